@@ -151,6 +151,7 @@ $(BUILD)/%.bpf.o: %.bpf.c Makefile
 	$(Q)$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
 
 $(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
+$(BUILD)/gen/shared.bpf.o: $(call objects,bpf/maps.bpf.c bpf/probes/shared.bpf.c)
 $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/probes/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -161,7 +162,7 @@ $(bpf_runtimes:%=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%.bpf.o: $(call objects,$(b
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(BUILD)/gen/prof.bpf.o:
+$(BUILD)/gen/prof.bpf.o $(BUILD)/gen/shared.bpf.o:
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * BPF objects are loaded one by one. User space makes each later object use the first one's maps of
- * the same name, including the two maps that hold the variables in these sections. maps.bpf.c alone
+ * User space loads probes/shared.bpf.c first and makes each other BPF object use its maps of the
+ * same name, including the two maps that hold the variables in these sections. maps.bpf.c alone
  * defines variables there and is linked into each object, so they have the same offsets everywhere.
  * An object's .rodata, .data and .bss are its own.
  */
@@ -10,7 +10,7 @@
 
 #include "bpf/kernel.h"
 
-/* Written before the first object is loaded; constant to the verifier from then on. */
+/* Written before any object is loaded; constant to the verifier from then on. */
 #define SHARED_CONSTANT SEC(".rodata.shared")
 #define SHARED_VARIABLE SEC(".data.shared")
 

@@ -6,6 +6,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,8 @@ struct fake_link {
 	char program[32];
 };
 
+/* Two threads load objects. */
+static pthread_mutex_t parts_lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(struct part) parts;
 static VEC(struct bpf_object_skeleton *) skeletons;
 
@@ -102,6 +105,27 @@ static struct part *find_part(const void *which)
 	return NULL;
 }
 
+/* -1: it has none. */
+static int descriptor_of(const void *which)
+{
+	const struct part *part;
+	int fd;
+
+	pthread_mutex_lock(&parts_lock);
+	part = find_part(which);
+	fd = part ? part->fd : -1;
+	pthread_mutex_unlock(&parts_lock);
+	return fd;
+}
+
+static void push_part(const void *which, int fd, bool is_shared)
+{
+	pthread_mutex_lock(&parts_lock);
+	vec_push(&parts, (struct part){which, fd, is_shared});
+	pthread_mutex_unlock(&parts_lock);
+}
+
+/* The parts are those of one thread again. */
 static void close_part(const void *which)
 {
 	struct part *part = find_part(which);
@@ -144,16 +168,16 @@ void __wrap_bpf_object__destroy_skeleton(struct bpf_object_skeleton *s)
 
 static int add_part(const void *which, enum descriptor_kind kind, const char *name, size_t memory)
 {
-	const struct part *part = find_part(which);
+	int fd = descriptor_of(which);
 	struct descriptor *d;
 
-	if (part)
-		return part->fd;
+	if (fd >= 0)
+		return fd;
 	d = descriptor_new(kind, memory);
 	if (!d)
 		return -errno;
 	strncpy(d->name, name, sizeof(d->name) - 1);
-	vec_push(&parts, (struct part){which, d->fd, false});
+	push_part(which, d->fd, false);
 	return d->fd;
 }
 
@@ -185,9 +209,9 @@ int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s)
 
 int __wrap_bpf_map__fd(const struct bpf_map *map)
 {
-	const struct part *part = find_part(map);
+	int fd = descriptor_of(map);
 
-	return part ? part->fd : -EBADF;
+	return fd < 0 ? -EBADF : fd;
 }
 
 int __wrap_bpf_map__reuse_fd(struct bpf_map *map, int fd)
@@ -196,15 +220,15 @@ int __wrap_bpf_map__reuse_fd(struct bpf_map *map, int fd)
 
 	if (code)
 		return fail(code);
-	vec_push(&parts, (struct part){map, fd, true});
+	push_part(map, fd, true);
 	return 0;
 }
 
 int __wrap_bpf_program__fd(const struct bpf_program *program)
 {
-	const struct part *part = find_part(program);
+	int fd = descriptor_of(program);
 
-	return part ? part->fd : -ENOENT;
+	return fd < 0 ? -ENOENT : fd;
 }
 
 struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *program,

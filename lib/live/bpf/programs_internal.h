@@ -18,25 +18,17 @@ struct open_part {
 	struct bpf_object_skeleton *skeleton;
 };
 
-/* Loads parts beside the first object; see programs_parts.c. */
-struct part_loader {
-	pthread_t thread;
-	enum { PARTS_NOT_BEGUN, PARTS_MAY_BEGIN, PARTS_LOADING } state;
-	int code;
-};
-
 struct programs {
+	struct shared_bpf *shared; /* the maps of all objects; loaded first */
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: no scan for running tasks */
-	/* The objects after the first, `running` included; late ones come on any thread. */
+	/* The objects beside the first, `running` included; late ones come on any thread. */
 	VEC(struct open_part) parts;
 	pthread_mutex_t parts_lock;
 	/* Targets of programs in certain sections, and libbpf's handlers of these sections; 0:
 	 * none. */
 	struct attach_point points[PROGRAMS_HANDLERS];
 	int handlers[PROGRAMS_HANDLERS];
-	int first_handler; /* of the section in which the first object's longest program is */
-	struct part_loader loader;
 	int types_fd; /* the kernel's types, for late parts; -1: libbpf reads the kernel's own */
 	int rings_fd, shards_fd; /* the maps of maps */
 	/*
@@ -61,11 +53,8 @@ void programs_free_maps(struct programs *p);
 
 /* programs_parts.c */
 /*
- * Has parts loaded beside the first object, rather than after it. Call before anything is opened.
- * 0 or a negative errno.
+ * Loads the shared maps, the first object and all parts that are not late. 0 or a negative errno.
  */
-int programs_watch_first(struct programs *p);
-/* Loads the first object and all parts that are not late. */
 int programs_load_parts(struct programs *p);
 
 /* programs_load.c */

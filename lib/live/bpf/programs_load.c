@@ -22,6 +22,7 @@
 #include "lib/unwind/walk.h"
 #include "prof.skel.h"
 #include "running.skel.h"
+#include "shared.skel.h"
 
 /* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
@@ -73,9 +74,9 @@ static uint32_t task_limit(void)
 	return (uint32_t)(limit < pid_max ? limit : pid_max);
 }
 
-static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
+static void configure_filter(struct shared_bpf *shared, const struct filter *f)
 {
-	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata_shared->config;
+	struct bpf_config *config = (struct bpf_config *)&shared->rodata_shared->config;
 
 	config->record_all = f->all;
 	config->include_self = f->include_self;
@@ -85,8 +86,8 @@ static void configure_filter(struct prof_bpf *skeleton, const struct filter *f)
 	config->uid_count = (uint32_t)f->uids.count;
 	for (size_t i = 0; i < f->uids.count; i++)
 		config->uids[i] = f->uids.items[i];
-	*(struct name_set *)&skeleton->rodata_shared->process_names = f->process_names;
-	*(struct name_set *)&skeleton->rodata_shared->thread_names = f->thread_names;
+	*(struct name_set *)&shared->rodata_shared->process_names = f->process_names;
+	*(struct name_set *)&shared->rodata_shared->thread_names = f->thread_names;
 }
 
 /* Sets the maps' sizes; maps unused in this recording get the minimum. */
@@ -99,19 +100,19 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 		struct bpf_map *map;
 		uint32_t entries;
 	} sizes[] = {
-		{p->skeleton->maps.tracked, limit},
-		{p->skeleton->maps.own_tids, own_pid_namespace() ? limit : 1},
-		{p->skeleton->maps.unwind_spaces, by_cfi ? limit : 1},
-		{p->skeleton->maps.unwind_rules, by_cfi ? UNWIND_RULES_MAX : 1},
-		{p->skeleton->maps.wanted, options->targets + (uint32_t)filter->pids.count + 1},
-		{p->skeleton->maps.wanted_tids, (uint32_t)filter->tids.count + 1},
+		{p->shared->maps.tracked, limit},
+		{p->shared->maps.own_tids, own_pid_namespace() ? limit : 1},
+		{p->shared->maps.unwind_spaces, by_cfi ? limit : 1},
+		{p->shared->maps.unwind_rules, by_cfi ? UNWIND_RULES_MAX : 1},
+		{p->shared->maps.wanted, options->targets + (uint32_t)filter->pids.count + 1},
+		{p->shared->maps.wanted_tids, (uint32_t)filter->tids.count + 1},
 	};
-	int code = bpf_map__reuse_fd(p->skeleton->maps.rings, p->rings_fd);
+	int code = bpf_map__reuse_fd(p->shared->maps.rings, p->rings_fd);
 
 	if (!code)
-		code = bpf_map__reuse_fd(p->skeleton->maps.unwind_shards, p->shards_fd);
+		code = bpf_map__reuse_fd(p->shared->maps.unwind_shards, p->shards_fd);
 	if (!code)
-		code = bpf_map__set_autocreate(p->skeleton->maps.wait_rows, options->config.waits);
+		code = bpf_map__set_autocreate(p->shared->maps.wait_rows, options->config.waits);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && !code; i++)
 		code = bpf_map__set_max_entries(sizes[i].map, sizes[i].entries);
 	return code;
@@ -163,18 +164,17 @@ static bool has_to_scan(const struct programs_options *options)
 
 static int configure(const struct programs *p, const struct programs_options *options)
 {
-	struct prof_bpf *skeleton = p->skeleton;
-	struct bpf_config *config = (struct bpf_config *)&skeleton->rodata_shared->config;
+	struct bpf_config *config = (struct bpf_config *)&p->shared->rodata_shared->config;
 
 	*config = options->config;
-	configure_filter(skeleton, options->filter);
+	configure_filter(p->shared, options->filter);
 	config->pid_inode = own_pid_namespace();
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
 	config->full_bytes = (uint32_t)(options->ring_bytes / 2);
 	for (size_t i = 0; i < options->left_out_count; i++)
 		bpf_program__set_autoload(
-			bpf_object__find_program_by_name(skeleton->obj, options->left_out[i]),
+			bpf_object__find_program_by_name(p->skeleton->obj, options->left_out[i]),
 			false);
 	if (options->unwind & UNWIND_BY_CFI)
 		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
@@ -280,7 +280,7 @@ static int handle_sections(struct programs *p)
 		if (p->handlers[i] < 0)
 			return p->handlers[i];
 	}
-	return programs_watch_first(p);
+	return 0;
 }
 
 /* Asks for what the object's programs attach to. */
@@ -362,7 +362,9 @@ static int open_objects(struct programs *p, const struct programs_options *optio
 		.open = open_running, .close = close_running, .ctx = p};
 	int code = 0;
 
-	p->skeleton = prof_bpf__open_opts(open);
+	p->shared = shared_bpf__open_opts(open);
+	if (p->shared)
+		p->skeleton = prof_bpf__open_opts(open);
 	if (!p->skeleton)
 		return -errno;
 	if (has_to_scan(options))
@@ -429,14 +431,12 @@ void programs_free_objects(struct programs *p)
 		row->part.close(row->part.ctx);
 	vec_release(&p->parts);
 	prof_bpf__destroy(steal(p->skeleton));
+	shared_bpf__destroy(steal(p->shared));
 	for (size_t i = 0; i < PROGRAMS_HANDLERS; i++) {
 		if (p->handlers[i] > 0)
 			libbpf_unregister_prog_handler(p->handlers[i]);
 		p->handlers[i] = 0;
 	}
-	if (p->first_handler > 0)
-		libbpf_unregister_prog_handler(p->first_handler);
-	p->first_handler = 0;
 	if (p->types_fd >= 0)
 		close(p->types_fd);
 	p->types_fd = -1;

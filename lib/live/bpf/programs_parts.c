@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads the first object and the parts. Most of the time goes into the kernel's check of each
- * program, so a second thread loads the parts meanwhile. They share maps of the first object, which
- * exist as soon as its first program is about to be loaded.
+ * Loads the objects. Most of the time goes into the kernel's check of each program, so a second
+ * thread loads the parts beside the first object. Neither has maps that the other one needs: all
+ * that they share are those of an object without programs, which is loaded before.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,60 +11,29 @@
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/shared_maps.h"
 #include "prof.skel.h"
+#include "shared.skel.h"
 
-/* The section of the first object's first program, which is also its longest. */
-#define FIRST_SECTION "perf_event"
-
-static int load_part(struct programs *p, const struct open_part *row)
+static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
 {
-	int code = share_maps(*row->skeleton->obj, p->skeleton->obj);
+	int code = share_maps(*skeleton->obj, p->shared->obj);
 
-	return code ? code : bpf_object__load_skeleton(row->skeleton);
+	return code ? code : bpf_object__load_skeleton(skeleton);
 }
 
-static void *load_parts(void *arg)
+static int load_parts(struct programs *p)
 {
-	struct programs *p = arg;
-
-	p->loader.code = 0;
 	vec_for_each(&p->parts, const struct open_part *, row) {
-		if (!p->loader.code && !row->part.is_late)
-			p->loader.code = load_part(p, row);
+		int code = row->part.is_late ? 0 : load_object(p, row->skeleton);
+
+		if (code)
+			return code;
 	}
-	return NULL;
-}
-
-/* Signals are the other threads'. */
-static void begin_parts(struct programs *p)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&p->loader.thread, NULL, load_parts, p) == 0)
-		p->loader.state = PARTS_LOADING;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* Called before a program of FIRST_SECTION is loaded, of any object. */
-static int prepare_first(struct bpf_program *program, struct bpf_prog_load_opts *load, long cookie)
-{
-	struct programs *p = (struct programs *)cookie;
-
-	(void)load;
-	if (p->loader.state == PARTS_MAY_BEGIN && program == p->skeleton->progs.on_tick)
-		begin_parts(p);
 	return 0;
 }
 
-int programs_watch_first(struct programs *p)
+static void *load_beside(void *p)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)p,
-		    .prog_prepare_load_fn = prepare_first);
-
-	p->first_handler = libbpf_register_prog_handler(FIRST_SECTION, BPF_PROG_TYPE_PERF_EVENT,
-							BPF_CGROUP_INET_INGRESS, &options);
-	return p->first_handler < 0 ? p->first_handler : 0;
+	return (void *)(intptr_t)load_parts(p);
 }
 
 int programs_load_late(struct programs *p, const void *part_ctx)
@@ -77,7 +46,7 @@ int programs_load_late(struct programs *p, const void *part_ctx)
 			found = *row;
 	}
 	pthread_mutex_unlock(&p->parts_lock);
-	return found.skeleton ? load_part(p, &found) : -ENOENT;
+	return found.skeleton ? load_object(p, found.skeleton) : -ENOENT;
 }
 
 bool programs_have_unsampled_waits(const struct programs *p)
@@ -85,6 +54,19 @@ bool programs_have_unsampled_waits(const struct programs *p)
 	const volatile struct prof_bpf__data_shared *shared = p->skeleton->data_shared;
 
 	return shared->has_unsampled_waits;
+}
+
+/* Leaves signals to the other threads. */
+static bool begin_beside(struct programs *p, pthread_t *thread)
+{
+	sigset_t all, before;
+	bool has_begun;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	has_begun = pthread_create(thread, NULL, load_beside, p) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return has_begun;
 }
 
 static bool has_parts(const struct programs *p)
@@ -98,16 +80,17 @@ static bool has_parts(const struct programs *p)
 
 int programs_load_parts(struct programs *p)
 {
-	int code;
+	int code = shared_bpf__load(p->shared);
+	bool is_beside;
+	pthread_t thread;
+	void *result;
 
-	if (!has_parts(p))
-		return prof_bpf__load(p->skeleton);
-	p->loader.state = PARTS_MAY_BEGIN;
-	code = prof_bpf__load(p->skeleton);
-	if (p->loader.state == PARTS_LOADING)
-		pthread_join(p->loader.thread, NULL);
-	else if (!code)
-		load_parts(p);
-	p->loader.state = PARTS_NOT_BEGUN;
-	return code ? code : p->loader.code;
+	if (code)
+		return code;
+	is_beside = has_parts(p) && begin_beside(p, &thread);
+	code = load_object(p, p->skeleton->skeleton);
+	if (!is_beside)
+		return code ? code : load_parts(p);
+	pthread_join(thread, &result);
+	return code ? code : (int)(intptr_t)result;
 }

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -21,8 +22,16 @@
 #define OPTION_OTHER_SYNTAX 4u /* of x86: Intel's */
 /* LLVMDisassembler_ReferenceType_In_… */
 #define REFERENCE_BRANCH 1u
-#define REFERENCE_PC_LOAD 2u
 #define TEXT_SIZE 256
+
+/*
+ * Extensions of arm64 that version 14 decodes. It has no word for all of them, and complains of
+ * those that it does not know.
+ */
+#define ARM64_FEATURES_14 \
+	"+v8.8a,+v9.3a,+crypto,+aes,+sha2,+sha3,+sm4,+crc,+dotprod,+fullfp16,+fp16fml,+bf16," \
+	"+i8mm,+f32mm,+f64mm,+sve2-aes,+sve2-bitperm,+sve2-sha3,+sve2-sm4,+sme,+sme-f64,+sme-i64," \
+	"+mte,+rand,+ls64,+tme,+mops,+hbc,+brbe,+ete,+trbe,+spe,+spe-eef,+predres,+ssbs,+rme"
 
 typedef const char *lookup_fn(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
 			      const char **name);
@@ -61,15 +70,18 @@ static const struct machine machines[] = {
 	  "LLVMInitializeAArch64Disassembler"}},
 };
 
+#define LIBRARY_14 "libLLVM-14.so.1"
+
 /* The newest first. */
 static const char *const libraries[] = {
 	"libLLVM.so.19.1", "libLLVM-19.so.1", "libLLVM.so.18.1", "libLLVM-18.so.1",
-	"libLLVM-17.so.1", "libLLVM-16.so.1", "libLLVM-15.so.1", "libLLVM-14.so.1",
+	"libLLVM-17.so.1", "libLLVM-16.so.1", "libLLVM-15.so.1", LIBRARY_14,
 };
 
 /* Loaded once, and kept. */
 static struct {
 	void *handle;
+	bool lacks_all; /* the feature "all" */
 	void *(*create)(const char *triple, const char *cpu, const char *features, void *ctx,
 			int tag, void *operand_info, lookup_fn *lookup);
 	int (*set_options)(void *disassembler, uint64_t options);
@@ -100,6 +112,7 @@ static bool load_from(const char *library)
 	    find(handle, "LLVMDisasmInstruction", &llvm.instruction) &&
 	    find(handle, "LLVMDisasmDispose", &llvm.dispose)) {
 		llvm.handle = handle;
+		llvm.lacks_all = strcmp(library, LIBRARY_14) == 0;
 		return true;
 	}
 	dlclose(handle);
@@ -117,28 +130,26 @@ static int load(struct error *err)
 	return -ENOENT;
 }
 
-/* Addresses that the instruction tells. */
-struct noted {
-	uint64_t target, data; /* NO_TARGET: none */
-};
-
 /* Notes where the instruction goes, and gives it no name: addresses are then printed. */
 static const char *note_target(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
 			       const char **name)
 {
-	struct noted *noted = ctx;
+	uint64_t *target = ctx;
 
 	(void)pc;
 	if (*type == REFERENCE_BRANCH)
-		noted->target = value;
-	else if (*type == REFERENCE_PC_LOAD)
-		noted->data = value;
+		*target = value;
 	*type = 0;
 	*name = NULL;
 	return NULL;
 }
 
-static int open_disassembler(void **out, const struct machine *m, struct noted *noted,
+static const char *features_of(const struct machine *m)
+{
+	return m->machine == EM_AARCH64 && llvm.lacks_all ? ARM64_FEATURES_14 : m->features;
+}
+
+static int open_disassembler(void **out, const struct machine *m, uint64_t *target,
 			     struct error *err)
 {
 	void (*initialize)(void);
@@ -150,7 +161,8 @@ static int open_disassembler(void **out, const struct machine *m, struct noted *
 		if (find(llvm.handle, m->initializers[i], &initialize))
 			initialize();
 	}
-	*out = ret ? NULL : llvm.create(m->triple, "", m->features, noted, 0, NULL, note_target);
+	*out = ret ? NULL
+		   : llvm.create(m->triple, "", features_of(m), target, 0, NULL, note_target);
 	pthread_mutex_unlock(&loading);
 	if (ret)
 		return ret;
@@ -178,6 +190,26 @@ static char *plain(const char *text)
 		to--;
 	*to = '\0';
 	return copy;
+}
+
+/*
+ * The address relative to the next instruction's that it tells. LLVM's own is wrong in some
+ * versions (14) where a number follows.
+ */
+static uint64_t data_address(const char *text, uint64_t next)
+{
+	static const char base[] = "[rip";
+	const char *at = strstr(text, base);
+	uint64_t distance;
+
+	if (!at)
+		return NO_TARGET;
+	at += strlen(base);
+	if (*at == ']')
+		return next;
+	/* " + 0x10]" */
+	distance = strtoull(at + strcspn(at, "0123456789]"), NULL, 16);
+	return at[1] == '-' ? next - distance : next + distance;
 }
 
 static char *bytes_text(const uint8_t *code, size_t size)
@@ -228,7 +260,7 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 		uint64_t address, struct error *err)
 {
 	const struct machine *m = machines, *end = machines + sizeof(machines) / sizeof(*machines);
-	struct noted noted;
+	uint64_t target;
 	void *disassembler;
 	int ret;
 
@@ -237,7 +269,7 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 		m++;
 	if (m == end)
 		return error_text(err, -ENOTSUP, "no assembly for the machine %u", machine);
-	ret = open_disassembler(&disassembler, m, &noted, err);
+	ret = open_disassembler(&disassembler, m, &target, err);
 	if (ret)
 		return ret;
 	d->arch = m->arch;
@@ -247,13 +279,14 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 		char text[TEXT_SIZE] = "";
 		size_t room = size - at;
 
-		noted = (struct noted){NO_TARGET, NO_TARGET};
+		target = NO_TARGET;
 		row.size = (uint32_t)llvm.instruction(disassembler, (uint8_t *)code + at, room,
 						      address + at, text, sizeof(text));
-		row.target = row.size ? noted.target : NO_TARGET;
-		row.data = row.size ? noted.data : NO_TARGET;
+		row.target = row.size ? target : NO_TARGET;
+		row.data = NO_TARGET;
 		if (row.size) {
 			row.text = plain(text);
+			row.data = data_address(row.text, address + at + row.size);
 		} else {
 			row.size = room < m->step ? (uint32_t)room : m->step;
 			row.text = bytes_text(code + at, row.size);

@@ -30,11 +30,12 @@
 
 void progress_init(struct progress *progress, bool quiet, pid_t front)
 {
-	const char *terminal = getenv("TERM");
+	const char *name = getenv("TERM");
+	bool is_terminal = !quiet && isatty(STDERR_FILENO);
 
 	*progress = (struct progress){
-		.enabled = !quiet && isatty(STDERR_FILENO) && terminal && *terminal &&
-			   strcmp(terminal, "dumb") != 0,
+		.enabled = is_terminal && name && *name && strcmp(name, "dumb") != 0,
+		.says_interrupts = is_terminal,
 		.group = getpgid(front),
 		.next_ns = clock_monotonic_ns() + PATIENCE_NS,
 	};
@@ -124,8 +125,8 @@ void progress_begin(struct progress *progress, const char *what, uint64_t durati
 {
 	_cleanup_free_ char *line = NULL, *limit = NULL;
 
-	if (progress->enabled && !is_in_front(progress))
-		progress->enabled = false;
+	if (progress->says_interrupts && !is_in_front(progress))
+		progress->enabled = progress->says_interrupts = false;
 	if (!progress->enabled)
 		return;
 	progress->in_place = !shared;
@@ -164,11 +165,9 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	if (!progress->enabled)
-		return;
-	if (interrupted)
+	if (interrupted && progress->says_interrupts)
 		say_interrupted(progress);
-	if (!progress->in_place || !is_due(progress, RECORDING_REFRESH_NS))
+	if (!progress->enabled || !progress->in_place || !is_due(progress, RECORDING_REFRESH_NS))
 		return;
 	strbuf_addf(&line, "%.0f s, ", (double)(clock_monotonic_ns() - progress->start_ns) / 1e9);
 	strbuf_add_grouped(&line, samples);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shows progress on a terminal: a line that stays when recording begins, and one that is updated in
- * place and erased. Nothing if stderr is not a terminal that can erase a line, or prof runs in the
- * background.
+ * place and erased. Nothing if stderr is not a terminal or prof runs in the background. A terminal
+ * that cannot erase a line (TERM=dumb) is only told what to do after an interrupt.
  */
 #ifndef PROF_CMD_TEXT_PROGRESS_H
 #define PROF_CMD_TEXT_PROGRESS_H
@@ -14,6 +14,7 @@
 
 struct progress {
 	bool enabled; /* stderr is a terminal that can erase a line */
+	bool says_interrupts; /* stderr is any terminal */
 	bool in_place; /* also while recording: no other process writes there */
 	bool shown;
 	pid_t group; /* process group that must be in the foreground */

@@ -26,6 +26,7 @@ int __wrap_bpf_object__open_skeleton(struct bpf_object_skeleton *s,
 int __wrap_bpf_object__load_skeleton(struct bpf_object_skeleton *s);
 int __wrap_bpf_object__attach_skeleton(struct bpf_object_skeleton *s);
 void __wrap_bpf_object__destroy_skeleton(struct bpf_object_skeleton *s);
+struct bpf_link *__wrap_bpf_program__attach_trace(const struct bpf_program *program);
 int __wrap_bpf_map__fd(const struct bpf_map *map);
 int __wrap_bpf_map__reuse_fd(struct bpf_map *map, int fd);
 int __wrap_bpf_program__fd(const struct bpf_program *program);
@@ -231,19 +232,29 @@ int __wrap_bpf_program__fd(const struct bpf_program *program)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *program,
-						 const struct bpf_iter_attach_opts *opts)
+static struct bpf_link *make_link(const char *call, const struct bpf_program *program)
 {
-	int code = machine_judge("attach_iter");
+	int code = machine_judge(call);
 	struct fake_link *link;
 
-	(void)opts;
 	errno = -code;
 	if (code)
 		return NULL;
 	link = calloc(1, sizeof(*link));
 	strncpy(link->program, bpf_program__name(program), sizeof(link->program) - 1);
 	return (struct bpf_link *)link;
+}
+
+struct bpf_link *__wrap_bpf_program__attach_trace(const struct bpf_program *program)
+{
+	return make_link("attach", program);
+}
+
+struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *program,
+						 const struct bpf_iter_attach_opts *opts)
+{
+	(void)opts;
+	return make_link("attach_iter", program);
 }
 
 /* Rows that iterators with a descriptor of their own write. */

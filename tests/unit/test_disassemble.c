@@ -81,22 +81,28 @@ static void test_x86_64(void **state)
 static void test_data(void **state)
 {
 	static const uint8_t code[] = {
-		0x48, 0x8d, 0x3d, 0x10, 0, 0,	 0, /* lea */
-		0x83, 0x3d, 0x10, 0,	0, 0,	 0x7f, /* cmp, with a number behind */
-		0xe8, 0,    0,	  0,	0, 0x90,
+		0x48, 0x8d, 0x3d, 0x10, 0,    0,    0, /* lea */
+		0x83, 0x3d, 0x10, 0,	0,    0,    0x7f, /* cmp, with a number behind */
+		0xe8, 0,    0,	  0,	0,    0x90, 0x66, 0xc7, 0x05, 0x10,
+		0,    0,    0,	  0x34, 0x12, /* 2 bytes of it */
+		0xc7, 0x05, 0xf0, 0xff, 0xff, 0xff, 0x78, 0x56, 0x34, 0x12, /* 4, and backwards */
+		0xff, 0x15, 0,	  0,	0,    0, /* a call through data */
 	};
 	static const char *const expected[] = {
 		"lea rdi, [rip + 0x10] # 0x1017 <main+0x17>",
 		"cmp dword ptr [rip + 0x10], 0x7f # 0x101e <main+0x1e>",
 		"call 0x1013 <main+0x13>",
 		"nop",
+		"mov word ptr [rip + 0x10], 0x1234 # 0x102d <main+0x2d>",
+		"mov dword ptr [rip - 0x10], 0x12345678 # 0x1017 <main+0x17>",
+		"call qword ptr [rip] # 0x102d <main+0x2d>",
 	};
 	struct disassembly d;
 
 	(void)state;
 	assert_int_equal(disassemble(&d, EM_X86_64, code, sizeof(code), ADDRESS, NULL), 0);
-	assert_int_equal(d.rows.count, 4);
-	for (size_t i = 0; i < 4; i++) {
+	assert_int_equal(d.rows.count, 7);
+	for (size_t i = 0; i < 7; i++) {
 		char *text = instruction_text(&d.rows.items[i], "main", ADDRESS, NULL);
 
 		assert_string_equal(text, expected[i]);

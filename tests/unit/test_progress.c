@@ -103,6 +103,31 @@ static void nothing_where_it_cannot_be_erased(void **state)
 	screen_close(&s);
 }
 
+/* Who pressed Ctrl-C has to know that the command goes on. */
+static void an_interrupt_is_said_without_escapes(void **state)
+{
+	struct progress p;
+	struct screen s;
+
+	(void)state;
+	screen_open(&s);
+	setenv("TERM", "dumb", 1);
+	progress_init(&p, false, 0);
+	progress_begin(&p, "x", 0, false);
+	progress_recording(&p, 1, 0, true);
+	fake_clock_pass(500 * MS);
+	progress_recording(&p, 2, 0, true);
+	progress_recording(&p, 3, 0, true);
+	assert_string_equal(screen_read(&s), "prof: recording until the command has ended, Ctrl-C "
+					     "once more ends it now\n");
+	progress_init(&p, true, 0);
+	progress_recording(&p, 1, 0, true);
+	fake_clock_pass(500 * MS);
+	progress_recording(&p, 2, 0, true);
+	assert_string_equal(screen_read(&s), "");
+	screen_close(&s);
+}
+
 static void recording_has_a_line_of_its_own(void **state)
 {
 	struct progress p;
@@ -207,6 +232,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_where_it_cannot_be_erased),
+		cmocka_unit_test(an_interrupt_is_said_without_escapes),
 		cmocka_unit_test(recording_has_a_line_of_its_own),
 		cmocka_unit_test(a_command_keeps_the_terminal),
 		cmocka_unit_test(lines_fit),

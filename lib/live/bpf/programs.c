@@ -61,6 +61,28 @@ static int attach_iterator(const struct bpf_program *program, struct bpf_link **
 	return *link ? 0 : -errno;
 }
 
+/*
+ * From version 1.2 on libbpf forgets the section of a program whose type changes, as that of those
+ * in programs_load.c does, and with it how to attach it.
+ */
+static int attach_tracing(const struct bpf_object_skeleton *skeleton)
+{
+	for (int i = 0; i < skeleton->prog_cnt; i++) {
+		const char *at = (const char *)skeleton->progs +
+				 (size_t)i * (size_t)skeleton->prog_skel_sz;
+		const struct bpf_prog_skeleton *row = (const struct bpf_prog_skeleton *)at;
+
+		if (*row->link || !bpf_program__autoattach(*row->prog) ||
+		    bpf_program__expected_attach_type(*row->prog) != BPF_TRACE_RAW_TP ||
+		    bpf_program__type(*row->prog) != BPF_PROG_TYPE_TRACING)
+			continue;
+		*row->link = bpf_program__attach_trace(*row->prog);
+		if (!*row->link)
+			return -errno;
+	}
+	return 0;
+}
+
 int programs_attach(struct programs *p, struct error *err)
 {
 	struct running_bpf *running = p->running;
@@ -69,6 +91,8 @@ int programs_attach(struct programs *p, struct error *err)
 	vec_for_each(&p->parts, const struct open_part *, row) {
 		if (!code && !row->part.is_late)
 			code = bpf_object__attach_skeleton(row->skeleton);
+		if (!code && !row->part.is_late)
+			code = attach_tracing(row->skeleton);
 	}
 	if (!code && running)
 		code = attach_iterator(running->progs.enter_tasks, &running->links.enter_tasks);

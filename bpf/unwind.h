@@ -64,7 +64,7 @@ enum unwind_cfa_kind {
 };
 
 /* Places in words: of m in a goroutine, of its saved sp there, of the current goroutine in m. */
-#define GO_M_AT(packed) ((packed)&15)
+#define GO_M_AT(packed) (15 & (packed))
 #define GO_SP_AT(packed) ((packed) >> 4 & 31)
 #define GO_CURG_AT(packed) ((packed) >> 9 & 127)
 #define GO_PACK(m, sp, curg) ((m) | (sp) << 4 | (curg) << 9)

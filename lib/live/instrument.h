@@ -66,7 +66,7 @@ struct instrument_option {
 	int (*set)(void *settings, const char *value, struct error *err);
 };
 
-#define INSTRUMENT_TAKES(kind) (1ull << ((kind)-REC_LIVE))
+#define INSTRUMENT_TAKES(kind) (1ull << (-REC_LIVE + (kind)))
 
 /* A line of `prof check`. */
 struct instrument_check {

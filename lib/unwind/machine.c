@@ -5,16 +5,18 @@
 
 #include "lib/unwind/walk.h"
 
+#ifdef __aarch64__
+#define OWN_ARCH unwind_arch_aarch64
+#else
+#define OWN_ARCH unwind_arch_x86_64
+#endif
+
 struct unwind_machine unwind_machine_own(void)
 {
-	return (struct unwind_machine)
-	{
-#if defined(__aarch64__)
-		.arch = &unwind_arch_aarch64,
-#else
-		.arch = &unwind_arch_x86_64,
-#endif
-		.pc_mask = walk_own_pc_mask(), .page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+	return (struct unwind_machine){
+		.arch = &OWN_ARCH,
+		.pc_mask = walk_own_pc_mask(),
+		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
 	};
 }
 

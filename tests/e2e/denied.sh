@@ -57,9 +57,19 @@ spared() { # CALL=ERRNO REGEX
 	ok "$1: a valid profile" python3 "$root/tests/check_profile.py" out.json.gz
 	rm -f out.json.gz
 }
-for call in memfd_create=EMFILE openat2=ENOSYS statfs=EIO statx=ENOMEM linkat=EIO setrlimit=EPERM \
-	ioctl@1:0x2401=EIO bpf@0:1=EPERM fcntl@1:1030=EMFILE; do
+for call in openat2=ENOSYS statfs=EIO statx=ENOMEM linkat=EIO setrlimit=EPERM \
+	ioctl@1:0x2401=EIO bpf@0:1=EPERM; do
 	spared $call 'wrote out.json.gz'
+done
+# From version 1.4 on libbpf itself makes such descriptors.
+libbpf=$(realpath "$(ldd "$PROF" | awk '$1 ~ /^libbpf/ { print $3 }')")
+libbpf=${libbpf##*.so.1.}
+for call in memfd_create=EMFILE fcntl@1:1030=EMFILE; do
+	if [ "${libbpf%%.*}" -ge 4 ]; then
+		denied '[a-z]* the BPF objects: Too many open files.*ulimit -Hn' $call
+	else
+		spared $call 'wrote out.json.gz'
+	fi
 done
 is "no temporary file is left" "$(leftovers .)" ""
 done_testing

@@ -5,7 +5,9 @@
 # Sourced by the scripts of this folder: TAP, and running prof. Changes into a new folder, $tmp,
 # which is removed at the end.
 set -u
-export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C
+export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C TERM=xterm
+# Variables that change how recorded programs behave.
+unset PYTHONUNBUFFERED PYTHONPATH PYTHONHOME NODE_OPTIONS GODEBUG GOFLAGS DEBUGINFOD_URLS COLUMNS LINES
 # Root is the recording user here even under sudo, unless a script says otherwise.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -147,6 +149,20 @@ sanitizers_are_silent() {
 # kernel's accounts of steal, irq and softirq.
 taken_ms() {
 	awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { print ($7 + $8 + $9) * 1000 / hz }' /proc/stat
+}
+
+# Sets $disk to a file that is to be read past the cache: on a file system that is on a disk.
+find_disk() { # NAME
+	local folder
+	for folder in "$tmp" "$(realpath "$root/${BUILD:-build}")" /var/tmp; do
+		disk=$folder/$1
+		at_exit+=("rm -f $disk")
+		# Newer kernels accept O_DIRECT on a tmpfs, where nothing waits.
+		[ "$(stat -f -c %T "$folder")" != tmpfs ] || continue
+		if dd if=/dev/zero of="$disk" bs=65536 count=1 oflag=direct 2>/dev/null; then
+			return
+		fi
+	done
 }
 
 # Records into NAME.json.gz, with NAME.stats, and the time taken from CPUs in NAME.taken. Is a test

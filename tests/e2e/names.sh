@@ -23,7 +23,6 @@ judge_names() { # DESCRIPTION FILE [ARGUMENT...] <CODE
 	judge "$@" < <(echo "$names_code" && cat)
 }
 
-# Many ticks, because some CPUs are hardly ever interrupted in a stub.
 record calls 0 -F 19999 -- "$workloads/calls"
 judge_names "stubs have the name of what they lead to" calls.json.gz <<'CODE'
 found = leaves("calls")

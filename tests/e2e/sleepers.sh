@@ -24,7 +24,7 @@ for name, function in (("first", "lock_first"), ("second", "lock_second")):
     expect(p["threads"].index(t) in p["meta"]["initialVisibleThreads"], f"{name} is hidden")
     waited = waited_ms(None, function, t)
     expect(abs(waited - length) < 0.02 * length, f"{name}: {waited} of {length} ms")
-    expect(all(frames[0]["name"].startswith("clone") and any("futex" in f["name"] for f in frames)
+    expect(all("clone" in frames[0]["name"] and any("futex" in f["name"] for f in frames)
                for _, _, _, frames in waits(t)), name)
 expect(abs(waited_ms(None, "main", thread("deadlock")) - length) < 0.02 * length, "main")
 CODE
@@ -110,7 +110,7 @@ nappers = ("first_napper", "second_napper", "third_napper")
 expect(len(naps) > 20, f"{len(naps)} naps")
 expect({name for names in naps for name in names} >= set(nappers), "a napper has no stack")
 expect(all(names[names.index("nap") - 1] in nappers for names in naps), "a nap without napper")
-expect(all(names[0].startswith("clone") for names in naps), "a stack is not whole")
+expect(all("clone" in names[0] for names in naps), "a stack is not whole")
 CODE
 like "they were visited" "$(stat_of restless sleepers_visited)" '^[1-9]'
 

@@ -7,13 +7,13 @@
 
 cat >acts.py <<'CODE'
 import os, sys, time
-print(os.getpid())
+print(os.getpid(), flush=True)
 for _ in range(7):
     child = os.fork()
     if not child:
         os._exit(0)
     os.waitpid(child, 0)
-    print(child)
+    print(child, flush=True)
 for i in range(10):
     fd = os.open("/dev/null", os.O_RDONLY, 0)
     os.lseek(fd, 1000 + i, os.SEEK_SET)

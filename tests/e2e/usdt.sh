@@ -132,6 +132,8 @@ kill -KILL "$recorder"
 ok "also if prof is killed" wait_until counter_is 0
 
 # Files of Debian: its interpreter, and the library of C++.
+# From version 3.13 on Debian's has no probes of functions.
+if readelf -n /usr/bin/python3 | grep -q 'Name: function__return'; then
 cat >calls.py <<'CODE'
 import os
 def counted(n):
@@ -149,6 +151,7 @@ for row in calls:
     expect(row[1] == "end of" and row[3]["arg3"] == 3, row[3])
     expect(strings[row[3]["arg1"]].endswith("calls.py"), strings[row[3]["arg1"]])
 CODE
+fi
 
 # A library that is loaded late, by a process that was there before.
 cat >library.py <<'CODE'

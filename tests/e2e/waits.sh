@@ -6,18 +6,8 @@
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-# Reading past the cache is for file systems that are on a disk.
-has_direct_reads() { # FOLDER
-	dd if=/dev/zero of="$1/prof-disk" bs=65536 count=1 oflag=direct 2>/dev/null
-}
 real_time=()
-for folder in "$tmp" "$(realpath "$root/${BUILD:-build}")" /var/tmp; do
-	disk=$folder/prof-disk
-	at_exit+=("rm -f $disk")
-	if has_direct_reads "$folder"; then
-		break
-	fi
-done
+find_disk prof-disk
 
 record shares 0 --off-cpu=all -- "$workloads/wait_shares" "$disk" 300
 # Chance decides whether the intervals count in which a wait begins and ends: each adds a quarter to

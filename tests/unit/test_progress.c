@@ -103,8 +103,8 @@ static void nothing_where_it_cannot_be_erased(void **state)
 	screen_close(&s);
 }
 
-/* Who pressed Ctrl-C has to know that the command goes on. */
-static void an_interrupt_is_said_without_escapes(void **state)
+/* Ctrl-C once does not end the command: say so on any terminal. */
+static void interrupts_need_no_escapes(void **state)
 {
 	struct progress p;
 	struct screen s;
@@ -232,7 +232,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_where_it_cannot_be_erased),
-		cmocka_unit_test(an_interrupt_is_said_without_escapes),
+		cmocka_unit_test(interrupts_need_no_escapes),
 		cmocka_unit_test(recording_has_a_line_of_its_own),
 		cmocka_unit_test(a_command_keeps_the_terminal),
 		cmocka_unit_test(lines_fit),

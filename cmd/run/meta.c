@@ -96,6 +96,8 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 	vec_push(&meta->features, xstrdup("cpu"));
 	vec_for_each(&report->features, char *const *, name)
 		vec_push(&meta->features, xstrdup(*name));
+	if (subject->is_machine)
+		vec_push(&meta->features, xstrdup(FEATURE_ALL_PROCESSES));
 	vec_push(&meta->features, xasprintf("unwind-%s", unwinding_name(live->unwind)));
 	vec_push(&meta->filters, xstrdup(meta->product));
 }

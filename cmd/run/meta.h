@@ -3,6 +3,8 @@
 #ifndef PROF_CMD_RUN_META_H
 #define PROF_CMD_RUN_META_H
 
+#include <stdbool.h>
+
 #include "cmd/options/live_options.h"
 #include "lib/live/recorder.h"
 #include "lib/live/process/targets.h"
@@ -13,6 +15,7 @@ struct meta_subject {
 	const char *name; /* name of the program, or of several together */
 	const char *command_line; /* command line of the recorded program, or the filters */
 	uint32_t pid; /* pid of the command or of the process attached to; 0: none */
+	bool is_machine; /* all processes, or a selection of all */
 };
 
 /* Call before the session begins: it needs the start time. */

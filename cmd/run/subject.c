@@ -25,6 +25,7 @@ void subject_init(struct subject *s, const struct pipeline_options *options, pid
 	} else {
 		meta->name = "all processes";
 	}
+	meta->is_machine = options->filter->all;
 	meta->command_line = s->command_line ? s->command_line : options->filter_text;
 	if (s->command_line && options->live->no_arguments)
 		meta->command_line = meta->name;

@@ -34,6 +34,9 @@ struct profile_category {
 };
 
 /* Strings are owned; NULL where unknown. */
+/* Feature of a recording of the whole machine. */
+#define FEATURE_ALL_PROCESSES "all-processes"
+
 struct profile_meta {
 	char *product; /* title: the command's name */
 	char *command_line;
@@ -51,7 +54,7 @@ struct profile_meta {
 	uint64_t duration_limit_ns; /* -d, 0: none */
 	uint64_t buffer_bytes; /* sum over all rings */
 	bool symbolicated;
-	VEC(char *) features; /* "stackwalk", "cpu-clock", … */
+	VEC(char *) features; /* "stackwalk", "cpu-clock", FEATURE_ALL_PROCESSES … */
 	VEC(char *) filters; /* the front-end's thread filters; holds the command */
 	VEC(struct profile_extra) extra;
 };

@@ -11,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/write/fold.h"
 #include "lib/format/firefox/write/row_counters.h"
+#include "lib/format/firefox/write/titles.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
 
@@ -40,7 +41,8 @@ static void fold(struct folded *f, const struct profile *p, size_t max)
 {
 	*f = (struct folded){.file_strings.profile = &p->strings};
 	firefox_rows_init(&f->rows, p);
-	f->counts = fold_rows(&f->rows, &f->file_strings, max);
+	f->counts = fold_rows(&f->rows, &f->file_strings,
+			      &(struct fold_limits){.rows = max, .processes = 50});
 }
 
 static void release(struct folded *f)
@@ -111,7 +113,7 @@ static void the_rest_is_folded_by_program(void **state)
 	assert_int_equal(folded.rows.list.count, 4);
 	assert_true(has_pid(&folded, 5) && has_pid(&folded, 13));
 
-	row = find(&folded, "cc × 3, short-lived");
+	row = find(&folded, "cc × 3");
 	/* The row begins as that of the first thread. */
 	assert_int_equal(row->pid, 12);
 	assert_true(row->is_main && row->is_folded);
@@ -119,8 +121,8 @@ static void the_rest_is_folded_by_program(void **state)
 	assert_int_equal(row->process_start, row->start);
 	assert_int_equal(row->end, EXPORT_START_NS + 15 * MS);
 	assert_int_equal(row->cpu_ns, 100 + 101 + 102);
-	expect_folded(&folded, "cc × 3, short-lived", 6);
-	expect_folded(&folded, "as × 2, short-lived", 4);
+	expect_folded(&folded, "cc × 3", 6);
+	expect_folded(&folded, "as × 2", 4);
 	release(&folded);
 }
 
@@ -179,7 +181,7 @@ static void single_programs_share_a_row(void **state)
 	add(f, 12, "c", 3, 1);
 	fold(&folded, f->p, 1);
 	assert_int_equal(folded.counts.rows, 1);
-	find(&folded, "other programs × 3, short-lived");
+	find(&folded, "other programs × 3");
 	assert_int_equal(folded.rows.list.count, 2);
 	release(&folded);
 }
@@ -250,8 +252,8 @@ static void their_events_go_along(void **state)
 	firefox_rows_add_events(&folded.rows, &folded.file_strings);
 	assert_int_equal(folded.rows.list.count, 4);
 	assert_ptr_equal(next_to(&folded, "make"), find(&folded, "make (faults)"));
-	row = next_to(&folded, "cc × 2, short-lived");
-	assert_ptr_equal(row, find(&folded, "cc × 2, short-lived (faults)"));
+	row = next_to(&folded, "cc × 2");
+	assert_ptr_equal(row, find(&folded, "cc × 2 (faults)"));
 	assert_int_equal(row->kind, ROW_EVENT);
 	assert_int_equal(row->event, 1);
 	assert_false(row->is_main);
@@ -283,18 +285,53 @@ static void a_file_with_folded_rows(void **state)
 	struct exported *f = *state;
 	json_t *root = run_with_folded_rows(f);
 
-	assert_int_equal(json_array_size(export_at(root, "threads")), 501);
-	assert_int_equal(f->counts.folded_threads, 101);
+	assert_int_equal(json_array_size(export_at(root, "threads")), 2);
+	assert_int_equal(f->counts.folded_threads, 600);
 	assert_int_equal(f->counts.folded_rows, 1);
 	export_expect(root, "threads.0.processType", "\"default\"");
-	export_expect(root, "threads.1.processName", "\"cc × 101, short-lived\"");
+	export_expect(root, "threads.1.processName", "\"cc × 600, 100 %\"");
 	export_expect(root, "threads.1.profView", "\"folded\"");
 	export_expect(root, "threads.1.pid", "\"10+\"");
 	export_expect(root, "threads.1.tid", "\"10+\"");
 	export_expect(root, "threads.1.isMainThread", "true");
 	export_expect(root, "threads.1.markers.length", "2");
 	export_expect(root, "threads.1.processType", "\"process\"");
-	export_expect(root, "meta.extra.0.entries.7.value", "101");
+	export_expect(root, "meta.extra.0.entries.7.value", "600");
+	/* What is selected is all of the recording. */
+	export_expect(root, "meta.initialSelectedThreads", "[1]");
+}
+
+/* Many short-lived processes of one program share a row, however few rows there are. */
+static void a_crowd_is_one_row(void **state)
+{
+	struct exported *f = *state;
+	struct profile_thread *row;
+	struct folded folded;
+
+	export_add_thread(f, 5, 5, "make");
+	f->p->meta.root_pid = 5;
+	for (uint32_t i = 0; i < 51; i++)
+		add(f, 100 + i, "cc", 1 + i, 10);
+	for (uint32_t i = 0; i < 50; i++)
+		add(f, 200 + i, "as", 1 + i, 10);
+	/* A thread goes with its process; a process that still lives is none of these. */
+	row = export_add_thread(f, 100, 300, "worker");
+	row->process_name = export_intern(f, "cc");
+	row->process_start = EXPORT_START_NS + MS;
+	row->start = EXPORT_START_NS + 2 * MS;
+	row->process_end = row->end = EXPORT_START_NS + 3 * MS;
+	row->is_main = false;
+	add(f, 400, "cc", 2, 10)->end = 0;
+	fold(&folded, f->p, 500);
+	assert_int_equal(folded.counts.rows, 1);
+	assert_int_equal(folded.counts.threads, 52);
+	assert_int_equal(folded.rows.list.count, 1 + 50 + 1 + 1);
+	assert_true(has_pid(&folded, 400) && has_pid(&folded, 200));
+	assert_int_equal(find(&folded, "cc × 51")->cpu_ns, 510);
+	title_rows(&folded.rows, &folded.file_strings);
+	/* Of 510 + 500 + 10 ns. */
+	assert_non_null(find(&folded, "cc × 51, 50 %"));
+	release(&folded);
 }
 
 /* Folded rows are not folded again, and their number is still told in the same place. */
@@ -385,6 +422,7 @@ int main(void)
 		TEST(one_alone_keeps_its_row),
 		TEST(rows_that_were_folded_before_stay),
 		TEST(their_events_go_along),
+		TEST(a_crowd_is_one_row),
 		TEST(a_file_with_folded_rows),
 		TEST(such_a_file_read_and_written_again),
 		TEST(all_threads_on_demand),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <errno.h>
 
 #include "lib/base/alloc.h"
@@ -243,11 +244,31 @@ static bool keep_cpu(struct import *r, struct row *row)
 	return true;
 }
 
+/* "cc1 × 180, 82 %" → "cc1 × 180": the share is the writer's. */
+static string_id without_share(struct strings *strings, string_id name)
+{
+	const char *text = strings_get(strings, name);
+	size_t size = strings_size(strings, name);
+	size_t at = size > 2 && strcmp(text + size - 2, " %") == 0 ? size - 2 : 0;
+	size_t digits = at;
+	_cleanup_free_ char *short_name = NULL;
+
+	while (at && (isdigit((unsigned char)text[at - 1]) || text[at - 1] == '.'))
+		at--;
+	if (at == digits || at < 2 || memcmp(text + at - 2, ", ", 2) != 0)
+		return name;
+	short_name = xstrndup(text, at - 2);
+	return strings_intern(strings, short_name);
+}
+
 static void add_thread(struct import *r, struct row *row)
 {
 	struct profile_thread *thread = &row->thread;
 
 	thread->is_folded = is_view(row, "folded");
+	if (thread->is_folded && thread->name != NO_STRING)
+		thread->name = thread->process_name = without_share(&r->profile->strings,
+								    thread->name);
 	thread->samples.items = row->samples.rows.items;
 	thread->samples.count = row->samples.rows.count;
 	thread->samples.capacity = row->samples.rows.capacity;

@@ -7,21 +7,46 @@
 #include "lib/base/cleanup.h"
 #include "lib/profile/wait_sums.h"
 
+/* Tells of each stack whether its outermost frame is the kernel's. The caller frees. */
+static bool *find_kernel_stacks(const struct profile *p)
+{
+	bool *is_kernel = xcalloc(p->stacks.rows.count + 1, sizeof(*is_kernel));
+
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+
+		if (stack->parent != NO_STACK)
+			is_kernel[i] = is_kernel[stack->parent];
+		else
+			is_kernel[i] = frame->module != NO_MODULE &&
+				       module_is_kernel(&p->modules.rows.items[frame->module]);
+	}
+	return is_kernel;
+}
+
 static void sum_samples(struct firefox_row *row, const struct profile *p,
-			const struct profile_thread *thread)
+			const struct profile_thread *thread, const bool *is_kernel_stack)
 {
 	struct wait_sums waits = {0};
+	bool has_stack = false, has_user = false;
 
 	vec_for_each(&thread->samples, const struct sample *, sample) {
 		row->cpu_ns += sample->cpu_delta;
 		wait_sums_add(&waits, p, sample);
 		if (sample->weight && sample->event < EVENT_COUNTS_MAX)
 			row->events |= 1ull << sample->event;
+		row->has_run |= sample->weight && !sample->event && !profile_is_wait(p, sample);
+		if (sample->stack == NO_STACK)
+			continue;
+		has_stack = true;
+		has_user = has_user || !is_kernel_stack[sample->stack];
 	}
+	row->is_kernel = has_stack && !has_user;
 	row->blocked = waits.blocked;
 }
 
-static void add_thread(struct firefox_rows *r, thread_id id)
+static void add_thread(struct firefox_rows *r, thread_id id, const bool *is_kernel_stack)
 {
 	const struct profile_thread *thread = &r->profile->threads.rows.items[id];
 	struct firefox_row row = {
@@ -45,7 +70,7 @@ static void add_thread(struct firefox_rows *r, thread_id id)
 		.count = 1,
 	};
 
-	sum_samples(&row, r->profile, thread);
+	sum_samples(&row, r->profile, thread, is_kernel_stack);
 	vec_push(&r->members, id);
 	vec_push(&r->list, row);
 }
@@ -70,20 +95,36 @@ static void sum_processes(struct firefox_rows *r)
 	vec_sort(&r->list, compare_processes);
 	for (size_t i = 0, end; i < r->list.count; i = end) {
 		uint64_t sum = 0;
+		bool is_kernel = true;
 
 		for (end = i; end < r->list.count && !compare_processes(&rows[i], &rows[end]);
-		     end++)
+		     end++) {
 			sum += rows[end].cpu_ns;
-		for (size_t j = i; j < end; j++)
+			is_kernel = is_kernel && rows[end].is_kernel;
+		}
+		for (size_t j = i; j < end; j++) {
 			rows[j].process_cpu_ns = sum;
+			rows[j].is_kernel = is_kernel;
+		}
 	}
+}
+
+static bool is_of_machine(const struct profile *p)
+{
+	vec_for_each(&p->meta.features, char *const *, feature) {
+		if (strcmp(*feature, FEATURE_ALL_PROCESSES) == 0)
+			return true;
+	}
+	return false;
 }
 
 void firefox_rows_init(struct firefox_rows *r, const struct profile *p)
 {
-	*r = (struct firefox_rows){.profile = p};
+	_cleanup_free_ bool *is_kernel_stack = find_kernel_stacks(p);
+
+	*r = (struct firefox_rows){.profile = p, .is_machine = is_of_machine(p)};
 	for (size_t id = 0; id < p->threads.rows.count; id++)
-		add_thread(r, (thread_id)id);
+		add_thread(r, (thread_id)id, is_kernel_stack);
 	sum_processes(r);
 	firefox_rows_sort(r);
 }
@@ -109,7 +150,9 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	const struct firefox_rows *r = ctx;
 	int result = is_root(r, right) - is_root(r, left);
 
-	if (!result)
+	if (!result && r->is_machine)
+		result = left->is_kernel - right->is_kernel;
+	else if (!result)
 		result = compare_u64(left->process_start, right->process_start);
 	if (!result)
 		result = compare_u64(right->process_cpu_ns, left->process_cpu_ns);

@@ -26,6 +26,8 @@ struct firefox_row {
 	enum row_kind kind;
 	uint8_t event; /* event of its samples; 0: the clock */
 	bool is_main; /* main thread of its process; the process of all CPUs has none */
+	bool has_run; /* it has samples of the clock that are no waits */
+	bool is_kernel; /* no thread of the process was seen in user code */
 	bool is_folded; /* shared by short-lived threads; also set in their rows of events */
 	uint32_t pid, tid, incarnation; /* tid of ROW_CPU: the CPU's number */
 	string_id name, process_name, process_label, arguments; /* of the profile, or of the file */
@@ -48,15 +50,17 @@ struct firefox_rows {
 	VEC(struct firefox_row) list; /* in order of the file */
 	VEC(thread_id) members;
 	VEC(struct sample_ref) cpu_samples;
+	bool is_machine; /* all processes of the machine were recorded */
 };
 
 /* Makes a row for each thread. The profile must not change until the release. */
 void firefox_rows_init(struct firefox_rows *r, const struct profile *p);
 void firefox_rows_release(struct firefox_rows *r);
 /*
- * Sorts rows of threads. The first process with pid meta.root_pid (0: none) comes first, then
- * processes by start; in each, the main thread comes first, then threads by start. Those that were
- * there when recording began are sorted by CPU time, largest first.
+ * Sorts rows of threads. The first process with pid meta.root_pid comes first, then processes by
+ * start; those that were there when recording began by CPU time, largest first. Of the whole
+ * machine, all processes are sorted by CPU time, those of the kernel after all others. In each
+ * process, the main thread comes first, then threads by start.
  */
 void firefox_rows_sort(struct firefox_rows *r);
 /* Inserts behind each row one for each event besides the clock. Needs the row's title. */

@@ -13,13 +13,15 @@
 
 struct group {
 	string_id program; /* NO_STRING: several */
-	size_t count;
+	size_t count; /* of threads */
+	size_t processes; /* whose main thread is among them */
 };
 
 struct folder {
 	struct firefox_rows *rows;
 	struct file_strings *strings;
 	size_t *mains; /* by row: main thread of its process, or NO_ROW */
+	bool *is_crowd; /* by row: short-lived, of a program with many such processes */
 	bool *is_kept; /* by row */
 	uint32_t *group_of; /* by row; NO_GROUP: it is kept */
 	size_t kept;
@@ -64,6 +66,53 @@ static bool is_short_lived(const struct folder *f, const struct firefox_row *row
 	return !row->is_folded && row->start > f->rows->profile->meta.start_ns && row->end;
 }
 
+/* Rows of short-lived main threads, sorted by program. */
+struct program_row {
+	string_id program;
+	size_t row;
+};
+
+struct program_rows {
+	VEC(struct program_row) rows;
+};
+
+static int compare_programs(const void *a, const void *b)
+{
+	const struct program_row *x = a, *y = b;
+
+	if (x->program != y->program)
+		return x->program < y->program ? -1 : 1;
+	return x->row < y->row ? -1 : 1;
+}
+
+/* Finds programs with more short-lived processes than that. Returns false if there are none. */
+static bool find_crowds(struct folder *f, size_t processes)
+{
+	struct program_rows mains = {0};
+	bool has_any = false;
+
+	for (size_t i = 0; i < f->rows->list.count; i++) {
+		const struct firefox_row *row = &f->rows->list.items[i];
+
+		if (row->is_main && is_short_lived(f, row))
+			vec_push(&mains.rows, (struct program_row){row->process_name, i});
+	}
+	vec_sort(&mains.rows, compare_programs);
+	for (size_t i = 0, end; i < mains.rows.count; i = end) {
+		for (end = i; end < mains.rows.count &&
+			      mains.rows.items[end].program == mains.rows.items[i].program;
+		     end++)
+			;
+		for (size_t j = i; j < end && end - i > processes; j++)
+			f->is_crowd[mains.rows.items[j].row] = has_any = true;
+	}
+	vec_release(&mains.rows);
+	/* Other threads go with the main thread of their process. */
+	for (size_t i = 0; has_any && i < f->rows->list.count; i++)
+		f->is_crowd[i] |= f->mains[i] != NO_ROW && f->is_crowd[f->mains[i]];
+	return has_any;
+}
+
 /* Goes by order of the file, so that nothing depends on ids. */
 static void choose_kept(struct folder *f, size_t max)
 {
@@ -76,7 +125,7 @@ static void choose_kept(struct folder *f, size_t max)
 
 		if (!is_short_lived(f, row))
 			keep(f, i);
-		else
+		else if (!f->is_crowd[i])
 			busy[count++] = (struct radix_row){UINT64_MAX - row->cpu_ns, (uint32_t)i};
 	}
 	radix_sort(busy, count);
@@ -106,6 +155,7 @@ static void count_programs(struct folder *f)
 			index_add(&f->by_program, hash_u64(program), id);
 		}
 		f->groups.items[id].count++;
+		f->groups.items[id].processes += f->rows->list.items[i].is_main;
 		f->group_of[i] = id;
 	}
 }
@@ -120,6 +170,7 @@ static void merge_small_groups(struct folder *f)
 		if (groups[id].count > 1 && ++programs <= PROGRAMS_MAX)
 			continue;
 		groups[OTHERS].count += groups[id].count;
+		groups[OTHERS].processes += groups[id].processes;
 		groups[id].count = 0;
 	}
 	for (size_t i = 0; i < f->rows->list.count; i++) {
@@ -139,7 +190,8 @@ static string_id name_group(struct folder *f, const struct group *group)
 	const char *program = group->program == NO_STRING
 				      ? "other programs"
 				      : file_strings_get(f->strings, group->program);
-	_cleanup_free_ char *name = xasprintf("%s × %zu, short-lived", program, group->count);
+	_cleanup_free_ char *name = xasprintf("%s × %zu", program,
+					      group->processes ? group->processes : group->count);
 
 	return file_strings_intern(f->strings, name);
 }
@@ -161,6 +213,8 @@ static void add_member(struct firefox_row *to, const struct firefox_row *from)
 	to->end = from->end > to->end ? from->end : to->end;
 	to->cpu_ns += from->cpu_ns;
 	to->blocked += from->blocked;
+	to->has_run |= from->has_run;
+	to->is_kernel = to->is_kernel && from->is_kernel;
 	to->events |= from->events;
 	to->count += from->count;
 }
@@ -227,6 +281,7 @@ static void folder_init(struct folder *f, struct firefox_rows *r, struct file_st
 
 	*f = (struct folder){.rows = r, .strings = strings};
 	f->mains = xcalloc(count, sizeof(*f->mains));
+	f->is_crowd = xcalloc(count, sizeof(*f->is_crowd));
 	f->is_kept = xcalloc(count, sizeof(*f->is_kept));
 	f->group_of = xcalloc(count, sizeof(*f->group_of));
 }
@@ -234,26 +289,29 @@ static void folder_init(struct folder *f, struct firefox_rows *r, struct file_st
 static void folder_release(struct folder *f)
 {
 	free(f->mains);
+	free(f->is_crowd);
 	free(f->is_kept);
 	free(f->group_of);
 	vec_release(&f->groups);
 	index_release(&f->by_program);
 }
 
-struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings, size_t max)
+struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings,
+			     const struct fold_limits *limits)
 {
-	struct fold_counts counts;
+	struct fold_counts counts = {0};
 	struct folder f;
 
-	if (r->list.count <= max)
-		return (struct fold_counts){0};
 	folder_init(&f, r, strings);
 	find_mains(&f);
-	choose_kept(&f, max);
-	count_programs(&f);
-	merge_small_groups(&f);
-	counts = fold_groups(&f);
+	if (find_crowds(&f, limits->processes) || r->list.count > limits->rows) {
+		choose_kept(&f, limits->rows);
+		count_programs(&f);
+		merge_small_groups(&f);
+		counts = fold_groups(&f);
+	}
 	folder_release(&f);
-	firefox_rows_sort(r);
+	if (counts.rows)
+		firefox_rows_sort(r);
 	return counts;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reduces rows if a recording has more threads than a front-end can hold: threads that began and
- * ended during the recording share one row per program ("cc1 × 312, short-lived").
+ * Reduces rows where a person, or a front-end, would have too many: threads that began and ended
+ * during the recording share one row per program ("cc1 × 312"). So do those of each program with
+ * many short-lived processes, and others beyond a number of rows.
  *
  * These keep a row of their own: threads that existed when recording began or ended, the main
- * thread of the root process, the busiest others up to the limit, and the main thread of each
- * process that has another thread with a row.
+ * thread of the root process, and the main thread of each process that has another thread with a
+ * row; of programs with few processes, the busiest threads up to the number.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FOLD_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_FOLD_H
@@ -17,7 +18,13 @@ struct fold_counts {
 	size_t rows; /* rows that they share */
 };
 
-/* Folds rows of threads beyond `max`. Expects them sorted, and sorts the result. */
-struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings, size_t max);
+struct fold_limits {
+	size_t rows;
+	size_t processes; /* short-lived ones of a program */
+};
+
+/* Folds rows of threads beyond the limits. Expects them sorted, and sorts the result. */
+struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings,
+			     const struct fold_limits *limits);
 
 #endif

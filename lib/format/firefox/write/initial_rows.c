@@ -60,7 +60,30 @@ static void show_events(const struct firefox_rows *r, bool *is_visible)
 	sample_buffer_release(&buffer);
 }
 
-size_t initial_rows(const struct firefox_rows *r, bool *is_visible)
+static bool has_processes(const struct firefox_rows *r)
+{
+	size_t processes = 0;
+
+	vec_for_each(&r->list, const struct firefox_row *, row)
+		processes += row->is_main && row->kind <= ROW_FOLDED;
+	return processes > 1;
+}
+
+/* Selects all rows that a sum of the recording needs. Returns false if none has CPU time. */
+static bool select_busy(const struct firefox_rows *r, bool *is_selected)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < r->list.count; i++) {
+		const struct firefox_row *row = &r->list.items[i];
+
+		is_selected[i] = row->kind <= ROW_FOLDED && row->has_run;
+		has_any = has_any || is_selected[i];
+	}
+	return has_any;
+}
+
+void initial_rows(const struct firefox_rows *r, bool *is_visible, bool *is_selected)
 {
 	size_t rows = r->list.count, count;
 	uint32_t busiest[VISIBLE_THREADS];
@@ -77,5 +100,8 @@ size_t initial_rows(const struct firefox_rows *r, bool *is_visible)
 		is_visible[main_position(r, busiest[i])] = true;
 	}
 	show_events(r, is_visible);
-	return vec_last(&r->list).kind == ROW_DIFFERENCE ? rows - 1 : busiest[0];
+	if (vec_last(&r->list).kind == ROW_DIFFERENCE)
+		is_selected[rows - 1] = true;
+	else if (!has_processes(r) || !select_busy(r, is_selected))
+		is_selected[busiest[0]] = true;
 }

@@ -7,8 +7,9 @@
 
 /*
  * Sets is_visible[i], initially false, for the busiest rows and their main threads; without
- * samples, for the first rows. Needs at least one row. Returns the row to select.
+ * samples, for the first rows. Sets is_selected[i] for the rows whose samples are shown together:
+ * of several processes all rows with CPU time, else the busiest row. Needs at least one row.
  */
-size_t initial_rows(const struct firefox_rows *r, bool *is_visible);
+void initial_rows(const struct firefox_rows *r, bool *is_visible, bool *is_selected);
 
 #endif

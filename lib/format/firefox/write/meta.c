@@ -325,19 +325,26 @@ static json_t *extra_value(const struct firefox *f)
 	return sections;
 }
 
+static json_t *list_rows(const bool *is_in, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_in[i])
+			json_array_append_new(list, count_value(i));
+	}
+	return list;
+}
+
 static void set_initial_threads(const struct firefox *f, json_t *meta)
 {
-	size_t count = f->rows.list.count, selected;
+	size_t count = f->rows.list.count;
 	_cleanup_free_ bool *is_visible = xcalloc(count, sizeof(*is_visible));
-	json_t *visible = json_array();
+	_cleanup_free_ bool *is_selected = xcalloc(count, sizeof(*is_selected));
 
-	selected = initial_rows(&f->rows, is_visible);
-	for (size_t i = 0; i < count; i++) {
-		if (is_visible[i])
-			json_array_append_new(visible, count_value(i));
-	}
-	json_object_set_new(meta, "initialVisibleThreads", visible);
-	json_object_set_new(meta, "initialSelectedThreads", json_pack("[I]", (json_int_t)selected));
+	initial_rows(&f->rows, is_visible, is_selected);
+	json_object_set_new(meta, "initialVisibleThreads", list_rows(is_visible, count));
+	json_object_set_new(meta, "initialSelectedThreads", list_rows(is_selected, count));
 }
 
 /* Front-ends tell scripts' stacks from native ones only if there are both. */

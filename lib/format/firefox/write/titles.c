@@ -152,8 +152,28 @@ static void compare_threads(struct firefox_rows *r, struct file_strings *strings
 	vec_release(&all.rows);
 }
 
+/* Adds its share of all CPU time to a row that stands for many: "cc1 × 180, 82 %". */
+static void add_shares(struct firefox_rows *r, struct file_strings *strings)
+{
+	double all = 0;
+
+	vec_for_each(&r->list, const struct firefox_row *, row)
+		all += (double)row->cpu_ns;
+	vec_for_each(&r->list, struct firefox_row *, row) {
+		double share = all > 0 ? 100 * (double)row->cpu_ns / all : 0;
+		_cleanup_free_ char *title = NULL;
+
+		if (!row->is_folded)
+			continue;
+		title = xasprintf("%s, %.*f %%", file_strings_get(strings, row->name), share < 10,
+				  share);
+		row->title = row->process_title = file_strings_intern(strings, title);
+	}
+}
+
 void title_rows(struct firefox_rows *r, struct file_strings *strings)
 {
 	compare_processes(r, strings);
 	compare_threads(r, strings);
+	add_shares(r, strings);
 }

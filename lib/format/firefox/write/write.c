@@ -24,8 +24,8 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	jsonw_object_end(w);
 }
 
-/* More rows cost a browser a gigabyte. */
-#define THREADS_MAX 500
+/* More rows cost a browser a gigabyte; more of one program tell a person nothing. */
+static const struct fold_limits fold_limits = {.rows = 500, .processes = 50};
 
 /* Makes the rows of the file from the threads of the profile. */
 static void make_rows(struct firefox *f, const struct export_options *options)
@@ -34,7 +34,7 @@ static void make_rows(struct firefox *f, const struct export_options *options)
 
 	firefox_rows_init(&f->rows, f->profile);
 	if (!options->all_threads)
-		folded = fold_rows(&f->rows, &f->file_strings, THREADS_MAX);
+		folded = fold_rows(&f->rows, &f->file_strings, &fold_limits);
 	title_rows(&f->rows, &f->file_strings);
 	firefox_rows_add_events(&f->rows, &f->file_strings);
 	*f->counts = (struct export_counts){

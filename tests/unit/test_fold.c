@@ -301,6 +301,33 @@ static void a_file_with_folded_rows(void **state)
 	export_expect(root, "meta.initialSelectedThreads", "[1]");
 }
 
+/* Front-ends see no more than one CPU in a row, readers all. */
+static void processes_at_one_time(void **state)
+{
+	struct exported *f = *state;
+	struct profile *again;
+	_cleanup_free_ char *text = NULL;
+	uint64_t cpu_ns = 0;
+	json_t *root, *row;
+
+	export_add_thread(f, 5, 5, "make");
+	f->p->meta.root_pid = 5;
+	f->p->meta.interval_ns = MS;
+	for (uint32_t i = 0; i < 60; i++)
+		add(f, 10 + i, "cc", 10, 3 * MS);
+	root = export_run(f);
+	row = export_at(root, "threads.1");
+	assert_int_equal(json_integer_value(json_object_get(row, "profCPUTime")), 60 * 3 * MS);
+	text = json_dumps(root, 0);
+	assert_int_equal(format_firefox.read(&again, text, strlen(text), NULL, NULL), 0);
+	vec_for_each(&again->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample)
+			cpu_ns += sample->cpu_delta;
+	}
+	assert_in_range(cpu_ns, 60 * 3 * MS - 1, 60 * 3 * MS);
+	profile_free(again);
+}
+
 /* Many short-lived processes of one program share a row, however few rows there are. */
 static void a_crowd_is_one_row(void **state)
 {
@@ -423,6 +450,7 @@ int main(void)
 		TEST(rows_that_were_folded_before_stay),
 		TEST(their_events_go_along),
 		TEST(a_crowd_is_one_row),
+		TEST(processes_at_one_time),
 		TEST(a_file_with_folded_rows),
 		TEST(such_a_file_read_and_written_again),
 		TEST(all_threads_on_demand),

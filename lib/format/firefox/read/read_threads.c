@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -18,6 +19,7 @@ struct row {
 	struct span markers;
 	char *view; /* kind of view, owned; NULL: a thread */
 	char *tid; /* owned; as spelled */
+	int64_t cpu_ns; /* of several threads together; 0: that of the samples */
 };
 
 struct process {
@@ -120,6 +122,8 @@ static bool read_head(struct import *r, struct json_cursor *s, struct span key, 
 		row->thread.is_main = import_skip(s);
 	else if (span_is(s, key, "profView") && !row->view)
 		row->view = json_cursor_text(s);
+	else if (span_is(s, key, "profCPUTime"))
+		import_integer(s, &row->cpu_ns);
 	else
 		return read_life(r, s, key, &row->thread);
 	return true;
@@ -244,6 +248,28 @@ static bool keep_cpu(struct import *r, struct row *row)
 	return true;
 }
 
+/* Gives samples that several threads share the CPU time that the writer took from them. */
+static void restore_cpu_time(struct row *row)
+{
+	uint64_t known = 0, wanted = row->cpu_ns > 0 ? (uint64_t)row->cpu_ns : 0;
+	double passed = 0, factor;
+
+	vec_for_each(&row->samples.rows, struct sample *, sample)
+		known += sample->cpu_delta;
+	if (wanted <= known || !known)
+		return;
+	factor = (double)wanted / (double)known;
+	vec_for_each(&row->samples.rows, struct sample *, sample) {
+		double before = floor(passed);
+
+		/* Rounds the sum, so that it is exact at the end. */
+		passed += sample->cpu_delta * factor;
+		sample->cpu_delta = floor(passed) - before < UINT32_MAX
+					    ? (uint32_t)(floor(passed) - before)
+					    : UINT32_MAX;
+	}
+}
+
 /* "cc1 × 180, 82 %" → "cc1 × 180": the share is the writer's. */
 static string_id without_share(struct strings *strings, string_id name)
 {
@@ -266,6 +292,8 @@ static void add_thread(struct import *r, struct row *row)
 	struct profile_thread *thread = &row->thread;
 
 	thread->is_folded = is_view(row, "folded");
+	if (thread->is_folded)
+		restore_cpu_time(row);
 	if (thread->is_folded && thread->name != NO_STRING)
 		thread->name = thread->process_name = without_share(&r->profile->strings,
 								    thread->name);

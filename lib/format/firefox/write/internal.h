@@ -85,6 +85,7 @@ struct firefox_samples {
 	VEC(struct sample) rows; /* ascending; time 0 is the start of the file */
 	size_t gap_rows; /* number of rows that only say that the thread did not run */
 	bool has_weights; /* false: all rows stand for one sample */
+	uint64_t cpu_ns; /* CPU time of a row of several threads; 0: that of its rows */
 	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
 };
 

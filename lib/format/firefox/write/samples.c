@@ -175,6 +175,28 @@ static void find_tasks(const struct firefox *f, const struct firefox_row *row,
 	}
 }
 
+/*
+ * Bounds the CPU time of rows by the time between them: of a row that several processes share,
+ * front-ends show one CPU at most. What is taken away stays in the row's sum.
+ */
+static void bound_cpu_time(struct firefox_samples *out)
+{
+	uint64_t before = 0, left = 0;
+
+	vec_for_each(&out->rows, struct sample *, sample) {
+		uint64_t passed = sample->time - before;
+
+		out->cpu_ns += sample->cpu_delta;
+		if (sample > out->rows.items && sample->cpu_delta > passed) {
+			left += sample->cpu_delta - passed;
+			sample->cpu_delta = (uint32_t)passed;
+		}
+		before = sample->time;
+	}
+	if (!left)
+		out->cpu_ns = 0;
+}
+
 void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
 			  struct firefox_samples *out)
 {
@@ -194,6 +216,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 	vec_clear(&out->rows);
 	find_tasks(f, row, &out->tasks);
 	out->gap_rows = 0;
+	out->cpu_ns = 0;
 	out->has_weights = false;
 	for (size_t i = 0; i < run.count; i++) {
 		struct sample sample = run.items[i];
@@ -215,6 +238,8 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		else
 			add_sample(&filler, sample, weight);
 	}
+	if (row->is_folded && !filler.peak)
+		bound_cpu_time(out);
 }
 
 void firefox_samples_release(struct firefox_samples *s)

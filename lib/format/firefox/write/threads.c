@@ -238,6 +238,15 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	jsonw_object_end(w);
 }
 
+/* For readers: rows tell a front-end no more than the time between them. */
+static void write_cpu_time(struct jsonw *w, const struct firefox_samples *samples)
+{
+	if (!samples->cpu_ns)
+		return;
+	jsonw_key(w, "profCPUTime");
+	jsonw_u64(w, samples->cpu_ns);
+}
+
 static uint32_t use_tid(struct tid_uses *uses, const struct firefox_row *row)
 {
 	return is_no_thread(row) || row->is_folded ? 0 : count_tid(uses, row->tid);
@@ -261,6 +270,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 			firefox_samples_fill(f, row, &samples);
 			f->counts->gap_rows += samples.gap_rows;
 			write_samples(w, &samples, row->event ? 0 : firefox_interval(f));
+			write_cpu_time(w, &samples);
 		}
 		firefox_write_markers(f, w, row, &markers);
 		jsonw_object_end(w);

@@ -29,7 +29,7 @@ static const char help_after_formats[] =
 	"  --epoch S              let parts of it be read by themselves, one from each S seconds\n"
 	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
 	"  --no-symbols           leave addresses without names\n"
-	"  --all-threads          give each thread its row, also where there are more than 500\n"
+	"  --all-threads          give each thread its row, however many there are\n"
 	"  --sources              put the text of source files into the profile\n"
 	"  --fail-on-loss         exit with 125 where anything was lost; the profile is kept\n"
 	"  -v, --verbose          say more; twice: everything\n"

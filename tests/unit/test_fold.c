@@ -297,7 +297,7 @@ static void a_file_with_folded_rows(void **state)
 	export_expect(root, "threads.1.markers.length", "2");
 	export_expect(root, "threads.1.processType", "\"process\"");
 	export_expect(root, "meta.extra.0.entries.7.value", "600");
-	/* What is selected is all of the recording. */
+	/* Selects all of the recording. */
 	export_expect(root, "meta.initialSelectedThreads", "[1]");
 }
 
@@ -356,7 +356,7 @@ static void a_crowd_is_one_row(void **state)
 	assert_true(has_pid(&folded, 400) && has_pid(&folded, 200));
 	assert_int_equal(find(&folded, "cc × 51")->cpu_ns, 510);
 	title_rows(&folded.rows, &folded.file_strings);
-	/* Of 510 + 500 + 10 ns. */
+	/* All is 510 + 500 + 10 ns. */
 	assert_non_null(find(&folded, "cc × 51, 50 %"));
 	release(&folded);
 }

@@ -14,7 +14,7 @@
 struct group {
 	string_id program; /* NO_STRING: several */
 	size_t count; /* of threads */
-	size_t processes; /* whose main thread is among them */
+	size_t processes; /* number of main threads among them */
 };
 
 struct folder {

@@ -10,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/distinct_argument.h"
+#include "lib/format/firefox/write/thread_roles.h"
 
 /* Rows to compare, sorted by key. */
 struct keyed_row {
@@ -100,6 +101,30 @@ static uint64_t process_key(const struct firefox_row *row)
 	return (uint64_t)row->pid << 32 | row->incarnation;
 }
 
+/*
+ * Names threads that only have their process's name after what they do: it says more, and they are
+ * told apart by the numbers that follow.
+ */
+static void name_by_roles(struct firefox_rows *r, struct file_strings *strings)
+{
+	struct thread_roles roles = {0};
+
+	vec_for_each(&r->list, struct firefox_row *, row) {
+		const struct profile_thread *thread =
+			&r->profile->threads.rows.items[r->members.items[row->first]];
+		const char *role;
+
+		if (row->is_main || row->is_folded || row->name != row->process_name)
+			continue;
+		if (!roles.by_stack)
+			thread_roles_init(&roles, r->profile);
+		role = thread_role(&roles, r->profile, thread);
+		if (role)
+			row->name = row->title = file_strings_intern(strings, role);
+	}
+	thread_roles_release(&roles);
+}
+
 /* Names the main thread after its process, and adds tids to other threads with equal names. */
 static void name_threads(const struct keyed_row *rows, size_t count, struct file_strings *strings)
 {
@@ -174,6 +199,7 @@ static void add_shares(struct firefox_rows *r, struct file_strings *strings)
 void title_rows(struct firefox_rows *r, struct file_strings *strings)
 {
 	compare_processes(r, strings);
+	name_by_roles(r, strings);
 	compare_threads(r, strings);
 	add_shares(r, strings);
 }

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/write/thread_roles.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+
+/* What the outer functions of a stack say, the better the later. */
+enum role_kind {
+	ROLE_UNKNOWN, /* they start any thread */
+	ROLE_NATIVE,
+	ROLE_SCRIPT, /* a function of a language that its runtime runs */
+	ROLE_POOL,
+};
+
+struct stack_role {
+	uint8_t kind;
+	uint32_t value; /* string_id of the function's name, or row of `pools` */
+};
+
+/* Functions of pools, whose threads do anybody's work. */
+static const struct {
+	const char *part; /* of the function's name */
+	const char *file; /* end of its file or library; NULL: any */
+	const char *role;
+} pools[] = {
+	{"PlatformWorkerThread", NULL, "V8 worker"},
+	{"DelayedTaskScheduler", NULL, "V8 timer"},
+	{"v8::platform::", NULL, "V8 worker"},
+	{"worker", "/deps/uv/src/threadpool.c", "libuv worker"},
+	{"worker", "/src/threadpool.c", "libuv worker"},
+	{"", "/libuv.so.1", "libuv worker"},
+	{"runtime.mstart", NULL, "Go M"},
+	{"runtime.goexit", NULL, "Go M"},
+	{"runtime.mcall", NULL, "Go M"},
+	{"runtime.main", NULL, "Go M"},
+};
+
+/* Beginnings of functions that start threads of any program. */
+static const char *const starters[] = {
+	"_start",	    "clone",	   "__clone",	   "start_thread",
+	"thread_start",	    "std::",	   "void std::",   "execute_native_thread_routine",
+	"pythread_wrapper", "thread_run",  "t_bootstrap",  "g_thread_proxy",
+	"__libc_start",	    "core::ops::", "alloc::boxed", "<alloc::boxed",
+	"__rust_begin",	    "boost::",	   "runtime.asm",
+};
+
+/* Ends of scripts that start threads. */
+static const char *const starter_files[] = {"/threading.py", "/concurrent/futures/thread.py"};
+
+static const char *file_of(const struct profile *p, const struct func *func)
+{
+	if (func->file != NO_SOURCE_FILE)
+		return strings_get(&p->strings, p->source_files.rows.items[func->file].path);
+	if (func->module != NO_MODULE)
+		return strings_get(&p->strings, p->modules.rows.items[func->module].path);
+	return "";
+}
+
+static bool is_starter(const char *name, const char *file)
+{
+	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
+		if (text_starts_with(name, starters[i]))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(starter_files) / sizeof(*starter_files); i++) {
+		if (text_ends_with(file, starter_files[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_pool(size_t row, const char *name, const char *file)
+{
+	if (!pools[row].file)
+		return strstr(name, pools[row].part);
+	return text_ends_with(file, pools[row].file) &&
+	       (!*pools[row].part || strcmp(name, pools[row].part) == 0);
+}
+
+/* Tells what a function says by itself. */
+static struct stack_role role_of(const struct profile *p, const struct frame *frame)
+{
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	const char *name, *file;
+
+	if (!func || frame->kind == PROFILE_FRAME_LABEL || frame->kind == PROFILE_FRAME_KERNEL)
+		return (struct stack_role){ROLE_UNKNOWN, 0};
+	name = strings_get(&p->strings, func->name);
+	file = file_of(p, func);
+	for (uint32_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
+		if (is_of_pool(i, name, file))
+			return (struct stack_role){ROLE_POOL, i};
+	}
+	if (!func->is_named || is_starter(name, file) ||
+	    (func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module])))
+		return (struct stack_role){ROLE_UNKNOWN, 0};
+	return (struct stack_role){frame->language ? ROLE_SCRIPT : ROLE_NATIVE, func->name};
+}
+
+void thread_roles_init(struct thread_roles *roles, const struct profile *p)
+{
+	size_t count = p->stacks.rows.count;
+
+	roles->by_stack = xcalloc(count + 1, sizeof(*roles->by_stack));
+	for (size_t i = 0; i < count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		struct stack_role *role = &roles->by_stack[i], own;
+
+		if (stack->parent != NO_STACK)
+			*role = roles->by_stack[stack->parent];
+		if (role->kind == ROLE_POOL)
+			continue;
+		own = role_of(p, &p->frames.rows.items[stack->frame]);
+		/* The outermost function counts, but one of a script more than the runtime's. */
+		if (own.kind > role->kind && (own.kind != ROLE_POOL || role->kind != ROLE_SCRIPT))
+			*role = own;
+	}
+}
+
+void thread_roles_release(struct thread_roles *roles)
+{
+	free(roles->by_stack);
+	*roles = (struct thread_roles){0};
+}
+
+struct role_weight {
+	struct stack_role role;
+	uint64_t weight;
+};
+
+struct role_weights {
+	VEC(struct role_weight) rows;
+};
+
+static void add_weight(struct role_weights *weights, struct stack_role role, uint64_t weight)
+{
+	vec_for_each(&weights->rows, struct role_weight *, row) {
+		if (row->role.kind == role.kind && row->role.value == role.value) {
+			row->weight += weight;
+			return;
+		}
+	}
+	if (weights->rows.count < 64)
+		vec_push(&weights->rows, (struct role_weight){role, weight});
+}
+
+/* "node::(anonymous namespace)::StartIoThread" → "StartIoThread" */
+static const char *without_scope(const char *name)
+{
+	for (const char *at = name; (at = strstr(at, "::")); at += 2) {
+		if (at[2] && !strpbrk(at + 2, "<>()"))
+			name = at + 2;
+	}
+	return name;
+}
+
+const char *thread_role(const struct thread_roles *roles, const struct profile *p,
+			const struct profile_thread *thread)
+{
+	struct role_weights weights = {0};
+	struct role_weight best = {0};
+
+	vec_for_each(&thread->samples, const struct sample *, sample) {
+		if (sample->stack != NO_STACK && !sample->event)
+			add_weight(&weights, roles->by_stack[sample->stack], sample->weight);
+	}
+	vec_for_each(&weights.rows, const struct role_weight *, row) {
+		if (row->role.kind &&
+		    (row->role.kind > best.role.kind || row->weight > best.weight))
+			best = *row;
+	}
+	vec_release(&weights.rows);
+	if (best.role.kind == ROLE_UNKNOWN)
+		return NULL;
+	return best.role.kind == ROLE_POOL
+		       ? pools[best.role.value].role
+		       : without_scope(strings_get(&p->strings, best.role.value));
+}

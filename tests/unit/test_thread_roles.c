@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of threads that have none of their own: the first function of theirs, or their pool. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "lib/languages/language.h"
+#include "lib/profile/stacks.h"
+#include "tests/unit/export_fixture.h"
+
+#define PID 10
+
+/* Adds a thread called as its process that has one stack: functions from the root on. */
+static void add_thread(struct exported *f, uint32_t tid, enum language_id innermost,
+		       const char *const *functions, const char *file)
+{
+	struct profile_thread *row = export_add_thread(f, PID, tid, "app");
+	stack_id stack = NO_STACK;
+
+	row->process_name = row->name;
+	for (size_t i = 0; functions[i]; i++) {
+		func_id func = export_add_func(f, NO_MODULE, functions[i], file);
+		frame_id id = export_add_frame(f, NO_MODULE, func, 1000 * tid + i);
+		struct frame frame = *frames_get(&f->p->frames, id);
+
+		f->p->funcs.rows.items[func].is_named = functions[i][0] != '0';
+		frame.language = functions[i + 1] ? LANGUAGE_NONE : (uint8_t)innermost;
+		stack = stacks_intern(&f->p->stacks, stack, frames_intern(&f->p->frames, &frame));
+	}
+	export_add_sample(row, 1000000, stack, 1000);
+}
+
+static void threads_are_called_by_what_they_do(void **state)
+{
+	struct exported *f = *state;
+	json_t *root;
+
+	export_add_thread(f, PID, PID, "app");
+	f->p->meta.root_pid = PID;
+	add_thread(f, 11, LANGUAGE_NONE,
+		   (const char *[]){"clone3", "start_thread", "ns::hash_blocks", "sum", NULL},
+		   "/a.c");
+	add_thread(f, 12, LANGUAGE_PYTHON,
+		   (const char *[]){"clone3", "pythread_wrapper", "eval_frame", "worker", NULL},
+		   "/t.py");
+	add_thread(f, 13, LANGUAGE_NONE,
+		   (const char *[]){"clone3", "start_thread", "worker", "pbkdf2", NULL},
+		   "/deps/uv/src/threadpool.c");
+	/* Two of one role have their numbers. */
+	for (uint32_t tid = 14; tid <= 15; tid++)
+		add_thread(
+			f, tid, LANGUAGE_NONE,
+			(const char *[]){"start_thread", "node::PlatformWorkerThread", "gc", NULL},
+			"/n.cc");
+	/* A name that says nothing is not taken. */
+	add_thread(f, 16, LANGUAGE_NONE, (const char *[]){"start_thread", "0x1234", NULL}, "/x.c");
+	root = export_run(f);
+	export_expect(root, "threads.1.name", "\"hash_blocks\"");
+	export_expect(root, "threads.2.name", "\"worker\"");
+	export_expect(root, "threads.3.name", "\"libuv worker\"");
+	export_expect(root, "threads.4.name", "\"V8 worker 14\"");
+	export_expect(root, "threads.5.name", "\"V8 worker 15\"");
+	export_expect(root, "threads.6.name", "\"app 16\"");
+	export_expect(root, "threads.6.processName", "\"app\"");
+}
+
+/* A name that the thread was given stays, and so does the main thread's. */
+static void given_names_stay(void **state)
+{
+	struct exported *f = *state;
+	static const char *const functions[] = {"start_thread", "run", NULL};
+	json_t *root;
+
+	add_thread(f, PID, LANGUAGE_NONE, functions, "/a.c");
+	add_thread(f, 11, LANGUAGE_NONE, functions, "/a.c");
+	f->p->meta.root_pid = PID;
+	threads_get(&f->p->threads, 1)->name = export_intern(f, "compositor");
+	root = export_run(f);
+	export_expect(root, "threads.0.name", "\"app\"");
+	export_expect(root, "threads.1.name", "\"compositor\"");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(threads_are_called_by_what_they_do),
+		TEST(given_names_stay),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -8,7 +8,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-/* What the outer functions of a stack say, the better the later. */
+/* Kinds of what the outer functions of a stack say, better ones last. */
 enum role_kind {
 	ROLE_UNKNOWN, /* they start any thread */
 	ROLE_NATIVE,

@@ -5,7 +5,8 @@
     check_folded.py FILE...     FILE is NAME.folded, beside NAME.json; "FILE: ok", or what is wrong
 
 What each side cannot know of the other is left out: the JSON adds arguments to the names of
-processes and tids to those of threads, and has no file for code that lies in none.
+processes and tids to those of threads, calls threads without a name of their own after a function,
+and has no file for code that lies in none.
 """
 
 import collections
@@ -64,13 +65,13 @@ def frame_of_folded(frame, libs):
     return f"{made_up} [{module}]" if module in libs.values() else made_up
 
 
-def thread_of_json(thread, processes):
+def thread_of_json(thread, processes, functions):
     """The frames that stand for a thread, of which titles may say more."""
     tid = str(thread["tid"]).partition(".")[0]
     title, name = plain(thread["processName"]), plain(re.sub(rf" {tid}$", "", thread["name"]))
     process = max((p for p in processes if title == p or title.startswith(p + " ")), key=len,
                   default=title)
-    return (process,) if name in (process, title) else (process, name)
+    return (process,) if name in (process, title) or name in functions else (process, name)
 
 
 def compare(path):
@@ -82,8 +83,10 @@ def compare(path):
     for thread in check_profile.threads(profile):
         if check_profile.view(thread) in ("cpu", "event"):
             continue
-        for _, _, weight, frames in check_profile.samples(profile, thread):
-            wanted[thread_of_json(thread, processes) +
+        samples = list(check_profile.samples(profile, thread))
+        functions = {plain(frame["name"]) for _, _, _, frames in samples for frame in frames}
+        for _, _, weight, frames in samples:
+            wanted[thread_of_json(thread, processes, functions) +
                    tuple(frame_of_json(frame, libs) for frame in frames)] += weight
     for stack, weight in folded.items():
         got[tuple(frame_of_folded(frame, libs) for frame in stack)] += weight

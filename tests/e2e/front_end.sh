@@ -30,7 +30,9 @@ drawn, cpu, whole = traced_ms(t), cpu_ms(t), p["meta"]["profilingEndTime"]
 expect(whole > 2000, whole)
 expect(0.5 * cpu < drawn < 2.5 * cpu and drawn < whole / 2, (drawn, cpu, whole))
 expect(check_profile.gap_rows(p, t) >= 20, check_profile.gap_rows(p, t))
-expect(t["samples"]["weight"] is None, "weights: no times are shown")
+table = t["samples"]
+expect(table["weightType"] == "tracing-ms", table["weightType"])
+expect(0.8 * cpu < sum(table["weight"]) < 1.2 * cpu, (sum(table["weight"]), cpu))
 stats = json.load(open(args[0]))
 expect(stats["gap_rows"] == check_profile.gap_rows(p), stats["gap_rows"])
 expect(stats["samples"] == len(samples()), stats["samples"])

@@ -346,6 +346,8 @@ enum rec_field_type {
 	REC_FIELD_TIME, /* CLOCK_MONOTONIC ns */
 	REC_FIELD_PERCENTAGE, /* in millionths of the whole */
 	REC_FIELD_STACK,
+	REC_FIELD_PROCESS_ID,
+	REC_FIELD_THREAD_ID,
 	REC_FIELD_TYPE_COUNT,
 };
 
@@ -358,6 +360,15 @@ enum {
 	REC_SHOWN_WITH_IPC = 1 << 4,
 	REC_SHOWN_WITH_FILE_IO = 1 << 5,
 	REC_SHOWN_WITH_NETWORK = 1 << 6,
+	/* The group of markers without a category: enum marker_group of the profile. */
+	REC_GROUP_SHIFT = 8,
+	REC_GROUP_WAITS = 1 << REC_GROUP_SHIFT,
+	REC_GROUP_DISK = 2 << REC_GROUP_SHIFT,
+	REC_GROUP_SYSCALLS = 3 << REC_GROUP_SHIFT,
+	REC_GROUP_PROCESS = 4 << REC_GROUP_SHIFT,
+	REC_GROUP_SIGNALS = 5 << REC_GROUP_SHIFT,
+	REC_GROUP_OWN = 6 << REC_GROUP_SHIFT,
+	REC_GROUP_MASK = 7 << REC_GROUP_SHIFT,
 };
 
 struct rec_schema_field {

@@ -317,7 +317,7 @@ __noinline bool write_marker(const struct delivery *d)
 	head->stack_count = 1;
 	head->reserved = 0;
 	fill_texts(marker, d);
-	set_number(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_INTEGER, d->sender.pid);
+	set_number(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, d->sender.pid);
 	set_number(&marker->values[FIELD_STACK], FIELD_STACK, REC_FIELD_STACK, 0);
 	marker->stack.leaf = d->sample.leaf;
 	marker->stack.stack_id = d->sample.stack_id;

@@ -161,8 +161,8 @@ __noinline bool write_marker(const struct waking *w)
 	size = bpf_probe_read_kernel_str(marker->name, TEXT_MAX, w->name);
 	set_value(&marker->values[FIELD_WAKER], FIELD_WAKER, REC_FIELD_STRING, 0);
 	marker->values[FIELD_WAKER].size = size > 0 && size <= TEXT_MAX ? size - 1 : 0;
-	set_value(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_INTEGER, w->sample.rec.pid);
-	set_value(&marker->values[FIELD_TID], FIELD_TID, REC_FIELD_INTEGER, w->sample.rec.tid);
+	set_value(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, w->sample.rec.pid);
+	set_value(&marker->values[FIELD_TID], FIELD_TID, REC_FIELD_THREAD_ID, w->sample.rec.tid);
 	set_value(&marker->values[FIELD_STACK], FIELD_STACK, REC_FIELD_STACK, 0);
 	marker->stack.time = w->woken.time;
 	marker->stack.leaf = w->sample.leaf;

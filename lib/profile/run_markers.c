@@ -18,7 +18,8 @@ enum run_field {
 
 static const struct schema_text schema_text = {
 	.name = "run",
-	.label = "run {marker.data.iteration} {marker.data.variant}",
+	.label = "{marker.data.iteration} {marker.data.variant}",
+	.group = GROUP_OWN,
 	.fields =
 		{
 			[RUN_ITERATION] = {"iteration", "Iteration", FIELD_INTEGER},

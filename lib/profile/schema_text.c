@@ -11,7 +11,8 @@ schema_id schema_text_intern(const struct schema_text *text, struct schemas *sch
 		.chart_label = label,
 		.table_label = label,
 		.tooltip_label = label,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | (text->is_minor ? 0 : SHOWN_IN_OVERVIEW),
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE |
+			 (text->is_minor ? 0 : SHOWN_IN_OVERVIEW) | SHOWN_GROUP(text->group),
 	};
 
 	for (; schema.field_count < SCHEMA_TEXT_FIELDS_MAX; schema.field_count++) {

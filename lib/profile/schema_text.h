@@ -20,6 +20,7 @@ struct schema_text {
 	const char *name, *label;
 	struct schema_field_text fields[SCHEMA_TEXT_FIELDS_MAX]; /* up to the first without a key */
 	bool is_minor; /* not on the track */
+	enum marker_group group;
 };
 
 /* As schemas_intern(). */

@@ -71,3 +71,15 @@ uint32_t schema_find_field(const struct schemas *s, const struct schema *schema,
 		i++;
 	return i;
 }
+
+const char *schema_group(uint32_t shown)
+{
+	static const char *const names[GROUP_COUNT] = {
+		[GROUP_WAITS] = "Waits",	   [GROUP_DISK] = "Disk",
+		[GROUP_SYSCALLS] = "System calls", [GROUP_PROCESS] = "Process",
+		[GROUP_SIGNALS] = "Signals",	   [GROUP_OWN] = "Own",
+	};
+	uint32_t group = (shown & SHOWN_GROUP_MASK) >> SHOWN_GROUP_SHIFT;
+
+	return group < GROUP_COUNT ? names[group] : NULL;
+}

@@ -21,6 +21,8 @@ enum field_type {
 	FIELD_TIME, /* CLOCK_MONOTONIC ns */
 	FIELD_PERCENTAGE, /* millionths of the whole */
 	FIELD_STACK,
+	FIELD_PROCESS_ID,
+	FIELD_THREAD_ID,
 	FIELD_TYPE_COUNT,
 };
 
@@ -36,6 +38,25 @@ enum {
 	SHOWN_ANYWHERE = (1 << 7) - 1,
 };
 
+/* Groups of markers that have no category of their own, in the second byte of what is shown. */
+enum marker_group {
+	GROUP_NONE,
+	GROUP_WAITS,
+	GROUP_DISK,
+	GROUP_SYSCALLS,
+	GROUP_PROCESS,
+	GROUP_SIGNALS,
+	GROUP_OWN, /* of the recorder itself */
+	GROUP_COUNT,
+};
+
+#define SHOWN_GROUP_SHIFT 8
+#define SHOWN_GROUP(group) ((uint32_t)(group) << SHOWN_GROUP_SHIFT)
+#define SHOWN_GROUP_MASK SHOWN_GROUP(7)
+
+/* Returns the name of the schema's group, NULL if it has none. */
+const char *schema_group(uint32_t shown);
+
 struct schema_field {
 	string_id key; /* an identifier, unique in the schema */
 	string_id label; /* NO_STRING: use the key */
@@ -48,7 +69,7 @@ struct schema_field {
 struct schema {
 	string_id name; /* unique */
 	string_id chart_label, table_label, tooltip_label;
-	uint32_t shown; /* SHOWN_… */
+	uint32_t shown; /* SHOWN_…, and a group */
 	uint32_t first_field;
 	uint32_t field_count;
 };

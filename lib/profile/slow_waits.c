@@ -22,7 +22,8 @@ static schema_id intern_schema(struct profile *p, enum kind kind)
 {
 	const struct schema_text text = {
 		.name = names[kind],
-		.label = "{marker.name}: {marker.data.call}",
+		.label = "{marker.data.call}",
+		.group = GROUP_WAITS,
 		.fields =
 			{
 				[SLOW_WAIT_CALL] = {"call", "Call", FIELD_STRING},

@@ -24,21 +24,25 @@ enum {
 /* Schemas are in profiles that need them, and in no others. */
 static const struct schema_text exited = {
 	.name = "exit",
-	.label = "exit {marker.data.status}",
+	.label = "status {marker.data.status}",
 	.fields = {[EXIT_STATUS] = {"status", "Status", FIELD_INTEGER}},
+	.group = GROUP_PROCESS,
 };
 static const struct schema_text killed = {
 	.name = "killed",
-	.label = "killed by {marker.data.signal}",
+	.label = "by {marker.data.signal}",
 	.fields = {[KILLED_SIGNAL] = {"signal", "Signal", FIELD_STRING}},
+	.group = GROUP_PROCESS,
 };
 static const struct schema_text oom_killed = {
 	.name = "OOM kill",
-	.label = "killed by the kernel: out of memory",
+	.label = "by the kernel: out of memory",
+	.group = GROUP_PROCESS,
 };
 static const struct schema_text stopped = {
 	.name = "stopped",
-	.label = "stopped by a signal",
+	.label = "by a signal",
+	.group = GROUP_PROCESS,
 };
 static const struct schema_text cpu_change = {
 	.name = "CPU change",
@@ -46,15 +50,17 @@ static const struct schema_text cpu_change = {
 	.fields = {[CHANGE_FROM] = {"from", "From CPU", FIELD_INTEGER},
 		   [CHANGE_TO] = {"to", "To CPU", FIELD_INTEGER}},
 	.is_minor = true,
+	.group = GROUP_PROCESS,
 };
 static const struct schema_text child = {
 	.name = "child",
-	.label = "{marker.data.process} ({marker.data.pid}): {marker.data.status}",
+	.label = "{marker.data.process}, {marker.data.pid}: {marker.data.status}",
 	.fields = {[CHILD_PROCESS] = {"process", "Process", FIELD_STRING},
-		   [CHILD_PID] = {"pid", "Pid", FIELD_INTEGER},
+		   [CHILD_PID] = {"pid", "Pid", FIELD_PROCESS_ID},
 		   [CHILD_STATUS] = {"status", "Status", FIELD_STRING},
 		   [CHILD_CPU] = {"cpu", "CPU time", FIELD_DURATION}},
 	.is_minor = true,
+	.group = GROUP_PROCESS,
 };
 
 /* False: the profile can have no more schemas, or has another one of that name. */
@@ -189,7 +195,8 @@ static void add_child(struct tasks *t, const struct process *process, thread_id 
 	if (end < process->start || !begin(t, &child, process->start, end, &marker))
 		return;
 	*value_of(t, &marker, CHILD_PROCESS) = marker_string(name);
-	*value_of(t, &marker, CHILD_PID) = marker_integer(process->pid);
+	*value_of(t, &marker, CHILD_PID) = (struct marker_value){.type = FIELD_PROCESS_ID,
+								 .number = process->pid};
 	*value_of(t, &marker, CHILD_STATUS) = marker_string(status_text(t, process));
 	*value_of(t, &marker, CHILD_CPU) = (struct marker_value){
 		.type = FIELD_DURATION,

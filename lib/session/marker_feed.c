@@ -16,6 +16,8 @@ SAME(FIELD_DURATION);
 SAME(FIELD_TIME);
 SAME(FIELD_PERCENTAGE);
 SAME(FIELD_STACK);
+SAME(FIELD_PROCESS_ID);
+SAME(FIELD_THREAD_ID);
 SAME(FIELD_TYPE_COUNT);
 SAME(SHOWN_IN_CHART);
 SAME(SHOWN_IN_TABLE);
@@ -25,6 +27,15 @@ SAME(SHOWN_WITH_IPC);
 SAME(SHOWN_WITH_FILE_IO);
 SAME(SHOWN_WITH_NETWORK);
 #undef SAME
+#define SAME_GROUP(name) \
+	_Static_assert((uint32_t)REC_##name == SHOWN_GROUP(name), "the wire's is the profile's")
+SAME_GROUP(GROUP_WAITS);
+SAME_GROUP(GROUP_DISK);
+SAME_GROUP(GROUP_SYSCALLS);
+SAME_GROUP(GROUP_PROCESS);
+SAME_GROUP(GROUP_SIGNALS);
+SAME_GROUP(GROUP_OWN);
+#undef SAME_GROUP
 
 void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tasks *tasks)
 {
@@ -138,7 +149,7 @@ static schema_id take_schema(struct marker_feed *f, const struct rec_schema *rec
 	const char *text = rec_schema_text(rec);
 	struct schema schema = {
 		.name = take_text(strings, &text, rec->name_size),
-		.shown = rec->shown & SHOWN_ANYWHERE,
+		.shown = rec->shown & (SHOWN_ANYWHERE | SHOWN_GROUP_MASK),
 		.field_count = rec->field_count,
 	};
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/slow_waits.h"
 
+#include <stdio.h>
+
 #include "lib/process/system_calls.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/slow_waits.h"
@@ -14,20 +16,28 @@ static string_id without_brackets(struct strings *strings, string_id label)
 	return size > 2 ? strings_intern_sized(strings, text + 1, size - 2) : label;
 }
 
+/* "one of 12 like it" */
+static string_id taken_text(struct strings *strings, const struct slow_wait *wait)
+{
+	char text[48];
+
+	if (wait->taken == WAIT_STACK_NONE)
+		return strings_intern(strings, "not at all");
+	if (wait->taken == WAIT_STACK_BY_LENGTH || !wait->chance)
+		return strings_intern(strings, "by length");
+	snprintf(text, sizeof(text), "one of %.0f like it", 4294967296.0 / wait->chance);
+	return strings_intern(strings, text);
+}
+
 static void set_values(struct profile *p, const struct marker *marker, const struct slow_wait *wait,
 		       string_id label)
 {
-	static const char *const taken[] = {
-		[WAIT_STACK_NONE] = "not at all",
-		[WAIT_STACK_BY_CHANCE] = "by chance",
-		[WAIT_STACK_BY_LENGTH] = "by length",
-	};
 	struct marker_value *values = marker_value(&p->markers, marker, 0);
 	string_id call = without_brackets(&p->strings, label);
 
 	if (wait->reason.argument && system_call_takes_file(strings_get(&p->strings, call)))
 		values[SLOW_WAIT_FD] = marker_integer(wait->reason.argument - 1);
-	values[SLOW_WAIT_TAKEN] = marker_string(strings_intern(&p->strings, taken[wait->taken]));
+	values[SLOW_WAIT_TAKEN] = marker_string(taken_text(&p->strings, wait));
 	values[SLOW_WAIT_FIELD_COUNT] = marker_stack(wait->stack);
 	values[SLOW_WAIT_FIELD_COUNT].time = wait->start;
 	values[SLOW_WAIT_CALL] = marker_string(call);

@@ -18,6 +18,7 @@ struct slow_wait {
 	stack_id stack; /* with its label */
 	struct wait_reason reason;
 	enum wait_stack_taken taken;
+	uint32_t chance; /* of WAIT_STACK_BY_CHANCE, in 2^-32 */
 };
 
 /* Adds a marker to the thread, unless the label says that it idled. */

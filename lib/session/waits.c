@@ -151,6 +151,7 @@ static void add_slow(struct waits *w, const struct open_wait *row, stack_id stac
 		.end = row->end,
 		.stack = stack,
 		.reason = row->reason,
+		.chance = row->chance,
 		.taken = row->stack == NO_STACK			     ? WAIT_STACK_NONE
 			 : row->is_sampled && row->chance != CERTAIN ? WAIT_STACK_BY_CHANCE
 								     : WAIT_STACK_BY_LENGTH,

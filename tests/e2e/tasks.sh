@@ -38,7 +38,7 @@ spent(40 * 20, "short_life", *every)
 CODE
 
 # shellcheck disable=SC2016 # for the inner shell
-record brief 0 -- bash -c 'for i in $(seq 300); do /bin/true; done'
+record brief 0 --all-threads -- bash -c 'for i in $(seq 300); do /bin/true; done'
 judge "300 processes, one after the other: all listed" brief.json.gz <<'CODE'
 names = [t["name"] for t in p["threads"]]
 expect(names.count("true") == 300, f"{names.count('true')} times true")

@@ -11,7 +11,8 @@
 #define PARTS_MAX 8
 
 static const char *const field_types[REC_FIELD_TYPE_COUNT] = {
-	"none", "string", "integer", "bytes", "duration", "time", "percentage", "stack",
+	"none", "string",     "integer", "bytes", "duration",
+	"time", "percentage", "stack",	 "pid",	  "tid",
 };
 static const char *const places[] = {
 	"chart", "table", "overview", "memory", "ipc", "file-io", "network", NULL,

@@ -243,7 +243,15 @@ static void test_markers(void **state)
 	export_expect(root, "threads.0.markers.startTime", "[0.001,0]");
 	export_expect(root, "threads.0.markers.endTime", "[null,2]");
 	export_expect(root, "threads.0.markers.phase", "[0,1]");
-	export_expect(root, "threads.0.markers.category", "[0,0]");
+	/* Groups of the chart: only those that occur are there. */
+	export_expect(root, "threads.0.markers.category", "[1,2]");
+	export_expect(root, "meta.categories.1.name", "\"Process\"");
+	export_expect(root, "meta.categories.2.name", "\"Own\"");
+	assert_int_equal(json_array_size(export_at(root, "meta.categories")), 3);
+	export_expect(root, "meta.markerSchema.0.chartLabel",
+		      "\"{marker.data.program} {marker.data.arguments}\"");
+	export_expect(root, "meta.markerSchema.0.tooltipLabel",
+		      "\"{marker.name}: {marker.data.program} {marker.data.arguments}\"");
 	export_expect(root, "threads.0.markers.length", "2");
 	export_expect(root, "threads.0.markers.data.1",
 		      "{\"type\":\"lost samples\",\"count\":5,\"cpu\":3,\"reason\":3}");

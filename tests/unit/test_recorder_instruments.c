@@ -293,7 +293,7 @@ static void requests_to_disks_become_markers(void **state)
 	recording_rounds(&recording, 3);
 	assert_int_equal(found.count, 1);
 	/* An unknown device is told by its number. */
-	assert_string_equal(found.text, "259:7writedone");
+	assert_string_equal(found.text, "I/O 259:7259:7writedone");
 	assert_int_equal(found.last.start, 5);
 	assert_int_equal(found.last.rec.cpu, 1);
 	assert_int_equal(found.last.rec.tid, FIRST_PID + 1);
@@ -307,7 +307,7 @@ static void requests_to_disks_become_markers(void **state)
 	fake_clock_pass(SECOND_NS);
 	recording_rounds(&recording, 3);
 	assert_int_equal(found.count, 2);
-	assert_string_equal(found.text, "Write-back259:7otherfailed");
+	assert_string_equal(found.text, "I/O 259:7Write-back259:7otherfailed");
 	assert_int_equal(found.last.rec.flags, MARKER_ROW);
 }
 

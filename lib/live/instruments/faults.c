@@ -32,8 +32,8 @@ enum {
 
 static const struct schema_record schema = {
 	.name = "major fault",
-	.label = "major fault {marker.data.file}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.label = "{marker.data.file}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_DISK,
 	.fields =
 		{
 			[FIELD_FILE] = {REC_FIELD_STRING, "file", "File"},

@@ -42,8 +42,8 @@ enum {
 
 static const struct schema_record schema = {
 	.name = "I/O",
-	.label = "{marker.data.operation} {marker.data.device}, {marker.data.bytes}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_WITH_FILE_IO,
+	.label = "{marker.data.operation} {marker.data.bytes}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_WITH_FILE_IO | REC_GROUP_DISK,
 	.fields =
 		{
 			[FIELD_DEVICE] = {REC_FIELD_STRING, "device", "Device"},
@@ -162,6 +162,9 @@ static void take(void *state, const struct rec *rec)
 {
 	const struct rec_io *io = (const struct rec_io *)rec;
 	struct io *s = state;
+	const char *device = find_device(s, io->device);
+	/* One line a device in charts. */
+	_cleanup_free_ char *name = xasprintf("I/O %s", device);
 	bool is_write_back = rec->flags & IO_WRITE_BACK;
 	const struct marker_record marker = {
 		.schema = s->base.schema,
@@ -171,13 +174,13 @@ static void take(void *state, const struct rec *rec)
 		.tid = rec->tid,
 		.start = io->start,
 		.end = rec->time,
+		.name = marker_text(name),
 		.category = marker_text(is_write_back ? WRITE_BACK : NULL),
 		.cause = rec->flags & IO_HAS_STACK ? &io->stack : NULL,
 		.value_count = FIELD_COUNT,
 		.values =
 			{
-				[FIELD_DEVICE] = {REC_FIELD_STRING,
-						  marker_text(find_device(s, io->device)), 0},
+				[FIELD_DEVICE] = {REC_FIELD_STRING, marker_text(device), 0},
 				[FIELD_OPERATION] = {REC_FIELD_STRING,
 						     marker_text(operation_name(io)), 0},
 				[FIELD_BYTES] = {REC_FIELD_BYTES, {0}, io->bytes},

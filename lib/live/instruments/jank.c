@@ -23,7 +23,7 @@ struct jank {
 static const struct schema_record schema = {
 	.name = "Long task",
 	.label = "after {marker.data.call}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW | REC_GROUP_WAITS,
 	.fields = {{REC_FIELD_STRING, "call", "Came back from"}},
 };
 

@@ -23,8 +23,8 @@ enum {
 
 static const struct schema_record schema = {
 	.name = "file mapped",
-	.label = "{marker.data.bytes} of {marker.data.file} mapped",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.label = "{marker.data.bytes} of {marker.data.file}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_PROCESS,
 	.fields =
 		{
 			[FIELD_FILE] = {REC_FIELD_STRING, "file", "File"},

@@ -135,7 +135,7 @@ static void on_row(void *ctx, const struct neighbour *row)
 static const struct schema_record schema = {
 	.name = "neighbour",
 	.label = "{marker.data.process}: {marker.data.share} of a CPU",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_OWN,
 	.fields = {{REC_FIELD_STRING, "process", "Process, not recorded"},
 		   {REC_FIELD_DURATION, "cpu", "CPU time"},
 		   {REC_FIELD_PERCENTAGE, "share", "Share of a CPU"}},

@@ -18,11 +18,11 @@ struct signals {
 /* Fields in the order of the probe's. */
 static const struct schema_record schema = {
 	.name = "signal",
-	.label = "{marker.name} from {marker.data.sender} ({marker.data.pid}): "
-		 "{marker.data.origin}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW,
+	.label = "from {marker.data.sender}, {marker.data.pid}: {marker.data.origin}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW |
+		 REC_GROUP_SIGNALS,
 	.fields = {{REC_FIELD_STRING, "sender", "Sender"},
-		   {REC_FIELD_INTEGER, "pid", "Sender's pid"},
+		   {REC_FIELD_PROCESS_ID, "pid", "Sender's pid"},
 		   {REC_FIELD_STRING, "origin", "Origin"},
 		   {REC_FIELD_STACK, "stack", "Interrupted"}},
 };

@@ -35,8 +35,8 @@ enum {
 
 static const struct schema_record schema = {
 	.name = "syscall",
-	.label = "{marker.name} {marker.data.fd}{marker.data.path} {marker.data.error}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.label = "{marker.data.fd}{marker.data.path} {marker.data.error}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_SYSCALLS,
 	.fields = {[FIELD_FD] = {REC_FIELD_INTEGER, "fd", "File descriptor"},
 		   [FIELD_PATH] = {REC_FIELD_STRING, "path", "Path"},
 		   [FIELD_RESULT] = {REC_FIELD_INTEGER, "result", "Returned"},

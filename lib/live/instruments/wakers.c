@@ -17,11 +17,11 @@ struct wakers {
 /* Fields in the order of the probe's. */
 static const struct schema_record schema = {
 	.name = "woken",
-	.label = "woken by {marker.data.waker} ({marker.data.tid})",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+	.label = "by {marker.data.waker}, {marker.data.tid}",
+	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_WAITS,
 	.fields = {{REC_FIELD_STRING, "waker", "Waker"},
-		   {REC_FIELD_INTEGER, "pid", "Waker's pid"},
-		   {REC_FIELD_INTEGER, "tid", "Waker's tid"},
+		   {REC_FIELD_PROCESS_ID, "pid", "Waker's pid"},
+		   {REC_FIELD_THREAD_ID, "tid", "Waker's tid"},
 		   {REC_FIELD_STACK, "stack", "Waker's stack"}},
 };
 

@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
@@ -24,8 +25,8 @@ static const struct field_format {
 	{"file-path", FIELD_STRING, false},
 	{"url", FIELD_STRING, false},
 	{"integer", FIELD_INTEGER, false},
-	{"pid", FIELD_INTEGER, false},
-	{"tid", FIELD_INTEGER, false},
+	{"pid", FIELD_PROCESS_ID, false},
+	{"tid", FIELD_THREAD_ID, false},
 	{"bytes", FIELD_BYTES, false},
 	{"duration", FIELD_DURATION, false},
 	{"milliseconds", FIELD_DURATION, false},
@@ -278,6 +279,18 @@ static string_id read_string_value(struct import *r, struct json_cursor *s, bool
 				    value.end - value.start);
 }
 
+/* Processes have pids that are spelled like those of threads[]. */
+static struct marker_value read_pid(struct import *r, struct json_cursor *s)
+{
+	_cleanup_free_ char *text = json_cursor_text(s);
+	struct marker_value value = {.type = FIELD_PROCESS_ID};
+
+	if (text_to_u64(text, 10, &value.number))
+		return value;
+	r->counts->unread[UNREAD_MEMBERS]++;
+	return (struct marker_value){0};
+}
+
 static struct marker_value read_field_value(struct import *r, struct json_cursor *s, uint8_t type,
 					    bool is_row)
 {
@@ -286,10 +299,13 @@ static struct marker_value read_field_value(struct import *r, struct json_cursor
 
 	if (type == FIELD_STRING) {
 		value.string = read_string_value(r, s, is_row);
+	} else if (type == FIELD_PROCESS_ID && json_cursor_peek(s) == '"') {
+		value = read_pid(r, s);
 	} else if (!strchr("-0123456789", json_cursor_peek(s))) {
 		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 		value.type = FIELD_NONE;
-	} else if (type == FIELD_INTEGER || type == FIELD_BYTES) {
+	} else if (type == FIELD_INTEGER || type == FIELD_BYTES || type == FIELD_PROCESS_ID ||
+		   type == FIELD_THREAD_ID) {
 		r->counts->unread[UNREAD_MEMBERS] += !import_integer(s, &number);
 		value.number = (uint64_t)number;
 	} else {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/write/internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "lib/base/cleanup.h"
@@ -26,6 +27,18 @@ static size_t find_category(const struct firefox *f, string_id name)
 	return i;
 }
 
+/* Returns the marker's own category, else its group; NO_STRING: neither. */
+static string_id category_of(struct firefox *f, const struct marker *marker)
+{
+	const struct schemas *schemas = &f->profile->markers.schemas;
+	const char *group;
+
+	if (marker->category != NO_STRING)
+		return marker->category;
+	group = schema_group(schemas_get(schemas, marker->schema)->shown);
+	return group ? file_strings_intern(&f->file_strings, group) : NO_STRING;
+}
+
 static void use_category(struct firefox *f, string_id name)
 {
 	size_t common;
@@ -47,7 +60,7 @@ void firefox_use_marker_categories(struct firefox *f)
 {
 	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->markers, const struct marker *, marker)
-			use_category(f, marker->category);
+			use_category(f, category_of(f, marker));
 	}
 }
 
@@ -64,13 +77,13 @@ static uint32_t own_position(const struct firefox *f, string_id name)
 	return CATEGORY_OTHER;
 }
 
-static uint32_t category_position(const struct firefox *f, string_id name)
+static uint32_t category_position(struct firefox *f, const struct marker *marker)
 {
+	string_id name = category_of(f, marker);
 	size_t common;
 
 	if (f->profile->categories.count)
 		return own_position(f, name);
-
 	if (name == NO_STRING)
 		return f->category_positions[CATEGORY_OTHER];
 	vec_for_each(&f->marker_categories, const struct firefox_category *, row) {
@@ -106,6 +119,8 @@ static uint32_t stack_text(struct firefox *f, stack_id id)
 
 static void write_value(struct firefox *f, struct jsonw *w, const struct marker_value *value)
 {
+	char pid[24];
+
 	switch (value->type) {
 	case FIELD_STRING:
 		jsonw_u64(w, firefox_string(f, value->string));
@@ -114,7 +129,13 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 		jsonw_u64(w, stack_text(f, value->stack));
 		break;
 	case FIELD_INTEGER:
+	case FIELD_THREAD_ID:
 		jsonw_i64(w, (int64_t)value->number);
+		break;
+	case FIELD_PROCESS_ID:
+		/* A process is found by its pid as it is spelled. */
+		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
+		jsonw_cstring(w, pid);
 		break;
 	case FIELD_DURATION:
 		jsonw_ms(w, value->number);
@@ -134,7 +155,7 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 
 static bool has_value(const struct marker_value *value)
 {
-	return value->type != FIELD_NONE &&
+	return value->type != FIELD_NONE && !(value->type == FIELD_PROCESS_ID && !value->number) &&
 	       !(value->type == FIELD_STRING && value->string == NO_STRING) &&
 	       !(value->type == FIELD_STACK && value->stack == NO_STACK);
 }
@@ -160,6 +181,14 @@ static void write_cause(struct firefox *f, struct jsonw *w, const struct marker 
 	jsonw_object_end(w);
 }
 
+/* The front-end shows the stack of the cause: not once more as a text. */
+static bool is_cause(const struct firefox *f, const struct marker *marker,
+		     const struct marker_value *value)
+{
+	return value->type == FIELD_STACK &&
+	       value->stack == marker_cause(&f->profile->markers, marker);
+}
+
 static void write_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
 {
 	const struct markers *markers = &f->profile->markers;
@@ -173,7 +202,7 @@ static void write_data(struct firefox *f, struct jsonw *w, const struct marker *
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		const struct marker_value *value = marker_value(markers, marker, i);
 
-		if (!has_value(value))
+		if (!has_value(value) || is_cause(f, marker, value))
 			continue;
 		jsonw_key(w, file_strings_get(&f->file_strings, fields[i].key));
 		write_value(f, w, value);
@@ -224,7 +253,7 @@ void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct fire
 	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
 		       jsonw_format_u64(at, firefox_string(f, marker->name)));
 	FIREFOX_COLUMN(w, "category", &list->markers, struct marker, marker, at,
-		       jsonw_format_u64(at, category_position(f, marker->category)));
+		       jsonw_format_u64(at, category_position(f, marker)));
 	jsonw_key(w, "data");
 	jsonw_array_begin(w);
 	vec_for_each(&list->markers, const struct marker *, marker)

@@ -159,6 +159,8 @@ static const char *const field_formats[FIELD_TYPE_COUNT] = {
 	[FIELD_TIME] = "time",
 	[FIELD_PERCENTAGE] = "percentage",
 	[FIELD_STACK] = "unique-string",
+	[FIELD_PROCESS_ID] = "pid",
+	[FIELD_THREAD_ID] = "tid",
 };
 
 static json_t *fields_value(const struct firefox *f, const struct schema *schema)
@@ -203,6 +205,23 @@ static void set_label(const struct firefox *f, json_t *row, const char *key, str
 		json_object_set_new(row, key, string_value(f, label));
 }
 
+/* Charts and tables show a marker's name beside its label; a tooltip has its label alone. */
+static void set_tooltip(const struct firefox *f, json_t *row, const struct schema *schema)
+{
+	const char *label;
+	_cleanup_free_ char *text = NULL;
+
+	if (schema->tooltip_label == NO_STRING)
+		return;
+	label = file_strings_get(&f->file_strings, schema->tooltip_label);
+	if (schema->tooltip_label != schema->chart_label || strstr(label, "{marker.name}")) {
+		set_label(f, row, "tooltipLabel", schema->tooltip_label);
+		return;
+	}
+	text = xasprintf("{marker.name}: %s", label);
+	json_object_set_new(row, "tooltipLabel", cstring_value(text));
+}
+
 static json_t *schemas_value(const struct firefox *f)
 {
 	json_t *list = json_array();
@@ -210,7 +229,7 @@ static json_t *schemas_value(const struct firefox *f)
 	vec_for_each(&f->profile->markers.schemas.rows, const struct schema *, schema) {
 		json_t *row = json_pack("{s:o}", "name", string_value(f, schema->name));
 
-		set_label(f, row, "tooltipLabel", schema->tooltip_label);
+		set_tooltip(f, row, schema);
 		set_label(f, row, "tableLabel", schema->table_label);
 		set_label(f, row, "chartLabel", schema->chart_label);
 		json_object_set_new(row, "display", display_value(schema->shown));

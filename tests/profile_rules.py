@@ -231,7 +231,8 @@ class _Check:
             elif len({_short(v) for v in meta[key]}) != len(meta[key]):
                 self.say(f"meta.{key} has a thread twice")
         # Selected rows may be hidden: they are all of the recording, of which the busiest are shown.
-        if not set(meta["initialSelectedThreads"]) & set(meta["initialVisibleThreads"]):
+        if not any(position in meta["initialVisibleThreads"]
+                   for position in meta["initialSelectedThreads"]):
             self.say("meta.initialSelectedThreads has no thread that is visible")
 
     def categories(self, categories):

@@ -61,14 +61,14 @@ expect(units <= {"bytes", "bytes-per-second", "percent", "number"}, units)
 sources = {c["name"]: c["display"]["tooltipRows"][0]["source"] for c in p["counters"]}
 expect(sources["CPU time"] == "cpu-ratio" and sources["Memory"] == "accumulated", sources)
 names = [c["name"] for c in p["counters"]]
-own = [name for name in names if not name.startswith(("Machine: ", "Control group: "))]
+own = [name for name in names if not name.startswith(("Machine: ", "Throttled group"))]
 expect(names[:len(own)] == own and own[0] == "Memory", names)
 CODE
 judge "the machine's own" grow.json.gz <<'CODE'
 counters = {c["name"]: c["samples"] for c in p["counters"]}
-expect({"Machine: CPU, programs", "Machine: CPU, kernel", "Machine: memory"} <= set(counters), sorted(counters))
+expect({"Machine: programs", "Machine: kernel", "Machine: memory"} <= set(counters), sorted(counters))
 # The program's two threads worked for 0.2 s each, in ticks of 10 ms.
-worked = [sum(counters["Machine: CPU, " + name]["count"]) for name in ("programs", "kernel")]
+worked = [sum(counters["Machine: " + name]["count"]) for name in ("programs", "kernel")]
 expect(sum(worked) >= 300000, worked)
 CODE
 
@@ -117,7 +117,7 @@ is "a throttled group is recorded" "$status" 0
 echo "$out" >throttled.told
 judge "time for which its group was throttled, as the kernel says" throttled.json.gz throttled.told <<'CODE'
 told = int(open(args[0]).read())
-values = [c["samples"]["count"] for c in p["counters"] if c["name"] == "Control group: throttled"]
+values = [c["samples"]["count"] for c in p["counters"] if c["name"] == "Throttled group"]
 expect(told > 100000, f"throttled for {told} µs")
 expect(len(values) == 1 and sum(values[0]) == told, f"{values}, {told}")
 CODE

@@ -4,35 +4,67 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/server/connections.h"
 
 #define THREADS 4
 #define BACKLOG 128
-#define CONNECTIONS_MAX 256
+/* More than wait at a time, so that whoever has a request is let in. */
+#define CONNECTIONS_MAX 1024
+/* Bytes of bodies and answers in memory; further requests are refused until there is room. */
+#define BYTES_MAX ((size_t)48 << 20)
+#define SWEEP_MS 250
 /* Room for the headers of a request. */
 #define CONNECTION_BYTES ((size_t)32 << 10)
-/* A connection without progress ends. */
-#define TIMEOUT_S 20u
+/* A connection without progress ends, even if it is the server that is slow. */
+#define TIMEOUT_S 60u
 
 struct server {
 	struct MHD_Daemon *daemon;
 	server_answer_fn *answer;
 	void *ctx;
 	_Atomic uint64_t last_ns;
+	_Atomic size_t bytes; /* in bodies and answers */
+	struct connections *connections;
+	pthread_t sweeper;
+	int end_fd; /* readable when the sweeper is to end */
 };
 
 /* One request whose body arrives in pieces. */
 struct exchange {
 	struct strbuf body;
 	bool is_too_large;
+	size_t bytes; /* that are counted for it */
 };
+
+static struct connection *connection_of(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)
+		->socket_context;
+}
+
+static void set_state(struct server *s, struct MHD_Connection *connection,
+		      enum connection_state state)
+{
+	connections_set(s->connections, connection_of(connection), state, clock_monotonic_ns());
+}
+
+/* Counts bytes for an exchange until it ends. */
+static void count_bytes(struct server *s, struct exchange *x, size_t bytes)
+{
+	x->bytes += bytes;
+	s->bytes += bytes;
+}
 
 static enum MHD_Result queue(struct MHD_Connection *connection, struct http_response *r)
 {
@@ -80,7 +112,7 @@ static struct http_request describe(struct MHD_Connection *connection, const cha
 
 /* Refuses what needs no body to be refused, and leaves such a body unread. */
 static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
-			     const char *method)
+			     const char *method, struct exchange *x)
 {
 	const struct http_request request = describe(connection, url, method);
 	const char *text = header(connection, "Content-Length");
@@ -91,11 +123,17 @@ static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection
 	s->answer(s->ctx, &request, &response);
 	if (!response.status && text && (!text_to_u64(text, 10, &size) || size > HTTP_BODY_MAX))
 		response.status = 413;
+	if (!response.status && s->bytes + size > BYTES_MAX) {
+		http_response_add(&response, "Retry-After", "1");
+		response.status = 503;
+	}
+	count_bytes(s, x, !response.status ? size : response.fd ? 0 : response.size);
+	set_state(s, connection, CONNECTION_ADMITTED);
 	return response.status ? queue(connection, &response) : MHD_YES;
 }
 
 static enum MHD_Result answer(struct server *s, struct MHD_Connection *connection, const char *url,
-			      const char *method, const struct exchange *x)
+			      const char *method, struct exchange *x)
 {
 	struct http_request request = describe(connection, url, method);
 	struct http_response response = {0};
@@ -108,6 +146,7 @@ static enum MHD_Result answer(struct server *s, struct MHD_Connection *connectio
 	else
 		s->answer(s->ctx, &request, &response);
 	s->last_ns = clock_monotonic_ns();
+	count_bytes(s, x, response.fd ? 0 : response.size);
 	return queue(connection, &response);
 }
 
@@ -120,7 +159,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	(void)version;
 	if (!x) {
 		*own = xcalloc(1, sizeof(*x));
-		return begin(ctx, connection, url, method);
+		return begin(ctx, connection, url, method, *own);
 	}
 	if (*size) {
 		x->is_too_large |= x->body.size + *size > HTTP_BODY_MAX;
@@ -136,15 +175,41 @@ static void on_end(void *ctx, struct MHD_Connection *connection, void **own,
 		   enum MHD_RequestTerminationCode code)
 {
 	struct exchange *x = *own;
+	struct server *s = ctx;
 
-	(void)ctx;
-	(void)connection;
 	(void)code;
 	if (!x)
 		return;
+	s->bytes -= x->bytes;
+	set_state(s, connection, CONNECTION_IDLE);
 	strbuf_release(&x->body);
 	free(x);
 	*own = NULL;
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **own,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct server *s = ctx;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*own = connections_add(
+			s->connections,
+			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+				->connect_fd,
+			clock_monotonic_ns());
+	else
+		connections_remove(s->connections, *own);
+}
+
+static void *sweep(void *ctx)
+{
+	struct server *s = ctx;
+	struct pollfd end = {.fd = s->end_fd, .events = POLLIN};
+
+	while (poll(&end, 1, SWEEP_MS) <= 0)
+		connections_sweep(s->connections, clock_monotonic_ns());
+	return NULL;
 }
 
 /* Keeps the library's own lines, with parts of requests in them, off the terminal. */
@@ -182,11 +247,21 @@ int server_listen(uint16_t *port, struct error *err)
 	return fd;
 }
 
+static void release(struct server *s)
+{
+	connections_free(s->connections);
+	if (s->end_fd >= 0)
+		close(s->end_fd);
+	free(s);
+}
+
 int server_start(struct server **out, int listener, server_answer_fn *answer_fn, void *ctx,
 		 struct error *err)
 {
 	struct server *s = xcalloc(1, sizeof(*s));
 
+	s->connections = connections_new();
+	s->end_fd = eventfd(0, EFD_CLOEXEC);
 	s->answer = answer_fn;
 	s->ctx = ctx;
 	s->last_ns = clock_monotonic_ns();
@@ -196,12 +271,18 @@ int server_start(struct server **out, int listener, server_answer_fn *answer_fn,
 		MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_THREAD_POOL_SIZE,
 		(unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_end, NULL,
-		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+		CONNECTION_BYTES, MHD_OPTION_NOTIFY_COMPLETED, on_end, s,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		MHD_OPTION_END);
 	if (!s->daemon) {
-		free(s);
+		release(s);
 		close(listener);
 		return error_text(err, -EIO, "the server did not start");
+	}
+	if (s->end_fd < 0 || pthread_create(&s->sweeper, NULL, sweep, s)) {
+		MHD_stop_daemon(s->daemon);
+		release(s);
+		return error_text(err, -EAGAIN, "the server did not start: no thread");
 	}
 	*out = s;
 	return 0;
@@ -216,6 +297,8 @@ void server_stop(struct server *s)
 {
 	if (!s)
 		return;
+	eventfd_write(s->end_fd, 1);
+	pthread_join(s->sweeper, NULL);
 	MHD_stop_daemon(s->daemon);
-	free(s);
+	release(s);
 }

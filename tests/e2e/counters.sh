@@ -51,7 +51,9 @@ for name, samples in counters.items():
     # The front-end takes the first count for 0, and stops at the last one.
     expect(samples["count"][0] == 0, f"{name} begins with {samples['count'][0]}")
     end = next(t["unregisterTime"] for t in p["threads"] if t["pid"] == pid and t["isMainThread"])
-    expect(end - times[-1] < 50, f"{name} ends {end - times[-1]} ms early")
+    # A pass may be late, but a level is known to the end.
+    if name in ("Memory", "Swap", "Threads"):
+        expect(abs(end - times[-1]) < 0.001, f"{name} ends {end - times[-1]} ms early")
 stats = json.load(open(args[1]))["counters"]
 expect(stats["passes"] >= 20 and stats["announced"] >= 5, stats)
 CODE

@@ -43,6 +43,8 @@ asks "nothing without the token, for other hosts and origins" refusals
 asks "requests before those of another origin" preflight
 asks "wrong, large and slow requests" hostile
 asks "50 at once" parallel
+asks "300 connections that hold on to it" crowd
+asks "500 requests at once: answered or refused" storm
 asks "all of that in 100 MB" small
 ends "Ctrl-C ends it" INT
 

@@ -13,6 +13,7 @@ import os
 import re
 import socket
 import sys
+import time
 import urllib.parse
 
 # Key of an answer: its type, and whether it must be there. No value may be null.
@@ -63,6 +64,42 @@ def load(path):
 
 def find_lib(profile, name):
     return next((i, lib) for i, lib in enumerate(profile["libs"]) if lib["name"] == name)
+
+
+def crowd(server, _):
+    """Nobody is shut out by 300 connections that send nothing, or a byte a second."""
+    held = []
+    for i in range(300):
+        held.append(socket.create_connection((server.host, server.port), timeout=30))
+        if i % 2:
+            held[-1].sendall(b"GET / HTTP/1.1\r\nX: ")
+    begun = time.monotonic()
+    for _ in range(20):
+        assert server.ask("GET", f"/{server.token}/profile.json")[0] == 200
+    # They end although bytes come.
+    slow = held[-1]
+    while time.monotonic() - begun < 15:
+        try:
+            slow.sendall(b"x")
+            time.sleep(0.5)
+        except OSError:
+            break
+    else:
+        raise AssertionError("a byte now and then keeps a connection")
+
+
+def storm(server, profile):
+    """Of 500 requests at once, each is answered or refused."""
+    lib = profile["libs"][0]
+    body = json.dumps({"jobs": [{"memoryMap": [[lib["debugName"], lib["breakpadId"]]],
+                                 "stacks": [[[0, 16 * i] for i in range(2000)]]}]})
+
+    def ask(_):
+        return server.ask("POST", f"/{server.token}/symbolicate/v5", body)[0]
+
+    with concurrent.futures.ThreadPoolExecutor(500) as pool:
+        answers = list(pool.map(ask, range(500)))
+    assert set(answers) <= {200, 503} and 200 in answers, set(answers)
 
 
 def symbolicate(server, lib, addresses):

@@ -98,6 +98,7 @@ struct counters {
 	struct file_counters files;
 	struct counter_teller teller;
 	uint64_t pass, next_ns, interval_ns;
+	uint64_t share; /* SHARE or MEMORY_SHARE */
 	uint64_t cost_ns; /* CPU time of all passes */
 	int code; /* of the last pass that failed */
 };
@@ -111,6 +112,7 @@ static void *create(struct live *live, const void *settings)
 	/* Reads only what the user started or named, as with waits. */
 	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
 	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
+	c->share = c->wants_memory && !c->settings.files.count ? MEMORY_SHARE : SHARE;
 	if (c->settings.interval_ns)
 		c->interval_ns = c->settings.interval_ns;
 	c->teller = (struct counter_teller){.sink = live->sink, .ctx = live->ctx};
@@ -264,8 +266,7 @@ static void run_pass(struct counters *c, uint64_t now)
 	c->teller.last_ns = now;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
-	if (cpu_ns > c->interval_ns / (c->wants_memory ? MEMORY_SHARE : SHARE) &&
-	    c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
+	if (cpu_ns > c->interval_ns / c->share && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
 		c->interval_ns *= 2;
 }
 

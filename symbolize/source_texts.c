@@ -301,25 +301,16 @@ static char *resolve(const struct readers *readers, const char *path)
 	return NULL;
 }
 
-enum source_outcome source_text_read(const struct readers *readers, int root, const char *path,
+static enum source_outcome read_file(const struct readers *readers, int root, const char *path,
 				     uint64_t max, struct source_text *source)
 {
 	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *resolved = NULL;
 	struct stat st;
 
 	if (*path != '/')
 		return SOURCE_MISSING;
 	if (!source_texts_is_code(path))
 		return SOURCE_NO_CODE;
-	if (root <= 0) {
-		resolved = resolve(readers, path);
-		if (!resolved)
-			return SOURCE_FORBIDDEN;
-		if (!source_texts_is_code(resolved))
-			return SOURCE_NO_CODE;
-		path = resolved;
-	}
 	fd = readers_open(readers, root, path);
 	if (fd == READERS_REFUSED)
 		return SOURCE_NOT_THEIRS;
@@ -340,13 +331,26 @@ enum source_outcome source_text_read(const struct readers *readers, int root, co
 	return SOURCE_NO_CODE;
 }
 
+enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
+				     struct source_text *source)
+{
+	_cleanup_free_ char *resolved = NULL;
+
+	if (*path != '/')
+		return SOURCE_MISSING;
+	if (!source_texts_is_code(path))
+		return SOURCE_NO_CODE;
+	resolved = resolve(readers, path);
+	return resolved ? read_file(readers, 0, resolved, max, source) : SOURCE_FORBIDDEN;
+}
+
 /* Tells apart a file that is too large from one for which there is no more room. */
 static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
 				       const struct sources_options *options, uint64_t room,
 				       struct source_text *source)
 {
 	uint64_t max = room < options->file_bytes ? room : options->file_bytes;
-	enum source_outcome outcome = source_text_read(readers, root, path, max, source);
+	enum source_outcome outcome = read_file(readers, root, path, max, source);
 
 	return outcome == SOURCE_TOO_LARGE && room < options->file_bytes ? SOURCE_NO_ROOM : outcome;
 }

@@ -53,13 +53,12 @@ struct source_text {
 };
 
 /*
- * Reads a source file that a profile or debug information names, in the folder that is the
- * process's "/"; 0: ours. Takes only a regular file with a name of source code, at most `max` bytes
- * and no NUL, not of /proc, /sys or /dev, that this thread and all readers may open. In our root a
- * link is followed only if it is root's, this thread's or a reader's.
+ * Reads a source file that a profile names, which anybody may have written. Takes only a regular
+ * file with a name of source code, at most `max` bytes and no NUL, not of /proc, /sys or /dev, that
+ * this thread and all readers may open. Follows links of root, this thread's user and the readers.
  */
-enum source_outcome source_text_read(const struct readers *readers, int root, const char *path,
-				     uint64_t max, struct source_text *source);
+enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
+				     struct source_text *source);
 /* Returns what the outcome says of a file: "not here". */
 const char *source_outcome_text(enum source_outcome outcome);
 /*

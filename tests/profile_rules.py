@@ -685,11 +685,18 @@ class _Check:
             elif formats[key] in TEXT_FORMATS:
                 self.field(where, data, key, _Rule("a string", lambda v: type(v) is str))
 
+    def is_of_machine(self):
+        """Are processes in the order of their CPU time?"""
+        configuration = self.profile["meta"].get("configuration")
+        features = configuration.get("features") if isinstance(configuration, dict) else None
+        return isinstance(features, list) and "all-processes" in features
+
     def processes(self):
         """Each has one main thread, which comes first; the first process is the only "default" one,
         the others stand in order of their start."""
         done, previous = set(), None
         root = self.profile["threads"][0]["pid"]
+        by_start = not self.is_of_machine()
         for i, thread in enumerate(self.profile["threads"]):
             pid, before = thread["pid"], previous
             previous = thread
@@ -715,7 +722,7 @@ class _Check:
             # Rows of CPUs are no process, have no main thread, and come last.
             if before is not None and before["pid"] == "cpus":
                 self.say(f"{where} is behind the rows of CPUs")
-            elif before is not None and pid != "cpus" and before["pid"] != root and \
+            elif by_start and before is not None and pid != "cpus" and before["pid"] != root and \
                     thread["processStartupTime"] < before["processStartupTime"]:
                 self.say(f"{where}: process {pid} started before the one in front of it")
 

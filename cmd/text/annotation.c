@@ -46,7 +46,7 @@ static void read_text(struct annotation_file *file, const struct readers *reader
 {
 	struct source_text source = {0};
 
-	if (source_text_read(readers, 0, file->path, TEXT_MAX, &source) != SOURCE_TAKEN)
+	if (source_text_read(readers, file->path, TEXT_MAX, &source) != SOURCE_TAKEN)
 		return;
 	file->text = source.text;
 	file->size = source.size;

@@ -402,7 +402,7 @@ static char *read_source(const struct viewed_profile *v, const struct module *mo
 			 const char *path, size_t *size, struct error *err)
 {
 	struct source_text source = {0};
-	enum source_outcome outcome = source_text_read(&v->owners, 0, path, SOURCE_MAX, &source);
+	enum source_outcome outcome = source_text_read(&v->owners, path, SOURCE_MAX, &source);
 	_cleanup_close_ int fetched = -1;
 
 	if (outcome == SOURCE_MISSING && *path == '/')

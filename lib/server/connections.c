@@ -111,7 +111,7 @@ void connections_set(struct connections *c, struct connection *connection,
 	pthread_mutex_unlock(&c->lock);
 }
 
-void connections_sweep(struct connections *c, uint64_t now)
+void connections_evict(struct connections *c, uint64_t now)
 {
 	pthread_mutex_lock(&c->lock);
 	vec_for_each(&c->rows, struct connection **, row) {

@@ -34,6 +34,6 @@ void connections_remove(struct connections *c, struct connection *connection);
 void connections_set(struct connections *c, struct connection *connection,
 		     enum connection_state state, uint64_t now);
 /* Shuts down those that have waited for too long; call several times a second. */
-void connections_sweep(struct connections *c, uint64_t now);
+void connections_evict(struct connections *c, uint64_t now);
 
 #endif

@@ -23,7 +23,7 @@
 #define CONNECTIONS_MAX 1024
 /* Bytes of bodies and answers in memory; further requests are refused until there is room. */
 #define BYTES_MAX ((size_t)48 << 20)
-#define SWEEP_MS 250
+#define EVICT_MS 250
 /* Room for the headers of a request. */
 #define CONNECTION_BYTES ((size_t)32 << 10)
 /* A connection without progress ends, even if it is the server that is slow. */
@@ -36,15 +36,15 @@ struct server {
 	_Atomic uint64_t last_ns;
 	_Atomic size_t bytes; /* in bodies and answers */
 	struct connections *connections;
-	pthread_t sweeper;
-	int end_fd; /* readable when the sweeper is to end */
+	pthread_t evictor;
+	int end_fd; /* readable when the evictor is to end */
 };
 
 /* One request whose body arrives in pieces. */
 struct exchange {
 	struct strbuf body;
 	bool is_too_large;
-	size_t bytes; /* that are counted for it */
+	size_t bytes; /* counted for it */
 };
 
 static struct connection *connection_of(struct MHD_Connection *connection)
@@ -202,13 +202,13 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **o
 		connections_remove(s->connections, *own);
 }
 
-static void *sweep(void *ctx)
+static void *evict(void *ctx)
 {
 	struct server *s = ctx;
 	struct pollfd end = {.fd = s->end_fd, .events = POLLIN};
 
-	while (poll(&end, 1, SWEEP_MS) <= 0)
-		connections_sweep(s->connections, clock_monotonic_ns());
+	while (poll(&end, 1, EVICT_MS) <= 0)
+		connections_evict(s->connections, clock_monotonic_ns());
 	return NULL;
 }
 
@@ -279,7 +279,7 @@ int server_start(struct server **out, int listener, server_answer_fn *answer_fn,
 		close(listener);
 		return error_text(err, -EIO, "the server did not start");
 	}
-	if (s->end_fd < 0 || pthread_create(&s->sweeper, NULL, sweep, s)) {
+	if (s->end_fd < 0 || pthread_create(&s->evictor, NULL, evict, s)) {
 		MHD_stop_daemon(s->daemon);
 		release(s);
 		return error_text(err, -EAGAIN, "the server did not start: no thread");
@@ -298,7 +298,7 @@ void server_stop(struct server *s)
 	if (!s)
 		return;
 	eventfd_write(s->end_fd, 1);
-	pthread_join(s->sweeper, NULL);
+	pthread_join(s->evictor, NULL);
 	MHD_stop_daemon(s->daemon);
 	release(s);
 }

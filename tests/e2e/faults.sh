@@ -46,7 +46,7 @@ stats = json.load(open(args[1]))["faults"]
 expect(stats == {"recorded": len(rows), "lost": 0}, (stats, len(rows)))
 CODE
 like "the summary says how many" "$err" 'faults: [0-9]+, 0 lost'
-ok "report lists them" sh -c "'$PROF' report --markers --limit 0 some.json.gz | grep -q 'major fault .*File: /.*, Address: 0x'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv some.json.gz | grep -q 'major fault.*File: /.*, Address: 0x'"
 run "$PROF" report --during 'major fault' some.json.gz
 like "they are moments, which select nothing" "$err" 'are moments'
 record none 0 -- /usr/bin/python3 touch.py "$file"

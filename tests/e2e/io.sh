@@ -37,10 +37,10 @@ stats = json.load(open(args[1]))["io"]
 expect(stats == {"recorded": recorded, "lost": 0}, (stats, recorded))
 CODE
 like "the summary says how many" "$err" 'io: [0-9]+, 0 lost'
-ok "report lists them" sh -c "'$PROF' report --markers --limit 0 some.json.gz | grep -q 'I/O .*Operation: write, Bytes: 66 kB'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv some.json.gz | grep -q 'I/O.*Operation: write, Bytes: 66 kB'"
 ok "report selects by them" "$PROF" report --include-idle --during 'I/O *' some.json.gz
 ok "they are known to be harmless" sh -c \
-	"'$PROF' convert --sanitize -o clean.json.gz some.json.gz && '$PROF' report --markers --limit 0 clean.json.gz | grep -q 'I/O .*Operation: read'"
+	"'$PROF' convert --sanitize -o clean.json.gz some.json.gz && '$PROF' report --markers --format csv clean.json.gz | grep -q 'I/O.*Operation: read'"
 
 record slow 0 --io=3600000 -- "$workloads/io" "$file"
 judge "quick ones are left out" slow.json.gz slow.stats <<'CODE'

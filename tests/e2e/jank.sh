@@ -85,7 +85,7 @@ CODE
 )
 done
 like "the summary counts them" "$err" 'jank: [0-9]+, 0 lost'
-ok "report lists them" sh -c "'$PROF' report --markers epoll.json.gz | grep -q 'Long task .*epoll'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv epoll.json.gz | grep -q 'Long task.*epoll'"
 ok "report selects by them" sh -c "'$PROF' report --during 'Long task' epoll.json.gz | grep -q python"
 run "$PROF" convert epoll.json.gz -o again.json.gz
 is "they are read" "$status:$err" "0:"

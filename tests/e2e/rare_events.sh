@@ -85,7 +85,7 @@ for name, (kind, how) in ends.items():
              for n, _, _, data in markers(own) if n in ("exit", "killed", "OOM kill")]
     expect(found == [(kind, how)], f"{name}: {found}")
 [parent] = threads_of(told["parent"][0])
-children = {data["pid"]: (start, end, data) for n, start, end, data in markers(parent) if n == "child"}
+children = {int(data["pid"]): (start, end, data) for n, start, end, data in markers(parent) if n == "child"}
 expect(set(children) == {told[n][0] for n in ends if n != "parent"}, children)
 for name in ends:
     if name == "parent" or told[name][0] not in children:
@@ -116,11 +116,11 @@ for before, after in zip(moves, moves[1:]):
     expect(before[1] == after[0], moves)
 expect(all(a != b for a, b in moves), moves)
 CODE
-ok "report lists them" sh -c "'$PROF' report --markers --limit 0 endings.json.gz | grep -q 'child .*Status: exit 3'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv endings.json.gz | grep -q 'child.*Status: exit 3'"
 ok "report selects by them" sh -c "'$PROF' report --during child endings.json.gz | grep -q spin"
 ok "info counts them" sh -c "'$PROF' info endings.json.gz | grep -Eq '^ +child +4\$'"
 ok "they are known to be harmless" sh -c \
-	"'$PROF' convert --sanitize -o clean.json.gz endings.json.gz && '$PROF' report --markers --limit 0 clean.json.gz | grep -q 'killed .*SIGKILL'"
+	"'$PROF' convert --sanitize -o clean.json.gz endings.json.gz && '$PROF' report --markers --format csv clean.json.gz | grep -q 'killed.*SIGKILL'"
 
 # Maps a large file twice, a small one, and memory.
 cat >mapping.py <<'CODE'

@@ -35,7 +35,7 @@ expect(sum(b - a for a, b, _ in found) >= 0.9 * sum(end - begin for _, begin, en
 others = [strings[name] for t in p["threads"] if t is not reader for name in t["markers"]["name"]]
 expect("Slow call" not in others, others)
 CODE
-ok "report lists them" sh -c "[ \$('$PROF' report --markers reads.json.gz | grep -c 'Slow call .*Call: read') -ge 20 ]"
+ok "report lists them" sh -c "[ \$('$PROF' report --markers --format csv reads.json.gz | grep -c 'Slow call.*Call: read') -ge 20 ]"
 ok "report selects by them" sh -c "'$PROF' report --during 'Slow call' --include-idle reads.json.gz | grep -q read"
 
 if [ -e "$workloads/compat" ]; then

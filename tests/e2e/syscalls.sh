@@ -57,7 +57,7 @@ stats = json.load(open(args[0]))["syscalls"]
 expect(stats["recorded"] == len(found(p)), (stats, len(found(p))))
 CODE
 like "so does the summary" "$err" 'syscalls: [0-9]+, [0-9]+ lost'
-ok "report lists them" sh -c "'$PROF' report --markers --limit 0 reads.json.gz | grep -q 'read .*File descriptor: [0-9]*, Returned: 1'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv reads.json.gz | grep -q 'read.*File descriptor: [0-9]*, Returned: 1'"
 ok "report selects by them" sh -c "'$PROF' report --during read --include-idle reads.json.gz | grep -q read"
 ok "info knows them" sh -c "'$PROF' info reads.json.gz | grep -q syscall"
 

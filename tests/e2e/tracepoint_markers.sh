@@ -60,7 +60,7 @@ expect(stats["tracepoints"] == {"recorded": count, "lost": 0}, (stats["tracepoin
 expect("events" not in stats or "sched:sched_process_fork" not in stats["events"], "a sample")
 CODE
 like "the summary counts them" "$err" 'tracepoints: [0-9]+, 0 lost'
-ok "report lists them" sh -c "'$PROF' report --markers --limit 0 acts.json.gz | grep -q 'sys_enter_lseek .*offset: 1003'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv acts.json.gz | grep -q 'sys_enter_lseek.*offset: 1003'"
 
 record both 0 -e sched:sched_process_exec/marker/,page-faults -- true
 judge "other events are sampled beside them" both.json.gz both.stats <<'CODE'

@@ -50,7 +50,7 @@ expect(schema["chartLabel"] == "Step {marker.data.arg4}: {marker.data.arg1} of {
 expect(stats["places"] == 2 and stats["failed"] == 0 and stats["left_out"] == 0, stats)
 CODE
 like "the summary counts them" "$err" 'usdt: 40, 0 lost'
-ok "report lists them" sh -c "'$PROF' report --markers --limit 0 own.json.gz | grep -q 'Step .*step 3 of 20'"
+ok "report lists them" sh -c "'$PROF' report --markers --format csv own.json.gz | grep -q 'Step.*step 3 of 20'"
 run "$PROF" report --during 'Step*' own.json.gz
 like "they are moments, which select nothing" "$err" 'are moments'
 ok "a sanitized profile has none of their texts" sh -c "

@@ -89,7 +89,7 @@ def crowd(server, _):
 
 
 def storm(server, profile):
-    """Of 500 requests at once, each is answered or refused."""
+    """Each of 500 requests at once is answered or refused."""
     lib = profile["libs"][0]
     body = json.dumps({"jobs": [{"memoryMap": [[lib["debugName"], lib["breakpadId"]]],
                                  "stacks": [[[0, 16 * i] for i in range(2000)]]}]})

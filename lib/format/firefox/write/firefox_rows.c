@@ -37,7 +37,7 @@ static void sum_samples(struct firefox_row *row, const struct profile *p,
 		if (sample->weight && sample->event < EVENT_COUNTS_MAX)
 			row->events |= 1ull << sample->event;
 		row->has_run |= sample->weight && !sample->event && !profile_is_wait(p, sample);
-		if (sample->stack == NO_STACK)
+		if (sample->stack >= p->stacks.rows.count)
 			continue;
 		has_stack = true;
 		has_user = has_user || !is_kernel_stack[sample->stack];

@@ -429,9 +429,14 @@ static void their_counters_are_added_up(void **state)
 	memory = &counters.list.items[1].counter;
 	reads = &counters.list.items[2].counter;
 	/* At 6 ms the first process ends, and the last has its memory. */
-	assert_int_equal(memory->samples.count, 5);
-	assert_int_equal(memory->samples.items[2].delta, 102 - 100);
-	assert_int_equal(memory->samples.items[4].delta, -102);
+	assert_int_equal(memory->samples.count, 10);
+	assert_int_equal(memory->samples.items[5].delta, 102 - 100);
+	assert_int_equal(memory->samples.items[9].delta, -102);
+	/* Each of these is a step: the value before it is kept up to its time. */
+	for (size_t i = 0; i < 10; i += 2) {
+		assert_int_equal(memory->samples.items[i].delta, 0);
+		assert_int_equal(memory->samples.items[i].time, memory->samples.items[i + 1].time);
+	}
 	assert_int_equal(reads->samples.count, 1);
 	assert_int_equal(reads->samples.items[0].delta, 3);
 	row_counters_release(&counters);

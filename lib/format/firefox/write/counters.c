@@ -32,18 +32,19 @@ static void write_text(const struct firefox *f, struct jsonw *w, const char *key
 }
 
 /*
- * Adds what follows the last change: the same level, or nothing a second. A rate keeps its last
- * value for as long as the one before lasted.
+ * Adds what follows the last value: the same level, or nothing a second, for what was used after
+ * the last pass is not known. Falls at once where that pass is long ago.
  */
 static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
 {
 	size_t count = list->rows.count;
 	uint64_t last = list->rows.items[count - 1].time;
-	uint64_t before = is_level || count < 2 ? 0 : last - list->rows.items[count - 2].time;
+	bool is_flat = is_level || count < 2 || !list->rows.items[count - 1].delta;
+	uint64_t before = is_flat ? 0 : last - list->rows.items[count - 2].time;
 
-	if (end <= last || end - last <= before + before / 2)
+	if (end <= last)
 		return;
-	if (before)
+	if (before && end - last > before + before / 2)
 		vec_push(&list->rows, (struct counter_sample){.time = last + before});
 	vec_push(&list->rows, (struct counter_sample){.time = end});
 }

@@ -74,30 +74,43 @@ static int compare_parts(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
+/* By time; at one time that without a change comes first. */
 static int compare_samples(const void *a, const void *b)
 {
 	const struct counter_sample *x = a, *y = b;
 
-	return (x->time > y->time) - (x->time < y->time);
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->delta != 0) - (y->delta != 0);
 }
 
-/* Adds a counter's values; what a process had ends with it. */
+/* A step, before which the level stays what it was: front-ends draw a line from value to value. */
+static void add_step(struct counter *sum, uint64_t time, int64_t delta)
+{
+	vec_push(&sum->samples, (struct counter_sample){time, 0});
+	vec_push(&sum->samples, (struct counter_sample){time, delta});
+}
+
+/* Adds a counter's values; what a process had comes and ends with it. */
 static void add_part(struct counter *sum, const struct counter *counter, uint64_t end)
 {
 	int64_t level = 0;
 
 	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
-		vec_push(&sum->samples, *sample);
+		if (sum->graph == COUNTER_LEVEL && sample == counter->samples.items)
+			add_step(sum, sample->time, sample->delta);
+		else
+			vec_push(&sum->samples, *sample);
 		level = counter_add(level, sample->delta);
 	}
 	if (sum->graph != COUNTER_LEVEL || !end || !level)
 		return;
 	if (end < vec_last(&counter->samples).time)
 		end = vec_last(&counter->samples).time;
-	vec_push(&sum->samples, (struct counter_sample){end, counter_add(~level, 1)});
+	add_step(sum, end, counter_add(~level, 1));
 }
 
-/* Sorts by time, and leaves one value at each. */
+/* Sorts by time, and leaves one change at each; a step keeps the value before it. */
 static void join_samples(struct counter *sum)
 {
 	size_t kept = 0;
@@ -106,7 +119,8 @@ static void join_samples(struct counter *sum)
 	vec_for_each(&sum->samples, const struct counter_sample *, sample) {
 		struct counter_sample *last = kept ? &sum->samples.items[kept - 1] : NULL;
 
-		if (last && last->time == sample->time)
+		if (last && last->time == sample->time &&
+		    (sum->graph == COUNTER_RATE || last->delta || !sample->delta))
 			last->delta = counter_add(last->delta, sample->delta);
 		else
 			sum->samples.items[kept++] = *sample;

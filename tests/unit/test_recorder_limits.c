@@ -141,7 +141,7 @@ static void descriptors_run_out(void **state)
 		const struct kind *kind = &kinds[i];
 		unsigned int open = count_descriptors();
 
-		for (unsigned int more = 0; more < 120; more += 4) {
+		for (unsigned int more = 0; more < 240; more += 8) {
 			bool is_recorded;
 
 			prepare(kind);
@@ -155,7 +155,8 @@ static void descriptors_run_out(void **state)
 			assert_int_equal(count_descriptors(), open);
 		}
 	}
-	assert_in_range(recorded, 10, 50);
+	/* Newer versions of libbpf need some descriptors more. */
+	assert_in_range(recorded, 1, 59);
 }
 
 /* Files are closed for room, the oldest first; the recording says how many. */

@@ -56,13 +56,20 @@ static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
  */
 static void list_samples(struct counter_samples *list, const struct counter *counter, uint64_t end)
 {
-	const struct counter_sample *first = &counter->samples.items[0];
 	bool is_level = counter->graph == COUNTER_LEVEL;
 
-	if (is_level && first->delta)
-		vec_push(&list->rows, (struct counter_sample){.time = first->time});
-	vec_for_each(&counter->samples, const struct counter_sample *, sample)
-		vec_push(&list->rows, *sample);
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		struct counter_sample at = *sample;
+		bool is_late = end && at.time > end;
+
+		/* A pass may meet a process that has just ended: its level is nothing by then. */
+		if (is_late && is_level && list->rows.count)
+			break;
+		at.time = is_late ? end : at.time;
+		if (is_level && !list->rows.count && at.delta)
+			vec_push(&list->rows, (struct counter_sample){.time = at.time});
+		vec_push(&list->rows, at);
+	}
 	add_end(list, is_level, end);
 }
 

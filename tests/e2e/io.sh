@@ -3,9 +3,9 @@
 # --io: who asked a disk for which bytes, and what the kernel writes later, of nobody.
 . "$(dirname "$0")/lib.sh"
 
-# The folder of the build is on a disk; the test's own may be in memory.
-file=$(cd "$root" && cd "${BUILD:-build}" && pwd)/io-$$
-at_exit+=("rm -f '$file'")
+find_disk "io-$$"
+file=$disk
+rm -f "$file"
 record some 0 --io -- "$workloads/io" "$file"
 echo "$out" >some.told
 judge "each request is a marker of who asked for it" some.json.gz some.told some.stats <<'CODE'

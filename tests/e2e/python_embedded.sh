@@ -16,16 +16,13 @@ build() { # OUTPUT ARGUMENT...
 		-o "$1" "$root/tests/workloads/python/embedding.c" "${@:2}"
 }
 ok "a program with a library" build shared "-lpython$version"
-kinds=(shared)
-# From 3.13 on Debian's package lacks an archive that is a part of the interpreter.
-if [[ "${libraries[*]}" != *Modules/_hacl/* ]]; then
-	kinds+=(static)
-	ok "a program that contains Python" build static -no-pie \
-		"$(variable LIBPL)/libpython$version.a" "${libraries[@]}" -lpthread -lutil
-	strip -o stripped static
-fi
+# Debian's packages lack archives of some versions' modules, which nobody calls here.
+read -ra libraries <<<"$(printf '%s\n' "${libraries[@]}" | grep -v '^Modules/' | tr '\n' ' ')"
+ok "a program that contains Python" build static -no-pie -Wl,--unresolved-symbols=ignore-all \
+	"$(variable LIBPL)/libpython$version.a" "${libraries[@]}" -lpthread -lutil
+strip -o stripped static
 
-for name in "${kinds[@]}"; do
+for name in shared static; do
 	# Most of the beginning passes before the kernel knows the interpreter.
 	record "$name" 0 -- "./$name" 1.5
 	judge "$name: functions lie between those of C" "$name.json.gz" <<'CODE'
@@ -61,9 +58,8 @@ for _, _, weight, frames in samples():
 expect(found > 100, found)
 CODE
 
-case $version,${kinds[*]} in
-*,shared) ;;
-3.1[0-2],*)
+case $version in
+3.1[0-2])
 	record stripped 0 -- ./stripped 0.3
 	like "a stripped one: what is missing is said" "$err" \
 		"only native frames where it runs: $tmp/stripped: Python 3.10, 3.11 or 3.12 without symbols"

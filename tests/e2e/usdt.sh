@@ -131,27 +131,22 @@ wait_until test -e ready2
 kill -KILL "$recorder"
 ok "also if prof is killed" wait_until counter_is 0
 
-# Files of Debian: its interpreter, and the library of C++.
-# From version 3.13 on Debian's has no probes of functions.
-if readelf -n /usr/bin/python3 | grep -q 'Name: function__return'; then
-cat >calls.py <<'CODE'
-import os
-def counted(n):
-    return n
-print(os.getpid())
+# A program of the distribution: its interpreter. Not all versions have probes of functions.
+cat >imports.py <<'CODE'
 for i in range(30):
-    counted(i)
+    try:
+        __import__(f"module_{i}")
+    except ImportError:
+        pass
 CODE
-record python 0 --usdt 'python:function__return=end of %2$s in %s:%3$d' -- /usr/bin/python3 calls.py
-judge "functions of Python" python.json.gz python.stats <<CODE
+record python 0 --usdt 'python:import__find__load__done=import of %s: %d' -- /usr/bin/python3 imports.py
+judge "imports of Python" python.json.gz python.stats <<CODE
 $found
-calls = [row for row in found if strings[row[3]["arg2"]] == "counted"]
-expect(len(calls) == 30, len(calls))
-for row in calls:
-    expect(row[1] == "end of" and row[3]["arg3"] == 3, row[3])
-    expect(strings[row[3]["arg1"]].endswith("calls.py"), strings[row[3]["arg1"]])
+imports = [row for row in found if strings[row[3]["arg1"]].startswith("module_")]
+expect([strings[row[3]["arg1"]] for row in imports] == [f"module_{i}" for i in range(30)], imports)
+for row in imports:
+    expect(row[1] == "import of" and row[3]["arg2"] == 0, row[3])
 CODE
-fi
 
 # A library that is loaded late, by a process that was there before.
 cat >library.py <<'CODE'

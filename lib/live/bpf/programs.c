@@ -16,6 +16,7 @@
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "prof.skel.h"
+#include "shared.skel.h"
 #include "running.skel.h"
 
 #define AWAIT_MS 5
@@ -222,7 +223,7 @@ struct unwind_rule *programs_unwind_rules(struct programs *p)
 /* A CPU sees both words in the order in which it needs them: the younger one is never replaced. */
 void programs_begin_epoch(struct programs *p, uint64_t time_ns)
 {
-	uint64_t *epochs = (uint64_t *)p->skeleton->data_shared->stack_epochs;
+	uint64_t *epochs = (uint64_t *)p->shared->data_shared->stack_epochs;
 
 	__atomic_store_n(&epochs[epochs[0] > epochs[1]], time_ns, __ATOMIC_SEQ_CST);
 }

@@ -19,7 +19,11 @@ struct open_part {
 };
 
 struct programs {
-	struct shared_bpf *shared; /* the maps of all objects; loaded first */
+	/*
+	 * The maps and variables of all objects; loaded first. Later versions of libbpf map
+	 * variables here alone, not in the skeletons that use them, too.
+	 */
+	struct shared_bpf *shared;
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: no scan for running tasks */
 	/* The objects beside the first, `running` included; late ones come on any thread. */

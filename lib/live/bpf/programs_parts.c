@@ -51,7 +51,7 @@ int programs_load_late(struct programs *p, const void *part_ctx)
 
 bool programs_have_unsampled_waits(const struct programs *p)
 {
-	const volatile struct prof_bpf__data_shared *shared = p->skeleton->data_shared;
+	const volatile struct shared_bpf__data_shared *shared = p->shared->data_shared;
 
 	return shared->has_unsampled_waits;
 }

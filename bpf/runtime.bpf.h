@@ -24,9 +24,9 @@ struct runtime_scratch {
 		struct rec_sample sample;
 		struct rec_event event;
 	} pending;
-	__u32 pending_size; /* bytes of it */
+	__u32 pending_size; /* bytes of it; of a marker: 0 if its stack is not sent */
 	__u32 copy_bytes; /* limit for place_stack() */
-	__u32 program; /* enum timed_program: the one that it comes from */
+	__u32 program; /* enum timed_program: the one that it comes from; of a marker: its end */
 	/*
 	 * Places on the stack where each user frame behind the leaf begins: its sp, the CFA of
 	 * the frame inside. Bit 0: it was reached by frame pointer.

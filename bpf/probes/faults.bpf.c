@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Major page faults of recorded threads, as a software event tells of them when they are over. As
- * other programs of events, it shares the sampler's memory.
+ * Major page faults of recorded threads, as a software event tells of them when they are over.
  */
+#include "bpf/own_scratch.bpf.h"
+
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
-#include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
-#include "bpf/stack_emit.bpf.h"
-#include "bpf/user.bpf.h"
+#include "bpf/marker_stack.bpf.h"
 
 /* A struct rec_fault, with room for the longest path at the highest offset. */
 struct fault_scratch {
@@ -90,33 +89,38 @@ __noinline int name_file(void)
 }
 
 /* False: the ring has no room. */
-static __always_inline bool send_fault(void *ctx, struct task_struct *task,
-				       struct tracked_process *process, struct rec_sample *sample,
-				       struct rec_fault *fault)
+static __always_inline bool send_fault(struct rec_fault *fault, const struct rec_sample *sample)
 {
 	struct bpf_counters *count = own_counters();
-	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0, size;
+	__u32 size = (sizeof(*fault) + fault->names_size + 7) & ~7u;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !count || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
+	if (!count || !ring || size > sizeof(struct fault_scratch))
 		return false;
-	capture_interrupted(ctx, s, process, sample->rec.pid);
-	if (!place_stack(s, sample, config.copy_bytes / 4))
-		return false;
-	fault->stack.time = sample->rec.time;
-	fault->stack.pid = sample->rec.pid;
-	fault->stack.tid = sample->rec.tid;
-	fault->stack.leaf = sample->leaf;
-	fault->stack.stack_id = sample->stack_id;
-	fault->stack.flags = sample->rec.flags;
-	size = (sizeof(*fault) + fault->names_size + 7) & ~7u;
-	if (size > sizeof(struct fault_scratch))
-		return false;
+	set_marker_stack(&fault->stack, sample);
 	fault->rec.words = size / 8;
 	return emit_output(count, ring, fault, size, BPF_RB_NO_WAKEUP);
 }
+
+/* `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_fault(const struct rec_sample *sample)
+{
+	struct rec_fault *fault = own_fault();
+
+	if (fault && sample && send_fault(fault, sample))
+		__sync_fetch_and_add(&faults_recorded, 1);
+	else
+		__sync_fetch_and_add(&faults_lost, 1);
+}
+
+SEC("perf_event")
+int end_fault(void *ctx)
+{
+	finish_fault(ended_marker_sample());
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_fault}};
 
 SEC("perf_event")
 int on_fault(struct bpf_perf_event_data *ctx)
@@ -125,22 +129,20 @@ int on_fault(struct bpf_perf_event_data *ctx)
 	struct tracked_process *process = find_current(task);
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec_fault *fault = own_fault();
-	struct rec_sample sample = {};
+	struct rec_sample *sample;
+	struct stack_scratch *s;
 
 	if (!process || !fault)
 		return 0;
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
-	task_pids(task, ids, &sample.rec.pid, &sample.rec.tid);
-	if (match_flags(task, ids, &sample.rec, task->comm))
+	rec_init(&fault->rec, REC_FAULT, sizeof(*fault), bpf_ktime_get_ns());
+	if (match_task(task, ids, &fault->rec))
 		return 0;
-	rec_init(&fault->rec, REC_FAULT, sizeof(*fault), sample.rec.time);
-	fault->rec.pid = sample.rec.pid;
-	fault->rec.tid = sample.rec.tid;
 	fault->address = ctx->addr;
 	name_file();
-	if (send_fault(ctx, task, process, &sample, fault))
-		__sync_fetch_and_add(&faults_recorded, 1);
-	else
-		__sync_fetch_and_add(&faults_lost, 1);
+	sample = begin_marker_sample(&fault->rec);
+	s = sample ? begin_marker_stack(process, sample) : NULL;
+	if (s)
+		capture_interrupted(ctx, s, process, sample->rec.pid);
+	finish_fault(s && send_marker_stack(ctx, s, 0) ? sample : NULL);
 	return 0;
 }

@@ -4,13 +4,13 @@
  * completion. What kernel threads write is write-back, of no process.
  */
 /* Completions interrupt submissions. */
-#define HAS_OWN_STACK_SCRATCH
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
-#include "bpf/user_stack.bpf.h"
+#include "bpf/marker_stack.bpf.h"
 
 /* The kernel's numbers, in the lower bits of bio.bi_opf and of bio.bi_flags; old, without names. */
 #define OPERATION_MASK 0xff
@@ -55,6 +55,28 @@ struct requests {
 
 struct requests requests SEC(".maps");
 
+/* The request that is being submitted. */
+struct submission {
+	__u64 key; /* in requests */
+	struct rec_io io;
+};
+
+struct submissions {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct submission);
+};
+
+struct submissions submissions SEC(".maps");
+
+static __always_inline struct submission *own_submission(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&submissions, &zero);
+}
+
 static __always_inline void describe(struct rec_io *io, struct bio *bio)
 {
 	__u32 operation = BPF_CORE_READ(bio, bi_opf) & OPERATION_MASK;
@@ -65,32 +87,56 @@ static __always_inline void describe(struct rec_io *io, struct bio *bio)
 	io->operation = operation;
 }
 
-/* Tells who wants it. False: nobody who is recorded, or there is no room for the stack. */
-static __always_inline bool set_submitter(void *ctx, struct task_struct *task, struct rec_io *io)
+/* Remembers the request until it is done. */
+static __always_inline void keep_request(const struct submission *new)
+{
+	if (bpf_map_update_elem(&requests, &new->key, &new->io, BPF_ANY))
+		__sync_fetch_and_add(&io_lost, 1);
+}
+
+/* `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_submission(const struct rec_sample *sample)
+{
+	struct submission *new = own_submission();
+
+	if (!sample || !new) {
+		__sync_fetch_and_add(&io_lost, 1);
+		return;
+	}
+	new->io.rec.flags = IO_HAS_STACK;
+	set_marker_stack(&new->io.stack, sample);
+	keep_request(new);
+}
+
+SEC("raw_tp")
+int end_submission(void *ctx)
+{
+	finish_submission(ended_marker_sample());
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_submission}};
+
+/* Tells who wants it. */
+static __always_inline void submit(void *ctx, struct task_struct *task, struct submission *new)
 {
 	struct tracked_process *process = find_current(task);
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct rec_sample sample = {};
+	struct rec head = {.time = new->io.start};
+	struct rec_sample *sample;
+	struct stack_scratch *s;
 
-	if (!process)
-		return false;
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), io->start);
-	if (match_task(task, ids, &sample.rec))
-		return false;
-	io->rec.pid = io->stack.pid = sample.rec.pid;
-	io->rec.tid = io->stack.tid = sample.rec.tid;
-	if (task->flags & PF_KTHREAD)
-		return true;
-	if (!send_user_stack(ctx, task, process, &sample)) {
-		__sync_fetch_and_add(&io_lost, 1);
-		return false;
+	if (!process || match_task(task, ids, &head))
+		return;
+	new->io.rec.pid = head.pid;
+	new->io.rec.tid = head.tid;
+	if (task->flags & PF_KTHREAD) {
+		keep_request(new);
+		return;
 	}
-	io->rec.flags = IO_HAS_STACK;
-	io->stack.time = io->start;
-	io->stack.leaf = sample.leaf;
-	io->stack.stack_id = sample.stack_id;
-	io->stack.flags = sample.rec.flags;
-	return true;
+	sample = begin_marker_sample(&head);
+	s = sample ? capture_marker(ctx, task, process, sample) : NULL;
+	finish_submission(s && send_marker_stack(ctx, s, 0) ? sample : NULL);
 }
 
 /* Layers above a device submit copies of what they were given: those are no further requests. */
@@ -98,18 +144,19 @@ SEC("raw_tp/block_bio_queue")
 int BPF_PROG(on_submit, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct rec_io io = {};
-	__u64 key = (__u64)bio;
+	struct submission *new = own_submission();
 
-	if (!io_enabled || BPF_CORE_READ(bio, bi_flags) & BIO_CLONED)
+	if (!io_enabled || !new || BPF_CORE_READ(bio, bi_flags) & BIO_CLONED)
 		return 0;
-	describe(&io, bio);
-	if (task->flags & PF_KTHREAD && io.operation != OPERATION_READ)
-		io.rec.flags = IO_WRITE_BACK;
-	else if (!set_submitter(ctx, task, &io))
-		return 0;
-	if (bpf_map_update_elem(&requests, &key, &io, BPF_ANY))
-		__sync_fetch_and_add(&io_lost, 1);
+	__builtin_memset(new, 0, sizeof(*new));
+	new->key = (__u64)bio;
+	describe(&new->io, bio);
+	if (task->flags & PF_KTHREAD && new->io.operation != OPERATION_READ) {
+		new->io.rec.flags = IO_WRITE_BACK;
+		keep_request(new);
+	} else {
+		submit(ctx, task, new);
+	}
 	return 0;
 }
 

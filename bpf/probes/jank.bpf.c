@@ -69,7 +69,7 @@ static __always_inline void tell_task(struct task_struct *task, const struct loo
 		__sync_fetch_and_add(&tasks_lost, 1);
 }
 
-SEC("tp_btf/sys_enter")
+SEC("raw_tp/sys_enter")
 int BPF_PROG(on_wait_enter, void *regs, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -89,7 +89,7 @@ int BPF_PROG(on_wait_enter, void *regs, long number)
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
+SEC("raw_tp/sys_exit")
 int BPF_PROG(on_wait_exit, void *regs, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -4,13 +4,13 @@
  * only while it sends, so it is remembered until then.
  */
 /* A tick of a hardware event can interrupt the delivery. */
-#define HAS_OWN_STACK_SCRATCH
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
-#include "bpf/user_stack.bpf.h"
 
 #define SIGNAL_COUNT 65
 #define TEXT_MAX 16 /* bytes */
@@ -104,11 +104,20 @@ struct signal_struct___ending {
 	int group_exit_code;
 } CORE;
 
+/* A signal that is being delivered. */
 struct delivery {
-	struct rec_sample sample; /* of what was interrupted */
 	struct sender sender;
 	__u32 signal, origin;
 };
+
+struct deliveries {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct delivery);
+};
+
+struct deliveries deliveries SEC(".maps");
 
 /* The fields of the schema, in its order. */
 enum {
@@ -294,24 +303,24 @@ static __always_inline void fill_texts(struct signal_marker *marker, const struc
 		   put_text(marker->origin, signal_origins[origin]));
 }
 
-/* False: the ring has no room for it. */
-__noinline bool write_marker(const struct delivery *d)
+/* `sample`: of what was interrupted. False: the ring has no room for the marker. */
+__noinline bool write_marker(const struct delivery *d, const struct rec_sample *sample)
 {
 	struct bpf_counters *count = own_counters();
 	struct signal_marker *marker;
 	struct rec_marker *head;
 
-	if (!count || !d)
+	if (!count || !d || !sample)
 		return false;
-	marker = emit_reserve(count, own_ring(), REC_MARKER, sizeof(*marker), d->sample.rec.time);
+	marker = emit_reserve(count, own_ring(), REC_MARKER, sizeof(*marker), sample->rec.time);
 	if (!marker)
 		return false;
 	head = (struct rec_marker *)marker->head;
 	/* Front-ends show causes as stacks, fields of stacks as text. */
 	head->rec.flags = MARKER_CAUSE;
-	head->rec.pid = marker->stack.pid = d->sample.rec.pid;
-	head->rec.tid = marker->stack.tid = d->sample.rec.tid;
-	head->start = marker->stack.time = d->sample.rec.time;
+	head->rec.pid = sample->rec.pid;
+	head->rec.tid = sample->rec.tid;
+	head->start = sample->rec.time;
 	head->schema = signal_schema;
 	head->value_count = FIELD_COUNT;
 	head->stack_count = 1;
@@ -319,12 +328,49 @@ __noinline bool write_marker(const struct delivery *d)
 	fill_texts(marker, d);
 	set_number(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, d->sender.pid);
 	set_number(&marker->values[FIELD_STACK], FIELD_STACK, REC_FIELD_STACK, 0);
-	marker->stack.leaf = d->sample.leaf;
-	marker->stack.stack_id = d->sample.stack_id;
-	marker->stack.flags = d->sample.rec.flags;
-	__builtin_memset(marker->stack.reserved, 0, sizeof(marker->stack.reserved));
+	set_marker_stack(&marker->stack, sample);
 	emit_submit(marker, BPF_RB_NO_WAKEUP);
 	return true;
+}
+
+static __always_inline struct delivery *own_delivery(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&deliveries, &zero);
+}
+
+/* Makes the marker. `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_delivery(const struct rec_sample *sample)
+{
+	struct delivery *d = own_delivery();
+
+	if (sample && d && write_marker(d, sample))
+		__sync_fetch_and_add(&signals_delivered, 1);
+	else
+		__sync_fetch_and_add(&signals_lost, 1);
+}
+
+SEC("raw_tp")
+int end_delivery(void *ctx)
+{
+	finish_delivery(ended_marker_sample());
+	end_run(TIMED_DELIVER, 0);
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_delivery}};
+
+static __always_inline void begin_delivery(struct delivery *d, struct task_struct *task, int signal,
+					   const void *from)
+{
+	struct signal_info info;
+
+	read_info(&info, signal, from);
+	d->origin = from ? find_origin(signal, info.code) : ORIGIN_END;
+	d->signal = from ? signal : ending_signal(task);
+	__builtin_memset(&d->sender, 0, sizeof(d->sender));
+	find_sender(d, task->tgid, info.pid);
 }
 
 /* The kernel delivers signals with interrupts disabled. */
@@ -333,24 +379,19 @@ static __always_inline void tell_delivery(void *ctx, int signal, const void *fro
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct delivery d = {.origin = ORIGIN_END};
-	struct rec *head = &d.sample.rec;
-	struct signal_info info;
+	struct rec head = {.time = bpf_ktime_get_ns()};
+	struct delivery *d = own_delivery();
+	struct rec_sample *sample;
+	struct stack_scratch *s;
 
-	if (!signals_enabled || !process)
+	if (!signals_enabled || !process || !d || match_task(task, ids, &head))
 		return;
-	rec_init(head, REC_SAMPLE, sizeof(d.sample), bpf_ktime_get_ns());
-	if (match_task(task, ids, head))
+	sample = begin_marker_sample(&head);
+	if (!sample)
 		return;
-	read_info(&info, signal, from);
-	if (from)
-		d.origin = find_origin(signal, info.code);
-	d.signal = from ? signal : ending_signal(task);
-	find_sender(&d, ids.tgid, info.pid);
-	if (send_user_stack(ctx, task, process, &d.sample) && write_marker(&d))
-		__sync_fetch_and_add(&signals_delivered, 1);
-	else
-		__sync_fetch_and_add(&signals_lost, 1);
+	begin_delivery(d, task, signal, from);
+	s = capture_marker(ctx, task, process, sample);
+	finish_delivery(s && send_marker_stack(ctx, s, 0) ? sample : NULL);
 }
 
 SEC("raw_tp/signal_deliver")

@@ -4,15 +4,15 @@
  * stack that made them. An exec replaces both stack and memory, so those are sent or copied before.
  */
 /* A tick can interrupt these programs. */
-#define HAS_OWN_STACK_SCRATCH
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
+#include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/system_call.bpf.h"
-#include "bpf/user_stack.bpf.h"
 
 /* Set by user space. The second row is that of 32-bit programs. */
 const volatile __s32 path_calls[2][CALL_PATHS_MAX] = {}; /* numbers; -1: none */
@@ -104,23 +104,30 @@ static __always_inline __u32 read_path(const struct call_row *row, char *to)
 	return size > 0 && size <= CALL_PATH_SIZE ? size - 1 : 0;
 }
 
-/* Sends the stack. False: there is no room for it. */
-static __always_inline bool take_stack(void *ctx, struct task_struct *task,
-				       struct tracked_process *process, const struct rec *head,
-				       struct rec_marker_stack *stack)
-{
-	struct rec_sample sample = {.rec = *head};
+/* Programs that go on when the stack is sent. */
+enum call_end {
+	END_CALL,
+	END_EXEC, /* an exec begins */
+};
 
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), head->time);
-	if (!send_user_stack(ctx, task, process, &sample))
-		return false;
-	stack->time = head->time;
-	stack->leaf = sample.leaf;
-	stack->stack_id = sample.stack_id;
-	stack->pid = head->pid;
-	stack->tid = head->tid;
-	stack->flags = sample.rec.flags;
-	return true;
+/* Keeps the stack of the exec that begins. `sample`: NULL if the ring had no room for it. */
+static __always_inline void finish_exec(const struct rec_sample *sample)
+{
+	struct exec_row *exec;
+
+	exec = bpf_task_storage_get(&exec_rows, bpf_get_current_task_btf(), NULL, 0);
+	if (!exec || !sample)
+		return;
+	set_marker_stack(&exec->stack, sample);
+	exec->is_set = 1;
+}
+
+SEC("raw_tp")
+int end_exec(void *ctx)
+{
+	finish_exec(ended_marker_sample());
+	end_run(TIMED_CALL_ENTER, 0);
+	return 0;
 }
 
 /* Keeps what the exec that begins will replace. */
@@ -130,14 +137,19 @@ static __always_inline void keep_exec(void *ctx, struct task_struct *task,
 {
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec head = {.time = now};
+	struct rec_sample *sample;
+	struct stack_scratch *s;
 	struct exec_row *exec;
 
 	exec = bpf_task_storage_get(&exec_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!exec)
 		return;
-	task_pids(task, ids, &head.pid, &head.tid);
-	exec->is_set = take_stack(ctx, task, process, &head, &exec->stack);
+	exec->is_set = 0;
 	exec->path_size = read_path(row, exec->path);
+	task_pids(task, ids, &head.pid, &head.tid);
+	sample = begin_marker_sample(&head);
+	s = sample ? capture_marker(ctx, task, process, sample) : NULL;
+	finish_exec(s && send_marker_stack(ctx, s, END_EXEC) ? sample : NULL);
 }
 
 static __always_inline void note_call(void *ctx, long number)
@@ -157,37 +169,17 @@ static __always_inline void note_call(void *ctx, long number)
 		return;
 	now = bpf_ktime_get_ns();
 	row->number = number;
+	row->start = now;
 	read_call(task, row);
 	if (is_exec(row->number, row->is_compat))
 		keep_exec(ctx, task, process, row, now);
-	row->start = now;
 }
 
-SEC("tp_btf/sys_enter")
+SEC("raw_tp/sys_enter")
 int BPF_PROG(on_call_enter, void *regs, long number)
 {
 	RUN_TIMED(TIMED_CALL_ENTER, note_call(ctx, number));
 	return 0;
-}
-
-/* Sets path and stack. False: there is no room for the stack. */
-static __always_inline bool describe(void *ctx, struct task_struct *task,
-				     struct tracked_process *process, const struct call_row *row,
-				     struct rec_call *call)
-{
-	struct exec_row *exec;
-
-	if (!is_exec(row->number, row->is_compat)) {
-		call->path_size = read_path(row, call->path);
-		return take_stack(ctx, task, process, &call->rec, &call->stack);
-	}
-	exec = bpf_task_storage_get(&exec_rows, task, NULL, 0);
-	if (!exec || !exec->is_set)
-		return false;
-	call->path_size = exec->path_size;
-	__builtin_memcpy(call->path, exec->path, CALL_PATH_SIZE);
-	call->stack = exec->stack;
-	return true;
 }
 
 /* False: the ring has no room. */
@@ -213,27 +205,78 @@ static __always_inline void begin_record(struct rec_call *rec, const struct call
 	rec->argument = row->arguments[0];
 }
 
+static __always_inline struct rec_call *own_call(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&call_scratches, &zero);
+}
+
+static __always_inline void count_call(bool is_sent)
+{
+	if (is_sent)
+		__sync_fetch_and_add(&syscalls_recorded, 1);
+	else
+		__sync_fetch_and_add(&syscalls_lost, 1);
+}
+
+/* Sends the call in this CPU's memory. `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_call(const struct rec_sample *sample)
+{
+	struct rec_call *call = own_call();
+
+	if (call && sample)
+		set_marker_stack(&call->stack, sample);
+	count_call(call && sample && send_call(call));
+}
+
+SEC("raw_tp")
+int end_call(void *ctx)
+{
+	finish_call(ended_marker_sample());
+	end_run(TIMED_CALL_EXIT, 0);
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {
+	.values = {[END_CALL] = (void *)end_call, [END_EXEC] = (void *)end_exec}};
+
+/* Sends the call with what was kept when it began. False: there is no stack, or no room. */
+static __always_inline bool send_exec(struct task_struct *task, struct rec_call *call)
+{
+	struct exec_row *exec = bpf_task_storage_get(&exec_rows, task, NULL, 0);
+
+	if (!exec || !exec->is_set)
+		return false;
+	call->path_size = exec->path_size;
+	__builtin_memcpy(call->path, exec->path, CALL_PATH_SIZE);
+	call->stack = exec->stack;
+	return send_call(call);
+}
+
 static __always_inline void tell_call(void *ctx, struct task_struct *task, struct call_row *row,
 				      __u64 now, long result)
 {
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct tracked_process *process = find_current(task);
-	struct rec_call *call;
-	struct rec *head;
-	__u32 zero = 0;
+	struct rec_call *call = own_call();
+	struct rec_sample *sample;
+	struct stack_scratch *s;
 
-	call = bpf_map_lookup_elem(&call_scratches, &zero);
 	if (!process || !call)
 		return;
-	head = &call->rec;
 	begin_record(call, row, now);
 	call->result = result;
-	if (match_task(task, ids, head))
+	if (match_task(task, ids, &call->rec))
 		return;
-	if (describe(ctx, task, process, row, call) && send_call(call))
-		__sync_fetch_and_add(&syscalls_recorded, 1);
-	else
-		__sync_fetch_and_add(&syscalls_lost, 1);
+	if (is_exec(row->number, row->is_compat)) {
+		count_call(send_exec(task, call));
+		return;
+	}
+	call->path_size = read_path(row, call->path);
+	sample = begin_marker_sample(&call->rec);
+	s = sample ? capture_marker(ctx, task, process, sample) : NULL;
+	finish_call(s && send_marker_stack(ctx, s, END_CALL) ? sample : NULL);
 }
 
 /* A call that has begun before recording did. The exec of the command is none of its own calls. */
@@ -247,7 +290,7 @@ static __always_inline bool began_before(struct task_struct *task, struct call_r
 	return row->number >= 0 && !is_exec(row->number, row->is_compat);
 }
 
-static __always_inline void end_call(void *ctx, long result)
+static __always_inline void leave_call(void *ctx, long result)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_row *known, row = {};
@@ -269,10 +312,10 @@ static __always_inline void end_call(void *ctx, long result)
 		tell_call(ctx, task, &row, now, result);
 }
 
-SEC("tp_btf/sys_exit")
+SEC("raw_tp/sys_exit")
 int BPF_PROG(on_call_exit, void *regs, long result)
 {
-	RUN_TIMED(TIMED_CALL_EXIT, end_call(ctx, result));
+	RUN_TIMED(TIMED_CALL_EXIT, leave_call(ctx, result));
 	return 0;
 }
 

@@ -6,11 +6,13 @@
  */
 #define HAS_PREEMPTIBLE_STACK_SCRATCH
 
+#include "bpf/capture_stack.bpf.h"
 #include "bpf/emit.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
 #include "bpf/program_cost.bpf.h"
-#include "bpf/user_stack.bpf.h"
+#include "bpf/stack_emit.bpf.h"
+#include "bpf/user.bpf.h"
 
 bool usdt_enabled = false;
 __u64 usdt_recorded = 0, usdt_lost = 0;
@@ -144,6 +146,23 @@ __noinline int read_arguments(__u32 number)
 	size = sizeof(*loop.rec) + ((loop.rec->text_size + 7) & ~7u);
 	loop.rec->rec.words = size / 8;
 	return size;
+}
+
+/* Completes the sample, whose head is set. False: the ring has no room for its stack. */
+static __always_inline bool send_user_stack(void *ctx, struct task_struct *task,
+					    struct tracked_process *process,
+					    struct rec_sample *sample)
+{
+	struct stack_scratch *s;
+	void *ring = own_ring();
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
+		return false;
+	capture_user_stack(ctx, task, process, s, sample->rec.pid);
+	/* Takes a quarter of the room for copies at most; the rest is for samples. */
+	return place_stack(s, sample, config.copy_bytes / 4);
 }
 
 /* False: the ring has no room. */

@@ -5,15 +5,13 @@
  * current one.
  */
 /* A tick, or a context switch's hardware counter, can come in between. */
-#define HAS_OWN_STACK_SCRATCH
+#include "bpf/own_scratch.bpf.h"
 
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
-#include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
+#include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
-#include "bpf/stack_emit.bpf.h"
-#include "bpf/user.bpf.h"
 #include "bpf/wait.bpf.h"
 
 /* Waits of this length or longer get a marker. */
@@ -70,12 +68,28 @@ struct waker_marker {
 	char name[TEXT_MAX];
 };
 
+/* A wait that ends. */
 struct waking {
 	struct rec woken; /* pid and tid of the thread that is woken; time */
-	struct rec_sample sample; /* of the waker */
 	__u64 start; /* of the wait */
-	char name[TEXT_MAX];
+	char name[TEXT_MAX]; /* of the waker */
 };
+
+struct wakings {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct waking);
+};
+
+struct wakings wakings SEC(".maps");
+
+static __always_inline struct waking *own_waking(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&wakings, &zero);
+}
 
 #define BEGINS(text, eight) (*(const __u64 *)(text) == *(const __u64 *)(eight))
 
@@ -133,15 +147,15 @@ static __always_inline void set_value(struct rec_value *value, __u16 field, __u8
 	value->value = number;
 }
 
-/* False: the ring has no room for it. */
-__noinline bool write_marker(const struct waking *w)
+/* `sample`: of the waker. False: the ring has no room for the marker. */
+__noinline bool write_marker(const struct waking *w, const struct rec_sample *sample)
 {
 	struct bpf_counters *count = own_counters();
 	struct waker_marker *marker;
 	struct rec_marker *head;
 	long size;
 
-	if (!count || !w)
+	if (!count || !w || !sample)
 		return false;
 	marker = emit_reserve(count, own_ring(), REC_MARKER, sizeof(*marker), w->woken.time);
 	if (!marker)
@@ -161,16 +175,10 @@ __noinline bool write_marker(const struct waking *w)
 	size = bpf_probe_read_kernel_str(marker->name, TEXT_MAX, w->name);
 	set_value(&marker->values[FIELD_WAKER], FIELD_WAKER, REC_FIELD_STRING, 0);
 	marker->values[FIELD_WAKER].size = size > 0 && size <= TEXT_MAX ? size - 1 : 0;
-	set_value(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, w->sample.rec.pid);
-	set_value(&marker->values[FIELD_TID], FIELD_TID, REC_FIELD_THREAD_ID, w->sample.rec.tid);
+	set_value(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, sample->rec.pid);
+	set_value(&marker->values[FIELD_TID], FIELD_TID, REC_FIELD_THREAD_ID, sample->rec.tid);
 	set_value(&marker->values[FIELD_STACK], FIELD_STACK, REC_FIELD_STACK, 0);
-	marker->stack.time = w->woken.time;
-	marker->stack.leaf = w->sample.leaf;
-	marker->stack.stack_id = w->sample.stack_id;
-	marker->stack.pid = w->sample.rec.pid;
-	marker->stack.tid = w->sample.rec.tid;
-	marker->stack.flags = w->sample.rec.flags;
-	__builtin_memset(marker->stack.reserved, 0, sizeof(marker->stack.reserved));
+	set_marker_stack(&marker->stack, sample);
 	emit_submit(marker, BPF_RB_NO_WAKEUP);
 	return true;
 }
@@ -191,48 +199,71 @@ static __always_inline bool capture_waking(void *ctx, struct stack_scratch *s)
 	return false;
 }
 
-/* Adds the stack of the waker. False: the ring has no room. */
-static __always_inline bool place_waker(void *ctx, struct task_struct *task,
-					struct stack_scratch *s, struct waking *w)
+/* Makes the marker. `sample`: NULL if the ring had no room for its stack. */
+static __always_inline void finish_waking(const struct rec_sample *sample)
+{
+	struct waking *w = own_waking();
+
+	if (w && sample && write_marker(w, sample))
+		__sync_fetch_and_add(&wakers_told, 1);
+	else
+		__sync_fetch_and_add(&wakers_lost, 1);
+}
+
+SEC("tp_btf/sched_waking")
+int end_waking(void *ctx)
+{
+	finish_waking(ended_marker_sample());
+	end_run(TIMED_WAKING, 0);
+	return 0;
+}
+
+struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_waking}};
+
+/*
+ * Names the waker. Returns its process, which has a kernel stack then. NULL: it is an interrupt, or
+ * nobody who is recorded: the stacks of others are not what was asked for.
+ */
+static __always_inline struct tracked_process *name_waker(void *ctx, struct task_struct *task,
+							  struct stack_scratch *s, struct waking *w,
+							  struct rec_sample *sample)
 {
 	struct tracked_process *process = find_current(task);
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct rec_sample *sample = &w->sample;
-	void *ring = own_ring();
 
+	/* An idle CPU ends no wait of its own accord. */
+	if (!task->pid || capture_waking(ctx, s)) {
+		bpf_probe_read_kernel_str(w->name, TEXT_MAX, (const void *)interrupt_name);
+		return NULL;
+	}
 	task_pids(task, ids, &sample->rec.pid, &sample->rec.tid);
 	bpf_probe_read_kernel_str(w->name, TEXT_MAX, task->comm);
-	/* Stacks of others are not what was asked for. */
-	if (!process || match_flags(task, ids, &sample->rec, task->comm))
-		return true;
-	if (!ring || is_filling(ring) || !user_is_told(process, &sample->rec))
-		return false;
-	capture_user(ctx, false, task, process, s, sample->rec.pid);
-	end_stack(s);
-	/* Takes a quarter of the room for copies at most; the rest is for samples. */
-	return place_stack(s, sample, config.copy_bytes / 4);
+	return process && !match_flags(task, ids, &sample->rec, task->comm) ? process : NULL;
 }
 
-/* False: the ring has no room. */
-static __always_inline bool tell_waker(void *ctx, struct waking *w)
+static __always_inline void tell_waker(void *ctx, struct waking *w, struct stack_scratch *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct stack_scratch *s;
-	__u32 zero = 0;
+	struct rec head = {.time = w->woken.time};
+	struct rec_sample *sample = begin_marker_sample(&head);
+	struct tracked_process *process;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
-		return false;
-	rec_init(&w->sample.rec, REC_SAMPLE, sizeof(w->sample), w->woken.time);
-	w->sample.rec.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF;
+	if (!sample)
+		return;
+	sample->rec.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF;
+	sample->leaf = sample->stack_id = 0;
 	begin_stack(s);
 	s->depth_limit = WAIT_DEPTH_MAX;
-	/* An idle CPU ends no wait of its own accord. */
-	if (!task->pid || capture_waking(ctx, s))
-		bpf_probe_read_kernel_str(w->name, TEXT_MAX, (const void *)interrupt_name);
-	else if (!place_waker(ctx, task, s, w))
-		return false;
-	return write_marker(w);
+	process = name_waker(ctx, task, s, w, sample);
+	if (!process) {
+		finish_waking(sample);
+	} else if (!begin_marker_stack(process, sample)) {
+		finish_waking(NULL);
+	} else {
+		capture_user(ctx, false, task, process, s, sample->rec.pid);
+		end_stack(s);
+		finish_waking(send_marker_stack(ctx, s, 0) ? sample : NULL);
+	}
 }
 
 /* Does the wait that ends have a stack, and is it long? Sets its start. */
@@ -257,23 +288,22 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 static __always_inline void tell_waking(void *ctx, struct task_struct *woken)
 {
 	struct wait_row *row = find_wait_row(woken);
-	struct waking w = {};
+	struct waking *w = own_waking();
+	struct stack_scratch *s;
 	struct task_ids ids;
+	__u32 zero = 0;
 	__u64 now;
 
-	if (!row || !wakers_since)
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!row || !wakers_since || !w || !s)
 		return;
 	now = bpf_ktime_get_ns();
-	if (!is_told(woken, row, now, &w.start))
+	if (!is_told(woken, row, now, &w->start))
 		return;
 	ids = copy_ids(woken);
-	rec_init(&w.woken, REC_MARKER, 0, now);
-	if (match_task(woken, ids, &w.woken))
-		return;
-	if (tell_waker(ctx, &w))
-		__sync_fetch_and_add(&wakers_told, 1);
-	else
-		__sync_fetch_and_add(&wakers_lost, 1);
+	rec_init(&w->woken, REC_MARKER, 0, now);
+	if (!match_task(woken, ids, &w->woken))
+		tell_waker(ctx, w, s);
 }
 
 SEC("tp_btf/sched_waking")

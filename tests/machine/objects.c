@@ -35,6 +35,7 @@ struct bpf_link *__wrap_bpf_program__attach_iter(const struct bpf_program *progr
 int __wrap_bpf_link__fd(const struct bpf_link *link);
 int __wrap_bpf_link_create(int program, int target, enum bpf_attach_type type,
 			   const struct bpf_link_create_opts *opts);
+int __wrap_bpf_raw_tracepoint_open(const char *name, int program);
 int __wrap_bpf_iter_create(int link);
 int __wrap_bpf_prog_test_run_opts(int program, struct bpf_test_run_opts *opts);
 int __wrap_bpf_prog_load(enum bpf_prog_type type, const char *name, const char *license,
@@ -293,6 +294,22 @@ int __wrap_bpf_iter_create(int link)
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_SET);
 	return fd < 0 ? -errno : fd;
+}
+
+int __wrap_bpf_raw_tracepoint_open(const char *name, int program)
+{
+	int code = machine_judge("bpf_raw_tracepoint_open");
+	struct descriptor *d;
+
+	(void)name;
+	(void)program;
+	if (code)
+		return fail(code);
+	d = descriptor_new(DESCRIPTOR_OTHER, 0);
+	if (!d)
+		return -errno;
+	strcpy(d->name, "link");
+	return d->fd;
 }
 
 int __wrap_bpf_link_create(int program, int target, enum bpf_attach_type type,

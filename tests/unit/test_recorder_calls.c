@@ -267,7 +267,7 @@ static void a_tracepoint_without_format(void **state)
 static void refused(void **state)
 {
 	(void)state;
-	machine_refuse("bpf_link_create", 0, -EPERM);
+	machine_refuse("bpf_raw_tracepoint_open", 0, -EPERM);
 	recording_set(&recording, "syscalls", NULL);
 	assert_int_not_equal(recording_begin(&recording, PID, true), 0);
 }

@@ -336,29 +336,14 @@ bool programs_has(struct programs *p, const char *name)
 	return programs_find_object(p, name) != NULL;
 }
 
-/* Returns the map of such programs; NULL: the object that has it is not loaded. */
-static const struct bpf_map *runtime_map(struct programs *p, enum runtime_stacks stacks)
+int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, const char *object,
+			   const char *map, struct error *err)
 {
-	const struct bpf_object *waits;
-
-	switch (stacks) {
-	case STACKS_OF_PERF_EVENTS:
-		return p->skeleton->maps.runtime_programs;
-	case STACKS_OF_TRACEPOINTS:
-		return p->skeleton->maps.runtime_tracepoints;
-	case STACKS_OF_WAITS:
-		waits = programs_find_object(p, "waits_bpf");
-		return waits ? bpf_object__find_map_by_name(waits, "runtime_switches") : NULL;
-	}
-	return NULL;
-}
-
-int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd,
-			   enum runtime_stacks stacks, struct error *err)
-{
-	const struct bpf_map *map = runtime_map(p, stacks);
-	int code = map ? bpf_map_update_elem(bpf_map__fd(map), &kind, &program_fd, BPF_ANY)
-		       : -ENOENT;
+	const struct bpf_object *owner = object ? programs_find_object(p, object)
+						: p->skeleton->obj;
+	const struct bpf_map *found = owner ? bpf_object__find_map_by_name(owner, map) : NULL;
+	int code = found ? bpf_map_update_elem(bpf_map__fd(found), &kind, &program_fd, BPF_ANY)
+			 : -ENOENT;
 
 	return code ? error_set(err, code, "enter a runtime's program") : 0;
 }

@@ -84,16 +84,12 @@ int programs_add_late(struct programs *p, const struct programs_part *part, stru
 /* Is the object loaded? By the name of its skeleton. */
 bool programs_has(struct programs *p, const char *name);
 
-/* Stacks that a runtime's programs finish, by what they belong to. */
-enum runtime_stacks {
-	STACKS_OF_PERF_EVENTS,
-	STACKS_OF_TRACEPOINTS,
-	STACKS_OF_WAITS, /* needs the object "waits_bpf" */
-};
-
-/* Enters a loaded program of a late object as that of a runtime. */
-int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd,
-			   enum runtime_stacks stacks, struct error *err);
+/*
+ * Enters a loaded program of a late object as that of a runtime, into this map of an object; NULL:
+ * of the first one.
+ */
+int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, const char *object,
+			   const char *map, struct error *err);
 /* Stores the layout with this number, for the runtimes' programs. */
 int programs_set_layout(struct programs *p, uint32_t number, const struct runtime_layout *layout,
 			struct error *err);

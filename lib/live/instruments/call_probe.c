@@ -31,11 +31,10 @@ _Static_assert(offsetof(struct call_record, start) == offsetof(struct rec_call, 
 		       offsetof(struct call_record, start) == offsetof(struct rec_task, start),
 	       "both begin alike");
 
-static int attach_one(const struct bpf_program *program, int *link, struct error *err)
+static int attach_one(const struct bpf_program *program, const char *tracepoint, int *link,
+		      struct error *err)
 {
-	LIBBPF_OPTS(bpf_link_create_opts, options);
-
-	*link = bpf_link_create(bpf_program__fd(program), 0, BPF_TRACE_RAW_TP, &options);
+	*link = bpf_raw_tracepoint_open(tracepoint, bpf_program__fd(program));
 	return *link < 0 ? error_set(err, -errno, "attach a program to system calls") : 0;
 }
 
@@ -87,8 +86,8 @@ int call_probe_enable(struct call_probe *p, bool enable, __u64 *since, struct er
 	p->end_ns = clock_monotonic_ns();
 	*since = enable ? p->end_ns : 0;
 	if (enable) {
-		code = attach_one(p->programs.enter, &p->enter, err);
-		return code ? code : attach_one(p->programs.exit, &p->exit, err);
+		code = attach_one(p->programs.enter, "sys_enter", &p->enter, err);
+		return code ? code : attach_one(p->programs.exit, "sys_exit", &p->exit, err);
 	}
 	code = p->enter < 0 ? 0 : task_iterator_read(p->programs.list_open, p->size, take_open, p);
 	if (code)

@@ -7,18 +7,20 @@
 #include "lib/base/cleanup.h"
 #include "go.skel.h"
 #include "python.skel.h"
+#include "python_markers.skel.h"
 #include "python_waits.skel.h"
 #include "v8.skel.h"
+#include "v8_markers.skel.h"
 #include "v8_waits.skel.h"
 
 #define ENTRIES_MAX 2
 #define PARTNERS_MAX 3
 
-/* A program of an object, and what it finishes. */
+/* A program of an object, and what goes over to it. */
 struct runtime_entry {
 	const char *program; /* NULL: none */
-	enum runtime_stacks stacks;
-	const char *source; /* object that takes such stacks; NULL: it is always there */
+	const char *map; /* of such programs, by their runtimes */
+	const char *source; /* object that has the map; NULL: the first one */
 };
 
 /* Functions that all skeletons have, each with a type of its own, and what their programs do. */
@@ -49,8 +51,8 @@ struct runtime_object {
 	{ \
 		name##_open, name##_object, name##_destroy, {NULL}, \
 		{ \
-			{"on_" #name, STACKS_OF_PERF_EVENTS}, \
-				{"on_" #name "_tracepoint", STACKS_OF_TRACEPOINTS, "events_bpf"}, \
+			{"on_" #name, "runtime_programs"}, \
+				{"on_" #name "_tracepoint", "runtime_tracepoints", "events_bpf"}, \
 		} \
 	}
 #define WAITS_OBJECT(name) \
@@ -59,20 +61,42 @@ struct runtime_object {
 			{"waits_bpf", #name "_bpf"}, \
 		{ \
 			{ \
-				"on_" #name "_wait", STACKS_OF_WAITS \
+				"on_" #name "_wait", "runtime_switches", "waits_bpf" \
 			} \
 		} \
+	}
+/* Probes of markers that interrupt each other have memory of their own: each has such an object. */
+#define MARKERS_OBJECT(name, probe, kind) \
+	{ \
+		name##_markers_open, name##_markers_object, name##_markers_destroy, \
+			{probe, #name "_bpf"}, \
+		{ \
+			{ \
+				"on_" #name kind, "runtime_markers", probe \
+			} \
+		} \
+	}
+#define ALL_OBJECTS(name) \
+	{ \
+		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), [RUNTIME_WAITS] = WAITS_OBJECT(name), \
+		[RUNTIME_SYSCALLS] = MARKERS_OBJECT(name, "syscalls_bpf", "_marker"), \
+		[RUNTIME_SIGNALS] = MARKERS_OBJECT(name, "signals_bpf", "_marker"), \
+		[RUNTIME_IO] = MARKERS_OBJECT(name, "io_bpf", "_marker"), \
+		[RUNTIME_FAULTS] = MARKERS_OBJECT(name, "faults_bpf", "_fault"), \
+		[RUNTIME_WAKERS] = MARKERS_OBJECT(name, "wakers_bpf", "_waking"), \
 	}
 
 RUNTIME_OBJECT(python)
 RUNTIME_OBJECT(python_waits)
+RUNTIME_OBJECT(python_markers)
 RUNTIME_OBJECT(v8)
 RUNTIME_OBJECT(v8_waits)
+RUNTIME_OBJECT(v8_markers)
 RUNTIME_OBJECT(go)
 
 static const struct runtime_object objects[RUNTIME_KIND_COUNT][RUNTIME_PART_COUNT] = {
-	[RUNTIME_PYTHON] = {SAMPLES_OBJECT(python), WAITS_OBJECT(python)},
-	[RUNTIME_V8] = {SAMPLES_OBJECT(v8), WAITS_OBJECT(v8)},
+	[RUNTIME_PYTHON] = ALL_OBJECTS(python),
+	[RUNTIME_V8] = ALL_OBJECTS(v8),
 	[RUNTIME_GO] = {SAMPLES_OBJECT(go)},
 };
 
@@ -85,12 +109,12 @@ static bool is_needed(const struct runtime_entry *entry, struct programs *progra
 static void leave_out_unneeded(const struct runtime_skeleton *s, const struct bpf_object *opened)
 {
 	const struct runtime_entry *entry = s->object->entries;
+	struct bpf_program *program;
 
-	for (size_t i = 0; i < ENTRIES_MAX && entry->program; i++, entry++) {
-		if (!is_needed(entry, s->programs))
-			bpf_program__set_autoload(
-				bpf_object__find_program_by_name(opened, entry->program), false);
-	}
+	bpf_object__for_each_program(program, opened) bpf_program__set_autoload(program, false);
+	for (size_t i = 0; i < ENTRIES_MAX && entry->program; i++, entry++)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(opened, entry->program),
+					  is_needed(entry, s->programs));
 }
 
 static int open_object(void *ctx, const struct bpf_object_open_opts *options,
@@ -127,7 +151,7 @@ static int enter(const struct runtime_skeleton *s, uint32_t kind, struct program
 			continue;
 		program = bpf_object__find_program_by_name(loaded, entry->program);
 		code = programs_enter_runtime(programs, kind, bpf_program__fd(program),
-					      entry->stacks, err);
+					      entry->source, entry->map, err);
 	}
 	return code;
 }

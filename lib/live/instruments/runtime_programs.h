@@ -6,10 +6,15 @@
 #include "bpf/runtime_layout.h"
 #include "lib/live/bpf/programs.h"
 
-/* Stacks, by what they belong to. Each kind has a BPF object of its own. */
+/* Stacks, by what they belong to. For each there is a BPF object. */
 enum runtime_part {
 	RUNTIME_SAMPLES, /* ticks and events */
 	RUNTIME_WAITS,
+	RUNTIME_SYSCALLS, /* of markers, by their probe */
+	RUNTIME_SIGNALS,
+	RUNTIME_IO,
+	RUNTIME_FAULTS,
+	RUNTIME_WAKERS,
 	RUNTIME_PART_COUNT,
 };
 

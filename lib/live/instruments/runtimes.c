@@ -130,31 +130,41 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 /* Loads a part of what follows the runtime. False: nothing of it can be followed. */
 static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
-	static const char *const texts[RUNTIME_PART_COUNT] = {
-		[RUNTIME_SAMPLES] = "no functions of %s in stacks: %s",
-		[RUNTIME_WAITS] = "no functions of %s in stacks of waits: %s",
+	static const char *const stacks[RUNTIME_PART_COUNT] = {
+		[RUNTIME_SAMPLES] = "",
+		[RUNTIME_WAITS] = " of waits",
+		[RUNTIME_SYSCALLS] = " of system calls",
+		[RUNTIME_SIGNALS] = " of signals",
+		[RUNTIME_IO] = " of I/O",
+		[RUNTIME_FAULTS] = " of major faults",
+		[RUNTIME_WAKERS] = " of wakers",
 	};
-	const char *text = kind == RUNTIME_GO ? "no labels of %s: %s" : texts[part];
 	struct runtime_program *program = &r->loaded[kind];
 	struct error err = {0};
 
 	if (program->parts[RUNTIME_SAMPLES].has_failed)
 		return false;
 	if (runtime_program_load(program, kind, part, r->live->programs, &err)) {
-		_cleanup_free_ char *why = xasprintf(text, runtimes[kind]->name, err.text);
+		_cleanup_free_ char *why =
+			kind == RUNTIME_GO
+				? xasprintf("no labels of %s: %s", runtimes[kind]->name, err.text)
+				: xasprintf("no functions of %s in stacks%s: %s",
+					    runtimes[kind]->name, stacks[part], err.text);
 
 		refuse(r, why);
 	}
 	return !program->parts[RUNTIME_SAMPLES].has_failed;
 }
 
-/* Loads what waits need: samples come first, of which a new process has more. */
+/* Loads what waits and markers need: samples come first, of which a new process has more. */
 static void on_described(void *ctx)
 {
 	struct runtimes *r = ctx;
 
-	for (size_t i = 0; i < r->layouts.count; i++)
-		load_part(r, r->layouts.items[i].layout.kind, RUNTIME_WAITS);
+	for (size_t i = 0; i < r->layouts.count; i++) {
+		for (enum runtime_part part = RUNTIME_WAITS; part < RUNTIME_PART_COUNT; part++)
+			load_part(r, r->layouts.items[i].layout.kind, part);
+	}
 }
 
 static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)

@@ -56,6 +56,7 @@ static int open_object(void *ctx, const struct bpf_object_open_opts *options,
 	if (!w->skeleton)
 		return -errno;
 	w->skeleton->rodata->waker_schema = w->base.schema;
+	bpf_program__set_autoattach(w->skeleton->progs.end_waking, false);
 	*out = w->skeleton->skeleton;
 	return 0;
 }

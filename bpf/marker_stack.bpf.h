@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Stacks of markers, with the functions of runtimes. A probe captures the stack of the current task
+ * for the sample in its CPU's runtime_scratch, and keeps what else it knows in memory, too. Then
+ * it goes over to the runtime's program (bpf/runtimes/pending_marker.bpf.h), which adds the frames,
+ * sends the stack and goes on to an end of the probe: a program that makes the marker. Without a
+ * runtime, the probe does all that itself. Include own_scratch.bpf.h first.
+ */
+#ifndef PROF_BPF_MARKER_STACK_BPF_H
+#define PROF_BPF_MARKER_STACK_BPF_H
+
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/marker_ends.bpf.h"
+#include "bpf/runtime.bpf.h"
+#include "bpf/stack_emit.bpf.h"
+#include "bpf/user.bpf.h"
+
+/* Programs of runtimes, by enum runtime_kind. */
+struct runtime_programs runtime_markers SEC(".maps");
+struct runtime_scratches runtime_scratches SEC(".maps");
+
+/* Begins the sample of a marker, whose head is like `head`. NULL: never. */
+static __always_inline struct rec_sample *begin_marker_sample(const struct rec *head)
+{
+	struct runtime_scratch *m = own_runtime_scratch();
+	struct rec_sample *sample = m ? &m->pending.sample : NULL;
+
+	if (!sample)
+		return NULL;
+	rec_init(&sample->rec, REC_SAMPLE, sizeof(*sample), head->time);
+	sample->rec.pid = head->pid;
+	sample->rec.tid = head->tid;
+	return sample;
+}
+
+/* Returns memory for the stack of the sample. NULL: the ring has no room for it. */
+static __always_inline struct stack_scratch *begin_marker_stack(struct tracked_process *process,
+								struct rec_sample *sample)
+{
+	void *ring = own_ring();
+	__u32 zero = 0;
+
+	if (!ring || is_filling(ring) || !user_is_told(process, &sample->rec))
+		return NULL;
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* Begins it with what the task did in user code. NULL: the ring has no room. */
+static __always_inline struct stack_scratch *capture_marker(void *ctx, struct task_struct *task,
+							    struct tracked_process *process,
+							    struct rec_sample *sample)
+{
+	struct stack_scratch *s = begin_marker_stack(process, sample);
+
+	if (s)
+		capture_user_stack(ctx, task, process, s, sample->rec.pid);
+	return s;
+}
+
+/*
+ * Sends the stack in s. False: there is no room for it. Does not come back if the process has a
+ * runtime: marker_ends[end] goes on. Only in main programs, as go_to_runtime().
+ */
+#define send_marker_stack(ctx, s, end) \
+	({ \
+		struct runtime_scratch *m_ = own_runtime_scratch(); \
+\
+		if (m_ && (s)->runtime && (s)->runtime != RUNTIME_GO) { \
+			m_->program = end; \
+			bpf_tail_call(ctx, &runtime_markers, (s)->runtime); \
+			count_runtime_missed(); \
+		} \
+		m_ &&place_stack(s, &m_->pending.sample, MARKER_COPY_BYTES); \
+	})
+
+/* For an end: returns the sample that a runtime's program has completed. NULL: no room. */
+static __always_inline struct rec_sample *ended_marker_sample(void)
+{
+	struct runtime_scratch *m = own_runtime_scratch();
+
+	return m && m->pending_size ? &m->pending.sample : NULL;
+}
+
+static __always_inline void set_marker_stack(struct rec_marker_stack *stack,
+					     const struct rec_sample *sample)
+{
+	stack->time = sample->rec.time;
+	stack->leaf = sample->leaf;
+	stack->stack_id = sample->stack_id;
+	stack->pid = sample->rec.pid;
+	stack->tid = sample->rec.tid;
+	stack->flags = sample->rec.flags;
+	__builtin_memset(stack->reserved, 0, sizeof(stack->reserved));
+}
+
+#endif

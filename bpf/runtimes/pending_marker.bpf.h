@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sends the stack of a marker. Include own_scratch.bpf.h first. */
+#ifndef PROF_BPF_RUNTIMES_PENDING_MARKER_BPF_H
+#define PROF_BPF_RUNTIMES_PENDING_MARKER_BPF_H
+
+#include "bpf/marker_ends.bpf.h"
+#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/stack_emit.bpf.h"
+
+/* Both are the probe's. */
+struct runtime_scratches runtime_scratches SEC(".maps");
+struct marker_ends marker_ends SEC(".maps");
+
+/* Adds the runtime's frames to the stack of the marker, sends it, and goes back to the probe. */
+static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
+{
+	struct runtime_scratch *notes = own_runtime_scratch();
+	struct stack_scratch *s;
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !notes)
+		return;
+	add_frames(s, notes, &notes->pending.sample.rec);
+	notes->pending_size = place_stack(s, &notes->pending.sample, MARKER_COPY_BYTES);
+	bpf_tail_call(ctx, &marker_ends, notes->program);
+}
+
+#endif

@@ -113,6 +113,49 @@ static void objects_close(struct objects *o)
 	*o = (struct objects){0};
 }
 
+/* Leaves one program of the object to be loaded. False: it has fewer. */
+static bool leave_one(const struct bpf_object *object, unsigned int number)
+{
+	struct bpf_program *program;
+	unsigned int at = 0;
+
+	bpf_object__for_each_program(program, object)
+		bpf_program__set_autoload(program, at++ == number);
+	return number < at;
+}
+
+/*
+ * Opens an object of which each program takes another type of probe, once for each. A map of
+ * programs, which all of them have, is of one type.
+ */
+static int open_each(struct objects *o, const char *path,
+		     const struct bpf_object_open_opts *options)
+{
+	for (unsigned int number = 0;; number++) {
+		struct bpf_object *object = bpf_object__open_file(path, options);
+
+		if (!object)
+			return -1;
+		if (!leave_one(object, number)) {
+			bpf_object__close(object);
+			return 0;
+		}
+		vec_push(&o->rows, object);
+	}
+}
+
+static int open_one(struct objects *o, const char *path, const struct bpf_object_open_opts *options)
+{
+	struct bpf_object *object;
+
+	if (strstr(path, "_markers.bpf.o"))
+		return open_each(o, path, options);
+	object = bpf_object__open_file(path, options);
+	if (object)
+		vec_push(&o->rows, object);
+	return object ? 0 : -1;
+}
+
 /* Opens the objects that were built beside this program. */
 static int open_others(struct objects *o, const struct bpf_object_open_opts *options)
 {
@@ -126,15 +169,8 @@ static int open_others(struct objects *o, const struct bpf_object_open_opts *opt
 	if (glob(pattern, 0, NULL, &found))
 		return -1;
 	for (size_t i = 0; i < found.gl_pathc && !ret; i++) {
-		struct bpf_object *object;
-
-		if (strcmp(strrchr(found.gl_pathv[i], '/'), "/prof.bpf.o") == 0)
-			continue;
-		object = bpf_object__open_file(found.gl_pathv[i], options);
-		if (object)
-			vec_push(&o->rows, object);
-		else
-			ret = -1;
+		if (strcmp(strrchr(found.gl_pathv[i], '/'), "/prof.bpf.o") != 0)
+			ret = open_one(o, found.gl_pathv[i], options);
 	}
 	globfree(&found);
 	return ret;

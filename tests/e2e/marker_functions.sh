@@ -31,7 +31,7 @@ for t in p["threads"]:
                 continue
             found[function] += 1
             expect("runs" in own and own.index("runs") < own.index(function), own)
-            # What the interpreter calls lies inside, what calls it outside.
+            # Functions that the interpreter calls lie inside, those that call it outside.
             names = [f["name"] for f in frames]
             expect(frames[0]["category"] != language, names)
             expect(kind != "syscall" or frames[-1]["category"] != language, names)

@@ -37,16 +37,16 @@ static __always_inline __u64 task_cpu_time(struct task_struct *task, struct stac
 	return cpu_time;
 }
 
+/* The sample lies where a runtime's program will look for it: old kernels have no stack for it. */
 static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct task_struct *task,
 					struct tracked_process *process, struct stack_scratch *s,
-					struct bpf_counters *count)
+					struct bpf_counters *count, struct rec_sample *sample)
 {
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct rec_sample sample;
 	void *ring = own_ring();
 
-	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), bpf_ktime_get_ns());
-	if (match_task(task, ids, &sample.rec)) {
+	rec_init(&sample->rec, REC_SAMPLE, sizeof(*sample), bpf_ktime_get_ns());
+	if (match_task(task, ids, &sample->rec)) {
 		__sync_fetch_and_add(&count->other_ticks, 1);
 		count_neighbour();
 		return;
@@ -55,20 +55,20 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 		__sync_fetch_and_add(&count->lost_no_ring, 1);
 		return;
 	}
-	if (!user_is_told(process, &sample.rec)) {
+	if (!user_is_told(process, &sample->rec)) {
 		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;
 	}
-	sample.rec.weight = 1;
-	capture_interrupted(ctx, s, process, sample.rec.pid);
-	sample.cpu_time = task_cpu_time(task, s, sample.rec.time) >> 4;
-	go_to_runtime(ctx, &runtime_programs, TIMED_TICK, s, &sample, sizeof(sample),
+	sample->rec.weight = 1;
+	capture_interrupted(ctx, s, process, sample->rec.pid);
+	sample->cpu_time = task_cpu_time(task, s, sample->rec.time) >> 4;
+	go_to_runtime(ctx, &runtime_programs, TIMED_TICK, s, sample, sizeof(*sample),
 		      config.copy_bytes);
-	if (!place_stack(s, &sample, config.copy_bytes)) {
+	if (!place_stack(s, sample, config.copy_bytes)) {
 		__sync_fetch_and_add(&count->lost_samples, 1);
 		return;
 	}
-	if (!emit_output(count, ring, &sample, sizeof(sample), ring_flags(ring)))
+	if (!emit_output(count, ring, sample, sizeof(*sample), ring_flags(ring)))
 		__sync_fetch_and_add(&count->lost_samples, 1);
 }
 
@@ -76,11 +76,12 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_counters *count = own_counters();
+	struct runtime_scratch *m = own_runtime_scratch();
 	struct tracked_process *process;
 	struct stack_scratch *s;
 	__u32 zero = 0;
 
-	if (!count)
+	if (!count || !m)
 		return;
 	if (!task->pid) {
 		__sync_fetch_and_add(&count->idle_ticks, 1);
@@ -94,7 +95,7 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 	}
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (s)
-		send_sample(ctx, task, process, s, count);
+		send_sample(ctx, task, process, s, count, &m->pending.sample);
 }
 
 SEC("perf_event")

@@ -88,35 +88,39 @@ static __always_inline bool write_event(void *ctx, bool is_interrupted, struct t
 	return true;
 }
 
-/* `ctx` and `is_interrupted` as for capture_stack(). */
+/*
+ * `ctx` and `is_interrupted` as for capture_stack(). The record lies where a runtime's program will
+ * look for it: old kernels have no stack for it.
+ */
 static __always_inline void send_event(void *ctx, bool is_interrupted)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process = find_current(task);
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct rec_event rec = {};
-	struct rec *head = &rec.sample.rec;
+	struct runtime_scratch *m = own_runtime_scratch();
+	struct rec_event *rec = m ? &m->pending.event : NULL;
 	struct event_state *e;
 	__u32 event;
 
-	if (!task->pid || !process)
+	if (!task->pid || !process || !rec)
 		return;
-	if (match_task(task, ids, head))
+	__builtin_memset(rec, 0, sizeof(*rec));
+	if (match_task(task, ids, &rec->sample.rec))
 		return;
-	event = rec.event = bpf_get_attach_cookie(ctx);
+	event = rec->event = bpf_get_attach_cookie(ctx);
 	e = bpf_map_lookup_elem(&event_states, &event);
 	if (!e || event >= EVENTS_MAX)
 		return;
 	if (is_interrupted && event_limits[event].is_measured)
-		rec.period = ((struct bpf_perf_event_data *)ctx)->sample_period;
+		rec->period = ((struct bpf_perf_event_data *)ctx)->sample_period;
 	else
-		rec.period = take_event(e, &event_limits[event]);
-	if (!rec.period)
+		rec->period = take_event(e, &event_limits[event]);
+	if (!rec->period)
 		return;
 	/* Before the try: there is no way back from a runtime's program. */
 	e->samples++;
-	if (!write_event(ctx, is_interrupted, task, process, &rec))
-		lose_event(e, rec.period);
+	if (!write_event(ctx, is_interrupted, task, process, rec))
+		lose_event(e, rec->period);
 }
 
 SEC("perf_event")

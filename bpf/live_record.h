@@ -297,6 +297,7 @@ struct counted_task {
 	__u64 read_bytes, written_bytes; /* of block devices */
 	__u32 leads; /* 1: the first thread */
 	__u32 threads;
+	__u64 start_ns; /* CLOCK_MONOTONIC */
 	__s64 resident_pages, swapped_pages; /* within some dozens of pages a CPU */
 };
 

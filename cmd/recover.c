@@ -203,6 +203,20 @@ static bool may_remove(const struct leftover *l)
 	return is_spool(slash ? slash + 1 : l->path);
 }
 
+/* Tells whether nothing was lost with a profile without threads. */
+static bool is_nobody(const struct capture_file *f)
+{
+	return !f->profile->threads.rows.count && !f->counts.skipped_bytes;
+}
+
+/* Removes a spool from which there is nothing to be had. */
+static int discard(struct recover *r, const struct leftover *l, struct error *err)
+{
+	command_say("%s: its recorder was killed before it began", l->path);
+	return r->only_list || unlink(l->path) == 0 ? 0
+						    : error_set(err, -errno, "remove %s", l->path);
+}
+
 /* -ENODATA: there is nothing to be had from it. */
 static int recover_opened(struct recover *r, struct leftover *l, struct error *err)
 {
@@ -210,14 +224,11 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 
 	if (!l->st.st_size && !may_remove(l))
 		return error_text(err, -ENODATA, "%s: empty, and no capture", l->path);
-	if (!l->st.st_size) {
-		command_say("%s: its recorder was killed before it began", l->path);
-		return r->only_list || unlink(l->path) == 0
-			       ? 0
-			       : error_set(err, -errno, "remove %s", l->path);
-	}
+	if (!l->st.st_size)
+		return discard(r, l, err);
 	ret = capture_file_load(&l->file, l->fd, l->path, &r->output, err);
-
+	if (may_remove(l) && (ret == -ENODATA || (!ret && is_nobody(l->file))))
+		return discard(r, l, err);
 	if (ret)
 		return ret;
 	if (!r->output.quiet || r->only_list)

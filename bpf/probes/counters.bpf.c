@@ -117,6 +117,7 @@ static __always_inline void count_task(struct bpf_iter__task *ctx)
 	}
 	out.leads = out.pid == out.tid;
 	if (out.leads) {
+		out.start_ns = task->start_time;
 		add_ended(&out, task);
 		add_memory(&out, task);
 	}

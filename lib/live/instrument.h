@@ -48,6 +48,7 @@ struct live {
 	uint64_t interval_ns; /* of the clock, which sets it in configure(), before all others */
 	uint64_t begin_ns; /* time of the first records, available from announce() on */
 	uint64_t count_ns; /* interval of count(), set in configure(); 0: any */
+	bool is_in_use; /* a thread that does not return goes on using all this */
 	uint32_t schema_count; /* number of marker schemas; see instrument_new_schema() */
 	record_sink_fn *sink; /* leads into the stream */
 	void *ctx;

@@ -387,6 +387,10 @@ void recorder_free(struct recorder *r)
 {
 	if (!r)
 		return;
+	recorder_stop(r);
+	/* Keeps what a thread still uses until the process ends. */
+	if (r->instruments.live.is_in_use)
+		return;
 	cpu_set_release(&r->cpus);
 	tracker_free(r->tracker);
 	/* Closes what instruments have loaded. */
@@ -400,21 +404,13 @@ void recorder_free(struct recorder *r)
 	free(r);
 }
 
-/* Flags until the exec: the process matches no filter yet, and the exec evaluates them anew. */
-static uint8_t pending_exec_flags(const struct filter *filter)
-{
-	uint8_t flags = filter->criteria ? REC_UNSAMPLED : 0;
-
-	return filter->criteria & ~FILTER_THREAD ? flags | REC_OUTSIDE : flags;
-}
-
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
 {
 	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
 
 	if (!code && from_exec)
 		code = tracker_await(r->tracker, (uint32_t)pid,
-				     pending_exec_flags(r->options.filter), clock_monotonic_ns(),
+				     filter_pending_flags(r->options.filter), clock_monotonic_ns(),
 				     err);
 	r->has_to_walk_proc |= !from_exec;
 	return code;
@@ -469,7 +465,7 @@ int recorder_arm(struct recorder *r, struct error *err)
 
 void recorder_stop(struct recorder *r)
 {
-	if (r->phase != PHASE_RUNNING)
+	if (!r->start_ns || r->phase != PHASE_RUNNING)
 		return;
 	instrument_set_enable(&r->instruments, false, NULL);
 	r->end_ns = clock_monotonic_ns();

@@ -128,6 +128,10 @@ refuses "-o without a capture" 2 'give one capture' "$PROF" recover -o x.json
 run "$PROF" recover moved
 like "an empty spool" "$err" 'killed before it began'
 is "is removed" "$status$(find moved -name '.*.capture')" 0
+head -c 200 raw.prof >moved/.early.json.aaaaaa.capture
+run "$PROF" recover moved
+like "a spool of nobody yet" "$err" 'killed before it began'
+is "is removed, too" "$status$(find moved -name '.*.capture')" 0
 
 # A file that has not the name of a spool is not prof's to remove.
 : >moved/empty

@@ -195,4 +195,12 @@ judge "addresses of the kernel's are for root alone" theirs/address.json <<'CODE
 values = [sum(c["samples"]["count"]) for c in p["counters"] if c["name"] == "Address"]
 expect(values in ([], [0]), values)
 CODE
+# A pass may meet processes that are younger than its time.
+# shellcheck disable=SC2016 # for the inner shell
+record storm 0 --all-threads --counter-interval 10 -- sh -c 'for i in $(seq 1500); do /bin/true; done'
+judge "nobody counts before its fork is told" storm.json.gz <<'CODE'
+pids = {t["pid"] for t in p["threads"]}
+expect(len(pids) > 1500, len(pids))
+expect(not [pid for pid in pids if "." in pid], [pid for pid in pids if "." in pid])
+CODE
 done_testing

@@ -81,6 +81,7 @@ struct counters_settings {
 struct counted_process {
 	uint32_t pid;
 	uint64_t pass; /* the last one that saw it */
+	uint64_t start_ns; /* of its first thread */
 	int64_t sums[KIND_COUNT]; /* of that pass */
 	struct told_counter counters[KIND_COUNT];
 };
@@ -209,6 +210,7 @@ static void add_task(void *ctx, const void *counted)
 	row->sums[KIND_WRITTEN] += (int64_t)task->written_bytes;
 	if (!task->leads)
 		return;
+	row->start_ns = task->start_ns;
 	row->sums[KIND_MEMORY] = task->resident_pages * page;
 	row->sums[KIND_SWAP] = task->swapped_pages * page;
 	row->sums[KIND_THREADS] = task->threads;
@@ -242,7 +244,8 @@ static void tell_processes(struct counters *c, uint64_t now)
 		return;
 	}
 	vec_for_each(&c->rows, struct counted_process *, row) {
-		if (row->pass != c->pass)
+		/* Its fork is told a little after it starts, and nothing before that. */
+		if (row->pass != c->pass || row->start_ns + NS_PER_MS > now)
 			continue;
 		for (enum kind kind = 0; kind < KIND_COUNT; kind++)
 			counter_tell(&c->teller, &row->counters[kind], &kinds[kind], row->pid,

@@ -37,7 +37,6 @@ struct sleepers {
 		*python; /* NULL: no thread that runs Python was due, or refused */
 	struct visitor *visitor; /* NULL: recording has not begun */
 	bool may_sleep_already; /* some of the threads that are recorded */
-	bool is_stuck; /* a visit has not returned: its thread goes on using all this */
 	/* Written by the visitor's thread. */
 	bool is_loaded;
 	bool has_python; /* visits are made by the program for Python */
@@ -89,9 +88,7 @@ static void close_object(void *ctx)
 {
 	struct sleepers *s = ctx;
 
-	s->is_stuck |= !visitor_free(steal(s->visitor), LAST_PASS_NS);
-	if (!s->is_stuck)
-		sleepers_bpf__destroy(steal(s->skeleton));
+	sleepers_bpf__destroy(steal(s->skeleton));
 }
 
 static int open_python(void *ctx, const struct bpf_object_open_opts *options,
@@ -111,10 +108,7 @@ static void close_python(void *ctx)
 {
 	struct sleepers *s = ctx;
 
-	if (s->has_python)
-		s->is_stuck |= !visitor_free(steal(s->visitor), LAST_PASS_NS);
-	if (!s->is_stuck)
-		python_sleepers_bpf__destroy(steal(s->python));
+	python_sleepers_bpf__destroy(steal(s->python));
 }
 
 /* Loads the program that a thread is due for. Without it, the other visits that thread. */
@@ -136,14 +130,6 @@ static void load_python(struct sleepers *s)
 	}
 	s->python->bss->sleepers_since = s->skeleton->bss->sleepers_since;
 	s->has_python = true;
-}
-
-static void destroy(void *state)
-{
-	struct sleepers *s = state;
-
-	if (!s->is_stuck)
-		free(s);
 }
 
 static void drop(void *ctx, struct programs_options *programs)
@@ -274,8 +260,7 @@ static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool
 		return (struct pass_cost){0};
 	cpu_ns = clock_thread_cpu_ns();
 	code = search_all(s, pids, count, is_last);
-	if (shared->sleepers_wants_python && !shared->sleepers_is_alone && !s->has_python &&
-	    !s->is_stuck) {
+	if (shared->sleepers_wants_python && !shared->sleepers_is_alone && !s->has_python) {
 		uint64_t begin_ns = clock_thread_cpu_ns();
 
 		load_python(s);
@@ -318,7 +303,8 @@ static void finish(struct sleepers *s)
 	visitor_finish(s->visitor);
 	while (!visitor_wait(s->visitor, ROOM_MS * NS_PER_MS) && clock_monotonic_ns() < end)
 		programs_drain(s->live->programs);
-	s->is_stuck = !visitor_free(steal(s->visitor), 0);
+	/* A visit that has not returned goes on using all this. */
+	s->live->is_in_use |= !visitor_free(steal(s->visitor), 0);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -353,6 +339,12 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	(void)tally;
 	if (!s->is_on || !s->skeleton)
 		return;
+	if (s->live->is_in_use) {
+		/* Its thread still writes the numbers. */
+		report_warning(r, "the memory of a sleeping thread could not be read in time: some "
+				  "threads that slept all the time have no stack");
+		return;
+	}
 	report_integer(r, "waits_lost", "sleepers_visited",
 		       s->skeleton->bss->sleepers_visited +
 			       (s->has_python ? s->python->bss->sleepers_visited : 0));
@@ -362,17 +354,14 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_ms(r, NULL, "sleepers_visits_ms", time_of_visits(s));
 	report_integer(r, NULL, "sleepers_passes", s->passes);
 	report_ms(r, NULL, "sleepers_search_ms", s->search_ns);
-	if (s->is_stuck)
-		report_warning(r, "the memory of a sleeping thread could not be read in time: some "
-				  "threads that slept all the time have no stack");
-	else if (s->code)
+	if (s->code)
 		report_warning(r, "sleeping threads could not be visited: %s", strerror(-s->code));
 }
 
 const struct instrument instrument_sleepers = {
 	.name = "sleepers",
 	.create = create,
-	.destroy = destroy,
+	.destroy = free,
 	.configure = configure,
 	.enable = enable,
 	.count = count,

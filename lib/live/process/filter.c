@@ -8,6 +8,7 @@
 #include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/targets.h"
+#include "lib/record/record.h"
 
 void filter_release(struct filter *f)
 {
@@ -107,4 +108,11 @@ int filter_check_cpus(const struct filter *f, struct error *err)
 	}
 	cpu_list_release(&online);
 	return ret;
+}
+
+uint8_t filter_pending_flags(const struct filter *f)
+{
+	uint8_t flags = f->criteria ? REC_UNSAMPLED : 0;
+
+	return f->criteria & ~FILTER_THREAD ? flags | REC_OUTSIDE : flags;
 }

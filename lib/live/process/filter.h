@@ -21,6 +21,11 @@ int filter_add_cgroup(struct filter *f, const char *path, struct error *err);
 int filter_set_cpus(struct filter *f, const char *list, struct error *err);
 /* -ENODEV if one of them is not online. */
 int filter_check_cpus(const struct filter *f, struct error *err);
+/*
+ * Flags of a record about a process that will execute: it matches no filter yet, and the exec
+ * evaluates them anew.
+ */
+uint8_t filter_pending_flags(const struct filter *f);
 
 /*
  * Adds a pattern for the names of tasks: * matches anything, ? a character, [a-z] and [!a-z] one of

@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/capture_file.h"
+#include "cmd/run/full_disk.h"
 #include "cmd/run/spool.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -163,9 +164,64 @@ static char *choose_target(const struct recover *r, const struct leftover *l)
 	return NULL;
 }
 
+static bool is_spool(const char *name)
+{
+	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
+}
+
+/* Captures that were asked for, and files that are none, are not prof's to remove. */
+static bool may_remove(const struct leftover *l)
+{
+	const char *slash = strrchr(l->path, '/');
+
+	return is_spool(slash ? slash + 1 : l->path);
+}
+
+/* Arguments of a try to write the profile. */
+struct recovery {
+	struct recover *recover;
+	struct leftover *leftover;
+};
+
+static int write_to(void *ctx, struct outfile *out, struct error *err)
+{
+	const struct recovery *w = ctx;
+	const struct export_options options = {.cpus = w->leftover->file->facts.per_cpu};
+
+	return w->recover->output.format->write(w->leftover->file->profile, &options, out, NULL,
+						err);
+}
+
+static bool find_capture(void *ctx, struct stat *st)
+{
+	const struct leftover *l = ((const struct recovery *)ctx)->leftover;
+
+	*st = l->st;
+	return may_remove(l);
+}
+
+/* Removes the file, which has its room until it is closed. */
+static void remove_capture(void *ctx)
+{
+	struct leftover *l = ((const struct recovery *)ctx)->leftover;
+
+	if (unlink(l->path) != 0)
+		command_say("%s: %s", l->path, strerror(errno));
+	else
+		close(steal_fd(&l->fd));
+}
+
 static int write_profile(struct recover *r, struct leftover *l, struct error *err)
 {
-	const struct export_options options = {.cpus = l->file->facts.per_cpu};
+	struct recovery recovery = {.recover = r, .leftover = l};
+	const struct full_disk disk = {
+		.output = &r->output,
+		.owner = &r->owner,
+		.write = write_to,
+		.find_capture = find_capture,
+		.abandon = remove_capture,
+		.ctx = &recovery,
+	};
 	struct outfile *out = NULL;
 	char size[32];
 	int ret;
@@ -179,28 +235,13 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 		r->output.format = FORMAT_DEFAULT;
 	ret = output_open(&r->output, &r->owner, &out, err);
 	if (!ret)
-		ret = r->output.format->write(l->file->profile, &options, out, NULL, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
+		ret = full_disk_write(&disk, &out, err);
 	if (!ret && !r->output.quiet) {
 		text_format_bytes(size, sizeof(size), outfile_size(out));
 		command_say("wrote %s (%s)", l->target, size);
 	}
 	outfile_free(out);
 	return ret ? error_wrap(err, "%s", l->path) : 0;
-}
-
-static bool is_spool(const char *name)
-{
-	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
-}
-
-/* Captures that were asked for, and files that are none, are not prof's to remove. */
-static bool may_remove(const struct leftover *l)
-{
-	const char *slash = strrchr(l->path, '/');
-
-	return is_spool(slash ? slash + 1 : l->path);
 }
 
 /* Tells whether nothing was lost with a profile without threads. */
@@ -236,7 +277,7 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	if (r->only_list)
 		return 0;
 	ret = write_profile(r, l, err);
-	if (!ret && may_remove(l) && unlink(l->path) != 0)
+	if (!ret && l->fd >= 0 && may_remove(l) && unlink(l->path) != 0)
 		command_say("%s: %s", l->path, strerror(errno));
 	return ret;
 }

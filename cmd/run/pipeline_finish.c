@@ -2,6 +2,7 @@
 #include "cmd/command.h"
 #include "cmd/run/complete.h"
 #include "cmd/run/front_end.h"
+#include "cmd/run/full_disk.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "cmd/text/heaviest.h"
@@ -47,42 +48,66 @@ static void complete(struct pipeline *p, const struct recorder_info *info)
 }
 
 /* Leaves waits out of formats without times, as prof report does. */
-static int write_as(struct pipeline *p, const struct format *format,
-		    const struct export_options *options, struct error *err)
+static int write_as(void *ctx, struct outfile *out, struct error *err)
 {
+	struct pipeline *p = ctx;
+	const struct export_options options = {
+		.all_threads = p->options->output->all_threads,
+		.cpus = p->options->live->per_cpu,
+	};
+	const struct format *format = p->options->output->format;
 	const struct profile *all = p->profile;
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct narrow_counts counts = {0};
 	struct profile *some;
 	int ret;
 
+	p->counts = (struct export_counts){
+		.threads = all->threads.rows.count,
+		.processes = profile_process_count(all),
+	};
 	if (format->is_timeline)
-		return format->write(all, options, p->outputs.profile, &p->counts, err);
+		return format->write(all, &options, out, &p->counts, err);
 	filter.all_events = true;
 	ret = narrow(&some, &all, 1, &filter, &counts, err);
 	if (ret)
 		return ret;
-	ret = format->write(some, options, p->outputs.profile, &p->counts, err);
+	ret = format->write(some, &options, out, &p->counts, err);
 	profile_free(some);
 	return ret;
 }
 
+static bool find_capture(void *ctx, struct stat *st)
+{
+	const struct pipeline *p = ctx;
+
+	return !spool_is_wanted(&p->spool) && spool_stat(&p->spool, st);
+}
+
+static void abandon_capture(void *ctx)
+{
+	struct pipeline *p = ctx;
+
+	spool_remove(&p->spool);
+	spool_release(&p->spool);
+}
+
 static int write_profile(struct pipeline *p, struct error *err)
 {
-	const struct export_options options = {
-		.all_threads = p->options->output->all_threads,
-		.cpus = p->options->live->per_cpu,
+	const struct full_disk disk = {
+		.output = p->options->output,
+		.owner = &p->owner,
+		.write = write_as,
+		.find_capture = find_capture,
+		.abandon = abandon_capture,
+		.ctx = p,
 	};
-	const struct format *format = p->options->output->format;
-	int ret;
 
+	if (p->outputs.profile)
+		return full_disk_write(&disk, &p->outputs.profile, err);
 	p->counts.threads = p->profile->threads.rows.count;
 	p->counts.processes = profile_process_count(p->profile);
-	if (!p->outputs.profile)
-		return 0;
-	ret = write_as(p, format, &options, err);
-
-	return ret ? ret : outfile_commit(p->outputs.profile, err);
+	return 0;
 }
 
 int pipeline_exit_status(const struct pipeline *p)

@@ -293,6 +293,11 @@ int spool_commit(struct spool *s, struct error *err)
 	return ret ? error_set(err, ret, "write %s", s->final_path) : 0;
 }
 
+bool spool_stat(const struct spool *s, struct stat *st)
+{
+	return s->dir_fd >= 0 && fstatat(s->dir_fd, s->name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 void spool_remove(struct spool *s)
 {
 	struct identity before;

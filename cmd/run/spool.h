@@ -7,6 +7,8 @@
 #ifndef PROF_CMD_RUN_SPOOL_H
 #define PROF_CMD_RUN_SPOOL_H
 
+#include <sys/stat.h>
+
 #include "cmd/options/output_options.h"
 #include "cmd/run/asked_symbols.h"
 #include "cmd/run/kept_contents.h"
@@ -65,6 +67,8 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 	       const struct report *report);
 /* Gives the finished file of --raw its name, in place of an older file. */
 int spool_commit(struct spool *s, struct error *err);
+/* Asks the kernel about the file. False: there is none. */
+bool spool_stat(const struct spool *s, struct stat *st);
 void spool_remove(struct spool *s);
 /* Ends the spool, which keeps its name unless it was removed. */
 void spool_release(struct spool *s);

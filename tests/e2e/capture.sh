@@ -253,6 +253,21 @@ run "$PROF" recover -o small/full.json "$spool"
 is "recover -o: no room there" "$status" 125
 ok "recover -o: the spool stays" test -s "$spool"
 umount small
+# On one disk, the spool takes the profile's room: that is given up once the profile fits.
+mount -t tmpfs -o size=400k none small
+many=(dd if=/dev/zero of=/dev/null bs=1 count=20000)
+run "$PROF" record --syscalls=0 -o small/room.json.gz -- "${many[@]}"
+is "no room for both: exit status" "$status" 0
+like "no room for both: that is said" "$err" 'the disk is full: the capture is given up for it'
+is "no room for both: there is the profile" "$(ls -A small)" room.json.gz
+rm small/room.json.gz
+"$PROF" record -q --syscalls=0 --keep-capture -o kept.json.gz -- "${many[@]}" 2>/dev/null
+mv .kept.json.gz.*.capture small
+run "$PROF" recover small
+is "recover without room for both: exit status" "$status" 0
+is "recover without room for both: there is the profile" "$(ls -A small)" recovered.kept.json.gz
+rm small/recovered.kept.json.gz
+umount small
 run "$PROF" recover -o small/full.json "$spool"
 is "recover -o, with room: exit status" "$status" 0
 ok "recover -o, with room: the profile" test -s small/full.json

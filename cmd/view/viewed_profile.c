@@ -4,13 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/run/code_fetch.h"
 #include "cmd/run/lookup.h"
-#include "cmd/run/sides.h"
+#include "cmd/run/profile_file.h"
 #include "cmd/run/symbolize_run.h"
 #include "cmd/text/debug_package.h"
 #include "lib/base/alloc.h"
@@ -19,126 +18,12 @@
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
 #include "lib/profile/symbol_reason.h"
-#include "lib/query/comparable.h"
 #include "symbolize/source_texts.h"
 
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 512
 #define SOURCE_MAX ((size_t)16 << 20)
 #define MISSING_MAX 4
-
-/* Keeps the file as it lies there, if it is one that can be sent. */
-static int keep_file(struct viewed_profile *v, int fd)
-{
-	unsigned char magic[2] = {0};
-	struct stat st;
-
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return -EINVAL;
-	if (pread(fd, magic, sizeof(magic), 0) < 0)
-		return -errno;
-	v->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	v->size = (uint64_t)st.st_size;
-	v->is_gzip = magic[0] == 0x1f && magic[1] == 0x8b;
-	return v->fd < 0 ? -errno : 0;
-}
-
-/* Writes a profile of another format, or of a capture. */
-static int write_copy(struct viewed_profile *v, const char *const *paths, struct outfile *out,
-		      struct error *err)
-{
-	const struct export_options how = {.all_threads = true};
-	struct profile_file file;
-	int ret = profile_file_load(&file, paths[0], v->options, err);
-
-	if (!ret)
-		ret = format_firefox.write(file.profile, &how, out, NULL, err);
-	profile_file_release(&file);
-	return ret;
-}
-
-/* Writes two profiles and their difference. */
-static int write_difference(struct viewed_profile *v, const char *const *paths, struct outfile *out,
-			    struct error *err)
-{
-	const struct query_filter filter = QUERY_FILTER_ALL;
-	struct comparable comparable = {0};
-	struct sides sides = {0};
-	int ret = 0;
-
-	for (int side = 0; !ret && side < SIDE_COUNT; side++) {
-		const char *slash = strrchr(paths[side], '/');
-		size_t killed = 0;
-
-		sides.names[side] = slash ? slash + 1 : paths[side];
-		ret = sides_load(&sides, paths[side], v->options, &sides.runs[side], &killed, err);
-	}
-	if (!ret)
-		comparable_check(&comparable, &sides.runs[SIDE_A], &sides.runs[SIDE_B]);
-	if (comparable.refusals.count)
-		ret = error_text(err, -EXDEV, "%s", comparable.refusals.items[0]);
-	if (!ret)
-		ret = sides_write_difference(&sides, &filter, out, err);
-	comparable_release(&comparable);
-	sides_release(&sides);
-	return ret;
-}
-
-typedef int write_fn(struct viewed_profile *v, const char *const *paths, struct outfile *out,
-		     struct error *err);
-
-/* Keeps in memory what is written, and sets text to it. */
-static int keep_written(struct viewed_profile *v, const char *const *paths, write_fn *write,
-			char **text, size_t *size, struct error *err)
-{
-	int fd = memfd_create("profile", MFD_CLOEXEC);
-	const struct outfile_options options = {.fd = fd, .path = "memory"};
-	struct outfile *out;
-	int ret;
-
-	if (fd < 0)
-		return error_set(err, -errno, "keep the profile in memory");
-	v->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	ret = outfile_open(&out, &options, err);
-	if (ret)
-		return ret;
-	ret = write(v, paths, out, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
-	v->size = *size = outfile_size(out);
-	outfile_free(out);
-	if (ret)
-		return ret;
-	*text = xmalloc(v->size + 1);
-	if (pread(v->fd, *text, v->size, 0) != (ssize_t)v->size)
-		return error_set(err, -EIO, "read the profile in memory");
-	(*text)[v->size] = '\0';
-	return 0;
-}
-
-/* Sets text and v->fd to a file of the format that front-ends read. */
-static int read_bytes(struct viewed_profile *v, const char *path, char **text, size_t *size,
-		      struct error *err)
-{
-	struct profile_file file = {0};
-	_cleanup_close_ int fd = profile_file_open(&file, path, err);
-
-	if (fd < 0)
-		return fd;
-	if (keep_file(v, fd) == 0 && profile_file_read(&file, fd, NULL) == 0 &&
-	    file.format == &format_firefox) {
-		*text = steal(file.text);
-		*size = file.size;
-		profile_file_release(&file);
-		return 0;
-	}
-	profile_file_release(&file);
-	if (v->fd > 0)
-		close(v->fd);
-	v->fd = 0;
-	v->is_gzip = false;
-	return keep_written(v, &path, write_copy, text, size, err);
-}
 
 static void find_files(struct viewed_profile *v)
 {
@@ -168,8 +53,7 @@ int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size
 				     .fetching = PTHREAD_MUTEX_INITIALIZER};
 	for (size_t i = 0; i < count; i++)
 		readers_add(&v->owners, profile_file_owner(paths[i]));
-	ret = count == 1 ? read_bytes(v, paths[0], &text, &size, err)
-			 : keep_written(v, paths, write_difference, &text, &size, err);
+	ret = served_file_open(&v->served, paths, count, options, &text, &size, err);
 	if (ret)
 		return ret;
 	ret = format_firefox.read(&v->profile, text, size, NULL, err);
@@ -177,13 +61,13 @@ int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size
 		return error_wrap(err, "%s", paths[0]);
 	lib_ids_read(&v->libs, text, size);
 	find_files(v);
+	served_file_add_scripts(&v->served, v->profile, &v->owners, text, size);
 	return 0;
 }
 
 void viewed_profile_close(struct viewed_profile *v)
 {
-	if (v->fd > 0)
-		close(v->fd);
+	served_file_close(&v->served);
 	if (v->profile)
 		profile_free(v->profile);
 	lib_ids_release(&v->libs);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "cmd/options/output_options.h"
+#include "cmd/view/served_file.h"
 #include "lib/base/file_set.h"
 #include "lib/base/readers.h"
 #include "lib/format/firefox/read/lib_ids.h"
@@ -13,9 +14,7 @@
 
 struct viewed_profile {
 	const char *path; /* the first, of two; borrowed */
-	int fd; /* the file as it is served; not 0 */
-	uint64_t size;
-	bool is_gzip;
+	struct served_file served;
 	struct profile *profile; /* its modules are the libs of the file, in the same order */
 	struct readers owners; /* of the files: what they name must be theirs to read, too */
 	struct lib_ids libs;

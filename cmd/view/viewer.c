@@ -174,11 +174,11 @@ static void send_profile(const struct viewed_profile *p, const struct http_reque
 	uint64_t offset, length;
 	char text[96];
 
-	r->status = http_range(request->range, p->size, &offset, &length);
-	snprintf(text, sizeof(text), "bytes */%" PRIu64, p->size);
+	r->status = http_range(request->range, p->served.size, &offset, &length);
+	snprintf(text, sizeof(text), "bytes */%" PRIu64, p->served.size);
 	if (r->status == 206)
 		snprintf(text, sizeof(text), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, offset,
-			 offset + length - 1, p->size);
+			 offset + length - 1, p->served.size);
 	if (r->status != 200)
 		http_response_add(r, "Content-Range", text);
 	if (r->status == 416)
@@ -186,9 +186,9 @@ static void send_profile(const struct viewed_profile *p, const struct http_reque
 	http_response_add(r, "Accept-Ranges", "bytes");
 	http_response_add(r, "Content-Type", "application/json");
 	/* It lies there compressed; a client that cannot undo that gets the bytes of the file. */
-	if (p->is_gzip && encodings && strstr(encodings, "gzip"))
+	if (p->served.is_gzip && encodings && strstr(encodings, "gzip"))
 		http_response_add(r, "Content-Encoding", "gzip");
-	r->fd = p->fd;
+	r->fd = p->served.fd;
 	r->offset = offset;
 	r->size = length;
 }

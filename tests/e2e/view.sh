@@ -157,6 +157,17 @@ view --no-open strange.json
 like "another machine's profile: what is missing" "$(<view.err)" 'without code of .*inlines \('
 ends "it ends" INT
 
+# The front-end asks for no source of code without addresses: it comes with the profile.
+cat >script.py <<'CODE'
+def spin():
+    return sum(i * i for i in range(3000000))
+spin()
+CODE
+record script 0 -- /usr/bin/python3 "$PWD/script.py"
+view --no-open script.json.gz
+asks "the source of a script is in what is served" script
+ends "it ends" INT
+
 refuses "no file" 2 'no file to view' "$PROF" view
 refuses "an address that cannot be written" 125 'write the address' \
 	sh -c "'$PROF' view --no-open one.json.gz >/dev/full"

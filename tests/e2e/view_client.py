@@ -333,6 +333,18 @@ def files(server, profile):
     assert server.ask("POST", "/symbolicate/v5", "{}", Cookie=cookie)[0] == 403
 
 
+def script(server, _):
+    """The text of script.py, and everything else as it is in the file."""
+    _, _, body = server.ask("GET", f"/{server.token}/profile.json")
+    served, file = json.loads(body), load("script.json.gz")
+    strings, sources = served["shared"]["stringArray"], served["shared"]["sources"]
+    texts = {strings[name]: text for name, text in zip(sources["filename"], sources["content"])}
+    path = next(name for name in texts if name.endswith("/script.py"))
+    assert "def spin():" in texts[path], texts[path]
+    sources["content"] = file["shared"]["sources"]["content"]
+    assert served == file, [key for key in file if served[key] != file[key]]
+
+
 def small(server, profile):
     """Memory of the server, given by its pid."""
     status = open(f"/proc/{os.environ['VIEW_PID']}/status").read()

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/view/served_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/run/sides.h"
+#include "cmd/view/script_sources.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/query/comparable.h"
+
+/* Keeps the file as it lies there, if it is one that can be sent. */
+static int keep_file(struct served_file *f, int fd)
+{
+	unsigned char magic[2] = {0};
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (pread(fd, magic, sizeof(magic), 0) < 0)
+		return -errno;
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	f->size = (uint64_t)st.st_size;
+	f->is_gzip = magic[0] == 0x1f && magic[1] == 0x8b;
+	return f->fd < 0 ? -errno : 0;
+}
+
+/* Profile that is to be written for front-ends. */
+struct original {
+	const char *const *paths;
+	const struct output_options *options;
+	const struct profile *profile; /* read from `text` */
+	const struct readers *owners;
+	const char *text; /* of a profile as front-ends read it; NULL: it is no such */
+	size_t size;
+};
+
+/* Writes a profile of another format, or of a capture. */
+static int write_copy(const struct original *from, struct outfile *out, struct error *err)
+{
+	const struct export_options how = {.all_threads = true};
+	struct profile_file file;
+	int ret = profile_file_load(&file, from->paths[0], from->options, err);
+
+	if (!ret)
+		ret = format_firefox.write(file.profile, &how, out, NULL, err);
+	profile_file_release(&file);
+	return ret;
+}
+
+/* Writes two profiles and their difference. */
+static int write_difference(const struct original *from, struct outfile *out, struct error *err)
+{
+	const char *const *paths = from->paths;
+	const struct query_filter filter = QUERY_FILTER_ALL;
+	struct comparable comparable = {0};
+	struct sides sides = {0};
+	int ret = 0;
+
+	for (int side = 0; !ret && side < SIDE_COUNT; side++) {
+		const char *slash = strrchr(paths[side], '/');
+		size_t killed = 0;
+
+		sides.names[side] = slash ? slash + 1 : paths[side];
+		ret = sides_load(&sides, paths[side], from->options, &sides.runs[side], &killed,
+				 err);
+	}
+	if (!ret)
+		comparable_check(&comparable, &sides.runs[SIDE_A], &sides.runs[SIDE_B]);
+	if (comparable.refusals.count)
+		ret = error_text(err, -EXDEV, "%s", comparable.refusals.items[0]);
+	if (!ret)
+		ret = sides_write_difference(&sides, &filter, out, err);
+	comparable_release(&comparable);
+	sides_release(&sides);
+	return ret;
+}
+
+static int write_scripts(const struct original *from, struct outfile *out, struct error *err)
+{
+	return script_sources_write(from->profile, from->owners, from->text, from->size, out, err);
+}
+
+typedef int write_fn(const struct original *from, struct outfile *out, struct error *err);
+
+/* Keeps in memory what is written, and sets text to it. */
+static int keep_written(struct served_file *f, const struct original *from, write_fn *write,
+			char **text, size_t *size, struct error *err)
+{
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+	const struct outfile_options options = {.fd = fd, .path = "memory"};
+	struct outfile *out;
+	int ret;
+
+	if (fd < 0)
+		return error_set(err, -errno, "keep the profile in memory");
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	ret = outfile_open(&out, &options, err);
+	if (ret)
+		return ret;
+	ret = write(from, out, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	f->size = *size = outfile_size(out);
+	outfile_free(out);
+	if (ret)
+		return ret;
+	*text = xmalloc(f->size + 1);
+	if (pread(f->fd, *text, f->size, 0) != (ssize_t)f->size)
+		return error_set(err, -EIO, "read the profile in memory");
+	(*text)[f->size] = '\0';
+	return 0;
+}
+
+/* Sets text and f->fd to a file of the format that front-ends read. */
+static int read_bytes(struct served_file *f, const struct original *from, char **text, size_t *size,
+		      struct error *err)
+{
+	struct profile_file file = {0};
+	_cleanup_close_ int fd = profile_file_open(&file, from->paths[0], err);
+
+	if (fd < 0)
+		return fd;
+	if (keep_file(f, fd) == 0 && profile_file_read(&file, fd, NULL) == 0 &&
+	    file.format == &format_firefox) {
+		*text = steal(file.text);
+		*size = file.size;
+		profile_file_release(&file);
+		return 0;
+	}
+	profile_file_release(&file);
+	if (f->fd > 0)
+		close(f->fd);
+	f->fd = 0;
+	f->is_gzip = false;
+	return keep_written(f, from, write_copy, text, size, err);
+}
+
+int served_file_open(struct served_file *f, const char *const *paths, size_t count,
+		     const struct output_options *options, char **text, size_t *size,
+		     struct error *err)
+{
+	const struct original from = {.paths = paths, .options = options};
+
+	return count == 1 ? read_bytes(f, &from, text, size, err)
+			  : keep_written(f, &from, write_difference, text, size, err);
+}
+
+void served_file_add_scripts(struct served_file *f, const struct profile *p,
+			     const struct readers *owners, const char *text, size_t size)
+{
+	const struct original from = {
+		.profile = p,
+		.owners = owners,
+		.text = text,
+		.size = size,
+	};
+	struct served_file written = {0};
+	_cleanup_free_ char *copy = NULL;
+	struct error err = {0};
+
+	if (!script_sources_are_missing(p))
+		return;
+	if (keep_written(&written, &from, write_scripts, &copy, &size, &err)) {
+		served_file_close(&written);
+		return;
+	}
+	served_file_close(f);
+	*f = written;
+}
+
+void served_file_close(struct served_file *f)
+{
+	if (f->fd > 0)
+		close(f->fd);
+	*f = (struct served_file){0};
+}

@@ -26,6 +26,8 @@ struct told {
 	} rows[COUNTERS_MAX + 1]; /* by id */
 	uint64_t last_time;
 	unsigned int values; /* of all */
+	uint64_t times[16]; /* of the first values */
+	int64_t deltas[16];
 };
 
 static struct told told;
@@ -55,6 +57,10 @@ static void take(void *ctx, const struct rec *rec)
 	} else if (rec->kind == REC_COUNTER) {
 		told.rows[value->counter].sum += value->delta;
 		told.rows[value->counter].values++;
+		if (told.values < 16) {
+			told.times[told.values] = rec->time;
+			told.deltas[told.values] = value->delta;
+		}
 		told.values++;
 	}
 	told.last_time = rec->time;
@@ -142,9 +148,15 @@ static void what_the_machine_does(void **state)
 	assert_int_equal(told.rows[1].values, 2);
 	assert_int_equal(told.rows[5].values, 2);
 
-	/* Nothing has changed: nothing is told. An interface that is gone counts back nothing. */
-	told.last_time = 0;
+	/*
+	 * Nothing has changed: rates fall to nothing once, then nothing is told. An interface that
+	 * is gone counts back nothing.
+	 */
 	pass(m, 3);
+	assert_int_equal(told.rows[1].values, 3);
+	assert_int_equal(told.rows[5].values, 2);
+	told.last_time = 0;
+	pass(m, 4);
 	assert_int_equal(told.last_time, 0);
 	machine_write_file("/proc/net/dev", HEADER);
 	pass(m, 4);
@@ -265,6 +277,40 @@ static void files_that_cannot_be_read(void **state)
 	assert_int_equal(file_counter_add(&settings, "Name=/sys/text", &err), -EINVAL);
 }
 
+/* Values of one counter at the times 1, 2, … of passes. */
+static void tell_all(enum rec_counter_graph graph, const int64_t *values, uint64_t count)
+{
+	const struct counter_text text = {"Name", "", "", "", "grey", graph};
+	struct told_counter counter = {0};
+
+	for (uint64_t now = 1; now <= count; now++) {
+		counter_tell(&teller, &counter, &text, 0, values[now - 1], now);
+		teller.last_ns = now;
+	}
+}
+
+static void expect_values(const uint64_t *times, const int64_t *deltas, unsigned int count)
+{
+	assert_int_equal(told.values, count);
+	assert_memory_equal(told.times, times, count * sizeof(*times));
+	assert_memory_equal(told.deltas, deltas, count * sizeof(*deltas));
+}
+
+/* It falls to nothing at once, not by the next change, and no time has two values. */
+static void a_rate_that_pauses(void **state)
+{
+	(void)state;
+	tell_all(REC_COUNTER_RATE, (int64_t[]){5, 9, 9, 9, 9, 10, 10, 11}, 8);
+	expect_values((uint64_t[]){1, 2, 3, 5, 6, 7, 8}, (int64_t[]){0, 4, 0, 0, 1, 0, 1}, 7);
+}
+
+static void a_level_that_rests(void **state)
+{
+	(void)state;
+	tell_all(REC_COUNTER_LEVEL, (int64_t[]){5, 5, 5, 9}, 4);
+	expect_values((uint64_t[]){1, 3, 4}, (int64_t[]){5, 0, 4}, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -275,6 +321,8 @@ int main(void)
 		TEST(energy_wraps),
 		TEST(files_that_were_asked_for),
 		TEST(files_that_cannot_be_read),
+		TEST(a_rate_that_pauses),
+		TEST(a_level_that_rests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,10 +37,12 @@ static uint32_t announce(struct counter_teller *t, const struct counter_text *te
 	return rec->counter;
 }
 
-static void tell(const struct counter_teller *t, uint32_t counter, uint64_t time, int64_t delta)
+static void tell(const struct counter_teller *t, struct told_counter *counter, uint64_t time,
+		 int64_t delta)
 {
-	struct rec_counter rec = {.counter = counter, .delta = delta};
+	struct rec_counter rec = {.counter = counter->id, .delta = delta};
 
+	counter->row_ns = time;
 	record_init(&rec.rec, REC_COUNTER, sizeof(rec), time, 0, 0);
 	t->sink(t->ctx, &rec.rec);
 }
@@ -62,11 +64,14 @@ void counter_tell(struct counter_teller *t, struct told_counter *counter,
 	if (!is_level && delta < 0)
 		delta = 0;
 	if (!delta) {
+		/* A line is drawn from row to row: a rate of nothing needs one where it begins. */
+		if (!is_level && !counter->is_flat)
+			tell(t, counter, now, 0);
 		counter->is_flat = true;
 		return;
 	}
-	if (counter->is_flat)
-		tell(t, counter->id, t->last_ns, 0);
+	if (counter->is_flat && counter->row_ns < t->last_ns)
+		tell(t, counter, t->last_ns, 0);
 	counter->is_flat = false;
-	tell(t, counter->id, now, delta);
+	tell(t, counter, now, delta);
 }

@@ -20,7 +20,8 @@ struct told_counter {
 	uint32_t id;
 	int64_t told;
 	bool is_known; /* `told` has its first value */
-	bool is_flat; /* the last pass told nothing */
+	bool is_flat; /* the last pass found no change */
+	uint64_t row_ns; /* time of the last row; 0: there is none */
 };
 
 struct counter_teller {

@@ -34,8 +34,8 @@
 /* A pass may take this share of a core; if it takes more, the interval doubles. */
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
-/* For files alone, and for memory alone, whose share of a core is smaller, too. */
-#define FILES_NS (50 * NS_PER_MS)
+#define FILES_NS (50 * NS_PER_MS) /* for files alone */
+/* Memory that nobody asked for is read so often, or less often: by its share of a core. */
 #define MEMORY_NS (100 * NS_PER_MS)
 #define MEMORY_SHARE 1000
 
@@ -96,10 +96,10 @@ struct counters {
 	struct machine_counters *machine; /* NULL: not wanted, or not recording yet */
 	bool wants_memory;
 	struct process_memory *memory; /* NULL: not wanted, or not recording yet */
+	uint64_t memory_ns; /* when it is next read */
 	struct file_counters files;
 	struct counter_teller teller;
 	uint64_t pass, next_ns, interval_ns;
-	uint64_t share; /* SHARE or MEMORY_SHARE */
 	uint64_t cost_ns; /* CPU time of all passes */
 	int code; /* of the last pass that failed */
 };
@@ -113,7 +113,6 @@ static void *create(struct live *live, const void *settings)
 	/* Reads only what the user started or named, as with waits. */
 	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
 	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
-	c->share = c->wants_memory && !c->settings.files.count ? MEMORY_SHARE : SHARE;
 	if (c->settings.interval_ns)
 		c->interval_ns = c->settings.interval_ns;
 	c->teller = (struct counter_teller){.sink = live->sink, .ctx = live->ctx};
@@ -254,22 +253,37 @@ static void tell_processes(struct counters *c, uint64_t now)
 	forget_rest(c);
 }
 
+/* Reads memory if it is time. What that took decides when it is the next time. */
+static void read_memory(struct counters *c, uint64_t now)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns(), wait_ns;
+
+	/* Passes are a little early or late. */
+	if (!c->memory || now + c->interval_ns / 2 < c->memory_ns)
+		return;
+	process_memory_read(c->memory, now);
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	c->cost_ns += cpu_ns;
+	wait_ns = cpu_ns * MEMORY_SHARE;
+	c->memory_ns = now + (wait_ns > MEMORY_NS ? wait_ns : MEMORY_NS);
+}
+
 static void run_pass(struct counters *c, uint64_t now)
 {
-	uint64_t cpu_ns = clock_thread_cpu_ns();
+	uint64_t cpu_ns;
 
+	read_memory(c, now);
+	cpu_ns = clock_thread_cpu_ns();
 	c->pass++;
 	if (c->settings.interval_ns) {
 		tell_processes(c, now);
 		machine_counters_read(c->machine, &c->teller, now);
 	}
-	if (c->memory)
-		process_memory_read(c->memory, now);
 	file_counters_read(&c->files, &c->teller, now);
 	c->teller.last_ns = now;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
-	if (cpu_ns > c->interval_ns / c->share && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
+	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
 		c->interval_ns *= 2;
 }
 

@@ -91,6 +91,16 @@ static bool is_known_counter(const struct sanitizer *s, string_id name)
 		"Machine: sent",
 		"Throttled group",
 		"Machine: energy",
+		/* Earlier names. */
+		"CPU: programs",
+		"CPU: kernel",
+		"CPU: interrupts",
+		"CPU: steal",
+		"Memory of the machine",
+		"Network: received",
+		"Network: sent",
+		"Throttled",
+		"Energy",
 	};
 
 	for (size_t i = 0; name != NO_STRING && i < sizeof(known) / sizeof(known[0]); i++) {

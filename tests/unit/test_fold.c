@@ -422,10 +422,13 @@ static void their_counters_are_added_up(void **state)
 		add_counter(f, 10 + i, "memory", COUNTER_LEVEL, 2 * i + 2, 100 + i);
 		add_counter(f, 10 + i, "reads", COUNTER_RATE, 5, 1);
 	}
+	/* It ends last, and has no counters. */
+	add(f, 13, "cc", 40, 10);
 	fold(&folded, f->p, 2);
 	row_counters_find(&counters, &folded.rows);
 	assert_int_equal(counters.list.count, 3);
 	assert_int_equal(counters.list.items[0].counter.pid, 5);
+	assert_int_equal(counters.list.items[1].end, EXPORT_START_NS + 45 * MS);
 	memory = &counters.list.items[1].counter;
 	reads = &counters.list.items[2].counter;
 	/* At 6 ms the first process ends, and the last has its memory. */

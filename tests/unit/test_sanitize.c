@@ -412,6 +412,11 @@ static void test_what_programs_tell(void **state)
 						   .label = intern(p, "Initech"),
 						   .unit = intern(p, "orders"),
 					   });
+	/* A name that earlier versions gave. */
+	profile_counters_add(&p->counters, &(struct counter){
+						   .name = intern(p, "Memory of the machine"),
+						   .unit = intern(p, "bytes"),
+					   });
 	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
 	for (string_id id = 0; id < into->strings.rows.count; id++) {
 		const char *text = strings_get(&into->strings, id);
@@ -428,6 +433,8 @@ static void test_what_programs_tell(void **state)
 	assert_int_equal(schemas_get(&into->markers.schemas, marker->schema)->field_count, 0);
 	assert_string_equal(strings_get(&into->strings, into->counters.rows.items[0].name),
 			    "counter 1");
+	assert_string_equal(strings_get(&into->strings, into->counters.rows.items[1].name),
+			    "Memory of the machine");
 	profile_free(into);
 	profile_free(p);
 }

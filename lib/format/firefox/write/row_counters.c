@@ -128,8 +128,31 @@ static void join_samples(struct counter *sum)
 	sum->samples.count = kept;
 }
 
-static void add_sums(struct row_counters *c, const struct profile *p, struct parts *parts)
+/* Returns the end of the last of the row's processes, with counters or without. */
+static uint64_t end_of_row(const struct firefox_rows *rows, size_t row)
 {
+	uint64_t end = rows->list.items[row].end;
+
+	return end ? end : rows->profile->meta.end_ns;
+}
+
+/* Tells whether a level is 0 or 1 all along, as the threads of most programs. */
+static bool is_dull(const struct counter *counter)
+{
+	const struct counter_sample *first = counter->samples.items;
+
+	if (counter->graph != COUNTER_LEVEL || first->delta < 0 || first->delta > 1)
+		return false;
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		if (sample != first && sample->delta)
+			return false;
+	}
+	return true;
+}
+
+static void add_sums(struct row_counters *c, const struct firefox_rows *rows, struct parts *parts)
+{
+	const struct profile *p = rows->profile;
 	struct row_counter row;
 
 	vec_sort(&parts->list, compare_parts);
@@ -139,6 +162,7 @@ static void add_sums(struct row_counters *c, const struct profile *p, struct par
 		row = (struct row_counter){
 			.row = first->row,
 			.counter = p->counters.rows.items[first->number],
+			.end = end_of_row(rows, first->row),
 			.number = first->number,
 			.is_sum = true,
 		};
@@ -149,7 +173,6 @@ static void add_sums(struct row_counters *c, const struct profile *p, struct par
 			if (part->row != first->row || part->name != first->name)
 				break;
 			add_part(&row.counter, &p->counters.rows.items[part->number], part->end);
-			row.end = part->end > row.end ? part->end : row.end;
 		}
 		join_samples(&row.counter);
 		vec_push(&c->list, row);
@@ -187,6 +210,8 @@ void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
 				 (struct part){process->row, counter->name, i, process->end});
 			continue;
 		}
+		if (counter->pid && is_dull(counter))
+			continue;
 		vec_push(&c->list, (struct row_counter){
 					   .row = process->row,
 					   .counter = *counter,
@@ -195,7 +220,7 @@ void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
 					   .is_machine = !counter->pid,
 				   });
 	}
-	add_sums(c, p, &parts);
+	add_sums(c, rows, &parts);
 	vec_sort(&c->list, compare_rows);
 	vec_release(&parts.list);
 	vec_release(&processes.list);

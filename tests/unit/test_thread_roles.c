@@ -57,6 +57,8 @@ static void threads_are_called_by_what_they_do(void **state)
 			"/n.cc");
 	/* A name that says nothing is not taken. */
 	add_thread(f, 16, LANGUAGE_NONE, (const char *[]){"start_thread", "0x1234", NULL}, "/x.c");
+	/* Its outer functions are cut off: nobody knows what began it. */
+	add_thread(f, 17, LANGUAGE_NONE, (const char *[]){"0x5678", "cpu_tlb_fill", NULL}, "/x.c");
 	root = export_run(f);
 	export_expect(root, "threads.1.name", "\"hash_blocks\"");
 	export_expect(root, "threads.2.name", "\"worker\"");
@@ -64,6 +66,7 @@ static void threads_are_called_by_what_they_do(void **state)
 	export_expect(root, "threads.4.name", "\"V8 worker 14\"");
 	export_expect(root, "threads.5.name", "\"V8 worker 15\"");
 	export_expect(root, "threads.6.name", "\"app 16\"");
+	export_expect(root, "threads.7.name", "\"app 17\"");
 	export_expect(root, "threads.6.processName", "\"app\"");
 }
 

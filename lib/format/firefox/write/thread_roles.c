@@ -18,6 +18,7 @@ enum role_kind {
 
 struct stack_role {
 	uint8_t kind;
+	bool is_rooted; /* it begins where threads do: nothing of it is cut off */
 	uint32_t value; /* string_id of the function's name, or row of `pools` */
 };
 
@@ -73,6 +74,23 @@ static bool is_starter(const char *name, const char *file)
 	return false;
 }
 
+/* Tells whether threads begin in the function. That of a stripped C library has no name. */
+static bool is_root(const struct profile *p, const struct frame *frame)
+{
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	const char *module;
+
+	if (!func)
+		return false;
+	if (func->is_named)
+		return is_starter(strings_get(&p->strings, func->name), "");
+	module = func->module == NO_MODULE
+			 ? ""
+			 : strings_get(&p->strings, p->modules.rows.items[func->module].path);
+	return text_ends_with(module, "/libc.so.6") || strstr(module, "/ld-musl-") ||
+	       strstr(module, "/libpthread");
+}
+
 static bool is_of_pool(size_t row, const char *name, const char *file)
 {
 	if (!pools[row].file)
@@ -88,17 +106,20 @@ static struct stack_role role_of(const struct profile *p, const struct frame *fr
 	const char *name, *file;
 
 	if (!func || frame->kind == PROFILE_FRAME_LABEL || frame->kind == PROFILE_FRAME_KERNEL)
-		return (struct stack_role){ROLE_UNKNOWN, 0};
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
 	name = strings_get(&p->strings, func->name);
 	file = file_of(p, func);
 	for (uint32_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
 		if (is_of_pool(i, name, file))
-			return (struct stack_role){ROLE_POOL, i};
+			return (struct stack_role){.kind = ROLE_POOL, .value = i};
 	}
 	if (!func->is_named || is_starter(name, file) ||
 	    (func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module])))
-		return (struct stack_role){ROLE_UNKNOWN, 0};
-	return (struct stack_role){frame->language ? ROLE_SCRIPT : ROLE_NATIVE, func->name};
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	return (struct stack_role){
+		.kind = frame->language ? ROLE_SCRIPT : ROLE_NATIVE,
+		.value = func->name,
+	};
 }
 
 void thread_roles_init(struct thread_roles *roles, const struct profile *p)
@@ -112,12 +133,17 @@ void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 
 		if (stack->parent != NO_STACK)
 			*role = roles->by_stack[stack->parent];
+		else
+			role->is_rooted = is_root(p, &p->frames.rows.items[stack->frame]);
 		if (role->kind == ROLE_POOL)
 			continue;
 		own = role_of(p, &p->frames.rows.items[stack->frame]);
 		/* The outermost function counts, but one of a script more than the runtime's. */
-		if (own.kind > role->kind && (own.kind != ROLE_POOL || role->kind != ROLE_SCRIPT))
-			*role = own;
+		if (own.kind > role->kind &&
+		    (own.kind == ROLE_POOL ? role->kind != ROLE_SCRIPT : role->is_rooted)) {
+			role->kind = own.kind;
+			role->value = own.value;
+		}
 	}
 }
 

@@ -59,6 +59,8 @@ static void threads_are_called_by_what_they_do(void **state)
 	add_thread(f, 16, LANGUAGE_NONE, (const char *[]){"start_thread", "0x1234", NULL}, "/x.c");
 	/* Its outer functions are cut off: nobody knows what began it. */
 	add_thread(f, 17, LANGUAGE_NONE, (const char *[]){"0x5678", "cpu_tlb_fill", NULL}, "/x.c");
+	add_thread(f, 18, LANGUAGE_NONE,
+		   (const char *[]){"std::_Rb_tree::find", "cpu_tlb_fill", NULL}, "/x.c");
 	root = export_run(f);
 	export_expect(root, "threads.1.name", "\"hash_blocks\"");
 	export_expect(root, "threads.2.name", "\"worker\"");
@@ -67,6 +69,7 @@ static void threads_are_called_by_what_they_do(void **state)
 	export_expect(root, "threads.5.name", "\"V8 worker 15\"");
 	export_expect(root, "threads.6.name", "\"app 16\"");
 	export_expect(root, "threads.7.name", "\"app 17\"");
+	export_expect(root, "threads.8.name", "\"app 18\"");
 	export_expect(root, "threads.6.processName", "\"app\"");
 }
 

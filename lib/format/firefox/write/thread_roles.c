@@ -40,13 +40,18 @@ static const struct {
 	{"runtime.main", NULL, "Go M"},
 };
 
-/* Beginnings of functions that start threads of any program. */
+/* Beginnings of functions that have no caller. */
+static const char *const roots[] = {
+	"_start", "clone", "__clone", "start_thread", "thread_start", "__libc_start",
+};
+
+/* Beginnings of functions that start threads of any program, and also do other things. */
 static const char *const starters[] = {
-	"_start",	    "clone",	   "__clone",	   "start_thread",
-	"thread_start",	    "std::",	   "void std::",   "execute_native_thread_routine",
-	"pythread_wrapper", "thread_run",  "t_bootstrap",  "g_thread_proxy",
-	"__libc_start",	    "core::ops::", "alloc::boxed", "<alloc::boxed",
-	"__rust_begin",	    "boost::",	   "runtime.asm",
+	"std::",	  "void std::",	  "execute_native_thread_routine",
+	"thread_run",	  "t_bootstrap",  "pythread_wrapper",
+	"core::ops::",	  "alloc::boxed", "<alloc::boxed",
+	"g_thread_proxy", "__rust_begin", "boost::",
+	"runtime.asm",
 };
 
 /* Ends of scripts that start threads. */
@@ -61,12 +66,25 @@ static const char *file_of(const struct profile *p, const struct func *func)
 	return "";
 }
 
-static bool is_starter(const char *name, const char *file)
+static bool starts_with_any(const char *name, const char *const *parts, size_t count)
 {
-	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++) {
-		if (text_starts_with(name, starters[i]))
+	for (size_t i = 0; i < count; i++) {
+		if (text_starts_with(name, parts[i]))
 			return true;
 	}
+	return false;
+}
+
+static bool has_no_caller(const char *name)
+{
+	return starts_with_any(name, roots, sizeof(roots) / sizeof(*roots));
+}
+
+static bool is_starter(const char *name, const char *file)
+{
+	if (has_no_caller(name) ||
+	    starts_with_any(name, starters, sizeof(starters) / sizeof(*starters)))
+		return true;
 	for (size_t i = 0; i < sizeof(starter_files) / sizeof(*starter_files); i++) {
 		if (text_ends_with(file, starter_files[i]))
 			return true;
@@ -83,7 +101,7 @@ static bool is_root(const struct profile *p, const struct frame *frame)
 	if (!func)
 		return false;
 	if (func->is_named)
-		return is_starter(strings_get(&p->strings, func->name), "");
+		return has_no_caller(strings_get(&p->strings, func->name));
 	module = func->module == NO_MODULE
 			 ? ""
 			 : strings_get(&p->strings, p->modules.rows.items[func->module].path);

@@ -25,6 +25,10 @@ lacks "no BTF" 1 'missing  btf  */sys/kernel/btf/vmlinux: No such file' \
 	'boot a kernel with CONFIG_DEBUG_INFO_BTF=y' 'mount -t tmpfs none /sys/kernel/btf'
 lacks "no /sys" 1 'missing  btf  */sys/kernel/btf/vmlinux: No such file' \
 	'run: mount -t sysfs sysfs /sys' 'mount -t tmpfs none /sys'
+# A kernel whose types are not those that a probe expects.
+sed 's/btf_trace_sched_switch/btf_trace_sched_SWITCH/' /sys/kernel/btf/vmlinux >types
+lacks "no context switches to attach to" 0 'note     waits  *not recorded: ' 'see the notes' \
+	"mount --bind '$PWD/types' /sys/kernel/btf/vmlinux"
 echo 'none integrity [confidentiality]' >with
 lacks "a kernel that is locked down" 1 'missing  lockdown  *the kernel is locked down' \
 	'boot with lockdown=integrity' \

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/task_filter.h"
+#include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
 #include "lib/record/record.h"
@@ -285,8 +287,56 @@ static const struct instrument_option options[] = {
 	{0},
 };
 
+/* Loads the programs as a recording does. Kernels whose types differ refuse them alone. */
+static int try_programs(struct error *err)
+{
+	const struct waits_settings settings = {.mode = WAITS_ALL};
+	struct live live = {.interval_ns = WAIT_CERTAIN_NS};
+	struct waits w = {.live = &live, .settings = &settings};
+	const struct filter filter = {0};
+	struct programs_options loading = {
+		.possible_cpus = 1,
+		.ring_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
+		.filter = &filter,
+	};
+	const struct programs_part part = {.open = open_object, .close = close_object, .ctx = &w};
+	struct programs *programs = NULL;
+	int code;
+
+	set_limits(&w, &loading.config);
+	programs_add_part(&loading, &part);
+	code = programs_load(&programs, &loading, NULL, NULL, err);
+	if (!code)
+		programs_free(programs);
+	return code;
+}
+
+static void check_programs(struct machine *m, struct feature *f)
+{
+	bool may_try = m->perf_code != -EPERM && m->perf_code != -EACCES;
+	struct error err = {0};
+	int code = may_try ? try_programs(&err) : -EPERM;
+
+	if (!kernel_can()) {
+		feature_set(f, FEATURE_NOTE, "not on real-time kernels before 6.12");
+	} else if (!code) {
+		feature_set(f, FEATURE_OK, "programs loaded");
+	} else if (code == -EPERM || code == -EACCES) {
+		feature_set(f, FEATURE_NOTE, "not tried without the privileges of recording");
+	} else {
+		feature_set(f, FEATURE_NOTE, "not recorded: %s", err.text);
+		feature_hint(f, "use a newer version of prof");
+	}
+}
+
+static const struct instrument_check checks[] = {
+	{.name = "waits", .after = "rings", .run = check_programs},
+	{0},
+};
+
 const struct instrument instrument_waits = {
 	.name = "waits",
+	.checks = checks,
 	.options = options,
 	.settings_size = sizeof(struct waits_settings),
 	.create = create,

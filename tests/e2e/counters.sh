@@ -84,17 +84,18 @@ expect(len(memory[0]["samples"]["count"]) >= 10, memory)
 stats = json.load(open(args[0]))["counters"]
 expect(stats["cpu_ms"] <= 0.001 * 3000 * 2, stats)
 CODE
-start /usr/bin/python3 -c 'import time; keep = b"x" * (8 << 20); time.sleep(1000)'
-run "$PROF" attach -p "$started" -d 0.3 -o attached.json
+start /usr/bin/python3 -c 'import time; keep = b"x" * (8 << 20); open("grown", "w"); time.sleep(1000)'
+wait_until test -e grown
+run "$PROF" attach -p "$started" -d 0.5 -o attached.json
 judge "of a process that is attached to, too" attached.json <<'CODE'
 [memory] = p["counters"]
 expect(memory["name"] == "Memory" and sum(memory["samples"]["count"]) > 8 * 2 ** 20, memory)
 CODE
 kill "$started"
 # shellcheck disable=SC2016 # for the inner shell
-record many 0 --all-threads -- sh -c 'for i in $(seq 130); do sleep 0.4 & done; wait'
+record many 0 --all-threads -- sh -c 'for i in $(seq 130); do sleep 3 & done; wait'
 judge "of 100 processes at most" many.json.gz <<'CODE'
-expect(90 <= len(p["counters"]) <= 100, len(p["counters"]))
+expect(50 <= len(p["counters"]) <= 100, len(p["counters"]))
 CODE
 record none 0 --counter-interval 0 -- /usr/bin/python3 -c 'import time; time.sleep(0.3)'
 judge "an interval of 0 leaves it out" none.json.gz none.stats <<'CODE'

@@ -18,6 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/json/writer.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/expand_inlines.h"
 #include "lib/format/firefox/patch/patch.h"
@@ -395,9 +396,27 @@ static void damage_is_refused(void **state)
 	expect_refusal("\"stackTable\"", "\"stackTables\"", -EBADMSG, "missing");
 }
 
+/* A file may have bytes that are no text: what is written has none. */
+static void bytes_that_are_no_text(void **state)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
+	struct patch_counts counts;
+	struct patch *r;
+
+	(void)state;
+	memcpy(strstr(text, "/bin/a"), "/b\xff\xc3/a", 6);
+	assert_int_equal(open_text(&r, text, NULL), 0);
+	patch_apply(r, &counts);
+	after = written(r);
+	assert_true(jsonw_is_clean(after, strlen(after)));
+	assert_non_null(strstr(after, "/b\xef\xbf\xbd\xef\xbf\xbd/a"));
+	patch_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bytes_that_are_no_text),
 		cmocka_unit_test(frames_are_named),
 		cmocka_unit_test(kernel_code_gets_its_part_of_the_kernel),
 		cmocka_unit_test(named_files_need_no_server),

@@ -431,6 +431,32 @@ static void fields_have_many_forms(void **state)
 	profile_free(p);
 }
 
+/* A front-end dies of a subcategory, a field or a label's field that is not there. */
+static void what_is_missing_is_not_referred_to(void **state)
+{
+	_cleanup_free_ char *text = seed("version-70.json"), *with = NULL, *cells = NULL,
+			    *changed = NULL;
+	struct import_counts counts;
+	const struct schema *schema;
+	struct profile *p;
+
+	(void)state;
+	with = replaced(text, "\"categories\":[]",
+			"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
+			"\"subcategories\":[\"Other\"]}]");
+	cells = replaced(with, "\"subcategory\":[0,0", "\"subcategory\":[0,200");
+	changed = replaced(cells, "\"display\":[],\"fields\":[{\"key\":\"s\"",
+			   "\"display\":[],\"tableLabel\":\"{marker.data.s}\","
+			   "\"chartLabel\":\"{marker.name}\",\"fields\":[{\"key\":7");
+	p = read_text(changed, &counts);
+	assert_int_equal(p->frames.rows.items[1].subcategory, 0);
+	schema = schemas_get(&p->markers.schemas, 0);
+	assert_int_equal(schema->field_count, 0);
+	assert_int_equal(schema->table_label, NO_STRING);
+	assert_string_equal(strings_get(&p->strings, schema->chart_label), "{marker.name}");
+	profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -446,6 +472,7 @@ int main(void)
 		cmocka_unit_test(overhead_is_read),
 		cmocka_unit_test(damaged_counters_are_refused),
 		cmocka_unit_test(fields_have_many_forms),
+		cmocka_unit_test(what_is_missing_is_not_referred_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

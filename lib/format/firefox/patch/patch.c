@@ -140,8 +140,16 @@ DEFINE_CLEANUP(struct patch *, patch_free)
 int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 {
 	_cleanup_(patch_free) struct patch *r = xcalloc(1, sizeof(*r));
+	struct strbuf clean = {0};
 	int ret;
 
+	if (!jsonw_is_clean(text, size)) {
+		/* Names that are put back are UTF-8, so all of the text has to be. */
+		jsonw_clean(&clean, text, size);
+		free(text);
+		size = clean.size;
+		text = strbuf_take(&clean);
+	}
 	r->text = text;
 	r->profile = profile_new();
 	ret = layout_read(&r->layout, text, size, err);

@@ -68,7 +68,7 @@ static bool read_field(struct import *r, struct json_cursor *s, struct field_dra
 		else
 			json_cursor_skip(s);
 	}
-	return field->key != NO_STRING && field->type != FIELD_NONE;
+	return strings_size(&r->profile->strings, field->key) && field->type != FIELD_NONE;
 }
 
 static uint32_t read_fields(struct import *r, struct json_cursor *s, struct schema_field *fields,
@@ -114,6 +114,36 @@ static uint32_t read_places(struct json_cursor *s)
 	return shown;
 }
 
+/* Returns the label, or NO_STRING if it is made of a field that is not there. */
+static string_id check_label(const struct strings *strings, string_id label,
+			     const struct schema_field *fields, uint32_t count)
+{
+	static const char reference[] = "{marker.data.";
+	const char *at = strings_get(strings, label);
+
+	while ((at = strstr(at, reference))) {
+		size_t size = strcspn(at += sizeof(reference) - 1, "}");
+		string_id key = strings_find(strings, at, size);
+		uint32_t i = 0;
+
+		while (i < count && fields[i].key != key)
+			i++;
+		if (i == count)
+			return NO_STRING;
+	}
+	return label;
+}
+
+static void check_labels(const struct strings *strings, struct schema *schema,
+			 const struct schema_field *fields)
+{
+	string_id *const labels[] = {&schema->chart_label, &schema->table_label,
+				     &schema->tooltip_label};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++)
+		*labels[i] = check_label(strings, *labels[i], fields, schema->field_count);
+}
+
 static void read_schema(struct import *r, struct json_cursor *s)
 {
 	struct schema schema = {
@@ -148,6 +178,7 @@ static void read_schema(struct import *r, struct json_cursor *s)
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
+	check_labels(&r->profile->strings, &schema, fields);
 	if (schema.name != NO_STRING)
 		id = schemas_intern(&r->profile->markers.schemas, &schema, fields);
 	if (id == NO_SCHEMA)

@@ -205,11 +205,15 @@ static void categorize(const struct import *r, const struct category_meaning *me
 		       struct frame *frame)
 {
 	const struct modules *modules = &r->profile->modules;
+	const struct profile_category *category;
 
 	if (frame->module != NO_MODULE && module_is_kernel(&modules->rows.items[frame->module]))
 		frame->kind = PROFILE_FRAME_KERNEL;
 	if (frame->category >= r->profile->categories.count)
 		return;
+	category = &r->profile->categories.items[frame->category];
+	if (frame->subcategory >= category->subcategories.count)
+		frame->subcategory = 0;
 	meanings += frame->category;
 	if (meanings->kind == PROFILE_FRAME_KERNEL)
 		frame->kind = PROFILE_FRAME_KERNEL;

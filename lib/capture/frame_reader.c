@@ -24,8 +24,8 @@
  * Bytes of records that a file may hold: so many, and so many times its own size. Real ones hold 2
  * to 20 times; zstd could make 10,000 times of a forged one, and memory end.
  */
-#define RAW_FREE ((uint64_t)256 << 20)
-#define RAW_RATIO 100
+#define RAW_FREE ((uint64_t)64 << 20)
+#define RAW_RATIO 40
 
 /* Stacks of samples before the end of a part may come so much later. */
 #define LATE_NS 1000000000ull

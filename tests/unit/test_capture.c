@@ -378,7 +378,7 @@ static void too_much_for_its_size_is_refused(void **state)
 {
 	struct capture_fixture *f = *state;
 	const size_t size = (size_t)512 << 10;
-	const uint64_t records = ((uint64_t)300 << 20) / size;
+	const uint64_t records = ((uint64_t)100 << 20) / size;
 	struct rec *rec = calloc(1, size);
 	struct error err = {0};
 	const struct rec *read;

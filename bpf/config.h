@@ -211,6 +211,9 @@ struct switch_state {
 /* Rows of struct runtime_counters: of samples and events, of waits, and of visited sleepers. */
 #define RUNTIME_COUNTS 3
 
+/* After so many failures one after the other, the runtime of a process is followed no more. */
+#define RUNTIME_MISLED_MAX 1000
+
 /* One per CPU, of samples of processes with a runtime. */
 struct runtime_counters {
 	__u64 samples; /* taken over by a runtime's program */
@@ -229,6 +232,7 @@ struct runtime_counters {
 	__u64 sights; /* functions described */
 	__u64 lost_sights; /* the ring had no room */
 	__u64 clamped; /* instructions outside of their code */
+	__u64 abandoned; /* processes whose structures misled each time */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */

@@ -157,6 +157,8 @@ struct unwind_space {
 	__u32 runtime; /* enum runtime_kind; 0: none */
 	__u32 layout; /* of the runtime: number in runtime_layouts */
 	__u32 is_pending; /* tables are being compiled, so a runtime may be unknown yet */
+	__u32 misled; /* walks through the runtime's structures that failed one after the other */
+	__u32 reserved;
 	__u64 runtime_bias; /* address - bias = vaddr of the file with the runtime */
 };
 

@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_MERGE_BPF_H
 #define PROF_BPF_RUNTIMES_MERGE_BPF_H
 
+#include "bpf/tables.bpf.h"
 #include "bpf/runtimes/calls.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
@@ -152,6 +153,30 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 	bpf_probe_read_kernel(s->kinds + kernel_depth, depth, m->kinds);
 	s->user_depth = depth;
 	return m->count - m->merge.managed;
+}
+
+/*
+ * Notes that a walk for the process found so many frames. Structures that are being changed are
+ * left alone at the next one, so a runtime whose structures mislead each time is none, or means to.
+ */
+static __always_inline void note_walk(const struct stack_scratch *s, const struct rec *like,
+				      __u32 found, __u32 torn)
+{
+	bool has_misled = torn == 1, has_led = found && !torn;
+	struct runtime_counters *count;
+	struct unwind_space *space;
+
+	if (!has_misled && !(has_led && s->space.misled))
+		return;
+	count = own_runtime_counters();
+	space = bpf_map_lookup_elem(&unwind_spaces, &like->pid);
+	if (!space || !count)
+		return;
+	space->misled = has_misled ? space->misled + 1 : 0;
+	if (space->misled != RUNTIME_MISLED_MAX)
+		return;
+	space->runtime = 0;
+	count->abandoned++;
 }
 
 #endif

@@ -98,6 +98,7 @@ static __always_inline __u32 python_add_frames_of(struct task_struct *task,
 	if (!m || !w || !count)
 		return 0;
 	count->samples++;
+	w->torn = 0;
 	if (!python_begin(s, notes, w, task, process))
 		return 0;
 	m->like = *like;
@@ -113,8 +114,12 @@ static __always_inline __u32 python_add_frames(struct stack_scratch *s,
 					       const struct rec *like)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 found = python_add_frames_of(task, find_current(task), s, notes, like);
+	const struct python_walk *w = own_python_walk();
 
-	return python_add_frames_of(task, find_current(task), s, notes, like);
+	if (w)
+		note_walk(s, like, found, w->torn);
+	return found;
 }
 
 #endif

@@ -201,6 +201,7 @@ static __always_inline __u32 v8_add_frames(struct stack_scratch *s, struct runti
 		return 0;
 	m->like = *like;
 	v8_capture(s, notes, m, w, count);
+	note_walk(s, like, m->count, w->torn);
 	return m->count;
 }
 

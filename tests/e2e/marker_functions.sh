@@ -66,9 +66,11 @@ def executes():
             os.execv("/bin/true", ["true"])
         os.wait()
 def runs():
-    sleeps()
-    syncs()
-    kills()
+    # The first ones may come before the interpreter is known.
+    for _ in range(5):
+        sleeps()
+        syncs()
+        kills()
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as child:
         wakes(child)
     touches()
@@ -107,9 +109,13 @@ function wakes(pipe) {
   }
 }
 function runs(pipe) {
-  syncs(openSync(process.argv[2], 'r+'));
-  kills();
-  wakes(pipe);
+  const disk = openSync(process.argv[2], 'r+');
+  // The first ones may come before the engine is known.
+  for (let i = 0; i < 5; i++) {
+    wakes(pipe);
+    syncs(disk);
+    kills();
+  }
 }
 process.on('SIGUSR2', () => {});
 const pipe = openSync(process.argv[3], 'w');

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 
 static void report_stats(const struct runtime_totals *t, const char *versions,
 			 struct report *report)
@@ -36,6 +37,7 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		{"lost_functions", c->lost_sights + t->dropped},
 		{"misplaced", c->clamped},
 		{"refused_files", t->refused_files},
+		{"abandoned", c->abandoned},
 	};
 
 	report_enter(report, "runtimes", NULL);
@@ -65,7 +67,7 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 
 void runtime_report(const struct runtime_totals *t, const char *versions, struct report *report)
 {
-	uint64_t switched = t->kernel->switched;
+	uint64_t switched = t->kernel->switched, abandoned = t->kernel->abandoned;
 
 	/* Ran in processes that nobody wants to record. */
 	if (!t->kernel->samples && !t->kernel->missed && !t->early)
@@ -77,5 +79,10 @@ void runtime_report(const struct runtime_totals *t, const char *versions, struct
 			    "%" PRIu64 " stacks end where the functions of their greenlet begin: "
 			    "the rest of the native stack belongs to others",
 			    switched);
+	if (abandoned)
+		report_warning(report,
+			       "the functions of %" PRIu64 " %s are not looked for any more: the "
+			       "structures there misled each time",
+			       abandoned, text_counted(abandoned, "process", "processes"));
 	report_extra_text(report, NULL, "Recording", "Runtimes", versions);
 }

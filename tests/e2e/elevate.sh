@@ -193,7 +193,7 @@ is_valid once.json.gz
 # The second Ctrl-C follows when prof says that it has the first.
 talk=('begun' '\x03' 'once more ends it now' '\x03')
 on_terminal "$prof" record -o twice.json.gz -- \
-	sh -c 'trap "echo interrupted" INT; echo begun; while :; do sleep 1; done'
+	sh -c 'trap "echo interrupted" INT; echo begun; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; done'
 is "Ctrl-C twice ends the recording" "$status" 130
 is_valid twice.json.gz
 talk=('begun' '\x03')

@@ -176,7 +176,7 @@ static void find_tasks(const struct firefox *f, const struct firefox_row *row,
 }
 
 /*
- * Bounds the CPU time of rows by the time between them: of a row that several processes share,
+ * Bounds the CPU time of rows by the time between them: of a row that several threads share,
  * front-ends show one CPU at most. What is taken away stays in the row's sum.
  */
 static void bound_cpu_time(struct firefox_samples *out)
@@ -238,7 +238,8 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		else
 			add_sample(&filler, sample, weight);
 	}
-	if (row->is_folded && !filler.peak)
+	/* Both sides of a difference have the threads of a process, or of more, in one row. */
+	if ((row->is_folded || f->difference) && !filler.peak)
 		bound_cpu_time(out);
 }
 

@@ -44,7 +44,8 @@ static void threads_are_called_by_what_they_do(void **state)
 		   (const char *[]){"clone3", "start_thread", "ns::hash_blocks", "sum", NULL},
 		   "/a.c");
 	add_thread(f, 12, LANGUAGE_PYTHON,
-		   (const char *[]){"clone3", "pythread_wrapper", "eval_frame", "worker", NULL},
+		   (const char *[]){"clone3", "pythread_wrapper", "eval_frame",
+				    "main.<locals>.worker", NULL},
 		   "/t.py");
 	add_thread(f, 13, LANGUAGE_NONE,
 		   (const char *[]){"clone3", "start_thread", "worker", "pbkdf2", NULL},

@@ -192,9 +192,19 @@ static void add_weight(struct role_weights *weights, struct stack_role role, uin
 		vec_push(&weights->rows, (struct role_weight){role, weight});
 }
 
-/* "node::(anonymous namespace)::StartIoThread" → "StartIoThread" */
+/*
+ * "node::(anonymous namespace)::StartIoThread" → "StartIoThread", "main.<locals>.load" → "load". A
+ * lambda has nothing but its scope.
+ */
 static const char *without_scope(const char *name)
 {
+	static const char locals[] = ".<locals>.";
+
+	for (const char *at = name; (at = strstr(at, locals));) {
+		at += sizeof(locals) - 1;
+		if (*at != '<')
+			name = at;
+	}
 	for (const char *at = name; (at = strstr(at, "::")); at += 2) {
 		if (at[2] && !strpbrk(at + 2, "<>()"))
 			name = at + 2;

@@ -516,15 +516,29 @@ class _Check:
             elif not re.fullmatch(re.escape(owner["name"]) + r" \(.+\)", thread["name"], re.S):
                 self.say(f"threads[{i}] is called {thread['name']}, not after {owner['name']}")
 
+    def inner_stacks(self):
+        """For each stack the one without its outermost frame; None if there is none."""
+        table, found, inner = self.profile["shared"]["stackTable"], {}, []
+        for i, (frame, distance) in enumerate(zip(table["frame"], table["prefixOffset"])):
+            found[i - distance if distance else None, frame] = i
+        for i, (frame, distance) in enumerate(zip(table["frame"], table["prefixOffset"])):
+            parent = inner[i - distance] if distance else -1
+            is_first = distance and not table["prefixOffset"][i - distance]
+            inner.append(found.get((None if is_first else parent, frame)) if distance else None)
+        return inner
+
     def cpu_rows(self):
-        """Samples in the row of a CPU are in that of a thread, too."""
+        """Samples in the row of a CPU are in that of a thread, too, without the program's frame."""
         counts = collections.Counter()
+        inner = self.inner_stacks()
         for i, thread in enumerate(self.profile["threads"]):
             table, view = thread["samples"], thread.get("profView")
             if view == "event":
                 continue
             rows = weights(self.profile, table)
             for row in zip(sample_times_ns(table), table["stack"], rows, gap_rows(table)):
+                if view == "cpu" and not counts[row] and row[1] is not None:
+                    row = row[0], inner[row[1]], row[2], row[3]
                 counts[row] += -1 if view == "cpu" else 1
                 if counts[row] < 0 and not row[3]:
                     self.say(f"threads[{i}] has a sample at {row[0]} ns that no thread has")

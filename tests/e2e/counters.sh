@@ -93,8 +93,9 @@ expect(memory["name"] == "Memory" and sum(memory["samples"]["count"]) > 8 * 2 **
 CODE
 kill "$started"
 # shellcheck disable=SC2016 # for the inner shell
-record many 0 --all-threads -- sh -c 'for i in $(seq 130); do sleep 3 & done; wait'
-judge "of 100 processes at most" many.json.gz <<'CODE'
+record many 0 --all-threads -- sh -c \
+	'for i in $(seq 130); do sleep 1000 & done; sleep 1; pkill -P $$ -x sleep'
+judge "of 100 processes at a time at most" many.json.gz <<'CODE'
 expect(50 <= len(p["counters"]) <= 100, len(p["counters"]))
 CODE
 record none 0 --counter-interval 0 -- /usr/bin/python3 -c 'import time; time.sleep(0.3)'

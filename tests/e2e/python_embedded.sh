@@ -40,7 +40,7 @@ for _, _, weight, frames in samples():
     callers["run_thread" if "run_thread" in names else
             "run_second" if "run_second" in names else "main"] += weight
 for caller in ("main", "run_thread", "run_second"):
-    expect(callers[caller] > 50, callers)
+    expect(callers[caller] > 20, callers)
 CODE
 done
 

@@ -105,6 +105,18 @@ static struct sample *sample_at(const struct clock_samples *list, size_t row)
 	return &list->profile->threads.rows.items[ref.thread].samples.items[ref.sample];
 }
 
+/* Is the stack of a CPU's row that of the thread, below a frame of its program or without one? */
+static bool is_same_stack(const struct stacks *stacks, stack_id thread, stack_id cpu)
+{
+	while (thread != cpu && thread != NO_STACK && cpu != NO_STACK) {
+		if (stacks->rows.items[thread].frame != stacks->rows.items[cpu].frame)
+			return false;
+		thread = stacks->rows.items[thread].parent;
+		cpu = stacks->rows.items[cpu].parent;
+	}
+	return thread == cpu || (thread == NO_STACK && stacks->rows.items[cpu].parent == NO_STACK);
+}
+
 static void place_sample(const struct clock_samples *list, const struct sample *sample,
 			 uint16_t cpu)
 {
@@ -115,7 +127,8 @@ static void place_sample(const struct clock_samples *list, const struct sample *
 
 		if (found->time != sample->time)
 			return;
-		if (found->stack == sample->stack && found->cpu == NO_CPU) {
+		if (found->cpu == NO_CPU &&
+		    is_same_stack(&list->profile->stacks, found->stack, sample->stack)) {
 			found->cpu = cpu;
 			return;
 		}
@@ -135,4 +148,6 @@ void import_apply_cpus(struct import *r)
 	}
 	vec_release(&list.refs);
 	vec_release(&list.times);
+	/* Stacks with programs are made when it is written. */
+	profile_drop_unused(r->profile);
 }

@@ -254,7 +254,7 @@ static void list_cpu_samples(struct firefox_rows *r, size_t *next)
 
 			if (is_on_cpu(sample))
 				r->cpu_samples.items[next[sample->cpu]++] =
-					(struct sample_ref){id, (uint32_t)i};
+					(struct sample_ref){id, (uint32_t)i, sample->stack};
 		}
 	}
 }

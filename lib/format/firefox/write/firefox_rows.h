@@ -43,6 +43,7 @@ struct firefox_row {
 struct sample_ref {
 	thread_id thread;
 	uint32_t sample;
+	stack_id stack; /* below a frame of the program: see cpu_stacks.h */
 };
 
 struct firefox_rows {

@@ -27,6 +27,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/format/firefox/breakpad_id.h"
+#include "lib/format/firefox/write/cpu_stacks.h"
 #include "lib/format/firefox/write/firefox_rows.h"
 #include "lib/format/firefox/write/file_strings.h"
 #include "lib/format/firefox/version.h"
@@ -48,11 +49,13 @@ struct firefox_lib {
 	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* unique together with the name */
 };
 
-/* A frame of the file; indexed by frame_id. */
+/* A frame of the file; indexed by frame_id. Those of cpu_stacks.h follow. */
 struct firefox_frame {
 	int32_t lib, address; /* both or neither known */
 	uint32_t func, symbol; /* symbol may be NO_POSITION */
+	uint32_t line; /* 0: unknown */
 	struct frame_category category;
+	uint8_t inline_depth;
 };
 
 struct firefox_func {
@@ -110,6 +113,7 @@ struct firefox {
 	int32_t *module_libs; /* by module_id; NO_LIB while unused */
 
 	VEC(struct firefox_frame) frames;
+	struct cpu_stacks cpu_stacks; /* they follow the stacks of the profile */
 
 	VEC(struct firefox_func) funcs;
 	struct index func_index;

@@ -68,6 +68,7 @@ static void copy_cpu(const struct firefox_rows *r, const struct firefox_row *row
 		const struct profile_thread *thread = &r->profile->threads.rows.items[ref->thread];
 		struct sample sample = thread->samples.items[ref->sample];
 
+		sample.stack = ref->stack;
 		sample.cpu_delta = busy_ns(r->profile->meta.interval_ns, sample.weight);
 		vec_push(&b->samples, sample);
 	}

@@ -56,8 +56,12 @@ static void write_stacks(const struct firefox *f, struct jsonw *w)
 	char *at;
 
 	table_begin(w, "stackTable");
-	FIREFOX_COLUMN(w, "frame", &stacks->rows, struct stack, row, end,
-		       jsonw_format_u64(end, row->frame));
+	at = jsonw_column_begin(w, "frame");
+	vec_for_each(&stacks->rows, const struct stack *, row)
+		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), row->frame));
+	vec_for_each(&f->cpu_stacks.rows, const struct cpu_stack *, row)
+		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), row->frame));
+	jsonw_column_end(w, at);
 	/* Distance to the parent; 0 for a root. */
 	at = jsonw_column_begin(w, "prefixOffset");
 	vec_for_each(&stacks->rows, const struct stack *, row) {
@@ -66,8 +70,14 @@ static void write_stacks(const struct firefox *f, struct jsonw *w)
 		at = jsonw_column_next(at);
 		id++;
 	}
+	vec_for_each(&f->cpu_stacks.rows, const struct cpu_stack *, row) {
+		at = jsonw_column_room(w, at);
+		at = jsonw_format_u64(at, row->parent == NO_STACK ? 0 : id - row->parent);
+		at = jsonw_column_next(at);
+		id++;
+	}
 	jsonw_column_end(w, at);
-	table_end(w, stacks->rows.count);
+	table_end(w, id);
 }
 
 /* A frame without a category of its own has that of its caller. */
@@ -91,15 +101,14 @@ static char *format_subcategory(char *at, const struct firefox_frame *frame)
 
 static void write_frames(const struct firefox *f, struct jsonw *w)
 {
-	const struct frames *frames = &f->profile->frames;
-	size_t count = frames->rows.count;
+	size_t count = f->frames.count;
 
 	table_begin(w, "frameTable");
 	FIREFOX_COLUMN(w, "address", &f->frames, struct firefox_frame, row, at,
 		       jsonw_format_i64(at, row->address));
 	FIREFOX_COLUMN(w, "lib", &f->frames, struct firefox_frame, row, at,
 		       jsonw_format_i64(at, row->lib));
-	FIREFOX_COLUMN(w, "inlineDepth", &frames->rows, struct frame, row, at,
+	FIREFOX_COLUMN(w, "inlineDepth", &f->frames, struct firefox_frame, row, at,
 		       jsonw_format_u64(at, row->inline_depth));
 	FIREFOX_COLUMN(w, "category", &f->frames, struct firefox_frame, row, at,
 		       format_category(at, f, row));
@@ -110,7 +119,7 @@ static void write_frames(const struct firefox *f, struct jsonw *w)
 	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,
 		       firefox_format_position(at, row->symbol));
 	write_nulls(w, "innerWindowID", count);
-	FIREFOX_COLUMN(w, "line", &frames->rows, struct frame, row, at,
+	FIREFOX_COLUMN(w, "line", &f->frames, struct firefox_frame, row, at,
 		       format_place(at, row->line));
 	write_nulls(w, "column", count);
 	write_nulls(w, "originalLocation", count);

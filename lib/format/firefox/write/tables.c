@@ -254,6 +254,33 @@ static uint32_t *new_positions(size_t count)
 	return positions;
 }
 
+/* Makes the stacks of the rows of CPUs, and the frames of programs. */
+static void add_cpu_stacks(struct firefox *f)
+{
+	const struct profile *p = f->profile;
+
+	vec_for_each(&f->rows.cpu_samples, struct sample_ref *, ref) {
+		if (ref->stack != NO_STACK)
+			ref->stack = cpu_stacks_intern(
+				&f->cpu_stacks, p, p->threads.rows.items[ref->thread].process_name,
+				ref->stack);
+	}
+	vec_for_each(&f->cpu_stacks.programs, const string_id *, name) {
+		const struct firefox_func func = {
+			.name = firefox_string(f, *name),
+			.resource = NO_LIB,
+			.source = NO_POSITION,
+		};
+
+		vec_push(&f->frames, (struct firefox_frame){
+					     .lib = NO_LIB,
+					     .address = NO_ADDRESS,
+					     .func = intern_func(f, &func),
+					     .symbol = NO_POSITION,
+				     });
+	}
+}
+
 void firefox_tables_init(struct firefox *f)
 {
 	const struct frames *frames = &f->profile->frames;
@@ -270,6 +297,8 @@ void firefox_tables_init(struct firefox *f)
 		struct firefox_frame *row = &f->frames.items[i];
 
 		place_frame(f, &frames->rows.items[i], row);
+		row->line = frames->rows.items[i].line;
+		row->inline_depth = frames->rows.items[i].inline_depth;
 		row->category = categories_of[i];
 		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
 	}
@@ -277,6 +306,7 @@ void firefox_tables_init(struct firefox *f)
 	/* Only now all frames have told whether their module is a lib. */
 	for (size_t i = 0; i < count; i++)
 		f->frames.items[i].func = find_func(f, &frames->rows.items[i]);
+	add_cpu_stacks(f);
 }
 
 void firefox_tables_release(struct firefox *f)
@@ -288,6 +318,7 @@ void firefox_tables_release(struct firefox *f)
 	index_release(&f->lib_index);
 	free(f->module_libs);
 	vec_release(&f->frames);
+	cpu_stacks_release(&f->cpu_stacks);
 	vec_release(&f->funcs);
 	index_release(&f->func_index);
 	free(f->func_positions);

@@ -63,12 +63,12 @@ static int make_shards(struct programs *p)
 }
 
 /*
- * The programs refer to the map even without tables. Left to itself, libbpf would make a whole
- * shard for it; some versions (1.5) crash when told that an inner map is smaller.
+ * The programs refer to the map even without tables. Kernels before 6.8 check functions that nobody
+ * calls, too, so the template is as large as a shard; it is gone at once.
  */
 static int make_no_shards(struct programs *p)
 {
-	_cleanup_close_ int like = shard_make(sizeof(uint32_t));
+	_cleanup_close_ int like = shard_make(UNWIND_SHARD_BYTES);
 
 	if (like < 0)
 		return like;

@@ -321,7 +321,7 @@ static void check_programs(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_NOTE, "not on real-time kernels before 6.12");
 	} else if (!code) {
 		feature_set(f, FEATURE_OK, "programs loaded");
-	} else if (code == -EPERM || code == -EACCES) {
+	} else if (code == -EPERM) { /* the verifier refuses with EACCES */
 		feature_set(f, FEATURE_NOTE, "not tried without the privileges of recording");
 	} else {
 		feature_set(f, FEATURE_NOTE, "not recorded: %s", err.text);

@@ -11,7 +11,7 @@
 /* Gives each test a fresh working directory. */
 int enter_folder(void **state);
 int leave_folder(void **state);
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+#define IN_FOLDER(test) TEST_WITH(test, enter_folder, leave_folder)
 
 /* Opens it for the invoking user. */
 struct outfile *open_file(const char *path, bool gzip);

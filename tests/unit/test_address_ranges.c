@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/base/address_ranges.h"
+#include "tests/unit/test.h"
 
-static void test_cover(void **state)
+TEST(test_cover)
 {
 	struct address_ranges r = {0};
 
-	(void)state;
 	assert_false(address_ranges_cover(&r, 0));
 	assert_true(address_ranges_add(&r, 30, 40));
 	assert_true(address_ranges_add(&r, 10, 20));
@@ -29,11 +23,10 @@ static void test_cover(void **state)
 	address_ranges_release(&r);
 }
 
-static void test_the_older_one_stays(void **state)
+TEST(test_the_older_one_stays)
 {
 	struct address_ranges r = {0};
 
-	(void)state;
 	assert_true(address_ranges_add(&r, 10, 20));
 	assert_false(address_ranges_add(&r, 5, 11));
 	assert_false(address_ranges_add(&r, 19, 25));
@@ -43,14 +36,4 @@ static void test_the_older_one_stays(void **state)
 	assert_false(address_ranges_add(&r, 40, 30));
 	assert_int_equal(r.rows.count, 1);
 	address_ranges_release(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cover),
-		cmocka_unit_test(test_the_older_one_stays),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

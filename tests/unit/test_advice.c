@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice names the nameless module that costs most, and what would name it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cmd/text/advice.h"
 #include "cmd/text/debug_package.h"
 #include "lib/base/cleanup.h"
 #include "lib/profile/categories.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 struct scene {
 	struct profile *p;
@@ -70,12 +65,11 @@ static void expect(struct scene *s, const char *text)
 	assert_string_equal(strbuf_text(&line), text);
 }
 
-static void the_worst_is_named(void **state)
+TEST(the_worst_is_named)
 {
 	struct scene s;
 	stack_id outer, inner;
 
-	(void)state;
 	set_up(&s);
 	expect(&s, "");
 	outer = call(&s, NO_STACK, s.app, 1, false);
@@ -94,7 +88,7 @@ static void the_worst_is_named(void **state)
 	profile_free(s.p);
 }
 
-static void waits_count_where_nothing_ran(void **state)
+TEST(waits_count_where_nothing_ran)
 {
 	struct frame label = {
 		.module = NO_MODULE,
@@ -106,7 +100,6 @@ static void waits_count_where_nothing_ran(void **state)
 	struct scene s;
 	stack_id app;
 
-	(void)state;
 	set_up(&s);
 	app = call(&s, NO_STACK, s.app, 1, false);
 	func.name = strings_intern(&s.p->strings, "[nanosleep]");
@@ -121,11 +114,10 @@ static void waits_count_where_nothing_ran(void **state)
 	profile_free(s.p);
 }
 
-static void little_is_not_advised(void **state)
+TEST(little_is_not_advised)
 {
 	struct scene s;
 
-	(void)state;
 	set_up(&s);
 	sample(&s, call(&s, NO_STACK, s.app, 1, false), 49);
 	sample(&s, call(&s, NO_STACK, s.other, 2, true), 951);
@@ -133,12 +125,11 @@ static void little_is_not_advised(void **state)
 	profile_free(s.p);
 }
 
-static void other_events_tell_nothing_of_time(void **state)
+TEST(other_events_tell_nothing_of_time)
 {
 	struct sample event = {.weight = 90, .event = 1};
 	struct scene s;
 
-	(void)state;
 	set_up(&s);
 	sample(&s, call(&s, NO_STACK, s.app, 1, true), 10);
 	event.stack = call(&s, NO_STACK, s.app, 2, false);
@@ -147,12 +138,11 @@ static void other_events_tell_nothing_of_time(void **state)
 	profile_free(s.p);
 }
 
-static void code_made_at_run_time(void **state)
+TEST(code_made_at_run_time)
 {
 	struct scene s;
 	module_id more;
 
-	(void)state;
 	set_up(&s);
 	more = add_module(s.p, PROFILE_MODULE_ANON, "//anon");
 	sample(&s, call(&s, NO_STACK, s.jit, 1, false), 5);
@@ -172,11 +162,10 @@ static void check_remedy(struct scratch *s, const char *path, bool has_servers, 
 		assert_string_equal(text, wanted);
 }
 
-static void packages_are_those_of_the_distribution(void **state)
+TEST(packages_are_those_of_the_distribution)
 {
 	struct scratch s;
 
-	(void)state;
 	scratch_init(&s);
 	check_remedy(&s, "/usr/bin/x", true, NULL);
 	check_remedy(&s, "/usr/bin/x", false,
@@ -201,27 +190,11 @@ static void packages_are_those_of_the_distribution(void **state)
 	scratch_release(&s);
 }
 
-static void folders_of_packages(void **state)
+TEST(folders_of_packages)
 {
-	(void)state;
 	assert_true(debug_package_may_have("/usr/bin/x"));
 	assert_true(debug_package_may_have("/lib/x86_64-linux-gnu/x.so"));
 	assert_false(debug_package_may_have("/usr/local/bin/x"));
 	assert_false(debug_package_may_have("/home/x/bin/x"));
 	assert_false(debug_package_may_have("/library/x"));
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_worst_is_named),
-		cmocka_unit_test(waits_count_where_nothing_ran),
-		cmocka_unit_test(little_is_not_advised),
-		cmocka_unit_test(other_events_tell_nothing_of_time),
-		cmocka_unit_test(code_made_at_run_time),
-		cmocka_unit_test(packages_are_those_of_the_distribution),
-		cmocka_unit_test(folders_of_packages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

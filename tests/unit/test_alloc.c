@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Out of memory, observed from the outside in a child. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <signal.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "tests/unit/test.h"
 
 /* Returns the child's wait status and its stderr. */
 static int run_out_of_memory(char *text, size_t size)
@@ -43,22 +38,20 @@ static int run_out_of_memory(char *text, size_t size)
 	return status;
 }
 
-static void test_overflow_ends(void **state)
+TEST(test_overflow_ends)
 {
 	char text[256];
 	int status = run_out_of_memory(text, sizeof(text));
 
-	(void)state;
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 125);
 	assert_string_equal(text, "prof: out of memory\n");
 }
 
-static void test_nothing_is_not_null(void **state)
+TEST(test_nothing_is_not_null)
 {
 	void *p = xmalloc(0), *q = xcalloc(0, 8), *r = xmemdup(NULL, 0);
 
-	(void)state;
 	assert_non_null(p);
 	assert_non_null(q);
 	assert_non_null(r);
@@ -69,27 +62,15 @@ static void test_nothing_is_not_null(void **state)
 	free(r);
 }
 
-static void test_copies(void **state)
+TEST(test_copies)
 {
 	char *part = xstrndup("abcdef", 3), *whole = xstrndup("abc", 30);
 	char *printed = xasprintf("%s-%d", "x", 7);
 
-	(void)state;
 	assert_string_equal(part, "abc");
 	assert_string_equal(whole, "abc");
 	assert_string_equal(printed, "x-7");
 	free(part);
 	free(whole);
 	free(printed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overflow_ends),
-		cmocka_unit_test(test_nothing_is_not_null),
-		cmocka_unit_test(test_copies),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

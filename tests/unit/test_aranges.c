@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/dwarf/aranges.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/base/strbuf.h"
+#include "tests/unit/test.h"
 
 static struct strbuf section;
 static struct aranges aranges;
@@ -77,9 +73,10 @@ static const char *read_all(void)
 	return text;
 }
 
-static void test_sets(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(test_sets)
 {
-	(void)state;
 	assert_string_equal(read_all(), "");
 	add_header(12 + 3 * 16, 0x700);
 	add_pair(0x1000, 0x10);
@@ -95,9 +92,8 @@ static void test_sets(void **state)
 	assert_int_equal(aranges.units.count, 2);
 }
 
-static void test_other_forms(void **state)
+CASE(test_other_forms)
 {
-	(void)state;
 	/* 64-bit DWARF: 24 bytes of header, pairs at multiples of 16. */
 	add(UINT32_MAX, 4);
 	add(20 + 2 * 16, 8);
@@ -122,11 +118,10 @@ static void test_other_forms(void **state)
 }
 
 /* Linkers keep an inline function from its first unit, whatever the order of sets. */
-static void test_same_code(void **state)
+CASE(test_same_code)
 {
 	struct segments segments = {0};
 
-	(void)state;
 	for (uint32_t unit = 3; unit > 0; unit--) {
 		add_header(12 + 2 * 16, 0x40 * unit);
 		add_pair(0x1000, 0x10);
@@ -139,7 +134,7 @@ static void test_same_code(void **state)
 }
 
 /* An unreadable set does not hide the others. */
-static void test_sets_that_are_left_out(void **state)
+CASE(test_sets_that_are_left_out)
 {
 	static const struct {
 		size_t at;
@@ -150,7 +145,6 @@ static void test_sets_that_are_left_out(void **state)
 		{11, 8}, /* of segments */
 	};
 
-	(void)state;
 	add_header(12 + 2 * 16, 0x40);
 	add_pair(0x1000, 0x10);
 	add_pair(0, 0);
@@ -166,9 +160,8 @@ static void test_sets_that_are_left_out(void **state)
 	assert_string_equal(read_all(), "1000-1010:40 2000-2010:80 ");
 }
 
-static void test_damaged_ranges(void **state)
+CASE(test_damaged_ranges)
 {
-	(void)state;
 	add_header(12 + 5 * 16, 0x40);
 	add_pair(0x1000, 0); /* empty */
 	add_pair(UINT64_MAX, 2); /* beyond the last address */
@@ -178,9 +171,8 @@ static void test_damaged_ranges(void **state)
 	assert_string_equal(read_all(), "2000-2010:40 ");
 }
 
-static void test_every_length(void **state)
+CASE(test_every_length)
 {
-	(void)state;
 	add_header(12 + 2 * 16, 0x40);
 	add_pair(0x1000, 0x10);
 	add_pair(0, 0);
@@ -189,28 +181,12 @@ static void test_every_length(void **state)
 	section.size = 0;
 }
 
-static void test_work(void **state)
+CASE(test_work)
 {
-	(void)state;
 	add_header(12 + 3 * 16, 0x40);
 	add_pair(0x1000, 0x10);
 	add_pair(0x2000, 0x10);
 	add_pair(0x3000, 0x10);
 	work.left = 3;
 	assert_string_equal(read_all(), "1000-1010:40 2000-2010:40 ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_sets, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_forms, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_same_code, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sets_that_are_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged_ranges, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_every_length, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_work, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

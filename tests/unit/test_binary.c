@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +9,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
+#include "tests/unit/test.h"
 
 /*
  * The smallest file with everything that the reader needs: two PT_LOADs and a note with a build id.
@@ -74,13 +70,12 @@ static int summarize(const void *data, size_t size, struct binary_summary *summa
 	return ret;
 }
 
-static void segments_and_build_id(void **state)
+TEST(segments_and_build_id)
 {
 	struct image image = make_image();
 	struct binary_summary s;
 	char text[2 * BUILD_ID_MAX + 1];
 
-	(void)state;
 	assert_int_equal(summarize(&image, sizeof(image), &s), 0);
 	assert_true(s.is_64bit);
 	assert_int_equal(s.machine, EM_X86_64);
@@ -97,7 +92,7 @@ static void segments_and_build_id(void **state)
 	assert_null(s.segments);
 }
 
-static void class_32(void **state)
+TEST(class_32)
 {
 	struct {
 		Elf32_Ehdr header;
@@ -116,7 +111,6 @@ static void class_32(void **state)
 	};
 	struct binary_summary s;
 
-	(void)state;
 	assert_int_equal(summarize(&image, sizeof(image), &s), 0);
 	assert_false(s.is_64bit);
 	assert_int_equal(s.segment_count, 1);
@@ -126,12 +120,11 @@ static void class_32(void **state)
 	binary_summary_release(&s);
 }
 
-static void rubbish_is_refused(void **state)
+TEST(rubbish_is_refused)
 {
 	struct image image = make_image();
 	struct binary_summary s;
 
-	(void)state;
 	assert_int_equal(summarize("", 0, &s), -ENOEXEC);
 	assert_int_equal(summarize("#!/bin/sh\nexit 0\n", 17, &s), -ENOEXEC);
 	assert_int_equal(summarize(&image, 20, &s), -ENOEXEC);
@@ -143,12 +136,11 @@ static void rubbish_is_refused(void **state)
 	assert_int_equal(s.segment_count, 0);
 }
 
-static void truncated_tables_give_what_is_there(void **state)
+TEST(truncated_tables_give_what_is_there)
 {
 	struct image image = make_image();
 	struct binary_summary s;
 
-	(void)state;
 	assert_int_equal(summarize(&image, offsetof(struct image, segments[2]) - 1, &s), 0);
 	assert_int_equal(s.segment_count, 1);
 	assert_int_equal(s.build_id_size, 0);
@@ -159,12 +151,11 @@ static void truncated_tables_give_what_is_there(void **state)
 	binary_summary_release(&s);
 }
 
-static void build_ids_of_other_sizes(void **state)
+TEST(build_ids_of_other_sizes)
 {
 	struct image image = make_image();
 	struct binary_summary s;
 
-	(void)state;
 	image.note.header.n_descsz = 8;
 	assert_int_equal(summarize(&image, sizeof(image), &s), 0);
 	assert_int_equal(s.build_id_size, 8);
@@ -230,13 +221,12 @@ static void expect_id(const struct go_image *go, uint8_t id[BUILD_ID_MAX])
 	binary_summary_release(&s);
 }
 
-static void build_ids_of_go(void **state)
+TEST(build_ids_of_go)
 {
 	struct go_image go = make_go_image();
 	uint8_t gnu[BUILD_ID_MAX], first[BUILD_ID_MAX], second[BUILD_ID_MAX];
 	struct binary_summary s;
 
-	(void)state;
 	expect_id(&go, gnu);
 	assert_memory_equal(gnu, go.image.note.desc, BUILD_ID_MAX);
 	/* Older linkers write only their own note, which differs in each build. */
@@ -262,13 +252,12 @@ static void build_ids_of_go(void **state)
 	binary_summary_release(&s);
 }
 
-static void own_program(void **state)
+TEST(own_program)
 {
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct binary_summary s;
 	size_t executable = 0;
 
-	(void)state;
 	assert_int_equal(binary_summarize(fd, &s, NULL), 0);
 	for (size_t i = 0; i < s.segment_count; i++)
 		executable += s.segments[i].executable;
@@ -277,30 +266,13 @@ static void own_program(void **state)
 	binary_summary_release(&s);
 }
 
-static void text_of_an_overlong_id_is_cut(void **state)
+TEST(text_of_an_overlong_id_is_cut)
 {
 	uint8_t id[64] = {0};
 	char text[2 * BUILD_ID_MAX + 1];
 
-	(void)state;
 	build_id_to_text(id, sizeof(id), text);
 	assert_int_equal(strlen(text), 2 * BUILD_ID_MAX);
 	build_id_to_text(id, 0, text);
 	assert_string_equal(text, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segments_and_build_id),
-		cmocka_unit_test(class_32),
-		cmocka_unit_test(rubbish_is_refused),
-		cmocka_unit_test(truncated_tables_give_what_is_there),
-		cmocka_unit_test(build_ids_of_other_sizes),
-		cmocka_unit_test(build_ids_of_go),
-		cmocka_unit_test(own_program),
-		cmocka_unit_test(text_of_an_overlong_id_is_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

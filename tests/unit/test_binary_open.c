@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +11,7 @@
 #include "lib/binary/binary.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 #define SEED "tests/fuzz/corpus/dwarf/scopes-gcc-dwarf5"
 
@@ -39,13 +35,12 @@ static void opened_close(struct opened *o)
 	close(o->fd);
 }
 
-static void facts_about_a_file(void **state)
+TEST(facts_about_a_file)
 {
 	struct opened o = open_path(SEED);
 	struct binary_summary summary;
 	uint8_t build_id[BUILD_ID_MAX];
 
-	(void)state;
 	assert_int_equal(binary_summarize(o.fd, &summary, NULL), 0);
 	assert_int_equal(binary_first_vaddr(o.binary), 0x400000);
 	assert_int_equal(summary.machine, EM_X86_64);
@@ -67,7 +62,7 @@ static size_t read_file(const char *path, char *data, size_t room)
 	return (size_t)size;
 }
 
-static void build_id_of_a_file_without_sections(void **state)
+TEST(build_id_of_a_file_without_sections)
 {
 	struct opened o = open_path("tests/fuzz/corpus/elf_symbols/symbols");
 	_cleanup_close_ int copy = memfd_create("copy", MFD_CLOEXEC);
@@ -76,7 +71,6 @@ static void build_id_of_a_file_without_sections(void **state)
 	size_t size = read_file("tests/fuzz/corpus/elf_symbols/symbols", data, sizeof(data));
 	struct binary *b;
 
-	(void)state;
 	assert_int_equal(binary_build_id(o.binary, by_section), 20);
 	memset(data + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(Elf64_Off));
 	memset(data + offsetof(Elf64_Ehdr, e_shnum), 0, 2 * sizeof(Elf64_Half));
@@ -88,14 +82,13 @@ static void build_id_of_a_file_without_sections(void **state)
 	opened_close(&o);
 }
 
-static void what_is_no_regular_elf_file_is_refused(void **state)
+TEST(what_is_no_regular_elf_file_is_refused)
 {
 	_cleanup_close_ int text = memfd_create("text", MFD_CLOEXEC);
 	_cleanup_close_ int dir = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct binary *b;
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(write(text, "!<arch>\n", 8), 8);
 	assert_int_equal(binary_open(&b, text, NULL), -ENOEXEC);
 	assert_int_equal(binary_open(&b, dir, NULL), -ENOEXEC);
@@ -108,7 +101,7 @@ static void what_is_no_regular_elf_file_is_refused(void **state)
 }
 
 /* The seed, with its last section name running to the end of the table. */
-static void unterminated_section_names_are_refused(void **state)
+TEST(unterminated_section_names_are_refused)
 {
 	_cleanup_close_ int copy = memfd_create("copy", MFD_CLOEXEC);
 	char data[16384];
@@ -117,7 +110,6 @@ static void unterminated_section_names_are_refused(void **state)
 	Elf64_Shdr names;
 	struct binary *b;
 
-	(void)state;
 	memcpy(&header, data, sizeof(header));
 	memcpy(&names, data + header.e_shoff + header.e_shstrndx * sizeof(names), sizeof(names));
 	data[names.sh_offset + names.sh_size - 1] = 'x';
@@ -126,13 +118,12 @@ static void unterminated_section_names_are_refused(void **state)
 }
 
 /* Its owner may do that at any time: what is read then is less, and nothing else. */
-static void a_file_that_is_truncated_is_survived(void **state)
+TEST(a_file_that_is_truncated_is_survived)
 {
 	struct binary_symbols symbols = {0};
 	struct scratch s;
 	struct opened o;
 
-	(void)state;
 	scratch_init(&s);
 	scratch_run(&s, "cp $SRC/tests/fuzz/corpus/elf_symbols/symbols file && chmod 644 file");
 	o.fd = scratch_open(&s, "file");
@@ -143,17 +134,4 @@ static void a_file_that_is_truncated_is_survived(void **state)
 	vec_release(&symbols.rows);
 	opened_close(&o);
 	scratch_release(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(facts_about_a_file),
-		cmocka_unit_test(build_id_of_a_file_without_sections),
-		cmocka_unit_test(what_is_no_regular_elf_file_is_refused),
-		cmocka_unit_test(unterminated_section_names_are_refused),
-		cmocka_unit_test(a_file_that_is_truncated_is_survived),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,26 +3,20 @@
  * The cursor over untrusted bytes. Inputs lie at the end of heap blocks, so that sanitizers see
  * reads beyond them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
+#include "tests/unit/test.h"
 
 static const uint8_t counting[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
-static void test_integers_are_little_endian(void **state)
+TEST(test_integers_are_little_endian)
 {
 	struct bytes b;
 
-	(void)state;
 	bytes_init(&b, counting, sizeof(counting));
 	assert_int_equal(bytes_u8(&b), 1);
 	assert_int_equal(bytes_u16(&b), 0x0302);
@@ -47,9 +41,8 @@ static uint64_t read_integer(struct bytes *b, int size)
 	}
 }
 
-static void test_short_integers_fail(void **state)
+TEST(test_short_integers_fail)
 {
-	(void)state;
 	for (int size = 1; size <= 8; size *= 2) {
 		for (int have = 0; have < size; have++) {
 			uint8_t *data = xmemdup(counting, (size_t)have);
@@ -91,7 +84,7 @@ static void check_leb(const struct leb_case *c, bool is_signed)
 
 #define LEB(text, fails, value) text, sizeof(text) - 1, fails, (uint64_t)(value)
 
-static void test_uleb(void **state)
+TEST(test_uleb)
 {
 	static const struct leb_case cases[] = {
 		{LEB("\x00", false, 0)},
@@ -114,12 +107,11 @@ static void test_uleb(void **state)
 		{LEB("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x81", true, 0)},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		check_leb(&cases[i], false);
 }
 
-static void test_sleb(void **state)
+TEST(test_sleb)
 {
 	static const struct leb_case cases[] = {
 		{LEB("\x00", false, 0)},
@@ -141,17 +133,15 @@ static void test_sleb(void **state)
 		{LEB("\xff", true, 0)},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		check_leb(&cases[i], true);
 }
 
-static void test_strings_end_within_the_bounds(void **state)
+TEST(test_strings_end_within_the_bounds)
 {
 	char *data = xmemdup("one\0\0two", 8);
 	struct bytes b;
 
-	(void)state;
 	bytes_init(&b, data, 8);
 	assert_string_equal(bytes_cstr(&b), "one");
 	assert_string_equal(bytes_cstr(&b), "");
@@ -161,11 +151,10 @@ static void test_strings_end_within_the_bounds(void **state)
 	free(data);
 }
 
-static void test_take_and_skip(void **state)
+TEST(test_take_and_skip)
 {
 	struct bytes b;
 
-	(void)state;
 	bytes_init(&b, counting, sizeof(counting));
 	assert_ptr_equal(bytes_take(&b, 3), counting);
 	bytes_skip(&b, 2);
@@ -182,11 +171,10 @@ static void test_take_and_skip(void **state)
 	assert_true(b.failed);
 }
 
-static void test_seek_and_align(void **state)
+TEST(test_seek_and_align)
 {
 	struct bytes b;
 
-	(void)state;
 	bytes_init(&b, counting, sizeof(counting));
 	bytes_align(&b, 8);
 	assert_int_equal(bytes_position(&b), 0);
@@ -212,11 +200,10 @@ static void test_seek_and_align(void **state)
 	assert_true(b.failed);
 }
 
-static void test_sub_has_bounds_of_its_own(void **state)
+TEST(test_sub_has_bounds_of_its_own)
 {
 	struct bytes b, sub;
 
-	(void)state;
 	bytes_init(&b, counting, sizeof(counting));
 	bytes_u8(&b);
 	sub = bytes_sub(&b, 4);
@@ -233,11 +220,10 @@ static void test_sub_has_bounds_of_its_own(void **state)
 	assert_int_equal(bytes_u8(&sub), 0);
 }
 
-static void test_nothing(void **state)
+TEST(test_nothing)
 {
 	struct bytes b, sub;
 
-	(void)state;
 	bytes_init(&b, NULL, 0);
 	assert_false(b.failed);
 	assert_int_equal(bytes_left(&b), 0);
@@ -247,21 +233,4 @@ static void test_nothing(void **state)
 	assert_false(b.failed);
 	assert_int_equal(bytes_u8(&b), 0);
 	assert_true(b.failed);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_integers_are_little_endian),
-		cmocka_unit_test(test_short_integers_fail),
-		cmocka_unit_test(test_uleb),
-		cmocka_unit_test(test_sleb),
-		cmocka_unit_test(test_strings_end_within_the_bounds),
-		cmocka_unit_test(test_take_and_skip),
-		cmocka_unit_test(test_seek_and_align),
-		cmocka_unit_test(test_sub_has_bounds_of_its_own),
-		cmocka_unit_test(test_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +12,7 @@
 #include "lib/base/crc32.h"
 #include "lib/record/record.h"
 #include "tests/unit/capture_fixture.h"
+#include "tests/unit/test.h"
 
 /* Three frames of two samples each. */
 static void write_three_frames(struct capture_fixture *f)
@@ -54,7 +49,9 @@ static void spoil(struct capture_fixture *f, off_t at)
 	assert_int_equal(pwrite(f->fd, &byte, 1, at), 1);
 }
 
-static void gives_what_was_written(void **state)
+#define CASE(name) TEST_WITH(name, capture_fixture_setup, capture_fixture_teardown)
+
+CASE(gives_what_was_written)
 {
 	struct capture_fixture *f = *state;
 	const struct capture_header *header;
@@ -76,7 +73,7 @@ static void gives_what_was_written(void **state)
 	assert_true(capture_fixture_count(f).is_complete);
 }
 
-static void large_streams_have_many_frames(void **state)
+CASE(large_streams_have_many_frames)
 {
 	struct capture_fixture *f = *state;
 	uint32_t tid = 0;
@@ -93,7 +90,7 @@ static void large_streams_have_many_frames(void **state)
 }
 
 /* Frames are read ahead by then. */
-static void reading_may_end_anywhere(void **state)
+CASE(reading_may_end_anywhere)
 {
 	struct capture_fixture *f = *state;
 	uint32_t tid = 0;
@@ -115,7 +112,7 @@ static void reading_may_end_anywhere(void **state)
 	assert_null(capture_fixture_next(f));
 }
 
-static void an_ended_recorder_is_told_from_a_killed_one(void **state)
+CASE(an_ended_recorder_is_told_from_a_killed_one)
 {
 	struct capture_fixture *f = *state;
 
@@ -129,7 +126,7 @@ static void an_ended_recorder_is_told_from_a_killed_one(void **state)
 }
 
 /* A recorder that is killed soon leaves nearly all. */
-static void the_first_frames_are_short(void **state)
+CASE(the_first_frames_are_short)
 {
 	struct capture_fixture *f = *state;
 	uint64_t now = 0, last = 0;
@@ -155,7 +152,7 @@ static void the_first_frames_are_short(void **state)
 	assert_null(capture_fixture_next(f));
 }
 
-static void without_records_there_is_an_end(void **state)
+CASE(without_records_there_is_an_end)
 {
 	struct capture_fixture *f = *state;
 
@@ -166,7 +163,7 @@ static void without_records_there_is_an_end(void **state)
 	assert_true(capture_fixture_count(f).is_complete);
 }
 
-static void a_damaged_frame_is_lost_and_counted(void **state)
+CASE(a_damaged_frame_is_lost_and_counted)
 {
 	struct capture_fixture *f = *state;
 
@@ -183,7 +180,7 @@ static void a_damaged_frame_is_lost_and_counted(void **state)
 	assert_true(capture_fixture_count(f).skipped_bytes > 0);
 }
 
-static void a_damaged_frame_header_is_found_out(void **state)
+CASE(a_damaged_frame_header_is_found_out)
 {
 	struct capture_fixture *f = *state;
 	off_t at;
@@ -199,7 +196,7 @@ static void a_damaged_frame_header_is_found_out(void **state)
 	}
 }
 
-static void cut_at_every_byte(void **state)
+CASE(cut_at_every_byte)
 {
 	struct capture_fixture *f = *state;
 	uint32_t before = 0;
@@ -234,7 +231,7 @@ static void cut_at_every_byte(void **state)
 	assert_int_equal(before, 4);
 }
 
-static void foreign_bytes_between_frames_are_skipped(void **state)
+CASE(foreign_bytes_between_frames_are_skipped)
 {
 	struct capture_fixture *f = *state;
 	static const uint8_t noise[1000] = {0x1d, 0x5e, 0xa3, 0xf7, 0x1d, 0x5e};
@@ -254,7 +251,7 @@ static void foreign_bytes_between_frames_are_skipped(void **state)
 	assert_int_equal(capture_fixture_count(f).skipped_bytes, sizeof(noise));
 }
 
-static void records_without_room_are_counted(void **state)
+CASE(records_without_room_are_counted)
 {
 	struct capture_fixture *f = *state;
 	struct capture_written written;
@@ -287,7 +284,7 @@ static void records_without_room_are_counted(void **state)
 	assert_int_equal(written.failure, -EPIPE);
 }
 
-static void a_full_disk_ends_the_file(void **state)
+CASE(a_full_disk_ends_the_file)
 {
 	struct capture_fixture *f = *state;
 	struct rlimit before, small = {4096, RLIM_INFINITY};
@@ -316,7 +313,7 @@ static void a_full_disk_ends_the_file(void **state)
 	assert_false(capture_fixture_count(f).is_complete);
 }
 
-static void refuses_what_is_no_capture(void **state)
+CASE(refuses_what_is_no_capture)
 {
 	struct capture_fixture *f = *state;
 	struct capture_header header;
@@ -337,7 +334,7 @@ static void refuses_what_is_no_capture(void **state)
 }
 
 /* Later versions may have kinds and fields that this one does not know. */
-static void unknown_kinds_are_skipped(void **state)
+CASE(unknown_kinds_are_skipped)
 {
 	struct capture_fixture *f = *state;
 	struct rec_sample unknown = {0};
@@ -355,7 +352,7 @@ static void unknown_kinds_are_skipped(void **state)
 	assert_int_equal(capture_fixture_count(f).unknown_records, 1);
 }
 
-static void longer_headers_are_read(void **state)
+CASE(longer_headers_are_read)
 {
 	struct capture_fixture *f = *state;
 	struct capture_header header;
@@ -374,7 +371,7 @@ static void longer_headers_are_read(void **state)
 }
 
 /* A forged file of some kilobytes would fill any memory. */
-static void too_much_for_its_size_is_refused(void **state)
+CASE(too_much_for_its_size_is_refused)
 {
 	struct capture_fixture *f = *state;
 	const size_t size = (size_t)512 << 10;
@@ -395,30 +392,4 @@ static void too_much_for_its_size_is_refused(void **state)
 		result = source_next(capture_reader_source(f->reader), &read, &err);
 	assert_int_equal(result, -EFBIG);
 	assert_string_equal(err.text, "holds too much for its size");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, capture_fixture_setup, capture_fixture_teardown)
-		TEST(gives_what_was_written),
-		TEST(large_streams_have_many_frames),
-		TEST(reading_may_end_anywhere),
-		TEST(an_ended_recorder_is_told_from_a_killed_one),
-		TEST(the_first_frames_are_short),
-		TEST(without_records_there_is_an_end),
-		TEST(a_damaged_frame_is_lost_and_counted),
-		TEST(a_damaged_frame_header_is_found_out),
-		TEST(cut_at_every_byte),
-		TEST(foreign_bytes_between_frames_are_skipped),
-		TEST(records_without_room_are_counted),
-		TEST(a_full_disk_ends_the_file),
-		TEST(refuses_what_is_no_capture),
-		TEST(unknown_kinds_are_skipped),
-		TEST(longer_headers_are_read),
-		TEST(too_much_for_its_size_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 #define EPOCH_SAMPLES 4
 #define EPOCHS 3
@@ -79,7 +80,9 @@ static void expect_samples(struct capture_fixture *f, uint32_t first, uint32_t l
 		capture_fixture_expect_sample(f, tid);
 }
 
-static void all_of_it_has_no_state(void **state)
+#define CASE(name) TEST_WITH(name, capture_fixture_setup, capture_fixture_teardown)
+
+CASE(all_of_it_has_no_state)
 {
 	struct capture_fixture *f = *state;
 
@@ -92,7 +95,7 @@ static void all_of_it_has_no_state(void **state)
 	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
 }
 
-static void a_part_begins_with_its_state(void **state)
+CASE(a_part_begins_with_its_state)
 {
 	struct capture_fixture *f = *state;
 
@@ -108,7 +111,7 @@ static void a_part_begins_with_its_state(void **state)
 	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
 }
 
-static void an_epoch_begins_at_its_time(void **state)
+CASE(an_epoch_begins_at_its_time)
 {
 	struct capture_fixture *f = *state;
 
@@ -124,7 +127,7 @@ static void an_epoch_begins_at_its_time(void **state)
 	capture_fixture_expect_sample(f, 1);
 }
 
-static void a_part_ends_soon_after_its_end(void **state)
+CASE(a_part_ends_soon_after_its_end)
 {
 	struct capture_fixture *f = *state;
 	const struct rec_meta *fact;
@@ -179,7 +182,7 @@ static void spoil(struct capture_fixture *f, off_t at)
 	assert_int_equal(pwrite(f->fd, &byte, 1, at), 1);
 }
 
-static void after_damage_a_state_brings_back_what_was_told(void **state)
+CASE(after_damage_a_state_brings_back_what_was_told)
 {
 	struct capture_fixture *f = *state;
 	const off_t payload = sizeof(struct capture_frame) + 5;
@@ -196,7 +199,7 @@ static void after_damage_a_state_brings_back_what_was_told(void **state)
 	assert_int_equal(capture_fixture_count(f).lost_samples, 2);
 }
 
-static void a_damaged_state_begins_no_part(void **state)
+CASE(a_damaged_state_begins_no_part)
 {
 	struct capture_fixture *f = *state;
 	struct capture_frame frame;
@@ -214,7 +217,7 @@ static void a_damaged_state_begins_no_part(void **state)
 }
 
 /* Without room for a state, there is no epoch, and nothing else is missing. */
-static void without_room_there_is_no_epoch(void **state)
+CASE(without_room_there_is_no_epoch)
 {
 	struct capture_fixture *f = *state;
 	const size_t size = 8 * REC_MAX_WORDS;
@@ -245,7 +248,7 @@ static void without_room_there_is_no_epoch(void **state)
 	assert_null(capture_fixture_next(f));
 }
 
-static void epochs_begin_when_they_are_cheap(void **state)
+CASE(epochs_begin_when_they_are_cheap)
 {
 	struct capture_fixture *f = *state;
 	const uint64_t age = 30000 * MS;
@@ -265,22 +268,4 @@ static void epochs_begin_when_they_are_cheap(void **state)
 	capture_writer_finish(f->writer, true);
 	/* All is written: a state that is not much smaller than its epoch is worth no other. */
 	assert_false(capture_writer_wants_epoch(f->writer, START_NS + 2 * age, age, false));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, capture_fixture_setup, capture_fixture_teardown)
-		TEST(all_of_it_has_no_state),
-		TEST(a_part_begins_with_its_state),
-		TEST(an_epoch_begins_at_its_time),
-		TEST(a_part_ends_soon_after_its_end),
-		TEST(after_damage_a_state_brings_back_what_was_told),
-		TEST(a_damaged_state_begins_no_part),
-		TEST(without_room_there_is_no_epoch),
-		TEST(epochs_begin_when_they_are_cheap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

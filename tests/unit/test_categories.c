@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/profile/categories.h"
 #include "lib/profile/kernel_subsystems.h"
+#include "tests/unit/test.h"
 
 static struct profile *p;
 
@@ -73,12 +69,13 @@ static void check(frame_id id, const char *category, const char *subcategory)
 			    subcategory);
 }
 
-static void names_are_those_users_rely_on(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(names_are_those_users_rely_on)
 {
 	static const char *const names[] = {"Other",	  "User",   "Kernel", "Idle",
 					    "JavaScript", "Python", "Java"};
 
-	(void)state;
 	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
 		assert_string_equal(categories[i]->name, names[i]);
 		assert_string_equal(categories[i]->subcategories[0], "Other");
@@ -94,7 +91,7 @@ static void names_are_those_users_rely_on(void **state)
 		assert_non_null(categories[CATEGORY_KERNEL]->subcategories[i]);
 }
 
-static void user_code_by_its_file(void **state)
+CASE(user_code_by_its_file)
 {
 	static const struct {
 		const char *path, *subcategory;
@@ -114,7 +111,6 @@ static void user_code_by_its_file(void **state)
 		{"/memfd:jit", "JIT"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		module_id module = add_module(PROFILE_MODULE_FILE, files[i].path);
 
@@ -128,11 +124,10 @@ static void user_code_by_its_file(void **state)
 	      "User", "JIT");
 }
 
-static void guesses_and_code_without_a_name(void **state)
+CASE(guesses_and_code_without_a_name)
 {
 	module_id module = add_module(PROFILE_MODULE_FILE, "/bin/sh");
 
-	(void)state;
 	check(add_frame(module, "f", PROFILE_FRAME_GUESS, true), "User", "Guess");
 	check(add_frame(module, "f", PROFILE_FRAME_SIGNAL, true), "User", "Program");
 	check(add_frame(module, "fun_12", PROFILE_FRAME_NATIVE, false), "User", "Unnamed");
@@ -142,11 +137,10 @@ static void guesses_and_code_without_a_name(void **state)
 	check(add_frame(NO_MODULE, "f", PROFILE_FRAME_NATIVE, true), "User", "Other");
 }
 
-static void languages_have_their_own(void **state)
+CASE(languages_have_their_own)
 {
 	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
 
-	(void)state;
 	for (uint8_t i = LANGUAGE_JAVASCRIPT; i < LANGUAGE_COUNT; i++) {
 		static const char *const names[] = {NULL, "JavaScript", "Python", "Java"};
 
@@ -161,7 +155,7 @@ static void languages_have_their_own(void **state)
 	}
 }
 
-static void kernel_helpers_have_that_of_their_caller(void **state)
+CASE(kernel_helpers_have_that_of_their_caller)
 {
 	module_id program = add_module(PROFILE_MODULE_FILE, "/bin/sh");
 	module_id kernel = add_module(PROFILE_MODULE_KERNEL, "[kernel.kallsyms]");
@@ -173,7 +167,6 @@ static void kernel_helpers_have_that_of_their_caller(void **state)
 	frame_id own = add_frame(driver, "helper", PROFILE_FRAME_KERNEL, true);
 	stack_id stack = stacks_intern(&p->stacks, NO_STACK, user);
 
-	(void)state;
 	stack = stacks_intern(&p->stacks, stack, entry);
 	stack = stacks_intern(&p->stacks, stack, copy);
 	stack = stacks_intern(&p->stacks, stack, nameless);
@@ -192,7 +185,7 @@ static void kernel_helpers_have_that_of_their_caller(void **state)
 	check(copy, "Kernel", "Other");
 }
 
-static void areas_of_the_kernel(void **state)
+CASE(areas_of_the_kernel)
 {
 	static const struct {
 		const char *name, *file;
@@ -231,7 +224,6 @@ static void areas_of_the_kernel(void **state)
 	struct kernel_subsystems *subsystems = kernel_subsystems_new();
 	char longest[1000];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
 		assert_int_equal(kernel_subsystems_of_function(subsystems, functions[i].name,
 							       functions[i].file),
@@ -245,20 +237,4 @@ static void areas_of_the_kernel(void **state)
 	assert_int_equal(kernel_subsystems_of_module(subsystems, "[nf_tables]"), KERNEL_NETWORK);
 	assert_int_equal(kernel_subsystems_of_module(subsystems, "[dummy]"), KERNEL_SUBSYSTEM_ANY);
 	kernel_subsystems_free(subsystems);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(names_are_those_users_rely_on),
-		TEST(user_code_by_its_file),
-		TEST(guesses_and_code_without_a_name),
-		TEST(languages_have_their_own),
-		TEST(kernel_helpers_have_that_of_their_caller),
-		TEST(areas_of_the_kernel),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,23 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/machine/child.h"
 #include "lib/live/machine/user_env.h"
 #include "tests/unit/process_state.h"
+#include "tests/unit/test.h"
 
 DEFINE_CLEANUP(struct child *, child_free)
 
@@ -62,22 +57,20 @@ static int run_shell(const char *script, int stdout_fd)
 	return wait_status_of(c);
 }
 
-static void its_status_is_told(void **state)
+TEST(its_status_is_told)
 {
-	(void)state;
 	assert_int_equal(WEXITSTATUS(run_shell("exit 42", -1)), 42);
 	assert_int_equal(run_shell("exit 0", -1), 0);
 	assert_int_equal(WTERMSIG(run_shell("kill -9 $$", -1)), SIGKILL);
 }
 
-static void it_waits_until_it_is_told(void **state)
+TEST(it_waits_until_it_is_told)
 {
 	char *argv[] = {"sh", "-c", "exit 1", NULL};
 	_cleanup_(child_free) struct child *c = new_child(argv, -1);
 	struct pollfd fd = {.fd = child_fd(c), .events = POLLIN};
 	int status;
 
-	(void)state;
 	assert_true(child_pid(c) > 0);
 	process_await_sleep(child_pid(c));
 	assert_int_equal(poll(&fd, 1, 0), 0);
@@ -111,11 +104,10 @@ static void write_script(char *path, const char *text)
 	close(fd);
 }
 
-static void failed_execs_read_like_a_shells(void **state)
+TEST(failed_execs_read_like_a_shells)
 {
 	char bad[] = "/tmp/test_child.XXXXXX", expected[128];
 
-	(void)state;
 	expect_refusal("no-such-command-anywhere", -ENOENT,
 		       "no-such-command-anywhere: command not found");
 	expect_refusal("", -ENOENT, ": command not found");
@@ -129,12 +121,11 @@ static void failed_execs_read_like_a_shells(void **state)
 	unlink(bad);
 }
 
-static void a_script_without_interpreter_is_run_by_the_shell(void **state)
+TEST(a_script_without_interpreter_is_run_by_the_shell)
 {
 	char path[] = "/tmp/test_child.XXXXXX", *argv[] = {path, NULL};
 	struct child *c;
 
-	(void)state;
 	write_script(path, "exit 7\n");
 	c = new_child(argv, -1);
 	assert_int_equal(child_execute(c, NULL), 0);
@@ -151,7 +142,7 @@ static uint64_t status_field(const char *status, const char *name)
 	return strtoull(at + strlen(name), NULL, 16);
 }
 
-static void signals_are_given_back(void **state)
+TEST(signals_are_given_back)
 {
 	_cleanup_close_ int fd = memfd_create("out", MFD_CLOEXEC);
 	_cleanup_free_ char *status = NULL;
@@ -159,7 +150,6 @@ static void signals_are_given_back(void **state)
 	sigset_t blocked, before;
 	struct child *c;
 
-	(void)state;
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
@@ -179,7 +169,7 @@ static void signals_are_given_back(void **state)
 	assert_int_equal(status_field(status, "SigIgn:") & ~(3ull << 31), 1u << (SIGINT - 1));
 }
 
-static void it_inherits_no_descriptor(void **state)
+TEST(it_inherits_no_descriptor)
 {
 	static const char list[] = "cd /proc/self/fd && echo *";
 	_cleanup_close_ int fd = memfd_create("out", MFD_CLOEXEC);
@@ -187,7 +177,6 @@ static void it_inherits_no_descriptor(void **state)
 	char expected[1024];
 	FILE *plain;
 
-	(void)state;
 	/* Descriptors of any command started here: the tester may have open files, too. */
 	plain = popen(list, "re");
 	assert_non_null(plain);
@@ -201,26 +190,24 @@ static void it_inherits_no_descriptor(void **state)
 	assert_string_equal(listing, expected);
 }
 
-static void never_executed_it_leaves_nothing(void **state)
+TEST(never_executed_it_leaves_nothing)
 {
 	char *argv[] = {"true", NULL};
 	struct child *c = new_child(argv, -1);
 	pid_t pid = child_pid(c);
 
-	(void)state;
 	assert_int_equal(kill(pid, 0), 0);
 	child_free(c);
 	assert_int_equal(kill(pid, 0), -1);
 	assert_int_equal(errno, ESRCH);
 }
 
-static void it_goes_away_with_its_parent(void **state)
+TEST(it_goes_away_with_its_parent)
 {
 	char *argv[] = {"true", NULL};
 	int pipe_fds[2];
 	pid_t parent, pid = 0;
 
-	(void)state;
 	assert_int_equal(pipe(pipe_fds), 0);
 	parent = fork();
 	if (parent == 0) {
@@ -234,13 +221,12 @@ static void it_goes_away_with_its_parent(void **state)
 	close(pipe_fds[1]);
 }
 
-static void killed_before_its_start_is_no_failure(void **state)
+TEST(killed_before_its_start_is_no_failure)
 {
 	char *argv[] = {"true", NULL};
 	_cleanup_(child_free) struct child *c = new_child(argv, -1);
 	struct pollfd fd = {.fd = child_fd(c), .events = POLLIN};
 
-	(void)state;
 	assert_int_equal(child_kill(c, SIGKILL), 0);
 	assert_int_equal(poll(&fd, 1, -1), 1);
 	assert_int_equal(child_execute(c, NULL), 0);
@@ -261,13 +247,12 @@ static const char *variable(char *const *env, const char *name)
 	return found;
 }
 
-static void the_environment_is_the_users(void **state)
+TEST(the_environment_is_the_users)
 {
 	char *env[] = {"PATH=/bin",   "HOME=/root", "USER=root",  "LOGNAME=root", "SUDO_UID=1000",
 		       "SUDO_USER=a", "HOMEPAGE=x", "SUDOKU=yes", "EMPTY=",	  NULL};
 	char **own = user_env_new(env, "anna", "/home/anna");
 
-	(void)state;
 	assert_string_equal(variable(own, "PATH"), "/bin");
 	assert_string_equal(variable(own, "HOME"), "/home/anna");
 	assert_string_equal(variable(own, "USER"), "anna");
@@ -284,22 +269,4 @@ static void the_environment_is_the_users(void **state)
 	assert_string_equal(variable(own, "USER"), "root");
 	assert_null(variable(own, "SUDO_UID"));
 	user_env_free(own);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(its_status_is_told),
-		cmocka_unit_test(it_waits_until_it_is_told),
-		cmocka_unit_test(failed_execs_read_like_a_shells),
-		cmocka_unit_test(a_script_without_interpreter_is_run_by_the_shell),
-		cmocka_unit_test(signals_are_given_back),
-		cmocka_unit_test(it_inherits_no_descriptor),
-		cmocka_unit_test(never_executed_it_leaves_nothing),
-		cmocka_unit_test(it_goes_away_with_its_parent),
-		cmocka_unit_test(killed_before_its_start_is_no_failure),
-		cmocka_unit_test(the_environment_is_the_users),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,12 @@
 #include "lib/binary/code_dump.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/jitdump_bytes.h"
+#include "tests/unit/test.h"
 
 #define HEAD 40
 /* Size of a load record without code, with a name of one byte. */
@@ -50,9 +47,10 @@ static int read_at(uint64_t offset)
 	return ret;
 }
 
-static void the_code_of_a_load_record(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(the_code_of_a_load_record)
 {
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
 	jitdump_write_load(fd, 6, 0x1000, 0x30, 2, "b");
@@ -60,9 +58,8 @@ static void the_code_of_a_load_record(void **state)
 	assert_int_equal(read_at(HEAD + LOAD + 0x20), 0x30);
 }
 
-static void nothing_else(void **state)
+CASE(nothing_else)
 {
-	(void)state;
 	assert_int_equal(read_at(0), -EBADMSG);
 	jitdump_write_header(fd, 0, 0);
 	assert_int_equal(read_at(HEAD), -EBADMSG);
@@ -73,9 +70,8 @@ static void nothing_else(void **state)
 }
 
 /* The record says more than it has. */
-static void no_further_than_the_record(void **state)
+CASE(no_further_than_the_record)
 {
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_load(fd, 5, 0x1000, 1 << 20, 1, "a");
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "b");
@@ -85,12 +81,11 @@ static void no_further_than_the_record(void **state)
 }
 
 /* Process and time: the next dump of the same name has another id. */
-static void the_id_is_that_of_the_process(void **state)
+TEST(the_id_is_that_of_the_process)
 {
 	uint8_t data[CODE_DUMP_HEAD_SIZE] = {'D', 'T', 'i', 'J', 1, 0, 0, 0, 40};
 	struct code_dump_head one, two;
 
-	(void)state;
 	assert_true(code_dump_head_parse(&one, data));
 	for (size_t i = 12; i < 32; i++) {
 		data[i] ^= 1;
@@ -102,16 +97,4 @@ static void the_id_is_that_of_the_process(void **state)
 	}
 	data[0] = 'x';
 	assert_false(code_dump_head_parse(&one, data));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(the_code_of_a_load_record, setup, teardown),
-		cmocka_unit_test_setup_teardown(nothing_else, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_further_than_the_record, setup, teardown),
-		cmocka_unit_test(the_id_is_that_of_the_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

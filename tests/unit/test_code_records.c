@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of runtimes as code records. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/live/instruments/code_records.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 #define POSITION 1000
 
@@ -57,34 +52,20 @@ static void check_lines(uint32_t count, uint32_t units, uint32_t records)
 	managed_code_release(&code);
 }
 
-static void one_record_holds_a_function(void **state)
+TEST(one_record_holds_a_function)
 {
-	(void)state;
 	check_lines(0, 1, 1);
 	check_lines(5, 9, 1);
 	check_lines(32000, 32000, 1);
 }
 
-static void longer_ones_are_divided(void **state)
+TEST(longer_ones_are_divided)
 {
-	(void)state;
 	check_lines(33000, 33001, 2);
 	check_lines(100000, 200000, 4);
 }
 
-static void tables_may_tell_more_than_there_is(void **state)
+TEST(tables_may_tell_more_than_there_is)
 {
-	(void)state;
 	check_lines(100000, 10, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_record_holds_a_function),
-		cmocka_unit_test(longer_ones_are_divided),
-		cmocka_unit_test(tables_may_tell_more_than_there_is),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

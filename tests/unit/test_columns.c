@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +6,7 @@
 #include "lib/capture/columns.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
+#include "tests/unit/test.h"
 
 #define SIZE ((size_t)64 << 10)
 
@@ -88,7 +83,9 @@ static void add_tick(struct fixture *f, uint64_t time, uint32_t tid, uint64_t le
 	add(f, &rec);
 }
 
-static void steady_ticks_take_few_bytes(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(steady_ticks_take_few_bytes)
 {
 	struct fixture *f = *state;
 
@@ -97,7 +94,7 @@ static void steady_ticks_take_few_bytes(void **state)
 	assert_true(go_round(f) < 500 * 12 + 200);
 }
 
-static void nothing_is_nothing(void **state)
+CASE(nothing_is_nothing)
 {
 	struct fixture *f = *state;
 
@@ -158,7 +155,7 @@ static void add_noise(struct fixture *f)
 	add(f, rec);
 }
 
-static void any_records_come_back(void **state)
+CASE(any_records_come_back)
 {
 	struct fixture *f = *state;
 
@@ -182,7 +179,7 @@ static void any_records_come_back(void **state)
 	}
 }
 
-static void damage_is_found_or_harmless(void **state)
+CASE(damage_is_found_or_harmless)
 {
 	struct fixture *f = *state;
 	uint8_t *damaged = malloc(SIZE);
@@ -205,7 +202,7 @@ static void damage_is_found_or_harmless(void **state)
 	free(damaged);
 }
 
-static void too_much_is_refused(void **state)
+CASE(too_much_is_refused)
 {
 	struct fixture *f = *state;
 	size_t encoded;
@@ -213,16 +210,4 @@ static void too_much_is_refused(void **state)
 	add_noise(f);
 	assert_null(columns_encode(f->encoder, f->records, f->size, 10, &encoded));
 	columns_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(steady_ticks_take_few_bytes), TEST(nothing_is_nothing),
-		TEST(any_records_come_back),	   TEST(damage_is_found_or_harmless),
-		TEST(too_much_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that a command will map, told before it is executed. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <sys/stat.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/process/command_files.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -95,14 +91,14 @@ static void check_program(const struct seen *seen)
 	assert_in_range(seen->library, 2, seen->count);
 }
 
-static void programs_and_their_libraries(void **state)
+TEST(programs_and_their_libraries)
 {
 	struct seen seen = find_file(*state, "bin/run");
 
 	check_program(&seen);
 }
 
-static void scripts_have_interpreters(void **state)
+TEST(scripts_have_interpreters)
 {
 	struct seen seen = find_file(*state, "bin/script");
 
@@ -112,7 +108,7 @@ static void scripts_have_interpreters(void **state)
 	check_program(&seen);
 }
 
-static void names_are_looked_up(void **state)
+TEST(names_are_looked_up)
 {
 	struct seen seen;
 
@@ -123,7 +119,7 @@ static void names_are_looked_up(void **state)
 }
 
 /* None of these may keep the recording from beginning. */
-static void others_have_none(void **state)
+TEST(others_have_none)
 {
 	assert_int_equal(find_file(*state, "bin/missing").count, 0);
 	assert_int_equal(find_file(*state, "bin/loop").count, 0);
@@ -134,14 +130,4 @@ static void others_have_none(void **state)
 	assert_int_equal(find(*state, "").count, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(programs_and_their_libraries),
-		cmocka_unit_test(scripts_have_interpreters),
-		cmocka_unit_test(names_are_looked_up),
-		cmocka_unit_test(others_have_none),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

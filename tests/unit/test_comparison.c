@@ -2,20 +2,15 @@
 /* Runs found in profiles and compared: matching, marks, gates. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/query/build_name.h"
 #include "lib/query/gate.h"
 #include "tests/unit/comparison_fixture.h"
+#include "tests/unit/test.h"
 
 static void mark_variant(struct profile *p, uint32_t at, const char *variant, uint32_t number,
 			 uint32_t iteration)
@@ -26,7 +21,7 @@ static void mark_variant(struct profile *p, uint32_t at, const char *variant, ui
 						.variant_number = number});
 }
 
-static void names_of_builds(void **state)
+TEST(names_of_builds)
 {
 	static const struct {
 		const char *name, *wanted;
@@ -53,7 +48,6 @@ static void names_of_builds(void **state)
 		{"", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		_cleanup_free_ char *name = xstrndup(rows[i].name, build_name_size(rows[i].name));
 
@@ -70,13 +64,12 @@ static void add_pair(struct profile *p, uint32_t iteration)
 	mark_variant(p, at + !odd, "new", 2, iteration);
 }
 
-static void runs_of_variants(void **state)
+TEST(runs_of_variants)
 {
 	struct query_runs runs = {0}, a = {0}, b = {0};
 	struct profile *p = comparison_profile_new();
 	struct error err = {0};
 
-	(void)state;
 	for (uint32_t i = 1; i <= 3; i++)
 		add_pair(p, i);
 	mark_variant(p, 8, "new", 2, 4);
@@ -102,13 +95,12 @@ static void runs_of_variants(void **state)
 	profile_free(p);
 }
 
-static void runs_that_a_signal_ended_are_dropped(void **state)
+TEST(runs_that_a_signal_ended_are_dropped)
 {
 	struct query_runs runs = {0};
 	struct profile *p = comparison_profile_new();
 	struct error err = {0};
 
-	(void)state;
 	comparison_mark_run(p, 1,
 			    (struct run_marker){.iteration = 1, .variant = NO_STRING, .status = 1});
 	comparison_mark_run(
@@ -121,11 +113,10 @@ static void runs_that_a_signal_ended_are_dropped(void **state)
 	profile_free(p);
 }
 
-static void blocks_of_runs_are_no_pairs(void **state)
+TEST(blocks_of_runs_are_no_pairs)
 {
 	struct query_runs a = {0}, b = {0};
 
-	(void)state;
 	for (uint64_t i = 0; i < 4; i++) {
 		vec_push(&a.rows, (struct query_run){.began_ns = 100 + i});
 		vec_push(&b.rows, (struct query_run){.began_ns = 200 + i});
@@ -142,13 +133,12 @@ static void blocks_of_runs_are_no_pairs(void **state)
 	query_runs_release(&b);
 }
 
-static void functions_match_between_builds(void **state)
+TEST(functions_match_between_builds)
 {
 	struct profile *a = comparison_profile_new(), *b = comparison_profile_new();
 	const struct comparison_row *row;
 	struct comparison c;
 
-	(void)state;
 	comparison_add_weight(a, 0, comparison_add_stack(a, "old", "parse", false), 100);
 	comparison_add_weight(a, 0, comparison_add_stack(a, "old", "gone", false), 50);
 	comparison_add_weight(a, 0, comparison_add_stack(a, "old", "small", false), 40);
@@ -178,12 +168,11 @@ static void functions_match_between_builds(void **state)
 	profile_free(b);
 }
 
-static void small_rows_are_left_out(void **state)
+TEST(small_rows_are_left_out)
 {
 	struct profile *a = comparison_profile_new();
 	struct comparison c;
 
-	(void)state;
 	comparison_add_weight(a, 0, comparison_add_stack(a, "m", "large", false), 996);
 	comparison_add_weight(a, 0, comparison_add_stack(a, "m", "little", false), 4);
 	comparison_of(&c, a, a, &comparison_by_function);
@@ -200,13 +189,12 @@ static void add_category(struct profile *p, const char *name)
 }
 
 /* Waits are in no share; the CPU time that their samples bring along is the run's all the same. */
-static void waits_count_by_their_cpu_time_alone(void **state)
+TEST(waits_count_by_their_cpu_time_alone)
 {
 	struct profile *p = comparison_profile_new();
 	struct frame frame = {.module = NO_MODULE, .func = NO_FUNC, .symbol = NO_SYMBOL};
 	struct comparison c;
 
-	(void)state;
 	add_category(p, "User");
 	add_category(p, "Idle");
 	frame.category = 1;
@@ -222,14 +210,13 @@ static void waits_count_by_their_cpu_time_alone(void **state)
 	profile_free(p);
 }
 
-static void a_run_without_samples_is_refused(void **state)
+TEST(a_run_without_samples_is_refused)
 {
 	struct query_runs x = {0}, y = {0};
 	struct profile *p = comparison_profile_new();
 	struct comparison c;
 	struct error err = {0};
 
-	(void)state;
 	comparison_add_weight(p, 1, comparison_add_stack(p, "m", "f", false), 10);
 	comparison_mark_run(p, 1, (struct run_marker){.iteration = 1, .variant = NO_STRING});
 	comparison_mark_run(p, 2, (struct run_marker){.iteration = 2, .variant = NO_STRING});
@@ -242,7 +229,7 @@ static void a_run_without_samples_is_refused(void **state)
 }
 
 /* One run a side: nothing is known of the noise, until it is assumed. */
-static void one_run_a_side_is_inconclusive(void **state)
+TEST(one_run_a_side_is_inconclusive)
 {
 	struct comparison_options assuming = comparison_by_function;
 	struct profile *a = comparison_profile_new(), *b = comparison_profile_new();
@@ -250,7 +237,6 @@ static void one_run_a_side_is_inconclusive(void **state)
 	struct gate_results results;
 	struct comparison c;
 
-	(void)state;
 	assuming.noise = 0.01;
 	comparison_add_weight(a, 0, comparison_add_stack(a, "m", "f", false), 1000);
 	comparison_add_weight(b, 0, comparison_add_stack(b, "m", "f", false), 1200);
@@ -270,7 +256,7 @@ static void one_run_a_side_is_inconclusive(void **state)
 	profile_free(b);
 }
 
-static void rules_of_a_gate(void **state)
+TEST(rules_of_a_gate)
 {
 	static const char *const wrong[] = {"",		  "total",     "total=",    "=2%",
 					    "total=x",	  "total=2%,", "total=-1%", "a,b",
@@ -278,7 +264,6 @@ static void rules_of_a_gate(void **state)
 	struct error err = {0};
 	struct gate g = {0};
 
-	(void)state;
 	assert_int_equal(gate_parse(&g, "total=2%,f<a, b>=10,any=0.5%,a=b=3%", &err), 0);
 	assert_int_equal(g.rules.count, 4);
 	assert_int_equal(g.rules.items[0].kind, GATE_TOTAL);
@@ -309,7 +294,7 @@ static struct comparison made_up(double estimate, double low, double high)
 	return c;
 }
 
-static void verdicts(void **state)
+TEST(verdicts)
 {
 	static const struct {
 		double estimate, low, high;
@@ -326,7 +311,6 @@ static void verdicts(void **state)
 	struct error err = {0};
 	struct gate none = {0}, gate = {0};
 
-	(void)state;
 	gate_parse(&gate, "total=2%", &err);
 	for (size_t i = 0; i < COUNT(rows); i++) {
 		struct comparison c = made_up(rows[i].estimate, rows[i].low, rows[i].high);
@@ -376,11 +360,10 @@ static enum verdict judge_once(const struct comparison *c, const char *rules, co
 	return verdict;
 }
 
-static void verdicts_of_rows(void **state)
+TEST(verdicts_of_rows)
 {
 	struct comparison c = made_up(0, -0.01, 0.01);
 
-	(void)state;
 	vec_push(&c.rows, made_up_row("slow", 0.2, 0.02, true));
 	vec_push(&c.rows, made_up_row("perhaps", 0.2, 0.05, false));
 	vec_push(&c.rows, made_up_row("same", 0, 0.001, false));
@@ -394,24 +377,4 @@ static void verdicts_of_rows(void **state)
 	assert_int_equal(judge_once(&c, "any=10%,slow=40%", "perhaps"), VERDICT_INCONCLUSIVE);
 	assert_int_equal(judge_once(&c, "any=10%,slow=40%,perhaps=40%", "same"), VERDICT_PASSED);
 	comparison_release(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_builds),
-		cmocka_unit_test(runs_of_variants),
-		cmocka_unit_test(runs_that_a_signal_ended_are_dropped),
-		cmocka_unit_test(blocks_of_runs_are_no_pairs),
-		cmocka_unit_test(functions_match_between_builds),
-		cmocka_unit_test(small_rows_are_left_out),
-		cmocka_unit_test(waits_count_by_their_cpu_time_alone),
-		cmocka_unit_test(a_run_without_samples_is_refused),
-		cmocka_unit_test(one_run_a_side_is_inconclusive),
-		cmocka_unit_test(rules_of_a_gate),
-		cmocka_unit_test(verdicts),
-		cmocka_unit_test(verdicts_of_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulates runs: noise is rarely taken for a difference, and a difference is found. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/comparison_fixture.h"
+#include "tests/unit/test.h"
 
 /* A simulated machine: numbers by xorshift, always the same ones. */
 struct simulation {
@@ -126,11 +121,10 @@ static struct tally repeat(struct simulation s, int times, double ticks, double 
 	return tally;
 }
 
-static void noise_is_not_taken_for_a_difference(void **state)
+TEST(noise_is_not_taken_for_a_difference)
 {
 	static const double ticks[] = {150, 1000, 20000};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(ticks); i++) {
 		struct tally tally = repeat((struct simulation){.seed = 7 + i}, TRIALS, ticks[i],
 					    1);
@@ -152,31 +146,18 @@ static void find_slower(struct simulation s)
 	assert_true(tally.wrong <= 5);
 }
 
-static void a_slower_function_is_found(void **state)
+TEST(a_slower_function_is_found)
 {
-	(void)state;
 	find_slower((struct simulation){.seed = 3});
 }
 
-static void a_noisy_row_does_not_hide_others(void **state)
+TEST(a_noisy_row_does_not_hide_others)
 {
 	struct simulation disturbed = {.seed = 5, .is_disturbed = true};
 	struct tally same;
 
-	(void)state;
 	find_slower(disturbed);
 	same = repeat(disturbed, TRIALS, 1000, 1);
 	print_message("disturbed: %d with a row\n", same.named);
 	assert_true(same.named <= TRIALS / 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(noise_is_not_taken_for_a_difference),
-		cmocka_unit_test(a_slower_function_is_found),
-		cmocka_unit_test(a_noisy_row_does_not_hide_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/live/process/container_watch.h"
 #include "lib/session/container.h"
 #include "lib/process/cgroup.h"
+#include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -22,9 +17,8 @@ static void expect_cgroup(const char *text, const char *wanted)
 	assert_memory_equal(path, wanted, size);
 }
 
-static void chooses_the_line_that_tells(void **state)
+TEST(chooses_the_line_that_tells)
 {
-	(void)state;
 	expect_cgroup("0::/user.slice/session-1.scope\n", "/user.slice/session-1.scope");
 	/* Both versions, only one of them in use. */
 	expect_cgroup("2:name=systemd:/\n1:memory:/jobs/1\n0::/\n", "/jobs/1");
@@ -34,9 +28,8 @@ static void chooses_the_line_that_tells(void **state)
 	expect_cgroup("1:cpu:/\n0::/\n", "/");
 }
 
-static void bears_nonsense(void **state)
+TEST(bears_nonsense)
 {
-	(void)state;
 	expect_cgroup("", "");
 	expect_cgroup("\n\n", "");
 	expect_cgroup("0:", "");
@@ -45,9 +38,8 @@ static void bears_nonsense(void **state)
 	expect_cgroup("0:::/x", ":/x");
 }
 
-static void finds_the_innermost_pid(void **state)
+TEST(finds_the_innermost_pid)
 {
-	(void)state;
 	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\t100\t7\t1\nNSpgid:\t9\t8\n"), 1);
 	assert_int_equal(container_ns_pid("Name:\tx\nNSpid:\t100\n"), 0);
 	assert_int_equal(container_ns_pid("Name:\tNSpid:\t1\t2\n"), 0);
@@ -57,13 +49,12 @@ static void finds_the_innermost_pid(void **state)
 	assert_int_equal(container_ns_pid(""), 0);
 }
 
-static void knows_container_ids(void **state)
+TEST(knows_container_ids)
 {
 	static const char docker[] = "/docker/" ID, longer[] = "/docker/" ID "0",
 			  nested[] = "/docker/" ID "/f" ID;
 	const char *path = docker;
 
-	(void)state;
 	assert_ptr_equal(cgroup_container_id(path, strlen(path)), path + strlen("/docker/"));
 	assert_null(cgroup_container_id(path, strlen(path) - 1));
 	assert_null(cgroup_container_id(longer, strlen(longer)));
@@ -85,9 +76,8 @@ static void expect_label(const char *cgroup, uint32_t ns_pid, const char *wanted
 	strings_release(&strings);
 }
 
-static void labels(void **state)
+TEST(labels)
 {
-	(void)state;
 	expect_label(NULL, 0, NULL);
 	expect_label("/", 0, NULL);
 	expect_label(NULL, 7, "pid 7");
@@ -95,17 +85,4 @@ static void labels(void **state)
 	expect_label("/system.slice/ssh.service/", 0, "ssh.service");
 	expect_label("/system.slice/docker-" ID ".scope", 0, "0123456789ab");
 	expect_label("/docker/" ID "/init.scope", 1, "pid 1 in 0123456789ab");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(chooses_the_line_that_tells),
-		cmocka_unit_test(bears_nonsense),
-		cmocka_unit_test(finds_the_innermost_pid),
-		cmocka_unit_test(knows_container_ids),
-		cmocka_unit_test(labels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

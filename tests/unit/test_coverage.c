@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/text/coverage.h"
 #include "lib/base/cleanup.h"
+#include "tests/unit/test.h"
 
 static module_id add_module(struct profile *p, const char *name, enum symbol_reason reason)
 {
@@ -44,14 +39,13 @@ static void add_frame(struct profile *p, module_id module, const char *name, boo
 	frames_intern(&p->frames, &frame);
 }
 
-static void modules_are_counted(void **state)
+TEST(modules_are_counted)
 {
 	struct profile *p = profile_new();
 	struct coverage n = {0};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	module_id good = add_module(p, "good", SYMBOLS_FOUND), bad;
 
-	(void)state;
 	add_module(p, "unused", SYMBOLS_STRIPPED);
 	bad = add_module(p, "bad\nname", SYMBOLS_STRIPPED);
 	add_frame(p, good, "main", true, 3);
@@ -78,12 +72,11 @@ static void modules_are_counted(void **state)
 }
 
 /* Profiles of other writers may have such a lib; its label must not be empty. */
-static void an_empty_name_is_told(void **state)
+TEST(an_empty_name_is_told)
 {
 	struct profile *p = profile_new();
 	struct coverage n = {0};
 
-	(void)state;
 	add_frame(p, add_module(p, "", SYMBOLS_STRIPPED), "0x12", false, 0);
 	coverage_count(&n, p);
 	coverage_add_extra(&n, p);
@@ -92,14 +85,13 @@ static void an_empty_name_is_told(void **state)
 	profile_free(p);
 }
 
-static void the_rest_is_summed_up(void **state)
+TEST(the_rest_is_summed_up)
 {
 	struct profile *p = profile_new();
 	struct coverage n = {0};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	char name[16];
 
-	(void)state;
 	for (int i = 0; i < 45; i++) {
 		snprintf(name, sizeof(name), "lib%d", i);
 		add_frame(p, add_module(p, name, SYMBOLS_FOUND), name, true, 1);
@@ -113,15 +105,4 @@ static void the_rest_is_summed_up(void **state)
 	assert_string_equal(p->meta.extra.items[40].label, "5 more");
 	coverage_release(&n);
 	profile_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(modules_are_counted),
-		cmocka_unit_test(an_empty_name_is_told),
-		cmocka_unit_test(the_rest_is_summed_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

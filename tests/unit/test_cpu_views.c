@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of CPUs: their samples and their order, and that totals ignore them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/format/firefox/write/firefox_rows.h"
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -75,7 +70,9 @@ static void expect_title(const struct viewed *v, size_t row, const char *process
 	assert_string_equal(file_strings_get(&v->file_strings, it->title), title);
 }
 
-static void a_cpu_has_what_ran_there(void **state)
+#define CASE(name) TEST_WITH(name, export_setup, export_teardown)
+
+CASE(a_cpu_has_what_ran_there)
 {
 	static const stack_id stacks[] = {0, 3, 2};
 	static const uint32_t busy[] = {MS, MS, 2 * MS};
@@ -103,7 +100,7 @@ static void a_cpu_has_what_ran_there(void **state)
 	release(&v);
 }
 
-static void no_cpu_is_busy_for_longer_than_time_passed(void **state)
+CASE(no_cpu_is_busy_for_longer_than_time_passed)
 {
 	struct exported *f = *state;
 	struct sample_run run;
@@ -125,7 +122,7 @@ static void no_cpu_is_busy_for_longer_than_time_passed(void **state)
 	release(&v);
 }
 
-static void they_are_none_of_the_busiest(void **state)
+CASE(they_are_none_of_the_busiest)
 {
 	struct exported *f = *state;
 	uint32_t positions[5];
@@ -139,7 +136,7 @@ static void they_are_none_of_the_busiest(void **state)
 	release(&v);
 }
 
-static void they_are_written_where_asked_for(void **state)
+CASE(they_are_written_where_asked_for)
 {
 	struct exported *f = *state;
 	stack_id stack = stacks_intern(&f->p->stacks, NO_STACK,
@@ -159,18 +156,4 @@ static void they_are_written_where_asked_for(void **state)
 	f->options.cpus = false;
 	export_run(f);
 	assert_int_equal(json_array_size(export_at(f->root, "threads")), 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_cpu_has_what_ran_there),
-		TEST(no_cpu_is_busy_for_longer_than_time_passed),
-		TEST(they_are_none_of_the_busiest),
-		TEST(they_are_written_where_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/json/cursor.h"
+#include "tests/unit/test.h"
 
 static struct json_cursor over(const char *text)
 {
@@ -27,7 +22,7 @@ static bool is_json(const char *text)
 	return json_cursor_end(&s);
 }
 
-static void values_are_told_from_rubbish(void **state)
+TEST(values_are_told_from_rubbish)
 {
 	static const char *const good[] = {
 		"{}",	    " [ ] ", "[1,2]",	"{\"a\":1,\"b\":[{}]}",
@@ -42,7 +37,6 @@ static void values_are_told_from_rubbish(void **state)
 		"\"\n\"",   "]",     "[}",  "+1",     "NaN",   "{\"a\":1,}", "'a'",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		if (!is_json(good[i]))
 			fail_msg("refused: %s", good[i]);
@@ -53,11 +47,10 @@ static void values_are_told_from_rubbish(void **state)
 	}
 }
 
-static void depth_has_a_limit(void **state)
+TEST(depth_has_a_limit)
 {
 	char text[2 * JSON_CURSOR_DEPTH_MAX + 3] = "";
 
-	(void)state;
 	memset(text, '[', JSON_CURSOR_DEPTH_MAX);
 	memset(text + JSON_CURSOR_DEPTH_MAX, ']', JSON_CURSOR_DEPTH_MAX);
 	assert_true(is_json(text));
@@ -66,7 +59,7 @@ static void depth_has_a_limit(void **state)
 	assert_false(is_json(text));
 }
 
-static void integers_fit_or_fail(void **state)
+TEST(integers_fit_or_fail)
 {
 	static const struct {
 		const char *text;
@@ -85,7 +78,6 @@ static void integers_fit_or_fail(void **state)
 		{"", false, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct json_cursor s = over(cases[i].text);
 		int64_t value = 0;
@@ -108,9 +100,8 @@ static void check_string(const char *text, const char *wanted)
 		assert_string_equal(strbuf_text(&got), wanted);
 }
 
-static void strings_are_decoded(void **state)
+TEST(strings_are_decoded)
 {
-	(void)state;
 	check_string("\"plain ü\"", "plain ü");
 	check_string("\"\"", "");
 	check_string("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t");
@@ -126,7 +117,7 @@ static void strings_are_decoded(void **state)
 	check_string("7", NULL);
 }
 
-static void members_are_walked(void **state)
+TEST(members_are_walked)
 {
 	struct json_cursor s = over("{\"a\": [1, null], \"skipped\": {\"a\": 2}, \"b\":3} x"), copy;
 	struct json_cursor_list list = {0}, inner = {0};
@@ -134,7 +125,6 @@ static void members_are_walked(void **state)
 	bool was_null = false;
 	struct span key, value;
 
-	(void)state;
 	while (json_cursor_member(&s, &list, &key)) {
 		if (span_is(&s, key, "a")) {
 			while (json_cursor_element(&s, &inner)) {
@@ -157,17 +147,4 @@ static void members_are_walked(void **state)
 	assert_int_equal(b, 3);
 	assert_int_equal(json_cursor_peek(&s), 'x');
 	assert_false(json_cursor_end(&s));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_told_from_rubbish),
-		cmocka_unit_test(depth_has_a_limit),
-		cmocka_unit_test(integers_fit_or_fail),
-		cmocka_unit_test(strings_are_decoded),
-		cmocka_unit_test(members_are_walked),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +12,7 @@
 #include "lib/binary/binary.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"
+#include "tests/unit/test.h"
 
 /* A folder with .build-id/xx, and the path of this program's debug file there. */
 struct place {
@@ -88,12 +84,11 @@ static void copy_of_own_program(const char *path, off_t size)
 	}
 }
 
-static void found_by_its_build_id(void **state)
+TEST(found_by_its_build_id)
 {
 	struct debug_file f;
 	struct place p;
 
-	(void)state;
 	place_init(&p);
 	assert_int_equal(try_open(&p, &f), -ENOENT);
 	assert_int_equal(last_reason, SYMBOLS_NO_DEBUG_FILE);
@@ -108,12 +103,11 @@ static void found_by_its_build_id(void **state)
 	place_release(&p);
 }
 
-static void a_symbolic_link_is_followed(void **state)
+TEST(a_symbolic_link_is_followed)
 {
 	struct debug_file f;
 	struct place p;
 
-	(void)state;
 	place_init(&p);
 	assert_int_equal(symlink("/proc/self/exe", p.file), 0);
 	assert_int_equal(try_open(&p, &f), 0);
@@ -121,7 +115,7 @@ static void a_symbolic_link_is_followed(void **state)
 	place_release(&p);
 }
 
-static void names_functions_of_a_file_that_is_gone(void **state)
+TEST(names_functions_of_a_file_that_is_gone)
 {
 	struct module module = own_module();
 	struct debug_search search = {0};
@@ -130,7 +124,6 @@ static void names_functions_of_a_file_that_is_gone(void **state)
 	struct answer answer;
 	struct place p;
 
-	(void)state;
 	place_init(&p);
 	copy_of_own_program(p.file, INT64_MAX);
 	search.dirs = p.dirs;
@@ -144,13 +137,12 @@ static void names_functions_of_a_file_that_is_gone(void **state)
 	place_release(&p);
 }
 
-static void another_build_is_refused(void **state)
+TEST(another_build_is_refused)
 {
 	char others[PATH_MAX];
 	struct debug_file f;
 	struct place p;
 
-	(void)state;
 	place_init(&p);
 	assert_int_equal(symlink(realpath(BUILD_OF_OTHERS, others), p.file), 0);
 	assert_int_equal(try_open(&p, &f), -ENOENT);
@@ -158,12 +150,11 @@ static void another_build_is_refused(void **state)
 	place_release(&p);
 }
 
-static void what_is_no_elf_file_is_refused(void **state)
+TEST(what_is_no_elf_file_is_refused)
 {
 	struct debug_file f;
 	struct place p;
 
-	(void)state;
 	place_init(&p);
 	/* Opening a FIFO for reading would wait for a writer. */
 	assert_int_equal(mkfifo(p.file, 0600), 0);
@@ -180,14 +171,13 @@ static void what_is_no_elf_file_is_refused(void **state)
 	place_release(&p);
 }
 
-static void build_ids_that_make_no_path(void **state)
+TEST(build_ids_that_make_no_path)
 {
 	const uint8_t id[64] = {0};
 	const struct debug_search search = {0};
 	struct debug_wanted wanted = {.build_id = id};
 	struct debug_file f;
 
-	(void)state;
 	assert_int_equal(debug_file_find(&f, &wanted, &search, &last_reason), -ENOENT);
 	assert_int_equal(last_reason, SYMBOLS_STRIPPED);
 	wanted.build_id_size = 1;
@@ -195,18 +185,4 @@ static void build_ids_that_make_no_path(void **state)
 	wanted.build_id_size = sizeof(id);
 	assert_int_equal(debug_file_find(&f, &wanted, &search, &last_reason), -ENOENT);
 	debug_file_close(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(found_by_its_build_id),
-		cmocka_unit_test(a_symbolic_link_is_followed),
-		cmocka_unit_test(names_functions_of_a_file_that_is_gone),
-		cmocka_unit_test(another_build_is_refused),
-		cmocka_unit_test(what_is_no_elf_file_is_refused),
-		cmocka_unit_test(build_ids_that_make_no_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "tests/unit/marked_program.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -36,12 +32,12 @@ static int teardown(void **state)
 /* Puts the build id of `file` into $ID as xx/yyy. */
 #define BUILD_ID_OF(file) "ID=$(readelf -n " file " | sed -n 's,.*Build ID: \\(..\\),\\1/,p')"
 
-static void in_itself(void **state)
+TEST(in_itself)
 {
 	assert_int_equal(marked_check(*state, &(struct marked){.name = "whole"}), SYMBOLS_FOUND);
 }
 
-static void by_build_id(void **state)
+TEST(by_build_id)
 {
 	const struct scratch *s = *state;
 	_cleanup_free_ char *dir = scratch_path(s, "ids"), *cache = scratch_path(s, "cache");
@@ -65,7 +61,7 @@ static void by_build_id(void **state)
 }
 
 /* The image's link layout counts, not its contents. */
-static void the_kernel(void **state)
+TEST(the_kernel)
 {
 	const struct scratch *s = *state;
 	_cleanup_free_ char *dir = scratch_path(s, "kernel-ids");
@@ -82,7 +78,7 @@ static void the_kernel(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_KERNEL_NO_DEBUG_FILE);
 }
 
-static void by_link(void **state)
+TEST(by_link)
 {
 	const struct scratch *s = *state;
 	const struct marked m = {.name = "linked", .symbols = "whole"};
@@ -105,7 +101,7 @@ static void by_link(void **state)
 	scratch_run(s, "rm -rf .debug");
 }
 
-static void by_checksum(void **state)
+TEST(by_checksum)
 {
 	const struct scratch *s = *state;
 	const struct marked m = {.name = "nameless", .symbols = "whole"};
@@ -119,7 +115,7 @@ static void by_checksum(void **state)
 }
 
 /* Has functions' names, so it does not count as stripped. */
-static void without_lines(void **state)
+TEST(without_lines)
 {
 	const struct scratch *s = *state;
 	const struct marked m = {.name = "lineless", .symbols = "whole"};
@@ -131,7 +127,7 @@ static void without_lines(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_DEBUG_FILE);
 }
 
-static void a_link_to_itself(void **state)
+TEST(a_link_to_itself)
 {
 	const struct scratch *s = *state;
 
@@ -141,7 +137,7 @@ static void a_link_to_itself(void **state)
 			 SYMBOLS_NO_DEBUG_FILE);
 }
 
-static void in_another_root(void **state)
+TEST(in_another_root)
 {
 	const struct scratch *s = *state;
 	struct marked m = {.name = "linked", .symbols = "whole", .path = "/app/bin/linked"};
@@ -166,7 +162,7 @@ static void in_another_root(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
 }
 
-static void few_symbols_in_the_file_itself(void **state)
+TEST(few_symbols_in_the_file_itself)
 {
 	const struct scratch *s = *state;
 	const struct marked m = {.name = "mini", .symbols = "whole"};
@@ -180,7 +176,7 @@ static void few_symbols_in_the_file_itself(void **state)
 	assert_false(marked_has_symbols(s, &m));
 }
 
-static void compressed_with_zstd(void **state)
+TEST(compressed_with_zstd)
 {
 	const struct scratch *s = *state;
 
@@ -189,7 +185,7 @@ static void compressed_with_zstd(void **state)
 	assert_int_equal(marked_check(s, &(struct marked){.name = "zstd"}), SYMBOLS_FOUND);
 }
 
-static void shared_by_dwz(void **state)
+TEST(shared_by_dwz)
 {
 	const struct scratch *s = *state;
 	_cleanup_free_ char *dir = scratch_path(s, "dwz-ids");
@@ -219,7 +215,7 @@ static void shared_by_dwz(void **state)
 }
 
 /* DWARF of two compilers and versions has nothing in common but strings. */
-static void strings_shared_by_dwz(void **state)
+TEST(strings_shared_by_dwz)
 {
 	const struct scratch *s = *state;
 	_cleanup_free_ char *dir = scratch_path(s, "dwz-strings");
@@ -236,22 +232,4 @@ static void strings_shared_by_dwz(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_SHARED_PART);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_itself),
-		cmocka_unit_test(by_build_id),
-		cmocka_unit_test(the_kernel),
-		cmocka_unit_test(by_link),
-		cmocka_unit_test(by_checksum),
-		cmocka_unit_test(without_lines),
-		cmocka_unit_test(a_link_to_itself),
-		cmocka_unit_test(in_another_root),
-		cmocka_unit_test(few_symbols_in_the_file_itself),
-		cmocka_unit_test(compressed_with_zstd),
-		cmocka_unit_test(shared_by_dwz),
-		cmocka_unit_test(strings_shared_by_dwz),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -17,6 +12,7 @@
 #include "lib/binary/binary.h"
 #include "lib/binary/debug_sections.h"
 #include "tests/unit/marked_program.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -70,7 +66,7 @@ static void check_compressed(const struct scratch *scratch, const char *how, con
 	assert_null(plain.source);
 }
 
-static void all_compressions_give_the_same(void **state)
+TEST(all_compressions_give_the_same)
 {
 	check_compressed(*state, "zlib", "zlib");
 	check_compressed(*state, "zlib-gnu", "zdebug");
@@ -78,7 +74,7 @@ static void all_compressions_give_the_same(void **state)
 }
 
 /* Parts that were asked for are unpacked, others are not. */
-static void parts_are_unpacked_when_they_are_needed(void **state)
+TEST(parts_are_unpacked_when_they_are_needed)
 {
 	const struct scratch *scratch = *state;
 	struct debug_sections plain, lazy;
@@ -110,7 +106,7 @@ static void parts_are_unpacked_when_they_are_needed(void **state)
 	debug_sections_release(&plain);
 }
 
-static void files_without_debug_information(void **state)
+TEST(files_without_debug_information)
 {
 	const struct scratch *scratch = *state;
 	struct debug_sections s;
@@ -160,7 +156,7 @@ static void check_damaged(const struct scratch *scratch, const char *name, size_
 	debug_sections_release(&s);
 }
 
-static void damage_is_found(void **state)
+TEST(damage_is_found)
 {
 	static const char *const names[] = {"zlib", "zstd"};
 
@@ -178,14 +174,13 @@ static void damage_is_found(void **state)
 	}
 }
 
-static void strings_end_in_their_section(void **state)
+TEST(strings_end_in_their_section)
 {
 	_cleanup_close_ int seed = open("tests/fuzz/corpus/dwarf/unterminated-line-str",
 					O_RDONLY | O_CLOEXEC);
 	struct debug_sections s;
 	const struct debug_section *strings = &s.view.at[DEBUG_LINE_STR];
 
-	(void)state;
 	assert_true(seed >= 0);
 	assert_int_equal(debug_sections_open(&s, seed, DEBUG_FILE_WHOLE, NULL), 0);
 	assert_true(!strings->size || strings->data[strings->size - 1] == '\0');
@@ -218,7 +213,7 @@ static void check_image(Elf *elf, const struct debug_view *view)
 	assert_int_equal(found, 0);
 }
 
-static void handles_read_the_bytes_where_they_are(void **state)
+TEST(handles_read_the_bytes_where_they_are)
 {
 	enum { COUNT = 2000 };
 	struct Elf *handles[COUNT];
@@ -244,7 +239,7 @@ static void handles_read_the_bytes_where_they_are(void **state)
 }
 
 /* Sections of every kind: in the program, on the heap, on the stack. */
-static void sections_anywhere_in_memory(void **state)
+TEST(sections_anywhere_in_memory)
 {
 	static const uint8_t in_program[] = {0};
 	_cleanup_free_ uint8_t *on_heap = calloc(1, 100);
@@ -252,7 +247,6 @@ static void sections_anywhere_in_memory(void **state)
 	struct debug_view view = {.is_64bit = false};
 	struct Elf *elf;
 
-	(void)state;
 	assert_non_null(on_heap);
 	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
 		view.at[kind] = (struct debug_section){on_heap, 100};
@@ -264,17 +258,4 @@ static void sections_anywhere_in_memory(void **state)
 	debug_view_end(elf);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_compressions_give_the_same),
-		cmocka_unit_test(parts_are_unpacked_when_they_are_needed),
-		cmocka_unit_test(files_without_debug_information),
-		cmocka_unit_test(damage_is_found),
-		cmocka_unit_test(strings_end_in_their_section),
-		cmocka_unit_test(handles_read_the_bytes_where_they_are),
-		cmocka_unit_test(sections_anywhere_in_memory),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

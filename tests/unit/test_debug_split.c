@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +7,7 @@
 #include "symbolize/dwarf/range_list.h"
 #include "symbolize/dwarf/unit_index.h"
 #include "tests/unit/marked_program.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -54,7 +50,7 @@ static void check_places(const struct scratch *s, const char *compiler)
 	assert_int_equal(marked_check(s, &moved), SYMBOLS_NO_SPLIT_UNITS);
 }
 
-static void files_of_all_compilers(void **state)
+TEST(files_of_all_compilers)
 {
 	check_places(*state, "gcc -g -gsplit-dwarf");
 	check_places(*state, "gcc -gdwarf-4 -gsplit-dwarf");
@@ -64,7 +60,7 @@ static void files_of_all_compilers(void **state)
 	check_places(*state, "gcc -g -gsplit-dwarf -ffunction-sections");
 }
 
-static void files_of_another_build(void **state)
+TEST(files_of_another_build)
 {
 	const struct scratch *s = *state;
 
@@ -100,7 +96,7 @@ static void check_package(const struct scratch *s, const char *compiler, const c
 #define PACK_DWO "python3 $SRC/tests/unit/programs/pack_dwo.py"
 #define PACK PACK_DWO " split.dwp *.dwo"
 
-static void packages(void **state)
+TEST(packages)
 {
 	check_package(*state, "clang -g -gsplit-dwarf", "llvm-dwp -e split -o split.dwp");
 	check_package(*state, "clang -g -gsplit-dwarf", PACK);
@@ -110,7 +106,7 @@ static void packages(void **state)
 }
 
 /* Packages of DWARF 5 by binutils before 2.45 have all units, but an empty index. */
-static void a_package_with_an_empty_index(void **state)
+TEST(a_package_with_an_empty_index)
 {
 	const struct scratch *s = *state;
 
@@ -120,7 +116,7 @@ static void a_package_with_an_empty_index(void **state)
 			 SYMBOLS_NO_SPLIT_UNITS);
 }
 
-static void skeletons_in_a_debug_file(void **state)
+TEST(skeletons_in_a_debug_file)
 {
 	const struct scratch *s = *state;
 	const struct marked m = {.name = "d/bare", .symbols = "d/split"};
@@ -139,14 +135,13 @@ struct tiny_index {
 	uint32_t row_numbers[2], kinds[2], offsets[2], sizes[2];
 };
 
-static void damaged_indexes(void **state)
+TEST(damaged_indexes)
 {
 	static const uint8_t bytes[64];
 	const struct tiny_index good = {5, 2, 1, 2, {0, 7}, {0, 1}, {1, 3}, {8, 16}, {4, 48}};
 	struct tiny_index index = good;
 	struct debug_view unit, package = {0};
 
-	(void)state;
 	package.at[DEBUG_INFO] = package.at[DEBUG_ABBREV] = (struct debug_section){bytes,
 										   sizeof(bytes)};
 	package.at[DEBUG_CU_INDEX] = (struct debug_section){(const uint8_t *)&index, sizeof(index)};
@@ -218,7 +213,7 @@ static void check_ranges(const uint8_t *data, size_t size, uint16_t version,
 /* Length, version, sizes, one list, which begins behind its offset. */
 #define LISTS 0xff, 0, 0, 0, 5, 0, 8, 0, 1, 0, 0, 0, 4, 0, 0, 0
 
-static void lists_of_ranges(void **state)
+TEST(lists_of_ranges)
 {
 	static const uint8_t all[] = {
 		LISTS, 4, 1, 5, /* offset pair */
@@ -232,7 +227,6 @@ static void lists_of_ranges(void **state)
 	static const uint8_t beyond[] = {LISTS, 3, 2, 7, 4, 1, 5, 0};
 	static const uint64_t pairs[] = {1, 5, UINT64_MAX, 0x1000, 1, 5, 0, 0, 1, 5};
 
-	(void)state;
 	check_ranges(all, sizeof(all), 5,
 		     RANGES({0x101, 0x105}, {0x2001, 0x2005}, {0x1000, 0x2000}, {0x1000, 0x1007},
 			    {10, 11}, {1, 2}, {1, 4}));
@@ -246,17 +240,4 @@ static void lists_of_ranges(void **state)
 	check_ranges((const uint8_t *)pairs, 20, 4, RANGES({0x101, 0x105}));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_of_all_compilers),
-		cmocka_unit_test(files_of_another_build),
-		cmocka_unit_test(packages),
-		cmocka_unit_test(a_package_with_an_empty_index),
-		cmocka_unit_test(skeletons_in_a_debug_file),
-		cmocka_unit_test(damaged_indexes),
-		cmocka_unit_test(lists_of_ranges),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

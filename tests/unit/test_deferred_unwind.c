@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Copied stacks: when they are finished, by which mappings, and into which records. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <elf.h>
 
 #include "bpf/config.h"
@@ -16,6 +11,7 @@
 #include "lib/unwind/native/deferred_unwind.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
+#include "tests/unit/test.h"
 
 #define CODE 0x400000ull /* a page of code in a file, at vaddr 0x1000 */
 #define VADDR 0x1000u
@@ -175,7 +171,9 @@ static void expect_whole(const struct rec_stack *stack, uint32_t id)
 	assert_int_equal(kinds[0], FRAME_NATIVE);
 }
 
-static void a_copy_waits_for_the_table(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_copy_waits_for_the_table)
 {
 	struct fixture *f = *state;
 
@@ -193,7 +191,7 @@ static void a_copy_waits_for_the_table(void **state)
 	assert_int_equal(f->sent.count, 1);
 }
 
-static void copies_from_before_the_runtime_are_counted(void **state)
+CASE(copies_from_before_the_runtime_are_counted)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy;
@@ -221,7 +219,7 @@ static void copies_from_before_the_runtime_are_counted(void **state)
 	assert_int_equal(f->sent.count, 4);
 }
 
-static void at_the_end_nothing_waits(void **state)
+CASE(at_the_end_nothing_waits)
 {
 	struct fixture *f = *state;
 
@@ -235,7 +233,7 @@ static void at_the_end_nothing_waits(void **state)
  * The kernel's walker does not know words of 4 bytes: all stacks of such a program are finished
  * here.
  */
-static void a_32bit_program_has_words_of_4_bytes(void **state)
+CASE(a_32bit_program_has_words_of_4_bytes)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
@@ -258,7 +256,7 @@ static void a_32bit_program_has_words_of_4_bytes(void **state)
 	assert_int_equal(addrs[0], ROOT);
 }
 
-static void without_mappings_it_is_unknown_at_once(void **state)
+CASE(without_mappings_it_is_unknown_at_once)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(3, 0, STACK_WORDS);
@@ -269,7 +267,7 @@ static void without_mappings_it_is_unknown_at_once(void **state)
 	assert_int_equal(only_stack(f)->rec.flags, STACK_UNKNOWN | STACK_LATER);
 }
 
-static void what_is_mapped_later_does_not_count(void **state)
+CASE(what_is_mapped_later_does_not_count)
 {
 	struct fixture *f = *state;
 
@@ -284,7 +282,7 @@ static void what_is_mapped_later_does_not_count(void **state)
 }
 
 /* Each stack has its own process's mappings, although several copies share a description. */
-static void copies_of_several_processes_do_not_mix(void **state)
+CASE(copies_of_several_processes_do_not_mix)
 {
 	struct fixture *f = *state;
 	struct mapping_table *first = mapping_table_hold(f->mappings);
@@ -311,7 +309,7 @@ static void copies_of_several_processes_do_not_mix(void **state)
 	assert_int_equal(f->sent.items[2]->rec.flags, STACK_UNKNOWN | STACK_LATER);
 }
 
-static void the_kernel_side_comes_first(void **state)
+CASE(the_kernel_side_comes_first)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(8, 3, STACK_WORDS);
@@ -340,7 +338,7 @@ static void the_kernel_side_comes_first(void **state)
 	assert_int_equal(kinds[3], FRAME_NATIVE);
 }
 
-static void where_the_copy_ends_so_does_the_stack(void **state)
+CASE(where_the_copy_ends_so_does_the_stack)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(4, 0, 4);
@@ -355,7 +353,7 @@ static void where_the_copy_ends_so_does_the_stack(void **state)
 	assert_int_equal(only_stack(f)->user_depth, 1);
 }
 
-static void what_waits_is_bounded(void **state)
+CASE(what_waits_is_bounded)
 {
 	struct fixture *f = *state;
 	struct rec_copy *copy = make_copy(0, 0, COPY_BYTES_MAX / 8);
@@ -386,7 +384,7 @@ static void what_waits_is_bounded(void **state)
 }
 
 /* Each copy holds the mappings of its time, which may be large and different each time. */
-static void so_are_the_mappings_that_they_hold(void **state)
+CASE(so_are_the_mappings_that_they_hold)
 {
 	const uint32_t rows = 30000,
 		       some = 3 * DEFERRED_BYTES_MAX / (rows * sizeof(struct mapping));
@@ -403,30 +401,4 @@ static void so_are_the_mappings_that_they_hold(void **state)
 	deferred_unwind_flush(f->deferred, 2000, true);
 	assert_int_equal(f->sent.count, 2 * some);
 	assert_int_equal(f->mappings->holders, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_copy_waits_for_the_table, setup, teardown),
-		cmocka_unit_test_setup_teardown(copies_from_before_the_runtime_are_counted, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(at_the_end_nothing_waits, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_32bit_program_has_words_of_4_bytes, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(without_mappings_it_is_unknown_at_once, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_is_mapped_later_does_not_count, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(copies_of_several_processes_do_not_mix, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_kernel_side_comes_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(where_the_copy_ends_so_does_the_stack, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_waits_is_bounded, setup, teardown),
-		cmocka_unit_test_setup_teardown(so_are_the_mappings_that_they_hold, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

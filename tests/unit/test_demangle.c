@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbolize/demangle.h"
+#include "tests/unit/test.h"
 
 static void check(const char *mangled, const char *expected)
 {
@@ -24,9 +20,8 @@ static void check(const char *mangled, const char *expected)
 	strbuf_release(&readable);
 }
 
-static void cplusplus(void **state)
+TEST(cplusplus)
 {
-	(void)state;
 	check("_ZN3foo3barEi", "foo::bar");
 	check("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size");
 	check("_ZL3foov", "foo");
@@ -39,9 +34,8 @@ static void cplusplus(void **state)
 	check("_ZTV1B", "vtable for B");
 }
 
-static void copies_have_the_name_of_the_function(void **state)
+TEST(copies_have_the_name_of_the_function)
 {
-	(void)state;
 	check("_Z3foov.cold", "foo");
 	check("_Z3fooi.constprop.0", "foo");
 	check("_Z3fooi.part.0.isra.0.cold", "foo");
@@ -52,9 +46,8 @@ static void copies_have_the_name_of_the_function(void **state)
 	check("foo.constprop.0", NULL);
 }
 
-static void what_is_in_functions(void **state)
+TEST(what_is_in_functions)
 {
-	(void)state;
 	check("_ZZ3fooiENKUlicE_clEic", "foo::{lambda#1}::operator()");
 	check("_ZZ3fooiENKUlvE0_clEv", "foo::{lambda#2}::operator()");
 	check("_ZZNK1B3fooEPFviEENKUlvE_clEv", "B::foo::{lambda#1}::operator()");
@@ -64,9 +57,8 @@ static void what_is_in_functions(void **state)
 	check("_ZZ3foovE1x", "foo::x");
 }
 
-static void operators(void **state)
+TEST(operators)
 {
-	(void)state;
 	check("_ZN1BclEi", "B::operator()");
 	check("_ZN1BltERKS_", "B::operator<");
 	check("_ZN1BlsEi", "B::operator<<");
@@ -77,9 +69,8 @@ static void operators(void **state)
 	check("_ZZ1fIXgtLi1ELi2EEEvvE1x", "f<((1)>(2))>::x");
 }
 
-static void rust(void **state)
+TEST(rust)
 {
-	(void)state;
 	check("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt");
 	check("_ZN4core3fmt17h0123456789abcdefE.llvm.1234", "core::fmt");
 	check("_RNvCs1234_7mycrate3foo", "mycrate::foo");
@@ -87,9 +78,8 @@ static void rust(void **state)
 	check("_ZN4core3fmt17h0123456789abcdegE", "core::fmt::h0123456789abcdeg");
 }
 
-static void stubs(void **state)
+TEST(stubs)
 {
-	(void)state;
 	check("_ZN3foo3barEi@plt", "foo::bar@plt");
 	check("_RNvCs1234_7mycrate3foo@plt", "mycrate::foo@plt");
 	check("_Z@plt", NULL);
@@ -98,9 +88,8 @@ static void stubs(void **state)
 }
 
 /* Names of other languages stay as their compilers wrote them. */
-static void other_languages(void **state)
+TEST(other_languages)
 {
-	(void)state;
 	check("main.(*T).Method", NULL);
 	check("runtime.mallocgc", NULL);
 	check("$s4main3fooyyF", NULL);
@@ -108,9 +97,8 @@ static void other_languages(void **state)
 	check("_D4core6memory2GC6mallocFmkxC8TypeInfoZPv", NULL);
 }
 
-static void names_that_are_not_mangled(void **state)
+TEST(names_that_are_not_mangled)
 {
-	(void)state;
 	check("main", NULL);
 	check("", NULL);
 	check("_", NULL);
@@ -122,11 +110,10 @@ static void names_that_are_not_mangled(void **state)
 	check("_ZN3foo3barEi_rubbish", NULL);
 }
 
-static void overlong_names_are_left_alone(void **state)
+TEST(overlong_names_are_left_alone)
 {
 	char name[6000];
 
-	(void)state;
 	/* f(int, int, …) */
 	memset(name, 'i', sizeof(name));
 	memcpy(name, "_Z1f", 4);
@@ -137,12 +124,11 @@ static void overlong_names_are_left_alone(void **state)
 }
 
 /* Each argument doubles the one before: without a limit, this is a terabyte. */
-static void exploding_names_are_given_up(void **state)
+TEST(exploding_names_are_given_up)
 {
 	const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	struct strbuf name = {0};
 
-	(void)state;
 	strbuf_adds(&name, "_Z1f1BIiiE");
 	strbuf_adds(&name, "S_IS0_S0_E");
 	check(strbuf_text(&name), "f");
@@ -152,32 +138,12 @@ static void exploding_names_are_given_up(void **state)
 	strbuf_release(&name);
 }
 
-static void the_last_result_is_replaced(void **state)
+TEST(the_last_result_is_replaced)
 {
 	struct strbuf readable = {0};
 
-	(void)state;
 	assert_true(demangle("_Z3foov", &readable));
 	assert_true(demangle("_Z1gv", &readable));
 	assert_string_equal(strbuf_text(&readable), "g");
 	strbuf_release(&readable);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cplusplus),
-		cmocka_unit_test(copies_have_the_name_of_the_function),
-		cmocka_unit_test(what_is_in_functions),
-		cmocka_unit_test(operators),
-		cmocka_unit_test(rust),
-		cmocka_unit_test(stubs),
-		cmocka_unit_test(other_languages),
-		cmocka_unit_test(names_that_are_not_mangled),
-		cmocka_unit_test(overlong_names_are_left_alone),
-		cmocka_unit_test(exploding_names_are_given_up),
-		cmocka_unit_test(the_last_result_is_replaced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

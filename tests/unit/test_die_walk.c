@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/dwarf/die_walk.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <dwarf.h>
 
 #include "lib/base/strbuf.h"
 #include "symbolize/dwarf/debug_info.h"
 #include "tests/unit/own_program.h"
+#include "tests/unit/test.h"
 
 static const uint8_t abbreviations[] = {
 	/* 1: a unit, with its name in the entry and a constant in none */
@@ -186,12 +183,11 @@ static void release(struct made_unit *u)
 	strbuf_release(&u->bytes);
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
 	struct made_unit u = {0};
 	size_t root = begin_unit(&u);
 
-	(void)state;
 	add_entries(&u);
 	end_unit(&u);
 	assert_string_equal(walk(&u, root, 0),
@@ -207,13 +203,12 @@ static void test_entries(void **state)
 }
 
 /* A prefix of a unit yields a prefix of its entries. */
-static void test_cut_off(void **state)
+TEST(test_cut_off)
 {
 	struct made_unit u = {0};
 	size_t root = begin_unit(&u), size;
 	char *whole;
 
-	(void)state;
 	add_entries(&u);
 	end_unit(&u);
 	whole = strdup(walk(&u, root, 0));
@@ -229,14 +224,13 @@ static void test_cut_off(void **state)
 	release(&u);
 }
 
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
 	struct made_unit u = {0};
 	size_t root = begin_unit(&u);
 	struct debug_view view = {0};
 	struct die_walk w;
 
-	(void)state;
 	add(&u, 5, 1);
 	add(&u, 0x40, 4);
 	add(&u, 6, 1); /* a form of unknown length */
@@ -291,7 +285,7 @@ static void compare_children(struct compared *c, Dwarf_Die *parent, unsigned int
 	assert_int_equal(ret, 1);
 }
 
-static void test_own_program(void **state)
+TEST(test_own_program)
 {
 	struct debug_sections sections;
 	struct abbrev_cache cache = {0};
@@ -302,7 +296,6 @@ static void test_own_program(void **state)
 	Dwarf_Die root;
 	Dwarf *dwarf;
 
-	(void)state;
 	assert_int_equal(debug_sections_open(&sections, own_fd(), DEBUG_FILE_WHOLE, NULL), 0);
 	elf = debug_view_begin(&sections.view);
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -323,16 +316,4 @@ static void test_own_program(void **state)
 	dwarf_end(dwarf);
 	debug_view_end(elf);
 	debug_sections_release(&sections);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_entries),
-		cmocka_unit_test(test_cut_off),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_own_program),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
 /* Instructions that other disassemblers of distributions do not know are among these. */
 #include <elf.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "symbolize/disassemble.h"
+#include "tests/unit/test.h"
 
 #define ADDRESS 0x1000
 
@@ -46,7 +41,7 @@ static void check(uint16_t machine, const uint8_t *code, size_t size,
 #define CHECK(machine, code, expected) \
 	check(machine, code, sizeof(code), expected, sizeof(expected) / sizeof((expected)[0]))
 
-static void test_x86_64(void **state)
+TEST(test_x86_64)
 {
 	static const uint8_t code[] = {
 		0x62, 0xf2, 0x6d, 0x48, 0x50, 0xcb, /* VNNI */
@@ -73,12 +68,11 @@ static void test_x86_64(void **state)
 		{1, ".byte 0x48", NO_TARGET},
 	};
 
-	(void)state;
 	CHECK(EM_X86_64, code, expected);
 }
 
 /* Addresses of data are told, names of functions where they are known. */
-static void test_data(void **state)
+TEST(test_data)
 {
 	static const uint8_t code[] = {
 		0x48, 0x8d, 0x3d, 0x10, 0,    0,    0, /* lea */
@@ -99,7 +93,6 @@ static void test_data(void **state)
 	};
 	struct disassembly d;
 
-	(void)state;
 	assert_int_equal(disassemble(&d, EM_X86_64, code, sizeof(code), ADDRESS, NULL), 0);
 	assert_int_equal(d.rows.count, 7);
 	for (size_t i = 0; i < 7; i++) {
@@ -117,7 +110,7 @@ static void test_data(void **state)
 	disassembly_release(&d);
 }
 
-static void test_arm64(void **state)
+TEST(test_arm64)
 {
 	static const uint8_t code[] = {
 		0xff, 0x0b, 0x5f, 0xd6, /* pointer authentication */
@@ -137,31 +130,17 @@ static void test_arm64(void **state)
 		{1, ".byte 0xff", NO_TARGET},
 	};
 
-	(void)state;
 	CHECK(EM_AARCH64, code, expected);
 }
 
-static void test_other_machines(void **state)
+TEST(test_other_machines)
 {
 	struct disassembly d;
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(disassemble(&d, EM_S390, (const uint8_t *)"", 0, 0, &err), -ENOTSUP);
 	assert_int_equal(d.rows.count, 0);
 	assert_int_equal(disassemble(&d, EM_386, (const uint8_t *)"\x06", 1, 0, &err), 0);
 	assert_string_equal(d.rows.items[0].text, "push es");
 	disassembly_release(&d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_x86_64),
-		cmocka_unit_test(test_arm64),
-		cmocka_unit_test(test_data),
-		cmocka_unit_test(test_other_machines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/format/firefox/write/distinct_argument.h"
+#include "tests/unit/test.h"
 
 #define MAX_LINES 4
 
@@ -39,9 +34,8 @@ static void check(const char *const *lines, const char *const *expected)
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static void the_first_that_differs(void **state)
+TEST(the_first_that_differs)
 {
-	(void)state;
 	check(LIST("cc1|-quiet|src/parse.c|-o|/tmp/1.s", "cc1|-quiet|src/scan.c|-o|/tmp/2.s"),
 	      LIST("parse.c", "scan.c"));
 	check(LIST("python3|a.py|x", "python3|a.py|y"), LIST("x", "y"));
@@ -53,42 +47,37 @@ static void the_first_that_differs(void **state)
 	      LIST("a.c", "b.c", "c.c", "d.c"));
 }
 
-static void equal_ones_have_none(void **state)
+TEST(equal_ones_have_none)
 {
-	(void)state;
 	check(LIST("sh|-c|x", "sh|-c|x"), LIST("", ""));
 	check(LIST("sh", "sh"), LIST("", ""));
 	check(LIST("", ""), LIST("", ""));
 	check(LIST("sh|x"), LIST(""));
 }
 
-static void not_all_are_known(void **state)
+TEST(not_all_are_known)
 {
-	(void)state;
 	check(LIST("cc|a.c", "", "cc|b.c"), LIST("a.c", "", "b.c"));
 	check(LIST("cc|a.c", "cc"), LIST("a.c", ""));
 	check(LIST("cc||a.c", "cc||b.c"), LIST("a.c", "b.c"));
 }
 
-static void options_only_where_there_is_no_other(void **state)
+TEST(options_only_where_there_is_no_other)
 {
-	(void)state;
 	check(LIST("server|--port=1", "server|--port=2"), LIST("--port=1", "--port=2"));
 	check(LIST("server|--dir=/a/b", "server|x"), LIST("--dir=/a/b", "x"));
 	check(LIST("cc1|-MMD|a.d|-MQ|a.o|a.c", "cc1|-MMD|b.d|-MQ|b.o|b.c"), LIST("a.c", "b.c"));
 }
 
-static void files_of_one_name(void **state)
+TEST(files_of_one_name)
 {
-	(void)state;
 	check(LIST("cc|src/a/util.c", "cc|src/b/util.c", "cc|main.c"),
 	      LIST("a/util.c", "b/util.c", "main.c"));
 	check(LIST("ls|/tmp/", "ls|/"), LIST("tmp", "/"));
 }
 
-static void long_ones_are_shortened(void **state)
+TEST(long_ones_are_shortened)
 {
-	(void)state;
 	check(LIST("cc|dir/a_file_with_quite_a_long_name.c", "cc|b"),
 	      LIST("…ith_quite_a_long_name.c", "b"));
 	check(LIST("sh|-c|cd /tmp/x && make a lot of things", "sh|-c|x"),
@@ -97,18 +86,4 @@ static void long_ones_are_shortened(void **state)
 	check(LIST("sh|éééééééééééééééé", "sh|x"), LIST("ééééééééééé…", "x"));
 	check(LIST("sh|a/éééééééééééééééé", "sh|x"), LIST("…ééééééééééé", "x"));
 	check(LIST("sh|a\nb\x1b", "sh|x"), LIST("a?b?", "x"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_that_differs),
-		cmocka_unit_test(equal_ones_have_none),
-		cmocka_unit_test(not_all_are_known),
-		cmocka_unit_test(options_only_where_there_is_no_other),
-		cmocka_unit_test(files_of_one_name),
-		cmocka_unit_test(long_ones_are_shortened),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +15,7 @@
 #include "lib/binary/binary.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"
+#include "tests/unit/test.h"
 
 #define GCC "tests/fuzz/corpus/dwarf/scopes-gcc"
 #define DWZ "tests/fuzz/corpus/dwarf/scopes-dwz"
@@ -33,7 +29,7 @@ static void check_level(const struct location *at, const char *func, const char 
 	assert_int_equal(at->line, line);
 }
 
-static void own_chain(void **state)
+TEST(own_chain)
 {
 	struct module module = own_module();
 	_cleanup_close_ int fd = own_fd();
@@ -41,7 +37,6 @@ static void own_chain(void **state)
 	struct symbolizer *s;
 	struct answer answer;
 
-	(void)state;
 	own_outer(1);
 	answer = ask_one(&symbolizer_dwarf, &input, own_rva(own_mark_inner), &s);
 	assert_int_equal(answer.depth, 3);
@@ -65,7 +60,7 @@ static void own_chain(void **state)
 	vec_release(&module.segments);
 }
 
-static void what_is_known_stays(void **state)
+TEST(what_is_known_stays)
 {
 	struct module module = own_module();
 	_cleanup_close_ int fd = own_fd();
@@ -76,7 +71,6 @@ static void what_is_known_stays(void **state)
 	uint64_t rvas[2] = {own_rva(own_mark_outer), own_rva(own_mark_outer)};
 	struct symbolizer *s;
 
-	(void)state;
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), 0);
 	s->ops->lookup(s, rvas, 2, answers);
 	assert_string_equal(answers[0].func, "symbol");
@@ -88,7 +82,7 @@ static void what_is_known_stays(void **state)
 	vec_release(&module.segments);
 }
 
-static void addresses_outside_of_all_code(void **state)
+TEST(addresses_outside_of_all_code)
 {
 	struct module module = own_module();
 	_cleanup_close_ int fd = own_fd();
@@ -96,7 +90,6 @@ static void addresses_outside_of_all_code(void **state)
 	struct symbolizer *s;
 	struct answer answer;
 
-	(void)state;
 	answer = ask_one(&symbolizer_dwarf, &input, 0, &s);
 	assert_null(answer.func);
 	assert_null(answer.chain);
@@ -107,14 +100,13 @@ static void addresses_outside_of_all_code(void **state)
 	vec_release(&module.segments);
 }
 
-static void files_without_dwarf(void **state)
+TEST(files_without_dwarf)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	struct symbolizer_input input = {.module = &module, .fd = fd};
 	struct symbolizer *s;
 
-	(void)state;
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
 	input.fd = -1;
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -ENOENT);
@@ -180,9 +172,8 @@ static void check_gcc_scopes(const char *path)
 	check_gcc_scopes_with(path, NULL);
 }
 
-static void scopes_of_gcc(void **state)
+TEST(scopes_of_gcc)
 {
-	(void)state;
 	check_gcc_scopes(GCC "-dwarf5");
 	check_gcc_scopes(GCC "-dwarf4");
 	check_gcc_scopes(GCC "-compressed");
@@ -190,7 +181,7 @@ static void scopes_of_gcc(void **state)
 }
 
 /* Its type has no name, either, and its own name is more than "operator()". */
-static void generic_lambdas(void **state)
+TEST(generic_lambdas)
 {
 	const char *path = "tests/fuzz/corpus/dwarf/generic-lambda-gcc";
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
@@ -199,7 +190,6 @@ static void generic_lambdas(void **state)
 	struct symbolizer *s;
 	struct answer answer;
 
-	(void)state;
 	assert_true(fd >= 0);
 	answer = ask_one(&symbolizer_dwarf, &input, mark_in(fd, "mark_generic_lambda"), &s);
 	assert_int_equal(answer.depth, 1);
@@ -208,11 +198,10 @@ static void generic_lambdas(void **state)
 	s->ops->free(s);
 }
 
-static void scopes_of_clang(void **state)
+TEST(scopes_of_clang)
 {
 	const char *path = "tests/fuzz/corpus/dwarf/scopes-clang";
 
-	(void)state;
 	CHECK_MARK(path, NULL, "mark_get", {"_start", 50}, {"_ZN5outer3BoxIiE3getEv", 11});
 	CHECK_MARK(path, NULL, "mark_lambda", {"_ZZ9in_lambdaENK3$_0clEi", 39});
 	CHECK_MARK(path, NULL, "mark_twice", {"_ZZ9in_lambdaENK3$_0clEi", 40},
@@ -256,7 +245,7 @@ static void debug_dir_release(struct debug_dir *d)
 	free(d->link);
 }
 
-static void parts_shared_by_several_files(void **state)
+TEST(parts_shared_by_several_files)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = open(DWZ, O_RDONLY | O_CLOEXEC);
@@ -265,7 +254,6 @@ static void parts_shared_by_several_files(void **state)
 	struct debug_dir d;
 	const char *dirs[2] = {d.dir, NULL};
 
-	(void)state;
 	debug_dir_init(&d, DWZ "-shared");
 	check_gcc_scopes_with(DWZ, dirs);
 	debug_dir_release(&d);
@@ -277,7 +265,7 @@ static void parts_shared_by_several_files(void **state)
 }
 
 /* Damaged, or written by a strange tool. */
-static void an_empty_name_is_none(void **state)
+TEST(an_empty_name_is_none)
 {
 	_cleanup_close_ int seed = open(GCC "-dwarf5", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int damaged = memfd_create("damaged", MFD_CLOEXEC);
@@ -289,7 +277,6 @@ static void an_empty_name_is_none(void **state)
 	struct symbolizer *s;
 	struct answer answer;
 
-	(void)state;
 	assert_non_null(name);
 	name[1] = '\0';
 	assert_int_equal(write(damaged, data, (size_t)size), size);
@@ -301,7 +288,7 @@ static void an_empty_name_is_none(void **state)
 }
 
 /* A few bytes that claim to unpack to a terabyte. */
-static void sections_that_would_fill_memory(void **state)
+TEST(sections_that_would_fill_memory)
 {
 	_cleanup_close_ int seed = open(GCC "-compressed", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int bomb = memfd_create("bomb", MFD_CLOEXEC);
@@ -313,7 +300,6 @@ static void sections_that_would_fill_memory(void **state)
 	Elf64_Ehdr header;
 	size_t patched = 0;
 
-	(void)state;
 	assert_true(size > 0 && size < (ssize_t)sizeof(data));
 	memcpy(&header, data, sizeof(header));
 	for (size_t i = 0; i < header.e_shnum; i++) {
@@ -329,22 +315,4 @@ static void sections_that_would_fill_memory(void **state)
 	assert_true(patched > 0);
 	assert_int_equal(write(bomb, data, (size_t)size), size);
 	assert_int_equal(symbolizer_dwarf.open(&s, &input, NULL), -EFBIG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_chain),
-		cmocka_unit_test(what_is_known_stays),
-		cmocka_unit_test(addresses_outside_of_all_code),
-		cmocka_unit_test(files_without_dwarf),
-		cmocka_unit_test(scopes_of_gcc),
-		cmocka_unit_test(generic_lambdas),
-		cmocka_unit_test(scopes_of_clang),
-		cmocka_unit_test(parts_shared_by_several_files),
-		cmocka_unit_test(an_empty_name_is_none),
-		cmocka_unit_test(sections_that_would_fill_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

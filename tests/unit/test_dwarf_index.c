@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers are the same whether all units are read or only those that addresses hit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +11,7 @@
 #include "symbolize/symbolizer.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 /* Addresses spread over the code of this program. */
 #define COUNT 4000
@@ -103,9 +99,8 @@ static void check_file(const char *name, size_t first, size_t step)
 	forget(&other);
 }
 
-static void units_need_not_say_where_they_are(void **state)
+TEST(units_need_not_say_where_they_are)
 {
-	(void)state;
 	scratch_run(&scratch, "objcopy -R .debug_aranges plain silent");
 	ask(&plain, "silent", 0, 1);
 	check_file("plain", 0, 1);
@@ -113,9 +108,8 @@ static void units_need_not_say_where_they_are(void **state)
 	forget(&plain);
 }
 
-static void units_are_unpacked_as_far_as_they_are_needed(void **state)
+TEST(units_are_unpacked_as_far_as_they_are_needed)
 {
-	(void)state;
 	scratch_run(&scratch, "objcopy --compress-debug-sections=zlib plain packed && "
 			      "objcopy -R .debug_aranges packed packed-silent");
 	ask(&plain, "plain", 0, 1);
@@ -126,12 +120,11 @@ static void units_are_unpacked_as_far_as_they_are_needed(void **state)
 }
 
 /* An address outside of all units makes all of them read, which changes no other answer. */
-static void all_units_after_some(void **state)
+TEST(all_units_after_some)
 {
 	struct answer nothing = {0}, again[COUNT] = {{0}};
 	uint64_t rva = 0;
 
-	(void)state;
 	scratch_run(&scratch, "objcopy --compress-debug-sections=zlib plain packed");
 	ask(&plain, "packed", 0, 100);
 	plain.symbolizer->ops->lookup(plain.symbolizer, &rva, 1, &nothing);
@@ -166,9 +159,8 @@ static void spoil(const char *name)
 	fclose(file);
 }
 
-static void wrong_units_mislead_nobody(void **state)
+TEST(wrong_units_mislead_nobody)
 {
-	(void)state;
 	scratch_run(&scratch, "objcopy --dump-section .debug_aranges=ranges plain dumped");
 	spoil("ranges");
 	scratch_run(&scratch, "objcopy --update-section .debug_aranges=ranges plain wrong");
@@ -178,14 +170,4 @@ static void wrong_units_mislead_nobody(void **state)
 	forget(&plain);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(units_need_not_say_where_they_are),
-		cmocka_unit_test(units_are_unpacked_as_far_as_they_are_needed),
-		cmocka_unit_test(all_units_after_some),
-		cmocka_unit_test(wrong_units_mislead_nobody),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

@@ -2,18 +2,13 @@
 /* The messages between front end and helper, and the environment of a command under sudo. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cmd/run/elevation.h"
 #include "lib/live/machine/user_env.h"
+#include "tests/unit/test.h"
 
 struct pair {
 	int ends[2];
@@ -62,7 +57,7 @@ static void send_raw(int socket, const void *data, size_t size, size_t count)
 	assert_true(sendmsg(socket, &header, 0) >= 0);
 }
 
-static void test_message(void **state)
+TEST(test_message)
 {
 	struct elevation_message message = {
 		.kind = ELEVATION_SIGNAL,
@@ -72,7 +67,6 @@ static void test_message(void **state)
 	struct elevation_message got;
 	struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	assert_int_equal(elevation_receive(p.ends[1], &got, NULL), -EAGAIN);
 	assert_int_equal(elevation_send(p.ends[0], &message, NULL), 0);
@@ -84,14 +78,13 @@ static void test_message(void **state)
 	close(p.ends[1]);
 }
 
-static void test_descriptors(void **state)
+TEST(test_descriptors)
 {
 	struct elevation_message message = {.kind = ELEVATION_START}, got;
 	int fds[ELEVATION_FD_COUNT] = {2, -1, 1, -1, -1, 0}, taken[ELEVATION_FD_COUNT];
 	struct pair p;
 	int before;
 
-	(void)state;
 	pair_init(&p);
 	before = count_fds();
 	assert_int_equal(elevation_send(p.ends[0], &message, fds), 0);
@@ -108,7 +101,7 @@ static void test_descriptors(void **state)
 }
 
 /* No descriptor of a malformed message stays open. */
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
 	struct elevation_message message = {.kind = ELEVATION_START, .value = 1}, got;
 	int taken[ELEVATION_FD_COUNT], before;
@@ -128,7 +121,6 @@ static void test_malformed(void **state)
 	};
 	struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	before = count_fds();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -146,12 +138,11 @@ static void test_malformed(void **state)
 	pair_release(&p);
 }
 
-static void test_text_ends(void **state)
+TEST(test_text_ends)
 {
 	struct elevation_message message = {.kind = ELEVATION_EXECUTED}, got;
 	struct pair p;
 
-	(void)state;
 	pair_init(&p);
 	memset(message.text, 'x', sizeof(message.text));
 	assert_int_equal(elevation_send(p.ends[0], &message, NULL), 0);
@@ -160,7 +151,7 @@ static void test_text_ends(void **state)
 	pair_release(&p);
 }
 
-static void test_environment(void **state)
+TEST(test_environment)
 {
 	char *caller[] = {"PATH=/caller", "A=caller", "B=caller", "SHELL=/bin/zsh", NULL};
 	char *own[] = {"PATH=/secure", "B=given", "C=given", "SHELL=/bin/sh", NULL};
@@ -168,22 +159,10 @@ static void test_environment(void **state)
 					     "SHELL=/bin/zsh", "C=given"};
 	char **merged = user_env_merge(caller, own);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		assert_string_equal(merged[i], wanted[i]);
 	assert_null(merged[5]);
 	user_env_free(merged);
 	/* No sudo started this test for a user that does not exist. */
 	assert_null(user_env_of_caller(0xfffffffe));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_message),	    cmocka_unit_test(test_descriptors),
-		cmocka_unit_test(test_malformed),   cmocka_unit_test(test_text_ends),
-		cmocka_unit_test(test_environment),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

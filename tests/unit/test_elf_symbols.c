@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
@@ -15,6 +10,7 @@
 #include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
 #include "tests/unit/own_program.h"
+#include "tests/unit/test.h"
 
 /* A file with two code sections, one data section and any symbols. */
 struct image {
@@ -124,11 +120,10 @@ static void check(const struct image_writer *w, uint64_t rva, const char *name, 
 	s->ops->free(s);
 }
 
-static void sizes_and_gaps(void **state)
+TEST(sizes_and_gaps)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "first", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
 	add(&w, "second", STB_LOCAL, STT_FUNC, 0x1200, 0x10);
@@ -139,11 +134,10 @@ static void sizes_and_gaps(void **state)
 	check(&w, 0x120f, "second", 0x1200, 0x10);
 }
 
-static void symbols_without_size_reach_to_the_next_or_the_sections_end(void **state)
+TEST(symbols_without_size_reach_to_the_next_or_the_sections_end)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "asm_one", STB_GLOBAL, STT_NOTYPE, 0x1100, 0);
 	add(&w, "asm_two", STB_GLOBAL, STT_FUNC, 0x1f00, 0);
@@ -153,11 +147,10 @@ static void symbols_without_size_reach_to_the_next_or_the_sections_end(void **st
 	check(&w, 0x2000, NULL, 0, 0);
 }
 
-static void no_symbol_reaches_out_of_its_section(void **state)
+TEST(no_symbol_reaches_out_of_its_section)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "long", STB_GLOBAL, STT_FUNC, 0x1100, 6000000000000000000);
 	add(&w, "longer", STB_GLOBAL, STT_FUNC, 0x2100, UINT64_MAX);
@@ -169,11 +162,10 @@ static void no_symbol_reaches_out_of_its_section(void **state)
 	check(&w, 0x2fff, "longer", 0x2100, BINARY_SYMBOL_MAX - 0x100);
 }
 
-static void labels_inside_of_functions_are_no_functions(void **state)
+TEST(labels_inside_of_functions_are_no_functions)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "func", STB_GLOBAL, STT_FUNC, 0x1100, 0x100);
 	add(&w, "label", STB_LOCAL, STT_NOTYPE, 0x1180, 0);
@@ -183,11 +175,10 @@ static void labels_inside_of_functions_are_no_functions(void **state)
 	check(&w, 0x11b0, "func", 0x1100, 0x100);
 }
 
-static void of_aliases_the_best_known_is_taken(void **state)
+TEST(of_aliases_the_best_known_is_taken)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "local_name_is_longer", STB_LOCAL, STT_FUNC, 0x1100, 0x10);
 	add(&w, "__libc_malloc", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
@@ -206,11 +197,10 @@ static void of_aliases_the_best_known_is_taken(void **state)
 	check(&w, 0x1208, "x", 0x1200, 0x20);
 }
 
-static void symbols_that_name_no_code(void **state)
+TEST(symbols_that_name_no_code)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_AARCH64);
 	add(&w, "func", STB_GLOBAL, STT_FUNC, 0x1100, 0);
 	add(&w, "$x", STB_LOCAL, STT_NOTYPE, 0x1110, 0);
@@ -225,11 +215,10 @@ static void symbols_that_name_no_code(void **state)
 	check(&w, 0x3108, NULL, 0, 0);
 }
 
-static void versions_are_cut_off(void **state)
+TEST(versions_are_cut_off)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "memcpy@@GLIBC_2.14", STB_GLOBAL, STT_FUNC, 0x1100, 0x10);
 	add(&w, "@odd", STB_GLOBAL, STT_FUNC, 0x1200, 0x10);
@@ -237,11 +226,10 @@ static void versions_are_cut_off(void **state)
 	check(&w, 0x1200, "@odd", 0x1200, 0x10);
 }
 
-static void hostile_numbers(void **state)
+TEST(hostile_numbers)
 {
 	struct image_writer w;
 
-	(void)state;
 	writer_init(&w, EM_X86_64);
 	add(&w, "huge", STB_GLOBAL, STT_FUNC, 0x1100, UINT64_MAX);
 	add(&w, "nameless", STB_GLOBAL, STT_FUNC, 0x1200, 0x10);
@@ -255,7 +243,7 @@ static void hostile_numbers(void **state)
 	check(&w, 1, NULL, 0, 0);
 }
 
-static void files_without_symbols(void **state)
+TEST(files_without_symbols)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	struct symbolizer_input input = {.module = &module, .fd = -1};
@@ -263,7 +251,6 @@ static void files_without_symbols(void **state)
 	struct image_writer w;
 	_cleanup_close_ int bare = -1, text = -1;
 
-	(void)state;
 	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), -ENOENT);
 	writer_init(&w, EM_X86_64);
 	bare = write_image(&w.image);
@@ -275,7 +262,7 @@ static void files_without_symbols(void **state)
 	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), -ENOEXEC);
 }
 
-static void own_functions(void **state)
+TEST(own_functions)
 {
 	struct module module = own_module();
 	_cleanup_close_ int fd = own_fd();
@@ -283,7 +270,6 @@ static void own_functions(void **state)
 	struct symbolizer *s;
 	struct answer answer;
 
-	(void)state;
 	answer = ask_one(&symbolizer_elf, &input, own_rva(own_mark_inner), &s);
 	assert_string_equal(answer.func, "own_outer");
 	assert_int_equal(answer.func_start, own_rva((const void *)(uintptr_t)own_outer));
@@ -295,7 +281,7 @@ static void own_functions(void **state)
 	vec_release(&module.segments);
 }
 
-static void the_vdso_has_names(void **state)
+TEST(the_vdso_has_names)
 {
 	const struct module module = {.kind = PROFILE_MODULE_VDSO};
 	_cleanup_close_ int fd = vdso_open(NULL);
@@ -303,7 +289,6 @@ static void the_vdso_has_names(void **state)
 	struct symbolizer *s;
 	bool is_named = false;
 
-	(void)state;
 	assert_int_equal(symbolizer_elf.open(&s, &input, NULL), 0);
 	for (uint64_t rva = 0; rva < 0x2000; rva++) {
 		struct answer answer = {0};
@@ -313,23 +298,4 @@ static void the_vdso_has_names(void **state)
 	}
 	assert_true(is_named);
 	s->ops->free(s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_and_gaps),
-		cmocka_unit_test(symbols_without_size_reach_to_the_next_or_the_sections_end),
-		cmocka_unit_test(no_symbol_reaches_out_of_its_section),
-		cmocka_unit_test(labels_inside_of_functions_are_no_functions),
-		cmocka_unit_test(of_aliases_the_best_known_is_taken),
-		cmocka_unit_test(symbols_that_name_no_code),
-		cmocka_unit_test(versions_are_cut_off),
-		cmocka_unit_test(hostile_numbers),
-		cmocka_unit_test(files_without_symbols),
-		cmocka_unit_test(own_functions),
-		cmocka_unit_test(the_vdso_has_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

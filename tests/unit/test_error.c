@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Error texts, and the lines that the log writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,12 +8,12 @@
 
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "tests/unit/test.h"
 
-static void test_set_adds_the_reason(void **state)
+TEST(test_set_adds_the_reason)
 {
 	struct error err = {0};
 
-	(void)state;
 	error_hint(&err, "of an earlier failure");
 	assert_int_equal(error_set(&err, -ENOENT, "open %s", "x"), -ENOENT);
 	assert_int_equal(err.code, -ENOENT);
@@ -29,20 +23,18 @@ static void test_set_adds_the_reason(void **state)
 	assert_string_equal(err.text, "nothing");
 }
 
-static void test_text_is_as_given(void **state)
+TEST(test_text_is_as_given)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(error_text(&err, -EINVAL, "%d is odd", 3), -EINVAL);
 	assert_string_equal(err.text, "3 is odd");
 }
 
-static void test_wrap_goes_in_front(void **state)
+TEST(test_wrap_goes_in_front)
 {
 	struct error err = {0};
 
-	(void)state;
 	error_set(&err, -EACCES, "open f");
 	error_hint(&err, "run: %s", "chmod");
 	assert_int_equal(error_wrap(&err, "record %d", 7), -EACCES);
@@ -53,13 +45,12 @@ static void test_wrap_goes_in_front(void **state)
 	assert_string_equal(err.text, "again: record 7: open f: Permission denied");
 }
 
-static void test_reason_survives_a_long_name(void **state)
+TEST(test_reason_survives_a_long_name)
 {
 	static const char reason[] = ": No such file or directory";
 	char name[2000];
 	struct error err = {0};
 
-	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	error_set(&err, -ENOENT, "open %s", name);
@@ -69,18 +60,16 @@ static void test_reason_survives_a_long_name(void **state)
 	assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
-static void test_one_line(void **state)
+TEST(test_one_line)
 {
 	struct error err = {0};
 
-	(void)state;
 	error_set(&err, -EPERM, "open %s", "a\nb\033[2Jc\x7f");
 	assert_string_equal(err.text, "open a?b?[2Jc?: Operation not permitted");
 }
 
-static void test_nobody_wants_to_know(void **state)
+TEST(test_nobody_wants_to_know)
 {
-	(void)state;
 	assert_int_equal(error_set(NULL, -EIO, "x"), -EIO);
 	assert_int_equal(error_text(NULL, -EIO, "x"), -EIO);
 	error_wrap(NULL, "x");
@@ -119,11 +108,10 @@ static void say_much(void)
 	log_warn("%5000s", "x");
 }
 
-static void test_levels(void **state)
+TEST(test_levels)
 {
 	char text[256];
 
-	(void)state;
 	capture(say_all, text, sizeof(text));
 	assert_string_equal(text, "prof: warning: lost 3\n");
 	assert_int_equal(errno, ENODEV);
@@ -139,11 +127,10 @@ static void test_levels(void **state)
 	log_set_level(LOG_WARN);
 }
 
-static void test_errno_survives_a_closed_stderr(void **state)
+TEST(test_errno_survives_a_closed_stderr)
 {
 	int saved = dup(STDERR_FILENO);
 
-	(void)state;
 	assert_true(saved >= 0);
 	close(STDERR_FILENO);
 	errno = ENODEV;
@@ -153,29 +140,11 @@ static void test_errno_survives_a_closed_stderr(void **state)
 	close(saved);
 }
 
-static void test_long_line_ends(void **state)
+TEST(test_long_line_ends)
 {
 	char text[8000];
 
-	(void)state;
 	capture(say_much, text, sizeof(text));
 	assert_in_range(strlen(text), 1000, 1024);
 	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_set_adds_the_reason),
-		cmocka_unit_test(test_text_is_as_given),
-		cmocka_unit_test(test_wrap_goes_in_front),
-		cmocka_unit_test(test_reason_survives_a_long_name),
-		cmocka_unit_test(test_one_line),
-		cmocka_unit_test(test_nobody_wants_to_know),
-		cmocka_unit_test(test_levels),
-		cmocka_unit_test(test_errno_survives_a_closed_stderr),
-		cmocka_unit_test(test_long_line_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

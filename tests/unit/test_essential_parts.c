@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -17,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
 #include "lib/binary/essential_parts.h"
+#include "tests/unit/test.h"
 
 static int open_own(void)
 {
@@ -68,12 +63,11 @@ static int copy_parts(int fd, const struct essential_parts *parts)
 	return copy;
 }
 
-static void names_are_in_the_parts(void **state)
+TEST(names_are_in_the_parts)
 {
 	_cleanup_close_ int fd = open_own(), copy = -1;
 	struct essential_parts parts;
 
-	(void)state;
 	assert_int_equal(essential_parts_find(&parts, fd, UINT64_MAX), 0);
 	assert_true(parts.bytes < size_of(fd));
 	copy = copy_parts(fd, &parts);
@@ -86,12 +80,11 @@ static void names_are_in_the_parts(void **state)
 }
 
 /* Debug information goes first. */
-static void the_limit_is_kept(void **state)
+TEST(the_limit_is_kept)
 {
 	_cleanup_close_ int fd = open_own(), copy = -1;
 	struct essential_parts all, some;
 
-	(void)state;
 	assert_int_equal(essential_parts_find(&all, fd, UINT64_MAX), 0);
 	assert_int_equal(essential_parts_find(&some, fd, all.bytes - 1), 0);
 	assert_true(some.bytes < all.bytes);
@@ -105,7 +98,7 @@ static void the_limit_is_kept(void **state)
 }
 
 /* Bounds the parts, whatever the bytes. */
-static void damage_is_bounded(void **state)
+TEST(damage_is_bounded)
 {
 	_cleanup_close_ int own = open_own(), fd = memfd_create("damaged", MFD_CLOEXEC);
 	static uint8_t bytes[1 << 16];
@@ -113,7 +106,6 @@ static void damage_is_bounded(void **state)
 	struct essential_parts parts;
 	uint64_t table = sizeof(Elf64_Ehdr);
 
-	(void)state;
 	assert_int_equal(essential_parts_find(&parts, fd, 1000), -ENOEXEC);
 	memcpy(bytes + offsetof(Elf64_Ehdr, e_shoff), &table, sizeof(table));
 	for (size_t i = 0; i < 64; i++) {
@@ -128,15 +120,4 @@ static void damage_is_bounded(void **state)
 			essential_parts_release(&parts);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_in_the_parts),
-		cmocka_unit_test(the_limit_is_kept),
-		cmocka_unit_test(damage_is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Events of several rings: their order, and that only events still too young are kept. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/base/alloc.h"
 #include "lib/live/perf/event_queue.h"
+#include "tests/unit/test.h"
 
 static char seen[4096]; /* "time:path " of each */
 
@@ -39,12 +34,11 @@ static void add(struct event_queue *t, uint64_t time, const char *path)
 	event_queue_add(t, &event, NULL);
 }
 
-static void in_order_of_time_then_as_they_came(void **state)
+TEST(in_order_of_time_then_as_they_came)
 {
 	const struct map_event copy = {.time = 5};
 	struct event_queue t = {0};
 
-	(void)state;
 	add(&t, 7, "late");
 	add(&t, 5, "first");
 	event_queue_add(&t, &copy, xcalloc(1, sizeof(struct rec_copy)));
@@ -59,12 +53,11 @@ static void in_order_of_time_then_as_they_came(void **state)
 	event_queue_release(&t);
 }
 
-static void paths_do_not_pile_up_where_some_turn_is_always_left(void **state)
+TEST(paths_do_not_pile_up_where_some_turn_is_always_left)
 {
 	struct event_queue t = {0};
 	char path[1024], wanted[1100];
 
-	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	for (uint64_t time = 1; time <= 20000; time++) {
@@ -80,23 +73,11 @@ static void paths_do_not_pile_up_where_some_turn_is_always_left(void **state)
 	event_queue_release(&t);
 }
 
-static void copies_that_nobody_took_are_freed(void **state)
+TEST(copies_that_nobody_took_are_freed)
 {
 	const struct map_event event = {.time = 5};
 	struct event_queue t = {0};
 
-	(void)state;
 	event_queue_add(&t, &event, xcalloc(1, sizeof(struct rec_copy)));
 	event_queue_release(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(in_order_of_time_then_as_they_came),
-		cmocka_unit_test(paths_do_not_pile_up_where_some_turn_is_always_left),
-		cmocka_unit_test(copies_that_nobody_took_are_freed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The argument of -e, and how occurrences are thinned out. */
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/live/instruments/events.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/machine/tracefs.h"
+#include "tests/unit/test.h"
 
 static struct event_list parsed(const char *text)
 {
@@ -24,11 +19,10 @@ static struct event_list parsed(const char *text)
 	return list;
 }
 
-static void the_first_clock_is_the_clock(void **state)
+TEST(the_first_clock_is_the_clock)
 {
 	struct event_list list = parsed("page-faults,task-clock,cycles");
 
-	(void)state;
 	assert_true(list.has_clock);
 	assert_string_equal(list.rows[0].name, "task-clock");
 	assert_int_equal(list.count, 3);
@@ -40,12 +34,11 @@ static void the_first_clock_is_the_clock(void **state)
 	assert_int_equal(list.count, 2);
 }
 
-static void lists_go_on(void **state)
+TEST(lists_go_on)
 {
 	struct event_list list = parsed("page-faults");
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(event_list_add(&list, "cache-misses/freq=99,cpu-clock", &err), 0);
 	assert_int_equal(list.count, 3);
 	assert_true(list.has_clock);
@@ -55,11 +48,10 @@ static void lists_go_on(void **state)
 	assert_int_not_equal(event_list_add(&list, "cpu-clock", &err), 0);
 }
 
-static void tracepoints_have_two_spellings(void **state)
+TEST(tracepoints_have_two_spellings)
 {
 	struct event_list list = parsed("sched:sched_switch/period=7/,tracepoint:x:y,tracepoint:z");
 
-	(void)state;
 	assert_string_equal(list.rows[1].name, "sched:sched_switch");
 	assert_int_equal(list.rows[1].kind, EVENT_TRACEPOINT);
 	assert_int_equal(list.rows[1].period, 7);
@@ -67,7 +59,7 @@ static void tracepoints_have_two_spellings(void **state)
 	assert_string_equal(list.rows[3].name, "z");
 }
 
-static void what_is_wrong_is_refused(void **state)
+TEST(what_is_wrong_is_refused)
 {
 	static const char *const wrong[] = {
 		"",
@@ -92,7 +84,6 @@ static void what_is_wrong_is_refused(void **state)
 		"tracepoint:*",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct event_list list = {0};
 		struct error err = {0};
@@ -103,13 +94,12 @@ static void what_is_wrong_is_refused(void **state)
 	}
 }
 
-static void there_is_room_for_so_many(void **state)
+TEST(there_is_room_for_so_many)
 {
 	struct event_list list = {0};
 	struct error err = {0};
 	char name[32];
 
-	(void)state;
 	for (int i = 1; i < EVENTS_MAX; i++) {
 		snprintf(name, sizeof(name), "a:event%d", i);
 		assert_int_equal(event_list_add(&list, name, &err), 0);
@@ -118,26 +108,24 @@ static void there_is_room_for_so_many(void **state)
 	assert_int_equal(event_list_add(&list, "cpu-clock", &err), 0);
 }
 
-static void names_longer_than_their_room_are_refused(void **state)
+TEST(names_longer_than_their_room_are_refused)
 {
 	struct event_list list = {0};
 	struct error err = {0};
 	char name[EVENT_NAME_MAX + 8] = "a:";
 
-	(void)state;
 	memset(name + 2, 'x', EVENT_NAME_MAX - 2);
 	assert_int_not_equal(event_list_add(&list, name, &err), 0);
 	name[EVENT_NAME_MAX - 1] = '\0';
 	assert_int_equal(event_list_add(&list, name, &err), 0);
 }
 
-static void limits_follow_the_settings(void **state)
+TEST(limits_follow_the_settings)
 {
 	struct event_list list = parsed("page-faults,minor-faults/period=5,major-faults/freq=20,"
 					"instructions");
 	struct event_limit limits[EVENTS_MAX];
 
-	(void)state;
 	events_set_limits(&list, limits);
 	assert_int_equal(limits[1].quota, 100);
 	assert_int_equal(limits[1].window_ns, 10000000);
@@ -150,29 +138,12 @@ static void limits_follow_the_settings(void **state)
 	assert_false(limits[1].is_measured);
 }
 
-static void names_of_tracepoints(void **state)
+TEST(names_of_tracepoints)
 {
-	(void)state;
 	assert_true(tracefs_is_name("sched_switch"));
 	assert_true(tracefs_is_name("sched:sched_switch"));
 	assert_false(tracefs_is_name("a/b"));
 	assert_false(tracefs_is_name(".."));
 	assert_false(tracefs_is_name("a*"));
 	assert_false(tracefs_is_name(""));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_clock_is_the_clock),
-		cmocka_unit_test(lists_go_on),
-		cmocka_unit_test(tracepoints_have_two_spellings),
-		cmocka_unit_test(what_is_wrong_is_refused),
-		cmocka_unit_test(there_is_room_for_so_many),
-		cmocka_unit_test(names_longer_than_their_room_are_refused),
-		cmocka_unit_test(limits_follow_the_settings),
-		cmocka_unit_test(names_of_tracepoints),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +9,7 @@
 #include "lib/live/bpf/ring_record.h"
 #include "lib/live/process/exec_arguments.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 static struct rec_arguments *sent;
 
@@ -64,9 +59,10 @@ static void expect(const char *folder, const char *list, size_t size)
 #define SEND(folder, list, flags) send(folder, sizeof(folder) - 1, list, sizeof(list) - 1, flags)
 #define EXPECT(folder, list) expect(folder, list, sizeof(list) - 1)
 
-static void folders_are_joined(void **state)
+#define CASE(name) TEST_WITH(name, NULL, forget)
+
+CASE(folders_are_joined)
 {
-	(void)state;
 	SEND("site\0srv\0", "ls\0-l\0", 0);
 	EXPECT("/srv/site", "ls\0-l\0");
 	assert_int_equal(sent->rec.time, 7);
@@ -81,28 +77,25 @@ static void folders_are_joined(void **state)
 	EXPECT("/a", "");
 }
 
-static void secrets_are_masked(void **state)
+CASE(secrets_are_masked)
 {
-	(void)state;
 	SEND("", "a\0--password\0x\0b\0", 0);
 	EXPECT("/", "a\0--password\0***\0b\0");
 }
 
-static void what_was_cut_is_seen(void **state)
+CASE(what_was_cut_is_seen)
 {
-	(void)state;
 	SEND("", "cc\0-Inc", ARGUMENTS_CUT);
 	EXPECT("/", "cc\0-Inc…\0");
 	SEND("", "a\0--token=hal", ARGUMENTS_CUT);
 	EXPECT("/", "a\0--token=***…\0");
 }
 
-static void running_processes_are_looked_at(void **state)
+CASE(running_processes_are_looked_at)
 {
 	_cleanup_free_ char *line = exec_arguments_of((uint32_t)getpid());
 	_cleanup_free_ char *folder = getcwd(NULL, 0);
 
-	(void)state;
 	exec_arguments_send_running((uint32_t)getpid(), 5, keep, NULL);
 	assert_non_null(sent);
 	assert_int_equal(sent->rec.flags, ARGUMENTS_SCAN);
@@ -117,14 +110,13 @@ static void running_processes_are_looked_at(void **state)
 	assert_null(exec_arguments_of(0x7fffffff));
 }
 
-static void sizes_must_fit(void **state)
+TEST(sizes_must_fit)
 {
 	struct {
 		struct rec_arguments head;
 		char text[16];
 	} r = {0};
 
-	(void)state;
 	record_init(&r.head.rec, REC_ARGUMENTS, sizeof(r), 1, 2, 2);
 	memcpy(r.text, "/ab\0", 4);
 	r.head.folder_size = 1;
@@ -143,17 +135,4 @@ static void sizes_must_fit(void **state)
 	assert_true(ring_record_is_valid(&r.head.rec, sizeof(r)));
 	r.head.folder_size = UINT16_MAX;
 	assert_false(ring_record_is_valid(&r.head.rec, sizeof(r)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(folders_are_joined, forget),
-		cmocka_unit_test_teardown(secrets_are_masked, forget),
-		cmocka_unit_test_teardown(what_was_cut_is_seen, forget),
-		cmocka_unit_test_teardown(running_processes_are_looked_at, forget),
-		cmocka_unit_test(sizes_must_fit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/strbuf.h"
 #include "lib/profile/expand_inlines.h"
+#include "tests/unit/test.h"
 
 /* A module with one segment: its vaddrs are file offsets plus 0x1000. */
 static module_id module;
@@ -99,7 +94,9 @@ static void expect_consistent(struct profile *p)
 	}
 }
 
-static void without_answers_addresses_are_names(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(without_answers_addresses_are_names)
 {
 	struct profile *p = *state;
 	frame_id in_file = add_frame(p, module, 0x1234), outside = add_frame(p, module, 0x9999);
@@ -123,7 +120,7 @@ static void without_answers_addresses_are_names(void **state)
 	assert_int_equal(p->funcs.rows.items[0].module, module);
 }
 
-static void inlined_functions_become_frames(void **state)
+CASE(inlined_functions_become_frames)
 {
 	struct profile *p = *state;
 	frame_id main_frame = add_frame(p, module, 0x1000), inner = add_frame(p, module, 0x1010);
@@ -159,7 +156,7 @@ static void inlined_functions_become_frames(void **state)
 	}
 }
 
-static void unknown_parts_of_a_chain_are_addresses(void **state)
+CASE(unknown_parts_of_a_chain_are_addresses)
 {
 	struct profile *p = *state;
 	frame_id frame = add_frame(p, module, 0x1010);
@@ -176,7 +173,7 @@ static void unknown_parts_of_a_chain_are_addresses(void **state)
 	assert_int_equal(profile_named_frames(p), 1);
 }
 
-static void functions_without_a_name_are_counted_apart(void **state)
+CASE(functions_without_a_name_are_counted_apart)
 {
 	struct profile *p = *state;
 	frame_id named = add_frame(p, module, 0x1010), found = add_frame(p, module, 0x1020);
@@ -196,7 +193,7 @@ static void functions_without_a_name_are_counted_apart(void **state)
 	assert_int_equal(profile_fde_frames(p), 1);
 }
 
-static void the_last_answer_counts_and_chains_are_bounded(void **state)
+CASE(the_last_answer_counts_and_chains_are_bounded)
 {
 	struct profile *p = *state;
 	frame_id frame = add_frame(p, module, 0x1010), next = add_frame(p, module, 0x1020);
@@ -221,7 +218,7 @@ static void the_last_answer_counts_and_chains_are_bounded(void **state)
 	expect_consistent(p);
 }
 
-static void an_empty_profile_stays_empty(void **state)
+CASE(an_empty_profile_stays_empty)
 {
 	struct profile *p = *state;
 	struct expand_inlines *e = expand_inlines_new(p);
@@ -231,20 +228,4 @@ static void an_empty_profile_stays_empty(void **state)
 	assert_int_equal(p->frames.rows.count, 0);
 	expand_inlines_free(expand_inlines_new(p));
 	expand_inlines_free(NULL);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_answers_addresses_are_names),
-		TEST(inlined_functions_become_frames),
-		TEST(unknown_parts_of_a_chain_are_addresses),
-		TEST(functions_without_a_name_are_counted_apart),
-		TEST(the_last_answer_counts_and_chains_are_bounded),
-		TEST(an_empty_profile_stays_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -16,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/file_set.h"
+#include "tests/unit/test.h"
 
 #define HARD_LIMIT 200u
 
@@ -32,12 +27,11 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-static void test_raises_the_limit(void **state)
+TEST(test_raises_the_limit)
 {
 	struct rlimit limit = {.rlim_cur = 50, .rlim_max = HARD_LIMIT};
 	struct file_set *files;
 
-	(void)state;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	files = file_set_new(10);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -46,12 +40,11 @@ static void test_raises_the_limit(void **state)
 	file_set_free(NULL);
 }
 
-static void test_finds_and_replaces(void **state)
+TEST(test_finds_and_replaces)
 {
 	struct file_set *files = file_set_new(10);
 	int first = open_null(), second = open_null(), third = open_null();
 
-	(void)state;
 	assert_int_equal(file_set_find(files, 7), -1);
 	file_set_add(files, 7, first);
 	file_set_add(files, UINT32_MAX, second);
@@ -70,12 +63,11 @@ static void test_finds_and_replaces(void **state)
 	assert_false(is_open(second));
 }
 
-static void test_closes_the_oldest(void **state)
+TEST(test_closes_the_oldest)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT - 4);
 	int fds[1000];
 
-	(void)state;
 	for (uint32_t id = 0; id < 4; id++)
 		file_set_add(files, id, fds[id] = open_null());
 	assert_int_equal(file_set_dropped(files), 0);
@@ -110,12 +102,11 @@ static void test_closes_the_oldest(void **state)
 }
 
 /* A process with many files loses its own, not those of others, whatever the order. */
-static void who_has_most_loses_first(void **state)
+TEST(who_has_most_loses_first)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT - 8);
 	int shared = open_null(), other = open_null(), ours = open_null();
 
-	(void)state;
 	file_set_add(files, 0, ours);
 	file_set_add_for(files, 1, 10, shared);
 	file_set_add_for(files, 2, 11, other);
@@ -148,11 +139,10 @@ static void who_has_most_loses_first(void **state)
 	assert_false(is_open(ours));
 }
 
-static void of_shared_ones_the_unused_goes_first(void **state)
+TEST(of_shared_ones_the_unused_goes_first)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT - 4);
 
-	(void)state;
 	for (uint32_t id = 0; id < 4; id++) {
 		file_set_add_for(files, id, 10, open_null());
 		file_set_use(files, id, 11);
@@ -188,14 +178,13 @@ static bool is_file(int fd, const struct named_file *f)
 	return fstat(fd, &st) == 0 && st.st_ino == f->st.st_ino && st.st_dev == f->st.st_dev;
 }
 
-static void what_is_needed_is_opened_again(void **state)
+TEST(what_is_needed_is_opened_again)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT - 4);
 	struct named_file same, replaced, linked, unneeded;
 	const uint32_t needed[] = {1, 2, 3, 900};
 	int fd;
 
-	(void)state;
 	file_set_need(files, NULL, 0);
 	file_set_add_for(files, 1, 10, make_named(&same));
 	file_set_add_for(files, 2, 10, make_named(&replaced));
@@ -228,9 +217,8 @@ static void what_is_needed_is_opened_again(void **state)
 	unlink("/tmp/prof-file-set-target");
 }
 
-static void the_limit_wanted_is_above_ours(void **state)
+TEST(the_limit_wanted_is_above_ours)
 {
-	(void)state;
 	assert_int_equal(file_set_limit_wanted(0), 4096);
 	assert_int_equal(file_set_limit_wanted(4096 - HARD_LIMIT - 1), 4096);
 	assert_int_equal(file_set_limit_wanted(4096 - HARD_LIMIT), 8192);
@@ -238,12 +226,11 @@ static void the_limit_wanted_is_above_ours(void **state)
 	assert_int_equal(file_set_limit_wanted(UINT32_MAX), FILE_LIMIT_MAX);
 }
 
-static void test_no_room_at_all(void **state)
+TEST(test_no_room_at_all)
 {
 	struct file_set *files = file_set_new(HARD_LIMIT + 5);
 	int fd = open_null();
 
-	(void)state;
 	file_set_add(files, 1, fd);
 	assert_false(is_open(fd));
 	assert_int_equal(file_set_find(files, 1), -1);
@@ -251,13 +238,12 @@ static void test_no_room_at_all(void **state)
 	file_set_free(files);
 }
 
-static void roots_are_kept_once(void **state)
+TEST(roots_are_kept_once)
 {
 	struct file_set *files = file_set_new(16);
 	int first = open("/proc", O_PATH | O_CLOEXEC), again = open("/proc", O_PATH | O_CLOEXEC);
 	int other = open("/sys", O_PATH | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(file_set_find_root(files, 0), 0);
 	file_set_add_root(files, 3, first);
 	file_set_add_root(files, 1, again);
@@ -273,13 +259,12 @@ static void roots_are_kept_once(void **state)
 	assert_int_equal(fcntl(other, F_GETFD), -1);
 }
 
-static void roots_of_processes(void **state)
+TEST(roots_of_processes)
 {
 	struct file_set *files = file_set_new(16);
 	int first = open("/proc", O_PATH | O_CLOEXEC), again = open("/proc", O_PATH | O_CLOEXEC);
 	int other = open("/sys", O_PATH | O_CLOEXEC);
 
-	(void)state;
 	assert_int_equal(file_set_find_process_root(files, 0), 0);
 	file_set_add_process_root(files, 30, first);
 	file_set_add_root(files, 30, other);
@@ -291,22 +276,4 @@ static void roots_of_processes(void **state)
 	file_set_add_process_root(files, 30, open("/sys", O_PATH | O_CLOEXEC));
 	assert_int_equal(file_set_find_process_root(files, 30), other);
 	file_set_free(files);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_raises_the_limit),
-		cmocka_unit_test(test_finds_and_replaces),
-		cmocka_unit_test(test_closes_the_oldest),
-		cmocka_unit_test(test_no_room_at_all),
-		cmocka_unit_test(who_has_most_loses_first),
-		cmocka_unit_test(of_shared_ones_the_unused_goes_first),
-		cmocka_unit_test(what_is_needed_is_opened_again),
-		cmocka_unit_test(the_limit_wanted_is_above_ours),
-		cmocka_unit_test(roots_are_kept_once),
-		cmocka_unit_test(roots_of_processes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

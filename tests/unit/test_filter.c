@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Filters for tasks: patterns for names, control groups, numbers. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/base/cleanup.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/filter.h"
+#include "tests/unit/test.h"
 
 static bool matches(const struct name_set *set, const char *text)
 {
@@ -33,9 +28,8 @@ static bool glob(const char *pattern, const char *text)
 	return matches(&set, text);
 }
 
-static void a_plain_name_is_itself(void **state)
+TEST(a_plain_name_is_itself)
 {
-	(void)state;
 	assert_true(glob("make", "make"));
 	assert_false(glob("make", "mak"));
 	assert_false(glob("make", "makes"));
@@ -44,18 +38,16 @@ static void a_plain_name_is_itself(void **state)
 	assert_true(glob("kworker/0:1", "kworker/0:1"));
 }
 
-static void long_names_are_cut_as_the_kernel_does(void **state)
+TEST(long_names_are_cut_as_the_kernel_does)
 {
-	(void)state;
 	assert_true(glob("systemd-networkd", "systemd-network"));
 	assert_true(glob("exactly-fifteen", "exactly-fifteen"));
 	assert_false(glob("exactly-fiftee", "exactly-fifteen"));
 	assert_true(glob("*systemd-network", "systemd-network"));
 }
 
-static void patterns_are_those_of_a_shell(void **state)
+TEST(patterns_are_those_of_a_shell)
 {
-	(void)state;
 	assert_true(glob("*", ""));
 	assert_true(glob("*", "anything at all"));
 	assert_true(glob("work*", "work"));
@@ -84,14 +76,13 @@ static void patterns_are_those_of_a_shell(void **state)
 	assert_true(glob("[\x80-\xff]*", "\xc3\xa9"));
 }
 
-static void one_of_several_is_enough(void **state)
+TEST(one_of_several_is_enough)
 {
 	static const char *const patterns[] = {
 		"alpha", "beta*", "*gamma",	     "d?lta", "epsilon-longer",
 		"zeta",	 "eta",	  "theta-theta-the", "iota",  "kappa"};
 	struct name_set set = {0};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		assert_int_equal(name_set_add(&set, patterns[i], NULL), 0);
 	assert_true(matches(&set, "alpha"));
@@ -111,13 +102,12 @@ static void one_of_several_is_enough(void **state)
 	assert_false(matches(&set, ""));
 }
 
-static void too_much_is_refused(void **state)
+TEST(too_much_is_refused)
 {
 	struct name_set set = {0};
 	struct error err = {0};
 	int added = 0;
 
-	(void)state;
 	assert_int_equal(name_set_add(&set, "", &err), -EINVAL);
 	assert_int_equal(name_set_add(&set, "[a", &err), -EINVAL);
 	assert_string_equal(err.text, "[a: [ without ]");
@@ -140,14 +130,13 @@ static const char mountinfo[] =
 	"32 24 0:29 / /sys/fs/cgroup/unified rw,nosuid - cgroup2 cgroup2 rw\n"
 	"broken line\n";
 
-static void hierarchies_are_found(void **state)
+TEST(hierarchies_are_found)
 {
 	_cleanup_free_ char *cpu = cgroup_controllers_of(mountinfo, 0, 27);
 	_cleanup_free_ char *named = cgroup_controllers_of(mountinfo, 0, 28);
 	_cleanup_free_ char *version2 = cgroup2_mount_of(mountinfo);
 	static const char groups[] = "4:memory:/a\n3:cpu,cpuacct:/\n1:name=systemd:/\n0::/\n";
 
-	(void)state;
 	assert_string_equal(cpu, "cpu,cpuacct");
 	assert_string_equal(named, "name=systemd");
 	assert_string_equal(version2, "/sys/fs/cgroup/unified");
@@ -161,12 +150,11 @@ static void hierarchies_are_found(void **state)
 	assert_int_equal(cgroup_hierarchy_of("::\n:\nx", "pids"), 0);
 }
 
-static void what_is_no_control_group_is_refused(void **state)
+TEST(what_is_no_control_group_is_refused)
 {
 	struct filter f = {0};
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(filter_add_cgroup(&f, "/no/such/group", &err), -ENOENT);
 	assert_string_equal(err.text, "--cgroup /no/such/group: there is no such control group");
 	assert_int_equal(filter_add_cgroup(&f, "/tmp", &err), -EINVAL);
@@ -174,12 +162,11 @@ static void what_is_no_control_group_is_refused(void **state)
 	filter_release(&f);
 }
 
-static void a_thread_brings_its_process(void **state)
+TEST(a_thread_brings_its_process)
 {
 	struct filter f = {0};
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(filter_add_tid(&f, (uint32_t)gettid(), &err), 0);
 	assert_int_equal(f.criteria, FILTER_PID | FILTER_TID);
 	assert_int_equal(f.pids.items[0], getpid());
@@ -189,12 +176,11 @@ static void a_thread_brings_its_process(void **state)
 	filter_release(&f);
 }
 
-static void users_and_cpus_are_looked_up(void **state)
+TEST(users_and_cpus_are_looked_up)
 {
 	struct filter f = {0};
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(filter_add_uid(&f, "root", &err), 0);
 	assert_int_equal(filter_add_uid(&f, "1000", &err), 0);
 	assert_int_equal(f.uids.items[0], 0);
@@ -211,21 +197,4 @@ static void users_and_cpus_are_looked_up(void **state)
 	assert_int_equal(filter_set_cpus(&f, "8,0-3", &err), -EINVAL);
 	assert_string_equal(err.text, "--cpu 8,0-3: not an ascending list such as 0-3,8");
 	filter_release(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_plain_name_is_itself),
-		cmocka_unit_test(long_names_are_cut_as_the_kernel_does),
-		cmocka_unit_test(patterns_are_those_of_a_shell),
-		cmocka_unit_test(one_of_several_is_enough),
-		cmocka_unit_test(too_much_is_refused),
-		cmocka_unit_test(hierarchies_are_found),
-		cmocka_unit_test(what_is_no_control_group_is_refused),
-		cmocka_unit_test(a_thread_brings_its_process),
-		cmocka_unit_test(users_and_cpus_are_looked_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

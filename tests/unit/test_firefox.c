@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,11 +6,14 @@
 #include "lib/base/alloc.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
 #define START_NS EXPORT_START_NS
 #define FFFD "\xef\xbf\xbd"
 
-static void test_no_thread(void **state)
+#define CASE(name) TEST_WITH(name, export_setup, export_teardown)
+
+CASE(test_no_thread)
 {
 	struct exported *f = *state;
 	struct error err = {0};
@@ -25,7 +22,7 @@ static void test_no_thread(void **state)
 	assert_int_equal(err.code, -ENODATA);
 }
 
-static void test_meta(void **state)
+CASE(test_meta)
 {
 	struct exported *f = *state;
 	json_t *root;
@@ -69,7 +66,7 @@ static void test_meta(void **state)
 	export_expect(root, "meta.symbolicationNotSupported", "true");
 }
 
-static void test_unnamed(void **state)
+CASE(test_unnamed)
 {
 	struct exported *f = *state;
 	json_t *root;
@@ -82,7 +79,7 @@ static void test_unnamed(void **state)
 }
 
 /* The recorded process is the root, even if another is busier. */
-static void test_root(void **state)
+CASE(test_root)
 {
 	struct exported *f = *state;
 	json_t *root;
@@ -107,7 +104,7 @@ static void test_root(void **state)
 }
 
 /* Without a recorded process, which may have ended before, the first is the root. */
-static void test_no_root(void **state)
+CASE(test_no_root)
 {
 	struct exported *f = *state;
 	json_t *root;
@@ -121,7 +118,7 @@ static void test_no_root(void **state)
 	export_expect(root, "threads.1.processType", "\"process\"");
 }
 
-static void test_without_samples(void **state)
+CASE(test_without_samples)
 {
 	struct exported *f = *state;
 	json_t *root;
@@ -141,7 +138,7 @@ static void test_without_samples(void **state)
 	export_expect(root, "threads.1.processName", "\"pid 10\"");
 }
 
-static void test_threads(void **state)
+CASE(test_threads)
 {
 	struct exported *f = *state;
 	struct profile_thread *row;
@@ -176,7 +173,7 @@ static void test_threads(void **state)
 	export_expect(root, "threads.2.processStartupTime", "1.5");
 }
 
-static void test_samples(void **state)
+CASE(test_samples)
 {
 	struct exported *f = *state;
 	frame_id frame = export_add_frame(f, NO_MODULE, NO_FUNC, 0x7f0000001234);
@@ -209,7 +206,7 @@ static void test_samples(void **state)
 }
 
 /* Readings of CPU time come late: no interval holds more than its length. */
-static void test_cpu_deltas(void **state)
+CASE(test_cpu_deltas)
 {
 	static const uint32_t deltas[] = {0, 1000, 4200000000u, 4294967295u};
 	struct exported *f = *state;
@@ -221,7 +218,7 @@ static void test_cpu_deltas(void **state)
 		      "[0,0,0,1000,0,0,4200000000,4294967295]");
 }
 
-static void test_markers(void **state)
+CASE(test_markers)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
@@ -264,7 +261,7 @@ static void test_markers(void **state)
 }
 
 /* 20 processes of two threads; only the workers do anything. */
-static void test_initial_threads(void **state)
+CASE(test_initial_threads)
 {
 	struct exported *f = *state;
 	json_t *root, *visible;
@@ -286,20 +283,4 @@ static void test_initial_threads(void **state)
 	export_expect(visible, "1", "2");
 	export_expect(visible, "2", "3");
 	export_expect(visible, "30", "31");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_no_thread),	    TEST(test_meta),
-		TEST(test_unnamed),	    TEST(test_root),
-		TEST(test_no_root),	    TEST(test_without_samples),
-		TEST(test_threads),	    TEST(test_samples),
-		TEST(test_cpu_deltas),	    TEST(test_markers),
-		TEST(test_initial_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

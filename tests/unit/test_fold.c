@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Short-lived threads that share rows: which ones do, and that nothing is lost. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -14,6 +8,7 @@
 #include "lib/format/firefox/write/titles.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -70,7 +65,9 @@ static bool has_pid(const struct folded *f, uint32_t pid)
 	return false;
 }
 
-static void few_threads_stay_as_they_are(void **state)
+#define CASE(name) TEST_WITH(name, export_setup, export_teardown)
+
+CASE(few_threads_stay_as_they_are)
 {
 	struct exported *f = *state;
 	struct folded folded;
@@ -94,7 +91,7 @@ static void expect_folded(const struct folded *f, const char *name, size_t sampl
 	sample_buffer_release(&buffer);
 }
 
-static void the_rest_is_folded_by_program(void **state)
+CASE(the_rest_is_folded_by_program)
 {
 	struct exported *f = *state;
 	const struct firefox_row *row;
@@ -127,7 +124,7 @@ static void the_rest_is_folded_by_program(void **state)
 }
 
 /* Threads that were there before, or still are, keep their rows, even beyond the limit. */
-static void long_lived_threads_keep_their_rows(void **state)
+CASE(long_lived_threads_keep_their_rows)
 {
 	struct exported *f = *state;
 	struct folded folded;
@@ -144,7 +141,7 @@ static void long_lived_threads_keep_their_rows(void **state)
 	release(&folded);
 }
 
-static void main_threads_stay_with_their_others(void **state)
+CASE(main_threads_stay_with_their_others)
 {
 	struct exported *f = *state;
 	struct profile_thread *row;
@@ -170,7 +167,7 @@ static void main_threads_stay_with_their_others(void **state)
 }
 
 /* Folding the only process of a program would save no row. */
-static void single_programs_share_a_row(void **state)
+CASE(single_programs_share_a_row)
 {
 	struct exported *f = *state;
 	struct folded folded;
@@ -186,7 +183,7 @@ static void single_programs_share_a_row(void **state)
 	release(&folded);
 }
 
-static void one_alone_keeps_its_row(void **state)
+CASE(one_alone_keeps_its_row)
 {
 	struct exported *f = *state;
 	struct folded folded;
@@ -201,7 +198,7 @@ static void one_alone_keeps_its_row(void **state)
 }
 
 /* Folded rows of a file that was read stay; nothing more is known of their threads. */
-static void rows_that_were_folded_before_stay(void **state)
+CASE(rows_that_were_folded_before_stay)
 {
 	struct exported *f = *state;
 	struct folded folded;
@@ -233,7 +230,7 @@ static const struct firefox_row *next_to(const struct folded *f, const char *nam
 	return row;
 }
 
-static void their_events_go_along(void **state)
+CASE(their_events_go_along)
 {
 	struct exported *f = *state;
 	struct sample_buffer buffer = {0};
@@ -280,7 +277,7 @@ static json_t *run_with_folded_rows(struct exported *f)
 	return export_run(f);
 }
 
-static void a_file_with_folded_rows(void **state)
+CASE(a_file_with_folded_rows)
 {
 	struct exported *f = *state;
 	json_t *root = run_with_folded_rows(f);
@@ -302,7 +299,7 @@ static void a_file_with_folded_rows(void **state)
 }
 
 /* Front-ends see no more than one CPU in a row, readers all. */
-static void processes_at_one_time(void **state)
+CASE(processes_at_one_time)
 {
 	struct exported *f = *state;
 	struct profile *again;
@@ -329,7 +326,7 @@ static void processes_at_one_time(void **state)
 }
 
 /* Many short-lived processes of one program share a row, however few rows there are. */
-static void a_crowd_is_one_row(void **state)
+CASE(a_crowd_is_one_row)
 {
 	struct exported *f = *state;
 	struct profile_thread *row;
@@ -362,7 +359,7 @@ static void a_crowd_is_one_row(void **state)
 }
 
 /* Folded rows are not folded again, and their number is still told in the same place. */
-static void such_a_file_read_and_written_again(void **state)
+CASE(such_a_file_read_and_written_again)
 {
 	struct exported *f = *state;
 	json_t *first = run_with_folded_rows(f);
@@ -377,7 +374,7 @@ static void such_a_file_read_and_written_again(void **state)
 	json_decref(first);
 }
 
-static void all_threads_on_demand(void **state)
+CASE(all_threads_on_demand)
 {
 	struct exported *f = *state;
 
@@ -388,8 +385,6 @@ static void all_threads_on_demand(void **state)
 	assert_int_equal(json_array_size(export_at(f->root, "threads")), 600);
 	assert_int_equal(f->counts.folded_threads, 0);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
 
 static void add_counter(struct exported *f, uint32_t pid, const char *name, uint8_t graph,
 			uint64_t ms, int64_t delta)
@@ -405,7 +400,7 @@ static void add_counter(struct exported *f, uint32_t pid, const char *name, uint
 }
 
 /* Processes that share a row have one counter of a kind; what each holds ends with it. */
-static void their_counters_are_added_up(void **state)
+CASE(their_counters_are_added_up)
 {
 	struct exported *f = *state;
 	struct row_counters counters = {0};
@@ -444,26 +439,4 @@ static void their_counters_are_added_up(void **state)
 	assert_int_equal(reads->samples.items[0].delta, 3);
 	row_counters_release(&counters);
 	release(&folded);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(few_threads_stay_as_they_are),
-		TEST(the_rest_is_folded_by_program),
-		TEST(long_lived_threads_keep_their_rows),
-		TEST(main_threads_stay_with_their_others),
-		TEST(single_programs_share_a_row),
-		TEST(one_alone_keeps_its_row),
-		TEST(rows_that_were_folded_before_stay),
-		TEST(their_events_go_along),
-		TEST(a_crowd_is_one_row),
-		TEST(processes_at_one_time),
-		TEST(a_file_with_folded_rows),
-		TEST(such_a_file_read_and_written_again),
-		TEST(all_threads_on_demand),
-		TEST(their_counters_are_added_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 #include <sys/mman.h>
@@ -13,12 +7,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/format/format.h"
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
-static void found_by_name(void **state)
+TEST(found_by_name)
 {
 	_cleanup_(strbuf_release) struct strbuf names = {0};
 
-	(void)state;
 	assert_ptr_equal(format_find("firefox"), &format_firefox);
 	assert_null(format_find("Firefox"));
 	assert_null(format_find(""));
@@ -26,9 +20,8 @@ static void found_by_name(void **state)
 	assert_int_equal(strncmp(strbuf_text(&names), "firefox", strlen("firefox")), 0);
 }
 
-static void found_by_suffix(void **state)
+TEST(found_by_suffix)
 {
-	(void)state;
 	assert_ptr_equal(format_of_path("a.json"), &format_firefox);
 	assert_ptr_equal(format_of_path("/x/a.json.gz"), &format_firefox);
 	assert_null(format_of_path("a.gz"));
@@ -38,9 +31,8 @@ static void found_by_suffix(void **state)
 	assert_null(format_of_path(""));
 }
 
-static void found_by_content(void **state)
+TEST(found_by_content)
 {
-	(void)state;
 	assert_ptr_equal(format_of_text("{}", 2), &format_firefox);
 	assert_ptr_equal(format_of_text(" \n{", 3), &format_firefox);
 	assert_null(format_of_text(" \n{", 2));
@@ -49,12 +41,11 @@ static void found_by_content(void **state)
 	assert_null(format_of_text("\0{", 2));
 }
 
-static void plain_by_suffix(void **state)
+TEST(plain_by_suffix)
 {
 	static const char *const suffixes[] = {".txt", NULL};
 	const struct format text = {.name = "text", .suffixes = suffixes, .is_plain = true};
 
-	(void)state;
 	assert_false(format_is_compressed(&format_firefox, "a.json"));
 	assert_true(format_is_compressed(&format_firefox, "a.json.gz"));
 	assert_true(format_is_compressed(&format_firefox, "a"));
@@ -91,7 +82,7 @@ static struct strbuf written_as(const struct format *format, const struct profil
 
 #define WRITTEN(name) &format_##name,
 /* All formats show the address at which the file's code is loaded. */
-static void nameless_code_has_the_same_address_everywhere(void **state)
+TEST_WITH(nameless_code_has_the_same_address_everywhere, export_setup, export_teardown)
 {
 	static const struct format *const formats[] = {FORMATS(WRITTEN)};
 	struct exported *f = *state;
@@ -117,18 +108,4 @@ static void nameless_code_has_the_same_address_everywhere(void **state)
 		assert_null(memmem(text.text, text.size, "0x1abc", 6));
 		strbuf_release(&text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(found_by_name),
-		cmocka_unit_test(found_by_suffix),
-		cmocka_unit_test(found_by_content),
-		cmocka_unit_test(plain_by_suffix),
-		cmocka_unit_test_setup_teardown(nameless_code_has_the_same_address_everywhere,
-						export_setup, export_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

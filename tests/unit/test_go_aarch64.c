@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of the functions of Go's runtime on arm64, from their instructions, on any machine. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "lib/unwind/arch.h"
 #include "lib/unwind/go_code.h"
+#include "tests/unit/test.h"
 
 #define VADDR 0x10000
 
@@ -89,11 +85,10 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void frames(void **state)
+TEST(frames)
 {
 	struct unwind_rule rule = go_arch_aarch64.frame(0, (struct go_saves){true, 0});
 
-	(void)state;
 	assert_int_equal(UNWIND_RA_KIND(rule.kinds), UNWIND_SAME);
 	assert_int_equal(rule.ra_offset, UNWIND_REG_RA);
 	rule = go_arch_aarch64.frame(48, (struct go_saves){true, 0});
@@ -110,11 +105,10 @@ static void frames(void **state)
 	assert_int_equal(rule.cfa_kind, UNWIND_CFA_NONE);
 }
 
-static void what_assembler_saves(void **state)
+TEST(what_assembler_saves)
 {
 	struct go_code code = CODE(STR_X30_PUSH_16);
 
-	(void)state;
 	assert_int_equal(go_arch_aarch64.saves(&code).at, 2);
 	code = CODE(NOP, STP_X20);
 	assert_true(go_arch_aarch64.saves(&code).is_saved);
@@ -126,12 +120,11 @@ static void what_assembler_saves(void **state)
 	assert_false(go_arch_aarch64.saves(&code).is_saved);
 }
 
-static void layout(void **state)
+TEST(layout)
 {
 	struct go_code code = CODE(NOP, LDR_X3_M, LDR_G_CURG, NOP, LDR_X0_SP, MOV_SP_X0);
 	struct go_layout found = {0};
 
-	(void)state;
 	go_arch_aarch64.read_layout(&found, &code, NULL);
 	assert_true(found.is_known);
 	assert_int_equal(found.packed, GO_PACK(6, 7, 23));
@@ -142,7 +135,9 @@ static void layout(void **state)
 	assert_false(found.is_known);
 }
 
-static void systemstack_is_left_by_frame_pointer(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(systemstack_is_left_by_frame_pointer)
 {
 	struct fixture *f = *state;
 
@@ -160,7 +155,7 @@ static void systemstack_is_left_by_frame_pointer(void **state)
 }
 
 /* Up to Go 1.24 the frame pointer is that of the system stack. */
-static void systemstack_is_left_by_the_goroutine(void **state)
+CASE(systemstack_is_left_by_the_goroutine)
 {
 	struct fixture *f = *state;
 
@@ -175,7 +170,7 @@ static void systemstack_is_left_by_the_goroutine(void **state)
 	assert_int_equal(rule_at(f, 5).cfa_kind, UNWIND_CFA_REG);
 }
 
-static void morestack_leads_to_the_goroutine(void **state)
+CASE(morestack_leads_to_the_goroutine)
 {
 	struct fixture *f = *state;
 
@@ -193,7 +188,7 @@ static void morestack_leads_to_the_goroutine(void **state)
 	assert_int_equal(rule_at(f, 2).cfa_kind, UNWIND_CFA_END);
 }
 
-static void asmcgocall_keeps_the_depth(void **state)
+CASE(asmcgocall_keeps_the_depth)
 {
 	struct fixture *f = *state;
 
@@ -213,7 +208,7 @@ static void asmcgocall_keeps_the_depth(void **state)
 }
 
 /* The interrupted code's pc is the return address, its link register was pushed. */
-static void injected_calls(void **state)
+CASE(injected_calls)
 {
 	struct fixture *f = *state;
 
@@ -230,23 +225,4 @@ static void injected_calls(void **state)
 	assert_int_equal(rule_at(f, 0).flags, UNWIND_SIGNAL_FRAME);
 	mend(f, "runtime.goexit", CODE(NOP, NOP), 0);
 	assert_int_equal(rule_at(f, 1).cfa_kind, UNWIND_CFA_END);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames),
-		cmocka_unit_test(what_assembler_saves),
-		cmocka_unit_test(layout),
-		cmocka_unit_test_setup_teardown(systemstack_is_left_by_frame_pointer, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(systemstack_is_left_by_the_goroutine, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(morestack_leads_to_the_goroutine, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(asmcgocall_keeps_the_depth, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(injected_calls, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

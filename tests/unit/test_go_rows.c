@@ -3,12 +3,6 @@
  * Rows for Go's functions. This program has a table of functions as Go's linker writes it, and code
  * with the shapes of Go's runtime.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -25,6 +19,7 @@
 #include "lib/unwind/unwind_table.h"
 #include "tests/unit/own_program.h"
 #include "bpf/walk_table.h"
+#include "tests/unit/test.h"
 
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n"
@@ -115,13 +110,12 @@ static void check_frame(const struct fixture *f, const char *addr, int cfa_offse
 		assert_int_equal(rule.fp_offset, -2);
 }
 
-static void places_of_labels(void **state)
+TEST(places_of_labels)
 {
 	_cleanup_close_ int fd = own_fd(), empty = memfd_create("empty", MFD_CLOEXEC);
 	struct go_label_places places;
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(go_label_places_find(&places, fd, &err), 0);
 	assert_int_equal(places.version, 123);
 	assert_int_equal(places.tls, -24);
@@ -131,7 +125,9 @@ static void places_of_labels(void **state)
 	assert_int_equal(go_label_places_find(&places, empty, &err), -ENOENT);
 }
 
-static void frames_of_functions(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(frames_of_functions)
 {
 	const struct fixture *f = *state;
 
@@ -144,7 +140,7 @@ static void frames_of_functions(void **state)
 	assert_int_equal(rule_at(f, go_text_end).cfa_kind, UNWIND_CFA_NONE);
 }
 
-static void systemstack_is_left_by_frame_pointer(void **state)
+CASE(systemstack_is_left_by_frame_pointer)
 {
 	const struct fixture *f = *state;
 	struct unwind_rule rule = rule_at(f, go_systemstack_left);
@@ -158,7 +154,7 @@ static void systemstack_is_left_by_frame_pointer(void **state)
 }
 
 /* Its places come from the code of systemstack: none of them is that of any Go. */
-static void morestack_leads_to_the_goroutine(void **state)
+CASE(morestack_leads_to_the_goroutine)
 {
 	const struct fixture *f = *state;
 	struct unwind_rule rule = rule_at(f, go_morestack_left);
@@ -171,7 +167,7 @@ static void morestack_leads_to_the_goroutine(void **state)
 	assert_int_equal((uint16_t)rule.base_offset, GO_PACK(8, 9, 22));
 }
 
-static void asmcgocall_keeps_the_depth(void **state)
+CASE(asmcgocall_keeps_the_depth)
 {
 	const struct fixture *f = *state;
 	struct unwind_rule rule = rule_at(f, go_asmcgocall_left);
@@ -186,7 +182,7 @@ static void asmcgocall_keeps_the_depth(void **state)
 	check_frame(f, go_asmcgocall_back, 16, true);
 }
 
-static void others_are_left_by_frame_pointer(void **state)
+CASE(others_are_left_by_frame_pointer)
 {
 	const struct fixture *f = *state;
 
@@ -196,7 +192,7 @@ static void others_are_left_by_frame_pointer(void **state)
 	check_frame(f, go_aligned_back, 32, true);
 }
 
-static void stacks_end(void **state)
+CASE(stacks_end)
 {
 	const struct fixture *f = *state;
 
@@ -205,7 +201,7 @@ static void stacks_end(void **state)
 	assert_int_equal(rule_at(f, go_goexit).cfa_kind, UNWIND_CFA_END);
 }
 
-static void signals_interrupt(void **state)
+CASE(signals_interrupt)
 {
 	const struct fixture *f = *state;
 	struct unwind_rule rule = rule_at(f, go_padding);
@@ -218,13 +214,12 @@ static void signals_interrupt(void **state)
 #endif
 
 /* A table whose parts and offsets lie anywhere: nothing outside of its bytes is read. */
-static void damaged_tables(void **state)
+TEST(damaged_tables)
 {
 	static const uint8_t magic[] = {0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8};
 	uint8_t data[256];
 	struct pclntab table;
 
-	(void)state;
 	for (unsigned int at = 8; at < PCLNTAB_HEADER_SIZE; at += 8) {
 		for (unsigned int shift = 0; shift < 64; shift += 3) {
 			uint64_t value = (uint64_t)5 << shift;
@@ -273,33 +268,9 @@ static uint64_t data_behind(size_t decoys)
 }
 
 /* Each candidate costs a search: a forged file has as many as it likes. */
-static void candidates_are_few(void **state)
+TEST(candidates_are_few)
 {
-	(void)state;
 	assert_int_equal(data_behind(0), 0x5000);
 	assert_int_equal(data_behind(7), 0x5000);
 	assert_int_equal(data_behind(1000), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-#if defined(__x86_64__)
-		cmocka_unit_test(places_of_labels),
-		cmocka_unit_test_setup_teardown(frames_of_functions, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(systemstack_is_left_by_frame_pointer, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(morestack_leads_to_the_goroutine, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(asmcgocall_keeps_the_depth, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(others_are_left_by_frame_pointer, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(stacks_end, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(signals_interrupt, set_up, tear_down),
-#endif
-		cmocka_unit_test(damaged_tables),
-		cmocka_unit_test(candidates_are_few),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

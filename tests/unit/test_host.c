@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of the machine, and lists of CPUs. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/live/machine/cpu_list.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/bpf/idle_time.h"
+#include "tests/unit/test.h"
 
 static void expect_list(const char *text, const uint32_t *cpus, uint32_t count)
 {
@@ -25,20 +20,19 @@ static void expect_list(const char *text, const uint32_t *cpus, uint32_t count)
 	assert_null(list.cpus);
 }
 
-static void cpu_lists_are_parsed(void **state)
+TEST(cpu_lists_are_parsed)
 {
 	static const uint32_t gaps[] = {0, 1, 2, 3, 8, 10, 11};
 	static const uint32_t one[] = {5};
 	static const uint32_t high[] = {65535};
 
-	(void)state;
 	expect_list("0-3,8,10-11\n", gaps, 7);
 	expect_list("5", one, 1);
 	expect_list("5-5\n", one, 1);
 	expect_list("65535", high, 1);
 }
 
-static void wrong_cpu_lists_are_refused(void **state)
+TEST(wrong_cpu_lists_are_refused)
 {
 	static const char *const wrong[] = {
 		"",
@@ -59,7 +53,6 @@ static void wrong_cpu_lists_are_refused(void **state)
 		"-1",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct cpu_list list;
 
@@ -68,11 +61,10 @@ static void wrong_cpu_lists_are_refused(void **state)
 	}
 }
 
-static void this_machine_has_cpus(void **state)
+TEST(this_machine_has_cpus)
 {
 	struct cpu_list online, possible;
 
-	(void)state;
 	assert_int_equal(cpu_list_read("online", &online), 0);
 	assert_int_equal(cpu_list_read("possible", &possible), 0);
 	assert_true(online.count >= 1);
@@ -92,9 +84,8 @@ static void expect_distribution(const char *text, const char *name)
 		assert_string_equal(found, name);
 }
 
-static void the_distribution_is_found(void **state)
+TEST(the_distribution_is_found)
 {
-	(void)state;
 	expect_distribution("NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nID=debian\n",
 			    "Debian GNU/Linux 12 (bookworm)");
 	expect_distribution("PRETTY_NAME='Arch Linux'", "Arch Linux");
@@ -117,9 +108,8 @@ static void expect_cpu(const char *text, const char *name)
 		assert_string_equal(found, name);
 }
 
-static void the_cpu_is_named(void **state)
+TEST(the_cpu_is_named)
 {
-	(void)state;
 	expect_cpu("processor\t: 0\nmodel\t\t: 85\nmodel name\t: Fast CPU @ 3GHz\nflags : a\n",
 		   "Fast CPU @ 3GHz");
 	expect_cpu("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n",
@@ -133,11 +123,10 @@ static void the_cpu_is_named(void **state)
 	expect_cpu("", NULL);
 }
 
-static void the_host_is_read(void **state)
+TEST(the_host_is_read)
 {
 	struct host host;
 
-	(void)state;
 	host_read(&host);
 	assert_non_null(host.os);
 	assert_int_equal(strncmp(host.os, "Linux ", 6), 0);
@@ -150,7 +139,7 @@ static void the_host_is_read(void **state)
 	assert_null(host.os);
 }
 
-static void idle_time_is_that_of_the_cpus_in_question(void **state)
+TEST(idle_time_is_that_of_the_cpus_in_question)
 {
 	static const char text[] = "cpu  10 20 30 4000 50 0 60 70 0 0\n"
 				   "cpu0 1 2 3 100 5 0 6 7 0 0\n"
@@ -161,7 +150,6 @@ static void idle_time_is_that_of_the_cpus_in_question(void **state)
 				   "cpu13 1 2 3 8000 9 0 6 7 0 0\n";
 	struct cpu_list only = {0};
 
-	(void)state;
 	assert_int_equal(idle_time_parse(text, &only, 10), 7180);
 	assert_int_equal(steal_time_parse(text, &only, 10), 210);
 	assert_int_equal(cpu_list_parse("1-2,11", &only), 0);
@@ -172,19 +160,4 @@ static void idle_time_is_that_of_the_cpus_in_question(void **state)
 	assert_int_equal(steal_time_parse("cpu2 1 2 3 100 5 0 6", &only, 10), 0);
 	cpu_list_release(&only);
 	assert_true(idle_time_read(&only) > 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cpu_lists_are_parsed),
-		cmocka_unit_test(wrong_cpu_lists_are_refused),
-		cmocka_unit_test(this_machine_has_cpus),
-		cmocka_unit_test(the_distribution_is_found),
-		cmocka_unit_test(the_cpu_is_named),
-		cmocka_unit_test(the_host_is_read),
-		cmocka_unit_test(idle_time_is_that_of_the_cpus_in_question),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

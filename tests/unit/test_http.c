@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a body, and the answers of a store. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cmd/view/store_answer.h"
 #include "lib/server/http.h"
+#include "tests/unit/test.h"
 
 static void expect(const char *header, unsigned int status, uint64_t offset, uint64_t length)
 {
@@ -22,9 +17,8 @@ static void expect(const char *header, unsigned int status, uint64_t offset, uin
 	assert_int_equal(got_length, length);
 }
 
-static void test_range(void **state)
+TEST(test_range)
 {
-	(void)state;
 	expect(NULL, 200, 0, 100);
 	expect("", 200, 0, 100);
 	expect("bytes=0-0", 206, 0, 1);
@@ -42,11 +36,10 @@ static void test_range(void **state)
 	expect("items=0-5", 200, 0, 100);
 }
 
-static void test_headers(void **state)
+TEST(test_headers)
 {
 	struct http_response r = {0};
 
-	(void)state;
 	http_response_add(&r, "A", "plain");
 	http_response_add(&r, "B", "two\r\nLines: 1");
 	assert_int_equal(r.headers.count, 1);
@@ -58,11 +51,10 @@ static bool reads(const char *text, char *token)
 	return store_answer_read(text, strlen(text), token);
 }
 
-static void test_store_answer(void **state)
+TEST(test_store_answer)
 {
 	char token[STORE_TOKEN_MAX + 1];
 
-	(void)state;
 	assert_true(reads("abc_-9\n", token));
 	assert_string_equal(token, "abc_-9");
 	/* {"profileToken":"q1w2"} */
@@ -75,15 +67,4 @@ static void test_store_answer(void **state)
 	assert_false(reads("..", token));
 	assert_false(reads("", token));
 	assert_false(reads("../x", token));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_range),
-		cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_store_answer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The invoking user; as root, also what a switched thread may still do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/base/identity.h"
+#include "tests/unit/test.h"
 
 static void set_sudo(const char *uid, const char *gid)
 {
@@ -45,9 +40,8 @@ static void check_is_self(const char *uid, const char *gid)
 	assert_int_equal(who.failure, 0);
 }
 
-static void test_sudo_variables_must_be_right(void **state)
+TEST(test_sudo_variables_must_be_right)
 {
-	(void)state;
 	check_is_self(NULL, NULL);
 	check_is_self("1000", NULL);
 	check_is_self(NULL, "1000");
@@ -61,11 +55,10 @@ static void test_sudo_variables_must_be_right(void **state)
 	check_is_self("1000", "4294967295");
 }
 
-static void test_sudo_counts_for_root_alone(void **state)
+TEST(test_sudo_counts_for_root_alone)
 {
 	struct identity who;
 
-	(void)state;
 	set_sudo("12345", "0");
 	who = identity_of_invoker();
 	assert_int_equal(who.uid, geteuid() ? getuid() : 12345);
@@ -74,11 +67,10 @@ static void test_sudo_counts_for_root_alone(void **state)
 	set_sudo(NULL, NULL);
 }
 
-static void test_self_switches_nothing(void **state)
+TEST(test_self_switches_nothing)
 {
 	struct identity who = identity_of_invoker(), before = identity_assume_files(&who);
 
-	(void)state;
 	assert_int_equal(before.failure, 0);
 	assert_true(before.is_self);
 	identity_restore_files(&before);
@@ -128,12 +120,11 @@ static void check_assumed(const struct identity *who)
 	close(fd);
 }
 
-static void test_another_user(void **state)
+TEST(test_another_user)
 {
 	/* Ids that common user namespaces have. */
 	struct identity who = {.uid = 54321, .gid = 43210};
 
-	(void)state;
 	if (geteuid()) {
 		check_refused(&who);
 		return;
@@ -165,13 +156,12 @@ static int work_with_capability(const char *name)
 	return !who.is_self || before.failure || got[0] || got[1] != EACCES || got[2];
 }
 
-static void test_capabilities_of_the_program_are_not_the_users(void **state)
+TEST(test_capabilities_of_the_program_are_not_the_users)
 {
 	char name[] = "/tmp/prof-identity-XXXXXX";
 	int fd, status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid())
 		return;
 	fd = mkstemp(name);
@@ -183,17 +173,4 @@ static void test_capabilities_of_the_program_are_not_the_users(void **state)
 	assert_int_equal(status, 0);
 	unlink(name);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sudo_variables_must_be_right),
-		cmocka_unit_test(test_sudo_counts_for_root_alone),
-		cmocka_unit_test(test_self_switches_nothing),
-		cmocka_unit_test(test_another_user),
-		cmocka_unit_test(test_capabilities_of_the_program_are_not_the_users),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* The hash index against a plain table, and properties of the hash function. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
+#include "tests/unit/test.h"
 
 static int compared;
 
@@ -23,12 +18,11 @@ static bool same_u64(const void *table, uint32_t id, const void *key)
 	return ((const uint64_t *)table)[id] == *(const uint64_t *)key;
 }
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
 	struct index ix = {0};
 	uint64_t key = 1;
 
-	(void)state;
 	assert_int_equal(index_find(&ix, 1, same_u64, &key, &key), INDEX_NONE);
 	index_remove(&ix, 1, 0);
 	index_release(&ix);
@@ -92,9 +86,8 @@ static uint64_t few_hashes(uint64_t key)
 	return key / 4096 % 7;
 }
 
-static void test_against_model(void **state)
+TEST(test_against_model)
 {
-	(void)state;
 	check_against_model(hash_u64);
 	check_against_model(key_as_hash);
 	check_against_model(few_hashes);
@@ -127,9 +120,8 @@ static void check_spread(unsigned int shift)
 	free(keys);
 }
 
-static void test_weak_hashes_spread(void **state)
+TEST(test_weak_hashes_spread)
 {
-	(void)state;
 	check_spread(0);
 	check_spread(3);
 	check_spread(12);
@@ -145,13 +137,12 @@ static void check_distinct(uint64_t *hashes, size_t count)
 }
 
 /* All strings of up to two bytes, and zeros of every length: cases that weak tails mix up. */
-static void test_hash_of_short_strings(void **state)
+TEST(test_hash_of_short_strings)
 {
 	size_t count = 0;
 	uint64_t *hashes = xcalloc(1 + 256 + 65536 + 100, sizeof(*hashes));
 	uint8_t zeros[103] = {0};
 
-	(void)state;
 	hashes[count++] = hash_bytes(NULL, 0, 0);
 	for (unsigned int i = 0; i < 256; i++)
 		hashes[count++] = hash_bytes(&(uint8_t){(uint8_t)i}, 1, 0);
@@ -164,9 +155,8 @@ static void test_hash_of_short_strings(void **state)
 }
 
 /* Every bit of every length counts, at any alignment, and no bit past the end does. */
-static void test_hash_sees_every_bit(void **state)
+TEST(test_hash_sees_every_bit)
 {
-	(void)state;
 	for (size_t size = 1; size <= 40; size++) {
 		uint64_t *hashes = xcalloc(size * 8 + 1, sizeof(*hashes));
 		uint8_t *data = xmalloc(size), shifted[48];
@@ -192,13 +182,12 @@ static void test_hash_sees_every_bit(void **state)
 }
 
 /* Chains of addresses differ in one word, or in the order of two. */
-static void test_hash_of_chains(void **state)
+TEST(test_hash_of_chains)
 {
 	enum { DEPTH = 16, CHAINS = 20000 };
 	uint64_t *hashes = xcalloc(CHAINS * 2, sizeof(*hashes));
 	uint64_t chain[DEPTH];
 
-	(void)state;
 	for (uint64_t i = 0; i < DEPTH; i++)
 		chain[i] = 0x7f0000000000ull + i * 0x1000;
 	for (uint64_t i = 0; i < CHAINS; i++) {
@@ -214,18 +203,4 @@ static void test_hash_of_chains(void **state)
 	}
 	check_distinct(hashes, CHAINS * 2);
 	free(hashes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_against_model),
-		cmocka_unit_test(test_weak_hashes_spread),
-		cmocka_unit_test(test_hash_of_short_strings),
-		cmocka_unit_test(test_hash_sees_every_bit),
-		cmocka_unit_test(test_hash_of_chains),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

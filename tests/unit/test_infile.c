@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/infile.h"
 #include "lib/base/outfile.h"
+#include "tests/unit/test.h"
 
 /* Several of the reader's chunks, which compress to more than one. */
 #define LARGE 3000000
@@ -72,11 +67,10 @@ static void expect_failure(int fd, size_t max, int code, const char *message)
 	close(fd);
 }
 
-static void what_was_written_is_read(void **state)
+TEST(what_was_written_is_read)
 {
 	_cleanup_free_ char *text = large_text();
 
-	(void)state;
 	for (int gzip = 0; gzip < 2; gzip++) {
 		expect(packed("", 0, gzip), 10, "", 0);
 		expect(packed("x", 1, gzip), 1, "x", 1);
@@ -84,23 +78,21 @@ static void what_was_written_is_read(void **state)
 	}
 }
 
-static void limits_hold(void **state)
+TEST(limits_hold)
 {
 	_cleanup_free_ char *text = large_text();
 
-	(void)state;
 	for (int gzip = 0; gzip < 2; gzip++) {
 		expect_failure(packed("xy", 2, gzip), 1, -EFBIG, "more than");
 		expect_failure(packed(text, LARGE, gzip), LARGE - 1, -EFBIG, "more than 2 MB");
 	}
 }
 
-static void damage_is_reported(void **state)
+TEST(damage_is_reported)
 {
 	int fd = packed("some text", 9, true);
 	off_t size = lseek(fd, 0, SEEK_END);
 
-	(void)state;
 	assert_int_equal(ftruncate(fd, size - 1), 0);
 	lseek(fd, 0, SEEK_SET);
 	expect_failure(fd, 100, -EBADMSG, "cut off");
@@ -113,28 +105,15 @@ static void damage_is_reported(void **state)
 	expect_failure(open("/", O_RDONLY | O_CLOEXEC), 100, -EISDIR, "read file");
 }
 
-static void members_add_up(void **state)
+TEST(members_add_up)
 {
 	int fd = packed("one", 3, true), second = packed("two", 3, true);
 	char bytes[200];
 	ssize_t size = pread(second, bytes, sizeof(bytes), 0);
 
-	(void)state;
 	lseek(fd, 0, SEEK_END);
 	assert_int_equal(write(fd, bytes, (size_t)size), size);
 	lseek(fd, 0, SEEK_SET);
 	expect(fd, 6, "onetwo", 6);
 	close(second);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_written_is_read),
-		cmocka_unit_test(limits_hold),
-		cmocka_unit_test(damage_is_reported),
-		cmocka_unit_test(members_add_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/profile/profile.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -23,7 +18,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void equal_strings_are_one(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(equal_strings_are_one)
 {
 	struct strings *s = &((struct profile *)*state)->strings;
 	string_id a = strings_intern(s, "alpha"), empty = strings_intern(s, "");
@@ -40,7 +37,7 @@ static void equal_strings_are_one(void **state)
 	assert_int_equal(strings_size(s, NO_STRING), 0);
 }
 
-static void any_bytes_are_a_string(void **state)
+CASE(any_bytes_are_a_string)
 {
 	struct strings *s = &((struct profile *)*state)->strings;
 	string_id id = strings_intern(s, "\xff\xfe\x80 \n\"");
@@ -49,7 +46,7 @@ static void any_bytes_are_a_string(void **state)
 	assert_int_equal(strings_size(s, id), 6);
 }
 
-static void many_strings_keep_their_ids(void **state)
+CASE(many_strings_keep_their_ids)
 {
 	struct strings *s = &((struct profile *)*state)->strings;
 	char text[32];
@@ -67,7 +64,7 @@ static void many_strings_keep_their_ids(void **state)
 }
 
 /* Holds at the moment when the text moves, too. */
-static void a_part_of_a_string_can_be_interned(void **state)
+CASE(a_part_of_a_string_can_be_interned)
 {
 	struct strings *s = &((struct profile *)*state)->strings;
 	char text[64], part[64];
@@ -93,7 +90,7 @@ static const struct frame a_frame = {
 	.kind = PROFILE_FRAME_GUESS,
 };
 
-static void a_frame_is_all_its_fields(void **state)
+CASE(a_frame_is_all_its_fields)
 {
 	struct frames *f = &((struct profile *)*state)->frames;
 	frame_id id = frames_intern(f, &a_frame);
@@ -115,7 +112,7 @@ static void a_frame_is_all_its_fields(void **state)
 	assert_int_equal(frames_get(f, 3)->offset, UINT64_MAX);
 }
 
-static void a_function_is_name_module_and_file(void **state)
+CASE(a_function_is_name_module_and_file)
 {
 	struct funcs *f = &((struct profile *)*state)->funcs;
 	struct func func = {.name = 1, .module = 2, .file = NO_SOURCE_FILE, .is_named = true};
@@ -131,7 +128,7 @@ static void a_function_is_name_module_and_file(void **state)
 	assert_int_equal(funcs_intern(f, &func), 3);
 }
 
-static void a_symbol_is_its_place(void **state)
+CASE(a_symbol_is_its_place)
 {
 	struct symbols *s = &((struct profile *)*state)->symbols;
 	struct symbol symbol = {.module = 1, .name = 7, .rva = 0x1000, .size = 16};
@@ -147,25 +144,11 @@ static void a_symbol_is_its_place(void **state)
 	assert_int_equal(symbols_intern(s, &symbol), 2);
 }
 
-static void a_source_file_is_its_path(void **state)
+CASE(a_source_file_is_its_path)
 {
 	struct source_files *s = &((struct profile *)*state)->source_files;
 
 	assert_int_equal(source_files_intern(s, 9), 0);
 	assert_int_equal(source_files_intern(s, 4), 1);
 	assert_int_equal(source_files_intern(s, 9), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(equal_strings_are_one),	   TEST(any_bytes_are_a_string),
-		TEST(many_strings_keep_their_ids), TEST(a_part_of_a_string_can_be_interned),
-		TEST(a_frame_is_all_its_fields),   TEST(a_function_is_name_module_and_file),
-		TEST(a_symbol_is_its_place),	   TEST(a_source_file_is_its_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/languages/language.h"
 #include "lib/live/code/jit_process.h"
 #include "lib/record/record.h"
 #include "tests/unit/jitdump_bytes.h"
+#include "tests/unit/test.h"
 
 #define SECOND 1000000000ull
 
@@ -129,15 +126,16 @@ static void count(void *ctx, const struct rec *rec)
 	*(uint64_t *)ctx += record_size(rec);
 }
 
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
 /* Lines as short as possible, so that each record is ten times as long. */
-static void what_all_maps_become_is_bounded(void **state)
+CASE(what_all_maps_become_is_bounded)
 {
 	const size_t lines = 5 << 20;
 	struct jit_files_stats stats;
 	uint64_t bytes = 0;
 	FILE *out;
 
-	(void)state;
 	stop();
 	start(count, &bytes);
 	jit_files_memory(files, process(own_pid));
@@ -156,11 +154,10 @@ static void what_all_maps_become_is_bounded(void **state)
 	assert_int_equal(stats.cut, 1);
 }
 
-static void a_map_that_comes_and_grows(void **state)
+CASE(a_map_that_comes_and_grows)
 {
 	struct jit_files_stats stats;
 
-	(void)state;
 	append("1000 10 nobody asked\n");
 	assert_string_equal(poll_later(), "");
 	unlink(path);
@@ -183,11 +180,10 @@ static void a_map_that_comes_and_grows(void **state)
 	assert_int_equal(stats.cut, 0);
 }
 
-static void a_map_that_is_unlinked(void **state)
+CASE(a_map_that_is_unlinked)
 {
 	int fd;
 
-	(void)state;
 	append("1000 10 a\n");
 	jit_files_memory(files, process(own_pid));
 	assert_string_equal(poll_later(), "3000000000 0 1000+10 a\n");
@@ -201,9 +197,8 @@ static void a_map_that_is_unlinked(void **state)
 	assert_string_equal(poll_later(), "9000000000 7000000000 3000+30 another\n");
 }
 
-static void another_program_has_another_map(void **state)
+CASE(another_program_has_another_map)
 {
-	(void)state;
 	append("1000 10 a\n");
 	jit_files_memory(files, process(own_pid));
 	assert_string_equal(poll_later(), "3000000000 0 1000+10 a\n");
@@ -222,13 +217,12 @@ static void another_program_has_another_map(void **state)
 	assert_string_equal(finish(), "");
 }
 
-static void a_dump_that_is_mapped(void **state)
+CASE(a_dump_that_is_mapped)
 {
 	static const struct jitdump_line lines[] = {{0x1000, 7, "a.c"}, {0x1008, 8, "b.c"}};
 	struct jit_files_stats stats;
 	int fd = memfd_create("dump", MFD_CLOEXEC);
 
-	(void)state;
 	jit_files_dump(files, process(own_pid), -1);
 	jitdump_write_header(fd, 0, 0);
 	jit_files_dump(files, process(own_pid), fd);
@@ -244,13 +238,12 @@ static void a_dump_that_is_mapped(void **state)
 	assert_int_equal(stats.pieces, 2);
 }
 
-static void a_child_may_have_a_map(void **state)
+CASE(a_child_may_have_a_map)
 {
 	int pipe_fds[2];
 	pid_t child;
 	char c;
 
-	(void)state;
 	assert_int_equal(pipe(pipe_fds), 0);
 	child = fork();
 	if (!child) {
@@ -271,9 +264,8 @@ static void a_child_may_have_a_map(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void names_of_dumps(void **state)
+CASE(names_of_dumps)
 {
-	(void)state;
 	assert_true(language_dump_is_path("/home/u/jit-123.dump"));
 	assert_true(language_dump_is_path("/jit-1.dump (deleted)"));
 	assert_true(language_dump_is_path("jit-1.dump"));
@@ -285,11 +277,10 @@ static void names_of_dumps(void **state)
 	assert_false(language_dump_is_path(""));
 }
 
-static void processes_that_are_gone(void **state)
+CASE(processes_that_are_gone)
 {
 	struct jit_process gone;
 
-	(void)state;
 	/* A pid that no kernel gives. */
 	assert_int_equal(jit_process_read(&gone, 0x7fffffff), -ESRCH);
 	jit_files_memory(files, process(0x7fffffff));
@@ -308,12 +299,11 @@ static int open_in_folder(int root, const char *name)
 	return fd < 0 ? fd : 0;
 }
 
-static void only_regular_files_of_its_own(void **state)
+CASE(only_regular_files_of_its_own)
 {
 	int root = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 	struct jit_process other;
 
-	(void)state;
 	fd = openat(root, "map", O_WRONLY | O_CREAT, 0600);
 	close(fd);
 	assert_int_equal(symlinkat("map", root, "link"), 0);
@@ -346,19 +336,4 @@ static void only_regular_files_of_its_own(void **state)
 	unlinkat(root, "fifo", 0);
 	unlinkat(root, "folder", AT_REMOVEDIR);
 	close(root);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_map_that_comes_and_grows),      TEST(a_map_that_is_unlinked),
-		TEST(another_program_has_another_map), TEST(a_dump_that_is_mapped),
-		TEST(a_child_may_have_a_map),	       TEST(names_of_dumps),
-		TEST(processes_that_are_gone),	       TEST(only_regular_files_of_its_own),
-		TEST(what_all_maps_become_is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,15 @@
 /* Rows of generated code: where they are, and how the walker's description changes. */
 #include "lib/unwind/native/jit_tables.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/unwind/machine.h"
 #include "tests/unit/jit_frame.h"
 #include "bpf/walk_table.h"
+#include "tests/unit/test.h"
 
 enum process {
 	PARENT,
@@ -122,7 +118,9 @@ static int cfa(struct fixture *f, uint64_t addr)
 	return f->rules[number].cfa_offset;
 }
 
-static void rows_of_a_piece(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(rows_of_a_piece)
 {
 	struct fixture *f = *state;
 
@@ -145,7 +143,7 @@ static void rows_of_a_piece(void **state)
 	assert_int_equal(f->mappings.rows.count, 1);
 }
 
-static void code_in_place_of_other_code(void **state)
+CASE(code_in_place_of_other_code)
 {
 	struct fixture *f = *state;
 
@@ -165,7 +163,7 @@ static void code_in_place_of_other_code(void **state)
 	assert_false(add(f, PARENT, CODE + 0x50000, SIZE, 0, 0));
 }
 
-static void code_that_moves(void **state)
+CASE(code_that_moves)
 {
 	struct fixture *f = *state;
 
@@ -184,7 +182,7 @@ static void code_that_moves(void **state)
 	assert_int_equal(cfa(f, CODE + 0x20028), -1);
 }
 
-static void a_piece_in_several_regions(void **state)
+CASE(a_piece_in_several_regions)
 {
 	struct fixture *f = *state;
 
@@ -200,7 +198,7 @@ static void a_piece_in_several_regions(void **state)
 }
 
 /* Adding one piece rewrites one region, however many there are. */
-static void other_regions_stay_where_they_are(void **state)
+CASE(other_regions_stay_where_they_are)
 {
 	struct fixture *f = *state;
 
@@ -215,7 +213,7 @@ static void other_regions_stay_where_they_are(void **state)
 	assert_int_equal(f->garbage.rows.count, 1);
 }
 
-static void a_child_has_what_its_parent_has(void **state)
+CASE(a_child_has_what_its_parent_has)
 {
 	struct fixture *f = *state;
 	uint64_t bytes;
@@ -240,7 +238,7 @@ static void a_child_has_what_its_parent_has(void **state)
 	assert_int_equal(f->garbage.rows.count, 2);
 }
 
-static void what_cannot_be_believed(void **state)
+CASE(what_cannot_be_believed)
 {
 	uint8_t eh_frame[JIT_FRAME_SIZE];
 	struct fixture *f = *state;
@@ -260,7 +258,7 @@ static void what_cannot_be_believed(void **state)
 	assert_int_equal(f->tables.pieces, 0);
 }
 
-static void memory_is_bounded(void **state)
+CASE(memory_is_bounded)
 {
 	struct fixture *f = *state;
 	uint64_t bytes;
@@ -279,22 +277,4 @@ static void memory_is_bounded(void **state)
 	describe(f, PARENT);
 	assert_int_equal(f->mappings.rows.count, 1);
 	assert_int_equal(f->tables.refused, 3);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(rows_of_a_piece),
-		TEST(code_in_place_of_other_code),
-		TEST(code_that_moves),
-		TEST(a_piece_in_several_regions),
-		TEST(other_regions_stay_where_they_are),
-		TEST(a_child_has_what_its_parent_has),
-		TEST(what_cannot_be_believed),
-		TEST(memory_is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

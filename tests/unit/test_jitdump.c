@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/jitdump.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/jitdump_bytes.h"
+#include "tests/unit/test.h"
 
 #define V8_PADDING 0xdeadbeef
 #define ARCH_TIMES 1
@@ -69,9 +66,10 @@ static const char *read_more(void)
 	return seen;
 }
 
-static void only_what_is_new(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(only_what_is_new)
 {
-	(void)state;
 	assert_string_equal(read_more(), "");
 	jitdump_write_header(fd, 0, 0);
 	assert_string_equal(read_more(), "");
@@ -89,13 +87,12 @@ static void only_what_is_new(void **state)
 }
 
 /* Records are written in parts: the first part is there before the last. */
-static void records_that_are_not_complete(void **state)
+CASE(records_that_are_not_complete)
 {
 	char copy[4096];
 	ssize_t size;
 	int whole = fd;
 
-	(void)state;
 	jitdump_write_header(whole, 0, 0);
 	jitdump_write_load(whole, 5, 0x1000, 0x20, 1, "a");
 	size = pread(whole, copy, sizeof(copy), 0);
@@ -109,11 +106,10 @@ static void records_that_are_not_complete(void **state)
 	close(whole);
 }
 
-static void code_that_moves(void **state)
+CASE(code_that_moves)
 {
 	static const struct jitdump_line lines[] = {{0x1008, 7, "a.c"}};
 
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_lines(fd, 0x1000, lines, 1);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 42, "a");
@@ -127,9 +123,8 @@ static void code_that_moves(void **state)
 }
 
 /* A move waits, with everything after it, while samples at the old place may still come. */
-static void moves_that_come_too_early(void **state)
+CASE(moves_that_come_too_early)
 {
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_load(fd, 50, 0x1000, 0x20, 42, "a");
 	jitdump_write_move(fd, 60, 0x1000, 0x8000, 0x20, 42);
@@ -147,14 +142,13 @@ static void moves_that_come_too_early(void **state)
 	assert_string_equal(read_more(), "80 9000+20 a from 8000\n");
 }
 
-static void lines_of_the_code_that_follows(void **state)
+CASE(lines_of_the_code_that_follows)
 {
 	static const struct jitdump_line lines[] = {
 		{0x1000, 7, "a.c"}, {0x1008, 8, "\xff"}, {0x1008, 9, "a.c"},
 		{0x1010, 1, "b.h"}, {0x1018, 10, "a.c"},
 	};
 
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_lines(fd, 0x1000, lines, 5);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
@@ -165,9 +159,8 @@ static void lines_of_the_code_that_follows(void **state)
 					 "6 1000+20 none\n7 2000+20 other\n");
 }
 
-static void call_frame_information_of_the_code_that_follows(void **state)
+CASE(call_frame_information_of_the_code_that_follows)
 {
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_unwinding(fd, "frame+hdr", 9, 4);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
@@ -183,13 +176,12 @@ static void call_frame_information_of_the_code_that_follows(void **state)
 	assert_int_equal(dump.stats.malformed, 0);
 }
 
-static void call_frame_information_that_makes_no_sense(void **state)
+CASE(call_frame_information_that_makes_no_sense)
 {
 	static const struct {
 		uint64_t size, hdr_size;
 	} cases[] = {{9, 0}, {UINT64_MAX, 0}, {8, 9}, {8, UINT64_MAX}};
 
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		const uint64_t body[] = {cases[i].size, cases[i].hdr_size, 0, 0x4141414141414141};
@@ -205,18 +197,17 @@ static void call_frame_information_that_makes_no_sense(void **state)
 	assert_int_equal(dump.stats.malformed, sizeof(cases) / sizeof(*cases) + 1);
 }
 
-static void v8_counts_from_an_elf_header(void **state)
+CASE(v8_counts_from_an_elf_header)
 {
 	static const struct jitdump_line lines[] = {{0x1040, 7, "a.js"}, {0x105f, 8, "a.js"}};
 
-	(void)state;
 	jitdump_write_header(fd, V8_PADDING, 0);
 	jitdump_write_lines(fd, 0x1000, lines, 2);
 	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
 	assert_string_equal(read_more(), "5 1000+20 a 0:7:a.js 1f:8:a.js\n");
 }
 
-static void lines_that_make_no_sense(void **state)
+CASE(lines_that_make_no_sense)
 {
 	static const struct jitdump_line cases[][2] = {
 		{{0x1000, 7, "a.c"}, {0x1020, 8, "a.c"}}, /* behind the code */
@@ -228,7 +219,6 @@ static void lines_that_make_no_sense(void **state)
 		{{0x1000, 7, ""}, {0x1008, 8, "a.c"}},
 	};
 
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		jitdump_write_lines(fd, 0x1000, cases[i], 2);
@@ -238,11 +228,10 @@ static void lines_that_make_no_sense(void **state)
 	}
 }
 
-static void lines_of_code_that_is_too_large(void **state)
+CASE(lines_of_code_that_is_too_large)
 {
 	static const struct jitdump_line lines[] = {{0x1000, 7, "a.c"}, {0x100001000, 8, "a.c"}};
 
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_lines(fd, 0x1000, lines, 2);
 	jitdump_write_load(fd, 5, 0x1000, 0x200000000, 1, "a");
@@ -250,9 +239,8 @@ static void lines_of_code_that_is_too_large(void **state)
 	assert_int_equal(dump.stats.malformed, 1);
 }
 
-static void records_that_make_no_sense(void **state)
+CASE(records_that_make_no_sense)
 {
-	(void)state;
 	jitdump_write_header(fd, 0, 0);
 	jitdump_write_load(fd, 5, 0x1000, 0, 1, "empty");
 	jitdump_write_load(fd, 5, 0xffffffffffffff00, 0x101, 1, "beyond");
@@ -270,21 +258,19 @@ static void records_that_make_no_sense(void **state)
 	assert_true(dump.is_broken);
 }
 
-static void what_is_no_jitdump(void **state)
+CASE(what_is_no_jitdump)
 {
-	(void)state;
 	jitdump_write_record(fd, 0x4454694a, 0, "in the other byte order, so not from here", 40);
 	assert_string_equal(read_more(), "");
 	assert_int_equal(dump.stats.malformed, 1);
 	assert_true(dump.is_broken);
 }
 
-static void long_names_are_cut(void **state)
+CASE(long_names_are_cut)
 {
 	char name[2 * CODE_NAME_MAX];
 	size_t size = sizeof(name) - 1;
 
-	(void)state;
 	memset(name, 'x', size);
 	name[size] = 0;
 	jitdump_write_header(fd, 0, 0);
@@ -295,11 +281,10 @@ static void long_names_are_cut(void **state)
 }
 
 /* Times of the CPU's clock are converted to CLOCK_MONOTONIC. */
-static void times_of_the_cpu(void **state)
+CASE(times_of_the_cpu)
 {
 	struct arch_clock moment, later;
 
-	(void)state;
 	/* Far enough apart that rounding does not matter, however long it takes. */
 	do
 		arch_clock_read(&moment);
@@ -314,11 +299,10 @@ static void times_of_the_cpu(void **state)
 	assert_true(last_since > began.ns && last_since < later.ns);
 }
 
-static void clocks(void **state)
+CASE(clocks)
 {
 	static const struct arch_clock first = {1000, 5000}, second = {2000, 7000};
 
-	(void)state;
 	assert_int_equal(arch_clock_to_ns(&first, &second, 1000), 5000);
 	assert_int_equal(arch_clock_to_ns(&first, &second, 1500), 6000);
 	assert_int_equal(arch_clock_to_ns(&first, &second, 500), 4000);
@@ -326,29 +310,4 @@ static void clocks(void **state)
 	assert_int_equal(arch_clock_to_ns(&first, &first, 1000), 0);
 	assert_int_equal(arch_clock_to_ns(&second, &first, 1000), 0);
 	assert_int_equal(arch_clock_to_ns(&first, &second, UINT64_MAX), 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(only_what_is_new),
-		TEST(records_that_are_not_complete),
-		TEST(code_that_moves),
-		TEST(moves_that_come_too_early),
-		TEST(lines_of_the_code_that_follows),
-		TEST(call_frame_information_of_the_code_that_follows),
-		TEST(call_frame_information_that_makes_no_sense),
-		TEST(v8_counts_from_an_elf_header),
-		TEST(lines_that_make_no_sense),
-		TEST(lines_of_code_that_is_too_large),
-		TEST(records_that_make_no_sense),
-		TEST(what_is_no_jitdump),
-		TEST(long_names_are_cut),
-		TEST(times_of_the_cpu),
-		TEST(clocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

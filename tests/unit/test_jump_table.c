@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of static keys among other read-only data. */
 #include "symbolize/kernel/jump_table.h"
+#include "tests/unit/test.h"
 
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define CODE 0x10000ull
 #define DATA 0x20000ull
@@ -64,9 +61,8 @@ static size_t find(void)
 	return table.places.count;
 }
 
-static void jumps_and_no_operations(void **state)
+TEST(jumps_and_no_operations)
 {
-	(void)state;
 	put_table(1000, KEYS);
 	code[16] = 0xeb;
 	code[32] = 0xe9;
@@ -85,11 +81,10 @@ static void jumps_and_no_operations(void **state)
 	summary.machine = EM_X86_64;
 }
 
-static void the_words_of_arm64(void **state)
+TEST(the_words_of_arm64)
 {
 	static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5}, jump[] = {0x02, 0, 0, 0x14};
 
-	(void)state;
 	put_table(0, KEYS);
 	for (size_t i = 0; i < KEYS; i++)
 		memcpy(code + 16 * i, i % 2 ? nop : jump, 4);
@@ -99,9 +94,8 @@ static void the_words_of_arm64(void **state)
 	summary.machine = EM_X86_64;
 }
 
-static void what_only_looks_like_it(void **state)
+TEST(what_only_looks_like_it)
 {
-	(void)state;
 	memset(data, 0, sizeof(data));
 	assert_int_equal(find(), 0);
 	put_table(0, 3);
@@ -116,15 +110,11 @@ static void what_only_looks_like_it(void **state)
 	assert_int_equal(find(), KEYS - 1);
 }
 
-int main(void)
+static int release(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jumps_and_no_operations),
-		cmocka_unit_test(the_words_of_arm64),
-		cmocka_unit_test(what_only_looks_like_it),
-	};
-	int failed = cmocka_run_group_tests(tests, NULL, NULL);
-
+	(void)state;
 	jump_table_release(&table);
-	return failed;
+	return 0;
 }
+
+TEST_GROUP(NULL, release);

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "symbolize/kernel/kallsyms.h"
 #include "symbolize/symbolizer.h"
+#include "tests/unit/test.h"
 
 static int parse(const char *text, struct kernel_table **k)
 {
@@ -49,11 +45,10 @@ static const char *const some_symbols = "ffffffff81000000 T _text\n"
 					"ffffffffc0000000 t bpf_prog_1234_foo\t[bpf]\n"
 					"ffffffffc0001080 t last\t[ext4]\n";
 
-static void symbols_reach_to_the_next(void **state)
+TEST(symbols_reach_to_the_next)
 {
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse(some_symbols, &k), 0);
 	check(k, 0xffffffff80ffffff, NULL, 0, 0);
 	check(k, 0xffffffff81000000, "startup_64", 0xffffffff81000000, 0x100);
@@ -64,11 +59,10 @@ static void symbols_reach_to_the_next(void **state)
 	kernel_table_free(k);
 }
 
-static void data_and_far_gaps_have_no_name(void **state)
+TEST(data_and_far_gaps_have_no_name)
 {
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse(some_symbols, &k), 0);
 	check(k, 0xffffffff81000180, NULL, 0, 0);
 	check(k, 0xffffffff81000200, "weak_one", 0xffffffff81000200, 0);
@@ -78,11 +72,10 @@ static void data_and_far_gaps_have_no_name(void **state)
 	kernel_table_free(k);
 }
 
-static void of_aliases_the_best_known_is_taken(void **state)
+TEST(of_aliases_the_best_known_is_taken)
 {
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse("1000 T __ia32_sys_fork\n"
 			       "1000 t __do_sys_fork\n"
 			       "1000 T __x64_sys_fork\n"
@@ -104,11 +97,10 @@ static void of_aliases_the_best_known_is_taken(void **state)
 	kernel_table_free(k);
 }
 
-static void any_order_will_do(void **state)
+TEST(any_order_will_do)
 {
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse("2000 T b\n3000 T c\n4000 T d\n1000 T a\n2800 T bb\n5000 T e\n", &k),
 			 0);
 	check(k, 0x1000, "a", 0x1000, 0x1000);
@@ -120,20 +112,18 @@ static void any_order_will_do(void **state)
 	kernel_table_free(k);
 }
 
-static void hidden_addresses(void **state)
+TEST(hidden_addresses)
 {
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse("0000000000000000 T _text\n0000000000000000 t foo\n", &k), -ENOENT);
 	assert_int_equal(parse("", &k), -ENOENT);
 }
 
-static void damaged_lines_are_passed_over(void **state)
+TEST(damaged_lines_are_passed_over)
 {
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse("\n"
 			       " T x\n"
 			       "zz T x\n"
@@ -152,7 +142,7 @@ static void damaged_lines_are_passed_over(void **state)
 	kernel_table_free(k);
 }
 
-static void symbolizer_counts_from_the_module(void **state)
+TEST(symbolizer_counts_from_the_module)
 {
 	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
 	struct symbolizer_input input = {.module = &module, .path = "[ext4]", .fd = -1};
@@ -161,7 +151,6 @@ static void symbolizer_counts_from_the_module(void **state)
 	struct symbolizer *s;
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(parse(some_symbols, &k), 0);
 	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), -ENOENT);
 	input.kernel_symbols = k;
@@ -197,13 +186,12 @@ static const char *name_at(const struct symbolizer_input *input, uint64_t rva)
 }
 
 /* A module may be gone at the end, with another in its place. */
-static void modules_keep_the_names_they_had(void **state)
+TEST(modules_keep_the_names_they_had)
 {
 	struct module module = {.kind = PROFILE_MODULE_KERNEL_MODULE, .base = 0xffffffffc0001000};
 	struct symbolizer_input input = {.module = &module, .path = "[ext4]", .fd = -1};
 	struct kernel_table *k;
 
-	(void)state;
 	module_add_symbol(&module, 0x20, 0x10, "gone_by_now", strlen("gone_by"));
 	assert_string_equal(name_at(&input, 0x24), "gone_by");
 	assert_string_equal(name_at(&input, 0x10), "");
@@ -233,7 +221,7 @@ static void check_own(const struct symbolizer_input *input, const char *name, ui
 	s->ops->free(s);
 }
 
-static void code_of_the_kernel_keeps_the_name_it_had(void **state)
+TEST(code_of_the_kernel_keeps_the_name_it_had)
 {
 	static const char name[] = "bpf_prog_0123456789abcdef_short_name";
 	const struct module module = {.kind = PROFILE_MODULE_KERNEL_DYNAMIC,
@@ -241,7 +229,6 @@ static void code_of_the_kernel_keeps_the_name_it_had(void **state)
 	struct symbolizer_input input = {.module = &module, .path = name, .fd = -1};
 	struct kernel_table *k;
 
-	(void)state;
 	/* Gone, and hidden. */
 	check_own(&input, name, 0);
 	/* Its place was used again. */
@@ -262,33 +249,14 @@ static void code_of_the_kernel_keeps_the_name_it_had(void **state)
 	kernel_table_free(k);
 }
 
-static void reads_a_file_from_its_start(void **state)
+TEST(reads_a_file_from_its_start)
 {
 	_cleanup_close_ int fd = memfd_create("kallsyms", MFD_CLOEXEC);
 	struct kernel_table *k;
 
-	(void)state;
 	assert_int_equal(write(fd, some_symbols, strlen(some_symbols)), strlen(some_symbols));
 	assert_int_equal(kallsyms_read(&k, fd, NULL), 0);
 	check(k, 0xffffffff81000100, "helper", 0xffffffff81000100, 0x80);
 	kernel_table_free(k);
 	assert_int_equal(kallsyms_read(&k, -1, NULL), -EBADF);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(symbols_reach_to_the_next),
-		cmocka_unit_test(data_and_far_gaps_have_no_name),
-		cmocka_unit_test(of_aliases_the_best_known_is_taken),
-		cmocka_unit_test(any_order_will_do),
-		cmocka_unit_test(hidden_addresses),
-		cmocka_unit_test(damaged_lines_are_passed_over),
-		cmocka_unit_test(symbolizer_counts_from_the_module),
-		cmocka_unit_test(modules_keep_the_names_they_had),
-		cmocka_unit_test(code_of_the_kernel_keeps_the_name_it_had),
-		cmocka_unit_test(reads_a_file_from_its_start),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that a capture holds: what is not taken, and what a forged one cannot make of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,6 +10,7 @@
 
 #include "cmd/run/kept_contents.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 #define MODULE 3
 #define FAR ((uint64_t)1 << 20)
@@ -59,22 +54,20 @@ static uint64_t keep_for(uid_t uid)
 	return kept.bytes;
 }
 
-static void memory_of_others_is_left_out(void **state)
+TEST(memory_of_others_is_left_out)
 {
-	(void)state;
 	assert_true(keep_for(getuid()) > 0);
 	assert_int_equal(keep_for(getuid() + 1), 0);
 }
 
 /* A byte in each of many pages takes all of these. */
-static void scattered_bytes_count_as_pages(void **state)
+TEST(scattered_bytes_count_as_pages)
 {
 	struct rec_file *rec = calloc(1, rec_file_size(1));
 	struct read_contents contents = {0};
 	uint64_t pages = 2 * KEPT_FILE_MAX / 4096;
 	struct stat st;
 
-	(void)state;
 	record_init(&rec->rec, REC_FILE, rec_file_size(1), 0, 0, 0);
 	rec->module_id = MODULE;
 	rec->size = 1;
@@ -88,14 +81,4 @@ static void scattered_bytes_count_as_pages(void **state)
 	assert_true((uint64_t)st.st_blocks * 512 <= 2 * KEPT_FILE_MAX + 4096);
 	read_contents_release(&contents);
 	free(rec);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_of_others_is_left_out),
-		cmocka_unit_test(scattered_bytes_count_as_pages),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +9,7 @@
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 /* Newest first, as the kernel lists them; the address of c is hidden. */
 #define LIST \
@@ -134,8 +130,10 @@ static void check_map(const struct collected *c, size_t row, const char *path, u
 	assert_int_equal(c->maps.items[row].file_offset, 0);
 }
 
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
 /* Sizes include code and data, which may be apart: a module must not reach into the next. */
-static void each_module_has_its_place(void **state)
+CASE(each_module_has_its_place)
 {
 	struct collected *c = *state;
 
@@ -149,7 +147,7 @@ static void each_module_has_its_place(void **state)
 	kernel_modules_send_list(c->modules, NULL, 6);
 }
 
-static void sections_are_told_when_they_are_needed(void **state)
+CASE(sections_are_told_when_they_are_needed)
 {
 	struct collected *c = *state;
 	char *first;
@@ -182,7 +180,7 @@ static void observe(struct collected *c, struct rec *rec, bool is_expected)
 	assert_int_equal(c->sections[0] != '\0', is_expected);
 }
 
-static void all_addresses_of_the_kernel_count(void **state)
+CASE(all_addresses_of_the_kernel_count)
 {
 	struct collected *c = *state;
 	struct rec_sample sample = {.leaf = BASE + 0x1010};
@@ -211,7 +209,7 @@ static void all_addresses_of_the_kernel_count(void **state)
 	observe(c, &copy.copy.rec, true);
 }
 
-static void functions_are_named_while_they_are_there(void **state)
+CASE(functions_are_named_while_they_are_there)
 {
 	struct collected *c = *state;
 
@@ -235,7 +233,7 @@ static void functions_are_named_while_they_are_there(void **state)
 	assert_int_equal(c->asked, 3);
 }
 
-static void what_the_kernel_says_of_others_is_not_taken(void **state)
+CASE(what_the_kernel_says_of_others_is_not_taken)
 {
 	static const char *const texts[] = {
 		"image+0x10/0x100",   "other+0x10/0x100 [a_11]",      "other+0x10/0x100 [a_]",
@@ -267,7 +265,7 @@ static void load(struct collected *c, const char *name, uint64_t start, uint64_t
 	kernel_modules_send_new(c->modules, &rec);
 }
 
-static void modules_that_come_later(void **state)
+CASE(modules_that_come_later)
 {
 	struct collected *c = *state;
 
@@ -303,7 +301,7 @@ static void modules_that_come_later(void **state)
 	assert_string_equal(c->symbols, "5 func 1010 8 12\n4 func 10 8 12\n3 func 7f0 8 12\n");
 }
 
-static void what_cannot_be_a_module(void **state)
+CASE(what_cannot_be_a_module)
 {
 	struct collected *c = *state;
 	char endless[REC_LOADED_NAME_SIZE];
@@ -316,22 +314,4 @@ static void what_cannot_be_a_module(void **state)
 	assert_int_equal(c->maps.count, 0);
 	kernel_modules_observe(c->modules, UINT64_MAX, 2);
 	kernel_modules_observe(c->modules, 0, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(each_module_has_its_place, setup, teardown),
-		cmocka_unit_test_setup_teardown(sections_are_told_when_they_are_needed, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(all_addresses_of_the_kernel_count, setup, teardown),
-		cmocka_unit_test_setup_teardown(functions_are_named_while_they_are_there, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_the_kernel_says_of_others_is_not_taken, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(modules_that_come_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_cannot_be_a_module, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "lib/live/kernel/kernel_symbols.h"
+#include "tests/unit/test.h"
 
 #define ADDR 0xffffffff81001012
 
-static void what_the_kernel_says(void **state)
+TEST(what_the_kernel_says)
 {
 	struct kernel_symbol_text symbol;
 
-	(void)state;
 	assert_true(kernel_symbol_parse(&symbol, ADDR, "do_syscall_64+0x12/0x20"));
 	assert_int_equal(symbol.start, 0xffffffff81001000);
 	assert_int_equal(symbol.size, 0x20);
@@ -29,7 +24,7 @@ static void what_the_kernel_says(void **state)
 	assert_string_equal(symbol.module, "[ext4]");
 }
 
-static void what_is_no_symbol(void **state)
+TEST(what_is_no_symbol)
 {
 	static const char *const texts[] = {
 		"",
@@ -47,17 +42,6 @@ static void what_is_no_symbol(void **state)
 	};
 	struct kernel_symbol_text symbol;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		assert_false(kernel_symbol_parse(&symbol, ADDR, texts[i]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_kernel_says),
-		cmocka_unit_test(what_is_no_symbol),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

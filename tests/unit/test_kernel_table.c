@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "symbolize/kernel/kernel_table.h"
+#include "tests/unit/test.h"
 
 #define BASE 0xffffffff81000000
 
@@ -32,11 +28,10 @@ static void check(const struct kernel_table *t, uint64_t offset, const char *nam
 	assert_int_equal(symbol.size, size);
 }
 
-static void symbols_reach_as_far_as_told(void **state)
+TEST(symbols_reach_as_far_as_told)
 {
 	struct kernel_table *t = kernel_table_new();
 
-	(void)state;
 	add(t, 0x100, 0x20, "first", NULL);
 	add(t, 0x120, 0x10, "second", NULL);
 	add(t, 0x200, 0, "of_unknown_size", NULL);
@@ -52,11 +47,10 @@ static void symbols_reach_as_far_as_told(void **state)
 	kernel_table_free(t);
 }
 
-static void any_order_will_do(void **state)
+TEST(any_order_will_do)
 {
 	struct kernel_table *t = kernel_table_new();
 
-	(void)state;
 	add(t, 0x900, 0x10, "last", NULL);
 	/* Claims to reach into the next. */
 	add(t, 0x100, 0x100, "long", NULL);
@@ -69,12 +63,11 @@ static void any_order_will_do(void **state)
 	kernel_table_free(t);
 }
 
-static void modules_are_kept_beside_names(void **state)
+TEST(modules_are_kept_beside_names)
 {
 	struct kernel_table *t = kernel_table_new();
 	struct kernel_symbol symbol;
 
-	(void)state;
 	kernel_table_add(t, BASE, 4, "name+0x0", strlen("name"), "[ext4]");
 	kernel_table_add(t, BASE + 4, 4, "image's", strlen("image"), NULL);
 	kernel_table_seal(t);
@@ -87,25 +80,12 @@ static void modules_are_kept_beside_names(void **state)
 	kernel_table_free(t);
 }
 
-static void an_empty_one_knows_nothing(void **state)
+TEST(an_empty_one_knows_nothing)
 {
 	struct kernel_table *t = kernel_table_new();
 
-	(void)state;
 	kernel_table_seal(t);
 	check(t, 0, NULL, 0, 0);
 	kernel_table_free(t);
 	kernel_table_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(symbols_reach_as_far_as_told),
-		cmocka_unit_test(any_order_will_do),
-		cmocka_unit_test(modules_are_kept_beside_names),
-		cmocka_unit_test(an_empty_one_knows_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

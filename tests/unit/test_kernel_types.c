@@ -3,16 +3,12 @@
 
 #include <errno.h>
 #include <linux/btf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/type_bytes.h"
+#include "tests/unit/test.h"
 
 /* A BTF, and what is picked from it. */
 static struct strbuf whole, picked;
@@ -122,11 +118,12 @@ static const char *picked_types(void)
 	return lines;
 }
 
-static void test_structs(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(test_structs)
 {
 	uint32_t number, inner, pointer;
 
-	(void)state;
 	number = add_int("int", 4);
 	add_int("long", 8);
 	inner = add_struct("inner", 1, 4);
@@ -148,11 +145,10 @@ static void test_structs(void **state)
 }
 
 /* Types that contain others in every way, and types of values alone. */
-static void test_other_kinds(void **state)
+CASE(test_other_kinds)
 {
 	uint32_t number, array, nameless, large, named, qualified;
 
-	(void)state;
 	number = add_int("int", 4);
 	array = add_array(number, number, 7);
 	nameless = add_type("", BTF_KIND_UNION, 1, 28);
@@ -192,11 +188,10 @@ static void test_other_kinds(void **state)
 					    "11 6 small 4 ONE=1 TWO=2\n");
 }
 
-static void test_kinds_that_are_passed_over(void **state)
+CASE(test_kinds_that_are_passed_over)
 {
 	uint32_t number, proto;
 
-	(void)state;
 	number = add_int("int", 4);
 	proto = add_type("", BTF_KIND_FUNC_PROTO, 1, number);
 	add_u32(add_text("argument"));
@@ -217,11 +212,10 @@ static void test_kinds_that_are_passed_over(void **state)
 	assert_string_equal(picked_types(), "1 16 wanted 8\n2 7 wanted 0\n");
 }
 
-static void test_functions(void **state)
+CASE(test_functions)
 {
 	uint32_t number, proto;
 
-	(void)state;
 	number = add_int("attach", 4);
 	proto = add_type("", BTF_KIND_FUNC_PROTO, 0, number);
 	add_type("attached", BTF_KIND_FUNC, 0, proto);
@@ -236,11 +230,10 @@ static void test_functions(void **state)
 }
 
 /* A tracepoint is attached to by a type, and a function of the same name is something else. */
-static void test_tracepoints(void **state)
+CASE(test_tracepoints)
 {
 	uint32_t number, proto;
 
-	(void)state;
 	number = add_int("int", 4);
 	proto = add_type("", BTF_KIND_FUNC_PROTO, 0, number);
 	add_type("attach", BTF_KIND_FUNC, 0, proto);
@@ -256,9 +249,8 @@ static void test_tracepoints(void **state)
 	function.is_type = false;
 }
 
-static void test_names(void **state)
+CASE(test_names)
 {
-	(void)state;
 	add_struct("task___old", 0, 1);
 	add_struct("task___very_new", 0, 2);
 	add_struct("task", 0, 3);
@@ -279,11 +271,10 @@ static void test_names(void **state)
 	assert_string_equal(picked_types(), "");
 }
 
-static void test_names_are_a_set(void **state)
+TEST(test_names_are_a_set)
 {
 	struct type_names names = {0};
 
-	(void)state;
 	type_names_add(&names, "a");
 	type_names_add(&names, "a");
 	type_names_add(&names, "a___b");
@@ -293,11 +284,10 @@ static void test_names_are_a_set(void **state)
 }
 
 /* None of these can exist, but each must terminate. */
-static void test_circles(void **state)
+CASE(test_circles)
 {
 	uint32_t self;
 
-	(void)state;
 	self = add_struct("self", 1, 4);
 	add_member("itself", self, 0);
 	add_type("round", BTF_KIND_TYPEDEF, 0, self + 2);
@@ -308,12 +298,11 @@ static void test_circles(void **state)
 }
 
 /* Strings are copied once, however often they occur. */
-static void test_strings(void **state)
+CASE(test_strings)
 {
 	const struct btf_header *header;
 	uint32_t number, name;
 
-	(void)state;
 	number = add_int("int", 4);
 	name = add_text("a");
 	add_struct("wanted", 2, 8);
@@ -358,9 +347,8 @@ static void add_something(void)
 		assert_int_equal(pick("wanted", NULL), -ENOEXEC); \
 	} while (0)
 
-static void test_headers(void **state)
+CASE(test_headers)
 {
-	(void)state;
 	add_something();
 	make_whole();
 	assert_int_equal(pick("wanted", NULL), 0);
@@ -378,11 +366,10 @@ static void test_headers(void **state)
 }
 
 /* Later formats may have more in the header. */
-static void test_longer_header(void **state)
+CASE(test_longer_header)
 {
 	struct strbuf longer = {0};
 
-	(void)state;
 	add_something();
 	make_whole()->hdr_len += 8;
 	strbuf_add(&longer, whole.text, sizeof(struct btf_header));
@@ -409,9 +396,8 @@ static void refuses(uint32_t name, uint32_t info, uint32_t last)
 	assert_int_equal(picked.size, 0);
 }
 
-static void test_damaged_types(void **state)
+CASE(test_damaged_types)
 {
-	(void)state;
 	refuses(0, 20u << 24, 0); /* an unknown kind */
 	refuses(0, 0, 0);
 	refuses(0, BTF_KIND_PTR << 24 | 1u << 16, 0); /* bits without a meaning */
@@ -423,11 +409,10 @@ static void test_damaged_types(void **state)
 	refuses(UINT32_MAX, BTF_KIND_TYPEDEF << 24, UINT32_MAX);
 }
 
-static void test_functions_as_values(void **state)
+CASE(test_functions_as_values)
 {
 	uint32_t proto;
 
-	(void)state;
 	proto = add_type("", BTF_KIND_FUNC_PROTO, 0, 0);
 	add_struct("wanted", 1, 4);
 	add_member("f", proto, 0);
@@ -436,34 +421,11 @@ static void test_functions_as_values(void **state)
 }
 
 /* Every truncation is refused. */
-static void test_every_length(void **state)
+CASE(test_every_length)
 {
-	(void)state;
 	add_something();
 	make_whole();
 	assert_int_equal(pick("wanted", NULL), 0);
 	while (whole.size-- > 1)
 		assert_int_equal(pick("wanted", NULL), -ENOEXEC);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_structs, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_kinds, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_kinds_that_are_passed_over, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_functions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tracepoints, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test(test_names_are_a_set),
-		cmocka_unit_test_setup_teardown(test_circles, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_strings, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_headers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_longer_header, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged_types, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_functions_as_values, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_every_length, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

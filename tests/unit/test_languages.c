@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/languages/language.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define JS LANGUAGE_JAVASCRIPT
 
@@ -60,9 +57,8 @@ static const struct {
 	{"", "", NULL, 0, 0, LANGUAGE_NONE, NULL, false},
 };
 
-static void texts_of_compilers(void **state)
+TEST(texts_of_compilers)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct code_name name;
 
@@ -86,9 +82,8 @@ static void texts_of_compilers(void **state)
 }
 
 /* Every prefix, in memory that ends there: sanitizers see reads beyond it. */
-static void texts_that_end_anywhere(void **state)
+TEST(texts_that_end_anywhere)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		for (size_t size = 0; size <= strlen(cases[i].text); size++) {
 			char *text = malloc(size + !size);
@@ -103,9 +98,8 @@ static void texts_that_end_anywhere(void **state)
 	}
 }
 
-static void rows_are_whole(void **state)
+TEST(rows_are_whole)
 {
-	(void)state;
 	for (size_t i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
 		const struct language *language = languages[i];
 
@@ -120,9 +114,8 @@ static void rows_are_whole(void **state)
 	assert_null(languages[LANGUAGE_NONE]);
 }
 
-static void marks_of_runtimes(void **state)
+TEST(marks_of_runtimes)
 {
-	(void)state;
 	assert_int_equal(language_of_library("libjvm.so"), LANGUAGE_JAVA);
 	assert_int_equal(language_of_library("libjvm.so.1"), LANGUAGE_NONE);
 	assert_int_equal(language_of_library(""), LANGUAGE_NONE);
@@ -134,16 +127,4 @@ static void marks_of_runtimes(void **state)
 	assert_int_equal(language_dump_line_shift(0xdeadbeef), 0x40);
 	assert_int_equal(language_dump_line_shift(0), 0);
 	assert_int_equal(language_dump_line_shift(1), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(texts_of_compilers),
-		cmocka_unit_test(texts_that_end_anywhere),
-		cmocka_unit_test(rows_are_whole),
-		cmocka_unit_test(marks_of_runtimes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

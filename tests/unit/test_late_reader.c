@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads of memory that a stranger may make slow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 #include <sys/uio.h>
@@ -14,6 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/live/instruments/late_reader.h"
+#include "tests/unit/test.h"
 
 #define SECOND 1000000000ull
 #define MS 1000000
@@ -65,12 +60,11 @@ static bool reads(struct late_reader *r)
 	       memcmp(to, memory, sizeof(to)) == 0;
 }
 
-static void pages_that_do_not_come_are_given_up(void **state)
+TEST(pages_that_do_not_come_are_given_up)
 {
 	const struct timespec pause = {.tv_nsec = MS};
 	struct late_reader r = {0};
 
-	(void)state;
 	late_reader_begin(&r, 1, SECOND);
 	way = AT_ONCE;
 	assert_true(reads(&r));
@@ -88,12 +82,11 @@ static void pages_that_do_not_come_are_given_up(void **state)
 	close(gate[0]);
 }
 
-static void pages_that_come_late_use_up_the_time(void **state)
+TEST(pages_that_come_late_use_up_the_time)
 {
 	struct late_reader r = {0};
 	unsigned int count = 0;
 
-	(void)state;
 	late_reader_begin(&r, 1, SECOND);
 	way = SLEEP;
 	while (reads(&r))
@@ -110,11 +103,10 @@ static void pages_that_come_late_use_up_the_time(void **state)
 	late_reader_release(&r);
 }
 
-static void a_busy_machine_is_waited_for(void **state)
+TEST(a_busy_machine_is_waited_for)
 {
 	struct late_reader r = {0};
 
-	(void)state;
 	late_reader_begin(&r, 1, SECOND);
 	way = SPIN;
 	for (int i = 0; i < 5; i++)
@@ -123,28 +115,15 @@ static void a_busy_machine_is_waited_for(void **state)
 	late_reader_release(&r);
 }
 
-static void bytes_of_a_second_are_limited(void **state)
+TEST(bytes_of_a_second_are_limited)
 {
 	static char large[1 << 20], copy[sizeof(large)];
 	struct late_reader r = {0};
 
-	(void)state;
 	late_reader_begin(&r, 1, SECOND);
 	way = AT_ONCE;
 	for (int i = 0; i < 4; i++)
 		assert_true(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	assert_false(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	late_reader_release(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages_that_do_not_come_are_given_up),
-		cmocka_unit_test(pages_that_come_late_use_up_the_time),
-		cmocka_unit_test(a_busy_machine_is_waited_for),
-		cmocka_unit_test(bytes_of_a_second_are_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

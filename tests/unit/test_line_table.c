@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <dwarf.h>
 #include <string.h>
 
 #include "lib/base/strbuf.h"
 #include "symbolize/dwarf/line_table.h"
+#include "tests/unit/test.h"
 
 #define LINE_STR "\0/build\0lib\0a.c\0b.c"
 #define STR "\0c.c"
@@ -180,9 +176,8 @@ static void finish(struct strbuf *program)
 	strbuf_add(program, end, sizeof(end));
 }
 
-static void all_opcodes_in_all_versions(void **state)
+TEST(all_opcodes_in_all_versions)
 {
-	(void)state;
 	for (unsigned int version = 2; version <= 5; version++) {
 		struct strbuf program;
 		struct line_table t;
@@ -212,12 +207,11 @@ static void all_opcodes_in_all_versions(void **state)
 	}
 }
 
-static void directories_and_files(void **state)
+TEST(directories_and_files)
 {
 	struct strbuf program = {0}, section = {0};
 	struct line_table t;
 
-	(void)state;
 	ADD(&program, 0, 8, DW_LNE_define_file, 'd', '.', 'c', 0, 1, 0, 0);
 	build(&section, (struct shape){4, 12, 1, false}, &program);
 	read_from(&t, &section, section.size);
@@ -244,13 +238,12 @@ static void directories_and_files(void **state)
 }
 
 /* Sequences and rows in any order; the last row for an address wins. */
-static void order(void **state)
+TEST(order)
 {
 	static const uint8_t address_100[] = {0, 5, DW_LNE_set_address, 0, 1, 0, 0};
 	struct strbuf program;
 	struct line_table t;
 
-	(void)state;
 	start(&program);
 	ADD(&program, SPECIAL(8, 1), SPECIAL(0, 1), SPECIAL(0, 1), SPECIAL(8, 1)); /* 4, then 5 */
 	ADD(&program, 0, 9, DW_LNE_set_address, 2, 0x10, 0, 0, 0, 0, 0, 0, SPECIAL(0, 1));
@@ -274,12 +267,11 @@ static void order(void **state)
 	line_table_release(&t);
 }
 
-static void several_operations_in_an_instruction(void **state)
+TEST(several_operations_in_an_instruction)
 {
 	struct strbuf program;
 	struct line_table t;
 
-	(void)state;
 	start(&program);
 	ADD(&program, SPECIAL(2, 1), SPECIAL(2, 1), SPECIAL(3, 1));
 	finish(&program);
@@ -290,12 +282,11 @@ static void several_operations_in_an_instruction(void **state)
 	line_table_release(&t);
 }
 
-static void damage_ends_the_table(void **state)
+TEST(damage_ends_the_table)
 {
 	struct strbuf program, section = {0};
 	struct line_table t;
 
-	(void)state;
 	start(&program);
 	ADD(&program, SPECIAL(2, 1), SPECIAL(2, 1));
 	finish(&program);
@@ -314,17 +305,4 @@ static void damage_ends_the_table(void **state)
 	assert_int_equal(t.rows.count, 0);
 	line_table_release(&t);
 	strbuf_release(&section);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_opcodes_in_all_versions),
-		cmocka_unit_test(directories_and_files),
-		cmocka_unit_test(order),
-		cmocka_unit_test(several_operations_in_an_instruction),
-		cmocka_unit_test(damage_ends_the_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

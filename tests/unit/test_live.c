@@ -3,10 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +10,6 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -26,8 +20,9 @@
 #include "lib/live/process/proc_maps.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
-static void maps_lines_are_parsed(void **state)
+TEST(maps_lines_are_parsed)
 {
 	char text[] = "55d0-55f0 r-xp 00002000 fd:01 131 /usr/bin/a b\n"
 		      "rubbish\n"
@@ -37,7 +32,6 @@ static void maps_lines_are_parsed(void **state)
 	char *at = text;
 	struct proc_map map;
 
-	(void)state;
 	assert_true(proc_maps_next(&at, &map));
 	assert_int_equal(map.start, 0x55d0);
 	assert_int_equal(map.end, 0x55f0);
@@ -55,9 +49,8 @@ static void maps_lines_are_parsed(void **state)
 	assert_false(proc_maps_next(&at, &map));
 }
 
-static void the_kernel_image_is_found(void **state)
+TEST(the_kernel_image_is_found)
 {
-	(void)state;
 	assert_int_equal(kernel_space_find_image("0000000000000000 A fixed_percpu_data\n"
 						 "ffffffff80000000 T not_text\n"
 						 "ffffffff81000000 T _text\n"
@@ -94,7 +87,7 @@ static char *own_text_mapping(struct proc_map *map)
 }
 
 /* Both ways list the same, if the kernel can be asked: this program, and memory without a file. */
-static void executable_mappings_are_listed(void **state)
+TEST(executable_mappings_are_listed)
 {
 	void *anonymous = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			       0);
@@ -103,7 +96,6 @@ static void executable_mappings_are_listed(void **state)
 	struct exec_maps asked, text;
 	struct proc_map a, b;
 
-	(void)state;
 	assert_int_equal(exec_maps_open(&asked, (uint32_t)getpid(), EXEC_MAPS_ASK), 0);
 	assert_int_equal(exec_maps_open(&text, (uint32_t)getpid(), EXEC_MAPS_READ), 0);
 	while (exec_maps_next(&text, &b)) {
@@ -129,12 +121,11 @@ static void executable_mappings_are_listed(void **state)
 }
 
 /* A zombie. */
-static void what_has_no_memory_has_no_mappings(void **state)
+TEST(what_has_no_memory_has_no_mappings)
 {
 	struct exec_maps maps;
 	struct proc_map map;
 
-	(void)state;
 	for (int way = EXEC_MAPS_ASK; way <= EXEC_MAPS_READ; way++) {
 		pid_t child = fork();
 
@@ -149,7 +140,7 @@ static void what_has_no_memory_has_no_mappings(void **state)
 	}
 }
 
-static void the_mapped_file_is_opened_and_no_other(void **state)
+TEST(the_mapped_file_is_opened_and_no_other)
 {
 	struct proc_map map;
 	_cleanup_free_ char *text = own_text_mapping(&map);
@@ -165,7 +156,6 @@ static void the_mapped_file_is_opened_and_no_other(void **state)
 	struct binary_summary summary = {0};
 	_cleanup_close_ int fd = mapped_file_open(&file, &identity, &summary);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_true(summary.segment_count > 0);
 	binary_summary_release(&summary);
@@ -193,13 +183,12 @@ static bool has_layers(const char *path)
 }
 
 /* Finds the file by its path alone, as nothing is mapped there any more. */
-static void what_took_the_place_of_the_file_is_another(void **state)
+TEST(what_took_the_place_of_the_file_is_another)
 {
 	char dir[] = "/tmp/prof-test-XXXXXX", path[64], other[64], folder[64];
 	struct mapped_file file = {.pid = (uint32_t)getpid(), .start = 1, .end = 2, .path = path};
 	struct stat st;
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(folder, sizeof(folder), "%s/a", dir);
 	snprintf(path, sizeof(path), "%s/a/file", dir);
@@ -235,14 +224,13 @@ static void what_took_the_place_of_the_file_is_another(void **state)
 	rmdir(dir);
 }
 
-static void a_fifo_is_never_opened(void **state)
+TEST(a_fifo_is_never_opened)
 {
 	char dir[] = "/tmp/prof-test-XXXXXX", path[64];
 	struct mapped_file file = {.pid = (uint32_t)getpid(), .start = 1, .end = 2, .path = path};
 	struct file_identity identity;
 	struct binary_summary summary = {0};
 
-	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/fifo", dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
@@ -278,14 +266,13 @@ static void collect(void *ctx, const struct rec *rec)
 	}
 }
 
-static void a_scan_finds_this_process(void **state)
+TEST(a_scan_finds_this_process)
 {
 	struct collected c = {.here = (uint64_t)(uintptr_t)&a_scan_finds_this_process};
 	struct file_set *files = file_set_new(16);
 	struct module_registry *modules = module_registry_new(files, collect, &c);
 	struct identity_cache cache = {0};
 
-	(void)state;
 	assert_int_equal(proc_walk_name(collect, &c, (uint32_t)getpid(), REC_OUTSIDE, 1, NULL), 0);
 	assert_int_equal(proc_walk_maps(modules, &cache, collect, &c, (uint32_t)getpid(), 1, NULL),
 			 0);
@@ -306,14 +293,13 @@ static void a_scan_finds_this_process(void **state)
 	file_set_free(files);
 }
 
-static void a_scan_of_nobody_says_so(void **state)
+TEST(a_scan_of_nobody_says_so)
 {
 	struct collected c = {0};
 	struct module_registry *modules = module_registry_new(NULL, collect, &c);
 	struct identity_cache cache = {0};
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(proc_walk_name(collect, &c, 0x7ffffff0, 0, 1, &err), -ESRCH);
 	assert_non_null(strstr(err.text, "2147483632"));
 	assert_int_equal(proc_walk_maps(modules, &cache, collect, &c, 0x7ffffff0, 1, &err),
@@ -322,14 +308,13 @@ static void a_scan_of_nobody_says_so(void **state)
 	module_registry_free(modules);
 }
 
-static void anonymous_memory_has_no_module(void **state)
+TEST(anonymous_memory_has_no_module)
 {
 	static const char *const names[] = {"",		  "//anon",	  "[heap]",
 					    "[anon:jit]", "anon_inode:x", "/dev/zero (deleted)"};
 	struct collected c = {0};
 	struct module_registry *modules = module_registry_new(NULL, collect, &c);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		struct map_event event = {
 			.pid = (uint32_t)getpid(), .start = 4096, .size = 4096, .path = names[i]};
@@ -338,22 +323,4 @@ static void anonymous_memory_has_no_module(void **state)
 	}
 	assert_int_equal(c.modules, 0);
 	module_registry_free(modules);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(maps_lines_are_parsed),
-		cmocka_unit_test(executable_mappings_are_listed),
-		cmocka_unit_test(what_has_no_memory_has_no_mappings),
-		cmocka_unit_test(the_kernel_image_is_found),
-		cmocka_unit_test(the_mapped_file_is_opened_and_no_other),
-		cmocka_unit_test(what_took_the_place_of_the_file_is_another),
-		cmocka_unit_test(a_fifo_is_never_opened),
-		cmocka_unit_test(a_scan_finds_this_process),
-		cmocka_unit_test(a_scan_of_nobody_says_so),
-		cmocka_unit_test(anonymous_memory_has_no_module),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,12 @@
 /* Lives of processes: the calls of listeners, and the states that they keep. */
 #include "lib/live/process/live_process.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/base/alloc.h"
+#include "tests/unit/test.h"
 
 /* State of two listeners: a number that children inherit, and memory of each process's own. */
 struct number {
@@ -160,11 +157,12 @@ static void rounds(unsigned int count, uint64_t now)
 		live_processes_next_round(processes, now);
 }
 
-static void a_life(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_life)
 {
 	struct live_process *parent = add(7, 0, 70, "seven"), *child;
 
-	(void)state;
 	live_processes_fork(processes, 8, 7, 10);
 	assert_string_equal(notes(), "k:fork 8<7 ");
 	child = find(8, 10);
@@ -190,11 +188,10 @@ static void a_life(void **state)
 	assert_int_equal(live_texts, 1);
 }
 
-static void events_from_before_an_exit_find_the_process(void **state)
+CASE(events_from_before_an_exit_find_the_process)
 {
 	struct live_process *process = add(7, 0, 70, "seven");
 
-	(void)state;
 	live_processes_exit(processes, 7, 30);
 	rounds(2, 40);
 	assert_ptr_equal(find(7, 25), process);
@@ -205,9 +202,8 @@ static void events_from_before_an_exit_find_the_process(void **state)
 	assert_int_equal(number_of(find(8, 50))->value, 70);
 }
 
-static void an_exit_is_told_once(void **state)
+CASE(an_exit_is_told_once)
 {
-	(void)state;
 	add(7, 0, 70, "seven");
 	live_processes_exit(processes, 7, 30);
 	rounds(1, 40);
@@ -219,9 +215,8 @@ static void an_exit_is_told_once(void **state)
 	assert_string_equal(notes(), "");
 }
 
-static void a_pid_that_is_used_again(void **state)
+CASE(a_pid_that_is_used_again)
 {
-	(void)state;
 	add(1, 0, 10, "one");
 	add(7, 5, 70, "seven");
 	live_processes_exit(processes, 7, 30);
@@ -244,9 +239,8 @@ static void a_pid_that_is_used_again(void **state)
 	assert_null(find(7, 80));
 }
 
-static void an_exit_that_was_lost(void **state)
+CASE(an_exit_that_was_lost)
 {
-	(void)state;
 	add(1, 0, 10, "one");
 	add(7, 0, 70, "seven");
 	live_processes_fork(processes, 7, 1, 40);
@@ -257,9 +251,8 @@ static void an_exit_that_was_lost(void **state)
 	assert_int_equal(number_of(find(1, 50))->value, 10);
 }
 
-static void a_child_of_someone_unknown(void **state)
+CASE(a_child_of_someone_unknown)
 {
-	(void)state;
 	live_processes_fork(processes, 8, 7, 40);
 	assert_string_equal(notes(), "k:fork 8<0 ");
 	assert_non_null(find(8, 40));
@@ -271,9 +264,8 @@ static void a_child_of_someone_unknown(void **state)
 }
 
 /* A fork is reported after /proc was read for the child, or for the parent alone. */
-static void forks_while_proc_is_read(void **state)
+CASE(forks_while_proc_is_read)
 {
-	(void)state;
 	add(7, 100, 70, "seven");
 	add(8, 110, 80, "eight");
 	live_processes_fork(processes, 8, 7, 90);
@@ -289,11 +281,10 @@ static void forks_while_proc_is_read(void **state)
 	assert_null(find(9, 95));
 }
 
-static void one_that_is_there_already_stays(void **state)
+CASE(one_that_is_there_already_stays)
 {
 	struct live_process *process = add(7, 0, 70, "seven");
 
-	(void)state;
 	assert_ptr_equal(live_processes_add(processes, 7, 50), process);
 	assert_ptr_equal(find(7, 10), process);
 	assert_int_equal(number_of(process)->value, 70);
@@ -307,9 +298,8 @@ static void one_that_is_there_already_stays(void **state)
 }
 
 /* The child uses its parent's memory until its exec, which affects only the child. */
-static void a_vfork(void **state)
+CASE(a_vfork)
 {
-	(void)state;
 	add(7, 0, 70, "seven");
 	live_processes_fork(processes, 8, 7, 10);
 	live_processes_exec(processes, find(8, 11), 11);
@@ -321,12 +311,11 @@ static void a_vfork(void **state)
 	assert_int_equal(number_of(find(7, 20))->value, 70);
 }
 
-static void rows_stay_where_they_are_and_are_used_again(void **state)
+CASE(rows_stay_where_they_are_and_are_used_again)
 {
 	struct live_process *first = add(1, 0, 10, "one"), *process;
 	uint32_t count = 0, rows = 0;
 
-	(void)state;
 	for (uint32_t pid = 2; pid <= 20000; pid++) {
 		live_processes_fork(processes, pid, 1, pid);
 		live_processes_exit(processes, pid, pid);
@@ -343,23 +332,4 @@ static void rows_stay_where_they_are_and_are_used_again(void **state)
 	/* Rows do not grow with the number of processes that ever ran. */
 	assert_in_range(rows, 1, 128);
 	assert_int_equal(live_texts, 1);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_life),
-		CASE(events_from_before_an_exit_find_the_process),
-		CASE(an_exit_is_told_once),
-		CASE(a_pid_that_is_used_again),
-		CASE(an_exit_that_was_lost),
-		CASE(a_child_of_someone_unknown),
-		CASE(forks_while_proc_is_read),
-		CASE(one_that_is_there_already_stays),
-		CASE(a_vfork),
-		CASE(rows_stay_where_they_are_and_are_used_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

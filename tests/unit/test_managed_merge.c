@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Frames of a runtime among native ones: the kernel's merge (bpf/runtime_merge.h), run here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/unwind/native/managed_merge.h"
+#include "tests/unit/test.h"
 
 #define ROOM 16
 #define LEAF UINT64_MAX
@@ -55,38 +50,35 @@ static void expect(struct fixture *f, const uint64_t *wanted, uint32_t count, ui
 				 wanted[i] >= 100 ? FRAME_MANAGED : FRAME_NATIVE);
 }
 
-static void groups_take_their_frames_place(void **state)
+TEST(groups_take_their_frames_place)
 {
 	const struct managed_frame managed[] = {{100, 2010}, {101, 0}, {102, 4999}};
 	const uint64_t wanted[] = {1, 100, 101, 3, 102, 5};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 5, managed, 3);
 	expect(&f, wanted, 6, 0);
 	assert_false(f.result.leaf_replaced);
 }
 
-static void interpreter_frames_may_stay(void **state)
+TEST(interpreter_frames_may_stay)
 {
 	const struct managed_frame managed[] = {{100, 600}, {101, 0}, {102, 3000}};
 	const uint64_t wanted[] = {100, 101, 1, 2, 3, 102, 4};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 4, managed, 3);
 	f.in.keeps_interpreter = true;
 	expect(&f, wanted, 7, 0);
 	assert_false(f.result.leaf_replaced);
 }
 
-static void the_leaf_may_be_the_interpreter(void **state)
+TEST(the_leaf_may_be_the_interpreter)
 {
 	const struct managed_frame managed[] = {{100, 999}, {101, 0}};
 	const uint64_t wanted[] = {100, 101, 1, 2};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 2, managed, 2);
 	expect(&f, wanted, 4, 0);
 	assert_true(f.result.leaf_replaced);
@@ -97,13 +89,12 @@ static void the_leaf_may_be_the_interpreter(void **state)
 }
 
 /* The frame inside has its address from it. */
-static void interrupted_interpreters_stay(void **state)
+TEST(interrupted_interpreters_stay)
 {
 	const struct managed_frame managed[] = {{100, 2010}, {101, 3010}};
 	const uint64_t wanted[] = {1, 2, 100, 101, 4};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 4, managed, 2);
 	f.kinds[1] = FRAME_SIGNAL;
 	f.result = managed_merge(&f.in, f.addrs, f.merged_kinds, ROOM);
@@ -112,25 +103,23 @@ static void interrupted_interpreters_stay(void **state)
 	assert_int_equal(f.merged_kinds[1], FRAME_SIGNAL);
 }
 
-static void bits_of_notes_are_no_address(void **state)
+TEST(bits_of_notes_are_no_address)
 {
 	const struct managed_frame managed[] = {{100, 2000}};
 	const uint64_t wanted[] = {1, 100, 3};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 3, managed, 1);
 	f.sps[1] |= 1;
 	f.sps[2] |= 1;
 	expect(&f, wanted, 3, 0);
 }
 
-static void only_known_frames_hold_a_group(void **state)
+TEST(only_known_frames_hold_a_group)
 {
 	const struct managed_frame managed[] = {{100, 1500}, {101, 3500}};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 3, managed, 2);
 	expect(&f, (const uint64_t[]){100, 2, 101}, 3, 0);
 	/* The end of the last frame is unknown: whether it is the interpreter, too. */
@@ -139,7 +128,7 @@ static void only_known_frames_hold_a_group(void **state)
 }
 
 /* Code without call frame information ends the native side, not the runtime's. */
-static void groups_beyond_the_end_of_a_stack_follow_it(void **state)
+TEST(groups_beyond_the_end_of_a_stack_follow_it)
 {
 	const struct managed_frame managed[] = {
 		{100, 1500}, {101, 0}, {102, 9000}, {103, 0}, {104, 9500}};
@@ -148,7 +137,6 @@ static void groups_beyond_the_end_of_a_stack_follow_it(void **state)
 	const struct managed_frame inside[] = {{100, 2500}, {101, 2400}};
 	struct fixture f;
 
-	(void)state;
 	set_up(&f, 2, managed, 5);
 	f.in.is_whole = false;
 	expect(&f, (const uint64_t[]){100, 101, 2, 102, 103, 104}, 6, 0);
@@ -170,13 +158,12 @@ static void groups_beyond_the_end_of_a_stack_follow_it(void **state)
 	expect(&f, (const uint64_t[]){1, 100, 3, 4, 5}, 5, 1);
 }
 
-static void groups_that_no_frame_holds_are_left(void **state)
+TEST(groups_that_no_frame_holds_are_left)
 {
 	const struct managed_frame outer[] = {{100, 9500}, {101, 1500}};
 	const struct managed_frame none[] = {{100, 0}, {101, 0}};
 	struct fixture f;
 
-	(void)state;
 	/* Places must ascend. */
 	set_up(&f, 3, outer, 2);
 	expect(&f, (const uint64_t[]){1, 2, 100}, 3, 1);
@@ -186,12 +173,11 @@ static void groups_that_no_frame_holds_are_left(void **state)
 	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
 }
 
-static void no_more_than_there_is_room(void **state)
+TEST(no_more_than_there_is_room)
 {
 	struct managed_frame managed[2 * ROOM] = {{100, 1500}};
 	struct fixture f;
 
-	(void)state;
 	for (uint32_t i = 1; i < 2 * ROOM; i++)
 		managed[i].position = 100 + i;
 	set_up(&f, 3, managed, 2 * ROOM);
@@ -199,21 +185,4 @@ static void no_more_than_there_is_room(void **state)
 	assert_int_equal(f.result.depth, ROOM);
 	assert_true(f.result.is_truncated);
 	assert_int_equal(f.addrs[ROOM - 1], 100 + ROOM - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(groups_take_their_frames_place),
-		cmocka_unit_test(interpreter_frames_may_stay),
-		cmocka_unit_test(the_leaf_may_be_the_interpreter),
-		cmocka_unit_test(interrupted_interpreters_stay),
-		cmocka_unit_test(bits_of_notes_are_no_address),
-		cmocka_unit_test(only_known_frames_hold_a_group),
-		cmocka_unit_test(groups_beyond_the_end_of_a_stack_follow_it),
-		cmocka_unit_test(groups_that_no_frame_holds_are_left),
-		cmocka_unit_test(no_more_than_there_is_room),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

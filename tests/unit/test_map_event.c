@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of mapping rings, as the kernel writes them. */
 #include "lib/live/perf/map_event.h"
+#include "tests/unit/test.h"
 
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define TIME 123456789
 #define RUBBISH 0xa5
@@ -82,9 +79,8 @@ static void put_code(struct record *r, size_t extra)
 }
 
 /* The kernel enlarges the record for each further listener, and leaves garbage there. */
-static void code_has_its_time_however_many_listen(void **state)
+TEST(code_has_its_time_however_many_listen)
 {
-	(void)state;
 	for (size_t listeners = 1; listeners <= 4; listeners++) {
 		struct map_event event = {.time = 1};
 		struct record r;
@@ -117,12 +113,11 @@ static void put_map(struct record *r)
 	end(r);
 }
 
-static void a_mapping_is_told(void **state)
+TEST(a_mapping_is_told)
 {
 	struct map_event event = {.time = 1};
 	struct record r;
 
-	(void)state;
 	put_map(&r);
 	assert_true(map_event_parse(r.data, r.size, &event));
 	assert_int_equal(event.kind, MAP_EVENT_MAP);
@@ -137,12 +132,11 @@ static void a_mapping_is_told(void **state)
 	assert_string_equal(event.path, "/usr/lib/library.so");
 }
 
-static void losses_have_the_time_of_what_was_before(void **state)
+TEST(losses_have_the_time_of_what_was_before)
 {
 	struct map_event event = {.time = 99};
 	struct record r;
 
-	(void)state;
 	begin(&r, PERF_RECORD_LOST, 0);
 	put_u64(&r, 1);
 	put_u64(&r, 12);
@@ -153,11 +147,10 @@ static void losses_have_the_time_of_what_was_before(void **state)
 	assert_int_equal(event.lost, 12);
 }
 
-static void what_is_cut_is_nothing(void **state)
+TEST(what_is_cut_is_nothing)
 {
 	struct record whole[2];
 
-	(void)state;
 	put_code(&whole[0], 0);
 	put_map(&whole[1]);
 	for (int i = 0; i < 2; i++) {
@@ -168,16 +161,4 @@ static void what_is_cut_is_nothing(void **state)
 			assert_false(map_event_parse(r.data, size, &event));
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_has_its_time_however_many_listen),
-		cmocka_unit_test(a_mapping_is_told),
-		cmocka_unit_test(losses_have_the_time_of_what_was_before),
-		cmocka_unit_test(what_is_cut_is_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/profile/ids.h"
 #include "lib/process/mapping.h"
+#include "tests/unit/test.h"
 
 struct fixture {
 	struct mapping_table *t;
@@ -60,7 +55,9 @@ static void expect_rows(const struct mapping_table *t, const struct mapping *row
 		expect_rows(t, rows_, sizeof(rows_) / sizeof(*rows_)); \
 	} while (0)
 
-static void finds_by_address(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(finds_by_address)
 {
 	struct fixture *f = *state;
 
@@ -79,7 +76,7 @@ static void finds_by_address(void **state)
 	assert_null(mapping_table_find(f->t, UINT64_MAX));
 }
 
-static void splits_what_it_lies_within(void **state)
+CASE(splits_what_it_lies_within)
 {
 	struct fixture *f = *state;
 
@@ -89,7 +86,7 @@ static void splits_what_it_lies_within(void **state)
 		    {0x5000, 0x9000, 0x104000, 1});
 }
 
-static void trims_at_both_ends_and_swallows_between(void **state)
+CASE(trims_at_both_ends_and_swallows_between)
 {
 	struct fixture *f = *state;
 
@@ -104,7 +101,7 @@ static void trims_at_both_ends_and_swallows_between(void **state)
 	EXPECT_ROWS(f->t, {0, 0x10000, 0, 6});
 }
 
-static void replaces_exactly(void **state)
+CASE(replaces_exactly)
 {
 	struct fixture *f = *state;
 
@@ -117,7 +114,7 @@ static void replaces_exactly(void **state)
 	EXPECT_ROWS(f->t, {0x1000, 0x2000, 0x8000, 3}, {0x2000, 0x3000, 0, 2});
 }
 
-static void joins_what_continues(void **state)
+CASE(joins_what_continues)
 {
 	struct fixture *f = *state;
 
@@ -131,7 +128,7 @@ static void joins_what_continues(void **state)
 	EXPECT_ROWS(f->t, {0x1000, 0x5000, 0x5000, 1}, {0x5000, 0x6000, 0x5000, 1});
 }
 
-static void knows_when_nothing_changes(void **state)
+CASE(knows_when_nothing_changes)
 {
 	struct fixture *f = *state;
 
@@ -147,7 +144,7 @@ static void knows_when_nothing_changes(void **state)
 	assert_int_equal(f->t->stamp, f->stamp);
 }
 
-static void shares_until_one_changes(void **state)
+CASE(shares_until_one_changes)
 {
 	struct fixture *f = *state;
 	struct mapping_table *child, *before;
@@ -173,7 +170,7 @@ static void shares_until_one_changes(void **state)
 }
 
 /* Compares with a plain array of one cell per page. */
-static void random_maps_match_a_model(void **state)
+CASE(random_maps_match_a_model)
 {
 	enum { PAGES = 64, STEPS = 4000 };
 	struct fixture *f = *state;
@@ -212,7 +209,7 @@ static void random_maps_match_a_model(void **state)
 	}
 }
 
-static void many_mappings_are_fine(void **state)
+CASE(many_mappings_are_fine)
 {
 	struct fixture *f = *state;
 
@@ -223,22 +220,4 @@ static void many_mappings_are_fine(void **state)
 		assert_int_equal(mapping_table_find(f->t, i * 0x2000 + 0xfff)->module, i);
 		assert_null(mapping_table_find(f->t, i * 0x2000 + 0x1000));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(finds_by_address, setup, teardown),
-		cmocka_unit_test_setup_teardown(splits_what_it_lies_within, setup, teardown),
-		cmocka_unit_test_setup_teardown(trims_at_both_ends_and_swallows_between, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(replaces_exactly, setup, teardown),
-		cmocka_unit_test_setup_teardown(joins_what_continues, setup, teardown),
-		cmocka_unit_test_setup_teardown(knows_when_nothing_changes, setup, teardown),
-		cmocka_unit_test_setup_teardown(shares_until_one_changes, setup, teardown),
-		cmocka_unit_test_setup_teardown(random_maps_match_a_model, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_mappings_are_fine, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/marker_bounds.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "lib/session/own_markers.h"
+#include "tests/unit/test.h"
 
 struct fixture {
 	struct profile *p;
@@ -72,7 +68,9 @@ static int64_t told(struct fixture *f, thread_id thread)
 					 : (int64_t)marker_value(&f->p->markers, last, 0)->number;
 }
 
-static void few_stay(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(few_stay)
 {
 	struct fixture *f = *state;
 	thread_id thread = add_thread(f);
@@ -87,7 +85,7 @@ static void few_stay(void **state)
 	assert_int_equal(f->p->stats.left_out_markers, 0);
 }
 
-static void shortest_go(void **state)
+CASE(shortest_go)
 {
 	struct fixture *f = *state;
 	thread_id thread = add_thread(f);
@@ -105,7 +103,7 @@ static void shortest_go(void **state)
 	assert_int_equal(f->p->stats.left_out_markers, n - kept);
 }
 
-static void all_together(void **state)
+CASE(all_together)
 {
 	struct fixture *f = *state;
 	uint64_t threads = MARKERS_MAX / MARKERS_PER_THREAD + 2, sum, all = 0, counted = 0;
@@ -127,7 +125,7 @@ static void all_together(void **state)
 }
 
 /* Floods of long markers leave short ones of another kind alone. */
-static void rare_kinds_stay(void **state)
+CASE(rare_kinds_stay)
 {
 	struct fixture *f = *state;
 	const struct schema rare = {.name = strings_intern(&f->p->strings, "killed")};
@@ -148,7 +146,7 @@ static void rare_kinds_stay(void **state)
 }
 
 /* Markers of one length stay with the same chance, whenever they came. */
-static void chance_decides_among_equals(void **state)
+CASE(chance_decides_among_equals)
 {
 	struct fixture *f = *state;
 	thread_id thread = add_thread(f);
@@ -168,7 +166,7 @@ static void chance_decides_among_equals(void **state)
 }
 
 /* The threads with the most tell themselves, and one marker tells of all others. */
-static void one_tells_of_many(void **state)
+CASE(one_tells_of_many)
 {
 	struct fixture *f = *state;
 	uint64_t threads = 1000, each = 2 * MARKERS_MAX / threads, counted = 0, sum, kept = 0;
@@ -195,18 +193,4 @@ static void one_tells_of_many(void **state)
 	assert_int_equal(counted, threads * each - MARKERS_MAX);
 	assert_int_equal(kept, MARKERS_MAX);
 	assert_int_equal(f->p->stats.left_out_markers, counted);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(few_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(shortest_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(all_together, setup, teardown),
-		cmocka_unit_test_setup_teardown(rare_kinds_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(chance_decides_among_equals, setup, teardown),
-		cmocka_unit_test_setup_teardown(one_tells_of_many, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Markers and counters: which are kept, and which count as lost. Golden cases cover the rest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -66,7 +61,7 @@ static const struct marker_value *value_by_key(struct fed *f, const struct marke
 	return marker_value(&f->p->markers, marker, field);
 }
 
-static void values_are_found_by_their_keys(void **state)
+TEST_WITH(values_are_found_by_their_keys, fed_setup, fed_teardown)
 {
 	const uint64_t addrs[] = {0x1101};
 	struct fed *f = *state;
@@ -89,7 +84,7 @@ static void values_are_found_by_their_keys(void **state)
 	assert_int_equal(f->p->stats.cpu_samples, 0);
 }
 
-static void what_does_not_fit_is_counted(void **state)
+TEST_WITH(what_does_not_fit_is_counted, fed_setup, fed_teardown)
 {
 	struct rec_counter counter = {.counter = 3};
 	struct fed *f = *state;
@@ -107,16 +102,4 @@ static void what_does_not_fit_is_counted(void **state)
 	/* Both the size and the stack. */
 	assert_int_equal(f->p->stats.lost_marker_values, 2);
 	assert_int_equal(f->p->stats.lost_counter_values, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fed_setup, fed_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(values_are_found_by_their_keys),
-		TEST(what_does_not_fit_is_counted),
-	};
-#undef TEST
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

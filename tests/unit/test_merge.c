@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/record/merge.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -43,7 +38,9 @@ static void expect(struct merge *m, uint64_t time, uint16_t cpu)
 	assert_int_equal(rec->cpu, cpu);
 }
 
-static void gives_what_is_older_than_the_round_before(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(gives_what_is_older_than_the_round_before)
 {
 	struct merge *m = *state;
 
@@ -64,7 +61,7 @@ static void gives_what_is_older_than_the_round_before(void **state)
 }
 
 /* A ring cannot be read to its end in two rounds. */
-static void held_records_wait_for_those_before_them(void **state)
+CASE(held_records_wait_for_those_before_them)
 {
 	struct merge *m = *state;
 
@@ -95,7 +92,7 @@ static void held_records_wait_for_those_before_them(void **state)
 	assert_int_equal(merge_peak(m), 5 * sizeof(struct rec));
 }
 
-static void sorts_rings_and_within_a_ring(void **state)
+CASE(sorts_rings_and_within_a_ring)
 {
 	struct merge *m = *state;
 
@@ -113,7 +110,7 @@ static void sorts_rings_and_within_a_ring(void **state)
 	assert_null(merge_next(m));
 }
 
-static void keeps_the_order_of_equal_times(void **state)
+CASE(keeps_the_order_of_equal_times)
 {
 	struct merge *m = *state;
 
@@ -130,7 +127,7 @@ static void keeps_the_order_of_equal_times(void **state)
 	assert_null(merge_next(m));
 }
 
-static void keeps_late_records(void **state)
+CASE(keeps_late_records)
 {
 	struct merge *m = *state;
 
@@ -144,7 +141,7 @@ static void keeps_late_records(void **state)
 	expect(m, 50, 1);
 }
 
-static void gives_everything_at_the_end(void **state)
+CASE(gives_everything_at_the_end)
 {
 	struct merge *m = *state;
 
@@ -157,7 +154,7 @@ static void gives_everything_at_the_end(void **state)
 	assert_null(merge_next(m));
 }
 
-static void keeps_whole_records_of_any_size(void **state)
+CASE(keeps_whole_records_of_any_size)
 {
 	struct merge *m = *state;
 	size_t size = (size_t)REC_MAX_WORDS * 8;
@@ -185,7 +182,7 @@ static void keeps_whole_records_of_any_size(void **state)
 }
 
 /* Many rounds over many rings against a plain count: no loss, no duplicate, all in order. */
-static void long_runs_stay_complete_and_ordered(void **state)
+CASE(long_runs_stay_complete_and_ordered)
 {
 	enum { ROUNDS = 300, RINGS = 7, EACH = 90 };
 	struct merge *m = *state;
@@ -212,23 +209,4 @@ static void long_runs_stay_complete_and_ordered(void **state)
 		count++;
 	}
 	assert_int_equal(count, ROUNDS * RINGS * EACH);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(gives_what_is_older_than_the_round_before, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(held_records_wait_for_those_before_them, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(sorts_rings_and_within_a_ring, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_the_order_of_equal_times, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_late_records, setup, teardown),
-		cmocka_unit_test_setup_teardown(gives_everything_at_the_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(keeps_whole_records_of_any_size, setup, teardown),
-		cmocka_unit_test_setup_teardown(long_runs_stay_complete_and_ordered, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
 #include "symbolize/module_lookup.h"
+#include "tests/unit/test.h"
 
 #define SEED "tests/fuzz/corpus/binary/plain"
 
@@ -75,7 +70,7 @@ static void expect_result(const char *path, const char *dir, int wanted)
 		close(fd);
 }
 
-static void files_are_found_where_they_may_be(void **state)
+TEST(files_are_found_where_they_may_be)
 {
 	_cleanup_free_ char *path = put("at/its/path");
 	_cleanup_free_ char *below = put("root/usr/bin/plain");
@@ -83,7 +78,6 @@ static void files_are_found_where_they_may_be(void **state)
 	char id[2 * BUILD_ID_MAX + 1];
 	_cleanup_free_ char *place = NULL, *by_id = NULL, *dir = NULL;
 
-	(void)state;
 	build_id_to_text(build_id, build_id_size, id);
 	place = xasprintf("ids/.build-id/%.2s/%s", id, id + 2);
 	by_id = put(place);
@@ -99,12 +93,11 @@ static void files_are_found_where_they_may_be(void **state)
 	expect_result(NULL, dir, 0);
 }
 
-static void others_are_refused(void **state)
+TEST(others_are_refused)
 {
 	_cleanup_free_ char *path = put("refused/plain");
 	_cleanup_free_ char *fifo = xasprintf("%s/refused/fifo", folder);
 
-	(void)state;
 	build_id[0] ^= 1;
 	expect_result(path, NULL, -ESTALE);
 	build_id[0] ^= 1;
@@ -116,12 +109,4 @@ static void others_are_refused(void **state)
 	expect_result(path, NULL, -EINVAL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_are_found_where_they_may_be),
-		cmocka_unit_test(others_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

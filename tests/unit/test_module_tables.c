@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Unwind tables in shards: room, chunks, and the walker's description of a mapping. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/unwind/native/module_tables.h"
@@ -21,6 +15,7 @@
 #define walk_pc_mask(frame) ((void)(frame), ~0ull)
 #define walk_thread_pointer(frame) ((void)(frame), 0)
 #include "bpf/walk.h"
+#include "tests/unit/test.h"
 
 #define PAGE_SIZE 4096u
 
@@ -42,12 +37,11 @@ static void teardown(struct fixture *f)
 	table_arena_release(&f->arena);
 }
 
-static void pieces_are_aligned_and_come_back(void **state)
+TEST(pieces_are_aligned_and_come_back)
 {
 	struct fixture f;
 	struct shard_piece pieces[4];
 
-	(void)state;
 	setup(&f, 1);
 	for (size_t i = 0; i < 4; i++) {
 		assert_true(table_arena_alloc(&f.arena, 17, &pieces[i]));
@@ -66,12 +60,11 @@ static void pieces_are_aligned_and_come_back(void **state)
 	teardown(&f);
 }
 
-static void the_ceiling_holds(void **state)
+TEST(the_ceiling_holds)
 {
 	struct fixture f;
 	struct shard_piece piece;
 
-	(void)state;
 	setup(&f, 1);
 	assert_true(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS, &piece));
 	assert_false(table_arena_alloc(&f.arena, 1, &piece));
@@ -124,7 +117,7 @@ static uint16_t rule_at(const struct fixture *f, const struct unwind_mappings *m
 	return UINT16_MAX;
 }
 
-static void every_row_is_found_again_across_chunks(void **state)
+TEST(every_row_is_found_again_across_chunks)
 {
 	const uint32_t pages = 4000, rows = 600; /* 2.4 million words: three chunks */
 	struct unwind_mappings mappings = {0};
@@ -132,7 +125,6 @@ static void every_row_is_found_again_across_chunks(void **state)
 	struct mapping mapping = {.file_offset = 0, .module = 1};
 	struct fixture f;
 
-	(void)state;
 	setup(&f, 4);
 	make_table(&table, pages, rows);
 	add_module(&f, 1, (uint64_t)pages * UNWIND_PAGE_SIZE);
@@ -164,7 +156,7 @@ static void every_row_is_found_again_across_chunks(void **state)
 	teardown(&f);
 }
 
-static void what_has_no_table_says_so(void **state)
+TEST(what_has_no_table_says_so)
 {
 	struct unwind_mappings mappings = {0};
 	struct mapping anon = {.start = 0x1000, .end = 0x2000, .module = MAPPING_ANON};
@@ -173,7 +165,6 @@ static void what_has_no_table_says_so(void **state)
 	struct unwind_table empty = {0};
 	struct fixture f;
 
-	(void)state;
 	setup(&f, 1);
 	add_module(&f, 0, 0x1000);
 	module_tables_describe(&f.tables, &anon, &mappings);
@@ -188,7 +179,7 @@ static void what_has_no_table_says_so(void **state)
 	teardown(&f);
 }
 
-static void a_table_without_room_is_counted(void **state)
+TEST(a_table_without_room_is_counted)
 {
 	struct unwind_mappings mappings = {0};
 	struct mapping mapping = {.start = 0x7000, .end = 0x8000, .file_offset = 0, .module = 0};
@@ -196,7 +187,6 @@ static void a_table_without_room_is_counted(void **state)
 	struct shard_piece all;
 	struct fixture f;
 
-	(void)state;
 	setup(&f, 1);
 	assert_true(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS, &all));
 	make_table(&table, 4, 4);
@@ -215,17 +205,4 @@ static void a_table_without_room_is_counted(void **state)
 	vec_release(&mappings.rows);
 	unwind_table_release(&table);
 	teardown(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_are_aligned_and_come_back),
-		cmocka_unit_test(the_ceiling_holds),
-		cmocka_unit_test(every_row_is_found_again_across_chunks),
-		cmocka_unit_test(what_has_no_table_says_so),
-		cmocka_unit_test(a_table_without_room_is_counted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Users whose processes have frames in a module, and the files that they can read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +17,7 @@
 #include "lib/base/readers.h"
 #include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define UNKNOWN READER_UNKNOWN
 
@@ -49,7 +44,9 @@ static void add_modules(struct fed *f, uint32_t pid)
 	feed_map(f, 1, pid, 0x3000, 0x4000, 0x1000, 1);
 }
 
-static void users_are_those_of_the_samples(void **state)
+#define CASE(name) TEST_WITH(name, fed_setup, fed_teardown)
+
+CASE(users_are_those_of_the_samples)
 {
 	struct fed *f = *state;
 
@@ -67,7 +64,7 @@ static void users_are_those_of_the_samples(void **state)
 	expect_users(f, "/b", "-1:-1 ");
 }
 
-static void a_child_is_its_parents_users(void **state)
+CASE(a_child_is_its_parents_users)
 {
 	struct fed *f = *state;
 
@@ -84,7 +81,7 @@ static void a_child_is_its_parents_users(void **state)
 	expect_users(f, "/b", "0:0 ");
 }
 
-static void frames_below_the_leaf_count(void **state)
+CASE(frames_below_the_leaf_count)
 {
 	struct fed *f = *state;
 	const uint64_t below[] = {0x3100};
@@ -140,12 +137,11 @@ static void expect_open(const struct readers *readers, const char *path, bool is
 		close(fd);
 }
 
-static void all_readers_must_be_able_to(void **state)
+TEST(all_readers_must_be_able_to)
 {
 	struct readers none = {0}, self = {0}, other = {0};
 	struct folder f;
 
-	(void)state;
 	readers_add(&self, (struct reader){getuid(), getgid()});
 	readers_add(&other, (struct reader){getuid(), getgid()});
 	readers_add(&other, (struct reader){54321, 43210});
@@ -167,12 +163,11 @@ static void all_readers_must_be_able_to(void **state)
 	readers_release(&other);
 }
 
-static void nobody_knows_who(void **state)
+TEST(nobody_knows_who)
 {
 	struct readers unknown = {0};
 	struct folder f;
 
-	(void)state;
 	readers_add(&unknown, (struct reader){UNKNOWN, UNKNOWN});
 	make_folder(&f);
 	expect_open(&unknown, f.file, true);
@@ -182,13 +177,12 @@ static void nobody_knows_who(void **state)
 	readers_release(&unknown);
 }
 
-static void links_of_proc_lead_nowhere(void **state)
+TEST(links_of_proc_lead_nowhere)
 {
 	struct folder f;
 	char path[64];
 	int fd;
 
-	(void)state;
 	make_folder(&f);
 	fd = open(f.file, O_RDONLY | O_CLOEXEC);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -219,13 +213,12 @@ static int open_as_user(const char *path)
 	return refused != READERS_REFUSED || alone < 0;
 }
 
-static void capabilities_are_not_the_readers(void **state)
+TEST(capabilities_are_not_the_readers)
 {
 	struct folder f;
 	int status;
 	pid_t child;
 
-	(void)state;
 	if (geteuid())
 		return;
 	make_folder(&f);
@@ -237,22 +230,4 @@ static void capabilities_are_not_the_readers(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	remove_folder(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(users_are_those_of_the_samples, fed_setup,
-						fed_teardown),
-		cmocka_unit_test_setup_teardown(a_child_is_its_parents_users, fed_setup,
-						fed_teardown),
-		cmocka_unit_test_setup_teardown(frames_below_the_leaf_count, fed_setup,
-						fed_teardown),
-		cmocka_unit_test(all_readers_must_be_able_to),
-		cmocka_unit_test(nobody_knows_who),
-		cmocka_unit_test(links_of_proc_lead_nowhere),
-		cmocka_unit_test(capabilities_are_not_the_readers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
@@ -13,8 +7,11 @@
 #include "lib/profile/symbol_reason.h"
 #include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
-static void segments_say_where_an_offset_lies(void **state)
+#define CASE(name) TEST_WITH(name, fed_setup, fed_teardown)
+
+CASE(segments_say_where_an_offset_lies)
 {
 	struct modules *modules = &((struct fed *)*state)->p->modules;
 	module_id id = modules_add(modules, PROFILE_MODULE_FILE, 0, 0);
@@ -40,7 +37,7 @@ static void segments_say_where_an_offset_lies(void **state)
 	assert_int_equal(module_bytes_from(m, 0x100000), MODULE_CODE_MAX);
 }
 
-static void without_segments_the_offset_is_the_rva(void **state)
+CASE(without_segments_the_offset_is_the_rva)
 {
 	struct modules *modules = &((struct fed *)*state)->p->modules;
 	module_id id = modules_add(modules, PROFILE_MODULE_KERNEL, 0, 0);
@@ -53,12 +50,11 @@ static void without_segments_the_offset_is_the_rva(void **state)
 	assert_int_equal(m->file_key, UINT32_MAX);
 }
 
-static void reasons_have_texts(void **state)
+TEST(reasons_have_texts)
 {
 	struct module m = {.build_id = {0x1a, 0x02}, .build_id_size = 2};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
-	(void)state;
 	for (int reason = 0; reason < SYMBOL_REASON_COUNT; reason++)
 		assert_non_null(symbol_reason_text((enum symbol_reason)reason));
 	m.reason = SYMBOLS_FOUND;
@@ -69,7 +65,7 @@ static void reasons_have_texts(void **state)
 	assert_string_equal(text.text, "no debug file for build id 1a02");
 }
 
-static void names_come_from_paths(void **state)
+CASE(names_come_from_paths)
 {
 	static const char *const cases[][2] = {
 		{"/usr/lib/libc.so.6", "libc.so.6"},
@@ -95,7 +91,7 @@ static void names_come_from_paths(void **state)
 	}
 }
 
-static void a_file_may_be_called_deleted(void **state)
+CASE(a_file_may_be_called_deleted)
 {
 	static const char path[] = "/tmp/x (deleted)";
 	size_t size = rec_module_size(0, strlen(path));
@@ -115,7 +111,7 @@ static void a_file_may_be_called_deleted(void **state)
 	fed_expect_name(f, modules_get(&f->p->modules, 1)->name, "x (deleted)");
 }
 
-static void the_newest_module_of_an_id_wins(void **state)
+CASE(the_newest_module_of_an_id_wins)
 {
 	struct fed *f = *state;
 
@@ -129,20 +125,4 @@ static void the_newest_module_of_an_id_wins(void **state)
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "one+0x0");
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "two+0x0");
 	assert_int_equal(f->p->modules.rows.count, 2);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fed_setup, fed_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(segments_say_where_an_offset_lies),
-		TEST(without_segments_the_offset_is_the_rva),
-		cmocka_unit_test(reasons_have_texts),
-		TEST(names_come_from_paths),
-		TEST(a_file_may_be_called_deleted),
-		TEST(the_newest_module_of_an_id_wins),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Typing mistakes, and messages that suggest what was meant. */
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cmd/text/hints.h"
 #include "lib/base/near_miss.h"
+#include "tests/unit/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static void distances_are_counted_in_mistakes(void **state)
+TEST(distances_are_counted_in_mistakes)
 {
 	char text[64];
 
-	(void)state;
 	assert_int_equal(near_miss_distance("", ""), 0);
 	assert_int_equal(near_miss_distance("record", "record"), 0);
 	assert_int_equal(near_miss_distance("recrod", "record"), 1);
@@ -37,12 +31,11 @@ static void distances_are_counted_in_mistakes(void **state)
 	assert_true(near_miss_distance("a", text) == SIZE_MAX);
 }
 
-static void only_the_nearest_is_meant(void **state)
+TEST(only_the_nearest_is_meant)
 {
 	static const char *const names[] = {"help", "record", "attach", "check", "symbolize"};
 	static const char *const alike[] = {"abcdex", "abcdey", "abcdez"};
 
-	(void)state;
 	assert_string_equal(near_miss("recrod", names, COUNT(names)), "record");
 	assert_string_equal(near_miss("chekc", names, COUNT(names)), "check");
 	assert_string_equal(near_miss("symbolise", names, COUNT(names)), "symbolize");
@@ -62,9 +55,8 @@ static void expect_command(const char *word, const char *text)
 	assert_string_equal(err.text, text);
 }
 
-static void commands_that_are_none_have_hints(void **state)
+TEST(commands_that_are_none_have_hints)
 {
-	(void)state;
 	setenv("PATH", "/nowhere::/bin", 1);
 	expect_command("atach", "unknown command 'atach': did you mean 'attach'?");
 	expect_command("top", "unknown command 'top': the whole machine is recorded by: "
@@ -88,7 +80,7 @@ static void expect_option(int letter, const char *word, const struct option *lon
 	assert_string_equal(err.text, text);
 }
 
-static void options_that_are_none_have_hints(void **state)
+TEST(options_that_are_none_have_hints)
 {
 	static const struct option recording[] = {
 		{"output", required_argument, NULL, 'o'},
@@ -98,7 +90,6 @@ static void options_that_are_none_have_hints(void **state)
 	};
 	static const struct option other[] = {{"json", no_argument, NULL, 1}, {0}};
 
-	(void)state;
 	expect_option(0, "--ouput", recording, "unknown option --ouput: did you mean --output?");
 	expect_option(0, "--ouput=x", recording, "unknown option --ouput: did you mean --output?");
 	expect_option(0, "--unw", recording,
@@ -110,16 +101,4 @@ static void options_that_are_none_have_hints(void **state)
 	expect_option('g', "", other, "unknown option -g");
 	expect_option(0, "--call-graph", other, "unknown option --call-graph");
 	expect_option('z', "", recording, "unknown option -z");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(distances_are_counted_in_mistakes),
-		cmocka_unit_test(only_the_nearest_is_meant),
-		cmocka_unit_test(commands_that_are_none_have_hints),
-		cmocka_unit_test(options_that_are_none_have_hints),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

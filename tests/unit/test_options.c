@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Command lines: what is accepted, what is refused, and how the message reads. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cmd/command.h"
 #include "cmd/options/live_options.h"
@@ -16,6 +10,7 @@
 #include "cmd/text/unwinding.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "tests/unit/test.h"
 
 static void set_live(struct live_options *o, int opt, const char *value)
 {
@@ -36,11 +31,10 @@ static void refuse_live(int opt, const char *value, const char *text)
 	live_options_release(&o);
 }
 
-static void units_are_those_of_the_manual(void **state)
+TEST(units_are_those_of_the_manual)
 {
 	struct live_options o;
 
-	(void)state;
 	live_options_init(&o);
 	set_live(&o, 'F', "99.5");
 	set_live(&o, 'i', "0.25");
@@ -67,9 +61,8 @@ static void units_are_those_of_the_manual(void **state)
 	live_options_release(&o);
 }
 
-static void wrong_values_are_named(void **state)
+TEST(wrong_values_are_named)
 {
-	(void)state;
 	refuse_live('F', "0", "--frequency 0: must be greater than 0");
 	refuse_live('F', "-1", "--frequency -1: must be greater than 0");
 	refuse_live('F', "", "--frequency : not a number");
@@ -93,11 +86,10 @@ static void wrong_values_are_named(void **state)
 	refuse_live(OPT_UNWIND_MEMORY, "5G", "--unwind-memory 5G: must be between 4M and 4G");
 }
 
-static void every_method_has_its_name(void **state)
+TEST(every_method_has_its_name)
 {
 	struct live_options o;
 
-	(void)state;
 	live_options_init(&o);
 	assert_int_equal(o.unwind, RECORDER_UNWIND_AUTO);
 	for (int method = RECORDER_UNWIND_NONE; method >= RECORDER_UNWIND_AUTO; method--) {
@@ -113,12 +105,11 @@ static void every_method_has_its_name(void **state)
 	live_options_release(&o);
 }
 
-static void what_excludes_each_other_is_refused(void **state)
+TEST(what_excludes_each_other_is_refused)
 {
 	struct live_options o;
 	struct error err = {0};
 
-	(void)state;
 	live_options_init(&o);
 	assert_int_equal(live_options_check(&o, &err), 0);
 	set_live(&o, 'i', "1");
@@ -137,7 +128,7 @@ static void what_excludes_each_other_is_refused(void **state)
 }
 
 /* Options of instruments are parsed and shown like those of the table itself. */
-static void every_option_is_in_the_help(void **state)
+TEST(every_option_is_in_the_help)
 {
 	static const struct option none[] = {{0}};
 	_cleanup_(live_getopt_release) struct live_getopt table = {0};
@@ -146,7 +137,6 @@ static void every_option_is_in_the_help(void **state)
 	const struct instrument *owner;
 	size_t count = 0;
 
-	(void)state;
 	live_options_help(&help);
 	live_options_getopt(&table, "+:", none);
 	for (size_t i = 0; (option = instrument_option_at(i, &owner)); i++) {
@@ -175,11 +165,10 @@ static void set_output(struct output_options *o, int opt, const char *value)
 		fail_msg("%s", err.text);
 }
 
-static void outputs_are_told_by_name(void **state)
+TEST(outputs_are_told_by_name)
 {
 	struct output_options o;
 
-	(void)state;
 	output_options_init(&o);
 	assert_string_equal(o.path, "profile.json.gz");
 	assert_false(output_is_stdout(&o));
@@ -190,12 +179,11 @@ static void outputs_are_told_by_name(void **state)
 	output_options_release(&o);
 }
 
-static void formats_are_chosen_by_name(void **state)
+TEST(formats_are_chosen_by_name)
 {
 	struct output_options o;
 	struct error err = {0};
 
-	(void)state;
 	output_options_init(&o);
 	set_output(&o, 'o', "a.unknown");
 	assert_int_equal(output_options_check(&o, NULL), 0);
@@ -207,11 +195,10 @@ static void formats_are_chosen_by_name(void **state)
 	output_options_release(&o);
 }
 
-static void debug_dirs_end_with_null(void **state)
+TEST(debug_dirs_end_with_null)
 {
 	struct output_options o;
 
-	(void)state;
 	output_options_init(&o);
 	assert_int_equal(output_options_check(&o, NULL), 0);
 	assert_null(o.debug_dirs.items[0]);
@@ -225,12 +212,11 @@ static void debug_dirs_end_with_null(void **state)
 	output_options_release(&o);
 }
 
-static void outputs_must_differ(void **state)
+TEST(outputs_must_differ)
 {
 	struct output_options o;
 	struct error err = {0};
 
-	(void)state;
 	output_options_init(&o);
 	assert_int_equal(output_options_set(&o, 'o', "", &err), -EINVAL);
 	assert_string_equal(err.text, "--output: the name must not be empty");
@@ -267,9 +253,8 @@ static const char *first_failure(const char *one, const char *two)
 	return err.text;
 }
 
-static void wrong_options_are_named_as_written(void **state)
+TEST(wrong_options_are_named_as_written)
 {
-	(void)state;
 	assert_string_equal(first_failure("-F", "9"), "");
 	assert_string_equal(first_failure("--freq", "9"), "");
 	assert_string_equal(first_failure("-F", NULL), "--frequency: a value is missing");
@@ -296,9 +281,8 @@ static void expect_quoted(const char *word, const char *quoted)
 	assert_string_equal(text + 2, quoted);
 }
 
-static void command_lines_can_be_pasted(void **state)
+TEST(command_lines_can_be_pasted)
 {
-	(void)state;
 	expect_quoted("-j2", "-j2");
 	expect_quoted("a=b:/c.d", "a=b:/c.d");
 	expect_quoted("", "''");
@@ -309,23 +293,4 @@ static void command_lines_can_be_pasted(void **state)
 	expect_quoted("\xff", "'\xff'");
 	expect_quoted("a\nb\t'\\\x1b", "$'a\\nb\\t\\'\\\\\\x1b'");
 	expect_quoted("--password=x", "'--password=***'");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(units_are_those_of_the_manual),
-		cmocka_unit_test(wrong_values_are_named),
-		cmocka_unit_test(every_method_has_its_name),
-		cmocka_unit_test(what_excludes_each_other_is_refused),
-		cmocka_unit_test(every_option_is_in_the_help),
-		cmocka_unit_test(outputs_are_told_by_name),
-		cmocka_unit_test(formats_are_chosen_by_name),
-		cmocka_unit_test(debug_dirs_end_with_null),
-		cmocka_unit_test(outputs_must_differ),
-		cmocka_unit_test(wrong_options_are_named_as_written),
-		cmocka_unit_test(command_lines_can_be_pasted),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Results on disk: their contents, and what is left if writing fails. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +14,13 @@
 #include "lib/base/text.h"
 #include "tests/unit/outfile_fixture.h"
 #include "tests/unit/process_state.h"
+#include "tests/unit/test.h"
 
-static void test_name_appears_at_commit(void **state)
+IN_FOLDER(test_name_appears_at_commit)
 {
 	struct outfile *f;
 	struct stat st;
 
-	(void)state;
 	put_file("p.json", "old");
 	f = open_file("p.json", false);
 	assert_int_equal(count_names(), has_unnamed_files() ? 1 : 2);
@@ -39,11 +33,10 @@ static void test_name_appears_at_commit(void **state)
 	assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-static void test_free_without_commit(void **state)
+IN_FOLDER(test_free_without_commit)
 {
 	struct outfile *f;
 
-	(void)state;
 	put_file("p.json", "old");
 	f = open_file("p.json", true);
 	outfile_write(f, "new", 3);
@@ -53,11 +46,10 @@ static void test_free_without_commit(void **state)
 	outfile_free(NULL);
 }
 
-static void test_mode_whatever_the_umask(void **state)
+IN_FOLDER(test_mode_whatever_the_umask)
 {
 	static const mode_t masks[] = {0, 022, 0277, 0777};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(masks) / sizeof(*masks); i++) {
 		mode_t before = umask(masks[i]);
 		struct stat st;
@@ -70,13 +62,12 @@ static void test_mode_whatever_the_umask(void **state)
 }
 
 /* Every boundary of the buffers, in pieces of all kinds of sizes. */
-static void test_plain_of_any_size(void **state)
+IN_FOLDER(test_plain_of_any_size)
 {
 	static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 131072, 1000003};
 	static const size_t parts[] = {1, 7, 4096, 65536, 100000, 2000000};
 	char *data = make_data(1000003, true);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++) {
 			struct outfile *f = open_file("p", false);
@@ -121,12 +112,11 @@ static void check_gzip(const char *data, size_t size)
 	check_content("p.plain", data, size);
 }
 
-static void test_gzip_of_any_size(void **state)
+IN_FOLDER(test_gzip_of_any_size)
 {
 	static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 262144, 5000001};
 	char *digits = make_data(5000001, false), *noise = make_data(5000001, true);
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		check_gzip(digits, sizes[i]);
 		check_gzip(noise, sizes[i]);
@@ -140,13 +130,12 @@ static void on_signal(int number)
 	(void)number;
 }
 
-static void test_no_space_on_device(void **state)
+IN_FOLDER(test_no_space_on_device)
 {
 	struct outfile *f = open_file("/dev/full", false);
 	char *data = make_data(1 << 20, true);
 	struct error err = {0};
 
-	(void)state;
 	assert_false(outfile_failed(f));
 	outfile_write(f, data, 1 << 20);
 	assert_true(outfile_failed(f));
@@ -177,11 +166,10 @@ static void check_full(size_t size, bool gzip)
 	free(data);
 }
 
-static void test_full_disk_leaves_nothing(void **state)
+IN_FOLDER(test_full_disk_leaves_nothing)
 {
 	struct rlimit before, limit;
 
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
@@ -203,13 +191,12 @@ static struct outfile *open_descriptor(int fd)
 	return f;
 }
 
-static void test_reader_went_away(void **state)
+IN_FOLDER(test_reader_went_away)
 {
 	struct outfile *f;
 	struct error err = {0};
 	int fds[2];
 
-	(void)state;
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(pipe(fds), 0);
 	close(fds[0]);
@@ -263,30 +250,12 @@ static void check_slow_reader(int pipe_flags)
 	free(data);
 }
 
-static void test_slow_reader(void **state)
+IN_FOLDER(test_slow_reader)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 
-	(void)state;
 	sigaction(SIGUSR1, &action, NULL);
 	check_slow_reader(0);
 	check_slow_reader(O_NONBLOCK);
 	signal(SIGUSR1, SIG_DFL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_name_appears_at_commit),
-		IN_FOLDER(test_free_without_commit),
-		IN_FOLDER(test_mode_whatever_the_umask),
-		IN_FOLDER(test_plain_of_any_size),
-		IN_FOLDER(test_gzip_of_any_size),
-		IN_FOLDER(test_no_space_on_device),
-		IN_FOLDER(test_full_disk_leaves_nothing),
-		IN_FOLDER(test_reader_went_away),
-		IN_FOLDER(test_slow_reader),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Results on disk: their name, folder and user. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +13,13 @@
 
 #include "tests/unit/outfile_fixture.h"
 #include "tests/unit/process_state.h"
+#include "tests/unit/test.h"
 
-static void test_link_is_replaced(void **state)
+IN_FOLDER(test_link_is_replaced)
 {
 	struct outfile *f;
 	struct stat st;
 
-	(void)state;
 	put_file("target", "precious");
 	assert_int_equal(symlink("target", "p"), 0);
 	f = open_file("p", false);
@@ -42,11 +36,10 @@ static void test_link_is_replaced(void **state)
 	check_content("q", "", 0);
 }
 
-static void test_two_names_of_a_place(void **state)
+IN_FOLDER(test_two_names_of_a_place)
 {
 	struct outfile *plain, *dotted, *other, *device;
 
-	(void)state;
 	assert_int_equal(mkdir("below", 0700), 0);
 	plain = open_file("p", false);
 	dotted = open_file("below/../p", false);
@@ -61,11 +54,10 @@ static void test_two_names_of_a_place(void **state)
 	outfile_free(device);
 }
 
-static void test_refusals(void **state)
+IN_FOLDER(test_refusals)
 {
 	char name[NAME_MAX + 2], text[512];
 
-	(void)state;
 	assert_int_equal(mkdir("folder", 0700), 0);
 	assert_int_equal(symlink("folder", "link"), 0);
 	put_file("file", "");
@@ -88,12 +80,11 @@ static void test_refusals(void **state)
 	assert_int_equal(access(name, F_OK), 0);
 }
 
-static void test_folder_without_permission(void **state)
+IN_FOLDER(test_folder_without_permission)
 {
 	/* Root tests with /proc, where nobody can create anything. */
 	bool is_root = !geteuid();
 
-	(void)state;
 	assert_int_equal(mkdir("locked", 0500), 0);
 	if (is_root)
 		check_refused("/proc/p", -ENOENT, "write /proc/p: No such file or directory");
@@ -101,14 +92,13 @@ static void test_folder_without_permission(void **state)
 		check_refused("locked/p", -EACCES, "write locked/p: Permission denied");
 }
 
-static void test_fifo_is_written_directly(void **state)
+IN_FOLDER(test_fifo_is_written_directly)
 {
 	struct outfile *f;
 	struct stat st;
 	char buf[16];
 	int reader;
 
-	(void)state;
 	assert_int_equal(mkfifo("fifo", 0600), 0);
 	reader = open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	assert_true(reader >= 0);
@@ -124,13 +114,12 @@ static void test_fifo_is_written_directly(void **state)
 }
 
 /* Run by root for another user: in a folder where everybody may write, somebody has put a FIFO. */
-static void test_fifo_of_another_user(void **state)
+IN_FOLDER(test_fifo_of_another_user)
 {
 	struct identity user = identity_of_invoker();
 	struct stat st;
 	int reader;
 
-	(void)state;
 	if (geteuid())
 		return;
 	assert_int_equal(mkdir("shared", 0700), 0);
@@ -152,12 +141,11 @@ static void on_signal(int number)
 	(void)number;
 }
 
-static void test_fifo_without_a_reader_is_interruptible(void **state)
+IN_FOLDER(test_fifo_without_a_reader_is_interruptible)
 {
 	struct sigaction action = {.sa_handler = on_signal};
 	pid_t parent = getpid(), sender;
 
-	(void)state;
 	assert_int_equal(mkfifo("fifo", 0600), 0);
 	sigaction(SIGUSR1, &action, NULL);
 	sender = fork();
@@ -173,12 +161,11 @@ static void test_fifo_without_a_reader_is_interruptible(void **state)
 	signal(SIGUSR1, SIG_DFL);
 }
 
-static void test_device_is_written_directly(void **state)
+IN_FOLDER(test_device_is_written_directly)
 {
 	struct outfile *f = open_file("/dev/null", true);
 	struct stat st;
 
-	(void)state;
 	outfile_write(f, "abc", 3);
 	commit(f);
 	assert_int_equal(stat("/dev/null", &st), 0);
@@ -186,13 +173,12 @@ static void test_device_is_written_directly(void **state)
 }
 
 /* /dev/stdout and a shell's >(command) are such links. */
-static void test_link_to_descriptor_is_followed(void **state)
+IN_FOLDER(test_link_to_descriptor_is_followed)
 {
 	char path[64], buf[16];
 	struct outfile *f;
 	int fds[2], fd;
 
-	(void)state;
 	assert_int_equal(pipe(fds), 0);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fds[1]);
 	f = open_file(path, false);
@@ -211,11 +197,10 @@ static void test_link_to_descriptor_is_followed(void **state)
 	close(fd);
 }
 
-static void test_folder_is_swapped_meanwhile(void **state)
+IN_FOLDER(test_folder_is_swapped_meanwhile)
 {
 	struct outfile *f;
 
-	(void)state;
 	assert_int_equal(mkdir("a", 0700), 0);
 	f = open_file("a/p", false);
 	outfile_write(f, "x", 1);
@@ -227,12 +212,11 @@ static void test_folder_is_swapped_meanwhile(void **state)
 	assert_int_equal(rmdir("a"), 0);
 }
 
-static void test_rename_that_fails(void **state)
+IN_FOLDER(test_rename_that_fails)
 {
 	struct outfile *f = open_file("p", false);
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(mkdir("p", 0700), 0);
 	assert_int_equal(outfile_commit(f, &err), -EISDIR);
 	assert_int_equal(count_names(), 1);
@@ -270,35 +254,14 @@ static void check_as_user(struct identity user)
 	check_refused_as(user, "closed/p", -EACCES, "write closed/p: Permission denied");
 }
 
-static void test_as_another_user(void **state)
+IN_FOLDER(test_as_another_user)
 {
 	struct identity user = {.uid = 54321, .gid = 43210};
 
-	(void)state;
 	if (geteuid())
 		check_refused_as(user, "p", -EPERM,
 				 "write p as user 54321: Operation not permitted");
 	else
 		check_as_user(user);
 	assert_int_equal(access("p", F_OK), -1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_link_is_replaced),
-		IN_FOLDER(test_two_names_of_a_place),
-		IN_FOLDER(test_refusals),
-		IN_FOLDER(test_folder_without_permission),
-		IN_FOLDER(test_fifo_is_written_directly),
-		IN_FOLDER(test_fifo_of_another_user),
-		IN_FOLDER(test_fifo_without_a_reader_is_interruptible),
-		IN_FOLDER(test_device_is_written_directly),
-		IN_FOLDER(test_link_to_descriptor_is_followed),
-		IN_FOLDER(test_folder_is_swapped_meanwhile),
-		IN_FOLDER(test_rename_that_fails),
-		IN_FOLDER(test_as_another_user),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

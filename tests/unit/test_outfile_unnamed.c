@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Results without a name until they are complete, and the fallback without unnamed files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/unit/outfile_fixture.h"
+#include "tests/unit/test.h"
 
 /* O_TMPFILE minus the bits it shares with O_DIRECTORY. */
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
@@ -115,21 +110,18 @@ static void without_links(void)
 	write_twice();
 }
 
-static void test_without_such_files(void **state)
+IN_FOLDER(test_without_such_files)
 {
-	(void)state;
 	in_child(without_such_files);
 }
 
-static void test_without_links(void **state)
+IN_FOLDER(test_without_links)
 {
-	(void)state;
 	in_child(without_links);
 }
 
-static void test_with_such_files(void **state)
+IN_FOLDER(test_with_such_files)
 {
-	(void)state;
 	in_child(write_twice);
 }
 
@@ -143,12 +135,11 @@ static void die(void)
 	raise(SIGKILL);
 }
 
-static void test_nothing_is_left_of_the_killed(void **state)
+IN_FOLDER(test_nothing_is_left_of_the_killed)
 {
 	pid_t child = fork();
 	int status;
 
-	(void)state;
 	put_file("q", "old");
 	if (!child)
 		die();
@@ -158,11 +149,10 @@ static void test_nothing_is_left_of_the_killed(void **state)
 	check_content("q", "old", 3);
 }
 
-static void test_a_name_that_was_taken_meanwhile(void **state)
+IN_FOLDER(test_a_name_that_was_taken_meanwhile)
 {
 	struct outfile *f = open_file("p", false), *g = open_file("q", false);
 
-	(void)state;
 	outfile_write(f, "x", 1);
 	outfile_write(g, "y", 1);
 	put_file("precious", "old");
@@ -176,17 +166,4 @@ static void test_a_name_that_was_taken_meanwhile(void **state)
 	check_mode("p");
 	check_mode("q");
 	assert_int_equal(count_names(), 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IN_FOLDER(test_with_such_files),
-		IN_FOLDER(test_without_such_files),
-		IN_FOLDER(test_without_links),
-		IN_FOLDER(test_nothing_is_left_of_the_killed),
-		IN_FOLDER(test_a_name_that_was_taken_meanwhile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

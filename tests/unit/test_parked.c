@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that wait for work, as recordings of real programs have them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/profile/categories.h"
 #include "lib/profile/label_frames.h"
 #include "lib/profile/wait_frames.h"
+#include "tests/unit/test.h"
 
 static stack_id add_function(struct profile *p, stack_id parent, const char *name, uint8_t kind)
 {
@@ -69,7 +64,7 @@ static uint8_t meaning(const char *thread, const char *functions)
 
 #define CONDITION ";pthread_cond_wait;__pthread_cond_wait_common;__futex_abstimed_wait_common"
 
-static void workers_wait_for_work(void **state)
+TEST(workers_wait_for_work)
 {
 	static const char *const stacks[] = {
 		"runtime.findRunnable;runtime.stopm;runtime.mPark;runtime.notesleep;"
@@ -85,14 +80,12 @@ static void workers_wait_for_work(void **state)
 		"_queue_SimpleQueue_get_impl;PyThread_acquire_lock_timed;__new_sem_wait_slow64",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
 		assert_int_equal(meaning("node", stacks[i]), IDLE_FOR_WORK);
 }
 
-static void workers_that_work_are_held_up(void **state)
+TEST(workers_that_work_are_held_up)
 {
-	(void)state;
 	assert_int_equal(meaning("node", "worker;do_work;pthread_mutex_lock;__lll_lock_wait"),
 			 IDLE_LOCK);
 	assert_int_equal(meaning("app", "worker;pop" CONDITION), IDLE_CONDITION);
@@ -104,13 +97,12 @@ static void workers_that_work_are_held_up(void **state)
 			 IDLE_LOCK);
 }
 
-static void threads_of_java_are_known_by_name(void **state)
+TEST(threads_of_java_are_known_by_name)
 {
 	static const char *const park = "Unsafe_Park;Parker::park" CONDITION;
 	static const char *const wait = "JVM_MonitorWait;ObjectMonitor::wait;"
 					"os::PlatformEvent::park" CONDITION;
 
-	(void)state;
 	assert_int_equal(meaning("pool-1-thread-2", park), IDLE_FOR_WORK);
 	assert_int_equal(meaning("ForkJoinPool.co", park), IDLE_FOR_WORK);
 	assert_int_equal(meaning("Finalizer", wait), IDLE_FOR_WORK);
@@ -120,15 +112,4 @@ static void threads_of_java_are_known_by_name(void **state)
 	assert_int_equal(
 		meaning("main", "JVM_Sleep;JavaThread::sleep;os::PlatformEvent::park" CONDITION),
 		IDLE_TIMER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(workers_wait_for_work),
-		cmocka_unit_test(workers_that_work_are_held_up),
-		cmocka_unit_test(threads_of_java_are_known_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <jansson.h>
@@ -22,6 +16,7 @@
 #include "lib/profile/categories.h"
 #include "lib/profile/expand_inlines.h"
 #include "lib/format/firefox/patch/patch.h"
+#include "tests/unit/test.h"
 
 #define SEEDS "tests/fuzz/corpus/patch/"
 
@@ -182,12 +177,11 @@ static void check_completed(json_t *root)
 		json_object_get(json_object_get(root, "meta"), "symbolicationNotSupported")));
 }
 
-static void frames_are_named(void **state)
+TEST(frames_are_named)
 {
 	static const char *const names[] = {"version-60.json", "version-66.json",
 					    "version-70.json"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_free_ char *text = seed(names[i]);
 		_cleanup_free_ char *after = NULL;
@@ -228,7 +222,7 @@ static char *replace(char *text, const char *from, const char *to)
 }
 
 /* A file has the categories that occur in it, so the kernel's may not be the third. */
-static void kernel_code_gets_its_part_of_the_kernel(void **state)
+TEST(kernel_code_gets_its_part_of_the_kernel)
 {
 	static const char kernel[] =
 		"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\","
@@ -237,7 +231,6 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 	static const char other[] =
 		"{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]}";
 
-	(void)state;
 	for (json_int_t position = 0; position < 4; position++) {
 		_cleanup_(strbuf_release) struct strbuf list = {0};
 		_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
@@ -268,13 +261,12 @@ static void kernel_code_gets_its_part_of_the_kernel(void **state)
 	}
 }
 
-static void named_files_need_no_server(void **state)
+TEST(named_files_need_no_server)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
 	struct patch_counts counts;
 	struct patch *r;
 
-	(void)state;
 	/* Complete when it was written, but files are missing here. */
 	text = replace(text, "\"interval\":1", "\"symbolicationNotSupported\":true,\"interval\":1");
 	assert_int_equal(open_text(&r, text, NULL), 0);
@@ -284,7 +276,7 @@ static void named_files_need_no_server(void **state)
 	patch_free(r);
 }
 
-static void unnamed_files_stay_as_they_are(void **state)
+TEST(unnamed_files_stay_as_they_are)
 {
 	_cleanup_free_ char *text = seed("version-70.json");
 	_cleanup_free_ char *after = NULL;
@@ -292,7 +284,6 @@ static void unnamed_files_stay_as_they_are(void **state)
 	json_t *before, *root;
 	struct patch *r;
 
-	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
 	patch_apply(r, &counts);
 	assert_int_equal(counts.named, 0);
@@ -306,7 +297,7 @@ static void unnamed_files_stay_as_they_are(void **state)
 }
 
 /* Unknown parts may refer to strings, so these keep their places. */
-static void unknown_parts_keep_all_strings(void **state)
+TEST(unknown_parts_keep_all_strings)
 {
 	_cleanup_free_ char *text = seed("unknown-parts.json");
 	_cleanup_free_ char *after = NULL;
@@ -314,7 +305,6 @@ static void unknown_parts_keep_all_strings(void **state)
 	struct patch *r;
 	json_t *root;
 
-	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
 	answer(patch_profile(r), "real");
 	profile_add_extra(patch_profile(r), "Symbols", "a", "string", "all");
@@ -332,14 +322,13 @@ static void unknown_parts_keep_all_strings(void **state)
 	patch_free(r);
 }
 
-static void entries_are_replaced_by_label(void **state)
+TEST(entries_are_replaced_by_label)
 {
 	_cleanup_free_ char *text = seed("version-70.json");
 	_cleanup_free_ char *after = NULL;
 	struct patch_counts counts;
 	struct patch *r;
 
-	(void)state;
 	assert_int_equal(open_text(&r, text, NULL), 0);
 	profile_add_extra(patch_profile(r), "Recording", "Frames", "integer", "12");
 	profile_add_extra(patch_profile(r), "Recording", "More", "string", "x");
@@ -367,9 +356,8 @@ static void expect_refusal(const char *from, const char *to, int code, const cha
 		fail_msg("says: %s", err.text);
 }
 
-static void damage_is_refused(void **state)
+TEST(damage_is_refused)
 {
-	(void)state;
 	expect_refusal("{\"meta\"", "\"meta\"", -EBADMSG, "no processed profile");
 	expect_refusal("\"preprocessedProfileVersion\":70", "\"version\":70", -EBADMSG,
 		       "no processed profile");
@@ -397,13 +385,12 @@ static void damage_is_refused(void **state)
 }
 
 /* A file may have bytes that are no text: what is written has none. */
-static void bytes_that_are_no_text(void **state)
+TEST(bytes_that_are_no_text)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *after = NULL;
 	struct patch_counts counts;
 	struct patch *r;
 
-	(void)state;
 	memcpy(strstr(text, "/bin/a"), "/b\xff\xc3/a", 6);
 	assert_int_equal(open_text(&r, text, NULL), 0);
 	patch_apply(r, &counts);
@@ -411,20 +398,4 @@ static void bytes_that_are_no_text(void **state)
 	assert_true(jsonw_is_clean(after, strlen(after)));
 	assert_non_null(strstr(after, "/b\xef\xbf\xbd\xef\xbf\xbd/a"));
 	patch_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bytes_that_are_no_text),
-		cmocka_unit_test(frames_are_named),
-		cmocka_unit_test(kernel_code_gets_its_part_of_the_kernel),
-		cmocka_unit_test(named_files_need_no_server),
-		cmocka_unit_test(unnamed_files_stay_as_they_are),
-		cmocka_unit_test(unknown_parts_keep_all_strings),
-		cmocka_unit_test(entries_are_replaced_by_label),
-		cmocka_unit_test(damage_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

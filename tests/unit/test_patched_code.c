@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Places that the kernel changes: those that lie in an instruction, and by what it calls. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "symbolize/kernel/patched_code.h"
+#include "tests/unit/test.h"
 
-static void test_find(void **state)
+TEST(test_find)
 {
 	static const struct patched_place places[] = {
 		{0x100, 8, "one"}, {0x104, 1, "two"}, {0x200, 1, "three"}};
 	struct patched_code p = {0};
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		vec_push(&p.places, places[i]);
 	assert_null(patched_code_find(&p, 0xff, 1, NULL));
@@ -30,23 +24,21 @@ static void test_find(void **state)
 	patched_code_release(&p);
 }
 
-static void test_callees(void **state)
+TEST(test_callees)
 {
 	const struct patched_code none = {0};
 
-	(void)state;
 	assert_string_equal(patched_code_find(&none, 1, 5, "__SCT__might_resched"), "static call");
 	assert_string_equal(patched_code_find(&none, 1, 5, "__fentry__"), "ftrace");
 	assert_null(patched_code_find(&none, 1, 5, "schedule"));
 }
 
 /* A file that is none has no such places. */
-static void test_no_file(void **state)
+TEST(test_no_file)
 {
 	struct patched_code p;
 	FILE *file = tmpfile();
 
-	(void)state;
 	fputs("no ELF", file);
 	fflush(file);
 	patched_code_read(&p, fileno(file));
@@ -54,15 +46,4 @@ static void test_no_file(void **state)
 	patched_code_read(&p, -1);
 	assert_int_equal(p.places.count, 0);
 	fclose(file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_callees),
-		cmocka_unit_test(test_no_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

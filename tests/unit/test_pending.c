@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples that wait for their stacks: how many, with what, and what happens to the others. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/session/pending.h"
 #include "lib/record/record.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -41,12 +36,11 @@ static void fill(struct mapping_table **table, uint32_t rows, uint64_t *stamp)
 	}
 }
 
-static void their_number_is_bounded(void **state)
+TEST(their_number_is_bounded)
 {
 	struct mapping_table *mappings = mapping_table_new();
 	struct pending p = {0};
 
-	(void)state;
 	for (uint32_t i = 0; i < PENDING_SAMPLES_MAX; i++)
 		assert_true(wait_for(&p, i % 1000, mappings));
 	assert_false(wait_for(&p, 7, mappings));
@@ -63,7 +57,7 @@ static void their_number_is_bounded(void **state)
 }
 
 /* Each sample holds the mappings of its time, which may be large and different each time. */
-static void so_is_what_they_hold(void **state)
+TEST(so_is_what_they_hold)
 {
 	struct mapping_table *mappings = mapping_table_new();
 	struct pending p = {0};
@@ -71,7 +65,6 @@ static void so_is_what_they_hold(void **state)
 	uint64_t stamp = 0;
 	size_t size;
 
-	(void)state;
 	fill(&mappings, 10000, &stamp);
 	size = 10000 * sizeof(struct mapping);
 	/* Equal mappings are held once. */
@@ -117,7 +110,7 @@ static void feed_waiting(struct fed *f, uint64_t time, uint16_t cpu)
 	session_feed(f->s, &rec.rec);
 }
 
-static void what_finds_no_room_is_lost_on_its_cpu(void **state)
+TEST_WITH(what_finds_no_room_is_lost_on_its_cpu, fed_setup, fed_teardown)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x1101};
@@ -142,7 +135,7 @@ static void what_finds_no_room_is_lost_on_its_cpu(void **state)
 	fed_expect_text(f, marker, LOSS_REASON, "stack");
 }
 
-static void what_waits_in_vain_is_lost_on_its_cpu(void **state)
+TEST_WITH(what_waits_in_vain_is_lost_on_its_cpu, fed_setup, fed_teardown)
 {
 	struct fed *f = *state;
 	const struct marker *marker;
@@ -154,18 +147,4 @@ static void what_waits_in_vain_is_lost_on_its_cpu(void **state)
 	marker = only_loss(f);
 	fed_expect_number(f, marker, LOSS_CPU, 6);
 	assert_int_equal(marker->start, SESSION_START_NS + 4 * MS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(their_number_is_bounded),
-		cmocka_unit_test(so_is_what_they_hold),
-		cmocka_unit_test_setup_teardown(what_finds_no_room_is_lost_on_its_cpu, fed_setup,
-						fed_teardown),
-		cmocka_unit_test_setup_teardown(what_waits_in_vain_is_lost_on_its_cpu, fed_setup,
-						fed_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/perf_map.h"
+#include "tests/unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define MANY 100000
 
@@ -60,7 +57,9 @@ static const char *read_more(bool is_last)
 	return seen;
 }
 
-static void lines(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(lines)
 {
 	static const struct {
 		const char *line;
@@ -85,7 +84,6 @@ static void lines(void **state)
 		{"name 1000 20", 0, 0, NULL},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct code_piece piece;
 		bool is_fine = perf_map_parse_line(cases[i].line, strlen(cases[i].line), &piece);
@@ -100,12 +98,11 @@ static void lines(void **state)
 	}
 }
 
-static void names_are_cut(void **state)
+CASE(names_are_cut)
 {
 	char line[2 * CODE_NAME_MAX];
 	struct code_piece piece;
 
-	(void)state;
 	memset(line, 'x', sizeof(line));
 	memcpy(line, "1 2 ", 4);
 	assert_true(perf_map_parse_line(line, sizeof(line), &piece));
@@ -115,9 +112,8 @@ static void names_are_cut(void **state)
 	assert_int_equal(piece.name_size, 2);
 }
 
-static void only_what_is_new(void **state)
+CASE(only_what_is_new)
 {
-	(void)state;
 	assert_string_equal(read_more(false), "");
 	append("1000 10 a\n2000 20 b\n30");
 	assert_string_equal(read_more(false), "1000+10 a\n2000+20 b\n");
@@ -133,9 +129,8 @@ static void only_what_is_new(void **state)
 	assert_int_equal(map.stats.bytes, lseek(fd, 0, SEEK_END));
 }
 
-static void a_file_that_is_begun_anew(void **state)
+CASE(a_file_that_is_begun_anew)
 {
-	(void)state;
 	append("1000 10 a\n2000 20 b\n");
 	read_more(false);
 	assert_int_equal(ftruncate(fd, 0), 0);
@@ -150,11 +145,10 @@ static void a_file_that_is_begun_anew(void **state)
 	assert_int_equal(map.stats.malformed, 0);
 }
 
-static void lines_without_an_end(void **state)
+CASE(lines_without_an_end)
 {
 	char *rubbish = calloc(1, 1000001);
 
-	(void)state;
 	memset(rubbish, '1', 1000000);
 	append(rubbish);
 	assert_string_equal(read_more(false), "");
@@ -164,31 +158,14 @@ static void lines_without_an_end(void **state)
 	free(rubbish);
 }
 
-static void a_budget_is_kept(void **state)
+CASE(a_budget_is_kept)
 {
 	unsigned int rounds = 1;
 
-	(void)state;
 	for (unsigned int i = 0; i < MANY; i++)
 		dprintf(fd, "%x000 1000 function_%u\n", i + 1, i);
 	while (perf_map_read(&map, fd, 1 << 20, false, on_piece, NULL))
 		rounds++;
 	assert_int_equal(pieces, MANY);
 	assert_int_equal(rounds, (uint64_t)lseek(fd, 0, SEEK_END) / (1 << 20) + 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(lines),
-		TEST(names_are_cut),
-		TEST(only_what_is_new),
-		TEST(a_file_that_is_begun_anew),
-		TEST(lines_without_an_end),
-		TEST(a_budget_is_kept),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

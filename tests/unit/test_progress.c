@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Progress on a terminal: what prof shows while it works, and what it does not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +12,7 @@
 
 #include "cmd/text/progress.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -77,12 +72,11 @@ static const char *screen_read(struct screen *s)
 #define BLANKS "                                        \r"
 #define ERASE "\r\033[K"
 
-static void nothing_where_it_cannot_be_erased(void **state)
+TEST(nothing_where_it_cannot_be_erased)
 {
 	struct progress p;
 	struct screen s;
 
-	(void)state;
 	screen_open(&s);
 	progress_init(&p, true, 0);
 	assert_false(p.enabled);
@@ -104,12 +98,11 @@ static void nothing_where_it_cannot_be_erased(void **state)
 }
 
 /* Ctrl-C once does not end the command: say so on any terminal. */
-static void interrupts_need_no_escapes(void **state)
+TEST(interrupts_need_no_escapes)
 {
 	struct progress p;
 	struct screen s;
 
-	(void)state;
 	screen_open(&s);
 	setenv("TERM", "dumb", 1);
 	progress_init(&p, false, 0);
@@ -128,12 +121,11 @@ static void interrupts_need_no_escapes(void **state)
 	screen_close(&s);
 }
 
-static void recording_has_a_line_of_its_own(void **state)
+TEST(recording_has_a_line_of_its_own)
 {
 	struct progress p;
 	struct screen s;
 
-	(void)state;
 	screen_open(&s);
 	progress_init(&p, false, 0);
 	progress_begin(&p,
@@ -161,12 +153,11 @@ static void recording_has_a_line_of_its_own(void **state)
 }
 
 /* The command's output is not disturbed. */
-static void a_command_keeps_the_terminal(void **state)
+TEST(a_command_keeps_the_terminal)
 {
 	struct progress p;
 	struct screen s;
 
-	(void)state;
 	screen_open(&s);
 	progress_init(&p, false, 0);
 	progress_begin(&p, "make", 0, true);
@@ -191,12 +182,11 @@ static void a_command_keeps_the_terminal(void **state)
 }
 
 /* A line that wraps could not be erased. */
-static void lines_fit(void **state)
+TEST(lines_fit)
 {
 	struct progress p;
 	struct screen s;
 
-	(void)state;
 	screen_open(&s);
 	progress_init(&p, false, 0);
 	progress_symbolize(&p, 1, 2);
@@ -210,12 +200,11 @@ static void lines_fit(void **state)
 	screen_close(&s);
 }
 
-static void terminals_are_told_apart(void **state)
+TEST(terminals_are_told_apart)
 {
 	struct screen s, other;
 	int file = open("/dev/null", O_WRONLY | O_CLOEXEC), first;
 
-	(void)state;
 	screen_open(&s);
 	first = dup(STDERR_FILENO);
 	assert_true(progress_is_same_terminal(first, STDERR_FILENO));
@@ -226,18 +215,4 @@ static void terminals_are_told_apart(void **state)
 	screen_close(&s);
 	close(first);
 	close(file);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_where_it_cannot_be_erased),
-		cmocka_unit_test(interrupts_need_no_escapes),
-		cmocka_unit_test(recording_has_a_line_of_its_own),
-		cmocka_unit_test(a_command_keeps_the_terminal),
-		cmocka_unit_test(lines_fit),
-		cmocka_unit_test(terminals_are_told_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* CPython: files that contain it, and functions as the kernel saw them or as they lie in memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/runtimes/python.h"
 #include "tests/python_identity.h"
+#include "tests/unit/test.h"
 
 static int probe(const char *name, struct runtime_layout *layout, struct error *err)
 {
@@ -50,9 +45,8 @@ static const struct {
 	{"stripped-3.13", "3.13", PYTHON_PLACE_ENTRY, 152, 56, 70, 136, 200, 40},
 };
 
-static void files_tell_their_layout(void **state)
+TEST(files_tell_their_layout)
 {
-	(void)state;
 	for (size_t i = 0; i < sizeof(supported) / sizeof(supported[0]); i++) {
 		struct runtime_layout layout;
 		const struct python_layout *l = &layout.python;
@@ -77,7 +71,7 @@ static void files_tell_their_layout(void **state)
 }
 
 /* Offsets of the lock, as gdb prints them. */
-static void files_tell_where_the_gil_is(void **state)
+TEST(files_tell_where_the_gil_is)
 {
 	static const struct {
 		const char *file;
@@ -90,7 +84,6 @@ static void files_tell_where_the_gil_is(void **state)
 		{"library-3.15", 16, 8, 16},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		struct runtime_layout layout;
 		const struct python_layout *l = &layout.python;
@@ -104,17 +97,16 @@ static void files_tell_where_the_gil_is(void **state)
 }
 
 /* Counted frames need the range of the interpreter's code. */
-static void old_files_tell_where_the_interpreter_is(void **state)
+TEST(old_files_tell_where_the_interpreter_is)
 {
 	struct runtime_layout layout;
 
-	(void)state;
 	assert_int_equal(probe("library-3.8", &layout, NULL), 0);
 	assert_true(layout.python.eval_end[0] - layout.python.eval_start[0] >= 64);
 	assert_int_equal(layout.python.eval_end[1], 0);
 }
 
-static void what_cannot_be_followed_is_refused(void **state)
+TEST(what_cannot_be_followed_is_refused)
 {
 	static const struct {
 		const char *file;
@@ -130,7 +122,6 @@ static void what_cannot_be_followed_is_refused(void **state)
 		{"patched-3.14", -EINVAL, "Python 3.14 has code objects of another form"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		struct runtime_layout layout;
 		struct error err = {0};
@@ -141,12 +132,11 @@ static void what_cannot_be_followed_is_refused(void **state)
 	}
 }
 
-static void other_files_have_no_runtime(void **state)
+TEST(other_files_have_no_runtime)
 {
 	struct runtime_layout layout;
 	struct error err = {0};
 
-	(void)state;
 	/* A program with a variable that is called so only in text. */
 	assert_int_equal(probe("../elf_symbols/symbols", &layout, &err), 0);
 	assert_int_equal(layout.kind, RUNTIME_NONE);
@@ -155,12 +145,11 @@ static void other_files_have_no_runtime(void **state)
 	assert_string_equal(err.text, "");
 }
 
-static void damaged_debug_offsets_are_refused(void **state)
+TEST(damaged_debug_offsets_are_refused)
 {
 	uint64_t words[PYTHON_DEBUG_OFFSETS_SIZE / 8] = {0};
 	struct python_layout layout;
 
-	(void)state;
 	memcpy(words, "xdebugpy", 8);
 	words[1] = 0x030d00f0;
 	assert_int_equal(python_debug_version(words, sizeof(words)), 0x030d00f0);
@@ -192,13 +181,12 @@ static size_t bytes_from_hex(const char *text, uint8_t *bytes, size_t max)
 }
 
 /* The rows that real interpreters print for their own tables: dump_tables.py. */
-static void lines_are_those_of_the_interpreter(void **state)
+TEST(lines_are_those_of_the_interpreter)
 {
 	_cleanup_free_ char *text = text_read_file("tests/unit/python/tables", 1 << 20, NULL);
 	char *rest = text, *line;
 	unsigned int tables = 0;
 
-	(void)state;
 	assert_non_null(text);
 	while ((line = strsep(&rest, "\n")) && *line) {
 		char *minor = strsep(&line, " "), *first = strsep(&line, " ");
@@ -225,13 +213,12 @@ static void lines_are_those_of_the_interpreter(void **state)
 	assert_true(tables > 8 * 8);
 }
 
-static void damaged_line_tables_end_early(void **state)
+TEST(damaged_line_tables_end_early)
 {
 	static const uint8_t no_start[] = {0x58}, endless[] = {0xe8, 0x7f, 0x7f, 0x7f};
 	static const uint8_t odd[] = {2, 1, 2};
 	struct managed_code code = {0};
 
-	(void)state;
 	python_lines(PYTHON_VERSION(11), no_start, sizeof(no_start), 5, 10, &code);
 	assert_int_equal(code.lines.count, 0);
 	python_lines(PYTHON_VERSION(11), endless, sizeof(endless), 5, 10, &code);
@@ -246,14 +233,13 @@ static void damaged_line_tables_end_early(void **state)
 	managed_code_release(&code);
 }
 
-static void texts_become_utf8(void **state)
+TEST(texts_become_utf8)
 {
 	static const uint8_t narrow[] = {'n', 0xe9, 0};
 	static const uint16_t two[] = {0x3a9, 0xdc80, 0x20ac};
 	static const uint32_t four[] = {0x20000, 0x110000, 'x'};
 	struct strbuf text = {0};
 
-	(void)state;
 	python_text(1, narrow, sizeof(narrow), &text);
 	assert_string_equal(strbuf_text(&text), "n\xc3\xa9\xef\xbf\xbd");
 	strbuf_reset(&text);
@@ -288,13 +274,12 @@ static struct runtime_layout layout_of(unsigned int minor)
 	return layout;
 }
 
-static void a_sight_becomes_code(void **state)
+TEST(a_sight_becomes_code)
 {
 	const struct runtime_layout layout = layout_of(10);
 	struct sight s = {.rec = {.units = 8, .first_line = 7}};
 	struct managed_code code = {0};
 
-	(void)state;
 	add(&s, &s.rec.name, "m\xe9thode", 7);
 	add(&s, &s.rec.file, "/a.py", 5);
 	add(&s, &s.rec.lines, "\x04\x01\x02\x80\x0a\xff", 6);
@@ -363,11 +348,10 @@ static struct python_image make_image(const struct python_layout *l)
 	return image;
 }
 
-static void late_reads_take_the_same_code_only(void **state)
+TEST(late_reads_take_the_same_code_only)
 {
 	static const unsigned int minors[] = {8, 11, 12};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(minors) / sizeof(minors[0]); i++) {
 		const struct runtime_layout layout = layout_of(minors[i]);
 		const struct python_layout *l = &layout.python;
@@ -401,14 +385,13 @@ static void late_reads_take_the_same_code_only(void **state)
 }
 
 /* The kernel had no access to the file's name, for a moment. */
-static void identity_may_lack_the_file(void **state)
+TEST(identity_may_lack_the_file)
 {
 	const struct runtime_layout layout = layout_of(11);
 	struct python_image image = make_image(&layout.python);
 	struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
 	struct managed_code code = {0};
 
-	(void)state;
 	image.size = FILE_NAME;
 	sight.identity = image_identity(&image, &layout.python, CODE);
 	image.size = IMAGE_SIZE;
@@ -435,14 +418,13 @@ static bool read_changing(void *ctx, uint64_t addr, void *to, size_t size)
 	return image_read(&changing->image, addr, to, size);
 }
 
-static void code_that_changes_while_read_is_not_taken(void **state)
+TEST(code_that_changes_while_read_is_not_taken)
 {
 	const struct runtime_layout layout = layout_of(12);
 	struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
 	unsigned int failed = 0, reads = 0;
 	bool done = false;
 
-	(void)state;
 	for (; !done; reads++) {
 		struct changing changing = {make_image(&layout.python), reads};
 		struct managed_code code = {0};
@@ -456,25 +438,4 @@ static void code_that_changes_while_read_is_not_taken(void **state)
 	}
 	/* All reads but the last. */
 	assert_true(failed > 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_tell_their_layout),
-		cmocka_unit_test(files_tell_where_the_gil_is),
-		cmocka_unit_test(old_files_tell_where_the_interpreter_is),
-		cmocka_unit_test(what_cannot_be_followed_is_refused),
-		cmocka_unit_test(other_files_have_no_runtime),
-		cmocka_unit_test(damaged_debug_offsets_are_refused),
-		cmocka_unit_test(lines_are_those_of_the_interpreter),
-		cmocka_unit_test(damaged_line_tables_end_early),
-		cmocka_unit_test(texts_become_utf8),
-		cmocka_unit_test(a_sight_becomes_code),
-		cmocka_unit_test(late_reads_take_the_same_code_only),
-		cmocka_unit_test(identity_may_lack_the_file),
-		cmocka_unit_test(code_that_changes_while_read_is_not_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,13 @@
 /* Tables and trees of a small profile, and of one as deep as it is large. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
+#include "tests/unit/test.h"
 
 static frame_id add_frame(struct profile *p, const char *name)
 {
@@ -97,11 +92,10 @@ static void check_table(const struct query_filter *filter, const char *expected)
 	profile_free(p);
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
 
-	(void)state;
 	check_table(&filter, "b 4 7, c 3 3, d 2 2,  1 1, a 0 7");
 	filter.hide = "^b$";
 	check_table(&filter, "a 4 7, c 3 3, d 2 2,  1 1");
@@ -146,11 +140,10 @@ static void check_tree(const struct query_tree_options *options, const char *exp
 	profile_free(p);
 }
 
-static void test_tree(void **state)
+TEST(test_tree)
 {
 	struct query_tree_options options = {.kind = QUERY_TREE_PLAIN};
 
-	(void)state;
 	check_tree(&options, "0a7 1b7 2a4 3b4 2c3 0d2");
 	options.min_weight = 4;
 	check_tree(&options, "0a7 1b7 2a4 3b4");
@@ -168,7 +161,7 @@ static void test_tree(void **state)
 }
 
 /* Endless recursion, with a sample at each depth. */
-static void test_deep(void **state)
+TEST(test_deep)
 {
 	struct query_tree_options options = {.kind = QUERY_TREE_INVERTED};
 	struct query_filter filter = QUERY_FILTER_ALL;
@@ -179,7 +172,6 @@ static void test_deep(void **state)
 	struct query_tree tree;
 	struct query q;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++) {
 		stack = stacks_intern(&p->stacks, stack, frame);
 		add_sample(p, 1, stack, 1);
@@ -203,14 +195,13 @@ static void test_deep(void **state)
 
 /* A frame of a wait is the innermost one. */
 /* Rows that stand for the time between them are no less exact than ticks. */
-static void test_error_of_waits(void **state)
+TEST(test_error_of_waits)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct profile *p = profile_new();
 	stack_id stack = add_stack(p, "a");
 	struct query q;
 
-	(void)state;
 	p->meta.interval_ns = 10;
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("User")});
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Idle")});
@@ -230,7 +221,7 @@ static void test_error_of_waits(void **state)
 	profile_free(p);
 }
 
-static void test_waits(void **state)
+TEST(test_waits)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct profile *p = profile_new();
@@ -238,7 +229,6 @@ static void test_waits(void **state)
 	struct frame *frame;
 	struct query q;
 
-	(void)state;
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("User")});
 	vec_push(&p->categories, (struct profile_category){.name = xstrdup("Idle")});
 	vec_push(&p->categories.items[1].subcategories, xstrdup("Other"));
@@ -274,14 +264,13 @@ static void add_marker(struct profile *p, const char *name, uint64_t start, uint
 	vec_push(&threads_get(&p->threads, 0)->markers, marker);
 }
 
-static void test_during(void **state)
+TEST(test_during)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct profile *p = small();
 	struct error err = {0};
 	struct query q;
 
-	(void)state;
 	add_marker(p, "load", 3, 4);
 	add_marker(p, "loud", 1, 2);
 	add_marker(p, "loud", 1, 3);
@@ -303,14 +292,13 @@ static void test_during(void **state)
 	profile_free(p);
 }
 
-static void test_error(void **state)
+TEST(test_error)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct profile *p = profile_new();
 	struct error err = {0};
 	struct query q;
 
-	(void)state;
 	add_sample(p, 1, add_stack(p, "a"), 100);
 	q = select_all(p, &filter);
 	/* 0.5 → ±0.0962, 0.1 → 0.1744 - 0.1: Wilson's interval for 100 samples. */
@@ -323,16 +311,4 @@ static void test_error(void **state)
 	filter.event = "none";
 	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
 	profile_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table), cmocka_unit_test(test_tree),
-		cmocka_unit_test(test_deep),  cmocka_unit_test(test_error_of_waits),
-		cmocka_unit_test(test_waits), cmocka_unit_test(test_during),
-		cmocka_unit_test(test_error),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/radix.h"
+#include "tests/unit/test.h"
 
 static uint64_t next_random(uint64_t *state)
 {
@@ -41,24 +37,14 @@ static void check(size_t count, unsigned int bits, uint64_t high)
 	free(rows);
 }
 
-static void sorts_and_keeps_the_order_of_equals(void **state)
+TEST(sorts_and_keeps_the_order_of_equals)
 {
 	static const size_t counts[] = {0, 1, 2, 3, 63, 64, 65, 1000, 50000};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
 		check(counts[i], 64, 0);
 		check(counts[i], 5, 0);
 		check(counts[i], 12, 0);
 		check(counts[i], 34, UINT64_C(1) << 63);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sorts_and_keeps_the_order_of_equals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Profiles of other writers, in each version that is read. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -15,6 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/profile/wait_sums.h"
+#include "tests/unit/test.h"
 
 #define SEEDS "tests/fuzz/corpus/patch/"
 
@@ -90,12 +85,11 @@ static void check_seed(const struct profile *p)
 	assert_int_equal(p->meta.start_realtime_ns, 1500000);
 }
 
-static void versions_say_the_same(void **state)
+TEST(versions_say_the_same)
 {
 	static const char *const names[] = {"version-60.json", "version-66.json",
 					    "version-70.json"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		_cleanup_free_ char *text = seed(names[i]);
 		struct import_counts counts;
@@ -121,14 +115,13 @@ static struct profile *read_samples(const char *columns, struct import_counts *c
 }
 
 /* The weights of the clock are times; each is as many ticks as there are intervals in it. */
-static void times_are_ticks_of_the_interval(void **state)
+TEST(times_are_ticks_of_the_interval)
 {
 	static const uint32_t expected[] = {1, 3, 1, 2};
 	_cleanup_free_ char *text = seed("version-70.json"), *meta = NULL, *changed = NULL;
 	struct import_counts counts;
 	struct profile *p;
 
-	(void)state;
 	meta = replaced(text, "\"interval\":1,", "\"interval\":0.25,");
 	changed = replaced(meta, "\"weight\":null,\"weightType\":\"samples\"",
 			   "\"weight\":[0.25,0.75,0.35,0.4],\"weightType\":\"tracing-ms\"");
@@ -152,14 +145,13 @@ static void check_category(const struct profile *p, frame_id id, const char *cat
 	assert_string_equal(row->subcategories.items[frame->subcategory], subcategory);
 }
 
-static void waits_of_old_files_are_idle(void **state)
+TEST(waits_of_old_files_are_idle)
 {
 	struct import_counts counts;
 	_cleanup_free_ char *text = seed("old-waits.json");
 	struct profile *p = read_text(text, &counts);
 	struct wait_sums sums = wait_sums_of(p);
 
-	(void)state;
 	assert_int_equal(p->categories.count, 3);
 	check_category(p, 0, "User", "Other");
 	check_category(p, 1, "Idle", "Timer");
@@ -176,7 +168,7 @@ static void waits_of_old_files_are_idle(void **state)
 	profile_free(p);
 }
 
-static void columns_have_many_forms(void **state)
+TEST(columns_have_many_forms)
 {
 	struct import_counts counts;
 	struct profile *p = read_samples(
@@ -185,7 +177,6 @@ static void columns_have_many_forms(void **state)
 		&counts);
 	const struct sample *samples = p->threads.rows.items[0].samples.items;
 
-	(void)state;
 	assert_int_equal(p->threads.rows.items[0].samples.count, 4);
 	assert_int_equal(samples[0].time, 500000);
 	assert_int_equal(samples[0].weight, 2);
@@ -207,7 +198,7 @@ static void columns_have_many_forms(void **state)
 	profile_free(p);
 }
 
-static void times_add_up_without_rounding(void **state)
+TEST(times_add_up_without_rounding)
 {
 	struct import_counts counts;
 	struct profile *p = read_samples("\"stack\":[2,2,2,2],\"timeDeltas\":[0.0000004,0.0000004,"
@@ -215,7 +206,6 @@ static void times_add_up_without_rounding(void **state)
 					 &counts);
 	const struct sample *samples = p->threads.rows.items[0].samples.items;
 
-	(void)state;
 	assert_int_equal(samples[0].time, 0);
 	assert_int_equal(samples[1].time, 1);
 	assert_int_equal(samples[2].time, 1);
@@ -237,9 +227,8 @@ static void expect_refusal(const char *before, const char *after, int code, cons
 	assert_int_equal(format_firefox.read(&p, changed, strlen(changed), NULL, NULL), code);
 }
 
-static void damage_is_refused(void **state)
+TEST(damage_is_refused)
 {
-	(void)state;
 	expect_refusal("Version\":70", "Version\":71", -ENOTSUP,
 		       "version 71 of the profile format is newer than what prof reads (60 to 70)");
 	expect_refusal("Version\":70", "Version\":59", -ENOTSUP, "version 59");
@@ -252,13 +241,12 @@ static void damage_is_refused(void **state)
 }
 
 /* Files of other writers may lack columns without information. */
-static void missing_columns_say_nothing(void **state)
+TEST(missing_columns_say_nothing)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *a = NULL, *b = NULL, *c = NULL;
 	struct import_counts counts;
 	struct profile *p;
 
-	(void)state;
 	a = replaced(text, "\"inlineDepth\":", "\"x\":");
 	b = replaced(a, "\"nativeSymbol\":", "\"y\":");
 	c = replaced(b, "\"line\":", "\"z\":");
@@ -268,7 +256,7 @@ static void missing_columns_say_nothing(void **state)
 	profile_free(p);
 }
 
-static void views_are_folded_back(void **state)
+TEST(views_are_folded_back)
 {
 	static const char head[] = "\"threads\":[{\"name\":\"t\",\"pid\":\"1\",\"tid\":1,";
 	static const char samples[] = "\"samples\":{\"stack\":[2],\"timeDeltas\":[1],\"weight\":[7"
@@ -278,7 +266,6 @@ static void views_are_folded_back(void **state)
 	const struct sample *found;
 	struct profile *p;
 
-	(void)state;
 	views = xasprintf(
 		"},{\"samples\":{\"stack\":[4],\"timeDeltas\":[3.5],\"weight\":[7],"
 		"\"threadCPUDelta\":[9],\"length\":1},\"name\":\"t (faults)\",\"pid\":\"1\","
@@ -318,7 +305,7 @@ static void check_sample(const struct counter *counter, size_t row, uint64_t tim
 	assert_int_equal(counter->samples.items[row].delta, delta);
 }
 
-static void counters_are_read(void **state)
+TEST(counters_are_read)
 {
 	struct import_counts counts;
 	struct profile *p = read_counters(
@@ -332,7 +319,6 @@ static void counters_are_read(void **state)
 		&counts);
 	const struct counter *rows = p->counters.rows.items;
 
-	(void)state;
 	assert_int_equal(p->counters.rows.count, 2);
 	assert_int_equal(counts.unread[UNREAD_COUNTERS], 1);
 	/* One fraction, and three numbers of changes. */
@@ -354,7 +340,7 @@ static void counters_are_read(void **state)
 }
 
 /* Takes those of the first process, and leaves out fields that nobody knows. */
-static void overhead_is_read(void **state)
+TEST(overhead_is_read)
 {
 	struct import_counts counts;
 	struct profile *p = read_counters(
@@ -364,7 +350,6 @@ static void overhead_is_read(void **state)
 		"{\"stopped_ms\":20.25,\"other\":1},\"3\":{\"stopped_ms\":4}},\"counters\":[]",
 		&counts);
 
-	(void)state;
 	assert_true(p->overhead.has_statistics);
 	assert_int_equal(p->overhead.statistics[OVERHEAD_MEAN], 1500000);
 	assert_int_equal(p->overhead.statistics[OVERHEAD_MAX], 0);
@@ -377,9 +362,8 @@ static void overhead_is_read(void **state)
 	profile_free(p);
 }
 
-static void damaged_counters_are_refused(void **state)
+TEST(damaged_counters_are_refused)
 {
-	(void)state;
 	expect_refusal("\"counters\":[]",
 		       "\"counters\":[{\"pid\":1,\"samples\":{\"time\":[1],\"count\":[]}}]",
 		       -EBADMSG, "counters[0] is damaged");
@@ -401,13 +385,12 @@ static const char *text_of(const struct profile *p, uint32_t field)
 }
 
 /* Fields of other writers: texts in place, numbers of any size. */
-static void fields_have_many_forms(void **state)
+TEST(fields_have_many_forms)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *with_fields = NULL, *changed = NULL;
 	struct import_counts counts;
 	struct profile *p;
 
-	(void)state;
 	with_fields = replaced(
 		text, "{\"key\":\"s\",\"format\":\"unique-string\"}",
 		"{\"key\":\"s\",\"format\":\"unique-string\"},{\"key\":\"a\",\"format\":\"string\"},"
@@ -432,7 +415,7 @@ static void fields_have_many_forms(void **state)
 }
 
 /* A front-end dies of a subcategory, a field or a label's field that is not there. */
-static void what_is_missing_is_not_referred_to(void **state)
+TEST(what_is_missing_is_not_referred_to)
 {
 	_cleanup_free_ char *text = seed("version-70.json"), *with = NULL, *cells = NULL,
 			    *changed = NULL;
@@ -440,7 +423,6 @@ static void what_is_missing_is_not_referred_to(void **state)
 	const struct schema *schema;
 	struct profile *p;
 
-	(void)state;
 	with = replaced(text, "\"categories\":[]",
 			"\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
 			"\"subcategories\":[\"Other\"]}]");
@@ -455,25 +437,4 @@ static void what_is_missing_is_not_referred_to(void **state)
 	assert_int_equal(schema->table_label, NO_STRING);
 	assert_string_equal(strings_get(&p->strings, schema->chart_label), "{marker.name}");
 	profile_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(versions_say_the_same),
-		cmocka_unit_test(times_are_ticks_of_the_interval),
-		cmocka_unit_test(waits_of_old_files_are_idle),
-		cmocka_unit_test(columns_have_many_forms),
-		cmocka_unit_test(times_add_up_without_rounding),
-		cmocka_unit_test(damage_is_refused),
-		cmocka_unit_test(missing_columns_say_nothing),
-		cmocka_unit_test(views_are_folded_back),
-		cmocka_unit_test(counters_are_read),
-		cmocka_unit_test(overhead_is_read),
-		cmocka_unit_test(damaged_counters_are_refused),
-		cmocka_unit_test(fields_have_many_forms),
-		cmocka_unit_test(what_is_missing_is_not_referred_to),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +6,7 @@
 #include "lib/record/record.h"
 #include "lib/record/schema_record.h"
 #include "lib/record/stack_record.h"
+#include "tests/unit/test.h"
 
 static uint64_t buffer[512];
 
@@ -25,7 +20,7 @@ static struct rec *make(enum rec_kind kind, size_t size)
 	return rec;
 }
 
-static void every_kind_needs_its_fixed_part(void **state)
+TEST(every_kind_needs_its_fixed_part)
 {
 	static const struct {
 		enum rec_kind kind;
@@ -36,7 +31,6 @@ static void every_kind_needs_its_fixed_part(void **state)
 #undef RECORD
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		struct rec *rec = make(kinds[i].kind, kinds[i].size);
 
@@ -47,11 +41,10 @@ static void every_kind_needs_its_fixed_part(void **state)
 	}
 }
 
-static void rubbish_is_not_valid(void **state)
+TEST(rubbish_is_not_valid)
 {
 	struct rec *rec = make(REC_CPU, sizeof(*rec));
 
-	(void)state;
 	for (size_t available = 0; available < sizeof(*rec); available++)
 		assert_false(record_is_valid(rec, available));
 	rec->kind = REC_NONE;
@@ -66,13 +59,12 @@ static void rubbish_is_not_valid(void **state)
 	assert_string_equal(lost_cause_name(LOST_CAUSE_COUNT), "unknown");
 }
 
-static void a_stack_must_hold_what_it_announces(void **state)
+TEST(a_stack_must_hold_what_it_announces)
 {
 	size_t size = sizeof(struct rec_stack) + stack_record_body_size(9, 2);
 	struct rec_stack *stack = (struct rec_stack *)make(REC_STACK, size);
 	struct rec_run *runs;
 
-	(void)state;
 	assert_int_equal(stack_record_body_size(0, 0), 0);
 	assert_int_equal(stack_record_body_size(8, 1), 32 + 8);
 	assert_int_equal(stack_record_body_size(9, 2), 40 + 16);
@@ -96,11 +88,10 @@ static void a_stack_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&stack->rec, sizeof(buffer)));
 }
 
-static void a_module_must_hold_what_it_announces(void **state)
+TEST(a_module_must_hold_what_it_announces)
 {
 	struct rec_module *module = (struct rec_module *)make(REC_MODULE, rec_module_size(2, 5));
 
-	(void)state;
 	assert_int_equal(rec_module_size(2, 5), 64 + 2 * 32 + 8);
 	module->segment_count = 2;
 	module->path_size = 8;
@@ -118,11 +109,10 @@ static void a_module_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&module->rec, sizeof(buffer)));
 }
 
-static void code_must_hold_what_it_announces(void **state)
+TEST(code_must_hold_what_it_announces)
 {
 	struct rec_code *code = (struct rec_code *)make(REC_CODE, rec_code_size(2, 5));
 
-	(void)state;
 	assert_int_equal(rec_code_size(2, 5), 56 + 2 * 16 + 8);
 	code->line_count = 2;
 	code->text_size = 8;
@@ -140,11 +130,10 @@ static void code_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&code->rec, sizeof(buffer)));
 }
 
-static void a_schema_must_hold_what_it_announces(void **state)
+TEST(a_schema_must_hold_what_it_announces)
 {
 	struct rec_schema *schema = (struct rec_schema *)make(REC_SCHEMA, rec_schema_size(2, 16));
 
-	(void)state;
 	assert_int_equal(rec_schema_size(2, 16), 48 + 2 * 8 + 16);
 	schema->field_count = 2;
 	schema->text_size = 16;
@@ -169,7 +158,7 @@ static void a_schema_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
 }
 
-static void a_schema_is_built_with_its_texts_in_order(void **state)
+TEST(a_schema_is_built_with_its_texts_in_order)
 {
 	const struct schema_record from = {
 		.name = "wait",
@@ -179,7 +168,6 @@ static void a_schema_is_built_with_its_texts_in_order(void **state)
 	};
 	struct rec_schema *rec = schema_record_new(&from, 7, 3000);
 
-	(void)state;
 	assert_true(record_is_valid(&rec->rec, record_size(&rec->rec)));
 	assert_int_equal(rec->schema, 7);
 	assert_int_equal(rec->rec.time, 3000);
@@ -194,11 +182,10 @@ static void a_schema_is_built_with_its_texts_in_order(void **state)
 	free(rec);
 }
 
-static void a_marker_must_hold_what_it_announces(void **state)
+TEST(a_marker_must_hold_what_it_announces)
 {
 	struct rec_marker *marker = (struct rec_marker *)make(REC_MARKER, rec_marker_size(2, 1, 8));
 
-	(void)state;
 	assert_int_equal(rec_marker_size(2, 1, 8), 48 + 2 * 16 + 32 + 8);
 	marker->rec.flags = MARKER_CAUSE;
 	marker->value_count = 2;
@@ -227,12 +214,11 @@ static void a_marker_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
 }
 
-static void a_counter_must_hold_what_it_announces(void **state)
+TEST(a_counter_must_hold_what_it_announces)
 {
 	struct rec_counter_info *info = (struct rec_counter_info *)make(REC_COUNTER_INFO,
 									sizeof(*info) + 16);
 
-	(void)state;
 	info->name_size = 8;
 	info->color_size = 8;
 	assert_true(record_is_valid(&info->rec, sizeof(buffer)));
@@ -243,12 +229,11 @@ static void a_counter_must_hold_what_it_announces(void **state)
 	assert_false(record_is_valid(&info->rec, sizeof(buffer)));
 }
 
-static void a_wait_has_a_state_and_begins_before_its_stack_is_taken(void **state)
+TEST(a_wait_has_a_state_and_begins_before_its_stack_is_taken)
 {
 	struct rec_wait *wait = (struct rec_wait *)make(REC_WAIT, sizeof(*wait));
 	struct rec_resumed *resumed;
 
-	(void)state;
 	wait->start = wait->sample.rec.time;
 	wait->reason.state = WAIT_STATE_COUNT - 1;
 	assert_true(record_is_valid(&wait->sample.rec, sizeof(buffer)));
@@ -267,30 +252,10 @@ static void a_wait_has_a_state_and_begins_before_its_stack_is_taken(void **state
 	assert_false(record_is_valid(&resumed->rec, sizeof(buffer)));
 }
 
-static void causes_have_the_names_of_the_statistics(void **state)
+TEST(causes_have_the_names_of_the_statistics)
 {
-	(void)state;
 	assert_string_equal(lost_cause_name(LOST_RING_FULL), "ring-full");
 	assert_string_equal(lost_cause_name(LOST_STACK), "stack");
 	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++)
 		assert_string_not_equal(lost_cause_name(cause), "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_needs_its_fixed_part),
-		cmocka_unit_test(rubbish_is_not_valid),
-		cmocka_unit_test(a_stack_must_hold_what_it_announces),
-		cmocka_unit_test(a_module_must_hold_what_it_announces),
-		cmocka_unit_test(code_must_hold_what_it_announces),
-		cmocka_unit_test(a_schema_must_hold_what_it_announces),
-		cmocka_unit_test(a_schema_is_built_with_its_texts_in_order),
-		cmocka_unit_test(a_marker_must_hold_what_it_announces),
-		cmocka_unit_test(a_counter_must_hold_what_it_announces),
-		cmocka_unit_test(a_wait_has_a_state_and_begins_before_its_stack_is_taken),
-		cmocka_unit_test(causes_have_the_names_of_the_statistics),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

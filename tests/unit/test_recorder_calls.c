@@ -2,13 +2,7 @@
 /* System calls and the like as the kernel sends them, and the markers that become of them. */
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
@@ -20,6 +14,7 @@
 #include "tests/machine/rings.h"
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define US 1000ull
@@ -125,9 +120,10 @@ static void send(struct rec_call call, uint8_t flags)
 #define POLL_NAME "poll"
 #endif
 
-static void calls_become_markers(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(calls_become_markers)
 {
-	(void)state;
 	begin("syscalls", NULL);
 	assert_non_null(schema);
 	send(make_call(READ, 3, 1), 0);
@@ -146,9 +142,8 @@ static void calls_become_markers(void **state)
 	expect("call 100000 40us result=0 cause; call -1 40us result=0 cause; ");
 }
 
-static void calls_of_32_bit_programs(void **state)
+CASE(calls_of_32_bit_programs)
 {
-	(void)state;
 	begin("syscalls", "0");
 	send(make_call(3, 4, 1), CALL_COMPAT);
 #if defined(__aarch64__)
@@ -158,12 +153,11 @@ static void calls_of_32_bit_programs(void **state)
 #endif
 }
 
-static void a_path_is_kept(void **state)
+CASE(a_path_is_kept)
 {
 	uint64_t words[(sizeof(struct rec_call) + 16) / 8] = {0};
 	struct rec_call *call = (struct rec_call *)words;
 
-	(void)state;
 	begin("syscalls", "0.5");
 	*call = make_call(OPENAT, 0xffffff9c, -ENOENT);
 	call->rec.words = sizeof(words) / 8;
@@ -177,11 +171,10 @@ static void a_path_is_kept(void **state)
 	expect("");
 }
 
-static void calls_that_have_not_returned(void **state)
+CASE(calls_that_have_not_returned)
 {
 	struct rec_call rows[3];
 
-	(void)state;
 	begin("syscalls", "1");
 	fake_clock_pass(10000 * US);
 	for (int i = 0; i < 3; i++) {
@@ -205,11 +198,10 @@ static struct rec_task make_task(int32_t number)
 	return task;
 }
 
-static void long_tasks_become_markers(void **state)
+CASE(long_tasks_become_markers)
 {
 	struct rec_task task;
 
-	(void)state;
 	begin("jank", NULL);
 	fake_clock_pass(100000 * US);
 	task = make_task(POLL);
@@ -226,13 +218,12 @@ static void long_tasks_become_markers(void **state)
 	"\tfield:int count;\toffset:8;\tsize:4;\tsigned:1;\n" \
 	"\tfield:__data_loc char[] name;\toffset:12;\tsize:4;\tsigned:0;\n"
 
-static void fields_of_tracepoints(void **state)
+CASE(fields_of_tracepoints)
 {
 	uint64_t words[(sizeof(struct rec_tracepoint) + 24) / 8] = {0};
 	struct rec_tracepoint *rec = (struct rec_tracepoint *)words;
 	const uint32_t fields[] = {0, 0, (uint32_t)-3, 16 | 6u << 16};
 
-	(void)state;
 	machine_write_file("/sys/kernel/tracing/events/sched/x/id", "300\n");
 	machine_write_file("/sys/kernel/tracing/events/sched/x/format", FORMAT);
 	begin("event", "sched:x/marker/");
@@ -255,36 +246,17 @@ static void fields_of_tracepoints(void **state)
 	expect("");
 }
 
-static void a_tracepoint_without_format(void **state)
+CASE(a_tracepoint_without_format)
 {
-	(void)state;
 	machine_write_file("/sys/kernel/tracing/events/sched/x/id", "300\n");
 	recording_set(&recording, "event", "sched:x/marker/");
 	assert_int_not_equal(recording_begin(&recording, PID, true), 0);
 	assert_non_null(strstr(recording.err.text, "format"));
 }
 
-static void refused(void **state)
+CASE(refused)
 {
-	(void)state;
 	machine_refuse("bpf_raw_tracepoint_open", 0, -EPERM);
 	recording_set(&recording, "syscalls", NULL);
 	assert_int_not_equal(recording_begin(&recording, PID, true), 0);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(calls_become_markers),
-		CASE(calls_of_32_bit_programs),
-		CASE(a_path_is_kept),
-		CASE(calls_that_have_not_returned),
-		CASE(long_tasks_become_markers),
-		CASE(fields_of_tracepoints),
-		CASE(a_tracepoint_without_format),
-		CASE(refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

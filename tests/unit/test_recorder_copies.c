@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Stacks that were copied because their tables were not there yet, and come late. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/record/stack_record.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
@@ -41,20 +36,20 @@ static int teardown(void **state)
 	return machine_stop() ? -1 : 0;
 }
 
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
 /* It comes after its sample, which waits for it. */
-static void a_copy_becomes_a_stack(void **state)
+CASE(a_copy_becomes_a_stack)
 {
-	(void)state;
 	assert_int_equal(task_tick_copied(1, PID, PID, 0x10001), TICK_SENT);
 	recording_rounds(&recording, 6);
 	assert_string_equal(recording_text(&recording), "sample+0:10001 later+0");
 }
 
-static void a_copy_waits_behind_an_unfinished_record(void **state)
+CASE(a_copy_waits_behind_an_unfinished_record)
 {
 	struct ring_place place;
 
-	(void)state;
 	assert_int_equal(task_tick_slowly(1, PID, PID, 1, &place), TICK_SENT);
 	assert_int_equal(task_tick_copied(1, PID, PID, 0x10001), TICK_SENT);
 	assert_int_equal(task_tick(0, PID, PID, 2, NULL, 0), TICK_SENT);
@@ -68,9 +63,8 @@ static void a_copy_waits_behind_an_unfinished_record(void **state)
 }
 
 /* The process has ended by then, and another one has its number. */
-static void a_copy_of_one_that_is_gone(void **state)
+CASE(a_copy_of_one_that_is_gone)
 {
-	(void)state;
 	task_fork(0, PID, CHILD);
 	assert_int_equal(task_tick_copied(1, CHILD, CHILD, 0x10001), TICK_SENT);
 	task_exit(0, CHILD, CHILD);
@@ -93,25 +87,11 @@ static unsigned int count_words(const char *word)
 	return count;
 }
 
-static void in_the_end_none_is_missing(void **state)
+CASE(in_the_end_none_is_missing)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 20; i++)
 		assert_int_equal(task_tick_copied(i % 2, PID, PID, 0x10001), TICK_SENT);
 	recording_end(&recording);
 	assert_int_equal(count_words("sample+0:10001"), 20);
 	assert_int_equal(count_words("later+0"), 20);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_copy_becomes_a_stack),
-		CASE(a_copy_waits_behind_an_unfinished_record),
-		CASE(a_copy_of_one_that_is_gone),
-		CASE(in_the_end_none_is_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

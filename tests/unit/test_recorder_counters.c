@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters from files of the kernel, and from files that were asked for. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bpf/record.h"
 #include "lib/live/instruments/file_counters.h"
 #include "lib/live/instruments/machine_counters.h"
 #include "tests/machine/machine.h"
+#include "tests/unit/test.h"
 
 #define COUNTERS_MAX 32
 
@@ -106,11 +101,12 @@ static void write_files(const char *cpu, const char *memory, const char *network
 
 #define HEADER "Inter-|   Receive |  Transmit\n face |bytes packets errs |bytes packets\n"
 
-static void what_the_machine_does(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(what_the_machine_does)
 {
 	struct machine_counters *m;
 
-	(void)state;
 	write_files("cpu  100 10 50 1000 5 1 2 7 0 0\ncpu0 100\n",
 		    "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  400 kB\n",
 		    HEADER "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n"
@@ -164,11 +160,10 @@ static void what_the_machine_does(void **state)
 	machine_counters_free(m);
 }
 
-static void an_old_control_group(void **state)
+CASE(an_old_control_group)
 {
 	struct machine_counters *m;
 
-	(void)state;
 	machine_write_file("/proc/self/cgroup", "3:cpuset:/no\n4:cpu,cpuacct:/job\n0::/\n");
 	machine_write_file("/sys/fs/cgroup/cpu/job/cpu.stat", "throttled_time 5000000\n");
 	m = machine_counters_open();
@@ -181,11 +176,10 @@ static void an_old_control_group(void **state)
 	machine_counters_free(m);
 }
 
-static void energy_wraps(void **state)
+CASE(energy_wraps)
 {
 	struct machine_counters *m;
 
-	(void)state;
 	machine_write_file("/sys/class/powercap/intel-rapl:0/energy_uj", "900\n");
 	machine_write_file("/sys/class/powercap/intel-rapl:0/max_energy_range_uj", "1000\n");
 	machine_write_file("/sys/class/powercap/intel-rapl:1/energy_uj", "0\n");
@@ -205,7 +199,7 @@ static void read_files(struct file_counters *f, uint64_t now)
 	teller.last_ns = now;
 }
 
-static void files_that_were_asked_for(void **state)
+CASE(files_that_were_asked_for)
 {
 	static const char *const values[] = {
 		"Queue=/sys/queue,items",
@@ -217,7 +211,6 @@ static void files_that_were_asked_for(void **state)
 	struct file_counters files = {0};
 	struct error err = {0};
 
-	(void)state;
 	machine_write_file("/sys/queue", "depth 7 of 9\n");
 	machine_write_file("/proc/9/io", "read_bytes_all: 1\nread_bytes: 100\n");
 	machine_write_file("/proc/9/status", "Name:\tx\nRssAnon:\t      3 kB\n");
@@ -256,12 +249,11 @@ static void expect_refused(const char *value, int code, const char *text)
 	file_counters_close(&files);
 }
 
-static void files_that_cannot_be_read(void **state)
+CASE(files_that_cannot_be_read)
 {
 	struct file_counter_settings settings = {0};
 	struct error err = {0};
 
-	(void)state;
 	machine_write_file("/sys/text", "line one2\nkey\nnumber:\nnext 7\n");
 	expect_refused("=/sys/text", -EINVAL, "expected NAME=FILE");
 	expect_refused("Name", -EINVAL, "expected NAME=FILE");
@@ -297,33 +289,14 @@ static void expect_values(const uint64_t *times, const int64_t *deltas, unsigned
 }
 
 /* It falls to nothing at once, not by the next change, and no time has two values. */
-static void a_rate_that_pauses(void **state)
+CASE(a_rate_that_pauses)
 {
-	(void)state;
 	tell_all(REC_COUNTER_RATE, (int64_t[]){5, 9, 9, 9, 9, 10, 10, 11}, 8);
 	expect_values((uint64_t[]){1, 2, 3, 5, 6, 7, 8}, (int64_t[]){0, 4, 0, 0, 1, 0, 1}, 7);
 }
 
-static void a_level_that_rests(void **state)
+CASE(a_level_that_rests)
 {
-	(void)state;
 	tell_all(REC_COUNTER_LEVEL, (int64_t[]){5, 5, 5, 9}, 4);
 	expect_values((uint64_t[]){1, 3, 4}, (int64_t[]){5, 0, 4}, 3);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_the_machine_does),
-		TEST(an_old_control_group),
-		TEST(energy_wraps),
-		TEST(files_that_were_asked_for),
-		TEST(files_that_cannot_be_read),
-		TEST(a_rate_that_pauses),
-		TEST(a_level_that_rests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUs that come and go, and those that are left out. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
@@ -71,9 +66,10 @@ static enum tick_fate tick(uint32_t cpu, uint64_t leaf)
 	return task_tick(cpu, PID, PID, leaf, NULL, 0);
 }
 
-static void a_cpu_comes(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_cpu_comes)
 {
-	(void)state;
 	assert_int_equal(tick(2, 1), TICK_NO_RING);
 	set_online("0-2");
 	expect("cpu2:on lost:no-ring=1");
@@ -83,9 +79,8 @@ static void a_cpu_comes(void **state)
 	expect("sample+0:2 map+0:20000");
 }
 
-static void a_cpu_goes_and_comes_back(void **state)
+CASE(a_cpu_goes_and_comes_back)
 {
-	(void)state;
 	assert_int_equal(tick(1, 1), TICK_SENT);
 	task_map(1, PID, 0x20000, 0x1000, "/lib/x.so");
 	/* Nothing is lost that it wrote before it went. */
@@ -102,9 +97,8 @@ static void a_cpu_goes_and_comes_back(void **state)
 }
 
 /* Records that a CPU left in its ring are read as ever. */
-static void a_cpu_leaves_records_in_its_ring(void **state)
+CASE(a_cpu_leaves_records_in_its_ring)
 {
-	(void)state;
 	task_fork(1, PID, CHILD);
 	task_map(1, CHILD, 0x20000, 0x1000, "/lib/x.so");
 	machine_set_online("0");
@@ -113,11 +107,10 @@ static void a_cpu_leaves_records_in_its_ring(void **state)
 	assert_string_equal(recording_text(&recording), "fork+1 map+1:20000");
 }
 
-static void cpus_come_and_go_all_day(void **state)
+CASE(cpus_come_and_go_all_day)
 {
 	unsigned int events = machine_events_on(0);
 
-	(void)state;
 	for (unsigned int i = 0; i < 50; i++) {
 		set_online("0,3");
 		set_online("0-2");
@@ -132,14 +125,13 @@ static void cpus_come_and_go_all_day(void **state)
 }
 
 /* It is online, and may not be opened: tried again, each second. */
-static void a_refused_cpu_is_tried_again(void **state)
+CASE(a_refused_cpu_is_tried_again)
 {
 	static const struct {
 		const char *call;
 		unsigned int nth;
 	} refusals[] = {{"perf_event_open", 1}, {"perf_event_open", 2}, {"mmap", 1}, {"ioctl", 1}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		machine_refuse(refusals[i].call, refusals[i].nth, -EMFILE);
 		set_online(i ? "0-2" : "0,2");
@@ -156,10 +148,9 @@ static void a_refused_cpu_is_tried_again(void **state)
 }
 
 /* Likewise, with a ring that could not be made. */
-static void a_cpu_without_a_ring_is_tried_again(void **state)
+CASE(a_cpu_without_a_ring_is_tried_again)
 {
 	static const char *const calls[] = {"bpf_map_create", "update:rings", "mmap", "epoll_ctl"};
-	(void)state;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		machine_refuse(calls[i], 1, -EMFILE);
 		set_online("0-2");
@@ -176,9 +167,8 @@ static void a_cpu_without_a_ring_is_tried_again(void **state)
 	}
 }
 
-static void an_unreadable_list_changes_nothing(void **state)
+CASE(an_unreadable_list_changes_nothing)
 {
-	(void)state;
 	machine_remove_file("/sys/devices/system/cpu/online");
 	fake_clock_pass(SECOND_NS);
 	recording_rounds(&recording, 2);
@@ -188,11 +178,10 @@ static void an_unreadable_list_changes_nothing(void **state)
 }
 
 /* CPUs that are not asked for still tell of forks and mappings. */
-static void cpus_that_are_left_out_tell_of_forks(void **state)
+TEST_WITH(cpus_that_are_left_out_tell_of_forks, prepare, teardown)
 {
 	uint32_t only[] = {1, 2};
 
-	(void)state;
 	recording.filter.cpus = (struct cpu_list){.cpus = only, .count = 2};
 	begin();
 	assert_false(machine_samples(0));
@@ -208,11 +197,10 @@ static void cpus_that_are_left_out_tell_of_forks(void **state)
 }
 
 /* Nobody knows when a stopped event would go on after its CPU has gone. */
-static void throttling_ends_with_the_cpu(void **state)
+CASE(throttling_ends_with_the_cpu)
 {
 	uint64_t id;
 
-	(void)state;
 	id = machine_clock_id(1);
 	assert_true(id);
 	machine_throttle(1, id);
@@ -229,23 +217,4 @@ static void throttling_ends_with_the_cpu(void **state)
 	recorder_stop(recording.recorder);
 	recording_end(&recording);
 	assert_string_equal(recording_text(&recording), "throttled:0=5000000");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define FRESH(name) cmocka_unit_test_setup_teardown(name, prepare, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_cpu_comes),
-		CASE(a_cpu_goes_and_comes_back),
-		CASE(a_cpu_leaves_records_in_its_ring),
-		CASE(cpus_come_and_go_all_day),
-		CASE(a_refused_cpu_is_tried_again),
-		CASE(a_cpu_without_a_ring_is_tried_again),
-		CASE(an_unreadable_list_changes_nothing),
-		FRESH(cpus_that_are_left_out_tell_of_forks),
-		CASE(throttling_ends_with_the_cpu),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

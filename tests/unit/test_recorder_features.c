@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* `prof check`, and what it says where a recording was refused: one row and one hint for each. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/live/features.h"
 #include "tests/machine/machine.h"
+#include "tests/unit/test.h"
 
 #define SETCAP \
 	"run prof with sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace," \
@@ -60,13 +55,14 @@ static void expect_reason(const char *text, const char *hint)
 	assert_string_equal(err.hint, hint);
 }
 
-static void a_machine_that_can_record(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_machine_that_can_record)
 {
 	struct feature features[FEATURES_MAX];
 	size_t count = features_probe(features, FEATURES_MAX);
 	struct error err = {0};
 
-	(void)state;
 	assert_in_range(count, 12, FEATURES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_not_equal(features[i].status, FEATURE_MISSING);
@@ -78,9 +74,8 @@ static void a_machine_that_can_record(void **state)
 	assert_int_equal(features_probe(features, 3), 3);
 }
 
-static void old_kernels_are_refused(void **state)
+CASE(old_kernels_are_refused)
 {
-	(void)state;
 	expect("kernel", FEATURE_OK, "6.6.0-machine", "");
 	machine_settings.release = "6.1.0-18-amd64";
 	expect("kernel", FEATURE_OK, "6.1.0-18-amd64", "");
@@ -96,9 +91,8 @@ static void old_kernels_are_refused(void **state)
 	expect("kernel", FEATURE_NOTE, "its version is unknown", "");
 }
 
-static void types_are_needed(void **state)
+CASE(types_are_needed)
 {
-	(void)state;
 	machine_remove_file("/sys/kernel/btf/vmlinux");
 	expect_reason("cannot record: btf: /sys/kernel/btf/vmlinux: No such file or directory",
 		      "boot a kernel with CONFIG_DEBUG_INFO_BTF=y");
@@ -107,9 +101,8 @@ static void types_are_needed(void **state)
 		      "run: mount -t sysfs sysfs /sys");
 }
 
-static void a_locked_kernel_is_refused(void **state)
+CASE(a_locked_kernel_is_refused)
 {
-	(void)state;
 	machine_write_file("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
 	expect("lockdown", FEATURE_OK, "not in the way", "");
 	machine_write_file("/sys/kernel/security/lockdown", "none integrity [confidentiality]\n");
@@ -118,9 +111,8 @@ static void a_locked_kernel_is_refused(void **state)
 		      "boot with lockdown=integrity");
 }
 
-static void not_privileged(void **state)
+CASE(not_privileged)
 {
-	(void)state;
 	machine_settings.uid = 1000;
 	machine_write_file("/proc/self/status", "Name:\tprof\nCapEff:\t0000000000000000\n");
 	expect("capabilities", FEATURE_MISSING, "not privileged: missing cap_bpf, cap_perfmon",
@@ -146,9 +138,8 @@ static void not_privileged(void **state)
 	       "run prof as root of the machine, outside of the user namespace");
 }
 
-static void perf_events_that_are_refused(void **state)
+CASE(perf_events_that_are_refused)
 {
-	(void)state;
 	machine_refuse("perf_event_open", 0, -EACCES);
 	machine_write_file("/proc/sys/kernel/perf_event_paranoid", "4\n");
 	expect("perf_event_paranoid", FEATURE_MISSING,
@@ -168,9 +159,8 @@ static void perf_events_that_are_refused(void **state)
 	       "boot a kernel with CONFIG_PERF_EVENTS=y");
 }
 
-static void bpf_that_is_refused(void **state)
+CASE(bpf_that_is_refused)
 {
-	(void)state;
 	machine_refuse("bpf_map_create", 0, -EPERM);
 	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Operation not permitted", CONTAINER);
 	machine_refuse_nothing();
@@ -183,18 +173,16 @@ static void bpf_that_is_refused(void **state)
 		      "boot a kernel with CONFIG_BPF_SYSCALL=y");
 }
 
-static void rings_that_are_refused(void **state)
+CASE(rings_that_are_refused)
 {
-	(void)state;
 	machine_refuse("mmap", 0, -EPERM);
 	expect("rings", FEATURE_MISSING,
 	       "map the ring of mapping events of CPU 0: Operation not permitted",
 	       "run: sysctl kernel.perf_event_mlock_kb=516");
 }
 
-static void low_rates_are_noted(void **state)
+CASE(low_rates_are_noted)
 {
-	(void)state;
 	expect("sample rate", FEATURE_OK, "at most 100000 Hz", "");
 	machine_write_file("/proc/sys/kernel/perf_event_max_sample_rate", "250\n");
 	expect("sample rate", FEATURE_NOTE, "250 Hz: less than the default of 999",
@@ -203,9 +191,8 @@ static void low_rates_are_noted(void **state)
 	expect("sample rate", FEATURE_NOTE, "unknown", "");
 }
 
-static void what_recording_can_do_without(void **state)
+CASE(what_recording_can_do_without)
 {
-	(void)state;
 	expect("pmu", FEATURE_NOTE, "no hardware counters: cpu-clock is used instead of cycles",
 	       "");
 	machine_settings.has_pmu = true;
@@ -222,11 +209,10 @@ static void what_recording_can_do_without(void **state)
 	       "run: ulimit -Hn 4096");
 }
 
-static void names_of_the_kernel(void **state)
+CASE(names_of_the_kernel)
 {
 	struct error err = {0};
 
-	(void)state;
 	expect("kptr_restrict", FEATURE_OK, "0, addresses are visible", "");
 	assert_int_equal(features_explain_kernel_symbols(&err), 0);
 	machine_write_file("/proc/kallsyms", "0000000000000000 T _text\n");
@@ -241,34 +227,12 @@ static void names_of_the_kernel(void **state)
 	assert_string_equal(err.hint, CONTAINER);
 }
 
-static void nothing_can_be_read(void **state)
+CASE(nothing_can_be_read)
 {
 	struct feature features[FEATURES_MAX];
 
-	(void)state;
 	machine_remove_file("/proc/self");
 	machine_remove_file("/proc");
 	machine_remove_file("/sys");
 	assert_in_range(features_probe(features, FEATURES_MAX), 12, FEATURES_MAX);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_machine_that_can_record),
-		CASE(old_kernels_are_refused),
-		CASE(types_are_needed),
-		CASE(a_locked_kernel_is_refused),
-		CASE(not_privileged),
-		CASE(perf_events_that_are_refused),
-		CASE(bpf_that_is_refused),
-		CASE(rings_that_are_refused),
-		CASE(low_rates_are_noted),
-		CASE(what_recording_can_do_without),
-		CASE(names_of_the_kernel),
-		CASE(nothing_can_be_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Instruments: what they open, announce, count and report. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
@@ -21,6 +15,7 @@
 #include "tests/machine/rings.h"
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define SECOND_NS 1000000000ull
@@ -78,12 +73,13 @@ static uint64_t number(const struct report *report, const char *key)
 	return find_stat(report, NULL, NULL, key)->integer;
 }
 
-static void the_cpu_clock_says_what_it_left_out(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(the_cpu_clock_says_what_it_left_out)
 {
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {.ticks = 300, .throttled_ticks = 50};
 
-	(void)state;
 	recording_set(&recording, "interval", "10");
 	begin();
 	/* Half of a second, of which each CPU was idle for 40 ticks of 10 ms. */
@@ -100,12 +96,11 @@ static void the_cpu_clock_says_what_it_left_out(void **state)
 	assert_int_equal(report.warnings.count, 0);
 }
 
-static void cycles_are_preferred(void **state)
+CASE(cycles_are_preferred)
 {
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {0};
 
-	(void)state;
 	machine_settings.has_pmu = true;
 	begin();
 	recording_end(&recording);
@@ -114,12 +109,11 @@ static void cycles_are_preferred(void **state)
 	assert_int_equal(number(&report, "skipped_ticks"), 0);
 }
 
-static void a_clock_that_is_asked_for(void **state)
+CASE(a_clock_that_is_asked_for)
 {
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {0};
 
-	(void)state;
 	machine_settings.has_pmu = true;
 	recording_set(&recording, "event", "task-clock");
 	begin();
@@ -127,25 +121,23 @@ static void a_clock_that_is_asked_for(void **state)
 	assert_string_equal(report.features.items[0], "task-clock");
 }
 
-static void fewer_samples_than_by_default(void **state)
+CASE(fewer_samples_than_by_default)
 {
 	struct recorder_info info;
 
-	(void)state;
 	machine_write_file("/proc/sys/kernel/perf_event_max_sample_rate", "250\n");
 	begin();
 	recorder_get_info(recording.recorder, &info);
 	assert_int_equal(info.interval_ns, 4000000);
 }
 
-static void events_are_opened_named_and_counted(void **state)
+CASE(events_are_opened_named_and_counted)
 {
 	_cleanup_(report_release) struct report report = {0};
 	const struct event_tally events[] = {{0}, {.samples = 3, .weight = 30, .lost = 2}};
 	struct record_tally tally = {.events = events, .event_count = 2};
 	const struct report_stat *running;
 
-	(void)state;
 	machine_settings.has_pmu = true;
 	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
 	recording_set(&recording, "event",
@@ -175,9 +167,8 @@ static void events_are_opened_named_and_counted(void **state)
 }
 
 /* Old kernels tell less, and so do events whose times cannot be read. */
-static void what_is_not_known_of_events(void **state)
+CASE(what_is_not_known_of_events)
 {
-	(void)state;
 	machine_settings.has_old_events = true;
 	recording_set(&recording, "event", "page-faults");
 	begin();
@@ -188,9 +179,8 @@ static void what_is_not_known_of_events(void **state)
 	assert_string_equal(recording_text(&recording), "");
 }
 
-static void the_kernel_stops_an_event(void **state)
+CASE(the_kernel_stops_an_event)
 {
-	(void)state;
 	begin();
 	machine_throttle(0, machine_clock_id(0));
 	/* The end of the first was lost: for how long it was, nobody knows. */
@@ -202,12 +192,11 @@ static void the_kernel_stops_an_event(void **state)
 	assert_string_equal(recording_text(&recording), "throttled:0=0 throttled:0=3000001");
 }
 
-static void signals_are_counted(void **state)
+CASE(signals_are_counted)
 {
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {0};
 
-	(void)state;
 	recording_set(&recording, "signals", "");
 	begin();
 	assert_int_equal(announced, 1);
@@ -261,11 +250,10 @@ static const struct marker_probe_settings *set_length(const char *name, const ch
 }
 
 /* Each option for markers of some length takes 0: all of them. */
-static void all_lengths_may_be_0(void **state)
+CASE(all_lengths_may_be_0)
 {
 	static const char *const names[] = {"io", "jank", "syscalls"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		assert_false(marker_probe_is_wanted(set_length(names[i], "-1", -EINVAL)));
 		assert_int_equal(set_length(names[i], "2.5", 0)->min_ns, 2500000);
@@ -274,12 +262,11 @@ static void all_lengths_may_be_0(void **state)
 	}
 }
 
-static void requests_to_disks_become_markers(void **state)
+CASE(requests_to_disks_become_markers)
 {
 	struct sent_markers found = {0};
 	struct rec_io io = {.start = 5, .device = 259u << 20 | 7, .bytes = 4096, .operation = 1};
 
-	(void)state;
 	recording_set(&recording, "io", "2.5");
 	begin();
 	recording.on_record = note_marker;
@@ -311,7 +298,7 @@ static void requests_to_disks_become_markers(void **state)
 	assert_int_equal(found.last.rec.flags, MARKER_ROW);
 }
 
-static void faults_become_markers(void **state)
+CASE(faults_become_markers)
 {
 	struct sent_markers found = {0};
 	/* Innermost names first. */
@@ -319,7 +306,6 @@ static void faults_become_markers(void **state)
 	uint64_t words[(sizeof(struct rec_fault) + 16) / 8] = {0};
 	struct rec_fault *fault = (struct rec_fault *)words;
 
-	(void)state;
 	recording_set(&recording, "faults", NULL);
 	begin();
 	recording.on_record = note_marker;
@@ -349,13 +335,12 @@ static void faults_become_markers(void **state)
 	assert_string_equal(found.text, "[anonymous]0x7000");
 }
 
-static void large_files_that_are_mapped_become_markers(void **state)
+CASE(large_files_that_are_mapped_become_markers)
 {
 	struct sent_markers found = {0};
 	uint64_t words[(sizeof(struct rec_mapped) + 8) / 8] = {0};
 	struct rec_mapped *mapped = (struct rec_mapped *)words;
 
-	(void)state;
 	begin();
 	/* Recordings without them have no schema of theirs. */
 	assert_int_equal(announced, 0);
@@ -380,12 +365,11 @@ static void large_files_that_are_mapped_become_markers(void **state)
 	assert_string_equal(found.text, "/data");
 }
 
-static void unwinding_is_reported(void **state)
+CASE(unwinding_is_reported)
 {
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {0};
 
-	(void)state;
 	recording.options.unwind = RECORDER_UNWIND_AUTO;
 	begin();
 	machine_counters(1)->skipped_copies = 4;
@@ -398,12 +382,11 @@ static void unwinding_is_reported(void **state)
 }
 
 /* Ticks of CPU 0: the first 64 took 1 ms in all, and of 640 later ones 10 took 3 µs each. */
-static void programs_say_what_they_took(void **state)
+CASE(programs_say_what_they_took)
 {
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {0};
 
-	(void)state;
 	begin();
 	machine_costs(0)->of[TIMED_TICK] = (struct program_cost){
 		.runs = TIMED_RUNS + 640,
@@ -428,33 +411,8 @@ static void programs_say_what_they_took(void **state)
 }
 
 /* A kernel without modules has no event for them: the program is not loaded. */
-static void no_modules(void **state)
+CASE(no_modules)
 {
-	(void)state;
 	machine_remove_file("/proc/modules");
 	begin();
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(the_cpu_clock_says_what_it_left_out),
-		CASE(cycles_are_preferred),
-		CASE(a_clock_that_is_asked_for),
-		CASE(fewer_samples_than_by_default),
-		CASE(events_are_opened_named_and_counted),
-		CASE(what_is_not_known_of_events),
-		CASE(the_kernel_stops_an_event),
-		CASE(signals_are_counted),
-		CASE(all_lengths_may_be_0),
-		CASE(requests_to_disks_become_markers),
-		CASE(faults_become_markers),
-		CASE(large_files_that_are_mapped_become_markers),
-		CASE(unwinding_is_reported),
-		CASE(programs_say_what_they_took),
-		CASE(no_modules),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,10 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"
@@ -23,6 +17,7 @@
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
@@ -107,11 +102,10 @@ static unsigned int count_calls(const struct kind *kind)
 	return count;
 }
 
-static void any_call_fails_once(void **state)
+TEST(any_call_fails_once)
 {
 	static const int codes[] = {-EMFILE, -EPERM};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		const struct kind *kind = &kinds[i];
 		unsigned int calls = count_calls(kind), refused = 0, open = count_descriptors();
@@ -129,12 +123,11 @@ static void any_call_fails_once(void **state)
 	}
 }
 
-static void descriptors_run_out(void **state)
+TEST(descriptors_run_out)
 {
 	struct rlimit limit, low;
 	unsigned int recorded = 0;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	low = limit;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -160,12 +153,11 @@ static void descriptors_run_out(void **state)
 }
 
 /* Files are closed for room, the oldest first; the recording says how many. */
-static void more_files_are_mapped_than_may_be_open(void **state)
+TEST(more_files_are_mapped_than_may_be_open)
 {
 	struct recorder_info info;
 	struct scratch scratch;
 
-	(void)state;
 	scratch_init(&scratch);
 	prepare(&kinds[0]);
 	machine_settings.files_max = 64 + JIT_FILES_DESCRIPTORS + SPAN_FILES_DESCRIPTORS + 5;
@@ -191,15 +183,12 @@ static void more_files_are_mapped_than_may_be_open(void **state)
 	scratch_release(&scratch);
 }
 
-int main(void)
+/* Some hundred machines have the same files. */
+static int keep_files(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_call_fails_once),
-		cmocka_unit_test(descriptors_run_out),
-		cmocka_unit_test(more_files_are_mapped_than_may_be_open),
-	};
-
-	/* Some hundred machines have the same files. */
+	(void)state;
 	machine_keep_files();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
 }
+
+TEST_GROUP(keep_files, NULL);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Forks, execs, mappings and exits in the rings of several CPUs; what is lost of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
@@ -53,9 +48,8 @@ static void expect(const char *text)
 	assert_int_equal(recording.late, 0);
 }
 
-static void nothing_is_recorded_before_the_exec(void **state)
+TEST_WITH(nothing_is_recorded_before_the_exec, prepare, teardown)
 {
-	(void)state;
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	recording_rounds(&recording, 2);
 	assert_string_equal(recording_text(&recording), "found+0:sh");
@@ -67,9 +61,10 @@ static void nothing_is_recorded_before_the_exec(void **state)
 	expect("space+0 map+0:10000 exec+0:app sample+0:10001");
 }
 
-static void a_child_forks_and_executes(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_child_forks_and_executes)
 {
-	(void)state;
 	task_fork(2, PID, CHILD);
 	task_tick(1, CHILD, CHILD, 0x10001, NULL, 0);
 	task_begin_exec(0, CHILD);
@@ -85,9 +80,8 @@ static void a_child_forks_and_executes(void **state)
 }
 
 /* Mappings are those of the process that has the number at the time. */
-static void a_pid_is_used_again(void **state)
+CASE(a_pid_is_used_again)
 {
-	(void)state;
 	task_fork(2, PID, CHILD);
 	task_exec(2, CHILD, "first", 0x20000, "/bin/first");
 	task_exit(2, CHILD, CHILD);
@@ -99,9 +93,8 @@ static void a_pid_is_used_again(void **state)
 }
 
 /* A number that somebody has whom nobody records. */
-static void a_stranger_takes_the_number(void **state)
+CASE(a_stranger_takes_the_number)
 {
-	(void)state;
 	task_fork(2, PID, CHILD);
 	task_exit(1, CHILD, CHILD);
 	expect("fork+1 exit+1");
@@ -112,9 +105,8 @@ static void a_stranger_takes_the_number(void **state)
 	expect("");
 }
 
-static void threads_live_in_their_process(void **state)
+CASE(threads_live_in_their_process)
 {
-	(void)state;
 	task_clone(1, PID, THREAD);
 	task_rename(2, PID, THREAD, "worker");
 	task_tick(0, PID, THREAD, 0x10001, NULL, 0);
@@ -129,9 +121,8 @@ static void threads_live_in_their_process(void **state)
 	expect("fork+0/2 space+0 exec+0:again");
 }
 
-static void others_map_what_they_like(void **state)
+CASE(others_map_what_they_like)
 {
-	(void)state;
 	task_map(0, OTHER, 0x20000, 0x1000, "/lib/x.so");
 	task_exec(1, OTHER, "elsewhere", 0x20000, "/bin/elsewhere");
 	task_tick(0, OTHER, OTHER, 0x20001, NULL, 0);
@@ -139,11 +130,10 @@ static void others_map_what_they_like(void **state)
 	assert_int_equal(machine_counters(0)->other_ticks, 1);
 }
 
-static void lost_mappings_are_counted(void **state)
+CASE(lost_mappings_are_counted)
 {
 	unsigned int written = 0;
 
-	(void)state;
 	while (task_map(1, OTHER, 0x20000, 0x1000, "/lib/x.so"))
 		written++;
 	assert_in_range(written, 3000, 4000);
@@ -154,9 +144,8 @@ static void lost_mappings_are_counted(void **state)
 	expect("lost:mapping=2 map+0:30000");
 }
 
-static void a_mapping_ring_goes_round(void **state)
+CASE(a_mapping_ring_goes_round)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 10; i++) {
 		for (unsigned int k = 0; k < 2000; k++)
 			assert_true(task_map(1, OTHER, 0x20000, 0x1000, "/lib/x.so"));
@@ -165,18 +154,16 @@ static void a_mapping_ring_goes_round(void **state)
 	}
 }
 
-static void what_the_kernel_makes_is_told(void **state)
+CASE(what_the_kernel_makes_is_told)
 {
-	(void)state;
 	machine_make_code(1, 0xffffffffc0001000, 64, "bpf_prog_1234_x");
 	task_tick(0, PID, PID, 0xffffffffc0001010, NULL, 0);
 	expect("sample+0:ffffffffc0001010");
 }
 
 /* Running already: their threads and mappings come from /proc, events after that from the rings. */
-static void processes_that_run_already(void **state)
+TEST_WITH(processes_that_run_already, prepare, teardown)
 {
-	(void)state;
 	machine_write_file("/proc/1073741824/maps", "10000-20000 r-xp 00000000 08:00 1 /bin/app\n"
 						    "20000-30000 rw-p 00000000 00:00 0 \n"
 						    "30000-31000 r-xp 00000000 00:00 0 \n");
@@ -189,31 +176,9 @@ static void processes_that_run_already(void **state)
 }
 
 /* The end of a process is no failure. */
-static void a_process_ends_before_it_is_looked_at(void **state)
+TEST_WITH(a_process_ends_before_it_is_looked_at, prepare, teardown)
 {
-	(void)state;
 	machine_remove_file("/proc/1073741824");
 	assert_int_equal(recording_begin(&recording, PID, false), 0);
 	expect("found+0:sh");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define FRESH(name) cmocka_unit_test_setup_teardown(name, prepare, teardown)
-	const struct CMUnitTest tests[] = {
-		FRESH(nothing_is_recorded_before_the_exec),
-		CASE(a_child_forks_and_executes),
-		CASE(a_pid_is_used_again),
-		CASE(a_stranger_takes_the_number),
-		CASE(threads_live_in_their_process),
-		CASE(others_map_what_they_like),
-		CASE(lost_mappings_are_counted),
-		CASE(a_mapping_ring_goes_round),
-		CASE(what_the_kernel_makes_is_told),
-		FRESH(processes_that_run_already),
-		FRESH(a_process_ends_before_it_is_looked_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Modules of mappings, code of the kernel, arguments and containers, as records name them. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
@@ -20,6 +14,7 @@
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 
@@ -85,12 +80,13 @@ static int last_file(void)
 	return file_set_find(recorder_source(recording.recorder)->files, last_module);
 }
 
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
 /* A mapping names a file of the process's root, which need not be the recorder's. */
-static void a_file_lies_in_the_root_of_its_process(void **state)
+CASE(a_file_lies_in_the_root_of_its_process)
 {
 	_cleanup_free_ char *root = NULL;
 
-	(void)state;
 	machine_write_file("/root/lib/x.so", "x");
 	machine_write_file("/root/lib/y.so", "y");
 	root = xstrdup(machine_real_path("/root"));
@@ -109,11 +105,10 @@ static void a_file_lies_in_the_root_of_its_process(void **state)
 }
 
 /* The kernel itself knows what is mapped there, even if the name is gone. */
-static void a_file_was_deleted(void **state)
+CASE(a_file_was_deleted)
 {
 	_cleanup_free_ char *file = NULL;
 
-	(void)state;
 	machine_write_file("/gone.so", "x");
 	file = xstrdup(machine_real_path("/gone.so"));
 	machine_link_file("/proc/1073741824/map_files/20000-20001", file);
@@ -123,9 +118,8 @@ static void a_file_was_deleted(void **state)
 	assert_true(last_file() >= 0);
 }
 
-static void memory_without_a_file_has_no_module(void **state)
+CASE(memory_without_a_file_has_no_module)
 {
-	(void)state;
 	begin();
 	task_map(0, PID, 0x20000, 0x1000, "//anon");
 	task_map(0, PID, 0x30000, 0x1000, "/SYSV00000000");
@@ -136,9 +130,8 @@ static void memory_without_a_file_has_no_module(void **state)
 	expect("[vdso] ");
 }
 
-static void the_kernel_has_code_of_its_own(void **state)
+CASE(the_kernel_has_code_of_its_own)
 {
-	(void)state;
 	machine_settings.programs = 2;
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	recording_rounds(&recording, 2);
@@ -150,9 +143,8 @@ static void the_kernel_has_code_of_its_own(void **state)
 	expect("bpf_prog_new ");
 }
 
-static void programs_that_may_not_be_looked_at_have_no_names(void **state)
+CASE(programs_that_may_not_be_looked_at_have_no_names)
 {
-	(void)state;
 	machine_settings.programs = 2;
 	machine_refuse("bpf_prog_get_fd_by_id", 1, -EPERM);
 	machine_refuse("bpf_obj_get_info_by_fd", 1, -EPERM);
@@ -162,23 +154,21 @@ static void programs_that_may_not_be_looked_at_have_no_names(void **state)
 	assert_null(strstr(seen, "bpf_prog"));
 }
 
-static void modules_are_loaded_meanwhile(void **state)
+CASE(modules_are_loaded_meanwhile)
 {
 	struct rec_loaded loaded = {.start = 0xffffffffc0100000, .size = 0x1000, .name = "ext4"};
 
-	(void)state;
 	begin();
 	record_init(&loaded.rec, REC_LOADED, sizeof(loaded), clock_monotonic_ns(), 0, 0);
 	assert_true(ring_write(1, &loaded, sizeof(loaded), NULL));
 	expect("[ext4] ");
 }
 
-static void an_exec_tells_its_arguments(void **state)
+CASE(an_exec_tells_its_arguments)
 {
 	uint64_t words[sizeof(struct rec_exec) / 8 + 3] = {0};
 	struct rec_exec *exec = (struct rec_exec *)words;
 
-	(void)state;
 	begin();
 	record_init(&exec->rec, REC_EXEC, sizeof(words), clock_monotonic_ns(), PID, PID);
 	exec->folder_size = 10;
@@ -189,9 +179,8 @@ static void an_exec_tells_its_arguments(void **state)
 	expect("/home/work:ls ");
 }
 
-static void arguments_of_a_running_process(void **state)
+CASE(arguments_of_a_running_process)
 {
-	(void)state;
 	machine_write_bytes("/proc/1073741824/cmdline", "sh\0-c\0ls", 9);
 	machine_link_file("/proc/1073741824/cwd", "/tmp");
 	seen[0] = '\0';
@@ -200,31 +189,12 @@ static void arguments_of_a_running_process(void **state)
 	assert_non_null(strstr(seen, "/tmp:sh "));
 }
 
-static void an_exec_may_find_itself_in_a_container(void **state)
+CASE(an_exec_may_find_itself_in_a_container)
 {
-	(void)state;
 	machine_write_file("/proc/1073741824/cgroup", "0::/system.slice/docker.service\n");
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	recording_rounds(&recording, 2);
 	seen[0] = '\0';
 	task_exec(0, PID, "app", 0x10000, "/bin/app");
 	expect("/bin/app /system.slice/docker.service ");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_file_lies_in_the_root_of_its_process),
-		CASE(a_file_was_deleted),
-		CASE(memory_without_a_file_has_no_module),
-		CASE(the_kernel_has_code_of_its_own),
-		CASE(programs_that_may_not_be_looked_at_have_no_names),
-		CASE(modules_are_loaded_meanwhile),
-		CASE(an_exec_tells_its_arguments),
-		CASE(arguments_of_a_running_process),
-		CASE(an_exec_may_find_itself_in_a_container),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

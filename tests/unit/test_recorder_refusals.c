@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Refusals of a recording: each is one error, and nothing is left open. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/live/kernel/kernel_symbols.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 
@@ -58,7 +53,9 @@ struct refusal {
 	const char *hint;
 };
 
-static void calls_that_fail(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(calls_that_fail)
 {
 	/* Without a PMU the sampling event is tried as cycles first, then as the CPU clock. */
 	static const struct refusal refusals[] = {
@@ -97,7 +94,6 @@ static void calls_that_fail(void **state)
 		{"ioctl", 8, -EINVAL, "enable sampling on CPU 1: Invalid argument", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		const struct refusal *row = &refusals[i];
 
@@ -109,7 +105,7 @@ static void calls_that_fail(void **state)
 }
 
 /* Recording tasks that run already takes more. */
-static void calls_for_running_tasks_that_fail(void **state)
+CASE(calls_for_running_tasks_that_fail)
 {
 	static const struct refusal refusals[] = {
 		{"attach", 2, -ENOENT, "attach the BPF programs: No such file or directory", ""},
@@ -125,7 +121,6 @@ static void calls_for_running_tasks_that_fail(void **state)
 		 "enter pid 1073741824 into the filter: Argument list too long", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
 		const struct refusal *row = &refusals[i];
 
@@ -134,9 +129,8 @@ static void calls_for_running_tasks_that_fail(void **state)
 	}
 }
 
-static void files_that_are_missing(void **state)
+CASE(files_that_are_missing)
 {
-	(void)state;
 	expect(PID + 1, true, -ESRCH, "no process with pid 1073741825", "");
 	machine_write_file("/sys/devices/system/cpu/possible", "0-70000\n");
 	expect(PID, true, -EINVAL, "read the list of possible CPUs: Invalid argument", "");
@@ -150,9 +144,8 @@ static void files_that_are_missing(void **state)
 }
 
 /* Without the small set of types, libbpf reads them all; only what fails then is an error. */
-static void types_that_are_missing(void **state)
+CASE(types_that_are_missing)
 {
-	(void)state;
 	machine_write_file("/sys/kernel/btf/vmlinux", "no types");
 	assert_int_equal(recording_begin(&recording, PID, false), 0);
 	assert_int_equal(machine_call_count("load"), 3);
@@ -177,9 +170,8 @@ static void types_that_are_missing(void **state)
 	assert_string_equal(machine_refused_call(), "register_handler");
 }
 
-static void not_allowed_is_not_tried_again(void **state)
+CASE(not_allowed_is_not_tried_again)
 {
-	(void)state;
 	machine_refuse("load", 0, -EPERM);
 	expect(PID, true, -EPERM, "load the BPF programs: Operation not permitted", "");
 	assert_int_equal(machine_call_count("load"), 1);
@@ -189,9 +181,8 @@ static void not_allowed_is_not_tried_again(void **state)
 }
 
 /* Waits are recorded unless said otherwise. */
-static void waits_that_nobody_asked_for_are_left_out(void **state)
+CASE(waits_that_nobody_asked_for_are_left_out)
 {
-	(void)state;
 	instrument_settings_release(&recording.settings);
 	instrument_settings_init(&recording.settings);
 	/* This machine's types have no context switches: nothing of waits is loaded. */
@@ -199,9 +190,8 @@ static void waits_that_nobody_asked_for_are_left_out(void **state)
 	assert_int_equal(machine_call_count("load"), 2);
 }
 
-static void waits_that_are_asked_for_are_not(void **state)
+CASE(waits_that_are_asked_for_are_not)
 {
-	(void)state;
 	recording_set(&recording, "off-cpu", "100");
 	expect(PID, true, -ENOTSUP,
 	       "this kernel does not tell programs of context switches: its BTF has no "
@@ -211,9 +201,8 @@ static void waits_that_are_asked_for_are_not(void **state)
 }
 
 /* Without types to select from, the object of waits is loaded, beside the first or after it. */
-static void waits_that_are_refused(void **state)
+CASE(waits_that_are_refused)
 {
-	(void)state;
 	machine_remove_file("/sys/kernel/btf/vmlinux");
 	machine_refuse("load", 2, -EINVAL);
 	recording_set(&recording, "off-cpu", "100");
@@ -229,9 +218,8 @@ static void waits_that_are_refused(void **state)
 	assert_int_equal(machine_call_count("load"), 5);
 }
 
-static void a_rate_that_is_too_high(void **state)
+CASE(a_rate_that_is_too_high)
 {
-	(void)state;
 	recording_set(&recording, "frequency", "200000");
 	expect(PID, true, -EINVAL, "200000 Hz is above this machine's maximum of 100000 Hz",
 	       "use -F 100000, or run: sysctl kernel.perf_event_max_sample_rate=200000");
@@ -240,9 +228,8 @@ static void a_rate_that_is_too_high(void **state)
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 }
 
-static void counters_that_are_missing(void **state)
+CASE(counters_that_are_missing)
 {
-	(void)state;
 	recording_set(&recording, "event", "cycles");
 	expect(PID, true, -ENOENT,
 	       "cycles: this machine has no hardware counters; use cpu-clock or leave -e away", "");
@@ -261,18 +248,16 @@ static void counters_that_are_missing(void **state)
 	       "attach the sampler to the sampling event: Operation not permitted", "");
 }
 
-static void a_clock_that_is_too_slow(void **state)
+CASE(a_clock_that_is_too_slow)
 {
-	(void)state;
 	machine_settings.has_pmu = true;
 	recording_set(&recording, "event", "cycles");
 	recording_set(&recording, "frequency", "0.5");
 	expect(PID, true, -ERANGE, "cycles: at least 1 a second can be had", "");
 }
 
-static void tracepoints_that_are_missing(void **state)
+CASE(tracepoints_that_are_missing)
 {
-	(void)state;
 	recording_set(&recording, "event", "sched:sched_switch");
 	expect(PID, true, -ENOENT, "sched:sched_switch: this kernel has no such tracepoint",
 	       "they are listed by: ls /sys/kernel/tracing/events/sched");
@@ -284,14 +269,13 @@ static void tracepoints_that_are_missing(void **state)
 	       "run: mount -t tracefs tracefs /sys/kernel/tracing");
 }
 
-static void filters_that_do_not_fit(void **state)
+CASE(filters_that_do_not_fit)
 {
 	static const char *const maps[] = {"update:wanted", "update:wanted_tids",
 					   "update:wanted_cgroups"};
 	uint32_t ids[] = {PID};
 	uint64_t group = 7;
 
-	(void)state;
 	vec_push(&recording.filter.pids, ids[0]);
 	vec_push(&recording.filter.tids, ids[0]);
 	vec_push(&recording.filter.cgroups, group);
@@ -302,9 +286,8 @@ static void filters_that_do_not_fit(void **state)
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 }
 
-static void tables_that_cannot_be_kept(void **state)
+CASE(tables_that_cannot_be_kept)
 {
-	(void)state;
 	recording.options.unwind = RECORDER_UNWIND_AUTO;
 	machine_refuse("mmap", 1, -ENOMEM);
 	expect(PID, true, -ENOMEM, "map the unwind rules: Cannot allocate memory", "");
@@ -314,11 +297,10 @@ static void tables_that_cannot_be_kept(void **state)
 	expect(PID, true, -ENOMEM, "create BPF maps: Cannot allocate memory", "");
 }
 
-static void more_to_watch_than_may_be(void **state)
+CASE(more_to_watch_than_may_be)
 {
 	struct error err = {0};
 
-	(void)state;
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	assert_int_equal(recorder_watch(recording.recorder, -1, &err), -EBADF);
 	assert_string_equal(err.text, "watch a descriptor: Bad file descriptor");
@@ -330,40 +312,14 @@ static void give_symbol(void *ctx, const struct kernel_symbol_text *symbol)
 	(*(unsigned int *)ctx)++;
 }
 
-static void names_that_the_kernel_keeps(void **state)
+CASE(names_that_the_kernel_keeps)
 {
 	const uint64_t addrs[] = {0xffffffff81000010, 0xffffffff81000020, 0xffffffff81000100};
 	unsigned int count = 0;
 
-	(void)state;
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	assert_true(recorder_find_symbols(recording.recorder, addrs, 3, give_symbol, &count));
 	assert_int_equal(count, 2);
 	machine_refuse("bpf_prog_test_run", 1, -EPERM);
 	assert_false(recorder_find_symbols(recording.recorder, addrs, 3, give_symbol, &count));
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(calls_that_fail),
-		CASE(calls_for_running_tasks_that_fail),
-		CASE(files_that_are_missing),
-		CASE(types_that_are_missing),
-		CASE(not_allowed_is_not_tried_again),
-		CASE(waits_that_nobody_asked_for_are_left_out),
-		CASE(waits_that_are_asked_for_are_not),
-		CASE(waits_that_are_refused),
-		CASE(a_rate_that_is_too_high),
-		CASE(counters_that_are_missing),
-		CASE(a_clock_that_is_too_slow),
-		CASE(tracepoints_that_are_missing),
-		CASE(filters_that_do_not_fit),
-		CASE(tables_that_cannot_be_kept),
-		CASE(more_to_watch_than_may_be),
-		CASE(names_that_the_kernel_keeps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

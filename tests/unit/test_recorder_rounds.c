@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of several rings, round by round: what is given out when, and in which order. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/record/record.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
@@ -54,9 +49,10 @@ static void expect(const char *text)
 	assert_string_equal(recording_text(&recording), text);
 }
 
-static void a_record_is_given_out_one_round_later(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_record_is_given_out_one_round_later)
 {
-	(void)state;
 	tick(0, 1);
 	recording_round(&recording);
 	expect("");
@@ -68,9 +64,8 @@ static void a_record_is_given_out_one_round_later(void **state)
 	expect("");
 }
 
-static void rings_are_put_into_one_order(void **state)
+CASE(rings_are_put_into_one_order)
 {
-	(void)state;
 	tick(1, 1);
 	tick(0, 2);
 	tick(1, 3);
@@ -85,11 +80,10 @@ static void rings_are_put_into_one_order(void **state)
 	assert_int_equal(recording.late, 0);
 }
 
-static void nobody_waits_longer_than_a_timer(void **state)
+CASE(nobody_waits_longer_than_a_timer)
 {
 	uint64_t before = fake_clock_passed();
 
-	(void)state;
 	recording_round(&recording);
 	assert_in_range(fake_clock_passed() - before, 100 * NS_PER_MS, 101 * NS_PER_MS);
 	/* Half a ring is worth a round at once; few records are not. */
@@ -124,11 +118,10 @@ static void tick_in_the_ring_that_was_read(void)
 	tick(1, 2);
 }
 
-static void a_ring_is_written_behind_the_reader(void **state)
+CASE(a_ring_is_written_behind_the_reader)
 {
 	struct meanwhile meanwhile = {PAUSE_RING, 1, tick_in_the_ring_that_was_read, false};
 
-	(void)state;
 	machine_on_pause(do_meanwhile, &meanwhile);
 	recording_round(&recording);
 	assert_true(meanwhile.is_done);
@@ -149,11 +142,10 @@ static void fork_and_map(void)
 }
 
 /* The mapping is read a round after the fork and the sample. */
-static void a_mapping_comes_after_its_ring_was_read(void **state)
+CASE(a_mapping_comes_after_its_ring_was_read)
 {
 	struct meanwhile meanwhile = {PAUSE_RING, 0, fork_and_map, false};
 
-	(void)state;
 	machine_on_pause(do_meanwhile, &meanwhile);
 	recording_rounds(&recording, 4);
 	expect("fork+1 map+1:50000 sample+1:50010");
@@ -168,22 +160,20 @@ static void map_in_the_second_ring(void)
 }
 
 /* Mapping rings are read one after the other, too: the second mapping is read first. */
-static void a_mapping_comes_between_mapping_rings(void **state)
+CASE(a_mapping_comes_between_mapping_rings)
 {
 	struct meanwhile meanwhile = {PAUSE_MAP_RING, 1, map_in_the_second_ring, false};
 
-	(void)state;
 	machine_on_pause(do_meanwhile, &meanwhile);
 	recording_rounds(&recording, 4);
 	expect("fork+1 map+1:50000 map+1:60000");
 	assert_int_equal(recording.late, 0);
 }
 
-static void what_is_being_written_holds_younger_ones(void **state)
+CASE(what_is_being_written_holds_younger_ones)
 {
 	struct ring_place place;
 
-	(void)state;
 	assert_int_equal(task_tick_slowly(0, PID, PID, 1, &place), TICK_SENT);
 	tick(0, 2);
 	tick(1, 3);
@@ -197,11 +187,10 @@ static void what_is_being_written_holds_younger_ones(void **state)
 }
 
 /* Its writer may have been stopped for good, and memory is not for ever. */
-static void nobody_is_waited_for_longer_than_a_second(void **state)
+CASE(nobody_is_waited_for_longer_than_a_second)
 {
 	struct ring_place place;
 
-	(void)state;
 	assert_int_equal(task_tick_slowly(0, PID, PID, 1, &place), TICK_SENT);
 	tick(1, 2);
 	for (unsigned int i = 0; i < 9; i++)
@@ -215,13 +204,12 @@ static void nobody_is_waited_for_longer_than_a_second(void **state)
 	assert_int_equal(recording.late, 1);
 }
 
-static void nobody_is_waited_for_with_too_much_at_hand(void **state)
+CASE(nobody_is_waited_for_with_too_much_at_hand)
 {
 	const uint64_t room = 2 * recording.options.ring_bytes;
 	struct ring_place place;
 	unsigned int rounds = 0;
 
-	(void)state;
 	assert_int_equal(task_tick_slowly(0, PID, PID, 1, &place), TICK_SENT);
 	while (!recording.text.size && rounds < 8) {
 		while (task_tick(1, PID, PID, 2, NULL, 0) == TICK_SENT)
@@ -235,23 +223,21 @@ static void nobody_is_waited_for_with_too_much_at_hand(void **state)
 	assert_true(recording.count * 48 >= room / 2);
 }
 
-static void what_is_unfinished_in_the_end_is_lost(void **state)
+CASE(what_is_unfinished_in_the_end_is_lost)
 {
 	struct ring_place place;
 
-	(void)state;
 	assert_int_equal(task_tick_slowly(1, PID, PID, 1, &place), TICK_SENT);
 	tick(1, 2);
 	recording_end(&recording);
 	expect("sample+0:2 lost:event=1");
 }
 
-static void in_the_end_writers_get_some_time(void **state)
+CASE(in_the_end_writers_get_some_time)
 {
 	struct ring_place place;
 	uint64_t before = fake_clock_passed();
 
-	(void)state;
 	assert_int_equal(task_tick_slowly(1, PID, PID, 1, &place), TICK_SENT);
 	recorder_stop(recording.recorder);
 	recorder_stop(recording.recorder); /* once is enough */
@@ -260,13 +246,12 @@ static void in_the_end_writers_get_some_time(void **state)
 	assert_in_range(fake_clock_passed() - before, 1000 * NS_PER_MS, 1010 * NS_PER_MS);
 }
 
-static void a_full_ring_loses_and_says_so(void **state)
+CASE(a_full_ring_loses_and_says_so)
 {
 	size_t before = recording.count;
 	unsigned int sent = 0, lost;
 	char text[64];
 
-	(void)state;
 	while (task_tick(1, PID, PID, 7, NULL, 0) == TICK_SENT)
 		sent++;
 	for (lost = 1; lost < 5; lost++)
@@ -281,9 +266,8 @@ static void a_full_ring_loses_and_says_so(void **state)
 	assert_non_null(strstr(recording_text(&recording), text));
 }
 
-static void losses_are_told_at_times_and_once(void **state)
+CASE(losses_are_told_at_times_and_once)
 {
-	(void)state;
 	machine_counters(0)->lost_samples = 3;
 	machine_counters(1)->lost_tracking = 2;
 	recording_rounds(&recording, 3);
@@ -299,11 +283,10 @@ static void losses_are_told_at_times_and_once(void **state)
 	expect("");
 }
 
-static void malformed_records_are_left_out(void **state)
+CASE(malformed_records_are_left_out)
 {
 	struct rec rec;
 
-	(void)state;
 	record_init(&rec, REC_SAMPLE, sizeof(rec), 1, PID, PID);
 	assert_true(ring_write(0, &rec, sizeof(rec), NULL));
 	assert_true(ring_write(0, &rec, 8, NULL));
@@ -314,11 +297,10 @@ static void malformed_records_are_left_out(void **state)
 	expect("sample+0:1");
 }
 
-static void the_recording_tells_of_itself(void **state)
+CASE(the_recording_tells_of_itself)
 {
 	struct recorder_info info;
 
-	(void)state;
 	tick(0, 1);
 	recorder_get_info(recording.recorder, &info);
 	assert_int_equal(info.end_ns, 0);
@@ -330,28 +312,4 @@ static void the_recording_tells_of_itself(void **state)
 			 machine_counters(0)->written_bytes + machine_counters(1)->written_bytes);
 	assert_true(info.start_ns && info.start_ns < info.end_ns);
 	assert_int_equal(info.dropped_files, 0);
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(a_record_is_given_out_one_round_later),
-		CASE(rings_are_put_into_one_order),
-		CASE(nobody_waits_longer_than_a_timer),
-		CASE(a_ring_is_written_behind_the_reader),
-		CASE(a_mapping_comes_after_its_ring_was_read),
-		CASE(a_mapping_comes_between_mapping_rings),
-		CASE(what_is_being_written_holds_younger_ones),
-		CASE(nobody_is_waited_for_longer_than_a_second),
-		CASE(nobody_is_waited_for_with_too_much_at_hand),
-		CASE(what_is_unfinished_in_the_end_is_lost),
-		CASE(in_the_end_writers_get_some_time),
-		CASE(a_full_ring_loses_and_says_so),
-		CASE(losses_are_told_at_times_and_once),
-		CASE(malformed_records_are_left_out),
-		CASE(the_recording_tells_of_itself),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Processes that are asked for by pid, name, file, user or CPU: found, missing, or gone. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -17,6 +11,7 @@
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"
+#include "tests/unit/test.h"
 
 #define PID FIRST_PID
 #define OTHER (FIRST_PID + 1)
@@ -56,11 +51,12 @@ static void expect(int code, int expected, const char *text, const char *hint)
 	err = (struct error){0};
 }
 
-static void processes_are_found_by_pid(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(processes_are_found_by_pid)
 {
 	char *name;
 
-	(void)state;
 	assert_int_equal(targets_add(&targets, (pid_t)PID, &err), 0);
 	assert_int_equal(targets_add(&targets, (pid_t)PID, &err), 0);
 	assert_int_equal(targets.rows.count, 1);
@@ -76,11 +72,10 @@ static void processes_are_found_by_pid(void **state)
 	       "follow pid 1073741825: Too many open files", "");
 }
 
-static void ends_are_noticed(void **state)
+CASE(ends_are_noticed)
 {
 	char *name;
 
-	(void)state;
 	assert_int_equal(targets_add(&targets, (pid_t)PID, &err), 0);
 	assert_int_equal(targets_add(&targets, (pid_t)OTHER, &err), 0);
 	assert_false(targets_have_ended(&targets));
@@ -95,11 +90,10 @@ static void ends_are_noticed(void **state)
 	assert_true(targets_have_ended(&targets));
 }
 
-static void processes_are_found_by_name(void **state)
+CASE(processes_are_found_by_name)
 {
 	struct name_set names = {0};
 
-	(void)state;
 	assert_int_equal(name_set_add(&names, "s*", &err), 0);
 	machine_write_file("/proc/cpuinfo", "");
 	assert_int_equal(targets_add_names(&targets, &names, "s*", &err), 0);
@@ -113,11 +107,10 @@ static void processes_are_found_by_name(void **state)
 	       "open /proc: Too many open files", "");
 }
 
-static void a_file_holds_the_pid(void **state)
+CASE(a_file_holds_the_pid)
 {
 	_cleanup_free_ char *path = NULL;
 
-	(void)state;
 	machine_write_file("/run/good", "1073741824\n");
 	path = xstrdup(machine_real_path("/run/good"));
 	assert_int_equal(targets_add_pidfile(&targets, path, &err), 0);
@@ -136,9 +129,8 @@ static void a_file_holds_the_pid(void **state)
 	assert_non_null(strstr(err.text, "/none: No such file or directory"));
 }
 
-static void filters_want_what_is_there(void **state)
+CASE(filters_want_what_is_there)
 {
-	(void)state;
 	assert_int_equal(filter_add_pid(&filter, PID, &err), 0);
 	expect(filter_add_pid(&filter, THREAD, &err), -ESRCH,
 	       "there is no process with pid 1073741826", "");
@@ -155,9 +147,8 @@ static void filters_want_what_is_there(void **state)
 	expect(filter_add_uid(&filter, "1000", &err), -E2BIG, "--uid: at most 16 users", "");
 }
 
-static void cpus_must_be_online(void **state)
+CASE(cpus_must_be_online)
 {
-	(void)state;
 	assert_int_equal(filter_check_cpus(&filter, &err), 0);
 	assert_int_equal(filter_set_cpus(&filter, "0-1", &err), 0);
 	assert_int_equal(filter_check_cpus(&filter, &err), 0);
@@ -169,16 +160,4 @@ static void cpus_must_be_online(void **state)
 	machine_remove_file("/sys/devices/system/cpu/online");
 	expect(filter_check_cpus(&filter, &err), -ENOENT,
 	       "read the list of online CPUs: No such file or directory", "");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(processes_are_found_by_pid),  CASE(ends_are_noticed),
-		CASE(processes_are_found_by_name), CASE(a_file_holds_the_pid),
-		CASE(filters_want_what_is_there),  CASE(cpus_must_be_online),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

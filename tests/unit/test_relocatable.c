@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that are not linked yet, such as kernel modules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +12,7 @@
 #include "lib/binary/binary.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/marked_program.h"
+#include "tests/unit/test.h"
 
 /* Imitates the kernel's build: units become one file whose sections have no addresses. */
 #define BUILD_MODULE(compiler, linker, flags, name) \
@@ -49,7 +45,7 @@ static void check_build(const struct scratch *s, const char *build)
 	assert_true(marked_has_symbols(s, &m));
 }
 
-static void lines_of_all_compilers(void **state)
+TEST(lines_of_all_compilers)
 {
 	check_build(*state, BUILD_MODULE("gcc", "ld", "-gdwarf-5", "built.ko"));
 	check_build(*state, BUILD_MODULE("gcc", "ld", "-gdwarf-4", "built.ko"));
@@ -62,7 +58,7 @@ static void lines_of_all_compilers(void **state)
 			    "-include $SRC/tests/unit/programs/two.c -x c /dev/null");
 }
 
-static void lines_of_compressed_sections(void **state)
+TEST(lines_of_compressed_sections)
 {
 	check_build(*state, "objcopy --compress-debug-sections=zlib my-module.ko built.ko");
 	check_build(*state, "objcopy --compress-debug-sections=zstd my-module.ko built.ko");
@@ -82,7 +78,7 @@ static void check_in_dir(const struct scratch *s, const char *command, enum symb
 	assert_int_equal(marked_check(s, &m), reason);
 }
 
-static void kernel_modules_by_name(void **state)
+TEST(kernel_modules_by_name)
 {
 	const struct scratch *s = *state;
 
@@ -100,7 +96,7 @@ static void kernel_modules_by_name(void **state)
 }
 
 /* Layout of unpacked packages of distributions: somewhere below the kernel's release. */
-static void kernel_modules_below_the_release(void **state)
+TEST(kernel_modules_below_the_release)
 {
 	const struct scratch *s = *state;
 
@@ -121,7 +117,7 @@ static void kernel_modules_below_the_release(void **state)
 		     SYMBOLS_KERNEL_NO_DEBUG_FILE);
 }
 
-static void what_is_not_the_module(void **state)
+TEST(what_is_not_the_module)
 {
 	const struct scratch *s = *state;
 
@@ -139,7 +135,7 @@ static void what_is_not_the_module(void **state)
 }
 
 /* The actual addresses count, not the kernel's usual placement. */
-static void sections_that_were_loaded_elsewhere(void **state)
+TEST(sections_that_were_loaded_elsewhere)
 {
 	const struct scratch *s = *state;
 	_cleanup_free_ char *dir = scratch_path(s, "dir");
@@ -160,7 +156,7 @@ static void sections_that_were_loaded_elsewhere(void **state)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
 }
 
-static void code_that_is_dropped_has_no_place(void **state)
+TEST(code_that_is_dropped_has_no_place)
 {
 	const struct scratch *s = *state;
 
@@ -220,7 +216,7 @@ static unsigned int name_all(int fd, FILE *in, FILE *out)
 	return count;
 }
 
-static void lines_and_inlines_are_those_of_addr2line(void **state)
+TEST(lines_and_inlines_are_those_of_addr2line)
 {
 	const struct scratch *s = *state;
 	_cleanup_free_ char *ours = scratch_path(s, "ours"), *list = scratch_path(s, "list");
@@ -240,18 +236,4 @@ static void lines_and_inlines_are_those_of_addr2line(void **state)
 		       "diff ours theirs >&2");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_of_all_compilers),
-		cmocka_unit_test(lines_of_compressed_sections),
-		cmocka_unit_test(kernel_modules_by_name),
-		cmocka_unit_test(kernel_modules_below_the_release),
-		cmocka_unit_test(what_is_not_the_module),
-		cmocka_unit_test(sections_that_were_loaded_elsewhere),
-		cmocka_unit_test(code_that_is_dropped_has_no_place),
-		cmocka_unit_test(lines_and_inlines_are_those_of_addr2line),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+TEST_GROUP(setup, teardown);

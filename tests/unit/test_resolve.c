@@ -5,15 +5,12 @@
  */
 #include "lib/session/resolve.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/base/cleanup.h"
 #include "lib/record/stack_record.h"
+#include "tests/unit/test.h"
 
 #define STACKS 40
 #define ROUNDS 400
@@ -107,11 +104,10 @@ static stack_id resolve_alone(struct profile *profile, uint32_t seed, raw_stack_
 	return stack;
 }
 
-static void what_was_resolved_before_makes_no_difference(void **state)
+TEST(what_was_resolved_before_makes_no_difference)
 {
 	struct mapping_table *mappings = make_mappings();
 
-	(void)state;
 	for (uint32_t seed = 1; seed <= ROUNDS; seed++) {
 		struct process process = {.anon = NO_MODULE};
 		struct profile *profile = profile_new(), *other = profile_new();
@@ -157,7 +153,7 @@ static stack_id resolve_one(struct resolver *r, struct profile *profile, const u
 	return stack;
 }
 
-static void frames_of_unknown_kinds_are_left_out(void **state)
+TEST(frames_of_unknown_kinds_are_left_out)
 {
 	const uint64_t addrs[] = {0x1001, 0x1101, 0x9999999, 0x1201, 0x9999999, 0x1301};
 	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_KERNEL, UNKNOWN_KIND,
@@ -168,7 +164,6 @@ static void frames_of_unknown_kinds_are_left_out(void **state)
 	struct resolver r;
 	stack_id stack;
 
-	(void)state;
 	stack = resolve_one(&r, profile, addrs, kinds, 0, 6, &extent);
 	/* The stack ends at native code outside of mappings, and only there. */
 	assert_int_equal(extent.user_depth, 4);
@@ -185,7 +180,7 @@ static void frames_of_unknown_kinds_are_left_out(void **state)
 }
 
 /* The kernel's part of a stack has no process code, and the process's part no kernel code. */
-static void kinds_in_the_wrong_part_are_unknown(void **state)
+TEST(kinds_in_the_wrong_part_are_unknown)
 {
 	const uint64_t addrs[] = {0x1001, 0xffffffff81000001, 0xffffffff81000001};
 	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_KERNEL, FRAME_KERNEL};
@@ -194,7 +189,6 @@ static void kinds_in_the_wrong_part_are_unknown(void **state)
 	struct resolver r;
 	stack_id stack;
 
-	(void)state;
 	stack = resolve_one(&r, profile, addrs, kinds, 2, 1, &extent);
 	assert_int_equal(extent.user_depth, 1);
 	assert_int_equal(extent.unknown_depth, 2);
@@ -205,7 +199,7 @@ static void kinds_in_the_wrong_part_are_unknown(void **state)
 }
 
 /* The rest of a stack is unknown if the stack that it continues was lost. */
-static void a_stack_whose_continuation_is_unknown_is_refused(void **state)
+TEST(a_stack_whose_continuation_is_unknown_is_refused)
 {
 	const uint64_t addrs[] = {0x1010, 0x1020};
 	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_NATIVE};
@@ -213,7 +207,6 @@ static void a_stack_whose_continuation_is_unknown_is_refused(void **state)
 	struct profile *profile = profile_new();
 	struct resolver r;
 
-	(void)state;
 	resolver_init(&r, profile);
 	rec->stack_id = 2;
 	rec->prefix_id = 1;
@@ -226,7 +219,7 @@ static void a_stack_whose_continuation_is_unknown_is_refused(void **state)
 }
 
 /* Ids come again: the last stack of one is meant. */
-static void an_id_that_is_used_again_is_the_new_stack(void **state)
+TEST(an_id_that_is_used_again_is_the_new_stack)
 {
 	const uint64_t addrs[] = {0x1010, 0x1020};
 	const uint8_t kinds[] = {FRAME_NATIVE, FRAME_NATIVE};
@@ -236,7 +229,6 @@ static void an_id_that_is_used_again_is_the_new_stack(void **state)
 	struct resolver r;
 	raw_stack_id first, second;
 
-	(void)state;
 	resolver_init(&r, profile);
 	one->stack_id = two->stack_id = 1;
 	first = raw_stacks_add(&r.raw, one);
@@ -245,17 +237,4 @@ static void an_id_that_is_used_again_is_the_new_stack(void **state)
 	assert_int_equal(raw_stacks_find(&r.raw, 1), second);
 	resolver_release(&r);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_resolved_before_makes_no_difference),
-		cmocka_unit_test(frames_of_unknown_kinds_are_left_out),
-		cmocka_unit_test(kinds_in_the_wrong_part_are_unknown),
-		cmocka_unit_test(a_stack_whose_continuation_is_unknown_is_refused),
-		cmocka_unit_test(an_id_that_is_used_again_is_the_new_stack),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a ring that is written meanwhile, in memory that imitates one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/live/bpf/ring.h"
+#include "tests/unit/test.h"
 
 #define SIZE 4096u
 #define BUSY (1u << 31)
@@ -80,7 +75,9 @@ static void see(void *ctx, const void *data, size_t size)
 		write_record(f, words[0] + 1000, 0);
 }
 
-static void all_is_handed_over_in_order_and_once(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(all_is_handed_over_in_order_and_once)
 {
 	struct fixture *f = *state;
 	uint32_t number = 0;
@@ -100,7 +97,7 @@ static void all_is_handed_over_in_order_and_once(void **state)
 	}
 }
 
-static void what_is_being_written_waits_with_all_behind(void **state)
+CASE(what_is_being_written_waits_with_all_behind)
 {
 	struct fixture *f = *state;
 	const uint32_t complete = 12;
@@ -121,7 +118,7 @@ static void what_is_being_written_waits_with_all_behind(void **state)
 	assert_int_equal(f->seen[2], 3);
 }
 
-static void in_the_end_only_what_is_being_written_is_left_out(void **state)
+CASE(in_the_end_only_what_is_being_written_is_left_out)
 {
 	struct fixture *f = *state;
 
@@ -137,7 +134,7 @@ static void in_the_end_only_what_is_being_written_is_left_out(void **state)
 	assert_int_equal(ring_drain_rest(&f->ring, see, f), 0);
 }
 
-static void what_was_given_up_is_left_out(void **state)
+CASE(what_was_given_up_is_left_out)
 {
 	struct fixture *f = *state;
 
@@ -150,7 +147,7 @@ static void what_was_given_up_is_left_out(void **state)
 	assert_int_equal(f->consumed, f->produced);
 }
 
-static void what_comes_meanwhile_is_for_the_next_time(void **state)
+CASE(what_comes_meanwhile_is_for_the_next_time)
 {
 	struct fixture *f = *state;
 
@@ -165,21 +162,4 @@ static void what_comes_meanwhile_is_for_the_next_time(void **state)
 	assert_int_equal(f->count, 20);
 	assert_int_equal(f->seen[10], 1000);
 	assert_int_equal(f->seen[19], 1009);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(all_is_handed_over_in_order_and_once, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(what_is_being_written_waits_with_all_behind, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(in_the_end_only_what_is_being_written_is_left_out,
-						setup, teardown),
-		cmocka_unit_test_setup_teardown(what_was_given_up_is_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_comes_meanwhile_is_for_the_next_time, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

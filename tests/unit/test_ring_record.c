@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/live/bpf/ring_record.h"
 #include "lib/record/merge.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 static const struct {
 	unsigned int kind;
@@ -34,9 +29,8 @@ static struct rec *make(unsigned int kind, size_t size)
 	return rec;
 }
 
-static void kinds_of_the_recorder_are_valid_in_rings_alone(void **state)
+TEST(kinds_of_the_recorder_are_valid_in_rings_alone)
 {
-	(void)state;
 	for (size_t i = 0; i < LIVE_KIND_COUNT; i++) {
 		struct rec *rec = make(live_kinds[i].kind, live_kinds[i].size);
 
@@ -53,11 +47,10 @@ static void kinds_of_the_recorder_are_valid_in_rings_alone(void **state)
 	assert_false(ring_record_is_valid(make(REC_CPU, 24), 23));
 }
 
-static void kinds_of_the_recorder_do_not_pass_the_merge(void **state)
+TEST(kinds_of_the_recorder_do_not_pass_the_merge)
 {
 	struct merge *m = merge_new();
 
-	(void)state;
 	merge_begin_round(m, 1);
 	for (size_t i = 0; i < LIVE_KIND_COUNT; i++)
 		assert_false(merge_add(m, make(live_kinds[i].kind, live_kinds[i].size)));
@@ -69,11 +62,10 @@ static void kinds_of_the_recorder_do_not_pass_the_merge(void **state)
 	merge_free(m);
 }
 
-static void a_copy_must_hold_what_it_announces(void **state)
+TEST(a_copy_must_hold_what_it_announces)
 {
 	struct rec_copy *copy = (struct rec_copy *)make(REC_COPY, sizeof(*copy) + 24);
 
-	(void)state;
 	copy->kernel_depth = 2;
 	copy->stack_size = 8;
 	assert_true(ring_record_is_valid(&copy->rec, sizeof(buffer)));
@@ -83,26 +75,13 @@ static void a_copy_must_hold_what_it_announces(void **state)
 	assert_false(ring_record_is_valid(&copy->rec, sizeof(buffer)));
 }
 
-static void an_exec_must_hold_what_it_announces(void **state)
+TEST(an_exec_must_hold_what_it_announces)
 {
 	struct rec_exec *exec = (struct rec_exec *)make(REC_EXEC, sizeof(*exec) + 16);
 
-	(void)state;
 	exec->folder_size = 4;
 	exec->arguments_size = 12;
 	assert_true(ring_record_is_valid(&exec->rec, sizeof(buffer)));
 	exec->arguments_size = 13;
 	assert_false(ring_record_is_valid(&exec->rec, sizeof(buffer)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds_of_the_recorder_are_valid_in_rings_alone),
-		cmocka_unit_test(kinds_of_the_recorder_do_not_pass_the_merge),
-		cmocka_unit_test(a_copy_must_hold_what_it_announces),
-		cmocka_unit_test(an_exec_must_hold_what_it_announces),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

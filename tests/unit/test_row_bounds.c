@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/row_bounds.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
 #include "lib/profile/categories.h"
 #include "lib/profile/label_frames.h"
 #include "lib/profile/thinned.h"
 #include "lib/query/select.h"
+#include "tests/unit/test.h"
 
 #define ROWS 100000u
 #define STACKS 100u
@@ -78,7 +74,9 @@ static struct sums sum_up(const struct profile_thread *row, uint8_t event)
 	return sums;
 }
 
-static void few_rows_stay(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(few_rows_stay)
 {
 	struct profile *p = *state;
 	struct profile_thread *row = add_thread(p);
@@ -92,7 +90,7 @@ static void few_rows_stay(void **state)
 }
 
 /* Each stack has the same weight as before but for chance: 1000 rows of it, of 2 each. */
-static void others_stand_for_those_left_out(void **state)
+CASE(others_stand_for_those_left_out)
 {
 	struct profile *p = *state;
 	struct profile_thread *row = add_thread(p);
@@ -119,7 +117,7 @@ static void others_stand_for_those_left_out(void **state)
 }
 
 /* A kind with few rows keeps them, and heavy rows what they weigh. */
-static void only_the_many_light_ones_go(void **state)
+CASE(only_the_many_light_ones_go)
 {
 	struct profile *p = *state;
 	struct profile_thread *row = add_thread(p);
@@ -147,7 +145,7 @@ static void only_the_many_light_ones_go(void **state)
 }
 
 /* Both rows of a wait go, or the one at its end stays with the one at its start. */
-static void waits_begin_where_they_began(void **state)
+CASE(waits_begin_where_they_began)
 {
 	const struct frame_category idle = {.category = CATEGORY_IDLE};
 	struct profile *p = *state;
@@ -174,7 +172,7 @@ static void waits_begin_where_they_began(void **state)
 }
 
 /* The CPU time of a thread without any row that stayed is in one without a stack. */
-static void no_time_is_lost(void **state)
+CASE(no_time_is_lost)
 {
 	struct profile *p = *state;
 	struct profile_thread *row;
@@ -191,7 +189,7 @@ static void no_time_is_lost(void **state)
 }
 
 /* Stacks that nobody has any more are not in the file. */
-static void stacks_go_with_their_rows(void **state)
+CASE(stacks_go_with_their_rows)
 {
 	struct profile *p = *state;
 	struct profile_thread *row = add_thread(p);
@@ -209,7 +207,7 @@ static void stacks_go_with_their_rows(void **state)
 }
 
 /* The same records give the same rows. */
-static void chance_is_always_the_same(void **state)
+CASE(chance_is_always_the_same)
 {
 	struct profile *p = *state, *other = profile_new();
 	struct profile *both[] = {p, other};
@@ -233,7 +231,7 @@ static void chance_is_always_the_same(void **state)
 }
 
 /* Errors are those of the rows that are left. */
-static void errors_grow(void **state)
+CASE(errors_grow)
 {
 	const struct query_filter filter = {.until = UINT64_MAX};
 	struct profile *p = *state;
@@ -252,20 +250,4 @@ static void errors_grow(void **state)
 	assert_int_equal(query_select(&after, p, &filter, &err), 0);
 	assert_in_range(1000 * query_error(&after, ROWS / 2) / whole, 1990, 2010);
 	query_release(&after);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(few_rows_stay, setup, teardown),
-		cmocka_unit_test_setup_teardown(others_stand_for_those_left_out, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_the_many_light_ones_go, setup, teardown),
-		cmocka_unit_test_setup_teardown(waits_begin_where_they_began, setup, teardown),
-		cmocka_unit_test_setup_teardown(no_time_is_lost, setup, teardown),
-		cmocka_unit_test_setup_teardown(stacks_go_with_their_rows, setup, teardown),
-		cmocka_unit_test_setup_teardown(chance_is_always_the_same, setup, teardown),
-		cmocka_unit_test_setup_teardown(errors_grow, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of rows, and the busiest ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/format/firefox/write/firefox_rows.h"
+#include "tests/unit/test.h"
 
 struct ordered {
 	struct profile *p;
@@ -67,7 +62,9 @@ static void expect_order(struct ordered *o, uint32_t root, const thread_id *expe
 		assert_int_equal(o->rows.members.items[o->rows.list.items[i].first], expected[i]);
 }
 
-static void processes_by_start_then_main_thread_then_start(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(processes_by_start_then_main_thread_then_start)
 {
 	struct ordered *o = *state;
 	/* In expected order; added in another one below. */
@@ -85,7 +82,7 @@ static void processes_by_start_then_main_thread_then_start(void **state)
 }
 
 /* Processes that start together do not mix. */
-static void processes_stay_together(void **state)
+CASE(processes_stay_together)
 {
 	struct ordered *o = *state;
 
@@ -98,7 +95,7 @@ static void processes_stay_together(void **state)
 		assert_int_equal(o->rows.list.items[i].pid, i < 4 ? 10 : 11);
 }
 
-static void of_those_that_were_there_the_busiest_come_first(void **state)
+CASE(of_those_that_were_there_the_busiest_come_first)
 {
 	struct ordered *o = *state;
 	thread_id expected[6];
@@ -118,7 +115,7 @@ static void of_those_that_were_there_the_busiest_come_first(void **state)
 	assert_int_equal(o->rows.list.items[1].cpu_ns, 99);
 }
 
-static void the_root_is_first_whenever_it_began(void **state)
+CASE(the_root_is_first_whenever_it_began)
 {
 	struct ordered *o = *state;
 	thread_id expected[5];
@@ -132,7 +129,7 @@ static void the_root_is_first_whenever_it_began(void **state)
 	expect_order(o, 9, expected, 5);
 }
 
-static void no_threads_have_an_order_too(void **state)
+CASE(no_threads_have_an_order_too)
 {
 	struct ordered *o = *state;
 	uint32_t positions[1];
@@ -141,7 +138,7 @@ static void no_threads_have_an_order_too(void **state)
 	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 1), 0);
 }
 
-static void busiest_are_those_with_most_cpu_time(void **state)
+CASE(busiest_are_those_with_most_cpu_time)
 {
 	static const uint32_t cpu[] = {5, 90, 7, 90, 100, 0};
 	struct ordered *o = *state;
@@ -165,20 +162,4 @@ static void busiest_are_those_with_most_cpu_time(void **state)
 	assert_int_equal(positions[4], 5);
 	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 2), 2);
 	assert_int_equal(positions[1], 3);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(processes_by_start_then_main_thread_then_start),
-		TEST(processes_stay_together),
-		TEST(of_those_that_were_there_the_busiest_come_first),
-		TEST(the_root_is_first_whenever_it_began),
-		TEST(no_threads_have_an_order_too),
-		TEST(busiest_are_those_with_most_cpu_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

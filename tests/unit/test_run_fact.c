@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cmd/run/run_fact.h"
 #include "lib/base/cleanup.h"
+#include "tests/unit/test.h"
 
-static void what_is_printed_is_parsed(void **state)
+TEST(what_is_printed_is_parsed)
 {
 	const struct run_fact run = {
 		.pid = 1,
@@ -26,7 +21,6 @@ static void what_is_printed_is_parsed(void **state)
 	_cleanup_(strbuf_release) struct strbuf text = {0}, again = {0};
 	struct run_fact read;
 
-	(void)state;
 	run_fact_print(&run, &text);
 	assert_string_equal(strbuf_text(&text),
 			    "1 2 3 4 5 6 7 18446744073709551615 9 with blanks in it");
@@ -36,18 +30,17 @@ static void what_is_printed_is_parsed(void **state)
 	assert_string_equal(strbuf_text(&again), strbuf_text(&text));
 }
 
-static void without_variants_there_is_none(void **state)
+TEST(without_variants_there_is_none)
 {
 	struct run_fact read;
 
-	(void)state;
 	assert_true(run_fact_parse(&read, "1 2 3 4 5 6 7 8 9"));
 	assert_null(read.variant);
 	assert_true(run_fact_parse(&read, "1 2 3 4 5 6 7 8 9 "));
 	assert_null(read.variant);
 }
 
-static void damage_is_refused(void **state)
+TEST(damage_is_refused)
 {
 	static const char *const damaged[] = {
 		"",
@@ -60,18 +53,6 @@ static void damage_is_refused(void **state)
 	};
 	struct run_fact read;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(damaged) / sizeof(damaged[0]); i++)
 		assert_false(run_fact_parse(&read, damaged[i]));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_printed_is_parsed),
-		cmocka_unit_test(without_variants_there_is_none),
-		cmocka_unit_test(damage_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

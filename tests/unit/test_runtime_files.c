@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Runtimes in mapped files: who is told of them, and when. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 struct told {
 	int found, described, refused;
@@ -88,11 +83,10 @@ static void take(struct fixture *f, bool has_runtime)
 }
 
 /* Loading what follows a runtime takes longer than a table, for which native stacks wait. */
-static void nobody_is_told_before_the_tables_are_there(void **state)
+TEST(nobody_is_told_before_the_tables_are_there)
 {
 	struct fixture f;
 
-	(void)state;
 	setup(&f);
 	assert_false(runtime_files_tell(&f.files, &f.modules));
 	take(&f, true);
@@ -112,11 +106,10 @@ static void nobody_is_told_before_the_tables_are_there(void **state)
 	teardown(&f);
 }
 
-static void what_cannot_be_followed_is_left_out(void **state)
+TEST(what_cannot_be_followed_is_left_out)
 {
 	struct fixture f;
 
-	(void)state;
 	setup(&f);
 	take(&f, false);
 	assert_int_equal(f.told.refused, 1);
@@ -131,11 +124,10 @@ static void what_cannot_be_followed_is_left_out(void **state)
 	teardown(&f);
 }
 
-static void expected_files_are_told_of_at_once(void **state)
+TEST(expected_files_are_told_of_at_once)
 {
 	struct fixture f;
 
-	(void)state;
 	setup(&f);
 	runtime_files_expect(&f.files, -1);
 	runtime_files_expect(&f.files, 1);
@@ -147,15 +139,4 @@ static void expected_files_are_told_of_at_once(void **state)
 	runtime_files_expect(&f.files, 2);
 	assert_int_equal(f.told.found, 1);
 	teardown(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_is_told_before_the_tables_are_there),
-		cmocka_unit_test(what_cannot_be_followed_is_left_out),
-		cmocka_unit_test(expected_files_are_told_of_at_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines that are kept of memory that is read late: what strangers cannot make of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 
 #include "lib/live/instruments/runtime_sources.h"
 #include "tests/unit/script_layout.h"
+#include "tests/unit/test.h"
 
 /* The memory of a process: maps, a script, and its text, which has nothing but ends of lines. */
 enum {
@@ -78,13 +73,12 @@ static uint32_t line_of_unread(struct runtime_sources *sources, const char *file
 }
 
 /* Its script has moved, or its process has ended. */
-static void lines_are_those_of_the_same_file(void **state)
+TEST(lines_are_those_of_the_same_file)
 {
 	struct managed_code code = {.source = {SCRIPT + 1, 7, TEXT_LENGTH}, .start = 5};
 	struct runtime_sources sources = {0};
 	uint8_t heap[HEAP_SIZE];
 
-	(void)state;
 	make_heap(heap);
 	assert_int_equal(line_of_unread(&sources, "/a.js", TEXT_LENGTH), 0);
 	strbuf_add(&code.file, "/a.js", 5);
@@ -122,11 +116,10 @@ static uint32_t line_by_file(const char *file, uint32_t length)
 	return line;
 }
 
-static void lines_are_those_of_the_file(void **state)
+TEST(lines_are_those_of_the_file)
 {
 	char folder[] = "/tmp/prof-test.XXXXXX", path[64], fifo[64];
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/a.js", folder);
 	snprintf(fifo, sizeof(fifo), "%s/fifo", folder);
@@ -149,14 +142,13 @@ static void lines_are_those_of_the_file(void **state)
 	rmdir(folder);
 }
 
-static void lines_of_all_sources_are_limited(void **state)
+TEST(lines_of_all_sources_are_limited)
 {
 	struct managed_code code = {.source = {SCRIPT + 1, 7, 0}};
 	struct runtime_sources sources = {0};
 	uint8_t heap[HEAP_SIZE];
 	size_t lines = 0, known = 0;
 
-	(void)state;
 	make_heap(heap);
 	for (pid_t pid = 1; pid <= SOURCES; pid++) {
 		code.start = 5;
@@ -172,15 +164,4 @@ static void lines_of_all_sources_are_limited(void **state)
 	assert_int_equal(known, LINES_MAX / TEXT_LENGTH);
 	runtime_sources_release(&sources);
 	managed_code_release(&code);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_are_those_of_the_same_file),
-		cmocka_unit_test(lines_are_those_of_the_file),
-		cmocka_unit_test(lines_of_all_sources_are_limited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows where a thread did not run, and how events other than the clock are drawn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/profile/label_frames.h"
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -32,7 +27,9 @@ static void expect(struct exported *f, size_t thread, const char *column, const 
 	export_expect(samples, column, json);
 }
 
-static void a_gap_has_a_row_at_either_end(void **state)
+#define CASE(name) TEST_WITH(name, setup, export_teardown)
+
+CASE(a_gap_has_a_row_at_either_end)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
@@ -54,7 +51,7 @@ static void a_gap_has_a_row_at_either_end(void **state)
 }
 
 /* The kernel counts CPU time of a thread before it is switched in: half an interval in one row. */
-static void a_wait_goes_on_until_its_last_row(void **state)
+CASE(a_wait_goes_on_until_its_last_row)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "waiter");
@@ -75,7 +72,7 @@ static void a_wait_goes_on_until_its_last_row(void **state)
 }
 
 /* A tick stands for an interval, in ms. Rows of events count. */
-static void rows_of_the_clock_weigh_time(void **state)
+CASE(rows_of_the_clock_weigh_time)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "busy");
@@ -96,7 +93,7 @@ static void rows_of_the_clock_weigh_time(void **state)
 }
 
 /* With a column of weights, rows of gaps weigh 0, so sums stay the same. */
-static void rows_of_gaps_weigh_nothing(void **state)
+CASE(rows_of_gaps_weigh_nothing)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
@@ -111,7 +108,7 @@ static void rows_of_gaps_weigh_nothing(void **state)
 }
 
 /* A row of several threads that had no tick has one at the end of each. */
-static void rows_without_samples_stay_in_order(void **state)
+CASE(rows_without_samples_stay_in_order)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "short");
@@ -127,7 +124,7 @@ static void rows_without_samples_stay_in_order(void **state)
 }
 
 /* A sample without a stack is still a sample. */
-static void samples_without_stack_are_no_gap(void **state)
+CASE(samples_without_stack_are_no_gap)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "exiting");
@@ -141,7 +138,7 @@ static void samples_without_stack_are_no_gap(void **state)
 }
 
 /* Its CPU time shows that samples were lost. */
-static void a_thread_that_ran_has_no_gap(void **state)
+CASE(a_thread_that_ran_has_no_gap)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "busy");
@@ -157,7 +154,7 @@ static void a_thread_that_ran_has_no_gap(void **state)
 	expect(f, 0, "threadCPUDelta", "[0,9000000,0,0,10000000]");
 }
 
-static void a_thread_begins_with_a_row(void **state)
+CASE(a_thread_begins_with_a_row)
 {
 	struct exported *f = *state;
 	struct profile_thread *row;
@@ -183,7 +180,7 @@ static void a_thread_begins_with_a_row(void **state)
 
 /* The CPU was idle before the time that the first ticks stand for. */
 /* Threads that share a row may have no sample, and be known to have run by their ends alone. */
-static void a_row_without_samples_begins_with_its_thread(void **state)
+CASE(a_row_without_samples_begins_with_its_thread)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "short");
@@ -197,7 +194,7 @@ static void a_row_without_samples_begins_with_its_thread(void **state)
 	expect(f, 0, "threadCPUDelta", "[0,0,500000]");
 }
 
-static void a_cpu_that_was_idle_first(void **state)
+CASE(a_cpu_that_was_idle_first)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
@@ -217,7 +214,7 @@ static void a_cpu_that_was_idle_first(void **state)
 }
 
 /* Round numbers at any rate, but never so long that the CPU time does not fit. */
-static void edges_are_round(void **state)
+CASE(edges_are_round)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
@@ -232,7 +229,7 @@ static void edges_are_round(void **state)
 }
 
 /* Holds if the interval's next digits are nines, too. */
-static void the_shortest_gap_has_rows(void **state)
+CASE(the_shortest_gap_has_rows)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "sleeper");
@@ -254,7 +251,7 @@ static void add_event(struct profile_thread *row, uint64_t time, stack_id stack,
 }
 
 /* Drawn relative to the event's highest rate, which is 100 %. */
-static void events_are_drawn_by_their_rate(void **state)
+CASE(events_are_drawn_by_their_rate)
 {
 	struct exported *f = *state;
 	struct profile_thread *row = export_add_thread(f, 10, 10, "make");
@@ -283,7 +280,7 @@ static void events_are_drawn_by_their_rate(void **state)
 }
 
 /* Each event has its own scale, common to its rows. */
-static void events_have_a_scale_each(void **state)
+CASE(events_have_a_scale_each)
 {
 	struct exported *f = *state;
 	stack_id stack = a_stack(f);
@@ -299,28 +296,4 @@ static void events_have_a_scale_each(void **state)
 		expect(f, i, "threadCPUDelta", "[0,0,500000]");
 		expect(f, 3 + i, "threadCPUDelta", "[0,0,1000000]");
 	}
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, export_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_gap_has_a_row_at_either_end),
-		TEST(a_wait_goes_on_until_its_last_row),
-		TEST(rows_of_the_clock_weigh_time),
-		TEST(rows_of_gaps_weigh_nothing),
-		TEST(rows_without_samples_stay_in_order),
-		TEST(samples_without_stack_are_no_gap),
-		TEST(a_thread_that_ran_has_no_gap),
-		TEST(a_thread_begins_with_a_row),
-		TEST(a_row_without_samples_begins_with_its_thread),
-		TEST(a_cpu_that_was_idle_first),
-		TEST(edges_are_round),
-		TEST(the_shortest_gap_has_rows),
-		TEST(events_are_drawn_by_their_rate),
-		TEST(events_have_a_scale_each),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Texts and profiles that shall leave the house: the rest that stays. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/profile/categories.h"
@@ -16,9 +10,10 @@
 #include "lib/profile/run_markers.h"
 #include "lib/sanitize/scrub.h"
 #include "lib/sanitize/search.h"
+#include "tests/unit/test.h"
 
 /* The first vectors of SipHash's authors. */
-static void test_keyed_hash(void **state)
+TEST(test_keyed_hash)
 {
 	static const uint64_t expected[] = {
 		0x726fdb47dd0e0e31ull, 0x74f839c593dc67fdull, 0x0d6c8009d9a94f5aull,
@@ -26,7 +21,6 @@ static void test_keyed_hash(void **state)
 		0xcbc9466e58fee3ceull, 0xab0200f58b01d137ull, 0x93f5f5799a932462ull};
 	uint8_t key[KEYED_HASH_KEY_SIZE], data[8];
 
-	(void)state;
 	for (uint8_t i = 0; i < sizeof(key); i++)
 		key[i] = i;
 	for (uint8_t i = 0; i < sizeof(data); i++)
@@ -58,9 +52,8 @@ static void expect(bool is_path, const char *text, const char *expected)
 	scrubber_release(&s);
 }
 
-static void test_paths(void **state)
+TEST(test_paths)
 {
-	(void)state;
 	expect(true, "/usr/lib/libc.so.6", "/usr/lib/libc.so.6");
 	expect(true, "/usr/lib/../../srv/x", "x");
 	expect(true, "/usr/local/lib/libours.so", "libours.so");
@@ -91,9 +84,8 @@ static void test_paths(void **state)
 	expect(true, "/lib/modules/x", "/lib/modules/");
 }
 
-static void test_relative_paths(void **state)
+TEST(test_relative_paths)
 {
-	(void)state;
 	expect(false, "f src/plans/x.js:3", "f x.js:3");
 	expect(false, "(lambda at ./plans/x.cc:12:3)", "(lambda at x.cc:12:3)");
 	expect(false, "../plans/run", "run");
@@ -105,9 +97,8 @@ static void test_relative_paths(void **state)
 	expect(false, "operator/= <a/b as c>::d", "operator/= <a/b as c>::d");
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-	(void)state;
 	expect(false, "mail to x.y@initech.com, soon", "mail to user@host, soon");
 	expect(false, "conn 10.1.2.3:80 from 127.0.0.1", "conn host:80 from 127.0.0.1");
 	expect(false, "libx.so.1.2.3.4 v1.2.3.4 1.2.3.400", "libx.so.1.2.3.4 v1.2.3.4 1.2.3.400");
@@ -122,9 +113,8 @@ static void test_addresses(void **state)
 	expect(false, "git.example.org", "git.host");
 }
 
-static void test_full_names(void **state)
+TEST(test_full_names)
 {
-	(void)state;
 	expect(false, "Eve van Tester: evevantester eve.van.tester@x EVE_VAN_TESTER",
 	       "user: user user@x user");
 	expect(false, "tester testing van eve std::vector", "tester testing van eve std::vector");
@@ -134,9 +124,8 @@ static void test_full_names(void **state)
 }
 
 /* Names in other words and other case. */
-static void test_names_in_words(void **state)
+TEST(test_names_in_words)
 {
-	(void)state;
 	expect(false, "ALICE AliceServer libalice malice", "user userServer libuser muser");
 	expect(false, "boxer box_main startBox BOX1 libbox.so",
 	       "boxer host_main starthost host1 libhost.so");
@@ -144,9 +133,8 @@ static void test_names_in_words(void **state)
 	expect(false, "ubuntu /home/ubuntu /home/shared shared_ptr", "ubuntu ~ ~ shared_ptr");
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-	(void)state;
 	expect(false, "operator/", "operator/");
 	expect(false, "f https://bob:pw@git.initech.com:80/x/y.js:3", "f https:y.js:3");
 	expect(false, "see http://git.initech.com, x", "see http:host, x");
@@ -268,14 +256,13 @@ static const char *func_name(const struct profile *p, size_t id)
 	return strings_get(&p->strings, p->funcs.rows.items[id].name);
 }
 
-static void test_default(void **state)
+TEST(test_default)
 {
 	struct sanitize_options o = by_default();
 	struct sanitize_counts counts;
 	struct profile *p = build(), *into = NULL;
 	const struct profile_thread *thread;
 
-	(void)state;
 	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
 	assert_true(search(p, p, &o) > 0);
 	assert_int_equal(search(into, p, &o), 0);
@@ -305,14 +292,13 @@ static void test_default(void **state)
 }
 
 /* The same name has the same hash with one key, and another one with another. */
-static void test_names(void **state)
+TEST(test_names)
 {
 	struct sanitize_options o = by_default();
 	struct sanitize_counts counts;
 	struct profile *p = build(), *one, *two;
 	char *hidden;
 
-	(void)state;
 	o.names = "^(main|ours)";
 	assert_int_equal(sanitize(&one, p, &o, &counts, NULL), 0);
 	assert_int_equal(sanitize(&two, p, &o, &counts, NULL), 0);
@@ -339,14 +325,13 @@ static void test_names(void **state)
 	profile_free(p);
 }
 
-static void test_other_classes(void **state)
+TEST(test_other_classes)
 {
 	struct sanitize_options o = by_default();
 	struct sanitize_counts counts;
 	struct profile *p = build(), *into;
 	const struct profile_thread *thread;
 
-	(void)state;
 	o.removes[SANITIZE_PROCESSES] = o.removes[SANITIZE_MARKERS] = true;
 	o.removes[SANITIZE_TIMES] = o.removes[SANITIZE_BUILD_IDS] = true;
 	p->meta.start_realtime_ns = 12345;
@@ -366,7 +351,7 @@ static void test_other_classes(void **state)
 }
 
 /* Arguments that may stay tell nothing of what may not. */
-static void test_kept_arguments(void **state)
+TEST(test_kept_arguments)
 {
 	static const char expected[] = "~/bin/ours\0--customer\0Initech";
 	struct sanitize_options o = by_default();
@@ -374,7 +359,6 @@ static void test_kept_arguments(void **state)
 	struct profile *p = build(), *into;
 	string_id list;
 
-	(void)state;
 	o.removes[SANITIZE_ARGS] = false;
 	assert_int_equal(sanitize(&into, p, &o, &counts, NULL), 0);
 	list = into->threads.rows.items[0].arguments;
@@ -391,7 +375,7 @@ static frame_id add_label(struct profile *p, const char *name, uint8_t category)
 }
 
 /* Names of spans, their fields and counters are the recorded program's: none stays. */
-static void test_what_programs_tell(void **state)
+TEST(test_what_programs_tell)
 {
 	struct sanitize_options o = by_default();
 	struct sanitize_counts counts;
@@ -401,7 +385,6 @@ static void test_what_programs_tell(void **state)
 	const struct profile_thread *thread;
 	const struct marker *marker;
 
-	(void)state;
 	stacks_intern(&p->stacks, stacks_intern(&p->stacks, NO_STACK, span), wait);
 	add_marker(p, threads_get(&p->threads, 0), "span customer", "customer", "Initech");
 	add_marker(p, threads_get(&p->threads, 0), "rename", "customer", "Initech");
@@ -440,13 +423,12 @@ static void test_what_programs_tell(void **state)
 }
 
 /* Names of public code are nobody's: "vm" in there is no machine. */
-static void test_public_code(void **state)
+TEST(test_public_code)
 {
 	struct sanitize_options o = by_default();
 	struct sanitize_counts counts;
 	struct profile *p = build(), *into;
 
-	(void)state;
 	o.host = "vm";
 	add_call(p, NO_STACK, "get_vm_area", "/usr/lib/libx.so", "/usr/include/x.h");
 	add_call(p, NO_STACK, "my_vm_main", "/opt/x/own", "/opt/x/own.c");
@@ -456,19 +438,4 @@ static void test_public_code(void **state)
 	assert_int_equal(search(into, p, &o), 0);
 	profile_free(into);
 	profile_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keyed_hash),     cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_texts),	       cmocka_unit_test(test_default),
-		cmocka_unit_test(test_names),	       cmocka_unit_test(test_other_classes),
-		cmocka_unit_test(test_kept_arguments), cmocka_unit_test(test_relative_paths),
-		cmocka_unit_test(test_addresses),      cmocka_unit_test(test_full_names),
-		cmocka_unit_test(test_names_in_words), cmocka_unit_test(test_what_programs_tell),
-		cmocka_unit_test(test_public_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/base/secrets.h"
+#include "tests/unit/test.h"
 
 /* Arguments are separated by '|' here. */
 static void check_cut(const char *arguments, const char *expected, bool is_cut)
@@ -36,9 +31,8 @@ static void check(const char *arguments, const char *expected)
 	check_cut(arguments, expected, false);
 }
 
-static void values_of_options(void **state)
+TEST(values_of_options)
 {
-	(void)state;
 	check("a|--password=x|b", "a|--password=***|b");
 	check("a|--password|x|b", "a|--password|***|b");
 	check("a|--db-password|x|b", "a|--db-password|***|b");
@@ -54,9 +48,8 @@ static void values_of_options(void **state)
 	check("a|--password", "a|--password");
 }
 
-static void what_is_no_secret_stays(void **state)
+TEST(what_is_no_secret_stays)
 {
-	(void)state;
 	check("", "");
 	check("a||b", "a||b");
 	check("cc|-c|-O2|-o|parse.o|parse.c", "cc|-c|-O2|-o|parse.o|parse.c");
@@ -71,9 +64,8 @@ static void what_is_no_secret_stays(void **state)
 	check("é|\xff|a\nb", "é|\xff|a\nb");
 }
 
-static void variables(void **state)
+TEST(variables)
 {
-	(void)state;
 	check("env|PGPASSWORD=x|psql", "env|PGPASSWORD=***|psql");
 	check("docker|run|-e|API_TOKEN=x|-it", "docker|run|-e|API_TOKEN=***|-it");
 	check("a|--env=AWS_SECRET_ACCESS_KEY=x", "a|--env=AWS_SECRET_ACCESS_KEY=***");
@@ -82,18 +74,16 @@ static void variables(void **state)
 	check("psql|host=h password=x dbname=d", "psql|host=h password=***");
 }
 
-static void headers_and_bodies(void **state)
+TEST(headers_and_bodies)
 {
-	(void)state;
 	check("curl|-H|Authorization: Bearer x", "curl|-H|Authorization: ***");
 	check("curl|-H|X-Api-Key:x", "curl|-H|X-Api-Key:***");
 	check("curl|-H|Cookie: a=b", "curl|-H|Cookie: ***");
 	check("curl|-d|{\"password\": \"x\"}", "curl|-d|{\"password\": \"***");
 }
 
-static void urls(void **state)
+TEST(urls)
 {
-	(void)state;
 	check("git|clone|https://me:x@host/p", "git|clone|https://me:***@host/p");
 	check("git|clone|https://x@host/p|b", "git|clone|https://***@host/p|b");
 	check("a|url=postgres://u:p:q@r@h:1/db", "a|url=postgres://u:***@h:1/db");
@@ -102,9 +92,8 @@ static void urls(void **state)
 	check_cut("a|https://host/pa", "a|https://host/pa", true);
 }
 
-static void letters_of_known_programs(void **state)
+TEST(letters_of_known_programs)
 {
-	(void)state;
 	check("mysql|-px|db", "mysql|-p***|db");
 	check("/usr/bin/mysqldump|-p|db", "/usr/bin/mysqldump|-p|db");
 	check("sudo|mysql|-px", "sudo|mysql|-p***");
@@ -121,24 +110,8 @@ static void letters_of_known_programs(void **state)
 }
 
 /* A server's title is a single argument. */
-static void titles_are_one_argument(void **state)
+TEST(titles_are_one_argument)
 {
-	(void)state;
 	check_cut("server: worker --password=x", "server: worker --password=***", false);
 	check_cut("mysqld", "mysqld", true);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_of_options),
-		cmocka_unit_test(what_is_no_secret_stays),
-		cmocka_unit_test(variables),
-		cmocka_unit_test(headers_and_bodies),
-		cmocka_unit_test(urls),
-		cmocka_unit_test(letters_of_known_programs),
-		cmocka_unit_test(titles_are_one_argument),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

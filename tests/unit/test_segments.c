@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "symbolize/segments.h"
+#include "tests/unit/test.h"
 
 static void build(struct segments *s, const struct interval *rows, size_t count)
 {
@@ -19,23 +14,21 @@ static void build(struct segments *s, const struct interval *rows, size_t count)
 	vec_release(&intervals.rows);
 }
 
-static void nothing_is_found_in_nothing(void **state)
+TEST(nothing_is_found_in_nothing)
 {
 	struct segments s;
 
-	(void)state;
 	build(&s, NULL, 0);
 	assert_int_equal(segments_find(&s, 0), NO_SEGMENT);
 	assert_int_equal(segments_find(&s, UINT64_MAX), NO_SEGMENT);
 	segments_release(&s);
 }
 
-static void ends_are_outside(void **state)
+TEST(ends_are_outside)
 {
 	const struct interval rows[] = {{10, 20, 7, 0}, {20, 20, 8, 0}, {30, 40, 9, 0}};
 	struct segments s;
 
-	(void)state;
 	build(&s, rows, 3);
 	assert_int_equal(segments_find(&s, 9), NO_SEGMENT);
 	assert_int_equal(segments_find(&s, 10), 7);
@@ -46,7 +39,7 @@ static void ends_are_outside(void **state)
 	segments_release(&s);
 }
 
-static void inner_ranges_win_and_outer_ones_go_on(void **state)
+TEST(inner_ranges_win_and_outer_ones_go_on)
 {
 	/* Unsorted on purpose; 2 and 3 are equal, so rank decides. */
 	const struct interval rows[] = {
@@ -54,7 +47,6 @@ static void inner_ranges_win_and_outer_ones_go_on(void **state)
 	};
 	struct segments s;
 
-	(void)state;
 	build(&s, rows, 5);
 	assert_int_equal(segments_find(&s, 39), 1);
 	assert_int_equal(segments_find(&s, 40), 3);
@@ -84,11 +76,10 @@ static uint32_t find_slowly(const struct interval *rows, size_t count, uint64_t 
 	return best ? best->id : NO_SEGMENT;
 }
 
-static void any_mess_of_ranges(void **state)
+TEST(any_mess_of_ranges)
 {
 	uint32_t random = 1;
 
-	(void)state;
 	for (int round = 0; round < 300; round++) {
 		struct interval rows[30];
 		struct segments s;
@@ -107,27 +98,13 @@ static void any_mess_of_ranges(void **state)
 	}
 }
 
-static void the_top_of_the_address_space(void **state)
+TEST(the_top_of_the_address_space)
 {
 	const struct interval rows[] = {{UINT64_MAX - 10, UINT64_MAX, 1, 0}};
 	struct segments s;
 
-	(void)state;
 	build(&s, rows, 1);
 	assert_int_equal(segments_find(&s, UINT64_MAX - 1), 1);
 	assert_int_equal(segments_find(&s, UINT64_MAX), NO_SEGMENT);
 	segments_release(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_found_in_nothing),
-		cmocka_unit_test(ends_are_outside),
-		cmocka_unit_test(inner_ranges_win_and_outer_ones_go_on),
-		cmocka_unit_test(any_mess_of_ranges),
-		cmocka_unit_test(the_top_of_the_address_space),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Samples: their mappings, stacks that come late, and what is counted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "lib/record/record.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -39,7 +35,9 @@ static uint64_t cpu_ns(const struct profile_thread *row)
 	return sum;
 }
 
-static void return_addresses_are_one_too_high(void **state)
+#define CASE(name) TEST_WITH(name, setup, fed_teardown)
+
+CASE(return_addresses_are_one_too_high)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0xf101, 0x1101, 0x1180, 0x1200, 0x1301, 0};
@@ -89,7 +87,7 @@ static void feed_symbol(struct fed *f, uint32_t module, const char *name, uint64
 	session_feed(f->s, &rec.symbol.rec);
 }
 
-static void symbols_belong_to_their_module(void **state)
+CASE(symbols_belong_to_their_module)
 {
 	struct fed *f = *state;
 	const struct module *module;
@@ -109,7 +107,7 @@ static void symbols_belong_to_their_module(void **state)
 	assert_null(module_find_symbol(module, UINT64_MAX));
 }
 
-static void sections_belong_to_their_module(void **state)
+CASE(sections_belong_to_their_module)
 {
 	struct fed *f = *state;
 	const struct module *module;
@@ -129,7 +127,7 @@ static void sections_belong_to_their_module(void **state)
 	assert_in_range(module->sections.count, 2, 100);
 }
 
-static void a_chain_ends_where_it_leaves_code(void **state)
+CASE(a_chain_ends_where_it_leaves_code)
 {
 	struct fed *f = *state;
 	/* A call at the very end of a mapping returns to an address outside, and is still code. */
@@ -147,7 +145,7 @@ static void a_chain_ends_where_it_leaves_code(void **state)
 	assert_int_equal(f->p->stats.user_stacks, 2);
 }
 
-static void a_call_at_the_end_of_a_mapping_belongs_to_it(void **state)
+CASE(a_call_at_the_end_of_a_mapping_belongs_to_it)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x2000};
@@ -158,7 +156,7 @@ static void a_call_at_the_end_of_a_mapping_belongs_to_it(void **state)
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0xfff lib.so+0x0");
 }
 
-static void kernel_and_user_space_do_not_mix(void **state)
+CASE(kernel_and_user_space_do_not_mix)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x1101, 0xf101};
@@ -170,7 +168,7 @@ static void kernel_and_user_space_do_not_mix(void **state)
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "0xf100");
 }
 
-static void one_stack_means_what_is_mapped_when_it_is_used(void **state)
+CASE(one_stack_means_what_is_mapped_when_it_is_used)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0xf101, 0x1101};
@@ -193,7 +191,7 @@ static void one_stack_means_what_is_mapped_when_it_is_used(void **state)
 	fed_expect_stack(f, fed_thread(f, 11, 0, 11), 0, "0x1100 k:lib.so+0x0 k:[kernel]+0x200");
 }
 
-static void equal_stacks_are_one_row(void **state)
+CASE(equal_stacks_are_one_row)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x1101, 0x1201};
@@ -210,7 +208,7 @@ static void equal_stacks_are_one_row(void **state)
 			 fed_thread(f, 11, 0, 11)->samples.items[0].stack);
 }
 
-static void late_stacks_are_waited_for(void **state)
+CASE(late_stacks_are_waited_for)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x1101};
@@ -235,7 +233,7 @@ static void late_stacks_are_waited_for(void **state)
 	assert_int_equal(f->p->stats.cpu_samples, 4);
 }
 
-static void a_stack_that_never_comes_is_a_loss(void **state)
+CASE(a_stack_that_never_comes_is_a_loss)
 {
 	struct fed *f = *state;
 	struct profile_thread *row;
@@ -253,7 +251,7 @@ static void a_stack_that_never_comes_is_a_loss(void **state)
 	assert_int_equal(cpu_ns(row), 3 * MS);
 }
 
-static void waiting_is_bounded(void **state)
+CASE(waiting_is_bounded)
 {
 	enum { COUNT = 300000, ROOM = 1 << 18 };
 	struct fed *f = *state;
@@ -272,7 +270,7 @@ static void waiting_is_bounded(void **state)
 	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.count, ROOM + 1);
 }
 
-static void a_waiting_sample_keeps_its_mappings(void **state)
+CASE(a_waiting_sample_keeps_its_mappings)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x1101};
@@ -288,7 +286,7 @@ static void a_waiting_sample_keeps_its_mappings(void **state)
 	assert_int_equal(fed_thread(f, 10, 1, 10)->samples.count, 0);
 }
 
-static void the_newest_stack_of_an_id_wins(void **state)
+CASE(the_newest_stack_of_an_id_wins)
 {
 	struct fed *f = *state;
 	const uint64_t first[] = {0x1101}, second[] = {0x1201};
@@ -301,7 +299,7 @@ static void the_newest_stack_of_an_id_wins(void **state)
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "app+0x200 app+0x1");
 }
 
-static void cpu_time_is_unwrapped(void **state)
+CASE(cpu_time_is_unwrapped)
 {
 	struct fed *f = *state;
 	const uint64_t wrap = 1ull << 36; /* wrap-around of 32 bits of ns >> 4 */
@@ -321,7 +319,7 @@ static void cpu_time_is_unwrapped(void **state)
 	assert_int_equal(cpu_ns(row), 640ull + UINT32_MAX);
 }
 
-static void cpu_time_that_catches_up_was_used_before(void **state)
+CASE(cpu_time_that_catches_up_was_used_before)
 {
 	/* An old reading, then one that has caught up: 48 ns do not fit into 16. */
 	static const uint64_t cpu[] = {0, 16, 16, 16, 64, 80};
@@ -338,7 +336,7 @@ static void cpu_time_that_catches_up_was_used_before(void **state)
 	assert_int_equal(cpu_ns(row), 80);
 }
 
-static void cpu_time_never_exceeds_the_time_that_passed(void **state)
+CASE(cpu_time_never_exceeds_the_time_that_passed)
 {
 	struct fed *f = *state;
 	const struct profile_thread *row;
@@ -352,7 +350,7 @@ static void cpu_time_never_exceeds_the_time_that_passed(void **state)
 	assert_int_equal(row->samples.items[2].cpu_delta, 0);
 }
 
-static void counts_each_sort_of_sample(void **state)
+CASE(counts_each_sort_of_sample)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0xf101, 0x1101};
@@ -373,7 +371,7 @@ static void counts_each_sort_of_sample(void **state)
 	assert_int_equal(profile_process_count(f->p), 2);
 }
 
-static void anonymous_memory_belongs_to_its_process(void **state)
+CASE(anonymous_memory_belongs_to_its_process)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x5001};
@@ -398,7 +396,7 @@ static void anonymous_memory_belongs_to_its_process(void **state)
 	assert_int_equal(f->p->stacks.rows.count, 4);
 }
 
-static void losses_are_counted_and_shown_in_bursts(void **state)
+CASE(losses_are_counted_and_shown_in_bursts)
 {
 	struct fed *f = *state;
 	const struct profile_thread *row;
@@ -425,33 +423,4 @@ static void losses_are_counted_and_shown_in_bursts(void **state)
 	assert_int_equal(f->p->cpu_losses.count, 1);
 	assert_int_equal(f->p->cpu_losses.items[0].samples, 12);
 	assert_int_equal(f->p->cpu_losses.items[0].events, 6);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fed_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(return_addresses_are_one_too_high),
-		TEST(sections_belong_to_their_module),
-		TEST(symbols_belong_to_their_module),
-		TEST(a_chain_ends_where_it_leaves_code),
-		TEST(a_call_at_the_end_of_a_mapping_belongs_to_it),
-		TEST(kernel_and_user_space_do_not_mix),
-		TEST(one_stack_means_what_is_mapped_when_it_is_used),
-		TEST(equal_stacks_are_one_row),
-		TEST(late_stacks_are_waited_for),
-		TEST(a_stack_that_never_comes_is_a_loss),
-		TEST(waiting_is_bounded),
-		TEST(a_waiting_sample_keeps_its_mappings),
-		TEST(the_newest_stack_of_an_id_wins),
-		TEST(cpu_time_is_unwrapped),
-		TEST(cpu_time_that_catches_up_was_used_before),
-		TEST(cpu_time_never_exceeds_the_time_that_passed),
-		TEST(counts_each_sort_of_sample),
-		TEST(anonymous_memory_belongs_to_its_process),
-		TEST(losses_are_counted_and_shown_in_bursts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Generated code: the name of an address by process and time. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define EXACT true
 #define MANY 5000
@@ -61,7 +56,9 @@ static enum symbol_reason anon_reason(struct fed *f, uint32_t pid)
 	return SYMBOL_REASON_COUNT;
 }
 
-static void by_the_time_of_the_sample(void **state)
+#define CASE(name) TEST_WITH(name, fed_setup, fed_teardown)
+
+CASE(by_the_time_of_the_sample)
 {
 	struct fed *f = *state;
 
@@ -83,7 +80,7 @@ static void by_the_time_of_the_sample(void **state)
 	assert_int_equal(anon_reason(f, 10), SYMBOLS_FOUND);
 }
 
-static void maps_without_times(void **state)
+CASE(maps_without_times)
 {
 	struct fed *f = *state;
 
@@ -102,7 +99,7 @@ static void maps_without_times(void **state)
 	assert_null(leaf_name(f, 10, 3));
 }
 
-static void of_another_program_or_process(void **state)
+CASE(of_another_program_or_process)
 {
 	struct fed *f = *state;
 
@@ -133,7 +130,7 @@ static void of_another_program_or_process(void **state)
 }
 
 /* One stack on the wire becomes several in the profile, and the other way round. */
-static void whole_stacks(void **state)
+CASE(whole_stacks)
 {
 	static const uint64_t addrs[] = {0x2001, 0x3001, 0x8001};
 	struct fed *f = *state;
@@ -159,7 +156,7 @@ static void whole_stacks(void **state)
 }
 
 /* Absurd maps end in nameless frames, soon. */
-static void maps_that_overlap_without_end(void **state)
+CASE(maps_that_overlap_without_end)
 {
 	struct fed *f = *state;
 
@@ -174,17 +171,4 @@ static void maps_that_overlap_without_end(void **state)
 	feed_end(f, MANY);
 	assert_string_equal(leaf_name(f, 10, 0), "all");
 	assert_int_equal(f->p->funcs.rows.count, 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fed_setup, fed_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(by_the_time_of_the_sample),     TEST(maps_without_times),
-		TEST(of_another_program_or_process), TEST(whole_stacks),
-		TEST(maps_that_overlap_without_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <elf.h>
 #include <string.h>
 
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
 #define FFFD "\xef\xbf\xbd"
 
@@ -38,7 +33,9 @@ static module_id add_file(struct exported *f, const char *path, const char *name
 	return id;
 }
 
-static void test_frames_and_libs(void **state)
+#define CASE(name) TEST_WITH(name, export_setup, export_teardown)
+
+CASE(test_frames_and_libs)
 {
 	struct exported *f = *state;
 	module_id file = add_file(f, "/usr/bin/app", "app", true);
@@ -98,7 +95,7 @@ static void test_frames_and_libs(void **state)
 	export_expect_text(root, "shared.funcTable.name", 4, "0x80002000");
 }
 
-static void test_libs_are_unique(void **state)
+CASE(test_libs_are_unique)
 {
 	struct exported *f = *state;
 	const char *ids[3];
@@ -125,7 +122,7 @@ static void test_libs_are_unique(void **state)
 }
 
 /* Strings with equal text become one, and so do their functions and files. */
-static void test_strings_become_one(void **state)
+CASE(test_strings_become_one)
 {
 	static const char *const names[] = {"f\xff", "f\xfe", "f" FFFD, "\"\n\\"};
 	struct exported *f = *state;
@@ -144,7 +141,7 @@ static void test_strings_become_one(void **state)
 	export_expect(root, "shared.frameTable.func", "[0,0,0,1]");
 }
 
-static void test_inline_chain(void **state)
+CASE(test_inline_chain)
 {
 	struct exported *f = *state;
 	module_id file = add_file(f, "/usr/bin/app", "app", true);
@@ -168,18 +165,4 @@ static void test_inline_chain(void **state)
 	export_expect(root, "shared.frameTable.nativeSymbol", "[0,0,0]");
 	export_expect(root, "shared.nativeSymbols.functionSize", "[null]");
 	export_expect(root, "shared.stackTable.prefixOffset", "[0,1,1]");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_frames_and_libs),
-		TEST(test_libs_are_unique),
-		TEST(test_strings_become_one),
-		TEST(test_inline_chain),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

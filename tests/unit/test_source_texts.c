@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "symbolize/source_texts.h"
+#include "tests/unit/test.h"
 
 struct fixture {
 	char folder[64];
@@ -99,7 +94,9 @@ static const char *text_of(struct fixture *f, source_file_id id)
 	return f->p->source_files.rows.items[id].text;
 }
 
-static void takes_source_code_only(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(takes_source_code_only)
 {
 	struct fixture *f = *state;
 	source_file_id code, key, zero, missing, device, folder, unused;
@@ -129,7 +126,7 @@ static void takes_source_code_only(void **state)
 	assert_int_equal(f->stats.files[SOURCE_MISSING], 1);
 }
 
-static void has_limits(void **state)
+CASE(has_limits)
 {
 	struct fixture *f = *state;
 	struct strbuf text __attribute__((cleanup(strbuf_release_cleanup))) = {0};
@@ -151,7 +148,7 @@ static void has_limits(void **state)
 						"limit of all");
 }
 
-static void knows_what_is_newer(void **state)
+CASE(knows_what_is_newer)
 {
 	struct fixture *f = *state;
 	struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
@@ -206,7 +203,7 @@ static module_id add_module(struct fixture *f, enum profile_module_kind kind, ui
 }
 
 /* Two roots in the fixture's folder; paths in them are as long as those outside. */
-static void in_the_root_of_the_process(void **state)
+CASE(in_the_root_of_the_process)
 {
 	struct fixture *f = *state;
 	module_id first = add_module(f, PROFILE_MODULE_FILE, 3);
@@ -247,7 +244,7 @@ static void in_the_root_of_the_process(void **state)
 }
 
 /* A file of the same path outside is a different one. */
-static void what_is_in_the_root_comes_first(void **state)
+CASE(what_is_in_the_root_comes_first)
 {
 	struct fixture *f = *state;
 	module_id module = add_module(f, PROFILE_MODULE_FILE, 3);
@@ -271,26 +268,11 @@ static void what_is_in_the_root_comes_first(void **state)
 	assert_int_equal(f->stats.files[SOURCE_TOO_LARGE], 1);
 }
 
-static void knows_code_by_its_name(void **state)
+TEST(knows_code_by_its_name)
 {
-	(void)state;
 	assert_true(source_texts_is_code("/src/x.c"));
 	assert_true(source_texts_is_code("/usr/lib/clang/../../include/c++/12/vector"));
 	assert_false(source_texts_is_code("/home/u/.ssh/id_rsa"));
 	assert_false(source_texts_is_code("/usr/include/../../home/u/.ssh/id_rsa"));
 	assert_false(source_texts_is_code("/include/../include/c++/../../etc/passwd"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(knows_code_by_its_name),
-		cmocka_unit_test_setup_teardown(takes_source_code_only, setup, teardown),
-		cmocka_unit_test_setup_teardown(has_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(knows_what_is_newer, setup, teardown),
-		cmocka_unit_test_setup_teardown(in_the_root_of_the_process, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_in_the_root_comes_first, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

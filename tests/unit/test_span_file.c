@@ -2,16 +2,13 @@
 #include "lib/live/code/span_file.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 
 #include "tests/unit/scratch.h"
+#include "tests/unit/test.h"
 
 #define RECORDING_BYTES ((uint64_t)64 << 20)
 
@@ -35,14 +32,13 @@ static struct span_file *make_file(const struct scratch *s, const char *text, ui
 }
 
 /* A file of terabytes takes no disk, and ends no recording. */
-static void sparse_files_end(void **state)
+TEST(sparse_files_end)
 {
 	unsigned int count = 0;
 	struct span_sink sink = {.fn = count_span, .ctx = &count};
 	struct span_file *first, *second;
 	struct scratch s;
 
-	(void)state;
 	scratch_init(&s);
 	first = make_file(&s, "1 2 told\\n", (uint64_t)4 << 40);
 	second = make_file(&s, "3 4 not told\\n", 4096);
@@ -59,13 +55,4 @@ static void sparse_files_end(void **state)
 	span_file_free(first);
 	span_file_free(second);
 	scratch_release(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sparse_files_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/span_line.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/live/code/span_files.h"
+#include "tests/unit/test.h"
 
 /* Prints what was understood; "" if the line is malformed. */
 static const char *parsed(const char *text)
@@ -32,7 +29,7 @@ static const char *parsed(const char *text)
 	return out;
 }
 
-static void lines(void **state)
+TEST(lines)
 {
 	static const struct {
 		const char *line, *wanted;
@@ -69,16 +66,14 @@ static void lines(void **state)
 		{"18446744073709551616 2 y", ""},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		assert_string_equal(parsed(cases[i].line), cases[i].wanted);
 }
 
-static void names(void **state)
+TEST(names)
 {
 	uint32_t pid, tid;
 
-	(void)state;
 	assert_true(span_files_is_file("/a/marker-12.txt", &pid, &tid));
 	assert_int_equal(pid, 12);
 	assert_int_equal(tid, 0);
@@ -89,14 +84,4 @@ static void names(void **state)
 	assert_false(span_files_is_file("/a/marker-0.txt", &pid, &tid));
 	assert_false(span_files_is_file("/a/marker-12-.txt", &pid, &tid));
 	assert_false(span_files_is_file("/marker-12.txt/a", &pid, &tid));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),
-		cmocka_unit_test(names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,7 @@
  * copy of its stack, its mappings) and the files that it ran. The reference is the C compiler's own
  * unwinder, asked while the program lived.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,6 +25,7 @@
 #include "lib/record/stack_record.h"
 #include "lib/unwind/native/deferred_unwind.h"
 #include "lib/unwind/native/table_pool.h"
+#include "tests/unit/test.h"
 
 #define DEPTH 256
 #define RECURSION 20
@@ -338,7 +335,9 @@ static void check_stack(const struct rec_stack *stack)
 #endif
 }
 
-static void a_copy_is_all_that_it_takes(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_copy_is_all_that_it_takes)
 {
 	struct fixture *f = *state;
 	const struct stack_finisher_options options = {.tables = &f->tables,
@@ -362,7 +361,7 @@ static void keep(void *ctx, const struct rec *rec)
 	*stack = xmemdup(rec, record_size(rec));
 }
 
-static void it_waits_for_the_tables(void **state)
+CASE(it_waits_for_the_tables)
 {
 	struct fixture *f = *state;
 	const struct stack_finisher_options options = {.tables = &f->tables,
@@ -390,7 +389,7 @@ static bool read_file(void *ctx, uint32_t module, uint64_t offset, void *to, siz
 }
 
 /* Without tables, the stack is searched for return addresses. */
-static void without_tables_calls_are_guessed_at(void **state)
+CASE(without_tables_calls_are_guessed_at)
 {
 	struct fixture *f = *state;
 	const struct stack_finisher_options options = {
@@ -412,17 +411,4 @@ static void without_tables_calls_are_guessed_at(void **state)
 	assert_int_equal(kinds[1], FRAME_GUESS);
 	free(stack);
 	stack_finisher_free(finisher);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(a_copy_is_all_that_it_takes),
-		TEST(it_waits_for_the_tables),
-		TEST(without_tables_calls_are_guessed_at),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/record/stack_record.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/session/raw_stacks.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 #define DEPTH 7
 
@@ -36,12 +33,11 @@ static struct rec_stack *make(unsigned int first, unsigned int depth, uint32_t i
 	return rec;
 }
 
-static void frames_are_what_they_were(void **state)
+TEST(frames_are_what_they_were)
 {
 	_cleanup_free_ struct rec_stack *rec = make(0, DEPTH, 1, 0);
 	struct stack_body body = stack_record_body(rec);
 
-	(void)state;
 	assert_true(record_is_valid(&rec->rec, record_size(&rec->rec)));
 	/*
 	 * The kernel's two frames are one run; everywhere else, the kind or the upper half changes.
@@ -58,14 +54,13 @@ static void frames_are_what_they_were(void **state)
 	}
 }
 
-static void runs_that_lie_never_give_more_than_there_is(void **state)
+TEST(runs_that_lie_never_give_more_than_there_is)
 {
 	_cleanup_free_ struct rec_stack *rec = make(0, DEPTH, 1, 0);
 	struct stack_body body = stack_record_body(rec);
 	uint64_t got_addrs[DEPTH];
 	uint8_t got_kinds[DEPTH];
 
-	(void)state;
 	((struct rec_run *)body.runs)[1].count = UINT16_MAX;
 	assert_false(record_is_valid(&rec->rec, record_size(&rec->rec)));
 	assert_int_equal(stack_body_unpack(&body, 0, got_addrs, got_kinds), DEPTH);
@@ -82,14 +77,13 @@ static raw_stack_id add(struct raw_stacks *s, unsigned int first, unsigned int d
 	return raw_stacks_add(s, rec);
 }
 
-static void a_stack_goes_on_through_others(void **state)
+TEST(a_stack_goes_on_through_others)
 {
 	struct raw_stacks s = {0};
 	uint64_t got_addrs[DEPTH];
 	uint8_t got_kinds[DEPTH];
 	raw_stack_id id;
 
-	(void)state;
 	add(&s, 3, 4, 10, 0, 0); /* 3 4 5 6 */
 	add(&s, 1, 4, 11, 10, 2); /* 1 2 3 4 and 5 6 */
 	id = add(&s, 0, 2, 12, 11, 1); /* 0 1 and 2 3 4, 5 6 */
@@ -110,12 +104,11 @@ static void a_stack_goes_on_through_others(void **state)
 	raw_stacks_release(&s);
 }
 
-static void what_goes_on_for_ever_ends(void **state)
+TEST(what_goes_on_for_ever_ends)
 {
 	struct raw_stacks s = {0};
 	raw_stack_id id = NO_RAW_STACK;
 
-	(void)state;
 	add(&s, 0, DEPTH, 1, 0, 0);
 	for (uint32_t i = 2; i < 100000; i++) {
 		id = add(&s, 2, 3, i, i - 1, 0);
@@ -125,16 +118,4 @@ static void what_goes_on_for_ever_ends(void **state)
 	}
 	assert_true(s.rows.items[id].flags & STACK_TRUNCATED);
 	raw_stacks_release(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames_are_what_they_were),
-		cmocka_unit_test(runs_that_lie_never_give_more_than_there_is),
-		cmocka_unit_test(a_stack_goes_on_through_others),
-		cmocka_unit_test(what_goes_on_for_ever_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

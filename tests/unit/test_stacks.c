@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/profile/stacks.h"
+#include "tests/unit/test.h"
 
 static int setup(void **state)
 {
@@ -24,7 +19,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void a_stack_is_parent_and_frame(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(a_stack_is_parent_and_frame)
 {
 	struct stacks *s = *state;
 	stack_id root = stacks_intern(s, NO_STACK, 7);
@@ -40,7 +37,7 @@ static void a_stack_is_parent_and_frame(void **state)
 	assert_int_equal(s->rows.items[child].frame, 8);
 }
 
-static void parents_come_first_and_nothing_is_twice(void **state)
+CASE(parents_come_first_and_nothing_is_twice)
 {
 	struct stacks *s = *state;
 	stack_id recent[64];
@@ -65,7 +62,7 @@ static void parents_come_first_and_nothing_is_twice(void **state)
 	}
 }
 
-static void recursion_is_as_deep_as_it_was(void **state)
+CASE(recursion_is_as_deep_as_it_was)
 {
 	struct stacks *s = *state;
 	stack_id id = NO_STACK;
@@ -74,16 +71,4 @@ static void recursion_is_as_deep_as_it_was(void **state)
 		id = stacks_intern(s, id, 1);
 	assert_int_equal(s->rows.count, 10000);
 	assert_int_equal(id, 9999);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stack_is_parent_and_frame, setup, teardown),
-		cmocka_unit_test_setup_teardown(parents_come_first_and_nothing_is_twice, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(recursion_is_as_deep_as_it_was, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

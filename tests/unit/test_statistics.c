@@ -2,18 +2,13 @@
 /* Distributions, intervals and the comparison of shares give what scipy gives. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "lib/query/distributions.h"
 #include "lib/query/intervals.h"
 #include "lib/query/shares.h"
 #include "tests/unit/statistics_reference.h"
+#include "tests/unit/test.h"
 
 #define ALPHA 0.05
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -28,9 +23,8 @@ static void assert_close(double value, double wanted)
 		fail_msg("%.12g is not %.12g", value, wanted);
 }
 
-static void distributions_are_those_of_scipy(void **state)
+TEST(distributions_are_those_of_scipy)
 {
-	(void)state;
 	for (size_t i = 0; i < COUNT(reference_normal); i++) {
 		assert_close(student_quantile(reference_normal[i][0], 1e9), reference_normal[i][1]);
 		assert_close(normal_tail(reference_normal[i][1]), 1 - reference_normal[i][0]);
@@ -56,9 +50,8 @@ static void distributions_are_those_of_scipy(void **state)
 	}
 }
 
-static void many_degrees_of_freedom_are_the_normal_distribution(void **state)
+TEST(many_degrees_of_freedom_are_the_normal_distribution)
 {
-	(void)state;
 	assert_close(student_quantile(0.975, 1e9), 1.959963984540054);
 	assert_true(fabs(student_quantile(0.975, DISTRIBUTION_DF_MAX / 2) - 1.959963984540054) <
 		    1e-5);
@@ -74,9 +67,8 @@ static void assert_interval(struct interval i, const double *wanted)
 	assert_close(i.p, wanted[4]);
 }
 
-static void intervals_are_those_of_scipy(void **state)
+TEST(intervals_are_those_of_scipy)
 {
-	(void)state;
 	assert_interval(interval_paired(VALUES(values_paired_a), VALUES(values_paired_b), ALPHA),
 			reference_paired[0]);
 	assert_interval(
@@ -84,7 +76,7 @@ static void intervals_are_those_of_scipy(void **state)
 		reference_unpaired[0]);
 }
 
-static void one_run_a_side_says_nothing_of_the_error(void **state)
+TEST(one_run_a_side_says_nothing_of_the_error)
 {
 	static const double a[] = {100}, b[] = {110};
 	struct sample_values one = {a, 1}, other = {b, 1};
@@ -95,7 +87,6 @@ static void one_run_a_side_says_nothing_of_the_error(void **state)
 		interval_of_ratio(one, other, false, ALPHA),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(intervals); i++) {
 		assert_true(isinf(intervals[i].low) && isinf(intervals[i].high));
 		assert_true(intervals[i].p == 1 && intervals[i].df == 0);
@@ -106,34 +97,32 @@ static void one_run_a_side_says_nothing_of_the_error(void **state)
 	assert_close(intervals[2].estimate, 0.1);
 }
 
-static void runs_that_are_all_alike_have_no_error(void **state)
+TEST(runs_that_are_all_alike_have_no_error)
 {
 	static const double a[] = {100, 100, 100}, b[] = {110, 110, 110};
 	struct sample_values one = {a, 3}, other = {b, 3};
 	struct interval same = interval_unpaired(one, one, ALPHA);
 	struct interval slower = interval_of_ratio(one, other, false, ALPHA);
 
-	(void)state;
 	assert_true(same.p == 1 && same.low == 0 && same.high == 0);
 	assert_true(slower.p == 0);
 	assert_close(slower.low, 0.1);
 }
 
-static void ratios_take_runs_without_any(void **state)
+TEST(ratios_take_runs_without_any)
 {
 	static const double none[] = {0, 0, 0}, some[] = {0, 4, 5};
 	struct sample_values zero = {none, 3}, value = {some, 3};
 	struct interval new = interval_of_ratio(zero, value, true, ALPHA);
 	struct interval gone = interval_of_ratio(value, zero, true, ALPHA);
 
-	(void)state;
 	assert_true(isinf(new.estimate) && new.p == 1);
 	assert_close(gone.estimate, -1);
 	assert_true(interval_of_ratio(zero, zero, false, ALPHA).estimate == 0);
 }
 
 /* Ratio, by the residuals of pairs, and by Welch, worked out by hand. */
-static void ratios_know_their_error(void **state)
+TEST(ratios_know_their_error)
 {
 	static const double a[] = {10, 12, 14}, b[] = {12, 12, 18};
 	struct sample_values x = {a, 3}, y = {b, 3};
@@ -141,7 +130,6 @@ static void ratios_know_their_error(void **state)
 	struct interval unpaired = interval_of_ratio(x, y, false, ALPHA);
 	double ratio = 14. / 12, squares = 0;
 
-	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		squares += (b[i] - ratio * a[i]) * (b[i] - ratio * a[i]);
 	assert_close(paired.estimate, ratio - 1);
@@ -150,13 +138,12 @@ static void ratios_know_their_error(void **state)
 	assert_close(paired.high - paired.estimate, 4.30265272975 * paired.error);
 }
 
-static void more_runs_decide(void **state)
+TEST(more_runs_decide)
 {
 	struct interval i = interval_of(0.03, 0.01, 9, ALPHA);
 	size_t wanted = interval_runs_wanted(&i, 10, true, 0.01, ALPHA, 10000);
 	double deviation = 0.01 * sqrt(10);
 
-	(void)state;
 	assert_true(student_quantile(0.975, (double)wanted - 1) * deviation / sqrt((double)wanted) <
 		    0.01);
 	assert_true(student_quantile(0.975, (double)wanted - 2) * deviation /
@@ -181,13 +168,12 @@ static struct share_runs shares_of(struct share_row *rows, size_t count)
 
 #define SHARE_ROWS COUNT(reference_shares)
 
-static void shares_are_compared_as_by_scipy(void **state)
+TEST(shares_are_compared_as_by_scipy)
 {
 	struct share_row rows[SHARE_ROWS] = {0};
 	struct share_runs runs = shares_of(rows, SHARE_ROWS);
 	struct share_prior prior;
 
-	(void)state;
 	shares_compare(rows, SHARE_ROWS, &runs, 0, ALPHA, &prior);
 	assert_close(prior.slope, reference_prior[0][0]);
 	assert_close(prior.df, reference_prior[0][1]);
@@ -206,7 +192,7 @@ static void shares_are_compared_as_by_scipy(void **state)
 }
 
 /* The binomial test of two shares, and what an assumed noise adds. */
-static void one_run_a_side_has_the_binomial_error(void **state)
+TEST(one_run_a_side_has_the_binomial_error)
 {
 	static const double all[] = {1000, 1000}, row[] = {200, 240};
 	struct share_runs runs = {{all, all + 1}, {1, 1}, 1};
@@ -214,7 +200,6 @@ static void one_run_a_side_has_the_binomial_error(void **state)
 	struct share_prior prior;
 	double unit = 0.22 * 0.78;
 
-	(void)state;
 	shares_compare(rows, 1, &runs, 0, ALPHA, &prior);
 	assert_true(isnan(rows[0].own_dispersion) && rows[0].dispersion == 1);
 	assert_close(rows[0].p, 2 * normal_tail(0.04 / sqrt(unit * 2 / 1000)));
@@ -229,35 +214,15 @@ static void one_run_a_side_has_the_binomial_error(void **state)
 }
 
 /* A row that has everything, or nothing, of all samples differs in nothing. */
-static void a_share_of_all_is_no_difference(void **state)
+TEST(a_share_of_all_is_no_difference)
 {
 	static const double all[] = {1000, 900, 1100, 950}, none[] = {0, 0, 0, 0};
 	struct share_runs runs = {{all, all + 2}, {2, 2}, 1};
 	struct share_row rows[] = {{.weights = {all, all + 2}}, {.weights = {none, none + 2}}};
 	struct share_prior prior;
 
-	(void)state;
 	shares_compare(rows, 2, &runs, 0, ALPHA, &prior);
 	for (size_t i = 0; i < 2; i++)
 		assert_true(rows[i].p == 1 && rows[i].adjusted_p == 1 && rows[i].estimate == 0);
 	shares_compare(rows, 0, &runs, 0, ALPHA, &prior);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(distributions_are_those_of_scipy),
-		cmocka_unit_test(many_degrees_of_freedom_are_the_normal_distribution),
-		cmocka_unit_test(intervals_are_those_of_scipy),
-		cmocka_unit_test(one_run_a_side_says_nothing_of_the_error),
-		cmocka_unit_test(runs_that_are_all_alike_have_no_error),
-		cmocka_unit_test(ratios_take_runs_without_any),
-		cmocka_unit_test(ratios_know_their_error),
-		cmocka_unit_test(more_runs_decide),
-		cmocka_unit_test(shares_are_compared_as_by_scipy),
-		cmocka_unit_test(one_run_a_side_has_the_binomial_error),
-		cmocka_unit_test(a_share_of_all_is_no_difference),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Stubs of real linkers, which tests/fuzz/make-seeds runs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,6 +10,7 @@
 #include "lib/binary/stub_code.h"
 #include "lib/unwind/fde_ranges.h"
 #include "tests/unit/own_program.h"
+#include "tests/unit/test.h"
 
 #define CORPUS "tests/fuzz/corpus/stubs/"
 
@@ -56,9 +52,8 @@ static void check(const char *path, const struct expected *expected, size_t coun
 		check(CORPUS name, all, sizeof(all) / sizeof(all[0])); \
 	} while (0)
 
-static void of_x86_64(void **state)
+TEST(of_x86_64)
 {
-	(void)state;
 	CHECK("lazy", {0x390, 16, "_ZN5third6methodEi"}, {0x3a0, 16, NULL}, {0x3b0, 16, "first"},
 	      {0x3c0, 8, "second"});
 	CHECK("now", {0x390, 16, "_ZN5third6methodEi"}, {0x3a0, 16, NULL}, {0x3b0, 16, "first"},
@@ -69,30 +64,27 @@ static void of_x86_64(void **state)
 }
 
 /* .plt, which only has numbers, .plt.got and .plt.sec */
-static void of_x86_64_with_landing_pads(void **state)
+TEST(of_x86_64_with_landing_pads)
 {
-	(void)state;
 	CHECK("lazy-ibt", {0x3d0, 16, "_ZN5third6methodEi"}, {0x3e0, 16, NULL},
 	      {0x3f0, 16, "first"}, {0x400, 16, "second"}, {0x410, 16, "_ZN5third6methodEi"},
 	      {0x420, 16, NULL}, {0x430, 16, "first"});
 }
 
-static void of_arm64(void **state)
+TEST(of_arm64)
 {
-	(void)state;
 	CHECK("arm64", {0x470, 16, "second"}, {0x480, 16, "first"},
 	      {0x490, 16, "_ZN5third6methodEi"}, {0x4a0, 16, NULL});
 	CHECK("arm64-bti", {0x510, 24, "second"}, {0x528, 24, "first"},
 	      {0x540, 24, "_ZN5third6methodEi"}, {0x560, 24, NULL});
 }
 
-static void files_without_stubs(void **state)
+TEST(files_without_stubs)
 {
-	(void)state;
 	check("tests/fuzz/corpus/elf_symbols/symbols", NULL, 0);
 }
 
-static void answers_say_where_stubs_lead(void **state)
+TEST(answers_say_where_stubs_lead)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = open(CORPUS "lazy", O_RDONLY | O_CLOEXEC);
@@ -101,7 +93,6 @@ static void answers_say_where_stubs_lead(void **state)
 	struct symbolizer *s;
 	struct answer answer = ask_one(&symbolizer_elf, &input, 0x39f, &s);
 
-	(void)state;
 	assert_string_equal(answer.func, "_ZN5third6methodEi@plt");
 	assert_int_equal(answer.func_start, 0x390);
 	assert_int_equal(answer.func_size, 16);
@@ -137,13 +128,12 @@ static size_t count_jumps(uint16_t machine, const void *bytes, size_t size)
 	return count;
 }
 
-static void code_that_is_cut_off(void **state)
+TEST(code_that_is_cut_off)
 {
 	static const char jump[] = "\xf3\x0f\x1e\xfa\xf2\xff\x25\x10\x00\x00\x00";
 	static const char push[] = "\x68\x01\x00\x00\x00\xe9\x00\x00\x00\x00";
 	static const uint32_t load[] = {0xd503245f, 0x90000010, 0xf9400211, 0x91000210, 0xd61f0220};
 
-	(void)state;
 	for (size_t size = 0; size <= sizeof(jump) - 1; size++)
 		assert_int_equal(count_jumps(EM_X86_64, jump, size), size == sizeof(jump) - 1);
 	for (size_t size = 0; size <= sizeof(push) - 1; size++)
@@ -153,7 +143,7 @@ static void code_that_is_cut_off(void **state)
 	assert_int_equal(count_jumps(EM_386, jump, sizeof(jump) - 1), 0);
 }
 
-static void functions_without_a_name(void **state)
+TEST(functions_without_a_name)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = own_fd();
@@ -167,7 +157,6 @@ static void functions_without_a_name(void **state)
 	struct symbolizer *s;
 	char name[32];
 
-	(void)state;
 	snprintf(name, sizeof(name), "fun_%lx", start);
 	answer = ask_one(&symbolizer_fde, &input, rva, &s);
 	assert_string_equal(answer.func, name);
@@ -190,12 +179,11 @@ static void functions_without_a_name(void **state)
 	s->ops->free(s);
 }
 
-static void ranges_by_any_kind_of_table(void **state)
+TEST(ranges_by_any_kind_of_table)
 {
 	static const char *const files[] = {"frames", "walked", "debug-frame", "sectionless"};
 	struct fde_range first = {0}, range;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
 		char path[100];
 		struct fde_ranges *r;
@@ -218,20 +206,4 @@ static void ranges_by_any_kind_of_table(void **state)
 		assert_false(fde_ranges_find(r, UINT64_MAX, &range));
 		fde_ranges_free(r);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(of_x86_64),
-		cmocka_unit_test(of_x86_64_with_landing_pads),
-		cmocka_unit_test(of_arm64),
-		cmocka_unit_test(files_without_stubs),
-		cmocka_unit_test(answers_say_where_stubs_lead),
-		cmocka_unit_test(code_that_is_cut_off),
-		cmocka_unit_test(functions_without_a_name),
-		cmocka_unit_test(ranges_by_any_kind_of_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports of a recording, for scripts and for people, and of a machine that cannot record. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "cmd/text/instrument_report.h"
@@ -18,6 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/live/instrument.h"
+#include "tests/unit/test.h"
 
 /* Two threads of one process, three samples, two frames of which one has a name. */
 static struct profile *small_profile(void)
@@ -106,14 +102,13 @@ static void expect_integer(const json_t *root, const char *key, json_int_t value
 		fail_msg("%s is not %d", key, (int)value);
 }
 
-static void the_keys_of_stats_are_those_of_the_contract(void **state)
+TEST(the_keys_of_stats_are_those_of_the_contract)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
 	json_t *root = stats_of(&outcome);
 	json_t *lost_by = json_object_get(root, "lost_by");
 
-	(void)state;
 	expect_integer(root, "samples", 3);
 	expect_integer(root, "cpu_samples", 3);
 	expect_integer(root, "lost", 6);
@@ -149,7 +144,7 @@ static void the_keys_of_stats_are_those_of_the_contract(void **state)
 	profile_free(p);
 }
 
-static void instruments_have_keys_between_others(void **state)
+TEST(instruments_have_keys_between_others)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
@@ -157,7 +152,6 @@ static void instruments_have_keys_between_others(void **state)
 	const char *key;
 	char order[512] = "";
 
-	(void)state;
 	report_integer(&instrument_rows, "processes", "idle_ticks", 7);
 	report_integer(&instrument_rows, NULL, "other_ticks", 8);
 	report_object(&instrument_rows, "cpu_losses", "events");
@@ -184,13 +178,12 @@ static void instruments_have_keys_between_others(void **state)
 	profile_free(p);
 }
 
-static void instruments_have_rows_in_the_panel(void **state)
+TEST(instruments_have_rows_in_the_panel)
 {
 	struct profile *p = profile_new();
 	_cleanup_(report_release) struct report report = {0};
 	_cleanup_(strbuf_release) struct strbuf rows = {0};
 
-	(void)state;
 	profile_add_extra(p, "Settings", "First", "string", "a");
 	profile_add_extra(p, "Losses", "Second", "string", "b");
 	report_extra_text(&report, "Second", "Events", "page-faults", "c");
@@ -206,12 +199,11 @@ static void instruments_have_rows_in_the_panel(void **state)
 	profile_free(p);
 }
 
-static void every_cause_is_a_sample_or_an_event(void **state)
+TEST(every_cause_is_a_sample_or_an_event)
 {
 	struct profile_stats stats = {0};
 	_cleanup_(strbuf_release) struct strbuf samples = {0}, events = {0};
 
-	(void)state;
 	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++)
 		stats.lost[cause] = 1;
 	assert_int_equal(losses_count(&stats, true) + losses_count(&stats, false),
@@ -241,13 +233,12 @@ static char *summary_of(const struct outcome *outcome, bool quiet)
 	return text;
 }
 
-static void the_summary_is_short(void **state)
+TEST(the_summary_is_short)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
 	_cleanup_free_ char *text = NULL, *quiet = NULL, *verbose = NULL;
 
-	(void)state;
 	p->stats.lost[LOST_MAPPING] = 0;
 	text = summary_of(&outcome, false);
 	assert_string_equal(text, "prof: 3 samples, 2 threads, 1 process in 1.50 s; "
@@ -282,12 +273,11 @@ static void expect_no_line(const struct outcome *outcome, const char *part)
 		fail_msg("%s is in %s", part, text);
 }
 
-static void few_samples_are_reported(void **state)
+TEST(few_samples_are_reported)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
 
-	(void)state;
 	p->stats.cpu_samples = 3;
 	expect_line(&outcome, "prof: the command was hardly on a CPU: for more samples raise -F "
 			      "(999 Hz now), or attach to the process that does the work: "
@@ -308,12 +298,11 @@ static void few_samples_are_reported(void **state)
 	profile_free(p);
 }
 
-static void incomplete_stacks_are_reported(void **state)
+TEST(incomplete_stacks_are_reported)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
 
-	(void)state;
 	p->stats.cpu_samples = 1000;
 	p->stats.whole = 999;
 	p->stats.broken = 1;
@@ -328,13 +317,12 @@ static void incomplete_stacks_are_reported(void **state)
 	profile_free(p);
 }
 
-static void cuts_and_leftovers_are_reported(void **state)
+TEST(cuts_and_leftovers_are_reported)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
 	_cleanup_free_ char *quiet = NULL;
 
-	(void)state;
 	p->stats.cpu_samples = 100;
 	expect_no_line(&outcome, "still runs");
 	expect_no_line(&outcome, "read in part");
@@ -360,25 +348,23 @@ static void cuts_and_leftovers_are_reported(void **state)
 	profile_free(p);
 }
 
-static void nothing_missing_is_quiet(void **state)
+TEST(nothing_missing_is_quiet)
 {
 	struct profile *p = profile_new();
 	struct outcome outcome = outcome_of(p);
 	_cleanup_free_ char *text = NULL;
 
-	(void)state;
 	text = summary_of(&outcome, true);
 	assert_string_equal(text, "");
 	profile_free(p);
 }
 
 /* A check that follows no other line would be left out. */
-static void each_check_of_an_instrument_is_a_line(void **state)
+TEST(each_check_of_an_instrument_is_a_line)
 {
 	struct feature features[FEATURES_MAX];
 	size_t count = features_probe(features, FEATURES_MAX), found = 0, all = 0;
 
-	(void)state;
 	for (size_t i = 0; instruments[i]; i++) {
 		const struct instrument_check *check = instruments[i]->checks;
 
@@ -391,13 +377,12 @@ static void each_check_of_an_instrument_is_a_line(void **state)
 	assert_int_equal(found, all);
 }
 
-static void what_is_missing_has_a_cure(void **state)
+TEST(what_is_missing_has_a_cure)
 {
 	struct feature features[FEATURES_MAX];
 	size_t count = features_probe(features, FEATURES_MAX), missing = 0;
 	struct error err = {0};
 
-	(void)state;
 	assert_true(count > 10);
 	for (size_t i = 0; i < count; i++) {
 		assert_true(features[i].name[0] && features[i].detail[0]);
@@ -416,23 +401,4 @@ static void what_is_missing_has_a_cure(void **state)
 	if (!missing)
 		assert_int_equal(features_explain(&err), 0);
 	assert_int_equal(features_probe(features, 2), 2);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_keys_of_stats_are_those_of_the_contract),
-		cmocka_unit_test(instruments_have_keys_between_others),
-		cmocka_unit_test(instruments_have_rows_in_the_panel),
-		cmocka_unit_test(every_cause_is_a_sample_or_an_event),
-		cmocka_unit_test(the_summary_is_short),
-		cmocka_unit_test(few_samples_are_reported),
-		cmocka_unit_test(incomplete_stacks_are_reported),
-		cmocka_unit_test(cuts_and_leftovers_are_reported),
-		cmocka_unit_test(nothing_missing_is_quiet),
-		cmocka_unit_test(each_check_of_an_instrument_is_a_line),
-		cmocka_unit_test(what_is_missing_has_a_cure),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

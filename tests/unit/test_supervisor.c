@@ -2,18 +2,13 @@
 /* The end of a recording, and prof's exit status. */
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #include "cmd/run/supervisor.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define NS_PER_MS 1000000ull
 /* A duration that is over soon; how soon does not matter. */
@@ -89,7 +84,7 @@ static void until_stopped(struct setup *t)
 		assert_true(poll(fds, 3, -1) > 0);
 }
 
-static void the_status_of_the_command_is_passed_on(void **state)
+TEST(the_status_of_the_command_is_passed_on)
 {
 	static const struct {
 		const char *script;
@@ -99,7 +94,6 @@ static void the_status_of_the_command_is_passed_on(void **state)
 		    {"echo; kill -9 $$", 137},
 		    {"echo; kill -15 $$", 143}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct setup t;
 
@@ -113,12 +107,11 @@ static void the_status_of_the_command_is_passed_on(void **state)
 	}
 }
 
-static void a_duration_leaves_the_command_alone(void **state)
+TEST(a_duration_leaves_the_command_alone)
 {
 	struct setup t;
 	int status;
 
-	(void)state;
 	start(&t, "echo; exec sleep 60", SHORT_NS, false, 0);
 	until_stopped(&t);
 	assert_int_equal(t.supervisor.reason, STOP_DURATION);
@@ -128,11 +121,10 @@ static void a_duration_leaves_the_command_alone(void **state)
 	end(&t);
 }
 
-static void a_duration_may_kill(void **state)
+TEST(a_duration_may_kill)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "echo; exec sleep 60", SHORT_NS, true, 0);
 	until_stopped(&t);
 	supervisor_settle(&t.supervisor);
@@ -142,11 +134,10 @@ static void a_duration_may_kill(void **state)
 	end(&t);
 }
 
-static void a_stubborn_command_is_killed_for_good(void **state)
+TEST(a_stubborn_command_is_killed_for_good)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "trap '' TERM; echo; while :; do sleep 0.1; done", SHORT_NS, true, 1);
 	until_stopped(&t);
 	supervisor_settle(&t.supervisor);
@@ -156,11 +147,10 @@ static void a_stubborn_command_is_killed_for_good(void **state)
 	end(&t);
 }
 
-static void a_signal_is_passed_on(void **state)
+TEST(a_signal_is_passed_on)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", 0, false, 0);
 	kill(getpid(), SIGTERM);
 	until_stopped(&t);
@@ -170,11 +160,10 @@ static void a_signal_is_passed_on(void **state)
 	end(&t);
 }
 
-static void who_survives_a_signal_is_waited_for_a_second(void **state)
+TEST(who_survives_a_signal_is_waited_for_a_second)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
@@ -185,11 +174,10 @@ static void who_survives_a_signal_is_waited_for_a_second(void **state)
 	end(&t);
 }
 
-static void one_more_signal_hurries(void **state)
+TEST(one_more_signal_hurries)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
@@ -202,11 +190,10 @@ static void one_more_signal_hurries(void **state)
 	end(&t);
 }
 
-static void an_immediate_repetition_is_one_signal(void **state)
+TEST(an_immediate_repetition_is_one_signal)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
@@ -219,11 +206,10 @@ static void an_immediate_repetition_is_one_signal(void **state)
 	end(&t);
 }
 
-static void a_failed_recorder_ends_it(void **state)
+TEST(a_failed_recorder_ends_it)
 {
 	struct setup t;
 
-	(void)state;
 	start(&t, "echo; exec sleep 60", 0, false, 1);
 	assert_false(supervisor_poll(&t.supervisor));
 	supervisor_abandon(&t.supervisor);
@@ -231,21 +217,4 @@ static void a_failed_recorder_ends_it(void **state)
 	supervisor_settle(&t.supervisor);
 	assert_false(t.supervisor.child_ended);
 	end(&t);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_status_of_the_command_is_passed_on),
-		cmocka_unit_test(a_duration_leaves_the_command_alone),
-		cmocka_unit_test(a_duration_may_kill),
-		cmocka_unit_test(a_stubborn_command_is_killed_for_good),
-		cmocka_unit_test(a_signal_is_passed_on),
-		cmocka_unit_test(who_survives_a_signal_is_waited_for_a_second),
-		cmocka_unit_test(one_more_signal_hurries),
-		cmocka_unit_test(an_immediate_repetition_is_one_signal),
-		cmocka_unit_test(a_failed_recorder_ends_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

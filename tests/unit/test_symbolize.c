@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +7,7 @@
 #include "lib/base/text.h"
 #include "symbolize/symbolize.h"
 #include "tests/unit/own_program.h"
+#include "tests/unit/test.h"
 
 enum { FILE_OWN = 5, FILE_KALLSYMS = 9 };
 
@@ -138,13 +134,12 @@ static void check_level(struct fixture *f, size_t sample, size_t level, const ch
 	assert_true(text_ends_with(l.file, OWN_FILE));
 }
 
-static void own_frames_become_chains(void **state)
+TEST(own_frames_become_chains)
 {
 	const struct symbol *symbol;
 	struct fixture f;
 	module_id own;
 
-	(void)state;
 	own_outer(1);
 	fixture_init(&f);
 	own = add_own_module(&f);
@@ -175,12 +170,11 @@ static void own_frames_become_chains(void **state)
 	fixture_release(&f);
 }
 
-static void kernel_frames_of_all_kinds(void **state)
+TEST(kernel_frames_of_all_kinds)
 {
 	struct fixture f;
 	module_id kernel, module, dynamic;
 
-	(void)state;
 	fixture_init(&f);
 	kernel = add_kernel(&f, "ffffffff81000000 T _text\n"
 				"ffffffff81001000 T do_syscall_64\n"
@@ -213,12 +207,11 @@ static void kernel_frames_of_all_kinds(void **state)
 	fixture_release(&f);
 }
 
-static void what_nobody_knows_keeps_its_address(void **state)
+TEST(what_nobody_knows_keeps_its_address)
 {
 	struct fixture f;
 	module_id gone, anon;
 
-	(void)state;
 	fixture_init(&f);
 	gone = modules_add(&f.p->modules, PROFILE_MODULE_FILE, intern(&f, "/gone"),
 			   intern(&f, "gone"));
@@ -242,11 +235,10 @@ static void what_nobody_knows_keeps_its_address(void **state)
 	fixture_release(&f);
 }
 
-static void no_files_at_all(void **state)
+TEST(no_files_at_all)
 {
 	struct fixture f;
 
-	(void)state;
 	fixture_init(&f);
 	add_sample(&f, add_own_module(&f), own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
 	file_set_free(f.options.files);
@@ -256,12 +248,11 @@ static void no_files_at_all(void **state)
 	profile_free(f.p);
 }
 
-static void what_is_named_before_a_stop_stays(void **state)
+TEST(what_is_named_before_a_stop_stays)
 {
 	struct fixture f;
 	module_id kernel, own;
 
-	(void)state;
 	fixture_init(&f);
 	kernel = add_kernel(&f, "ffffffff81000000 T first\n");
 	own = add_own_module(&f);
@@ -280,12 +271,11 @@ static void what_is_named_before_a_stop_stays(void **state)
 	fixture_release(&f);
 }
 
-static void more_addresses_than_fit_into_one_batch(void **state)
+TEST(more_addresses_than_fit_into_one_batch)
 {
 	struct fixture f;
 	module_id own;
 
-	(void)state;
 	own_outer(1);
 	fixture_init(&f);
 	own = add_own_module(&f);
@@ -323,11 +313,10 @@ static void name_in_threads(struct fixture *f, unsigned int threads)
 }
 
 /* One module is large enough to be named in parts. */
-static void the_number_of_threads_changes_nothing(void **state)
+TEST(the_number_of_threads_changes_nothing)
 {
 	struct fixture one, many;
 
-	(void)state;
 	name_in_threads(&one, 1);
 	name_in_threads(&many, 5);
 	assert_string_equal(level_of(&one, 0, 0).name, "second");
@@ -345,13 +334,12 @@ static void the_number_of_threads_changes_nothing(void **state)
 }
 
 /* The file is not even opened. */
-static void given_kernel_symbols_are_taken_for_the_list(void **state)
+TEST(given_kernel_symbols_are_taken_for_the_list)
 {
 	struct kernel_table *symbols = kernel_table_new();
 	struct fixture f;
 	module_id kernel;
 
-	(void)state;
 	fixture_init(&f);
 	kernel = add_kernel(&f, "ffffffff81000000 T listed\n");
 	kernel_table_add(symbols, 0xffffffff81001000, 0x20, "told", strlen("told"), NULL);
@@ -365,20 +353,4 @@ static void given_kernel_symbols_are_taken_for_the_list(void **state)
 	assert_false(level_of(&f, 1, 0).func->is_named);
 	fixture_release(&f);
 	kernel_table_free(symbols);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_frames_become_chains),
-		cmocka_unit_test(kernel_frames_of_all_kinds),
-		cmocka_unit_test(given_kernel_symbols_are_taken_for_the_list),
-		cmocka_unit_test(what_nobody_knows_keeps_its_address),
-		cmocka_unit_test(no_files_at_all),
-		cmocka_unit_test(what_is_named_before_a_stop_stays),
-		cmocka_unit_test(more_addresses_than_fit_into_one_batch),
-		cmocka_unit_test(the_number_of_threads_changes_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,15 @@
 /* Tables compiled by several threads equal those of one thread, and all share rules. */
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/base/alloc.h"
 #include "lib/unwind/native/table_pool.h"
+#include "tests/unit/test.h"
 
 #define FILES 60
 #define LARGE (8u << 20)
@@ -137,7 +132,9 @@ static size_t rules_here(void)
 	return count;
 }
 
-static void every_file_has_its_table(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(every_file_has_its_table)
 {
 	struct fixture *f = *state;
 	struct table_result result;
@@ -164,7 +161,7 @@ static void every_file_has_its_table(void **state)
 }
 
 /* Results that nobody takes use up room, too. */
-static void there_is_room_for_so_many(void **state)
+CASE(there_is_room_for_so_many)
 {
 	struct fixture *f = *state;
 	struct table_result result;
@@ -181,7 +178,7 @@ static void there_is_room_for_so_many(void **state)
 	assert_true(table_pool_submit(f->pool, TABLE_POOL_MAX, fd));
 }
 
-static void results_are_announced(void **state)
+CASE(results_are_announced)
 {
 	struct fixture *f = *state;
 	struct pollfd readable = {.fd = f->event_fd, .events = POLLIN};
@@ -201,7 +198,7 @@ static void results_are_announced(void **state)
 	}
 }
 
-static void what_is_no_file_of_code_has_an_empty_one(void **state)
+CASE(what_is_no_file_of_code_has_an_empty_one)
 {
 	struct fixture *f = *state;
 	struct table_result result;
@@ -213,7 +210,7 @@ static void what_is_no_file_of_code_has_an_empty_one(void **state)
 	assert_int_equal(result.table.page_count, 0);
 }
 
-static void the_end_does_not_wait_for_what_is_queued(void **state)
+CASE(the_end_does_not_wait_for_what_is_queued)
 {
 	struct fixture *f = *state;
 
@@ -221,19 +218,4 @@ static void the_end_does_not_wait_for_what_is_queued(void **state)
 	for (uint32_t id = 0; id < FILES; id++)
 		table_pool_submit(f->pool, id, open_file(id));
 	/* Released by teardown(), whatever is in it by then. */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_file_has_its_table, setup, teardown),
-		cmocka_unit_test_setup_teardown(there_is_room_for_so_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(results_are_announced, setup, teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_file_of_code_has_an_empty_one, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(the_end_does_not_wait_for_what_is_queued, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Lives of processes and threads, by their fork, name and exit records. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/record/record.h"
 #include "lib/session/own_markers.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define T0 SESSION_START_NS
 
@@ -25,7 +20,9 @@ static void expect_process_times(const struct profile_thread *row, uint64_t star
 	assert_int_equal(row->process_end, end ? T0 + end : 0);
 }
 
-static void what_ran_already_starts_with_the_recording(void **state)
+#define CASE(name) TEST_WITH(name, fed_setup, fed_teardown)
+
+CASE(what_ran_already_starts_with_the_recording)
 {
 	struct fed *f = *state;
 
@@ -52,7 +49,7 @@ static void what_ran_already_starts_with_the_recording(void **state)
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.count, 0);
 }
 
-static void nothing_is_older_than_the_recording(void **state)
+CASE(nothing_is_older_than_the_recording)
 {
 	struct fed *f = *state;
 
@@ -68,7 +65,7 @@ static void nothing_is_older_than_the_recording(void **state)
 	assert_int_equal(fed_thread(f, 11, 0, 11)->end, T0);
 }
 
-static void a_process_ends_with_its_last_thread(void **state)
+CASE(a_process_ends_with_its_last_thread)
 {
 	struct fed *f = *state;
 
@@ -87,7 +84,7 @@ static void a_process_ends_with_its_last_thread(void **state)
 	assert_int_equal(fed_thread(f, 10, 0, 11)->incarnation, 0);
 }
 
-static void nothing_comes_after_the_end(void **state)
+CASE(nothing_comes_after_the_end)
 {
 	struct fed *f = *state;
 	const uint64_t addrs[] = {0x10};
@@ -110,7 +107,7 @@ static void nothing_comes_after_the_end(void **state)
 	expect_process_times(fed_thread(f, 20, 0, 20), 60, 75);
 }
 
-static void a_leader_that_exits_ends_nothing_else(void **state)
+CASE(a_leader_that_exits_ends_nothing_else)
 {
 	struct fed *f = *state;
 
@@ -123,7 +120,7 @@ static void a_leader_that_exits_ends_nothing_else(void **state)
 	expect_process_times(fed_thread(f, 10, 0, 11), 10, 0);
 }
 
-static void a_pid_can_be_used_again(void **state)
+CASE(a_pid_can_be_used_again)
 {
 	struct fed *f = *state;
 
@@ -148,7 +145,7 @@ static void a_pid_can_be_used_again(void **state)
 	assert_int_equal(profile_process_count(f->p), 3);
 }
 
-static void only_the_living_execute_and_make_threads(void **state)
+CASE(only_the_living_execute_and_make_threads)
 {
 	struct fed *f = *state;
 
@@ -168,7 +165,7 @@ static void only_the_living_execute_and_make_threads(void **state)
 	assert_int_equal(profile_process_count(f->p), 7);
 }
 
-static void a_fork_record_that_is_late_is_no_reuse(void **state)
+CASE(a_fork_record_that_is_late_is_no_reuse)
 {
 	struct fed *f = *state;
 
@@ -187,7 +184,7 @@ static void a_fork_record_that_is_late_is_no_reuse(void **state)
 	assert_int_equal(f->p->stats.late_records, 2);
 }
 
-static void a_tid_can_be_used_again(void **state)
+CASE(a_tid_can_be_used_again)
 {
 	struct fed *f = *state;
 	size_t found = 0;
@@ -208,7 +205,7 @@ static void a_tid_can_be_used_again(void **state)
 	assert_int_equal(found, 2);
 }
 
-static void a_child_has_its_parents_mappings_until_either_changes(void **state)
+CASE(a_child_has_its_parents_mappings_until_either_changes)
 {
 	struct fed *f = *state;
 
@@ -231,7 +228,7 @@ static void a_child_has_its_parents_mappings_until_either_changes(void **state)
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "sh+0x10");
 }
 
-static void an_exec_keeps_the_entry(void **state)
+CASE(an_exec_keeps_the_entry)
 {
 	struct fed *f = *state;
 	const struct profile_thread *row;
@@ -255,7 +252,7 @@ static void an_exec_keeps_the_entry(void **state)
 	fed_expect_text(f, &row->markers.items[1], EXEC_PROGRAM, "ls");
 }
 
-static void a_thread_that_executes_becomes_the_leader(void **state)
+CASE(a_thread_that_executes_becomes_the_leader)
 {
 	struct fed *f = *state;
 	const struct profile_thread *row;
@@ -278,7 +275,7 @@ static void a_thread_that_executes_becomes_the_leader(void **state)
 	assert_int_equal(row->samples.items[2].cpu_delta, 0);
 }
 
-static void renames_are_markers(void **state)
+CASE(renames_are_markers)
 {
 	struct fed *f = *state;
 
@@ -296,7 +293,7 @@ static void renames_are_markers(void **state)
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.count, 0);
 }
 
-static void the_main_threads_name_is_the_processes(void **state)
+CASE(the_main_threads_name_is_the_processes)
 {
 	struct fed *f = *state;
 
@@ -307,7 +304,7 @@ static void the_main_threads_name_is_the_processes(void **state)
 	fed_expect_name(f, fed_thread(f, 10, 0, 10)->process_name, "sixteen bytes ok");
 }
 
-static void every_process_has_one_main_thread(void **state)
+CASE(every_process_has_one_main_thread)
 {
 	struct fed *f = *state;
 	size_t mains = 0;
@@ -326,29 +323,4 @@ static void every_process_has_one_main_thread(void **state)
 	assert_int_equal(profile_process_count(f->p), 5);
 	fed_expect_name(f, fed_thread(f, 10, 0, 11)->name, "[unknown]");
 	fed_expect_name(f, fed_thread(f, 10, 0, 10)->process_name, "[unknown]");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fed_setup, fed_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_ran_already_starts_with_the_recording),
-		TEST(nothing_is_older_than_the_recording),
-		TEST(a_process_ends_with_its_last_thread),
-		TEST(nothing_comes_after_the_end),
-		TEST(a_leader_that_exits_ends_nothing_else),
-		TEST(a_pid_can_be_used_again),
-		TEST(only_the_living_execute_and_make_threads),
-		TEST(a_fork_record_that_is_late_is_no_reuse),
-		TEST(a_tid_can_be_used_again),
-		TEST(a_child_has_its_parents_mappings_until_either_changes),
-		TEST(an_exec_keeps_the_entry),
-		TEST(a_thread_that_executes_becomes_the_leader),
-		TEST(renames_are_markers),
-		TEST(the_main_threads_name_is_the_processes),
-		TEST(every_process_has_one_main_thread),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

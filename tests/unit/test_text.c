@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +10,12 @@
 
 #include "lib/base/text.h"
 #include "lib/base/text_width.h"
+#include "tests/unit/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-static void test_starts_and_ends(void **state)
+TEST(test_starts_and_ends)
 {
-	(void)state;
 	assert_true(text_starts_with("kernel.x", "kernel"));
 	assert_true(text_starts_with("x", ""));
 	assert_false(text_starts_with("ker", "kernel"));
@@ -32,13 +26,12 @@ static void test_starts_and_ends(void **state)
 	assert_false(text_ends_with("a.json.gz", ".json"));
 }
 
-static void test_to_u64(void **state)
+TEST(test_to_u64)
 {
 	static const char *const wrong[] = {"",	   " 1",  "1 ",	 "+1",	"-1", "0x10",
 					    "1.0", "1e3", "12a", "\n1", "１"};
 	uint64_t value = 77;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(wrong); i++)
 		assert_false(text_to_u64(wrong[i], 10, &value));
 	assert_false(text_to_u64("18446744073709551616", 10, &value));
@@ -79,9 +72,8 @@ static void check_doubles(void)
 	}
 }
 
-static void test_to_double(void **state)
+TEST(test_to_double)
 {
-	(void)state;
 	check_doubles();
 	/* A locale with a decimal comma, if the machine has one: the parser uses its own. */
 	setlocale(LC_ALL, "de_DE.UTF-8");
@@ -89,13 +81,12 @@ static void test_to_double(void **state)
 	setlocale(LC_ALL, "C");
 }
 
-static void test_to_size(void **state)
+TEST(test_to_size)
 {
 	static const char *const wrong[] = {"",	    "K",   "1KB",  "1T", "1 K",	  "-1",
 					    "1.5M", "1KK", "0x1K", "k",	 "16384P"};
 	uint64_t size = 77;
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(wrong); i++)
 		assert_false(text_to_size(wrong[i], &size));
 	assert_false(text_to_size("17179869184G", &size));
@@ -112,13 +103,12 @@ static void test_to_size(void **state)
 	assert_int_equal(size, 0);
 }
 
-static void test_scan(void **state)
+TEST(test_scan)
 {
 	static const char line[] = "7f00aB-123x11223344556677889";
 	const char *at = line, *end = line + sizeof(line) - 1;
 	uint64_t value = 0;
 
-	(void)state;
 	assert_true(text_scan_hex(&at, end, &value));
 	assert_int_equal(value, 0x7f00ab);
 	assert_ptr_equal(at, line + 6);
@@ -162,11 +152,10 @@ static size_t encode(uint32_t code, char *text)
 	return 4;
 }
 
-static void test_utf8_of_every_code_point(void **state)
+TEST(test_utf8_of_every_code_point)
 {
 	char text[4];
 
-	(void)state;
 	for (uint32_t code = 0; code < 0x1fffff; code++) {
 		size_t length = encode(code, text);
 		bool valid = code < 0xd800 || (code > 0xdfff && code <= 0x10ffff);
@@ -178,12 +167,11 @@ static void test_utf8_of_every_code_point(void **state)
 }
 
 /* Counts what passes: overlong forms and stray bytes would change the number of code points. */
-static void test_utf8_of_every_three_bytes(void **state)
+TEST(test_utf8_of_every_three_bytes)
 {
 	uint32_t counts[4] = {0};
 	char text[3];
 
-	(void)state;
 	for (uint32_t bits = 0; bits < 1u << 24; bits++) {
 		text[0] = (char)(bits >> 16);
 		text[1] = (char)(bits >> 8);
@@ -195,11 +183,10 @@ static void test_utf8_of_every_three_bytes(void **state)
 	assert_int_equal(counts[3], 0x10000 - 0x800 - 0x800);
 }
 
-static void test_utf8_of_four_bytes(void **state)
+TEST(test_utf8_of_four_bytes)
 {
 	uint32_t count = 0;
 
-	(void)state;
 	for (uint32_t bits = 0; bits < 1u << 20; bits++) {
 		/* All lead and second bytes; third and fourth bytes around their bounds. */
 		static const uint8_t edges[] = {0x7f, 0x80, 0xbf, 0xc0};
@@ -212,11 +199,10 @@ static void test_utf8_of_four_bytes(void **state)
 	assert_int_equal(count, (0x30 + 3 * 0x40 + 0x10) * 4);
 }
 
-static void test_to_line(void **state)
+TEST(test_to_line)
 {
 	char text[] = "a\tb\nc\033[m\x7f é";
 
-	(void)state;
 	text_to_line(text);
 	assert_string_equal(text, "a?b?c?[m? é");
 }
@@ -231,9 +217,8 @@ static void check_line(const char *text, const char *wanted)
 }
 
 /* Nothing that a terminal obeys, or that makes a name look like another. */
-static void test_to_line_of_format_characters(void **state)
+TEST(test_to_line_of_format_characters)
 {
-	(void)state;
 	check_line("a\xc2\x9b[31mb\xc2\x80\xc2\x85", "a?[31mb??");
 	check_line("raw \x9b[31m \x80\xff", "raw ?[31m ??");
 	check_line("cut \xe2\x80", "cut ??");
@@ -250,12 +235,11 @@ static void test_to_line_of_format_characters(void **state)
 }
 
 /* Files in /proc have size 0 and come in pieces. */
-static void test_read_file(void **state)
+TEST(test_read_file)
 {
 	size_t size = 77;
 	char *text = text_read_file("/proc/self/status", 1 << 20, &size);
 
-	(void)state;
 	assert_non_null(text);
 	assert_int_equal(strlen(text), size);
 	assert_non_null(strstr(text, "\nPid:\t"));
@@ -274,12 +258,11 @@ static void test_read_file(void **state)
 }
 
 /* More than one growth, and an odd limit. */
-static void test_read_fd_of_a_large_file(void **state)
+TEST(test_read_fd_of_a_large_file)
 {
 	FILE *file = tmpfile();
 	size_t size, limits[] = {0, 1, 4096, 4097, 99999, 100000, 100001, SIZE_MAX};
 
-	(void)state;
 	assert_non_null(file);
 	for (int i = 0; i < 100000; i++)
 		fputc('a' + i % 26, file);
@@ -300,7 +283,7 @@ static void test_read_fd_of_a_large_file(void **state)
 	fclose(file);
 }
 
-static void test_format_bytes(void **state)
+TEST(test_format_bytes)
 {
 	static const struct {
 		uint64_t bytes;
@@ -314,7 +297,6 @@ static void test_format_bytes(void **state)
 	};
 	char buf[32];
 
-	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		text_format_bytes(buf, sizeof(buf), cases[i].bytes);
 		assert_string_equal(buf, cases[i].text);
@@ -323,9 +305,8 @@ static void test_format_bytes(void **state)
 	assert_string_equal(buf, "1.");
 }
 
-static void test_width(void **state)
+TEST(test_width)
 {
-	(void)state;
 	assert_int_equal(text_width(""), 0);
 	assert_int_equal(text_width("main"), 4);
 	assert_int_equal(text_width("größe"), 5);
@@ -348,9 +329,8 @@ static void expect_cut(const char *text, size_t width, bool keeps_end, const cha
 	free(got);
 }
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-	(void)state;
 	expect_cut("abcdefghij", 10, false, "abcdefghij");
 	expect_cut("abcdefghij", 9, false, "abcdefgh…");
 	expect_cut("abcdefghijklmnop", 11, true, "abcdef…mnop");
@@ -359,27 +339,4 @@ static void test_cut(void **state)
 	expect_cut("関数関数", 4, false, "関…");
 	expect_cut("関数関数関数", 8, true, "関数…数");
 	expect_cut("", 1, true, "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_starts_and_ends),
-		cmocka_unit_test(test_to_u64),
-		cmocka_unit_test(test_to_double),
-		cmocka_unit_test(test_to_size),
-		cmocka_unit_test(test_scan),
-		cmocka_unit_test(test_utf8_of_every_code_point),
-		cmocka_unit_test(test_utf8_of_every_three_bytes),
-		cmocka_unit_test(test_utf8_of_four_bytes),
-		cmocka_unit_test(test_to_line),
-		cmocka_unit_test(test_to_line_of_format_characters),
-		cmocka_unit_test(test_width),
-		cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_read_file),
-		cmocka_unit_test(test_read_fd_of_a_large_file),
-		cmocka_unit_test(test_format_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

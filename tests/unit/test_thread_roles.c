@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of threads that have none of their own: the first function of theirs, or their pool. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "lib/languages/language.h"
 #include "lib/profile/stacks.h"
 #include "tests/unit/export_fixture.h"
+#include "tests/unit/test.h"
 
 #define PID 10
 
@@ -33,7 +28,7 @@ static void add_thread(struct exported *f, uint32_t tid, enum language_id innerm
 	export_add_sample(row, 1000000, stack, 1000);
 }
 
-static void threads_are_called_by_what_they_do(void **state)
+TEST_WITH(threads_are_called_by_what_they_do, export_setup, export_teardown)
 {
 	struct exported *f = *state;
 	json_t *root;
@@ -75,7 +70,7 @@ static void threads_are_called_by_what_they_do(void **state)
 }
 
 /* A name that the thread was given stays, and so does the main thread's. */
-static void given_names_stay(void **state)
+TEST_WITH(given_names_stay, export_setup, export_teardown)
 {
 	struct exported *f = *state;
 	static const char *const functions[] = {"start_thread", "run", NULL};
@@ -88,16 +83,4 @@ static void given_names_stay(void **state)
 	root = export_run(f);
 	export_expect(root, "threads.0.name", "\"app\"");
 	export_expect(root, "threads.1.name", "\"compositor\"");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, export_setup, export_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(threads_are_called_by_what_they_do),
-		TEST(given_names_stay),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

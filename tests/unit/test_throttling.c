@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Times without sampling: pairs of events become intervals, by event and CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/live/perf/throttling.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 struct seen {
 	struct rec_throttled rows[16];
@@ -42,12 +37,11 @@ static void expect_row(const struct rec_throttled *row, uint32_t event, uint16_t
 	assert_int_equal(row->duration, end - start);
 }
 
-static void each_event_has_its_own_intervals(void **state)
+TEST(each_event_has_its_own_intervals)
 {
 	struct seen seen = {0};
 	struct throttling t;
 
-	(void)state;
 	throttling_init(&t, see, &seen);
 	throttling_add(&t, 70, 0, 3);
 	throttling_add(&t, 71, 2, 3);
@@ -73,12 +67,11 @@ static void each_event_has_its_own_intervals(void **state)
 	throttling_release(&t);
 }
 
-static void halves_of_pairs_are_no_intervals(void **state)
+TEST(halves_of_pairs_are_no_intervals)
 {
 	struct seen seen = {0};
 	struct throttling t;
 
-	(void)state;
 	throttling_init(&t, see, &seen);
 	throttling_add(&t, 70, 0, 1);
 	take(&t, MAP_EVENT_SAMPLED, 70, 900);
@@ -97,12 +90,11 @@ static void halves_of_pairs_are_no_intervals(void **state)
 	throttling_release(&t);
 }
 
-static void a_cpu_without_interrupts_has_nothing_to_do(void **state)
+TEST(a_cpu_without_interrupts_has_nothing_to_do)
 {
 	struct seen seen = {0};
 	struct throttling t;
 
-	(void)state;
 	throttling_init(&t, see, &seen);
 	throttling_add(&t, 70, 0, 1);
 	take(&t, MAP_EVENT_THROTTLED, 70, 1000);
@@ -112,12 +104,11 @@ static void a_cpu_without_interrupts_has_nothing_to_do(void **state)
 	throttling_release(&t);
 }
 
-static void a_cpu_that_goes_ends_its_intervals(void **state)
+TEST(a_cpu_that_goes_ends_its_intervals)
 {
 	struct seen seen = {0};
 	struct throttling t;
 
-	(void)state;
 	throttling_init(&t, see, &seen);
 	throttling_add(&t, 70, 0, 1);
 	throttling_add(&t, 71, 1, 1);
@@ -141,16 +132,4 @@ static void a_cpu_that_goes_ends_its_intervals(void **state)
 	}
 	assert_int_equal(t.rows.count, 3);
 	throttling_release(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_event_has_its_own_intervals),
-		cmocka_unit_test(halves_of_pairs_are_no_intervals),
-		cmocka_unit_test(a_cpu_without_interrupts_has_nothing_to_do),
-		cmocka_unit_test(a_cpu_that_goes_ends_its_intervals),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Ticks: each is in exactly one class, whatever the records say and in any order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/session/tick_stats.h"
 #include "tests/unit/session_fixture.h"
+#include "tests/unit/test.h"
 
 #define MS 1000000ull
 
@@ -35,9 +30,8 @@ static void expect_class(unsigned int sample_flags, unsigned int stack_flags, bo
 
 #define CLASS(name) offsetof(struct profile_stats, name)
 
-static void how_the_stack_ended_is_the_class(void **state)
+TEST(how_the_stack_ended_is_the_class)
 {
-	(void)state;
 	expect_class(0, STACK_WHOLE, false, CLASS(whole));
 	expect_class(SAMPLE_LEAF_KERNEL, STACK_WHOLE | STACK_USER_PC | STACK_GUESSED, false,
 		     CLASS(whole));
@@ -50,9 +44,8 @@ static void how_the_stack_ended_is_the_class(void **state)
 	expect_class(SAMPLE_NO_STACK | SAMPLE_NO_LEAF, 0, false, CLASS(unknown));
 }
 
-static void what_the_task_is_comes_first(void **state)
+TEST(what_the_task_is_comes_first)
 {
-	(void)state;
 	expect_class(SAMPLE_KERNEL_THREAD, STACK_WHOLE | STACK_TRUNCATED, false,
 		     CLASS(kernel_only));
 	expect_class(SAMPLE_KERNEL_THREAD | SAMPLE_EXITING, 0, false, CLASS(kernel_only));
@@ -60,26 +53,23 @@ static void what_the_task_is_comes_first(void **state)
 	expect_class(SAMPLE_EXITING | SAMPLE_NO_STACK, 0, false, CLASS(exiting));
 }
 
-static void contradictions_have_an_order(void **state)
+TEST(contradictions_have_an_order)
 {
-	(void)state;
 	expect_class(0, STACK_TRUNCATED | STACK_WHOLE, false, CLASS(truncated));
 	expect_class(0, STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN, false, CLASS(whole));
 	expect_class(0, STACK_BROKEN | STACK_UNKNOWN, false, CLASS(broken));
 }
 
-static void what_is_cut_is_not_whole(void **state)
+TEST(what_is_cut_is_not_whole)
 {
-	(void)state;
 	expect_class(0, STACK_WHOLE, true, CLASS(broken));
 	expect_class(0, STACK_TRUNCATED, true, CLASS(truncated));
 	expect_class(0, STACK_UNKNOWN, true, CLASS(unknown));
 	expect_class(0, 0, true, CLASS(unknown));
 }
 
-static void every_flag_has_one_class(void **state)
+TEST(every_flag_has_one_class)
 {
-	(void)state;
 	for (unsigned int flags = 0; flags < 0x80000; flags++) {
 		struct tick_stats_entry entry = {(uint8_t)flags,  (uint8_t)(flags >> 8),
 						 flags >> 16 & 1, flags >> 17 & 1,
@@ -109,7 +99,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static void the_stack_that_arrives_decides(void **state)
+#define CASE(name) TEST_WITH(name, setup, fed_teardown)
+
+CASE(the_stack_that_arrives_decides)
 {
 	struct fed *f = *state;
 	const struct profile_stats *stats = &f->p->stats;
@@ -138,7 +130,7 @@ static void the_stack_that_arrives_decides(void **state)
 	assert_int_equal(sum_of_classes(stats), 4);
 }
 
-static void a_lost_sample_is_nothing_else(void **state)
+CASE(a_lost_sample_is_nothing_else)
 {
 	struct fed *f = *state;
 	const struct profile_stats *stats = &f->p->stats;
@@ -153,7 +145,7 @@ static void a_lost_sample_is_nothing_else(void **state)
 	assert_int_equal(sum_of_classes(stats), 0);
 }
 
-static void what_leaves_code_is_not_whole(void **state)
+CASE(what_leaves_code_is_not_whole)
 {
 	struct fed *f = *state;
 	const uint64_t whole[] = {0x1101, 0x1201}, data[] = {0x1101, 0x9001};
@@ -165,22 +157,4 @@ static void what_leaves_code_is_not_whole(void **state)
 	assert_int_equal(f->p->stats.whole, 1);
 	assert_int_equal(f->p->stats.broken, 1);
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "app+0x100 app+0x1");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, fed_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(how_the_stack_ended_is_the_class),
-		cmocka_unit_test(what_the_task_is_comes_first),
-		cmocka_unit_test(contradictions_have_an_order),
-		cmocka_unit_test(what_is_cut_is_not_whole),
-		cmocka_unit_test(every_flag_has_one_class),
-		TEST(the_stack_that_arrives_decides),
-		TEST(a_lost_sample_is_nothing_else),
-		TEST(what_leaves_code_is_not_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Fields of tracepoints. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/live/perf/tracepoint_format.h"
+#include "tests/unit/test.h"
 
 #define COMMON \
 	"name: n\nID: 1\nformat:\n" \
@@ -57,9 +52,8 @@ static const char *text(const char *key)
 	return copy;
 }
 
-static void fields_of_all_kinds(void **state)
+TEST(fields_of_all_kinds)
 {
-	(void)state;
 	memset(bytes, 0, sizeof(bytes));
 	assert_int_equal(parse(COMMON
 			       "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
@@ -96,11 +90,10 @@ static void fields_of_all_kinds(void **state)
 	assert_int_equal(number("type_"), 3);
 }
 
-static void places_outside_are_no_values(void **state)
+TEST(places_outside_are_no_values)
 {
 	struct tracepoint_value value;
 
-	(void)state;
 	assert_int_equal(parse(COMMON "\tfield:__data_loc char[] name;\toffset:8;\tsize:4;\n"
 				      "\tfield:int last;\toffset:12;\tsize:4;\tsigned:1;\n"),
 			 0);
@@ -115,7 +108,7 @@ static void places_outside_are_no_values(void **state)
 	assert_false(tracepoint_field_read(field("name"), bytes, 4, &value));
 }
 
-static void what_is_no_format(void **state)
+TEST(what_is_no_format)
 {
 	static const char *const texts[] = {
 		"",
@@ -126,16 +119,14 @@ static void what_is_no_format(void **state)
 		"\tfield:int a;\toffset:99999999999999;\tsize:4;\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		assert_int_equal(parse(texts[i]), -EBADMSG);
 }
 
-static void fields_beyond_the_limits_are_left_out(void **state)
+TEST(fields_beyond_the_limits_are_left_out)
 {
 	char many[4096] = COMMON;
 
-	(void)state;
 	for (int i = 0; i < 20; i++)
 		snprintf(many + strlen(many), 80, "\tfield:int f%d;\toffset:8;\tsize:4;\n", i);
 	assert_int_equal(parse(many), 0);
@@ -153,16 +144,4 @@ static void fields_beyond_the_limits_are_left_out(void **state)
 	/* "int ;" declares a field of that name, as far as words tell. */
 	assert_int_equal(format.count, 2);
 	assert_int_equal(field("a")->offset, 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_of_all_kinds),
-		cmocka_unit_test(places_outside_are_no_values),
-		cmocka_unit_test(what_is_no_format),
-		cmocka_unit_test(fields_beyond_the_limits_are_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,13 @@
 /* Events of several rings, in the order of reading, and the lives that they describe. */
 #include "lib/live/tracker.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
+#include "tests/unit/test.h"
 
 /* A pid that no kernel gives: /proc has nothing about it. */
 #define PID 0x40000007u
@@ -136,9 +133,10 @@ static const char *finish_round(uint64_t now)
 	return last;
 }
 
-static void rings_are_read_in_any_order(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(rings_are_read_in_any_order)
 {
-	(void)state;
 	exit_process(CHILD, 50);
 	tell(MAP_EVENT_MAP, CHILD, 40);
 	tell(MAP_EVENT_NEW_SPACE, CHILD, 30);
@@ -154,9 +152,8 @@ static void rings_are_read_in_any_order(void **state)
 	assert_string_equal(finish_round(400), "");
 }
 
-static void what_is_too_young_waits(void **state)
+CASE(what_is_too_young_waits)
 {
-	(void)state;
 	fork_process(CHILD, PID, 150);
 	assert_true(tracker_handle(tracker, 100));
 	tell(MAP_EVENT_MAP, CHILD, 160);
@@ -170,9 +167,8 @@ static void what_is_too_young_waits(void **state)
 }
 
 /* A grandchild's record may be read before the child's, or the child's is lost. */
-static void a_child_is_read_of_before_its_parent(void **state)
+CASE(a_child_is_read_of_before_its_parent)
 {
-	(void)state;
 	fork_process(CHILD + 1, CHILD, 30);
 	tell(MAP_EVENT_MAP, CHILD + 1, 40);
 	fork_process(CHILD, PID, 20);
@@ -182,9 +178,8 @@ static void a_child_is_read_of_before_its_parent(void **state)
 	assert_string_equal(finish_round(200), "orphan+4@110 map+4@120 ");
 }
 
-static void a_pid_is_used_again_within_a_round(void **state)
+CASE(a_pid_is_used_again_within_a_round)
 {
-	(void)state;
 	fork_process(CHILD, PID, 10);
 	finish_round(20);
 	/* The ring with the new process's fork is read first. */
@@ -200,9 +195,8 @@ static void a_pid_is_used_again_within_a_round(void **state)
 }
 
 /* The kernel ends the other threads, even the leader, and gives the leader's tid to the caller. */
-static void a_thread_executes_a_program(void **state)
+CASE(a_thread_executes_a_program)
 {
-	(void)state;
 	exit_thread(PID, PID, 10, 0);
 	tell(MAP_EVENT_NEW_SPACE, PID, 20);
 	exit_thread(PID, THREAD, 15, 0);
@@ -212,11 +206,10 @@ static void a_thread_executes_a_program(void **state)
 		assert_string_equal(finish_round(now), "");
 }
 
-static void threads_are_no_processes(void **state)
+CASE(threads_are_no_processes)
 {
 	struct rec_fork fork = {.parent_pid = PID, .parent_tid = PID};
 
-	(void)state;
 	record_init(&fork.rec, REC_FORK, sizeof(fork), 10, PID, THREAD);
 	tracker_record(tracker, &fork.rec);
 	assert_string_equal(finish_round(100), "");
@@ -224,9 +217,8 @@ static void threads_are_no_processes(void **state)
 }
 
 /* The child shares its parent's memory until its exec, and reports nothing before. */
-static void a_vfork(void **state)
+CASE(a_vfork)
 {
-	(void)state;
 	fork_process(CHILD, PID, 10);
 	tell(MAP_EVENT_NEW_SPACE, CHILD, 20);
 	tell(MAP_EVENT_MAP, CHILD, 30);
@@ -234,9 +226,8 @@ static void a_vfork(void **state)
 	assert_string_equal(finish_round(100), "fork+1@10 exec+1@20 space+1@20 map+1@30 map+0@40 ");
 }
 
-static void nobody_asks_for_those_that_are_not_followed(void **state)
+CASE(nobody_asks_for_those_that_are_not_followed)
 {
-	(void)state;
 	tell(MAP_EVENT_MAP, THREAD, 10);
 	tell(MAP_EVENT_NEW_SPACE, THREAD, 20);
 	exit_process(THREAD, 30);
@@ -245,30 +236,11 @@ static void nobody_asks_for_those_that_are_not_followed(void **state)
 	assert_false(tracker_had_own_events(tracker));
 }
 
-static void at_the_end_all_is_handled(void **state)
+CASE(at_the_end_all_is_handled)
 {
-	(void)state;
 	fork_process(CHILD, PID, 10);
 	tell(MAP_EVENT_MAP, CHILD, 20);
 	exit_process(CHILD, 30);
 	tracker_finish(tracker, 5);
 	assert_string_equal(seen, "fork+1@10 map+1@20 ");
-}
-
-int main(void)
-{
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		CASE(rings_are_read_in_any_order),
-		CASE(what_is_too_young_waits),
-		CASE(a_child_is_read_of_before_its_parent),
-		CASE(a_pid_is_used_again_within_a_round),
-		CASE(a_thread_executes_a_program),
-		CASE(threads_are_no_processes),
-		CASE(a_vfork),
-		CASE(nobody_asks_for_those_that_are_not_followed),
-		CASE(at_the_end_all_is_handled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

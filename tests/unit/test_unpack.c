@@ -2,15 +2,11 @@
 #include "lib/binary/unpack.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "lib/base/strbuf.h"
+#include "tests/unit/test.h"
 
 #define SIZE ((size_t)1 << 20)
 /* Maximum size of an uncompressed block. */
@@ -62,21 +58,21 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_at_once(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(test_at_once)
 {
-	(void)state;
 	assert_int_equal(unpack_exactly(PACKING_ZLIB, packed.text, packed.size, out, SIZE, NULL),
 			 0);
 	assert_memory_equal(out, plain, SIZE);
 }
 
-static void test_in_steps(void **state)
+CASE(test_in_steps)
 {
 	static const size_t steps[] = {0, 1, 1000, 1000, 999, 70000, SIZE - 1, SIZE, SIZE, 5};
 	struct unpacker *u = unpacker_new(packed.text, packed.size, out, SIZE);
 	size_t done = 0;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		assert_int_equal(unpacker_run(u, steps[i], NULL), 0);
 		done = steps[i] > done ? steps[i] : done;
@@ -101,9 +97,8 @@ static void check_damaged(size_t size, size_t out_size, size_t fine, size_t unti
 	unpacker_free(u);
 }
 
-static void test_damage(void **state)
+CASE(test_damage)
 {
-	(void)state;
 	/* Cut off; too small; too large. */
 	check_damaged(SIZE / 2, SIZE, 1000, SIZE - 1);
 	check_damaged(packed.size, SIZE + 1, SIZE, SIZE + 1);
@@ -114,15 +109,4 @@ static void test_damage(void **state)
 	/* A block type that does not exist, which may be noticed early. */
 	packed.text[2 + 8 * (5 + BLOCK)] = 6;
 	check_damaged(packed.size, SIZE, 4 * BLOCK, 8 * BLOCK + 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_at_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_in_steps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damage, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The instructions of CFI, one by one, and the expressions that rules can express. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/cfi_bytes.h"
+#include "tests/unit/test.h"
 
 /* Code of the FDE of each case; its rule is looked up at START + 16. */
 #define START 0x1100
@@ -352,32 +347,28 @@ static void check_cases(const struct op_case *cases, size_t count, const struct 
 
 #define CHECK_CASES(cases, arch) check_cases(cases, sizeof(cases) / sizeof((cases)[0]), arch)
 
-static void instructions(void **state)
+TEST(instructions)
 {
-	(void)state;
 	CHECK_CASES(x86_64_cases, &unwind_arch_x86_64);
 }
 
-static void expressions(void **state)
+TEST(expressions)
 {
-	(void)state;
 	CHECK_CASES(expression_cases, &unwind_arch_x86_64);
 }
 
-static void instructions_of_arm64(void **state)
+TEST(instructions_of_arm64)
 {
-	(void)state;
 	CHECK_CASES(aarch64_cases, &unwind_arch_aarch64);
 }
 
 /* All ways to advance, by 4 each: rules CFA = rsp + 8, 16, 24 … follow. */
-static void advances(void **state)
+TEST(advances)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct cfi_bytes p = {0};
 	size_t cie;
 
-	(void)state;
 	put_text(&p, "\x44\x0e\x10\x02\x04\x0e\x18\x03\x04\x00\x0e\x20\x04\x04\x00\x00\x00\x0e\x28"
 		     "\x1d\x04\x00\x00\x00\x00\x00\x00\x00\x0e\x30\x01");
 	cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
@@ -400,7 +391,7 @@ static void advances(void **state)
 }
 
 /* Instructions past the end of the FDE's code are not run, however far the program goes. */
-static void advances_beyond_the_end(void **state)
+TEST(advances_beyond_the_end)
 {
 	static const struct op_case cases[] = {
 		{"by 63", PROGRAM("\x7f\x0e\x20"), CFA(SP, 8)},
@@ -419,15 +410,13 @@ static void advances_beyond_the_end(void **state)
 		{"cut", PROGRAM("\x04\x01\x00"), NONE, true},
 	};
 
-	(void)state;
 	CHECK_CASES(cases, &unwind_arch_x86_64);
 	CHECK_CASES(malformed, &unwind_arch_x86_64);
 }
 
 /* Remembered states are limited; beyond, there is no rule instead of a wrong one. */
-static void remembered_states_are_bounded(void **state)
+TEST(remembered_states_are_bounded)
 {
-	(void)state;
 	for (size_t depth = 15; depth <= 18; depth++) {
 		struct cfi_fixture *f = cfi_fixture_new();
 		char program[64];
@@ -443,11 +432,10 @@ static void remembered_states_are_bounded(void **state)
 	}
 }
 
-static void signal_frames(void **state)
+TEST(signal_frames)
 {
 	const struct unwind_arch *archs[] = {&unwind_arch_x86_64, &unwind_arch_aarch64};
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct cfi_fixture *f = cfi_fixture_new();
 		size_t cie = put_cie(&f->section);
@@ -478,19 +466,4 @@ static void signal_frames(void **state)
 		}
 		cfi_fixture_free(f);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(instructions),
-		cmocka_unit_test(expressions),
-		cmocka_unit_test(instructions_of_arm64),
-		cmocka_unit_test(advances),
-		cmocka_unit_test(advances_beyond_the_end),
-		cmocka_unit_test(remembered_states_are_bounded),
-		cmocka_unit_test(signal_frames),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* CIEs, FDEs and the linker's table of them: encodings, versions, order, and damage. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/cfi_bytes.h"
+#include "tests/unit/test.h"
 
 #define START 0x1100
 #define SIZE 64
@@ -100,7 +95,7 @@ static struct cfi_fixture *fixture_of_encoding(unsigned int encoding)
 	return f;
 }
 
-static void pointer_encodings(void **state)
+TEST(pointer_encodings)
 {
 	static const uint8_t absolute[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x09, 0x0a, 0x0b, 0x0c};
 	/* Two bytes do not reach the code from here. */
@@ -108,7 +103,6 @@ static void pointer_encodings(void **state)
 	static const uint8_t refused[] = {0x05, 0x0d, 0x0f, 0x1d, 0x20, 0x2b, 0x30,
 					  0x3b, 0x40, 0x50, 0x80, 0x9b, 0xff};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(absolute); i++)
 		assert_covered(fixture_of_encoding(absolute[i]));
 	for (size_t i = 0; i < sizeof(relative); i++)
@@ -145,9 +139,8 @@ static struct cfi_fixture *fixture_of_augmentation(unsigned int version, const c
 #define AUGMENTED(version, letters, data) \
 	fixture_of_augmentation(version, letters, data, sizeof(data) - 1)
 
-static void augmentations(void **state)
+TEST(augmentations)
 {
-	(void)state;
 	assert_covered(AUGMENTED(1, "", ""));
 	assert_covered(AUGMENTED(1, "z", ""));
 	assert_covered(AUGMENTED(1, "S", "")); /* as GNU as writes .debug_frame */
@@ -189,11 +182,10 @@ static struct cfi_fixture *fixture_of_factors(uint64_t code, int64_t data)
 	return f;
 }
 
-static void versions(void **state)
+TEST(versions)
 {
 	struct cfi_fixture *f;
 
-	(void)state;
 	assert_covered(AUGMENTED(1, "zR", "\x1b"));
 	assert_covered(AUGMENTED(3, "zR", "\x1b"));
 	assert_covered(AUGMENTED(4, "zR", "\x1b"));
@@ -245,21 +237,19 @@ static struct cfi_fixture *debug_frame(bool is_64bit)
 	return f;
 }
 
-static void debug_frames(void **state)
+TEST(debug_frames)
 {
-	(void)state;
 	assert_covered(debug_frame(false));
 	assert_covered(debug_frame(true));
 }
 
 /* In .eh_frame, a length of 8 bytes leaves the id at 4 bytes. */
-static void eh_frame_of_64_bits(void **state)
+TEST(eh_frame_of_64_bits)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct cfi_bytes *b = &f->section;
 	size_t cie = put_usual_cie(b, &unwind_arch_x86_64);
 
-	(void)state;
 	put_u32(b, UINT32_MAX);
 	put_u64(b, 4 + 8 + 1);
 	put_u32(b, b->size - cie);
@@ -282,11 +272,10 @@ static void assert_three(struct cfi_fixture *f)
 	cfi_fixture_free(f);
 }
 
-static void the_table_leads(void **state)
+TEST(the_table_leads)
 {
 	struct cfi_fixture *f = cfi_fixture_three(2);
 
-	(void)state;
 	assert_int_equal(cfi_fixture_compile(f), 0);
 	assert_int_equal(f->table.stats.fdes, 2);
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), 32);
@@ -295,12 +284,11 @@ static void the_table_leads(void **state)
 	assert_three(cfi_fixture_three(3));
 }
 
-static void a_table_of_wide_entries(void **state)
+TEST(a_table_of_wide_entries)
 {
 	struct cfi_fixture *f = cfi_fixture_three(3);
 	struct cfi_bytes narrow = f->hdr;
 
-	(void)state;
 	f->hdr.data[3] = 0x3c;
 	f->hdr.size = 12;
 	for (int i = 0; i < 6; i++) {
@@ -313,11 +301,10 @@ static void a_table_of_wide_entries(void **state)
 }
 
 /* Unusable tables are ignored: the section has everything needed. */
-static void tables_that_are_ignored(void **state)
+TEST(tables_that_are_ignored)
 {
 	struct cfi_fixture *f;
 
-	(void)state;
 	for (int i = 0; i < 4; i++) {
 		f = cfi_fixture_three(3);
 		f->hdr.data[i] = i == 0 ? 2 : 0xff;
@@ -366,11 +353,10 @@ static struct cfi_fixture *fixture_of_order(const char *starts, const char *plac
 }
 
 /* A wrong entry between those that are checked first costs only its own FDE. */
-static void a_table_with_a_wrong_entry(void **state)
+TEST(a_table_with_a_wrong_entry)
 {
 	struct cfi_fixture *f = fixture_of_order("01234567", "01134567");
 
-	(void)state;
 	assert_int_equal(f->table.stats.malformed, 1);
 	assert_int_equal(f->table.stats.fdes, 7);
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), 17);
@@ -379,11 +365,10 @@ static void a_table_with_a_wrong_entry(void **state)
 	cfi_fixture_free(f);
 }
 
-static void a_table_that_is_not_sorted(void **state)
+TEST(a_table_that_is_not_sorted)
 {
 	struct cfi_fixture *f = fixture_of_order("02134567", "02134567");
 
-	(void)state;
 	assert_int_equal(f->table.stats.malformed, 0);
 	assert_int_equal(f->table.stats.fdes, 8);
 	for (int i = 0; i < 8; i++)
@@ -391,12 +376,11 @@ static void a_table_that_is_not_sorted(void **state)
 	cfi_fixture_free(f);
 }
 
-static void overlaps_and_gaps(void **state)
+TEST(overlaps_and_gaps)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 
-	(void)state;
 	cfi_fixture_put_fde(f, cie, 0x1100, 0x100, 16);
 	cfi_fixture_put_fde(f, cie, 0x1180, 0x20, 32); /* inside the previous one */
 	cfi_fixture_put_fde(f, cie, 0x1180, 0x40, 48); /* at the same place */
@@ -425,9 +409,8 @@ static void overlaps_and_gaps(void **state)
 }
 
 /* CIEs that are the FDE itself, another FDE, in front of the section, or far outside. */
-static void cies_that_are_none(void **state)
+TEST(cies_that_are_none)
 {
-	(void)state;
 	for (int i = 0; i < 5; i++) {
 		struct cfi_fixture *f = cfi_fixture_new();
 		struct cfi_bytes *b = &f->section;
@@ -447,12 +430,11 @@ static void cies_that_are_none(void **state)
 	}
 }
 
-static void ranges_that_wrap_around(void **state)
+TEST(ranges_that_wrap_around)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 
-	(void)state;
 	cfi_fixture_put_fde(f, cie, 0x1100, 0xffffff00, 16); /* negative */
 	cfi_fixture_put_fde(f, cie, 0x1200, 0x10, 32);
 	assert_int_equal(cfi_fixture_compile(f), 0);
@@ -462,12 +444,11 @@ static void ranges_that_wrap_around(void **state)
 	cfi_fixture_free(f);
 }
 
-static void the_section_ends_at_its_terminator(void **state)
+TEST(the_section_ends_at_its_terminator)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 
-	(void)state;
 	cfi_fixture_put_fde(f, cie, 0x1100, SIZE, 16);
 	put_u32(&f->section, 0);
 	cfi_fixture_put_fde(f, cie, 0x1200, SIZE, 32);
@@ -475,26 +456,4 @@ static void the_section_ends_at_its_terminator(void **state)
 	assert_int_equal(f->table.stats.fdes, 1);
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), -1);
 	cfi_fixture_free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pointer_encodings),
-		cmocka_unit_test(augmentations),
-		cmocka_unit_test(versions),
-		cmocka_unit_test(debug_frames),
-		cmocka_unit_test(eh_frame_of_64_bits),
-		cmocka_unit_test(the_table_leads),
-		cmocka_unit_test(a_table_of_wide_entries),
-		cmocka_unit_test(tables_that_are_ignored),
-		cmocka_unit_test(a_table_with_a_wrong_entry),
-		cmocka_unit_test(a_table_that_is_not_sorted),
-		cmocka_unit_test(overlaps_and_gaps),
-		cmocka_unit_test(cies_that_are_none),
-		cmocka_unit_test(ranges_that_wrap_around),
-		cmocka_unit_test(the_section_ends_at_its_terminator),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

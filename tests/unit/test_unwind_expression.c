@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Expressions of CFI alone: their results for two registers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/unwind/expression.h"
+#include "tests/unit/test.h"
 
 #define PC 16
 
@@ -32,18 +28,16 @@ static void check_element(struct expression e, int64_t before, int64_t after)
 }
 
 /* The expression of OpenSSL's Montgomery multiplication, and the same in other ways. */
-static void element_of_array(void **state)
+TEST(element_of_array)
 {
-	(void)state;
 	check_element(RECOGNIZE("\x77\x08\x79\x00\x38\x1e\x22\x06\x23\x08"), 8, 8);
 	check_element(RECOGNIZE("\x77\x00\x79\x00\x38\x1e\x22\x06"), 0, 0);
 	check_element(RECOGNIZE("\x77\x08\x79\x00\x33\x24\x22\x06\x23\x08"), 8, 8); /* << 3 */
 	check_element(RECOGNIZE("\x77\x00\x79\x00\x38\x1e\x22\x23\x28\x06"), 40, 0);
 }
 
-static void no_element_of_array(void **state)
+TEST(no_element_of_array)
 {
-	(void)state;
 	/*
 	 * Elements of 4 bytes; an index other than the register's value; an index that is the pc.
 	 */
@@ -59,24 +53,12 @@ static void no_element_of_array(void **state)
 			 EXPRESSION_OTHER);
 }
 
-static void long_ones_are_not_read(void **state)
+TEST(long_ones_are_not_read)
 {
 	char code[EXPRESSION_MAX_SIZE + 1];
 
-	(void)state;
 	memset(code, 0x96, sizeof(code)); /* DW_OP_nop */
 	memcpy(code, "\x77\x08", 2);
 	assert_int_equal(recognize(code, EXPRESSION_MAX_SIZE).kind, EXPRESSION_REG);
 	assert_int_equal(recognize(code, EXPRESSION_MAX_SIZE + 1).kind, EXPRESSION_OTHER);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(element_of_array),
-		cmocka_unit_test(no_element_of_array),
-		cmocka_unit_test(long_ones_are_not_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

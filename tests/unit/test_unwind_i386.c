@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* 32-bit programs: their files, call frame information, and stacks of 4-byte words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <elf.h>
 #include <sys/mman.h>
@@ -18,6 +12,7 @@
 #include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/walk_fixture.h"
+#include "tests/unit/test.h"
 
 #define FUNC 0x1100
 #define FUNC_SIZE 64
@@ -63,13 +58,12 @@ static struct cfi_fixture *compile(const char *augmentation, const void *program
 }
 #define COMPILE(augmentation, program) compile(augmentation, program, sizeof(program) - 1)
 
-static void offsets_count_words_of_4_bytes(void **state)
+TEST(offsets_count_words_of_4_bytes)
 {
 	/* def_cfa_offset 8, ebp at CFA - 8; a byte on: def_cfa ebp 8, ebx at CFA - 12 */
 	struct cfi_fixture *f = COMPILE("zR", "\x0e\x08\x85\x02\x41\x0c\x05\x08\x83\x03");
 	struct unwind_rule rule = cfi_fixture_rule(f, FUNC);
 
-	(void)state;
 	assert_int_equal(rule.cfa_kind, UNWIND_CFA_REG);
 	assert_int_equal(rule.cfa_reg, UNWIND_REG_SP);
 	assert_int_equal(rule.cfa_offset, 8);
@@ -92,12 +86,11 @@ static void offsets_count_words_of_4_bytes(void **state)
 }
 
 /* Frames aligned by GCC, stubs of binutils, and the kernel's signal trampoline. */
-static void expressions(void **state)
+TEST(expressions)
 {
 	struct cfi_fixture *f = COMPILE("zR", "\x0f\x03\x75\x7c\x06\x10\x05\x02\x75\x00");
 	struct unwind_rule rule = cfi_fixture_rule(f, FUNC);
 
-	(void)state;
 	assert_int_equal(rule.cfa_kind, UNWIND_CFA_DEREF);
 	assert_int_equal(rule.cfa_reg, UNWIND_REG_FP);
 	assert_int_equal(rule.cfa_deref, -1);
@@ -119,9 +112,8 @@ static void expressions(void **state)
 }
 
 /* A CIE of .debug_frame with a size of addresses. */
-static void another_size_of_addresses_is_malformed(void **state)
+TEST(another_size_of_addresses_is_malformed)
 {
-	(void)state;
 	for (uint8_t size = 4; size <= 8; size += 4) {
 		struct cfi_fixture *f = cfi_fixture_new();
 		struct cfi_bytes *b = &f->section;
@@ -142,7 +134,7 @@ static void another_size_of_addresses_is_malformed(void **state)
 }
 
 /* Behind the headers: a table of FDEs that leads to .eh_frame, found by segments alone. */
-static void a_file_of_class_32(void **state)
+TEST(a_file_of_class_32)
 {
 	Elf32_Ehdr head = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT},
@@ -163,7 +155,6 @@ static void a_file_of_class_32(void **state)
 	struct unwind_table table;
 	size_t cie = put_i386_cie(&section, "zR", 0);
 
-	(void)state;
 	put_text(&hdr, "\x01\x1b\x03\x3b");
 	put_u32(&hdr, 0x300 - 0x204);
 	put_u32(&hdr, 1);
@@ -189,7 +180,7 @@ static void a_file_of_class_32(void **state)
 	unwind_rules_release(&rules);
 }
 
-static void the_kernels_image_for_32_bit_programs(void **state)
+TEST(the_kernels_image_for_32_bit_programs)
 {
 	struct error err = {0};
 	_cleanup_close_ int fd = vdso_open_32bit(&err);
@@ -197,7 +188,6 @@ static void the_kernels_image_for_32_bit_programs(void **state)
 	struct unwind_table table;
 	size_t trampolines = 0;
 
-	(void)state;
 	if (fd < 0) {
 		assert_true(err.text[0]);
 		return;
@@ -235,7 +225,7 @@ static bool read_narrow_code(void *ctx, uint64_t addr, void *to, size_t size)
 }
 
 /* Addresses of the world have more than 32 bits: a narrow one is in a mapping near 0. */
-static void walks(void **state)
+TEST_WITH(walks, world_setup, world_teardown)
 {
 	struct world *w = *state;
 
@@ -274,18 +264,4 @@ static void walks(void **state)
 	assert_int_equal(w->path.depth, 2);
 	assert_int_equal(w->path.flags, STACK_WHOLE | STACK_GUESSED);
 	assert_int_equal(w->addrs[1], RET(2) - WORLD_CODE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(offsets_count_words_of_4_bytes),
-		cmocka_unit_test(expressions),
-		cmocka_unit_test(another_size_of_addresses_is_malformed),
-		cmocka_unit_test(a_file_of_class_32),
-		cmocka_unit_test(the_kernels_image_for_32_bit_programs),
-		cmocka_unit_test_setup_teardown(walks, world_setup, world_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

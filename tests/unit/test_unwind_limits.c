@@ -2,26 +2,20 @@
 /*
  * CFI that is broken, or made to keep its reader busy: it costs rows, but neither time nor memory.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/cfi_bytes.h"
+#include "tests/unit/test.h"
 
 /* Cut anywhere: the FDEs before the cut are there, and nothing else. */
-static void cut_sections(void **state)
+TEST(cut_sections)
 {
 	const size_t fde_size = 19, terminator_size = 4;
 	size_t full = SIZE_MAX;
 
-	(void)state;
 	for (size_t cut = 1; cut <= full; cut++) {
 		struct cfi_fixture *f = cfi_fixture_three(3);
 		uint64_t expected = cut > terminator_size + 2 * fde_size ? 0
@@ -41,9 +35,8 @@ static void cut_sections(void **state)
 }
 
 /* Any byte may have any value. Nothing may crash, and results must be within bounds. */
-static void changed_bytes(void **state)
+TEST(changed_bytes)
 {
-	(void)state;
 	for (unsigned int at = 0;; at++) {
 		for (unsigned int i = 0; i < 16; i++) {
 			struct cfi_fixture *f = cfi_fixture_three(3);
@@ -67,12 +60,11 @@ static void changed_bytes(void **state)
  * FDEs inside of FDEs, each reaching to the end of the section: run one by one, they would take
  * time proportional to the square of its size.
  */
-static void programs_that_overlap(void **state)
+TEST(programs_that_overlap)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64), fdes[1000];
 
-	(void)state;
 	put_hdr(&f->hdr, 1000);
 	for (unsigned int i = 0; i < 1000; i++) {
 		fdes[i] = put_usual_fde(&f->section, cie, 0x1100 + i, 1, "", 0);
@@ -90,14 +82,13 @@ static void programs_that_overlap(void **state)
 }
 
 /* The same FDE again and again. */
-static void a_table_that_repeats_itself(void **state)
+TEST(a_table_that_repeats_itself)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 	static char program[8000];
 	size_t fde = put_usual_fde(&f->section, cie, 0x1100, 64, program, sizeof(program));
 
-	(void)state;
 	put_hdr(&f->hdr, 5000);
 	for (unsigned int i = 0; i < 5000; i++)
 		put_hdr_entry(&f->hdr, 0x1100, fde);
@@ -112,14 +103,13 @@ static void a_table_that_repeats_itself(void **state)
  * CIEs inside of CIEs, one per FDE: the program of each skips the head of the next and reaches to
  * the end of the section.
  */
-static void initial_instructions_that_overlap(void **state)
+TEST(initial_instructions_that_overlap)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct cfi_bytes *b = &f->section;
 	const unsigned int count = 400;
 	size_t cies[400], fdes;
 
-	(void)state;
 	for (unsigned int i = 0; i < count; i++) {
 		cies[i] = put_cie(b);
 		put_text(b, "\x01\x00\x01\x78\x10\x0c\x07\x08");
@@ -154,14 +144,13 @@ static void initial_instructions_that_overlap(void **state)
 }
 
 /* A file cannot use up the rules of others; its excess is counted as gaps. */
-static void rules_of_one_file_are_bounded(void **state)
+TEST(rules_of_one_file_are_bounded)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct cfi_bytes *program = &f->hdr; /* as a buffer, for now */
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 	size_t many = ROWS_MAX_NEW_RULES + 100;
 
-	(void)state;
 	for (unsigned int i = 0; i < many; i++) {
 		put_u8(program, 0x0e);
 		put_uleb(program, 16 + i);
@@ -199,7 +188,7 @@ static int compile_distant(struct cfi_fixture *f, uint64_t distance, bool is_one
 }
 
 /* The number of pages depends on distance, not on the number of FDEs: gaps are not free. */
-static void distant_code_is_refused(void **state)
+TEST(distant_code_is_refused)
 {
 	static const struct {
 		uint64_t distance;
@@ -214,7 +203,6 @@ static void distant_code_is_refused(void **state)
 		{UINT64_MAX - 0x2000, -EFBIG, -EFBIG},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
 		struct cfi_fixture *f = cfi_fixture_new();
 		uint64_t distance = cases[i / 2].distance;
@@ -227,19 +215,4 @@ static void distant_code_is_refused(void **state)
 		}
 		cfi_fixture_free(f);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cut_sections),
-		cmocka_unit_test(changed_bytes),
-		cmocka_unit_test(programs_that_overlap),
-		cmocka_unit_test(a_table_that_repeats_itself),
-		cmocka_unit_test(initial_instructions_that_overlap),
-		cmocka_unit_test(rules_of_one_file_are_bounded),
-		cmocka_unit_test(distant_code_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

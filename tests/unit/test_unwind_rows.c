@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows, pages and rules of a table; rules for code without CFI. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +7,15 @@
 #include "lib/unwind/rows.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unwind_table_find.h"
+#include "tests/unit/test.h"
 
-static void rules_are_interned(void **state)
+TEST(rules_are_interned)
 {
 	struct unwind_rules rules;
 	struct unwind_rule rule = {.cfa_kind = UNWIND_CFA_REG, .cfa_offset = 8};
 	struct unwind_rule end = {.cfa_kind = UNWIND_CFA_END};
 	uint16_t id;
 
-	(void)state;
 	unwind_rules_init(&rules);
 	assert_int_equal(rules.rows.count, UNWIND_RULE_FIRST);
 	assert_int_equal(rules.rows.items[UNWIND_RULE_NONE].cfa_kind, UNWIND_CFA_NONE);
@@ -59,12 +53,11 @@ static uint16_t plain_find(const struct plain_row *rows, size_t count, uint64_t 
 	return vaddr < end ? rule : UNWIND_RULE_NONE;
 }
 
-static void pages_lead_to_the_right_row(void **state)
+TEST(pages_lead_to_the_right_row)
 {
 	static const uint64_t gaps[] = {1, 2, 7, 100, 500, 1023, 1024, 1025, 5000};
 	struct plain_row rows[300];
 
-	(void)state;
 	srand(1);
 	for (int round = 0; round < 30; round++) {
 		uint64_t start = 0x401000 + (uint64_t)(rand() % 2048), vaddr = start;
@@ -95,13 +88,12 @@ static void pages_lead_to_the_right_row(void **state)
 	}
 }
 
-static void equal_rows_are_one(void **state)
+TEST(equal_rows_are_one)
 {
 	struct rows *builder = calloc(1, sizeof(*builder));
 	struct unwind_table table = {0};
 	struct unwind_rules rules;
 
-	(void)state;
 	unwind_rules_init(&rules);
 	rows_init(builder, &table, &rules, 0);
 	rows_add(builder, 0x1000, 2);
@@ -116,11 +108,10 @@ static void equal_rows_are_one(void **state)
 	free(builder);
 }
 
-static void a_table_without_rows(void **state)
+TEST(a_table_without_rows)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 
-	(void)state;
 	assert_int_equal(cfi_fixture_compile(f), 0);
 	assert_int_equal(f->table.page_count, 0);
 	assert_int_equal(f->table.stats.rows, 0);
@@ -139,12 +130,11 @@ static void add_stub(struct cfi_fixture *f, enum stub_kind kind, uint64_t vaddr,
 
 #define ADD_STUB(f, kind, vaddr, text) add_stub(f, kind, vaddr, text, sizeof(text) - 1)
 
-static void stubs_of_x86_64(void **state)
+TEST(stubs_of_x86_64)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct unwind_rule rule;
 
-	(void)state;
 	f->arch = &unwind_arch_x86_64;
 	ADD_STUB(f, STUB_INIT_FINI, 0x2000,
 		 "\xf3\x0f\x1e\xfa\x48\x83\xec\x08\x90\x90\x48\x83\xc4\x08\xc3");
@@ -181,12 +171,11 @@ static void stubs_of_x86_64(void **state)
 }
 
 /* FDEs win; stubs fill gaps, and the space in front and behind. */
-static void stubs_between_fdes(void **state)
+TEST(stubs_between_fdes)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 
-	(void)state;
 	f->arch = &unwind_arch_x86_64;
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1000, "\xff\x25\x01\x02\x03\x04\x66\x90");
 	ADD_STUB(f, STUB_PLT_JUMPS, 0x1100, "\xff\x25\x01\x02\x03\x04\x66\x90");
@@ -221,12 +210,11 @@ static void add_insns(struct cfi_fixture *f, enum stub_kind kind, uint64_t vaddr
 	add_insns(f, kind, vaddr, (const uint32_t[]){__VA_ARGS__}, \
 		  sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
 
-static void stubs_of_arm64(void **state)
+TEST(stubs_of_arm64)
 {
 	struct cfi_fixture *f = cfi_fixture_new();
 	struct unwind_rule rule;
 
-	(void)state;
 	f->arch = &unwind_arch_aarch64;
 	/* paciasp; stp x29, x30; mov x29, sp; ldp; autiasp; ret */
 	ADD_INSNS(f, STUB_INIT_FINI, 0x1000, 0xd503233f, 0xa9bf7bfd, 0x910003fd, 0xa8c17bfd,
@@ -260,7 +248,7 @@ static void stubs_of_arm64(void **state)
 }
 
 /* Leaf functions before the trampoline, then the same with a function that has a frame. */
-static void vdso_of_arm64(void **state)
+TEST(vdso_of_arm64)
 {
 	static const uint32_t frames[] = {
 		0xd503201f, /* nop */
@@ -275,7 +263,6 @@ static void vdso_of_arm64(void **state)
 		0x927cec1f, /* and sp, x0, #~15 */
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
 		struct cfi_fixture *f = cfi_fixture_new();
 		struct unwind_rule rule;
@@ -297,16 +284,4 @@ static void vdso_of_arm64(void **state)
 		assert_int_equal(cfi_fixture_offset(f, 0x1028), -1);
 		cfi_fixture_free(f);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rules_are_interned), cmocka_unit_test(pages_lead_to_the_right_row),
-		cmocka_unit_test(equal_rows_are_one), cmocka_unit_test(a_table_without_rows),
-		cmocka_unit_test(stubs_of_x86_64),    cmocka_unit_test(stubs_between_fdes),
-		cmocka_unit_test(stubs_of_arm64),     cmocka_unit_test(vdso_of_arm64),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* CFI programs yield the same rows whether they are run by words or byte by byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/cfi_bytes.h"
+#include "tests/unit/test.h"
 
 #define START 0x1100
 #define SIZE 3000
@@ -86,12 +81,11 @@ static void assert_equal_tables(const struct cfi_fixture *a, const struct cfi_fi
 			    a->rules.rows.count * sizeof(*a->rules.rows.items));
 }
 
-static void both_ways_give_the_same_rows(void **state)
+TEST(both_ways_give_the_same_rows)
 {
 	const struct unwind_arch *archs[] = {&unwind_arch_x86_64, &unwind_arch_aarch64};
 	size_t rows = 0, malformed = 0;
 
-	(void)state;
 	for (uint32_t seed = 0; seed < 20000; seed++) {
 		struct cfi_fixture *bytes = compile(seed, archs[seed % 2], true);
 		struct cfi_fixture *words = compile(seed, archs[seed % 2], false);
@@ -108,26 +102,15 @@ static void both_ways_give_the_same_rows(void **state)
 }
 
 /* DW_CFA_restore_state, the first byte of the next length, is outside of the program. */
-static void a_program_ends_with_an_advance(void **state)
+TEST(a_program_ends_with_an_advance)
 {
 	static const char program[] = "\x0e\x20\x0a\x0e\x30\x44";
 	struct cfi_fixture *f = cfi_fixture_new();
 	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
 
-	(void)state;
 	put_usual_fde(&f->section, cie, START, 64, program, sizeof(program) - 1);
 	put_what_follows(&f->section, 0x0b);
 	assert_int_equal(cfi_fixture_compile(f), 0);
 	assert_int_equal(cfi_fixture_offset(f, START + 63), 0x30);
 	cfi_fixture_free(f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_program_ends_with_an_advance),
-		cmocka_unit_test(both_ways_give_the_same_rows),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of whole files: where an ELF file has its CFI, and whether libdw agrees. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <elf.h>
 #include <errno.h>
@@ -22,6 +16,7 @@
 #include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/cfi_reference.h"
+#include "tests/unit/test.h"
 
 #ifdef __aarch64__
 #define LIBRARIES "/usr/lib/aarch64-linux-gnu/"
@@ -141,11 +136,10 @@ static void check_image(struct image *image, uint64_t fdes)
 	free(image);
 }
 
-static void by_section_and_by_segment(void **state)
+TEST(by_section_and_by_segment)
 {
 	struct image *image = make_image();
 
-	(void)state;
 	check_image(image, 3);
 	image = make_image();
 	image->header.e_shoff = 0; /* like a file stripped of its section headers */
@@ -180,14 +174,13 @@ static void by_section_and_by_segment(void **state)
 	check_image(image, 0);
 }
 
-static void debug_frame_where_there_is_nothing_else(void **state)
+TEST(debug_frame_where_there_is_nothing_else)
 {
 	static const uint8_t debug_frame[] = "\x10\0\0\0\xff\xff\xff\xff\x04\0\x08\0\x01\x78\x10"
 					     "\x0c\x07\x10\x90\x01"
 					     "\x14\0\0\0\0\0\0\0\0\x11\0\0\0\0\0\0\x10\0\0\0\0\0\0";
 	struct image *image = make_image();
 
-	(void)state;
 	memcpy(image->cfi + 512, debug_frame, sizeof(debug_frame));
 	image->sections[SECTION_HDR] = image->sections[SECTION_CFI];
 	image->sections[SECTION_HDR].sh_name = 35;
@@ -201,11 +194,10 @@ static void debug_frame_where_there_is_nothing_else(void **state)
 }
 
 /* .init is a function without an FDE, if there is code. */
-static void stubs_by_section(void **state)
+TEST(stubs_by_section)
 {
 	static const char init[] = "\x48\x83\xec\x08\x48\x83\xc4\x08\xc3";
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		const uint64_t vaddrs[] = {0x1050, 0x500000, CODE_START + 0x1000 - 8};
 		struct image *image = make_image();
@@ -228,12 +220,11 @@ static void stubs_by_section(void **state)
 	}
 }
 
-static void what_is_no_file_for_us(void **state)
+TEST(what_is_no_file_for_us)
 {
 	struct image *image = make_image();
 	struct compiled c = compile_bytes(image, 63);
 
-	(void)state;
 	assert_int_equal(c.ret, -ENOEXEC);
 	release(&c);
 	c = compile_bytes("", 0);
@@ -261,13 +252,12 @@ static void what_is_no_file_for_us(void **state)
 }
 
 /* A file that claims this many bytes but has only the beginning. */
-static void a_section_of_giant_size(void **state)
+TEST(a_section_of_giant_size)
 {
 	struct image *image = make_image();
 	_cleanup_close_ int fd = memfd_create("test", MFD_CLOEXEC);
 	struct compiled c;
 
-	(void)state;
 	image->sections[SECTION_CFI].sh_size = 1ull << 40;
 	assert_int_equal(write(fd, image, sizeof(*image)), sizeof(*image));
 	c = compile_fd(fd);
@@ -283,13 +273,12 @@ static void a_section_of_giant_size(void **state)
 }
 
 /* A segment's size is believed as far as the file has bytes. */
-static void a_segment_of_giant_size(void **state)
+TEST(a_segment_of_giant_size)
 {
 	struct image *image = make_image();
 	_cleanup_close_ int fd = memfd_create("test", MFD_CLOEXEC);
 	struct cfi_file file;
 
-	(void)state;
 	image->segments[0].p_filesz = image->segments[0].p_memsz = 1ull << 40;
 	assert_int_equal(write(fd, image, sizeof(*image)), sizeof(*image));
 	assert_int_equal(cfi_file_open(&file, fd, NULL), 0);
@@ -300,11 +289,10 @@ static void a_segment_of_giant_size(void **state)
 	free(image);
 }
 
-static void cut_files(void **state)
+TEST(cut_files)
 {
 	struct image *image = make_image();
 
-	(void)state;
 	for (size_t size = 0; size < sizeof(*image); size += size < 700 ? 1 : 97) {
 		struct compiled c = compile_bytes(image, size);
 
@@ -335,9 +323,8 @@ static void compare_file(const char *path, uint64_t min_places)
 		    counts[CFI_EQUAL]);
 }
 
-static void real_files_as_libdw_reads_them(void **state)
+TEST(real_files_as_libdw_reads_them)
 {
-	(void)state;
 	compare_file("/proc/self/exe", 100);
 	compare_file(LIBRARIES "libc.so.6", 20000);
 	compare_file(LIBRARIES "libcrypto.so.3", 20000);
@@ -373,11 +360,10 @@ static struct compiled compile_path(const char *path)
 }
 
 /* The rare rules that decide whether the stacks of real programs are whole. */
-static void rules_that_matter(void **state)
+TEST(rules_that_matter)
 {
 	struct compiled c = compile_path(LIBRARIES "libc.so.6");
 
-	(void)state;
 	assert_true(count_rules(&c, UNWIND_CFA_END, UNWIND_REG_SP, 0) > 0);
 #ifndef __aarch64__
 	assert_int_equal(count_rules(&c, UNWIND_CFA_DEREF, UNWIND_REG_SP, UNWIND_SIGNAL_FRAME), 1);
@@ -394,12 +380,11 @@ static void rules_that_matter(void **state)
 	release(&c);
 }
 
-static void the_vdso(void **state)
+TEST(the_vdso)
 {
 	_cleanup_close_ int fd = vdso_open(NULL);
 	struct compiled c = compile_fd(fd);
 
-	(void)state;
 	assert_int_equal(c.ret, 0);
 	assert_true(c.table.stats.rows > 2);
 	assert_int_equal(c.table.stats.malformed, 0);
@@ -408,22 +393,4 @@ static void the_vdso(void **state)
 	assert_int_equal(count_rules(&c, UNWIND_CFA_DEREF, UNWIND_REG_SP, UNWIND_SIGNAL_FRAME), 1);
 #endif
 	release(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_section_and_by_segment),
-		cmocka_unit_test(debug_frame_where_there_is_nothing_else),
-		cmocka_unit_test(stubs_by_section),
-		cmocka_unit_test(what_is_no_file_for_us),
-		cmocka_unit_test(a_section_of_giant_size),
-		cmocka_unit_test(a_segment_of_giant_size),
-		cmocka_unit_test(cut_files),
-		cmocka_unit_test(real_files_as_libdw_reads_them),
-		cmocka_unit_test(rules_that_matter),
-		cmocka_unit_test(the_vdso),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

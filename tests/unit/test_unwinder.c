@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of processes that the walker gets, by their mappings. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
@@ -17,13 +11,14 @@
 #include "lib/record/record.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/unwinder_fixture.h"
+#include "tests/unit/test.h"
 
 static void tables(const struct unwinder_fixture *f, struct unwinder_stats *stats)
 {
 	unwinder_get_stats(f->u, stats);
 }
 
-static void a_mapping_comes_with_its_table(void **state)
+WITH_UNWINDER(a_mapping_comes_with_its_table)
 {
 	struct unwinder_fixture *f = *state;
 	struct unwinder_stats stats;
@@ -65,7 +60,7 @@ static void add_small_module(struct unwinder_fixture *f, uint32_t id)
 }
 
 /* Each file that waits takes a descriptor, so most wait without. */
-static void more_files_than_may_wait_at_a_time(void **state)
+WITH_UNWINDER(more_files_than_may_wait_at_a_time)
 {
 	const uint32_t count = 3 * TABLE_POOL_MAX;
 	struct unwinder_fixture *f = *state;
@@ -89,7 +84,7 @@ static void more_files_than_may_wait_at_a_time(void **state)
 	close(lowest);
 }
 
-static void files_that_are_gone_by_their_turn_have_no_table(void **state)
+WITH_UNWINDER(files_that_are_gone_by_their_turn_have_no_table)
 {
 	const uint32_t count = 3 * TABLE_POOL_MAX;
 	struct unwinder_fixture *f = *state;
@@ -106,7 +101,7 @@ static void files_that_are_gone_by_their_turn_have_no_table(void **state)
 	assert_int_equal(told_space(f, PID)->count, 1);
 }
 
-static void one_table_for_all_processes(void **state)
+WITH_UNWINDER(one_table_for_all_processes)
 {
 	struct unwinder_fixture *f = *state;
 	struct unwinder_stats stats;
@@ -122,7 +117,7 @@ static void one_table_for_all_processes(void **state)
 }
 
 /* A child may have got a copy in the kernel, which is known only some rounds later. */
-static void old_descriptions_stay_for_a_while(void **state)
+WITH_UNWINDER(old_descriptions_stay_for_a_while)
 {
 	struct unwinder_fixture *f = *state;
 	uint32_t first, next;
@@ -144,12 +139,11 @@ static void old_descriptions_stay_for_a_while(void **state)
 	assert_int_equal(told_space(f, PID + 2)->at, first);
 }
 
-static void memory_that_is_refused_is_counted(void **state)
+TEST(memory_that_is_refused_is_counted)
 {
 	struct unwinder_fixture f = {0};
 	struct unwinder_stats stats;
 
-	(void)state;
 	start_unwinder(&f, 0);
 	add_code_module(&f, 0, true);
 	map_code(&f, PID, CODE, 0);
@@ -162,7 +156,7 @@ static void memory_that_is_refused_is_counted(void **state)
 	stop_unwinder(&f);
 }
 
-static void unused_tables_go_and_come_back(void **state)
+WITH_UNWINDER(unused_tables_go_and_come_back)
 {
 	struct unwinder_fixture *f = *state;
 	struct unwinder_stats stats;
@@ -191,7 +185,7 @@ static void unused_tables_go_and_come_back(void **state)
 }
 
 /* The process may wait for each of the tables, but is not described again for each. */
-static void many_tables_are_told_of_at_once(void **state)
+WITH_UNWINDER(many_tables_are_told_of_at_once)
 {
 	const uint32_t modules = 300;
 	struct unwinder_fixture *f = *state;
@@ -219,7 +213,7 @@ static void many_tables_are_told_of_at_once(void **state)
 	assert_int_equal(f->told[0].times, 2);
 }
 
-static void a_file_without_code_is_no_obstacle(void **state)
+WITH_UNWINDER(a_file_without_code_is_no_obstacle)
 {
 	struct unwinder_fixture *f = *state;
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -237,7 +231,7 @@ static void a_file_without_code_is_no_obstacle(void **state)
 	close(fd);
 }
 
-static void a_copy_is_finished_when_its_table_is_there(void **state)
+WITH_UNWINDER(a_copy_is_finished_when_its_table_is_there)
 {
 	struct unwinder_fixture *f = *state;
 	struct rec_copy *copy = xcalloc(1, sizeof(*copy) + 64);
@@ -255,22 +249,4 @@ static void a_copy_is_finished_when_its_table_is_there(void **state)
 	assert_int_equal(f->sent.items[0]->rec.flags, STACK_LATER | STACK_UNKNOWN);
 	assert_int_equal(f->sent.items[1]->rec.flags, STACK_LATER | STACK_BROKEN);
 	free(copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_UNWINDER(a_mapping_comes_with_its_table),
-		WITH_UNWINDER(more_files_than_may_wait_at_a_time),
-		WITH_UNWINDER(files_that_are_gone_by_their_turn_have_no_table),
-		WITH_UNWINDER(one_table_for_all_processes),
-		WITH_UNWINDER(old_descriptions_stay_for_a_while),
-		cmocka_unit_test(memory_that_is_refused_is_counted),
-		WITH_UNWINDER(unused_tables_go_and_come_back),
-		WITH_UNWINDER(many_tables_are_told_of_at_once),
-		WITH_UNWINDER(a_file_without_code_is_no_obstacle),
-		WITH_UNWINDER(a_copy_is_finished_when_its_table_is_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

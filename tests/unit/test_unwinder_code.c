@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Generated code: its descriptions for the walker, and stacks that wait for it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
@@ -13,6 +8,7 @@
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 #include "tests/unit/jit_frame.h"
+#include "tests/unit/test.h"
 
 #define PID 7
 #define CHILD 8
@@ -165,7 +161,9 @@ static void copy(struct fixture *f, uint32_t pid, uint64_t start)
 	copy_as(f, pid, start, 0);
 }
 
-static void what_the_walker_is_told(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(what_the_walker_is_told)
 {
 	struct unwinder_stats stats;
 	struct fixture *f = *state;
@@ -185,7 +183,7 @@ static void what_the_walker_is_told(void **state)
 	assert_int_equal(f->space.count, 0);
 }
 
-static void stacks_wait_until_code_is_told_of(void **state)
+CASE(stacks_wait_until_code_is_told_of)
 {
 	struct fixture *f = *state;
 
@@ -213,7 +211,7 @@ static void stacks_wait_until_code_is_told_of(void **state)
 }
 
 /* Everything new in a dump is read at once: code that was made, sampled, and moved since. */
-static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
+CASE(stacks_of_before_a_move_have_the_rows_of_the_old_place)
 {
 	struct fixture *f = *state;
 	const uint64_t moved = SECOND + 1000;
@@ -236,7 +234,7 @@ static void stacks_of_before_a_move_have_the_rows_of_the_old_place(void **state)
 }
 
 /* Without times, every waiting stack is older. */
-static void a_move_without_a_time(void **state)
+CASE(a_move_without_a_time)
 {
 	struct fixture *f = *state;
 
@@ -250,7 +248,7 @@ static void a_move_without_a_time(void **state)
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
-static void nobody_waits_for_a_process_that_is_gone(void **state)
+CASE(nobody_waits_for_a_process_that_is_gone)
 {
 	struct fixture *f = *state;
 
@@ -263,7 +261,7 @@ static void nobody_waits_for_a_process_that_is_gone(void **state)
 	assert_int_equal(f->caller, CODE + 0x10);
 }
 
-static void a_child_has_its_parent_s_code(void **state)
+CASE(a_child_has_its_parent_s_code)
 {
 	struct fixture *f = *state;
 
@@ -279,7 +277,7 @@ static void a_child_has_its_parent_s_code(void **state)
 }
 
 /* A process that never describes its code is not waited for again and again. */
-static void only_some_stacks_wait_in_vain(void **state)
+CASE(only_some_stacks_wait_in_vain)
 {
 	struct fixture *f = *state;
 	unsigned int count = 0;
@@ -306,7 +304,7 @@ static void only_some_stacks_wait_in_vain(void **state)
 }
 
 /* A busy machine takes the CPU from a thread far more often than the clock samples it. */
-static void waits_take_no_tick_s_place(void **state)
+CASE(waits_take_no_tick_s_place)
 {
 	const unsigned int many = 2000;
 	struct fixture *f = *state;
@@ -331,7 +329,7 @@ static void waits_take_no_tick_s_place(void **state)
 }
 
 /* Code without a description is unwound by frame pointers. */
-static void where_not_all_code_is_told_of_nothing_waits(void **state)
+CASE(where_not_all_code_is_told_of_nothing_waits)
 {
 	struct code_piece piece = {.start = PIECE + 0x1000, .size = PIECE_SIZE};
 	struct fixture *f = *state;
@@ -347,23 +345,4 @@ static void where_not_all_code_is_told_of_nothing_waits(void **state)
 	flush(f, 1);
 	assert_int_equal(f->sent, 2);
 	assert_int_equal(f->caller, CODE + 0x10);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_the_walker_is_told),
-		TEST(stacks_wait_until_code_is_told_of),
-		TEST(nobody_waits_for_a_process_that_is_gone),
-		TEST(a_child_has_its_parent_s_code),
-		TEST(stacks_of_before_a_move_have_the_rows_of_the_old_place),
-		TEST(a_move_without_a_time),
-		TEST(only_some_stacks_wait_in_vain),
-		TEST(waits_take_no_tick_s_place),
-		TEST(where_not_all_code_is_told_of_nothing_waits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptions of processes that fork, execute programs and end, as the walker gets them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
 #include "tests/unit/unwinder_fixture.h"
+#include "tests/unit/test.h"
 
-static void a_child_has_what_its_parent_had(void **state)
+WITH_UNWINDER(a_child_has_what_its_parent_had)
 {
 	struct unwinder_fixture *f = *state;
 
@@ -35,7 +31,7 @@ static void a_child_has_what_its_parent_had(void **state)
 	assert_int_equal(told_space(f, PID)->count, 3);
 }
 
-static void an_exec_replaces_everything(void **state)
+WITH_UNWINDER(an_exec_replaces_everything)
 {
 	struct unwinder_fixture *f = *state;
 
@@ -50,7 +46,7 @@ static void an_exec_replaces_everything(void **state)
 	assert_int_equal(told_space(f, PID)->count, 1);
 }
 
-static void after_the_end_nothing_is_left(void **state)
+WITH_UNWINDER(after_the_end_nothing_is_left)
 {
 	struct unwinder_fixture *f = *state;
 
@@ -73,7 +69,7 @@ static void after_the_end_nothing_is_left(void **state)
 }
 
 /* Nothing is sent about it afterwards; descriptions of others are. */
-static void one_ends_before_it_was_told_of(void **state)
+WITH_UNWINDER(one_ends_before_it_was_told_of)
 {
 	struct unwinder_fixture *f = *state;
 
@@ -95,7 +91,7 @@ static void one_ends_before_it_was_told_of(void **state)
  * The exit of the first process was lost, or is not certain yet, and the walker had its
  * description.
  */
-static void a_pid_that_is_used_again(void **state)
+WITH_UNWINDER(a_pid_that_is_used_again)
 {
 	struct unwinder_fixture *f = *state;
 
@@ -114,7 +110,7 @@ static void a_pid_that_is_used_again(void **state)
 }
 
 /* The stack still waits for a table when another process has the pid. */
-static void a_copy_outlives_its_process(void **state)
+WITH_UNWINDER(a_copy_outlives_its_process)
 {
 	struct unwinder_fixture *f = *state;
 	struct rec_copy *copy = xcalloc(1, sizeof(*copy) + 64);
@@ -134,18 +130,4 @@ static void a_copy_outlives_its_process(void **state)
 	assert_int_equal(f->sent.items[0]->rec.flags, STACK_LATER | STACK_BROKEN);
 	assert_int_equal(told_space(f, PID)->count, 0);
 	free(copy);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_UNWINDER(a_child_has_what_its_parent_had),
-		WITH_UNWINDER(an_exec_replaces_everything),
-		WITH_UNWINDER(after_the_end_nothing_is_left),
-		WITH_UNWINDER(one_ends_before_it_was_told_of),
-		WITH_UNWINDER(a_pid_that_is_used_again),
-		WITH_UNWINDER(a_copy_outlives_its_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports on unwinding: shares, without lines that are zero. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "cmd/text/unwinding.h"
 #include "lib/base/cleanup.h"
+#include "tests/unit/test.h"
 
 static void expect_line(enum recorder_unwind method, const struct profile_stats *stats,
 			const char *text)
@@ -20,11 +15,10 @@ static void expect_line(enum recorder_unwind method, const struct profile_stats 
 	assert_string_equal(strbuf_text(&line), text);
 }
 
-static void zeros_are_not_reported(void **state)
+TEST(zeros_are_not_reported)
 {
 	struct profile_stats stats = {0};
 
-	(void)state;
 	expect_line(RECORDER_UNWIND_AUTO, &stats, "");
 	stats.kernel_only = 7;
 	expect_line(RECORDER_UNWIND_AUTO, &stats, "7 kernel-only");
@@ -58,31 +52,28 @@ static void zeros_are_not_reported(void **state)
 	expect_line(RECORDER_UNWIND_FP, &stats, "by frame pointers");
 }
 
-static void all_means_all_and_something_is_more_than_nothing(void **state)
+TEST(all_means_all_and_something_is_more_than_nothing)
 {
 	const struct profile_stats nearly = {.whole = 99999, .broken = 1};
 	const struct profile_stats none = {.unknown = 9};
 
-	(void)state;
 	expect_line(RECORDER_UNWIND_AUTO, &nearly, "99.9 % whole, 0.1 % broken");
 	expect_line(RECORDER_UNWIND_AUTO, &none, "0.0 % whole, 100.0 % unknown");
 }
 
-static void what_cannot_be_whole_is_not_counted_in(void **state)
+TEST(what_cannot_be_whole_is_not_counted_in)
 {
 	const struct profile_stats stats = {
 		.whole = 10, .kernel_only = 1000, .exiting = 1000, .lost = {1000, 1000}};
 
-	(void)state;
 	assert_int_equal(unwinding_stacks(&stats), 10);
 	expect_line(RECORDER_UNWIND_AUTO, &stats, "100.0 % whole; 1000 kernel-only, 1000 exiting");
 }
 
-static void methods_that_do_not_know_claim_nothing(void **state)
+TEST(methods_that_do_not_know_claim_nothing)
 {
 	struct profile_stats stats = {.unknown = 100, .kernel_only = 1};
 
-	(void)state;
 	expect_line(RECORDER_UNWIND_FP, &stats, "by frame pointers; 1 kernel-only");
 	expect_line(RECORDER_UNWIND_NONE, &stats, "1 kernel-only");
 	stats.kernel_only = 0;
@@ -107,11 +98,10 @@ static const char *extra(const struct profile *p, const char *label, const char 
 	return value;
 }
 
-static void the_panel_says_the_same(void **state)
+TEST(the_panel_says_the_same)
 {
 	struct profile *p = profile_new();
 
-	(void)state;
 	p->stats = (struct profile_stats){
 		.whole = 6, .truncated = 1, .broken = 1, .kernel_only = 4, .exiting = 3};
 	unwinding_add_extra(p, RECORDER_UNWIND_CFI);
@@ -125,11 +115,10 @@ static void the_panel_says_the_same(void **state)
 	profile_free(p);
 }
 
-static void no_share_of_nothing(void **state)
+TEST(no_share_of_nothing)
 {
 	struct profile *p = profile_new();
 
-	(void)state;
 	unwinding_add_extra(p, RECORDER_UNWIND_AUTO);
 	assert_int_equal(strncmp(extra(p, "Method", "string"), "auto: ", 6), 0);
 	assert_null(extra(p, "Whole stacks", "percentage"));
@@ -142,18 +131,4 @@ static void no_share_of_nothing(void **state)
 	assert_null(extra(p, "Tables", "integer"));
 	assert_string_equal(extra(p, "Truncated stacks", "percentage"), "0.000000");
 	profile_free(p);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zeros_are_not_reported),
-		cmocka_unit_test(all_means_all_and_something_is_more_than_nothing),
-		cmocka_unit_test(what_cannot_be_whole_is_not_counted_in),
-		cmocka_unit_test(methods_that_do_not_know_claim_nothing),
-		cmocka_unit_test(the_panel_says_the_same),
-		cmocka_unit_test(no_share_of_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,16 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/binary/usdt_notes.h"
 #include "lib/live/instruments/usdt_pattern.h"
 #include "lib/live/perf/usdt_arguments.h"
+#include "tests/unit/test.h"
 
 #define SEEDS "tests/fuzz/corpus/usdt_notes/"
 #define SP_AT_X86 152
@@ -62,19 +57,17 @@ static void check_notes(const char *path, uint16_t machine, uint64_t step, const
 	usdt_notes_release(&notes);
 }
 
-static void notes_of_each_machine(void **state)
+TEST(notes_of_each_machine)
 {
-	(void)state;
 	check_notes(SEEDS "x86_64", EM_X86_64, 1, "-4@%eax 8@16(%rsp)");
 	check_notes(SEEDS "i386", EM_386, 1, "-4@%eax 8@16(%rsp)");
 	check_notes(SEEDS "arm64", EM_AARCH64, 4, "-4@w1 8@[sp, 16]");
 }
 
-static void files_without_notes(void **state)
+TEST(files_without_notes)
 {
 	struct usdt_notes notes;
 
-	(void)state;
 	open_notes(&notes, "tests/fuzz/corpus/elf_symbols/symbols", 0);
 	assert_int_equal(notes.rows.count, 0);
 	usdt_notes_release(&notes);
@@ -116,9 +109,8 @@ static void check_memory(uint16_t machine, const char *text, struct usdt_argumen
 	assert_int_equal(a.flags, wanted.flags);
 }
 
-static void registers(void **state)
+TEST(registers)
 {
-	(void)state;
 	check_register(EM_X86_64, "8@%rax", 80, 8, 0, false);
 	check_register(EM_X86_64, "-4@%eax", 80, 4, 0, true);
 	check_register(EM_X86_64, "2@%r15w", 0, 2, 0, false);
@@ -131,9 +123,8 @@ static void registers(void **state)
 	check_register(EM_AARCH64, "8@sp", SP_AT_ARM64, 8, 0, false);
 }
 
-static void memory(void **state)
+TEST(memory)
 {
-	(void)state;
 	check_memory(
 		EM_X86_64, "8@16(%rsp)",
 		(struct usdt_argument){.base = SP_AT_X86, .index = USDT_NO_REGISTER, .number = 16});
@@ -166,16 +157,15 @@ static void memory(void **state)
 					    .flags = USDT_INDEX_LOW | USDT_INDEX_SIGNED});
 }
 
-static void constants(void **state)
+TEST(constants)
 {
-	(void)state;
 	assert_int_equal(parse_one(EM_X86_64, "-4@$-7").kind, USDT_CONSTANT);
 	assert_int_equal(parse_one(EM_X86_64, "-4@$-7").number, -7);
 	assert_int_equal(parse_one(EM_AARCH64, "8@5").kind, USDT_CONSTANT);
 	assert_int_equal(parse_one(EM_AARCH64, "8@5").number, 5);
 }
 
-static void what_is_unreadable(void **state)
+TEST(what_is_unreadable)
 {
 	static const char *const x86[] = {
 		"8f@%xmm0", "8@counter(%rip)", "8@%xmm0",   "3@%eax", "8@",	 "@%eax",
@@ -186,18 +176,16 @@ static void what_is_unreadable(void **state)
 		"8@x31", "8f@d0", "8@w1", "8@[x0, x1, ror 3]", "8@[x0", "8@[w0]", "8@[x0, 1, 2]",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(x86) / sizeof(*x86); i++)
 		assert_int_equal(parse_one(EM_X86_64, x86[i]).kind, USDT_UNREADABLE);
 	for (size_t i = 0; i < sizeof(arm64) / sizeof(*arm64); i++)
 		assert_int_equal(parse_one(EM_AARCH64, arm64[i]).kind, USDT_UNREADABLE);
 }
 
-static void as_many_as_there_is_room_for(void **state)
+TEST(as_many_as_there_is_room_for)
 {
 	struct usdt_layout layout;
 
-	(void)state;
 	usdt_arguments_parse(&layout, EM_X86_64, "");
 	assert_int_equal(layout.count, 0);
 	usdt_arguments_parse(&layout, EM_X86_64, "  8@%rax  x -4@$1 ");
@@ -222,9 +210,8 @@ static void expect_pattern(const char *text, const char *name, const char *label
 	assert_string_equal(strbuf_text(&out), label);
 }
 
-static void labels(void **state)
+TEST(labels)
 {
-	(void)state;
 	expect_pattern("p:n", "p:n", "{marker.name}");
 	expect_pattern("p:n=Query", "Query", "Query");
 	expect_pattern("p:n=Query: %s in %d ms", "Query",
@@ -236,11 +223,10 @@ static void labels(void **state)
 	expect_pattern("p:n=a=b %4$s", "a=b", "a=b ?");
 }
 
-static void which_probes_match(void **state)
+TEST(which_probes_match)
 {
 	struct usdt_pattern pattern;
 
-	(void)state;
 	assert_int_equal(usdt_pattern_parse(&pattern, "py*:function__*=f %s", NULL), 0);
 	assert_true(usdt_pattern_matches(&pattern, "python", "function__entry"));
 	assert_false(usdt_pattern_matches(&pattern, "python", "line"));
@@ -251,7 +237,7 @@ static void which_probes_match(void **state)
 	assert_int_equal(pattern.hexadecimals, 2);
 }
 
-static void what_makes_no_sense(void **state)
+TEST(what_makes_no_sense)
 {
 	static const char *const texts[] = {
 		"",
@@ -272,7 +258,6 @@ static void what_makes_no_sense(void **state)
 	};
 	char long_text[300];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		struct usdt_pattern pattern;
 		struct error err = {0};
@@ -287,22 +272,4 @@ static void what_makes_no_sense(void **state)
 	long_text[1] = 'a';
 	long_text[200] = ':';
 	assert_int_equal(usdt_pattern_parse(&(struct usdt_pattern){0}, long_text, NULL), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(notes_of_each_machine),
-		cmocka_unit_test(files_without_notes),
-		cmocka_unit_test(registers),
-		cmocka_unit_test(memory),
-		cmocka_unit_test(constants),
-		cmocka_unit_test(what_is_unreadable),
-		cmocka_unit_test(as_many_as_there_is_room_for),
-		cmocka_unit_test(labels),
-		cmocka_unit_test(which_probes_match),
-		cmocka_unit_test(what_makes_no_sense),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

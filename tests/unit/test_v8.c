@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* V8: files that contain it, functions as the kernel saw them, sources as they lie in memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/runtimes/v8.h"
 #include "tests/unit/script_layout.h"
+#include "tests/unit/test.h"
 
 static int probe(const char *name, struct runtime_layout *layout, struct error *err)
 {
@@ -27,7 +22,7 @@ static int probe(const char *name, struct runtime_layout *layout, struct error *
 	return runtime_probe(fd, layout, err);
 }
 
-static void files_tell_their_layout(void **state)
+TEST(files_tell_their_layout)
 {
 	static const struct {
 		const char *file, *version;
@@ -43,7 +38,6 @@ static void files_tell_their_layout(void **state)
 		 8},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct runtime_layout layout;
 		const struct v8_layout *l = &layout.v8;
@@ -72,7 +66,7 @@ static void files_tell_their_layout(void **state)
 	}
 }
 
-static void what_cannot_be_followed_is_refused(void **state)
+TEST(what_cannot_be_followed_is_refused)
 {
 	static const struct {
 		const char *file;
@@ -85,7 +79,6 @@ static void what_cannot_be_followed_is_refused(void **state)
 		{"v8-patched-13", -EINVAL, "V8 13.6 has objects of another form"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct runtime_layout layout;
 		struct error err = {0};
@@ -96,12 +89,11 @@ static void what_cannot_be_followed_is_refused(void **state)
 	}
 }
 
-static void texts_become_utf8(void **state)
+TEST(texts_become_utf8)
 {
 	static const uint16_t wide[] = {'a', 0xd83d, 0xde00, 0xd800, 'b', 0xdc00};
 	struct strbuf text = {0};
 
-	(void)state;
 	v8_text(1, "n\xe9", 3, &text);
 	assert_string_equal(strbuf_text(&text), "n\xc3\xa9\xef\xbf\xbd");
 	strbuf_reset(&text);
@@ -117,13 +109,12 @@ static void texts_become_utf8(void **state)
 	strbuf_release(&text);
 }
 
-static void lines_begin_behind_their_ends(void **state)
+TEST(lines_begin_behind_their_ends)
 {
 	struct line_starts lines = {0};
 	struct managed_code code = {.start = 2};
 	static const uint16_t wide[] = {'x', 0x2028, 'y', 0x2029, 'z'};
 
-	(void)state;
 	/* "\r\n" in two pieces is one end. */
 	line_starts_add(&lines, 1, "a\nb\r", 4);
 	line_starts_add(&lines, 1, "\nc\rd", 4);
@@ -163,7 +154,7 @@ static void add(struct sight *s, struct sight_text *piece, const void *data, siz
 	*piece = (struct sight_text){.size = (uint32_t)size, .width = 1};
 }
 
-static void a_sight_becomes_code(void **state)
+TEST(a_sight_becomes_code)
 {
 	const struct runtime_layout layout = {.kind = RUNTIME_V8};
 	/* Units 2 and 7 (no statement begins there), at places 10 and 31. */
@@ -177,7 +168,6 @@ static void a_sight_becomes_code(void **state)
 	struct sight s = {.rec = {.units = 8}};
 	char lines[sizeof(head) + sizeof(table)];
 
-	(void)state;
 	memcpy(lines, &head, sizeof(head));
 	memcpy(lines + sizeof(head), table, sizeof(table));
 	add(&s, &s.rec.name, "m\xe9thode", 7);
@@ -237,7 +227,7 @@ static void check_places(const struct v8_layout *layout, const uint8_t *table, s
 }
 
 /* Tables that versions 13 and 14 have made of the same function. */
-static void tables_tell_where_instructions_are_from(void **state)
+TEST(tables_tell_where_instructions_are_from)
 {
 	static const uint8_t old[] = {0x01, 0x70, 0x02, 0x58, 0x04, 0x48, 0x04, 0x14, 0x05,
 				      0x00, 0x0a, 0x64, 0x09, 0x14, 0x11, 0x00, 0x0d, 0x50,
@@ -253,12 +243,11 @@ static void tables_tell_where_instructions_are_from(void **state)
 							 {30, 122}, {40, 82}, {45, 54},	 {49, 129}};
 	const struct v8_layout before = {0}, flagged = {.has_place_flags = 1};
 
-	(void)state;
 	check_places(&before, old, sizeof(old), old_places, 12);
 	check_places(&flagged, new, sizeof(new), new_places, 12);
 }
 
-static void damaged_tables_end_early(void **state)
+TEST(damaged_tables_end_early)
 {
 	static const uint8_t endless[] = {0x80, 0x80}, half[] = {0x04}, far[] = {0x7e, 0x02};
 	static const uint8_t large[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -266,7 +255,6 @@ static void damaged_tables_end_early(void **state)
 	const struct v8_layout layout = {0};
 	struct managed_code code = {0};
 
-	(void)state;
 	v8_places(&layout, endless, sizeof(endless), 10, &code);
 	v8_places(&layout, half, sizeof(half), 10, &code);
 	v8_places(&layout, far, sizeof(far), 10, &code);
@@ -357,11 +345,10 @@ static size_t count_lines(struct heap *heap, uint32_t id)
 	return count;
 }
 
-static void sources_are_strings_of_any_kind(void **state)
+TEST(sources_are_strings_of_any_kind)
 {
 	struct heap heap = make_heap();
 
-	(void)state;
 	put_letters(&heap, TEXT, "a\nb\nc");
 	assert_int_equal(count_lines(&heap, 7), 3);
 	/* Another script lies there. */
@@ -386,11 +373,10 @@ static void sources_are_strings_of_any_kind(void **state)
 	assert_int_equal(count_lines(&heap, 7), 3);
 }
 
-static void forged_strings_end(void **state)
+TEST(forged_strings_end)
 {
 	struct heap heap = make_heap();
 
-	(void)state;
 	/* Longer than the memory; longer than any text; both halves are itself; thin likewise. */
 	put_string(&heap, TEXT, FLAT_MAP, HEAP_SIZE);
 	assert_int_equal(count_lines(&heap, 7), 0);
@@ -407,11 +393,10 @@ static void forged_strings_end(void **state)
 	assert_int_equal(count_lines(&heap, 7), 0);
 }
 
-static void a_text_that_moves_is_read_again(void **state)
+TEST(a_text_that_moves_is_read_again)
 {
 	unsigned int reads = 0, moved = 0;
 
-	(void)state;
 	for (struct heap heap = {.reads = 0}; !heap.reads; reads++) {
 		heap = make_heap();
 		put_letters(&heap, TEXT, "a\nb");
@@ -424,22 +409,4 @@ static void a_text_that_moves_is_read_again(void **state)
 			break;
 	}
 	assert_true(moved > 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(files_tell_their_layout),
-		cmocka_unit_test(what_cannot_be_followed_is_refused),
-		cmocka_unit_test(texts_become_utf8),
-		cmocka_unit_test(lines_begin_behind_their_ends),
-		cmocka_unit_test(a_sight_becomes_code),
-		cmocka_unit_test(tables_tell_where_instructions_are_from),
-		cmocka_unit_test(damaged_tables_end_early),
-		cmocka_unit_test(sources_are_strings_of_any_kind),
-		cmocka_unit_test(forged_strings_end),
-		cmocka_unit_test(a_text_that_moves_is_read_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

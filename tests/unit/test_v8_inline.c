@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* V8: what compiled code was made from, as it lies in memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "lib/runtimes/known_functions.h"
 #include "lib/runtimes/v8.h"
+#include "tests/unit/test.h"
 
 /* The memory of a process: maps, by the type of their objects, then objects. */
 enum {
@@ -233,13 +228,12 @@ static void check_place(const struct managed_code *code, size_t i, uint32_t unit
 				    name);
 }
 
-static void code_tells_its_calls(void **state)
+TEST(code_tells_its_calls)
 {
 	struct heap heap = make_heap();
 	struct sight sight = make_sight();
 	struct managed_code code = {0};
 
-	(void)state;
 	assert_true(read_code(&heap, &sight, &code));
 	assert_int_equal(code.places.count, 6);
 	check_place(&code, 0, 4, 3, NULL);
@@ -255,14 +249,13 @@ static void code_tells_its_calls(void **state)
 	managed_code_release(&code);
 }
 
-static void a_place_of_an_inlined_function_is_its_own(void **state)
+TEST(a_place_of_an_inlined_function_is_its_own)
 {
 	const uint64_t rows[][2] = {{1, place(83, 0)}, {2, place(55, 0)}, {3, place(9, 0)}};
 	struct heap heap = make_heap();
 	struct sight sight = make_sight();
 	struct managed_code code = {0};
 
-	(void)state;
 	put_table(&heap, rows, 3);
 	assert_true(read_code(&heap, &sight, &code));
 	assert_int_equal(code.places.count, 5);
@@ -273,13 +266,12 @@ static void a_place_of_an_inlined_function_is_its_own(void **state)
 	managed_code_release(&code);
 }
 
-static void a_function_may_be_taken_into_itself(void **state)
+TEST(a_function_may_be_taken_into_itself)
 {
 	struct heap heap = make_heap();
 	struct sight sight = make_sight();
 	struct managed_code code = {.first_line = 12, .source = {SCRIPT + 1, 7, 0}};
 
-	(void)state;
 	strbuf_add(&code.name, "outer", 5);
 	/* outer() calls middle(), which calls outer(): no literal is listed for it. */
 	put_call(&heap, 1, place(65, 1), UINT32_MAX);
@@ -298,13 +290,12 @@ static void a_function_may_be_taken_into_itself(void **state)
 	managed_code_release(&code);
 }
 
-static void other_code_is_not_taken_for_it(void **state)
+TEST(other_code_is_not_taken_for_it)
 {
 	struct heap heap = make_heap();
 	struct sight sight = make_sight();
 	struct managed_code code = {0};
 
-	(void)state;
 	sight.rec.units++;
 	assert_false(read_code(&heap, &sight, &code));
 	sight.rec.units--;
@@ -320,12 +311,11 @@ static void other_code_is_not_taken_for_it(void **state)
 	managed_code_release(&code);
 }
 
-static void what_changes_meanwhile_is_not_believed(void **state)
+TEST(what_changes_meanwhile_is_not_believed)
 {
 	struct managed_code code = {0};
 	unsigned int refused = 0;
 
-	(void)state;
 	for (unsigned int reads = 1;; reads++) {
 		struct heap heap = make_heap();
 		struct sight sight = make_sight();
@@ -342,13 +332,12 @@ static void what_changes_meanwhile_is_not_believed(void **state)
 	managed_code_release(&code);
 }
 
-static void forged_calls_end(void **state)
+TEST(forged_calls_end)
 {
 	struct sight sight = make_sight();
 	struct managed_code code = {0};
 	struct heap heap = make_heap();
 
-	(void)state;
 	/* Each the caller of the other; one that is not listed; of a function that is not. */
 	put_call(&heap, 0, place(5, 2), 0);
 	assert_true(read_code(&heap, &sight, &code));
@@ -372,18 +361,4 @@ static void forged_calls_end(void **state)
 	put(&heap, CALLS - 8, UINT64_MAX);
 	assert_false(read_code(&heap, &sight, &code));
 	managed_code_release(&code);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_tells_its_calls),
-		cmocka_unit_test(a_place_of_an_inlined_function_is_its_own),
-		cmocka_unit_test(a_function_may_be_taken_into_itself),
-		cmocka_unit_test(other_code_is_not_taken_for_it),
-		cmocka_unit_test(what_changes_meanwhile_is_not_believed),
-		cmocka_unit_test(forged_calls_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,15 +9,15 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
+#include "tests/unit/test.h"
 
-static void copy_is_the_mapped_image(void **state)
+TEST(copy_is_the_mapped_image)
 {
 	const void *image = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
 	struct error err = {0};
 	_cleanup_close_ int fd = vdso_open(&err);
 	char copy[4096];
 
-	(void)state;
 	assert_non_null(image);
 	assert_true(fd >= 0);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -30,13 +25,12 @@ static void copy_is_the_mapped_image(void **state)
 	assert_memory_equal(copy, image, sizeof(copy));
 }
 
-static void copy_is_a_complete_elf_file(void **state)
+TEST(copy_is_a_complete_elf_file)
 {
 	_cleanup_close_ int fd = vdso_open(NULL);
 	struct binary_summary summary;
 	off_t size = lseek(fd, 0, SEEK_END);
 
-	(void)state;
 	assert_int_equal(binary_summarize(fd, &summary, NULL), 0);
 	assert_true(summary.is_64bit);
 	assert_true(summary.build_id_size > 0);
@@ -45,14 +39,4 @@ static void copy_is_a_complete_elf_file(void **state)
 	assert_true((off_t)(summary.segments[0].file_offset + summary.segments[0].file_size) <=
 		    size);
 	binary_summary_release(&summary);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(copy_is_the_mapped_image),
-		cmocka_unit_test(copy_is_a_complete_elf_file),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

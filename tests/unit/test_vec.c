@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Growing arrays and strings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "tests/unit/test.h"
 
 struct pair {
 	int a, b;
 };
 
-static void test_push_keeps_order(void **state)
+TEST(test_push_keeps_order)
 {
 	VEC(struct pair) v = {0};
 	int sum = 0, at = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		vec_push(&v, (struct pair){.a = i, .b = -i});
 	assert_int_equal(v.count, 1000);
@@ -43,12 +37,11 @@ static void test_push_keeps_order(void **state)
 	vec_release(&v);
 }
 
-static void test_growth_is_geometric(void **state)
+TEST(test_growth_is_geometric)
 {
 	VEC(char) v = {0};
 	size_t moves = 0, before = 0;
 
-	(void)state;
 	for (int i = 0; i < 1000000; i++) {
 		vec_push(&v, 'x');
 		moves += v.capacity != before;
@@ -58,11 +51,10 @@ static void test_growth_is_geometric(void **state)
 	vec_release(&v);
 }
 
-static void test_reserve_takes_a_large_wish(void **state)
+TEST(test_reserve_takes_a_large_wish)
 {
 	VEC(uint64_t) v = {0};
 
-	(void)state;
 	vec_reserve(&v, 100000);
 	assert_true(v.capacity >= 100000);
 	vec_reserve(&v, 10);
@@ -70,12 +62,11 @@ static void test_reserve_takes_a_large_wish(void **state)
 	vec_release(&v);
 }
 
-static void test_add_zeroed(void **state)
+TEST(test_add_zeroed)
 {
 	VEC(struct pair) v = {0};
 	struct pair *added;
 
-	(void)state;
 	vec_push(&v, (struct pair){1, 2});
 	added = vec_add_zeroed(&v, 50);
 	assert_ptr_equal(added, v.items + 1);
@@ -85,11 +76,10 @@ static void test_add_zeroed(void **state)
 	vec_release(&v);
 }
 
-static void test_strbuf_is_always_terminated(void **state)
+TEST(test_strbuf_is_always_terminated)
 {
 	struct strbuf s = {0};
 
-	(void)state;
 	assert_string_equal(strbuf_text(&s), "");
 	strbuf_add(&s, NULL, 0);
 	assert_string_equal(strbuf_text(&s), "");
@@ -109,9 +99,8 @@ static void test_strbuf_is_always_terminated(void **state)
 }
 
 /* Every length around the sizes at which the text grows. */
-static void test_strbuf_addf_of_any_length(void **state)
+TEST(test_strbuf_addf_of_any_length)
 {
-	(void)state;
 	for (int length = 0; length < 300; length++) {
 		struct strbuf s = {0};
 
@@ -125,12 +114,11 @@ static void test_strbuf_addf_of_any_length(void **state)
 	}
 }
 
-static void test_strbuf_take_leaves_it_empty(void **state)
+TEST(test_strbuf_take_leaves_it_empty)
 {
 	struct strbuf s = {0};
 	char *text = strbuf_take(&s);
 
-	(void)state;
 	assert_string_equal(text, "");
 	free(text);
 	strbuf_adds(&s, "mine");
@@ -142,19 +130,4 @@ static void test_strbuf_take_leaves_it_empty(void **state)
 	assert_string_equal(text, "mine");
 	free(text);
 	strbuf_release(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_push_keeps_order),
-		cmocka_unit_test(test_growth_is_geometric),
-		cmocka_unit_test(test_reserve_takes_a_large_wish),
-		cmocka_unit_test(test_add_zeroed),
-		cmocka_unit_test(test_strbuf_is_always_terminated),
-		cmocka_unit_test(test_strbuf_addf_of_any_length),
-		cmocka_unit_test(test_strbuf_take_leaves_it_empty),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

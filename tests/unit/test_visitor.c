@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "lib/live/bpf/visitor.h"
+#include "tests/unit/test.h"
 
 #define FOREVER_NS 60000000000ull
 
@@ -56,13 +51,12 @@ static void wait_for_pass(const struct log *log)
 	assert_int_equal(read(log->told[0], &byte, 1), 1);
 }
 
-static void passes_come_again_and_the_last_one_is_told(void **state)
+TEST(passes_come_again_and_the_last_one_is_told)
 {
 	const uint32_t pids[] = {7, 8};
 	struct visitor *v;
 	struct log log;
 
-	(void)state;
 	log_init(&log);
 	v = visitor_start(pass, &log);
 	assert_non_null(v);
@@ -79,12 +73,11 @@ static void passes_come_again_and_the_last_one_is_told(void **state)
 	log_release(&log);
 }
 
-static void finishing_ends_the_pause(void **state)
+TEST(finishing_ends_the_pause)
 {
 	struct visitor *v;
 	struct log log;
 
-	(void)state;
 	log_init(&log);
 	v = visitor_start(pass, &log);
 	assert_non_null(v);
@@ -94,12 +87,11 @@ static void finishing_ends_the_pause(void **state)
 	log_release(&log);
 }
 
-static void a_visitor_that_hangs_is_left_alone(void **state)
+TEST(a_visitor_that_hangs_is_left_alone)
 {
 	struct visitor *v;
 	struct log log;
 
-	(void)state;
 	log_init(&log);
 	assert_int_equal(pipe(log.gate), 0);
 	v = visitor_start(pass, &log);
@@ -112,30 +104,17 @@ static void a_visitor_that_hangs_is_left_alone(void **state)
 	} while (!__atomic_load_n(&log.last_passes, __ATOMIC_ACQUIRE));
 }
 
-static void pauses_follow_the_cost(void **state)
+TEST(pauses_follow_the_cost)
 {
 	const struct pass_cost nothing = {0}, few = {.search_ns = 80000},
 			       many = {.search_ns = 6000000};
 	const struct pass_cost arming = {.search_ns = 6000000, .visit_ns = 200000000};
 	const struct pass_cost visits = {.search_ns = 80000, .visit_ns = 2000000};
 
-	(void)state;
 	assert_int_equal(visitor_pause(&nothing), VISITOR_PAUSE_NS);
 	assert_int_equal(visitor_pause(&few), VISITOR_PAUSE_NS);
 	/* 10,000 threads: searching takes 0.2 %. */
 	assert_int_equal(visitor_pause(&many), 3000000000);
 	assert_int_equal(visitor_pause(&arming), 4000000000);
 	assert_int_equal(visitor_pause(&visits), 140000000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(passes_come_again_and_the_last_one_is_told),
-		cmocka_unit_test(finishing_ends_the_pause),
-		cmocka_unit_test(a_visitor_that_hangs_is_left_alone),
-		cmocka_unit_test(pauses_follow_the_cost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of waits weigh what was waited, whatever was sampled and however waits follow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "lib/session/wait_rows.h"
+#include "tests/unit/test.h"
 
 #define US 1000ull
 #define MS 1000000ull
@@ -76,7 +71,9 @@ static uint64_t weight_of(const struct waiting *w, stack_id stack)
 	return weight;
 }
 
-static void a_long_wait_is_two_rows(void **state)
+#define CASE(name) TEST_WITH(name, set_up, tear_down)
+
+CASE(a_long_wait_is_two_rows)
 {
 	struct waiting *w = *state;
 	const struct sample *rows;
@@ -92,7 +89,7 @@ static void a_long_wait_is_two_rows(void **state)
 }
 
 /* Their rhythm is that of the rows: a wait that crosses each interval's end would have all. */
-static void rhythms_of_the_interval_are_not_seen(void **state)
+CASE(rhythms_of_the_interval_are_not_seen)
 {
 	struct waiting *w = *state;
 
@@ -107,7 +104,7 @@ static void rhythms_of_the_interval_are_not_seen(void **state)
 	assert_true(w->rows->rows.count <= 4000);
 }
 
-static void sampled_waits_stand_for_the_others(void **state)
+CASE(sampled_waits_stand_for_the_others)
 {
 	struct waiting *w = *state;
 
@@ -122,7 +119,7 @@ static void sampled_waits_stand_for_the_others(void **state)
 }
 
 /* Time that another machine or an interrupt took is no wait. */
-static void waits_that_are_all_known_are_not_fitted(void **state)
+CASE(waits_that_are_all_known_are_not_fitted)
 {
 	struct waiting *w = *state;
 
@@ -134,7 +131,7 @@ static void waits_that_are_all_known_are_not_fitted(void **state)
 	assert_int_equal(weight_of(w, 2), 1);
 }
 
-static void long_waits_count_even_if_none_is_sampled(void **state)
+CASE(long_waits_count_even_if_none_is_sampled)
 {
 	struct waiting *w = *state;
 
@@ -148,7 +145,7 @@ static void long_waits_count_even_if_none_is_sampled(void **state)
 }
 
 /* Enough are sampled to tell what the others were; their sum is known. */
-static void sampled_long_waits_stand_for_the_others(void **state)
+CASE(sampled_long_waits_stand_for_the_others)
 {
 	struct waiting *w = *state;
 
@@ -160,7 +157,7 @@ static void sampled_long_waits_stand_for_the_others(void **state)
 	assert_in_range(weight_of(w, 2), 999, 1001);
 }
 
-static void what_was_flushed_is_not_fitted_again(void **state)
+CASE(what_was_flushed_is_not_fitted_again)
 {
 	struct waiting *w = *state;
 
@@ -173,7 +170,7 @@ static void what_was_flushed_is_not_fitted_again(void **state)
 	assert_int_equal(w->rows->parts.count, 0);
 }
 
-static void rows_are_placed_in_order(void **state)
+CASE(rows_are_placed_in_order)
 {
 	struct waiting *w = *state;
 	struct profile_thread thread = {0};
@@ -188,26 +185,4 @@ static void rows_are_placed_in_order(void **state)
 	for (size_t i = 1; i < thread.samples.count; i++)
 		assert_true(thread.samples.items[i - 1].time <= thread.samples.items[i].time);
 	vec_release(&thread.samples);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_long_wait_is_two_rows, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(rhythms_of_the_interval_are_not_seen, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(sampled_waits_stand_for_the_others, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(waits_that_are_all_known_are_not_fitted, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(long_waits_count_even_if_none_is_sampled, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(sampled_long_waits_stand_for_the_others, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(what_was_flushed_is_not_fitted_again, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(rows_are_placed_in_order, set_up, tear_down),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks the words for how long threads ran and waited. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "cmd/text/wait_text.h"
 #include "lib/base/strbuf.h"
+#include "tests/unit/test.h"
 
 #define INTERVAL_NS 1000000ull
 
@@ -21,33 +16,21 @@ static void assert_text(const struct wait_sums *sums, uint64_t threads, const ch
 	strbuf_release(&text);
 }
 
-static void without_waits_there_is_no_text(void **state)
+TEST(without_waits_there_is_no_text)
 {
 	const struct wait_sums none = {0};
 
-	(void)state;
 	assert_text(&none, 12, "");
 }
 
-static void sums_name_the_number_of_threads(void **state)
+TEST(sums_name_the_number_of_threads)
 {
 	struct wait_sums sums = {.rows = 9, .blocked = 3400, .runnable = 200};
 
-	(void)state;
 	sums.blocked_by[IDLE_DISK] = 2900;
 	assert_text(&sums, 1, "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.20 s");
 	sums.idle = 1000;
 	assert_text(&sums, 1200,
 		    "ran 2.1 s, blocked 3.4 s (disk 2.9), idle 1.0 s, waited for a CPU 0.20 s, "
 		    "added up over 1,200 threads");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_waits_there_is_no_text),
-		cmocka_unit_test(sums_name_the_number_of_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

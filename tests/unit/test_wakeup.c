@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/machine/wakeup.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/fake_clock.h"
+#include "tests/unit/test.h"
 
 #define LONG_MS 60000
 #define SHORT_MS 30
@@ -52,37 +47,25 @@ static uint64_t waited_ms(int timeout_ms, int pause_ms)
 	return fake_clock_passed() / 1000000;
 }
 
-static void test_nothing(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(test_nothing)
 {
-	(void)state;
 	assert_int_equal(waited_ms(SHORT_MS, LONG_MS), SHORT_MS);
 	assert_int_equal(waited_ms(0, LONG_MS), 0);
 }
 
-static void test_map_rings(void **state)
+CASE(test_map_rings)
 {
-	(void)state;
 	wake(map_ring);
 	assert_int_equal(waited_ms(LONG_MS, 0), 0);
 	assert_int_equal(waited_ms(LONG_MS, SHORT_MS), SHORT_MS);
 }
 
-static void test_others(void **state)
+CASE(test_others)
 {
-	(void)state;
 	wake(other);
 	assert_int_equal(waited_ms(LONG_MS, LONG_MS), 0);
 	wake(map_ring);
 	assert_int_equal(waited_ms(LONG_MS, LONG_MS), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_nothing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_map_rings, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* One step of the walker for each kind of rule, and the ends of stacks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "tests/unit/walk_fixture.h"
+#include "tests/unit/test.h"
 
 #define X86_RBX 3
 #define X86_RDI 5
@@ -25,7 +22,9 @@ static void add_callers(struct world *w)
 	world_set_rule(w, 2, END);
 }
 
-static void stack_pointer(void **state)
+#define CASE(name) TEST_WITH(name, world_setup, world_teardown)
+
+CASE(stack_pointer)
 {
 	struct world *w = *state;
 
@@ -38,7 +37,7 @@ static void stack_pointer(void **state)
 		assert_int_equal(w->kinds[i], FRAME_NATIVE);
 }
 
-static void saved_frame_pointer(void **state)
+CASE(saved_frame_pointer)
 {
 	struct world *w = *state;
 
@@ -54,7 +53,7 @@ static void saved_frame_pointer(void **state)
 }
 
 /* The dynamic linker's resolver: its CFA is based on rbx, which it passed on to others. */
-static void saved_base(void **state)
+CASE(saved_base)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 16);
@@ -72,7 +71,7 @@ static void saved_base(void **state)
 }
 
 /* AES-GCM: the function's CFA is based on a scratch register, and it calls helpers of its own. */
-static void other_register(void **state)
+CASE(other_register)
 {
 	struct world *w = *state;
 
@@ -91,7 +90,7 @@ static void other_register(void **state)
 }
 
 /* After a frame found without CFI, registers may be anything. */
-static void other_register_is_forgotten(void **state)
+CASE(other_register_is_forgotten)
 {
 	struct world *w = *state;
 
@@ -107,7 +106,7 @@ static void other_register_is_forgotten(void **state)
 }
 
 /* A realigned stack: the CFA is in memory, and saved registers are relative to rbp. */
-static void dereferenced(void **state)
+CASE(dereferenced)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = {
@@ -142,7 +141,7 @@ static void dereferenced(void **state)
 }
 
 /* Assembler that allocates an array of r9 words has its caller's sp behind it. */
-static void indexed(void **state)
+CASE(indexed)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 8);
@@ -168,7 +167,7 @@ static void indexed(void **state)
 }
 
 /* Saved registers may be relative to another register than the CFA. */
-static void saved_relative_to_another_register(void **state)
+CASE(saved_relative_to_another_register)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 16);
@@ -186,7 +185,7 @@ static void saved_relative_to_another_register(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-static void lazy_binding_stub(void **state)
+CASE(lazy_binding_stub)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 11);
@@ -218,7 +217,7 @@ static struct unwind_rule signal_rule(void)
 }
 
 /* A handler, its return to the trampoline, and code interrupted at its first byte. */
-static void interrupted_by_signal(void **state)
+CASE(interrupted_by_signal)
 {
 	struct world *w = *state;
 
@@ -241,7 +240,7 @@ static void interrupted_by_signal(void **state)
 }
 
 /* A handler on its own stack, above the interrupted one. */
-static void signal_on_another_stack(void **state)
+CASE(signal_on_another_stack)
 {
 	struct world *w = *state;
 
@@ -257,7 +256,7 @@ static void signal_on_another_stack(void **state)
 }
 
 /* The interrupted code's registers are not the handler's. */
-static void signal_forgets_registers(void **state)
+CASE(signal_forgets_registers)
 {
 	struct world *w = *state;
 
@@ -271,7 +270,7 @@ static void signal_forgets_registers(void **state)
 }
 
 /* vfork() keeps the return address in rdi while parent and child share the stack. */
-static void return_address_in_register(void **state)
+CASE(return_address_in_register)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 0);
@@ -304,7 +303,7 @@ static struct unwind_rule arm64_frame(int size)
 	return rule;
 }
 
-static void link_register(void **state)
+CASE(link_register)
 {
 	struct world *w = *state;
 
@@ -324,7 +323,7 @@ static void link_register(void **state)
 }
 
 /* Interrupted code has its link register in the signal frame, below sp and pc. */
-static void link_register_behind_signal(void **state)
+CASE(link_register_behind_signal)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = signal_rule();
@@ -344,7 +343,7 @@ static void link_register_behind_signal(void **state)
 	EXPECT(w, STACK_WHOLE, IN(1), RET(2));
 }
 
-static void signed_return_address(void **state)
+CASE(signed_return_address)
 {
 	struct world *w = *state;
 
@@ -361,7 +360,7 @@ static void signed_return_address(void **state)
 }
 
 /* At the end of a function, its saved registers are below sp, where a copy has nothing. */
-static void unreadable_register_is_unknown(void **state)
+CASE(unreadable_register_is_unknown)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 8);
@@ -380,7 +379,7 @@ static void unreadable_register_is_unknown(void **state)
 	EXPECT(w, STACK_BROKEN, RET(1));
 }
 
-static void unknown_register(void **state)
+CASE(unknown_register)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 8);
@@ -396,7 +395,7 @@ static void unknown_register(void **state)
 }
 
 /* Rules that lead from a frame to itself, or back, would be followed for ever. */
-static void the_stack_shrinks(void **state)
+CASE(the_stack_shrinks)
 {
 	struct world *w = *state;
 
@@ -409,7 +408,7 @@ static void the_stack_shrinks(void **state)
 }
 
 /* Rows of the page, of earlier pages, and none. */
-static void rules_are_found(void **state)
+CASE(rules_are_found)
 {
 	struct world *w = *state;
 	uint32_t *rows = w->words + WORLD_PAGES + 1;
@@ -438,33 +437,4 @@ static void rules_are_found(void **state)
 	w->mappings[0].table_start += UNWIND_PAGE_SIZE;
 	w->regs.pc = START(3);
 	EXPECT_NONE(w, STACK_BROKEN);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(stack_pointer),
-		TEST(saved_frame_pointer),
-		TEST(saved_base),
-		TEST(other_register),
-		TEST(other_register_is_forgotten),
-		TEST(dereferenced),
-		TEST(indexed),
-		TEST(saved_relative_to_another_register),
-		TEST(lazy_binding_stub),
-		TEST(interrupted_by_signal),
-		TEST(signal_on_another_stack),
-		TEST(signal_forgets_registers),
-		TEST(return_address_in_register),
-		TEST(link_register),
-		TEST(link_register_behind_signal),
-		TEST(signed_return_address),
-		TEST(unreadable_register_is_unknown),
-		TEST(unknown_register),
-		TEST(the_stack_shrinks),
-		TEST(rules_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

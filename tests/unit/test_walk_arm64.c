@@ -3,13 +3,9 @@
  * Peculiarities of arm64: frames known by their pair of registers and not by their end, assembler
  * that returns to the link register, and a resolver with wrong CFI.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/walk_fixture.h"
+#include "tests/unit/test.h"
 
 #define X29 29
 #define X30 30
@@ -43,8 +39,10 @@ static int setup(void **state)
 	return code;
 }
 
+#define CASE(name) TEST_WITH(name, setup, world_teardown)
+
 /* After a caller known by its pair alone, steps are exact again. */
-static void cfa_by_pair(void **state)
+CASE(cfa_by_pair)
 {
 	struct world *w = *state;
 	struct unwind_rule no_pair = SIMPLE(UNWIND_REG_SP, 16);
@@ -62,7 +60,7 @@ static void cfa_by_pair(void **state)
 }
 
 /* A function that saves x29 apart from the return address need not have made it a frame pointer. */
-static void no_cfa_without_pair(void **state)
+CASE(no_cfa_without_pair)
 {
 	struct world *w = *state;
 	struct unwind_rule apart = pair_at(96, 16);
@@ -82,7 +80,7 @@ static void no_cfa_without_pair(void **state)
  * Assembler with a frame of its own: the link register is still right, but the frame pointer is
  * better.
  */
-static void assembler_with_frame(void **state)
+CASE(assembler_with_frame)
 {
 	struct world *w = *state;
 
@@ -97,7 +95,7 @@ static void assembler_with_frame(void **state)
 }
 
 /* Without a frame, the caller's sp is unknown, but the place of its pair is known. */
-static void assembler_without_frame(void **state)
+CASE(assembler_without_frame)
 {
 	struct world *w = *state;
 
@@ -111,7 +109,7 @@ static void assembler_without_frame(void **state)
 }
 
 /* The function has made a call: the link register is its own, and the frame gives the caller. */
-static void assembler_that_has_called(void **state)
+CASE(assembler_that_has_called)
 {
 	struct world *w = *state;
 
@@ -123,7 +121,7 @@ static void assembler_that_has_called(void **state)
 }
 
 /* Only for the leaf: in other frames, a call has overwritten the register. */
-static void link_register_of_caller(void **state)
+CASE(link_register_of_caller)
 {
 	struct world *w = *state;
 
@@ -135,7 +133,7 @@ static void link_register_of_caller(void **state)
 }
 
 /* glibc's _dl_runtime_resolve: the words that the PLT pushed are above its CFI's CFA. */
-static void resolver(void **state)
+CASE(resolver)
 {
 	struct world *w = *state;
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 208);
@@ -153,30 +151,11 @@ static void resolver(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));
 }
 
-static void own_mask(void **state)
+CASE(own_mask)
 {
 	uint64_t mask = walk_own_pc_mask();
 
-	(void)state;
 	/* This program's addresses are left whole. */
 	assert_int_equal((uintptr_t)&own_mask & mask, (uintptr_t)&own_mask);
 	assert_int_equal(mask & 0xfffffffffull, 0xfffffffffull);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, world_teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(cfa_by_pair),
-		TEST(no_cfa_without_pair),
-		TEST(assembler_with_frame),
-		TEST(assembler_without_frame),
-		TEST(assembler_that_has_called),
-		TEST(link_register_of_caller),
-		TEST(resolver),
-		TEST(own_mask),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

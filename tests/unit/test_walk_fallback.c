@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The walker without CFI: how it goes on, how stacks end, and which flags it sets. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "tests/unit/walk_fixture.h"
+#include "tests/unit/test.h"
 
 #define X86_RBP 6
 #define ARM_X29 29
@@ -20,7 +17,9 @@ static void link_pair(struct world *w, int at, int next, uint64_t pc)
 	world_store(w, at + 8, pc);
 }
 
-static void outermost_frame(void **state)
+#define CASE(name) TEST_WITH(name, world_setup, world_teardown)
+
+CASE(outermost_frame)
 {
 	struct world *w = *state;
 
@@ -29,7 +28,7 @@ static void outermost_frame(void **state)
 }
 
 /* Code without CFI at the entry starts a program; in a library it is an ordinary function. */
-static void entry(void **state)
+CASE(entry)
 {
 	struct world *w = *state;
 
@@ -49,7 +48,7 @@ static void entry(void **state)
 }
 
 /* Go has 0 as the outermost frame's return address; the ABI of frame pointers demands it. */
-static void no_return_address(void **state)
+CASE(no_return_address)
 {
 	struct world *w = *state;
 
@@ -62,7 +61,7 @@ static void no_return_address(void **state)
 	EXPECT(w, STACK_BROKEN, RET(1), 0);
 }
 
-static void cfa_must_grow(void **state)
+CASE(cfa_must_grow)
 {
 	struct world *w = *state;
 
@@ -83,7 +82,7 @@ static void cfa_must_grow(void **state)
 	EXPECT(w, STACK_WHOLE, RET(1));
 }
 
-static void unreadable_stack(void **state)
+CASE(unreadable_stack)
 {
 	struct world *w = *state;
 
@@ -97,7 +96,7 @@ static void unreadable_stack(void **state)
 }
 
 /* The stack behind the copy was cut off; no other word in the copy is its caller. */
-static void end_of_copy(void **state)
+CASE(end_of_copy)
 {
 	struct world *w = *state;
 	int room = (WORLD_STACK_WORDS - WORLD_SP_WORD) * 8;
@@ -114,7 +113,7 @@ static void end_of_copy(void **state)
 	EXPECT(w, STACK_WHOLE, RET(2));
 }
 
-static void by_frame_pointers(void **state)
+CASE(by_frame_pointers)
 {
 	struct world *w = *state;
 
@@ -132,7 +131,7 @@ static void by_frame_pointers(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-static void end_of_frame_pointers(void **state)
+CASE(end_of_frame_pointers)
 {
 	struct world *w = *state;
 
@@ -144,7 +143,7 @@ static void end_of_frame_pointers(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-static void bad_frame_pointers(void **state)
+CASE(bad_frame_pointers)
 {
 	const uint64_t bad[] = {WORLD_SP + 4,
 				WORLD_SP - 8,
@@ -171,7 +170,7 @@ static void bad_frame_pointers(void **state)
 }
 
 /* On arm64 a frame pointer says nothing about where the frame ends. */
-static void arm64_frame_pointers(void **state)
+CASE(arm64_frame_pointers)
 {
 	struct world *w = *state;
 
@@ -187,7 +186,7 @@ static void arm64_frame_pointers(void **state)
 }
 
 /* Code without CFI that has not called anything yet. */
-static void arm64_link_register(void **state)
+CASE(arm64_link_register)
 {
 	struct world *w = *state;
 
@@ -204,7 +203,7 @@ static void arm64_link_register(void **state)
 	EXPECT(w, STACK_WHOLE, RET(2));
 }
 
-static void by_scan(void **state)
+CASE(by_scan)
 {
 	struct world *w = *state;
 
@@ -225,7 +224,7 @@ static void by_scan(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-static void scan_goes_so_far(void **state)
+CASE(scan_goes_so_far)
 {
 	struct world *w = *state;
 
@@ -257,7 +256,7 @@ static void check_encodings(struct world *w, const struct encoding *encodings, s
 
 #define BYTES(text, is_call) text, sizeof(text) - 1, is_call
 
-static void calls_of_x86_64(void **state)
+CASE(calls_of_x86_64)
 {
 	const struct encoding encodings[] = {
 		{BYTES("\xe8\x10\x20\x30\x40", true)}, /* call rel32 */
@@ -279,7 +278,7 @@ static void calls_of_x86_64(void **state)
 	check_encodings(*state, encodings, sizeof(encodings) / sizeof(encodings[0]));
 }
 
-static void calls_of_arm64(void **state)
+CASE(calls_of_arm64)
 {
 	const struct encoding encodings[] = {
 		{BYTES("\x10\x00\x00\x94", true)}, /* bl */
@@ -296,7 +295,7 @@ static void calls_of_arm64(void **state)
 }
 
 /* A system call may be a function's last instruction, with the pc behind it. */
-static void pc_behind_function(void **state)
+CASE(pc_behind_function)
 {
 	struct world *w = *state;
 
@@ -310,7 +309,7 @@ static void pc_behind_function(void **state)
 	EXPECT_NONE(w, STACK_BROKEN);
 }
 
-static void no_more_room(void **state)
+CASE(no_more_room)
 {
 	struct world *w = *state;
 
@@ -330,7 +329,7 @@ static void no_more_room(void **state)
 }
 
 /* Nothing is known of the place, or only of its caller. */
-static void unknown_or_broken(void **state)
+CASE(unknown_or_broken)
 {
 	const uint64_t nowhere[] = {0,
 				    1,
@@ -353,7 +352,7 @@ static void unknown_or_broken(void **state)
 }
 
 /* Frames are not guessed while a table is being compiled. */
-static void pending_table(void **state)
+CASE(pending_table)
 {
 	struct world *w = *state;
 
@@ -364,23 +363,4 @@ static void pending_table(void **state)
 	w->regs.pc = ANON(0);
 	world_store(w, 40, RET(1));
 	EXPECT(w, STACK_UNKNOWN, RET(1));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(outermost_frame),	   TEST(entry),
-		TEST(no_return_address),   TEST(cfa_must_grow),
-		TEST(unreadable_stack),	   TEST(end_of_copy),
-		TEST(by_frame_pointers),   TEST(end_of_frame_pointers),
-		TEST(bad_frame_pointers),  TEST(arm64_frame_pointers),
-		TEST(arm64_link_register), TEST(by_scan),
-		TEST(scan_goes_so_far),	   TEST(calls_of_x86_64),
-		TEST(calls_of_arm64),	   TEST(pc_behind_function),
-		TEST(no_more_room),	   TEST(unknown_or_broken),
-		TEST(pending_table),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,11 @@
  * runs, by the depth that asmcgocall notes, by a frame pointer. Stacks and structures that are
  * apart from the copied stack are pieces of their own.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "tests/unit/walk_fixture.h"
+#include "tests/unit/test.h"
 
 #define X86_RBP 6
 #define X86_R14 14
@@ -83,7 +79,9 @@ static void pc_on_stack(struct machine *m)
 	m->world->rules[UNWIND_RULE_FIRST].ra_offset = -1;
 }
 
-static void by_thread_local(void **state)
+#define CASE(name) TEST_WITH(name, world_setup, world_teardown)
+
+CASE(by_thread_local)
 {
 	struct machine m;
 
@@ -93,7 +91,7 @@ static void by_thread_local(void **state)
 	EXPECT(m.world, STACK_WHOLE, RET(2));
 }
 
-static void by_register(void **state)
+CASE(by_register)
 {
 	struct unwind_rule rule = by_goroutine;
 	struct machine m;
@@ -114,7 +112,7 @@ static void by_register(void **state)
 }
 
 /* A handler of signals has the register, too: what it interrupted is not asked for its own. */
-static void by_register_of_a_handler(void **state)
+CASE(by_register_of_a_handler)
 {
 	struct unwind_rule rule = by_goroutine, signal = SIMPLE(UNWIND_REG_SP, 16);
 	struct machine m;
@@ -133,7 +131,7 @@ static void by_register_of_a_handler(void **state)
 	EXPECT(m.world, STACK_BROKEN, RET(4));
 }
 
-static void no_goroutine_is_an_end(void **state)
+CASE(no_goroutine_is_an_end)
 {
 	struct machine m;
 
@@ -146,7 +144,7 @@ static void no_goroutine_is_an_end(void **state)
  * Words that are no goroutine's lead nowhere. Nothing is guessed on the wrong stack, and no frame
  * pointer followed that leads to the stack that was left, past the function that left it.
  */
-static void what_is_no_goroutine(void **state)
+CASE(what_is_no_goroutine)
 {
 	struct machine m;
 
@@ -168,7 +166,7 @@ static void what_is_no_goroutine(void **state)
 }
 
 /* morestack leads to code that moves the stack: the bounds come first, then sp. */
-static void while_the_stack_moves(void **state)
+CASE(while_the_stack_moves)
 {
 	struct machine m;
 
@@ -181,7 +179,7 @@ static void while_the_stack_moves(void **state)
 	EXPECT_NONE(m.world, STACK_BROKEN);
 }
 
-static void what_was_not_copied(void **state)
+CASE(what_was_not_copied)
 {
 	struct machine m;
 
@@ -193,7 +191,7 @@ static void what_was_not_copied(void **state)
 	EXPECT(m.world, STACK_TRUNCATED, RET(1));
 }
 
-static void by_depth(void **state)
+CASE(by_depth)
 {
 	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 16);
 	struct machine m;
@@ -216,7 +214,7 @@ static void by_depth(void **state)
 	EXPECT(m.world, STACK_WHOLE, RET(2));
 }
 
-static void by_frame_pointer(void **state)
+CASE(by_frame_pointer)
 {
 	struct unwind_rule rule = FRAMED;
 	struct machine m;
@@ -230,23 +228,4 @@ static void by_frame_pointer(void **state)
 	EXPECT(m.world, STACK_WHOLE, RET(2));
 	world_set_reg(m.world, X86_RBP, SAVED_SP + GO_STACK_SIZE);
 	EXPECT_NONE(m.world, STACK_TRUNCATED);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(by_thread_local, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(by_register, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(by_register_of_a_handler, world_setup,
-						world_teardown),
-		cmocka_unit_test_setup_teardown(no_goroutine_is_an_end, world_setup,
-						world_teardown),
-		cmocka_unit_test_setup_teardown(what_is_no_goroutine, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(while_the_stack_moves, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(what_was_not_copied, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(by_depth, world_setup, world_teardown),
-		cmocka_unit_test_setup_teardown(by_frame_pointer, world_setup, world_teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

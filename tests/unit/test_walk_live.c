@@ -4,11 +4,7 @@
  * functions and those of the C library, behind signals, and wherever a timer interrupts. The C
  * compiler's own unwinder is the reference.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -27,6 +23,7 @@
 #include "lib/process/mapping.h"
 #include "lib/unwind/walk.h"
 #include "tests/unit/walk_tables.h"
+#include "tests/unit/test.h"
 
 #define DEPTH 256
 #define RECURSION 50
@@ -168,9 +165,8 @@ static NO_FRAME_POINTER unsigned int recurse(int depth, void (*take_now)(void))
 	return values[depth % 7] + values[sink & 3];
 }
 
-static void recursion(void **state)
+TEST(recursion)
 {
-	(void)state;
 	return_count = 0;
 	recurse(RECURSION, take_stacks);
 	assert_int_equal(return_count, RECURSION + 1);
@@ -194,9 +190,8 @@ static NOINLINE int with_variable_frame(int depth, size_t size)
 	return array[size / 2] + allocated[size];
 }
 
-static void variable_frames(void **state)
+TEST(variable_frames)
 {
-	(void)state;
 	return_count = 0;
 	with_variable_frame(20, 10);
 	check_frames();
@@ -222,11 +217,10 @@ static NOINLINE int with_aligned_frame(int depth, const struct wide *above)
 	return own.numbers[3];
 }
 
-static void aligned_frames(void **state)
+TEST(aligned_frames)
 {
 	struct wide wide = {.numbers = {1, 2, 3}};
 
-	(void)state;
 	return_count = 0;
 	with_aligned_frame(12, &wide);
 	check_frames();
@@ -242,11 +236,10 @@ static int compare_and_take(const void *a, const void *b)
 }
 
 /* Called by the C library, which distributions build their own way. */
-static void callback_of_library(void **state)
+TEST(callback_of_library)
 {
 	int values[] = {3, 1, 2};
 
-	(void)state;
 	return_count = 0;
 	qsort(values, 3, sizeof(values[0]), compare_and_take);
 	assert_int_equal(values[0], 1);
@@ -280,9 +273,8 @@ static void install(int number, void (*handler)(int))
 	assert_int_equal(sigaction(number, &action, NULL), 0);
 }
 
-static void through_signal(void **state)
+TEST(through_signal)
 {
-	(void)state;
 	return_count = 0;
 	install(SIGUSR1, take_in_handler);
 	recurse(RECURSION, raise_signal);
@@ -298,9 +290,8 @@ static void raise_another(int number)
 	raise(SIGUSR2);
 }
 
-static void through_two_signals(void **state)
+TEST(through_two_signals)
 {
-	(void)state;
 	return_count = 0;
 	install(SIGUSR1, raise_another);
 	install(SIGUSR2, take_in_handler);
@@ -368,12 +359,11 @@ static void start_timer(long interval_us)
 	assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-static void interrupted_anywhere(void **state)
+TEST(interrupted_anywhere)
 {
 	struct sigaction action = {.sa_sigaction = compare_interrupted,
 				   .sa_flags = SA_SIGINFO | SA_RESTART};
 
-	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	start_timer(1000);
 	for (unsigned int i = 0; found.interrupts < INTERRUPTS; i++)
@@ -457,17 +447,4 @@ static int release_tables(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(recursion),
-		cmocka_unit_test(variable_frames),
-		cmocka_unit_test(aligned_frames),
-		cmocka_unit_test(callback_of_library),
-		cmocka_unit_test(through_signal),
-		cmocka_unit_test(through_two_signals),
-		cmocka_unit_test(interrupted_anywhere),
-	};
-
-	return cmocka_run_group_tests(tests, load_tables, release_tables);
-}
+TEST_GROUP(load_tables, release_tables);

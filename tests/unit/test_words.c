@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Command lines are split as by a shell, with nothing else of one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/words.h"
+#include "tests/unit/test.h"
 
 /* Joins the words with '|'; "none" if there are none. */
 static void assert_words(const char *text, const char *wanted)
@@ -24,18 +19,16 @@ static void assert_words(const char *text, const char *wanted)
 	words_free(words);
 }
 
-static void blanks_separate(void **state)
+TEST(blanks_separate)
 {
-	(void)state;
 	assert_words("a", "a");
 	assert_words("  ./a -b\t--c=d\n e ", "./a|-b|--c=d|e");
 	assert_words("", "none");
 	assert_words(" \t", "none");
 }
 
-static void quotes_keep_blanks(void **state)
+TEST(quotes_keep_blanks)
 {
-	(void)state;
 	assert_words("'a b' c", "a b|c");
 	assert_words("a'b 'c\"d e\"", "ab cd e");
 	assert_words("'a\\b' \"c\\\\d\\e\\\"\"", "a\\b|c\\d\\e\"");
@@ -43,28 +36,14 @@ static void quotes_keep_blanks(void **state)
 	assert_words("a\\ b \\'", "a b|'");
 }
 
-static void nothing_is_expanded(void **state)
+TEST(nothing_is_expanded)
 {
-	(void)state;
 	assert_words("$HOME *.c a;b `c` > d", "$HOME|*.c|a;b|`c`|>|d");
 }
 
-static void what_has_no_end_is_refused(void **state)
+TEST(what_has_no_end_is_refused)
 {
-	(void)state;
 	assert_words("a 'b", "none");
 	assert_words("a \"b\\\"", "none");
 	assert_words("a \\", "none");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(blanks_separate),
-		cmocka_unit_test(quotes_keep_blanks),
-		cmocka_unit_test(nothing_is_expanded),
-		cmocka_unit_test(what_has_no_end_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

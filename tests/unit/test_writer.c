@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +10,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/json/writer.h"
+#include "tests/unit/test.h"
 
 struct fixture {
 	struct jsonw w;
@@ -110,7 +105,9 @@ static size_t fill_values(uint64_t *values, size_t max)
 #define VALUES 200000
 static uint64_t values[VALUES];
 
-static void test_u64(void **state)
+#define CASE(name) TEST_WITH(name, setup, teardown)
+
+CASE(test_u64)
 {
 	struct fixture *f = *state;
 	size_t count = fill_values(values, VALUES);
@@ -127,7 +124,7 @@ static void test_u64(void **state)
 	assert_null(at);
 }
 
-static void test_every_small_number(void **state)
+CASE(test_every_small_number)
 {
 	struct fixture *f = *state;
 	char *at, expected[32];
@@ -143,7 +140,7 @@ static void test_every_small_number(void **state)
 	assert_null(at);
 }
 
-static void test_i64(void **state)
+CASE(test_i64)
 {
 	struct fixture *f = *state;
 	size_t count = fill_values(values, VALUES);
@@ -174,7 +171,7 @@ static void format_ms(char *buf, size_t size, uint64_t ns)
 		buf[--end] = '\0';
 }
 
-static void test_ms(void **state)
+CASE(test_ms)
 {
 	struct fixture *f = *state;
 	size_t count = fill_values(values, VALUES);
@@ -191,7 +188,7 @@ static void test_ms(void **state)
 	assert_null(at);
 }
 
-static void test_ms_examples(void **state)
+CASE(test_ms_examples)
 {
 	static const uint64_t ns[] = {0,       1,	10,	  100000,  999999,
 				      1000000, 1000001, 12345678, 12500000};
@@ -202,7 +199,7 @@ static void test_ms_examples(void **state)
 	assert_string_equal(finish(f), "0,0.000001,0.00001,0.1,0.999999,1,1.000001,12.345678,12.5");
 }
 
-static void test_structure(void **state)
+CASE(test_structure)
 {
 	struct fixture *f = *state;
 	struct jsonw *w = &f->w;
@@ -261,7 +258,7 @@ static void check_string(void **state, const char *text, size_t size, const char
 #define CHECK_STRING(text, expected) check_string(state, text, sizeof(text) - 1, expected)
 #define FFFD "\xef\xbf\xbd"
 
-static void test_escapes(void **state)
+TEST(test_escapes)
 {
 	CHECK_STRING("", "\"\"");
 	CHECK_STRING("plain text, long enough for two steps", "\"plain text, long enough for two "
@@ -278,7 +275,7 @@ static void test_escapes(void **state)
 }
 
 /* Eight bytes are looked at at once, then those that are left. */
-static void test_escapes_anywhere(void **state)
+TEST(test_escapes_anywhere)
 {
 	static const struct {
 		char c;
@@ -298,7 +295,7 @@ static void test_escapes_anywhere(void **state)
 	}
 }
 
-static void test_utf8(void **state)
+TEST(test_utf8)
 {
 	CHECK_STRING("\xc2\xb5s", "\"\xc2\xb5s\"");
 	CHECK_STRING("\xe2\x82\xac", "\"\xe2\x82\xac\"");
@@ -318,7 +315,7 @@ static void test_utf8(void **state)
 }
 
 /* Columns of every length, over many flushes: each ends where the next begins. */
-static void test_columns(void **state)
+CASE(test_columns)
 {
 	size_t counts[400];
 	struct fixture *f = *state;
@@ -356,7 +353,7 @@ static void test_columns(void **state)
 }
 
 /* Around the end of the buffer every kind of value must come out whole. */
-static void test_buffer_boundaries(void **state)
+CASE(test_buffer_boundaries)
 {
 	struct fixture *f = *state;
 	char *at;
@@ -382,7 +379,7 @@ static void test_buffer_boundaries(void **state)
 	assert_null(at);
 }
 
-static void test_long_string(void **state)
+CASE(test_long_string)
 {
 	struct fixture *f = *state;
 	size_t size = 300000;
@@ -396,24 +393,4 @@ static void test_long_string(void **state)
 	assert_memory_equal(f->text + 1, text, size / 2);
 	assert_memory_equal(f->text + 1 + size / 2, "\\n", 2);
 	assert_memory_equal(f->text + 3 + size / 2, text, size / 2 - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_u64, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_every_small_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_i64, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ms, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ms_examples, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_structure, setup, teardown),
-		cmocka_unit_test(test_escapes),
-		cmocka_unit_test(test_escapes_anywhere),
-		cmocka_unit_test(test_utf8),
-		cmocka_unit_test_setup_teardown(test_columns, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_buffer_boundaries, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long_string, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,8 +41,7 @@ void stop_unwinder(struct unwinder_fixture *f);
 /* Set up and tear down a test whose state is the fixture. */
 int set_up_unwinder(void **state);
 int tear_down_unwinder(void **state);
-#define WITH_UNWINDER(test) \
-	cmocka_unit_test_setup_teardown(test, set_up_unwinder, tear_down_unwinder)
+#define WITH_UNWINDER(test) TEST_WITH(test, set_up_unwinder, tear_down_unwinder)
 
 /* Returns the process with that pid, added if new. */
 struct live_process *process_of(struct unwinder_fixture *f, uint32_t pid);

@@ -157,7 +157,7 @@ static __always_inline bool find_space(struct task_struct *task,
 		return false;
 	s->space = *space;
 #if !defined(HAS_OWN_STACK_SCRATCH) || defined(HAS_OWN_RUNTIME_SCRATCH)
-	s->runtime = space->runtime;
+	s->runtime = runtime_of(space);
 #endif
 	return true;
 }

@@ -100,7 +100,7 @@ static __always_inline bool is_for_another(__u32 pid)
 {
 	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
 
-	if (sleepers_is_alone || !space || space->runtime != RUNTIME_PYTHON)
+	if (sleepers_is_alone || !space || runtime_of(space) != RUNTIME_PYTHON)
 		return false;
 	sleepers_wants_python = true;
 	return true;

@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_TABLES_BPF_H
 #define PROF_BPF_TABLES_BPF_H
 
+#include "bpf/config.h"
 #include "bpf/kernel.h"
 #include "bpf/unwind.h"
 
@@ -41,5 +42,11 @@ struct unwind_spaces {
 extern struct unwind_shards unwind_shards SEC(".maps");
 extern struct unwind_rules unwind_rules SEC(".maps");
 extern struct unwind_spaces unwind_spaces SEC(".maps");
+
+/* Returns the runtime to follow, enum runtime_kind. 0: none, or its structures misled too often. */
+static __always_inline __u32 runtime_of(const struct unwind_space *space)
+{
+	return space->misled < RUNTIME_MISLED_MAX ? space->runtime : 0;
+}
 
 #endif

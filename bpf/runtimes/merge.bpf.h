@@ -173,10 +173,8 @@ static __always_inline void note_walk(const struct stack_scratch *s, const struc
 	if (!space || !count)
 		return;
 	space->misled = has_misled ? space->misled + 1 : 0;
-	if (space->misled != RUNTIME_MISLED_MAX)
-		return;
-	space->runtime = 0;
-	count->abandoned++;
+	if (space->misled == RUNTIME_MISLED_MAX)
+		count->abandoned++;
 }
 
 #endif

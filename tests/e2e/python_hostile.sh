@@ -10,14 +10,17 @@ judge_lies "$fake" Python /honest.py 600 <<'CODE'
 print(stats["runtimes"])
 CODE
 
-record endless 0 -F 4000 -- "$fake" changing 3
-like "structures that mislead each time are left alone: that is said" "$err" \
-	'functions of 1 process are not looked for any more'
-judge "and counted" endless.json.gz endless.stats honest.stats <<'CODE'
+for way in changing mapping; do
+	record endless 0 -F 4000 -- "$fake" $way 3
+	like "$way: structures that mislead each time are left alone: that is said" "$err" \
+		'functions of 1 process are not looked for any more'
+	judge "$way: and counted" endless.json.gz endless.stats honest.stats <<'CODE'
 import json
-found = [json.load(open(name))["runtimes"]["abandoned"] for name in args]
-expect(found == [1, 0], found)
+found = [json.load(open(name))["runtimes"] for name in args]
+expect([stats["abandoned"] for stats in found] == [1, 0], found)
+expect(found[0]["torn"] < 1500, found)
 CODE
+done
 
 # A real one beside it keeps its names.
 python=$(python3 -c 'import sys; print(sys.executable)')

@@ -6,11 +6,15 @@
  *itself long		100,000 frames, all of them different functions lengths		names and
  *line tables that claim to have terabytes wild		pointers to nowhere, into the kernel and
  *into the middle of things changing	another thread changes all of it, again and again
+ *mapping	as changing, and a third thread maps files
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/workloads/burn.h"
 #include "tests/workloads/random_word.h"
@@ -171,9 +175,23 @@ static void *change(void *arg)
 	return NULL;
 }
 
+/* Maps one file at ever new places: each time, the process is described anew. */
+static void *map_files(void *arg)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)arg;
+	for (int i = 0; i < 1000; i++) {
+		if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+			exit(1);
+		usleep(10000);
+	}
+	return NULL;
+}
+
 static void make(const char *mode, struct frame *entry)
 {
-	pthread_t changer;
+	pthread_t changer, mapper;
 
 	frame.previous = entry;
 	if (strcmp(mode, "cycle") == 0) {
@@ -189,10 +207,12 @@ static void make(const char *mode, struct frame *entry)
 		code.qualified_name = (void *)0xffffffff81000000;
 		code.lines = (char *)&code + 3;
 		frame.instruction = (void *)~0ull;
-	} else if (strcmp(mode, "changing") == 0) {
+	} else if (strcmp(mode, "changing") == 0 || strcmp(mode, "mapping") == 0) {
 		if (pthread_create(&changer, NULL, change, entry) != 0)
 			exit(1);
 	}
+	if (strcmp(mode, "mapping") == 0 && pthread_create(&mapper, NULL, map_files, NULL) != 0)
+		exit(1);
 }
 
 /* Its C frame has the entry frame; it stands for the interpreter. */

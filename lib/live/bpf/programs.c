@@ -231,12 +231,18 @@ void programs_begin_epoch(struct programs *p, uint64_t time_ns)
 void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space)
 {
 	int fd = bpf_map__fd(p->skeleton->maps.unwind_spaces);
+	struct unwind_space before, value;
 
 	/* Ignore failures: without an entry, stacks of the process stay unknown. */
-	if (space)
-		bpf_map_update_elem(fd, &pid, space, BPF_ANY);
-	else
+	if (!space) {
 		bpf_map_delete_elem(fd, &pid);
+		return;
+	}
+	value = *space;
+	/* Else a process that maps files all the time would never be found to mislead. */
+	if (!bpf_map_lookup_elem(fd, &pid, &before) && before.execs == value.execs)
+		value.misled = before.misled;
+	bpf_map_update_elem(fd, &pid, &value, BPF_ANY);
 }
 
 const char *programs_find_symbol(struct programs *p, uint64_t addr)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+/* clang-format off */
 /*
  * false_python MODE [SECONDS]: no Python, but a program with the structures of 3.12, which burns in
- *a function whose C frame has the entry frame of a chain. MODE says what is wrong with them: honest
- *nothing: one function, "honest", of /honest.py cycle		the frame's caller is the frame
- *itself long		100,000 frames, all of them different functions lengths		names and
- *line tables that claim to have terabytes wild		pointers to nowhere, into the kernel and
- *into the middle of things changing	another thread changes all of it, again and again
- *mapping	as changing, and a third thread maps files
+ * a function whose C frame has the entry frame of a chain. MODE says what is wrong with them:
+ *
+ *	honest		nothing: one function, "honest", of /honest.py
+ *	cycle		the frame's caller is the frame itself
+ *	long		100,000 frames, all of them different functions
+ *	lengths		names and line tables that claim to have terabytes
+ *	wild		pointers to nowhere, into the kernel and into the middle of things
+ *	changing	another thread changes all of it, again and again
+ *	mapping		as changing, and a third thread maps files
  */
+/* clang-format on */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stddef.h>

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,10 +300,14 @@ static void wait_for_end(struct view *v)
 	}
 }
 
+/* Threads that answer do not allocate much: each with memory of its own would keep most of it. */
+#define ARENAS_MAX 2
+
 static int serve(struct view *v, struct error *err)
 {
 	int ret = drop_privileges(err), listener;
 
+	mallopt(M_ARENA_MAX, ARENAS_MAX);
 	ssh_find_connection();
 	if (!ret && !v->no_open && !getenv("SSH_CONNECTION"))
 		browser_prepare(&v->browser);

@@ -81,6 +81,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	if (!S_ISREG(st.st_mode))
 		return error_text(err, -ENOEXEC, "no regular file");
 	/* Never mapped: a file that is truncated meanwhile would kill the reader by SIGBUS. */
+	b->fd = fd;
 	b->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!b->elf || elf_kind(b->elf) != ELF_K_ELF || !gelf_getehdr(b->elf, &header))
 		return error_text(err, -ENOEXEC, "not an ELF file");

@@ -6,11 +6,13 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/read_at.h"
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
 #include "lib/binary/relocate.h"
@@ -48,11 +50,10 @@ struct debug_source {
 	struct unpacker *unpackers[DEBUG_SECTION_COUNT];
 };
 
-/* A section as the file has it. */
+/* Describes what stands before the bytes of a compressed section. */
 struct packed {
-	enum packing packing;
-	const uint8_t *data;
-	size_t data_size;
+	enum packing packing; /* PACKING_NONE: not compressed after all */
+	size_t header_size;
 	uint64_t size; /* unpacked */
 };
 
@@ -79,47 +80,66 @@ static int find_kind(const char *name, bool is_split, bool *is_old)
 	return -1;
 }
 
-static int read_header(struct packed *p, bool is_64bit, struct error *err)
+static int read_header(struct bytes *b, bool is_64bit, struct packed *p, struct error *err)
 {
-	struct bytes b;
-	uint32_t type;
+	uint32_t type = bytes_u32(b);
 
-	bytes_init(&b, p->data, p->data_size);
-	type = bytes_u32(&b);
 	if (is_64bit) {
-		bytes_skip(&b, 4);
-		p->size = bytes_u64(&b);
-		bytes_skip(&b, 8);
+		bytes_skip(b, 4);
+		p->size = bytes_u64(b);
+		bytes_skip(b, 8);
 	} else {
-		p->size = bytes_u32(&b);
-		bytes_skip(&b, 4);
+		p->size = bytes_u32(b);
+		bytes_skip(b, 4);
 	}
-	if (b.failed)
+	if (b->failed)
 		return error_text(err, -ENOEXEC, "damaged compressed section");
+	p->header_size = is_64bit ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
 	p->packing = type == ELFCOMPRESS_ZLIB	? PACKING_ZLIB
 		     : type == ELFCOMPRESS_ZSTD ? PACKING_ZSTD
 						: PACKING_NONE;
 	if (p->packing == PACKING_NONE)
 		return error_text(err, -ENOEXEC, "a section is compressed in an unknown way");
-	p->data_size = bytes_left(&b);
-	p->data = bytes_take(&b, p->data_size);
 	return 0;
 }
 
 /*
- * "ZLIB" and the size, big-endian; without them the section is plain, as some tools keep the name.
+ * Reads "ZLIB" and the size, big-endian; without them the section is plain, as some tools keep the
+ * name.
  */
-static void read_old_header(struct packed *p)
+static void read_old_header(const uint8_t *data, size_t data_size, struct packed *p)
 {
 	uint64_t size;
 
-	if (p->data_size < OLD_HEADER_SIZE || memcmp(p->data, "ZLIB", 4) != 0)
+	if (data_size < OLD_HEADER_SIZE || memcmp(data, "ZLIB", 4) != 0)
 		return;
-	memcpy(&size, p->data + 4, sizeof(size));
+	memcpy(&size, data + 4, sizeof(size));
 	p->packing = PACKING_ZLIB;
 	p->size = be64toh(size);
-	p->data += OLD_HEADER_SIZE;
-	p->data_size -= OLD_HEADER_SIZE;
+	p->header_size = OLD_HEADER_SIZE;
+}
+
+/* Reads the header alone: of a large section few bytes may be needed. */
+static int find_packing(const struct debug_sections *s, const GElf_Shdr *header, bool is_old,
+			struct packed *p, struct error *err)
+{
+	uint8_t start[sizeof(Elf64_Chdr)];
+	struct bytes b;
+	ssize_t n;
+
+	*p = (struct packed){PACKING_NONE};
+	if (!(header->sh_flags & SHF_COMPRESSED) && !is_old)
+		return 0;
+	n = read_at(s->source->binary->fd, start, MIN(sizeof(start), header->sh_size),
+		    header->sh_offset);
+	if (n < 0)
+		return error_text(err, -ENOEXEC, "damaged compressed section");
+	if (!(header->sh_flags & SHF_COMPRESSED)) {
+		read_old_header(start, (size_t)n, p);
+		return 0;
+	}
+	bytes_init(&b, start, (size_t)n);
+	return read_header(&b, s->view.is_64bit, p, err);
 }
 
 /* Maps room for the bytes and a terminating zero, with an inaccessible page behind. */
@@ -152,22 +172,33 @@ static bool may_be_lazy(const struct debug_source *source, const struct packed *
 	       (kind == DEBUG_INFO || kind == DEBUG_LINE);
 }
 
-static int unpack(struct debug_source *source, const struct packed *p, int kind,
-		  struct debug_section *out, struct error *err)
+static int unpack(struct debug_source *source, Elf_Scn *scn, const GElf_Shdr *header,
+		  const struct packed *p, int kind, struct debug_section *out, struct error *err)
 {
 	uint8_t *memory = map_memory(source, p->size, err);
+	struct file_part from = {source->binary->fd, header->sh_offset + p->header_size,
+				 header->sh_size - p->header_size};
+	struct unpacker *unpacker;
+	Elf_Data *data;
 	int ret;
 
 	if (!memory)
 		return err ? err->code : -EFBIG;
+	*out = (struct debug_section){memory, p->size};
+	if (p->packing == PACKING_ZSTD) {
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf || data->d_size < p->header_size)
+			return error_text(err, -ENOEXEC, "damaged compressed section");
+		return unpack_zstd((uint8_t *)data->d_buf + p->header_size,
+				   data->d_size - p->header_size, memory, p->size, err);
+	}
+	unpacker = unpacker_new(&from, memory, p->size);
 	if (may_be_lazy(source, p, kind)) {
-		source->unpackers[kind] = unpacker_new(p->data, p->data_size, memory, p->size);
-		*out = (struct debug_section){memory, p->size};
+		source->unpackers[kind] = unpacker;
 		return 0;
 	}
-	ret = unpack_exactly(p->packing, p->data, p->data_size, memory, p->size, err);
-	if (ret == 0)
-		*out = (struct debug_section){memory, p->size};
+	ret = unpacker_run(unpacker, p->size, err);
+	unpacker_free(unpacker);
 	return ret;
 }
 
@@ -205,14 +236,21 @@ static int relocate(struct debug_source *source, Elf_Scn *scn, bool is_unpacked,
 	return relocations_apply(b, relocations, copy, section->size, err);
 }
 
+static struct debug_section plain_section(Elf_Scn *scn)
+{
+	Elf_Data *data = elf_rawdata(scn, NULL);
+
+	return data && data->d_buf ? (struct debug_section){data->d_buf, data->d_size}
+				   : (struct debug_section){0};
+}
+
 static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, struct error *err)
 {
 	const struct binary *b = s->source->binary;
-	struct debug_section found;
-	struct packed p = {0};
+	struct debug_section found = {0};
+	struct packed p;
 	GElf_Shdr header;
 	const char *name;
-	Elf_Data *data;
 	bool is_old;
 	int kind, ret = 0;
 
@@ -223,20 +261,13 @@ static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, s
 	/* Members of groups belong to one function of an object file, not to the file. */
 	if (kind < 0 || s->view.at[kind].data || (header.sh_flags & SHF_GROUP))
 		return 0;
-	data = elf_rawdata(scn, NULL);
-	if (!data || !data->d_buf || !data->d_size)
+	ret = find_packing(s, &header, is_old, &p, err);
+	if (!ret && p.packing == PACKING_NONE)
+		found = plain_section(scn);
+	else if (!ret)
+		ret = unpack(s->source, scn, &header, &p, kind, &found, err);
+	if (!ret && !found.size)
 		return 0;
-	p.data = data->d_buf;
-	p.data_size = data->d_size;
-	if (header.sh_flags & SHF_COMPRESSED)
-		ret = read_header(&p, s->view.is_64bit, err);
-	else if (is_old)
-		read_old_header(&p);
-	if (ret)
-		return ret;
-	found = (struct debug_section){p.data, p.data_size};
-	if (p.packing != PACKING_NONE)
-		ret = unpack(s->source, &p, kind, &found, err);
 	if (!ret)
 		ret = relocate(s->source, scn, p.packing != PACKING_NONE, &found, err);
 	if (ret)

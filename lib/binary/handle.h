@@ -17,6 +17,7 @@ struct string_table {
 
 struct binary {
 	Elf *elf;
+	int fd; /* borrowed */
 	struct string_table section_names;
 	uint64_t file_size, first_vaddr;
 	uint16_t machine;

@@ -16,6 +16,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/read_at.h"
 
 /* isa-l counts in 32 bits. */
 #define MAX_STEP ((size_t)1 << 30)
@@ -24,6 +25,8 @@
 #define ZSTD_WINDOW_LOG 27
 /* Bytes between two looks at the clock. */
 #define CHUNK ((size_t)256 << 10)
+/* Bytes of a file that are unpacked at once; few enough to stay in a cache. */
+#define WINDOW ((size_t)32 << 10)
 
 enum packing packing_of(const void *data, size_t size)
 {
@@ -41,20 +44,20 @@ enum packing packing_of(const void *data, size_t size)
 
 struct unpacker {
 	struct inflate_state state;
-	const uint8_t *in_end;
+	struct file_part left; /* not read yet */
 	uint8_t *out, *out_end;
 	bool is_damaged;
+	uint8_t window[WINDOW];
 };
 
-struct unpacker *unpacker_new(const void *data, size_t data_size, void *out, size_t size)
+struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t size)
 {
 	struct unpacker *u = xmalloc(sizeof(*u));
 
 	isal_inflate_init(&u->state);
 	u->state.crc_flag = ISAL_ZLIB;
-	u->state.next_in = (uint8_t *)data;
 	u->state.next_out = out;
-	u->in_end = (const uint8_t *)data + data_size;
+	u->left = *from;
 	u->out = out;
 	u->out_end = u->out + size;
 	u->is_damaged = false;
@@ -71,19 +74,39 @@ size_t unpacker_done(const struct unpacker *u)
 	return (size_t)(u->state.next_out - u->out);
 }
 
+/* Reads what comes next, once all that was read before is used up. */
+static bool fill_window(struct unpacker *u)
+{
+	ssize_t n;
+
+	if (u->state.avail_in || !u->left.size)
+		return true;
+	n = read_at(u->left.fd, u->window, (size_t)MIN(u->left.size, WINDOW), u->left.offset);
+	if (n <= 0)
+		return false;
+	u->left.offset += (uint64_t)n;
+	u->left.size -= (uint64_t)n;
+	u->state.next_in = u->window;
+	u->state.avail_in = (uint32_t)n;
+	return true;
+}
+
 /* Inflates up to `end` in the output, or to the end of the data. */
 static bool inflate_until(struct unpacker *u, const uint8_t *end)
 {
 	struct inflate_state *state = &u->state;
 
 	while (state->block_state != ISAL_BLOCK_FINISH) {
-		const uint8_t *in_before = state->next_in, *out_before = state->next_out;
+		const uint8_t *out_before = state->next_out;
+		uint32_t in_before;
 
-		state->avail_in = (uint32_t)MIN((size_t)(u->in_end - state->next_in), MAX_STEP);
+		if (!fill_window(u))
+			return false;
+		in_before = state->avail_in;
 		state->avail_out = (uint32_t)MIN((size_t)(end - state->next_out), MAX_STEP);
 		if (isal_inflate(state) != ISAL_DECOMP_OK)
 			return false;
-		if (state->next_in == in_before && state->next_out == out_before)
+		if (state->avail_in == in_before && state->next_out == out_before)
 			break;
 	}
 	return true;
@@ -92,19 +115,15 @@ static bool inflate_until(struct unpacker *u, const uint8_t *end)
 /* The end mark may follow the last byte: then no byte more comes out. */
 static bool find_end(struct unpacker *u)
 {
-	struct inflate_state *state = &u->state;
 	uint8_t extra;
 	bool is_fine;
 
-	if (state->next_out != u->out_end)
+	if (u->state.next_out != u->out_end)
 		return false;
-	if (state->block_state == ISAL_BLOCK_FINISH)
-		return true;
-	state->next_out = &extra;
-	state->avail_out = 1;
-	is_fine = isal_inflate(state) == ISAL_DECOMP_OK && state->next_out == &extra;
-	state->next_out = u->out_end;
-	return is_fine && state->block_state == ISAL_BLOCK_FINISH;
+	u->state.next_out = &extra;
+	is_fine = inflate_until(u, &extra + 1) && u->state.next_out == &extra;
+	u->state.next_out = u->out_end;
+	return is_fine && u->state.block_state == ISAL_BLOCK_FINISH;
 }
 
 int unpacker_run(struct unpacker *u, size_t until, struct error *err)
@@ -126,18 +145,7 @@ int unpacker_run(struct unpacker *u, size_t until, struct error *err)
 	return 0;
 }
 
-static int unpack_zlib(const void *data, size_t data_size, uint8_t *out, size_t size,
-		       struct error *err)
-{
-	struct unpacker *u = unpacker_new(data, data_size, out, size);
-	int ret = unpacker_run(u, size, err);
-
-	unpacker_free(u);
-	return ret;
-}
-
-static int unpack_zstd(const void *data, size_t data_size, void *out, size_t size,
-		       struct error *err)
+int unpack_zstd(const void *data, size_t data_size, void *out, size_t size, struct error *err)
 {
 	size_t n = ZSTD_decompress(out, size, data, data_size);
 
@@ -146,16 +154,6 @@ static int unpack_zstd(const void *data, size_t data_size, void *out, size_t siz
 	if (n != size)
 		return error_text(err, -ENOEXEC, "zstd data of another size");
 	return 0;
-}
-
-int unpack_exactly(enum packing packing, const void *data, size_t data_size, void *out, size_t size,
-		   struct error *err)
-{
-	if (packing == PACKING_ZLIB)
-		return unpack_zlib(data, data_size, out, size, err);
-	if (packing == PACKING_ZSTD)
-		return unpack_zstd(data, data_size, out, size, err);
-	return error_text(err, -ENOEXEC, "compressed in an unknown way");
 }
 
 /* The destination of unpacked bytes, and its limits. */

@@ -13,16 +13,21 @@ enum packing { PACKING_NONE, PACKING_ZLIB, PACKING_ZSTD, PACKING_XZ, PACKING_GZI
 /* Detects the packing by the first bytes of a file; never PACKING_ZLIB, which has no mark. */
 enum packing packing_of(const void *data, size_t size);
 
-/* zlib or zstd: fills exactly `size` bytes. -ENOEXEC if the data is damaged or of another size. */
-int unpack_exactly(enum packing packing, const void *data, size_t data_size, void *out, size_t size,
-		   struct error *err);
+/* zstd: fills exactly `size` bytes. -ENOEXEC if the data is damaged or of another size. */
+int unpack_zstd(const void *data, size_t data_size, void *out, size_t size, struct error *err);
+
+/* `size` bytes of a file from `offset` on. The descriptor is borrowed. */
+struct file_part {
+	int fd;
+	uint64_t offset, size;
+};
 
 /*
- * Unpacks zlib in steps into `size` bytes at `out`, only as far as asked. `data` and `out` are
- * borrowed until unpacker_free().
+ * Unpacks zlib from a file in steps into `size` bytes at `out`, and reads no more than that takes.
+ * `out` and the file are borrowed until unpacker_free(). A file that cannot be read is damaged.
  */
 struct unpacker;
-struct unpacker *unpacker_new(const void *data, size_t data_size, void *out, size_t size);
+struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t size);
 /* NULL is fine. */
 void unpacker_free(struct unpacker *u);
 /*

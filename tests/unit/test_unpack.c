@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/strbuf.h"
 #include "tests/unit/test.h"
@@ -14,6 +16,7 @@
 
 static uint8_t plain[SIZE], out[SIZE];
 static struct strbuf packed;
+static int file = -1;
 
 static uint32_t adler32(const uint8_t *data, size_t size)
 {
@@ -55,22 +58,50 @@ static int teardown(void **state)
 {
 	(void)state;
 	strbuf_release(&packed);
+	close(file);
 	return 0;
+}
+
+/* Puts the packed bytes into a file, not at its start. */
+static struct unpacker *open_packed(size_t size, size_t out_size)
+{
+	struct file_part from;
+
+	if (file >= 0)
+		close(file);
+	file = memfd_create("packed", MFD_CLOEXEC);
+	from = (struct file_part){file, 5, size};
+	assert_int_equal(pwrite(file, packed.text, packed.size, 5), packed.size);
+	return unpacker_new(&from, out, out_size);
 }
 
 #define CASE(name) TEST_WITH(name, setup, teardown)
 
 CASE(test_at_once)
 {
-	assert_int_equal(unpack_exactly(PACKING_ZLIB, packed.text, packed.size, out, SIZE, NULL),
-			 0);
+	struct unpacker *u = open_packed(packed.size, SIZE);
+
+	assert_int_equal(unpacker_run(u, SIZE, NULL), 0);
 	assert_memory_equal(out, plain, SIZE);
+	unpacker_free(u);
+}
+
+/* A page more than what comes out is read, not all. */
+CASE(test_reads_what_it_needs)
+{
+	struct unpacker *u = open_packed(packed.size, SIZE);
+
+	assert_int_equal(ftruncate(file, SIZE / 2), 0);
+	assert_int_equal(unpacker_run(u, SIZE / 4, NULL), 0);
+	assert_memory_equal(out, plain, SIZE / 4);
+	assert_int_equal(unpacker_run(u, SIZE, NULL), -ENOEXEC);
+	unpacker_free(u);
 }
 
 CASE(test_in_steps)
 {
 	static const size_t steps[] = {0, 1, 1000, 1000, 999, 70000, SIZE - 1, SIZE, SIZE, 5};
-	struct unpacker *u = unpacker_new(packed.text, packed.size, out, SIZE);
+	struct unpacker *u = open_packed(packed.size, SIZE);
 	size_t done = 0;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -87,7 +118,7 @@ CASE(test_in_steps)
 
 static void check_damaged(size_t size, size_t out_size, size_t fine, size_t until)
 {
-	struct unpacker *u = unpacker_new(packed.text, size, out, out_size);
+	struct unpacker *u = open_packed(size, out_size);
 
 	assert_int_equal(unpacker_run(u, fine, NULL), 0);
 	assert_int_equal(unpacker_run(u, until, NULL), -ENOEXEC);

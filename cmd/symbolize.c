@@ -232,14 +232,6 @@ static void add_sources(struct symbolize_command *c)
 	readers_release(&strangers);
 }
 
-static void add_count(struct profile *p, const char *label, size_t count)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%zu", count);
-	profile_add_extra(p, "Recording", label, "integer", text);
-}
-
 /* Keeps the earlier row of a module about which nothing new is known. */
 static void add_new_coverage(struct symbolize_command *c)
 {
@@ -268,9 +260,9 @@ static void add_extra(struct symbolize_command *c, const struct patch_counts *co
 {
 	struct profile *p = patch_profile(c->patch);
 
-	add_count(p, "Frames", counts->all);
-	add_count(p, "Named frames", counts->all_named);
-	add_count(p, "Frames named fun_…", counts->all_fde);
+	profile_add_count(p, FACT_FRAMES, NULL, counts->all);
+	profile_add_count(p, FACT_NAMED_FRAMES, NULL, counts->all_named);
+	profile_add_count(p, FACT_FDE_FRAMES, NULL, counts->all_fde);
 	add_new_coverage(c);
 	if (c->output.sources)
 		sources_add_extra(p, &c->sources);

@@ -418,25 +418,14 @@ void sources_describe(const struct sources_stats *stats, struct strbuf *out)
 	}
 }
 
-static void add_count(struct profile *p, const char *label, const char *format, uint64_t count)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, count);
-	profile_add_extra(p, "Sources", label, format, text);
-}
-
 void sources_add_extra(struct profile *p, const struct sources_stats *stats)
 {
-	add_count(p, "Files", "integer", stats->files[SOURCE_TAKEN]);
-	add_count(p, "Size", "bytes", stats->bytes);
-	add_count(p, "Newer than the binary", "integer", stats->newer);
+	profile_add_count(p, FACT_SOURCE_FILES, NULL, stats->files[SOURCE_TAKEN]);
+	profile_add_count(p, FACT_SOURCE_BYTES, NULL, stats->bytes);
+	profile_add_count(p, FACT_SOURCES_NEWER, NULL, stats->newer);
 	for (size_t i = SOURCE_TAKEN + 1; i < SOURCE_OUTCOME_COUNT; i++) {
-		char label[64];
-
-		if (!stats->files[i])
-			continue;
-		snprintf(label, sizeof(label), "Left out: %s", outcome_texts[i]);
-		add_count(p, label, "integer", stats->files[i]);
+		if (stats->files[i])
+			profile_add_count(p, FACT_SOURCES_LEFT_OUT, outcome_texts[i],
+					  stats->files[i]);
 	}
 }

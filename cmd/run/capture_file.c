@@ -249,8 +249,8 @@ int capture_file_load(struct capture_file **out, int fd, const char *label,
 	}
 	say_damage(f, label);
 	if (!f->counts.is_complete) {
-		profile_add_extra(f->profile, "Recording", "Cut", "string",
-				  "the recorder did not end by itself");
+		profile_add_text(f->profile, FACT_CUT_TEXT, NULL,
+				 "the recorder did not end by itself");
 		cut_marker_add(f->profile, f->facts.info.end_ns);
 	}
 	complete(f, fd, output);
@@ -258,7 +258,7 @@ int capture_file_load(struct capture_file **out, int fd, const char *label,
 	return 0;
 }
 
-void capture_file_write_stats(const struct capture_file *f, const struct capture_output *written,
+void capture_file_write_stats(struct capture_file *f, const struct capture_output *written,
 			      const struct output_options *output, struct outfile *out)
 {
 	struct outcome outcome = {

@@ -32,7 +32,7 @@ struct capture_output {
 };
 /* Writes what --stats tells; the caller commits. Times of the recorder are those of this process.
  */
-void capture_file_write_stats(const struct capture_file *f, const struct capture_output *written,
+void capture_file_write_stats(struct capture_file *f, const struct capture_output *written,
 			      const struct output_options *output, struct outfile *out);
 /* NULL is fine. */
 void capture_file_free(struct capture_file *f);

@@ -23,12 +23,13 @@ static void add_sources(struct profile *p, const struct completion *c, struct so
 
 void complete_profile(struct profile *p, const struct completion *c, struct completed *done)
 {
-	meta_finish(p, c->unwind, c->info, c->report);
+	meta_finish(p, c->unwind, c->info, &c->report->facts);
 	if (!c->names->output->no_symbols)
 		symbolize_run(p, c->names);
 	wait_frames_refine(p);
 	coverage_count(&done->coverage, p);
 	coverage_add_extra(&done->coverage, p);
-	wait_text_add_extra(p);
+	wait_text_tell(&c->report->facts, p);
+	profile_add_facts(p, &c->report->facts, FACT_SECTION_WAITS, FACT_SECTION_WAITS);
 	add_sources(p, c, &done->sources);
 }

@@ -13,7 +13,7 @@
 
 struct completion {
 	const struct recorder_info *info;
-	const struct report *report; /* rows of the instruments */
+	struct report *report; /* rows of the instruments */
 	enum recorder_unwind unwind;
 	const struct symbolize_run_options *names; /* its output is that of everything here */
 	/*

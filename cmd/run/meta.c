@@ -102,51 +102,37 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 	vec_push(&meta->filters, xstrdup(meta->product));
 }
 
-static void add_number(struct profile *p, const char *section, const char *label,
-		       const char *format, uint64_t value)
+static void tell_settings(struct facts *f, const struct recorder_info *info)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	profile_add_extra(p, section, label, format, text);
-}
-
-static void add_settings(struct profile *p, const struct recorder_info *info)
-{
-	static const char section[] = "Settings";
 	char interval[64];
 
 	snprintf(interval, sizeof(interval), "%.6g ms", (double)info->interval_ns / 1e6);
-	profile_add_extra(p, section, "Recorded with", "string", "prof " PROF_VERSION);
-	profile_add_extra(p, section, "Interval", "string", interval);
-	add_number(p, section, "Sampled CPUs", "integer", info->cpu_count);
-	add_number(p, section, "Ring buffers", "bytes", info->ring_bytes);
+	facts_text(f, FACT_RECORDED_WITH, NULL, "prof " PROF_VERSION);
+	facts_text(f, FACT_INTERVAL_TEXT, NULL, interval);
+	facts_count(f, FACT_CPUS, NULL, info->cpu_count);
+	facts_count(f, FACT_RINGS, NULL, info->ring_bytes);
 }
 
-static void add_losses(struct profile *p, const struct recorder_info *info)
+static void tell_losses(struct facts *f, const struct profile_stats *stats,
+			const struct recorder_info *info)
 {
-	static const char section[] = "Losses";
-	const struct profile_stats *stats = &p->stats;
-
-	add_number(p, section, "Lost samples", "integer", losses_count(stats, true));
-	add_number(p, section, "Lost events", "integer", losses_count(stats, false));
-	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
-		if (stats->lost[cause])
-			add_number(p, section, lost_cause_name(cause), "integer",
-				   stats->lost[cause]);
-	}
-	add_number(p, section, "Records out of order", "integer", stats->late_records);
-	add_number(p, section, "Files closed for want of room", "integer", info->dropped_files);
+	facts_count(f, FACT_LOST_SAMPLES, NULL, losses_count(stats, true));
+	facts_count(f, FACT_LOST_EVENTS, NULL, losses_count(stats, false));
+	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++)
+		facts_count(f, loss_is_sample(cause) ? FACT_LOST_SAMPLES_BY : FACT_LOST_EVENTS_BY,
+			    lost_cause_name(cause), stats->lost[cause]);
+	facts_count(f, FACT_LATE_RECORDS, NULL, stats->late_records);
+	facts_count(f, FACT_DROPPED_FILES, NULL, info->dropped_files);
 }
 
 void meta_finish(struct profile *p, enum recorder_unwind unwind, const struct recorder_info *info,
-		 const struct report *report)
+		 struct facts *facts)
 {
 	p->meta.end_ns = info->end_ns;
-	add_settings(p, info);
-	unwinding_add_extra(p, unwind);
-	add_losses(p, info);
-	event_report_add_extra(p);
-	instrument_report_extras(p, report);
-	own_cost_fill(p, info, report);
+	tell_settings(facts, info);
+	unwinding_tell(facts, &p->stats, unwind);
+	tell_losses(facts, &p->stats, info);
+	event_report_tell(facts, p);
+	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
+	own_cost_fill(p, info, facts);
 }

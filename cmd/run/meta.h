@@ -24,9 +24,12 @@ void meta_fill(struct profile *p, const struct meta_subject *subject,
 	       const struct report *report);
 /* Returns the last component of a path. */
 const char *meta_program_name(const char *path);
-/* Call after the session. Stores its end, and settings, stacks and losses for the info panel. */
+/*
+ * Call after the session. Stores its end, tells settings, stacks and losses, and puts them and what
+ * the recorder told into the info panel.
+ */
 void meta_finish(struct profile *p, enum recorder_unwind unwind, const struct recorder_info *info,
-		 const struct report *report);
+		 struct facts *facts);
 
 /* Quotes the words for a shell; the caller frees. */
 char *meta_quote_command(char *const *argv);

@@ -21,64 +21,64 @@
 /* Bytes of all values: more than a million symbols of the kernel take. */
 #define BYTES_MAX ((uint64_t)128 << 20)
 
-enum fact_type {
-	FACT_TEXT, /* char * */
-	FACT_U32,
-	FACT_U64,
-	FACT_BOOL,
+enum meta_type {
+	META_TEXT, /* char * */
+	META_U32,
+	META_U64,
+	META_BOOL,
 };
 
-struct fact {
+struct meta_field {
 	const char *key;
-	enum fact_type type;
+	enum meta_type type;
 	size_t offset; /* in struct recording_facts */
 };
 
 /* clang-format off */
-#define FACT(key, type, member) {key, type, offsetof(struct recording_facts, member)}
+#define META(key, type, member) {key, type, offsetof(struct recording_facts, member)}
 /* clang-format on */
 
-static const struct fact begin_facts[] = {
-	FACT("prof", FACT_TEXT, version),
-	FACT("output", FACT_TEXT, output),
-	FACT("product", FACT_TEXT, meta.product),
-	FACT("command-line", FACT_TEXT, meta.command_line),
-	FACT("os", FACT_TEXT, meta.os),
-	FACT("distribution", FACT_TEXT, meta.distribution),
-	FACT("abi", FACT_TEXT, meta.abi),
-	FACT("cpu-name", FACT_TEXT, meta.cpu_name),
-	FACT("root-pid", FACT_U32, meta.root_pid),
-	FACT("physical-cpus", FACT_U32, meta.physical_cpus),
-	FACT("logical-cpus", FACT_U32, meta.logical_cpus),
-	FACT("memory-bytes", FACT_U64, meta.memory_bytes),
-	FACT("start-ns", FACT_U64, meta.start_ns),
-	FACT("start-realtime-ns", FACT_U64, meta.start_realtime_ns),
-	FACT("interval-ns", FACT_U64, meta.interval_ns),
-	FACT("duration-limit-ns", FACT_U64, meta.duration_limit_ns),
-	FACT("buffer-bytes", FACT_U64, meta.buffer_bytes),
-	FACT("subject", FACT_U32, subject),
-	FACT("per-cpu", FACT_BOOL, per_cpu),
+static const struct meta_field begin_fields[] = {
+	META("prof", META_TEXT, version),
+	META("output", META_TEXT, output),
+	META("product", META_TEXT, meta.product),
+	META("command-line", META_TEXT, meta.command_line),
+	META("os", META_TEXT, meta.os),
+	META("distribution", META_TEXT, meta.distribution),
+	META("abi", META_TEXT, meta.abi),
+	META("cpu-name", META_TEXT, meta.cpu_name),
+	META("root-pid", META_U32, meta.root_pid),
+	META("physical-cpus", META_U32, meta.physical_cpus),
+	META("logical-cpus", META_U32, meta.logical_cpus),
+	META("memory-bytes", META_U64, meta.memory_bytes),
+	META("start-ns", META_U64, meta.start_ns),
+	META("start-realtime-ns", META_U64, meta.start_realtime_ns),
+	META("interval-ns", META_U64, meta.interval_ns),
+	META("duration-limit-ns", META_U64, meta.duration_limit_ns),
+	META("buffer-bytes", META_U64, meta.buffer_bytes),
+	META("subject", META_U32, subject),
+	META("per-cpu", META_BOOL, per_cpu),
 };
 
-static const struct fact end_facts[] = {
-	FACT("end.sampled-cpus", FACT_U32, info.cpu_count),
-	FACT("end.interval-ns", FACT_U64, info.interval_ns),
-	FACT("end.ring-bytes", FACT_U64, info.ring_bytes),
-	FACT("end.start-ns", FACT_U64, info.start_ns),
-	FACT("end.start-realtime-ns", FACT_U64, info.start_realtime_ns),
-	FACT("end.end-ns", FACT_U64, info.end_ns),
-	FACT("end.written-bytes", FACT_U64, info.written_bytes),
-	FACT("end.dropped-files", FACT_U32, info.dropped_files),
-	FACT("end.backlog-bytes", FACT_U64, info.backlog_bytes),
+static const struct meta_field end_fields[] = {
+	META("end.sampled-cpus", META_U32, info.cpu_count),
+	META("end.interval-ns", META_U64, info.interval_ns),
+	META("end.ring-bytes", META_U64, info.ring_bytes),
+	META("end.start-ns", META_U64, info.start_ns),
+	META("end.start-realtime-ns", META_U64, info.start_realtime_ns),
+	META("end.end-ns", META_U64, info.end_ns),
+	META("end.written-bytes", META_U64, info.written_bytes),
+	META("end.dropped-files", META_U32, info.dropped_files),
+	META("end.backlog-bytes", META_U64, info.backlog_bytes),
 };
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void recording_facts_release(struct recording_facts *f)
 {
-	for (size_t i = 0; i < COUNT_OF(begin_facts); i++) {
-		if (begin_facts[i].type == FACT_TEXT)
-			free(*(char **)((char *)f + begin_facts[i].offset));
+	for (size_t i = 0; i < COUNT_OF(begin_fields); i++) {
+		if (begin_fields[i].type == META_TEXT)
+			free(*(char **)((char *)f + begin_fields[i].offset));
 	}
 	vec_for_each(&f->meta.features, char **, text)
 		free(*text);
@@ -135,24 +135,24 @@ static void send_number(const struct sender *s, const char *key, uint64_t value)
 	send_text(s, key, text);
 }
 
-static void send_facts(const struct sender *s, const struct recording_facts *f,
-		       const struct fact *facts, size_t count)
+static void send_fields(const struct sender *s, const struct recording_facts *f,
+			const struct meta_field *fields, size_t count)
 {
-	for (const struct fact *fact = facts; fact < facts + count; fact++) {
-		const void *member = (const char *)f + fact->offset;
+	for (const struct meta_field *field = fields; field < fields + count; field++) {
+		const void *member = (const char *)f + field->offset;
 
-		switch (fact->type) {
-		case FACT_TEXT:
-			send_text(s, fact->key, *(char *const *)member);
+		switch (field->type) {
+		case META_TEXT:
+			send_text(s, field->key, *(char *const *)member);
 			break;
-		case FACT_U32:
-			send_number(s, fact->key, *(const uint32_t *)member);
+		case META_U32:
+			send_number(s, field->key, *(const uint32_t *)member);
 			break;
-		case FACT_U64:
-			send_number(s, fact->key, *(const uint64_t *)member);
+		case META_U64:
+			send_number(s, field->key, *(const uint64_t *)member);
 			break;
-		case FACT_BOOL:
-			send_number(s, fact->key, *(const bool *)member);
+		case META_BOOL:
+			send_number(s, field->key, *(const bool *)member);
 			break;
 		}
 	}
@@ -162,7 +162,7 @@ void recording_facts_send_begin(const struct recording_facts *f, record_sink_fn 
 {
 	const struct sender s = {sink, ctx, f->meta.start_ns};
 
-	send_facts(&s, f, begin_facts, COUNT_OF(begin_facts));
+	send_fields(&s, f, begin_fields, COUNT_OF(begin_fields));
 	send_text(&s, "unwind", unwinding_name(f->unwind));
 	vec_for_each(&f->meta.features, char *const *, text)
 		send_text(&s, "feature", *text);
@@ -208,34 +208,22 @@ static void add_field(struct strbuf *row, const char *text)
 	strbuf_add(row, text ? text : "", (text ? strlen(text) : 0) + 1);
 }
 
-static void send_stat(const struct sender *s, const struct report_stat *stat)
+/* The facts that the recorder told; others are made again from the records. */
+static void send_fact(const struct sender *s, const struct fact *fact)
 {
 	_cleanup_(strbuf_release) struct strbuf row = {0};
-	_cleanup_free_ char *type = xasprintf("%d", (int)stat->type);
-	_cleanup_free_ char *integer = xasprintf("%" PRIu64, stat->integer);
-	_cleanup_free_ char *real = xasprintf("%a", stat->real);
+	_cleanup_free_ char *count = xasprintf("%" PRIu64, fact->count);
+	_cleanup_free_ char *real = xasprintf("%a", fact->real);
 
-	add_field(&row, stat->after);
-	add_field(&row, stat->object);
-	add_field(&row, stat->member);
-	add_field(&row, stat->key);
-	add_field(&row, type);
-	add_field(&row, integer);
+	if (fact_kind(fact->id)->origin != FACT_LIVE)
+		return;
+	add_field(&row, fact_kind(fact->id)->name);
+	add_field(&row, fact->of);
+	add_field(&row, count);
 	add_field(&row, real);
-	add_field(&row, stat->text);
-	send(s, "end.stat", row.text, row.size);
-}
-
-static void send_extra(const struct sender *s, const struct report_extra *extra)
-{
-	_cleanup_(strbuf_release) struct strbuf row = {0};
-
-	add_field(&row, extra->after);
-	add_field(&row, extra->section);
-	add_field(&row, extra->label);
-	add_field(&row, extra->format);
-	add_field(&row, extra->text);
-	send(s, "end.extra", row.text, row.size);
+	add_field(&row, fact->text);
+	add_field(&row, fact->is_hidden ? "hidden" : NULL);
+	send(s, "end.fact", row.text, row.size);
 }
 
 void recording_facts_send_end(const struct recorder_info *info, const struct report *report,
@@ -250,11 +238,9 @@ void recording_facts_send_end(const struct recorder_info *info, const struct rep
 		send_text(&s, "end.line", *text);
 	vec_for_each(&report->warnings, char *const *, text)
 		send_text(&s, "end.warning", *text);
-	vec_for_each(&report->stats, const struct report_stat *, stat)
-		send_stat(&s, stat);
-	vec_for_each(&report->extras, const struct report_extra *, extra)
-		send_extra(&s, extra);
-	send_facts(&s, &facts, end_facts, COUNT_OF(end_facts));
+	vec_for_each(&report->facts.rows, const struct fact *, fact)
+		send_fact(&s, fact);
+	send_fields(&s, &facts, end_fields, COUNT_OF(end_fields));
 }
 
 /* Taking. */
@@ -267,21 +253,21 @@ static uint64_t number_of(const char *text)
 	return text_to_u64(text, 10, &value) ? value : 0;
 }
 
-static bool take_fact(struct recording_facts *f, const struct fact *facts, size_t count,
-		      const char *key, const char *value)
+static bool take_field(struct recording_facts *f, const struct meta_field *fields, size_t count,
+		       const char *key, const char *value)
 {
-	for (const struct fact *fact = facts; fact < facts + count; fact++) {
-		char *member = (char *)f + fact->offset;
+	for (const struct meta_field *field = fields; field < fields + count; field++) {
+		char *member = (char *)f + field->offset;
 		uint64_t number = number_of(value);
 
-		if (strcmp(fact->key, key) != 0)
+		if (strcmp(field->key, key) != 0)
 			continue;
-		if (fact->type == FACT_TEXT) {
+		if (field->type == META_TEXT) {
 			free(*(char **)member);
 			*(char **)member = xstrdup(value);
-		} else if (fact->type == FACT_U64) {
+		} else if (field->type == META_U64) {
 			*(uint64_t *)member = number;
-		} else if (fact->type == FACT_BOOL) {
+		} else if (field->type == META_BOOL) {
 			*(bool *)member = number;
 		} else {
 			*(uint32_t *)member = number > UINT32_MAX ? 0 : (uint32_t)number;
@@ -291,17 +277,13 @@ static bool take_fact(struct recording_facts *f, const struct fact *facts, size_
 	return false;
 }
 
-/* Splits a row of the report. The texts live as long as the facts. False: it is damaged. */
-static bool split_row(struct recording_facts *f, const char *value, size_t size,
-		      const char **fields, size_t count)
+/* Splits a row, which is changed. False: it is damaged. */
+static bool split_row(char *text, size_t size, char **fields, size_t count)
 {
-	char *text, *end;
+	char *end = text + size;
 
-	if (!size || value[size - 1] || f->texts.count >= 4 * ROWS_MAX)
+	if (!size || text[size - 1])
 		return false;
-	text = xmemdup(value, size);
-	end = text + size;
-	vec_push(&f->texts, text);
 	for (size_t i = 0; i < count; i++) {
 		if (text == end || (*text != '+' && *text != '-'))
 			return false;
@@ -311,55 +293,70 @@ static bool split_row(struct recording_facts *f, const char *value, size_t size,
 	return text == end;
 }
 
-/* Formats that front-ends know; see profile_extra. */
-static const char *known_format(const char *format)
+/* Takes what a fact of the recorder's can have, and nothing for another one. */
+static void take_value(struct recording_facts *f, enum fact_id id, const char *of,
+		       const char *count, const char *real, const char *text)
 {
-	static const char *const known[] = {"string", "integer", "bytes", "percentage"};
+	struct facts *facts = &f->report.facts;
 
-	for (size_t i = 0; format && i < COUNT_OF(known); i++) {
-		if (strcmp(format, known[i]) == 0)
-			return known[i];
+	if (id == FACT_NONE || fact_kind(id)->origin != FACT_LIVE || facts->rows.count >= ROWS_MAX)
+		return;
+	switch (fact_kind(id)->format) {
+	case FACT_FORMAT_REAL:
+	case FACT_FORMAT_SHARE:
+		facts_real(facts, id, of, strtod(real, NULL));
+		break;
+	case FACT_FORMAT_TEXT:
+		if (text)
+			facts_text(facts, id, of, text);
+		break;
+	case FACT_FORMAT_OBJECT:
+		facts_object(facts, id);
+		break;
+	default:
+		facts_count(facts, id, of, number_of(count));
+		break;
 	}
-	return "string";
 }
 
-static void take_stat(struct recording_facts *f, const char *value, size_t size)
+static void take_fact(struct recording_facts *f, char *value, size_t size)
 {
-	const char *field[8];
-	struct report_stat stat = {0};
-	uint64_t type;
+	char *field[6];
+	enum fact_id id;
 
-	if (f->report.stats.count >= ROWS_MAX || !split_row(f, value, size, field, 8) ||
-	    !field[3] || !field[4] || !field[5] || !field[6])
+	if (!split_row(value, size, field, 6) || !field[0] || !field[2] || !field[3])
 		return;
-	type = number_of(field[4]);
-	if (type > REPORT_OBJECT || (type == REPORT_TEXT && !field[7]))
-		return;
-	stat = (struct report_stat){
-		.after = field[0],
-		.object = field[1],
-		.member = field[2],
-		.key = field[3],
-		.type = (enum report_type)type,
-		.integer = number_of(field[5]),
-		.real = strtod(field[6], NULL),
-		.text = field[7] ? xstrdup(field[7]) : NULL,
-	};
-	vec_push(&f->report.stats, stat);
+	id = fact_by_name(field[0]);
+	take_value(f, id, field[1], field[2], field[3], field[4]);
+	if (field[5])
+		facts_hide_one(&f->report.facts, id, field[1], true);
 }
 
-static void take_extra(struct recording_facts *f, const char *value, size_t size)
+/* Older captures tell each fact twice: by its key in --stats, and by its row in the panel. */
+static void take_stat(struct recording_facts *f, char *value, size_t size)
 {
-	const char *field[5];
+	char *field[8];
+	const char *of;
+	enum fact_id id;
 
-	if (f->report.extras.count >= ROWS_MAX || !split_row(f, value, size, field, 5) ||
-	    !field[1] || !field[2] || !field[4])
+	if (!split_row(value, size, field, 8) || !field[3] || !field[4] || !field[5] || !field[6])
 		return;
-	vec_push(&f->report.extras, (struct report_extra){.after = field[0],
-							  .section = field[1],
-							  .label = field[2],
-							  .format = known_format(field[3]),
-							  .text = xstrdup(field[4])});
+	id = fact_by_key(field[1], field[2], field[3], &of);
+	take_value(f, id, of, field[5], field[6], field[7]);
+	facts_hide_one(&f->report.facts, id, of, true);
+}
+
+static void take_extra(struct recording_facts *f, char *value, size_t size)
+{
+	char *field[5];
+	const char *of;
+	enum fact_id id;
+
+	if (!split_row(value, size, field, 5) || !field[1] || !field[2] || !field[4])
+		return;
+	id = fact_by_row(field[1], field[2], &of);
+	take_value(f, id, of, field[4], field[4], field[4]);
+	facts_hide_one(&f->report.facts, id, of, false);
 }
 
 static void take_kernel_symbol(struct recording_facts *f, char *text)
@@ -421,14 +418,16 @@ static void take(struct recording_facts *f, const char *key, char *value, size_t
 		take_run(f, value);
 	} else if (strcmp(key, "unwind") == 0) {
 		unwinding_parse(value, &f->unwind);
+	} else if (strcmp(key, "end.fact") == 0) {
+		take_fact(f, value, size);
 	} else if (strcmp(key, "end.stat") == 0) {
 		take_stat(f, value, size);
 	} else if (strcmp(key, "end.extra") == 0) {
 		take_extra(f, value, size);
-	} else if (take_fact(f, end_facts, COUNT_OF(end_facts), key, value)) {
+	} else if (take_field(f, end_fields, COUNT_OF(end_fields), key, value)) {
 		f->has_ended = true;
 	} else {
-		take_fact(f, begin_facts, COUNT_OF(begin_facts), key, value);
+		take_field(f, begin_fields, COUNT_OF(begin_fields), key, value);
 	}
 	if (f->subject > OUTCOME_OF_FILTERS)
 		f->subject = OUTCOME_OF_COMMAND;

@@ -130,7 +130,7 @@ static void add_extra(struct profile *p, const struct module_coverage *row, cons
 	if (row->with_lines != LINES_UNKNOWN)
 		strbuf_addf(&text, ", %" PRIu64 " with lines", row->with_lines);
 	add_reason(row, p, "; ", &text);
-	profile_add_extra(p, "Symbols", label, "string", strbuf_text(&text));
+	profile_add_text(p, FACT_SYMBOLS, label, strbuf_text(&text));
 }
 
 void coverage_add_extra(const struct coverage *n, struct profile *p)

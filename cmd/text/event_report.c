@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 
-#include "cmd/text/stats.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
@@ -31,33 +30,21 @@ void event_report_throttling(const struct profile *p, struct strbuf *out)
 	}
 }
 
-static void set_throttled(json_t *object, uint64_t count, uint64_t duration_ns)
+void event_report_tell(struct facts *f, const struct profile *p)
 {
-	stats_set(object, "throttled", count);
-	stats_set_ms(object, "throttled_ms", duration_ns);
-}
-
-json_t *event_report_cpus(const struct profile *p)
-{
-	json_t *cpus = json_array();
-
-	vec_for_each(&p->cpu_losses, const struct cpu_losses *, row) {
-		json_t *cpu = json_object();
-
-		stats_set(cpu, "cpu", row->cpu);
-		stats_set(cpu, "lost", row->samples);
-		stats_set(cpu, "lost_events", row->events);
-		set_throttled(cpu, row->throttled, row->throttled_ns);
-		json_array_append_new(cpus, cpu);
-	}
-	return cpus;
-}
-
-void event_report_add_extra(struct profile *p)
-{
-	_cleanup_(strbuf_release) struct strbuf text = {0};
+	_cleanup_(strbuf_release) struct strbuf text = {0}, cpus = {0};
 
 	event_report_throttling(p, &text);
 	if (text.size)
-		profile_add_extra(p, "Losses", "Not sampled", "string", strbuf_text(&text));
+		facts_text(f, FACT_NOT_SAMPLED, NULL, strbuf_text(&text));
+	vec_for_each(&p->cpu_losses, const struct cpu_losses *, row)
+		strbuf_addf(&cpus,
+			    "%s{\"cpu\": %u, \"lost\": %" PRIu64 ", \"lost_events\": %" PRIu64
+			    ", \"throttled\": %" PRIu64 ", \"throttled_ms\": %" PRIu64 ".%03" PRIu64
+			    "}",
+			    cpus.size ? ", " : "[", row->cpu, row->samples, row->events,
+			    row->throttled, row->throttled_ns / 1000000,
+			    row->throttled_ns / 1000 % 1000);
+	strbuf_adds(&cpus, cpus.size ? "]" : "[]");
+	facts_text(f, FACT_CPU_LOSSES, NULL, strbuf_text(&cpus));
 }

@@ -3,8 +3,6 @@
 #ifndef PROF_CMD_TEXT_EVENT_REPORT_H
 #define PROF_CMD_TEXT_EVENT_REPORT_H
 
-#include <jansson.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 
@@ -13,9 +11,7 @@
  * the clock, and other events that it stopped, summed over all CPUs. Nothing if it stopped none.
  */
 void event_report_throttling(const struct profile *p, struct strbuf *out);
-/* Returns the value of the key "cpu_losses" of --stats; a new reference. */
-json_t *event_report_cpus(const struct profile *p);
-/* Adds the same rows to the front-end's info panel. */
-void event_report_add_extra(struct profile *p);
+/* Tells the same, and the losses of each CPU. */
+void event_report_tell(struct facts *f, const struct profile *p);
 
 #endif

@@ -33,32 +33,32 @@ static void add(struct cost *sum, const struct cost *cost)
 	sum->mean = sum->runs > 0 ? sum->us / sum->runs : 0;
 }
 
-static bool is_row(const struct report_stat *row, const char *program)
+static double real_of(const struct facts *f, enum fact_id id, const char *program)
 {
-	return row->object && strcmp(row->object, "bpf_programs") == 0 && row->member &&
-	       (!program || strcmp(row->member, program) == 0);
+	const struct fact *fact = facts_get(f, id, program);
+
+	return fact ? fact->real : 0;
 }
 
-/* Sums the rows of a program; NULL: of all. The row of its runs comes first. */
-static struct cost find_cost(const struct report *report, const char *program)
+/* Sums the figures of a program; NULL: of all. */
+static struct cost find_cost(const struct facts *f, const char *program)
 {
-	struct cost sum = {0}, cost = {0};
+	struct cost sum = {0};
 
-	vec_for_each(&report->stats, const struct report_stat *, row) {
-		if (!is_row(row, program))
+	vec_for_each(&f->rows, const struct fact *, runs) {
+		const struct fact *time;
+
+		if (runs->id != FACT_BPF_PROGRAM_RUNS || !runs->of ||
+		    (program && strcmp(runs->of, program) != 0))
 			continue;
-		if (strcmp(row->key, "runs") == 0) {
-			add(&sum, &cost);
-			cost = (struct cost){.runs = (double)row->integer};
-		} else if (strcmp(row->key, "ms") == 0) {
-			cost.us = (double)row->integer / 1e3;
-		} else if (strcmp(row->key, "us_max") == 0) {
-			cost.max = row->real;
-		} else if (strcmp(row->key, "us_min") == 0) {
-			cost.min = row->real;
-		}
+		time = facts_get(f, FACT_BPF_PROGRAM_TIME, runs->of);
+		add(&sum, &(struct cost){
+				  .runs = (double)runs->count,
+				  .us = time ? (double)time->count / 1e3 : 0,
+				  .max = real_of(f, FACT_BPF_PROGRAM_MAX, runs->of),
+				  .min = real_of(f, FACT_BPF_PROGRAM_MIN, runs->of),
+			  });
 	}
-	add(&sum, &cost);
 	return sum;
 }
 
@@ -71,10 +71,10 @@ static void set_range(uint64_t *mean, const struct cost *cost)
 }
 
 static void fill_statistics(struct profile_overhead *o, const struct recorder_info *info,
-			    const struct report *report)
+			    const struct facts *facts)
 {
-	struct cost all = find_cost(report, NULL), ticks = find_cost(report, "on_tick");
-	struct cost counters = find_cost(report, "count_tasks");
+	struct cost all = find_cost(facts, NULL), ticks = find_cost(facts, "on_tick");
+	struct cost counters = find_cost(facts, "count_tasks");
 	double interval = (double)info->interval_ns / 1e3;
 	struct cost intervals = {.mean = interval, .max = interval, .min = interval};
 	double profiled = info->end_ns > info->start_ns
@@ -111,30 +111,21 @@ static uint64_t first_tick(const struct profile *p)
 	return first;
 }
 
-static uint64_t find_number(const struct report *report, const char *key)
-{
-	vec_for_each(&report->stats, const struct report_stat *, row) {
-		if (!row->object && strcmp(row->key, key) == 0)
-			return row->integer;
-	}
-	return 0;
-}
-
 static void fill_log(struct profile_overhead *o, const struct profile *p,
-		     const struct recorder_info *info, const struct report *report)
+		     const struct recorder_info *info, const struct facts *facts)
 {
 	uint64_t first = first_tick(p), start = p->meta.start_ns;
 
 	o->has_log = true;
 	o->log[MOMENT_FIRST_TICK] = first > start ? first - start : 0;
 	o->log[MOMENT_STOPPED] = info->end_ns > start ? info->end_ns - start : 0;
-	o->log[MOMENT_TABLES] = in_millionths((double)find_number(report, "unwind_tables"));
+	o->log[MOMENT_TABLES] = in_millionths((double)facts_number(facts, FACT_TABLES));
 	o->log[MOMENT_LOST_SAMPLES] = in_millionths((double)losses_count(&p->stats, true));
 	o->log[MOMENT_LOST_EVENTS] = in_millionths((double)losses_count(&p->stats, false));
 }
 
-void own_cost_fill(struct profile *p, const struct recorder_info *info, const struct report *report)
+void own_cost_fill(struct profile *p, const struct recorder_info *info, const struct facts *facts)
 {
-	fill_statistics(&p->overhead, info, report);
-	fill_log(&p->overhead, p, info, report);
+	fill_statistics(&p->overhead, info, facts);
+	fill_log(&p->overhead, p, info, facts);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fills the profile with what recording itself took, from the report of the recorder. */
+/* Fills the profile with what recording itself took, from the facts that the recorder told. */
 #ifndef PROF_CMD_TEXT_OWN_COST_H
 #define PROF_CMD_TEXT_OWN_COST_H
 
@@ -7,7 +7,6 @@
 #include "lib/profile/profile.h"
 
 /* Sets the profile's overhead. Its samples and losses must be complete. */
-void own_cost_fill(struct profile *p, const struct recorder_info *info,
-		   const struct report *report);
+void own_cost_fill(struct profile *p, const struct recorder_info *info, const struct facts *facts);
 
 #endif

@@ -17,15 +17,6 @@ struct summary {
 	double named; /* share of what is selected whose innermost function has a name */
 };
 
-static const char *find_extra(const struct profile *p, const char *label)
-{
-	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
-		if (strcmp(extra->label, label) == 0)
-			return extra->value;
-	}
-	return NULL;
-}
-
 static double named_share(const struct query *q)
 {
 	const struct profile *p = q->profile;
@@ -43,8 +34,8 @@ static double named_share(const struct query *q)
 static struct summary summarize(const struct query *q)
 {
 	const struct profile_meta *meta = &q->profile->meta;
-	const char *lost = find_extra(q->profile, "Lost samples");
-	const char *whole = find_extra(q->profile, "Whole stacks");
+	const char *lost = profile_fact(q->profile, FACT_LOST_SAMPLES, NULL);
+	const char *whole = profile_fact(q->profile, FACT_WHOLE_SHARE, NULL);
 	struct summary s = {.named = named_share(q)};
 
 	if (meta->end_ns > meta->start_ns)

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "cmd/text/advice.h"
 #include "cmd/command.h"
 #include "cmd/text/event_report.h"
-#include "cmd/text/instrument_report.h"
+#include "cmd/text/listing.h"
 #include "cmd/text/loss_counts.h"
 #include "cmd/text/stats.h"
 #include "cmd/text/unwinding.h"
@@ -278,116 +277,85 @@ int summary_fail_on_loss(const char *command)
 	return command_fail(command, EXIT_REFUSED, &err);
 }
 
-static json_t *losses_object(const struct profile_stats *stats, bool samples)
+static void tell_stacks(struct facts *f, const struct profile_stats *stats)
 {
-	json_t *object = json_object();
+	facts_count(f, FACT_USER_STACKS, NULL, stats->user_stacks);
+	facts_count(f, FACT_WHOLE, NULL, stats->whole);
+	facts_count(f, FACT_FINISHED_LATER, NULL, stats->finished_later);
+	facts_count(f, FACT_GUESSED, NULL, stats->guessed);
+	facts_count(f, FACT_UNKNOWN_KINDS, NULL, stats->unknown_kinds);
+	facts_count(f, FACT_COMPAT, NULL, stats->compat);
+	facts_count(f, FACT_TRUNCATED, NULL, stats->truncated);
+	facts_count(f, FACT_BROKEN, NULL, stats->broken);
+	facts_count(f, FACT_UNKNOWN, NULL, stats->unknown);
+}
 
-	for (unsigned int cause = 0; cause < LOST_CAUSE_COUNT; cause++) {
-		if (loss_is_sample(cause) == samples)
-			json_object_set_new(object, lost_cause_name(cause),
-					    json_integer((json_int_t)stats->lost[cause]));
+static void add_run(struct strbuf *out, const struct profile *p, const struct run_marker *run)
+{
+	strbuf_addf(out, "%s{\"iteration\": %" PRIu32, out->size ? ", " : "[", run->iteration);
+	if (run->variant != NO_STRING) {
+		strbuf_adds(out, ", \"variant\": ");
+		listing_json_string(strings_get(&p->strings, run->variant), out);
 	}
-	return object;
+	strbuf_addf(out, ", \"status\": %" PRIu32 ", \"wall_ms\": %.3f, \"cpu_ms\": %.3f}",
+		    run->status, (double)((run->end - run->start) / 1000) / 1000,
+		    (double)(run->cpu_ns / 1000) / 1000);
 }
 
-static void set_stacks(json_t *root, const struct outcome *outcome)
+/* Tells of the runs of a command that is recorded several times, as far as they have ended. */
+static void tell_runs(struct facts *f, const struct profile *p)
 {
-	const struct profile_stats *stats = &outcome->profile->stats;
-
-	json_object_set_new(root, "unwind", json_string(unwinding_name(outcome->unwind)));
-	stats_set(root, "user_stacks", stats->user_stacks);
-	stats_set(root, "whole", stats->whole);
-	stats_set(root, "finished_later", stats->finished_later);
-	stats_set(root, "guessed", stats->guessed);
-	stats_set(root, "unknown_kinds", stats->unknown_kinds);
-	stats_set(root, "compat", stats->compat);
-	stats_set(root, "truncated", stats->truncated);
-	stats_set(root, "broken", stats->broken);
-	stats_set(root, "unknown", stats->unknown);
-	stats_set(root, "kernel_only", stats->kernel_only);
-	stats_set(root, "exiting", stats->exiting);
-}
-
-static json_t *run_object(const struct profile *p, const struct run_marker *run)
-{
-	json_t *object = json_object();
-
-	stats_set(object, "iteration", run->iteration);
-	if (run->variant != NO_STRING)
-		json_object_set_new(object, "variant",
-				    json_string(strings_get(&p->strings, run->variant)));
-	stats_set(object, "status", run->status);
-	stats_set_ms(object, "wall_ms", run->end - run->start);
-	stats_set_ms(object, "cpu_ms", run->cpu_ns);
-	return object;
-}
-
-/* Runs of a command that is recorded several times, as far as they have ended. */
-static void set_runs(json_t *root, const struct profile *p)
-{
+	_cleanup_(strbuf_release) struct strbuf runs = {0};
 	struct run_marker run;
-	json_t *runs = NULL;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->markers, const struct marker *, marker) {
-			if (!run_marker_read(p, marker, &run))
-				continue;
-			runs = runs ? runs : json_array();
-			json_array_append_new(runs, run_object(p, &run));
+			if (run_marker_read(p, marker, &run))
+				add_run(&runs, p, &run);
 		}
 	}
-	if (runs)
-		json_object_set_new(root, "runs", runs);
+	if (!runs.size)
+		return;
+	strbuf_addch(&runs, ']');
+	facts_text(f, FACT_RUNS, NULL, strbuf_text(&runs));
+}
+
+static void tell_outcome(struct facts *f, const struct outcome *outcome)
+{
+	const struct recorder_info *info = &outcome->info;
+
+	facts_count(f, FACT_GAP_ROWS, NULL, outcome->counts.gap_rows);
+	facts_count(f, FACT_THREADS, NULL, outcome->counts.threads);
+	facts_count(f, FACT_FOLDED_THREADS, NULL, outcome->counts.folded_threads);
+	facts_count(f, FACT_PROCESSES, NULL, outcome->counts.processes);
+	facts_count(f, FACT_RING_BYTES, NULL, info->written_bytes);
+	facts_count(f, FACT_BACKLOG_BYTES, NULL, info->backlog_bytes);
+	facts_count(f, FACT_INTERVAL, NULL, info->interval_ns);
+	facts_count(f, FACT_DURATION, NULL, info->end_ns - info->start_ns);
+	facts_count(f, FACT_RECORDER_CPU, NULL, outcome->recorder_cpu_ns);
+	facts_count(f, FACT_FINISH_TIME, NULL, outcome->finish_ns);
+	facts_count(f, FACT_FILE_BYTES, NULL, outcome->file_bytes);
+	facts_count(f, FACT_CUT, NULL, outcome->is_cut);
+	facts_count(f, FACT_EXIT_STATUS, NULL, (uint64_t)outcome->exit_status);
 }
 
 void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 {
 	const struct profile *p = outcome->profile;
-	const struct recorder_info *info = &outcome->info;
-	json_t *root = json_object(), *all;
-	char *text;
+	struct facts *f = &outcome->report->facts;
 
-	stats_set(root, "samples", profile_sample_count(p));
-	stats_set(root, "gap_rows", outcome->counts.gap_rows);
-	stats_set(root, "cpu_samples", p->stats.cpu_samples);
-	stats_set(root, "lost", losses_count(&p->stats, true));
-	json_object_set_new(root, "lost_by", losses_object(&p->stats, true));
-	json_object_set_new(root, "lost_events", losses_object(&p->stats, false));
-	json_object_set_new(root, "cpu_losses", event_report_cpus(p));
-	stats_set(root, "threads", outcome->counts.threads);
-	stats_set(root, "folded_threads", outcome->counts.folded_threads);
-	stats_set(root, "processes", outcome->counts.processes);
-	stats_set(root, "ring_bytes", info->written_bytes);
-	set_stacks(root, outcome);
-	wait_text_set_stats(root, p);
-	stats_set(root, "frames", p->frames.rows.count);
-	stats_set(root, "named_frames", profile_named_frames(p));
-	stats_set(root, "fde_frames", profile_fde_frames(p));
-	stats_set(root, "late_records", p->stats.late_records);
-	stats_set(root, "lost_markers", p->stats.lost_markers);
-	stats_set(root, "left_out_markers", p->stats.left_out_markers);
-	stats_set(root, "left_out_rows", p->stats.left_out_rows);
-	stats_set(root, "lost_marker_values", p->stats.lost_marker_values);
-	stats_set(root, "lost_counter_values", p->stats.lost_counter_values);
-	stats_set(root, "backlog_bytes", info->backlog_bytes);
-	stats_set(root, "dropped_files", info->dropped_files);
-	stats_set(root, "cpus", info->cpu_count);
-	stats_set_ms(root, "interval_ms", info->interval_ns);
-	stats_set_ms(root, "duration_ms", info->end_ns - info->start_ns);
-	stats_set_ms(root, "recorder_cpu_ms", outcome->recorder_cpu_ns);
-	stats_set_ms(root, "finish_ms", outcome->finish_ns);
-	stats_set(root, "file_bytes", outcome->file_bytes);
-	set_runs(root, p);
-	json_object_set_new(root, "cut", json_boolean(outcome->is_cut));
-	stats_set(root, "exit_status", (uint64_t)outcome->exit_status);
-
-	all = instrument_report_stats(root, outcome->report);
-	text = json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(15));
-	if (!text)
-		alloc_failed();
-	outfile_write(out, text, strlen(text));
-	outfile_write(out, "\n", 1);
-	free(text);
-	json_decref(all);
-	json_decref(root);
+	facts_count(f, FACT_SAMPLES, NULL, profile_sample_count(p));
+	facts_count(f, FACT_CPU_SAMPLES, NULL, p->stats.cpu_samples);
+	tell_stacks(f, &p->stats);
+	facts_count(f, FACT_FRAMES, NULL, p->frames.rows.count);
+	facts_count(f, FACT_NAMED_FRAMES, NULL, profile_named_frames(p));
+	facts_count(f, FACT_FDE_FRAMES, NULL, profile_fde_frames(p));
+	facts_count(f, FACT_LOST_MARKERS, NULL, p->stats.lost_markers);
+	facts_count(f, FACT_LEFT_OUT_MARKERS, NULL, p->stats.left_out_markers);
+	facts_count(f, FACT_LEFT_OUT_ROWS, NULL, p->stats.left_out_rows);
+	facts_count(f, FACT_LOST_MARKER_VALUES, NULL, p->stats.lost_marker_values);
+	facts_count(f, FACT_LOST_COUNTER_VALUES, NULL, p->stats.lost_counter_values);
+	tell_runs(f, p);
+	tell_outcome(f, outcome);
+	stats_write(f, out);
 }

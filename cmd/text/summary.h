@@ -26,7 +26,7 @@ enum outcome_subject {
 struct outcome {
 	const struct profile *profile;
 	struct recorder_info info;
-	const struct report *report; /* rows of the instruments */
+	struct report *report; /* facts that the recorder told; those of the profile are added */
 	struct export_counts counts;
 	enum recorder_unwind unwind;
 	enum outcome_subject subject;

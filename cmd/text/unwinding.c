@@ -133,42 +133,27 @@ void unwinding_summarize(enum recorder_unwind method, const struct profile_stats
 		strbuf_adds(out, ", the others end early: -v tells how");
 }
 
-static const char section[] = "Unwinding";
-
-static void add_number(struct profile *p, const char *label, const char *format, uint64_t value)
+static void tell_share(struct facts *f, enum fact_id id, uint64_t count, uint64_t of)
 {
-	char text[24];
-
-	snprintf(text, sizeof(text), "%" PRIu64, value);
-	profile_add_extra(p, section, label, format, text);
+	if (of)
+		facts_real(f, id, NULL, (double)count / (double)of);
 }
 
-/* The front-end expects percentages as fractions of 1. */
-static void add_percentage(struct profile *p, const char *label, uint64_t count)
+void unwinding_tell(struct facts *f, const struct profile_stats *stats, enum recorder_unwind method)
 {
-	uint64_t of = unwinding_stacks(&p->stats);
-	char text[32];
+	uint64_t of = unwinding_stacks(stats);
 
-	if (!of)
-		return;
-	snprintf(text, sizeof(text), "%.6f", (double)count / (double)of);
-	profile_add_extra(p, section, label, "percentage", text);
-}
-
-void unwinding_add_extra(struct profile *p, enum recorder_unwind method)
-{
-	const struct profile_stats *stats = &p->stats;
-
-	profile_add_extra(p, section, "Method", "string", methods[method].text);
+	facts_text(f, FACT_UNWIND, NULL, methods[method].name);
+	facts_text(f, FACT_UNWIND_METHOD, NULL, methods[method].text);
 	if (tells_ends(method)) {
-		add_percentage(p, "Whole stacks", stats->whole);
-		add_percentage(p, "Finished later", stats->finished_later);
-		add_percentage(p, "With guessed frames", stats->guessed);
-		add_percentage(p, "Broken stacks", stats->broken);
-		add_percentage(p, "Unknown stacks", stats->unknown);
+		tell_share(f, FACT_WHOLE_SHARE, stats->whole, of);
+		tell_share(f, FACT_FINISHED_LATER_SHARE, stats->finished_later, of);
+		tell_share(f, FACT_GUESSED_SHARE, stats->guessed, of);
+		tell_share(f, FACT_BROKEN_SHARE, stats->broken, of);
+		tell_share(f, FACT_UNKNOWN_SHARE, stats->unknown, of);
 	}
 	if (method != RECORDER_UNWIND_NONE)
-		add_percentage(p, "Truncated stacks", stats->truncated);
-	add_number(p, "Samples of kernel threads", "integer", stats->kernel_only);
-	add_number(p, "Samples of exiting threads", "integer", stats->exiting);
+		tell_share(f, FACT_TRUNCATED_SHARE, stats->truncated, of);
+	facts_count(f, FACT_KERNEL_ONLY, NULL, stats->kernel_only);
+	facts_count(f, FACT_EXITING, NULL, stats->exiting);
 }

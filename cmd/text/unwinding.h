@@ -28,7 +28,8 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 /* Appends the share of whole stacks in a few words. Nothing if there were no stacks. */
 void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
 			 struct strbuf *out);
-/* Adds all rows to the front-end's info panel. */
-void unwinding_add_extra(struct profile *p, enum recorder_unwind method);
+/* Tells the method and the shares of all stacks. */
+void unwinding_tell(struct facts *f, const struct profile_stats *stats,
+		    enum recorder_unwind method);
 
 #endif

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cmd/text/stats.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
@@ -111,34 +110,7 @@ static uint64_t to_ms(uint64_t weight, uint64_t interval_ns)
 	return (uint64_t)(seconds(weight, interval_ns) * 1e3 + 0.5);
 }
 
-static void add_extra(struct profile *p, const char *label, const char *format, double value)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.10g", value);
-	profile_add_extra(p, "Waits", label, format, text);
-}
-
-void wait_text_add_extra(struct profile *p)
-{
-	const struct wait_stats *stats = &p->stats.waits;
-	struct wait_sums sums = wait_sums_of(p);
-	uint64_t interval = p->meta.interval_ns;
-
-	if (!sums.rows)
-		return;
-	add_extra(p, "Waits", "integer", (double)(uint64_t)(stats->count + 0.5));
-	add_extra(p, "Waits with a stack", "integer", (double)stats->sampled);
-	add_extra(p, "Rows of waits", "integer", (double)sums.rows);
-	add_extra(p, "Blocked", "milliseconds", (double)to_ms(sums.blocked, interval));
-	add_extra(p, "Idle", "milliseconds", (double)to_ms(sums.idle, interval));
-	add_extra(p, "Waited for a CPU", "milliseconds", (double)to_ms(sums.runnable, interval));
-	add_extra(p, "Lowest chance of a stack", "percentage", chance(stats));
-	add_extra(p, "Fitted to the time off the CPU by", "percentage", fitted_by(stats));
-	add_extra(p, "Lost waits", "integer", (double)(stats->lost + stats->lost_stacks));
-}
-
-static json_t *stacks_object(const struct wait_stats *stats)
+static void tell_stacks(struct facts *f, const struct wait_stats *stats)
 {
 	static const char *const names[STACK_CLASS_COUNT] = {
 		[STACK_CLASS_WHOLE] = "whole",
@@ -148,30 +120,36 @@ static json_t *stacks_object(const struct wait_stats *stats)
 		[STACK_CLASS_KERNEL_ONLY] = "kernel_only",
 		[STACK_CLASS_EXITING] = "exiting",
 	};
-	json_t *object = json_object();
 
 	for (size_t i = 0; i < STACK_CLASS_COUNT; i++)
-		stats_set(object, names[i], stats->classes[i]);
-	stats_set(object, "lost", stats->lost_stacks);
-	return object;
+		facts_count(f, FACT_WAIT_STACKS, names[i], stats->classes[i]);
+	facts_count(f, FACT_WAIT_STACKS, "lost", stats->lost_stacks);
 }
 
-void wait_text_set_stats(json_t *root, const struct profile *p)
+void wait_text_tell(struct facts *f, const struct profile *p)
 {
 	const struct wait_stats *stats = &p->stats.waits;
 	struct wait_sums sums = wait_sums_of(p);
-	uint64_t interval = p->meta.interval_ns;
+	uint64_t interval = p->meta.interval_ns, waits = (uint64_t)(stats->count + 0.5);
 
-	stats_set(root, "waits", (uint64_t)(stats->count + 0.5));
-	stats_set(root, "waits_sampled", stats->sampled);
-	stats_set(root, "waits_lost", stats->lost);
-	stats_set(root, "waits_unended", stats->unended);
-	stats_set(root, "wait_rows", sums.rows);
-	stats_set(root, "idle_ms", to_ms(sums.idle, interval));
-	stats_set(root, "blocked_ms", to_ms(sums.blocked, interval));
-	stats_set(root, "runnable_ms", to_ms(sums.runnable, interval));
-	stats_set(root, "ran_ms", (wait_text_ran(p) + 500000) / 1000000);
-	json_object_set_new(root, "wait_chance_min", json_real(chance(stats)));
-	json_object_set_new(root, "wait_fit", json_real(1 + fitted_by(stats)));
-	json_object_set_new(root, "wait_stacks", stacks_object(stats));
+	/* An instrument has counted what is an estimate here. */
+	if (!facts_get(f, FACT_WAITS, NULL))
+		facts_count(f, FACT_WAITS, NULL, waits);
+	facts_count(f, FACT_WAITS_ESTIMATED, NULL, waits);
+	facts_count(f, FACT_WAITS_SAMPLED, NULL, stats->sampled);
+	facts_count(f, FACT_WAITS_LOST, NULL, stats->lost);
+	facts_count(f, FACT_WAITS_UNENDED, NULL, stats->unended);
+	facts_count(f, FACT_WAIT_ROWS, NULL, sums.rows);
+	facts_count(f, FACT_IDLE, NULL, to_ms(sums.idle, interval));
+	facts_count(f, FACT_BLOCKED, NULL, to_ms(sums.blocked, interval));
+	facts_count(f, FACT_BLOCKED_TEXT, NULL, to_ms(sums.blocked, interval));
+	facts_count(f, FACT_RUNNABLE, NULL, to_ms(sums.runnable, interval));
+	facts_count(f, FACT_RAN, NULL, (wait_text_ran(p) + 500000) / 1000000);
+	facts_real(f, FACT_WAIT_CHANCE, NULL, chance(stats));
+	facts_real(f, FACT_WAIT_FITTED, NULL, fitted_by(stats));
+	facts_real(f, FACT_WAIT_FIT, NULL, 1 + fitted_by(stats));
+	facts_count(f, FACT_LOST_WAITS, NULL, stats->lost + stats->lost_stacks);
+	tell_stacks(f, stats);
+	if (!sums.rows)
+		facts_hide(f, FACT_SECTION_WAITS);
 }

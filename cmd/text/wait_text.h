@@ -3,8 +3,6 @@
 #ifndef PROF_CMD_TEXT_WAIT_TEXT_H
 #define PROF_CMD_TEXT_WAIT_TEXT_H
 
-#include <jansson.h>
-
 #include "lib/base/strbuf.h"
 #include "lib/profile/wait_sums.h"
 
@@ -16,9 +14,7 @@ void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t 
 			uint64_t threads, struct strbuf *out);
 /* CPU time of all threads, ns. */
 uint64_t wait_text_ran(const struct profile *p);
-/* Adds the section "Waits" to the profile's info; nothing without waits. */
-void wait_text_add_extra(struct profile *p);
-/* Sets the keys of --stats that are about waits. */
-void wait_text_set_stats(json_t *root, const struct profile *p);
+/* Tells how many waits there were, how long, and how well they are known. */
+void wait_text_tell(struct facts *f, const struct profile *p);
 
 #endif

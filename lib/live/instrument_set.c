@@ -145,7 +145,6 @@ void instrument_set_report(const struct instrument_set *s, const struct record_t
 {
 	for_each_instrument(s, i)
 	{
-		report_enter(report, NULL, NULL);
 		if (instruments[i]->report)
 			instruments[i]->report(s->states[i], tally, report);
 	}

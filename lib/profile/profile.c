@@ -64,19 +64,6 @@ void profile_free(struct profile *p)
 	free(p);
 }
 
-void profile_add_extra(struct profile *p, const char *section, const char *label,
-		       const char *format, const char *value)
-{
-	struct profile_extra extra = {
-		.section = xstrdup(section),
-		.label = xstrdup(label),
-		.value = xstrdup(value),
-		.format = format,
-	};
-
-	vec_push(&p->meta.extra, extra);
-}
-
 size_t profile_named_frames(const struct profile *p)
 {
 	size_t count = 0;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "lib/base/vec.h"
+#include "lib/facts/facts.h"
 #include "lib/profile/counters.h"
 #include "lib/profile/event_counts.h"
 #include "lib/profile/frames.h"
@@ -25,6 +26,8 @@
 struct profile_extra {
 	char *section, *label, *value; /* owned */
 	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
+	enum fact_id fact; /* FACT_NONE: of another program */
+	const char *of; /* subject that "*" stands for, within the label; NULL without one */
 };
 
 /* A frame category as a file defines it. Strings are owned. */
@@ -137,9 +140,18 @@ struct profile {
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
-/* Copies section, label and value. */
+/* Copies section, label and value, and finds the fact that is called so. */
 void profile_add_extra(struct profile *p, const char *section, const char *label,
 		       const char *format, const char *value);
+/* Add the row of one fact. `of` is what "*" stands for in its label, NULL without one. */
+void profile_add_fact(struct profile *p, const struct fact *fact);
+void profile_add_count(struct profile *p, enum fact_id id, const char *of, uint64_t count);
+void profile_add_text(struct profile *p, enum fact_id id, const char *of, const char *text);
+/* Adds the rows of these sections, in the order of the panel. */
+void profile_add_facts(struct profile *p, const struct facts *facts, enum fact_section first,
+		       enum fact_section last);
+/* Returns the value in the row of a fact, NULL without such a row. */
+const char *profile_fact(const struct profile *p, enum fact_id id, const char *of);
 /* Number of frames whose function has a real name (not an address, not fun_…). */
 size_t profile_named_frames(const struct profile *p);
 /* Number of frames whose function is fun_…: known only from call frame information. */

@@ -15,15 +15,6 @@
 #define UNNAMED_MAX 0.1
 #define UNNAMED_DIFFERENCE_MAX 0.05
 
-static const char *find_extra(const struct profile *p, const char *section, const char *label)
-{
-	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
-		if (strcmp(extra->section, section) == 0 && strcmp(extra->label, label) == 0)
-			return extra->value;
-	}
-	return "";
-}
-
 #define ADD(list, ...) vec_push(list, xasprintf(__VA_ARGS__))
 
 static const char *known(const char *text)
@@ -47,9 +38,9 @@ static void compare_machines(struct comparable *c, const struct profile *a, cons
 
 static void compare_settings(struct comparable *c, const struct profile *a, const struct profile *b)
 {
-	const char *x = find_extra(a, "Settings", "Event"), *y = find_extra(b, "Settings", "Event");
+	const char *x = profile_fact(a, FACT_EVENT, NULL), *y = profile_fact(b, FACT_EVENT, NULL);
 
-	if (*x && *y && strcmp(x, y) != 0)
+	if (x && y && *x && *y && strcmp(x, y) != 0)
 		ADD(&c->refusals, "another event: %s, then %s", x, y);
 	if (a->meta.interval_ns != b->meta.interval_ns)
 		ADD(&c->refusals, "another interval: %.6g ms, then %.6g ms",
@@ -58,10 +49,11 @@ static void compare_settings(struct comparable *c, const struct profile *a, cons
 
 static void check_losses(struct comparable *c, const struct profile *p, char side)
 {
+	const char *text = profile_fact(p, FACT_LOST_SAMPLES, NULL);
 	uint64_t lost = 0, samples = profile_sample_count(p);
 	double share;
 
-	if (!text_to_u64(find_extra(p, "Losses", "Lost samples"), 10, &lost) || !lost)
+	if (!text || !text_to_u64(text, 10, &lost) || !lost)
 		return;
 	share = (double)lost / (double)(lost + samples);
 	if (share > LOST_MAX)

@@ -6,33 +6,17 @@
 #include "lib/base/text.h"
 #include "lib/sanitize/internal.h"
 
-/* Sections in which the program writes numbers. */
-static const char *const number_sections[] = {"Recording", "Settings", "Unwinding",
-					      "Losses",	   "Waits",    "Code"};
-/* Lines of text that it writes, without anything of the recorded programs in them. */
-static const struct {
-	const char *section, *label;
-} known_texts[] = {
-	{"Settings", "Recorded with"}, {"Settings", "Event"},	  {"Settings", "Interval"},
-	{"Unwinding", "Method"},       {"Recording", "Runtimes"}, {"Recording", "Cut"},
-};
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
+/* A text among them has nothing of the recorded programs in it. */
 static bool is_known(const struct profile_extra *extra)
 {
+	const struct fact_kind *kind;
 	double number;
 
-	for (size_t i = 0; i < COUNT_OF(known_texts); i++) {
-		if (strcmp(extra->section, known_texts[i].section) == 0 &&
-		    strcmp(extra->label, known_texts[i].label) == 0)
-			return true;
-	}
-	for (size_t i = 0; i < COUNT_OF(number_sections); i++) {
-		if (strcmp(extra->section, number_sections[i]) == 0)
-			return text_to_double(extra->value, &number);
-	}
-	return false;
+	if (extra->fact == FACT_NONE)
+		return false;
+	kind = fact_kind(extra->fact);
+	return kind->is_harmless &&
+	       (kind->format == FACT_FORMAT_TEXT || text_to_double(extra->value, &number));
 }
 
 static void copy_extras(struct sanitizer *s)

@@ -289,7 +289,7 @@ static void finish_cpu_changes(struct session *s)
 	if (s->cpu_change_count > s->cpu_changes.count)
 		strbuf_addf(&text, " and %" PRIu64 " more",
 			    s->cpu_change_count - s->cpu_changes.count);
-	profile_add_extra(s->profile, "Recording", "CPU changes", "string", strbuf_text(&text));
+	profile_add_text(s->profile, FACT_CPU_CHANGES, NULL, strbuf_text(&text));
 }
 
 void session_finish(struct session *s, uint64_t end_ns)

@@ -95,7 +95,10 @@ def storm(server, profile):
                                  "stacks": [[[0, 16 * i] for i in range(2000)]]}]})
 
     def ask(_):
-        return server.ask("POST", f"/{server.token}/symbolicate/v5", body)[0]
+        try:
+            return server.ask("POST", f"/{server.token}/symbolicate/v5", body)[0]
+        except (BrokenPipeError, ConnectionResetError):
+            return 503  # refused before all of the request was sent
 
     with concurrent.futures.ThreadPoolExecutor(500) as pool:
         answers = list(pool.map(ask, range(500)))

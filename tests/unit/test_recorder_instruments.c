@@ -55,22 +55,12 @@ static void begin(void)
 	recording_text(&recording);
 }
 
-static const struct report_stat *find_stat(const struct report *report, const char *object,
-					   const char *member, const char *key)
+static uint64_t number(const struct report *report, enum fact_id id, const char *of)
 {
-	vec_for_each(&report->stats, const struct report_stat *, row) {
-		if (strcmp(row->key, key) == 0 &&
-		    (object ? row->object && strcmp(row->object, object) == 0 : !row->object) &&
-		    (member ? row->member && strcmp(row->member, member) == 0 : !row->member))
-			return row;
-	}
-	fail_msg("no key %s", key);
-	return NULL;
-}
+	const struct fact *fact = facts_get(&report->facts, id, of);
 
-static uint64_t number(const struct report *report, const char *key)
-{
-	return find_stat(report, NULL, NULL, key)->integer;
+	assert_non_null(fact);
+	return fact->count;
 }
 
 #define CASE(name) TEST_WITH(name, setup, teardown)
@@ -89,10 +79,10 @@ CASE(the_cpu_clock_says_what_it_left_out)
 	recording_end(&recording);
 	recorder_report(recording.recorder, &tally, &report);
 	assert_string_equal(report.features.items[0], "cpu-clock");
-	assert_int_equal(number(&report, "idle_ticks"), 80);
-	assert_int_equal(number(&report, "other_ticks"), 7);
+	assert_int_equal(number(&report, FACT_IDLE_TICKS, NULL), 80);
+	assert_int_equal(number(&report, FACT_OTHER_TICKS, NULL), 7);
 	/* 2 CPUs, 5 s and what the rounds took, less all those that are known of. */
-	assert_in_range(number(&report, "skipped_ticks"), 1000 - 300 - 50 - 7 - 80, 650);
+	assert_in_range(number(&report, FACT_SKIPPED_TICKS, NULL), 1000 - 300 - 50 - 7 - 80, 650);
 	assert_int_equal(report.warnings.count, 0);
 }
 
@@ -106,7 +96,7 @@ CASE(cycles_are_preferred)
 	recording_end(&recording);
 	recorder_report(recording.recorder, &tally, &report);
 	assert_string_equal(report.features.items[0], "cycles");
-	assert_int_equal(number(&report, "skipped_ticks"), 0);
+	assert_int_equal(number(&report, FACT_SKIPPED_TICKS, NULL), 0);
 }
 
 CASE(a_clock_that_is_asked_for)
@@ -136,7 +126,7 @@ CASE(events_are_opened_named_and_counted)
 	_cleanup_(report_release) struct report report = {0};
 	const struct event_tally events[] = {{0}, {.samples = 3, .weight = 30, .lost = 2}};
 	struct record_tally tally = {.events = events, .event_count = 2};
-	const struct report_stat *running;
+	const struct fact *running;
 
 	machine_settings.has_pmu = true;
 	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
@@ -158,9 +148,9 @@ CASE(events_are_opened_named_and_counted)
 	assert_int_equal(machine_events_on(0) + machine_events_on(1), 5);
 	recording_end(&recording);
 	recorder_report(recording.recorder, &tally, &report);
-	assert_int_equal(find_stat(&report, "events", "instructions", "weight")->integer, 30);
-	assert_int_equal(find_stat(&report, "events", "page-faults", "left_over")->integer, 5);
-	running = find_stat(&report, "events", "instructions", "running");
+	assert_int_equal(number(&report, FACT_EVENT_WEIGHT, "instructions"), 30);
+	assert_int_equal(number(&report, FACT_EVENT_LEFT_OVER, "page-faults"), 5);
+	running = facts_get(&report.facts, FACT_EVENT_RUNNING, "instructions");
 	assert_true(running->real > 0.49 && running->real < 0.51);
 	assert_non_null(strstr(report.lines.items[0], "instructions 30 in 3 samples, 2 lost"));
 	assert_non_null(strstr(report.lines.items[0], "counted 50.0 % of the time"));
@@ -208,7 +198,7 @@ CASE(signals_are_counted)
 	recording_end(&recording);
 	assert_string_equal(recording_text(&recording), "");
 	recorder_report(recording.recorder, &tally, &report);
-	assert_int_equal(find_stat(&report, "signals", NULL, "delivered")->integer, 6);
+	assert_int_equal(number(&report, FACT_SIGNALS_DELIVERED, NULL), 6);
 	assert_string_equal(report.lines.items[0], "signals: 6, 2 lost");
 }
 
@@ -376,9 +366,9 @@ CASE(unwinding_is_reported)
 	machine_counters(0)->skipped_arguments = 3;
 	recording_end(&recording);
 	recorder_report(recording.recorder, &tally, &report);
-	assert_int_equal(number(&report, "copies_skipped"), 4);
-	assert_int_equal(number(&report, "arguments_skipped"), 3);
-	assert_int_equal(number(&report, "unwind_refused"), 0);
+	assert_int_equal(number(&report, FACT_COPIES_SKIPPED, NULL), 4);
+	assert_int_equal(number(&report, FACT_ARGUMENTS_SKIPPED, NULL), 3);
+	assert_int_equal(number(&report, FACT_TABLES_REFUSED, NULL), 0);
 }
 
 /* Ticks of CPU 0: the first 64 took 1 ms in all, and of 640 later ones 10 took 3 µs each. */
@@ -401,13 +391,14 @@ CASE(programs_say_what_they_took)
 		(struct program_cost){.runs = 2, .early_ns = 200000, .max_ns = 150000};
 	recording_end(&recording);
 	recorder_report(recording.recorder, &tally, &report);
-	assert_int_equal(number(&report, "bpf_ms"), 1000000 + 640 * 3000 + 80000 + 200000);
-	assert_true(find_stat(&report, NULL, NULL, "bpf_us_max")->real == 150);
-	assert_int_equal(find_stat(&report, "bpf_programs", "on_tick", "runs")->integer, 707);
-	assert_int_equal(find_stat(&report, "bpf_programs", "on_tick", "timed")->integer, 77);
-	assert_int_equal(find_stat(&report, "bpf_programs", "on_tick", "ms")->integer, 3000000);
-	assert_true(find_stat(&report, "bpf_programs", "on_tick", "us_max")->real == 90.5);
-	assert_true(find_stat(&report, "bpf_programs", "on_exit", "us_mean")->real == 100);
+	assert_int_equal(number(&report, FACT_BPF_TIME, NULL),
+			 1000000 + 640 * 3000 + 80000 + 200000);
+	assert_true(facts_get(&report.facts, FACT_BPF_MAX, NULL)->real == 150);
+	assert_int_equal(number(&report, FACT_BPF_PROGRAM_RUNS, "on_tick"), 707);
+	assert_int_equal(number(&report, FACT_BPF_PROGRAM_TIMED, "on_tick"), 77);
+	assert_int_equal(number(&report, FACT_BPF_PROGRAM_TIME, "on_tick"), 3000000);
+	assert_true(facts_get(&report.facts, FACT_BPF_PROGRAM_MAX, "on_tick")->real == 90.5);
+	assert_true(facts_get(&report.facts, FACT_BPF_PROGRAM_MEAN, "on_exit")->real == 100);
 }
 
 /* A kernel without modules has no event for them: the program is not loaded. */

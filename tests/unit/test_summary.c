@@ -6,9 +6,10 @@
 
 #include <jansson.h>
 
-#include "cmd/text/instrument_report.h"
+#include "cmd/run/meta.h"
 #include "cmd/text/loss_counts.h"
 #include "cmd/text/summary.h"
+#include "cmd/text/wait_text.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
@@ -71,7 +72,8 @@ static struct outcome outcome_of(const struct profile *p)
 	};
 }
 
-static json_t *stats_of(const struct outcome *outcome)
+/* Tells facts as when a profile is complete, and when it is written. */
+static json_t *stats_of(struct profile *p, const struct outcome *outcome)
 {
 	int fd = memfd_create("stats", MFD_CLOEXEC);
 	struct outfile_options options = {.path = "stats", .fd = dup(fd), .owner.is_self = true};
@@ -81,7 +83,11 @@ static json_t *stats_of(const struct outcome *outcome)
 	json_t *root;
 
 	assert_int_equal(outfile_open(&out, &options, NULL), 0);
+	meta_finish(p, outcome->unwind, &outcome->info, &outcome->report->facts);
+	wait_text_tell(&outcome->report->facts, p);
 	summary_write_stats(outcome, out);
+	report_release(outcome->report);
+	*outcome->report = (struct report){0};
 	assert_int_equal(outfile_commit(out, NULL), 0);
 	outfile_free(out);
 	lseek(fd, 0, SEEK_SET);
@@ -106,7 +112,7 @@ TEST(the_keys_of_stats_are_those_of_the_contract)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
-	json_t *root = stats_of(&outcome);
+	json_t *root = stats_of(p, &outcome);
 	json_t *lost_by = json_object_get(root, "lost_by");
 
 	expect_integer(root, "samples", 3);
@@ -148,54 +154,32 @@ TEST(instruments_have_keys_between_others)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
+	struct facts *f = &instrument_rows.facts;
 	json_t *root, *page_faults, *value;
 	const char *key;
-	char order[512] = "";
+	char order[2048] = "";
 
-	report_integer(&instrument_rows, "processes", "idle_ticks", 7);
-	report_integer(&instrument_rows, NULL, "other_ticks", 8);
-	report_object(&instrument_rows, "cpu_losses", "events");
-	report_enter(&instrument_rows, "events", "page-faults");
-	report_ms(&instrument_rows, NULL, "throttled_ms", 1234567);
-	report_real(&instrument_rows, NULL, "running", 0.5);
-	report_enter(&instrument_rows, NULL, NULL);
-	report_text(&instrument_rows, "other_ticks", "event", "cpu-clock");
-	root = stats_of(&outcome);
+	facts_text(f, FACT_EVENT, NULL, "cpu-clock");
+	facts_count(f, FACT_EVENT_THROTTLED_MS, "page-faults", 1234567);
+	facts_real(f, FACT_EVENT_RUNNING, "page-faults", 0.5);
+	facts_count(f, FACT_OTHER_TICKS, NULL, 8);
+	facts_count(f, FACT_IDLE_TICKS, NULL, 7);
+	facts_object(f, FACT_BPF_PROGRAMS);
+	root = stats_of(p, &outcome);
 	json_object_foreach(root, key, value)
 	{
 		if (strlen(order) + strlen(key) + 2 < sizeof(order))
 			strcat(strcat(order, key), " ");
 	}
-	assert_non_null(strstr(order, "cpu_losses events threads "));
-	assert_non_null(strstr(order, "processes idle_ticks other_ticks event ring_bytes "));
+	assert_non_null(strstr(order, "lost_events cpu_losses events waits threads "));
+	assert_non_null(strstr(order, "processes idle_ticks other_ticks ring_bytes "));
+	assert_non_null(strstr(order, "dropped_files event cpus "));
+	assert_int_equal(json_object_size(json_object_get(root, "bpf_programs")), 0);
 	expect_integer(root, "other_ticks", 8);
 	page_faults = json_object_get(json_object_get(root, "events"), "page-faults");
 	assert_true(json_real_value(json_object_get(page_faults, "throttled_ms")) == 1.234);
 	assert_true(json_real_value(json_object_get(page_faults, "running")) == 0.5);
 	json_decref(root);
-	report_release(&instrument_rows);
-	instrument_rows = (struct report){0};
-	profile_free(p);
-}
-
-TEST(instruments_have_rows_in_the_panel)
-{
-	struct profile *p = profile_new();
-	_cleanup_(report_release) struct report report = {0};
-	_cleanup_(strbuf_release) struct strbuf rows = {0};
-
-	profile_add_extra(p, "Settings", "First", "string", "a");
-	profile_add_extra(p, "Losses", "Second", "string", "b");
-	report_extra_text(&report, "Second", "Events", "page-faults", "c");
-	report_extra_number(&report, "First", "Settings", "Rows", "integer", 4);
-	report_extra_number(&report, NULL, "Settings", "Memory", "bytes", 5);
-	instrument_report_extras(p, &report);
-	vec_for_each(&p->meta.extra, const struct profile_extra *, row)
-		strbuf_addf(&rows, "%s/%s=%s(%s) ", row->section, row->label, row->value,
-			    row->format);
-	assert_string_equal(strbuf_text(&rows), "Settings/First=a(string) Settings/Rows=4(integer) "
-						"Settings/Memory=5(bytes) Losses/Second=b(string) "
-						"Events/page-faults=c(string) ");
 	profile_free(p);
 }
 

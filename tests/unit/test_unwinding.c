@@ -98,13 +98,22 @@ static const char *extra(const struct profile *p, const char *label, const char 
 	return value;
 }
 
+static void add_rows(struct profile *p, enum recorder_unwind method)
+{
+	struct facts facts = {0};
+
+	unwinding_tell(&facts, &p->stats, method);
+	profile_add_facts(p, &facts, FACT_SECTION_RECORDING, FACT_SECTION_SOURCES);
+	facts_release(&facts);
+}
+
 TEST(the_panel_says_the_same)
 {
 	struct profile *p = profile_new();
 
 	p->stats = (struct profile_stats){
 		.whole = 6, .truncated = 1, .broken = 1, .kernel_only = 4, .exiting = 3};
-	unwinding_add_extra(p, RECORDER_UNWIND_CFI);
+	add_rows(p, RECORDER_UNWIND_CFI);
 	assert_int_equal(strncmp(extra(p, "Method", "string"), "cfi: ", 5), 0);
 	assert_string_equal(extra(p, "Whole stacks", "percentage"), "0.750000");
 	assert_string_equal(extra(p, "Truncated stacks", "percentage"), "0.125000");
@@ -119,14 +128,14 @@ TEST(no_share_of_nothing)
 {
 	struct profile *p = profile_new();
 
-	unwinding_add_extra(p, RECORDER_UNWIND_AUTO);
+	add_rows(p, RECORDER_UNWIND_AUTO);
 	assert_int_equal(strncmp(extra(p, "Method", "string"), "auto: ", 6), 0);
 	assert_null(extra(p, "Whole stacks", "percentage"));
 	profile_free(p);
 
 	p = profile_new();
 	p->stats.unknown = 4;
-	unwinding_add_extra(p, RECORDER_UNWIND_FP);
+	add_rows(p, RECORDER_UNWIND_FP);
 	assert_null(extra(p, "Whole stacks", "percentage"));
 	assert_null(extra(p, "Tables", "integer"));
 	assert_string_equal(extra(p, "Truncated stacks", "percentage"), "0.000000");

@@ -295,11 +295,10 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			c, tally->ticks + tally->throttled_ticks + sums->other_ticks, idle);
 	}
 	report_feature(r, event_name(&c->event));
-	report_integer(r, "processes", "idle_ticks", idle);
-	report_integer(r, NULL, "other_ticks", sums->other_ticks);
-	report_integer(r, NULL, "skipped_ticks", skipped);
-	report_text(r, "dropped_files", "event", event_name(&c->event));
-	report_extra_text(r, "Recorded with", "Settings", "Event", event_name(&c->event));
+	facts_count(&r->facts, FACT_IDLE_TICKS, NULL, idle);
+	facts_count(&r->facts, FACT_OTHER_TICKS, NULL, sums->other_ticks);
+	facts_count(&r->facts, FACT_SKIPPED_TICKS, NULL, skipped);
+	facts_text(&r->facts, FACT_EVENT, NULL, event_name(&c->event));
 }
 
 static int set_frequency(void *settings, const char *value, struct error *err)

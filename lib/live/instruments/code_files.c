@@ -22,21 +22,6 @@ static void *create(struct live *live, const void *settings)
 	return c;
 }
 
-/* Adds rows to the panel behind those of unwinding, if there were such files. */
-static void report_panel(const struct jit_files_stats *code, struct report *r)
-{
-	static const char panel[] = "Code made at run time";
-	uint64_t files = code->maps + code->dumps;
-
-	if (!files)
-		return;
-	report_extra_number(r, "Samples of exiting threads", panel, "Perf maps and jitdumps",
-			    "integer", files);
-	report_extra_number(r, NULL, panel, "Pieces of code", "integer", code->pieces);
-	report_extra_number(r, NULL, panel, "Malformed entries", "integer", code->malformed);
-	report_extra_number(r, NULL, panel, "Files read in part", "integer", code->cut);
-}
-
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
 	const struct live *live = ((const struct code_files *)state)->live;
@@ -46,12 +31,13 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	(void)tally;
 	tracker_get_code_stats(live->tracker, &code);
 	tracker_get_stats(live->tracker, &unwind);
-	report_integer(r, "fde_frames", "code_files", code.maps + code.dumps);
-	report_integer(r, NULL, "code_pieces", code.pieces);
-	report_integer(r, NULL, "code_unwound", unwind.code_pieces);
-	report_integer(r, NULL, "code_malformed", code.malformed);
-	report_integer(r, NULL, "code_cut", code.cut);
-	report_panel(&code, r);
+	facts_count(&r->facts, FACT_CODE_FILES, NULL, code.maps + code.dumps);
+	facts_count(&r->facts, FACT_CODE_PIECES, NULL, code.pieces);
+	facts_count(&r->facts, FACT_CODE_UNWOUND, NULL, unwind.code_pieces);
+	facts_count(&r->facts, FACT_CODE_MALFORMED, NULL, code.malformed);
+	facts_count(&r->facts, FACT_CODE_CUT, NULL, code.cut);
+	if (!code.maps && !code.dumps)
+		facts_hide(&r->facts, FACT_SECTION_CODE);
 	/* Code described after the cut has no names. */
 	if (code.cut)
 		report_warning(

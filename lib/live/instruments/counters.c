@@ -324,12 +324,10 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	if (!c->is_used)
 		return;
 	report_feature(r, "counters");
-	report_enter(r, "counters", NULL);
-	report_integer(r, NULL, "passes", c->pass);
-	report_integer(r, NULL, "announced", c->teller.last_id);
-	report_ms(r, NULL, "cpu_ms", c->cost_ns);
-	report_ms(r, NULL, "interval_ms", c->interval_ns);
-	report_enter(r, NULL, NULL);
+	facts_count(&r->facts, FACT_COUNTER_PASSES, NULL, c->pass);
+	facts_count(&r->facts, FACT_COUNTERS_ANNOUNCED, NULL, c->teller.last_id);
+	facts_count(&r->facts, FACT_COUNTERS_CPU, NULL, c->cost_ns);
+	facts_count(&r->facts, FACT_COUNTERS_INTERVAL, NULL, c->interval_ns);
 	if (c->code)
 		report_warning(r, "counters are incomplete: %s", strerror(-c->code));
 	if (c->files.missing)

@@ -257,16 +257,14 @@ static void report_event(const struct event_set *set, uint32_t event,
 
 	describe(tally, times, &text);
 	report_feature(r, name);
-	report_extra_text(r, event == 1 ? "Files closed for want of room" : NULL, "Events", name,
-			  strbuf_text(&text));
-	report_enter(r, "events", name);
-	report_integer(r, NULL, "samples", tally->samples);
-	report_integer(r, NULL, "weight", tally->weight);
-	report_integer(r, NULL, "lost", tally->lost);
-	report_integer(r, NULL, "left_over", set->left_over[event]);
-	report_integer(r, NULL, "throttled", tally->throttled);
-	report_ms(r, NULL, "throttled_ms", tally->throttled_ns);
-	report_real(r, NULL, "running", running_share(times));
+	facts_text(&r->facts, FACT_EVENT_TEXT, name, strbuf_text(&text));
+	facts_count(&r->facts, FACT_EVENT_SAMPLES, name, tally->samples);
+	facts_count(&r->facts, FACT_EVENT_WEIGHT, name, tally->weight);
+	facts_count(&r->facts, FACT_EVENT_LOST, name, tally->lost);
+	facts_count(&r->facts, FACT_EVENT_LEFT_OVER, name, set->left_over[event]);
+	facts_count(&r->facts, FACT_EVENT_THROTTLED, name, tally->throttled);
+	facts_count(&r->facts, FACT_EVENT_THROTTLED_MS, name, tally->throttled_ns);
+	facts_real(&r->facts, FACT_EVENT_RUNNING, name, running_share(times));
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
@@ -274,7 +272,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct event_set *set = state;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	report_object(r, "cpu_losses", "events");
+	facts_object(&r->facts, FACT_EVENTS);
 	for (uint32_t i = 1; i < set->list.count; i++) {
 		static const struct event_tally none;
 		const struct event_tally *event = i < tally->event_count ? &tally->events[i]

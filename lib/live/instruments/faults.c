@@ -53,7 +53,7 @@ static struct marker_counts counts(const void *state)
 
 static const struct marker_kind kind = {
 	.name = "faults",
-	.sent = "recorded",
+	.facts = {FACT_FAULTS_RECORDED, FACT_FAULTS_LOST},
 	.schema = &schema,
 	.counts = counts,
 };

@@ -65,7 +65,7 @@ static struct marker_counts counts(const void *state)
 
 static const struct marker_kind kind = {
 	.name = "io",
-	.sent = "recorded",
+	.facts = {FACT_IO_RECORDED, FACT_IO_LOST},
 	.schema = &schema,
 	.counts = counts,
 };

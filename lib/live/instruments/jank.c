@@ -59,7 +59,7 @@ static struct marker_counts counts(const void *state)
 
 static const struct marker_kind kind = {
 	.name = "jank",
-	.sent = "long_tasks",
+	.facts = {FACT_JANK_LONG_TASKS, FACT_JANK_LOST},
 	.schema = &schema,
 	.counts = counts,
 };

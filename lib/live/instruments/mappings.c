@@ -35,7 +35,6 @@ static void announce(void *state)
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
-	static const char panel[] = "Unwinding";
 	const struct live *live = ((const struct mappings *)state)->live;
 	uint64_t skipped_copies = live->counters->sums.skipped_copies;
 	enum recorder_unwind method = live->options->unwind;
@@ -43,23 +42,17 @@ static void report(const void *state, const struct record_tally *tally, struct r
 
 	(void)tally;
 	tracker_get_stats(live->tracker, &unwind);
-	report_integer(r, "exiting", "unwind_tables", unwind.tables);
-	report_integer(r, NULL, "unwind_rows", unwind.rows);
-	report_integer(r, NULL, "unwind_bytes", unwind.table_bytes);
-	report_integer(r, NULL, "unwind_refused", unwind.refused);
-	report_integer(r, NULL, "copies_skipped", skipped_copies);
+	facts_count(&r->facts, FACT_TABLES, NULL, unwind.tables);
+	facts_count(&r->facts, FACT_TABLE_ROWS, NULL, unwind.rows);
+	facts_count(&r->facts, FACT_TABLE_BYTES, NULL, unwind.table_bytes);
+	facts_count(&r->facts, FACT_TABLES_REFUSED, NULL, unwind.refused);
+	facts_count(&r->facts, FACT_COPIES_SKIPPED, NULL, skipped_copies);
 	if (unwind.refused)
 		report_warning(r, "%llu unwind %s found no room: give --unwind-memory more",
 			       (unsigned long long)unwind.refused,
 			       text_counted(unwind.refused, "table", "tables"));
 	if (method != RECORDER_UNWIND_AUTO && method != RECORDER_UNWIND_CFI)
-		return;
-	report_extra_number(r, "Samples of exiting threads", panel, "Tables", "integer",
-			    unwind.tables);
-	report_extra_number(r, NULL, panel, "Rows", "integer", unwind.rows);
-	report_extra_number(r, NULL, panel, "Kernel memory", "bytes", unwind.table_bytes);
-	report_extra_number(r, NULL, panel, "Tables without room", "integer", unwind.refused);
-	report_extra_number(r, NULL, panel, "Copies left out", "integer", skipped_copies);
+		facts_hide(&r->facts, FACT_SECTION_TABLES);
 }
 
 static void check_rings(struct machine *m, struct feature *f)

@@ -63,13 +63,11 @@ void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before
 	live->sink(live->ctx, &rec.rec);
 }
 
-void marker_probe_report(struct report *r, const char *name, const char *sent_key, uint64_t sent,
-			 uint64_t lost)
+void marker_probe_report(struct report *r, const char *name, const struct marker_facts *facts,
+			 uint64_t sent, uint64_t lost)
 {
 	report_feature(r, name);
-	report_enter(r, name, NULL);
-	report_integer(r, NULL, sent_key, sent);
-	report_integer(r, NULL, "lost", lost);
-	report_enter(r, NULL, NULL);
+	facts_count(&r->facts, facts->sent, NULL, sent);
+	facts_count(&r->facts, facts->lost, NULL, lost);
 	report_line(r, "%s: %" PRIu64 ", %" PRIu64 " lost", name, sent, lost);
 }

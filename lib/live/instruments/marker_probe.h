@@ -30,8 +30,13 @@ void marker_probe_announce(const struct live *live, const struct schema_record *
 void marker_probe_send(const struct live *live, const struct marker_record *marker);
 /* Sends a REC_LOST if the probe has lost more markers than `*before`, and updates that. */
 void marker_probe_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
-/* Reports `sent` markers as key `sent_key` of the object `name`, which are borrowed. */
-void marker_probe_report(struct report *r, const char *name, const char *sent_key, uint64_t sent,
-			 uint64_t lost);
+/* Facts that an instrument tells of its markers. */
+struct marker_facts {
+	enum fact_id sent, lost;
+};
+
+/* Reports the feature `name`, these facts and a line of the summary. */
+void marker_probe_report(struct report *r, const char *name, const struct marker_facts *facts,
+			 uint64_t sent, uint64_t lost);
 
 #endif

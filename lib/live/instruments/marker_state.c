@@ -35,5 +35,5 @@ void marker_state_report(const void *state, const struct record_tally *tally, st
 	struct marker_counts counts = s->kind->counts(s);
 
 	(void)tally;
-	marker_probe_report(r, s->kind->name, s->kind->sent, counts.sent, counts.lost);
+	marker_probe_report(r, s->kind->name, &s->kind->facts, counts.sent, counts.lost);
 }

@@ -15,7 +15,7 @@ struct marker_counts {
 
 struct marker_kind {
 	const char *name; /* of the object in the report */
-	const char *sent; /* key of the number of those that were sent */
+	struct marker_facts facts;
 	const struct schema_record *schema;
 	/* Called once the object is open. */
 	struct marker_counts (*counts)(const void *state);

@@ -256,8 +256,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	uint32_t cpus = (uint32_t)(n->live->only->count ? n->live->only->count : possible->count);
 
 	(void)tally;
-	report_ms(r, "skipped_ticks", "outside_cpu_ms", n->ticks * n->live->interval_ns);
-	report_ms(r, NULL, "steal_ms", n->is_over ? n->steal_ns : 0);
+	facts_count(&r->facts, FACT_OUTSIDE_CPU, NULL, n->ticks * n->live->interval_ns);
+	facts_count(&r->facts, FACT_STEAL, NULL, n->is_over ? n->steal_ns : 0);
 	if (n->is_told)
 		report_summary(n, cpus * (n->end_ns - n->start_ns), r);
 }

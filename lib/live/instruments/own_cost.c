@@ -97,25 +97,14 @@ static struct cost_sum sum_program(const struct own_cost *o, uint32_t program)
 	return sum;
 }
 
-static void report_program(struct report *r, const char *name, const struct cost_sum *sum)
+static void report_program(struct facts *f, const char *name, const struct cost_sum *sum)
 {
-	report_enter(r, "bpf_programs", name);
-	report_integer(r, NULL, "runs", sum->runs);
-	report_integer(r, NULL, "timed", sum->timed);
-	report_ms(r, NULL, "ms", sum->ns);
-	report_real(r, NULL, "us_mean", (double)sum->ns / (double)sum->runs / 1e3);
-	report_real(r, NULL, "us_max", (double)sum->max_ns / 1e3);
-	report_real(r, NULL, "us_min", (double)sum->min_ns / 1e3);
-	report_enter(r, NULL, NULL);
-}
-
-static void report_panel(struct report *r, const struct cost_sum *all)
-{
-	char text[96];
-
-	snprintf(text, sizeof(text), "%.3f ms in %llu runs, %.1f µs at most", (double)all->ns / 1e6,
-		 (unsigned long long)all->runs, (double)all->max_ns / 1e3);
-	report_extra_text(r, "Event", "Settings", "BPF programs", text);
+	facts_count(f, FACT_BPF_PROGRAM_RUNS, name, sum->runs);
+	facts_count(f, FACT_BPF_PROGRAM_TIMED, name, sum->timed);
+	facts_count(f, FACT_BPF_PROGRAM_TIME, name, sum->ns);
+	facts_real(f, FACT_BPF_PROGRAM_MEAN, name, (double)sum->ns / (double)sum->runs / 1e3);
+	facts_real(f, FACT_BPF_PROGRAM_MAX, name, (double)sum->max_ns / 1e3);
+	facts_real(f, FACT_BPF_PROGRAM_MIN, name, (double)sum->min_ns / 1e3);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
@@ -130,15 +119,13 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		all.ns += sums[i].ns;
 		widen(&all, sums[i].max_ns, sums[i].min_ns);
 	}
-	report_ms(r, "recorder_cpu_ms", "bpf_ms", all.ns);
-	report_real(r, NULL, "bpf_us_max", (double)all.max_ns / 1e3);
-	report_object(r, NULL, "bpf_programs");
+	facts_count(&r->facts, FACT_BPF_TIME, NULL, all.ns);
+	facts_real(&r->facts, FACT_BPF_MAX, NULL, (double)all.max_ns / 1e3);
+	facts_object(&r->facts, FACT_BPF_PROGRAMS);
 	for (uint32_t i = 0; i < TIMED_PROGRAM_COUNT; i++) {
 		if (sums[i].runs)
-			report_program(r, names[i], &sums[i]);
+			report_program(&r->facts, names[i], &sums[i]);
 	}
-	if (all.runs)
-		report_panel(r, &all);
 }
 
 const struct instrument instrument_own_cost = {

@@ -13,38 +13,36 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 {
 	const struct runtime_counters *c = t->kernel;
 	const struct {
-		const char *key;
+		enum fact_id id;
 		uint64_t value;
 	} rows[] = {
-		{"samples", c->samples},
-		{"whole", c->whole},
-		{"idle", c->idle},
-		{"threadless", c->threadless},
-		{"copied", c->copied},
-		{"torn", c->torn},
-		{"retried", c->retried},
-		{"unplaced", c->unplaced},
-		{"cut", c->cut},
-		{"greenlets", c->switched},
-		{"missed", c->missed},
-		{"early", t->early},
-		{"functions", t->functions},
-		{"late", t->late},
-		{"nameless", t->nameless},
-		{"refused_reads", t->refused_reads},
-		{"compiled", t->compiled},
-		{"with_inlined", t->inlined},
-		{"lost_functions", c->lost_sights + t->dropped},
-		{"misplaced", c->clamped},
-		{"refused_files", t->refused_files},
-		{"abandoned", c->abandoned},
+		{FACT_RUNTIME_SAMPLES, c->samples},
+		{FACT_RUNTIME_WHOLE, c->whole},
+		{FACT_RUNTIME_IDLE, c->idle},
+		{FACT_RUNTIME_THREADLESS, c->threadless},
+		{FACT_RUNTIME_COPIED, c->copied},
+		{FACT_RUNTIME_TORN, c->torn},
+		{FACT_RUNTIME_RETRIED, c->retried},
+		{FACT_RUNTIME_UNPLACED, c->unplaced},
+		{FACT_RUNTIME_CUT, c->cut},
+		{FACT_RUNTIME_GREENLETS, c->switched},
+		{FACT_RUNTIME_MISSED, c->missed},
+		{FACT_RUNTIME_EARLY, t->early},
+		{FACT_RUNTIME_FUNCTIONS, t->functions},
+		{FACT_RUNTIME_LATE, t->late},
+		{FACT_RUNTIME_NAMELESS, t->nameless},
+		{FACT_RUNTIME_REFUSED_READS, t->refused_reads},
+		{FACT_RUNTIME_COMPILED, t->compiled},
+		{FACT_RUNTIME_WITH_INLINED, t->inlined},
+		{FACT_RUNTIME_LOST_FUNCTIONS, c->lost_sights + t->dropped},
+		{FACT_RUNTIME_MISPLACED, c->clamped},
+		{FACT_RUNTIME_REFUSED_FILES, t->refused_files},
+		{FACT_RUNTIME_ABANDONED, c->abandoned},
 	};
 
-	report_enter(report, "runtimes", NULL);
-	report_text(report, NULL, "versions", versions);
+	facts_text(&report->facts, FACT_RUNTIMES, NULL, versions);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		report_integer(report, NULL, rows[i].key, rows[i].value);
-	report_enter(report, NULL, NULL);
+		facts_count(&report->facts, rows[i].id, NULL, rows[i].value);
 }
 
 /* Stacks from before the runtime was known count as lacking functions. */
@@ -84,5 +82,4 @@ void runtime_report(const struct runtime_totals *t, const char *versions, struct
 			       "the functions of %" PRIu64 " %s are not looked for any more: the "
 			       "structures there misled each time",
 			       abandoned, text_counted(abandoned, "process", "processes"));
-	report_extra_text(report, NULL, "Recording", "Runtimes", versions);
 }

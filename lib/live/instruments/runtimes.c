@@ -340,11 +340,9 @@ static void report_go(const struct runtimes *r, struct report *report)
 	if (!r->settings->has_go_labels)
 		return;
 	report_feature(report, "go-labels");
-	report_enter(report, "go_labels", NULL);
-	report_integer(report, NULL, "samples", counts.samples);
-	report_integer(report, NULL, "labelled", counts.labelled);
-	report_integer(report, NULL, "unreadable", counts.unreadable);
-	report_enter(report, NULL, NULL);
+	facts_count(&report->facts, FACT_GO_LABEL_SAMPLES, NULL, counts.samples);
+	facts_count(&report->facts, FACT_GO_LABELLED, NULL, counts.labelled);
+	facts_count(&report->facts, FACT_GO_LABELS_UNREADABLE, NULL, counts.unreadable);
 	if (!counts.samples)
 		report_line(report, "Go labels: no program that sets any");
 	else
@@ -359,10 +357,8 @@ static void report_gil(const struct runtimes *r, struct report *report)
 	if (!r->settings->has_gil)
 		return;
 	report_feature(report, "gil");
-	report_enter(report, "gil", NULL);
-	report_integer(report, NULL, "held", held);
-	report_integer(report, NULL, "free", all - held);
-	report_enter(report, NULL, NULL);
+	facts_count(&report->facts, FACT_GIL_HELD, NULL, held);
+	facts_count(&report->facts, FACT_GIL_FREE, NULL, all - held);
 	if (!all)
 		report_line(report, "GIL: no functions of Python in any stack");
 	else

@@ -39,7 +39,7 @@ static struct marker_counts counts(const void *state)
 
 static const struct marker_kind kind = {
 	.name = "signals",
-	.sent = "delivered",
+	.facts = {FACT_SIGNALS_DELIVERED, FACT_SIGNALS_LOST},
 	.schema = &schema,
 	.counts = counts,
 };

@@ -345,15 +345,15 @@ static void report(const void *state, const struct record_tally *tally, struct r
 				  "threads that slept all the time have no stack");
 		return;
 	}
-	report_integer(r, "waits_lost", "sleepers_visited",
-		       s->skeleton->bss->sleepers_visited +
-			       (s->has_python ? s->python->bss->sleepers_visited : 0));
-	report_integer(r, NULL, "sleepers_awake",
-		       s->skeleton->bss->sleepers_awake +
-			       (s->has_python ? s->python->bss->sleepers_awake : 0));
-	report_ms(r, NULL, "sleepers_visits_ms", time_of_visits(s));
-	report_integer(r, NULL, "sleepers_passes", s->passes);
-	report_ms(r, NULL, "sleepers_search_ms", s->search_ns);
+	facts_count(&r->facts, FACT_SLEEPERS_VISITED, NULL,
+		    s->skeleton->bss->sleepers_visited +
+			    (s->has_python ? s->python->bss->sleepers_visited : 0));
+	facts_count(&r->facts, FACT_SLEEPERS_AWAKE, NULL,
+		    s->skeleton->bss->sleepers_awake +
+			    (s->has_python ? s->python->bss->sleepers_awake : 0));
+	facts_count(&r->facts, FACT_SLEEPERS_VISITS, NULL, time_of_visits(s));
+	facts_count(&r->facts, FACT_SLEEPERS_PASSES, NULL, s->passes);
+	facts_count(&r->facts, FACT_SLEEPERS_SEARCH, NULL, s->search_ns);
 	if (s->code)
 		report_warning(r, "sleeping threads could not be visited: %s", strerror(-s->code));
 }

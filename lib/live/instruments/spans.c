@@ -209,12 +209,10 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	if (!stats.files && !stats.cut)
 		return;
 	report_feature(r, "spans");
-	report_enter(r, "spans", NULL);
-	report_integer(r, NULL, "files", stats.files);
-	report_integer(r, NULL, "told", stats.spans);
-	report_integer(r, NULL, "malformed", stats.malformed);
-	report_integer(r, NULL, "cut", stats.cut);
-	report_enter(r, NULL, NULL);
+	facts_count(&r->facts, FACT_SPAN_FILES, NULL, stats.files);
+	facts_count(&r->facts, FACT_SPANS_RECORDED, NULL, stats.spans);
+	facts_count(&r->facts, FACT_SPANS_MALFORMED, NULL, stats.malformed);
+	facts_count(&r->facts, FACT_SPANS_CUT, NULL, stats.cut);
 	report_line(r, "spans: %llu in %llu marker %s", (unsigned long long)stats.spans,
 		    (unsigned long long)stats.files, text_counted(stats.files, "file", "files"));
 	if (stats.malformed)

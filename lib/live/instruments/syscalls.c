@@ -124,7 +124,7 @@ static struct marker_counts counts(const void *state)
 
 static const struct marker_kind kind = {
 	.name = "syscalls",
-	.sent = "recorded",
+	.facts = {FACT_SYSCALLS_RECORDED, FACT_SYSCALLS_LOST},
 	.schema = &schema,
 	.counts = counts,
 };

@@ -42,8 +42,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct tasks *t = state;
 
 	(void)tally;
-	report_integer(r, "copies_skipped", "arguments_skipped",
-		       t->live->counters->sums.skipped_arguments);
+	facts_count(&r->facts, FACT_ARGUMENTS_SKIPPED, NULL,
+		    t->live->counters->sums.skipped_arguments);
 }
 
 const struct instrument instrument_tasks = {

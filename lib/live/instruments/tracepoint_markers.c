@@ -170,8 +170,10 @@ void tracepoint_markers_count(struct tracepoint_markers *t, uint64_t time)
 
 void tracepoint_markers_report(const struct tracepoint_markers *t, struct report *r)
 {
+	static const struct marker_facts facts = {FACT_TRACEPOINTS_RECORDED, FACT_TRACEPOINTS_LOST};
+
 	if (t->skeleton)
-		marker_probe_report(r, "tracepoints", "recorded",
+		marker_probe_report(r, "tracepoints", &facts,
 				    t->skeleton->bss->tracepoint_markers_sent,
 				    t->skeleton->bss->tracepoint_markers_lost);
 }

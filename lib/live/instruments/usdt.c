@@ -422,6 +422,7 @@ static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, st
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
+	static const struct marker_facts facts = {FACT_USDT_RECORDED, FACT_USDT_LOST};
 	const struct usdt *u = state;
 	struct uprobe_jobs_stats stats = {0};
 	uint64_t places = 0;
@@ -432,14 +433,12 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	uprobe_jobs_get_stats(u->jobs, &stats);
 	vec_for_each(&u->probes.files, struct usdt_file *const *, file)
 		places += (*file)->places.count;
-	marker_probe_report(r, "usdt", "recorded", u->skeleton->bss->usdt_recorded,
+	marker_probe_report(r, "usdt", &facts, u->skeleton->bss->usdt_recorded,
 			    u->skeleton->bss->usdt_lost);
-	report_enter(r, "usdt", NULL);
-	report_integer(r, NULL, "places", places);
-	report_integer(r, NULL, "attached", stats.attached);
-	report_integer(r, NULL, "failed", stats.failed);
-	report_integer(r, NULL, "left_out", stats.left_out + u->probes.left_out);
-	report_enter(r, NULL, NULL);
+	facts_count(&r->facts, FACT_USDT_PLACES, NULL, places);
+	facts_count(&r->facts, FACT_USDT_ATTACHED, NULL, stats.attached);
+	facts_count(&r->facts, FACT_USDT_FAILED, NULL, stats.failed);
+	facts_count(&r->facts, FACT_USDT_LEFT_OUT, NULL, stats.left_out + u->probes.left_out);
 	warn(u, &stats, r);
 }
 

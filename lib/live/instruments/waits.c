@@ -238,7 +238,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	report_feature(r, "off-cpu");
 	/* With filters, threads of other processes and names are among these. */
 	if (!w->live->options->filter->criteria)
-		report_integer(r, "events", "waits", waits);
+		facts_count(&r->facts, FACT_WAITS, NULL, waits);
 }
 
 static int set_rate(void *settings, const char *value, struct error *err)

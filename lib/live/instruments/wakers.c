@@ -37,7 +37,7 @@ static struct marker_counts counts(const void *state)
 
 static const struct marker_kind kind = {
 	.name = "wakers",
-	.sent = "told",
+	.facts = {FACT_WAKERS_RECORDED, FACT_WAKERS_LOST},
 	.schema = &schema,
 	.counts = counts,
 };

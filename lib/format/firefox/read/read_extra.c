@@ -21,32 +21,19 @@ static const char *find_format(const char *format)
 	return "string";
 }
 
-/* The writer adds these to every profile. */
-static bool is_counted(const char *section, const char *label)
-{
-	static const char *const labels[] = {"Samples", "Threads",	"Processes",
-					     "Frames",	"Named frames", "Frames named fun_…"};
-
-	for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
-		if (strcmp(label, labels[i]) == 0)
-			return strcmp(section, "Recording") == 0;
-	}
-	return false;
-}
-
 static void add_entry(struct import *r, const char *section, const char *label, const char *format,
 		      const char *value)
 {
 	struct profile_meta *meta = &r->profile->meta;
-	bool is_recording = strcmp(section, "Recording") == 0;
+	const char *of;
+	enum fact_id fact = fact_by_row(section, label, &of);
 
-	if (is_counted(section, label))
-		return;
-	if (is_recording && strcmp(label, "Samples with user code") == 0)
+	if (fact == FACT_USER_STACKS)
 		text_to_u64(value, 10, &r->profile->stats.user_stacks);
-	else if (is_recording && strcmp(label, "Distribution") == 0 && !meta->distribution)
+	else if (fact == FACT_DISTRIBUTION && !meta->distribution)
 		meta->distribution = xstrdup(value);
-	else
+	/* The writer adds these to every profile. */
+	else if (fact == FACT_NONE || fact_kind(fact)->origin != FACT_WRITTEN)
 		profile_add_extra(r->profile, section, label, find_format(format), value);
 }
 

@@ -313,33 +313,37 @@ static void add_entry(json_t *sections, const struct profile_extra *extra)
 	add_value(sections, extra->section, extra->label, format, value);
 }
 
-static void add_count(json_t *sections, const char *label, uint64_t count)
+static void add_count(json_t *sections, enum fact_id fact, uint64_t count)
 {
-	add_value(sections, "Recording", label, "integer", count_value(count));
+	const struct fact_kind *kind = fact_kind(fact);
+
+	add_value(sections, fact_section_title(kind->section), kind->label, fact_panel_format(fact),
+		  count_value(count));
 }
 
 static json_t *extra_value(const struct firefox *f)
 {
+	const struct fact_kind *distribution = fact_kind(FACT_DISTRIBUTION);
 	const struct profile *p = f->profile;
 	json_t *sections = json_array();
 
-	add_count(sections, "Samples", profile_sample_count(p));
-	add_count(sections, "Samples with user code", p->stats.user_stacks);
-	add_count(sections, "Threads", f->counts->threads);
-	add_count(sections, "Processes", f->counts->processes);
-	add_count(sections, "Frames", p->frames.rows.count);
-	add_count(sections, "Named frames", profile_named_frames(p));
-	add_count(sections, "Frames named fun_…", profile_fde_frames(p));
+	add_count(sections, FACT_SAMPLES, profile_sample_count(p));
+	add_count(sections, FACT_USER_STACKS, p->stats.user_stacks);
+	add_count(sections, FACT_THREADS, f->counts->threads);
+	add_count(sections, FACT_PROCESSES, f->counts->processes);
+	add_count(sections, FACT_FRAMES, p->frames.rows.count);
+	add_count(sections, FACT_NAMED_FRAMES, profile_named_frames(p));
+	add_count(sections, FACT_FDE_FRAMES, profile_fde_frames(p));
 	if (p->meta.distribution)
-		add_value(sections, "Recording", "Distribution", "string",
+		add_value(sections, fact_section_title(distribution->section), distribution->label,
+			  fact_panel_format(FACT_DISTRIBUTION),
 			  cstring_value(p->meta.distribution));
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
 		add_entry(sections, extra);
 	/* Comes last, where it also is in a file that was read and is written again. */
 	if (f->counts->folded_threads) {
-		add_count(sections, "Short-lived threads without a row of their own",
-			  f->counts->folded_threads);
-		add_count(sections, "Rows that they share", f->counts->folded_rows);
+		add_count(sections, FACT_FOLDED_THREADS, f->counts->folded_threads);
+		add_count(sections, FACT_FOLDED_ROWS, f->counts->folded_rows);
 	}
 	return sections;
 }

@@ -76,15 +76,18 @@ struct runtime_object {
 			} \
 		} \
 	}
+/* clang-format off */
 #define ALL_OBJECTS(name) \
 	{ \
-		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), [RUNTIME_WAITS] = WAITS_OBJECT(name), \
+		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
+		[RUNTIME_WAITS] = WAITS_OBJECT(name), \
 		[RUNTIME_SYSCALLS] = MARKERS_OBJECT(name, "syscalls_bpf", "_marker"), \
 		[RUNTIME_SIGNALS] = MARKERS_OBJECT(name, "signals_bpf", "_marker"), \
 		[RUNTIME_IO] = MARKERS_OBJECT(name, "io_bpf", "_marker"), \
 		[RUNTIME_FAULTS] = MARKERS_OBJECT(name, "faults_bpf", "_fault"), \
 		[RUNTIME_WAKERS] = MARKERS_OBJECT(name, "wakers_bpf", "_waking"), \
 	}
+/* clang-format on */
 
 RUNTIME_OBJECT(python)
 RUNTIME_OBJECT(python_waits)

@@ -99,6 +99,7 @@ libprof := $(BUILD)/libprof.a
 skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes))
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
+golden_profiles := $(patsubst tests/golden/%/out.difference,$(BUILD)/tests/golden/profiles/%.json,$(wildcard tests/golden/*/out.difference))
 readers := $(call programs,$(readers_src))
 fuzz := $(call programs,$(fuzz_src))
 cli_programs := $(call programs,$(cli_src))
@@ -172,7 +173,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp
 	@mv $@.tmp $@
 
-tests: $(unit) $(golden) $(readers) $(fuzz) $(cli_programs) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
+tests: $(unit) $(golden) $(golden_profiles) $(readers) $(fuzz) $(cli_programs) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
 
 # Unit tests, golden, fuzz and bench programs link the same library as prof: sanitizers cover it
 # there, too.
@@ -194,6 +195,10 @@ $(BUILD)/tests/unit/test_recorder_%: $(BUILD)/tests/unit/test_recorder_%.o \
 $(BUILD)/tests/golden/golden: $(call objects,$(golden_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
+
+$(golden_profiles) &: $(wildcard tests/golden/*.py tests/golden/base.json tests/golden/*/out.difference)
+	@mkdir -p $(BUILD)/tests/golden/profiles
+	$(Q)python3 tests/golden/difference.py --together $(BUILD)/tests/golden/profiles
 
 $(readers): $(call objects,$(readers_src)) $(libprof)
 	$(call say,LINK)
@@ -279,23 +284,24 @@ check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 # Command lines that need no root.
-check-cli: $(prof) $(prof_view) $(cli_programs)
+check-cli: $(prof) $(prof_view) $(cli_programs) $(golden_profiles)
 	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
 
 check-checker:
-	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test"
+	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test" \
+		"python3 tests/golden/difference.py --self-test"
 
 # Compares figures with an independent reading of the same files.
-check-report: $(prof)
-	scripts/tap --label report "python3 tests/check_report.py $(prof) $(wildcard tests/golden/*/out.json tests/readers/files/*.json)"
+check-report: $(prof) $(golden_profiles)
+	scripts/tap --label report "python3 tests/check_report.py $(prof) $(golden_profiles) $(wildcard tests/readers/files/*.json)"
 
 # What prof diff says of small profiles.
 check-diff: $(prof)
 	scripts/tap --label diff "tests/diff/run $(prof)"
 
 # The same samples in each format as an independent reading of the profiles has them.
-check-convert: $(prof)
-	scripts/tap --label convert "python3 tests/check_convert.py $(prof) $(wildcard tests/golden/*/out.json tests/readers/files/*.json)"
+check-convert: $(prof) $(golden_profiles)
+	scripts/tap --label convert "python3 tests/check_convert.py $(prof) $(golden_profiles) $(wildcard tests/readers/files/*.json)"
 
 check-scripts:
 	scripts/tap --label scripts tests/scripts/*.sh

@@ -3,6 +3,7 @@
 """Compares what prof convert writes with an independent reading of the same profiles; speaks TAP.
 
     check_convert.py PROF FILE...
+    check_convert.py --golden FILE.FORMAT...    each beside the JSON of the same case, FILE.json
 """
 
 import collections
@@ -287,6 +288,8 @@ def judge_golden(paths):
                 compare("pprof", pprof_functions(path), by_function(samples))
             elif kind == "speedscope":
                 check_speedscope(path, samples, float(reader.meta["interval"]))
+            elif kind not in ("flamegraph", "html"):
+                raise ValueError(f"no judge of {kind}")
             elif samples:
                 check_graph(path, samples)
             print(f"{path}: ok")
@@ -316,4 +319,4 @@ def main(prof, files):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(judge_golden(sys.argv[2:]) if sys.argv[1] == "--golden" else main(sys.argv[1], sys.argv[2:]))

@@ -30,7 +30,7 @@ print([entry["value"] for section in json.load(open(sys.argv[1]))["meta"]["extra
        for entry in section["entries"] if entry["label"] == "Samples with user code"])' "$1"
 }
 for case in waits runtimes kernel-frames; do
-	first=$root/tests/golden/$case/out.json
+	first=$golden/$case.json
 	"$PROF" convert -q "$first" -o "again-$case.json"
 	is "$case: samples with user code" "$(user_code "again-$case.json")" "$(user_code "$first")"
 done

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 
 deny=$(realpath "$workloads/../cli/deny")
-cp "$root/tests/golden/simple/out.json" profile.json
+cp "$golden/simple.json" profile.json
 
 # One row of prof check where a system call is refused, and the verdict.
 checked() { # DESCRIPTION CALL=ERRNO ROW [HINT]
@@ -53,7 +53,7 @@ denied 'signalfd: Too many open files' signalfd4=EMFILE symbolize profile.json -
 denied 'standard input: Too many open files' fcntl@1:1030=EMFILE info -
 denied 'standard output: Too many open files' fcntl@1:1030=EMFILE symbolize profile.json -o -
 denied 'write profile.json: Permission denied' renameat=EACCES symbolize profile.json -o profile.json
-ok "renameat=EACCES: the old file is there" cmp profile.json "$root/tests/golden/simple/out.json"
+ok "renameat=EACCES: the old file is there" cmp profile.json "$golden/simple.json"
 
 # Works without calls that are not essential.
 spared() { # CALL=ERRNO

@@ -3,8 +3,7 @@
 # Files that cannot be read or written: one clear line, and nothing is left behind. Needs no root.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-golden=$root/tests/golden
-cp "$golden/simple/out.json" profile.json
+cp "$golden/simple.json" profile.json
 gzip -k profile.json
 head -c 200 profile.json.gz >cut.json.gz
 head -c 200 profile.json >cut.json
@@ -96,12 +95,12 @@ is "no temporary file is left" "$(leftovers .)" ""
 
 # A reader that goes away ends prof, as it ends others.
 # shellcheck disable=SC2016
-run bash -c 'set -o pipefail; "$1" symbolize -q "$2" -o - | true' sh "$PROF" "$golden/threads/out.json"
+run bash -c 'set -o pipefail; "$1" symbolize -q "$2" -o - | true' sh "$PROF" "$golden/threads.json"
 like "a reader that goes away: no crash" "$status" '^(0|125|141)$'
-for file in "$golden"/{counters,markers,losses,containers,cpus}/out.json; do
+for file in "$golden"/{counters,markers,losses,containers,cpus}.json; do
 	run "$PROF" info "$file"
 	is "info of ${file#"$golden"/}" "$status$err" 0
 done
-run "$PROF" info "$golden/counters/out.json"
+run "$PROF" info "$golden/counters.json"
 like "info lists counters" "$out" $'\nCounters:\n  [^\n]* samples'
 done_testing

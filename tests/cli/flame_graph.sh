@@ -17,11 +17,10 @@ color() { # FILE NAME
 }
 
 # Two processes with two threads each, one of them with a number in its name.
-golden=$root/tests/golden
-"$PROF" convert "$golden/collapsed/out.json" -o merged.svg
-"$PROF" convert --all-threads "$golden/collapsed/out.json" -o threads.svg
+"$PROF" convert "$golden/collapsed.json" -o merged.svg
+"$PROF" convert --all-threads "$golden/collapsed.json" -o threads.svg
 is "functions of processes and threads are merged" \
-	"$(python3 - "$golden/collapsed/out.json" merged.svg <<'PY'
+	"$(python3 - "$golden/collapsed.json" merged.svg <<'PY'
 import json, sys
 profile = json.load(open(sys.argv[1]))
 names = {t["name"] for t in profile["threads"]} | {t["processName"] for t in profile["threads"]}
@@ -32,9 +31,9 @@ PY
 like "--all-threads: names of threads are as they are" "$(titles threads.svg)" $'\nworker 5 51 \\(1 sample, '
 
 # Kinds of code have colours, which the legend explains.
-"$PROF" convert "$golden/inline/out.json" -o kinds.html
-"$PROF" convert "$golden/runtimes-inlined/out.json" -o languages.html
-"$PROF" convert "$golden/kernel-areas/out.json" -o kernel.html
+"$PROF" convert "$golden/inline.json" -o kinds.html
+"$PROF" convert "$golden/runtimes-inlined.json" -o languages.html
+"$PROF" convert "$golden/kernel-areas.json" -o kernel.html
 like "the legend: kinds" "$(<kinds.html)" '>User</text>'
 like "and inlined functions" "$(<kinds.html)" '>paler: inlined</text>'
 like "languages" "$(<languages.html)" '>(JavaScript|Python)</text>'

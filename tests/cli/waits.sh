@@ -3,7 +3,7 @@
 # Waits in what reads profiles: one category, hidden or kept by one option. Needs no root.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-waits=$root/tests/golden/waits/out.json
+waits=$golden/waits.json
 old=$root/tests/fuzz/corpus/read/old-waits.json
 
 # Lists categories with time of their own.

@@ -14,6 +14,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 1
 PROF=$(realpath "${PROF:-build/prof}")
 workloads=$(realpath "${BUILD:-build}/tests/workloads")
+golden=${workloads%/*}/golden/profiles
 tmp=$(mktemp -d /tmp/prof-e2e.XXXXXX)
 # Other users must be able to reach files that a test makes for them.
 chmod 755 "$tmp"

@@ -55,6 +55,7 @@ def lines(value, indent=""):
     return result
 
 
-for path in map(pathlib.Path, sys.argv[1:]):
-    tree = json.loads(path.read_text(encoding="utf-8"), parse_float=Number, parse_int=Number)
-    path.write_text("\n".join(lines(tree)) + "\n", encoding="utf-8")
+if __name__ == "__main__":
+    for path in map(pathlib.Path, sys.argv[1:]):
+        tree = json.loads(path.read_text(encoding="utf-8"), parse_float=Number, parse_int=Number)
+        path.write_text("\n".join(lines(tree)) + "\n", encoding="utf-8")

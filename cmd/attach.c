@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
-#include "cmd/run/front_end.h"
+#include "cmd/elevate/front_end.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pipeline.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/run/sudo.h"
+#include "cmd/elevate/sudo.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"

@@ -29,9 +29,6 @@ struct command {
 	int (*run_for)(struct front_end *front, int argc, char **argv);
 };
 
-/* Name under which prof starts itself to download debug files; not for users. */
-#define COMMAND_FETCH "--fetch-debug-files"
-
 /*
  * Returns the next option. Options end at the first other argument, as in POSIX. -1 at the end; '?'
  * with err set for an unknown option or a missing value. `shorts` starts with "+:"; every letter in

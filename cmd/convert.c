@@ -9,10 +9,10 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/query_options.h"
 #include "cmd/options/sanitize_options.h"
-#include "cmd/run/capture_file.h"
 #include "cmd/run/profile_file.h"
 #include "cmd/run/sanitizing.h"
 #include "cmd/text/profile_summary.h"
+#include "cmd/text/summary.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -264,7 +264,7 @@ static int narrow_files(const struct convert *c, const struct profile_file *file
 	return ret;
 }
 
-static int write_stats(const struct convert *c, const struct capture_output *written,
+static int write_stats(const struct convert *c, const struct export_counts *counts, uint64_t bytes,
 		       struct error *err)
 {
 	const struct outfile_options options = {
@@ -272,11 +272,23 @@ static int write_stats(const struct convert *c, const struct capture_output *wri
 		.fd = -1,
 		.owner = identity_of_invoker(),
 	};
+	struct recording *recording = c->files[0].recording;
+	struct outcome outcome = {
+		.recording = recording,
+		.counts = *counts,
+		.path = c->output.path,
+		.file_bytes = bytes,
+		.is_cut = !recording->counts.is_complete,
+		.finish_ns = clock_monotonic_ns() - c->start_ns,
+		.recorder_cpu_ns = clock_process_cpu_ns(),
+	};
 	struct outfile *out = NULL;
 	int ret = outfile_open(&out, &options, err);
 
+	outcome.counts.threads = recording->profile->threads.rows.count;
+	outcome.counts.processes = profile_process_count(recording->profile);
 	if (!ret) {
-		capture_file_write_stats(c->files[0].capture, written, &c->output, out);
+		summary_write_stats(&outcome, out);
 		ret = outfile_commit(out, err);
 	}
 	outfile_free(out);
@@ -287,19 +299,16 @@ static int write_out(const struct convert *c, const struct profile *p,
 		     const struct export_options *options, struct error *err)
 {
 	const struct identity owner = identity_of_invoker();
-	struct capture_output written = {0};
+	struct export_counts counts = {0};
 	struct outfile *out = NULL;
 	int ret = output_open(&c->output, &owner, &out, err);
 
 	if (!ret)
-		ret = c->output.format->write(p, options, out, &written.counts, err);
+		ret = c->output.format->write(p, options, out, &counts, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
-	if (!ret && c->output.stats_path) {
-		written.bytes = outfile_size(out);
-		written.finish_ns = clock_monotonic_ns() - c->start_ns;
-		ret = write_stats(c, &written, err);
-	}
+	if (!ret && c->output.stats_path)
+		ret = write_stats(c, &counts, outfile_size(out), err);
 	outfile_free(out);
 	return ret;
 }
@@ -307,7 +316,7 @@ static int write_out(const struct convert *c, const struct profile *p,
 /* True if the profile of a capture is written as the recording would have written it. */
 static bool is_replay(const struct convert *c)
 {
-	return c->paths.count == 1 && c->files[0].capture && !c->base_path && !c->is_filtered &&
+	return c->paths.count == 1 && c->files[0].recording && !c->base_path && !c->is_filtered &&
 	       !c->sanitize.is_asked && !c->sanitize.checks && c->output.format->is_timeline;
 }
 
@@ -315,7 +324,7 @@ static int write_replay(const struct convert *c, struct error *err)
 {
 	const struct export_options options = {
 		.all_threads = c->output.all_threads,
-		.cpus = c->files[0].capture->facts.per_cpu,
+		.cpus = c->files[0].recording->facts.per_cpu,
 	};
 
 	return write_out(c, c->files[0].profile, &options, err);
@@ -324,8 +333,8 @@ static int write_replay(const struct convert *c, struct error *err)
 /* Rows of CPUs are made of samples: those of a written profile are where a row had them. */
 static bool has_cpu_rows(const struct profile_file *file)
 {
-	if (file->capture)
-		return file->capture->facts.per_cpu;
+	if (file->recording)
+		return file->recording->facts.per_cpu;
 	vec_for_each(&file->profile->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->samples, const struct sample *, sample) {
 			if (sample->cpu != NO_CPU)
@@ -367,9 +376,9 @@ static int convert(struct convert *c, struct error *err)
 {
 	int ret = load(c, err);
 
-	if (!ret && c->is_part && !c->files[0].capture)
+	if (!ret && c->is_part && !c->files[0].recording)
 		ret = error_text(err, -EINVAL, "--from, --to: only of a capture; give --time");
-	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].capture))
+	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].recording))
 		ret = error_text(err, -EINVAL, "--stats: only of one capture");
 	if (!ret)
 		ret = is_replay(c) ? write_replay(c, err) : write_narrowed(c, err);

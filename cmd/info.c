@@ -9,7 +9,7 @@
 
 #include "cmd/command.h"
 #include "cmd/run/profile_file.h"
-#include "cmd/text/coverage.h"
+#include "lib/recording/coverage.h"
 #include "cmd/text/wait_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -92,7 +92,7 @@ static void show_waits(const struct profile *p)
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 	struct wait_sums sums = wait_sums_of(p);
 
-	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, p->threads.rows.count,
+	wait_text_describe(&sums, wait_sums_ran(p), p->meta.interval_ns, p->threads.rows.count,
 			   &text);
 	if (text.size)
 		line("Time", "%s", strbuf_text(&text));

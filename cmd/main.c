@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/workplace/naming.h"
 #include "cmd/command.h"
-#include "cmd/run/elevation.h"
-#include "cmd/run/front_end.h"
+#include "cmd/elevate/elevation.h"
+#include "cmd/elevate/front_end.h"
 #include "cmd/text/hints.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
@@ -143,7 +144,7 @@ static int run(int argc, char **argv)
 		print_help();
 		return EXIT_USAGE;
 	}
-	if (strcmp(argv[1], COMMAND_FETCH) == 0)
+	if (strcmp(argv[1], NAMING_FETCH) == 0)
 		return debug_fetch_serve();
 	if (strcmp(argv[1], COMMAND_HELPER) == 0)
 		return run_helper(argc - 2, argv + 2);

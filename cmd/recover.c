@@ -12,9 +12,10 @@
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
-#include "cmd/run/capture_file.h"
+#include "cmd/run/profile_file.h"
 #include "cmd/run/full_disk.h"
-#include "cmd/run/spool.h"
+#include "lib/recording/recording.h"
+#include "lib/recording/spool.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -50,7 +51,7 @@ struct leftover {
 	const char *path;
 	int fd;
 	struct stat st;
-	struct capture_file *file;
+	struct recording recording;
 	char *target; /* path of the profile */
 };
 
@@ -80,8 +81,8 @@ static void print_help(void)
 
 static void describe(const struct leftover *l)
 {
-	const struct recording_facts *facts = &l->file->facts;
-	const struct profile_meta *meta = &l->file->profile->meta;
+	const struct recording_facts *facts = &l->recording.facts;
+	const struct profile_meta *meta = &l->recording.profile->meta;
 	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
 	struct tm when;
 	char text[32] = "an unknown time";
@@ -90,7 +91,7 @@ static void describe(const struct leftover *l)
 		strftime(text, sizeof(text), "%F %T", &when);
 	command_say("%s: %s, from %s, %.1f s, %s", l->path, meta->product, text,
 		    (double)(facts->info.end_ns - meta->start_ns) / 1e9,
-		    l->file->counts.is_complete ? "complete" : "cut");
+		    l->recording.counts.is_complete ? "complete" : "cut");
 }
 
 /* The modification tells which is newer, as both are written to the end. */
@@ -143,7 +144,7 @@ static char *name_beside(const char *path)
 /* Chooses the place that was asked for, that of the recording, or a free name beside the spool. */
 static char *choose_target(const struct recover *r, const struct leftover *l)
 {
-	const char *wanted = l->file->facts.output;
+	const char *wanted = l->recording.facts.output;
 	_cleanup_free_ char *beside = name_beside(l->path);
 	const char *suffix = format_of_path(beside) ? "" : ".json.gz";
 
@@ -186,9 +187,9 @@ struct recovery {
 static int write_to(void *ctx, struct outfile *out, struct error *err)
 {
 	const struct recovery *w = ctx;
-	const struct export_options options = {.cpus = w->leftover->file->facts.per_cpu};
+	const struct export_options options = {.cpus = w->leftover->recording.facts.per_cpu};
 
-	return w->recover->output.format->write(w->leftover->file->profile, &options, out, NULL,
+	return w->recover->output.format->write(w->leftover->recording.profile, &options, out, NULL,
 						err);
 }
 
@@ -245,7 +246,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 }
 
 /* Tells whether nothing was lost with a profile without threads. */
-static bool is_nobody(const struct capture_file *f)
+static bool is_nobody(const struct recording *f)
 {
 	return !f->profile->threads.rows.count && !f->counts.skipped_bytes;
 }
@@ -267,8 +268,9 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 		return error_text(err, -ENODATA, "%s: empty, and no capture", l->path);
 	if (!l->st.st_size)
 		return discard(r, l, err);
-	ret = capture_file_load(&l->file, l->fd, l->path, &r->output, err);
-	if (may_remove(l) && (ret == -ENODATA || (!ret && is_nobody(l->file))))
+	ret = profile_file_load_records(&l->recording, &source_capture, l->fd, l->path, &r->output,
+					err);
+	if (may_remove(l) && (ret == -ENODATA || (!ret && is_nobody(&l->recording))))
 		return discard(r, l, err);
 	if (ret)
 		return ret;
@@ -331,7 +333,7 @@ static void recover_file(struct recover *r, const char *path)
 	}
 	if (l.fd >= 0)
 		close(l.fd);
-	capture_file_free(l.file);
+	recording_release(&l.recording);
 	free(l.target);
 }
 

@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/run/lookup.h"
+#include "lib/workplace/lookup.h"
 #include "cmd/run/profile_file.h"
-#include "cmd/text/coverage.h"
+#include "lib/recording/coverage.h"
 #include "cmd/options/output_options.h"
-#include "cmd/run/symbolize_run.h"
-#include "cmd/run/signals.h"
+#include "lib/workplace/naming.h"
+#include "cmd/elevate/signals.h"
+#include "cmd/text/progress.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
@@ -154,8 +155,7 @@ static void find_files(struct symbolize_command *c)
 		.readers = is_root(c) ? &c->authors : NULL,
 	};
 
-	c->files = file_set_new(RESERVED_FILES);
-	lookup_files(&lookup, c->files);
+	c->files = lookup_files(&lookup, RESERVED_FILES);
 }
 
 /* The reason for a missing file says more than that of the search for names in it. */
@@ -195,20 +195,21 @@ static void name_frames(struct symbolize_command *c)
 {
 	struct profile *p = patch_profile(c->patch);
 	_cleanup_free_ char *os = patch_os(c->patch), *release = lookup_kernel_release(os);
-	const struct symbolize_run_options options = {
-		.output = &c->output,
+	struct naming naming = {
 		.files = c->files,
+		.dirs = c->output.debug_dirs.items,
 		.fetcher = -1,
 		.kernel_release = release ? release : "",
-		.should_stop = is_stopped,
-		.ctx = c,
 	};
+	struct progress_naming progress = {.should_stop = is_stopped, .ctx = c};
 	_cleanup_free_ enum symbol_reason *reasons = xcalloc(p->modules.rows.count + 1,
 							     sizeof(*reasons));
 
 	for (size_t i = 0; i < p->modules.rows.count; i++)
 		reasons[i] = p->modules.rows.items[i].reason;
-	symbolize_run(p, &options);
+	progress_naming_begin(&progress, c->output.quiet, 0, &naming);
+	naming_run(p, &naming);
+	progress_naming_end(&progress);
 	restore_reasons(p, reasons);
 	p->meta.symbolicated = is_complete(p);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bpf/unwind.h"
-#include "cmd/text/unwinding.h"
+#include "lib/live/unwind_methods.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
@@ -137,7 +137,7 @@ void live_options_help(struct strbuf *out)
 
 static int parse_unwind(const char *value, enum recorder_unwind *unwind, struct error *err)
 {
-	if (unwinding_parse(value, unwind))
+	if (unwind_method_parse(value, unwind))
 		return error_text(err, -EINVAL, "--unwind %s: must be auto, cfi, fp or none",
 				  value);
 	return 0;

@@ -3,7 +3,8 @@
 #ifndef PROF_CMD_OPTIONS_REPORT_OPTIONS_H
 #define PROF_CMD_OPTIONS_REPORT_OPTIONS_H
 
-#include "cmd/text/query_listing.h"
+#include "lib/query/select.h"
+#include "lib/query/tree.h"
 
 #define REPORT_DEBUG_DIRS_MAX 16
 
@@ -13,6 +14,19 @@ enum report_format {
 	REPORT_CSV,
 	REPORT_MARKDOWN,
 	REPORT_FORMAT_COUNT,
+};
+
+enum query_unit {
+	QUERY_UNIT_PERCENT, /* of all that is selected */
+	QUERY_UNIT_MS, /* of the clock */
+	QUERY_UNIT_SAMPLES, /* ticks, or occurrences of the event */
+};
+
+struct query_listing_options {
+	enum query_unit unit;
+	bool for_people; /* else columns are as programs want them */
+	double min_share; /* of the total; rows below are left out; 0 … 1 */
+	size_t limit; /* of rows; 0: none */
 };
 
 struct report_options {

@@ -233,17 +233,10 @@ bool iterations_next_fact(struct iterations *it, struct run_fact *fact)
 	return false;
 }
 
-void iterations_add_markers(const struct iterations *it, struct profile *p)
+void iterations_tell(const struct iterations *it, struct recording_facts *facts)
 {
-	/* The front end had not forked it when recording began. */
-	if (it->front)
-		p->meta.root_pid = iterations_first(it)->pid;
 	vec_for_each(&it->runs, const struct iteration_run *, run) {
-		struct run_fact fact;
-
-		if (!run->iteration || !run->end_ns)
-			continue;
-		fact = fact_of(it, run);
-		run_fact_add_marker(&fact, p);
+		if (run->iteration && run->end_ns)
+			vec_push(&facts->runs, fact_of(it, run));
 	}
 }

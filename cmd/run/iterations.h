@@ -8,8 +8,8 @@
 #define PROF_CMD_RUN_ITERATIONS_H
 
 #include "cmd/options/iteration_options.h"
-#include "cmd/run/front_end.h"
-#include "cmd/run/run_fact.h"
+#include "cmd/elevate/front_end.h"
+#include "lib/recording/recording_facts.h"
 #include "cmd/run/supervisor.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/child.h"
@@ -59,7 +59,7 @@ bool iterations_are_none(struct iterations *it);
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);
 /* Tells of a recorded run that has ended, of each once. False: there is no other one. */
 bool iterations_next_fact(struct iterations *it, struct run_fact *fact);
-/* Puts a marker of each recorded run that has ended into the finished profile. */
-void iterations_add_markers(const struct iterations *it, struct profile *p);
+/* Adds each recorded run that has ended to the facts, which borrow its variant's name. */
+void iterations_tell(const struct iterations *it, struct recording_facts *facts);
 
 #endif

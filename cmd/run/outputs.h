@@ -5,7 +5,7 @@
 
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
-#include "cmd/run/ready.h"
+#include "cmd/elevate/ready.h"
 #include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/base/outfile.h"

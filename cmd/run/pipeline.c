@@ -12,30 +12,26 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/run/elevate.h"
-#include "cmd/run/front_end.h"
-#include "cmd/run/meta.h"
+#include "cmd/elevate/elevate.h"
+#include "cmd/elevate/front_end.h"
+#include "lib/recording/meta.h"
 #include "cmd/run/pipeline_internal.h"
-#include "cmd/run/privileges.h"
-#include "cmd/run/raw_tally.h"
+#include "cmd/elevate/privileges.h"
 #include "cmd/run/subject.h"
-#include "cmd/text/instrument_report.h"
-#include "cmd/text/loss_counts.h"
+#include "lib/recording/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/live/features.h"
+#include "lib/recording/tell.h"
 
 /* Poll child and signals at least every so many records. */
 #define RECORDS_PER_POLL 4096
 
 static void pipeline_release(struct pipeline *p)
 {
-	coverage_release(&p->completed.coverage);
-	report_release(&p->report);
-	session_free(p->session);
-	profile_free(p->profile);
+	recording_release(&p->recording);
 	recorder_free(p->recorder);
 	if (!p->options->iterations)
 		child_free(p->child);
@@ -181,7 +177,7 @@ static int begin_spool(struct pipeline *p, struct error *err)
 	char version[] = PROF_VERSION;
 	_cleanup_free_ char *path = output->no_file ? NULL : absolute_path(output->path);
 	const struct recording_facts facts = {
-		.meta = p->profile->meta,
+		.meta = p->recording.profile->meta,
 		.version = version,
 		.output = path,
 		.unwind = p->options->live->unwind,
@@ -198,15 +194,36 @@ static int open_session(struct pipeline *p, struct error *err)
 	_cleanup_(report_release) struct report report = {0};
 	_cleanup_(subject_release) struct subject subject;
 	struct recorder_info info;
+	struct profile *profile;
 
 	subject_init(&subject, options, subject_pid(p));
 	recorder_get_info(p->recorder, &info);
-	p->profile = profile_new();
-	instrument_report_ask(&report, p->recorder, p->profile);
-	meta_fill(p->profile, &subject.meta, options->live, &info, &report);
-	if (!p->options->output->raw_path)
-		p->session = session_new(p->profile);
+	profile = profile_new();
+	tell_live(&report, p->recorder, profile);
+	meta_fill(profile, &subject.meta, options->live->duration_ns, options->live->unwind, &info,
+		  &report);
+	p->recording.facts.unwind = options->live->unwind;
+	p->recording.facts.subject = subject_kind(options);
+	recording_begin(&p->recording, profile, options->output->raw_path);
 	return begin_spool(p, err);
+}
+
+static int open_spool(struct pipeline *p, struct error *err)
+{
+	const struct output_options *output = p->options->output;
+	const struct spool_options options = {
+		.path = output->path,
+		.no_file = output->no_file,
+		.raw_path = output->raw_path,
+		.dir = output->spool_dir,
+		.is_off = output->no_spool,
+		.is_kept = output->keep_capture,
+		.sync = output->sync,
+		.is_unnamed = output->no_symbols,
+		.epoch_ns = output->epoch_ns,
+	};
+
+	return spool_open(&p->spool, &options, &p->owner, err);
 }
 
 /* Prepares everything; the command has not been executed yet. */
@@ -217,7 +234,7 @@ static int prepare(struct pipeline *p, struct error *err)
 	if (!ret)
 		ret = signals_init(&p->signals, err);
 	if (!ret)
-		ret = spool_open(&p->spool, p->options->output, &p->owner, err);
+		ret = open_spool(p, err);
 	if (p->options->front) {
 		p->signals.next_elsewhere = front_end_next_signal;
 		p->signals.ctx = p->options->front;
@@ -236,7 +253,7 @@ static int prepare(struct pipeline *p, struct error *err)
 static void show_begin(struct pipeline *p)
 {
 	const struct pipeline_options *options = p->options;
-	_cleanup_free_ char *what = subject_heading(options, p->profile);
+	_cleanup_free_ char *what = subject_heading(options, p->recording.profile);
 
 	progress_init(&p->progress, options->output->quiet,
 		      options->front ? options->front->pid : 0);
@@ -286,7 +303,7 @@ static void recording_failed(struct pipeline *p, const struct error *err)
 
 static void show_progress(struct pipeline *p)
 {
-	const struct profile_stats *stats = &p->profile->stats;
+	const struct profile_stats *stats = &p->recording.profile->stats;
 
 	progress_recording(&p->progress, stats->cpu_samples, losses_count(stats, true),
 			   p->supervisor.interrupted);
@@ -295,10 +312,7 @@ static void show_progress(struct pipeline *p)
 static void take(struct pipeline *p, const struct rec *rec)
 {
 	spool_add(&p->spool, rec, recorder_source(p->recorder)->files);
-	if (p->session)
-		session_feed(p->session, rec);
-	else
-		raw_tally(p->profile, rec);
+	recording_take(&p->recording, rec);
 }
 
 static void record(struct pipeline *p)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/command.h"
-#include "cmd/run/complete.h"
-#include "cmd/run/front_end.h"
+#include "cmd/elevate/front_end.h"
 #include "cmd/run/full_disk.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "cmd/text/heaviest.h"
-#include "cmd/text/instrument_report.h"
-#include "cmd/text/loss_counts.h"
+#include "cmd/text/progress.h"
+#include "lib/recording/loss_counts.h"
 #include "cmd/text/summary.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
+#include "lib/recording/tell.h"
 
 static bool finish_now(void *ctx)
 {
@@ -22,29 +22,33 @@ static bool finish_now(void *ctx)
 	return supervisor_finish_now(&p->supervisor);
 }
 
-static void complete(struct pipeline *p, const struct recorder_info *info)
+static void complete(struct pipeline *p)
 {
 	const struct output_options *output = p->options->output;
-	const struct symbolize_run_options names = {
-		.output = output,
-		.files = recorder_source(p->recorder)->files,
+	struct front_end *front = p->options->front;
+	struct progress_naming progress = {.should_stop = finish_now, .ctx = p};
+	struct file_set *files = recorder_source(p->recorder)->files;
+	struct naming naming = {
+		.files = files,
+		.dirs = output->debug_dirs.items,
 		.kernel_symbols = output->no_symbols ? NULL
 						     : spool_kernel_symbols(&p->spool, p->recorder),
 		.owner = &p->owner,
-		.fetcher = p->options->front ? steal_fd(&p->options->front->fetcher) : -1,
-		.should_stop = finish_now,
-		.ctx = p,
-		.front = p->options->front ? p->options->front->pid : 0,
+		.fetcher = front ? steal_fd(&front->fetcher) : -1,
+	};
+	const struct sources_options sources = {
+		.files = files,
+		.owner = p->owner,
+		.file_bytes = SOURCES_FILE_BYTES,
+		.total_bytes = SOURCES_TOTAL_BYTES,
 	};
 
-	complete_profile(p->profile,
-			 &(struct completion){
-				 .info = info,
-				 .report = &p->report,
-				 .unwind = p->options->live->unwind,
-				 .names = &names,
-			 },
-			 &p->completed);
+	progress_naming_begin(&progress, output->quiet, front ? front->pid : 0, &naming);
+	recording_complete(&p->recording, &(struct completion){
+						  .naming = output->no_symbols ? NULL : &naming,
+						  .sources = output->sources ? &sources : NULL,
+					  });
+	progress_naming_end(&progress);
 }
 
 /* Leaves waits out of formats without times, as prof report does. */
@@ -56,7 +60,7 @@ static int write_as(void *ctx, struct outfile *out, struct error *err)
 		.cpus = p->options->live->per_cpu,
 	};
 	const struct format *format = p->options->output->format;
-	const struct profile *all = p->profile;
+	const struct profile *all = p->recording.profile;
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct narrow_counts counts = {0};
 	struct profile *some;
@@ -105,8 +109,8 @@ static int write_profile(struct pipeline *p, struct error *err)
 
 	if (p->outputs.profile)
 		return full_disk_write(&disk, &p->outputs.profile, err);
-	p->counts.threads = p->profile->threads.rows.count;
-	p->counts.processes = profile_process_count(p->profile);
+	p->counts.threads = p->recording.profile->threads.rows.count;
+	p->counts.processes = profile_process_count(p->recording.profile);
 	return 0;
 }
 
@@ -119,32 +123,29 @@ static int report(struct pipeline *p, struct error *err)
 {
 	const struct output_options *output = p->options->output;
 	struct outcome outcome = {
-		.profile = p->profile,
-		.report = &p->report,
+		.recording = &p->recording,
 		.counts = p->counts,
-		.unwind = p->options->live->unwind,
-		.subject = subject_kind(p->options),
 		.verbose = output->verbose,
-		.coverage = &p->completed.coverage,
 		.leaves_addresses = output->no_symbols,
-		.symbolizing_was_cut = !output->no_symbols && !p->profile->meta.symbolicated,
+		.symbolizing_was_cut = !output->no_symbols &&
+				       !p->recording.profile->meta.symbolicated,
 		.left_running = p->child && !p->supervisor.child_ended ? child_pid(p->child) : 0,
 		.may_kill = p->supervisor.reason == STOP_DURATION,
-		.sources = output->sources ? &p->completed.sources : NULL,
+		.has_sources = output->sources,
 		.path = output->no_file ? NULL : output->path,
 		.file_bytes = output->no_file ? 0 : outfile_size(p->outputs.profile),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
 		.recorder_cpu_ns = clock_process_cpu_ns(),
 		.exit_status = pipeline_exit_status(p),
 	};
-	bool is_lossy = output->fail_on_loss && !p->status && !losses_are_none(p->profile);
+	bool is_lossy = output->fail_on_loss && !p->status &&
+			!losses_are_none(p->recording.profile);
 
-	recorder_get_info(p->recorder, &outcome.info);
 	if (is_lossy)
 		outcome.exit_status = EXIT_REFUSED;
 	summary_print(&outcome, output->quiet);
 	if (output->report)
-		heaviest_print(p->profile);
+		heaviest_print(p->recording.profile);
 	if (is_lossy)
 		p->status = summary_fail_on_loss(p->options->command);
 	if (!p->outputs.stats)
@@ -159,13 +160,13 @@ static int finish_raw(struct pipeline *p, const struct recorder_info *info, stru
 	const struct capture_written *written = &p->spool.written;
 	const char *path = p->options->output->raw_path;
 	char size[32];
-	int ret = subject_check_found(p->options, &p->profile->stats,
-				      p->profile->stats.wanted_threads > 0, err);
+	int ret = subject_check_found(p->options, &p->recording.profile->stats,
+				      p->recording.profile->stats.wanted_threads > 0, err);
 
 	if (ret)
 		return ret;
-	instrument_report_ask(&p->report, p->recorder, p->profile);
-	spool_end(&p->spool, p->recorder, info, &p->report);
+	tell_live(&p->recording.facts.report, p->recorder, p->recording.profile);
+	spool_end(&p->spool, p->recorder, info, &p->recording.facts.report);
 	if (written->failure)
 		return error_set(err, written->failure, "write %s", path);
 	ret = spool_commit(&p->spool, err);
@@ -183,27 +184,30 @@ void pipeline_keep_spool(struct pipeline *p)
 
 	recorder_get_info(p->recorder, &info);
 	if (!spool_is_wanted(&p->spool))
-		spool_end(&p->spool, p->recorder, &info, &p->report);
+		spool_end(&p->spool, p->recorder, &info, &p->recording.facts.report);
 }
 
 int pipeline_finish(struct pipeline *p, struct error *err)
 {
-	struct recorder_info info;
+	struct recorder_info *info = &p->recording.facts.info;
 	int ret;
 
-	recorder_get_info(p->recorder, &info);
-	if (!p->session)
-		return finish_raw(p, &info, err);
-	session_finish(p->session, info.end_ns);
-	iterations_add_markers(&p->iterations, p->profile);
-	ret = subject_check_found(p->options, &p->profile->stats,
-				  p->profile->threads.rows.count > 0, err);
+	recorder_get_info(p->recorder, info);
+	if (p->options->output->raw_path)
+		return finish_raw(p, info, err);
+	iterations_tell(&p->iterations, &p->recording.facts);
+	recording_finish(&p->recording, info->end_ns);
+	/* The front end had not forked it when recording began. */
+	if (p->iterations.front)
+		p->recording.profile->meta.root_pid = iterations_first(&p->iterations)->pid;
+	ret = subject_check_found(p->options, &p->recording.profile->stats,
+				  p->recording.profile->threads.rows.count > 0, err);
 	if (ret)
 		return ret;
-	instrument_report_ask(&p->report, p->recorder, p->profile);
+	tell_live(&p->recording.facts.report, p->recorder, p->recording.profile);
 	if (spool_is_wanted(&p->spool))
-		spool_end(&p->spool, p->recorder, &info, &p->report);
-	complete(p, &info);
+		spool_end(&p->spool, p->recorder, info, &p->recording.facts.report);
+	complete(p);
 	ret = write_profile(p, err);
 	return ret ? ret : report(p, err);
 }

@@ -3,18 +3,17 @@
 #ifndef PROF_CMD_RUN_PIPELINE_INTERNAL_H
 #define PROF_CMD_RUN_PIPELINE_INTERNAL_H
 
-#include "cmd/run/complete.h"
 #include "cmd/run/iterations.h"
 #include "cmd/run/outputs.h"
 #include "cmd/run/pipeline.h"
-#include "cmd/run/signals.h"
-#include "cmd/run/spool.h"
+#include "cmd/elevate/signals.h"
+#include "lib/recording/recording.h"
+#include "lib/recording/spool.h"
 #include "cmd/run/supervisor.h"
 #include "cmd/text/progress.h"
 #include "lib/format/format.h"
 #include "lib/live/machine/child.h"
 #include "lib/live/recorder.h"
-#include "lib/session/session.h"
 
 struct pipeline {
 	const struct pipeline_options *options;
@@ -26,12 +25,9 @@ struct pipeline {
 	struct child *child; /* the one that runs; of several runs, borrowed */
 	struct iterations iterations;
 	struct recorder *recorder;
-	struct profile *profile;
-	struct session *session; /* NULL with --raw */
+	struct recording recording; /* has no session with --raw */
 	struct spool spool;
 	struct export_counts counts;
-	struct report report; /* rows of the instruments */
-	struct completed completed;
 	int status; /* status of prof's own failures after the command ran; 0: none */
 };
 

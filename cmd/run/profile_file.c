@@ -6,11 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/run/capture_file.h"
-#include "cmd/run/lookup.h"
+#include "cmd/command.h"
+#include "cmd/options/output_options.h"
+#include "cmd/text/progress.h"
+#include "lib/workplace/lookup.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
+#include "lib/capture/capture_reader.h"
+#include "lib/recording/recording.h"
 
 /* More text than a browser could load. */
 #define TEXT_MAX ((size_t)1 << 30)
@@ -18,10 +23,11 @@
 void profile_file_release(struct profile_file *f)
 {
 	free(f->text);
-	if (f->capture)
-		capture_file_free(f->capture);
+	if (f->recording)
+		recording_release(f->recording);
 	else if (f->profile)
 		profile_free(f->profile);
+	free(f->recording);
 	*f = (struct profile_file){0};
 }
 
@@ -53,14 +59,54 @@ int profile_file_read(struct profile_file *f, int fd, struct error *err)
 	return ret;
 }
 
-static int load_capture(struct profile_file *f, int fd, const struct output_options *output,
-			struct error *err)
+static void say(const char *line)
 {
-	static const struct output_options by_default = {.quiet = true};
-	int ret = capture_file_load(&f->capture, fd, f->label, output ? output : &by_default, err);
+	command_say("%s", line);
+}
 
-	if (!ret)
-		f->profile = f->capture->profile;
+struct loading {
+	struct progress_naming progress;
+	bool quiet;
+};
+
+static void begin_progress(void *ctx, struct naming *naming)
+{
+	struct loading *l = ctx;
+
+	progress_naming_begin(&l->progress, l->quiet, 0, naming);
+}
+
+int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
+			      const char *label, const struct output_options *output,
+			      struct error *err)
+{
+	struct loading loading = {.quiet = !output || output->quiet};
+	struct recording_options options = {
+		.say = say,
+		.progress = begin_progress,
+		.ctx = &loading,
+	};
+	int ret;
+
+	if (output) {
+		options.part = (struct source_part){output->from_ns, output->until_ns};
+		options.dirs = output->debug_dirs.items;
+		options.no_symbols = output->no_symbols;
+		options.sources = output->sources;
+	}
+	ret = recording_load(r, kind, fd, label, &options, err);
+	progress_naming_end(&loading.progress);
+	return ret;
+}
+
+static int load_records(struct profile_file *f, const struct source_kind *kind, int fd,
+			const struct output_options *output, struct error *err)
+{
+	int ret;
+
+	f->recording = xcalloc(1, sizeof(*f->recording));
+	ret = profile_file_load_records(f->recording, kind, fd, f->label, output, err);
+	f->profile = f->recording->profile;
 	return ret;
 }
 
@@ -76,10 +122,11 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 		struct error *err)
 {
 	_cleanup_close_ int fd = profile_file_open(f, path, err);
+	const struct source_kind *kind = fd < 0 ? NULL : source_kind_of(fd);
 	int ret;
 
-	if (fd >= 0 && capture_file_is_one(fd))
-		return load_capture(f, fd, output, err);
+	if (kind)
+		return load_records(f, kind, fd, output, err);
 	ret = fd < 0 ? fd : profile_file_read(f, fd, err);
 	if (ret)
 		return ret;

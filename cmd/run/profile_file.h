@@ -7,8 +7,9 @@
 #include "lib/base/readers.h"
 #include "lib/format/format.h"
 
-struct capture_file;
 struct output_options;
+struct recording;
+struct source_kind;
 
 struct profile_file {
 	const char *label; /* the path, or "standard input" for "-"; borrowed */
@@ -18,7 +19,7 @@ struct profile_file {
 	/* Set by profile_file_load() alone, which keeps no text. */
 	struct profile *profile;
 	struct import_counts counts;
-	struct capture_file *capture; /* owns the profile that was made of it; NULL: none */
+	struct recording *recording; /* owns the profile that was made of it; NULL: none */
 };
 
 /* A zeroed struct is empty, and so it is after a failure. */
@@ -30,8 +31,15 @@ int profile_file_read(struct profile_file *f, int fd, struct error *err);
 /* Returns the owner of the file, who may have written what it names; unknown for a pipe. */
 struct reader profile_file_owner(const char *path);
 /*
- * All of it, as the invoking user: root reads nothing that the user may not read. A capture is
- * named as `output` says; NULL: by default.
+ * Loads a file of records, which is the caller's to release; lines about it go to stderr. Errors
+ * are those of recording_load().
+ */
+int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
+			      const char *label, const struct output_options *output,
+			      struct error *err);
+/*
+ * All of it, as the invoking user: root reads nothing that the user may not read. A file of records
+ * is named as `output` says; NULL: by default.
  */
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
 		      struct error *err);

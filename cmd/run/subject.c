@@ -50,13 +50,13 @@ char *subject_heading(const struct pipeline_options *options, const struct profi
 	return xstrdup(options->filter->all ? "all processes" : profile->meta.product);
 }
 
-enum outcome_subject subject_kind(const struct pipeline_options *options)
+enum recording_subject subject_kind(const struct pipeline_options *options)
 {
 	if (options->filter->criteria || options->filter->cpus.count)
-		return OUTCOME_OF_FILTERS;
+		return RECORDING_OF_FILTERS;
 	if (options->filter->all)
-		return OUTCOME_OF_MACHINE;
-	return options->argv ? OUTCOME_OF_COMMAND : OUTCOME_OF_PROCESSES;
+		return RECORDING_OF_MACHINE;
+	return options->argv ? RECORDING_OF_COMMAND : RECORDING_OF_PROCESSES;
 }
 
 int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,

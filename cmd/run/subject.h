@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "cmd/run/meta.h"
+#include "lib/recording/meta.h"
 #include "cmd/run/pipeline.h"
 #include "cmd/text/summary.h"
 
@@ -25,7 +25,7 @@ static inline void subject_release_cleanup(struct subject *s)
 
 /* The subject as the progress line shows it; the caller frees. */
 char *subject_heading(const struct pipeline_options *options, const struct profile *profile);
-enum outcome_subject subject_kind(const struct pipeline_options *options);
+enum recording_subject subject_kind(const struct pipeline_options *options);
 /* 0, or why there is nothing to write: -ENODATA or -ESRCH with err. */
 int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,
 			bool has_threads, struct error *err);

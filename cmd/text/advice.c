@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/text/debug_package.h"
-#include "cmd/text/loss_counts.h"
+#include "lib/recording/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/languages/language.h"
@@ -29,21 +29,21 @@ static bool has_many_waits(const struct profile *p)
 void advice_on_samples(const struct outcome *outcome, struct strbuf *out)
 {
 	static const char *const texts[] = {
-		[OUTCOME_OF_COMMAND] = "the command was hardly on a CPU",
-		[OUTCOME_OF_PROCESSES] = "what was attached to was hardly on a CPU",
-		[OUTCOME_OF_MACHINE] = "hardly anything was on a CPU",
-		[OUTCOME_OF_FILTERS] = "what the filters let pass was hardly on a CPU",
+		[RECORDING_OF_COMMAND] = "the command was hardly on a CPU",
+		[RECORDING_OF_PROCESSES] = "what was attached to was hardly on a CPU",
+		[RECORDING_OF_MACHINE] = "hardly anything was on a CPU",
+		[RECORDING_OF_FILTERS] = "what the filters let pass was hardly on a CPU",
 	};
-	const struct profile_stats *stats = &outcome->profile->stats;
+	const struct profile_stats *stats = &outcome->recording->profile->stats;
 
 	if (stats->cpu_samples > FEW_SAMPLES || losses_count(stats, true) > FEW_SAMPLES ||
-	    has_many_waits(outcome->profile))
+	    has_many_waits(outcome->recording->profile))
 		return;
-	strbuf_addf(out, "%s: for more samples ", texts[outcome->subject]);
-	if (outcome->info.interval_ns)
+	strbuf_addf(out, "%s: for more samples ", texts[outcome->recording->facts.subject]);
+	if (outcome->recording->facts.info.interval_ns)
 		strbuf_addf(out, "raise -F (%.4g Hz now), or ",
-			    1e9 / (double)outcome->info.interval_ns);
-	strbuf_adds(out, outcome->subject == OUTCOME_OF_COMMAND
+			    1e9 / (double)outcome->recording->facts.info.interval_ns);
+	strbuf_adds(out, outcome->recording->facts.subject == RECORDING_OF_COMMAND
 				 ? "attach to the process that does the work: prof attach -p PID"
 				 : "record for longer");
 }

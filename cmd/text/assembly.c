@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cmd/run/code_fetch.h"
-#include "cmd/run/function_code.h"
-#include "cmd/run/lookup.h"
+#include "lib/workplace/code_fetch.h"
+#include "lib/workplace/function_code.h"
+#include "lib/workplace/lookup.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
@@ -225,19 +225,6 @@ static void find_functions(struct assembly *a, const struct query *q, const char
 		a->functions.count = FUNCTIONS_MAX;
 }
 
-static struct file_set *find_files(struct profile *p, const char *const *dirs)
-{
-	const struct lookup lookup = {
-		.profile = p,
-		.os = p->meta.os ? p->meta.os : "",
-		.dirs = dirs,
-	};
-	struct file_set *files = file_set_new(RESERVED_FILES);
-
-	lookup_files(&lookup, files);
-	return files;
-}
-
 /* Asks servers for what is not here. */
 static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 		       const struct identity *owner)
@@ -255,7 +242,8 @@ static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 static int show(struct assembly *a, struct profile *p, const struct query *q,
 		const char *const *dirs, const struct identity *owner, struct error *err)
 {
-	struct file_set *files = find_files(p, dirs);
+	const struct lookup lookup = {.profile = p, .dirs = dirs};
+	struct file_set *files = lookup_files(&lookup, RESERVED_FILES);
 	int ret = 0;
 
 	vec_for_each(&a->functions, const struct assembly_function *, f)

@@ -202,3 +202,38 @@ void progress_erase(struct progress *progress)
 		log_write(ERASE);
 	progress->shown = false;
 }
+
+static bool should_stop(const struct progress_naming *p)
+{
+	return p->should_stop && p->should_stop(p->ctx);
+}
+
+static bool on_names(void *ctx, size_t done, size_t count)
+{
+	struct progress_naming *p = ctx;
+
+	progress_symbolize(&p->progress, done, count);
+	return should_stop(p);
+}
+
+static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t size)
+{
+	struct progress_naming *p = ctx;
+
+	progress_download(&p->progress, path, done, size);
+	return should_stop(p);
+}
+
+void progress_naming_begin(struct progress_naming *p, bool quiet, pid_t front,
+			   struct naming *naming)
+{
+	progress_init(&p->progress, quiet, front);
+	naming->on_names = on_names;
+	naming->on_download = on_download;
+	naming->ctx = p;
+}
+
+void progress_naming_end(struct progress_naming *p)
+{
+	progress_erase(&p->progress);
+}

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/workplace/naming.h"
+
 struct progress {
 	bool enabled; /* stderr is a terminal that can erase a line */
 	bool says_interrupts; /* stderr is any terminal */
@@ -38,6 +40,18 @@ void progress_symbolize(struct progress *progress, size_t done, size_t count);
 /* Sizes are in bytes; size 0: unknown. */
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);
+
+/* Shows how far naming is. `should_stop`, which may be NULL, is polled; true ends it. */
+struct progress_naming {
+	struct progress progress;
+	bool (*should_stop)(void *ctx);
+	void *ctx;
+};
+
+/* Fills in the functions of `naming` that report; quiet and front as above. */
+void progress_naming_begin(struct progress_naming *p, bool quiet, pid_t front,
+			   struct naming *naming);
+void progress_naming_end(struct progress_naming *p);
 
 /* True if both descriptors lead to the same terminal. */
 bool progress_is_same_terminal(int a, int b);

@@ -3,22 +3,10 @@
 #ifndef PROF_CMD_TEXT_QUERY_LISTING_H
 #define PROF_CMD_TEXT_QUERY_LISTING_H
 
+#include "cmd/options/report_options.h"
 #include "cmd/text/listing.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
-
-enum query_unit {
-	QUERY_UNIT_PERCENT, /* of all that is selected */
-	QUERY_UNIT_MS, /* of the clock */
-	QUERY_UNIT_SAMPLES, /* ticks, or occurrences of the event */
-};
-
-struct query_listing_options {
-	enum query_unit unit;
-	bool for_people; /* else columns are as programs want them */
-	double min_share; /* of the total; rows below are left out; 0 … 1 */
-	size_t limit; /* of rows; 0: none */
-};
 
 /* Both return how many rows were left out because of the limit. */
 size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,

@@ -9,9 +9,8 @@
 
 #include "cmd/text/advice.h"
 #include "cmd/command.h"
-#include "cmd/text/event_report.h"
 #include "cmd/text/listing.h"
-#include "cmd/text/loss_counts.h"
+#include "lib/recording/loss_counts.h"
 #include "cmd/text/stats.h"
 #include "cmd/text/unwinding.h"
 #include "cmd/text/wait_text.h"
@@ -22,6 +21,7 @@
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/profile/run_markers.h"
+#include "lib/recording/tell.h"
 #include "lib/record/record.h"
 
 static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
@@ -60,7 +60,7 @@ static void add_named(struct strbuf *out, const struct profile *p)
 
 static void warn_of_losses(const struct outcome *outcome, bool quiet)
 {
-	const struct profile_stats *stats = &outcome->profile->stats;
+	const struct profile_stats *stats = &outcome->recording->profile->stats;
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
 	if (quiet && losses_count(stats, true)) {
@@ -73,15 +73,16 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 		log_warn("events about processes or mappings lost: %s", strbuf_text(&text));
 	}
 	strbuf_reset(&text);
-	event_report_throttling(outcome->profile, &text);
+	throttling_describe(outcome->recording->profile, &text);
 	if (text.size)
 		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
-	if (outcome->info.dropped_files)
+	if (outcome->recording->facts.info.dropped_files)
 		log_warn("%u %s closed for want of descriptors: names may be missing; raise the "
 			 "limit of open files: ulimit -Hn %u",
-			 outcome->info.dropped_files,
-			 text_counted(outcome->info.dropped_files, "file was", "files were"),
-			 file_set_limit_wanted(outcome->info.dropped_files));
+			 outcome->recording->facts.info.dropped_files,
+			 text_counted(outcome->recording->facts.info.dropped_files, "file was",
+				      "files were"),
+			 file_set_limit_wanted(outcome->recording->facts.info.dropped_files));
 }
 
 static void print_warnings(const struct report *report)
@@ -120,7 +121,8 @@ static void warn_of_hidden_kernel(const struct outcome *outcome)
 {
 	struct error err = {0};
 
-	if (has_nameless_kernel_frames(outcome->profile) && features_explain_kernel_symbols(&err))
+	if (has_nameless_kernel_frames(outcome->recording->profile) &&
+	    features_explain_kernel_symbols(&err))
 		log_warn("%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
 }
 
@@ -129,9 +131,11 @@ static void print_unwinding(const struct outcome *outcome)
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
 	if (outcome->verbose)
-		unwinding_describe(outcome->unwind, &outcome->profile->stats, &line);
+		unwinding_describe(outcome->recording->facts.unwind,
+				   &outcome->recording->profile->stats, &line);
 	else
-		unwinding_summarize(outcome->unwind, &outcome->profile->stats, &line);
+		unwinding_summarize(outcome->recording->facts.unwind,
+				    &outcome->recording->profile->stats, &line);
 	if (line.size)
 		command_say("stacks: %s", strbuf_text(&line));
 }
@@ -140,9 +144,10 @@ static void print_coverage(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf table = {0};
 
-	if (!outcome->verbose || !outcome->coverage)
+	if (!outcome->verbose)
 		return;
-	coverage_describe(outcome->coverage, outcome->profile, "prof: ", &table);
+	coverage_describe(&outcome->recording->coverage, outcome->recording->profile,
+			  "prof: ", &table);
 	fputs(strbuf_text(&table), stderr);
 }
 
@@ -156,16 +161,18 @@ static void print_sources(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
-	if (!outcome->sources)
+	if (!outcome->has_sources)
 		return;
-	sources_describe(outcome->sources, &line);
+	sources_describe(&outcome->recording->sources, &line);
 	command_say("sources: %s", strbuf_text(&line));
 }
 
 static void print_counts(const struct outcome *outcome)
 {
-	const struct profile *p = outcome->profile;
-	double seconds = (double)(outcome->info.end_ns - outcome->info.start_ns) / 1e9;
+	const struct profile *p = outcome->recording->profile;
+	double seconds = (double)(outcome->recording->facts.info.end_ns -
+				  outcome->recording->facts.info.start_ns) /
+			 1e9;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
 	/* Waits have a line of their own. */
@@ -189,11 +196,11 @@ static void print_counts(const struct outcome *outcome)
 
 static void print_waits(const struct outcome *outcome)
 {
-	const struct profile *p = outcome->profile;
+	const struct profile *p = outcome->recording->profile;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 	struct wait_sums sums = wait_sums_of(p);
 
-	wait_text_describe(&sums, wait_text_ran(p), p->meta.interval_ns, outcome->counts.threads,
+	wait_text_describe(&sums, wait_sums_ran(p), p->meta.interval_ns, outcome->counts.threads,
 			   &line);
 	if (line.size)
 		command_say("%s", strbuf_text(&line));
@@ -201,7 +208,7 @@ static void print_waits(const struct outcome *outcome)
 
 static void print_left_out(const struct outcome *outcome)
 {
-	const struct profile_stats *stats = &outcome->profile->stats;
+	const struct profile_stats *stats = &outcome->recording->profile->stats;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
 	if (stats->left_out_markers) {
@@ -236,7 +243,7 @@ static void print_advice(const struct outcome *outcome)
 		return;
 	}
 	if (!outcome->leaves_addresses)
-		advice_on_names(outcome->profile, &line);
+		advice_on_names(outcome->recording->profile, &line);
 	if (line.size)
 		command_say("%s", strbuf_text(&line));
 }
@@ -246,7 +253,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	char size[32];
 
 	warn_of_losses(outcome, quiet);
-	print_warnings(outcome->report);
+	print_warnings(&outcome->recording->facts.report);
 	warn_of_hidden_kernel(outcome);
 	if (quiet)
 		return;
@@ -255,7 +262,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_left_out(outcome);
 	print_unwinding(outcome);
 	print_coverage(outcome);
-	print_lines(outcome->report);
+	print_lines(&outcome->recording->facts.report);
 	print_sources(outcome);
 	print_advice(outcome);
 	text_format_bytes(size, sizeof(size), outcome->file_bytes);
@@ -322,7 +329,7 @@ static void tell_runs(struct facts *f, const struct profile *p)
 
 static void tell_outcome(struct facts *f, const struct outcome *outcome)
 {
-	const struct recorder_info *info = &outcome->info;
+	const struct recorder_info *info = &outcome->recording->facts.info;
 
 	facts_count(f, FACT_GAP_ROWS, NULL, outcome->counts.gap_rows);
 	facts_count(f, FACT_THREADS, NULL, outcome->counts.threads);
@@ -341,8 +348,8 @@ static void tell_outcome(struct facts *f, const struct outcome *outcome)
 
 void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 {
-	const struct profile *p = outcome->profile;
-	struct facts *f = &outcome->report->facts;
+	const struct profile *p = outcome->recording->profile;
+	struct facts *f = &outcome->recording->facts.report.facts;
 
 	facts_count(f, FACT_SAMPLES, NULL, profile_sample_count(p));
 	facts_count(f, FACT_CPU_SAMPLES, NULL, p->stats.cpu_samples);

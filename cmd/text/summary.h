@@ -8,41 +8,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cmd/text/coverage.h"
 #include "lib/base/outfile.h"
 #include "lib/format/format.h"
-#include "lib/live/recorder.h"
-#include "lib/profile/profile.h"
-#include "symbolize/source_texts.h"
-
-/* Subject of the recording, for people. */
-enum outcome_subject {
-	OUTCOME_OF_COMMAND,
-	OUTCOME_OF_PROCESSES, /* running processes */
-	OUTCOME_OF_MACHINE,
-	OUTCOME_OF_FILTERS, /* tasks that the filters passed */
-};
+#include "lib/recording/recording.h"
 
 struct outcome {
-	const struct profile *profile;
-	struct recorder_info info;
-	struct report *report; /* facts that the recorder told; those of the profile are added */
+	struct recording *recording; /* complete; --stats adds facts */
 	struct export_counts counts;
-	enum recorder_unwind unwind;
-	enum outcome_subject subject;
 	bool verbose; /* adds details of stacks and of names */
-	const struct coverage *coverage; /* used if `verbose` */
 	bool leaves_addresses; /* --no-symbols: missing names are no surprise */
 	bool symbolizing_was_cut; /* a signal cut symbolization short */
 	pid_t left_running; /* pid of a command that goes on; 0: ended, or none */
 	bool may_kill; /* --kill would have ended it */
-	const struct sources_stats *sources; /* NULL: not asked for */
+	bool has_sources; /* they were asked for */
 	const char *path; /* path of the profile; "-": standard output; NULL: none is kept */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */
 	uint64_t recorder_cpu_ns;
 	int exit_status;
-	bool is_cut; /* of a capture whose recorder did not end by itself */
+	bool is_cut; /* of a source whose recorder did not end by itself */
 };
 
 /* Writes the summary. Warns of losses even if `quiet` silences the rest. */

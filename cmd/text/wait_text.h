@@ -12,9 +12,4 @@
  */
 void wait_text_describe(const struct wait_sums *sums, uint64_t ran_ns, uint64_t interval_ns,
 			uint64_t threads, struct strbuf *out);
-/* CPU time of all threads, ns. */
-uint64_t wait_text_ran(const struct profile *p);
-/* Tells how many waits there were, how long, and how well they are known. */
-void wait_text_tell(struct facts *f, const struct profile *p);
-
 #endif

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "cmd/run/function_code.h"
+#include "lib/workplace/function_code.h"
 #include "cmd/view/api_internal.h"
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cmd/run/symbolize_run.h"
+#include "lib/workplace/naming.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
@@ -62,7 +62,7 @@ static uint64_t cpu_ns(void)
 
 static uint64_t patience_ns(void)
 {
-	if (symbolize_run_downloads())
+	if (naming_downloads())
 		return DOWNLOAD_STILL_NS;
 	return stuck ? IMPATIENT_NS : STILL_NS;
 }

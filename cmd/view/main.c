@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/workplace/naming.h"
 #include "cmd/command.h"
 #include "cmd/view/programs.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], COMMAND_FETCH) == 0)
+	if (argc > 1 && strcmp(argv[1], NAMING_FETCH) == 0)
 		return debug_fetch_serve();
 	if (argc > 1 && strcmp(argv[1], "view") == 0)
 		return view_run(argc - 1, argv + 1);

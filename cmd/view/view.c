@@ -13,7 +13,7 @@
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
-#include "cmd/run/signals.h"
+#include "cmd/elevate/signals.h"
 #include "cmd/view/bounded.h"
 #include "cmd/view/browser.h"
 #include "cmd/view/drop.h"

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/run/code_fetch.h"
-#include "cmd/run/lookup.h"
+#include "lib/workplace/code_fetch.h"
+#include "lib/workplace/lookup.h"
 #include "cmd/run/profile_file.h"
-#include "cmd/run/symbolize_run.h"
+#include "lib/workplace/naming.h"
 #include "cmd/text/debug_package.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -27,16 +27,13 @@
 
 static void find_files(struct viewed_profile *v)
 {
-	const char *os = v->profile->meta.os ? v->profile->meta.os : "";
 	const struct lookup lookup = {
 		.profile = v->profile,
-		.os = os,
 		.dirs = v->options->debug_dirs.items,
 	};
 
-	v->files = file_set_new(RESERVED_FILES);
-	lookup_files(&lookup, v->files);
-	v->kernel_release = lookup_kernel_release(os);
+	v->files = lookup_files(&lookup, RESERVED_FILES);
+	v->kernel_release = v->profile->meta.os ? lookup_kernel_release(v->profile->meta.os) : NULL;
 	v->was_fetched = xcalloc(v->profile->modules.rows.count + 1, sizeof(*v->was_fetched));
 }
 
@@ -212,9 +209,9 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 			 size_t count, struct viewed_place *places)
 {
 	struct profile *p;
-	const struct symbolize_run_options options = {
-		.output = v->options,
+	const struct naming naming = {
 		.files = v->files,
+		.dirs = v->options->debug_dirs.items,
 		.fetcher = -1,
 		.kernel_release = v->kernel_release ? v->kernel_release : "",
 	};
@@ -223,7 +220,7 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 	/* Files are closed and opened again as they are needed: one after the other. */
 	pthread_mutex_lock(&v->lock);
 	p = address_profile(v, module, rvas, count);
-	symbolize_run(p, &options);
+	naming_run(p, &naming);
 	vec_for_each(&p->source_files.rows, const struct source_file *, file)
 		strings_intern(&v->named, strings_get(&p->strings, file->path));
 	pthread_mutex_unlock(&v->lock);
@@ -267,7 +264,7 @@ static int fetch_source(const struct module *module, const char *path)
 	if (!module->build_id_size)
 		return -1;
 	build_id_to_text(module->build_id, module->build_id_size, id);
-	return symbolize_run_fetch(&request, NULL);
+	return naming_fetch(&request, NULL);
 }
 
 /* Distributions build in folders that nobody has: says where their sources are. */

@@ -58,3 +58,14 @@ struct wait_sums wait_sums_of(const struct profile *p)
 	}
 	return sums;
 }
+
+uint64_t wait_sums_ran(const struct profile *p)
+{
+	uint64_t ran = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->samples, const struct sample *, sample)
+			ran += sample->cpu_delta;
+	}
+	return ran;
+}

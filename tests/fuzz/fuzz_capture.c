@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/run/recording_facts.h"
+#include "lib/recording/recording_facts.h"
 #include "lib/base/crc32.h"
 #include "lib/capture/capture_reader.h"
 #include "lib/record/record.h"

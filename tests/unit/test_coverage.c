@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/text/coverage.h"
+#include "lib/recording/coverage.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cmd/run/elevation.h"
+#include "cmd/elevate/elevation.h"
 #include "lib/live/machine/user_env.h"
 #include "tests/unit/test.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cmd/run/recording_facts.h"
+#include "lib/recording/recording_facts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"

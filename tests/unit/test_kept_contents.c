@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/run/kept_contents.h"
+#include "lib/recording/kept_contents.h"
 #include "lib/record/record.h"
 #include "tests/unit/test.h"
 

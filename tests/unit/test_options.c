@@ -5,9 +5,9 @@
 
 #include "cmd/command.h"
 #include "cmd/options/live_options.h"
-#include "cmd/run/meta.h"
+#include "lib/recording/meta.h"
 #include "cmd/options/output_options.h"
-#include "cmd/text/unwinding.h"
+#include "lib/live/unwind_methods.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
@@ -93,7 +93,7 @@ TEST(every_method_has_its_name)
 	live_options_init(&o);
 	assert_int_equal(o.unwind, RECORDER_UNWIND_AUTO);
 	for (int method = RECORDER_UNWIND_NONE; method >= RECORDER_UNWIND_AUTO; method--) {
-		set_live(&o, OPT_UNWIND, unwinding_name(method));
+		set_live(&o, OPT_UNWIND, unwind_method_name(method));
 		assert_int_equal(o.unwind, method);
 	}
 	set_live(&o, OPT_UNWIND, "cfi");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "cmd/run/run_fact.h"
+#include "lib/recording/run_fact.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 

@@ -6,14 +6,13 @@
 
 #include <jansson.h>
 
-#include "cmd/run/meta.h"
-#include "cmd/text/loss_counts.h"
+#include "lib/recording/loss_counts.h"
 #include "cmd/text/summary.h"
-#include "cmd/text/wait_text.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/live/instrument.h"
+#include "lib/recording/tell.h"
 #include "tests/unit/test.h"
 
 /* Two threads of one process, three samples, two frames of which one has a name. */
@@ -50,20 +49,22 @@ static struct profile *small_profile(void)
 	return p;
 }
 
-/* Rows of the instruments, in order. */
-static struct report instrument_rows;
+/* Lives as long as a test. */
+static struct recording recording;
 
-static struct outcome outcome_of(const struct profile *p)
+static struct outcome outcome_of(struct profile *p)
 {
+	recording.profile = p;
+	recording.facts.info = (struct recorder_info){
+		.cpu_count = 2,
+		.interval_ns = 1001001,
+		.start_ns = 1000000000,
+		.end_ns = 2500000000,
+		.written_bytes = 160,
+	};
 	return (struct outcome){
-		.profile = p,
+		.recording = &recording,
 		.counts = {.threads = p->threads.rows.count, .processes = 1},
-		.report = &instrument_rows,
-		.info = {.cpu_count = 2,
-			 .interval_ns = 1001001,
-			 .start_ns = 1000000000,
-			 .end_ns = 2500000000,
-			 .written_bytes = 160},
 		.path = "p.json",
 		.file_bytes = 1234,
 		.finish_ns = 12345678,
@@ -73,7 +74,7 @@ static struct outcome outcome_of(const struct profile *p)
 }
 
 /* Tells facts as when a profile is complete, and when it is written. */
-static json_t *stats_of(struct profile *p, const struct outcome *outcome)
+static json_t *stats_of(const struct outcome *outcome)
 {
 	int fd = memfd_create("stats", MFD_CLOEXEC);
 	struct outfile_options options = {.path = "stats", .fd = dup(fd), .owner.is_self = true};
@@ -83,11 +84,10 @@ static json_t *stats_of(struct profile *p, const struct outcome *outcome)
 	json_t *root;
 
 	assert_int_equal(outfile_open(&out, &options, NULL), 0);
-	meta_finish(p, outcome->unwind, &outcome->info, &outcome->report->facts);
-	wait_text_tell(&outcome->report->facts, p);
+	tell_end(&recording.facts.report.facts, recording.profile, RECORDER_UNWIND_AUTO,
+		 &recording.facts.info);
+	tell_waits(&recording.facts.report.facts, recording.profile);
 	summary_write_stats(outcome, out);
-	report_release(outcome->report);
-	*outcome->report = (struct report){0};
 	assert_int_equal(outfile_commit(out, NULL), 0);
 	outfile_free(out);
 	lseek(fd, 0, SEEK_SET);
@@ -112,7 +112,7 @@ TEST(the_keys_of_stats_are_those_of_the_contract)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
-	json_t *root = stats_of(p, &outcome);
+	json_t *root = stats_of(&outcome);
 	json_t *lost_by = json_object_get(root, "lost_by");
 
 	expect_integer(root, "samples", 3);
@@ -147,14 +147,14 @@ TEST(the_keys_of_stats_are_those_of_the_contract)
 	assert_true(json_real_value(json_object_get(root, "finish_ms")) == 12.345);
 	assert_true(json_real_value(json_object_get(root, "duration_ms")) == 1500.0);
 	json_decref(root);
-	profile_free(p);
+	recording_release(&recording);
 }
 
 TEST(instruments_have_keys_between_others)
 {
 	struct profile *p = small_profile();
 	struct outcome outcome = outcome_of(p);
-	struct facts *f = &instrument_rows.facts;
+	struct facts *f = &recording.facts.report.facts;
 	json_t *root, *page_faults, *value;
 	const char *key;
 	char order[2048] = "";
@@ -165,7 +165,7 @@ TEST(instruments_have_keys_between_others)
 	facts_count(f, FACT_OTHER_TICKS, NULL, 8);
 	facts_count(f, FACT_IDLE_TICKS, NULL, 7);
 	facts_object(f, FACT_BPF_PROGRAMS);
-	root = stats_of(p, &outcome);
+	root = stats_of(&outcome);
 	json_object_foreach(root, key, value)
 	{
 		if (strlen(order) + strlen(key) + 2 < sizeof(order))
@@ -180,7 +180,7 @@ TEST(instruments_have_keys_between_others)
 	assert_true(json_real_value(json_object_get(page_faults, "throttled_ms")) == 1.234);
 	assert_true(json_real_value(json_object_get(page_faults, "running")) == 0.5);
 	json_decref(root);
-	profile_free(p);
+	recording_release(&recording);
 }
 
 TEST(every_cause_is_a_sample_or_an_event)
@@ -238,7 +238,7 @@ TEST(the_summary_is_short)
 	assert_non_null(strstr(quiet, "6 lost (ring-full 5, stack 1)"));
 	assert_null(strstr(quiet, "wrote"));
 	assert_null(strstr(quiet, "stacks"));
-	profile_free(p);
+	recording_release(&recording);
 }
 
 static void expect_line(const struct outcome *outcome, const char *line)
@@ -266,12 +266,12 @@ TEST(few_samples_are_reported)
 	expect_line(&outcome, "prof: the command was hardly on a CPU: for more samples raise -F "
 			      "(999 Hz now), or attach to the process that does the work: "
 			      "prof attach -p PID\n");
-	outcome.subject = OUTCOME_OF_PROCESSES;
+	recording.facts.subject = RECORDING_OF_PROCESSES;
 	expect_line(&outcome, "prof: what was attached to was hardly on a CPU: for more samples "
 			      "raise -F (999 Hz now), or record for longer\n");
-	outcome.subject = OUTCOME_OF_MACHINE;
+	recording.facts.subject = RECORDING_OF_MACHINE;
 	expect_line(&outcome, "prof: hardly anything was on a CPU: ");
-	outcome.subject = OUTCOME_OF_FILTERS;
+	recording.facts.subject = RECORDING_OF_FILTERS;
 	expect_line(&outcome, "prof: what the filters let pass was hardly on a CPU: ");
 	p->stats.cpu_samples = 4;
 	expect_no_line(&outcome, "hardly");
@@ -279,7 +279,7 @@ TEST(few_samples_are_reported)
 	p->stats.cpu_samples = 0;
 	p->stats.lost[LOST_STACK] = 4;
 	expect_no_line(&outcome, "hardly");
-	profile_free(p);
+	recording_release(&recording);
 }
 
 TEST(incomplete_stacks_are_reported)
@@ -294,11 +294,11 @@ TEST(incomplete_stacks_are_reported)
 	p->stats.whole = 900;
 	p->stats.broken = 100;
 	expect_line(&outcome, "prof: stacks: 90.0 % whole, the others end early: -v tells how\n");
-	outcome.unwind = RECORDER_UNWIND_FP;
+	recording.facts.unwind = RECORDER_UNWIND_FP;
 	expect_line(&outcome, "prof: stacks: by frame pointers\n");
-	outcome.unwind = RECORDER_UNWIND_NONE;
+	recording.facts.unwind = RECORDER_UNWIND_NONE;
 	expect_no_line(&outcome, "stacks");
-	profile_free(p);
+	recording_release(&recording);
 }
 
 TEST(cuts_and_leftovers_are_reported)
@@ -317,19 +317,19 @@ TEST(cuts_and_leftovers_are_reported)
 	outcome.symbolizing_was_cut = true;
 	expect_line(&outcome, "prof: a signal has cut naming short: 'prof symbolize' names the "
 			      "rest\n");
-	report_warning(&instrument_rows, "%d perf maps are too large and read in part", 2);
-	report_line(&instrument_rows, "events: page-faults %d in 1 sample", 3);
+	report_warning(&recording.facts.report, "%d perf maps are too large and read in part", 2);
+	report_line(&recording.facts.report, "events: page-faults %d in 1 sample", 3);
 	expect_line(&outcome, "prof: warning: 2 perf maps are too large and read in part\n");
 	expect_line(&outcome, "prof: events: page-faults 3 in 1 sample\n");
 	/* Warnings are printed even if quiet. */
 	quiet = summary_of(&outcome, true);
 	assert_non_null(strstr(quiet, "read in part"));
 	assert_null(strstr(quiet, "events"));
-	report_release(&instrument_rows);
-	instrument_rows = (struct report){0};
+	report_release(&recording.facts.report);
+	recording.facts.report = (struct report){0};
 	outcome.path = "\xe2\x80\xaegpj\x9b.json";
 	expect_line(&outcome, "prof: wrote ?gpj?.json (1.2 kB)\n");
-	profile_free(p);
+	recording_release(&recording);
 }
 
 TEST(nothing_missing_is_quiet)
@@ -340,7 +340,7 @@ TEST(nothing_missing_is_quiet)
 
 	text = summary_of(&outcome, true);
 	assert_string_equal(text, "");
-	profile_free(p);
+	recording_release(&recording);
 }
 
 /* A check that follows no other line would be left out. */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records for a user without privileges: a helper, started through sudo, does it. See
+ * cmd/run/elevation.h.
+ */
+#ifndef PROF_CMD_ELEVATE_ELEVATE_H
+#define PROF_CMD_ELEVATE_ELEVATE_H
+
+#include "cmd/options/pipeline_options.h"
+
+/* Replaces pipeline_run() if privileges_are_missing(). Returns the exit status. */
+int elevate_run(const struct pipeline_options *options);
+
+#endif

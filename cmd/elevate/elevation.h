@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages between the two halves of an elevated recording. The front end is the prof that a
+ * user without privileges started: it forks the command and stays. The helper is the same program,
+ * started by it through sudo: it records and writes. Between them is one SEQPACKET socket, the
+ * helper's standard input:
+ *
+ *	helper                              front end
+ *	HELLO    it runs as root      ──►
+ *	                              ◄──   START     with the descriptors
+ *	READY    all is armed         ──►
+ *	                              ◄──   EXECUTED  the command, or why it could not be
+ *	                              ◄──   SIGNAL    a signal came; any number of them
+ *	                              ◄──   ENDED     the command, with its status
+ *	DONE     the exit status      ──►
+ *
+ * End of file tells the helper to end the recording and to write, and the front end that the helper
+ * died. Without a command there are no READY, EXECUTED and ENDED.
+ */
+#ifndef PROF_CMD_ELEVATE_ELEVATION_H
+#define PROF_CMD_ELEVATE_ELEVATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Name under which prof starts as a helper, before the command and options; not for users. */
+#define COMMAND_HELPER "--record-for-front-end"
+
+enum elevation_kind {
+	ELEVATION_HELLO = 1,
+	ELEVATION_START, /* value: bit set of the descriptors sent, 1 << enum elevation_fd */
+	ELEVATION_READY,
+	ELEVATION_EXECUTED, /* value: 0, or a negative errno and text */
+	ELEVATION_SIGNAL, /* value: its number */
+	ELEVATION_ENDED, /* value: as from wait(2); cpu_ns */
+	ELEVATION_DONE, /* value: exit status of prof */
+	ELEVATION_FORK, /* value: the variant of which a command is wanted, which then waits */
+	ELEVATION_FORKED, /* value: as of START; text: why there is none */
+};
+
+/* Descriptors in the order in which they are sent. */
+enum elevation_fd {
+	ELEVATION_STDERR,
+	ELEVATION_STDOUT,
+	ELEVATION_FOLDER, /* the working directory */
+	ELEVATION_COMMAND, /* pidfd of the waiting command; not of START with --iterations */
+	ELEVATION_READY_FD, /* descriptor of --ready-fd */
+	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
+	ELEVATION_FD_COUNT,
+};
+
+struct elevation_message {
+	uint32_t kind;
+	int32_t value;
+	uint32_t from_terminal; /* of SIGNAL */
+	uint32_t reserved;
+	uint64_t cpu_ns; /* of ENDED: as child_cpu_ns() */
+	char text[512]; /* of EXECUTED and FORKED; terminated */
+};
+
+/*
+ * Sends a message. fds: by enum elevation_fd, -1 for none; NULL: none at all. 0 or a negative
+ * errno.
+ */
+int elevation_send(int socket, struct elevation_message *message, const int *fds);
+/*
+ * Returns 0 or a negative errno: -EAGAIN if the socket is non-blocking and has no message, -EPIPE
+ * at the end of file, -EPROTO for a malformed message. fds (ELEVATION_FD_COUNT of them) get new
+ * descriptors, -1 for those not sent; NULL: none may be sent.
+ */
+int elevation_receive(int socket, struct elevation_message *message, int *fds);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/elevate/privileges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+static const cap_value_t recording[] = {
+	CAP_BPF, /* maps grow while recording */
+	CAP_PERFMON, /* CPUs come online */
+	CAP_IPC_LOCK, /* rings of several recorders at once */
+	CAP_SYS_PTRACE, /* other users' /proc/PID/maps and root */
+	CAP_DAC_READ_SEARCH, /* the files that are mapped there */
+	CAP_CHECKPOINT_RESTORE, /* following /proc/PID/map_files, for deleted files */
+	CAP_SYSLOG, /* addresses in /proc/kallsyms */
+	CAP_KILL, /* the command runs as the invoking user */
+	CAP_SETUID, /* files are written as that user */
+	CAP_SETGID,
+};
+
+static const cap_value_t writing_as_root[] = {
+	CAP_DAC_OVERRIDE, CAP_FOWNER, /* replacing a file in a sticky folder */
+};
+
+/* From 3 on, a level of some distributions' kernels only, perf events need CAP_SYS_ADMIN. */
+#define PARANOID_ADMIN 3
+
+static bool perf_takes_admin(void)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/sys/kernel/perf_event_paranoid", 64,
+						   NULL);
+
+	return text && strtol(text, NULL, 10) >= PARANOID_ADMIN;
+}
+
+DEFINE_CLEANUP(cap_t, cap_free)
+
+static bool has(cap_t set, cap_value_t capability)
+{
+	cap_flag_value_t value = CAP_CLEAR;
+
+	/* Kernels do not know capabilities that are younger. */
+	return cap_get_flag(set, capability, CAP_PERMITTED, &value) == 0 && value == CAP_SET;
+}
+
+/* Keeps those of the list that the thread may use. */
+static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t count)
+{
+	static const cap_flag_t flags[] = {CAP_PERMITTED, CAP_EFFECTIVE};
+
+	for (size_t i = 0; i < count; i++) {
+		if (!has(permitted, list[i]))
+			continue;
+		for (size_t j = 0; j < sizeof(flags) / sizeof(flags[0]); j++) {
+			if (cap_set_flag(kept, flags[j], 1, &list[i], CAP_SET))
+				return -errno;
+		}
+	}
+	return 0;
+}
+
+bool privileges_are_missing(void)
+{
+	_cleanup_(cap_free) cap_t permitted = geteuid() ? cap_get_proc() : NULL;
+
+	return permitted && !has(permitted, CAP_SYS_ADMIN) && !has(permitted, CAP_BPF) &&
+	       !has(permitted, CAP_PERFMON);
+}
+
+int privileges_reduce(bool writes_as_root, struct error *err)
+{
+	/* The newer capabilities were split off from this one, which some users have alone. */
+	static const cap_value_t admin = CAP_SYS_ADMIN;
+	_cleanup_(cap_free) cap_t permitted = cap_get_proc();
+	_cleanup_(cap_free) cap_t kept = cap_init();
+	int ret;
+
+	if (!permitted || !kept)
+		return error_set(err, -errno, "read the capabilities");
+	ret = keep(kept, permitted, recording, sizeof(recording) / sizeof(recording[0]));
+	if (!ret && writes_as_root)
+		ret = keep(kept, permitted, writing_as_root,
+			   sizeof(writing_as_root) / sizeof(writing_as_root[0]));
+	if (!ret && (perf_takes_admin() || !has(kept, CAP_BPF) || !has(kept, CAP_PERFMON)))
+		ret = keep(kept, permitted, &admin, 1);
+	if (ret)
+		return error_set(err, ret, "choose the capabilities");
+	/* Clear the ambient set first: it must stay a subset of the inheritable one. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || cap_set_proc(kept))
+		return error_set(err, -errno, "give up capabilities");
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Privileges that the recorder keeps. See capabilities(7). */
+#ifndef PROF_CMD_ELEVATE_PRIVILEGES_H
+#define PROF_CMD_ELEVATE_PRIVILEGES_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+
+/*
+ * True if none of the capabilities needed for recording is there. Root is assumed to have them. A
+ * user whose prof file has some of them is told later which others are needed.
+ */
+bool privileges_are_missing(void);
+/*
+ * Drops, for good, every capability not needed for recording, and all that an executed program
+ * would inherit. Capabilities belong to threads: call while there is only one, after the command
+ * was forked, which may keep more. writes_as_root: root may write the output, and nobody invoked
+ * sudo.
+ */
+int privileges_reduce(bool writes_as_root, struct error *err);
+
+#endif

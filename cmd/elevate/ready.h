@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells a script that recording has begun: --ready-fd and --ready-file. */
+#ifndef PROF_CMD_ELEVATE_READY_H
+#define PROF_CMD_ELEVATE_READY_H
+
+#include "cmd/options/live_options.h"
+#include "lib/base/error.h"
+#include "lib/base/identity.h"
+#include "lib/base/outfile.h"
+
+struct ready {
+	int fd; /* -1: none, or already told */
+	struct outfile *file; /* NULL: none, or already told */
+};
+
+/* -EBADF if the descriptor of --ready-fd is not writable. */
+int ready_check(const struct live_options *options, struct error *err);
+/* Opens early, to be refused early. Takes the descriptor over and makes it close-on-exec. */
+int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
+	       struct error *err);
+/* Writes "ready" and closes. A reader that has gone is no error. */
+int ready_say(struct ready *r, struct error *err);
+void ready_release(struct ready *r);
+
+#endif

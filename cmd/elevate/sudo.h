@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starts a program as root through sudo, without taking the terminal from another process. See
+ * sudo(8).
+ */
+#ifndef PROF_CMD_ELEVATE_SUDO_H
+#define PROF_CMD_ELEVATE_SUDO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cmd/elevate/signals.h"
+#include "lib/base/error.h"
+
+struct sudo {
+	pid_t pid; /* 0: none */
+	int pidfd; /* readable when sudo has ended; -1: none */
+	int socket; /* connected to the program's standard input; -1: none */
+	int errors; /* standard error of sudo and the program; -1: none */
+};
+
+/* True if PATH has sudo. */
+bool sudo_is_installed(void);
+/*
+ * Runs argv (NULL-terminated, argv[0] an absolute path) by `sudo -n`, which never prompts, in a
+ * process group in the background. Standard output is /dev/null.
+ */
+int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals, struct error *err);
+/* Has sudo ask for the password, in the foreground. False if it was refused. */
+bool sudo_authenticate(const struct signals *signals);
+/* Stores the last line on standard error so far; "" if there is none. */
+void sudo_last_words(const struct sudo *s, char *line, size_t size);
+/* Waits for its end. Returns the wait status. */
+int sudo_wait(struct sudo *s);
+/* Closes descriptors; a running sudo is left alone. */
+void sudo_release(struct sudo *s);
+
+#endif

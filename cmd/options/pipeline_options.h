@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* All that a recording is asked for. */
+#ifndef PROF_CMD_OPTIONS_PIPELINE_OPTIONS_H
+#define PROF_CMD_OPTIONS_PIPELINE_OPTIONS_H
+
+#include "cmd/options/iteration_options.h"
+#include "cmd/options/live_options.h"
+#include "cmd/options/output_options.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/process/targets.h"
+
+struct front_end;
+
+struct pipeline_options {
+	const char *command; /* "record", for messages */
+	const struct live_options *live;
+	const struct filter *filter; /* tasks to record */
+	const struct output_options *output;
+	char *const *own_argv; /* arguments of prof itself, from the command on */
+	const char *filter_text; /* description of the filters; used without command and targets */
+	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
+	const struct iteration_options *iterations; /* NULL: the command runs once */
+	struct front_end
+		*front; /* the front end that runs it and gets the status; NULL: this process */
+	struct targets *targets; /* running processes to record; NULL: none */
+};
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Methods to find user stacks, by name and in words. */
+#ifndef PROF_LIB_LIVE_UNWIND_METHODS_H
+#define PROF_LIB_LIVE_UNWIND_METHODS_H
+
+#include "lib/live/recorder.h"
+
+/* Returns "auto", "cfi", "fp" or "none", the values of --unwind. */
+const char *unwind_method_name(enum recorder_unwind method);
+/* Returns what it does: "fp: frame pointers alone". */
+const char *unwind_method_text(enum recorder_unwind method);
+/* Returns 0, or -EINVAL for any other name. */
+int unwind_method_parse(const char *name, enum recorder_unwind *method);
+/* Frame pointers do not tell how a stack ended. */
+bool unwind_method_tells_ends(enum recorder_unwind method);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/recording/coverage.h"
+
+#include <inttypes.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/profile/symbol_reason.h"
+
+/* Modules listed one by one; the others are summed up. */
+#define LISTED_MAX 40
+
+static int compare(const void *a, const void *b)
+{
+	const struct module_coverage *x = a, *y = b;
+
+	if (x->frames != y->frames)
+		return x->frames > y->frames ? -1 : 1;
+	return x->module < y->module ? -1 : x->module > y->module;
+}
+
+void coverage_count(struct coverage *n, const struct profile *p)
+{
+	size_t count = p->modules.rows.count, kept = 0;
+	struct module_coverage *rows = vec_add_zeroed(&n->rows, count + 1);
+
+	for (size_t i = 0; i <= count; i++)
+		rows[i].module = i < count ? (module_id)i : NO_MODULE;
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		struct module_coverage *row =
+			&rows[frame->module == NO_MODULE ? count : frame->module];
+
+		/* Inlined functions share the place of the outer one; labels have none. */
+		if (frame->inline_depth || frame->kind == PROFILE_FRAME_LABEL)
+			continue;
+		row->frames++;
+		row->named += frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named;
+		row->with_lines += frame->line != 0;
+	}
+	for (size_t i = 0; i <= count; i++) {
+		if (rows[i].frames)
+			rows[kept++] = rows[i];
+	}
+	n->rows.count = kept;
+	qsort(rows, kept, sizeof(*rows), compare);
+}
+
+void coverage_release(struct coverage *n)
+{
+	vec_release(&n->rows);
+}
+
+/* Returns one line, whatever the name of the file; the caller frees. */
+static char *module_text(const struct module_coverage *row, const struct profile *p)
+{
+	const char *known = row->module == NO_MODULE
+				    ? "(no file)"
+				    : strings_get(&p->strings,
+						  p->modules.rows.items[row->module].name);
+	char *name = xstrdup(known[0] ? known : "(no name)");
+
+	text_to_line(name);
+	return name;
+}
+
+/* Adds nothing if all is known. */
+static void add_reason(const struct module_coverage *row, const struct profile *p,
+		       const char *separator, struct strbuf *out)
+{
+	const struct module *module;
+
+	if (row->module == NO_MODULE || row->with_lines == row->frames)
+		return;
+	module = &p->modules.rows.items[row->module];
+	if (module->reason == SYMBOLS_FOUND)
+		return;
+	strbuf_adds(out, separator);
+	module_describe_reason(module, out);
+}
+
+/* Sums up the modules that are not listed; false if there are none. */
+static bool sum_up_rest(const struct coverage *n, struct module_coverage *rest)
+{
+	*rest = (struct module_coverage){.module = NO_MODULE};
+	for (size_t i = LISTED_MAX; i < n->rows.count; i++) {
+		rest->frames += n->rows.items[i].frames;
+		rest->named += n->rows.items[i].named;
+		if (n->rows.items[i].with_lines == LINES_UNKNOWN ||
+		    rest->with_lines == LINES_UNKNOWN)
+			rest->with_lines = LINES_UNKNOWN;
+		else
+			rest->with_lines += n->rows.items[i].with_lines;
+	}
+	return rest->frames;
+}
+
+static void add_counts(const struct module_coverage *row, const char *prefix, struct strbuf *out)
+{
+	strbuf_addf(out, "%s%8" PRIu64 " %8" PRIu64 " %8" PRIu64 "  ", prefix, row->frames,
+		    row->named, row->with_lines);
+}
+
+void coverage_describe(const struct coverage *n, const struct profile *p, const char *prefix,
+		       struct strbuf *out)
+{
+	struct module_coverage rest;
+
+	strbuf_addf(out, "%s%8s %8s %8s  module\n", prefix, "frames", "named", "lines");
+	for (size_t i = 0; i < n->rows.count && i < LISTED_MAX; i++) {
+		const struct module_coverage *row = &n->rows.items[i];
+		_cleanup_free_ char *name = module_text(row, p);
+
+		add_counts(row, prefix, out);
+		strbuf_adds(out, name);
+		add_reason(row, p, ": ", out);
+		strbuf_addch(out, '\n');
+	}
+	if (sum_up_rest(n, &rest)) {
+		add_counts(&rest, prefix, out);
+		strbuf_addf(out, "%zu more\n", n->rows.count - LISTED_MAX);
+	}
+}
+
+static void add_extra(struct profile *p, const struct module_coverage *row, const char *label)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	strbuf_addf(&text, "%" PRIu64 " of %" PRIu64 " frames named", row->named, row->frames);
+	if (row->with_lines != LINES_UNKNOWN)
+		strbuf_addf(&text, ", %" PRIu64 " with lines", row->with_lines);
+	add_reason(row, p, "; ", &text);
+	profile_add_text(p, FACT_SYMBOLS, label, strbuf_text(&text));
+}
+
+void coverage_add_extra(const struct coverage *n, struct profile *p)
+{
+	struct module_coverage rest;
+
+	for (size_t i = 0; i < n->rows.count && i < LISTED_MAX; i++) {
+		_cleanup_free_ char *name = module_text(&n->rows.items[i], p);
+
+		add_extra(p, &n->rows.items[i], name);
+	}
+	if (sum_up_rest(n, &rest)) {
+		_cleanup_free_ char *label = xasprintf("%zu more", n->rows.count - LISTED_MAX);
+
+		add_extra(p, &rest, label);
+	}
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts the frames of each module with names and with lines, and explains missing ones. */
+#ifndef PROF_LIB_RECORDING_COVERAGE_H
+#define PROF_LIB_RECORDING_COVERAGE_H
+
+#include "lib/base/strbuf.h"
+#include "lib/profile/profile.h"
+
+#define LINES_UNKNOWN UINT64_MAX
+
+struct module_coverage {
+	module_id module; /* NO_MODULE: frames without a file */
+	uint64_t frames; /* places in its code */
+	uint64_t named; /* with a real name, neither an address nor fun_<hex> */
+	uint64_t with_lines; /* or LINES_UNKNOWN */
+};
+
+struct coverage {
+	VEC(struct module_coverage) rows; /* modules with frames, those with the most first */
+};
+
+/* Counts a profile after symbolization, or one that is never symbolized. */
+void coverage_count(struct coverage *n, const struct profile *p);
+void coverage_release(struct coverage *n);
+/* Appends a table of lines, each starting with `prefix`. */
+void coverage_describe(const struct coverage *n, const struct profile *p, const char *prefix,
+		       struct strbuf *out);
+/* Adds one line for each module to "Show more", in a section of its own. */
+void coverage_add_extra(const struct coverage *n, struct profile *p);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contents of files that a capture holds because they may not outlive the recording: deleted, in
+ * memory only, in another root; and the vDSO.
+ */
+#ifndef PROF_LIB_RECORDING_KEPT_CONTENTS_H
+#define PROF_LIB_RECORDING_KEPT_CONTENTS_H
+
+#include "bpf/record.h"
+#include "lib/base/file_set.h"
+#include "lib/base/identity.h"
+#include "lib/base/vec.h"
+#include "lib/capture/capture_writer.h"
+#include "lib/workplace/read_contents.h"
+
+struct kept_module {
+	uint32_t id;
+	bool may_reach; /* the owner of the capture could open its folder when it was mapped */
+};
+
+/* Zeroed is empty. */
+struct kept_contents {
+	uint64_t bytes; /* of all files so far */
+	uint32_t left_out; /* files that were too large */
+	VEC(struct kept_module) others; /* files that had a name when last seen */
+	uint64_t polled_ns; /* when; CLOCK_MONOTONIC */
+};
+
+void kept_contents_release(struct kept_contents *k);
+
+/*
+ * Hands what must be kept of a new module's file to the writer. Files that the owner of the capture
+ * may not read are left out, and memory of others that was mapped like one.
+ */
+void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
+		       const struct file_set *files, const struct identity *owner,
+		       struct capture_writer *writer);
+/* Does it for files that were deleted since; looks at most once in some seconds, unless `now`. */
+void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
+			const struct identity *owner, struct capture_writer *writer);
+
+#endif

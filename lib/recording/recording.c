@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/recording/recording.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/profile/cut_marker.h"
+#include "lib/profile/wait_frames.h"
+#include "lib/recording/own_cost.h"
+#include "lib/recording/raw_tally.h"
+#include "lib/recording/tell.h"
+#include "lib/workplace/lookup.h"
+
+/* Descriptors that are not for modules. */
+#define RESERVED_FILES 64
+
+void recording_release(struct recording *r)
+{
+	session_free(r->session);
+	if (r->profile)
+		profile_free(r->profile);
+	recording_facts_release(&r->facts);
+	read_contents_release(&r->contents);
+	coverage_release(&r->coverage);
+	*r = (struct recording){0};
+}
+
+void recording_begin(struct recording *r, struct profile *p, bool only_counts)
+{
+	r->profile = p;
+	r->session = only_counts ? NULL : session_new(p);
+}
+
+void recording_take(struct recording *r, const struct rec *rec)
+{
+	if (r->session)
+		session_feed(r->session, rec);
+	else
+		raw_tally(r->profile, rec);
+}
+
+void recording_finish(struct recording *r, uint64_t end_ns)
+{
+	session_finish(r->session, end_ns);
+	session_free(r->session);
+	r->session = NULL;
+	vec_for_each(&r->facts.runs, const struct run_fact *, run)
+		run_fact_add_marker(run, r->profile);
+}
+
+void recording_complete(struct recording *r, const struct completion *c)
+{
+	struct facts *facts = &r->facts.report.facts;
+	struct profile *p = r->profile;
+
+	p->meta.end_ns = r->facts.info.end_ns;
+	tell_end(facts, p, r->facts.unwind, &r->facts.info);
+	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
+	own_cost_fill(p, &r->facts.info, facts);
+	if (c->naming)
+		naming_run(p, c->naming);
+	wait_frames_refine(p);
+	coverage_count(&r->coverage, p);
+	coverage_add_extra(&r->coverage, p);
+	tell_waits(facts, p);
+	profile_add_facts(p, facts, FACT_SECTION_WAITS, FACT_SECTION_WAITS);
+	if (!c->sources)
+		return;
+	sources_collect(p, c->sources, &r->sources);
+	sources_add_extra(p, &r->sources);
+}
+
+static char *copy(const char *text)
+{
+	return text ? xstrdup(text) : NULL;
+}
+
+/* The profile's meta is a copy: the facts stay whole. */
+static void set_meta(struct profile *p, const struct recording_facts *facts)
+{
+	const struct profile_meta *from = &facts->meta;
+	struct profile_meta *meta = &p->meta;
+
+	*meta = *from;
+	meta->product = xstrdup(from->product ? from->product : "unknown");
+	meta->command_line = copy(from->command_line);
+	meta->os = copy(from->os);
+	meta->distribution = copy(from->distribution);
+	meta->abi = copy(from->abi);
+	meta->cpu_name = copy(from->cpu_name);
+	memset(&meta->features, 0, sizeof(meta->features));
+	memset(&meta->filters, 0, sizeof(meta->filters));
+	vec_for_each(&from->features, char *const *, text)
+		vec_push(&meta->features, xstrdup(*text));
+	vec_for_each(&from->filters, char *const *, text)
+		vec_push(&meta->filters, xstrdup(*text));
+}
+
+/* The facts of the beginning are there. */
+static void begin(struct recording *r, const struct source_kind *kind, const void *state)
+{
+	struct profile *p = profile_new();
+
+	set_meta(p, &r->facts);
+	if (!p->meta.start_ns)
+		kind->start(state, &p->meta.start_ns, &p->meta.start_realtime_ns);
+	recording_begin(r, p, false);
+}
+
+static int replay(struct recording *r, const struct source_kind *kind, void *state,
+		  struct error *err)
+{
+	const struct rec *rec;
+	int result;
+
+	while ((result = source_next(kind->source(state), &rec, err)) > 0) {
+		if (rec->kind == REC_META) {
+			recording_facts_take(&r->facts, (const struct rec_meta *)rec);
+			continue;
+		}
+		if (rec->kind == REC_FILE) {
+			read_contents_take(&r->contents, (const struct rec_file *)rec);
+			continue;
+		}
+		if (!r->session)
+			begin(r, kind, state);
+		if (kind->is_state(state))
+			session_feed_state(r->session, rec);
+		else
+			recording_take(r, rec);
+	}
+	if (!r->session)
+		begin(r, kind, state);
+	return result;
+}
+
+/* Concludes what only the end of a recording tells, if it was cut. */
+static void conclude(struct recording *r)
+{
+	struct recorder_info *info = &r->facts.info;
+	const struct profile_meta *meta = &r->profile->meta;
+
+	if (r->facts.has_ended && info->end_ns >= meta->start_ns)
+		return;
+	*info = (struct recorder_info){
+		.cpu_count = meta->logical_cpus,
+		.interval_ns = meta->interval_ns,
+		.ring_bytes = meta->buffer_bytes,
+		.start_ns = meta->start_ns,
+		.start_realtime_ns = meta->start_realtime_ns,
+		.end_ns = r->counts.end_ns > meta->start_ns ? r->counts.end_ns : meta->start_ns,
+	};
+}
+
+/* Waits that go on are over at the end of the part. */
+static uint64_t end_of(const struct recording *r, const struct source_part *part)
+{
+	uint64_t end = r->facts.info.end_ns, until = r->profile->meta.start_ns + part->until_ns;
+
+	return part->until_ns && until < end ? until : end;
+}
+
+static int read_all(struct recording *r, const struct source_kind *kind, int fd,
+		    const struct recording_options *options, struct error *err)
+{
+	void *state;
+	int ret = kind->open(&state, fd, &options->part, err);
+
+	if (ret)
+		return ret;
+	ret = replay(r, kind, state, err);
+	kind->count(state, &r->counts);
+	kind->close(state);
+	/* Shows what was read before the disk failed. */
+	if (ret && r->counts.records) {
+		_cleanup_free_ char *line = xasprintf("%s: the rest is left out", err->text);
+
+		options->say(line);
+		ret = 0;
+	}
+	if (!ret && !r->counts.records)
+		ret = error_text(err, -ENODATA, "the %s holds no record", kind->name);
+	if (ret)
+		return ret;
+	conclude(r);
+	recording_finish(r, end_of(r, &options->part));
+	r->profile->meta.root_pid = r->facts.meta.root_pid;
+	return 0;
+}
+
+static void say_damage(const struct recording *r, const char *label,
+		       const struct recording_options *options)
+{
+	char size[32];
+
+	if (!r->counts.is_complete) {
+		_cleanup_free_ char *line = xasprintf(
+			"%s: the recording was cut: it ends %.1f s after its start", label,
+			(double)(r->facts.info.end_ns - r->profile->meta.start_ns) / 1e9);
+
+		options->say(line);
+	}
+	text_format_bytes(size, sizeof(size), r->counts.skipped_bytes);
+	if (r->counts.skipped_bytes) {
+		_cleanup_free_ char *line = xasprintf("%s: %s are damaged and were left out", label,
+						      size);
+
+		options->say(line);
+	}
+}
+
+/* Finds the recorded files on this machine, where others may have written the source. */
+static void complete(struct recording *r, int fd, const struct recording_options *options)
+{
+	const struct identity owner = identity_of_invoker();
+	const char *os = r->facts.meta.os ? r->facts.meta.os : "";
+	_cleanup_free_ char *release = lookup_kernel_release(os);
+	bool is_root = owner.is_self && geteuid() == 0;
+	struct readers authors = {0}, strangers = {0};
+	const struct lookup lookup = {
+		.profile = r->profile,
+		.os = os,
+		.dirs = options->dirs,
+		.readers = is_root ? &authors : NULL,
+		.contents = &r->contents,
+	};
+	struct naming naming = {
+		.dirs = options->dirs,
+		.kernel_symbols = r->facts.kernel,
+		.owner = &owner,
+		.kernel_release = release ? release : "",
+		.fetcher = -1,
+	};
+	struct sources_options sources = {
+		.owner = owner,
+		.strangers = is_root ? &strangers : NULL,
+		.file_bytes = SOURCES_FILE_BYTES,
+		.total_bytes = SOURCES_TOTAL_BYTES,
+	};
+
+	readers_add(&authors, lookup_reader(fd));
+	readers_add(&strangers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+	if (r->facts.kernel)
+		kernel_table_seal(r->facts.kernel);
+	naming.files = sources.files = lookup_files(&lookup, RESERVED_FILES);
+	if (options->progress)
+		options->progress(options->ctx, &naming);
+	recording_complete(r, &(struct completion){
+				      .naming = options->no_symbols ? NULL : &naming,
+				      .sources = options->sources ? &sources : NULL,
+			      });
+	file_set_free(naming.files);
+	readers_release(&authors);
+	readers_release(&strangers);
+}
+
+int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
+		   const struct recording_options *options, struct error *err)
+{
+	int ret = read_all(r, kind, fd, options, err);
+
+	if (ret) {
+		recording_release(r);
+		return error_wrap(err, "%s", label);
+	}
+	say_damage(r, label, options);
+	if (!r->counts.is_complete) {
+		profile_add_text(r->profile, FACT_CUT_TEXT, NULL,
+				 "the recorder did not end by itself");
+		cut_marker_add(r->profile, r->facts.info.end_ns);
+	}
+	complete(r, fd, options);
+	return 0;
+}

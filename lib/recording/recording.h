@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From records to a finished profile, in one way for all sources:
+ *
+ *	begin ─► take, take, … ─► finish ─► complete
+ *
+ * A recording that goes on hands over its records one by one; recording_load() does all of it for a
+ * file that holds records.
+ */
+#ifndef PROF_LIB_RECORDING_RECORDING_H
+#define PROF_LIB_RECORDING_RECORDING_H
+
+#include "lib/profile/profile.h"
+#include "lib/recording/coverage.h"
+#include "lib/recording/recording_facts.h"
+#include "lib/recording/source_kind.h"
+#include "lib/session/session.h"
+#include "lib/workplace/naming.h"
+#include "lib/workplace/read_contents.h"
+#include "symbolize/source_texts.h"
+
+/* Zeroed is empty. */
+struct recording {
+	struct profile *profile; /* owned; NULL before it begins */
+	struct session *session; /* NULL before and after, and if records are only counted */
+	struct recording_facts facts;
+	struct read_contents contents; /* files that the records hold */
+	struct source_counts counts; /* of recording_load() */
+	/* Results of completing it. */
+	struct coverage coverage;
+	struct sources_stats sources;
+};
+
+void recording_release(struct recording *r);
+
+/* Takes over the profile, whose meta is known. `only_counts`: no session sees the records. */
+void recording_begin(struct recording *r, struct profile *p, bool only_counts);
+/* Takes a valid record. */
+void recording_take(struct recording *r, const struct rec *rec);
+/* Ends the session at end_ns, and adds the runs of the facts. */
+void recording_finish(struct recording *r, uint64_t end_ns);
+
+struct completion {
+	const struct naming *naming; /* NULL: leave addresses without names */
+	const struct sources_options *sources; /* NULL: leave texts of source files out */
+};
+
+/* Completes the finished profile: facts, names, what they cover, texts of sources. */
+void recording_complete(struct recording *r, const struct completion *c);
+
+struct recording_options {
+	struct source_part part;
+	const char *const *dirs; /* of --debug-dir, NULL-terminated */
+	bool no_symbols;
+	bool sources;
+	/* Gets lines about what is damaged or missing. */
+	void (*say)(const char *line);
+	/* As in struct naming; may be NULL. */
+	void (*progress)(void *ctx, struct naming *naming);
+	void *ctx;
+};
+
+/*
+ * Reads, completes and names what a file holds; fd is of that kind, and `label` is its name in
+ * messages. Looks for the recorded files by their paths and in `dirs`. A source that was cut gives
+ * what it has, and a line tells. -EBADMSG if it cannot be read, -ENODATA if there is nothing in it.
+ */
+int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
+		   const struct recording_options *options, struct error *err);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Facts of a recording that no event tells: the machine, the command, the settings, the
+ * instruments' reports. Captures hold them as REC_META records, so that a profile made of one is
+ * that of the recording itself. prof-capture(5) lists the keys.
+ */
+#ifndef PROF_LIB_RECORDING_RECORDING_FACTS_H
+#define PROF_LIB_RECORDING_RECORDING_FACTS_H
+
+#include <stdbool.h>
+
+#include "lib/recording/run_fact.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/live/recorder.h"
+#include "lib/profile/profile.h"
+#include "lib/record/sink.h"
+#include "symbolize/kernel/kernel_table.h"
+
+/* Subject of the recording, for people. */
+enum recording_subject {
+	RECORDING_OF_COMMAND,
+	RECORDING_OF_PROCESSES, /* running processes */
+	RECORDING_OF_MACHINE,
+	RECORDING_OF_FILTERS, /* tasks that the filters passed */
+};
+
+/* Zeroed is empty. Texts are owned; NULL: unknown. */
+struct recording_facts {
+	/* Known when recording begins. */
+	struct profile_meta meta; /* without end_ns, symbolicated and extra */
+	char *version; /* of prof */
+	char *output; /* absolute path of the profile; NULL: it has none */
+	enum recorder_unwind unwind;
+	enum recording_subject subject;
+	bool per_cpu;
+	/* Added while it goes on. */
+	struct kernel_table *kernel; /* symbols of the kernel, not sealed; NULL: none yet */
+	VEC(struct run_fact) runs; /* of a command that is recorded several times */
+	/* Known when it has ended. */
+	bool has_ended;
+	struct recorder_info info;
+	struct report report;
+	VEC(char *) texts; /* borrowed by the report and the runs */
+	uint64_t bytes; /* of all values taken */
+};
+
+void recording_facts_release(struct recording_facts *f);
+
+/* Sends what is known when recording begins. Borrows all of `facts`. */
+void recording_facts_send_begin(const struct recording_facts *facts, record_sink_fn *sink,
+				void *ctx);
+void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbol_text *symbol,
+					record_sink_fn *sink, void *ctx);
+void recording_facts_send_run(uint64_t time, const struct run_fact *run, record_sink_fn *sink,
+			      void *ctx);
+/* Tells the first recorded process, where it was not known when recording began. */
+void recording_facts_send_root(uint64_t time, uint32_t pid, record_sink_fn *sink, void *ctx);
+void recording_facts_send_end(const struct recorder_info *info, const struct report *report,
+			      record_sink_fn *sink, void *ctx);
+
+/* Takes a valid record of an untrusted file. Unknown keys and damaged values are ignored. */
+void recording_facts_take(struct recording_facts *f, const struct rec_meta *rec);
+
+#endif

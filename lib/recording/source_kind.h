@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Files that hold the records of a recording. A kind is a file here and a row of source_kinds: its
+ * records go through the session, the walker and the names as those of a live recording do.
+ */
+#ifndef PROF_LIB_RECORDING_SOURCE_KIND_H
+#define PROF_LIB_RECORDING_SOURCE_KIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/record/source.h"
+
+/* Times since the start of the recording; until_ns 0: to its end. */
+struct source_part {
+	uint64_t from_ns, until_ns;
+};
+
+/* Tells how well a source was read. */
+struct source_counts {
+	uint64_t records;
+	uint64_t skipped_bytes; /* damaged */
+	uint64_t end_ns; /* CLOCK_MONOTONIC of the last record */
+	bool is_complete; /* false: the recorder did not end by itself */
+};
+
+struct source_kind {
+	const char *name; /* "capture" */
+	/* Tells by its first bytes whether an open file is one. */
+	bool (*matches)(int fd);
+	/* Opens it to read only that part. fd is borrowed as long as the state lives. */
+	int (*open)(void **state, int fd, const struct source_part *part, struct error *err);
+	struct source *(*source)(void *state);
+	/* Gives the start of the recording, CLOCK_MONOTONIC and since the Unix epoch. */
+	void (*start)(const void *state, uint64_t *start_ns, uint64_t *realtime_ns);
+	/* Tells whether the record just given repeats what was true before the part began. */
+	bool (*is_state)(const void *state);
+	void (*count)(const void *state, struct source_counts *counts);
+	void (*close)(void *state);
+};
+
+extern const struct source_kind *const source_kinds[]; /* NULL-terminated */
+
+/* Returns the kind of an open file, NULL if it holds no records. */
+const struct source_kind *source_kind_of(int fd);
+
+extern const struct source_kind source_capture;
+
+#endif

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/recording/spool.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+
+#define NAME_TRIES 100
+/* A part of a capture that is read by itself begins so often. */
+#define EPOCH_NS 30000000000ull
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+char *spool_state_folder(const struct identity *owner)
+{
+	const struct passwd *entry = owner->is_self ? NULL : getpwuid(owner->uid);
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+	if (!owner->is_self)
+		return entry && entry->pw_dir ? xasprintf("%s/.local/state/prof", entry->pw_dir)
+					      : NULL;
+	if (state && *state == '/')
+		return xasprintf("%s/prof", state);
+	return home && *home == '/' ? xasprintf("%s/.local/state/prof", home) : NULL;
+}
+
+static void make_folders(const char *path)
+{
+	_cleanup_free_ char *part = xstrdup(path);
+
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(part, 0700);
+		*slash = '/';
+	}
+	mkdir(part, 0700);
+}
+
+/* Creates ".NAME.XXXXXX.capture" in the folder. 0 or a negative errno. */
+static int create(struct spool *s, const char *folder, const char *name)
+{
+	const int kept = NAME_MAX - (int)sizeof(SPOOL_SUFFIX) - 8;
+
+	s->dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->dir_fd < 0)
+		return -errno;
+	for (int tries = 0; tries < NAME_TRIES; tries++) {
+		uint64_t random = clock_monotonic_ns() * 0x9e3779b97f4a7c15ull ^ (uint64_t)getpid();
+
+		free(s->name);
+		s->name = xasprintf(".%.*s.%06x%s", kept, name, (unsigned int)(random >> 40),
+				    SPOOL_SUFFIX);
+		s->fd = openat(s->dir_fd, s->name,
+			       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (s->fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (s->fd < 0) {
+		int ret = -errno;
+
+		close(steal_fd(&s->dir_fd));
+		return ret;
+	}
+	s->path = strcmp(folder, ".")
+			  ? xasprintf("%s/%s", strcmp(folder, "/") ? folder : "", s->name)
+			  : xstrdup(s->name);
+	/* Tells prof recover that the recorder lives. */
+	flock(s->fd, LOCK_EX | LOCK_NB);
+	return 0;
+}
+
+static bool is_beside(const char *path)
+{
+	struct stat st;
+
+	/* Links in /dev stand for descriptors. */
+	return strcmp(path, "-") != 0 &&
+	       (lstat(path, &st) != 0 ? errno == ENOENT : S_ISREG(st.st_mode));
+}
+
+/* Creates it where it belongs, as the owner. */
+static int create_somewhere(struct spool *s)
+{
+	const struct spool_options *o = &s->options;
+	const char *path = o->raw_path ? o->raw_path : o->path;
+	const char *slash = strrchr(path, '/');
+	_cleanup_free_ char *folder = NULL, *state = spool_state_folder(&s->owner);
+	const char *name = slash ? slash + 1 : path;
+	struct stat st;
+	int ret = -ENOENT;
+
+	if (o->raw_path && lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+
+	if (o->dir)
+		return create(s, o->dir, strcmp(name, "-") ? name : "profile");
+	folder = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+	if (o->raw_path || (is_beside(path) && !o->no_file))
+		ret = create(s, folder, name);
+	if (!ret || o->raw_path || !state)
+		return ret;
+	make_folders(state);
+	return create(s, state, *name && strcmp(name, "-") ? name : "profile");
+}
+
+int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
+	       struct error *err)
+{
+	struct identity before;
+	int ret;
+
+	s->options = *options;
+	if (options->is_off && !options->raw_path)
+		return 0;
+	s->owner = *owner;
+	before = identity_assume_files(owner);
+	ret = before.failure ? before.failure : create_somewhere(s);
+	identity_restore_files(&before);
+	if (options->raw_path)
+		return ret ? error_set(err, ret, "write %s", options->raw_path) : 0;
+	if (ret && options->dir)
+		return error_set(err, ret, "--spool-dir %s", options->dir);
+	if (ret)
+		log_info("no spool, so nothing is left if prof is killed: %s", strerror(-ret));
+	return 0;
+}
+
+static void read_boot_id(uint8_t *id)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/sys/kernel/random/boot_id", 64, NULL);
+	size_t digits = 0;
+
+	for (const char *at = text; at && *at && digits < 2 * CAPTURE_BOOT_ID_SIZE; at++) {
+		const char *hex = "0123456789abcdef", *found = strchr(hex, *at);
+
+		if (!found)
+			continue;
+		id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | (found - hex));
+		digits++;
+	}
+}
+
+static void add(void *ctx, const struct rec *rec)
+{
+	capture_writer_add(((struct spool *)ctx)->writer, rec);
+}
+
+int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err)
+{
+	struct capture_start start = {
+		.start_ns = facts->meta.start_ns,
+		.start_realtime_ns = facts->meta.start_realtime_ns,
+		.machine = OWN_MACHINE,
+	};
+	struct capture_writer_options options = {.sync = s->options.sync};
+
+	if (s->fd < 0)
+		return 0;
+	read_boot_id(start.boot_id);
+	options.fd = steal_fd(&s->fd);
+	s->writer = capture_writer_new(&options, &start, err);
+	if (!s->writer && s->options.raw_path)
+		return err->code;
+	if (!s->writer) {
+		log_warn("%s: %s: nothing is left if prof is killed", s->path, err->text);
+		*err = (struct error){0};
+		return 0;
+	}
+	recording_facts_send_begin(facts, add, s);
+	return 0;
+}
+
+void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files)
+{
+	if (s->writer || !s->options.is_unnamed)
+		asked_symbols_note(&s->asked_symbols, rec);
+	if (!s->writer)
+		return;
+	if (rec->kind == REC_MODULE)
+		kept_contents_add(&s->contents, (const struct rec_module *)rec, files, &s->owner,
+				  s->writer);
+	capture_writer_add(s->writer, rec);
+}
+
+void spool_add_run(struct spool *s, const struct run_fact *run)
+{
+	if (s->writer)
+		recording_facts_send_run(clock_monotonic_ns(), run, add, s);
+}
+
+void spool_add_root(struct spool *s, uint32_t pid)
+{
+	if (s->writer)
+		recording_facts_send_root(clock_monotonic_ns(), pid, add, s);
+}
+
+/* Says once that less than everything is in the file. */
+static void warn(struct spool *s)
+{
+	struct capture_written now;
+
+	capture_writer_count(s->writer, &now);
+	if (s->has_warned || (!now.failure && !now.unwritten_records))
+		return;
+	s->has_warned = true;
+	if (now.failure)
+		log_warn("%s: %s: it ends here, the recording goes on", s->path,
+			 strerror(-now.failure));
+	else
+		log_warn("%s: the disk is too slow: parts are missing in it", s->path);
+}
+
+void spool_poll(struct spool *s, struct recorder *recorder)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	/* The names go into the frame of their addresses, which may be the last one. */
+	asked_symbols_ask(&s->asked_symbols, recorder,
+			  s->writer && capture_writer_is_due(s->writer, now),
+			  s->writer ? add : NULL, s);
+	if (!s->writer)
+		return;
+	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
+			   s->writer);
+	capture_writer_poll(s->writer, now);
+	if (capture_writer_wants_epoch(s->writer, now,
+				       s->options.epoch_ns ? s->options.epoch_ns : EPOCH_NS,
+				       s->options.epoch_ns))
+		capture_writer_begin_epoch(s->writer, recorder_begin_epoch(recorder));
+	warn(s);
+}
+
+const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder)
+{
+	asked_symbols_ask(&s->asked_symbols, recorder, true, s->writer ? add : NULL, s);
+	return asked_symbols_seal(&s->asked_symbols);
+}
+
+bool spool_is_wanted(const struct spool *s)
+{
+	return s->options.is_kept || s->options.raw_path;
+}
+
+void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
+	       const struct report *report)
+{
+	if (!s->writer)
+		return;
+	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
+	kept_contents_poll(&s->contents, true, recorder_source(recorder)->files, &s->owner,
+			   s->writer);
+	recording_facts_send_end(info, report, add, s);
+	capture_writer_finish(s->writer, true);
+	warn(s);
+	if (s->contents.left_out)
+		log_warn("%s: %u %s too large for it", s->path, s->contents.left_out,
+			 text_counted(s->contents.left_out, "file that may be gone later is",
+				      "files that may be gone later are"));
+	capture_writer_count(s->writer, &s->written);
+}
+
+int spool_commit(struct spool *s, struct error *err)
+{
+	const char *slash = strrchr(s->options.raw_path, '/');
+	const char *name = slash ? slash + 1 : s->options.raw_path;
+	struct identity before = identity_assume_files(&s->owner);
+	int ret = before.failure;
+
+	if (!ret && renameat(s->dir_fd, s->name, s->dir_fd, name) != 0)
+		ret = -errno;
+	identity_restore_files(&before);
+	return ret ? error_set(err, ret, "write %s", s->options.raw_path) : 0;
+}
+
+bool spool_stat(const struct spool *s, struct stat *st)
+{
+	return s->dir_fd >= 0 && fstatat(s->dir_fd, s->name, st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+void spool_remove(struct spool *s)
+{
+	struct identity before;
+
+	if (s->dir_fd < 0)
+		return;
+	before = identity_assume_files(&s->owner);
+	if (!before.failure)
+		unlinkat(s->dir_fd, s->name, 0);
+	identity_restore_files(&before);
+}
+
+void spool_release(struct spool *s)
+{
+	capture_writer_free(s->writer);
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->dir_fd >= 0)
+		close(s->dir_fd);
+	free(s->name);
+	free(s->path);
+	asked_symbols_release(&s->asked_symbols);
+	kept_contents_release(&s->contents);
+	*s = SPOOL_INIT;
+}

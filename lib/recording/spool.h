@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The capture file of a recording that is going on: what is left if the recorder is killed. Beside
+ * the output, with a hidden name, locked as long as this process lives. That of --raw gets its name
+ * at the end. Trouble with it ends the spool with a warning, never the recording.
+ */
+#ifndef PROF_LIB_RECORDING_SPOOL_H
+#define PROF_LIB_RECORDING_SPOOL_H
+
+#include <sys/stat.h>
+
+#include "lib/recording/asked_symbols.h"
+#include "lib/recording/kept_contents.h"
+#include "lib/recording/recording_facts.h"
+#include "lib/base/identity.h"
+#include "lib/capture/capture_writer.h"
+
+struct spool_options {
+	const char *path; /* of the profile; "-": standard output */
+	bool no_file; /* the profile is not kept, so the spool is not beside it */
+	const char *raw_path; /* of the capture that is asked for; NULL: none is */
+	const char *dir; /* folder of the spool; NULL: beside the profile */
+	bool is_off; /* no spool, unless a capture is asked for */
+	bool is_kept; /* the spool stays after a success, too */
+	bool sync; /* it is flushed to the disk once a second */
+	bool is_unnamed; /* nobody wants the names */
+	uint64_t epoch_ns; /* a new epoch so often, whatever it costs; 0: as often as is cheap */
+};
+
+struct spool {
+	struct capture_writer *writer; /* NULL: there is none, or it was ended */
+	int fd; /* opened, not yet the writer's; -1: none */
+	int dir_fd; /* of the folder; -1: none */
+	char *name; /* in the folder */
+	char *path; /* for messages */
+	struct identity owner;
+	struct asked_symbols asked_symbols; /* without a file, too */
+	struct kept_contents contents;
+	struct capture_written written; /* once the writer has ended */
+	struct spool_options options;
+	bool has_warned;
+};
+
+#define SPOOL_INIT ((struct spool){.fd = -1, .dir_fd = -1})
+
+/* The suffix of spools, which have hidden names. */
+#define SPOOL_SUFFIX ".capture"
+
+/*
+ * Opens the file as that user. Only --raw can be refused; without a place for a spool there is
+ * none, and a message tells.
+ */
+int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
+	       struct error *err);
+/* Begins to write. `facts` says what the records do not. */
+int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err);
+/* `files` are those of the source that the record comes from. */
+void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files);
+/* Adds a run that has ended, of a command that is recorded several times. */
+void spool_add_run(struct spool *s, const struct run_fact *run);
+/* Tells the first recorded process, unless it was known when recording began. */
+void spool_add_root(struct spool *s, uint32_t pid);
+/* Call whenever there is no record. Asks the kernel for names of its functions. */
+void spool_poll(struct spool *s, struct recorder *recorder);
+/* The names of the kernel's functions in all records, until the spool is released. NULL: none. */
+const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder);
+/* True if the file is to stay although the profile is complete: --raw, --keep-capture. */
+bool spool_is_wanted(const struct spool *s);
+/*
+ * Finishes the file: the recording has ended by itself, and this is what it leaves. Call it once,
+ * if the file is to stay.
+ */
+void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
+	       const struct report *report);
+/* Gives the finished file of --raw its name, in place of an older file. */
+int spool_commit(struct spool *s, struct error *err);
+/* Asks the kernel about the file. False: there is none. */
+bool spool_stat(const struct spool *s, struct stat *st);
+void spool_remove(struct spool *s);
+/* Ends the spool, which keeps its name unless it was removed. */
+void spool_release(struct spool *s);
+
+/* The folder for spools that cannot be beside the output; the caller frees. NULL: none known. */
+char *spool_state_folder(const struct identity *owner);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/workplace/naming.h"
+
+#include <pthread.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "symbolize/symbolize.h"
+
+/* Limit for all downloads of one profile. */
+#define DOWNLOAD_NS 60000000000ull
+
+const char *const naming_fetch_command[] = {"/proc/self/exe", NAMING_FETCH, NULL};
+
+bool naming_downloads(void)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls && *urls;
+}
+
+struct finding {
+	const struct naming *naming;
+	pthread_mutex_t lock; /* symbolizing and downloads run in parallel */
+	char *home; /* home of the owner; NULL: as in the environment */
+	char *cache;
+	struct debug_fetcher *fetcher;
+};
+
+static bool on_names(void *ctx, size_t done, size_t count)
+{
+	struct finding *n = ctx;
+	bool stop;
+
+	pthread_mutex_lock(&n->lock);
+	stop = n->naming->on_names && n->naming->on_names(n->naming->ctx, done, count);
+	pthread_mutex_unlock(&n->lock);
+	return stop;
+}
+
+static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t size)
+{
+	struct finding *n = ctx;
+	bool stop;
+
+	pthread_mutex_lock(&n->lock);
+	stop = n->naming->on_download && n->naming->on_download(n->naming->ctx, path, done, size);
+	pthread_mutex_unlock(&n->lock);
+	return stop;
+}
+
+/* Under sudo the environment is root's, or modified by sudo. */
+static char *home_of(const struct identity *owner)
+{
+	const struct passwd *entry = owner && !owner->is_self ? getpwuid(owner->uid) : NULL;
+
+	return entry && entry->pw_dir ? xstrdup(entry->pw_dir) : NULL;
+}
+
+/* Returns the folder in which debuginfod's client caches downloads. */
+static char *cache_of(const char *home)
+{
+	const char *path = getenv("DEBUGINFOD_CACHE_PATH"), *xdg = getenv("XDG_CACHE_HOME");
+
+	if (home)
+		return xasprintf("%s/.cache/debuginfod_client", home);
+	if (path && *path)
+		return xstrdup(path);
+	if (xdg && *xdg)
+		return xasprintf("%s/debuginfod_client", xdg);
+	home = getenv("HOME");
+	return home && *home ? xasprintf("%s/.cache/debuginfod_client", home) : NULL;
+}
+
+static void finding_init(struct finding *n, const struct naming *naming)
+{
+	bool is_given = naming->fetcher >= 0;
+
+	*n = (struct finding){.naming = naming, .lock = PTHREAD_MUTEX_INITIALIZER};
+	n->home = home_of(naming->owner);
+	n->cache = cache_of(n->home);
+	if (is_given || naming_downloads())
+		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
+			.command = is_given ? NULL : naming_fetch_command,
+			.socket = naming->fetcher,
+			.owner = naming->owner,
+			.home = n->home,
+			.limit_ns = DOWNLOAD_NS,
+			.progress = on_download,
+			.ctx = n,
+		});
+}
+
+static void finding_release(struct finding *n)
+{
+	debug_fetcher_free(n->fetcher);
+	free(n->cache);
+	free(n->home);
+	pthread_mutex_destroy(&n->lock);
+}
+
+void naming_run(struct profile *p, const struct naming *naming)
+{
+	struct finding n;
+	struct debug_search search;
+
+	finding_init(&n, naming);
+	search = (struct debug_search){
+		.dirs = naming->dirs,
+		.cache = n.cache,
+		.owner = naming->owner,
+		.fetcher = n.fetcher,
+		.kernel_release = naming->kernel_release,
+	};
+	symbolize_profile(p, &(struct symbolize_options){
+				     .files = naming->files,
+				     .kernel_symbols = naming->kernel_symbols,
+				     .search = &search,
+				     .progress = on_names,
+				     .ctx = &n,
+			     });
+	finding_release(&n);
+}
+
+int naming_fetch(const struct debug_request *request, const struct identity *owner)
+{
+	_cleanup_free_ char *home = home_of(owner);
+	const struct debug_fetcher_options options = {
+		.command = naming_fetch_command,
+		.owner = owner,
+		.home = home,
+		.limit_ns = DOWNLOAD_NS,
+	};
+	struct debug_fetcher *fetcher;
+	enum symbol_reason reason;
+	int fd;
+
+	if (!naming_downloads())
+		return -1;
+	fetcher = debug_fetcher_new(&options);
+	fd = debug_fetch(fetcher, request, &reason);
+	debug_fetcher_free(fetcher);
+	/* The client has written it just now. */
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_SET);
+	return fd;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Names the frames of a profile, with all sources of debug files. */
+#ifndef PROF_LIB_WORKPLACE_NAMING_H
+#define PROF_LIB_WORKPLACE_NAMING_H
+
+#include "lib/base/file_set.h"
+#include "lib/base/identity.h"
+#include "lib/profile/profile.h"
+#include "symbolize/debuginfo/debug_fetch.h"
+#include "symbolize/kernel/kernel_table.h"
+
+struct naming {
+	struct file_set *files; /* by module.file_key */
+	const char *const *dirs; /* folders with debug files, NULL-terminated; NULL: none */
+	const struct kernel_table *kernel_symbols; /* NULL: read the kernel's list */
+	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
+	const char *kernel_release; /* release of the recorded kernel; NULL: the running one's */
+	int fetcher; /* socket to a downloading process, taken over; -1: one is started */
+	/*
+	 * Report how far it is; both NULL: nobody asks. True ends the search and keeps the names
+	 * found so far. Called by one thread at a time. Sizes are in bytes; 0: unknown.
+	 */
+	bool (*on_names)(void *ctx, size_t done, size_t count);
+	bool (*on_download)(void *ctx, const char *path, uint64_t done, uint64_t size);
+	void *ctx;
+};
+
+/* Argument with which a program that names frames starts itself to download; not for users. */
+#define NAMING_FETCH "--fetch-debug-files"
+/* Program and arguments of the process that downloads, NULL-terminated. */
+extern const char *const naming_fetch_command[];
+
+/* True if the environment names servers for debug files. */
+bool naming_downloads(void);
+/*
+ * Gets one file from the servers that the environment names, as that user; NULL: the current one.
+ * Returns a descriptor; -1: there are no servers, or none has it.
+ */
+int naming_fetch(const struct debug_request *request, const struct identity *owner);
+
+void naming_run(struct profile *p, const struct naming *naming);
+
+#endif

@@ -14,12 +14,6 @@
 #include "lib/session/session.h"
 #include "tests/fuzz/input.h"
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static void replay(struct capture_reader *reader, bool is_part)
 {
 	struct recording_facts facts = {0};

@@ -6,12 +6,6 @@
 #include "lib/languages/language.h"
 #include "tests/fuzz/input.h"
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static bool lies_in(const char *piece, size_t piece_size, const char *text, size_t size)
 {
 	return piece >= text && piece_size <= size &&

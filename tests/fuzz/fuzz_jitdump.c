@@ -20,12 +20,6 @@ static struct jit_tables tables;
 static struct jit_code *code;
 static int dump_fd;
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static void check_code(const struct code_piece *piece)
 {
 	struct dumped_code dumped;

@@ -7,12 +7,6 @@
 #include "lib/languages/code_name.h"
 #include "tests/fuzz/input.h"
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 /* Parses the name in memory that ends with it. */
 static void parse_name(const char *text, size_t size)
 {

@@ -14,14 +14,7 @@
 #include "lib/session/session.h"
 #include "lib/record/merge.h"
 #include "lib/record/record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
+#include "tests/fuzz/input.h"
 
 /* Words that begin no record are skipped, which helps the fuzzer. */
 static void add_records(struct merge *m, const uint64_t *words, size_t count)

@@ -7,12 +7,6 @@
 #include "lib/live/code/span_line.h"
 #include "tests/fuzz/input.h"
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static void require_inside(const struct span_text *text, const char *line, size_t size)
 {
 	require(text->size <= SPAN_TEXT_MAX);

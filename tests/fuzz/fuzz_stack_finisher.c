@@ -14,6 +14,7 @@
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
 #include "lib/unwind/native/stack_finisher.h"
+#include "tests/fuzz/input.h"
 
 #define MAPPINGS_MAX 8
 #define STACK_MAX 4096
@@ -28,20 +29,12 @@ enum module {
 	MODULE_COUNT,
 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 struct input {
 	const uint8_t *code;
 	size_t code_size;
 	struct mapping_table *mappings;
 	struct rec_copy *copy;
 };
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void add_module(struct native_tables *t, uint32_t id, uint16_t machine)
 {

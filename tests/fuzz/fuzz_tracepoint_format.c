@@ -6,12 +6,6 @@
 #include "lib/live/perf/tracepoint_format.h"
 #include "tests/fuzz/input.h"
 
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
-
 static void check_layout(const struct tracepoint_format *format)
 {
 	require(format->count <= TRACEPOINT_FIELDS_MAX);

@@ -11,6 +11,7 @@
 #include "lib/runtimes/known_functions.h"
 #include "lib/runtimes/v8.h"
 #include "tests/fuzz/input.h"
+#include "tests/unit/script_layout.h"
 
 struct head {
 	uint8_t name_width, name_flags, file_width, file_flags;
@@ -79,35 +80,7 @@ static void take(struct sight_text *piece, uint8_t width, uint8_t flags, size_t 
 
 static const struct runtime_layout layout = {
 	.kind = RUNTIME_V8,
-	.v8 = {.map_type = 12,
-	       .string_end = 128,
-	       .types = {[V8_SCRIPT] = 167,
-			 [V8_SHARED] = 282,
-			 [V8_SCOPE] = 270,
-			 [V8_CODE] = 187,
-			 [V8_POSITIONS] = 196},
-	       .shared_builtin = 16,
-	       .shared_name = 24,
-	       .shared_script = 40,
-	       .shared_literal = 60,
-	       .script_source = 8,
-	       .script_name = 16,
-	       .script_id = 64,
-	       .scope_flags = 8,
-	       .scope_locals = 24,
-	       .scope_names = 48,
-	       .scope_start = 32,
-	       .scope_module = 5,
-	       .array_length = 8,
-	       .array_data = 16,
-	       .code_start = 40,
-	       .code_size = 56,
-	       .code_flags = 52,
-	       .code_deopt = 8,
-	       .code_positions = 16,
-	       .deopt_literals = 3,
-	       .deopt_inlined = 8,
-	       .has_place_flags = 1},
+	.v8 = {V8_COMPILED_LAYOUT, .shared_builtin = 16, .has_place_flags = 1},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -12,6 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/unwind/walk.h"
+#include "tests/fuzz/input.h"
 
 #define MAX_MAPPINGS 8
 #define MAX_RULES 24
@@ -19,8 +20,6 @@
 #define MAX_DEPTH 64
 #define STACK_START 0x7fff0000ull
 #define STACK_MAX 4096
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
 	struct walk_target target;
@@ -32,12 +31,6 @@ struct input {
 	const uint8_t *code;
 	size_t code_size;
 };
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* Reads an address near the mappings, near the stack, or anywhere; mostly takes two bytes. */
 static uint64_t read_addr(struct bytes *b)

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The fuzzer's bytes as a file, for readers that take a descriptor. */
+/* Checks of targets, and the bytes of the fuzzer as a file. */
 #ifndef PROF_TESTS_FUZZ_INPUT_H
 #define PROF_TESTS_FUZZ_INPUT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static inline void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
 
 /* Returns a descriptor; close it. */
 static inline int input_open(const uint8_t *data, size_t size)

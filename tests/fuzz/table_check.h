@@ -8,13 +8,8 @@
 #include <stdlib.h>
 
 #include "lib/unwind/unwind_table.h"
+#include "tests/fuzz/input.h"
 #include "tests/unwind_table_find.h"
-
-static inline void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline void check_page(const struct unwind_table *table, const struct unwind_rules *rules,
 			      uint32_t page)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "lib/record/record.h"
+#include "tests/machine/machine.h"
+#include "tests/machine/tasks.h"
 
 #define RING_BYTES (64u << 10)
 
@@ -193,4 +195,31 @@ const char *recording_text(struct recording *r)
 		text[strlen(text) - 1] = '\0';
 	strbuf_reset(&r->text);
 	return text;
+}
+
+struct recording recording;
+
+void recording_prepare(const char *cpus)
+{
+	machine_start(cpus);
+	task_start(FIRST_PID, "sh");
+	recording_init(&recording);
+}
+
+void recording_begin_app(void)
+{
+	if (recording_begin(&recording, FIRST_PID, true)) {
+		fprintf(stderr, "not begun: %s\n", recording.err.text);
+		abort();
+	}
+	task_exec(0, FIRST_PID, "app", 0x10000, "/bin/app");
+	recording_rounds(&recording, 2);
+	recording_text(&recording);
+}
+
+int recording_teardown(void **state)
+{
+	(void)state;
+	recording_release(&recording);
+	return machine_stop() ? -1 : 0;
 }

@@ -53,4 +53,12 @@ void recording_end(struct recording *r);
 /* The text since the last call, without the final space; valid until the next. */
 const char *recording_text(struct recording *r);
 
+/* The recording of tests that have one. */
+extern struct recording recording;
+/* Starts a machine with these CPUs and the process FIRST_PID, "sh". */
+void recording_prepare(const char *cpus);
+/* Begins, lets FIRST_PID execute "app", which is mapped at 0x10000, and forgets the text. */
+void recording_begin_app(void);
+int recording_teardown(void **state);
+
 #endif

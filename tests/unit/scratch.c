@@ -42,6 +42,12 @@ void scratch_release(struct scratch *s)
 	assert_int_equal(system(command), 0);
 }
 
+int scratch_teardown(void **state)
+{
+	scratch_release(*state);
+	return 0;
+}
+
 char *scratch_path(const struct scratch *s, const char *name)
 {
 	return xasprintf("%s/%s", s->dir, name);

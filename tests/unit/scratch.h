@@ -12,6 +12,8 @@ struct scratch {
 
 void scratch_init(struct scratch *s);
 void scratch_release(struct scratch *s);
+/* Releases the folder that is the state of a fixture. */
+int scratch_teardown(void **state);
 /* Runs a shell command in the folder, with $SRC set to the repository. It must succeed. */
 void scratch_run(const struct scratch *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -28,12 +28,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_release(*state);
-	return 0;
-}
-
 struct seen {
 	const struct scratch *scratch;
 	size_t count;
@@ -130,4 +124,4 @@ TEST(others_have_none)
 	assert_int_equal(find(*state, "").count, 0);
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, scratch_teardown);

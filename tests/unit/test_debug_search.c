@@ -23,12 +23,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_release(*state);
-	return 0;
-}
-
 /* Puts the build id of `file` into $ID as xx/yyy. */
 #define BUILD_ID_OF(file) "ID=$(readelf -n " file " | sed -n 's,.*Build ID: \\(..\\),\\1/,p')"
 
@@ -232,4 +226,4 @@ TEST(strings_shared_by_dwz)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_SHARED_PART);
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, scratch_teardown);

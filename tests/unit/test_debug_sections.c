@@ -24,12 +24,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_release(*state);
-	return 0;
-}
-
 static void open_sections(struct debug_sections *s, const struct scratch *scratch, const char *name)
 {
 	_cleanup_close_ int fd = scratch_open(scratch, name);
@@ -258,4 +252,4 @@ TEST(sections_anywhere_in_memory)
 	debug_view_end(elf);
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, scratch_teardown);

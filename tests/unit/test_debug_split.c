@@ -18,12 +18,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_release(*state);
-	return 0;
-}
-
 /* Builds in a folder; the .dwo files lie where the compiler puts them. */
 static void build(const struct scratch *s, const char *dir, const char *compiler)
 {
@@ -240,4 +234,4 @@ TEST(lists_of_ranges)
 	check_ranges((const uint8_t *)pairs, 20, 4, RANGES({0x101, 0x105}));
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, scratch_teardown);

@@ -13,17 +13,8 @@
 #include "lib/base/text.h"
 #include "lib/runtimes/python.h"
 #include "tests/python_identity.h"
+#include "tests/unit/runtime_file.h"
 #include "tests/unit/test.h"
-
-static int probe(const char *name, struct runtime_layout *layout, struct error *err)
-{
-	_cleanup_free_ char *path = xasprintf("tests/fuzz/corpus/runtime_file/%s", name);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		fail_msg("no %s", path);
-	return runtime_probe(fd, layout, err);
-}
 
 /* Some offsets of each version, as gdb prints them for builds with debug information. */
 static const struct {
@@ -52,7 +43,7 @@ TEST(files_tell_their_layout)
 		const struct python_layout *l = &layout.python;
 		char version[8];
 
-		assert_int_equal(probe(supported[i].file, &layout, NULL), 0);
+		assert_int_equal(runtime_probed(supported[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_PYTHON);
 		runtimes[RUNTIME_PYTHON]->version(&layout, version, sizeof(version));
 		assert_string_equal(version, supported[i].version);
@@ -88,7 +79,7 @@ TEST(files_tell_where_the_gil_is)
 		struct runtime_layout layout;
 		const struct python_layout *l = &layout.python;
 
-		assert_int_equal(probe(known[i].file, &layout, NULL), 0);
+		assert_int_equal(runtime_probed(known[i].file, &layout, NULL), 0);
 		assert_int_equal(l->thread_interpreter, 16);
 		assert_int_equal(l->gil, known[i].gil);
 		assert_int_equal(l->gil_holder, known[i].holder);
@@ -101,35 +92,20 @@ TEST(old_files_tell_where_the_interpreter_is)
 {
 	struct runtime_layout layout;
 
-	assert_int_equal(probe("library-3.8", &layout, NULL), 0);
+	assert_int_equal(runtime_probed("library-3.8", &layout, NULL), 0);
 	assert_true(layout.python.eval_end[0] - layout.python.eval_start[0] >= 64);
 	assert_int_equal(layout.python.eval_end[1], 0);
 }
 
 TEST(what_cannot_be_followed_is_refused)
 {
-	static const struct {
-		const char *file;
-		int result;
-		const char *reason;
-	} refused[] = {
-		{"library-3.7", -ENOTSUP, "Python is older than 3.8"},
-		{"stripped-3.11", -ENOTSUP, "Python 3.10, 3.11 or 3.12 without symbols"},
-		{"newer-3.16", -ENOTSUP, "Python 3.16 is not known to this prof"},
-		{"alpha-3.14", -ENOTSUP, "Python 3.14 before its release is not supported"},
-		{"free-threaded-3.13", -ENOTSUP, "free-threaded Python is not supported"},
-		{"patched-3.12", -EINVAL, "Python 3.12 has code objects of another form"},
-		{"patched-3.14", -EINVAL, "Python 3.14 has code objects of another form"},
-	};
-
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		struct runtime_layout layout;
-		struct error err = {0};
-
-		assert_int_equal(probe(refused[i].file, &layout, &err), refused[i].result);
-		assert_int_equal(layout.kind, RUNTIME_NONE);
-		assert_string_equal(err.text, refused[i].reason);
-	}
+	runtime_refused("library-3.7", -ENOTSUP, "Python is older than 3.8");
+	runtime_refused("stripped-3.11", -ENOTSUP, "Python 3.10, 3.11 or 3.12 without symbols");
+	runtime_refused("newer-3.16", -ENOTSUP, "Python 3.16 is not known to this prof");
+	runtime_refused("alpha-3.14", -ENOTSUP, "Python 3.14 before its release is not supported");
+	runtime_refused("free-threaded-3.13", -ENOTSUP, "free-threaded Python is not supported");
+	runtime_refused("patched-3.12", -EINVAL, "Python 3.12 has code objects of another form");
+	runtime_refused("patched-3.14", -EINVAL, "Python 3.14 has code objects of another form");
 }
 
 TEST(other_files_have_no_runtime)
@@ -138,9 +114,9 @@ TEST(other_files_have_no_runtime)
 	struct error err = {0};
 
 	/* A program with a variable that is called so only in text. */
-	assert_int_equal(probe("../elf_symbols/symbols", &layout, &err), 0);
+	assert_int_equal(runtime_probed("../elf_symbols/symbols", &layout, &err), 0);
 	assert_int_equal(layout.kind, RUNTIME_NONE);
-	assert_int_equal(probe("../../make-python-seeds", &layout, &err), 0);
+	assert_int_equal(runtime_probed("../../make-python-seeds", &layout, &err), 0);
 	assert_int_equal(layout.kind, RUNTIME_NONE);
 	assert_string_equal(err.text, "");
 }

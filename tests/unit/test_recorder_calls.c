@@ -19,7 +19,6 @@
 #define PID FIRST_PID
 #define US 1000ull
 
-static struct recording recording;
 static struct strbuf seen; /* "read 40us fd=3 result=1 cause; " of each marker */
 static const struct rec_schema *schema;
 static uint64_t schema_words[512];
@@ -63,9 +62,7 @@ static int setup(void **state)
 {
 	(void)state;
 	schema = NULL;
-	machine_start("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
+	recording_prepare("0-1");
 	recording.on_record = see;
 	return 0;
 }

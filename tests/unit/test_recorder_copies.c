@@ -12,31 +12,16 @@
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
 
-static struct recording recording;
-
 static int setup(void **state)
 {
 	(void)state;
-	machine_start("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
+	recording_prepare("0-1");
 	recording.options.unwind = RECORDER_UNWIND_AUTO;
-	if (recording_begin(&recording, PID, true))
-		return -1;
-	task_exec(0, PID, "app", 0x10000, "/bin/app");
-	recording_rounds(&recording, 2);
-	recording_text(&recording);
+	recording_begin_app();
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
-}
-
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 /* It comes after its sample, which waits for it. */
 CASE(a_copy_becomes_a_stack)

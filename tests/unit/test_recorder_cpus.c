@@ -14,38 +14,19 @@
 /* CPUs are looked at once a second. */
 #define SECOND_NS 1000000000ull
 
-static struct recording recording;
-
 static int prepare(void **state)
 {
 	(void)state;
-	machine_start("0-3");
+	recording_prepare("0-3");
 	machine_set_online("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
 	return 0;
-}
-
-static void begin(void)
-{
-	assert_int_equal(recording_begin(&recording, PID, true), 0);
-	task_exec(0, PID, "app", 0x10000, "/bin/app");
-	recording_rounds(&recording, 2);
-	recording_text(&recording);
 }
 
 static int setup(void **state)
 {
 	prepare(state);
-	begin();
+	recording_begin_app();
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
 }
 
 static void set_online(const char *cpus)
@@ -66,7 +47,7 @@ static enum tick_fate tick(uint32_t cpu, uint64_t leaf)
 	return task_tick(cpu, PID, PID, leaf, NULL, 0);
 }
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 CASE(a_cpu_comes)
 {
@@ -162,7 +143,7 @@ CASE(a_cpu_without_a_ring_is_tried_again)
 		assert_true(machine_samples(2));
 		assert_int_equal(tick(2, 2), TICK_SENT);
 		recording_rounds(&recording, 2);
-		teardown(state);
+		recording_teardown(state);
 		setup(state);
 	}
 }
@@ -178,12 +159,12 @@ CASE(an_unreadable_list_changes_nothing)
 }
 
 /* CPUs that are not asked for still tell of forks and mappings. */
-TEST_WITH(cpus_that_are_left_out_tell_of_forks, prepare, teardown)
+TEST_WITH(cpus_that_are_left_out_tell_of_forks, prepare, recording_teardown)
 {
 	uint32_t only[] = {1, 2};
 
 	recording.filter.cpus = (struct cpu_list){.cpus = only, .count = 2};
-	begin();
+	recording_begin_app();
 	assert_false(machine_samples(0));
 	assert_true(machine_samples(1));
 	task_fork(0, PID, CHILD);

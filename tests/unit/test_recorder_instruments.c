@@ -20,7 +20,6 @@
 #define PID FIRST_PID
 #define SECOND_NS 1000000000ull
 
-static struct recording recording;
 static unsigned int announced; /* names of events and schemas */
 
 static void count_announced(void *ctx, const struct rec *rec)
@@ -33,26 +32,9 @@ static int setup(void **state)
 {
 	(void)state;
 	announced = 0;
-	machine_start("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
+	recording_prepare("0-1");
 	recording.on_record = count_announced;
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
-}
-
-static void begin(void)
-{
-	assert_int_equal(recording_begin(&recording, PID, true), 0);
-	task_exec(0, PID, "app", 0x10000, "/bin/app");
-	recording_rounds(&recording, 2);
-	recording_text(&recording);
 }
 
 static uint64_t number(const struct report *report, enum fact_id id, const char *of)
@@ -63,7 +45,7 @@ static uint64_t number(const struct report *report, enum fact_id id, const char 
 	return fact->count;
 }
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 CASE(the_cpu_clock_says_what_it_left_out)
 {
@@ -71,7 +53,7 @@ CASE(the_cpu_clock_says_what_it_left_out)
 	struct record_tally tally = {.ticks = 300, .throttled_ticks = 50};
 
 	recording_set(&recording, "interval", "10");
-	begin();
+	recording_begin_app();
 	/* Half of a second, of which each CPU was idle for 40 ticks of 10 ms. */
 	machine_write_file("/proc/stat", "cpu  0 0 0 80 0\ncpu0 0 0 0 40 0\ncpu1 0 0 0 30 10\n");
 	machine_counters(0)->other_ticks = 7;
@@ -92,7 +74,7 @@ CASE(cycles_are_preferred)
 	struct record_tally tally = {0};
 
 	machine_settings.has_pmu = true;
-	begin();
+	recording_begin_app();
 	recording_end(&recording);
 	recorder_report(recording.recorder, &tally, &report);
 	assert_string_equal(report.features.items[0], "cycles");
@@ -106,7 +88,7 @@ CASE(a_clock_that_is_asked_for)
 
 	machine_settings.has_pmu = true;
 	recording_set(&recording, "event", "task-clock");
-	begin();
+	recording_begin_app();
 	recorder_report(recording.recorder, &tally, &report);
 	assert_string_equal(report.features.items[0], "task-clock");
 }
@@ -116,7 +98,7 @@ CASE(fewer_samples_than_by_default)
 	struct recorder_info info;
 
 	machine_write_file("/proc/sys/kernel/perf_event_max_sample_rate", "250\n");
-	begin();
+	recording_begin_app();
 	recorder_get_info(recording.recorder, &info);
 	assert_int_equal(info.interval_ns, 4000000);
 }
@@ -132,7 +114,7 @@ CASE(events_are_opened_named_and_counted)
 	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
 	recording_set(&recording, "event",
 		      "instructions,page-faults/freq=100,tracepoint:sched_switch");
-	begin();
+	recording_begin_app();
 	assert_int_equal(announced, 3);
 	/* The mapping event, the clock, two events; and on one CPU the tracepoint. */
 	assert_int_equal(machine_events_on(0) + machine_events_on(1), 9);
@@ -161,7 +143,7 @@ CASE(what_is_not_known_of_events)
 {
 	machine_settings.has_old_events = true;
 	recording_set(&recording, "event", "page-faults");
-	begin();
+	recording_begin_app();
 	machine_throttle(0, machine_clock_id(0));
 	machine_throttle(0, 12345);
 	machine_refuse("read", 0, -EIO);
@@ -171,7 +153,7 @@ CASE(what_is_not_known_of_events)
 
 CASE(the_kernel_stops_an_event)
 {
-	begin();
+	recording_begin_app();
 	machine_throttle(0, machine_clock_id(0));
 	/* The end of the first was lost: for how long it was, nobody knows. */
 	machine_throttle(0, machine_clock_id(0));
@@ -188,7 +170,7 @@ CASE(signals_are_counted)
 	struct record_tally tally = {0};
 
 	recording_set(&recording, "signals", "");
-	begin();
+	recording_begin_app();
 	assert_int_equal(announced, 1);
 	machine_count_signals(5, 2);
 	fake_clock_pass(SECOND_NS);
@@ -258,7 +240,7 @@ CASE(requests_to_disks_become_markers)
 	struct rec_io io = {.start = 5, .device = 259u << 20 | 7, .bytes = 4096, .operation = 1};
 
 	recording_set(&recording, "io", "2.5");
-	begin();
+	recording_begin_app();
 	recording.on_record = note_marker;
 	recording.ctx = &found;
 	record_init(&io.rec, REC_IO, sizeof(io), clock_monotonic_ns(), FIRST_PID, FIRST_PID + 1);
@@ -297,7 +279,7 @@ CASE(faults_become_markers)
 	struct rec_fault *fault = (struct rec_fault *)words;
 
 	recording_set(&recording, "faults", NULL);
-	begin();
+	recording_begin_app();
 	recording.on_record = note_marker;
 	recording.ctx = &found;
 	record_init(&fault->rec, REC_FAULT, sizeof(words), clock_monotonic_ns(), FIRST_PID,
@@ -331,7 +313,7 @@ CASE(large_files_that_are_mapped_become_markers)
 	uint64_t words[(sizeof(struct rec_mapped) + 8) / 8] = {0};
 	struct rec_mapped *mapped = (struct rec_mapped *)words;
 
-	begin();
+	recording_begin_app();
 	/* Recordings without them have no schema of theirs. */
 	assert_int_equal(announced, 0);
 	record_init(&mapped->rec, REC_MAPPED, sizeof(words), clock_monotonic_ns(), FIRST_PID,
@@ -361,7 +343,7 @@ CASE(unwinding_is_reported)
 	struct record_tally tally = {0};
 
 	recording.options.unwind = RECORDER_UNWIND_AUTO;
-	begin();
+	recording_begin_app();
 	machine_counters(1)->skipped_copies = 4;
 	machine_counters(0)->skipped_arguments = 3;
 	recording_end(&recording);
@@ -377,7 +359,7 @@ CASE(programs_say_what_they_took)
 	_cleanup_(report_release) struct report report = {0};
 	struct record_tally tally = {0};
 
-	begin();
+	recording_begin_app();
 	machine_costs(0)->of[TIMED_TICK] = (struct program_cost){
 		.runs = TIMED_RUNS + 640,
 		.early_ns = 1000000,
@@ -405,5 +387,5 @@ CASE(programs_say_what_they_took)
 CASE(no_modules)
 {
 	machine_remove_file("/proc/modules");
-	begin();
+	recording_begin_app();
 }

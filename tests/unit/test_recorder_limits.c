@@ -22,8 +22,6 @@
 #define PID FIRST_PID
 #define CHILD (FIRST_PID + 1)
 
-static struct recording recording;
-
 struct kind {
 	bool from_exec;
 	enum recorder_unwind unwind;

@@ -11,34 +11,19 @@
 #define THREAD (FIRST_PID + 2)
 #define OTHER (FIRST_PID + 3)
 
-static struct recording recording;
-
 static int prepare(void **state)
 {
 	(void)state;
-	machine_start("0-2");
-	task_start(PID, "sh");
+	recording_prepare("0-2");
 	task_start(OTHER, "other");
-	recording_init(&recording);
 	return 0;
 }
 
 static int setup(void **state)
 {
 	prepare(state);
-	if (recording_begin(&recording, PID, true))
-		return -1;
-	task_exec(0, PID, "app", 0x10000, "/bin/app");
-	recording_rounds(&recording, 2);
-	recording_text(&recording);
+	recording_begin_app();
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
 }
 
 static void expect(const char *text)
@@ -48,7 +33,7 @@ static void expect(const char *text)
 	assert_int_equal(recording.late, 0);
 }
 
-TEST_WITH(nothing_is_recorded_before_the_exec, prepare, teardown)
+TEST_WITH(nothing_is_recorded_before_the_exec, prepare, recording_teardown)
 {
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	recording_rounds(&recording, 2);
@@ -61,7 +46,7 @@ TEST_WITH(nothing_is_recorded_before_the_exec, prepare, teardown)
 	expect("space+0 map+0:10000 exec+0:app sample+0:10001");
 }
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 CASE(a_child_forks_and_executes)
 {
@@ -162,7 +147,7 @@ CASE(what_the_kernel_makes_is_told)
 }
 
 /* Running already: their threads and mappings come from /proc, events after that from the rings. */
-TEST_WITH(processes_that_run_already, prepare, teardown)
+TEST_WITH(processes_that_run_already, prepare, recording_teardown)
 {
 	machine_write_file("/proc/1073741824/maps", "10000-20000 r-xp 00000000 08:00 1 /bin/app\n"
 						    "20000-30000 rw-p 00000000 00:00 0 \n"
@@ -176,7 +161,7 @@ TEST_WITH(processes_that_run_already, prepare, teardown)
 }
 
 /* The end of a process is no failure. */
-TEST_WITH(a_process_ends_before_it_is_looked_at, prepare, teardown)
+TEST_WITH(a_process_ends_before_it_is_looked_at, prepare, recording_teardown)
 {
 	machine_remove_file("/proc/1073741824");
 	assert_int_equal(recording_begin(&recording, PID, false), 0);

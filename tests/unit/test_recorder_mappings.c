@@ -18,7 +18,6 @@
 
 #define PID FIRST_PID
 
-static struct recording recording;
 static char seen[4096]; /* "path=id " of each module, and what else a test asks for */
 static uint32_t last_module;
 
@@ -46,18 +45,9 @@ static void note(void *ctx, const struct rec *rec)
 static int setup(void **state)
 {
 	(void)state;
-	machine_start("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
+	recording_prepare("0-1");
 	recording.on_record = note;
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
 }
 
 static void begin(void)
@@ -80,7 +70,7 @@ static int last_file(void)
 	return file_set_find(recorder_source(recording.recorder)->files, last_module);
 }
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 /* A mapping names a file of the process's root, which need not be the recorder's. */
 CASE(a_file_lies_in_the_root_of_its_process)

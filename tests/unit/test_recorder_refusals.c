@@ -12,22 +12,11 @@
 
 #define PID FIRST_PID
 
-static struct recording recording;
-
 static int setup(void **state)
 {
 	(void)state;
-	machine_start("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
+	recording_prepare("0-1");
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
 }
 
 /* The next recording is refused with this text, and hint if there is one. */
@@ -53,7 +42,7 @@ struct refusal {
 	const char *hint;
 };
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 CASE(calls_that_fail)
 {
@@ -149,21 +138,21 @@ CASE(types_that_are_missing)
 	machine_write_file("/sys/kernel/btf/vmlinux", "no types");
 	assert_int_equal(recording_begin(&recording, PID, false), 0);
 	assert_int_equal(machine_call_count("load"), 3);
-	teardown(state);
+	recording_teardown(state);
 	setup(state);
 	machine_remove_file("/sys/kernel/btf/vmlinux");
 	machine_refuse("load", 0, -ESRCH);
 	expect(PID, true, -ESRCH, "load the BPF programs: No such process", "");
-	teardown(state);
+	recording_teardown(state);
 	setup(state);
 	/* The kernel's verifier may take what it refused with the small set. */
 	machine_refuse("load", 1, -EINVAL);
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
-	teardown(state);
+	recording_teardown(state);
 	setup(state);
 	machine_refuse("memfd_create", 1, -EMFILE);
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
-	teardown(state);
+	recording_teardown(state);
 	setup(state);
 	machine_refuse("register_handler", 1, -ENOMEM);
 	assert_int_equal(recording_begin(&recording, PID, false), 0);
@@ -208,7 +197,7 @@ CASE(waits_that_are_refused)
 	recording_set(&recording, "off-cpu", "100");
 	expect(PID, true, -EINVAL, "load the BPF programs: Invalid argument", "");
 	assert_int_equal(machine_call_count("load"), 3);
-	teardown(state);
+	recording_teardown(state);
 	setup(state);
 	machine_remove_file("/sys/kernel/btf/vmlinux");
 	instrument_settings_release(&recording.settings);

@@ -15,14 +15,10 @@
 #define CHILD (FIRST_PID + 1)
 #define NS_PER_MS 1000000ull
 
-static struct recording recording;
-
 static int setup(void **state)
 {
 	(void)state;
-	machine_start("0-1");
-	task_start(PID, "sh");
-	recording_init(&recording);
+	recording_prepare("0-1");
 	if (recording_begin(&recording, PID, true))
 		return -1;
 	task_exec(0, PID, "app", 0x10000, "/bin/app");
@@ -30,13 +26,6 @@ static int setup(void **state)
 	assert_string_equal(recording_text(&recording),
 			    "found+0:sh space+0 map+0:10000 exec+0:app");
 	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	recording_release(&recording);
-	return machine_stop() ? -1 : 0;
 }
 
 static void tick(uint32_t cpu, uint64_t leaf)
@@ -49,7 +38,7 @@ static void expect(const char *text)
 	assert_string_equal(recording_text(&recording), text);
 }
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_WITH(name, setup, recording_teardown)
 
 CASE(a_record_is_given_out_one_round_later)
 {

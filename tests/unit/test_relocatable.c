@@ -29,12 +29,6 @@ static int setup(void **state)
 	return 0;
 }
 
-static int teardown(void **state)
-{
-	scratch_release(*state);
-	return 0;
-}
-
 static void check_build(const struct scratch *s, const char *build)
 {
 	const struct marked m = {.name = "built.ko"};
@@ -236,4 +230,4 @@ TEST(lines_and_inlines_are_those_of_addr2line)
 		       "diff ours theirs >&2");
 }
 
-TEST_GROUP(setup, teardown);
+TEST_GROUP(setup, scratch_teardown);

@@ -9,18 +9,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/runtimes/v8.h"
+#include "tests/unit/runtime_file.h"
 #include "tests/unit/script_layout.h"
 #include "tests/unit/test.h"
-
-static int probe(const char *name, struct runtime_layout *layout, struct error *err)
-{
-	_cleanup_free_ char *path = xasprintf("tests/fuzz/corpus/runtime_file/%s", name);
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		fail_msg("no %s", path);
-	return runtime_probe(fd, layout, err);
-}
 
 TEST(files_tell_their_layout)
 {
@@ -43,7 +34,7 @@ TEST(files_tell_their_layout)
 		const struct v8_layout *l = &layout.v8;
 		char version[8];
 
-		assert_int_equal(probe(rows[i].file, &layout, NULL), 0);
+		assert_int_equal(runtime_probed(rows[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_V8);
 		runtimes[RUNTIME_V8]->version(&layout, version, sizeof(version));
 		assert_string_equal(version, rows[i].version);
@@ -68,25 +59,10 @@ TEST(files_tell_their_layout)
 
 TEST(what_cannot_be_followed_is_refused)
 {
-	static const struct {
-		const char *file;
-		int result;
-		const char *reason;
-	} rows[] = {
-		{"v8-9", -ENOTSUP, "V8 is older than 10"},
-		{"v8-compressed-13", -ENOTSUP, "V8 13.6 compresses pointers"},
-		{"v8-lacking-13", -ENOTSUP, "V8 without v8dbg_scopeinfo_idx_first_vars"},
-		{"v8-patched-13", -EINVAL, "V8 13.6 has objects of another form"},
-	};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct runtime_layout layout;
-		struct error err = {0};
-
-		assert_int_equal(probe(rows[i].file, &layout, &err), rows[i].result);
-		assert_int_equal(layout.kind, RUNTIME_NONE);
-		assert_string_equal(err.text, rows[i].reason);
-	}
+	runtime_refused("v8-9", -ENOTSUP, "V8 is older than 10");
+	runtime_refused("v8-compressed-13", -ENOTSUP, "V8 13.6 compresses pointers");
+	runtime_refused("v8-lacking-13", -ENOTSUP, "V8 without v8dbg_scopeinfo_idx_first_vars");
+	runtime_refused("v8-patched-13", -EINVAL, "V8 13.6 has objects of another form");
 }
 
 TEST(texts_become_utf8)

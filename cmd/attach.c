@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* prof attach: record running processes. */
 #include <errno.h>
-#include <stdio.h>
 
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
@@ -15,15 +14,6 @@
 
 extern const struct command command_attach;
 
-static const struct option longs[] = {
-	TARGET_LONG_OPTIONS,
-	LIVE_LONG_OPTIONS,
-	FILTER_LONG_OPTIONS,
-	OUTPUT_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
 struct attach {
 	struct front_end *front; /* NULL: there is none */
 	struct filter_options filter;
@@ -31,54 +21,42 @@ struct attach {
 	struct output_options output;
 };
 
-static void print_help(void)
+static void make_table(struct option_table *t, void *ctx)
 {
-	_cleanup_(strbuf_release) struct strbuf live = {0}, output = {0};
+	static const struct option_row which[] = {{.help = "Which processes:"}, {0}};
+	static const struct option_row how[] = {{.help = "\nRecording:"}, {0}};
+	static const struct option_row where[] = {{.help = "\nOutput:"}, {0}};
+	struct attach *a = ctx;
 
-	live_options_help(&live);
-	output_options_help(&output);
-	printf("Usage: prof attach [OPTION]... -p PID[,PID...]\n"
-	       "Record processes that run already, and their descendants, until they have ended,\n"
-	       "Ctrl-C is pressed, or the time is over. They are neither stopped nor changed.\n"
-	       "\n"
-	       "Which processes:\n"
-	       "%s\n"
-	       "Recording:\n"
-	       "%s%s\n"
-	       "Output:\n"
-	       "%s"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "Exit status: 0, 125 where prof failed, 2 for wrong use.\n",
-	       target_options_help, strbuf_text(&live), filter_options_help, strbuf_text(&output));
+	t->usage =
+		"Usage: prof attach [OPTION]... -p PID[,PID...]\n"
+		"Record processes that run already, and their descendants, until they have ended,\n"
+		"Ctrl-C is pressed, or the time is over. They are neither stopped nor changed.\n"
+		"\n";
+	option_table_add(t, which, NULL);
+	option_table_add(t, target_options, &a->filter);
+	option_table_add(t, how, NULL);
+	live_options_table(t, &a->live);
+	option_table_add(t, filter_options, &a->filter);
+	option_table_add(t, where, NULL);
+	output_options_table(t, &a->output);
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "Exit status: 0, 125 where prof failed, 2 for wrong use.\n";
 }
 
 /* -ECANCELED: --help was printed. */
 static int parse(struct attach *a, int argc, char **argv, struct error *err)
 {
-	_cleanup_(live_getopt_release) struct live_getopt table = {0};
-	int opt, ret;
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret;
 
-	live_options_getopt(&table, "+:p:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs);
-	while ((opt = options_next(argc, argv, strbuf_text(&table.shorts), table.longs.items,
-				   err)) != -1) {
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		ret = filter_options_set(&a->filter, opt, optarg, err);
-		if (ret == -ENOENT)
-			ret = live_options_set(&a->live, opt, optarg, err);
-		if (ret == -ENOENT)
-			ret = output_options_set(&a->output, opt, optarg, err);
-		if (ret)
-			return ret;
-	}
-	ret = live_options_check(&a->live, err);
+	make_table(&table, a);
+	ret = command_parse(argc, argv, &table, NULL, NULL, err);
 	if (!ret)
-		ret = output_options_check(&a->output, err);
+		ret = live_options_check(&a->live, &table, err);
+	if (!ret)
+		ret = output_options_check(&a->output, &table, err);
 	if (!ret && optind < argc)
 		ret = error_text(err, -EINVAL,
 				 "unexpected argument %s: processes are given by --pid",
@@ -144,6 +122,7 @@ static int run(int argc, char **argv)
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "record processes that run already",
+	.options = make_table,
 	.run = run,
 	.run_for = run_for,
 };

@@ -2,6 +2,7 @@
 /* prof check: may this machine record? */
 #include <errno.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,24 +14,30 @@
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 
-enum { OPT_JSON = 256 };
+struct check {
+	bool json, quiet;
+};
 
-static const struct option longs[] = {
-	{"json", no_argument, NULL, OPT_JSON},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
+static const struct option_row options[] = {
+	{0, "json", NULL, "print one JSON object", OPTION_FLAG,
+	 .offset = offsetof(struct check, json)},
+	{'q', "quiet", NULL, "print nothing: the exit status tells", OPTION_FLAG,
+	 .offset = offsetof(struct check, quiet)},
 	{0},
 };
 
-static const char help[] = "Usage: prof check [OPTION]...\n"
-			   "Say whether this machine can record, and what to do where it cannot.\n"
-			   "\n"
-			   "Options:\n"
-			   "  --json             print one JSON object\n"
-			   "  -q, --quiet        print nothing: the exit status tells\n"
-			   "  -h, --help         show this and exit\n"
-			   "\n"
-			   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
+static void make_table(struct option_table *t, void *ctx)
+{
+	t->usage = "Usage: prof check [OPTION]...\n"
+		   "Say whether this machine can record, and what to do where it cannot.\n"
+		   "\n"
+		   "Options:\n";
+	t->width = 18;
+	option_table_add(t, options, ctx);
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
+}
 
 static const char *status_name(enum feature_status status)
 {
@@ -118,43 +125,39 @@ static void print_json(const struct feature *features, size_t count, bool can_re
 	json_decref(root);
 }
 
+static int parse(struct check *c, int argc, char **argv, struct error *err)
+{
+	static const struct option_rule rules[] = {
+		{"json", "quiet", NULL, "--json and --quiet exclude each other: give one"},
+		{0},
+	};
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret;
+
+	make_table(&table, c);
+	ret = command_parse(argc, argv, &table, NULL, NULL, err);
+	if (!ret && optind < argc)
+		ret = error_text(err, -EINVAL, "unexpected argument '%s'", argv[optind]);
+	return ret ? ret : option_table_judge(&table, rules, err);
+}
+
 static int run(int argc, char **argv)
 {
 	struct feature features[FEATURES_MAX];
 	struct error err = {0};
-	bool json = false, quiet = false, can_record = true;
+	struct check c = {0};
+	bool can_record = true;
+	int ret = parse(&c, argc, argv, &err);
 	size_t count;
-	int opt;
 
-	while ((opt = options_next(argc, argv, "+:qh", longs, &err)) != -1) {
-		switch (opt) {
-		case OPT_JSON:
-			json = true;
-			break;
-		case 'q':
-			quiet = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return command_fail_usage("check", &err);
-		}
-	}
-	if (optind < argc) {
-		error_text(&err, -EINVAL, "unexpected argument '%s'", argv[optind]);
-		return command_fail_usage("check", &err);
-	}
-	if (json && quiet) {
-		error_text(&err, -EINVAL, "--json and --quiet exclude each other: give one");
-		return command_fail_usage("check", &err);
-	}
+	if (ret)
+		return ret == -ECANCELED ? 0 : command_fail_usage("check", &err);
 	count = features_probe(features, FEATURES_MAX);
 	for (size_t i = 0; i < count; i++)
 		can_record = can_record && features[i].status != FEATURE_MISSING;
-	if (json)
+	if (c.json)
 		print_json(features, count, can_record);
-	else if (!quiet)
+	else if (!c.quiet)
 		print_table(features, count);
 	return can_record ? 0 : EXIT_CANNOT_RECORD;
 }
@@ -162,5 +165,6 @@ static int run(int argc, char **argv)
 const struct command command_check = {
 	.name = "check",
 	.summary = "say whether this machine can record",
+	.options = make_table,
 	.run = run,
 };

@@ -3,48 +3,14 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/text/hints.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-
-/* Values of long options without a letter. */
-#define FIRST_LONG_ONLY 256
-
-static const char *long_name(const struct option *longs, int value)
-{
-	for (; longs->name; longs++) {
-		if (longs->val == value)
-			return longs->name;
-	}
-	return "?";
-}
-
-int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
-		 struct error *err)
-{
-	int opt;
-
-	opterr = 0;
-	opt = getopt_long(argc, argv, shorts, longs, NULL);
-	if (opt == ':') {
-		error_text(err, -EINVAL, "--%s: a value is missing", long_name(longs, optopt));
-		return '?';
-	}
-	if (opt != '?')
-		return opt;
-	if (strncmp(argv[optind - 1], "--", 2) != 0 && optopt && optopt < FIRST_LONG_ONLY)
-		hint_unknown_option(err, optopt, "", longs);
-	else if (optopt)
-		error_text(err, -EINVAL, "--%s: takes no value", long_name(longs, optopt));
-	else
-		hint_unknown_option(err, 0, argv[optind - 1], longs);
-	return '?';
-}
 
 /* Writes the line at once, so that it does not mix with output of others. */
 static void print_line(const char *prefix, const char *text)
@@ -66,26 +32,29 @@ int command_take_file(const char **file, const char *operand, struct error *err)
 	return 0;
 }
 
-int command_parse(int argc, char **argv, const struct command_syntax *syntax, void *ctx,
-		  struct error *err)
+int command_parse(int argc, char **argv, struct option_table *table, take_operand_fn *take,
+		  void *ctx, struct error *err)
 {
-	int ret = 0;
+	int ret = 1;
 
-	while (!ret && optind < argc) {
-		int opt = options_next(argc, argv, syntax->shorts, syntax->longs, err);
-
-		if (opt == 'h') {
-			syntax->print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		if (opt != -1)
-			ret = syntax->set(ctx, opt, optarg, err);
-		else if (optind < argc)
-			ret = syntax->take(ctx, argv[optind++], err);
+	while (ret >= 0 && optind < argc && (ret || take)) {
+		ret = option_table_next(table, argc, argv, err);
+		if (!ret && take && optind < argc)
+			ret = take(ctx, argv[optind++], err);
 	}
-	return ret;
+	return ret < 0 ? ret : 0;
+}
+
+void command_complete(void (*options)(struct option_table *t, void *ctx), int count, char **words)
+{
+	_cleanup_(option_table_release) struct option_table table = {0};
+	_cleanup_(strbuf_release) struct strbuf out = {0};
+	/* Values are stored nowhere; rows only take addresses in it. */
+	static char nowhere[1 << 16];
+
+	options(&table, nowhere);
+	option_table_complete(&table, count > 1 ? words[count - 2] : NULL, words[count - 1], &out);
+	fputs(strbuf_text(&out), stdout);
 }
 
 void command_say(const char *fmt, ...)

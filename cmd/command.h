@@ -3,8 +3,7 @@
 #ifndef PROF_CMD_COMMAND_H
 #define PROF_CMD_COMMAND_H
 
-#include <getopt.h>
-
+#include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 
 /* Exit statuses of prof itself; otherwise that of the recorded command is passed on. */
@@ -23,6 +22,8 @@ struct front_end;
 struct command {
 	const char *name; /* "record" */
 	const char *summary; /* one line for `prof --help` */
+	/* Adds its options; `ctx` may be NULL if only their names are asked for. NULL: not here. */
+	void (*options)(struct option_table *t, void *ctx);
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
 	/* Runs the command as the helper of a front end; NULL: not possible. */
@@ -30,31 +31,27 @@ struct command {
 };
 
 /*
- * Returns the next option. Options end at the first other argument, as in POSIX. -1 at the end; '?'
- * with err set for an unknown option or a missing value. `shorts` starts with "+:"; every letter in
- * it has a row in `longs`.
- */
-int options_next(int argc, char **argv, const char *shorts, const struct option *longs,
-		 struct error *err);
-
-/*
  * Sets *file to the only operand of a command; -EINVAL with err if it is set already, or if the
  * operand is empty.
  */
 int command_take_file(const char **file, const char *operand, struct error *err);
 
-/* A command line of options and operands in any order. `ctx` goes to the functions. */
-struct command_syntax {
-	const char *shorts; /* as of options_next(); has 'h' */
-	const struct option *longs;
-	void (*print_help)(void);
-	int (*set)(void *ctx, int opt, const char *value, struct error *err);
-	int (*take)(void *ctx, const char *operand, struct error *err);
-};
+typedef int take_operand_fn(void *ctx, const char *operand, struct error *err);
 
-/* Parses all of it. -ECANCELED: --help was printed; -EINVAL with err: it is wrong. */
-int command_parse(int argc, char **argv, const struct command_syntax *syntax, void *ctx,
-		  struct error *err);
+/*
+ * Parses options and operands in any order; without `take`, options up to the first operand, where
+ * optind then is. -ECANCELED: --help was printed; -EINVAL with err: it is wrong.
+ */
+int command_parse(int argc, char **argv, struct option_table *table, take_operand_fn *take,
+		  void *ctx, struct error *err);
+
+/*
+ * Prints what the last of the words may become, the options being those of a command: the engine of
+ * completion in shells. Prints nothing where a file is wanted.
+ */
+void command_complete(void (*options)(struct option_table *t, void *ctx), int count, char **words);
+/* The hidden command that does it: prof __complete COMMAND WORD... */
+#define COMMAND_COMPLETE "__complete"
 
 /* Writes "prof: text" to stderr in one write; names in it are made safe to print. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -2,6 +2,7 @@
 /* prof convert: a profile, or several as one, in another format. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,34 +25,6 @@ static const char name[] = "convert";
 /* A hundred years. */
 #define SECONDS_MAX 3.2e9
 
-enum {
-	OPTION_TO = OPT_OUTPUT_END,
-	OPTION_DIFF,
-	OPTION_ONLY_THREAD,
-	OPTION_CPU_ONLY,
-	OPTION_FROM,
-};
-
-static const struct option longs[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"to", required_argument, NULL, OPTION_TO},
-	{"from", required_argument, NULL, OPTION_FROM},
-	{"diff", required_argument, NULL, OPTION_DIFF},
-	{"stats", required_argument, NULL, OPT_STATS},
-	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
-	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
-	{"sources", no_argument, NULL, OPT_SOURCES},
-	{"all-threads", no_argument, NULL, OPT_ALL_THREADS},
-	{"verbose", no_argument, NULL, 'v'},
-	{"quiet", no_argument, NULL, 'q'},
-	QUERY_LONG_OPTIONS,
-	{"only-thread", required_argument, NULL, OPTION_ONLY_THREAD},
-	{"cpu-only", no_argument, NULL, OPTION_CPU_ONLY},
-	SANITIZE_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
 struct convert {
 	struct output_options output;
 	struct query_filter filter;
@@ -65,40 +38,6 @@ struct convert {
 	struct profile_file *files; /* by path */
 	struct profile_file base;
 };
-
-static void print_help(void)
-{
-	_cleanup_(strbuf_release) struct strbuf formats = {0};
-
-	format_list(&formats);
-	printf("Usage: prof convert [OPTION]... FILE... -o OUT\n"
-	       "Write a profile in another format; several become one, by wall clock.\n"
-	       "\n"
-	       "  -o, --output OUT       what to write; - is stdout\n"
-	       "  --to FORMAT            %s;\n"
-	       "                         else what the name of OUT says\n"
-	       "  --from S, --to S       captures: read only this part, in seconds since the start\n"
-	       "  --diff FILE            flame graphs: colours say what differs from that profile\n"
-	       "  --stats FILE           a capture: write what was recorded and lost as JSON\n"
-	       "  --debug-dir DIR        captures: look there for programs and .build-id/xx/yyy.debug\n"
-	       "  --no-symbols           captures: leave addresses without names\n"
-	       "  --sources              captures: put the text of source files into the profile\n"
-	       "  --all-threads          captures, flame graphs: give each thread its row\n"
-	       "  -v, --verbose          say more; twice: everything\n"
-	       "  -q, --quiet            no progress\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "%s"
-	       "\n"
-	       "%s"
-	       "  --only-thread GLOB     the same as --thread: nothing of others is written\n"
-	       "  --cpu-only             leave out waits\n"
-	       "\n"
-	       "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
-	       "Exit status: 0, 125 where a file refuses, 2 for wrong use, 1 by\n"
-	       "--check-sanitized.\n",
-	       strbuf_text(&formats), query_options_help, sanitize_options_help);
-}
 
 static bool is_number(const char *value)
 {
@@ -120,38 +59,76 @@ static int set_time(struct convert *c, const char *option, const char *value, ui
 	return 0;
 }
 
-static int set(void *ctx, int opt, const char *value, struct error *err)
+static int set_to(void *at, const char *value, struct error *err)
+{
+	struct convert *c = at;
+
+	if (is_number(value))
+		return set_time(c, "--to", value, &c->filter.until, err);
+	return output_choose_format(&c->output, "--to", value, err);
+}
+
+static int set_from(void *at, const char *value, struct error *err)
+{
+	struct convert *c = at;
+
+	return set_time(c, "--from", value, &c->filter.from, err);
+}
+
+#define AT(member) .offset = offsetof(struct convert, member)
+#define GIVEN(member) .given = offsetof(struct convert, member)
+
+static const struct option_row rows[] = {
+	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
+	{0, "to", "FORMAT", "@;\nelse what the name of OUT says", OPTION_CALL, .set = set_to},
+	{.help = "  --from S, --to S       captures: read only this part, in seconds since the start"},
+	{0, "from", "S", NULL, OPTION_CALL, .set = set_from},
+	{0, "diff", "FILE", "flame graphs: colours say what differs from that profile", OPTION_TEXT,
+	 AT(base_path)},
+	{0, "stats", "FILE", "a capture: write what was recorded and lost as JSON", OPTION_NAME,
+	 AT(output.stats_path)},
+	{0, "debug-dir", "DIR", "captures: look there for programs and .build-id/xx/yyy.debug",
+	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
+	{0, "no-symbols", NULL, "captures: leave addresses without names", OPTION_FLAG,
+	 AT(output.no_symbols)},
+	{0, "sources", NULL, "captures: put the text of source files into the profile", OPTION_FLAG,
+	 AT(output.sources)},
+	{0, "all-threads", NULL, "captures, flame graphs: give each thread its row", OPTION_FLAG,
+	 AT(output.all_threads)},
+	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
+	{'q', "quiet", NULL, "no progress", OPTION_FLAG, AT(output.quiet)},
+	{0},
+};
+
+static const struct option_row more_rows[] = {
+	{0, "only-thread", "GLOB", "the same as --thread: nothing of others is written",
+	 OPTION_TEXT, AT(filter.thread), GIVEN(is_filtered)},
+	{0, "cpu-only", NULL, "leave out waits", OPTION_FLAG, AT(cpu_only), GIVEN(is_filtered)},
+	{0},
+};
+
+static void make_table(struct option_table *t, void *ctx)
 {
 	struct convert *c = ctx;
-	int ret;
 
-	switch (opt) {
-	case 'o':
-		return output_options_set(&c->output, opt, value, err);
-	case OPTION_TO:
-		if (is_number(value))
-			return set_time(c, "--to", value, &c->filter.until, err);
-		return output_options_set_format(&c->output, "--to", value, err);
-	case OPTION_FROM:
-		return set_time(c, "--from", value, &c->filter.from, err);
-	case OPTION_DIFF:
-		c->base_path = value;
-		return 0;
-	case OPTION_ONLY_THREAD:
-		c->filter.thread = value;
-		c->is_filtered = true;
-		return 0;
-	case OPTION_CPU_ONLY:
-		c->cpu_only = c->is_filtered = true;
-		return 0;
-	default:
-		ret = sanitize_options_set(&c->sanitize, opt, value, err);
-		if (ret != -ENOENT)
-			return ret;
-		ret = query_options_set(&c->filter, opt, value, err);
-		c->is_filtered |= !ret;
-		return ret == -ENOENT ? output_options_set(&c->output, opt, value, err) : ret;
+	t->usage = "Usage: prof convert [OPTION]... FILE... -o OUT\n"
+		   "Write a profile in another format; several become one, by wall clock.\n"
+		   "\n";
+	for (const struct option_row *row = rows; row->name || row->help; row++) {
+		struct option_row copy = *row;
+
+		if (row->set == set_to)
+			copy.choices = format_names();
+		option_table_add_row(t, &copy, c);
 	}
+	option_table_add(t, option_help, NULL);
+	option_table_add(t, query_options, &c->filter);
+	option_table_add(t, sanitize_options, &c->sanitize);
+	option_table_add(t, more_rows, c);
+	t->after = "\n"
+		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
+		   "Exit status: 0, 125 where a file refuses, 2 for wrong use, 1 by\n"
+		   "--check-sanitized.\n";
 }
 
 static bool is_flame_graph(const struct format *format)
@@ -214,14 +191,6 @@ static int take(void *ctx, const char *operand, struct error *err)
 	vec_push(&c->paths, operand);
 	return 0;
 }
-
-static const struct command_syntax syntax = {
-	.shorts = "+:o:vqh",
-	.longs = longs,
-	.print_help = print_help,
-	.set = set,
-	.take = take,
-};
 
 static void say_unread(const struct profile_file *file)
 {
@@ -392,8 +361,12 @@ static int run(int argc, char **argv)
 {
 	struct convert c = {.filter = QUERY_FILTER_ALL, .start_ns = clock_monotonic_ns()};
 	struct error err = {0};
-	int ret = command_parse(argc, argv, &syntax, &c, &err), status = 0;
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret, status = 0;
 
+	make_table(&table, &c);
+	ret = command_parse(argc, argv, &table, take, &c, &err);
+	c.is_filtered |= option_table_has_any(&table, query_options);
 	if (!ret)
 		ret = check(&c, &err);
 	if (ret == -ECANCELED) {
@@ -415,5 +388,6 @@ static int run(int argc, char **argv)
 const struct command command_convert = {
 	.name = name,
 	.summary = "write a profile in another format, or several as one",
+	.options = make_table,
 	.run = run,
 };

@@ -18,22 +18,6 @@
 
 static const char name[] = "info";
 
-static const struct option longs[] = {
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
-static void print_help(void)
-{
-	printf("Usage: prof info FILE\n"
-	       "Show what is in a profile, without its samples.\n"
-	       "\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "FILE is a profile, compressed or not; - is stdin.\n"
-	       "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n");
-}
-
 /* Prints every line, made safe for a terminal: names in a file are untrusted. */
 __attribute__((format(printf, 2, 3))) static void line(const char *label, const char *fmt, ...)
 {
@@ -245,32 +229,32 @@ static int inspect(const char *path)
 	return 0;
 }
 
-static int set(void *ctx, int opt, const char *value, struct error *err)
-{
-	(void)ctx;
-	(void)value;
-	return error_text(err, -EINVAL, "option %d is unknown", opt);
-}
-
 static int take(void *ctx, const char *operand, struct error *err)
 {
 	return command_take_file(ctx, operand, err);
 }
 
-static const struct command_syntax syntax = {
-	.shorts = "+:h",
-	.longs = longs,
-	.print_help = print_help,
-	.set = set,
-	.take = take,
-};
+static void make_table(struct option_table *t, void *ctx)
+{
+	(void)ctx;
+	t->usage = "Usage: prof info FILE\n"
+		   "Show what is in a profile, without its samples.\n"
+		   "\n";
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "FILE is a profile, compressed or not; - is stdin.\n"
+		   "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n";
+}
 
 static int run(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct error err = {0};
-	int ret = command_parse(argc, argv, &syntax, &path, &err);
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret;
 
+	make_table(&table, NULL);
+	ret = command_parse(argc, argv, &table, take, &path, &err);
 	if (ret == -ECANCELED)
 		return 0;
 	if (!ret && !path)
@@ -281,5 +265,6 @@ static int run(int argc, char **argv)
 const struct command command_info = {
 	.name = name,
 	.summary = "show what is in a profile",
+	.options = make_table,
 	.run = run,
 };

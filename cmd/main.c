@@ -11,7 +11,8 @@
 #include "cmd/command.h"
 #include "cmd/elevate/elevation.h"
 #include "cmd/elevate/front_end.h"
-#include "cmd/text/hints.h"
+#include "cmd/options/hints.h"
+#include "lib/base/cleanup.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 /* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
@@ -131,14 +132,32 @@ static int run_version(int argc, char **argv)
 	return 0;
 }
 
+/* argv: a command and words after it, the last of which is not finished. */
+static int run_complete(int argc, char **argv)
+{
+	const struct command *command = argc > 1 ? find_command(argv[0]) : NULL;
+
+	for (size_t i = 0; argc == 1 && i < COMMAND_COUNT; i++) {
+		if (strncmp(commands[i]->name, argv[0], strlen(argv[0])) == 0)
+			printf("%s\n", commands[i]->name);
+	}
+	if (command && command->options)
+		command_complete(command->options, argc - 1, argv + 1);
+	else if (command)
+		return command->run(argc + 1, argv - 1);
+	return 0;
+}
+
 static int run(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},
+	bool wants_version = false;
+	static const struct option_row rows[] = {
+		{'V', "version", .type = OPTION_FLAG},
 		{0},
 	};
+	_cleanup_(option_table_release) struct option_table table = {.usage = "", .after = ""};
 	struct error err = {0};
+	int ret;
 
 	if (argc < 2) {
 		print_help();
@@ -148,23 +167,24 @@ static int run(int argc, char **argv)
 		return debug_fetch_serve();
 	if (strcmp(argv[1], COMMAND_HELPER) == 0)
 		return run_helper(argc - 2, argv + 2);
+	if (strcmp(argv[1], COMMAND_COMPLETE) == 0)
+		return run_complete(argc - 2, argv + 2);
 	if (strcmp(argv[1], "help") == 0)
 		return run_help(argc - 1, argv + 1);
 	if (strcmp(argv[1], "version") == 0)
 		return run_version(argc - 1, argv + 1);
 	if (argv[1][0] != '-')
 		return run_command(argv[1], argc - 1, argv + 1);
-	switch (options_next(argc, argv, "+:hV", longs, &err)) {
-	case 'h':
+	if (is_one_of(argv[1], "-h", "--help")) {
 		print_help();
 		return 0;
-	case 'V':
-		return run_version(0, NULL);
-	case '?':
-		return command_fail_usage(NULL, &err);
-	default:
-		return fail_unexpected(argv[1]);
 	}
+	option_table_add(&table, rows, &wants_version);
+	option_table_add(&table, option_help, NULL);
+	ret = option_table_next(&table, argc, argv, &err);
+	if (ret < 0)
+		return command_fail_usage(NULL, &err);
+	return wants_version ? run_version(0, NULL) : fail_unexpected(argv[1]);
 }
 
 /*

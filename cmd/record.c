@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof record: record a command or the whole machine. */
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
@@ -16,23 +16,6 @@
 
 extern const struct command command_record;
 
-enum {
-	OPTION_OPEN = 4096,
-};
-
-static const struct option longs[] = {
-	{"all", no_argument, NULL, 'a'},
-	SYSTEM_LONG_OPTIONS,
-	LIVE_LONG_OPTIONS,
-	COMMAND_LONG_OPTIONS,
-	FILTER_LONG_OPTIONS,
-	ITERATION_LONG_OPTIONS,
-	OUTPUT_LONG_OPTIONS,
-	{"open", no_argument, NULL, OPTION_OPEN},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
 struct record {
 	bool open; /* the profile is shown at the end */
 	struct front_end *front; /* NULL: there is none */
@@ -43,63 +26,57 @@ struct record {
 	char **argv; /* of the command; NULL: there is none */
 };
 
-static void print_help(void)
+#define AT(member) .offset = offsetof(struct record, member)
+
+static const struct option_row first_rows[] = {
+	{.help = "Recording:"},
+	{'a', "all", NULL, "all processes and the kernel's threads", OPTION_FLAG,
+	 AT(filter.filter.all)},
+	{0},
+};
+
+static const struct option_row output_heading[] = {{.help = "\nOutput:"}, {0}};
+
+static const struct option_row last_rows[] = {
+	{0, "open", NULL, "show the profile in a browser at the end, as prof view does",
+	 OPTION_FLAG, AT(open)},
+	{0},
+};
+
+static void make_table(struct option_table *t, void *ctx)
 {
-	_cleanup_(strbuf_release) struct strbuf live = {0}, output = {0};
+	struct record *r = ctx;
 
-	live_options_help(&live);
-	output_options_help(&output);
-	printf("Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
-	       "       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
-	       "Run a command and record where it and its descendants spend their time; or, with -a,\n"
-	       "record all that runs on this machine, as long as the command does, until Ctrl-C is\n"
-	       "pressed, or the time is over.\n"
-	       "\n"
-	       "Recording:\n"
-	       "  -a, --all              all processes and the kernel's threads\n"
-	       "%s%s%s\n"
-	       "Comparable runs, for prof diff:\n"
-	       "%s\n"
-	       "With -a, only what meets all of these:\n"
-	       "%s\n"
-	       "Output:\n"
-	       "%s"
-	       "  --open                 show the profile in a browser at the end, as prof view does\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
-	       "failed, 126 or 127 where the command could not be run, 2 for wrong use.\n",
-	       strbuf_text(&live), command_options_help, filter_options_help,
-	       iteration_options_help, system_options_help, strbuf_text(&output));
-}
-
-/* -ENOENT: not an option of this command. */
-static int set(struct record *r, int opt, const char *value, struct error *err)
-{
-	int ret = filter_options_set(&r->filter, opt, value, err);
-
-	if (opt == OPTION_OPEN) {
-		r->open = true;
-		return 0;
-	}
-	if (opt == 'a') {
-		r->filter.filter.all = true;
-		return 0;
-	}
-	if (ret == -ENOENT)
-		ret = live_options_set(&r->live, opt, value, err);
-	if (ret == -ENOENT)
-		ret = iteration_options_set(&r->iterations, opt, value, err);
-	if (ret == -ENOENT)
-		ret = output_options_set(&r->output, opt, value, err);
-	return ret;
+	t->usage =
+		"Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
+		"       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
+		"Run a command and record where it and its descendants spend their time; or, with "
+		"-a,\n"
+		"record all that runs on this machine, as long as the command does, until Ctrl-C "
+		"is\n"
+		"pressed, or the time is over.\n"
+		"\n";
+	option_table_add(t, first_rows, r);
+	live_options_table(t, &r->live);
+	option_table_add(t, command_options, &r->live);
+	option_table_add(t, filter_options, &r->filter);
+	option_table_add(t, iteration_options, &r->iterations);
+	option_table_add(t, system_options, &r->filter);
+	option_table_add(t, output_heading, NULL);
+	output_options_table(t, &r->output);
+	option_table_add(t, last_rows, r);
+	option_table_add(t, option_help, NULL);
+	t->after =
+		"\n"
+		"Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
+		"failed, 126 or 127 where the command could not be run, 2 for wrong use.\n";
 }
 
 /* Refuses filters that need -a. */
 static int refuse_filters(const struct record *r, struct error *err)
 {
 	vec_for_each(&r->filter.choices, const struct filter_choice *, choice) {
-		if (choice->opt == 'p' && !r->argv)
+		if (choice->kind == FILTER_BY_PID && !r->argv)
 			return error_text(err, -EINVAL,
 					  "--pid needs -a; for a process that runs already: "
 					  "prof attach -p %s",
@@ -115,12 +92,12 @@ static bool has_command(const struct record *r)
 	return r->argv || r->iterations.variant_count;
 }
 
-static int check(struct record *r, struct error *err)
+static int check(struct record *r, const struct option_table *given, struct error *err)
 {
-	int ret = live_options_check(&r->live, err);
+	int ret = live_options_check(&r->live, given, err);
 
 	if (!ret)
-		ret = output_options_check(&r->output, err);
+		ret = output_options_check(&r->output, given, err);
 	if (!ret)
 		ret = iteration_options_check(&r->iterations, r->argv, err);
 	if (ret)
@@ -146,24 +123,15 @@ static int check(struct record *r, struct error *err)
 /* -ECANCELED: --help was printed. */
 static int parse(struct record *r, int argc, char **argv, struct error *err)
 {
-	_cleanup_(live_getopt_release) struct live_getopt table = {0};
-	int opt, ret;
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret;
 
-	live_options_getopt(&table, "+:ap:" LIVE_SHORT_OPTIONS OUTPUT_SHORT_OPTIONS "h", longs);
-	while ((opt = options_next(argc, argv, strbuf_text(&table.shorts), table.longs.items,
-				   err)) != -1) {
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		ret = set(r, opt, optarg, err);
-		if (ret)
-			return ret;
-	}
+	make_table(&table, r);
+	ret = command_parse(argc, argv, &table, NULL, NULL, err);
+	if (ret)
+		return ret;
 	r->argv = optind < argc ? argv + optind : NULL;
-	return check(r, err);
+	return check(r, &table, err);
 }
 
 static int record(struct record *r, char **argv)
@@ -233,6 +201,7 @@ static int run(int argc, char **argv)
 const struct command command_record = {
 	.name = "record",
 	.summary = "run a command, or look at the whole machine, and record it",
+	.options = make_table,
 	.run = run,
 	.run_for = run_for,
 };

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -22,22 +23,6 @@
 
 extern const struct command command_recover;
 
-enum {
-	OPTION_LIST = OPT_OUTPUT_END,
-};
-
-static const struct option longs[] = {
-	{"list", no_argument, NULL, OPTION_LIST},
-	{"output", required_argument, NULL, 'o'},
-	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
-	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS},
-	{"sources", no_argument, NULL, OPT_SOURCES},
-	{"verbose", no_argument, NULL, 'v'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
 struct recover {
 	struct output_options output;
 	struct identity owner; /* the invoking user */
@@ -55,28 +40,42 @@ struct leftover {
 	char *target; /* path of the profile */
 };
 
-static void print_help(void)
+#define AT(member) .offset = offsetof(struct recover, member)
+#define GIVEN(member) .given = offsetof(struct recover, member)
+
+static const struct option_row rows[] = {
+	{0, "list", NULL, "only say what there is", OPTION_FLAG, AT(only_list)},
+	{'o', "output", "FILE", "write the profile of one FILE there", OPTION_NAME, AT(output.path),
+	 GIVEN(output.path_is_set)},
+	{0, "debug-dir", "DIR", "look there for .build-id/xx/yyy.debug; may be repeated",
+	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
+	{0, "no-symbols", NULL, "leave addresses without names", OPTION_FLAG,
+	 AT(output.no_symbols)},
+	{0, "sources", NULL, "put the text of source files into the profile", OPTION_FLAG,
+	 AT(output.sources)},
+	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
+	{'q', "quiet", NULL, "say only what goes wrong", OPTION_FLAG, AT(output.quiet)},
+	{0},
+};
+
+static void make_table(struct option_table *t, void *ctx)
 {
-	printf("Usage: prof recover [OPTION]... [DIR|FILE]...\n"
-	       "Write the profiles of recordings whose recorder was killed, or could not write.\n"
-	       "\n"
-	       "While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) has what\n"
-	       "was recorded so far. Looks for such files in DIR; without one here and in\n"
-	       "~/.local/state/prof. Each becomes a profile beside it, with the name that the\n"
-	       "recording would have used, and is removed; a newer file is never replaced. A FILE\n"
-	       "of another name stays.\n"
-	       "\n"
-	       "  --list                 only say what there is\n"
-	       "  -o, --output FILE      write the profile of one FILE there\n"
-	       "  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
-	       "  --no-symbols           leave addresses without names\n"
-	       "  --sources              put the text of source files into the profile\n"
-	       "  -v, --verbose          say more; twice: everything\n"
-	       "  -q, --quiet            say only what goes wrong\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "Exit status: 0, also where there is nothing; 125 where a file refuses; 2 for wrong\n"
-	       "use.\n");
+	t->usage =
+		"Usage: prof recover [OPTION]... [DIR|FILE]...\n"
+		"Write the profiles of recordings whose recorder was killed, or could not write.\n"
+		"\n"
+		"While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) has what\n"
+		"was recorded so far. Looks for such files in DIR; without one here and in\n"
+		"~/.local/state/prof. Each becomes a profile beside it, with the name that the\n"
+		"recording would have used, and is removed; a newer file is never replaced. A FILE\n"
+		"of another name stays.\n"
+		"\n";
+	option_table_add(t, rows, ctx);
+	option_table_add(t, option_help, NULL);
+	t->after =
+		"\n"
+		"Exit status: 0, also where there is nothing; 125 where a file refuses; 2 for wrong\n"
+		"use.\n";
 }
 
 static void describe(const struct leftover *l)
@@ -404,23 +403,13 @@ static int recover_all(struct recover *r, int argc, char **argv)
 /* -ECANCELED: --help was printed. */
 static int parse(struct recover *r, int argc, char **argv, struct error *err)
 {
-	int opt, ret;
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret;
 
-	while ((opt = options_next(argc, argv, "+:o:vqh", longs, err)) != -1) {
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		ret = 0;
-		if (opt == OPTION_LIST)
-			r->only_list = true;
-		else
-			ret = output_options_set(&r->output, opt, optarg, err);
-		if (ret)
-			return ret;
-	}
+	make_table(&table, r);
+	ret = command_parse(argc, argv, &table, NULL, NULL, err);
+	if (ret)
+		return ret;
 	for (int i = optind; i < argc; i++) {
 		if (!*argv[i])
 			return error_text(err, -EINVAL, "the name of the folder must not be empty");
@@ -429,7 +418,7 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 		r->path = r->output.path;
 	if (r->path && argc - optind != 1)
 		return error_text(err, -EINVAL, "--output: give one capture to recover");
-	return output_options_check(&r->output, err);
+	return output_options_check(&r->output, &table, err);
 }
 
 static int run(int argc, char **argv)
@@ -453,5 +442,6 @@ static int run(int argc, char **argv)
 const struct command command_recover = {
 	.name = "recover",
 	.summary = "write what a killed recorder has left",
+	.options = make_table,
 	.run = run,
 };

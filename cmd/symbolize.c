@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof symbolize: add names to a profile that was written without them. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,49 +41,13 @@ struct symbolize_command {
 
 extern const struct command command_symbolize;
 
-static const struct option longs[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"format", required_argument, NULL, OPT_FORMAT},
-	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
-	{"sources", no_argument, NULL, OPT_SOURCES},
-	{"verbose", no_argument, NULL, 'v'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
-static void print_help(void)
-{
-	printf("Usage: prof symbolize [OPTION]... FILE -o FILE\n"
-	       "Name the frames of a profile that was written without names.\n"
-	       "\n"
-	       "  -o, --output FILE      plain if it ends in .json; - is stdout; may be the same file\n"
-	       "  --format NAME          of both files: firefox\n"
-	       "  --debug-dir DIR        look there for programs and .build-id/xx/yyy.debug; may be\n"
-	       "                         repeated\n"
-	       "  --sources              put the text of source files into the profile\n"
-	       "  -v, --verbose          say more; twice: everything\n"
-	       "  -q, --quiet            no summary and no progress\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "FILE is a profile, compressed or not; - is stdin.\n"
-	       "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n");
-}
-
-static int check(struct symbolize_command *c, struct error *err)
+static int check(struct symbolize_command *c, const struct option_table *given, struct error *err)
 {
 	if (!c->input)
 		return error_text(err, -EINVAL, "no file to symbolize");
 	if (!c->output.path)
 		return error_text(err, -EINVAL, "no file to write to: give --output");
-	return output_options_check(&c->output, err);
-}
-
-static int set(void *ctx, int opt, const char *value, struct error *err)
-{
-	struct symbolize_command *c = ctx;
-
-	return output_options_set(&c->output, opt, value, err);
+	return output_options_check(&c->output, given, err);
 }
 
 static int take(void *ctx, const char *operand, struct error *err)
@@ -92,21 +57,47 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&c->input, operand, err);
 }
 
-static const struct command_syntax syntax = {
-	.shorts = "+:" OUTPUT_SHORT_OPTIONS "h",
-	.longs = longs,
-	.print_help = print_help,
-	.set = set,
-	.take = take,
+#define AT(member) .offset = offsetof(struct output_options, member)
+#define GIVEN(member) .given = offsetof(struct output_options, member)
+
+static const struct option_row rows[] = {
+	{'o', "output", "FILE", "plain if it ends in .json; - is stdout; may be the same file",
+	 OPTION_NAME, AT(path), GIVEN(path_is_set)},
+	{0, "format", "NAME", "of both files: firefox", OPTION_CALL, .set = output_set_format},
+	{0, "debug-dir", "DIR",
+	 "look there for programs and .build-id/xx/yyy.debug; may be\n"
+	 "repeated",
+	 OPTION_CALL, .set = output_add_debug_dir},
+	{0, "sources", NULL, "put the text of source files into the profile", OPTION_FLAG,
+	 AT(sources)},
+	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
+	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
+	{0},
 };
+
+static void make_table(struct option_table *t, void *ctx)
+{
+	struct symbolize_command *c = ctx;
+
+	t->usage = "Usage: prof symbolize [OPTION]... FILE -o FILE\n"
+		   "Name the frames of a profile that was written without names.\n"
+		   "\n";
+	option_table_add(t, rows, &c->output);
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "FILE is a profile, compressed or not; - is stdin.\n"
+		   "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n";
+}
 
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)
 {
+	_cleanup_(option_table_release) struct option_table table = {0};
 	int ret;
 
 	c->output.path = NULL;
-	ret = command_parse(argc, argv, &syntax, c, err);
-	return ret ? ret : check(c, err);
+	make_table(&table, c);
+	ret = command_parse(argc, argv, &table, take, c, err);
+	return ret ? ret : check(c, &table, err);
 }
 
 /* A profile that is patched keeps its format. Takes the text. */
@@ -374,5 +365,6 @@ static int run(int argc, char **argv)
 const struct command command_symbolize = {
 	.name = "symbolize",
 	.summary = "name the frames of a profile that has no names",
+	.options = make_table,
 	.run = run,
 };

@@ -2,7 +2,7 @@
 #include "cmd/options/diff_options.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cmd/command.h"
@@ -15,140 +15,68 @@
 /* A page for people; programs get all rows. */
 #define ROWS_LIMIT 20
 
-enum {
-	OPTION_BY = 256,
-	OPTION_METRIC,
-	OPTION_BASE,
-	OPTION_AGAINST,
-	OPTION_ASSUME_NOISE,
-	OPTION_FORCE,
-	OPTION_GATE,
-	OPTION_STRICT,
-	OPTION_LIMIT,
-	OPTION_JSON,
-	OPTION_MARKDOWN,
-};
+static const char *const metric_names[] = {"cpu", "wall", NULL};
 
-static const struct option longs[] = {
-	{"output", required_argument, NULL, 'o'},
-	{"by", required_argument, NULL, OPTION_BY},
-	{"metric", required_argument, NULL, OPTION_METRIC},
-	{"base", required_argument, NULL, OPTION_BASE},
-	{"against", required_argument, NULL, OPTION_AGAINST},
-	{"assume-noise", required_argument, NULL, OPTION_ASSUME_NOISE},
-	{"force", no_argument, NULL, OPTION_FORCE},
-	{"gate", required_argument, NULL, OPTION_GATE},
-	{"strict", no_argument, NULL, OPTION_STRICT},
-	{"limit", required_argument, NULL, OPTION_LIMIT},
-	{"json", required_argument, NULL, OPTION_JSON},
-	{"markdown", required_argument, NULL, OPTION_MARKDOWN},
-	QUERY_LONG_OPTIONS,
-	{"help", no_argument, NULL, 'h'},
+static int set_gate(void *gate, const char *value, struct error *err)
+{
+	return gate_parse(gate, value, err);
+}
+
+#define AT(member) .offset = offsetof(struct diff_options, member)
+
+static const struct option_row rows[] = {
+	{0, "by", "WHAT",
+	 "rows: function (default), module, file, line, process\n"
+	 "(of a program), pid, thread, category, address",
+	 OPTION_CHOICE, AT(comparison.by), .choices = query_by_names},
+	{0, "metric", "NAME", "slower by: cpu (default), wall", OPTION_CHOICE, AT(metric),
+	 .choices = metric_names},
+	{0, "base", "NAME", "the variant that is A; without, the one given first", OPTION_NAME,
+	 AT(base)},
+	{0, "against", "NAME", "the variant that is B, where there are more than two", OPTION_NAME,
+	 AT(against)},
+	{0, "assume-noise", "PERCENT", "how much runs vary, where there is one a side",
+	 OPTION_SHARE, AT(comparison.noise)},
+	{0, "force", NULL, "compare what cannot be compared", OPTION_FLAG, AT(force)},
+	{0, "limit", "COUNT", "rows, 0 for all (20)", OPTION_ROWS, AT(limit)},
 	{0},
 };
 
-static const char *const metric_names[] = {"cpu", "wall"};
+static const struct option_row gate_rows[] = {
+	{.help = "\nGate:"},
+	{0, "gate", "RULES", "fail where B is slower: total=2%,NAME=10%,any=5%", OPTION_CALL,
+	 AT(gate), .set = set_gate},
+	{0, "strict", NULL, "exit with 3 where the runs do not tell", OPTION_FLAG, AT(strict)},
+	{.help = "\nOutput, besides the text:"},
+	{'o', "output", "FILE", "a profile with threads A, B, and their difference", OPTION_NAME,
+	 AT(output_path)},
+	{0, "json", "FILE", "all figures", OPTION_NAME, AT(json_path)},
+	{0, "markdown", "FILE", "a summary for a job, of at most 30 lines", OPTION_NAME,
+	 AT(markdown_path)},
+	{0},
+};
 
-static void print_help(void)
+void diff_options_table(struct option_table *t, struct diff_options *o)
 {
-	printf("Usage: prof diff [OPTION]... A B\n"
-	       "       prof diff [OPTION]... A... -- B...\n"
-	       "       prof diff [OPTION]... FILE\n"
-	       "Compare the runs of two sides: is B slower, and where? A FILE by itself has the runs\n"
-	       "of two variants (prof record --iterations --variant).\n"
-	       "\n"
-	       "  --by WHAT              rows: function (default), module, file, line, process\n"
-	       "                         (of a program), pid, thread, category, address\n"
-	       "  --metric NAME          slower by: cpu (default), wall\n"
-	       "  --base NAME            the variant that is A; without, the one given first\n"
-	       "  --against NAME         the variant that is B, where there are more than two\n"
-	       "  --assume-noise PERCENT\n"
-	       "                         how much runs vary, where there is one a side\n"
-	       "  --force                compare what cannot be compared\n"
-	       "  --limit COUNT          rows, 0 for all (20)\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "Gate:\n"
-	       "  --gate RULES           fail where B is slower: total=2%%,NAME=10%%,any=5%%\n"
-	       "  --strict               exit with 3 where the runs do not tell\n"
-	       "\n"
-	       "Output, besides the text:\n"
-	       "  -o, --output FILE      a profile with threads A, B, and their difference\n"
-	       "  --json FILE            all figures\n"
-	       "  --markdown FILE        a summary for a job, of at most 30 lines\n"
-	       "\n"
-	       "%s"
-	       "\n"
-	       "A, B and FILE are profiles, compressed or not; - is stdin. Of output - is stdout, in\n"
-	       "place of the text.\n"
-	       "Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict,\n"
-	       "125 where files refuse, 2 for wrong use.\n",
-	       query_options_help);
-}
-
-static int set_by(struct diff_options *o, const char *value, struct error *err)
-{
-	int by = query_options_choose("by", value, query_by_names, QUERY_BY_COUNT, err);
-
-	o->comparison.by = by < 0 ? QUERY_BY_FUNCTION : (enum query_by)by;
-	return by < 0 ? by : 0;
-}
-
-static int set_metric(struct diff_options *o, const char *value, struct error *err)
-{
-	int metric = query_options_choose("metric", value, metric_names, 2, err);
-
-	o->comparison.is_wall = metric == 1;
-	return metric < 0 ? metric : 0;
-}
-
-static int set_noise(struct diff_options *o, const char *value, struct error *err)
-{
-	return query_options_share("assume-noise", value, &o->comparison.noise, err);
-}
-
-static int set_path(const char **path, const char *option, const char *value, struct error *err)
-{
-	if (!*value)
-		return error_text(err, -EINVAL, "%s: the name must not be empty", option);
-	*path = value;
-	return 0;
-}
-
-static int set_option(struct diff_options *o, int option, const char *value, struct error *err)
-{
-	int ret = query_options_set(&o->comparison.filter, option, value, err);
-
-	if (ret != -ENOENT)
-		return ret;
-	switch (option) {
-	case OPTION_BY:
-		return set_by(o, value, err);
-	case OPTION_METRIC:
-		return set_metric(o, value, err);
-	case OPTION_BASE:
-		return set_path(&o->base, "--base", value, err);
-	case OPTION_AGAINST:
-		return set_path(&o->against, "--against", value, err);
-	case OPTION_ASSUME_NOISE:
-		return set_noise(o, value, err);
-	case OPTION_FORCE:
-		o->force = true;
-		return 0;
-	case OPTION_GATE:
-		return gate_parse(&o->gate, value, err);
-	case OPTION_STRICT:
-		o->strict = true;
-		return 0;
-	case OPTION_LIMIT:
-		return query_options_limit(value, &o->limit, err);
-	case 'o':
-		return set_path(&o->output_path, "--output", value, err);
-	case OPTION_JSON:
-		return set_path(&o->json_path, "--json", value, err);
-	default:
-		return set_path(&o->markdown_path, "--markdown", value, err);
-	}
+	t->usage =
+		"Usage: prof diff [OPTION]... A B\n"
+		"       prof diff [OPTION]... A... -- B...\n"
+		"       prof diff [OPTION]... FILE\n"
+		"Compare the runs of two sides: is B slower, and where? A FILE by itself has the "
+		"runs\n"
+		"of two variants (prof record --iterations --variant).\n"
+		"\n";
+	option_table_add(t, rows, o);
+	option_table_add(t, option_help, NULL);
+	option_table_add(t, gate_rows, o);
+	option_table_add(t, query_options, &o->comparison.filter);
+	t->after =
+		"\n"
+		"A, B and FILE are profiles, compressed or not; - is stdin. Of output - is "
+		"stdout, in\n"
+		"place of the text.\n"
+		"Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict,\n"
+		"125 where files refuse, 2 for wrong use.\n";
 }
 
 static bool is_stdout(const char *path)
@@ -227,6 +155,7 @@ static int take_file(struct diff_options *o, int side, const char *path, struct 
 
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err)
 {
+	_cleanup_(option_table_release) struct option_table table = {0};
 	bool is_divided = false;
 	int ret = 0;
 
@@ -234,9 +163,8 @@ int diff_options_parse(struct diff_options *o, int argc, char **argv, struct err
 		.comparison = {.filter = QUERY_FILTER_ALL, .noise = -1},
 		.limit = ROWS_LIMIT,
 	};
-	while (!ret && optind < argc) {
-		int opt;
-
+	diff_options_table(&table, o);
+	while (ret >= 0 && optind < argc) {
 		if (is_divided) {
 			ret = take_file(o, SIDE_B, argv[optind++], err);
 			continue;
@@ -247,19 +175,12 @@ int diff_options_parse(struct diff_options *o, int argc, char **argv, struct err
 			optind++;
 			continue;
 		}
-		opt = options_next(argc, argv, "+:o:h", longs, err);
-		if (opt == 'h') {
-			print_help();
-			return -ECANCELED;
-		}
-		if (opt == '?')
-			return -EINVAL;
-		if (opt != -1)
-			ret = set_option(o, opt, optarg, err);
-		else if (optind < argc)
+		ret = option_table_next(&table, argc, argv, err);
+		if (!ret && optind < argc)
 			ret = take_file(o, SIDE_A, argv[optind++], err);
 	}
-	return ret ? ret : complete(o, is_divided, err);
+	o->comparison.is_wall = o->metric == 1;
+	return ret < 0 ? ret : complete(o, is_divided, err);
 }
 
 void diff_options_release(struct diff_options *o)

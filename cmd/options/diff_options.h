@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_OPTIONS_DIFF_OPTIONS_H
 #define PROF_CMD_OPTIONS_DIFF_OPTIONS_H
 
+#include "cmd/options/option_table.h"
 #include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 
@@ -19,8 +20,11 @@ struct diff_options {
 	size_t limit; /* rows; 0: all */
 	bool strict; /* give an inconclusive result an exit status of its own */
 	bool force;
+	int metric; /* 1: wall */
 };
 
+/* Fills a table of the options, whose values go into `o`. */
+void diff_options_table(struct option_table *t, struct diff_options *o);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. Release always. */
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err);
 void diff_options_release(struct diff_options *o);

@@ -2,6 +2,7 @@
 #include "cmd/options/filter_options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,25 +12,6 @@
 #include "lib/base/text.h"
 
 #define PID_MAX 0x7fffffff
-
-const char filter_options_help[] =
-	"  --thread GLOB[,...]    sample only threads whose name, as it is then, is one of these\n"
-	"  --cpu LIST             sample only these CPUs, as in 0-3,8\n";
-
-const char system_options_help[] =
-	"  -p, --pid LIST         only processes with these pids\n"
-	"  --tid LIST             only threads with these tids\n"
-	"  --comm GLOB[,...]      only processes with one of these names\n"
-	"  --cgroup PATH          only processes in this control group or below; may be repeated\n"
-	"  --uid LIST             only processes of these users, by number or name\n"
-	"  --exclude-self         not prof itself (default)\n"
-	"  --include-self         prof itself, too\n";
-
-const char target_options_help[] =
-	"  -p, --pid LIST         those with these pids; may be repeated\n"
-	"  --comm GLOB[,...]      those with one of these names; may be repeated\n"
-	"  --pidfile FILE         the one whose pid is in FILE; may be repeated\n"
-	"  --no-children          not their descendants\n";
 
 void filter_options_release(struct filter_options *o)
 {
@@ -90,74 +72,131 @@ static int add_names(const char *option, const char *value, struct name_set *set
 	return for_each_word(value, add_name, set, err) ? error_wrap(err, "%s", option) : 0;
 }
 
-static int set_comm(struct filter_options *o, const char *value, struct error *err)
+static int choose(struct filter_options *o, enum filter_kind kind, const char *value)
 {
-	char *text = o->names_text;
-
-	o->names_text = text ? xasprintf("%s,%s", text, value) : xstrdup(value);
-	free(text);
-	return add_names("--comm", value, &o->names, err);
-}
-
-static int choose(struct filter_options *o, int opt, const char *value)
-{
-	vec_push(&o->choices, (struct filter_choice){opt, value});
+	vec_push(&o->choices, (struct filter_choice){kind, value});
+	o->is_limited |= kind != FILTER_BY_CPU && kind != FILTER_BY_THREAD;
 	return 0;
 }
 
-/* Sets filters other than lists of processes, users and cgroups. */
-static int set_plain(struct filter_options *o, int opt, const char *value, struct error *err)
+static int set_pids(void *o, const char *value, struct error *err)
 {
-	switch (opt) {
-	case OPT_THREAD:
-		choose(o, opt, value);
-		o->filter.criteria |= FILTER_THREAD;
-		return add_names("--thread", value, &o->filter.thread_names, err);
-	case OPT_CPU:
-		choose(o, opt, value);
-		return filter_set_cpus(&o->filter, value, err);
-	case OPT_NO_CHILDREN:
-		o->filter.skip_children = true;
-		return 0;
-	case OPT_INCLUDE_SELF:
-	case OPT_EXCLUDE_SELF:
-		o->filter.include_self = opt == OPT_INCLUDE_SELF;
-		o->is_limited = true;
-		return 0;
-	default:
-		return -ENOENT;
-	}
+	const char *option = "--pid";
+	int ret = for_each_word(value, check_pid, &option, err);
+
+	return ret ? ret : choose(o, FILTER_BY_PID, value);
 }
 
-int filter_options_set(struct filter_options *o, int opt, const char *value, struct error *err)
+static int set_tids(void *o, const char *value, struct error *err)
 {
-	const char *option;
+	const char *option = "--tid";
+	int ret = for_each_word(value, check_pid, &option, err);
+
+	return ret ? ret : choose(o, FILTER_BY_TID, value);
+}
+
+static int set_uids(void *o, const char *value, struct error *err)
+{
+	const char *option = "--uid";
+	int ret = for_each_word(value, check_word, &option, err);
+
+	return ret ? ret : choose(o, FILTER_BY_UID, value);
+}
+
+static int set_cgroup(void *o, const char *value, struct error *err)
+{
+	const char *option = "--cgroup";
+	int ret = check_word(&option, value, err);
+
+	return ret ? ret : choose(o, FILTER_BY_CGROUP, value);
+}
+
+static int set_pidfile(void *o, const char *value, struct error *err)
+{
+	const char *option = "--pidfile";
+	int ret = check_word(&option, value, err);
+
+	return ret ? ret : choose(o, FILTER_BY_PIDFILE, value);
+}
+
+static int set_comm(void *at, const char *value, struct error *err)
+{
+	struct filter_options *o = at;
+	char *text = o->names_text;
 	int ret;
 
-	switch (opt) {
-	case 'p':
-	case OPT_TID:
-		option = opt == 'p' ? "--pid" : "--tid";
-		ret = for_each_word(value, check_pid, &option, err);
-		break;
-	case OPT_UID:
-		option = "--uid";
-		ret = for_each_word(value, check_word, &option, err);
-		break;
-	case OPT_CGROUP:
-	case OPT_PIDFILE:
-		option = opt == OPT_CGROUP ? "--cgroup" : "--pidfile";
-		ret = check_word(&option, value, err);
-		break;
-	case OPT_COMM:
-		ret = set_comm(o, value, err);
-		break;
-	default:
-		return set_plain(o, opt, value, err);
-	}
-	o->is_limited = true;
-	return ret ? ret : choose(o, opt, value);
+	o->names_text = text ? xasprintf("%s,%s", text, value) : xstrdup(value);
+	free(text);
+	ret = add_names("--comm", value, &o->names, err);
+	return ret ? ret : choose(o, FILTER_BY_COMM, value);
 }
+
+static int set_threads(void *at, const char *value, struct error *err)
+{
+	struct filter_options *o = at;
+
+	choose(o, FILTER_BY_THREAD, value);
+	o->filter.criteria |= FILTER_THREAD;
+	return add_names("--thread", value, &o->filter.thread_names, err);
+}
+
+static int set_cpus(void *at, const char *value, struct error *err)
+{
+	struct filter_options *o = at;
+
+	choose(o, FILTER_BY_CPU, value);
+	return filter_set_cpus(&o->filter, value, err);
+}
+
+static int set_exclude_self(void *at, const char *value, struct error *err)
+{
+	struct filter_options *o = at;
+
+	(void)value;
+	(void)err;
+	o->filter.include_self = false;
+	o->is_limited = true;
+	return 0;
+}
+
+#define AT(member) .offset = offsetof(struct filter_options, member)
+#define GIVEN(member) .given = offsetof(struct filter_options, member)
+
+const struct option_row filter_options[] = {
+	{0, "thread", "GLOB[,...]",
+	 "sample only threads whose name, as it is then, is one of these", OPTION_CALL,
+	 .set = set_threads},
+	{0, "cpu", "LIST", "sample only these CPUs, as in 0-3,8", OPTION_CALL, .set = set_cpus},
+	{0},
+};
+
+const struct option_row system_options[] = {
+	{.help = "\nWith -a, only what meets all of these:"},
+	{'p', "pid", "LIST", "only processes with these pids", OPTION_CALL, .set = set_pids},
+	{0, "tid", "LIST", "only threads with these tids", OPTION_CALL, .set = set_tids},
+	{0, "comm", "GLOB[,...]", "only processes with one of these names", OPTION_CALL,
+	 .set = set_comm},
+	{0, "cgroup", "PATH", "only processes in this control group or below; may be repeated",
+	 OPTION_CALL, .set = set_cgroup},
+	{0, "uid", "LIST", "only processes of these users, by number or name", OPTION_CALL,
+	 .set = set_uids},
+	{0, "exclude-self", NULL, "not prof itself (default)", OPTION_CALL,
+	 .set = set_exclude_self},
+	{0, "include-self", NULL, "prof itself, too", OPTION_FLAG, AT(filter.include_self),
+	 GIVEN(is_limited)},
+	{0},
+};
+
+const struct option_row target_options[] = {
+	{'p', "pid", "LIST", "those with these pids; may be repeated", OPTION_CALL,
+	 .set = set_pids},
+	{0, "comm", "GLOB[,...]", "those with one of these names; may be repeated", OPTION_CALL,
+	 .set = set_comm},
+	{0, "pidfile", "FILE", "the one whose pid is in FILE; may be repeated", OPTION_CALL,
+	 .set = set_pidfile},
+	{0, "no-children", NULL, "not their descendants", OPTION_FLAG, AT(filter.skip_children)},
+	{0},
+};
 
 struct resolution {
 	struct filter *filter;
@@ -192,16 +231,16 @@ static int resolve_uid(void *ctx, const char *word, struct error *err)
 
 static int resolve(struct resolution *r, const struct filter_choice *choice, struct error *err)
 {
-	switch (choice->opt) {
-	case 'p':
+	switch (choice->kind) {
+	case FILTER_BY_PID:
 		return for_each_word(choice->value, resolve_pid, r, err);
-	case OPT_TID:
+	case FILTER_BY_TID:
 		return for_each_word(choice->value, resolve_tid, r, err);
-	case OPT_UID:
+	case FILTER_BY_UID:
 		return for_each_word(choice->value, resolve_uid, r, err);
-	case OPT_CGROUP:
+	case FILTER_BY_CGROUP:
 		return filter_add_cgroup(r->filter, choice->value, err);
-	case OPT_PIDFILE:
+	case FILTER_BY_PIDFILE:
 		return targets_add_pidfile(r->targets, choice->value, err);
 	default:
 		return 0;
@@ -228,23 +267,17 @@ int filter_options_resolve(struct filter_options *o, struct targets *targets, st
 
 char *filter_options_describe(const struct filter_options *o)
 {
-	static const struct {
-		int opt;
-		const char *name;
-	} names[] = {
-		{'p', "pid"},	  {OPT_TID, "tid"}, {OPT_COMM, "comm"},	    {OPT_CGROUP, "cgroup"},
-		{OPT_UID, "uid"}, {OPT_CPU, "cpu"}, {OPT_THREAD, "thread"},
+	static const char *const names[] = {
+		[FILTER_BY_PID] = "pid",       [FILTER_BY_TID] = "tid", [FILTER_BY_COMM] = "comm",
+		[FILTER_BY_CGROUP] = "cgroup", [FILTER_BY_UID] = "uid", [FILTER_BY_CPU] = "cpu",
+		[FILTER_BY_THREAD] = "thread",
 	};
 	struct strbuf text = {0};
 
 	strbuf_adds(&text, "all processes");
 	vec_for_each(&o->choices, const struct filter_choice *, choice) {
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-			if (names[i].opt == choice->opt)
-				strbuf_addf(&text, "%s --%s %s",
-					    text.size > sizeof("all processes") ? "" : " with",
-					    names[i].name, choice->value);
-		}
+		strbuf_addf(&text, "%s --%s %s", text.size > sizeof("all processes") ? "" : " with",
+			    names[choice->kind], choice->value);
 	}
 	return strbuf_take(&text);
 }

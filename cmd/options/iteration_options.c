@@ -2,6 +2,7 @@
 #include "cmd/options/iteration_options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
@@ -10,15 +11,6 @@
 #include "lib/base/index.h"
 #include "lib/base/text.h"
 #include "lib/base/words.h"
-
-const char iteration_options_help[] =
-	"  --iterations N         run the command N times, into one profile; N..M with variants:\n"
-	"                         N times, or up to M times until the difference is plain\n"
-	"  --warmup N             run it N times before that, without recording it (0)\n"
-	"  --variant NAME=COMMAND\n"
-	"                         twice or more, in place of a command: in turns, in random order\n"
-	"  --seed N               of that order\n"
-	"  --keep-going           go on after a run that fails\n";
 
 static int parse_count(const char *text, uint32_t *count)
 {
@@ -30,8 +22,9 @@ static int parse_count(const char *text, uint32_t *count)
 	return 0;
 }
 
-static int set_iterations(struct iteration_options *o, const char *value, struct error *err)
+static int set_iterations(void *at, const char *value, struct error *err)
 {
+	struct iteration_options *o = at;
 	const char *dots = strstr(value, "..");
 	_cleanup_free_ char *min = dots ? xstrndup(value, (size_t)(dots - value)) : xstrdup(value);
 
@@ -43,8 +36,9 @@ static int set_iterations(struct iteration_options *o, const char *value, struct
 	return 0;
 }
 
-static int set_variant(struct iteration_options *o, const char *value, struct error *err)
+static int set_variant(void *at, const char *value, struct error *err)
 {
+	struct iteration_options *o = at;
 	const char *equals = strchr(value, '=');
 	struct iteration_variant *variant = &o->variants[o->variant_count];
 	char **argv;
@@ -64,8 +58,9 @@ static int set_variant(struct iteration_options *o, const char *value, struct er
 	return 0;
 }
 
-static int set_seed(struct iteration_options *o, const char *value, struct error *err)
+static int set_seed(void *at, const char *value, struct error *err)
 {
+	struct iteration_options *o = at;
 	uint64_t seed;
 
 	if (!text_to_u64(value, 10, &seed) || !seed || seed > UINT32_MAX)
@@ -75,29 +70,34 @@ static int set_seed(struct iteration_options *o, const char *value, struct error
 	return 0;
 }
 
-int iteration_options_set(struct iteration_options *o, int opt, const char *value,
-			  struct error *err)
+static int set_warmup(void *at, const char *value, struct error *err)
 {
-	if (opt < OPT_ITERATIONS || opt > OPT_KEEP_GOING)
-		return -ENOENT;
-	o->is_used = true;
-	switch (opt) {
-	case OPT_ITERATIONS:
-		return set_iterations(o, value, err);
-	case OPT_WARMUP:
-		if (parse_count(value, &o->warmup))
-			return error_text(err, -EINVAL, "--warmup %s: must be a number of up to %d",
-					  value, ITERATION_RUNS_MAX);
-		return 0;
-	case OPT_VARIANT:
-		return set_variant(o, value, err);
-	case OPT_SEED:
-		return set_seed(o, value, err);
-	default:
-		o->keep_going = true;
-		return 0;
-	}
+	struct iteration_options *o = at;
+
+	if (parse_count(value, &o->warmup))
+		return error_text(err, -EINVAL, "--warmup %s: must be a number of up to %d", value,
+				  ITERATION_RUNS_MAX);
+	return 0;
 }
+
+#define USED offsetof(struct iteration_options, is_used)
+
+const struct option_row iteration_options[] = {
+	{.help = "\nComparable runs, for prof diff:"},
+	{0, "iterations", "N",
+	 "run the command N times, into one profile; N..M with variants:\n"
+	 "N times, or up to M times until the difference is plain",
+	 OPTION_CALL, .given = USED, .set = set_iterations},
+	{0, "warmup", "N", "run it N times before that, without recording it (0)", OPTION_CALL,
+	 .given = USED, .set = set_warmup},
+	{0, "variant", "NAME=COMMAND",
+	 "twice or more, in place of a command: in turns, in random order", OPTION_CALL,
+	 .given = USED, .set = set_variant},
+	{0, "seed", "N", "of that order", OPTION_CALL, .given = USED, .set = set_seed},
+	{0, "keep-going", NULL, "go on after a run that fails", OPTION_FLAG,
+	 .offset = offsetof(struct iteration_options, keep_going), .given = USED},
+	{0},
+};
 
 static int check_variants(const struct iteration_options *o, char *const *argv, struct error *err)
 {

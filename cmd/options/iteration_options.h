@@ -3,11 +3,10 @@
 #ifndef PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
 #define PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/options/filter_options.h"
+#include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 
 /* Limits all runs together: each waits as a process of its own until it is executed. */
@@ -30,28 +29,9 @@ struct iteration_options {
 	bool is_used; /* an option was given */
 };
 
-enum {
-	OPT_ITERATIONS = OPT_FILTER_END,
-	OPT_WARMUP,
-	OPT_VARIANT,
-	OPT_SEED,
-	OPT_KEEP_GOING,
-};
+/* A group with a heading, after an empty line; values go into iteration_options. */
+extern const struct option_row iteration_options[];
 
-/* clang-format off */
-#define ITERATION_LONG_OPTIONS \
-	{"iterations", required_argument, NULL, OPT_ITERATIONS}, \
-	{"warmup", required_argument, NULL, OPT_WARMUP}, \
-	{"variant", required_argument, NULL, OPT_VARIANT}, \
-	{"seed", required_argument, NULL, OPT_SEED}, \
-	{"keep-going", no_argument, NULL, OPT_KEEP_GOING}
-/* clang-format on */
-
-extern const char iteration_options_help[];
-
-/* -ENOENT: not such an option; -EINVAL with err: a wrong value. Zeroed options are none. */
-int iteration_options_set(struct iteration_options *o, int opt, const char *value,
-			  struct error *err);
 /*
  * Checks combinations and fills in defaults; argv is the command, NULL: none. Call after the last
  * option. 0 or -EINVAL.

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "bpf/unwind.h"
@@ -18,31 +19,6 @@
 #define UNWIND_BYTES_MIN UNWIND_SHARD_BYTES
 #define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 
-/*
- * Help lines of options without an instrument: a name, which `after` of other options refers to,
- * and the line.
- */
-static const struct {
-	const char *name, *line;
-} lines[] = {
-	{"duration", "  -d, --duration S       stop recording after so many seconds\n"},
-	{"per-cpu",
-	 "  --per-cpu              also show what ran on each CPU, as rows of their own\n"},
-	{"ring-size", "  --ring-size SIZE       of the buffer per CPU, with suffix K, M or G\n"},
-	{"unwind", "  --unwind METHOD        of user stacks: auto (default), cfi, fp or none\n"},
-	{"unwind-memory",
-	 "  --unwind-memory SIZE   kernel memory that tables for it may take (default 512M)\n"},
-	{"no-arguments",
-	 "  --no-arguments         leave what programs are executed with out of the profile\n"},
-	{"ready-fd",
-	 "  --ready-fd N           write a line to descriptor N once recording has begun\n"},
-	{"ready-file", "  --ready-file FILE      write that line to FILE\n"},
-};
-
-const char command_options_help[] =
-	"  --kill                 with -d: end the command, too, which goes on otherwise\n"
-	"  --as-root              under sudo: run the command as root, not as the invoking user\n";
-
 void live_options_init(struct live_options *o)
 {
 	*o = (struct live_options){.ready_fd = -1};
@@ -54,61 +30,74 @@ void live_options_release(struct live_options *o)
 	instrument_settings_release(&o->instruments);
 }
 
-static bool takes_optional(const struct instrument_option *option)
+static int set_unwind(void *at, const char *value, struct error *err)
 {
-	return option->argument && option->argument[0] == '[';
+	if (unwind_method_parse(value, at))
+		return error_text(err, -EINVAL, "--unwind %s: must be auto, cfi, fp or none",
+				  value);
+	return 0;
 }
 
-static int argument_of(const struct instrument_option *option)
+static int set_ready_fd(void *at, const char *value, struct error *err)
 {
-	if (takes_optional(option))
-		return optional_argument;
-	return option->argument ? required_argument : no_argument;
+	uint64_t number;
+
+	if (!text_to_u64(value, 10, &number) || number > INT_MAX)
+		return error_text(err, -EINVAL, "--ready-fd %s: not a descriptor", value);
+	*(int *)at = (int)number;
+	return 0;
 }
 
-static int option_value(const struct instrument_option *option, size_t number)
+static const struct size_range ring_range = {RING_BYTES_MIN, RING_BYTES_MAX, "64K and 1G"};
+static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MAX, "4M and 4G"};
+
+#define AT(member) .offset = offsetof(struct live_options, member)
+
+/* Names are those that `after` of the instruments' options refers to. */
+static const struct option_row rows[] = {
+	{'d', "duration", "S", "stop recording after so many seconds", OPTION_TIME, AT(duration_ns),
+	 .unit_ns = NS_PER_SECOND},
+	{0, "per-cpu", NULL, "also show what ran on each CPU, as rows of their own", OPTION_FLAG,
+	 AT(per_cpu)},
+	{0, "ring-size", "SIZE", "of the buffer per CPU, with suffix K, M or G", OPTION_SIZE,
+	 AT(ring_bytes), .range = &ring_range},
+	{0, "unwind", "METHOD", "of user stacks: auto (default), cfi, fp or none", OPTION_CALL,
+	 AT(unwind), .choices = unwind_method_names, .set = set_unwind},
+	{0, "unwind-memory", "SIZE", "kernel memory that tables for it may take (default 512M)",
+	 OPTION_SIZE, AT(unwind_bytes), .range = &unwind_range},
+	{0, "no-arguments", NULL, "leave what programs are executed with out of the profile",
+	 OPTION_FLAG, AT(no_arguments)},
+	{0, "ready-fd", "N", "write a line to descriptor N once recording has begun", OPTION_CALL,
+	 AT(ready_fd), .set = set_ready_fd},
+	{0, "ready-file", "FILE", "write that line to FILE", OPTION_NAME, AT(ready_path)},
+	{0},
+};
+
+const struct option_row command_options[] = {
+	{0, "kill", NULL, "with -d: end the command, too, which goes on otherwise", OPTION_FLAG,
+	 AT(kill)},
+	{0, "as-root", NULL, "under sudo: run the command as root, not as the invoking user",
+	 OPTION_FLAG, AT(as_root)},
+	{0},
+};
+
+static void add_instrument(struct option_table *t, const struct instrument_option *option,
+			   void *settings)
 {
-	return option->letter ? option->letter : OPT_INSTRUMENTS + (int)number;
-}
+	const struct option_row row = {
+		.letter = option->letter,
+		.name = option->name,
+		.argument = option->argument,
+		.help = option->help,
+		.type = OPTION_CALL,
+		.set = option->set,
+	};
 
-void live_options_getopt(struct live_getopt *g, const char *shorts, const struct option *longs)
-{
-	const struct instrument_option *option;
-	const struct instrument *owner;
-
-	strbuf_adds(&g->shorts, shorts);
-	for (; longs->name; longs++)
-		vec_push(&g->longs, *longs);
-	for (size_t i = 0; (option = instrument_option_at(i, &owner)); i++) {
-		vec_push(&g->longs, (struct option){option->name, argument_of(option), NULL,
-						    option_value(option, i)});
-		if (option->letter)
-			strbuf_addf(&g->shorts, "%c%s", option->letter,
-				    option->argument ? ":" : "");
-	}
-	vec_push(&g->longs, (struct option){0});
-}
-
-void live_getopt_release(struct live_getopt *g)
-{
-	vec_release(&g->longs);
-	strbuf_release(&g->shorts);
-}
-
-static void add_help(const struct instrument_option *option, struct strbuf *out)
-{
-	_cleanup_(strbuf_release) struct strbuf name = {0};
-
-	if (option->letter)
-		strbuf_addf(&name, "-%c, ", option->letter);
-	strbuf_addf(&name, "--%s%s%s", option->name,
-		    option->argument && !takes_optional(option) ? " " : "",
-		    option->argument ? option->argument : "");
-	strbuf_addf(out, "  %-22s %s\n", strbuf_text(&name), option->help);
+	option_table_add_row(t, &row, settings);
 }
 
 /* Adds the options of instruments that follow `name`; NULL: those that come first. */
-static void add_followers(const char *name, struct strbuf *out)
+static void add_followers(struct option_table *t, struct live_options *o, const char *name)
 {
 	const struct instrument_option *option;
 	const struct instrument *owner, *before = NULL;
@@ -121,95 +110,27 @@ static void add_followers(const char *name, struct strbuf *out)
 		before = owner;
 		if (!follows)
 			continue;
-		add_help(option, out);
-		add_followers(option->name, out);
+		add_instrument(t, option, instrument_settings_of(&o->instruments, owner));
+		add_followers(t, o, option->name);
 	}
 }
 
-void live_options_help(struct strbuf *out)
+void live_options_table(struct option_table *t, struct live_options *o)
 {
-	add_followers(NULL, out);
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		strbuf_adds(out, lines[i].line);
-		add_followers(lines[i].name, out);
+	add_followers(t, o, NULL);
+	for (const struct option_row *row = rows; row->name; row++) {
+		option_table_add_row(t, row, o);
+		add_followers(t, o, row->name);
 	}
 }
 
-static int parse_unwind(const char *value, enum recorder_unwind *unwind, struct error *err)
+int live_options_check(struct live_options *o, const struct option_table *given, struct error *err)
 {
-	if (unwind_method_parse(value, unwind))
-		return error_text(err, -EINVAL, "--unwind %s: must be auto, cfi, fp or none",
-				  value);
-	return 0;
-}
-
-static int parse_fd(const char *value, int *fd, struct error *err)
-{
-	uint64_t number;
-
-	if (!text_to_u64(value, 10, &number) || number > INT_MAX)
-		return error_text(err, -EINVAL, "--ready-fd %s: not a descriptor", value);
-	*fd = (int)number;
-	return 0;
-}
-
-/* -ENOENT: no instrument has this option. */
-static int set_instrument(struct live_options *o, int opt, const char *value, struct error *err)
-{
-	const struct instrument_option *option;
-	const struct instrument *owner;
-
-	for (size_t i = 0; (option = instrument_option_at(i, &owner)); i++) {
-		if (option_value(option, i) == opt)
-			return option->set(instrument_settings_of(&o->instruments, owner), value,
-					   err);
-	}
-	return -ENOENT;
-}
-
-int live_options_set(struct live_options *o, int opt, const char *value, struct error *err)
-{
-	static const struct size_range ring = {RING_BYTES_MIN, RING_BYTES_MAX, "64K and 1G"};
-	static const struct size_range unwind = {UNWIND_BYTES_MIN, UNWIND_BYTES_MAX, "4M and 4G"};
-
-	switch (opt) {
-	case 'd':
-		return option_parse_time("--duration", value, NS_PER_SECOND, &o->duration_ns, err);
-	case OPT_PER_CPU:
-		o->per_cpu = true;
-		return 0;
-	case OPT_RING_SIZE:
-		return option_parse_size("--ring-size", value, &ring, &o->ring_bytes, err);
-	case OPT_UNWIND:
-		return parse_unwind(value, &o->unwind, err);
-	case OPT_UNWIND_MEMORY:
-		return option_parse_size("--unwind-memory", value, &unwind, &o->unwind_bytes, err);
-	case OPT_READY_FD:
-		return parse_fd(value, &o->ready_fd, err);
-	case OPT_READY_FILE:
-		if (!*value)
-			return error_text(err, -EINVAL, "--ready-file: the name must not be empty");
-		o->ready_path = value;
-		return 0;
-	case OPT_NO_ARGUMENTS:
-		o->no_arguments = true;
-		return 0;
-	case OPT_KILL:
-		o->kill = true;
-		return 0;
-	case OPT_AS_ROOT:
-		o->as_root = true;
-		return 0;
-	default:
-		return set_instrument(o, opt, value, err);
-	}
-}
-
-int live_options_check(struct live_options *o, struct error *err)
-{
+	static const struct option_rule rules[] = {
+		{"kill", NULL, "duration", "--kill: needs --duration"},
+		{0},
+	};
 	int code = instrument_settings_judge(&o->instruments, err);
 
-	if (!code && o->kill && !o->duration_ns)
-		code = error_text(err, -EINVAL, "--kill: needs --duration");
-	return code;
+	return code ? code : option_table_judge(given, rules, err);
 }

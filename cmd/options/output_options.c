@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,36 +12,6 @@
 #include "lib/base/log.h"
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
-
-static const char help_before_formats[] =
-	"  -o, --output FILE      default profile.json.gz; plain if it ends in .json; - is stdout\n"
-	"  --format NAME          what to write: ";
-static const char help_after_formats[] =
-	";\n"
-	"                         else what the name of FILE says\n"
-	"  --report               print the ten heaviest functions at the end; a profile is kept\n"
-	"                         only with --output or --format\n"
-	"  --stats FILE           write what was recorded and lost as JSON\n"
-	"  --raw FILE             write a capture only, for prof convert; names are found then\n"
-	"  --no-spool             keep nothing on the disk meanwhile: a killed prof leaves nothing\n"
-	"  --spool-dir DIR        where to keep it; default: beside the output\n"
-	"  --keep-capture         keep it after a success, too\n"
-	"  --sync                 flush it to the disk once a second\n"
-	"  --epoch S              let parts of it be read by themselves, one from each S seconds\n"
-	"  --debug-dir DIR        look there for .build-id/xx/yyy.debug; may be repeated\n"
-	"  --no-symbols           leave addresses without names\n"
-	"  --all-threads          give each thread its row, however many there are\n"
-	"  --sources              put the text of source files into the profile\n"
-	"  --fail-on-loss         exit with 125 where anything was lost; the profile is kept\n"
-	"  -v, --verbose          say more; twice: everything\n"
-	"  -q, --quiet            no summary and no progress\n";
-
-void output_options_help(struct strbuf *out)
-{
-	strbuf_adds(out, help_before_formats);
-	format_list(out);
-	strbuf_adds(out, help_after_formats);
-}
 
 void output_options_init(struct output_options *o)
 {
@@ -52,84 +23,82 @@ void output_options_release(struct output_options *o)
 	vec_release(&o->debug_dirs);
 }
 
-/* Sets a file name given by the user; "" is refused. */
-static int set_name(const char *option, const char *value, const char **name, struct error *err)
-{
-	if (!*value)
-		return error_text(err, -EINVAL, "%s: the name must not be empty", option);
-	*name = value;
-	return 0;
-}
-
-int output_options_set_format(struct output_options *o, const char *option, const char *value,
-			      struct error *err)
+int output_choose_format(struct output_options *o, const char *option, const char *value,
+			 struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf known = {0};
+	const char *const *names = format_names();
 
 	o->format = format_find(value);
 	if (o->format)
 		return 0;
-	format_list(&known);
+	for (size_t i = 0; names[i]; i++)
+		strbuf_addf(&known, "%s%s", i ? ", " : "", names[i]);
 	return error_text(err, -EINVAL, "%s %s: no such format; known are: %s", option, value,
 			  strbuf_text(&known));
 }
 
-int output_options_set(struct output_options *o, int opt, const char *value, struct error *err)
+int output_set_format(void *at, const char *value, struct error *err)
 {
-	const char *name = NULL;
-	int ret = 0;
+	return output_choose_format(at, "--format", value, err);
+}
 
-	switch (opt) {
-	case 'o':
-		o->path_is_set = true;
-		return set_name("--output", value, &o->path, err);
-	case OPT_FORMAT:
-		return output_options_set_format(o, "--format", value, err);
-	case OPT_STATS:
-		return set_name("--stats", value, &o->stats_path, err);
-	case OPT_RAW:
-		return set_name("--raw", value, &o->raw_path, err);
-	case OPT_SPOOL_DIR:
-		return set_name("--spool-dir", value, &o->spool_dir, err);
-	case OPT_NO_SPOOL:
-		o->no_spool = true;
-		return 0;
-	case OPT_KEEP_CAPTURE:
-		o->keep_capture = true;
-		return 0;
-	case OPT_SYNC:
-		o->sync = true;
-		return 0;
-	case OPT_EPOCH:
-		return option_parse_time("--epoch", value, 1e9, &o->epoch_ns, err);
-	case OPT_DEBUG_DIR:
-		ret = set_name("--debug-dir", value, &name, err);
-		if (!ret)
-			vec_push(&o->debug_dirs, name);
-		return ret;
-	case OPT_NO_SYMBOLS:
-		o->no_symbols = true;
-		return 0;
-	case OPT_ALL_THREADS:
-		o->all_threads = true;
-		return 0;
-	case OPT_SOURCES:
-		o->sources = true;
-		return 0;
-	case OPT_FAIL_ON_LOSS:
-		o->fail_on_loss = true;
-		return 0;
-	case OPT_REPORT:
-		o->report = true;
-		return 0;
-	case 'v':
-		o->verbose++;
-		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
-	default:
-		return -ENOENT;
+int output_add_debug_dir(void *at, const char *value, struct error *err)
+{
+	struct output_options *o = at;
+
+	if (!*value)
+		return error_text(err, -EINVAL, "--debug-dir: the name must not be empty");
+	vec_push(&o->debug_dirs, value);
+	return 0;
+}
+
+#define AT(member) .offset = offsetof(struct output_options, member)
+#define GIVEN(member) .given = offsetof(struct output_options, member)
+
+static const struct option_row rows[] = {
+	{'o', "output", "FILE", "default profile.json.gz; plain if it ends in .json; - is stdout",
+	 OPTION_NAME, AT(path), GIVEN(path_is_set)},
+	{0, "format", "NAME", "what to write: @;\nelse what the name of FILE says", OPTION_CALL,
+	 .set = output_set_format},
+	{0, "report", NULL,
+	 "print the ten heaviest functions at the end; a profile is kept\n"
+	 "only with --output or --format",
+	 OPTION_FLAG, AT(report)},
+	{0, "stats", "FILE", "write what was recorded and lost as JSON", OPTION_NAME,
+	 AT(stats_path)},
+	{0, "raw", "FILE", "write a capture only, for prof convert; names are found then",
+	 OPTION_NAME, AT(raw_path)},
+	{0, "no-spool", NULL, "keep nothing on the disk meanwhile: a killed prof leaves nothing",
+	 OPTION_FLAG, AT(no_spool)},
+	{0, "spool-dir", "DIR", "where to keep it; default: beside the output", OPTION_NAME,
+	 AT(spool_dir)},
+	{0, "keep-capture", NULL, "keep it after a success, too", OPTION_FLAG, AT(keep_capture)},
+	{0, "sync", NULL, "flush it to the disk once a second", OPTION_FLAG, AT(sync)},
+	{0, "epoch", "S", "let parts of it be read by themselves, one from each S seconds",
+	 OPTION_TIME, AT(epoch_ns), .unit_ns = 1e9},
+	{0, "debug-dir", "DIR", "look there for .build-id/xx/yyy.debug; may be repeated",
+	 OPTION_CALL, .set = output_add_debug_dir},
+	{0, "no-symbols", NULL, "leave addresses without names", OPTION_FLAG, AT(no_symbols)},
+	{0, "all-threads", NULL, "give each thread its row, however many there are", OPTION_FLAG,
+	 AT(all_threads)},
+	{0, "sources", NULL, "put the text of source files into the profile", OPTION_FLAG,
+	 AT(sources)},
+	{0, "fail-on-loss", NULL, "exit with 125 where anything was lost; the profile is kept",
+	 OPTION_FLAG, AT(fail_on_loss)},
+	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
+	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
+	{0},
+};
+
+void output_options_table(struct option_table *t, struct output_options *o)
+{
+	for (const struct option_row *row = rows; row->name; row++) {
+		struct option_row copy = *row;
+
+		if (strcmp(row->name, "format") == 0)
+			copy.choices = format_names();
+		option_table_add_row(t, &copy, o);
 	}
 }
 
@@ -139,35 +108,30 @@ void output_options_end_dirs(struct output_options *o)
 	o->debug_dirs.count--;
 }
 
-static int check_capture(struct output_options *o, struct error *err)
+/* Rules for what goes together, before the values are looked at. */
+static const struct option_rule rules[] = {
+	{"raw", "stats fail-on-loss", NULL,
+	 "--raw: not with --stats or --fail-on-loss, which need a profile"},
+	{"raw", "output format report", NULL,
+	 "--raw: writes no profile, so not with --output, --format or --report; convert it later"},
+	{"no-spool", "raw spool-dir keep-capture sync", NULL,
+	 "--no-spool: not with --raw, --spool-dir, --keep-capture or --sync, which need one"},
+	{"raw", "spool-dir", NULL, "--raw: has a place of its own, so no --spool-dir"},
+	{"sources", "no-symbols", NULL, "--sources: needs what --no-symbols leaves out"},
+	{0},
+};
+
+int output_options_check(struct output_options *o, const struct option_table *given,
+			 struct error *err)
 {
+	int ret;
+
 	if (o->raw_path && strcmp(o->raw_path, "-") == 0)
 		return error_text(err, -EINVAL, "--raw -: must be a file");
-	if (o->raw_path && (o->stats_path || o->fail_on_loss))
-		return error_text(
-			err, -EINVAL,
-			"--raw: not with --stats or --fail-on-loss, which need a profile");
-	if (o->raw_path && (o->path_is_set || o->format || o->report))
-		return error_text(err, -EINVAL,
-				  "--raw: writes no profile, so not with --output, --format or "
-				  "--report; convert it later");
-	if (o->no_spool && (o->raw_path || o->spool_dir || o->keep_capture || o->sync))
-		return error_text(err, -EINVAL,
-				  "--no-spool: not with --raw, --spool-dir, --keep-capture or "
-				  "--sync, which need one");
-	if (o->raw_path && o->spool_dir)
-		return error_text(err, -EINVAL, "--raw: has a place of its own, so no --spool-dir");
-	o->no_file |= o->raw_path != NULL;
-	return 0;
-}
-
-int output_options_check(struct output_options *o, struct error *err)
-{
-	int ret = check_capture(o, err);
-
+	ret = option_table_judge(given, rules, err);
 	if (ret)
 		return ret;
-	o->no_file |= o->report && !o->path_is_set && !o->format;
+	o->no_file |= o->raw_path || (o->report && !o->path_is_set && !o->format);
 	if (!o->format)
 		o->format = format_of_path(o->path);
 	if (!o->format)
@@ -177,8 +141,6 @@ int output_options_check(struct output_options *o, struct error *err)
 	if (o->stats_path && !o->no_file && strcmp(o->stats_path, o->path) == 0)
 		return error_text(err, -EINVAL, "--stats and --output name the same file: %s",
 				  o->path);
-	if (o->sources && o->no_symbols)
-		return error_text(err, -EINVAL, "--sources: needs what --no-symbols leaves out");
 	output_options_end_dirs(o);
 	return 0;
 }

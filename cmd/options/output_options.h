@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cmd/options/live_options.h"
+#include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
 #include "lib/base/vec.h"
@@ -34,58 +34,22 @@ struct output_options {
 	unsigned int verbose;
 };
 
-enum {
-	OPT_STATS = OPT_LIVE_END,
-	OPT_RAW,
-	OPT_NO_SPOOL,
-	OPT_SPOOL_DIR,
-	OPT_KEEP_CAPTURE,
-	OPT_SYNC,
-	OPT_EPOCH,
-	OPT_FORMAT,
-	OPT_DEBUG_DIR,
-	OPT_NO_SYMBOLS,
-	OPT_ALL_THREADS,
-	OPT_SOURCES,
-	OPT_FAIL_ON_LOSS,
-	OPT_REPORT,
-	OPT_OUTPUT_END,
-};
-
-#define OUTPUT_SHORT_OPTIONS "o:vq"
-/* clang-format off */
-#define OUTPUT_LONG_OPTIONS \
-	{"output", required_argument, NULL, 'o'}, \
-	{"format", required_argument, NULL, OPT_FORMAT}, \
-	{"stats", required_argument, NULL, OPT_STATS}, \
-	{"raw", required_argument, NULL, OPT_RAW}, \
-	{"no-spool", no_argument, NULL, OPT_NO_SPOOL}, \
-	{"spool-dir", required_argument, NULL, OPT_SPOOL_DIR}, \
-	{"keep-capture", no_argument, NULL, OPT_KEEP_CAPTURE}, \
-	{"sync", no_argument, NULL, OPT_SYNC}, \
-	{"epoch", required_argument, NULL, OPT_EPOCH}, \
-	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR}, \
-	{"no-symbols", no_argument, NULL, OPT_NO_SYMBOLS}, \
-	{"all-threads", no_argument, NULL, OPT_ALL_THREADS}, \
-	{"sources", no_argument, NULL, OPT_SOURCES}, \
-	{"fail-on-loss", no_argument, NULL, OPT_FAIL_ON_LOSS}, \
-	{"report", no_argument, NULL, OPT_REPORT}, \
-	{"verbose", no_argument, NULL, 'v'}, \
-	{"quiet", no_argument, NULL, 'q'}
-/* clang-format on */
-
-/* Appends a line or more for each. */
-void output_options_help(struct strbuf *out);
+/* Adds the options of commands that record. */
+void output_options_table(struct option_table *t, struct output_options *o);
+/* Functions of OPTION_CALL, whose values go into output_options. */
+option_set_fn output_set_format, output_add_debug_dir;
+/* Sets the format by name; `option` is for the error, -EINVAL. */
+int output_choose_format(struct output_options *o, const char *option, const char *value,
+			 struct error *err);
 
 void output_options_init(struct output_options *o);
 void output_options_release(struct output_options *o);
-/* As live_options_set(). Values are borrowed. */
-int output_options_set(struct output_options *o, int opt, const char *value, struct error *err);
-/* Sets the format by name; `option` is for the error, -EINVAL. */
-int output_options_set_format(struct output_options *o, const char *option, const char *value,
-			      struct error *err);
-/* Call after the last option. Afterwards debug_dirs.items is NULL-terminated (not counted). */
-int output_options_check(struct output_options *o, struct error *err);
+/*
+ * Call after the last option: 0, or -EINVAL with err. Afterwards debug_dirs.items is
+ * NULL-terminated (not counted).
+ */
+int output_options_check(struct output_options *o, const struct option_table *given,
+			 struct error *err);
 
 /* Does only that, for commands with checks of their own. */
 void output_options_end_dirs(struct output_options *o);

@@ -2,10 +2,11 @@
 #include "cmd/options/report_options.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "cmd/command.h"
 #include "cmd/options/query_options.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 #define DEFAULT_PATH "profile.json.gz"
@@ -15,80 +16,8 @@
 #define TREE_MIN_PERCENT 0.5
 #define UNSET SIZE_MAX
 
-enum {
-	OPTION_BY = 256,
-	OPTION_TREE,
-	OPTION_INVERTED,
-	OPTION_CALLERS,
-	OPTION_CALLEES,
-	OPTION_ANNOTATE,
-	OPTION_ASM,
-	OPTION_DEBUG_DIR,
-	OPTION_MARKERS,
-	OPTION_MIN,
-	OPTION_LIMIT,
-	OPTION_UNIT,
-	OPTION_FORMAT,
-};
-
-static const struct option longs[] = {
-	{"by", required_argument, NULL, OPTION_BY},
-	{"tree", no_argument, NULL, OPTION_TREE},
-	{"inverted", no_argument, NULL, OPTION_INVERTED},
-	{"callers", required_argument, NULL, OPTION_CALLERS},
-	{"callees", required_argument, NULL, OPTION_CALLEES},
-	QUERY_LONG_OPTIONS,
-	{"annotate", required_argument, NULL, OPTION_ANNOTATE},
-	{"asm", no_argument, NULL, OPTION_ASM},
-	{"debug-dir", required_argument, NULL, OPTION_DEBUG_DIR},
-	{"markers", no_argument, NULL, OPTION_MARKERS},
-	{"min", required_argument, NULL, OPTION_MIN},
-	{"limit", required_argument, NULL, OPTION_LIMIT},
-	{"unit", required_argument, NULL, OPTION_UNIT},
-	{"format", required_argument, NULL, OPTION_FORMAT},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
-static const char *const unit_names[] = {"percent", "ms", "samples"};
-static const char *const format_names[REPORT_FORMAT_COUNT] = {"text", "json", "csv", "markdown"};
-
-static void print_help(void)
-{
-	printf("Usage: prof report [OPTION]... [FILE]\n"
-	       "Show where the time of a profile was spent.\n"
-	       "\n"
-	       "  --by WHAT              rows: function (default), module, file, line, process\n"
-	       "                         (of a program), pid, thread, category, address\n"
-	       "  --tree                 what calls what, from the outermost function on\n"
-	       "  --inverted             the same from where samples were taken, to the callers\n"
-	       "  --callers NAME         what calls a function\n"
-	       "  --callees NAME         what a function calls\n"
-	       "  --annotate NAME        source lines of a function\n"
-	       "  --asm                  with --annotate: its instructions\n"
-	       "  --debug-dir DIR        with --asm: look there for programs; may be repeated\n"
-	       "  --markers              list markers (those of --process, --thread, --time)\n"
-	       "  --min PERCENT          leave out what has less in total (trees: 0.5)\n"
-	       "  --limit COUNT          rows, 0 for all (text, markdown: 40, trees: 200)\n"
-	       "  --unit UNIT            percent (default), ms, samples (default of json and csv)\n"
-	       "  --format NAME          text (default), json, csv, markdown\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "%s"
-	       "\n"
-	       "FILE is a profile, compressed or not (profile.json.gz); - is stdin.\n"
-	       "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n",
-	       query_options_help);
-}
-
-static int set_by(struct report_options *o, const char *value, struct error *err)
-{
-	int by = query_options_choose("by", value, query_by_names, QUERY_BY_COUNT, err);
-
-	o->tree.by = by < 0 ? QUERY_BY_FUNCTION : (enum query_by)by;
-	o->by_is_set = true;
-	return by < 0 ? by : 0;
-}
+static const char *const unit_names[] = {"percent", "ms", "samples", NULL};
+static const char *const format_names[] = {"text", "json", "csv", "markdown", NULL};
 
 static int set_tree(struct report_options *o, enum query_tree_kind kind, const char *function,
 		    struct error *err)
@@ -103,24 +32,29 @@ static int set_tree(struct report_options *o, enum query_tree_kind kind, const c
 	return 0;
 }
 
-static int set_unit(struct report_options *o, const char *value, struct error *err)
+static int set_plain(void *o, const char *value, struct error *err)
 {
-	int unit = query_options_choose("unit", value, unit_names, 3, err);
-
-	o->listing.unit = (enum query_unit)unit;
-	return unit < 0 ? unit : 0;
+	return set_tree(o, QUERY_TREE_PLAIN, value, err);
 }
 
-static int set_format(struct report_options *o, const char *value, struct error *err)
+static int set_inverted(void *o, const char *value, struct error *err)
 {
-	int format = query_options_choose("format", value, format_names, REPORT_FORMAT_COUNT, err);
-
-	o->format = (enum report_format)format;
-	return format < 0 ? format : 0;
+	return set_tree(o, QUERY_TREE_INVERTED, value, err);
 }
 
-static int add_debug_dir(struct report_options *o, const char *value, struct error *err)
+static int set_callers(void *o, const char *value, struct error *err)
 {
+	return set_tree(o, QUERY_TREE_CALLERS, value, err);
+}
+
+static int set_callees(void *o, const char *value, struct error *err)
+{
+	return set_tree(o, QUERY_TREE_CALLEES, value, err);
+}
+
+static int add_debug_dir(void *at, const char *value, struct error *err)
+{
+	struct report_options *o = at;
 	size_t count = 0;
 
 	while (o->debug_dirs[count])
@@ -134,45 +68,36 @@ static int add_debug_dir(struct report_options *o, const char *value, struct err
 	return 0;
 }
 
-static int set_option(void *ctx, int option, const char *value, struct error *err)
-{
-	struct report_options *o = ctx;
-	int ret = query_options_set(&o->filter, option, value, err);
+#define AT(member) .offset = offsetof(struct report_options, member)
+#define GIVEN(member) .given = offsetof(struct report_options, member)
 
-	if (ret != -ENOENT)
-		return ret;
-	switch (option) {
-	case OPTION_BY:
-		return set_by(o, value, err);
-	case OPTION_TREE:
-		return set_tree(o, QUERY_TREE_PLAIN, NULL, err);
-	case OPTION_INVERTED:
-		return set_tree(o, QUERY_TREE_INVERTED, NULL, err);
-	case OPTION_CALLERS:
-		return set_tree(o, QUERY_TREE_CALLERS, value, err);
-	case OPTION_CALLEES:
-		return set_tree(o, QUERY_TREE_CALLEES, value, err);
-	case OPTION_ANNOTATE:
-		o->annotate = value;
-		return 0;
-	case OPTION_ASM:
-		o->assembly = true;
-		return 0;
-	case OPTION_DEBUG_DIR:
-		return add_debug_dir(o, value, err);
-	case OPTION_MARKERS:
-		o->markers = true;
-		return 0;
-	case OPTION_MIN:
-		return query_options_share("min", value, &o->listing.min_share, err);
-	case OPTION_LIMIT:
-		return query_options_limit(value, &o->listing.limit, err);
-	case OPTION_UNIT:
-		return set_unit(o, value, err);
-	default:
-		return set_format(o, value, err);
-	}
-}
+static const struct option_row rows[] = {
+	{0, "by", "WHAT",
+	 "rows: function (default), module, file, line, process\n"
+	 "(of a program), pid, thread, category, address",
+	 OPTION_CHOICE, AT(tree.by), GIVEN(by_is_set), .choices = query_by_names},
+	{0, "tree", NULL, "what calls what, from the outermost function on", OPTION_CALL,
+	 .set = set_plain},
+	{0, "inverted", NULL, "the same from where samples were taken, to the callers", OPTION_CALL,
+	 .set = set_inverted},
+	{0, "callers", "NAME", "what calls a function", OPTION_CALL, .set = set_callers},
+	{0, "callees", "NAME", "what a function calls", OPTION_CALL, .set = set_callees},
+	{0, "annotate", "NAME", "source lines of a function", OPTION_TEXT, AT(annotate)},
+	{0, "asm", NULL, "with --annotate: its instructions", OPTION_FLAG, AT(assembly)},
+	{0, "debug-dir", "DIR", "with --asm: look there for programs; may be repeated", OPTION_CALL,
+	 .set = add_debug_dir},
+	{0, "markers", NULL, "list markers (those of --process, --thread, --time)", OPTION_FLAG,
+	 AT(markers)},
+	{0, "min", "PERCENT", "leave out what has less in total (trees: 0.5)", OPTION_SHARE,
+	 AT(listing.min_share)},
+	{0, "limit", "COUNT", "rows, 0 for all (text, markdown: 40, trees: 200)", OPTION_ROWS,
+	 AT(listing.limit)},
+	{0, "unit", "UNIT", "percent (default), ms, samples (default of json and csv)",
+	 OPTION_CHOICE, AT(listing.unit), .choices = unit_names},
+	{0, "format", "NAME", "text (default), json, csv, markdown", OPTION_CHOICE, AT(format),
+	 .choices = format_names},
+	{0},
+};
 
 /* Refuses what says nothing about markers. */
 static int check_markers(const struct report_options *o, struct error *err)
@@ -235,22 +160,29 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&o->path, operand, err);
 }
 
-static const struct command_syntax syntax = {
-	.shorts = "+:h",
-	.longs = longs,
-	.print_help = print_help,
-	.set = set_option,
-	.take = take,
-};
+void report_options_table(struct option_table *t, struct report_options *o)
+{
+	t->usage = "Usage: prof report [OPTION]... [FILE]\n"
+		   "Show where the time of a profile was spent.\n"
+		   "\n";
+	option_table_add(t, rows, o);
+	option_table_add(t, option_help, NULL);
+	option_table_add(t, query_options, &o->filter);
+	t->after = "\n"
+		   "FILE is a profile, compressed or not (profile.json.gz); - is stdin.\n"
+		   "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n";
+}
 
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err)
 {
+	_cleanup_(option_table_release) struct option_table table = {0};
 	int ret;
 
 	*o = (struct report_options){
 		.filter = QUERY_FILTER_ALL,
 		.listing = {.unit = (enum query_unit) - 1, .min_share = -1, .limit = UNSET},
 	};
-	ret = command_parse(argc, argv, &syntax, o, err);
+	report_options_table(&table, o);
+	ret = command_parse(argc, argv, &table, take, o, err);
 	return ret ? ret : complete(o, err);
 }

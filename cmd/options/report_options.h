@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_OPTIONS_REPORT_OPTIONS_H
 #define PROF_CMD_OPTIONS_REPORT_OPTIONS_H
 
+#include "cmd/options/option_table.h"
 #include "lib/query/select.h"
 #include "lib/query/tree.h"
 
@@ -43,6 +44,8 @@ struct report_options {
 	struct query_listing_options listing;
 };
 
+/* Fills a table of the options, whose values go into `o`. */
+void report_options_table(struct option_table *t, struct report_options *o);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);
 

@@ -2,6 +2,7 @@
 #include "cmd/options/sanitize_options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/base/text.h"
@@ -14,16 +15,6 @@ static const struct {
 	SANITIZE_CLASSES(CLASS_ROW)
 #undef CLASS_ROW
 };
-
-const char sanitize_options_help[] =
-	"For others to read:\n"
-	"  --sanitize[=LIST]      write only what is known to be harmless, without: args, env, paths,\n"
-	"                         host, users, processes, threads, markers, times, sources,\n"
-	"                         build-ids; all; default: args, env, paths, host, users, sources.\n"
-	"                         Last in LIST, names=RE: other functions and modules are hashed\n"
-	"  --sanitize-key FILE    key of these hashes, 16 bytes or more; default: one of your own\n"
-	"  --check-sanitized      search the result for users, host, home, paths and arguments:\n"
-	"                         exit with 1, without a file, where there is one\n";
 
 void sanitize_options_default(struct sanitize_settings *s)
 {
@@ -75,23 +66,32 @@ static int set_list(struct sanitize_settings *s, const char *list, struct error 
 	return ret;
 }
 
-int sanitize_options_set(struct sanitize_settings *s, int opt, const char *value, struct error *err)
+int sanitize_set(void *at, const char *value, struct error *err)
 {
-	switch (opt) {
-	case OPT_SANITIZE:
-		if (value && !*value)
-			return error_text(err, -EINVAL, "--sanitize: the list is empty");
-		if (value)
-			return set_list(s, value, err);
-		sanitize_options_default(s);
-		return 0;
-	case OPT_SANITIZE_KEY:
-		s->key_path = value;
-		return 0;
-	case OPT_CHECK_SANITIZED:
-		s->checks = true;
-		return 0;
-	default:
-		return -ENOENT;
-	}
+	struct sanitize_settings *s = at;
+
+	if (value && !*value)
+		return error_text(err, -EINVAL, "--sanitize: the list is empty");
+	if (value)
+		return set_list(s, value, err);
+	sanitize_options_default(s);
+	return 0;
 }
+
+const struct option_row sanitize_options[] = {
+	{.help = "\nFor others to read:"},
+	{0, "sanitize", "[=LIST]",
+	 "write only what is known to be harmless, without: args, env, paths,\n"
+	 "host, users, processes, threads, markers, times, sources,\n"
+	 "build-ids; all; default: args, env, paths, host, users, sources.\n"
+	 "Last in LIST, names=RE: other functions and modules are hashed",
+	 OPTION_CALL, .set = sanitize_set},
+	{0, "sanitize-key", "FILE",
+	 "key of these hashes, 16 bytes or more; default: one of your own", OPTION_TEXT,
+	 .offset = offsetof(struct sanitize_settings, key_path)},
+	{0, "check-sanitized", NULL,
+	 "search the result for users, host, home, paths and arguments:\n"
+	 "exit with 1, without a file, where there is one",
+	 OPTION_FLAG, .offset = offsetof(struct sanitize_settings, checks)},
+	{0},
+};

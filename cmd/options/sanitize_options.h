@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_OPTIONS_SANITIZE_OPTIONS_H
 #define PROF_CMD_OPTIONS_SANITIZE_OPTIONS_H
 
+#include "cmd/options/option_table.h"
 #include "lib/base/strbuf.h"
 #include "lib/sanitize/sanitize.h"
 
@@ -13,27 +14,12 @@ struct sanitize_settings {
 	const char *key_path; /* NULL: the user's own key */
 };
 
-/* Above the values of the options of queries. */
-enum {
-	OPT_SANITIZE = 2048,
-	OPT_SANITIZE_KEY,
-	OPT_CHECK_SANITIZED,
-};
-
-/* clang-format off */
-#define SANITIZE_LONG_OPTIONS \
-	{"sanitize", optional_argument, NULL, OPT_SANITIZE}, \
-	{"sanitize-key", required_argument, NULL, OPT_SANITIZE_KEY}, \
-	{"check-sanitized", no_argument, NULL, OPT_CHECK_SANITIZED}
-/* clang-format on */
-
-/* A group of options with a heading, to follow an empty line. */
-extern const char sanitize_options_help[];
+/* A group of options with a heading, after an empty line; values go into sanitize_settings. */
+extern const struct option_row sanitize_options[];
+/* Function of OPTION_CALL for sanitize_settings; without a list: what is taken away by default. */
+option_set_fn sanitize_set;
 
 /* Takes away what is taken away by default. */
 void sanitize_options_default(struct sanitize_settings *s);
-/* -ENOENT: not such an option; -EINVAL with err: a wrong value. Values are borrowed. */
-int sanitize_options_set(struct sanitize_settings *s, int opt, const char *value,
-			 struct error *err);
 
 #endif

@@ -15,6 +15,11 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], NAMING_FETCH) == 0)
 		return debug_fetch_serve();
+	if (argc > 3 && strcmp(argv[1], COMMAND_COMPLETE) == 0) {
+		command_complete(strcmp(argv[2], "view") == 0 ? view_options : share_options,
+				 argc - 3, argv + 3);
+		return 0;
+	}
 	if (argc > 1 && strcmp(argv[1], "view") == 0)
 		return view_run(argc - 1, argv + 1);
 	if (argc > 1 && strcmp(argv[1], "share") == 0)

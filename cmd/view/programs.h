@@ -3,7 +3,12 @@
 #ifndef PROF_CMD_VIEW_PROGRAMS_H
 #define PROF_CMD_VIEW_PROGRAMS_H
 
+#include "cmd/options/option_table.h"
+
 int view_run(int argc, char **argv);
 int share_run(int argc, char **argv);
+/* Functions of struct command. */
+void view_options(struct option_table *t, void *ctx);
+void share_options(struct option_table *t, void *ctx);
 
 #endif

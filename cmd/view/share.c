@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof share: sends a profile to the front-end's store, for everybody who has its address. */
 #include <errno.h>
+#include <stddef.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,26 +31,6 @@
 
 static const char name[] = "share";
 
-enum {
-	OPTION_FULL = 256,
-	OPTION_YES,
-	OPTION_LIST,
-	OPTION_DELETE,
-	OPTION_FRONT_END,
-};
-
-static const struct option longs[] = {
-	{"sanitize", optional_argument, NULL, OPT_SANITIZE},
-	{"sanitize-key", required_argument, NULL, OPT_SANITIZE_KEY},
-	{"full", no_argument, NULL, OPTION_FULL},
-	{"yes", no_argument, NULL, OPTION_YES},
-	{"list", no_argument, NULL, OPTION_LIST},
-	{"delete", required_argument, NULL, OPTION_DELETE},
-	{"frontend", required_argument, NULL, OPTION_FRONT_END},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
 struct share {
 	const char *path, *deleted; /* file to share; name or address to delete */
 	const char *store, *front_end;
@@ -60,52 +41,6 @@ struct share {
 	size_t size;
 };
 
-static void print_help(void)
-{
-	printf("Usage: prof share [OPTION]... FILE\n"
-	       "       prof share --list | --delete URL\n"
-	       "Sanitize a profile, show what is left, ask, and send it to the store of the Firefox\n"
-	       "Profiler, where everybody can see it who has its address.\n"
-	       "\n"
-	       "  --sanitize[=LIST]      take away LIST, as prof convert does; without: the same as\n"
-	       "                         its default\n"
-	       "  --sanitize-key FILE    key of hashed names\n"
-	       "  --full                 take nothing away\n"
-	       "  --yes                  do not ask\n"
-	       "  --list                 list what was shared from here and not deleted\n"
-	       "  --delete URL           delete it there; its address, or the last part of it\n"
-	       "  --frontend URL         address of the front-end that shows it\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "PROF_STORE is the address of another store, which needs --frontend.\n"
-	       "Exit status: 0, 125 where a file, the user or the store refuses, 2 for wrong use.\n");
-}
-
-static int set(void *ctx, int opt, const char *value, struct error *err)
-{
-	struct share *s = ctx;
-
-	switch (opt) {
-	case OPTION_FULL:
-		s->full = true;
-		return 0;
-	case OPTION_YES:
-		s->yes = true;
-		return 0;
-	case OPTION_LIST:
-		s->lists = true;
-		return 0;
-	case OPTION_DELETE:
-		s->deleted = value;
-		return 0;
-	case OPTION_FRONT_END:
-		s->front_end = value;
-		return 0;
-	default:
-		return sanitize_options_set(&s->sanitize, opt, value, err);
-	}
-}
-
 static int take(void *ctx, const char *operand, struct error *err)
 {
 	struct share *s = ctx;
@@ -113,13 +48,39 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&s->path, operand, err);
 }
 
-static const struct command_syntax syntax = {
-	.shorts = "+:h",
-	.longs = longs,
-	.print_help = print_help,
-	.set = set,
-	.take = take,
+#define AT(member) .offset = offsetof(struct share, member)
+
+static const struct option_row rows[] = {
+	{0, "sanitize", "[=LIST]",
+	 "take away LIST, as prof convert does; without: the same as\n"
+	 "its default",
+	 OPTION_CALL, AT(sanitize), .set = sanitize_set},
+	{0, "sanitize-key", "FILE", "key of hashed names", OPTION_TEXT, AT(sanitize.key_path)},
+	{0, "full", NULL, "take nothing away", OPTION_FLAG, AT(full)},
+	{0, "yes", NULL, "do not ask", OPTION_FLAG, AT(yes)},
+	{0, "list", NULL, "list what was shared from here and not deleted", OPTION_FLAG, AT(lists)},
+	{0, "delete", "URL", "delete it there; its address, or the last part of it", OPTION_TEXT,
+	 AT(deleted)},
+	{0, "frontend", "URL", "address of the front-end that shows it", OPTION_TEXT,
+	 AT(front_end)},
+	{0},
 };
+
+void share_options(struct option_table *t, void *s)
+{
+	t->usage =
+		"Usage: prof share [OPTION]... FILE\n"
+		"       prof share --list | --delete URL\n"
+		"Sanitize a profile, show what is left, ask, and send it to the store of the Firefox\n"
+		"Profiler, where everybody can see it who has its address.\n"
+		"\n";
+	option_table_add(t, rows, s);
+	option_table_add(t, option_help, NULL);
+	t->after =
+		"\n"
+		"PROF_STORE is the address of another store, which needs --frontend.\n"
+		"Exit status: 0, 125 where a file, the user or the store refuses, 2 for wrong use.\n";
+}
 
 static int check(struct share *s, struct error *err)
 {
@@ -339,8 +300,11 @@ int share_run(int argc, char **argv)
 {
 	struct share s = {0};
 	struct error err = {0};
-	int ret = command_parse(argc, argv, &syntax, &s, &err), status = 0;
+	_cleanup_(option_table_release) struct option_table table = {0};
+	int ret, status = 0;
 
+	share_options(&table, &s);
+	ret = command_parse(argc, argv, &table, take, &s, &err);
 	if (!ret)
 		ret = check(&s, &err);
 	if (ret == -ECANCELED)

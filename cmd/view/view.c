@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof view: shows a profile in a browser, with the code that it is about. */
 #include <errno.h>
+#include <stddef.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -35,25 +36,6 @@
 
 static const char name[] = "view";
 
-enum {
-	OPTION_PORT = OPT_OUTPUT_END,
-	OPTION_NO_OPEN,
-	OPTION_IDLE,
-	OPTION_FRONT_END,
-};
-
-static const struct option longs[] = {
-	{"port", required_argument, NULL, OPTION_PORT},
-	{"no-open", no_argument, NULL, OPTION_NO_OPEN},
-	{"idle", required_argument, NULL, OPTION_IDLE},
-	{"frontend", required_argument, NULL, OPTION_FRONT_END},
-	{"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
-	{"verbose", no_argument, NULL, 'v'},
-	{"quiet", no_argument, NULL, 'q'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
-};
-
 struct view {
 	struct output_options options;
 	VEC(const char *) paths;
@@ -68,29 +50,9 @@ struct view {
 	struct browser browser;
 };
 
-static void print_help(void)
+static int set_idle(void *at, const char *value, struct error *err)
 {
-	printf("Usage: prof view [OPTION]... FILE...\n"
-	       "Show a profile in a browser, with names, source and assembly of the code here.\n"
-	       "\n"
-	       "  --frontend URL|DIR     the front-end: its address, or a folder with a built one,\n"
-	       "                         for machines without the internet; default:\n"
-	       "                         " FRONT_END "\n"
-	       "  --port N               listen on that port of 127.0.0.1; default: a free one\n"
-	       "  --idle TIME            end after that time without a request: 90, 30m, 2h\n"
-	       "  --no-open              only print the address\n"
-	       "  --debug-dir DIR        look there for programs and .build-id/xx/yyy.debug; may be\n"
-	       "                         repeated\n"
-	       "  -v, --verbose          say more; twice: everything\n"
-	       "  -q, --quiet            print nothing but the address\n"
-	       "  -h, --help             show this and exit\n"
-	       "\n"
-	       "FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
-	       "Exit status: 0, 125 where a file or the machine refuses, 2 for wrong use.\n");
-}
-
-static int set_idle(struct view *v, const char *value, struct error *err)
-{
+	struct view *v = at;
 	static const char units[] = "smh";
 	static const uint64_t seconds[] = {1, 60, 3600};
 	size_t size = strlen(value);
@@ -105,8 +67,9 @@ static int set_idle(struct view *v, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_port(struct view *v, const char *value, struct error *err)
+static int set_port(void *at, const char *value, struct error *err)
 {
+	struct view *v = at;
 	uint64_t port;
 
 	if (!text_to_u64(value, 10, &port) || port > UINT16_MAX)
@@ -115,26 +78,14 @@ static int set_port(struct view *v, const char *value, struct error *err)
 	return 0;
 }
 
-static int set(void *ctx, int opt, const char *value, struct error *err)
+static int set_front_end(void *at, const char *value, struct error *err)
 {
-	struct view *v = ctx;
+	struct view *v = at;
 
-	switch (opt) {
-	case OPTION_PORT:
-		return set_port(v, value, err);
-	case OPTION_NO_OPEN:
-		v->no_open = true;
-		return 0;
-	case OPTION_IDLE:
-		return set_idle(v, value, err);
-	case OPTION_FRONT_END:
-		if (!*value)
-			return error_text(err, -EINVAL, "--frontend: must not be empty");
-		v->front_end = value;
-		return 0;
-	default:
-		return output_options_set(&v->options, opt, value, err);
-	}
+	if (!*value)
+		return error_text(err, -EINVAL, "--frontend: must not be empty");
+	v->front_end = value;
+	return 0;
 }
 
 static int take(void *ctx, const char *operand, struct error *err)
@@ -149,13 +100,39 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return 0;
 }
 
-static const struct command_syntax syntax = {
-	.shorts = "+:vqh",
-	.longs = longs,
-	.print_help = print_help,
-	.set = set,
-	.take = take,
+#define AT(member) .offset = offsetof(struct view, member)
+
+static const struct option_row rows[] = {
+	{0, "frontend", "URL|DIR",
+	 "the front-end: its address, or a folder with a built one,\n"
+	 "for machines without the internet; default:\n" FRONT_END,
+	 OPTION_CALL, .set = set_front_end},
+	{0, "port", "N", "listen on that port of 127.0.0.1; default: a free one", OPTION_CALL,
+	 .set = set_port},
+	{0, "idle", "TIME", "end after that time without a request: 90, 30m, 2h", OPTION_CALL,
+	 .set = set_idle},
+	{0, "no-open", NULL, "only print the address", OPTION_FLAG, AT(no_open)},
+	{0, "debug-dir", "DIR",
+	 "look there for programs and .build-id/xx/yyy.debug; may be\n"
+	 "repeated",
+	 OPTION_CALL, AT(options), .set = output_add_debug_dir},
+	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(options.verbose)},
+	{'q', "quiet", NULL, "print nothing but the address", OPTION_FLAG, AT(options.quiet)},
+	{0},
 };
+
+void view_options(struct option_table *t, void *ctx)
+{
+	t->usage =
+		"Usage: prof view [OPTION]... FILE...\n"
+		"Show a profile in a browser, with names, source and assembly of the code here.\n"
+		"\n";
+	option_table_add(t, rows, ctx);
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
+		   "Exit status: 0, 125 where a file or the machine refuses, 2 for wrong use.\n";
+}
 
 static bool is_address(const char *front_end)
 {
@@ -348,12 +325,14 @@ static void release(struct view *v)
 
 int view_run(int argc, char **argv)
 {
+	_cleanup_(option_table_release) struct option_table table = {0};
 	struct view v = {.signals.fd = -1};
 	struct error err = {0};
 	int ret, status = 0;
 
 	output_options_init(&v.options);
-	ret = command_parse(argc, argv, &syntax, &v, &err);
+	view_options(&table, &v);
+	ret = command_parse(argc, argv, &table, take, &v, &err);
 	if (!ret && !v.paths.count)
 		ret = error_text(&err, -EINVAL, "no file to view");
 	output_options_end_dirs(&v.options);

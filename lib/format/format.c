@@ -86,12 +86,14 @@ bool format_is_compressed(const struct format *format, const char *path)
 	return !format->is_plain || text_ends_with(path, COMPRESSED_SUFFIX);
 }
 
-void format_list(struct strbuf *names)
+const char *const *format_names(void)
 {
+	static const char *names[FORMAT_COUNT + 1];
 	size_t count = 0;
 
 	for (size_t i = 0; i < FORMAT_COUNT; i++) {
 		if (formats[i]->write)
-			strbuf_addf(names, "%s%s", count++ ? ", " : "", formats[i]->name);
+			names[count++] = formats[i]->name;
 	}
+	return names;
 }

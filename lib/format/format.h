@@ -109,7 +109,7 @@ const struct format *format_of_path(const char *path);
 const struct format *format_of_text(const char *text, size_t size);
 /* Tells whether a file of that name is compressed. "-" is standard output. */
 bool format_is_compressed(const struct format *format, const char *path);
-/* Appends the names of all writable formats: "firefox, …". */
-void format_list(struct strbuf *names);
+/* Returns the names of all writable formats, NULL-terminated. */
+const char *const *format_names(void);
 
 #endif

@@ -9,6 +9,8 @@
 const char *unwind_method_name(enum recorder_unwind method);
 /* Returns what it does: "fp: frame pointers alone". */
 const char *unwind_method_text(enum recorder_unwind method);
+/* The values of --unwind, NULL-terminated. */
+extern const char *const unwind_method_names[];
 /* Returns 0, or -EINVAL for any other name. */
 int unwind_method_parse(const char *name, enum recorder_unwind *method);
 /* Frame pointers do not tell how a stack ended. */

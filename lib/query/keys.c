@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/query/program_names.h"
 
-const char *const query_by_names[QUERY_BY_COUNT] = {
+const char *const query_by_names[QUERY_BY_COUNT + 1] = {
 	[QUERY_BY_FUNCTION] = "function", [QUERY_BY_MODULE] = "module",
 	[QUERY_BY_FILE] = "file",	  [QUERY_BY_LINE] = "line",
 	[QUERY_BY_PROCESS] = "process",	  [QUERY_BY_THREAD] = "thread",

@@ -19,7 +19,7 @@ enum query_by {
 };
 
 /* "function", … */
-extern const char *const query_by_names[QUERY_BY_COUNT];
+extern const char *const query_by_names[QUERY_BY_COUNT + 1]; /* NULL-terminated */
 
 #define QUERY_NO_KEY UINT32_MAX
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/text/hints.h"
+#include "cmd/options/hints.h"
 #include "lib/base/near_miss.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Guesses the meaning of an unknown word on the command line: a typing mistake, or perf(1)'s. */
-#ifndef PROF_CMD_TEXT_HINTS_H
-#define PROF_CMD_TEXT_HINTS_H
+#ifndef PROF_CMD_OPTIONS_HINTS_H
+#define PROF_CMD_OPTIONS_HINTS_H
 
 #include <getopt.h>
 #include <stddef.h>

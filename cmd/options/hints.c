@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/text/hints.h"
+#include "cmd/options/hints.h"
 
 #include <errno.h>
 #include <stdbool.h>

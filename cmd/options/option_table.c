@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options/option_table.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/options/hints.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+/* Values of options for getopt_long(): the number of the row. */
+#define FIRST_VALUE 256
+/* The help's text begins here, or on a line of its own. */
+#define NAME_WIDTH 22
+
+const struct option_row option_help[] = {
+	{'h', "help", NULL, "show this and exit", .type = OPTION_HELP},
+	{0},
+};
+
+void option_table_release(struct option_table *t)
+{
+	vec_for_each(&t->owned, struct option_row **, row)
+		free(*row);
+	vec_release(&t->owned);
+	vec_release(&t->rows);
+	vec_release(&t->longs);
+	strbuf_release(&t->shorts);
+}
+
+static void add(struct option_table *t, const struct option_row *row, void *target)
+{
+	vec_add_zeroed(&t->rows, 1);
+	vec_last(&t->rows).row = row;
+	vec_last(&t->rows).target = target;
+}
+
+void option_table_add(struct option_table *t, const struct option_row *rows, void *target)
+{
+	for (; rows->name || rows->help; rows++)
+		add(t, rows, target);
+}
+
+void option_table_add_row(struct option_table *t, const struct option_row *row, void *target)
+{
+	struct option_row *copy = xmemdup(row, sizeof(*row));
+
+	vec_push(&t->owned, copy);
+	add(t, copy, target);
+}
+
+static bool is_optional(const struct option_row *row)
+{
+	return row->argument && *row->argument == '[';
+}
+
+static void make_getopt(struct option_table *t)
+{
+	strbuf_adds(&t->shorts, "+:");
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const struct option_row *row = t->rows.items[i].row;
+		int argument = is_optional(row) ? optional_argument
+			       : row->argument	? required_argument
+						: no_argument;
+
+		if (!row->name)
+			continue;
+		vec_push(&t->longs,
+			 (struct option){row->name, argument, NULL,
+					 row->letter ? row->letter : FIRST_VALUE + (int)i});
+		if (row->letter)
+			strbuf_addf(&t->shorts, "%c%s", row->letter, row->argument ? ":" : "");
+	}
+	vec_push(&t->longs, (struct option){0});
+}
+
+static size_t find_value(const struct option_table *t, int value)
+{
+	size_t i = 0;
+
+	if (value >= FIRST_VALUE)
+		return (size_t)(value - FIRST_VALUE);
+	while (t->rows.items[i].row->letter != value)
+		i++;
+	return i;
+}
+
+static void add_choices(struct strbuf *out, const char *const *choices)
+{
+	for (size_t i = 0; choices[i]; i++)
+		strbuf_addf(out, "%s%s", i ? ", " : "", choices[i]);
+}
+
+static int choose(const struct option_row *row, const char *value, int *chosen, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf all = {0};
+
+	for (int i = 0; row->choices[i]; i++) {
+		if (strcmp(value, row->choices[i]) == 0) {
+			*chosen = i;
+			return 0;
+		}
+	}
+	add_choices(&all, row->choices);
+	return error_text(err, -EINVAL, "--%s %s: must be one of %s", row->name, value,
+			  strbuf_text(&all));
+}
+
+static int set_share(const char *name, const char *value, double *share, struct error *err)
+{
+	size_t size = strlen(value);
+	_cleanup_free_ char *number = xstrndup(value,
+					       size && value[size - 1] == '%' ? size - 1 : size);
+	double percent;
+
+	if (!text_to_double(number, &percent) || percent < 0 || percent > 100)
+		return error_text(err, -EINVAL, "%s %s: must be a share, 0 to 100 percent", name,
+				  value);
+	*share = percent / 100;
+	return 0;
+}
+
+static int set_rows(const char *name, const char *value, size_t *rows, struct error *err)
+{
+	uint64_t number;
+
+	if (!text_to_u64(value, 10, &number) || number >= SIZE_MAX)
+		return error_text(err, -EINVAL, "%s %s: must be a number of rows", name, value);
+	*rows = number;
+	return 0;
+}
+
+static int set_value(const struct option_row *row, void *at, const char *value, struct error *err)
+{
+	_cleanup_free_ char *name = xasprintf("--%s", row->name);
+
+	switch (row->type) {
+	case OPTION_FLAG:
+		*(bool *)at = true;
+		return 0;
+	case OPTION_COUNTED:
+		++*(unsigned int *)at;
+		return 0;
+	case OPTION_NAME:
+		if (!*value)
+			return error_text(err, -EINVAL, "%s: the name must not be empty", name);
+		*(const char **)at = value;
+		return 0;
+	case OPTION_TEXT:
+		*(const char **)at = value;
+		return 0;
+	case OPTION_TIME:
+		return option_parse_time(name, value, row->unit_ns, at, err);
+	case OPTION_SIZE:
+		return option_parse_size(name, value, row->range, at, err);
+	case OPTION_CHOICE:
+		return choose(row, value, at, err);
+	case OPTION_SHARE:
+		return set_share(name, value, at, err);
+	case OPTION_ROWS:
+		return set_rows(name, value, at, err);
+	case OPTION_CALL:
+		return row->set(at, value, err);
+	case OPTION_HEADING:
+	case OPTION_HELP:
+		break;
+	}
+	return 0;
+}
+
+static int print_help(const struct option_table *t)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	option_table_help(t, &text);
+	fputs(strbuf_text(&text), stdout);
+	return -ECANCELED;
+}
+
+static const char *long_name(const struct option *longs, int value)
+{
+	for (; longs->name; longs++) {
+		if (longs->val == value)
+			return longs->name;
+	}
+	return "?";
+}
+
+/* Says what is wrong with the option that getopt_long() has refused. */
+static int refuse(const struct option_table *t, int result, const char *word, struct error *err)
+{
+	const struct option *longs = t->longs.items;
+
+	if (result == ':')
+		return error_text(err, -EINVAL, "--%s: a value is missing",
+				  long_name(longs, optopt));
+	if (strncmp(word, "--", 2) != 0 && optopt && optopt < FIRST_VALUE)
+		hint_unknown_option(err, optopt, "", longs);
+	else if (optopt)
+		error_text(err, -EINVAL, "--%s: takes no value", long_name(longs, optopt));
+	else
+		hint_unknown_option(err, 0, word, longs);
+	return -EINVAL;
+}
+
+static int set_row(struct option_table *t, size_t i, const char *value, struct error *err)
+{
+	const struct option_row *row = t->rows.items[i].row;
+	char *target = t->rows.items[i].target;
+
+	t->rows.items[i].is_given = true;
+	if (row->given)
+		*(bool *)(target + row->given) = true;
+	return set_value(row, target + row->offset, value, err);
+}
+
+int option_table_next(struct option_table *t, int argc, char **argv, struct error *err)
+{
+	size_t i;
+	int value, ret;
+
+	if (!t->longs.count)
+		make_getopt(t);
+	opterr = 0;
+	value = getopt_long(argc, argv, strbuf_text(&t->shorts), t->longs.items, NULL);
+	if (value == -1)
+		return 0;
+	if (value == ':' || value == '?')
+		return refuse(t, value, argv[optind - 1], err);
+	i = find_value(t, value);
+	if (t->rows.items[i].row->type == OPTION_HELP)
+		return print_help(t);
+	ret = set_row(t, i, optarg, err);
+	return ret ? ret : 1;
+}
+
+static bool has_word(const char *words, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (const char *at = words; at; at = strchr(at, ' ')) {
+		at += *at == ' ';
+		if (strncmp(at, name, size) == 0 && (!at[size] || at[size] == ' '))
+			return true;
+	}
+	return false;
+}
+
+/* `names` are separated by spaces. */
+bool option_table_has(const struct option_table *t, const char *names)
+{
+	for (size_t i = 0; i < t->rows.count; i++) {
+		if (t->rows.items[i].is_given && has_word(names, t->rows.items[i].row->name))
+			return true;
+	}
+	return false;
+}
+
+bool option_table_has_any(const struct option_table *t, const struct option_row *rows)
+{
+	for (; rows->name || rows->help; rows++) {
+		for (size_t i = 0; i < t->rows.count; i++) {
+			if (t->rows.items[i].row == rows && t->rows.items[i].is_given)
+				return true;
+		}
+	}
+	return false;
+}
+
+int option_table_judge(const struct option_table *t, const struct option_rule *rules,
+		       struct error *err)
+{
+	for (; rules->option; rules++) {
+		if (option_table_has(t, rules->option) &&
+		    (!rules->with || option_table_has(t, rules->with)) &&
+		    (!rules->without || !option_table_has(t, rules->without)))
+			return error_text(err, -EINVAL, "%s", rules->text);
+	}
+	return 0;
+}
+
+/* Indents all lines but the first. */
+static void add_lines(struct strbuf *out, const struct option_row *row, int width)
+{
+	for (const char *text = row->help; *text; text++) {
+		if (*text == '@')
+			add_choices(out, row->choices);
+		else
+			strbuf_addch(out, *text);
+		if (*text == '\n')
+			strbuf_addf(out, "%*s", width + 3, "");
+	}
+	strbuf_addch(out, '\n');
+}
+
+static void add_row(struct strbuf *out, const struct option_row *row, int width)
+{
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+
+	if (!row->name || !row->help) {
+		if (row->help)
+			strbuf_addf(out, "%s\n", row->help);
+		return;
+	}
+	if (row->letter)
+		strbuf_addf(&name, "-%c, ", row->letter);
+	strbuf_addf(&name, "--%s", row->name);
+	if (row->argument)
+		strbuf_addf(&name, "%s%s", is_optional(row) ? "" : " ", row->argument);
+	if (name.size < (size_t)width)
+		strbuf_addf(out, "  %-*s ", width, strbuf_text(&name));
+	else
+		strbuf_addf(out, "  %s\n%*s", strbuf_text(&name), width + 3, "");
+	add_lines(out, row, width);
+}
+
+void option_table_help(const struct option_table *t, struct strbuf *out)
+{
+	strbuf_adds(out, t->usage);
+	for (size_t i = 0; i < t->rows.count; i++)
+		add_row(out, t->rows.items[i].row, t->width ? t->width : NAME_WIDTH);
+	strbuf_adds(out, t->after);
+}
+
+static const struct option_row *find_name(const struct option_table *t, const char *word)
+{
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const struct option_row *row = t->rows.items[i].row;
+
+		if (row->name &&
+		    ((strncmp(word, "--", 2) == 0 && !strcmp(word + 2, row->name)) ||
+		     (row->letter && word[0] == '-' && word[1] == row->letter && !word[2])))
+			return row;
+	}
+	return NULL;
+}
+
+void option_table_complete(const struct option_table *t, const char *before, const char *word,
+			   struct strbuf *out)
+{
+	const struct option_row *row = before ? find_name(t, before) : NULL;
+
+	if (row && row->argument && !is_optional(row)) {
+		for (size_t i = 0; row->choices && row->choices[i]; i++) {
+			if (text_starts_with(row->choices[i], word))
+				strbuf_addf(out, "%s\n", row->choices[i]);
+		}
+		return;
+	}
+	if (*word != '-')
+		return;
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const char *name = t->rows.items[i].row->name;
+
+		if (name && (!word[1] || (word[1] == '-' && text_starts_with(name, word + 2))))
+			strbuf_addf(out, "--%s\n", name);
+	}
+}

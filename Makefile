@@ -96,7 +96,7 @@ programs = $(patsubst %.c,$(BUILD)/%,$(1))
 prof := $(BUILD)/prof
 prof_view := $(if $(has_view),$(BUILD)/prof-view)
 libprof := $(BUILD)/libprof.a
-skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes))
+skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes) runtimes)
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 golden_profiles := $(patsubst tests/golden/%/out.difference,$(BUILD)/tests/golden/profiles/%.json,$(wildcard tests/golden/*/out.difference))
@@ -172,6 +172,10 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp
 	@mv $@.tmp $@
+
+# One header for those of all runtimes.
+$(BUILD)/gen/runtimes.skel.h: $(bpf_runtimes:%=$(BUILD)/gen/%.skel.h)
+	$(Q)printf '#include "%s"\n' $(^F) > $@
 
 tests: $(unit) $(golden) $(golden_profiles) $(readers) $(fuzz) $(cli_programs) $(e2e_programs) $(all_workloads) ## Build what check and e2e run
 

@@ -13,9 +13,9 @@
 
 enum runtime_kind {
 	RUNTIME_NONE,
-	RUNTIME_PYTHON,
-	RUNTIME_V8,
-	RUNTIME_GO, /* with --go-labels: its functions are native, but its goroutines have labels */
+#define RUNTIME(KIND, ...) RUNTIME_##KIND,
+#include "bpf/runtimes.def"
+#undef RUNTIME
 	RUNTIME_KIND_COUNT,
 };
 

@@ -45,8 +45,9 @@ void state_replace(struct rec **kept, const struct rec *rec)
 
 #define APPEND(log, rec) memcpy(vec_add_zeroed(log, (rec)->words), rec, record_size(rec))
 
-static void take_map(struct capture_state *s, const struct rec_map *rec)
+static void take_map(struct capture_state *s, const struct rec *r)
 {
+	const struct rec_map *rec = (const struct rec_map *)r;
 	bool is_kernel = rec->rec.flags & MAP_KERNEL_SPACE;
 	struct mapping mapping = {
 		.start = rec->start,
@@ -66,8 +67,9 @@ static void take_map(struct capture_state *s, const struct rec_map *rec)
 		s->tasks.stamp++;
 }
 
-static void take_counter(struct capture_state *s, const struct rec_counter *rec)
+static void take_counter(struct capture_state *s, const struct rec *r)
 {
+	const struct rec_counter *rec = (const struct rec_counter *)r;
 	struct state_counter *row = NULL;
 
 	vec_for_each(&s->counters, struct state_counter *, other) {
@@ -95,8 +97,9 @@ static void take_labels(struct capture_state *s, const struct rec *rec)
 	thread->labels = state_copy(rec);
 }
 
-static void take_wait(struct capture_state *s, const struct rec_wait *rec)
+static void take_wait(struct capture_state *s, const struct rec *r)
 {
+	const struct rec_wait *rec = (const struct rec_wait *)r;
 	struct state_thread *thread = state_tasks_thread(&s->tasks, &rec->sample.rec);
 
 	s->stacks.is_wanted = true;
@@ -119,79 +122,80 @@ static void take_run(struct capture_state *s, const struct rec *rec)
 	thread->wait = NULL;
 }
 
-static void take_meta(struct capture_state *s, const struct rec_meta *rec)
+static void take_meta(struct capture_state *s, const struct rec *r)
 {
+	const struct rec_meta *rec = (const struct rec_meta *)r;
+
 	if (rec->key_size < strlen(END_KEY) || memcmp(rec->text, END_KEY, strlen(END_KEY)) != 0)
 		APPEND(&s->lasting, &rec->rec);
 }
 
-/* Takes what belongs to a process as a whole. */
-static void take_of_process(struct capture_state *s, const struct rec *rec)
+static void take_arguments(struct capture_state *s, const struct rec *rec)
 {
-	struct state_process *p = state_tasks_process(&s->tasks, rec);
-
-	if (rec->kind == REC_ARGUMENTS)
-		state_replace(&p->arguments, rec);
-	else if (rec->kind == REC_CONTAINER)
-		state_replace(&p->container, rec);
-	else if (rec->kind == REC_USER)
-		state_replace(&p->user, rec);
-	else
-		state_code_add(p, (const struct rec_code *)rec);
+	state_replace(&state_tasks_process(&s->tasks, rec)->arguments, rec);
 }
+
+static void take_container(struct capture_state *s, const struct rec *rec)
+{
+	state_replace(&state_tasks_process(&s->tasks, rec)->container, rec);
+}
+
+static void take_user(struct capture_state *s, const struct rec *rec)
+{
+	state_replace(&state_tasks_process(&s->tasks, rec)->user, rec);
+}
+
+static void take_code(struct capture_state *s, const struct rec *rec)
+{
+	state_code_add(state_tasks_process(&s->tasks, rec), (const struct rec_code *)rec);
+}
+
+static void add_stack(struct capture_state *s, const struct rec *rec)
+{
+	state_stacks_add(&s->stacks, (const struct rec_stack *)rec);
+}
+
+static void take_fork(struct capture_state *s, const struct rec *rec)
+{
+	state_tasks_fork(&s->tasks, (const struct rec_fork *)rec);
+}
+
+static void take_name(struct capture_state *s, const struct rec *rec)
+{
+	state_tasks_name(&s->tasks, (const struct rec_name *)rec);
+}
+
+static void take_exit(struct capture_state *s, const struct rec *rec)
+{
+	state_tasks_exit(&s->tasks, (const struct rec_exit *)rec);
+}
+
+static void take_counter_info(struct capture_state *s, const struct rec *rec)
+{
+	APPEND(&s->counter_infos, rec);
+}
+
+static void take_lasting(struct capture_state *s, const struct rec *rec)
+{
+	APPEND(&s->lasting, rec);
+}
+
+typedef void take_fn(struct capture_state *s, const struct rec *rec);
+
+/* Each kind of record says in record.def what becomes of it. */
+#define PASSING NULL
+#define LASTING take_lasting
+#define STATE(function) function
+static take_fn *const takes[REC_KIND_COUNT] = {
+#define RECORD(kind, name, type, size, epoch, ...) [REC_##kind] = epoch,
+#include "bpf/record.def"
+#undef RECORD
+};
 
 void capture_state_take(struct capture_state *s, const struct rec *rec)
 {
-	switch (rec->kind) {
-	case REC_STACK:
-		state_stacks_add(&s->stacks, (const struct rec_stack *)rec);
-		break;
-	case REC_WAIT:
-		take_wait(s, (const struct rec_wait *)rec);
-		break;
-	case REC_RUN:
-		take_run(s, rec);
-		break;
-	case REC_FORK:
-		state_tasks_fork(&s->tasks, (const struct rec_fork *)rec);
-		break;
-	case REC_NAME:
-		state_tasks_name(&s->tasks, (const struct rec_name *)rec);
-		break;
-	case REC_EXIT:
-		state_tasks_exit(&s->tasks, (const struct rec_exit *)rec);
-		break;
-	case REC_MAP:
-		take_map(s, (const struct rec_map *)rec);
-		break;
-	case REC_ARGUMENTS:
-	case REC_CONTAINER:
-	case REC_USER:
-	case REC_CODE:
-		take_of_process(s, rec);
-		break;
-	case REC_LABELS:
-		take_labels(s, rec);
-		break;
-	case REC_COUNTER_INFO:
-		APPEND(&s->counter_infos, rec);
-		break;
-	case REC_COUNTER:
-		take_counter(s, (const struct rec_counter *)rec);
-		break;
-	case REC_META:
-		take_meta(s, (const struct rec_meta *)rec);
-		break;
-	case REC_MODULE:
-	case REC_SECTION:
-	case REC_SYMBOL:
-	case REC_EVENT_NAME:
-	case REC_SCHEMA:
-	case REC_SETTING:
-	case REC_CPU:
-		APPEND(&s->lasting, rec);
-		break;
-	}
+	if (rec->kind < REC_KIND_COUNT && takes[rec->kind])
+		takes[rec->kind](s, rec);
 }
 
 static void give_log(const uint64_t *words, size_t count, record_sink_fn *sink, void *ctx)

@@ -180,7 +180,7 @@ static bool stack_record_is_valid(const struct rec_stack *rec)
 	return stack_body_is_valid(&body);
 }
 
-#define RECORD(kind, name, type, size, needed, holds, ...) \
+#define RECORD(kind, name, type, size, epoch, needed, holds, ...) \
 	static bool is_valid_##kind(const struct rec *rec) \
 	{ \
 		const struct type *r = (const struct type *)rec; \

@@ -2,13 +2,15 @@
 #include "lib/runtimes/runtime.h"
 
 #include "lib/runtimes/go.h"
-#include "lib/runtimes/python.h"
-#include "lib/runtimes/v8.h"
+
+#define RUNTIME(KIND, name, ...) extern const struct runtime runtime_##name;
+#include "bpf/runtimes.def"
+#undef RUNTIME
 
 const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
-	[RUNTIME_PYTHON] = &runtime_python,
-	[RUNTIME_V8] = &runtime_v8,
-	[RUNTIME_GO] = &runtime_go,
+#define RUNTIME(KIND, name, ...) [RUNTIME_##KIND] = &runtime_##name,
+#include "bpf/runtimes.def"
+#undef RUNTIME
 };
 
 void managed_function_release(struct managed_function *function)

@@ -177,13 +177,13 @@ static void name_managed(struct code_frames *c, const struct code_entry *entry,
 
 static uint8_t language_of_runtime(uint64_t kind)
 {
-	switch (kind) {
-	case RUNTIME_PYTHON:
-		return LANGUAGE_PYTHON;
-	case RUNTIME_V8:
-		return LANGUAGE_JAVASCRIPT;
-	}
-	return LANGUAGE_NONE;
+	static const uint8_t by_kind[RUNTIME_KIND_COUNT] = {
+#define RUNTIME(KIND, name, LANGUAGE, ...) [RUNTIME_##KIND] = LANGUAGE_##LANGUAGE,
+#include "bpf/runtimes.def"
+#undef RUNTIME
+	};
+
+	return kind < RUNTIME_KIND_COUNT ? by_kind[kind] : LANGUAGE_NONE;
 }
 
 /* Code that no record tells of: the ring was full, or its record was lost. */

@@ -278,7 +278,7 @@ void text_tail(struct record_text *t, const char *key, void *member, size_t size
 #define TAIL(key, member) text_tail(t, key, &r->member, sizeof(r->member));
 #define SPECIAL(name) text_##name(t, r);
 
-#define RECORD(kind, name, type, fixed_size, needed, holds, text) \
+#define RECORD(kind, name, type, fixed_size, epoch, needed, holds, text) \
 	static void text_of_##kind(struct record_text *t) \
 	{ \
 		struct type *r = (struct type *)t->record; \

@@ -5,13 +5,7 @@
 #include <errno.h>
 
 #include "lib/base/cleanup.h"
-#include "go.skel.h"
-#include "python.skel.h"
-#include "python_markers.skel.h"
-#include "python_waits.skel.h"
-#include "v8.skel.h"
-#include "v8_markers.skel.h"
-#include "v8_waits.skel.h"
+#include "runtimes.skel.h"
 
 #define ENTRIES_MAX 2
 #define PARTNERS_MAX 3
@@ -77,6 +71,7 @@ struct runtime_object {
 		} \
 	}
 /* clang-format off */
+#define SAMPLES_OBJECTS(name) {SAMPLES_OBJECT(name)}
 #define ALL_OBJECTS(name) \
 	{ \
 		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
@@ -89,18 +84,20 @@ struct runtime_object {
 	}
 /* clang-format on */
 
-RUNTIME_OBJECT(python)
-RUNTIME_OBJECT(python_waits)
-RUNTIME_OBJECT(python_markers)
-RUNTIME_OBJECT(v8)
-RUNTIME_OBJECT(v8_waits)
-RUNTIME_OBJECT(v8_markers)
-RUNTIME_OBJECT(go)
+#define SAMPLES_FUNCTIONS(name) RUNTIME_OBJECT(name)
+#define ALL_FUNCTIONS(name) \
+	RUNTIME_OBJECT(name) \
+	RUNTIME_OBJECT(name##_waits) \
+	RUNTIME_OBJECT(name##_markers)
+
+#define RUNTIME(KIND, name, LANGUAGE, objects) objects##_FUNCTIONS(name)
+#include "bpf/runtimes.def"
+#undef RUNTIME
 
 static const struct runtime_object objects[RUNTIME_KIND_COUNT][RUNTIME_PART_COUNT] = {
-	[RUNTIME_PYTHON] = ALL_OBJECTS(python),
-	[RUNTIME_V8] = ALL_OBJECTS(v8),
-	[RUNTIME_GO] = {SAMPLES_OBJECT(go)},
+#define RUNTIME(KIND, name, LANGUAGE, objects) [RUNTIME_##KIND] = objects##_OBJECTS(name),
+#include "bpf/runtimes.def"
+#undef RUNTIME
 };
 
 static bool is_needed(const struct runtime_entry *entry, struct programs *programs)

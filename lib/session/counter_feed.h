@@ -4,7 +4,7 @@
 #define PROF_LIB_SESSION_COUNTER_FEED_H
 
 #include "bpf/record.h"
-#include "lib/session/tasks.h"
+#include "lib/session/tasks/tasks.h"
 
 struct wire_counter {
 	uint32_t wire_id;

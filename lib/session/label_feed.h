@@ -7,7 +7,7 @@
 #define PROF_LIB_SESSION_LABEL_FEED_H
 
 #include "bpf/record.h"
-#include "lib/session/tasks.h"
+#include "lib/session/tasks/tasks.h"
 
 /* A thread's labels since its last record of them, and its samples with them up to a pause. */
 struct label_run {

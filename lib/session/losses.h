@@ -4,7 +4,7 @@
 #define PROF_LIB_SESSION_LOSSES_H
 
 #include "bpf/record.h"
-#include "lib/session/own_markers.h"
+#include "lib/session/tasks/own_markers.h"
 
 struct loss_series;
 

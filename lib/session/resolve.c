@@ -4,7 +4,7 @@
 #include <elf.h>
 
 #include "lib/base/alloc.h"
-#include "lib/session/frame_kinds.h"
+#include "lib/session/code/frame_kinds.h"
 
 /*
  * Fixed number of lines, overwritten on collision. A miss costs a walk over the stack and nothing

@@ -7,7 +7,7 @@
 #define PROF_LIB_SESSION_RESOLVE_H
 
 #include "lib/profile/profile.h"
-#include "lib/session/process.h"
+#include "lib/session/tasks/process.h"
 #include "lib/session/raw_stacks.h"
 
 struct resolved; /* a line of the cache */

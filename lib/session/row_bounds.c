@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "lib/profile/thinned.h"
-#include "lib/session/fair_share.h"
-#include "lib/session/points.h"
+#include "lib/session/markers/fair_share.h"
+#include "lib/session/waits/points.h"
 
 #define SEED 0x726f7773u
 /* Bytes that a row and a stack take in a file, with those of gaps and of inlined functions. */

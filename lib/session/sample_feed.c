@@ -3,7 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/record/record.h"
-#include "lib/session/life_markers.h"
+#include "lib/session/tasks/life_markers.h"
 #include "lib/session/tick_stats.h"
 
 void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses *losses)

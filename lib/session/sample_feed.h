@@ -9,8 +9,8 @@
 #include "lib/session/losses.h"
 #include "lib/session/pending.h"
 #include "lib/session/resolve.h"
-#include "lib/session/tasks.h"
-#include "lib/session/waits.h"
+#include "lib/session/tasks/tasks.h"
+#include "lib/session/waits/waits.h"
 
 struct sample_feed {
 	struct profile *profile;

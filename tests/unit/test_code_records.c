@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/live/instruments/code_records.h"
+#include "lib/live/instruments/runtimes/code_records.h"
 #include "lib/record/record.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "lib/live/process/container_watch.h"
-#include "lib/session/container.h"
+#include "lib/session/tasks/container.h"
 #include "lib/process/cgroup.h"
 #include "tests/unit/test.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/session/own_markers.h"
+#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

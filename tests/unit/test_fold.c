@@ -6,7 +6,7 @@
 #include "lib/format/firefox/write/fold.h"
 #include "lib/format/firefox/write/row_counters.h"
 #include "lib/format/firefox/write/titles.h"
-#include "lib/session/own_markers.h"
+#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

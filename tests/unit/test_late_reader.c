@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/clock.h"
-#include "lib/live/instruments/late_reader.h"
+#include "lib/live/instruments/runtimes/late_reader.h"
 #include "tests/unit/test.h"
 
 #define SECOND 1000000000ull

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/marker_bounds.h"
+#include "lib/session/markers/marker_bounds.h"
 
-#include "lib/session/own_markers.h"
+#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/test.h"
 
 struct fixture {

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/live/instruments/runtime_sources.h"
+#include "lib/live/instruments/runtimes/runtime_sources.h"
 #include "tests/unit/script_layout.h"
 #include "tests/unit/test.h"
 

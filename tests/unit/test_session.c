@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/record/record.h"
-#include "lib/session/own_markers.h"
+#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 /* Lives of processes and threads, by their fork, name and exit records. */
 
 #include "lib/record/record.h"
-#include "lib/session/own_markers.h"
+#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/binary/usdt_notes.h"
-#include "lib/live/instruments/usdt_pattern.h"
+#include "lib/live/instruments/usdt/usdt_pattern.h"
 #include "lib/live/perf/usdt_arguments.h"
 #include "tests/unit/test.h"
 

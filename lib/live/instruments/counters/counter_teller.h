@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes records of counters: only what has changed; a flat stretch keeps its two ends. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_TELLER_H
+#define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_TELLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/record/sink.h"
+
+/* Texts of a counter, as in rec_counter_info. */
+struct counter_text {
+	const char *name, *category, *description, *unit, *color;
+	enum rec_counter_graph graph;
+};
+
+/* A zeroed struct is a counter that nothing is known of. */
+struct told_counter {
+	uint32_t id;
+	int64_t told;
+	bool is_known; /* `told` has its first value */
+	bool is_flat; /* the last pass found no change */
+	uint64_t row_ns; /* time of the last row; 0: there is none */
+};
+
+struct counter_teller {
+	record_sink_fn *sink;
+	void *ctx;
+	uint32_t last_id;
+	uint64_t last_ns; /* time of the pass before */
+};
+
+/*
+ * Tells the value at the time `now` of the counter of a process, or of the machine for pid 0. A
+ * rate begins with the first value, which belongs to the time before, and never falls. Counters
+ * keep the order in which they are first told.
+ */
+void counter_tell(struct counter_teller *t, struct told_counter *counter,
+		  const struct counter_text *text, uint32_t pid, int64_t value, uint64_t now);
+
+#endif

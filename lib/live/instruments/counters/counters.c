@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counters: what the recorded processes use, by one pass over all tasks of the machine in the
+ * kernel every interval; what the machine does; and numbers in files that were asked for.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/config.h"
+#include "bpf/live_record.h"
+#include "bpf/name_set.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
+#include "lib/base/option_value.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+#include "lib/live/bpf/task_filter.h"
+#include "lib/live/bpf/task_iterator.h"
+#include "lib/live/instrument.h"
+#include "lib/live/instruments/counters/counter_teller.h"
+#include "lib/live/instruments/counters/file_counters.h"
+#include "lib/live/instruments/counters/machine_counters.h"
+#include "lib/live/instruments/counters/process_memory.h"
+#include "lib/live/recorder.h"
+#include "lib/live/tracker.h"
+#include "counters.skel.h"
+
+#define NS_PER_MS 1000000ull
+/* A pass may take this share of a core; if it takes more, the interval doubles. */
+#define SHARE 200
+#define INTERVAL_MAX_NS 10000000000ull
+#define FILES_NS (50 * NS_PER_MS) /* for files alone */
+/* Memory that nobody asked for is read so often, or less often: by its share of a core. */
+#define MEMORY_NS (100 * NS_PER_MS)
+#define MEMORY_SHARE 1000
+
+enum kind {
+	KIND_MEMORY,
+	KIND_SWAP,
+	KIND_THREADS,
+	KIND_CPU,
+	KIND_FAULTS,
+	KIND_MAJOR_FAULTS,
+	KIND_SWITCHES,
+	KIND_READ,
+	KIND_WRITTEN,
+	KIND_COUNT,
+};
+
+static const struct counter_text kinds[KIND_COUNT] = {
+	[KIND_MEMORY] = {"Memory", "Memory", "Resident memory", "bytes", "orange",
+			 REC_COUNTER_LEVEL},
+	[KIND_SWAP] = {"Swap", "Memory", "Swapped memory", "bytes", "red", REC_COUNTER_LEVEL},
+	[KIND_THREADS] = {"Threads", "Threads", "Threads of the process", "threads", "teal",
+			  REC_COUNTER_LEVEL},
+	[KIND_CPU] = {"CPU time", "Time", "CPU time of all threads", "µs", "blue",
+		      REC_COUNTER_RATE},
+	[KIND_FAULTS] = {"Page faults", "Memory", "Page faults that needed no disk", "faults",
+			 "purple", REC_COUNTER_RATE},
+	[KIND_MAJOR_FAULTS] = {"Major page faults", "Memory", "Page faults that needed the disk",
+			       "faults", "magenta", REC_COUNTER_RATE},
+	[KIND_SWITCHES] = {"Context switches", "Threads", "Context switches of all threads",
+			   "switches", "grey", REC_COUNTER_RATE},
+	[KIND_READ] = {"Block reads", "IO", "Bytes read from block devices", "bytes", "green",
+		       REC_COUNTER_RATE},
+	[KIND_WRITTEN] = {"Block writes", "IO", "Bytes written to block devices", "bytes", "yellow",
+			  REC_COUNTER_RATE},
+};
+
+struct counters_settings {
+	bool is_set; /* the interval was given */
+	uint64_t interval_ns; /* 0: neither processes nor the machine */
+	struct file_counter_settings files;
+};
+
+struct counted_process {
+	uint32_t pid;
+	uint64_t pass; /* the last one that saw it */
+	uint64_t start_ns; /* of its first thread */
+	int64_t sums[KIND_COUNT]; /* of that pass */
+	struct told_counter counters[KIND_COUNT];
+};
+
+struct counters {
+	struct live *live;
+	struct counters_settings settings;
+	struct counters_bpf *skeleton;
+	bool is_used, is_enabled;
+	VEC(struct counted_process) rows;
+	struct index by_pid;
+	struct machine_counters *machine; /* NULL: not wanted, or not recording yet */
+	bool wants_memory;
+	struct process_memory *memory; /* NULL: not wanted, or not recording yet */
+	uint64_t memory_ns; /* when it is next read */
+	struct file_counters files;
+	struct counter_teller teller;
+	uint64_t pass, next_ns, interval_ns;
+	uint64_t cost_ns; /* CPU time of all passes */
+	int code; /* of the last pass that failed */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct counters *c = xcalloc(1, sizeof(*c));
+
+	c->live = live;
+	c->settings = *(const struct counters_settings *)settings;
+	/* Reads only what the user started or named, as with waits. */
+	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
+	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
+	if (c->settings.interval_ns)
+		c->interval_ns = c->settings.interval_ns;
+	c->teller = (struct counter_teller){.sink = live->sink, .ctx = live->ctx};
+	return c;
+}
+
+static void destroy(void *state)
+{
+	struct counters *c = state;
+
+	vec_release(&c->rows);
+	index_release(&c->by_pid);
+	machine_counters_free(c->machine);
+	process_memory_free(c->memory);
+	file_counters_close(&c->files);
+	free(c);
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct counters *c = ctx;
+
+	c->skeleton = counters_bpf__open_opts(options);
+	if (!c->skeleton)
+		return -errno;
+	bpf_program__set_autoattach(c->skeleton->progs.count_tasks, false);
+	*out = c->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct counters *c = ctx;
+
+	counters_bpf__destroy(steal(c->skeleton));
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	struct counters *c = state;
+	const struct programs_part part = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = c,
+	};
+
+	int code = file_counters_open(&c->files, &c->settings.files, err);
+
+	if (code)
+		return code;
+	c->is_used = c->settings.interval_ns || c->settings.files.count || c->wants_memory;
+	if (c->is_used)
+		c->live->count_ns = c->interval_ns;
+	if (c->settings.interval_ns)
+		programs_add_part(programs, &part);
+	return 0;
+}
+
+static bool pid_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct counters *)table)->rows.items[id].pid == *(const uint32_t *)key;
+}
+
+static struct counted_process *get_row(struct counters *c, uint32_t pid)
+{
+	uint32_t id = index_find(&c->by_pid, hash_u64(pid), pid_equal, c, &pid);
+	struct counted_process row = {.pid = pid};
+
+	if (id == INDEX_NONE) {
+		id = (uint32_t)c->rows.count;
+		index_add(&c->by_pid, hash_u64(pid), id);
+		vec_push(&c->rows, row);
+	}
+	return &c->rows.items[id];
+}
+
+static void add_task(void *ctx, const void *counted)
+{
+	const struct counted_task *task = counted;
+	struct counters *c = ctx;
+	struct counted_process *row = get_row(c, task->pid);
+	int64_t page = sysconf(_SC_PAGESIZE);
+
+	if (row->pass != c->pass) {
+		row->pass = c->pass;
+		memset(row->sums, 0, sizeof(row->sums));
+	}
+	row->sums[KIND_CPU] += (int64_t)(task->cpu_ns / 1000);
+	row->sums[KIND_FAULTS] += (int64_t)task->minor_faults;
+	row->sums[KIND_MAJOR_FAULTS] += (int64_t)task->major_faults;
+	row->sums[KIND_SWITCHES] += (int64_t)task->switches;
+	row->sums[KIND_READ] += (int64_t)task->read_bytes;
+	row->sums[KIND_WRITTEN] += (int64_t)task->written_bytes;
+	if (!task->leads)
+		return;
+	row->start_ns = task->start_ns;
+	row->sums[KIND_MEMORY] = task->resident_pages * page;
+	row->sums[KIND_SWAP] = task->swapped_pages * page;
+	row->sums[KIND_THREADS] = task->threads;
+}
+
+/* Ends the counters of processes that are gone, and forgets them. */
+static void forget_rest(struct counters *c)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->rows.count; i++) {
+		if (c->rows.items[i].pass == c->pass)
+			c->rows.items[kept++] = c->rows.items[i];
+	}
+	if (kept == c->rows.count)
+		return;
+	c->rows.count = kept;
+	index_release(&c->by_pid);
+	c->by_pid = (struct index){0};
+	for (uint32_t id = 0; id < kept; id++)
+		index_add(&c->by_pid, hash_u64(c->rows.items[id].pid), id);
+}
+
+static void tell_processes(struct counters *c, uint64_t now)
+{
+	int code = task_iterator_read(c->skeleton->progs.count_tasks, sizeof(struct counted_task),
+				      add_task, c);
+
+	if (code) {
+		c->code = code;
+		return;
+	}
+	vec_for_each(&c->rows, struct counted_process *, row) {
+		/* Its fork is told a little after it starts, and nothing before that. */
+		if (row->pass != c->pass || row->start_ns + NS_PER_MS > now)
+			continue;
+		for (enum kind kind = 0; kind < KIND_COUNT; kind++)
+			counter_tell(&c->teller, &row->counters[kind], &kinds[kind], row->pid,
+				     row->sums[kind], now);
+	}
+	forget_rest(c);
+}
+
+/* Reads memory if it is time. What that took decides when it is the next time. */
+static void read_memory(struct counters *c, uint64_t now)
+{
+	uint64_t cpu_ns = clock_thread_cpu_ns(), wait_ns;
+
+	/* Passes are a little early or late. */
+	if (!c->memory || now + c->interval_ns / 2 < c->memory_ns)
+		return;
+	process_memory_read(c->memory, now);
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	c->cost_ns += cpu_ns;
+	wait_ns = cpu_ns * MEMORY_SHARE;
+	c->memory_ns = now + (wait_ns > MEMORY_NS ? wait_ns : MEMORY_NS);
+}
+
+static void run_pass(struct counters *c, uint64_t now)
+{
+	uint64_t cpu_ns;
+
+	read_memory(c, now);
+	cpu_ns = clock_thread_cpu_ns();
+	c->pass++;
+	if (c->settings.interval_ns) {
+		tell_processes(c, now);
+		machine_counters_read(c->machine, &c->teller, now);
+	}
+	file_counters_read(&c->files, &c->teller, now);
+	c->teller.last_ns = now;
+	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
+	c->cost_ns += cpu_ns;
+	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
+		c->interval_ns *= 2;
+}
+
+static void announce(void *state)
+{
+	struct counters *c = state;
+
+	if (c->wants_memory)
+		c->memory = process_memory_new(tracker_processes(c->live->tracker), &c->teller);
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct counters *c = state;
+
+	(void)err;
+	c->is_enabled = enable;
+	if (enable && !c->machine && c->settings.interval_ns)
+		c->machine = machine_counters_open();
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct counters *c = state;
+
+	if (!c->is_enabled || !c->is_used || time < c->next_ns)
+		return;
+	c->next_ns = time + c->interval_ns;
+	run_pass(c, clock_monotonic_ns());
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct counters *c = state;
+
+	(void)tally;
+	if (!c->is_used)
+		return;
+	report_feature(r, "counters");
+	facts_count(&r->facts, FACT_COUNTER_PASSES, NULL, c->pass);
+	facts_count(&r->facts, FACT_COUNTERS_ANNOUNCED, NULL, c->teller.last_id);
+	facts_count(&r->facts, FACT_COUNTERS_CPU, NULL, c->cost_ns);
+	facts_count(&r->facts, FACT_COUNTERS_INTERVAL, NULL, c->interval_ns);
+	if (c->code)
+		report_warning(r, "counters are incomplete: %s", strerror(-c->code));
+	if (c->files.missing)
+		report_warning(r, "%llu %s of counters could not be read from their files",
+			       (unsigned long long)c->files.missing,
+			       text_counted(c->files.missing, "value", "values"));
+	if (c->settings.interval_ns && c->interval_ns > c->settings.interval_ns)
+		report_warning(r, "counters were read every %llu ms only: a pass took long",
+			       (unsigned long long)(c->interval_ns / NS_PER_MS));
+}
+
+static int set_interval(void *settings, const char *value, struct error *err)
+{
+	struct counters_settings *s = settings;
+
+	s->is_set = true;
+	s->interval_ns = 0;
+	if (strcmp(value, "0") == 0)
+		return 0;
+	return option_parse_time("--counter-interval", value, (double)NS_PER_MS, &s->interval_ns,
+				 err);
+}
+
+static int add_file(void *settings, const char *value, struct error *err)
+{
+	return file_counter_add(&((struct counters_settings *)settings)->files, value, err);
+}
+
+static const struct instrument_option options[] = {
+	{.name = "counter-interval",
+	 .argument = "MS",
+	 .help = "record memory, CPU time, faults, I/O, the machine's load so often; 0: nothing",
+	 .after = "span-frames",
+	 .set = set_interval},
+	{.name = "counter",
+	 .argument = "NAME=FILE",
+	 .help = "record the number in a file, see prof-record(1)",
+	 .set = add_file},
+	{0},
+};
+
+const struct instrument instrument_counters = {
+	.name = "counters",
+	.options = options,
+	.settings_size = sizeof(struct counters_settings),
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.announce = announce,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

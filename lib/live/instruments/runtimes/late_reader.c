@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/runtimes/late_reader.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+
+/* A page may belong to a file system that does not answer, and belongs to a stranger. */
+#define BLOCKED_MAX_NS 50000000
+/* A busy machine lets the worker wait for a CPU, which is no fault of the page. */
+#define WAIT_MAX_NS 1000000000
+/* Between two questions what the worker waits for. */
+#define POLL_NS 10000000
+/* Bytes that are read in each second of the recording. */
+#define BYTES_MAX ((size_t)4 << 20)
+/* The same of waiting: pages that come just in time would stop the recorder, too. */
+#define BLOCKED_SECOND_MAX_NS 200000000
+
+/* A thread that reads. One that is stuck keeps its memory until prof ends. */
+struct late_worker {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t has_work, is_finished;
+	bool is_asked, is_ending;
+	pid_t tid; /* 0: not started yet */
+	/* The read; `data` belongs to the worker while is_asked. */
+	pid_t pid;
+	uint64_t addr;
+	uint8_t *data;
+	size_t size;
+	bool is_done;
+	uint64_t blocked_ns; /* neither running nor waiting for a CPU */
+};
+
+static bool read_there(const struct late_worker *w)
+{
+	struct iovec own = {w->data, w->size}, other = {(void *)(uintptr_t)w->addr, w->size};
+
+	return process_vm_readv(w->pid, &own, 1, &other, 1, 0) == (ssize_t)w->size;
+}
+
+/* Returns how long this thread has run and waited for a CPU; 0: the kernel does not tell. */
+static uint64_t scheduled_ns(int fd)
+{
+	char text[64];
+	ssize_t size = fd < 0 ? 0 : pread(fd, text, sizeof(text) - 1, 0);
+	unsigned long long ran, queued;
+	char *end;
+
+	if (size <= 0)
+		return 0;
+	text[size] = '\0';
+	ran = strtoull(text, &end, 10);
+	queued = strtoull(end, NULL, 10);
+	return ran + queued;
+}
+
+/* Reads, and measures how long the pages made it sleep. */
+static bool read_and_measure(const struct late_worker *w, int schedstat, uint64_t *blocked_ns)
+{
+	uint64_t scheduled = scheduled_ns(schedstat), start = clock_monotonic_ns(), passed;
+	bool is_done = read_there(w);
+
+	passed = clock_monotonic_ns() - start;
+	scheduled = scheduled_ns(schedstat) - scheduled;
+	*blocked_ns = passed > scheduled ? passed - scheduled : 0;
+	return is_done;
+}
+
+static void *work(void *ctx)
+{
+	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	struct late_worker *w = ctx;
+	uint64_t blocked_ns;
+	bool is_done;
+
+	pthread_mutex_lock(&w->lock);
+	w->tid = (pid_t)syscall(SYS_gettid);
+	while (!w->is_ending) {
+		if (!w->is_asked) {
+			pthread_cond_wait(&w->has_work, &w->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&w->lock);
+		is_done = read_and_measure(w, schedstat, &blocked_ns);
+		pthread_mutex_lock(&w->lock);
+		w->is_done = is_done;
+		w->blocked_ns = blocked_ns;
+		w->is_asked = false;
+		pthread_cond_signal(&w->is_finished);
+	}
+	pthread_mutex_unlock(&w->lock);
+	if (schedstat >= 0)
+		close(schedstat);
+	return NULL;
+}
+
+static struct late_worker *start(void)
+{
+	struct late_worker *w = xcalloc(1, sizeof(*w));
+	pthread_condattr_t monotonic;
+
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->has_work, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->is_finished, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	if (pthread_create(&w->thread, NULL, work, w) == 0)
+		return w;
+	free(w);
+	return NULL;
+}
+
+void late_reader_release(struct late_reader *r)
+{
+	struct late_worker *w = r->worker;
+
+	if (!w)
+		return;
+	r->worker = NULL;
+	if (r->is_stuck) {
+		pthread_detach(w->thread);
+		return;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->is_ending = true;
+	pthread_cond_signal(&w->has_work);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	free(w);
+}
+
+void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
+{
+	r->pid = pid;
+	if (time / 1000000000 == r->second)
+		return;
+	r->second = time / 1000000000;
+	r->left = BYTES_MAX;
+	r->blocked_ns = 0;
+}
+
+/* Does the worker run or wait for a CPU? */
+static bool is_runnable(const struct late_worker *w)
+{
+	char path[64], text[128];
+	ssize_t size = 0;
+	const char *state;
+	int fd;
+
+	if (!w->tid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", w->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		size = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[size > 0 ? size : 0] = '\0';
+	/* The name before may contain anything, but it is this program's own. */
+	state = strrchr(text, ')');
+	return state && state[1] && state[2] == 'R';
+}
+
+/* Waits for the worker. False: the page does not come. */
+static bool wait_for(struct late_reader *r, struct late_worker *w)
+{
+	uint64_t start = clock_monotonic_ns(), now = start, blocked_ns = 0;
+
+	while (w->is_asked && blocked_ns < BLOCKED_MAX_NS && now - start < WAIT_MAX_NS) {
+		uint64_t poll_end = clock_monotonic_ns() + POLL_NS;
+		const struct timespec until = {
+			.tv_sec = (time_t)(poll_end / 1000000000),
+			.tv_nsec = (long)(poll_end % 1000000000),
+		};
+
+		if (pthread_cond_timedwait(&w->is_finished, &w->lock, &until) == 0)
+			continue;
+		if (!is_runnable(w))
+			blocked_ns += POLL_NS;
+		now = clock_monotonic_ns();
+	}
+	r->blocked_ns += w->is_asked ? blocked_ns : w->blocked_ns;
+	return !w->is_asked;
+}
+
+/* Has a page come at last that was waited for too long? */
+static bool is_ready(struct late_reader *r)
+{
+	struct late_worker *w;
+
+	if (!r->worker)
+		r->worker = start();
+	w = r->worker;
+	if (w && r->is_stuck) {
+		pthread_mutex_lock(&w->lock);
+		r->is_stuck = w->is_asked;
+		if (!r->is_stuck)
+			free(w->data);
+		pthread_mutex_unlock(&w->lock);
+	}
+	return w && !r->is_stuck;
+}
+
+bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	struct late_reader *r = ctx;
+	struct late_worker *w;
+	bool is_done;
+
+	if (size > r->left || r->blocked_ns >= BLOCKED_SECOND_MAX_NS || !is_ready(r)) {
+		r->refused++;
+		return false;
+	}
+	w = r->worker;
+	r->left -= size;
+	pthread_mutex_lock(&w->lock);
+	w->data = xmalloc(size + 1);
+	w->pid = r->pid;
+	w->addr = addr;
+	w->size = size;
+	w->is_asked = true;
+	pthread_cond_signal(&w->has_work);
+	r->is_stuck = !wait_for(r, w);
+	is_done = !r->is_stuck && w->is_done;
+	if (is_done)
+		memcpy(to, w->data, size);
+	if (!r->is_stuck)
+		free(w->data);
+	pthread_mutex_unlock(&w->lock);
+	r->refused += r->is_stuck;
+	return is_done;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads memory of recorded processes, without ever waiting for long. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_LATE_READER_H
+#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_LATE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* A zeroed struct is ready for use. */
+struct late_reader {
+	struct late_worker *worker; /* NULL: not started */
+	bool is_stuck; /* a read has not come back: until then there are no others */
+	pid_t pid;
+	uint64_t second; /* of the recording's clock, in which */
+	size_t left; /* bytes that may still be read in it */
+	uint64_t blocked_ns; /* in it, by pages that were not there */
+	uint64_t refused; /* reads that would have taken too long */
+};
+
+void late_reader_release(struct late_reader *r);
+/* Selects the process of the next reads. `time`: the recording's, in ns. */
+void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time);
+/* A runtime_read_fn; ctx: the reader. */
+bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size);
+
+#endif

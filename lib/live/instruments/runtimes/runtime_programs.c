@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/runtimes/runtime_programs.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "lib/base/cleanup.h"
+#include "runtimes.skel.h"
+
+#define ENTRIES_MAX 2
+#define PARTNERS_MAX 3
+
+/* A program of an object, and what goes over to it. */
+struct runtime_entry {
+	const char *program; /* NULL: none */
+	const char *map; /* of such programs, by their runtimes */
+	const char *source; /* object that has the map; NULL: the first one */
+};
+
+/* Functions that all skeletons have, each with a type of its own, and what their programs do. */
+struct runtime_object {
+	void *(*open)(const struct bpf_object_open_opts *options);
+	struct bpf_object_skeleton *(*object)(void *skeleton);
+	void (*destroy)(void *skeleton);
+	/* Objects whose maps it uses, a NULL behind; it goes without the first one's stacks. */
+	const char *partners[PARTNERS_MAX];
+	struct runtime_entry entries[ENTRIES_MAX];
+};
+
+#define RUNTIME_OBJECT(name) \
+	static void *name##_open(const struct bpf_object_open_opts *options) \
+	{ \
+		return name##_bpf__open_opts(options); \
+	} \
+	static struct bpf_object_skeleton *name##_object(void *skeleton) \
+	{ \
+		return ((struct name##_bpf *)skeleton)->skeleton; \
+	} \
+	static void name##_destroy(void *skeleton) \
+	{ \
+		name##_bpf__destroy(skeleton); \
+	}
+
+#define SAMPLES_OBJECT(name) \
+	{ \
+		name##_open, name##_object, name##_destroy, {NULL}, \
+		{ \
+			{"on_" #name, "runtime_programs"}, \
+				{"on_" #name "_tracepoint", "runtime_tracepoints", "events_bpf"}, \
+		} \
+	}
+#define WAITS_OBJECT(name) \
+	{ \
+		name##_waits_open, name##_waits_object, name##_waits_destroy, \
+			{"waits_bpf", #name "_bpf"}, \
+		{ \
+			{ \
+				"on_" #name "_wait", "runtime_switches", "waits_bpf" \
+			} \
+		} \
+	}
+/* Probes of markers that interrupt each other have memory of their own: each has such an object. */
+#define MARKERS_OBJECT(name, probe, kind) \
+	{ \
+		name##_markers_open, name##_markers_object, name##_markers_destroy, \
+			{probe, #name "_bpf"}, \
+		{ \
+			{ \
+				"on_" #name kind, "runtime_markers", probe \
+			} \
+		} \
+	}
+/* clang-format off */
+#define SAMPLES_OBJECTS(name) {SAMPLES_OBJECT(name)}
+#define ALL_OBJECTS(name) \
+	{ \
+		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
+		[RUNTIME_WAITS] = WAITS_OBJECT(name), \
+		[RUNTIME_SYSCALLS] = MARKERS_OBJECT(name, "syscalls_bpf", "_marker"), \
+		[RUNTIME_SIGNALS] = MARKERS_OBJECT(name, "signals_bpf", "_marker"), \
+		[RUNTIME_IO] = MARKERS_OBJECT(name, "io_bpf", "_marker"), \
+		[RUNTIME_FAULTS] = MARKERS_OBJECT(name, "faults_bpf", "_fault"), \
+		[RUNTIME_WAKERS] = MARKERS_OBJECT(name, "wakers_bpf", "_waking"), \
+	}
+/* clang-format on */
+
+#define SAMPLES_FUNCTIONS(name) RUNTIME_OBJECT(name)
+#define ALL_FUNCTIONS(name) \
+	RUNTIME_OBJECT(name) \
+	RUNTIME_OBJECT(name##_waits) \
+	RUNTIME_OBJECT(name##_markers)
+
+#define RUNTIME(KIND, name, LANGUAGE, objects) objects##_FUNCTIONS(name)
+#include "bpf/runtimes.def"
+#undef RUNTIME
+
+static const struct runtime_object objects[RUNTIME_KIND_COUNT][RUNTIME_PART_COUNT] = {
+#define RUNTIME(KIND, name, LANGUAGE, objects) [RUNTIME_##KIND] = objects##_OBJECTS(name),
+#include "bpf/runtimes.def"
+#undef RUNTIME
+};
+
+static bool is_needed(const struct runtime_entry *entry, struct programs *programs)
+{
+	return !entry->source || programs_has(programs, entry->source);
+}
+
+/* Each program that nothing goes over to would double the time of loading. */
+static void leave_out_unneeded(const struct runtime_skeleton *s, const struct bpf_object *opened)
+{
+	const struct runtime_entry *entry = s->object->entries;
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, opened) bpf_program__set_autoload(program, false);
+	for (size_t i = 0; i < ENTRIES_MAX && entry->program; i++, entry++)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(opened, entry->program),
+					  is_needed(entry, s->programs));
+}
+
+static int open_object(void *ctx, const struct bpf_object_open_opts *options,
+		       struct bpf_object_skeleton **out)
+{
+	struct runtime_skeleton *s = ctx;
+
+	s->skeleton = s->object->open(options);
+	if (!s->skeleton)
+		return -errno;
+	*out = s->object->object(s->skeleton);
+	leave_out_unneeded(s, *(*out)->obj);
+	return 0;
+}
+
+static void close_object(void *ctx)
+{
+	struct runtime_skeleton *s = ctx;
+
+	s->object->destroy(steal(s->skeleton));
+}
+
+/* Enters the programs of a loaded object as the runtime's. */
+static int enter(const struct runtime_skeleton *s, uint32_t kind, struct programs *programs,
+		 struct error *err)
+{
+	const struct bpf_object *loaded = *s->object->object(s->skeleton)->obj;
+	const struct runtime_entry *entry = s->object->entries;
+	const struct bpf_program *program;
+	int code = 0;
+
+	for (size_t i = 0; i < ENTRIES_MAX && entry->program && !code; i++, entry++) {
+		if (!is_needed(entry, programs))
+			continue;
+		program = bpf_object__find_program_by_name(loaded, entry->program);
+		code = programs_enter_runtime(programs, kind, bpf_program__fd(program),
+					      entry->source, entry->map, err);
+	}
+	return code;
+}
+
+int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
+			 struct programs *programs, struct error *err)
+{
+	const struct runtime_object *object = &objects[kind][part];
+	struct runtime_skeleton *s = &program->parts[part];
+	const struct programs_part opened = {
+		.open = open_object,
+		.close = close_object,
+		.ctx = s,
+		.partners = object->partners,
+	};
+	int code;
+
+	if (s->skeleton || s->has_failed || !object->open)
+		return 0;
+	if (object->partners[0] && !programs_has(programs, object->partners[0]))
+		return 0;
+	s->object = object;
+	s->programs = programs;
+	code = programs_add_late(programs, &opened, err);
+	if (!code)
+		code = enter(s, kind, programs, err);
+	s->has_failed = code != 0;
+	return code;
+}
+
+struct go_label_counts runtime_program_go(const struct runtime_program *program)
+{
+	const struct runtime_skeleton *samples = &program->parts[RUNTIME_SAMPLES];
+	const struct go_bpf *go = samples->skeleton;
+
+	if (!go || samples->has_failed)
+		return (struct go_label_counts){0};
+	return (struct go_label_counts){
+		.samples = go->bss->go_samples,
+		.labelled = go->bss->go_labelled,
+		.unreadable = go->bss->go_unreadable,
+	};
+}

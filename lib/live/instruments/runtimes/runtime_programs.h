@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's programs that follow runtimes: loads each when the first file with one is mapped. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_PROGRAMS_H
+#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_PROGRAMS_H
+
+#include "bpf/runtime_layout.h"
+#include "lib/live/bpf/programs.h"
+
+/* Stacks, by what they belong to. For each there is a BPF object. */
+enum runtime_part {
+	RUNTIME_SAMPLES, /* ticks and events */
+	RUNTIME_WAITS,
+	RUNTIME_SYSCALLS, /* of markers, by their probe */
+	RUNTIME_SIGNALS,
+	RUNTIME_IO,
+	RUNTIME_FAULTS,
+	RUNTIME_WAKERS,
+	RUNTIME_PART_COUNT,
+};
+
+/* The programs of a runtime. A zeroed array of them, by enum runtime_kind, has none loaded. */
+struct runtime_program {
+	struct runtime_skeleton {
+		const struct runtime_object *object; /* NULL: never loaded */
+		struct programs *programs;
+		void *skeleton; /* NULL: not loaded; `programs` closes it */
+		bool has_failed; /* it could not be loaded */
+	} parts[RUNTIME_PART_COUNT];
+};
+
+/*
+ * Loads the program of `kind` for such stacks, unless it is loaded, has failed, does not exist, or
+ * no such stacks are recorded. RUNTIME_SAMPLES comes first. 0 or a negative errno.
+ */
+int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
+			 struct programs *programs, struct error *err);
+
+/* Counts of Go's program. */
+struct go_label_counts {
+	uint64_t samples; /* of programs that set labels */
+	uint64_t labelled; /* of those, with labels */
+	uint64_t unreadable; /* of those, with some that could not be read, and none taken */
+};
+
+/* `program` is that of RUNTIME_GO. */
+struct go_label_counts runtime_program_go(const struct runtime_program *program);
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Runtimes in the recorded processes: loads the program that follows a runtime when the first file
+ * with one is mapped, and makes code records of the functions that the kernel sees for the first
+ * time.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/live/instrument.h"
+#include "lib/live/instruments/runtimes/code_records.h"
+#include "lib/live/instruments/runtimes/late_reader.h"
+#include "lib/live/instruments/runtimes/runtime_programs.h"
+#include "lib/live/instruments/runtimes/runtime_report.h"
+#include "lib/live/instruments/runtimes/runtime_sources.h"
+#include "lib/live/tracker.h"
+#include "lib/record/record.h"
+#include "lib/runtimes/known_functions.h"
+#include "lib/runtimes/runtime.h"
+
+#define VERSION_SIZE 16
+/* Programs may invent functions, and files with interpreters in them. */
+#define FUNCTIONS_MAX ((uint64_t)1 << 22)
+#define REFUSED_MAX 8
+
+struct runtimes_settings {
+	bool is_unwanted;
+	bool keeps_interpreter;
+	bool has_go_labels;
+	bool has_gil;
+};
+
+struct found_layout {
+	struct runtime_layout layout;
+	char version[VERSION_SIZE];
+};
+
+struct runtimes {
+	struct live *live;
+	const struct runtimes_settings *settings;
+	struct runtime_program loaded[RUNTIME_KIND_COUNT];
+	VEC(struct found_layout) layouts; /* by number */
+	VEC(char *) refused; /* why, each reason once */
+	uint64_t more_refused; /* without room in the list */
+	uint64_t more_layouts; /* files beyond RUNTIME_LAYOUTS_MAX layouts */
+	struct runtime_counters counters; /* of all CPUs, as last read */
+	uint64_t functions; /* described */
+	uint64_t late; /* of those, read again from the process */
+	uint64_t nameless; /* of those, without a name */
+	uint64_t dropped; /* more than FUNCTIONS_MAX */
+	struct late_reader reader;
+	struct runtime_sources sources;
+	struct known_functions known;
+	uint64_t inlined; /* pieces of compiled code whose inlined functions are known */
+	uint64_t compiled; /* pieces of compiled code */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct runtimes *r = xcalloc(1, sizeof(*r));
+
+	r->live = live;
+	r->settings = settings;
+	return r;
+}
+
+static void destroy(void *state)
+{
+	struct runtimes *r = state;
+
+	vec_for_each(&r->refused, char **, why)
+		free(*why);
+	vec_release(&r->refused);
+	vec_release(&r->layouts);
+	late_reader_release(&r->reader);
+	runtime_sources_release(&r->sources);
+	known_functions_release(&r->known);
+	free(r);
+}
+
+static bool is_wanted(const void *settings)
+{
+	return !((const struct runtimes_settings *)settings)->is_unwanted;
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	const struct runtimes *r = state;
+
+	(void)err;
+	programs->config.interpreter_frames = r->settings->keeps_interpreter;
+	programs->config.locks = r->settings->has_gil;
+	return 0;
+}
+
+static void refuse(struct runtimes *r, const char *why)
+{
+	vec_for_each(&r->refused, char **, known) {
+		if (strcmp(*known, why) == 0)
+			return;
+	}
+	if (r->refused.count < REFUSED_MAX)
+		vec_push(&r->refused, xstrdup(why));
+	else
+		r->more_refused++;
+}
+
+/* Files that are equal as far as the kernel is concerned share a layout. */
+static bool find_layout(const struct runtimes *r, const struct runtime_layout *layout,
+			uint32_t *number)
+{
+	for (uint32_t i = 0; i < r->layouts.count; i++) {
+		if (memcmp(&r->layouts.items[i].layout, layout, sizeof(*layout)) != 0)
+			continue;
+		*number = i;
+		return true;
+	}
+	return false;
+}
+
+/* Loads a part of what follows the runtime. False: nothing of it can be followed. */
+static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
+{
+	static const char *const stacks[RUNTIME_PART_COUNT] = {
+		[RUNTIME_SAMPLES] = "",
+		[RUNTIME_WAITS] = " of waits",
+		[RUNTIME_SYSCALLS] = " of system calls",
+		[RUNTIME_SIGNALS] = " of signals",
+		[RUNTIME_IO] = " of I/O",
+		[RUNTIME_FAULTS] = " of major faults",
+		[RUNTIME_WAKERS] = " of wakers",
+	};
+	struct runtime_program *program = &r->loaded[kind];
+	struct error err = {0};
+
+	if (program->parts[RUNTIME_SAMPLES].has_failed)
+		return false;
+	if (runtime_program_load(program, kind, part, r->live->programs, &err)) {
+		_cleanup_free_ char *why =
+			kind == RUNTIME_GO
+				? xasprintf("no labels of %s: %s", runtimes[kind]->name, err.text)
+				: xasprintf("no functions of %s in stacks%s: %s",
+					    runtimes[kind]->name, stacks[part], err.text);
+
+		refuse(r, why);
+	}
+	return !program->parts[RUNTIME_SAMPLES].has_failed;
+}
+
+/* Loads what waits and markers need: samples come first, of which a new process has more. */
+static void on_described(void *ctx)
+{
+	struct runtimes *r = ctx;
+
+	for (size_t i = 0; i < r->layouts.count; i++) {
+		for (enum runtime_part part = RUNTIME_WAITS; part < RUNTIME_PART_COUNT; part++)
+			load_part(r, r->layouts.items[i].layout.kind, part);
+	}
+}
+
+static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)
+{
+	struct found_layout found = {.layout = *layout};
+	struct runtimes *r = ctx;
+	struct error err = {0};
+
+	if (find_layout(r, layout, number))
+		return true;
+	*number = (uint32_t)r->layouts.count;
+	if (*number >= RUNTIME_LAYOUTS_MAX) {
+		r->more_layouts++;
+		return false;
+	}
+	if (!load_part(r, layout->kind, RUNTIME_SAMPLES))
+		return false;
+	if (programs_set_layout(r->live->programs, *number, layout, &err)) {
+		refuse(r, err.text);
+		return false;
+	}
+	runtimes[layout->kind]->version(layout, found.version, sizeof(found.version));
+	vec_push(&r->layouts, found);
+	return true;
+}
+
+static void on_refused(void *ctx, const char *why)
+{
+	_cleanup_free_ char *text = xasprintf("only native frames where it runs: %s", why);
+
+	refuse(ctx, text);
+}
+
+static int attach(void *state, struct error *err)
+{
+	struct runtimes *r = state;
+	const struct runtime_hooks hooks = {
+		.probe = r->settings->has_go_labels ? runtime_probe_with_go : runtime_probe,
+		.found = on_found,
+		.described = on_described,
+		.refused = on_refused,
+		.ctx = r,
+	};
+
+	(void)err;
+	tracker_set_runtimes(r->live->tracker, &hooks);
+	return 0;
+}
+
+/* Has it pieces that did not fit into the sight, or were not in memory just then? */
+static bool lacks_pieces(const struct rec_sight *sight)
+{
+	const uint8_t missing = SIGHT_CUT | SIGHT_UNREADABLE;
+
+	return (sight->name.flags | sight->file.flags | sight->lines.flags) & missing;
+}
+
+/*
+ * Reads what the sight lacks from the process or, if that has ended, from the one that it was
+ * forked from.
+ */
+static bool read_late(struct runtimes *r, const struct runtime_layout *layout,
+		      const struct rec_sight *sight, struct managed_code *code)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+
+	if (!runtime->late)
+		return false;
+	if (runtime->late(layout, sight, late_reader_read, &r->reader, code))
+		return true;
+	if (!sight->parent_pid)
+		return false;
+	late_reader_begin(&r->reader, (pid_t)sight->parent_pid, sight->rec.time);
+	return runtime->late(layout, sight, late_reader_read, &r->reader, code);
+}
+
+static void describe(struct runtimes *r, const struct runtime_layout *layout,
+		     const struct rec_sight *sight, struct managed_code *code)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+
+	late_reader_begin(&r->reader, (pid_t)sight->rec.pid, sight->rec.time);
+	runtime->decode(layout, sight, code);
+	if ((code->lacks_text || lacks_pieces(sight)) && read_late(r, layout, sight, code))
+		r->late++;
+	if (runtime->read_inlined && code->is_compiled) {
+		r->compiled++;
+		r->inlined += runtime->read_inlined(layout, sight, &r->known, late_reader_read,
+						    &r->reader, code);
+	}
+	runtime_sources_set_lines(&r->sources, layout, (pid_t)sight->rec.pid, late_reader_read,
+				  &r->reader, code);
+	r->functions++;
+	r->nameless += !code->name.size;
+}
+
+static void take(void *state, const struct rec *rec)
+{
+	const struct rec_sight *sight = (const struct rec_sight *)rec;
+	struct runtimes *r = state;
+	const struct runtime_layout *layout;
+	struct managed_code code = {0};
+
+	if (sight->layout >= r->layouts.count)
+		return;
+	layout = &r->layouts.items[sight->layout].layout;
+	if (layout->kind == RUNTIME_NONE)
+		return;
+	if (r->functions >= FUNCTIONS_MAX) {
+		r->dropped++;
+		return;
+	}
+	tracker_keep_root(r->live->tracker, sight->rec.pid, sight->rec.time);
+	describe(r, layout, sight, &code);
+	send_code_records(runtimes[layout->kind], sight, &code, r->live->sink, r->live->ctx);
+	managed_code_release(&code);
+}
+
+_Static_assert(sizeof(struct runtime_counters) % sizeof(uint64_t) == 0, "all of it are counts");
+
+static void add_counters(struct runtime_counters *sum, const struct runtime_counters *more)
+{
+	const uint64_t *from = (const uint64_t *)more;
+	uint64_t *to = (uint64_t *)sum;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct runtimes *r = state;
+	const struct cpu_list *possible = &r->live->counters->possible;
+	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each)), sum = {0};
+	int code = r->layouts.count ? 0 : -ENOENT;
+
+	(void)time;
+	for (uint32_t row = 0; row < RUNTIME_COUNTS && !code; row++) {
+		code = programs_read_runtime_counters(r->live->programs, row, each);
+		for (uint32_t i = 0; i < possible->count && !code; i++)
+			add_counters(&sum, &each[i]);
+	}
+	if (!code)
+		r->counters = sum;
+	free(each);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void list_versions(const struct runtimes *r, struct strbuf *out)
+{
+	for (size_t i = 0; i < r->layouts.count; i++) {
+		const struct found_layout *found = &r->layouts.items[i];
+		bool is_known = found->layout.kind == RUNTIME_NONE ||
+				found->layout.kind == RUNTIME_GO;
+
+		for (size_t k = 0; k < i && !is_known; k++)
+			is_known = r->layouts.items[k].layout.kind == found->layout.kind &&
+				   strcmp(r->layouts.items[k].version, found->version) == 0;
+		if (!is_known)
+			strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
+				    runtimes[found->layout.kind]->name, found->version);
+	}
+}
+
+static void report_go(const struct runtimes *r, struct report *report)
+{
+	struct go_label_counts counts = runtime_program_go(&r->loaded[RUNTIME_GO]);
+
+	if (!r->settings->has_go_labels)
+		return;
+	report_feature(report, "go-labels");
+	facts_count(&report->facts, FACT_GO_LABEL_SAMPLES, NULL, counts.samples);
+	facts_count(&report->facts, FACT_GO_LABELLED, NULL, counts.labelled);
+	facts_count(&report->facts, FACT_GO_LABELS_UNREADABLE, NULL, counts.unreadable);
+	if (!counts.samples)
+		report_line(report, "Go labels: no program that sets any");
+	else
+		report_line(report, "Go labels: %" PRIu64 " of %" PRIu64 " samples have some",
+			    counts.labelled, counts.samples);
+}
+
+static void report_gil(const struct runtimes *r, struct report *report)
+{
+	uint64_t held = r->counters.locked, all = held + r->counters.unlocked;
+
+	if (!r->settings->has_gil)
+		return;
+	report_feature(report, "gil");
+	facts_count(&report->facts, FACT_GIL_HELD, NULL, held);
+	facts_count(&report->facts, FACT_GIL_FREE, NULL, all - held);
+	if (!all)
+		report_line(report, "GIL: no functions of Python in any stack");
+	else
+		report_line(report, "GIL: held in %.1f %% of %" PRIu64 " stacks of Python",
+			    percent(held, all), all);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *report)
+{
+	_cleanup_(strbuf_release) struct strbuf versions = {0};
+	const struct runtimes *r = state;
+	struct runtime_totals totals = {
+		.kernel = &r->counters,
+		.functions = r->functions,
+		.late = r->late,
+		.nameless = r->nameless,
+		.dropped = r->dropped,
+		.refused_reads = r->reader.refused,
+		.compiled = r->compiled,
+		.inlined = r->inlined,
+		.refused_files = r->more_layouts,
+	};
+	struct unwinder_stats unwinder;
+
+	(void)tally;
+	if (r->more_refused)
+		report_warning(report, "%" PRIu64 " more %s cannot be followed", r->more_refused,
+			       text_counted(r->more_refused, "interpreter", "interpreters"));
+	vec_for_each(&r->refused, char *const *, why)
+		report_warning(report, "%s", *why);
+	if (r->more_layouts)
+		report_warning(report, "%" PRIu64 " %s not followed: at most %d different ones are",
+			       r->more_layouts,
+			       text_counted(r->more_layouts, "file with an interpreter is",
+					    "files with an interpreter are"),
+			       RUNTIME_LAYOUTS_MAX);
+	report_go(r, report);
+	report_gil(r, report);
+	list_versions(r, &versions);
+	if (!versions.size)
+		return;
+	tracker_get_stats(r->live->tracker, &unwinder);
+	totals.early = unwinder.early;
+	runtime_report(&totals, strbuf_text(&versions), report);
+}
+
+#define FLAG(flag) \
+	static int set_##flag(void *settings, const char *value, struct error *err) \
+	{ \
+		(void)value; \
+		(void)err; \
+		((struct runtimes_settings *)settings)->flag = true; \
+		return 0; \
+	}
+
+FLAG(is_unwanted)
+FLAG(keeps_interpreter)
+FLAG(has_go_labels)
+FLAG(has_gil)
+
+static int judge(const void *settings, struct error *err)
+{
+	const struct runtimes_settings *s = settings;
+
+	if (s->is_unwanted && s->has_go_labels)
+		return error_text(err, -EINVAL, "--go-labels needs what --no-runtimes leaves out");
+	if (s->is_unwanted && s->has_gil)
+		return error_text(err, -EINVAL, "--gil needs what --no-runtimes leaves out");
+	return 0;
+}
+
+static const struct instrument_option options[] = {
+	{.name = "no-runtimes",
+	 .help = "do not look into interpreters: their native frames alone",
+	 .after = "unwind",
+	 .set = set_is_unwanted},
+	{.name = "interpreter-frames",
+	 .help = "keep the native frames of interpreters beside the functions that they run",
+	 .set = set_keeps_interpreter},
+	{.name = "go-labels",
+	 .help = "markers of the labels that Go programs set by pprof.Do",
+	 .set = set_has_go_labels},
+	{.name = "gil",
+	 .help = "tell functions of Python by whether their thread held the GIL",
+	 .set = set_has_gil},
+	{0},
+};
+
+const struct instrument instrument_runtimes = {
+	.name = "runtimes",
+	.options = options,
+	.settings_size = sizeof(struct runtimes_settings),
+	.takes = INSTRUMENT_TAKES(REC_SIGHT),
+	.judge = judge,
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.attach = attach,
+	.take = take,
+	.count = count,
+	.report = report,
+};

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/usdt/usdt_probes.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/binary/usdt_notes.h"
+#include "lib/live/perf/usdt_arguments.h"
+
+static const struct usdt_pattern *find_pattern(const struct usdt_probes *p,
+					       const struct usdt_note *note)
+{
+	for (uint32_t i = 0; i < p->settings->count; i++) {
+		const struct usdt_pattern *pattern = &p->settings->patterns[i];
+
+		if (usdt_pattern_matches(pattern, note->provider, note->name))
+			return pattern;
+	}
+	return NULL;
+}
+
+static bool is_probe(const struct usdt_probe *row, const struct usdt_pattern *pattern,
+		     const struct usdt_note *note, uint32_t count)
+{
+	return row->pattern == pattern && row->argument_count == count &&
+	       strcmp(row->provider, note->provider) == 0 && strcmp(row->name, note->name) == 0;
+}
+
+/* Returns the number of the probe; USDT_PROBES_MAX: there is no room. */
+static uint32_t intern_probe(struct usdt_probes *p, const struct usdt_pattern *pattern,
+			     const struct usdt_note *note, uint32_t count)
+{
+	vec_for_each(&p->probes, const struct usdt_probe *, row) {
+		if (is_probe(row, pattern, note, count))
+			return (uint32_t)(row - p->probes.items);
+	}
+	if (p->probes.count == USDT_PROBES_MAX)
+		return USDT_PROBES_MAX;
+	vec_push(&p->probes, (struct usdt_probe){
+				     .pattern = pattern,
+				     .provider = xstrdup(note->provider),
+				     .name = xstrdup(note->name),
+				     .argument_count = count,
+			     });
+	return (uint32_t)(p->probes.count - 1);
+}
+
+/* Returns the number of the layout; USDT_LAYOUTS_MAX: there is no room. */
+static uint32_t intern_layout(struct usdt_probes *p, const struct usdt_layout *layout)
+{
+	vec_for_each(&p->layouts, const struct usdt_layout *, row) {
+		if (row->probe == layout->probe && memcmp(row, layout, sizeof(*row)) == 0)
+			return (uint32_t)(row - p->layouts.items);
+	}
+	if (p->layouts.count == USDT_LAYOUTS_MAX)
+		return USDT_LAYOUTS_MAX;
+	vec_push(&p->layouts, *layout);
+	return (uint32_t)(p->layouts.count - 1);
+}
+
+static void mark_texts(struct usdt_layout *layout, uint16_t texts)
+{
+	for (uint32_t i = 0; i < layout->count; i++) {
+		if (texts >> i & 1)
+			layout->arguments[i].flags |= USDT_TEXT;
+	}
+}
+
+static void add_place(struct usdt_probes *p, struct usdt_file *file,
+		      const struct usdt_pattern *pattern, const struct usdt_note *note,
+		      uint16_t machine)
+{
+	struct uprobe_place place = {.offset = note->offset, .semaphore = note->semaphore};
+	struct usdt_layout layout = {0};
+
+	p->met |= 1u << (pattern - p->settings->patterns);
+	usdt_arguments_parse(&layout, machine, note->arguments);
+	mark_texts(&layout, pattern->texts);
+	layout.probe = intern_probe(p, pattern, note, layout.count);
+	place.cookie = layout.probe == USDT_PROBES_MAX ? USDT_LAYOUTS_MAX
+						       : intern_layout(p, &layout);
+	if (place.cookie < USDT_LAYOUTS_MAX)
+		vec_push(&file->places, place);
+	else
+		p->left_out++;
+}
+
+static void read_places(struct usdt_probes *p, struct usdt_file *file, int fd)
+{
+	struct usdt_notes notes = {0};
+
+	usdt_notes_read(&notes, fd, NULL);
+	vec_for_each(&notes.rows, const struct usdt_note *, note) {
+		const struct usdt_pattern *pattern = find_pattern(p, note);
+
+		if (pattern)
+			add_place(p, file, pattern, note, notes.machine);
+	}
+	usdt_notes_release(&notes);
+}
+
+static void free_file(struct usdt_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	vec_release(&file->places);
+	free(file);
+}
+
+uint32_t usdt_probes_find(struct usdt_probes *p, int fd)
+{
+	struct usdt_file *file;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NO_USDT_FILE;
+	for (size_t i = 0; i < p->files.count; i++) {
+		if (p->files.items[i]->device == st.st_dev && p->files.items[i]->inode == st.st_ino)
+			return (uint32_t)i;
+	}
+	file = xcalloc(1, sizeof(*file));
+	file->device = st.st_dev;
+	file->inode = st.st_ino;
+	/* Keeps the inode as well: its number is not used again meanwhile. */
+	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	read_places(p, file, fd);
+	if (!file->places.count || file->fd < 0 || p->files.count == USDT_FILES_MAX) {
+		p->left_out += file->places.count;
+		free_file(file);
+		return NO_USDT_FILE;
+	}
+	vec_push(&p->files, file);
+	return (uint32_t)(p->files.count - 1);
+}
+
+void usdt_probes_release(struct usdt_probes *p)
+{
+	vec_for_each(&p->probes, struct usdt_probe *, probe) {
+		free(probe->provider);
+		free(probe->name);
+	}
+	vec_for_each(&p->files, struct usdt_file **, file)
+		free_file(*file);
+	vec_release(&p->probes);
+	vec_release(&p->files);
+	vec_release(&p->layouts);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Joins the records of waits: where a thread waits, the stack that may come later, and when it runs
+ * again. They may come in any order, and any of them may be lost.
+ */
+#ifndef PROF_LIB_SESSION_WAITS_WAITS_H
+#define PROF_LIB_SESSION_WAITS_WAITS_H
+
+#include "bpf/record.h"
+#include "lib/session/tasks/tasks.h"
+#include "lib/session/waits/wait_labels.h"
+#include "lib/session/waits/wait_rows.h"
+
+/* A wait of which something is still to come. */
+struct open_wait {
+	thread_id thread;
+	uint32_t next,
+		previous; /* of the same thread, newest first, or next free row; or NO_WAIT */
+	uint64_t start, end;
+	/* The thread's first record after `start` that is not the end: it was running again. */
+	uint64_t seen;
+	uint64_t queued;
+	uint32_t cpu, seen_cpu; /* readings; that of `seen` only if seen_has_cpu */
+	uint32_t chance;
+	stack_id stack;
+	struct wait_reason reason;
+	bool has_begin, has_end; /* REC_WAIT or REC_RUN has come */
+	bool awaits_stack, awaits_begin; /* a record is known to be under way */
+	bool is_sampled; /* by chance */
+	bool is_kernel_thread;
+	bool seen_has_cpu;
+};
+
+struct waits {
+	struct tasks *tasks;
+	struct wait_stats *stats;
+	struct wait_labels labels;
+	VEC(struct open_wait) rows;
+	uint32_t free; /* first free row, NO_WAIT: none */
+	size_t parts; /* of all threads, not yet rows */
+	uint64_t slow_ns; /* waits of this length become markers; 0: none */
+};
+
+void waits_init(struct waits *w, struct tasks *tasks);
+void waits_release(struct waits *w);
+
+/*
+ * A thread waits. Returns the row that waits_set_stack() must be called for; NO_WAIT if the stack
+ * is not needed.
+ */
+uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *rec);
+/* The stack of a wait; NO_STACK: it was lost. */
+void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
+void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
+/* The thread has run at `time`. cpu: a reading, NULL if there is none. */
+void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
+/* Ends all waits, and gives threads their rows. */
+void waits_finish(struct waits *w, uint64_t end_ns);
+
+#endif

@@ -21,7 +21,7 @@ struct check {
 static const struct option_row options[] = {
 	{0, "json", NULL, "print one JSON object", OPTION_FLAG,
 	 .offset = offsetof(struct check, json)},
-	{'q', "quiet", NULL, "print nothing: the exit status tells", OPTION_FLAG,
+	{'q', "quiet", NULL, "print nothing; only set the exit status", OPTION_FLAG,
 	 .offset = offsetof(struct check, quiet)},
 	{0},
 };
@@ -29,7 +29,7 @@ static const struct option_row options[] = {
 static void make_table(struct option_table *t, void *ctx)
 {
 	t->usage = "Usage: prof check [OPTION]...\n"
-		   "Say whether this machine can record, and what to do where it cannot.\n"
+		   "Say whether this machine can record, and if not, what to do.\n"
 		   "\n"
 		   "Options:\n";
 	t->width = 18;

@@ -80,28 +80,28 @@ static int set_from(void *at, const char *value, struct error *err)
 
 static const struct option_row rows[] = {
 	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
-	{0, "to", "FORMAT", "@;\nelse what the name of OUT says", OPTION_CALL, .set = set_to},
+	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL, .set = set_to},
 	{.help = "  --from S, --to S       captures: read only this part, in seconds since the start"},
 	{0, "from", "S", NULL, OPTION_CALL, .set = set_from},
-	{0, "diff", "FILE", "flame graphs: colours say what differs from that profile", OPTION_TEXT,
-	 AT(base_path)},
-	{0, "stats", "FILE", "a capture: write what was recorded and lost as JSON", OPTION_NAME,
+	{0, "diff", "FILE", "flame graphs: show the difference from that profile in colour",
+	 OPTION_TEXT, AT(base_path)},
+	{0, "stats", "FILE", "a capture: write what was recorded and lost, as JSON", OPTION_NAME,
 	 AT(output.stats_path)},
-	{0, "debug-dir", "DIR", "captures: look there for programs and .build-id/xx/yyy.debug",
+	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
-	{0, "no-symbols", NULL, "captures: leave addresses without names", OPTION_FLAG,
+	{0, "no-symbols", NULL, "captures: leave addresses unnamed", OPTION_FLAG,
 	 AT(output.no_symbols)},
-	{0, "sources", NULL, "captures: put the text of source files into the profile", OPTION_FLAG,
+	{0, "sources", NULL, "captures: include the text of source files", OPTION_FLAG,
 	 AT(output.sources)},
-	{0, "all-threads", NULL, "captures, flame graphs: give each thread its row", OPTION_FLAG,
-	 AT(output.all_threads)},
+	{0, "all-threads", NULL, "captures, flame graphs: give each thread its own row",
+	 OPTION_FLAG, AT(output.all_threads)},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
 	{'q', "quiet", NULL, "no progress", OPTION_FLAG, AT(output.quiet)},
 	{0},
 };
 
 static const struct option_row more_rows[] = {
-	{0, "only-thread", "GLOB", "the same as --thread: nothing of others is written",
+	{0, "only-thread", "GLOB", "the same as --thread: other threads are not written",
 	 OPTION_TEXT, AT(filter.thread), GIVEN(is_filtered)},
 	{0, "cpu-only", NULL, "leave out waits", OPTION_FLAG, AT(cpu_only), GIVEN(is_filtered)},
 	{0},
@@ -127,7 +127,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, more_rows, c);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
-		   "Exit status: 0, 125 where a file refuses, 2 for wrong use, 1 by\n"
+		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use, 1 by\n"
 		   "--check-sanitized.\n";
 }
 

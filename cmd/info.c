@@ -243,7 +243,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
-		   "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";
 }
 
 static int run(int argc, char **argv)

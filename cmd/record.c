@@ -30,7 +30,7 @@ struct record {
 
 static const struct option_row first_rows[] = {
 	{.help = "Recording:"},
-	{'a', "all", NULL, "all processes and the kernel's threads", OPTION_FLAG,
+	{'a', "all", NULL, "record all processes and kernel threads", OPTION_FLAG,
 	 AT(filter.filter.all)},
 	{0},
 };
@@ -66,10 +66,9 @@ static void make_table(struct option_table *t, void *ctx)
 	output_options_table(t, &r->output);
 	option_table_add(t, last_rows, r);
 	option_table_add(t, option_help, NULL);
-	t->after =
-		"\n"
-		"Exit status: the command's own, 128 + n where signal n ended it, 125 where prof\n"
-		"failed, 126 or 127 where the command could not be run, 2 for wrong use.\n";
+	t->after = "\n"
+		   "Exit status: the command's own, 128 + n if signal n ended it, 125 if prof\n"
+		   "failed, 126 or 127 if the command could not be run, 2 for wrong use.\n";
 }
 
 /* Refuses filters that need -a. */

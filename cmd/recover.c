@@ -44,17 +44,15 @@ struct leftover {
 #define GIVEN(member) .given = offsetof(struct recover, member)
 
 static const struct option_row rows[] = {
-	{0, "list", NULL, "only say what there is", OPTION_FLAG, AT(only_list)},
+	{0, "list", NULL, "only list what was found", OPTION_FLAG, AT(only_list)},
 	{'o', "output", "FILE", "write the profile of one FILE there", OPTION_NAME, AT(output.path),
 	 GIVEN(output.path_is_set)},
-	{0, "debug-dir", "DIR", "look there for .build-id/xx/yyy.debug; may be repeated",
+	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
-	{0, "no-symbols", NULL, "leave addresses without names", OPTION_FLAG,
-	 AT(output.no_symbols)},
-	{0, "sources", NULL, "put the text of source files into the profile", OPTION_FLAG,
-	 AT(output.sources)},
+	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(output.no_symbols)},
+	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(output.sources)},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
-	{'q', "quiet", NULL, "say only what goes wrong", OPTION_FLAG, AT(output.quiet)},
+	{'q', "quiet", NULL, "report only failures", OPTION_FLAG, AT(output.quiet)},
 	{0},
 };
 
@@ -64,17 +62,17 @@ static void make_table(struct option_table *t, void *ctx)
 		"Usage: prof recover [OPTION]... [DIR|FILE]...\n"
 		"Write the profiles of recordings whose recorder was killed, or could not write.\n"
 		"\n"
-		"While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) has what\n"
-		"was recorded so far. Looks for such files in DIR; without one here and in\n"
-		"~/.local/state/prof. Each becomes a profile beside it, with the name that the\n"
-		"recording would have used, and is removed; a newer file is never replaced. A FILE\n"
-		"of another name stays.\n"
+		"While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) holds what\n"
+		"was recorded so far. recover looks for such files in DIR, by default here and in\n"
+		"~/.local/state/prof. Each becomes a profile beside it, with the name the\n"
+		"recording would have used, and is then removed; a newer file is never replaced. A\n"
+		"FILE with another name stays.\n"
 		"\n";
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_help, NULL);
 	t->after =
 		"\n"
-		"Exit status: 0, also where there is nothing; 125 where a file refuses; 2 for wrong\n"
+		"Exit status: 0, also if nothing was found; 125 if a file cannot be used; 2 for wrong\n"
 		"use.\n";
 }
 

@@ -65,11 +65,10 @@ static const struct option_row rows[] = {
 	 OPTION_NAME, AT(path), GIVEN(path_is_set)},
 	{0, "format", "NAME", "of both files: firefox", OPTION_CALL, .set = output_set_format},
 	{0, "debug-dir", "DIR",
-	 "look there for programs and .build-id/xx/yyy.debug; may be\n"
+	 "look for programs and .build-id/xx/yyy.debug there; may be\n"
 	 "repeated",
 	 OPTION_CALL, .set = output_add_debug_dir},
-	{0, "sources", NULL, "put the text of source files into the profile", OPTION_FLAG,
-	 AT(sources)},
+	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources)},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
 	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
 	{0},
@@ -86,7 +85,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
-		   "Exit status: 0, 125 where a file refuses, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use.\n";
 }
 
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)

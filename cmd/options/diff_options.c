@@ -29,24 +29,24 @@ static const struct option_row rows[] = {
 	 "rows: function (default), module, file, line, process\n"
 	 "(of a program), pid, thread, category, address",
 	 OPTION_CHOICE, AT(comparison.by), .choices = query_by_names},
-	{0, "metric", "NAME", "slower by: cpu (default), wall", OPTION_CHOICE, AT(metric),
+	{0, "metric", "NAME", "what to compare: cpu (default), wall", OPTION_CHOICE, AT(metric),
 	 .choices = metric_names},
-	{0, "base", "NAME", "the variant that is A; without, the one given first", OPTION_NAME,
+	{0, "base", "NAME", "the variant that is A (default: the one given first)", OPTION_NAME,
 	 AT(base)},
-	{0, "against", "NAME", "the variant that is B, where there are more than two", OPTION_NAME,
+	{0, "against", "NAME", "the variant that is B, if there are more than two", OPTION_NAME,
 	 AT(against)},
-	{0, "assume-noise", "PERCENT", "how much runs vary, where there is one a side",
-	 OPTION_SHARE, AT(comparison.noise)},
-	{0, "force", NULL, "compare what cannot be compared", OPTION_FLAG, AT(force)},
+	{0, "assume-noise", "PERCENT", "how much runs vary, if each side has one", OPTION_SHARE,
+	 AT(comparison.noise)},
+	{0, "force", NULL, "compare even what is not comparable", OPTION_FLAG, AT(force)},
 	{0, "limit", "COUNT", "rows, 0 for all (20)", OPTION_ROWS, AT(limit)},
 	{0},
 };
 
 static const struct option_row gate_rows[] = {
 	{.help = "\nGate:"},
-	{0, "gate", "RULES", "fail where B is slower: total=2%,NAME=10%,any=5%", OPTION_CALL,
-	 AT(gate), .set = set_gate},
-	{0, "strict", NULL, "exit with 3 where the runs do not tell", OPTION_FLAG, AT(strict)},
+	{0, "gate", "RULES", "fail if B is slower: total=2%,NAME=10%,any=5%", OPTION_CALL, AT(gate),
+	 .set = set_gate},
+	{0, "strict", NULL, "exit with 3 if the runs are inconclusive", OPTION_FLAG, AT(strict)},
 	{.help = "\nOutput, besides the text:"},
 	{'o', "output", "FILE", "a profile with threads A, B, and their difference", OPTION_NAME,
 	 AT(output_path)},
@@ -76,7 +76,7 @@ void diff_options_table(struct option_table *t, struct diff_options *o)
 		"stdout, in\n"
 		"place of the text.\n"
 		"Exit status: 0 compared or passed, 1 regression, 3 inconclusive with --strict,\n"
-		"125 where files refuse, 2 for wrong use.\n";
+		"125 if a file cannot be used, 2 for wrong use.\n";
 }
 
 static bool is_stdout(const char *path)

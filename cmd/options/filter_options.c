@@ -163,15 +163,14 @@ static int set_exclude_self(void *at, const char *value, struct error *err)
 #define GIVEN(member) .given = offsetof(struct filter_options, member)
 
 const struct option_row filter_options[] = {
-	{0, "thread", "GLOB[,...]",
-	 "sample only threads whose name, as it is then, is one of these", OPTION_CALL,
-	 .set = set_threads},
-	{0, "cpu", "LIST", "sample only these CPUs, as in 0-3,8", OPTION_CALL, .set = set_cpus},
+	{0, "thread", "GLOB[,...]", "sample only threads whose current name is one of these",
+	 OPTION_CALL, .set = set_threads},
+	{0, "cpu", "LIST", "sample only these CPUs, such as 0-3,8", OPTION_CALL, .set = set_cpus},
 	{0},
 };
 
 const struct option_row system_options[] = {
-	{.help = "\nWith -a, only what meets all of these:"},
+	{.help = "\nWith -a, record only what matches all of these:"},
 	{'p', "pid", "LIST", "only processes with these pids", OPTION_CALL, .set = set_pids},
 	{0, "tid", "LIST", "only threads with these tids", OPTION_CALL, .set = set_tids},
 	{0, "comm", "GLOB[,...]", "only processes with one of these names", OPTION_CALL,
@@ -180,9 +179,9 @@ const struct option_row system_options[] = {
 	 OPTION_CALL, .set = set_cgroup},
 	{0, "uid", "LIST", "only processes of these users, by number or name", OPTION_CALL,
 	 .set = set_uids},
-	{0, "exclude-self", NULL, "not prof itself (default)", OPTION_CALL,
+	{0, "exclude-self", NULL, "leave prof itself out (default)", OPTION_CALL,
 	 .set = set_exclude_self},
-	{0, "include-self", NULL, "prof itself, too", OPTION_FLAG, AT(filter.include_self),
+	{0, "include-self", NULL, "record prof itself, too", OPTION_FLAG, AT(filter.include_self),
 	 GIVEN(is_limited)},
 	{0},
 };

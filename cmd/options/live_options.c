@@ -55,18 +55,18 @@ static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MA
 
 /* Names are those that `after` of the instruments' options refers to. */
 static const struct option_row rows[] = {
-	{'d', "duration", "S", "stop recording after so many seconds", OPTION_TIME, AT(duration_ns),
-	 .unit_ns = NS_PER_SECOND},
-	{0, "per-cpu", NULL, "also show what ran on each CPU, as rows of their own", OPTION_FLAG,
+	{'d', "duration", "S", "stop recording after this many seconds", OPTION_TIME,
+	 AT(duration_ns), .unit_ns = NS_PER_SECOND},
+	{0, "per-cpu", NULL, "also show what ran on each CPU, in separate rows", OPTION_FLAG,
 	 AT(per_cpu)},
-	{0, "ring-size", "SIZE", "of the buffer per CPU, with suffix K, M or G", OPTION_SIZE,
+	{0, "ring-size", "SIZE", "size of each CPU's buffer, with suffix K, M or G", OPTION_SIZE,
 	 AT(ring_bytes), .range = &ring_range},
-	{0, "unwind", "METHOD", "of user stacks: auto (default), cfi, fp or none", OPTION_CALL,
-	 AT(unwind), .choices = unwind_method_names, .set = set_unwind},
-	{0, "unwind-memory", "SIZE", "kernel memory that tables for it may take (default 512M)",
-	 OPTION_SIZE, AT(unwind_bytes), .range = &unwind_range},
-	{0, "no-arguments", NULL, "leave what programs are executed with out of the profile",
-	 OPTION_FLAG, AT(no_arguments)},
+	{0, "unwind", "METHOD", "how to find user stacks: auto (default), cfi, fp or none",
+	 OPTION_CALL, AT(unwind), .choices = unwind_method_names, .set = set_unwind},
+	{0, "unwind-memory", "SIZE", "kernel memory for unwind tables (default 512M)", OPTION_SIZE,
+	 AT(unwind_bytes), .range = &unwind_range},
+	{0, "no-arguments", NULL, "leave program arguments out of the profile", OPTION_FLAG,
+	 AT(no_arguments)},
 	{0, "ready-fd", "N", "write a line to descriptor N once recording has begun", OPTION_CALL,
 	 AT(ready_fd), .set = set_ready_fd},
 	{0, "ready-file", "FILE", "write that line to FILE", OPTION_NAME, AT(ready_path)},
@@ -74,7 +74,7 @@ static const struct option_row rows[] = {
 };
 
 const struct option_row command_options[] = {
-	{0, "kill", NULL, "with -d: end the command, too, which goes on otherwise", OPTION_FLAG,
+	{0, "kill", NULL, "with -d: end the command as well, which otherwise goes on", OPTION_FLAG,
 	 AT(kill)},
 	{0, "as-root", NULL, "under sudo: run the command as root, not as the invoking user",
 	 OPTION_FLAG, AT(as_root)},

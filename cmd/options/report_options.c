@@ -76,19 +76,19 @@ static const struct option_row rows[] = {
 	 "rows: function (default), module, file, line, process\n"
 	 "(of a program), pid, thread, category, address",
 	 OPTION_CHOICE, AT(tree.by), GIVEN(by_is_set), .choices = query_by_names},
-	{0, "tree", NULL, "what calls what, from the outermost function on", OPTION_CALL,
+	{0, "tree", NULL, "what calls what, starting at the outermost function", OPTION_CALL,
 	 .set = set_plain},
-	{0, "inverted", NULL, "the same from where samples were taken, to the callers", OPTION_CALL,
+	{0, "inverted", NULL, "the same, from where samples were taken to the callers", OPTION_CALL,
 	 .set = set_inverted},
 	{0, "callers", "NAME", "what calls a function", OPTION_CALL, .set = set_callers},
 	{0, "callees", "NAME", "what a function calls", OPTION_CALL, .set = set_callees},
 	{0, "annotate", "NAME", "source lines of a function", OPTION_TEXT, AT(annotate)},
 	{0, "asm", NULL, "with --annotate: its instructions", OPTION_FLAG, AT(assembly)},
-	{0, "debug-dir", "DIR", "with --asm: look there for programs; may be repeated", OPTION_CALL,
+	{0, "debug-dir", "DIR", "with --asm: look for programs there; may be repeated", OPTION_CALL,
 	 .set = add_debug_dir},
 	{0, "markers", NULL, "list markers (those of --process, --thread, --time)", OPTION_FLAG,
 	 AT(markers)},
-	{0, "min", "PERCENT", "leave out what has less in total (trees: 0.5)", OPTION_SHARE,
+	{0, "min", "PERCENT", "leave out anything with a smaller total (trees: 0.5)", OPTION_SHARE,
 	 AT(listing.min_share)},
 	{0, "limit", "COUNT", "rows, 0 for all (text, markdown: 40, trees: 200)", OPTION_ROWS,
 	 AT(listing.limit)},
@@ -170,7 +170,7 @@ void report_options_table(struct option_table *t, struct report_options *o)
 	option_table_add(t, query_options, &o->filter);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not (profile.json.gz); - is stdin.\n"
-		   "Exit status: 0, 125 where the file refuses, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";
 }
 
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err)

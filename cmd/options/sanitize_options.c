@@ -81,17 +81,17 @@ int sanitize_set(void *at, const char *value, struct error *err)
 const struct option_row sanitize_options[] = {
 	{.help = "\nFor others to read:"},
 	{0, "sanitize", "[=LIST]",
-	 "write only what is known to be harmless, without: args, env, paths,\n"
+	 "write only what is known to be harmless; leave out LIST: args, env, paths,\n"
 	 "host, users, processes, threads, markers, times, sources,\n"
 	 "build-ids; all; default: args, env, paths, host, users, sources.\n"
 	 "Last in LIST, names=RE: other functions and modules are hashed",
 	 OPTION_CALL, .set = sanitize_set},
 	{0, "sanitize-key", "FILE",
-	 "key of these hashes, 16 bytes or more; default: one of your own", OPTION_TEXT,
+	 "key for these hashes, 16 bytes or more (default: one of your own)", OPTION_TEXT,
 	 .offset = offsetof(struct sanitize_settings, key_path)},
 	{0, "check-sanitized", NULL,
 	 "search the result for users, host, home, paths and arguments:\n"
-	 "exit with 1, without a file, where there is one",
+	 "exit with 1, without writing a file, if one is found",
 	 OPTION_FLAG, .offset = offsetof(struct sanitize_settings, checks)},
 	{0},
 };

@@ -52,14 +52,14 @@ static int take(void *ctx, const char *operand, struct error *err)
 
 static const struct option_row rows[] = {
 	{0, "sanitize", "[=LIST]",
-	 "take away LIST, as prof convert does; without: the same as\n"
-	 "its default",
+	 "leave out LIST, as prof convert does; by default the same\n"
+	 "as there",
 	 OPTION_CALL, AT(sanitize), .set = sanitize_set},
 	{0, "sanitize-key", "FILE", "key of hashed names", OPTION_TEXT, AT(sanitize.key_path)},
-	{0, "full", NULL, "take nothing away", OPTION_FLAG, AT(full)},
+	{0, "full", NULL, "leave nothing out", OPTION_FLAG, AT(full)},
 	{0, "yes", NULL, "do not ask", OPTION_FLAG, AT(yes)},
 	{0, "list", NULL, "list what was shared from here and not deleted", OPTION_FLAG, AT(lists)},
-	{0, "delete", "URL", "delete it there; its address, or the last part of it", OPTION_TEXT,
+	{0, "delete", "URL", "delete it there: its address, or the last part of that", OPTION_TEXT,
 	 AT(deleted)},
 	{0, "frontend", "URL", "address of the front-end that shows it", OPTION_TEXT,
 	 AT(front_end)},
@@ -71,15 +71,15 @@ void share_options(struct option_table *t, void *s)
 	t->usage =
 		"Usage: prof share [OPTION]... FILE\n"
 		"       prof share --list | --delete URL\n"
-		"Sanitize a profile, show what is left, ask, and send it to the store of the Firefox\n"
-		"Profiler, where everybody can see it who has its address.\n"
+		"Sanitize a profile, show what is left, ask, and send it to the Firefox Profiler's\n"
+		"store, where everybody who has its address can see it.\n"
 		"\n";
 	option_table_add(t, rows, s);
 	option_table_add(t, option_help, NULL);
 	t->after =
 		"\n"
 		"PROF_STORE is the address of another store, which needs --frontend.\n"
-		"Exit status: 0, 125 where a file, the user or the store refuses, 2 for wrong use.\n";
+		"Exit status: 0, 125 if a file, the user or the store refuses, 2 for wrong use.\n";
 }
 
 static int check(struct share *s, struct error *err)

@@ -113,7 +113,7 @@ static const struct option_row rows[] = {
 	 .set = set_idle},
 	{0, "no-open", NULL, "only print the address", OPTION_FLAG, AT(no_open)},
 	{0, "debug-dir", "DIR",
-	 "look there for programs and .build-id/xx/yyy.debug; may be\n"
+	 "look for programs and .build-id/xx/yyy.debug there; may be\n"
 	 "repeated",
 	 OPTION_CALL, AT(options), .set = output_add_debug_dir},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(options.verbose)},
@@ -131,7 +131,7 @@ void view_options(struct option_table *t, void *ctx)
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile or a capture; two are compared. Ctrl-C ends it.\n"
-		   "Exit status: 0, 125 where a file or the machine refuses, 2 for wrong use.\n";
+		   "Exit status: 0, 125 if a file or the machine refuses, 2 for wrong use.\n";
 }
 
 static bool is_address(const char *front_end)

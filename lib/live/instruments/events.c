@@ -312,7 +312,7 @@ static const struct instrument_option options[] = {
 	{.name = "event",
 	 .letter = 'e',
 	 .argument = "LIST",
-	 .help = "also sample these events, or choose the clock: see the man page",
+	 .help = "sample these events as well, or choose the clock; see the man page",
 	 .after = "interval",
 	 .set = set_list},
 	{0},

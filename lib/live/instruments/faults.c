@@ -166,7 +166,7 @@ static void take(void *state, const struct rec *rec)
 
 static const struct instrument_option options[] = {
 	{.name = "faults",
-	 .help = "a marker for each page fault that read from a disk, with file and stack",
+	 .help = "mark each page fault that read from a disk, with file and stack",
 	 .after = "io",
 	 .set = marker_probe_want},
 	{0},

@@ -200,7 +200,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "io",
 	 .argument = "[=MS]",
-	 .help = "a marker for each request to a disk that takes so long, with its stack",
+	 .help = "mark each disk request at least this long, with its stack",
 	 .after = "signals",
 	 .set = set_wanted},
 	{0},

@@ -136,7 +136,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "jank",
 	 .argument = "[=MS]",
-	 .help = "a marker for each task of an event loop of that length (default 50)",
+	 .help = "mark each event-loop task at least this long (default 50)",
 	 .after = "syscalls",
 	 .set = set_wanted},
 	{0},

@@ -88,7 +88,7 @@ static int enable(void *state, bool enable, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "signals",
-	 .help = "a marker for each signal that a recorded thread gets, with sender and stack",
+	 .help = "mark each signal that a recorded thread receives, with sender and stack",
 	 .after = "event",
 	 .set = marker_probe_want},
 	{0},

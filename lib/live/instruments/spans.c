@@ -236,7 +236,7 @@ static int set_frames(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "span-frames",
-	 .help = "spans that programs tell of are frames at the root of their stacks, too",
+	 .help = "show the spans of programs as frames at the root of stacks, too",
 	 .after = "signals",
 	 .set = set_frames},
 	{0},

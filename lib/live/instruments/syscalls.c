@@ -205,7 +205,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "syscalls",
 	 .argument = "[=MS]",
-	 .help = "a marker for each system call of that length (default 1, 0: all)",
+	 .help = "mark each system call at least this long (default 1, 0: all)",
 	 .after = "signals",
 	 .set = set_wanted},
 	{0},

@@ -276,13 +276,13 @@ static int set_off(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "off-cpu",
 	 .argument = "N",
-	 .help = "stacks of waits per second and CPU (default 2000), or \"all\"",
+	 .help = "stacks of waits per second on each CPU (default 2000), or \"all\"",
 	 .after = "event",
 	 .set = set_rate},
 	{.name = "no-off-cpu", .help = "record only what runs, not what waits", .set = set_off},
 	{.name = "slow",
 	 .argument = "MS",
-	 .help = "a marker for each wait of that length (default 10, 0: none)",
+	 .help = "mark each wait at least this long (default 10, 0: none)",
 	 .set = set_slow},
 	{0},
 };

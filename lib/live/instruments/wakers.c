@@ -90,7 +90,7 @@ static int enable(void *state, bool enable, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "wakers",
-	 .help = "a marker for each long wait, with the stack of who ended it",
+	 .help = "mark each long wait, with the stack of the thread that ended it",
 	 .after = "no-off-cpu",
 	 .set = marker_probe_want},
 	{0},

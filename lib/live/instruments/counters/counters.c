@@ -359,12 +359,12 @@ static int add_file(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "counter-interval",
 	 .argument = "MS",
-	 .help = "record memory, CPU time, faults, I/O, the machine's load so often; 0: nothing",
+	 .help = "record memory, CPU time, faults, I/O and machine load this often; 0: never",
 	 .after = "span-frames",
 	 .set = set_interval},
 	{.name = "counter",
 	 .argument = "NAME=FILE",
-	 .help = "record the number in a file, see prof-record(1)",
+	 .help = "record the number in FILE; see prof-record(1)",
 	 .set = add_file},
 	{0},
 };

@@ -432,17 +432,17 @@ static int judge(const void *settings, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "no-runtimes",
-	 .help = "do not look into interpreters: their native frames alone",
+	 .help = "do not look into interpreters; show their native frames only",
 	 .after = "unwind",
 	 .set = set_is_unwanted},
 	{.name = "interpreter-frames",
-	 .help = "keep the native frames of interpreters beside the functions that they run",
+	 .help = "keep an interpreter's native frames beside the functions it runs",
 	 .set = set_keeps_interpreter},
 	{.name = "go-labels",
-	 .help = "markers of the labels that Go programs set by pprof.Do",
+	 .help = "mark the labels that Go programs set with pprof.Do",
 	 .set = set_has_go_labels},
 	{.name = "gil",
-	 .help = "tell functions of Python by whether their thread held the GIL",
+	 .help = "tell apart Python functions that held the GIL",
 	 .set = set_has_gil},
 	{0},
 };

@@ -458,7 +458,7 @@ static int add_pattern(void *settings, const char *value, struct error *err)
 static const struct instrument_option options[] = {
 	{.name = "usdt",
 	 .argument = "PROBE[=LABEL]",
-	 .help = "a marker each time that a probe of a program (USDT) is passed, with its arguments",
+	 .help = "mark each hit of a program's USDT probe, with its arguments",
 	 .after = "jank",
 	 .set = add_pattern},
 	{0},

@@ -39,6 +39,10 @@ def main():
     assert profile["meta"]["initialSelectedThreads"] == [2]
     assert "threadCPUDelta" not in threads[2]["samples"]
     assert all(delta >= 0 for thread in threads for delta in thread["samples"]["timeDeltas"])
+    # A row that all threads of a side share uses one CPU at most.
+    for samples in (thread["samples"] for thread in threads[:2]):
+        for passed, used in list(zip(samples["timeDeltas"], samples.get("threadCPUDelta", [])))[1:]:
+            assert used <= passed * 1e6 + 1, f"{used} ns of CPU time in {passed} ms"
     a, b, difference = (sums(profile, thread) for thread in threads)
     print(*(thread["name"] for thread in threads), sep=" | ")
     labels = {func: label(profile, func) for func in a.keys() | b.keys()}
@@ -47,7 +51,7 @@ def main():
     for func in sorted(labels, key=labels.get):
         print(a[func], b[func], difference[func], labels[func])
     # Sides with other numbers of runs weigh the same: by the least common multiple.
-    factors = [int(factor) for factor in sys.argv[1].split("-")]
+    factors = [int(factor) for factor in sys.argv[1].split("-")[:2]]
     for func in a.keys() | b.keys() | difference.keys():
         assert difference[func] == factors[1] * b[func] - factors[0] * a[func], labels[func]
 

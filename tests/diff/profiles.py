@@ -39,8 +39,9 @@ def columns(rows, names, **more):
     return {**table, **more, "length": len(rows)}
 
 
-def profile(runs, start=0, module="program", meta=None, losses=None, marked=True):
-    """Runs: (marker fields, {function: ms}); each lasts as long as its functions take."""
+def profile(runs, start=0, module="program", meta=None, losses=None, marked=True, cpus=1):
+    """Runs: (marker fields, {function: ms}); each lasts as long as its functions take,
+    on so many CPUs."""
     strings = Strings()
     functions = []
     samples, markers = [], []
@@ -52,7 +53,7 @@ def profile(runs, start=0, module="program", meta=None, losses=None, marked=True
                 functions.append(function)
             # A sample stands for what it says, at its end.
             now += ms
-            samples.append((functions.index(function), now - before, round(ms), int(ms * 1e6)))
+            samples.append((functions.index(function), now - before, round(ms), int(ms * 1e6) * cpus))
             before = now
         if marked:
             data = {"type": "run", "status": 0, "wall": now - begin, "cpu": now - begin, **fields}
@@ -169,6 +170,8 @@ def main(folder):
     for i in range(3):
         files[f"a{i}"] = whole(BASE, start=i * 10000)
         files[f"b{i}"] = whole(SLOWER, start=i * 10000 + 5000)
+    # Threads that ran at once, in one row.
+    files["busy-a"], files["busy-b"] = whole(BASE, cpus=3), whole(SLOWER, cpus=3)
     for name, value in files.items():
         Path(folder, f"{name}.json").write_text(json.dumps(value))
 

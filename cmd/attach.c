@@ -25,7 +25,6 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	static const struct option_row which[] = {{.help = "Which processes:"}, {0}};
 	static const struct option_row how[] = {{.help = "\nRecording:"}, {0}};
-	static const struct option_row where[] = {{.help = "\nOutput:"}, {0}};
 	struct attach *a = ctx;
 
 	t->usage =
@@ -38,7 +37,6 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, how, NULL);
 	live_options_table(t, &a->live);
 	option_table_add(t, filter_options, &a->filter);
-	option_table_add(t, where, NULL);
 	output_options_table(t, &a->output);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
@@ -48,15 +46,12 @@ static void make_table(struct option_table *t, void *ctx)
 /* -ECANCELED: --help was printed. */
 static int parse(struct attach *a, int argc, char **argv, struct error *err)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret;
+	int ret = command_parse(argc, argv, make_table, a, err);
 
-	make_table(&table, a);
-	ret = command_parse(argc, argv, &table, NULL, NULL, err);
 	if (!ret)
-		ret = live_options_check(&a->live, &table, err);
+		ret = instrument_settings_judge(&a->live.instruments, err);
 	if (!ret)
-		ret = output_options_check(&a->output, &table, err);
+		ret = output_options_check(&a->output, err);
 	if (!ret && optind < argc)
 		ret = error_text(err, -EINVAL,
 				 "unexpected argument %s: processes are given by --pid",

@@ -26,6 +26,11 @@ static const struct option_row options[] = {
 	{0},
 };
 
+static const struct option_rule rules[] = {
+	{"json", "quiet", NULL, "--json and --quiet exclude each other: give one"},
+	{0},
+};
+
 static void make_table(struct option_table *t, void *ctx)
 {
 	t->usage = "Usage: prof check [OPTION]...\n"
@@ -34,6 +39,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "Options:\n";
 	t->width = 18;
 	option_table_add(t, options, ctx);
+	option_table_add_rules(t, rules);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
@@ -127,18 +133,11 @@ static void print_json(const struct feature *features, size_t count, bool can_re
 
 static int parse(struct check *c, int argc, char **argv, struct error *err)
 {
-	static const struct option_rule rules[] = {
-		{"json", "quiet", NULL, "--json and --quiet exclude each other: give one"},
-		{0},
-	};
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret;
+	int ret = command_parse(argc, argv, make_table, c, err);
 
-	make_table(&table, c);
-	ret = command_parse(argc, argv, &table, NULL, NULL, err);
 	if (!ret && optind < argc)
 		ret = error_text(err, -EINVAL, "unexpected argument '%s'", argv[optind]);
-	return ret ? ret : option_table_judge(&table, rules, err);
+	return ret;
 }
 
 static int run(int argc, char **argv)

@@ -32,20 +32,24 @@ int command_take_file(const char **file, const char *operand, struct error *err)
 	return 0;
 }
 
-int command_parse(int argc, char **argv, struct option_table *table, take_operand_fn *take,
-		  void *ctx, struct error *err)
+int command_parse(int argc, char **argv, option_table_fn *options, void *ctx, struct error *err)
 {
+	_cleanup_(option_table_release) struct option_table t = {0};
+	bool is_divided = false;
 	int ret = 1;
 
-	while (ret >= 0 && optind < argc && (ret || take)) {
-		ret = option_table_next(table, argc, argv, err);
-		if (!ret && take && optind < argc)
-			ret = take(ctx, argv[optind++], err);
+	options(&t, ctx);
+	while (ret >= 0 && optind < argc && (ret || t.take)) {
+		/* getopt_long() would swallow it. */
+		is_divided |= t.divides && strcmp(argv[optind], "--") == 0;
+		ret = is_divided ? 0 : option_table_next(&t, argc, argv, err);
+		if (!ret && t.take && optind < argc)
+			ret = t.take(ctx, argv[optind++], err);
 	}
-	return ret < 0 ? ret : 0;
+	return ret < 0 ? ret : option_table_judge(&t, err);
 }
 
-void command_complete(void (*options)(struct option_table *t, void *ctx), int count, char **words)
+void command_complete(option_table_fn *options, int count, char **words)
 {
 	_cleanup_(option_table_release) struct option_table table = {0};
 	_cleanup_(strbuf_release) struct strbuf out = {0};
@@ -53,7 +57,7 @@ void command_complete(void (*options)(struct option_table *t, void *ctx), int co
 	static char nowhere[1 << 16];
 
 	options(&table, nowhere);
-	option_table_complete(&table, count > 1 ? words[count - 2] : NULL, words[count - 1], &out);
+	option_table_complete(&table, count, words, &out);
 	fputs(strbuf_text(&out), stdout);
 }
 

@@ -19,11 +19,13 @@ enum {
 
 struct front_end;
 
+/* Adds the options of a command, whose values go into `ctx`. */
+typedef void option_table_fn(struct option_table *t, void *ctx);
+
 struct command {
 	const char *name; /* "record" */
 	const char *summary; /* one line for `prof --help` */
-	/* Adds its options; `ctx` may be NULL if only their names are asked for. NULL: not here. */
-	void (*options)(struct option_table *t, void *ctx);
+	option_table_fn *options; /* NULL: prof-view has them */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
 	/* Runs the command as the helper of a front end; NULL: not possible. */
@@ -36,20 +38,17 @@ struct command {
  */
 int command_take_file(const char **file, const char *operand, struct error *err);
 
-typedef int take_operand_fn(void *ctx, const char *operand, struct error *err);
-
 /*
- * Parses options and operands in any order; without `take`, options up to the first operand, where
- * optind then is. -ECANCELED: --help was printed; -EINVAL with err: it is wrong.
+ * Parses options and operands, and applies the rules. Without take() in the table, optind then is
+ * at the first operand. -ECANCELED: --help was printed; -EINVAL with err: it is wrong.
  */
-int command_parse(int argc, char **argv, struct option_table *table, take_operand_fn *take,
-		  void *ctx, struct error *err);
+int command_parse(int argc, char **argv, option_table_fn *options, void *ctx, struct error *err);
 
 /*
  * Prints what the last of the words may become, the options being those of a command: the engine of
  * completion in shells. Prints nothing where a file is wanted.
  */
-void command_complete(void (*options)(struct option_table *t, void *ctx), int count, char **words);
+void command_complete(option_table_fn *options, int count, char **words);
 /* The hidden command that does it: prof __complete COMMAND WORD... */
 #define COMMAND_COMPLETE "__complete"
 

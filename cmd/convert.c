@@ -80,7 +80,8 @@ static int set_from(void *at, const char *value, struct error *err)
 
 static const struct option_row rows[] = {
 	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
-	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL, .set = set_to},
+	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL, .list = format_names,
+	 .set = set_to},
 	{.help = "  --from S, --to S       captures: read only this part, in seconds since the start"},
 	{0, "from", "S", NULL, OPTION_CALL, .set = set_from},
 	{0, "diff", "FILE", "flame graphs: show the difference from that profile in colour",
@@ -107,6 +108,23 @@ static const struct option_row more_rows[] = {
 	{0},
 };
 
+static const struct option_rule rules[] = {
+	{"diff", "sanitize", NULL, "--diff: the other profile is not sanitized: do it first"},
+	{"cpu-only", "include-idle category", NULL,
+	 "--cpu-only: leaves out what --include-idle and --category keep"},
+	{0},
+};
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct convert *c = ctx;
+
+	if (!*operand)
+		return error_text(err, -EINVAL, "the name of the file must not be empty");
+	vec_push(&c->paths, operand);
+	return 0;
+}
+
 static void make_table(struct option_table *t, void *ctx)
 {
 	struct convert *c = ctx;
@@ -114,17 +132,13 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof convert [OPTION]... FILE... -o OUT\n"
 		   "Write a profile in another format; several become one, by wall clock.\n"
 		   "\n";
-	for (const struct option_row *row = rows; row->name || row->help; row++) {
-		struct option_row copy = *row;
-
-		if (row->set == set_to)
-			copy.choices = format_names();
-		option_table_add_row(t, &copy, c);
-	}
+	t->take = take;
+	option_table_add(t, rows, c);
 	option_table_add(t, option_help, NULL);
 	option_table_add(t, query_options, &c->filter);
 	option_table_add(t, sanitize_options, &c->sanitize);
 	option_table_add(t, more_rows, c);
+	option_table_add_rules(t, rules);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
 		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use, 1 by\n"
@@ -155,9 +169,6 @@ static int check(struct convert *c, struct error *err)
 				  c->output.path);
 	if (c->sanitize.key_path && !c->sanitize.options.names)
 		return error_text(err, -EINVAL, "--sanitize-key: only --sanitize=names=RE hashes");
-	if (c->base_path && c->sanitize.is_asked)
-		return error_text(err, -EINVAL,
-				  "--diff: the other profile is not sanitized: do it first");
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	if (c->is_part && c->filter.from >= c->filter.until)
@@ -174,21 +185,8 @@ static int check(struct convert *c, struct error *err)
 		return error_text(err, -EINVAL, "--stats %s: must be a file of its own",
 				  c->output.stats_path);
 	output_options_end_dirs(&c->output);
-	if (c->cpu_only && (c->filter.include_idle || c->filter.category))
-		return error_text(err, -EINVAL,
-				  "--cpu-only: leaves out what --include-idle and --category keep");
 	/* Formats with a time line show waits. */
 	c->filter.include_idle |= c->output.format->is_timeline && !c->cpu_only;
-	return 0;
-}
-
-static int take(void *ctx, const char *operand, struct error *err)
-{
-	struct convert *c = ctx;
-
-	if (!*operand)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
-	vec_push(&c->paths, operand);
 	return 0;
 }
 
@@ -361,12 +359,9 @@ static int run(int argc, char **argv)
 {
 	struct convert c = {.filter = QUERY_FILTER_ALL, .start_ns = clock_monotonic_ns()};
 	struct error err = {0};
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret, status = 0;
+	int ret = command_parse(argc, argv, make_table, &c, &err), status = 0;
 
-	make_table(&table, &c);
-	ret = command_parse(argc, argv, &table, take, &c, &err);
-	c.is_filtered |= option_table_has_any(&table, query_options);
+	c.is_filtered |= c.filter.is_given;
 	if (!ret)
 		ret = check(&c, &err);
 	if (ret == -ECANCELED) {

@@ -236,14 +236,9 @@ static int run(int argc, char **argv)
 	return ret;
 }
 
-static void make_options(struct option_table *t, void *ctx)
-{
-	diff_options_table(t, ctx);
-}
-
 const struct command command_diff = {
 	.name = name,
 	.summary = "compare profiles: is one slower, and where",
-	.options = make_options,
+	.options = diff_options_table,
 	.run = run,
 };

@@ -240,6 +240,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof info FILE\n"
 		   "Show what is in a profile, without its samples.\n"
 		   "\n";
+	t->take = take;
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
@@ -250,11 +251,8 @@ static int run(int argc, char **argv)
 {
 	const char *path = NULL;
 	struct error err = {0};
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret;
+	int ret = command_parse(argc, argv, make_table, &path, &err);
 
-	make_table(&table, NULL);
-	ret = command_parse(argc, argv, &table, take, &path, &err);
 	if (ret == -ECANCELED)
 		return 0;
 	if (!ret && !path)

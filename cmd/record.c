@@ -35,8 +35,6 @@ static const struct option_row first_rows[] = {
 	{0},
 };
 
-static const struct option_row output_heading[] = {{.help = "\nOutput:"}, {0}};
-
 static const struct option_row last_rows[] = {
 	{0, "open", NULL, "show the profile in a browser at the end, as prof view does",
 	 OPTION_FLAG, AT(open)},
@@ -59,10 +57,10 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, first_rows, r);
 	live_options_table(t, &r->live);
 	option_table_add(t, command_options, &r->live);
+	option_table_add_rules(t, command_rules);
 	option_table_add(t, filter_options, &r->filter);
 	option_table_add(t, iteration_options, &r->iterations);
 	option_table_add(t, system_options, &r->filter);
-	option_table_add(t, output_heading, NULL);
 	output_options_table(t, &r->output);
 	option_table_add(t, last_rows, r);
 	option_table_add(t, option_help, NULL);
@@ -91,12 +89,12 @@ static bool has_command(const struct record *r)
 	return r->argv || r->iterations.variant_count;
 }
 
-static int check(struct record *r, const struct option_table *given, struct error *err)
+static int check(struct record *r, struct error *err)
 {
-	int ret = live_options_check(&r->live, given, err);
+	int ret = instrument_settings_judge(&r->live.instruments, err);
 
 	if (!ret)
-		ret = output_options_check(&r->output, given, err);
+		ret = output_options_check(&r->output, err);
 	if (!ret)
 		ret = iteration_options_check(&r->iterations, r->argv, err);
 	if (ret)
@@ -122,15 +120,12 @@ static int check(struct record *r, const struct option_table *given, struct erro
 /* -ECANCELED: --help was printed. */
 static int parse(struct record *r, int argc, char **argv, struct error *err)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret;
+	int ret = command_parse(argc, argv, make_table, r, err);
 
-	make_table(&table, r);
-	ret = command_parse(argc, argv, &table, NULL, NULL, err);
 	if (ret)
 		return ret;
 	r->argv = optind < argc ? argv + optind : NULL;
-	return check(r, &table, err);
+	return check(r, err);
 }
 
 static int record(struct record *r, char **argv)

@@ -69,6 +69,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"FILE with another name stays.\n"
 		"\n";
 	option_table_add(t, rows, ctx);
+	option_table_add_rules(t, output_rules);
 	option_table_add(t, option_help, NULL);
 	t->after =
 		"\n"
@@ -401,11 +402,8 @@ static int recover_all(struct recover *r, int argc, char **argv)
 /* -ECANCELED: --help was printed. */
 static int parse(struct recover *r, int argc, char **argv, struct error *err)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret;
+	int ret = command_parse(argc, argv, make_table, r, err);
 
-	make_table(&table, r);
-	ret = command_parse(argc, argv, &table, NULL, NULL, err);
 	if (ret)
 		return ret;
 	for (int i = optind; i < argc; i++) {
@@ -416,7 +414,7 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 		r->path = r->output.path;
 	if (r->path && argc - optind != 1)
 		return error_text(err, -EINVAL, "--output: give one capture to recover");
-	return output_options_check(&r->output, &table, err);
+	return output_options_check(&r->output, err);
 }
 
 static int run(int argc, char **argv)

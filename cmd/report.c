@@ -334,14 +334,9 @@ static int run(int argc, char **argv)
 	return ret ? command_fail(name, ret, &err) : 0;
 }
 
-static void make_options(struct option_table *t, void *ctx)
-{
-	report_options_table(t, ctx);
-}
-
 const struct command command_report = {
 	.name = name,
 	.summary = "show where the time of a profile was spent",
-	.options = make_options,
+	.options = report_options_table,
 	.run = run,
 };

@@ -41,13 +41,13 @@ struct symbolize_command {
 
 extern const struct command command_symbolize;
 
-static int check(struct symbolize_command *c, const struct option_table *given, struct error *err)
+static int check(struct symbolize_command *c, struct error *err)
 {
 	if (!c->input)
 		return error_text(err, -EINVAL, "no file to symbolize");
 	if (!c->output.path)
 		return error_text(err, -EINVAL, "no file to write to: give --output");
-	return output_options_check(&c->output, given, err);
+	return output_options_check(&c->output, err);
 }
 
 static int take(void *ctx, const char *operand, struct error *err)
@@ -81,6 +81,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->usage = "Usage: prof symbolize [OPTION]... FILE -o FILE\n"
 		   "Name the frames of a profile that was written without names.\n"
 		   "\n";
+	t->take = take;
 	option_table_add(t, rows, &c->output);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
@@ -90,13 +91,11 @@ static void make_table(struct option_table *t, void *ctx)
 
 static int parse(int argc, char **argv, struct symbolize_command *c, struct error *err)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
 	int ret;
 
 	c->output.path = NULL;
-	make_table(&table, c);
-	ret = command_parse(argc, argv, &table, take, c, err);
-	return ret ? ret : check(c, &table, err);
+	ret = command_parse(argc, argv, make_table, c, err);
+	return ret ? ret : check(c, err);
 }
 
 /* A profile that is patched keeps its format. Takes the text. */

@@ -22,7 +22,7 @@ static int set_gate(void *gate, const char *value, struct error *err)
 	return gate_parse(gate, value, err);
 }
 
-#define AT(member) .offset = offsetof(struct diff_options, member)
+#define AT(member) OPTION_AT(diff_options, member)
 
 static const struct option_row rows[] = {
 	{0, "by", "WHAT",
@@ -38,7 +38,8 @@ static const struct option_row rows[] = {
 	{0, "assume-noise", "PERCENT", "how much runs vary, if each side has one", OPTION_SHARE,
 	 AT(comparison.noise)},
 	{0, "force", NULL, "compare even what is not comparable", OPTION_FLAG, AT(force)},
-	{0, "limit", "COUNT", "rows, 0 for all (20)", OPTION_ROWS, AT(limit)},
+	{0, "limit", "COUNT", "rows, 0 for all (20)", OPTION_NUMBER, AT(limit),
+	 .range = &query_limit},
 	{0},
 };
 
@@ -56,8 +57,29 @@ static const struct option_row gate_rows[] = {
 	{0},
 };
 
-void diff_options_table(struct option_table *t, struct diff_options *o)
+static int take(void *options, const char *path, struct error *err)
 {
+	struct diff_options *o = options;
+
+	if (!o->is_divided && strcmp(path, "--") == 0) {
+		o->is_divided = true;
+		return 0;
+	}
+	if (!*path)
+		return error_text(err, -EINVAL, "the name of the file must not be empty");
+	vec_push(&o->sides[o->is_divided ? SIDE_B : SIDE_A].paths, path);
+	return 0;
+}
+
+static const struct option_rule rules[] = {
+	{"strict", NULL, "gate", "--strict @"},
+	{0},
+};
+
+void diff_options_table(struct option_table *t, void *options)
+{
+	struct diff_options *o = options;
+
 	t->usage =
 		"Usage: prof diff [OPTION]... A B\n"
 		"       prof diff [OPTION]... A... -- B...\n"
@@ -66,10 +88,13 @@ void diff_options_table(struct option_table *t, struct diff_options *o)
 		"runs\n"
 		"of two variants (prof record --iterations --variant).\n"
 		"\n";
+	t->take = take;
+	t->divides = true;
 	option_table_add(t, rows, o);
 	option_table_add(t, option_help, NULL);
 	option_table_add(t, gate_rows, o);
 	option_table_add(t, query_options, &o->comparison.filter);
+	option_table_add_rules(t, rules);
 	t->after =
 		"\n"
 		"A, B and FILE are profiles, compressed or not; - is stdin. Of output - is "
@@ -111,15 +136,15 @@ static size_t count_stdin(const struct diff_options *o)
 }
 
 /* Without "--", the last one of two files is B. */
-static int divide(struct diff_options *o, bool is_divided, struct error *err)
+static int divide(struct diff_options *o, struct error *err)
 {
 	size_t count = o->sides[SIDE_A].paths.count;
 
 	if (!count)
 		return error_text(err, -EINVAL, "no profile to compare");
-	if (is_divided && !o->sides[SIDE_B].paths.count)
+	if (o->is_divided && !o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "no profile after --");
-	if (is_divided || count == 1)
+	if (o->is_divided || count == 1)
 		return 0;
 	if (count > 2)
 		return error_text(err, -EINVAL,
@@ -129,58 +154,31 @@ static int divide(struct diff_options *o, bool is_divided, struct error *err)
 	return 0;
 }
 
-static int complete(struct diff_options *o, bool is_divided, struct error *err)
+static int complete(struct diff_options *o, struct error *err)
 {
-	int ret = divide(o, is_divided, err);
+	int ret = divide(o, err);
 
 	if (ret)
 		return ret;
 	if (count_stdin(o) > 1)
 		return error_text(err, -EINVAL, "standard input can be read once");
-	if (o->strict && !o->gate.rules.count)
-		return error_text(err, -EINVAL, "--strict needs --gate");
 	if ((o->base || o->against) && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--%s is for one file with variants",
 				  o->base ? "base" : "against");
 	return check_output(o, err);
 }
 
-static int take_file(struct diff_options *o, int side, const char *path, struct error *err)
-{
-	if (!*path)
-		return error_text(err, -EINVAL, "the name of the file must not be empty");
-	vec_push(&o->sides[side].paths, path);
-	return 0;
-}
-
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
-	bool is_divided = false;
-	int ret = 0;
+	int ret;
 
 	*o = (struct diff_options){
 		.comparison = {.filter = QUERY_FILTER_ALL, .noise = -1},
 		.limit = ROWS_LIMIT,
 	};
-	diff_options_table(&table, o);
-	while (ret >= 0 && optind < argc) {
-		if (is_divided) {
-			ret = take_file(o, SIDE_B, argv[optind++], err);
-			continue;
-		}
-		/* getopt_long() would swallow it. */
-		if (strcmp(argv[optind], "--") == 0) {
-			is_divided = true;
-			optind++;
-			continue;
-		}
-		ret = option_table_next(&table, argc, argv, err);
-		if (!ret && optind < argc)
-			ret = take_file(o, SIDE_A, argv[optind++], err);
-	}
+	ret = command_parse(argc, argv, diff_options_table, o, err);
 	o->comparison.is_wall = o->metric == 1;
-	return ret < 0 ? ret : complete(o, is_divided, err);
+	return ret ? ret : complete(o, err);
 }
 
 void diff_options_release(struct diff_options *o)

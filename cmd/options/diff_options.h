@@ -20,11 +20,12 @@ struct diff_options {
 	size_t limit; /* rows; 0: all */
 	bool strict; /* give an inconclusive result an exit status of its own */
 	bool force;
+	bool is_divided; /* by "--" */
 	int metric; /* 1: wall */
 };
 
 /* Fills a table of the options, whose values go into `o`. */
-void diff_options_table(struct option_table *t, struct diff_options *o);
+void diff_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. Release always. */
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err);
 void diff_options_release(struct diff_options *o);

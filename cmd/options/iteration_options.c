@@ -58,27 +58,8 @@ static int set_variant(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_seed(void *at, const char *value, struct error *err)
-{
-	struct iteration_options *o = at;
-	uint64_t seed;
-
-	if (!text_to_u64(value, 10, &seed) || !seed || seed > UINT32_MAX)
-		return error_text(err, -EINVAL, "--seed %s: must be a number of 1 to %u", value,
-				  UINT32_MAX);
-	o->seed = (uint32_t)seed;
-	return 0;
-}
-
-static int set_warmup(void *at, const char *value, struct error *err)
-{
-	struct iteration_options *o = at;
-
-	if (parse_count(value, &o->warmup))
-		return error_text(err, -EINVAL, "--warmup %s: must be a number of up to %d", value,
-				  ITERATION_RUNS_MAX);
-	return 0;
-}
+static const struct size_range seeds = {1, UINT32_MAX, "must be a number of 1 to 4294967295"};
+static const struct size_range warmups = {0, ITERATION_RUNS_MAX, "must be a number of up to 1000"};
 
 #define USED offsetof(struct iteration_options, is_used)
 
@@ -88,12 +69,13 @@ const struct option_row iteration_options[] = {
 	 "run the command N times, into one profile; N..M with variants:\n"
 	 "N times, or up to M times until the difference is clear",
 	 OPTION_CALL, .given = USED, .set = set_iterations},
-	{0, "warmup", "N", "first run it N times without recording it (default 0)", OPTION_CALL,
-	 .given = USED, .set = set_warmup},
+	{0, "warmup", "N", "first run it N times without recording it (default 0)", OPTION_NUMBER,
+	 OPTION_AT(iteration_options, warmup), .given = USED, .range = &warmups},
 	{0, "variant", "NAME=COMMAND",
 	 "two or more, in place of a command; run in turn, in random order", OPTION_CALL,
 	 .given = USED, .set = set_variant},
-	{0, "seed", "N", "seed of that order", OPTION_CALL, .given = USED, .set = set_seed},
+	{0, "seed", "N", "seed of that order", OPTION_NUMBER, OPTION_AT(iteration_options, seed),
+	 .given = USED, .range = &seeds},
 	{0, "keep-going", NULL, "go on after a run that fails", OPTION_FLAG,
 	 .offset = offsetof(struct iteration_options, keep_going), .given = USED},
 	{0},

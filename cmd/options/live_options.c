@@ -38,20 +38,11 @@ static int set_unwind(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_ready_fd(void *at, const char *value, struct error *err)
-{
-	uint64_t number;
-
-	if (!text_to_u64(value, 10, &number) || number > INT_MAX)
-		return error_text(err, -EINVAL, "--ready-fd %s: not a descriptor", value);
-	*(int *)at = (int)number;
-	return 0;
-}
-
 static const struct size_range ring_range = {RING_BYTES_MIN, RING_BYTES_MAX, "64K and 1G"};
+static const struct size_range fd_range = {0, INT_MAX, "not a descriptor"};
 static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MAX, "4M and 4G"};
 
-#define AT(member) .offset = offsetof(struct live_options, member)
+#define AT(member) OPTION_AT(live_options, member)
 
 /* Names are those that `after` of the instruments' options refers to. */
 static const struct option_row rows[] = {
@@ -67,8 +58,8 @@ static const struct option_row rows[] = {
 	 AT(unwind_bytes), .range = &unwind_range},
 	{0, "no-arguments", NULL, "leave program arguments out of the profile", OPTION_FLAG,
 	 AT(no_arguments)},
-	{0, "ready-fd", "N", "write a line to descriptor N once recording has begun", OPTION_CALL,
-	 AT(ready_fd), .set = set_ready_fd},
+	{0, "ready-fd", "N", "write a line to descriptor N once recording has begun", OPTION_NUMBER,
+	 AT(ready_fd), .range = &fd_range},
 	{0, "ready-file", "FILE", "write that line to FILE", OPTION_NAME, AT(ready_path)},
 	{0},
 };
@@ -80,6 +71,8 @@ const struct option_row command_options[] = {
 	 OPTION_FLAG, AT(as_root)},
 	{0},
 };
+
+const struct option_rule command_rules[] = {{.option = "kill", .without = "duration"}, {0}};
 
 static void add_instrument(struct option_table *t, const struct instrument_option *option,
 			   void *settings)
@@ -122,15 +115,4 @@ void live_options_table(struct option_table *t, struct live_options *o)
 		option_table_add_row(t, row, o);
 		add_followers(t, o, row->name);
 	}
-}
-
-int live_options_check(struct live_options *o, const struct option_table *given, struct error *err)
-{
-	static const struct option_rule rules[] = {
-		{"kill", NULL, "duration", "--kill: needs --duration"},
-		{0},
-	};
-	int code = instrument_settings_judge(&o->instruments, err);
-
-	return code ? code : option_table_judge(given, rules, err);
 }

@@ -32,10 +32,9 @@ struct live_options {
 void live_options_table(struct option_table *t, struct live_options *o);
 /* Options for a command that prof starts; values go into live_options, too. */
 extern const struct option_row command_options[];
+extern const struct option_rule command_rules[];
 
 void live_options_init(struct live_options *o);
 void live_options_release(struct live_options *o);
-/* Checks combinations and fills in defaults. Call after the last option. 0 or -EINVAL. */
-int live_options_check(struct live_options *o, const struct option_table *given, struct error *err);
 
 #endif

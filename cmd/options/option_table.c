@@ -22,33 +22,29 @@ const struct option_row option_help[] = {
 
 void option_table_release(struct option_table *t)
 {
-	vec_for_each(&t->owned, struct option_row **, row)
-		free(*row);
-	vec_release(&t->owned);
 	vec_release(&t->rows);
+	vec_release(&t->rules);
 	vec_release(&t->longs);
 	strbuf_release(&t->shorts);
 }
 
-static void add(struct option_table *t, const struct option_row *row, void *target)
+void option_table_add_row(struct option_table *t, const struct option_row *row, void *target)
 {
 	vec_add_zeroed(&t->rows, 1);
-	vec_last(&t->rows).row = row;
+	vec_last(&t->rows).row = *row;
 	vec_last(&t->rows).target = target;
 }
 
 void option_table_add(struct option_table *t, const struct option_row *rows, void *target)
 {
 	for (; rows->name || rows->help; rows++)
-		add(t, rows, target);
+		option_table_add_row(t, rows, target);
 }
 
-void option_table_add_row(struct option_table *t, const struct option_row *row, void *target)
+void option_table_add_rules(struct option_table *t, const struct option_rule *rules)
 {
-	struct option_row *copy = xmemdup(row, sizeof(*row));
-
-	vec_push(&t->owned, copy);
-	add(t, copy, target);
+	for (; rules->option; rules++)
+		vec_push(&t->rules, rules);
 }
 
 static bool is_optional(const struct option_row *row)
@@ -60,7 +56,7 @@ static void make_getopt(struct option_table *t)
 {
 	strbuf_adds(&t->shorts, "+:");
 	for (size_t i = 0; i < t->rows.count; i++) {
-		const struct option_row *row = t->rows.items[i].row;
+		const struct option_row *row = &t->rows.items[i].row;
 		int argument = is_optional(row) ? optional_argument
 			       : row->argument	? required_argument
 						: no_argument;
@@ -82,15 +78,47 @@ static size_t find_value(const struct option_table *t, int value)
 
 	if (value >= FIRST_VALUE)
 		return (size_t)(value - FIRST_VALUE);
-	while (t->rows.items[i].row->letter != value)
+	while (t->rows.items[i].row.letter != value)
 		i++;
 	return i;
 }
 
-static void add_choices(struct strbuf *out, const char *const *choices)
+static const char *const *choices_of(const struct option_row *row)
 {
+	static const char *const none[] = {NULL};
+
+	return row->list ? row->list() : row->choices ? row->choices : none;
+}
+
+static void add_choices(struct strbuf *out, const struct option_row *row)
+{
+	const char *const *choices = choices_of(row);
+
 	for (size_t i = 0; choices[i]; i++)
 		strbuf_addf(out, "%s%s", i ? ", " : "", choices[i]);
+}
+
+/* Adds the text with `insert` in place of "@"; all lines but the first are indented. */
+static void add_expanded(struct strbuf *out, const char *text, const char *insert, int indent)
+{
+	for (; *text; text++) {
+		if (*text == '@')
+			strbuf_adds(out, insert);
+		else
+			strbuf_addch(out, *text);
+		if (*text == '\n')
+			strbuf_addf(out, "%*s", indent, "");
+	}
+}
+
+static void store(void *at, size_t size, uint64_t value)
+{
+	if (size == sizeof(uint16_t))
+		*(uint16_t *)at = (uint16_t)value;
+	else if (size == sizeof(uint32_t))
+		*(uint32_t *)at = (uint32_t)value;
+	else
+		*(uint64_t *)at = value;
 }
 
 static int choose(const struct option_row *row, const char *value, int *chosen, struct error *err)
@@ -103,7 +131,7 @@ static int choose(const struct option_row *row, const char *value, int *chosen, 
 			return 0;
 		}
 	}
-	add_choices(&all, row->choices);
+	add_choices(&all, row);
 	return error_text(err, -EINVAL, "--%s %s: must be one of %s", row->name, value,
 			  strbuf_text(&all));
 }
@@ -122,13 +150,23 @@ static int set_share(const char *name, const char *value, double *share, struct 
 	return 0;
 }
 
-static int set_rows(const char *name, const char *value, size_t *rows, struct error *err)
+static int set_number(const struct option_row *row, void *at, const char *value, struct error *err)
 {
 	uint64_t number;
 
-	if (!text_to_u64(value, 10, &number) || number >= SIZE_MAX)
-		return error_text(err, -EINVAL, "%s %s: must be a number of rows", name, value);
-	*rows = number;
+	if (!text_to_u64(value, 10, &number) || number < row->range->min ||
+	    number > row->range->max)
+		return error_text(err, -EINVAL, "--%s %s: %s", row->name, value, row->range->text);
+	store(at, row->size, number);
+	return 0;
+}
+
+static int set_word(const char *name, const char *what, const char *value, const char **at,
+		    struct error *err)
+{
+	if (!*value)
+		return error_text(err, -EINVAL, "%s: %smust not be empty", name, what);
+	*at = value;
 	return 0;
 }
 
@@ -143,11 +181,10 @@ static int set_value(const struct option_row *row, void *at, const char *value, 
 	case OPTION_COUNTED:
 		++*(unsigned int *)at;
 		return 0;
+	case OPTION_WORD:
+		return set_word(name, "", value, at, err);
 	case OPTION_NAME:
-		if (!*value)
-			return error_text(err, -EINVAL, "%s: the name must not be empty", name);
-		*(const char **)at = value;
-		return 0;
+		return set_word(name, "the name ", value, at, err);
 	case OPTION_TEXT:
 		*(const char **)at = value;
 		return 0;
@@ -159,8 +196,8 @@ static int set_value(const struct option_row *row, void *at, const char *value, 
 		return choose(row, value, at, err);
 	case OPTION_SHARE:
 		return set_share(name, value, at, err);
-	case OPTION_ROWS:
-		return set_rows(name, value, at, err);
+	case OPTION_NUMBER:
+		return set_number(row, at, value, err);
 	case OPTION_CALL:
 		return row->set(at, value, err);
 	case OPTION_HEADING:
@@ -207,7 +244,7 @@ static int refuse(const struct option_table *t, int result, const char *word, st
 
 static int set_row(struct option_table *t, size_t i, const char *value, struct error *err)
 {
-	const struct option_row *row = t->rows.items[i].row;
+	const struct option_row *row = &t->rows.items[i].row;
 	char *target = t->rows.items[i].target;
 
 	t->rows.items[i].is_given = true;
@@ -230,7 +267,7 @@ int option_table_next(struct option_table *t, int argc, char **argv, struct erro
 	if (value == ':' || value == '?')
 		return refuse(t, value, argv[optind - 1], err);
 	i = find_value(t, value);
-	if (t->rows.items[i].row->type == OPTION_HELP)
+	if (t->rows.items[i].row.type == OPTION_HELP)
 		return print_help(t);
 	ret = set_row(t, i, optarg, err);
 	return ret ? ret : 1;
@@ -252,52 +289,55 @@ static bool has_word(const char *words, const char *name)
 bool option_table_has(const struct option_table *t, const char *names)
 {
 	for (size_t i = 0; i < t->rows.count; i++) {
-		if (t->rows.items[i].is_given && has_word(names, t->rows.items[i].row->name))
+		if (t->rows.items[i].is_given && has_word(names, t->rows.items[i].row.name))
 			return true;
 	}
 	return false;
 }
 
-bool option_table_has_any(const struct option_table *t, const struct option_row *rows)
+/* Adds "--a, --b or --c" for "a b c". */
+static void add_names(struct strbuf *out, const char *names)
 {
-	for (; rows->name || rows->help; rows++) {
-		for (size_t i = 0; i < t->rows.count; i++) {
-			if (t->rows.items[i].row == rows && t->rows.items[i].is_given)
-				return true;
-		}
+	while (*names) {
+		size_t size = strcspn(names, " ");
+		const char *next = names + size + (names[size] == ' ');
+
+		strbuf_addf(out, "--%.*s%s", (int)size, names,
+			    !*next		? ""
+			    : strchr(next, ' ') ? ", "
+						: " or ");
+		names = next;
 	}
-	return false;
 }
 
-int option_table_judge(const struct option_table *t, const struct option_rule *rules,
-		       struct error *err)
+static int fail_rule(const struct option_rule *rule, struct error *err)
 {
-	for (; rules->option; rules++) {
-		if (option_table_has(t, rules->option) &&
-		    (!rules->with || option_table_has(t, rules->with)) &&
-		    (!rules->without || !option_table_has(t, rules->without)))
-			return error_text(err, -EINVAL, "%s", rules->text);
+	_cleanup_(strbuf_release) struct strbuf what = {0}, text = {0};
+
+	strbuf_adds(&what, rule->with ? "not with " : "needs ");
+	add_names(&what, rule->with ? rule->with : rule->without);
+	if (!rule->text)
+		strbuf_addf(&text, "--%s: ", rule->option);
+	add_expanded(&text, rule->text ? rule->text : "@", strbuf_text(&what), 0);
+	return error_text(err, -EINVAL, "%s", strbuf_text(&text));
+}
+
+int option_table_judge(const struct option_table *t, struct error *err)
+{
+	vec_for_each(&t->rules, const struct option_rule **, it) {
+		const struct option_rule *rule = *it;
+
+		if (option_table_has(t, rule->option) &&
+		    (!rule->with || option_table_has(t, rule->with)) &&
+		    (!rule->without || !option_table_has(t, rule->without)))
+			return fail_rule(rule, err);
 	}
 	return 0;
 }
 
-/* Indents all lines but the first. */
-static void add_lines(struct strbuf *out, const struct option_row *row, int width)
-{
-	for (const char *text = row->help; *text; text++) {
-		if (*text == '@')
-			add_choices(out, row->choices);
-		else
-			strbuf_addch(out, *text);
-		if (*text == '\n')
-			strbuf_addf(out, "%*s", width + 3, "");
-	}
-	strbuf_addch(out, '\n');
-}
-
 static void add_row(struct strbuf *out, const struct option_row *row, int width)
 {
-	_cleanup_(strbuf_release) struct strbuf name = {0};
+	_cleanup_(strbuf_release) struct strbuf name = {0}, choices = {0};
 
 	if (!row->name || !row->help) {
 		if (row->help)
@@ -313,48 +353,74 @@ static void add_row(struct strbuf *out, const struct option_row *row, int width)
 		strbuf_addf(out, "  %-*s ", width, strbuf_text(&name));
 	else
 		strbuf_addf(out, "  %s\n%*s", strbuf_text(&name), width + 3, "");
-	add_lines(out, row, width);
+	add_choices(&choices, row);
+	add_expanded(out, row->help, strbuf_text(&choices), width + 3);
+	strbuf_addch(out, '\n');
 }
 
 void option_table_help(const struct option_table *t, struct strbuf *out)
 {
 	strbuf_adds(out, t->usage);
 	for (size_t i = 0; i < t->rows.count; i++)
-		add_row(out, t->rows.items[i].row, t->width ? t->width : NAME_WIDTH);
+		add_row(out, &t->rows.items[i].row, t->width ? t->width : NAME_WIDTH);
 	strbuf_adds(out, t->after);
 }
 
-static const struct option_row *find_name(const struct option_table *t, const char *word)
+/* Returns the option whose value is the word after this one, or NULL. */
+static const struct option_row *find_waiting(const struct option_table *t, const char *word)
 {
 	for (size_t i = 0; i < t->rows.count; i++) {
-		const struct option_row *row = t->rows.items[i].row;
+		const struct option_row *row = &t->rows.items[i].row;
 
-		if (row->name &&
-		    ((strncmp(word, "--", 2) == 0 && !strcmp(word + 2, row->name)) ||
-		     (row->letter && word[0] == '-' && word[1] == row->letter && !word[2])))
+		if (!row->name || !row->argument || is_optional(row))
+			continue;
+		if ((strncmp(word, "--", 2) == 0 && !strcmp(word + 2, row->name)) ||
+		    (row->letter && word[0] == '-' && word[1] == row->letter && !word[2]))
 			return row;
 	}
 	return NULL;
 }
 
-void option_table_complete(const struct option_table *t, const char *before, const char *word,
+/* `before`: what stands before the value in the same word. */
+static void complete_value(const struct option_row *row, const char *before, const char *word,
 			   struct strbuf *out)
 {
-	const struct option_row *row = before ? find_name(t, before) : NULL;
-
-	if (row && row->argument && !is_optional(row)) {
-		for (size_t i = 0; row->choices && row->choices[i]; i++) {
-			if (text_starts_with(row->choices[i], word))
-				strbuf_addf(out, "%s\n", row->choices[i]);
-		}
-		return;
+	for (const char *const *choice = choices_of(row); *choice; choice++) {
+		if (text_starts_with(*choice, word))
+			strbuf_addf(out, "%s%s\n", before, *choice);
 	}
-	if (*word != '-')
-		return;
+}
+
+static void complete_option(const struct option_table *t, const char *word, struct strbuf *out)
+{
+	const char *equals = strchr(word, '=');
+	_cleanup_free_ char *before = equals ? xstrndup(word, (size_t)(equals - word) + 1) : NULL;
+
 	for (size_t i = 0; i < t->rows.count; i++) {
-		const char *name = t->rows.items[i].row->name;
+		const struct option_row *row = &t->rows.items[i].row;
+		_cleanup_free_ char *name = xasprintf("--%s%s", row->name ? row->name : "",
+						      equals ? "=" : "");
 
-		if (name && (!word[1] || (word[1] == '-' && text_starts_with(name, word + 2))))
-			strbuf_addf(out, "--%s\n", name);
+		if (row->name && equals && strcmp(name, before) == 0)
+			complete_value(row, before, equals + 1, out);
+		else if (row->name && !equals && text_starts_with(name, word))
+			strbuf_addf(out, "%s\n", name);
 	}
+}
+
+void option_table_complete(const struct option_table *t, int count, char *const *words,
+			   struct strbuf *out)
+{
+	const struct option_row *row = NULL;
+
+	for (int i = 0; i < count - 1; i++) {
+		/* Operands follow, or the words of another command. */
+		if (!row && (strcmp(words[i], "--") == 0 || (words[i][0] != '-' && !t->take)))
+			return;
+		row = row ? NULL : find_waiting(t, words[i]);
+	}
+	if (row)
+		complete_value(row, "", words[count - 1], out);
+	else if (words[count - 1][0] == '-')
+		complete_option(t, words[count - 1], out);
 }

@@ -57,11 +57,12 @@ int output_add_debug_dir(void *at, const char *value, struct error *err)
 #define GIVEN(member) .given = offsetof(struct output_options, member)
 
 static const struct option_row rows[] = {
+	{.help = "\nOutput:"},
 	{'o', "output", "FILE",
 	 "default: profile.json.gz; not compressed if it ends in .json; - is stdout", OPTION_NAME,
 	 AT(path), GIVEN(path_is_set)},
 	{0, "format", "NAME", "what to write: @;\ndefault: by the name of FILE", OPTION_CALL,
-	 .set = output_set_format},
+	 .list = format_names, .set = output_set_format},
 	{0, "report", NULL,
 	 "print the ten heaviest functions at the end; a profile is kept\n"
 	 "only with --output or --format",
@@ -91,15 +92,19 @@ static const struct option_row rows[] = {
 	{0},
 };
 
+const struct option_rule output_rules[] = {
+	{"raw", "stats fail-on-loss", NULL, "--raw: @, which need a profile"},
+	{"raw", "output format report", NULL, "--raw: writes no profile, so @; convert it later"},
+	{"no-spool", "raw spool-dir keep-capture sync", NULL, "--no-spool: @, which need one"},
+	{"raw", "spool-dir", NULL, "--raw: has a place of its own, so no --spool-dir"},
+	{"sources", "no-symbols", NULL, "--sources: needs what --no-symbols leaves out"},
+	{0},
+};
+
 void output_options_table(struct option_table *t, struct output_options *o)
 {
-	for (const struct option_row *row = rows; row->name; row++) {
-		struct option_row copy = *row;
-
-		if (strcmp(row->name, "format") == 0)
-			copy.choices = format_names();
-		option_table_add_row(t, &copy, o);
-	}
+	option_table_add(t, rows, o);
+	option_table_add_rules(t, output_rules);
 }
 
 void output_options_end_dirs(struct output_options *o)
@@ -108,29 +113,10 @@ void output_options_end_dirs(struct output_options *o)
 	o->debug_dirs.count--;
 }
 
-/* Rules for what goes together, before the values are looked at. */
-static const struct option_rule rules[] = {
-	{"raw", "stats fail-on-loss", NULL,
-	 "--raw: not with --stats or --fail-on-loss, which need a profile"},
-	{"raw", "output format report", NULL,
-	 "--raw: writes no profile, so not with --output, --format or --report; convert it later"},
-	{"no-spool", "raw spool-dir keep-capture sync", NULL,
-	 "--no-spool: not with --raw, --spool-dir, --keep-capture or --sync, which need one"},
-	{"raw", "spool-dir", NULL, "--raw: has a place of its own, so no --spool-dir"},
-	{"sources", "no-symbols", NULL, "--sources: needs what --no-symbols leaves out"},
-	{0},
-};
-
-int output_options_check(struct output_options *o, const struct option_table *given,
-			 struct error *err)
+int output_options_check(struct output_options *o, struct error *err)
 {
-	int ret;
-
 	if (o->raw_path && strcmp(o->raw_path, "-") == 0)
 		return error_text(err, -EINVAL, "--raw -: must be a file");
-	ret = option_table_judge(given, rules, err);
-	if (ret)
-		return ret;
 	o->no_file |= o->raw_path || (o->report && !o->path_is_set && !o->format);
 	if (!o->format)
 		o->format = format_of_path(o->path);

@@ -35,6 +35,8 @@ struct output_options {
 };
 
 /* Adds the options of commands that record. */
+/* Rules of its options, for tables that have some of them. */
+extern const struct option_rule output_rules[];
 void output_options_table(struct option_table *t, struct output_options *o);
 /* Functions of OPTION_CALL, whose values go into output_options. */
 option_set_fn output_set_format, output_add_debug_dir;
@@ -48,8 +50,7 @@ void output_options_release(struct output_options *o);
  * Call after the last option: 0, or -EINVAL with err. Afterwards debug_dirs.items is
  * NULL-terminated (not counted).
  */
-int output_options_check(struct output_options *o, const struct option_table *given,
-			 struct error *err);
+int output_options_check(struct output_options *o, struct error *err);
 
 /* Does only that, for commands with checks of their own. */
 void output_options_end_dirs(struct output_options *o);

@@ -36,7 +36,10 @@ static int set_time(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-#define AT(member) .offset = offsetof(struct query_filter, member)
+#define GIVEN .given = offsetof(struct query_filter, is_given)
+#define AT(member) OPTION_AT(query_filter, member), GIVEN
+
+const struct size_range query_limit = {0, SIZE_MAX - 1, "must be a number of rows"};
 
 const struct option_row query_options[] = {
 	{.help = "\nWhich samples count:"},
@@ -45,7 +48,7 @@ const struct option_row query_options[] = {
 	{0, "event", "NAME", "of this event (default: those of the clock)", OPTION_TEXT, AT(event)},
 	{0, "category", "GLOB", "in code of this category: 'Kernel', 'Kernel: Files'", OPTION_TEXT,
 	 AT(category)},
-	{0, "time", "A..B", "from second A to second B; either may be left out", OPTION_CALL,
+	{0, "time", "A..B", "from second A to second B; either may be left out", OPTION_CALL, GIVEN,
 	 .set = set_time},
 	{0, "during", "MARKER", "while a marker with this name (a glob) lasts, on any thread",
 	 OPTION_TEXT, AT(during)},

@@ -8,5 +8,7 @@
 
 /* Two groups of options with headings, after an empty line; values go into a query_filter. */
 extern const struct option_row query_options[];
+/* Range for a limit of rows: size_t. */
+extern const struct size_range query_limit;
 
 #endif

@@ -68,14 +68,13 @@ static int add_debug_dir(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-#define AT(member) .offset = offsetof(struct report_options, member)
-#define GIVEN(member) .given = offsetof(struct report_options, member)
+#define AT(member) OPTION_AT(report_options, member)
 
 static const struct option_row rows[] = {
 	{0, "by", "WHAT",
 	 "rows: function (default), module, file, line, process\n"
 	 "(of a program), pid, thread, category, address",
-	 OPTION_CHOICE, AT(tree.by), GIVEN(by_is_set), .choices = query_by_names},
+	 OPTION_CHOICE, AT(tree.by), .choices = query_by_names},
 	{0, "tree", NULL, "what calls what, starting at the outermost function", OPTION_CALL,
 	 .set = set_plain},
 	{0, "inverted", NULL, "the same, from where samples were taken to the callers", OPTION_CALL,
@@ -90,8 +89,8 @@ static const struct option_row rows[] = {
 	 AT(markers)},
 	{0, "min", "PERCENT", "leave out anything with a smaller total (trees: 0.5)", OPTION_SHARE,
 	 AT(listing.min_share)},
-	{0, "limit", "COUNT", "rows, 0 for all (text, markdown: 40, trees: 200)", OPTION_ROWS,
-	 AT(listing.limit)},
+	{0, "limit", "COUNT", "rows, 0 for all (text, markdown: 40, trees: 200)", OPTION_NUMBER,
+	 AT(listing.limit), .range = &query_limit},
 	{0, "unit", "UNIT", "percent (default), ms, samples (default of json and csv)",
 	 OPTION_CHOICE, AT(listing.unit), .choices = unit_names},
 	{0, "format", "NAME", "text (default), json, csv, markdown", OPTION_CHOICE, AT(format),
@@ -99,41 +98,22 @@ static const struct option_row rows[] = {
 	{0},
 };
 
-/* Refuses what says nothing about markers. */
-static int check_markers(const struct report_options *o, struct error *err)
-{
-	const struct query_filter *f = &o->filter;
+#define TREES "tree inverted callers callees"
 
-	if (o->is_tree || o->annotate || o->by_is_set || (int)o->listing.unit >= 0 ||
-	    o->listing.min_share >= 0)
-		return error_text(err, -EINVAL, "--markers: is a list, without weights");
-	if (f->event || f->category || f->during || f->focus || f->ignore || f->hide || f->root ||
-	    f->no_kernel || f->include_idle)
-		return error_text(err, -EINVAL,
-				  "--markers: only --process, --thread and --time select them");
-	return 0;
-}
-
-static int check_annotate(const struct report_options *o, struct error *err)
-{
-	if (o->is_tree || o->by_is_set)
-		return error_text(err, -EINVAL, "--annotate: is a table of its own, by line");
-	if (o->listing.min_share >= 0 || o->listing.limit != UNSET)
-		return error_text(err, -EINVAL, "--annotate: shows all lines");
-	return 0;
-}
+static const struct option_rule rules[] = {
+	{"markers", TREES " annotate by unit min", NULL, "--markers: is a list, without weights"},
+	{"markers", "event category during focus ignore hide root no-kernel include-idle", NULL,
+	 "--markers: only --process, --thread and --time select them"},
+	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
+	{"annotate", "min limit", NULL, "--annotate: shows all lines"},
+	{"asm", NULL, "annotate", "--asm: of which function? give --annotate, too"},
+	{"debug-dir", NULL, "asm", "--debug-dir: is for --asm"},
+	{0},
+};
 
 /* Sets defaults, and refuses what does not go together. */
 static int complete(struct report_options *o, struct error *err)
 {
-	int ret = o->markers ? check_markers(o, err) : o->annotate ? check_annotate(o, err) : 0;
-
-	if (ret)
-		return ret;
-	if (o->assembly && !o->annotate)
-		return error_text(err, -EINVAL, "--asm: of which function? give --annotate, too");
-	if (o->debug_dirs[0] && !o->assembly)
-		return error_text(err, -EINVAL, "--debug-dir: is for --asm");
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
 	if (o->is_tree && !query_by_has_stacks(o->tree.by))
 		return error_text(err, -EINVAL, "--by %s: stacks are not made of those",
@@ -160,14 +140,18 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&o->path, operand, err);
 }
 
-void report_options_table(struct option_table *t, struct report_options *o)
+void report_options_table(struct option_table *t, void *options)
 {
+	struct report_options *o = options;
+
 	t->usage = "Usage: prof report [OPTION]... [FILE]\n"
 		   "Show where the time of a profile was spent.\n"
 		   "\n";
+	t->take = take;
 	option_table_add(t, rows, o);
 	option_table_add(t, option_help, NULL);
 	option_table_add(t, query_options, &o->filter);
+	option_table_add_rules(t, rules);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not (profile.json.gz); - is stdin.\n"
 		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";
@@ -175,14 +159,12 @@ void report_options_table(struct option_table *t, struct report_options *o)
 
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
 	int ret;
 
 	*o = (struct report_options){
 		.filter = QUERY_FILTER_ALL,
 		.listing = {.unit = (enum query_unit) - 1, .min_share = -1, .limit = UNSET},
 	};
-	report_options_table(&table, o);
-	ret = command_parse(argc, argv, &table, take, o, err);
+	ret = command_parse(argc, argv, report_options_table, o, err);
 	return ret ? ret : complete(o, err);
 }

@@ -35,7 +35,6 @@ struct report_options {
 	enum report_format format;
 	struct query_filter filter;
 	bool is_tree; /* else it is a table, and of `tree` only by counts */
-	bool by_is_set; /* --by was given */
 	bool markers; /* a list of those instead */
 	const char *annotate; /* NULL, or the function whose lines are shown instead */
 	bool assembly; /* its instructions instead of its lines */
@@ -45,7 +44,7 @@ struct report_options {
 };
 
 /* Fills a table of the options, whose values go into `o`. */
-void report_options_table(struct option_table *t, struct report_options *o);
+void report_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);
 

@@ -66,6 +66,11 @@ static const struct option_row rows[] = {
 	{0},
 };
 
+static const struct option_rule rules[] = {
+	{"full", "sanitize", NULL, "--full takes nothing away: @"},
+	{0},
+};
+
 void share_options(struct option_table *t, void *s)
 {
 	t->usage =
@@ -74,7 +79,9 @@ void share_options(struct option_table *t, void *s)
 		"Sanitize a profile, show what is left, ask, and send it to the Firefox Profiler's\n"
 		"store, where everybody who has its address can see it.\n"
 		"\n";
+	t->take = take;
 	option_table_add(t, rows, s);
+	option_table_add_rules(t, rules);
 	option_table_add(t, option_help, NULL);
 	t->after =
 		"\n"
@@ -86,8 +93,6 @@ static int check(struct share *s, struct error *err)
 {
 	if ((s->path != NULL) + (s->deleted != NULL) + s->lists != 1)
 		return error_text(err, -EINVAL, "one of FILE, --list and --delete is needed");
-	if (s->full && s->sanitize.is_asked)
-		return error_text(err, -EINVAL, "--full takes nothing away: not with --sanitize");
 	if (!s->full && !s->sanitize.is_asked)
 		sanitize_options_default(&s->sanitize);
 	s->store = getenv("PROF_STORE");
@@ -300,11 +305,8 @@ int share_run(int argc, char **argv)
 {
 	struct share s = {0};
 	struct error err = {0};
-	_cleanup_(option_table_release) struct option_table table = {0};
-	int ret, status = 0;
+	int ret = command_parse(argc, argv, share_options, &s, &err), status = 0;
 
-	share_options(&table, &s);
-	ret = command_parse(argc, argv, &table, take, &s, &err);
 	if (!ret)
 		ret = check(&s, &err);
 	if (ret == -ECANCELED)

@@ -67,26 +67,7 @@ static int set_idle(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static int set_port(void *at, const char *value, struct error *err)
-{
-	struct view *v = at;
-	uint64_t port;
-
-	if (!text_to_u64(value, 10, &port) || port > UINT16_MAX)
-		return error_text(err, -EINVAL, "--port %s: must be a number of 0 to 65535", value);
-	v->port = (uint16_t)port;
-	return 0;
-}
-
-static int set_front_end(void *at, const char *value, struct error *err)
-{
-	struct view *v = at;
-
-	if (!*value)
-		return error_text(err, -EINVAL, "--frontend: must not be empty");
-	v->front_end = value;
-	return 0;
-}
+static const struct size_range ports = {0, UINT16_MAX, "must be a number of 0 to 65535"};
 
 static int take(void *ctx, const char *operand, struct error *err)
 {
@@ -100,15 +81,15 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return 0;
 }
 
-#define AT(member) .offset = offsetof(struct view, member)
+#define AT(member) OPTION_AT(view, member)
 
 static const struct option_row rows[] = {
 	{0, "frontend", "URL|DIR",
 	 "the front-end: its address, or a folder with a built one,\n"
 	 "for machines without the internet; default:\n" FRONT_END,
-	 OPTION_CALL, .set = set_front_end},
-	{0, "port", "N", "listen on that port of 127.0.0.1; default: a free one", OPTION_CALL,
-	 .set = set_port},
+	 OPTION_WORD, AT(front_end)},
+	{0, "port", "N", "listen on that port of 127.0.0.1; default: a free one", OPTION_NUMBER,
+	 AT(port), .range = &ports},
 	{0, "idle", "TIME", "end after that time without a request: 90, 30m, 2h", OPTION_CALL,
 	 .set = set_idle},
 	{0, "no-open", NULL, "only print the address", OPTION_FLAG, AT(no_open)},
@@ -127,6 +108,7 @@ void view_options(struct option_table *t, void *ctx)
 		"Usage: prof view [OPTION]... FILE...\n"
 		"Show a profile in a browser, with names, source and assembly of the code here.\n"
 		"\n";
+	t->take = take;
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
@@ -325,14 +307,12 @@ static void release(struct view *v)
 
 int view_run(int argc, char **argv)
 {
-	_cleanup_(option_table_release) struct option_table table = {0};
 	struct view v = {.signals.fd = -1};
 	struct error err = {0};
 	int ret, status = 0;
 
 	output_options_init(&v.options);
-	view_options(&table, &v);
-	ret = command_parse(argc, argv, &table, take, &v, &err);
+	ret = command_parse(argc, argv, view_options, &v, &err);
 	if (!ret && !v.paths.count)
 		ret = error_text(&err, -EINVAL, "no file to view");
 	output_options_end_dirs(&v.options);

@@ -32,6 +32,7 @@ struct query_filter {
 	bool all_events; /* keep samples of all events; weights are then sums of unlike things */
 	/* Keep samples of waits; without it, only those of the categories in `category`. */
 	bool include_idle;
+	bool is_given; /* something was asked for by options; selects nothing itself */
 };
 
 /* Kinds of waits, by the subcategory of a sample's innermost frame. */

@@ -3,16 +3,21 @@
 #include "cmd/options/option_table.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "cmd/command.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/option_words.h"
 #include "tests/unit/test.h"
 
 struct values {
-	const char *text, *name;
+	const char *text, *name, *word;
 	uint64_t time_ns, size;
 	double share;
 	size_t rows;
+	uint16_t port;
+	uint32_t seed;
 	unsigned int count;
 	int choice, called;
 	bool flag, is_given;
@@ -31,8 +36,15 @@ static int call(void *at, const char *value, struct error *err)
 
 static const char *const colours[] = {"red", "green", NULL};
 static const struct size_range range = {1024, 4096, "1K and 4K"};
+static const struct size_range all_rows = {0, SIZE_MAX - 1, "must be a number of rows"};
+static const struct size_range ports = {1, 9, "must be a number of 1 to 9"};
 
-#define AT(member) .offset = offsetof(struct values, member)
+static const char *const *list(void)
+{
+	return colours;
+}
+
+#define AT(member) OPTION_AT(values, member)
 
 static const struct option_row rows[] = {
 	{.help = "First:"},
@@ -43,7 +55,11 @@ static const struct option_row rows[] = {
 	{0, "size-of-something", "SIZE", "long", OPTION_SIZE, AT(size), .range = &range},
 	{.help = "\nSecond:"},
 	{0, "share", "PERCENT", "a share", OPTION_SHARE, AT(share)},
-	{0, "rows", "COUNT", "rows", OPTION_ROWS, AT(rows)},
+	{0, "rows", "COUNT", "rows", OPTION_NUMBER, AT(rows), .range = &all_rows},
+	{0, "port", "N", "a short", OPTION_NUMBER, AT(port), .range = &ports},
+	{0, "seed", "N", "an int", OPTION_NUMBER, AT(seed), .range = &ports},
+	{0, "word", "WORD", "not empty", OPTION_WORD, AT(word)},
+	{0, "listed", "NAME", "@;\nor none", OPTION_CALL, AT(called), .list = list, .set = call},
 	{'c', "colour", "NAME", "one of: @", OPTION_CHOICE, AT(choice), .choices = colours},
 	{0, "call", "[=X]", "may have one", OPTION_CALL, AT(called), .set = call},
 	{0, "flag", NULL, "a flag", OPTION_FLAG, AT(flag)},
@@ -108,6 +124,18 @@ CASE(values_go_where_the_row_says)
 	assert_true(v.share == 0.5);
 	accept("rows", "17");
 	assert_int_equal(v.rows, 17);
+	accept("rows", "18446744073709551614");
+	assert_true(v.rows == SIZE_MAX - 1);
+	accept("port", "9");
+	assert_int_equal(v.port, 9);
+	assert_int_equal(v.seed, 0);
+	accept("seed", "1");
+	assert_int_equal(v.seed, 1);
+	assert_int_equal(v.port, 9);
+	accept("word", "w");
+	assert_string_equal(v.word, "w");
+	accept("listed", "red");
+	assert_int_equal(v.called, 'r');
 	accept("colour", "green");
 	assert_int_equal(v.choice, 1);
 	accept("call", NULL);
@@ -133,6 +161,10 @@ CASE(wrong_values_are_refused)
 	refuse("rows", "-1", "--rows -1: must be a number of rows");
 	refuse("rows", "18446744073709551615",
 	       "--rows 18446744073709551615: must be a number of rows");
+	refuse("port", "0", "--port 0: must be a number of 1 to 9");
+	refuse("port", "10", "--port 10: must be a number of 1 to 9");
+	refuse("port", "", "--port : must be a number of 1 to 9");
+	refuse("word", "", "--word: must not be empty");
 	refuse("colour", "gree", "--colour gree: must be one of red, green");
 	refuse("colour", "", "--colour : must be one of red, green");
 	refuse("call", "x", "no x");
@@ -170,32 +202,46 @@ CASE(options_end_at_an_operand)
 	assert_string_equal(err.text, "unknown option --nothing");
 }
 
+static void expect_broken(const char *text)
+{
+	struct error err = {0};
+
+	assert_int_equal(option_table_judge(&table, &err), -EINVAL);
+	assert_string_equal(err.text, text);
+}
+
 CASE(rules_speak_of_what_was_given)
 {
 	static const struct option_rule rules[] = {
-		{"flag", "rows share", NULL, "--flag: not with --rows or --share"},
-		{"name", NULL, "text time", "--name: needs --text or --time"},
+		{"flag", "rows share port", NULL, NULL},
+		{"name seed", NULL, "text time", "it @, see"},
+		{"word", NULL, "colour", NULL},
+		{"verbose", "call", NULL, "none is named"},
 		{0},
 	};
-	struct error err = {0};
 
-	assert_int_equal(option_table_judge(&table, rules, &err), 0);
+	option_table_add_rules(&table, rules);
+	assert_int_equal(option_table_judge(&table, NULL), 0);
 	accept("flag", NULL);
-	assert_int_equal(option_table_judge(&table, rules, &err), 0);
+	assert_int_equal(option_table_judge(&table, NULL), 0);
 	accept("share", "1");
-	assert_int_equal(option_table_judge(&table, rules, &err), -EINVAL);
-	assert_string_equal(err.text, "--flag: not with --rows or --share");
+	expect_broken("--flag: not with --rows, --share or --port");
 	teardown(NULL);
 	setup(NULL);
-	accept("name", "a");
-	assert_int_equal(option_table_judge(&table, rules, &err), -EINVAL);
-	assert_string_equal(err.text, "--name: needs --text or --time");
+	option_table_add_rules(&table, rules);
+	accept("seed", "1");
+	expect_broken("it needs --text or --time, see");
 	accept("time", "1");
-	assert_int_equal(option_table_judge(&table, rules, &err), 0);
-	assert_true(option_table_has(&table, "name"));
-	assert_false(option_table_has(&table, "nam names"));
-	assert_true(option_table_has_any(&table, rows));
-	assert_false(option_table_has_any(&table, option_help));
+	assert_int_equal(option_table_judge(&table, NULL), 0);
+	accept("word", "w");
+	expect_broken("--word: needs --colour");
+	accept("colour", "red");
+	accept("verbose", NULL);
+	assert_int_equal(option_table_judge(&table, NULL), 0);
+	accept("call", NULL);
+	expect_broken("none is named");
+	assert_true(option_table_has(&table, "seed"));
+	assert_false(option_table_has(&table, "see seeds"));
 }
 
 CASE(the_help_is_laid_out)
@@ -215,6 +261,11 @@ CASE(the_help_is_laid_out)
 						"Second:\n"
 						"  --share PERCENT        a share\n"
 						"  --rows COUNT           rows\n"
+						"  --port N               a short\n"
+						"  --seed N               an int\n"
+						"  --word WORD            not empty\n"
+						"  --listed NAME          red, green;\n"
+						"                         or none\n"
 						"  -c, --colour NAME      one of: red, green\n"
 						"  --call[=X]             may have one\n"
 						"  --flag                 a flag\n"
@@ -224,23 +275,128 @@ CASE(the_help_is_laid_out)
 						"End\n");
 }
 
-static void complete(const char *before, const char *word, const char *wanted)
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	(void)err;
+	strbuf_addf(ctx, "%s,", operand);
+	return 0;
+}
+
+static void operands_only(struct option_table *t, void *ctx)
+{
+	(void)ctx;
+	t->take = take;
+	option_table_add(t, rows, &v);
+}
+
+static void divided(struct option_table *t, void *ctx)
+{
+	operands_only(t, ctx);
+	t->divides = true;
+}
+
+CASE(operands_may_stand_between_options_and_divide_them)
+{
+	char *argv[] = {"prog", "a", "-v", "--", "--nothing", "--", NULL};
+	_cleanup_(strbuf_release) struct strbuf operands = {0}, others = {0};
+	struct error err = {0};
+
+	optind = 0;
+	assert_int_equal(command_parse(6, argv, divided, &operands, &err), 0);
+	assert_string_equal(strbuf_text(&operands), "a,--,--nothing,--,");
+	assert_int_equal(v.count, 1);
+	optind = 0;
+	assert_int_equal(command_parse(3, argv, operands_only, &others, &err), 0);
+	assert_string_equal(strbuf_text(&others), "a,");
+	assert_int_equal(v.count, 2);
+}
+
+/* Words are separated by blanks. */
+static void complete(const char *text, const char *wanted)
 {
 	_cleanup_(strbuf_release) struct strbuf out = {0};
+	_cleanup_free_ char *copy = xstrdup(text);
+	char *words[8], *rest = copy;
+	int count = 0;
 
-	option_table_complete(&table, before, word, &out);
+	for (char *word; (word = strsep(&rest, " "));)
+		words[count++] = word;
+	option_table_complete(&table, count, words, &out);
 	assert_string_equal(strbuf_text(&out), wanted);
 }
 
 CASE(words_are_completed)
 {
-	complete(NULL, "--s", "--size-of-something\n--share\n");
-	complete("--flag", "--ti", "--time\n");
-	complete("--colour", "", "red\ngreen\n");
-	complete("-c", "g", "green\n");
-	complete("-c", "x", "");
+	table.take = take;
+	complete("--s", "--size-of-something\n--share\n--seed\n");
+	complete("--flag --ti", "--time\n");
+	complete("--colour ", "red\ngreen\n");
+	complete("-c g", "green\n");
+	complete("-c x", "");
+	complete("--colour=g", "--colour=green\n");
+	complete("--listed r", "red\n");
 	/* A file, or anything. */
-	complete("--name", "", "");
-	complete(NULL, "fi", "");
-	complete("--call", "--fl", "--flag\n");
+	complete("--name ", "");
+	complete("--name --fl", "");
+	complete("--name=", "");
+	complete("fi", "");
+	complete("", "");
+	/* The value of another one is no option, and an optional value is never a word. */
+	complete("--text --name --fl", "--flag\n");
+	complete("--call --fl", "--flag\n");
+	complete("-- --fl", "");
+	complete("file --fl", "--flag\n");
+	table.take = NULL;
+	complete("file --fl", "");
+	complete("--text file --fl", "--flag\n");
+}
+
+extern const struct command command_record, command_attach, command_check, command_report,
+	command_diff, command_convert, command_info, command_symbolize;
+
+static bool has_row(const struct option_table *t, const char *name, size_t size)
+{
+	for (size_t i = 0; i < t->rows.count; i++) {
+		const char *other = t->rows.items[i].row.name;
+
+		if (other && strlen(other) == size && memcmp(other, name, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Checks names that are separated by blanks; NULL: none. */
+static void check_names(const struct option_table *t, const char *names)
+{
+	while (names && *names) {
+		size_t size = strcspn(names, " ");
+
+		if (!has_row(t, names, size))
+			fail_msg("a rule names %s, of which nobody knows: %s", names, t->usage);
+		names += size + (names[size] == ' ');
+	}
+}
+
+/* A rule with an unknown name would never apply. */
+TEST(rules_of_commands_name_their_options)
+{
+	static const struct command *const commands[] = {
+		&command_record, &command_attach,  &command_check, &command_report,
+		&command_diff,	 &command_convert, &command_info,  &command_symbolize,
+	};
+	static char nowhere[1 << 16];
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		_cleanup_(option_table_release) struct option_table t = {0};
+
+		commands[i]->options(&t, nowhere);
+		vec_for_each(&t.rules, const struct option_rule **, rule) {
+			check_names(&t, (*rule)->option);
+			check_names(&t, (*rule)->with);
+			check_names(&t, (*rule)->without);
+			count++;
+		}
+	}
+	assert_true(count >= 21);
 }

@@ -29,6 +29,7 @@ static void begin_live(struct live_options *o)
 	live_options_init(o);
 	live_options_table(&table, o);
 	option_table_add(&table, command_options, o);
+	option_table_add_rules(&table, command_rules);
 }
 
 static void end_live(struct live_options *o)
@@ -141,18 +142,18 @@ TEST(what_excludes_each_other_is_refused)
 	struct error err = {0};
 
 	begin_live(&o);
-	assert_int_equal(live_options_check(&o, &table, &err), 0);
+	assert_int_equal(instrument_settings_judge(&o.instruments, &err), 0);
 	set_option("interval", "1");
-	assert_int_equal(live_options_check(&o, &table, &err), 0);
+	assert_int_equal(instrument_settings_judge(&o.instruments, &err), 0);
 
 	set_option("frequency", "1000");
-	assert_int_equal(live_options_check(&o, &table, &err), -EINVAL);
+	assert_int_equal(instrument_settings_judge(&o.instruments, &err), -EINVAL);
 	assert_string_equal(err.text, "--frequency and --interval exclude each other: give one");
 	end_live(&o);
 
 	begin_live(&o);
 	set_option("kill", NULL);
-	assert_int_equal(live_options_check(&o, &table, &err), -EINVAL);
+	assert_int_equal(option_table_judge(&table, &err), -EINVAL);
 	assert_string_equal(err.text, "--kill: needs --duration");
 	end_live(&o);
 }
@@ -206,7 +207,7 @@ TEST(formats_are_chosen_by_name)
 
 	begin_output(&o);
 	set_option("output", "a.unknown");
-	assert_int_equal(output_options_check(&o, &table, NULL), 0);
+	assert_int_equal(output_options_check(&o, NULL), 0);
 	assert_ptr_equal(o.format, FORMAT_DEFAULT);
 	set_option("format", "firefox");
 	assert_ptr_equal(o.format, &format_firefox);
@@ -220,11 +221,11 @@ TEST(debug_dirs_end_with_null)
 	struct output_options o;
 
 	begin_output(&o);
-	assert_int_equal(output_options_check(&o, &table, NULL), 0);
+	assert_int_equal(output_options_check(&o, NULL), 0);
 	assert_null(o.debug_dirs.items[0]);
 	set_option("debug-dir", "one");
 	set_option("debug-dir", "two");
-	assert_int_equal(output_options_check(&o, &table, NULL), 0);
+	assert_int_equal(output_options_check(&o, NULL), 0);
 	assert_int_equal(o.debug_dirs.count, 2);
 	assert_string_equal(o.debug_dirs.items[0], "one");
 	assert_string_equal(o.debug_dirs.items[1], "two");
@@ -241,11 +242,11 @@ TEST(outputs_must_differ)
 	assert_int_equal(parse_option(&table, "output", "", &err), -EINVAL);
 	assert_string_equal(err.text, "--output: the name must not be empty");
 	set_option("stats", "profile.json.gz");
-	assert_int_equal(output_options_check(&o, &table, &err), -EINVAL);
+	assert_int_equal(output_options_check(&o, &err), -EINVAL);
 	set_option("stats", "-");
-	assert_int_equal(output_options_check(&o, &table, &err), -EINVAL);
+	assert_int_equal(output_options_check(&o, &err), -EINVAL);
 	set_option("stats", "stats.json");
-	assert_int_equal(output_options_check(&o, &table, &err), 0);
+	assert_int_equal(output_options_check(&o, &err), 0);
 	end_output(&o);
 }
 

@@ -29,16 +29,12 @@ static json_t *value_of(const struct fact *fact)
 	}
 }
 
-/* Returns the object of that name in another one; creates it if necessary. */
+/* Returns the object of that name in another one, created if necessary; NULL: it is no UTF-8. */
 static json_t *enter(json_t *root, const char *name)
 {
-	json_t *object = json_object_get(root, name);
-
-	if (!object) {
-		object = json_object();
-		json_object_set_new(root, name, object);
-	}
-	return object;
+	if (!json_object_get(root, name))
+		json_object_set_new(root, name, json_object());
+	return json_object_get(root, name);
 }
 
 /* Follows the key's dots. */
@@ -46,7 +42,7 @@ static void set(json_t *at, const struct fact *fact)
 {
 	const char *key = fact_kind(fact->id)->key;
 
-	for (;;) {
+	while (at) {
 		size_t size = strcspn(key, ".");
 		_cleanup_free_ char *part = *key == '*' && fact->of ? xstrdup(fact->of)
 								    : xstrndup(key, size);

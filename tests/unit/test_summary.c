@@ -183,6 +183,24 @@ TEST(instruments_have_keys_between_others)
 	recording_release(&recording);
 }
 
+/* Captures may be damaged, and name what they like. */
+TEST(names_that_are_no_text_are_left_out)
+{
+	struct profile *p = small_profile();
+	struct outcome outcome = outcome_of(p);
+	json_t *root;
+
+	facts_object(&recording.facts.report.facts, FACT_EVENTS);
+	facts_count(&recording.facts.report.facts, FACT_EVENT_WEIGHT, "\xff", 1);
+	facts_count(&recording.facts.report.facts, FACT_EVENT_LOST, "\xff", 1);
+	facts_text(&recording.facts.report.facts, FACT_EVENT, NULL, "\xff");
+	root = stats_of(&outcome);
+	assert_int_equal(json_object_size(json_object_get(root, "events")), 0);
+	assert_null(json_object_get(root, "event"));
+	json_decref(root);
+	recording_release(&recording);
+}
+
 TEST(every_cause_is_a_sample_or_an_event)
 {
 	struct profile_stats stats = {0};

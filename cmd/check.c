@@ -19,10 +19,9 @@ struct check {
 };
 
 static const struct option_row options[] = {
-	{0, "json", NULL, "print one JSON object", OPTION_FLAG,
-	 .offset = offsetof(struct check, json)},
+	{0, "json", NULL, "print one JSON object", OPTION_FLAG, OPTION_AT(check, json)},
 	{'q', "quiet", NULL, "print nothing; only set the exit status", OPTION_FLAG,
-	 .offset = offsetof(struct check, quiet)},
+	 OPTION_AT(check, quiet)},
 	{0},
 };
 

@@ -75,8 +75,8 @@ static int set_from(void *at, const char *value, struct error *err)
 	return set_time(c, "--from", value, &c->filter.from, err);
 }
 
-#define AT(member) .offset = offsetof(struct convert, member)
-#define GIVEN(member) .given = offsetof(struct convert, member)
+#define AT(member) OPTION_AT(convert, member)
+#define GIVEN(member) OPTION_GIVEN(convert, member)
 
 static const struct option_row rows[] = {
 	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},

@@ -150,14 +150,11 @@ static int run_complete(int argc, char **argv)
 
 static int run(int argc, char **argv)
 {
-	bool wants_version = false;
-	static const struct option_row rows[] = {
-		{'V', "version", .type = OPTION_FLAG},
-		{0},
-	};
-	_cleanup_(option_table_release) struct option_table table = {.usage = "", .after = ""};
+	bool wants_help = false, wants_version = false;
+	static const struct option_row help[] = {{'h', "help", .type = OPTION_FLAG}, {0}};
+	static const struct option_row version[] = {{'V', "version", .type = OPTION_FLAG}, {0}};
+	_cleanup_(option_table_release) struct option_table table = {0};
 	struct error err = {0};
-	int ret;
 
 	if (argc < 2) {
 		print_help();
@@ -175,15 +172,14 @@ static int run(int argc, char **argv)
 		return run_version(argc - 1, argv + 1);
 	if (argv[1][0] != '-')
 		return run_command(argv[1], argc - 1, argv + 1);
-	if (is_one_of(argv[1], "-h", "--help")) {
+	option_table_add(&table, help, &wants_help);
+	option_table_add(&table, version, &wants_version);
+	if (option_table_next(&table, argc, argv, &err) < 0)
+		return command_fail_usage(NULL, &err);
+	if (wants_help) {
 		print_help();
 		return 0;
 	}
-	option_table_add(&table, rows, &wants_version);
-	option_table_add(&table, option_help, NULL);
-	ret = option_table_next(&table, argc, argv, &err);
-	if (ret < 0)
-		return command_fail_usage(NULL, &err);
 	return wants_version ? run_version(0, NULL) : fail_unexpected(argv[1]);
 }
 

@@ -26,7 +26,7 @@ struct record {
 	char **argv; /* of the command; NULL: there is none */
 };
 
-#define AT(member) .offset = offsetof(struct record, member)
+#define AT(member) OPTION_AT(record, member)
 
 static const struct option_row first_rows[] = {
 	{.help = "Recording:"},

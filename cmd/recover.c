@@ -40,8 +40,8 @@ struct leftover {
 	char *target; /* path of the profile */
 };
 
-#define AT(member) .offset = offsetof(struct recover, member)
-#define GIVEN(member) .given = offsetof(struct recover, member)
+#define AT(member) OPTION_AT(recover, member)
+#define GIVEN(member) OPTION_GIVEN(recover, member)
 
 static const struct option_row rows[] = {
 	{0, "list", NULL, "only list what was found", OPTION_FLAG, AT(only_list)},

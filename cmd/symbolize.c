@@ -57,8 +57,8 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&c->input, operand, err);
 }
 
-#define AT(member) .offset = offsetof(struct output_options, member)
-#define GIVEN(member) .given = offsetof(struct output_options, member)
+#define AT(member) OPTION_AT(output_options, member)
+#define GIVEN(member) OPTION_GIVEN(output_options, member)
 
 static const struct option_row rows[] = {
 	{'o', "output", "FILE", "plain if it ends in .json; - is stdout; may be the same file",

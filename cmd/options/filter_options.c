@@ -159,8 +159,8 @@ static int set_exclude_self(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-#define AT(member) .offset = offsetof(struct filter_options, member)
-#define GIVEN(member) .given = offsetof(struct filter_options, member)
+#define AT(member) OPTION_AT(filter_options, member)
+#define GIVEN(member) OPTION_GIVEN(filter_options, member)
 
 const struct option_row filter_options[] = {
 	{0, "thread", "GLOB[,...]", "sample only threads whose current name is one of these",

@@ -61,23 +61,23 @@ static int set_variant(void *at, const char *value, struct error *err)
 static const struct size_range seeds = {1, UINT32_MAX, "must be a number of 1 to 4294967295"};
 static const struct size_range warmups = {0, ITERATION_RUNS_MAX, "must be a number of up to 1000"};
 
-#define USED offsetof(struct iteration_options, is_used)
+#define USED OPTION_GIVEN(iteration_options, is_used)
 
 const struct option_row iteration_options[] = {
 	{.help = "\nComparable runs, for prof diff:"},
 	{0, "iterations", "N",
 	 "run the command N times, into one profile; N..M with variants:\n"
 	 "N times, or up to M times until the difference is clear",
-	 OPTION_CALL, .given = USED, .set = set_iterations},
+	 OPTION_CALL, USED, .set = set_iterations},
 	{0, "warmup", "N", "first run it N times without recording it (default 0)", OPTION_NUMBER,
-	 OPTION_AT(iteration_options, warmup), .given = USED, .range = &warmups},
+	 OPTION_AT(iteration_options, warmup), USED, .range = &warmups},
 	{0, "variant", "NAME=COMMAND",
-	 "two or more, in place of a command; run in turn, in random order", OPTION_CALL,
-	 .given = USED, .set = set_variant},
+	 "two or more, in place of a command; run in turn, in random order", OPTION_CALL, USED,
+	 .set = set_variant},
 	{0, "seed", "N", "seed of that order", OPTION_NUMBER, OPTION_AT(iteration_options, seed),
-	 .given = USED, .range = &seeds},
+	 USED, .range = &seeds},
 	{0, "keep-going", NULL, "go on after a run that fails", OPTION_FLAG,
-	 .offset = offsetof(struct iteration_options, keep_going), .given = USED},
+	 OPTION_AT(iteration_options, keep_going), USED},
 	{0},
 };
 

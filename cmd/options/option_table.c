@@ -123,10 +123,11 @@ static void store(void *at, size_t size, uint64_t value)
 
 static int choose(const struct option_row *row, const char *value, int *chosen, struct error *err)
 {
+	const char *const *choices = choices_of(row);
 	_cleanup_(strbuf_release) struct strbuf all = {0};
 
-	for (int i = 0; row->choices[i]; i++) {
-		if (strcmp(value, row->choices[i]) == 0) {
+	for (int i = 0; choices[i]; i++) {
+		if (strcmp(value, choices[i]) == 0) {
 			*chosen = i;
 			return 0;
 		}

@@ -52,6 +52,8 @@ struct option_row {
 /* Says where the value of a row is. */
 #define OPTION_AT(s, member) \
 	.offset = offsetof(struct s, member), .size = sizeof(((struct s *)0)->member)
+/* Says where the bool is that tells that it was given. */
+#define OPTION_GIVEN(s, member) .given = offsetof(struct s, member)
 
 /*
  * Refuses `option` if one of `with` was given, too, or none of `without`: names separated by

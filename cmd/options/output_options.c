@@ -53,8 +53,8 @@ int output_add_debug_dir(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-#define AT(member) .offset = offsetof(struct output_options, member)
-#define GIVEN(member) .given = offsetof(struct output_options, member)
+#define AT(member) OPTION_AT(output_options, member)
+#define GIVEN(member) OPTION_GIVEN(output_options, member)
 
 static const struct option_row rows[] = {
 	{.help = "\nOutput:"},

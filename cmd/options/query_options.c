@@ -36,7 +36,7 @@ static int set_time(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-#define GIVEN .given = offsetof(struct query_filter, is_given)
+#define GIVEN OPTION_GIVEN(query_filter, is_given)
 #define AT(member) OPTION_AT(query_filter, member), GIVEN
 
 const struct size_range query_limit = {0, SIZE_MAX - 1, "must be a number of rows"};

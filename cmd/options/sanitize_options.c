@@ -88,10 +88,10 @@ const struct option_row sanitize_options[] = {
 	 OPTION_CALL, .set = sanitize_set},
 	{0, "sanitize-key", "FILE",
 	 "key for these hashes, 16 bytes or more (default: one of your own)", OPTION_TEXT,
-	 .offset = offsetof(struct sanitize_settings, key_path)},
+	 OPTION_AT(sanitize_settings, key_path)},
 	{0, "check-sanitized", NULL,
 	 "search the result for users, host, home, paths and arguments:\n"
 	 "exit with 1, without writing a file, if one is found",
-	 OPTION_FLAG, .offset = offsetof(struct sanitize_settings, checks)},
+	 OPTION_FLAG, OPTION_AT(sanitize_settings, checks)},
 	{0},
 };

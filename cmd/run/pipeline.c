@@ -180,8 +180,8 @@ static int begin_spool(struct pipeline *p, struct error *err)
 		.meta = p->recording.profile->meta,
 		.version = version,
 		.output = path,
-		.unwind = p->options->live->unwind,
-		.subject = subject_kind(p->options),
+		.unwind = p->recording.facts.unwind,
+		.subject = p->recording.facts.subject,
 		.per_cpu = p->options->live->per_cpu,
 	};
 

@@ -48,7 +48,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 	return command_take_file(&s->path, operand, err);
 }
 
-#define AT(member) .offset = offsetof(struct share, member)
+#define AT(member) OPTION_AT(share, member)
 
 static const struct option_row rows[] = {
 	{0, "sanitize", "[=LIST]",

@@ -41,7 +41,7 @@ struct recording_facts {
 	bool has_ended;
 	struct recorder_info info;
 	struct report report;
-	VEC(char *) texts; /* borrowed by the report and the runs */
+	VEC(char *) texts; /* borrowed by the runs */
 	uint64_t bytes; /* of all values taken */
 };
 

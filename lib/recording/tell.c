@@ -105,7 +105,7 @@ static void tell_stacks(struct facts *f, const struct profile_stats *stats,
 	facts_count(f, FACT_EXITING, NULL, stats->exiting);
 }
 
-static void describe_throttling(uint64_t count, uint64_t duration_ns, struct strbuf *out)
+static void add_pause(uint64_t count, uint64_t duration_ns, struct strbuf *out)
 {
 	strbuf_addf(out, " for %.1f ms (%" PRIu64 " %s)", (double)duration_ns / 1e6, count,
 		    text_counted(count, "time", "times"));
@@ -117,7 +117,7 @@ void throttling_describe(const struct profile *p, struct strbuf *out)
 		if (!row->throttled)
 			continue;
 		strbuf_addf(out, "%sCPU %u", out->size ? ", " : "", row->cpu);
-		describe_throttling(row->throttled, row->throttled_ns, out);
+		add_pause(row->throttled, row->throttled_ns, out);
 	}
 	vec_for_each(&p->events.rows, const struct event_count *, event) {
 		if (!event->throttled)
@@ -125,7 +125,7 @@ void throttling_describe(const struct profile *p, struct strbuf *out)
 		strbuf_addf(out, "%s%s", out->size ? ", " : "",
 			    event->name == NO_STRING ? "other events"
 						     : strings_get(&p->strings, event->name));
-		describe_throttling(event->throttled, event->throttled_ns, out);
+		add_pause(event->throttled, event->throttled_ns, out);
 	}
 }
 

@@ -169,6 +169,8 @@ for command in "" record attach check info report symbolize; do
 	is "prof $command -h: the same" "$out" "$long"
 done
 # shellcheck disable=SC2016 # for the inner shell
+run "$PROF" --hel
+like "a name may be cut short" "$out" '^Usage: prof COMMAND'
 run bash -c '"$1" --help >&-' sh "$PROF"
 is "--help where stdout is closed: exit status" "$status" 125
 like "--help where stdout is closed: says so" "$err" 'standard output'

@@ -233,7 +233,7 @@ bool iterations_next_fact(struct iterations *it, struct run_fact *fact)
 	return false;
 }
 
-void iterations_tell(const struct iterations *it, struct recording_facts *facts)
+void iterations_add_runs(const struct iterations *it, struct recording_facts *facts)
 {
 	vec_for_each(&it->runs, const struct iteration_run *, run) {
 		if (run->iteration && run->end_ns)

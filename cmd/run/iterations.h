@@ -60,6 +60,6 @@ int iterations_exit_status(const struct iterations *it, const struct supervisor 
 /* Tells of a recorded run that has ended, of each once. False: there is no other one. */
 bool iterations_next_fact(struct iterations *it, struct run_fact *fact);
 /* Adds each recorded run that has ended to the facts, which borrow its variant's name. */
-void iterations_tell(const struct iterations *it, struct recording_facts *facts);
+void iterations_add_runs(const struct iterations *it, struct recording_facts *facts);
 
 #endif

@@ -24,7 +24,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/live/features.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 
 /* Poll child and signals at least every so many records. */
 #define RECORDS_PER_POLL 4096
@@ -199,7 +199,7 @@ static int open_session(struct pipeline *p, struct error *err)
 	subject_init(&subject, options, subject_pid(p));
 	recorder_get_info(p->recorder, &info);
 	profile = profile_new();
-	tell_live(&report, p->recorder, profile);
+	outcome_facts_ask(&report, p->recorder, profile);
 	meta_fill(profile, &subject.meta, options->live->duration_ns, options->live->unwind, &info,
 		  &report);
 	p->recording.facts.unwind = options->live->unwind;

@@ -13,7 +13,7 @@
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 
 static bool finish_now(void *ctx)
 {
@@ -165,7 +165,7 @@ static int finish_raw(struct pipeline *p, const struct recorder_info *info, stru
 
 	if (ret)
 		return ret;
-	tell_live(&p->recording.facts.report, p->recorder, p->recording.profile);
+	outcome_facts_ask(&p->recording.facts.report, p->recorder, p->recording.profile);
 	spool_end(&p->spool, p->recorder, info, &p->recording.facts.report);
 	if (written->failure)
 		return error_set(err, written->failure, "write %s", path);
@@ -195,7 +195,7 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 	recorder_get_info(p->recorder, info);
 	if (p->options->output->raw_path)
 		return finish_raw(p, info, err);
-	iterations_tell(&p->iterations, &p->recording.facts);
+	iterations_add_runs(&p->iterations, &p->recording.facts);
 	recording_finish(&p->recording, info->end_ns);
 	/* The front end had not forked it when recording began. */
 	if (p->iterations.front)
@@ -204,7 +204,7 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 				  p->recording.profile->threads.rows.count > 0, err);
 	if (ret)
 		return ret;
-	tell_live(&p->recording.facts.report, p->recorder, p->recording.profile);
+	outcome_facts_ask(&p->recording.facts.report, p->recorder, p->recording.profile);
 	if (spool_is_wanted(&p->spool))
 		spool_end(&p->spool, p->recorder, info, &p->recording.facts.report);
 	complete(p);

@@ -21,7 +21,7 @@
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/profile/run_markers.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 #include "lib/record/record.h"
 
 static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
@@ -284,7 +284,7 @@ int summary_fail_on_loss(const char *command)
 	return command_fail(command, EXIT_REFUSED, &err);
 }
 
-static void tell_stacks(struct facts *f, const struct profile_stats *stats)
+static void add_stacks(struct facts *f, const struct profile_stats *stats)
 {
 	facts_count(f, FACT_USER_STACKS, NULL, stats->user_stacks);
 	facts_count(f, FACT_WHOLE, NULL, stats->whole);
@@ -309,8 +309,8 @@ static void add_run(struct strbuf *out, const struct profile *p, const struct ru
 		    (double)(run->cpu_ns / 1000) / 1000);
 }
 
-/* Tells of the runs of a command that is recorded several times, as far as they have ended. */
-static void tell_runs(struct facts *f, const struct profile *p)
+/* Adds the runs of a command that is recorded several times, as far as they have ended. */
+static void add_runs(struct facts *f, const struct profile *p)
 {
 	_cleanup_(strbuf_release) struct strbuf runs = {0};
 	struct run_marker run;
@@ -327,7 +327,7 @@ static void tell_runs(struct facts *f, const struct profile *p)
 	facts_text(f, FACT_RUNS, NULL, strbuf_text(&runs));
 }
 
-static void tell_outcome(struct facts *f, const struct outcome *outcome)
+static void add_outcome(struct facts *f, const struct outcome *outcome)
 {
 	const struct recorder_info *info = &outcome->recording->facts.info;
 
@@ -353,7 +353,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 
 	facts_count(f, FACT_SAMPLES, NULL, profile_sample_count(p));
 	facts_count(f, FACT_CPU_SAMPLES, NULL, p->stats.cpu_samples);
-	tell_stacks(f, &p->stats);
+	add_stacks(f, &p->stats);
 	facts_count(f, FACT_FRAMES, NULL, p->frames.rows.count);
 	facts_count(f, FACT_NAMED_FRAMES, NULL, profile_named_frames(p));
 	facts_count(f, FACT_FDE_FRAMES, NULL, profile_fde_frames(p));
@@ -362,7 +362,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	facts_count(f, FACT_LEFT_OUT_ROWS, NULL, p->stats.left_out_rows);
 	facts_count(f, FACT_LOST_MARKER_VALUES, NULL, p->stats.lost_marker_values);
 	facts_count(f, FACT_LOST_COUNTER_VALUES, NULL, p->stats.lost_counter_values);
-	tell_runs(f, p);
-	tell_outcome(f, outcome);
+	add_runs(f, p);
+	add_outcome(f, outcome);
 	stats_write(f, out);
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include "lib/live/unwind_methods.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 
 /* Below this share of whole stacks, the summary points to -v. */
 #define WHOLE_PERMILLE_MIN 990
@@ -35,7 +35,7 @@ static void add_class(struct strbuf *out, const char *comma, const char *name, u
 static void describe_stacks(enum recorder_unwind method, const struct profile_stats *stats,
 			    struct strbuf *out)
 {
-	uint64_t of = tell_stacks_of(stats);
+	uint64_t of = outcome_stacks(stats);
 	size_t before;
 
 	if (!unwind_method_tells_ends(method)) {
@@ -63,7 +63,7 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 	size_t before = out->size;
 	const char *separator;
 
-	if (method != RECORDER_UNWIND_NONE && tell_stacks_of(stats))
+	if (method != RECORDER_UNWIND_NONE && outcome_stacks(stats))
 		describe_stacks(method, stats, out);
 	separator = out->size > before ? "; " : "";
 	if (stats->kernel_only) {
@@ -82,7 +82,7 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
 			 struct strbuf *out)
 {
-	uint64_t of = tell_stacks_of(stats);
+	uint64_t of = outcome_stacks(stats);
 
 	if (method == RECORDER_UNWIND_NONE || !of)
 		return;

@@ -12,8 +12,8 @@
 #define PRIVATE false
 
 static const struct fact_kind kinds[] = {
-#define FACT(id, key, section, label, format, shared, told) \
-	{#id, key, label, FACT_SECTION_##section, FACT_FORMAT_##format, FACT_##told, shared},
+#define FACT(id, key, section, label, format, shared, origin) \
+	{#id, key, label, FACT_SECTION_##section, FACT_FORMAT_##format, FACT_##origin, shared},
 #include "lib/facts/facts.def"
 };
 

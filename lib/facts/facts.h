@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts that a recording tells about itself: numbers and texts by id. facts.def has a row for each,
+ * Facts of a recording about itself: numbers and texts by id. facts.def has a row for each,
  * which says where --stats, the info panel and captures have it. Whoever asks for a fact asks by
  * its id.
  */
@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 
 enum fact_id {
-#define FACT(id, key, section, label, format, shared, told) FACT_##id,
+#define FACT(id, key, section, label, format, shared, origin) FACT_##id,
 #include "lib/facts/facts.def"
 	FACT_COUNT,
 	FACT_NONE = FACT_COUNT, /* a row of the panel that is no fact of ours */
@@ -72,13 +72,13 @@ struct fact {
 
 /* Zeroed is empty. */
 struct facts {
-	VEC(struct fact) rows; /* in the order in which they were told */
+	VEC(struct fact) rows; /* in the order in which they were added */
 };
 
 void facts_release(struct facts *f);
 
 /*
- * Tells a fact, in place of what was told before about the same. `of`, copied, is what "*" stands
+ * Sets a fact, in place of its value so far. `of`, copied, is what "*" stands
  * for in its row, NULL if there is none. Which of these is used follows from the format.
  */
 void facts_count(struct facts *f, enum fact_id id, const char *of, uint64_t count);
@@ -86,13 +86,13 @@ void facts_real(struct facts *f, enum fact_id id, const char *of, double real);
 /* Copies the text. */
 void facts_text(struct facts *f, enum fact_id id, const char *of, const char *text);
 void facts_object(struct facts *f, enum fact_id id);
-/* Keep what was told of this section, or one fact, out of the panel. */
+/* Keep the facts of this section so far, or one fact, out of the panel. */
 void facts_hide(struct facts *f, enum fact_section section);
 void facts_hide_one(struct facts *f, enum fact_id id, const char *of, bool is_hidden);
 
-/* Returns NULL if it was not told. */
+/* Returns NULL if it was not set. */
 const struct fact *facts_get(const struct facts *f, enum fact_id id, const char *of);
-/* Returns 0 if it was not told. */
+/* Returns 0 if it was not set. */
 uint64_t facts_number(const struct facts *f, enum fact_id id);
 
 const struct fact_kind *fact_kind(enum fact_id id);

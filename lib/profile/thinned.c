@@ -5,7 +5,7 @@
 
 #define CLOCK "samples and waits"
 
-void thinned_tell(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight)
+void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight)
 {
 	string_id name = event ? p->events.rows.items[event].name : NO_STRING;
 	const char *of = name == NO_STRING ? CLOCK : strings_get(&p->strings, name);

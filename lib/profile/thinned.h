@@ -9,7 +9,7 @@
 #include "lib/profile/profile.h"
 
 /* event 0: the clock, with waits; weight: what each row stands for at least that is left. */
-void thinned_tell(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
+void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
 /* Returns how many samples of the clock a row stands for at least: 1 if none was left out. */
 uint64_t thinned_weight(const struct profile *p);
 

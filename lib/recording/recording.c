@@ -12,7 +12,7 @@
 #include "lib/profile/wait_frames.h"
 #include "lib/recording/own_cost.h"
 #include "lib/recording/raw_tally.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 #include "lib/workplace/lookup.h"
 
 /* Descriptors that are not for modules. */
@@ -58,7 +58,7 @@ void recording_complete(struct recording *r, const struct completion *c)
 	struct profile *p = r->profile;
 
 	p->meta.end_ns = r->facts.info.end_ns;
-	tell_end(facts, p, r->facts.unwind, &r->facts.info);
+	outcome_facts_add_end(facts, p, r->facts.unwind, &r->facts.info);
 	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
 	own_cost_fill(p, &r->facts.info, facts);
 	if (c->naming)
@@ -66,7 +66,7 @@ void recording_complete(struct recording *r, const struct completion *c)
 	wait_frames_refine(p);
 	coverage_count(&r->coverage, p);
 	coverage_add_extra(&r->coverage, p);
-	tell_waits(facts, p);
+	outcome_facts_add_waits(facts, p);
 	profile_add_facts(p, facts, FACT_SECTION_WAITS, FACT_SECTION_WAITS);
 	if (!c->sources)
 		return;

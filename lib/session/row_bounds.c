@@ -222,7 +222,7 @@ static void tell(struct profile *p, const struct kind *kind, size_t event)
 	p->stats.left_out_rows += kind->left_out;
 	if (event)
 		p->events.rows.items[event].samples -= kind->left_out;
-	thinned_tell(p, (uint8_t)event, kind->left_out, kind->weight);
+	thinned_add(p, (uint8_t)event, kind->left_out, kind->weight);
 }
 
 static uint64_t sum_rows(const struct row_bounds *b)

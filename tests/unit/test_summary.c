@@ -12,7 +12,7 @@
 #include "lib/base/text.h"
 #include "lib/live/features.h"
 #include "lib/live/instrument.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 #include "tests/unit/test.h"
 
 /* Two threads of one process, three samples, two frames of which one has a name. */
@@ -84,9 +84,9 @@ static json_t *stats_of(const struct outcome *outcome)
 	json_t *root;
 
 	assert_int_equal(outfile_open(&out, &options, NULL), 0);
-	tell_end(&recording.facts.report.facts, recording.profile, RECORDER_UNWIND_AUTO,
-		 &recording.facts.info);
-	tell_waits(&recording.facts.report.facts, recording.profile);
+	outcome_facts_add_end(&recording.facts.report.facts, recording.profile,
+			      RECORDER_UNWIND_AUTO, &recording.facts.info);
+	outcome_facts_add_waits(&recording.facts.report.facts, recording.profile);
 	summary_write_stats(outcome, out);
 	assert_int_equal(outfile_commit(out, NULL), 0);
 	outfile_free(out);

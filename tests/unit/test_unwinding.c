@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/text/unwinding.h"
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 
@@ -67,7 +67,7 @@ TEST(what_cannot_be_whole_is_not_counted_in)
 	const struct profile_stats stats = {
 		.whole = 10, .kernel_only = 1000, .exiting = 1000, .lost = {1000, 1000}};
 
-	assert_int_equal(tell_stacks_of(&stats), 10);
+	assert_int_equal(outcome_stacks(&stats), 10);
 	expect_line(RECORDER_UNWIND_AUTO, &stats, "100.0 % whole; 1000 kernel-only, 1000 exiting");
 }
 
@@ -104,7 +104,7 @@ static void add_rows(struct profile *p, enum recorder_unwind method)
 	const struct recorder_info info = {0};
 	struct facts facts = {0};
 
-	tell_end(&facts, p, method, &info);
+	outcome_facts_add_end(&facts, p, method, &info);
 	profile_add_facts(p, &facts, FACT_SECTION_UNWINDING, FACT_SECTION_TABLES);
 	facts_release(&facts);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/recording/tell.h"
+#include "lib/recording/outcome_facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ static uint64_t throttled_ticks(const struct profile *p, uint64_t interval_ns)
 	return ticks;
 }
 
-void tell_live(struct report *report, const struct recorder *recorder, const struct profile *p)
+void outcome_facts_ask(struct report *report, const struct recorder *recorder,
+		       const struct profile *p)
 {
 	_cleanup_free_ struct event_tally *events = xcalloc(p->events.rows.count + 1,
 							    sizeof(*events));
@@ -51,7 +52,7 @@ void tell_live(struct report *report, const struct recorder *recorder, const str
 	recorder_report(recorder, &tally, report);
 }
 
-static void tell_settings(struct facts *f, const struct recorder_info *info)
+static void add_settings(struct facts *f, const struct recorder_info *info)
 {
 	char interval[64];
 
@@ -62,8 +63,8 @@ static void tell_settings(struct facts *f, const struct recorder_info *info)
 	facts_count(f, FACT_RINGS, NULL, info->ring_bytes);
 }
 
-static void tell_losses(struct facts *f, const struct profile_stats *stats,
-			const struct recorder_info *info)
+static void add_losses(struct facts *f, const struct profile_stats *stats,
+		       const struct recorder_info *info)
 {
 	facts_count(f, FACT_LOST_SAMPLES, NULL, losses_count(stats, true));
 	facts_count(f, FACT_LOST_EVENTS, NULL, losses_count(stats, false));
@@ -74,33 +75,33 @@ static void tell_losses(struct facts *f, const struct profile_stats *stats,
 	facts_count(f, FACT_DROPPED_FILES, NULL, info->dropped_files);
 }
 
-uint64_t tell_stacks_of(const struct profile_stats *stats)
+uint64_t outcome_stacks(const struct profile_stats *stats)
 {
 	return stats->whole + stats->truncated + stats->broken + stats->unknown;
 }
 
-static void tell_share(struct facts *f, enum fact_id id, uint64_t count, uint64_t of)
+static void add_share(struct facts *f, enum fact_id id, uint64_t count, uint64_t of)
 {
 	if (of)
 		facts_real(f, id, NULL, (double)count / (double)of);
 }
 
-static void tell_stacks(struct facts *f, const struct profile_stats *stats,
-			enum recorder_unwind method)
+static void add_stacks(struct facts *f, const struct profile_stats *stats,
+		       enum recorder_unwind method)
 {
-	uint64_t of = tell_stacks_of(stats);
+	uint64_t of = outcome_stacks(stats);
 
 	facts_text(f, FACT_UNWIND, NULL, unwind_method_name(method));
 	facts_text(f, FACT_UNWIND_METHOD, NULL, unwind_method_text(method));
 	if (unwind_method_tells_ends(method)) {
-		tell_share(f, FACT_WHOLE_SHARE, stats->whole, of);
-		tell_share(f, FACT_FINISHED_LATER_SHARE, stats->finished_later, of);
-		tell_share(f, FACT_GUESSED_SHARE, stats->guessed, of);
-		tell_share(f, FACT_BROKEN_SHARE, stats->broken, of);
-		tell_share(f, FACT_UNKNOWN_SHARE, stats->unknown, of);
+		add_share(f, FACT_WHOLE_SHARE, stats->whole, of);
+		add_share(f, FACT_FINISHED_LATER_SHARE, stats->finished_later, of);
+		add_share(f, FACT_GUESSED_SHARE, stats->guessed, of);
+		add_share(f, FACT_BROKEN_SHARE, stats->broken, of);
+		add_share(f, FACT_UNKNOWN_SHARE, stats->unknown, of);
 	}
 	if (method != RECORDER_UNWIND_NONE)
-		tell_share(f, FACT_TRUNCATED_SHARE, stats->truncated, of);
+		add_share(f, FACT_TRUNCATED_SHARE, stats->truncated, of);
 	facts_count(f, FACT_KERNEL_ONLY, NULL, stats->kernel_only);
 	facts_count(f, FACT_EXITING, NULL, stats->exiting);
 }
@@ -129,7 +130,7 @@ void throttling_describe(const struct profile *p, struct strbuf *out)
 	}
 }
 
-static void tell_pauses(struct facts *f, const struct profile *p)
+static void add_pauses(struct facts *f, const struct profile *p)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0}, cpus = {0};
 
@@ -148,13 +149,13 @@ static void tell_pauses(struct facts *f, const struct profile *p)
 	facts_text(f, FACT_CPU_LOSSES, NULL, strbuf_text(&cpus));
 }
 
-void tell_end(struct facts *f, const struct profile *p, enum recorder_unwind unwind,
-	      const struct recorder_info *info)
+void outcome_facts_add_end(struct facts *f, const struct profile *p, enum recorder_unwind unwind,
+			   const struct recorder_info *info)
 {
-	tell_settings(f, info);
-	tell_stacks(f, &p->stats, unwind);
-	tell_losses(f, &p->stats, info);
-	tell_pauses(f, p);
+	add_settings(f, info);
+	add_stacks(f, &p->stats, unwind);
+	add_losses(f, &p->stats, info);
+	add_pauses(f, p);
 }
 
 static double fitted_by(const struct wait_stats *stats)
@@ -173,7 +174,7 @@ static uint64_t to_ms(uint64_t weight, uint64_t interval_ns)
 	return (uint64_t)((double)weight * (double)interval_ns / 1e6 + 0.5);
 }
 
-static void tell_wait_stacks(struct facts *f, const struct wait_stats *stats)
+static void add_wait_stacks(struct facts *f, const struct wait_stats *stats)
 {
 	static const char *const names[STACK_CLASS_COUNT] = {
 		[STACK_CLASS_WHOLE] = "whole",
@@ -189,7 +190,7 @@ static void tell_wait_stacks(struct facts *f, const struct wait_stats *stats)
 	facts_count(f, FACT_WAIT_STACKS, "lost", stats->lost_stacks);
 }
 
-void tell_waits(struct facts *f, const struct profile *p)
+void outcome_facts_add_waits(struct facts *f, const struct profile *p)
 {
 	const struct wait_stats *stats = &p->stats.waits;
 	struct wait_sums sums = wait_sums_of(p);
@@ -212,7 +213,7 @@ void tell_waits(struct facts *f, const struct profile *p)
 	facts_real(f, FACT_WAIT_FITTED, NULL, fitted_by(stats));
 	facts_real(f, FACT_WAIT_FIT, NULL, 1 + fitted_by(stats));
 	facts_count(f, FACT_LOST_WAITS, NULL, stats->lost + stats->lost_stacks);
-	tell_wait_stacks(f, stats);
+	add_wait_stacks(f, stats);
 	if (!sums.rows)
 		facts_hide(f, FACT_SECTION_WAITS);
 }

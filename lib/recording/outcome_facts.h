@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Adds the facts of a recording that its records and its recorder give. */
+#ifndef PROF_LIB_RECORDING_OUTCOME_FACTS_H
+#define PROF_LIB_RECORDING_OUTCOME_FACTS_H
+
+#include "lib/facts/facts.h"
+#include "lib/live/recorder.h"
+#include "lib/profile/profile.h"
+
+/* Asks the instruments about their records, once these are in the profile. */
+void outcome_facts_ask(struct report *report, const struct recorder *recorder,
+		       const struct profile *p);
+/* Adds settings, stacks, losses and pauses of the finished profile. */
+void outcome_facts_add_end(struct facts *f, const struct profile *p, enum recorder_unwind unwind,
+			   const struct recorder_info *info);
+/* Adds how many waits there were, how long, and how well they are known. */
+void outcome_facts_add_waits(struct facts *f, const struct profile *p);
+
+/*
+ * Returns the number of ticks whose stack can be whole: not lost, and of tasks with a user side.
+ * Shares of stacks refer to it.
+ */
+uint64_t outcome_stacks(const struct profile_stats *stats);
+/*
+ * Appends "CPU 1 for 12 ms (3 times), cycles for 4 ms (1 time)": CPUs on which the kernel stopped
+ * the clock, and other events that it stopped, summed over all CPUs. Nothing if it stopped none.
+ */
+void throttling_describe(const struct profile *p, struct strbuf *out);
+
+#endif

@@ -29,7 +29,9 @@
 	LIVE_RECORD(TRACEPOINT, rec_tracepoint, 64, sizeof(*r) + (size_t)r->size) \
 	LIVE_RECORD(MAPPED, rec_mapped, 32, sizeof(*r) + (size_t)r->names_size) \
 	LIVE_RECORD(USDT, rec_usdt, 168, sizeof(*r) + (size_t)r->text_size) \
-	LIVE_RECORD(USDT_TASK, rec_usdt_task, 32, sizeof(*r))
+	LIVE_RECORD(USDT_TASK, rec_usdt_task, 32, sizeof(*r)) \
+	LIVE_RECORD(SIGNAL, rec_signal, 80, sizeof(*r)) \
+	LIVE_RECORD(WAKER, rec_waker, 80, sizeof(*r))
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -173,6 +175,12 @@ struct rec_loaded {
 	char name[REC_LOADED_NAME_SIZE];
 };
 
+/* Variables of an object whose records become markers. */
+struct marker_variables {
+	__u64 since; /* when recording began, CLOCK_MONOTONIC ns; 0: not recording */
+	__u64 sent, lost; /* numbers of records */
+};
+
 /* Bytes of a path that are recorded, with its end; and calls with one. */
 #define CALL_PATH_SIZE 256
 #define CALL_PATHS_MAX 8
@@ -282,6 +290,51 @@ struct rec_usdt_task {
 	struct rec rec; /* pid: the process */
 	__u32 parent_pid; /* 0: it is no new process */
 	__u32 reserved;
+};
+
+/* Source of a signal, as far as siginfo says. */
+enum signal_origin {
+	SIGNAL_FROM_OTHER,
+	SIGNAL_FROM_USER,
+	SIGNAL_FROM_QUEUE,
+	SIGNAL_FROM_THREAD,
+	SIGNAL_FROM_TIMER,
+	SIGNAL_FROM_MESSAGE_QUEUE,
+	SIGNAL_FROM_IO,
+	SIGNAL_FROM_FAULT,
+	SIGNAL_FROM_CHILD,
+	SIGNAL_FROM_KERNEL,
+	SIGNAL_FROM_END, /* of the whole process: other threads get it like this */
+	SIGNAL_ORIGIN_COUNT,
+};
+
+/* rec.flags of REC_SIGNAL */
+enum {
+	SIGNAL_BY_KERNEL = 1 << 0, /* no process has sent it */
+};
+
+#define LIVE_NAME_SIZE 16 /* of a process or thread */
+
+/* A signal is delivered to a thread. User space makes a REC_MARKER of it. */
+struct rec_signal {
+	struct rec rec;
+	__u16 signal, origin; /* enum signal_origin */
+	__u32 sender; /* pid; 0: not known */
+	struct rec_marker_stack stack; /* of what it interrupts */
+	char name[LIVE_NAME_SIZE]; /* of the sender; empty: not known */
+};
+
+/* rec.flags of REC_WAKER */
+enum {
+	WAKER_INTERRUPT = 1 << 0, /* an interrupt has ended the wait, not a thread */
+};
+
+/* The long wait of a thread ends at rec.time. User space makes a REC_MARKER of it. */
+struct rec_waker {
+	struct rec rec; /* pid and tid are those of the woken thread */
+	__u64 start; /* of the wait */
+	struct rec_marker_stack stack; /* of the waker, whose pid and tid are here */
+	char name[LIVE_NAME_SIZE]; /* of the waker */
 };
 
 /*

@@ -10,6 +10,7 @@
 #define PROF_BPF_MARKER_STACK_BPF_H
 
 #include "bpf/capture_stack.bpf.h"
+#include "bpf/marker.bpf.h"
 #include "bpf/marker_ends.bpf.h"
 #include "bpf/runtime.bpf.h"
 #include "bpf/stack_emit.bpf.h"
@@ -81,16 +82,18 @@ static __always_inline struct rec_sample *ended_marker_sample(void)
 	return m && m->pending_size ? &m->pending.sample : NULL;
 }
 
-static __always_inline void set_marker_stack(struct rec_marker_stack *stack,
-					     const struct rec_sample *sample)
-{
-	stack->time = sample->rec.time;
-	stack->leaf = sample->leaf;
-	stack->stack_id = sample->stack_id;
-	stack->pid = sample->rec.pid;
-	stack->tid = sample->rec.tid;
-	stack->flags = sample->rec.flags;
-	__builtin_memset(stack->reserved, 0, sizeof(stack->reserved));
-}
+/*
+ * Captures and sends what the task did in user code. Returns the sample, like `head`; NULL: the
+ * ring has no room. As send_marker_stack().
+ */
+#define send_user_marker_stack(ctx, task, process, head, end) \
+	({ \
+		struct rec_sample *sample_ = begin_marker_sample(head); \
+		struct stack_scratch *s_ = NULL; \
+\
+		if (sample_) \
+			s_ = capture_marker(ctx, task, process, sample_); \
+		s_ &&send_marker_stack(ctx, s_, end) ? sample_ : NULL; \
+	})
 
 #endif

@@ -4,10 +4,6 @@
  */
 #include "bpf/own_scratch.bpf.h"
 
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/filter_match.bpf.h"
-#include "bpf/live_record.h"
 #include "bpf/marker_stack.bpf.h"
 
 /* A struct rec_fault, with room for the longest path at the highest offset. */
@@ -23,8 +19,6 @@ struct fault_scratches {
 };
 
 struct fault_scratches fault_scratches SEC(".maps");
-
-__u64 faults_recorded = 0, faults_lost = 0;
 
 static __always_inline struct rec_fault *own_fault(void)
 {
@@ -88,29 +82,18 @@ __noinline int name_file(void)
 	return 0;
 }
 
-/* False: the ring has no room. */
-static __always_inline bool send_fault(struct rec_fault *fault, const struct rec_sample *sample)
-{
-	struct bpf_counters *count = own_counters();
-	void *ring = own_ring();
-	__u32 size = (sizeof(*fault) + fault->names_size + 7) & ~7u;
-
-	if (!count || !ring || size > sizeof(struct fault_scratch))
-		return false;
-	set_marker_stack(&fault->stack, sample);
-	fault->rec.words = size / 8;
-	return emit_output(count, ring, fault, size, BPF_RB_NO_WAKEUP);
-}
-
 /* `sample`: NULL if the ring had no room for its stack. */
 static __always_inline void finish_fault(const struct rec_sample *sample)
 {
 	struct rec_fault *fault = own_fault();
+	bool is_sent = false;
 
-	if (fault && sample && send_fault(fault, sample))
-		__sync_fetch_and_add(&faults_recorded, 1);
-	else
-		__sync_fetch_and_add(&faults_lost, 1);
+	if (fault && sample) {
+		set_marker_stack(&fault->stack, sample);
+		is_sent = send_marker(&fault->rec, sizeof(*fault) + fault->names_size,
+				      sizeof(struct fault_scratch), false);
+	}
+	count_marker(is_sent);
 }
 
 SEC("perf_event")
@@ -126,16 +109,16 @@ SEC("perf_event")
 int on_fault(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct tracked_process *process = find_current(task);
-	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec_fault *fault = own_fault();
+	struct tracked_process *process;
 	struct rec_sample *sample;
 	struct stack_scratch *s;
 
-	if (!process || !fault)
+	if (!fault)
 		return 0;
 	rec_init(&fault->rec, REC_FAULT, sizeof(*fault), bpf_ktime_get_ns());
-	if (match_task(task, ids, &fault->rec))
+	process = marker_owner(task, &fault->rec);
+	if (!process)
 		return 0;
 	fault->address = ctx->addr;
 	name_file();

@@ -6,10 +6,6 @@
 /* Completions interrupt submissions. */
 #include "bpf/own_scratch.bpf.h"
 
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/filter_match.bpf.h"
-#include "bpf/live_record.h"
 #include "bpf/marker_stack.bpf.h"
 
 /* The kernel's numbers, in the lower bits of bio.bi_opf and of bio.bi_flags; old, without names. */
@@ -20,9 +16,6 @@
 
 /* Set by user space. */
 const volatile __u64 io_min_ns = 0;
-
-bool io_enabled = false;
-__u64 io_recorded = 0, io_lost = 0;
 
 struct block_device {
 	__u32 bd_dev;
@@ -91,7 +84,7 @@ static __always_inline void describe(struct rec_io *io, struct bio *bio)
 static __always_inline void keep_request(const struct submission *new)
 {
 	if (bpf_map_update_elem(&requests, &new->key, &new->io, BPF_ANY))
-		__sync_fetch_and_add(&io_lost, 1);
+		count_marker(false);
 }
 
 /* `sample`: NULL if the ring had no room for its stack. */
@@ -100,7 +93,7 @@ static __always_inline void finish_submission(const struct rec_sample *sample)
 	struct submission *new = own_submission();
 
 	if (!sample || !new) {
-		__sync_fetch_and_add(&io_lost, 1);
+		count_marker(false);
 		return;
 	}
 	new->io.rec.flags = IO_HAS_STACK;
@@ -120,23 +113,16 @@ struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_subm
 /* Tells who wants it. */
 static __always_inline void submit(void *ctx, struct task_struct *task, struct submission *new)
 {
-	struct tracked_process *process = find_current(task);
-	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct rec head = {.time = new->io.start};
-	struct rec_sample *sample;
-	struct stack_scratch *s;
+	struct tracked_process *process;
 
-	if (!process || match_task(task, ids, &head))
+	new->io.rec.time = new->io.start;
+	process = marker_owner(task, &new->io.rec);
+	if (!process)
 		return;
-	new->io.rec.pid = head.pid;
-	new->io.rec.tid = head.tid;
-	if (task->flags & PF_KTHREAD) {
+	if (task->flags & PF_KTHREAD)
 		keep_request(new);
-		return;
-	}
-	sample = begin_marker_sample(&head);
-	s = sample ? capture_marker(ctx, task, process, sample) : NULL;
-	finish_submission(s && send_marker_stack(ctx, s, 0) ? sample : NULL);
+	else
+		finish_submission(send_user_marker_stack(ctx, task, process, &new->io.rec, 0));
 }
 
 /* Layers above a device submit copies of what they were given: those are no further requests. */
@@ -146,7 +132,7 @@ int BPF_PROG(on_submit, struct bio *bio)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct submission *new = own_submission();
 
-	if (!io_enabled || !new || BPF_CORE_READ(bio, bi_flags) & BIO_CLONED)
+	if (!markers.since || !new || BPF_CORE_READ(bio, bi_flags) & BIO_CLONED)
 		return 0;
 	__builtin_memset(new, 0, sizeof(*new));
 	new->key = (__u64)bio;
@@ -162,8 +148,6 @@ int BPF_PROG(on_submit, struct bio *bio)
 
 static __always_inline bool send_io(struct rec_io *io, __u64 now)
 {
-	struct bpf_counters *count = own_counters();
-	void *ring = own_ring();
 	__u32 pid = io->rec.pid, tid = io->rec.tid;
 	__u8 flags = io->rec.flags;
 
@@ -171,7 +155,7 @@ static __always_inline bool send_io(struct rec_io *io, __u64 now)
 	io->rec.pid = pid;
 	io->rec.tid = tid;
 	io->rec.flags = flags;
-	return count && ring && emit_output(count, ring, io, sizeof(*io), BPF_RB_NO_WAKEUP);
+	return send_marker(&io->rec, sizeof(*io), sizeof(*io), false);
 }
 
 static __always_inline void end_request(struct bio *bio, __u32 status)
@@ -188,17 +172,14 @@ static __always_inline void end_request(struct bio *bio, __u32 status)
 	if (now - io.start < io_min_ns)
 		return;
 	io.status = status;
-	if (send_io(&io, now))
-		__sync_fetch_and_add(&io_recorded, 1);
-	else
-		__sync_fetch_and_add(&io_lost, 1);
+	count_marker(send_io(&io, now));
 }
 
 /* Devices without a queue of requests. */
 SEC("raw_tp/block_bio_complete")
 int BPF_PROG(on_bio_complete, void *queue, struct bio *bio)
 {
-	if (io_enabled)
+	if (markers.since)
 		end_request(bio, BPF_CORE_READ(bio, bi_status));
 	return 0;
 }
@@ -239,7 +220,7 @@ int BPF_PROG(on_request_complete, struct request *request, __u32 status, __u32 b
 		.status = status,
 	};
 
-	if (io_enabled)
+	if (markers.since)
 		bpf_loop(MERGED_MAX, complete_bio, &done, 0);
 	return 0;
 }

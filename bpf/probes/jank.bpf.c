@@ -3,19 +3,13 @@
  * Tasks of event loops: from the return of a call that waits for events to the thread's next such
  * call. A call that does not sleep makes no context switch, so only the calls themselves tell.
  */
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/filter_match.bpf.h"
-#include "bpf/live_record.h"
+#include "bpf/marker.bpf.h"
 #include "bpf/system_call.bpf.h"
 
 /* Set by user space: numbers of the calls, -1 for none; the second row is that of 32-bit programs.
  */
 const volatile __s32 wait_calls[2][TASK_CALLS_MAX] = {};
 const volatile __u64 task_min_ns = 0;
-
-__u64 tasks_since = 0; /* when recording began, ns; 0: not recording */
-__u64 tasks_recorded = 0, tasks_lost = 0;
 
 struct loop_row {
 	__u64 start; /* of the task; 0: the thread waits, or is in no loop */
@@ -53,20 +47,11 @@ static __always_inline void fill_record(struct rec_task *rec, const struct loop_
 static __always_inline void tell_task(struct task_struct *task, const struct loop_row *row,
 				      __u64 now)
 {
-	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct bpf_counters *count = own_counters();
 	struct rec_task rec = {};
-	void *ring = own_ring();
 
-	if (!count || !find_current(task))
-		return;
 	fill_record(&rec, row, now);
-	if (match_task(task, ids, &rec.rec))
-		return;
-	if (ring && emit_output(count, ring, &rec, sizeof(rec), ring_flags(ring)))
-		__sync_fetch_and_add(&tasks_recorded, 1);
-	else
-		__sync_fetch_and_add(&tasks_lost, 1);
+	if (marker_owner(task, &rec.rec))
+		count_marker(send_marker(&rec.rec, sizeof(rec), sizeof(rec), true));
 }
 
 SEC("raw_tp/sys_enter")
@@ -76,7 +61,7 @@ int BPF_PROG(on_wait_enter, void *regs, long number)
 	struct loop_row *known, row;
 	__u64 now;
 
-	if (!waits_for_events(number, has_compat_call(task) ? 1 : 0) || !tasks_since)
+	if (!waits_for_events(number, has_compat_call(task) ? 1 : 0) || !markers.since)
 		return 0;
 	known = bpf_task_storage_get(&loop_rows, task, NULL, 0);
 	if (!known || !known->start)
@@ -97,7 +82,7 @@ int BPF_PROG(on_wait_exit, void *regs, long result)
 	__u32 is_compat = has_compat_call(task) ? 1 : 0;
 	struct loop_row *row;
 
-	if (!waits_for_events(number, is_compat) || !tasks_since || !find_current(task))
+	if (!waits_for_events(number, is_compat) || !markers.since || !find_current(task))
 		return 0;
 	row = bpf_task_storage_get(&loop_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!row)

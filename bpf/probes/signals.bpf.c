@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Signals as they are delivered to recorded threads: each becomes a marker. Its sender is known
+ * Signals as they are delivered to recorded threads. A signal's sender is known
  * only while it sends, so it is remembered until then.
  */
 /* A tick of a hardware event can interrupt the delivery. */
 #include "bpf/own_scratch.bpf.h"
 
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/filter_match.bpf.h"
 #include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
-
-#define SIGNAL_COUNT 65
-#define TEXT_MAX 16 /* bytes */
 
 /* Numbers of x86-64 and arm64. */
 enum {
@@ -43,38 +37,6 @@ enum {
 	CODE_KERNEL = 0x80,
 };
 
-enum origin {
-	ORIGIN_OTHER,
-	ORIGIN_USER,
-	ORIGIN_QUEUE,
-	ORIGIN_THREAD,
-	ORIGIN_TIMER,
-	ORIGIN_MESSAGE_QUEUE,
-	ORIGIN_IO,
-	ORIGIN_FAULT,
-	ORIGIN_CHILD,
-	ORIGIN_KERNEL,
-	ORIGIN_END, /* of the whole process: other threads are told like this */
-	ORIGIN_COUNT,
-};
-
-const volatile char signal_origins[ORIGIN_COUNT][TEXT_MAX] = {
-	[ORIGIN_OTHER] = "other",      [ORIGIN_USER] = "user",
-	[ORIGIN_QUEUE] = "queue",      [ORIGIN_THREAD] = "thread",
-	[ORIGIN_TIMER] = "timer",      [ORIGIN_MESSAGE_QUEUE] = "message queue",
-	[ORIGIN_IO] = "I/O",	       [ORIGIN_FAULT] = "fault",
-	[ORIGIN_CHILD] = "child",      [ORIGIN_KERNEL] = "kernel",
-	[ORIGIN_END] = "process ends",
-};
-/* In place of a process's name. */
-const volatile char kernel_sender[TEXT_MAX] = "kernel", unknown_sender[TEXT_MAX] = "unknown";
-/* Set by user space: "SIGTERM" of each number; the schema's id. */
-const volatile char signal_names[SIGNAL_COUNT][TEXT_MAX] = {};
-const volatile __u32 signal_schema = 0;
-
-bool signals_enabled = false;
-__u64 signals_delivered = 0, signals_lost = 0;
-
 /* The kernel's struct has the layout of user space. */
 struct signal_info {
 	__s32 signal, error, code, padding;
@@ -88,7 +50,7 @@ struct sending {
 
 struct sender {
 	__u32 pid; /* in the recorder's pid namespace */
-	char name[TEXT_MAX];
+	char name[LIVE_NAME_SIZE];
 };
 
 struct senders {
@@ -104,37 +66,14 @@ struct signal_struct___ending {
 	int group_exit_code;
 } CORE;
 
-/* A signal that is being delivered. */
-struct delivery {
-	struct sender sender;
-	__u32 signal, origin;
-};
-
 struct deliveries {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct delivery);
+	__type(value, struct rec_signal);
 };
 
 struct deliveries deliveries SEC(".maps");
-
-/* The fields of the schema, in its order. */
-enum {
-	FIELD_SENDER,
-	FIELD_PID,
-	FIELD_ORIGIN,
-	FIELD_STACK,
-	FIELD_COUNT,
-};
-
-struct signal_marker {
-	/* A struct rec_marker, which cannot be embedded: it ends with an array. */
-	__u64 head[sizeof(struct rec_marker) / 8];
-	struct rec_value values[FIELD_COUNT];
-	struct rec_marker_stack stack;
-	char name[TEXT_MAX], sender[TEXT_MAX], origin[TEXT_MAX];
-};
 
 static __always_inline bool is_fault(__s32 signal)
 {
@@ -142,18 +81,18 @@ static __always_inline bool is_fault(__s32 signal)
 	       signal == SIGNAL_ILL || signal == SIGNAL_TRAP || signal == SIGNAL_SYS;
 }
 
-static __always_inline enum origin origin_of_kernel(__s32 signal, __s32 code)
+static __always_inline enum signal_origin origin_of_kernel(__s32 signal, __s32 code)
 {
 	/* Timers of setitimer() and alarm(). */
 	if (signal == SIGNAL_ALRM || signal == SIGNAL_VTALRM || signal == SIGNAL_PROF)
-		return ORIGIN_TIMER;
+		return SIGNAL_FROM_TIMER;
 	if (is_fault(signal))
-		return ORIGIN_FAULT;
+		return SIGNAL_FROM_FAULT;
 	if (code == CODE_KERNEL)
-		return ORIGIN_KERNEL;
+		return SIGNAL_FROM_KERNEL;
 	if (signal == SIGNAL_CHLD)
-		return ORIGIN_CHILD;
-	return signal == SIGNAL_IO ? ORIGIN_IO : ORIGIN_KERNEL;
+		return SIGNAL_FROM_CHILD;
+	return signal == SIGNAL_IO ? SIGNAL_FROM_IO : SIGNAL_FROM_KERNEL;
 }
 
 /*
@@ -165,21 +104,22 @@ __noinline int find_origin(int signal, int code)
 	if (code > 0)
 		return origin_of_kernel(signal, code);
 	if (code == CODE_USER)
-		return ORIGIN_USER;
+		return SIGNAL_FROM_USER;
 	if (code == CODE_QUEUE)
-		return ORIGIN_QUEUE;
+		return SIGNAL_FROM_QUEUE;
 	if (code == CODE_THREAD)
-		return ORIGIN_THREAD;
+		return SIGNAL_FROM_THREAD;
 	if (code == CODE_TIMER)
-		return ORIGIN_TIMER;
+		return SIGNAL_FROM_TIMER;
 	if (code == CODE_MESSAGE_QUEUE)
-		return ORIGIN_MESSAGE_QUEUE;
-	return code == CODE_IO || code == CODE_ASYNC_IO ? ORIGIN_IO : ORIGIN_OTHER;
+		return SIGNAL_FROM_MESSAGE_QUEUE;
+	return code == CODE_IO || code == CODE_ASYNC_IO ? SIGNAL_FROM_IO : SIGNAL_FROM_OTHER;
 }
 
 #define SENT_BY_PROCESSES \
-	(1u << ORIGIN_OTHER | 1u << ORIGIN_USER | 1u << ORIGIN_QUEUE | 1u << ORIGIN_THREAD | \
-	 1u << ORIGIN_MESSAGE_QUEUE | 1u << ORIGIN_CHILD | 1u << ORIGIN_END)
+	(1u << SIGNAL_FROM_OTHER | 1u << SIGNAL_FROM_USER | 1u << SIGNAL_FROM_QUEUE | \
+	 1u << SIGNAL_FROM_THREAD | 1u << SIGNAL_FROM_MESSAGE_QUEUE | 1u << SIGNAL_FROM_CHILD | \
+	 1u << SIGNAL_FROM_END)
 
 /* Does siginfo have the pid of a process that sent it, or that it tells of? */
 static __always_inline bool has_sender(__u32 origin)
@@ -229,32 +169,24 @@ int BPF_PROG(on_generate, int signal, const void *from, struct task_struct *targ
 	return 0;
 }
 
-/* Copies a text of TEXT_MAX bytes at most; returns its length. */
-static __always_inline __u32 put_text(char *to, const volatile char *from)
-{
-	long size = bpf_probe_read_kernel_str(to, TEXT_MAX, (const void *)from);
-
-	return size > 0 && size <= TEXT_MAX ? size - 1 : 0;
-}
-
-/* `pid` is the sender's, as siginfo has it. */
-__noinline int find_sender(struct delivery *d, __u32 tgid, __u32 pid)
+/* Sets the sender. `pid` is the one in siginfo. */
+__noinline int find_sender(struct rec_signal *rec, __u32 tgid, __u32 pid)
 {
 	struct sending key = {.tgid = tgid, .sender = pid};
 	struct sender *known = NULL;
 
-	if (!d)
+	if (!rec)
 		return 0;
-	key.signal = d->signal;
-	if (has_sender(d->origin))
+	key.signal = rec->signal;
+	if (has_sender(rec->origin))
 		known = bpf_map_lookup_elem(&senders, &key);
 	if (known) {
-		d->sender = *known;
-	} else if (!has_sender(d->origin) || d->origin == ORIGIN_END) {
-		put_text(d->sender.name, kernel_sender);
+		rec->sender = known->pid;
+		__builtin_memcpy(rec->name, known->name, sizeof(rec->name));
+	} else if (!has_sender(rec->origin) || rec->origin == SIGNAL_FROM_END) {
+		rec->rec.flags = SIGNAL_BY_KERNEL;
 	} else {
-		put_text(d->sender.name, unknown_sender);
-		d->sender.pid = pid;
+		rec->sender = pid;
 	}
 	return 0;
 }
@@ -268,87 +200,25 @@ static __always_inline __u32 ending_signal(struct task_struct *task)
 	return signal ? signal : SIGNAL_KILL;
 }
 
-static __always_inline void set_string(struct rec_value *value, __u16 field, __u64 at, __u32 size)
-{
-	value->field = field;
-	value->type = REC_FIELD_STRING;
-	value->reserved = 0;
-	value->size = size;
-	value->value = at;
-}
-
-static __always_inline void set_number(struct rec_value *value, __u16 field, __u8 type,
-				       __u64 number)
-{
-	set_string(value, field, number, 0);
-	value->type = type;
-}
-
-static __always_inline void fill_texts(struct signal_marker *marker, const struct delivery *d)
-{
-	struct rec_marker *head = (struct rec_marker *)marker->head;
-	__u32 signal = d->signal, origin = d->origin;
-
-	__builtin_memset(marker->name, 0, 3 * TEXT_MAX);
-	if (signal >= SIGNAL_COUNT)
-		signal = 0;
-	if (origin >= ORIGIN_COUNT)
-		origin = ORIGIN_OTHER;
-	head->name_size = put_text(marker->name, signal_names[signal]);
-	head->category_size = 0;
-	head->text_size = 3 * TEXT_MAX;
-	set_string(&marker->values[FIELD_SENDER], FIELD_SENDER, TEXT_MAX,
-		   put_text(marker->sender, d->sender.name));
-	set_string(&marker->values[FIELD_ORIGIN], FIELD_ORIGIN, 2 * TEXT_MAX,
-		   put_text(marker->origin, signal_origins[origin]));
-}
-
-/* `sample`: of what was interrupted. False: the ring has no room for the marker. */
-__noinline bool write_marker(const struct delivery *d, const struct rec_sample *sample)
-{
-	struct bpf_counters *count = own_counters();
-	struct signal_marker *marker;
-	struct rec_marker *head;
-
-	if (!count || !d || !sample)
-		return false;
-	marker = emit_reserve(count, own_ring(), REC_MARKER, sizeof(*marker), sample->rec.time);
-	if (!marker)
-		return false;
-	head = (struct rec_marker *)marker->head;
-	/* Front-ends show causes as stacks, fields of stacks as text. */
-	head->rec.flags = MARKER_CAUSE;
-	head->rec.pid = sample->rec.pid;
-	head->rec.tid = sample->rec.tid;
-	head->start = sample->rec.time;
-	head->schema = signal_schema;
-	head->value_count = FIELD_COUNT;
-	head->stack_count = 1;
-	head->reserved = 0;
-	fill_texts(marker, d);
-	set_number(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, d->sender.pid);
-	set_number(&marker->values[FIELD_STACK], FIELD_STACK, REC_FIELD_STACK, 0);
-	set_marker_stack(&marker->stack, sample);
-	emit_submit(marker, BPF_RB_NO_WAKEUP);
-	return true;
-}
-
-static __always_inline struct delivery *own_delivery(void)
+/* Returns the record of the signal that is delivered on this CPU. */
+static __always_inline struct rec_signal *own_delivery(void)
 {
 	__u32 zero = 0;
 
 	return bpf_map_lookup_elem(&deliveries, &zero);
 }
 
-/* Makes the marker. `sample`: NULL if the ring had no room for its stack. */
+/* Sends the record. `sample`: of what was interrupted; NULL if the ring had no room for it. */
 static __always_inline void finish_delivery(const struct rec_sample *sample)
 {
-	struct delivery *d = own_delivery();
+	struct rec_signal *rec = own_delivery();
+	bool is_sent = false;
 
-	if (sample && d && write_marker(d, sample))
-		__sync_fetch_and_add(&signals_delivered, 1);
-	else
-		__sync_fetch_and_add(&signals_lost, 1);
+	if (rec && sample) {
+		set_marker_stack(&rec->stack, sample);
+		is_sent = send_marker(&rec->rec, sizeof(*rec), sizeof(*rec), false);
+	}
+	count_marker(is_sent);
 }
 
 SEC("raw_tp")
@@ -361,37 +231,34 @@ int end_delivery(void *ctx)
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_delivery}};
 
-static __always_inline void begin_delivery(struct delivery *d, struct task_struct *task, int signal,
-					   const void *from)
+static __always_inline void describe(struct rec_signal *rec, struct task_struct *task, int signal,
+				     const void *from)
 {
 	struct signal_info info;
 
 	read_info(&info, signal, from);
-	d->origin = from ? find_origin(signal, info.code) : ORIGIN_END;
-	d->signal = from ? signal : ending_signal(task);
-	__builtin_memset(&d->sender, 0, sizeof(d->sender));
-	find_sender(d, task->tgid, info.pid);
+	rec->origin = from ? find_origin(signal, info.code) : SIGNAL_FROM_END;
+	rec->signal = from ? signal : ending_signal(task);
+	rec->sender = 0;
+	__builtin_memset(rec->name, 0, sizeof(rec->name));
+	find_sender(rec, task->tgid, info.pid);
 }
 
 /* The kernel delivers signals with interrupts disabled. */
 static __always_inline void tell_delivery(void *ctx, int signal, const void *from)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct tracked_process *process = find_current(task);
-	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct rec head = {.time = bpf_ktime_get_ns()};
-	struct delivery *d = own_delivery();
-	struct rec_sample *sample;
-	struct stack_scratch *s;
+	struct rec_signal *rec = own_delivery();
+	struct tracked_process *process;
 
-	if (!signals_enabled || !process || !d || match_task(task, ids, &head))
+	if (!markers.since || !rec)
 		return;
-	sample = begin_marker_sample(&head);
-	if (!sample)
+	rec_init(&rec->rec, REC_SIGNAL, sizeof(*rec), bpf_ktime_get_ns());
+	process = marker_owner(task, &rec->rec);
+	if (!process)
 		return;
-	begin_delivery(d, task, signal, from);
-	s = capture_marker(ctx, task, process, sample);
-	finish_delivery(s && send_marker_stack(ctx, s, 0) ? sample : NULL);
+	describe(rec, task, signal, from);
+	finish_delivery(send_user_marker_stack(ctx, task, process, &rec->rec, 0));
 }
 
 SEC("raw_tp/signal_deliver")

@@ -6,10 +6,6 @@
 /* A tick can interrupt these programs. */
 #include "bpf/own_scratch.bpf.h"
 
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/filter_match.bpf.h"
-#include "bpf/live_record.h"
 #include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/system_call.bpf.h"
@@ -19,9 +15,6 @@ const volatile __s32 path_calls[2][CALL_PATHS_MAX] = {}; /* numbers; -1: none */
 const volatile __u32 path_arguments[CALL_PATHS_MAX] = {}; /* number of the path: 0 or 1 */
 const volatile __s32 exec_calls[2][2] = {};
 const volatile __u64 syscalls_min_ns = 0;
-
-__u64 syscalls_since = 0; /* when recording began, ns; 0: not recording */
-__u64 syscalls_recorded = 0, syscalls_lost = 0;
 
 struct call_row {
 	__u64 start; /* 0: in no call */
@@ -137,8 +130,6 @@ static __always_inline void keep_exec(void *ctx, struct task_struct *task,
 {
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 	struct rec head = {.time = now};
-	struct rec_sample *sample;
-	struct stack_scratch *s;
 	struct exec_row *exec;
 
 	exec = bpf_task_storage_get(&exec_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -147,9 +138,7 @@ static __always_inline void keep_exec(void *ctx, struct task_struct *task,
 	exec->is_set = 0;
 	exec->path_size = read_path(row, exec->path);
 	task_pids(task, ids, &head.pid, &head.tid);
-	sample = begin_marker_sample(&head);
-	s = sample ? capture_marker(ctx, task, process, sample) : NULL;
-	finish_exec(s && send_marker_stack(ctx, s, END_EXEC) ? sample : NULL);
+	finish_exec(send_user_marker_stack(ctx, task, process, &head, END_EXEC));
 }
 
 static __always_inline void note_call(void *ctx, long number)
@@ -159,7 +148,7 @@ static __always_inline void note_call(void *ctx, long number)
 	struct call_row *row;
 	__u64 now;
 
-	if (!syscalls_since)
+	if (!markers.since)
 		return;
 	process = find_current(task);
 	if (!process)
@@ -185,14 +174,8 @@ int BPF_PROG(on_call_enter, void *regs, long number)
 /* False: the ring has no room. */
 static __always_inline bool send_call(struct rec_call *call)
 {
-	struct bpf_counters *count = own_counters();
-	__u32 size = sizeof(*call) + ((call->path_size + 7) & ~7u);
-	void *ring = own_ring();
-
-	if (!count || !ring || size > sizeof(struct call_scratch))
-		return false;
-	call->rec.words = size / 8;
-	return emit_output(count, ring, call, size, ring_flags(ring));
+	return send_marker(&call->rec, sizeof(*call) + call->path_size, sizeof(struct call_scratch),
+			   true);
 }
 
 static __always_inline void begin_record(struct rec_call *rec, const struct call_row *row,
@@ -212,14 +195,6 @@ static __always_inline struct rec_call *own_call(void)
 	return bpf_map_lookup_elem(&call_scratches, &zero);
 }
 
-static __always_inline void count_call(bool is_sent)
-{
-	if (is_sent)
-		__sync_fetch_and_add(&syscalls_recorded, 1);
-	else
-		__sync_fetch_and_add(&syscalls_lost, 1);
-}
-
 /* Sends the call in this CPU's memory. `sample`: NULL if the ring had no room for its stack. */
 static __always_inline void finish_call(const struct rec_sample *sample)
 {
@@ -227,7 +202,7 @@ static __always_inline void finish_call(const struct rec_sample *sample)
 
 	if (call && sample)
 		set_marker_stack(&call->stack, sample);
-	count_call(call && sample && send_call(call));
+	count_marker(call && sample && send_call(call));
 }
 
 SEC("raw_tp")
@@ -257,36 +232,32 @@ static __always_inline bool send_exec(struct task_struct *task, struct rec_call 
 static __always_inline void tell_call(void *ctx, struct task_struct *task, struct call_row *row,
 				      __u64 now, long result)
 {
-	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
-	struct tracked_process *process = find_current(task);
 	struct rec_call *call = own_call();
-	struct rec_sample *sample;
-	struct stack_scratch *s;
+	struct tracked_process *process;
 
-	if (!process || !call)
+	if (!call)
 		return;
 	begin_record(call, row, now);
 	call->result = result;
-	if (match_task(task, ids, &call->rec))
+	process = marker_owner(task, &call->rec);
+	if (!process)
 		return;
 	if (is_exec(row->number, row->is_compat)) {
-		count_call(send_exec(task, call));
+		count_marker(send_exec(task, call));
 		return;
 	}
 	call->path_size = read_path(row, call->path);
-	sample = begin_marker_sample(&call->rec);
-	s = sample ? capture_marker(ctx, task, process, sample) : NULL;
-	finish_call(s && send_marker_stack(ctx, s, END_CALL) ? sample : NULL);
+	finish_call(send_user_marker_stack(ctx, task, process, &call->rec, END_CALL));
 }
 
 /* A call that has begun before recording did. The exec of the command is none of its own calls. */
 static __always_inline bool began_before(struct task_struct *task, struct call_row *row)
 {
-	if (task->start_time >= syscalls_since || !find_current(task))
+	if (task->start_time >= markers.since || !find_current(task))
 		return false;
 	row->number = call_number_of(task);
 	read_call(task, row);
-	row->start = syscalls_since;
+	row->start = markers.since;
 	return row->number >= 0 && !is_exec(row->number, row->is_compat);
 }
 
@@ -296,7 +267,7 @@ static __always_inline void leave_call(void *ctx, long result)
 	struct call_row *known, row = {};
 	__u64 now;
 
-	if (!syscalls_since)
+	if (!markers.since)
 		return;
 	known = bpf_task_storage_get(&call_rows, task, NULL, 0);
 	if (known) {

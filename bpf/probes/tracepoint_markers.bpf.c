@@ -3,19 +3,13 @@
  * Sends what tracepoints record of recorded threads, with the stack. The attach cookie is the
  * event's number. As programs of events, these never interrupt others of their kind on a CPU.
  */
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
 #include "bpf/capture_stack.bpf.h"
-#include "bpf/filter_match.bpf.h"
-#include "bpf/live_record.h"
+#include "bpf/marker.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 
 /* Set by user space; indexed by event number. */
 const volatile struct tracepoint_layout tracepoint_layouts[EVENTS_MAX] = {};
-
-bool tracepoint_markers_enabled = false;
-__u64 tracepoint_markers_sent = 0, tracepoint_markers_lost = 0;
 
 /* A struct rec_tracepoint being made, with room for bytes of each kind. */
 struct tracepoint_scratch {
@@ -81,60 +75,47 @@ static __always_inline void copy_fields(void *ctx, const volatile struct tracepo
  * False: the ring has no room. Copies the fields after the stack was captured: their number would
  * multiply the ways through the capture that the verifier goes.
  */
-static __always_inline bool send_marker(void *ctx, struct task_struct *task,
-					struct tracked_process *process, struct rec_tracepoint *rec,
-					__u32 event)
+static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
+					    struct tracked_process *process,
+					    struct rec_tracepoint *rec, __u32 event)
 {
 	struct rec_sample sample = {.rec = rec->rec};
-	struct bpf_counters *count = own_counters();
 	struct stack_scratch *s;
 	void *ring = own_ring();
-	__u32 zero = 0, size;
+	__u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !count || !ring || is_filling(ring) || !user_is_told(process, &rec->rec))
+	if (!s || !ring || is_filling(ring) || !user_is_told(process, &rec->rec))
 		return false;
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), rec->rec.time);
 	capture_stack(ctx, false, task, process, s, rec->rec.pid);
 	if (!place_stack(s, &sample, config.copy_bytes / 4))
 		return false;
 	copy_fields(ctx, &tracepoint_layouts[event], rec);
-	rec->stack.time = rec->rec.time;
-	rec->stack.leaf = sample.leaf;
-	rec->stack.stack_id = sample.stack_id;
-	rec->stack.pid = rec->rec.pid;
-	rec->stack.tid = rec->rec.tid;
-	rec->stack.flags = sample.rec.flags;
-	size = sizeof(*rec) + ((rec->size + 7) & ~7u);
-	if (size > sizeof(struct tracepoint_scratch))
-		return false;
-	rec->rec.words = size / 8;
-	return emit_output(count, ring, rec, size, ring_flags(ring));
+	set_marker_stack(&rec->stack, &sample);
+	return send_marker(&rec->rec, sizeof(*rec) + rec->size, sizeof(struct tracepoint_scratch),
+			   true);
 }
 
 SEC("tracepoint")
 int on_marker_tracepoint(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct tracked_process *process = find_current(task);
-	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
+	struct tracked_process *process;
 	struct rec_tracepoint *rec;
 	__u32 zero = 0, event;
 
-	if (!tracepoint_markers_enabled || !task->pid || !process)
+	if (!markers.since || !task->pid)
 		return 0;
 	event = bpf_get_attach_cookie(ctx);
 	rec = bpf_map_lookup_elem(&tracepoint_scratches, &zero);
 	if (!rec || event >= EVENTS_MAX)
 		return 0;
 	rec_init(&rec->rec, REC_TRACEPOINT, sizeof(*rec), bpf_ktime_get_ns());
-	task_pids(task, ids, &rec->rec.pid, &rec->rec.tid);
-	if (match_flags(task, ids, &rec->rec, task->comm))
+	process = marker_owner(task, &rec->rec);
+	if (!process)
 		return 0;
 	rec->event = event;
-	if (send_marker(ctx, task, process, rec, event))
-		__sync_fetch_and_add(&tracepoint_markers_sent, 1);
-	else
-		__sync_fetch_and_add(&tracepoint_markers_lost, 1);
+	count_marker(send_tracepoint(ctx, task, process, rec, event));
 	return 0;
 }

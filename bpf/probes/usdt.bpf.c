@@ -7,15 +7,10 @@
 #define HAS_PREEMPTIBLE_STACK_SCRATCH
 
 #include "bpf/capture_stack.bpf.h"
-#include "bpf/emit.bpf.h"
-#include "bpf/filter_match.bpf.h"
-#include "bpf/live_record.h"
+#include "bpf/marker.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
-
-bool usdt_enabled = false;
-__u64 usdt_recorded = 0, usdt_lost = 0;
 
 struct usdt_layouts {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -143,8 +138,7 @@ __noinline int read_arguments(__u32 number)
 	loop.rec->readable = loop.rec->texts = loop.rec->reserved = 0;
 	loop.rec->text_size = 0;
 	bpf_loop(USDT_ARGUMENTS_MAX, read_argument, &loop, 0);
-	size = sizeof(*loop.rec) + ((loop.rec->text_size + 7) & ~7u);
-	loop.rec->rec.words = size / 8;
+	size = sizeof(*loop.rec) + loop.rec->text_size;
 	return size;
 }
 
@@ -170,23 +164,17 @@ static __always_inline bool send_hit(struct pt_regs *ctx, struct task_struct *ta
 				     struct tracked_process *process, struct rec_usdt *rec)
 {
 	struct rec_sample sample = {.rec = rec->rec};
-	struct bpf_counters *count = own_counters();
 	void *ring = own_ring();
 	__u32 size;
 
 	rec_init(&sample.rec, REC_SAMPLE, sizeof(sample), rec->rec.time);
-	if (!count || !ring || !send_user_stack(ctx, task, process, &sample))
+	if (!ring || !send_user_stack(ctx, task, process, &sample))
 		return false;
 	size = read_arguments(bpf_get_attach_cookie(ctx));
-	if (size < sizeof(*rec) || size > sizeof(*rec) + USDT_TEXTS_MAX * USDT_TEXT_MAX)
+	if (size < sizeof(*rec))
 		return false;
-	rec->stack.time = rec->rec.time;
-	rec->stack.leaf = sample.leaf;
-	rec->stack.stack_id = sample.stack_id;
-	rec->stack.pid = rec->rec.pid;
-	rec->stack.tid = rec->rec.tid;
-	rec->stack.flags = sample.rec.flags;
-	return emit_output(count, ring, rec, size, ring_flags(ring));
+	set_marker_stack(&rec->stack, &sample);
+	return send_marker(&rec->rec, size, sizeof(*rec) + USDT_TEXTS_MAX * USDT_TEXT_MAX, true);
 }
 
 static __always_inline void tell_hit(struct pt_regs *ctx, struct task_struct *task,
@@ -195,12 +183,8 @@ static __always_inline void tell_hit(struct pt_regs *ctx, struct task_struct *ta
 	struct task_ids ids = {.tgid = task->tgid, .pid = task->pid};
 
 	rec_init(&rec->rec, REC_USDT, sizeof(*rec), bpf_ktime_get_ns());
-	if (match_task(task, ids, &rec->rec))
-		return;
-	if (send_hit(ctx, task, process, rec))
-		__sync_fetch_and_add(&usdt_recorded, 1);
-	else
-		__sync_fetch_and_add(&usdt_lost, 1);
+	if (!match_task(task, ids, &rec->rec))
+		count_marker(send_hit(ctx, task, process, rec));
 }
 
 SEC("uprobe")
@@ -212,10 +196,10 @@ int on_usdt(struct pt_regs *ctx)
 	__u32 zero = 0;
 
 	scratch = bpf_map_lookup_elem(&usdt_scratches, &zero);
-	if (!usdt_enabled || !process || !scratch)
+	if (!markers.since || !process || !scratch)
 		return 0;
 	if (__sync_lock_test_and_set(&scratch->is_owned, 1)) {
-		__sync_fetch_and_add(&usdt_lost, 1);
+		count_marker(false);
 		return 0;
 	}
 	RUN_TIMED(TIMED_USDT, tell_hit(ctx, task, process, (struct rec_usdt *)scratch->words));

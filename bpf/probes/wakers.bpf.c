@@ -7,24 +7,12 @@
 /* A tick, or a context switch's hardware counter, can come in between. */
 #include "bpf/own_scratch.bpf.h"
 
-#include "bpf/emit.bpf.h"
-#include "bpf/filter.bpf.h"
-#include "bpf/filter_match.bpf.h"
 #include "bpf/marker_stack.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/wait.bpf.h"
 
 /* Waits of this length or longer get a marker. */
 #define WAKER_WAIT_NS 1000000
-#define TEXT_MAX 16 /* bytes */
-
-/* In place of a process's name. */
-const volatile char interrupt_name[TEXT_MAX] = "interrupt";
-/* Set by user space: the schema's id. */
-const volatile __u32 waker_schema = 0;
-
-__u64 wakers_since = 0; /* when recording began, ns; 0: not yet */
-__u64 wakers_told = 0, wakers_lost = 0;
 
 __u64 fence = 0;
 
@@ -51,40 +39,17 @@ struct frame_scan {
 	__u32 is_interrupt;
 };
 
-/* The fields of the schema, in its order. */
-enum {
-	FIELD_WAKER,
-	FIELD_PID,
-	FIELD_TID,
-	FIELD_STACK,
-	FIELD_COUNT,
-};
-
-struct waker_marker {
-	/* A struct rec_marker, which cannot be embedded: it ends with an array. */
-	__u64 head[sizeof(struct rec_marker) / 8];
-	struct rec_value values[FIELD_COUNT];
-	struct rec_marker_stack stack;
-	char name[TEXT_MAX];
-};
-
-/* A wait that ends. */
-struct waking {
-	struct rec woken; /* pid and tid of the thread that is woken; time */
-	__u64 start; /* of the wait */
-	char name[TEXT_MAX]; /* of the waker */
-};
-
 struct wakings {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct waking);
+	__type(value, struct rec_waker);
 };
 
 struct wakings wakings SEC(".maps");
 
-static __always_inline struct waking *own_waking(void)
+/* Returns the record of the wait that ends on this CPU. */
+static __always_inline struct rec_waker *own_waking(void)
 {
 	__u32 zero = 0;
 
@@ -138,51 +103,6 @@ static long scan_frame(__u32 i, void *ctx)
 	return scan->is_interrupt;
 }
 
-static __always_inline void set_value(struct rec_value *value, __u16 field, __u8 type, __u64 number)
-{
-	value->field = field;
-	value->type = type;
-	value->reserved = 0;
-	value->size = 0;
-	value->value = number;
-}
-
-/* `sample`: of the waker. False: the ring has no room for the marker. */
-__noinline bool write_marker(const struct waking *w, const struct rec_sample *sample)
-{
-	struct bpf_counters *count = own_counters();
-	struct waker_marker *marker;
-	struct rec_marker *head;
-	long size;
-
-	if (!count || !w || !sample)
-		return false;
-	marker = emit_reserve(count, own_ring(), REC_MARKER, sizeof(*marker), w->woken.time);
-	if (!marker)
-		return false;
-	head = (struct rec_marker *)marker->head;
-	head->rec.flags = MARKER_CAUSE;
-	head->rec.pid = w->woken.pid;
-	head->rec.tid = w->woken.tid;
-	head->start = w->start;
-	head->schema = waker_schema;
-	head->value_count = FIELD_COUNT;
-	head->stack_count = 1;
-	head->reserved = 0;
-	head->name_size = head->category_size = 0;
-	head->text_size = TEXT_MAX;
-	__builtin_memset(marker->name, 0, TEXT_MAX);
-	size = bpf_probe_read_kernel_str(marker->name, TEXT_MAX, w->name);
-	set_value(&marker->values[FIELD_WAKER], FIELD_WAKER, REC_FIELD_STRING, 0);
-	marker->values[FIELD_WAKER].size = size > 0 && size <= TEXT_MAX ? size - 1 : 0;
-	set_value(&marker->values[FIELD_PID], FIELD_PID, REC_FIELD_PROCESS_ID, sample->rec.pid);
-	set_value(&marker->values[FIELD_TID], FIELD_TID, REC_FIELD_THREAD_ID, sample->rec.tid);
-	set_value(&marker->values[FIELD_STACK], FIELD_STACK, REC_FIELD_STACK, 0);
-	set_marker_stack(&marker->stack, sample);
-	emit_submit(marker, BPF_RB_NO_WAKEUP);
-	return true;
-}
-
 /* Reads the kernel's stack. True: an interrupt is served, not the current task. */
 static __always_inline bool capture_waking(void *ctx, struct stack_scratch *s)
 {
@@ -199,15 +119,17 @@ static __always_inline bool capture_waking(void *ctx, struct stack_scratch *s)
 	return false;
 }
 
-/* Makes the marker. `sample`: NULL if the ring had no room for its stack. */
+/* Sends the record. `sample`: of the waker; NULL if the ring had no room for its stack. */
 static __always_inline void finish_waking(const struct rec_sample *sample)
 {
-	struct waking *w = own_waking();
+	struct rec_waker *w = own_waking();
+	bool is_sent = false;
 
-	if (w && sample && write_marker(w, sample))
-		__sync_fetch_and_add(&wakers_told, 1);
-	else
-		__sync_fetch_and_add(&wakers_lost, 1);
+	if (w && sample) {
+		set_marker_stack(&w->stack, sample);
+		is_sent = send_marker(&w->rec, sizeof(*w), sizeof(*w), false);
+	}
+	count_marker(is_sent);
 }
 
 SEC("tp_btf/sched_waking")
@@ -225,7 +147,8 @@ struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_waki
  * nobody who is recorded: the stacks of others are not what was asked for.
  */
 static __always_inline struct tracked_process *name_waker(void *ctx, struct task_struct *task,
-							  struct stack_scratch *s, struct waking *w,
+							  struct stack_scratch *s,
+							  struct rec_waker *w,
 							  struct rec_sample *sample)
 {
 	struct tracked_process *process = find_current(task);
@@ -233,18 +156,18 @@ static __always_inline struct tracked_process *name_waker(void *ctx, struct task
 
 	/* An idle CPU ends no wait of its own accord. */
 	if (!task->pid || capture_waking(ctx, s)) {
-		bpf_probe_read_kernel_str(w->name, TEXT_MAX, (const void *)interrupt_name);
+		w->rec.flags = WAKER_INTERRUPT;
 		return NULL;
 	}
 	task_pids(task, ids, &sample->rec.pid, &sample->rec.tid);
-	bpf_probe_read_kernel_str(w->name, TEXT_MAX, task->comm);
+	bpf_probe_read_kernel_str(w->name, sizeof(w->name), task->comm);
 	return process && !match_flags(task, ids, &sample->rec, task->comm) ? process : NULL;
 }
 
-static __always_inline void tell_waker(void *ctx, struct waking *w, struct stack_scratch *s)
+static __always_inline void tell_waker(void *ctx, struct rec_waker *w, struct stack_scratch *s)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct rec head = {.time = w->woken.time};
+	struct rec head = {.time = w->rec.time};
 	struct rec_sample *sample = begin_marker_sample(&head);
 	struct tracked_process *process;
 
@@ -279,7 +202,7 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 	__sync_lock_test_and_set(&fence, 1);
 	if (left != row->left)
 		return false;
-	*start = left ? left : wakers_since;
+	*start = left ? left : markers.since;
 	if (now < *start + WAKER_WAIT_NS)
 		return false;
 	return row->is_sampled || now - *start >= WAIT_CERTAIN_NS;
@@ -288,21 +211,21 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 static __always_inline void tell_waking(void *ctx, struct task_struct *woken)
 {
 	struct wait_row *row = find_wait_row(woken);
-	struct waking *w = own_waking();
+	struct rec_waker *w = own_waking();
 	struct stack_scratch *s;
 	struct task_ids ids;
 	__u32 zero = 0;
 	__u64 now;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!row || !wakers_since || !w || !s)
+	if (!row || !markers.since || !w || !s)
 		return;
 	now = bpf_ktime_get_ns();
 	if (!is_told(woken, row, now, &w->start))
 		return;
 	ids = copy_ids(woken);
-	rec_init(&w->woken, REC_MARKER, 0, now);
-	if (!match_task(woken, ids, &w->woken))
+	rec_init(&w->rec, REC_WAKER, sizeof(*w), now);
+	if (!match_task(woken, ids, &w->rec))
 		tell_waker(ctx, w, s);
 }
 

@@ -29,6 +29,26 @@ struct marker_text marker_text(const char *text)
 	return (struct marker_text){text, text ? strlen(text) : 0};
 }
 
+static void set_type(struct marker_record *marker, unsigned int field, enum rec_field_type type)
+{
+	marker->values[field].type = type;
+	if (marker->value_count <= field)
+		marker->value_count = field + 1;
+}
+
+void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text)
+{
+	set_type(marker, field, REC_FIELD_STRING);
+	marker->values[field].text = text;
+}
+
+void marker_set_number(struct marker_record *marker, unsigned int field, enum rec_field_type type,
+		       __u64 number)
+{
+	set_type(marker, field, type);
+	marker->values[field].number = number;
+}
+
 struct rec_marker *marker_record_new(const struct marker_record *from)
 {
 	size_t text_size = length(&from->name) + length(&from->category), size;

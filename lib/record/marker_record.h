@@ -33,6 +33,10 @@ struct marker_record {
 };
 
 struct marker_text marker_text(const char *text);
+/* Sets the value of a field. The text is borrowed. */
+void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text);
+void marker_set_number(struct marker_record *marker, unsigned int field, enum rec_field_type type,
+		       __u64 number);
 /* The caller frees the record. */
 struct rec_marker *marker_record_new(const struct marker_record *from);
 

@@ -2,6 +2,7 @@
 /* Variables of the programs. */
 #include <stdio.h>
 
+#include "bpf/live_record.h"
 #include "lib/live/bpf/programs.h"
 #include "prof.skel.h"
 #include "signals.skel.h"
@@ -21,6 +22,6 @@ void machine_count_signals(uint64_t delivered, uint64_t lost)
 {
 	struct signals_bpf__bss *variables = machine_variables("signals_bpf");
 
-	variables->signals_delivered = delivered;
-	variables->signals_lost = lost;
+	variables->markers.sent = delivered;
+	variables->markers.lost = lost;
 }

@@ -8,7 +8,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/record/record.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
@@ -205,7 +205,7 @@ static void note_marker(void *ctx, const struct rec *rec)
 }
 
 /* Returns the settings of the option's instrument, after it was set. */
-static const struct marker_probe_settings *set_length(const char *name, const char *value, int code)
+static const struct marker_settings *set_length(const char *name, const char *value, int code)
 {
 	const struct instrument_option *option;
 	const struct instrument *owner = NULL;
@@ -227,10 +227,10 @@ CASE(all_lengths_may_be_0)
 	static const char *const names[] = {"io", "jank", "syscalls"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		assert_false(marker_probe_is_wanted(set_length(names[i], "-1", -EINVAL)));
+		assert_false(marker_is_wanted(set_length(names[i], "-1", -EINVAL)));
 		assert_int_equal(set_length(names[i], "2.5", 0)->min_ns, 2500000);
 		assert_int_equal(set_length(names[i], "0", 0)->min_ns, 0);
-		assert_true(marker_probe_is_wanted(set_length(names[i], NULL, 0)));
+		assert_true(marker_is_wanted(set_length(names[i], NULL, 0)));
 	}
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bpf/name_set.h"
+#include "lib/live/bpf/programs_object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
@@ -325,24 +326,7 @@ static int give_types(struct programs *p, int file, struct error *err)
 	return code;
 }
 
-static int open_running(void *ctx, const struct bpf_object_open_opts *options,
-			struct bpf_object_skeleton **out)
-{
-	struct programs *p = ctx;
-
-	p->running = running_bpf__open_opts(options);
-	if (!p->running)
-		return -errno;
-	*out = p->running->skeleton;
-	return 0;
-}
-
-static void close_running(void *ctx)
-{
-	struct programs *p = ctx;
-
-	running_bpf__destroy(steal(p->running));
-}
+PROGRAMS_OBJECT(struct programs, running, running_bpf, programs_object_as_is, programs_object_as_is)
 
 static int open_part(struct programs *p, const struct programs_part *part,
 		     const struct bpf_object_open_opts *options)
@@ -359,7 +343,7 @@ static int open_objects(struct programs *p, const struct programs_options *optio
 			const struct bpf_object_open_opts *open)
 {
 	const struct programs_part running = {
-		.open = open_running, .close = close_running, .ctx = p};
+		.open = open_running_bpf, .close = close_running_bpf, .ctx = p};
 	int code = 0;
 
 	p->shared = shared_bpf__open_opts(open);

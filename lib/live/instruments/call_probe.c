@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/live/bpf/task_iterator.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/process/system_calls.h"
 
 #if defined(__aarch64__)
@@ -38,22 +39,17 @@ static int attach_one(const struct bpf_program *program, const char *tracepoint,
 	return *link < 0 ? error_set(err, -errno, "attach a program to system calls") : 0;
 }
 
-void call_probe_init(struct call_probe *p, call_tell_fn *tell, void *ctx, size_t size,
-		     uint64_t min_ns)
+void call_probe_open(struct call_probe *p, struct marker_state *owner, call_describe_fn *describe,
+		     size_t size, const struct call_programs *programs)
 {
 	*p = (struct call_probe){
-		.tell = tell,
-		.ctx = ctx,
+		.owner = owner,
+		.describe = describe,
 		.size = size,
-		.min_ns = min_ns,
+		.programs = *programs,
 		.enter = -1,
 		.exit = -1,
 	};
-}
-
-void call_probe_open(struct call_probe *p, const struct call_programs *programs)
-{
-	p->programs = *programs;
 	bpf_program__set_autoattach(programs->enter, false);
 	bpf_program__set_autoattach(programs->exit, false);
 	bpf_program__set_autoattach(programs->list_open, false);
@@ -73,18 +69,18 @@ static void take_open(void *ctx, const void *row)
 	const struct call_record *call = row;
 	struct call_probe *p = ctx;
 
-	if (p->end_ns < call->start || p->end_ns - call->start < p->min_ns)
+	if (p->end_ns < call->start || p->end_ns - call->start < p->owner->settings->min_ns)
 		return;
-	p->open++;
-	p->tell(p->ctx, &call->rec, p->end_ns);
+	p->owner->added++;
+	p->describe(p->owner, &call->rec, p->end_ns);
 }
 
-int call_probe_enable(struct call_probe *p, bool enable, __u64 *since, struct error *err)
+int call_probe_enable(struct call_probe *p, bool enable, struct error *err)
 {
 	int code;
 
 	p->end_ns = clock_monotonic_ns();
-	*since = enable ? p->end_ns : 0;
+	marker_state_enable(p->owner, enable, err);
 	if (enable) {
 		code = attach_one(p->programs.enter, "sys_enter", &p->enter, err);
 		return code ? code : attach_one(p->programs.exit, "sys_exit", &p->exit, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Events besides the clock: options, losses and totals. */
+#include "lib/live/bpf/programs_object.h"
 #include "lib/live/instruments/events.h"
 
 #include <bpf/bpf.h>
@@ -77,32 +78,19 @@ static void *create(struct live *live, const void *settings)
 	return set;
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct event_set *set)
 {
-	struct event_set *set = ctx;
-
-	set->skeleton = events_bpf__open_opts(options);
-	if (!set->skeleton)
-		return -errno;
 	events_set_limits(&set->list, (struct event_limit *)set->skeleton->rodata->event_limits);
-	*out = set->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
-{
-	struct event_set *set = ctx;
-
-	events_bpf__destroy(steal(set->skeleton));
-}
+PROGRAMS_OBJECT(struct event_set, skeleton, events_bpf, prepare, programs_object_as_is)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct event_set *set = state;
 	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
+		.open = open_events_bpf,
+		.close = close_events_bpf,
 		.ctx = set,
 	};
 	bool is_sampled = false;

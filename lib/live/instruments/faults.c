@@ -9,7 +9,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/instruments/marker_state.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/perf/event_fds.h"
 #include "lib/live/process/path_names.h"
 #include "faults.skel.h"
@@ -27,7 +27,6 @@ struct faults {
 enum {
 	FIELD_FILE,
 	FIELD_ADDRESS,
-	FIELD_COUNT,
 };
 
 static const struct schema_record schema = {
@@ -41,28 +40,6 @@ static const struct schema_record schema = {
 		},
 };
 
-static struct marker_counts counts(const void *state)
-{
-	const struct faults *s = state;
-
-	return (struct marker_counts){
-		.sent = s->skeleton->bss->faults_recorded,
-		.lost = s->skeleton->bss->faults_lost,
-	};
-}
-
-static const struct marker_kind kind = {
-	.name = "faults",
-	.facts = {FACT_FAULTS_RECORDED, FACT_FAULTS_LOST},
-	.schema = &schema,
-	.counts = counts,
-};
-
-static void *create(struct live *live, const void *settings)
-{
-	return marker_state_new(sizeof(struct faults), &kind, live, settings);
-}
-
 static void destroy(void *state)
 {
 	struct faults *s = state;
@@ -71,24 +48,9 @@ static void destroy(void *state)
 	free(s);
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
-{
-	struct faults *s = ctx;
-
-	s->skeleton = faults_bpf__open_opts(options);
-	if (!s->skeleton)
-		return -errno;
-	*out = s->skeleton->skeleton;
-	return 0;
-}
-
-static void close_object(void *ctx)
-{
-	struct faults *s = ctx;
-
-	faults_bpf__destroy(steal(s->skeleton));
-}
+MARKER_OBJECT(struct faults, faults_bpf, programs_object_as_is, programs_object_as_is,
+	      .name = "faults", .schema = &schema,
+	      .facts = {FACT_FAULTS_RECORDED, FACT_FAULTS_LOST})
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -140,55 +102,37 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_fault *fault = (const struct rec_fault *)rec;
 	_cleanup_(strbuf_release) struct strbuf path = {0};
 	_cleanup_free_ char *address = xasprintf("0x%" PRIx64, (uint64_t)fault->address);
-	struct faults *s = state;
-	struct marker_record marker = {
-		.schema = s->base.schema,
-		.cpu = rec->cpu,
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start = rec->time,
-		.end = rec->time,
-		.cause = &fault->stack,
-		.value_count = FIELD_COUNT,
-	};
+	const struct faults *s = state;
+	struct marker_record marker = marker_begin(&s->base, rec, &fault->stack);
 
 	if (fault->names_size)
 		path_names_join(&path, fault->names, fault->names_size,
 				rec->flags & PATH_NAMES_CUT);
 	else
 		strbuf_adds(&path, "[anonymous]");
-	marker.values[FIELD_FILE].type = REC_FIELD_STRING;
-	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
-	marker.values[FIELD_ADDRESS].type = REC_FIELD_STRING;
-	marker.values[FIELD_ADDRESS].text = marker_text(address);
-	marker_probe_send(s->base.live, &marker);
+	marker_set_text(&marker, FIELD_FILE, marker_text(strbuf_text(&path)));
+	marker_set_text(&marker, FIELD_ADDRESS, marker_text(address));
+	marker_send(s->base.live, &marker);
 }
 
 static const struct instrument_option options[] = {
 	{.name = "faults",
 	 .help = "mark each page fault that read from a disk, with file and stack",
 	 .after = "io",
-	 .set = marker_probe_want},
+	 .set = marker_want},
 	{0},
 };
 
 const struct instrument instrument_faults = {
 	.name = "faults",
 	.options = options,
-	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_FAULT),
-	.is_wanted = marker_probe_is_wanted,
-	.create = create,
 	.destroy = destroy,
 	.configure = configure,
-	.open_object = open_object,
-	.close_object = close_object,
 	.attach = attach,
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,
-	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = marker_state_count,
-	.report = marker_state_report,
+	MARKER_INSTRUMENT(faults_bpf),
 };

@@ -14,7 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/live/instruments/marker_state.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "io.skel.h"
 
 #define MINOR_BITS 20
@@ -37,7 +37,6 @@ enum {
 	FIELD_OPERATION,
 	FIELD_BYTES,
 	FIELD_STATUS,
-	FIELD_COUNT,
 };
 
 static const struct schema_record schema = {
@@ -53,28 +52,6 @@ static const struct schema_record schema = {
 		},
 };
 
-static struct marker_counts counts(const void *state)
-{
-	const struct io *s = state;
-
-	return (struct marker_counts){
-		.sent = s->skeleton->bss->io_recorded,
-		.lost = s->skeleton->bss->io_lost,
-	};
-}
-
-static const struct marker_kind kind = {
-	.name = "io",
-	.facts = {FACT_IO_RECORDED, FACT_IO_LOST},
-	.schema = &schema,
-	.counts = counts,
-};
-
-static void *create(struct live *live, const void *settings)
-{
-	return marker_state_new(sizeof(struct io), &kind, live, settings);
-}
-
 static void destroy(void *state)
 {
 	struct io *s = state;
@@ -85,34 +62,13 @@ static void destroy(void *state)
 	free(s);
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct io *s)
 {
-	struct io *s = ctx;
-
-	s->skeleton = io_bpf__open_opts(options);
-	if (!s->skeleton)
-		return -errno;
 	s->skeleton->rodata->io_min_ns = s->base.settings->min_ns;
-	*out = s->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
-{
-	struct io *s = ctx;
-
-	io_bpf__destroy(steal(s->skeleton));
-}
-
-static int enable(void *state, bool enable, struct error *err)
-{
-	struct io *s = state;
-
-	(void)err;
-	s->skeleton->bss->io_enabled = enable;
-	return 0;
-}
+MARKER_OBJECT(struct io, io_bpf, prepare, programs_object_as_is, .name = "io", .schema = &schema,
+	      .facts = {FACT_IO_RECORDED, FACT_IO_LOST})
 
 /* Returns "sda1"; "8:1" if the device is gone. The caller frees. */
 static char *read_name(uint32_t number)
@@ -166,35 +122,23 @@ static void take(void *state, const struct rec *rec)
 	/* One line a device in charts. */
 	_cleanup_free_ char *name = xasprintf("I/O %s", device);
 	bool is_write_back = rec->flags & IO_WRITE_BACK;
-	const struct marker_record marker = {
-		.schema = s->base.schema,
-		.flags = is_write_back ? MARKER_ROW : 0,
-		.cpu = rec->cpu,
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start = io->start,
-		.end = rec->time,
-		.name = marker_text(name),
-		.category = marker_text(is_write_back ? WRITE_BACK : NULL),
-		.cause = rec->flags & IO_HAS_STACK ? &io->stack : NULL,
-		.value_count = FIELD_COUNT,
-		.values =
-			{
-				[FIELD_DEVICE] = {REC_FIELD_STRING, marker_text(device), 0},
-				[FIELD_OPERATION] = {REC_FIELD_STRING,
-						     marker_text(operation_name(io)), 0},
-				[FIELD_BYTES] = {REC_FIELD_BYTES, {0}, io->bytes},
-				[FIELD_STATUS] = {REC_FIELD_STRING,
-						  marker_text(io->status ? "failed" : "done"), 0},
-			},
-	};
+	struct marker_record marker = marker_begin(&s->base, rec,
+						   rec->flags & IO_HAS_STACK ? &io->stack : NULL);
 
-	marker_probe_send(s->base.live, &marker);
+	marker.flags = is_write_back ? MARKER_ROW : 0;
+	marker.start = io->start;
+	marker.name = marker_text(name);
+	marker.category = marker_text(is_write_back ? WRITE_BACK : NULL);
+	marker_set_text(&marker, FIELD_DEVICE, marker_text(device));
+	marker_set_text(&marker, FIELD_OPERATION, marker_text(operation_name(io)));
+	marker_set_number(&marker, FIELD_BYTES, REC_FIELD_BYTES, io->bytes);
+	marker_set_text(&marker, FIELD_STATUS, marker_text(io->status ? "failed" : "done"));
+	marker_send(s->base.live, &marker);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
-	return marker_probe_want_long(settings, "--io", value, 0, err);
+	return marker_want_long(settings, "--io", value, 0, err);
 }
 
 static const struct instrument_option options[] = {
@@ -209,16 +153,9 @@ static const struct instrument_option options[] = {
 const struct instrument instrument_io = {
 	.name = "io",
 	.options = options,
-	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_IO),
-	.is_wanted = marker_probe_is_wanted,
-	.create = create,
 	.destroy = destroy,
-	.open_object = open_object,
-	.close_object = close_object,
-	.announce = marker_state_announce,
-	.enable = enable,
+	.enable = marker_state_enable,
 	.take = take,
-	.count = marker_state_count,
-	.report = marker_state_report,
+	MARKER_INSTRUMENT(io_bpf),
 };

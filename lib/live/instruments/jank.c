@@ -7,7 +7,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
-#include "lib/live/instruments/marker_state.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "jank.skel.h"
 
 /* Longer ones are felt. */
@@ -27,49 +27,18 @@ static const struct schema_record schema = {
 	.fields = {{REC_FIELD_STRING, "call", "Came back from"}},
 };
 
-static void tell(void *state, const struct rec *rec, uint64_t end)
+static void describe(const void *state, const struct rec *rec, uint64_t end)
 {
 	const struct rec_task *task = (const struct rec_task *)rec;
 	const struct jank *j = state;
 	char room[CALL_NAME_SIZE];
-	const char *name = call_probe_name(rec->flags & CALL_COMPAT, task->number, room);
-	struct marker_record marker = {
-		.schema = j->base.schema,
-		.cpu = rec->cpu,
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start = task->start < end ? task->start : end,
-		.end = end,
-		.value_count = 1,
-		.values = {{.type = REC_FIELD_STRING, .text = marker_text(name)}},
-	};
+	struct marker_record marker = marker_begin(&j->base, rec, NULL);
 
-	marker_probe_send(j->base.live, &marker);
-}
-
-static struct marker_counts counts(const void *state)
-{
-	const struct jank *j = state;
-
-	return (struct marker_counts){
-		.sent = j->skeleton->bss->tasks_recorded + j->probe.open,
-		.lost = j->skeleton->bss->tasks_lost,
-	};
-}
-
-static const struct marker_kind kind = {
-	.name = "jank",
-	.facts = {FACT_JANK_LONG_TASKS, FACT_JANK_LOST},
-	.schema = &schema,
-	.counts = counts,
-};
-
-static void *create(struct live *live, const void *settings)
-{
-	struct jank *j = marker_state_new(sizeof(*j), &kind, live, settings);
-
-	call_probe_init(&j->probe, tell, j, sizeof(struct rec_task), j->base.settings->min_ns);
-	return j;
+	marker.start = task->start < end ? task->start : end;
+	marker.end = end;
+	marker_set_text(&marker, 0,
+			marker_text(call_probe_name(rec->flags & CALL_COMPAT, task->number, room)));
+	marker_send(j->base.live, &marker);
 }
 
 static void set_calls(struct jank_bpf__rodata *own)
@@ -89,48 +58,41 @@ static void set_calls(struct jank_bpf__rodata *own)
 	}
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct jank *j)
 {
-	struct jank *j = ctx;
-
-	j->skeleton = jank_bpf__open_opts(options);
-	if (!j->skeleton)
-		return -errno;
-	call_probe_open(&j->probe, &(struct call_programs){
-					   .enter = j->skeleton->progs.on_wait_enter,
-					   .exit = j->skeleton->progs.on_wait_exit,
-					   .list_open = j->skeleton->progs.list_open_tasks,
-				   });
+	call_probe_open(&j->probe, &j->base, describe, sizeof(struct rec_task),
+			&(struct call_programs){
+				.enter = j->skeleton->progs.on_wait_enter,
+				.exit = j->skeleton->progs.on_wait_exit,
+				.list_open = j->skeleton->progs.list_open_tasks,
+			});
 	j->skeleton->rodata->task_min_ns = j->base.settings->min_ns;
 	set_calls(j->skeleton->rodata);
-	*out = j->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
+static void finish(struct jank *j)
 {
-	struct jank *j = ctx;
-
 	call_probe_close(&j->probe);
-	jank_bpf__destroy(steal(j->skeleton));
 }
+
+MARKER_OBJECT(struct jank, jank_bpf, prepare, finish, .name = "jank", .schema = &schema,
+	      .facts = {FACT_JANK_LONG_TASKS, FACT_JANK_LOST})
 
 static void take(void *state, const struct rec *rec)
 {
-	tell(state, rec, rec->time);
+	describe(state, rec, rec->time);
 }
 
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct jank *j = state;
 
-	return call_probe_enable(&j->probe, enable, &j->skeleton->bss->tasks_since, err);
+	return call_probe_enable(&j->probe, enable, err);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
-	return marker_probe_want_long(settings, "--jank", value, DEFAULT_MIN_NS, err);
+	return marker_want_long(settings, "--jank", value, DEFAULT_MIN_NS, err);
 }
 
 static const struct instrument_option options[] = {
@@ -145,16 +107,9 @@ static const struct instrument_option options[] = {
 const struct instrument instrument_jank = {
 	.name = "jank",
 	.options = options,
-	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_TASK),
-	.is_wanted = marker_probe_is_wanted,
-	.create = create,
 	.destroy = free,
-	.open_object = open_object,
-	.close_object = close_object,
-	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = marker_state_count,
-	.report = marker_state_report,
+	MARKER_INSTRUMENT(jank_bpf),
 };

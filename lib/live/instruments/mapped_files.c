@@ -5,7 +5,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/process/path_names.h"
 
 struct mapped_files {
@@ -58,14 +58,14 @@ static void take(void *state, const struct rec *rec)
 	};
 
 	if (!s->is_announced)
-		marker_probe_announce(s->live, &schema, s->schema);
+		marker_announce(s->live, &schema, s->schema);
 	s->is_announced = true;
 	path_names_join(&path, mapped->names, mapped->names_size, rec->flags & PATH_NAMES_CUT);
 	marker.values[FIELD_FILE].type = REC_FIELD_STRING;
 	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
 	marker.values[FIELD_BYTES].type = REC_FIELD_BYTES;
 	marker.values[FIELD_BYTES].number = (uint64_t)mapped->kilobytes << 10;
-	marker_probe_send(s->live, &marker);
+	marker_send(s->live, &marker);
 }
 
 const struct instrument instrument_mapped_files = {

@@ -14,7 +14,7 @@
 #include "lib/base/text.h"
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/instrument.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
 
 /* Time between two readings of the kernel's rows, and the longest pause within an interval. */
 #define READ_NS 500000000ull
@@ -163,7 +163,7 @@ static void send_interval(const struct neighbours *n, const struct named *named,
 			    .number = ns ? (uint64_t)((double)cpu_ns * 1e6 / (double)ns) : 0}},
 	};
 
-	marker_probe_send(n->live, &marker);
+	marker_send(n->live, &marker);
 }
 
 static int by_ticks(const void *a, const void *b)
@@ -180,7 +180,7 @@ static void tell(struct neighbours *n)
 {
 	if (!n->names.count)
 		return;
-	marker_probe_announce(n->live, &schema, n->schema);
+	marker_announce(n->live, &schema, n->schema);
 	qsort(n->names.items, n->names.count, sizeof(*n->names.items), by_ticks);
 	for (size_t i = 0; i < n->names.count && i < SHOWN_MAX; i++) {
 		const struct named *named = &n->names.items[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals delivered to recorded threads: the BPF probe makes markers of them. */
+/* Signals delivered to recorded threads: the BPF probe sends them, markers are made here. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/signal_name.h"
-#include "lib/live/instruments/marker_state.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "signals.skel.h"
 
 struct signals {
@@ -15,96 +15,81 @@ struct signals {
 	struct signals_bpf *skeleton;
 };
 
-/* Fields in the order of the probe's. */
+enum {
+	FIELD_SENDER,
+	FIELD_PID,
+	FIELD_ORIGIN,
+	FIELD_STACK,
+};
+
 static const struct schema_record schema = {
 	.name = "signal",
 	.label = "from {marker.data.sender}, {marker.data.pid}: {marker.data.origin}",
 	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW |
 		 REC_GROUP_SIGNALS,
-	.fields = {{REC_FIELD_STRING, "sender", "Sender"},
-		   {REC_FIELD_PROCESS_ID, "pid", "Sender's pid"},
-		   {REC_FIELD_STRING, "origin", "Origin"},
-		   {REC_FIELD_STACK, "stack", "Interrupted"}},
+	.fields = {[FIELD_SENDER] = {REC_FIELD_STRING, "sender", "Sender"},
+		   [FIELD_PID] = {REC_FIELD_PROCESS_ID, "pid", "Sender's pid"},
+		   [FIELD_ORIGIN] = {REC_FIELD_STRING, "origin", "Origin"},
+		   [FIELD_STACK] = {REC_FIELD_STACK, "stack", "Interrupted"}},
 };
 
-static struct marker_counts counts(const void *state)
-{
-	const struct signals *s = state;
+MARKER_OBJECT(struct signals, signals_bpf, programs_object_as_is, programs_object_as_is,
+	      .name = "signals", .schema = &schema,
+	      .facts = {FACT_SIGNALS_DELIVERED, FACT_SIGNALS_LOST})
 
-	return (struct marker_counts){
-		.sent = s->skeleton->bss->signals_delivered,
-		.lost = s->skeleton->bss->signals_lost,
+static const char *origin_name(const struct rec_signal *signal)
+{
+	static const char *const names[SIGNAL_ORIGIN_COUNT] = {
+		[SIGNAL_FROM_OTHER] = "other",	    [SIGNAL_FROM_USER] = "user",
+		[SIGNAL_FROM_QUEUE] = "queue",	    [SIGNAL_FROM_THREAD] = "thread",
+		[SIGNAL_FROM_TIMER] = "timer",	    [SIGNAL_FROM_MESSAGE_QUEUE] = "message queue",
+		[SIGNAL_FROM_IO] = "I/O",	    [SIGNAL_FROM_FAULT] = "fault",
+		[SIGNAL_FROM_CHILD] = "child",	    [SIGNAL_FROM_KERNEL] = "kernel",
+		[SIGNAL_FROM_END] = "process ends",
 	};
+
+	return names[signal->origin < SIGNAL_ORIGIN_COUNT ? signal->origin : SIGNAL_FROM_OTHER];
 }
 
-static const struct marker_kind kind = {
-	.name = "signals",
-	.facts = {FACT_SIGNALS_DELIVERED, FACT_SIGNALS_LOST},
-	.schema = &schema,
-	.counts = counts,
-};
-
-static void *create(struct live *live, const void *settings)
+static struct marker_text sender_name(const struct rec_signal *signal)
 {
-	return marker_state_new(sizeof(struct signals), &kind, live, settings);
+	if (signal->rec.flags & SIGNAL_BY_KERNEL)
+		return marker_text("kernel");
+	if (!signal->name[0])
+		return marker_text("unknown");
+	return (struct marker_text){signal->name, strnlen(signal->name, sizeof(signal->name))};
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void take(void *state, const struct rec *rec)
 {
-	struct signals *s = ctx;
-	struct signals_bpf__rodata *own;
+	const struct rec_signal *signal = (const struct rec_signal *)rec;
+	const struct signals *s = state;
+	char name[SIGNAL_NAME_SIZE] = "";
+	struct marker_record marker = marker_begin(&s->base, rec, &signal->stack);
 
-	s->skeleton = signals_bpf__open_opts(options);
-	if (!s->skeleton)
-		return -errno;
-	own = s->skeleton->rodata;
-	for (size_t i = 0; i < sizeof(own->signal_names) / sizeof(own->signal_names[0]); i++) {
-		char name[SIGNAL_NAME_SIZE] = {0};
-
-		signal_name((int)i, name);
-		memcpy(own->signal_names[i], name, sizeof(own->signal_names[i]) - 1);
-	}
-	own->signal_schema = s->base.schema;
-	*out = s->skeleton->skeleton;
-	return 0;
-}
-
-static void close_object(void *ctx)
-{
-	struct signals *s = ctx;
-
-	signals_bpf__destroy(steal(s->skeleton));
-}
-
-static int enable(void *state, bool enable, struct error *err)
-{
-	struct signals *s = state;
-
-	(void)err;
-	s->skeleton->bss->signals_enabled = enable;
-	return 0;
+	signal_name(signal->signal, name);
+	marker.name = marker_text(name);
+	marker_set_text(&marker, FIELD_SENDER, sender_name(signal));
+	marker_set_number(&marker, FIELD_PID, REC_FIELD_PROCESS_ID, signal->sender);
+	marker_set_text(&marker, FIELD_ORIGIN, marker_text(origin_name(signal)));
+	marker_set_number(&marker, FIELD_STACK, REC_FIELD_STACK, 0);
+	marker_send(s->base.live, &marker);
 }
 
 static const struct instrument_option options[] = {
 	{.name = "signals",
 	 .help = "mark each signal that a recorded thread receives, with sender and stack",
 	 .after = "event",
-	 .set = marker_probe_want},
+	 .set = marker_want},
 	{0},
 };
 
 const struct instrument instrument_signals = {
 	.name = "signals",
 	.options = options,
-	.settings_size = sizeof(struct marker_probe_settings),
-	.is_wanted = marker_probe_is_wanted,
-	.create = create,
+	.takes = INSTRUMENT_TAKES(REC_SIGNAL),
+	.take = take,
 	.destroy = free,
-	.open_object = open_object,
-	.close_object = close_object,
-	.announce = marker_state_announce,
-	.enable = enable,
-	.count = marker_state_count,
-	.report = marker_state_report,
+	.enable = marker_state_enable,
+	MARKER_INSTRUMENT(signals_bpf),
 };

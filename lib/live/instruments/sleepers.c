@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/live/bpf/programs_object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -72,52 +73,20 @@ static void *create(struct live *live, const void *settings)
 	return s;
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
-{
-	struct sleepers *s = ctx;
+PROGRAMS_OBJECT(struct sleepers, skeleton, sleepers_bpf, programs_object_as_is,
+		programs_object_as_is)
 
-	s->skeleton = sleepers_bpf__open_opts(options);
-	if (!s->skeleton)
-		return -errno;
-	*out = s->skeleton->skeleton;
-	return 0;
-}
-
-static void close_object(void *ctx)
-{
-	struct sleepers *s = ctx;
-
-	sleepers_bpf__destroy(steal(s->skeleton));
-}
-
-static int open_python(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
-{
-	struct sleepers *s = ctx;
-
-	s->python = python_sleepers_bpf__open_opts(options);
-	if (!s->python)
-		return -errno;
-	*out = s->python->skeleton;
-	return 0;
-}
+PROGRAMS_OBJECT(struct sleepers, python, python_sleepers_bpf, programs_object_as_is,
+		programs_object_as_is)
 
 /* In the visitor's thread if it cannot be loaded. */
-static void close_python(void *ctx)
-{
-	struct sleepers *s = ctx;
-
-	python_sleepers_bpf__destroy(steal(s->python));
-}
-
 /* Loads the program that a thread is due for. Without it, the other visits that thread. */
 static void load_python(struct sleepers *s)
 {
 	static const char *const partners[] = {"python_bpf", NULL};
 	const struct programs_part part = {
-		.open = open_python,
-		.close = close_python,
+		.open = open_python_sleepers_bpf,
+		.close = close_python_sleepers_bpf,
 		.ctx = s,
 		.partners = partners,
 	};
@@ -144,8 +113,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	struct sleepers *s = state;
 	struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
+		.open = open_sleepers_bpf,
+		.close = close_sleepers_bpf,
 		.ctx = s,
 		.is_late = true,
 		.drop = drop,

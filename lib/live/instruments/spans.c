@@ -11,7 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/instrument.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/tracker.h"
 #include "lib/record/record.h"
 
@@ -75,7 +75,7 @@ static void send_schema(struct spans *s, const struct span *span, const char *ke
 		schema.fields[i].type = REC_FIELD_STRING;
 		schema.fields[i].key = schema.fields[i].label = texts[i];
 	}
-	marker_probe_announce(s->live, &schema, id);
+	marker_announce(s->live, &schema, id);
 	for (size_t i = 0; i < span->attribute_count; i++)
 		free(texts[i]);
 }
@@ -105,7 +105,7 @@ static uint32_t send_plain(struct spans *s)
 	};
 
 	if (!s->has_plain)
-		marker_probe_announce(s->live, &plain, s->plain);
+		marker_announce(s->live, &plain, s->plain);
 	s->has_plain = true;
 	return s->plain;
 }
@@ -120,7 +120,7 @@ static uint32_t send_details(struct spans *s)
 	};
 
 	if (!s->has_details)
-		marker_probe_announce(s->live, &details, s->details);
+		marker_announce(s->live, &details, s->details);
 	s->has_details = true;
 	return s->details;
 }
@@ -188,7 +188,7 @@ static void on_span(void *ctx, const struct span *span)
 		set_details(&marker, span, &details);
 	else
 		set_values(&marker, span);
-	marker_probe_send(s->live, &marker);
+	marker_send(s->live, &marker);
 }
 
 static void announce(void *state)

@@ -10,7 +10,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
-#include "lib/live/instruments/marker_state.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/process/system_calls.h"
 #include "syscalls.skel.h"
 
@@ -30,7 +30,6 @@ enum {
 	FIELD_RESULT,
 	FIELD_ERROR,
 	FIELD_STATE,
-	FIELD_COUNT,
 };
 
 static const struct schema_record schema = {
@@ -67,74 +66,34 @@ static void set_result(struct marker_record *marker, int64_t result)
 
 	if (result < 0 && result >= -ERROR_MAX)
 		name = error_name((int)-result);
-	if (name) {
-		marker->values[FIELD_ERROR].type = REC_FIELD_STRING;
-		marker->values[FIELD_ERROR].text = marker_text(name);
-		return;
-	}
-	marker->values[FIELD_RESULT].type = REC_FIELD_INTEGER;
-	marker->values[FIELD_RESULT].number = (uint64_t)result;
+	if (name)
+		marker_set_text(marker, FIELD_ERROR, marker_text(name));
+	else
+		marker_set_number(marker, FIELD_RESULT, REC_FIELD_INTEGER, (uint64_t)result);
 }
 
-static void tell(void *state, const struct rec *rec, uint64_t end)
+static void describe(const void *state, const struct rec *rec, uint64_t end)
 {
 	const struct rec_call *call = (const struct rec_call *)rec;
 	const struct syscalls *s = state;
 	bool is_open = rec->flags & CALL_OPEN;
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(rec->flags & CALL_COMPAT, call->number, room);
-	struct marker_record marker = {
-		.schema = s->base.schema,
-		.cpu = rec->cpu,
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start = call->start < end ? call->start : end,
-		.end = end,
-		.name = marker_text(name),
-		.cause = is_open ? NULL : &call->stack,
-		.value_count = FIELD_COUNT,
-	};
+	struct marker_record marker = marker_begin(&s->base, rec, is_open ? NULL : &call->stack);
 
-	if (system_call_takes_file(name) && call->argument <= INT_MAX) {
-		marker.values[FIELD_FD].type = REC_FIELD_INTEGER;
-		marker.values[FIELD_FD].number = call->argument;
-	}
-	if (call->path_size) {
-		marker.values[FIELD_PATH].type = REC_FIELD_STRING;
-		marker.values[FIELD_PATH].text = (struct marker_text){call->path, call->path_size};
-	}
-	if (is_open) {
-		marker.values[FIELD_STATE].type = REC_FIELD_STRING;
-		marker.values[FIELD_STATE].text = marker_text("has not returned");
-	} else {
+	marker.start = call->start < end ? call->start : end;
+	marker.end = end;
+	marker.name = marker_text(name);
+	if (system_call_takes_file(name) && call->argument <= INT_MAX)
+		marker_set_number(&marker, FIELD_FD, REC_FIELD_INTEGER, call->argument);
+	if (call->path_size)
+		marker_set_text(&marker, FIELD_PATH,
+				(struct marker_text){call->path, call->path_size});
+	if (is_open)
+		marker_set_text(&marker, FIELD_STATE, marker_text("has not returned"));
+	else
 		set_result(&marker, call->result);
-	}
-	marker_probe_send(s->base.live, &marker);
-}
-
-static struct marker_counts counts(const void *state)
-{
-	const struct syscalls *s = state;
-
-	return (struct marker_counts){
-		.sent = s->skeleton->bss->syscalls_recorded + s->probe.open,
-		.lost = s->skeleton->bss->syscalls_lost,
-	};
-}
-
-static const struct marker_kind kind = {
-	.name = "syscalls",
-	.facts = {FACT_SYSCALLS_RECORDED, FACT_SYSCALLS_LOST},
-	.schema = &schema,
-	.counts = counts,
-};
-
-static void *create(struct live *live, const void *settings)
-{
-	struct syscalls *s = marker_state_new(sizeof(*s), &kind, live, settings);
-
-	call_probe_init(&s->probe, tell, s, sizeof(struct rec_call), s->base.settings->min_ns);
-	return s;
+	marker_send(s->base.live, &marker);
 }
 
 static void set_paths(struct syscalls_bpf__rodata *own)
@@ -158,48 +117,41 @@ static void set_paths(struct syscalls_bpf__rodata *own)
 	}
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct syscalls *s)
 {
-	struct syscalls *s = ctx;
-
-	s->skeleton = syscalls_bpf__open_opts(options);
-	if (!s->skeleton)
-		return -errno;
-	call_probe_open(&s->probe, &(struct call_programs){
-					   .enter = s->skeleton->progs.on_call_enter,
-					   .exit = s->skeleton->progs.on_call_exit,
-					   .list_open = s->skeleton->progs.list_open_calls,
-				   });
+	call_probe_open(&s->probe, &s->base, describe, sizeof(struct rec_call),
+			&(struct call_programs){
+				.enter = s->skeleton->progs.on_call_enter,
+				.exit = s->skeleton->progs.on_call_exit,
+				.list_open = s->skeleton->progs.list_open_calls,
+			});
 	s->skeleton->rodata->syscalls_min_ns = s->base.settings->min_ns;
 	set_paths(s->skeleton->rodata);
-	*out = s->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
+static void finish(struct syscalls *s)
 {
-	struct syscalls *s = ctx;
-
 	call_probe_close(&s->probe);
-	syscalls_bpf__destroy(steal(s->skeleton));
 }
+
+MARKER_OBJECT(struct syscalls, syscalls_bpf, prepare, finish, .name = "syscalls", .schema = &schema,
+	      .facts = {FACT_SYSCALLS_RECORDED, FACT_SYSCALLS_LOST})
 
 static void take(void *state, const struct rec *rec)
 {
-	tell(state, rec, rec->time);
+	describe(state, rec, rec->time);
 }
 
 static int enable(void *state, bool enable, struct error *err)
 {
 	struct syscalls *s = state;
 
-	return call_probe_enable(&s->probe, enable, &s->skeleton->bss->syscalls_since, err);
+	return call_probe_enable(&s->probe, enable, err);
 }
 
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
-	return marker_probe_want_long(settings, "--syscalls", value, DEFAULT_MIN_NS, err);
+	return marker_want_long(settings, "--syscalls", value, DEFAULT_MIN_NS, err);
 }
 
 static const struct instrument_option options[] = {
@@ -214,16 +166,9 @@ static const struct instrument_option options[] = {
 const struct instrument instrument_syscalls = {
 	.name = "syscalls",
 	.options = options,
-	.settings_size = sizeof(struct marker_probe_settings),
 	.takes = INSTRUMENT_TAKES(REC_CALL),
-	.is_wanted = marker_probe_is_wanted,
-	.create = create,
 	.destroy = free,
-	.open_object = open_object,
-	.close_object = close_object,
-	.announce = marker_state_announce,
 	.enable = enable,
 	.take = take,
-	.count = marker_state_count,
-	.report = marker_state_report,
+	MARKER_INSTRUMENT(syscalls_bpf),
 };

@@ -7,8 +7,9 @@
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/machine/tracefs.h"
 #include "lib/live/perf/tracepoint_format.h"
 #include "tracepoint_markers.skel.h"
@@ -40,26 +41,14 @@ void tracepoint_markers_free(struct tracepoint_markers *t)
 	free(t);
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct tracepoint_markers *t)
 {
-	struct tracepoint_markers *t = ctx;
-
-	t->skeleton = tracepoint_markers_bpf__open_opts(options);
-	if (!t->skeleton)
-		return -errno;
 	for (uint32_t i = 1; i < t->list->count; i++)
 		t->skeleton->rodata->tracepoint_layouts[i] = t->formats[i].layout;
-	*out = t->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
-{
-	struct tracepoint_markers *t = ctx;
-
-	tracepoint_markers_bpf__destroy(steal(t->skeleton));
-}
+PROGRAMS_OBJECT(struct tracepoint_markers, skeleton, tracepoint_markers_bpf, prepare,
+		programs_object_as_is)
 
 static int read_format(struct tracepoint_markers *t, uint32_t event, struct error *err)
 {
@@ -77,8 +66,8 @@ int tracepoint_markers_configure(struct tracepoint_markers *t, struct programs_o
 				 struct error *err)
 {
 	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
+		.open = open_tracepoint_markers_bpf,
+		.close = close_tracepoint_markers_bpf,
 		.ctx = t,
 	};
 	bool is_wanted = false;
@@ -115,14 +104,14 @@ void tracepoint_markers_announce(const struct tracepoint_markers *t)
 							: REC_FIELD_STRING;
 			schema.fields[j].key = schema.fields[j].label = field->key;
 		}
-		marker_probe_announce(t->live, &schema, t->schemas[i]);
+		marker_announce(t->live, &schema, t->schemas[i]);
 	}
 }
 
 void tracepoint_markers_enable(struct tracepoint_markers *t, bool enable)
 {
 	if (t->skeleton)
-		t->skeleton->bss->tracepoint_markers_enabled = enable;
+		t->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
 }
 
 static void set_values(struct marker_record *marker, const struct tracepoint_format *format,
@@ -158,14 +147,13 @@ void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *rec
 		return;
 	marker.schema = t->schemas[from->event];
 	set_values(&marker, &t->formats[from->event], from);
-	marker_probe_send(t->live, &marker);
+	marker_send(t->live, &marker);
 }
 
 void tracepoint_markers_count(struct tracepoint_markers *t, uint64_t time)
 {
 	if (t->skeleton)
-		marker_probe_count(t->live, t->skeleton->bss->tracepoint_markers_lost, &t->lost,
-				   time);
+		marker_count(t->live, t->skeleton->bss->markers.lost, &t->lost, time);
 }
 
 void tracepoint_markers_report(const struct tracepoint_markers *t, struct report *r)
@@ -173,9 +161,8 @@ void tracepoint_markers_report(const struct tracepoint_markers *t, struct report
 	static const struct marker_facts facts = {FACT_TRACEPOINTS_RECORDED, FACT_TRACEPOINTS_LOST};
 
 	if (t->skeleton)
-		marker_probe_report(r, "tracepoints", &facts,
-				    t->skeleton->bss->tracepoint_markers_sent,
-				    t->skeleton->bss->tracepoint_markers_lost);
+		marker_report(r, "tracepoints", &facts, t->skeleton->bss->markers.sent,
+			      t->skeleton->bss->markers.lost);
 }
 
 int tracepoint_markers_program(const struct tracepoint_markers *t)

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/live/bpf/programs_object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
@@ -105,26 +106,17 @@ static void set_limits(const struct waits *w, struct bpf_config *config)
 	config->wait_window_ns = (uint64_t)(config->wait_quota * NS_PER_SECOND / hz);
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct waits *w)
 {
-	struct waits *w = ctx;
-
-	w->skeleton = waits_bpf__open_opts(options);
-	if (!w->skeleton)
-		return -errno;
 	bpf_program__set_autoattach(w->skeleton->progs.on_switch, false);
-	*out = w->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
+static void finish(struct waits *w)
 {
-	struct waits *w = ctx;
-
 	bpf_link__destroy(steal(w->link));
-	waits_bpf__destroy(steal(w->skeleton));
 }
+
+PROGRAMS_OBJECT(struct waits, skeleton, waits_bpf, prepare, finish)
 
 static void drop(void *ctx, struct programs_options *programs)
 {
@@ -138,8 +130,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	struct waits *w = state;
 	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
+		.open = open_waits_bpf,
+		.close = close_waits_bpf,
 		.ctx = w,
 		.optional = w->settings->mode == WAITS_DEFAULT ? "waits" : NULL,
 		.drop = drop,
@@ -299,7 +291,8 @@ static int try_programs(struct error *err)
 		.ring_bytes = (uint64_t)sysconf(_SC_PAGESIZE),
 		.filter = &filter,
 	};
-	const struct programs_part part = {.open = open_object, .close = close_object, .ctx = &w};
+	const struct programs_part part = {
+		.open = open_waits_bpf, .close = close_waits_bpf, .ctx = &w};
 	struct programs *programs = NULL;
 	int code;
 

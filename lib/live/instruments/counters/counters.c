@@ -12,6 +12,7 @@
 #include "bpf/config.h"
 #include "bpf/live_record.h"
 #include "bpf/name_set.h"
+#include "lib/live/bpf/programs_object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -131,32 +132,19 @@ static void destroy(void *state)
 	free(c);
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct counters *c)
 {
-	struct counters *c = ctx;
-
-	c->skeleton = counters_bpf__open_opts(options);
-	if (!c->skeleton)
-		return -errno;
 	bpf_program__set_autoattach(c->skeleton->progs.count_tasks, false);
-	*out = c->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
-{
-	struct counters *c = ctx;
-
-	counters_bpf__destroy(steal(c->skeleton));
-}
+PROGRAMS_OBJECT(struct counters, skeleton, counters_bpf, prepare, programs_object_as_is)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
 	struct counters *c = state;
 	const struct programs_part part = {
-		.open = open_object,
-		.close = close_object,
+		.open = open_counters_bpf,
+		.close = close_counters_bpf,
 		.ctx = c,
 	};
 

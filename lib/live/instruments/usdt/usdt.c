@@ -16,10 +16,11 @@
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/open_regular.h"
 #include "lib/base/strbuf.h"
-#include "lib/live/instruments/marker_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/instruments/usdt/uprobe_jobs.h"
 #include "lib/live/instruments/usdt/usdt_probes.h"
 #include "lib/live/tracker.h"
@@ -78,29 +79,20 @@ static bool is_wanted(const void *settings)
 	return ((const struct usdt_settings *)settings)->count;
 }
 
-static int open_object(void *ctx, const struct bpf_object_open_opts *options,
-		       struct bpf_object_skeleton **out)
+static void prepare(struct usdt *u)
 {
-	struct usdt *u = ctx;
-
-	u->skeleton = usdt_bpf__open_opts(options);
-	if (!u->skeleton)
-		return -errno;
 	if (u->is_multi)
 		bpf_program__set_expected_attach_type(u->skeleton->progs.on_usdt,
 						      (enum bpf_attach_type)UPROBE_MULTI);
-	*out = u->skeleton->skeleton;
-	return 0;
 }
 
-static void close_object(void *ctx)
+static void finish(struct usdt *u)
 {
-	struct usdt *u = ctx;
-
 	if (u->jobs)
 		uprobe_jobs_stop(u->jobs);
-	usdt_bpf__destroy(steal(u->skeleton));
 }
+
+PROGRAMS_OBJECT(struct usdt, skeleton, usdt_bpf, prepare, finish)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -260,7 +252,7 @@ static int enable(void *state, bool enable, struct error *err)
 	(void)err;
 	if (enable)
 		uprobe_jobs_wait(u->jobs);
-	u->skeleton->bss->usdt_enabled = enable;
+	u->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
 	if (!enable)
 		uprobe_jobs_stop(u->jobs);
 	return 0;
@@ -324,7 +316,7 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 		schema.fields[i].key = keys[i];
 		schema.fields[i].label = labels[i];
 	}
-	marker_probe_announce(u->live, &schema, probe->schema);
+	marker_announce(u->live, &schema, probe->schema);
 }
 
 _Static_assert(USDT_ARGUMENTS_MAX <= SCHEMA_RECORD_FIELDS_MAX &&
@@ -381,7 +373,7 @@ static void take_hit(struct usdt *u, const struct rec_usdt *rec)
 	marker.schema = probe->schema;
 	marker.name = marker_text(strbuf_text(&name));
 	set_values(&marker, probe, rec, texts);
-	marker_probe_send(u->live, &marker);
+	marker_send(u->live, &marker);
 }
 
 static void take(void *state, const struct rec *rec)
@@ -396,7 +388,7 @@ static void count(void *state, uint64_t time)
 {
 	struct usdt *u = state;
 
-	marker_probe_count(u->live, u->skeleton->bss->usdt_lost, &u->lost, time);
+	marker_count(u->live, u->skeleton->bss->markers.lost, &u->lost, time);
 }
 
 static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, struct report *r)
@@ -433,8 +425,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	uprobe_jobs_get_stats(u->jobs, &stats);
 	vec_for_each(&u->probes.files, struct usdt_file *const *, file)
 		places += (*file)->places.count;
-	marker_probe_report(r, "usdt", &facts, u->skeleton->bss->usdt_recorded,
-			    u->skeleton->bss->usdt_lost);
+	marker_report(r, "usdt", &facts, u->skeleton->bss->markers.sent,
+		      u->skeleton->bss->markers.lost);
 	facts_count(&r->facts, FACT_USDT_PLACES, NULL, places);
 	facts_count(&r->facts, FACT_USDT_ATTACHED, NULL, stats.attached);
 	facts_count(&r->facts, FACT_USDT_FAILED, NULL, stats.failed);
@@ -473,8 +465,8 @@ const struct instrument instrument_usdt = {
 	.create = create,
 	.destroy = destroy,
 	.configure = configure,
-	.open_object = open_object,
-	.close_object = close_object,
+	.open_object = open_usdt_bpf,
+	.close_object = close_usdt_bpf,
 	.attach = attach,
 	.announce = announce,
 	.enable = enable,

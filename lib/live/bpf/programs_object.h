@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes functions of struct programs_part: each skeleton has a type of its own. */
+#ifndef PROF_LIB_LIVE_BPF_PROGRAMS_OBJECT_H
+#define PROF_LIB_LIVE_BPF_PROGRAMS_OBJECT_H
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+
+#include "lib/base/cleanup.h"
+
+/* For objects without variables or links of their own. */
+static inline void programs_object_as_is(const void *state)
+{
+	(void)state;
+}
+
+/*
+ * Makes open_<object>() and close_<object>() of the object, whose skeleton is kept in that member
+ * of the owner's state. prepare(state) sets the object's own variables once it is open;
+ * finish(state) closes what else holds it, before it is destroyed.
+ */
+#define PROGRAMS_OBJECT(state, member, object, prepare, finish) \
+	static int open_##object(void *ctx, const struct bpf_object_open_opts *options, \
+				 struct bpf_object_skeleton **out) \
+	{ \
+		state *owner_ = ctx; \
+\
+		owner_->member = object##__open_opts(options); \
+		if (!owner_->member) \
+			return -errno; \
+		prepare(owner_); \
+		*out = owner_->member->skeleton; \
+		return 0; \
+	} \
+	static void close_##object(void *ctx) \
+	{ \
+		state *owner_ = ctx; \
+\
+		finish(owner_); \
+		object##__destroy(steal(owner_->member)); \
+	}
+
+#endif

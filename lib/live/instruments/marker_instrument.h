@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Common part of instruments that send markers: schema, losses and report. The simple ones have an
+ * option, and a BPF object whose records become markers of one schema. For those, MARKER_OBJECT()
+ * and MARKER_INSTRUMENT() leave the instrument only to prepare its object and to describe a record.
+ */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
+#define PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/live_record.h"
+#include "lib/live/bpf/programs_object.h"
+#include "lib/live/instrument.h"
+#include "lib/record/marker_record.h"
+#include "lib/record/schema_record.h"
+
+/* Settings of such an instrument, by its option. */
+struct marker_settings {
+	bool is_wanted;
+	uint64_t min_ns; /* shorter ones are no markers; 0: all are */
+};
+
+/* Is it asked for? As struct instrument has it. */
+bool marker_is_wanted(const void *settings);
+/* Sets an option without a value: as struct instrument_option has it. */
+int marker_want(void *settings, const char *value, struct error *err);
+/* Sets one with a length: ms, 0, or NULL for the default. Returns 0 or -EINVAL with err. */
+int marker_want_long(void *settings, const char *option, const char *value, uint64_t default_ns,
+		     struct error *err);
+
+/* Sends the schema, to which markers refer by `id`. It has the time of the begin, however late. */
+void marker_announce(const struct live *live, const struct schema_record *schema, uint32_t id);
+void marker_send(const struct live *live, const struct marker_record *marker);
+/* Sends a REC_LOST if the object has lost more records than `*before`, and updates that. */
+void marker_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
+
+/* Facts about an instrument's markers. */
+struct marker_facts {
+	enum fact_id sent, lost;
+};
+
+/* Reports the feature `name`, these facts and a line of the summary. */
+void marker_report(struct report *r, const char *name, const struct marker_facts *facts,
+		   uint64_t sent, uint64_t lost);
+
+struct marker_kind {
+	const char *name; /* of the object in the report */
+	struct marker_facts facts;
+	const struct schema_record *schema;
+	/* Returns the object's variables, once it is open. */
+	struct marker_variables *(*variables)(const void *state);
+};
+
+/* Beginning of a simple instrument's state. All is borrowed. */
+struct marker_state {
+	struct live *live;
+	const struct marker_kind *kind;
+	const struct marker_settings *settings;
+	uint32_t schema;
+	uint64_t added; /* number of markers that were made without a record of the object */
+	uint64_t lost; /* reported so far */
+};
+
+/* Returns a zeroed state of that size, but for its beginning; the caller frees. */
+void *marker_state_new(size_t size, const struct marker_kind *kind, struct live *live,
+		       const void *settings);
+/* Begins the marker of a record, at its time. `cause`: borrowed; NULL: none. */
+struct marker_record marker_begin(const struct marker_state *s, const struct rec *rec,
+				  const struct rec_marker_stack *cause);
+/* Functions of struct instrument. */
+void marker_state_announce(void *state);
+int marker_state_enable(void *state, bool enable, struct error *err);
+void marker_state_count(void *state, uint64_t time);
+void marker_state_report(const void *state, const struct record_tally *tally, struct report *r);
+
+/*
+ * Makes the functions that depend on types: `state` begins with a marker_state and has the skeleton
+ * in its member `skeleton`. prepare() and finish() as in PROGRAMS_OBJECT(), and after them members
+ * of struct marker_kind, but for its variables.
+ */
+#define MARKER_OBJECT(state, object, prepare, finish, ...) \
+	PROGRAMS_OBJECT(state, skeleton, object, prepare, finish) \
+	static struct marker_variables *variables_of_##object(const void *ctx) \
+	{ \
+		return &((const state *)ctx)->skeleton->bss->markers; \
+	} \
+	static void *create_##object(struct live *live, const void *settings) \
+	{ \
+		static const struct marker_kind kind = {.variables = variables_of_##object, \
+							__VA_ARGS__}; \
+\
+		return marker_state_new(sizeof(state), &kind, live, settings); \
+	}
+
+/* Members of struct instrument that simple instruments have in common. */
+#define MARKER_INSTRUMENT(object) \
+	.settings_size = sizeof(struct marker_settings), .is_wanted = marker_is_wanted, \
+	.create = create_##object, .open_object = open_##object, .close_object = close_##object, \
+	.announce = marker_state_announce, .count = marker_state_count, \
+	.report = marker_state_report
+
+#endif

@@ -5,19 +5,13 @@
 
 #include "bpf/record_head.h"
 
-enum rec_counter_graph {
-	REC_COUNTER_LEVEL, /* show the running sum */
-	REC_COUNTER_RATE, /* show the change per time */
-	REC_COUNTER_GRAPH_COUNT,
-};
-
 /*
  * Describes a counter of process rec.pid; pid 0: of the machine. The first sent for an id is kept.
  */
 struct rec_counter_info {
 	struct rec rec;
 	__u32 counter;
-	__u8 graph; /* enum rec_counter_graph */
+	__u8 graph; /* enum counter_graph of lib/facts/marker_schema.h */
 	__u8 reserved[3];
 	/* Texts, in this order and not terminated. */
 	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;

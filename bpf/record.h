@@ -336,43 +336,8 @@ struct rec_code {
 	struct rec_code_line lines[];
 };
 
-/* Type of a marker field's value. */
-enum rec_field_type {
-	REC_FIELD_NONE,
-	REC_FIELD_STRING,
-	REC_FIELD_INTEGER, /* signed */
-	REC_FIELD_BYTES,
-	REC_FIELD_DURATION, /* ns */
-	REC_FIELD_TIME, /* CLOCK_MONOTONIC ns */
-	REC_FIELD_PERCENTAGE, /* in millionths of the whole */
-	REC_FIELD_STACK,
-	REC_FIELD_PROCESS_ID,
-	REC_FIELD_THREAD_ID,
-	REC_FIELD_TYPE_COUNT,
-};
-
-/* rec_schema.shown: the places where front-ends show such markers. */
-enum {
-	REC_SHOWN_IN_CHART = 1 << 0,
-	REC_SHOWN_IN_TABLE = 1 << 1,
-	REC_SHOWN_IN_OVERVIEW = 1 << 2,
-	REC_SHOWN_WITH_MEMORY = 1 << 3,
-	REC_SHOWN_WITH_IPC = 1 << 4,
-	REC_SHOWN_WITH_FILE_IO = 1 << 5,
-	REC_SHOWN_WITH_NETWORK = 1 << 6,
-	/* The group of markers without a category: enum marker_group of the profile. */
-	REC_GROUP_SHIFT = 8,
-	REC_GROUP_WAITS = 1 << REC_GROUP_SHIFT,
-	REC_GROUP_DISK = 2 << REC_GROUP_SHIFT,
-	REC_GROUP_SYSCALLS = 3 << REC_GROUP_SHIFT,
-	REC_GROUP_PROCESS = 4 << REC_GROUP_SHIFT,
-	REC_GROUP_SIGNALS = 5 << REC_GROUP_SHIFT,
-	REC_GROUP_OWN = 6 << REC_GROUP_SHIFT,
-	REC_GROUP_MASK = 7 << REC_GROUP_SHIFT,
-};
-
 struct rec_schema_field {
-	__u8 type; /* enum rec_field_type */
+	__u8 type; /* enum field_type of lib/facts/marker_schema.h */
 	__u8 reserved;
 	__u16 key_size, label_size; /* bytes in the text */
 	__u16 reserved2;
@@ -382,7 +347,7 @@ struct rec_schema_field {
 struct rec_schema {
 	struct rec rec;
 	__u32 schema;
-	__u32 shown;
+	__u32 shown; /* SHOWN_… */
 	__u16 field_count;
 	/* Texts, not terminated: the name, labels for chart, table and tooltip; keys and labels. */
 	__u16 name_size, chart_size, table_size, tooltip_size;
@@ -407,7 +372,7 @@ enum {
 
 struct rec_value {
 	__u16 field; /* index of the field in the schema */
-	__u8 type; /* enum rec_field_type, equal to the schema's */
+	__u8 type; /* enum field_type, equal to the schema's */
 	__u8 reserved;
 	__u32 size; /* strings: length in bytes */
 	__u64 value; /* strings: offset in the text; stacks: index of the stack */

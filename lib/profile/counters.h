@@ -4,15 +4,10 @@
 #define PROF_LIB_PROFILE_COUNTERS_H
 
 #include "lib/base/vec.h"
+#include "lib/facts/marker_schema.h"
 #include "lib/profile/ids.h"
 
 #define COUNTERS_MAX (1u << 20)
-
-enum counter_graph {
-	COUNTER_LEVEL, /* shown as the running sum: memory */
-	COUNTER_RATE, /* shown as the amount per time: bytes read */
-	COUNTER_GRAPH_COUNT,
-};
 
 struct counter_sample {
 	uint64_t time; /* CLOCK_MONOTONIC ns */

@@ -16,11 +16,8 @@ static thread_id choose_thread(const struct profile *p)
 
 void cut_marker_add(struct profile *p, uint64_t time)
 {
-	static const struct schema_text text = {
-		.name = "cut",
-		.label = "the recording was cut here",
-	};
-	schema_id id = schema_text_intern(&text, &p->markers.schemas, &p->strings);
+	schema_id id = schema_text_intern(marker_schema(MARKER_CUT), &p->markers.schemas,
+					  &p->strings);
 	struct profile_thread *thread;
 
 	if (id == NO_SCHEMA || !p->threads.rows.count)

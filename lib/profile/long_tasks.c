@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-static const char schema_name[] = "Long task";
-
 /* NO_SCHEMA: there are none. */
 static schema_id find_schema(const struct profile *p)
 {
+	const char *schema_name = marker_schema(MARKER_LONG_TASK)->name;
 	string_id name = strings_find(&p->strings, schema_name, strlen(schema_name));
 
 	return name == NO_STRING ? NO_SCHEMA : schemas_find(&p->markers.schemas, name);

@@ -5,34 +5,6 @@
 
 #include "lib/profile/schema_text.h"
 
-enum run_field {
-	RUN_ITERATION,
-	RUN_VARIANT,
-	RUN_VARIANT_NUMBER,
-	RUN_STATUS,
-	RUN_WALL,
-	RUN_CPU,
-	RUN_LOOKS,
-	RUN_SEED,
-};
-
-static const struct schema_text schema_text = {
-	.name = "run",
-	.label = "{marker.data.iteration} {marker.data.variant}",
-	.group = GROUP_OWN,
-	.fields =
-		{
-			[RUN_ITERATION] = {"iteration", "Iteration", FIELD_INTEGER},
-			[RUN_VARIANT] = {"variant", "Variant", FIELD_STRING},
-			[RUN_VARIANT_NUMBER] = {"variantNumber", "Variant number", FIELD_INTEGER},
-			[RUN_STATUS] = {"status", "Exit status", FIELD_INTEGER},
-			[RUN_WALL] = {"wall", "Wall time", FIELD_DURATION},
-			[RUN_CPU] = {"cpu", "CPU time", FIELD_DURATION},
-			[RUN_LOOKS] = {"looks", "Looks", FIELD_INTEGER},
-			[RUN_SEED] = {"seed", "Seed of the order", FIELD_INTEGER},
-		},
-};
-
 static struct marker_value duration(uint64_t ns)
 {
 	return (struct marker_value){.type = FIELD_DURATION, .number = ns};
@@ -40,7 +12,8 @@ static struct marker_value duration(uint64_t ns)
 
 void run_marker_add(struct profile *p, thread_id thread, const struct run_marker *run)
 {
-	schema_id schema = schema_text_intern(&schema_text, &p->markers.schemas, &p->strings);
+	schema_id schema = schema_text_intern(marker_schema(MARKER_RUN), &p->markers.schemas,
+					      &p->strings);
 	struct marker marker;
 
 	if (schema == NO_SCHEMA)
@@ -64,10 +37,10 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 
 /* The value of a field by its key: a file may have them in another order. NULL: it has none. */
 static const struct marker_value *find_value(const struct profile *p, const struct marker *marker,
-					     enum run_field field)
+					     unsigned int field)
 {
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
-	const struct schema_field_text *text = &schema_text.fields[field];
+	const struct marker_schema_field *text = &marker_schema(MARKER_RUN)->fields[field];
 	string_id key = strings_find(&p->strings, text->key, strlen(text->key));
 	uint32_t number = schema_find_field(&p->markers.schemas, schema, key);
 	const struct marker_value *value;
@@ -79,15 +52,14 @@ static const struct marker_value *find_value(const struct profile *p, const stru
 }
 
 static uint64_t find_number(const struct profile *p, const struct marker *marker,
-			    enum run_field field)
+			    unsigned int field)
 {
 	const struct marker_value *value = find_value(p, marker, field);
 
 	return value && (int64_t)value->number > 0 ? value->number : 0;
 }
 
-static uint32_t find_small(const struct profile *p, const struct marker *marker,
-			   enum run_field field)
+static uint32_t find_small(const struct profile *p, const struct marker *marker, unsigned int field)
 {
 	uint64_t number = find_number(p, marker, field);
 
@@ -99,7 +71,7 @@ bool run_marker_read(const struct profile *p, const struct marker *marker, struc
 	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
 	const struct marker_value *variant;
 
-	if (strcmp(strings_get(&p->strings, schema->name), schema_text.name) != 0 ||
+	if (strcmp(strings_get(&p->strings, schema->name), marker_schema(MARKER_RUN)->name) != 0 ||
 	    !find_value(p, marker, RUN_ITERATION) || !find_value(p, marker, RUN_WALL))
 		return false;
 	variant = find_value(p, marker, RUN_VARIANT);

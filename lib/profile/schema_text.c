@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/schema_text.h"
 
-schema_id schema_text_intern(const struct schema_text *text, struct schemas *schemas,
+schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
 			     struct strings *strings)
 {
 	string_id label = strings_intern(strings, text->label);
-	struct schema_field fields[SCHEMA_TEXT_FIELDS_MAX];
+	struct schema_field fields[MARKER_SCHEMA_FIELDS_MAX];
 	struct schema schema = {
 		.name = strings_intern(strings, text->name),
 		.chart_label = label,
 		.table_label = label,
 		.tooltip_label = label,
-		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE |
-			 (text->is_minor ? 0 : SHOWN_IN_OVERVIEW) | SHOWN_GROUP(text->group),
+		.shown = text->shown,
 	};
 
-	for (; schema.field_count < SCHEMA_TEXT_FIELDS_MAX; schema.field_count++) {
-		const struct schema_field_text *field = &text->fields[schema.field_count];
+	for (; schema.field_count < MARKER_SCHEMA_FIELDS_MAX; schema.field_count++) {
+		const struct marker_schema_field *field = &text->fields[schema.field_count];
 
 		if (!field->key)
 			break;
@@ -27,4 +26,10 @@ schema_id schema_text_intern(const struct schema_text *text, struct schemas *sch
 		};
 	}
 	return schemas_intern(schemas, &schema, fields);
+}
+
+void schema_text_intern_first(struct schemas *schemas, struct strings *strings)
+{
+	for (enum marker_id id = 0; id < MARKERS_OF_SESSION; id++)
+		schema_text_intern(marker_schema(id), schemas, strings);
 }

@@ -7,52 +7,11 @@
 #define PROF_LIB_PROFILE_SCHEMAS_H
 
 #include "lib/base/vec.h"
+#include "lib/facts/marker_schema.h"
 #include "lib/profile/ids.h"
 
 #define MARKER_SCHEMAS_MAX 1024
 #define SCHEMA_FIELDS_MAX 32
-
-enum field_type {
-	FIELD_NONE, /* no value: a marker may lack any field of its schema */
-	FIELD_STRING,
-	FIELD_INTEGER, /* signed */
-	FIELD_BYTES,
-	FIELD_DURATION, /* ns */
-	FIELD_TIME, /* CLOCK_MONOTONIC ns */
-	FIELD_PERCENTAGE, /* millionths of the whole */
-	FIELD_STACK,
-	FIELD_PROCESS_ID,
-	FIELD_THREAD_ID,
-	FIELD_TYPE_COUNT,
-};
-
-/* Places in which front-ends show markers. */
-enum {
-	SHOWN_IN_CHART = 1 << 0,
-	SHOWN_IN_TABLE = 1 << 1,
-	SHOWN_IN_OVERVIEW = 1 << 2, /* on the thread's track */
-	SHOWN_WITH_MEMORY = 1 << 3,
-	SHOWN_WITH_IPC = 1 << 4,
-	SHOWN_WITH_FILE_IO = 1 << 5,
-	SHOWN_WITH_NETWORK = 1 << 6,
-	SHOWN_ANYWHERE = (1 << 7) - 1,
-};
-
-/* Groups of markers that have no category of their own, in the second byte of what is shown. */
-enum marker_group {
-	GROUP_NONE,
-	GROUP_WAITS,
-	GROUP_DISK,
-	GROUP_SYSCALLS,
-	GROUP_PROCESS,
-	GROUP_SIGNALS,
-	GROUP_OWN, /* of the recorder itself */
-	GROUP_COUNT,
-};
-
-#define SHOWN_GROUP_SHIFT 8
-#define SHOWN_GROUP(group) ((uint32_t)(group) << SHOWN_GROUP_SHIFT)
-#define SHOWN_GROUP_MASK SHOWN_GROUP(7)
 
 /* Returns the name of the schema's group, NULL if it has none. */
 const char *schema_group(uint32_t shown);

@@ -6,9 +6,7 @@
 #include "lib/profile/categories.h"
 #include "lib/profile/schema_text.h"
 
-/* The first is that of all at first; all have the same fields. */
-static const char *const names[] = {"Slow call", "Disk wait", "Page fault", "Lock"};
-
+/* In the order of the rows from MARKER_SLOW_CALL on. All are calls at first. */
 enum kind {
 	KIND_CALL,
 	KIND_DISK,
@@ -18,21 +16,12 @@ enum kind {
 	KIND_NONE = KIND_COUNT,
 };
 
+_Static_assert(MARKER_SLOW_CALL + KIND_LOCK == MARKER_LOCK_WAIT, "the kinds are those rows");
+
 static schema_id intern_schema(struct profile *p, enum kind kind)
 {
-	const struct schema_text text = {
-		.name = names[kind],
-		.label = "{marker.data.call}",
-		.group = GROUP_WAITS,
-		.fields =
-			{
-				[SLOW_WAIT_CALL] = {"call", "Call", FIELD_STRING},
-				[SLOW_WAIT_FD] = {"fd", "File descriptor", FIELD_INTEGER},
-				[SLOW_WAIT_TAKEN] = {"taken", "Stack taken", FIELD_STRING},
-			},
-	};
-
-	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
+	return schema_text_intern(marker_schema(MARKER_SLOW_CALL + kind), &p->markers.schemas,
+				  &p->strings);
 }
 
 schema_id slow_waits_schema(struct profile *p)
@@ -68,7 +57,8 @@ static enum kind kind_of_marker(const struct profile *p, const struct marker *ma
 
 void slow_waits_classify(struct profile *p)
 {
-	string_id name = strings_find(&p->strings, names[KIND_CALL], strlen(names[KIND_CALL]));
+	const char *slow_call = marker_schema(MARKER_SLOW_CALL)->name;
+	string_id name = strings_find(&p->strings, slow_call, strlen(slow_call));
 	schema_id slow = name == NO_STRING ? NO_SCHEMA : schemas_find(&p->markers.schemas, name);
 	schema_id schemas[KIND_COUNT] = {slow};
 

@@ -8,14 +8,6 @@
 
 #include "lib/profile/profile.h"
 
-/* Numbers of their fields; the cause is the stack with the wait's label. */
-enum slow_wait_field {
-	SLOW_WAIT_CALL, /* the label's text, without brackets */
-	SLOW_WAIT_FD, /* first argument of calls whose first argument is a file */
-	SLOW_WAIT_TAKEN, /* origin of the stack */
-	SLOW_WAIT_FIELD_COUNT,
-};
-
 /* Returns the schema of slow calls, NO_SCHEMA if the profile can have no more. */
 schema_id slow_waits_schema(struct profile *p);
 /* Names the markers by the categories of their stacks, and drops those that only idled. */

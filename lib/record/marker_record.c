@@ -29,7 +29,7 @@ struct marker_text marker_text(const char *text)
 	return (struct marker_text){text, text ? strlen(text) : 0};
 }
 
-static void set_type(struct marker_record *marker, unsigned int field, enum rec_field_type type)
+static void set_type(struct marker_record *marker, unsigned int field, enum field_type type)
 {
 	marker->values[field].type = type;
 	if (marker->value_count <= field)
@@ -38,11 +38,11 @@ static void set_type(struct marker_record *marker, unsigned int field, enum rec_
 
 void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text)
 {
-	set_type(marker, field, REC_FIELD_STRING);
+	set_type(marker, field, FIELD_STRING);
 	marker->values[field].text = text;
 }
 
-void marker_set_number(struct marker_record *marker, unsigned int field, enum rec_field_type type,
+void marker_set_number(struct marker_record *marker, unsigned int field, enum field_type type,
 		       __u64 number)
 {
 	set_type(marker, field, type);
@@ -57,7 +57,7 @@ struct rec_marker *marker_record_new(const struct marker_record *from)
 	char *text;
 
 	for (unsigned int i = 0; i < from->value_count; i++) {
-		value_count += from->values[i].type != REC_FIELD_NONE;
+		value_count += from->values[i].type != FIELD_NONE;
 		text_size += length(&from->values[i].text);
 	}
 	size = rec_marker_size(value_count, from->cause != NULL, text_size);
@@ -79,9 +79,9 @@ struct rec_marker *marker_record_new(const struct marker_record *from)
 	rec->name_size = (__u16)length(&from->name);
 	rec->category_size = (__u16)length(&from->category);
 	for (unsigned int i = 0, at = 0; i < from->value_count; i++) {
-		bool is_text = from->values[i].type == REC_FIELD_STRING;
+		bool is_text = from->values[i].type == FIELD_STRING;
 
-		if (from->values[i].type == REC_FIELD_NONE)
+		if (from->values[i].type == FIELD_NONE)
 			continue;
 		rec->values[at++] = (struct rec_value){
 			.field = (__u16)i,

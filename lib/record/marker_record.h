@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "bpf/record.h"
+#include "lib/facts/marker_schema.h"
 
 #define MARKER_RECORD_VALUES_MAX 16
 
@@ -26,7 +27,7 @@ struct marker_record {
 	unsigned int value_count;
 	/* By field of the schema; without a type: no value. */
 	struct {
-		enum rec_field_type type;
+		enum field_type type;
 		struct marker_text text; /* of strings */
 		__u64 number; /* of all others */
 	} values[MARKER_RECORD_VALUES_MAX];
@@ -35,7 +36,7 @@ struct marker_record {
 struct marker_text marker_text(const char *text);
 /* Sets the value of a field. The text is borrowed. */
 void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text);
-void marker_set_number(struct marker_record *marker, unsigned int field, enum rec_field_type type,
+void marker_set_number(struct marker_record *marker, unsigned int field, enum field_type type,
 		       __u64 number);
 /* The caller frees the record. */
 struct rec_marker *marker_record_new(const struct marker_record *from);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/record/record.h"
 
+#include "lib/facts/marker_schema.h"
 #include "lib/record/stack_record.h"
 
 #include <string.h>
@@ -130,7 +131,7 @@ static bool schema_holds(const struct rec_schema *rec)
 	for (unsigned int i = 0; i < rec->field_count; i++) {
 		const struct rec_schema_field *field = &rec->fields[i];
 
-		if (!field->type || field->type >= REC_FIELD_TYPE_COUNT)
+		if (!field->type || field->type >= FIELD_TYPE_COUNT)
 			return false;
 		size += (size_t)field->key_size + field->label_size;
 	}
@@ -139,12 +140,12 @@ static bool schema_holds(const struct rec_schema *rec)
 
 static bool value_holds(const struct rec_marker *rec, const struct rec_value *value)
 {
-	if (!value->type || value->type >= REC_FIELD_TYPE_COUNT)
+	if (!value->type || value->type >= FIELD_TYPE_COUNT)
 		return false;
-	if (value->type == REC_FIELD_STRING)
+	if (value->type == FIELD_STRING)
 		return value->value <= rec->text_size &&
 		       value->size <= rec->text_size - value->value;
-	return value->type != REC_FIELD_STACK || value->value < rec->stack_count;
+	return value->type != FIELD_STACK || value->value < rec->stack_count;
 }
 
 static bool marker_holds(const struct rec_marker *rec)

@@ -18,12 +18,12 @@ static char *put_text(char *to, const char *text, __u16 size)
 	return to + size;
 }
 
-static unsigned int count_fields(const struct schema_record *from, size_t *text_size)
+static unsigned int count_fields(const struct marker_schema *from, size_t *text_size)
 {
 	unsigned int count = 0;
 
 	*text_size = text_length(from->name) + 3 * text_length(from->label);
-	while (count < SCHEMA_RECORD_FIELDS_MAX && from->fields[count].type) {
+	while (count < MARKER_SCHEMA_FIELDS_MAX && from->fields[count].key) {
 		*text_size += text_length(from->fields[count].key);
 		*text_size += text_length(from->fields[count].label);
 		count++;
@@ -31,7 +31,7 @@ static unsigned int count_fields(const struct schema_record *from, size_t *text_
 	return count;
 }
 
-struct rec_schema *schema_record_new(const struct schema_record *from, __u32 id, __u64 time)
+struct rec_schema *schema_record_new(const struct marker_schema *from, __u32 id, __u64 time)
 {
 	size_t text_size;
 	unsigned int field_count = count_fields(from, &text_size);

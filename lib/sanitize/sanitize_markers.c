@@ -3,137 +3,29 @@
 
 #include "lib/sanitize/internal.h"
 
-/* Kinds of values that markers carry. */
-enum value_kind {
-	VALUE_UNKNOWN, /* left out */
-	VALUE_NUMBER, /* or a stack */
-	VALUE_WORDS, /* the program's own, or a name that somebody chose for others to read */
-	VALUE_PATH,
-	VALUE_FOLDER, /* kept only with all other paths */
-	VALUE_ARGUMENTS,
-	VALUE_TASK, /* name of a thread or process */
-	VALUE_CONTAINER,
-};
-
-/* Fields that the program writes. Those of other schemas are texts of whoever was recorded. */
-/* clang-format off */
-static const struct {
-	const char *schema, *key; /* NULL: the schema has no fields */
-	enum value_kind kind;
-} known[] = {
-	{"exec", "program", VALUE_PATH},
-	{"exec", "arguments", VALUE_ARGUMENTS},
-	{"exec", "folder", VALUE_FOLDER},
-	{"rename", "newName", VALUE_TASK},
-	{"cgroup", "path", VALUE_CONTAINER},
-	{"lost samples", "count", VALUE_NUMBER},
-	{"lost samples", "cpu", VALUE_NUMBER},
-	{"lost samples", "reason", VALUE_WORDS},
-	{"lost events", "count", VALUE_NUMBER},
-	{"lost events", "cpu", VALUE_NUMBER},
-	{"lost events", "reason", VALUE_WORDS},
-	{"throttled", "count", VALUE_NUMBER},
-	{"throttled", "cpu", VALUE_NUMBER},
-	{"throttled", "event", VALUE_WORDS},
-	{"exit", "status", VALUE_NUMBER},
-	{"killed", "signal", VALUE_WORDS},
-	{"OOM kill", NULL, VALUE_UNKNOWN},
-	{"stopped", NULL, VALUE_UNKNOWN},
-	{"CPU change", "from", VALUE_NUMBER},
-	{"CPU change", "to", VALUE_NUMBER},
-	{"child", "process", VALUE_TASK},
-	{"child", "pid", VALUE_NUMBER},
-	{"child", "status", VALUE_WORDS},
-	{"child", "cpu", VALUE_NUMBER},
-	{"file mapped", "file", VALUE_PATH},
-	{"file mapped", "bytes", VALUE_NUMBER},
-	{"major fault", "file", VALUE_PATH},
-	{"I/O", "device", VALUE_WORDS},
-	{"I/O", "operation", VALUE_WORDS},
-	{"I/O", "bytes", VALUE_NUMBER},
-	{"I/O", "status", VALUE_WORDS},
-	{"signal", "sender", VALUE_TASK},
-	{"signal", "pid", VALUE_NUMBER},
-	{"signal", "origin", VALUE_WORDS},
-	{"signal", "stack", VALUE_NUMBER},
-	{"woken", "waker", VALUE_TASK},
-	{"woken", "pid", VALUE_NUMBER},
-	{"woken", "tid", VALUE_NUMBER},
-	{"woken", "stack", VALUE_NUMBER},
-	{"run", "iteration", VALUE_NUMBER},
-	{"run", "variant", VALUE_WORDS},
-	{"run", "variantNumber", VALUE_NUMBER},
-	{"run", "status", VALUE_NUMBER},
-	{"run", "wall", VALUE_NUMBER},
-	{"run", "cpu", VALUE_NUMBER},
-	{"run", "looks", VALUE_NUMBER},
-	{"run", "seed", VALUE_NUMBER},
-	{"Slow call", "call", VALUE_WORDS},
-	{"Slow call", "fd", VALUE_NUMBER},
-	{"Slow call", "taken", VALUE_WORDS},
-	{"Disk wait", "call", VALUE_WORDS},
-	{"Disk wait", "fd", VALUE_NUMBER},
-	{"Disk wait", "taken", VALUE_WORDS},
-	{"Page fault", "call", VALUE_WORDS},
-	{"Page fault", "fd", VALUE_NUMBER},
-	{"Page fault", "taken", VALUE_WORDS},
-	{"Lock", "call", VALUE_WORDS},
-	{"Lock", "fd", VALUE_NUMBER},
-	{"Lock", "taken", VALUE_WORDS},
-	{"markers left out", "count", VALUE_NUMBER},
-	{"markers left out", "threads", VALUE_NUMBER},
-	{"cut", NULL, VALUE_UNKNOWN},
-	/* Processes that are not recorded. */
-	{"neighbour", "process", VALUE_TASK},
-	{"neighbour", "cpu", VALUE_NUMBER},
-	{"neighbour", "share", VALUE_NUMBER},
-	/* System calls. */
-	{"Long task", "call", VALUE_WORDS},
-	{"syscall", "fd", VALUE_NUMBER},
-	{"syscall", "path", VALUE_PATH},
-	{"syscall", "result", VALUE_NUMBER},
-	{"syscall", "error", VALUE_WORDS},
-	{"syscall", "state", VALUE_WORDS},
-};
-/* clang-format on */
-
-#define KNOWN_COUNT (sizeof(known) / sizeof(known[0]))
-
 static const char *text_of(const struct sanitizer *s, string_id id)
 {
 	return strings_get(&s->from->strings, id);
 }
 
+/* Returns what is known of the markers; NULL for those of others. */
+static const struct marker_schema *known_schema(const struct sanitizer *s,
+						const struct schema *schema)
+{
+	return marker_schema_find(text_of(s, schema->name));
+}
+
 static enum value_kind kind_of(const struct sanitizer *s, const struct schema *schema,
 			       const struct schema_field *field)
 {
-	for (size_t i = 0; i < KNOWN_COUNT; i++) {
-		if (known[i].key && strcmp(known[i].schema, text_of(s, schema->name)) == 0 &&
-		    strcmp(known[i].key, text_of(s, field->key)) == 0)
-			return known[i].kind;
+	const struct marker_schema *known = known_schema(s, schema);
+	const char *key = text_of(s, field->key);
+
+	for (size_t i = 0; known && i < MARKER_SCHEMA_FIELDS_MAX && known->fields[i].key; i++) {
+		if (strcmp(known->fields[i].key, key) == 0)
+			return known->fields[i].value;
 	}
 	return VALUE_UNKNOWN;
-}
-
-static bool is_known(const struct sanitizer *s, const struct schema *schema)
-{
-	for (size_t i = 0; i < KNOWN_COUNT; i++) {
-		if (strcmp(known[i].schema, text_of(s, schema->name)) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Kept whatever is asked for: runs of the command, and what was lost. */
-static bool is_own(const struct sanitizer *s, const struct schema *schema)
-{
-	static const char *const own[] = {"run", "lost samples", "lost events", "throttled", "cut"};
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-		if (strcmp(own[i], text_of(s, schema->name)) == 0)
-			return true;
-	}
-	return false;
 }
 
 /* The class that takes such a text away; SANITIZE_CLASS_COUNT: none does. */
@@ -244,11 +136,12 @@ static void copy_cause(struct sanitizer *s, const struct marker *from, const str
 void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread)
 {
 	const struct schema *schema = schemas_get(&s->from->markers.schemas, from->schema);
-	bool knows = is_known(s, schema);
+	const struct marker_schema *known = known_schema(s, schema);
+	bool knows = known;
 	schema_id id;
 	struct marker row;
 
-	if (s->options->removes[SANITIZE_MARKERS] && !is_own(s, schema)) {
+	if (s->options->removes[SANITIZE_MARKERS] && !(known && known->stays)) {
 		s->counts->removed[SANITIZE_MARKERS]++;
 		return;
 	}

@@ -72,42 +72,7 @@ static void copy_events(struct sanitizer *s)
 /* Others may have been named by whoever recorded. */
 static bool is_known_counter(const struct sanitizer *s, string_id name)
 {
-	static const char *const known[] = {
-		"Memory",
-		"Swap",
-		"Threads",
-		"CPU time",
-		"Page faults",
-		"Major page faults",
-		"Context switches",
-		"Block reads",
-		"Block writes",
-		"Machine: programs",
-		"Machine: kernel",
-		"Machine: interrupts",
-		"Machine: steal",
-		"Machine: memory",
-		"Machine: received",
-		"Machine: sent",
-		"Throttled group",
-		"Machine: energy",
-		/* Earlier names. */
-		"CPU: programs",
-		"CPU: kernel",
-		"CPU: interrupts",
-		"CPU: steal",
-		"Memory of the machine",
-		"Network: received",
-		"Network: sent",
-		"Throttled",
-		"Energy",
-	};
-
-	for (size_t i = 0; name != NO_STRING && i < sizeof(known) / sizeof(known[0]); i++) {
-		if (strcmp(known[i], strings_get(&s->from->strings, name)) == 0)
-			return true;
-	}
-	return false;
+	return name != NO_STRING && counter_is_own(strings_get(&s->from->strings, name));
 }
 
 static void copy_counters(struct sanitizer *s)

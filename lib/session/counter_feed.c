@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/counter_feed.h"
 
-_Static_assert((int)REC_COUNTER_LEVEL == (int)COUNTER_LEVEL &&
-		       (int)REC_COUNTER_RATE == (int)COUNTER_RATE &&
-		       (int)REC_COUNTER_GRAPH_COUNT == (int)COUNTER_GRAPH_COUNT,
-	       "the wire's are the profile's");
-
 void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks)
 {
 	*f = (struct counter_feed){.profile = profile, .tasks = tasks};

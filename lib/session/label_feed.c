@@ -32,9 +32,10 @@ enum {
 
 static schema_id add_schema(struct profile *p)
 {
-	static const struct schema_text text = {
+	static const struct marker_schema text = {
 		.name = "labels",
 		.label = "{marker.data.labels}",
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
 		.fields =
 			{
 				[FIELD_LABELS] = {"labels", "Labels", FIELD_STRING},

@@ -145,7 +145,7 @@ void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time)
 		.start = time,
 		.end = time,
 		.count = rec->count,
-		.kind = of_samples ? OWN_LOST : OWN_LOST_EVENTS,
+		.kind = of_samples ? MARKER_LOST : MARKER_LOST_EVENTS,
 		.cpu = rec->rec.cpu,
 	};
 
@@ -186,7 +186,7 @@ void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_
 		.end = time,
 		.count = 1,
 		.reason = event_name(l, rec->event),
-		.kind = OWN_THROTTLED,
+		.kind = MARKER_THROTTLED,
 		.cpu = rec->rec.cpu,
 	};
 
@@ -208,6 +208,12 @@ static int compare_markers(const void *a, const void *b)
 {
 	const struct marker *left = a, *right = b;
 
+	_Static_assert(LOST_COUNT == (int)LOST_EVENTS_COUNT && LOST_COUNT == (int)THROTTLED_COUNT &&
+			       LOST_CPU == (int)LOST_EVENTS_CPU && LOST_CPU == (int)THROTTLED_CPU &&
+			       LOST_REASON == (int)LOST_EVENTS_REASON &&
+			       LOST_REASON == (int)THROTTLED_EVENT,
+		       "fields of all losses have the same numbers");
+
 	if (left->start != right->start)
 		return left->start > right->start ? 1 : -1;
 	if (left->schema != right->schema)
@@ -219,9 +225,9 @@ static struct marker make_marker(struct markers *markers, const struct loss *los
 {
 	struct marker marker = markers_make(markers, loss->kind, loss->start, loss->end);
 
-	*marker_value(markers, &marker, LOSS_COUNT) = marker_integer((int64_t)loss->count);
-	*marker_value(markers, &marker, LOSS_CPU) = marker_integer(loss->cpu);
-	*marker_value(markers, &marker, LOSS_REASON) = marker_string(loss->reason);
+	*marker_value(markers, &marker, LOST_COUNT) = marker_integer((int64_t)loss->count);
+	*marker_value(markers, &marker, LOST_CPU) = marker_integer(loss->cpu);
+	*marker_value(markers, &marker, LOST_REASON) = marker_string(loss->reason);
 	return marker;
 }
 

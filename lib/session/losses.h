@@ -4,7 +4,7 @@
 #define PROF_LIB_SESSION_LOSSES_H
 
 #include "bpf/record.h"
-#include "lib/session/tasks/own_markers.h"
+#include "lib/profile/profile.h"
 
 struct loss_series;
 
@@ -14,7 +14,7 @@ struct loss {
 	uint64_t count;
 	string_id reason;
 	uint16_t cpu;
-	uint8_t kind; /* enum own_marker */
+	uint8_t kind; /* enum marker_id */
 };
 
 struct losses {

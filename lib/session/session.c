@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/profile/schema_text.h"
 #include "lib/session/session.h"
 
 #include <inttypes.h>
@@ -52,7 +53,7 @@ struct session *session_new(struct profile *profile)
 	struct session *s = xcalloc(1, sizeof(*s));
 
 	s->profile = profile;
-	own_markers_register(profile);
+	schema_text_intern_first(&profile->markers.schemas, &profile->strings);
 	tasks_init(&s->tasks, profile);
 	module_map_init(&s->modules, profile);
 	losses_init(&s->losses, profile);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/facts/marker_schema.h"
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 #include "tests/golden/events.h"
@@ -10,7 +11,7 @@
 
 #define PARTS_MAX 8
 
-static const char *const field_types[REC_FIELD_TYPE_COUNT] = {
+static const char *const field_types[FIELD_TYPE_COUNT] = {
 	"none", "string",     "integer", "bytes", "duration",
 	"time", "percentage", "stack",	 "pid",	  "tid",
 };
@@ -38,7 +39,7 @@ static uint8_t parse_type(struct record_text *t, const char *text)
 {
 	uint64_t number = 0;
 
-	for (uint8_t type = 0; type < REC_FIELD_TYPE_COUNT; type++) {
+	for (uint8_t type = 0; type < FIELD_TYPE_COUNT; type++) {
 		if (strcmp(field_types[type], text) == 0)
 			return type;
 	}
@@ -156,7 +157,7 @@ static void print_marker(struct record_text *t, const struct rec_marker *rec)
 		const struct rec_value *value = &rec->values[i];
 
 		text_print(t, " value=%u:%s:", value->field, field_types[value->type]);
-		if (value->type == REC_FIELD_STRING)
+		if (value->type == FIELD_STRING)
 			text_print_item(t, "", start + value->value, value->size);
 		else
 			text_print(t, "0x%" PRIx64, (uint64_t)value->value);
@@ -176,7 +177,7 @@ static void read_value(struct record_text *t, char *text, struct rec_value *valu
 	split(text, ':', parts);
 	value->field = (uint16_t)parse_number(t, parts[0]);
 	value->type = parse_type(t, parts[1]);
-	if (value->type != REC_FIELD_STRING) {
+	if (value->type != FIELD_STRING) {
 		value->value = parse_number(t, parts[2]);
 		return;
 	}

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/facts/marker_schema.h"
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 #include "tests/golden/events.h"
@@ -74,8 +75,8 @@ static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE},
 						 {"row", MARKER_ROW},
 						 {NULL, 0}};
 static const struct event_word counter_graphs[] = {
-	{"level", REC_COUNTER_LEVEL},
-	{"rate", REC_COUNTER_RATE},
+	{"level", COUNTER_LEVEL},
+	{"rate", COUNTER_RATE},
 	{NULL, 0},
 };
 static const struct event_word map_flags[] = {{"kernel", MAP_KERNEL_SPACE}, {NULL, 0}};

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/profile/schema_text.h"
 #include "lib/base/alloc.h"
-#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 
@@ -225,16 +225,16 @@ CASE(test_markers)
 	struct marker marker;
 	json_t *root;
 
-	own_markers_register(f->p);
-	marker = markers_make(&f->p->markers, OWN_EXEC, START_NS + 1000, START_NS + 1000);
+	schema_text_intern_first(&f->p->markers.schemas, &f->p->strings);
+	marker = markers_make(&f->p->markers, MARKER_EXEC, START_NS + 1000, START_NS + 1000);
 	*marker_value(&f->p->markers, &marker,
 		      EXEC_PROGRAM) = marker_string(export_intern(f, "gcc"));
 	vec_push(&row->markers, marker);
-	marker = markers_make(&f->p->markers, OWN_LOST, START_NS - 1, START_NS + 2000000);
-	*marker_value(&f->p->markers, &marker, LOSS_COUNT) = marker_integer(5);
-	*marker_value(&f->p->markers, &marker, LOSS_CPU) = marker_integer(3);
+	marker = markers_make(&f->p->markers, MARKER_LOST, START_NS - 1, START_NS + 2000000);
+	*marker_value(&f->p->markers, &marker, LOST_COUNT) = marker_integer(5);
+	*marker_value(&f->p->markers, &marker, LOST_CPU) = marker_integer(3);
 	*marker_value(&f->p->markers, &marker,
-		      LOSS_REASON) = marker_string(export_intern(f, "stack"));
+		      LOST_REASON) = marker_string(export_intern(f, "stack"));
 	vec_push(&row->markers, marker);
 	root = export_run(f);
 	export_expect(root, "threads.0.markers.startTime", "[0.001,0]");
@@ -257,7 +257,7 @@ CASE(test_markers)
 	export_expect(root, "threads.0.markers.name", "[0,1]");
 	export_expect(root, "threads.0.markers.data.0.program", "2");
 	export_expect(root, "meta.markerSchema.0.name", "\"exec\"");
-	assert_int_equal(json_array_size(export_at(root, "meta.markerSchema")), OWN_MARKER_COUNT);
+	assert_int_equal(json_array_size(export_at(root, "meta.markerSchema")), MARKERS_OF_SESSION);
 }
 
 /* 20 processes of two threads; only the workers do anything. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Short-lived threads that share rows: which ones do, and that nothing is lost. */
 
+#include "lib/profile/schema_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/write/fold.h"
 #include "lib/format/firefox/write/row_counters.h"
 #include "lib/format/firefox/write/titles.h"
-#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 
@@ -270,10 +270,10 @@ static json_t *run_with_folded_rows(struct exported *f)
 	f->p->meta.interval_ns = MS;
 	for (uint32_t i = 0; i < 600; i++)
 		add(f, 10, "cc", 10 + 100 * i, i)->incarnation = i;
-	own_markers_register(f->p);
+	schema_text_intern_first(&f->p->markers.schemas, &f->p->strings);
 	for (thread_id id = 1; id <= 2; id++)
 		vec_push(&threads_get(&f->p->threads, id)->markers,
-			 markers_make(&f->p->markers, OWN_EXEC, 0, 0));
+			 markers_make(&f->p->markers, MARKER_EXEC, 0, 0));
 	return export_run(f);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/profile/schema_text.h"
 #include "lib/session/markers/marker_bounds.h"
 
-#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/test.h"
 
 struct fixture {
@@ -16,7 +16,7 @@ static int setup(void **state)
 	struct schema schema = {0};
 
 	f = (struct fixture){.p = profile_new()};
-	own_markers_register(f.p);
+	schema_text_intern_first(&f.p->markers.schemas, &f.p->strings);
 	schema.name = strings_intern(&f.p->strings, "work");
 	f.schema = schemas_intern(&f.p->markers.schemas, &schema, NULL);
 	*state = &f;
@@ -94,11 +94,11 @@ CASE(shortest_go)
 
 	for (uint64_t i = 0; i < n; i++)
 		add(f, thread, f->schema, i * 7919 % n);
-	add(f, thread, OWN_EXEC, 0);
+	add(f, thread, MARKER_EXEC, 0);
 	marker_bounds_finish(&f->bounds, f->p, &others);
 	assert_int_equal(count(f, thread, f->schema, &sum), kept);
 	assert_int_equal(sum, kept * (n - 1 + n - kept) / 2);
-	assert_int_equal(count(f, thread, OWN_EXEC, &sum), 1);
+	assert_int_equal(count(f, thread, MARKER_EXEC, &sum), 1);
 	assert_int_equal(told(f, thread), n - kept);
 	assert_int_equal(f->p->stats.left_out_markers, n - kept);
 }

@@ -24,8 +24,8 @@ static void feed_schema(struct fed *f)
 	rec->field_count = 2;
 	rec->name_size = 4;
 	rec->text_size = (__u32)strlen(text);
-	rec->fields[0] = (struct rec_schema_field){.type = REC_FIELD_BYTES, .key_size = 4};
-	rec->fields[1] = (struct rec_schema_field){.type = REC_FIELD_STACK, .key_size = 6};
+	rec->fields[0] = (struct rec_schema_field){.type = FIELD_BYTES, .key_size = 4};
+	rec->fields[1] = (struct rec_schema_field){.type = FIELD_STACK, .key_size = 6};
 	memcpy((char *)rec_schema_text(rec), text, strlen(text));
 	assert_true(record_is_valid(&rec->rec, sizeof(buffer)));
 	session_feed(f->s, &rec->rec);
@@ -44,7 +44,7 @@ static void feed_marker(struct fed *f, uint64_t time, uint32_t schema, uint8_t s
 	rec->value_count = 2;
 	rec->stack_count = 1;
 	rec->values[0] = (struct rec_value){.field = 0, .type = size_type, .value = 4096};
-	rec->values[1] = (struct rec_value){.field = 1, .type = REC_FIELD_STACK};
+	rec->values[1] = (struct rec_value){.field = 1, .type = FIELD_STACK};
 	*(struct rec_marker_stack *)rec_marker_stacks(rec) =
 		(struct rec_marker_stack){.leaf = 0x1000, .stack_id = stack, .pid = 10, .tid = 10};
 	assert_true(record_is_valid(&rec->rec, sizeof(buffer)));
@@ -69,8 +69,8 @@ TEST_WITH(values_are_found_by_their_keys, fed_setup, fed_teardown)
 
 	feed_name(f, 0, 10, 10, NAME_SCAN, "app");
 	feed_schema(f);
-	feed_marker(f, 2 * MS, 1, REC_FIELD_BYTES, 7);
-	feed_marker(f, 2 * MS, 1, REC_FIELD_BYTES, 8);
+	feed_marker(f, 2 * MS, 1, FIELD_BYTES, 7);
+	feed_marker(f, 2 * MS, 1, FIELD_BYTES, 8);
 	feed_stack(f, 3 * MS, 7, STACK_WHOLE, addrs, 0, 1, NULL);
 	feed_end(f, 10 * MS);
 	row = fed_thread(f, 10, 0, 10);
@@ -90,10 +90,10 @@ TEST_WITH(what_does_not_fit_is_counted, fed_setup, fed_teardown)
 	struct fed *f = *state;
 
 	feed_name(f, 0, 10, 10, NAME_SCAN, "app");
-	feed_marker(f, MS, 1, REC_FIELD_BYTES, 7);
+	feed_marker(f, MS, 1, FIELD_BYTES, 7);
 	feed_schema(f);
-	feed_marker(f, 2 * MS, 2, REC_FIELD_BYTES, 7);
-	feed_marker(f, 2 * MS, 1, REC_FIELD_DURATION, 7);
+	feed_marker(f, 2 * MS, 2, FIELD_BYTES, 7);
+	feed_marker(f, 2 * MS, 1, FIELD_DURATION, 7);
 	record_init(&counter.rec, REC_COUNTER, sizeof(counter), SESSION_START_NS, 0, 0);
 	session_feed(f->s, &counter.rec);
 	feed_end(f, 10 * MS);

@@ -4,7 +4,6 @@
 
 #include "lib/session/pending.h"
 #include "lib/record/record.h"
-#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 
@@ -91,7 +90,7 @@ static const struct marker *only_loss(struct fed *f)
 	const struct marker *only = NULL;
 
 	vec_for_each(&row->markers, const struct marker *, marker) {
-		if (marker->schema != OWN_LOST)
+		if (marker->schema != MARKER_LOST)
 			continue;
 		assert_null(only);
 		only = marker;
@@ -129,10 +128,10 @@ TEST_WITH(what_finds_no_room_is_lost_on_its_cpu, fed_setup, fed_teardown)
 	assert_int_equal(f->p->cpu_losses.items[0].cpu, 3);
 	assert_int_equal(f->p->cpu_losses.items[0].samples, 5);
 	marker = only_loss(f);
-	fed_expect_number(f, marker, LOSS_CPU, 3);
-	fed_expect_number(f, marker, LOSS_COUNT, 5);
+	fed_expect_number(f, marker, LOST_CPU, 3);
+	fed_expect_number(f, marker, LOST_COUNT, 5);
 	assert_int_equal(marker->start, SESSION_START_NS + 2 * MS);
-	fed_expect_text(f, marker, LOSS_REASON, "stack");
+	fed_expect_text(f, marker, LOST_REASON, "stack");
 }
 
 TEST_WITH(what_waits_in_vain_is_lost_on_its_cpu, fed_setup, fed_teardown)
@@ -145,6 +144,6 @@ TEST_WITH(what_waits_in_vain_is_lost_on_its_cpu, fed_setup, fed_teardown)
 	feed_end(f, 10 * MS);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
 	marker = only_loss(f);
-	fed_expect_number(f, marker, LOSS_CPU, 6);
+	fed_expect_number(f, marker, LOST_CPU, 6);
 	assert_int_equal(marker->start, SESSION_START_NS + 4 * MS);
 }

@@ -138,17 +138,17 @@ TEST(a_schema_must_hold_what_it_announces)
 	schema->field_count = 2;
 	schema->text_size = 16;
 	schema->name_size = 4;
-	schema->fields[0] = (struct rec_schema_field){REC_FIELD_STRING, 0, 3, 3, 0};
-	schema->fields[1] = (struct rec_schema_field){REC_FIELD_STACK, 0, 3, 3, 0};
+	schema->fields[0] = (struct rec_schema_field){FIELD_STRING, 0, 3, 3, 0};
+	schema->fields[1] = (struct rec_schema_field){FIELD_STACK, 0, 3, 3, 0};
 	assert_true(record_is_valid(&schema->rec, sizeof(buffer)));
 	schema->tooltip_size = 1;
 	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
 	schema->tooltip_size = 0;
-	schema->fields[1].type = REC_FIELD_TYPE_COUNT;
+	schema->fields[1].type = FIELD_TYPE_COUNT;
 	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
-	schema->fields[1].type = REC_FIELD_NONE;
+	schema->fields[1].type = FIELD_NONE;
 	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
-	schema->fields[1].type = REC_FIELD_STACK;
+	schema->fields[1].type = FIELD_STACK;
 	schema->text_size = 17;
 	assert_false(record_is_valid(&schema->rec, sizeof(buffer)));
 	schema->text_size = 0xffffffff;
@@ -160,20 +160,21 @@ TEST(a_schema_must_hold_what_it_announces)
 
 TEST(a_schema_is_built_with_its_texts_in_order)
 {
-	const struct schema_record from = {
+	const struct marker_schema from = {
 		.name = "wait",
 		.label = "{marker.data.of}",
-		.shown = REC_SHOWN_IN_TABLE,
-		.fields = {{REC_FIELD_STRING, "of", "Of"}, {REC_FIELD_STACK, "stack", NULL}},
+		.shown = SHOWN_IN_TABLE,
+		.fields = {{"of", "Of", FIELD_STRING, VALUE_WORDS},
+			   {"stack", NULL, FIELD_STACK, VALUE_NUMBER}},
 	};
 	struct rec_schema *rec = schema_record_new(&from, 7, 3000);
 
 	assert_true(record_is_valid(&rec->rec, record_size(&rec->rec)));
 	assert_int_equal(rec->schema, 7);
 	assert_int_equal(rec->rec.time, 3000);
-	assert_int_equal(rec->shown, REC_SHOWN_IN_TABLE);
+	assert_int_equal(rec->shown, SHOWN_IN_TABLE);
 	assert_int_equal(rec->field_count, 2);
-	assert_int_equal(rec->fields[1].type, REC_FIELD_STACK);
+	assert_int_equal(rec->fields[1].type, FIELD_STACK);
 	assert_int_equal(rec->fields[1].label_size, 0);
 	assert_int_equal(rec->text_size, 4 + 3 * 16 + 4 + 5);
 	assert_memory_equal(rec_schema_text(rec),
@@ -191,8 +192,8 @@ TEST(a_marker_must_hold_what_it_announces)
 	marker->value_count = 2;
 	marker->stack_count = 1;
 	marker->text_size = 8;
-	marker->values[0] = (struct rec_value){0, REC_FIELD_STRING, 0, 8, 0};
-	marker->values[1] = (struct rec_value){1, REC_FIELD_STACK, 0, 0, 0};
+	marker->values[0] = (struct rec_value){0, FIELD_STRING, 0, 8, 0};
+	marker->values[1] = (struct rec_value){1, FIELD_STACK, 0, 0, 0};
 	assert_true(record_is_valid(&marker->rec, sizeof(buffer)));
 	marker->values[0].value = 1;
 	assert_false(record_is_valid(&marker->rec, sizeof(buffer)));
@@ -225,7 +226,7 @@ TEST(a_counter_must_hold_what_it_announces)
 	info->unit_size = 1;
 	assert_false(record_is_valid(&info->rec, sizeof(buffer)));
 	info->unit_size = 0;
-	info->graph = REC_COUNTER_GRAPH_COUNT;
+	info->graph = COUNTER_GRAPH_COUNT;
 	assert_false(record_is_valid(&info->rec, sizeof(buffer)));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/live_record.h"
+#include "lib/facts/marker_schema.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/report.h"
@@ -32,7 +33,7 @@ static void add_value(const struct rec_marker *rec, const struct rec_value *valu
 	for (; field < schema->fields + value->field; field++)
 		key += field->key_size + field->label_size;
 	strbuf_addf(&seen, " %.*s=", field->key_size, key);
-	if (value->type == REC_FIELD_STRING)
+	if (value->type == FIELD_STRING)
 		strbuf_addf(&seen, "%.*s", (int)value->size, rec_marker_text(rec) + value->value);
 	else
 		strbuf_addf(&seen, "%" PRId64, (int64_t)value->value);

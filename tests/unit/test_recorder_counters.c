@@ -17,7 +17,7 @@ struct told {
 		char name[64], unit[16];
 		int64_t sum;
 		unsigned int values;
-		enum rec_counter_graph graph;
+		enum counter_graph graph;
 	} rows[COUNTERS_MAX + 1]; /* by id */
 	uint64_t last_time;
 	unsigned int values; /* of all */
@@ -270,9 +270,9 @@ CASE(files_that_cannot_be_read)
 }
 
 /* Values of one counter at the times 1, 2, … of passes. */
-static void tell_all(enum rec_counter_graph graph, const int64_t *values, uint64_t count)
+static void tell_all(enum counter_graph graph, const int64_t *values, uint64_t count)
 {
-	const struct counter_text text = {"Name", "", "", "", "grey", graph};
+	const struct counter_schema text = {"Name", "", "", "", "grey", graph};
 	struct told_counter counter = {0};
 
 	for (uint64_t now = 1; now <= count; now++) {
@@ -291,12 +291,12 @@ static void expect_values(const uint64_t *times, const int64_t *deltas, unsigned
 /* It falls to nothing at once, not by the next change, and no time has two values. */
 CASE(a_rate_that_pauses)
 {
-	tell_all(REC_COUNTER_RATE, (int64_t[]){5, 9, 9, 9, 9, 10, 10, 11}, 8);
+	tell_all(COUNTER_RATE, (int64_t[]){5, 9, 9, 9, 9, 10, 10, 11}, 8);
 	expect_values((uint64_t[]){1, 2, 3, 5, 6, 7, 8}, (int64_t[]){0, 4, 0, 0, 1, 0, 1}, 7);
 }
 
 CASE(a_level_that_rests)
 {
-	tell_all(REC_COUNTER_LEVEL, (int64_t[]){5, 5, 5, 9}, 4);
+	tell_all(COUNTER_LEVEL, (int64_t[]){5, 5, 5, 9}, 4);
 	expect_values((uint64_t[]){1, 3, 4}, (int64_t[]){5, 0, 4}, 3);
 }

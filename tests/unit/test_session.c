@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/record/record.h"
-#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 
@@ -413,13 +412,13 @@ CASE(losses_are_counted_and_shown_in_bursts)
 	assert_int_equal(f->p->stats.lost[LOST_NO_RING], 5);
 	assert_int_equal(f->p->stats.lost[LOST_MAPPING], 6);
 	assert_int_equal(row->markers.count, 3);
-	assert_int_equal(row->markers.items[0].schema, OWN_LOST);
-	fed_expect_number(f, &row->markers.items[0], LOSS_COUNT, 7);
+	assert_int_equal(row->markers.items[0].schema, MARKER_LOST);
+	fed_expect_number(f, &row->markers.items[0], LOST_COUNT, 7);
 	assert_int_equal(row->markers.items[0].start, SESSION_START_NS + 10 * MS);
 	assert_int_equal(row->markers.items[0].end, SESSION_START_NS + 110 * MS);
-	fed_expect_number(f, &row->markers.items[1], LOSS_COUNT, 5);
-	assert_int_equal(row->markers.items[2].schema, OWN_LOST_EVENTS);
-	fed_expect_number(f, &row->markers.items[2], LOSS_COUNT, 6);
+	fed_expect_number(f, &row->markers.items[1], LOST_COUNT, 5);
+	assert_int_equal(row->markers.items[2].schema, MARKER_LOST_EVENTS);
+	fed_expect_number(f, &row->markers.items[2], LOST_COUNT, 6);
 	assert_int_equal(f->p->cpu_losses.count, 1);
 	assert_int_equal(f->p->cpu_losses.items[0].samples, 12);
 	assert_int_equal(f->p->cpu_losses.items[0].events, 6);

@@ -2,7 +2,6 @@
 /* Lives of processes and threads, by their fork, name and exit records. */
 
 #include "lib/record/record.h"
-#include "lib/session/tasks/own_markers.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 
@@ -247,7 +246,7 @@ CASE(an_exec_keeps_the_entry)
 	expect_times(fed_thread(f, 10, 0, 11), 20, 30);
 	assert_int_equal(row->markers.count, 2);
 	fed_expect_text(f, &row->markers.items[0], RENAME_NAME, "other");
-	assert_int_equal(row->markers.items[1].schema, OWN_EXEC);
+	assert_int_equal(row->markers.items[1].schema, MARKER_EXEC);
 	assert_int_equal(row->markers.items[1].start, T0 + 30);
 	fed_expect_text(f, &row->markers.items[1], EXEC_PROGRAM, "ls");
 }
@@ -289,7 +288,7 @@ CASE(renames_are_markers)
 	fed_expect_name(f, fed_thread(f, 10, 0, 11)->process_name, "app");
 	fed_expect_name(f, fed_thread(f, 10, 0, 10)->name, "app");
 	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.count, 1);
-	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.items[0].schema, OWN_RENAME);
+	assert_int_equal(fed_thread(f, 10, 0, 11)->markers.items[0].schema, MARKER_RENAME);
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.count, 0);
 }
 

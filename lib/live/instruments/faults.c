@@ -23,23 +23,6 @@ struct faults {
 	struct event_fds fds; /* from attach() on */
 };
 
-/* Numbers of the fields. */
-enum {
-	FIELD_FILE,
-	FIELD_ADDRESS,
-};
-
-static const struct schema_record schema = {
-	.name = "major fault",
-	.label = "{marker.data.file}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_DISK,
-	.fields =
-		{
-			[FIELD_FILE] = {REC_FIELD_STRING, "file", "File"},
-			[FIELD_ADDRESS] = {REC_FIELD_STRING, "address", "Address"},
-		},
-};
-
 static void destroy(void *state)
 {
 	struct faults *s = state;
@@ -49,7 +32,7 @@ static void destroy(void *state)
 }
 
 MARKER_OBJECT(struct faults, faults_bpf, programs_object_as_is, programs_object_as_is,
-	      .name = "faults", .schema = &schema,
+	      .name = "faults", .schema = MARKER_FAULT,
 	      .facts = {FACT_FAULTS_RECORDED, FACT_FAULTS_LOST})
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
@@ -110,8 +93,8 @@ static void take(void *state, const struct rec *rec)
 				rec->flags & PATH_NAMES_CUT);
 	else
 		strbuf_adds(&path, "[anonymous]");
-	marker_set_text(&marker, FIELD_FILE, marker_text(strbuf_text(&path)));
-	marker_set_text(&marker, FIELD_ADDRESS, marker_text(address));
+	marker_set_text(&marker, FAULT_FILE, marker_text(strbuf_text(&path)));
+	marker_set_text(&marker, FAULT_ADDRESS, marker_text(address));
 	marker_send(s->base.live, &marker);
 }
 

@@ -31,27 +31,6 @@ struct io {
 	VEC(struct device) devices;
 };
 
-/* Numbers of the fields. */
-enum {
-	FIELD_DEVICE,
-	FIELD_OPERATION,
-	FIELD_BYTES,
-	FIELD_STATUS,
-};
-
-static const struct schema_record schema = {
-	.name = "I/O",
-	.label = "{marker.data.operation} {marker.data.bytes}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_WITH_FILE_IO | REC_GROUP_DISK,
-	.fields =
-		{
-			[FIELD_DEVICE] = {REC_FIELD_STRING, "device", "Device"},
-			[FIELD_OPERATION] = {REC_FIELD_STRING, "operation", "Operation"},
-			[FIELD_BYTES] = {REC_FIELD_BYTES, "bytes", "Bytes"},
-			[FIELD_STATUS] = {REC_FIELD_STRING, "status", "Status"},
-		},
-};
-
 static void destroy(void *state)
 {
 	struct io *s = state;
@@ -67,7 +46,7 @@ static void prepare(struct io *s)
 	s->skeleton->rodata->io_min_ns = s->base.settings->min_ns;
 }
 
-MARKER_OBJECT(struct io, io_bpf, prepare, programs_object_as_is, .name = "io", .schema = &schema,
+MARKER_OBJECT(struct io, io_bpf, prepare, programs_object_as_is, .name = "io", .schema = MARKER_IO,
 	      .facts = {FACT_IO_RECORDED, FACT_IO_LOST})
 
 /* Returns "sda1"; "8:1" if the device is gone. The caller frees. */
@@ -129,10 +108,10 @@ static void take(void *state, const struct rec *rec)
 	marker.start = io->start;
 	marker.name = marker_text(name);
 	marker.category = marker_text(is_write_back ? WRITE_BACK : NULL);
-	marker_set_text(&marker, FIELD_DEVICE, marker_text(device));
-	marker_set_text(&marker, FIELD_OPERATION, marker_text(operation_name(io)));
-	marker_set_number(&marker, FIELD_BYTES, REC_FIELD_BYTES, io->bytes);
-	marker_set_text(&marker, FIELD_STATUS, marker_text(io->status ? "failed" : "done"));
+	marker_set_text(&marker, IO_DEVICE, marker_text(device));
+	marker_set_text(&marker, IO_OPERATION, marker_text(operation_name(io)));
+	marker_set_number(&marker, IO_BYTES, FIELD_BYTES, io->bytes);
+	marker_set_text(&marker, IO_STATUS, marker_text(io->status ? "failed" : "done"));
 	marker_send(s->base.live, &marker);
 }
 

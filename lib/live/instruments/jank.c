@@ -19,14 +19,6 @@ struct jank {
 	struct call_probe probe;
 };
 
-/* Sessions know the name, and add the stack: lib/profile/long_tasks.h. */
-static const struct schema_record schema = {
-	.name = "Long task",
-	.label = "after {marker.data.call}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW | REC_GROUP_WAITS,
-	.fields = {{REC_FIELD_STRING, "call", "Came back from"}},
-};
-
 static void describe(const void *state, const struct rec *rec, uint64_t end)
 {
 	const struct rec_task *task = (const struct rec_task *)rec;
@@ -36,7 +28,7 @@ static void describe(const void *state, const struct rec *rec, uint64_t end)
 
 	marker.start = task->start < end ? task->start : end;
 	marker.end = end;
-	marker_set_text(&marker, 0,
+	marker_set_text(&marker, LONG_TASK_CALL,
 			marker_text(call_probe_name(rec->flags & CALL_COMPAT, task->number, room)));
 	marker_send(j->base.live, &marker);
 }
@@ -75,7 +67,7 @@ static void finish(struct jank *j)
 	call_probe_close(&j->probe);
 }
 
-MARKER_OBJECT(struct jank, jank_bpf, prepare, finish, .name = "jank", .schema = &schema,
+MARKER_OBJECT(struct jank, jank_bpf, prepare, finish, .name = "jank", .schema = MARKER_LONG_TASK,
 	      .facts = {FACT_JANK_LONG_TASKS, FACT_JANK_LOST})
 
 static void take(void *state, const struct rec *rec)

@@ -14,24 +14,6 @@ struct mapped_files {
 	bool is_announced; /* in profiles that need it, and in no others */
 };
 
-/* Numbers of the fields. */
-enum {
-	FIELD_FILE,
-	FIELD_BYTES,
-	FIELD_COUNT,
-};
-
-static const struct schema_record schema = {
-	.name = "file mapped",
-	.label = "{marker.data.bytes} of {marker.data.file}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_PROCESS,
-	.fields =
-		{
-			[FIELD_FILE] = {REC_FIELD_STRING, "file", "File"},
-			[FIELD_BYTES] = {REC_FIELD_BYTES, "bytes", "Bytes"},
-		},
-};
-
 static void *create(struct live *live, const void *settings)
 {
 	struct mapped_files *s = xcalloc(1, sizeof(*s));
@@ -54,17 +36,14 @@ static void take(void *state, const struct rec *rec)
 		.tid = rec->tid,
 		.start = rec->time,
 		.end = rec->time,
-		.value_count = FIELD_COUNT,
 	};
 
 	if (!s->is_announced)
-		marker_announce(s->live, &schema, s->schema);
+		marker_announce(s->live, marker_schema(MARKER_FILE_MAPPED), s->schema);
 	s->is_announced = true;
 	path_names_join(&path, mapped->names, mapped->names_size, rec->flags & PATH_NAMES_CUT);
-	marker.values[FIELD_FILE].type = REC_FIELD_STRING;
-	marker.values[FIELD_FILE].text = marker_text(strbuf_text(&path));
-	marker.values[FIELD_BYTES].type = REC_FIELD_BYTES;
-	marker.values[FIELD_BYTES].number = (uint64_t)mapped->kilobytes << 10;
+	marker_set_text(&marker, MAPPED_FILE, marker_text(strbuf_text(&path)));
+	marker_set_number(&marker, MAPPED_BYTES, FIELD_BYTES, (uint64_t)mapped->kilobytes << 10);
 	marker_send(s->live, &marker);
 }
 

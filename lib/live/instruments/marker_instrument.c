@@ -40,7 +40,7 @@ int marker_want_long(void *settings, const char *option, const char *value, uint
 	return code;
 }
 
-void marker_announce(const struct live *live, const struct schema_record *schema, uint32_t id)
+void marker_announce(const struct live *live, const struct marker_schema *schema, uint32_t id)
 {
 	_cleanup_free_ struct rec_schema *rec = schema_record_new(schema, id, live->begin_ns);
 
@@ -104,7 +104,7 @@ void marker_state_announce(void *state)
 {
 	const struct marker_state *s = state;
 
-	marker_announce(s->live, s->kind->schema, s->schema);
+	marker_announce(s->live, marker_schema(s->kind->schema), s->schema);
 }
 
 int marker_state_enable(void *state, bool enable, struct error *err)

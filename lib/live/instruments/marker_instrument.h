@@ -31,7 +31,7 @@ int marker_want_long(void *settings, const char *option, const char *value, uint
 		     struct error *err);
 
 /* Sends the schema, to which markers refer by `id`. It has the time of the begin, however late. */
-void marker_announce(const struct live *live, const struct schema_record *schema, uint32_t id);
+void marker_announce(const struct live *live, const struct marker_schema *schema, uint32_t id);
 void marker_send(const struct live *live, const struct marker_record *marker);
 /* Sends a REC_LOST if the object has lost more records than `*before`, and updates that. */
 void marker_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
@@ -48,7 +48,7 @@ void marker_report(struct report *r, const char *name, const struct marker_facts
 struct marker_kind {
 	const char *name; /* of the object in the report */
 	struct marker_facts facts;
-	const struct schema_record *schema;
+	enum marker_id schema;
 	/* Returns the object's variables, once it is open. */
 	struct marker_variables *(*variables)(const void *state);
 };

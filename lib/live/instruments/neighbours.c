@@ -132,15 +132,6 @@ static void on_row(void *ctx, const struct neighbour *row)
 	add_ticks(find_name(n, name), &ran);
 }
 
-static const struct schema_record schema = {
-	.name = "neighbour",
-	.label = "{marker.data.process}: {marker.data.share} of a CPU",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_OWN,
-	.fields = {{REC_FIELD_STRING, "process", "Process, not recorded"},
-		   {REC_FIELD_DURATION, "cpu", "CPU time"},
-		   {REC_FIELD_PERCENTAGE, "share", "Share of a CPU"}},
-};
-
 static const char *shown_name(const struct named *named)
 {
 	return *named->name ? named->name : "(other processes)";
@@ -151,18 +142,17 @@ static void send_interval(const struct neighbours *n, const struct named *named,
 {
 	uint64_t cpu_ns = interval->ticks * n->live->interval_ns;
 	uint64_t ns = interval->end - interval->start;
-	const struct marker_record marker = {
+	struct marker_record marker = {
 		.schema = n->schema,
 		.flags = MARKER_TOLD, /* it is told late */
 		.start = interval->start,
 		.end = interval->end,
-		.value_count = 3,
-		.values = {{.type = REC_FIELD_STRING, .text = marker_text(shown_name(named))},
-			   {.type = REC_FIELD_DURATION, .number = cpu_ns},
-			   {.type = REC_FIELD_PERCENTAGE,
-			    .number = ns ? (uint64_t)((double)cpu_ns * 1e6 / (double)ns) : 0}},
 	};
 
+	marker_set_text(&marker, NEIGHBOUR_PROCESS, marker_text(shown_name(named)));
+	marker_set_number(&marker, NEIGHBOUR_CPU, FIELD_DURATION, cpu_ns);
+	marker_set_number(&marker, NEIGHBOUR_SHARE, FIELD_PERCENTAGE,
+			  ns ? (uint64_t)((double)cpu_ns * 1e6 / (double)ns) : 0);
 	marker_send(n->live, &marker);
 }
 
@@ -180,7 +170,7 @@ static void tell(struct neighbours *n)
 {
 	if (!n->names.count)
 		return;
-	marker_announce(n->live, &schema, n->schema);
+	marker_announce(n->live, marker_schema(MARKER_NEIGHBOUR), n->schema);
 	qsort(n->names.items, n->names.count, sizeof(*n->names.items), by_ticks);
 	for (size_t i = 0; i < n->names.count && i < SHOWN_MAX; i++) {
 		const struct named *named = &n->names.items[i];

@@ -15,26 +15,8 @@ struct signals {
 	struct signals_bpf *skeleton;
 };
 
-enum {
-	FIELD_SENDER,
-	FIELD_PID,
-	FIELD_ORIGIN,
-	FIELD_STACK,
-};
-
-static const struct schema_record schema = {
-	.name = "signal",
-	.label = "from {marker.data.sender}, {marker.data.pid}: {marker.data.origin}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW |
-		 REC_GROUP_SIGNALS,
-	.fields = {[FIELD_SENDER] = {REC_FIELD_STRING, "sender", "Sender"},
-		   [FIELD_PID] = {REC_FIELD_PROCESS_ID, "pid", "Sender's pid"},
-		   [FIELD_ORIGIN] = {REC_FIELD_STRING, "origin", "Origin"},
-		   [FIELD_STACK] = {REC_FIELD_STACK, "stack", "Interrupted"}},
-};
-
 MARKER_OBJECT(struct signals, signals_bpf, programs_object_as_is, programs_object_as_is,
-	      .name = "signals", .schema = &schema,
+	      .name = "signals", .schema = MARKER_SIGNAL,
 	      .facts = {FACT_SIGNALS_DELIVERED, FACT_SIGNALS_LOST})
 
 static const char *origin_name(const struct rec_signal *signal)
@@ -69,10 +51,10 @@ static void take(void *state, const struct rec *rec)
 
 	signal_name(signal->signal, name);
 	marker.name = marker_text(name);
-	marker_set_text(&marker, FIELD_SENDER, sender_name(signal));
-	marker_set_number(&marker, FIELD_PID, REC_FIELD_PROCESS_ID, signal->sender);
-	marker_set_text(&marker, FIELD_ORIGIN, marker_text(origin_name(signal)));
-	marker_set_number(&marker, FIELD_STACK, REC_FIELD_STACK, 0);
+	marker_set_text(&marker, SIGNAL_SENDER, sender_name(signal));
+	marker_set_number(&marker, SIGNAL_PID, FIELD_PROCESS_ID, signal->sender);
+	marker_set_text(&marker, SIGNAL_ORIGIN, marker_text(origin_name(signal)));
+	marker_set_number(&marker, SIGNAL_STACK, FIELD_STACK, 0);
 	marker_send(s->base.live, &marker);
 }
 

@@ -17,7 +17,7 @@
 
 /* Sets of keys with a schema; further ones have all their fields in one text. */
 #define SCHEMAS_MAX 64
-#define SHOWN (REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW)
+#define SHOWN (SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW)
 
 struct spans_settings {
 	bool are_frames;
@@ -66,13 +66,13 @@ static void send_schema(struct spans *s, const struct span *span, const char *ke
 {
 	_cleanup_free_ char *name = xasprintf("span %s", keys);
 	char *texts[2 * SPAN_ATTRIBUTES_MAX] = {0};
-	struct schema_record schema = {.name = name, .label = "{marker.name}", .shown = SHOWN};
+	struct marker_schema schema = {.name = name, .label = "{marker.name}", .shown = SHOWN};
 
 	for (size_t i = 0; i < span->attribute_count; i++) {
 		const struct span_text *key = &span->attributes[i].key;
 
 		texts[i] = xasprintf("%.*s", (int)key->size, key->at);
-		schema.fields[i].type = REC_FIELD_STRING;
+		schema.fields[i].type = FIELD_STRING;
 		schema.fields[i].key = schema.fields[i].label = texts[i];
 	}
 	marker_announce(s->live, &schema, id);
@@ -98,7 +98,7 @@ static bool has_reserved(const struct span *span)
 
 static uint32_t send_plain(struct spans *s)
 {
-	static const struct schema_record plain = {
+	static const struct marker_schema plain = {
 		.name = "span",
 		.label = "{marker.name}",
 		.shown = SHOWN,
@@ -112,11 +112,11 @@ static uint32_t send_plain(struct spans *s)
 
 static uint32_t send_details(struct spans *s)
 {
-	static const struct schema_record details = {
+	static const struct marker_schema details = {
 		.name = "span with fields",
 		.label = "{marker.name} {marker.data.fields}",
 		.shown = SHOWN,
-		.fields = {{REC_FIELD_STRING, "fields", "Fields"}},
+		.fields = {{"fields", "Fields", FIELD_STRING, VALUE_UNKNOWN}},
 	};
 
 	if (!s->has_details)
@@ -138,7 +138,7 @@ static uint32_t schema_of(struct spans *s, const struct span *span)
 			return s->schemas.items[known - s->keys.items];
 	}
 	if (s->keys.count == SCHEMAS_MAX || has_reserved(span) ||
-	    span->attribute_count > SCHEMA_RECORD_FIELDS_MAX)
+	    span->attribute_count > MARKER_SCHEMA_FIELDS_MAX)
 		return send_details(s);
 	vec_push(&s->keys, xstrdup(strbuf_text(&keys)));
 	vec_push(&s->schemas, instrument_new_schema(s->live));
@@ -150,7 +150,7 @@ static void set_values(struct marker_record *marker, const struct span *span)
 {
 	marker->value_count = (unsigned int)span->attribute_count;
 	for (size_t i = 0; i < span->attribute_count; i++) {
-		marker->values[i].type = REC_FIELD_STRING;
+		marker->values[i].type = FIELD_STRING;
 		marker->values[i].text.at = span->attributes[i].value.at;
 		marker->values[i].text.size = span->attributes[i].value.size;
 	}
@@ -163,7 +163,7 @@ static void set_details(struct marker_record *marker, const struct span *span, s
 			    span->attributes[i].key.at, (int)span->attributes[i].value.size,
 			    span->attributes[i].value.at);
 	marker->value_count = 1;
-	marker->values[0].type = REC_FIELD_STRING;
+	marker->values[0].type = FIELD_STRING;
 	marker->values[0].text = marker_text(strbuf_text(text));
 }
 

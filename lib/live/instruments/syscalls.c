@@ -24,25 +24,6 @@ struct syscalls {
 	struct call_probe probe;
 };
 
-enum {
-	FIELD_FD,
-	FIELD_PATH,
-	FIELD_RESULT,
-	FIELD_ERROR,
-	FIELD_STATE,
-};
-
-static const struct schema_record schema = {
-	.name = "syscall",
-	.label = "{marker.data.fd}{marker.data.path} {marker.data.error}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_SYSCALLS,
-	.fields = {[FIELD_FD] = {REC_FIELD_INTEGER, "fd", "File descriptor"},
-		   [FIELD_PATH] = {REC_FIELD_STRING, "path", "Path"},
-		   [FIELD_RESULT] = {REC_FIELD_INTEGER, "result", "Returned"},
-		   [FIELD_ERROR] = {REC_FIELD_STRING, "error", "Error"},
-		   [FIELD_STATE] = {REC_FIELD_STRING, "state", "State"}},
-};
-
 /* Names an error; those of the kernel alone tell that the call is to be made again. */
 static const char *error_name(int code)
 {
@@ -67,9 +48,9 @@ static void set_result(struct marker_record *marker, int64_t result)
 	if (result < 0 && result >= -ERROR_MAX)
 		name = error_name((int)-result);
 	if (name)
-		marker_set_text(marker, FIELD_ERROR, marker_text(name));
+		marker_set_text(marker, SYSCALL_ERROR, marker_text(name));
 	else
-		marker_set_number(marker, FIELD_RESULT, REC_FIELD_INTEGER, (uint64_t)result);
+		marker_set_number(marker, SYSCALL_RESULT, FIELD_INTEGER, (uint64_t)result);
 }
 
 static void describe(const void *state, const struct rec *rec, uint64_t end)
@@ -85,12 +66,12 @@ static void describe(const void *state, const struct rec *rec, uint64_t end)
 	marker.end = end;
 	marker.name = marker_text(name);
 	if (system_call_takes_file(name) && call->argument <= INT_MAX)
-		marker_set_number(&marker, FIELD_FD, REC_FIELD_INTEGER, call->argument);
+		marker_set_number(&marker, SYSCALL_FD, FIELD_INTEGER, call->argument);
 	if (call->path_size)
-		marker_set_text(&marker, FIELD_PATH,
+		marker_set_text(&marker, SYSCALL_PATH,
 				(struct marker_text){call->path, call->path_size});
 	if (is_open)
-		marker_set_text(&marker, FIELD_STATE, marker_text("has not returned"));
+		marker_set_text(&marker, SYSCALL_STATE, marker_text("has not returned"));
 	else
 		set_result(&marker, call->result);
 	marker_send(s->base.live, &marker);
@@ -134,8 +115,8 @@ static void finish(struct syscalls *s)
 	call_probe_close(&s->probe);
 }
 
-MARKER_OBJECT(struct syscalls, syscalls_bpf, prepare, finish, .name = "syscalls", .schema = &schema,
-	      .facts = {FACT_SYSCALLS_RECORDED, FACT_SYSCALLS_LOST})
+MARKER_OBJECT(struct syscalls, syscalls_bpf, prepare, finish, .name = "syscalls",
+	      .schema = MARKER_SYSCALL, .facts = {FACT_SYSCALLS_RECORDED, FACT_SYSCALLS_LOST})
 
 static void take(void *state, const struct rec *rec)
 {

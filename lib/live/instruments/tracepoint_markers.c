@@ -23,7 +23,7 @@ struct tracepoint_markers {
 	uint64_t lost; /* reported so far */
 };
 
-_Static_assert(TRACEPOINT_FIELDS_MAX <= SCHEMA_RECORD_FIELDS_MAX &&
+_Static_assert(TRACEPOINT_FIELDS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
 		       TRACEPOINT_FIELDS_MAX <= MARKER_RECORD_VALUES_MAX,
 	       "all fields have room");
 
@@ -88,10 +88,10 @@ void tracepoint_markers_announce(const struct tracepoint_markers *t)
 {
 	for (uint32_t i = 1; i < t->list->count; i++) {
 		const struct tracepoint_format *format = &t->formats[i];
-		struct schema_record schema = {
+		struct marker_schema schema = {
 			.name = t->list->rows[i].name,
 			.label = "{marker.name}",
-			.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE,
+			.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE,
 		};
 
 		if (!t->list->rows[i].is_marker)
@@ -99,9 +99,8 @@ void tracepoint_markers_announce(const struct tracepoint_markers *t)
 		for (uint32_t j = 0; j < format->count; j++) {
 			const struct tracepoint_field *field = &format->fields[j];
 
-			schema.fields[j].type = field->kind == TRACEPOINT_INTEGER
-							? REC_FIELD_INTEGER
-							: REC_FIELD_STRING;
+			schema.fields[j].type = field->kind == TRACEPOINT_INTEGER ? FIELD_INTEGER
+										  : FIELD_STRING;
 			schema.fields[j].key = schema.fields[j].label = field->key;
 		}
 		marker_announce(t->live, &schema, t->schemas[i]);
@@ -123,7 +122,7 @@ static void set_values(struct marker_record *marker, const struct tracepoint_for
 
 		if (!tracepoint_field_read(&format->fields[i], rec->bytes, rec->size, &value))
 			continue;
-		marker->values[i].type = value.text ? REC_FIELD_STRING : REC_FIELD_INTEGER;
+		marker->values[i].type = value.text ? FIELD_STRING : FIELD_INTEGER;
 		if (value.text)
 			marker->values[i].text = (struct marker_text){value.text, value.size};
 		else

@@ -15,30 +15,13 @@ struct wakers {
 	struct wakers_bpf *skeleton;
 };
 
-enum {
-	FIELD_WAKER,
-	FIELD_PID,
-	FIELD_TID,
-	FIELD_STACK,
-};
-
-static const struct schema_record schema = {
-	.name = "woken",
-	.label = "by {marker.data.waker}, {marker.data.tid}",
-	.shown = REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_GROUP_WAITS,
-	.fields = {[FIELD_WAKER] = {REC_FIELD_STRING, "waker", "Waker"},
-		   [FIELD_PID] = {REC_FIELD_PROCESS_ID, "pid", "Waker's pid"},
-		   [FIELD_TID] = {REC_FIELD_THREAD_ID, "tid", "Waker's tid"},
-		   [FIELD_STACK] = {REC_FIELD_STACK, "stack", "Waker's stack"}},
-};
-
 static void prepare(struct wakers *w)
 {
 	bpf_program__set_autoattach(w->skeleton->progs.end_waking, false);
 }
 
 MARKER_OBJECT(struct wakers, wakers_bpf, prepare, programs_object_as_is, .name = "wakers",
-	      .schema = &schema, .facts = {FACT_WAKERS_RECORDED, FACT_WAKERS_LOST})
+	      .schema = MARKER_WOKEN, .facts = {FACT_WAKERS_RECORDED, FACT_WAKERS_LOST})
 
 static void take(void *state, const struct rec *rec)
 {
@@ -50,10 +33,10 @@ static void take(void *state, const struct rec *rec)
 	marker.start = waker->start;
 	if (rec->flags & WAKER_INTERRUPT)
 		name = marker_text("interrupt");
-	marker_set_text(&marker, FIELD_WAKER, name);
-	marker_set_number(&marker, FIELD_PID, REC_FIELD_PROCESS_ID, waker->stack.pid);
-	marker_set_number(&marker, FIELD_TID, REC_FIELD_THREAD_ID, waker->stack.tid);
-	marker_set_number(&marker, FIELD_STACK, REC_FIELD_STACK, 0);
+	marker_set_text(&marker, WOKEN_WAKER, name);
+	marker_set_number(&marker, WOKEN_PID, FIELD_PROCESS_ID, waker->stack.pid);
+	marker_set_number(&marker, WOKEN_TID, FIELD_THREAD_ID, waker->stack.tid);
+	marker_set_number(&marker, WOKEN_STACK, FIELD_STACK, 0);
 	marker_send(w->base.live, &marker);
 }
 

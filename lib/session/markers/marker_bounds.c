@@ -4,7 +4,6 @@
 #include "lib/base/index.h"
 #include "lib/profile/schema_text.h"
 #include "lib/session/markers/fair_share.h"
-#include "lib/session/tasks/own_markers.h"
 
 /* Limit only now and then, when this many times as many have come. */
 #define SLACK 2u
@@ -19,7 +18,7 @@ void marker_bounds_release(struct marker_bounds *b)
 
 static bool is_bounded(const struct marker *marker)
 {
-	return marker->schema >= OWN_MARKER_COUNT;
+	return marker->schema >= MARKERS_OF_SESSION;
 }
 
 /*
@@ -232,14 +231,7 @@ void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id t
 /* The schema is in profiles that need it, and in no others. */
 static schema_id left_out_schema(struct profile *p)
 {
-	static const struct schema_text text = {
-		.name = "markers left out",
-		.label = "{marker.data.count} shorter markers left out",
-		.fields = {{"count", "Markers left out", FIELD_INTEGER},
-			   {"threads", "Of so many other threads", FIELD_INTEGER}},
-	};
-
-	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
+	return schema_text_intern(marker_schema(MARKER_LEFT_OUT), &p->markers.schemas, &p->strings);
 }
 
 /* Makes a marker that tells how many were left out. False: there are too many schemas. */
@@ -251,7 +243,7 @@ static bool make_told(struct profile *p, uint64_t count, struct marker *marker)
 	if (schema == NO_SCHEMA)
 		return false;
 	*marker = markers_make(&p->markers, schema, p->meta.start_ns, p->meta.end_ns);
-	*marker_value(&p->markers, marker, 0) = marker_integer((int64_t)count);
+	*marker_value(&p->markers, marker, LEFT_OUT_COUNT) = marker_integer((int64_t)count);
 	return true;
 }
 

@@ -8,35 +8,6 @@
 #define KEY_SIZE_MAX 64
 #define MACHINE_ROWS_MAX 16
 
-#define SAME(name) _Static_assert((int)REC_##name == (int)name, "the wire's is the profile's")
-SAME(FIELD_STRING);
-SAME(FIELD_INTEGER);
-SAME(FIELD_BYTES);
-SAME(FIELD_DURATION);
-SAME(FIELD_TIME);
-SAME(FIELD_PERCENTAGE);
-SAME(FIELD_STACK);
-SAME(FIELD_PROCESS_ID);
-SAME(FIELD_THREAD_ID);
-SAME(FIELD_TYPE_COUNT);
-SAME(SHOWN_IN_CHART);
-SAME(SHOWN_IN_TABLE);
-SAME(SHOWN_IN_OVERVIEW);
-SAME(SHOWN_WITH_MEMORY);
-SAME(SHOWN_WITH_IPC);
-SAME(SHOWN_WITH_FILE_IO);
-SAME(SHOWN_WITH_NETWORK);
-#undef SAME
-#define SAME_GROUP(name) \
-	_Static_assert((uint32_t)REC_##name == SHOWN_GROUP(name), "the wire's is the profile's")
-SAME_GROUP(GROUP_WAITS);
-SAME_GROUP(GROUP_DISK);
-SAME_GROUP(GROUP_SYSCALLS);
-SAME_GROUP(GROUP_PROCESS);
-SAME_GROUP(GROUP_SIGNALS);
-SAME_GROUP(GROUP_OWN);
-#undef SAME_GROUP
-
 void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tasks *tasks)
 {
 	*f = (struct marker_feed){.profile = profile, .tasks = tasks};
@@ -183,10 +154,10 @@ static void take_value(struct marker_feed *f, const struct rec_marker *rec,
 	const char *text = rec_marker_text(rec);
 
 	out->type = value->type;
-	if (value->type == REC_FIELD_STRING)
+	if (value->type == FIELD_STRING)
 		out->string = strings_intern_sized(&f->profile->strings, text + value->value,
 						   value->size);
-	else if (value->type == REC_FIELD_STACK)
+	else if (value->type == FIELD_STACK)
 		out->stack = NO_STACK;
 	else
 		out->number = value->value;
@@ -202,7 +173,7 @@ static void take_stacks(const struct rec_marker *rec, const struct marker *marke
 	for (uint32_t i = 0; i < rec->value_count; i++) {
 		const struct rec_value *value = &rec->values[i];
 
-		if (value->type == REC_FIELD_STACK && value->field < schema->field_count &&
+		if (value->type == FIELD_STACK && value->field < schema->field_count &&
 		    values[value->field].type == FIELD_STACK)
 			fn(ctx, marker->first_value + value->field, &stacks[value->value]);
 	}

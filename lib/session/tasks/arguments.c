@@ -3,7 +3,6 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
-#include "lib/session/tasks/own_markers.h"
 
 /* Finds the latest exec without arguments; adds a marker if the record of that exec was lost. */
 static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t time)
@@ -15,13 +14,13 @@ static const struct marker *find_exec(struct tasks *t, thread_id id, uint64_t ti
 	for (size_t i = row->markers.count; i-- > 0;) {
 		const struct marker *marker = &row->markers.items[i];
 
-		if (marker->schema != OWN_EXEC)
+		if (marker->schema != MARKER_EXEC)
 			continue;
 		if (!marker_value(markers, marker, EXEC_ARGUMENTS)->type)
 			return marker;
 		break;
 	}
-	exec = markers_make(markers, OWN_EXEC, time, time);
+	exec = markers_make(markers, MARKER_EXEC, time, time);
 	*marker_value(markers, &exec, EXEC_PROGRAM) = marker_string(row->name);
 	thread_add_marker(&t->threads, id, &exec);
 	return &vec_last(&row->markers);

@@ -9,66 +9,12 @@
 
 #define STATUS_SIZE (SIGNAL_NAME_SIZE + 32)
 
-/* Numbers of fields. */
-enum {
-	EXIT_STATUS = 0,
-	KILLED_SIGNAL = 0,
-	CHANGE_FROM = 0,
-	CHANGE_TO,
-	CHILD_PROCESS = 0,
-	CHILD_PID,
-	CHILD_STATUS,
-	CHILD_CPU,
-};
-
-/* Schemas are in profiles that need them, and in no others. */
-static const struct schema_text exited = {
-	.name = "exit",
-	.label = "status {marker.data.status}",
-	.fields = {[EXIT_STATUS] = {"status", "Status", FIELD_INTEGER}},
-	.group = GROUP_PROCESS,
-};
-static const struct schema_text killed = {
-	.name = "killed",
-	.label = "by {marker.data.signal}",
-	.fields = {[KILLED_SIGNAL] = {"signal", "Signal", FIELD_STRING}},
-	.group = GROUP_PROCESS,
-};
-static const struct schema_text oom_killed = {
-	.name = "OOM kill",
-	.label = "by the kernel: out of memory",
-	.group = GROUP_PROCESS,
-};
-static const struct schema_text stopped = {
-	.name = "stopped",
-	.label = "by a signal",
-	.group = GROUP_PROCESS,
-};
-static const struct schema_text cpu_change = {
-	.name = "CPU change",
-	.label = "from CPU {marker.data.from} to {marker.data.to}",
-	.fields = {[CHANGE_FROM] = {"from", "From CPU", FIELD_INTEGER},
-		   [CHANGE_TO] = {"to", "To CPU", FIELD_INTEGER}},
-	.is_minor = true,
-	.group = GROUP_PROCESS,
-};
-static const struct schema_text child = {
-	.name = "child",
-	.label = "{marker.data.process}, {marker.data.pid}: {marker.data.status}",
-	.fields = {[CHILD_PROCESS] = {"process", "Process", FIELD_STRING},
-		   [CHILD_PID] = {"pid", "Pid", FIELD_PROCESS_ID},
-		   [CHILD_STATUS] = {"status", "Status", FIELD_STRING},
-		   [CHILD_CPU] = {"cpu", "CPU time", FIELD_DURATION}},
-	.is_minor = true,
-	.group = GROUP_PROCESS,
-};
-
 /* False: the profile can have no more schemas, or has another one of that name. */
-static bool begin(struct tasks *t, const struct schema_text *text, uint64_t start, uint64_t end,
+static bool begin(struct tasks *t, enum marker_id id, uint64_t start, uint64_t end,
 		  struct marker *marker)
 {
 	struct profile *p = t->profile;
-	schema_id schema = schema_text_intern(text, &p->markers.schemas, &p->strings);
+	schema_id schema = schema_text_intern(marker_schema(id), &p->markers.schemas, &p->strings);
 
 	if (schema == NO_SCHEMA)
 		return false;
@@ -116,14 +62,13 @@ static string_id status_text(struct tasks *t, const struct process *process)
 	return strings_intern(&t->profile->strings, text);
 }
 
-static void add_killed(struct tasks *t, const struct process *process,
-		       const struct schema_text *text)
+static void add_killed(struct tasks *t, const struct process *process, enum marker_id id)
 {
 	struct marker marker;
 
-	if (!begin(t, text, process->end, process->end, &marker))
+	if (!begin(t, id, process->end, process->end, &marker))
 		return;
-	if (text == &killed)
+	if (id == MARKER_KILLED)
 		*value_of(t, &marker, KILLED_SIGNAL) = marker_string(status_text(t, process));
 	thread_add_marker(&t->threads, process->main_thread, &marker);
 }
@@ -132,7 +77,7 @@ static void add_exit(struct tasks *t, const struct process *process)
 {
 	struct marker marker;
 
-	if (!begin(t, &exited, process->end, process->end, &marker))
+	if (!begin(t, MARKER_EXIT, process->end, process->end, &marker))
 		return;
 	*value_of(t, &marker, EXIT_STATUS) = marker_integer(exit_code_of(process->status));
 	thread_add_marker(&t->threads, process->main_thread, &marker);
@@ -147,9 +92,9 @@ void life_markers_exit(struct tasks *t, process_id id, const struct rec_exit *en
 	/* One that the kernel wanted to end may have been quicker. */
 	process->was_oom_killed = end->rec.flags & EXIT_OOM_KILLED && signal_of(end->status);
 	if (process->was_oom_killed)
-		add_killed(t, process, &oom_killed);
+		add_killed(t, process, MARKER_OOM_KILL);
 	else if (signal_of(end->status))
-		add_killed(t, process, &killed);
+		add_killed(t, process, MARKER_KILLED);
 	else
 		add_exit(t, process);
 }
@@ -158,7 +103,7 @@ void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uin
 {
 	struct marker marker;
 
-	if (begin(t, &stopped, start, end, &marker))
+	if (begin(t, MARKER_STOPPED, start, end, &marker))
 		thread_add_marker(&t->threads, thread, &marker);
 }
 
@@ -169,7 +114,7 @@ void life_markers_cpu(struct tasks *t, thread_id id, uint64_t time, uint16_t cpu
 	struct marker marker;
 
 	thread->last_cpu = cpu;
-	if (before == NO_CPU || before == cpu || !begin(t, &cpu_change, time, time, &marker))
+	if (before == NO_CPU || before == cpu || !begin(t, MARKER_CPU_CHANGE, time, time, &marker))
 		return;
 	*value_of(t, &marker, CHANGE_FROM) = marker_integer(before);
 	*value_of(t, &marker, CHANGE_TO) = marker_integer(cpu);
@@ -192,7 +137,7 @@ static void add_child(struct tasks *t, const struct process *process, thread_id 
 	string_id name = threads_get(&t->profile->threads, process->main_thread)->process_name;
 	struct marker marker;
 
-	if (end < process->start || !begin(t, &child, process->start, end, &marker))
+	if (end < process->start || !begin(t, MARKER_CHILD, process->start, end, &marker))
 		return;
 	*value_of(t, &marker, CHILD_PROCESS) = marker_string(name);
 	*value_of(t, &marker, CHILD_PID) = (struct marker_value){.type = FIELD_PROCESS_ID,

@@ -4,7 +4,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/session/tasks/life_markers.h"
-#include "lib/session/tasks/own_markers.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
 {
@@ -114,7 +113,7 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 	}
 }
 
-void tasks_add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
+void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
 		      string_id name)
 {
 	struct marker marker = markers_make(&t->profile->markers, kind, time, time);
@@ -333,7 +332,7 @@ static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, str
 {
 	const struct marker *last = row->markers.count ? &vec_last(&row->markers) : NULL;
 
-	if (last && last->schema == OWN_RENAME &&
+	if (last && last->schema == MARKER_RENAME &&
 	    marker_value(&t->profile->markers, last, RENAME_NAME)->string == name)
 		row->markers.count--;
 }
@@ -355,7 +354,7 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 	set_name(t, process, id, name);
 	process_at(t, process)->arguments = NO_STRING;
 	drop_rename_by_exec(t, row_at(t, id), name);
-	tasks_add_marker(t, id, OWN_EXEC, time, row_at(t, id)->name);
+	tasks_add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
 }
 
 static void renamed(struct tasks *t, process_id process, thread_id thread, uint64_t time,
@@ -364,7 +363,7 @@ static void renamed(struct tasks *t, process_id process, thread_id thread, uint6
 	if (name == NO_STRING || row_at(t, thread)->name == name)
 		return;
 	set_name(t, process, thread, name);
-	tasks_add_marker(t, thread, OWN_RENAME, time, name);
+	tasks_add_marker(t, thread, MARKER_RENAME, time, name);
 }
 
 void tasks_name(struct tasks *t, const struct rec_name *rec)

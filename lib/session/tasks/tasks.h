@@ -8,7 +8,6 @@
 
 #include "bpf/record.h"
 #include "lib/profile/profile.h"
-#include "lib/session/tasks/own_markers.h"
 #include "lib/session/tasks/process.h"
 #include "lib/session/tasks/thread.h"
 
@@ -45,7 +44,7 @@ thread_id tasks_known(struct tasks *t, const struct rec *rec);
 /* Returns the thread with that number of process 0, which stands for the machine. */
 thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
 /* Adds a marker whose only value is a name, in the first field. */
-void tasks_add_marker(struct tasks *t, thread_id id, enum own_marker kind, uint64_t time,
+void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
 		      string_id name);
 /* Gives every thread of the profile its final name and times. */
 void tasks_finish(struct tasks *t);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/tasks/own_markers.h"
 #include "lib/session/tasks/container.h"
 #include "lib/session/tasks/tasks.h"
 
@@ -7,7 +6,7 @@
 static void set_container(struct tasks *t, const struct process *process)
 {
 	if (process->cgroup != NO_STRING)
-		tasks_add_marker(t, process->main_thread, OWN_CGROUP, process->start,
+		tasks_add_marker(t, process->main_thread, MARKER_CGROUP, process->start,
 				 process->cgroup);
 }
 

@@ -38,8 +38,8 @@ static void set_values(struct profile *p, const struct marker *marker, const str
 	if (wait->reason.argument && system_call_takes_file(strings_get(&p->strings, call)))
 		values[SLOW_WAIT_FD] = marker_integer(wait->reason.argument - 1);
 	values[SLOW_WAIT_TAKEN] = marker_string(taken_text(&p->strings, wait));
-	values[SLOW_WAIT_FIELD_COUNT] = marker_stack(wait->stack);
-	values[SLOW_WAIT_FIELD_COUNT].time = wait->start;
+	values[MARKER_SLOW_CALL_FIELD_COUNT] = marker_stack(wait->stack);
+	values[MARKER_SLOW_CALL_FIELD_COUNT].time = wait->start;
 	values[SLOW_WAIT_CALL] = marker_string(call);
 }
 

@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 
-static uint32_t announce(struct counter_teller *t, const struct counter_text *text, uint32_t pid,
+static uint32_t announce(struct counter_teller *t, const struct counter_schema *text, uint32_t pid,
 			 uint64_t time)
 {
 	const char *texts[] = {text->name, text->category, text->description,
@@ -48,9 +48,9 @@ static void tell(const struct counter_teller *t, struct told_counter *counter, u
 }
 
 void counter_tell(struct counter_teller *t, struct told_counter *counter,
-		  const struct counter_text *text, uint32_t pid, int64_t value, uint64_t now)
+		  const struct counter_schema *text, uint32_t pid, int64_t value, uint64_t now)
 {
-	bool is_level = text->graph == REC_COUNTER_LEVEL, was_known = counter->is_known;
+	bool is_level = text->graph == COUNTER_LEVEL, was_known = counter->is_known;
 	int64_t delta = (int64_t)((uint64_t)value - (uint64_t)counter->told);
 
 	counter->told = value;

@@ -7,13 +7,8 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
+#include "lib/facts/marker_schema.h"
 #include "lib/record/sink.h"
-
-/* Texts of a counter, as in rec_counter_info. */
-struct counter_text {
-	const char *name, *category, *description, *unit, *color;
-	enum rec_counter_graph graph;
-};
 
 /* A zeroed struct is a counter that nothing is known of. */
 struct told_counter {
@@ -37,6 +32,6 @@ struct counter_teller {
  * keep the order in which they are first told.
  */
 void counter_tell(struct counter_teller *t, struct told_counter *counter,
-		  const struct counter_text *text, uint32_t pid, int64_t value, uint64_t now);
+		  const struct counter_schema *text, uint32_t pid, int64_t value, uint64_t now);
 
 #endif

@@ -40,39 +40,6 @@
 #define MEMORY_NS (100 * NS_PER_MS)
 #define MEMORY_SHARE 1000
 
-enum kind {
-	KIND_MEMORY,
-	KIND_SWAP,
-	KIND_THREADS,
-	KIND_CPU,
-	KIND_FAULTS,
-	KIND_MAJOR_FAULTS,
-	KIND_SWITCHES,
-	KIND_READ,
-	KIND_WRITTEN,
-	KIND_COUNT,
-};
-
-static const struct counter_text kinds[KIND_COUNT] = {
-	[KIND_MEMORY] = {"Memory", "Memory", "Resident memory", "bytes", "orange",
-			 REC_COUNTER_LEVEL},
-	[KIND_SWAP] = {"Swap", "Memory", "Swapped memory", "bytes", "red", REC_COUNTER_LEVEL},
-	[KIND_THREADS] = {"Threads", "Threads", "Threads of the process", "threads", "teal",
-			  REC_COUNTER_LEVEL},
-	[KIND_CPU] = {"CPU time", "Time", "CPU time of all threads", "µs", "blue",
-		      REC_COUNTER_RATE},
-	[KIND_FAULTS] = {"Page faults", "Memory", "Page faults that needed no disk", "faults",
-			 "purple", REC_COUNTER_RATE},
-	[KIND_MAJOR_FAULTS] = {"Major page faults", "Memory", "Page faults that needed the disk",
-			       "faults", "magenta", REC_COUNTER_RATE},
-	[KIND_SWITCHES] = {"Context switches", "Threads", "Context switches of all threads",
-			   "switches", "grey", REC_COUNTER_RATE},
-	[KIND_READ] = {"Block reads", "IO", "Bytes read from block devices", "bytes", "green",
-		       REC_COUNTER_RATE},
-	[KIND_WRITTEN] = {"Block writes", "IO", "Bytes written to block devices", "bytes", "yellow",
-			  REC_COUNTER_RATE},
-};
-
 struct counters_settings {
 	bool is_set; /* the interval was given */
 	uint64_t interval_ns; /* 0: neither processes nor the machine */
@@ -83,8 +50,8 @@ struct counted_process {
 	uint32_t pid;
 	uint64_t pass; /* the last one that saw it */
 	uint64_t start_ns; /* of its first thread */
-	int64_t sums[KIND_COUNT]; /* of that pass */
-	struct told_counter counters[KIND_COUNT];
+	int64_t sums[COUNTERS_OF_PROCESS]; /* of that pass */
+	struct told_counter counters[COUNTERS_OF_PROCESS];
 };
 
 struct counters {
@@ -189,18 +156,18 @@ static void add_task(void *ctx, const void *counted)
 		row->pass = c->pass;
 		memset(row->sums, 0, sizeof(row->sums));
 	}
-	row->sums[KIND_CPU] += (int64_t)(task->cpu_ns / 1000);
-	row->sums[KIND_FAULTS] += (int64_t)task->minor_faults;
-	row->sums[KIND_MAJOR_FAULTS] += (int64_t)task->major_faults;
-	row->sums[KIND_SWITCHES] += (int64_t)task->switches;
-	row->sums[KIND_READ] += (int64_t)task->read_bytes;
-	row->sums[KIND_WRITTEN] += (int64_t)task->written_bytes;
+	row->sums[COUNTER_CPU] += (int64_t)(task->cpu_ns / 1000);
+	row->sums[COUNTER_FAULTS] += (int64_t)task->minor_faults;
+	row->sums[COUNTER_MAJOR_FAULTS] += (int64_t)task->major_faults;
+	row->sums[COUNTER_SWITCHES] += (int64_t)task->switches;
+	row->sums[COUNTER_READ] += (int64_t)task->read_bytes;
+	row->sums[COUNTER_WRITTEN] += (int64_t)task->written_bytes;
 	if (!task->leads)
 		return;
 	row->start_ns = task->start_ns;
-	row->sums[KIND_MEMORY] = task->resident_pages * page;
-	row->sums[KIND_SWAP] = task->swapped_pages * page;
-	row->sums[KIND_THREADS] = task->threads;
+	row->sums[COUNTER_MEMORY] = task->resident_pages * page;
+	row->sums[COUNTER_SWAP] = task->swapped_pages * page;
+	row->sums[COUNTER_THREADS] = task->threads;
 }
 
 /* Ends the counters of processes that are gone, and forgets them. */
@@ -234,9 +201,9 @@ static void tell_processes(struct counters *c, uint64_t now)
 		/* Its fork is told a little after it starts, and nothing before that. */
 		if (row->pass != c->pass || row->start_ns + NS_PER_MS > now)
 			continue;
-		for (enum kind kind = 0; kind < KIND_COUNT; kind++)
-			counter_tell(&c->teller, &row->counters[kind], &kinds[kind], row->pid,
-				     row->sums[kind], now);
+		for (enum counter_kind kind = 0; kind < COUNTERS_OF_PROCESS; kind++)
+			counter_tell(&c->teller, &row->counters[kind], counter_schema(kind),
+				     row->pid, row->sums[kind], now);
 	}
 	forget_rest(c);
 }

@@ -42,7 +42,7 @@ static bool parse(const char *value, struct file_counter *row)
 	const char *equals = strchr(value, '=');
 	char *extra, *key;
 
-	*row = (struct file_counter){.fd = -1, .graph = REC_COUNTER_LEVEL};
+	*row = (struct file_counter){.fd = -1, .graph = COUNTER_LEVEL};
 	if (!equals || equals == value)
 		return false;
 	row->name = xstrndup(value, (size_t)(equals - value));
@@ -50,7 +50,7 @@ static bool parse(const char *value, struct file_counter *row)
 	/* From the end: at most a unit and a word before. */
 	for (int i = 0; i < 2 && (extra = cut_at(row->path, ',')); i++) {
 		if (strcmp(extra, "rate") == 0) {
-			row->graph = REC_COUNTER_RATE;
+			row->graph = COUNTER_RATE;
 		} else if (strcmp(extra, "level") != 0) {
 			free(row->unit);
 			row->unit = xstrdup(extra);
@@ -189,8 +189,8 @@ void file_counters_read(struct file_counters *f, struct counter_teller *t, uint6
 	before = identity_assume_all(&invoker);
 	for (size_t i = 0; i < f->count; i++) {
 		struct file_counter *row = &f->rows[i];
-		const struct counter_text text = {row->name, "Other", row->path,
-						  row->unit, "ink",   row->graph};
+		const struct counter_schema text = {row->name, "Other", row->path,
+						    row->unit, "ink",	row->graph};
 		int64_t value;
 
 		if (!before.failure && read_row(row, &value))

@@ -20,7 +20,7 @@ int file_counter_add(struct file_counter_settings *s, const char *value, struct 
 
 struct file_counter {
 	char *name, *path, *key, *unit; /* key: NULL for the first number of the file */
-	enum rec_counter_graph graph;
+	enum counter_graph graph;
 	int fd;
 	struct told_counter counter;
 };

@@ -25,41 +25,9 @@ enum file {
 	FILE_COUNT,
 };
 
-enum kind {
-	KIND_USER,
-	KIND_SYSTEM,
-	KIND_INTERRUPTS,
-	KIND_STEAL,
-	KIND_MEMORY,
-	KIND_RECEIVED,
-	KIND_SENT,
-	KIND_THROTTLED,
-	KIND_ENERGY,
-	KIND_COUNT,
-};
-
-static const struct counter_text kinds[KIND_COUNT] = {
-	[KIND_USER] = {"Machine: programs", "CPU", "CPU time of all programs of the machine", "µs",
-		       "blue", REC_COUNTER_RATE},
-	[KIND_SYSTEM] = {"Machine: kernel", "CPU", "CPU time of the kernel, all CPUs", "µs",
-			 "orange", REC_COUNTER_RATE},
-	[KIND_INTERRUPTS] = {"Machine: interrupts", "CPU", "CPU time of interrupts, all CPUs", "µs",
-			     "purple", REC_COUNTER_RATE},
-	[KIND_STEAL] = {"Machine: steal", "CPU", "Time that the host gave to other machines", "µs",
-			"red", REC_COUNTER_RATE},
-	[KIND_MEMORY] = {"Machine: memory", "Memory", "Memory that is not available to programs",
-			 "bytes", "orange", REC_COUNTER_LEVEL},
-	[KIND_RECEIVED] = {"Machine: received", "Bandwidth",
-			   "Bytes received, all interfaces but the loopback", "bytes", "green",
-			   REC_COUNTER_RATE},
-	[KIND_SENT] = {"Machine: sent", "Bandwidth", "Bytes sent, all interfaces but the loopback",
-		       "bytes", "yellow", REC_COUNTER_RATE},
-	[KIND_THROTTLED] = {"Throttled group", "CPU",
-			    "Time for which the control group was kept from running", "µs",
-			    "magenta", REC_COUNTER_RATE},
-	[KIND_ENERGY] = {"Machine: energy", "power", "Energy of the CPU packages", "pWh", "teal",
-			 REC_COUNTER_RATE},
-};
+/* By kind, from the first one of the machine on. */
+#define KIND_COUNT (COUNTER_KIND_COUNT - COUNTERS_OF_PROCESS)
+#define KIND(id) (COUNTER_MACHINE_##id - COUNTERS_OF_PROCESS)
 
 struct package {
 	int fd;
@@ -216,11 +184,11 @@ static void read_cpu(struct machine_counters *m, int64_t *values, bool *has)
 	    sscanf(m->text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1], &t[2],
 		   &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
 		return;
-	values[KIND_USER] = (int64_t)(t[0] + t[1]) * unit;
-	values[KIND_SYSTEM] = (int64_t)t[2] * unit;
-	values[KIND_INTERRUPTS] = (int64_t)(t[5] + t[6]) * unit;
-	values[KIND_STEAL] = (int64_t)t[7] * unit;
-	has[KIND_USER] = has[KIND_SYSTEM] = has[KIND_INTERRUPTS] = has[KIND_STEAL] = true;
+	values[KIND(USER)] = (int64_t)(t[0] + t[1]) * unit;
+	values[KIND(SYSTEM)] = (int64_t)t[2] * unit;
+	values[KIND(INTERRUPTS)] = (int64_t)(t[5] + t[6]) * unit;
+	values[KIND(STEAL)] = (int64_t)t[7] * unit;
+	has[KIND(USER)] = has[KIND(SYSTEM)] = has[KIND(INTERRUPTS)] = has[KIND(STEAL)] = true;
 }
 
 static void read_memory(struct machine_counters *m, int64_t *values, bool *has)
@@ -231,8 +199,8 @@ static void read_memory(struct machine_counters *m, int64_t *values, bool *has)
 		return;
 	all = number_of(m->text, "MemTotal:", 0);
 	left = number_of(m->text, "MemAvailable:", UINT64_MAX);
-	has[KIND_MEMORY] = left <= all;
-	values[KIND_MEMORY] = (int64_t)(all - left) * 1024;
+	has[KIND(MEMORY)] = left <= all;
+	values[KIND(MEMORY)] = (int64_t)(all - left) * 1024;
 }
 
 static void read_network(struct machine_counters *m, int64_t *values, bool *has)
@@ -250,9 +218,9 @@ static void read_network(struct machine_counters *m, int64_t *values, bool *has)
 		if (!colon || text_starts_with(line, "lo:") ||
 		    sscanf(colon + 1, "%llu %*u %*u %*u %*u %*u %*u %*u %llu", &in, &out) != 2)
 			continue;
-		values[KIND_RECEIVED] += (int64_t)in;
-		values[KIND_SENT] += (int64_t)out;
-		has[KIND_RECEIVED] = has[KIND_SENT] = true;
+		values[KIND(RECEIVED)] += (int64_t)in;
+		values[KIND(SENT)] += (int64_t)out;
+		has[KIND(RECEIVED)] = has[KIND(SENT)] = true;
 	}
 }
 
@@ -264,8 +232,8 @@ static void read_group(struct machine_counters *m, int64_t *values, bool *has)
 	if (!read_file(m, FILE_GROUP))
 		return;
 	time = number_of(m->text, key, UINT64_MAX);
-	has[KIND_THROTTLED] = time != UINT64_MAX;
-	values[KIND_THROTTLED] = (int64_t)(m->group_has_ns ? time / 1000 : time);
+	has[KIND(THROTTLED)] = time != UINT64_MAX;
+	values[KIND(THROTTLED)] = (int64_t)(m->group_has_ns ? time / 1000 : time);
 }
 
 static void read_energy(struct machine_counters *m, int64_t *values, bool *has)
@@ -281,9 +249,9 @@ static void read_energy(struct machine_counters *m, int64_t *values, bool *has)
 		else if (package->is_known && package->range > last)
 			m->energy += (double)(package->range - last + package->last);
 		package->is_known = true;
-		has[KIND_ENERGY] = true;
+		has[KIND(ENERGY)] = true;
 	}
-	values[KIND_ENERGY] = (int64_t)(m->energy * PICOWATTHOURS_PER_MICROJOULE);
+	values[KIND(ENERGY)] = (int64_t)(m->energy * PICOWATTHOURS_PER_MICROJOULE);
 }
 
 void machine_counters_read(struct machine_counters *m, struct counter_teller *t, uint64_t now)
@@ -296,8 +264,10 @@ void machine_counters_read(struct machine_counters *m, struct counter_teller *t,
 	read_network(m, values, has);
 	read_group(m, values, has);
 	read_energy(m, values, has);
-	for (enum kind kind = 0; kind < KIND_COUNT; kind++) {
+	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
 		if (has[kind])
-			counter_tell(t, &m->counters[kind], &kinds[kind], 0, values[kind], now);
+			counter_tell(t, &m->counters[kind],
+				     counter_schema(COUNTERS_OF_PROCESS + kind), 0, values[kind],
+				     now);
 	}
 }

@@ -89,9 +89,6 @@ static bool read_pages(int fd, uint64_t *pages)
 
 void process_memory_read(struct process_memory *m, uint64_t now)
 {
-	static const struct counter_text text = {
-		"Memory", "Memory", "Resident memory", "bytes", "orange", REC_COUNTER_LEVEL,
-	};
 	struct live_process *process;
 	uint32_t at = 0;
 
@@ -103,7 +100,7 @@ void process_memory_read(struct process_memory *m, uint64_t now)
 			continue;
 		open_row(m, row, process->pid);
 		if (row->is_open && read_pages(row->fd, &pages))
-			counter_tell(m->teller, &row->counter, &text, process->pid,
-				     (int64_t)pages * m->page, now);
+			counter_tell(m->teller, &row->counter, counter_schema(COUNTER_MEMORY),
+				     process->pid, (int64_t)pages * m->page, now);
 	}
 }

@@ -26,7 +26,7 @@
 #include "lib/live/tracker.h"
 #include "usdt.skel.h"
 
-#define SHOWN (REC_SHOWN_IN_CHART | REC_SHOWN_IN_TABLE | REC_SHOWN_IN_OVERVIEW)
+#define SHOWN (SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW)
 /* A new process gets all known files only while so few are attached in all. */
 #define FEW_ATTACHED 256
 
@@ -296,7 +296,7 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 	_cleanup_free_ char *name = xasprintf("usdt %s:%s", probe->provider, probe->name);
 	_cleanup_(strbuf_release) struct strbuf label = {0};
 	char keys[USDT_ARGUMENTS_MAX][8], labels[USDT_ARGUMENTS_MAX][16];
-	struct schema_record schema = {.shown = SHOWN};
+	struct marker_schema schema = {.shown = SHOWN};
 
 	probe->schema = instrument_new_schema(u->live);
 	if (is_schema_name(u, name)) {
@@ -312,14 +312,14 @@ static void send_schema(struct usdt *u, struct usdt_probe *probe)
 
 		snprintf(keys[i], sizeof(keys[i]), "arg%u", i + 1);
 		snprintf(labels[i], sizeof(labels[i]), "Argument %u", i + 1);
-		schema.fields[i].type = is_text ? REC_FIELD_STRING : REC_FIELD_INTEGER;
+		schema.fields[i].type = is_text ? FIELD_STRING : FIELD_INTEGER;
 		schema.fields[i].key = keys[i];
 		schema.fields[i].label = labels[i];
 	}
 	marker_announce(u->live, &schema, probe->schema);
 }
 
-_Static_assert(USDT_ARGUMENTS_MAX <= SCHEMA_RECORD_FIELDS_MAX &&
+_Static_assert(USDT_ARGUMENTS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
 		       USDT_ARGUMENTS_MAX <= MARKER_RECORD_VALUES_MAX,
 	       "all arguments have room");
 
@@ -334,17 +334,17 @@ static void set_values(struct marker_record *marker, const struct usdt_probe *pr
 
 		if (!(rec->readable >> i & 1))
 			continue;
-		marker->values[i].type = REC_FIELD_STRING;
+		marker->values[i].type = FIELD_STRING;
 		if (rec->texts >> i & 1) {
 			if (at > rec->text_size || size > rec->text_size - at)
-				marker->values[i].type = REC_FIELD_NONE;
+				marker->values[i].type = FIELD_NONE;
 			else
 				marker->values[i].text = (struct marker_text){rec->text + at, size};
 		} else if (probe->pattern->hexadecimals >> i & 1) {
 			snprintf(texts[i], sizeof(texts[i]), "0x%" PRIx64, value);
 			marker->values[i].text = marker_text(texts[i]);
 		} else {
-			marker->values[i].type = REC_FIELD_INTEGER;
+			marker->values[i].type = FIELD_INTEGER;
 			marker->values[i].number = value;
 		}
 	}

@@ -9,28 +9,6 @@ struct profile *profile_new(void)
 	return xcalloc(1, sizeof(struct profile));
 }
 
-static void meta_release(struct profile_meta *meta)
-{
-	free(meta->product);
-	free(meta->command_line);
-	free(meta->os);
-	free(meta->distribution);
-	free(meta->abi);
-	free(meta->cpu_name);
-	vec_for_each(&meta->features, char **, feature)
-		free(*feature);
-	vec_for_each(&meta->filters, char **, filter)
-		free(*filter);
-	vec_for_each(&meta->extra, struct profile_extra *, extra) {
-		free(extra->section);
-		free(extra->label);
-		free(extra->value);
-	}
-	vec_release(&meta->features);
-	vec_release(&meta->filters);
-	vec_release(&meta->extra);
-}
-
 static void categories_release(struct profile *p)
 {
 	vec_for_each(&p->categories, struct profile_category *, category) {
@@ -47,7 +25,7 @@ void profile_free(struct profile *p)
 {
 	if (!p)
 		return;
-	meta_release(&p->meta);
+	profile_meta_release(&p->meta);
 	categories_release(p);
 	strings_release(&p->strings);
 	modules_release(&p->modules);

@@ -16,50 +16,17 @@
 #include "lib/profile/funcs.h"
 #include "lib/profile/modules.h"
 #include "lib/profile/overhead.h"
+#include "lib/profile/profile_meta.h"
 #include "lib/profile/stacks.h"
 #include "lib/profile/strings.h"
 #include "lib/profile/threads.h"
 
 #define PROFILE_LOST_CAUSES 8
 
-/* An entry of "Show more" in the front-end's info panel. */
-struct profile_extra {
-	char *section, *label, *value; /* owned */
-	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
-	enum fact_id fact; /* FACT_NONE: of another program */
-	const char *of; /* subject that "*" stands for, within the label; NULL without one */
-};
-
 /* A frame category as a file defines it. Strings are owned. */
 struct profile_category {
 	char *name, *color; /* one of the front-end's colours */
 	VEC(char *) subcategories;
-};
-
-/* Strings are owned; NULL where unknown. */
-/* Feature of a recording of the whole machine. */
-#define FEATURE_ALL_PROCESSES "all-processes"
-
-struct profile_meta {
-	char *product; /* title: the command's name */
-	char *command_line;
-	char *os; /* "Linux 6.1.0 x86_64" */
-	char *distribution; /* "Debian GNU/Linux 12 (bookworm)" */
-	char *abi; /* "x86_64-linux" */
-	char *cpu_name;
-	uint32_t root_pid; /* of the command, or of the process attached to; 0: there is none */
-	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
-	uint64_t memory_bytes;
-	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed; time 0 of the file */
-	uint64_t start_realtime_ns; /* the same moment since the Unix epoch */
-	uint64_t end_ns; /* CLOCK_MONOTONIC when sampling ended */
-	uint64_t interval_ns; /* nominal time between samples */
-	uint64_t duration_limit_ns; /* -d, 0: none */
-	uint64_t buffer_bytes; /* sum over all rings */
-	bool symbolicated;
-	VEC(char *) features; /* "stackwalk", "cpu-clock", FEATURE_ALL_PROCESSES … */
-	VEC(char *) filters; /* the front-end's thread filters; holds the command */
-	VEC(struct profile_extra) extra;
 };
 
 /* Ends of the user side of a stack. */

@@ -1,34 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
-#include "lib/base/alloc.h"
 #include "lib/query/copy_rows.h"
 
-static char *copy(const char *text)
-{
-	return text ? xstrdup(text) : NULL;
-}
-
+/* Times are those of the new profile. */
 static void copy_first(struct profile_meta *into, const struct profile_meta *from)
 {
-	into->product = copy(from->product);
-	into->command_line = copy(from->command_line);
-	into->os = copy(from->os);
-	into->distribution = copy(from->distribution);
-	into->abi = copy(from->abi);
-	into->cpu_name = copy(from->cpu_name);
-	into->root_pid = from->root_pid;
-	into->physical_cpus = from->physical_cpus;
-	into->logical_cpus = from->logical_cpus;
-	into->memory_bytes = from->memory_bytes;
-	into->interval_ns = from->interval_ns;
-	into->duration_limit_ns = from->duration_limit_ns;
-	into->buffer_bytes = from->buffer_bytes;
-	into->symbolicated = from->symbolicated;
-	vec_for_each(&from->features, char *const *, feature)
-		vec_push(&into->features, xstrdup(*feature));
-	vec_for_each(&from->filters, char *const *, filter)
-		vec_push(&into->filters, xstrdup(*filter));
+	uint64_t start = into->start_ns, realtime = into->start_realtime_ns, end = into->end_ns;
+
+	profile_meta_copy(into, from, NULL, NULL);
+	into->start_ns = start;
+	into->start_realtime_ns = realtime;
+	into->end_ns = end;
 }
 
 void row_copy_meta(struct profile *into, const struct profile *from, uint64_t offset_ns,

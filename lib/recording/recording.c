@@ -74,38 +74,15 @@ void recording_complete(struct recording *r, const struct completion *c)
 	sources_add_extra(p, &r->sources);
 }
 
-static char *copy(const char *text)
-{
-	return text ? xstrdup(text) : NULL;
-}
-
-/* The profile's meta is a copy: the facts stay whole. */
-static void set_meta(struct profile *p, const struct recording_facts *facts)
-{
-	const struct profile_meta *from = &facts->meta;
-	struct profile_meta *meta = &p->meta;
-
-	*meta = *from;
-	meta->product = xstrdup(from->product ? from->product : "unknown");
-	meta->command_line = copy(from->command_line);
-	meta->os = copy(from->os);
-	meta->distribution = copy(from->distribution);
-	meta->abi = copy(from->abi);
-	meta->cpu_name = copy(from->cpu_name);
-	memset(&meta->features, 0, sizeof(meta->features));
-	memset(&meta->filters, 0, sizeof(meta->filters));
-	vec_for_each(&from->features, char *const *, text)
-		vec_push(&meta->features, xstrdup(*text));
-	vec_for_each(&from->filters, char *const *, text)
-		vec_push(&meta->filters, xstrdup(*text));
-}
-
 /* The facts of the beginning are there. */
 static void begin(struct recording *r, const struct source_kind *kind, const void *state)
 {
 	struct profile *p = profile_new();
 
-	set_meta(p, &r->facts);
+	/* A copy: the facts stay whole. */
+	profile_meta_copy(&p->meta, &r->facts.meta, NULL, NULL);
+	if (!p->meta.product)
+		p->meta.product = xstrdup("unknown");
 	if (!p->meta.start_ns)
 		kind->start(state, &p->meta.start_ns, &p->meta.start_realtime_ns);
 	recording_begin(r, p, false);

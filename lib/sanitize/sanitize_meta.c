@@ -57,75 +57,70 @@ static char *plain_os(const char *os)
 	return xasprintf("Linux %.*s%s", (int)size, version + 1, machine);
 }
 
-static void copy_machine(struct sanitizer *s)
-{
-	const struct profile_meta *from = &s->from->meta;
-	struct profile_meta *into = &s->into->meta;
-	bool hides = s->options->removes[SANITIZE_HOST];
-
-	if (from->os)
-		into->os = hides ? plain_os(from->os) : xstrdup(from->os);
-	if (from->distribution && !hides)
-		into->distribution = xstrdup(from->distribution);
-	s->counts->removed[SANITIZE_HOST] += hides && from->distribution;
-	into->abi = sanitize_copy(s, from->abi);
-	into->cpu_name = sanitize_copy(s, from->cpu_name);
-	into->physical_cpus = from->physical_cpus;
-	into->logical_cpus = from->logical_cpus;
-	into->memory_bytes = from->memory_bytes;
-}
-
 static bool keeps_product(const struct sanitizer *s, const char *product)
 {
 	return !s->options->removes[SANITIZE_PROCESSES] &&
 	       (!s->options->names || regexec(&s->names, product, 0, NULL, 0) == 0);
 }
 
-static void copy_subject(struct sanitizer *s)
+static char *copy_product(struct sanitizer *s, const char *product)
 {
-	const struct profile_meta *from = &s->from->meta;
-	struct profile_meta *into = &s->into->meta;
 	bool hides = s->options->removes[SANITIZE_ARGS];
+	char *program, *copy;
 
-	if (from->product && keeps_product(s, from->product)) {
-		char *program = xstrndup(from->product, hides ? strcspn(from->product, " ")
-							      : strlen(from->product));
+	if (!keeps_product(s, product))
+		return NULL;
+	program = xstrndup(product, hides ? strcspn(product, " ") : strlen(product));
+	copy = sanitize_copy(s, program);
+	free(program);
+	return copy;
+}
 
-		into->product = sanitize_copy(s, program);
-		free(program);
-		vec_push(&into->filters, xstrdup(into->product));
-	}
-	if (from->command_line && *from->command_line) {
-		s->counts->removed[SANITIZE_ARGS] += hides;
-		if (!hides)
-			into->command_line = sanitize_copy(s, from->command_line);
+/* Returns NULL and counts if that class is left out. */
+static char *copy_unless(struct sanitizer *s, enum sanitize_class class, const char *text)
+{
+	bool hides = s->options->removes[class];
+
+	s->counts->removed[class] += hides;
+	return hides ? NULL : sanitize_copy(s, text);
+}
+
+static char *copy_text(void *ctx, size_t member, const char *text)
+{
+	struct sanitizer *s = ctx;
+
+	switch (member) {
+	case offsetof(struct profile_meta, product):
+		return copy_product(s, text);
+	case offsetof(struct profile_meta, command_line):
+		return *text ? copy_unless(s, SANITIZE_ARGS, text) : NULL;
+	case offsetof(struct profile_meta, os):
+		return s->options->removes[SANITIZE_HOST] ? plain_os(text) : xstrdup(text);
+	case offsetof(struct profile_meta, distribution):
+		return s->options->removes[SANITIZE_HOST] ? copy_unless(s, SANITIZE_HOST, text)
+							  : xstrdup(text);
+	case offsetof(struct profile_meta, features):
+		s->counts->unknown += !is_feature(text);
+		return is_feature(text) ? xstrdup(text) : NULL;
+	case offsetof(struct profile_meta, filters): /* the product, below */
+		return NULL;
+	default:
+		return sanitize_copy(s, text);
 	}
 }
 
 void sanitize_meta(struct sanitizer *s)
 {
-	const struct profile_meta *from = &s->from->meta;
 	struct profile_meta *into = &s->into->meta;
 	bool hides_times = s->options->removes[SANITIZE_TIMES];
 
-	copy_subject(s);
-	copy_machine(s);
-	into->root_pid = from->root_pid;
-	into->start_ns = from->start_ns;
-	into->end_ns = from->end_ns;
-	into->start_realtime_ns = hides_times ? 0 : from->start_realtime_ns;
+	profile_meta_copy(into, &s->from->meta, copy_text, s);
+	if (into->product)
+		vec_push(&into->filters, xstrdup(into->product));
+	if (hides_times)
+		into->start_realtime_ns = 0;
 	s->counts->removed[SANITIZE_TIMES] += hides_times;
-	into->interval_ns = from->interval_ns;
-	into->duration_limit_ns = from->duration_limit_ns;
-	into->buffer_bytes = from->buffer_bytes;
-	into->symbolicated = from->symbolicated;
 	s->into->stats.user_stacks = s->from->stats.user_stacks;
 	s->into->overhead = s->from->overhead;
-	vec_for_each(&from->features, char *const *, feature) {
-		if (is_feature(*feature))
-			vec_push(&into->features, xstrdup(*feature));
-		else
-			s->counts->unknown++;
-	}
 	copy_extras(s);
 }

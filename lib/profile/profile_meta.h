@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a profile says of the recording as a whole. */
+/* Meta data: what a profile says of the recording as a whole. */
 #ifndef PROF_LIB_PROFILE_PROFILE_META_H
 #define PROF_LIB_PROFILE_PROFILE_META_H
 

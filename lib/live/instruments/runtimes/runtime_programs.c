@@ -60,27 +60,19 @@ struct runtime_object {
 		} \
 	}
 /* Probes of markers that interrupt each other have memory of their own: each has such an object. */
-#define MARKERS_OBJECT(name, probe, kind) \
-	{ \
-		name##_markers_open, name##_markers_object, name##_markers_destroy, \
-			{probe, #name "_bpf"}, \
-		{ \
-			{ \
-				"on_" #name kind, "runtime_markers", probe \
-			} \
-		} \
-	}
+#define MARKERS_OBJECT(name, PART, probe, suffix, of) \
+	[RUNTIME_##PART] = {name##_markers_open, \
+			    name##_markers_object, \
+			    name##_markers_destroy, \
+			    {probe, #name "_bpf"}, \
+			    {{"on_" #name suffix, "runtime_markers", probe}}},
 /* clang-format off */
 #define SAMPLES_OBJECTS(name) {SAMPLES_OBJECT(name)}
 #define ALL_OBJECTS(name) \
 	{ \
 		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
 		[RUNTIME_WAITS] = WAITS_OBJECT(name), \
-		[RUNTIME_SYSCALLS] = MARKERS_OBJECT(name, "syscalls_bpf", "_marker"), \
-		[RUNTIME_SIGNALS] = MARKERS_OBJECT(name, "signals_bpf", "_marker"), \
-		[RUNTIME_IO] = MARKERS_OBJECT(name, "io_bpf", "_marker"), \
-		[RUNTIME_FAULTS] = MARKERS_OBJECT(name, "faults_bpf", "_fault"), \
-		[RUNTIME_WAKERS] = MARKERS_OBJECT(name, "wakers_bpf", "_waking"), \
+		MARKER_PROBES(MARKERS_OBJECT, name) \
 	}
 /* clang-format on */
 

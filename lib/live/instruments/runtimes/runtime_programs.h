@@ -6,15 +6,32 @@
 #include "bpf/runtime_layout.h"
 #include "lib/live/bpf/programs.h"
 
+/*
+ * Probes whose markers have stacks with the functions of runtimes:
+ *
+ *	ROW(name, PART, object, suffix, of)
+ *
+ * name    is passed through
+ * PART    becomes RUNTIME_<PART>
+ * object  name of the probe's BPF object
+ * suffix  of the runtime's program that goes on to the probe's end, by the probe's type: "_marker"
+ *         of raw tracepoints, "_fault" of perf events, "_waking" of typed tracepoints
+ * of      which stacks those are, for messages
+ */
+#define MARKER_PROBES(ROW, name) \
+	ROW(name, SYSCALLS, "syscalls_bpf", "_marker", " of system calls") \
+	ROW(name, SIGNALS, "signals_bpf", "_marker", " of signals") \
+	ROW(name, IO, "io_bpf", "_marker", " of I/O") \
+	ROW(name, FAULTS, "faults_bpf", "_fault", " of major faults") \
+	ROW(name, WAKERS, "wakers_bpf", "_waking", " of wakers")
+
 /* Stacks, by what they belong to. For each there is a BPF object. */
 enum runtime_part {
 	RUNTIME_SAMPLES, /* ticks and events */
 	RUNTIME_WAITS,
-	RUNTIME_SYSCALLS, /* of markers, by their probe */
-	RUNTIME_SIGNALS,
-	RUNTIME_IO,
-	RUNTIME_FAULTS,
-	RUNTIME_WAKERS,
+#define MARKER_PART(name, PART, ...) RUNTIME_##PART,
+	MARKER_PROBES(MARKER_PART, ) /* of markers, by their probe */
+#undef MARKER_PART
 	RUNTIME_PART_COUNT,
 };
 

@@ -130,14 +130,11 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 /* Loads a part of what follows the runtime. False: nothing of it can be followed. */
 static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
-	static const char *const stacks[RUNTIME_PART_COUNT] = {
-		[RUNTIME_SAMPLES] = "",
-		[RUNTIME_WAITS] = " of waits",
-		[RUNTIME_SYSCALLS] = " of system calls",
-		[RUNTIME_SIGNALS] = " of signals",
-		[RUNTIME_IO] = " of I/O",
-		[RUNTIME_FAULTS] = " of major faults",
-		[RUNTIME_WAKERS] = " of wakers",
+	static const char *const stacks[RUNTIME_PART_COUNT] = {[RUNTIME_SAMPLES] = "",
+							       [RUNTIME_WAITS] = " of waits",
+#define MARKER_STACKS(name, PART, object, suffix, of) [RUNTIME_##PART] = of,
+							       MARKER_PROBES(MARKER_STACKS, )
+#undef MARKER_STACKS
 	};
 	struct runtime_program *program = &r->loaded[kind];
 	struct error err = {0};

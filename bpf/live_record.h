@@ -31,7 +31,8 @@
 	LIVE_RECORD(USDT, rec_usdt, 168, sizeof(*r) + (size_t)r->text_size) \
 	LIVE_RECORD(USDT_TASK, rec_usdt_task, 32, sizeof(*r)) \
 	LIVE_RECORD(SIGNAL, rec_signal, 80, sizeof(*r)) \
-	LIVE_RECORD(WAKER, rec_waker, 80, sizeof(*r))
+	LIVE_RECORD(WAKER, rec_waker, 80, sizeof(*r)) \
+	LIVE_RECORD(CONNECTION, rec_connection, 104, sizeof(*r))
 
 /* The first live kind; the kinds of the wire are below it. */
 #define REC_LIVE 0xc0
@@ -335,6 +336,38 @@ struct rec_waker {
 	__u64 start; /* of the wait */
 	struct rec_marker_stack stack; /* of the waker, whose pid and tid are here */
 	char name[LIVE_NAME_SIZE]; /* of the waker */
+};
+
+/* rec.flags of REC_CONNECTION */
+enum {
+	CONNECTION_HAS_STACK = 1 << 0,
+	CONNECTION_IPV6 = 1 << 1,
+	CONNECTION_CAME_IN = 1 << 2, /* the peer has opened it */
+	CONNECTION_WAS_OPEN = 1 << 3, /* before recording began */
+	CONNECTION_IS_OPEN = 1 << 4, /* when recording ended */
+};
+
+/* States of connections, by the kernel's numbers of TCP. */
+enum connection_state {
+	CONNECTION_ESTABLISHED = 1,
+	CONNECTION_CONNECTING = 2,
+	CONNECTION_RECEIVED = 3, /* the peer connects */
+	CONNECTION_FIN_WAIT_1 = 4, /* this side has shut it down first */
+	CONNECTION_CLOSED = 7,
+	CONNECTION_CLOSE_WAIT = 8, /* the peer has shut it down */
+	CONNECTION_LAST_ACK = 9, /* then this side, too */
+};
+
+/* A TCP connection, which ends at rec.time. User space makes a REC_MARKER of it. */
+struct rec_connection {
+	struct rec rec;
+	__u64 start, established; /* established: 0 if it was never, or not known when */
+	__u32 retransmissions;
+	__u16 local_port, peer_port; /* peer_port in network byte order */
+	__u8 peer[16]; /* address in network byte order; of IPv4 the first 4 bytes */
+	__u8 state; /* enum connection_state, before the end */
+	__u8 reserved[7];
+	struct rec_marker_stack stack; /* of who connected */
 };
 
 /*

@@ -46,6 +46,7 @@ enum marker_group {
 	GROUP_PROCESS,
 	GROUP_SIGNALS,
 	GROUP_OWN, /* of the recorder itself */
+	GROUP_NETWORK,
 	GROUP_COUNT,
 };
 
@@ -62,7 +63,7 @@ enum value_kind {
 	VALUE_FOLDER, /* kept only with all other paths */
 	VALUE_ARGUMENTS,
 	VALUE_TASK, /* name of a thread or process */
-	VALUE_CONTAINER,
+	VALUE_MACHINE, /* tells of this machine or of others */
 };
 
 #define MARKER_SCHEMA_FIELDS_MAX 16

@@ -11,7 +11,7 @@
 #define ROWS(row) \
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
 		row(code_files) row(waits) row(sleepers) row(wakers) row(runtimes) row(signals) \
-			row(syscalls) row(io) row(faults) row(jank) row(spans) row(usdt) \
+			row(syscalls) row(io) row(faults) row(net) row(jank) row(spans) row(usdt) \
 				row(counters) row(neighbours) row(own_cost)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;

@@ -78,6 +78,7 @@ const char *schema_group(uint32_t shown)
 		[GROUP_WAITS] = "Waits",	   [GROUP_DISK] = "Disk",
 		[GROUP_SYSCALLS] = "System calls", [GROUP_PROCESS] = "Process",
 		[GROUP_SIGNALS] = "Signals",	   [GROUP_OWN] = "Own",
+		[GROUP_NETWORK] = "Network",
 	};
 	uint32_t group = (shown & SHOWN_GROUP_MASK) >> SHOWN_GROUP_SHIFT;
 

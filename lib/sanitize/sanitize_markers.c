@@ -36,7 +36,7 @@ static enum sanitize_class class_of(enum value_kind kind)
 		return SANITIZE_PATHS;
 	case VALUE_ARGUMENTS:
 		return SANITIZE_ARGS;
-	case VALUE_CONTAINER:
+	case VALUE_MACHINE:
 		return SANITIZE_HOST;
 	default:
 		return SANITIZE_CLASS_COUNT;

@@ -22,6 +22,7 @@
 	ROW(name, SYSCALLS, "syscalls_bpf", "_marker", " of system calls") \
 	ROW(name, SIGNALS, "signals_bpf", "_marker", " of signals") \
 	ROW(name, IO, "io_bpf", "_marker", " of I/O") \
+	ROW(name, NET, "net_bpf", "_marker", " of connections") \
 	ROW(name, FAULTS, "faults_bpf", "_fault", " of major faults") \
 	ROW(name, WAKERS, "wakers_bpf", "_waking", " of wakers")
 

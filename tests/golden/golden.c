@@ -7,11 +7,13 @@
  */
 #include <stdbool.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/recording/recording.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -23,6 +25,7 @@
 #include "lib/session/session.h"
 #include "lib/record/record.h"
 #include "tests/golden/events.h"
+#include "tests/golden/text_source.h"
 
 #define FILE_MAX (1u << 20)
 
@@ -145,6 +148,8 @@ static int export_others(const struct profile *p, bool cpus, const char *path, s
 	return result;
 }
 
+static size_t fed_threads; /* of the last run */
+
 static int run(const struct events *events, const char *output, struct error *err)
 {
 	struct profile *p = new_profile();
@@ -162,6 +167,7 @@ static int run(const struct events *events, const char *output, struct error *er
 	session_free(session);
 	name_frames(p, events);
 	wait_frames_refine(p);
+	fed_threads = p->threads.rows.count;
 	result = export(p, events->cpus, output, err);
 	if (!result && output)
 		result = export_others(p, events->cpus, output, err);
@@ -227,6 +233,32 @@ static int check_capture(const struct events *events, struct error *err)
 	return read_capture(events, fd, err);
 }
 
+static void say_nothing(const char *line)
+{
+	(void)line;
+}
+
+/* Checks that a recording of a source has the threads of a session that is fed by hand. */
+static int check_source(const char *path, struct error *err)
+{
+	const struct recording_options options = {.no_symbols = true, .say = say_nothing};
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct recording recording = {0};
+	int result;
+
+	if (fd < 0 || !text_source.matches(fd))
+		return error_text(err, -EBADMSG, "it is no source of recordings");
+	result = recording_load(&recording, &text_source, fd, path, &options, err);
+	/* A case about files alone has nothing but them. */
+	if (result == -ENODATA)
+		return 0;
+	if (!result && recording.profile->threads.rows.count != fed_threads)
+		result = error_text(err, -EBADMSG, "a recording has %zu threads, not %zu",
+				    (size_t)recording.profile->threads.rows.count, fed_threads);
+	recording_release(&recording);
+	return result;
+}
+
 static int write_records(const struct events *events)
 {
 	size_t count = events->words.count;
@@ -253,6 +285,8 @@ static int run_file(const char *path, const char *output, bool records)
 		result = records ? write_records(&events) : run(&events, output, &err);
 	if (!result && !records)
 		result = check_capture(&events, &err);
+	if (!result && !records)
+		result = check_source(path, &err);
 	if (result)
 		fprintf(stderr, "%s: %s\n", path, err.text);
 	events_release(&events);

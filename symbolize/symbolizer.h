@@ -28,6 +28,7 @@ struct answer {
 	const char *func; /* the symbol that covers the address; NULL: unknown */
 	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
 	bool is_synthetic; /* func is not a name but fun_<hex> */
+	bool is_stub; /* the linker made it, to lead to func */
 	/* Only the next symbol's start tells the end of func: func_size is too large. */
 	bool is_reach_guessed;
 	struct location *chain; /* outermost first; NULL: unknown */

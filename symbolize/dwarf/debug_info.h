@@ -117,8 +117,11 @@ struct debug_info {
 
 /* dwarf_index.c */
 void units_index(struct debug_info *info);
-/* NULL: no unit covers the address. Pointers to other units may become invalid. */
-struct unit *units_find_at(struct debug_info *info, uint64_t addr);
+/*
+ * NULL: no unit covers the address. Pointers to other units may become invalid. `listed`: asks only
+ * units that list their code ranges apart, if there are such.
+ */
+struct unit *units_find_at(struct debug_info *info, uint64_t addr, bool listed);
 /* Unpacks all units of the module's own file. False: damaged. */
 bool units_need_all(struct debug_info *info);
 
@@ -138,7 +141,7 @@ void units_release(struct debug_info *info);
  * The unit with its detail; NULL if no unit covers the address. May invalidate units and details
  * found before.
  */
-struct unit *units_find(struct debug_info *info, uint64_t addr);
+struct unit *units_find(struct debug_info *info, uint64_t addr, bool listed);
 /*
  * NULL if no function of the unit covers the address. `is_thorough` includes functions inside types
  * and other functions; later searches find those, too.

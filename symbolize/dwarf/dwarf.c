@@ -2,6 +2,7 @@
 /* Functions, inlined calls and lines from DWARF, by libdw. */
 #include <dwarf.h>
 #include <errno.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -100,6 +101,30 @@ static void fill_in_function(struct debug_info *info, const struct unit *unit,
 	vec_release(&ranges.rows);
 }
 
+/*
+ * Is it code that the linker adds to each file: a stub, or a function of its startup files? To find
+ * that no unit has it, all would have to be read.
+ */
+static bool is_linkers(const struct answer *answer)
+{
+	static const char *const names[] = {
+		"_start",
+		"_init",
+		"_fini",
+		"_dl_relocate_static_pie",
+		"deregister_tm_clones",
+		"register_tm_clones",
+		"__do_global_dtors_aux",
+		"frame_dummy",
+	};
+
+	for (size_t i = 0; answer->func && i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(answer->func, names[i]) == 0)
+			return true;
+	}
+	return answer->is_stub;
+}
+
 static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t count,
 			struct answer *answers)
 {
@@ -107,10 +132,13 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t addr = rvas[i] + info->first_vaddr;
-		struct unit *unit = units_find(info, addr);
 		struct function *function;
+		struct unit *unit;
 
-		if (!unit || answers[i].chain)
+		if (answers[i].chain)
+			continue;
+		unit = units_find(info, addr, is_linkers(&answers[i]));
+		if (!unit)
 			continue;
 		/*
 		 * An address without a symbol is mostly padding between functions, not worth a full

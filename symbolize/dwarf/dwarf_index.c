@@ -135,7 +135,7 @@ void units_index(struct debug_info *info)
 		index_all(info);
 }
 
-struct unit *units_find_at(struct debug_info *info, uint64_t addr)
+struct unit *units_find_at(struct debug_info *info, uint64_t addr, bool listed)
 {
 	uint32_t id = segments_find(&info->segments, addr);
 
@@ -147,6 +147,8 @@ struct unit *units_find_at(struct debug_info *info, uint64_t addr)
 		if (has_code_at(unit, addr))
 			return unit;
 	}
+	if (!info->has_all_units && listed)
+		return NULL;
 	if (!info->has_all_units) {
 		index_all(info);
 		id = segments_find(&info->segments, addr);

@@ -179,9 +179,9 @@ static void open_split(struct debug_info *info, struct unit *unit)
 		caches_add(&info->views, unit->split->dwarf, &unit->split->view);
 }
 
-struct unit *units_find(struct debug_info *info, uint64_t addr)
+struct unit *units_find(struct debug_info *info, uint64_t addr, bool listed)
 {
-	struct unit *unit = units_find_at(info, addr);
+	struct unit *unit = units_find_at(info, addr, listed);
 
 	if (!unit || unit->detail)
 		return unit;

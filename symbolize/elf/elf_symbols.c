@@ -89,6 +89,7 @@ static void name_stub(struct symtab *t, uint64_t rva, struct answer *answer)
 	answer->func_start = stub->vaddr - first_vaddr;
 	answer->func_size = stub->size;
 	answer->is_synthetic = !target;
+	answer->is_stub = true;
 }
 
 static void name_symbol(struct symtab *t, const struct binary_symbol *symbol, struct answer *answer)
@@ -128,12 +129,8 @@ static void symtab_lookup(struct symbolizer *base, const uint64_t *rvas, size_t 
 			stub.func = NULL;
 			name_stub(t, rvas[i], &stub);
 		}
-		if (stub.func) {
-			answers[i].func = stub.func;
-			answers[i].func_start = stub.func_start;
-			answers[i].func_size = stub.func_size;
-			answers[i].is_synthetic = stub.is_synthetic;
-		}
+		if (stub.func)
+			answers[i] = stub;
 	}
 }
 

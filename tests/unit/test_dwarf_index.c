@@ -170,4 +170,38 @@ TEST(wrong_units_mislead_nobody)
 	forget(&plain);
 }
 
+/* Returns the number of places that have lines, each asked for as `like`. */
+static size_t count_lines(struct asked *asked, const struct answer *like)
+{
+	size_t known = 0;
+
+	for (size_t i = 0; i < COUNT; i += 20) {
+		struct answer answer = *like;
+
+		asked->symbolizer->ops->lookup(asked->symbolizer, &rvas[i], 1, &answer);
+		known += answer.depth > 0;
+	}
+	return known;
+}
+
+/* Stubs and startup code have no units: to look for them, not all are read. */
+TEST(code_of_the_linker_is_not_searched_in_all_units)
+{
+	const struct answer stub = {.func = "read@plt", .is_stub = true};
+	const struct answer start = {.func = "_start"}, other_code = {.func = "main"};
+	size_t listed, all;
+
+	scratch_run(&scratch, "objcopy --dump-section .debug_aranges=ranges plain dumped");
+	spoil("ranges");
+	scratch_run(&scratch, "objcopy --update-section .debug_aranges=ranges plain wrong");
+	ask(&plain, "wrong", COUNT, 1);
+	listed = count_lines(&plain, &stub);
+	assert_true(listed > 0);
+	assert_int_equal(count_lines(&plain, &start), listed);
+	all = count_lines(&plain, &other_code);
+	assert_true(all > listed);
+	assert_int_equal(count_lines(&plain, &stub), all);
+	forget(&plain);
+}
+
 TEST_GROUP(setup, teardown);

@@ -36,6 +36,11 @@
 #define QUIET_NS 100000000ull
 #define QUIET_PAUSE_MS 10
 /*
+ * Else wait this long after a mapping for those that follow it: a program maps its libraries within
+ * a millisecond. Ticks until then are copied, as without a table.
+ */
+#define MAPPING_PAUSE_MS 1
+/*
  * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a
  * table are copied.
  */
@@ -186,13 +191,13 @@ static int poll_ms(const struct recorder *r)
 static void wait_and_read(struct recorder *r)
 {
 	if (r->phase == PHASE_RUNNING) {
-		bool is_quiet = !r->is_behind && clock_monotonic_ns() >= r->quiet_ns;
+		int pause_ms = clock_monotonic_ns() >= r->quiet_ns ? QUIET_PAUSE_MS
+								   : MAPPING_PAUSE_MS;
 
 		if (r->wants_pause)
 			poll(NULL, 0, PAUSE_MS);
 		r->wants_pause = false;
-		wakeup_wait(&r->wakeup, r->is_behind ? 0 : poll_ms(r),
-			    is_quiet ? QUIET_PAUSE_MS : 0);
+		wakeup_wait(&r->wakeup, r->is_behind ? 0 : poll_ms(r), r->is_behind ? 0 : pause_ms);
 		refresh_cpus(r);
 		run_round(r);
 		return;

@@ -35,10 +35,7 @@
 /* After this long without an event of a tracked process, poll mapping rings less often. */
 #define QUIET_NS 100000000ull
 #define QUIET_PAUSE_MS 10
-/*
- * Else wait this long after a mapping for those that follow it: a program maps its libraries within
- * a millisecond. Ticks until then are copied, as without a table.
- */
+/* Else wait this long for the mappings that follow one. Ticks until then are copied. */
 #define MAPPING_PAUSE_MS 1
 /*
  * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a

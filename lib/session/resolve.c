@@ -7,10 +7,11 @@
 #include "lib/session/code/frame_kinds.h"
 
 /*
- * Fixed number of lines, overwritten on collision. A miss costs a walk over the stack and nothing
- * else, and a machine full of short-lived processes cannot fill memory.
+ * Lines are overwritten on collision. A miss costs a walk over the stack and nothing else, and a
+ * machine full of short-lived processes cannot fill memory. Short recordings touch few lines.
  */
-#define CACHE_LINES (1u << 15)
+#define FIRST_LINES (1u << 12)
+#define LINES_MAX (1u << 15)
 
 struct resolved {
 	uint64_t stamp, kernel_stamp; /* stamps of the mappings used */
@@ -27,12 +28,37 @@ struct resolved_leaf {
 	bool is_used;
 };
 
+/*
+ * The frame that was last put on a stack. Stacks of a program repeat each other from the root on,
+ * in all its processes: mostly this is the one that is wanted again, without two searches.
+ */
+struct last_child {
+	uint64_t offset;
+	module_id module;
+	stack_id stack; /* NO_STACK: none yet */
+	uint8_t kind;
+};
+
 void resolver_init(struct resolver *r, struct profile *profile)
 {
 	*r = (struct resolver){.profile = profile};
 	r->kernel = mapping_table_new();
-	r->cache = xcalloc(CACHE_LINES, sizeof(*r->cache));
-	r->leaves = xcalloc(CACHE_LINES, sizeof(*r->leaves));
+	r->lines = FIRST_LINES;
+	r->cache = xcalloc(r->lines, sizeof(*r->cache));
+	r->leaves = xcalloc(r->lines, sizeof(*r->leaves));
+}
+
+/* Makes the caches larger, and empty, after as many misses as they have lines. */
+static void note_miss(struct resolver *r)
+{
+	if (++r->misses < r->lines || r->lines == LINES_MAX)
+		return;
+	r->misses = 0;
+	r->lines *= 2;
+	free(r->cache);
+	free(r->leaves);
+	r->cache = xcalloc(r->lines, sizeof(*r->cache));
+	r->leaves = xcalloc(r->lines, sizeof(*r->leaves));
 }
 
 void resolver_release(struct resolver *r)
@@ -41,6 +67,7 @@ void resolver_release(struct resolver *r)
 	raw_stacks_release(&r->raw);
 	vec_release(&r->addrs);
 	vec_release(&r->kinds);
+	vec_release(&r->children);
 	free(r->cache);
 	free(r->leaves);
 }
@@ -67,6 +94,33 @@ static module_id anon_module(struct profile *p, struct process *process)
 	return process->anon;
 }
 
+/* Returns the place of the stack that NO_STACK or an id has. */
+static struct last_child *last_child_of(struct resolver *r, stack_id parent)
+{
+	size_t at = parent == NO_STACK ? 0 : (size_t)parent + 1;
+
+	while (r->children.count <= at)
+		vec_push(&r->children, (struct last_child){.stack = NO_STACK});
+	return &r->children.items[at];
+}
+
+static stack_id intern(struct resolver *r, stack_id parent, const struct frame *frame)
+{
+	struct last_child *last = last_child_of(r, parent);
+
+	if (last->stack != NO_STACK && last->offset == frame->offset &&
+	    last->module == frame->module && last->kind == frame->kind)
+		return last->stack;
+	*last = (struct last_child){
+		.offset = frame->offset,
+		.module = frame->module,
+		.stack = stacks_intern(&r->profile->stacks, parent,
+				       frames_intern(&r->profile->frames, frame)),
+		.kind = frame->kind,
+	};
+	return last->stack;
+}
+
 static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr,
 			   const struct frame_kind_info *info, struct process *process,
 			   const struct mapping_table *mappings)
@@ -89,8 +143,7 @@ static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr,
 		if (mapping->module == MAPPING_ANON)
 			frame.module = anon_module(r->profile, process);
 	}
-	return stacks_intern(&r->profile->stacks, parent,
-			     frames_intern(&r->profile->frames, &frame));
+	return intern(r, parent, &frame);
 }
 
 static bool is_interrupted(const struct resolver *r, uint32_t i)
@@ -175,7 +228,7 @@ static struct resolved *line_of(const struct resolver *r, raw_stack_id raw,
 {
 	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
 
-	return &r->cache[hash % CACHE_LINES];
+	return &r->cache[hash % r->lines];
 }
 
 static bool is_line_of(const struct resolver *r, const struct resolved *line, raw_stack_id raw,
@@ -254,6 +307,8 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 		};
 		/* Overwrite the line afterwards: it may hold the continuation. */
 		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
+		note_miss(r);
+		line = line_of(r, raw, mappings);
 		*line = new;
 	}
 	*extent = line->extent;
@@ -266,11 +321,13 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 	const struct frame_kind_info *info = frame_kind_info(kind, kind == FRAME_KERNEL);
 	uint64_t stamp = mappings ? mappings->stamp : 0;
 	uint64_t hash = hash_pair(addr, stamp << 32 | base);
-	struct resolved_leaf *line = &r->leaves[hash % CACHE_LINES];
+	struct resolved_leaf *line = &r->leaves[hash % r->lines];
 
 	if (line->is_used && line->addr == addr && line->base == base && line->stamp == stamp &&
 	    line->kernel_stamp == r->kernel->stamp && line->kind == kind)
 		return line->stack;
+	note_miss(r);
+	line = &r->leaves[hash % r->lines];
 	*line = (struct resolved_leaf){
 		.stamp = stamp,
 		.kernel_stamp = r->kernel->stamp,

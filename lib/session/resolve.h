@@ -12,6 +12,7 @@
 
 struct resolved; /* a line of the cache */
 struct resolved_leaf;
+struct last_child;
 
 struct resolver {
 	struct profile *profile;
@@ -19,6 +20,8 @@ struct resolver {
 	struct raw_stacks raw;
 	struct resolved *cache;
 	struct resolved_leaf *leaves;
+	uint32_t lines, misses; /* of each cache; since they have so many lines */
+	VEC(struct last_child) children; /* by stack, from NO_STACK on */
 	/* Frames of the stack that is being resolved. */
 	VEC(uint64_t) addrs;
 	VEC(uint8_t) kinds;

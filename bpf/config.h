@@ -258,25 +258,39 @@ struct neighbour {
 	char name[16]; /* "": it must not be known */
 };
 
-/* Programs that run again and again while recording. */
+/* Programs that run again and again while recording: ROW(ID, name) */
+#define TIMED_PROGRAMS(ROW) \
+	ROW(TICK, "on_tick") \
+	ROW(EVENT, "on_event") \
+	ROW(TRACEPOINT, "on_tracepoint") \
+	ROW(SWITCH, "on_switch") \
+	ROW(WAKING, "on_waking") \
+	ROW(FORK, "on_fork") \
+	ROW(EXEC, "on_exec") \
+	ROW(RENAME, "on_rename") \
+	ROW(EXIT, "on_exit") \
+	ROW(FREE, "on_free") \
+	ROW(GENERATE, "on_generate") \
+	ROW(DELIVER, "on_deliver") \
+	ROW(CALL_ENTER, "on_call_enter") \
+	ROW(CALL_EXIT, "on_call_exit") \
+	ROW(COUNT_TASKS, "count_tasks") \
+	ROW(USDT, "on_usdt") \
+	ROW(MARKER_TRACEPOINT, "on_marker_tracepoint") \
+	ROW(FAULT, "on_fault") \
+	ROW(SUBMIT, "on_submit") \
+	ROW(BIO_COMPLETE, "on_bio_complete") \
+	ROW(REQUEST_COMPLETE, "on_request_complete") \
+	ROW(WAIT_ENTER, "on_wait_enter") \
+	ROW(WAIT_EXIT, "on_wait_exit") \
+	ROW(TCP_STATE, "on_tcp_state") \
+	ROW(TCP_RETRANSMIT, "on_tcp_retransmit")
+
 enum timed_program {
-	TIMED_TICK,
-	TIMED_EVENT,
-	TIMED_TRACEPOINT,
-	TIMED_SWITCH,
-	TIMED_WAKING,
-	TIMED_FORK,
-	TIMED_EXEC,
-	TIMED_RENAME,
-	TIMED_EXIT,
-	TIMED_FREE,
-	TIMED_GENERATE,
-	TIMED_DELIVER,
-	TIMED_CALL_ENTER,
-	TIMED_CALL_EXIT,
-	TIMED_COUNT_TASKS,
-	TIMED_USDT,
-	TIMED_PROGRAM_COUNT
+#define TIMED_ID(ID, name) TIMED_##ID,
+	TIMED_PROGRAMS(TIMED_ID)
+#undef TIMED_ID
+		TIMED_PROGRAM_COUNT
 };
 
 /*

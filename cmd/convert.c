@@ -165,14 +165,15 @@ static int check(struct convert *c, struct error *err)
 	if (!c->output.format)
 		c->output.format = format_of_path(c->output.path);
 	if (!c->output.format)
-		return error_text(err, -EINVAL, "--output %s: the name tells no format: give --to",
+		return error_text(err, -EINVAL,
+				  "--output %s: its name does not tell the format: give --to",
 				  c->output.path);
 	if (c->sanitize.key_path && !c->sanitize.options.names)
 		return error_text(err, -EINVAL, "--sanitize-key: only --sanitize=names=RE hashes");
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	if (c->is_part && c->filter.from >= c->filter.until)
-		return error_text(err, -EINVAL, "--from, --to: nothing lies between");
+		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in between");
 	if (c->is_part && c->paths.count > 1)
 		return error_text(err, -EINVAL, "--from, --to: only of one capture");
 	if (c->is_part)

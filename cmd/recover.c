@@ -227,7 +227,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 
 	l->target = choose_target(r, l);
 	if (!l->target)
-		return error_text(err, -EEXIST, "%s: no free name beside it", l->path);
+		return error_text(err, -EEXIST, "%s: no free name next to it", l->path);
 	r->output.path = l->target;
 	r->output.format = format_of_path(l->target);
 	if (!r->output.format)
@@ -263,7 +263,7 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	int ret;
 
 	if (!l->st.st_size && !may_remove(l))
-		return error_text(err, -ENODATA, "%s: empty, and no capture", l->path);
+		return error_text(err, -ENODATA, "%s: is empty, not a capture", l->path);
 	if (!l->st.st_size)
 		return discard(r, l, err);
 	ret = profile_file_load_records(&l->recording, &source_capture, l->fd, l->path, &r->output,
@@ -319,7 +319,7 @@ static void recover_file(struct recover *r, const char *path)
 	if (l.fd < 0 || fstat(l.fd, &l.st) != 0)
 		ret = error_set(&err, -errno, "read %s", path);
 	else if (!S_ISREG(l.st.st_mode))
-		ret = error_text(&err, -EINVAL, "%s: no regular file", path);
+		ret = error_text(&err, -EINVAL, "%s: not a regular file", path);
 	else if (l.st.st_uid != r->owner.uid)
 		ret = error_text(&err, -EPERM, "%s: is user %u's, who can recover it", path,
 				 (unsigned int)l.st.st_uid);
@@ -395,7 +395,7 @@ static int recover_all(struct recover *r, int argc, char **argv)
 	}
 	identity_restore_files(&before);
 	if (!r->found && !r->failed && !r->output.quiet)
-		command_say("nothing was left by a recording");
+		command_say("no recording has left anything behind");
 	return r->failed ? EXIT_REFUSED : 0;
 }
 

@@ -70,7 +70,7 @@ static int fail_for_want_of(const struct report_options *o, const struct profile
 			    const struct query *q, const char *what, struct error *err)
 {
 	return error_text(err, -ENODATA, "%s: no sample %s%s", file->label, what,
-			  leaves_waits_out(o, q) ? "; with --include-idle, waits count, too" : "");
+			  leaves_waits_out(o, q) ? "; --include-idle counts waits, too" : "");
 }
 
 static int fail_for_want_of_function(const struct report_options *o,

@@ -35,6 +35,7 @@ static __always_inline char *path_names_room(void)
 }
 
 #include "bpf/path_names.bpf.h"
+#include "bpf/program_cost.bpf.h"
 
 struct file {
 	struct path f_path;
@@ -100,13 +101,13 @@ SEC("perf_event")
 int end_fault(void *ctx)
 {
 	finish_fault(ended_marker_sample());
+	end_run(TIMED_FAULT, 0);
 	return 0;
 }
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_fault}};
 
-SEC("perf_event")
-int on_fault(struct bpf_perf_event_data *ctx)
+static __always_inline void tell_fault(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct rec_fault *fault = own_fault();
@@ -115,11 +116,11 @@ int on_fault(struct bpf_perf_event_data *ctx)
 	struct stack_scratch *s;
 
 	if (!fault)
-		return 0;
+		return;
 	rec_init(&fault->rec, REC_FAULT, sizeof(*fault), bpf_ktime_get_ns());
 	process = marker_owner(task, &fault->rec);
 	if (!process)
-		return 0;
+		return;
 	fault->address = ctx->addr;
 	name_file();
 	sample = begin_marker_sample(&fault->rec);
@@ -127,5 +128,11 @@ int on_fault(struct bpf_perf_event_data *ctx)
 	if (s)
 		capture_interrupted(ctx, s, process, sample->rec.pid);
 	finish_fault(s && send_marker_stack(ctx, s, 0) ? sample : NULL);
+}
+
+SEC("perf_event")
+int on_fault(struct bpf_perf_event_data *ctx)
+{
+	RUN_TIMED(TIMED_FAULT, tell_fault(ctx));
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/marker_stack.bpf.h"
+#include "bpf/program_cost.bpf.h"
 
 /* The kernel's numbers, in the lower bits of bio.bi_opf and of bio.bi_flags; old, without names. */
 #define OPERATION_MASK 0xff
@@ -105,6 +106,7 @@ SEC("raw_tp")
 int end_submission(void *ctx)
 {
 	finish_submission(ended_marker_sample());
+	end_run(TIMED_SUBMIT, 0);
 	return 0;
 }
 
@@ -126,14 +128,13 @@ static __always_inline void submit(void *ctx, struct task_struct *task, struct s
 }
 
 /* Layers above a device submit copies of what they were given: those are no further requests. */
-SEC("raw_tp/block_bio_queue")
-int BPF_PROG(on_submit, struct bio *bio)
+static __always_inline void note_submission(void *ctx, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct submission *new = own_submission();
 
 	if (!markers.since || !new || BPF_CORE_READ(bio, bi_flags) & BIO_CLONED)
-		return 0;
+		return;
 	__builtin_memset(new, 0, sizeof(*new));
 	new->key = (__u64)bio;
 	describe(&new->io, bio);
@@ -143,6 +144,12 @@ int BPF_PROG(on_submit, struct bio *bio)
 	} else {
 		submit(ctx, task, new);
 	}
+}
+
+SEC("raw_tp/block_bio_queue")
+int BPF_PROG(on_submit, struct bio *bio)
+{
+	RUN_TIMED(TIMED_SUBMIT, note_submission(ctx, bio));
 	return 0;
 }
 
@@ -176,11 +183,16 @@ static __always_inline void end_request(struct bio *bio, __u32 status)
 }
 
 /* Devices without a queue of requests. */
-SEC("raw_tp/block_bio_complete")
-int BPF_PROG(on_bio_complete, void *queue, struct bio *bio)
+static __always_inline void complete_alone(struct bio *bio)
 {
 	if (markers.since)
 		end_request(bio, BPF_CORE_READ(bio, bi_status));
+}
+
+SEC("raw_tp/block_bio_complete")
+int BPF_PROG(on_bio_complete, void *queue, struct bio *bio)
+{
+	RUN_TIMED(TIMED_BIO_COMPLETE, complete_alone(bio));
 	return 0;
 }
 
@@ -211,8 +223,7 @@ static long complete_bio(__u32 i, void *ctx)
  * A part of what others see as one request: several may have been merged. Of one that was split the
  * last part counts, which is nearly always the last to be done.
  */
-SEC("raw_tp/block_rq_complete")
-int BPF_PROG(on_request_complete, struct request *request, __u32 status, __u32 bytes)
+static __always_inline void complete_request(struct request *request, __u32 status, __u32 bytes)
 {
 	struct completion done = {
 		.bio = BPF_CORE_READ(request, bio),
@@ -222,5 +233,11 @@ int BPF_PROG(on_request_complete, struct request *request, __u32 status, __u32 b
 
 	if (markers.since)
 		bpf_loop(MERGED_MAX, complete_bio, &done, 0);
+}
+
+SEC("raw_tp/block_rq_complete")
+int BPF_PROG(on_request_complete, struct request *request, __u32 status, __u32 bytes)
+{
+	RUN_TIMED(TIMED_REQUEST_COMPLETE, complete_request(request, status, bytes));
 	return 0;
 }

@@ -5,6 +5,7 @@
  */
 #include "bpf/marker.bpf.h"
 #include "bpf/system_call.bpf.h"
+#include "bpf/program_cost.bpf.h"
 
 /* Set by user space: numbers of the calls, -1 for none; the second row is that of 32-bit programs.
  */
@@ -54,28 +55,32 @@ static __always_inline void tell_task(struct task_struct *task, const struct loo
 		count_marker(send_marker(&rec.rec, sizeof(rec), sizeof(rec), true));
 }
 
-SEC("raw_tp/sys_enter")
-int BPF_PROG(on_wait_enter, void *regs, long number)
+static __always_inline void end_task(long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct loop_row *known, row;
 	__u64 now;
 
 	if (!waits_for_events(number, has_compat_call(task) ? 1 : 0) || !markers.since)
-		return 0;
+		return;
 	known = bpf_task_storage_get(&loop_rows, task, NULL, 0);
 	if (!known || !known->start)
-		return 0;
+		return;
 	row = *known;
 	known->start = 0;
 	now = bpf_ktime_get_ns();
 	if (now - row.start >= task_min_ns)
 		tell_task(task, &row, now);
+}
+
+SEC("raw_tp/sys_enter")
+int BPF_PROG(on_wait_enter, void *regs, long number)
+{
+	RUN_TIMED(TIMED_WAIT_ENTER, end_task(number));
 	return 0;
 }
 
-SEC("raw_tp/sys_exit")
-int BPF_PROG(on_wait_exit, void *regs, long result)
+static __always_inline void begin_task(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__s32 number = call_number_of(task);
@@ -83,13 +88,19 @@ int BPF_PROG(on_wait_exit, void *regs, long result)
 	struct loop_row *row;
 
 	if (!waits_for_events(number, is_compat) || !markers.since || !find_current(task))
-		return 0;
+		return;
 	row = bpf_task_storage_get(&loop_rows, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!row)
-		return 0;
+		return;
 	row->number = number;
 	row->is_compat = is_compat;
 	row->start = bpf_ktime_get_ns();
+}
+
+SEC("raw_tp/sys_exit")
+int BPF_PROG(on_wait_exit, void *regs, long result)
+{
+	RUN_TIMED(TIMED_WAIT_EXIT, begin_task());
 	return 0;
 }
 

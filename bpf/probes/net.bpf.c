@@ -8,6 +8,7 @@
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/marker_stack.bpf.h"
+#include "bpf/program_cost.bpf.h"
 
 #define PROTOCOL_TCP 6
 #define FAMILY_IPV6 10
@@ -122,6 +123,7 @@ SEC("raw_tp")
 int end_opening(void *ctx)
 {
 	finish_opening(ended_marker_sample());
+	end_run(TIMED_TCP_STATE, 0);
 	return 0;
 }
 
@@ -189,13 +191,12 @@ static __always_inline void end_connection(struct sock *sk, __u8 state)
 		count_marker(send_marker(&row.rec, sizeof(row), sizeof(row), false));
 }
 
-SEC("raw_tp/inet_sock_set_state")
-int BPF_PROG(on_tcp_state, struct sock *sk, int old_state, int state)
+static __always_inline void change_state(void *ctx, struct sock *sk, int old_state, int state)
 {
 	struct rec_connection *found;
 
 	if (!markers.since || BPF_CORE_READ(sk, sk_protocol) != PROTOCOL_TCP)
-		return 0;
+		return;
 	if (state == CONNECTION_CONNECTING) {
 		open_connection(ctx, sk);
 	} else if (state == CONNECTION_ESTABLISHED && old_state == CONNECTION_RECEIVED) {
@@ -210,16 +211,27 @@ int BPF_PROG(on_tcp_state, struct sock *sk, int old_state, int state)
 		else if (found && (state == CONNECTION_FIN_WAIT_1 || state == CONNECTION_LAST_ACK))
 			own_connection(found, bpf_get_current_task_btf());
 	}
+}
+
+SEC("raw_tp/inet_sock_set_state")
+int BPF_PROG(on_tcp_state, struct sock *sk, int old_state, int state)
+{
+	RUN_TIMED(TIMED_TCP_STATE, change_state(ctx, sk, old_state, state));
 	return 0;
 }
 
-SEC("raw_tp/tcp_retransmit_skb")
-int BPF_PROG(on_tcp_retransmit, struct sock *sk)
+static __always_inline void count_retransmission(struct sock *sk)
 {
 	struct rec_connection *found = markers.since ? find_connection(sk) : NULL;
 
 	if (found)
 		__sync_fetch_and_add(&found->retransmissions, 1);
+}
+
+SEC("raw_tp/tcp_retransmit_skb")
+int BPF_PROG(on_tcp_retransmit, struct sock *sk)
+{
+	RUN_TIMED(TIMED_TCP_RETRANSMIT, count_retransmission(sk));
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "bpf/marker.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
+#include "bpf/program_cost.bpf.h"
 
 /* Set by user space; indexed by event number. */
 const volatile struct tracepoint_layout tracepoint_layouts[EVENTS_MAX] = {};
@@ -97,8 +98,7 @@ static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
 			   true);
 }
 
-SEC("tracepoint")
-int on_marker_tracepoint(void *ctx)
+static __always_inline void tell_occurrence(void *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tracked_process *process;
@@ -106,16 +106,22 @@ int on_marker_tracepoint(void *ctx)
 	__u32 zero = 0, event;
 
 	if (!markers.since || !task->pid)
-		return 0;
+		return;
 	event = bpf_get_attach_cookie(ctx);
 	rec = bpf_map_lookup_elem(&tracepoint_scratches, &zero);
 	if (!rec || event >= EVENTS_MAX)
-		return 0;
+		return;
 	rec_init(&rec->rec, REC_TRACEPOINT, sizeof(*rec), bpf_ktime_get_ns());
 	process = marker_owner(task, &rec->rec);
 	if (!process)
-		return 0;
+		return;
 	rec->event = event;
 	count_marker(send_tracepoint(ctx, task, process, rec, event));
+}
+
+SEC("tracepoint")
+int on_marker_tracepoint(void *ctx)
+{
+	RUN_TIMED(TIMED_MARKER_TRACEPOINT, tell_occurrence(ctx));
 	return 0;
 }

@@ -62,7 +62,8 @@ static int find_program(struct front *f, struct error *err)
 	f->program[size] = '\0';
 	if (stat("/proc/self/exe", &running) || stat(f->program, &named) ||
 	    running.st_dev != named.st_dev || running.st_ino != named.st_ino)
-		return error_text(err, -ENOENT, "prof was replaced meanwhile: start it again");
+		return error_text(err, -ENOENT,
+				  "prof was replaced in the meantime: start it again");
 	return 0;
 }
 

@@ -92,6 +92,6 @@ int privileges_reduce(bool writes_as_root, struct error *err)
 		return error_set(err, ret, "choose the capabilities");
 	/* Clear the ambient set first: it must stay a subset of the inheritable one. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || cap_set_proc(kept))
-		return error_set(err, -errno, "give up capabilities");
+		return error_set(err, -errno, "drop capabilities");
 	return 0;
 }

@@ -52,7 +52,7 @@ static int check_pid(void *ctx, const char *word, struct error *err)
 
 	if (parse_pid(word, &pid))
 		return 0;
-	return error_text(err, -EINVAL, "%s: '%s' is not a number of a task", *option, word);
+	return error_text(err, -EINVAL, "%s: '%s' is not a pid or tid", *option, word);
 }
 
 static int check_word(void *ctx, const char *word, struct error *err)

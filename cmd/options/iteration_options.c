@@ -31,7 +31,7 @@ static int set_iterations(void *at, const char *value, struct error *err)
 	if (parse_count(min, &o->min) || parse_count(dots ? dots + 2 : min, &o->max) || !o->min ||
 	    o->min > o->max)
 		return error_text(err, -EINVAL,
-				  "--iterations %s: must be a number of 1 to %d, or two, N..M",
+				  "--iterations %s: must be a number from 1 to %d, or a range N..M",
 				  value, ITERATION_RUNS_MAX);
 	return 0;
 }
@@ -46,7 +46,7 @@ static int set_variant(void *at, const char *value, struct error *err)
 	if (!equals || equals == value)
 		return error_text(err, -EINVAL, "--variant %s: must be NAME=COMMAND", value);
 	if (o->variant_count == ITERATION_VARIANTS)
-		return error_text(err, -EINVAL, "--variant %s: there can be %d", value,
+		return error_text(err, -EINVAL, "--variant %s: at most %d variants", value,
 				  ITERATION_VARIANTS);
 	argv = words_split(equals + 1);
 	if (!argv)
@@ -84,14 +84,14 @@ const struct option_row iteration_options[] = {
 static int check_variants(const struct iteration_options *o, char *const *argv, struct error *err)
 {
 	if (o->variant_count == 1)
-		return error_text(err, -EINVAL, "--variant: two are needed");
+		return error_text(err, -EINVAL, "--variant: give two of them");
 	if (o->variant_count && argv)
-		return error_text(err, -EINVAL, "--variant: comes in place of a command");
+		return error_text(err, -EINVAL, "--variant: takes the place of a command");
 	for (uint32_t i = 1; i < o->variant_count; i++) {
 		for (uint32_t k = 0; k < i; k++) {
 			if (strcmp(o->variants[i].name, o->variants[k].name) == 0)
 				return error_text(err, -EINVAL,
-						  "--variant %s: another one has that name",
+						  "--variant %s: another variant has that name",
 						  o->variants[i].name);
 		}
 	}

@@ -23,7 +23,7 @@ static int set_tree(struct report_options *o, enum query_tree_kind kind, const c
 		    struct error *err)
 {
 	if (o->is_tree && (function || o->tree.function))
-		return error_text(err, -EINVAL, "--callers and --callees are trees of their own");
+		return error_text(err, -EINVAL, "--callers and --callees print trees of their own");
 	/* --tree --inverted is --inverted, in any order. */
 	if (!o->is_tree || kind != QUERY_TREE_PLAIN)
 		o->tree.kind = kind;

@@ -51,9 +51,10 @@ int profile_file_read(struct profile_file *f, int fd, struct error *err)
 	if (f->format)
 		return 0;
 	if (capture_is_one(f->text, f->size))
-		ret = error_text(err, -ESPIPE, "%s: a capture is read from a file only", f->label);
+		ret = error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
+				 f->label);
 	else
-		ret = error_text(err, -EBADMSG, "%s: no profile of a format that can be read",
+		ret = error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads",
 				 f->label);
 	profile_file_release(f);
 	return ret;

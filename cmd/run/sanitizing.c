@@ -122,7 +122,7 @@ static int read_key(const char *path, uint8_t *key, struct error *err)
 	if (size < 0)
 		return error_set(err, -errno, "read the key %s", path);
 	if (size < KEYED_HASH_KEY_SIZE)
-		return error_text(err, -EINVAL, "%s: a key has at least %d bytes", path,
+		return error_text(err, -EINVAL, "%s: a key needs at least %d bytes", path,
 				  KEYED_HASH_KEY_SIZE);
 	return 0;
 }

@@ -221,7 +221,7 @@ static void print_left_out(const struct outcome *outcome)
 		strbuf_adds(&line, " of samples that others stand for");
 	}
 	if (line.size)
-		command_say("left out, as they were too many: %s", strbuf_text(&line));
+		command_say("left out because there were too many: %s", strbuf_text(&line));
 }
 
 static bool is_stdout(const struct outcome *outcome)
@@ -280,7 +280,7 @@ int summary_fail_on_loss(const char *command)
 	struct error err = {0};
 
 	error_text(&err, -EIO, "--fail-on-loss: not everything was recorded; the profile is kept");
-	error_hint(&err, "give --ring-size more, or sample less often by -F");
+	error_hint(&err, "raise --ring-size, or sample less often with -F");
 	return command_fail(command, EXIT_REFUSED, &err);
 }
 

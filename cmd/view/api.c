@@ -118,7 +118,7 @@ static json_t *parse(const char *body, size_t size, struct error *err)
 	value = json_loadb(body, size, JSON_REJECT_DUPLICATES, &failure);
 	if (value && json_is_object(value))
 		return value;
-	error_text(err, -EINVAL, "the request is no JSON object");
+	error_text(err, -EINVAL, "the request is not a JSON object");
 	json_decref(value);
 	return NULL;
 }

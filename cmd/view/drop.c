@@ -36,7 +36,7 @@ static int drop_capabilities(struct error *err)
 		failure = errno;
 	if (none)
 		cap_free(none);
-	return failure ? error_set(err, -failure, "give up capabilities") : 0;
+	return failure ? error_set(err, -failure, "drop capabilities") : 0;
 }
 
 int drop_privileges(struct error *err)

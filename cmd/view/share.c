@@ -174,7 +174,8 @@ static int ask(const struct share *s, struct error *err)
 	if (s->yes)
 		return 0;
 	if (!isatty(STDIN_FILENO))
-		return error_text(err, -EPERM, "nobody can be asked: say --yes to publish it");
+		return error_text(err, -EPERM,
+				  "there is no terminal to ask on: give --yes to publish it");
 	fprintf(stderr, "Send it to %s, for everybody who has its address? [y/N] ", s->store);
 	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
 		return 0;

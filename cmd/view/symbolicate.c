@@ -37,7 +37,7 @@ static int read_frame(struct job *job, const json_t *frame, size_t *room, struct
 	if (!json_is_integer(lib) || !json_is_integer(address) || json_integer_value(lib) < 0 ||
 	    (size_t)json_integer_value(lib) >= json_array_size(job->map) ||
 	    json_integer_value(address) < 0)
-		return error_text(err, -EINVAL, "a frame is no [lib, address]");
+		return error_text(err, -EINVAL, "a frame is not [lib, address]");
 	if (!*room)
 		return error_text(err, -E2BIG, "too many addresses");
 	--*room;
@@ -208,7 +208,7 @@ static int check_map(const json_t *map, struct error *err)
 	{
 		if (!json_is_string(json_array_get(lib, 0)) ||
 		    !json_is_string(json_array_get(lib, 1)))
-			return error_text(err, -EINVAL, "a lib is no [name, id]");
+			return error_text(err, -EINVAL, "a lib is not [name, id]");
 	}
 	return 0;
 }

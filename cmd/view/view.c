@@ -134,7 +134,7 @@ static int open_front_end(struct view *v, struct error *err)
 		return -ENOENT;
 	}
 	if (fstatat(v->viewer.folder, "index.html", &st, 0))
-		return error_text(err, -ENOENT, "--frontend %s: no index.html is in it",
+		return error_text(err, -ENOENT, "--frontend %s: it has no index.html",
 				  v->front_end);
 	return 0;
 }

@@ -75,7 +75,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	GElf_Ehdr header;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_text(err, -ENOEXEC, "libelf is of another version");
+		return error_text(err, -ENOEXEC, "libelf has another version than expected");
 	if (fstat(fd, &st) != 0)
 		return error_set(err, -errno, "fstat");
 	if (!S_ISREG(st.st_mode))
@@ -86,7 +86,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	if (!b->elf || elf_kind(b->elf) != ELF_K_ELF || !gelf_getehdr(b->elf, &header))
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return error_text(err, -ENOEXEC, "an ELF file of another byte order");
+		return error_text(err, -ENOEXEC, "an ELF file with another byte order");
 	if (!has_sane_names(b->elf, &b->section_names))
 		return error_text(err, -ENOEXEC, "section names are damaged");
 	b->machine = header.e_machine;

@@ -76,7 +76,7 @@ int code_dump_read(struct dumped_code *code, int fd, uint64_t offset, struct err
 
 	*code = (struct dumped_code){0};
 	if (!code_dump_head_read(&head, fd))
-		return error_text(err, -EBADMSG, "no dump of generated code");
+		return error_text(err, -EBADMSG, "not a dump of generated code");
 	got = offset > INT64_MAX / 2 ? -1 : pread(fd, data, sizeof(data), (off_t)offset);
 	if (got < CODE_DUMP_LOAD_SIZE || !parse_load(code, &at, data, (size_t)got))
 		return error_text(err, -EBADMSG, "the dump has no code there");

@@ -46,7 +46,7 @@ static int read_header(int fd, struct elf_header *header, struct error *err)
 	if ((size_t)n < sizeof(Elf32_Ehdr) || memcmp(raw, ELFMAG, SELFMAG) != 0)
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (raw[EI_DATA] != ELFDATA2LSB || raw[EI_CLASS] < ELFCLASS32 || raw[EI_CLASS] > ELFCLASS64)
-		return error_text(err, -ENOEXEC, "an ELF file of another byte order or class");
+		return error_text(err, -ENOEXEC, "an ELF file with another byte order or class");
 	*header = (struct elf_header){.is_64bit = raw[EI_CLASS] == ELFCLASS64};
 	bytes_init(&b, raw, (size_t)n);
 	bytes_skip(&b, EI_NIDENT + 2);

@@ -140,7 +140,7 @@ int unpacker_run(struct unpacker *u, size_t until, struct error *err)
 	}
 	if (until >= size ? !find_end(u) : unpacker_done(u) < until) {
 		u->is_damaged = true;
-		return error_text(err, -ENOEXEC, "zlib data of another size");
+		return error_text(err, -ENOEXEC, "zlib data of the wrong size");
 	}
 	return 0;
 }
@@ -152,7 +152,7 @@ int unpack_zstd(const void *data, size_t data_size, void *out, size_t size, stru
 	if (ZSTD_isError(n))
 		return error_text(err, -ENOEXEC, "zstd: %s", ZSTD_getErrorName(n));
 	if (n != size)
-		return error_text(err, -ENOEXEC, "zstd data of another size");
+		return error_text(err, -ENOEXEC, "zstd data of the wrong size");
 	return 0;
 }
 
@@ -204,7 +204,7 @@ static int sink_xz(struct sink *sink, const void *data, size_t data_size, struct
 	if (result)
 		return result;
 	if (ret == LZMA_MEMLIMIT_ERROR || ret == LZMA_MEM_ERROR)
-		return error_text(err, -EFBIG, "xz data that need too much memory");
+		return error_text(err, -EFBIG, "xz data that needs too much memory");
 	return ret == LZMA_STREAM_END ? 0 : error_text(err, -ENOEXEC, "damaged xz data");
 }
 
@@ -235,7 +235,7 @@ static int sink_zstd(struct sink *sink, const void *data, size_t data_size, stru
 	}
 	ZSTD_freeDCtx(context);
 	if (ret == 0 && (left || in.pos < in.size))
-		ret = error_text(err, -ENOEXEC, "zstd data that are cut off");
+		ret = error_text(err, -ENOEXEC, "zstd data is cut off");
 	return ret;
 }
 

@@ -76,7 +76,7 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 			return SOURCE_RECORD;
 		r->frame = frame_ahead_next(r->ahead);
 		if (r->frame->result == -EFBIG)
-			return error_text(err, -EFBIG, "holds too much for its size");
+			return error_text(err, -EFBIG, "claims to hold more than its size allows");
 		if (r->frame->result < 0)
 			return error_set(err, r->frame->result, "read the capture");
 		if (!r->frame->result)

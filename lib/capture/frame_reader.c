@@ -71,7 +71,7 @@ static int read_header(struct frame_reader *r, struct error *err)
 	if (n < 0)
 		return error_set(err, (int)n, "read");
 	if ((size_t)n < sizeof(*h) || !capture_is_one(h, sizeof(*h)))
-		return error_text(err, -EBADMSG, "no capture, or its beginning is missing");
+		return error_text(err, -EBADMSG, "not a capture, or its beginning is missing");
 	if (!h->version || h->version > CAPTURE_VERSION)
 		return error_text(err, -EBADMSG,
 				  "a capture of version %u: this prof reads up to %u", h->version,

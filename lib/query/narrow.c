@@ -301,7 +301,7 @@ static int check_intervals(const struct profile *const *profiles, size_t count, 
 	for (size_t i = 1; i < count; i++) {
 		if (profiles[i]->meta.interval_ns != profiles[0]->meta.interval_ns)
 			return error_text(err, -EINVAL,
-					  "the profiles have other intervals: %.6g and %.6g ms",
+					  "the profiles have different intervals: %.6g and %.6g ms",
 					  (double)profiles[0]->meta.interval_ns / 1e6,
 					  (double)profiles[i]->meta.interval_ns / 1e6);
 	}

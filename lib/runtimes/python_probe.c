@@ -197,7 +197,7 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 	if (!f.objects[CODE_TYPE].is_there && l->version < PYTHON_VERSION(13))
 		return error_text(err, -ENOTSUP, "Python 3.%u without symbols", l->version & 255u);
 	if (f.objects[CODE_TYPE].is_there && !members_agree(&f, l))
-		return error_text(err, -EINVAL, "Python 3.%u has code objects of another form",
+		return error_text(err, -EINVAL, "Python 3.%u has code objects of an unknown form",
 				  l->version & 255u);
 	set_addresses(&f, l);
 	if (l->place == PYTHON_PLACE_COUNT && l->eval_end[0] <= l->eval_start[0])

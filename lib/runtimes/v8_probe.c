@@ -343,7 +343,7 @@ int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error
 		return error_text(err, -ENOTSUP, "V8 %d.%d compresses pointers", v[VERSION_MAJOR],
 				  v[VERSION_MINOR]);
 	if (!is_expected(v) || !set_layout(v, &layout->v8))
-		return error_text(err, -EINVAL, "V8 %d.%d has objects of another form",
+		return error_text(err, -EINVAL, "V8 %d.%d has objects of an unknown form",
 				  v[VERSION_MAJOR], v[VERSION_MINOR]);
 	layout->kind = RUNTIME_V8;
 	return 0;

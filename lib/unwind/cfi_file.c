@@ -117,7 +117,7 @@ static int read_header(struct cfi_file *file, struct header *header, struct erro
 	if (n != (ssize_t)sizeof(raw) || memcmp(raw, ELFMAG, SELFMAG) != 0)
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (raw[EI_DATA] != ELFDATA2LSB)
-		return error_text(err, -ENOEXEC, "an ELF file of another byte order");
+		return error_text(err, -ENOEXEC, "an ELF file with another byte order");
 	bytes_init(&b, raw, sizeof(raw));
 	bytes_skip(&b, EI_NIDENT + 2);
 	file->arch = unwind_arch_find(bytes_u16(&b));

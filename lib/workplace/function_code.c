@@ -21,7 +21,7 @@ static int fail_missing(const struct module *module, const char *name, struct er
 		error_text(err, -ENOENT, "%s: the code that the program made at run time is %s",
 			   name,
 			   module->reason == SYMBOLS_OTHER_BUILD
-				   ? "not there any more: another run has written over the dump"
+				   ? "not there any more: another run has overwritten the dump"
 			   : module->reason == SYMBOLS_UNREADABLE ? "in a dump you may not read"
 								  : "gone: the dump is not here");
 		error_hint(err, "keep the dump where it was written, or give its folder to "

@@ -32,8 +32,8 @@ unreadable dangling 'dangling: No such file'
 unreadable loop 'loop: Too many levels'
 unreadable "$long" 'File name too long'
 unreadable folder 'folder: Is a directory'
-unreadable empty 'empty: no profile'
-unreadable text 'text: no profile of a format that can be read'
+unreadable empty 'empty: not a profile'
+unreadable text 'text: not a profile in a format that prof reads'
 unreadable object.json 'object.json: '
 unreadable array.json 'array.json: '
 unreadable stacks.folded 'stacks.folded: '
@@ -41,9 +41,9 @@ unreadable cut.json 'cut.json: '
 unreadable cut.json.gz 'cut.json.gz: the gzip data is cut off'
 unreadable header.gz 'header.gz: '
 unreadable newer.json 'newer.json: version 999 .* is newer'
-unreadable /dev/null '/dev/null: no profile'
+unreadable /dev/null '/dev/null: not a profile'
 unreadable /proc/self/mem 'Input/output error'
-unreadable - 'standard input: no profile' </dev/null
+unreadable - 'standard input: not a profile' </dev/null
 # shellcheck disable=SC2016 # for the inner shell
 refuses "info -, and standard input is closed" 125 'standard input: ' \
 	bash -c '"$1" info - <&-' sh "$PROF"

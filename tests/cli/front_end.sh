@@ -117,7 +117,7 @@ fails "no pidfd" 125 'start sudo: Too many open files' 'exit 1' 'exit 1' "$deny"
 fails "no path of its own" 125 'read /proc/self/exe: Input/output error' 'exit 1' 'exit 1' \
 	"$deny" readlink=EIO readlinkat=EIO --
 # shellcheck disable=SC2016 # for the inner shell
-fails "another prof in its place" 125 'prof was replaced meanwhile: start it again' 'exit 1' 'exit 1' \
+fails "another prof in its place" 125 'prof was replaced in the meantime: start it again' 'exit 1' 'exit 1' \
 	sh -c 'cp "$1" copy && exec 3<copy && rm copy && shift && exec /proc/self/fd/3 "$@"' sh
 fails "no sudo" 125 'recording needs root, and sudo is not installed; as root run: .*prof record' \
 	'exit 1' 'exit 1' env PATH="$tmp/no-sudo"

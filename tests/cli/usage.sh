@@ -72,7 +72,7 @@ wrong '--thread: x\[: \[ without \]' record --thread 'x[' -- touch started
 wrong '--thread: \?+: longer than a name can be' record --thread "$(printf '?%.0s' {1..70})" -- \
 	touch started
 wrong '--comm: a name must not be empty' record -a --comm a,,b -- touch started
-wrong "--pid: 'x' is not a number of a task" record -a -p 1,x -- touch started
+wrong "--pid: 'x' is not a pid or tid" record -a -p 1,x -- touch started
 wrong "--pid: '0' is not" record -a -p 0 -- touch started
 wrong "--tid: '2147483648' is not" record -a --tid 2147483648 -- touch started
 wrong '--uid: a name must not be empty' record -a --uid '' -- touch started

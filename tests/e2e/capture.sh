@@ -95,7 +95,7 @@ judge "recover: with names" killed.json.gz <<'CODE'
 expect(within("spinning") > 5, within("spinning"))
 CODE
 run "$PROF" recover
-is "recover: nothing is left" "$status$err" '0prof: nothing was left by a recording'
+is "recover: nothing is left" "$status$err" '0prof: no recording has left anything behind'
 
 kill_recorder newer
 echo precious >newer.json.gz
@@ -135,14 +135,14 @@ is "is removed, too" "$status$(find moved -name '.*.capture')" 0
 
 # A file that has not the name of a spool is not prof's to remove.
 : >moved/empty
-refuses "an empty file" 125 'empty, and no capture' "$PROF" recover moved/empty
+refuses "an empty file" 125 'is empty, not a capture' "$PROF" recover moved/empty
 ok "an empty file stays" test -e moved/empty
 cp raw.prof moved
 run "$PROF" recover moved/raw.prof
 is "recover of a capture that was asked for" "$status" 0
 ok "which stays" cmp raw.prof moved/raw.prof
 # shellcheck disable=SC2016 # the inner shell's
-refuses "a capture from a pipe" 125 'standard input: a capture is read from a file only' \
+refuses "a capture from a pipe" 125 'standard input: a capture can only be read from a file' \
 	sh -c 'cat raw.prof | "$0" convert - -o x.json' "$PROF"
 
 # Nobody else's file is trusted, and no link.
@@ -153,7 +153,7 @@ mv others/.one* others/target
 chown root others/target
 ln -s target others/.link.aaaaaa.capture
 refuses "a link" 125 'Too many levels of symbolic links' "$PROF" recover others
-refuses "a file that is no capture" 125 'no capture' "$PROF" recover shares.json
+refuses "a file that is no capture" 125 'not a capture' "$PROF" recover shares.json
 refuses "no such folder" 125 'No such file' "$PROF" recover nowhere
 refuses "an unknown option" 2 'nonsense' "$PROF" recover --nonsense
 refuses "--raw and --output" 2 'not with --output' "$PROF" record --raw x -o y -- touch started

@@ -119,7 +119,7 @@ refuses "--from of a profile" 125 'only of a capture; give --time' \
 	"$PROF" convert --from 1 whole.json -o x.json
 refuses "--from without a number" 2 'must be a time in seconds' \
 	"$PROF" convert --from soon epochs.prof -o x.json
-refuses "--to before --from" 2 'nothing lies between' \
+refuses "--to before --from" 2 'nothing was recorded in between' \
 	"$PROF" convert --from 2 --to 1 epochs.prof -o x.json
 refuses "--from of two" 2 'only of one capture' \
 	"$PROF" convert --from 1 epochs.prof epochs.prof -o x.json

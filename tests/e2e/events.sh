@@ -102,7 +102,7 @@ if "$PROF" check | grep -q 'pmu.*hardware cycles'; then
 else
 	is "cycles: refused where there are no counters" "$status" 125
 	like "cycles: says why, and what else there is" "$err" \
-		'cycles: this machine has no hardware counters; use cpu-clock or leave -e away'
+		'cycles: this machine has no hardware counters; use cpu-clock or leave out -e'
 	refuses "another hardware event: likewise" 125 'cache-misses: this machine has no' \
 		"$PROF" record -e cache-misses -- touch started
 fi

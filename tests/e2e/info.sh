@@ -36,10 +36,10 @@ head -c 1000 profile.json.gz >cut.json.gz
 echo text >text
 refuses "a file that is cut off" 125 'cut.json.gz: the gzip data is cut off' "$PROF" info cut.json.gz
 refuses "a newer version" 125 'newer.json: version 999 .* is newer' "$PROF" info newer.json
-refuses "no profile" 125 'text: no profile of a format that can be read' "$PROF" info text
+refuses "no profile" 125 'text: not a profile in a format that prof reads' "$PROF" info text
 refuses "another object" 125 'standard input: ' "$PROF" info - <<<'{"a": 1}'
 refuses "a folder" 125 'Is a directory' "$PROF" info /tmp
-refuses "a device without anything" 125 '/dev/null: no profile' "$PROF" info /dev/null
+refuses "a device without anything" 125 '/dev/null: not a profile' "$PROF" info /dev/null
 refuses "no such file" 125 'No such file' "$PROF" info nowhere
 refuses "no file" 2 'no file to look at' "$PROF" info
 refuses "two files" 2 'more than one file' "$PROF" info a b

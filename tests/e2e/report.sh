@@ -114,7 +114,7 @@ wrong() { # REGEX ARGUMENT...
 wrong 'must be one of function' --by nonsense
 wrong 'stacks are not made of those' --tree --by thread
 wrong 'are by function' --callers main --by line
-wrong 'trees of their own' --callers main --callees main
+wrong 'print trees of their own' --callers main --callees main
 wrong 'must be two times' --time 5
 wrong 'ends before it begins' --time 5..4
 wrong 'must be a share' --min 101

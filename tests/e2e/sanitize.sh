@@ -136,7 +136,7 @@ wrong() { # REGEX ARGUMENT...
 wrong "unknown 'x'; known are args, env" --sanitize=args,x build.json.gz -o x.json
 wrong 'list is empty' --sanitize= build.json.gz -o x.json
 wrong 'only --sanitize=names=RE' --sanitize --sanitize-key key build.json.gz -o x.json
-refuses "an expression that is none" 125 'no regular expression' \
+refuses "an expression that is none" 125 'not a regular expression' \
 	"$PROF" convert '--sanitize=names=(' --sanitize-key key build.json.gz -o x.json
 : >short
 refuses "a key that is too short" 125 'at least 16 bytes' \

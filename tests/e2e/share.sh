@@ -54,12 +54,12 @@ like "it has the command line" "$(gunzip -c store/body)" '"arguments":"./regan 0
 before=$(sha256sum store/body)
 run "$PROF" share one.json.gz </dev/null
 is "nobody can be asked: exit status" "$status" 125
-like "says what to do" "$err" 'nobody can be asked: say --yes'
+like "says what to do" "$err" 'there is no terminal to ask on: give --yes'
 is "nothing was sent" "$(sha256sum store/body)" "$before"
 touch full
 run env XDG_STATE_HOME="$PWD/full" "$PROF" share --yes one.json.gz
 is "no place for the right to delete it: exit status" "$status" 125
-like "says which" "$err" 'keep the right to delete it in .*/full/prof/shared'
+like "says which" "$err" 'keep the token that deletes it in .*/full/prof/shared'
 is "nothing was published" "$(sha256sum store/body)" "$before"
 fails() { # DESCRIPTION MODE REGEX
 	answer_as "$2"

@@ -57,7 +57,7 @@ like "report tells that waits are left out" "$("$PROF" report reads.json.gz)" \
 	$'\nwaits are not among these: --include-idle adds them$'
 unlike "and when they are not" "$("$PROF" report --include-idle reads.json.gz)" 'waits are not'
 refuses "report by a wait's label without waits" 125 \
-	'no sample with the function \[read\]; with --include-idle, waits count, too' \
+	'no sample with the function \[read\]; --include-idle counts waits, too' \
 	"$PROF" report --callers '[read]' reads.json.gz
 
 record none 0 --off-cpu=all --slow 0 -- /usr/bin/python3 "$reads"

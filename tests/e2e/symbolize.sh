@@ -201,12 +201,12 @@ printf '{"meta":{"preprocessedProfileVersion":71},"libs":[]}' >new.json
 printf '{"meta":{"version":30},"libs":[]}' >gecko.json
 head -c 1000 unnamed.json.gz >cut.json.gz
 zcat unnamed.json.gz | head -c 2000 >cut.json
-refuses_file "no profile at all" 'text: no profile of a format that can be read' text
+refuses_file "no profile at all" 'text: not a profile in a format that prof reads' text
 refuses_file "an old version" 'old.json: version 59 .* older than what prof reads .60 to 70.' old.json
 refuses_file "a new version" 'new.json: version 71 .* newer than what prof reads .60 to 70.' new.json
-refuses_file "another format" 'gecko.json: no processed profile' gecko.json
+refuses_file "another format" 'gecko.json: not a processed profile' gecko.json
 refuses_file "gzip that is cut off" 'cut.json.gz: the gzip data is cut off' cut.json.gz
-refuses_file "JSON that is cut off" 'cut.json: no valid JSON, at byte 2000' cut.json
+refuses_file "JSON that is cut off" 'cut.json: not valid JSON, at byte 2000' cut.json
 refuses_file "no such file" 'No such file' nowhere.json
 refuses_file "a folder" 'Is a directory' dirs
 refuses "a folder that does not exist" 125 'does not exist' \

@@ -172,7 +172,7 @@ refuses "no file" 2 'no file to view' "$PROF" view
 refuses "an address that cannot be written" 125 'write the address' \
 	sh -c "'$PROF' view --no-open one.json.gz >/dev/full"
 refuses "a file that is none" 125 '^prof view: read nowhere: No such file' "$PROF" view nowhere
-refuses "a file of something else" 125 'no profile' "$PROF" view front/app.js
+refuses "a file of something else" 125 'not a profile' "$PROF" view front/app.js
 refuses "a time that is none" 2 'must be a time' "$PROF" view --idle soon one.json.gz
 refuses "a port that is none" 2 'must be a number' "$PROF" view --port 70000 one.json.gz
 refuses "a front-end that is none" 125 'no index.html' "$PROF" view --frontend . one.json.gz

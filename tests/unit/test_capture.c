@@ -391,5 +391,5 @@ CASE(too_much_for_its_size_is_refused)
 	while (result == SOURCE_RECORD)
 		result = source_next(capture_reader_source(f->reader), &read, &err);
 	assert_int_equal(result, -EFBIG);
-	assert_string_equal(err.text, "holds too much for its size");
+	assert_string_equal(err.text, "claims to hold more than its size allows");
 }

@@ -143,7 +143,7 @@ TEST(in_another_root)
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_DEBUG_FILE);
 	m.root = root;
 	assert_int_equal(marked_check(s, &m), SYMBOLS_FOUND);
-	/* The link leads nowhere inside the root, though outside it would lead to the file. */
+	/* The link points nowhere inside the root, though outside it would lead to the file. */
 	scratch_run(s, "rm root/app/bin/.debug/whole.debug && "
 		       "ln -s $PWD/aside/whole.debug root/app/bin/.debug/whole.debug");
 	assert_int_equal(marked_check(s, &m), SYMBOLS_NO_DEBUG_FILE);

@@ -29,7 +29,7 @@ IN_FOLDER(test_link_is_replaced)
 	assert_true(S_ISREG(st.st_mode));
 	check_content("target", "precious", 8);
 	check_content("p", "x", 1);
-	/* A link that leads nowhere, too. */
+	/* A link that points nowhere, too. */
 	assert_int_equal(symlink("nowhere", "q"), 0);
 	commit(open_file("q", false));
 	assert_int_equal(access("nowhere", F_OK), -1);

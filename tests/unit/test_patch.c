@@ -358,15 +358,15 @@ static void expect_refusal(const char *from, const char *to, int code, const cha
 
 TEST(damage_is_refused)
 {
-	expect_refusal("{\"meta\"", "\"meta\"", -EBADMSG, "no processed profile");
+	expect_refusal("{\"meta\"", "\"meta\"", -EBADMSG, "not a processed profile");
 	expect_refusal("\"preprocessedProfileVersion\":70", "\"version\":70", -EBADMSG,
-		       "no processed profile");
+		       "not a processed profile");
 	expect_refusal("Version\":70", "Version\":59", -ENOTSUP, "version 59");
 	expect_refusal("Version\":70", "Version\":71", -ENOTSUP, "version 71");
 	expect_refusal("\"extra\":[{", "\"extra\":7,\"more\":[{", -EBADMSG,
-		       "meta.extra is no list");
-	expect_refusal("\"counters\":[]", "\"counters\":[", -EBADMSG, "no valid JSON");
-	expect_refusal("\"counters\":[]", "\"counters\":[01]", -EBADMSG, "no valid JSON");
+		       "meta.extra is not a list");
+	expect_refusal("\"counters\":[]", "\"counters\":[", -EBADMSG, "not valid JSON");
+	expect_refusal("\"counters\":[]", "\"counters\":[01]", -EBADMSG, "not valid JSON");
 	expect_refusal("\"frame\":[0,1,3", "\"frame\":[0,1,5", -EBADMSG, "stackTable.frame[2]");
 	expect_refusal("\"prefixOffset\":[0,1,1", "\"prefixOffset\":[0,1,3", -EBADMSG,
 		       "stackTable[2]");

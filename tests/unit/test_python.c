@@ -104,8 +104,8 @@ TEST(what_cannot_be_followed_is_refused)
 	runtime_refused("newer-3.16", -ENOTSUP, "Python 3.16 is not known to this prof");
 	runtime_refused("alpha-3.14", -ENOTSUP, "Python 3.14 before its release is not supported");
 	runtime_refused("free-threaded-3.13", -ENOTSUP, "free-threaded Python is not supported");
-	runtime_refused("patched-3.12", -EINVAL, "Python 3.12 has code objects of another form");
-	runtime_refused("patched-3.14", -EINVAL, "Python 3.14 has code objects of another form");
+	runtime_refused("patched-3.12", -EINVAL, "Python 3.12 has code objects of an unknown form");
+	runtime_refused("patched-3.14", -EINVAL, "Python 3.14 has code objects of an unknown form");
 }
 
 TEST(other_files_have_no_runtime)

@@ -183,7 +183,7 @@ CASE(waits_that_are_asked_for_are_not)
 {
 	recording_set(&recording, "off-cpu", "100");
 	expect(PID, true, -ENOTSUP,
-	       "this kernel does not tell programs of context switches: its BTF has no "
+	       "this kernel does not tell programs about context switches: its BTF has no "
 	       "btf_trace_sched_switch",
 	       "");
 	assert_int_equal(machine_call_count("load"), 0);
@@ -221,7 +221,7 @@ CASE(counters_that_are_missing)
 {
 	recording_set(&recording, "event", "cycles");
 	expect(PID, true, -ENOENT,
-	       "cycles: this machine has no hardware counters; use cpu-clock or leave -e away", "");
+	       "cycles: this machine has no hardware counters; use cpu-clock or leave out -e", "");
 	machine_settings.has_pmu = true;
 	recording_set(&recording, "event", "branches");
 	/* cycles is tried, then opened; the second event of CPU 0 is that of branches. */

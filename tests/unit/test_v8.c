@@ -62,7 +62,7 @@ TEST(what_cannot_be_followed_is_refused)
 	runtime_refused("v8-9", -ENOTSUP, "V8 is older than 10");
 	runtime_refused("v8-compressed-13", -ENOTSUP, "V8 13.6 compresses pointers");
 	runtime_refused("v8-lacking-13", -ENOTSUP, "V8 without v8dbg_scopeinfo_idx_first_vars");
-	runtime_refused("v8-patched-13", -EINVAL, "V8 13.6 has objects of another form");
+	runtime_refused("v8-patched-13", -EINVAL, "V8 13.6 has objects of an unknown form");
 }
 
 TEST(texts_become_utf8)

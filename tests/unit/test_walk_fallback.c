@@ -179,7 +179,7 @@ CASE(arm64_frame_pointers)
 	world_set_reg(w, ARM_X29, WORLD_SP + 32);
 	link_pair(w, 32, 160, RET(1));
 	link_pair(w, 160, 320, RET(2));
-	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 48)); /* leads nowhere; not tried */
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 48)); /* points nowhere; not tried */
 	world_set_rule(w, 2, END);
 	world_store(w, 88, RET(3));
 	EXPECT(w, STACK_WHOLE, RET(1), RET(2));

@@ -318,7 +318,7 @@ static int give_types(struct programs *p, int file, struct error *err)
 		if (p->points[i].name && !p->points[i].number)
 			code = error_text(
 				err, -ENOTSUP,
-				"this kernel does not tell programs of %s: its BTF has no %s",
+				"this kernel does not tell programs about %s: its BTF has no %s",
 				attach_points[i].about, p->points[i].name);
 	}
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)

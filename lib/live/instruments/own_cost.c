@@ -17,22 +17,9 @@ struct cost_sum {
 };
 
 static const char *const names[TIMED_PROGRAM_COUNT] = {
-	[TIMED_TICK] = "on_tick",
-	[TIMED_EVENT] = "on_event",
-	[TIMED_TRACEPOINT] = "on_tracepoint",
-	[TIMED_SWITCH] = "on_switch",
-	[TIMED_WAKING] = "on_waking",
-	[TIMED_FORK] = "on_fork",
-	[TIMED_EXEC] = "on_exec",
-	[TIMED_RENAME] = "on_rename",
-	[TIMED_EXIT] = "on_exit",
-	[TIMED_FREE] = "on_free",
-	[TIMED_GENERATE] = "on_generate",
-	[TIMED_DELIVER] = "on_deliver",
-	[TIMED_CALL_ENTER] = "on_call_enter",
-	[TIMED_CALL_EXIT] = "on_call_exit",
-	[TIMED_COUNT_TASKS] = "count_tasks",
-	[TIMED_USDT] = "on_usdt",
+#define TIMED_NAME(ID, name) name,
+	TIMED_PROGRAMS(TIMED_NAME)
+#undef TIMED_NAME
 };
 
 static void *create(struct live *live, const void *settings)

@@ -89,7 +89,7 @@ static int parse_setting(const char *item, const char *setting, struct event_spe
 		return 0;
 	if (spec->kind == EVENT_TIME)
 		return error_text(err, -EINVAL,
-				  "--event %s: how often the clock ticks is said by --frequency or "
+				  "--event %s: the clock's rate is set by --frequency or "
 				  "--interval",
 				  item);
 	if (text_starts_with(setting, "period="))

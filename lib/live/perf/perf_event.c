@@ -93,7 +93,7 @@ int error_no_hardware(struct error *err, const char *event, uint32_t cpu)
 		return error_text(err, -ENOENT, "%s: this machine's CPUs do not count it", event);
 	return error_text(
 		err, -ENOENT,
-		"%s: this machine has no hardware counters; use cpu-clock or leave -e away", event);
+		"%s: this machine has no hardware counters; use cpu-clock or leave out -e", event);
 }
 
 struct map_ring {

@@ -170,7 +170,7 @@ int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const
 		text += length + 1;
 	}
 	if (!is_format)
-		return error_text(err, -EBADMSG, "--event %s: the kernel does not tell its fields",
+		return error_text(err, -EBADMSG, "--event %s: the kernel does not show its fields",
 				  name);
 	return 0;
 }

@@ -35,12 +35,12 @@ static bool is_one_of(const struct json_cursor *s, struct span key, const char *
 
 static int damaged(const struct json_cursor *s, struct error *err)
 {
-	return error_text(err, -EBADMSG, "no valid JSON, at byte %zu", s->at);
+	return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", s->at);
 }
 
 static int no_profile(struct error *err)
 {
-	return error_text(err, -EBADMSG, "no processed profile of the Firefox Profiler");
+	return error_text(err, -EBADMSG, "not a processed profile of the Firefox Profiler");
 }
 
 static void add_other(struct layout *l, struct span key, struct span value)
@@ -128,7 +128,7 @@ static int read_meta(struct layout *l, struct error *err)
 	}
 	/* meta.extra is written anew, and must not be there twice. */
 	if (is_there(l->extra) && s.text[l->extra.start] != '[')
-		return error_text(err, -EBADMSG, "meta.extra is no list");
+		return error_text(err, -EBADMSG, "meta.extra is not a list");
 	return l->version ? check_version(l, err) : no_profile(err);
 }
 
@@ -206,10 +206,10 @@ static int read_libs(struct layout *l, struct span libs, struct error *err)
 		return no_profile(err);
 	while (json_cursor_element(&s, &list)) {
 		if (json_cursor_peek(&s) != '{' || l->libs.count == LIBS_MAX)
-			return error_text(err, -EBADMSG, "libs is no list of libraries");
+			return error_text(err, -EBADMSG, "libs is not a list of libraries");
 		read_lib(l, &s);
 	}
-	return s.failed ? error_text(err, -EBADMSG, "libs is no list of libraries") : 0;
+	return s.failed ? error_text(err, -EBADMSG, "libs is not a list of libraries") : 0;
 }
 
 static int read_strings(struct layout *l, struct json_cursor *s, struct error *err)
@@ -220,13 +220,13 @@ static int read_strings(struct layout *l, struct json_cursor *s, struct error *e
 	l->strings.start = s->at;
 	while (json_cursor_element(s, &list)) {
 		if (json_cursor_peek(s) != '"' || l->string_count == UINT32_MAX / 2)
-			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is no string",
+			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is not a string",
 					  l->string_count);
 		json_cursor_skip(s);
 		l->string_count++;
 	}
 	l->strings.end = s->at;
-	return s->failed ? error_text(err, -EBADMSG, "shared.stringArray is no list") : 0;
+	return s->failed ? error_text(err, -EBADMSG, "shared.stringArray is not a list") : 0;
 }
 
 /* Columns that do not hold indexes of strings, or that are renumbered. */

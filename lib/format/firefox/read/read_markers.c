@@ -435,6 +435,6 @@ int import_markers(struct import *r, struct span table, struct profile_thread *t
 		is_valid = add_marker(r, &drafts.rows.items[i], thread);
 	vec_release(&drafts.rows);
 	if (!is_valid || s.failed)
-		return error_text(err, -EBADMSG, "a marker leads nowhere");
+		return error_text(err, -EBADMSG, "a marker points nowhere");
 	return 0;
 }

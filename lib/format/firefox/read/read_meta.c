@@ -250,7 +250,7 @@ static int read_categories(struct import *r, struct error *err)
 		return 0;
 	while (json_cursor_element(&s, &list)) {
 		if (json_cursor_peek(&s) != '{' || r->profile->categories.count == CATEGORIES_MAX)
-			return error_text(err, -EBADMSG, "meta.categories[%zu] is no category",
+			return error_text(err, -EBADMSG, "meta.categories[%zu] is not a category",
 					  r->profile->categories.count);
 		read_category(r, &s);
 	}

@@ -119,7 +119,7 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 	at = json_cursor_within(s, column->values);
 	while (json_cursor_element(&at, &list)) {
 		if (!read_cell(&at, range, &cells[row]))
-			return error_text(err, -EBADMSG, "%s.%s[%zu] leads nowhere", t->name, name,
+			return error_text(err, -EBADMSG, "%s.%s[%zu] points nowhere", t->name, name,
 					  row);
 		row++;
 	}

@@ -290,7 +290,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       (unsigned long long)c->files.missing,
 			       text_counted(c->files.missing, "value", "values"));
 	if (c->settings.interval_ns && c->interval_ns > c->settings.interval_ns)
-		report_warning(r, "counters were read every %llu ms only: a pass took long",
+		report_warning(r, "counters were read only every %llu ms: a pass took long",
 			       (unsigned long long)(c->interval_ns / NS_PER_MS));
 }
 

@@ -142,8 +142,8 @@ static int open_row(struct file_counter *row, const char *value, struct error *e
 
 	row->fd = open_regular(row->path);
 	if (row->fd == -ENXIO)
-		return error_text(err, -EINVAL, "--counter %s: %s is no file to read", value,
-				  row->path);
+		return error_text(err, -EINVAL, "--counter %s: %s is not a file that can be read",
+				  value, row->path);
 	if (row->fd < 0)
 		return error_set(err, row->fd, "--counter %s: cannot open %s", value, row->path);
 	if (!read_row(row, &number))

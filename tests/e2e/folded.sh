@@ -28,6 +28,6 @@ ok "--format folded, under any name" is_folded other.name
 "$PROF" record --format folded -o - -- "$workloads/shares" 0.1 >stdout 2>stderr
 ok "and on standard output" is_folded stdout
 
-refuses "such a file has no names to be put in" 125 'by-name.folded: no profile of a format' \
+refuses "such a file has no names to be put in" 125 'by-name.folded: not a profile in a format' \
 	"$PROF" symbolize by-name.folded -o named.folded
 done_testing

@@ -37,8 +37,8 @@ MUTANTS = [Mutant(*row) for row in (
      "if (rec->prefix_id && outer == NO_RAW_STACK)", "if (0)", "unit/test_resolve"),
     ("a frame of a call may be empty", "bpf/walk.h",
      "cfa < f->sp : cfa <= f->sp)", "cfa < f->sp : cfa < f->sp)", "unit/test_walk"),
-    ("a rule begins behind its first byte", "bpf/walk.h",
-     "if (pc_low <= low)", "if (pc_low < low)", "unit/test_module_tables"),
+    ("a rule begins behind its first byte", "bpf/walk_table.h",
+     "if (pc_low <= rows->low)", "if (pc_low < rows->low)", "unit/test_module_tables"),
     ("a signed return address keeps its signature", "bpf/walk.h",
      "f->pc = to->pc & walk_pc_mask(f);", "f->pc = to->pc;", "unit/test_walk_arm64"),
     # Time and order.
@@ -114,6 +114,6 @@ MUTANTS = [Mutant(*row) for row in (
     ("a backslash ends an escape in JSON", "lib/json/writer.c",
      "(backslashes - ONES)) &", "0) &", "unit/test_writer"),
     ("names reach the terminal as they are", "lib/base/text.c",
-     "if (!length || steers_terminal(code_point(at, length))) {", "if (!length) {",
+     "if (!length || steers_terminal(text_code_point(at, length))) {", "if (!length) {",
      "unit/test_text"),
 )]

@@ -63,7 +63,8 @@ expect(below == 0, f"{below} of {len(found)} with main")
 CODE
 for method in fp none; do
 	judge_stats "$method: no tables, no claims" $method <<'CODE'
-expect(stats["unknown"] == can_be_whole > 100 and with_guess(everything) == 0, stats)
+expect(stats["unknown"] >= 0.97 * can_be_whole > 50 and with_guess(everything) == 0, stats)
+expect(stats["whole"] == stats["broken"] == 0, stats)
 expect(stats["unwind_tables"] == stats["unwind_rows"] == stats["unwind_bytes"] == 0, stats)
 expect("Whole stacks" not in panel and "Tables" not in panel, panel)
 CODE
@@ -82,7 +83,8 @@ for frames in everything:
     physical = [f for f in frames if f["category"] == "User" and f["inlineDepth"] == 0]
     expect(len(physical) <= 1, [f["name"] for f in frames])
 CODE
-record tables 0 --unwind=cfi -- /usr/bin/python3 -c 'sum(i * i for i in range(4000000))'
+record tables 0 --unwind=cfi -- /usr/bin/python3 -c 'import time
+while time.thread_time() < 0.3: sum(i * i for i in range(4000))'
 judge_stats "cfi: a program of the distribution needs nothing else" tables <<'CODE'
 expect(stats["whole"] >= 0.99 * can_be_whole > 100 and stats["guessed"] == 0, stats)
 CODE

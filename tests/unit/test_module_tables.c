@@ -206,3 +206,22 @@ TEST(a_table_without_room_is_counted)
 	unwind_table_release(&table);
 	teardown(&f);
 }
+
+TEST(a_table_that_fits_in_part_leaves_the_room_to_others)
+{
+	struct unwind_table table;
+	struct shard_piece all;
+	struct fixture f;
+
+	setup(&f, 1);
+	make_table(&table, 3000, 600); /* two chunks */
+	add_module(&f, 0, 3000ull * UNWIND_PAGE_SIZE);
+	module_tables_store(&f.tables, 0, &table);
+	assert_int_equal(f.tables.rows.items[0].state, TABLE_NONE);
+	assert_int_equal(f.tables.rows.items[0].chunks.count, 0);
+	assert_int_equal(f.tables.rows.items[0].rows, 0);
+	assert_int_equal(f.tables.too_large, 1);
+	assert_true(table_arena_alloc(&f.arena, UNWIND_SHARD_WORDS, &all));
+	unwind_table_release(&table);
+	teardown(&f);
+}

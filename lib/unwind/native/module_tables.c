@@ -80,6 +80,16 @@ static bool store_chunk(struct module_tables *t, const struct unwind_table *tabl
 	return true;
 }
 
+/* Gives back the memory of chunks that nobody has been told of. */
+static void drop_chunks(struct module_tables *t, struct module_table *row)
+{
+	vec_for_each(&row->chunks, const struct table_chunk *, chunk)
+		table_arena_free(t->arena, &chunk->piece);
+	row->chunks.count = 0;
+	row->rows = 0;
+	row->state = TABLE_NONE;
+}
+
 void module_tables_store(struct module_tables *t, uint32_t module_id,
 			 const struct unwind_table *table)
 {
@@ -95,6 +105,7 @@ void module_tables_store(struct module_tables *t, uint32_t module_id,
 		if (!count || !store_chunk(t, table, page, count, &chunk)) {
 			t->too_large++;
 			log_debug("no room for the unwind table of module %u", module_id);
+			drop_chunks(t, row);
 			return;
 		}
 		vec_push(&row->chunks, chunk);

@@ -53,7 +53,7 @@ void module_tables_init(struct module_tables *t, struct table_arena *arena, uint
 void module_tables_release(struct module_tables *t);
 void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		       enum table_state state);
-/* Copies the compiled table into the shards. */
+/* Copies the compiled table into the shards, all of it or, if there is no room for it, nothing. */
 void module_tables_store(struct module_tables *t, uint32_t module_id,
 			 const struct unwind_table *table);
 /*

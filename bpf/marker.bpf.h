@@ -63,4 +63,17 @@ static __always_inline void set_marker_stack(struct rec_marker_stack *stack,
 	__builtin_memset(stack->reserved, 0, sizeof(stack->reserved));
 }
 
+/*
+ * Sends the record with the stack of `sample`, whose place in the record is `stack`, and counts it.
+ * NULL as `sample`: the ring had no room for the stack. The rest is as for send_marker().
+ */
+static __always_inline void finish_marker(struct rec *rec, struct rec_marker_stack *stack,
+					  const struct rec_sample *sample, __u32 size, __u32 room,
+					  bool may_wake)
+{
+	if (sample)
+		set_marker_stack(stack, sample);
+	count_marker(sample && send_marker(rec, size, room, may_wake));
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/marker_stack.bpf.h"
+#include "bpf/program_cost.bpf.h"
 
 /* A struct rec_fault, with room for the longest path at the highest offset. */
 struct fault_scratch {
@@ -35,7 +36,6 @@ static __always_inline char *path_names_room(void)
 }
 
 #include "bpf/path_names.bpf.h"
-#include "bpf/program_cost.bpf.h"
 
 struct file {
 	struct path f_path;
@@ -87,14 +87,11 @@ __noinline int name_file(void)
 static __always_inline void finish_fault(const struct rec_sample *sample)
 {
 	struct rec_fault *fault = own_fault();
-	bool is_sent = false;
 
-	if (fault && sample) {
-		set_marker_stack(&fault->stack, sample);
-		is_sent = send_marker(&fault->rec, sizeof(*fault) + fault->names_size,
-				      sizeof(struct fault_scratch), false);
-	}
-	count_marker(is_sent);
+	if (fault)
+		finish_marker(&fault->rec, &fault->stack, sample,
+			      sizeof(*fault) + fault->names_size, sizeof(struct fault_scratch),
+			      false);
 }
 
 SEC("perf_event")

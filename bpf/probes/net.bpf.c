@@ -145,7 +145,7 @@ static __always_inline void open_connection(void *ctx, struct sock *sk)
 		finish_opening(send_user_marker_stack(ctx, task, process, &new->row.rec, 0));
 }
 
-/* Only now the port is known, and when it closes, no more. */
+/* Notes the port, too: it is known only now, and no longer when the connection closes. */
 static __always_inline void establish(struct rec_connection *row, struct sock *sk)
 {
 	row->established = bpf_ktime_get_ns();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Signals as they are delivered to recorded threads. A signal's sender is known
- * only while it sends, so it is remembered until then.
+ * Signals as they are delivered to recorded threads. A signal's sender is known only while it
+ * sends, so it is remembered until then.
  */
 /* A tick of a hardware event can interrupt the delivery. */
 #include "bpf/own_scratch.bpf.h"
@@ -212,13 +212,9 @@ static __always_inline struct rec_signal *own_delivery(void)
 static __always_inline void finish_delivery(const struct rec_sample *sample)
 {
 	struct rec_signal *rec = own_delivery();
-	bool is_sent = false;
 
-	if (rec && sample) {
-		set_marker_stack(&rec->stack, sample);
-		is_sent = send_marker(&rec->rec, sizeof(*rec), sizeof(*rec), false);
-	}
-	count_marker(is_sent);
+	if (rec)
+		finish_marker(&rec->rec, &rec->stack, sample, sizeof(*rec), sizeof(*rec), false);
 }
 
 SEC("raw_tp")

@@ -200,9 +200,9 @@ static __always_inline void finish_call(const struct rec_sample *sample)
 {
 	struct rec_call *call = own_call();
 
-	if (call && sample)
-		set_marker_stack(&call->stack, sample);
-	count_marker(call && sample && send_call(call));
+	if (call)
+		finish_marker(&call->rec, &call->stack, sample, sizeof(*call) + call->path_size,
+			      sizeof(struct call_scratch), true);
 }
 
 SEC("raw_tp")

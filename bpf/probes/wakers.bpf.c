@@ -123,13 +123,9 @@ static __always_inline bool capture_waking(void *ctx, struct stack_scratch *s)
 static __always_inline void finish_waking(const struct rec_sample *sample)
 {
 	struct rec_waker *w = own_waking();
-	bool is_sent = false;
 
-	if (w && sample) {
-		set_marker_stack(&w->stack, sample);
-		is_sent = send_marker(&w->rec, sizeof(*w), sizeof(*w), false);
-	}
-	count_marker(is_sent);
+	if (w)
+		finish_marker(&w->rec, &w->stack, sample, sizeof(*w), sizeof(*w), false);
 }
 
 SEC("tp_btf/sched_waking")

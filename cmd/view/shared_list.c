@@ -64,10 +64,9 @@ int shared_list_prepare(struct error *err)
 	_cleanup_free_ char *folder = folder_path(true);
 
 	if (!folder)
-		return error_text(err, -ENOENT,
-				  "no home folder to keep the token in that deletes it");
+		return error_text(err, -ENOENT, "no home folder to keep the deletion token in");
 	if (access(folder, W_OK | X_OK))
-		return error_set(err, -errno, "keep the token that deletes it in %s", folder);
+		return error_set(err, -errno, "keep the deletion token in %s", folder);
 	return 0;
 }
 

@@ -75,7 +75,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	GElf_Ehdr header;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_text(err, -ENOEXEC, "libelf has another version than expected");
+		return error_text(err, -ENOEXEC, "libelf has an unexpected version");
 	if (fstat(fd, &st) != 0)
 		return error_set(err, -errno, "fstat");
 	if (!S_ISREG(st.st_mode))

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/long_tasks.h"
 
-#include <string.h>
+#include "lib/profile/schema_text.h"
 
 /* NO_SCHEMA: there are none. */
 static schema_id find_schema(const struct profile *p)
 {
-	const char *schema_name = marker_schema(MARKER_LONG_TASK)->name;
-	string_id name = strings_find(&p->strings, schema_name, strlen(schema_name));
-
-	return name == NO_STRING ? NO_SCHEMA : schemas_find(&p->markers.schemas, name);
+	return schema_text_find(MARKER_LONG_TASK, &p->markers.schemas, &p->strings);
 }
 
 bool long_tasks_are_in(const struct profile *p)

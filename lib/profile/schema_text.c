@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/schema_text.h"
 
+#include <string.h>
+
 schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
 			     struct strings *strings)
 {
@@ -26,6 +28,15 @@ schema_id schema_text_intern(const struct marker_schema *text, struct schemas *s
 		};
 	}
 	return schemas_intern(schemas, &schema, fields);
+}
+
+schema_id schema_text_find(enum marker_id id, const struct schemas *schemas,
+			   const struct strings *strings)
+{
+	const char *text = marker_schema(id)->name;
+	string_id name = strings_find(strings, text, strlen(text));
+
+	return name == NO_STRING ? NO_SCHEMA : schemas_find(schemas, name);
 }
 
 void schema_text_intern_first(struct schemas *schemas, struct strings *strings)

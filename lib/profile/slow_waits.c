@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/slow_waits.h"
 
-#include <string.h>
-
 #include "lib/profile/categories.h"
 #include "lib/profile/schema_text.h"
 
@@ -57,9 +55,7 @@ static enum kind kind_of_marker(const struct profile *p, const struct marker *ma
 
 void slow_waits_classify(struct profile *p)
 {
-	const char *slow_call = marker_schema(MARKER_SLOW_CALL)->name;
-	string_id name = strings_find(&p->strings, slow_call, strlen(slow_call));
-	schema_id slow = name == NO_STRING ? NO_SCHEMA : schemas_find(&p->markers.schemas, name);
+	schema_id slow = schema_text_find(MARKER_SLOW_CALL, &p->markers.schemas, &p->strings);
 	schema_id schemas[KIND_COUNT] = {slow};
 
 	/* A program's own markers may have that name. */

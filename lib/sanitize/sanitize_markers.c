@@ -8,20 +8,13 @@ static const char *text_of(const struct sanitizer *s, string_id id)
 	return strings_get(&s->from->strings, id);
 }
 
-/* Returns what is known of the markers; NULL for those of others. */
-static const struct marker_schema *known_schema(const struct sanitizer *s,
-						const struct schema *schema)
-{
-	return marker_schema_find(text_of(s, schema->name));
-}
-
-static enum value_kind kind_of(const struct sanitizer *s, const struct schema *schema,
+/* `known`: the schema of markers that prof makes. */
+static enum value_kind kind_of(const struct sanitizer *s, const struct marker_schema *known,
 			       const struct schema_field *field)
 {
-	const struct marker_schema *known = known_schema(s, schema);
 	const char *key = text_of(s, field->key);
 
-	for (size_t i = 0; known && i < MARKER_SCHEMA_FIELDS_MAX && known->fields[i].key; i++) {
+	for (size_t i = 0; i < MARKER_SCHEMA_FIELDS_MAX && known->fields[i].key; i++) {
 		if (strcmp(known->fields[i].key, key) == 0)
 			return known->fields[i].value;
 	}
@@ -69,7 +62,8 @@ static struct marker_value text_value(struct sanitizer *s, enum value_kind kind,
 	return (struct marker_value){.type = FIELD_NONE};
 }
 
-static schema_id copy_schema(struct sanitizer *s, const struct schema *from)
+static schema_id copy_schema(struct sanitizer *s, const struct schema *from,
+			     const struct marker_schema *known)
 {
 	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, from);
 	struct schema_field rows[SCHEMA_FIELDS_MAX];
@@ -77,7 +71,7 @@ static schema_id copy_schema(struct sanitizer *s, const struct schema *from)
 
 	row.field_count = 0;
 	for (uint32_t i = 0; i < from->field_count; i++) {
-		if (kind_of(s, from, &fields[i]) == VALUE_UNKNOWN)
+		if (kind_of(s, known, &fields[i]) == VALUE_UNKNOWN)
 			continue;
 		rows[row.field_count].key = sanitize_text(s, fields[i].key);
 		rows[row.field_count].label = sanitize_text(s, fields[i].label);
@@ -105,7 +99,7 @@ static schema_id unknown_schema(struct sanitizer *s)
 }
 
 static void copy_values(struct sanitizer *s, const struct marker *from, const struct marker *into,
-			const struct schema *schema)
+			const struct schema *schema, const struct marker_schema *known)
 {
 	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, schema);
 	uint32_t kept = 0;
@@ -113,7 +107,7 @@ static void copy_values(struct sanitizer *s, const struct marker *from, const st
 	for (uint32_t i = 0; i <= schema->field_count; i++) {
 		struct marker_value value = *marker_value(&s->from->markers, from, i);
 		bool is_cause = i == schema->field_count;
-		enum value_kind kind = is_cause ? VALUE_NUMBER : kind_of(s, schema, &fields[i]);
+		enum value_kind kind = is_cause ? VALUE_NUMBER : kind_of(s, known, &fields[i]);
 
 		if (value.type == FIELD_STRING)
 			value = text_value(s, kind, value.string);
@@ -136,8 +130,7 @@ static void copy_cause(struct sanitizer *s, const struct marker *from, const str
 void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread)
 {
 	const struct schema *schema = schemas_get(&s->from->markers.schemas, from->schema);
-	const struct marker_schema *known = known_schema(s, schema);
-	bool knows = known;
+	const struct marker_schema *known = marker_schema_find(text_of(s, schema->name));
 	schema_id id;
 	struct marker row;
 
@@ -145,21 +138,21 @@ void sanitize_marker(struct sanitizer *s, const struct marker *from, struct prof
 		s->counts->removed[SANITIZE_MARKERS]++;
 		return;
 	}
-	id = knows ? copy_schema(s, schema) : unknown_schema(s);
-	s->counts->unknown += !knows;
+	id = known ? copy_schema(s, schema, known) : unknown_schema(s);
+	s->counts->unknown += !known;
 	if (id == NO_SCHEMA) {
-		s->counts->unknown += knows;
+		s->counts->unknown += known != NULL;
 		return;
 	}
 	row = markers_make(&s->into->markers, id, from->start, from->end);
-	if (knows) {
+	if (known) {
 		row.name = sanitize_text(s, from->name);
 		row.category = sanitize_text(s, from->category);
 	}
 	row.cause_tid = from->cause_tid;
 	row.cause_time = from->cause_time;
-	if (knows)
-		copy_values(s, from, &row, schema);
+	if (known)
+		copy_values(s, from, &row, schema, known);
 	else
 		copy_cause(s, from, &row);
 	vec_push(&thread->markers, row);

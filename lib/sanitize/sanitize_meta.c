@@ -76,13 +76,11 @@ static char *copy_product(struct sanitizer *s, const char *product)
 	return copy;
 }
 
-/* Returns NULL and counts if that class is left out. */
-static char *copy_unless(struct sanitizer *s, enum sanitize_class class, const char *text)
+/* Counts what the class takes away. */
+static bool takes_away(struct sanitizer *s, enum sanitize_class class)
 {
-	bool hides = s->options->removes[class];
-
-	s->counts->removed[class] += hides;
-	return hides ? NULL : sanitize_copy(s, text);
+	s->counts->removed[class] += s->options->removes[class];
+	return s->options->removes[class];
 }
 
 static char *copy_text(void *ctx, size_t member, const char *text)
@@ -93,12 +91,11 @@ static char *copy_text(void *ctx, size_t member, const char *text)
 	case offsetof(struct profile_meta, product):
 		return copy_product(s, text);
 	case offsetof(struct profile_meta, command_line):
-		return *text ? copy_unless(s, SANITIZE_ARGS, text) : NULL;
+		return !*text || takes_away(s, SANITIZE_ARGS) ? NULL : sanitize_copy(s, text);
 	case offsetof(struct profile_meta, os):
 		return s->options->removes[SANITIZE_HOST] ? plain_os(text) : xstrdup(text);
 	case offsetof(struct profile_meta, distribution):
-		return s->options->removes[SANITIZE_HOST] ? copy_unless(s, SANITIZE_HOST, text)
-							  : xstrdup(text);
+		return takes_away(s, SANITIZE_HOST) ? NULL : xstrdup(text);
 	case offsetof(struct profile_meta, features):
 		s->counts->unknown += !is_feature(text);
 		return is_feature(text) ? xstrdup(text) : NULL;

@@ -282,7 +282,8 @@ int server_start(struct server **out, int listener, server_answer_fn *answer_fn,
 	if (s->end_fd < 0 || pthread_create(&s->evictor, NULL, evict, s)) {
 		MHD_stop_daemon(s->daemon);
 		release(s);
-		return error_text(err, -EAGAIN, "the server did not start: it got no thread");
+		return error_text(err, -EAGAIN,
+				  "the server did not start: no thread could be made");
 	}
 	*out = s;
 	return 0;

@@ -137,7 +137,9 @@ static void info_lookup(struct symbolizer *base, const uint64_t *rvas, size_t co
 
 		if (answers[i].chain)
 			continue;
-		unit = units_find(info, addr, is_linkers(&answers[i]));
+		unit = units_find(info, addr, true);
+		if (!unit && !is_linkers(&answers[i]))
+			unit = units_find(info, addr, false);
 		if (!unit)
 			continue;
 		/*

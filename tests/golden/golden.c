@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lib/recording/recording.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -22,6 +21,7 @@
 #include "lib/format/format.h"
 #include "lib/profile/expand_inlines.h"
 #include "lib/profile/wait_frames.h"
+#include "lib/recording/recording.h"
 #include "lib/session/session.h"
 #include "lib/record/record.h"
 #include "tests/golden/events.h"
@@ -148,9 +148,8 @@ static int export_others(const struct profile *p, bool cpus, const char *path, s
 	return result;
 }
 
-static size_t fed_threads; /* of the last run */
-
-static int run(const struct events *events, const char *output, struct error *err)
+/* Sets the number of threads in the profile. */
+static int run(const struct events *events, const char *output, size_t *threads, struct error *err)
 {
 	struct profile *p = new_profile();
 	struct session *session = session_new(p);
@@ -167,7 +166,7 @@ static int run(const struct events *events, const char *output, struct error *er
 	session_free(session);
 	name_frames(p, events);
 	wait_frames_refine(p);
-	fed_threads = p->threads.rows.count;
+	*threads = p->threads.rows.count;
 	result = export(p, events->cpus, output, err);
 	if (!result && output)
 		result = export_others(p, events->cpus, output, err);
@@ -238,8 +237,8 @@ static void say_nothing(const char *line)
 	(void)line;
 }
 
-/* Checks that a recording of a source has the threads of a session that is fed by hand. */
-static int check_source(const char *path, struct error *err)
+/* Checks that a recording of a source has as many threads as a session that is fed by hand. */
+static int check_source(const char *path, size_t threads, struct error *err)
 {
 	const struct recording_options options = {.no_symbols = true, .say = say_nothing};
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -247,14 +246,14 @@ static int check_source(const char *path, struct error *err)
 	int result;
 
 	if (fd < 0 || !text_source.matches(fd))
-		return error_text(err, -EBADMSG, "it is no source of recordings");
+		return error_text(err, -EBADMSG, "it is not a source of recordings");
 	result = recording_load(&recording, &text_source, fd, path, &options, err);
-	/* A case about files alone has nothing but them. */
-	if (result == -ENODATA)
+	/* A case about files alone has no other record. */
+	if (result == -ENODATA && !threads)
 		return 0;
-	if (!result && recording.profile->threads.rows.count != fed_threads)
+	if (!result && recording.profile->threads.rows.count != threads)
 		result = error_text(err, -EBADMSG, "a recording has %zu threads, not %zu",
-				    (size_t)recording.profile->threads.rows.count, fed_threads);
+				    (size_t)recording.profile->threads.rows.count, threads);
 	recording_release(&recording);
 	return result;
 }
@@ -272,6 +271,7 @@ static int run_file(const char *path, const char *output, bool records)
 	_cleanup_free_ char *text = text_read_file(path, FILE_MAX, NULL);
 	struct events events = {0};
 	struct error err = {0};
+	size_t threads = 0;
 	int result;
 
 	if (!text) {
@@ -282,11 +282,11 @@ static int run_file(const char *path, const char *output, bool records)
 	if (!result)
 		result = events_check_text(&events, &err);
 	if (!result)
-		result = records ? write_records(&events) : run(&events, output, &err);
+		result = records ? write_records(&events) : run(&events, output, &threads, &err);
 	if (!result && !records)
 		result = check_capture(&events, &err);
 	if (!result && !records)
-		result = check_source(path, &err);
+		result = check_source(path, threads, &err);
 	if (result)
 		fprintf(stderr, "%s: %s\n", path, err.text);
 	events_release(&events);

@@ -86,7 +86,7 @@ static void take(void *state, const struct rec *rec)
 	_cleanup_(strbuf_release) struct strbuf path = {0};
 	_cleanup_free_ char *address = xasprintf("0x%" PRIx64, (uint64_t)fault->address);
 	const struct faults *s = state;
-	struct marker_record marker = marker_begin(&s->base, rec, &fault->stack);
+	struct marker_record marker = marker_begin(s->base.schema, rec, &fault->stack);
 
 	if (fault->names_size)
 		path_names_join(&path, fault->names, fault->names_size,

@@ -101,7 +101,7 @@ static void take(void *state, const struct rec *rec)
 	/* One line a device in charts. */
 	_cleanup_free_ char *name = xasprintf("I/O %s", device);
 	bool is_write_back = rec->flags & IO_WRITE_BACK;
-	struct marker_record marker = marker_begin(&s->base, rec,
+	struct marker_record marker = marker_begin(s->base.schema, rec,
 						   rec->flags & IO_HAS_STACK ? &io->stack : NULL);
 
 	marker.flags = is_write_back ? MARKER_ROW : 0;

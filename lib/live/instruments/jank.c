@@ -24,7 +24,7 @@ static void describe(const void *state, const struct rec *rec, uint64_t end)
 	const struct rec_task *task = (const struct rec_task *)rec;
 	const struct jank *j = state;
 	char room[CALL_NAME_SIZE];
-	struct marker_record marker = marker_begin(&j->base, rec, NULL);
+	struct marker_record marker = marker_begin(j->base.schema, rec, NULL);
 
 	marker.start = task->start < end ? task->start : end;
 	marker.end = end;

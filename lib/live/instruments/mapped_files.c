@@ -29,14 +29,7 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_mapped *mapped = (const struct rec_mapped *)rec;
 	_cleanup_(strbuf_release) struct strbuf path = {0};
 	struct mapped_files *s = state;
-	struct marker_record marker = {
-		.schema = s->schema,
-		.cpu = rec->cpu,
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start = rec->time,
-		.end = rec->time,
-	};
+	struct marker_record marker = marker_begin(s->schema, rec, NULL);
 
 	if (!s->is_announced)
 		marker_announce(s->live, marker_schema(MARKER_FILE_MAPPED), s->schema);

@@ -47,6 +47,20 @@ void marker_announce(const struct live *live, const struct marker_schema *schema
 	live->sink(live->ctx, &rec->rec);
 }
 
+struct marker_record marker_begin(uint32_t schema, const struct rec *rec,
+				  const struct rec_marker_stack *cause)
+{
+	return (struct marker_record){
+		.schema = schema,
+		.cpu = rec->cpu,
+		.pid = rec->pid,
+		.tid = rec->tid,
+		.start = rec->time,
+		.end = rec->time,
+		.cause = cause,
+	};
+}
+
 void marker_send(const struct live *live, const struct marker_record *marker)
 {
 	_cleanup_free_ struct rec_marker *rec = marker_record_new(marker);
@@ -84,20 +98,6 @@ void *marker_state_new(size_t size, const struct marker_kind *kind, struct live 
 	s->settings = settings;
 	s->schema = instrument_new_schema(live);
 	return s;
-}
-
-struct marker_record marker_begin(const struct marker_state *s, const struct rec *rec,
-				  const struct rec_marker_stack *cause)
-{
-	return (struct marker_record){
-		.schema = s->schema,
-		.cpu = rec->cpu,
-		.pid = rec->pid,
-		.tid = rec->tid,
-		.start = rec->time,
-		.end = rec->time,
-		.cause = cause,
-	};
 }
 
 void marker_state_announce(void *state)

@@ -32,6 +32,9 @@ int marker_want_long(void *settings, const char *option, const char *value, uint
 
 /* Sends the schema, to which markers refer by `id`. It has the time of the begin, however late. */
 void marker_announce(const struct live *live, const struct marker_schema *schema, uint32_t id);
+/* Begins the marker of a record, at its time. `cause`: borrowed; NULL: none. */
+struct marker_record marker_begin(uint32_t schema, const struct rec *rec,
+				  const struct rec_marker_stack *cause);
 void marker_send(const struct live *live, const struct marker_record *marker);
 /* Sends a REC_LOST if the object has lost more records than `*before`, and updates that. */
 void marker_count(const struct live *live, uint64_t lost, uint64_t *before, uint64_t time);
@@ -66,9 +69,6 @@ struct marker_state {
 /* Returns a zeroed state of that size, but for its beginning; the caller frees. */
 void *marker_state_new(size_t size, const struct marker_kind *kind, struct live *live,
 		       const void *settings);
-/* Begins the marker of a record, at its time. `cause`: borrowed; NULL: none. */
-struct marker_record marker_begin(const struct marker_state *s, const struct rec *rec,
-				  const struct rec_marker_stack *cause);
 /* Functions of struct instrument. */
 void marker_state_announce(void *state);
 int marker_state_enable(void *state, bool enable, struct error *err);

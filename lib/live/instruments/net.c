@@ -76,8 +76,8 @@ static void take(void *state, const struct rec *rec)
 {
 	const struct rec_connection *c = (const struct rec_connection *)rec;
 	const struct net *n = state;
-	struct marker_record marker =
-		marker_begin(&n->base, rec, rec->flags & CONNECTION_HAS_STACK ? &c->stack : NULL);
+	struct marker_record marker = marker_begin(
+		n->base.schema, rec, rec->flags & CONNECTION_HAS_STACK ? &c->stack : NULL);
 	char peer[PEER_SIZE];
 
 	print_peer(c, peer);

@@ -47,7 +47,7 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_signal *signal = (const struct rec_signal *)rec;
 	const struct signals *s = state;
 	char name[SIGNAL_NAME_SIZE] = "";
-	struct marker_record marker = marker_begin(&s->base, rec, &signal->stack);
+	struct marker_record marker = marker_begin(s->base.schema, rec, &signal->stack);
 
 	signal_name(signal->signal, name);
 	marker.name = marker_text(name);

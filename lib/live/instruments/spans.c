@@ -148,11 +148,10 @@ static uint32_t schema_of(struct spans *s, const struct span *span)
 
 static void set_values(struct marker_record *marker, const struct span *span)
 {
-	marker->value_count = (unsigned int)span->attribute_count;
-	for (size_t i = 0; i < span->attribute_count; i++) {
-		marker->values[i].type = FIELD_STRING;
-		marker->values[i].text.at = span->attributes[i].value.at;
-		marker->values[i].text.size = span->attributes[i].value.size;
+	for (unsigned int i = 0; i < span->attribute_count; i++) {
+		const struct span_text *value = &span->attributes[i].value;
+
+		marker_set_text(marker, i, (struct marker_text){value->at, value->size});
 	}
 }
 
@@ -162,9 +161,7 @@ static void set_details(struct marker_record *marker, const struct span *span, s
 		strbuf_addf(text, "%s%.*s=%.*s", i ? " " : "", (int)span->attributes[i].key.size,
 			    span->attributes[i].key.at, (int)span->attributes[i].value.size,
 			    span->attributes[i].value.at);
-	marker->value_count = 1;
-	marker->values[0].type = FIELD_STRING;
-	marker->values[0].text = marker_text(strbuf_text(text));
+	marker_set_text(marker, 0, marker_text(strbuf_text(text)));
 }
 
 static void on_span(void *ctx, const struct span *span)

@@ -60,7 +60,8 @@ static void describe(const void *state, const struct rec *rec, uint64_t end)
 	bool is_open = rec->flags & CALL_OPEN;
 	char room[CALL_NAME_SIZE];
 	const char *name = call_probe_name(rec->flags & CALL_COMPAT, call->number, room);
-	struct marker_record marker = marker_begin(&s->base, rec, is_open ? NULL : &call->stack);
+	struct marker_record marker = marker_begin(s->base.schema, rec,
+						   is_open ? NULL : &call->stack);
 
 	marker.start = call->start < end ? call->start : end;
 	marker.end = end;

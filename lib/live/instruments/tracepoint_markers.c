@@ -116,35 +116,26 @@ void tracepoint_markers_enable(struct tracepoint_markers *t, bool enable)
 static void set_values(struct marker_record *marker, const struct tracepoint_format *format,
 		       const struct rec_tracepoint *rec)
 {
-	marker->value_count = format->count;
 	for (uint32_t i = 0; i < format->count; i++) {
 		struct tracepoint_value value;
 
 		if (!tracepoint_field_read(&format->fields[i], rec->bytes, rec->size, &value))
 			continue;
-		marker->values[i].type = value.text ? FIELD_STRING : FIELD_INTEGER;
 		if (value.text)
-			marker->values[i].text = (struct marker_text){value.text, value.size};
+			marker_set_text(marker, i, (struct marker_text){value.text, value.size});
 		else
-			marker->values[i].number = (uint64_t)value.number;
+			marker_set_number(marker, i, FIELD_INTEGER, (uint64_t)value.number);
 	}
 }
 
 void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *record)
 {
 	const struct rec_tracepoint *from = (const struct rec_tracepoint *)record;
-	struct marker_record marker = {
-		.cpu = from->rec.cpu,
-		.pid = from->rec.pid,
-		.tid = from->rec.tid,
-		.start = from->rec.time,
-		.end = from->rec.time,
-		.cause = &from->stack,
-	};
+	struct marker_record marker;
 
 	if (from->event >= t->list->count || !t->list->rows[from->event].is_marker)
 		return;
-	marker.schema = t->schemas[from->event];
+	marker = marker_begin(t->schemas[from->event], record, &from->stack);
 	set_values(&marker, &t->formats[from->event], from);
 	marker_send(t->live, &marker);
 }

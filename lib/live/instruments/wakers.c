@@ -28,7 +28,7 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_waker *waker = (const struct rec_waker *)rec;
 	const struct wakers *w = state;
 	struct marker_text name = {waker->name, strnlen(waker->name, sizeof(waker->name))};
-	struct marker_record marker = marker_begin(&w->base, rec, &waker->stack);
+	struct marker_record marker = marker_begin(w->base.schema, rec, &waker->stack);
 
 	marker.start = waker->start;
 	if (rec->flags & WAKER_INTERRUPT)

@@ -26,7 +26,7 @@ void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct
 
 	if (ioctl(fd, PERF_EVENT_IOC_ID, &id) ||
 	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, map_ring_fd(ring)))
-		log_info("CPU %u: nobody will know when the kernel throttles sampling: %s",
+		log_info("CPU %u: throttling of sampling will not be noticed: %s",
 			 map_ring_cpu(ring), strerror(errno));
 	else
 		throttling_add(t, id, event, map_ring_cpu(ring));

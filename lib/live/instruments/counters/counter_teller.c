@@ -8,11 +8,11 @@
 #include "lib/base/cleanup.h"
 #include "lib/record/record.h"
 
-static uint32_t announce(struct counter_teller *t, const struct counter_schema *text, uint32_t pid,
-			 uint64_t time)
+static uint32_t announce(struct counter_teller *t, const struct counter_schema *schema,
+			 uint32_t pid, uint64_t time)
 {
-	const char *texts[] = {text->name, text->category, text->description,
-			       text->name, text->unit,	   text->color};
+	const char *texts[] = {schema->name, schema->category, schema->description,
+			       schema->name, schema->unit,     schema->color};
 	struct rec_counter_info sizes = {
 		.name_size = (__u16)strlen(texts[0]),
 		.category_size = (__u16)strlen(texts[1]),
@@ -28,7 +28,7 @@ static uint32_t announce(struct counter_teller *t, const struct counter_schema *
 	*rec = sizes;
 	record_init(&rec->rec, REC_COUNTER_INFO, size, time, pid, pid);
 	rec->counter = ++t->last_id;
-	rec->graph = (__u8)text->graph;
+	rec->graph = (__u8)schema->graph;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		memcpy(to, texts[i], strlen(texts[i]));
 		to += strlen(texts[i]);
@@ -48,15 +48,15 @@ static void tell(const struct counter_teller *t, struct told_counter *counter, u
 }
 
 void counter_tell(struct counter_teller *t, struct told_counter *counter,
-		  const struct counter_schema *text, uint32_t pid, int64_t value, uint64_t now)
+		  const struct counter_schema *schema, uint32_t pid, int64_t value, uint64_t now)
 {
-	bool is_level = text->graph == COUNTER_LEVEL, was_known = counter->is_known;
+	bool is_level = schema->graph == COUNTER_LEVEL, was_known = counter->is_known;
 	int64_t delta = (int64_t)((uint64_t)value - (uint64_t)counter->told);
 
 	counter->told = value;
 	counter->is_known = true;
 	if (!was_known)
-		counter->id = announce(t, text, pid, now);
+		counter->id = announce(t, schema, pid, now);
 	/* The first change of a rate began with the pass before. */
 	counter->is_flat |= !was_known && !is_level;
 	if (!was_known && !is_level)

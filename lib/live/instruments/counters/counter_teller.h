@@ -32,6 +32,6 @@ struct counter_teller {
  * keep the order in which they are first told.
  */
 void counter_tell(struct counter_teller *t, struct told_counter *counter,
-		  const struct counter_schema *text, uint32_t pid, int64_t value, uint64_t now);
+		  const struct counter_schema *schema, uint32_t pid, int64_t value, uint64_t now);
 
 #endif

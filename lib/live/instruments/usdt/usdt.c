@@ -327,25 +327,21 @@ _Static_assert(USDT_ARGUMENTS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
 static void set_values(struct marker_record *marker, const struct usdt_probe *probe,
 		       const struct rec_usdt *rec, char texts[USDT_ARGUMENTS_MAX][20])
 {
-	marker->value_count = probe->argument_count;
 	for (uint32_t i = 0; i < probe->argument_count; i++) {
 		uint64_t value = rec->values[i];
 		uint32_t at = (uint32_t)value, size = (uint32_t)(value >> 32);
 
 		if (!(rec->readable >> i & 1))
 			continue;
-		marker->values[i].type = FIELD_STRING;
 		if (rec->texts >> i & 1) {
-			if (at > rec->text_size || size > rec->text_size - at)
-				marker->values[i].type = FIELD_NONE;
-			else
-				marker->values[i].text = (struct marker_text){rec->text + at, size};
+			if (at <= rec->text_size && size <= rec->text_size - at)
+				marker_set_text(marker, i,
+						(struct marker_text){rec->text + at, size});
 		} else if (probe->pattern->hexadecimals >> i & 1) {
 			snprintf(texts[i], sizeof(texts[i]), "0x%" PRIx64, value);
-			marker->values[i].text = marker_text(texts[i]);
+			marker_set_text(marker, i, marker_text(texts[i]));
 		} else {
-			marker->values[i].type = FIELD_INTEGER;
-			marker->values[i].number = value;
+			marker_set_number(marker, i, FIELD_INTEGER, value);
 		}
 	}
 }
@@ -354,14 +350,7 @@ static void take_hit(struct usdt *u, const struct rec_usdt *rec)
 {
 	_cleanup_(strbuf_release) struct strbuf name = {0};
 	char texts[USDT_ARGUMENTS_MAX][20];
-	struct marker_record marker = {
-		.cpu = rec->rec.cpu,
-		.pid = rec->rec.pid,
-		.tid = rec->rec.tid,
-		.start = rec->rec.time,
-		.end = rec->rec.time,
-		.cause = &rec->stack,
-	};
+	struct marker_record marker;
 	struct usdt_probe *probe;
 
 	if (rec->probe >= u->probes.probes.count)
@@ -370,7 +359,7 @@ static void take_hit(struct usdt *u, const struct rec_usdt *rec)
 	if (!probe->has_schema)
 		send_schema(u, probe);
 	usdt_pattern_print_name(probe->pattern, probe->provider, probe->name, &name);
-	marker.schema = probe->schema;
+	marker = marker_begin(probe->schema, &rec->rec, &rec->stack);
 	marker.name = marker_text(strbuf_text(&name));
 	set_values(&marker, probe, rec, texts);
 	marker_send(u->live, &marker);

@@ -11,8 +11,8 @@
 /* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
-/* Version 1 has no columns, version 2 no epochs. */
-#define CAPTURE_VERSION 3
+/* Version 1 has no columns, version 2 no epochs, version 3 no shapes for waits in columns. */
+#define CAPTURE_VERSION 4
 #define CAPTURE_BOOT_ID_SIZE 16
 
 struct capture_header {

@@ -5,6 +5,8 @@
 
 #include "lib/base/alloc.h"
 
+#define PAGE_BITS 12
+
 void column_streams_release(struct column_streams *s)
 {
 	for (size_t i = 0; i < COLUMN_STREAMS; i++)
@@ -20,17 +22,19 @@ void column_streams_begin_encoding(struct column_streams *s)
 }
 
 /* The sizes stand before the streams, of 4 bytes each. */
-bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes, size_t size)
+bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes, size_t size,
+				   size_t count)
 {
-	uint32_t sizes[COLUMN_STREAMS];
-	const uint8_t *at = bytes + sizeof(sizes);
+	uint32_t sizes[COLUMN_STREAMS] = {0};
+	const size_t head = count * sizeof(*sizes);
+	const uint8_t *at = bytes + head;
 
 	s->is_decoding = true;
 	s->failed = false;
-	if (size < sizeof(sizes))
+	if (size < head)
 		return false;
-	memcpy(sizes, bytes, sizeof(sizes));
-	size -= sizeof(sizes);
+	memcpy(sizes, bytes, head);
+	size -= head;
 	for (size_t i = 0; i < COLUMN_STREAMS; i++) {
 		if (sizes[i] > size)
 			return false;
@@ -171,31 +175,26 @@ static uint64_t last_of(const struct column_values *v)
 	return v->rows.count ? vec_last(&v->rows) : 0;
 }
 
-static uint32_t encode(struct column_streams *s, unsigned int stream, struct column_values *v,
-		       uint64_t value)
+/* Codes the number of a value, and 1, or 0. Returns its row, or INDEX_NONE: it is new. */
+static uint32_t code_number(struct column_streams *s, unsigned int stream, struct column_values *v,
+			    uint64_t hash, uint64_t value)
 {
-	uint64_t hash = hash_pair(v->seed, value);
-	uint32_t row = find(v, hash, value);
-
-	column_number(s, stream, row == INDEX_NONE ? 0 : (uint64_t)row + 1);
-	if (row != INDEX_NONE)
-		return row;
-	column_signed(s, stream + 1, (int64_t)(value - last_of(v)));
-	return add(v, hash, value);
-}
-
-/* Adds values that are read as new without a search: being there twice does no harm. */
-static uint32_t decode(struct column_streams *s, unsigned int stream, struct column_values *v)
-{
-	uint64_t number = column_number(s, stream, 0), value;
+	uint32_t row = s->is_decoding ? INDEX_NONE : find(v, hash, value);
+	uint64_t number = column_number(s, stream, row == INDEX_NONE ? 0 : (uint64_t)row + 1);
 
 	if (number > v->rows.count) {
 		s->failed = true;
-		return INDEX_NONE;
+		number = 0;
 	}
-	if (number)
-		return (uint32_t)number - 1;
-	value = last_of(v) + (uint64_t)column_signed(s, stream + 1, 0);
+	return number ? (uint32_t)number - 1 : INDEX_NONE;
+}
+
+/* Adds values that are read as new without a search: being there twice does no harm. */
+static uint32_t add_new(struct column_streams *s, struct column_values *v, uint64_t hash,
+			uint64_t value)
+{
+	if (!s->is_decoding)
+		return add(v, hash, value);
 	if (v->is_found)
 		return column_values_add(v, value);
 	vec_push(&v->rows, value);
@@ -205,7 +204,30 @@ static uint32_t decode(struct column_streams *s, unsigned int stream, struct col
 uint32_t column_row(struct column_streams *s, unsigned int stream, struct column_values *v,
 		    uint64_t value)
 {
-	return s->is_decoding ? decode(s, stream, v) : encode(s, stream, v, value);
+	uint64_t hash = hash_pair(v->seed, value);
+	uint32_t row = code_number(s, stream, v, hash, value);
+
+	if (row != INDEX_NONE || s->failed)
+		return row;
+	value = last_of(v) + (uint64_t)column_signed(s, stream + 1, (int64_t)(value - last_of(v)));
+	return add_new(s, v, hash, value);
+}
+
+uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
+			unsigned int page_stream, struct column_values *pages, uint64_t value)
+{
+	uint64_t hash = hash_pair(v->seed, value), page;
+	uint32_t row = code_number(s, stream, v, hash, value);
+
+	if (row != INDEX_NONE)
+		return v->rows.items[row];
+	if (s->failed)
+		return 0;
+	page = column_value(s, page_stream, pages, value >> PAGE_BITS);
+	value = page << PAGE_BITS | (column_byte(s, page_stream + 2, value >> 8 & 0xf) & 0xf) << 8 |
+		column_byte(s, page_stream + 3, value & 0xff);
+	add_new(s, v, hash, value);
+	return value;
 }
 
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,

@@ -13,7 +13,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 
-#define COLUMN_STREAMS 24
+#define COLUMN_STREAMS 35
 
 struct column_streams {
 	bool is_decoding;
@@ -27,8 +27,9 @@ struct column_streams {
 
 void column_streams_release(struct column_streams *s);
 void column_streams_begin_encoding(struct column_streams *s);
-/* False: the sizes are damaged. The bytes are borrowed. */
-bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes, size_t size);
+/* False: the sizes are damaged. There are `count` streams; others are empty. Borrows the bytes. */
+bool column_streams_begin_decoding(struct column_streams *s, const uint8_t *bytes, size_t size,
+				   size_t count);
 /* Returns all that was written, valid until the next beginning. */
 const uint8_t *column_streams_end(struct column_streams *s, size_t *size);
 
@@ -64,5 +65,11 @@ uint32_t column_row(struct column_streams *s, unsigned int stream, struct column
 /* Returns the value instead, or 0. */
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
 		      uint64_t value);
+/*
+ * The same of addresses, of which many share a page. New ones are in four streams from
+ * `page_stream` on: the page, as a value, the higher four bits within it, and the lower eight.
+ */
+uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
+			unsigned int page_stream, struct column_values *pages, uint64_t value);
 
 #endif

@@ -25,9 +25,10 @@ const uint8_t *columns_encode(struct columns *c, uint8_t *records, size_t size, 
 			      size_t *encoded);
 /*
  * Decodes untrusted bytes into exactly `size` bytes of records, whose sizes are in order but not
- * their contents. `records` is aligned as a record. False: the bytes are damaged.
+ * their contents. `records` is aligned as a record; `version` is the capture's. False: the bytes
+ * are damaged.
  */
-bool columns_decode(struct columns *c, const uint8_t *bytes, size_t encoded, uint8_t *records,
-		    size_t size);
+bool columns_decode(struct columns *c, uint32_t version, const uint8_t *bytes, size_t encoded,
+		    uint8_t *records, size_t size);
 
 #endif

@@ -102,8 +102,8 @@ static bool unpack(struct frame_reader *r)
 
 	if (ZSTD_isError(size) || size != wanted)
 		return false;
-	return !has_columns ||
-	       columns_decode(r->columns, r->encoded, size, r->out->raw, f->raw_size);
+	return !has_columns || columns_decode(r->columns, r->header.version, r->encoded, size,
+					      r->out->raw, f->raw_size);
 }
 
 /* Is the frame to be read, whose header was? Others need not even be whole. */

@@ -15,8 +15,8 @@ for capture in "$root"/tests/golden/version-*/*.prof; do
 done
 
 # Since version 3 there are parts.
-for case in unwound waits; do
-	capture=$root/tests/golden/version-3/$case.prof name=part-$case
+for case in 3/unwound 3/waits 4/unwound 4/waits; do
+	capture=$root/tests/golden/version-$case.prof name=part-${case/\//-}
 	run "$PROF" convert -q --no-symbols --from 0.005 --to 9 "$capture" -o "$name.json"
 	is "$name: exit status" "$status$err" 0
 	is "$name: a valid profile" "$(python3 "$root/tests/check_profile.py" "$name.json")" \

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/capture/capture_format.h"
 #include "lib/capture/columns.h"
 #include "lib/record/record.h"
 #include "lib/record/stack_record.h"
@@ -69,7 +70,7 @@ static size_t go_round(struct fixture *f)
 	assert_non_null(bytes);
 	assert_memory_equal(f->records, f->copy, f->size);
 	memset(f->again, 0xa5, SIZE);
-	assert_true(columns_decode(f->decoder, bytes, encoded, f->again, f->size));
+	assert_true(columns_decode(f->decoder, CAPTURE_VERSION, bytes, encoded, f->again, f->size));
 	assert_memory_equal(f->again, f->records, f->size);
 	return encoded;
 }
@@ -99,6 +100,39 @@ CASE(nothing_is_nothing)
 	struct fixture *f = *state;
 
 	assert_true(go_round(f) < 200);
+}
+
+/* Adds the wait of a thread, perhaps of the stack before, and perhaps its end. */
+static void add_wait(struct fixture *f, const struct rec_stack *stack, uint64_t time, bool is_odd)
+{
+	struct rec_wait wait = {.start = time, .chance = 5000, .reason = {.call = 7, .state = 1}};
+	struct rec_resumed run = {.start = time, .queued = 900, .chance = 5000};
+
+	record_init(&wait.sample.rec, REC_WAIT, sizeof(wait), time, 1, 5);
+	wait.sample.leaf = 0xffffffff81000000;
+	wait.sample.stack_id = 7;
+	wait.sample.cpu_time = (uint32_t)(time >> 5);
+	if (stack) {
+		wait.sample.rec = stack->rec;
+		wait.sample.rec.kind = REC_WAIT;
+		wait.sample.rec.words = sizeof(wait) / 8;
+		wait.sample.stack_id = stack->stack_id;
+	}
+	if (is_odd) {
+		wait.start = random_number(f);
+		wait.chance = (uint32_t)random_number(f);
+		wait.reserved = random_number(f) % 2;
+		run.start = wait.start + random_number(f) % 2;
+		run.cpu_time = (uint32_t)random_number(f);
+	} else {
+		run.cpu_time = wait.sample.cpu_time;
+	}
+	run.reason = wait.reason;
+	record_init(&run.rec, REC_RUN, sizeof(run), time + 50000, wait.sample.rec.pid,
+		    wait.sample.rec.tid);
+	add(f, &wait);
+	if (!is_odd || random_number(f) % 2)
+		add(f, &run);
 }
 
 static void add_stack(struct fixture *f)
@@ -138,8 +172,19 @@ static void add_stack(struct fixture *f)
 		sample.rec.kind = REC_SAMPLE;
 		sample.rec.words = sizeof(sample) / 8;
 		add(f, &sample);
+	} else if (random_number(f) % 2) {
+		add_wait(f, rec, rec->rec.time, random_number(f) % 2);
 	}
 	free(rec);
+}
+
+CASE(waits_and_their_ends_take_few_bytes)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t i = 0; i < 300; i++)
+		add_wait(f, NULL, 1000000000000 + i * 1000000, false);
+	assert_true(go_round(f) < 300 * 34 + 200);
 }
 
 /* Adds a record of any kind whose contents are noise. */
@@ -164,12 +209,14 @@ CASE(any_records_come_back)
 
 		f->size = 0;
 		for (unsigned int i = 0; i < 60; i++) {
-			unsigned int what = random_number(f) % 3;
+			unsigned int what = random_number(f) % 4;
 
 			if (what == 0)
 				add_stack(f);
 			else if (what == 1)
 				add_noise(f);
+			else if (what == 2)
+				add_wait(f, NULL, random_number(f), random_number(f) % 2);
 			else
 				add_tick(f, random_number(f) * 3000, random_number(f) % 4,
 					 random_number(f));
@@ -194,11 +241,13 @@ CASE(damage_is_found_or_harmless)
 	for (size_t i = 0; i < encoded; i++) {
 		memcpy(damaged, bytes, encoded);
 		damaged[i] ^= (uint8_t)(1 + i % 255);
-		columns_decode(f->decoder, damaged, encoded, f->again, f->size);
-		assert_false(columns_decode(f->decoder, bytes, i, f->again, f->size) &&
-			     memcmp(f->again, f->records, f->size) != 0);
+		columns_decode(f->decoder, CAPTURE_VERSION, damaged, encoded, f->again, f->size);
+		assert_false(
+			columns_decode(f->decoder, CAPTURE_VERSION, bytes, i, f->again, f->size) &&
+			memcmp(f->again, f->records, f->size) != 0);
 	}
-	assert_false(columns_decode(f->decoder, bytes, encoded, f->again, f->size + 8));
+	assert_false(
+		columns_decode(f->decoder, CAPTURE_VERSION, bytes, encoded, f->again, f->size + 8));
 	free(damaged);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/thread.h"
 
 /* More threads would only multiply the memory. */
 #define MAX_THREADS 8u
@@ -90,7 +91,7 @@ void workers_run(const struct worker_jobs *jobs, unsigned int threads)
 	if (threads > jobs->count)
 		threads = (unsigned int)jobs->count;
 	/* The caller's thread is one of the workers. */
-	while (count + 1 < threads && pthread_create(&ids[count], NULL, work, &pool) == 0)
+	while (count + 1 < threads && thread_start(&ids[count], "prof-names", work, &pool) == 0)
 		count++;
 	take_all(&pool);
 	for (unsigned int i = 0; i < count; i++)

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/thread.h"
 #include "lib/capture/frame_packer.h"
 #include "lib/record/record.h"
 
@@ -226,16 +226,12 @@ static void *write_batches(void *ctx)
  */
 static void start_thread(struct batch_queue *q)
 {
-	sigset_t all, before;
 	int ret;
 
 	if (q->has_thread || q->written.failure)
 		return;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = pthread_create(&q->thread, NULL, write_batches, q);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	ret = thread_start(&q->thread, "prof-writer", write_batches, q);
 	q->has_thread = !ret;
 	if (ret)
 		q->written.failure = -ret;

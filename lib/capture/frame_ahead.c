@@ -2,10 +2,10 @@
 #include "lib/capture/frame_ahead.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/thread.h"
 
 /* One is in use, the others are read meanwhile. */
 #define SLOTS 4u
@@ -79,17 +79,12 @@ static void *read_frames(void *ctx)
 	return NULL;
 }
 
-/* Signals belong to the main thread. Without a thread, frames are read as they are needed. */
+/* Without a thread, frames are read as they are needed. */
 static void start_thread(struct frame_ahead *a)
 {
-	sigset_t all, before;
-
 	a->read = a->released = a->used;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	a->has_thread = !pthread_create(&a->thread, NULL, read_frames, a);
+	a->has_thread = !thread_start(&a->thread, "prof-reader", read_frames, a);
 	a->has_failed = !a->has_thread;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void await_frame(struct frame_ahead *a)

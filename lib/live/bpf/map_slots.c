@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/thread.h"
 
 /* Threads that wait at the same time. */
 #define THREADS_MAX 16
@@ -61,7 +62,7 @@ struct map_slot_filler *map_slots_fill(struct map_slot *slots, size_t count, map
 
 		w->filler = f;
 		w->first = i;
-		w->is_running = pthread_create(&w->thread, NULL, work, w) == 0;
+		w->is_running = thread_start(&w->thread, "prof-slots", work, w) == 0;
 	}
 	return f;
 }

@@ -6,9 +6,9 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <signal.h>
 
 #include "lib/live/bpf/programs_internal.h"
+#include "lib/base/thread.h"
 #include "lib/live/bpf/shared_maps.h"
 #include "prof.skel.h"
 #include "shared.skel.h"
@@ -56,19 +56,6 @@ bool programs_have_unsampled_waits(const struct programs *p)
 	return shared->has_unsampled_waits;
 }
 
-/* Leaves signals to the other threads. */
-static bool begin_beside(struct programs *p, pthread_t *thread)
-{
-	sigset_t all, before;
-	bool has_begun;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	has_begun = pthread_create(thread, NULL, load_beside, p) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return has_begun;
-}
-
 static bool has_parts(const struct programs *p)
 {
 	vec_for_each(&p->parts, const struct open_part *, row) {
@@ -87,7 +74,7 @@ int programs_load_parts(struct programs *p)
 
 	if (code)
 		return code;
-	is_beside = has_parts(p) && begin_beside(p, &thread);
+	is_beside = has_parts(p) && thread_start(&thread, "prof-loader", load_beside, p) == 0;
 	code = load_object(p, p->skeleton->skeleton);
 	if (!is_beside)
 		return code ? code : load_parts(p);

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/thread.h"
 
 /* Pauses in units of what a pass took. */
 #define SEARCH_PAUSES 500
@@ -100,19 +100,6 @@ static void init_condition(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attributes);
 }
 
-/* Signals are for the main thread. */
-static int start_thread(struct visitor *v)
-{
-	sigset_t all, old;
-	int code;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	code = pthread_create(&v->thread, NULL, work, v);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return code;
-}
-
 struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx)
 {
 	struct visitor *v = xcalloc(1, sizeof(*v));
@@ -123,7 +110,7 @@ struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx)
 	pthread_mutex_init(&v->lock, NULL);
 	init_condition(&v->wake);
 	init_condition(&v->done);
-	code = start_thread(v);
+	code = thread_start(&v->thread, "prof-visitor", work, v);
 	if (!code)
 		return v;
 	release(v);

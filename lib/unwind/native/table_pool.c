@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 
 /* More threads would only take more memory. */
 #define THREADS_MAX 8
@@ -207,7 +208,7 @@ static bool add_thread(struct table_pool *p)
 
 	*w = (struct worker){.pool = p};
 	rule_numbers_init(&w->own);
-	if (pthread_create(&w->thread, NULL, work, w)) {
+	if (thread_start(&w->thread, "prof-tables", work, w)) {
 		rule_numbers_release(&w->own);
 		return false;
 	}

@@ -13,6 +13,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
+#include "lib/base/thread.h"
 
 /* A page may belong to a file system that does not answer, and belongs to a stranger. */
 #define BLOCKED_MAX_NS 50000000
@@ -115,7 +116,7 @@ static struct late_worker *start(void)
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&w->is_finished, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	if (pthread_create(&w->thread, NULL, work, w) == 0)
+	if (thread_start(&w->thread, "prof-late", work, w) == 0)
 		return w;
 	free(w);
 	return NULL;

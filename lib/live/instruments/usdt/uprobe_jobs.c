@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/thread.h"
 #include "lib/base/vec.h"
 
 /*
@@ -133,18 +133,13 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Signals are the other threads'. */
 static void start_threads(struct uprobe_jobs *j)
 {
 	size_t count = j->is_multi ? THREADS_MAX : 1;
-	sigset_t all, before;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (j->thread_count < count &&
-	       pthread_create(&j->threads[j->thread_count], NULL, work, j) == 0)
+	       thread_start(&j->threads[j->thread_count], "prof-uprobes", work, j) == 0)
 		j->thread_count++;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Leaves descriptors for everything else. */

@@ -25,8 +25,9 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 RATE = 999
 HOUR_TICKS = 3600 * RATE * 2  # two busy CPUs
-STEADY = "while 1: pass"
-PYTHON = ("import json\ndef work(n):\n return json.loads(json.dumps({'a': [n] * 20})) if n < 3 else"
+# They end by themselves, if nobody ends them.
+STEADY = "import signal\nsignal.alarm(60)\nwhile 1: pass"
+PYTHON = ("import json, signal\nsignal.alarm(60)\ndef work(n):\n return json.loads(json.dumps({'a': [n] * 20})) if n < 3 else"
           " [work(n - 1), work(n // 2)]\nwhile 1: work(9)")
 MAKE = """all: $(patsubst %,o%.o,$(shell seq 1 2000))
 o%.o:

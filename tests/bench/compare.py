@@ -2,27 +2,30 @@
 # SPDX-License-Identifier: MIT
 """Compares prof with `perf record -g` and `perf script`, and with samply, on the same programs.
 
-    compare.py [--pairs N] [--frequency HZ] [WORKLOAD...]   WORKLOAD: c, python, make; default all
+    compare.py [--rounds N] [--frequency HZ] [--readme] [WORKLOAD...]
 
-Each round runs the program alone and under each tool, in turns, so that a change of the machine's
-speed affects all alike; samply takes part if it is in $PATH. Prints medians over the rounds:
+WORKLOAD: c, python, make, node, threads, switches; default all that this machine can run. Each
+round runs the program alone and under each tool, in random order, so that a change of the machine's
+speed affects all alike; samply takes part if it is in $PATH. Everything that prof does by default
+is on. Prints a table, of 10th percentiles over the rounds; behind ± is the distance to the median:
 
-    target CPU    CPU time of the program, relative to running alone in the same round
-    tool CPU      CPU time of the recorder itself; prof names and writes the profile in it,
-                  "perf" is `perf record`, "+script" the naming by `perf script`
-    B/sample      bytes that the kernel hands over for a sample
-    finish        from the program's end to named results; samply's have no names yet
-    lost          samples
+    program     CPU time of the program, relative to that alone
+    recorder    CPU time of the recorder, s; prof names and writes the profile in it, perf does
+                not: behind + is the naming, by `perf script`
+    finish      from the program's end to the finished file, s; + as before
+    kB          of the file
+    whole       stacks of user code that reach the program's entry
+    named       frames with a function's name; samply names them when its file is looked at
 
-No verdict: a machine has neighbours.
+--readme writes the table into README.md. No verdict: a machine has neighbours.
 """
 
 import argparse
-import gzip
 import json
 import math
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -35,30 +38,49 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
+TOOLS = ("prof", "perf", "samply")
+HEADER = ("workload", "tool", "program", "recorder s", "finish s", "kB", "whole", "named")
 PYTHON_LOOP = """
 import json
 data = [{"key": str(i), "value": list(range(60))} for i in range(2000)]
-for _ in range(60):
+for _ in range(25):
     json.loads(json.dumps(data))
 """
+NODE_LOOP = """
+const data = Array.from({length: 2000}, (_, i) => ({key: String(i), value: [...Array(60).keys()]}));
+for (let i = 0; i < 60; i++) JSON.parse(JSON.stringify(data));
+"""
+FILES = 150
+# The outermost functions of whole stacks, and code that names none.
+ROOTS = re.compile(r"^(_start|__libc_start_main.*|__libc_start_call_main|_dl_start|start_thread"
+                   r"|(__)?clone3?|__GI___clone.*|(__)?fork|vfork|entry_.*|asm_.*|ret_from_fork.*)$")
 
 
 def prepare_make(folder):
     with open(os.path.join(folder, "Makefile"), "w", encoding="utf-8") as file:
-        file.write("all: $(patsubst %,f%.o,$(shell seq 60))\n")
-    for i in range(1, 61):
+        file.write(f"all: $(patsubst %,f%.o,$(shell seq {FILES}))\n")
+    for i in range(1, FILES + 1):
         with open(os.path.join(folder, f"f{i}.c"), "w", encoding="utf-8") as file:
             file.write(f"#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
                        f"int f{i}(char *s) {{ return printf(\"%zu\", strlen(s)) + atoi(s); }}\n")
 
 
 def workloads(folder):
+    """Commands by name. They are the same for all tools and end by themselves."""
     prepare_make(folder)
-    return {
-        "c": [os.path.join(BUILD, "tests/workloads/fixed_work")],
+    # A cache would answer instead of the compilers that are to be recorded.
+    os.environ["CCACHE_DISABLE"] = "1"
+    programs = os.path.join(BUILD, "tests/workloads")
+    commands = {
+        "c": [os.path.join(programs, "fixed_work"), "400"],
         "python": ["/usr/bin/python3", "-c", PYTHON_LOOP],
         "make": ["make", "-s", "-B", "-j2", "-C", folder],
+        "threads": ["sh", "-c", f"echo | {programs}/busy_threads 16 50000"],
+        "switches": ["sh", "-c", f"echo 200000 | {programs}/ping_pong 0"],
     }
+    if shutil.which("node"):
+        commands["node"] = [shutil.which("node"), "-e", NODE_LOOP]
+    return commands
 
 
 def run(command, log, failures=()):
@@ -98,39 +120,59 @@ def read_cpu(file):
 def run_alone(command, folder):
     cpu = os.path.join(folder, "cpu")
     run(timed(command, cpu), os.path.join(folder, "log"))
-    return {"target": read_cpu(cpu)}
+    return {"program": read_cpu(cpu)}
+
+
+def reported_names(profile):
+    """Share of all samples' frames that have a name."""
+    out = subprocess.run([PROF, "report", "--format", "json", profile], capture_output=True,
+                         check=True).stdout
+    return json.loads(out)["summary"]["named"]
 
 
 def run_prof(command, folder, frequency):
     cpu, stats = os.path.join(folder, "cpu"), os.path.join(folder, "stats")
-    # The others record no waits.
-    total, _ = run([PROF, "record", "-q", "--no-off-cpu", "-F", frequency, "--stats", stats, "-o",
-                    os.path.join(folder, "profile.json.gz"), "--", *timed(command, cpu)],
-                   os.path.join(folder, "log"))
+    profile = os.path.join(folder, "profile.json.gz")
+    total, _ = run([PROF, "record", "-q", "-F", frequency, "--stats", stats, "-o", profile, "--",
+                    *timed(command, cpu)], os.path.join(folder, "log"))
     with open(stats, encoding="utf-8") as file:
         s = json.load(file)
     target = read_cpu(cpu)
-    return {"target": target, "tool": total - target, "samples": s["samples"], "lost": s["lost"],
-            "bytes": s["ring_bytes"] / max(s["samples"], 1), "finish": s["finish_ms"] / 1000,
-            "own": s["recorder_cpu_ms"] / 1000}
+    can_be_whole = s["whole"] + s["truncated"] + s["broken"] + s["unknown"]
+    return {"program": target, "recorder": total - target, "finish": s["finish_ms"] / 1000,
+            "kB": os.path.getsize(profile) / 1000, "whole": s["whole"] / max(can_be_whole, 1),
+            "named": reported_names(profile)}
+
+
+def judge_script(path):
+    """Shares of whole stacks and of named frames in what perf script has printed."""
+    stacks = whole = frames = named = 0
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for block in file.read().split("\n\n"):
+            names = [line.split()[1].split("+")[0] for line in block.splitlines()
+                     if re.match(r"\s+[0-9a-f]+ \S", line)]
+            if names:
+                stacks += 1
+                frames += len(names)
+                whole += bool(ROOTS.match(names[-1]))
+                named += sum(name != "[unknown]" for name in names)
+    return whole / max(stacks, 1), named / max(frames, 1)
 
 
 def run_perf(command, folder, frequency):
     cpu, data = os.path.join(folder, "cpu"), os.path.join(folder, "perf.data")
-    log = os.path.join(folder, "log")
+    log, script = os.path.join(folder, "log"), os.path.join(folder, "script")
     # It aborts now and then if other BPF programs come and go meanwhile.
+    begin = time.time()
     total = run_often(["perf", "record", "-F", frequency, "-g", "-o", data, "--",
                        *timed(command, cpu)], log, -signal.SIGABRT)
-    with open(log, encoding="utf-8", errors="replace") as file:
-        text = file.read()
-    captured = re.search(r"\((\d+) samples\)", text)
-    samples = int(captured[1]) if captured else 0
-    lost = sum(int(n) for n in re.findall(r"lost (\d+)", text))
+    finish = max(time.time() - max(begin, os.stat(cpu).st_mtime), 0)
+    script_cpu, script_wall = run(["perf", "script", "-F", "ip,sym", "-i", data], script)
+    whole, named = judge_script(script)
     target = read_cpu(cpu)
-    script_cpu, script_wall = run(["perf", "script", "-i", data], os.path.join(folder, "script"))
-    return {"target": target, "tool": total - target, "samples": samples, "lost": lost,
-            "bytes": os.stat(data).st_size / max(samples, 1), "finish": script_wall,
-            "script": script_cpu}
+    return {"program": target, "recorder": total - target, "finish": finish,
+            "kB": os.path.getsize(data) / 1000, "whole": whole, "named": named,
+            "+recorder": script_cpu, "+finish": script_wall}
 
 
 def run_samply(command, folder, frequency):
@@ -144,63 +186,90 @@ def run_samply(command, folder, frequency):
                        os.path.join(folder, "samply.json.gz"), "--", *program],
                       os.path.join(folder, "log"), 101)
     finish = time.time() - float(pathlib.Path(ended).read_text(encoding="utf-8"))
-    with gzip.open(os.path.join(folder, "samply.json.gz")) as file:
-        samples = sum(t["samples"]["length"] for t in json.load(file)["threads"])
     target = read_cpu(cpu)
-    return {"target": target, "tool": total - target, "samples": samples, "lost": math.nan,
-            "bytes": math.nan, "finish": finish}
+    return {"program": target, "recorder": total - target, "finish": finish,
+            "kB": os.path.getsize(os.path.join(folder, "samply.json.gz")) / 1000,
+            "whole": math.nan, "named": 0.0}
 
 
-def measure(command, folder, pairs, frequency):
-    rounds = []
-    order = [("alone", run_alone, ()), ("prof", run_prof, (frequency,)),
-             ("perf", run_perf, (frequency,))]
-    if shutil.which("samply"):
-        order.append(("samply", run_samply, (frequency,)))
-    for _ in range(pairs):
-        order = order[1:] + order[:1]
-        rounds.append({name: function(command, folder, *more) for name, function, more in order})
+def measure(command, folder, rounds, frequency):
+    """Figures by tool and name, one for each round."""
+    run_tool = {"alone": lambda: run_alone(command, folder),
+                "prof": lambda: run_prof(command, folder, frequency),
+                "perf": lambda: run_perf(command, folder, frequency),
+                "samply": lambda: run_samply(command, folder, frequency)}
+    tools = [tool for tool in run_tool if tool in ("alone", "prof") or shutil.which(tool)]
+    found = {tool: {} for tool in tools}
+    for number in range(rounds + 1):
+        for tool in random.sample(tools, len(tools)):
+            figures = run_tool[tool]()
+            # The first round warms caches.
+            for name, value in figures.items() if number else ():
+                found[tool].setdefault(name, []).append(value)
         print(".", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    return rounds
+    return found
 
 
-def median(rounds, tool, key):
-    return statistics.median(r[tool][key] for r in rounds)
+def tenth(values):
+    return sorted(values)[len(values) // 10]
 
 
-def report(name, rounds):
-    for tool in ("prof", "perf", "samply"):
-        if tool not in rounds[0]:
-            continue
-        ratios = [r[tool]["target"] / r["alone"]["target"] for r in rounds]
-        extra = f" +script {median(rounds, tool, 'script'):.2f}" if tool == "perf" else ""
-        print(f"{name:8}{tool:6}{statistics.median(ratios):10.3f}"
-              f"  {min(ratios):.3f}-{max(ratios):.3f}{median(rounds, tool, 'tool'):10.3f}"
-              f"{median(rounds, tool, 'samples'):10.0f}{median(rounds, tool, 'bytes'):10.1f}"
-              f"{median(rounds, tool, 'finish'):10.3f}{median(rounds, tool, 'lost'):7.0f}{extra}")
-    paired = statistics.median(r["prof"]["target"] / r["perf"]["target"] for r in rounds)
-    print(f"{name:8}prof/perf {paired:6.3f}  target CPU, paired (target: at most 1.02); "
-          f"recorder_cpu_ms says {median(rounds, 'prof', 'own'):.3f} s of tool CPU")
+def cell(figures, name, digits, unit=1):
+    low = tenth(figures[name]) / unit
+    if math.isnan(low):
+        return "?"
+    text = f"{low:.{digits}f} ±{statistics.median(figures[name]) / unit - low:.{digits}f}"
+    more = figures.get("+" + name)
+    return f"{text} +{tenth(more):.{digits}f}" if more else text
+
+
+def rows(workload, found):
+    alone = tenth(found["alone"]["program"])
+    for tool in TOOLS:
+        if tool in found:
+            figures = found[tool]
+            yield (workload, tool, cell(figures, "program", 3, alone), cell(figures, "recorder", 3),
+                   cell(figures, "finish", 3), f"{statistics.median(figures['kB']):.0f}",
+                   *(f"{100 * statistics.median(figures[name]):.1f} %"
+                     if not math.isnan(figures[name][0]) else "?" for name in ("whole", "named")))
+
+
+def write_readme(table):
+    """Puts the table between the two comments that stand around it."""
+    path = os.path.join(ROOT, "README.md")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    lines = ["| " + " | ".join(row) + " |" for row in table]
+    lines.insert(1, "|" + "---|" * len(HEADER))
+    begin, end = "<!-- compare.py -->\n", "<!-- end -->"
+    head, rest = text.split(begin, 1)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(head + begin + "\n".join(lines) + "\n" + end + rest.split(end, 1)[1])
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--pairs", type=int, default=5)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--frequency", default="999")
+    parser.add_argument("--readme", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    if not shutil.which("perf"):
-        sys.exit("compare.py: perf is not here (Debian: apt-get install linux-perf)")
-    folder = tempfile.mkdtemp(prefix="prof-bench.")
-    try:
+    table = [HEADER]
+    widths = (9, 7, 14, 21, 21, 6, 8, 8)
+    with tempfile.TemporaryDirectory(prefix="prof-bench.") as folder:
         known = workloads(folder)
-        print(f"{'':8}{'':6}{'target CPU':>10}  {'min-max':11}{'tool CPU s':>10}{'samples':>10}"
-              f"{'B/sample':>10}{'finish s':>10}{'lost':>7}")
+        wrong = set(arguments.names) - set(known)
+        if wrong:
+            sys.exit(f"compare.py: {', '.join(sorted(wrong))}: must be of {', '.join(known)}")
+        print("".join(name.ljust(width) for name, width in zip(HEADER, widths)))
         for name in arguments.names or known:
-            report(name, measure(known[name], folder, arguments.pairs, arguments.frequency))
-    finally:
-        shutil.rmtree(folder)
+            found = measure(known[name], folder, arguments.rounds, arguments.frequency)
+            for row in rows(name, found):
+                table.append(row)
+                print("".join(text.ljust(width) for text, width in zip(row, widths)), flush=True)
+    if arguments.readme:
+        write_readme(table)
 
 
 if __name__ == "__main__":

@@ -44,8 +44,9 @@ open(sys.argv[3], "w").write(str(time.process_time()))
 
 def rounds_for(program, seconds, folder):
     """Returns how often the program has to do its work to take so long."""
-    once = run_alone([*program, "5", "100", os.path.join(folder, "cpu")], folder)
-    return max(1, int(100 * seconds / once["target"]))
+    few, many = (run_alone([*program, "5", count, os.path.join(folder, "cpu")], folder)["target"]
+                 for count in ("100", "600"))
+    return max(1, int(500 * seconds / max(many - few, 0.01)))
 
 
 def read_target(folder):
@@ -70,8 +71,8 @@ def run_prof(options, command, folder):
         sys.exit(f"{PROF}: no figure, status {prof.returncode}")
     with open(stats, encoding="utf-8") as file:
         s = json.load(file)
-    # The kernel's mean is that of all ticks, of which those of others take next to nothing.
-    ticks = s["samples"] + s["idle_ticks"] + s["other_ticks"]
+    # The kernel's mean is that of all runs, of which those for others take next to nothing.
+    ticks = s["bpf_programs"]["on_tick"]["runs"]
     return {"target": read_target(folder), "recorder": s["recorder_cpu_ms"] / 1000,
             "sample": sample * ticks / s["samples"]}
 

@@ -56,13 +56,14 @@ program() { # NAME PATH ARGUMENT...
 	is_whole "$name" 99
 	ends_at_entry "$name" "$2"
 }
-program python /usr/bin/python3 -c 'import re
-for i in range(800): re.sub("[aeiou]+", lambda m: m[0].upper(), "the quick brown fox " * 500)'
+program python /usr/bin/python3 -c 'import re, time
+while time.process_time() < 0.7: re.sub("[aeiou]+", lambda m: m[0].upper(), "the quick brown fox " * 500)'
 program gzip /usr/bin/gzip -9 -k -f data
 program xz /usr/bin/xz -T1 -3 -k -f data
 # shellcheck disable=SC2016 # for perl
-program perl /usr/bin/perl -e 'my %h; $h{$_ % 5000} .= chr($_ & 127) for 1..2500000; sort keys %h'
-program zstd /usr/bin/zstd -q --single-thread -9 -k -f data
+program perl /usr/bin/perl -e 'my %h;
+do { $h{$_ % 5000} .= chr($_ & 127) for 1..100000; sort keys %h } until times > 0.6'
+program zstd /usr/bin/zstd -q --single-thread -15 -k -f data
 
 record threads 0 -- "$nofp/threads" 1
 is_whole threads 99

@@ -178,7 +178,7 @@ struct rec_loaded {
 
 /* Variables of an object whose records become markers. */
 struct marker_variables {
-	__u64 since; /* when recording began, CLOCK_MONOTONIC ns; 0: not recording */
+	__u64 since; /* when recording began or went on, CLOCK_MONOTONIC ns; 0: not recording */
 	__u64 sent, lost; /* numbers of records */
 };
 

@@ -404,6 +404,12 @@ struct rec_marker {
 enum rec_setting_kind {
 	SETTING_NONE,
 	SETTING_SLOW_NS, /* waits of this length become markers */
+	/*
+	 * 1: recording pauses. Until the next one, 0, there are no samples, waits, markers and
+	 * counters; those that come nevertheless were on their way.
+	 */
+	SETTING_PAUSED,
+	SETTING_COUNT,
 };
 
 /* A setting of the recorder that changes the profile. Unknown ones are ignored. */

@@ -21,7 +21,8 @@
 #define SLEEPERS_PATIENCE_NS 500000000ull
 
 /* Set by user space. */
-__u64 sleepers_since = 0; /* when recording began, ns */
+__u64 sleepers_since = 0; /* when recording began or went on, ns */
+__u64 sleepers_mark = 0; /* tells visits after a pause from those before: added to `visited` */
 __u64 sleepers_after = WAIT_CERTAIN_NS; /* length of a wait that is visited */
 bool sleepers_final = false; /* the recording ends: no later pass */
 __u64 sleepers_visited = 0; /* waits that got a stack */
@@ -37,6 +38,14 @@ bool sleepers_wants_python = false, sleepers_is_alone = false;
 __u64 fence = 0;
 /* The wait of the thread that is visited. Not on the program's stack, which all calls share. */
 static struct rec_wait sleeper_wait;
+
+/* Returns when the wait began; 0: before recording did, or went on. */
+static __always_inline __u64 known_start(const struct wait_row *row)
+{
+	__u64 left = row->left;
+
+	return left < sleepers_since ? 0 : left;
+}
 
 /* Completes earlier loads before later ones. */
 static __always_inline void order_loads(void)
@@ -306,7 +315,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 		return false;
 	if (!emit_wait(wait, size))
 		return false;
-	row->visited = before.switches;
+	row->visited = before.switches + sleepers_mark;
 	sleepers_visited++;
 	return true;
 }
@@ -326,9 +335,10 @@ static __always_inline bool may_be_premature(__u32 pid, __u64 now)
 /* Does the wait count its length, although it has no stack? */
 static __always_inline bool is_due(const struct wait_row *row, struct pause pause, __u64 now)
 {
-	__u64 start = row->left;
+	__u64 start = known_start(row);
 
-	if (!pause.is_asleep || row->is_sampled || row->visited == pause.switches)
+	if (!pause.is_asleep || (start && row->is_sampled) ||
+	    row->visited == pause.switches + sleepers_mark)
 		return false;
 	/* A thread that slept already had no chance. It has some time to wake up by itself. */
 	if (!start) {
@@ -368,7 +378,7 @@ static __always_inline int visit_next(struct bpf_iter__task *ctx)
 	if (match_flags(task, ids, head, task->comm) || may_be_premature(head->pid, start) ||
 	    is_for_another(head->pid))
 		return 0;
-	wait->start = row->left;
+	wait->start = known_start(row);
 	has_room = visit(task, process, row, pause, wait);
 	sleepers_ns += bpf_ktime_get_ns() - start;
 	sleepers_lack_room = !has_room;

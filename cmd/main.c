@@ -19,6 +19,11 @@
 #define COMMANDS(ROW) \
 	ROW(record) \
 	ROW(attach) \
+	ROW(status) \
+	ROW(pause) \
+	ROW(resume) \
+	ROW(snapshot) \
+	ROW(stop) \
 	ROW(check) \
 	ROW(report) \
 	ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover) ROW(view) ROW(share)

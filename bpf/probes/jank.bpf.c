@@ -64,7 +64,7 @@ static __always_inline void end_task(long number)
 	if (!waits_for_events(number, has_compat_call(task) ? 1 : 0) || !markers.since)
 		return;
 	known = bpf_task_storage_get(&loop_rows, task, NULL, 0);
-	if (!known || !known->start)
+	if (!known || known->start < markers.since)
 		return;
 	row = *known;
 	known->start = 0;

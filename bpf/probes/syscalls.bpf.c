@@ -273,7 +273,8 @@ static __always_inline void leave_call(void *ctx, long result)
 	if (known) {
 		row = *known;
 		known->start = 0;
-		if (!row.start)
+		/* Of one that a pause began in, the call that ends now is not known. */
+		if (row.start < markers.since)
 			return;
 	} else if (!began_before(task, &row)) {
 		return;

@@ -20,6 +20,9 @@
 /* Programs that finish the stack of a wait, by enum runtime_kind. */
 struct runtime_programs runtime_switches SEC(".maps");
 
+/* When recording began or went on, CLOCK_MONOTONIC ns; 0: it pauses. Set by user space. */
+__u64 waits_since = 0;
+
 /* __schedule() is among the first frames of a switch. */
 #define SCHEDULE_FRAMES 12
 #define SCHEDULE_SEARCHES 64
@@ -299,13 +302,26 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 	send_native_wait(s, st, row);
 }
 
+/* What the thread has done since then is not known, unless it began to wait afterwards. */
+static __always_inline void forget_earlier_wait(struct wait_row *row)
+{
+	if (!row->left || row->left >= waits_since)
+		return;
+	row->left = 0;
+	row->is_sampled = 0;
+	row->state = WAIT_SLEEPING;
+}
+
 static __always_inline void tell_switch(void *ctx, struct task_struct *from, struct task_struct *to)
 {
-	struct wait_row *row = to->pid ? find_wait_row(to) : NULL;
-	struct wait_row *leaving = from->pid ? find_wait_row(from) : NULL;
+	struct wait_row *row, *leaving;
 	struct switch_state *st;
 	__u64 now;
 
+	if (!waits_since)
+		return;
+	row = to->pid ? find_wait_row(to) : NULL;
+	leaving = from->pid ? find_wait_row(from) : NULL;
 	if (!row) {
 		/* Joined to one test, the pointers would be combined. */
 		barrier_var(leaving);
@@ -316,8 +332,10 @@ static __always_inline void tell_switch(void *ctx, struct task_struct *from, str
 	if (!st)
 		return;
 	now = bpf_ktime_get_ns();
-	if (row && row->is_off)
+	if (row && row->is_off) {
+		forget_earlier_wait(row);
 		note_arrival(to, st, row, now);
+	}
 	if (leaving && note_departure(from, st, leaving, now))
 		sample_wait(ctx, from, st, leaving);
 }

@@ -198,7 +198,7 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 	__sync_lock_test_and_set(&fence, 1);
 	if (left != row->left)
 		return false;
-	*start = left ? left : markers.since;
+	*start = left > markers.since ? left : markers.since;
 	if (now < *start + WAKER_WAIT_NS)
 		return false;
 	return row->is_sampled || now - *start >= WAIT_CERTAIN_NS;

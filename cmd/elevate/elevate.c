@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
+#include "cmd/elevate/control_socket.h"
 #include "cmd/elevate/elevation.h"
 #include "lib/workplace/naming.h"
 #include "lib/recording/meta.h"
@@ -34,6 +35,7 @@ struct front {
 	struct child *child;
 	bool executed, ended; /* state of the command */
 	pid_t fetcher; /* 0: none */
+	struct control_socket control; /* the helper answers there */
 	int fetch_socket; /* until the helper has it; -1: none */
 	int interrupted; /* signal that came before the helper started; 0: none */
 };
@@ -48,6 +50,7 @@ static void front_release(struct front *f)
 		waitpid(f->fetcher, NULL, 0);
 	}
 	sudo_release(&f->sudo);
+	control_socket_close(&f->control);
 	signals_release(&f->signals);
 }
 
@@ -132,8 +135,10 @@ static bool is_interrupted(struct front *f)
 {
 	struct signal_event event;
 
-	while (signals_next(&f->signals, &event))
-		f->interrupted = event.signal;
+	while (signals_next(&f->signals, &event)) {
+		if (!signal_is_request(event.signal))
+			f->interrupted = event.signal;
+	}
 	return f->interrupted;
 }
 
@@ -235,11 +240,17 @@ static int give_descriptors(struct front *f, struct error *err)
 		[ELEVATION_COMMAND] = f->child ? child_fd(f->child) : -1,
 		[ELEVATION_READY_FD] = live->ready_fd,
 		[ELEVATION_FETCHER] = f->fetch_socket,
+		[ELEVATION_CONTROL] = f->control.fd,
+		[ELEVATION_CONTROL_FD] = live->control_fd,
+		[ELEVATION_ACK_FD] = live->ack_fd,
 	};
 	int ret = elevation_send(f->sudo.socket, &message, fds);
 
 	if (ret)
 		return error_set(err, ret, "talk to the recorder");
+	/* Nobody else accepts there. */
+	if (f->control.fd >= 0)
+		close(steal_fd(&f->control.fd));
 	/* The reader of --ready-fd waits until the last copy is closed. */
 	if (live->ready_fd > STDERR_FILENO)
 		close(live->ready_fd);
@@ -251,10 +262,16 @@ static int give_descriptors(struct front *f, struct error *err)
 
 static int hand_over(struct front *f, struct error *err)
 {
+	const struct live_options *live = f->options->live;
+	const int fds[] = {live->ready_fd, live->control_fd, live->ack_fd};
+	const struct identity owner = identity_of_invoker();
 	int ret = 0;
 
-	if (f->options->live->ready_fd >= 0)
-		fcntl(f->options->live->ready_fd, F_SETFD, FD_CLOEXEC);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
+		if (fds[i] >= 0)
+			fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+	}
+	control_socket_listen(&f->control, getpid(), &owner);
 	/* Runs are forked one by one, when the helper asks for them. */
 	if (f->options->argv && !f->options->iterations)
 		ret = fork_command(f, f->options->argv, err);
@@ -425,6 +442,7 @@ int elevate_run(const struct pipeline_options *options)
 		.signals.fd = -1,
 		.sudo = {.pidfd = -1, .socket = -1, .errors = -1},
 		.fetch_socket = -1,
+		.control = CONTROL_SOCKET_INIT,
 	};
 	int status = run(&f);
 

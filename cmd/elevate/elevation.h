@@ -47,6 +47,9 @@ enum elevation_fd {
 	ELEVATION_COMMAND, /* pidfd of the waiting command; not of START with --iterations */
 	ELEVATION_READY_FD, /* descriptor of --ready-fd */
 	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
+	ELEVATION_CONTROL, /* control socket, which listens */
+	ELEVATION_CONTROL_FD, /* descriptors of --control-fd */
+	ELEVATION_ACK_FD,
 	ELEVATION_FD_COUNT,
 };
 

@@ -145,6 +145,9 @@ static int take_over(struct front_end *f, int *fds, const struct identity *user,
 
 	f->fetcher = fds[ELEVATION_FETCHER];
 	f->ready_fd = fds[ELEVATION_READY_FD];
+	f->control = fds[ELEVATION_CONTROL];
+	f->control_fd = fds[ELEVATION_CONTROL_FD];
+	f->ack_fd = fds[ELEVATION_ACK_FD];
 	f->command_fd = fds[ELEVATION_COMMAND];
 	if (fds[ELEVATION_STDOUT] < 0 || fds[ELEVATION_STDERR] < 0)
 		ret = error_text(err, -EPROTO, "the front end has no standard output or error");
@@ -180,7 +183,15 @@ int front_end_accept(struct front_end *f, struct error *err)
 	struct identity user = identity_of_invoker();
 	int ret, null;
 
-	*f = (struct front_end){.socket = -1, .fetcher = -1, .ready_fd = -1, .command_fd = -1};
+	*f = (struct front_end){
+		.socket = -1,
+		.fetcher = -1,
+		.ready_fd = -1,
+		.control = -1,
+		.control_fd = -1,
+		.ack_fd = -1,
+		.command_fd = -1,
+	};
 	if (geteuid() != 0 || user.is_self || user.uid == 0)
 		return fail_not_for_users(err);
 	ret = check_peer(f, &user, err);
@@ -200,7 +211,8 @@ int front_end_accept(struct front_end *f, struct error *err)
 
 void front_end_release(struct front_end *f)
 {
-	int *const fds[] = {&f->socket, &f->fetcher, &f->ready_fd, &f->command_fd};
+	int *const fds[] = {&f->socket,	 &f->fetcher,	 &f->ready_fd,	&f->control,
+			    &f->control_fd, &f->ack_fd, &f->command_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)
@@ -213,6 +225,10 @@ void front_end_set_options(struct front_end *f, struct live_options *live)
 {
 	if (live->ready_fd >= 0)
 		live->ready_fd = steal_fd(&f->ready_fd);
+	if (live->control_fd >= 0)
+		live->control_fd = steal_fd(&f->control_fd);
+	if (live->ack_fd >= 0)
+		live->ack_fd = steal_fd(&f->ack_fd);
 }
 
 static void add_signal(struct front_end *f, int number, bool from_terminal)

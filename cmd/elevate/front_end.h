@@ -20,6 +20,8 @@ struct front_end {
 	int socket;
 	int fetcher; /* socket of the downloading process; -1: none */
 	int ready_fd; /* descriptor of --ready-fd; -1: none */
+	int control; /* control socket, which listens; -1: none */
+	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	int command_fd; /* pidfd of the command; -1: none */
 	pid_t command;
 	bool gone; /* end of file was seen */

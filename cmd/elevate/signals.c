@@ -31,6 +31,8 @@ int signals_init(struct signals *s, struct error *err)
 	sigaddset(&watched, SIGINT);
 	sigaddset(&watched, SIGTERM);
 	sigaddset(&watched, SIGQUIT);
+	sigaddset(&watched, SIGUSR1);
+	sigaddset(&watched, SIGUSR2);
 	/* SIGHUP stays ignored under nohup. */
 	if (!sigismember(&s->inherited_ignored, SIGHUP))
 		sigaddset(&watched, SIGHUP);
@@ -39,6 +41,8 @@ int signals_init(struct signals *s, struct error *err)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGQUIT, SIG_DFL);
+	signal(SIGUSR1, SIG_DFL);
+	signal(SIGUSR2, SIG_DFL);
 	/* A closed pipe and a file size limit become errors of write(), which are reported. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
@@ -59,8 +63,9 @@ bool signals_next(struct signals *s, struct signal_event *event)
 		pid_t sender = (pid_t)info.ssi_pid;
 		uint64_t now = clock_monotonic_ns();
 		bool from_terminal = info.ssi_code == SI_KERNEL;
-		bool repeated = !from_terminal && number == s->last_signal &&
-				sender == s->last_sender && now - s->last_ns < REPEAT_NS;
+		bool repeated = !from_terminal && !signal_is_request(number) &&
+				number == s->last_signal && sender == s->last_sender &&
+				now - s->last_ns < REPEAT_NS;
 
 		s->last_signal = number;
 		s->last_sender = sender;

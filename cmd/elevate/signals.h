@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads SIGINT, SIGTERM, SIGHUP and SIGQUIT as events instead of handling them, even if prof was
- * started with SIGINT ignored, as a shell does for jobs in the background.
+ * Reads SIGINT, SIGTERM, SIGHUP and SIGQUIT, and the requests SIGUSR1 and SIGUSR2, as events
+ * instead of handling them, even if prof was started with SIGINT ignored, as a shell does for jobs
+ * in the background.
  */
 #ifndef PROF_CMD_ELEVATE_SIGNALS_H
 #define PROF_CMD_ELEVATE_SIGNALS_H
@@ -30,7 +31,13 @@ struct signals {
 	void *ctx;
 };
 
-/* Ignores SIGPIPE and SIGXFSZ from now on; the four signals arrive only here. */
+/* Does the signal ask for something, while recording goes on? */
+static inline bool signal_is_request(int number)
+{
+	return number == SIGUSR1 || number == SIGUSR2;
+}
+
+/* Ignores SIGPIPE and SIGXFSZ from now on; the signals above arrive only here. */
 int signals_init(struct signals *s, struct error *err);
 /*
  * Stores the next signal; false if there is none. An immediate repetition by the same sender is one

@@ -8,6 +8,7 @@
 
 #include "bpf/unwind.h"
 #include "lib/live/unwind_methods.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
@@ -21,7 +22,7 @@
 
 void live_options_init(struct live_options *o)
 {
-	*o = (struct live_options){.ready_fd = -1};
+	*o = (struct live_options){.ready_fd = -1, .control_fd = -1, .ack_fd = -1};
 	instrument_settings_init(&o->instruments);
 }
 
@@ -38,6 +39,23 @@ static int set_unwind(void *at, const char *value, struct error *err)
 	return 0;
 }
 
+/* Sets the two descriptors, of which the second one may be left out. */
+static int set_control(void *at, const char *value, struct error *err)
+{
+	int *fds = at;
+	const char *comma = strchr(value, ',');
+	_cleanup_free_ char *first = comma ? xstrndup(value, (size_t)(comma - value))
+					   : xstrdup(value);
+	uint64_t number, ack = 0;
+
+	if (!text_to_u64(first, 10, &number) || number > INT_MAX ||
+	    (comma && (!text_to_u64(comma + 1, 10, &ack) || ack > INT_MAX)))
+		return error_text(err, -EINVAL, "--control-fd %s: must be N or N,M", value);
+	fds[0] = (int)number;
+	fds[1] = comma ? (int)ack : -1;
+	return 0;
+}
+
 static const struct size_range ring_range = {RING_BYTES_MIN, RING_BYTES_MAX, "64K and 1G"};
 static const struct size_range fd_range = {0, INT_MAX, "not a descriptor"};
 static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MAX, "4M and 4G"};
@@ -48,6 +66,13 @@ static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MA
 static const struct option_row rows[] = {
 	{'d', "duration", "S", "stop recording after this many seconds", OPTION_TIME,
 	 AT(duration_ns), .unit_ns = NS_PER_SECOND},
+	{0, "delay", "S", "begin to record after this many seconds; -d counts from then on",
+	 OPTION_TIME, AT(delay_ns), .unit_ns = NS_PER_SECOND},
+	{0, "start-paused", NULL, "record nothing until SIGUSR1 or 'prof resume'", OPTION_FLAG,
+	 AT(starts_paused)},
+	{0, "control-fd", "N[,M]",
+	 "obey 'enable', 'disable', 'snapshot' and 'stop' on descriptor N,\nanswer 'ack' on M",
+	 OPTION_CALL, AT(control_fd), .set = set_control},
 	{0, "per-cpu", NULL, "also show what ran on each CPU, in separate rows", OPTION_FLAG,
 	 AT(per_cpu)},
 	{0, "ring-size", "SIZE", "size of each CPU's buffer, with suffix K, M or G", OPTION_SIZE,

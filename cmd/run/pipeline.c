@@ -37,6 +37,7 @@ static void pipeline_release(struct pipeline *p)
 		child_free(p->child);
 	iterations_release(&p->iterations);
 	supervisor_release(&p->supervisor);
+	steering_release(&p->steering);
 	spool_release(&p->spool);
 	signals_release(&p->signals);
 	outputs_release(&p->outputs);
@@ -89,6 +90,8 @@ static int watch(struct pipeline *p, struct error *err)
 
 	if (!ret)
 		ret = recorder_watch(p->recorder, p->supervisor.timer_fd, err);
+	if (!ret)
+		ret = steering_watch(p, err);
 	if (!ret && p->options->front && !p->child)
 		ret = recorder_watch(p->recorder, front_end_fd(p->options->front), err);
 	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
@@ -162,7 +165,7 @@ static pid_t subject_pid(const struct pipeline *p)
 	return p->child ? child_pid(p->child) : 0;
 }
 
-static char *absolute_path(const char *path)
+char *absolute_path(const char *path)
 {
 	_cleanup_free_ char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
 
@@ -239,6 +242,8 @@ static int prepare(struct pipeline *p, struct error *err)
 		p->signals.next_elsewhere = front_end_next_signal;
 		p->signals.ctx = p->options->front;
 	}
+	if (!ret)
+		ret = steering_open(p, err);
 	if (!ret && p->options->argv)
 		ret = fork_child(p, err);
 	if (!ret)
@@ -281,15 +286,19 @@ static int execute(struct pipeline *p, struct error *err)
 /* Begins the recording, and executes the command if there is one. */
 static int begin(struct pipeline *p, struct error *err)
 {
+	uint64_t duration_ns = p->options->live->duration_ns;
 	int ret = ready_say(&p->outputs.ready, err);
 
 	if (ret)
 		return EXIT_REFUSED;
 	show_begin(p);
+	if (steering_begin(p, err))
+		return EXIT_REFUSED;
 	ret = execute(p, err);
 	if (ret)
 		return ret;
-	ret = supervisor_start(&p->supervisor, p->options->live->duration_ns, err);
+	duration_ns += duration_ns ? p->options->live->delay_ns : 0;
+	ret = supervisor_start(&p->supervisor, duration_ns, err);
 	return ret ? EXIT_REFUSED : 0;
 }
 
@@ -327,6 +336,7 @@ static void record(struct pipeline *p)
 		if (result != SOURCE_RECORD || ++records % RECORDS_PER_POLL == 0) {
 			if (supervisor_poll(&p->supervisor))
 				return;
+			steering_poll(p);
 			show_progress(p);
 			spool_poll(&p->spool, p->recorder);
 		}
@@ -450,6 +460,7 @@ int pipeline_run(const struct pipeline_options *options)
 		.supervisor.timer_fd = -1,
 		.outputs = OUTPUTS_INIT,
 		.spool = SPOOL_INIT,
+		.steering = STEERING_INIT,
 	};
 	int status;
 

@@ -19,6 +19,7 @@ static bool finish_now(void *ctx)
 {
 	struct pipeline *p = ctx;
 
+	steering_poll(p);
 	return supervisor_finish_now(&p->supervisor);
 }
 

@@ -9,6 +9,7 @@
 #include "cmd/elevate/signals.h"
 #include "lib/recording/recording.h"
 #include "lib/recording/spool.h"
+#include "cmd/run/steering.h"
 #include "cmd/run/supervisor.h"
 #include "cmd/text/progress.h"
 #include "lib/format/format.h"
@@ -22,6 +23,7 @@ struct pipeline {
 	struct progress progress;
 	struct signals signals;
 	struct supervisor supervisor;
+	struct steering steering;
 	struct child *child; /* the one that runs; of several runs, borrowed */
 	struct iterations iterations;
 	struct recorder *recorder;
@@ -35,6 +37,8 @@ struct pipeline {
 int pipeline_finish(struct pipeline *p, struct error *err);
 /* Finishes the spool because there is no profile, unless that was done. */
 void pipeline_keep_spool(struct pipeline *p);
+/* The path from the root, which the caller frees; NULL: it is standard output. */
+char *absolute_path(const char *path);
 /* Prof's exit status, once the command has ended. */
 int pipeline_exit_status(const struct pipeline *p);
 

@@ -65,6 +65,10 @@ static void handle_signal(struct supervisor *s, const struct signal_event *event
 	/* A hang-up takes the terminal from both, so do not wait for the command. */
 	bool is_key = event->from_terminal && event->signal != SIGHUP;
 
+	if (signal_is_request(event->signal)) {
+		s->requests[event->signal == SIGUSR2]++;
+		return;
+	}
 	if (s->child && is_key && !s->interrupted) {
 		s->interrupted = true;
 		return;
@@ -97,6 +101,11 @@ bool supervisor_poll(struct supervisor *s)
 	return s->reason != STOP_NOT_YET;
 }
 
+void supervisor_end(struct supervisor *s)
+{
+	stop(s, STOP_DURATION);
+}
+
 void supervisor_next(struct supervisor *s, struct child *child)
 {
 	s->child = child;
@@ -115,7 +124,7 @@ bool supervisor_finish_now(struct supervisor *s)
 	struct signal_event event;
 
 	while (signals_next(s->signals, &event))
-		s->finish_now = true;
+		s->finish_now |= !signal_is_request(event.signal);
 	return s->finish_now;
 }
 

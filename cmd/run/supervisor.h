@@ -32,6 +32,7 @@ struct supervisor {
 	enum stop_reason reason;
 	int stop_signal; /* the signal of STOP_SIGNAL */
 	bool interrupted; /* interrupted once from the terminal: the command decides when it ends */
+	unsigned int requests[2]; /* numbers of SIGUSR1 and SIGUSR2, for the caller to take */
 	bool finish_now; /* a signal has come since sampling ended */
 	bool child_ended;
 	int wait_status; /* valid if child_ended */
@@ -46,6 +47,8 @@ void supervisor_release(struct supervisor *s);
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
 /* Polls command, targets, signals and time. True once sampling is to end. */
 bool supervisor_poll(struct supervisor *s);
+/* Ends the recording as if its time was over. */
+void supervisor_end(struct supervisor *s);
 /* Goes on with another child, once supervisor_poll() has said that the one before has ended. */
 void supervisor_next(struct supervisor *s, struct child *child);
 /* Ends the recording because it has failed. */

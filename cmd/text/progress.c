@@ -173,8 +173,14 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 	strbuf_add_grouped(&line, samples);
 	strbuf_adds(&line, samples == 1 ? " sample, " : " samples, ");
 	strbuf_add_grouped(&line, lost);
-	strbuf_adds(&line, " lost");
+	strbuf_adds(&line, progress->is_paused ? " lost, paused" : " lost");
 	show(progress, "prof: %s", strbuf_text(&line));
+}
+
+void progress_paused(struct progress *progress, bool is_paused)
+{
+	progress->is_paused = is_paused;
+	progress->next_ns = 0;
 }
 
 void progress_symbolize(struct progress *progress, size_t done, size_t count)

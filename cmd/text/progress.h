@@ -18,7 +18,7 @@ struct progress {
 	bool enabled; /* stderr is a terminal that can erase a line */
 	bool says_interrupts; /* stderr is any terminal */
 	bool in_place; /* also while recording: no other process writes there */
-	bool shown;
+	bool shown, is_paused;
 	pid_t group; /* process group that must be in the foreground */
 	uint64_t start_ns, next_ns; /* CLOCK_MONOTONIC */
 	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: already said */
@@ -36,6 +36,8 @@ void progress_withdraw(struct progress *progress);
 /* Updates at most once a second. `interrupted`: by Ctrl-C, and the command goes on. */
 void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
 			bool interrupted);
+/* Recording pauses or goes on. */
+void progress_paused(struct progress *progress, bool is_paused);
 void progress_symbolize(struct progress *progress, size_t done, size_t count);
 /* Sizes are in bytes; size 0: unknown. */
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);

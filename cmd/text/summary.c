@@ -188,7 +188,11 @@ static void print_counts(const struct outcome *outcome)
 	}
 	strbuf_adds(&line, ", ");
 	add_counted(&line, outcome->counts.processes, "process", "processes");
-	strbuf_addf(&line, " in %.2f s; ", seconds);
+	strbuf_addf(&line, " in %.2f s", seconds);
+	if (p->stats.pauses)
+		strbuf_addf(&line, " (%.2f s without pauses)",
+			    seconds - (double)p->stats.paused_ns / 1e9);
+	strbuf_adds(&line, "; ");
 	add_losses(&line, &p->stats);
 	add_named(&line, p);
 	command_say("%s", strbuf_text(&line));
@@ -339,6 +343,8 @@ static void add_outcome(struct facts *f, const struct outcome *outcome)
 	facts_count(f, FACT_BACKLOG_BYTES, NULL, info->backlog_bytes);
 	facts_count(f, FACT_INTERVAL, NULL, info->interval_ns);
 	facts_count(f, FACT_DURATION, NULL, info->end_ns - info->start_ns);
+	facts_count(f, FACT_PAUSES, NULL, outcome->recording->profile->stats.pauses);
+	facts_count(f, FACT_PAUSED, NULL, outcome->recording->profile->stats.paused_ns / 1000000);
 	facts_count(f, FACT_RECORDER_CPU, NULL, outcome->recorder_cpu_ns);
 	facts_count(f, FACT_FINISH_TIME, NULL, outcome->finish_ns);
 	facts_count(f, FACT_FILE_BYTES, NULL, outcome->file_bytes);

@@ -175,6 +175,14 @@ static void take_counter_info(struct capture_state *s, const struct rec *rec)
 	APPEND(&s->counter_infos, rec);
 }
 
+static void take_setting(struct capture_state *s, const struct rec *r)
+{
+	const struct rec_setting *rec = (const struct rec_setting *)r;
+
+	if (rec->setting < SETTING_COUNT)
+		s->settings[rec->setting] = *rec;
+}
+
 static void take_lasting(struct capture_state *s, const struct rec *rec)
 {
 	APPEND(&s->lasting, rec);
@@ -211,6 +219,10 @@ static void give_log(const uint64_t *words, size_t count, record_sink_fn *sink, 
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx)
 {
 	give_log(s->lasting.items, s->lasting.count, sink, ctx);
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		if (s->settings[i].rec.words)
+			sink(ctx, &s->settings[i].rec);
+	}
 	state_maps_give(s->kernel, 0, true, sink, ctx);
 	state_tasks_give(&s->tasks, sink, ctx);
 	give_log(s->counter_infos.items, s->counter_infos.count, sink, ctx);

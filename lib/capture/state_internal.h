@@ -75,6 +75,7 @@ struct state_counter {
 struct capture_state {
 	VEC(uint64_t) lasting; /* records that stay as they are, one behind the other */
 	VEC(uint64_t) counter_infos; /* likewise */
+	struct rec_setting settings[SETTING_COUNT]; /* the latest ones */
 	VEC(struct state_counter) counters;
 	struct mapping_table *kernel;
 	struct state_tasks tasks;

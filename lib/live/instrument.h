@@ -9,6 +9,7 @@
  *	open_cpu()    for each online CPU, also for those that come later
  *	announce()    send the first records
  *	enable()      recording begins or ends
+ *	pause()       recording pauses, or goes on
  *	take()        during recording: records of its own kinds
  *	count()       now and then, and at the end: report losses as records
  *	report()      totals
@@ -105,6 +106,11 @@ struct instrument {
 	void (*announce)(void *state);
 	/* Disables everything it can, even after a failure. */
 	int (*enable)(void *state, bool enable, struct error *err);
+	/*
+	 * Stops or goes on, at once and as often as one likes, while recording is enabled. NULL:
+	 * the instrument goes on all the time, because what is recorded later depends on it.
+	 */
+	void (*pause)(void *state, bool pause);
 	void (*take)(void *state, const struct rec *rec);
 	void (*count)(void *state, uint64_t time);
 	/* Works at any time after configure(). */

@@ -118,6 +118,15 @@ int instrument_set_enable(struct instrument_set *s, bool enable, struct error *e
 	return code;
 }
 
+void instrument_set_pause(struct instrument_set *s, bool pause)
+{
+	for_each_instrument(s, i)
+	{
+		if (instruments[i]->pause)
+			instruments[i]->pause(s->states[i], pause);
+	}
+}
+
 bool instrument_set_take(struct instrument_set *s, const struct rec *rec)
 {
 	unsigned int kind = rec->kind - REC_LIVE;

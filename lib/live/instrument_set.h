@@ -28,6 +28,8 @@ void instrument_set_close_cpu(struct instrument_set *s, const struct live_cpu *c
 void instrument_set_announce(struct instrument_set *s, uint64_t time);
 /* Enables or disables all. Returns the first failure, but goes on. */
 int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);
+/* Stops, or goes on; only while recording is enabled. */
+void instrument_set_pause(struct instrument_set *s, bool pause);
 /* Returns true if an instrument took the record, which then goes no further. */
 bool instrument_set_take(struct instrument_set *s, const struct rec *rec);
 void instrument_set_count(struct instrument_set *s, uint64_t time);

@@ -465,27 +465,6 @@ int recorder_arm(struct recorder *r, struct error *err)
 	return code;
 }
 
-void recorder_stop(struct recorder *r)
-{
-	if (!r->start_ns || r->phase != PHASE_RUNNING)
-		return;
-	instrument_set_enable(&r->instruments, false, NULL);
-	r->end_ns = clock_monotonic_ns();
-	r->phase = PHASE_STOPPED;
-}
-
-int recorder_watch(struct recorder *r, int fd, struct error *err)
-{
-	int code = wakeup_add(&r->wakeup, fd);
-
-	return code ? error_set(err, code, "watch a descriptor") : 0;
-}
-
-void recorder_unwatch(struct recorder *r, int fd)
-{
-	wakeup_remove(&r->wakeup, fd);
-}
-
 struct source *recorder_source(struct recorder *r)
 {
 	return &r->source;

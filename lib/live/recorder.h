@@ -8,6 +8,7 @@
  *	recorder_expect() a command that will be executed
  *	recorder_arm()   sampling begins
  *	source_next()    … records …
+ *	recorder_pause() nothing is sampled for a while; tasks and files are followed nevertheless
  *	recorder_stop()  sampling ends; source_next() gives what is left, then SOURCE_END
  */
 #ifndef PROF_LIB_LIVE_RECORDER_H
@@ -64,6 +65,11 @@ void recorder_expect(struct recorder *r, const char *command);
  * sampling. Drain the rings from then on.
  */
 int recorder_arm(struct recorder *r, struct error *err);
+/*
+ * Pauses or goes on, between recorder_arm() and recorder_stop(), and sends a REC_SETTING that tells
+ * so. Does nothing if it is so already. Takes some 0.1 ms.
+ */
+void recorder_pause(struct recorder *r, bool pause);
 /* Ends sampling at once. May be called again. */
 void recorder_stop(struct recorder *r);
 

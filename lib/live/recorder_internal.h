@@ -39,6 +39,7 @@ struct recorder {
 	uint64_t complete_ns; /* start of the last round that could read everything */
 	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;
 	uint64_t start_ns, start_realtime_ns, end_ns;
+	bool is_paused;
 	uint64_t invalid_records;
 };
 

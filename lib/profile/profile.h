@@ -76,6 +76,7 @@ struct profile_stats {
 	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
 	uint64_t lost_counter_values; /* of counters without a description */
 	struct wait_stats waits;
+	uint64_t pauses, paused_ns; /* number and time of pauses of the recording */
 };
 
 /* Losses and throttling of one CPU. */

@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/profile/cut_marker.h"
+#include "lib/profile/recording_markers.h"
 #include "lib/profile/wait_frames.h"
 #include "lib/recording/own_cost.h"
 #include "lib/recording/raw_tally.h"

@@ -18,6 +18,7 @@
 #include "lib/session/losses.h"
 #include "lib/session/tasks/module_map.h"
 #include "lib/session/tasks/module_users.h"
+#include "lib/session/tasks/pauses.h"
 #include "lib/session/row_bounds.h"
 #include "lib/session/sample_feed.h"
 #include "lib/session/markers/span_frames.h"
@@ -43,6 +44,7 @@ struct session {
 	struct marker_feed markers;
 	struct counter_feed counters;
 	struct label_feed labels;
+	struct pauses pauses;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
@@ -58,6 +60,7 @@ struct session *session_new(struct profile *profile)
 	module_map_init(&s->modules, profile);
 	losses_init(&s->losses, profile);
 	sample_feed_init(&s->samples, &s->tasks, &s->losses);
+	s->tasks.threads.pauses = &s->pauses;
 	marker_feed_init(&s->markers, profile, &s->tasks);
 	counter_feed_init(&s->counters, profile, &s->tasks);
 	label_feed_init(&s->labels, &s->tasks);
@@ -76,6 +79,7 @@ void session_free(struct session *s)
 	marker_feed_release(&s->markers);
 	counter_feed_release(&s->counters);
 	label_feed_release(&s->labels);
+	pauses_release(&s->pauses);
 	vec_release(&s->cpu_changes);
 	free(s);
 }
@@ -139,10 +143,22 @@ static void feed_cpu(struct session *s, const struct rec_cpu *rec)
 		vec_push(&s->cpu_changes, change);
 }
 
+static void feed_pause(struct session *s, bool is_paused, uint64_t time)
+{
+	if (!pauses_set(&s->pauses, is_paused, time))
+		return;
+	if (is_paused)
+		waits_pause(&s->samples.waits, time);
+	else
+		waits_resume(&s->samples.waits, time);
+}
+
 static void feed_setting(struct session *s, const struct rec_setting *rec)
 {
 	if (rec->setting == SETTING_SLOW_NS)
 		s->samples.waits.slow_ns = rec->value;
+	else if (rec->setting == SETTING_PAUSED)
+		feed_pause(s, rec->value, tasks_time(&s->tasks, rec->rec.time));
 }
 
 /* Feeds what belongs to no task. */
@@ -169,9 +185,19 @@ static void feed_loss(struct session *s, const struct rec *rec)
 
 static void feed_sample(struct session *s, const struct rec *rec)
 {
+	if (rec->kind != REC_STACK && pauses_are_on(&s->pauses))
+		return;
 	if (rec->kind == REC_SAMPLE)
 		label_feed_sample(&s->labels, rec);
 	sample_feed_record(&s->samples, rec);
+}
+
+static void feed_marker(struct session *s, const struct rec_marker *rec)
+{
+	uint64_t start = tasks_time(&s->tasks, rec->start);
+
+	if (!pauses_hide(&s->pauses, start, tasks_time(&s->tasks, rec->rec.time)))
+		marker_feed_marker(&s->markers, rec, sample_feed_marker_stack, &s->samples);
 }
 
 /* Feeds markers, labels and counters. */
@@ -180,8 +206,7 @@ static void feed_shown(struct session *s, const struct rec *rec)
 	if (rec->kind == REC_SCHEMA)
 		marker_feed_schema(&s->markers, (const struct rec_schema *)rec);
 	else if (rec->kind == REC_MARKER)
-		marker_feed_marker(&s->markers, (const struct rec_marker *)rec,
-				   sample_feed_marker_stack, &s->samples);
+		feed_marker(s, (const struct rec_marker *)rec);
 	else if (rec->kind == REC_LABELS)
 		label_feed_labels(&s->labels, (const struct rec_labels *)rec);
 	else if (rec->kind == REC_COUNTER_INFO)
@@ -311,6 +336,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
 	row_bounds_limit(s->profile, SAMPLE_BYTES_MAX);
+	pauses_finish(&s->pauses, s->profile, s->profile->meta.end_ns);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);
 }

@@ -69,7 +69,7 @@ static void take_open(void *ctx, const void *row)
 	const struct call_record *call = row;
 	struct call_probe *p = ctx;
 
-	if (p->end_ns < call->start || p->end_ns - call->start < p->owner->settings->min_ns)
+	if (call->start < p->begin_ns || p->end_ns < call->start || p->end_ns - call->start < p->owner->settings->min_ns)
 		return;
 	p->owner->added++;
 	p->describe(p->owner, &call->rec, p->end_ns);
@@ -82,6 +82,7 @@ int call_probe_enable(struct call_probe *p, bool enable, struct error *err)
 	p->end_ns = clock_monotonic_ns();
 	marker_state_enable(p->owner, enable, err);
 	if (enable) {
+		p->begin_ns = p->end_ns;
 		code = attach_one(p->programs.enter, "sys_enter", &p->enter, err);
 		return code ? code : attach_one(p->programs.exit, "sys_exit", &p->exit, err);
 	}
@@ -90,6 +91,12 @@ int call_probe_enable(struct call_probe *p, bool enable, struct error *err)
 		log_warn("calls that have not ended are left out: %s", strerror(-code));
 	call_probe_close(p);
 	return 0;
+}
+
+void call_probe_pause(struct call_probe *p, bool pause)
+{
+	p->begin_ns = pause ? UINT64_MAX : clock_monotonic_ns();
+	marker_state_pause(p->owner, pause);
 }
 
 /* Programs of 32 bits are known on x86-64 alone. */

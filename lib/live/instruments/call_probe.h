@@ -28,6 +28,7 @@ struct call_probe {
 	size_t size; /* of the records of open calls */
 	struct call_programs programs;
 	int enter, exit; /* links; -1: not attached */
+	uint64_t begin_ns; /* what began before is not described; UINT64_MAX while it pauses */
 	uint64_t end_ns;
 };
 
@@ -42,6 +43,8 @@ void call_probe_close(struct call_probe *p);
  * a negative errno with err; what is attached is then closed later.
  */
 int call_probe_enable(struct call_probe *p, bool enable, struct error *err);
+/* Pauses the owner, too. The programs stay attached. */
+void call_probe_pause(struct call_probe *p, bool pause);
 
 /* Returns the number of the call in programs of this machine, or of 32 bits; -1: it has none. */
 int32_t call_probe_number(bool is_compat, const char *name);

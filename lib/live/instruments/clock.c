@@ -45,9 +45,9 @@ struct clock {
 	struct sampling_event event;
 	VEC(struct clock_cpu) cpus; /* all CPUs that ever came online */
 	bool enabled;
-	/* Idle time of all sampled CPUs while enabled; until the end, the reading at the start. */
-	uint64_t idle_ns;
-	uint64_t start_ns, end_ns;
+	uint64_t start_ns, start_idle_ns; /* when it was last enabled */
+	uint64_t active_ns; /* time enabled */
+	uint64_t idle_ns; /* idle time of all sampled CPUs, while enabled */
 };
 
 static uint64_t max_sample_rate(void)
@@ -244,28 +244,41 @@ static void destroy(void *state)
 	free(c);
 }
 
+/* Adds up the time enabled. */
+static void note_time(struct clock *c, bool enable)
+{
+	uint64_t idle_ns = idle_time_read(c->live->only), now = clock_monotonic_ns();
+
+	if (enable) {
+		c->start_ns = now;
+		c->start_idle_ns = idle_ns;
+		return;
+	}
+	c->active_ns += now - c->start_ns;
+	c->idle_ns += idle_ns > c->start_idle_ns ? idle_ns - c->start_idle_ns : 0;
+}
+
 static int enable(void *state, bool enable, struct error *err)
 {
 	unsigned long request = enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
 	struct clock *c = state;
-	uint64_t idle_ns;
 	int code = 0;
 
+	if (c->enabled == enable)
+		return 0;
 	c->enabled = enable;
 	vec_for_each(&c->cpus, struct clock_cpu *, cpu) {
 		if (cpu->fd >= 0 && ioctl(cpu->fd, request, 0) && !code)
 			code = error_set(err, -errno, "%s sampling on CPU %u",
 					 enable ? "enable" : "disable", cpu->id);
 	}
-	if (enable) {
-		c->idle_ns = idle_time_read(c->live->only);
-		c->start_ns = clock_monotonic_ns();
-	} else {
-		c->end_ns = clock_monotonic_ns();
-		idle_ns = idle_time_read(c->live->only);
-		c->idle_ns = idle_ns > c->idle_ns ? idle_ns - c->idle_ns : 0;
-	}
+	note_time(c, enable);
 	return code;
+}
+
+static void pause_clock(void *state, bool pause)
+{
+	enable(state, !pause, NULL);
 }
 
 /*
@@ -276,7 +289,7 @@ static uint64_t skipped_ticks(const struct clock *c, uint64_t known, uint64_t id
 {
 	const struct cpu_list *only = c->live->only;
 	uint64_t cpus = only->count ? only->count : c->cpus.count;
-	uint64_t expected = cpus * ((c->end_ns - c->start_ns) / c->event.period_ns);
+	uint64_t expected = cpus * (c->active_ns / c->event.period_ns);
 
 	return expected > known + idle ? expected - known - idle : 0;
 }
@@ -286,7 +299,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct clock *c = state;
 	const struct bpf_counters *sums = &c->live->counters->sums;
 	/* Only the CPU clock has a predictable number of ticks. */
-	bool is_steady = c->event.clock == CLOCK_CPU && c->start_ns && c->end_ns;
+	bool is_steady = c->event.clock == CLOCK_CPU && c->active_ns && !c->enabled;
 	uint64_t idle = sums->idle_ticks, skipped = 0;
 
 	if (is_steady) {
@@ -408,5 +421,6 @@ const struct instrument instrument_clock = {
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,
 	.enable = enable,
+	.pause = pause_clock,
 	.report = report,
 };

@@ -158,6 +158,11 @@ static int enable(void *state, bool enable, struct error *err)
 	return event_fds_enable(&set->fds, enable, err);
 }
 
+static void pause_events(void *state, bool pause)
+{
+	enable(state, !pause, NULL);
+}
+
 /* Sends a record with the name of each event. */
 static void announce(void *state)
 {
@@ -344,6 +349,7 @@ const struct instrument instrument_events = {
 	.close_cpu = close_cpu,
 	.announce = announce,
 	.enable = enable,
+	.pause = pause_events,
 	.take = take,
 	.count = count,
 	.report = report,

@@ -80,6 +80,13 @@ static int enable(void *state, bool enable, struct error *err)
 	return event_fds_enable(&s->fds, enable, err);
 }
 
+static void pause_faults(void *state, bool pause)
+{
+	struct faults *s = state;
+
+	event_fds_enable(&s->fds, !pause, NULL);
+}
+
 static void take(void *state, const struct rec *rec)
 {
 	const struct rec_fault *fault = (const struct rec_fault *)rec;
@@ -116,6 +123,7 @@ const struct instrument instrument_faults = {
 	.open_cpu = open_cpu,
 	.close_cpu = close_cpu,
 	.enable = enable,
+	.pause = pause_faults,
 	.take = take,
 	MARKER_INSTRUMENT(faults_bpf),
 };

@@ -135,6 +135,7 @@ const struct instrument instrument_io = {
 	.takes = INSTRUMENT_TAKES(REC_IO),
 	.destroy = destroy,
 	.enable = marker_state_enable,
+	.pause = marker_state_pause,
 	.take = take,
 	MARKER_INSTRUMENT(io_bpf),
 };

@@ -82,6 +82,13 @@ static int enable(void *state, bool enable, struct error *err)
 	return call_probe_enable(&j->probe, enable, err);
 }
 
+static void pause_calls(void *state, bool pause)
+{
+	struct jank *j = state;
+
+	call_probe_pause(&j->probe, pause);
+}
+
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
 	return marker_want_long(settings, "--jank", value, DEFAULT_MIN_NS, err);
@@ -102,6 +109,7 @@ const struct instrument instrument_jank = {
 	.takes = INSTRUMENT_TAKES(REC_TASK),
 	.destroy = free,
 	.enable = enable,
+	.pause = pause_calls,
 	.take = take,
 	MARKER_INSTRUMENT(jank_bpf),
 };

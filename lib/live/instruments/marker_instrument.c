@@ -109,11 +109,16 @@ void marker_state_announce(void *state)
 
 int marker_state_enable(void *state, bool enable, struct error *err)
 {
+	(void)err;
+	marker_state_pause(state, !enable);
+	return 0;
+}
+
+void marker_state_pause(void *state, bool pause)
+{
 	const struct marker_state *s = state;
 
-	(void)err;
-	s->kind->variables(s)->since = enable ? clock_monotonic_ns() : 0;
-	return 0;
+	s->kind->variables(s)->since = pause ? 0 : clock_monotonic_ns();
 }
 
 void marker_state_count(void *state, uint64_t time)

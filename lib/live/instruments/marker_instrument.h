@@ -72,6 +72,7 @@ void *marker_state_new(size_t size, const struct marker_kind *kind, struct live 
 /* Functions of struct instrument. */
 void marker_state_announce(void *state);
 int marker_state_enable(void *state, bool enable, struct error *err);
+void marker_state_pause(void *state, bool pause);
 void marker_state_count(void *state, uint64_t time);
 void marker_state_report(const void *state, const struct record_tally *tally, struct report *r);
 

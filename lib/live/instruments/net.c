@@ -140,6 +140,7 @@ const struct instrument instrument_net = {
 	.takes = INSTRUMENT_TAKES(REC_CONNECTION),
 	.destroy = free,
 	.enable = enable,
+	.pause = marker_state_pause,
 	.take = take,
 	MARKER_INSTRUMENT(net_bpf),
 };

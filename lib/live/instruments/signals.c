@@ -73,5 +73,6 @@ const struct instrument instrument_signals = {
 	.take = take,
 	.destroy = free,
 	.enable = marker_state_enable,
+	.pause = marker_state_pause,
 	MARKER_INSTRUMENT(signals_bpf),
 };

@@ -29,6 +29,8 @@
 /* Pause between two attempts when the ring has no room. */
 #define ROOM_MS 5
 #define NS_PER_MS 1000000ull
+/* More switches than a thread makes. */
+#define PAUSE_MARK (1ull << 48)
 
 struct sleepers {
 	struct live *live;
@@ -38,6 +40,7 @@ struct sleepers {
 		*python; /* NULL: no thread that runs Python was due, or refused */
 	struct visitor *visitor; /* NULL: recording has not begun */
 	bool may_sleep_already; /* some of the threads that are recorded */
+	bool is_paused;
 	/* Written by the visitor's thread. */
 	bool is_loaded;
 	bool has_python; /* visits are made by the program for Python */
@@ -79,6 +82,12 @@ PROGRAMS_OBJECT(struct sleepers, skeleton, sleepers_bpf, programs_object_as_is,
 PROGRAMS_OBJECT(struct sleepers, python, python_sleepers_bpf, programs_object_as_is,
 		programs_object_as_is)
 
+static void share_start(const struct sleepers *s)
+{
+	s->python->bss->sleepers_since = s->skeleton->bss->sleepers_since;
+	s->python->bss->sleepers_mark = s->skeleton->bss->sleepers_mark;
+}
+
 /* In the visitor's thread if it cannot be loaded. */
 /* Loads the program that a thread is due for. Without it, the other visits that thread. */
 static void load_python(struct sleepers *s)
@@ -97,7 +106,7 @@ static void load_python(struct sleepers *s)
 		s->skeleton->bss->sleepers_is_alone = true;
 		return;
 	}
-	s->python->bss->sleepers_since = s->skeleton->bss->sleepers_since;
+	share_start(s);
 	s->has_python = true;
 }
 
@@ -225,7 +234,7 @@ static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool
 	uint64_t cpu_ns, visit_ns = time_of_visits(s);
 	int code;
 
-	if (!may_be_due(s) || !is_ready(s, is_last))
+	if (s->is_paused || !may_be_due(s) || !is_ready(s, is_last))
 		return (struct pass_cost){0};
 	cpu_ns = clock_thread_cpu_ns();
 	code = search_all(s, pids, count, is_last);
@@ -292,6 +301,23 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
+/* What threads wait for when recording goes on, they may have begun to wait for in the pause. */
+static void pause_visits(void *state, bool pause)
+{
+	struct sleepers *s = state;
+
+	if (!s->is_on)
+		return;
+	s->is_paused = pause;
+	s->may_sleep_already = true;
+	if (pause)
+		return;
+	s->skeleton->bss->sleepers_since = clock_monotonic_ns();
+	s->skeleton->bss->sleepers_mark += PAUSE_MARK;
+	if (s->has_python)
+		share_start(s);
+}
+
 static void count(void *state, uint64_t time)
 {
 	struct sleepers *s = state;
@@ -333,6 +359,7 @@ const struct instrument instrument_sleepers = {
 	.destroy = free,
 	.configure = configure,
 	.enable = enable,
+	.pause = pause_visits,
 	.count = count,
 	.report = report,
 };

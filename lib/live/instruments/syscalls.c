@@ -131,6 +131,13 @@ static int enable(void *state, bool enable, struct error *err)
 	return call_probe_enable(&s->probe, enable, err);
 }
 
+static void pause_calls(void *state, bool pause)
+{
+	struct syscalls *s = state;
+
+	call_probe_pause(&s->probe, pause);
+}
+
 static int set_wanted(void *settings, const char *value, struct error *err)
 {
 	return marker_want_long(settings, "--syscalls", value, DEFAULT_MIN_NS, err);
@@ -151,6 +158,7 @@ const struct instrument instrument_syscalls = {
 	.takes = INSTRUMENT_TAKES(REC_CALL),
 	.destroy = free,
 	.enable = enable,
+	.pause = pause_calls,
 	.take = take,
 	MARKER_INSTRUMENT(syscalls_bpf),
 };

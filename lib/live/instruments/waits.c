@@ -12,6 +12,7 @@
 #include "lib/live/bpf/programs_object.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/option_value.h"
 #include "lib/live/bpf/task_filter.h"
@@ -193,8 +194,17 @@ static int enable(void *state, bool enable, struct error *err)
 	bpf_link__destroy(steal(w->link));
 	if (!enable)
 		return 0;
+	w->skeleton->bss->waits_since = clock_monotonic_ns();
 	w->link = bpf_program__attach_trace(w->skeleton->progs.on_switch);
 	return w->link ? 0 : error_set(err, -errno, "attach the program to context switches");
+}
+
+static void pause_waits(void *state, bool pause)
+{
+	struct waits *w = state;
+
+	if (w->is_on)
+		w->skeleton->bss->waits_since = pause ? 0 : clock_monotonic_ns();
 }
 
 /* Tells what each CPU has lost since the last time. */
@@ -337,6 +347,7 @@ const struct instrument instrument_waits = {
 	.configure = configure,
 	.announce = announce,
 	.enable = enable,
+	.pause = pause_waits,
 	.count = count,
 	.report = report,
 };

@@ -67,5 +67,6 @@ const struct instrument instrument_wakers = {
 	.destroy = free,
 	.configure = configure,
 	.enable = marker_state_enable,
+	.pause = marker_state_pause,
 	MARKER_INSTRUMENT(wakers_bpf),
 };

@@ -26,6 +26,14 @@ void cpu_clock_replace(struct cpu_clock *c)
 	c->is_replaced = c->is_known;
 }
 
+void cpu_clock_limit(struct cpu_clock *c, uint32_t wire, uint64_t max_ns)
+{
+	uint64_t used = used_between(c->last.cpu, wire - c->base);
+
+	if (c->is_known && !c->is_replaced && used > max_ns)
+		c->base += (uint32_t)((used - max_ns) >> 4);
+}
+
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire)
 {
 	struct cpu_reading reading = {time, wire - c->base};

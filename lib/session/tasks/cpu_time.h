@@ -30,6 +30,8 @@ struct cpu_clock {
 void cpu_clock_begin(struct cpu_clock *c, uint64_t time);
 /* Tells that the thread takes over the clock of another one, which may go on from any value. */
 void cpu_clock_replace(struct cpu_clock *c);
+/* Lets the wire's next value, this one, mean that at most `max_ns` were used since the last one. */
+void cpu_clock_limit(struct cpu_clock *c, uint32_t wire, uint64_t max_ns);
 /* Takes the wire's value at `time`. Returns the reading to keep in a row. */
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
 

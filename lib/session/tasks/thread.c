@@ -105,7 +105,13 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
 
 uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time)
 {
-	return cpu_clock_read(&t->rows.items[id].cpu, time, cpu_time);
+	struct cpu_clock *clock = &t->rows.items[id].cpu;
+	uint64_t resumed = pauses_are_on(t->pauses) ? time : pauses_resumed(t->pauses);
+
+	/* What was used in a pause is left out, with the little after the reading before it. */
+	if (resumed > clock->last.time)
+		cpu_clock_limit(clock, cpu_time, time > resumed ? time - resumed : 0);
+	return cpu_clock_read(clock, time, cpu_time);
 }
 
 void thread_table_finish(struct thread_table *t)

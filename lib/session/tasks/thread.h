@@ -11,6 +11,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/threads.h"
+#include "lib/session/tasks/pauses.h"
 #include "lib/session/tasks/cpu_time.h"
 #include "lib/session/tasks/process.h"
 
@@ -31,6 +32,7 @@ struct thread {
 
 struct thread_table {
 	struct threads *profile;
+	const struct pauses *pauses; /* of the recording, borrowed */
 	VEC(struct thread) rows;
 	struct index by_tid; /* latest thread of each (process, tid) */
 };

@@ -84,12 +84,14 @@ static uint32_t find_row(struct waits *w, thread_id thread, uint64_t start)
 	return NO_WAIT;
 }
 
-/* A start that was not recorded is that of the thread, or of the recording. */
+/* A start that was not recorded is that of the thread, or of the recording or its last part. */
 static uint64_t known_start(struct waits *w, thread_id thread, uint64_t start)
 {
 	const struct profile_thread *row = threads_get(&w->tasks->profile->threads, thread);
 
-	return start ? tasks_time(w->tasks, start) : row->start;
+	if (start)
+		return tasks_time(w->tasks, start);
+	return row->start > w->resumed_ns ? row->start : w->resumed_ns;
 }
 
 static struct wait_rows *rows_of(struct waits *w, thread_id id)
@@ -341,6 +343,43 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 		row->seen = time;
 		row->seen_has_cpu = cpu;
 		row->seen_cpu = cpu ? *cpu : 0;
+	}
+}
+
+/* Ends a wait, whose stack may still come. One of unknown length is left out. */
+static void cut_wait(struct waits *w, uint32_t id, uint64_t time)
+{
+	struct open_wait *row = &w->rows.items[id];
+
+	if (!find_end(w, row, time)) {
+		w->stats->unended++;
+		row->end = row->start;
+	}
+	row->has_end = true;
+	row->awaits_begin = false;
+	finish_if_complete(w, id);
+}
+
+void waits_pause(struct waits *w, uint64_t time)
+{
+	for (thread_id thread = 0; thread < w->tasks->threads.rows.count; thread++) {
+		uint32_t id = thread_of(w, thread)->open_waits, next;
+
+		for (; id != NO_WAIT; id = next) {
+			next = w->rows.items[id].next;
+			if (!w->rows.items[id].has_end)
+				cut_wait(w, id, time);
+		}
+	}
+	flush(w);
+}
+
+void waits_resume(struct waits *w, uint64_t time)
+{
+	w->resumed_ns = time;
+	vec_for_each(&w->tasks->threads.rows, struct thread *, thread) {
+		if (thread->wait_rows)
+			thread->wait_rows->begin_ns = time;
 	}
 }
 

@@ -38,6 +38,7 @@ struct waits {
 	VEC(struct open_wait) rows;
 	uint32_t free; /* first free row, NO_WAIT: none */
 	size_t parts; /* of all threads, not yet rows */
+	uint64_t resumed_ns; /* when recording went on after a pause; 0: there was none */
 	uint64_t slow_ns; /* waits of this length become markers; 0: none */
 };
 
@@ -54,6 +55,12 @@ void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
 void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
 /* The thread has run at `time`. cpu: a reading, NULL if there is none. */
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
+/*
+ * Recording pauses at `time`: waits end there as far as they are known. From when it goes on,
+ * waits that had begun before are new ones.
+ */
+void waits_pause(struct waits *w, uint64_t time);
+void waits_resume(struct waits *w, uint64_t time);
 /* Ends all waits, and gives threads their rows. */
 void waits_finish(struct waits *w, uint64_t end_ns);
 

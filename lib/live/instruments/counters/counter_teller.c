@@ -61,7 +61,7 @@ void counter_tell(struct counter_teller *t, struct told_counter *counter,
 	counter->is_flat |= !was_known && !is_level;
 	if (!was_known && !is_level)
 		return;
-	if (!is_level && delta < 0)
+	if (!is_level && (delta < 0 || t->is_resuming))
 		delta = 0;
 	if (!delta) {
 		/* A line is drawn from row to row: a rate of nothing needs one where it begins. */

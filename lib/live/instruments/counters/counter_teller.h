@@ -24,6 +24,7 @@ struct counter_teller {
 	void *ctx;
 	uint32_t last_id;
 	uint64_t last_ns; /* time of the pass before */
+	bool is_resuming; /* after a pause: what rates have gained in it is left out */
 };
 
 /*

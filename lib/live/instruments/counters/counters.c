@@ -236,6 +236,7 @@ static void run_pass(struct counters *c, uint64_t now)
 	}
 	file_counters_read(&c->files, &c->teller, now);
 	c->teller.last_ns = now;
+	c->teller.is_resuming = false;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
 	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
@@ -259,6 +260,16 @@ static int enable(void *state, bool enable, struct error *err)
 	if (enable && !c->machine && c->settings.interval_ns)
 		c->machine = machine_counters_open();
 	return 0;
+}
+
+/* The first pass after a pause is told as the first of all, but for levels, which go on. */
+static void pause_passes(void *state, bool pause)
+{
+	struct counters *c = state;
+
+	c->is_enabled = !pause;
+	c->teller.is_resuming = true;
+	c->next_ns = 0;
 }
 
 static void count(void *state, uint64_t time)
@@ -333,6 +344,7 @@ const struct instrument instrument_counters = {
 	.configure = configure,
 	.announce = announce,
 	.enable = enable,
+	.pause = pause_passes,
 	.count = count,
 	.report = report,
 };

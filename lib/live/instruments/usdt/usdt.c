@@ -258,6 +258,13 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
+static void pause_probes(void *state, bool pause)
+{
+	struct usdt *u = state;
+
+	u->skeleton->bss->markers.since = pause ? 0 : clock_monotonic_ns();
+}
+
 /* A process has been forked, or one has lost what was attached. */
 static void take_task(struct usdt *u, const struct rec_usdt_task *task)
 {
@@ -459,6 +466,7 @@ const struct instrument instrument_usdt = {
 	.attach = attach,
 	.announce = announce,
 	.enable = enable,
+	.pause = pause_probes,
 	.take = take,
 	.count = count,
 	.report = report,

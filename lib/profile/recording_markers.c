@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/profile/cut_marker.h"
+#include "lib/profile/recording_markers.h"
 
 #include "lib/profile/schema_text.h"
 
@@ -14,14 +14,23 @@ static thread_id choose_thread(const struct profile *p)
 	return 0;
 }
 
-void cut_marker_add(struct profile *p, uint64_t time)
+static void add(struct profile *p, enum marker_id kind, uint64_t start, uint64_t end)
 {
-	schema_id id = schema_text_intern(marker_schema(MARKER_CUT), &p->markers.schemas,
-					  &p->strings);
+	schema_id id = schema_text_intern(marker_schema(kind), &p->markers.schemas, &p->strings);
 	struct profile_thread *thread;
 
 	if (id == NO_SCHEMA || !p->threads.rows.count)
 		return;
 	thread = threads_get(&p->threads, choose_thread(p));
-	vec_push(&thread->markers, markers_make(&p->markers, id, time, time));
+	vec_push(&thread->markers, markers_make(&p->markers, id, start, end));
+}
+
+void cut_marker_add(struct profile *p, uint64_t time)
+{
+	add(p, MARKER_CUT, time, time);
+}
+
+void pause_marker_add(struct profile *p, uint64_t start, uint64_t end)
+{
+	add(p, MARKER_PAUSE, start, end);
 }

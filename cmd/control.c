@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/* prof pause, resume, snapshot, stop and status: ask recordings that are going on. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/elevate/control_socket.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/base/vec.h"
+
+/* Who does not answer for so long hangs. */
+#define ANSWER_MS 10000
+
+extern const struct command command_pause, command_resume, command_snapshot, command_stop,
+	command_status;
+
+struct control {
+	const char *pid; /* NULL: the only one there is */
+	bool as_json;
+};
+
+/* A recording that answers. */
+struct recorder_at {
+	int fd; /* connected */
+	long pid;
+};
+
+struct recorders {
+	VEC(struct recorder_at) rows; /* by pid */
+};
+
+static void recorders_release(struct recorders *r)
+{
+	vec_for_each(&r->rows, const struct recorder_at *, row)
+		close(row->fd);
+	vec_release(&r->rows);
+}
+
+static void recorders_release_cleanup(struct recorders *r)
+{
+	recorders_release(r);
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd;
+
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -1;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
+		close(steal_fd(&fd));
+	return fd;
+}
+
+/* Adds those whose sockets are in the folder, which is closed. */
+static void add_folder(struct recorders *r, int folder)
+{
+	DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		char *end, path[64];
+		long pid = strtol(entry->d_name, &end, 10);
+		int fd;
+
+		if (pid <= 0 || strcmp(end, ".sock") != 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%d/%.32s", folder, entry->d_name);
+		fd = connect_to(path);
+		if (fd >= 0)
+			vec_push(&r->rows, ((struct recorder_at){fd, pid}));
+	}
+	if (dir)
+		closedir(dir);
+	else if (folder >= 0)
+		close(folder);
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct recorder_at *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Root sees those of all users who have logged in. */
+static void find_all(struct recorders *r)
+{
+	struct identity owner = identity_of_invoker(), self = {.uid = getuid(), .gid = getgid(),
+							       .is_self = true};
+	DIR *users = geteuid() == 0 ? opendir("/run/user") : NULL;
+	const struct dirent *entry;
+
+	add_folder(r, control_folder_open(&self, false, NULL));
+	while (users && (entry = readdir(users))) {
+		uint64_t uid;
+
+		if (!text_to_u64(entry->d_name, 10, &uid) || uid == self.uid ||
+		    (owner.is_self && uid == owner.uid))
+			continue;
+		self = (struct identity){.uid = (uid_t)uid, .gid = owner.gid};
+		add_folder(r, control_folder_open(&self, false, NULL));
+	}
+	if (users)
+		closedir(users);
+	if (r->rows.count)
+		vec_sort(&r->rows, by_pid);
+}
+
+/* Sends the request and reads a line. NULL with err. */
+static json_t *ask(const struct recorder_at *at, const char *command, struct error *err)
+{
+	_cleanup_free_ char *request = xasprintf("{\"command\":\"%s\"}\n", command);
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	struct pollfd poll_fd = {.fd = at->fd, .events = POLLIN};
+	char part[1024];
+	json_t *reply;
+
+	if (send(at->fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
+		error_set(err, -errno, "ask recorder %ld", at->pid);
+		return NULL;
+	}
+	while (!strchr(strbuf_text(&answer), '\n')) {
+		ssize_t count = poll(&poll_fd, 1, ANSWER_MS) > 0
+					? recv(at->fd, part, sizeof(part) - 1, 0)
+					: 0;
+
+		if (count <= 0 || answer.size > 1 << 20) {
+			error_text(err, -ETIMEDOUT, "recorder %ld does not answer", at->pid);
+			return NULL;
+		}
+		part[count] = '\0';
+		strbuf_adds(&answer, part);
+	}
+	reply = json_loads(strbuf_text(&answer), 0, NULL);
+	if (json_is_object(reply) && json_is_true(json_object_get(reply, "ok")))
+		return reply;
+	error_text(err, -EPROTO, "recorder %ld: %s", at->pid,
+		   json_is_string(json_object_get(reply, "error"))
+			   ? json_string_value(json_object_get(reply, "error"))
+			   : "gives no answer that can be read");
+	json_decref(reply);
+	return NULL;
+}
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct control *c = ctx;
+	uint64_t pid;
+
+	if (c->pid)
+		return error_text(err, -EINVAL, "only one PID");
+	if (!text_to_u64(operand, 10, &pid) || !pid)
+		return error_text(err, -EINVAL, "%s: not a pid", operand);
+	c->pid = operand;
+	return 0;
+}
+
+static int fail_choice(const struct recorders *r, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf pids = {0};
+
+	vec_for_each(&r->rows, const struct recorder_at *, row)
+		strbuf_addf(&pids, "%s%ld", pids.size ? ", " : "", row->pid);
+	return error_text(err, -EINVAL, "several recordings are going on: give one of %s",
+			  strbuf_text(&pids));
+}
+
+/* Finds the recording that is meant: by its pid, by the environment, or the only one. */
+static int choose(const struct control *c, struct recorders *r, struct error *err)
+{
+	const char *path = c->pid ? NULL : getenv(CONTROL_VARIABLE);
+	int fd = path ? connect_to(path) : -1;
+
+	if (fd >= 0) {
+		const char *name = strrchr(path, '/');
+
+		vec_push(&r->rows,
+			 ((struct recorder_at){fd, strtol(name ? name + 1 : path, NULL, 10)}));
+		return 0;
+	}
+	find_all(r);
+	for (size_t i = 0; c->pid && i < r->rows.count;) {
+		if (r->rows.items[i].pid == strtol(c->pid, NULL, 10)) {
+			i++;
+			continue;
+		}
+		close(r->rows.items[i].fd);
+		memmove(&r->rows.items[i], &r->rows.items[i + 1],
+			(--r->rows.count - i) * sizeof(r->rows.items[0]));
+	}
+	if (!r->rows.count && c->pid)
+		return error_text(err, -ESRCH, "no recording of pid %s answers", c->pid);
+	if (!r->rows.count)
+		return error_text(err, -ESRCH, "no recording is going on that this user may ask");
+	return r->rows.count > 1 ? fail_choice(r, err) : 0;
+}
+
+static const char *text_of(const json_t *reply, const char *key)
+{
+	const char *text = json_string_value(json_object_get(reply, key));
+
+	return text ? text : "";
+}
+
+static void print_status(const json_t *reply)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	_cleanup_free_ char *text = NULL;
+	char memory[32];
+
+	text_format_bytes(memory, sizeof(memory),
+			  (uint64_t)json_integer_value(json_object_get(reply, "memory_bytes")));
+	strbuf_addf(&line, "%lld  %s  %s for %.0f s, ",
+		    json_integer_value(json_object_get(reply, "pid")), text_of(reply, "subject"),
+		    text_of(reply, "state"), json_real_value(json_object_get(reply, "seconds")));
+	strbuf_add_grouped(&line, (uint64_t)json_integer_value(json_object_get(reply, "ticks")));
+	strbuf_adds(&line, " samples, ");
+	strbuf_add_grouped(&line, (uint64_t)json_integer_value(json_object_get(reply, "lost")));
+	strbuf_addf(&line, " lost, %s", memory);
+	if (*text_of(reply, "file"))
+		strbuf_addf(&line, ", %s", text_of(reply, "file"));
+	text = xstrdup(strbuf_text(&line));
+	text_to_line(text);
+	puts(text);
+}
+
+/* Waits until the recorder has written, and closes the connection. */
+static void await_end(const struct recorder_at *at)
+{
+	char nothing[256];
+
+	while (recv(at->fd, nothing, sizeof(nothing), 0) > 0)
+		;
+}
+
+static int run_request(const struct control *c, const struct command *command, struct error *err)
+{
+	_cleanup_(recorders_release) struct recorders recorders = {0};
+	json_t *reply;
+	int ret = choose(c, &recorders, err);
+
+	if (ret)
+		return ret;
+	reply = ask(&recorders.rows.items[0], command->name, err);
+	if (!reply)
+		return err->code;
+	if (command == &command_stop)
+		await_end(&recorders.rows.items[0]);
+	json_decref(reply);
+	return 0;
+}
+
+static int list(const struct control *c, struct error *err)
+{
+	_cleanup_(recorders_release) struct recorders recorders = {0};
+	json_t *all = json_array();
+	int ret = 0;
+
+	if (c->pid)
+		ret = choose(c, &recorders, err);
+	else
+		find_all(&recorders);
+	vec_for_each(&recorders.rows, const struct recorder_at *, row) {
+		json_t *reply = ret ? NULL : ask(row, "status", err);
+
+		if (reply && !c->as_json)
+			print_status(reply);
+		if (reply)
+			json_array_append_new(all, reply);
+		else if (!ret)
+			ret = err->code;
+	}
+	if (!ret && c->as_json) {
+		json_dumpf(all, stdout, JSON_INDENT(2));
+		puts("");
+	} else if (!ret && !recorders.rows.count) {
+		command_say("no recording is going on that this user may ask");
+	}
+	json_decref(all);
+	return ret;
+}
+
+static const char usage_of_requests[] =
+	"Usage: prof pause|resume|snapshot|stop [PID]\n"
+	"Ask a recording that is going on: to record nothing for a while, to go on, to write what\n"
+	"it has now, to end. PID is that of prof, as prof status lists it; it may be left out if\n"
+	"there is only one, or in a program that is recorded. stop waits until the profile is\n"
+	"written.\n"
+	"\n";
+
+static void make_table(struct option_table *t, void *ctx)
+{
+	(void)ctx;
+	t->usage = usage_of_requests;
+	t->take = take;
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "Exit status: 0; 125 if no recording answers; 2 for wrong use.\n";
+}
+
+static void make_status_table(struct option_table *t, void *ctx)
+{
+	static const struct option_row rows[] = {
+		{0, "json", NULL, "print an array of objects, see prof-control(7)", OPTION_FLAG,
+		 OPTION_AT(control, as_json)},
+		{0},
+	};
+
+	t->usage = "Usage: prof status [PID]\n"
+		   "List the recordings that are going on: the recorder's pid, what it records, since\n"
+		   "when, its samples and memory, and the file. Root sees those of all users.\n"
+		   "\n";
+	t->take = take;
+	option_table_add(t, rows, ctx);
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "Exit status: 0; 125 if a recording does not answer; 2 for wrong use.\n";
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct control c = {0};
+	struct error err = {0};
+	int ret = command_parse(argc, argv, command->options, &c, &err);
+
+	if (ret == -ECANCELED)
+		return 0;
+	if (ret)
+		return command_fail_usage(command->name, &err);
+	ret = command == &command_status ? list(&c, &err) : run_request(&c, command, &err);
+	return ret ? command_fail(command->name, EXIT_REFUSED, &err) : 0;
+}
+
+/* One row each. */
+#define COMMAND_ROW(word, text, table) \
+	static int run_##word(int argc, char **argv) \
+	{ \
+		return run(&command_##word, argc, argv); \
+	} \
+	const struct command command_##word = { \
+		.name = #word, .summary = text, .options = table, .run = run_##word}
+
+COMMAND_ROW(pause, "let a recording pause", make_table);
+COMMAND_ROW(resume, "let it go on", make_table);
+COMMAND_ROW(snapshot, "let it write what it has now", make_table);
+COMMAND_ROW(stop, "end it, and wait for its profile", make_table);
+COMMAND_ROW(status, "list the recordings that are going on", make_status_table);

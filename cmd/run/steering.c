@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/steering.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/elevate/front_end.h"
+#include "cmd/run/pipeline_internal.h"
+#include "cmd/run/subject.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/recording/loss_counts.h"
+
+#define NS_PER_SECOND 1000000000ull
+
+static int check_words(const struct live_options *live, struct error *err)
+{
+	const int fds[] = {live->control_fd, live->ack_fd};
+
+	for (size_t i = 0; i < 2; i++) {
+		int flags = fds[i] >= 0 ? fcntl(fds[i], F_GETFL) : 0;
+
+		if (flags < 0 || (fds[i] >= 0 && (flags & O_ACCMODE) == (i ? O_RDONLY : O_WRONLY)))
+			return error_text(err, -EBADF, "--control-fd %d: not open for %s", fds[i],
+					  i ? "writing" : "reading");
+		if (fds[i] >= 0)
+			fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+	}
+	return 0;
+}
+
+int steering_open(struct pipeline *p, struct error *err)
+{
+	const struct live_options *live = p->options->live;
+	struct steering *s = &p->steering;
+	int ret = check_words(live, err);
+
+	if (ret)
+		return ret;
+	s->words.fd = live->control_fd;
+	s->words.ack_fd = live->ack_fd;
+	if (p->options->front && p->options->front->control >= 0)
+		control_socket_adopt(&s->socket, steal_fd(&p->options->front->control), &p->owner);
+	else if (!p->options->front && !control_socket_listen(&s->socket, getpid(), &p->owner))
+		log_info("no control socket: there is no safe runtime folder");
+	if (!live->delay_ns)
+		return 0;
+	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return s->timer_fd < 0 ? error_set(err, -errno, "timerfd_create") : 0;
+}
+
+int steering_watch(struct pipeline *p, struct error *err)
+{
+	const struct steering *s = &p->steering;
+	const int fds[] = {s->timer_fd, s->socket.fd, s->words.fd};
+	int ret = 0;
+
+	for (size_t i = 0; !ret && i < sizeof(fds) / sizeof(*fds); i++) {
+		if (fds[i] >= 0)
+			ret = recorder_watch(p->recorder, fds[i], err);
+		/* A file always has something to read. */
+		if (ret == -EPERM)
+			ret = error_text(err, -EINVAL, "--control-fd %d: not a pipe or a socket",
+					 fds[i]);
+	}
+	return ret;
+}
+
+static void set_paused(struct pipeline *p, bool is_paused)
+{
+	p->steering.is_paused = is_paused;
+	recorder_pause(p->recorder, is_paused);
+	progress_paused(&p->progress, is_paused);
+}
+
+int steering_begin(struct pipeline *p, struct error *err)
+{
+	const struct live_options *live = p->options->live;
+	struct itimerspec at = {
+		.it_value.tv_sec = (time_t)(live->delay_ns / NS_PER_SECOND),
+		.it_value.tv_nsec = (long)(live->delay_ns % NS_PER_SECOND),
+	};
+
+	if (live->delay_ns || live->starts_paused)
+		set_paused(p, true);
+	if (live->delay_ns && timerfd_settime(p->steering.timer_fd, 0, &at, NULL))
+		return error_set(err, -errno, "timerfd_settime");
+	return 0;
+}
+
+static const char *state_of(const struct pipeline *p)
+{
+	if (p->supervisor.reason != STOP_NOT_YET)
+		return "finishing";
+	return p->steering.is_paused ? "paused" : "recording";
+}
+
+/* Bytes that the recorder has in memory. */
+static json_int_t resident_bytes(void)
+{
+	_cleanup_free_ char *text = text_read_file("/proc/self/statm", 128, NULL);
+	unsigned long long size = 0, resident = 0;
+
+	if (!text || sscanf(text, "%llu %llu", &size, &resident) != 2)
+		return 0;
+	return (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
+}
+
+static json_t *describe(const struct pipeline *p)
+{
+	const struct pipeline_options *options = p->options;
+	const struct profile *profile = p->recording.profile;
+	_cleanup_free_ char *subject = profile ? subject_heading(options, profile) : NULL;
+	const char *output = options->output->raw_path ? options->output->raw_path
+						       : options->output->path;
+	_cleanup_free_ char *file = options->output->no_file ? NULL : absolute_path(output);
+	time_t since = (time_t)(profile ? profile->meta.start_realtime_ns / NS_PER_SECOND : 0);
+	uint64_t begin = profile ? profile->meta.start_ns : 0;
+	struct tm when;
+	char text[32] = "";
+
+	if (gmtime_r(&since, &when))
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &when);
+	return json_pack("{s:s, s:i, s:s*, s:s, s:f, s:I, s:I, s:I, s:s*}", "state", state_of(p),
+			 "pid", options->front ? (int)options->front->pid : (int)getpid(),
+			 "subject", subject, "since", text, "seconds",
+			 begin ? (double)(clock_monotonic_ns() - begin) / 1e9 : 0.0, "ticks",
+			 (json_int_t)(profile ? profile->stats.cpu_samples : 0), "lost",
+			 (json_int_t)(profile ? losses_count(&profile->stats, true) : 0),
+			 "memory_bytes", resident_bytes(), "file", file);
+}
+
+static json_t *refuse(const char *text)
+{
+	return json_pack("{s:s}", "error", text);
+}
+
+static json_t *answer(void *ctx, const char *command, const json_t *request)
+{
+	struct pipeline *p = ctx;
+	bool is_over = p->supervisor.reason != STOP_NOT_YET;
+
+	(void)request;
+	if (strcmp(command, "status") == 0)
+		return describe(p);
+	if (is_over && (strcmp(command, "pause") == 0 || strcmp(command, "resume") == 0))
+		return refuse("the recording is over");
+	if (strcmp(command, "pause") == 0)
+		set_paused(p, true);
+	else if (strcmp(command, "resume") == 0)
+		set_paused(p, false);
+	else if (strcmp(command, "stop") == 0)
+		supervisor_end(&p->supervisor);
+	else
+		return refuse("unknown command");
+	return json_pack("{s:s}", "state", state_of(p));
+}
+
+static bool obey(void *ctx, const char *word)
+{
+	struct pipeline *p = ctx;
+
+	if (strcmp(word, "enable") == 0)
+		set_paused(p, false);
+	else if (strcmp(word, "disable") == 0)
+		set_paused(p, true);
+	else if (strcmp(word, "stop") == 0)
+		supervisor_end(&p->supervisor);
+	else if (strcmp(word, "ping") != 0)
+		command_say("--control-fd: unknown word %s", word);
+	else
+		return true;
+	return strcmp(word, "enable") == 0 || strcmp(word, "disable") == 0 ||
+	       strcmp(word, "stop") == 0;
+}
+
+/* Ignores failures: then only the timer of the recorder finds what there is to read. */
+static void watch_client(void *ctx, int fd)
+{
+	struct pipeline *p = ctx;
+	struct error err = {0};
+
+	recorder_watch(p->recorder, fd, &err);
+}
+
+void steering_poll(struct pipeline *p)
+{
+	struct steering *s = &p->steering;
+	const struct control_hooks hooks = {.answer = answer, .added = watch_client, .ctx = p};
+	unsigned int toggles = p->supervisor.requests[0];
+	uint64_t expirations;
+
+	p->supervisor.requests[0] = 0;
+	if (toggles % 2)
+		set_paused(p, !s->is_paused);
+	if (s->timer_fd >= 0 && read(s->timer_fd, &expirations, sizeof(expirations)) > 0)
+		set_paused(p, false);
+	control_socket_poll(&s->socket, &hooks);
+	control_words_poll(&s->words, obey, p);
+}
+
+void steering_release(struct steering *s)
+{
+	if (s->timer_fd >= 0)
+		close(s->timer_fd);
+	control_socket_close(&s->socket);
+	control_words_close(&s->words);
+	*s = STEERING_INIT;
+}

@@ -159,6 +159,8 @@ static json_t *answer(void *ctx, const char *command, const json_t *request)
 		set_paused(p, false);
 	else if (strcmp(command, "stop") == 0)
 		supervisor_end(&p->supervisor);
+	else if (strcmp(command, "snapshot") == 0)
+		return refuse("not recorded with --last");
 	else
 		return refuse("unknown command");
 	return json_pack("{s:s}", "state", state_of(p));

@@ -22,7 +22,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-/* Who does not answer for so long hangs. */
+/* Time for an answer. */
 #define ANSWER_MS 10000
 
 extern const struct command command_pause, command_resume, command_snapshot, command_stop,
@@ -103,8 +103,8 @@ static int by_pid(const void *a, const void *b)
 /* Root sees those of all users who have logged in. */
 static void find_all(struct recorders *r)
 {
-	struct identity owner = identity_of_invoker(), self = {.uid = getuid(), .gid = getgid(),
-							       .is_self = true};
+	struct identity owner = identity_of_invoker(),
+			self = {.uid = getuid(), .gid = getgid(), .is_self = true};
 	DIR *users = geteuid() == 0 ? opendir("/run/user") : NULL;
 	const struct dirent *entry;
 
@@ -324,10 +324,11 @@ static void make_status_table(struct option_table *t, void *ctx)
 		{0},
 	};
 
-	t->usage = "Usage: prof status [PID]\n"
-		   "List the recordings that are going on: the recorder's pid, what it records, since\n"
-		   "when, its samples and memory, and the file. Root sees those of all users.\n"
-		   "\n";
+	t->usage =
+		"Usage: prof status [PID]\n"
+		"List the recordings that are going on: the recorder's pid, what it records, since\n"
+		"when, its samples and memory, and the file. Root sees those of all users.\n"
+		"\n";
 	t->take = take;
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_help, NULL);

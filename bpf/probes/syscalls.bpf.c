@@ -273,7 +273,7 @@ static __always_inline void leave_call(void *ctx, long result)
 	if (known) {
 		row = *known;
 		known->start = 0;
-		/* Of one that a pause began in, the call that ends now is not known. */
+		/* Leaves out a call during which recording paused: another may end now. */
 		if (row.start < markers.since)
 			return;
 	} else if (!began_before(task, &row)) {

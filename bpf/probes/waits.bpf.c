@@ -302,7 +302,7 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 	send_native_wait(s, st, row);
 }
 
-/* What the thread has done since then is not known, unless it began to wait afterwards. */
+/* Forgets a wait that began before a pause: the thread may have run meanwhile. */
 static __always_inline void forget_earlier_wait(struct wait_row *row)
 {
 	if (!row->left || row->left >= waits_since)

@@ -211,8 +211,8 @@ int front_end_accept(struct front_end *f, struct error *err)
 
 void front_end_release(struct front_end *f)
 {
-	int *const fds[] = {&f->socket,	 &f->fetcher,	 &f->ready_fd,	&f->control,
-			    &f->control_fd, &f->ack_fd, &f->command_fd};
+	int *const fds[] = {&f->socket,	    &f->fetcher, &f->ready_fd,	&f->control,
+			    &f->control_fd, &f->ack_fd,	 &f->command_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)

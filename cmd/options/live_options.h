@@ -25,7 +25,8 @@ struct live_options {
 	bool as_root;
 	bool no_arguments; /* leave program arguments out of the profile */
 	int ready_fd; /* descriptor for "ready"; -1: none */
-	uint64_t delay_ns; /* recording begins paused, and goes on after this time; 0: it does not */
+	uint64_t
+		delay_ns; /* recording begins paused, and goes on after this time; 0: it does not */
 	bool starts_paused;
 	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	const char *ready_path; /* file for "ready"; NULL: none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who records decides when: a recording pauses, goes on and ends by --delay, signals, requests to
- * its control socket (see prof-control(7)) and words on the descriptor of --control-fd.
+ * Lets a user decide when to record: a recording pauses, goes on and ends by --delay, signals,
+ * requests to its control socket (see prof-control(7)) and words on the descriptor of --control-fd.
  */
 #ifndef PROF_CMD_RUN_STEERING_H
 #define PROF_CMD_RUN_STEERING_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the owner of a recorder does while it records. */
+/* Steers a recorder while it records. */
 #include "lib/base/clock.h"
 #include "lib/live/recorder.h"
 #include "lib/live/recorder_internal.h"

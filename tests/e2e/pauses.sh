@@ -15,6 +15,7 @@ stats_of() { # NAME
 s = json.load(open(sys.argv[1]))
 print(s["pauses"], s["lost"])' "$1.stats"
 }
+# shellcheck disable=SC2016 # for its shells
 record middle 0 --start-paused -- "$workloads/around" ./own.so 300 '$PROF resume' '$PROF pause'
 used=$out
 is "middle: two pauses, nothing lost" "$(stats_of middle)" "2 0"
@@ -36,6 +37,7 @@ expect(abs(waited - (length - paused)) < 0.1 * length, f"{waited} of {length} - 
 CODE
 
 # Signals to prof itself; the command goes on as if nothing was.
+# shellcheck disable=SC2016 # for the command
 record signals 0 -- sh -c 'kill -USR1 $PPID; sleep .5; kill -USR1 $PPID; sleep .2'
 judge "signals: one pause" signals.json.gz signals.stats <<'CODE'
 import json
@@ -147,7 +149,7 @@ is "who records hears of it only what the command says" "$(<long.err)" ""
 run "$PROF" status
 is "status of nothing" "$status$err" "0prof: no recording is going on that this user may ask"
 
-# What a killed recorder leaves is removed by the next one; a folder that is a link is not used.
+# Sockets of killed recorders are removed by the next one; a folder that is a link is not used.
 python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \
 	"$XDG_RUNTIME_DIR/prof/1.sock"
 "$PROF" record -q -o x.json.gz -- true
@@ -155,6 +157,7 @@ is "a stale socket" "$(ls "$XDG_RUNTIME_DIR/prof")" ""
 rmdir "$XDG_RUNTIME_DIR/prof"
 mkdir elsewhere
 ln -s ../elsewhere "$XDG_RUNTIME_DIR/prof"
+# shellcheck disable=SC2016 # likewise
 run "$PROF" record -q -o x.json.gz -- sh -c 'echo "$PROF_CONTROL"'
 is "a folder that is a link" "$status$out$(ls elsewhere)" "0"
 done_testing

@@ -67,8 +67,10 @@ static const struct event_word arguments_flags[] = {
 };
 static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_DELETED},
 						 {NULL, 0}};
-static const struct event_word setting_kinds[] = {
-	{"slow", SETTING_SLOW_NS}, {"paused", SETTING_PAUSED}, {"unheard-of", UINT8_MAX}, {NULL, 0}};
+static const struct event_word setting_kinds[] = {{"slow", SETTING_SLOW_NS},
+						  {"paused", SETTING_PAUSED},
+						  {"unheard-of", UINT8_MAX},
+						  {NULL, 0}};
 static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE},
 						 {"told", MARKER_TOLD},
 						 {"frame", MARKER_FRAME},

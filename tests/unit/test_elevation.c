@@ -81,7 +81,7 @@ TEST(test_message)
 TEST(test_descriptors)
 {
 	struct elevation_message message = {.kind = ELEVATION_START}, got;
-	int fds[ELEVATION_FD_COUNT] = {2, -1, 1, -1, -1, 0}, taken[ELEVATION_FD_COUNT];
+	int fds[ELEVATION_FD_COUNT] = {2, -1, 1, -1, -1, 0, -1, -1, -1}, taken[ELEVATION_FD_COUNT];
 	struct pair p;
 	int before;
 

@@ -172,7 +172,8 @@ TEST(instruments_have_keys_between_others)
 			strcat(strcat(order, key), " ");
 	}
 	assert_non_null(strstr(order, "lost_events cpu_losses events waits threads "));
-	assert_non_null(strstr(order, "processes idle_ticks other_ticks ring_bytes "));
+	assert_non_null(
+		strstr(order, "processes pauses paused_ms idle_ticks other_ticks ring_bytes "));
 	assert_non_null(strstr(order, "dropped_files event cpus "));
 	assert_int_equal(json_object_size(json_object_get(root, "bpf_programs")), 0);
 	expect_integer(root, "other_ticks", 8);

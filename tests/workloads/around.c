@@ -2,7 +2,8 @@
 /*
  * around LIBRARY MS BEFORE AFTER: loads a library, a copy of library.so, and works MS as `outside`;
  * runs the shell command BEFORE, works MS as `inside` and in the library, runs AFTER, and works as
- * `outside` again. Meanwhile a thread sleeps, all the time. Prints the CPU time of the middle in ms.
+ * `outside` again. Meanwhile a thread sleeps, all the time. Prints the CPU time of the middle in
+ * ms.
  */
 #include <dlfcn.h>
 #include <pthread.h>

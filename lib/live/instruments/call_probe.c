@@ -69,7 +69,8 @@ static void take_open(void *ctx, const void *row)
 	const struct call_record *call = row;
 	struct call_probe *p = ctx;
 
-	if (call->start < p->begin_ns || p->end_ns < call->start || p->end_ns - call->start < p->owner->settings->min_ns)
+	if (call->start < p->begin_ns || p->end_ns < call->start ||
+	    p->end_ns - call->start < p->owner->settings->min_ns)
 		return;
 	p->owner->added++;
 	p->describe(p->owner, &call->rec, p->end_ns);

@@ -28,7 +28,7 @@ struct call_probe {
 	size_t size; /* of the records of open calls */
 	struct call_programs programs;
 	int enter, exit; /* links; -1: not attached */
-	uint64_t begin_ns; /* what began before is not described; UINT64_MAX while it pauses */
+	uint64_t begin_ns; /* calls from before are not described; UINT64_MAX while it pauses */
 	uint64_t end_ns;
 };
 

@@ -301,7 +301,7 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
-/* What threads wait for when recording goes on, they may have begun to wait for in the pause. */
+/* Visits all who sleep when recording goes on: they may have begun to in the pause. */
 static void pause_visits(void *state, bool pause)
 {
 	struct sleepers *s = state;

@@ -108,7 +108,7 @@ uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, ui
 	struct cpu_clock *clock = &t->rows.items[id].cpu;
 	uint64_t resumed = pauses_are_on(t->pauses) ? time : pauses_resumed(t->pauses);
 
-	/* What was used in a pause is left out, with the little after the reading before it. */
+	/* Leaves out CPU time of a pause, with the little after the reading before it. */
 	if (resumed > clock->last.time)
 		cpu_clock_limit(clock, cpu_time, time > resumed ? time - resumed : 0);
 	return cpu_clock_read(clock, time, cpu_time);

@@ -6,6 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* The padding behind the descriptors may hold one more, which the kernel then fills. */
+#define PACKED_MAX (ELEVATION_FD_COUNT + 1)
+
 union control {
 	struct cmsghdr header;
 	char room[CMSG_SPACE(ELEVATION_FD_COUNT * sizeof(int))];
@@ -65,8 +68,8 @@ static int take_fds(struct msghdr *header, int *packed, size_t *count)
 	*count = 0;
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
 		*count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		if (*count > ELEVATION_FD_COUNT)
-			*count = ELEVATION_FD_COUNT; /* no room for more */
+		if (*count > PACKED_MAX)
+			*count = PACKED_MAX; /* no room for more */
 		memcpy(packed, CMSG_DATA(c), *count * sizeof(int));
 	}
 	return header->msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EPROTO : 0;
@@ -91,7 +94,7 @@ static int unpack(const struct elevation_message *message, const int *packed, si
 int elevation_receive(int socket, struct elevation_message *message, int *fds)
 {
 	union control control;
-	int packed[ELEVATION_FD_COUNT], ret;
+	int packed[PACKED_MAX], ret;
 	struct iovec part = {message, sizeof(*message)};
 	struct msghdr header = {
 		.msg_iov = &part,

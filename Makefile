@@ -64,8 +64,9 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c lib/server/server.c lib/server/client.c
-lib_src := $(filter-out cmd/main.c $(view_src),$(shell find lib symbolize cmd -name '*.c' | sort))
+view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c lib/server/server.c lib/server/client.c
+shim_src := $(wildcard lib/alloc_shim/*.c)
+lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
 has_view := $(and $(call header,microhttpd.h),$(call header,curl/curl.h))
@@ -90,11 +91,15 @@ workload_library_src := tests/workloads/library.c
 workload_compat_src := tests/workloads/compat.c
 workload_src := $(filter-out $(workload_library_src) $(workload_compat_src),$(wildcard tests/workloads/*.c))
 man_pages := $(wildcard man/*.[1-8])
+# Where each shell looks for the completion of a command, below PREFIX.
+completions := share/bash-completion/completions/prof share/zsh/vendor-completions/_prof share/fish/vendor_completions.d/prof.fish
+completion_source = packaging/completions/$(if $(findstring /bash-,$(1)),prof.bash,$(notdir $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 prof := $(BUILD)/prof
 prof_view := $(if $(has_view),$(BUILD)/prof-view)
+prof_alloc := $(BUILD)/prof-alloc.so
 libprof := $(BUILD)/libprof.a
 skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes) runtimes)
 unit := $(call programs,$(unit_src))
@@ -122,7 +127,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(prof) $(prof_view) ## Build prof and prof-view (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
+all: $(prof) $(prof_view) $(prof_alloc) ## Build prof and its parts (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
 
 $(prof): $(call objects,$(cmd_src)) $(libprof)
 	$(call say,LINK)
@@ -131,6 +136,13 @@ $(prof): $(call objects,$(cmd_src)) $(libprof)
 $(BUILD)/prof-view: $(call objects,$(view_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lmicrohttpd -lcurl
+
+# Programs load it that know nothing of prof: it needs libc alone, and no sanitizer's runtime.
+$(prof_alloc): $(shim_src) $(wildcard lib/alloc_shim/*.h) Makefile
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) -std=gnu11 -O2 $(warnings) $(CFLAGS) -fPIC -shared \
+		-fvisibility=hidden -fno-builtin -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $(shim_src)
 
 # All programs that link the library have that object in their link command.
 $(libprof): $(call objects,$(lib_src)) | $(coverage_exit)
@@ -152,7 +164,7 @@ $(BUILD)/%.bpf.o: %.bpf.c Makefile
 	$(Q)$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
 
 $(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
-$(BUILD)/gen/shared.bpf.o: $(call objects,bpf/maps.bpf.c bpf/probes/shared.bpf.c)
+$(BUILD)/gen/shared.bpf.o: $(call objects,bpf/maps.bpf.c bpf/emit.bpf.c bpf/probes/shared.bpf.c)
 $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/probes/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,GEN)
@@ -216,7 +228,8 @@ $(BUILD)/tests/fuzz/fuzz_%: $(BUILD)/tests/fuzz/fuzz_%.o \
 
 $(BUILD)/tests/fuzz/fuzz_recorder: $(machine) $(call objects,tests/unit/fake_clock.c)
 
-$(BUILD)/tests/prove/disassemble: $(BUILD)/tests/prove/disassemble.o $(libprof)
+$(BUILD)/tests/prove/disassemble $(BUILD)/tests/prove/made_up_day: $(BUILD)/tests/prove/%: \
+		$(BUILD)/tests/prove/%.o $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
 
@@ -236,6 +249,8 @@ $(BUILD)/tests/bench/bench_%: $(BUILD)/tests/bench/bench_%.o $(libprof)
 # pointers; in nofp/ and in libraries without, as distributions build.
 workload_cflags := -std=gnu11 -D_GNU_SOURCE -g -O2 -fno-optimize-sibling-calls -I. $(warnings)
 build_workload = $(CC) $(sysroot) $(workload_cflags) -MMD -MP -MF $@.d -o $@ $<
+# Exports its symbols, as Ruby does.
+$(BUILD)/tests/workloads/false_ruby: workload_cflags += -rdynamic
 $(workloads): $(BUILD)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -288,7 +303,7 @@ check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 # Command lines that need no root.
-check-cli: $(prof) $(prof_view) $(cli_programs) $(golden_profiles)
+check-cli: $(prof) $(prof_view) $(prof_alloc) $(cli_programs) $(golden_profiles)
 	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
 
 check-checker:
@@ -314,7 +329,7 @@ golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept
 	tests/diff/run --accept $(prof)
 
-e2e: $(prof) $(prof_view) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
+e2e: $(prof) $(prof_view) $(prof_alloc) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
 
 # Only counts matter here: failed tests are printed, and the rest runs. Programs that cannot write their
@@ -326,8 +341,8 @@ coverage: ## Run tests with gcov, print what they run (build-coverage/; as root 
 	$(if $(E2E),-GCOV_ERROR_FILE=/dev/null $(MAKE) -s COVERAGE=1 E2E="$(filter-out all,$(E2E))" e2e)
 	scripts/coverage
 
-lint: $(prof) $(prof_view) ## Check style, sizes, the include law, scripts, man pages and --help
-	PROF=$(prof) scripts/tap --label lint scripts/lint
+lint: $(prof) $(prof_view) $(prof_alloc) ## Check style, sizes, the include law, scripts, man pages and --help
+	PROF=$(prof) scripts/tap --label lint --timeout 900 scripts/lint
 
 fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: scripts/fuzz)
 	$(MAKE) BUILD=build-fuzz CC=$(CLANG) SAN=fuzzer,address,undefined fuzz-programs
@@ -338,14 +353,16 @@ bench: $(prof) $(bench) $(workloads) $(workloads_nofp) ## Measure against perf a
 # Quotes any text as a word of the shell.
 installed = '$(subst ','\'',$(DESTDIR)$(PREFIX)/$(1))'
 man_page = share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))
-install: $(prof) $(prof_view) ## Install prof, prof-view and the man pages (PREFIX=/usr/local DESTDIR=)
+install: $(prof) $(prof_view) $(prof_alloc) ## Install prof and its parts, man pages and completions (PREFIX=/usr/local DESTDIR=)
 	install -D -m 755 $(prof) $(call installed,bin/prof)
 	$(foreach p,$(prof_view),install -D -m 755 $(p) $(call installed,bin/prof-view))
+	install -D -m 644 $(prof_alloc) $(call installed,bin/prof-alloc.so)
 	$(foreach p,$(man_pages),install -D -m 644 $(p) $(call installed,$(man_page)) &&) true
+	$(foreach c,$(completions),install -D -m 644 $(call completion_source,$(c)) $(call installed,$(c)) &&) true
 
 uninstall: ## Remove what install put there
-	rm -f $(call installed,bin/prof) $(call installed,bin/prof-view)
-	rm -f $(foreach p,$(man_pages),$(call installed,$(man_page)))
+	rm -f $(call installed,bin/prof) $(call installed,bin/prof-view) $(call installed,bin/prof-alloc.so)
+	rm -f $(foreach p,$(man_pages),$(call installed,$(man_page))) $(foreach c,$(completions),$(call installed,$(c)))
 
 clean: ## Remove all build directories
 	rm -rf build build-*

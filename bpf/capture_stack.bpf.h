@@ -208,6 +208,9 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 		bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
+	/* Threads that run none of the runtime's code have their whole stack. */
+	if (runtime_resumes(s->runtime) && !s->resumes)
+		s->runtime = RUNTIME_NONE;
 	/* The loop used up its turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
 		cut_off(s);
@@ -234,7 +237,7 @@ static __always_inline void begin_stack(struct stack_scratch *s)
 	s->kernel_depth = s->user_depth = 0;
 	s->sample_flags = s->stack_flags = 0;
 	s->leaf = s->sum = 0;
-	s->runtime = s->managed_count = 0;
+	s->runtime = s->managed_count = s->resumes = 0;
 }
 
 static __always_inline void end_stack(struct stack_scratch *s)
@@ -264,6 +267,10 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
 	if (!is_interrupted || (__s64)pc < 0)
 		capture_kernel(ctx, s);
 	capture_user(ctx, is_interrupted, task, process, s, pid);
+	/* Read again: the verifier would keep apart what it knows of the two kinds of addresses. */
+	if (is_interrupted)
+		pc = PT_REGS_IP(
+			(volatile bpf_user_pt_regs_t *)&((struct bpf_perf_event_data *)ctx)->regs);
 	if (!s->leaf && pc) {
 		s->leaf = pc;
 		if ((__s64)pc < 0)

@@ -57,7 +57,7 @@ struct event_limit {
 	__u32 reserved;
 };
 
-/* Bytes of a tracepoint's fields; of each text behind them; and number of these. */
+/* Bytes of a tracepoint's fields and of each text after them, and the number of texts. */
 #define TRACEPOINT_BYTES_MAX 256
 #define TRACEPOINT_TEXT_MAX 128
 #define TRACEPOINT_DYNAMIC_MAX 4
@@ -105,10 +105,43 @@ struct usdt_argument {
 };
 
 struct usdt_layout {
-	__u32 probe; /* user space's number of it */
+	__u32 probe; /* user space's number for it */
 	__u32 count;
 	struct usdt_argument arguments[USDT_ARGUMENTS_MAX];
 };
+
+/*
+ * A function of an allocator, by what its arguments are; the attach cookie of its probes. PROBES:
+ * the cookie is the number of a struct usdt_layout.
+ */
+enum alloc_function {
+	ALLOC_SIZE, /* malloc(size) */
+	ALLOC_COUNT_SIZE, /* calloc(count, size) */
+	ALLOC_OTHER_SIZE, /* memalign(alignment, size) */
+	ALLOC_POSIX_MEMALIGN, /* (where, alignment, size) */
+	ALLOC_REALLOC, /* (address, size) */
+	ALLOC_REALLOCARRAY, /* (address, count, size) */
+	ALLOC_FREE, /* (address) */
+};
+
+/* Steps of the tables in struct alloc_sampling. */
+#define ALLOC_LOG_STEPS 256
+#define ALLOC_WEIGHT_STEPS 1024
+/* Sizes from so many times the mean on stand for themselves. */
+#define ALLOC_WEIGHT_MAX 32
+
+/* Chooses allocations by chance, as if each byte were marked with probability 1 / mean. */
+struct alloc_sampling {
+	__u64 mean; /* bytes, below 2^31 */
+	__u32 log2[ALLOC_LOG_STEPS + 1]; /* of 1 to 2, in 2^-26 */
+	__u32 reserved;
+	/* x / (1 - e^-x) for x from 0 to ALLOC_WEIGHT_MAX, in 2^-20 */
+	__u32 weights[ALLOC_WEIGHT_STEPS + 1];
+};
+
+/* Blocks of programs whose allocator has no probes, and threads in a call of it. */
+#define ALLOC_BLOCKS_MAX (1u << 18)
+#define ALLOC_CALLS_MAX (1u << 14)
 
 /* bpf_config.unwind */
 enum {
@@ -211,7 +244,7 @@ struct switch_state {
 /* Rows of struct runtime_counters: of samples and events, of waits, and of visited sleepers. */
 #define RUNTIME_COUNTS 3
 
-/* After so many failures one after the other, the runtime of a process is followed no more. */
+/* After this many failures in a row, the runtime of a process is no longer followed. */
 #define RUNTIME_MISLED_MAX 1000
 
 /* One per CPU, of samples of processes with a runtime. */
@@ -229,8 +262,8 @@ struct runtime_counters {
 	__u64 switched; /* the native stack was ended with the frames: the rest is another chain's
 			 */
 	__u64 locked, unlocked; /* of samples with frames: the thread held its interpreter's lock */
-	__u64 sights; /* functions described */
-	__u64 lost_sights; /* the ring had no room */
+	__u64 functions; /* functions described */
+	__u64 lost_functions; /* the ring had no room */
 	__u64 clamped; /* instructions outside of their code */
 	__u64 abandoned; /* processes whose structures misled each time */
 };
@@ -276,6 +309,9 @@ struct neighbour {
 	ROW(CALL_EXIT, "on_call_exit") \
 	ROW(COUNT_TASKS, "count_tasks") \
 	ROW(USDT, "on_usdt") \
+	ROW(ALLOC, "on_alloc") \
+	ROW(ALLOC_CALL, "on_alloc_call") \
+	ROW(ALLOC_RETURN, "on_alloc_return") \
 	ROW(MARKER_TRACEPOINT, "on_marker_tracepoint") \
 	ROW(FAULT, "on_fault") \
 	ROW(SUBMIT, "on_submit") \

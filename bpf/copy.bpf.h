@@ -162,7 +162,7 @@ __noinline int copy_go(struct copy_scratch *c, __u32 at)
 	return size;
 }
 
-/* Copies the frames of the runtime behind `at` words of the body. Returns how many. */
+/* Copies the frames of the runtime after `at` words of the body. Returns how many. */
 static __always_inline __u32 copy_managed(struct copy_scratch *c, const struct stack_scratch *s,
 					  __u32 at)
 {

@@ -1,19 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Puts records into this CPU's ring and counts them. */
+/*
+ * Puts records into this CPU's ring and counts them. A ring has a lock, and a tick of the
+ * hardware's counter (an NMI) may come in while the program that it interrupts holds it. From 6.15
+ * on the kernel then waits for 1 to 2 ms before it refuses, earlier ones refuse at once. So whoever
+ * writes says so, and what comes in between puts its records aside; the writer sends them
+ * afterwards. Two kinds of programs are at a limit of the verifier: those that define
+ * EMIT_LEAVES_ASIDE leave that to the next writer, and those that define EMIT_PLAINLY and rarely
+ * write do not even say so.
+ */
 #ifndef PROF_BPF_EMIT_BPF_H
 #define PROF_BPF_EMIT_BPF_H
 
+#include "bpf/aside.bpf.h"
 #include "bpf/ring.bpf.h"
 
 /*
  * Reserves a record in `ring` and counts its bytes; the caller must submit it. NULL if `ring` is
- * NULL or has no room, which the caller counts.
+ * NULL or has no room, which the caller counts. It cannot be put aside: a tick
+ * that interrupts the writer has no room, either.
  */
 static __always_inline void *emit_reserve(struct bpf_counters *count, void *ring, __u8 kind,
 					  const __u32 size, __u64 time)
 {
-	struct rec *rec = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
+	__u64 task = bpf_get_current_task();
+	struct aside *aside = own_aside();
+	struct rec *rec;
 
+	if (!ring || !aside || aside->writer == task)
+		return NULL;
+	aside->writer = task;
+	barrier();
+	rec = bpf_ringbuf_reserve(ring, size, 0);
+	barrier();
+	aside->writer = 0;
 	if (!rec)
 		return NULL;
 	rec_init(rec, kind, size, time);
@@ -44,12 +63,49 @@ static __always_inline void emit_submit(void *rec, __u64 flags)
 	bpf_ringbuf_submit(rec, flags);
 }
 
+/*
+ * Sends what was put aside, as one entry of the ring. More may be put aside meanwhile, which stays
+ * for the next call.
+ */
+__noinline int send_aside(void);
+
+/* Returns 0, else there is no room. */
+static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size, __u64 flags)
+{
+	struct aside *aside = own_aside();
+	__u64 task = bpf_get_current_task();
+	long code;
+
+	if (!aside)
+		return -1;
+	if (aside->writer == task) {
+		code = put_aside(aside, rec, size);
+	} else {
+		/* Another task that said so was preempted and does not hold the lock. */
+		aside->writer = task;
+		barrier();
+		code = bpf_ringbuf_output(ring, rec, size, flags);
+#ifndef EMIT_LEAVES_ASIDE
+		if (aside->used)
+			send_aside();
+#endif
+		barrier();
+		aside->writer = 0;
+	}
+	return code;
+}
+
 /* Copies a record into the ring and counts its bytes. False: no room. */
 static __always_inline bool emit_output(struct bpf_counters *count, void *ring, void *rec,
 					__u32 size, __u64 flags)
 {
+#ifdef EMIT_PLAINLY
 	if (bpf_ringbuf_output(ring, rec, size, flags))
 		return false;
+#else
+	if (write_or_put_aside(ring, rec, size, flags))
+		return false;
+#endif
 	__sync_fetch_and_add(&count->written_bytes, size);
 	return true;
 }

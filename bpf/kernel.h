@@ -35,6 +35,18 @@
 		 << __CORE_RELO(s, field, LSHIFT_U64) >> \
 	 __CORE_RELO(s, field, RSHIFT_U64))
 
+/*
+ * Returns 0 without the verifier's knowing. It checks a loop that begins with a known number once
+ * for that, and again for all others.
+ */
+static __always_inline __u64 unknown_zero(__u64 unknown)
+{
+	__u64 same = unknown;
+
+	barrier_var(same);
+	return unknown - same;
+}
+
 struct ns_common {
 	unsigned int inum;
 } CORE;

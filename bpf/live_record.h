@@ -21,7 +21,7 @@
 			    (size_t)r->managed_count * sizeof(struct managed_frame)) \
 	LIVE_RECORD(LOADED, rec_loaded, 120, sizeof(*r)) \
 	LIVE_RECORD(EXEC, rec_exec, 32, rec_arguments_size(r->folder_size, r->arguments_size)) \
-	LIVE_RECORD(SIGHT, rec_sight, 112, sizeof(*r) + sight_body_size(r)) \
+	LIVE_RECORD(FUNCTION, rec_function, 112, sizeof(*r) + function_body_size(r)) \
 	LIVE_RECORD(CALL, rec_call, 88, sizeof(*r) + (size_t)r->path_size) \
 	LIVE_RECORD(IO, rec_io, 80, sizeof(*r)) \
 	LIVE_RECORD(FAULT, rec_fault, 72, sizeof(*r) + (size_t)r->names_size) \
@@ -30,6 +30,7 @@
 	LIVE_RECORD(MAPPED, rec_mapped, 32, sizeof(*r) + (size_t)r->names_size) \
 	LIVE_RECORD(USDT, rec_usdt, 168, sizeof(*r) + (size_t)r->text_size) \
 	LIVE_RECORD(USDT_TASK, rec_usdt_task, 32, sizeof(*r)) \
+	LIVE_RECORD(ALLOC_TASK, rec_usdt_task, 32, sizeof(*r)) \
 	LIVE_RECORD(SIGNAL, rec_signal, 80, sizeof(*r)) \
 	LIVE_RECORD(WAKER, rec_waker, 80, sizeof(*r)) \
 	LIVE_RECORD(CONNECTION, rec_connection, 104, sizeof(*r))
@@ -126,31 +127,31 @@ struct rec_exec {
 	char text[]; /* the folder, then the arguments, padded to 8 */
 };
 
-/* A piece of a sight's body: an object's text as it was in memory. */
-struct sight_text {
+/* A piece of the body of a REC_FUNCTION: an object's text as it was in memory. */
+struct function_text {
 	__u32 size; /* bytes in the body; less than the text has: see the flags */
 	__u32 length; /* of the text, in units of `width` bytes, as the object says */
 	__u8 width; /* bytes of a unit: 1, 2 or 4; 0: nothing is known of the text */
-	__u8 flags; /* SIGHT_… */
+	__u8 flags; /* FUNCTION_… */
 	__u8 reserved[6];
 };
 
 enum {
-	SIGHT_CUT = 1 << 0, /* the text has more than there was room for */
-	SIGHT_UNREADABLE = 1 << 1, /* it could not be read; size is 0 */
-	SIGHT_ASCII = 1 << 2, /* units of 1 byte are ASCII, else Latin-1 */
+	FUNCTION_CUT = 1 << 0, /* the text has more than there was room for */
+	FUNCTION_UNREADABLE = 1 << 1, /* it could not be read; size is 0 */
+	FUNCTION_ASCII = 1 << 2, /* units of 1 byte are ASCII, else Latin-1 */
 };
 
-#define SIGHT_NAME_MAX 256
-#define SIGHT_FILE_MAX 512
-#define SIGHT_LINES_MAX 4096
+#define FUNCTION_NAME_MAX 256
+#define FUNCTION_FILE_MAX 512
+#define FUNCTION_LINES_MAX 4096
 
 /*
  * A function of a runtime was seen for the first time in its process. Says what the function is, as
  * far as that could be read just then. User space makes a REC_CODE of it, over the positions
  * [position, position + units).
  */
-struct rec_sight {
+struct rec_function {
 	struct rec rec;
 	__u64 position;
 	__u64 code; /* address of the code object, to read it again */
@@ -159,12 +160,12 @@ struct rec_sight {
 	__u32 first_line;
 	__u16 layout; /* number of the layout of its runtime */
 	__u16 reserved;
-	__u32 parent_pid; /* has or had the same memory; 0: none is known */
-	struct sight_text name, file, lines; /* in this order in the body, without padding */
+	__u32 parent_pid; /* has or had the same memory; 0 if unknown */
+	struct function_text name, file, lines; /* in this order in the body, without padding */
 	char body[]; /* padded to 8 */
 };
 
-#define sight_body_size(r) ((size_t)(r)->name.size + (r)->file.size + (r)->lines.size)
+#define function_body_size(r) ((size_t)(r)->name.size + (r)->file.size + (r)->lines.size)
 
 #define REC_LOADED_NAME_SIZE 64
 
@@ -260,7 +261,7 @@ struct rec_tracepoint {
 	char bytes[]; /* as the kernel records them, padded to 8 */
 };
 
-/* A thread is about to map so much of a file. User space makes a REC_MARKER of it. */
+/* A thread is about to map this much of a file. User space makes a REC_MARKER of it. */
 struct rec_mapped {
 	struct rec rec;
 	__u32 kilobytes; /* 1024 bytes each */
@@ -372,7 +373,7 @@ struct rec_connection {
 
 /*
  * Totals of a thread of a recorded process since its start, written by the iterator over tasks. The
- * first thread's numbers contain those of threads that have ended; it alone has those behind
+ * first thread's numbers contain those of threads that have ended; only it has the members after
  * `leads`.
  */
 struct counted_task {

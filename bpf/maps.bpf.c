@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The maps and variables that all programs share. Linked into each BPF object, see shared.bpf.h. */
+#include "bpf/aside.bpf.h"
 #include "bpf/program_arguments.bpf.h"
 #include "bpf/event_state.bpf.h"
 #include "bpf/filter.bpf.h"
@@ -28,11 +29,12 @@ __u32 last_stack_id SHARED_VARIABLE = 0;
 bool has_unsampled_waits SHARED_VARIABLE = false;
 /* See stack_cache.bpf.h. */
 __u64 stack_epochs[2] SHARED_VARIABLE = {};
-/* See runtimes/sight.bpf.h. */
+/* See runtimes/first_seen.bpf.h. */
 __u64 last_position SHARED_VARIABLE = MANAGED_POSITION_FIRST;
 
 struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
+struct asides asides SEC(".maps");
 struct program_costs_map program_costs SEC(".maps");
 struct neighbours_map neighbours SEC(".maps");
 struct tracked tracked SEC(".maps");

@@ -17,7 +17,7 @@ __noinline int count_neighbour(void)
 	}
 	row.first = row.last = now;
 	row.is_recorder = tgid == own_tgid;
-	/* In a pid namespace, nobody sees the names of processes outside: none has one. */
+	/* In a pid namespace, processes outside stay nameless. */
 	if (!config.pid_inode)
 		BPF_CORE_READ_STR_INTO(&row.name, task, group_leader, comm);
 	bpf_map_update_elem(&neighbours, &tgid, &row, BPF_NOEXIST);

@@ -15,10 +15,10 @@ struct path_walk {
 	__u32 is_whole;
 };
 
-/* The includer defines it: the place for PATH_NAMES_MAX bytes, NULL if there is none. */
+/* Defined by the includer: room for PATH_NAMES_MAX bytes, NULL if none. */
 static __always_inline char *path_names_room(void);
 
-/* Goes from the root of a mounted tree to its mount point. False: there is none. */
+/* Goes from the root of a mounted tree to its mount point. Returns false if it has none. */
 static __always_inline bool leave_mount(struct path_walk *walk)
 {
 	const __u32 offset = bpf_core_field_offset(struct mount, mnt);
@@ -71,6 +71,7 @@ static __always_inline __u32 read_path_names(struct task_struct *task, struct vf
 	struct path_walk walk = {
 		.at.mnt = mnt,
 		.at.dentry = dentry,
+		.size = unknown_zero((__u64)mnt),
 		.root.mnt = BPF_CORE_READ(fs, root.mnt),
 		.root.dentry = BPF_CORE_READ(fs, root.dentry),
 	};

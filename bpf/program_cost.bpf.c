@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "bpf/program_cost.bpf.h"
 
-static __always_inline struct program_cost *own_cost(__u32 program)
-{
-	__u32 zero = 0;
-	struct program_costs *costs = bpf_map_lookup_elem(&program_costs, &zero);
-
-	return costs && program < TIMED_PROGRAM_COUNT ? &costs->of[program] : NULL;
-}
-
 __noinline int begin_run(__u32 program)
 {
 	struct program_cost *cost = own_cost(program);
 
-	if (!cost)
-		return 0;
-	cost->start = 0;
-	if (cost->runs++ < cost->next)
-		return 0;
-	cost->start = bpf_ktime_get_ns();
-	return 1;
+	return cost && begin_cost(cost);
 }
 
 __noinline int end_run(__u32 program, __u64 end)

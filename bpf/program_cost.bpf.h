@@ -15,6 +15,22 @@ struct program_costs_map {
 
 extern struct program_costs_map program_costs SEC(".maps");
 
+/* This CPU's row of the program (enum timed_program). */
+static __always_inline struct program_cost *own_cost(__u32 program)
+{
+	__u32 zero = 0;
+	struct program_costs *costs = bpf_map_lookup_elem(&program_costs, &zero);
+
+	return costs && program < TIMED_PROGRAM_COUNT ? &costs->of[program] : NULL;
+}
+
+/* Begins a run. True: it is timed. */
+static __always_inline bool begin_cost(struct program_cost *cost)
+{
+	cost->start = cost->runs++ < cost->next ? 0 : bpf_ktime_get_ns();
+	return cost->start;
+}
+
 /*
  * The first thing that a program (enum timed_program) does, and the last one if the first returned
  * true. `end` in ns; 0 if it is not known whether the run is timed: the clock is then read if so.
@@ -33,6 +49,23 @@ extern int end_run(__u32 program, __u64 end);
 \
 		work; \
 		if (is_timed_) \
+			end_run(program, bpf_ktime_get_ns()); \
+	} while (0)
+
+/*
+ * RUN_TIMED() for what runs very often: a return from a function takes longer where the kernel
+ * guards returns against speculation. Whether the run is timed is read from memory again: for a
+ * constant, the verifier would check all of the program twice. Takes stack of the program.
+ */
+#define RUN_TIMED_INLINE(program, work) \
+	do { \
+		struct program_cost *cost_ = own_cost(program); \
+\
+		if (!cost_) \
+			break; \
+		begin_cost(cost_); \
+		work; \
+		if (cost_->start) \
 			end_run(program, bpf_ktime_get_ns()); \
 	} while (0)
 

@@ -11,6 +11,7 @@
 #ifndef PROF_BPF_RECORD_H
 #define PROF_BPF_RECORD_H
 
+#include "bpf/alloc_record.h"
 #include "bpf/counter_record.h"
 #include "bpf/frame_kind.h"
 #include "bpf/label_record.h"
@@ -22,7 +23,7 @@
  * process was not asked for if all its records are outside.
  */
 enum {
-	REC_OUTSIDE = 1 << 6, /* the process is unwanted: none of its threads is sampled */
+	REC_OUTSIDE = 1 << 6, /* the process is unwanted: its threads are not sampled */
 	REC_UNSAMPLED = 1 << 7, /* this thread is not sampled; others of its process may be */
 };
 
@@ -154,6 +155,7 @@ struct rec_user {
 enum {
 	EXIT_PROCESS = 1 << 0, /* this was the last thread */
 	EXIT_OOM_KILLED = 1 << 1, /* the kernel ended the process to have its memory */
+	EXIT_STATUS_UNKNOWN = 1 << 2, /* `status` says nothing */
 };
 
 struct rec_exit {
@@ -360,8 +362,8 @@ struct rec_schema {
 enum {
 	MARKER_CAUSE = 1 << 0, /* its first stack is that of its cause */
 	/*
-	 * The program tells it of itself, and perhaps late or wrong: rec.time may be older than
-	 * earlier records; a thread that is not known counts as the first one of its process.
+	 * Reported by the program itself, perhaps late or wrong: rec.time may be older than earlier
+	 * records; a thread that is not known counts as the first one of its process.
 	 */
 	MARKER_TOLD = 1 << 1,
 	/* With MARKER_TOLD: its name is a frame at the root of the thread's stacks meanwhile. */
@@ -409,7 +411,18 @@ enum rec_setting_kind {
 	 * counters; those that come nevertheless were on their way.
 	 */
 	SETTING_PAUSED,
+	SETTING_HELD_ONLY, /* 1: of allocations, only those that are held at the end are wanted */
 	SETTING_COUNT,
+};
+
+/*
+ * Nothing has mapped the file for longer than anything is kept that refers to it: a recorder that
+ * keeps only the end of a recording has forgotten it. If it is mapped again, it is another module.
+ */
+struct rec_gone {
+	struct rec rec;
+	__u32 module_id;
+	__u32 reserved;
 };
 
 /* A setting of the recorder that changes the profile. Unknown ones are ignored. */
@@ -421,7 +434,7 @@ struct rec_setting {
 };
 
 /*
- * A fact about the recording that no other record tells, such as its command line. Captures have
+ * A fact about the recording that is in no other record, such as its command line. Captures have
  * them, sessions ignore them. See prof-capture(5).
  */
 struct rec_meta {

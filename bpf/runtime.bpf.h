@@ -28,7 +28,7 @@ struct runtime_scratch {
 	__u32 copy_bytes; /* limit for place_stack() */
 	__u32 program; /* enum timed_program: the one that it comes from; of a marker: its end */
 	/*
-	 * Places on the stack where each user frame behind the leaf begins: its sp, the CFA of
+	 * Places on the stack where each user frame after the leaf begins: its sp, the CFA of
 	 * the frame inside. Bit 0: it was reached by frame pointer.
 	 */
 	__u64 sps[USER_DEPTH_MAX];

@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+#include "bpf/hotspot_layout.h"
+#include "bpf/ruby_layout.h"
 #include "bpf/v8_layout.h"
 
 enum runtime_kind {
@@ -18,6 +20,15 @@ enum runtime_kind {
 #undef RUNTIME
 	RUNTIME_KIND_COUNT,
 };
+
+/*
+ * Does the walk stop at the runtime's code, for the runtime's program to walk on? Others' frames
+ * are added to a stack that has been walked.
+ */
+static inline __attribute__((always_inline)) int runtime_resumes(__u32 kind)
+{
+	return kind == RUNTIME_HOTSPOT;
+}
 
 /* The way to the C frame of a call of Python's interpreter. */
 enum python_place {
@@ -65,7 +76,7 @@ struct python_layout {
 	__u16 thread_cframe; /* PYTHON_PLACE_CFRAME, and 3.12; else 0 */
 	__u16 thread_size; /* bytes read of it */
 	/*
-	 * The GIL. From 3.12 on PyInterpreterState has a pointer to it at `gil`, and it tells the
+	 * The GIL. From 3.12 on PyInterpreterState has a pointer to it at `gil`, which has the
 	 * thread state that took it last, and whether it is taken (an int). Until 3.11 `gil` is 0,
 	 * and _PyRuntime has the address of the thread state that holds it.
 	 */
@@ -102,6 +113,11 @@ struct go_labels_layout {
 	__u32 reserved;
 };
 
+/* The begin of what is known of a process alone; the rest is the runtime's. */
+struct runtime_process {
+	__u32 execs; /* of the process since it was tracked: stale if it differs */
+};
+
 /* The layout of a file, whatever its runtime. */
 struct runtime_layout {
 	__u32 kind; /* enum runtime_kind; RUNTIME_NONE: the file has no runtime */
@@ -110,6 +126,8 @@ struct runtime_layout {
 		struct python_layout python;
 		struct v8_layout v8;
 		struct go_labels_layout go;
+		struct hotspot_layout hotspot;
+		struct ruby_layout ruby;
 		__u64 words[48];
 	};
 };

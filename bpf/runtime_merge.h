@@ -13,7 +13,7 @@
 
 /* Progress of a merge, from the innermost frame outwards. */
 struct merge {
-	__u32 native, native_count; /* the next native frame behind the leaf */
+	__u32 native, native_count; /* the next native frame after the leaf */
 	__u32 managed, managed_count; /* the next frame of the runtime */
 	__u32 in_group; /* it belongs to the group being placed */
 	__u32 keeps_interpreter; /* native frames stay beside those that they run */
@@ -43,7 +43,7 @@ MERGE_INLINE int merge_holds(__u64 sp, __u64 end, __u64 place)
 
 /*
  * Begins: `top_sp` is the leaf's sp, if it is a native frame, and `first_sp` that of the first
- * native frame behind it; `place` is the first group's.
+ * native frame after it; `place` is the first group's.
  */
 MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u64 place)
 {
@@ -77,7 +77,7 @@ MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 e
 	return MERGE_NATIVE;
 }
 
-/* Goes on behind the step. `next_place` is that of frame m->managed + 1. */
+/* Goes on after the step. `next_place` is that of frame m->managed + 1. */
 MERGE_INLINE void merge_advance(struct merge *m, enum merge_step step, __u64 sp, __u64 end,
 				__u64 place, __u64 next_place)
 {

@@ -22,7 +22,8 @@
 
 /* Set by user space. */
 __u64 sleepers_since = 0; /* when recording began or went on, ns */
-__u64 sleepers_mark = 0; /* tells visits after a pause from those before: added to `visited` */
+__u64 sleepers_mark =
+	0; /* distinguishes visits after a pause from earlier ones: added to `visited` */
 __u64 sleepers_after = WAIT_CERTAIN_NS; /* length of a wait that is visited */
 bool sleepers_final = false; /* the recording ends: no later pass */
 __u64 sleepers_visited = 0; /* waits that got a stack */
@@ -302,7 +303,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	order_loads();
 	size = capture_sleeper(task, process, s, c, head);
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
-	wait->reason = wait_reason_of(task, wait_state_of(task));
+	*(__u64 *)&wait->reason = wait_reason_of(task, wait_state_of(task));
 	/* The thread sleeps now, or else the next test tells. */
 	head->time = bpf_ktime_get_ns();
 	order_loads();

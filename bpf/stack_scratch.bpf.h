@@ -14,13 +14,15 @@ extern const volatile struct bpf_config config;
  * Programs of perf events and tracepoints never interrupt each other on a CPU, so they build their
  * stacks in the same memory. An object whose programs a tick can interrupt (raw tracepoints,
  * tracing) defines HAS_OWN_STACK_SCRATCH first and gets memory of its own: maps are shared by name.
- * With HAS_PREEMPTIBLE_STACK_SCRATCH, it is not that of those either: other tasks' programs of any
- * kind may run in the middle of its own.
+ * With PREEMPTIBLE_STACK_SCRATCH, a name, it is not that of those either: other tasks' programs of
+ * any kind may run in the middle of its own.
  */
-#ifdef HAS_PREEMPTIBLE_STACK_SCRATCH
+#ifdef PREEMPTIBLE_STACK_SCRATCH
 #define HAS_OWN_STACK_SCRATCH
-#define scratches preemptible_scratches
-#define copies preemptible_copies
+#define NAME_MAP(owner, map) owner##_##map
+#define NAME_MAP_OF(owner, map) NAME_MAP(owner, map)
+#define scratches NAME_MAP_OF(PREEMPTIBLE_STACK_SCRATCH, scratches)
+#define copies NAME_MAP_OF(PREEMPTIBLE_STACK_SCRATCH, copies)
 #elif defined(HAS_OWN_STACK_SCRATCH)
 #define scratches own_scratches
 #define copies own_copies
@@ -104,6 +106,7 @@ struct stack_scratch {
 	__u64 block; /* block of the last frame, see STACK_BLOCK_SHIFT */
 	struct unwind_space space;
 	__u32 runtime; /* enum runtime_kind of the process; 0: none, or its frames are not wanted */
+	__u32 resumes; /* the walk has stopped at the runtime's code */
 	__u32 managed_count; /* frames of the runtime that are not in the stack yet */
 	__u32 pending; /* UNWIND_PENDING…: flags of mappings that this stack waits for */
 	struct unwind_mapping mapping; /* the mapping found last */

@@ -308,6 +308,16 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 	return 1;
 }
 
+/* Is the frame left to the program of the process's runtime? Until that has it, it is broken. */
+static __always_inline bool stops_for_runtime(struct stack_scratch *s)
+{
+	if (!runtime_resumes(s->runtime))
+		return false;
+	s->resumes = 1;
+	s->stack_flags |= STACK_BROKEN;
+	return true;
+}
+
 /* Steps one frame outwards by any method. 0: the stack has ended, s->stack_flags says how. */
 static __always_inline int unwind_frame(struct stack_scratch *s)
 {
@@ -316,6 +326,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	int result;
 
 	if (!unwind_find_rule(s, back)) {
+		if (stops_for_runtime(s))
+			return 0;
 		/* Garbage, or code mapped a moment ago: user space will know. */
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
@@ -338,6 +350,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 			kind = FRAME_SIGNAL;
 		return unwind_push(s, kind);
 	}
+	if (result == WALK_NO_RULE && stops_for_runtime(s))
+		return 0;
 	if (s->mapping.flags & s->pending) {
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;

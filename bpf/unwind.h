@@ -125,9 +125,9 @@ enum {
  * Tables lie in shards: maps of one large value that user space fills with plain stores. A module
  * whose table does not fit into one shard becomes several mappings, each with a table of its own.
  */
-#define UNWIND_SHARD_BYTES (4u << 20)
+#define UNWIND_SHARD_BYTES (2u << 20)
 #define UNWIND_SHARD_WORDS (UNWIND_SHARD_BYTES / 4)
-#define UNWIND_SHARDS_MAX 1024
+#define UNWIND_SHARDS_MAX 2048
 
 /* unwind_mapping.flags */
 enum {

@@ -31,7 +31,7 @@
 #define V8_SCOPE_LOCALS 75
 #define V8_SCOPE_LOCALS_MAX 4096
 
-/* The words of a ScopeInfo behind the names of its locals. */
+/* The words of a ScopeInfo after the names of its locals. */
 enum {
 	V8_SCOPE_NAME,
 	V8_SCOPE_VARIABLE,
@@ -41,7 +41,7 @@ enum {
 	V8_SCOPE_WORDS,
 };
 
-/* Types of objects that are told apart. */
+/* Types of objects that are distinguished. */
 enum v8_type {
 	V8_SHARED, /* SharedFunctionInfo */
 	V8_SCRIPT,
@@ -99,21 +99,21 @@ enum v8_tier {
 };
 
 /*
- * The head of the piece "lines" of a sight; the function's table of source positions follows, if it
- * has one.
+ * The head of the piece "lines" of a REC_FUNCTION; the function's table of source positions
+ * follows, if it has one.
  */
-struct v8_sight {
+struct v8_function_head {
 	__u64 script; /* reference to the Script; 0: none */
 	__u32 script_id;
 	__s32 start, end; /* positions of the function in the text, in characters; -1: unknown */
 	__u32 tier; /* enum v8_tier */
-	/* Compiled code: reference to the Code, and its first instruction. 0: none is known. */
+	/* Compiled code: reference to the Code, and its first instruction. 0 if unknown. */
 	__u64 code, code_start;
 	__u32 source_length; /* of the script's text, in characters; 0: unknown */
 	__u32 reserved;
 };
 
 _Static_assert(sizeof(struct v8_layout) == 72, "layout shared with the kernel side");
-_Static_assert(sizeof(struct v8_sight) == 48, "part of a live record");
+_Static_assert(sizeof(struct v8_function_head) == 48, "part of a live record");
 
 #endif

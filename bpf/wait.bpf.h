@@ -123,20 +123,17 @@ static __always_inline __u16 wait_argument_of(struct task_struct *task)
 
 /*
  * Why a task is off the CPU, or about to leave it, or has just come back: all but its state stays
- * the same until it runs.
+ * the same until it runs. Returns the bytes of a struct wait_reason: the verifier would keep apart
+ * what is known of each byte of a struct.
  */
-static __always_inline struct wait_reason wait_reason_of(struct task_struct *task, __u8 state)
+static __always_inline __u64 wait_reason_of(struct task_struct *task, __u8 state)
 {
-	struct wait_reason reason = {
-		.call = call_number_of(task),
-		.state = state,
-		.flags = has_compat_call(task) ? WAIT_COMPAT : 0,
-		.argument = wait_argument_of(task),
-	};
+	__u64 flags = has_compat_call(task) ? WAIT_COMPAT : 0;
 
 	if (core_read_bits(task, in_iowait))
-		reason.flags |= WAIT_IO;
-	return reason;
+		flags |= WAIT_IO;
+	return (__u32)call_number_of(task) | (__u64)state << 32 | flags << 40 |
+	       (__u64)wait_argument_of(task) << 48;
 }
 
 #endif

@@ -27,10 +27,13 @@ enum {
 	WAIT_COMPAT = 1 << 1, /* call is of the table of 32-bit programs */
 };
 
+#define WAIT_CALL_UNKNOWN (-2)
+
 struct wait_reason {
 	/*
 	 * Number of the system call the thread is in, -1 if none: it was preempted or waits for a
 	 * page in user code. A fault inside a call shows the call; only frames tell.
+	 * WAIT_CALL_UNKNOWN if the recorder does not know the call.
 	 */
 	__s32 call;
 	__u8 state; /* enum wait_state */
@@ -40,14 +43,14 @@ struct wait_reason {
 
 /*
  * A wait of this length or longer counts its length, however likely it was to be sampled: it is
- * either sampled, or its thread is visited while it waits, or its REC_RUN tells of it.
+ * either sampled, or its thread is visited while it waits, or its REC_RUN reports it.
  */
 #define WAIT_CERTAIN_NS 50000000ull
 
 /*
  * The stack of a waiting thread, taken as it leaves the CPU or while it waits. A thread that left
- * the CPU for good is told with WAIT_DEAD, without a stack, and with the thread's whole CPU time;
- * its REC_EXIT comes before.
+ * the CPU for good is reported with WAIT_DEAD, without a stack, and with the thread's whole CPU
+ * time; its REC_EXIT comes before.
  *
  * A wait may have two of them, with the same `start`: one by chance, then one of a visit. It ends
  * with the thread's next REC_RUN. If that was lost, the wait ended at an unknown time before the

@@ -31,7 +31,15 @@
 
 /* The current frame of the walk. */
 struct walk_frame {
-	__u64 pc, sp, fp, base, ra;
+	__u64 pc;
+	union {
+		struct {
+			__u64 sp, fp, base, ra;
+			/* General registers, by DWARF number; see has_others. */
+			__u64 other[WALK_OTHER_REGS];
+		};
+		__u64 regs[UNWIND_REG_OTHER + WALK_OTHER_REGS]; /* by enum unwind_reg */
+	};
 	/*
 	 * Addresses where a callee saved fp and base, which are read only when a frame needs them;
 	 * few do. 0: the value is loaded.
@@ -51,7 +59,6 @@ struct walk_frame {
 	 * since there was a signal's frame, but still registers of the runtime that handles it.
 	 */
 	__u32 has_others;
-	__u64 other[WALK_OTHER_REGS];
 };
 
 enum walk_result {
@@ -66,25 +73,18 @@ enum walk_result {
 /* Stores the value of a register of the frame. False: unknown. */
 WALK_INLINE int walk_reg(const struct walk_frame *f, __u32 reg, __u64 *value)
 {
-	switch (reg) {
-	case UNWIND_REG_SP:
-		*value = f->sp;
-		return f->has_sp;
-	case UNWIND_REG_FP:
-		*value = f->fp;
-		return 1;
-	case UNWIND_REG_BASE:
-		*value = f->base;
-		return 1;
-	case UNWIND_REG_RA:
-		*value = f->ra;
-		return f->is_pc; /* in other frames a call has overwritten it */
-	}
-	reg -= UNWIND_REG_OTHER;
-	if (f->has_others != 1 || reg >= WALK_OTHER_REGS)
+	/*
+	 * A bit for each register, the last one for all others: each branch would double what the
+	 * verifier checks. In all frames but the innermost, a call has overwritten the return
+	 * address.
+	 */
+	__u32 known = f->has_sp | 1 << UNWIND_REG_FP | 1 << UNWIND_REG_BASE |
+		      f->is_pc << UNWIND_REG_RA | (f->has_others & 1) << UNWIND_REG_OTHER;
+
+	if (reg >= UNWIND_REG_OTHER + WALK_OTHER_REGS)
 		return 0;
-	*value = f->other[reg];
-	return 1;
+	*value = f->regs[reg];
+	return known >> (reg < UNWIND_REG_OTHER ? reg : UNWIND_REG_OTHER) & 1;
 }
 
 /*

@@ -26,7 +26,7 @@ struct walk_rows {
 
 /*
  * Begins to search for the row of a vaddr of the mapping. `words` is the shard with its table,
- * `size` the shard's number of words, a power of two. False: there is none.
+ * `size` the shard's number of words, a power of two. Returns false if none.
  */
 WALK_INLINE int walk_find_page(const struct unwind_mapping *m, const __u32 *words, __u32 size,
 			       __u64 vaddr, struct walk_rows *rows)

@@ -1,43 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 /* prof attach: record running processes. */
 #include <errno.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
 #include "cmd/options/live_options.h"
+#include "cmd/options/live_values.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/live/process/targets.h"
 
 extern const struct command command_attach;
 
+/* Time between two looks for what is to come. */
+#define WAIT_US 50000
+/* Names that are said of those that were found. */
+#define SHOWN_MAX 8
+
 struct attach {
-	struct front_end *front; /* NULL: there is none */
+	struct caller *front; /* NULL if none */
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
+	bool waits; /* until there is such a process */
 };
 
 static void make_table(struct option_table *t, void *ctx)
 {
 	static const struct option_row which[] = {{.help = "Which processes:"}, {0}};
+	static const struct option_row last[] = {
+		{0, "wait", NULL, "wait until there is one", OPTION_FLAG, OPTION_AT(attach, waits)},
+		{0},
+	};
 	static const struct option_row how[] = {{.help = "\nRecording:"}, {0}};
 	struct attach *a = ctx;
 
+	t->operands = live_nothing;
 	t->usage =
 		"Usage: prof attach [OPTION]... -p PID[,PID...]\n"
-		"Record processes that run already, and their descendants, until they have ended,\n"
-		"Ctrl-C is pressed, or the time is over. They are neither stopped nor changed.\n"
+		"       prof attach [OPTION]... --name GLOB|--unit NAME|--container ID\n"
+		"Record running processes and their descendants until they have ended, Ctrl-C is\n"
+		"pressed, or the time is over. They are neither stopped nor changed.\n"
 		"\n";
 	option_table_add(t, which, NULL);
 	option_table_add(t, target_options, &a->filter);
+	option_table_add_rules(t, target_rules);
+	option_table_add(t, last, a);
 	option_table_add(t, how, NULL);
 	live_options_table(t, &a->live);
 	option_table_add(t, filter_options, &a->filter);
+	option_table_add(t, last_options, &a->live.last);
+	option_table_add_rules(t, last_rules);
 	output_options_table(t, &a->output);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
@@ -57,8 +77,52 @@ static int parse(struct attach *a, int argc, char **argv, struct error *err)
 				 "unexpected argument %s: processes are given by --pid",
 				 argv[optind]);
 	if (!ret && !a->filter.is_limited)
-		ret = error_text(err, -EINVAL, "no process to attach to: give --pid");
+		ret = error_text(
+			err, -EINVAL,
+			"no process to attach to: give --pid, --name, --unit or --container");
 	return ret;
+}
+
+static bool is_to_come(const struct error *err)
+{
+	return err->code == -ESRCH || err->code == -ENOENT;
+}
+
+/* Finds the processes, as soon as there are some with --wait. */
+static int find(struct attach *a, struct targets *targets, struct error *err)
+{
+	bool is_silent = a->output.quiet || a->front;
+	int ret;
+
+	while ((ret = filter_options_resolve(&a->filter, targets, err)) && a->waits &&
+	       is_to_come(err)) {
+		if (!is_silent)
+			command_say("waiting: %s", err->text);
+		is_silent = true;
+		*err = (struct error){0};
+		targets_release(targets);
+		filter_options_reset(&a->filter);
+		usleep(WAIT_US);
+	}
+	return ret;
+}
+
+/* Says which processes a name stands for. */
+static void say_found(const struct targets *targets)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	size_t count = targets->rows.count, shown = count < SHOWN_MAX ? count : SHOWN_MAX;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct target *target = &targets->rows.items[i];
+		_cleanup_free_ char *name = target_name(target);
+
+		strbuf_addf(&text, "%s%s (%d)", i ? ", " : "", name, (int)target->pid);
+	}
+	if (shown < count)
+		strbuf_addf(&text, " and %zu more", count - shown);
+	command_say("attached to %s%s%s", targets->group ? targets->group : "",
+		    targets->group ? ": " : "", strbuf_text(&text));
 }
 
 static int record(struct attach *a, char **argv)
@@ -77,18 +141,21 @@ static int record(struct attach *a, char **argv)
 	int ret;
 
 	if (a->front)
-		front_end_set_options(a->front, &a->live);
+		caller_set_options(a->front, &a->live);
 	if (a->output.verbose)
 		log_set_level(a->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
-	if (filter_options_resolve(&a->filter, &targets, &err))
+	if (find(a, &targets, &err)) {
 		ret = command_fail(command_attach.name, EXIT_REFUSED, &err);
-	else
+	} else {
+		if (a->filter.is_searched && !a->output.quiet && !a->front)
+			say_found(&targets);
 		ret = pipeline_run(&options);
+	}
 	targets_release(&targets);
 	return ret;
 }
 
-static int run_for(struct front_end *front, int argc, char **argv)
+static int run_for(struct caller *front, int argc, char **argv)
 {
 	struct attach a = {.front = front};
 	struct error err = {0};
@@ -116,7 +183,7 @@ static int run(int argc, char **argv)
 
 const struct command command_attach = {
 	.name = "attach",
-	.summary = "record processes that run already",
+	.summary = "record processes that are already running",
 	.options = make_table,
 	.run = run,
 	.run_for = run_for,

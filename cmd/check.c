@@ -9,6 +9,7 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/sudo.h"
+#include "cmd/options/live_values.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -32,13 +33,15 @@ static const struct option_rule rules[] = {
 
 static void make_table(struct option_table *t, void *ctx)
 {
+	t->operands = live_nothing;
 	t->usage = "Usage: prof check [OPTION]...\n"
-		   "Say whether this machine can record, and if not, what to do.\n"
+		   "Check whether this machine can record, and say what to do if it cannot.\n"
 		   "\n"
 		   "Options:\n";
 	t->width = 18;
 	option_table_add(t, options, ctx);
 	option_table_add_rules(t, rules);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
@@ -162,7 +165,7 @@ static int run(int argc, char **argv)
 
 const struct command command_check = {
 	.name = "check",
-	.summary = "say whether this machine can record",
+	.summary = "check whether this machine can record",
 	.options = make_table,
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/options/defaults.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
@@ -46,6 +47,8 @@ int command_parse(int argc, char **argv, option_table_fn *options, void *ctx, st
 		if (!ret && t.take && optind < argc)
 			ret = t.take(ctx, argv[optind++], err);
 	}
+	if (ret == -EINVAL)
+		defaults_blame(argv[optind - 1], err);
 	return ret < 0 ? ret : option_table_judge(&t, err);
 }
 
@@ -81,6 +84,15 @@ void command_say_as(const char *name, const char *fmt, ...)
 	text = xvasprintf(fmt, args);
 	va_end(args);
 	print_line(prefix, text);
+}
+
+void command_say_written(const char *path, uint64_t bytes, const char *more)
+{
+	char size[32];
+
+	text_format_bytes(size, sizeof(size), bytes);
+	command_say("wrote %s (%s)%s", strcmp(path, "-") == 0 ? "standard output" : path, size,
+		    more);
 }
 
 static void print_failure(const char *name, const struct error *err)

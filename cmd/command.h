@@ -3,6 +3,8 @@
 #ifndef PROF_CMD_COMMAND_H
 #define PROF_CMD_COMMAND_H
 
+#include <stdint.h>
+
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 
@@ -17,7 +19,7 @@ enum {
 	EXIT_SIGNAL_BASE = 128, /* plus the signal's number */
 };
 
-struct front_end;
+struct caller;
 
 /* Adds the options of a command, whose values go into `ctx`. */
 typedef void option_table_fn(struct option_table *t, void *ctx);
@@ -28,8 +30,8 @@ struct command {
 	option_table_fn *options; /* NULL: prof-view has them */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
-	/* Runs the command as the helper of a front end; NULL: not possible. */
-	int (*run_for)(struct front_end *front, int argc, char **argv);
+	/* Runs the command as the helper of a caller; NULL: not possible. */
+	int (*run_for)(struct caller *front, int argc, char **argv);
 };
 
 /*
@@ -56,6 +58,8 @@ void command_complete(option_table_fn *options, int count, char **words);
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes "prof NAME: text" in the same way, without a limit of length. */
 void command_say_as(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Says "wrote FILE (SIZE)", with what `more` adds; "-": standard output. */
+void command_say_written(const char *path, uint64_t bytes, const char *more);
 /* Writes "prof NAME: text" and the hint to stderr: at most two lines. Returns the status. */
 int command_fail(const char *name, int status, const struct error *err);
 /* Reports a wrong command line in the same way, pointing to --help. Returns EXIT_USAGE. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof pause, resume, snapshot, stop and status: ask recordings that are going on. */
+/* prof pause, resume, snapshot, stop and status: requests to running recordings. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/control_socket.h"
+#include "cmd/options/live_values.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
@@ -24,6 +25,8 @@
 
 /* Time for an answer. */
 #define ANSWER_MS 10000
+/* Time between two questions about a snapshot. */
+#define POLL_US 50000
 
 extern const struct command command_pause, command_resume, command_snapshot, command_stop,
 	command_status;
@@ -155,7 +158,7 @@ static json_t *ask(const struct recorder_at *at, const char *command, struct err
 	error_text(err, -EPROTO, "recorder %ld: %s", at->pid,
 		   json_is_string(json_object_get(reply, "error"))
 			   ? json_string_value(json_object_get(reply, "error"))
-			   : "gives no answer that can be read");
+			   : "gives no readable answer");
 	json_decref(reply);
 	return NULL;
 }
@@ -179,7 +182,7 @@ static int fail_choice(const struct recorders *r, struct error *err)
 
 	vec_for_each(&r->rows, const struct recorder_at *, row)
 		strbuf_addf(&pids, "%s%ld", pids.size ? ", " : "", row->pid);
-	return error_text(err, -EINVAL, "several recordings are going on: give one of %s",
+	return error_text(err, -EINVAL, "several recordings are in progress: give one of %s",
 			  strbuf_text(&pids));
 }
 
@@ -209,7 +212,8 @@ static int choose(const struct control *c, struct recorders *r, struct error *er
 	if (!r->rows.count && c->pid)
 		return error_text(err, -ESRCH, "no recording of pid %s answers", c->pid);
 	if (!r->rows.count)
-		return error_text(err, -ESRCH, "no recording is going on that this user may ask");
+		return error_text(err, -ESRCH,
+				  "no recording in progress that this user may control");
 	return r->rows.count > 1 ? fail_choice(r, err) : 0;
 }
 
@@ -251,6 +255,31 @@ static void await_end(const struct recorder_at *at)
 		;
 }
 
+/* Asks until that snapshot is written, and prints its name. */
+static int await_snapshot(const struct recorder_at *at, json_int_t number, struct error *err)
+{
+	for (;;) {
+		json_t *status = ask(at, "status", err);
+		bool has_ended = json_integer_value(json_object_get(status, "snapshots")) >= number;
+		bool is_ok = json_is_true(json_object_get(status, "snapshot_ok"));
+		_cleanup_free_ char *file = xstrdup(status ? text_of(status, "file") : "");
+		bool is_known = status;
+
+		json_decref(status);
+		if (!is_known)
+			return err->code;
+		if (has_ended && !is_ok)
+			return error_text(err, -EIO, "recorder %ld could not write %s", at->pid,
+					  file);
+		if (has_ended) {
+			text_to_line(file);
+			puts(file);
+			return 0;
+		}
+		usleep(POLL_US);
+	}
+}
+
 static int run_request(const struct control *c, const struct command *command, struct error *err)
 {
 	_cleanup_(recorders_release) struct recorders recorders = {0};
@@ -264,8 +293,11 @@ static int run_request(const struct control *c, const struct command *command, s
 		return err->code;
 	if (command == &command_stop)
 		await_end(&recorders.rows.items[0]);
+	if (command == &command_snapshot)
+		ret = await_snapshot(&recorders.rows.items[0],
+				     json_integer_value(json_object_get(reply, "snapshot")), err);
 	json_decref(reply);
-	return 0;
+	return ret;
 }
 
 static int list(const struct control *c, struct error *err)
@@ -292,7 +324,7 @@ static int list(const struct control *c, struct error *err)
 		json_dumpf(all, stdout, JSON_INDENT(2));
 		puts("");
 	} else if (!ret && !recorders.rows.count) {
-		command_say("no recording is going on that this user may ask");
+		command_say("no recording in progress that this user may control");
 	}
 	json_decref(all);
 	return ret;
@@ -300,15 +332,16 @@ static int list(const struct control *c, struct error *err)
 
 static const char usage_of_requests[] =
 	"Usage: prof pause|resume|snapshot|stop [PID]\n"
-	"Ask a recording that is going on: to record nothing for a while, to go on, to write what\n"
-	"it has now, to end. PID is that of prof, as prof status lists it; it may be left out if\n"
-	"there is only one, or in a program that is recorded. stop waits until the profile is\n"
-	"written.\n"
+	"Pause a running recording, resume it, have it write what it has now, or end it. PID is\n"
+	"that of prof, as prof status lists it; leave it out if there is only one, or in a\n"
+	"recorded program. stop waits until the profile is written; snapshot waits until the\n"
+	"last seconds are written, and prints the name of their file.\n"
 	"\n";
 
 static void make_table(struct option_table *t, void *ctx)
 {
 	(void)ctx;
+	t->operands = live_recorders;
 	t->usage = usage_of_requests;
 	t->take = take;
 	option_table_add(t, option_help, NULL);
@@ -324,11 +357,11 @@ static void make_status_table(struct option_table *t, void *ctx)
 		{0},
 	};
 
-	t->usage =
-		"Usage: prof status [PID]\n"
-		"List the recordings that are going on: the recorder's pid, what it records, since\n"
-		"when, its samples and memory, and the file. Root sees those of all users.\n"
-		"\n";
+	t->operands = live_recorders;
+	t->usage = "Usage: prof status [PID]\n"
+		   "List the recordings in progress: the recorder's pid, what it records, since\n"
+		   "when, its samples and memory, and the file. Root sees those of all users.\n"
+		   "\n";
 	t->take = take;
 	option_table_add(t, rows, ctx);
 	option_table_add(t, option_help, NULL);
@@ -359,8 +392,8 @@ static int run(const struct command *command, int argc, char **argv)
 	const struct command command_##word = { \
 		.name = #word, .summary = text, .options = table, .run = run_##word}
 
-COMMAND_ROW(pause, "let a recording pause", make_table);
-COMMAND_ROW(resume, "let it go on", make_table);
-COMMAND_ROW(snapshot, "let it write what it has now", make_table);
-COMMAND_ROW(stop, "end it, and wait for its profile", make_table);
-COMMAND_ROW(status, "list the recordings that are going on", make_status_table);
+COMMAND_ROW(pause, "pause a recording", make_table);
+COMMAND_ROW(resume, "resume a paused recording", make_table);
+COMMAND_ROW(snapshot, "have a recording write what it has now", make_table);
+COMMAND_ROW(stop, "end a recording, and wait for its profile", make_table);
+COMMAND_ROW(status, "list the recordings in progress", make_status_table);

@@ -96,6 +96,8 @@ static const struct option_row rows[] = {
 	 AT(output.sources)},
 	{0, "all-threads", NULL, "captures, flame graphs: give each thread its own row",
 	 OPTION_FLAG, AT(output.all_threads)},
+	{0, "no-limit", NULL, "captures: all samples and markers, also more than a browser shows",
+	 OPTION_FLAG, AT(output.no_limit)},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
 	{'q', "quiet", NULL, "no progress", OPTION_FLAG, AT(output.quiet)},
 	{0},
@@ -130,10 +132,11 @@ static void make_table(struct option_table *t, void *ctx)
 	struct convert *c = ctx;
 
 	t->usage = "Usage: prof convert [OPTION]... FILE... -o OUT\n"
-		   "Write a profile in another format; several become one, by wall clock.\n"
+		   "Write a profile in another format, or join several into one by wall clock.\n"
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, c);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	option_table_add(t, query_options, &c->filter);
 	option_table_add(t, sanitize_options, &c->sanitize);
@@ -166,16 +169,16 @@ static int check(struct convert *c, struct error *err)
 		c->output.format = format_of_path(c->output.path);
 	if (!c->output.format)
 		return error_text(err, -EINVAL,
-				  "--output %s: its name does not tell the format: give --to",
+				  "--output %s: its name does not say the format: give --to",
 				  c->output.path);
 	if (c->sanitize.key_path && !c->sanitize.options.names)
 		return error_text(err, -EINVAL, "--sanitize-key: only --sanitize=names=RE hashes");
 	if (c->base_path && !is_flame_graph(c->output.format))
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	if (c->is_part && c->filter.from >= c->filter.until)
-		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in between");
+		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in that time");
 	if (c->is_part && c->paths.count > 1)
-		return error_text(err, -EINVAL, "--from, --to: only of one capture");
+		return error_text(err, -EINVAL, "--from, --to: for one capture only");
 	if (c->is_part)
 		c->output.from_ns = c->filter.from;
 	if (c->is_part && c->filter.until != UINT64_MAX)
@@ -235,11 +238,7 @@ static int narrow_files(const struct convert *c, const struct profile_file *file
 static int write_stats(const struct convert *c, const struct export_counts *counts, uint64_t bytes,
 		       struct error *err)
 {
-	const struct outfile_options options = {
-		.path = c->output.stats_path,
-		.fd = -1,
-		.owner = identity_of_invoker(),
-	};
+	const struct identity owner = identity_of_invoker();
 	struct recording *recording = c->files[0].recording;
 	struct outcome outcome = {
 		.recording = recording,
@@ -251,7 +250,7 @@ static int write_stats(const struct convert *c, const struct export_counts *coun
 		.recorder_cpu_ns = clock_process_cpu_ns(),
 	};
 	struct outfile *out = NULL;
-	int ret = outfile_open(&out, &options, err);
+	int ret = outfile_open_plain(&out, c->output.stats_path, &owner, err);
 
 	outcome.counts.threads = recording->profile->threads.rows.count;
 	outcome.counts.processes = profile_process_count(recording->profile);
@@ -304,7 +303,7 @@ static bool has_cpu_rows(const struct profile_file *file)
 	if (file->recording)
 		return file->recording->facts.per_cpu;
 	vec_for_each(&file->profile->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (sample->cpu != NO_CPU)
 				return true;
 		}
@@ -345,9 +344,9 @@ static int convert(struct convert *c, struct error *err)
 	int ret = load(c, err);
 
 	if (!ret && c->is_part && !c->files[0].recording)
-		ret = error_text(err, -EINVAL, "--from, --to: only of a capture; give --time");
+		ret = error_text(err, -EINVAL, "--from, --to: for captures only; give --time");
 	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].recording))
-		ret = error_text(err, -EINVAL, "--stats: only of one capture");
+		ret = error_text(err, -EINVAL, "--stats: for one capture only");
 	if (!ret)
 		ret = is_replay(c) ? write_replay(c, err) : write_narrowed(c, err);
 	for (size_t i = 0; c->files && i < c->paths.count; i++)

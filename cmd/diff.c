@@ -95,7 +95,7 @@ static int check_comparable(struct diff *d, struct error *err)
 	if (!d->comparable.refusals.count)
 		return 0;
 	if (!d->options->force)
-		return error_text(err, -EXDEV, "cannot be compared (--force: all the same): %s",
+		return error_text(err, -EXDEV, "cannot be compared (--force does it anyway): %s",
 				  d->comparable.refusals.items[0]);
 	vec_for_each(&d->comparable.refusals, char *const *, refusal)
 		command_say_as(name, "warning: %s", *refusal);
@@ -104,14 +104,10 @@ static int check_comparable(struct diff *d, struct error *err)
 
 static int write_file(const char *path, const struct strbuf *text, struct error *err)
 {
-	struct outfile_options options = {
-		.path = path,
-		.fd = -1,
-		.owner = identity_of_invoker(),
-	};
+	const struct identity owner = identity_of_invoker();
 	void (*before)(int);
 	struct outfile *out;
-	int ret = outfile_open(&out, &options, err);
+	int ret = outfile_open_plain(&out, path, &owner, err);
 
 	if (ret)
 		return ret;
@@ -123,7 +119,7 @@ static int write_file(const char *path, const struct strbuf *text, struct error 
 	return ret;
 }
 
-/* To a file, or to standard output, where the text is left out then. */
+/* Writes to a file, or to standard output in place of the text. */
 static int write_as(void (*print)(const struct comparison_text *t, struct strbuf *out),
 		    const struct comparison_text *t, const char *path, bool *has_stdout,
 		    struct error *err)
@@ -226,7 +222,7 @@ static int run(int argc, char **argv)
 		return ret == -ECANCELED ? 0 : command_fail_usage(name, &err);
 	}
 	ret = compare(&d, &err);
-	/* An expression that is none is wrong whatever the file. */
+	/* An invalid expression is wrong use, whatever the file. */
 	if (ret == -EINVAL)
 		ret = command_fail_usage(name, &err);
 	else

@@ -88,7 +88,7 @@ static void show_samples(const struct profile *p)
 	bool is_first = true;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (profile_is_wait(p, sample))
 				continue;
 			counts[sample->event] += sample->weight != 0;
@@ -197,14 +197,14 @@ static void show_extra(const struct profile *p)
 	}
 }
 
-static void show(const char *file, const struct format *format, const struct profile *p,
+static void show(const char *file, const char *kind, const struct profile *p,
 		 const struct import_counts *counts)
 {
 	_cleanup_free_ char *title = xstrdup(file);
 
 	text_to_line(title);
 	printf("%s:\n", title);
-	line("Format", "%s", format ? format->name : "capture");
+	line("Format", "%s", kind);
 	show_meta(p);
 	show_samples(p);
 	show_markers(p);
@@ -224,7 +224,11 @@ static int inspect(const char *path)
 
 	if (profile_file_load(&file, path, NULL, &err))
 		return command_fail(name, EXIT_REFUSED, &err);
-	show(file.label, file.format, file.profile, &file.counts);
+	show(file.label,
+	     file.format      ? file.format->name
+	     : file.recording ? "capture"
+			      : "rows of an engine",
+	     file.profile, &file.counts);
 	profile_file_release(&file);
 	return 0;
 }
@@ -241,6 +245,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "Show what is in a profile, without its samples.\n"
 		   "\n";
 	t->take = take;
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
@@ -256,7 +261,7 @@ static int run(int argc, char **argv)
 	if (ret == -ECANCELED)
 		return 0;
 	if (!ret && !path)
-		ret = error_text(&err, -EINVAL, "no file to look at");
+		ret = error_text(&err, -EINVAL, "no file given");
 	return ret ? command_fail_usage(name, &err) : inspect(path);
 }
 

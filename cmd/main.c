@@ -9,10 +9,14 @@
 
 #include "lib/workplace/naming.h"
 #include "cmd/command.h"
+#include "cmd/config.h"
 #include "cmd/elevate/elevation.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
+#include "cmd/options/defaults.h"
 #include "cmd/options/hints.h"
+#include "cmd/run/kept_capture.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/thread.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 /* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
@@ -24,9 +28,12 @@
 	ROW(resume) \
 	ROW(snapshot) \
 	ROW(stop) \
+	ROW(config) \
 	ROW(check) \
 	ROW(report) \
-	ROW(diff) ROW(convert) ROW(info) ROW(symbolize) ROW(recover) ROW(view) ROW(share)
+	ROW(diff) \
+	ROW(convert) \
+	ROW(script) ROW(info) ROW(symbolize) ROW(recover) ROW(view) ROW(share) ROW(push) ROW(fleet)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 #define COMMAND_ROW(name) &command_##name,
@@ -53,13 +60,18 @@ static void print_help(void)
 	       "More: 'prof COMMAND --help', 'man prof', 'man prof-COMMAND'.\n");
 }
 
-static const struct command *find_command(const char *name)
+const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < COMMAND_COUNT; i++) {
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	}
 	return NULL;
+}
+
+const struct command *command_at(size_t n)
+{
+	return n < COMMAND_COUNT ? commands[n] : NULL;
 }
 
 static bool is_one_of(const char *word, const char *one, const char *other)
@@ -78,11 +90,22 @@ static int fail_unknown(const char *name)
 	return command_fail_usage(NULL, &err);
 }
 
+/* Runs the command with what the user and the machine want by default. */
 static int run_command(const char *name, int argc, char **argv)
 {
 	const struct command *command = find_command(name);
+	_cleanup_(defaults_release) struct defaults defaults = {0};
+	_cleanup_free_ char **words = NULL;
+	struct error err = {0};
 
-	return command ? command->run(argc, argv) : fail_unknown(name);
+	if (!command)
+		return fail_unknown(name);
+	if (!command->options)
+		return command->run(argc, argv);
+	if (config_read(&defaults, command, argc, argv, &err))
+		return command_fail_usage(name, &err);
+	words = defaults_expand(&defaults, &argc, argv);
+	return command->run(argc, words);
 }
 
 static int fail_unexpected(const char *argument)
@@ -93,15 +116,15 @@ static int fail_unexpected(const char *argument)
 	return command_fail_usage(NULL, &err);
 }
 
-/* argv: the command and its options, as given to the front end. */
+/* argv: the command and its options, as given to the caller. */
 static int run_helper(int argc, char **argv)
 {
 	const struct command *command = argc ? find_command(argv[0]) : NULL;
-	struct front_end front;
+	struct caller front;
 	struct error err = {0};
 	int status;
 
-	if (front_end_accept(&front, &err))
+	if (caller_accept(&front, &err))
 		status = command_fail(NULL, EXIT_REFUSED, &err);
 	else if (command && command->run_for)
 		status = command->run_for(&front, argc, argv);
@@ -109,8 +132,8 @@ static int run_helper(int argc, char **argv)
 		status = EXIT_USAGE;
 	if (fflush(stdout))
 		status = EXIT_REFUSED;
-	front_end_finish(&front, status);
-	front_end_release(&front);
+	caller_finish(&front, status);
+	caller_release(&front);
 	return status;
 }
 
@@ -169,6 +192,8 @@ static int run(int argc, char **argv)
 		return debug_fetch_serve();
 	if (strcmp(argv[1], COMMAND_HELPER) == 0)
 		return run_helper(argc - 2, argv + 2);
+	if (strcmp(argv[1], COMMAND_SNAPSHOT) == 0)
+		return kept_capture_run(argc - 1, argv + 1);
 	if (strcmp(argv[1], COMMAND_COMPLETE) == 0)
 		return run_complete(argc - 2, argv + 2);
 	if (strcmp(argv[1], "help") == 0)
@@ -211,7 +236,10 @@ int main(int argc, char **argv)
 	/* Checks text printed on purpose; the profile has its own descriptor. */
 	if (fflush(stdout)) {
 		error_set(&err, -errno, "write to standard output");
-		return command_fail(NULL, EXIT_REFUSED, &err);
+		status = command_fail(NULL, EXIT_REFUSED, &err);
 	}
+	/* They may still use anything. */
+	if (threads_are_left())
+		_exit(status);
 	return status;
 }

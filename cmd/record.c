@@ -2,14 +2,15 @@
 /* prof record: record a command or the whole machine. */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "cmd/command.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/iteration_options.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
-#include "cmd/run/companion.h"
+#include "cmd/run/view_program.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
@@ -18,26 +19,28 @@ extern const struct command command_record;
 
 struct record {
 	bool open; /* the profile is shown at the end */
-	struct front_end *front; /* NULL: there is none */
+	struct caller *front; /* NULL if none */
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
 	struct iteration_options iterations;
-	char **argv; /* of the command; NULL: there is none */
+	char **argv; /* of the command, NULL if none */
 };
 
 #define AT(member) OPTION_AT(record, member)
 
+static const struct option_rule rules[] = {{"last", "iterations warmup variant", NULL, NULL}, {0}};
+
 static const struct option_row first_rows[] = {
 	{.help = "Recording:"},
 	{'a', "all", NULL, "record all processes and kernel threads", OPTION_FLAG,
-	 AT(filter.filter.all)},
+	 AT(filter.filter.all), .is_guarded = true},
 	{0},
 };
 
 static const struct option_row last_rows[] = {
 	{0, "open", NULL, "show the profile in a browser at the end, as prof view does",
-	 OPTION_FLAG, AT(open)},
+	 OPTION_FLAG, AT(open), .is_guarded = true},
 	{0},
 };
 
@@ -45,14 +48,13 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	struct record *r = ctx;
 
+	t->runs = true;
 	t->usage =
 		"Usage: prof record [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 		"       prof record -a [OPTION]... [[--] COMMAND [ARGUMENT]...]\n"
-		"Run a command and record where it and its descendants spend their time; or, with "
-		"-a,\n"
-		"record all that runs on this machine, as long as the command does, until Ctrl-C "
-		"is\n"
-		"pressed, or the time is over.\n"
+		"Run a command and record where it and its descendants spend their time. With -a,\n"
+		"record the whole machine until the command ends, the time is over, or Ctrl-C is\n"
+		"pressed.\n"
 		"\n";
 	option_table_add(t, first_rows, r);
 	live_options_table(t, &r->live);
@@ -61,8 +63,12 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, filter_options, &r->filter);
 	option_table_add(t, iteration_options, &r->iterations);
 	option_table_add(t, system_options, &r->filter);
+	option_table_add(t, last_options, &r->live.last);
+	option_table_add_rules(t, last_rules);
+	option_table_add_rules(t, rules);
 	output_options_table(t, &r->output);
 	option_table_add(t, last_rows, r);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "Exit status: the command's own, 128 + n if signal n ended it, 125 if prof\n"
@@ -103,6 +109,8 @@ static int check(struct record *r, struct error *err)
 			r->output.format != FORMAT_DEFAULT))
 		return error_text(err, -EINVAL,
 				  "--open: needs a profile in a file, in the format firefox");
+	if (r->open && strchr(r->output.path, '%'))
+		return error_text(err, -EINVAL, "--open: not with parts of the name after %%");
 	if (r->filter.filter.all && r->iterations.is_used)
 		return error_text(err, -EINVAL, "--iterations: not with -a");
 	if (r->filter.filter.all) {
@@ -144,7 +152,7 @@ static int record(struct record *r, char **argv)
 	struct error err = {0};
 
 	if (r->front)
-		front_end_set_options(r->front, &r->live);
+		caller_set_options(r->front, &r->live);
 	if (r->output.verbose)
 		log_set_level(r->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
 	if (filter_options_resolve(&r->filter, NULL, &err))
@@ -154,18 +162,18 @@ static int record(struct record *r, char **argv)
 	return pipeline_run(&options);
 }
 
-/* A helper of a front end leaves that to it. */
+/* A helper of a caller leaves that to it. */
 static int record_and_open(struct record *r, char **argv)
 {
 	int status = record(r, argv);
 
 	if (r->open && !r->front && status != EXIT_REFUSED && status != EXIT_NOT_EXECUTABLE &&
 	    status != EXIT_NOT_FOUND)
-		companion_view(r->output.path);
+		view_program_open(r->output.path);
 	return status;
 }
 
-static int run_for(struct front_end *front, int argc, char **argv)
+static int run_for(struct caller *front, int argc, char **argv)
 {
 	struct record r = {.front = front};
 	struct error err = {0};
@@ -194,7 +202,7 @@ static int run(int argc, char **argv)
 
 const struct command command_record = {
 	.name = "record",
-	.summary = "run a command, or look at the whole machine, and record it",
+	.summary = "record a command, or the whole machine",
 	.options = make_table,
 	.run = run,
 	.run_for = run_for,

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,6 +71,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"\n";
 	option_table_add(t, rows, ctx);
 	option_table_add_rules(t, output_rules);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after =
 		"\n"
@@ -83,7 +85,7 @@ static void describe(const struct leftover *l)
 	const struct profile_meta *meta = &l->recording.profile->meta;
 	time_t start = (time_t)(meta->start_realtime_ns / 1000000000);
 	struct tm when;
-	char text[32] = "an unknown time";
+	char text[32] = "unknown time";
 
 	if (localtime_r(&start, &when))
 		strftime(text, sizeof(text), "%F %T", &when);
@@ -92,7 +94,7 @@ static void describe(const struct leftover *l)
 		    l->recording.counts.is_complete ? "complete" : "cut");
 }
 
-/* The modification tells which is newer, as both are written to the end. */
+/* The time of modification decides which is newer, as both are written to the end. */
 static bool is_free(const struct leftover *l, const char *path)
 {
 	struct stat st;
@@ -168,7 +170,7 @@ static bool is_spool(const char *name)
 	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
 }
 
-/* Captures that were asked for, and files that are none, are not prof's to remove. */
+/* Captures that were asked for and other files stay: prof removes only its own spools. */
 static bool may_remove(const struct leftover *l)
 {
 	const char *slash = strrchr(l->path, '/');
@@ -222,7 +224,6 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 		.ctx = &recovery,
 	};
 	struct outfile *out = NULL;
-	char size[32];
 	int ret;
 
 	l->target = choose_target(r, l);
@@ -235,10 +236,8 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	ret = output_open(&r->output, &r->owner, &out, err);
 	if (!ret)
 		ret = full_disk_write(&disk, &out, err);
-	if (!ret && !r->output.quiet) {
-		text_format_bytes(size, sizeof(size), outfile_size(out));
-		command_say("wrote %s (%s)", l->target, size);
-	}
+	if (!ret && !r->output.quiet)
+		command_say_written(l->target, outfile_size(out), "");
 	outfile_free(out);
 	return ret ? error_wrap(err, "%s", l->path) : 0;
 }
@@ -417,6 +416,31 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 	return output_options_check(&r->output, err);
 }
 
+static volatile sig_atomic_t finish_now;
+
+static void hurry(int signal)
+{
+	(void)signal;
+	finish_now = 1;
+}
+
+/* Lets the first signal end the search for names, and the next one the process. */
+static void watch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = hurry, .sa_flags = SA_RESETHAND};
+	const int signals[] = {SIGINT, SIGTERM};
+	struct sigaction before;
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		sigaddset(&set, signals[i]);
+		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static int run(int argc, char **argv)
 {
 	struct recover r = {.owner = identity_of_invoker()};
@@ -427,6 +451,8 @@ static int run(int argc, char **argv)
 	ret = parse(&r, argc, argv, &err);
 	/* Only to say what there is needs no names. */
 	r.output.no_symbols |= r.only_list;
+	r.output.finish_now = &finish_now;
+	watch_signals();
 	if (!ret)
 		status = recover_all(&r, argc - optind, argv + optind);
 	else if (ret != -ECANCELED)
@@ -437,7 +463,7 @@ static int run(int argc, char **argv)
 
 const struct command command_recover = {
 	.name = "recover",
-	.summary = "write what a killed recorder has left",
+	.summary = "write the profile of a recorder that was killed",
 	.options = make_table,
 	.run = run,
 };

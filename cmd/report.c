@@ -135,7 +135,7 @@ static void print(const struct report_options *o, const struct query *q,
 		listing_print_text(&rows->listing, pager_columns(), out);
 		add_footer(rows, out);
 		if (!o->markers && leaves_waits_out(o, q))
-			strbuf_adds(out, "\nwaits are not among these: --include-idle adds them\n");
+			strbuf_adds(out, "\nwaits are left out; --include-idle adds them\n");
 		add_thinned(q, out);
 	}
 }
@@ -325,7 +325,7 @@ static int run(int argc, char **argv)
 		ret = report(&options, &file, &query, &err) ? EXIT_REFUSED : 0;
 		query_release(&query);
 	} else {
-		/* An expression that is none is wrong whatever the file. */
+		/* An invalid expression is wrong use, whatever the file. */
 		ret = ret == -EINVAL ? EXIT_USAGE : EXIT_REFUSED;
 	}
 	profile_file_release(&file);

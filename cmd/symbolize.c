@@ -17,7 +17,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
-#include "lib/base/text.h"
+#include "lib/base/thread.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "symbolize/source_texts.h"
 
@@ -63,7 +63,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 static const struct option_row rows[] = {
 	{'o', "output", "FILE", "plain if it ends in .json; - is stdout; may be the same file",
 	 OPTION_NAME, AT(path), GIVEN(path_is_set)},
-	{0, "format", "NAME", "of both files: firefox", OPTION_CALL, .set = output_set_format},
+	{0, "format", "NAME", "of what is written: firefox", OPTION_CALL, .set = output_set_format},
 	{0, "debug-dir", "DIR",
 	 "look for programs and .build-id/xx/yyy.debug there; may be\n"
 	 "repeated",
@@ -79,10 +79,11 @@ static void make_table(struct option_table *t, void *ctx)
 	struct symbolize_command *c = ctx;
 
 	t->usage = "Usage: prof symbolize [OPTION]... FILE -o FILE\n"
-		   "Name the frames of a profile that was written without names.\n"
+		   "Add names to a profile that was recorded without them.\n"
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, &c->output);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
@@ -98,15 +99,18 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 	return ret ? ret : check(c, err);
 }
 
-/* A profile that is patched keeps its format. Takes the text. */
+/* Patches are for one format, and others become that. Takes the text. */
 static int open_patch(struct symbolize_command *c, struct profile_file *file, struct error *err)
 {
 	int ret;
 
-	if (file->format != c->output.format)
+	if (c->output.format != FORMAT_DEFAULT)
 		return error_text(err, -EINVAL,
 				  "%s: is of the format %s, and so is what is written", file->label,
 				  file->format->name);
+	ret = profile_file_upgrade(file, err);
+	if (ret)
+		return ret;
 	ret = patch_open(&c->patch, steal(file->text), file->size, err);
 	return ret ? error_wrap(err, "%s", file->label) : 0;
 }
@@ -142,6 +146,7 @@ static void find_files(struct symbolize_command *c)
 		.os = os,
 		.dirs = c->output.debug_dirs.items,
 		.readers = is_root(c) ? &c->authors : NULL,
+		.stall_ns = NAMING_STALL_NS,
 	};
 
 	c->files = lookup_files(&lookup, RESERVED_FILES);
@@ -170,14 +175,14 @@ static bool is_complete(const struct profile *p)
 	return true;
 }
 
-static bool is_stopped(void *ctx)
+static enum workers_wish wish(void *ctx)
 {
 	struct symbolize_command *c = ctx;
 	struct signal_event event;
 
 	if (!c->signal && signals_next(&c->signals, &event))
 		c->signal = event.signal;
-	return c->signal;
+	return c->signal ? WORKERS_HURRY : WORKERS_GO_ON;
 }
 
 static void name_frames(struct symbolize_command *c)
@@ -189,14 +194,15 @@ static void name_frames(struct symbolize_command *c)
 		.dirs = c->output.debug_dirs.items,
 		.fetcher = -1,
 		.kernel_release = release ? release : "",
+		.stall_ns = NAMING_STALL_NS,
 	};
-	struct progress_naming progress = {.should_stop = is_stopped, .ctx = c};
+	struct progress_naming progress = {.wish = wish, .ctx = c};
 	_cleanup_free_ enum symbol_reason *reasons = xcalloc(p->modules.rows.count + 1,
 							     sizeof(*reasons));
 
 	for (size_t i = 0; i < p->modules.rows.count; i++)
 		reasons[i] = p->modules.rows.items[i].reason;
-	progress_naming_begin(&progress, c->output.quiet, 0, &naming);
+	progress_naming_begin(&progress, c->output.quiet, PROGRESS_AUTO, 0, &naming, NULL);
 	naming_run(p, &naming);
 	progress_naming_end(&progress);
 	restore_reasons(p, reasons);
@@ -213,6 +219,7 @@ static void add_sources(struct symbolize_command *c)
 		.strangers = is_root(c) ? &strangers : NULL,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
+		.stall_ns = NAMING_STALL_NS,
 	};
 
 	if (!c->output.sources)
@@ -261,7 +268,6 @@ static void add_extra(struct symbolize_command *c, const struct patch_counts *co
 static void report(struct symbolize_command *c, const struct patch_counts *counts)
 {
 	_cleanup_(strbuf_release) struct strbuf sources = {0}, table = {0};
-	char size[32];
 
 	if (c->output.quiet)
 		return;
@@ -274,9 +280,7 @@ static void report(struct symbolize_command *c, const struct patch_counts *count
 		sources_describe(&c->sources, &sources);
 		command_say("sources: %s", strbuf_text(&sources));
 	}
-	text_format_bytes(size, sizeof(size), outfile_size(c->out));
-	command_say("wrote %s (%s)",
-		    output_is_stdout(&c->output) ? "standard output" : c->output.path, size);
+	command_say_written(c->output.path, outfile_size(c->out), "");
 }
 
 /* Until then a signal ends prof at once, even while it waits for a pipe. */
@@ -351,6 +355,9 @@ static int run(int argc, char **argv)
 		ret = work_as_owner(&c);
 	}
 	outfile_free(c.out);
+	/* They may still use it. */
+	if (threads_are_left())
+		return ret;
 	coverage_release(&c.coverage);
 	patch_free(c.patch);
 	file_set_free(c.files);
@@ -362,7 +369,7 @@ static int run(int argc, char **argv)
 
 const struct command command_symbolize = {
 	.name = "symbolize",
-	.summary = "name the frames of a profile that has no names",
+	.summary = "add names to a profile that was recorded without them",
 	.options = make_table,
 	.run = run,
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* prof view: in a program of its own. */
 #include "cmd/command.h"
-#include "cmd/run/companion.h"
+#include "cmd/run/view_program.h"
 
 const struct command command_view = {
 	.name = "view",
 	.summary = "show a profile in a browser, with source and assembly",
-	.run = companion_run,
+	.run = view_program_run,
 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/answers.h"
 
-/* Name the physical function by its symbol, which tells clones apart, and inlined ones by DWARF. */
+/*
+ * Name the physical function by its symbol, which distinguishes clones, and inlined ones by DWARF.
+ */
 static void add_levels(struct answers *n, const struct answer *answer)
 {
 	for (size_t i = 0; i < answer->depth; i++) {

@@ -21,8 +21,8 @@ struct output {
 };
 
 /*
- * libiberty cannot be told to stop and would go on producing output almost forever. It keeps all
- * its state on the stack here, so leaving it by longjmp() leaks nothing.
+ * libiberty offers no way to stop and would go on producing output almost forever. It keeps all its
+ * state on the stack here, so leaving it by longjmp() leaks nothing.
  */
 static void append(const char *text, size_t size, void *opaque)
 {

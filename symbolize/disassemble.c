@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The interface is declared here as LLVM promises to keep it (llvm-c/Disassembler.h), so that the
- * build needs none of its headers, and any version will do that is installed later.
+ * build needs no header of it, and any version installed later will do.
  */
 #include "symbolize/disassemble.h"
 
@@ -193,7 +193,7 @@ static char *plain(const char *text)
 }
 
 /*
- * The address relative to the next instruction's that it tells. LLVM's own is wrong in some
+ * The address that it reports, relative to the next instruction. LLVM's own is wrong in some
  * versions (14) where a number follows.
  */
 static uint64_t data_address(const char *text, uint64_t next)

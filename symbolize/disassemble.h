@@ -17,7 +17,7 @@
 struct instruction {
 	uint32_t offset, size; /* in the code */
 	char *text; /* owned; ".byte 0x…" where the bytes are no instruction */
-	uint64_t target; /* address that it jumps to or calls; NO_TARGET: none that it tells */
+	uint64_t target; /* address that it jumps to or calls; NO_TARGET if unknown */
 	uint64_t data; /* address relative to its own that it takes or reads; NO_TARGET: none */
 };
 

@@ -75,6 +75,8 @@ static int search_dir(const struct module_search *search, const char *dir, int r
 
 	build_id_to_text(search->build_id, search->build_id_size, id);
 	result = try_next(search, result, xasprintf("%s/.build-id/%.2s/%s", dir, id, id + 2));
+	/* perf's cache has a folder there. */
+	result = try_next(search, result, xasprintf("%s/.build-id/%.2s/%s/elf", dir, id, id + 2));
 	for (size_t i = 0; i < sizeof(search->paths) / sizeof(*search->paths); i++) {
 		const char *path = search->paths[i];
 		const char *name = path ? strrchr(path, '/') : NULL;

@@ -17,7 +17,8 @@ struct module_search {
 };
 
 /*
- * Tries these paths, then in each directory .build-id/xx/yyy, the path as if the directory were the
+ * Tries these paths, then in each directory .build-id/xx/yyy, yyy/elf (perf's
+ * cache), the path as if the directory were the
  * root, and the name alone. Takes only a regular ELF file or jitdump with the build id. Returns a
  * descriptor, or -ENOENT: nowhere, -ESTALE: only of another build, -EACCES: only unreadable ones,
  * -EINVAL: no build id to tell files apart.

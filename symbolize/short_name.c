@@ -31,7 +31,7 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* Returns the place behind the bracket that closes the one at `at`; NULL: none does. */
+/* Returns the place after the bracket that closes the one at `at`; NULL if none does. */
 static const char *skip_brackets(const char *at, const char *end)
 {
 	size_t depth = 0;

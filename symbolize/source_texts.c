@@ -1,43 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/source_texts.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <strings.h>
-#include <sys/fsuid.h>
+#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/readers.h"
 #include "lib/base/text.h"
-
-/* Links on the way to a file. */
-#define LINKS_MAX 16
-
-/* Endings for compiled languages, and those whose interpreters tell a profiler their place. */
-static const char *const endings[] = {
-	"ada", "adb", "ads", "asm", "bas", "c",	   "c++", "cc",	   "cjs",    "clj",   "cpp", "cr",
-	"cs",  "cu",  "cuh", "cxx", "d",   "def",  "erl", "ex",	   "exs",    "f",     "f03", "f08",
-	"f77", "f90", "f95", "for", "fs",  "go",   "h",	  "h++",   "hh",     "hpp",   "hs",  "hxx",
-	"inc", "inl", "ino", "ipp", "ixx", "jl",   "js",  "jsx",   "java",   "kt",    "l",   "ll",
-	"lua", "m",   "mjs", "ml",  "mli", "mm",   "nim", "pas",   "php",    "pl",    "pm",  "pp",
-	"py",  "pyx", "rb",  "re",  "rs",  "s",	   "sx",  "scala", "svelte", "swift", "tbl", "tcc",
-	"tpp", "ts",  "tsx", "txx", "v",   "vala", "vue", "y",	   "yy",     "zig",
-};
-
-static const char *const outcome_texts[SOURCE_OUTCOME_COUNT] = {
-	[SOURCE_MISSING] = "not here",
-	[SOURCE_FORBIDDEN] = "not readable",
-	[SOURCE_NOT_THEIRS] = "not readable by the users who ran it",
-	[SOURCE_NO_CODE] = "no source code",
-	[SOURCE_TOO_LARGE] = "too large",
-	[SOURCE_NO_ROOM] = "beyond the limit of all",
-};
 
 /* A source file with functions of the profile. */
 struct candidate {
@@ -47,6 +20,20 @@ struct candidate {
 	int root; /* of the process with most of its frames, an open folder; 0: ours */
 	module_id last_module; /* the last whose users were added to the readers */
 	struct readers readers;
+	char *path;
+	enum source_outcome outcome; /* SOURCE_OUTCOME_COUNT: was not tried */
+	struct source_text source;
+};
+
+/* Stays if files were given up: threads still use it. */
+struct collection {
+	struct profile *profile;
+	struct sources_options options;
+	struct sources_stats *stats;
+	struct candidate *rows;
+	size_t count;
+	uint64_t bytes; /* of the files taken so far; atomically */
+	bool is_stopped; /* atomically */
 };
 
 /* A frame in a file, seen from a root. */
@@ -55,37 +42,17 @@ struct sighting {
 	int root;
 };
 
-bool source_texts_is_code(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const char *ending = strrchr(name, '.'), *folder = NULL;
-
-	/* Headers of the C++ standard library have no ending. ".." could lead elsewhere. */
-	if (!ending) {
-		for (const char *next; (next = strstr(path, "/include/")); path = next + 8)
-			folder = next + 8;
-		return folder && !strstr(folder, "/../");
-	}
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		if (strcasecmp(ending + 1, endings[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-static int64_t modified_ns(const struct stat *st)
-{
-	return st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
-}
-
+/* Takes what the machine knows of the file: its server may not answer. */
 static int64_t module_time(const struct module *module, const struct file_set *files)
 {
-	struct stat st;
+	struct statx st;
 	int fd = -1;
 
 	if (files && module->file_key != UINT32_MAX && !module_is_kernel(module))
 		fd = file_set_find(files, module->file_key);
-	return fd >= 0 && fstat(fd, &st) == 0 ? modified_ns(&st) : INT64_MAX;
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MTIME, &st))
+		return INT64_MAX;
+	return st.stx_mtime.tv_sec * 1000000000ll + st.stx_mtime.tv_nsec;
 }
 
 static int compare(const void *a, const void *b)
@@ -220,184 +187,139 @@ static struct candidate *find_candidates(struct profile *p, const struct sources
 	return rows;
 }
 
-const char *source_outcome_text(enum source_outcome outcome)
-{
-	return outcome_texts[outcome];
-}
-
-static bool is_of_kernel(const char *path)
-{
-	static const char *const folders[] = {"/proc/", "/sys/", "/dev/"};
-
-	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		if (text_starts_with(path, folders[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool may_lead(const struct readers *readers, const struct stat *link)
-{
-	if (!link->st_uid || link->st_uid == (uid_t)setfsuid((uid_t)-1))
-		return true;
-	for (size_t i = 0; readers && i < readers->rows.count; i++) {
-		if (link->st_uid == readers->rows.items[i].uid)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Replaces the first link in an absolute path by what it leads to. Returns NULL if there is none,
- * or if its owner could lead us anywhere; *is_path says which.
- */
-static char *follow_link(const struct readers *readers, const char *path, bool *is_path)
-{
-	_cleanup_free_ char *part = xstrdup(path);
-	char target[PATH_MAX];
-
-	*is_path = true;
-	for (size_t end = 1; part[end - 1]; end++) {
-		struct stat st;
-		ssize_t size;
-		size_t folder = end;
-
-		if (path[end] && path[end] != '/')
-			continue;
-		part[end] = '\0';
-		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode)) {
-			size = readlink(part, target, sizeof(target) - 1);
-			*is_path = size > 0 && may_lead(readers, &st);
-			if (!*is_path)
-				return NULL;
-			target[size] = '\0';
-			while (part[folder - 1] != '/')
-				folder--;
-			return xasprintf("%.*s%s%s", *target == '/' ? 0 : (int)folder, part, target,
-					 path + end);
-		}
-		part[end] = path[end];
-	}
-	return NULL;
-}
-
-/* Follows all links of a path, so that what is opened has none. NULL: it leads astray. */
-static char *resolve(const struct readers *readers, const char *path)
-{
-	char *at = xstrdup(path);
-
-	for (unsigned int links = 0; links < LINKS_MAX; links++) {
-		bool is_path = false;
-		char *next = is_of_kernel(at) ? NULL : follow_link(readers, at, &is_path);
-
-		if (!next && is_path)
-			return at;
-		free(at);
-		at = next;
-		if (!at)
-			return NULL;
-	}
-	free(at);
-	return NULL;
-}
-
-static enum source_outcome read_file(const struct readers *readers, int root, const char *path,
-				     uint64_t max, struct source_text *source)
-{
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-
-	if (*path != '/')
-		return SOURCE_MISSING;
-	if (!source_texts_is_code(path))
-		return SOURCE_NO_CODE;
-	fd = readers_open(readers, root, path);
-	if (fd == READERS_REFUSED)
-		return SOURCE_NOT_THEIRS;
-	if (fd == -EACCES || fd == -EPERM)
-		return SOURCE_FORBIDDEN;
-	if (fd < 0 || fstat(fd, &st))
-		return SOURCE_MISSING;
-	if ((uint64_t)st.st_size > max)
-		return SOURCE_TOO_LARGE;
-	/* Read no more than this size even if the file grows meanwhile. */
-	source->text = text_read_fd(fd, (size_t)st.st_size, &source->size);
-	source->modified_ns = modified_ns(&st);
-	if (!source->text)
-		return SOURCE_MISSING;
-	if (!memchr(source->text, '\0', source->size))
-		return SOURCE_TAKEN;
-	free(steal(source->text));
-	return SOURCE_NO_CODE;
-}
-
-enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
-				     struct source_text *source)
-{
-	_cleanup_free_ char *resolved = NULL;
-
-	if (*path != '/')
-		return SOURCE_MISSING;
-	if (!source_texts_is_code(path))
-		return SOURCE_NO_CODE;
-	resolved = resolve(readers, path);
-	return resolved ? read_file(readers, 0, resolved, max, source) : SOURCE_FORBIDDEN;
-}
-
 /* Tells apart a file that is too large from one for which there is no more room. */
 static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
 				       const struct sources_options *options, uint64_t room,
 				       struct source_text *source)
 {
 	uint64_t max = room < options->file_bytes ? room : options->file_bytes;
-	enum source_outcome outcome = read_file(readers, root, path, max, source);
+	enum source_outcome outcome = source_text_read_at(readers, root, path, max, source);
 
 	return outcome == SOURCE_TOO_LARGE && room < options->file_bytes ? SOURCE_NO_ROOM : outcome;
 }
 
-static void take(struct profile *p, struct candidate *candidate,
-		 const struct sources_options *options, struct sources_stats *stats)
+/* Reads a file in one of the threads. */
+static void read_candidate(void *ctx, size_t number)
 {
-	const char *path = strings_get(&p->strings,
-				       p->source_files.rows.items[candidate->file].path);
-	uint64_t room = options->total_bytes - stats->bytes;
-	struct source_text source;
-	enum source_outcome outcome = read_source(&candidate->readers, candidate->root, path,
-						  options, room, &source);
+	struct collection *c = ctx;
+	struct candidate *row = &c->rows[number];
+	uint64_t taken = __atomic_load_n(&c->bytes, __ATOMIC_RELAXED);
+	uint64_t room = c->options.total_bytes - taken;
+	struct identity before;
 
+	row->outcome = SOURCE_OUTCOME_COUNT;
+	if (__atomic_load_n(&c->is_stopped, __ATOMIC_RELAXED))
+		return;
+	row->outcome = SOURCE_FORBIDDEN;
+	before = identity_assume_files(&c->options.owner);
+	if (!before.failure)
+		row->outcome = read_source(&row->readers, row->root, row->path, &c->options, room,
+					   &row->source);
 	/* The source may be outside the process's root, where the program was built. */
-	if (outcome == SOURCE_MISSING && candidate->root) {
-		readers_add(&candidate->readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
-		outcome = read_source(&candidate->readers, 0, path, options, room, &source);
+	if (row->outcome == SOURCE_MISSING && row->root) {
+		readers_add(&row->readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+		row->outcome = read_source(&row->readers, 0, row->path, &c->options, room,
+					   &row->source);
 	}
-	stats->files[outcome]++;
-	if (outcome != SOURCE_TAKEN) {
-		log_debug("source %s: %s", path, outcome_texts[outcome]);
+	identity_restore_files(&before);
+}
+
+static void release_candidate(struct candidate *row)
+{
+	readers_release(&row->readers);
+	free(steal(row->path));
+}
+
+static void take_candidate(void *ctx, size_t number)
+{
+	struct collection *c = ctx;
+	struct candidate *row = &c->rows[number];
+	struct source_text *source = &row->source;
+
+	/* Others were read meanwhile. */
+	if (row->outcome == SOURCE_TAKEN && source->size > c->options.total_bytes - c->bytes) {
+		free(steal(source->text));
+		row->outcome = SOURCE_NO_ROOM;
+	}
+	if (row->outcome == SOURCE_OUTCOME_COUNT) {
+		release_candidate(row);
 		return;
 	}
-	stats->bytes += source.size;
-	if (source.modified_ns > candidate->built_ns) {
-		log_debug("source %s: changed after the binary was built", path);
-		stats->newer++;
+	c->stats->files[row->outcome]++;
+	if (row->outcome != SOURCE_TAKEN) {
+		log_debug("source %s: %s", row->path, source_outcome_text(row->outcome));
+		release_candidate(row);
+		return;
 	}
-	source_files_set_text(&p->source_files, candidate->file, source.text, source.size);
+	__atomic_store_n(&c->bytes, c->bytes + source->size, __ATOMIC_RELAXED);
+	c->stats->bytes = c->bytes;
+	if (source->modified_ns > row->built_ns) {
+		log_debug("source %s: changed after the binary was built", row->path);
+		c->stats->newer++;
+	}
+	source_files_set_text(&c->profile->source_files, row->file, steal(source->text),
+			      source->size);
+	release_candidate(row);
+}
+
+static void abandon_candidate(void *ctx, size_t number)
+{
+	const struct collection *c = ctx;
+
+	log_debug("source %s: %s", c->rows[number].path, source_outcome_text(SOURCE_SILENT));
+	c->stats->files[SOURCE_SILENT]++;
+}
+
+static enum workers_wish ask(void *ctx, size_t done)
+{
+	struct collection *c = ctx;
+	enum workers_wish wish = c->options.progress(c->options.ctx, done, c->count);
+
+	if (wish != WORKERS_GO_ON)
+		__atomic_store_n(&c->is_stopped, true, __ATOMIC_RELAXED);
+	return wish;
+}
+
+/* Keeps those that have frames, and no text yet. */
+static void select_candidates(struct collection *c)
+{
+	const struct profile *p = c->profile;
+
+	for (size_t i = 0; i < p->source_files.rows.count; i++) {
+		struct candidate row = c->rows[i];
+		const struct source_file *file = &p->source_files.rows.items[row.file];
+
+		if (!row.frames || file->text) {
+			release_candidate(&row);
+			continue;
+		}
+		row.path = xstrdup(strings_get(&p->strings, file->path));
+		c->rows[c->count++] = row;
+	}
 }
 
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats)
 {
-	_cleanup_free_ struct candidate *rows = find_candidates(p, options);
-	struct identity before = identity_assume_files(&options->owner);
+	struct collection *c = xcalloc(1, sizeof(*c));
+	struct worker_jobs jobs = {
+		.stall_ns = options->stall_ns,
+		.run = read_candidate,
+		.take = take_candidate,
+		.abandon = abandon_candidate,
+		.ask = options->progress ? ask : NULL,
+		.ctx = c,
+	};
 
-	for (size_t i = 0; i < p->source_files.rows.count && rows[i].frames; i++) {
-		if (before.failure)
-			stats->files[SOURCE_FORBIDDEN]++;
-		else if (!p->source_files.rows.items[rows[i].file].text)
-			take(p, &rows[i], options, stats);
+	*c = (struct collection){.profile = p, .options = *options, .stats = stats};
+	c->rows = find_candidates(p, options);
+	select_candidates(c);
+	jobs.count = c->count;
+	/* More would only read what there is no room for. */
+	if (workers_run(&jobs, 1)) {
+		free(c->rows);
+		free(c);
 	}
-	identity_restore_files(&before);
-	for (size_t i = 0; i < p->source_files.rows.count; i++)
-		readers_release(&rows[i].readers);
 }
 
 void sources_describe(const struct sources_stats *stats, struct strbuf *out)
@@ -413,7 +335,7 @@ void sources_describe(const struct sources_stats *stats, struct strbuf *out)
 	for (size_t i = SOURCE_TAKEN + 1; i < SOURCE_OUTCOME_COUNT; i++) {
 		if (!stats->files[i])
 			continue;
-		strbuf_addf(out, "%s%u %s", separator, stats->files[i], outcome_texts[i]);
+		strbuf_addf(out, "%s%u %s", separator, stats->files[i], source_outcome_text(i));
 		separator = ", ";
 	}
 }
@@ -425,7 +347,7 @@ void sources_add_extra(struct profile *p, const struct sources_stats *stats)
 	profile_add_count(p, FACT_SOURCES_NEWER, NULL, stats->newer);
 	for (size_t i = SOURCE_TAKEN + 1; i < SOURCE_OUTCOME_COUNT; i++) {
 		if (stats->files[i])
-			profile_add_count(p, FACT_SOURCES_LEFT_OUT, outcome_texts[i],
+			profile_add_count(p, FACT_SOURCES_LEFT_OUT, source_outcome_text(i),
 					  stats->files[i]);
 	}
 }

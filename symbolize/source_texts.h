@@ -10,21 +10,12 @@
 #include "lib/base/identity.h"
 #include "lib/base/readers.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/workers.h"
 #include "lib/profile/profile.h"
+#include "symbolize/source_text.h"
 
 #define SOURCES_FILE_BYTES ((uint64_t)2 << 20)
 #define SOURCES_TOTAL_BYTES ((uint64_t)32 << 20)
-
-enum source_outcome {
-	SOURCE_TAKEN,
-	SOURCE_MISSING, /* not on this machine, or not a regular file */
-	SOURCE_FORBIDDEN, /* the invoking user may not read it */
-	SOURCE_NOT_THEIRS, /* a recorded user who ran code of it may not read it */
-	SOURCE_NO_CODE, /* its name or bytes are not those of source code */
-	SOURCE_TOO_LARGE, /* too large for a single file */
-	SOURCE_NO_ROOM, /* all together would be too large */
-	SOURCE_OUTCOME_COUNT,
-};
 
 struct sources_options {
 	struct file_set *files; /* the modules' by module.file_key, and their roots; NULL: none */
@@ -35,6 +26,10 @@ struct sources_options {
 	 */
 	const struct readers *strangers;
 	uint64_t file_bytes, total_bytes; /* limits */
+	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
+	/* As in struct naming, of files; NULL: nobody asks. */
+	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
+	void *ctx;
 };
 
 struct sources_stats {
@@ -43,24 +38,6 @@ struct sources_stats {
 	uint64_t bytes; /* of those taken */
 };
 
-/* True for a name that files of source code have. */
-bool source_texts_is_code(const char *path);
-
-struct source_text {
-	char *text; /* owned by the caller once it is taken */
-	size_t size;
-	int64_t modified_ns;
-};
-
-/*
- * Reads a source file that a profile names, which anybody may have written. Takes only a regular
- * file with a name of source code, at most `max` bytes and no NUL, not of /proc, /sys or /dev, that
- * this thread and all readers may open. Follows links of root, this thread's user and the readers.
- */
-enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
-				     struct source_text *source);
-/* Returns what the outcome says of a file: "not here". */
-const char *source_outcome_text(enum source_outcome outcome);
 /*
  * Reads the source files of the profile's functions, those with the most frames first: in the root
  * of the functions' process, out of which no link leads, else in ours. Debug information is

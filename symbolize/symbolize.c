@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/symbolize.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/workers.h"
 #include "lib/profile/expand_inlines.h"
 #include "symbolize/module_files.h"
 #include "symbolize/name_job.h"
-#include "symbolize/workers.h"
 
-/* Modules are split into parts of at least so many addresses, to be named side by side. */
+/* Modules are split into parts of at least this many addresses, to be named side by side. */
 #define MIN_PART 8192
 
 /* A module, or a part of one. */
@@ -19,40 +20,43 @@ struct job {
 	char *path;
 	struct name_task task;
 	struct answers names;
+	uint64_t ns; /* spent on it */
 };
 
+/* Stays, with all that it refers to, if jobs were given up. */
 struct run {
 	struct profile *profile;
-	const struct symbolize_options *options;
+	struct symbolize_options options;
 	unsigned int threads;
 	struct expand_inlines *expand;
 	struct address_index index;
 	struct kernel_list kernel;
 	VEC(struct job) jobs;
 	VEC(uint32_t) order; /* of starting */
-	pthread_mutex_t lock; /* of the members below */
-	size_t jobs_done;
-	bool is_stopped;
+	bool is_stopped; /* atomically */
 };
 
 static bool should_stop(void *ctx)
 {
-	struct run *r = ctx;
-	const struct symbolize_options *options = r->options;
-	bool is_stopped;
+	const struct run *r = ctx;
 
-	pthread_mutex_lock(&r->lock);
-	if (!r->is_stopped && options->progress)
-		r->is_stopped = options->progress(options->ctx, r->jobs_done, r->jobs.count);
-	is_stopped = r->is_stopped;
-	pthread_mutex_unlock(&r->lock);
-	return is_stopped;
+	return __atomic_load_n(&r->is_stopped, __ATOMIC_RELAXED);
+}
+
+static enum workers_wish ask(void *ctx, size_t done)
+{
+	struct run *r = ctx;
+	enum workers_wish wish = r->options.progress(r->options.ctx, done, r->jobs.count);
+
+	if (wish != WORKERS_GO_ON)
+		__atomic_store_n(&r->is_stopped, true, __ATOMIC_RELAXED);
+	return wish;
 }
 
 /* The recorder stores the kernel's list under the modules that need it. */
 static int find_kernel_list(const struct run *r)
 {
-	struct file_set *files = r->options->files;
+	struct file_set *files = r->options.files;
 	int fd = -1;
 
 	for (size_t i = 0; files && i < r->profile->modules.rows.count && fd < 0; i++) {
@@ -95,13 +99,13 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 		.module = module,
 		.path = module ? strings_get(&r->profile->strings, module->path) : "[kernel]",
 		.fd = -1,
-		.search = r->options->search,
+		.search = r->options.search,
 	};
 	size_t parts = address_index_count_distinct(places, count) / MIN_PART;
 
-	if (module && r->options->files && module->file_key != UINT32_MAX) {
-		input.fd = file_set_find(r->options->files, module->file_key);
-		input.root = file_set_find_root(r->options->files, module->file_key);
+	if (module && r->options.files && module->file_key != UINT32_MAX) {
+		input.fd = file_set_find(r->options.files, module->file_key);
+		input.root = file_set_find_root(r->options.files, module->file_key);
 	}
 	input.files = module_files_new(&input);
 	if (parts > r->threads)
@@ -145,8 +149,8 @@ static void need_files(const struct run *r)
 			vec_push(&needed.keys, module->file_key);
 	}
 	vec_sort(&needed.keys, compare_keys);
-	if (r->options->files)
-		file_set_need(r->options->files, needed.keys.items, needed.keys.count);
+	if (r->options.files)
+		file_set_need(r->options.files, needed.keys.items, needed.keys.count);
 	vec_release(&needed.keys);
 }
 
@@ -191,23 +195,26 @@ static void run_job(void *ctx, size_t number)
 {
 	struct run *r = ctx;
 	struct job *job = &r->jobs.items[number];
+	uint64_t start_ns = clock_monotonic_ns();
 
 	if (!should_stop(r))
 		name_places(&job->task, &job->names);
 	/* The last part of a module releases the files. */
 	module_files_unref(job->task.input.files);
-	pthread_mutex_lock(&r->lock);
-	r->jobs_done++;
-	pthread_mutex_unlock(&r->lock);
+	job->ns = clock_monotonic_ns() - start_ns;
 }
 
 static void take_reason(struct run *r, struct job *job)
 {
 	struct module *module;
 
-	if (job->names.reason == SYMBOLS_UNASKED)
+	if (job->module == NO_MODULE)
 		return;
 	module = modules_get(&r->profile->modules, job->module);
+	module->naming_ns += job->ns;
+	/* Another part of it was given up. */
+	if (job->names.reason == SYMBOLS_UNASKED || module->reason == SYMBOLS_SILENT)
+		return;
 	module->reason = job->names.reason;
 	if (job->names.debug_path)
 		module->debug_file = strings_intern(&r->profile->strings, job->names.debug_path);
@@ -225,42 +232,63 @@ static void take_job(void *ctx, size_t number)
 	free(job->path);
 }
 
-static void run_jobs(struct run *r)
+/* A thread may still use the job. */
+static void abandon_job(void *ctx, size_t number)
+{
+	const struct run *r = ctx;
+	const struct job *job = &r->jobs.items[number];
+
+	if (job->module != NO_MODULE && !should_stop(ctx))
+		modules_get(&r->profile->modules, job->module)->reason = SYMBOLS_SILENT;
+}
+
+/* False: threads still use the run. */
+static bool run_jobs(struct run *r)
 {
 	const struct worker_jobs jobs = {
 		.count = r->jobs.count,
 		.order = r->order.items,
+		.stall_ns = r->options.stall_ns,
 		.run = run_job,
 		.take = take_job,
+		.abandon = abandon_job,
+		.ask = r->options.progress ? ask : NULL,
 		.ctx = r,
 	};
 
-	workers_run(&jobs, r->threads);
+	return workers_run(&jobs, r->threads);
+}
+
+static void run_free(struct run *r)
+{
+	address_index_release(&r->index);
+	kernel_list_release(&r->kernel);
+	vec_release(&r->order);
+	vec_release(&r->jobs);
+	free(r);
 }
 
 void symbolize_profile(struct profile *p, const struct symbolize_options *options)
 {
-	struct run r = {
+	struct run *r = xcalloc(1, sizeof(*r));
+	bool have_ended;
+
+	*r = (struct run){
 		.profile = p,
-		.options = options,
+		.options = *options,
 		.threads = options->threads ? options->threads : workers_default(),
 		.expand = expand_inlines_new(p),
-		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.kernel = KERNEL_LIST_INIT(options->kernel_symbols),
 	};
-
-	r.kernel.fd = find_kernel_list(&r);
-	address_index_collect(&r.index, p);
-	need_files(&r);
-	add_jobs(&r);
-	order_jobs(&r);
-	run_jobs(&r);
-	expand_inlines_apply(r.expand);
-	p->meta.symbolicated = !r.is_stopped;
-	expand_inlines_free(r.expand);
-	address_index_release(&r.index);
-	kernel_list_release(&r.kernel);
-	vec_release(&r.order);
-	vec_release(&r.jobs);
-	pthread_mutex_destroy(&r.lock);
+	r->kernel.fd = find_kernel_list(r);
+	address_index_collect(&r->index, p);
+	need_files(r);
+	add_jobs(r);
+	order_jobs(r);
+	have_ended = run_jobs(r);
+	expand_inlines_apply(r->expand);
+	p->meta.symbolicated = !r->is_stopped;
+	expand_inlines_free(steal(r->expand));
+	if (have_ended)
+		run_free(r);
 }

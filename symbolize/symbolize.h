@@ -10,6 +10,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/file_set.h"
+#include "lib/base/workers.h"
 #include "lib/profile/profile.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "symbolize/kernel/kernel_table.h"
@@ -23,18 +24,19 @@ struct symbolize_options {
 	const struct kernel_table *kernel_symbols;
 	const struct debug_search *search; /* for debug files, or NULL */
 	unsigned int threads; /* naming side by side; 0: one for each CPU */
+	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
 	/*
-	 * Called now and then with the modules (or parts of large ones) done and in total; true
-	 * stops and keeps the names found so far. Called from any thread, but never from two at a
-	 * time.
+	 * Called now and then with the modules (or parts of large ones) done and in total, in the
+	 * caller's thread. Any wish but to go on stops and keeps the names found so far.
 	 */
-	bool (*progress)(void *ctx, size_t done, size_t count);
+	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;
 };
 
 /*
  * Bad input files are never an error: their frames stay addresses, and the reason is logged at
- * debug level. Sets meta.symbolicated; false if stopped.
+ * debug level. Sets meta.symbolicated; false if stopped. Modules whose files do not answer get that
+ * reason; then threads_are_left(), and the profile and the options' objects must stay.
  */
 void symbolize_profile(struct profile *p, const struct symbolize_options *options);
 

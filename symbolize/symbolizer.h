@@ -29,7 +29,7 @@ struct answer {
 	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
 	bool is_synthetic; /* func is not a name but fun_<hex> */
 	bool is_stub; /* the linker made it, to lead to func */
-	/* Only the next symbol's start tells the end of func: func_size is too large. */
+	/* The end of func is the next symbol's start: func_size is too large. */
 	bool is_reach_guessed;
 	struct location *chain; /* outermost first; NULL: unknown */
 	size_t depth;

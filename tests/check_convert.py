@@ -6,11 +6,13 @@
     check_convert.py --golden FILE.FORMAT...    each beside the JSON of the same case, FILE.json
 """
 
+import array
 import collections
 import concurrent.futures
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "rea
 import stacks as reading  # noqa: E402
 
 # Makes names safe to print; signs in a row that are not printable count as one.
+NAMELESS = re.compile("0x[0-9a-f]+$|fun_[0-9a-f]+$|$")
 UNSAFE = re.compile("[^\\x20-\\x7e\\xa1-\\xac\\xae-\\u2009]+|\\?+")
 
 
@@ -177,6 +180,62 @@ def check_speedscope(path, samples, interval_ms):
     compare("speedscope", got, wanted)
 
 
+def check_gecko(path, samples):
+    """By function; nameless ones are called by other addresses there."""
+    with open(path, encoding="utf-8") as file:
+        profile = json.load(file)
+    rows = collections.Counter()
+    for process in [profile] + profile["processes"]:
+        for thread in process["threads"]:
+            stacks = []
+            for prefix, frame in thread["stackTable"]["data"]:
+                name = thread["stringTable"][thread["frameTable"]["data"][frame][0]]
+                name = re.sub(r" \((in [^()]*|[^()]+:\d+(:\d+)?)\)$", "", name)
+                stacks.append((stacks[prefix] if prefix is not None else frozenset()) | {plain(name)})
+            for stack, *_ in thread["samples"]["data"]:
+                rows.update(stacks[stack] if stack is not None else ())
+    compare("gecko", collections.Counter({n: w for n, w in rows.items() if not NAMELESS.match(n)}),
+            collections.Counter({n: w for n, w in by_function(samples).items()
+                                 if not NAMELESS.match(n)}))
+
+
+def unpack_jslb(path):
+    """The JSON, with the columns in it."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:8] != b"\xdc\xdfJSLB\x01\x00":
+        raise ValueError("jslb: no magic")
+    version, count, root = struct.unpack_from("<III", data, 8)
+    slabs = []
+    for row in range(count):
+        kind, offset, size = struct.unpack_from("<III", data, 20 + 12 * row)
+        part = data[offset:offset + size]
+        slabs.append(part if kind == 10 else list(array.array("bBhHiIfdqQ"[kind], part)))
+
+    def fill(value):
+        return slabs[value["$s"]] if set(value) == {"$s"} else value
+    if version != 1:
+        raise ValueError(f"jslb: version {version}")
+    return json.loads(slabs[root], object_hook=fill)
+
+
+def is_alike(a, b):
+    """A slab has no null, and no more digits than a double."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(is_alike(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(is_alike, a, b))
+    if isinstance(a, (int, float)) or isinstance(b, (int, float)):
+        return abs((a or 0) - (b or 0)) < 1e-6 * max(1, abs(b or 0))
+    return a == b
+
+
+def check_jslb(path, json_path):
+    with open(json_path, encoding="utf-8") as file:
+        if not is_alike(unpack_jslb(path), json.load(file)):
+            raise ValueError("jslb: it says something else")
+
+
 def check_graph(path, samples):
     """Each rectangle has the width of its samples; what is too narrow may be missing."""
     with open(path, encoding="utf-8") as file:
@@ -288,6 +347,10 @@ def judge_golden(paths):
                 compare("pprof", pprof_functions(path), by_function(samples))
             elif kind == "speedscope":
                 check_speedscope(path, samples, float(reader.meta["interval"]))
+            elif kind == "gecko":
+                check_gecko(path, samples)
+            elif kind == "jslb":
+                check_jslb(path, stem + ".json")
             elif kind not in ("flamegraph", "html"):
                 raise ValueError(f"no judge of {kind}")
             elif samples:

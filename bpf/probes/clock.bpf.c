@@ -9,6 +9,9 @@
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 
+/* Intervals that a tick stands for beside its own. Set by user space, with a longer period. */
+__u32 tick_intervals = 0;
+
 /*
  * Returns the CPU time of the running task in ns. The kernel updates its own count only now and
  * then while a task runs (at its tick, when it leaves the CPU). If the task has not switched since
@@ -47,7 +50,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 
 	rec_init(&sample->rec, REC_SAMPLE, sizeof(*sample), bpf_ktime_get_ns());
 	if (match_task(task, ids, &sample->rec)) {
-		__sync_fetch_and_add(&count->other_ticks, 1);
+		__sync_fetch_and_add(&count->other_ticks, 1 + tick_intervals);
 		count_neighbour();
 		return;
 	}
@@ -56,20 +59,20 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 		return;
 	}
 	if (!user_is_told(process, &sample->rec)) {
-		__sync_fetch_and_add(&count->lost_samples, 1);
+		__sync_fetch_and_add(&count->lost_samples, 1 + tick_intervals);
 		return;
 	}
-	sample->rec.weight = 1;
+	sample->rec.weight = 1 + tick_intervals;
 	capture_interrupted(ctx, s, process, sample->rec.pid);
 	sample->cpu_time = task_cpu_time(task, s, sample->rec.time) >> 4;
 	go_to_runtime(ctx, &runtime_programs, TIMED_TICK, s, sample, sizeof(*sample),
 		      config.copy_bytes);
 	if (!place_stack(s, sample, config.copy_bytes)) {
-		__sync_fetch_and_add(&count->lost_samples, 1);
+		__sync_fetch_and_add(&count->lost_samples, 1 + tick_intervals);
 		return;
 	}
 	if (!emit_output(count, ring, sample, sizeof(*sample), ring_flags(ring)))
-		__sync_fetch_and_add(&count->lost_samples, 1);
+		__sync_fetch_and_add(&count->lost_samples, 1 + tick_intervals);
 }
 
 static __always_inline void tick(struct bpf_perf_event_data *ctx)
@@ -84,12 +87,12 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 	if (!count || !m)
 		return;
 	if (!task->pid) {
-		__sync_fetch_and_add(&count->idle_ticks, 1);
+		__sync_fetch_and_add(&count->idle_ticks, 1 + tick_intervals);
 		return;
 	}
 	process = find_current(task);
 	if (!process) {
-		__sync_fetch_and_add(&count->other_ticks, 1);
+		__sync_fetch_and_add(&count->other_ticks, 1 + tick_intervals);
 		count_neighbour();
 		return;
 	}
@@ -101,8 +104,11 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	/* Asks at the end anew: remembering the answer takes stack that old kernels do not have. */
-	begin_run(TIMED_TICK);
+	struct program_cost *cost = own_cost(TIMED_TICK);
+
+	if (cost)
+		begin_cost(cost);
+	/* Asks at the end anew: remembering the row takes stack that old kernels do not have. */
 	tick(ctx);
 	end_run(TIMED_TICK, 0);
 	return 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Major page faults of recorded threads, as a software event tells of them when they are over.
- */
+/* Major page faults of recorded threads, reported by a software event when they are over. */
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/marker_stack.bpf.h"

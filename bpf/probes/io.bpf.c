@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Requests to block devices, from the submission, where the current task is who wants them, to the
- * completion. What kernel threads write is write-back, of no process.
+ * Requests to block devices, from the submission, by the task that wants them, to the completion.
+ * Writes of kernel threads are write-back, of no process.
  */
 /* Completions interrupt submissions. */
 #include "bpf/own_scratch.bpf.h"
@@ -220,8 +220,8 @@ static long complete_bio(__u32 i, void *ctx)
 }
 
 /*
- * A part of what others see as one request: several may have been merged. Of one that was split the
- * last part counts, which is nearly always the last to be done.
+ * A part of what others see as one request: several may have been merged. If one was split, its
+ * last part counts, which is nearly always the last to complete.
  */
 static __always_inline void complete_request(struct request *request, __u32 status, __u32 bytes)
 {

@@ -37,63 +37,68 @@ __noinline int read_exec_names(__u64 mount, __u64 entry)
 	return (size & (EXEC_NAMES_WHOLE - 1)) | (is_whole ? EXEC_NAMES_WHOLE : 0);
 }
 
-/* Stores the names of the working folder and its parents. Returns their bytes. */
-static __always_inline __u32 read_folder(struct task_struct *task, bool *is_whole)
+/* Stores the names of the working folder and its parents, as read_exec_names() does. */
+static __always_inline int read_folder(struct task_struct *task)
 {
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
 
-	return read_path_names(task, BPF_CORE_READ(fs, pwd.mnt), BPF_CORE_READ(fs, pwd.dentry),
-			       is_whole);
+	return read_exec_names((__u64)BPF_CORE_READ(fs, pwd.mnt),
+			       (__u64)BPF_CORE_READ(fs, pwd.dentry));
 }
 
-/* Stores the arguments after `used` bytes of text. Returns their bytes. */
-static __always_inline __u32 read_arguments(struct task_struct *task, struct rec_exec *exec,
-					    __u32 used, bool *is_whole)
+/*
+ * Stores the arguments after `used` bytes of text. Returns their bytes, and EXEC_NAMES_WHOLE if
+ * none are missing. A global function likewise.
+ */
+__noinline int read_arguments(__u64 used)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct rec_exec *exec = own_scratch();
 	__u64 start = BPF_CORE_READ(task, mm, arg_start), end = BPF_CORE_READ(task, mm, arg_end);
 	__u64 size = end > start ? end - start : 0, first = PAGE_BYTES - start % PAGE_BYTES;
+	__u32 whole = EXEC_NAMES_WHOLE;
 
-	*is_whole = size <= EXEC_TEXT_MAX - used;
-	if (!*is_whole)
+	if (!exec)
+		return 0;
+	if (size > EXEC_TEXT_MAX - used) {
 		size = EXEC_TEXT_MAX - used;
+		whole = 0;
+	}
 	if (first > size)
 		first = size;
+	/* The last thing before reading: kernels until 6.1 forget limits of what they store. */
 	if (first > EXEC_TEXT_MAX || used > PATH_NAMES_MAX)
 		return 0;
 	if (bpf_probe_read_user(exec->text + used, first, (void *)start))
-		first = 0;
-	if (!first || first == size) {
-		*is_whole &= first == size;
-		return first;
-	}
+		return size ? 0 : whole;
+	if (first == size)
+		return first | whole;
 	size -= first;
 	used += first;
-	if (size > EXEC_TEXT_MAX || used > EXEC_TEXT_MAX)
+	if (size > EXEC_TEXT_MAX || used > EXEC_TEXT_MAX ||
+	    bpf_probe_read_user(exec->text + used, size, (void *)(start + first)))
 		return first;
-	if (bpf_probe_read_user(exec->text + used, size, (void *)(start + first))) {
-		*is_whole = false;
-		return first;
-	}
-	return first + size;
+	return (first + size) | whole;
 }
 
 /* A global function likewise. */
 __noinline int send_arguments(__u32 pid, __u32 tid)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct bpf_counters *count = own_counters();
 	struct rec_exec *exec = own_scratch();
 	void *ring = own_ring();
-	bool is_folder_whole, is_whole;
-	__u32 size;
+	__u32 folder, arguments, size;
 
 	if (!config.arguments || !count || !exec)
 		return 0;
-	exec->folder_size = read_folder(task, &is_folder_whole);
-	exec->arguments_size = read_arguments(task, exec, exec->folder_size, &is_whole);
+	folder = read_folder((void *)bpf_get_current_task());
+	exec->folder_size = folder & (EXEC_NAMES_WHOLE - 1);
+	arguments = read_arguments(exec->folder_size);
+	exec->arguments_size = arguments & (EXEC_NAMES_WHOLE - 1);
 	size = (sizeof(*exec) + exec->folder_size + exec->arguments_size + 7) & ~7u;
 	rec_init(&exec->rec, REC_EXEC, size, bpf_ktime_get_ns());
-	exec->rec.flags = (is_whole ? 0 : ARGUMENTS_CUT) | (is_folder_whole ? 0 : FOLDER_CUT);
+	exec->rec.flags = (arguments & EXEC_NAMES_WHOLE ? 0 : ARGUMENTS_CUT) |
+			  (folder & EXEC_NAMES_WHOLE ? 0 : FOLDER_CUT);
 	exec->rec.pid = pid;
 	exec->rec.tid = tid;
 	if (size > sizeof(*exec) + EXEC_TEXT_MAX)

@@ -96,8 +96,8 @@ static __always_inline enum signal_origin origin_of_kernel(__s32 signal, __s32 c
 }
 
 /*
- * The origin of a signal with that si_code. As the others below a global function: the verifier
- * goes through it once, and not on through its caller for each of its results.
+ * The origin of a signal with that si_code. A global function, like those below: the verifier
+ * checks it once, and its caller not once for each result.
  */
 __noinline int find_origin(int signal, int code)
 {
@@ -121,7 +121,7 @@ __noinline int find_origin(int signal, int code)
 	 1u << SIGNAL_FROM_THREAD | 1u << SIGNAL_FROM_MESSAGE_QUEUE | 1u << SIGNAL_FROM_CHILD | \
 	 1u << SIGNAL_FROM_END)
 
-/* Does siginfo have the pid of a process that sent it, or that it tells of? */
+/* Does siginfo have the pid of its sender or subject? */
 static __always_inline bool has_sender(__u32 origin)
 {
 	return 1u << (origin & 31) & SENT_BY_PROCESSES;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Visits threads that sleep, for their native frames. */
 #define HAS_OWN_STACK_SCRATCH
+#define EMIT_PLAINLY
 
 #include "bpf/sleepers.bpf.h"
 

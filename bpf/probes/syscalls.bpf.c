@@ -250,7 +250,7 @@ static __always_inline void tell_call(void *ctx, struct task_struct *task, struc
 	finish_call(send_user_marker_stack(ctx, task, process, &call->rec, END_CALL));
 }
 
-/* A call that has begun before recording did. The exec of the command is none of its own calls. */
+/* A call that began before recording did. The exec of the command does not count as its call. */
 static __always_inline bool began_before(struct task_struct *task, struct call_row *row)
 {
 	if (task->start_time >= markers.since || !find_current(task))

@@ -200,8 +200,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 }
 
 /*
- * Tells all the CPU time of a thread that is gone, as its last context switch does where waits are
- * recorded: the kernel's count is behind when a thread exits.
+ * Reports all the CPU time of a thread that is gone, as its last context switch does if waits are
+ * recorded: the kernel's count lags when a thread exits.
  */
 static __always_inline void send_cpu_time(struct task_struct *task, struct task_ids ids)
 {

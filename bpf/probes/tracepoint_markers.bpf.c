@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Sends what tracepoints record of recorded threads, with the stack. The attach cookie is the
- * event's number. As programs of events, these never interrupt others of their kind on a CPU.
+ * event's number. Being programs of events, they never interrupt each other on a CPU.
  */
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/marker.bpf.h"
@@ -28,7 +28,7 @@ struct tracepoint_scratches {
 
 struct tracepoint_scratches tracepoint_scratches SEC(".maps");
 
-/* Texts of a tracepoint being copied behind its fields. */
+/* Texts of a tracepoint being copied after its fields. */
 struct text_copy {
 	void *ctx;
 	const volatile struct tracepoint_layout *layout;
@@ -36,7 +36,7 @@ struct text_copy {
 	__u32 used; /* bytes of the record */
 };
 
-/* Copies a text; its word among the fields tells the new place. Returns 1 behind the last one. */
+/* Copies a text and stores its new place in its field. Returns 1 after the last one. */
 static int copy_text(__u32 i, struct text_copy *c)
 {
 	__u32 used = c->used, place = 0, at, size;
@@ -59,7 +59,7 @@ static int copy_text(__u32 i, struct text_copy *c)
 	return 0;
 }
 
-/* Copies the fields, and behind them the texts that they refer to. */
+/* Copies the fields, and after them the texts that they refer to. */
 static __always_inline void copy_fields(void *ctx, const volatile struct tracepoint_layout *layout,
 					struct rec_tracepoint *rec)
 {

@@ -4,22 +4,15 @@
  * the number of the arguments' layout. The kernel may let other tasks run in the middle of a
  * program of user code's breakpoints, so each CPU's memory has an owner.
  */
-#define HAS_PREEMPTIBLE_STACK_SCRATCH
+#define PREEMPTIBLE_STACK_SCRATCH usdt_stack
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/marker.bpf.h"
+#include "bpf/probed_tasks.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
+#include "bpf/usdt_arguments.bpf.h"
 #include "bpf/user.bpf.h"
-
-struct usdt_layouts {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, USDT_LAYOUTS_MAX);
-	__type(key, __u32);
-	__type(value, struct usdt_layout);
-};
-
-struct usdt_layouts usdt_layouts SEC(".maps");
 
 /* A struct rec_usdt being made, with room for all texts. */
 struct usdt_scratch {
@@ -43,36 +36,7 @@ struct argument_loop {
 	struct rec_usdt *rec;
 };
 
-static __always_inline __u64 read_register(const void *registers, __u32 at)
-{
-	__u64 value = 0;
-
-	if (at != USDT_NO_REGISTER)
-		bpf_probe_read_kernel(&value, sizeof(value), registers + at);
-	return value;
-}
-
-static __always_inline __u64 address_of(const void *registers, const struct usdt_argument *a)
-{
-	__u64 index = read_register(registers, a->index);
-
-	if (a->flags & USDT_INDEX_SIGNED)
-		index = (__s64)(__s32)index;
-	else if (a->flags & USDT_INDEX_LOW)
-		index = (__u32)index;
-	return read_register(registers, a->base) + (index << (a->shift & 63)) + a->number;
-}
-
-/* Keeps so many bytes of a value. */
-static __always_inline __u64 narrow(__u64 value, __u32 size, bool is_signed)
-{
-	__u32 unused = (64 - size * 8) & 63;
-
-	value <<= unused;
-	return is_signed ? (__u64)((__s64)value >> unused) : value >> unused;
-}
-
-/* Copies a text behind the others. False: it is unreadable, or there is no room. */
+/* Copies a text after the others. Returns false if it is unreadable or does not fit. */
 static __always_inline bool copy_usdt_text(struct rec_usdt *rec, __u64 address, __u64 *value)
 {
 	__u32 used = rec->text_size;
@@ -100,16 +64,8 @@ static long read_argument(__u32 i, void *ctx)
 	if (i >= USDT_ARGUMENTS_MAX || i >= loop->layout->count)
 		return 1;
 	a = &loop->layout->arguments[i];
-	if (a->kind == USDT_UNREADABLE)
+	if (!read_usdt_argument(loop->registers, a, &value))
 		return 0;
-	if (a->kind == USDT_CONSTANT)
-		value = a->number;
-	else if (a->kind == USDT_REGISTER)
-		value = read_register(loop->registers, a->base) >> (a->shift & 63);
-	else if (bpf_probe_read_user(&value, sizeof(value) < a->size ? sizeof(value) : a->size,
-				     (const void *)address_of(loop->registers, a)))
-		return 0;
-	value = narrow(value, a->size, a->flags & USDT_SIGNED);
 	if (a->flags & USDT_TEXT) {
 		if (!copy_usdt_text(rec, value, &value))
 			return 0;
@@ -207,42 +163,16 @@ int on_usdt(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Has user space read it at once: the process may come by a probe any time now. */
-static __always_inline void send_task(struct task_struct *task, struct task_struct *parent)
-{
-	struct task_ids ids = copy_ids(task), parent_ids;
-	struct rec_usdt_task *rec;
-	__u32 tid;
-
-	rec = emit_reserve_event(REC_USDT_TASK, sizeof(*rec));
-	if (!rec)
-		return;
-	task_pids(task, ids, &rec->rec.pid, &rec->rec.tid);
-	rec->parent_pid = rec->reserved = 0;
-	if (parent) {
-		parent_ids = copy_ids(parent);
-		task_pids(parent, parent_ids, &rec->parent_pid, &tid);
-	}
-	emit_submit(rec, BPF_RB_FORCE_WAKEUP);
-}
-
 SEC("raw_tp/sched_process_fork")
 int BPF_PROG(on_usdt_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
-
-	if (child_tgid != tgid && !config.skip_children && find_tracked(parent, tgid))
-		send_task(child, parent);
+	send_probed_fork(REC_USDT_TASK, parent, child);
 	return 0;
 }
 
-/* An exec by another thread than the first: that one is gone, and with it what was attached. */
 SEC("raw_tp/sched_process_exec")
 int BPF_PROG(on_usdt_exec, struct task_struct *task, __u32 old_pid)
 {
-	__u32 tgid = BPF_CORE_READ(task, tgid);
-
-	if (old_pid != tgid && find_tracked(task, tgid))
-		send_task(task, NULL);
+	send_probed_exec(REC_USDT_TASK, task, old_pid);
 	return 0;
 }

@@ -43,7 +43,7 @@ __noinline bool begin_wait_record(__u64 address, struct rec *rec, __u8 kind, __u
 	return !match_flags(task, ids, rec, task->comm);
 }
 
-/* The current task will not run again: tells all the CPU time that it has used. */
+/* Reports all the CPU time of the current task, which will not run again. */
 __noinline int send_death(__u64 time)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -58,7 +58,7 @@ __noinline int send_death(__u64 time)
 	wait.sample.rec.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF | SAMPLE_EXITING;
 	wait.sample.cpu_time = task->se.sum_exec_runtime >> 4;
 	wait.start = time;
-	wait.reason = wait_reason_of(task, WAIT_DEAD);
+	*(__u64 *)&wait.reason = wait_reason_of(task, WAIT_DEAD);
 	emit_output(count, ring, &wait, sizeof(wait), BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -97,19 +97,19 @@ __noinline int send_run(__u64 address, struct switch_state *st, const struct wai
 	struct bpf_counters *count = own_counters();
 	struct rec_resumed rec = {};
 	void *ring = own_ring();
+	__u64 queued = 0;
 
 	if (!st || !count || !row ||
 	    !begin_wait_record(address, &rec.rec, REC_RUN, sizeof(rec), now))
 		return 0;
 	rec.rec.flags = row->is_sampled ? RUN_SAMPLED : 0;
-	/* Without a start, nothing tells how much was queued since then. */
+	/* Without a start, the time queued since then is unknown. */
 	if (!row->left || !knows_run_delay(task))
 		rec.rec.flags |= RUN_QUEUE_UNKNOWN;
 	else
-		rec.queued = last_run_delay_of(task) - row->run_delay;
+		queued = last_run_delay_of(task) - row->run_delay;
 	/* The run queue's clock is read at other moments. */
-	if (rec.queued > now - row->left)
-		rec.queued = now - row->left;
+	rec.queued = queued > now - row->left ? now - row->left : queued;
 	rec.start = row->left;
 	rec.cpu_time = BPF_CORE_READ(task, se.sum_exec_runtime) >> 4;
 	rec.chance = row->is_sampled ? row->chance : 0;
@@ -132,11 +132,11 @@ static __always_inline void note_arrival(struct task_struct *task, struct switch
 	if (row->left)
 		note_length(row, length);
 	if (row->is_sampled || !row->left || length >= config.wait_long_ns) {
-		struct wait_reason reason = wait_reason_of(task, row->state);
+		__u64 reason = wait_reason_of(task, row->state);
 
 		/* Read back, the address is a number to the verifier. */
 		*(volatile __u64 *)&st->address = (__u64)task;
-		send_run(*(volatile __u64 *)&st->address, st, row, now, *(__u64 *)&reason);
+		send_run(*(volatile __u64 *)&st->address, st, row, now, reason);
 	}
 	row->is_off = row->is_sampled = 0;
 }
@@ -150,7 +150,8 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 	row->state = wait_state_of(task);
 	row->is_off = 1;
 	row->is_sampled = 0;
-	if (row->state == WAIT_DEAD) {
+	/* Not by row->state: the verifier would keep its values apart. */
+	if (task->__state & TASK_DEAD) {
 		send_death(now);
 		return false;
 	}
@@ -240,11 +241,10 @@ static __always_inline bool capture_wait(struct task_struct *task, struct stack_
 }
 
 /*
- * Begins the record of the wait that begins, and completes the current task's stack; `reason`: as
- * in send_run(). False: there is nothing to send.
+ * Begins the record of the wait that begins, and completes the current task's stack. False: there
+ * is nothing to send.
  */
-__noinline bool begin_wait(struct stack_scratch *s, struct switch_state *st, struct wait_row *row,
-			   __u64 reason)
+__noinline bool begin_wait(struct stack_scratch *s, struct switch_state *st, struct wait_row *row)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct rec_wait *wait;
@@ -259,7 +259,7 @@ __noinline bool begin_wait(struct stack_scratch *s, struct switch_state *st, str
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
 	wait->start = row->left;
 	wait->chance = row->chance;
-	*(__u64 *)&wait->reason = reason;
+	*(__u64 *)&wait->reason = wait_reason_of(task, row->state);
 	if (capture_wait(task, s, &wait->sample.rec))
 		return true;
 	note_unsampled_wait();
@@ -283,7 +283,6 @@ __noinline int send_native_wait(struct stack_scratch *s, struct switch_state *st
 static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 					struct switch_state *st, struct wait_row *row)
 {
-	struct wait_reason reason = wait_reason_of(task, row->state);
 	__u32 zero = 0;
 	struct stack_scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
@@ -293,7 +292,7 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 	capture_switch(ctx, s, st);
 	if (config.unwind & UNWIND_BY_KERNEL)
 		capture_user(ctx, false, task, NULL, s, 0);
-	if (!begin_wait(s, st, row, *(__u64 *)&reason))
+	if (!begin_wait(s, st, row))
 		return;
 	if (s->runtime && s->runtime != RUNTIME_GO) {
 		bpf_tail_call(ctx, &runtime_switches, s->runtime);
@@ -343,7 +342,7 @@ static __always_inline void tell_switch(void *ctx, struct task_struct *from, str
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *from, struct task_struct *to)
 {
-	RUN_TIMED(TIMED_SWITCH, tell_switch(ctx, from, to));
+	RUN_TIMED_INLINE(TIMED_SWITCH, tell_switch(ctx, from, to));
 	return 0;
 }
 

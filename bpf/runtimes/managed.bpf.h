@@ -20,10 +20,10 @@ struct managed_scratch {
 	struct merge merge;
 	__u32 depth;
 	/* For calls.bpf.h. */
-	__u64 process; /* tells processes apart; 0: the interpreter's calls are not learnt */
+	__u64 process; /* identifies the process; 0: the interpreter's calls are not learnt */
 	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some have no place yet */
 	__u32 is_foreign; /* native frames further out are another chain's */
-	__u64 foreign_sp; /* place of the first one that is known to be; 0: none is */
+	__u64 foreign_sp; /* place of the first one known to be foreign, 0 if none */
 	__u64 addrs[USER_DEPTH_MAX];
 	__u8 kinds[USER_DEPTH_MAX];
 };

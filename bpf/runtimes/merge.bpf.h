@@ -108,7 +108,7 @@ static __always_inline void replace_leaf(struct stack_scratch *s, struct managed
 	m->placed_depth = m->count == 1;
 }
 
-/* Ends the stack behind the last frame of the runtime, at the root of its chain. */
+/* Ends the stack after the last frame of the runtime, at the root of its chain. */
 static __always_inline void cut_foreign(struct stack_scratch *s, struct managed_scratch *m)
 {
 	m->depth = m->placed_depth - 1;
@@ -157,7 +157,8 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 
 /*
  * Notes that a walk for the process found so many frames. Structures that are being changed are
- * left alone at the next one, so a runtime whose structures mislead each time is none, or means to.
+ * left alone at the next one, so a runtime whose structures always mislead is no runtime, or does
+ * so on purpose.
  */
 static __always_inline void note_walk(const struct stack_scratch *s, const struct rec *like,
 				      __u32 found, __u32 torn)

@@ -5,7 +5,7 @@
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
-#include "bpf/runtimes/sight.bpf.h"
+#include "bpf/runtimes/first_seen.bpf.h"
 
 #define PYTHON_THREADS (1 << 12) /* a power of two */
 /* Thread states visited to find the thread's own. */
@@ -15,7 +15,7 @@
 #define PYTHON_THREADS_MAX 4096
 #endif
 #define PYTHON_INTERPRETERS_MAX 64
-/* No thread state is larger: an address within so many bytes of one is in it. */
+/* No thread state is larger: an address within this many bytes of one is in it. */
 #define PYTHON_STATE_MAX 1024
 /* Bytes of the libc's structure for a thread, at most; less than the smallest stack. */
 #define LIBC_THREAD_MAX 8192
@@ -42,7 +42,7 @@ struct python_threads {
 struct python_walk {
 	struct python_layout layout;
 	__u64 bias;
-	__u64 process; /* hash that tells the process from others */
+	__u64 process; /* hash that identifies the process */
 	__u64 thread_pointer;
 	__u64 leaf_end; /* of the innermost C frame on the stack; 0: unknown */
 	__u32 slot; /* of the thread in python_threads */
@@ -62,7 +62,7 @@ struct python_walk {
 	__u32 ends_at_root; /* the walk has met the outermost cframe */
 	/* For python_count.bpf.h. */
 	__u32 calls; /* C frames of the interpreter */
-	__u32 call_depth; /* of the innermost, behind the leaf; 0: it is the leaf */
+	__u32 call_depth; /* of the innermost, after the leaf; 0: it is the leaf */
 	__u32 early; /* calls that have no frame yet */
 	/* Memory for what was read, and a little more, for the verifier. */
 	__u64 thread_words[PYTHON_THREAD_MAX / 8 + 1];

@@ -38,7 +38,7 @@ static __always_inline void place_call(struct managed_scratch *m, struct python_
 		m->frames[at].place = sp & ~1ull;
 }
 
-/* Looks at native frame `i` behind the leaf. */
+/* Looks at native frame `i` after the leaf. */
 __noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 				  struct managed_scratch *m, struct python_walk *w, __u32 i)
 {

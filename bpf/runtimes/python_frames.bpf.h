@@ -3,7 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
 #define PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
 
-#include "bpf/runtimes/python_sight.bpf.h"
+#include "bpf/runtimes/python_first_seen.bpf.h"
 
 #define PYTHON_ROOTS (1 << 12) /* a power of two */
 
@@ -165,8 +165,8 @@ static long visit_chain(__u32 i, void *ctx)
 
 /*
  * Goes on from the thread state that was read to the thread's next one that has frames, and finds
- * the innermost of them: a thread has a state in each interpreter that it has been in. False: there
- * is none.
+ * the innermost of them: a thread has a state in each interpreter that it has been in. Returns
+ * false at the last.
  */
 __noinline int python_next_chain(struct python_walk *w)
 {
@@ -320,7 +320,7 @@ static __always_inline bool python_is_greenlet(const struct python_walk *w,
 	return true;
 }
 
-/* Walks the chain at w->frame behind the frames that are there. */
+/* Walks the chain at w->frame after the frames that are there. */
 static __always_inline void python_walk_further(struct python_walk *w, struct managed_scratch *m)
 {
 	struct python_loop loop = {.w = w, .m = m};
@@ -380,7 +380,7 @@ static __always_inline void python_retry(struct python_walk *w, struct managed_s
 		count->retried++;
 }
 
-/* Finds the innermost frame of the thread. False: there is none. */
+/* Finds the innermost frame of the thread. Returns false if it has none. */
 static __always_inline bool python_find_chain(struct python_walk *w, struct runtime_counters *count)
 {
 	int found = python_find_thread(w, 0);

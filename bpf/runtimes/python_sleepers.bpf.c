@@ -5,6 +5,7 @@
  * reads memory of the target must have the task, which earlier ones do not let functions find.
  */
 #define RUNTIME_COUNTS_ROW 2
+#define EMIT_PLAINLY
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/kernel.h"

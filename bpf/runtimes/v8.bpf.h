@@ -5,7 +5,7 @@
 
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/managed.bpf.h"
-#include "bpf/runtimes/sight.bpf.h"
+#include "bpf/runtimes/first_seen.bpf.h"
 
 #define V8_FRAME_WORDS 5 /* from V8_FRAME_OFFSET up to the frame pointer */
 #define V8_STRING_HOPS 3
@@ -14,7 +14,7 @@
 /* Variables of a walk. All addresses come from the target, and may be anything. */
 struct v8_walk {
 	struct v8_layout layout;
-	__u64 process; /* hash that tells the process from others */
+	__u64 process; /* hash that identifies the process */
 	/* Maps of that process whose type was looked at; they never move. By enum v8_type. */
 	__u64 maps[V8_TYPE_COUNT];
 	__u32 tid;
@@ -43,7 +43,7 @@ struct v8_walk {
 	__u64 search; /* its possible start, while it is searched */
 	__u64 stream_map; /* of the objects that hold instructions; 0: not known yet */
 	__u64 identity, key; /* of the function that was read, with its code */
-	struct v8_sight head; /* of the function that is being described */
+	struct v8_function_head head; /* of the function that is being described */
 	__u32 searches; /* in this stack */
 	__u32 reserved;
 };
@@ -176,8 +176,8 @@ static __always_inline enum v8_string v8_step_string(struct v8_walk *w, __u64 *r
 }
 
 /*
- * Finds the text of a string: V8_FLAT, V8_CONS, or that there is none. Global functions: the
- * verifier checks each once.
+ * Finds the text of a string: V8_FLAT, V8_CONS, or nothing. Global functions: the verifier checks
+ * each once.
  */
 __noinline int v8_find_string(struct v8_walk *w, __u64 reference)
 {

@@ -10,7 +10,7 @@
 #define PROF_BPF_RUNTIMES_V8_STACK_BPF_H
 
 #include "bpf/runtimes/merge.bpf.h"
-#include "bpf/runtimes/v8_sight.bpf.h"
+#include "bpf/runtimes/v8_first_seen.bpf.h"
 
 struct v8_loop {
 	struct stack_scratch *s;
@@ -37,7 +37,7 @@ static __always_inline void v8_find_tier(struct v8_walk *w, __u64 fp, __u64 sp)
 	w->tier = v8_is_small(w->frame[0]) ? V8_TIER_INTERPRETED : V8_TIER_BASELINE;
 }
 
-/* Finds the script of the function that was read. False: it is none that can be told. */
+/* Finds the script of the function that was read. Returns false if unknown. */
 static __always_inline bool v8_find_script(struct v8_walk *w)
 {
 	__u64 builtin = v8_shared_word(w, w->layout.shared_builtin);
@@ -79,7 +79,7 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	return v8_find_script(w);
 }
 
-/* Looks at the native frame inside frame `i` of those behind the leaf. */
+/* Looks at the native frame inside frame `i` of those after the leaf. */
 __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 			     struct managed_scratch *m, struct v8_walk *w, __u32 i)
 {
@@ -136,7 +136,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 	m->count = m->group = 0;
 	m->process = 0; /* each frame has a place of its own */
 	w->torn = w->searches = 0;
-	/* Only frames that the walk has reached can be told; a copy is walked elsewhere. */
+	/* Only frames that the walk has reached are known; a copy is walked elsewhere. */
 	if (s->stack_flags & STACK_UNKNOWN) {
 		s->managed_count = 0;
 		count->copied++;

@@ -180,7 +180,7 @@ char *control_answer_line(const char *line, size_t size, control_answer_fn *answ
 	char *text;
 
 	if (!request)
-		reply = fail("not a line of JSON");
+		reply = fail("not a JSON line");
 	else if (!command)
 		reply = fail("no text \"command\"");
 	else

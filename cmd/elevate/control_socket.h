@@ -18,7 +18,7 @@
 #define CONTROL_CLIENTS_MAX 32
 /* Bytes of a line, with its end. */
 #define CONTROL_LINE_MAX 4096
-/* The variable that tells the recorded program where the socket is. */
+/* Environment variable with the socket's path, for the recorded program. */
 #define CONTROL_VARIABLE "PROF_CONTROL"
 
 struct control_client {
@@ -53,8 +53,8 @@ void control_socket_adopt(struct control_socket *s, int fd, const struct identit
 typedef json_t *control_answer_fn(void *ctx, const char *command, const json_t *request);
 
 /*
- * Accepts, reads and answers without waiting. added() and removed() tell of descriptors that become
- * readable when there is something to do.
+ * Accepts, reads and answers without waiting. added() and removed() report descriptors that become
+ * readable when there is work.
  */
 struct control_hooks {
 	control_answer_fn *answer;

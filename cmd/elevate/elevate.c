@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -36,12 +37,15 @@ struct front {
 	bool executed, ended; /* state of the command */
 	pid_t fetcher; /* 0: none */
 	struct control_socket control; /* the helper answers there */
+	struct preload preload; /* of the command */
 	int fetch_socket; /* until the helper has it; -1: none */
 	int interrupted; /* signal that came before the helper started; 0: none */
 };
 
 static void front_release(struct front *f)
 {
+	free(f->preload.path);
+	free(f->preload.variable);
 	child_free(f->child);
 	if (f->fetch_socket >= 0)
 		close(f->fetch_socket);
@@ -207,6 +211,8 @@ static int fork_command(struct front *f, char *const *argv, struct error *err)
 	const struct child_options child = {
 		.argv = argv,
 		.identity = {.uid = getuid(), .gid = getgid(), .is_self = true},
+		.preload = f->preload.path,
+		.variable = f->preload.variable,
 		.stdout_fd = output_is_stdout(options->output) ? STDERR_FILENO : -1,
 		.signal_mask = f->signals.inherited_mask,
 		.ignored_signals = f->signals.inherited_ignored,
@@ -215,7 +221,7 @@ static int fork_command(struct front *f, char *const *argv, struct error *err)
 	return child_new(&f->child, &child, err);
 }
 
-/* Runs in the front end, because the user's environment names servers, proxies and the cache. */
+/* Runs in the caller, because the user's environment names servers, proxies and the cache. */
 static void start_fetcher(struct front *f)
 {
 	const struct debug_fetcher_options fetcher = {.command = naming_fetch_command};
@@ -272,6 +278,7 @@ static int hand_over(struct front *f, struct error *err)
 			fcntl(fds[i], F_SETFD, FD_CLOEXEC);
 	}
 	control_socket_listen(&f->control, getpid(), &owner);
+	f->preload = instrument_settings_preload(&live->instruments);
 	/* Runs are forked one by one, when the helper asks for them. */
 	if (f->options->argv && !f->options->iterations)
 		ret = fork_command(f, f->options->argv, err);

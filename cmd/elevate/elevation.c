@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The padding behind the descriptors may hold one more, which the kernel then fills. */
+/* The padding after the descriptors may hold one more, which the kernel then fills. */
 #define PACKED_MAX (ELEVATION_FD_COUNT + 1)
 
 union control {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages between the two halves of an elevated recording. The front end is the prof that a
+ * Messages between the two halves of an elevated recording. The caller is the prof that a
  * user without privileges started: it forks the command and stays. The helper is the same program,
  * started by it through sudo: it records and writes. Between them is one SEQPACKET socket, the
  * helper's standard input:
  *
- *	helper                              front end
+ *	helper                              caller
  *	HELLO    it runs as root      ──►
  *	                              ◄──   START     with the descriptors
  *	READY    all is armed         ──►
@@ -14,7 +14,7 @@
  *	                              ◄──   ENDED     the command, with its status
  *	DONE     the exit status      ──►
  *
- * End of file tells the helper to end the recording and to write, and the front end that the helper
+ * End of file tells the helper to end the recording and to write, and the caller that the helper
  * died. Without a command there are no READY, EXECUTED and ENDED.
  */
 #ifndef PROF_CMD_ELEVATE_ELEVATION_H
@@ -36,7 +36,7 @@ enum elevation_kind {
 	ELEVATION_ENDED, /* value: as from wait(2); cpu_ns */
 	ELEVATION_DONE, /* value: exit status of prof */
 	ELEVATION_FORK, /* value: the variant of which a command is wanted, which then waits */
-	ELEVATION_FORKED, /* value: as of START; text: why there is none */
+	ELEVATION_FORKED, /* value: as of START; text: why it failed */
 };
 
 /* Descriptors in the order in which they are sent. */

@@ -8,8 +8,8 @@
 #include "lib/base/error.h"
 
 /*
- * True if none of the capabilities needed for recording is there. Root is assumed to have them. A
- * user whose prof file has some of them is told later which others are needed.
+ * True if all capabilities needed for recording are missing. Root is assumed to have them. If
+ * prof's file has some of them, a later message names the others.
  */
 bool privileges_are_missing(void);
 /*

@@ -24,8 +24,6 @@ int ready_check(const struct live_options *options, struct error *err)
 int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
 	       struct error *err)
 {
-	struct outfile_options file = {.path = options->ready_path, .fd = -1, .owner = owner};
-
 	*r = (struct ready){.fd = -1};
 	if (ready_check(options, err))
 		return -EBADF;
@@ -33,7 +31,8 @@ int ready_open(struct ready *r, const struct live_options *options, struct ident
 		fcntl(options->ready_fd, F_SETFD, FD_CLOEXEC);
 		r->fd = options->ready_fd;
 	}
-	return options->ready_path ? outfile_open(&r->file, &file, err) : 0;
+	return options->ready_path ? outfile_open_plain(&r->file, options->ready_path, &owner, err)
+				   : 0;
 }
 
 int ready_say(struct ready *r, struct error *err)

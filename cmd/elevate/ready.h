@@ -9,8 +9,8 @@
 #include "lib/base/outfile.h"
 
 struct ready {
-	int fd; /* -1: none, or already told */
-	struct outfile *file; /* NULL: none, or already told */
+	int fd; /* -1 if none, or already done */
+	struct outfile *file; /* NULL if none, or already done */
 };
 
 /* -EBADF if the descriptor of --ready-fd is not writable. */

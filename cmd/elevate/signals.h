@@ -40,7 +40,7 @@ static inline bool signal_is_request(int number)
 /* Ignores SIGPIPE and SIGXFSZ from now on; the signals above arrive only here. */
 int signals_init(struct signals *s, struct error *err);
 /*
- * Stores the next signal; false if there is none. An immediate repetition by the same sender is one
+ * Stores the next signal; false if none. An immediate repetition by the same sender is one
  * event: timeout(1) signals first the process and then its whole group.
  */
 bool signals_next(struct signals *s, struct signal_event *event);

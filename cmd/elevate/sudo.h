@@ -29,7 +29,7 @@ bool sudo_is_installed(void);
 int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals, struct error *err);
 /* Has sudo ask for the password, in the foreground. False if it was refused. */
 bool sudo_authenticate(const struct signals *signals);
-/* Stores the last line on standard error so far; "" if there is none. */
+/* Stores the last line on standard error so far, "" if none. */
 void sudo_last_words(const struct sudo *s, char *line, size_t size);
 /* Waits for its end. Returns the wait status. */
 int sudo_wait(struct sudo *s);

@@ -13,7 +13,7 @@ struct diff_options {
 	struct gate gate;
 	struct {
 		VEC(const char *) paths;
-	} sides[SIDE_COUNT]; /* none of B: the file of A has both */
+	} sides[SIDE_COUNT]; /* no files of B: the file of A has both sides */
 	const char *base; /* the variant that is A; NULL: the one that was given first */
 	const char *against; /* the variant that is B; NULL: the only other one */
 	const char *json_path, *markdown_path, *output_path; /* NULL: none */

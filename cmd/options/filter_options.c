@@ -6,10 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/options/container_id.h"
+#include "cmd/options/live_values.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/live/process/cgroup_filter.h"
+#include "lib/live/process/cgroup_search.h"
 
 #define PID_MAX 0x7fffffff
 
@@ -75,6 +79,9 @@ static int add_names(const char *option, const char *value, struct name_set *set
 static int choose(struct filter_options *o, enum filter_kind kind, const char *value)
 {
 	vec_push(&o->choices, (struct filter_choice){kind, value});
+	o->is_searched |= kind == FILTER_BY_NAME || kind == FILTER_BY_COMM ||
+			  kind == FILTER_BY_UNIT || kind == FILTER_BY_CONTAINER ||
+			  kind == FILTER_BY_CGROUP;
 	o->is_limited |= kind != FILTER_BY_CPU && kind != FILTER_BY_THREAD;
 	return 0;
 }
@@ -117,6 +124,41 @@ static int set_pidfile(void *o, const char *value, struct error *err)
 	int ret = check_word(&option, value, err);
 
 	return ret ? ret : choose(o, FILTER_BY_PIDFILE, value);
+}
+
+static int set_name(void *o, const char *value, struct error *err)
+{
+	const char *option = "--name";
+	int ret = check_word(&option, value, err);
+
+	return ret ? ret : choose(o, FILTER_BY_NAME, value);
+}
+
+static int set_group(struct filter_options *o, enum filter_kind kind, const char *option,
+		     const char *value, struct error *err)
+{
+	int ret = check_word(&option, value, err);
+
+	if (!ret && o->is_group)
+		ret = error_text(err, -EINVAL, "%s %s: only one control group can be attached to",
+				 option, value);
+	o->is_group = true;
+	return ret ? ret : choose(o, kind, value);
+}
+
+static int set_target_group(void *o, const char *value, struct error *err)
+{
+	return set_group(o, FILTER_BY_CGROUP, "--cgroup", value, err);
+}
+
+static int set_unit(void *o, const char *value, struct error *err)
+{
+	return set_group(o, FILTER_BY_UNIT, "--unit", value, err);
+}
+
+static int set_container(void *o, const char *value, struct error *err)
+{
+	return set_group(o, FILTER_BY_CONTAINER, "--container", value, err);
 }
 
 static int set_comm(void *at, const char *value, struct error *err)
@@ -171,28 +213,46 @@ const struct option_row filter_options[] = {
 
 const struct option_row system_options[] = {
 	{.help = "\nWith -a, record only what matches all of these:"},
-	{'p', "pid", "LIST", "only processes with these pids", OPTION_CALL, .set = set_pids},
+	{'p', "pid", "LIST", "only processes with these pids", OPTION_CALL, .set = set_pids,
+	 .live = live_pids},
 	{0, "tid", "LIST", "only threads with these tids", OPTION_CALL, .set = set_tids},
 	{0, "comm", "GLOB[,...]", "only processes with one of these names", OPTION_CALL,
-	 .set = set_comm},
+	 .set = set_comm, .live = live_names},
 	{0, "cgroup", "PATH", "only processes in this control group or below; may be repeated",
-	 OPTION_CALL, .set = set_cgroup},
+	 OPTION_CALL, .set = set_cgroup, .live = live_groups},
 	{0, "uid", "LIST", "only processes of these users, by number or name", OPTION_CALL,
-	 .set = set_uids},
+	 .set = set_uids, .live = live_users},
 	{0, "exclude-self", NULL, "leave prof itself out (default)", OPTION_CALL,
 	 .set = set_exclude_self},
-	{0, "include-self", NULL, "record prof itself, too", OPTION_FLAG, AT(filter.include_self),
-	 GIVEN(is_limited)},
+	{0, "include-self", NULL, "record prof itself as well", OPTION_FLAG,
+	 AT(filter.include_self), GIVEN(is_limited), .is_guarded = true},
+	{0},
+};
+
+const struct option_rule target_rules[] = {
+	{"unit", "pid comm name pidfile no-children", NULL, NULL},
+	{"container", "pid comm name pidfile no-children", NULL, NULL},
+	{"cgroup", "pid comm name pidfile no-children", NULL, NULL},
 	{0},
 };
 
 const struct option_row target_options[] = {
-	{'p', "pid", "LIST", "those with these pids; may be repeated", OPTION_CALL,
-	 .set = set_pids},
+	{'p', "pid", "LIST", "those with these pids; may be repeated", OPTION_CALL, .set = set_pids,
+	 .live = live_pids},
 	{0, "comm", "GLOB[,...]", "those with one of these names; may be repeated", OPTION_CALL,
-	 .set = set_comm},
+	 .set = set_comm, .live = live_names},
 	{0, "pidfile", "FILE", "the one whose pid is in FILE; may be repeated", OPTION_CALL,
 	 .set = set_pidfile},
+	{0, "name", "GLOB[,...]",
+	 "those whose name or program is one of these, or, with spaces,\n"
+	 "whose command line is; may be repeated",
+	 OPTION_CALL, .set = set_name, .live = live_names},
+	{0, "unit", "NAME", "those of a unit of systemd, such as nginx.service", OPTION_CALL,
+	 .set = set_unit, .live = live_units},
+	{0, "container", "ID", "those of a container, by its id or name", OPTION_CALL,
+	 .set = set_container},
+	{0, "cgroup", "PATH", "those in this control group or below", OPTION_CALL,
+	 .set = set_target_group, .live = live_groups},
 	{0, "no-children", NULL, "not their descendants", OPTION_FLAG, AT(filter.skip_children)},
 	{0},
 };
@@ -228,6 +288,33 @@ static int resolve_uid(void *ctx, const char *word, struct error *err)
 	return filter_add_uid(r->filter, word, err);
 }
 
+/* The group limits what is recorded, and its processes tell when it ends. Takes over the folder. */
+static int resolve_folder(const struct resolution *r, char *folder, struct error *err)
+{
+	_cleanup_free_ char *own = folder;
+	int ret = folder ? filter_add_cgroup(r->filter, folder, err) : err->code;
+
+	if (ret || !r->targets)
+		return ret;
+	r->filter->all = r->filter->is_subject = true;
+	return targets_add_group(r->targets, steal(own), err);
+}
+
+static int resolve_cgroup(const struct resolution *r, const char *path, struct error *err)
+{
+	char *folder = r->targets ? cgroup_folder(path, err) : xstrdup(path);
+
+	return resolve_folder(r, folder, err);
+}
+
+static int resolve_container(const struct resolution *r, const char *name, struct error *err)
+{
+	_cleanup_free_ char *id = container_id(name);
+
+	return resolve_folder(
+		r, cgroup_search("--container", id ? id : name, cgroup_is_container, err), err);
+}
+
 static int resolve(struct resolution *r, const struct filter_choice *choice, struct error *err)
 {
 	switch (choice->kind) {
@@ -238,7 +325,14 @@ static int resolve(struct resolution *r, const struct filter_choice *choice, str
 	case FILTER_BY_UID:
 		return for_each_word(choice->value, resolve_uid, r, err);
 	case FILTER_BY_CGROUP:
-		return filter_add_cgroup(r->filter, choice->value, err);
+		return resolve_cgroup(r, choice->value, err);
+	case FILTER_BY_UNIT:
+		return resolve_folder(
+			r, cgroup_search("--unit", choice->value, cgroup_is_unit, err), err);
+	case FILTER_BY_CONTAINER:
+		return resolve_container(r, choice->value, err);
+	case FILTER_BY_NAME:
+		return targets_add_matches(r->targets, choice->value, err);
 	case FILTER_BY_PIDFILE:
 		return targets_add_pidfile(r->targets, choice->value, err);
 	default:
@@ -264,12 +358,30 @@ int filter_options_resolve(struct filter_options *o, struct targets *targets, st
 	return 0;
 }
 
+void filter_options_reset(struct filter_options *o)
+{
+	vec_clear(&o->filter.pids);
+	vec_clear(&o->filter.tids);
+	vec_clear(&o->filter.uids);
+	vec_clear(&o->filter.cgroups);
+	o->filter.criteria &= FILTER_THREAD;
+	o->filter.all = o->filter.is_subject = false;
+}
+
 char *filter_options_describe(const struct filter_options *o)
 {
 	static const char *const names[] = {
-		[FILTER_BY_PID] = "pid",       [FILTER_BY_TID] = "tid", [FILTER_BY_COMM] = "comm",
-		[FILTER_BY_CGROUP] = "cgroup", [FILTER_BY_UID] = "uid", [FILTER_BY_CPU] = "cpu",
+		[FILTER_BY_PID] = "pid",
+		[FILTER_BY_TID] = "tid",
+		[FILTER_BY_COMM] = "comm",
+		[FILTER_BY_CGROUP] = "cgroup",
+		[FILTER_BY_UID] = "uid",
+		[FILTER_BY_CPU] = "cpu",
 		[FILTER_BY_THREAD] = "thread",
+		[FILTER_BY_PIDFILE] = "pidfile",
+		[FILTER_BY_NAME] = "name",
+		[FILTER_BY_UNIT] = "unit",
+		[FILTER_BY_CONTAINER] = "container",
 	};
 	struct strbuf text = {0};
 

@@ -21,6 +21,9 @@ enum filter_kind {
 	FILTER_BY_CPU,
 	FILTER_BY_THREAD,
 	FILTER_BY_PIDFILE,
+	FILTER_BY_NAME,
+	FILTER_BY_UNIT,
+	FILTER_BY_CONTAINER,
 };
 
 /* An option with its value, borrowed. */
@@ -34,6 +37,8 @@ struct filter_options {
 	VEC(struct filter_choice) choices; /* in order of the command line */
 	struct name_set names; /* patterns of --comm */
 	char *names_text; /* for messages; NULL: no names */
+	bool is_searched; /* processes are meant by something else than their pids */
+	bool is_group; /* a control group is attached to */
 	bool is_limited; /* only some processes or threads are recorded */
 };
 
@@ -41,6 +46,7 @@ struct filter_options {
 extern const struct option_row filter_options[], system_options[];
 /* and those that select running processes. */
 extern const struct option_row target_options[];
+extern const struct option_rule target_rules[];
 
 void filter_options_release(struct filter_options *o);
 /*
@@ -48,6 +54,8 @@ void filter_options_release(struct filter_options *o);
  * added there instead of to the filter.
  */
 int filter_options_resolve(struct filter_options *o, struct targets *targets, struct error *err);
+/* Forgets what was looked up, so that it can be looked up anew. */
+void filter_options_reset(struct filter_options *o);
 /* Describes the recorded part of the machine; the caller frees. */
 char *filter_options_describe(const struct filter_options *o);
 

@@ -21,13 +21,13 @@ static const struct {
 	char letter;
 	const char *name, *text;
 } perf_options[] = {
-	{'g', "call-graph", "stacks are always taken, --unwind says how"},
+	{'g', "call-graph", "stacks are always taken; --unwind chooses how"},
 	{'c', "count", "-F and -i say how often the clock ticks, -e EVENT/period=N counts others"},
 	{'C', NULL, "CPUs are chosen by --cpu"},
 	{'t', NULL, "threads are chosen by --tid with -a, or by --thread"},
 	{'u', NULL, "users are chosen by --uid with -a"},
 	{'G', NULL, "control groups are chosen by --cgroup with -a"},
-	{'m', "mmap-pages", "the size of buffers is said by --ring-size"},
+	{'m', "mmap-pages", "the size of buffers is set by --ring-size"},
 };
 
 static const struct {

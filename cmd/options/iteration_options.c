@@ -69,14 +69,14 @@ const struct option_row iteration_options[] = {
 	 "run the command N times, into one profile; N..M with variants:\n"
 	 "N times, or up to M times until the difference is clear",
 	 OPTION_CALL, USED, .set = set_iterations},
-	{0, "warmup", "N", "first run it N times without recording it (default 0)", OPTION_NUMBER,
+	{0, "warmup", "N", "run it N times first, unrecorded (default 0)", OPTION_NUMBER,
 	 OPTION_AT(iteration_options, warmup), USED, .range = &warmups},
 	{0, "variant", "NAME=COMMAND",
-	 "two or more, in place of a command; run in turn, in random order", OPTION_CALL, USED,
+	 "given twice or more, in place of a command; run in random order", OPTION_CALL, USED,
 	 .set = set_variant},
-	{0, "seed", "N", "seed of that order", OPTION_NUMBER, OPTION_AT(iteration_options, seed),
+	{0, "seed", "N", "seed for that order", OPTION_NUMBER, OPTION_AT(iteration_options, seed),
 	 USED, .range = &seeds},
-	{0, "keep-going", NULL, "go on after a run that fails", OPTION_FLAG,
+	{0, "keep-going", NULL, "continue after a run that fails", OPTION_FLAG,
 	 OPTION_AT(iteration_options, keep_going), USED},
 	{0},
 };

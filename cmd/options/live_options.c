@@ -17,18 +17,20 @@
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_MAX (1ull << 30)
 /* The memory is a number of tables of this size. */
-#define UNWIND_BYTES_MIN UNWIND_SHARD_BYTES
+#define UNWIND_BYTES_MIN (4u << 20)
 #define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 
 void live_options_init(struct live_options *o)
 {
 	*o = (struct live_options){.ready_fd = -1, .control_fd = -1, .ack_fd = -1};
 	instrument_settings_init(&o->instruments);
+	last_options_init(&o->last);
 }
 
 void live_options_release(struct live_options *o)
 {
 	instrument_settings_release(&o->instruments);
+	last_options_release(&o->last);
 }
 
 static int set_unwind(void *at, const char *value, struct error *err)
@@ -66,10 +68,13 @@ static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MA
 static const struct option_row rows[] = {
 	{'d', "duration", "S", "stop recording after this many seconds", OPTION_TIME,
 	 AT(duration_ns), .unit_ns = NS_PER_SECOND},
-	{0, "delay", "S", "begin to record after this many seconds; -d counts from then on",
+	{0, "delay", "S", "start recording after this many seconds; -d counts from then",
 	 OPTION_TIME, AT(delay_ns), .unit_ns = NS_PER_SECOND},
 	{0, "start-paused", NULL, "record nothing until SIGUSR1 or 'prof resume'", OPTION_FLAG,
 	 AT(starts_paused)},
+	{0, "max-overhead", "PERCENT",
+	 "take fewer samples, at last none, if recording takes more of the CPUs' time",
+	 OPTION_SHARE, AT(max_overhead)},
 	{0, "control-fd", "N[,M]",
 	 "obey 'enable', 'disable', 'snapshot' and 'stop' on descriptor N,\nanswer 'ack' on M",
 	 OPTION_CALL, AT(control_fd), .set = set_control},
@@ -84,16 +89,16 @@ static const struct option_row rows[] = {
 	{0, "no-arguments", NULL, "leave program arguments out of the profile", OPTION_FLAG,
 	 AT(no_arguments)},
 	{0, "ready-fd", "N", "write a line to descriptor N once recording has begun", OPTION_NUMBER,
-	 AT(ready_fd), .range = &fd_range},
+	 AT(ready_fd), .range = &fd_range, .is_guarded = true},
 	{0, "ready-file", "FILE", "write that line to FILE", OPTION_NAME, AT(ready_path)},
 	{0},
 };
 
 const struct option_row command_options[] = {
-	{0, "kill", NULL, "with -d: end the command as well, which otherwise goes on", OPTION_FLAG,
+	{0, "kill", NULL, "with -d: also end the command, which otherwise goes on", OPTION_FLAG,
 	 AT(kill)},
 	{0, "as-root", NULL, "under sudo: run the command as root, not as the invoking user",
-	 OPTION_FLAG, AT(as_root)},
+	 OPTION_FLAG, AT(as_root), .is_guarded = true},
 	{0},
 };
 
@@ -109,6 +114,8 @@ static void add_instrument(struct option_table *t, const struct instrument_optio
 		.help = option->help,
 		.type = OPTION_CALL,
 		.set = option->set,
+		.live = option->values,
+		.is_plain = option->is_plain,
 	};
 
 	option_table_add_row(t, &row, settings);

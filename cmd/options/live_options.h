@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cmd/options/last_options.h"
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 #include "lib/live/instrument.h"
@@ -25,11 +26,13 @@ struct live_options {
 	bool as_root;
 	bool no_arguments; /* leave program arguments out of the profile */
 	int ready_fd; /* descriptor for "ready"; -1: none */
-	uint64_t
-		delay_ns; /* recording begins paused, and goes on after this time; 0: it does not */
+	/* Recording begins paused, and goes on after this time; 0: not by itself. */
+	uint64_t delay_ns;
 	bool starts_paused;
+	double max_overhead; /* share of the CPUs' time that recording may take; 0: any */
 	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	const char *ready_path; /* file for "ready"; NULL: none */
+	struct last_options last;
 };
 
 /* Adds these options and those of the instruments, whose values go into `o`. */

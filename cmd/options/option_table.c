@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/options/hints.h"
+#include "cmd/options/option_expand.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -14,6 +15,21 @@
 #define FIRST_VALUE 256
 /* The help's text begins here, or on a line of its own. */
 #define NAME_WIDTH 22
+
+/* Defaults are words before the others, and were left out already. */
+static int set_nothing(void *at, const char *value, struct error *err)
+{
+	(void)at;
+	(void)value;
+	(void)err;
+	return 0;
+}
+
+const struct option_row option_config[] = {
+	{0, "no-config", NULL, "leave out the defaults of prof-config(1)", OPTION_CALL,
+	 .set = set_nothing},
+	{0},
+};
 
 const struct option_row option_help[] = {
 	{'h', "help", NULL, "show this and exit", .type = OPTION_HELP},
@@ -47,7 +63,7 @@ void option_table_add_rules(struct option_table *t, const struct option_rule *ru
 		vec_push(&t->rules, rules);
 }
 
-static bool is_optional(const struct option_row *row)
+bool option_is_optional(const struct option_row *row)
 {
 	return row->argument && *row->argument == '[';
 }
@@ -57,9 +73,9 @@ static void make_getopt(struct option_table *t)
 	strbuf_adds(&t->shorts, "+:");
 	for (size_t i = 0; i < t->rows.count; i++) {
 		const struct option_row *row = &t->rows.items[i].row;
-		int argument = is_optional(row) ? optional_argument
-			       : row->argument	? required_argument
-						: no_argument;
+		int argument = option_is_optional(row) ? optional_argument
+			       : row->argument	       ? required_argument
+						       : no_argument;
 
 		if (!row->name)
 			continue;
@@ -83,7 +99,7 @@ static size_t find_value(const struct option_table *t, int value)
 	return i;
 }
 
-static const char *const *choices_of(const struct option_row *row)
+const char *const *option_choices(const struct option_row *row)
 {
 	static const char *const none[] = {NULL};
 
@@ -92,14 +108,13 @@ static const char *const *choices_of(const struct option_row *row)
 
 static void add_choices(struct strbuf *out, const struct option_row *row)
 {
-	const char *const *choices = choices_of(row);
+	const char *const *choices = option_choices(row);
 
 	for (size_t i = 0; choices[i]; i++)
 		strbuf_addf(out, "%s%s", i ? ", " : "", choices[i]);
 }
 
-/* Adds the text with `insert` in place of "@"; all lines but the first are indented. */
-static void add_expanded(struct strbuf *out, const char *text, const char *insert, int indent)
+void option_expand(struct strbuf *out, const char *text, const char *insert, int indent)
 {
 	for (; *text; text++) {
 		if (*text == '@')
@@ -123,7 +138,7 @@ static void store(void *at, size_t size, uint64_t value)
 
 static int choose(const struct option_row *row, const char *value, int *chosen, struct error *err)
 {
-	const char *const *choices = choices_of(row);
+	const char *const *choices = option_choices(row);
 	_cleanup_(strbuf_release) struct strbuf all = {0};
 
 	for (int i = 0; choices[i]; i++) {
@@ -274,66 +289,65 @@ int option_table_next(struct option_table *t, int argc, char **argv, struct erro
 	return ret ? ret : 1;
 }
 
-static bool has_word(const char *words, const char *name)
-{
-	size_t size = strlen(name);
-
-	for (const char *at = words; at; at = strchr(at, ' ')) {
-		at += *at == ' ';
-		if (strncmp(at, name, size) == 0 && (!at[size] || at[size] == ' '))
-			return true;
-	}
-	return false;
-}
-
-/* `names` are separated by spaces. */
-bool option_table_has(const struct option_table *t, const char *names)
+const struct option_row *option_table_find(const struct option_table *t, const char *name)
 {
 	for (size_t i = 0; i < t->rows.count; i++) {
-		if (t->rows.items[i].is_given && has_word(names, t->rows.items[i].row.name))
-			return true;
+		const struct option_row *row = &t->rows.items[i].row;
+
+		if (row->name && row->type != OPTION_HELP && strcmp(row->name, name) == 0)
+			return row;
 	}
-	return false;
+	return NULL;
 }
 
-/* Adds "--a, --b or --c" for "a b c". */
-static void add_names(struct strbuf *out, const char *names)
+bool option_is_plain(const struct option_row *row)
 {
-	while (*names) {
-		size_t size = strcspn(names, " ");
-		const char *next = names + size + (names[size] == ' ');
-
-		strbuf_addf(out, "--%.*s%s", (int)size, names,
-			    !*next		? ""
-			    : strchr(next, ' ') ? ", "
-						: " or ");
-		names = next;
+	switch (row->type) {
+	case OPTION_FLAG:
+	case OPTION_COUNTED:
+	case OPTION_TIME:
+	case OPTION_SIZE:
+	case OPTION_CHOICE:
+	case OPTION_SHARE:
+	case OPTION_NUMBER:
+		return !row->is_guarded;
+	default:
+		return row->is_plain;
 	}
 }
 
-static int fail_rule(const struct option_rule *rule, struct error *err)
+int option_table_scan(struct option_table *t, int argc, char **argv, option_scan_fn *fn, void *ctx,
+		      int *taken, struct error *err)
 {
-	_cleanup_(strbuf_release) struct strbuf what = {0}, text = {0};
+	int value, ret = 0;
 
-	strbuf_adds(&what, rule->with ? "not with " : "needs ");
-	add_names(&what, rule->with ? rule->with : rule->without);
-	if (!rule->text)
-		strbuf_addf(&text, "--%s: ", rule->option);
-	add_expanded(&text, rule->text ? rule->text : "@", strbuf_text(&what), 0);
-	return error_text(err, -EINVAL, "%s", strbuf_text(&text));
-}
+	if (!t->longs.count)
+		make_getopt(t);
+	opterr = 0;
+	/* Forgets words that were scanned before. */
+	optind = 0;
+	while (!ret) {
+		size_t i;
 
-int option_table_judge(const struct option_table *t, struct error *err)
-{
-	vec_for_each(&t->rules, const struct option_rule **, it) {
-		const struct option_rule *rule = *it;
-
-		if (option_table_has(t, rule->option) &&
-		    (!rule->with || option_table_has(t, rule->with)) &&
-		    (!rule->without || !option_table_has(t, rule->without)))
-			return fail_rule(rule, err);
+		value = getopt_long(argc, argv, strbuf_text(&t->shorts), t->longs.items, NULL);
+		if (value == -1 && t->take && optind < argc &&
+		    strcmp(argv[optind - 1], "--") != 0) {
+			optind++;
+			continue;
+		}
+		if (value == -1)
+			break;
+		if (value == ':' || value == '?') {
+			ret = refuse(t, value, argv[optind - 1], err);
+			break;
+		}
+		i = find_value(t, value);
+		t->rows.items[i].is_given = true;
+		ret = fn(ctx, &t->rows.items[i].row, optarg);
 	}
-	return 0;
+	*taken = optind;
+	optind = 1;
+	return ret;
 }
 
 static void add_row(struct strbuf *out, const struct option_row *row, int width)
@@ -349,13 +363,13 @@ static void add_row(struct strbuf *out, const struct option_row *row, int width)
 		strbuf_addf(&name, "-%c, ", row->letter);
 	strbuf_addf(&name, "--%s", row->name);
 	if (row->argument)
-		strbuf_addf(&name, "%s%s", is_optional(row) ? "" : " ", row->argument);
+		strbuf_addf(&name, "%s%s", option_is_optional(row) ? "" : " ", row->argument);
 	if (name.size < (size_t)width)
 		strbuf_addf(out, "  %-*s ", width, strbuf_text(&name));
 	else
 		strbuf_addf(out, "  %s\n%*s", strbuf_text(&name), width + 3, "");
 	add_choices(&choices, row);
-	add_expanded(out, row->help, strbuf_text(&choices), width + 3);
+	option_expand(out, row->help, strbuf_text(&choices), width + 3);
 	strbuf_addch(out, '\n');
 }
 
@@ -365,63 +379,4 @@ void option_table_help(const struct option_table *t, struct strbuf *out)
 	for (size_t i = 0; i < t->rows.count; i++)
 		add_row(out, &t->rows.items[i].row, t->width ? t->width : NAME_WIDTH);
 	strbuf_adds(out, t->after);
-}
-
-/* Returns the option whose value is the word after this one, or NULL. */
-static const struct option_row *find_waiting(const struct option_table *t, const char *word)
-{
-	for (size_t i = 0; i < t->rows.count; i++) {
-		const struct option_row *row = &t->rows.items[i].row;
-
-		if (!row->name || !row->argument || is_optional(row))
-			continue;
-		if ((strncmp(word, "--", 2) == 0 && !strcmp(word + 2, row->name)) ||
-		    (row->letter && word[0] == '-' && word[1] == row->letter && !word[2]))
-			return row;
-	}
-	return NULL;
-}
-
-/* `before`: what stands before the value in the same word. */
-static void complete_value(const struct option_row *row, const char *before, const char *word,
-			   struct strbuf *out)
-{
-	for (const char *const *choice = choices_of(row); *choice; choice++) {
-		if (text_starts_with(*choice, word))
-			strbuf_addf(out, "%s%s\n", before, *choice);
-	}
-}
-
-static void complete_option(const struct option_table *t, const char *word, struct strbuf *out)
-{
-	const char *equals = strchr(word, '=');
-	_cleanup_free_ char *before = equals ? xstrndup(word, (size_t)(equals - word) + 1) : NULL;
-
-	for (size_t i = 0; i < t->rows.count; i++) {
-		const struct option_row *row = &t->rows.items[i].row;
-		_cleanup_free_ char *name = xasprintf("--%s%s", row->name ? row->name : "",
-						      equals ? "=" : "");
-
-		if (row->name && equals && strcmp(name, before) == 0)
-			complete_value(row, before, equals + 1, out);
-		else if (row->name && !equals && text_starts_with(name, word))
-			strbuf_addf(out, "%s\n", name);
-	}
-}
-
-void option_table_complete(const struct option_table *t, int count, char *const *words,
-			   struct strbuf *out)
-{
-	const struct option_row *row = NULL;
-
-	for (int i = 0; i < count - 1; i++) {
-		/* Operands follow, or the words of another command. */
-		if (!row && (strcmp(words[i], "--") == 0 || (words[i][0] != '-' && !t->take)))
-			return;
-		row = row ? NULL : find_waiting(t, words[i]);
-	}
-	if (row)
-		complete_value(row, "", words[count - 1], out);
-	else if (words[count - 1][0] == '-')
-		complete_option(t, words[count - 1], out);
 }

@@ -13,9 +13,18 @@
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
 
+#define STALL_NS_DEFAULT 10000000000ull
+
+static const char *const progress_styles[] = {
+	[PROGRESS_AUTO] = "auto",
+	[PROGRESS_PLAIN] = "plain",
+	[PROGRESS_JSON] = "json",
+	NULL,
+};
+
 void output_options_init(struct output_options *o)
 {
-	*o = (struct output_options){.path = "profile.json.gz"};
+	*o = (struct output_options){.path = "profile.json.gz", .stall_ns = STALL_NS_DEFAULT};
 }
 
 void output_options_release(struct output_options *o)
@@ -73,20 +82,29 @@ static const struct option_row rows[] = {
 	 OPTION_NAME, AT(raw_path)},
 	{0, "no-spool", NULL, "keep nothing on disk meanwhile: if prof is killed, nothing is left",
 	 OPTION_FLAG, AT(no_spool)},
-	{0, "spool-dir", "DIR", "where to keep it (default: beside the output)", OPTION_NAME,
+	{0, "spool-dir", "DIR", "where to keep that (default: beside the output)", OPTION_NAME,
 	 AT(spool_dir)},
-	{0, "keep-capture", NULL, "keep it after a success, too", OPTION_FLAG, AT(keep_capture)},
+	{0, "keep-capture", NULL, "keep it even after a success", OPTION_FLAG, AT(keep_capture)},
 	{0, "sync", NULL, "flush it to disk once a second", OPTION_FLAG, AT(sync)},
-	{0, "epoch", "S", "let parts of it be read on their own, a new one every S seconds",
-	 OPTION_TIME, AT(epoch_ns), .unit_ns = 1e9},
+	{0, "epoch", "S", "begin a part that can be read on its own every S seconds", OPTION_TIME,
+	 AT(epoch_ns), .unit_ns = 1e9},
 	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
 	 OPTION_CALL, .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(no_symbols)},
 	{0, "all-threads", NULL, "give each thread its own row, however many there are",
 	 OPTION_FLAG, AT(all_threads)},
-	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources)},
+	{0, "no-limit", NULL, "write all samples and markers, also more than a browser shows",
+	 OPTION_FLAG, AT(no_limit)},
+	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources),
+	 .is_guarded = true},
 	{0, "fail-on-loss", NULL, "exit with 125 if anything was lost; the profile is kept",
 	 OPTION_FLAG, AT(fail_on_loss)},
+	{0, "progress", "HOW", "show progress: @; auto: in a line, on a terminal", OPTION_CHOICE,
+	 AT(progress), .choices = progress_styles},
+	{0, "stall", "S",
+	 "at the end, give up files and servers that make no progress for so long\n"
+	 "(default: 10)",
+	 OPTION_TIME, AT(stall_ns), .unit_ns = 1e9},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
 	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
 	{0},
@@ -176,6 +194,7 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 		.fd = -1,
 		.gzip = format_is_compressed(o->format, o->path),
 		.owner = *owner,
+		.is_cancelled = o->is_cancelled,
 	};
 
 	*out = NULL;

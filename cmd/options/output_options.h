@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
 #define PROF_CMD_OPTIONS_OUTPUT_OPTIONS_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "cmd/options/option_table.h"
@@ -10,6 +11,13 @@
 #include "lib/base/outfile.h"
 #include "lib/base/vec.h"
 #include "lib/format/format.h"
+
+/* Values of --progress. */
+enum progress_style {
+	PROGRESS_AUTO, /* a line on a terminal */
+	PROGRESS_PLAIN, /* lines */
+	PROGRESS_JSON, /* lines, an object each */
+};
 
 struct output_options {
 	const char *path; /* "-": standard output */
@@ -26,12 +34,17 @@ struct output_options {
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
 	bool all_threads;
+	bool no_limit; /* all rows and markers */
 	bool sources;
 	bool fail_on_loss;
 	bool report; /* print the heaviest functions at the end */
 	bool no_file; /* the profile is not kept; set by output_options_check() */
 	bool quiet;
 	unsigned int verbose;
+	int progress; /* enum progress_style */
+	uint64_t stall_ns; /* give up what makes no progress for so long at the end */
+	const volatile sig_atomic_t *finish_now; /* set: naming ends early; or NULL */
+	const bool *is_cancelled; /* set atomically: the profile is written no further; or NULL */
 };
 
 /* Adds the options of commands that record. */

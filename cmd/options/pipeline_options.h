@@ -9,7 +9,7 @@
 #include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 
-struct front_end;
+struct caller;
 
 struct pipeline_options {
 	const char *command; /* "record", for messages */
@@ -20,8 +20,7 @@ struct pipeline_options {
 	const char *filter_text; /* description of the filters; used without command and targets */
 	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
 	const struct iteration_options *iterations; /* NULL: the command runs once */
-	struct front_end
-		*front; /* the front end that runs it and gets the status; NULL: this process */
+	struct caller *front; /* the caller that runs it and gets the status; NULL: this process */
 	struct targets *targets; /* running processes to record; NULL: none */
 };
 

@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 
 #define DEFAULT_PATH "profile.json.gz"
-/* For people, a table is a page, and a tree has what is worth a look. */
+/* For people: a page of a table, and the large parts of a tree. */
 #define TABLE_LIMIT 40
 #define TREE_LIMIT 200
 #define TREE_MIN_PERCENT 0.5
@@ -75,12 +75,12 @@ static const struct option_row rows[] = {
 	 "rows: function (default), module, file, line, process\n"
 	 "(of a program), pid, thread, category, address",
 	 OPTION_CHOICE, AT(tree.by), .choices = query_by_names},
-	{0, "tree", NULL, "what calls what, starting at the outermost function", OPTION_CALL,
+	{0, "tree", NULL, "call tree, from the outermost function inwards", OPTION_CALL,
 	 .set = set_plain},
-	{0, "inverted", NULL, "the same, from where samples were taken to the callers", OPTION_CALL,
+	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_CALL,
 	 .set = set_inverted},
-	{0, "callers", "NAME", "what calls a function", OPTION_CALL, .set = set_callers},
-	{0, "callees", "NAME", "what a function calls", OPTION_CALL, .set = set_callees},
+	{0, "callers", "NAME", "callers of a function, as a tree", OPTION_CALL, .set = set_callers},
+	{0, "callees", "NAME", "callees of a function, as a tree", OPTION_CALL, .set = set_callees},
 	{0, "annotate", "NAME", "source lines of a function", OPTION_TEXT, AT(annotate)},
 	{0, "asm", NULL, "with --annotate: its instructions", OPTION_FLAG, AT(assembly)},
 	{0, "debug-dir", "DIR", "with --asm: look for programs there; may be repeated", OPTION_CALL,
@@ -106,8 +106,8 @@ static const struct option_rule rules[] = {
 	 "--markers: only --process, --thread and --time select them"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
 	{"annotate", "min limit", NULL, "--annotate: shows all lines"},
-	{"asm", NULL, "annotate", "--asm: of which function? give --annotate, too"},
-	{"debug-dir", NULL, "asm", "--debug-dir: is for --asm"},
+	{"asm", NULL, "annotate", "--asm: needs --annotate with a function"},
+	{"debug-dir", NULL, "asm", "--debug-dir: only with --asm"},
 	{0},
 };
 
@@ -116,7 +116,7 @@ static int complete(struct report_options *o, struct error *err)
 {
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
 	if (o->is_tree && !query_by_has_stacks(o->tree.by))
-		return error_text(err, -EINVAL, "--by %s: stacks are not made of those",
+		return error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
 				  query_by_names[o->tree.by]);
 	if (o->tree.function && o->tree.by != QUERY_BY_FUNCTION)
 		return error_text(err, -EINVAL, "--callers and --callees are by function");
@@ -149,6 +149,7 @@ void report_options_table(struct option_table *t, void *options)
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, o);
+	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	option_table_add(t, query_options, &o->filter);
 	option_table_add_rules(t, rules);

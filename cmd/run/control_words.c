@@ -35,7 +35,7 @@ static void obey_lines(struct control_words *w, control_word_fn *obey, void *ctx
 		w->used -= size + 1;
 		memmove(w->line, end + 1, w->used);
 	}
-	/* A longer word is none. */
+	/* Longer words are not valid. */
 	if (w->used == sizeof(w->line))
 		w->used = 0;
 }

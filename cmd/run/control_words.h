@@ -20,7 +20,7 @@ struct control_words {
 
 #define CONTROL_WORDS_INIT ((struct control_words){.fd = -1, .ack_fd = -1})
 
-/* Does what a word asks for. False: it is unknown, which a message has told. */
+/* Does what a word asks for. Returns false, with a message, if it is unknown. */
 typedef bool control_word_fn(void *ctx, const char *word);
 
 /* Reads and obeys without waiting. */

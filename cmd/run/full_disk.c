@@ -40,7 +40,7 @@ static int measure(const struct full_disk *d, uint64_t *bytes)
 	return ret;
 }
 
-/* Does a file of so many bytes fit into the folder of the output without that capture? */
+/* Does a file of this many bytes fit into the folder of the output without that capture? */
 static bool has_room(const struct full_disk *d, uint64_t bytes, const struct stat *capture)
 {
 	const char *path = d->output->path, *slash = strrchr(path, '/');
@@ -68,7 +68,7 @@ int full_disk_write(const struct full_disk *d, struct outfile **out, struct erro
 	outfile_free(steal(*out));
 	if (measure(d, &bytes) || !has_room(d, bytes, &capture))
 		return ret;
-	log_warn("%s: the disk is full: the capture is given up for it", d->output->path);
+	log_warn("%s: the disk is full: the capture was removed to make room", d->output->path);
 	d->abandon(d->ctx);
 	*err = (struct error){0};
 	ret = output_open(d->output, d->owner, out, err);

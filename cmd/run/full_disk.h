@@ -18,7 +18,7 @@ struct full_disk {
 	const struct identity *owner;
 	/* Writes all of the profile; may be called again after a failure. */
 	int (*write)(void *ctx, struct outfile *out, struct error *err);
-	/* Returns what the kernel tells of the capture. False: none may be given up. */
+	/* Gives the capture's status. Returns false if no capture may be given up. */
 	bool (*find_capture)(void *ctx, struct stat *st);
 	/* Removes the capture and closes it. */
 	void (*abandon)(void *ctx);

@@ -53,7 +53,7 @@ static void plan(struct iterations *it)
 static int fork_in_front(struct iterations *it, struct error *err)
 {
 	struct iteration_run *run = iterations_current(it);
-	int ret = front_end_fork(it->front, run->variant, &run->child, err);
+	int ret = caller_fork(it->front, run->variant, &run->child, err);
 
 	if (ret)
 		run->child = NULL;
@@ -63,7 +63,7 @@ static int fork_in_front(struct iterations *it, struct error *err)
 }
 
 int iterations_fork(struct iterations *it, const struct iteration_options *options,
-		    const struct child_options *like, struct front_end *front, struct error *err)
+		    const struct child_options *like, struct caller *front, struct error *err)
 {
 	it->options = options;
 	it->front = front;

@@ -2,13 +2,13 @@
 /*
  * Runs a command, or two variants, several times in one recording. All runs are forked at once,
  * before anything changes this process, and wait; each is executed when the one before has ended.
- * A front end, which nothing changes, forks them one by one.
+ * A caller, which nothing changes, forks them one by one.
  */
 #ifndef PROF_CMD_RUN_ITERATIONS_H
 #define PROF_CMD_RUN_ITERATIONS_H
 
 #include "cmd/options/iteration_options.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
 #include "lib/recording/recording_facts.h"
 #include "cmd/run/supervisor.h"
 #include "lib/base/vec.h"
@@ -26,19 +26,19 @@ struct iteration_run {
 };
 
 struct iterations {
-	const struct iteration_options *options; /* NULL: there are none */
+	const struct iteration_options *options; /* NULL if none */
 	VEC(struct iteration_run) runs; /* in the order in which they are executed */
 	size_t current;
 	size_t told; /* by iterations_next_fact() */
-	struct front_end *front; /* forks each run when it is its turn; NULL: all are forked */
+	struct caller *front; /* forks each run when it is its turn; NULL: all are forked */
 };
 
 /*
  * Chooses the order and forks all runs as `like` says; variants have commands of their own. With a
- * front end, that forks the first run, and each other one when it is its turn.
+ * caller, that forks the first run, and each other one when it is its turn.
  */
 int iterations_fork(struct iterations *it, const struct iteration_options *options,
-		    const struct child_options *like, struct front_end *front, struct error *err);
+		    const struct child_options *like, struct caller *front, struct error *err);
 /* Kills those that were not executed. Zeroed it is empty. */
 void iterations_release(struct iterations *it);
 /* Returns the run that is next, or goes on. */
@@ -47,8 +47,8 @@ struct iteration_run *iterations_current(struct iterations *it);
 const struct iteration_run *iterations_first(const struct iterations *it);
 /*
  * Notes the end of the current run and goes on to the next one, whose child the supervisor gets.
- * False if there is none: after a failure, an interruption, or a look that decides; or, with err,
- * because the front end could not fork it.
+ * Returns false at the end: after a failure, an interruption, or a look that decides; or, with err,
+ * because the caller could not fork it.
  */
 bool iterations_advance(struct iterations *it, struct supervisor *supervisor, struct error *err);
 /* Notes the end of the last run, which may have come after sampling has ended. */

@@ -31,15 +31,11 @@ static int check(const struct outputs *o, const struct output_options *output,
 int outputs_open(struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, const struct identity *owner, struct error *err)
 {
-	struct outfile_options stats = {
-		.path = output->stats_path,
-		.fd = -1,
-		.owner = *owner,
-	};
-	int ret = output_open(output, owner, &o->profile, err);
+	/* Snapshots open their own. */
+	int ret = live->last.keep_ns ? 0 : output_open(output, owner, &o->profile, err);
 
-	if (!ret && stats.path)
-		ret = outfile_open(&o->stats, &stats, err);
+	if (!ret && output->stats_path)
+		ret = outfile_open_plain(&o->stats, output->stats_path, owner, err);
 	if (!ret)
 		ret = ready_open(&o->ready, live, *owner, err);
 	if (!ret)

@@ -33,7 +33,7 @@ size_t pager_columns(void)
 	return width ? width : COLUMNS;
 }
 
-/* NULL: none is wanted. */
+/* NULL if none is wanted. */
 static const char *find_pager(void)
 {
 	const char *pager = getenv("PAGER"), *term = getenv("TERM");

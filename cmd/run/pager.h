@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Columns of the terminal that standard output is; 0: it is none. */
+/* Width of the terminal on standard output, 0 if it is not a terminal. */
 size_t pager_width(void);
-/* Columns that text is made for: those of the terminal, or 120 where there is none. */
+/* Width for text: that of the terminal, or 120 without one. */
 size_t pager_columns(void);
 /*
  * Prints; where standard output is a terminal, by $PAGER, or less(1), which ends at once where a

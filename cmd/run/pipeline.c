@@ -8,12 +8,13 @@
 #include "cmd/run/pipeline.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/elevate.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
 #include "lib/recording/meta.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/elevate/privileges.h"
@@ -23,236 +24,36 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "lib/live/features.h"
 #include "lib/recording/outcome_facts.h"
+#include "lib/recording/output_name.h"
 
-/* Poll child and signals at least every so many records. */
+/* Poll child and signals at least every this many records. */
 #define RECORDS_PER_POLL 4096
 
-static void pipeline_release(struct pipeline *p)
+/* Frees nothing that threads may still use that were left behind. */
+static void pipeline_free(struct pipeline *p)
 {
-	recording_release(&p->recording);
+	steering_release(&p->steering);
+	if (threads_are_left())
+		return;
 	recorder_free(p->recorder);
+	if (threads_are_left())
+		return;
+	recording_release(&p->recording);
 	if (!p->options->iterations)
 		child_free(p->child);
 	iterations_release(&p->iterations);
 	supervisor_release(&p->supervisor);
-	steering_release(&p->steering);
+	flight_release(&p->flight);
 	spool_release(&p->spool);
 	signals_release(&p->signals);
 	outputs_release(&p->outputs);
-}
-
-static int fork_runs(struct pipeline *p, const struct child_options *child, struct error *err)
-{
-	int ret = iterations_fork(&p->iterations, p->options->iterations, child, p->options->front,
-				  err);
-
-	if (!ret)
-		p->child = iterations_current(&p->iterations)->child;
-	return ret;
-}
-
-static int fork_child(struct pipeline *p, struct error *err)
-{
-	const struct pipeline_options *options = p->options;
-	struct child_options child = {
-		.argv = options->argv,
-		.identity = p->owner,
-		.keep_capabilities = options->live->as_root,
-		.stdout_fd = output_is_stdout(options->output) ? STDERR_FILENO : -1,
-		.signal_mask = p->signals.inherited_mask,
-		.ignored_signals = p->signals.inherited_ignored,
-	};
-
-	if (options->live->as_root)
-		child.identity.is_self = true;
-	if (options->iterations)
-		return fork_runs(p, &child, err);
-	return options->front ? front_end_child(options->front, &p->child, err)
-			      : child_new(&p->child, &child, err);
-}
-
-static int supervise(struct pipeline *p, struct error *err)
-{
-	int ret = supervisor_init(&p->supervisor, &p->signals, err);
-
-	p->supervisor.child = p->child;
-	p->supervisor.targets = p->options->targets;
-	p->supervisor.kill_at_end = p->options->live->kill;
-	return ret;
-}
-
-static int watch(struct pipeline *p, struct error *err)
-{
-	const struct targets *targets = p->options->targets;
-	int ret = recorder_watch(p->recorder, p->signals.fd, err);
-
-	if (!ret)
-		ret = recorder_watch(p->recorder, p->supervisor.timer_fd, err);
-	if (!ret)
-		ret = steering_watch(p, err);
-	if (!ret && p->options->front && !p->child)
-		ret = recorder_watch(p->recorder, front_end_fd(p->options->front), err);
-	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
-		ret = recorder_watch(p->recorder, targets->rows.items[i].fd, err);
-	return ret;
-}
-
-/* The command that is executed next; a run to warm up is not recorded. */
-static int track_child(struct pipeline *p, struct error *err)
-{
-	int ret = recorder_watch(p->recorder, child_fd(p->child), err);
-
-	if (ret || (p->options->iterations && !iterations_current(&p->iterations)->iteration))
-		return ret;
-	if (p->options->argv)
-		recorder_expect(p->recorder, p->options->argv[0]);
-	return recorder_track(p->recorder, child_pid(p->child), true, err);
-}
-
-static int track(struct pipeline *p, struct error *err)
-{
-	const struct targets *targets = p->options->targets;
-	int ret = p->child ? track_child(p, err) : 0;
-
-	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
-		ret = recorder_track(p->recorder, targets->rows.items[i].pid, false, err);
-	return ret;
-}
-
-static int arm(struct pipeline *p, struct error *err)
-{
-	const struct live_options *live = p->options->live;
-	struct recorder_options options = {
-		.instruments = &live->instruments,
-		.ring_bytes = live->ring_bytes,
-		.unwind = live->unwind,
-		.unwind_bytes = live->unwind_bytes,
-		.no_arguments = live->no_arguments,
-		.keep_mounts = p->options->output->sources,
-		.filter = p->options->filter,
-		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,
-	};
-	int ret = recorder_new(&p->recorder, &options, err);
-
-	if (!ret)
-		ret = watch(p, err);
-	if (!ret)
-		ret = track(p, err);
-	if (!ret)
-		ret = recorder_arm(p->recorder, err);
-	return ret;
-}
-
-/* If the machine is the cause, explain as `prof check` does. */
-static int arm_or_explain(struct pipeline *p, struct error *err)
-{
-	struct error missing = {0};
-	int ret = arm(p, err);
-
-	if (ret && ret != -EMFILE && !err->hint[0] && features_explain(&missing)) {
-		log_info("%s", err->text);
-		*err = missing;
-	}
-	return ret;
-}
-
-static pid_t subject_pid(const struct pipeline *p)
-{
-	if (p->options->iterations)
-		return (pid_t)iterations_first(&p->iterations)->pid;
-	return p->child ? child_pid(p->child) : 0;
-}
-
-char *absolute_path(const char *path)
-{
-	_cleanup_free_ char *folder = *path == '/' ? NULL : getcwd(NULL, 0);
-
-	if (strcmp(path, "-") == 0)
-		return NULL;
-	return folder ? xasprintf("%s/%s", folder, path) : xstrdup(path);
-}
-
-static int begin_spool(struct pipeline *p, struct error *err)
-{
-	const struct output_options *output = p->options->output;
-	char version[] = PROF_VERSION;
-	_cleanup_free_ char *path = output->no_file ? NULL : absolute_path(output->path);
-	const struct recording_facts facts = {
-		.meta = p->recording.profile->meta,
-		.version = version,
-		.output = path,
-		.unwind = p->recording.facts.unwind,
-		.subject = p->recording.facts.subject,
-		.per_cpu = p->options->live->per_cpu,
-	};
-
-	return spool_begin(&p->spool, &facts, err);
-}
-
-static int open_session(struct pipeline *p, struct error *err)
-{
-	const struct pipeline_options *options = p->options;
-	_cleanup_(report_release) struct report report = {0};
-	_cleanup_(subject_release) struct subject subject;
-	struct recorder_info info;
-	struct profile *profile;
-
-	subject_init(&subject, options, subject_pid(p));
-	recorder_get_info(p->recorder, &info);
-	profile = profile_new();
-	outcome_facts_ask(&report, p->recorder, profile);
-	meta_fill(profile, &subject.meta, options->live->duration_ns, options->live->unwind, &info,
-		  &report);
-	p->recording.facts.unwind = options->live->unwind;
-	p->recording.facts.subject = subject_kind(options);
-	recording_begin(&p->recording, profile, options->output->raw_path);
-	return begin_spool(p, err);
-}
-
-static int open_spool(struct pipeline *p, struct error *err)
-{
-	const struct output_options *output = p->options->output;
-	const struct spool_options options = {
-		.path = output->path,
-		.no_file = output->no_file,
-		.raw_path = output->raw_path,
-		.dir = output->spool_dir,
-		.is_off = output->no_spool,
-		.is_kept = output->keep_capture,
-		.sync = output->sync,
-		.is_unnamed = output->no_symbols,
-		.epoch_ns = output->epoch_ns,
-	};
-
-	return spool_open(&p->spool, &options, &p->owner, err);
-}
-
-/* Prepares everything; the command has not been executed yet. */
-static int prepare(struct pipeline *p, struct error *err)
-{
-	int ret = outputs_open(&p->outputs, p->options->output, p->options->live, &p->owner, err);
-
-	if (!ret)
-		ret = signals_init(&p->signals, err);
-	if (!ret)
-		ret = open_spool(p, err);
-	if (p->options->front) {
-		p->signals.next_elsewhere = front_end_next_signal;
-		p->signals.ctx = p->options->front;
-	}
-	if (!ret)
-		ret = steering_open(p, err);
-	if (!ret && p->options->argv)
-		ret = fork_child(p, err);
-	if (!ret)
-		ret = privileges_reduce(p->owner.is_self && geteuid() == 0, err);
-	if (!ret)
-		ret = supervise(p, err);
-	if (!ret)
-		ret = arm_or_explain(p, err);
-	return ret ? ret : open_session(p, err);
+	free(p->preload.path);
+	free(p->preload.variable);
+	free(p->path);
+	free(p);
 }
 
 static void show_begin(struct pipeline *p)
@@ -261,6 +62,7 @@ static void show_begin(struct pipeline *p)
 	_cleanup_free_ char *what = subject_heading(options, p->recording.profile);
 
 	progress_init(&p->progress, options->output->quiet,
+		      (enum progress_style)options->output->progress,
 		      options->front ? options->front->pid : 0);
 	progress_begin(&p->progress, what, options->live->duration_ns,
 		       p->child && (output_is_stdout(options->output) ||
@@ -321,7 +123,19 @@ static void show_progress(struct pipeline *p)
 static void take(struct pipeline *p, const struct rec *rec)
 {
 	spool_add(&p->spool, rec, recorder_source(p->recorder)->files);
+	flight_take(p, rec);
 	recording_take(&p->recording, rec);
+}
+
+/* Takes what child, signals, timers and clients have to say. True: the recording ends. */
+static bool attend(struct pipeline *p)
+{
+	if (!recorder_is_asked(p->recorder))
+		return false;
+	if (supervisor_poll(&p->supervisor))
+		return true;
+	steering_poll(p);
+	return p->supervisor.reason != STOP_NOT_YET;
 }
 
 static void record(struct pipeline *p)
@@ -334,9 +148,10 @@ static void record(struct pipeline *p)
 
 	for (;;) {
 		if (result != SOURCE_RECORD || ++records % RECORDS_PER_POLL == 0) {
-			if (supervisor_poll(&p->supervisor))
+			if (attend(p))
 				return;
-			steering_poll(p);
+			flight_poll(p);
+			overhead_poll(p);
 			show_progress(p);
 			spool_poll(&p->spool, p->recorder);
 		}
@@ -351,7 +166,7 @@ static void record(struct pipeline *p)
 	recording_failed(p, &err);
 }
 
-/* Without a front end, all are forked before recording begins. */
+/* Without a caller, all are forked before recording begins. */
 static void spool_root(struct pipeline *p)
 {
 	if (p->iterations.front && iterations_current(&p->iterations)->iteration)
@@ -378,7 +193,7 @@ static int record_all(struct pipeline *p, struct error *err)
 		fd = child_fd(p->child);
 		spool_root(p);
 		spool_runs(p);
-		status = track_child(p, err) ? EXIT_REFUSED : execute(p, err);
+		status = pipeline_track_child(p, err) ? EXIT_REFUSED : execute(p, err);
 		if (status)
 			return status;
 	}
@@ -408,7 +223,7 @@ static int run(struct pipeline *p)
 	struct error err = {0};
 	int status;
 
-	if (prepare(p, &err)) {
+	if (pipeline_prepare(p, &err)) {
 		spool_remove(&p->spool);
 		if (err.code == -EMFILE)
 			error_hint(&err, "raise the limit of open files: ulimit -Hn %u",
@@ -423,50 +238,66 @@ static int run(struct pipeline *p)
 		return command_fail(command, status, &err);
 	}
 	progress_erase(&p->progress);
+	progress_step(&p->progress, PROGRESS_DRAIN, 0, 0);
 	drain(p);
 	supervisor_settle(&p->supervisor);
 	iterations_settle(&p->iterations, &p->supervisor);
 	spool_runs(p);
 	status = pipeline_exit_status(p);
 	if (iterations_are_none(&p->iterations)) {
-		command_say_as(command, "it ended while it warmed up, with status %d: no profile",
-			       status);
+		command_say_as(command, "a warm-up run ended with status %d: no profile", status);
 		spool_remove(&p->spool);
 		return status;
 	}
-	if (pipeline_finish(p, &err)) {
-		if (p->spool.writer && err.code != -ENODATA && err.code != -ESRCH) {
-			pipeline_keep_spool(p);
-			error_hint(&err, "%s is kept: prof recover %s",
-				   p->spool.written.failure ? "a part of the recording"
-							    : "the recording",
-				   p->spool.path);
-		} else {
-			spool_remove(&p->spool);
-		}
-		return command_fail(command, EXIT_REFUSED, &err);
-	}
+	if (pipeline_finish(p, &err))
+		return pipeline_fail(p, &err);
 	if (!spool_is_wanted(&p->spool))
 		spool_remove(&p->spool);
 	return pipeline_exit_status(p);
 }
 
+/* Makes a name of the pattern that --output may be; that of snapshots is made for each. */
+static char *name_output(const struct pipeline_options *options, struct error *err)
+{
+	const struct output_words words = {
+		.pid = options->front ? options->front->pid : getpid(),
+		.command = subject_word(options),
+		.realtime_ns = clock_realtime_ns(),
+	};
+
+	return options->live->last.keep_ns ? xstrdup(options->output->path)
+					   : output_name_expand(options->output->path, &words, err);
+}
+
 int pipeline_run(const struct pipeline_options *options)
 {
-	struct pipeline p = {
-		.options = options,
+	struct error err = {0};
+	_cleanup_free_ char *path = name_output(options, &err);
+	struct pipeline *p;
+	int status;
+
+	if (!path)
+		return command_fail_usage(options->command, &err);
+	if (!options->front && privileges_are_missing())
+		return elevate_run(options);
+	p = xmalloc(sizeof(*p));
+	*p = (struct pipeline){
+		.own_options = *options,
+		.own_output = *options->output,
+		.path = steal(path),
 		.owner = identity_of_invoker(),
 		.signals.fd = -1,
 		.supervisor.timer_fd = -1,
 		.outputs = OUTPUTS_INIT,
 		.spool = SPOOL_INIT,
 		.steering = STEERING_INIT,
+		.flight = FLIGHT_INIT,
 	};
-	int status;
-
-	if (!options->front && privileges_are_missing())
-		return elevate_run(options);
-	status = run(&p);
-	pipeline_release(&p);
+	p->options = &p->own_options;
+	p->own_options.output = &p->own_output;
+	p->own_output.path = p->path;
+	p->own_output.is_cancelled = &p->is_cancelled;
+	status = run(p);
+	pipeline_free(p);
 	return status;
 }

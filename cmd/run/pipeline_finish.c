@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
 #include "cmd/command.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
 #include "cmd/run/full_disk.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
@@ -10,24 +12,38 @@
 #include "cmd/text/summary.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/text.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
 #include "lib/recording/outcome_facts.h"
 
-static bool finish_now(void *ctx)
+/* Patience once something has stalled already. */
+#define IMPATIENT_NS 500000000ull
+
+static enum workers_wish ask(void *ctx)
 {
 	struct pipeline *p = ctx;
+	unsigned int signals;
 
 	steering_poll(p);
-	return supervisor_finish_now(&p->supervisor);
+	signals = supervisor_finish_signals(&p->supervisor);
+	return signals > 1 ? WORKERS_END : signals ? WORKERS_HURRY : WORKERS_GO_ON;
+}
+
+/* Shorter once something has stalled: the rest is probably on the same file system. */
+static uint64_t patience_ns(const struct pipeline *p)
+{
+	uint64_t stall_ns = p->options->output->stall_ns;
+
+	return threads_are_left() && stall_ns > IMPATIENT_NS ? IMPATIENT_NS : stall_ns;
 }
 
 static void complete(struct pipeline *p)
 {
 	const struct output_options *output = p->options->output;
-	struct front_end *front = p->options->front;
-	struct progress_naming progress = {.should_stop = finish_now, .ctx = p};
+	struct caller *front = p->options->front;
+	struct progress_naming progress = {.wish = ask, .ctx = p};
 	struct file_set *files = recorder_source(p->recorder)->files;
 	struct naming naming = {
 		.files = files,
@@ -36,15 +52,18 @@ static void complete(struct pipeline *p)
 						     : spool_kernel_symbols(&p->spool, p->recorder),
 		.owner = &p->owner,
 		.fetcher = front ? steal_fd(&front->fetcher) : -1,
+		.stall_ns = patience_ns(p),
 	};
-	const struct sources_options sources = {
+	struct sources_options sources = {
 		.files = files,
 		.owner = p->owner,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
+		.stall_ns = patience_ns(p),
 	};
 
-	progress_naming_begin(&progress, output->quiet, front ? front->pid : 0, &naming);
+	progress_naming_begin(&progress, output->quiet, (enum progress_style)output->progress,
+			      front ? front->pid : 0, &naming, &sources);
 	recording_complete(&p->recording, &(struct completion){
 						  .naming = output->no_symbols ? NULL : &naming,
 						  .sources = output->sources ? &sources : NULL,
@@ -97,7 +116,7 @@ static void abandon_capture(void *ctx)
 	spool_release(&p->spool);
 }
 
-static int write_profile(struct pipeline *p, struct error *err)
+static void run_write(struct pipeline *p)
 {
 	const struct full_disk disk = {
 		.output = p->options->output,
@@ -108,11 +127,32 @@ static int write_profile(struct pipeline *p, struct error *err)
 		.ctx = p,
 	};
 
-	if (p->outputs.profile)
-		return full_disk_write(&disk, &p->outputs.profile, err);
-	p->counts.threads = p->recording.profile->threads.rows.count;
-	p->counts.processes = profile_process_count(p->recording.profile);
-	return 0;
+	full_disk_write(&disk, &p->outputs.profile, &p->part_err);
+}
+
+static int write_profile(struct pipeline *p, struct error *err)
+{
+	const struct pipeline_part part = {.run = run_write, .phase = PROGRESS_WRITE};
+	const char *path = p->options->output->path;
+	uint64_t start_ns = clock_monotonic_ns(), stall_ns = patience_ns(p);
+	bool is_done;
+
+	if (!p->outputs.profile) {
+		p->counts.threads = p->recording.profile->threads.rows.count;
+		p->counts.processes = profile_process_count(p->recording.profile);
+		return 0;
+	}
+	/* A pipe's reader may take any time. */
+	is_done = pipeline_run_apart(p, &part,
+				     outfile_is_placed_at_end(p->outputs.profile) ? stall_ns : 0);
+	p->write_ns = clock_monotonic_ns() - start_ns;
+	if (supervisor_finish_signals(&p->supervisor) > 1 && (!is_done || p->part_err.code))
+		return error_text(err, -EINTR, "write %s: ended by a signal", path);
+	if (!is_done)
+		return error_text(err, -ETIMEDOUT, "write %s: no progress for %g s", path,
+				  (double)stall_ns / 1e9);
+	*err = p->part_err;
+	return err->code;
 }
 
 int pipeline_exit_status(const struct pipeline *p)
@@ -120,10 +160,11 @@ int pipeline_exit_status(const struct pipeline *p)
 	return p->status ? p->status : iterations_exit_status(&p->iterations, &p->supervisor);
 }
 
-static int report(struct pipeline *p, struct error *err)
+static void describe(struct pipeline *p, bool is_written, struct outcome *outcome)
 {
 	const struct output_options *output = p->options->output;
-	struct outcome outcome = {
+
+	*outcome = (struct outcome){
 		.recording = &p->recording,
 		.counts = p->counts,
 		.verbose = output->verbose,
@@ -134,58 +175,104 @@ static int report(struct pipeline *p, struct error *err)
 		.may_kill = p->supervisor.reason == STOP_DURATION,
 		.has_sources = output->sources,
 		.path = output->no_file ? NULL : output->path,
-		.file_bytes = output->no_file ? 0 : outfile_size(p->outputs.profile),
+		.file_bytes = output->no_file || !is_written ? 0 : outfile_size(p->outputs.profile),
 		.finish_ns = clock_monotonic_ns() - p->supervisor.stop_ns,
+		.drain_ns = p->drain_ns,
+		.write_ns = p->write_ns,
+		.stall_ns = output->stall_ns,
 		.recorder_cpu_ns = clock_process_cpu_ns(),
 		.exit_status = pipeline_exit_status(p),
 	};
+}
+
+static void run_stats(struct pipeline *p)
+{
+	outfile_commit(p->outputs.stats, &p->part_err);
+}
+
+static int write_stats(struct pipeline *p, const struct outcome *outcome, struct error *err)
+{
+	const struct pipeline_part part = {.run = run_stats, .phase = PROGRESS_WRITE};
+
+	if (!p->outputs.stats)
+		return 0;
+	p->part_err = (struct error){0};
+	summary_write_stats(outcome, p->outputs.stats);
+	if (!pipeline_run_apart(p, &part, patience_ns(p)))
+		return error_text(err, -ETIMEDOUT, "write %s: no progress",
+				  p->options->output->stats_path);
+	*err = p->part_err;
+	return err->code;
+}
+
+/* The numbers are written although the profile, which err is of, was not. */
+static int fail_to_write(struct pipeline *p)
+{
+	struct outcome outcome;
+	struct error second = {0};
+
+	p->status = EXIT_REFUSED;
+	describe(p, false, &outcome);
+	if (supervisor_finish_signals(&p->supervisor) <= 1)
+		write_stats(p, &outcome, &second);
+	return -EIO;
+}
+
+static int report(struct pipeline *p, struct error *err)
+{
+	const struct output_options *output = p->options->output;
+	struct outcome outcome;
 	bool is_lossy = output->fail_on_loss && !p->status &&
 			!losses_are_none(p->recording.profile);
 
+	describe(p, true, &outcome);
 	if (is_lossy)
 		outcome.exit_status = EXIT_REFUSED;
+	progress_erase(&p->progress);
 	summary_print(&outcome, output->quiet);
 	if (output->report)
 		heaviest_print(p->recording.profile);
 	if (is_lossy)
 		p->status = summary_fail_on_loss(p->options->command);
-	if (!p->outputs.stats)
-		return 0;
-	summary_write_stats(&outcome, p->outputs.stats);
-	return outfile_commit(p->outputs.stats, err);
+	return write_stats(p, &outcome, err);
+}
+
+static void run_spool_end(struct pipeline *p)
+{
+	spool_end(&p->spool, p->recorder, &p->recording.facts.info, &p->recording.facts.report);
+}
+
+/* Finishes the capture. False: it ends somewhere. */
+static bool end_spool(struct pipeline *p, bool is_last)
+{
+	const struct pipeline_part part = {
+		.run = run_spool_end, .phase = PROGRESS_WRITE, .is_last = is_last};
+
+	return pipeline_run_apart(p, &part, patience_ns(p));
 }
 
 /* The capture has everything: it is completed and named when it is converted. */
-static int finish_raw(struct pipeline *p, const struct recorder_info *info, struct error *err)
+static int finish_raw(struct pipeline *p, struct error *err)
 {
 	const struct capture_written *written = &p->spool.written;
 	const char *path = p->options->output->raw_path;
-	char size[32];
 	int ret = subject_check_found(p->options, &p->recording.profile->stats,
 				      p->recording.profile->stats.wanted_threads > 0, err);
 
 	if (ret)
 		return ret;
 	outcome_facts_ask(&p->recording.facts.report, p->recorder, p->recording.profile);
-	spool_end(&p->spool, p->recorder, info, &p->recording.facts.report);
+	if (!end_spool(p, true))
+		return error_text(err, -ETIMEDOUT, "write %s: no progress for %g s", path,
+				  (double)p->options->output->stall_ns / 1e9);
 	if (written->failure)
 		return error_set(err, written->failure, "write %s", path);
 	ret = spool_commit(&p->spool, err);
 	if (ret)
 		return ret;
-	text_format_bytes(size, sizeof(size), written->bytes);
 	if (!p->options->output->quiet)
-		command_say("wrote %s (%s): convert it with prof convert", path, size);
+		command_say_written(path, written->bytes, ": convert it with prof convert");
 	return 0;
-}
-
-void pipeline_keep_spool(struct pipeline *p)
-{
-	struct recorder_info info;
-
-	recorder_get_info(p->recorder, &info);
-	if (!spool_is_wanted(&p->spool))
-		spool_end(&p->spool, p->recorder, &info, &p->recording.facts.report);
 }
 
 int pipeline_finish(struct pipeline *p, struct error *err)
@@ -195,10 +282,12 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 
 	recorder_get_info(p->recorder, info);
 	if (p->options->output->raw_path)
-		return finish_raw(p, info, err);
+		return finish_raw(p, err);
+	if (p->options->live->last.keep_ns)
+		return flight_finish(p, err);
 	iterations_add_runs(&p->iterations, &p->recording.facts);
 	recording_finish(&p->recording, info->end_ns);
-	/* The front end had not forked it when recording began. */
+	/* The caller had not forked it when recording began. */
 	if (p->iterations.front)
 		p->recording.profile->meta.root_pid = iterations_first(&p->iterations)->pid;
 	ret = subject_check_found(p->options, &p->recording.profile->stats,
@@ -206,9 +295,31 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 	if (ret)
 		return ret;
 	outcome_facts_ask(&p->recording.facts.report, p->recorder, p->recording.profile);
-	if (spool_is_wanted(&p->spool))
-		spool_end(&p->spool, p->recorder, info, &p->recording.facts.report);
+	p->drain_ns = clock_monotonic_ns() - p->supervisor.stop_ns;
+	if (spool_is_wanted(&p->spool) && !end_spool(p, false))
+		log_warn("%s: no progress: it ends somewhere", p->spool.path);
 	complete(p);
-	ret = write_profile(p, err);
-	return ret ? ret : report(p, err);
+	if (supervisor_finish_signals(&p->supervisor) > 1)
+		return error_text(err, -EINTR, "ended by a second signal");
+	if (write_profile(p, err))
+		return fail_to_write(p);
+	return report(p, err);
+}
+
+int pipeline_fail(struct pipeline *p, struct error *err)
+{
+	bool has_capture = p->spool.writer && p->spool.name && err->code != -ENODATA &&
+			   err->code != -ESRCH;
+	bool is_whole;
+
+	progress_erase(&p->progress);
+	if (!has_capture) {
+		spool_remove(&p->spool);
+		return command_fail(p->options->command, EXIT_REFUSED, err);
+	}
+	recorder_get_info(p->recorder, &p->recording.facts.info);
+	is_whole = (spool_is_wanted(&p->spool) || end_spool(p, true)) && !p->spool.written.failure;
+	error_hint(err, "%s is kept: prof recover %s",
+		   is_whole ? "the recording" : "a part of the recording", p->spool.path);
+	return command_fail(p->options->command, EXIT_REFUSED, err);
 }

@@ -4,17 +4,23 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
+#include "cmd/run/fleet_engine.h"
 #include "cmd/text/progress.h"
 #include "lib/workplace/lookup.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
+#include "lib/base/thread.h"
 #include "lib/capture/capture_reader.h"
+#include "lib/fleet/read.h"
+#include "lib/format/firefox/read/read.h"
+#include "lib/format/written_text.h"
 #include "lib/recording/recording.h"
 
 /* More text than a browser could load. */
@@ -27,7 +33,8 @@ void profile_file_release(struct profile_file *f)
 		recording_release(f->recording);
 	else if (f->profile)
 		profile_free(f->profile);
-	free(f->recording);
+	if (!threads_are_left())
+		free(f->recording);
 	*f = (struct profile_file){0};
 }
 
@@ -41,6 +48,14 @@ int profile_file_open(struct profile_file *f, const char *path, struct error *er
 	return fd < 0 ? error_set(err, -errno, "read %s", f->label) : fd;
 }
 
+static int unknown_format(const struct profile_file *f, struct error *err)
+{
+	if (capture_is_one(f->text, f->size))
+		return error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
+				  f->label);
+	return error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads", f->label);
+}
+
 int profile_file_read(struct profile_file *f, int fd, struct error *err)
 {
 	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
@@ -50,14 +65,30 @@ int profile_file_read(struct profile_file *f, int fd, struct error *err)
 	f->format = format_of_text(f->text, f->size);
 	if (f->format)
 		return 0;
-	if (capture_is_one(f->text, f->size))
-		ret = error_text(err, -ESPIPE, "%s: a capture can only be read from a file",
-				 f->label);
-	else
-		ret = error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads",
-				 f->label);
+	ret = unknown_format(f, err);
 	profile_file_release(f);
 	return ret;
+}
+
+int profile_file_upgrade(struct profile_file *f, struct error *err)
+{
+	const struct export_options how = {.all_threads = true};
+	struct profile *p = NULL;
+	int ret;
+
+	if (f->format == &format_firefox && firefox_is_current(f->text, f->size))
+		return 0;
+	if (!f->format->read)
+		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
+				  f->format->name);
+	ret = f->format->read(&p, f->text, f->size, &f->counts, err);
+	free(f->text);
+	f->text = NULL;
+	if (!ret)
+		ret = written_text(&format_firefox, p, &how, NULL, &f->text, &f->size, err);
+	profile_free(p);
+	f->format = &format_firefox;
+	return ret ? error_wrap(err, "%s", f->label) : 0;
 }
 
 static void say(const char *line)
@@ -67,21 +98,31 @@ static void say(const char *line)
 
 struct loading {
 	struct progress_naming progress;
-	bool quiet;
+	const struct output_options *output; /* NULL: quiet */
 };
 
-static void begin_progress(void *ctx, struct naming *naming)
+static enum workers_wish wish(void *ctx)
+{
+	const struct output_options *output = ((const struct loading *)ctx)->output;
+
+	return output && output->finish_now && *output->finish_now ? WORKERS_HURRY : WORKERS_GO_ON;
+}
+
+static void begin_progress(void *ctx, struct naming *naming, struct sources_options *sources)
 {
 	struct loading *l = ctx;
 
-	progress_naming_begin(&l->progress, l->quiet, 0, naming);
+	l->progress.wish = wish;
+	l->progress.ctx = l;
+	progress_naming_begin(&l->progress, !l->output || l->output->quiet, PROGRESS_AUTO, 0,
+			      naming, sources);
 }
 
 int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
 			      const char *label, const struct output_options *output,
 			      struct error *err)
 {
-	struct loading loading = {.quiet = !output || output->quiet};
+	struct loading loading = {.output = output};
 	struct recording_options options = {
 		.say = say,
 		.progress = begin_progress,
@@ -90,9 +131,11 @@ int profile_file_load_records(struct recording *r, const struct source_kind *kin
 	int ret;
 
 	if (output) {
-		options.part = (struct source_part){output->from_ns, output->until_ns};
+		options.part.from_ns = output->from_ns;
+		options.part.until_ns = output->until_ns;
 		options.dirs = output->debug_dirs.items;
 		options.no_symbols = output->no_symbols;
+		options.no_limit = output->no_limit;
 		options.sources = output->sources;
 	}
 	ret = recording_load(r, kind, fd, label, &options, err);
@@ -119,6 +162,38 @@ struct reader profile_file_owner(const char *path)
 	return lookup_reader(place);
 }
 
+/*
+ * Reads records that came through a pipe, or are compressed, from memory. -ENOENT: they are none.
+ */
+static int load_records_of_text(struct profile_file *f, const struct output_options *output,
+				struct error *err)
+{
+	_cleanup_close_ int fd = memfd_create("records", MFD_CLOEXEC);
+	const struct source_kind *kind;
+
+	for (size_t done = 0; fd >= 0 && done < f->size;) {
+		ssize_t size = write(fd, f->text + done, f->size - done);
+
+		if (size < 0)
+			return error_set(err, -errno, "%s", f->label);
+		done += (size_t)size;
+	}
+	kind = fd < 0 ? NULL : source_kind_of(fd);
+	return kind ? load_records(f, kind, fd, output, err) : -ENOENT;
+}
+
+static int load_from_engine(struct profile_file *f, const char *address, struct error *err)
+{
+	struct fleet_engine e;
+	int ret = fleet_engine_open(&e, address, err);
+
+	f->label = "the engine";
+	if (!ret)
+		ret = fleet_read(&e.engine, &f->profile, err);
+	fleet_engine_release(&e);
+	return ret;
+}
+
 static int load(struct profile_file *f, const char *path, const struct output_options *output,
 		struct error *err)
 {
@@ -128,9 +203,14 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 
 	if (kind)
 		return load_records(f, kind, fd, output, err);
-	ret = fd < 0 ? fd : profile_file_read(f, fd, err);
+	ret = fd < 0 ? fd : infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
 	if (ret)
 		return ret;
+	f->format = format_of_text(f->text, f->size);
+	if (!f->format) {
+		ret = load_records_of_text(f, output, err);
+		return ret == -ENOENT ? unknown_format(f, err) : ret;
+	}
 	if (!f->format->read)
 		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
 				  f->format->name);
@@ -148,6 +228,8 @@ int profile_file_load(struct profile_file *f, const char *path, const struct out
 	*f = (struct profile_file){0};
 	if (ret)
 		error_set(err, ret, "read files as user %u", owner.uid);
+	else if (fleet_url_is_one(path))
+		ret = load_from_engine(f, path, err);
 	else
 		ret = load(f, path, output, err);
 	identity_restore_files(&before);

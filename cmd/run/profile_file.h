@@ -26,8 +26,13 @@ struct profile_file {
 void profile_file_release(struct profile_file *f);
 /* Opens a path, or standard input for "-"; the descriptor is the caller's. Sets the label. */
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
-/* Reads the text of a descriptor that was opened so, and tells its format. */
+/* Reads the text of a descriptor opened in this way, and finds its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
+/*
+ * Replaces a text that was read so, unless it is a processed profile with shared tables, by such
+ * one.
+ */
+int profile_file_upgrade(struct profile_file *f, struct error *err);
 /* Returns the owner of the file, who may have written what it names; unknown for a pipe. */
 struct reader profile_file_owner(const char *path);
 /*
@@ -38,8 +43,9 @@ int profile_file_load_records(struct recording *r, const struct source_kind *kin
 			      const char *label, const struct output_options *output,
 			      struct error *err);
 /*
- * All of it, as the invoking user: root reads nothing that the user may not read. A file of records
- * is named as `output` says; NULL: by default.
+ * All of it, as the invoking user: root reads nothing that the user may not read. A path may be the
+ * address of an engine that keeps samples of many machines. A file of records is named as `output`
+ * says; NULL: by default.
  */
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
 		      struct error *err);

@@ -176,9 +176,8 @@ static void say_counts(const struct sanitize_options *o, const struct sanitize_c
 	if (o->names)
 		add_count(&text, counts->hashed, "name hashed", "names hashed");
 	if (counts->unknown)
-		add_count(&text, counts->unknown, "value that nobody knows",
-			  "values that nobody knows");
-	command_say_as(label, "taken away: %s", text.size ? strbuf_text(&text) : "nothing");
+		add_count(&text, counts->unknown, "unknown value", "unknown values");
+	command_say_as(label, "removed: %s", text.size ? strbuf_text(&text) : "nothing");
 }
 
 static int search(const struct profile *p, const struct profile *from,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sanitises a profile as the invoking user asks for it, and tells what was taken away. */
+/* Sanitizes a profile as the invoking user asks, and reports what was removed. */
 #ifndef PROF_CMD_RUN_SANITIZING_H
 #define PROF_CMD_RUN_SANITIZING_H
 

@@ -21,7 +21,7 @@ struct sides {
 void sides_release(struct sides *s);
 /*
  * Loads a file and appends its runs; sets the number of those left out because a signal ended them.
- * A capture is named as `output` says; NULL: by default. -ENODATA: there is none.
+ * A capture is named as `output` says, NULL: by default. -ENODATA without a run.
  */
 int sides_load(struct sides *s, const char *path, const struct output_options *output,
 	       struct query_runs *runs, size_t *killed, struct error *err);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/elevate/front_end.h"
+#include "cmd/elevate/caller.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
 #include "lib/base/cleanup.h"
@@ -74,8 +74,13 @@ int steering_watch(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-static void set_paused(struct pipeline *p, bool is_paused)
+void steering_pause(struct pipeline *p, bool is_paused)
 {
+	const struct itimerspec never = {0};
+
+	/* A request outweighs --delay. */
+	if (p->steering.timer_fd >= 0)
+		timerfd_settime(p->steering.timer_fd, 0, &never, NULL);
 	p->steering.is_paused = is_paused;
 	recorder_pause(p->recorder, is_paused);
 	progress_paused(&p->progress, is_paused);
@@ -90,7 +95,7 @@ int steering_begin(struct pipeline *p, struct error *err)
 	};
 
 	if (live->delay_ns || live->starts_paused)
-		set_paused(p, true);
+		steering_pause(p, true);
 	if (live->delay_ns && timerfd_settime(p->steering.timer_fd, 0, &at, NULL))
 		return error_set(err, -errno, "timerfd_settime");
 	return 0;
@@ -114,33 +119,67 @@ static json_int_t resident_bytes(void)
 	return (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
 }
 
+/* The file that is written, or the latest snapshot; the caller frees. NULL: none yet. */
+static char *path_of_file(const struct pipeline *p)
+{
+	const struct output_options *output = p->options->output;
+
+	if (p->options->live->last.keep_ns)
+		return p->flight.path ? absolute_path(p->flight.path) : NULL;
+	if (output->raw_path)
+		return absolute_path(output->raw_path);
+	return output->no_file ? NULL : absolute_path(output->path);
+}
+
+/* Adds what became of the snapshots. */
+static void describe_snapshots(const struct pipeline *p, json_t *status)
+{
+	const struct flight *f = &p->flight;
+
+	if (!p->options->live->last.keep_ns)
+		return;
+	json_object_set_new(status, "snapshots", json_integer(f->ended));
+	if (f->ended)
+		json_object_set_new(status, "snapshot_ok", json_boolean(!f->has_failed));
+}
+
 static json_t *describe(const struct pipeline *p)
 {
 	const struct pipeline_options *options = p->options;
 	const struct profile *profile = p->recording.profile;
 	_cleanup_free_ char *subject = profile ? subject_heading(options, profile) : NULL;
-	const char *output = options->output->raw_path ? options->output->raw_path
-						       : options->output->path;
-	_cleanup_free_ char *file = options->output->no_file ? NULL : absolute_path(output);
+	_cleanup_free_ char *file = path_of_file(p);
 	time_t since = (time_t)(profile ? profile->meta.start_realtime_ns / NS_PER_SECOND : 0);
 	uint64_t begin = profile ? profile->meta.start_ns : 0;
 	struct tm when;
 	char text[32] = "";
+	json_t *status;
 
 	if (gmtime_r(&since, &when))
 		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &when);
-	return json_pack("{s:s, s:i, s:s*, s:s, s:f, s:I, s:I, s:I, s:s*}", "state", state_of(p),
-			 "pid", options->front ? (int)options->front->pid : (int)getpid(),
-			 "subject", subject, "since", text, "seconds",
-			 begin ? (double)(clock_monotonic_ns() - begin) / 1e9 : 0.0, "ticks",
-			 (json_int_t)(profile ? profile->stats.cpu_samples : 0), "lost",
-			 (json_int_t)(profile ? losses_count(&profile->stats, true) : 0),
-			 "memory_bytes", resident_bytes(), "file", file);
+	status = json_pack("{s:s, s:i, s:s*, s:s, s:f, s:I, s:I, s:I, s:s*}", "state", state_of(p),
+			   "pid", options->front ? (int)options->front->pid : (int)getpid(),
+			   "subject", subject, "since", text, "seconds",
+			   begin ? (double)(clock_monotonic_ns() - begin) / 1e9 : 0.0, "ticks",
+			   (json_int_t)(profile ? profile->stats.cpu_samples : 0), "lost",
+			   (json_int_t)(profile ? losses_count(&profile->stats, true) : 0),
+			   "memory_bytes", resident_bytes(), "file", file);
+	describe_snapshots(p, status);
+	return status;
 }
 
 static json_t *refuse(const char *text)
 {
 	return json_pack("{s:s}", "error", text);
+}
+
+static json_t *ask_snapshot(struct pipeline *p, bool is_over)
+{
+	uint32_t number = is_over ? 0 : flight_ask(p, "prof snapshot");
+
+	if (!number)
+		return refuse(is_over ? "the recording is over" : "not recorded with --last");
+	return json_pack("{s:s, s:I}", "state", state_of(p), "snapshot", (json_int_t)number);
 }
 
 static json_t *answer(void *ctx, const char *command, const json_t *request)
@@ -154,13 +193,13 @@ static json_t *answer(void *ctx, const char *command, const json_t *request)
 	if (is_over && (strcmp(command, "pause") == 0 || strcmp(command, "resume") == 0))
 		return refuse("the recording is over");
 	if (strcmp(command, "pause") == 0)
-		set_paused(p, true);
+		steering_pause(p, true);
 	else if (strcmp(command, "resume") == 0)
-		set_paused(p, false);
+		steering_pause(p, false);
 	else if (strcmp(command, "stop") == 0)
 		supervisor_end(&p->supervisor);
 	else if (strcmp(command, "snapshot") == 0)
-		return refuse("not recorded with --last");
+		return ask_snapshot(p, is_over);
 	else
 		return refuse("unknown command");
 	return json_pack("{s:s}", "state", state_of(p));
@@ -170,18 +209,19 @@ static bool obey(void *ctx, const char *word)
 {
 	struct pipeline *p = ctx;
 
-	if (strcmp(word, "enable") == 0)
-		set_paused(p, false);
-	else if (strcmp(word, "disable") == 0)
-		set_paused(p, true);
-	else if (strcmp(word, "stop") == 0)
+	if (strcmp(word, "enable") == 0) {
+		steering_pause(p, false);
+	} else if (strcmp(word, "disable") == 0) {
+		steering_pause(p, true);
+	} else if (strcmp(word, "snapshot") == 0) {
+		flight_ask(p, "--control-fd");
+	} else if (strcmp(word, "stop") == 0) {
 		supervisor_end(&p->supervisor);
-	else if (strcmp(word, "ping") != 0)
+	} else if (strcmp(word, "ping") != 0) {
 		command_say("--control-fd: unknown word %s", word);
-	else
-		return true;
-	return strcmp(word, "enable") == 0 || strcmp(word, "disable") == 0 ||
-	       strcmp(word, "stop") == 0;
+		return false;
+	}
+	return true;
 }
 
 /* Ignores failures: then only the timer of the recorder finds what there is to read. */
@@ -202,9 +242,9 @@ void steering_poll(struct pipeline *p)
 
 	p->supervisor.requests[0] = 0;
 	if (toggles % 2)
-		set_paused(p, !s->is_paused);
+		steering_pause(p, !s->is_paused);
 	if (s->timer_fd >= 0 && read(s->timer_fd, &expirations, sizeof(expirations)) > 0)
-		set_paused(p, false);
+		steering_pause(p, false);
 	control_socket_poll(&s->socket, &hooks);
 	control_words_poll(&s->words, obey, p);
 }

@@ -34,6 +34,8 @@ int steering_open(struct pipeline *p, struct error *err);
 int steering_watch(struct pipeline *p, struct error *err);
 /* Recording has begun: pauses at once if that is wanted. */
 int steering_begin(struct pipeline *p, struct error *err);
+/* Lets the recording pause, or go on. */
+void steering_pause(struct pipeline *p, bool is_paused);
 /* Does what is asked for. Call often while recording, and while finishing. */
 void steering_poll(struct pipeline *p);
 void steering_release(struct steering *s);

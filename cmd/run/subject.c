@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/text.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 
@@ -25,7 +27,7 @@ void subject_init(struct subject *s, const struct pipeline_options *options, pid
 	} else {
 		meta->name = "all processes";
 	}
-	meta->is_machine = options->filter->all;
+	meta->is_machine = options->filter->all && !options->filter->is_subject;
 	meta->command_line = s->command_line ? s->command_line : options->filter_text;
 	if (s->command_line && options->live->no_arguments)
 		meta->command_line = meta->name;
@@ -42,12 +44,22 @@ char *subject_heading(const struct pipeline_options *options, const struct profi
 {
 	const struct targets *targets = options->targets;
 
+	if (targets && targets->group)
+		return xasprintf("%s (%zu %s)", basename(targets->group), targets->alive,
+				 text_counted(targets->alive, "process", "processes"));
 	if (targets && targets->rows.count > 1)
 		return xasprintf("%zu processes", targets->rows.count);
 	if (targets)
 		return xasprintf("%s (pid %d)", profile->meta.product,
 				 (int)targets->rows.items[0].pid);
 	return xstrdup(options->filter->all ? "all processes" : profile->meta.product);
+}
+
+const char *subject_word(const struct pipeline_options *options)
+{
+	if (options->argv)
+		return meta_program_name(options->argv[0]);
+	return options->targets ? "attach" : "system";
 }
 
 enum recording_subject subject_kind(const struct pipeline_options *options)
@@ -65,7 +77,8 @@ int subject_check_found(const struct pipeline_options *options, const struct pro
 	const struct targets *targets = options->targets;
 
 	if (options->filter->criteria && !stats->wanted_threads)
-		return error_text(err, -ENODATA, "nothing met the filters: nothing was written");
+		return error_text(err, -ENODATA,
+				  "no process matched the filters: nothing was written");
 	if (!targets || has_threads)
 		return 0;
 	if (targets->alive)

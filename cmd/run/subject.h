@@ -23,6 +23,8 @@ static inline void subject_release_cleanup(struct subject *s)
 	subject_release(s);
 }
 
+/* The subject as one word, for names of files: a program's, "attach" or "system". */
+const char *subject_word(const struct pipeline_options *options);
 /* The subject as the progress line shows it; the caller frees. */
 char *subject_heading(const struct pipeline_options *options, const struct profile *profile);
 enum recording_subject subject_kind(const struct pipeline_options *options);

@@ -119,13 +119,13 @@ void supervisor_abandon(struct supervisor *s)
 	stop(s, STOP_ABANDONED);
 }
 
-bool supervisor_finish_now(struct supervisor *s)
+unsigned int supervisor_finish_signals(struct supervisor *s)
 {
 	struct signal_event event;
 
 	while (signals_next(s->signals, &event))
-		s->finish_now |= !signal_is_request(event.signal);
-	return s->finish_now;
+		s->finish_signals += !signal_is_request(event.signal);
+	return s->finish_signals;
 }
 
 /* Waits until the child has ended, time is up or another signal has come. */
@@ -140,7 +140,7 @@ static void wait_for_child(struct supervisor *s, uint64_t grace_ns)
 		};
 
 		poll(fds, 2, (int)((end - now + NS_PER_MS - 1) / NS_PER_MS));
-		if (supervisor_finish_now(s))
+		if (supervisor_finish_signals(s))
 			return;
 	}
 }

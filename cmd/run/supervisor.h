@@ -33,7 +33,7 @@ struct supervisor {
 	int stop_signal; /* the signal of STOP_SIGNAL */
 	bool interrupted; /* interrupted once from the terminal: the command decides when it ends */
 	unsigned int requests[2]; /* numbers of SIGUSR1 and SIGUSR2, for the caller to take */
-	bool finish_now; /* a signal has come since sampling ended */
+	unsigned int finish_signals; /* number of them since sampling ended */
 	bool child_ended;
 	int wait_status; /* valid if child_ended */
 	/* CLOCK_MONOTONIC of the reason, or of the end of the command if later. */
@@ -58,8 +58,11 @@ void supervisor_abandon(struct supervisor *s);
  * ended. Another signal cuts the wait short.
  */
 void supervisor_settle(struct supervisor *s);
-/* True if a signal has come since sampling ended: then finish with the data at hand. */
-bool supervisor_finish_now(struct supervisor *s);
+/*
+ * Returns the number of signals since sampling ended. One: finish with the data at hand. More: give
+ * up the profile.
+ */
+unsigned int supervisor_finish_signals(struct supervisor *s);
 /* Returns prof's exit status, if nothing of its own fails. */
 int supervisor_exit_status(const struct supervisor *s);
 

@@ -30,9 +30,9 @@ void advice_on_samples(const struct outcome *outcome, struct strbuf *out)
 {
 	static const char *const texts[] = {
 		[RECORDING_OF_COMMAND] = "the command was hardly on a CPU",
-		[RECORDING_OF_PROCESSES] = "what was attached to was hardly on a CPU",
+		[RECORDING_OF_PROCESSES] = "the attached processes were hardly on a CPU",
 		[RECORDING_OF_MACHINE] = "hardly anything was on a CPU",
-		[RECORDING_OF_FILTERS] = "what the filters let pass was hardly on a CPU",
+		[RECORDING_OF_FILTERS] = "the selected processes were hardly on a CPU",
 	};
 	const struct profile_stats *stats = &outcome->recording->profile->stats;
 
@@ -101,7 +101,7 @@ static struct share find_worst(const struct profile *p, bool of_waits)
 	struct share worst = {.module = NO_MODULE};
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		vec_for_each(&row->samples, const struct sample *, sample) {
+		samples_for_each(&row->samples, sample) {
 			if (sample->event || sample->stack == NO_STACK ||
 			    profile_is_wait(p, sample) != of_waits)
 				continue;
@@ -138,7 +138,7 @@ static const char *jit_remedy(const char *program)
 	return "see \"Code made at run time\" in: man prof-record";
 }
 
-/* Returns a remedy, NULL if there is none; the caller frees. */
+/* Returns a remedy, NULL if none; the caller frees. */
 static char *file_remedy(const struct module *module, const char *path)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");

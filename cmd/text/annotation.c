@@ -161,7 +161,7 @@ void annotation_release(struct annotation *a)
 
 /* A walk through the lines of a text, forwards. */
 struct source_walk {
-	const char *at; /* the beginning of the line; NULL: there is none */
+	const char *at; /* the beginning of the line, NULL if none */
 	uint32_t line;
 };
 

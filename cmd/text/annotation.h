@@ -14,7 +14,7 @@ struct annotation_line {
 /* Lines of one file that functions of that name have, ascending. */
 struct annotation_file {
 	char *path, *module; /* owned; NULL: not known */
-	char *text; /* owned; NULL: there is none */
+	char *text; /* owned, NULL if none */
 	size_t size;
 	bool is_changed; /* the text is that of a file that was written after the recording */
 	uint64_t total; /* at most what all lines have */

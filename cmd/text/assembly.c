@@ -288,7 +288,7 @@ static int fail_without_code(const struct profile *p, const char *function, stru
 		if (func->module != NO_MODULE ||
 		    strcmp(strings_get(&p->strings, func->name), function) != 0)
 			continue;
-		error_text(err, -ENODATA, "%s: perf maps and runtimes tell names, not code",
+		error_text(err, -ENODATA, "%s: perf maps and runtimes give names, but no code",
 			   function);
 		error_hint(err, "record with --no-runtimes a program that writes a jitdump: node "
 				"--perf-prof, Java with an agent");

@@ -99,7 +99,7 @@ static void add_rule(struct strbuf *out, const struct comparison *c,
 				    ? text_counted(result->more_runs, "pair", "pairs")
 				    : text_counted(result->more_runs, "run a side", "runs a side"));
 	else if (c->is_single)
-		strbuf_adds(out, "; runs that are repeated would tell the noise");
+		strbuf_adds(out, "; repeated runs would show the noise");
 }
 
 static char *format(const char *fmt, double value)

@@ -24,7 +24,7 @@ struct comparison_text {
 
 /* "CPU +4.6 % (+3.1 … +6.2), 10 pairs", with "Slower: " or the like before. */
 void comparison_headline(const struct comparison_text *t, struct strbuf *out);
-/* width: columns of the terminal; 0: it is none. */
+/* width: columns of the terminal, 0 without one. */
 void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out);
 void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out);
 /* An object, as prof-diff(1) describes it. */

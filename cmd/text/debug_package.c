@@ -36,13 +36,13 @@ bool debug_package_may_have(const char *path)
 	return is_merged_folder(path);
 }
 
-/* True if the text, which begins with a line feed, has this line. */
+/* True if the text has this line. */
 static bool has_line(const char *text, const char *line)
 {
 	size_t size = strlen(line);
 
 	for (const char *at = text; (at = strstr(at, line)); at++) {
-		if (at[-1] == '\n' && (at[size] == '\n' || !at[size]))
+		if ((at == text || at[-1] == '\n') && (at[size] == '\n' || !at[size]))
 			return true;
 	}
 	return false;
@@ -51,21 +51,17 @@ static bool has_line(const char *text, const char *line)
 /* True if the package's list has the file, under / or under /usr. */
 static bool lists(const char *list, const char *path)
 {
-	_cleanup_free_ char *text = text_read_file(list, LIST_MAX, NULL), *lines = NULL;
-	_cleanup_free_ char *other = NULL;
-	bool found;
+	_cleanup_free_ char *text = text_read_file(list, LIST_MAX, NULL), *other = NULL;
 
 	if (!text)
 		return false;
-	lines = xasprintf("\n%s", text);
-	found = has_line(lines + 1, path);
-	if (found)
+	if (has_line(text, path))
 		return true;
 	if (is_merged_folder(path))
 		other = xasprintf("/usr%s", path);
 	else if (is_merged_folder(path + strlen("/usr")))
 		other = xstrdup(path + strlen("/usr"));
-	return other && has_line(lines + 1, other);
+	return other && has_line(text, other);
 }
 
 /* Returns the Debian package of the file; NULL if not found in time. The caller frees. */

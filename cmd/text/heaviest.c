@@ -11,7 +11,7 @@
 
 #define ROWS 10
 
-/* Columns of the terminal, 0 where stderr is none. */
+/* Width of the terminal on stderr, 0 if it is not a terminal. */
 static size_t width(void)
 {
 	struct winsize size;

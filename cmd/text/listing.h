@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table, or a tree of rows, that is printed in several formats. Texts may be foreign: none of the
- * formats lets a control character, or what is markup in it, through.
+ * A table, or a tree of rows, that is printed in several formats. Texts may be foreign: every
+ * format escapes control characters and its own markup.
  */
 #ifndef PROF_CMD_TEXT_LISTING_H
 #define PROF_CMD_TEXT_LISTING_H

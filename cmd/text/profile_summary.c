@@ -110,6 +110,8 @@ void profile_summary_text(const struct query *q, const struct import_counts *cou
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
 	add_waits(q, out);
 	strbuf_addch(out, '\n');
+	if (profile_fact(p, FACT_NO_TIMES, NULL))
+		strbuf_addf(out, "times: %s\n", profile_fact(p, FACT_NO_TIMES, NULL));
 	before = out->size;
 	profile_summary_unread(counts, out);
 	if (out->size != before)

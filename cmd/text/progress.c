@@ -21,6 +21,7 @@
 /* Shorter waits are not shown. */
 #define PATIENCE_NS 200000000ull
 #define RECORDING_REFRESH_NS 1000000000ull
+#define PLAIN_REFRESH_NS 10000000000ull
 /* Most commands end right after an interrupt. */
 #define INTERRUPT_GRACE_NS 500000000ull
 #define COLUMNS_DEFAULT 80
@@ -28,12 +29,22 @@
 #define ERASE "\r\033[K"
 #define ERASE_LINE_ABOVE "\033[A" ERASE
 
-void progress_init(struct progress *progress, bool quiet, pid_t front)
+static const struct {
+	const char *name, *text, *unit;
+} phases[] = {
+	[PROGRESS_DRAIN] = {"drain", "reading what was recorded last", ""},
+	[PROGRESS_NAMES] = {"names", "naming", " modules"},
+	[PROGRESS_SOURCES] = {"sources", "reading", " source files"},
+	[PROGRESS_WRITE] = {"write", "writing", ""},
+};
+
+void progress_init(struct progress *progress, bool quiet, enum progress_style style, pid_t front)
 {
 	const char *name = getenv("TERM");
-	bool is_terminal = !quiet && isatty(STDERR_FILENO);
+	bool is_terminal = !quiet && style == PROGRESS_AUTO && isatty(STDERR_FILENO);
 
 	*progress = (struct progress){
+		.style = quiet ? PROGRESS_AUTO : style,
 		.enabled = is_terminal && name && *name && strcmp(name, "dumb") != 0,
 		.says_interrupts = is_terminal,
 		.group = getpgid(front),
@@ -125,12 +136,12 @@ void progress_begin(struct progress *progress, const char *what, uint64_t durati
 {
 	_cleanup_free_ char *line = NULL, *limit = NULL;
 
+	progress->start_ns = clock_monotonic_ns();
 	if (progress->says_interrupts && !is_in_front(progress))
 		progress->enabled = progress->says_interrupts = false;
 	if (!progress->enabled)
 		return;
 	progress->in_place = !shared;
-	progress->start_ns = clock_monotonic_ns();
 	progress->next_ns = progress->start_ns + RECORDING_REFRESH_NS;
 	limit = duration_ns ? xasprintf(" for %g s", (double)duration_ns / 1e9) : xstrdup("");
 	line = xasprintf("prof: recording %.*s%s, Ctrl-C ends it", NAME_MAX_SHOWN, what, limit);
@@ -160,6 +171,33 @@ static void say_interrupted(struct progress *progress)
 	log_write("prof: recording until the command has ended, Ctrl-C once more ends it now\n");
 }
 
+static bool is_line_due(struct progress *progress, uint64_t period_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now < progress->next_ns)
+		return false;
+	progress->next_ns = now + period_ns;
+	return true;
+}
+
+/* For those who read lines. */
+static void print_recording(struct progress *progress, uint64_t samples, uint64_t lost)
+{
+	bool is_json = progress->style == PROGRESS_JSON;
+	_cleanup_free_ char *line = NULL;
+	double seconds;
+
+	if (!is_line_due(progress, is_json ? RECORDING_REFRESH_NS : PLAIN_REFRESH_NS))
+		return;
+	seconds = (double)(clock_monotonic_ns() - progress->start_ns) / 1e9;
+	line = xasprintf(is_json ? "{\"phase\":\"%s\",\"seconds\":%.1f,\"samples\":%" PRIu64
+				   ",\"lost\":%" PRIu64 "}\n"
+				 : "prof: %s, %.0f s, %" PRIu64 " samples, %" PRIu64 " lost\n",
+			 progress->is_paused ? "paused" : "recording", seconds, samples, lost);
+	log_write(line);
+}
+
 void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
 			bool interrupted)
 {
@@ -167,6 +205,10 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 
 	if (interrupted && progress->says_interrupts)
 		say_interrupted(progress);
+	if (progress->style != PROGRESS_AUTO) {
+		print_recording(progress, samples, lost);
+		return;
+	}
 	if (!progress->enabled || !progress->in_place || !is_due(progress, RECORDING_REFRESH_NS))
 		return;
 	strbuf_addf(&line, "%.0f s, ", (double)(clock_monotonic_ns() - progress->start_ns) / 1e9);
@@ -183,10 +225,41 @@ void progress_paused(struct progress *progress, bool is_paused)
 	progress->next_ns = 0;
 }
 
-void progress_symbolize(struct progress *progress, size_t done, size_t count)
+static void print_step(struct progress *progress, enum progress_phase phase, size_t done,
+		       size_t count)
 {
-	if (is_due(progress, REFRESH_NS))
-		show(progress, "naming %zu/%zu modules…", done, count);
+	bool is_json = progress->style == PROGRESS_JSON;
+	_cleanup_free_ char *line = NULL, *numbers = NULL;
+	double seconds;
+
+	if (progress->phase != 1 + (unsigned int)phase) {
+		progress->phase = 1 + (unsigned int)phase;
+		progress->phase_ns = clock_monotonic_ns();
+		progress->next_ns = 0;
+	}
+	if (!is_line_due(progress, RECORDING_REFRESH_NS))
+		return;
+	seconds = (double)(clock_monotonic_ns() - progress->phase_ns) / 1e9;
+	if (count)
+		numbers = xasprintf(is_json ? "\"done\":%zu,\"count\":%zu," : " %zu/%zu", done,
+				    count);
+	line = xasprintf(is_json ? "{\"phase\":\"%s\",%s\"seconds\":%.1f}\n"
+				 : "prof: %s%s, %.1f s\n",
+			 phases[phase].name, numbers ? numbers : "", seconds);
+	log_write(line);
+}
+
+void progress_step(struct progress *progress, enum progress_phase phase, size_t done, size_t count)
+{
+	if (progress->style != PROGRESS_AUTO)
+		print_step(progress, phase, done, count);
+	else if (!is_due(progress, REFRESH_NS))
+		return;
+	else if (count)
+		show(progress, "%s %zu/%zu%s…", phases[phase].text, done, count,
+		     phases[phase].unit);
+	else
+		show(progress, "%s…", phases[phase].text);
 }
 
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size)
@@ -194,7 +267,7 @@ void progress_download(struct progress *progress, const char *path, uint64_t don
 	char done_text[32], size_text[32];
 	const char *slash = strrchr(path, '/');
 
-	if (!is_due(progress, REFRESH_NS))
+	if (progress->style != PROGRESS_AUTO || !is_due(progress, REFRESH_NS))
 		return;
 	text_format_bytes(done_text, sizeof(done_text), done);
 	text_format_bytes(size_text, sizeof(size_text), size);
@@ -209,17 +282,25 @@ void progress_erase(struct progress *progress)
 	progress->shown = false;
 }
 
-static bool should_stop(const struct progress_naming *p)
+static enum workers_wish wish(const struct progress_naming *p)
 {
-	return p->should_stop && p->should_stop(p->ctx);
+	return p->wish ? p->wish(p->ctx) : WORKERS_GO_ON;
 }
 
-static bool on_names(void *ctx, size_t done, size_t count)
+static enum workers_wish on_names(void *ctx, size_t done, size_t count)
 {
 	struct progress_naming *p = ctx;
 
-	progress_symbolize(&p->progress, done, count);
-	return should_stop(p);
+	progress_step(&p->progress, PROGRESS_NAMES, done, count);
+	return wish(p);
+}
+
+static enum workers_wish on_sources(void *ctx, size_t done, size_t count)
+{
+	struct progress_naming *p = ctx;
+
+	progress_step(&p->progress, PROGRESS_SOURCES, done, count);
+	return wish(p);
 }
 
 static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t size)
@@ -227,16 +308,20 @@ static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t siz
 	struct progress_naming *p = ctx;
 
 	progress_download(&p->progress, path, done, size);
-	return should_stop(p);
+	return wish(p) != WORKERS_GO_ON;
 }
 
-void progress_naming_begin(struct progress_naming *p, bool quiet, pid_t front,
-			   struct naming *naming)
+void progress_naming_begin(struct progress_naming *p, bool quiet, enum progress_style style,
+			   pid_t front, struct naming *naming, struct sources_options *sources)
 {
-	progress_init(&p->progress, quiet, front);
+	progress_init(&p->progress, quiet, style, front);
 	naming->on_names = on_names;
 	naming->on_download = on_download;
 	naming->ctx = p;
+	if (!sources)
+		return;
+	sources->progress = on_sources;
+	sources->ctx = p;
 }
 
 void progress_naming_end(struct progress_naming *p)

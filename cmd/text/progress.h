@@ -2,7 +2,8 @@
 /*
  * Shows progress on a terminal: a line that stays when recording begins, and one that is updated in
  * place and erased. Nothing if stderr is not a terminal or prof runs in the background. A terminal
- * that cannot erase a line (TERM=dumb) is only told what to do after an interrupt.
+ * that cannot erase a line (TERM=dumb) is only told what to do after an interrupt. Others get
+ * lines, if they ask for them.
  */
 #ifndef PROF_CMD_TEXT_PROGRESS_H
 #define PROF_CMD_TEXT_PROGRESS_H
@@ -12,20 +13,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "cmd/options/output_options.h"
 #include "lib/workplace/naming.h"
+#include "symbolize/source_texts.h"
+
+/* Steps after recording has ended. */
+enum progress_phase {
+	PROGRESS_DRAIN,
+	PROGRESS_NAMES,
+	PROGRESS_SOURCES,
+	PROGRESS_WRITE,
+};
 
 struct progress {
+	enum progress_style style;
 	bool enabled; /* stderr is a terminal that can erase a line */
 	bool says_interrupts; /* stderr is any terminal */
 	bool in_place; /* also while recording: no other process writes there */
 	bool shown, is_paused;
 	pid_t group; /* process group that must be in the foreground */
 	uint64_t start_ns, next_ns; /* CLOCK_MONOTONIC */
+	/* 1 + the phase shown last in lines, and when it began. */
+	unsigned int phase;
+	uint64_t phase_ns;
 	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: already said */
 };
 
 /* front: the process that owns the terminal instead of prof; 0: prof itself. */
-void progress_init(struct progress *progress, bool quiet, pid_t front);
+void progress_init(struct progress *progress, bool quiet, enum progress_style style, pid_t front);
 /*
  * Shows "recording WHAT, Ctrl-C ends it"; duration_ns 0: no limit. `shared`: the command's standard
  * output is the same terminal, so leave it alone while the command runs.
@@ -38,21 +53,22 @@ void progress_recording(struct progress *progress, uint64_t samples, uint64_t lo
 			bool interrupted);
 /* Recording pauses or goes on. */
 void progress_paused(struct progress *progress, bool is_paused);
-void progress_symbolize(struct progress *progress, size_t done, size_t count);
+/* `done` of `count`; 0: unknown. */
+void progress_step(struct progress *progress, enum progress_phase phase, size_t done, size_t count);
 /* Sizes are in bytes; size 0: unknown. */
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);
 
-/* Shows how far naming is. `should_stop`, which may be NULL, is polled; true ends it. */
+/* Shows how far naming is. `wish`, which may be NULL, is asked whether it is to go on. */
 struct progress_naming {
 	struct progress progress;
-	bool (*should_stop)(void *ctx);
+	enum workers_wish (*wish)(void *ctx);
 	void *ctx;
 };
 
-/* Fills in the functions of `naming` that report; quiet and front as above. */
-void progress_naming_begin(struct progress_naming *p, bool quiet, pid_t front,
-			   struct naming *naming);
+/* Fills in the functions of `naming` that report, and of the sources' options unless NULL. */
+void progress_naming_begin(struct progress_naming *p, bool quiet, enum progress_style style,
+			   pid_t front, struct naming *naming, struct sources_options *sources);
 void progress_naming_end(struct progress_naming *p);
 
 /* True if both descriptors lead to the same terminal. */

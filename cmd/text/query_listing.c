@@ -47,7 +47,7 @@ static const struct {
 
 #define FIELDS_MAX 6
 
-/* For people, then for programs. */
+/* Defaults for people, then for programs. */
 static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 	{
 		[QUERY_BY_FUNCTION] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
@@ -79,7 +79,7 @@ struct item {
 	const struct query_key *key;
 	uint32_t line;
 	uint64_t self, total;
-	uint32_t processes; /* of a program; 0: it is none */
+	uint32_t processes; /* of a program, 0 without one */
 };
 
 /* Most rows are light, and have the weights of many others. */
@@ -90,7 +90,7 @@ struct filler {
 	const struct query *q;
 	const struct query_keys *keys;
 	const struct query_listing_options *options;
-	char **errors; /* by weight, for programs; owned, NULL until asked for; or none is kept */
+	char **errors; /* by weight, for programs; owned, NULL until needed */
 };
 
 /* Does what "%PRIu64" does, at a fraction of its cost. */

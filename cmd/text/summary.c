@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/text/advice.h"
+#include "cmd/text/alloc_text.h"
 #include "cmd/command.h"
 #include "cmd/text/listing.h"
 #include "lib/recording/loss_counts.h"
@@ -23,6 +24,10 @@
 #include "lib/profile/run_markers.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/record/record.h"
+
+/* Modules that are named where the time of naming went; shorter times are left out. */
+#define SLOWEST_MAX 5
+#define SLOW_NAMING_NS 1000000ull
 
 static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
 {
@@ -83,6 +88,15 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 			 text_counted(outcome->recording->facts.info.dropped_files, "file was",
 				      "files were"),
 			 file_set_limit_wanted(outcome->recording->facts.info.dropped_files));
+}
+
+static void warn_of_silence(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	recording_describe_silence(outcome->recording, outcome->stall_ns, &text);
+	if (text.size)
+		log_warn("%s", strbuf_text(&text));
 }
 
 static void print_warnings(const struct report *report)
@@ -167,6 +181,56 @@ static void print_sources(const struct outcome *outcome)
 	command_say("sources: %s", strbuf_text(&line));
 }
 
+static int by_naming_time(const void *a, const void *b)
+{
+	const struct module *x = *(const struct module *const *)a;
+	const struct module *y = *(const struct module *const *)b;
+
+	return (x->naming_ns < y->naming_ns) - (x->naming_ns > y->naming_ns);
+}
+
+/* Collects the modules that took longest to name, and long enough to be told. */
+static size_t slowest_modules(const struct profile *p, const struct module **rows)
+{
+	struct {
+		VEC(const struct module *) rows;
+	} all = {0};
+	size_t count;
+
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		if (module->naming_ns >= SLOW_NAMING_NS)
+			vec_push(&all.rows, module);
+	}
+	if (all.rows.count)
+		vec_sort(&all.rows, by_naming_time);
+	count = all.rows.count < SLOWEST_MAX ? all.rows.count : SLOWEST_MAX;
+	for (size_t i = 0; i < count; i++)
+		rows[i] = all.rows.items[i];
+	vec_release(&all.rows);
+	return count;
+}
+
+static void print_phases(const struct outcome *outcome)
+{
+	const struct profile *p = outcome->recording->profile;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	const struct module *slowest[SLOWEST_MAX];
+	size_t count = slowest_modules(p, slowest);
+
+	if (!outcome->verbose)
+		return;
+	strbuf_addf(&line, "finished in %.2f s: drain %.2f, names %.2f",
+		    (double)outcome->finish_ns / 1e9, (double)outcome->drain_ns / 1e9,
+		    (double)outcome->recording->names_ns / 1e9);
+	for (size_t i = 0; i < count; i++)
+		strbuf_addf(&line, "%s%s %.2f", i ? ", " : " (",
+			    strings_get(&p->strings, slowest[i]->name),
+			    (double)slowest[i]->naming_ns / 1e9);
+	strbuf_addf(&line, "%s, sources %.2f, write %.2f", count ? ")" : "",
+		    (double)outcome->recording->sources_ns / 1e9, (double)outcome->write_ns / 1e9);
+	command_say("%s", strbuf_text(&line));
+}
+
 static void print_counts(const struct outcome *outcome)
 {
 	const struct profile *p = outcome->recording->profile;
@@ -210,11 +274,25 @@ static void print_waits(const struct outcome *outcome)
 		command_say("%s", strbuf_text(&line));
 }
 
+static void print_allocs(const struct outcome *outcome)
+{
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+
+	alloc_text_describe(outcome->recording->profile, &line);
+	if (line.size)
+		command_say("%s", strbuf_text(&line));
+}
+
 static void print_left_out(const struct outcome *outcome)
 {
 	const struct profile_stats *stats = &outcome->recording->profile->stats;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 
+	if (stats->merged_rows)
+		command_say("%" PRIu64 " %s merged because there were too many (--no-limit: none)",
+			    stats->merged_rows,
+			    text_counted(stats->merged_rows, "row of samples is",
+					 "rows of samples are"));
 	if (stats->left_out_markers) {
 		strbuf_adds(&line, "the shortest ");
 		add_counted(&line, stats->left_out_markers, "marker", "markers");
@@ -225,12 +303,8 @@ static void print_left_out(const struct outcome *outcome)
 		strbuf_adds(&line, " of samples that others stand for");
 	}
 	if (line.size)
-		command_say("left out because there were too many: %s", strbuf_text(&line));
-}
-
-static bool is_stdout(const struct outcome *outcome)
-{
-	return strcmp(outcome->path, "-") == 0;
+		command_say("left out because there were too many: %s (--no-limit: none)",
+			    strbuf_text(&line));
 }
 
 static void print_advice(const struct outcome *outcome)
@@ -254,10 +328,9 @@ static void print_advice(const struct outcome *outcome)
 
 void summary_print(const struct outcome *outcome, bool quiet)
 {
-	char size[32];
-
 	warn_of_losses(outcome, quiet);
 	print_warnings(&outcome->recording->facts.report);
+	warn_of_silence(outcome);
 	warn_of_hidden_kernel(outcome);
 	if (quiet)
 		return;
@@ -266,13 +339,13 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_left_out(outcome);
 	print_unwinding(outcome);
 	print_coverage(outcome);
+	print_allocs(outcome);
 	print_lines(&outcome->recording->facts.report);
 	print_sources(outcome);
+	print_phases(outcome);
 	print_advice(outcome);
-	text_format_bytes(size, sizeof(size), outcome->file_bytes);
 	if (outcome->path)
-		command_say("wrote %s (%s)", is_stdout(outcome) ? "standard output" : outcome->path,
-			    size);
+		command_say_written(outcome->path, outcome->file_bytes, "");
 	if (outcome->left_running)
 		command_say("the command still runs, its pid is %d%s", (int)outcome->left_running,
 			    outcome->may_kill ? "; --kill would have ended it" : "");
@@ -299,6 +372,18 @@ static void add_stacks(struct facts *f, const struct profile_stats *stats)
 	facts_count(f, FACT_TRUNCATED, NULL, stats->truncated);
 	facts_count(f, FACT_BROKEN, NULL, stats->broken);
 	facts_count(f, FACT_UNKNOWN, NULL, stats->unknown);
+}
+
+static void add_allocs(struct facts *f, const struct alloc_stats *stats)
+{
+	if (!facts_get(f, FACT_ALLOC_MEAN, NULL) && !stats->sampled)
+		return;
+	facts_count(f, FACT_ALLOCS_SAMPLED, NULL, stats->sampled);
+	facts_count(f, FACT_FREES_MATCHED, NULL, stats->matched);
+	facts_count(f, FACT_FREES_UNMATCHED, NULL, stats->unmatched);
+	facts_count(f, FACT_ALLOC_BYTES_ESTIMATED, NULL, stats->bytes);
+	facts_count(f, FACT_ALLOC_BYTES_HELD, NULL, stats->held_bytes);
+	facts_count(f, FACT_ALLOCS_THINNED, NULL, stats->thinned);
 }
 
 static void add_run(struct strbuf *out, const struct profile *p, const struct run_marker *run)
@@ -331,6 +416,22 @@ static void add_runs(struct facts *f, const struct profile *p)
 	facts_text(f, FACT_RUNS, NULL, strbuf_text(&runs));
 }
 
+static void add_phases(struct facts *f, const struct outcome *outcome)
+{
+	const struct recording *r = outcome->recording;
+	const struct module *slowest[SLOWEST_MAX];
+	size_t count = slowest_modules(r->profile, slowest);
+
+	facts_count(f, FACT_FINISH_PHASE, "drain_ms", outcome->drain_ns);
+	facts_count(f, FACT_FINISH_PHASE, "names_ms", r->names_ns);
+	facts_count(f, FACT_FINISH_PHASE, "sources_ms", r->sources_ns);
+	facts_count(f, FACT_FINISH_PHASE, "write_ms", outcome->write_ns);
+	facts_object(f, FACT_NAMES_BY);
+	for (size_t i = 0; i < count; i++)
+		facts_count(f, FACT_NAMES_OF, strings_get(&r->profile->strings, slowest[i]->path),
+			    slowest[i]->naming_ns);
+}
+
 static void add_outcome(struct facts *f, const struct outcome *outcome)
 {
 	const struct recorder_info *info = &outcome->recording->facts.info;
@@ -347,6 +448,7 @@ static void add_outcome(struct facts *f, const struct outcome *outcome)
 	facts_count(f, FACT_PAUSED, NULL, outcome->recording->profile->stats.paused_ns / 1000000);
 	facts_count(f, FACT_RECORDER_CPU, NULL, outcome->recorder_cpu_ns);
 	facts_count(f, FACT_FINISH_TIME, NULL, outcome->finish_ns);
+	add_phases(f, outcome);
 	facts_count(f, FACT_FILE_BYTES, NULL, outcome->file_bytes);
 	facts_count(f, FACT_CUT, NULL, outcome->is_cut);
 	facts_count(f, FACT_EXIT_STATUS, NULL, (uint64_t)outcome->exit_status);
@@ -360,11 +462,13 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	facts_count(f, FACT_SAMPLES, NULL, profile_sample_count(p));
 	facts_count(f, FACT_CPU_SAMPLES, NULL, p->stats.cpu_samples);
 	add_stacks(f, &p->stats);
+	add_allocs(f, &p->stats.allocs);
 	facts_count(f, FACT_FRAMES, NULL, p->frames.rows.count);
 	facts_count(f, FACT_NAMED_FRAMES, NULL, profile_named_frames(p));
 	facts_count(f, FACT_FDE_FRAMES, NULL, profile_fde_frames(p));
 	facts_count(f, FACT_LOST_MARKERS, NULL, p->stats.lost_markers);
 	facts_count(f, FACT_LEFT_OUT_MARKERS, NULL, p->stats.left_out_markers);
+	facts_count(f, FACT_MERGED_ROWS, NULL, p->stats.merged_rows);
 	facts_count(f, FACT_LEFT_OUT_ROWS, NULL, p->stats.left_out_rows);
 	facts_count(f, FACT_LOST_MARKER_VALUES, NULL, p->stats.lost_marker_values);
 	facts_count(f, FACT_LOST_COUNTER_VALUES, NULL, p->stats.lost_counter_values);

@@ -21,9 +21,11 @@ struct outcome {
 	pid_t left_running; /* pid of a command that goes on; 0: ended, or none */
 	bool may_kill; /* --kill would have ended it */
 	bool has_sources; /* they were asked for */
-	const char *path; /* path of the profile; "-": standard output; NULL: none is kept */
+	const char *path; /* path of the profile; "-": standard output; NULL if none is kept */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */
+	uint64_t drain_ns, write_ns; /* of that, beside names and sources */
+	uint64_t stall_ns; /* patience with what makes no progress */
 	uint64_t recorder_cpu_ns;
 	int exit_status;
 	bool is_cut; /* of a source whose recorder did not end by itself */

@@ -10,8 +10,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 
-/* Without any progress for so long. Downloads, which another process makes, have a limit of 60 s.
- */
+/* Time without progress. Downloads, which another process makes, have a limit of 60 s. */
 #define STILL_NS 10000000000ull
 #define DOWNLOAD_STILL_NS 75000000000ull
 /* Something else stands still already: probably what this needs, too. */

@@ -8,7 +8,7 @@
 struct browser {
 	char *folder, *page; /* a page that leads to the address; owned */
 	bool is_missing; /* there is a screen, but not the program that opens browsers */
-	int starter; /* takes the name of that page; 0: there is none */
+	int starter; /* takes the name of that page, 0 if none */
 };
 
 /*

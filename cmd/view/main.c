@@ -9,12 +9,15 @@
 #include "lib/workplace/naming.h"
 #include "cmd/command.h"
 #include "cmd/view/programs.h"
+#include "lib/fleet/request_process.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], NAMING_FETCH) == 0)
 		return debug_fetch_serve();
+	if (argc > 1 && strcmp(argv[1], REQUEST_PROCESS) == 0)
+		return request_run();
 	if (argc > 3 && strcmp(argv[1], COMMAND_COMPLETE) == 0) {
 		command_complete(strcmp(argv[2], "view") == 0 ? view_options : share_options,
 				 argc - 3, argv + 3);

@@ -7,6 +7,8 @@
 
 int view_run(int argc, char **argv);
 int share_run(int argc, char **argv);
+/* Not a command: see lib/fleet/request_process.h. Returns the exit status. */
+int request_run(void);
 /* Functions of struct command. */
 void view_options(struct option_table *t, void *ctx);
 void share_options(struct option_table *t, void *ctx);

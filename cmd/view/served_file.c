@@ -12,6 +12,8 @@
 #include "cmd/view/script_sources.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/fleet/fleet_url.h"
+#include "lib/format/firefox/read/read.h"
 #include "lib/query/comparable.h"
 
 /* Keeps the file as it lies there, if it is one that can be sent. */
@@ -121,13 +123,16 @@ static int keep_written(struct served_file *f, const struct original *from, writ
 static int read_bytes(struct served_file *f, const struct original *from, char **text, size_t *size,
 		      struct error *err)
 {
+	bool is_file = !fleet_url_is_one(from->paths[0]);
 	struct profile_file file = {0};
-	_cleanup_close_ int fd = profile_file_open(&file, from->paths[0], err);
+	_cleanup_close_ int fd = is_file ? profile_file_open(&file, from->paths[0], err) : -1;
 
+	if (!is_file)
+		return keep_written(f, from, write_copy, text, size, err);
 	if (fd < 0)
 		return fd;
 	if (keep_file(f, fd) == 0 && profile_file_read(&file, fd, NULL) == 0 &&
-	    file.format == &format_firefox) {
+	    file.format == &format_firefox && firefox_is_current(file.text, file.size)) {
 		*text = steal(file.text);
 		*size = file.size;
 		profile_file_release(&file);

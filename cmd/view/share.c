@@ -222,7 +222,7 @@ static int send_profile(const struct share *s, struct error *err)
 	_cleanup_free_ char *to = xasprintf("%s/compressed-store", s->store);
 	_cleanup_free_ char *url = NULL;
 	_cleanup_(strbuf_release) struct strbuf answer = {0};
-	const struct client_request request = {"POST", to, headers, s->body, s->size};
+	const struct client_request request = {"POST", to, headers, s->body, s->size, 0};
 	char token[STORE_TOKEN_MAX + 1];
 	int status = client_send(&request, &answer, err);
 
@@ -274,7 +274,7 @@ static int delete_row(const struct shared_row *row, struct error *err)
 	_cleanup_free_ char *right = xasprintf("Authorization: Bearer %s", row->right);
 	const char *const headers[] = {ACCEPT, "Content-Type: application/json", right, NULL};
 	_cleanup_(strbuf_release) struct strbuf answer = {0};
-	const struct client_request request = {"DELETE", to, headers, NULL, 0};
+	const struct client_request request = {"DELETE", to, headers, NULL, 0, 0};
 	int status = client_send(&request, &answer, err);
 
 	if (status < 0)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* POST symbolicate/v5: names of addresses. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/view/api_internal.h"
-#include "cmd/view/json_text.h"
 #include "lib/base/alloc.h"
+#include "lib/json/writer.h"
 
 #define JOBS_MAX 100
 /* Limit for all jobs of a request. */
@@ -97,66 +99,72 @@ static void name_lib(struct job *job, const struct api *api, size_t lib)
 	vec_release(&rvas.list);
 }
 
-static void add_level(struct strbuf *out, const struct viewed_level *level)
+static void add_level(struct jsonw *out, const struct viewed_level *level)
 {
 	if (level->func) {
-		json_text_key(out, "function");
-		json_text_string(out, level->func);
+		jsonw_key(out, "function");
+		jsonw_cstring(out, level->func);
 	}
 	if (level->file) {
-		json_text_key(out, "file");
-		json_text_string(out, level->file);
+		jsonw_key(out, "file");
+		jsonw_cstring(out, level->file);
 	}
 	if (level->line) {
-		json_text_key(out, "line");
-		json_text_u64(out, level->line);
+		jsonw_key(out, "line");
+		jsonw_u64(out, level->line);
 	}
 }
 
-static void add_inlines(struct strbuf *out, const struct viewed_place *place)
+static void add_inlines(struct jsonw *out, const struct viewed_place *place)
 {
-	json_text_key(out, "inlines");
-	strbuf_addch(out, '[');
+	jsonw_key(out, "inlines");
+	jsonw_array_begin(out);
 	for (size_t i = 0; i + 1 < place->levels.count; i++) {
-		json_text_next(out);
-		strbuf_addch(out, '{');
+		jsonw_object_begin(out);
 		add_level(out, &place->levels.items[i]);
-		strbuf_addch(out, '}');
+		jsonw_object_end(out);
 	}
-	strbuf_addch(out, ']');
+	jsonw_array_end(out);
+}
+
+static void add_hex(struct jsonw *out, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, value);
+	jsonw_cstring(out, text);
 }
 
 /* Keys whose value is not known are left out: front-ends refuse answers with a null. */
-static void add_frame(struct strbuf *out, const struct job *job, const struct asked *row,
+static void add_frame(struct jsonw *out, const struct job *job, const struct asked *row,
 		      size_t position)
 {
 	const struct viewed_place *place = &row->place;
 	bool is_behind = place->has_start && place->start <= row->rva;
 
-	json_text_next(out);
-	strbuf_addch(out, '{');
-	json_text_key(out, "frame");
-	json_text_u64(out, position);
-	json_text_key(out, "module");
-	json_text_string(out, map_text(job, row->lib, 0));
-	json_text_key(out, "module_offset");
-	json_text_hex(out, row->rva);
+	jsonw_object_begin(out);
+	jsonw_key(out, "frame");
+	jsonw_u64(out, position);
+	jsonw_key(out, "module");
+	jsonw_cstring(out, map_text(job, row->lib, 0));
+	jsonw_key(out, "module_offset");
+	add_hex(out, row->rva);
 	if (place->levels.count) {
 		add_level(out, &vec_last(&place->levels));
-		json_text_key(out, "function_offset");
-		json_text_hex(out, is_behind ? row->rva - place->start : 0);
+		jsonw_key(out, "function_offset");
+		add_hex(out, is_behind ? row->rva - place->start : 0);
 	}
 	if (place->levels.count && place->has_start && place->size) {
-		json_text_key(out, "function_size");
-		json_text_hex(out, place->size);
+		jsonw_key(out, "function_size");
+		add_hex(out, place->size);
 	}
 	if (place->levels.count > 1)
 		add_inlines(out, place);
-	strbuf_addch(out, '}');
+	jsonw_object_end(out);
 }
 
 /* Names are keys here: two libs may have one. */
-static void add_found(struct strbuf *out, const struct job *job)
+static void add_found(struct jsonw *out, const struct job *job)
 {
 	json_t *found = json_object();
 	char *text;
@@ -170,31 +178,31 @@ static void add_found(struct strbuf *out, const struct job *job)
 		free(key);
 	}
 	text = json_dumps(found, JSON_COMPACT);
-	json_text_key(out, "found_modules");
-	strbuf_adds(out, text ? text : "{}");
+	jsonw_key(out, "found_modules");
+	jsonw_raw_begin(out);
+	jsonw_raw(out, text ? text : "{}", text ? strlen(text) : 2);
 	free(text);
 	json_decref(found);
 }
 
-static void add_job(struct strbuf *out, const struct job *job, const json_t *stacks)
+static void add_job(struct jsonw *out, const struct job *job, const json_t *stacks)
 {
 	const json_t *stack;
 	size_t i, next = 0;
 
-	json_text_next(out);
-	strbuf_addch(out, '{');
+	jsonw_object_begin(out);
 	add_found(out, job);
-	json_text_key(out, "stacks");
-	strbuf_addch(out, '[');
+	jsonw_key(out, "stacks");
+	jsonw_array_begin(out);
 	json_array_foreach(stacks, i, stack)
 	{
-		json_text_next(out);
-		strbuf_addch(out, '[');
+		jsonw_array_begin(out);
 		for (size_t k = 0; k < json_array_size(stack); k++)
 			add_frame(out, job, &job->all.items[next++], k);
-		strbuf_addch(out, ']');
+		jsonw_array_end(out);
 	}
-	strbuf_adds(out, "]}");
+	jsonw_array_end(out);
+	jsonw_object_end(out);
 }
 
 static int check_map(const json_t *map, struct error *err)
@@ -213,8 +221,8 @@ static int check_map(const json_t *map, struct error *err)
 	return 0;
 }
 
-static int answer_job(const struct api *api, const json_t *request, size_t *room,
-		      struct strbuf *out, struct error *err)
+static int answer_job(const struct api *api, const json_t *request, size_t *room, struct jsonw *out,
+		      struct error *err)
 {
 	const json_t *stacks = json_object_get(request, "stacks");
 	struct job job = {.map = json_object_get(request, "memoryMap")};
@@ -247,19 +255,21 @@ static int answer_job(const struct api *api, const json_t *request, size_t *room
 int api_symbolicate(const struct api *api, const json_t *request, struct strbuf *out,
 		    struct error *err)
 {
-	const json_t *jobs = json_object_get(request, "jobs"), *job;
-	size_t room = ADDRESSES_MAX, i;
+	const json_t *jobs = json_object_get(request, "jobs");
+	size_t room = ADDRESSES_MAX;
+	struct jsonw w;
+	int ret = 0;
 
 	if (!json_is_array(jobs) || json_array_size(jobs) > JOBS_MAX)
 		return error_text(err, -EINVAL, "no \"jobs\", or too many");
-	strbuf_adds(out, "{\"results\":[");
-	json_array_foreach(jobs, i, job)
-	{
-		int ret = answer_job(api, job, &room, out, err);
-
-		if (ret)
-			return ret;
-	}
-	strbuf_adds(out, "]}");
-	return 0;
+	jsonw_init_text(&w, out);
+	jsonw_object_begin(&w);
+	jsonw_key(&w, "results");
+	jsonw_array_begin(&w);
+	for (size_t i = 0; !ret && i < json_array_size(jobs); i++)
+		ret = answer_job(api, json_array_get(jobs, i), &room, &w, err);
+	jsonw_array_end(&w);
+	jsonw_object_end(&w);
+	jsonw_release(&w);
+	return ret;
 }

@@ -175,7 +175,7 @@ static struct profile *address_profile(const struct viewed_profile *v, module_id
 			.weight = 1,
 		};
 
-		vec_push(&threads_get(&p->threads, 0)->samples, sample);
+		samples_add(&threads_get(&p->threads, 0)->samples, &sample);
 	}
 	return p;
 }
@@ -224,9 +224,9 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 	vec_for_each(&p->source_files.rows, const struct source_file *, file)
 		strings_intern(&v->named, strings_get(&p->strings, file->path));
 	pthread_mutex_unlock(&v->lock);
-	for (size_t i = 0; i < count; i++) {
-		places[i] = (struct viewed_place){0};
-		take_place(p, p->threads.rows.items[0].samples.items[i].stack, &places[i]);
+	samples_for_each(&p->threads.rows.items[0].samples, sample) {
+		*places = (struct viewed_place){0};
+		take_place(p, sample->stack, places++);
 	}
 	profile_free(p);
 }

@@ -12,6 +12,7 @@
 #include "cmd/view/front_end_files.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 
@@ -72,17 +73,6 @@ static bool is_equal(const char *a, size_t size, const char token[VIEW_TOKEN_SIZ
 	return !differs;
 }
 
-static void add_escaped(struct strbuf *out, const char *text)
-{
-	for (; *text; text++) {
-		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~",
-			   *text))
-			strbuf_addch(out, *text);
-		else
-			strbuf_addf(out, "%%%02X", (unsigned char)*text);
-	}
-}
-
 /* Appends "FRONT-END/from-url/PROFILE/". */
 static void add_profile(const struct viewer *v, struct strbuf *out, size_t number)
 {
@@ -93,7 +83,7 @@ static void add_profile(const struct viewer *v, struct strbuf *out, size_t numbe
 				   v->token);
 
 	strbuf_addf(out, "%s/from-url/", v->front_end);
-	add_escaped(out, url);
+	quote_url(out, url);
 	strbuf_addch(out, '/');
 }
 
@@ -105,7 +95,7 @@ static void add_compared(const struct viewer *v, struct strbuf *out, size_t numb
 
 	add_profile(v, out, number);
 	strbuf_addf(out, "calltree/?thread=%" PRIu64 "&profileName=", profile->libs.first_thread);
-	add_escaped(out, slash ? slash + 1 : profile->path);
+	quote_url(out, slash ? slash + 1 : profile->path);
 }
 
 static char *front_end_url(const struct viewer *v)
@@ -117,7 +107,7 @@ static char *front_end_url(const struct viewer *v)
 	if (v->api.count == 1) {
 		add_profile(v, &url, 0);
 		strbuf_adds(&url, "?symbolServer=");
-		add_escaped(&url, server);
+		quote_url(&url, server);
 		return strbuf_take(&url);
 	}
 	strbuf_addf(&url, "%s/compare/", v->front_end);
@@ -126,10 +116,10 @@ static char *front_end_url(const struct viewer *v)
 
 		add_compared(v, &profile, i);
 		strbuf_adds(&url, i ? "&profiles[]=" : "?profiles[]=");
-		add_escaped(&url, strbuf_text(&profile));
+		quote_url(&url, strbuf_text(&profile));
 	}
 	strbuf_adds(&url, "&symbolServer=");
-	add_escaped(&url, server);
+	quote_url(&url, server);
 	return strbuf_take(&url);
 }
 
@@ -193,7 +183,7 @@ static void send_profile(const struct viewed_profile *p, const struct http_reque
 	r->size = length;
 }
 
-/* Returns the profile behind "profile.json", "profile-2.json"; NULL: there is none. */
+/* Returns the profile behind "profile.json", "profile-2.json", NULL if none. */
 static const struct viewed_profile *find_profile(const struct viewer *v, const char *path)
 {
 	char name[40];

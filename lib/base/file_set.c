@@ -81,22 +81,26 @@ static uint32_t find_row(const struct file_set *files, uint32_t id)
 	return index_find(&files->by_id, hash_u64(id), has_id, files, &id);
 }
 
+uint64_t file_limit_raise(void)
+{
+	struct rlimit limit, raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+	if (limit.rlim_cur < limit.rlim_max && !setrlimit(RLIMIT_NOFILE, &raised))
+		return raised.rlim_cur;
+	return limit.rlim_cur;
+}
+
 struct file_set *file_set_new(unsigned int reserve)
 {
 	struct file_set *files = xcalloc(1, sizeof(*files));
-	struct rlimit limit;
+	uint64_t limit = file_limit_raise();
 
 	files->shared = (struct ages){NO_ROW, NO_ROW};
 	files->free_row = NO_ROW;
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return files;
-	if (limit.rlim_cur < limit.rlim_max) {
-		struct rlimit raised = {.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
-
-		if (!setrlimit(RLIMIT_NOFILE, &raised))
-			limit = raised;
-	}
-	files->limit = limit.rlim_cur > reserve ? limit.rlim_cur - reserve : 0;
+	files->limit = limit > reserve ? limit - reserve : 0;
 	return files;
 }
 
@@ -230,7 +234,7 @@ static void add(struct file_set *files, uint32_t id, uint32_t owner, int fd)
 	index_add(&files->by_id, hash_u64(id), row);
 }
 
-/* Makes room. Returns false if there is none at all; fd is then closed. */
+/* Makes room. Returns false if that is impossible; fd is then closed. */
 static bool prepare(struct file_set *files, uint32_t id, int fd)
 {
 	uint32_t row = find_row(files, id);
@@ -276,6 +280,14 @@ void file_set_use(struct file_set *files, uint32_t id, uint32_t pid)
 		owner_counts_remove(&files->owners, file->owner);
 	file->owner = NO_OWNER;
 	link_row(files, row);
+}
+
+void file_set_remove(struct file_set *files, uint32_t id)
+{
+	uint32_t row = find_row(files, id);
+
+	if (row != INDEX_NONE)
+		remove_row(files, row);
 }
 
 static int compare_ids(const void *a, const void *b)

@@ -15,9 +15,11 @@
 struct file_set;
 
 /*
- * Raises the process's RLIMIT_NOFILE soft limit, which children started afterwards inherit; keeps
- * `reserve` descriptors for other uses.
+ * Raises the process's RLIMIT_NOFILE soft limit as far as it goes, which children started
+ * afterwards inherit. Returns it; 0: unknown.
  */
+uint64_t file_limit_raise(void);
+/* Raises that limit; keeps `reserve` descriptors for other uses. */
 struct file_set *file_set_new(unsigned int reserve);
 /* Closes all descriptors. Accepts NULL. */
 void file_set_free(struct file_set *files);
@@ -37,6 +39,8 @@ void file_set_use(struct file_set *files, uint32_t id, uint32_t pid);
 void file_set_need(struct file_set *files, const uint32_t *ids, size_t count);
 /* Returns a borrowed descriptor; -1: never added, or closed for lack of room. */
 int file_set_find(const struct file_set *files, uint32_t id);
+/* Closes the file, if there is one. */
+void file_set_remove(struct file_set *files, uint32_t id);
 /*
  * Keeps the root folder of a process, under the id of a file found there, to look for other files
  * after the process is gone. Takes ownership of the descriptor. Each folder is kept once, and only

@@ -14,8 +14,8 @@ enum log_level { LOG_WARN, LOG_INFO, LOG_DEBUG };
 void log_set_level(enum log_level level);
 bool log_enabled(enum log_level level);
 /*
- * Writes the text unchanged to stderr, in one write. Ignores failures, which nobody could be told
- * of; keeps errno.
+ * Writes the text unchanged to stderr, in one write. Ignores failures, which cannot be reported;
+ * keeps errno.
  */
 void log_write(const char *text);
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

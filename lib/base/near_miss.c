@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define WORD_MAX 32
-/* Allow one mistake per so many letters, and one in a word of two. */
+/* Allow one mistake per this many letters, and one in a word of two. */
 #define LETTERS_PER_MISTAKE 3
 
 static size_t min(size_t a, size_t b)

@@ -11,7 +11,8 @@
  */
 size_t near_miss_distance(const char *a, const char *b);
 /*
- * The nearest candidate, the first of equally near ones; NULL if none is near enough for a mistake.
+ * Returns the nearest candidate, the first of equally near ones; NULL if all are too far for a
+ * typo.
  */
 const char *near_miss(const char *word, const char *const *candidates, size_t count);
 

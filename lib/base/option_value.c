@@ -2,7 +2,10 @@
 #include "lib/base/option_value.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 /* Keeps nanoseconds within what a timer can be set to. */
@@ -18,12 +21,33 @@ int option_parse_positive(const char *option, const char *value, double *number,
 	return 0;
 }
 
+/* Cuts the unit off the text. Returns its ns, or `unit_ns` without a unit. */
+static double cut_unit(char *text, double unit_ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+	char *unit = text + strspn(text, "0123456789.");
+
+	for (size_t i = 0; unit > text && i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(unit, units[i].name) == 0) {
+			*unit = '\0';
+			return units[i].ns;
+		}
+	}
+	return unit_ns;
+}
+
 int option_parse_time(const char *option, const char *value, double unit_ns, uint64_t *ns,
 		      struct error *err)
 {
+	_cleanup_free_ char *text = xstrdup(value);
 	double number;
-	int ret = option_parse_positive(option, value, &number, err);
+	int ret;
 
+	unit_ns = cut_unit(text, unit_ns);
+	ret = option_parse_positive(option, text, &number, err);
 	if (ret)
 		return ret;
 	if (number * unit_ns > SECONDS_MAX * NS_PER_SECOND)

@@ -11,7 +11,10 @@
 
 /* A decimal number above 0. */
 int option_parse_positive(const char *option, const char *value, double *number, struct error *err);
-/* A time in units of `unit_ns`, at least one nanosecond. */
+/*
+ * A time in units of `unit_ns`, or with a unit of its own: us, ms, s, m or h. At least one
+ * nanosecond.
+ */
 int option_parse_time(const char *option, const char *value, double unit_ns, uint64_t *ns,
 		      struct error *err);
 

@@ -46,6 +46,7 @@ struct outfile {
 	char *temp; /* in dir_fd; NULL: none, or no longer there */
 	bool is_unnamed; /* until named, it vanishes with its descriptor, however prof ends */
 	struct identity owner;
+	const bool *is_cancelled;
 	int failure; /* negative errno */
 	uint64_t size;
 	struct packer *packer; /* NULL: plain */
@@ -81,7 +82,7 @@ static int open_folder(struct outfile *f, struct error *err)
 }
 
 /*
- * In /dev and /proc symbolic links stand for descriptors (/dev/stdout, /dev/fd/3): replacing one
+ * Symbolic links in /dev and /proc stand for descriptors (/dev/stdout, /dev/fd/3): replacing one
  * would break /dev for everybody.
  */
 static bool folder_is_special(const struct outfile *f)
@@ -268,6 +269,7 @@ int outfile_open(struct outfile **out, const struct outfile_options *options, st
 	memset(f, 0, offsetof(struct outfile, input));
 	f->fd = f->dir_fd = -1;
 	f->owner = options->owner;
+	f->is_cancelled = options->is_cancelled;
 	f->path = xstrdup(options->path ? options->path : "-");
 	if (options->fd >= 0) {
 		f->fd = options->fd;
@@ -291,11 +293,16 @@ int outfile_open(struct outfile **out, const struct outfile_options *options, st
 	return 0;
 }
 
+static bool is_cancelled(const struct outfile *f)
+{
+	return f->is_cancelled && __atomic_load_n(f->is_cancelled, __ATOMIC_RELAXED);
+}
+
 /* Writes all bytes despite signals and descriptors that somebody made non-blocking. */
 static void write_all(struct outfile *f, const uint8_t *data, size_t size)
 {
 	while (size && !f->failure) {
-		ssize_t written = write(f->fd, data, size);
+		ssize_t written = is_cancelled(f) ? 0 : write(f->fd, data, size);
 
 		if (written > 0) {
 			data += written;
@@ -452,8 +459,7 @@ int outfile_commit(struct outfile *f, struct error *err)
 	return 0;
 }
 
-/* Files written directly are in their place already, and several may share it. */
-static bool is_placed_at_end(const struct outfile *f)
+bool outfile_is_placed_at_end(const struct outfile *f)
 {
 	return f->temp || f->is_unnamed;
 }
@@ -462,8 +468,9 @@ bool outfile_is_same(const struct outfile *a, const struct outfile *b)
 {
 	struct stat one, other;
 
-	return is_placed_at_end(a) && is_placed_at_end(b) && strcmp(a->name, b->name) == 0 &&
-	       !fstat(a->dir_fd, &one) && !fstat(b->dir_fd, &other) && one.st_dev == other.st_dev &&
+	return outfile_is_placed_at_end(a) && outfile_is_placed_at_end(b) &&
+	       strcmp(a->name, b->name) == 0 && !fstat(a->dir_fd, &one) &&
+	       !fstat(b->dir_fd, &other) && one.st_dev == other.st_dev &&
 	       one.st_ino == other.st_ino;
 }
 

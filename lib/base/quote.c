@@ -65,3 +65,14 @@ void quote_list(struct strbuf *out, const char *list, size_t size)
 		at += length + 1;
 	}
 }
+
+void quote_url(struct strbuf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~",
+			   *text))
+			strbuf_addch(out, *text);
+		else
+			strbuf_addf(out, "%%%02X", (unsigned char)*text);
+	}
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines as typed into a shell. */
+/* Texts as parts of command lines, as typed into a shell, and of URLs. */
 #ifndef PROF_LIB_BASE_QUOTE_H
 #define PROF_LIB_BASE_QUOTE_H
 
@@ -9,5 +9,7 @@
 void quote_word(struct strbuf *out, const char *word, size_t size);
 /* Appends the words of a list (`size` bytes, each terminated), with blanks between them. */
 void quote_list(struct strbuf *out, const char *list, size_t size);
+/* Appends the text as a part of a URL: all but unreserved characters (RFC 3986) become %XX. */
+void quote_url(struct strbuf *out, const char *text);
 
 #endif

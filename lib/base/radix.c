@@ -10,7 +10,7 @@
 #define DIGIT_BITS 11
 #define DIGITS (1u << DIGIT_BITS)
 #define PASSES ((64 + DIGIT_BITS - 1) / DIGIT_BITS)
-/* One pass over all digit values costs as much as so many rows. */
+/* One pass over all digit values costs as much as this many rows. */
 #define FEW 64
 
 static size_t digit_of(const struct radix_row *row, unsigned int pass)

@@ -122,7 +122,7 @@ static size_t separator_size(const char *text, size_t size)
 	return at;
 }
 
-/* The size of "user:SECRET@" or "SECRET@" in front of a host; 0: there is none. */
+/* The size of "user:SECRET@" or "SECRET@" in front of a host, 0 if none. */
 static size_t user_size(const struct masking *m, const char *text, size_t size)
 {
 	size_t end = 0, at = 0;
@@ -258,7 +258,7 @@ static bool is_user_option(const char *name, size_t size)
 
 /*
  * Looks at the name at text[at]. If its value is secret and in the same argument, writes both and
- * returns true: the value is masked up to the argument's end, as nothing tells where it stops.
+ * returns true: the value is masked up to the argument's end, as its end is unknown.
  */
 static bool mask_value(struct masking *m, const char *text, size_t at, size_t name, size_t size)
 {

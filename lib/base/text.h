@@ -10,7 +10,7 @@
 /* The kernel's suffix to the path of an unlinked file; a real file name may end in it, too. */
 #define PATH_DELETED " (deleted)"
 
-/* The word for so many. */
+/* The word for this number. */
 const char *text_counted(uint64_t count, const char *one, const char *many);
 
 bool text_starts_with(const char *text, const char *prefix);
@@ -24,7 +24,7 @@ bool text_to_double(const char *text, double *value);
 bool text_to_size(const char *text, uint64_t *size);
 
 /*
- * Reads hexadecimal digits at *at (no prefix) and advances it; false if there are none or too many.
+ * Reads hexadecimal digits at *at (no prefix) and advances it; false if none or too many.
  */
 bool text_scan_hex(const char **at, const char *end, uint64_t *value);
 bool text_scan_decimal(const char **at, const char *end, uint64_t *value);

@@ -10,7 +10,7 @@
 size_t text_width(const char *text);
 /*
  * Copies a line, cut to `width` columns (1 or more) by an ellipsis: at the end, or before the last
- * two fifths, where the end of a name tells more. To be freed.
+ * two fifths, where the end of a name says more. To be freed.
  */
 char *text_cut(const char *text, size_t width, bool keeps_end);
 

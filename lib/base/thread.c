@@ -2,6 +2,12 @@
 #include "lib/base/thread.h"
 
 #include <signal.h>
+#include <time.h>
+
+/* Time for a thread to end that was told to. */
+#define JOIN_NS 500000000
+
+static bool are_left;
 
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx)
 {
@@ -16,4 +22,29 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void
 	if (!code)
 		pthread_setname_np(*thread, name);
 	return code;
+}
+
+bool thread_join_soon(pthread_t thread)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += JOIN_NS;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+		return true;
+	pthread_detach(thread);
+	threads_leave();
+	return false;
+}
+
+void threads_leave(void)
+{
+	__atomic_store_n(&are_left, true, __ATOMIC_RELAXED);
+}
+
+bool threads_are_left(void)
+{
+	return __atomic_load_n(&are_left, __ATOMIC_RELAXED);
 }

@@ -14,7 +14,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Takes the text up to the closing quote and leaves `at` behind it; false if there is none. */
+/* Takes the text up to the closing quote and leaves `at` after it; false if none. */
 static bool take_quoted(const char **at, char quote, struct strbuf *word)
 {
 	for (; **at && **at != quote; ++*at) {

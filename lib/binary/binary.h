@@ -80,12 +80,12 @@ size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
 /* True if a section of that name has bytes in the file. */
 bool binary_has_section(const struct binary *b, const char *name);
 
-/* Gives the vaddr of a section that has bytes in the file; false: there is none of that name. */
+/* Gives the vaddr of a section that has bytes in the file; false if no section has that name. */
 bool binary_section_vaddr(const struct binary *b, const char *name, uint64_t *vaddr);
 
 /*
- * Copies the section, inflated; the caller frees the copy. -ENOENT if there is none, -EFBIG if it
- * has more than `max` bytes, -ENOEXEC if it cannot be read.
+ * Copies the section, inflated; the caller frees the copy. -ENOENT if missing, -EFBIG if it has
+ * more than `max` bytes, -ENOEXEC if it cannot be read.
  */
 int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
 			size_t *size, struct error *err);

@@ -11,13 +11,13 @@
 
 /* Size of what all versions have. */
 #define CODE_DUMP_HEAD_SIZE 40
-/* Sizes within a load record, before the name; the code is behind that. */
+/* Sizes within a load record, before the name; the code follows it. */
 #define CODE_DUMP_PREFIX_SIZE 16
 #define CODE_DUMP_LOAD_SIZE (CODE_DUMP_PREFIX_SIZE + 40)
 #define CODE_DUMP_ID_SIZE 16
 
 struct code_dump_head {
-	uint32_t size; /* records begin behind */
+	uint32_t size; /* records follow it */
 	uint32_t machine; /* e_machine */
 	uint32_t mark; /* the field that the format leaves unused */
 	bool has_arch_times; /* times are ticks of the CPU's clock */
@@ -38,7 +38,7 @@ struct dumped_code {
 	uint16_t machine;
 };
 
-/* Reads the load record at `offset`. -EBADMSG: there is none. */
+/* Reads the load record at `offset`. -EBADMSG if there is no such record. */
 int code_dump_read(struct dumped_code *code, int fd, uint64_t offset, struct error *err);
 
 #endif

@@ -142,7 +142,7 @@ static int find_packing(const struct debug_sections *s, const GElf_Shdr *header,
 	return read_header(&b, s->view.is_64bit, p, err);
 }
 
-/* Maps room for the bytes and a terminating zero, with an inaccessible page behind. */
+/* Maps room for the bytes and a terminating zero, followed by an inaccessible page. */
 static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct error *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

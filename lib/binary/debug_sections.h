@@ -33,7 +33,7 @@ enum debug_section_kind {
 };
 
 struct debug_section {
-	const uint8_t *data; /* NULL: there is none */
+	const uint8_t *data; /* NULL if none */
 	size_t size;
 };
 
@@ -67,7 +67,7 @@ int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use us
 /*
  * The same for readers of a small part: packed .debug_info and .debug_line are zeros until
  * debug_sections_need() unpacks them. The file may be relocatable; its addresses are then relocated
- * to `places`, or to the default ones of binary_place_sections() if there are none.
+ * to `places`, or to the default ones of binary_place_sections().
  */
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, struct error *err);

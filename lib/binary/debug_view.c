@@ -117,7 +117,7 @@ static void slot_free(union slot *slot)
 struct image_builder {
 	union slot *slot;
 	size_t section_count, names_size;
-	uint64_t end; /* offset behind the last byte of any section */
+	uint64_t end; /* offset after the last byte of any section */
 };
 
 /* False if the bytes lie below the image. */

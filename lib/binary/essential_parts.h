@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The parts of an ELF file that names are found in: symbols, unwind tables, notes, debug
- * information. What is left out is marked so in the table of sections, as in a separate debug file.
+ * information. Parts left out are marked in the table of sections, as in a separate debug file.
  */
 #ifndef PROF_LIB_BINARY_ESSENTIAL_PARTS_H
 #define PROF_LIB_BINARY_ESSENTIAL_PARTS_H

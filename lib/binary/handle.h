@@ -9,7 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 
-/* A section of strings, cut behind its last terminator, so that every string ends within it. */
+/* A section of strings, cut after its last terminator, so that every string ends within it. */
 struct string_table {
 	const char *text;
 	size_t size;
@@ -30,7 +30,7 @@ struct string_table string_table_open(Elf *elf, size_t section);
 /* NULL outside the table. */
 const char *string_table_get(const struct string_table *table, uint64_t offset);
 
-/* Gives the next section of a type behind scn, and its header; NULL: there is none. */
+/* Gives the next section of a type after scn, and its header, NULL if none. */
 Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header);
 
 /* The section's address: from its header, or in a relocatable file its place. */

@@ -26,7 +26,7 @@ bool binary_section_extent(const struct binary *b, const char *name, uint64_t *v
 			   uint64_t *size);
 /*
  * Reads what would be at these addresses if the file was loaded at the vaddrs that it has, with
- * pointers into the file itself. False: not all of it is in the file.
+ * pointers into the file itself. Returns false if a part is not in the file.
  */
 bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size);
 /* binary_read_loaded() of bytes without pointers: far faster where a file has many relocations. */

@@ -2,7 +2,7 @@
 /*
  * Addresses for the sections of relocatable files, to which the linker gives none. The places may
  * be known for a loaded kernel module; otherwise they follow the kernel's loader: sections with
- * code lie one behind the other in the order of the section headers, except those that the loader
+ * code lie one after the other in the order of the section headers, except those that the loader
  * drops once the module has started.
  */
 #include <gelf.h>
@@ -11,7 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/binary/handle.h"
 
-/* Start of code. Not 0, which in debug information means that there is none. */
+/* Start of code. Not 0, which in debug information means "no code". */
 #define CODE_START ((uint64_t)1 << 20)
 /* Address of sections without a place: nobody asks for it, and no placed section is there. */
 #define NOWHERE ((uint64_t)1 << 62)
@@ -24,7 +24,7 @@ struct placing {
 	uint64_t code_end, nowhere_end;
 };
 
-/* Takes the next free place behind `end`. */
+/* Takes the next free place after `end`. */
 static uint64_t append(uint64_t *end, const GElf_Shdr *header)
 {
 	uint64_t alignment = header->sh_addralign, addr = *end;

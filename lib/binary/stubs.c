@@ -43,7 +43,7 @@ static const struct relocation_types *find_types(uint16_t machine)
 
 /* The symbols that a table of relocations refers to. */
 struct symbol_names {
-	Elf_Data *symbols; /* NULL: there are none */
+	Elf_Data *symbols; /* NULL if none */
 	struct string_table text;
 };
 

@@ -31,8 +31,8 @@ struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t si
 /* NULL is fine. */
 void unpacker_free(struct unpacker *u);
 /*
- * Unpacks until so many bytes are there. -ENOEXEC, now and ever after, if the data is damaged
- * before that point or soon behind it, or if at the end its size is another one.
+ * Unpacks until this many bytes are there. -ENOEXEC, now and on later calls, if the data is damaged
+ * before that point or soon after it, or if at the end its size is another one.
  */
 int unpacker_run(struct unpacker *u, size_t until, struct error *err);
 /* Bytes unpacked so far. */

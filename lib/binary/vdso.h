@@ -5,7 +5,7 @@
 
 #include "lib/base/error.h"
 
-/* Returns a new memory file with a copy of this process's vDSO; -ENOENT if there is none. */
+/* Returns a new memory file with a copy of this process's vDSO; -ENOENT if it has none. */
 int vdso_open(struct error *err);
 /* The same with the image of 32-bit programs; -ENOENT if the kernel does not provide it. */
 int vdso_open_32bit(struct error *err);

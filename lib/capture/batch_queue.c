@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/thread.h"
 #include "lib/capture/frame_packer.h"
+#include "lib/capture/kept_epochs.h"
 #include "lib/record/record.h"
 
 #define DEFAULT_ROOM ((uint64_t)16 << 20)
@@ -22,13 +23,16 @@ struct batch_queue {
 	uint64_t room;
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards everything up to is_ending */
-	pthread_cond_t changed;
+	pthread_cond_t changed, idle;
 	struct capture_batch *head, **tail; /* wait for the thread */
 	struct capture_batch *spare; /* to be used again; at most one */
 	uint64_t waiting; /* bytes of those */
 	struct capture_written written;
 	bool is_ending;
 	bool is_dropped; /* skip what waits */
+	bool is_busy; /* a batch is being written */
+	bool is_pinned; /* nothing is dropped */
+	struct kept_epochs kept;
 	/* Belongs to the adding thread. */
 	bool has_thread;
 	/* Belongs to the writing thread. */
@@ -44,26 +48,11 @@ struct batch_queue *batch_queue_new(const struct capture_writer_options *options
 	q->sync = options->sync;
 	q->room = options->room ? options->room : DEFAULT_ROOM;
 	q->tail = &q->head;
+	kept_epochs_init(&q->kept, options);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_cond_init(&q->changed, NULL);
+	pthread_cond_init(&q->idle, NULL);
 	return q;
-}
-
-static int write_all(int fd, const void *data, size_t size)
-{
-	const uint8_t *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		size -= (size_t)n;
-	}
-	return 0;
 }
 
 /*
@@ -78,7 +67,7 @@ static int write_frame(struct batch_queue *q, struct capture_batch *batch, uint6
 	if (!frame)
 		return -ENOMEM;
 	*bytes += size;
-	return write_all(q->fd, frame, size);
+	return capture_write(q->fd, frame, size);
 }
 
 static void sync_file(struct batch_queue *q, bool now)
@@ -172,6 +161,9 @@ static void write_batch(struct batch_queue *q, struct capture_batch *batch, bool
 	if (!has_failed && !ret)
 		sync_file(q, false);
 	pthread_mutex_lock(&q->lock);
+	kept_epochs_note(&q->kept, &batch->frame, q->written.bytes);
+	if (!q->is_pinned)
+		kept_epochs_drop(&q->kept, q->fd, q->written.bytes + bytes);
 	if (batch->contents)
 		batch->size = 0;
 	if (has_failed || ret)
@@ -201,6 +193,9 @@ static void *write_batches(void *ctx)
 		struct capture_batch *batch = q->head;
 		bool has_failed = q->written.failure || q->is_dropped;
 
+		q->is_busy = batch;
+		if (!batch)
+			pthread_cond_broadcast(&q->idle);
 		if (!batch && q->is_ending)
 			break;
 		if (!batch) {
@@ -259,12 +254,17 @@ void batch_queue_free(struct batch_queue *q)
 	if (!q)
 		return;
 	pthread_mutex_lock(&q->lock);
-	q->is_dropped = true;
+	q->is_dropped = q->is_ending = true;
+	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
-	join(q);
+	/* It may read or write a file that does not answer. */
+	if (q->has_thread && !thread_join_soon(q->thread))
+		return;
 	frame_packer_free(q->packer);
 	free(q->spare);
 	pthread_cond_destroy(&q->changed);
+	pthread_cond_destroy(&q->idle);
+	kept_epochs_release(&q->kept);
 	pthread_mutex_destroy(&q->lock);
 	close(q->fd);
 	free(q);
@@ -273,7 +273,7 @@ void batch_queue_free(struct batch_queue *q)
 int batch_queue_write(struct batch_queue *q, const void *data, size_t size)
 {
 	q->written.bytes += size;
-	return write_all(q->fd, data, size);
+	return capture_write(q->fd, data, size);
 }
 
 struct capture_batch *batch_queue_take(struct batch_queue *q)
@@ -319,6 +319,37 @@ bool batch_queue_push(struct batch_queue *q, struct capture_batch *batches, bool
 	}
 	pthread_mutex_unlock(&q->lock);
 	return has_room;
+}
+
+/* With the lock. */
+static void await_idle(struct batch_queue *q)
+{
+	while (q->has_thread && (q->head || q->is_busy))
+		pthread_cond_wait(&q->idle, &q->lock);
+}
+
+void batch_queue_drain(struct batch_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	await_idle(q);
+	pthread_mutex_unlock(&q->lock);
+}
+
+void batch_queue_pin(struct batch_queue *q, struct capture_window *window)
+{
+	pthread_mutex_lock(&q->lock);
+	await_idle(q);
+	q->is_pinned = true;
+	kept_epochs_window(&q->kept, window);
+	window->end = q->written.bytes;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void batch_queue_unpin(struct batch_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->is_pinned = false;
+	pthread_mutex_unlock(&q->lock);
 }
 
 void batch_queue_count(struct batch_queue *q, struct capture_written *written)

@@ -19,10 +19,15 @@ int batch_queue_write(struct batch_queue *q, const void *data, size_t size);
 /* Returns an empty batch, from malloc(). */
 struct capture_batch *batch_queue_take(struct batch_queue *q);
 /*
- * Takes over one batch or a list of them, to write all of it. Without room for all, none is
- * written, unless they `must`, and their records are counted. False: there was no room.
+ * Takes over one batch or a list of them. Without room for all of it writes nothing, unless they
+ * `must`, counts the records, and returns false.
  */
 bool batch_queue_push(struct batch_queue *q, struct capture_batch *batches, bool must);
+/* Waits until nothing waits. */
+void batch_queue_drain(struct batch_queue *q);
+/* As capture_writer_pin(): sets the place and start time of the window. */
+void batch_queue_pin(struct batch_queue *q, struct capture_window *window);
+void batch_queue_unpin(struct batch_queue *q);
 /* Reads what has been written so far. */
 void batch_queue_count(struct batch_queue *q, struct capture_written *written);
 /* Writes all that waits, and ends the thread. */

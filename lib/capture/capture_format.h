@@ -6,6 +6,7 @@
 #ifndef PROF_LIB_CAPTURE_CAPTURE_FORMAT_H
 #define PROF_LIB_CAPTURE_CAPTURE_FORMAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
@@ -48,7 +49,7 @@ enum {
 	CAPTURE_FRAME_EPOCH = 1 << 4, /* the first one after a state */
 };
 
-/* Precedes packed_size bytes: the records, one behind the other, as one frame of zstd. */
+/* Precedes packed_size bytes: the records, one after the other, as one frame of zstd. */
 struct capture_frame {
 	uint32_t magic;
 	uint32_t flags;
@@ -69,6 +70,13 @@ struct capture_frame {
 /* Larger frames are damaged: the last record may be of the maximum size. */
 #define CAPTURE_RAW_MAX (CAPTURE_FRAME_BYTES + ((uint32_t)512 << 10))
 #define CAPTURE_PACKED_MAX (CAPTURE_RAW_MAX + ((uint32_t)16 << 10))
+
+/* Writes all of it to a file. 0 or a negative errno. */
+int capture_write(int fd, const void *data, size_t size);
+/* Sets everything that does not depend on the recording, and the check. */
+void capture_header_seal(struct capture_header *header);
+/* Makes the frame that ends a capture; nothing follows its header. */
+struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples);
 
 _Static_assert(sizeof(struct capture_header) == 56, "file format");
 _Static_assert(sizeof(struct capture_frame) == 64, "file format");

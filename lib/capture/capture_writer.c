@@ -6,7 +6,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/crc32.h"
 #include "lib/capture/batch_queue.h"
 #include "lib/capture/state.h"
 #include "lib/record/record.h"
@@ -26,6 +25,7 @@ struct capture_writer {
 	uint64_t sequence, samples;
 	uint64_t now_ns; /* as last told */
 	struct capture_state *state;
+	uint64_t epoch_bytes; /* limit for an epoch */
 	uint64_t epoch_ns; /* when the latest epoch began, or will */
 	uint64_t epoch_at; /* bytes written then */
 	uint64_t state_at; /* written.state_bytes before it */
@@ -36,16 +36,13 @@ struct capture_writer {
 static int write_header(struct capture_writer *w, const struct capture_start *start)
 {
 	struct capture_header header = {
-		.version = CAPTURE_VERSION,
-		.size = sizeof(header),
 		.start_ns = start->start_ns,
 		.start_realtime_ns = start->start_realtime_ns,
 		.machine = start->machine,
 	};
 
-	memcpy(header.magic, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
 	memcpy(header.boot_id, start->boot_id, CAPTURE_BOOT_ID_SIZE);
-	header.check = crc32_add(0, &header, offsetof(struct capture_header, check));
+	capture_header_seal(&header);
 	return batch_queue_write(w->queue, &header, sizeof(header));
 }
 
@@ -68,6 +65,8 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	w->queue = batch_queue_new(options);
 	w->state = capture_state_new();
 	w->epoch_ns = start->start_ns;
+	w->epoch_bytes = options->keep_bytes ? options->keep_bytes / CAPTURE_KEPT_EPOCHS
+					     : EPOCH_BYTES;
 	ret = write_header(w, start);
 	if (!ret)
 		return w;
@@ -182,7 +181,9 @@ bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint6
 	batch_queue_count(w->queue, &written);
 	bytes = written.bytes - w->epoch_at;
 	state_bytes = written.state_bytes - w->state_at;
-	if (bytes >= EPOCH_BYTES || capture_state_stack_bytes(w->state) >= EPOCH_BYTES)
+	/* A state that is larger than an epoch would be followed by another one at once. */
+	if (bytes >= w->epoch_bytes + state_bytes ||
+	    capture_state_stack_bytes(w->state) >= EPOCH_BYTES)
 		return true;
 	return now_ns - w->epoch_ns >= age_ns && (always || bytes >= STATE_RATIO * state_bytes);
 }
@@ -236,6 +237,24 @@ void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)
 	w->now_ns = now_ns;
 	if (capture_writer_is_due(w, now_ns))
 		end_batch(w, 0);
+}
+
+void capture_writer_drain(struct capture_writer *w)
+{
+	batch_queue_drain(w->queue);
+}
+
+void capture_writer_pin(struct capture_writer *w, struct capture_window *window)
+{
+	end_batch(w, 0);
+	batch_queue_pin(w->queue, window);
+	window->sequence = w->sequence;
+	window->samples = w->samples;
+}
+
+void capture_writer_unpin(struct capture_writer *w)
+{
+	batch_queue_unpin(w->queue);
 }
 
 void capture_writer_count(struct capture_writer *w, struct capture_written *written)

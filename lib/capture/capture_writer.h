@@ -13,6 +13,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
+#include "lib/capture/capture_window.h"
 #include "lib/capture/capture_contents.h"
 #include "lib/capture/capture_format.h"
 
@@ -24,10 +25,18 @@ struct capture_start {
 	uint16_t machine; /* e_machine */
 };
 
+/* Parts of what is kept, if only the end is: the oldest one goes as a whole. */
+#define CAPTURE_KEPT_EPOCHS 8
+
 struct capture_writer_options {
 	int fd; /* taken over */
 	bool sync; /* flush to the disk once a second */
 	uint64_t room; /* bytes that may wait for the disk; 0: the default, 16 MB */
+	/*
+	 * Keeps only the end, about so long and so large, unless 0: the file gets holes in place of
+	 * older epochs. capture_writer_pin() then gives its beginning.
+	 */
+	uint64_t keep_ns, keep_bytes;
 };
 
 struct capture_written {
@@ -63,6 +72,14 @@ bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint6
  * must be sent anew.
  */
 void capture_writer_begin_epoch(struct capture_writer *w, uint64_t time_ns);
+/* Waits until all that was handed over is written. */
+void capture_writer_drain(struct capture_writer *w);
+/*
+ * Writes all that was added so far, and keeps what there is until capture_writer_unpin(). Waits for
+ * the packing, and for nothing else.
+ */
+void capture_writer_pin(struct capture_writer *w, struct capture_window *window);
+void capture_writer_unpin(struct capture_writer *w);
 /* Reads what has been written so far. */
 void capture_writer_count(struct capture_writer *w, struct capture_written *written);
 /*

@@ -90,7 +90,7 @@ static bool is_of_stack_before(const struct columns *c, const struct rec_sample 
 	return is_sample_of(rec, &before);
 }
 
-/* `next` is the record behind, NULL: there is none. */
+/* `next` is the record after it, NULL if none. */
 static enum shape shape_of(const struct columns *c, const struct rec *rec, const struct rec *next,
 			   enum shape before)
 {
@@ -185,7 +185,7 @@ const uint8_t *columns_encode(struct columns *c, uint8_t *records, size_t size, 
 
 /* Decoding. */
 
-/* Reads the fixed part, which tells the size. Returns 0 if it does not fit or is damaged. */
+/* Reads the fixed part, which contains the size. Returns 0 if it does not fit or is damaged. */
 static size_t decode_size(struct columns *c, struct rec *rec, enum shape shape, size_t room)
 {
 	struct rec_stack *stack = (struct rec_stack *)rec;

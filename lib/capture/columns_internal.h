@@ -12,7 +12,7 @@ enum shape {
 	AS_IT_IS,
 	SAMPLE, /* a tick of the clock */
 	SAMPLE_OF_STACK, /* that of the stack before, whose head and id it shares */
-	STACK_OF_SAMPLE, /* a stack, with its SAMPLE_OF_STACK behind it */
+	STACK_OF_SAMPLE, /* a stack, followed by its SAMPLE_OF_STACK */
 	STACK, /* another one */
 	LIKE_SAMPLE, /* begins with a sample: an event */
 	/* Since version 4: */
@@ -97,10 +97,10 @@ struct columns {
 	struct rec head; /* likewise */
 };
 
-/* The fixed part of a stack, which tells its size; it comes before the rest. */
+/* The fixed part of a stack, with its size; it comes before the rest. */
 void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape);
 /*
- * Codes a record in place, behind its shape and, where the shape does not tell it, its size: when
+ * Codes a record in place, after its shape and, where the shape does not tell it, its size: when
  * encoding, it stays as it is.
  */
 void columns_code(struct columns *c, struct rec *rec, enum shape shape);

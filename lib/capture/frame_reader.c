@@ -27,7 +27,7 @@
 #define RAW_FREE ((uint64_t)64 << 20)
 #define RAW_RATIO 40
 
-/* Stacks of samples before the end of a part may come so much later. */
+/* Stacks of samples before the end of a part may come this much later. */
 #define LATE_NS 1000000000ull
 
 /* A place where reading can start. */
@@ -147,7 +147,7 @@ static int read_frame(struct frame_reader *r)
 	return 0;
 }
 
-/* Returns the first header with a good check, or one that the end cuts; NULL: there is none. */
+/* Returns the first header with a good check, or one that the end cuts, NULL if none. */
 static const uint8_t *find_header(const uint8_t *data, size_t size)
 {
 	const uint32_t magic = CAPTURE_FRAME_MAGIC;
@@ -165,7 +165,7 @@ static const uint8_t *find_header(const uint8_t *data, size_t size)
 	return NULL;
 }
 
-/* Moves to the next frame with a good header at or after `at`; UINT64_MAX: there is none. */
+/* Moves to the next frame with a good header at or after `at`; UINT64_MAX if none. */
 static int find_magic(struct frame_reader *r, uint64_t *at)
 {
 	for (;;) {
@@ -298,6 +298,18 @@ int frame_reader_next(struct frame_reader *r, struct frame_contents *out)
 	return out->result;
 }
 
+/* The end of a recording begins with a state: nothing is missing before it. */
+static void find_start(struct frame_reader *r)
+{
+	struct capture_frame f;
+
+	if (read_at(r->fd, &f, sizeof(f), r->at) != (ssize_t)sizeof(f) || !header_is_good(&f) ||
+	    !(f.flags & CAPTURE_FRAME_STATE))
+		return;
+	r->first_at = r->at;
+	r->wants_state = true;
+}
+
 int frame_reader_open(struct frame_reader **out, int fd, struct error *err)
 {
 	struct frame_reader *r = xcalloc(1, sizeof(*r));
@@ -310,6 +322,7 @@ int frame_reader_open(struct frame_reader **out, int fd, struct error *err)
 		free(r);
 		return ret;
 	}
+	find_start(r);
 	r->packed = xmalloc(CAPTURE_PACKED_MAX);
 	r->encoded = xmalloc(CAPTURE_RAW_MAX);
 	r->columns = columns_new();
@@ -386,8 +399,10 @@ int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns
 
 	if (ret)
 		return error_set(err, ret, "read the capture");
-	r->first_at = first.at;
-	r->wants_state = first.at;
+	if (first.at) {
+		r->first_at = first.at;
+		r->wants_state = true;
+	}
 	if (to_ns < UINT64_MAX - LATE_NS)
 		r->to_ns = to_ns + LATE_NS;
 	return 0;

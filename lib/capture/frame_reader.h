@@ -20,7 +20,7 @@ struct frame_contents {
 	int result;
 	struct capture_frame frame;
 	bool is_past; /* only the facts in it are wanted */
-	bool is_after_gap; /* frames are missing before it, with so many samples: */
+	bool is_after_gap; /* frames are missing before it, with this many samples: */
 	uint64_t lost_samples;
 	struct capture_counts counts; /* so far, without those of records */
 	uint8_t *raw; /* the caller's: CAPTURE_RAW_MAX bytes, of which frame.raw_size are set */

@@ -24,6 +24,7 @@ void capture_state_free(struct capture_state *s)
 	if (!s)
 		return;
 	vec_release(&s->lasting);
+	vec_release(&s->gone);
 	vec_release(&s->counter_infos);
 	vec_release(&s->counters);
 	mapping_table_drop(s->kernel);
@@ -183,6 +184,11 @@ static void take_setting(struct capture_state *s, const struct rec *r)
 		s->settings[rec->setting] = *rec;
 }
 
+static void take_gone(struct capture_state *s, const struct rec *rec)
+{
+	vec_push(&s->gone, ((const struct rec_gone *)rec)->module_id);
+}
+
 static void take_lasting(struct capture_state *s, const struct rec *rec)
 {
 	APPEND(&s->lasting, rec);
@@ -190,7 +196,7 @@ static void take_lasting(struct capture_state *s, const struct rec *rec)
 
 typedef void take_fn(struct capture_state *s, const struct rec *rec);
 
-/* Each kind of record says in record.def what becomes of it. */
+/* Each kind's row in record.def says what becomes of it. */
 #define PASSING NULL
 #define LASTING take_lasting
 #define STATE(function) function
@@ -216,8 +222,47 @@ static void give_log(const uint64_t *words, size_t count, record_sink_fn *sink, 
 	}
 }
 
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool is_gone(const struct capture_state *s, const struct rec *rec)
+{
+	uint32_t id = rec->kind == REC_MODULE ? ((const struct rec_module *)rec)->module_id
+					      : NO_REC_MODULE;
+
+	return id != NO_REC_MODULE &&
+	       bsearch(&id, s->gone.items, s->gone.count, sizeof(id), compare_ids);
+}
+
+/* Drops the modules that have been forgotten. */
+static void drop_gone(struct capture_state *s)
+{
+	size_t kept = 0;
+
+	if (!s->gone.count)
+		return;
+	vec_sort(&s->gone, compare_ids);
+	for (size_t at = 0; at < s->lasting.count;) {
+		const struct rec *rec = (const struct rec *)(s->lasting.items + at);
+		size_t words = rec->words;
+
+		if (!is_gone(s, rec)) {
+			memmove(s->lasting.items + kept, rec, words * sizeof(uint64_t));
+			kept += words;
+		}
+		at += words;
+	}
+	s->lasting.count = kept;
+	vec_clear(&s->gone);
+}
+
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx)
 {
+	drop_gone(s);
 	give_log(s->lasting.items, s->lasting.count, sink, ctx);
 	for (size_t i = 0; i < SETTING_COUNT; i++) {
 		if (s->settings[i].rec.words)

@@ -62,7 +62,7 @@ struct state_tasks {
 };
 
 struct state_stacks {
-	VEC(uint64_t) words; /* records, one behind the other */
+	VEC(uint64_t) words; /* records, one after the other */
 	VEC(size_t) rows; /* position of each */
 	struct index by_id;
 	bool is_wanted; /* waits are recorded */
@@ -73,7 +73,8 @@ struct state_counter {
 };
 
 struct capture_state {
-	VEC(uint64_t) lasting; /* records that stay as they are, one behind the other */
+	VEC(uint64_t) lasting; /* records that stay as they are, one after the other */
+	VEC(uint32_t) gone; /* modules among those that have been forgotten */
 	VEC(uint64_t) counter_infos; /* likewise */
 	struct rec_setting settings[SETTING_COUNT]; /* the latest ones */
 	VEC(struct state_counter) counters;

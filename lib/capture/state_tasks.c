@@ -231,7 +231,7 @@ static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *
 		t->processes.items[p->parent].heirs++;
 }
 
-/* Its fork is told after something else of it. */
+/* Its fork arrives after another record about it. */
 static bool is_late(const struct state_thread *thread, uint64_t time)
 {
 	return thread->origin == STATE_SEEN && time <= thread->start;

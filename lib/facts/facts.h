@@ -78,8 +78,8 @@ struct facts {
 void facts_release(struct facts *f);
 
 /*
- * Sets a fact, in place of its value so far. `of`, copied, is what "*" stands
- * for in its row, NULL if there is none. Which of these is used follows from the format.
+ * Sets a fact, replacing an earlier value. `of`, copied, is what "*" stands for in its row, NULL if
+ * none. Which of these is used follows from the format.
  */
 void facts_count(struct facts *f, enum fact_id id, const char *of, uint64_t count);
 void facts_real(struct facts *f, enum fact_id id, const char *of, double real);

@@ -63,7 +63,7 @@ enum value_kind {
 	VALUE_FOLDER, /* kept only with all other paths */
 	VALUE_ARGUMENTS,
 	VALUE_TASK, /* name of a thread or process */
-	VALUE_MACHINE, /* tells of this machine or of others */
+	VALUE_MACHINE, /* describes this machine or others */
 };
 
 #define MARKER_SCHEMA_FIELDS_MAX 16
@@ -117,7 +117,8 @@ enum counter_kind {
 #define OLD_COUNTER(name)
 #include "lib/facts/counters.def"
 	COUNTER_KIND_COUNT,
-	COUNTERS_OF_PROCESS = COUNTER_WRITTEN + 1, /* the first of the machine */
+	COUNTERS_OF_TASKS = COUNTER_WRITTEN + 1, /* the first that no task has */
+	COUNTERS_OF_PROCESS = COUNTER_MALLOC + 1, /* the first of the machine */
 };
 
 const struct counter_schema *counter_schema(enum counter_kind kind);

@@ -35,7 +35,7 @@
 struct graph {
 	struct label_tree tree;
 	uint64_t *totals[LABEL_TREE_SIDES]; /* by node */
-	double *lefts; /* by node: samples left of it */
+	double *lefts; /* by node: samples to its left */
 	uint32_t *depths; /* by node; UINT32_MAX: not drawn */
 	uint64_t sums[LABEL_TREE_SIDES];
 	bool has_base; /* colours say what differs from side 1 */
@@ -231,7 +231,7 @@ static char *make_heading(const struct graph *g, const struct profile *p)
 	strbuf_adds(&heading, " samples");
 	if (g->has_base)
 		strbuf_adds(&heading, "; red: took more time than before, blue: less, "
-				      "grey: not to be told");
+				      "grey: unclear");
 	if (g->is_cut)
 		strbuf_addf(&heading, "; cut off below %d frames", DEPTH_MAX);
 	return strbuf_take(&heading);

@@ -10,7 +10,7 @@
 
 /* Standard errors that a difference must exceed: a graph has hundreds of functions. */
 #define ERRORS_MIN 3.3
-/* Nothing tells how much the time of runs varies; so much is usual. */
+/* Assumed variation of the time of runs, which is unknown. */
 #define RUN_NOISE 0.03
 
 #define GREY 0xd0d0d0

@@ -2,9 +2,10 @@
 /*
  * Collapsed stacks for flame graphs: a line per distinct stack, its frames from the outermost on
  * with ';' between them, a blank, the weight in ticks of the clock. The process is the outermost
- * frame, followed by the thread if its name differs. Samples of other events are left out: a line
- * has room for one number without a unit.
+ * frame, followed by the thread if its name differs. Samples of other events are left out, unless
+ * there are none of the clock: a line has room for one number without a unit.
  */
+#include "lib/format/folded_read.h"
 #include "lib/format/format.h"
 
 #include <errno.h>
@@ -75,5 +76,7 @@ const struct format format_folded = {
 	.name = "folded",
 	.suffixes = (const char *const[]){".folded", NULL},
 	.is_plain = true,
+	.matches = folded_matches,
+	.read = folded_read,
 	.write = folded_write,
 };

@@ -72,9 +72,12 @@ const struct format *format_of_path(const char *path)
 
 const struct format *format_of_text(const char *text, size_t size)
 {
-	for (size_t i = 0; i < FORMAT_COUNT; i++) {
-		if (formats[i]->matches && formats[i]->matches(text, size))
-			return formats[i];
+	for (int is_last = 0; is_last < 2; is_last++) {
+		for (size_t i = 0; i < FORMAT_COUNT; i++) {
+			if (formats[i]->matches && formats[i]->is_asked_last == is_last &&
+			    formats[i]->matches(text, size))
+				return formats[i];
+		}
 	}
 	return NULL;
 }

@@ -66,6 +66,7 @@ struct format {
 	/* Endings of file names without ".gz", NULL-terminated. Such files are plain. */
 	const char *const *suffixes;
 	bool is_timeline; /* shows when a sample was taken, so that waits belong into it */
+	bool is_asked_last; /* about a content: others know better */
 	bool is_plain; /* plain under every name but those that end in ".gz" */
 	/*
 	 * Tells cheaply whether the text may be such a file; only reading it is certain. NULL:
@@ -92,7 +93,12 @@ struct format {
  * All formats, in the order in which they are offered a content. ROW(NAME) stands for the variable
  * format_NAME in that format's own file.
  */
-#define FORMATS(ROW) ROW(firefox) ROW(speedscope) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
+#define FORMATS(ROW) \
+	ROW(firefox) \
+	ROW(gecko) \
+	ROW(jslb) \
+	ROW(speedscope) \
+	ROW(cpuprofile) ROW(perf_script) ROW(folded) ROW(pprof) ROW(flamegraph) ROW(html)
 
 #define FORMAT_DECLARE(name) extern const struct format format_##name;
 FORMATS(FORMAT_DECLARE)

@@ -186,7 +186,9 @@ static stack_id find_root(struct label_tree *t, const struct profile_thread *thr
 	string_id process, name;
 	stack_id root;
 
-	if (!t->has_threads)
+	/* Files that know nothing of processes have stacks alone. */
+	if (!t->has_threads ||
+	    (!thread->pid && !strings_size(&t->profile->strings, thread->process_name)))
 		return NO_STACK;
 	process = name_label(t, thread->process_name, "pid", thread->pid);
 	name = name_label(t, thread->name, "tid", thread->tid);
@@ -194,14 +196,16 @@ static stack_id find_root(struct label_tree *t, const struct profile_thread *thr
 	return name == process ? root : intern_node(t, root, name, LABEL_KIND_NONE, false);
 }
 
-static void add_samples(struct label_tree *t, const struct profile_thread *thread, int side)
+/* Adds samples of one event. */
+static void add_samples(struct label_tree *t, const struct profile_thread *thread, uint8_t event,
+			int side)
 {
 	stack_id root = find_root(t, thread);
 
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		stack_id node;
 
-		if (sample->event)
+		if (sample->event != event)
 			continue;
 		node = find_node(t, root, sample->stack);
 		if (node == NO_STACK)
@@ -213,6 +217,7 @@ static void add_samples(struct label_tree *t, const struct profile_thread *threa
 
 void label_tree_add(struct label_tree *t, const struct profile *p, int side)
 {
+	uint8_t event = profile_first_event(p);
 	size_t frames = p->frames.rows.count;
 
 	t->profile = p;
@@ -224,7 +229,7 @@ void label_tree_add(struct label_tree *t, const struct profile *p, int side)
 	if (!t->kinds.count)
 		intern_kind(t, "", "");
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
-		add_samples(t, thread, side);
+		add_samples(t, thread, event, side);
 	free(t->frame_labels);
 	t->frame_labels = NULL;
 	free(t->frame_categories);

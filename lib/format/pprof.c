@@ -15,46 +15,10 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/format/location_table.h"
+#include "lib/format/pprof_fields.h"
+#include "lib/format/pprof_read.h"
 #include "lib/format/protobuf.h"
-
-/* Fields of the messages, by their numbers in profile.proto. */
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE,
-	PROFILE_MAPPING,
-	PROFILE_LOCATION,
-	PROFILE_FUNCTION,
-	PROFILE_STRING_TABLE,
-	PROFILE_TIME_NANOS = 9,
-	PROFILE_DURATION_NANOS,
-	PROFILE_PERIOD_TYPE,
-	PROFILE_PERIOD,
-	PROFILE_COMMENT,
-	PROFILE_DEFAULT_SAMPLE_TYPE
-};
-enum { VALUE_TYPE = 1, VALUE_UNIT };
-enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
-enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM };
-enum {
-	MAPPING_ID = 1,
-	MAPPING_START,
-	MAPPING_LIMIT,
-	MAPPING_FILENAME = 5,
-	MAPPING_BUILD_ID,
-	MAPPING_HAS_FUNCTIONS,
-	MAPPING_HAS_FILENAMES,
-	MAPPING_HAS_LINE_NUMBERS,
-	MAPPING_HAS_INLINE_FRAMES
-};
-enum { LOCATION_ID = 1, LOCATION_MAPPING_ID, LOCATION_ADDRESS, LOCATION_LINE };
-enum { LINE_FUNCTION_ID = 1, LINE_LINE };
-enum {
-	FUNCTION_ID = 1,
-	FUNCTION_NAME,
-	FUNCTION_SYSTEM_NAME,
-	FUNCTION_FILENAME,
-	FUNCTION_START_LINE
-};
 
 #define NO_VALUE UINT8_MAX
 
@@ -71,16 +35,16 @@ struct pprof {
 	const struct profile *profile;
 	struct strings strings; /* the first is "" */
 	/* Chains of inlined functions: a row is a frame and the row of what it is inlined into. */
-	struct stacks locations;
-	stack_id *of_stacks; /* by stack_id: the row of locations */
-	stack_id *callers; /* by stack_id: the stack of the next location, or NO_STACK */
+	struct location_table locations;
 	bool *is_whole; /* by row of locations: a location of its own */
-	uint32_t *first_samples; /* by stack_id, that of NO_STACK behind all: one, or NO_SAMPLE */
+	uint32_t *first_samples; /* by stack_id, that of NO_STACK after all others: one, or
+				    NO_SAMPLE */
 	struct strbuf *labels; /* by thread_id: of its samples; empty until asked for */
 	struct stacks made_up; /* (module, name) of functions that are addresses */
-	uint64_t *limits; /* by module_id: behind the last address; 0: not used */
+	uint64_t *limits; /* by module_id: after the last address; 0: not used */
 	uint8_t value_of_event[UINT8_MAX + 1]; /* its first value */
 	size_t value_count;
+	bool has_clock;
 	VEC(struct pprof_sample) samples;
 	VEC(uint64_t) values; /* value_count by sample */
 	struct index index;
@@ -119,34 +83,48 @@ static void write_value_type(struct pprof *w, uint32_t field, const char *type, 
 	emit(w, field);
 }
 
+static bool has_clock(const struct profile *p)
+{
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (!sample->event && sample->weight)
+				return true;
+		}
+	}
+	return p->events.rows.count < 2;
+}
+
+/* Events of other tools may have a unit: "alloc_space/bytes". */
+static void write_event_type(struct pprof *w, uint32_t field, const char *name)
+{
+	_cleanup_free_ char *type = xstrdup(name);
+	char *slash = strrchr(type, '/');
+	bool has_unit = slash && pprof_is_unit(slash + 1);
+
+	if (has_unit)
+		*slash = '\0';
+	write_value_type(w, field, type, has_unit ? slash + 1 : "count");
+}
+
 static void write_types(struct pprof *w)
 {
 	const struct profile *p = w->profile;
 
 	memset(w->value_of_event, NO_VALUE, sizeof(w->value_of_event));
-	write_value_type(w, PROFILE_SAMPLE_TYPE, "samples", "count");
-	write_value_type(w, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
-	w->value_of_event[0] = 0;
-	w->value_count = 2;
+	w->has_clock = has_clock(p);
+	if (w->has_clock) {
+		write_value_type(w, PROFILE_SAMPLE_TYPE, "samples", "count");
+		write_value_type(w, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+		w->value_of_event[0] = 0;
+		w->value_count = 2;
+	}
 	for (size_t i = 1; i < p->events.rows.count; i++) {
 		if (!p->events.rows.items[i].samples)
 			continue;
-		write_value_type(w, PROFILE_SAMPLE_TYPE,
-				 strings_get(&p->strings, p->events.rows.items[i].name), "count");
+		write_event_type(w, PROFILE_SAMPLE_TYPE,
+				 strings_get(&p->strings, p->events.rows.items[i].name));
 		w->value_of_event[i] = (uint8_t)w->value_count++;
 	}
-}
-
-/* Is that frame inlined into the one of its caller? */
-static bool is_inlined(const struct profile *p, const struct stack *stack)
-{
-	const struct frame *frame = &p->frames.rows.items[stack->frame], *caller;
-
-	if (stack->parent == NO_STACK || !frame->inline_depth)
-		return false;
-	caller = &p->frames.rows.items[p->stacks.rows.items[stack->parent].frame];
-	return caller->module == frame->module && caller->offset == frame->offset &&
-	       caller->inline_depth + 1 == frame->inline_depth;
 }
 
 static void find_locations(struct pprof *w)
@@ -154,17 +132,8 @@ static void find_locations(struct pprof *w)
 	const struct profile *p = w->profile;
 	size_t count = p->stacks.rows.count;
 
-	w->of_stacks = xcalloc(count + 1, sizeof(*w->of_stacks));
-	w->callers = xcalloc(count + 1, sizeof(*w->callers));
-	for (stack_id id = 0; id < count; id++) {
-		const struct stack *stack = &p->stacks.rows.items[id];
-		bool joins = is_inlined(p, stack);
-		stack_id into = joins ? w->of_stacks[stack->parent] : NO_STACK;
-
-		w->of_stacks[id] = stacks_intern(&w->locations, into, stack->frame);
-		w->callers[id] = joins ? w->callers[stack->parent] : stack->parent;
-	}
-	w->is_whole = xcalloc(w->locations.rows.count + 1, sizeof(*w->is_whole));
+	location_table_init(&w->locations, p);
+	w->is_whole = xcalloc(w->locations.chains.rows.count + 1, sizeof(*w->is_whole));
 	w->first_samples = xmalloc((count + 1) * sizeof(*w->first_samples));
 	for (size_t i = 0; i <= count; i++)
 		w->first_samples[i] = NO_SAMPLE;
@@ -204,7 +173,7 @@ static void add_up(struct pprof *w)
 	const struct profile *p = w->profile;
 
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
-		vec_for_each(&p->threads.rows.items[id].samples, const struct sample *, sample) {
+		samples_for_each(&p->threads.rows.items[id].samples, sample) {
 			uint8_t value = w->value_of_event[sample->event];
 			uint64_t *values;
 
@@ -212,7 +181,7 @@ static void add_up(struct pprof *w)
 				continue;
 			values = values_of(w, id, sample->stack);
 			values[value] += sample->weight;
-			if (!sample->event)
+			if (w->has_clock && !sample->event)
 				values[1] += sample->weight * p->meta.interval_ns;
 		}
 	}
@@ -265,8 +234,7 @@ static void write_samples_of(struct pprof *w, stack_id stack)
 	if (number == NO_SAMPLE)
 		return;
 	strbuf_reset(&w->inner);
-	for (stack_id at = stack; at != NO_STACK; at = w->callers[at])
-		protobuf_varint(&w->inner, (uint64_t)w->of_stacks[at] + 1);
+	location_table_write(&w->locations, stack, &w->inner);
 	for (; number != NO_SAMPLE; number = w->samples.items[number].next)
 		write_sample(w, number);
 }
@@ -292,9 +260,9 @@ static void mark_locations(struct pprof *w)
 	for (size_t i = count; i-- > 0;) {
 		if (!is_used[i] && w->first_samples[i] == NO_SAMPLE)
 			continue;
-		w->is_whole[w->of_stacks[i]] = true;
-		if (w->callers[i] != NO_STACK)
-			is_used[w->callers[i]] = true;
+		w->is_whole[w->locations.of_stacks[i]] = true;
+		if (w->locations.callers[i] != NO_STACK)
+			is_used[w->locations.callers[i]] = true;
 	}
 }
 
@@ -319,7 +287,8 @@ static uint64_t function_of(struct pprof *w, const struct frame *frame)
 static void write_location(struct pprof *w, stack_id row)
 {
 	const struct profile *p = w->profile;
-	const struct frame *frame = &p->frames.rows.items[w->locations.rows.items[row].frame];
+	const struct frame *frame =
+		&p->frames.rows.items[w->locations.chains.rows.items[row].frame];
 	uint64_t address = address_of(p, frame);
 
 	protobuf_u64(&w->message, LOCATION_ID, (uint64_t)row + 1);
@@ -329,8 +298,8 @@ static void write_location(struct pprof *w, stack_id row)
 			w->limits[frame->module] = address < UINT64_MAX ? address + 1 : address;
 	}
 	protobuf_u64(&w->message, LOCATION_ADDRESS, address);
-	for (stack_id at = row; at != NO_STACK; at = w->locations.rows.items[at].parent) {
-		frame = &p->frames.rows.items[w->locations.rows.items[at].frame];
+	for (stack_id at = row; at != NO_STACK; at = w->locations.chains.rows.items[at].parent) {
+		frame = &p->frames.rows.items[w->locations.chains.rows.items[at].frame];
 		strbuf_reset(&w->inner);
 		protobuf_u64(&w->inner, LINE_FUNCTION_ID, function_of(w, frame));
 		protobuf_u64(&w->inner, LINE_LINE, frame->line);
@@ -343,7 +312,8 @@ static void write_locations(struct pprof *w)
 {
 	mark_locations(w);
 	w->limits = xcalloc(w->profile->modules.rows.count + 1, sizeof(*w->limits));
-	for (stack_id row = 0; row < w->locations.rows.count && !outfile_failed(w->out); row++) {
+	for (stack_id row = 0; row < w->locations.chains.rows.count && !outfile_failed(w->out);
+	     row++) {
 		if (w->is_whole[row])
 			write_location(w, row);
 	}
@@ -376,10 +346,9 @@ static void write_functions(struct pprof *w)
 
 static void add_build_id(struct pprof *w, const struct module *module)
 {
-	char text[2 * sizeof(module->build_id) + 1] = "";
+	char text[MODULE_BUILD_ID_TEXT];
 
-	for (size_t i = 0; i < module->build_id_size && i < sizeof(module->build_id); i++)
-		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	module_build_id_text(module, text);
 	protobuf_u64(&w->message, MAPPING_BUILD_ID, text_id(w, text));
 }
 
@@ -416,7 +385,8 @@ static void write_numbers(struct pprof *w)
 	protobuf_u64(&w->message, PROFILE_PERIOD, meta->interval_ns);
 	if (meta->command_line)
 		protobuf_u64(&w->message, PROFILE_COMMENT, text_id(w, meta->command_line));
-	protobuf_u64(&w->message, PROFILE_DEFAULT_SAMPLE_TYPE, text_id(w, "cpu"));
+	if (w->has_clock)
+		protobuf_u64(&w->message, PROFILE_DEFAULT_SAMPLE_TYPE, text_id(w, "cpu"));
 	outfile_write(w->out, w->message.text, w->message.size);
 	strbuf_reset(&w->message);
 }
@@ -433,10 +403,8 @@ static void write_strings(struct pprof *w)
 static void release(struct pprof *w)
 {
 	strings_release(&w->strings);
-	stacks_release(&w->locations);
+	location_table_release(&w->locations);
 	stacks_release(&w->made_up);
-	free(w->of_stacks);
-	free(w->callers);
 	free(w->is_whole);
 	free(w->limits);
 	free(w->first_samples);
@@ -480,5 +448,7 @@ static int pprof_write(const struct profile *p, const struct export_options *opt
 const struct format format_pprof = {
 	.name = "pprof",
 	.suffixes = (const char *const[]){".pb", ".pprof", NULL},
+	.matches = pprof_matches,
+	.read = pprof_read,
 	.write = pprof_write,
 };

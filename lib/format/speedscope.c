@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
+#include "lib/format/speedscope_read.h"
 #include "lib/json/writer.h"
 
 /* Functions with the same name and file are one. */
@@ -159,14 +160,14 @@ static double write_samples(struct speedscope *w, const struct profile_thread *t
 
 	jsonw_key(&w->json, "samples");
 	jsonw_array_begin(&w->json);
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		if (sample->event == event)
 			write_stack(w, sample->stack);
 	}
 	jsonw_array_end(&w->json);
 	jsonw_key(&w->json, "weights");
 	jsonw_array_begin(&w->json);
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		if (sample->event != event)
 			continue;
 		write_number(&w->json, sample->weight * unit);
@@ -206,7 +207,7 @@ static void write_profiles(struct speedscope *w)
 	vec_for_each(&w->profile->threads.rows, const struct profile_thread *, thread) {
 		bool has[UINT8_MAX + 1] = {false};
 
-		vec_for_each(&thread->samples, const struct sample *, sample)
+		samples_for_each(&thread->samples, sample)
 			has[sample->event] = true;
 		for (size_t event = 0; event <= UINT8_MAX; event++) {
 			if (has[event] && (!event || event < w->profile->events.rows.count))
@@ -247,5 +248,7 @@ const struct format format_speedscope = {
 	.suffixes = (const char *const[]){".speedscope.json", ".speedscope", NULL},
 	.is_timeline = true,
 	.is_plain = true,
+	.matches = speedscope_matches,
+	.read = speedscope_read,
 	.write = speedscope_write,
 };

@@ -57,7 +57,7 @@ static bool take(struct json_cursor *s, char c)
 	return true;
 }
 
-/* Goes to the next item of a list between these brackets: behind the first bracket or a comma. */
+/* Goes to the next item of a list between these brackets: after the first bracket or a comma. */
 static bool enter(struct json_cursor *s, struct json_cursor_list *list, char open, char close)
 {
 	bool is_first = !list->is_begun;
@@ -87,7 +87,7 @@ static bool is_escape(const struct json_cursor *s)
 	return c && strchr("\"\\/bfnrtu", c);
 }
 
-/* Goes behind the closing quote. */
+/* Goes after the closing quote. */
 static bool skip_string(struct json_cursor *s, struct span *inside)
 {
 	if (!take(s, '"'))
@@ -132,7 +132,7 @@ static const char *find_no_digit(const char *at, const char *end)
 	return at;
 }
 
-/* Returns the place behind the digits at `at`; NULL: none. */
+/* Returns the place after the digits at `at`, NULL if none. */
 static const char *skip_digits(const char *at, const char *end)
 {
 	const char *behind = find_no_digit(at, end);
@@ -140,7 +140,7 @@ static const char *skip_digits(const char *at, const char *end)
 	return behind == at ? NULL : behind;
 }
 
-/* Returns the place behind the number at `at`; NULL: none. */
+/* Returns the place after the number at `at`, NULL if none. */
 static const char *skip_number(const char *at, const char *end)
 {
 	const char *first = at + (at < end && *at == '-');
@@ -280,7 +280,7 @@ static bool parse_scientific(const char *text, size_t size, struct decimal *valu
 	return true;
 }
 
-/* Parses a number without an exponent; returns the place behind it; NULL: too large. */
+/* Parses a number without an exponent; returns the place after it; NULL: too large. */
 static const char *parse_plain(const char *at, const char *end, struct decimal *value)
 {
 	uint64_t whole = 0, fraction = 0, unit = 1000000000;
@@ -398,7 +398,7 @@ static size_t add_unicode(struct json_cursor *s, size_t at, size_t end, struct s
 	return size;
 }
 
-/* Decodes the characters behind a backslash; returns their number; 0: failed. */
+/* Decodes the characters after a backslash; returns their number; 0: failed. */
 static size_t add_escaped(struct json_cursor *s, size_t at, size_t end, struct strbuf *text)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";

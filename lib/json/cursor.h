@@ -55,7 +55,7 @@ char json_cursor_peek(struct json_cursor *s);
 bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key);
 /* Goes to the next element of the array that begins here. */
 bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list);
-/* Skips any value; false if there is none. */
+/* Skips any value; false if none. */
 bool json_cursor_skip(struct json_cursor *s);
 /* As json_cursor_skip(); gives the span of the value. */
 bool json_cursor_value(struct json_cursor *s, struct span *value);

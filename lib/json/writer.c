@@ -13,7 +13,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "digits are stored lowest byte first");
 
 /* clang-format off */
-/* All numbers of one to three digits, each behind the prefix p; then all of four digits. */
+/* All numbers of one to three digits, each after the prefix p; then all of four digits. */
 #define DIGITS_1(p) p "0" p "1" p "2" p "3" p "4" p "5" p "6" p "7" p "8" p "9"
 #define DIGITS_2(p) \
 	DIGITS_1(p "0") DIGITS_1(p "1") DIGITS_1(p "2") DIGITS_1(p "3") DIGITS_1(p "4") \
@@ -30,15 +30,25 @@ const char jsonw_fours[40001] __attribute__((aligned(64))) = DIGITS_4;
 
 void jsonw_init(struct jsonw *w, struct outfile *out)
 {
-	w->out = out;
+	*w = (struct jsonw){.out = out, .is_first = true};
 	w->buffer = w->at = xmalloc(BUFFER_SIZE);
 	w->limit = w->buffer + BUFFER_SIZE - JSONW_SLACK;
-	w->is_first = true;
+}
+
+void jsonw_init_text(struct jsonw *w, struct strbuf *text)
+{
+	jsonw_init(w, NULL);
+	w->text = text;
 }
 
 void jsonw_flush(struct jsonw *w)
 {
-	outfile_write(w->out, w->buffer, (size_t)(w->at - w->buffer));
+	size_t size = (size_t)(w->at - w->buffer);
+
+	if (w->text)
+		strbuf_add(w->text, w->buffer, size);
+	else
+		outfile_write(w->out, w->buffer, size);
 	w->at = w->buffer;
 }
 
@@ -109,7 +119,7 @@ void jsonw_array_end(struct jsonw *w)
 static void append(struct jsonw *w, const char *data, size_t size)
 {
 	while (size) {
-		/* Keep the room behind the limit for the next value. */
+		/* Keep the room after the limit for the next value. */
 		size_t room = w->at < w->limit ? (size_t)(w->limit - w->at) : 0;
 		size_t part = size < room ? size : room;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Streams JSON into an outfile: no tree, one fixed buffer. The caller keeps the structure valid;
- * the writer sets commas between values, escapes strings and makes them valid UTF-8.
+ * Streams JSON into an outfile or a text: no tree, one fixed buffer. The caller keeps the structure
+ *valid; the writer sets commas between values, escapes strings and makes them valid UTF-8.
  *
  * Long columns of numbers are written faster, with the place to write to in a register:
  *
@@ -24,17 +24,20 @@
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
 
-/* Room behind `limit` for anything but a string: comma, sign, 20 digits, stores of 8 bytes. */
+/* Room after `limit` for anything but a string: comma, sign, 20 digits, stores of 8 bytes. */
 #define JSONW_SLACK 64
 
 struct jsonw {
-	struct outfile *out;
+	struct outfile *out; /* or */
+	struct strbuf *text;
 	char *buffer, *at;
 	char *limit; /* a value that begins here or later flushes first */
 	bool is_first; /* no comma before the next value */
 };
 
 void jsonw_init(struct jsonw *w, struct outfile *out);
+/* The same, appending to a text. */
+void jsonw_init_text(struct jsonw *w, struct strbuf *text);
 /* Hands the buffered bytes to the outfile. */
 void jsonw_flush(struct jsonw *w);
 /* Flushes, and frees the buffer. */
@@ -80,7 +83,7 @@ static inline void jsonw_store(char *at, uint64_t bytes)
 }
 
 /*
- * All jsonw_format_… return the end of what they wrote and may overwrite up to 8 bytes behind it.
+ * All jsonw_format_… return the end of what they wrote and may overwrite up to 8 bytes after it.
  * The large variants take the values that the inline ones leave to them.
  */
 char *jsonw_format_large_u64(char *at, uint64_t value);
@@ -115,7 +118,7 @@ static inline char *jsonw_format_ms(char *at, uint64_t ns)
 
 	if (__builtin_expect(ns >= 100000000, 0))
 		return jsonw_format_large_ms(at, ns);
-	/* Two digits before the point, the first perhaps a superfluous 0, and six behind it. */
+	/* Two digits before the point, the first perhaps a superfluous 0, and six after it. */
 	digits = jsonw_digits((uint32_t)ns);
 	leading = (digits & 0xff) == '0';
 	jsonw_store(at, digits >> 8 * leading);
@@ -160,7 +163,7 @@ static inline char *jsonw_column_next(char *at)
 	return at + 1;
 }
 
-/* Returns the place of the next value, behind its comma, with JSONW_SLACK bytes of room. */
+/* Returns the place of the next value, after its comma, with JSONW_SLACK bytes of room. */
 static inline char *jsonw_begin_value(struct jsonw *w)
 {
 	char *at = jsonw_column_room(w, w->at);

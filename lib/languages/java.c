@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* HotSpot: names are signatures such as "int W.fib(int)", which do not tell the language. */
+/*
+ * HotSpot: names in perf maps are signatures such as "int W.fib(int)", which do not tell the
+ * language.
+ */
 #include "lib/languages/language.h"
 
-static const char *const tiers[] = {"Other", NULL};
+static const char *const tiers[] = {"Other", "Interpreter", "C1", "C2", "Native", "Stub", NULL};
 
 const struct language language_java = {
 	.category = {"Java", "red", tiers},

@@ -11,10 +11,17 @@ const struct language *const languages[LANGUAGE_COUNT] = {
 };
 #undef LANGUAGE
 
+static bool is_library(const char *name, const char *library)
+{
+	size_t size = strlen(library);
+
+	return strncmp(name, library, size) == 0 && (library[size - 1] == '-' || !name[size]);
+}
+
 enum language_id language_of_library(const char *name)
 {
 	for (enum language_id i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
-		if (languages[i]->library && strcmp(name, languages[i]->library) == 0)
+		if (languages[i]->library && is_library(name, languages[i]->library))
 			return i;
 	}
 	return LANGUAGE_NONE;

@@ -27,15 +27,18 @@ struct language {
 	struct category_row category; /* its subcategories are the tiers of the runtime */
 	/*
 	 * Parses any bytes. Returns false, without a change, if the text does not have the
-	 * language's form. *out holds the whole text as name; sets the tier, and other members that
-	 * the text tells. NULL: names tell nothing.
+	 * language's form. *out holds the whole text as name; sets the tier and other members that
+	 * the text has. NULL if names say nothing.
 	 */
 	bool (*parse_name)(struct code_name *out, const char *text, size_t size);
-	/* File name of the runtime's library, if names tell nothing; else NULL. */
+	/*
+	 * File name of the runtime's library, if names tell nothing; else NULL. One that ends with
+	 * "-" is only the beginning, before a version.
+	 */
 	const char *library;
 	/*
-	 * Beginning of the names of programs that are the runtime; `remedy` tells how to name its
-	 * code.
+	 * Beginning of the names of programs that are the runtime; `remedy` says how to get names
+	 * of its code.
 	 */
 	const char *program, *remedy;
 	/*

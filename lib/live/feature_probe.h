@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the probes behind lib/live/features.h. Private to features*.c. */
+/* Shared by the probes of lib/live/features.h. Private to features*.c. */
 #ifndef PROF_LIB_LIVE_FEATURE_PROBE_H
 #define PROF_LIB_LIVE_FEATURE_PROBE_H
 

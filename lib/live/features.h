@@ -32,7 +32,7 @@ struct feature {
 /* Probes everything, by trying where possible. Returns the number of rows. */
 size_t features_probe(struct feature *features, size_t max);
 /*
- * Copies text and hint of the first FEATURE_MISSING row to err; returns 0 if there is none. Gives a
+ * Copies text and hint of the first FEATURE_MISSING row to err; returns 0 if none. Gives a
  * recording that could not start the diagnosis of `prof check`.
  */
 int features_explain(struct error *err);

@@ -104,7 +104,7 @@ void feature_probe_capabilities(struct machine *m, struct feature *f)
 		feature_hint(f, "run: mount -t proc proc /proc");
 		return;
 	}
-	feature_set(f, FEATURE_OK, "all that recording takes");
+	feature_set(f, FEATURE_OK, "all that recording needs");
 	for (size_t i = 0; i < CAPABILITY_COUNT; i++) {
 		const char *without = capabilities[i].without;
 

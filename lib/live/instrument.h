@@ -10,6 +10,7 @@
  *	announce()    send the first records
  *	enable()      recording begins or ends
  *	pause()       recording pauses, or goes on
+ *	thin()        during recording: take half as many samples
  *	take()        during recording: records of its own kinds
  *	count()       now and then, and at the end: report losses as records
  *	report()      totals
@@ -66,6 +67,9 @@ struct instrument_option {
 	 * out. Returns 0, or -EINVAL with err.
 	 */
 	int (*set)(void *settings, const char *value, struct error *err);
+	/* Values for completion, up to NULL; a comma-separated list of them. NULL: unknown. */
+	const char *const *(*values)(void);
+	bool is_plain; /* names no file and no command, and lets nobody see more */
 };
 
 #define INSTRUMENT_TAKES(kind) (1ull << (-REC_LIVE + (kind)))
@@ -75,6 +79,12 @@ struct instrument_check {
 	const char *name;
 	const char *after; /* line that it follows */
 	void (*run)(struct machine *m, struct feature *f);
+};
+
+/* Additions to the environment of a command. Owned; NULLs: none. */
+struct preload {
+	char *path; /* of a library that the command and its descendants load before all others */
+	char *variable; /* "NAME=VALUE" */
 };
 
 /*
@@ -91,6 +101,8 @@ struct instrument {
 	int (*judge)(const void *settings, struct error *err);
 	/* Tells whether the instrument is asked for. NULL: always. */
 	bool (*is_wanted)(const void *settings);
+	/* Has a command load a library first. */
+	void (*preload)(const void *settings, struct preload *preload);
 	/* Makes the state that all other functions get. Borrows `settings` for its lifetime. */
 	void *(*create)(struct live *live, const void *settings);
 	void (*destroy)(void *state);
@@ -111,6 +123,8 @@ struct instrument {
 	 * the instrument goes on all the time, because what is recorded later depends on it.
 	 */
 	void (*pause)(void *state, bool pause);
+	/* Halves its rate, and doubles what a sample stands for. False: it is as low as it goes. */
+	bool (*thin)(void *state);
 	void (*take)(void *state, const struct rec *rec);
 	void (*count)(void *state, uint64_t time);
 	/* Works at any time after configure(). */
@@ -139,6 +153,9 @@ void instrument_settings_release(struct instrument_settings *s);
 void *instrument_settings_of(const struct instrument_settings *s, const struct instrument *i);
 /* Returns the first failure of all judge() functions. */
 int instrument_settings_judge(const struct instrument_settings *s, struct error *err);
+
+/* Asks all that are wanted. The caller frees the texts. */
+struct preload instrument_settings_preload(const struct instrument_settings *s);
 
 /*
  * Returns the option with that number, counted from 0 over all instruments, and its owner; NULL

@@ -127,6 +127,18 @@ void instrument_set_pause(struct instrument_set *s, bool pause)
 	}
 }
 
+bool instrument_set_thin(struct instrument_set *s)
+{
+	bool is_thinner = false;
+
+	for_each_instrument(s, i)
+	{
+		if (instruments[i]->thin)
+			is_thinner |= instruments[i]->thin(s->states[i]);
+	}
+	return is_thinner;
+}
+
 bool instrument_set_take(struct instrument_set *s, const struct rec *rec)
 {
 	unsigned int kind = rec->kind - REC_LIVE;

@@ -30,6 +30,8 @@ void instrument_set_announce(struct instrument_set *s, uint64_t time);
 int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);
 /* Stops, or goes on; only while recording is enabled. */
 void instrument_set_pause(struct instrument_set *s, bool pause);
+/* False: no instrument can take fewer samples. */
+bool instrument_set_thin(struct instrument_set *s);
 /* Returns true if an instrument took the record, which then goes no further. */
 bool instrument_set_take(struct instrument_set *s, const struct rec *rec);
 void instrument_set_count(struct instrument_set *s, uint64_t time);

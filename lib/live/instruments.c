@@ -12,7 +12,7 @@
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
 		row(code_files) row(waits) row(sleepers) row(wakers) row(runtimes) row(signals) \
 			row(syscalls) row(io) row(faults) row(net) row(jank) row(spans) row(usdt) \
-				row(counters) row(neighbours) row(own_cost)
+				row(allocs) row(counters) row(neighbours) row(own_cost)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,
@@ -57,6 +57,17 @@ int instrument_settings_judge(const struct instrument_settings *s, struct error 
 			code = instruments[i]->judge(s->rows[i], err);
 	}
 	return code;
+}
+
+struct preload instrument_settings_preload(const struct instrument_settings *s)
+{
+	struct preload preload = {0};
+
+	for (size_t i = 0; instruments[i]; i++) {
+		if (instruments[i]->preload && instruments[i]->is_wanted(s->rows[i]))
+			instruments[i]->preload(s->rows[i], &preload);
+	}
+	return preload;
 }
 
 const struct instrument_option *instrument_option_at(size_t number, const struct instrument **owner)

@@ -54,18 +54,30 @@ static void sink(void *ctx, const struct rec *rec)
 	merge_add(r->merge, rec);
 }
 
-static void on_ring_record(void *ctx, const void *data, size_t size)
+static void take_record(struct recorder *r, const struct rec *rec)
 {
-	struct recorder *r = ctx;
-	const struct rec *rec = data;
-
-	if (!ring_record_is_valid(rec, size)) {
-		r->invalid_records++;
-		return;
-	}
 	tracker_record(r->tracker, rec);
 	if (!instrument_set_take(&r->instruments, rec))
 		merge_add(r->merge, rec);
+}
+
+/* An entry of a ring holds a record, or several that had to wait for the ring. */
+static void on_ring_entry(void *ctx, const void *data, size_t size)
+{
+	struct recorder *r = ctx;
+	const uint8_t *at = data;
+
+	do {
+		const struct rec *rec = (const void *)at;
+
+		if (!ring_record_is_valid(rec, size)) {
+			r->invalid_records++;
+			return;
+		}
+		take_record(r, rec);
+		at += record_size(rec);
+		size -= record_size(rec);
+	} while (size >= sizeof(struct rec));
 }
 
 static void on_map_event(void *ctx, const struct map_event *event)
@@ -103,7 +115,7 @@ static void report_losses(struct recorder *r, uint64_t now)
 }
 
 /*
- * Records behind an unfinished one cannot be read yet. Later ones in other rings wait for it, but
+ * Records after an unfinished one cannot be read yet. Later ones in other rings wait for it, but
  * not forever.
  */
 static void hold(struct recorder *r, uint64_t now)
@@ -307,7 +319,7 @@ static int configure(struct recorder *r, struct programs_options *programs, stru
 static int load_programs(struct recorder *r, struct programs_options *programs, struct error *err)
 {
 	struct error first = {0};
-	int code = programs_load(&r->programs, programs, on_ring_record, r, &first);
+	int code = programs_load(&r->programs, programs, on_ring_entry, r, &first);
 	const char *dropped = NULL;
 
 	/* Looks at no code: some failures of libbpf itself look like missing permission. */
@@ -317,7 +329,7 @@ static int load_programs(struct recorder *r, struct programs_options *programs, 
 		*err = first;
 		return code;
 	}
-	code = programs_load(&r->programs, programs, on_ring_record, r, err);
+	code = programs_load(&r->programs, programs, on_ring_entry, r, err);
 	if (!code)
 		log_warn("%s are not recorded: %s", dropped, first.text);
 	return code;
@@ -367,7 +379,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	int code;
 
 	r->source.ops = &recorder_ops;
-	r->wakeup = (struct wakeup){-1, -1};
+	r->wakeup = (struct wakeup){-1, -1, -1};
 	r->options = *options;
 	r->merge = merge_new();
 	throttling_init(&r->throttling, sink, r);

@@ -43,6 +43,8 @@ struct recorder_options {
 	bool keep_mounts; /* of processes in other mount namespaces, until the recorder is freed */
 	bool no_arguments; /* do not record arguments of programs */
 	const struct filter *filter; /* borrowed until recorder_free() */
+	/* Forgets files that nothing has mapped for this long, at each epoch; 0: never. */
+	uint64_t forget_ns;
 	uint32_t targets; /* maximum number of running processes that will be tracked */
 };
 
@@ -66,10 +68,16 @@ void recorder_expect(struct recorder *r, const char *command);
  */
 int recorder_arm(struct recorder *r, struct error *err);
 /*
- * Pauses or goes on, between recorder_arm() and recorder_stop(), and sends a REC_SETTING that tells
- * so. Does nothing if it is so already. Takes some 0.1 ms.
+ * Pauses or goes on, between recorder_arm() and recorder_stop(), and sends a REC_SETTING. Does
+ * nothing if that is already so. Takes some 0.1 ms.
  */
 void recorder_pause(struct recorder *r, bool pause);
+/* Takes half as many samples from now on, which weigh twice as much. False: no fewer can be had. */
+bool recorder_thin(struct recorder *r);
+/* Returns the time that the recorder's programs have taken in the kernel on all CPUs, ns. */
+uint64_t recorder_kernel_ns(struct recorder *r);
+/* Marks this moment as that of a snapshot, and why it is taken. */
+void recorder_mark(struct recorder *r, const char *text);
 /* Ends sampling at once. May be called again. */
 void recorder_stop(struct recorder *r);
 
@@ -77,6 +85,8 @@ void recorder_stop(struct recorder *r);
 int recorder_watch(struct recorder *r, int fd, struct error *err);
 /* Ends that. Closing the descriptor does, too, unless another process has it. */
 void recorder_unwatch(struct recorder *r, int fd);
+/* True if a watched descriptor is readable, and once in 100 ms. */
+bool recorder_is_asked(struct recorder *r);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 

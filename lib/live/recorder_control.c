@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Steers a recorder while it records. */
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/live/bpf/program_costs.h"
 #include "lib/live/recorder.h"
 #include "lib/live/recorder_internal.h"
+#include "lib/record/marker_record.h"
 #include "lib/record/record.h"
+#include "lib/record/schema_record.h"
+
+/* Descriptors that could not be watched are looked at this often. */
+#define ASKED_NS 100000000ull
 
 void recorder_pause(struct recorder *r, bool pause)
 {
@@ -21,6 +29,45 @@ void recorder_pause(struct recorder *r, bool pause)
 		instrument_set_pause(&r->instruments, false);
 }
 
+bool recorder_thin(struct recorder *r)
+{
+	return instrument_set_thin(&r->instruments);
+}
+
+uint64_t recorder_kernel_ns(struct recorder *r)
+{
+	uint32_t cpus = (uint32_t)r->counters.possible.count;
+	_cleanup_free_ struct program_costs *costs = xcalloc(cpus, sizeof(*costs));
+	uint64_t ns = 0;
+
+	if (programs_read_costs(r->programs, costs))
+		return 0;
+	for (uint32_t i = 0; i < cpus; i++) {
+		for (uint32_t program = 0; program < TIMED_PROGRAM_COUNT; program++)
+			ns += program_cost_ns(&costs[i].of[program]);
+	}
+	return ns;
+}
+
+void recorder_mark(struct recorder *r, const char *text)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct marker_record marker = {.start = now, .end = now};
+	_cleanup_free_ struct rec_schema *schema = NULL;
+	_cleanup_free_ struct rec_marker *rec = NULL;
+
+	if (!r->mark_schema) {
+		r->mark_schema = instrument_new_schema(&r->instruments.live) + 1;
+		schema = schema_record_new(marker_schema(MARKER_SNAPSHOT), r->mark_schema - 1, now);
+		merge_add(r->merge, &schema->rec);
+	}
+	marker.schema = r->mark_schema - 1;
+
+	marker_set_text(&marker, 0, marker_text(text));
+	rec = marker_record_new(&marker);
+	merge_add(r->merge, &rec->rec);
+}
+
 void recorder_stop(struct recorder *r)
 {
 	if (!r->start_ns || r->phase != PHASE_RUNNING)
@@ -32,12 +79,22 @@ void recorder_stop(struct recorder *r)
 
 int recorder_watch(struct recorder *r, int fd, struct error *err)
 {
-	int code = wakeup_add(&r->wakeup, fd);
+	int code = wakeup_watch(&r->wakeup, fd);
 
 	return code ? error_set(err, code, "watch a descriptor") : 0;
 }
 
 void recorder_unwatch(struct recorder *r, int fd)
 {
-	wakeup_remove(&r->wakeup, fd);
+	wakeup_unwatch(&r->wakeup, fd);
+}
+
+bool recorder_is_asked(struct recorder *r)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now < r->next_asked_ns && !wakeup_is_asked(&r->wakeup))
+		return false;
+	r->next_asked_ns = now + ASKED_NS;
+	return true;
 }

@@ -28,6 +28,9 @@ uint64_t recorder_begin_epoch(struct recorder *r)
 	uint64_t time = clock_monotonic_ns() + EPOCH_AHEAD_NS;
 
 	programs_begin_epoch(r->programs, time);
+	if (r->options.forget_ns && time - r->start_ns > r->options.forget_ns)
+		tracker_forget_files(r->tracker, time - r->options.forget_ns,
+				     time - EPOCH_AHEAD_NS);
 	return time;
 }
 

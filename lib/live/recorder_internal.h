@@ -38,8 +38,10 @@ struct recorder {
 	uint64_t round_ns; /* start of the last round */
 	uint64_t complete_ns; /* start of the last round that could read everything */
 	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;
+	uint64_t next_asked_ns; /* recorder_is_asked() is true from then on */
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	bool is_paused;
+	uint32_t mark_schema; /* id + 1 of that of recorder_mark(); 0: not announced yet */
 	uint64_t invalid_records;
 };
 

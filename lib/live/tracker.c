@@ -46,7 +46,7 @@ struct tracker {
 	struct event_queue queue;
 	unsigned int kernel_code_count;
 	struct identity_cache scanned_files; /* while processes are added */
-	struct mapping_watcher watcher; /* NULLs: there is none */
+	VEC(struct mapping_watcher) watchers;
 };
 
 static void take_module(struct tracker *t, const struct rec_module *module)
@@ -63,9 +63,8 @@ static void take_map(struct tracker *t, const struct rec_map *map)
 
 	if (!process)
 		return;
-	if (t->watcher.map)
-		t->watcher.map(t->watcher.ctx, map,
-			       file_set_find(t->options.files, map->module_id));
+	vec_for_each(&t->watchers, const struct mapping_watcher *, watcher)
+		watcher->map(watcher->ctx, map, file_set_find(t->options.files, map->module_id));
 	jit_mappings_map(&t->jit_mappings, process, map);
 	if (t->unwinder)
 		unwinder_map(t->unwinder, process, map);
@@ -180,6 +179,7 @@ void tracker_free(struct tracker *t)
 	span_files_free(t->span_files);
 	jit_mappings_release(&t->jit_mappings);
 	container_watch_release(&t->containers);
+	vec_release(&t->watchers);
 	free(t);
 }
 
@@ -202,7 +202,7 @@ bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks)
 
 void tracker_watch_mappings(struct tracker *t, const struct mapping_watcher *watcher)
 {
-	t->watcher = *watcher;
+	vec_push(&t->watchers, *watcher);
 }
 
 static void expect_file(void *ctx, int fd)
@@ -211,13 +211,15 @@ static void expect_file(void *ctx, int fd)
 
 	if (t->unwinder)
 		unwinder_expect(t->unwinder, fd);
-	if (t->watcher.expect)
-		t->watcher.expect(t->watcher.ctx, fd);
+	vec_for_each(&t->watchers, const struct mapping_watcher *, watcher) {
+		if (watcher->expect)
+			watcher->expect(watcher->ctx, fd);
+	}
 }
 
 void tracker_expect(struct tracker *t, const char *command)
 {
-	if (t->unwinder || t->watcher.expect)
+	if (t->unwinder || t->watchers.count)
 		command_files_find(command, expect_file, t);
 }
 
@@ -246,8 +248,10 @@ void tracker_send_kernel(struct tracker *t, uint64_t time)
 int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time, struct error *err)
 {
 	live_processes_add(t->processes, pid, 0);
-	if (t->watcher.await)
-		t->watcher.await(t->watcher.ctx, pid);
+	vec_for_each(&t->watchers, const struct mapping_watcher *, watcher) {
+		if (watcher->await)
+			watcher->await(watcher->ctx, pid);
+	}
 	return proc_walk_name(sink, t, pid, flags, time, err);
 }
 
@@ -449,6 +453,12 @@ void tracker_finish(struct tracker *t, uint64_t now)
 	jit_files_finish(t->jit_files, now);
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, now, true);
+}
+
+void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now)
+{
+	if (t->unwinder)
+		unwinder_forget_files(t->unwinder, t->modules, since_ns, now);
 }
 
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats)

@@ -32,7 +32,7 @@ struct tracker_options {
 int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err);
 /* Accepts NULL. */
 void tracker_free(struct tracker *t);
-/* As unwinder_set_runtimes(). False: stacks are not unwound by tables, so there are none. */
+/* As unwinder_set_runtimes(). Returns false if stacks are not unwound by tables. */
 bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks);
 /* Prepares for the files that a command will map. Call after tracker_set_runtimes(). */
 void tracker_expect(struct tracker *t, const char *command);
@@ -60,7 +60,7 @@ struct mapping_watcher {
 	void *ctx;
 };
 
-/* Copies the watcher, the only one. */
+/* Copies the watcher, of which expect and await may be NULL. */
 void tracker_watch_mappings(struct tracker *t, const struct mapping_watcher *watcher);
 
 /* Returns the reader of marker files, which reads nothing until somebody wants spans. */
@@ -104,6 +104,11 @@ bool tracker_had_own_events(struct tracker *t);
 /* Handles everything at the end, and waits for tables being compiled. */
 void tracker_finish(struct tracker *t, uint64_t now);
 
+/*
+ * Forgets files that nothing has mapped since then, so that a recording that keeps only its end
+ * does not grow. Does nothing without unwinding by tables, which is what knows.
+ */
+void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now);
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);
 void tracker_get_code_stats(const struct tracker *t, struct jit_files_stats *stats);
 

@@ -55,7 +55,7 @@ bool mapping_table_insert(struct mapping_table **table, const struct mapping *ma
 			  uint64_t stamp);
 /* Copies a table that must not be shared. */
 struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t stamp);
-/* Finds the mapping at the address; NULL: none is known. Valid until the next insert. */
+/* Finds the mapping at the address; NULL if unknown. Valid until the next insert. */
 const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr);
 
 #endif

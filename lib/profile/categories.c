@@ -51,6 +51,27 @@ const struct category_row *const categories[CATEGORY_COUNT] = {
 };
 #undef LANGUAGE
 
+const char *category_name(const struct profile *p, uint8_t category)
+{
+	if (p->categories.count)
+		return category < p->categories.count ? p->categories.items[category].name : "";
+	return category < CATEGORY_COUNT ? categories[category]->name : "";
+}
+
+const char *subcategory_name(const struct profile *p, struct frame_category of)
+{
+	const struct profile_category *row;
+
+	if (!p->categories.count)
+		return categories[of.category]->subcategories[1]
+			       ? categories[of.category]->subcategories[of.subcategory]
+			       : NULL;
+	row = &p->categories.items[of.category];
+	return row->subcategories.count > 1 && of.subcategory < row->subcategories.count
+		       ? row->subcategories.items[of.subcategory]
+		       : NULL;
+}
+
 /* Findings by module and by function, of which there are fewer than frames. */
 struct classes {
 	const struct profile *profile;
@@ -82,7 +103,7 @@ static bool is_c_library(const char *name)
 	return starts_with_one_of(name, prefixes);
 }
 
-/* A name is all that tells a library from a position-independent program. */
+/* Only its name distinguishes a library from a position-independent program. */
 static bool is_library(const char *name)
 {
 	return strstr(name, ".so.") || text_ends_with(name, ".so") ||

@@ -96,4 +96,9 @@ struct frame_category {
  */
 struct frame_category *categories_of_frames(const struct profile *p);
 
+/* Returns "" without one. */
+const char *category_name(const struct profile *p, uint8_t category);
+/* Returns NULL if the category, which exists, has only one. */
+const char *subcategory_name(const struct profile *p, struct frame_category of);
+
 #endif

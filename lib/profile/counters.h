@@ -14,7 +14,7 @@ struct counter_sample {
 	int64_t delta; /* since the sample before */
 };
 
-/* Strings are NO_STRING if there is none. */
+/* Strings are NO_STRING if none. */
 struct counter {
 	uint32_t pid, incarnation; /* of its process, as in its threads; pid 0: the machine */
 	string_id name, category, description;

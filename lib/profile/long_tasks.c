@@ -3,7 +3,7 @@
 
 #include "lib/profile/schema_text.h"
 
-/* NO_SCHEMA: there are none. */
+/* NO_SCHEMA if none. */
 static schema_id find_schema(const struct profile *p)
 {
 	return schema_text_find(MARKER_LONG_TASK, &p->markers.schemas, &p->strings);
@@ -25,29 +25,32 @@ static bool is_usable(const struct sample *sample, const struct marker *marker)
 	       sample->time <= marker->end;
 }
 
-/* Returns the sample nearest to the middle of the marker; NULL: the thread has none in it. */
-static const struct sample *find_sample(const struct profile *p, const struct profile_thread *row,
-					const struct marker *marker)
+/* Stores the sample nearest to the middle of the marker; false: the thread has none in it. */
+static bool find_sample(const struct profile *p, const struct profile_thread *row,
+			const struct marker *marker, struct sample *found)
 {
 	uint64_t middle = marker->start + (marker->end - marker->start) / 2;
-	size_t after = profile_thread_sample_after(row, middle), before = after;
-	const struct sample *samples = row->samples.items, *left, *right;
+	_cleanup_(sample_iterator_release) struct sample_iterator back =
+		samples_after(&row->samples, middle);
+	_cleanup_(sample_iterator_release) struct sample_iterator on = samples_after(&row->samples,
+										     middle);
+	const struct sample *left, *right;
 
-	while (before && samples[before - 1].time >= marker->start &&
-	       !is_usable(&samples[before - 1], marker))
-		before--;
-	while (after < row->samples.count && samples[after].time <= marker->end &&
-	       !is_usable(&samples[after], marker))
-		after++;
-	left = before && is_usable(&samples[before - 1], marker) ? &samples[before - 1] : NULL;
-	right = after < row->samples.count && is_usable(&samples[after], marker) ? &samples[after]
-										 : NULL;
-	if (!left || !right)
-		return left ? left : right;
+	while ((left = sample_iterator_before(&back)) && left->time >= marker->start &&
+	       !is_usable(left, marker))
+		;
+	while ((right = sample_iterator_next(&on)) && right->time <= marker->end &&
+	       !is_usable(right, marker))
+		;
+	left = left && is_usable(left, marker) ? left : NULL;
+	right = right && is_usable(right, marker) ? right : NULL;
 	/* A wait goes on until the next sample. */
-	if (profile_is_wait(p, left))
-		return left;
-	return distance(left->time, middle) <= distance(right->time, middle) ? left : right;
+	if (!left || (right && !profile_is_wait(p, left) &&
+		      distance(left->time, middle) > distance(right->time, middle)))
+		left = right;
+	if (left)
+		*found = *left;
+	return left;
 }
 
 void long_tasks_set_causes(struct profile *p)
@@ -60,15 +63,12 @@ void long_tasks_set_causes(struct profile *p)
 	cause = schemas_get(&p->markers.schemas, schema)->field_count;
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
 		vec_for_each(&row->markers, struct marker *, marker) {
-			const struct sample *sample;
+			struct sample sample;
 
-			if (marker->schema != schema)
+			if (marker->schema != schema || !find_sample(p, row, marker, &sample))
 				continue;
-			sample = find_sample(p, row, marker);
-			if (!sample)
-				continue;
-			*marker_value(&p->markers, marker, cause) = marker_stack(sample->stack);
-			marker->cause_time = sample->time;
+			*marker_value(&p->markers, marker, cause) = marker_stack(sample.stack);
+			marker->cause_time = sample.time;
 		}
 	}
 }

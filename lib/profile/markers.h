@@ -49,7 +49,7 @@ struct marker markers_make(struct markers *m, schema_id schema, uint64_t start, 
  */
 struct marker_value *marker_value(const struct markers *m, const struct marker *marker,
 				  uint32_t field);
-/* Returns NO_STACK if there is none or it is unknown. */
+/* Returns NO_STACK if none or it is unknown. */
 stack_id marker_cause(const struct markers *m, const struct marker *marker);
 
 static inline struct marker_value marker_string(string_id string)

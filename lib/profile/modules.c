@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/modules.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "lib/base/alloc.h"
 #include "lib/languages/language.h"
 
@@ -32,6 +35,25 @@ module_id modules_add(struct modules *m, enum profile_module_kind kind, string_i
 	return (module_id)(m->rows.count - 1);
 }
 
+module_id modules_copy(struct modules *m, const struct module *from, string_id path, string_id name)
+{
+	module_id id = modules_add(m, from->kind, path, name);
+	struct module *into = modules_get(m, id);
+
+	memcpy(into->build_id, from->build_id, sizeof(into->build_id));
+	into->build_id_size = from->build_id_size;
+	into->machine = from->machine;
+	into->was_deleted = from->was_deleted;
+	into->base = from->base;
+	into->pid = from->pid;
+	into->reason = from->reason;
+	vec_for_each(&from->segments, const struct module_segment *, segment)
+		vec_push(&into->segments, *segment);
+	vec_for_each(&from->sections, const struct module_section *, section)
+		vec_push(&into->sections, *section);
+	return id;
+}
+
 struct module *modules_get(struct modules *m, module_id id)
 {
 	return &m->rows.items[id];
@@ -41,6 +63,13 @@ bool module_is_kernel(const struct module *m)
 {
 	return m->kind == PROFILE_MODULE_KERNEL || m->kind == PROFILE_MODULE_KERNEL_MODULE ||
 	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
+}
+
+void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT])
+{
+	*text = '\0';
+	for (size_t i = 0; i < m->build_id_size && i < sizeof(m->build_id); i++)
+		snprintf(text + 2 * i, 3, "%02x", m->build_id[i]);
 }
 
 bool module_path_is_dump(const char *path)

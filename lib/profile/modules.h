@@ -54,6 +54,7 @@ enum symbol_reason {
 	SYMBOLS_NO_CODE_MAP, /* of just-in-time compilers */
 	SYMBOLS_KERNEL_HIDDEN,
 	SYMBOLS_KERNEL_NO_DEBUG_FILE,
+	SYMBOLS_SILENT, /* a file system did not answer */
 	SYMBOL_REASON_COUNT,
 };
 
@@ -92,6 +93,7 @@ struct module {
 	VEC(struct module_symbol) symbols; /* likewise; only those that were asked for, by offset */
 	struct readers users; /* real ids of all processes with frames in the module */
 	enum symbol_reason reason; /* why frames lack names or lines, or SYMBOLS_FOUND */
+	uint64_t naming_ns; /* time that it took to name its frames */
 	/* File with the debug information. NO_STRING: the module itself, or none. */
 	string_id debug_file;
 };
@@ -104,8 +106,17 @@ void modules_release(struct modules *m);
 /* Always adds a row. The caller pushes the segments onto modules_get(). */
 module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
 		      string_id name);
+/*
+ * Adds a row like that of another profile, which has names of its own here. Left out: file, users,
+ * symbols, and the file with debug information.
+ */
+module_id modules_copy(struct modules *m, const struct module *from, string_id path,
+		       string_id name);
 struct module *modules_get(struct modules *m, module_id id);
 bool module_is_kernel(const struct module *m);
+/* Writes the build id in hexadecimal; "" if there is none. */
+#define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
+void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT]);
 /* Is a file called so a PROFILE_MODULE_CODE_DUMP? */
 bool module_path_is_dump(const char *path);
 /* Adds a symbol. Copies the name, which need not be terminated. */

@@ -44,6 +44,21 @@ static const struct {
 	{"os::PlatformMonitor::", SERVES},
 	{"os::PlatformEvent::", SERVES},
 	{"Monitor::wait", SERVES},
+	{"Parker::park", SERVES},
+	{"Unsafe_Park", SERVES},
+	{"jdk.internal.misc.Unsafe.park", SERVES},
+	{"ObjectMonitor::wait", SERVES},
+	{"ObjectSynchronizer::wait", SERVES},
+	{"JVM_MonitorWait", SERVES},
+	{"java.lang.Object.wait", SERVES},
+	{"java.util.concurrent.locks.", SERVES},
+	{"java.util.concurrent.ForkJoinPool.managedBlock", SERVES},
+	{"java.util.concurrent.ForkJoinPool.unmanagedBlock", SERVES},
+	{"java.util.concurrent.LinkedBlocking", SERVES},
+	{"java.util.concurrent.ArrayBlockingQueue", SERVES},
+	{"java.util.concurrent.SynchronousQueue", SERVES},
+	{"java.util.concurrent.LinkedTransferQueue", SERVES},
+	{"java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue", SERVES},
 	{"PyThread_acquire_lock", SERVES},
 	{"_queue_SimpleQueue_get", SERVES},
 	{"method_vectorcall", SERVES},
@@ -74,6 +89,11 @@ static const struct {
 	{"JVM_WaitForReferencePendingList", PARKED_FOR_WORK},
 	{"CallJavaMainInNewThread", PARKED_FOR_WORK},
 	{"JavaThread::sleep", PARKED_FOR_TIME},
+	{"java.util.concurrent.ThreadPoolExecutor.getTask", PARKED_FOR_WORK},
+	{"java.util.concurrent.ForkJoinPool.awaitWork", PARKED_FOR_WORK},
+	{"java.util.concurrent.ForkJoinPool.runWorker", PARKED_FOR_WORK},
+	{"java.util.TimerThread.mainLoop", PARKED_FOR_WORK},
+	{"java.lang.ref.ReferenceQueue.remove", PARKED_FOR_WORK},
 	{"g_async_queue_pop", PARKED_FOR_WORK},
 	{"g_thread_pool_", PARKED_FOR_WORK},
 	{"tokio::runtime::", PARKED_FOR_WORK},
@@ -172,7 +192,7 @@ void parked_mark_java(struct profile *p)
 
 		if (!is_java_worker(strings_get(&p->strings, thread->name)))
 			continue;
-		vec_for_each(&thread->samples, struct sample *, sample) {
+		samples_change_each(&thread->samples, sample) {
 			if (sample->stack == NO_STACK || sample->event)
 				continue;
 			if (sample->stack != before) {

@@ -73,9 +73,13 @@ void profile_replace_stacks(struct profile *p, struct frames *frames, struct sta
 			    const stack_id *map)
 {
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
-		vec_for_each(&row->samples, struct sample *, sample) {
+		samples_change_each(&row->samples, sample) {
 			if (sample->stack != NO_STACK)
 				sample->stack = map[sample->stack];
+		}
+		vec_for_each(&row->allocations.rows, struct allocation *, allocation) {
+			if (allocation->stack != NO_STACK)
+				allocation->stack = map[allocation->stack];
 		}
 	}
 	vec_for_each(&p->markers.values, struct marker_value *, value) {
@@ -118,10 +122,12 @@ void profile_drop_unused(struct profile *p)
 	struct stacks stacks = {0};
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		vec_for_each(&row->samples, const struct sample *, sample)
+		samples_for_each(&row->samples, sample)
 			mark_used(&p->stacks, sample->stack, used);
 		vec_for_each(&row->markers, const struct marker *, marker)
 			mark_marker(p, marker, used);
+		vec_for_each(&row->allocations.rows, const struct allocation *, allocation)
+			mark_used(&p->stacks, allocation->stack, used);
 	}
 	for (size_t i = 0; i < count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
@@ -143,10 +149,25 @@ uint64_t profile_sample_count(const struct profile *p)
 	uint64_t count = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		vec_for_each(&row->samples, const struct sample *, sample)
+		samples_for_each(&row->samples, sample)
 			count += sample->weight != 0;
 	}
 	return count;
+}
+
+uint8_t profile_first_event(const struct profile *p)
+{
+	uint8_t first = UINT8_MAX;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (sample->weight && !sample->event)
+				return 0;
+			if (sample->weight && sample->event < first)
+				first = sample->event;
+		}
+	}
+	return first == UINT8_MAX ? 0 : first;
 }
 
 bool profile_is_wait(const struct profile *p, const struct sample *sample)

@@ -52,6 +52,14 @@ struct wait_stats {
 	double estimated_ns, fitted_ns; /* time waited as sampled, and as in the profile */
 };
 
+/* Counts allocations, and nothing of ticks. */
+struct alloc_stats {
+	uint64_t sampled; /* records */
+	uint64_t thinned; /* left out because there were too many: others stand for them */
+	uint64_t matched, unmatched; /* frees of sampled blocks, and of others */
+	uint64_t bytes, held_bytes; /* estimates: of all, and of those held at the end */
+};
+
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
@@ -72,10 +80,13 @@ struct profile_stats {
 	uint64_t late_records; /* records out of order, which were kept */
 	uint64_t lost_markers; /* without a schema that could be stored */
 	uint64_t left_out_markers; /* there were too many: the shortest */
+	uint64_t
+		merged_rows; /* of samples: there were too many, and a later one has their weight */
 	uint64_t left_out_rows; /* of samples: there were too many, and others stand for them */
 	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
 	uint64_t lost_counter_values; /* of counters without a description */
 	struct wait_stats waits;
+	struct alloc_stats allocs;
 	uint64_t pauses, paused_ns; /* number and time of pauses of the recording */
 };
 
@@ -134,6 +145,8 @@ void profile_replace_stacks(struct profile *p, struct frames *frames, struct sta
 void profile_drop_unused(struct profile *p);
 /* Number of samples of all threads, without those that stand for nothing. */
 uint64_t profile_sample_count(const struct profile *p);
+/* Returns the clock if it has a sample, else the lowest event with one. */
+uint8_t profile_first_event(const struct profile *p);
 /* True if the thread waited then: the innermost frame is a label. */
 bool profile_is_wait(const struct profile *p, const struct sample *sample);
 /* Number of distinct (pid, incarnation) of all threads. */

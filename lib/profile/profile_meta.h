@@ -34,7 +34,7 @@ struct profile_meta {
 #define META_TEXT(member) char *member;
 	META_TEXTS
 #undef META_TEXT
-	uint32_t root_pid; /* of the command, or of the process attached to; 0: there is none */
+	uint32_t root_pid; /* of the command, or of the process attached to, 0 if none */
 	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
 	uint64_t memory_bytes;
 	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed; time 0 of the file */

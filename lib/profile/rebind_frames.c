@@ -83,9 +83,14 @@ void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *cov
 
 	r.nodes = xcalloc(p->stacks.rows.count + 1, sizeof(*r.nodes));
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {
-		vec_for_each(&row->samples, struct sample *, sample) {
+		samples_change_each(&row->samples, sample) {
 			if (sample->stack != NO_STACK)
 				sample->stack = resolve(&r, sample->stack, sample->time);
+		}
+		vec_for_each(&row->allocations.rows, struct allocation *, allocation) {
+			if (allocation->stack != NO_STACK)
+				allocation->stack = resolve(&r, allocation->stack,
+							    allocation->time);
 		}
 	}
 	vec_for_each(&p->markers.values, struct marker_value *, value) {

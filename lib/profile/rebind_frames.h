@@ -31,10 +31,7 @@ typedef size_t rebind_fn(void *ctx, uint64_t time, struct frame frames[REBIND_CH
  */
 typedef bool rebind_covers_fn(const struct frame *frame, const struct frame *caller);
 
-/*
- * Rewrites frames, stacks, and the stacks of samples and markers. Drops rows that none of them
- * uses.
- */
+/* Rewrites frames, stacks, and the stacks of samples and markers. Drops unused rows. */
 void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *covers, void *ctx);
 
 #endif

@@ -9,7 +9,7 @@
 /* As schemas_intern(). */
 schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
 			     struct strings *strings);
-/* Returns NO_SCHEMA if there is none of that name. */
+/* Returns NO_SCHEMA if none of that name. */
 schema_id schema_text_find(enum marker_id id, const struct schemas *schemas,
 			   const struct strings *strings);
 /*

@@ -48,7 +48,7 @@ schema_id schemas_intern(struct schemas *s, const struct schema *schema,
 /* Returns NO_SCHEMA if no schema has that name. */
 schema_id schemas_find(const struct schemas *s, string_id name);
 const struct schema *schemas_get(const struct schemas *s, schema_id id);
-/* Returns field_count fields; NULL if there are none. */
+/* Returns field_count fields; NULL if none. */
 const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema);
 /* Returns the number of the field with that key, or field_count. */
 uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key);

@@ -2,7 +2,7 @@
 #include "lib/profile/symbol_reason.h"
 
 static const char *const texts[SYMBOL_REASON_COUNT] = {
-	[SYMBOLS_UNASKED] = "nobody has looked for symbols",
+	[SYMBOLS_UNASKED] = "symbols were not searched",
 	[SYMBOLS_FOUND] = "debug information found",
 	[SYMBOLS_STRIPPED] = "stripped, without a build id or link to find a debug file by",
 	[SYMBOLS_NO_LINES] = "functions only: built without debug information",
@@ -16,14 +16,15 @@ static const char *const texts[SYMBOL_REASON_COUNT] = {
 	[SYMBOLS_DELETED] = "the file was deleted before it could be opened",
 	[SYMBOLS_NOT_HERE] = "the file is not on this machine",
 	[SYMBOLS_OTHER_BUILD] = "the file that is here is of another build",
-	[SYMBOLS_NO_BUILD_ID] = "without a build id no file can be told from another one",
+	[SYMBOLS_NO_BUILD_ID] = "no build id to recognize the right file by",
 	[SYMBOLS_TOO_LARGE] = "the debug information is too large",
 	[SYMBOLS_DAMAGED] = "the debug information is damaged",
 	[SYMBOLS_DOWNLOAD_FAILED] = "the debug file could not be downloaded",
 	[SYMBOLS_DOWNLOAD_TIMEOUT] = "downloading the debug file took too long",
-	[SYMBOLS_NO_CODE_MAP] = "code that was made at run time, and no map of it",
+	[SYMBOLS_NO_CODE_MAP] = "code made at run time, without a map",
 	[SYMBOLS_KERNEL_HIDDEN] = "the kernel hides its symbols' addresses",
 	[SYMBOLS_KERNEL_NO_DEBUG_FILE] = "functions only: no debug file for build id",
+	[SYMBOLS_SILENT] = "its file system did not answer",
 };
 
 const char *symbol_reason_text(enum symbol_reason reason)
@@ -33,9 +34,10 @@ const char *symbol_reason_text(enum symbol_reason reason)
 
 static void add_build_id(const struct module *m, struct strbuf *text)
 {
-	strbuf_addch(text, ' ');
-	for (size_t i = 0; i < m->build_id_size; i++)
-		strbuf_addf(text, "%02x", m->build_id[i]);
+	char id[MODULE_BUILD_ID_TEXT];
+
+	module_build_id_text(m, id);
+	strbuf_addf(text, " %s", id);
 }
 
 void module_describe_reason(const struct module *m, struct strbuf *text)

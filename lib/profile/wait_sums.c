@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-/* Finds what a category of the profile's own is called here; false: it is none of waits. */
+/*
+ * Finds the wait category that a category of the profile stands for; false if it is not of waits.
+ */
 static bool find_subcategory(const struct profile *p, struct frame_category *of)
 {
 	const struct profile_category *row;
@@ -53,7 +55,7 @@ struct wait_sums wait_sums_of(const struct profile *p)
 	struct wait_sums sums = {0};
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample)
+		samples_for_each(&thread->samples, sample)
 			wait_sums_add(&sums, p, sample);
 	}
 	return sums;
@@ -64,7 +66,7 @@ uint64_t wait_sums_ran(const struct profile *p)
 	uint64_t ran = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample)
+		samples_for_each(&thread->samples, sample)
 			ran += sample->cpu_delta;
 	}
 	return ran;

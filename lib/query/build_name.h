@@ -12,8 +12,8 @@
  */
 size_t build_name_size(const char *name);
 /*
- * Returns the place that tells functions of one name apart: the module, or the name of a script,
- * without its folder. It is a part of either, "" if neither is known.
+ * Returns the place that distinguishes functions of one name: the module, or the name of a script,
+ * without its folder. Part of either; "" if both are unknown.
  */
 const char *build_place(const char *module, const char *file);
 

@@ -11,7 +11,7 @@
 
 /* Nobody knows what lost samples would have been. */
 #define LOST_MAX 0.01
-/* Functions without a name match none of another build. */
+/* Functions without a name match nothing in another build. */
 #define UNNAMED_MAX 0.1
 #define UNNAMED_DIFFERENCE_MAX 0.05
 
@@ -73,7 +73,7 @@ static bool is_named(const struct profile *p, stack_id stack)
 static void count_unnamed(const struct profile *p, double *unnamed, double *all)
 {
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			*all += sample->weight;
 			if (!is_named(p, sample->stack))
 				*unnamed += sample->weight;

@@ -188,8 +188,8 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 }
 
 /*
- * The probability of such a difference in time where there is none: by the dispersion of the row's
- * share, which tells more than the row's own few times, and the error of the CPU time.
+ * The probability of such a difference in time by chance: from the dispersion of the row's share,
+ * which says more than the row's own few times, and the error of the CPU time.
  */
 static double p_of_time(const struct comparison *c, const struct comparison_row *row)
 {

@@ -41,7 +41,7 @@ enum comparison_mark {
 extern const char *const comparison_mark_names[COMPARISON_MARK_COUNT];
 
 struct comparison_row {
-	/* Without what a compiler adds; a line or address comes behind it. Owned. */
+	/* Without what a compiler adds; a line or address comes after it. Owned. */
 	char *name;
 	char *place; /* see build_name.h; owned; NULL: none, or another on each side */
 	struct share_row share; /* weights are the comparison's */

@@ -74,23 +74,11 @@ string_id row_copier_string(struct row_copier *c, string_id id)
 
 static module_id add_module(struct row_copier *c, const struct module *from)
 {
-	module_id id = modules_add(&c->into->modules, from->kind, row_copier_string(c, from->path),
-				   row_copier_string(c, from->name));
-	struct module *into = modules_get(&c->into->modules, id);
+	string_id path = row_copier_string(c, from->path);
+	module_id id = modules_copy(&c->into->modules, from, path,
+				    row_copier_string(c, from->name));
 
-	into->file_key = UINT32_MAX;
-	memcpy(into->build_id, from->build_id, sizeof(into->build_id));
-	into->build_id_size = from->build_id_size;
-	into->machine = from->machine;
-	into->was_deleted = from->was_deleted;
-	into->base = from->base;
-	into->pid = from->pid;
-	into->reason = from->reason;
-	into->debug_file = row_copier_string(c, from->debug_file);
-	vec_for_each(&from->segments, const struct module_segment *, segment)
-		vec_push(&into->segments, *segment);
-	vec_for_each(&from->sections, const struct module_section *, section)
-		vec_push(&into->sections, *section);
+	modules_get(&c->into->modules, id)->debug_file = row_copier_string(c, from->debug_file);
 	return id;
 }
 

@@ -37,7 +37,7 @@ struct gate_result {
 	const struct gate_rule *rule; /* NULL: that of a gate without rules */
 	enum verdict verdict;
 	const struct comparison_row
-		*row; /* the one that decides; NULL: whole runs, or there is none */
+		*row; /* the row that decides; NULL for whole runs, or if none does */
 	/* Runs a side, or pairs, that would decide; 0: not known, or beyond all measure. */
 	size_t more_runs;
 };

@@ -18,7 +18,7 @@ struct sample_values {
 struct interval {
 	double estimate, low, high;
 	double error; /* standard error, of the scale on which the interval is symmetric */
-	double df; /* degrees of freedom; 0: there are none */
+	double df; /* degrees of freedom, 0 if none */
 	double p; /* two-sided, of no difference */
 };
 

@@ -28,7 +28,7 @@ static uint8_t *sides_of_stacks(const struct profile *p)
 	for (thread_id side = 0; side < SIDE_COUNT; side++) {
 		const struct profile_thread *thread = &p->threads.rows.items[side];
 
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (sample->stack != NO_STACK)
 				sides[sample->stack] |= (uint8_t)(1 << side);
 		}

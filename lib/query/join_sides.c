@@ -24,6 +24,7 @@ struct join {
 	uint64_t start; /* of the run in the new profile */
 	uint64_t end; /* latest of the run's samples there */
 	bool *is_used; /* by stack_id of the run's profile */
+	VEC(struct sample) samples; /* of the run, thread by thread */
 };
 
 static struct profile_thread *thread_of(const struct join *j)
@@ -57,25 +58,27 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	} else {
 		j->into->stats.cpu_samples += row.weight;
 	}
-	vec_push(&thread_of(j)->samples, row);
+	vec_push(&j->samples, row);
 }
 
-/* Sorts the samples from `first` on, which came thread by thread. */
-static void sort_samples(struct profile_thread *thread, size_t first)
+/* Moves the run's samples to the thread, in order of time. */
+static void place_samples(struct join *j, const stack_id *stacks)
 {
-	size_t count = thread->samples.count - first;
-	struct sample *samples = thread->samples.items + first;
-	_cleanup_free_ struct sample *copy = xcalloc(count + 1, sizeof(*copy));
+	size_t count = j->samples.count;
 	_cleanup_free_ struct radix_row *times = xcalloc(count + 1, sizeof(*times));
 
-	if (!count)
-		return;
-	memcpy(copy, samples, count * sizeof(*copy));
 	for (size_t i = 0; i < count; i++)
-		times[i] = (struct radix_row){copy[i].time, (uint32_t)i};
-	radix_sort(times, count);
-	for (size_t i = 0; i < count; i++)
-		samples[i] = copy[times[i].value];
+		times[i] = (struct radix_row){j->samples.items[i].time, (uint32_t)i};
+	if (count)
+		radix_sort(times, count);
+	for (size_t i = 0; i < count; i++) {
+		struct sample sample = j->samples.items[times[i].value];
+
+		if (sample.stack != NO_STACK)
+			sample.stack = stacks[sample.stack];
+		samples_add(&thread_of(j)->samples, &sample);
+	}
+	vec_clear(&j->samples);
 }
 
 static int add_run(struct join *j, struct error *err)
@@ -83,7 +86,6 @@ static int add_run(struct join *j, struct error *err)
 	const struct profile *p = j->run->profile;
 	const struct query_filter filter = query_run_filter(j->run, j->filter);
 	_cleanup_free_ bool *is_used = xcalloc(p->stacks.rows.count + 1, sizeof(*is_used));
-	size_t first = thread_of(j)->samples.count;
 	_cleanup_free_ stack_id *stacks = NULL;
 	struct row_copier *rows;
 	struct query q;
@@ -99,13 +101,7 @@ static int add_run(struct join *j, struct error *err)
 	rows = row_copier_new(j->into, p);
 	stacks = row_copier_stacks(rows, &q, is_used);
 	row_copier_free(rows);
-	for (size_t i = first; i < thread_of(j)->samples.count; i++) {
-		struct sample *sample = &thread_of(j)->samples.items[i];
-
-		if (sample->stack != NO_STACK)
-			sample->stack = stacks[sample->stack];
-	}
-	sort_samples(thread_of(j), first);
+	place_samples(j, stacks);
 	query_release(&q);
 	return 0;
 }
@@ -144,7 +140,7 @@ static int check_intervals(const struct query_runs *const sides[SIDE_COUNT], str
 	return 0;
 }
 
-/* Adds run `number` of each side that has so many. */
+/* Adds run `number` of each side that has this many. */
 static int add_round(struct join *j, const struct query_runs *const sides[SIDE_COUNT],
 		     size_t number, struct error *err)
 {
@@ -204,6 +200,7 @@ int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_
 	}
 	for (size_t i = 0; !ret && i < rounds; i++)
 		ret = add_round(&j, sides, i, err);
+	vec_release(&j.samples);
 	j.into->meta.end_ns = j.start;
 	if (ret) {
 		profile_free(j.into);

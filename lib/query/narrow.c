@@ -70,11 +70,11 @@ static uint8_t event_in(struct narrowing *n, uint8_t event)
 	string_id name;
 	size_t i = 1;
 
-	if (!event || event >= n->from->events.rows.count)
+	if (!event || !*query_event_name(n->from, event))
 		return 0;
 	if (n->events[event] != UINT8_MAX)
 		return n->events[event];
-	name = row_copier_string(n->rows, n->from->events.rows.items[event].name);
+	name = strings_intern(&n->into->strings, query_event_name(n->from, event));
 	while (i < n->into->events.rows.count && n->into->events.rows.items[i].name != name)
 		i++;
 	if (i < EVENT_COUNTS_MAX)
@@ -118,7 +118,7 @@ static void take_sample(void *ctx, const struct query *q, thread_id thread,
 	} else {
 		n->into->stats.cpu_samples += row.weight;
 	}
-	vec_push(&threads_get(&n->into->threads, n->threads[thread])->samples, row);
+	samples_add(&threads_get(&n->into->threads, n->threads[thread])->samples, &row);
 }
 
 static stack_id shown_stack(const struct query *q, stack_id stack)
@@ -126,16 +126,55 @@ static stack_id shown_stack(const struct query *q, stack_id stack)
 	return stack == NO_STACK || q->is_shown[stack] ? stack : q->parents[stack];
 }
 
-static bool has_time(const struct narrowing *n, const struct marker *marker)
+static bool has_times(const struct narrowing *n, uint64_t first, uint64_t last)
 {
 	uint64_t start = n->from->meta.start_ns;
-	uint64_t from = marker->start < start ? 0 : marker->start - start;
-	uint64_t until = marker->end < start ? 0 : marker->end - start;
+	uint64_t from = first < start ? 0 : first - start;
+	uint64_t until = last < start ? 0 : last - start;
 
 	return from < n->filter->until && until >= n->filter->from;
 }
 
-/* Marks the stacks of all markers that are kept. */
+static bool has_time(const struct narrowing *n, const struct marker *marker)
+{
+	return has_times(n, marker->start, marker->end);
+}
+
+/* All of them are kept where all events are. */
+static bool has_allocation(const struct narrowing *n, const struct allocation *row)
+{
+	return n->filter->all_events && has_times(n, row->time, row->time);
+}
+
+static void use_allocations(struct narrowing *n, const struct query *q,
+			    const struct profile_thread *thread)
+{
+	vec_for_each(&thread->allocations.rows, const struct allocation *, row) {
+		stack_id stack = has_allocation(n, row) ? shown_stack(q, row->stack) : NO_STACK;
+
+		if (stack != NO_STACK)
+			n->is_used[stack] = true;
+	}
+}
+
+static void add_allocations(struct narrowing *n, const struct query *q,
+			    const struct profile_thread *from, struct profile_thread *into,
+			    const stack_id *stacks)
+{
+	vec_for_each(&from->allocations.rows, const struct allocation *, row) {
+		stack_id shown = shown_stack(q, row->stack);
+		struct allocation copy = *row;
+
+		if (!has_allocation(n, row))
+			continue;
+		copy.time = time_in(n, row->time);
+		copy.freed = row->freed ? time_in(n, row->freed) : 0;
+		copy.stack = shown == NO_STACK ? NO_STACK : stacks[shown];
+		vec_push(&into->allocations.rows, copy);
+	}
+}
+
+/* Marks the stacks of all markers and allocations that are kept. */
 static void use_markers(struct narrowing *n, const struct query *q)
 {
 	const struct markers *markers = &n->from->markers;
@@ -145,6 +184,7 @@ static void use_markers(struct narrowing *n, const struct query *q)
 
 		if (n->threads[id] == NO_THREAD)
 			continue;
+		use_allocations(n, q, thread);
 		vec_for_each(&thread->markers, const struct marker *, marker) {
 			const struct schema *schema = schemas_get(&markers->schemas,
 								  marker->schema);
@@ -208,7 +248,7 @@ static void finish_threads(struct narrowing *n, const struct query *q, const sta
 		if (n->threads[id] == NO_THREAD)
 			continue;
 		into = threads_get(&n->into->threads, n->threads[id]);
-		vec_for_each(&into->samples, struct sample *, sample) {
+		samples_change_each(&into->samples, sample) {
 			if (sample->stack != NO_STACK)
 				sample->stack = stacks[sample->stack];
 		}
@@ -216,6 +256,7 @@ static void finish_threads(struct narrowing *n, const struct query *q, const sta
 			if (has_time(n, marker))
 				add_marker(n, q, into, marker, stacks);
 		}
+		add_allocations(n, q, from, into, stacks);
 	}
 }
 

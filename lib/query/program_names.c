@@ -31,7 +31,7 @@ static size_t split_count(const char *name, uint32_t *count)
 	return at && value ? (size_t)(at - name) : strlen(name);
 }
 
-/* Kernel threads have a '/' before what tells them apart. */
+/* Kernel threads have a '/' before the distinguishing part. */
 static size_t word_end(const char *name, size_t size)
 {
 	size_t end = 1;

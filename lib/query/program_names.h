@@ -13,7 +13,7 @@ struct program_names {
 };
 
 /*
- * Writers tell processes of one name apart by words behind it, so a program is what the names of
+ * Writers tell processes of one name apart by words after it, so a program is what the names of
  * all processes that begin with the same word have in common.
  */
 void program_names_find(struct program_names *programs, const struct profile *p);

@@ -91,28 +91,6 @@ static int mark_functions(struct selection *s, struct error *err)
 	return ret;
 }
 
-static const char *category_name(const struct profile *p, uint8_t category)
-{
-	if (p->categories.count)
-		return category < p->categories.count ? p->categories.items[category].name : "";
-	return category < CATEGORY_COUNT ? categories[category]->name : "";
-}
-
-/* Returns NULL if the category has only one. */
-static const char *subcategory_name(const struct profile *p, struct frame_category of)
-{
-	if (p->categories.count) {
-		const struct profile_category *row = &p->categories.items[of.category];
-
-		return row->subcategories.count > 1 && of.subcategory < row->subcategories.count
-			       ? row->subcategories.items[of.subcategory]
-			       : NULL;
-	}
-	return categories[of.category]->subcategories[1]
-		       ? categories[of.category]->subcategories[of.subcategory]
-		       : NULL;
-}
-
 void query_category_name(const struct profile *p, struct frame_category category,
 			 struct strbuf *name)
 {
@@ -128,6 +106,8 @@ const char *query_event_name(const struct profile *p, uint8_t event)
 {
 	if (!event)
 		return "clock";
+	if (event >= QUERY_ALLOCATIONS && event < QUERY_ALLOCATIONS + ALLOCATION_SUM_COUNT)
+		return allocation_sum_names[event - QUERY_ALLOCATIONS];
 	return event < p->events.rows.count
 		       ? strings_get(&p->strings, p->events.rows.items[event].name)
 		       : "";
@@ -261,7 +241,7 @@ bool query_selects_thread(const struct profile *p, const struct profile_thread *
 /*
  * Returns what a row of a wait adds to the squares. A wait has a row of weight 1 at its start, and
  * one with the rest at its end. If that stands for no more than the time between them, it is known
- * as well as so many ticks are; if it stands for other waits, too, it is one sample of them.
+ * as well as this many ticks are; if it stands for other waits, too, it is one sample of them.
  */
 static double squares_of_wait(struct selection *s, thread_id thread, const struct sample *sample)
 {
@@ -312,58 +292,84 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 		s->visit(s->ctx, q, thread, sample, shown);
 }
 
-static void add_thread(struct selection *s, thread_id id)
+/* Adds the sample if it is of the filter's time and stacks. `span`: as of query_spans_have(). */
+static void try_sample(struct selection *s, thread_id id, const struct sample *sample, size_t *span)
 {
 	const struct query_filter *filter = s->filter;
+	uint64_t start = s->q->profile->meta.start_ns;
+	uint64_t time = sample->time < start ? 0 : sample->time - start;
+	bool keeps_none = !filter->focus && !filter->root && !filter->category;
+
+	if (time < filter->from || time >= filter->until)
+		return;
+	if (filter->during && !query_spans_have(s->spans, sample->time, span))
+		return;
+	if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
+		add_sample(s, id, sample);
+}
+
+static void add_allocations(struct selection *s, thread_id id)
+{
+	const struct profile *p = s->q->profile;
+	size_t span = 0;
+
+	vec_for_each(&p->threads.rows.items[id].allocations.rows, const struct allocation *, row) {
+		uint64_t bytes = allocation_bytes(row, s->q->event - QUERY_ALLOCATIONS);
+		const struct sample sample = {
+			.time = row->time,
+			.stack = row->stack,
+			.weight = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX,
+			.cpu = NO_CPU,
+			.event = s->q->event,
+		};
+
+		if (bytes)
+			try_sample(s, id, &sample, &span);
+	}
+}
+
+static void add_thread(struct selection *s, thread_id id)
+{
 	const struct profile *p = s->q->profile;
 	const struct profile_thread *thread = &p->threads.rows.items[id];
-	bool keeps_none = !filter->focus && !filter->root && !filter->category;
 	uint64_t before = s->q->weight;
 	size_t span = 0;
 
-	if (!query_selects_thread(p, thread, filter))
+	if (!query_selects_thread(p, thread, s->filter))
 		return;
-	vec_for_each(&thread->samples, const struct sample *, sample) {
-		uint64_t time = sample->time < p->meta.start_ns ? 0
-								: sample->time - p->meta.start_ns;
-
-		if (sample->event != s->q->event && !filter->all_events)
-			continue;
-		if (time < filter->from || time >= filter->until)
-			continue;
-		if (filter->during && !query_spans_have(s->spans, sample->time, &span))
-			continue;
-		if (sample->stack == NO_STACK ? keeps_none : s->keeps[sample->stack])
-			add_sample(s, id, sample);
+	if (s->q->event >= QUERY_ALLOCATIONS)
+		add_allocations(s, id);
+	samples_for_each(&thread->samples, sample) {
+		if (sample->event == s->q->event || s->filter->all_events)
+			try_sample(s, id, sample, &span);
 	}
 	s->q->thread_weights[id] = s->q->weight - before;
 }
 
-/* Returns the clock if it has a sample, else the lowest event with one. */
-static uint8_t first_event(const struct profile *p)
+static bool has_allocations(const struct profile *p)
 {
-	uint8_t first = UINT8_MAX;
-
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
-			if (sample->weight && !sample->event)
-				return 0;
-			if (sample->weight && sample->event < first)
-				first = sample->event;
-		}
+		if (thread->allocations.rows.count)
+			return true;
 	}
-	return first == UINT8_MAX ? 0 : first;
+	return false;
 }
 
 static int find_event(struct query *q, const char *name, struct error *err)
 {
 	if (!name) {
-		q->event = first_event(q->profile);
+		q->event = profile_first_event(q->profile);
 		return 0;
 	}
 	for (size_t i = 0; i < q->profile->events.rows.count || i == 0; i++) {
 		if (strcmp(query_event_name(q->profile, (uint8_t)i), name) == 0) {
 			q->event = (uint8_t)i;
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < ALLOCATION_SUM_COUNT; i++) {
+		if (strcmp(allocation_sum_names[i], name) == 0 && has_allocations(q->profile)) {
+			q->event = (uint8_t)(QUERY_ALLOCATIONS + i);
 			return 0;
 		}
 	}

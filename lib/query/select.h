@@ -47,6 +47,12 @@ enum query_wait {
 #define QUERY_FILTER_ALL ((struct query_filter){.until = UINT64_MAX})
 
 /* A selection. Arrays are owned. */
+/*
+ * Bytes of allocations are asked for as if they were events, by the names of enum allocation_sum:
+ * these numbers plus that. No event has such a number.
+ */
+#define QUERY_ALLOCATIONS 250u
+
 struct query {
 	const struct profile *profile;
 	uint8_t event;

@@ -23,7 +23,7 @@ struct totals {
 	double all; /* of both */
 	double row_weight;
 	double per_run; /* samples */
-	double df; /* between runs, of all sides; 0: there are none */
+	double df; /* between runs, of all sides, 0 if none */
 };
 
 static double sum(const double *values, size_t count)

@@ -2,8 +2,8 @@
 /*
  * Shares of samples on two sides, each of several runs: which ones differ? A share's samples vary
  * between runs by more than a binomial distribution says. How much more, its dispersion, is
- * estimated between the runs of a side; as a few runs tell little of it, it is raised towards what
- * the rows of the comparison have in common.
+ * estimated between the runs of a side; as a few runs say little about it, it is raised towards
+ * what the rows of the comparison have in common.
  */
 #ifndef PROF_LIB_QUERY_SHARES_H
 #define PROF_LIB_QUERY_SHARES_H
@@ -42,8 +42,8 @@ struct share_prior {
 };
 
 /*
- * Fills in all that is not borrowed. With one run a side nothing tells the dispersion: then it is
- * that of runs whose times vary by `noise` of themselves, 0: the binomial error alone.
+ * Fills in all that is not borrowed. With one run a side the dispersion is unknown: then it is that
+ * of runs whose times vary by `noise` of themselves, 0: the binomial error alone.
  */
 void shares_compare(struct share_row *rows, size_t count, const struct share_runs *runs,
 		    double noise, double alpha, struct share_prior *prior);

@@ -60,7 +60,7 @@ void merge_free(struct merge *m)
 	if (!m)
 		return;
 	if (m->late_count)
-		log_debug("%" PRIu64 " records came after younger ones had been given out",
+		log_debug("%" PRIu64 " records arrived after later ones had been passed on",
 			  m->late_count);
 	vec_for_each(&m->chunks, struct chunk *, chunk)
 		free(chunk->data);

@@ -22,7 +22,7 @@ static inline uint32_t stack_record_depth(const struct rec_stack *rec)
 	return (uint32_t)rec->kernel_depth + rec->user_depth;
 }
 
-/* Bytes behind the fixed part. */
+/* Bytes after the fixed part. */
 size_t stack_record_body_size(uint32_t depth, uint32_t run_count);
 
 /* The body of a record, in any memory. */

@@ -79,6 +79,7 @@ void asked_symbols_note(struct asked_symbols *k, const struct rec *rec)
 	case REC_SAMPLE:
 	case REC_EVENT: /* begin with a sample */
 	case REC_WAIT:
+	case REC_ALLOC:
 		note_leaf(k, (const struct rec_sample *)rec);
 		break;
 	case REC_STACK:
@@ -123,7 +124,7 @@ void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool 
 	size_t count = k->addresses.count - k->asked;
 	_cleanup_free_ uint64_t *sorted = NULL;
 
-	/* The kernel tells no address of its image if it hides symbols: the owner's wish. */
+	/* If the kernel hides symbols, it hides the address of its image, too: the owner's wish. */
 	if (!count || !k->has_image || k->is_hidden || (!now && answer.time - k->asked_ns < ASK_NS))
 		return;
 	k->asked_ns = answer.time;

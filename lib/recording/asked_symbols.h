@@ -36,7 +36,7 @@ void asked_symbols_note(struct asked_symbols *k, const struct rec *rec);
  */
 void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
 		       record_sink_fn *sink, void *ctx);
-/* The names of all functions found, sealed: ask for no more. NULL: none; the kernel tells none. */
+/* The names of all functions found, sealed: ask for no more. NULL if the kernel hides them. */
 const struct kernel_table *asked_symbols_seal(struct asked_symbols *k);
 
 #endif

@@ -79,7 +79,7 @@ static void add_reason(const struct module_coverage *row, const struct profile *
 	module_describe_reason(module, out);
 }
 
-/* Sums up the modules that are not listed; false if there are none. */
+/* Sums up the modules that are not listed; false if all are. */
 static bool sum_up_rest(const struct coverage *n, struct module_coverage *rest)
 {
 	*rest = (struct module_coverage){.module = NO_MODULE};

@@ -21,6 +21,8 @@
 #include "lib/record/record.h"
 
 #define POLL_NS 2000000000ull
+/* Each takes memory and a descriptor until it is written. */
+#define MODULES_AT_ONCE 64
 
 /* A file with a name in the recorder's own root is found there later. */
 static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct statx *st)
@@ -162,11 +164,17 @@ void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 	int fd = file_set_find(files, rec->module_id);
 	struct kept_module module = {.id = rec->module_id};
 
-	if (rec->kind == MODULE_VDSO && fd >= 0)
+	if (rec->kind == MODULE_VDSO && fd >= 0) {
 		keep(k, rec->module_id, fd, writer);
-	if (rec->kind != MODULE_FILE)
+		module.is_vdso = true;
+	}
+	if (rec->kind != MODULE_FILE && !(module.is_vdso && k->is_deferred))
 		return;
-	module.may_reach = may_reach(rec, files, owner);
+	module.may_reach = !module.is_vdso && may_reach(rec, files, owner);
+	if (k->is_deferred) {
+		vec_push(&k->others, module);
+		return;
+	}
 	if (!keep_if_vanishing(k, &module, files, owner, writer))
 		vec_push(&k->others, module);
 }
@@ -177,7 +185,7 @@ void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set
 	uint64_t time = clock_monotonic_ns();
 	size_t count = 0;
 
-	if (!now && time - k->polled_ns < POLL_NS)
+	if (k->is_deferred || (!now && time - k->polled_ns < POLL_NS))
 		return;
 	k->polled_ns = time;
 	for (size_t i = 0; i < k->others.count; i++) {
@@ -187,6 +195,36 @@ void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set
 			k->others.items[count++] = module;
 	}
 	k->others.count = count;
+}
+
+void kept_contents_remove(struct kept_contents *k, uint32_t module_id)
+{
+	for (size_t i = 0; i < k->others.count; i++) {
+		if (k->others.items[i].id != module_id)
+			continue;
+		k->others.count--;
+		memmove(&k->others.items[i], &k->others.items[i + 1],
+			(k->others.count - i) * sizeof(k->others.items[0]));
+		return;
+	}
+}
+
+void kept_contents_repeat(struct kept_contents *k, const struct file_set *files,
+			  const struct identity *owner, struct capture_writer *writer)
+{
+	size_t count = 0;
+
+	k->bytes = 0;
+	vec_for_each(&k->others, const struct kept_module *, module) {
+		int fd = file_set_find(files, module->id);
+
+		if (++count % MODULES_AT_ONCE == 0)
+			capture_writer_drain(writer);
+		if (!module->is_vdso)
+			keep_if_vanishing(k, module, files, owner, writer);
+		else if (fd >= 0)
+			keep(k, module->id, fd, writer);
+	}
 }
 
 void kept_contents_release(struct kept_contents *k)

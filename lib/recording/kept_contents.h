@@ -15,6 +15,7 @@
 
 struct kept_module {
 	uint32_t id;
+	bool is_vdso;
 	bool may_reach; /* the owner of the capture could open its folder when it was mapped */
 };
 
@@ -23,6 +24,7 @@ struct kept_contents {
 	uint64_t bytes; /* of all files so far */
 	uint32_t left_out; /* files that were too large */
 	VEC(struct kept_module) others; /* files that had a name when last seen */
+	bool is_deferred; /* only kept_contents_repeat() hands over, and does so each time */
 	uint64_t polled_ns; /* when; CLOCK_MONOTONIC */
 };
 
@@ -38,5 +40,11 @@ void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 /* Does it for files that were deleted since; looks at most once in some seconds, unless `now`. */
 void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
 			const struct identity *owner, struct capture_writer *writer);
+
+/* The recorder has forgotten the module. */
+void kept_contents_remove(struct kept_contents *k, uint32_t module_id);
+/* Hands over all that must be kept of modules so far, as if it had not been done before. */
+void kept_contents_repeat(struct kept_contents *k, const struct file_set *files,
+			  const struct identity *owner, struct capture_writer *writer);
 
 #endif

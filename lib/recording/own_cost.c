@@ -92,15 +92,13 @@ static void fill_statistics(struct profile_overhead *o, const struct recorder_in
 	o->statistics[OVERHEAD_SAMPLINGS] = in_millionths(ticks.runs);
 }
 
-/* Returns 0 if there is none. */
+/* Returns 0 if none. */
 static uint64_t first_tick(const struct profile *p)
 {
 	uint64_t first = 0;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		for (size_t i = 0; i < thread->samples.count; i++) {
-			const struct sample *sample = &thread->samples.items[i];
-
+		samples_for_each(&thread->samples, sample) {
 			if (sample->weight && !sample->event && !profile_is_wait(p, sample)) {
 				if (!first || sample->time < first)
 					first = sample->time;

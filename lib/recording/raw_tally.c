@@ -41,6 +41,10 @@ void raw_tally(struct profile *p, const struct rec *rec)
 		p->stats.cpu_samples++;
 		p->stats.wanted_threads++;
 		break;
+	case REC_ALLOC:
+		p->stats.allocs.sampled++;
+		p->stats.wanted_threads++;
+		break;
 	case REC_EVENT:
 		tally_event(p, (const struct rec_event *)rec);
 		p->stats.wanted_threads++;

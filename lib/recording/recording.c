@@ -7,19 +7,27 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/base/thread.h"
 #include "lib/profile/recording_markers.h"
 #include "lib/profile/wait_frames.h"
 #include "lib/recording/own_cost.h"
 #include "lib/recording/raw_tally.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/workplace/lookup.h"
+#include "lib/workplace/perf_cache.h"
 
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 64
+/* Files named of those that do not answer. */
+#define SILENT_SHOWN 3
 
 void recording_release(struct recording *r)
 {
+	/* They may still use it. */
+	if (threads_are_left())
+		return;
 	session_free(r->session);
 	if (r->profile)
 		profile_free(r->profile);
@@ -33,6 +41,8 @@ void recording_begin(struct recording *r, struct profile *p, bool only_counts)
 {
 	r->profile = p;
 	r->session = only_counts ? NULL : session_new(p);
+	if (r->session && r->is_unlimited)
+		session_set_unlimited(r->session);
 }
 
 void recording_take(struct recording *r, const struct rec *rec)
@@ -52,6 +62,15 @@ void recording_finish(struct recording *r, uint64_t end_ns)
 		run_fact_add_marker(run, r->profile);
 }
 
+static void collect_sources(struct recording *r, const struct sources_options *options)
+{
+	uint64_t start_ns = clock_monotonic_ns();
+
+	sources_collect(r->profile, options, &r->sources);
+	sources_add_extra(r->profile, &r->sources);
+	r->sources_ns = clock_monotonic_ns() - start_ns;
+}
+
 void recording_complete(struct recording *r, const struct completion *c)
 {
 	struct facts *facts = &r->facts.report.facts;
@@ -61,30 +80,60 @@ void recording_complete(struct recording *r, const struct completion *c)
 	outcome_facts_add_end(facts, p, r->facts.unwind, &r->facts.info);
 	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
 	own_cost_fill(p, &r->facts.info, facts);
-	if (c->naming)
+	if (c->naming) {
+		uint64_t start_ns = clock_monotonic_ns();
+
 		naming_run(p, c->naming);
+		r->names_ns = clock_monotonic_ns() - start_ns;
+	}
 	wait_frames_refine(p);
 	coverage_count(&r->coverage, p);
 	coverage_add_extra(&r->coverage, p);
 	outcome_facts_add_waits(facts, p);
 	profile_add_facts(p, facts, FACT_SECTION_WAITS, FACT_SECTION_WAITS);
-	if (!c->sources)
-		return;
-	sources_collect(p, c->sources, &r->sources);
-	sources_add_extra(p, &r->sources);
+	if (c->sources)
+		collect_sources(r, c->sources);
+}
+
+void recording_describe_silence(const struct recording *r, uint64_t stall_ns, struct strbuf *text)
+{
+	uint32_t files = r->sources.files[SOURCE_SILENT];
+	_cleanup_(strbuf_release) struct strbuf what = {0};
+	unsigned int count = 0;
+
+	vec_for_each(&r->profile->modules.rows, const struct module *, module) {
+		if (module->reason != SYMBOLS_SILENT)
+			continue;
+		if (count++ < SILENT_SHOWN)
+			strbuf_addf(&what, "%s%s", what.size ? ", " : "names of ",
+				    strings_get(&r->profile->strings, module->path));
+	}
+	if (count > SILENT_SHOWN)
+		strbuf_addf(&what, " and %u more", count - SILENT_SHOWN);
+	if (files)
+		strbuf_addf(&what, "%s%u %s", what.size ? ", " : "", files,
+			    text_counted(files, "source file", "source files"));
+	if (what.size)
+		strbuf_addf(text, "given up after %g s without an answer: %s",
+			    (double)stall_ns / 1e9, strbuf_text(&what));
 }
 
 /* The facts of the beginning are there. */
 static void begin(struct recording *r, const struct source_kind *kind, const void *state)
 {
 	struct profile *p = profile_new();
+	uint64_t start_ns = 0, realtime_ns = 0;
 
 	/* A copy: the facts stay whole. */
 	profile_meta_copy(&p->meta, &r->facts.meta, NULL, NULL);
 	if (!p->meta.product)
 		p->meta.product = xstrdup("unknown");
-	if (!p->meta.start_ns)
-		kind->start(state, &p->meta.start_ns, &p->meta.start_realtime_ns);
+	/* The source may hold only the end of the recording. */
+	kind->start(state, &start_ns, &realtime_ns);
+	if (start_ns > p->meta.start_ns) {
+		p->meta.start_ns = start_ns;
+		p->meta.start_realtime_ns = realtime_ns;
+	}
 	recording_begin(r, p, false);
 }
 
@@ -115,7 +164,7 @@ static int replay(struct recording *r, const struct source_kind *kind, void *sta
 	return result;
 }
 
-/* Concludes what only the end of a recording tells, if it was cut. */
+/* Estimates what only the end of a recording says, if it was cut. */
 static void conclude(struct recording *r)
 {
 	struct recorder_info *info = &r->facts.info;
@@ -188,6 +237,12 @@ static void say_damage(const struct recording *r, const char *label,
 
 		options->say(line);
 	}
+	if (r->counts.left_out[0]) {
+		_cleanup_free_ char *line = xasprintf("%s: left out: %s", label,
+						      r->counts.left_out);
+
+		options->say(line);
+	}
 }
 
 /* Finds the recorded files on this machine, where others may have written the source. */
@@ -204,6 +259,7 @@ static void complete(struct recording *r, int fd, const struct recording_options
 		.dirs = options->dirs,
 		.readers = is_root ? &authors : NULL,
 		.contents = &r->contents,
+		.stall_ns = NAMING_STALL_NS,
 	};
 	struct naming naming = {
 		.dirs = options->dirs,
@@ -211,9 +267,11 @@ static void complete(struct recording *r, int fd, const struct recording_options
 		.owner = &owner,
 		.kernel_release = release ? release : "",
 		.fetcher = -1,
+		.stall_ns = NAMING_STALL_NS,
 	};
 	struct sources_options sources = {
 		.owner = owner,
+		.stall_ns = NAMING_STALL_NS,
 		.strangers = is_root ? &strangers : NULL,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
@@ -225,31 +283,66 @@ static void complete(struct recording *r, int fd, const struct recording_options
 		kernel_table_seal(r->facts.kernel);
 	naming.files = sources.files = lookup_files(&lookup, RESERVED_FILES);
 	if (options->progress)
-		options->progress(options->ctx, &naming);
+		options->progress(options->ctx, &naming, &sources);
 	recording_complete(r, &(struct completion){
 				      .naming = options->no_symbols ? NULL : &naming,
 				      .sources = options->sources ? &sources : NULL,
 			      });
-	file_set_free(naming.files);
-	readers_release(&authors);
+	if (!threads_are_left()) {
+		file_set_free(naming.files);
+		readers_release(&authors);
+	}
 	readers_release(&strangers);
 }
 
-int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
-		   const struct recording_options *options, struct error *err)
+static int load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
+		const struct recording_options *options, struct error *err)
 {
-	int ret = read_all(r, kind, fd, options, err);
+	_cleanup_(strbuf_release) struct strbuf silence = {0};
+	int ret;
 
+	r->is_unlimited = options->no_limit;
+	/* Each file that the records hold takes one. */
+	file_limit_raise();
+	ret = read_all(r, kind, fd, options, err);
 	if (ret) {
 		recording_release(r);
 		return error_wrap(err, "%s", label);
 	}
 	say_damage(r, label, options);
 	if (!r->counts.is_complete) {
-		profile_add_text(r->profile, FACT_CUT_TEXT, NULL,
-				 "the recorder did not end by itself");
+		profile_add_text(r->profile, FACT_CUT_TEXT, NULL, "the recorder was killed");
 		cut_marker_add(r->profile, r->facts.info.end_ns);
 	}
 	complete(r, fd, options);
+	recording_describe_silence(r, NAMING_STALL_NS, &silence);
+	if (silence.size) {
+		_cleanup_free_ char *line = xasprintf("%s: %s", label, strbuf_text(&silence));
+
+		options->say(line);
+	}
 	return 0;
+}
+
+int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
+		   const struct recording_options *options, struct error *err)
+{
+	const struct identity owner = identity_of_invoker();
+	struct recording_options own = *options;
+	VEC(const char *) dirs = {0};
+	char *cache = perf_cache_folder(&owner);
+	int ret;
+
+	for (const char *const *dir = options->dirs; dir && *dir; dir++)
+		vec_push(&dirs, *dir);
+	if (cache)
+		vec_push(&dirs, cache);
+	vec_push(&dirs, NULL);
+	own.dirs = own.part.dirs = dirs.items;
+	ret = load(r, kind, fd, label, &own, err);
+	if (!threads_are_left()) {
+		vec_release(&dirs);
+		free(cache);
+	}
+	return ret;
 }

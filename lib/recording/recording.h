@@ -10,6 +10,7 @@
 #ifndef PROF_LIB_RECORDING_RECORDING_H
 #define PROF_LIB_RECORDING_RECORDING_H
 
+#include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 #include "lib/recording/coverage.h"
 #include "lib/recording/recording_facts.h"
@@ -23,14 +24,17 @@
 struct recording {
 	struct profile *profile; /* owned; NULL before it begins */
 	struct session *session; /* NULL before and after, and if records are only counted */
+	bool is_unlimited; /* the profile gets all rows and markers; set before it begins */
 	struct recording_facts facts;
 	struct read_contents contents; /* files that the records hold */
 	struct source_counts counts; /* of recording_load() */
 	/* Results of completing it. */
 	struct coverage coverage;
 	struct sources_stats sources;
+	uint64_t names_ns, sources_ns; /* time that these took */
 };
 
+/* Leaves everything if threads were left behind. */
 void recording_release(struct recording *r);
 
 /* Takes over the profile, whose meta is known. `only_counts`: no session sees the records. */
@@ -48,22 +52,29 @@ struct completion {
 /* Completes the finished profile: facts, names, what they cover, texts of sources. */
 void recording_complete(struct recording *r, const struct completion *c);
 
+/*
+ * Describes what was given up because its file system did not answer for so long, by name. Nothing
+ * if all did.
+ */
+void recording_describe_silence(const struct recording *r, uint64_t stall_ns, struct strbuf *text);
+
 struct recording_options {
 	struct source_part part;
 	const char *const *dirs; /* of --debug-dir, NULL-terminated */
 	bool no_symbols;
+	bool no_limit; /* all rows and markers, also more than front-ends show */
 	bool sources;
 	/* Gets lines about what is damaged or missing. */
 	void (*say)(const char *line);
-	/* As in struct naming; may be NULL. */
-	void (*progress)(void *ctx, struct naming *naming);
+	/* Fills in who hears of progress; may be NULL. */
+	void (*progress)(void *ctx, struct naming *naming, struct sources_options *sources);
 	void *ctx;
 };
 
 /*
  * Reads, completes and names what a file holds; fd is of that kind, and `label` is its name in
  * messages. Looks for the recorded files by their paths and in `dirs`. A source that was cut gives
- * what it has, and a line tells. -EBADMSG if it cannot be read, -ENODATA if there is nothing in it.
+ * what it has, with a message. -EBADMSG if it cannot be read, -ENODATA if there is nothing in it.
  */
 int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
 		   const struct recording_options *options, struct error *err);

@@ -201,7 +201,7 @@ void recording_facts_send_root(uint64_t time, uint32_t pid, record_sink_fn *sink
 	send_number(&s, "root-pid", pid);
 }
 
-/* Each field is terminated, and begins with "+", or with "-" if there is none. */
+/* Each field is terminated, and begins with "+", or with "-" if absent. */
 static void add_field(struct strbuf *row, const char *text)
 {
 	strbuf_addch(row, text ? '+' : '-');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts of a recording that no event tells: the machine, the command, the settings, the
+ * Facts of a recording that are in no event: the machine, the command, the settings, the
  * instruments' reports. Captures hold them as REC_META records, so that a profile made of one is
  * that of the recording itself. prof-capture(5) lists the keys.
  */

@@ -56,7 +56,7 @@ void run_fact_add_marker(const struct run_fact *run, struct profile *p)
 
 	if (thread == NO_THREAD)
 		return;
-	/* Prefer the kernel's time of the end to that at which the recorder heard of it. */
+	/* Prefer the kernel's time of the end to that at which the recorder noticed. */
 	if (p->threads.rows.items[thread].process_end > run->start_ns)
 		marker.end = p->threads.rows.items[thread].process_end;
 	if (run->variant)

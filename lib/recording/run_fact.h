@@ -12,7 +12,7 @@
 struct run_fact {
 	uint32_t pid;
 	uint32_t iteration; /* from 1 on */
-	const char *variant; /* borrowed; NULL: there are none */
+	const char *variant; /* borrowed, NULL if none */
 	uint32_t variant_number; /* from 1 on */
 	uint32_t status; /* as a shell has it */
 	uint32_t looks;

@@ -12,9 +12,10 @@
 #include "lib/base/error.h"
 #include "lib/record/source.h"
 
-/* Times since the start of the recording; until_ns 0: to its end. */
 struct source_part {
-	uint64_t from_ns, until_ns;
+	uint64_t from_ns, until_ns; /* since the start of the recording; until_ns 0: to its end */
+	/* Folders with files by build id, NULL-terminated; NULL: none. */
+	const char *const *dirs;
 };
 
 /* Tells how well a source was read. */
@@ -23,6 +24,7 @@ struct source_counts {
 	uint64_t skipped_bytes; /* damaged */
 	uint64_t end_ns; /* CLOCK_MONOTONIC of the last record */
 	bool is_complete; /* false: the recorder did not end by itself */
+	char left_out[256]; /* "3 records of unknown kinds" that are not shown; "": none */
 };
 
 struct source_kind {
@@ -45,6 +47,6 @@ extern const struct source_kind *const source_kinds[]; /* NULL-terminated */
 /* Returns the kind of an open file, NULL if it holds no records. */
 const struct source_kind *source_kind_of(int fd);
 
-extern const struct source_kind source_capture;
+extern const struct source_kind source_capture, source_perf_data;
 
 #endif

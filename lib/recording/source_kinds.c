@@ -3,7 +3,7 @@
 
 #include "lib/recording/source_kind.h"
 
-const struct source_kind *const source_kinds[] = {&source_capture, NULL};
+const struct source_kind *const source_kinds[] = {&source_capture, &source_perf_data, NULL};
 
 const struct source_kind *source_kind_of(int fd)
 {

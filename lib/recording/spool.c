@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,9 +19,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "lib/profile/sample_store.h"
 
 #define NAME_TRIES 100
-/* A part of a capture that is read by itself begins so often. */
+/* A part of a capture that is read by itself begins this often. */
 #define EPOCH_NS 30000000000ull
 
 #if defined(__x86_64__)
@@ -96,6 +98,15 @@ static bool is_beside(const char *path)
 	       (lstat(path, &st) != 0 ? errno == ENOENT : S_ISREG(st.st_mode));
 }
 
+/* Lets rows of samples that are too many for memory lie in the same folder. */
+static void open_sample_store(const struct spool *s)
+{
+	int fd = openat(s->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		sample_store_set_file(fd, SAMPLE_STORE_MAX);
+}
+
 /* Creates it where it belongs, as the owner. */
 static int create_somewhere(struct spool *s)
 {
@@ -121,6 +132,15 @@ static int create_somewhere(struct spool *s)
 	return create(s, state, *name && strcmp(name, "-") ? name : "profile");
 }
 
+static int open_memory(struct spool *s, struct error *err)
+{
+	s->memory = memfd_create("prof-last", MFD_CLOEXEC);
+	s->fd = s->memory >= 0 ? fcntl(s->memory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
+	s->path = xstrdup("memory");
+	s->contents.is_deferred = true;
+	return s->fd < 0 ? error_set(err, -errno, "memory for --last") : 0;
+}
+
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
 	       struct error *err)
 {
@@ -131,8 +151,12 @@ int spool_open(struct spool *s, const struct spool_options *options, const struc
 	if (options->is_off && !options->raw_path)
 		return 0;
 	s->owner = *owner;
+	if (options->keep_ns)
+		return open_memory(s, err);
 	before = identity_assume_files(owner);
 	ret = before.failure ? before.failure : create_somewhere(s);
+	if (!ret)
+		open_sample_store(s);
 	identity_restore_files(&before);
 	if (options->raw_path)
 		return ret ? error_set(err, ret, "write %s", options->raw_path) : 0;
@@ -170,14 +194,18 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 		.start_realtime_ns = facts->meta.start_realtime_ns,
 		.machine = OWN_MACHINE,
 	};
-	struct capture_writer_options options = {.sync = s->options.sync};
+	struct capture_writer_options options = {
+		.sync = s->options.sync,
+		.keep_ns = s->options.keep_ns,
+		.keep_bytes = s->options.keep_bytes,
+	};
 
 	if (s->fd < 0)
 		return 0;
 	read_boot_id(start.boot_id);
 	options.fd = steal_fd(&s->fd);
 	s->writer = capture_writer_new(&options, &start, err);
-	if (!s->writer && s->options.raw_path)
+	if (!s->writer && (s->options.raw_path || s->options.keep_ns))
 		return err->code;
 	if (!s->writer) {
 		log_warn("%s: %s: nothing is left if prof is killed", s->path, err->text);
@@ -197,6 +225,8 @@ void spool_add(struct spool *s, const struct rec *rec, const struct file_set *fi
 	if (rec->kind == REC_MODULE)
 		kept_contents_add(&s->contents, (const struct rec_module *)rec, files, &s->owner,
 				  s->writer);
+	if (rec->kind == REC_GONE)
+		kept_contents_remove(&s->contents, ((const struct rec_gone *)rec)->module_id);
 	capture_writer_add(s->writer, rec);
 }
 
@@ -228,6 +258,14 @@ static void warn(struct spool *s)
 		log_warn("%s: the disk is too slow: parts are missing in it", s->path);
 }
 
+/* Returns the age of an epoch: a small part of what is kept, which is dropped as a whole. */
+static uint64_t epoch_ns(const struct spool *s)
+{
+	if (s->options.keep_ns)
+		return s->options.keep_ns / CAPTURE_KEPT_EPOCHS;
+	return s->options.epoch_ns ? s->options.epoch_ns : EPOCH_NS;
+}
+
 void spool_poll(struct spool *s, struct recorder *recorder)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -241,9 +279,8 @@ void spool_poll(struct spool *s, struct recorder *recorder)
 	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
 			   s->writer);
 	capture_writer_poll(s->writer, now);
-	if (capture_writer_wants_epoch(s->writer, now,
-				       s->options.epoch_ns ? s->options.epoch_ns : EPOCH_NS,
-				       s->options.epoch_ns))
+	if (capture_writer_wants_epoch(s->writer, now, epoch_ns(s),
+				       s->options.epoch_ns || s->options.keep_ns))
 		capture_writer_begin_epoch(s->writer, recorder_begin_epoch(recorder));
 	warn(s);
 }
@@ -275,6 +312,32 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 			 text_counted(s->contents.left_out, "file that may be gone later is",
 				      "files that may be gone later are"));
 	capture_writer_count(s->writer, &s->written);
+}
+
+void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
+	       const struct report *report, struct capture_window *window, int *fd)
+{
+	struct recorder_info end = *info;
+
+	*fd = s->memory;
+	capture_writer_pin(s->writer, window);
+	if (window->start_ns > end.start_ns) {
+		end.start_realtime_ns += window->start_ns - end.start_ns;
+		end.start_ns = window->start_ns;
+	}
+	window->start_ns = end.start_ns;
+	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
+	kept_contents_repeat(&s->contents, recorder_source(recorder)->files, &s->owner, s->writer);
+	recording_facts_send_end(&end, report, add, s);
+	/* The facts are part of it. */
+	end.start_ns = window->start_ns;
+	capture_writer_pin(s->writer, window);
+	window->start_ns = end.start_ns;
+}
+
+void spool_unpin(struct spool *s)
+{
+	capture_writer_unpin(s->writer);
 }
 
 int spool_commit(struct spool *s, struct error *err)
@@ -312,6 +375,8 @@ void spool_release(struct spool *s)
 	capture_writer_free(s->writer);
 	if (s->fd >= 0)
 		close(s->fd);
+	if (s->memory >= 0)
+		close(s->memory);
 	if (s->dir_fd >= 0)
 		close(s->dir_fd);
 	free(s->name);

@@ -18,18 +18,20 @@
 struct spool_options {
 	const char *path; /* of the profile; "-": standard output */
 	bool no_file; /* the profile is not kept, so the spool is not beside it */
-	const char *raw_path; /* of the capture that is asked for; NULL: none is */
+	const char *raw_path; /* of the capture that is asked for; NULL if none is */
 	const char *dir; /* folder of the spool; NULL: beside the profile */
 	bool is_off; /* no spool, unless a capture is asked for */
 	bool is_kept; /* the spool stays after a success, too */
 	bool sync; /* it is flushed to the disk once a second */
 	bool is_unnamed; /* nobody wants the names */
-	uint64_t epoch_ns; /* a new epoch so often, whatever it costs; 0: as often as is cheap */
+	uint64_t keep_ns, keep_bytes; /* only the end is kept, in memory; 0: all */
+	uint64_t epoch_ns; /* time between epochs, whatever they cost; 0: as often as is cheap */
 };
 
 struct spool {
-	struct capture_writer *writer; /* NULL: there is none, or it was ended */
+	struct capture_writer *writer; /* NULL if none, or it was ended */
 	int fd; /* opened, not yet the writer's; -1: none */
+	int memory; /* capture in memory, which is the writer's, too; -1: none */
 	int dir_fd; /* of the folder; -1: none */
 	char *name; /* in the folder */
 	char *path; /* for messages */
@@ -41,14 +43,14 @@ struct spool {
 	bool has_warned;
 };
 
-#define SPOOL_INIT ((struct spool){.fd = -1, .dir_fd = -1})
+#define SPOOL_INIT ((struct spool){.fd = -1, .memory = -1, .dir_fd = -1})
 
 /* The suffix of spools, which have hidden names. */
 #define SPOOL_SUFFIX ".capture"
 
 /*
- * Opens the file as that user. Only --raw can be refused; without a place for a spool there is
- * none, and a message tells.
+ * Opens the file as that user. Only --raw can be refused; without a place for a spool recording
+ * goes on without, with a message.
  */
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
 	       struct error *err);
@@ -72,9 +74,16 @@ bool spool_is_wanted(const struct spool *s);
  */
 void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
 	       const struct report *report);
+/*
+ * Completes what is kept of a recording that goes on, whose window it sets, and keeps it until
+ * spool_unpin(). *fd is the capture in memory, which the spool owns.
+ */
+void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
+	       const struct report *report, struct capture_window *window, int *fd);
+void spool_unpin(struct spool *s);
 /* Gives the finished file of --raw its name, in place of an older file. */
 int spool_commit(struct spool *s, struct error *err);
-/* Asks the kernel about the file. False: there is none. */
+/* Asks the kernel about the file. Returns false if none. */
 bool spool_stat(const struct spool *s, struct stat *st);
 void spool_remove(struct spool *s);
 /* Ends the spool, which keeps its name unless it was removed. */

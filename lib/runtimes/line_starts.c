@@ -61,7 +61,7 @@ bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t si
 	return true;
 }
 
-/* Lines count from 1; 0: the place is none of the text. */
+/* Lines count from 1; 0 if the place is outside of the text. */
 static uint32_t line_of(const struct line_starts *lines, int64_t place)
 {
 	if (place < 0 || place > lines->length)
@@ -93,7 +93,7 @@ static size_t chain_end(const struct managed_code *code, size_t first)
 	return end;
 }
 
-/* Are these calls the ones that lines[first, end) tell of? */
+/* Do lines[first, end) describe these calls? */
 static bool is_same_chain(const struct managed_code *code, size_t first, size_t end,
 			  const struct managed_place *places, size_t count)
 {

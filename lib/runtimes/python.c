@@ -29,42 +29,42 @@ const struct runtime runtime_python = {
 	.late = python_late,
 };
 
-static bool is_whole(const struct sight_text *text)
+static bool is_whole(const struct function_text *text)
 {
-	return text->width && !(text->flags & (SIGHT_CUT | SIGHT_UNREADABLE));
+	return text->width && !(text->flags & (FUNCTION_CUT | FUNCTION_UNREADABLE));
 }
 
-static void decode_text(const struct sight_text *piece, struct bytes *body, struct strbuf *text,
+static void decode_text(const struct function_text *piece, struct bytes *body, struct strbuf *text,
 			struct managed_code *code)
 {
 	const void *data = bytes_take(body, piece->size);
 
 	strbuf_reset(text);
-	if (!data || !piece->width || piece->flags & SIGHT_UNREADABLE) {
+	if (!data || !piece->width || piece->flags & FUNCTION_UNREADABLE) {
 		code->lacks_text = true;
 		return;
 	}
 	python_text(piece->width, data, piece->size, text);
-	if (piece->flags & SIGHT_CUT)
+	if (piece->flags & FUNCTION_CUT)
 		code->is_cut = code->lacks_text = true;
 }
 
-void python_decode(const struct runtime_layout *layout, const struct rec_sight *sight,
+void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code)
 {
 	struct bytes body;
 	const void *lines;
 
-	bytes_init(&body, sight->body, sight_body_size(sight));
-	code->first_line = sight->first_line <= INT32_MAX ? sight->first_line : 0;
+	bytes_init(&body, function->body, function_body_size(function));
+	code->first_line = function->first_line <= INT32_MAX ? function->first_line : 0;
 	code->is_cut = code->lacks_text = false;
-	decode_text(&sight->name, &body, &code->name, code);
-	decode_text(&sight->file, &body, &code->file, code);
-	lines = bytes_take(&body, sight->lines.size);
+	decode_text(&function->name, &body, &code->name, code);
+	decode_text(&function->file, &body, &code->file, code);
+	lines = bytes_take(&body, function->lines.size);
 	vec_clear(&code->lines);
-	if (lines && is_whole(&sight->lines))
-		python_lines(layout->python.version, lines, sight->lines.size, code->first_line,
-			     sight->units, code);
+	if (lines && is_whole(&function->lines))
+		python_lines(layout->python.version, lines, function->lines.size, code->first_line,
+			     function->units, code);
 	else
 		code->lacks_text = true;
 }
@@ -196,23 +196,23 @@ static bool read_lines(const struct reader *r, uint64_t addr, uint32_t units,
 	return true;
 }
 
-static bool read_code(const struct reader *r, const struct rec_sight *sight, const uint8_t *object,
-		      struct managed_code *code)
+static bool read_code(const struct reader *r, const struct rec_function *function,
+		      const uint8_t *object, struct managed_code *code)
 {
 	const struct python_layout *l = r->layout;
 	uint8_t again[PYTHON_CODE_WORDS * 8];
 
-	code->first_line = sight->first_line <= INT32_MAX ? sight->first_line : 0;
+	code->first_line = function->first_line <= INT32_MAX ? function->first_line : 0;
 	if (!read_text(r, u64_at(object, l->code_size, l->code_name), &code->name, &code->is_cut) ||
 	    !read_text(r, u64_at(object, l->code_size, l->code_file), &code->file, &code->is_cut) ||
-	    !read_lines(r, u64_at(object, l->code_size, l->code_lines), sight->units, code))
+	    !read_lines(r, u64_at(object, l->code_size, l->code_lines), function->units, code))
 		return false;
 	/* All that was read was the function's if the object is the same as before. */
-	return r->read(r->ctx, sight->code, again, l->code_size) &&
-	       has_identity(r, again, sight->identity);
+	return r->read(r->ctx, function->code, again, l->code_size) &&
+	       has_identity(r, again, function->identity);
 }
 
-bool python_late(const struct runtime_layout *layout, const struct rec_sight *sight,
+bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
 		 runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
 	const struct reader r = {.layout = &layout->python, .read = read, .ctx = ctx};
@@ -220,8 +220,9 @@ bool python_late(const struct runtime_layout *layout, const struct rec_sight *si
 	struct managed_code found = {0};
 
 	if (layout->python.code_size > sizeof(object) ||
-	    !read(ctx, sight->code, object, layout->python.code_size) ||
-	    !has_identity(&r, object, sight->identity) || !read_code(&r, sight, object, &found)) {
+	    !read(ctx, function->code, object, layout->python.code_size) ||
+	    !has_identity(&r, object, function->identity) ||
+	    !read_code(&r, function, object, &found)) {
 		managed_code_release(&found);
 		return false;
 	}

@@ -26,7 +26,7 @@ bool python_layout_of_version(uint16_t version, struct python_layout *layout);
 
 /* Bytes of debug offsets that are read. */
 #define PYTHON_DEBUG_OFFSETS_SIZE 1024
-/* The version in debug offsets (as Py_Version has it); 0: these are none. */
+/* The version in debug offsets, as in Py_Version; 0 if these are not debug offsets. */
 uint32_t python_debug_version(const void *data, size_t size);
 /*
  * Fills in the offsets from the start of _PyRuntime of 3.13 and newer. -ENOTSUP: free-threaded, or
@@ -42,13 +42,13 @@ bool python_layout_is_sane(const struct python_layout *layout);
  * UTF-8 or a terminated string cannot hold becomes U+FFFD.
  */
 void python_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
-/* Sets the lines of a function of so many units, from its line table. */
+/* Sets the lines of a function of this many units, from its line table. */
 void python_lines(uint16_t version, const void *table, size_t size, uint32_t first_line,
 		  uint32_t units, struct managed_code *code);
 
-void python_decode(const struct runtime_layout *layout, const struct rec_sight *sight,
+void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
 		   struct managed_code *code);
-bool python_late(const struct runtime_layout *layout, const struct rec_sight *sight,
+bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
 		 runtime_read_fn *read, void *ctx, struct managed_code *code);
 
 #endif

@@ -100,7 +100,7 @@ static void read_thread(struct words *words, const struct debug_order *order,
 	l->thread_size = max_u16(max_u16(l->thread_id, l->thread_native), l->thread_frame) + 8;
 }
 
-/* The members of the GIL are told as those of the interpreter that has one of its own. */
+/* Members of the GIL are those of the interpreter that owns it. */
 static void read_gil(struct words *words, const struct debug_order *order, struct python_layout *l)
 {
 	uint16_t own = word_at(words, order->gil + 1u);

@@ -170,7 +170,7 @@ bool python_layout_of_version(uint16_t version, struct python_layout *layout)
 	return false;
 }
 
-/* Are so many bytes at an offset within the size? */
+/* Are this many bytes at an offset within the size? */
 static bool lies_within(uint32_t offset, uint32_t bytes, uint32_t size)
 {
 	return offset <= size && bytes <= size - offset;

@@ -9,7 +9,7 @@
 
 struct line_rows {
 	struct managed_code *code;
-	uint32_t units; /* of the function: rows behind its end are dropped */
+	uint32_t units; /* of the function: rows after its end are dropped */
 	uint32_t first_line;
 };
 
@@ -102,7 +102,7 @@ enum {
 	LOCATION_NONE = 15,
 };
 
-/* Returns by how much the line grows; skips what tells columns and ends. */
+/* Returns by how much the line grows; skips columns and ends. */
 static int64_t read_location(struct bytes *b, unsigned int kind)
 {
 	int64_t delta;

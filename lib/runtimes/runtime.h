@@ -19,6 +19,8 @@
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 
+#define RUNTIME_PROCESS_MAX 256 /* bytes */
+
 /*
  * A line of code begins at that unit of its function's instructions. If compiled code has taken in
  * other functions, lines of the same unit are a chain of calls, outermost first.
@@ -31,7 +33,7 @@ struct managed_line {
 
 /* The text that a function was compiled from, as the process has it. */
 struct managed_source {
-	uint64_t object; /* address of what has it; 0: there is none, or it is not needed */
+	uint64_t object; /* address of what has it, 0 if none, or it is not needed */
 	uint32_t id; /* of the object, which may move */
 	uint32_t length; /* of the text, in characters; 0: unknown */
 };
@@ -55,7 +57,7 @@ struct managed_place {
 struct managed_function {
 	struct strbuf name, file;
 	struct managed_source source;
-	int32_t start, end; /* places of the definition and behind it; -1: unknown */
+	int32_t start, end; /* places of the definition and after it; -1: unknown */
 	uint32_t first_line; /* 0: unknown */
 };
 
@@ -72,7 +74,7 @@ struct managed_code {
 	VEC(struct managed_function) inlined;
 	bool is_compiled; /* it may have inlined functions */
 	bool is_cut; /* name or file lack their end */
-	bool lacks_text; /* name, file or lines were not in the sight: see late() */
+	bool lacks_text; /* name, file or lines were not in the record: see late() */
 };
 
 void managed_code_release(struct managed_code *code);
@@ -96,20 +98,30 @@ struct runtime {
 	 * cannot be followed, err says why (version, free-threaded, a failed self-check).
 	 */
 	int (*probe)(const struct binary *b, struct runtime_layout *layout, struct error *err);
+	/*
+	 * Reads what only a process tells: completes `layout`, and fills `process`, the value for
+	 * the program's map runtime_processes of process_size bytes, which begins with a struct
+	 * runtime_process of the caller's. `bias`: address - vaddr. 1: done; 0: the runtime has not
+	 * started yet; a negative errno: it cannot be followed, err says why. NULL: the file tells
+	 * all.
+	 */
+	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
+		     void *process, struct error *err);
+	size_t process_size;
 	/* Writes the version in a layout as text: "3.11". */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
-	/* Decodes a valid sight. Never fails: what is not there or malformed stays empty. */
-	void (*decode)(const struct runtime_layout *layout, const struct rec_sight *sight,
+	/* Decodes a valid record. Never fails: what is not there or malformed stays empty. */
+	void (*decode)(const struct runtime_layout *layout, const struct rec_function *function,
 		       struct managed_code *code);
 	/*
-	 * Reads from the process what the sight lacks. False, and `code` unchanged: the code object
-	 * is not the same any more, or unreadable.
+	 * Reads from the process what the record lacks. False, and `code` unchanged: the code
+	 * object is not the same any more, or unreadable.
 	 */
-	bool (*late)(const struct runtime_layout *layout, const struct rec_sight *sight,
+	bool (*late)(const struct runtime_layout *layout, const struct rec_function *function,
 		     runtime_read_fn *read, void *ctx, struct managed_code *code);
 	/*
 	 * Finds the lines of a source. False, and `lines` empty: it is not there any more, or
-	 * unreadable. NULL: sights tell lines.
+	 * unreadable. NULL: functions tell lines.
 	 */
 	bool (*read_source)(const struct runtime_layout *layout,
 			    const struct managed_source *source, runtime_read_fn *read, void *ctx,
@@ -118,9 +130,9 @@ struct runtime {
 	 * Reads the places in compiled code, and the functions that it has taken in. False, and
 	 * `code` unchanged: it is not there any more, or unreadable. NULL: there is no such code.
 	 */
-	bool (*read_inlined)(const struct runtime_layout *layout, const struct rec_sight *sight,
-			     struct known_functions *known, runtime_read_fn *read, void *ctx,
-			     struct managed_code *code);
+	bool (*read_inlined)(const struct runtime_layout *layout,
+			     const struct rec_function *function, struct known_functions *known,
+			     runtime_read_fn *read, void *ctx, struct managed_code *code);
 };
 
 /* Sets the lines of the places in one of the code's functions, numbered as in managed_line. */

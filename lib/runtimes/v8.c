@@ -30,7 +30,7 @@ const struct runtime runtime_v8 = {
 	.read_inlined = v8_read_inlined,
 };
 
-static void decode_text(const struct sight_text *piece, struct bytes *body, struct strbuf *text,
+static void decode_text(const struct function_text *piece, struct bytes *body, struct strbuf *text,
 			struct managed_code *code)
 {
 	const void *data = bytes_take(body, piece->size);
@@ -38,7 +38,7 @@ static void decode_text(const struct sight_text *piece, struct bytes *body, stru
 	strbuf_reset(text);
 	if (data)
 		v8_text(piece->width, data, piece->size, text);
-	if (piece->flags & SIGHT_CUT)
+	if (piece->flags & FUNCTION_CUT)
 		code->is_cut = true;
 }
 
@@ -62,14 +62,14 @@ void v8_cut_scheme(struct strbuf *file)
 	file->size -= size;
 }
 
-void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sight,
+void v8_decode(const struct runtime_layout *layout, const struct rec_function *function,
 	       struct managed_code *code)
 {
 	struct bytes body;
 	const void *head, *table;
-	struct v8_sight own;
+	struct v8_function_head own;
 
-	bytes_init(&body, sight->body, sight_body_size(sight));
+	bytes_init(&body, function->body, function_body_size(function));
 	code->is_cut = code->lacks_text = code->is_compiled = false;
 	code->first_line = 0;
 	code->start = -1;
@@ -77,19 +77,20 @@ void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sigh
 	code->source = (struct managed_source){0};
 	vec_clear(&code->lines);
 	vec_clear(&code->places);
-	decode_text(&sight->name, &body, &code->name, code);
-	decode_text(&sight->file, &body, &code->file, code);
+	decode_text(&function->name, &body, &code->name, code);
+	decode_text(&function->file, &body, &code->file, code);
 	v8_cut_scheme(&code->file);
-	if (!(sight->name.flags & SIGHT_UNREADABLE))
+	if (!(function->name.flags & FUNCTION_UNREADABLE))
 		v8_set_anonymous(&code->name);
 	head = bytes_take(&body, sizeof(own));
-	if (!head || sight->lines.size < sizeof(own))
+	if (!head || function->lines.size < sizeof(own))
 		return;
 	memcpy(&own, head, sizeof(own));
-	table = bytes_take(&body, sight->lines.size - sizeof(own));
+	table = bytes_take(&body, function->lines.size - sizeof(own));
 	/* Other code's instructions are not those that the table is of. */
 	if (table && own.tier == V8_TIER_INTERPRETED)
-		v8_places(&layout->v8, table, sight->lines.size - sizeof(own), sight->units, code);
+		v8_places(&layout->v8, table, function->lines.size - sizeof(own), function->units,
+			  code);
 	if (own.tier < V8_TIER_COUNT)
 		code->tier = tiers[own.tier];
 	code->start = own.start < -1 ? -1 : own.start;

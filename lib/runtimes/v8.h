@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8 from 10 on, as in node 18 and newer: its layout is told by constants that it exports for
- * debuggers, named v8dbg_…, and by rules for what these leave out.
+ * V8 from 10 on, as in node 18 and newer: its layout is known from constants that it exports for
+ * debuggers, named v8dbg_…, and from rules for the rest.
  */
 #ifndef PROF_LIB_RUNTIMES_V8_H
 #define PROF_LIB_RUNTIMES_V8_H
@@ -15,11 +15,11 @@ extern const struct runtime runtime_v8;
 
 /* See struct runtime. */
 int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
-void v8_decode(const struct runtime_layout *layout, const struct rec_sight *sight,
+void v8_decode(const struct runtime_layout *layout, const struct rec_function *function,
 	       struct managed_code *code);
 bool v8_read_source(const struct runtime_layout *layout, const struct managed_source *source,
 		    runtime_read_fn *read, void *ctx, struct line_starts *lines);
-bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_sight *sight,
+bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_function *function,
 		     struct known_functions *known, runtime_read_fn *read, void *ctx,
 		     struct managed_code *code);
 

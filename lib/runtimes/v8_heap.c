@@ -83,7 +83,7 @@ struct text_reader {
 /* A string as it lies in memory. */
 struct string {
 	uint16_t type;
-	uint64_t length, first, second; /* the words behind the length */
+	uint64_t length, first, second; /* the words after the length */
 };
 
 static bool read_string(const struct text_reader *r, uint64_t reference, struct string *s)

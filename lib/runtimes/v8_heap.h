@@ -11,7 +11,7 @@ struct v8_heap {
 	void *ctx;
 };
 
-/* All return false if the reference is none, or the memory is unreadable. */
+/* All return false for an invalid reference or unreadable memory. */
 bool v8_heap_read(const struct v8_heap *h, uint64_t reference, uint64_t offset, void *to,
 		  size_t size);
 bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset, uint64_t *words,

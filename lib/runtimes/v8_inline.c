@@ -39,12 +39,12 @@ struct code_parts {
 
 struct inline_reader {
 	struct v8_heap heap;
-	const struct rec_sight *sight;
+	const struct rec_function *function;
 	struct known_functions *known;
-	struct v8_sight own;
+	struct v8_function_head own;
 	struct code_parts parts;
 	VEC(struct call) calls;
-	const struct managed_code *code; /* as the sight tells it */
+	const struct managed_code *code; /* as the record has it */
 	uint32_t rows[FUNCTIONS_MAX]; /* by literal: of the function, as in managed_line */
 	uint32_t own_row; /* likewise */
 	VEC(struct managed_place) places;
@@ -70,7 +70,7 @@ static bool is_same_code(const struct v8_layout *l, const struct inline_reader *
 					: words[l->code_start / 8];
 	uint32_t size = (uint32_t)(words[l->code_size / 8] >> (l->code_size & 4) * 8);
 
-	return start == r->own.code_start && size == r->sight->units;
+	return start == r->own.code_start && size == r->function->units;
 }
 
 static bool read_parts(const struct inline_reader *r, struct code_parts *parts)
@@ -177,12 +177,12 @@ static uint32_t source_length(const struct v8_heap *h, uint64_t script)
 	return (uint32_t)(length >> 32);
 }
 
-/* Reads a SharedFunctionInfo. False: it is none. */
+/* Reads a SharedFunctionInfo. Returns false for other objects. */
 static bool read_function(const struct inline_reader *r, uint64_t reference,
 			  struct managed_function *f)
 {
 	const struct v8_layout *l = r->heap.layout;
-	struct function_key key = {.pid = r->sight->rec.pid, .tid = r->sight->rec.tid};
+	struct function_key key = {.pid = r->function->rec.pid, .tid = r->function->rec.tid};
 	uint64_t words[V8_SHARED_MAX / 8], script, id, name;
 	const struct managed_function *known;
 
@@ -320,7 +320,7 @@ static void add_chain(struct inline_reader *r, uint32_t unit, uint64_t place)
 	if (!call_of(place) && !is_own(r, place))
 		place = chain[0] = guess_call(r, place);
 	for (uint64_t at = place; (call = call_of(at)); at = chain[++count]) {
-		/* A call is listed behind its caller. */
+		/* A call is listed after its caller. */
 		if (count >= CHAIN_MAX || call > r->calls.count ||
 		    (count && call >= call_of(chain[count - 1])))
 			return;
@@ -351,7 +351,8 @@ static bool read_places(struct inline_reader *r)
 	if (!v8_heap_read(&r->heap, r->parts.table, r->heap.layout->array_data, data, size))
 		return false;
 	bytes_init(&b, data, size);
-	while (v8_next_position(r->heap.layout, &b, &position) && position.unit < r->sight->units) {
+	while (v8_next_position(r->heap.layout, &b, &position) &&
+	       position.unit < r->function->units) {
 		if (position.unit >= 0 && position.place >= 0 && !(position.place & 1))
 			add_chain(r, (uint32_t)position.unit, (uint64_t)position.place);
 		if (r->places.count > PLACES_MAX)
@@ -370,14 +371,15 @@ static bool is_unchanged(const struct inline_reader *r)
 
 static bool begin(struct inline_reader *r)
 {
-	if (r->sight->lines.size < sizeof(r->own) || !r->heap.layout->code_size)
+	if (r->function->lines.size < sizeof(r->own) || !r->heap.layout->code_size)
 		return false;
-	memcpy(&r->own, r->sight->body + r->sight->name.size + r->sight->file.size, sizeof(r->own));
+	memcpy(&r->own, r->function->body + r->function->name.size + r->function->file.size,
+	       sizeof(r->own));
 	memset(r->rows, 0xff, sizeof(r->rows));
 	return r->own.code;
 }
 
-bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_sight *sight,
+bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_function *function,
 		     struct known_functions *known, runtime_read_fn *read, void *ctx,
 		     struct managed_code *code)
 {
@@ -385,7 +387,7 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_sight
 	bool is_read;
 
 	r->heap = (struct v8_heap){&layout->v8, read, ctx};
-	r->sight = sight;
+	r->function = function;
 	r->known = known;
 	r->code = code;
 	is_read = begin(r) && read_parts(r, &r->parts) && read_calls(r) && read_places(r) &&
@@ -394,12 +396,12 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_sight
 		vec_clear(&code->places);
 		vec_for_each(&r->places, const struct managed_place *, place)
 			vec_push(&code->places, *place);
-		vec_for_each(&r->functions, const struct managed_function *, function)
-			vec_push(&code->inlined, *function);
+		vec_for_each(&r->functions, const struct managed_function *, each)
+			vec_push(&code->inlined, *each);
 		r->functions.count = 0;
 	}
-	vec_for_each(&r->functions, struct managed_function *, function)
-		managed_function_release(function);
+	vec_for_each(&r->functions, struct managed_function *, each)
+		managed_function_release(each);
 	vec_release(&r->functions);
 	vec_release(&r->places);
 	vec_release(&r->calls);

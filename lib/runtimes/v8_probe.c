@@ -14,7 +14,7 @@
 /* A constant for debuggers, under the names that it has had. */
 struct constant {
 	const char *names[NAMES_MAX];
-	int32_t fallback; /* V8 without it; REQUIRED: there is none */
+	int32_t fallback; /* V8 without it; REQUIRED if none */
 };
 
 #define REQUIRED INT32_MIN
@@ -222,8 +222,8 @@ static bool is_expected(const int32_t *v)
 }
 
 /*
- * Forms of compiled code, of versions in which they were looked at: most of this is told by no
- * constant, and changes.
+ * Forms of compiled code, of versions in which they were looked at: most of this has no constant,
+ * and changes.
  */
 static const struct code_form {
 	uint8_t major, minor;
@@ -260,7 +260,7 @@ static void set_code_form(const int32_t *v, struct v8_layout *l)
 	}
 }
 
-/* Offsets that no constant tells, and those that are told as they are. */
+/* Offsets without a constant, and those taken as they are. */
 static bool set_layout(const int32_t *v, struct v8_layout *l)
 {
 	/* From 13 on, a ScopeInfo begins with the function's place in the source. */

@@ -11,7 +11,7 @@ static bool is_name_byte(char c)
 	return isalnum((unsigned char)c) || (c && strchr("._-+", c));
 }
 
-/* Returns the size of "example.org": ends with letters behind a dot. */
+/* Returns the size of "example.org": ends with letters after a dot. */
 static size_t domain_size(const char *text, size_t size)
 {
 	size_t end = 0, dot;

@@ -82,8 +82,8 @@ string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t numb
 }
 
 /*
- * Names that were read from a file may have an argument behind them, as in "cc1 parse.c": only the
- * first word is certain to be none.
+ * Names that were read from a file may have an argument after them, as in "cc1 parse.c": only the
+ * first word is certainly not one.
  */
 string_id sanitize_program_name(struct sanitizer *s, string_id id)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A profile that may leave the house: a new one, into which only what is known to be harmless is
- * written. What a class below names is left out or replaced; what no part of the program knows is
- * left out, too.
+ * written. Leaves out or replaces what a class below names, and leaves out what no part of the
+ * program knows.
  */
 #ifndef PROF_LIB_SANITIZE_SANITIZE_H
 #define PROF_LIB_SANITIZE_SANITIZE_H
@@ -44,7 +44,7 @@ struct sanitize_options {
 	 */
 	const char *names;
 	uint8_t key[KEYED_HASH_KEY_SIZE]; /* of these hashes */
-	/* Names of this machine, besides those that the profile tells. */
+	/* Names of this machine, besides those in the profile. */
 	const struct sanitize_user *users;
 	size_t user_count;
 	const char *host; /* may be NULL */

@@ -26,23 +26,18 @@ static module_id copy_module(struct sanitizer *s, const struct module *from)
 {
 	bool hides = sanitize_hides(s, from->name) && !module_is_kernel(from);
 	string_id name = hides ? sanitize_name(s, from->name) : sanitize_path(s, from->name);
-	module_id id = modules_add(&s->into->modules, from->kind,
-				   hides ? name : sanitize_path(s, from->path), name);
+	string_id path = hides ? name : sanitize_path(s, from->path);
+	module_id id = modules_copy(&s->into->modules, from, path, name);
 	struct module *into = modules_get(&s->into->modules, id);
 
 	if (hides || s->options->removes[SANITIZE_BUILD_IDS]) {
 		s->counts->removed[SANITIZE_BUILD_IDS] += from->build_id_size != 0;
-	} else {
-		memcpy(into->build_id, from->build_id, sizeof(into->build_id));
-		into->build_id_size = from->build_id_size;
+		memset(into->build_id, 0, sizeof(into->build_id));
+		into->build_id_size = 0;
 	}
-	into->machine = from->machine;
-	into->was_deleted = from->was_deleted;
-	into->base = module_is_kernel(from) ? 0 : from->base;
-	into->pid = from->pid;
-	into->reason = from->reason;
-	vec_for_each(&from->segments, const struct module_segment *, segment)
-		vec_push(&into->segments, *segment);
+	if (module_is_kernel(from))
+		into->base = 0;
+	vec_release(&into->sections);
 	return id;
 }
 

@@ -26,7 +26,7 @@ static string_id sanitize_list(struct sanitizer *s, string_id id)
 static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 {
 	const struct profile_thread *from = &s->from->threads.rows.items[id];
-	struct profile_thread row = {
+	struct profile_thread thread = {
 		.pid = from->pid,
 		.tid = from->tid,
 		.incarnation = from->incarnation,
@@ -41,19 +41,25 @@ static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 	};
 	struct profile_thread *into;
 
-	row.name = sanitize_thread_name(s, from, id + 1);
-	row.process_name = sanitize_process_name(s, from->process_name, process);
+	thread.name = sanitize_thread_name(s, from, id + 1);
+	thread.process_name = sanitize_process_name(s, from->process_name, process);
 	if (from->arguments != NO_STRING && !s->options->removes[SANITIZE_ARGS])
-		row.arguments = sanitize_list(s, from->arguments);
+		thread.arguments = sanitize_list(s, from->arguments);
 	else
 		s->counts->removed[SANITIZE_ARGS] += from->arguments != NO_STRING;
 	s->counts->removed[SANITIZE_HOST] += from->process_label != NO_STRING;
-	into = threads_get(&s->into->threads, threads_add(&s->into->threads, &row));
-	vec_for_each(&from->samples, const struct sample *, sample) {
+	into = threads_get(&s->into->threads, threads_add(&s->into->threads, &thread));
+	samples_for_each(&from->samples, sample) {
 		struct sample copy = *sample;
 
 		copy.stack = copy.stack == NO_STACK ? NO_STACK : s->stacks[copy.stack];
-		vec_push(&into->samples, copy);
+		samples_add(&into->samples, &copy);
+	}
+	vec_for_each(&from->allocations.rows, const struct allocation *, row) {
+		struct allocation copy = *row;
+
+		copy.stack = copy.stack == NO_STACK ? NO_STACK : s->stacks[copy.stack];
+		vec_push(&into->allocations.rows, copy);
 	}
 	vec_for_each(&from->markers, const struct marker *, marker)
 		sanitize_marker(s, marker, into);

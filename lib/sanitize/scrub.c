@@ -19,7 +19,7 @@ static const char kernel_modules[] = "/lib/modules/";
 
 void scrubber_release(struct scrubber *s)
 {
-	homes_release(&s->homes);
+	home_folders_release(&s->homes);
 	private_words_release(&s->words);
 }
 
@@ -46,7 +46,7 @@ void scrubber_add_home(struct scrubber *s, const char *path)
 	while (size && path[size - 1] == '/')
 		size--;
 	if (size > 1 && *path == '/' && !scrub_is_public_path(path, size))
-		homes_add(&s->homes, path, size);
+		home_folders_add(&s->homes, path, size);
 }
 
 static void add_user(struct scrubber *s, const char *name, size_t size)
@@ -146,8 +146,8 @@ void scrubber_add_release(struct scrubber *s, const char *release, size_t size)
 }
 
 /*
- * Returns the end of the path that begins at the slash text[at]; `at` if none does. Behind a word a
- * slash begins none, unless a home folder follows.
+ * Returns the end of the path that begins at the slash text[at]; `at` if none does. After a word, a
+ * slash begins a path only if a home folder follows.
  */
 static size_t path_end(const struct scrubber *s, const char *text, size_t size, size_t at)
 {
@@ -156,7 +156,7 @@ static size_t path_end(const struct scrubber *s, const char *text, size_t size, 
 	if (text[at] != '/')
 		return at;
 	if (at && (isalnum((unsigned char)text[at - 1]) || strchr("_-.~/", text[at - 1])) &&
-	    !homes_size(&s->homes, text + at, size - at))
+	    !home_folders_size(&s->homes, text + at, size - at))
 		return at;
 	while (end < size && !path_is_end(text[end]) && (text[end] != ':' || end == at))
 		end++;
@@ -173,11 +173,12 @@ void scrubber_learn(struct scrubber *s, const char *text, size_t size)
 		for (size_t slash = at; slash < end; slash++) {
 			size_t owner;
 
-			home = text[slash] == '/' ? homes_size(&s->homes, text + slash, end - slash)
-						  : 0;
+			home = text[slash] == '/'
+				       ? home_folders_size(&s->homes, text + slash, end - slash)
+				       : 0;
 			if (!home)
 				continue;
-			owner = homes_owner_start(text + slash, home);
+			owner = home_folders_owner_start(text + slash, home);
 			add_users(s, text + slash + owner, home - owner);
 			slash += home - 1;
 		}
@@ -249,7 +250,7 @@ static void add_path(struct scrubber *s, struct strbuf *out, const char *path, s
 		path++;
 		size--;
 	}
-	home = s->paths ? homes_last_end(&s->homes, path, size) : 0;
+	home = s->paths ? home_folders_last_end(&s->homes, path, size) : 0;
 	if (home && !memmem(path, size, "/..", 3)) {
 		s->changed_paths++;
 		strbuf_addch(out, '~');
@@ -261,7 +262,7 @@ static void add_path(struct scrubber *s, struct strbuf *out, const char *path, s
 	}
 }
 
-/* Appends the path behind a machine's name, or that there was one. */
+/* Appends the path after a machine's name, or a mark in its place. */
 static void add_address(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
 {
 	s->changed_hosts++;
@@ -278,7 +279,7 @@ static size_t relative_end(const struct scrubber *s, const char *text, size_t si
 
 	while (slash < end && !path_is_separator(text[slash]))
 		slash++;
-	return slash < end && homes_size(&s->homes, text + slash, end - slash) ? at : end;
+	return slash < end && home_folders_size(&s->homes, text + slash, end - slash) ? at : end;
 }
 
 void scrub_text(struct scrubber *s, struct strbuf *out, const char *text, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts without what tells who recorded where. Paths in them keep their folders only below the
+ * Removes from texts who recorded, and where. Paths in them keep their folders only below the
  * system's own; home folders become "~", and of other paths, also relative ones, the last part is
  * left. Names of users and machines become "user" and "host" wherever they stand; addresses of
  * pages lose their machine, and kernels what follows their version.
@@ -11,12 +11,12 @@
 #include <stdbool.h>
 
 #include "lib/base/strbuf.h"
-#include "lib/sanitize/homes.h"
+#include "lib/sanitize/home_folders.h"
 #include "lib/sanitize/private_words.h"
 
 struct scrubber {
 	bool paths, users, hosts; /* are taken away */
-	struct homes homes;
+	struct home_folders homes;
 	struct private_words words;
 	uint64_t changed_paths, changed_users, changed_hosts; /* counts */
 };

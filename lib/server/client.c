@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <stdbool.h>
 
 #define ANSWER_MAX ((size_t)64 << 10)
 #define CONNECT_S 20L
@@ -10,18 +11,29 @@
 #define SLOW_BYTES 100L
 #define SLOW_S 30L
 
+struct taking {
+	struct strbuf *answer;
+	size_t max;
+	bool is_whole; /* more than that is a failure */
+};
+
 static size_t take(char *data, size_t unit, size_t count, void *ctx)
 {
-	struct strbuf *answer = ctx;
-	size_t size = unit * count, room = ANSWER_MAX - answer->size;
+	struct taking *taking = ctx;
+	size_t size = unit * count, room = taking->max - taking->answer->size;
 
-	strbuf_add(answer, data, size < room ? size : room);
+	if (size > room && taking->is_whole)
+		return 0;
+	strbuf_add(taking->answer, data, size < room ? size : room);
 	return size;
 }
 
 static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_slist *headers,
 			struct strbuf *answer)
 {
+	struct taking taking = {answer, r->answer_max ? r->answer_max : ANSWER_MAX,
+				r->answer_max > 0};
+
 	curl_easy_setopt(curl, CURLOPT_URL, r->url);
 	curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, r->method);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
@@ -31,7 +43,7 @@ static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SLOW_S);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &taking);
 	if (r->body) {
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, r->body);
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->size);

@@ -9,13 +9,15 @@
 struct client_request {
 	const char *method, *url;
 	const char *const *headers; /* "Name: value", NULL-terminated */
-	const void *body; /* NULL: there is none */
+	const void *body; /* NULL if none */
 	size_t size;
+	/* A longer answer is a failure; 0: its beginning is enough. */
+	size_t answer_max;
 };
 
 /*
- * Returns the status of the answer, and the beginning of its text. Follows no redirection.
- * Negative, with err: there is none; the network is gone, or the server is not who it says.
+ * Returns the status of the answer, and its text. Follows no redirection.
+ * Negative, with err, without an answer: the network is gone, or the server is not authentic.
  */
 int client_send(const struct client_request *request, struct strbuf *answer, struct error *err);
 

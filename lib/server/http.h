@@ -11,7 +11,7 @@
 /* Bytes of a request's body; a server refuses more. */
 #define HTTP_BODY_MAX ((size_t)4 << 20)
 
-/* All borrowed; headers are NULL if there are none. */
+/* All borrowed; headers are NULL if none. */
 struct http_request {
 	const char *method;
 	const char *path; /* without the query, and with its escapes resolved */

@@ -9,13 +9,13 @@
 #include "lib/profile/schema_text.h"
 
 /*
- * After so many intervals without a sample a marker ends: the thread did nothing. Each tick of a
+ * After this many intervals without a sample a marker ends: the thread did nothing. Each tick of a
  * thread that runs now and then would be a marker of its own with fewer.
  */
 #define PAUSE_INTERVALS 10
 /*
- * Markers begin and end so much before the samples that they are told by: readers that select
- * samples by markers have times with rounding errors.
+ * Markers begin and end this much before the samples that show them: readers that select samples by
+ * markers have times with rounding errors.
  */
 #define AHEAD_NS 1000
 

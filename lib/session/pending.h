@@ -31,6 +31,8 @@ struct pending_sample {
 	/* For a marker's stack, which is no sample: number of the value it becomes, plus one. */
 	uint32_t marker_value;
 	uint32_t wait; /* for the stack of a wait, likewise: row of struct waits, plus one */
+	uint32_t
+		alloc; /* for that of an allocation, likewise: row of struct alloc_feed, plus one */
 	thread_id thread;
 	uint32_t cpu_time; /* as in struct cpu_reading */
 	struct mapping_table *mappings; /* mappings of its process, held while it waits */
@@ -56,7 +58,7 @@ void pending_release(struct pending *p);
 /* False if all room is taken; then nothing is kept. */
 bool pending_add(struct pending *p, const struct pending_sample *sample);
 /*
- * Takes out the oldest sample that waits for this stack; false if there is none. The caller drops
+ * Takes out the oldest sample that waits for this stack; false if none. The caller drops
  * sample->mappings.
  */
 bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sample);
@@ -65,7 +67,7 @@ bool pending_take_next(struct pending *p, uint32_t *cursor, struct pending_sampl
 
 /* Drops the record if all room is taken: its samples will then have no stack. */
 void pending_add_stack(struct pending *p, const struct rec_stack *rec);
-/* Takes out a record that continues this stack, NULL if there is none. The caller frees. */
+/* Takes out a record that continues this stack, NULL if none. The caller frees. */
 struct rec_stack *pending_take_stack(struct pending *p, uint32_t prefix_id);
 
 #endif

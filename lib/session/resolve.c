@@ -246,7 +246,7 @@ struct rest {
 
 /*
  * False if the cached continuation cannot be used: a frame is an instruction's in one stack and
- * behind a call in the other, the stack has kernel frames, a frame of an unknown kind was left out,
+ * after a call in the other, the stack has kernel frames, a frame of an unknown kind was left out,
  * or frames are known to be no code.
  */
 static bool find_rest(const struct resolver *r, const struct raw_stack *stack,

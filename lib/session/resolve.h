@@ -20,7 +20,7 @@ struct resolver {
 	struct raw_stacks raw;
 	struct resolved *cache;
 	struct resolved_leaf *leaves;
-	uint32_t lines, misses; /* of each cache; since they have so many lines */
+	uint32_t lines, misses; /* of each cache; since they have this many lines */
 	VEC(struct last_child) children; /* by stack, from NO_STACK on */
 	/* Frames of the stack that is being resolved. */
 	VEC(uint64_t) addrs;

@@ -3,16 +3,20 @@
 
 #include <math.h>
 
+#include "lib/base/alloc.h"
 #include "lib/profile/thinned.h"
 #include "lib/session/markers/fair_share.h"
+#include "lib/session/row_merging.h"
 #include "lib/session/waits/points.h"
 
 #define SEED 0x726f7773u
-/* Bytes that a row and a stack take in a file, with those of gaps and of inlined functions. */
-#define ROW_BYTES 25
+/* Bytes of a row in a file, of the two that mark a gap, and of a stack with inlined functions. */
+#define ROW_BYTES 33
+#define GAP_BYTES 34
 #define STACK_BYTES 13
 /* Fewer rows have fewer stacks, but nobody knows how many fewer. */
 #define ROUNDS_MAX 8
+#define WINDOW_NS 100000000u
 
 /* Rows of one event; event 0 is the clock, with the waits. */
 struct kind {
@@ -25,14 +29,33 @@ struct kind {
 
 struct row_bounds {
 	struct profile *profile;
+	struct row_limits limits;
+	uint64_t gaps; /* in which threads were off the CPU */
 	struct kind kinds[EVENT_COUNTS_MAX];
 };
 
+/* Does the file mark the time before the row as off the CPU? */
+static bool has_gap(const struct profile *p, const struct sample *row, uint64_t before)
+{
+	uint64_t passed = row->time > before ? row->time - before : 0;
+	uint64_t interval = p->meta.interval_ns;
+
+	return interval && passed / 2 > interval && passed - interval > row->cpu_delta;
+}
+
 static void count_rows(struct row_bounds *b)
 {
+	for (size_t i = 0; i < EVENT_COUNTS_MAX; i++)
+		b->kinds[i].rows = 0;
+	b->gaps = 0;
 	vec_for_each(&b->profile->threads.rows, const struct profile_thread *, row) {
-		vec_for_each(&row->samples, const struct sample *, sample)
+		uint64_t before = UINT64_MAX;
+
+		samples_for_each(&row->samples, sample) {
 			b->kinds[sample->event].rows += sample->weight != 0;
+			b->gaps += has_gap(b->profile, sample, before);
+			before = profile_is_wait(b->profile, sample) ? UINT64_MAX : sample->time;
+		}
 	}
 }
 
@@ -41,44 +64,90 @@ static uint32_t saturated(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* A wait's rows, of which the second is at its end, are left out or stay together. */
-static bool is_pair(const struct profile *p, const struct sample *first, const struct sample *end)
-{
-	return first + 1 < end && first[1].stack == first->stack && first[1].weight &&
-	       first[1].event == first->event && profile_is_wait(p, first);
-}
-
-/* A row, or the two of a wait. */
+/* Rows that are left out or stay together: one, or the two of a wait, the second at its end. */
 struct unit {
-	uint32_t weight;
+	struct sample rows[2];
 	bool is_pair;
 };
 
-struct units {
-	VEC(struct unit) rows;
+struct unit_reader {
+	const struct profile *profile;
+	struct sample_iterator samples;
+	struct sample next;
+	bool has_next;
 };
 
-static struct unit unit_at(const struct profile *p, const struct sample *first,
-			   const struct sample *end)
+static void read_ahead(struct unit_reader *r)
 {
-	uint64_t weight = first->weight;
-	bool pair = is_pair(p, first, end);
+	const struct sample *sample = sample_iterator_next(&r->samples);
 
-	if (pair)
-		weight += first[1].weight;
-	return (struct unit){saturated(weight), pair};
+	r->has_next = sample;
+	if (sample)
+		r->next = *sample;
 }
+
+static struct unit_reader unit_reader_begin(const struct profile *p, const struct samples *samples)
+{
+	struct unit_reader r = {.profile = p, .samples = samples_begin(samples)};
+
+	read_ahead(&r);
+	return r;
+}
+
+/* False at the end, which releases the reader. */
+static bool next_unit(struct unit_reader *r, struct unit *unit)
+{
+	const struct sample *first = &unit->rows[0];
+
+	if (!r->has_next) {
+		sample_iterator_release(&r->samples);
+		return false;
+	}
+	unit->rows[0] = r->next;
+	read_ahead(r);
+	unit->is_pair = r->has_next && r->next.weight && r->next.stack == first->stack &&
+			r->next.event == first->event && profile_is_wait(r->profile, first);
+	if (unit->is_pair) {
+		unit->rows[1] = r->next;
+		read_ahead(r);
+	}
+	return true;
+}
+
+static uint64_t unit_weight(const struct unit *unit)
+{
+	return (uint64_t)unit->rows[0].weight + (unit->is_pair ? unit->rows[1].weight : 0);
+}
+
+/* Lighter units are counted together. */
+#define LIGHT 4096u
+
+struct heavy_unit {
+	uint64_t weight;
+	bool is_pair;
+};
+
+/* Units of one event by weight. */
+struct units {
+	uint64_t light[2][LIGHT]; /* numbers of those that are no pairs, and of pairs */
+	VEC(struct heavy_unit) heavy;
+};
 
 static void collect_units(const struct profile *p, size_t event, struct units *units)
 {
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		const struct sample *end = row->samples.items + row->samples.count;
+		struct unit_reader reader = unit_reader_begin(p, &row->samples);
+		struct unit unit;
 
-		for (const struct sample *at = row->samples.items; at < end; at++) {
-			if (at->event != event || !at->weight)
+		while (next_unit(&reader, &unit)) {
+			uint64_t weight = unit_weight(&unit);
+
+			if (unit.rows[0].event != event || !unit.rows[0].weight)
 				continue;
-			vec_push(&units->rows, unit_at(p, at, end));
-			at += vec_last(&units->rows).is_pair;
+			if (weight < LIGHT)
+				units->light[unit.is_pair][weight]++;
+			else
+				vec_push(&units->heavy, (struct heavy_unit){weight, unit.is_pair});
 		}
 	}
 }
@@ -87,7 +156,9 @@ static uint64_t sum_weights(const struct units *units)
 {
 	uint64_t sum = 0;
 
-	vec_for_each(&units->rows, const struct unit *, unit)
+	for (uint32_t weight = 0; weight < LIGHT; weight++)
+		sum += weight * (units->light[0][weight] + units->light[1][weight]);
+	vec_for_each(&units->heavy, const struct heavy_unit *, unit)
 		sum += unit->weight;
 	return sum;
 }
@@ -97,31 +168,35 @@ static double expected_rows(const struct units *units, uint64_t step)
 {
 	double sum = 0;
 
-	vec_for_each(&units->rows, const struct unit *, unit) {
-		double points = (double)unit->weight / (double)step;
+	for (uint32_t weight = 0; weight < LIGHT; weight++) {
+		double points = weight / (double)step;
 
-		sum += fmin(points, unit->is_pair ? 2 : 1);
+		sum += (double)units->light[0][weight] * fmin(points, 1);
+		sum += (double)units->light[1][weight] * fmin(points, 2);
 	}
+	vec_for_each(&units->heavy, const struct heavy_unit *, unit)
+		sum += fmin((double)unit->weight / (double)step, unit->is_pair ? 2 : 1);
 	return sum;
 }
 
-/* Finds the smallest step that leaves so many rows of a kind, or fewer. */
+/* Finds the smallest step that leaves this many rows of a kind, or fewer. */
 static uint64_t find_step(const struct profile *p, size_t event, uint64_t rows)
 {
-	struct units units = {0};
+	struct units *units = xcalloc(1, sizeof(*units));
 	uint64_t low = 1, high;
 
-	collect_units(p, event, &units);
-	high = sum_weights(&units) / rows + 1;
+	collect_units(p, event, units);
+	high = sum_weights(units) / rows + 1;
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (expected_rows(&units, middle) <= (double)rows)
+		if (expected_rows(units, middle) <= (double)rows)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	vec_release(&units.rows);
+	vec_release(&units->heavy);
+	free(units);
 	return low;
 }
 
@@ -135,10 +210,10 @@ static uint64_t points_in(struct kind *kind, uint64_t weight)
 			  points_before(SEED, from, step));
 }
 
-/* Writes the rows of a thread that stay over its old ones. */
+/* Collects the rows of a thread that stay. */
 struct thinning {
 	struct row_bounds *bounds;
-	struct sample *out;
+	struct samples out;
 	uint64_t used_ns; /* CPU time of rows that were left out, for the next one */
 };
 
@@ -149,7 +224,7 @@ static void keep(struct thinning *t, struct sample sample, uint64_t weight)
 		sample.cpu_delta = saturated(sample.cpu_delta + t->used_ns);
 		t->used_ns = 0;
 	}
-	*t->out++ = sample;
+	samples_add(&t->out, &sample);
 }
 
 static void leave_out(struct thinning *t, const struct sample *sample)
@@ -161,24 +236,23 @@ static void leave_out(struct thinning *t, const struct sample *sample)
 	t->used_ns += sample->cpu_delta;
 }
 
-/* Thins one row, or the two of a wait. */
-static void thin(struct thinning *t, const struct sample *rows, size_t count)
+static void thin(struct thinning *t, const struct unit *unit)
 {
-	struct kind *kind = &t->bounds->kinds[rows->event];
-	struct sample first = rows[0], last = rows[count - 1];
-	uint64_t weight = (uint64_t)first.weight + (count > 1 ? last.weight : 0);
-	uint64_t points = points_in(kind, weight);
+	const struct sample *first = &unit->rows[0], *last = &unit->rows[1];
+	struct kind *kind = &t->bounds->kinds[first->event];
+	uint64_t points = points_in(kind, unit_weight(unit));
 
 	if (!points) {
-		for (size_t i = 0; i < count; i++)
-			leave_out(t, &rows[i]);
-	} else if (count > 1 && points > 1) {
-		keep(t, first, kind->step);
-		keep(t, last, (points - 1) * kind->step);
+		leave_out(t, first);
+		if (unit->is_pair)
+			leave_out(t, last);
+	} else if (unit->is_pair && points > 1) {
+		keep(t, *first, kind->step);
+		keep(t, *last, (points - 1) * kind->step);
 	} else {
-		keep(t, first, points * kind->step);
-		if (count > 1)
-			leave_out(t, &last);
+		keep(t, *first, points * kind->step);
+		if (unit->is_pair)
+			leave_out(t, last);
 	}
 }
 
@@ -196,25 +270,28 @@ static void keep_time(struct thinning *t, struct sample last)
 
 static void thin_thread(struct row_bounds *b, struct profile_thread *row)
 {
-	struct thinning t = {.bounds = b, .out = row->samples.items};
-	const struct sample *at = row->samples.items, *end = at + row->samples.count;
-	struct sample last;
-	size_t count;
+	struct thinning t = {.bounds = b};
+	struct unit_reader reader = unit_reader_begin(b->profile, &row->samples);
+	struct sample last = {0};
+	struct unit unit;
 
-	if (!row->samples.count)
+	if (!samples_count(&row->samples)) {
+		sample_iterator_release(&reader.samples);
 		return;
-	last = end[-1];
-	for (; at < end; at += count) {
-		count = 1;
-		if (!at->weight || !b->kinds[at->event].step) {
-			keep(&t, *at, at->weight);
+	}
+	while (next_unit(&reader, &unit)) {
+		last = unit.rows[unit.is_pair];
+		if (unit.rows[0].weight && b->kinds[unit.rows[0].event].step) {
+			thin(&t, &unit);
 			continue;
 		}
-		count += is_pair(b->profile, at, end);
-		thin(&t, at, count);
+		keep(&t, unit.rows[0], unit.rows[0].weight);
+		if (unit.is_pair)
+			keep(&t, unit.rows[1], unit.rows[1].weight);
 	}
 	keep_time(&t, last);
-	row->samples.count = (size_t)(t.out - row->samples.items);
+	samples_release(&row->samples);
+	row->samples = t.out;
 }
 
 static void tell(struct profile *p, const struct kind *kind, size_t event)
@@ -243,7 +320,7 @@ static uint64_t find_share(const struct row_bounds *b, uint64_t max)
 	return fair_share(counts, EVENT_COUNTS_MAX, max);
 }
 
-/* Leaves about so many rows. */
+/* Leaves about this many rows. */
 static void limit_rows(struct row_bounds *b, uint64_t max)
 {
 	uint64_t share = find_share(b, max);
@@ -261,28 +338,57 @@ static void limit_rows(struct row_bounds *b, uint64_t max)
 		thin_thread(b, row);
 }
 
-/* Rows and stacks as a file has them. */
-static uint64_t file_bytes(const struct row_bounds *b)
+static double allowed(uint64_t limit, uint64_t is)
 {
-	return sum_rows(b) * ROW_BYTES + b->profile->stacks.rows.count * STACK_BYTES;
+	return is <= limit ? 1 : (double)limit / (double)is;
 }
 
-void row_bounds_limit(struct profile *p, uint64_t bytes_max)
+/* Returns the share of the rows that the limits allow, about; 1: all. */
+static double allowed_share(const struct row_bounds *b)
 {
-	struct row_bounds b = {.profile = p};
-	uint64_t bytes, rows;
+	uint64_t rows = sum_rows(b), stacks = b->profile->stacks.rows.count;
+	double share = allowed(b->limits.bytes,
+			       rows * ROW_BYTES + b->gaps * GAP_BYTES + stacks * STACK_BYTES);
+
+	share = fmin(share, allowed(b->limits.rows, rows));
+	return fmin(share, allowed(b->limits.stacks, stacks));
+}
+
+/* Makes fewer rows without a change of what any stack weighs. */
+static void merge_rows(struct row_bounds *b)
+{
+	struct profile *p = b->profile;
+
+	vec_for_each(&p->threads.rows, struct profile_thread *, row)
+		p->stats.merged_rows += row_merging_waits(p, &row->samples);
+	count_rows(b);
+	if (allowed_share(b) < 1) {
+		vec_for_each(&p->threads.rows, struct profile_thread *, row)
+			p->stats.merged_rows += row_merging_ticks(p, &row->samples, WINDOW_NS);
+		count_rows(b);
+	}
+	if (p->stats.merged_rows)
+		profile_add_count(p, FACT_MERGED_ROWS, NULL, p->stats.merged_rows);
+}
+
+void row_bounds_limit(struct profile *p, struct row_limits limits)
+{
+	struct row_bounds b = {.profile = p, .limits = limits};
+	double share;
 
 	count_rows(&b);
-	if (file_bytes(&b) <= bytes_max)
+	if (allowed_share(&b) == 1)
 		return;
 	/* Markers that were left out have stacks, too. */
 	profile_drop_unused(p);
+	if (allowed_share(&b) < 1)
+		merge_rows(&b);
 	for (int round = 0; round < ROUNDS_MAX; round++) {
-		bytes = file_bytes(&b);
-		if (bytes <= bytes_max)
+		share = allowed_share(&b);
+		if (share == 1)
 			break;
-		rows = (uint64_t)((double)sum_rows(&b) * (double)bytes_max / (double)bytes);
-		limit_rows(&b, rows);
+		limit_rows(&b, (uint64_t)((double)sum_rows(&b) * share));
+		count_rows(&b);
 		profile_drop_unused(p);
 	}
 	for (size_t i = 0; i < EVENT_COUNTS_MAX; i++) {

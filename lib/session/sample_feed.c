@@ -16,6 +16,7 @@ void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses 
 	};
 	resolver_init(&f->resolver, f->profile);
 	waits_init(&f->waits, tasks);
+	alloc_feed_init(&f->allocs, tasks);
 }
 
 void sample_feed_release(struct sample_feed *f)
@@ -23,6 +24,7 @@ void sample_feed_release(struct sample_feed *f)
 	pending_release(&f->pending);
 	resolver_release(&f->resolver);
 	waits_release(&f->waits);
+	alloc_feed_release(&f->allocs);
 }
 
 static bool has_user_frame(const struct rec_sample *rec, const struct stack_extent *extent)
@@ -118,6 +120,10 @@ static void place_sample(struct sample_feed *f, const struct pending_sample *pen
 		waits_set_stack(&f->waits, pending->wait - 1, sample.stack);
 		return;
 	}
+	if (pending->alloc) {
+		alloc_feed_set_stack(&f->allocs, pending->alloc - 1, sample.time, sample.stack);
+		return;
+	}
 	f->profile->stats.user_stacks += has_user_frame(rec, &extent);
 	entry.is_32bit = may_be_32bit(&entry) && pending->mappings &&
 			 resolver_is_32bit(&f->resolver, pending->mappings);
@@ -149,6 +155,9 @@ static void lose_sample(struct sample_feed *f, const struct pending_sample *pend
 		waits_set_stack(&f->waits, pending->wait - 1, NO_STACK);
 		return;
 	}
+	/* It is in the profile all the same. */
+	if (pending->alloc)
+		return;
 	if (pending->event)
 		lost.count = pending->period;
 	losses_add(f->losses, &lost, time);
@@ -257,6 +266,20 @@ static void feed_event(struct sample_feed *f, const struct rec_event *rec)
 	feed_pending(f, &pending);
 }
 
+static void feed_alloc(struct sample_feed *f, const struct rec_alloc *rec)
+{
+	struct pending_sample pending = {.rec = rec->sample};
+	uint32_t row;
+
+	pending.thread = tasks_sampled(f->tasks, &rec->sample.rec, 0);
+	waits_seen(&f->waits, pending.thread, rec->sample.rec.time, NULL);
+	row = alloc_feed_add(&f->allocs, pending.thread, rec);
+	if (row == NO_ALLOC)
+		return;
+	pending.alloc = row + 1;
+	feed_pending(f, &pending);
+}
+
 void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack)
 {
 	struct sample_feed *f = ctx;
@@ -306,6 +329,8 @@ void sample_feed_record(struct sample_feed *f, const struct rec *rec)
 		feed_stack(f, (const struct rec_stack *)rec);
 	else if (rec->kind == REC_EVENT)
 		feed_event(f, (const struct rec_event *)rec);
+	else if (rec->kind == REC_ALLOC)
+		feed_alloc(f, (const struct rec_alloc *)rec);
 	else if (rec->kind == REC_WAIT)
 		feed_wait(f, (const struct rec_wait *)rec);
 	else
@@ -322,4 +347,5 @@ void sample_feed_finish(struct sample_feed *f, uint64_t end_ns)
 		mapping_table_drop(pending.mappings);
 	}
 	waits_finish(&f->waits, end_ns);
+	alloc_feed_finish(&f->allocs);
 }

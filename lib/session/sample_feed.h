@@ -6,6 +6,7 @@
 #ifndef PROF_LIB_SESSION_SAMPLE_FEED_H
 #define PROF_LIB_SESSION_SAMPLE_FEED_H
 
+#include "lib/session/alloc_feed.h"
 #include "lib/session/losses.h"
 #include "lib/session/pending.h"
 #include "lib/session/resolve.h"
@@ -20,13 +21,14 @@ struct sample_feed {
 	struct resolver resolver;
 	struct pending pending;
 	struct waits waits;
+	struct alloc_feed allocs;
 };
 
 void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses *losses);
 /* Before tasks_release(). */
 void sample_feed_release(struct sample_feed *f);
 
-/* REC_SAMPLE, REC_STACK, REC_EVENT, REC_WAIT or REC_RUN. */
+/* REC_SAMPLE, REC_STACK, REC_EVENT, REC_WAIT, REC_RUN or REC_ALLOC. */
 void sample_feed_record(struct sample_feed *f, const struct rec *rec);
 /* `thread` is the one that ended. */
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec);

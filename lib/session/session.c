@@ -48,6 +48,7 @@ struct session {
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
+	bool is_unlimited;
 };
 
 struct session *session_new(struct profile *profile)
@@ -65,6 +66,12 @@ struct session *session_new(struct profile *profile)
 	counter_feed_init(&s->counters, profile, &s->tasks);
 	label_feed_init(&s->labels, &s->tasks);
 	return s;
+}
+
+void session_set_unlimited(struct session *s)
+{
+	s->is_unlimited = true;
+	s->markers.bounds.is_off = true;
 }
 
 void session_free(struct session *s)
@@ -118,9 +125,13 @@ static void feed_event_name(struct session *s, const struct rec_event_name *rec)
 static void feed_name(struct session *s, const struct rec_name *rec)
 {
 	tasks_name(&s->tasks, rec);
-	if (rec->rec.flags & NAME_NEW_SPACE)
-		code_table_exec(&s->code, tasks_process(&s->tasks, &rec->rec),
-				tasks_time(&s->tasks, rec->rec.time));
+	if (rec->rec.flags & NAME_NEW_SPACE) {
+		process_id process = tasks_process(&s->tasks, &rec->rec);
+		uint64_t time = tasks_time(&s->tasks, rec->rec.time);
+
+		code_table_exec(&s->code, process, time);
+		alloc_feed_exec(&s->samples.allocs, process, time);
+	}
 }
 
 static void feed_code(struct session *s, const struct rec_code *rec)
@@ -157,6 +168,8 @@ static void feed_setting(struct session *s, const struct rec_setting *rec)
 {
 	if (rec->setting == SETTING_SLOW_NS)
 		s->samples.waits.slow_ns = rec->value;
+	else if (rec->setting == SETTING_HELD_ONLY)
+		s->samples.allocs.held_only = rec->value;
 	else if (rec->setting == SETTING_PAUSED)
 		feed_pause(s, rec->value, tasks_time(&s->tasks, rec->rec.time));
 }
@@ -243,7 +256,11 @@ void session_feed_state(struct session *s, const struct rec *rec)
 	case REC_EVENT:
 	case REC_WAIT:
 	case REC_RUN:
+	case REC_ALLOC:
 		feed_sample(s, rec);
+		break;
+	case REC_FREE:
+		alloc_feed_free(&s->samples.allocs, (const struct rec_free *)rec);
 		break;
 	case REC_FORK:
 		tasks_fork(&s->tasks, (const struct rec_fork *)rec);
@@ -335,7 +352,8 @@ void session_finish(struct session *s, uint64_t end_ns)
 	/* Needs all samples in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
-	row_bounds_limit(s->profile, SAMPLE_BYTES_MAX);
+	if (!s->is_unlimited)
+		row_bounds_limit(s->profile, ROW_LIMITS);
 	pauses_finish(&s->pauses, s->profile, s->profile->meta.end_ns);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);

@@ -14,6 +14,8 @@ struct session;
 
 /* The profile is empty except for its meta. start_ns must be set; earlier times are moved to it. */
 struct session *session_new(struct profile *profile);
+/* Lets the profile have all rows and markers, also more than front-ends show. */
+void session_set_unlimited(struct session *s);
 void session_free(struct session *s);
 
 /*

@@ -44,7 +44,7 @@ struct eh_frame {
 };
 
 /*
- * `hdr` is .eh_frame_hdr, size 0 if there is none. If its table is unusable or does not lead to
+ * `hdr` is .eh_frame_hdr, size 0 if none. If its table is unusable or does not lead to
  * FDEs, the section is walked and sorted instead.
  */
 void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,

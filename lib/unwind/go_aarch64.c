@@ -68,7 +68,7 @@ static bool is_sp_write(uint32_t insn)
 	return (insn & 0xfffffc1f) == 0x9100001f && reg_n(insn) != SP;
 }
 
-/* Returns the offset behind the next instruction that sets sp to another register. */
+/* Returns the offset after the next instruction that sets sp to another register. */
 static size_t next_sp_write(const struct go_code *code, size_t from)
 {
 	for (size_t at = from; at + 4 <= code->size; at += 4) {
@@ -215,8 +215,8 @@ static void mend_systemstack(const struct go_function *function, const struct go
 }
 
 /*
- * Sets rules for one way through asmcgocall. Behind the last change of sp before the call, the
- * goroutine, or 0, and the depth of its stack are stored. Returns the offset behind the code that
+ * Sets rules for one way through asmcgocall. After the last change of sp before the call, the
+ * goroutine, or 0, and the depth of its stack are stored. Returns the offset after the code that
  * came back, or NOT_FOUND.
  */
 static size_t mend_asmcgocall_branch(const struct go_function *function, size_t leave,
@@ -287,7 +287,7 @@ static void mend_injected(const struct go_function *function, const struct go_la
 	}
 }
 
-/* Returns the offset behind the instruction that loads g: from there on the other stack counts. */
+/* Returns the offset after the instruction that loads g: from there on the other stack counts. */
 static size_t find_g_load(const struct go_code *code)
 {
 	for (size_t at = 0; at + 4 <= code->size; at += 4) {
@@ -341,7 +341,7 @@ static void mend_end(const struct go_function *function, const struct go_layout 
 	go_replace(function, 0, SIZE_MAX, end_rule);
 }
 
-/* The last "str x0, [xn, #labels]", behind the write barrier. */
+/* The last "str x0, [xn, #labels]", after the write barrier. */
 static uint16_t label_place(const struct go_code *code)
 {
 	uint32_t words = 0;

@@ -32,7 +32,7 @@ bool go_file_find(struct go_file *go, const struct cfi_file *file);
 uint64_t go_file_data(struct go_file *go);
 void go_file_release(struct go_file *go);
 /*
- * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type; 0: there is none.
+ * Returns the addend of the relocation (ELF gABI, Rela) of a word, and its type, 0 if none.
  */
 uint64_t go_relocated_word(struct go_file *go, uint64_t vaddr, uint32_t *type);
 

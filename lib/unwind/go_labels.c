@@ -13,7 +13,7 @@
 
 /* .go.buildinfo since Go 1.18 (src/debug/buildinfo of Go's source): flags, then texts. */
 #define BUILD_INFO_FLAGS_AT 15
-#define BUILD_INFO_INLINE 2 /* the texts follow, each behind its size */
+#define BUILD_INFO_INLINE 2 /* the texts follow, each after its size */
 #define BUILD_INFO_TEXT_AT 32
 #define BUILD_INFO_SIZE 64
 

@@ -131,8 +131,8 @@ static struct go_saves saves(const struct go_code *code)
 
 /*
  * Finds the next "mov g,%reg", of the thread-local variable; sets its offset from the thread
- * pointer, 0 if only the process tells it. Position-independent code has the offset in a word that
- * the dynamic linker fills in.
+ * pointer, 0 if it is known only in the process. Position-independent code has the offset in a word
+ * that the dynamic linker fills in.
  */
 static size_t next_goroutine_read(const struct go_code *code, size_t from, struct go_file *go,
 				  int64_t *offset)
@@ -240,7 +240,7 @@ static bool has_saved_fp(struct unwind_rule rule)
 	return UNWIND_FP_KIND(rule.kinds) == UNWIND_AT_CFA;
 }
 
-/* Returns the offset behind the instruction that leaves the stack; and, unless NULL, comes back. */
+/* Returns the offset after the instruction that leaves the stack; and, unless NULL, comes back. */
 static size_t find_switch(const struct go_function *function, size_t *back)
 {
 	int32_t place;
@@ -315,8 +315,8 @@ static int slot_of(const struct go_code *code, size_t at, size_t *end)
 
 /*
  * asmcgocall keeps the goroutine and the depth of its stack in its frame on the system stack. One
- * word is stored after the other; until both are, the saved state of the goroutine tells.
- * Returns the offset behind the code that came back, or NOT_FOUND.
+ * word is stored after the other; until both are, the saved state of the goroutine decides. Returns
+ * the offset after the code that came back, or NOT_FOUND.
  */
 static size_t mend_asmcgocall_branch(const struct go_function *function, size_t leave,
 				     struct unwind_rule own, struct unwind_rule before)
@@ -432,7 +432,7 @@ static void mend_switch_to_other(const struct go_function *function, const struc
 	mend_one_way(function, &end_rule);
 }
 
-/* The last "mov %rax,labels(%reg)", behind the write barrier. */
+/* The last "mov %rax,labels(%reg)", after the write barrier. */
 static uint16_t label_place(const struct go_code *code)
 {
 	int32_t place = 0;

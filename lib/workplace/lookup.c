@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/base/open_regular.h"
 #include "lib/base/text.h"
+#include "lib/base/workers.h"
 #include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
 #include "lib/live/kernel/kernel_space.h"
@@ -47,20 +49,6 @@ static bool has_build_id(const struct module *module, const uint8_t *build_id, s
 	return size && module->build_id_size == size && !memcmp(module->build_id, build_id, size);
 }
 
-static int find_file(const struct lookup *l, module_id id, struct module *module)
-{
-	const struct module_search search = {
-		.build_id = module->build_id,
-		.build_id_size = module->build_id_size,
-		.paths = {strings_get(&l->profile->strings, module->path),
-			  l->patch ? patch_debug_path(l->patch, id) : NULL},
-		.dirs = l->dirs,
-		.readers = l->readers,
-	};
-
-	return module_file_open(&search);
-}
-
 /* Kernels of one build have the same vDSO. */
 static int find_vdso_image(const struct module *module, int image)
 {
@@ -93,17 +81,38 @@ char *lookup_kernel_release(const char *os)
 	return size ? xstrndup(start + 1, size) : NULL;
 }
 
+/* A file to look for in a thread; copies, because others change the profile. */
+struct wanted {
+	uint8_t build_id[sizeof(((struct module *)0)->build_id)];
+	size_t build_id_size;
+	char *path, *debug_path; /* NULL: none */
+	char *release; /* of the kernel; NULL: unknown */
+	enum { WANTED_NOTHING, WANTED_FILE, WANTED_KERNEL } kind;
+	int fd; /* or a negative errno */
+	int map; /* the kernel's list of symbols, likewise … */
+	uint64_t map_base; /* … and the kernel's base there */
+};
+
+/* Stays if files were given up. */
+struct finding {
+	const struct lookup *lookup;
+	const char *const *dirs;
+	const struct readers *readers;
+	struct file_set *files;
+	int list; /* the kernel's; -1: none */
+	struct wanted *rows;
+};
+
 /* Finds the kernel image, with symbols and perhaps debug information. */
-static int find_vmlinux(const struct lookup *l, const struct module *module)
+static int find_vmlinux(const struct finding *f, const struct wanted *w)
 {
-	_cleanup_free_ char *release = lookup_kernel_release(os_of(l));
 	_cleanup_free_ char *installed =
-		release ? xasprintf("/usr/lib/debug/boot/vmlinux-%s", release) : NULL;
+		w->release ? xasprintf("/usr/lib/debug/boot/vmlinux-%s", w->release) : NULL;
 	const struct module_search search = {
-		.build_id = module->build_id,
-		.build_id_size = module->build_id_size,
+		.build_id = w->build_id,
+		.build_id_size = w->build_id_size,
 		.paths = {"/vmlinux", installed},
-		.dirs = l->dirs,
+		.dirs = f->dirs,
 	};
 
 	return module_file_open(&search);
@@ -124,26 +133,55 @@ static int find_running(const struct profile *p, struct module *module)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A System.map has no build id: trusted because the user put it there and its release fits. */
-static int find_system_map(const struct lookup *l, struct module *module)
+/* Opens a list of the kernel's symbols that says where the kernel begins. Takes the path over. */
+static int open_map(struct wanted *w, char *name)
 {
-	_cleanup_free_ char *release = lookup_kernel_release(os_of(l));
+	_cleanup_free_ char *path = name;
+	_cleanup_close_ int fd = open_regular(path);
+	_cleanup_free_ char *text = fd < 0 ? NULL : text_read_fd(fd, SYSTEM_MAP_START, NULL);
 
-	if (!release || module->kind != PROFILE_MODULE_KERNEL)
-		return -ENOENT;
-	for (const char *const *dir = l->dirs; dir && *dir; dir++) {
-		_cleanup_free_ char *path = xasprintf("%s/System.map-%s", *dir, release);
-		_cleanup_close_ int fd = open_regular(path);
-		_cleanup_free_ char *text = fd < 0 ? NULL
-						   : text_read_fd(fd, SYSTEM_MAP_START, NULL);
+	w->map_base = text ? kernel_space_find_image(text) : 0;
+	return w->map_base && lseek(fd, 0, SEEK_SET) == 0 ? steal_fd(&fd) : -ENOENT;
+}
 
-		module->base = text ? kernel_space_find_image(text) : 0;
-		if (!module->base || lseek(fd, 0, SEEK_SET))
-			continue;
-		log_info("kernel symbols of %s, by its release alone", path);
-		return steal_fd(&fd);
+/*
+ * Finds the list in perf's cache, by build id, else a System.map, which has none: trusted because
+ * the user put it there and its release fits.
+ */
+static int find_map(const struct finding *f, struct wanted *w)
+{
+	char id[2 * BUILD_ID_MAX + 1];
+	int fd = -ENOENT;
+
+	build_id_to_text(w->build_id, w->build_id_size, id);
+	for (const char *const *dir = f->dirs; fd < 0 && w->build_id_size && dir && *dir; dir++)
+		fd = open_map(w, xasprintf("%s/.build-id/%.2s/%s/kallsyms", *dir, id, id + 2));
+	for (const char *const *dir = f->dirs; fd < 0 && w->release && dir && *dir; dir++) {
+		fd = open_map(w, xasprintf("%s/System.map-%s", *dir, w->release));
+		if (fd >= 0)
+			log_info("kernel symbols of System.map-%s, by its release alone",
+				 w->release);
 	}
-	return -ENOENT;
+	return fd;
+}
+
+static void find_file(void *ctx, size_t number)
+{
+	struct finding *f = ctx;
+	struct wanted *w = &f->rows[number];
+
+	if (w->kind == WANTED_KERNEL) {
+		w->fd = find_vmlinux(f, w);
+		w->map = find_map(f, w);
+	}
+	if (w->kind == WANTED_FILE)
+		w->fd = module_file_open(&(struct module_search){
+			.build_id = w->build_id,
+			.build_id_size = w->build_id_size,
+			.paths = {w->path, w->debug_path},
+			.dirs = f->dirs,
+			.readers = f->readers,
+		});
 }
 
 /* Adds the list as the file of a module, where the search for kernel symbols finds it. */
@@ -158,22 +196,24 @@ static void add_kernel_list(const struct lookup *l, struct file_set *files, int 
 }
 
 /* A vmlinux is an ordinary file; a list of symbols serves all of the kernel's modules. */
-static int find_kernel(const struct lookup *l, struct module *module, int *list)
+static int find_kernel(struct finding *f, struct module *module, struct wanted *w)
 {
-	int fd = module->kind == PROFILE_MODULE_KERNEL ? find_vmlinux(l, module) : -ENOENT;
-	int failure;
+	int fd, failure;
 
-	if (fd >= 0) {
+	if (w->fd >= 0) {
 		module->kind = PROFILE_MODULE_FILE;
-		return fd;
+		return steal_fd(&w->fd);
 	}
-	failure = find_running(l->profile, module);
-	fd = failure >= 0 ? failure : find_system_map(l, module);
+	failure = fd = find_running(f->lookup->profile, module);
+	if (fd < 0 && w->map >= 0) {
+		module->base = w->map_base;
+		fd = steal_fd(&w->map);
+	}
 	if (fd < 0)
 		return failure;
-	if (*list >= 0)
-		close(*list);
-	*list = fd;
+	if (f->list >= 0)
+		close(f->list);
+	f->list = fd;
 	return -EALREADY;
 }
 
@@ -186,41 +226,117 @@ struct reader lookup_reader(int fd)
 	return (struct reader){st.st_uid, st.st_gid};
 }
 
-static int find_module(const struct lookup *l, module_id id, struct module *module, int *list)
+static int find_kept(const struct lookup *l, const struct module *module)
 {
-	int kept = l->contents ? read_contents_find(l->contents, module->file_key) : -1;
+	return l->contents ? read_contents_find(l->contents, module->file_key) : -1;
+}
+
+static int find_module(struct finding *f, struct module *module, struct wanted *w)
+{
+	int kept = find_kept(f->lookup, module);
 
 	if (module_is_kernel(module))
-		return find_kernel(l, module, list);
+		return find_kernel(f, module, w);
 	if (kept >= 0)
 		return fcntl(kept, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	return module->kind == PROFILE_MODULE_VDSO ? find_vdso(module) : find_file(l, id, module);
+	return module->kind == PROFILE_MODULE_VDSO ? find_vdso(module) : steal_fd(&w->fd);
+}
+
+static void release_wanted(struct wanted *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	if (w->map >= 0)
+		close(w->map);
+	free(w->path);
+	free(w->debug_path);
+	free(w->release);
+}
+
+static void take_file(void *ctx, size_t number)
+{
+	struct finding *f = ctx;
+	const struct lookup *l = f->lookup;
+	module_id id = (module_id)number;
+	struct module *module = modules_get(&l->profile->modules, id);
+	int fd = find_module(f, module, &f->rows[number]);
+
+	release_wanted(&f->rows[number]);
+	if (l->readers) {
+		vec_for_each(&l->readers->rows, const struct reader *, it)
+			readers_add(&module->users, *it);
+		readers_add(&module->users, lookup_reader(fd));
+	}
+	if (fd >= 0) {
+		module->file_key = id;
+		file_set_add(f->files, id, fd);
+	} else if (fd != -EALREADY) {
+		module->reason = reason_of(fd);
+	}
+}
+
+static void abandon_file(void *ctx, size_t number)
+{
+	const struct finding *f = ctx;
+
+	modules_get(&f->lookup->profile->modules, (module_id)number)->reason = SYMBOLS_SILENT;
+}
+
+static struct wanted *list_wanted(const struct lookup *l)
+{
+	struct profile *p = l->profile;
+	struct wanted *rows = xcalloc(p->modules.rows.count + 1, sizeof(*rows));
+
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		const struct module *module = modules_get(&p->modules, id);
+		const char *debug_path = l->patch ? patch_debug_path(l->patch, id) : NULL;
+		struct wanted *w = &rows[id];
+
+		w->fd = w->map = -ENOENT;
+		memcpy(w->build_id, module->build_id, sizeof(w->build_id));
+		w->build_id_size = module->build_id_size;
+		if (module->kind == PROFILE_MODULE_KERNEL) {
+			w->kind = WANTED_KERNEL;
+			w->release = lookup_kernel_release(os_of(l));
+		}
+		if (module_is_kernel(module) || module->kind == PROFILE_MODULE_VDSO ||
+		    find_kept(l, module) >= 0)
+			continue;
+		w->kind = WANTED_FILE;
+		w->path = xstrdup(strings_get(&p->strings, module->path));
+		w->debug_path = debug_path ? xstrdup(debug_path) : NULL;
+	}
+	return rows;
 }
 
 struct file_set *lookup_files(const struct lookup *l, unsigned int reserved)
 {
+	struct finding *f = xcalloc(1, sizeof(*f));
+	const struct worker_jobs jobs = {
+		.count = l->profile->modules.rows.count,
+		.stall_ns = l->stall_ns,
+		.run = find_file,
+		.take = take_file,
+		.abandon = abandon_file,
+		.ctx = f,
+	};
 	struct file_set *files = file_set_new(reserved);
-	struct profile *p = l->profile;
-	size_t count = p->modules.rows.count;
-	int list = -1;
+	bool have_ended;
 
-	for (module_id id = 0; id < count; id++) {
-		struct module *module = modules_get(&p->modules, id);
-		int fd = find_module(l, id, module, &list);
-
-		if (l->readers) {
-			vec_for_each(&l->readers->rows, const struct reader *, it)
-				readers_add(&module->users, *it);
-			readers_add(&module->users, lookup_reader(fd));
-		}
-		if (fd >= 0) {
-			module->file_key = id;
-			file_set_add(files, id, fd);
-		} else if (fd != -EALREADY) {
-			module->reason = reason_of(fd);
-		}
+	*f = (struct finding){
+		.lookup = l,
+		.dirs = l->dirs,
+		.readers = l->readers,
+		.files = files,
+		.list = -1,
+		.rows = list_wanted(l),
+	};
+	have_ended = workers_run(&jobs, 1);
+	if (f->list >= 0)
+		add_kernel_list(l, files, f->list);
+	if (have_ended) {
+		free(f->rows);
+		free(f);
 	}
-	if (list >= 0)
-		add_kernel_list(l, files, list);
 	return files;
 }

@@ -20,14 +20,16 @@ struct lookup {
 	 * module.
 	 */
 	const struct readers *readers;
+	/* Gives up files that do not answer for so long, and leaves threads behind; 0: waits. */
+	uint64_t stall_ns;
 };
 
 /*
  * Opens the files of the profile's modules, by file_key, and gives modules without one a reason.
  * `reserved`: descriptors that the caller needs for other things. The caller frees the set.
  * Kernel code: a vmlinux with the recorded build id, else the running kernel's own list if it is
- * the recorded kernel, else System.map-RELEASE in one of the directories. Files of kernel modules
- * are debug files, which are found later.
+ * the recorded kernel, else its list in perf's cache, else System.map-RELEASE in one of the
+ * directories. Files of kernel modules are debug files, which are found later.
  */
 struct file_set *lookup_files(const struct lookup *lookup, unsigned int reserved);
 

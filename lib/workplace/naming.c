@@ -8,9 +8,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/thread.h"
 #include "symbolize/symbolize.h"
 
-/* Limit for all downloads of one profile. */
+/* Limit for all downloads of one profile, unless those are given up that stall. */
 #define DOWNLOAD_NS 60000000000ull
 
 const char *const naming_fetch_command[] = {"/proc/self/exe", NAMING_FETCH, NULL};
@@ -22,23 +23,28 @@ bool naming_downloads(void)
 	return urls && *urls;
 }
 
+/* Stays if threads were left behind. */
 struct finding {
-	const struct naming *naming;
+	struct naming naming;
+	struct identity owner; /* if naming.owner */
+	char *kernel_release;
+	struct debug_search search;
 	pthread_mutex_t lock; /* symbolizing and downloads run in parallel */
+	bool is_over; /* nobody hears of progress any more */
 	char *home; /* home of the owner; NULL: as in the environment */
 	char *cache;
 	struct debug_fetcher *fetcher;
 };
 
-static bool on_names(void *ctx, size_t done, size_t count)
+static enum workers_wish on_names(void *ctx, size_t done, size_t count)
 {
 	struct finding *n = ctx;
-	bool stop;
+	enum workers_wish wish;
 
 	pthread_mutex_lock(&n->lock);
-	stop = n->naming->on_names && n->naming->on_names(n->naming->ctx, done, count);
+	wish = n->naming.on_names(n->naming.ctx, done, count);
 	pthread_mutex_unlock(&n->lock);
-	return stop;
+	return wish;
 }
 
 static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t size)
@@ -47,7 +53,8 @@ static bool on_download(void *ctx, const char *path, uint64_t done, uint64_t siz
 	bool stop;
 
 	pthread_mutex_lock(&n->lock);
-	stop = n->naming->on_download && n->naming->on_download(n->naming->ctx, path, done, size);
+	stop = n->is_over ||
+	       (n->naming.on_download && n->naming.on_download(n->naming.ctx, path, done, size));
 	pthread_mutex_unlock(&n->lock);
 	return stop;
 }
@@ -75,54 +82,68 @@ static char *cache_of(const char *home)
 	return home && *home ? xasprintf("%s/.cache/debuginfod_client", home) : NULL;
 }
 
-static void finding_init(struct finding *n, const struct naming *naming)
+static struct finding *finding_new(const struct naming *naming)
 {
+	struct finding *n = xcalloc(1, sizeof(*n));
 	bool is_given = naming->fetcher >= 0;
 
-	*n = (struct finding){.naming = naming, .lock = PTHREAD_MUTEX_INITIALIZER};
+	*n = (struct finding){.naming = *naming, .lock = PTHREAD_MUTEX_INITIALIZER};
+	if (naming->owner) {
+		n->owner = *naming->owner;
+		n->naming.owner = &n->owner;
+	}
+	if (naming->kernel_release)
+		n->kernel_release = xstrdup(naming->kernel_release);
 	n->home = home_of(naming->owner);
 	n->cache = cache_of(n->home);
 	if (is_given || naming_downloads())
 		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
 			.command = is_given ? NULL : naming_fetch_command,
 			.socket = naming->fetcher,
-			.owner = naming->owner,
+			.owner = n->naming.owner,
 			.home = n->home,
-			.limit_ns = DOWNLOAD_NS,
+			.limit_ns = naming->stall_ns ? 0 : DOWNLOAD_NS,
+			.stall_ns = naming->stall_ns,
 			.progress = on_download,
 			.ctx = n,
 		});
+	n->search = (struct debug_search){
+		.dirs = naming->dirs,
+		.cache = n->cache,
+		.owner = n->naming.owner,
+		.fetcher = n->fetcher,
+		.kernel_release = n->kernel_release,
+	};
+	return n;
 }
 
-static void finding_release(struct finding *n)
+static void finding_free(struct finding *n)
 {
 	debug_fetcher_free(n->fetcher);
 	free(n->cache);
 	free(n->home);
+	free(n->kernel_release);
 	pthread_mutex_destroy(&n->lock);
+	free(n);
 }
 
 void naming_run(struct profile *p, const struct naming *naming)
 {
-	struct finding n;
-	struct debug_search search;
+	struct finding *n = finding_new(naming);
 
-	finding_init(&n, naming);
-	search = (struct debug_search){
-		.dirs = naming->dirs,
-		.cache = n.cache,
-		.owner = naming->owner,
-		.fetcher = n.fetcher,
-		.kernel_release = naming->kernel_release,
-	};
 	symbolize_profile(p, &(struct symbolize_options){
 				     .files = naming->files,
 				     .kernel_symbols = naming->kernel_symbols,
-				     .search = &search,
-				     .progress = on_names,
-				     .ctx = &n,
+				     .search = &n->search,
+				     .stall_ns = naming->stall_ns,
+				     .progress = naming->on_names ? on_names : NULL,
+				     .ctx = n,
 			     });
-	finding_release(&n);
+	pthread_mutex_lock(&n->lock);
+	n->is_over = true;
+	pthread_mutex_unlock(&n->lock);
+	if (!threads_are_left())
+		finding_free(n);
 }
 
 int naming_fetch(const struct debug_request *request, const struct identity *owner)

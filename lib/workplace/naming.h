@@ -5,6 +5,7 @@
 
 #include "lib/base/file_set.h"
 #include "lib/base/identity.h"
+#include "lib/base/workers.h"
 #include "lib/profile/profile.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 #include "symbolize/kernel/kernel_table.h"
@@ -17,13 +18,22 @@ struct naming {
 	const char *kernel_release; /* release of the recorded kernel; NULL: the running one's */
 	int fetcher; /* socket to a downloading process, taken over; -1: one is started */
 	/*
-	 * Report how far it is; both NULL: nobody asks. True ends the search and keeps the names
-	 * found so far. Called by one thread at a time. Sizes are in bytes; 0: unknown.
+	 * Gives up files and servers that make no progress for so long; 0: waits for files as long
+	 * as it takes, and a minute for all downloads together.
 	 */
-	bool (*on_names)(void *ctx, size_t done, size_t count);
+	uint64_t stall_ns;
+	/*
+	 * Report how far it is; both NULL: nobody asks. Any wish but to go on, and true, end the
+	 * search and keep the names found so far. Called by one thread at a time. Sizes are in
+	 * bytes; 0: unknown.
+	 */
+	enum workers_wish (*on_names)(void *ctx, size_t done, size_t count);
 	bool (*on_download)(void *ctx, const char *path, uint64_t done, uint64_t size);
 	void *ctx;
 };
+
+/* Patience of commands without an option for it. */
+#define NAMING_STALL_NS 10000000000ull
 
 /* Argument with which a program that names frames starts itself to download; not for users. */
 #define NAMING_FETCH "--fetch-debug-files"
@@ -38,6 +48,7 @@ bool naming_downloads(void);
  */
 int naming_fetch(const struct debug_request *request, const struct identity *owner);
 
+/* Afterwards, unless threads_are_left(), nothing of `naming` is used any more. */
 void naming_run(struct profile *p, const struct naming *naming);
 
 #endif

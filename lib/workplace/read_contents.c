@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 /* Files of a capture; hostile ones may name more. */
-#define FILES_MAX 4096
+#define FILES_MAX 16384
 /* Larger files are damage. */
 #define OFFSET_MAX ((uint64_t)1 << 40)
 #define PAGE ((uint64_t)4096)

@@ -26,7 +26,7 @@ struct read_contents {
 void read_contents_release(struct read_contents *c);
 /* Takes a valid record of an untrusted file. */
 void read_contents_take(struct read_contents *c, const struct rec_file *rec);
-/* Returns a borrowed descriptor; -1: there is none. */
+/* Returns a borrowed descriptor, -1 if none. */
 int read_contents_find(const struct read_contents *c, uint32_t module_id);
 
 #endif

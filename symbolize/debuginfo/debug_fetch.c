@@ -25,7 +25,7 @@
 #include "symbolize/debuginfo/debug_fetch_wire.h"
 
 #define TICK_MS 100
-/* Give up on unreachable servers after so many failures in a row. */
+/* Give up on unreachable servers after this many failures in a row. */
 #define MAX_FAILURES 2
 
 extern char **environ;
@@ -79,15 +79,22 @@ void debug_fetcher_free(struct debug_fetcher *f)
 
 /*
  * Replaces our home and XDG folders by the owner's home, so that the client uses the owner's cache.
+ * Its own limit would cut slow downloads, too; those that stall are given up here.
  */
 static void environment_init(struct environment *e, const char *home)
 {
+	static char no_limit[] = "DEBUGINFOD_TIMEOUT=0";
+	bool is_limited = false;
+
 	*e = (struct environment){0};
 	for (char **v = environ; *v; v++) {
 		if (home && (text_starts_with(*v, "HOME=") || text_starts_with(*v, "XDG_")))
 			continue;
+		is_limited |= text_starts_with(*v, "DEBUGINFOD_TIMEOUT=");
 		vec_push(&e->variables, *v);
 	}
+	if (!is_limited)
+		vec_push(&e->variables, no_limit);
 	if (home) {
 		e->home = xasprintf("HOME=%s", home);
 		vec_push(&e->variables, e->home);
@@ -232,12 +239,12 @@ static enum symbol_reason failed(struct debug_fetcher *f, struct fetch_answer *a
 static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_reason *reason)
 {
 	const struct debug_fetcher_options *o = &f->options;
-	uint64_t start_ns = clock_monotonic_ns();
+	uint64_t start_ns = clock_monotonic_ns(), moved_ns = start_ns;
 	struct fetch_answer answer = {0}, last = {0};
 
 	for (;;) {
 		struct pollfd ready = {.fd = f->socket, .events = POLLIN};
-		uint64_t spent_ns = f->spent_ns + clock_monotonic_ns() - start_ns;
+		uint64_t now = clock_monotonic_ns();
 		int fd, ret;
 
 		*reason = SYMBOLS_DOWNLOAD_FAILED;
@@ -245,7 +252,8 @@ static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_
 			abandon(f, SYMBOLS_DOWNLOAD_FAILED);
 			return -1;
 		}
-		if (o->limit_ns && spent_ns > o->limit_ns) {
+		if ((o->limit_ns && f->spent_ns + now - start_ns > o->limit_ns) ||
+		    (o->stall_ns && now - moved_ns > o->stall_ns)) {
 			*reason = SYMBOLS_DOWNLOAD_TIMEOUT;
 			abandon(f, *reason);
 			return -1;
@@ -260,6 +268,8 @@ static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_
 		if (fd >= 0)
 			close(fd);
 		if (ret == 0 && answer.kind == FETCH_PROGRESS) {
+			if (answer.done != last.done)
+				moved_ns = now;
 			last = answer;
 			continue;
 		}

@@ -24,6 +24,7 @@ struct debug_fetcher_options {
 	const struct identity *owner; /* the user to run it as; NULL: ours */
 	const char *home; /* of the owner; NULL: from the environment */
 	uint64_t limit_ns; /* for all downloads together; 0: none */
+	uint64_t stall_ns; /* for a download without any progress; 0: none */
 	/*
 	 * Called a few times a second during a download, with bytes done and in total (0: unknown).
 	 * True stops it and all later downloads. Never called from two threads at a time.

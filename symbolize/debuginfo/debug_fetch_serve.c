@@ -52,16 +52,22 @@ static int send_answer(const struct fetch_answer *answer, int fd)
 	return sendmsg(DEBUG_FETCH_FD, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* Called a few times a second; anything but 0 ends the download. */
+/* Tells the server that has begun to send; the library's own, NULL if it is too old. */
+static const char *(*get_url)(struct debuginfod_client *client);
+
+/*
+ * Called a few times a second; anything but 0 ends the download. `done` are the bytes of a file
+ * that has begun to come, and else a number of calls.
+ */
 static int on_progress(struct debuginfod_client *client, long done, long size)
 {
+	bool has_begun = !get_url || get_url(client);
 	const struct fetch_answer answer = {
 		.kind = FETCH_PROGRESS,
-		.done = done > 0 ? (uint64_t)done : 0,
+		.done = has_begun && done > 0 ? (uint64_t)done : 0,
 		.size = size > 0 ? (uint64_t)size : 0,
 	};
 
-	(void)client;
 	return send_answer(&answer, -1);
 }
 
@@ -79,6 +85,7 @@ static int load(struct library *library, char *why, size_t room)
 	}
 	*(void **)&begin = dlsym(handle, "debuginfod_begin");
 	*(void **)&set_progress = dlsym(handle, "debuginfod_set_progressfn");
+	*(void **)&get_url = dlsym(handle, "debuginfod_get_url");
 	*(void **)&library->find = dlsym(handle, "debuginfod_find_debuginfo");
 	*(void **)&library->find_executable = dlsym(handle, "debuginfod_find_executable");
 	*(void **)&library->find_source = dlsym(handle, "debuginfod_find_source");

@@ -26,7 +26,7 @@
 /* Deepest nesting of scopes and of inlined calls. */
 #define MAX_DIE_DEPTH 200
 
-/* Every entry and line takes more than a byte, and none is visited more often than this. */
+/* Every entry and line takes more than a byte; each is visited at most this often. */
 #define STEPS_PER_BYTE 4
 
 struct inlined_call {

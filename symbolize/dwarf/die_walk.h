@@ -23,7 +23,7 @@ void abbrev_cache_release(struct abbrev_cache *cache);
 
 struct die_entry {
 	const uint8_t *at; /* in the section */
-	const uint8_t *sibling; /* behind its children; NULL: unknown */
+	const uint8_t *sibling; /* after its children; NULL: unknown */
 	unsigned int tag; /* DW_TAG_… */
 	unsigned int depth; /* 0: a child of the walk's start */
 	bool has_children;

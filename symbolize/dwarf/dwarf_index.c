@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index of units. Units whose code ranges .debug_aranges gives are read only when hit, and the
- * section behind the last one hit need not even be unpacked. All units are read once an address
+ * section after the last one hit need not even be unpacked. All units are read once an address
  * lies in none of those.
  */
 #include <dwarf.h>

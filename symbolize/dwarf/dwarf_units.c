@@ -185,7 +185,7 @@ struct unit *units_find(struct debug_info *info, uint64_t addr, bool listed)
 
 	if (!unit || unit->detail)
 		return unit;
-	/* Addresses ascend: with so many details most units are finished. */
+	/* Addresses ascend: with this many details most units are finished. */
 	if (info->detail_bytes > MAX_DETAIL_BYTES)
 		drop_details(info);
 	unit->detail = xcalloc(1, sizeof(*unit->detail));

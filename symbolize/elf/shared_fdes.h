@@ -10,7 +10,7 @@
 #include "lib/unwind/fde_ranges.h"
 
 struct shared_fdes {
-	int fd; /* the module's own file, borrowed; -1: there is none */
+	int fd; /* the module's own file, borrowed, -1 if none */
 	pthread_mutex_t lock; /* of the members below */
 	bool was_read; /* done when the first address needs it */
 	struct fde_ranges *ranges; /* NULL: not available */
@@ -18,7 +18,7 @@ struct shared_fdes {
 
 void shared_fdes_init(struct shared_fdes *s, int fd);
 void shared_fdes_release(struct shared_fdes *s);
-/* Finds the function around the address, from any thread. False: none is known. */
+/* Finds the function around the address, from any thread. Returns false if unknown. */
 bool shared_fdes_find(struct shared_fdes *s, uint64_t rva, struct fde_range *range);
 
 #endif

@@ -11,7 +11,7 @@
 #include "lib/base/radix.h"
 #include "symbolize/segments.h"
 
-/* Only so much of a name counts when two symbols of one place are compared. */
+/* Only this much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
 
 struct symbol_table {

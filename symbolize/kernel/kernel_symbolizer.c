@@ -66,9 +66,7 @@ static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 {
 	bool is_listed = n->table && kernel_table_find(n->table, n->load_addr + rva, symbol);
 
-	/*
-	 * A symbol before the module is another one's; so may be a later one, as its module tells.
-	 */
+	/* A symbol before the module is another one's; so may be a later one: its module says. */
 	if (is_listed && symbol->start < n->load_addr)
 		is_listed = false;
 	if (is_listed && n->module_name &&

@@ -21,8 +21,8 @@ struct patched_code {
 void patched_code_read(struct patched_code *p, int fd);
 void patched_code_release(struct patched_code *p);
 /*
- * Returns how the instruction at `rva` is changed, NULL: in no way that the file tells. `callee`:
- * name of the function that it calls or jumps to; NULL: none.
+ * Returns how the instruction at `rva` is changed, NULL if the file does not say. `callee`: name of
+ * the function that it calls or jumps to; NULL: none.
  */
 const char *patched_code_find(const struct patched_code *p, uint64_t rva, uint32_t size,
 			      const char *callee);

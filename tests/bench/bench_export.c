@@ -108,16 +108,15 @@ static void add_threads(struct profile *p, uint64_t samples)
 		};
 		uint64_t time = START_NS;
 
-		vec_reserve(&row.samples, samples / THREADS);
 		for (uint64_t k = 0; k < samples / THREADS; k++) {
 			uint32_t delta = INTERVAL_NS - 5000 + next_random(10000);
 
 			time += delta;
-			vec_push(&row.samples,
-				 (struct sample){.time = time,
-						 .stack = next_random(stacks),
-						 .weight = 1,
-						 .cpu_delta = delta - next_random(5000)});
+			samples_add(&row.samples,
+				    &(struct sample){.time = time,
+						     .stack = next_random(stacks),
+						     .weight = 1,
+						     .cpu_delta = delta - next_random(5000)});
 		}
 		threads_add(&p->threads, &row);
 	}
@@ -235,14 +234,14 @@ static int count_bytes(const char *data, size_t size, void *ctx)
 static double tree_rate(const struct profile *p)
 {
 	const struct profile_thread *row = &p->threads.rows.items[0];
-	size_t count = row->samples.count < TREE_SAMPLES ? row->samples.count : TREE_SAMPLES;
+	size_t count = 0;
 	uint64_t start = clock_process_cpu_ns(), size = 0, previous = START_NS;
 	json_t *root = json_array(), *stack = json_array(), *deltas = json_array(),
 	       *cpu = json_array();
 
-	for (size_t i = 0; i < count; i++) {
-		const struct sample *sample = &row->samples.items[i];
-
+	samples_for_each(&row->samples, sample) {
+		if (count++ == TREE_SAMPLES)
+			break;
 		json_array_append_new(stack, json_integer(sample->stack));
 		json_array_append_new(deltas, json_real((double)(sample->time - previous) / 1e6));
 		json_array_append_new(cpu, json_integer(sample->cpu_delta));

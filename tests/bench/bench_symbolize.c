@@ -64,7 +64,7 @@ static void add_samples(struct profile *p, module_id id, const struct addresses 
 				frame.offset = *addr - s->vaddr + s->file_offset;
 		}
 		row = frames_intern(&p->frames, &frame);
-		vec_push(&thread.samples,
+		vec_push(&thread.samples.open,
 			 (struct sample){.stack = stacks_intern(&p->stacks, NO_STACK, row)});
 	}
 	threads_add(&p->threads, &thread);
@@ -103,7 +103,7 @@ static void run(const char *path, const struct addresses *addresses, bool is_pri
 		100.0 * (double)profile_named_frames(p) / (double)(p->frames.rows.count + 1));
 	for (size_t i = 0; is_printing && i < addresses->rows.count; i++) {
 		printf("0x%" PRIx64 "\n", addresses->rows.items[i]);
-		print_chain(p, threads_get(&p->threads, 0)->samples.items[i].stack);
+		print_chain(p, threads_get(&p->threads, 0)->samples.open.items[i].stack);
 	}
 	file_set_free(options.files);
 	profile_free(p);

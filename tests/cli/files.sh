@@ -12,7 +12,7 @@ printf 'text\n' >text
 printf '{"a": 1}' >object.json
 printf '[]' >array.json
 printf '\x1f\x8b\x08\x00' >header.gz
-printf 'main;work 3\n' >stacks.folded
+printf 'main;work 3\nno number\n' >stacks.folded
 sed 's/"preprocessedProfileVersion": *[0-9]*/"preprocessedProfileVersion":999/' profile.json >newer.json
 ln -s nowhere dangling
 ln -s loop loop
@@ -36,7 +36,7 @@ unreadable empty 'empty: not a profile'
 unreadable text 'text: not a profile in a format that prof reads'
 unreadable object.json 'object.json: '
 unreadable array.json 'array.json: '
-unreadable stacks.folded 'stacks.folded: '
+unreadable stacks.folded 'stacks.folded: not a profile in a format'
 unreadable cut.json 'cut.json: '
 unreadable cut.json.gz 'cut.json.gz: the gzip data is cut off'
 unreadable header.gz 'header.gz: '

@@ -36,7 +36,7 @@ wrong 'event' record -e '' -- touch started
 wrong 'event' record -e 'nonsense/' -- touch started
 wrong 'event' record -e 'page-faults/period=0/' -- touch started
 wrong 'duration' record -d 0 -- touch started
-wrong 'duration' record -d 1h -- touch started
+wrong 'duration' record -d 1x -- touch started
 wrong 'kill' record --kill -- touch started
 wrong '--kill and --as-root need a command' record -a --kill -d 1
 wrong '--kill and --as-root need a command' record -a --as-root
@@ -139,7 +139,7 @@ wrong 'nonsense' check --nonsense
 wrong '.' check surplus
 wrong 'exclude' check -q --json
 
-wrong 'no file to look at' info
+wrong 'no file given' info
 wrong 'more than one file: a and b' info a b
 wrong 'the name of the file must not be empty' info ''
 wrong '--nonsense' info --nonsense
@@ -185,7 +185,7 @@ for option in --version -V version; do
 done
 run "$PROF"
 is "prof alone: exit status" "$status" 2
-like "prof alone: the help, on stdout" "$out" '^Usage: prof.*record  *run a command'
+like "prof alone: the help, on stdout" "$out" '^Usage: prof.*record  *record a command'
 is "prof alone: nothing on stderr" "$err" ""
 
 # Internal commands do nothing for others.

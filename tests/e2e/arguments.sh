@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Arguments of executed programs: in the markers of execs, in the titles of rows, and in the
 # profile's subject. Secrets are masked, and --no-arguments leaves everything out.
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p deep/er/src

@@ -142,8 +142,10 @@ run "$PROF" recover moved/raw.prof
 is "recover of a capture that was asked for" "$status" 0
 ok "which stays" cmp raw.prof moved/raw.prof
 # shellcheck disable=SC2016 # the inner shell's
-refuses "a capture from a pipe" 125 'standard input: a capture can only be read from a file' \
-	sh -c 'cat raw.prof | "$0" convert - -o x.json' "$PROF"
+run sh -c 'cat raw.prof | "$0" convert -q - -o piped.json' "$PROF"
+"$PROF" convert -q raw.prof -o read.json
+is "a capture from a pipe" "$status" 0
+ok "which gives the same profile" cmp piped.json read.json
 
 # Nobody else's file is trusted, and no link.
 "$PROF" record -q --keep-capture -o others/one.json -- "$workloads/shares" 0.05
@@ -169,7 +171,7 @@ refuses "no folder for the capture" 125 'write nowhere/x: No such' \
 echo old >old.prof
 refuses "no command" 127 'not found' "$PROF" record --raw old.prof -- no-such-command
 is "no command: the old file stays" "$(<old.prof)" old
-refuses "filters that nothing meets" 125 'nothing met the filters' \
+refuses "filters that nothing meets" 125 'no process matched the filters' \
 	"$PROF" record -a --comm no-such-name --raw old.prof -- true
 is "filters that nothing meets: the old file stays" "$(<old.prof)" old
 is "no spool is left" "$(spools)" ""
@@ -188,7 +190,7 @@ assert [run["iteration"] for run in stats["runs"]] == [1, 1, 2, 2], stats
 assert stats["cut"] is False, stats
 assert stats["samples"] > 0 and stats["file_bytes"] > 0, stats'
 rm -f -- "$capture" again.*
-refuses "--stats of two" 125 'only of one capture' \
+refuses "--stats of two" 125 'for one capture only' \
 	"$PROF" convert raw.prof raw.prof -o two.json --stats two.stats
 refuses "--stats to the output" 2 'must be a file of its own' \
 	"$PROF" convert raw.prof -o two.json --stats two.json
@@ -258,7 +260,7 @@ mount -t tmpfs -o size=400k none small
 many=(dd if=/dev/zero of=/dev/null bs=1 count=20000)
 run "$PROF" record --syscalls=0 -o small/room.json.gz -- "${many[@]}"
 is "no room for both: exit status" "$status" 0
-like "no room for both: that is said" "$err" 'the disk is full: the capture is given up for it'
+like "no room for both: that is said" "$err" 'the disk is full: the capture was removed to make room'
 is "no room for both: there is the profile" "$(ls -A small)" room.json.gz
 rm small/room.json.gz
 "$PROF" record -q --syscalls=0 --keep-capture -o kept.json.gz -- "${many[@]}" 2>/dev/null

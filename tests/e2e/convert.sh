@@ -50,7 +50,7 @@ wrong() { # REGEX ARGUMENT...
 }
 wrong 'no file to convert' -o x.svg
 wrong 'no file to write' one.json.gz
-wrong 'does not tell the format: give --to' one.json.gz -o x.y
+wrong 'does not say the format: give --to' one.json.gz -o x.y
 wrong 'no such format; known are: .*pprof' one.json.gz -o x --to nonsense
 wrong 'only flame graphs' one.json.gz -o x.pb --diff two.json.gz
 wrong 'read only once' - - -o x.svg

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # More files are mapped than descriptors are available: the process that maps them loses its own,
 # and the names of others stay.
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 cp "$workloads/spin" first

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Collapsed stacks of a real program, by --format and by the name of the file.
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 weight_of() { # FILE REGEX: ticks of the lines that match
@@ -28,6 +29,7 @@ ok "--format folded, under any name" is_folded other.name
 "$PROF" record --format folded -o - -- "$workloads/shares" 0.1 >stdout 2>stderr
 ok "and on standard output" is_folded stdout
 
-refuses "such a file has no names to be put in" 125 'by-name.folded: not a profile in a format' \
-	"$PROF" symbolize by-name.folded -o named.folded
+is "it is read again as it was written" \
+	"$("$PROF" convert by-name.folded --to folded -o - | LC_ALL=C sort)" \
+	"$(LC_ALL=C sort by-name.folded)"
 done_testing

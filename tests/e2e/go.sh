@@ -89,9 +89,10 @@ for t, time, _, frames in samples():
         is_labelled = around and around[0].startswith("do: " + name)
         expect(not "main." + name in names or is_labelled, f"{time}: {around} in {names}")
         # The scheduler works for the goroutine, too, and lies below no function of its: when it
-        # leaves, and when execute() is about to switch to it.
+        # leaves, and when execute() is about to switch to it. A thread that is being killed has
+        # no stack of its program left.
         expect(not is_labelled or names & {"main." + name, "runtime/pprof.Do", "runtime.mcall",
-                                           "runtime.execute"},
+                                           "runtime.execute", "do_exit"},
                f"{time}: {around} in {names}")
         right += bool(is_labelled)
 expect(right > 50, f"{right} samples with labels")

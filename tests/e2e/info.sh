@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Output of prof info for a profile, and its refusal of other files.
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 says() { # LABEL: what stands behind it
@@ -41,7 +42,7 @@ refuses "another object" 125 'standard input: ' "$PROF" info - <<<'{"a": 1}'
 refuses "a folder" 125 'Is a directory' "$PROF" info /tmp
 refuses "a device without anything" 125 '/dev/null: not a profile' "$PROF" info /dev/null
 refuses "no such file" 125 'No such file' "$PROF" info nowhere
-refuses "no file" 2 'no file to look at' "$PROF" info
+refuses "no file" 2 'no file given' "$PROF" info
 refuses "two files" 2 'more than one file' "$PROF" info a b
 refuses "an unknown option" 2 '--samples' "$PROF" info --samples a
 done_testing

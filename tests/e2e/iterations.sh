@@ -43,7 +43,7 @@ is "going: runs" "$(runs_of going '[run["status"]]')" "$(lines 0 0 7 0 0)"
 run "$PROF" record -o warmup.json.gz --warmup 4 --iterations 2 -- ./third warmup
 is "warmup: status" "$status" 7
 is "warmup: what it says" "$err" \
-	"prof record: it ended while it warmed up, with status 7: no profile"
+	"prof record: a warm-up run ended with status 7: no profile"
 ok "warmup: no file" test ! -e warmup.json.gz
 
 # A signal is a failure, too.
@@ -64,7 +64,7 @@ env --default-signal=INT "$PROF" record -o cut.json.gz --stats cut.stats --itera
 		[ \"\$(wc -l <cut.log)\" -lt 3 ] || exec '$workloads/spin' die
 		exec '$parts' 20" >ready 2>cut.err &
 recorder=$!
-read -r _ <ready
+read -t 120 -r _ <>ready
 kill -INT "$recorder"
 wait "$recorder"
 is "cut: status" $? 130

@@ -7,7 +7,7 @@
 set -u
 export PYTHONDONTWRITEBYTECODE=1 LC_ALL=C TERM=xterm
 # Variables that change how recorded programs behave.
-unset PYTHONUNBUFFERED PYTHONPATH PYTHONHOME NODE_OPTIONS GODEBUG GOFLAGS DEBUGINFOD_URLS COLUMNS LINES
+unset PROF_OPTIONS PYTHONUNBUFFERED PYTHONPATH PYTHONHOME NODE_OPTIONS GODEBUG GOFLAGS DEBUGINFOD_URLS COLUMNS LINES
 # Root is the recording user here even under sudo, unless a script says otherwise.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -22,6 +22,8 @@ cd "$tmp" || exit 1
 # Spools without a place beside the output.
 XDG_STATE_HOME=$(mktemp -d /tmp/prof-state.XXXXXX)
 export XDG_STATE_HOME
+# Defaults of whoever runs the tests.
+export XDG_CONFIG_HOME=$XDG_STATE_HOME
 
 at_exit=() # commands, in order
 cleanup() {
@@ -33,6 +35,19 @@ cleanup() {
 	rm -rf "$tmp" "$XDG_STATE_HOME"
 }
 trap cleanup EXIT
+
+. "$root/tests/e2e/rates"
+# For a script that changes the rate itself.
+change_rates() {
+	keep_rates
+	at_exit=("$restore_rates" "${at_exit[@]}")
+	echo 25 >$rates_share
+}
+# Alone, without tests/e2e/run.
+if [ "$(<$rates_share)" -lt 100 ]; then
+	keep_rates
+	at_exit=("$restore_rates" "${at_exit[@]}")
+fi
 
 test_count=0
 diagnose() {

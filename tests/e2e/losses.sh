@@ -14,7 +14,7 @@ stalled() { # NAME SECONDS|end OPTION... -- COMMAND
 	mkfifo begun
 	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" 2>"$name.err" &
 	recorder=$!
-	read -r pid <begun
+	read -t 60 -r pid <>begun
 	kill -STOP $recorder
 	if [ "$seconds" = end ]; then
 		wait_until is_gone "$pid"
@@ -68,8 +68,7 @@ like "small: the summary says so" "$(<small.err)" ' lost \(ring-full [0-9]+\)'
 
 # The kernel samples no more often than its limit, which this lowers meanwhile, but not so far that
 # it disturbs others who sample on this machine.
-limit=/proc/sys/kernel/perf_event_max_sample_rate
-at_exit+=("echo $(<$limit) >$limit")
+change_rates
 for name in before meanwhile after; do
 	cp "$workloads/threads" $name
 done
@@ -77,18 +76,20 @@ done
 throttled() { # NAME OPTION...
 	local name=$1 had
 	shift
-	had=$(<$limit)
+	# The kernel may have lowered it.
+	echo 100000 >$rates
+	had=$(<$rates)
 	rm -f begun changed
 	mkfifo begun changed
 	"$PROF" record -F 25000 -o "$name.json.gz" --stats "$name.stats" "$@" -- sh -c './before 0.2
 		echo >begun; read _ <changed; ./meanwhile 0.5; echo >begun; read _ <changed; ./after 0.2' \
 		2>"$name.err" &
 	recorder=$!
-	read -r _ <begun
-	echo 11000 >$limit
+	read -t 60 -r _ <>begun
+	echo 11000 >$rates
 	echo >changed
-	read -r _ <begun
-	echo "$had" >$limit
+	read -t 60 -r _ <>begun
+	echo "$had" >$rates
 	echo >changed
 	wait $recorder
 	is "$name: exit status" $? 0

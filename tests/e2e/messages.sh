@@ -28,7 +28,7 @@ stall() { # NAME OPTION... -- COMMAND
 	mkfifo begun
 	"$PROF" record -o "$name.json.gz" --stats "$name.stats" "$@" 2>"$name.err" &
 	recorder=$!
-	read -r pid <begun
+	read -t 120 -r pid <>begun
 	kill -STOP $recorder
 	wait_until is_gone "$pid"
 	kill -CONT $recorder

@@ -55,7 +55,7 @@ like "what is not stripped is not called so" "$(table_line lineless)" \
 record quiet 0 -q -v -- bin/whole
 is "-q is stronger than -v" "$(grep -c 'frames *named' <<<"$err")" 0
 record unasked 0 --no-symbols -v -- bin/whole
-like "--no-symbols: nobody has looked" "$(table_line whole)" '  whole: nobody has looked'
+like "--no-symbols: symbols were not searched" "$(table_line whole)" '  whole: symbols were not searched'
 judge "kernel and all other files say for what machine they are" unasked.json.gz <<'CODE'
 expect(p["libs"] and all(lib["arch"] for lib in p["libs"]), p["libs"])
 CODE

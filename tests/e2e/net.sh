@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # --net: TCP connections with their peer, their end and the stack that opened them.
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 cat >connect.py <<'CODE'

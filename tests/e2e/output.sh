@@ -120,7 +120,7 @@ killed() { # FOLDER
 	# shellcheck disable=SC2016 # for the inner shell
 	"$PROF" record -q -o "$1/old.json.gz" --stats "$1/stats" --ready-file "$1/ready" -- \
 		sh -c 'echo $$ >begun; exec sleep 100' &
-	read -r child <begun
+	read -t 120 -r child <>begun
 	kill -KILL $!
 	wait $! 2>/dev/null
 	kill "$child"

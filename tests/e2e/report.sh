@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # prof report of a real recording: shares, lines, markers, and as it looks on a terminal; and the
 # table that prof record prints itself. Wrong use is refused.
+# May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 share_of() { # FUNCTION: its total in percent, out of CSV
@@ -112,7 +113,7 @@ wrong() { # REGEX ARGUMENT...
 	refuses "report $*" 2 "$regex" "$PROF" report "$@" shares.json.gz
 }
 wrong 'must be one of function' --by nonsense
-wrong 'stacks are not made of those' --tree --by thread
+wrong 'stacks do not consist of those' --tree --by thread
 wrong 'are by function' --callers main --by line
 wrong 'print trees of their own' --callers main --callees main
 wrong 'must be two times' --time 5

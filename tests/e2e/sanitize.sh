@@ -72,7 +72,7 @@ for word in lear-secret cordelia storm-token oswaldplain burgundy gloucesters co
 done
 run "$PROF" convert --sanitize --check-sanitized build.json.gz -o clean.json.gz
 is "exit status" "$status" 0
-like "what was taken away is counted" "$err" 'taken away: [0-9]+ arguments, [0-9]+ paths.*source file'
+like "what was taken away is counted" "$err" 'removed: [0-9]+ arguments, [0-9]+ paths.*source file'
 texts clean.json.gz >clean.txt
 is "no path, argument, user or host" "$(grep -niE "$private" clean.txt)" ""
 is "nor that of this machine" "$(grep -nwiF "$(hostname)" clean.txt)" ""

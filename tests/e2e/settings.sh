@@ -74,7 +74,7 @@ mkfifo ready
 "$PROF" record -d 0.5 -o span.json.gz --stats span.stats -- \
 	sh -c "echo \$\$ >pid; exec '$workloads/spin' die 60" 2>err >ready &
 recorder=$!
-read -r _ <ready
+read -t 120 -r _ <>ready
 wait $recorder
 is "-d: exit status" $? 0
 ok "-d: it ends, and the command goes on" kill -0 "$(<pid)"

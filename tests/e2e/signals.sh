@@ -12,7 +12,7 @@ start() { # NAME ARGUMENTS
 	env --default-signal=INT "$PROF" record -o "$1.json.gz" --stats "$1.stats" -- \
 		sh -c "echo \$\$ >$1.pid; exec '$workloads/spin' $2" >ready 2>"$1.err" &
 	recorder=$!
-	read -r _ <ready
+	read -t 120 -r _ <>ready
 }
 finish() { # NAME STATUS
 	wait "$recorder"
@@ -60,7 +60,7 @@ judge "stubborn: what was recorded" stubborn.json.gz <<<'at_least(200, "spinning
 		grep SigIgn /proc/\$\$/status >ci.ignored; exec '$workloads/spin' die 30" >ready 2>ci.err
 ) &
 recorder=$!
-read -r _ <ready
+read -t 120 -r _ <>ready
 kill -INT "$recorder"
 finish ci 130
 ok "ci: the command got the ignored SIGINT back" test $((0x$(cut -f2 ci.ignored) & 2)) -ne 0

@@ -54,7 +54,7 @@ CODE
 fi
 
 like "report tells that waits are left out" "$("$PROF" report reads.json.gz)" \
-	$'\nwaits are not among these: --include-idle adds them$'
+	$'\nwaits are left out; --include-idle adds them$'
 unlike "and when they are not" "$("$PROF" report --include-idle reads.json.gz)" 'waits are not'
 refuses "report by a wait's label without waits" 125 \
 	'no sample with the function \[read\]; --include-idle counts waits, too' \

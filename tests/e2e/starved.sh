@@ -91,7 +91,7 @@ mkfifo begun
 "$PROF" record -q -i 0.1 --ring-size 64K -o small.json.gz --stats small.stats -- \
 	"$workloads/count_ticks" ticks 100000 sh -c "echo \$\$ >begun; exec '$workloads/threads' 2" 2>err &
 recorder=$!
-read -r worker <begun
+read -t 60 -r worker <>begun
 starve $recorder ticks "$worker"
 finish small 0
 judge "small rings: found and lost are as many as the kernel samples" small.json.gz small.stats \

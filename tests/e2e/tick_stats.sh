@@ -49,7 +49,7 @@ rm -f ticks
 "$PROF" record -q -i 0.1 --ring-size 64K -o stopped.json.gz --stats stopped.stats -- \
 	"$workloads/count_ticks" ticks 100000 sh -c "echo >begun; exec '$workloads/threads' 0.5" 2>err &
 recorder=$!
-read -r <begun
+read -t 120 -r <>begun
 kill -STOP $recorder
 wait_until test -s ticks
 kill -CONT $recorder

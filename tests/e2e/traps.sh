@@ -33,7 +33,7 @@ map_trap() { # NAME RUNNER COMMAND
 	$2 "$program" 0.3 <go >said &
 	exec 4>go
 	wait_until test -s said
-	read -r pid address size <said
+	read -t 120 -r pid address size <>said
 	map=/tmp/perf-$pid.map
 	at_exit+=("umount $map 2>/dev/null; rm -rf $map")
 	echo "$address $size precious" >secret/map
@@ -109,7 +109,7 @@ path_trap() { # NAME COMMAND
 		setpriv --reuid="$uid" --regid="$(id -g $user)" --clear-groups
 	kill -STOP "$recorder"
 	echo >go
-	read -r _ <gone
+	read -t 120 -r _ <>gone
 	eval "$2"
 	kill -CONT "$recorder"
 	echo >go

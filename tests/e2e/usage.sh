@@ -3,13 +3,13 @@
 # Refusals of this machine, and the output of prof check: one clear line, a hint, and no effect. Usage
 # that is wrong on any machine is in tests/cli.
 . "$(dirname "$0")/lib.sh"
-limit=$(</proc/sys/kernel/perf_event_max_sample_rate)
+limit=$(<$rates)
 refuses "a rate above the kernel's limit says what the limit is" 125 "$limit" \
 	"$PROF" record -F $((limit + 1)) -- touch started
-at_exit+=("echo $limit >/proc/sys/kernel/perf_event_max_sample_rate")
-echo 500 >/proc/sys/kernel/perf_event_max_sample_rate
+change_rates
+echo 500 >$rates
 run "$PROF" record -o lowered.json.gz -- true
-echo "$limit" >/proc/sys/kernel/perf_event_max_sample_rate
+echo "$limit" >$rates
 is "where the default is above the limit: exit status" "$status" 0
 like "where the default is above the limit: sampled as often as that, and said" "$err" '500 Hz'
 rm -f lowered.json.gz

@@ -107,7 +107,7 @@ cp "$truth" gone
 at_exit+=("kill $!")
 wait_until test -s waiting
 rm gone
-read -r pid address <waiting
+read -t 120 -r pid address <>waiting
 is "a program starts without tracers" "$(python3 counter.py "$pid" "$address")" 0
 attached_while() { # DESCRIPTION COMMAND...
 	local description=$1

@@ -106,7 +106,7 @@ refuses "assembly without the folder" 125 'far: no code: the file is not on this
 	"$PROF" report --annotate distant --asm named.json.gz
 run "$PROF" report --annotate distant --asm --debug-dir dirs named.json.gz
 like "and with it" "$out" 'distant in far.*INSTRUCTION.*ret'
-refuses "a folder for what needs none" 2 'is for --asm' "$PROF" report --debug-dir dirs named.json.gz
+refuses "a folder for what needs none" 2 'only with --asm' "$PROF" report --debug-dir dirs named.json.gz
 
 # Code of the kernel, from a vmlinux with its build id.
 "$PROF" record -q --no-symbols -o busy.json.gz -- dd if=/dev/zero of=/dev/null bs=1M count=4000 status=none

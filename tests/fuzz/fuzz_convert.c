@@ -78,7 +78,7 @@ static void write_all(const struct profile *p, const struct profile *base)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
 		const struct format *format = formats[i];
 		size_t size;
-		char *text = write_as(format, p, base, &size);
+		char *text = format->write ? write_as(format, p, base, &size) : NULL;
 		struct profile *again;
 
 		if (!text)

@@ -128,7 +128,7 @@ static void join(const struct query_runs *a, const struct query_runs *b)
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		uint64_t before = 0;
 
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (sample->time < before)
 				abort();
 			if (sample->stack != NO_STACK && sample->stack >= p->stacks.rows.count)

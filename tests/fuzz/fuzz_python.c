@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as what the kernel saw of a Python function, and as the memory of its process. The
- * first bytes are struct head; each piece of the sight takes what is left, at most its size.
+ * first bytes are struct head; each piece of the record takes what is left, at most its size.
  */
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/text.h"
 #include "lib/runtimes/python.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/text_check.h"
 #include "tests/python_identity.h"
 
 struct head {
@@ -17,19 +17,6 @@ struct head {
 	uint16_t units, first_line;
 	uint32_t code; /* address in the memory */
 };
-
-static void check_text(const struct strbuf *text)
-{
-	const char *at = strbuf_text(text), *end = at + text->size;
-
-	while (at < end) {
-		size_t size = text_utf8_length(at, (size_t)(end - at));
-
-		if (!size || !*at)
-			abort();
-		at += size;
-	}
-}
 
 static void check(const struct managed_code *code, uint32_t units)
 {
@@ -45,7 +32,7 @@ static void check(const struct managed_code *code, uint32_t units)
 	}
 }
 
-static void take(struct sight_text *piece, uint8_t width, uint8_t flags, size_t wanted,
+static void take(struct function_text *piece, uint8_t width, uint8_t flags, size_t wanted,
 		 size_t *left)
 {
 	piece->width = width;
@@ -59,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct runtime_layout layout = {.kind = RUNTIME_PYTHON};
 	struct managed_code code = {0};
 	struct python_image image;
-	struct rec_sight *sight;
+	struct rec_function *function;
 	struct head head;
 	size_t left = size - sizeof(head);
 
@@ -68,23 +55,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(&head, data, sizeof(head));
 	if (!python_layout_of_version(PYTHON_VERSION(head.minor), &layout.python))
 		return 0;
-	sight = xcalloc(1, sizeof(*sight) + left);
-	memcpy(sight->body, data + sizeof(head), left);
-	sight->units = head.units;
-	sight->first_line = head.first_line;
-	sight->code = head.code;
-	take(&sight->name, head.name_width, head.name_flags, head.name_size, &left);
-	take(&sight->file, head.file_width, head.file_flags, head.file_size, &left);
-	take(&sight->lines, 1, head.lines_flags, SIGHT_LINES_MAX, &left);
-	python_decode(&layout, sight, &code);
+	function = xcalloc(1, sizeof(*function) + left);
+	memcpy(function->body, data + sizeof(head), left);
+	function->units = head.units;
+	function->first_line = head.first_line;
+	function->code = head.code;
+	take(&function->name, head.name_width, head.name_flags, head.name_size, &left);
+	take(&function->file, head.file_width, head.file_flags, head.file_size, &left);
+	take(&function->lines, 1, head.lines_flags, FUNCTION_LINES_MAX, &left);
+	python_decode(&layout, function, &code);
 	check(&code, head.units);
 
 	image = (struct python_image){xmemdup(data, size), size};
-	sight->identity = image_identity(&image, &layout.python, head.code);
-	python_late(&layout, sight, image_read, &image, &code);
+	function->identity = image_identity(&image, &layout.python, head.code);
+	python_late(&layout, function, image_read, &image, &code);
 	check(&code, head.units);
 	managed_code_release(&code);
 	free(image.data);
-	free(sight);
+	free(function);
 	return 0;
 }

@@ -25,7 +25,7 @@ static void check(const struct profile *p)
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		uint64_t before = 0;
 
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (sample->time < before ||
 			    (!sample->weight && sample->stack != NO_STACK) ||
 			    (sample->stack != NO_STACK && sample->stack >= id))

@@ -205,7 +205,7 @@ static void check_life(const struct profile_thread *row, const struct world_tick
 static void check_thread(const struct script *s, const struct profile_thread *row,
 			 uint32_t *incarnations, uint32_t *lives)
 {
-	vec_for_each(&row->samples, const struct sample *, sample) {
+	samples_for_each(&row->samples, sample) {
 		const struct world_tick *tick;
 
 		/* It only says what CPU time was used. */
@@ -236,7 +236,7 @@ static void check(const struct script *s)
 	vec_for_each(&s->profile->threads.rows, const struct profile_thread *, row) {
 		uint32_t life = UINT32_MAX;
 
-		vec_for_each(&row->samples, const struct sample *, sample)
+		samples_for_each(&row->samples, sample)
 			shown += sample->weight != 0;
 		check_thread(s, row, incarnations, &life);
 	}

@@ -64,7 +64,7 @@ static void check_thread(const struct profile *p, const struct profile_thread *r
 	require(row->name < p->strings.rows.count && row->process_name < p->strings.rows.count);
 	require(row->is_main == (row->pid == row->tid));
 	require(row->start >= p->meta.start_ns && (!row->end || row->end >= row->start));
-	vec_for_each(&row->samples, const struct sample *, sample) {
+	samples_for_each(&row->samples, sample) {
 		require(sample->time >= last);
 		require(sample->weight || (sample->stack == NO_STACK && !sample->event));
 		require(sample->event < EVENT_COUNTS_MAX);
@@ -122,7 +122,7 @@ static void check_ticks(const struct profile *p)
 	uint64_t weights[EVENT_COUNTS_MAX] = {0};
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		vec_for_each(&row->samples, const struct sample *, sample)
+		samples_for_each(&row->samples, sample)
 			weights[sample->event] += profile_is_wait(p, sample) ? 0 : sample->weight;
 	}
 	require(classes == stats->cpu_samples && weights[0] == classes);

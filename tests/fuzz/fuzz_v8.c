@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as what the kernel saw of a JavaScript function, and as the memory of its process. The
- * first bytes are struct head; each piece of the sight takes what is left, at most its size, and
+ * first bytes are struct head; each piece of the record takes what is left, at most its size, and
  * the memory the rest.
  */
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/text.h"
 #include "lib/runtimes/known_functions.h"
 #include "lib/runtimes/v8.h"
 #include "tests/fuzz/input.h"
+#include "tests/fuzz/text_check.h"
 #include "tests/unit/script_layout.h"
 
 struct head {
@@ -32,19 +32,6 @@ static bool image_read(void *ctx, uint64_t addr, void *to, size_t size)
 		return false;
 	memcpy(to, image->data + addr, size);
 	return true;
-}
-
-static void check_text(const struct strbuf *text)
-{
-	const char *at = strbuf_text(text), *end = at + text->size;
-
-	while (at < end) {
-		size_t size = text_utf8_length(at, (size_t)(end - at));
-
-		if (!size || !*at)
-			abort();
-		at += size;
-	}
 }
 
 static void check(const struct managed_code *code, uint32_t units)
@@ -69,7 +56,7 @@ static void check(const struct managed_code *code, uint32_t units)
 	}
 }
 
-static void take(struct sight_text *piece, uint8_t width, uint8_t flags, size_t wanted,
+static void take(struct function_text *piece, uint8_t width, uint8_t flags, size_t wanted,
 		 size_t *left)
 {
 	piece->width = width;
@@ -88,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct managed_code code = {0};
 	struct line_starts lines = {0};
 	struct known_functions known = {0};
-	struct rec_sight *sight;
+	struct rec_function *function;
 	struct image image;
 	struct head head;
 	size_t left = size - sizeof(head);
@@ -96,17 +83,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < sizeof(head) || size > 65536)
 		return 0;
 	memcpy(&head, data, sizeof(head));
-	sight = xcalloc(1, sizeof(*sight) + left);
-	memcpy(sight->body, data + sizeof(head), left);
-	sight->units = head.units;
-	take(&sight->name, head.name_width, head.name_flags, head.name_size, &left);
-	take(&sight->file, head.file_width, head.file_flags, head.file_size, &left);
-	take(&sight->lines, 1, 0, head.lines_size, &left);
-	v8_decode(&layout, sight, &code);
+	function = xcalloc(1, sizeof(*function) + left);
+	memcpy(function->body, data + sizeof(head), left);
+	function->units = head.units;
+	take(&function->name, head.name_width, head.name_flags, head.name_size, &left);
+	take(&function->file, head.file_width, head.file_flags, head.file_size, &left);
+	take(&function->lines, 1, 0, head.lines_size, &left);
+	v8_decode(&layout, function, &code);
 	check(&code, head.units);
 
 	image = (struct image){data + (size - left), left};
-	v8_read_inlined(&layout, sight, &known, image_read, &image, &code);
+	v8_read_inlined(&layout, function, &known, image_read, &image, &code);
 	code.source = (struct managed_source){.object = head.script, .id = head.id};
 	if (v8_read_source(&layout, &code.source, image_read, &image, &lines)) {
 		for (uint32_t i = 0; i <= code.inlined.count; i++)
@@ -119,6 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	line_starts_release(&lines);
 	known_functions_release(&known);
 	managed_code_release(&code);
-	free(sight);
+	free(function);
 	return 0;
 }

@@ -296,7 +296,7 @@ static int run_file(const char *path, const char *output, bool records)
 static bool has_cpus(const struct profile *p)
 {
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (sample->cpu != NO_CPU)
 				return true;
 		}

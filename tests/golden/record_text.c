@@ -50,6 +50,7 @@ static const struct event_word name_flags[] = {
 static const struct event_word exit_flags[] = {
 	{"process", EXIT_PROCESS},
 	{"oom-killed", EXIT_OOM_KILLED},
+	{"status-unknown", EXIT_STATUS_UNKNOWN},
 	{"outside", REC_OUTSIDE},
 	{"unsampled", REC_UNSAMPLED},
 	{NULL, 0},
@@ -69,6 +70,7 @@ static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_
 						 {NULL, 0}};
 static const struct event_word setting_kinds[] = {{"slow", SETTING_SLOW_NS},
 						  {"paused", SETTING_PAUSED},
+						  {"held-only", SETTING_HELD_ONLY},
 						  {"unheard-of", UINT8_MAX},
 						  {NULL, 0}};
 static const struct event_word marker_flags[] = {{"cause", MARKER_CAUSE},

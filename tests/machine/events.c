@@ -103,6 +103,8 @@ static size_t count_arguments(long number)
 	case SYS_pidfd_open:
 	case SYS_setgroups:
 		return 2;
+	case SYS_bpf:
+		return 3;
 	case SYS_openat2:
 	case SYS_pidfd_send_signal:
 		return 4;
@@ -127,6 +129,9 @@ long __wrap_syscall(long number, ...)
 	va_end(args);
 	if (machine_is_on() && number == SYS_perf_event_open)
 		return open_event((const struct perf_event_attr *)a[0], (uint32_t)a[2]);
+	/* Links of several places, which libbpf may be too old for. */
+	if (machine_is_on() && number == SYS_bpf)
+		return fail(-ENOSYS);
 	if (machine_is_on() && number == SYS_pidfd_open)
 		return open_pidfd((uint32_t)a[0]);
 	return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);

@@ -78,7 +78,7 @@ MUTANTS = [Mutant(*row) for row in (
     ("losses are counted again in each round", "lib/live/bpf/counter_reader.c",
      "now->lost_samples - before->lost_samples}", "now->lost_samples}", "unit/test_recorder_rounds"),
     ("a sample without room is not counted", "bpf/probes/clock.bpf.c",
-     "ring_flags(ring)))\n\t\t__sync_fetch_and_add(&count->lost_samples, 1);",
+     "ring_flags(ring)))\n\t\t__sync_fetch_and_add(&count->lost_samples, 1 + tick_intervals);",
      "ring_flags(ring)))\n\t\treturn;", "e2e/losses"),
     # Filters.
     ("a pattern matches a part of a name", "bpf/name_set.h",

@@ -81,11 +81,11 @@ static int compare_weighed(const void *a, const void *b)
 /* Merges stacks with equal names. */
 static void print_stacks(const struct profile *p, const struct profile_thread *thread)
 {
-	struct weighed *rows = xcalloc(thread->samples.count + 1, sizeof(*rows));
+	struct weighed *rows = xcalloc(samples_count(&thread->samples) + 1, sizeof(*rows));
 	struct lines lines = {0};
 	size_t count = 0, row = 0;
 
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		if (sample->weight)
 			rows[count++] = (struct weighed){stack_line(p, sample), sample->weight};
 	}
@@ -109,7 +109,7 @@ static void print_samples(const struct profile *p, const struct profile_thread *
 	uint64_t start = p->meta.start_ns, first = start, last = start, cpu = 0;
 	size_t count = 0;
 
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		cpu += sample->cpu_delta;
 		if (!sample->weight)
 			continue;
@@ -164,7 +164,7 @@ static void print_cpus(const struct profile *p)
 	uint64_t *weights = xcalloc(NO_CPU, sizeof(*weights));
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (!sample->event && sample->cpu != NO_CPU)
 				weights[sample->cpu] += sample->weight;
 		}
@@ -227,7 +227,7 @@ static int show(const char *path)
 static bool has_cpus(const struct profile *p)
 {
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (sample->cpu != NO_CPU)
 				return true;
 		}

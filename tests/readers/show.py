@@ -81,18 +81,30 @@ class Reader:
                 yield last, weight, () if stack is None else self.stacks[stack], cpu
                 cpu = 0
 
-    def markers(self, thread):
-        table = thread["markers"]
-        schemas = {schema["name"] for schema in self.meta["markerSchema"]}
+    def spans(self, thread):
+        """(data, name, start, end) of each marker; begins and ends make one."""
+        table, open_rows = thread["markers"], {}
+        seen = times(thread["samples"])
         for row, data in enumerate(table["data"]):
-            phase = table["phase"][row]
-            if not data or data.get("type") not in schemas or phase > 1:
+            phase, name = table["phase"][row], table["name"][row]
+            start, end = ns(table["startTime"][row]), ns(table["endTime"][row])
+            if phase == 2:
+                open_rows.setdefault(name, []).append(row)
                 continue
+            if phase == 3:
+                begin = (open_rows.get(name) or [None]).pop()
+                start = min(seen, default=0) if begin is None else ns(table["startTime"][begin])
+            yield data or {}, self.strings[name], start, max(start, end) if phase else start
+        for row in (row for rows in open_rows.values() for row in rows):
             start = ns(table["startTime"][row])
-            end = max(start, ns(table["endTime"][row])) if phase == 1 else start
+            end = max(seen, default=0) + ns(self.meta["interval"])
+            yield table["data"][row] or {}, self.strings[table["name"][row]], start, max(start, end)
+
+    def markers(self, thread):
+        for data, name, start, end in self.spans(thread):
             cause = data.get("cause", {}).get("stack")
             yield "marker %s %s %d %d %s" % (
-                data["type"], self.strings[table["name"][row]], start, end,
+                data.get("type", "Marker"), name, start, end,
                 "-" if cause is None else ";".join(self.stacks[cause]))
 
     def lines(self):

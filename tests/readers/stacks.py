@@ -66,16 +66,10 @@ class Reader(show.Reader):
                      inlined=frames["inlineDepth"][row] > 0)
 
     def marks(self):
-        """(name, start, end) of all markers that have a schema."""
-        schemas = {schema["name"] for schema in self.meta["markerSchema"]}
+        """(name, start, end) of all markers."""
         for thread in self.profile["threads"]:
-            table = thread["markers"]
-            for row, data in enumerate(table["data"]):
-                phase = table["phase"][row]
-                if data and data.get("type") in schemas and phase <= 1:
-                    start = show.ns(table["startTime"][row])
-                    end = max(start, show.ns(table["endTime"][row])) if phase else start
-                    yield self.strings[table["name"][row]], start, end
+            for _, name, start, end in self.spans(thread):
+                yield name, start, end
 
     def clock(self, waits=False):
         """Samples of the clock; without those of waits unless they are asked for."""

@@ -23,6 +23,8 @@ int capture_fixture_teardown(void **state)
 	capture_writer_free(f->writer);
 	capture_reader_free(f->reader);
 	close(f->fd);
+	if (f->window)
+		close(f->window);
 	free(f);
 	return 0;
 }

@@ -18,6 +18,7 @@
 
 struct capture_fixture {
 	int fd; /* of a file in memory */
+	int window; /* a copy of its end; 0: none */
 	struct capture_writer *writer;
 	struct capture_reader *reader;
 };

@@ -68,7 +68,7 @@ void comparison_add_weight(struct profile *p, uint32_t at, stack_id stack, uint3
 	};
 
 	if (ms)
-		profile_thread_add_sample(threads_get(&p->threads, 0), &sample);
+		samples_add(&threads_get(&p->threads, 0)->samples, &sample);
 }
 
 void comparison_mark_run(struct profile *p, uint32_t at, struct run_marker run)

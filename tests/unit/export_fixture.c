@@ -96,10 +96,10 @@ struct profile_thread *export_add_thread(struct exported *f, uint32_t pid, uint3
 
 void export_add_sample(struct profile_thread *row, uint64_t time, stack_id stack, uint32_t cpu)
 {
-	vec_push(&row->samples, (struct sample){.time = EXPORT_START_NS + time,
-						.stack = stack,
-						.weight = 1,
-						.cpu_delta = cpu});
+	vec_push(&row->samples.open, (struct sample){.time = EXPORT_START_NS + time,
+						     .stack = stack,
+						     .weight = 1,
+						     .cpu_delta = cpu});
 }
 
 json_t *export_run(struct exported *f)

@@ -201,8 +201,8 @@ void fed_expect_stack(struct fed *f, const struct profile_thread *row, size_t in
 	frame_id frames[256];
 	size_t depth = 0;
 
-	assert_true(index < row->samples.count);
-	for (stack_id id = row->samples.items[index].stack; id != NO_STACK;
+	assert_true(index < samples_count(&row->samples));
+	for (stack_id id = row->samples.open.items[index].stack; id != NO_STACK;
 	     id = f->p->stacks.rows.items[id].parent) {
 		assert_true(depth < sizeof(frames) / sizeof(*frames));
 		frames[depth++] = f->p->stacks.rows.items[id].frame;

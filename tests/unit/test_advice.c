@@ -54,7 +54,7 @@ static void sample(struct scene *s, stack_id stack, uint32_t weight)
 {
 	struct sample row = {.stack = stack, .weight = weight};
 
-	vec_push(&threads_get(&s->p->threads, s->thread)->samples, row);
+	vec_push(&threads_get(&s->p->threads, s->thread)->samples.open, row);
 }
 
 static void expect(struct scene *s, const char *text)
@@ -133,7 +133,7 @@ TEST(other_events_tell_nothing_of_time)
 	set_up(&s);
 	sample(&s, call(&s, NO_STACK, s.app, 1, true), 10);
 	event.stack = call(&s, NO_STACK, s.app, 2, false);
-	vec_push(&threads_get(&s.p->threads, s.thread)->samples, event);
+	vec_push(&threads_get(&s.p->threads, s.thread)->samples.open, event);
 	expect(&s, "");
 	profile_free(s.p);
 }

@@ -4,8 +4,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/capture/capture_window.h"
 #include "lib/record/record.h"
 #include "tests/unit/test.h"
 
@@ -268,4 +271,129 @@ CASE(epochs_begin_when_they_are_cheap)
 	capture_writer_finish(f->writer, true);
 	/* All is written: a state that is not much smaller than its epoch is worth no other. */
 	assert_false(capture_writer_wants_epoch(f->writer, START_NS + 2 * age, age, false));
+}
+
+static void begin_kept(struct capture_fixture *f, uint64_t keep_ns, uint64_t keep_bytes)
+{
+	const struct capture_writer_options options = {
+		.fd = dup(f->fd), .keep_ns = keep_ns, .keep_bytes = keep_bytes};
+	const struct capture_start start = {.start_ns = START_NS, .machine = 62};
+
+	f->writer = capture_writer_new(&options, &start, NULL);
+	assert_non_null(f->writer);
+	add_name(f, 100, START_NS);
+}
+
+/* Adds epochs of EPOCH_SAMPLES samples, from tid `first` on. */
+static void add_epochs(struct capture_fixture *f, uint32_t first, uint32_t count)
+{
+	for (uint32_t tid = first; tid < first + count * EPOCH_SAMPLES; tid++) {
+		if (tid % EPOCH_SAMPLES == 1)
+			capture_writer_begin_epoch(f->writer, time_of(tid));
+		add_sample(f, tid);
+		if (tid % EPOCH_SAMPLES == 0)
+			capture_fixture_end_frame(f);
+	}
+}
+
+/* Copies the window, and opens that; returns when it begins. */
+static uint64_t open_window(struct capture_fixture *f)
+{
+	struct capture_window window = {0};
+
+	capture_reader_free(f->reader);
+	f->reader = NULL;
+	if (f->window)
+		close(f->window);
+	f->window = memfd_create("window", MFD_CLOEXEC);
+	capture_writer_pin(f->writer, &window);
+	assert_int_equal(capture_window_copy(&window, f->fd, f->window), 0);
+	capture_writer_unpin(f->writer);
+	assert_int_equal(capture_reader_open(&f->reader, f->window, NULL), 0);
+	return window.start_ns;
+}
+
+static uint64_t blocks_of(const struct capture_fixture *f)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(f->fd, &st), 0);
+	return (uint64_t)st.st_blocks;
+}
+
+CASE(only_the_end_is_kept)
+{
+	struct capture_fixture *f = *state;
+	uint64_t few;
+
+	begin_kept(f, 2 * EPOCH_SAMPLES * MS, 0);
+	add_epochs(f, 1, 1000);
+	assert_int_equal(open_window(f), time_of(997 * EPOCH_SAMPLES + 1));
+	expect_main(f);
+	expect_name(f, true);
+	capture_fixture_expect_lost(f, 0);
+	expect_samples(f, 997 * EPOCH_SAMPLES + 1, 1000 * EPOCH_SAMPLES);
+	assert_null(capture_fixture_next(f));
+	assert_true(capture_fixture_count(f).is_complete);
+	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
+	few = blocks_of(f);
+	/* It goes on, and its memory does not grow. */
+	add_epochs(f, 1000 * EPOCH_SAMPLES + 1, 1000);
+	assert_int_equal(open_window(f), time_of(1997 * EPOCH_SAMPLES + 1));
+	assert_true(blocks_of(f) <= few + 8);
+}
+
+CASE(bytes_limit_what_is_kept)
+{
+	struct capture_fixture *f = *state;
+
+	begin_kept(f, 0, 4096);
+	add_epochs(f, 1, 1000);
+	assert_true(open_window(f) > time_of(900 * EPOCH_SAMPLES));
+}
+
+CASE(what_is_pinned_stays)
+{
+	struct capture_fixture *f = *state;
+	struct capture_window window = {0}, later = {0};
+
+	begin_kept(f, 2 * EPOCH_SAMPLES * MS, 0);
+	add_epochs(f, 1, 10);
+	capture_writer_pin(f->writer, &window);
+	add_epochs(f, 10 * EPOCH_SAMPLES + 1, 50);
+	capture_writer_pin(f->writer, &later);
+	assert_int_equal(later.at, window.at);
+	assert_true(later.end > window.end);
+	capture_writer_unpin(f->writer);
+	add_epochs(f, 60 * EPOCH_SAMPLES + 1, 1);
+	capture_writer_pin(f->writer, &later);
+	assert_true(later.at > window.end);
+	capture_writer_unpin(f->writer);
+}
+
+CASE(modules_that_are_gone_are_in_no_state)
+{
+	struct capture_fixture *f = *state;
+	struct rec_module module = {.kind = MODULE_FILE};
+	struct rec_gone gone = {.module_id = 2};
+	const struct rec *rec;
+	unsigned int found = 0;
+
+	capture_fixture_begin(f, 0);
+	for (uint32_t id = 1; id <= 3; id++) {
+		module.module_id = id;
+		record_init(&module.rec, REC_MODULE, sizeof(module), START_NS, 0, 0);
+		capture_writer_add(f->writer, &module.rec);
+	}
+	record_init(&gone.rec, REC_GONE, sizeof(gone), time_of(1), 0, 0);
+	capture_writer_add(f->writer, &gone.rec);
+	add_epochs(f, 1, 2);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	select_part(f, time_of(EPOCH_SAMPLES + 2), UINT64_MAX);
+	while ((rec = capture_fixture_next(f))) {
+		if (rec->kind == REC_MODULE)
+			found |= 1u << ((const struct rec_module *)rec)->module_id;
+	}
+	assert_int_equal(found, 1u << 1 | 1u << 3);
 }

@@ -37,7 +37,7 @@ static void take(void *ctx, const struct rec *rec)
 static void check_lines(uint32_t count, uint32_t units, uint32_t records)
 {
 	const struct runtime runtime = {.name = "Python"};
-	const struct rec_sight sight = {.position = POSITION, .units = units};
+	const struct rec_function function = {.position = POSITION, .units = units};
 	struct managed_code code = {.first_line = 7};
 	struct taken taken = {.end = POSITION};
 
@@ -45,7 +45,7 @@ static void check_lines(uint32_t count, uint32_t units, uint32_t records)
 	strbuf_addf(&code.file, "/f.py");
 	for (uint32_t i = 0; i < count; i++)
 		vec_push(&code.lines, ((struct managed_line){i, i, 0}));
-	send_code_records(&runtime, &sight, &code, take, &taken);
+	send_code_records(&runtime, &function, &code, take, &taken);
 	assert_int_equal(taken.records, records);
 	assert_int_equal(taken.end, POSITION + units);
 	assert_int_equal(taken.lines, count < units ? count : taken.lines);

@@ -21,7 +21,7 @@ static void tick(struct exported *f, uint64_t time, uint16_t cpu, thread_id thre
 		.cpu = cpu,
 	};
 
-	profile_thread_add_sample(threads_get(&f->p->threads, thread), &sample);
+	samples_add(&threads_get(&f->p->threads, thread)->samples, &sample);
 }
 
 /* Three threads that migrate, and an event, which is in no row of a CPU. */
@@ -38,7 +38,7 @@ static void fill_two_cpus(struct exported *f)
 	tick(f, 3 * MS, 3, 1, 1, 3);
 	tick(f, 5 * MS, 1, 2, 2, 4);
 	tick(f, 6 * MS, NO_CPU, 2, 1, 5);
-	profile_thread_add_sample(threads_get(&f->p->threads, 1), &event);
+	samples_add(&threads_get(&f->p->threads, 1)->samples, &event);
 }
 
 struct viewed {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The messages between front end and helper, and the environment of a command under sudo. */
+/* The messages between caller and helper, and the environment of a command under sudo. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

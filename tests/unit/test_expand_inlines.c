@@ -41,7 +41,8 @@ static frame_id add_frame(struct profile *p, module_id in, uint64_t offset)
 
 static void add_sample(struct profile *p, stack_id stack)
 {
-	vec_push(&p->threads.rows.items[0].samples, (struct sample){.stack = stack, .weight = 1});
+	vec_push(&p->threads.rows.items[0].samples.open,
+		 (struct sample){.stack = stack, .weight = 1});
 }
 
 static struct frame_name name(struct profile *p, const char *func, const char *file, uint32_t line)
@@ -57,7 +58,7 @@ static struct frame_name name(struct profile *p, const char *func, const char *f
 /* "main outer inner(1)": functions outermost first, with inline depths other than 0. */
 static void expect_stack(struct profile *p, size_t sample, const char *expected)
 {
-	stack_id id = p->threads.rows.items[0].samples.items[sample].stack;
+	stack_id id = p->threads.rows.items[0].samples.open.items[sample].stack;
 	struct strbuf text = {0}, part = {0};
 
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {

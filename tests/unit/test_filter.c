@@ -7,6 +7,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/live/process/cgroup_filter.h"
+#include "lib/live/process/cgroup_search.h"
 #include "lib/live/process/filter.h"
 #include "tests/unit/test.h"
 
@@ -197,4 +198,45 @@ TEST(users_and_cpus_are_looked_up)
 	assert_int_equal(filter_set_cpus(&f, "8,0-3", &err), -EINVAL);
 	assert_string_equal(err.text, "--cpu 8,0-3: not an ascending list such as 0-3,8");
 	filter_release(&f);
+}
+
+TEST(groups_of_units_and_containers_are_known_by_name)
+{
+	static const char id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+	static const struct {
+		const char *name, *wanted;
+		bool is_unit, is_container;
+	} rows[] = {
+		{"nginx.service", "nginx", true, false},
+		{"nginx.service", "nginx.service", true, true},
+		{"nginx.service", "ngin", false, false},
+		{"nginx.slice", "nginx", false, false},
+		{"docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
+		 "0123", false, true},
+		{"docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
+		 "012", false, false},
+		{"docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
+		 "123456", false, false},
+		{"docker-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
+		 id, false, true},
+		{id, "01234567", false, true},
+		{id, id, true, true},
+		{"libpod-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope",
+		 "0123", false, true},
+		{"libpod-conmon-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+		 ".scope",
+		 "0123", false, false},
+		{"machine-web.scope", "web", false, true},
+		{"lxc.payload.web", "web", false, true},
+		{"web", "web", true, true},
+		{"webs", "web", false, false},
+		/* Words are no beginnings of ids. */
+		{"decade-of-decades-and-more-decades.scope", "decade", false, false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_int_equal(cgroup_is_unit(rows[i].name, rows[i].wanted), rows[i].is_unit);
+		assert_int_equal(cgroup_is_container(rows[i].name, rows[i].wanted),
+				 rows[i].is_container);
+	}
 }

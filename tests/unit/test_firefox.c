@@ -189,7 +189,7 @@ CASE(test_samples)
 	row = export_add_thread(f, 10, 11, "weights");
 	export_add_sample(row, 1, child, 0);
 	export_add_sample(row, 2, child, 0);
-	row->samples.items[1].weight = 3;
+	row->samples.open.items[1].weight = 3;
 	root = export_run(f);
 	export_expect(root, "threads.0.samples",
 		      "{\"stack\":[0,null,1,1],\"timeDeltas\":[0.5,1.001001,0,1.999999],"

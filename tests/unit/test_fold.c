@@ -219,7 +219,7 @@ static void add_event(struct exported *f, thread_id id)
 	struct sample sample = {
 		.time = row->start + MS, .stack = NO_STACK, .weight = 7, .event = 1};
 
-	profile_thread_add_sample(row, &sample);
+	samples_add(&row->samples, &sample);
 }
 
 static const struct firefox_row *next_to(const struct folded *f, const char *name)
@@ -318,7 +318,7 @@ CASE(processes_at_one_time)
 	text = json_dumps(root, 0);
 	assert_int_equal(format_firefox.read(&again, text, strlen(text), NULL, NULL), 0);
 	vec_for_each(&again->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample)
+		samples_for_each(&thread->samples, sample)
 			cpu_ns += sample->cpu_delta;
 	}
 	assert_in_range(cpu_ns, 60 * 3 * MS - 1, 60 * 3 * MS);

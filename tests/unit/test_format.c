@@ -37,6 +37,9 @@ TEST(found_by_content)
 	assert_null(format_of_text(" \n{", 2));
 	assert_null(format_of_text("[]", 2));
 	assert_null(format_of_text("", 0));
+	assert_ptr_equal(format_of_text("{\"nodes\":[]}", 12), &format_cpuprofile);
+	assert_ptr_equal(format_of_text("main;f 1\n", 9), &format_folded);
+	assert_ptr_equal(format_of_text("a 1 2.5: x:\n", 12), &format_perf_script);
 	assert_null(format_of_text("\0{", 2));
 }
 
@@ -100,8 +103,12 @@ TEST_WITH(nameless_code_has_the_same_address_everywhere, export_setup, export_te
 	thread = export_add_thread(f, 10, 10, "app");
 	export_add_sample(thread, 1000000, stacks_intern(&f->p->stacks, NO_STACK, frame), 0);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-		struct strbuf text = written_as(formats[i], f->p);
+		struct strbuf text;
 
+		/* Addresses of a process are those of its mappings. */
+		if (!formats[i]->write || formats[i] == &format_gecko)
+			continue;
+		text = written_as(formats[i], f->p);
 		print_message("%s\n", formats[i]->name);
 		assert_non_null(memmem(text.text, text.size, "0x3abc", 6));
 		assert_null(memmem(text.text, text.size, "0x1abc", 6));

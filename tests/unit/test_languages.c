@@ -118,6 +118,8 @@ TEST(marks_of_runtimes)
 {
 	assert_int_equal(language_of_library("libjvm.so"), LANGUAGE_JAVA);
 	assert_int_equal(language_of_library("libjvm.so.1"), LANGUAGE_NONE);
+	assert_int_equal(language_of_library("libruby-3.1.so.3.1.2"), LANGUAGE_RUBY);
+	assert_int_equal(language_of_library("libruby"), LANGUAGE_NONE);
 	assert_int_equal(language_of_library(""), LANGUAGE_NONE);
 	assert_int_equal(language_of_program("node"), LANGUAGE_JAVASCRIPT);
 	assert_int_equal(language_of_program("python3.12"), LANGUAGE_PYTHON);

@@ -119,13 +119,13 @@ static uint16_t rule_at(const struct fixture *f, const struct unwind_mappings *m
 
 TEST(every_row_is_found_again_across_chunks)
 {
-	const uint32_t pages = 4000, rows = 600; /* 2.4 million words: three chunks */
+	const uint32_t pages = 4000, rows = 600; /* 2.4 million words: five chunks */
 	struct unwind_mappings mappings = {0};
 	struct unwind_table table;
 	struct mapping mapping = {.file_offset = 0, .module = 1};
 	struct fixture f;
 
-	setup(&f, 4);
+	setup(&f, 8);
 	make_table(&table, pages, rows);
 	add_module(&f, 1, (uint64_t)pages * UNWIND_PAGE_SIZE);
 	module_tables_store(&f.tables, 1, &table);

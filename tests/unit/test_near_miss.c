@@ -95,9 +95,9 @@ TEST(options_that_are_none_have_hints)
 	expect_option(0, "--unw", recording,
 		      "--unw is short for several options: --unwind, --unwind-memory");
 	expect_option('g', "", recording,
-		      "unknown option -g: stacks are always taken, --unwind says how");
+		      "unknown option -g: stacks are always taken; --unwind chooses how");
 	expect_option(0, "--call-graph=dwarf", recording,
-		      "unknown option --call-graph: stacks are always taken, --unwind says how");
+		      "unknown option --call-graph: stacks are always taken; --unwind chooses how");
 	expect_option('g', "", other, "unknown option -g");
 	expect_option(0, "--call-graph", other, "unknown option --call-graph");
 	expect_option('z', "", recording, "unknown option -z");

@@ -325,30 +325,68 @@ static void complete(const char *text, const char *wanted)
 	assert_string_equal(strbuf_text(&out), wanted);
 }
 
+static const char *const *live(void)
+{
+	static const char *const values[] = {"12\tone", "123\tother", "2", NULL};
+
+	return values;
+}
+
 CASE(words_are_completed)
 {
+	static const struct option_row more[] = {
+		{'p', "pid", "LIST", "those", OPTION_CALL, AT(called), .live = live, .set = call},
+		{0, "folder", "DIR", "a folder", OPTION_NAME, AT(name)},
+		{0},
+	};
+
+	option_table_add(&table, more, &v);
 	table.take = take;
-	complete("--s", "--size-of-something\n--share\n--seed\n");
-	complete("--flag --ti", "--time\n");
+	complete("--s", "--size-of-something\tlong\n--share\ta share\n--seed\tan int\n");
+	complete("--flag --ti", "--time\tseconds\n");
+	complete("--na", "--name\ta name of a file\n");
+	complete("--li", "--listed\n");
 	complete("--colour ", "red\ngreen\n");
 	complete("-c g", "green\n");
 	complete("-c x", "");
 	complete("--colour=g", "--colour=green\n");
 	complete("--listed r", "red\n");
-	/* A file, or anything. */
-	complete("--name ", "");
-	complete("--name --fl", "");
-	complete("--name=", "");
-	complete("fi", "");
-	complete("", "");
+	complete("--flag=", "");
+	/* Values of this machine now, also later in a list. */
+	complete("-p ", "12\tone\n123\tother\n2\n");
+	complete("--pid=12", "--pid=12\tone\n--pid=123\tother\n");
+	complete("--pid 2,12,1", "2,12,123\tother\n");
+	/* A file, a folder, or anything. */
+	complete("--name ", ":files\n");
+	complete("--name --fl", ":files\n");
+	complete("--name=", ":files\n");
+	complete("--folder ", ":folders\n");
+	complete("--text ", "");
+	complete("fi", ":files\n");
+	complete("", ":files\n");
+	/* An option that was given can be given again only if that adds something. */
+	complete("--flag --fl", "");
+	complete("-c red --co", "");
+	complete("--colour=red --co", "");
+	complete("-v --verb", "--verbose\tmore\n");
+	complete("-p 1 --pi", "--pid\tthose\n");
 	/* The value of another one is no option, and an optional value is never a word. */
-	complete("--text --name --fl", "--flag\n");
-	complete("--call --fl", "--flag\n");
-	complete("-- --fl", "");
-	complete("file --fl", "--flag\n");
+	complete("--text --name --fl", "--flag\ta flag\n");
+	complete("--call --fl", "--flag\ta flag\n");
+	complete("-- --fl", ":files\n");
+	complete("file --fl", "--flag\ta flag\n");
+	table.operands = live;
+	complete("1", "12\tone\n123\tother\n");
+	complete("-- 1", "12\tone\n123\tother\n");
 	table.take = NULL;
-	complete("file --fl", "");
-	complete("--text file --fl", "--flag\n");
+	table.runs = true;
+	complete("", ":command 0\n");
+	complete("ma", ":command 0\n");
+	complete("make --fl", ":command 0\n");
+	complete("--flag --text make make --fl", ":command 3\n");
+	complete("--flag -- make --fl", ":command 2\n");
+	complete("-- -", ":command 1\n");
+	complete("--text file --fl", "--flag\ta flag\n");
 }
 
 extern const struct command command_record, command_attach, command_check, command_report,

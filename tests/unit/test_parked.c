@@ -41,7 +41,7 @@ static void add_wait(struct profile *p, const char *thread, const char *function
 	id = stacks_intern(&p->stacks, id,
 			   label_frames_intern(p, strings_intern(&p->strings, "[futex]"),
 					       (struct frame_category){CATEGORY_IDLE, IDLE_LOCK}));
-	vec_push(&row.samples, ((struct sample){.stack = id, .weight = 1}));
+	vec_push(&row.samples.open, ((struct sample){.stack = id, .weight = 1}));
 	threads_add(&p->threads, &row);
 }
 
@@ -55,7 +55,7 @@ static uint8_t meaning(const char *thread, const char *functions)
 
 	add_wait(p, thread, functions);
 	wait_frames_refine(p);
-	sample = &p->threads.rows.items[0].samples.items[0];
+	sample = &p->threads.rows.items[0].samples.open.items[0];
 	stack = &p->stacks.rows.items[sample->stack];
 	found = p->frames.rows.items[stack->frame].subcategory;
 	profile_free(p);
@@ -78,6 +78,13 @@ TEST(workers_wait_for_work)
 		"Thread.run;_worker;PyObject_Vectorcall;_PyObject_VectorcallTstate;"
 		"method_vectorcall_FASTCALL_KEYWORDS_METHOD;_queue_SimpleQueue_get;"
 		"_queue_SimpleQueue_get_impl;PyThread_acquire_lock_timed;__new_sem_wait_slow64",
+		"java.lang.Thread.run;java.util.concurrent.ThreadPoolExecutor.runWorker;"
+		"java.util.concurrent.ThreadPoolExecutor.getTask;"
+		"java.util.concurrent.LinkedBlockingQueue.take;"
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await;"
+		"java.util.concurrent.ForkJoinPool.managedBlock;"
+		"java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;"
+		"Unsafe_Park;Parker::park" CONDITION,
 	};
 
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++)
@@ -108,6 +115,10 @@ TEST(threads_of_java_are_known_by_name)
 	assert_int_equal(meaning("Finalizer", wait), IDLE_FOR_WORK);
 	assert_int_equal(meaning("main", park), IDLE_CONDITION);
 	assert_int_equal(meaning("main", wait), IDLE_CONDITION);
+	assert_int_equal(
+		meaning("main", "Main.work;java.util.concurrent.locks.LockSupport.park;"
+				"jdk.internal.misc.Unsafe.park;Unsafe_Park;Parker::park" CONDITION),
+		IDLE_CONDITION);
 	assert_int_equal(meaning("pool-1-thread-2", "f" CONDITION), IDLE_CONDITION);
 	assert_int_equal(
 		meaning("main", "JVM_Sleep;JavaThread::sleep;os::PlatformEvent::park" CONDITION),

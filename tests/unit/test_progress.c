@@ -78,13 +78,13 @@ TEST(nothing_where_it_cannot_be_erased)
 	struct screen s;
 
 	screen_open(&s);
-	progress_init(&p, true, 0);
+	progress_init(&p, true, PROGRESS_AUTO, 0);
 	assert_false(p.enabled);
 	setenv("TERM", "dumb", 1);
-	progress_init(&p, false, 0);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
 	assert_false(p.enabled);
 	unsetenv("TERM");
-	progress_init(&p, false, 0);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
 	assert_false(p.enabled);
 	progress_begin(&p, "x", 0, false);
 	progress_recording(&p, 1, 0, true);
@@ -92,7 +92,7 @@ TEST(nothing_where_it_cannot_be_erased)
 	progress_withdraw(&p);
 	assert_string_equal(screen_read(&s), "");
 	setenv("TERM", "xterm", 1);
-	progress_init(&p, false, 0);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
 	assert_true(p.enabled);
 	screen_close(&s);
 }
@@ -105,7 +105,7 @@ TEST(interrupts_need_no_escapes)
 
 	screen_open(&s);
 	setenv("TERM", "dumb", 1);
-	progress_init(&p, false, 0);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
 	progress_begin(&p, "x", 0, false);
 	progress_recording(&p, 1, 0, true);
 	fake_clock_pass(500 * MS);
@@ -113,7 +113,7 @@ TEST(interrupts_need_no_escapes)
 	progress_recording(&p, 3, 0, true);
 	assert_string_equal(screen_read(&s), "prof: recording until the command has ended, Ctrl-C "
 					     "once more ends it now\n");
-	progress_init(&p, true, 0);
+	progress_init(&p, true, PROGRESS_AUTO, 0);
 	progress_recording(&p, 1, 0, true);
 	fake_clock_pass(500 * MS);
 	progress_recording(&p, 2, 0, true);
@@ -127,7 +127,7 @@ TEST(recording_has_a_line_of_its_own)
 	struct screen s;
 
 	screen_open(&s);
-	progress_init(&p, false, 0);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
 	progress_begin(&p,
 		       "a\033\xe2\x80\xae"
 		       "b",
@@ -159,7 +159,7 @@ TEST(a_command_keeps_the_terminal)
 	struct screen s;
 
 	screen_open(&s);
-	progress_init(&p, false, 0);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
 	progress_begin(&p, "make", 0, true);
 	assert_string_equal(screen_read(&s), "prof: recording make, Ctrl-C ends it\n");
 	fake_clock_pass(5000 * MS);
@@ -188,11 +188,11 @@ TEST(lines_fit)
 	struct screen s;
 
 	screen_open(&s);
-	progress_init(&p, false, 0);
-	progress_symbolize(&p, 1, 2);
+	progress_init(&p, false, PROGRESS_AUTO, 0);
+	progress_step(&p, PROGRESS_NAMES, 1, 2);
 	assert_string_equal(screen_read(&s), "");
 	fake_clock_pass(200 * MS);
-	progress_symbolize(&p, 1, 2);
+	progress_step(&p, PROGRESS_NAMES, 1, 2);
 	assert_string_equal(screen_read(&s), BLANKS ERASE "naming 1/2 modules…");
 	fake_clock_pass(50 * MS);
 	progress_download(&p, "/usr/lib/x86_64-linux-gnu/libc.so.6.with.a.long.name", 1, 2);

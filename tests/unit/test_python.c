@@ -231,15 +231,15 @@ TEST(texts_become_utf8)
 	strbuf_release(&text);
 }
 
-struct sight {
-	struct rec_sight rec;
+struct function {
+	struct rec_function rec;
 	char body[256];
 };
 
-static void add(struct sight *s, struct sight_text *piece, const void *data, size_t size)
+static void add(struct function *s, struct function_text *piece, const void *data, size_t size)
 {
-	memcpy(s->rec.body + sight_body_size(&s->rec), data, size);
-	*piece = (struct sight_text){.size = (uint32_t)size, .width = 1};
+	memcpy(s->rec.body + function_body_size(&s->rec), data, size);
+	*piece = (struct function_text){.size = (uint32_t)size, .width = 1};
 }
 
 static struct runtime_layout layout_of(unsigned int minor)
@@ -250,10 +250,10 @@ static struct runtime_layout layout_of(unsigned int minor)
 	return layout;
 }
 
-TEST(a_sight_becomes_code)
+TEST(a_function_becomes_code)
 {
 	const struct runtime_layout layout = layout_of(10);
-	struct sight s = {.rec = {.units = 8, .first_line = 7}};
+	struct function s = {.rec = {.units = 8, .first_line = 7}};
 	struct managed_code code = {0};
 
 	add(&s, &s.rec.name, "m\xe9thode", 7);
@@ -273,11 +273,11 @@ TEST(a_sight_becomes_code)
 	assert_false(code.lacks_text);
 
 	/* A name that was cut, lines that were too long to send, a file that was unreadable. */
-	s = (struct sight){.rec = {.units = 8, .first_line = 7}};
+	s = (struct function){.rec = {.units = 8, .first_line = 7}};
 	add(&s, &s.rec.name, "meth", 4);
-	s.rec.name.flags = SIGHT_CUT;
-	s.rec.file.flags = SIGHT_UNREADABLE;
-	s.rec.lines = (struct sight_text){.length = 5000, .width = 1, .flags = SIGHT_CUT};
+	s.rec.name.flags = FUNCTION_CUT;
+	s.rec.file.flags = FUNCTION_UNREADABLE;
+	s.rec.lines = (struct function_text){.length = 5000, .width = 1, .flags = FUNCTION_CUT};
 	python_decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "meth");
 	assert_string_equal(strbuf_text(&code.file), "");
@@ -332,11 +332,11 @@ TEST(late_reads_take_the_same_code_only)
 		const struct runtime_layout layout = layout_of(minors[i]);
 		const struct python_layout *l = &layout.python;
 		struct python_image image = make_image(l);
-		struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
+		struct rec_function function = {.code = CODE, .units = 4, .first_line = 7};
 		struct managed_code code = {0};
 
-		sight.identity = image_identity(&image, l, CODE);
-		assert_true(python_late(&layout, &sight, image_read, &image, &code));
+		function.identity = image_identity(&image, l, CODE);
+		assert_true(python_late(&layout, &function, image_read, &image, &code));
 		assert_string_equal(strbuf_text(&code.name), "Deep.method");
 		assert_string_equal(strbuf_text(&code.file), "/deep.py");
 		assert_true(code.lines.count > 0);
@@ -345,16 +345,16 @@ TEST(late_reads_take_the_same_code_only)
 		put(&image, CODE, 99);
 		if (minors[i] == 11)
 			image.data[CODE + 52]++;
-		assert_true(python_late(&layout, &sight, image_read, &image, &code));
+		assert_true(python_late(&layout, &function, image_read, &image, &code));
 		image.data[FILE_NAME + l->string_ascii] = '!';
-		assert_int_equal(python_late(&layout, &sight, image_read, &image, &code),
+		assert_int_equal(python_late(&layout, &function, image_read, &image, &code),
 				 minors[i] >= 12);
 		put(&image, CODE + l->code_first_line, 8);
-		assert_false(python_late(&layout, &sight, image_read, &image, &code));
+		assert_false(python_late(&layout, &function, image_read, &image, &code));
 		/* Failures leave what was known. */
 		assert_string_equal(strbuf_text(&code.name), "Deep.method");
-		sight.code = IMAGE_SIZE - 8;
-		assert_false(python_late(&layout, &sight, image_read, &image, &code));
+		function.code = IMAGE_SIZE - 8;
+		assert_false(python_late(&layout, &function, image_read, &image, &code));
 		managed_code_release(&code);
 		free(image.data);
 	}
@@ -365,17 +365,17 @@ TEST(identity_may_lack_the_file)
 {
 	const struct runtime_layout layout = layout_of(11);
 	struct python_image image = make_image(&layout.python);
-	struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
+	struct rec_function function = {.code = CODE, .units = 4, .first_line = 7};
 	struct managed_code code = {0};
 
 	image.size = FILE_NAME;
-	sight.identity = image_identity(&image, &layout.python, CODE);
+	function.identity = image_identity(&image, &layout.python, CODE);
 	image.size = IMAGE_SIZE;
-	assert_true(sight.identity != image_identity(&image, &layout.python, CODE));
-	assert_true(python_late(&layout, &sight, image_read, &image, &code));
+	assert_true(function.identity != image_identity(&image, &layout.python, CODE));
+	assert_true(python_late(&layout, &function, image_read, &image, &code));
 	assert_string_equal(strbuf_text(&code.file), "/deep.py");
 	put(&image, CODE + layout.python.code_first_line, 8);
-	assert_false(python_late(&layout, &sight, image_read, &image, &code));
+	assert_false(python_late(&layout, &function, image_read, &image, &code));
 	managed_code_release(&code);
 	free(image.data);
 }
@@ -397,7 +397,7 @@ static bool read_changing(void *ctx, uint64_t addr, void *to, size_t size)
 TEST(code_that_changes_while_read_is_not_taken)
 {
 	const struct runtime_layout layout = layout_of(12);
-	struct rec_sight sight = {.code = CODE, .units = 4, .first_line = 7};
+	struct rec_function function = {.code = CODE, .units = 4, .first_line = 7};
 	unsigned int failed = 0, reads = 0;
 	bool done = false;
 
@@ -405,8 +405,8 @@ TEST(code_that_changes_while_read_is_not_taken)
 		struct changing changing = {make_image(&layout.python), reads};
 		struct managed_code code = {0};
 
-		sight.identity = image_identity(&changing.image, &layout.python, CODE);
-		done = python_late(&layout, &sight, read_changing, &changing, &code);
+		function.identity = image_identity(&changing.image, &layout.python, CODE);
+		done = python_late(&layout, &function, read_changing, &changing, &code);
 		failed += !done;
 		assert_true(done || !code.name.size);
 		managed_code_release(&code);

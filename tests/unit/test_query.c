@@ -48,7 +48,7 @@ static void add_sample(struct profile *p, uint64_t time, stack_id stack, uint32_
 						     .process_name = NO_STRING,
 						     .process_label = NO_STRING,
 						     .arguments = NO_STRING});
-	profile_thread_add_sample(threads_get(&p->threads, 0), &sample);
+	samples_add(&threads_get(&p->threads, 0)->samples, &sample);
 }
 
 static struct profile *small(void)

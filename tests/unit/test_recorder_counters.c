@@ -26,7 +26,7 @@ struct told {
 };
 
 static struct told told;
-static struct counter_teller teller;
+static struct counter_values counters;
 
 static void copy(char *to, size_t room, const char *from, size_t size)
 {
@@ -66,7 +66,7 @@ static int setup(void **state)
 	(void)state;
 	machine_start("0");
 	told = (struct told){0};
-	teller = (struct counter_teller){.sink = take};
+	counters = (struct counter_values){.sink = take};
 	return 0;
 }
 
@@ -88,8 +88,8 @@ static int64_t sum_of(const char *name)
 
 static void pass(struct machine_counters *m, uint64_t now)
 {
-	machine_counters_read(m, &teller, now);
-	teller.last_ns = now;
+	machine_counters_read(m, &counters, now);
+	counters.last_ns = now;
 }
 
 static void write_files(const char *cpu, const char *memory, const char *network)
@@ -172,7 +172,7 @@ CASE(an_old_control_group)
 	pass(m, 2);
 	assert_int_equal(sum_of("Throttled group"), 4000);
 	/* There are no other files. */
-	assert_int_equal(teller.last_id, 1);
+	assert_int_equal(counters.last_id, 1);
 	machine_counters_free(m);
 }
 
@@ -195,8 +195,8 @@ CASE(energy_wraps)
 
 static void read_files(struct file_counters *f, uint64_t now)
 {
-	file_counters_read(f, &teller, now);
-	teller.last_ns = now;
+	file_counters_read(f, &counters, now);
+	counters.last_ns = now;
 }
 
 CASE(files_that_were_asked_for)
@@ -273,11 +273,11 @@ CASE(files_that_cannot_be_read)
 static void tell_all(enum counter_graph graph, const int64_t *values, uint64_t count)
 {
 	const struct counter_schema text = {"Name", "", "", "", "grey", graph};
-	struct told_counter counter = {0};
+	struct sent_counter counter = {0};
 
 	for (uint64_t now = 1; now <= count; now++) {
-		counter_tell(&teller, &counter, &text, 0, values[now - 1], now);
-		teller.last_ns = now;
+		counter_values_send(&counters, &counter, &text, 0, values[now - 1], now);
+		counters.last_ns = now;
 	}
 }
 

@@ -66,8 +66,10 @@ CASE(a_machine_that_can_record)
 	assert_in_range(count, 12, FEATURES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		assert_int_not_equal(features[i].status, FEATURE_MISSING);
-		/* It has neither counters nor context switches. */
-		if (strcmp(features[i].name, "pmu") != 0 && strcmp(features[i].name, "waits") != 0)
+		/* It has neither counters nor context switches, and no user probes. */
+		if (strcmp(features[i].name, "pmu") != 0 &&
+		    strcmp(features[i].name, "waits") != 0 &&
+		    strcmp(features[i].name, "user probes") != 0)
 			assert_int_equal(features[i].status, FEATURE_OK);
 	}
 	assert_int_equal(features_explain(&err), 0);

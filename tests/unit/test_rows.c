@@ -50,7 +50,7 @@ static void use_cpu(struct ordered *o, thread_id id, uint32_t cpu_ns)
 {
 	struct sample sample = {.time = 1, .stack = NO_STACK, .weight = 1, .cpu_delta = cpu_ns};
 
-	profile_thread_add_sample(threads_get(&o->p->threads, id), &sample);
+	samples_add(&threads_get(&o->p->threads, id)->samples, &sample);
 }
 
 static void expect_order(struct ordered *o, uint32_t root, const thread_id *expected, size_t count)
@@ -151,7 +151,7 @@ CASE(busiest_are_those_with_most_cpu_time)
 		use_cpu(o, id, cpu[5 - i]);
 		/* The busiest thread has no sample of the clock. */
 		if (cpu[5 - i] == 100)
-			threads_get(&o->p->threads, id)->samples.items[0].event = 1;
+			threads_get(&o->p->threads, id)->samples.open.items[0].event = 1;
 	}
 	firefox_rows_init(&o->rows, o->p);
 	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 6), 5);

@@ -61,11 +61,11 @@ CASE(a_wait_goes_on_until_its_last_row)
 
 	export_add_sample(row, 1 * MS, wait, 0);
 	export_add_sample(row, 301 * MS, wait, MS / 2);
-	row->samples.items[1].weight = 298;
+	row->samples.open.items[1].weight = 298;
 	/* Others of that kind: neither stands for the time in between. */
 	export_add_sample(row, 311 * MS, wait, MS / 2);
 	export_add_sample(row, 321 * MS, wait, MS / 2);
-	row->samples.items[3].weight = 7;
+	row->samples.open.items[3].weight = 7;
 	export_run(f);
 	expect(f, 0, "stack", "[0,0,null,null,0,null,null,0]");
 	expect(f, 0, "weight", "[1,298,0,0,1,0,0,7]");
@@ -82,10 +82,10 @@ CASE(rows_of_the_clock_weigh_time)
 	event_counts_get(&f->p->events, 1)->name = export_intern(f, "page-faults");
 	export_add_sample(row, 1 * MS, stack, 0);
 	export_add_sample(row, 1 * MS + 250500, stack, 250500);
-	row->samples.items[1].weight = 4;
+	row->samples.open.items[1].weight = 4;
 	export_add_sample(row, 2 * MS, stack, 0);
-	row->samples.items[2].event = 1;
-	row->samples.items[2].weight = 5;
+	row->samples.open.items[2].event = 1;
+	row->samples.open.items[2].weight = 5;
 	export_run(f);
 	expect(f, 0, "weight", "[0,0.2505,1.002]");
 	expect(f, 0, "weightType", "\"tracing-ms\"");
@@ -101,7 +101,7 @@ CASE(rows_of_gaps_weigh_nothing)
 
 	export_add_sample(row, 1 * MS, stack, 0);
 	export_add_sample(row, 54 * MS, stack, MS);
-	row->samples.items[1].weight = 3;
+	row->samples.open.items[1].weight = 3;
 	export_run(f);
 	expect(f, 0, "weight", "[1,0,0,3]");
 	expect(f, 0, "threadCPUDelta", "[0,0,0,1000000]");
@@ -116,7 +116,7 @@ CASE(rows_without_samples_stay_in_order)
 	export_add_sample(row, 10 * MS, NO_STACK, MS / 20);
 	export_add_sample(row, 10 * MS + MS / 5, NO_STACK, MS / 20);
 	export_add_sample(row, 20 * MS, NO_STACK, MS / 2);
-	vec_for_each(&row->samples, struct sample *, sample)
+	samples_change_each(&row->samples, sample)
 		sample->weight = 0;
 	export_run(f);
 	expect(f, 0, "timeDeltas", "[0,9,1,0.2,8.8,1]");
@@ -187,7 +187,7 @@ CASE(a_row_without_samples_begins_with_its_thread)
 
 	row->start += 20 * MS;
 	export_add_sample(row, 30 * MS, NO_STACK, MS / 2);
-	row->samples.items[0].weight = 0;
+	row->samples.open.items[0].weight = 0;
 	export_run(f);
 	expect(f, 0, "stack", "[null,null,null]");
 	expect(f, 0, "timeDeltas", "[20,9,1]");
@@ -203,8 +203,8 @@ CASE(a_cpu_that_was_idle_first)
 	f->options.cpus = true;
 	/* The time that two ticks stand for began before the recording. */
 	export_add_sample(row, 3 * MS / 2, stack, MS);
-	row->samples.items[0].cpu = 1;
-	row->samples.items[0].weight = 2;
+	row->samples.open.items[0].cpu = 1;
+	row->samples.open.items[0].weight = 2;
 	export_add_sample(row, 30 * MS, stack, MS);
 	export_run(f);
 	expect(f, 1, "timeDeltas", "[0,29,1]");
@@ -246,8 +246,8 @@ static void add_event(struct profile_thread *row, uint64_t time, stack_id stack,
 		      uint32_t weight)
 {
 	export_add_sample(row, time, stack, 0);
-	vec_last(&row->samples).event = event;
-	vec_last(&row->samples).weight = weight;
+	vec_last(&row->samples.open).event = event;
+	vec_last(&row->samples.open).weight = weight;
 }
 
 /* Drawn relative to the event's highest rate, which is 100 %. */
@@ -269,7 +269,7 @@ CASE(events_are_drawn_by_their_rate)
 	add_event(row, 21 * MS, stack, 1, 2);
 	/* The thread's own CPU time, at its end, has no place among rates. */
 	add_event(row, 21 * MS + 1000, NO_STACK, 1, 0);
-	vec_last(&row->samples).cpu_delta = 5 * MS;
+	vec_last(&row->samples.open).cpu_delta = 5 * MS;
 	export_run(f);
 	export_expect(f->root, "threads.1.profView", "\"event\"");
 	expect(f, 0, "length", "4");

@@ -216,7 +216,7 @@ static struct profile *build(void)
 				  "/build/algo/s.c");
 
 	thread = threads_get(&p->threads, threads_add(&p->threads, &row));
-	profile_thread_add_sample(thread, &(struct sample){.time = 9, .stack = inner, .weight = 3});
+	samples_add(&thread->samples, &(struct sample){.time = 9, .stack = inner, .weight = 3});
 	add_marker(p, thread, "exec", "folder", "/home/alice/initech");
 	add_marker(p, thread, "query", "text", "select from Initech");
 	p->meta.product = xstrdup("ours");
@@ -270,8 +270,8 @@ TEST(test_default)
 	assert_string_equal(strings_get(&into->strings, thread->process_name), "ours");
 	assert_int_equal(thread->arguments, NO_STRING);
 	assert_int_equal(thread->process_label, NO_STRING);
-	assert_int_equal(thread->samples.count, 1);
-	assert_int_equal(thread->samples.items[0].weight, 3);
+	assert_int_equal(samples_count(&thread->samples), 1);
+	assert_int_equal(thread->samples.open.items[0].weight, 3);
 	assert_int_equal(thread->markers.count, 2);
 	assert_int_equal(marker_value(&into->markers, &thread->markers.items[1], 0)->type,
 			 FIELD_NONE);

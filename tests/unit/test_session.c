@@ -29,7 +29,7 @@ static uint64_t cpu_ns(const struct profile_thread *row)
 {
 	uint64_t sum = 0;
 
-	vec_for_each(&row->samples, const struct sample *, sample)
+	samples_for_each(&row->samples, sample)
 		sum += sample->cpu_delta;
 	return sum;
 }
@@ -203,8 +203,8 @@ CASE(equal_stacks_are_one_row)
 	feed_sample(f, MS, 11, 11, 0, 0x1000, 1, 0);
 	assert_int_equal(f->p->stacks.rows.count, 3);
 	assert_int_equal(f->p->frames.rows.count, 3);
-	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.items[0].stack,
-			 fed_thread(f, 11, 0, 11)->samples.items[0].stack);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.open.items[0].stack,
+			 fed_thread(f, 11, 0, 11)->samples.open.items[0].stack);
 }
 
 CASE(late_stacks_are_waited_for)
@@ -218,12 +218,12 @@ CASE(late_stacks_are_waited_for)
 	feed_sample(f, 3 * MS, 10, 10, 0, 0x1003, 5, 0);
 	feed_leaf(f, 4 * MS, 10, 10, 0x1004);
 	row = fed_thread(f, 10, 0, 10);
-	assert_int_equal(row->samples.count, 1);
+	assert_int_equal(samples_count(&row->samples), 1);
 	feed_stack(f, 4 * MS, 5, 0, addrs, 0, 1, NULL);
 	feed_stack(f, 5 * MS, 6, 0, addrs, 0, 1, NULL);
-	assert_int_equal(row->samples.count, 4);
+	assert_int_equal(samples_count(&row->samples), 4);
 	for (size_t i = 0; i < 4; i++)
-		assert_int_equal(row->samples.items[i].time, SESSION_START_NS + (i + 1) * MS);
+		assert_int_equal(row->samples.open.items[i].time, SESSION_START_NS + (i + 1) * MS);
 	fed_expect_stack(f, row, 0, "app+0x100 app+0x1");
 	fed_expect_stack(f, row, 2, "app+0x100 app+0x3");
 	fed_expect_stack(f, row, 3, "app+0x4");
@@ -244,9 +244,9 @@ CASE(a_stack_that_never_comes_is_a_loss)
 	row = fed_thread(f, 10, 0, 10);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
 	assert_int_equal(f->p->stats.cpu_samples, 2);
-	assert_int_equal(row->samples.count, 2);
+	assert_int_equal(samples_count(&row->samples), 2);
 	/* Keeps the CPU time. */
-	assert_int_equal(row->samples.items[1].cpu_delta, 3 * MS);
+	assert_int_equal(row->samples.open.items[1].cpu_delta, 3 * MS);
 	assert_int_equal(cpu_ns(row), 3 * MS);
 }
 
@@ -261,12 +261,12 @@ CASE(waiting_is_bounded)
 	assert_int_equal(f->p->stats.lost[LOST_STACK], COUNT - ROOM);
 	for (uint32_t i = 0; i < 7; i++)
 		feed_stack(f, 2 * MS, i, 0, addrs, 0, 1, NULL);
-	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.count, ROOM);
+	assert_int_equal(samples_count(&fed_thread(f, 10, 0, 10)->samples), ROOM);
 	/* And there is room again. */
 	feed_sample(f, 3 * MS, 10, 10, 0, 0x1001, 8, 0);
 	assert_int_equal(f->p->stats.lost[LOST_STACK], COUNT - ROOM);
 	feed_stack(f, 4 * MS, 8, 0, addrs, 0, 1, NULL);
-	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.count, ROOM + 1);
+	assert_int_equal(samples_count(&fed_thread(f, 10, 0, 10)->samples), ROOM + 1);
 }
 
 CASE(a_waiting_sample_keeps_its_mappings)
@@ -282,7 +282,7 @@ CASE(a_waiting_sample_keeps_its_mappings)
 	feed_stack(f, 4 * MS, 5, 0, addrs, 0, 1, NULL);
 	feed_end(f, 5 * MS);
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "app+0x100 app+0x1");
-	assert_int_equal(fed_thread(f, 10, 1, 10)->samples.count, 0);
+	assert_int_equal(samples_count(&fed_thread(f, 10, 1, 10)->samples), 0);
 }
 
 CASE(the_newest_stack_of_an_id_wins)
@@ -314,7 +314,7 @@ CASE(cpu_time_is_unwrapped)
 	feed_end(f, times[4]);
 	row = fed_thread(f, 10, 0, 10);
 	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
+		assert_int_equal(row->samples.open.items[i].cpu_delta, deltas[i]);
 	assert_int_equal(cpu_ns(row), 640ull + UINT32_MAX);
 }
 
@@ -331,7 +331,7 @@ CASE(cpu_time_that_catches_up_was_used_before)
 	feed_end(f, MS);
 	row = fed_thread(f, 10, 0, 10);
 	for (size_t i = 0; i < 6; i++)
-		assert_int_equal(row->samples.items[i].cpu_delta, deltas[i]);
+		assert_int_equal(row->samples.open.items[i].cpu_delta, deltas[i]);
 	assert_int_equal(cpu_ns(row), 80);
 }
 
@@ -345,8 +345,8 @@ CASE(cpu_time_never_exceeds_the_time_that_passed)
 	feed_sample(f, 16, 10, 10, SAMPLE_NO_STACK, 0x1001, 0, 960);
 	feed_end(f, MS);
 	row = fed_thread(f, 10, 0, 10);
-	assert_int_equal(row->samples.items[1].cpu_delta, 16);
-	assert_int_equal(row->samples.items[2].cpu_delta, 0);
+	assert_int_equal(row->samples.open.items[1].cpu_delta, 16);
+	assert_int_equal(row->samples.open.items[2].cpu_delta, 0);
 }
 
 CASE(counts_each_sort_of_sample)
@@ -365,7 +365,7 @@ CASE(counts_each_sort_of_sample)
 	feed_sample(f, MS, 2, 2, SAMPLE_LEAF_KERNEL | SAMPLE_KERNEL_THREAD, 0xf001, 2, 0);
 	assert_int_equal(stats->cpu_samples, 6);
 	assert_int_equal(stats->user_stacks, 2);
-	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.items[3].stack, NO_STACK);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.open.items[3].stack, NO_STACK);
 	assert_int_equal(profile_sample_count(f->p), 6);
 	assert_int_equal(profile_process_count(f->p), 2);
 }

@@ -39,7 +39,7 @@ static void begin(struct fed *f, uint32_t pid)
 static const char *leaf_name(struct fed *f, uint32_t pid, size_t index)
 {
 	const struct profile_thread *row = fed_thread(f, pid, 0, pid);
-	stack_id stack = row->samples.items[index].stack;
+	stack_id stack = row->samples.open.items[index].stack;
 	const struct frame *frame = frames_get(&f->p->frames, f->p->stacks.rows.items[stack].frame);
 
 	return frame->func == NO_FUNC
@@ -146,9 +146,9 @@ CASE(whole_stacks)
 	feed_code(f, 5, 10, 0, EXACT, 0x6000, 0x10, "never sampled");
 	feed_end(f, 6);
 	row = fed_thread(f, 10, 0, 10);
-	assert_int_equal(row->samples.items[0].stack, row->samples.items[1].stack);
-	assert_int_not_equal(row->samples.items[1].stack, row->samples.items[2].stack);
-	assert_int_equal(row->samples.items[2].stack, row->samples.items[3].stack);
+	assert_int_equal(row->samples.open.items[0].stack, row->samples.open.items[1].stack);
+	assert_int_not_equal(row->samples.open.items[1].stack, row->samples.open.items[2].stack);
+	assert_int_equal(row->samples.open.items[2].stack, row->samples.open.items[3].stack);
 	/* The outermost frame is shared; rows without samples are gone. */
 	assert_int_equal(f->p->stacks.rows.count, 7);
 	assert_int_equal(f->p->frames.rows.count, 5);

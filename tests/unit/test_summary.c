@@ -32,7 +32,7 @@ static struct profile *small_profile(void)
 
 	id = threads_add(&p->threads, &thread);
 	for (int i = 0; i < 3; i++)
-		vec_push(&threads_get(&p->threads, id)->samples, sample);
+		vec_push(&threads_get(&p->threads, id)->samples.open, sample);
 	thread.tid = 8;
 	thread.is_main = false;
 	threads_add(&p->threads, &thread);
@@ -172,8 +172,8 @@ TEST(instruments_have_keys_between_others)
 			strcat(strcat(order, key), " ");
 	}
 	assert_non_null(strstr(order, "lost_events cpu_losses events waits threads "));
-	assert_non_null(
-		strstr(order, "processes pauses paused_ms idle_ticks other_ticks ring_bytes "));
+	assert_non_null(strstr(order, "processes pauses paused_ms merged_rows idle_ticks "
+				      "other_ticks ring_bytes "));
 	assert_non_null(strstr(order, "dropped_files event cpus "));
 	assert_int_equal(json_object_size(json_object_get(root, "bpf_programs")), 0);
 	expect_integer(root, "other_ticks", 8);
@@ -286,12 +286,12 @@ TEST(few_samples_are_reported)
 			      "(999 Hz now), or attach to the process that does the work: "
 			      "prof attach -p PID\n");
 	recording.facts.subject = RECORDING_OF_PROCESSES;
-	expect_line(&outcome, "prof: what was attached to was hardly on a CPU: for more samples "
+	expect_line(&outcome, "prof: the attached processes were hardly on a CPU: for more samples "
 			      "raise -F (999 Hz now), or record for longer\n");
 	recording.facts.subject = RECORDING_OF_MACHINE;
 	expect_line(&outcome, "prof: hardly anything was on a CPU: ");
 	recording.facts.subject = RECORDING_OF_FILTERS;
-	expect_line(&outcome, "prof: what the filters let pass was hardly on a CPU: ");
+	expect_line(&outcome, "prof: the selected processes were hardly on a CPU: ");
 	p->stats.cpu_samples = 4;
 	expect_no_line(&outcome, "hardly");
 	/* Lost samples were taken. */

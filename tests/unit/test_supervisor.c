@@ -102,7 +102,7 @@ TEST(the_status_of_the_command_is_passed_on)
 		assert_int_equal(t.supervisor.reason, STOP_CHILD_ENDED);
 		supervisor_settle(&t.supervisor);
 		assert_int_equal(supervisor_exit_status(&t.supervisor), rows[i].status);
-		assert_false(supervisor_finish_now(&t.supervisor));
+		assert_int_equal(supervisor_finish_signals(&t.supervisor), 0);
 		end(&t);
 	}
 }
@@ -181,12 +181,12 @@ TEST(one_more_signal_hurries)
 	start(&t, "trap '' INT; echo; while :; do sleep 0.1; done", 0, false, 1);
 	kill(getpid(), SIGINT);
 	until_stopped(&t);
-	assert_false(supervisor_finish_now(&t.supervisor));
+	assert_int_equal(supervisor_finish_signals(&t.supervisor), 0);
 	fake_clock_pass(BETWEEN_KEYS_NS);
 	kill(getpid(), SIGINT);
 	supervisor_settle(&t.supervisor);
 	assert_int_equal(fake_clock_passed(), BETWEEN_KEYS_NS);
-	assert_true(supervisor_finish_now(&t.supervisor));
+	assert_int_not_equal(supervisor_finish_signals(&t.supervisor), 0);
 	end(&t);
 }
 
@@ -199,10 +199,10 @@ TEST(an_immediate_repetition_is_one_signal)
 	until_stopped(&t);
 	kill(getpid(), SIGINT);
 	fake_clock_pass(BETWEEN_KEYS_NS / 4);
-	assert_false(supervisor_finish_now(&t.supervisor));
+	assert_int_equal(supervisor_finish_signals(&t.supervisor), 0);
 	/* A second signal of the same sender does not count. */
 	kill(getpid(), SIGTERM);
-	assert_true(supervisor_finish_now(&t.supervisor));
+	assert_int_not_equal(supervisor_finish_signals(&t.supervisor), 0);
 	end(&t);
 }
 

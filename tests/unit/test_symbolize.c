@@ -23,12 +23,12 @@ static string_id intern(struct fixture *f, const char *text)
 	return strings_intern(&f->p->strings, text);
 }
 
-static bool progress(void *ctx, size_t done, size_t count)
+static enum workers_wish progress(void *ctx, size_t done, size_t count)
 {
 	struct fixture *f = ctx;
 
 	assert_true(done <= count);
-	return ++f->progress_calls > f->stop_after;
+	return ++f->progress_calls > f->stop_after ? WORKERS_HURRY : WORKERS_GO_ON;
 }
 
 static void fixture_init(struct fixture *f)
@@ -85,7 +85,7 @@ static void add_sample(struct fixture *f, module_id module, uint64_t offset, uin
 	frame_id id = frames_intern(&f->p->frames, &frame);
 	stack_id stack = stacks_intern(&f->p->stacks, NO_STACK, id);
 
-	vec_push(&f->thread->samples, (struct sample){.stack = stack, .weight = 1});
+	vec_push(&f->thread->samples.open, (struct sample){.stack = stack, .weight = 1});
 }
 
 struct level {
@@ -98,7 +98,7 @@ struct level {
 static struct level level_of(struct fixture *f, size_t sample, size_t level)
 {
 	const struct profile *p = f->p;
-	stack_id id = f->thread->samples.items[sample].stack;
+	stack_id id = f->thread->samples.open.items[sample].stack;
 	struct level found = {0};
 
 	for (size_t i = 0; i < level; i++)
@@ -115,7 +115,7 @@ static struct level level_of(struct fixture *f, size_t sample, size_t level)
 
 static size_t depth_of(struct fixture *f, size_t sample)
 {
-	stack_id id = f->thread->samples.items[sample].stack;
+	stack_id id = f->thread->samples.open.items[sample].stack;
 	size_t depth = 0;
 
 	for (; id != NO_STACK; id = f->p->stacks.rows.items[id].parent)
@@ -248,7 +248,7 @@ TEST(no_files_at_all)
 	profile_free(f.p);
 }
 
-TEST(what_is_named_before_a_stop_stays)
+TEST(nothing_is_named_after_a_stop)
 {
 	struct fixture f;
 	module_id kernel, own;
@@ -258,12 +258,10 @@ TEST(what_is_named_before_a_stop_stays)
 	own = add_own_module(&f);
 	add_sample(&f, kernel, 0x10, PROFILE_FRAME_KERNEL);
 	add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
-	/* Asked before each module and each batch of its addresses. */
-	f.stop_after = 2;
+	f.stop_after = 0;
 	symbolize_profile(f.p, &f.options);
 
-	assert_int_equal(f.progress_calls, 3);
-	assert_string_equal(level_of(&f, 0, 0).name, "first");
+	assert_true(f.progress_calls > 0);
 	assert_true(text_starts_with(level_of(&f, 1, 0).name, "0x"));
 	assert_int_not_equal(level_of(&f, 1, 0).frame->func, NO_FUNC);
 	assert_false(f.p->meta.symbolicated);
@@ -285,7 +283,6 @@ TEST(more_addresses_than_fit_into_one_batch)
 			   PROFILE_FRAME_NATIVE);
 	symbolize_profile(f.p, &f.options);
 	check_level(&f, 999, 0, "own_outer", own_lines[LINE_OUTER]);
-	assert_true(f.progress_calls > 3);
 	fixture_release(&f);
 }
 

@@ -59,7 +59,7 @@ CASE(nothing_is_older_than_the_recording)
 	feed_exit(f, -100ull, 11, 11, EXIT_PROCESS);
 	feed_end(f, 100);
 	expect_times(fed_thread(f, 10, 0, 10), 0, 0);
-	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.items[0].time, T0);
+	assert_int_equal(fed_thread(f, 10, 0, 10)->samples.open.items[0].time, T0);
 	assert_int_equal(fed_thread(f, 10, 0, 10)->markers.items[0].start, T0);
 	assert_int_equal(fed_thread(f, 11, 0, 11)->end, T0);
 }
@@ -79,7 +79,7 @@ CASE(a_process_ends_with_its_last_thread)
 	expect_times(fed_thread(f, 10, 0, 11), 20, 45);
 	expect_times(fed_thread(f, 10, 0, 12), 20, 40);
 	expect_process_times(fed_thread(f, 10, 0, 12), 10, 45);
-	assert_int_equal(fed_thread(f, 10, 0, 11)->samples.count, 1);
+	assert_int_equal(samples_count(&fed_thread(f, 10, 0, 11)->samples), 1);
 	assert_int_equal(fed_thread(f, 10, 0, 11)->incarnation, 0);
 }
 
@@ -99,7 +99,7 @@ CASE(nothing_comes_after_the_end)
 	feed_exit(f, 70, 20, 20, EXIT_PROCESS);
 	feed_exit(f, 75, 20, 21, EXIT_PROCESS);
 	feed_end(f, 100);
-	assert_int_equal(vec_last(&fed_thread(f, 10, 0, 10)->samples).time, T0 + 50);
+	assert_int_equal(vec_last(&fed_thread(f, 10, 0, 10)->samples.open).time, T0 + 50);
 	expect_times(fed_thread(f, 10, 0, 10), 10, 50);
 	expect_process_times(fed_thread(f, 10, 0, 10), 10, 50);
 	expect_times(fed_thread(f, 20, 0, 21), 60, 75);
@@ -139,8 +139,8 @@ CASE(a_pid_can_be_used_again)
 	expect_times(fed_thread(f, 10, 2, 10), 40, 0);
 	fed_expect_name(f, fed_thread(f, 10, 1, 10)->name, "second");
 	fed_expect_name(f, fed_thread(f, 10, 2, 10)->name, "third");
-	assert_int_equal(fed_thread(f, 10, 1, 11)->samples.count, 1);
-	assert_int_equal(fed_thread(f, 10, 2, 11)->samples.count, 1);
+	assert_int_equal(samples_count(&fed_thread(f, 10, 1, 11)->samples), 1);
+	assert_int_equal(samples_count(&fed_thread(f, 10, 2, 11)->samples), 1);
 	assert_int_equal(profile_process_count(f->p), 3);
 }
 
@@ -198,7 +198,7 @@ CASE(a_tid_can_be_used_again)
 		if (row->tid != 11)
 			continue;
 		expect_times(row, found ? 40 : 20, found ? 0 : 30);
-		assert_int_equal(row->samples.count, found);
+		assert_int_equal(samples_count(&row->samples), found);
 		found++;
 	}
 	assert_int_equal(found, 2);
@@ -267,11 +267,11 @@ CASE(a_thread_that_executes_becomes_the_leader)
 	expect_times(row, 10, 0);
 	expect_times(fed_thread(f, 10, 0, 11), 20, 31);
 	/* It began with none, which a row of its own says. What goes on was another thread's. */
-	assert_int_equal(row->samples.count, 3);
-	assert_int_equal(row->samples.items[0].weight, 0);
-	assert_int_equal(row->samples.items[0].time, SESSION_START_NS + 10);
-	assert_int_equal(row->samples.items[1].cpu_delta, 11);
-	assert_int_equal(row->samples.items[2].cpu_delta, 0);
+	assert_int_equal(samples_count(&row->samples), 3);
+	assert_int_equal(row->samples.open.items[0].weight, 0);
+	assert_int_equal(row->samples.open.items[0].time, SESSION_START_NS + 10);
+	assert_int_equal(row->samples.open.items[1].cpu_delta, 11);
+	assert_int_equal(row->samples.open.items[2].cpu_delta, 0);
 }
 
 CASE(renames_are_markers)

@@ -119,29 +119,29 @@ TEST(lines_begin_behind_their_ends)
 	line_starts_release(&lines);
 }
 
-struct sight {
-	struct rec_sight rec;
+struct function {
+	struct rec_function rec;
 	char body[256];
 };
 
-static void add(struct sight *s, struct sight_text *piece, const void *data, size_t size)
+static void add(struct function *s, struct function_text *piece, const void *data, size_t size)
 {
-	memcpy(s->rec.body + sight_body_size(&s->rec), data, size);
-	*piece = (struct sight_text){.size = (uint32_t)size, .width = 1};
+	memcpy(s->rec.body + function_body_size(&s->rec), data, size);
+	*piece = (struct function_text){.size = (uint32_t)size, .width = 1};
 }
 
-TEST(a_sight_becomes_code)
+TEST(a_function_becomes_code)
 {
 	const struct runtime_layout layout = {.kind = RUNTIME_V8};
 	/* Units 2 and 7 (no statement begins there), at places 10 and 31. */
 	static const uint8_t table[] = {0x06, 0x2c, 0x0b, 0x54};
-	struct v8_sight head = {.script = 0x101,
-				.script_id = 7,
-				.source_length = 40,
-				.start = 5,
-				.tier = V8_TIER_INTERPRETED};
+	struct v8_function_head head = {.script = 0x101,
+					.script_id = 7,
+					.source_length = 40,
+					.start = 5,
+					.tier = V8_TIER_INTERPRETED};
 	struct managed_code code = {0};
-	struct sight s = {.rec = {.units = 8}};
+	struct function s = {.rec = {.units = 8}};
 	char lines[sizeof(head) + sizeof(table)];
 
 	memcpy(lines, &head, sizeof(head));
@@ -165,15 +165,15 @@ TEST(a_sight_becomes_code)
 
 	head.tier = V8_TIER_BASELINE;
 	memcpy(lines, &head, sizeof(head));
-	s = (struct sight){.rec = {.units = 8}};
+	s = (struct function){.rec = {.units = 8}};
 	add(&s, &s.rec.lines, lines, sizeof(lines));
 	v8_decode(&layout, &s.rec, &code);
 	assert_string_equal(code.tier, "Baseline");
 	assert_int_equal(code.places.count, 0);
 
 	/* Nothing but a head, of nonsense. */
-	s = (struct sight){.rec = {.units = 8}};
-	head = (struct v8_sight){.start = -9, .tier = 99};
+	s = (struct function){.rec = {.units = 8}};
+	head = (struct v8_function_head){.start = -9, .tier = 99};
 	add(&s, &s.rec.lines, &head, sizeof(head));
 	v8_decode(&layout, &s.rec, &code);
 	assert_string_equal(strbuf_text(&code.name), "(anonymous)");

@@ -160,15 +160,16 @@ static struct heap make_heap(void)
 	return heap;
 }
 
-struct sight {
-	struct rec_sight rec;
-	struct v8_sight own;
+struct function {
+	struct rec_function rec;
+	struct v8_function_head own;
 };
 
-static struct sight make_sight(void)
+static struct function make_function(void)
 {
-	return (struct sight){
-		.rec = {.units = UNITS, .lines = {.size = sizeof(struct v8_sight), .width = 1}},
+	return (struct function){
+		.rec = {.units = UNITS,
+			.lines = {.size = sizeof(struct v8_function_head), .width = 1}},
 		.own = {.script = SCRIPT + 1,
 			.script_id = 7,
 			.start = 0,
@@ -179,10 +180,10 @@ static struct sight make_sight(void)
 	};
 }
 
-static bool read_code(struct heap *heap, const struct sight *sight, struct managed_code *code)
+static bool read_code(struct heap *heap, const struct function *function, struct managed_code *code)
 {
 	struct known_functions known = {0};
-	bool is_read = v8_read_inlined(&layout, &sight->rec, &known, heap_read, heap, code);
+	bool is_read = v8_read_inlined(&layout, &function->rec, &known, heap_read, heap, code);
 
 	known_functions_release(&known);
 	return is_read;
@@ -206,10 +207,10 @@ static void check_place(const struct managed_code *code, size_t i, uint32_t unit
 TEST(code_tells_its_calls)
 {
 	struct heap heap = make_heap();
-	struct sight sight = make_sight();
+	struct function function = make_function();
 	struct managed_code code = {0};
 
-	assert_true(read_code(&heap, &sight, &code));
+	assert_true(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 6);
 	check_place(&code, 0, 4, 3, NULL);
 	check_place(&code, 1, 20, 5, NULL);
@@ -228,11 +229,11 @@ TEST(a_place_of_an_inlined_function_is_its_own)
 {
 	const uint64_t rows[][2] = {{1, place(83, 0)}, {2, place(55, 0)}, {3, place(9, 0)}};
 	struct heap heap = make_heap();
-	struct sight sight = make_sight();
+	struct function function = make_function();
 	struct managed_code code = {0};
 
 	put_table(&heap, rows, 3);
-	assert_true(read_code(&heap, &sight, &code));
+	assert_true(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 5);
 	check_place(&code, 2, 1, 83, "leaf");
 	/* Takes the definition for a place in no inlined function. */
@@ -244,14 +245,14 @@ TEST(a_place_of_an_inlined_function_is_its_own)
 TEST(a_function_may_be_taken_into_itself)
 {
 	struct heap heap = make_heap();
-	struct sight sight = make_sight();
+	struct function function = make_function();
 	struct managed_code code = {.first_line = 12, .source = {SCRIPT + 1, 7, 0}};
 
 	strbuf_add(&code.name, "outer", 5);
 	/* outer() calls middle(), which calls outer(): no literal is listed for it. */
 	put_call(&heap, 1, place(65, 1), UINT32_MAX);
 	put_table(&heap, (const uint64_t[][2]){{20, place(8, 2)}, {30, place(9, 2)}}, 2);
-	assert_true(read_code(&heap, &sight, &code));
+	assert_true(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 6);
 	check_place(&code, 0, 20, 5, NULL);
 	check_place(&code, 1, 20, 65, "middle");
@@ -268,20 +269,20 @@ TEST(a_function_may_be_taken_into_itself)
 TEST(other_code_is_not_taken_for_it)
 {
 	struct heap heap = make_heap();
-	struct sight sight = make_sight();
+	struct function function = make_function();
 	struct managed_code code = {0};
 
-	sight.rec.units++;
-	assert_false(read_code(&heap, &sight, &code));
-	sight.rec.units--;
-	sight.own.code_start += 64;
-	assert_false(read_code(&heap, &sight, &code));
-	sight.own.code_start -= 64;
+	function.rec.units++;
+	assert_false(read_code(&heap, &function, &code));
+	function.rec.units--;
+	function.own.code_start += 64;
+	assert_false(read_code(&heap, &function, &code));
+	function.own.code_start -= 64;
 	put(&heap, CODE, SHARED_MAP + 1);
-	assert_false(read_code(&heap, &sight, &code));
+	assert_false(read_code(&heap, &function, &code));
 	put(&heap, CODE, CODE_MAP + 1);
 	put(&heap, DEOPT + 8, 0);
-	assert_false(read_code(&heap, &sight, &code));
+	assert_false(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 0);
 	managed_code_release(&code);
 }
@@ -293,10 +294,10 @@ TEST(what_changes_meanwhile_is_not_believed)
 
 	for (unsigned int reads = 1;; reads++) {
 		struct heap heap = make_heap();
-		struct sight sight = make_sight();
+		struct function function = make_function();
 
 		heap.reads = reads;
-		if (!read_code(&heap, &sight, &code))
+		if (!read_code(&heap, &function, &code))
 			refused++;
 		if (heap.reads)
 			break;
@@ -309,31 +310,31 @@ TEST(what_changes_meanwhile_is_not_believed)
 
 TEST(forged_calls_end)
 {
-	struct sight sight = make_sight();
+	struct function function = make_function();
 	struct managed_code code = {0};
 	struct heap heap = make_heap();
 
 	/* Each the caller of the other; one that is not listed; of a function that is not. */
 	put_call(&heap, 0, place(5, 2), 0);
-	assert_true(read_code(&heap, &sight, &code));
+	assert_true(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 1);
 	managed_code_release(&code);
 	heap = make_heap();
 	put_call(&heap, 1, place(5, 9), 0);
-	assert_true(read_code(&heap, &sight, &code));
+	assert_true(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 3);
 	managed_code_release(&code);
 	heap = make_heap();
 	put_call(&heap, 1, place(65, 1), 9);
-	assert_true(read_code(&heap, &sight, &code));
+	assert_true(read_code(&heap, &function, &code));
 	assert_int_equal(code.places.count, 5);
 	managed_code_release(&code);
 	/* Longer than anything. */
 	heap = make_heap();
 	put(&heap, TABLE + 8, UINT64_MAX);
-	assert_false(read_code(&heap, &sight, &code));
+	assert_false(read_code(&heap, &function, &code));
 	heap = make_heap();
 	put(&heap, CALLS - 8, UINT64_MAX);
-	assert_false(read_code(&heap, &sight, &code));
+	assert_false(read_code(&heap, &function, &code));
 	managed_code_release(&code);
 }

@@ -66,7 +66,7 @@ static uint64_t weight_of(const struct waiting *w, stack_id stack)
 {
 	uint64_t weight = 0;
 
-	vec_for_each(&w->rows->rows, const struct sample *, row)
+	samples_for_each(&w->rows->rows, row)
 		weight += row->stack == stack ? row->weight : 0;
 	return weight;
 }
@@ -80,8 +80,8 @@ CASE(a_long_wait_is_two_rows)
 
 	wait_for(w, 0, 3600000 * MS, 5, 0, WAIT_COUNTS);
 	flush(w);
-	rows = w->rows->rows.items;
-	assert_int_equal(w->rows->rows.count, 2);
+	rows = w->rows->rows.open.items;
+	assert_int_equal(samples_count(&w->rows->rows), 2);
 	assert_int_equal(rows[0].weight, 1);
 	assert_int_equal(rows[0].time, 0);
 	assert_int_equal(rows[1].weight, 3599999);
@@ -101,7 +101,7 @@ CASE(rhythms_of_the_interval_are_not_seen)
 	assert_int_equal(weight_of(w, 3) + weight_of(w, 7), 4000);
 	/* 0.3 of 4000, within four standard deviations of as many draws */
 	assert_in_range(weight_of(w, 3), 1200 - 116, 1200 + 116);
-	assert_true(w->rows->rows.count <= 4000);
+	assert_true(samples_count(&w->rows->rows) <= 4000);
 }
 
 CASE(sampled_waits_stand_for_the_others)
@@ -176,13 +176,14 @@ CASE(rows_are_placed_in_order)
 	struct profile_thread thread = {0};
 
 	for (uint64_t i = 0; i < 5; i++)
-		vec_push(&thread.samples, (struct sample){.time = i * 4 * MS, .weight = 1});
+		vec_push(&thread.samples.open, (struct sample){.time = i * 4 * MS, .weight = 1});
 	wait_for(w, 5 * MS, 2 * MS, 1, SURE, WAIT_LONG);
 	wait_for(w, 2 * MS, 2 * MS, 2, SURE, WAIT_LONG);
 	flush(w);
 	wait_rows_place(w->rows, &thread);
-	assert_int_equal(thread.samples.count, 9);
-	for (size_t i = 1; i < thread.samples.count; i++)
-		assert_true(thread.samples.items[i - 1].time <= thread.samples.items[i].time);
-	vec_release(&thread.samples);
+	assert_int_equal(samples_count(&thread.samples), 9);
+	for (size_t i = 1; i < samples_count(&thread.samples); i++)
+		assert_true(thread.samples.open.items[i - 1].time <=
+			    thread.samples.open.items[i].time);
+	samples_release(&thread.samples);
 }

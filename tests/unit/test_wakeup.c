@@ -69,3 +69,19 @@ CASE(test_others)
 	wake(map_ring);
 	assert_int_equal(waited_ms(LONG_MS, LONG_MS), 0);
 }
+
+CASE(test_watched)
+{
+	int watched = eventfd(0, EFD_CLOEXEC);
+
+	assert_int_equal(wakeup_watch(&wakeup, watched), 0);
+	wake(other);
+	wake(map_ring);
+	assert_false(wakeup_is_asked(&wakeup));
+	wake(watched);
+	assert_true(wakeup_is_asked(&wakeup));
+	assert_int_equal(waited_ms(LONG_MS, LONG_MS), 0);
+	wakeup_unwatch(&wakeup, watched);
+	assert_false(wakeup_is_asked(&wakeup));
+	close(watched);
+}

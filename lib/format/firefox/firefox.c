@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "lib/format/firefox/read/gecko.h"
 #include "lib/format/firefox/read/read.h"
+#include "lib/format/firefox/write/gecko.h"
 #include "lib/format/firefox/write/write.h"
 
-/* Accepts any JSON object: only reading it tells which kind it is. */
+/* Accepts any JSON object: its kind shows when it is read. */
 static bool firefox_matches(const char *text, size_t size)
 {
 	size_t at = 0;
@@ -21,6 +23,16 @@ const struct format format_firefox = {
 	.is_timeline = true,
 	.suffixes = (const char *const[]){".json", NULL},
 	.matches = firefox_matches,
+	.is_asked_last = true,
 	.read = firefox_read,
 	.write = firefox_write,
+};
+
+const struct format format_gecko = {
+	.name = "gecko",
+	.is_timeline = true,
+	.suffixes = (const char *const[]){".gecko.json", NULL},
+	.matches = gecko_matches,
+	.read = gecko_read,
+	.write = gecko_write,
 };

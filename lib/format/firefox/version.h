@@ -11,5 +11,6 @@
 /* Types of a table's weights. Times are in ms: each tick of the clock stands for an interval. */
 #define WEIGHTS_ARE_TIMES "tracing-ms"
 #define WEIGHTS_ARE_COUNTS "samples"
+#define WEIGHTS_ARE_BYTES "bytes"
 
 #endif

@@ -45,7 +45,7 @@ typedef void cpu_change_fn(void *ctx, const struct live_cpu *cpu);
 /* Everything for all CPUs that are online. The set's borrowed members and hooks are set before. */
 int cpu_set_open(struct cpu_set *set, struct error *err);
 void cpu_set_release(struct cpu_set *set);
-/* Compares with what is online now: adds what came, tells what changed. */
+/* Compares with what is online now: adds what came, reports what changed. */
 void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx);
 
 #endif

@@ -309,6 +309,11 @@ int programs_read_costs(struct programs *p, struct program_costs *costs)
 	return bpf_map_lookup_elem(bpf_map__fd(p->skeleton->maps.program_costs), &zero, costs);
 }
 
+void programs_weigh_ticks(struct programs *p, uint32_t intervals)
+{
+	p->skeleton->bss->tick_intervals = intervals - 1;
+}
+
 void programs_take_neighbours(struct programs *p, neighbour_fn *fn, void *ctx)
 {
 	int fd = bpf_map__fd(p->skeleton->maps.neighbours);

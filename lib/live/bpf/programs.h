@@ -154,6 +154,8 @@ void programs_drain_rest(struct programs *p, ring_left_fn *fn);
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
 /* Likewise, what the programs' runs have taken. */
 int programs_read_costs(struct programs *p, struct program_costs *costs);
+/* Lets each tick of the clock stand for so many intervals from now on; at least 1. */
+void programs_weigh_ticks(struct programs *p, uint32_t intervals);
 /* Takes out the rows of processes that are not recorded and passes each to `fn`. */
 typedef void neighbour_fn(void *ctx, const struct neighbour *row);
 void programs_take_neighbours(struct programs *p, neighbour_fn *fn, void *ctx);

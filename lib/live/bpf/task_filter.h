@@ -18,6 +18,8 @@
 /* A zeroed struct passes everything. */
 struct filter {
 	bool all; /* every process, not only tracked ones */
+	/* With `all`: tasks that meet the criteria are the subject, as if attached to. */
+	bool is_subject;
 	bool include_self; /* with `all`: also the recorder */
 	bool skip_children; /* do not track children of tracked processes */
 	uint32_t criteria; /* FILTER_… */

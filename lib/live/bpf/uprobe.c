@@ -17,6 +17,8 @@
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
 /* Place of the counter's offset in perf_event_attr.config. */
 #define SEMAPHORE_SHIFT 32
+/* Likewise, for the return of a function. */
+#define PERF_RETURNS 1
 
 /*
  * BPF_LINK_CREATE's part of union bpf_attr for several places (linux/bpf.h of 6.6 and later):
@@ -29,6 +31,9 @@ struct multi_attr {
 	int32_t pid;
 	uint32_t reserved;
 };
+
+/* multi_attr.multi_flags */
+#define MULTI_RETURNS 1
 
 static int create_multi(const struct multi_attr *attr)
 {
@@ -72,6 +77,11 @@ bool uprobe_has_multi(void)
 	return create_multi(&attr) == -EINVAL;
 }
 
+bool uprobe_is_available(void)
+{
+	return access(TYPE_FILE, R_OK) == 0;
+}
+
 static void file_path(int fd, char path[32])
 {
 	snprintf(path, 32, "/proc/self/fd/%d", fd);
@@ -91,6 +101,7 @@ static int attach_all(const struct uprobe_target *target, const struct uprobe_pl
 		.semaphores = (uint64_t)(uintptr_t)(numbers + count),
 		.cookies = (uint64_t)(uintptr_t)(numbers + 2 * count),
 		.count = (uint32_t)count,
+		.multi_flags = target->flags & UPROBE_RETURNS ? MULTI_RETURNS : 0,
 		.pid = (int32_t)target->pid,
 	};
 
@@ -128,7 +139,8 @@ static int attach_one(const struct uprobe_target *target, const struct uprobe_pl
 	char path[32];
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.config = place->semaphore << SEMAPHORE_SHIFT,
+		.config = place->semaphore << SEMAPHORE_SHIFT |
+			  (target->flags & UPROBE_RETURNS ? PERF_RETURNS : 0),
 		.config1 = (uint64_t)(uintptr_t)path,
 		.config2 = place->offset,
 	};
@@ -138,8 +150,9 @@ static int attach_one(const struct uprobe_target *target, const struct uprobe_pl
 	if (code || place->semaphore > UINT32_MAX)
 		return code ? code : -EFBIG;
 	file_path(target->file, path);
-	event = (int)syscall(SYS_perf_event_open, &attr, (pid_t)target->pid, -1, -1,
-			     PERF_FLAG_FD_CLOEXEC);
+	/* The program of an event of all processes runs on every CPU, whichever has the event. */
+	event = (int)syscall(SYS_perf_event_open, &attr, target->pid ? (pid_t)target->pid : -1,
+			     target->pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event < 0)
 		return -errno;
 	link = bpf_link_create(target->program, event, BPF_PERF_EVENT, &options);
@@ -153,8 +166,8 @@ static int attach_each(const struct uprobe_target *target, struct uprobe_links *
 	int failure = 0, attached = 0;
 
 	for (size_t i = 0; i < target->count; i++) {
-		int fd = target->is_multi ? attach_all(target, &target->places[i], 1)
-					  : attach_one(target, &target->places[i]);
+		int fd = target->flags & UPROBE_IS_MULTI ? attach_all(target, &target->places[i], 1)
+							 : attach_one(target, &target->places[i]);
 
 		if (fd == -ESRCH)
 			return -ESRCH;
@@ -172,7 +185,8 @@ static int attach_each(const struct uprobe_target *target, struct uprobe_links *
 
 int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links, struct error *err)
 {
-	int fd = target->is_multi ? attach_all(target, target->places, target->count) : -EINVAL;
+	int fd = target->flags & UPROBE_IS_MULTI ? attach_all(target, target->places, target->count)
+						 : -EINVAL;
 
 	if (fd == -ESRCH)
 		return -ESRCH;

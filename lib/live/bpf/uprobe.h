@@ -30,12 +30,20 @@ struct uprobe_links {
  */
 #define UPROBE_MULTI 48
 bool uprobe_has_multi(void);
+/* Can this kernel probe user code at all? */
+bool uprobe_is_available(void);
+
+/* uprobe_target.flags */
+enum {
+	UPROBE_IS_MULTI = 1 << 0, /* uprobe_has_multi() */
+	UPROBE_RETURNS = 1 << 1, /* places are functions; the program runs when they return */
+};
 
 struct uprobe_target {
 	int program; /* descriptor */
-	bool is_multi; /* uprobe_has_multi() */
+	uint32_t flags;
 	int file; /* borrowed */
-	uint32_t pid; /* of the process's first thread */
+	uint32_t pid; /* of the process's first thread; 0: all processes, now and later */
 	const struct uprobe_place *places;
 	size_t count;
 };

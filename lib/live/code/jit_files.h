@@ -2,9 +2,9 @@
 /*
  * Sends the perf maps and jitdumps of recorded processes as code records. A process is followed
  * from its first anonymous executable memory on. Its /tmp/perf-PID.map, with the pid in its own
- * namespace, is opened as soon as it exists and read as it grows. A jitdump is found by the
- * process's mapping of it. Both are read to their end when the process exits or execs, or recording
- * ends, even if they are unlinked by then.
+ * namespace, is opened as soon as it exists and read as it grows. A jitdump is found by its mapping
+ * in the process. Both are read to their end when the process exits or execs, or recording ends,
+ * even if they are unlinked by then.
  */
 #ifndef PROF_LIB_LIVE_CODE_JIT_FILES_H
 #define PROF_LIB_LIVE_CODE_JIT_FILES_H

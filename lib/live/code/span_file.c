@@ -101,7 +101,7 @@ static void set_attribute(struct span_attribute *to, size_t *count,
 	to[(*count)++] = *attribute;
 }
 
-/* Sends a span; `last` may say more of it. No program can know what it will do later. */
+/* Sends a span; `last` may say more about it. Spans cannot begin in the future. */
 static void send_span(struct reader *r, const struct span_line *line, uint64_t end,
 		      const struct span_line *last)
 {
@@ -149,7 +149,7 @@ static void remove_open(struct span_file *file, size_t at)
 	file->open.count--;
 }
 
-/* Ends an open span; last: the line that did it, NULL if there is none. False: it makes no sense.
+/* Ends an open span; last: the line that did it, NULL if none. Returns false if malformed.
  */
 static bool close_span(struct reader *r, size_t at, uint64_t time, const struct span_line *last)
 {

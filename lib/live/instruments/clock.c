@@ -28,6 +28,8 @@
 /* Periods of lower frequencies do not fit into a timer. */
 #define FREQUENCY_MIN_HZ 0.001
 #define NS_PER_MS 1e6
+/* Fewer samples would hardly cost less. */
+#define WEIGHT_MAX 16
 
 struct clock_settings {
 	double frequency_hz; /* samples per second and CPU … */
@@ -48,6 +50,7 @@ struct clock {
 	uint64_t start_ns, start_idle_ns; /* when it was last enabled */
 	uint64_t active_ns; /* time enabled */
 	uint64_t idle_ns; /* idle time of all sampled CPUs, while enabled */
+	uint32_t weight; /* intervals that a tick stands for */
 };
 
 static uint64_t max_sample_rate(void)
@@ -181,6 +184,7 @@ static void *create(struct live *live, const void *settings)
 
 	c->live = live;
 	c->settings = settings;
+	c->weight = 1;
 	return c;
 }
 
@@ -276,6 +280,29 @@ static int enable(void *state, bool enable, struct error *err)
 	return code;
 }
 
+/*
+ * Lengthens the period on all CPUs, and later of those that come. A rate of the kernel's choice is
+ * set as a rate.
+ */
+static bool thin(void *state)
+{
+	struct clock *c = state;
+	uint64_t value;
+
+	if (c->weight >= WEIGHT_MAX || (c->event.frequency_hz && c->event.frequency_hz < 2))
+		return false;
+	c->weight *= 2;
+	c->event.frequency_hz /= 2;
+	c->event.period_ns *= 2;
+	value = c->event.frequency_hz ? c->event.frequency_hz : c->event.period_ns;
+	vec_for_each(&c->cpus, struct clock_cpu *, cpu) {
+		if (cpu->fd >= 0)
+			ioctl(cpu->fd, PERF_EVENT_IOC_PERIOD, &value);
+	}
+	programs_weigh_ticks(c->live->programs, c->weight);
+	return true;
+}
+
 static void pause_clock(void *state, bool pause)
 {
 	enable(state, !pause, NULL);
@@ -299,7 +326,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	const struct clock *c = state;
 	const struct bpf_counters *sums = &c->live->counters->sums;
 	/* Only the CPU clock has a predictable number of ticks. */
-	bool is_steady = c->event.clock == CLOCK_CPU && c->active_ns && !c->enabled;
+	bool is_steady = c->event.clock == CLOCK_CPU && c->active_ns && !c->enabled &&
+			 c->weight == 1;
 	uint64_t idle = sums->idle_ticks, skipped = 0;
 
 	if (is_steady) {
@@ -311,6 +339,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	facts_count(&r->facts, FACT_IDLE_TICKS, NULL, idle);
 	facts_count(&r->facts, FACT_OTHER_TICKS, NULL, sums->other_ticks);
 	facts_count(&r->facts, FACT_SKIPPED_TICKS, NULL, skipped);
+	facts_count(&r->facts, FACT_TICK_WEIGHT, NULL, c->weight);
 	facts_text(&r->facts, FACT_EVENT, NULL, event_name(&c->event));
 }
 
@@ -344,11 +373,13 @@ static int judge(const void *settings, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "frequency",
+	 .is_plain = true,
 	 .letter = 'F',
 	 .argument = "HZ",
 	 .help = "samples per second on each CPU (default 999)",
 	 .set = set_frequency},
 	{.name = "interval",
+	 .is_plain = true,
 	 .letter = 'i',
 	 .argument = "MS",
 	 .help = "milliseconds between samples, instead of -F",
@@ -422,5 +453,6 @@ const struct instrument instrument_clock = {
 	.close_cpu = close_cpu,
 	.enable = enable,
 	.pause = pause_clock,
+	.thin = thin,
 	.report = report,
 };

@@ -306,6 +306,7 @@ static const struct instrument_option options[] = {
 	 .letter = 'e',
 	 .argument = "LIST",
 	 .help = "sample these events as well, or choose the clock; see the man page",
+	 .values = event_names,
 	 .after = "interval",
 	 .set = set_list},
 	{0},

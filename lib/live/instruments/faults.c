@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Major page faults: the BPF probe tells of each, and here they become markers. */
+/* Major page faults: reported by a BPF probe, made markers here. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 struct faults {
 	struct marker_state base;
 	struct faults_bpf *skeleton;
-	struct event_list list; /* behind the clock, the event alone */
+	struct event_list list; /* after the clock, the event alone */
 	struct event_fds fds; /* from attach() on */
 };
 
@@ -107,6 +107,7 @@ static void take(void *state, const struct rec *rec)
 
 static const struct instrument_option options[] = {
 	{.name = "faults",
+	 .is_plain = true,
 	 .help = "mark each page fault that read from a disk, with file and stack",
 	 .after = "io",
 	 .set = marker_want},

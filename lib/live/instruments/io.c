@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to block devices: the BPF probe tells of each, and here they become markers. */
+/* Requests to block devices: reported by a BPF probe, made markers here. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -122,6 +122,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "io",
+	 .is_plain = true,
 	 .argument = "[=MS]",
 	 .help = "mark each disk request at least this long, with its stack",
 	 .after = "signals",

@@ -96,6 +96,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "jank",
+	 .is_plain = true,
 	 .argument = "[=MS]",
 	 .help = "mark each event-loop task at least this long (default 50)",
 	 .after = "syscalls",

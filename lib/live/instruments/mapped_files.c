@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Large files that programs map: the BPF probe tells of each, and here they become markers. */
+/* Large files that programs map: reported by a BPF probe, made markers here. */
 #include <stdlib.h>
 
 #include "bpf/live_record.h"

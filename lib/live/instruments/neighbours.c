@@ -23,7 +23,7 @@
 #define INTERVALS_MAX 1000 /* of one name; then the last one goes on */
 /* Neighbours that used less than this part of a CPU get no markers. */
 #define SHARE 100
-/* The summary tells of neighbours from this share of the CPUs on, in percent. */
+/* The summary mentions neighbours from this share of the CPUs on, in percent. */
 #define TOLD_FROM 10
 
 struct interval {
@@ -144,7 +144,7 @@ static void send_interval(const struct neighbours *n, const struct named *named,
 	uint64_t ns = interval->end - interval->start;
 	struct marker_record marker = {
 		.schema = n->schema,
-		.flags = MARKER_TOLD, /* it is told late */
+		.flags = MARKER_TOLD, /* it is reported late */
 		.start = interval->start,
 		.end = interval->end,
 	};

@@ -128,6 +128,7 @@ static int enable(void *state, bool enable, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "net",
+	 .is_plain = true,
 	 .help = "mark each TCP connection: peer, state, time to connect, retransmissions, stack",
 	 .after = "faults",
 	 .set = marker_want},

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/live/bpf/program_costs.h"
 #include "lib/live/instrument.h"
 
 struct own_cost {
@@ -60,18 +61,14 @@ static void widen(struct cost_sum *sum, uint64_t max_ns, uint64_t min_ns)
 		sum->min_ns = min_ns;
 }
 
-/* Adds a CPU's runs: later ones that were not timed took as long as the timed ones on average. */
+/* Adds a CPU's runs. */
 static void add(struct cost_sum *sum, const struct program_cost *cost)
 {
 	uint64_t early = cost->runs < TIMED_RUNS ? cost->runs : TIMED_RUNS;
-	uint64_t late = cost->runs - early;
 
 	sum->runs += cost->runs;
 	sum->timed += early + cost->late_timed;
-	sum->ns += cost->early_ns;
-	if (cost->late_timed)
-		sum->ns +=
-			(uint64_t)((double)cost->late_ns * (double)late / (double)cost->late_timed);
+	sum->ns += program_cost_ns(cost);
 	widen(sum, cost->max_ns, cost->min_ns);
 }
 

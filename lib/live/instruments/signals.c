@@ -60,6 +60,7 @@ static void take(void *state, const struct rec *rec)
 
 static const struct instrument_option options[] = {
 	{.name = "signals",
+	 .is_plain = true,
 	 .help = "mark each signal that a recorded thread receives, with sender and stack",
 	 .after = "event",
 	 .set = marker_want},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spans that programs tell of themselves in marker files. The tracker reads the files; here they
- * become markers. Programs name fields as they like: each set of keys has a schema of its own.
+ * Spans that programs write to marker files. The tracker reads the files; here they become markers.
+ * Programs name fields as they like: each set of keys has a schema of its own.
  */
 #include <stdlib.h>
 
@@ -233,7 +233,8 @@ static int set_frames(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "span-frames",
-	 .help = "show the spans of programs as frames at the root of stacks, too",
+	 .is_plain = true,
+	 .help = "also show spans of programs as frames at the root of stacks",
 	 .after = "signals",
 	 .set = set_frames},
 	{0},

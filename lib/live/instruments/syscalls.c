@@ -145,6 +145,7 @@ static int set_wanted(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "syscalls",
+	 .is_plain = true,
 	 .argument = "[=MS]",
 	 .help = "mark each system call at least this long (default 1, 0: all)",
 	 .after = "signals",

@@ -20,7 +20,7 @@ void tracepoint_markers_enable(struct tracepoint_markers *t, bool enable);
 void tracepoint_markers_take(struct tracepoint_markers *t, const struct rec *rec);
 void tracepoint_markers_count(struct tracepoint_markers *t, uint64_t time);
 void tracepoint_markers_report(const struct tracepoint_markers *t, struct report *r);
-/* Returns the descriptor of the program, once it is loaded; -1: there is none. */
+/* Returns the descriptor of the program, once it is loaded, -1 if none. */
 int tracepoint_markers_program(const struct tracepoint_markers *t);
 
 #endif

@@ -77,7 +77,8 @@ static bool is_wanted(const struct waits *w)
 	const struct live *live = w->live;
 
 	if (w->settings->mode == WAITS_DEFAULT)
-		return !live->options->filter->all && !live->only->count;
+		return (!live->options->filter->all || live->options->filter->is_subject) &&
+		       !live->only->count;
 	return w->settings->mode != WAITS_OFF;
 }
 
@@ -277,12 +278,17 @@ static int set_off(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "off-cpu",
+	 .is_plain = true,
 	 .argument = "N",
 	 .help = "stacks of waits per second on each CPU (default 2000), or \"all\"",
 	 .after = "event",
 	 .set = set_rate},
-	{.name = "no-off-cpu", .help = "record only what runs, not what waits", .set = set_off},
+	{.name = "no-off-cpu",
+	 .is_plain = true,
+	 .help = "record only what runs, not what waits",
+	 .set = set_off},
 	{.name = "slow",
+	 .is_plain = true,
 	 .argument = "MS",
 	 .help = "mark each wait at least this long (default 10, 0: none)",
 	 .set = set_slow},

@@ -53,6 +53,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 
 static const struct instrument_option options[] = {
 	{.name = "wakers",
+	 .is_plain = true,
 	 .help = "mark each long wait, with the stack of the thread that ended it",
 	 .after = "no-off-cpu",
 	 .set = marker_want},

@@ -11,7 +11,7 @@ struct arch_clock {
 };
 
 void arch_clock_read(struct arch_clock *clock);
-/* Converts a tick to CLOCK_MONOTONIC ns by two moments some time apart; 0: cannot be told. */
+/* Converts a tick to CLOCK_MONOTONIC ns by two moments some time apart; 0 if unknown. */
 uint64_t arch_clock_to_ns(const struct arch_clock *first, const struct arch_clock *second,
 			  uint64_t ticks);
 

@@ -57,6 +57,8 @@ struct report {
 };
 
 /* All data that the child needs, made before the fork: the child allocates nothing. */
+#define PRELOAD_VARIABLE "LD_PRELOAD"
+
 struct plan {
 	const struct child_options *options;
 	gid_t *groups;
@@ -165,6 +167,20 @@ static noreturn void child_exec(const struct plan *plan)
 	child_fail(plan->socket, STAGE_EXEC);
 }
 
+/* In front of what the user has there. */
+static void child_preload(const struct child_options *options)
+{
+	const char *others = getenv(PRELOAD_VARIABLE);
+	char *value = NULL;
+
+	if (!options->preload || access(options->preload, R_OK) != 0)
+		return;
+	if (others && *others && asprintf(&value, "%s:%s", options->preload, others) < 0)
+		_exit(126);
+	setenv(PRELOAD_VARIABLE, value ? value : options->preload, 1);
+	putenv((char *)options->variable);
+}
+
 static noreturn void child_main(const struct plan *plan)
 {
 	const struct child_options *options = plan->options;
@@ -178,6 +194,7 @@ static noreturn void child_main(const struct plan *plan)
 	/* Set late, because the user may have put anything into it. */
 	if (plan->env)
 		environ = plan->env;
+	child_preload(options);
 	if (send(plan->socket, &ready, sizeof(ready), MSG_NOSIGNAL) != sizeof(ready))
 		_exit(126);
 	do {

@@ -22,6 +22,9 @@ struct child_options {
 	char *const *argv; /* NULL-terminated, looked up in PATH; borrowed until child_free() */
 	struct identity identity; /* run as this user; ignored if is_self */
 	bool keep_capabilities; /* do not drop inherited (ambient) capabilities */
+	/* Borrowed, NULL: none. A library to load first, if the user may read it, and a variable.
+	 */
+	const char *preload, *variable;
 	int stdout_fd; /* >= 0: becomes its standard output */
 	/* Signal state that prof was started with, restored for the command. */
 	sigset_t signal_mask;
@@ -69,7 +72,7 @@ int child_execute(struct child *c, struct error *err);
 enum child_result child_poll(struct child *c, int *wait_status);
 /*
  * CPU time of a collected child from its exec on, with that of the descendants that were waited
- * for; of an adopted one as its keeper tells it.
+ * for; of an adopted one as its keeper reports it.
  */
 uint64_t child_cpu_ns(const struct child *c);
 /* Sends a signal. 0 or a negative errno; -ESRCH after the child was collected. */

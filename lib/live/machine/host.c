@@ -59,7 +59,7 @@ char *host_distribution_name(const char *os_release)
 	return NULL;
 }
 
-/* Returns the value of "key<blanks>: value" in the first paragraph; *size is 0 if there is none. */
+/* Returns the value of "key<blanks>: value" in the first paragraph; *size is 0 if none. */
 static const char *cpuinfo_value(const char *cpuinfo, const char *key, size_t *size)
 {
 	*size = 0;

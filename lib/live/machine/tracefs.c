@@ -14,6 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
+#define NAMES_MAX (4u << 20)
 #define ID_FILE_MAX 32
 #define FORMAT_FILE_MAX 65536
 
@@ -144,4 +145,12 @@ char *tracefs_read_format(const char *name, size_t *size, struct error *err)
 	if (!text)
 		error_set(err, -errno, "read %s", path);
 	return text;
+}
+
+char *tracefs_read_names(void)
+{
+	const char *events = find_events(NULL);
+	_cleanup_free_ char *path = events ? xasprintf("%s/../available_events", events) : NULL;
+
+	return path ? text_read_file(path, NAMES_MAX, NULL) : NULL;
 }

@@ -16,11 +16,16 @@ int wakeup_open(struct wakeup *w)
 {
 	w->fd = epoll_create1(EPOLL_CLOEXEC);
 	w->others_fd = w->fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
-	return w->others_fd < 0 ? -errno : add(w->fd, w->others_fd);
+	w->watched_fd = w->others_fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
+	if (w->watched_fd < 0 || add(w->fd, w->others_fd))
+		return -errno;
+	return add(w->others_fd, w->watched_fd);
 }
 
 void wakeup_release(struct wakeup *w)
 {
+	if (w->watched_fd >= 0)
+		close(w->watched_fd);
 	if (w->others_fd >= 0)
 		close(w->others_fd);
 	if (w->fd >= 0)
@@ -32,9 +37,21 @@ int wakeup_add(struct wakeup *w, int fd)
 	return add(w->others_fd, fd);
 }
 
-void wakeup_remove(struct wakeup *w, int fd)
+int wakeup_watch(struct wakeup *w, int fd)
 {
-	epoll_ctl(w->others_fd, EPOLL_CTL_DEL, fd, NULL);
+	return add(w->watched_fd, fd);
+}
+
+void wakeup_unwatch(struct wakeup *w, int fd)
+{
+	epoll_ctl(w->watched_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+bool wakeup_is_asked(const struct wakeup *w)
+{
+	struct epoll_event event;
+
+	return epoll_wait(w->watched_fd, &event, 1, 0) > 0;
 }
 
 int wakeup_add_map_ring(struct wakeup *w, int fd)

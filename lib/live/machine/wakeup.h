@@ -7,17 +7,24 @@
 #ifndef PROF_LIB_LIVE_MACHINE_WAKEUP_H
 #define PROF_LIB_LIVE_MACHINE_WAKEUP_H
 
+#include <stdbool.h>
+
 struct wakeup {
 	int fd; /* all descriptors */
 	int others_fd; /* all except mapping rings */
+	int watched_fd; /* those of wakeup_watch() */
 };
 
-/* Watches descriptors until they are closed. All three return 0 or a negative errno. */
+/* Watches descriptors until they are closed. All four return 0 or a negative errno. */
 int wakeup_open(struct wakeup *w);
 int wakeup_add(struct wakeup *w, int fd);
 int wakeup_add_map_ring(struct wakeup *w, int fd);
-/* Undoes wakeup_add(), for a descriptor that another process keeps open. */
-void wakeup_remove(struct wakeup *w, int fd);
+/* Like wakeup_add(), for what is none of the recorder's: wakeup_is_asked() tells it apart. */
+int wakeup_watch(struct wakeup *w, int fd);
+/* Undoes wakeup_watch(), for a descriptor that another process keeps open. */
+void wakeup_unwatch(struct wakeup *w, int fd);
+/* True if a descriptor of wakeup_watch() is readable: one system call instead of one for each. */
+bool wakeup_is_asked(const struct wakeup *w);
 /* Works even after a failed wakeup_open(). */
 void wakeup_release(struct wakeup *w);
 

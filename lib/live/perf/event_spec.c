@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/live/machine/tracefs.h"
 
 /* A sample's weight has 32 bits. */
@@ -201,4 +202,25 @@ int event_list_resolve(struct event_list *list, struct error *err)
 bool event_is_measured(const struct event_spec *spec)
 {
 	return spec->kind == EVENT_HARDWARE || spec->kind == EVENT_TIME;
+}
+
+const char *const *event_names(void)
+{
+	static struct {
+		VEC(const char *) list;
+	} names;
+	_cleanup_free_ char *tracepoints = NULL;
+	char *rest, *line;
+
+	if (names.list.count)
+		return names.list.items;
+	for (size_t i = 0; i < KNOWN_COUNT; i++)
+		vec_push(&names.list, known[i].name);
+	rest = tracepoints = tracefs_read_names();
+	while (rest && (line = strsep(&rest, "\n"))) {
+		if (*line)
+			vec_push(&names.list, xstrdup(line));
+	}
+	vec_push(&names.list, NULL);
+	return names.list.items;
 }

@@ -41,6 +41,11 @@ struct event_list {
 	bool has_clock; /* rows[0] was named */
 };
 
+/*
+ * Returns the names of events, up to NULL: those that prof knows, and tracepoints if tracefs can be
+ * read. The list is made at the first call and lives until the program ends.
+ */
+const char *const *event_names(void);
 /* Adds the comma-separated events in `text`. 0, or -EINVAL if it is malformed. */
 int event_list_add(struct event_list *list, const char *text, struct error *err);
 /* Finds the tracepoints. 0, or a negative errno if one does not exist or cannot be looked up. */

@@ -121,7 +121,9 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* In bytes: a number of events would count only samples, and there are none. */
+		/*
+		 * In bytes: a number of events would count only samples, which do not occur here.
+		 */
 		.watermark = 1,
 		.wakeup_watermark = 1,
 	};

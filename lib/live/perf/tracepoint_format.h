@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of a tracepoint, by its `format` file in tracefs, and their values in the bytes that
- * the kernel records: integers, and texts of fixed size or behind a __data_loc. Pointers and other
+ * the kernel records: integers, and texts of fixed size or after a __data_loc. Pointers and other
  * arrays are left out.
  */
 #ifndef PROF_LIB_LIVE_PERF_TRACEPOINT_FORMAT_H

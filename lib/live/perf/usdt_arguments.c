@@ -126,7 +126,7 @@ static void set_index(struct usdt_argument *a, const struct place *place)
 		a->flags |= USDT_INDEX_LOW;
 }
 
-/* "(%rax,%rbx,8)", behind the number. */
+/* "(%rax,%rbx,8)", after the number. */
 static bool read_x86_memory(struct cursor *c, struct usdt_argument *a)
 {
 	struct place place;
@@ -263,7 +263,9 @@ static void read_argument(const char *text, bool is_arm64, struct usdt_argument 
 		a->kind = USDT_UNREADABLE;
 }
 
-/* Copies the next argument's text: spaces within brackets belong to it. False: none is left. */
+/*
+ * Copies the next argument's text: spaces within brackets belong to it. Returns false at the end.
+ */
 static bool next_token(const char **text, char token[TOKEN_MAX])
 {
 	size_t size = 0;

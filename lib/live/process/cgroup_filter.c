@@ -2,7 +2,6 @@
 #include "lib/live/process/cgroup_filter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -109,6 +108,22 @@ char *cgroup2_mount_of(const char *text)
 	return NULL;
 }
 
+char *cgroup1_mount_of(const char *text, size_t nth)
+{
+	_cleanup_free_ char *copy = xstrdup(text);
+	char *rest = copy, *line;
+	struct mount m;
+
+	while ((line = strsep(&rest, "\n"))) {
+		if (!parse_mount(line, &m) || strcmp(m.type, "cgroup") != 0 ||
+		    strstr(m.options, "name="))
+			continue;
+		if (!nth--)
+			return xstrdup(m.point);
+	}
+	return NULL;
+}
+
 uint32_t cgroup_hierarchy_of(const char *text, const char *controller)
 {
 	_cleanup_free_ char *copy = xstrdup(text);
@@ -150,36 +165,34 @@ static int find_hierarchy(const char *path, dev_t device, const char *mounts, ui
 	return 0;
 }
 
-/* Opens the folder as given, else below the mount of version 2. Returns a descriptor. */
-static int open_folder(const char *path, const char *mounts, struct statfs *fs)
+char *cgroup_folder(const char *path, struct error *err)
 {
-	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-	int fd = open(path, flags);
+	_cleanup_free_ char *mounts = text_read_file("/proc/self/mountinfo", TEXT_MAX, NULL);
+	_cleanup_free_ char *mount = mounts ? cgroup2_mount_of(mounts) : NULL;
+	_cleanup_free_ char *below = mount ? xasprintf("%s/%s", mount, path) : NULL;
+	struct stat st;
 
-	if (fd < 0) {
-		_cleanup_free_ char *mount = cgroup2_mount_of(mounts);
-		_cleanup_free_ char *below = mount ? xasprintf("%s/%s", mount, path) : NULL;
-
-		fd = below ? open(below, flags) : -1;
-	}
-	if (fd >= 0 && fstatfs(fd, fs) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -ENOENT;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return xstrdup(path);
+	if (below && stat(below, &st) == 0 && S_ISDIR(st.st_mode))
+		return steal(below);
+	error_text(err, -ENOENT, "--cgroup %s: there is no such control group", path);
+	return NULL;
 }
 
 int cgroup_find(const char *path, struct cgroup_id *found, struct error *err)
 {
 	_cleanup_free_ char *mounts = text_read_file("/proc/self/mountinfo", TEXT_MAX, NULL);
-	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *folder = NULL;
 	struct statfs fs;
 	struct stat st;
 
 	if (!mounts)
 		return error_set(err, -errno, "read /proc/self/mountinfo");
-	fd = open_folder(path, mounts, &fs);
-	if (fd < 0 || fstat(fd, &st))
+	folder = cgroup_folder(path, err);
+	if (!folder)
+		return err->code;
+	if (statfs(folder, &fs) || stat(folder, &st))
 		return error_text(err, -ENOENT, "--cgroup %s: there is no such control group",
 				  path);
 	/* A cgroup's id in its hierarchy is the inode number of its folder. */

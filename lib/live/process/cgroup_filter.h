@@ -3,6 +3,7 @@
 #ifndef PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
 #define PROF_LIB_LIVE_PROCESS_CGROUP_FILTER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
@@ -18,6 +19,9 @@ struct cgroup_id {
  */
 int cgroup_find(const char *path, struct cgroup_id *found, struct error *err);
 
+/* Returns the folder that is meant by such a path; the caller frees. NULL with err. */
+char *cgroup_folder(const char *path, struct error *err);
+
 /*
  * Returns the number of the hierarchy that has this controller, given the text of /proc/PID/cgroup;
  * 0 for none.
@@ -30,5 +34,10 @@ uint32_t cgroup_hierarchy_of(const char *text, const char *controller);
 char *cgroup_controllers_of(const char *text, uint32_t major, uint32_t minor);
 /* Returns the mount point of version 2, given the same text; NULL for none. The caller frees. */
 char *cgroup2_mount_of(const char *text);
+/*
+ * Returns the mount point of the nth hierarchy of version 1 that has controllers; NULL: there are
+ * no more. The caller frees.
+ */
+char *cgroup1_mount_of(const char *text, size_t nth);
 
 #endif

@@ -26,7 +26,7 @@
 #endif
 #define LIBRARY_FOLDERS "/lib/" TRIPLET ":/usr/lib/" TRIPLET ":/lib64:/usr/lib64:/lib:/usr/lib"
 
-/* Opens a regular file only: opening others may wait, or do something. -1: it is none. */
+/* Opens a regular file only, as opening others may wait or act. Returns -1 for others. */
 static int open_file(const char *path)
 {
 	_cleanup_close_ int file = open(path, O_PATH | O_CLOEXEC);
@@ -60,7 +60,7 @@ static const char *interpreter_of(int fd, char line[FIRST_LINE_MAX])
 	return word;
 }
 
-/* Opens the program that will be executed. -1: there is none. */
+/* Opens the program that will be executed. Returns -1 if not found. */
 static int open_program(const char *command)
 {
 	char file[PATH_MAX], line[FIRST_LINE_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that a command will map: as far as can be told before it is executed, which is only good
- * for preparations that save time.
+ * Files that a command will map, as far as known before it is executed: good only for preparations
+ * that save time.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_COMMAND_FILES_H
 #define PROF_LIB_LIVE_PROCESS_COMMAND_FILES_H

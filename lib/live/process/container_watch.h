@@ -19,7 +19,7 @@ void container_watch_release(struct container_watch *h);
 
 /*
  * Sends a REC_CONTAINER for the process as it is now, unless it shares the recorder's cgroup and
- * pid namespace. is_running: it started before the recording, so no fork record tells its ns_pid. A
+ * pid namespace. is_running: it started before the recording, so its ns_pid is in no fork record. A
  * process that has ended keeps the container of its parent.
  */
 void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,

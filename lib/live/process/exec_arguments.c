@@ -61,7 +61,7 @@ void exec_arguments_send(const struct rec_exec *exec, record_sink_fn *sink, void
 	send(&exec->rec, &folder, &arguments, sink, ctx);
 }
 
-/* Appends the arguments in /proc. False if there are none. */
+/* Appends the arguments in /proc. False if none. */
 static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 {
 	char path[64];
@@ -75,7 +75,7 @@ static bool read_arguments(uint32_t pid, struct strbuf *arguments, bool *is_cut)
 	*is_cut = size > EXEC_TEXT_MAX;
 	if (*is_cut)
 		size = EXEC_TEXT_MAX;
-	/* Programs that replace their arguments by a title leave zeros behind it. */
+	/* Programs that replace their arguments by a title leave zeros after it. */
 	while (!*is_cut && size > 1 && !list[size - 1] && !list[size - 2])
 		size--;
 	if (size == 1 && !list[0])

@@ -2,8 +2,8 @@
 /*
  * The processes that are followed: a row each, by pid, for as long as a process lives. A fork
  * begins a life with what the parent has, an exec replaces the program, an exit ends the life. Each
- * event is told here once, in order of time, and handed on to the listeners: the parts of the
- * recorder that keep a state of their own in each row.
+ * event comes here once, in order of time, and goes on to the listeners: the parts of the recorder
+ * that keep a state of their own in each row.
  *
  * To add such a state, describe it, and fetch it by a function of the owner's file:
  *

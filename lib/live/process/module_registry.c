@@ -34,7 +34,9 @@
 struct known_module {
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
+	bool may_go; /* a file, which has not been forgotten */
 	struct file_identity identity; /* all zero: never opened */
+	uint64_t mapped_ns; /* when last; CLOCK_MONOTONIC */
 };
 
 struct module_registry {
@@ -136,7 +138,10 @@ static uint32_t add_module(struct module_registry *r, uint64_t time,
 			   const struct file_identity *identity, uint32_t pid)
 {
 	uint32_t id = (uint32_t)r->rows.count;
-	struct known_module row = {.build_id_size = what->build_id_size};
+	struct known_module row = {
+		.build_id_size = what->build_id_size,
+		.may_go = what->kind == MODULE_FILE,
+	};
 
 	memcpy(row.build_id, what->build_id, sizeof(row.build_id));
 	if (identity)
@@ -241,7 +246,7 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 	return id;
 }
 
-uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event)
+static uint32_t resolve(struct module_registry *r, const struct map_event *event)
 {
 	struct known_module wanted = {.build_id_size = event->build_id_size};
 
@@ -261,4 +266,42 @@ uint32_t module_registry_resolve(struct module_registry *r, const struct map_eve
 		}
 	}
 	return resolve_file(r, event);
+}
+
+uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event)
+{
+	uint32_t id = resolve(r, event);
+
+	if (id != NO_REC_MODULE)
+		r->rows.items[id].mapped_ns = event->time;
+	return id;
+}
+
+static void forget(struct module_registry *r, uint32_t id, uint64_t now_ns)
+{
+	struct known_module *row = &r->rows.items[id];
+	struct rec_gone rec = {.module_id = id};
+
+	if (row->build_id_size)
+		index_remove(&r->by_build_id, build_id_hash(row), id);
+	if (row->identity.inode)
+		index_remove(&r->by_identity, identity_hash(&row->identity), id);
+	row->may_go = false;
+	file_set_remove(r->files, id);
+	record_init(&rec.rec, REC_GONE, sizeof(rec), now_ns, 0, 0);
+	r->sink(r->ctx, &rec.rec);
+}
+
+void module_registry_forget(struct module_registry *r, uint64_t since_ns, uint64_t now_ns,
+			    const struct module_users *users)
+{
+	for (uint32_t id = 0; id < r->rows.count; id++) {
+		const struct known_module *row = &r->rows.items[id];
+
+		if (!row->may_go || row->mapped_ns >= since_ns ||
+		    users->is_used(users->ctx, id, since_ns))
+			continue;
+		users->forget(users->ctx, id);
+		forget(r, id, now_ns);
+	}
 }

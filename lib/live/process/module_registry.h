@@ -8,6 +8,7 @@
 #ifndef PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
 #define PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/record.h"
@@ -28,6 +29,18 @@ void module_registry_keep_mounts(struct module_registry *r);
  * NO_REC_MODULE for anonymous memory.
  */
 uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event);
+
+/*
+ * Forgets files that were not mapped since that time, and that `is_used` does not know of either:
+ * sends a REC_GONE for each, closes it, and calls `forget`.
+ */
+struct module_users {
+	bool (*is_used)(void *ctx, uint32_t module_id, uint64_t since_ns);
+	void (*forget)(void *ctx, uint32_t module_id);
+	void *ctx;
+};
+void module_registry_forget(struct module_registry *r, uint64_t since_ns, uint64_t now_ns,
+			    const struct module_users *users);
 
 /* A module without a file: kernel image, loaded kernel module. Takes fd over (-1: none). */
 struct special_module {

@@ -19,7 +19,7 @@ static void accept(struct pattern *p, uint8_t c)
 		p->accepted[c] |= 1ull << p->size;
 }
 
-/* Parses a class from behind "[" up to and with "]". NULL if there is no "]". */
+/* Parses a class from after "[" up to and with "]". NULL if there is no "]". */
 static const char *parse_class(struct pattern *p, const char *at)
 {
 	bool wanted[256] = {0}, negated = *at == '!' || *at == '^';

@@ -5,8 +5,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,10 +19,12 @@
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
 #include "lib/live/machine/proc_status.h"
+#include "lib/live/process/cgroup_search.h"
 
 /* Kernel workers have names longer than REC_NAME_SIZE in /proc. */
 #define COMM_MAX 64
 #define PIDFILE_MAX 64
+#define COMMAND_LINE_MAX 4096
 #define PID_MAX 0x7fffffff
 
 void targets_release(struct targets *t)
@@ -30,7 +34,8 @@ void targets_release(struct targets *t)
 			close(target->fd);
 	}
 	vec_release(&t->rows);
-	t->alive = 0;
+	free(t->group);
+	*t = (struct targets){0};
 }
 
 static int fail_missing(pid_t pid, struct error *err)
@@ -117,12 +122,32 @@ static bool has_name(pid_t pid, const struct name_set *names)
 	return comm && name_set_has(names, name);
 }
 
-int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
-		      struct error *err)
+static pid_t parent_of(pid_t pid)
+{
+	_cleanup_free_ char *status = proc_status_read((uint32_t)pid);
+	uint32_t numbers[PROC_STATUS_NUMBERS_MAX];
+
+	return status && proc_status_numbers(status, "PPid", numbers) ? (pid_t)numbers[0] : 0;
+}
+
+/* Is it this process, or one that started it, such as sudo with the same arguments? */
+static bool is_own(pid_t pid)
+{
+	pid_t own = getpid();
+
+	while (own > 1 && own != pid)
+		own = parent_of(own);
+	return own == pid;
+}
+
+typedef bool process_fn(const void *ctx, pid_t pid);
+
+/* Adds the running processes for which fn is true. Returns how many, or a negative errno. */
+static int add_those(struct targets *t, process_fn *fn, const void *ctx, struct error *err)
 {
 	_cleanup_closedir_ DIR *dir = opendir("/proc");
-	size_t found = 0;
 	struct dirent *entry;
+	int found = 0;
 
 	if (!dir)
 		return error_set(err, -errno, "open /proc");
@@ -130,15 +155,91 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 		uint64_t pid;
 
 		if (!text_to_u64(entry->d_name, 10, &pid) || pid > PID_MAX ||
-		    (pid_t)pid == getpid() || !has_name((pid_t)pid, names))
+		    !fn(ctx, (pid_t)pid) || is_own((pid_t)pid))
 			continue;
 		/* Skip processes that have ended meanwhile. */
 		if (targets_add(t, (pid_t)pid, NULL) == 0)
 			found++;
 	}
+	return found;
+}
+
+static bool is_named(const void *names, pid_t pid)
+{
+	return has_name(pid, names);
+}
+
+int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
+		      struct error *err)
+{
+	int found = add_those(t, is_named, names, err);
+
 	if (!found)
 		return error_text(err, -ESRCH, "there is no process with the name %s", text);
-	return 0;
+	return found < 0 ? found : 0;
+}
+
+/* Returns the arguments, separated by spaces; NULL: a kernel thread, or it has ended. */
+static char *read_command_line(pid_t pid)
+{
+	char path[32], *text;
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+	text = text_read_file(path, COMMAND_LINE_MAX, &size);
+	while (size && !text[size - 1])
+		size--;
+	for (size_t i = 0; i < size; i++)
+		text[i] = text[i] ? text[i] : ' ';
+	return text;
+}
+
+/*
+ * The program's name is the last part of the first argument. A whole command line is meant only by
+ * a glob that spans arguments: others would find whoever was given the glob.
+ */
+static bool matches(const char *glob, const char *comm, const char *line)
+{
+	_cleanup_free_ char *program = line ? xstrndup(line, strcspn(line, " ")) : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	return (comm && fnmatch(glob, comm, 0) == 0) ||
+	       (program && fnmatch(glob, slash ? slash + 1 : program, 0) == 0) ||
+	       (line && strchr(glob, ' ') && fnmatch(glob, line, 0) == 0);
+}
+
+static bool is_among(const void *list, pid_t pid)
+{
+	_cleanup_free_ char *copy = xstrdup(list), *comm = read_comm(pid),
+			    *line = read_command_line(pid);
+	char *rest = copy, *glob;
+
+	while ((glob = strsep(&rest, ","))) {
+		if (*glob && matches(glob, comm, line))
+			return true;
+	}
+	return false;
+}
+
+int targets_add_matches(struct targets *t, const char *list, struct error *err)
+{
+	int found = add_those(t, is_among, list, err);
+
+	if (!found)
+		return error_text(err, -ESRCH, "there is no process with the name %s", list);
+	return found < 0 ? found : 0;
+}
+
+static void add_member(void *ctx, pid_t pid)
+{
+	targets_add(ctx, pid, NULL);
+}
+
+int targets_add_group(struct targets *t, char *folder, struct error *err)
+{
+	t->group = folder;
+	cgroup_processes(folder, add_member, t);
+	return t->alive ? 0 : error_text(err, -ESRCH, "%s: no process is in it", folder);
 }
 
 /* Refuses files that only prof's file capabilities, not the caller, may read. -1 with errno set. */
@@ -190,5 +291,7 @@ bool targets_have_ended(struct targets *t)
 		target->fd = -1;
 		t->alive--;
 	}
+	if (!t->alive && t->group)
+		cgroup_processes(t->group, add_member, t);
 	return !t->alive;
 }

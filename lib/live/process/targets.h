@@ -23,6 +23,7 @@ struct target {
 struct targets {
 	VEC(struct target) rows;
 	size_t alive;
+	char *group; /* folder of their control group; NULL: they have none in common */
 };
 
 void targets_release(struct targets *t);
@@ -32,11 +33,21 @@ void targets_release(struct targets *t);
  */
 int targets_add(struct targets *t, pid_t pid, struct error *err);
 /*
- * Adds every process whose name is in the set, except this one. -ESRCH if there is none; the
- * message quotes `text`.
+ * Adds every process whose name is in the set, except this one. -ESRCH without a match; the message
+ * quotes `text`.
  */
 int targets_add_names(struct targets *t, const struct name_set *names, const char *text,
 		      struct error *err);
+/*
+ * Adds those whose names, programs or command lines match one of the globs in a list with commas,
+ * except this process. -ESRCH without a match.
+ */
+int targets_add_matches(struct targets *t, const char *list, struct error *err);
+/*
+ * Adds the processes of a control group, and below; takes over the folder. They have ended when the
+ * group is empty, including processes that joined later. -ESRCH if it is empty now.
+ */
+int targets_add_group(struct targets *t, char *folder, struct error *err);
 /* Adds the process whose number is in the file. */
 int targets_add_pidfile(struct targets *t, const char *path, struct error *err);
 /* Returns its current name, or its pid if it has ended. The caller frees. */

@@ -5,11 +5,16 @@
 
 #include "lib/base/cleanup.h"
 
+/* Between two questions whether a runtime has started. */
+#define START_WAIT_NS 5000000
+#define START_WAIT_MAX_NS 1000000000
+
 void runtime_files_release(struct runtime_files *f)
 {
 	vec_for_each(&f->found, struct new_runtime *, found)
 		free(found->layout);
 	vec_release(&f->found);
+	vec_release(&f->waiting);
 }
 
 void runtime_files_take(struct runtime_files *f, const struct module_tables *modules,
@@ -70,15 +75,72 @@ void runtime_files_end(const struct runtime_files *f)
 	f->hooks.described(f->hooks.ctx);
 }
 
-void runtime_files_describe(const struct runtime_files *f, const struct module_tables *modules,
-			    const struct mapping_table *mappings, struct unwind_space *space)
+/* Has the runtime started? Asks it, but not again and again. */
+static bool has_started(struct runtime_files *f, struct live_process *process, struct space *space,
+			const struct mapped_runtime *runtime, uint64_t now)
+{
+	const struct starting_process starting = {process->pid, space->execs, runtime->bias};
+	int result;
+
+	if (space->start_state == SPACE_STARTED || space->start_state == SPACE_REFUSED ||
+	    !f->hooks.start)
+		return space->start_state != SPACE_REFUSED;
+	if (now < space->start_ns)
+		return false;
+	result = f->hooks.start(f->hooks.ctx, &starting, runtime->layout);
+	if (result) {
+		space->start_state = result > 0 ? SPACE_STARTED : SPACE_REFUSED;
+		return result > 0;
+	}
+	space->start_wait_ns = space->start_wait_ns * 2 < START_WAIT_MAX_NS
+				       ? space->start_wait_ns * 2
+				       : START_WAIT_MAX_NS;
+	if (space->start_wait_ns < START_WAIT_NS)
+		space->start_wait_ns = START_WAIT_NS;
+	space->start_ns = now + space->start_wait_ns;
+	if (space->start_state != SPACE_STARTING)
+		vec_push(&f->waiting, process);
+	space->start_state = SPACE_STARTING;
+	return false;
+}
+
+void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
+			    struct live_process *process, struct space *space, uint64_t now,
+			    struct unwind_space *description)
 {
 	struct mapped_runtime runtime;
 
 	if (!f->has_found)
 		return;
-	runtime = module_tables_runtime(modules, mappings);
-	space->runtime = runtime.kind;
-	space->layout = runtime.layout;
-	space->runtime_bias = runtime.bias;
+	runtime = module_tables_runtime(modules, space->mappings);
+	if (!runtime.kind || !has_started(f, process, space, &runtime, now))
+		return;
+	description->runtime = runtime.kind;
+	description->layout = runtime.layout;
+	description->runtime_bias = runtime.bias;
+}
+
+void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->waiting.count; i++) {
+		struct live_process *process = f->waiting.items[i];
+		const struct space *space = spaces_of(spaces, process);
+
+		if (space->start_state != SPACE_STARTING)
+			continue;
+		f->waiting.items[kept++] = process;
+		if (now >= space->start_ns)
+			spaces_mark_dirty(spaces, process);
+	}
+	f->waiting.count = kept;
+}
+
+void runtime_files_forget(struct runtime_files *f, const struct live_process *process)
+{
+	for (size_t i = 0; i < f->waiting.count; i++) {
+		if (f->waiting.items[i] == process)
+			f->waiting.items[i--] = f->waiting.items[--f->waiting.count];
+	}
 }

@@ -8,15 +8,28 @@
 
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
+#include "lib/live/unwind/spaces.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/native/module_tables.h"
 #include "lib/unwind/native/table_pool.h"
 
-/* Functions that are told of files with a runtime. */
+/* A process with a runtime. */
+struct starting_process {
+	uint32_t pid;
+	uint32_t execs; /* since it was tracked */
+	uint64_t bias; /* address - vaddr of the runtime's file */
+};
+
+/* Functions called for files with a runtime. */
 struct runtime_hooks {
 	table_probe_fn *probe;
 	/* A file has one. Stores the number of its layout. False: its frames cannot be followed. */
 	bool (*found)(void *ctx, const struct runtime_layout *layout, uint32_t *number);
+	/*
+	 * Prepares for a process that has the file with that layout. 1: its frames can be followed;
+	 * 0: not yet, ask again; negative: never.
+	 */
+	int (*start)(void *ctx, const struct starting_process *process, uint32_t layout);
 	/* The processes with what was found are described: time for what could wait. */
 	void (*described)(void *ctx);
 	void (*refused)(void *ctx, const char *why);
@@ -33,13 +46,14 @@ struct runtime_files {
 	struct runtime_hooks hooks; /* empty: files are not searched */
 	bool has_found; /* any that can be followed */
 	VEC(struct new_runtime) found;
+	VEC(struct live_process *) waiting; /* processes whose runtime has not started yet */
 };
 
 void runtime_files_release(struct runtime_files *f);
 /* Takes what the search has found in a file out of the result. */
 void runtime_files_take(struct runtime_files *f, const struct module_tables *modules,
 			struct table_result *result);
-/* Searches a file that will be mapped, and tells of what it finds. */
+/* Searches a file that will be mapped, and reports what it finds. */
 void runtime_files_expect(struct runtime_files *f, int fd);
 /*
  * Tells of what was found, which may take longer than native stacks should have to wait, and notes
@@ -48,8 +62,13 @@ void runtime_files_expect(struct runtime_files *f, int fd);
 bool runtime_files_tell(struct runtime_files *f, struct module_tables *modules);
 /* Ends what runtime_files_tell() began: all spaces with the runtimes are described. */
 void runtime_files_end(const struct runtime_files *f);
-/* Adds the runtime of a process to its description. */
-void runtime_files_describe(const struct runtime_files *f, const struct module_tables *modules,
-			    const struct mapping_table *mappings, struct unwind_space *space);
+/* Adds the runtime of a process, if it has started, to its description. */
+void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
+			    struct live_process *process, struct space *space, uint64_t now,
+			    struct unwind_space *description);
+/* Marks the spaces dirty whose runtime may have started by now. */
+void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
+/* Forgets a process. */
+void runtime_files_forget(struct runtime_files *f, const struct live_process *process);
 
 #endif

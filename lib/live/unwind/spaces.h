@@ -14,6 +14,14 @@
 #include "lib/unwind/native/module_tables.h"
 #include "lib/unwind/native/table_arena.h"
 
+/* Progress of the runtime that a process has, which must start first. */
+enum space_start {
+	SPACE_UNASKED,
+	SPACE_STARTING, /* not yet */
+	SPACE_STARTED,
+	SPACE_REFUSED, /* it cannot be followed */
+};
+
 struct space {
 	struct mapping_table *mappings; /* held; NULL: none */
 	struct jit_code *code; /* held; NULL: none described */
@@ -23,6 +31,8 @@ struct space {
 	uint32_t pending_exec; /* copies that may still wait for code */
 	uint32_t pending_waits; /* likewise, those by tracepoints; 0 if the others are */
 	uint32_t dirty_at; /* position in the dirty list, from 1 on; 0: not dirty */
+	uint64_t start_ns, start_wait_ns; /* when to ask whether the runtime has started */
+	uint8_t start_state; /* enum space_start */
 	bool is_pending; /* a mapping waits for its table */
 	bool is_partial; /* its jitdump lacks call frame information for some code */
 };

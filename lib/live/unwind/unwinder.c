@@ -15,6 +15,7 @@
 #include "lib/live/unwind/kernel_shards.h"
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/live/unwind/spaces.h"
+#include "lib/live/unwind/unused_files.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/native/deferred_unwind.h"
 #include "lib/unwind/native/native_tables.h"
@@ -76,7 +77,9 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	table_pool_free(u->pool);
+	/* Reading a file that does not answer. */
+	if (!table_pool_free(u->pool))
+		return;
 	if (u->event_fd >= 0)
 		close(u->event_fd);
 	deferred_unwind_free(u->deferred);
@@ -205,6 +208,8 @@ static void on_process_exec(void *ctx, struct live_process *process, uint64_t ti
 	(void)time;
 	space->execs++;
 	space->is_partial = false;
+	space->start_state = SPACE_UNASKED;
+	space->start_ns = space->start_wait_ns = 0;
 	space_await_code(space, false);
 	/* The old program describes no more code. */
 	finish_all(u, process, space);
@@ -230,6 +235,7 @@ static void release_space(void *ctx, struct live_process *process)
 
 	jit_tables_drop(&u->tables.jit, space->code);
 	deferred_free_add(&u->tables.garbage, &space->piece, 0);
+	runtime_files_forget(&u->runtimes, process);
 	spaces_forget(&u->spaces, process);
 }
 
@@ -317,7 +323,8 @@ static void publish(struct unwinder *u, struct live_process *process, uint64_t n
 	describe(u, space, now);
 	value.is_pending = space->is_pending;
 	if (space->mappings && !u->scratch.is_32bit)
-		runtime_files_describe(&u->runtimes, &u->tables.modules, space->mappings, &value);
+		runtime_files_describe(&u->runtimes, &u->tables.modules, process, space, now,
+				       &value);
 	value.count = (uint32_t)u->scratch.mappings.rows.count;
 	words = (uint32_t)(value.count * SPACE_WORDS);
 	space->piece = (struct shard_piece){0};
@@ -395,13 +402,10 @@ static void follow_runtimes(struct unwinder *u, uint64_t now)
 	}
 }
 
-static void drop_table(struct unwinder *u, struct module_table *table, uint64_t now)
+void unwinder_forget_files(struct unwinder *u, struct module_registry *files, uint64_t since_ns,
+			   uint64_t now)
 {
-	vec_for_each(&table->chunks, const struct table_chunk *, chunk)
-		deferred_free_add(&u->tables.garbage, &chunk->piece, now);
-	vec_clear(&table->chunks);
-	table->state = TABLE_DROPPED;
-	table->rows = 0;
+	unused_files_forget(&u->spaces, &u->tables, files, since_ns, now);
 }
 
 /* Drops the tables of files that no process has mapped for a while. */
@@ -411,12 +415,7 @@ static void evict(struct unwinder *u, uint64_t now)
 		return;
 	u->next_eviction_ns = now + EVICTION_NS;
 	spaces_use_tables(&u->spaces, &u->tables.modules, now);
-	vec_for_each(&u->tables.modules.rows, struct module_table *, table) {
-		if (table->state == TABLE_READY && !table->last_used_ns)
-			table->last_used_ns = now;
-		else if (table->state == TABLE_READY && now - table->last_used_ns > UNUSED_NS)
-			drop_table(u, table, now);
-	}
+	native_tables_evict(&u->tables, UNUSED_NS, now);
 }
 
 void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
@@ -428,6 +427,7 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all)
 		unwinder_take_tables(u);
 	} while (all && !table_pool_is_empty(u->pool));
 	republish(u);
+	runtime_files_retry(&u->runtimes, &u->spaces, now);
 	publish_dirty(u, now);
 	follow_runtimes(u, now);
 	deferred_unwind_flush(u->deferred, now, all);

@@ -81,6 +81,11 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all);
 void unwinder_take_tables(struct unwinder *u);
 /* Waits until all tables are compiled or max_ns elapsed; call unwinder_flush() afterwards. */
 void unwinder_wait(struct unwinder *u, uint64_t max_ns);
+/* Has the registry forget files that nothing has mapped since then, with all that is known of them.
+ */
+void unwinder_forget_files(struct unwinder *u, struct module_registry *files, uint64_t since_ns,
+			   uint64_t now);
+
 /* Is nothing waiting for a table or a flush? */
 bool unwinder_is_settled(const struct unwinder *u);
 

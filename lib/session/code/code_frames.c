@@ -9,7 +9,7 @@
 #include "lib/languages/language.h"
 #include "lib/session/code/code_versions.h"
 
-/* Stands for a function whose name nobody told. */
+/* Stands for a function without a name. */
 #define NAME_LOST "(name lost)"
 
 /* The profile function of a code-table row. */
@@ -30,7 +30,7 @@ struct code_frames {
 	bool has_managed;
 };
 
-/* If a name tells no language, a mapped library of the compiler does. */
+/* If a name has no language, a mapped library of the compiler decides. */
 static uint8_t language_of_process(const struct profile *p, const struct process *process)
 {
 	vec_for_each(&process->mappings->rows, const struct mapping *, mapping) {
@@ -107,7 +107,7 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 	func.line = name.line;
 	func.column = name.column;
 	func.is_js = name.is_js;
-	/* The same function as the runtime tells of it. */
+	/* The same function as the runtime reports it. */
 	if (c->has_managed && name.is_js && name.language == LANGUAGE_JAVASCRIPT) {
 		func.module = NO_MODULE;
 		func.column = 0;
@@ -186,7 +186,7 @@ static uint8_t language_of_runtime(uint64_t kind)
 	return kind < RUNTIME_KIND_COUNT ? by_kind[kind] : LANGUAGE_NONE;
 }
 
-/* Code that no record tells of: the ring was full, or its record was lost. */
+/* Code without a record: the ring was full, or its record was lost. */
 static void set_name_lost(struct code_frames *c, struct frame *frame)
 {
 	struct func func = {

@@ -23,7 +23,7 @@ struct frame_kind_info {
 	enum frame_place place;
 	enum profile_frame_kind kind; /* in the profile */
 	/*
-	 * The address is the next instruction's, not behind a call. The same holds for the frame
+	 * The address is the next instruction's, not a return address. The same holds for the frame
 	 * inside, which the kernel started.
 	 */
 	bool is_interrupted;

@@ -74,7 +74,7 @@ static void select_at(uint64_t *items, size_t count, size_t at)
 
 struct limit {
 	uint64_t rank; /* markers of a lower one go */
-	size_t equal; /* of those of this one, so many go */
+	size_t equal; /* of those of this one, this many go */
 };
 
 static struct limit find_limit(uint64_t *ranks, size_t count, size_t wanted)
@@ -220,6 +220,8 @@ void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id t
 {
 	size_t count = threads_get(&p->threads, thread)->markers.count;
 
+	if (b->is_off)
+		return;
 	if (++b->added >= ADDED_MAX) {
 		limit_all(b, p);
 		b->added = 0;
@@ -234,7 +236,7 @@ static schema_id left_out_schema(struct profile *p)
 	return schema_text_intern(marker_schema(MARKER_LEFT_OUT), &p->markers.schemas, &p->strings);
 }
 
-/* Makes a marker that tells how many were left out. False: there are too many schemas. */
+/* Makes a marker with the number left out. Returns false if there are too many schemas. */
 static bool make_told(struct profile *p, uint64_t count, struct marker *marker)
 {
 	schema_id schema = left_out_schema(p);
@@ -260,7 +262,7 @@ static void tell(struct profile *p, thread_id thread, uint64_t count)
 	vec_push(&row->markers, marker);
 }
 
-/* Returns the least number of markers left out that a thread tells itself. */
+/* Returns the least number of markers left out that a thread reports itself. */
 static uint64_t least_told(const struct marker_bounds *b)
 {
 	struct counts sorted = {0};
@@ -280,6 +282,8 @@ bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct mar
 {
 	uint64_t least, count = 0, threads = 0;
 
+	if (b->is_off)
+		return false;
 	limit_all(b, p);
 	least = least_told(b);
 	for (thread_id id = 0; id < b->left_out.count; id++) {

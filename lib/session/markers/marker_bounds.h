@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits the number of markers: front-ends cannot show millions. Of the kinds with too many, the
- * shortest are left out, and a marker tells how many they were. Of equally short ones chance
- * decides. The session's own markers stay, and so do kinds with few.
+ * shortest are left out, and a marker has their number. Among equally short ones chance decides.
+ * The session's own markers stay, and so do kinds with few.
  */
 #ifndef PROF_LIB_SESSION_MARKERS_MARKER_BOUNDS_H
 #define PROF_LIB_SESSION_MARKERS_MARKER_BOUNDS_H
@@ -15,14 +15,15 @@
 struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread */
 	uint64_t added; /* since the last limit of all */
+	bool is_off; /* all stay */
 };
 
 void marker_bounds_release(struct marker_bounds *b);
 /* Call it after a marker was added to the thread. */
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread);
 /*
- * Call it at the end, while thread ids are still valid. True: `others` tells of threads that do not
- * tell themselves.
+ * Call it at the end, while thread ids are still valid. True: `others` covers threads without a
+ * marker of their own.
  */
 bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct marker *others);
 

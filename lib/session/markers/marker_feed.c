@@ -203,7 +203,7 @@ static void take_values(struct marker_feed *f, const struct rec_marker *rec,
 }
 
 /*
- * Finds the thread of what a program tells, which does not introduce threads or move their ends.
+ * Finds the thread of what a program reports, which does not introduce threads or move their ends.
  * NO_THREAD: the process is unknown, too.
  */
 static thread_id find_told(const struct tasks *t, const struct rec *rec)
@@ -245,7 +245,7 @@ static void add_to_machine(struct marker_feed *f, struct marker *marker, bool ha
 		vec_push(&f->machine, *marker);
 		return;
 	}
-	/* The row tells what the category would. */
+	/* The row says what the category would. */
 	marker->category = NO_STRING;
 	add_marker(f, row, marker);
 }

@@ -35,9 +35,8 @@ void marker_feed_schema(struct marker_feed *f, const struct rec_schema *rec);
 typedef void marker_stack_fn(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
 
 /*
- * Counts a marker without a schema, or of an unknown process that should have told it, as lost;
- * leaves out what a program told of the time before the recording; leaves out
- * values that do not fit the schema.
+ * Counts a marker without a schema, or of an unknown process, as lost; leaves out what a program
+ * reported of the time before the recording; leaves out values that do not fit the schema.
  */
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx);

@@ -118,7 +118,7 @@ static void add_frames(struct span_frames *s, struct profile_thread *row)
 	take_spans(s, row);
 	if (!s->spans.count)
 		return;
-	vec_for_each(&row->samples, struct sample *, sample) {
+	samples_change_each(&row->samples, sample) {
 		advance(s, sample->time, &next);
 		if (s->root != NO_STACK && sample->stack != NO_STACK)
 			sample->stack = rooted(s, sample->stack);

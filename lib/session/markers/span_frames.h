@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spans that programs tell of themselves: their ends, and their names as frames at the root of the
- * thread's stacks.
+ * Spans that programs report: their ends, and their names as frames at the root of the thread's
+ * stacks.
  *
  * A stack that was taken while spans of its thread were open has their names at its root, the one
  * that was opened first outermost, whatever the order of their ends: of two that cross, the later

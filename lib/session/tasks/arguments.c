@@ -35,7 +35,7 @@ static bool is_named(const struct strings *strings, string_id name, const char *
 	return size && strncmp(slash ? slash + 1 : program, strings_get(strings, name), size) == 0;
 }
 
-/* Joins the arguments to a line, NO_STRING if there are none. */
+/* Joins the arguments to a line, NO_STRING if none. */
 static string_id arguments_line(struct strings *strings, string_id program, string_id arguments)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};

@@ -57,22 +57,23 @@ uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire)
 	return reading.cpu;
 }
 
-/* Returns the first row with a reading, or NULL. */
-static const struct sample *first_reading(const struct profile_thread *row)
+/* Stores the time of the first row with a reading; false: there is none. */
+static bool first_reading(const struct profile_thread *row, uint64_t *time)
 {
-	vec_for_each(&row->samples, const struct sample *, sample) {
+	samples_for_each(&row->samples, sample) {
+		*time = sample->time;
 		if (!sample->event)
-			return sample;
+			return true;
 	}
-	return NULL;
+	return false;
 }
 
-/* Returns the latest reading in a row, that of `first` if there is none. */
+/* Returns the latest reading in a row, that of `first` without one. */
 static uint32_t latest_in_rows(const struct profile_thread *row, uint32_t first)
 {
 	uint32_t latest = first;
 
-	vec_for_each(&row->samples, const struct sample *, sample) {
+	samples_for_each(&row->samples, sample) {
 		if (!sample->event && used_between(latest, sample->cpu_delta))
 			latest = sample->cpu_delta;
 	}
@@ -88,7 +89,7 @@ static void add_edge(struct profile_thread *row, uint64_t time, uint32_t cpu)
 		.cpu = NO_CPU,
 	};
 
-	profile_thread_add_sample(row, &edge);
+	samples_add(&row->samples, &edge);
 }
 
 /*
@@ -99,8 +100,7 @@ static bool had_run(const struct cpu_clock *c, const struct profile_thread *row)
 {
 	uint64_t used = used_between(c->first.cpu, c->last.cpu), time = c->last.time;
 
-	for (size_t i = row->samples.count; i-- > 0;) {
-		const struct sample *sample = &row->samples.items[i];
+	samples_for_each_back(&row->samples, sample) {
 		uint64_t known = used_between(c->first.cpu, sample->cpu_delta);
 		uint64_t passed = time > sample->time ? time - sample->time : 0;
 
@@ -116,11 +116,12 @@ static bool had_run(const struct cpu_clock *c, const struct profile_thread *row)
 
 static void add_edges(const struct cpu_clock *c, struct profile_thread *row)
 {
-	const struct sample *first = first_reading(row);
-	bool is_late = first && c->first.time < first->time && had_run(c, row);
+	uint64_t first_time;
+	bool has_reading = first_reading(row, &first_time);
+	bool is_late = has_reading && c->first.time < first_time && had_run(c, row);
 	bool is_early = used_between(latest_in_rows(row, c->first.cpu), c->last.cpu);
 
-	if (is_late || (!first && is_early))
+	if (is_late || (!has_reading && is_early))
 		add_edge(row, row->start, c->first.cpu);
 	if (is_early)
 		add_edge(row, c->last.time > row->start ? c->last.time : row->start, c->last.cpu);
@@ -129,13 +130,12 @@ static void add_edges(const struct cpu_clock *c, struct profile_thread *row)
 void cpu_clock_settle(const struct cpu_clock *c, struct profile_thread *row)
 {
 	uint32_t last = c->first.cpu;
-	const struct sample *first;
+	bool is_first = true;
 
 	if (!c->is_known)
 		return;
 	add_edges(c, row);
-	first = first_reading(row);
-	vec_for_each(&row->samples, struct sample *, sample) {
+	samples_change_each(&row->samples, sample) {
 		uint64_t used = used_between(last, sample->cpu_delta);
 
 		if (sample->event)
@@ -143,11 +143,8 @@ void cpu_clock_settle(const struct cpu_clock *c, struct profile_thread *row)
 		if ((int32_t)(sample->cpu_delta - last) > 0)
 			last = sample->cpu_delta;
 		/* Nothing is known of what came before the first row. */
-		sample->cpu_delta = sample == first	? 0
-				    : used < UINT32_MAX ? (uint32_t)used
-							: UINT32_MAX;
+		sample->cpu_delta = is_first ? 0 : used < UINT32_MAX ? (uint32_t)used : UINT32_MAX;
+		is_first = false;
 	}
-	samples_settle_cpu_deltas(row->samples.items, row->samples.count);
-	if (first)
-		row->samples.items[first - row->samples.items].cpu_delta = 0;
+	samples_settle_cpu_deltas(&row->samples);
 }

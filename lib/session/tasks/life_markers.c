@@ -113,6 +113,9 @@ void life_markers_cpu(struct tasks *t, thread_id id, uint64_t time, uint16_t cpu
 	uint16_t before = thread->last_cpu;
 	struct marker marker;
 
+	/* Records of other recorders do not always tell it. */
+	if (cpu == NO_CPU)
+		return;
 	thread->last_cpu = cpu;
 	if (before == NO_CPU || before == cpu || !begin(t, MARKER_CPU_CHANGE, time, time, &marker))
 		return;

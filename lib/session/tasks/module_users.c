@@ -4,11 +4,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Samples [first, end) of a thread, taken while its process had one user. */
+/* Samples of a thread from one time until before another, while its process had one user. */
 struct stretch {
 	uint64_t user;
 	thread_id row;
-	size_t first, end;
+	uint64_t from, until; /* until 0: the end */
 };
 
 struct stretches {
@@ -23,29 +23,23 @@ static int compare_users(const void *a, const void *b)
 		return x->user < y->user ? -1 : 1;
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void add_stretch(struct stretches *s, const struct stretch *stretch)
-{
-	if (stretch->first < stretch->end)
-		vec_push(&s->rows, *stretch);
-}
-
-static void split_row(struct stretches *s, const struct profile_thread *row, thread_id id,
-		      const struct process *process)
+static void split_row(struct stretches *s, thread_id id, const struct process *process)
 {
 	struct stretch stretch = {.user = process->first_user, .row = id};
 
 	vec_for_each(&process->users, const struct user_change *, change) {
-		if (change->since)
-			stretch.end = profile_thread_sample_after(row, change->since - 1);
-		add_stretch(s, &stretch);
-		stretch.first = stretch.end;
+		if (change->since > stretch.from) {
+			stretch.until = change->since;
+			vec_push(&s->rows, stretch);
+			stretch.from = change->since;
+		}
 		stretch.user = change->user;
 	}
-	stretch.end = row->samples.count;
-	add_stretch(s, &stretch);
+	stretch.until = 0;
+	vec_push(&s->rows, stretch);
 }
 
 static void split_rows(struct stretches *s, struct tasks *t)
@@ -53,7 +47,7 @@ static void split_rows(struct stretches *s, struct tasks *t)
 	struct threads *threads = &t->profile->threads;
 
 	for (thread_id id = 0; id < threads->rows.count; id++)
-		split_row(s, &threads->rows.items[id], id, tasks_process_of(t, id));
+		split_row(s, id, tasks_process_of(t, id));
 	vec_sort(&s->rows, compare_users);
 }
 
@@ -80,6 +74,18 @@ static void mark_stack(struct marks *m, stack_id stack, uint64_t user)
 	}
 }
 
+static void mark_stretch(struct marks *m, const struct stretch *stretch)
+{
+	const struct samples *samples = &threads_get(&m->profile->threads, stretch->row)->samples;
+	_cleanup_(sample_iterator_release) struct sample_iterator it =
+		stretch->from ? samples_after(samples, stretch->from - 1) : samples_begin(samples);
+	const struct sample *sample;
+
+	while ((sample = sample_iterator_next(&it)) &&
+	       (!stretch->until || sample->time < stretch->until))
+		mark_stack(m, sample->stack, stretch->user);
+}
+
 void module_users_find(struct tasks *t)
 {
 	struct profile *p = t->profile;
@@ -91,12 +97,10 @@ void module_users_find(struct tasks *t)
 	split_rows(&all, t);
 	for (size_t i = 0; i < all.rows.count; i++) {
 		const struct stretch *it = &all.rows.items[i];
-		const struct profile_thread *row = threads_get(&p->threads, it->row);
 
 		if (!i || it[-1].user != it->user)
 			marks.round++;
-		for (size_t j = it->first; j < it->end; j++)
-			mark_stack(&marks, row->samples.items[j].stack, it->user);
+		mark_stretch(&marks, it);
 	}
 	vec_release(&all.rows);
 }

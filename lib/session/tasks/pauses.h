@@ -13,7 +13,7 @@ struct pause {
 	uint64_t start, end; /* end: UINT64_MAX while it lasts */
 };
 
-/* Zeroed is none. */
+/* Zeroed: no pauses. */
 struct pauses {
 	VEC(struct pause) rows; /* in order of time */
 };
@@ -26,7 +26,7 @@ bool pauses_are_on(const struct pauses *p);
 uint64_t pauses_resumed(const struct pauses *p);
 /* Is all of it in one pause? */
 bool pauses_hide(const struct pauses *p, uint64_t start, uint64_t end);
-/* Ends the last one, and tells of all in the profile. */
+/* Ends the last one, and adds all to the profile. */
 void pauses_finish(struct pauses *p, struct profile *profile, uint64_t end);
 
 #endif

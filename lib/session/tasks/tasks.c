@@ -14,6 +14,7 @@ void tasks_init(struct tasks *t, struct profile *profile)
 void tasks_release(struct tasks *t)
 {
 	process_table_release(&t->processes);
+	ended_spaces_release(&t->ended);
 	thread_table_release(&t->threads);
 }
 
@@ -111,6 +112,7 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 		if (row_at(t, thread)->end > process->end)
 			process->end = row_at(t, thread)->end;
 	}
+	ended_spaces_add(&t->ended, &t->processes, id);
 }
 
 void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
@@ -178,7 +180,7 @@ static uint64_t last_user(const struct process *process)
 	return process->users.count ? vec_last(&process->users).user : process->first_user;
 }
 
-/* Copies container, user and program of the parent, until a record tells otherwise. */
+/* Copies container, user and program of the parent, until a record says otherwise. */
 static void inherit_container(struct tasks *t, process_id id, const struct rec_fork *fork)
 {
 	process_id parent_id = process_table_find(&t->processes, fork->parent_pid);
@@ -418,7 +420,8 @@ thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
 		thread_end(&t->threads, thread, time);
 	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended) {
 		end_process(t, process, time);
-		life_markers_exit(t, process, end);
+		if (!(end->rec.flags & EXIT_STATUS_UNKNOWN))
+			life_markers_exit(t, process, end);
 	}
 	return thread;
 }

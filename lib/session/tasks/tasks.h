@@ -8,6 +8,7 @@
 
 #include "bpf/record.h"
 #include "lib/profile/profile.h"
+#include "lib/session/tasks/ended_spaces.h"
 #include "lib/session/tasks/process.h"
 #include "lib/session/tasks/thread.h"
 
@@ -16,6 +17,7 @@ struct tasks {
 	struct process_table processes;
 	struct thread_table threads;
 	uint64_t last_stamp; /* last one given to a mapping table */
+	struct ended_spaces ended;
 };
 
 void tasks_init(struct tasks *t, struct profile *profile);

@@ -51,8 +51,9 @@ void tasks_drop_unwanted(struct tasks *t)
 			threads->rows.items[kept++] = *row;
 			continue;
 		}
-		vec_release(&row->samples);
+		samples_release(&row->samples);
 		vec_release(&row->markers);
+		vec_release(&row->allocations.rows);
 	}
 	threads->rows.count = kept;
 }

@@ -88,6 +88,7 @@ void thread_end(struct thread_table *t, thread_id id, uint64_t time)
 	row->end = time > row->start ? time : row->start;
 	if (thread->seen > row->end)
 		row->end = thread->seen;
+	samples_close(&row->samples);
 }
 
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time)
@@ -122,7 +123,7 @@ void thread_table_finish(struct thread_table *t)
 
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample)
 {
-	profile_thread_add_sample(threads_get(t->profile, id), sample);
+	samples_add(&threads_get(t->profile, id)->samples, sample);
 }
 
 void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker)

@@ -120,6 +120,8 @@ stack_id wait_labels_add(struct wait_labels *l, stack_id stack, const struct wai
 		return add_kernel_thread(l, stack, reason);
 	if (reason->call >= 0)
 		return add_call(l, stack, reason);
+	if (reason->call == WAIT_CALL_UNKNOWN)
+		return add_label(l, stack, "[waiting]", idle(IDLE_OTHER));
 	/* User code that makes no call waits for nothing else. */
 	return add_label(l, stack, "[page fault]", idle(IDLE_FAULT));
 }

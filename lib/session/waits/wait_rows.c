@@ -4,12 +4,11 @@
 #include <math.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/radix.h"
 #include "lib/session/waits/points.h"
 
 /* Fewer long waits than this, sampled by chance, say too little of the others. */
 #define LONG_SAMPLED_MIN 16
-/* Errors of sampling stay within so many standard deviations; what lies beyond has other causes. */
+/* Errors of sampling stay within this many standard deviations; larger ones have other causes. */
 #define DEVIATIONS 4
 
 struct wait_rows *wait_rows_new(uint64_t seed, const struct cpu_clock *clock)
@@ -26,7 +25,7 @@ void wait_rows_free(struct wait_rows *w)
 	if (!w)
 		return;
 	vec_release(&w->parts);
-	vec_release(&w->rows);
+	samples_release(&w->rows);
 	free(w);
 }
 
@@ -112,7 +111,7 @@ static void add_row(struct wait_rows *w, const struct wait_part *part, uint64_t 
 		.cpu = NO_CPU,
 	};
 
-	vec_push(&w->rows, row);
+	samples_add(&w->rows, &row);
 }
 
 static void add_rows(struct wait_rows *w, const struct wait_part *part, double waited,
@@ -154,20 +153,5 @@ void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_
 
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread)
 {
-	size_t count = thread->samples.count + w->rows.count;
-	struct radix_row *order = xcalloc(count + 1, sizeof(*order));
-	struct sample *sorted = xcalloc(count + 1, sizeof(*sorted));
-
-	vec_for_each(&w->rows, const struct sample *, row)
-		vec_push(&thread->samples, *row);
-	for (size_t i = 0; i < count; i++)
-		order[i] = (struct radix_row){thread->samples.items[i].time, (uint32_t)i};
-	radix_sort(order, count);
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = thread->samples.items[order[i].value];
-	free(order);
-	free(thread->samples.items);
-	thread->samples.items = sorted;
-	thread->samples.capacity = count + 1;
-	vec_clear(&w->rows);
+	samples_merge(&thread->samples, &w->rows);
 }

@@ -17,7 +17,7 @@
 
 /* Tells which other waits one stands for. */
 enum wait_group {
-	WAIT_COUNTS, /* its length: none of these is missing */
+	WAIT_COUNTS, /* its length, with nothing missing */
 	WAIT_LONG, /* sampled by chance, and long enough for all to be known, most without stack */
 	WAIT_LONG_UNSAMPLED, /* one of those without stack */
 	WAIT_SHORT, /* sampled by chance; others are not known */
@@ -38,7 +38,7 @@ struct wait_rows {
 	uint64_t begin_ns, begin_used_ns; /* time and CPU time from which on `parts` are */
 	double position; /* ns waited before */
 	VEC(struct wait_part) parts;
-	VEC(struct sample) rows; /* in any order; cpu_delta is a reading */
+	struct samples rows; /* cpu_delta is a reading */
 };
 
 /* Returns the number of waits that a sampled one stands for. */

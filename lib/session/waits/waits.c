@@ -3,7 +3,7 @@
 
 #include "lib/base/index.h"
 #include "lib/session/tasks/life_markers.h"
-#include "lib/session/waits/slow_waits.h"
+#include "lib/session/waits/wait_markers.h"
 
 /* Parts of waits kept until their threads are fitted. */
 #define PARTS_MAX (1u << 20)
@@ -162,7 +162,7 @@ static void add_slow(struct waits *w, const struct open_wait *row, stack_id stac
 			  row->reason.state == WAIT_UNINTERRUPTIBLE;
 
 	if (is_blocked && !row->is_kernel_thread)
-		slow_waits_add(w->tasks, &slow);
+		wait_markers_add(w->tasks, &slow);
 }
 
 /* The wait is over: its time as far as it was blocked, then the time in which it was queued. */
@@ -207,9 +207,9 @@ static void finish_if_complete(struct waits *w, uint32_t id)
 }
 
 /*
- * Ends a wait whose end was never told. One without a later record of its thread goes on until the
- * recording or the thread ends. Of others it is known when the thread ran again at the latest: that
- * is the end, less the CPU time used since, if there can have been no other wait.
+ * Ends a wait whose end was never reported. One without a later record of its thread goes on until
+ * the recording or the thread ends. Of others it is known when the thread ran again at the latest:
+ * that is the end, less the CPU time used since, if there can have been no other wait.
  */
 static bool find_end(struct waits *w, struct open_wait *row, uint64_t end_ns)
 {

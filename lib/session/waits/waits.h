@@ -53,7 +53,7 @@ uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *r
 /* The stack of a wait; NO_STACK: it was lost. */
 void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
 void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
-/* The thread has run at `time`. cpu: a reading, NULL if there is none. */
+/* The thread has run at `time`. cpu: a reading, NULL if none. */
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
 /*
  * Recording pauses at `time`: waits end there as far as they are known. From when it goes on,

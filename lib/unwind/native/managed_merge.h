@@ -9,7 +9,7 @@
 #include "bpf/live_record.h"
 
 struct managed_merge {
-	/* The user frames behind the leaf, innermost first, and the sp of each. */
+	/* The user frames after the leaf, innermost first, and the sp of each. */
 	const uint64_t *addrs, *sps;
 	const uint8_t *kinds;
 	uint32_t depth;

@@ -53,7 +53,7 @@ void module_tables_init(struct module_tables *t, struct table_arena *arena, uint
 void module_tables_release(struct module_tables *t);
 void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 		       enum table_state state);
-/* Copies the compiled table into the shards, all of it or, if there is no room for it, nothing. */
+/* Copies the compiled table into the shards, as a whole or, without room, not at all. */
 void module_tables_store(struct module_tables *t, uint32_t module_id,
 			 const struct unwind_table *table);
 /*
@@ -73,9 +73,7 @@ struct mapped_runtime {
 };
 struct mapped_runtime module_tables_runtime(const struct module_tables *t,
 					    const struct mapping_table *mappings);
-/*
- * Are these the mappings of a 32-bit program: files of a 32-bit machine and none of a 64-bit one?
- */
+/* Are these the mappings of a 32-bit program: only files of a 32-bit machine? */
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 /* Counts the tables that are ready, and the rows of all. */
 void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows);

@@ -256,17 +256,24 @@ void table_pool_probe(struct table_pool *p, table_probe_fn *fn)
 	p->probe = fn;
 }
 
-static void stop_workers(struct table_pool *p)
+/* False: a thread was left behind. */
+static bool stop_workers(struct table_pool *p)
 {
+	bool have_ended = true;
+
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
 	pthread_cond_broadcast(&p->wake);
 	pthread_mutex_unlock(&p->lock);
 	for (unsigned int i = 0; i < p->count; i++) {
-		pthread_join(p->workers[i].thread, NULL);
+		if (!thread_join_soon(p->workers[i].thread)) {
+			have_ended = false;
+			continue;
+		}
 		rule_numbers_release(&p->workers[i].own);
 		unwind_scratch_free(p->workers[i].scratch);
 	}
+	return have_ended;
 }
 
 static void release_jobs(struct jobs *jobs)
@@ -276,13 +283,14 @@ static void release_jobs(struct jobs *jobs)
 	vec_release(&jobs->rows);
 }
 
-void table_pool_free(struct table_pool *p)
+bool table_pool_free(struct table_pool *p)
 {
 	struct table_result result;
 
 	if (!p)
-		return;
-	stop_workers(p);
+		return true;
+	if (!stop_workers(p))
+		return false;
 	release_jobs(&p->small);
 	release_jobs(&p->large);
 	while (table_pool_next(p, &result))
@@ -292,6 +300,7 @@ void table_pool_free(struct table_pool *p)
 	pthread_cond_destroy(&p->wake);
 	pthread_cond_destroy(&p->done);
 	free(p);
+	return true;
 }
 
 static size_t room(const struct table_pool *p)

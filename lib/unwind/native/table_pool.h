@@ -41,8 +41,11 @@ typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *
 struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
 /* From now on every file is also probed. Call before the first one is submitted. */
 void table_pool_probe(struct table_pool *p, table_probe_fn *probe);
-/* Waits for the files being compiled. NULL is fine. */
-void table_pool_free(struct table_pool *p);
+/*
+ * Waits for the files being compiled, but not long. False: a thread was left behind, and goes on to
+ * use all that the pool borrows. NULL is fine.
+ */
+bool table_pool_free(struct table_pool *p);
 /* Limit for waiting files plus results, to spare descriptors and memory. */
 #define TABLE_POOL_MAX 256
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kernel frames get their subcategories late: a function's name tells its subsystem. */
+/* Kernel frames get their subcategories late, by the function's name. */
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/patch/internal.h"
 

@@ -277,17 +277,18 @@ void patch_apply(struct patch *r, struct patch_counts *counts)
 	const struct profile_thread *thread = &p->threads.rows.items[0];
 	_cleanup_free_ bool *had_use = xcalloc(r->layout.funcs.length + 1, sizeof(*had_use));
 	struct chain chain = {0};
+	size_t at = 0;
 
 	*counts = (struct patch_counts){.unnamed = r->unnamed.count};
 	begin_drafts(r);
 	r->kernel_category = patch_kernel_category(r);
 	if (r->kernel_category >= 0)
 		r->categories = categories_of_frames(p);
-	for (size_t i = 0; i < r->unnamed.count; i++) {
-		uint32_t row = r->unnamed.items[i];
+	samples_for_each(&thread->samples, sample) {
+		uint32_t row = r->unnamed.items[at++];
 		const struct frame *outer;
 
-		find_chain(p, thread->samples.items[i].stack, &chain);
+		find_chain(p, sample->stack, &chain);
 		outer = frames_get(&p->frames, chain.frames.items[0]);
 		if (outer->func == NO_FUNC || !is_table_ready(r, outer, chain.frames.count))
 			continue;

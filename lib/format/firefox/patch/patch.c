@@ -58,7 +58,7 @@ uint32_t patch_string(struct patch *r, string_id id)
 
 static module_id find_module(struct patch *r, uint32_t position)
 {
-	const struct layout_lib *lib = &r->layout.libs.items[position];
+	const struct layout_lib *lib = &r->layout.libs.rows.items[position];
 	struct strings *strings = &r->profile->strings;
 	struct module *module;
 	module_id id = r->lib_modules[position];
@@ -130,7 +130,7 @@ static void collect_unnamed(struct patch *r)
 			frame.kind = PROFILE_FRAME_KERNEL;
 		sample.stack = stacks_intern(&p->stacks, NO_STACK,
 					     frames_intern(&p->frames, &frame));
-		vec_push(&thread->samples, sample);
+		samples_add(&thread->samples, &sample);
 		vec_push(&r->unnamed, (uint32_t)row);
 	}
 }
@@ -161,8 +161,9 @@ int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 		ret = read_strings(r, err);
 	if (ret)
 		return ret;
-	r->lib_modules = xreallocarray(NULL, r->layout.libs.count + 1, sizeof(*r->lib_modules));
-	for (size_t i = 0; i < r->layout.libs.count; i++)
+	r->lib_modules = xreallocarray(NULL, r->layout.libs.rows.count + 1,
+				       sizeof(*r->lib_modules));
+	for (size_t i = 0; i < r->layout.libs.rows.count; i++)
 		r->lib_modules[i] = NO_MODULE;
 	collect_unnamed(r);
 	*out = steal(r);
@@ -216,5 +217,5 @@ char *patch_os(const struct patch *r)
 
 const char *patch_debug_path(const struct patch *r, module_id module)
 {
-	return r->layout.libs.items[r->module_libs.items[module]].debug_path;
+	return r->layout.libs.rows.items[r->module_libs.items[module]].debug_path;
 }

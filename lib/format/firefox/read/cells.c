@@ -72,7 +72,7 @@ static int read_tables(struct cells *c, const struct layout *l, bool needed, str
 		 &c->func_resource},
 		{&l->funcs, "source", index_or_null(l->sources.length), CELL_NULL, &c->func_source},
 		{&l->symbols, "name", string, NONE, &c->symbol_name},
-		{&l->symbols, "libIndex", index_of(l->libs.count), NONE, &c->symbol_lib},
+		{&l->symbols, "libIndex", index_of(l->libs.rows.count), NONE, &c->symbol_lib},
 		{&l->symbols, "address", address, -1, &c->symbol_address},
 		{&l->sources, "filename", string, NONE, &c->source_name},
 		{&l->resources, "name", string, NONE, &c->resource_name},
@@ -89,10 +89,8 @@ static int read_libs(struct cells *c, const struct layout *l, bool needed, struc
 {
 	bool is_of_frame = l->version >= LAYOUT_VERSION_FRAME_LIB;
 	const struct wanted_column column = {
-		is_of_frame ? &l->frames : &l->resources,
-		"lib",
-		index_or_minus_one(l->libs.count),
-		-1,
+		is_of_frame ? &l->frames : &l->resources,	"lib",
+		index_or_minus_one(l->libs.rows.count),		-1,
 		is_of_frame ? &c->frame_lib : &c->resource_lib,
 	};
 	int ret = read_columns(l, &column, 1, needed, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/layout.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -12,12 +13,8 @@
 /* More files than any system has. */
 #define LIBS_MAX 1000000
 
-/* Files with one path that are told apart by invented ids. */
+/* Files with equal paths, distinguished by invented ids. */
 #define SAME_PATH_MAX 16
-
-struct parts {
-	struct span libs, shared;
-};
 
 static bool is_there(struct span span)
 {
@@ -53,7 +50,7 @@ static void add_other(struct layout *l, struct span key, struct span value)
 }
 
 /* Validates the whole text; later readers of its parts rely on that. */
-static int find_parts(struct layout *l, struct parts *parts, struct error *err)
+static int find_parts(struct layout *l, struct error *err)
 {
 	struct json_cursor *s = &l->cursor;
 	struct json_cursor_list list = {0};
@@ -66,9 +63,9 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 		if (span_is(s, key, "meta"))
 			l->meta = value;
 		else if (span_is(s, key, "libs"))
-			parts->libs = value;
+			l->lib_list = value;
 		else if (span_is(s, key, "shared"))
-			parts->shared = value;
+			l->shared = value;
 		else if (span_is(s, key, "threads"))
 			l->threads = value;
 		else if (span_is(s, key, "counters"))
@@ -85,20 +82,15 @@ static int find_parts(struct layout *l, struct parts *parts, struct error *err)
 
 static int check_version(const struct layout *l, struct error *err)
 {
-	if (l->version < LAYOUT_VERSION_MIN)
-		return error_text(err, -ENOTSUP,
-				  "version %" PRId64 " of the profile format is older than what "
-				  "prof reads (%d to %d)",
-				  l->version, LAYOUT_VERSION_MIN, LAYOUT_VERSION_MAX);
 	if (l->version > LAYOUT_VERSION_MAX)
 		return error_text(err, -ENOTSUP,
 				  "version %" PRId64 " of the profile format is newer than what "
-				  "prof reads (%d to %d)",
-				  l->version, LAYOUT_VERSION_MIN, LAYOUT_VERSION_MAX);
+				  "prof reads (up to %d)",
+				  l->version, LAYOUT_VERSION_MAX);
 	return 0;
 }
 
-static int read_meta(struct layout *l, struct error *err)
+int layout_read_meta(struct layout *l, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&l->cursor, l->meta);
 	struct json_cursor_list list = {0};
@@ -129,7 +121,8 @@ static int read_meta(struct layout *l, struct error *err)
 	/* meta.extra is written anew, and must not be there twice. */
 	if (is_there(l->extra) && s.text[l->extra.start] != '[')
 		return error_text(err, -EBADMSG, "meta.extra is not a list");
-	return l->version ? check_version(l, err) : no_profile(err);
+	/* The oldest processed profiles have no version. */
+	return l->version || is_there(l->threads) ? check_version(l, err) : no_profile(err);
 }
 
 static void read_build_id(struct layout_lib *lib, const char *text)
@@ -165,51 +158,145 @@ static bool is_build_id(const char *breakpad_id, const char *path)
 	return true;
 }
 
-static void read_lib(struct layout *l, struct json_cursor *s)
+/* The id of a program database: "{10000000-…-0000000000a2}" and the age 7 → "10000000…A27". */
+static char *join_signature(const char *signature, int64_t age)
+{
+	_cleanup_(strbuf_release) struct strbuf id = {0};
+
+	for (; *signature; signature++) {
+		if (!strchr("{}-", *signature))
+			strbuf_addch(&id, (char)toupper((unsigned char)*signature));
+	}
+	strbuf_addf(&id, "%" PRId64, age);
+	return xstrdup(strbuf_text(&id));
+}
+
+/* Members that only older files have. */
+struct old_lib {
+	char *debug_name, *database, *signature;
+	int64_t age;
+};
+
+static void old_lib_release(struct old_lib *old)
+{
+	free(old->debug_name);
+	free(old->database);
+	free(old->signature);
+}
+
+DEFINE_CLEANUP(struct old_lib *, old_lib_release)
+
+/* In the oldest files, the name is the path. */
+static void upgrade_lib(struct layout_lib *lib, const struct old_lib *old, char **breakpad_id)
+{
+	const char *name = lib->name ? lib->name : "";
+	const char *slash = strrchr(name, '/');
+	char *path;
+
+	if (old->signature && !*breakpad_id)
+		*breakpad_id = join_signature(old->signature, old->age);
+	if (old->debug_name || lib->path)
+		return;
+	path = xstrdup(name);
+	name = old->database ? old->database : slash ? slash + 1 : name;
+	name = xstrndup(name, strlen(name) - (text_ends_with(name, ".pdb") ? 4 : 0));
+	free(lib->name);
+	lib->name = (char *)name;
+	lib->path = path;
+}
+
+static void finish_lib(struct layout_lib *lib, const char *code_id, const char *breakpad_id)
+{
+	if (code_id)
+		read_build_id(lib, code_id);
+	lib->name = lib->name ? lib->name : xstrdup("");
+	lib->path = lib->path ? lib->path : xstrdup("");
+	lib->arch = lib->arch ? lib->arch : xstrdup("");
+	lib->debug_path = lib->debug_path ? lib->debug_path : xstrdup("");
+	lib->has_breakpad_id = breakpad_id && !lib->build_id_size &&
+			       is_build_id(breakpad_id, *lib->path ? lib->path : lib->name);
+}
+
+static uint64_t read_address(struct json_cursor *s)
+{
+	struct span value;
+	uint64_t address = 0;
+	const char *at;
+
+	json_cursor_value(s, &value);
+	at = s->text + value.start;
+	text_scan_decimal(&at, s->text + value.end, &address);
+	return address;
+}
+
+static void read_lib(struct layout_libs *libs, struct json_cursor *s)
 {
 	struct layout_lib lib = {0};
+	_cleanup_(old_lib_release) struct old_lib *old = &(struct old_lib){0};
 	_cleanup_free_ char *code_id = NULL, *breakpad_id = NULL;
 	struct json_cursor_list list = {0};
 	struct span key;
 
 	while (json_cursor_member(s, &list, &key)) {
-		char **to = span_is(s, key, "name")	    ? &lib.name
-			    : span_is(s, key, "path")	    ? &lib.path
-			    : span_is(s, key, "debugPath")  ? &lib.debug_path
-			    : span_is(s, key, "arch")	    ? &lib.arch
-			    : span_is(s, key, "codeId")	    ? &code_id
-			    : span_is(s, key, "breakpadId") ? &breakpad_id
-							    : NULL;
+		char **to = span_is(s, key, "name")	      ? &lib.name
+			    : span_is(s, key, "path")	      ? &lib.path
+			    : span_is(s, key, "debugPath")    ? &lib.debug_path
+			    : span_is(s, key, "arch")	      ? &lib.arch
+			    : span_is(s, key, "codeId")	      ? &code_id
+			    : span_is(s, key, "breakpadId")   ? &breakpad_id
+			    : span_is(s, key, "debugName")    ? &old->debug_name
+			    : span_is(s, key, "pdbName")      ? &old->database
+			    : span_is(s, key, "pdbSignature") ? &old->signature
+							      : NULL;
 
 		if (to && !*to)
 			*to = json_cursor_text(s);
+		else if (span_is(s, key, "start"))
+			lib.start = read_address(s);
+		else if (span_is(s, key, "end"))
+			lib.end = read_address(s);
+		else if (span_is(s, key, "offset"))
+			lib.offset = read_address(s);
+		else if (span_is(s, key, "pdbAge"))
+			old->age = (int64_t)read_address(s);
 		else
 			json_cursor_skip(s);
 	}
-	if (code_id)
-		read_build_id(&lib, code_id);
-	lib.name = lib.name ? lib.name : xstrdup("");
-	lib.path = lib.path ? lib.path : xstrdup("");
-	lib.arch = lib.arch ? lib.arch : xstrdup("");
-	lib.debug_path = lib.debug_path ? lib.debug_path : xstrdup("");
-	lib.has_breakpad_id = breakpad_id && !lib.build_id_size &&
-			      is_build_id(breakpad_id, *lib.path ? lib.path : lib.name);
-	vec_push(&l->libs, lib);
+	upgrade_lib(&lib, old, &breakpad_id);
+	finish_lib(&lib, code_id, breakpad_id);
+	vec_push(&libs->rows, lib);
+}
+
+int layout_read_libs(struct layout_libs *libs, struct json_cursor *s, struct error *err)
+{
+	struct json_cursor_list list = {0};
+
+	while (json_cursor_element(s, &list)) {
+		if (json_cursor_peek(s) != '{' || libs->rows.count == LIBS_MAX)
+			return error_text(err, -EBADMSG, "libs is not a list of libraries");
+		read_lib(libs, s);
+	}
+	return s->failed ? error_text(err, -EBADMSG, "libs is not a list of libraries") : 0;
+}
+
+void layout_libs_release(struct layout_libs *libs)
+{
+	vec_for_each(&libs->rows, struct layout_lib *, lib) {
+		free(lib->name);
+		free(lib->path);
+		free(lib->debug_path);
+		free(lib->arch);
+	}
+	vec_release(&libs->rows);
 }
 
 static int read_libs(struct layout *l, struct span libs, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&l->cursor, libs);
-	struct json_cursor_list list = {0};
 
 	if (!is_there(libs))
 		return no_profile(err);
-	while (json_cursor_element(&s, &list)) {
-		if (json_cursor_peek(&s) != '{' || l->libs.count == LIBS_MAX)
-			return error_text(err, -EBADMSG, "libs is not a list of libraries");
-		read_lib(l, &s);
-	}
-	return s.failed ? error_text(err, -EBADMSG, "libs is not a list of libraries") : 0;
+	return layout_read_libs(&l->libs, &s, err);
 }
 
 static int read_strings(struct layout *l, struct json_cursor *s, struct error *err)
@@ -330,20 +417,41 @@ bool layout_lib_was_deleted(const struct layout_lib *lib)
 	       strcmp(slash + 1, lib->name) != 0;
 }
 
-int layout_read(struct layout *l, const char *text, size_t size, struct error *err)
+int layout_find(struct layout *l, const char *text, size_t size, struct error *err)
 {
-	struct parts parts = {0};
 	int ret;
 
 	*l = (struct layout){0};
 	json_cursor_init(&l->cursor, text, size);
-	ret = find_parts(l, &parts, err);
+	ret = find_parts(l, err);
 	if (!ret)
-		ret = read_meta(l, err);
-	if (!ret)
-		ret = read_libs(l, parts.libs, err);
-	if (!ret)
-		ret = read_shared(l, parts.shared, err);
+		ret = layout_read_meta(l, err);
+	if (ret)
+		layout_release(l);
+	return ret;
+}
+
+int layout_read_tables(struct layout *l, struct error *err)
+{
+	int ret = read_libs(l, l->lib_list, err);
+
+	return ret ? ret : read_shared(l, l->shared, err);
+}
+
+int layout_read(struct layout *l, const char *text, size_t size, struct error *err)
+{
+	int ret = layout_find(l, text, size, err);
+
+	if (ret)
+		return ret;
+	if (!l->version)
+		ret = no_profile(err);
+	else if (l->version < LAYOUT_VERSION_MIN)
+		ret = error_text(err, -ENOTSUP,
+				 "version %" PRId64 " of the profile format has no shared tables",
+				 l->version);
+	else
+		ret = layout_read_tables(l, err);
 	if (ret)
 		layout_release(l);
 	return ret;
@@ -351,13 +459,7 @@ int layout_read(struct layout *l, const char *text, size_t size, struct error *e
 
 void layout_release(struct layout *l)
 {
-	vec_for_each(&l->libs, struct layout_lib *, lib) {
-		free(lib->name);
-		free(lib->path);
-		free(lib->debug_path);
-		free(lib->arch);
-	}
-	vec_release(&l->libs);
+	layout_libs_release(&l->libs);
 	table_release(&l->stacks);
 	table_release(&l->frames);
 	table_release(&l->funcs);

@@ -24,15 +24,27 @@ struct layout_lib {
 	uint8_t build_id[20];
 	uint8_t build_id_size;
 	bool has_breakpad_id; /* build_id is only its start, taken from a breakpadId */
+	/* Addresses of the process that a part of it was mapped at, and where that part begins. */
+	uint64_t start, end, offset; /* 0, 0: not told */
 };
+
+struct layout_libs {
+	VEC(struct layout_lib) rows;
+};
+
+/* Reads the list of libraries at the cursor; adds to `libs`, which is to be released in any case.
+ */
+int layout_read_libs(struct layout_libs *libs, struct json_cursor *s, struct error *err);
+void layout_libs_release(struct layout_libs *libs);
 
 struct layout {
 	struct json_cursor cursor; /* at the whole text; readers copy it to read a part */
 	int64_t version;
 	/* Values of members of the file and of meta; 0, 0: missing. */
 	struct span meta, threads, counters, overhead, log;
+	struct span lib_list, shared;
 	struct span symbolicated, not_supported, extra, categories, os, schemas;
-	VEC(struct layout_lib) libs;
+	struct layout_libs libs;
 	struct table stacks, frames, funcs, symbols, resources, sources;
 	struct span strings; /* the array */
 	size_t string_count;
@@ -46,6 +58,15 @@ struct layout {
  * another version.
  */
 int layout_read(struct layout *l, const char *text, size_t size, struct error *err);
+/*
+ * Likewise for any version up to LAYOUT_VERSION_MAX. Of those before LAYOUT_VERSION_MIN, whose
+ * threads have tables of their own, it finds the members alone.
+ */
+int layout_find(struct layout *l, const char *text, size_t size, struct error *err);
+/* Reads the shared tables. Call it after layout_find(), for a version of LAYOUT_VERSION_MIN on. */
+int layout_read_tables(struct layout *l, struct error *err);
+/* Finds the members of the value of meta, at l->meta. */
+int layout_read_meta(struct layout *l, struct error *err);
 void layout_release(struct layout *l);
 
 enum profile_module_kind layout_lib_kind(const struct layout_lib *lib);

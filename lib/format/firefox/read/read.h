@@ -6,7 +6,7 @@
 #include "lib/format/format.h"
 
 /*
- * Implements read() of struct format for versions 60 to 70 of any writer. Rows of events that prof
+ * Implements read() of struct format for versions up to 70 of any writer. Rows of events that prof
  * made of a thread's samples are merged back into them; rows of CPUs tell where each was taken.
  *
  * Reads everything that prof writes, except:
@@ -15,7 +15,7 @@
  *	several threads of one tid	all keep that tid
  *
  * Counts these parts of other writers' files in `counts` and drops them:
- *	markers		halves of intervals; markers without a schema in the file
+ *	markers		of more kinds than a profile can have
  *	fields		lists, tables, flows, times in other units, values of another type
  *	samples		event delays, arguments; allocations; weights that are neither counts nor
  *			whole intervals
@@ -30,5 +30,11 @@
  */
 int firefox_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 		 struct error *err);
+
+/*
+ * Tells whether a processed profile has one set of tables for all threads, as patches need it.
+ * Cheap if meta comes first.
+ */
+bool firefox_is_current(const char *text, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/internal.h"
 
 struct counter_rows {
@@ -13,92 +14,88 @@ struct counter_rows {
 struct draft {
 	struct counter counter;
 	struct counter_rows samples;
+	int64_t main_thread; /* index in the file; -1: not told */
 	bool has_pid, is_drawn;
 };
 
-typedef void read_value_fn(struct import *r, struct json_cursor *s, struct import_clock *clock,
-			   struct counter_sample *sample);
+/* Reads the samples of a counter. */
+struct sample_reader {
+	struct import *reader;
+	struct counter_rows *samples;
+	struct import_clock clock;
+};
 
-static void read_time(struct import *r, struct json_cursor *s, struct import_clock *clock,
-		      struct counter_sample *sample)
+enum { TIME, TIME_DELTAS, COUNT, NUMBER };
+
+static void add_row(void *ctx)
 {
-	(void)r;
-	*clock = (struct import_clock){0};
-	sample->time = import_clock_add(clock, s);
+	struct sample_reader *of = ctx;
+
+	vec_push(&of->samples->rows, (struct counter_sample){0});
 }
 
-static void read_time_delta(struct import *r, struct json_cursor *s, struct import_clock *clock,
-			    struct counter_sample *sample)
+static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t row)
 {
-	(void)r;
-	sample->time = import_clock_add(clock, s);
-}
+	struct sample_reader *of = ctx;
+	struct counter_sample *sample = &of->samples->rows.items[row];
+	uint64_t *unread = of->reader->counts->unread;
 
-static void read_count(struct import *r, struct json_cursor *s, struct import_clock *clock,
-		       struct counter_sample *sample)
-{
-	(void)clock;
-	if (!import_integer(s, &sample->delta))
-		r->counts->unread[UNREAD_COUNTER_VALUES]++;
-}
-
-/* Skips the number of changes, which is counted as unread. */
-static void skip_number(struct import *r, struct json_cursor *s, struct import_clock *clock,
-			struct counter_sample *sample)
-{
-	(void)clock;
-	(void)sample;
-	r->counts->unread[UNREAD_COUNTER_VALUES] += import_skip(s);
-}
-
-/* Makes the rows from whichever column comes first. */
-static void read_column(struct import *r, struct json_cursor *s, read_value_fn *read,
-			struct counter_rows *samples)
-{
-	struct json_cursor_list list = {0};
-	struct import_clock clock = {0};
-	bool is_first = !samples->rows.count;
-	size_t row = 0;
-
-	while (json_cursor_element(s, &list)) {
-		if (row == samples->rows.count) {
-			if (!is_first)
-				break;
-			vec_push(&samples->rows, (struct counter_sample){0});
-		}
-		read(r, s, &clock, &samples->rows.items[row++]);
+	switch (column) {
+	case TIME:
+		of->clock = (struct import_clock){0};
+		sample->time = import_clock_add(&of->clock, s);
+		break;
+	case TIME_DELTAS:
+		sample->time = import_clock_add(&of->clock, s);
+		break;
+	case COUNT:
+		if (!import_integer(s, &sample->delta))
+			unread[UNREAD_COUNTER_VALUES]++;
+		break;
+	default: /* The number of changes is counted as unread. */
+		unread[UNREAD_COUNTER_VALUES] += import_skip(s);
 	}
-	s->failed |= row != samples->rows.count || s->text[s->at - 1] != ']';
 }
 
 static void read_samples(struct import *r, struct json_cursor *s, struct counter_rows *samples)
 {
-	static const struct {
-		const char *name;
-		read_value_fn *read;
-	} columns[] = {
-		{"time", read_time},
-		{"timeDeltas", read_time_delta},
-		{"count", read_count},
-		{"number", skip_number},
-	};
-	struct json_cursor_list list = {0};
-	struct span key;
+	static const char *const columns[] = {"time", "timeDeltas", "count", "number", NULL};
+	struct sample_reader of = {.reader = r, .samples = samples};
+	const struct grid_reader reader = {columns, add_row, read_value, NULL, &of};
+	struct grid grid;
 
 	vec_clear(&samples->rows);
 	if (json_cursor_peek(s) != '{') {
 		json_cursor_skip(s);
 		return;
 	}
-	while (json_cursor_member(s, &list, &key)) {
-		read_value_fn *read = NULL;
+	grid_read(&grid, s, &reader);
+	s->failed |= grid.is_ragged;
+}
 
-		for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-			read = span_is(s, key, columns[i].name) ? columns[i].read : read;
-		if (read && json_cursor_peek(s) == '[')
-			read_column(r, s, read, samples);
-		else
+/* Older files have groups of samples, of which the first counts. */
+static void read_groups(struct import *r, struct json_cursor *s, struct counter_rows *samples)
+{
+	struct json_cursor_list groups = {0}, members = {0};
+	bool is_list = json_cursor_peek(s) == '[', is_read = false;
+	struct span key;
+
+	if (!is_list && json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (is_list ? json_cursor_element(s, &groups) : !is_read) {
+		if (is_read || json_cursor_peek(s) != '{') {
 			json_cursor_skip(s);
+			continue;
+		}
+		is_read = true;
+		while (json_cursor_member(s, &members, &key)) {
+			if (span_is(s, key, "samples"))
+				read_samples(r, s, samples);
+			else
+				json_cursor_skip(s);
+		}
 	}
 }
 
@@ -170,8 +167,12 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 		draft->has_pid = true;
 	} else if (span_is(s, key, "samples")) {
 		read_samples(r, s, &draft->samples);
+	} else if (span_is(s, key, "sampleGroups") || span_is(s, key, "sample_groups")) {
+		read_groups(r, s, &draft->samples);
 	} else if (span_is(s, key, "display")) {
 		read_display(r, s, draft);
+	} else if (span_is(s, key, "mainThreadIndex") && r->read_own_tables) {
+		import_integer(s, &draft->main_thread);
 	} else if (span_is(s, key, "mainThreadIndex")) {
 		json_cursor_skip(s); /* Redundant: the pid says the same. */
 	} else {
@@ -189,12 +190,27 @@ static bool has_process(const struct profile *p, const struct counter *counter)
 	return false;
 }
 
+/* Older files may have other pids in counters than in threads. */
+static void find_process(const struct import *r, struct draft *draft)
+{
+	const struct threads *threads = &r->profile->threads;
+
+	if (draft->main_thread < 0 || (size_t)draft->main_thread >= threads->rows.count)
+		return;
+	draft->counter.pid = threads->rows.items[draft->main_thread].pid;
+	draft->counter.incarnation = threads->rows.items[draft->main_thread].incarnation;
+	draft->has_pid = true;
+}
+
 /* Checks that times ascend. */
 static void add_counter(struct import *r, struct draft *draft)
 {
-	uint64_t start = r->profile->meta.start_ns, before = 0;
+	uint64_t before = 0;
 	struct counter *counter = &draft->counter;
 
+	if (r->is_gecko && !draft->samples.rows.count)
+		return;
+	find_process(r, draft);
 	if (!draft->has_pid || !has_process(r->profile, counter) ||
 	    r->profile->counters.rows.count == COUNTERS_MAX) {
 		r->counts->unread[UNREAD_COUNTERS]++;
@@ -205,7 +221,7 @@ static void add_counter(struct import *r, struct draft *draft)
 	vec_for_each(&draft->samples.rows, const struct counter_sample *, sample) {
 		if (sample->time > before)
 			before = sample->time;
-		counter_add_sample(counter, start + before, sample->delta);
+		counter_add_sample(counter, import_moment(r, before), sample->delta);
 	}
 	profile_counters_add(&r->profile->counters, counter);
 }
@@ -217,7 +233,10 @@ static void read_counter(struct import *r, struct json_cursor *s)
 					  .description = NO_STRING,
 					  .label = NO_STRING,
 					  .unit = NO_STRING,
-					  .color = NO_STRING}};
+					  .color = NO_STRING,
+					  .pid = r->process_pid},
+			      .main_thread = -1,
+			      .has_pid = r->is_gecko};
 	struct json_cursor_list list = {0};
 	struct span key;
 

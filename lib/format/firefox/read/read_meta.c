@@ -147,6 +147,7 @@ static void read_units(struct import *r, struct json_cursor *s)
 static bool is_derived(const struct json_cursor *s, struct span key)
 {
 	static const char *const keys[] = {"version",
+					   "shutdownTime",
 					   "preprocessedProfileVersion",
 					   "processType",
 					   "stackwalk",
@@ -180,7 +181,7 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 		read_configuration(r, s);
 	else if (span_is(s, key, "sampleUnits"))
 		read_units(r, s);
-	else if (span_is(s, key, "symbolicated"))
+	else if (span_is(s, key, "symbolicated") || span_is(s, key, "presymbolicated"))
 		r->profile->meta.symbolicated = import_skip(s);
 	else if (is_derived(s, key))
 		json_cursor_skip(s);
@@ -210,6 +211,8 @@ static void add_category(struct import *r, struct profile_category *category)
 		category->name = xstrdup("");
 	if (!category->color)
 		category->color = xstrdup("grey");
+	if (!category->subcategories.count)
+		vec_push(&category->subcategories, xstrdup("Other"));
 	vec_push(&r->profile->categories, *category);
 }
 
@@ -241,20 +244,44 @@ static void read_category(struct import *r, struct json_cursor *s)
 	add_category(r, &category);
 }
 
+int import_categories(struct import *r, struct json_cursor *s, struct error *err)
+{
+	struct json_cursor_list list = {0};
+
+	if (json_cursor_peek(s) != '[')
+		return 0;
+	while (json_cursor_element(s, &list)) {
+		if (json_cursor_peek(s) != '{' || r->profile->categories.count == CATEGORIES_MAX)
+			return error_text(err, -EBADMSG, "meta.categories[%zu] is not a category",
+					  r->profile->categories.count);
+		read_category(r, s);
+	}
+	return 0;
+}
+
+int import_old_categories(struct import *r, struct error *err)
+{
+	static const char names[] = "[{\"name\":\"Idle\",\"color\":\"transparent\"},"
+				    "{\"name\":\"Other\",\"color\":\"grey\"},"
+				    "{\"name\":\"JavaScript\",\"color\":\"yellow\"},"
+				    "{\"name\":\"Layout\",\"color\":\"purple\"},"
+				    "{\"name\":\"Graphics\",\"color\":\"green\"},"
+				    "{\"name\":\"DOM\",\"color\":\"blue\"},"
+				    "{\"name\":\"GC / CC\",\"color\":\"orange\"},"
+				    "{\"name\":\"Network\",\"color\":\"lightblue\"}]";
+	struct json_cursor s;
+
+	if (r->profile->categories.count)
+		return 0;
+	json_cursor_init(&s, names, sizeof(names) - 1);
+	return import_categories(r, &s, err);
+}
+
 static int read_categories(struct import *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.categories);
-	struct json_cursor_list list = {0};
 
-	if (!r->layout.categories.end || json_cursor_peek(&s) != '[')
-		return 0;
-	while (json_cursor_element(&s, &list)) {
-		if (json_cursor_peek(&s) != '{' || r->profile->categories.count == CATEGORIES_MAX)
-			return error_text(err, -EBADMSG, "meta.categories[%zu] is not a category",
-					  r->profile->categories.count);
-		read_category(r, &s);
-	}
-	return 0;
+	return r->layout.categories.end ? import_categories(r, &s, err) : 0;
 }
 
 int import_meta(struct import *r, struct error *err)
@@ -265,7 +292,7 @@ int import_meta(struct import *r, struct error *err)
 	struct meta_times times = {0};
 	struct span key;
 
-	meta->symbolicated = true;
+	meta->symbolicated = !r->is_gecko;
 	while (json_cursor_member(&s, &list, &key))
 		read_member(r, &s, key, &times);
 	meta->start_realtime_ns = find_start(&times);

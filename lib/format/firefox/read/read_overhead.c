@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what recording took. Of other recorders' fields, the known ones are taken. */
+/* Reads what recording took, and the known fields of other recorders. */
 #include "lib/format/firefox/read/internal.h"
 
 static void read_numbers(struct json_cursor *s, const char *const *names, uint64_t *millionths,

@@ -7,46 +7,49 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/internal.h"
 #include "lib/format/firefox/version.h"
 #include "lib/profile/long_tasks.h"
 
 struct sample_reader {
 	struct import *reader;
-	struct json_cursor *s;
 	struct sample_list *samples;
 	VEC(struct decimal) weights; /* by row; none if the file has none */
 	bool are_times; /* the weights */
 	struct import_clock clock; /* time so far, from timeDeltas */
-	bool has_stacks, has_times, has_weights, has_cpu_times;
 };
 
-typedef void read_value_fn(struct sample_reader *of, struct sample *sample);
+enum { STACK, TIME, TIME_DELTAS, WEIGHT, CPU_DELTA };
 
-static void read_stack(struct sample_reader *of, struct sample *sample)
+static const char *const columns[] = {"stack",	"time",		  "timeDeltas",
+				      "weight", "threadCPUDelta", NULL};
+
+static void add_row(void *ctx)
+{
+	struct sample_reader *of = ctx;
+
+	vec_push(&of->samples->rows, (struct sample){.stack = NO_STACK, .cpu = NO_CPU});
+}
+
+static stack_id read_stack(const struct import *r, struct json_cursor *s)
 {
 	int64_t stack;
 
-	if (json_cursor_null(of->s)) {
-		sample->stack = NO_STACK;
-		return;
-	}
-	if (json_cursor_i64(of->s, &stack) &&
-	    (stack < 0 || (uint64_t)stack >= of->reader->layout.stacks.length))
-		of->s->failed = true;
-	sample->stack = (stack_id)stack;
+	if (json_cursor_null(s))
+		return NO_STACK;
+	if (json_cursor_i64(s, &stack) && (stack < 0 || (uint64_t)stack >= r->stack_count))
+		s->failed = true;
+	if (s->failed)
+		return NO_STACK;
+	return r->stack_ids ? r->stack_ids[stack] : (stack_id)stack;
 }
 
-static void read_time(struct sample_reader *of, struct sample *sample)
+static uint64_t read_time(struct json_cursor *s)
 {
 	struct import_clock clock = {0};
 
-	sample->time = import_clock_add(&clock, of->s);
-}
-
-static void read_time_delta(struct sample_reader *of, struct sample *sample)
-{
-	sample->time = import_clock_add(&of->clock, of->s);
+	return json_cursor_null(s) ? 0 : import_clock_add(&clock, s);
 }
 
 static uint32_t saturate(uint64_t value)
@@ -54,14 +57,13 @@ static uint32_t saturate(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-static void read_weight(struct sample_reader *of, struct sample *sample)
+static struct decimal read_weight(struct json_cursor *s)
 {
 	struct decimal weight = {.millionths = 1000000};
 
-	(void)sample;
-	if (!json_cursor_null(of->s))
-		json_cursor_decimal(of->s, &weight);
-	vec_push(&of->weights, weight);
+	if (!json_cursor_null(s))
+		json_cursor_decimal(s, &weight);
+	return weight;
 }
 
 /*
@@ -75,7 +77,7 @@ static void set_weights(struct sample_reader *of)
 
 	if (of->are_times && interval && interval < INT64_MAX / 4)
 		unit = (int64_t)interval;
-	for (size_t i = 0; i < of->weights.count; i++) {
+	for (size_t i = 0; i < of->weights.count && i < of->samples->rows.count; i++) {
 		const struct decimal *weight = &of->weights.items[i];
 
 		if (weight->millionths < 0 || weight->millionths % unit || weight->thousandths)
@@ -89,45 +91,46 @@ static void set_weights(struct sample_reader *of)
 	}
 }
 
-static void read_cpu_time(struct sample_reader *of, struct sample *sample)
+static uint32_t read_cpu_time(const struct import *r, struct json_cursor *s)
 {
 	struct decimal time = {0};
 
-	if (json_cursor_null(of->s))
-		return;
-	json_cursor_decimal(of->s, &time);
-	if (time.millionths > 0)
-		sample->cpu_delta = saturate((uint64_t)time.millionths / 1000 *
-					     of->reader->cpu_time_unit / 1000);
+	if (!json_cursor_null(s))
+		json_cursor_decimal(s, &time);
+	if (time.millionths <= 0)
+		return 0;
+	return saturate((uint64_t)time.millionths / 1000 * r->cpu_time_unit / 1000);
 }
 
-static int read_column(struct sample_reader *of, read_value_fn *read, bool *is_known,
-		       struct error *err)
+static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t row)
 {
-	struct sample_list *samples = of->samples;
-	bool is_first = !of->has_stacks && !of->has_times && !of->has_weights && !of->has_cpu_times;
-	struct json_cursor_list list = {0};
-	size_t row = 0;
+	struct sample_reader *of = ctx;
+	struct sample *sample = &of->samples->rows.items[row];
 
-	while (json_cursor_element(of->s, &list)) {
-		if (row == samples->rows.count) {
-			if (!is_first)
-				break;
-			vec_push(&samples->rows, (struct sample){.cpu = NO_CPU});
-		}
-		read(of, &samples->rows.items[row++]);
+	switch (column) {
+	case STACK:
+		sample->stack = read_stack(of->reader, s);
+		break;
+	case TIME:
+		sample->time = read_time(s);
+		break;
+	case TIME_DELTAS:
+		sample->time = import_clock_add(&of->clock, s);
+		break;
+	case WEIGHT:
+		vec_push(&of->weights, read_weight(s));
+		break;
+	case CPU_DELTA:
+		sample->cpu_delta = read_cpu_time(of->reader, s);
+		break;
+	default:
+		json_cursor_skip(s);
 	}
-	if (of->s->failed)
-		return error_text(err, -EBADMSG, "samples are damaged, at byte %zu", of->s->at);
-	if (row != samples->rows.count || of->s->text[of->s->at - 1] != ']')
-		return error_text(err, -EBADMSG, "columns of samples differ in length");
-	*is_known = true;
-	return 0;
 }
 
-static void read_weight_type(struct sample_reader *of)
+static void read_weight_type(struct sample_reader *of, struct json_cursor *s)
 {
-	_cleanup_free_ char *type = json_cursor_text(of->s);
+	_cleanup_free_ char *type = json_cursor_text(s);
 
 	of->are_times = strcmp(type, WEIGHTS_ARE_TIMES) == 0;
 	if (*type && !of->are_times && strcmp(type, WEIGHTS_ARE_COUNTS) != 0)
@@ -135,53 +138,31 @@ static void read_weight_type(struct sample_reader *of)
 }
 
 /* Counts other columns as unread. */
-static void skip_column(struct sample_reader *of, struct span key)
+static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 {
+	struct sample_reader *of = ctx;
 	struct json_cursor_list list = {0};
 	uint64_t *unread = of->reader->counts->unread;
 
-	if (span_is(of->s, key, "weightType")) {
-		read_weight_type(of);
-	} else if (span_is(of->s, key, "eventDelay") && long_tasks_are_in(of->reader->profile)) {
+	if (span_is(s, key, "weightType")) {
+		read_weight_type(of, s);
+	} else if (span_is(s, key, "length") ||
+		   (span_is(s, key, "eventDelay") && long_tasks_are_in(of->reader->profile))) {
 		/* Markers tell the same. */
-		json_cursor_skip(of->s);
-	} else if (json_cursor_peek(of->s) == '[') {
-		while (json_cursor_element(of->s, &list))
-			unread[UNREAD_SAMPLE_VALUES] += import_skip(of->s);
+		json_cursor_skip(s);
+	} else if (json_cursor_peek(s) == '[') {
+		while (json_cursor_element(s, &list))
+			unread[UNREAD_SAMPLE_VALUES] += import_skip(s);
 	} else {
-		json_cursor_skip(of->s);
+		unread[UNREAD_SAMPLE_VALUES] += import_skip(s);
 	}
-}
-
-static int read_member(struct sample_reader *of, struct span key, struct error *err)
-{
-	const struct {
-		const char *name;
-		read_value_fn *read;
-		bool *is_known;
-	} columns[] = {
-		{"stack", read_stack, &of->has_stacks},
-		{"time", read_time, &of->has_times},
-		{"timeDeltas", read_time_delta, &of->has_times},
-		{"weight", read_weight, &of->has_weights},
-		{"threadCPUDelta", read_cpu_time, &of->has_cpu_times},
-	};
-
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
-		if (!span_is(of->s, key, columns[i].name) || *columns[i].is_known ||
-		    json_cursor_peek(of->s) != '[')
-			continue;
-		return read_column(of, columns[i].read, columns[i].is_known, err);
-	}
-	skip_column(of, key);
-	return 0;
 }
 
 /*
  * Drops rows that stand for nothing; the next row gets their CPU time. The first row and the last
  * one stay: they say from when to when the CPU time is known.
  */
-static void finish(struct sample_reader *of)
+static void finish(struct sample_reader *of, bool has_weights)
 {
 	struct sample *rows = of->samples->rows.items;
 	uint64_t before = 0, cpu_delta = 0;
@@ -190,7 +171,7 @@ static void finish(struct sample_reader *of)
 	for (size_t i = 0; i < of->samples->rows.count; i++) {
 		struct sample sample = rows[i];
 
-		if (!of->has_weights)
+		if (!has_weights)
 			sample.weight = sample.stack != NO_STACK;
 		cpu_delta += sample.cpu_delta;
 		if (!sample.weight && i && i + 1 < of->samples->rows.count)
@@ -202,7 +183,7 @@ static void finish(struct sample_reader *of)
 		before = sample.time;
 		sample.cpu_delta = saturate(cpu_delta);
 		cpu_delta = 0;
-		sample.time += of->reader->profile->meta.start_ns;
+		sample.time = import_moment(of->reader, sample.time);
 		nulls += !sample.weight;
 		rows[kept++] = sample;
 	}
@@ -210,31 +191,31 @@ static void finish(struct sample_reader *of)
 	of->samples->rows.count = kept;
 }
 
-static int read_samples(struct sample_reader *of, struct error *err)
+static int read_samples(struct sample_reader *of, struct json_cursor *s, struct error *err)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-	int ret = 0;
+	const struct grid_reader reader = {columns, add_row, read_value, skip_column, of};
+	struct grid grid;
 
 	vec_clear(&of->samples->rows);
-	while (!ret && json_cursor_member(of->s, &list, &key))
-		ret = read_member(of, key, err);
-	if (ret)
-		return ret;
-	if (of->s->failed || !of->has_stacks || !of->has_times)
+	grid_read(&grid, s, &reader);
+	if (s->failed)
+		return error_text(err, -EBADMSG, "samples are damaged, at byte %zu", s->at);
+	if (grid.is_ragged)
+		return error_text(err, -EBADMSG, "columns of samples differ in length");
+	if (!(grid.columns & 1u << STACK) || !(grid.columns & (1u << TIME | 1u << TIME_DELTAS)))
 		return error_text(err, -EBADMSG, "samples have no stacks or no times");
-	if (of->has_cpu_times && !of->reader->cpu_time_unit)
+	if (grid.columns & 1u << CPU_DELTA && !of->reader->cpu_time_unit)
 		of->reader->counts->unread[UNREAD_CPU_TIMES] += of->samples->rows.count;
 	set_weights(of);
-	finish(of);
+	finish(of, of->weights.count == grid.row_count && grid.row_count);
 	return 0;
 }
 
 int import_samples(struct import *r, struct json_cursor *s, struct sample_list *samples,
 		   struct error *err)
 {
-	struct sample_reader of = {.reader = r, .s = s, .samples = samples};
-	int ret = read_samples(&of, err);
+	struct sample_reader of = {.reader = r, .samples = samples};
+	int ret = read_samples(&of, s, err);
 
 	vec_release(&of.weights);
 	return ret;

@@ -18,6 +18,7 @@ static int read_strings(struct import *r, struct error *err)
 	struct json_cursor_list list = {0};
 	size_t row = 0;
 
+	r->string_count = r->layout.string_count;
 	r->strings = xreallocarray(NULL, r->layout.string_count + 1, sizeof(*r->strings));
 	while (json_cursor_element(&s, &list)) {
 		if (!json_cursor_string(&s, &text))
@@ -43,23 +44,27 @@ static uint16_t machine_of(const char *arch)
 	return EM_NONE;
 }
 
-static void add_modules(struct import *r)
+module_id import_module(struct import *r, const struct layout_lib *lib)
 {
 	struct strings *strings = &r->profile->strings;
+	struct modules *modules = &r->profile->modules;
+	string_id path = strings_intern(strings, *lib->path ? lib->path : lib->name);
+	string_id name = strings_intern(strings, lib->name);
+	module_id id = modules_add(modules, layout_lib_kind(lib), path, name);
+	struct module *module = modules_get(modules, id);
 
-	vec_for_each(&r->layout.libs, const struct layout_lib *, lib) {
-		string_id path = strings_intern(strings, *lib->path ? lib->path : lib->name);
-		string_id name = strings_intern(strings, lib->name);
-		struct modules *modules = &r->profile->modules;
-		module_id id = modules_add(modules, layout_lib_kind(lib), path, name);
-		struct module *module = modules_get(modules, id);
+	module->was_deleted = layout_lib_was_deleted(lib);
+	module->machine = machine_of(lib->arch);
+	module->build_id_size = lib->build_id_size;
+	r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
+	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
+	return id;
+}
 
-		module->was_deleted = layout_lib_was_deleted(lib);
-		module->machine = machine_of(lib->arch);
-		module->build_id_size = lib->build_id_size;
-		r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
-		memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
-	}
+static void add_modules(struct import *r)
+{
+	vec_for_each(&r->layout.libs.rows, const struct layout_lib *, lib)
+		import_module(r, lib);
 }
 
 /* Takes only the first of several files with one name: a profile cannot tell them apart. */
@@ -171,12 +176,6 @@ static int add_symbols(struct import *r, struct error *err)
 	return ret;
 }
 
-/* Properties of frames that follow from the file's categories. */
-struct category_meaning {
-	uint8_t kind, language; /* enum profile_frame_kind; enum language_id */
-	int guess; /* subcategory of guesses; -1: none */
-};
-
 static struct category_meaning find_meaning(const struct profile_category *category)
 {
 	struct category_meaning meaning = {PROFILE_FRAME_NATIVE, LANGUAGE_NONE, -1};
@@ -201,11 +200,23 @@ static struct category_meaning find_meaning(const struct profile_category *categ
 	return meaning;
 }
 
-static void categorize(const struct import *r, const struct category_meaning *meanings,
-		       struct frame *frame)
+static const struct category_meaning *find_meanings(struct import *r)
+{
+	size_t count = r->profile->categories.count;
+
+	if (!r->meanings) {
+		r->meanings = xcalloc(count + 1, sizeof(*r->meanings));
+		for (size_t i = 0; i < count; i++)
+			r->meanings[i] = find_meaning(&r->profile->categories.items[i]);
+	}
+	return r->meanings;
+}
+
+void import_categorize(struct import *r, struct frame *frame)
 {
 	const struct modules *modules = &r->profile->modules;
 	const struct profile_category *category;
+	const struct category_meaning *meaning;
 
 	if (frame->module != NO_MODULE && module_is_kernel(&modules->rows.items[frame->module]))
 		frame->kind = PROFILE_FRAME_KERNEL;
@@ -214,14 +225,14 @@ static void categorize(const struct import *r, const struct category_meaning *me
 	category = &r->profile->categories.items[frame->category];
 	if (frame->subcategory >= category->subcategories.count)
 		frame->subcategory = 0;
-	meanings += frame->category;
-	if (meanings->kind == PROFILE_FRAME_KERNEL)
+	meaning = &find_meanings(r)[frame->category];
+	if (meaning->kind == PROFILE_FRAME_KERNEL)
 		frame->kind = PROFILE_FRAME_KERNEL;
-	else if (meanings->kind == PROFILE_FRAME_LABEL && frame->module == NO_MODULE)
+	else if (meaning->kind == PROFILE_FRAME_LABEL && frame->module == NO_MODULE)
 		frame->kind = PROFILE_FRAME_LABEL;
-	else if (meanings->guess == frame->subcategory)
+	else if (meaning->guess == frame->subcategory)
 		frame->kind = PROFILE_FRAME_GUESS;
-	frame->language = meanings->language;
+	frame->language = meaning->language;
 	if (frame->language != LANGUAGE_NONE)
 		frame->tier = frame->subcategory;
 }
@@ -281,17 +292,14 @@ static struct frame frame_at(const struct import *r, const struct frame_cells *c
 
 static int add_frames(struct import *r, struct error *err)
 {
-	struct category_meaning meanings[UINT8_MAX + 1];
 	struct frame_cells cells = {0};
 	int ret = read_frame_cells(r, &cells, err);
 
-	for (size_t i = 0; i < r->profile->categories.count; i++)
-		meanings[i] = find_meaning(&r->profile->categories.items[i]);
 	vec_reserve(&r->profile->frames.rows, r->layout.frames.length);
 	for (size_t i = 0; i < r->layout.frames.length && !ret; i++) {
 		struct frame frame = frame_at(r, &cells, i);
 
-		categorize(r, meanings, &frame);
+		import_categorize(r, &frame);
 		vec_push(&r->profile->frames.rows, frame);
 	}
 	frame_cells_release(&cells);
@@ -303,6 +311,7 @@ static void add_stacks(struct import *r)
 	const struct cells *c = &r->cells;
 	size_t count = r->layout.stacks.length;
 
+	r->stack_count = count;
 	vec_reserve(&r->profile->stacks.rows, count);
 	for (size_t i = 0; i < count; i++) {
 		struct stack stack = {

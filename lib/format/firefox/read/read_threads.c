@@ -16,9 +16,12 @@
 struct row {
 	struct profile_thread thread;
 	struct sample_list samples;
+	struct allocations allocations;
 	struct span markers;
 	char *view; /* kind of view, owned; NULL: a thread */
 	char *tid; /* owned; as spelled */
+	char *type; /* of the process, owned */
+	bool has_pid, has_text_pid;
 	int64_t cpu_ns; /* of several threads together; 0: that of the samples */
 };
 
@@ -36,8 +39,10 @@ struct processes {
 static void row_release(struct row *row)
 {
 	vec_release(&row->samples.rows);
+	vec_release(&row->allocations.rows);
 	free(row->view);
 	free(row->tid);
+	free(row->type);
 }
 
 DEFINE_CLEANUP(struct row *, row_release)
@@ -79,7 +84,10 @@ static void read_ids(struct import *r, struct json_cursor *s, struct span key, s
 	uint32_t again;
 
 	if (span_is(s, key, "pid")) {
-		row->thread.pid = import_id(r, s, &row->thread.incarnation);
+		row->has_text_pid = json_cursor_peek(s) == '"';
+		row->has_pid = !json_cursor_null(s);
+		if (row->has_pid)
+			row->thread.pid = import_id(r, s, &row->thread.incarnation);
 		return;
 	}
 	text = read_id(s);
@@ -91,18 +99,18 @@ static void read_ids(struct import *r, struct json_cursor *s, struct span key, s
 /* Null: alive when recording ended. */
 static uint64_t read_end(struct import *r, struct json_cursor *s)
 {
-	return json_cursor_null(s) ? 0 : r->profile->meta.start_ns + import_time(s);
+	return json_cursor_null(s) ? 0 : import_moment(r, import_time(s));
 }
 
 static bool read_life(struct import *r, struct json_cursor *s, struct span key,
 		      struct profile_thread *thread)
 {
 	if (span_is(s, key, "registerTime"))
-		thread->start = r->profile->meta.start_ns + import_time(s);
+		thread->start = import_moment(r, import_time(s));
 	else if (span_is(s, key, "unregisterTime"))
 		thread->end = read_end(r, s);
 	else if (span_is(s, key, "processStartupTime"))
-		thread->process_start = r->profile->meta.start_ns + import_time(s);
+		thread->process_start = import_moment(r, import_time(s));
 	else if (span_is(s, key, "processShutdownTime"))
 		thread->process_end = read_end(r, s);
 	else
@@ -154,6 +162,20 @@ static bool is_view(const struct row *row, const char *kind)
 	return row->view && strcmp(row->view, kind) == 0;
 }
 
+/* Is that a table which was read before? */
+static bool is_own_table(const struct import *r, const struct json_cursor *s, struct span key)
+{
+	static const char *const names[] = {"stringArray",   "stringTable",   "libs",
+					    "frameTable",    "stackTable",    "funcTable",
+					    "resourceTable", "nativeSymbols", "pausedRanges"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && r->read_own_tables; i++) {
+		if (span_is(s, key, names[i]))
+			return true;
+	}
+	return false;
+}
+
 static int read_member(struct import *r, struct json_cursor *s, struct span key, struct row *row,
 		       struct error *err)
 {
@@ -168,9 +190,13 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 		return 0;
 	else if (span_is(s, key, "markers"))
 		json_cursor_value(s, &row->markers);
+	else if (span_is(s, key, "nativeAllocations") && json_cursor_peek(s) == '{')
+		return import_allocations(r, s, &row->allocations, err);
 	else if (span_is(s, key, "nativeAllocations") || span_is(s, key, "jsAllocations"))
 		unread[UNREAD_ALLOCATIONS] += read_length(s);
-	else if (span_is(s, key, "processType") || span_is(s, key, "showMarkersInTimeline"))
+	else if (span_is(s, key, "processType") && !row->type)
+		row->type = json_cursor_text(s);
+	else if (span_is(s, key, "showMarkersInTimeline") || is_own_table(r, s, key))
 		json_cursor_skip(s);
 	else
 		unread[UNREAD_MEMBERS] += import_skip(s);
@@ -287,7 +313,7 @@ static string_id without_share(struct strings *strings, string_id name)
 	return strings_intern(strings, short_name);
 }
 
-static void add_thread(struct import *r, struct row *row)
+static void take_samples(struct import *r, struct row *row)
 {
 	struct profile_thread *thread = &row->thread;
 
@@ -297,13 +323,38 @@ static void add_thread(struct import *r, struct row *row)
 	if (thread->is_folded && thread->name != NO_STRING)
 		thread->name = thread->process_name = without_share(&r->profile->strings,
 								    thread->name);
-	thread->samples.items = row->samples.rows.items;
-	thread->samples.count = row->samples.rows.count;
-	thread->samples.capacity = row->samples.rows.capacity;
+	samples_take(&thread->samples, row->samples.rows.items, row->samples.rows.count);
 	row->samples = (struct sample_list){0};
-	vec_for_each(&thread->samples, const struct sample *, sample)
+	thread->allocations = row->allocations;
+	row->allocations = (struct allocations){0};
+	samples_for_each(&thread->samples, sample)
 		r->profile->stats.cpu_samples += sample->weight != 0;
-	threads_add(&r->profile->threads, thread);
+}
+
+/* First version in which threads say that they are main threads; their pids are texts since. */
+#define VERSION_MAIN 46
+
+/* Older files have no pids, process types or main threads. */
+static void upgrade_row(struct import *r, struct row *row)
+{
+	struct strings *strings = &r->profile->strings;
+	struct profile_thread *thread = &row->thread;
+
+	if (!row->type && thread->name != NO_STRING &&
+	    strcmp(strings_get(strings, thread->name), "Content") == 0)
+		thread->name = strings_intern(strings, "GeckoMain");
+	if (!row->has_pid && r->process_pid) {
+		thread->pid = r->process_pid;
+	} else if (!row->has_pid) {
+		thread->pid = (uint32_t)r->profile->threads.rows.count + 1;
+		row->has_text_pid = true;
+	}
+	if (!row->tid)
+		thread->tid = NAMED_ID | (uint32_t)r->profile->threads.rows.count;
+	if (r->is_gecko || r->version < VERSION_MAIN)
+		thread->is_main = strcmp(strings_get(strings, thread->name), "GeckoMain") == 0 ||
+				  (!r->is_gecko && row->has_text_pid) ||
+				  (!r->is_gecko && thread->pid == thread->tid);
 }
 
 static int read_row(struct import *r, struct json_cursor *s, struct error *err)
@@ -319,10 +370,14 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 	int ret = 0;
 
 	(void)released;
+	if (r->read_own_tables)
+		ret = r->read_own_tables(r, *s, err);
 	while (!ret && json_cursor_member(s, &list, &key))
 		ret = read_member(r, s, key, &row, err);
 	if (ret)
 		return ret;
+	if (r->read_own_tables)
+		upgrade_row(r, &row);
 	if (is_view(&row, "event"))
 		is_derived = fold_event(r, &row);
 	else if (is_view(&row, "cpu"))
@@ -331,9 +386,10 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		is_derived = is_view(&row, "difference");
 	if (is_derived)
 		return 0;
-	/* Views have no markers. */
+	/* Views have no markers. Those of intervals without an end last as long as the samples. */
+	take_samples(r, &row);
 	ret = import_markers(r, row.markers, &row.thread, err);
-	add_thread(r, &row);
+	threads_add(&r->profile->threads, &row.thread);
 	return ret;
 }
 
@@ -375,30 +431,34 @@ static void settle_mains(struct import *r)
 	index_release(&processes.index);
 }
 
+void import_settle_threads(struct import *r)
+{
+	const struct threads *threads = &r->profile->threads;
+
+	settle_mains(r);
+	/* The recorded process, if there is one, comes first. */
+	if (threads->rows.count && !threads->rows.items[0].incarnation)
+		r->profile->meta.root_pid = threads->rows.items[0].pid;
+}
+
 int import_threads(struct import *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.threads);
-	struct threads *threads = &r->profile->threads;
 	struct json_cursor_list list = {0};
 	size_t row = 0;
 	int ret = 0;
 
 	while (!ret && json_cursor_element(&s, &list)) {
-		if (json_cursor_peek(&s) != '{')
+		/* In the oldest Gecko files, other processes are texts between threads. */
+		if (r->is_gecko && json_cursor_peek(&s) == '"')
+			json_cursor_skip(&s);
+		else if (json_cursor_peek(&s) != '{')
 			s.failed = true;
 		else
 			ret = read_row(r, &s, err);
 		row += !ret && !s.failed;
 	}
-	if (!ret && (s.failed || !threads->rows.count))
+	if (!ret && s.failed)
 		ret = error_text(err, -EBADMSG, "there is no thread, or it is damaged");
-	if (ret) {
-		error_wrap(err, "threads[%zu]", row);
-		return ret;
-	}
-	settle_mains(r);
-	/* The recorded process, if there is one, comes first. */
-	if (!threads->rows.items[0].incarnation)
-		r->profile->meta.root_pid = threads->rows.items[0].pid;
-	return 0;
+	return ret ? error_wrap(err, "threads[%zu]", row), ret : 0;
 }

@@ -43,66 +43,59 @@ void import_add_event(struct import *r, struct profile_thread *thread,
 		      const struct sample_list *samples, uint8_t event)
 {
 	struct event_count *count = event_counts_get(&r->profile->events, event);
-	size_t left = thread->samples.count, right = samples->rows.count;
-	struct sample *items;
+	struct samples of_event = {0};
 
-	vec_reserve(&thread->samples, left + right);
-	items = thread->samples.items;
-	thread->samples.count = left + right;
-	for (size_t at = left + right; right; at--) {
-		const struct sample *sample = &samples->rows.items[right - 1];
+	vec_for_each(&samples->rows, const struct sample *, row) {
+		struct sample sample = *row;
 
-		if (left && items[left - 1].time > sample->time) {
-			items[at - 1] = items[--left];
-			continue;
-		}
-		items[at - 1] = *sample;
 		/* Derived from the event's rate, for drawing only. */
-		items[at - 1].cpu_delta = 0;
-		items[at - 1].event = event;
+		sample.cpu_delta = 0;
+		sample.event = event;
 		count->samples++;
-		count->weight += sample->weight;
-		right--;
+		count->weight += sample.weight;
+		samples_add(&of_event, &sample);
 	}
+	samples_merge(&thread->samples, &of_event);
 }
 
-struct sample_ref {
-	thread_id thread;
-	uint32_t sample;
+/* A sample of the clock, of any thread. */
+struct clock_sample {
+	stack_id stack;
+	uint16_t cpu;
 };
 
 struct clock_samples {
 	struct profile *profile;
-	VEC(struct sample_ref) refs;
+	VEC(struct clock_sample) rows; /* in order of threads */
 	VEC(struct radix_row) times;
 };
 
 static void list_samples(struct clock_samples *list)
 {
-	struct threads *threads = &list->profile->threads;
-
-	for (thread_id id = 0; id < threads->rows.count; id++) {
-		const struct profile_thread *thread = &threads->rows.items[id];
-
-		for (size_t i = 0; i < thread->samples.count; i++) {
-			const struct sample *sample = &thread->samples.items[i];
-
-			if (sample->event || list->refs.count == UINT32_MAX)
+	vec_for_each(&list->profile->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (sample->event || list->rows.count == UINT32_MAX)
 				continue;
 			vec_push(&list->times,
-				 (struct radix_row){sample->time, (uint32_t)list->refs.count});
-			vec_push(&list->refs, (struct sample_ref){id, (uint32_t)i});
+				 (struct radix_row){sample->time, (uint32_t)list->rows.count});
+			vec_push(&list->rows, (struct clock_sample){sample->stack, sample->cpu});
 		}
 	}
 	if (list->times.count)
 		radix_sort(list->times.items, list->times.count);
 }
 
-static struct sample *sample_at(const struct clock_samples *list, size_t row)
+/* Gives the samples their CPUs, in the order in which they were listed. */
+static void set_cpus(const struct clock_samples *list)
 {
-	struct sample_ref ref = list->refs.items[list->times.items[row].value];
+	size_t row = 0;
 
-	return &list->profile->threads.rows.items[ref.thread].samples.items[ref.sample];
+	vec_for_each(&list->profile->threads.rows, struct profile_thread *, thread) {
+		samples_change_each(&thread->samples, sample) {
+			if (!sample->event && row < list->rows.count)
+				sample->cpu = list->rows.items[row++].cpu;
+		}
+	}
 }
 
 /* Is the stack of a CPU's row that of the thread, below a frame of its program or without one? */
@@ -123,9 +116,10 @@ static void place_sample(const struct clock_samples *list, const struct sample *
 	size_t first = vec_count_front(&list->times, it, it->key < sample->time);
 
 	for (size_t i = 0; i < SAME_TIME_MAX && first + i < list->times.count; i++) {
-		struct sample *found = sample_at(list, first + i);
+		const struct radix_row *time = &list->times.items[first + i];
+		struct clock_sample *found = &list->rows.items[time->value];
 
-		if (found->time != sample->time)
+		if (time->key != sample->time)
 			return;
 		if (found->cpu == NO_CPU &&
 		    is_same_stack(&list->profile->stacks, found->stack, sample->stack)) {
@@ -146,7 +140,8 @@ void import_apply_cpus(struct import *r)
 		vec_for_each(&view->samples.rows, const struct sample *, sample)
 			place_sample(&list, sample, view->cpu);
 	}
-	vec_release(&list.refs);
+	set_cpus(&list);
+	vec_release(&list.rows);
 	vec_release(&list.times);
 	/* Stacks with programs are made when it is written. */
 	profile_drop_unused(r->profile);

@@ -51,8 +51,8 @@ static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
 
 /*
  * Lists what the front-end needs to draw the counter from its beginning to its end. It takes the
- * first count for 0, whatever it is: a level gets one of 0 before. Who counts a rate tells when it
- * began.
+ * first count for 0, whatever its value: a level gets a 0 first. A rate begins where its source
+ * says.
  */
 static void list_samples(struct counter_samples *list, const struct counter *counter, uint64_t end)
 {
@@ -109,7 +109,7 @@ struct counter_form {
 	struct tooltip_row rows[TOOLTIP_ROWS_MAX];
 };
 
-/* In the order of their tracks. A rate is told for a ms, where the unit does not say otherwise. */
+/* In the order of their tracks. Rates are per ms unless the unit says otherwise. */
 static const struct counter_form forms[] = {
 	{"bytes",
 	 COUNTER_LEVEL,

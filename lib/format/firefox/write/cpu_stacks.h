@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Stacks of the rows of CPUs: those of the threads, with the name of the program as the outermost
- * frame, so that the flame graph of a CPU tells programs apart. They follow those of the profile.
+ * frame, so that the flame graph of a CPU separates programs. They follow those of the profile.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_CPU_STACKS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_CPU_STACKS_H

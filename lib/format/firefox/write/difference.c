@@ -21,9 +21,9 @@ static bool is_of_clock(const struct firefox *f)
 	const struct export_difference *of = f->difference;
 	const struct profile_thread *threads = f->profile->threads.rows.items;
 
-	vec_for_each(&threads[of->base].samples, const struct sample *, sample)
+	samples_for_each(&threads[of->base].samples, sample)
 		return !sample->event;
-	vec_for_each(&threads[of->thread].samples, const struct sample *, sample)
+	samples_for_each(&threads[of->thread].samples, sample)
 		return !sample->event;
 	return true;
 }
@@ -44,17 +44,22 @@ static void add_sample(const struct firefox *f, struct difference_rows *rows,
 static void merge(const struct firefox *f, struct difference_rows *rows)
 {
 	const struct export_difference *of = f->difference;
-	const struct profile_thread *base = &f->profile->threads.rows.items[of->base];
-	const struct profile_thread *thread = &f->profile->threads.rows.items[of->thread];
-	size_t i = 0, j = 0;
+	const struct profile_thread *threads = f->profile->threads.rows.items;
+	_cleanup_(sample_iterator_release) struct sample_iterator left =
+		samples_begin(&threads[of->base].samples);
+	_cleanup_(sample_iterator_release) struct sample_iterator right =
+		samples_begin(&threads[of->thread].samples);
+	const struct sample *base = sample_iterator_next(&left);
+	const struct sample *other = sample_iterator_next(&right);
 
-	while (i < base->samples.count || j < thread->samples.count) {
-		if (j == thread->samples.count ||
-		    (i < base->samples.count &&
-		     base->samples.items[i].time < thread->samples.items[j].time))
-			add_sample(f, rows, &base->samples.items[i++], -(int64_t)of->base_weight);
-		else
-			add_sample(f, rows, &thread->samples.items[j++], of->weight);
+	while (base || other) {
+		if (!other || (base && base->time < other->time)) {
+			add_sample(f, rows, base, -(int64_t)of->base_weight);
+			base = sample_iterator_next(&left);
+		} else {
+			add_sample(f, rows, other, of->weight);
+			other = sample_iterator_next(&right);
+		}
 	}
 }
 

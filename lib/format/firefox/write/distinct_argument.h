@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the argument that tells a command line from others of the same program. */
+/* Finds the argument that distinguishes a command line from others of the same program. */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_DISTINCT_ARGUMENT_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_DISTINCT_ARGUMENT_H
 
@@ -14,9 +14,9 @@ struct command_line {
 };
 
 /*
- * Sets texts[i] to what tells lines[i] from the others, shortened; "" if nothing does. This is the
- * first argument that at most half of the lines contain, else the first that not all contain.
- * Options, and names of files that a compiler writes dependencies to, are the last choice.
+ * Sets texts[i] to what distinguishes lines[i], shortened; "" if nothing does. This is the first
+ * argument that at most half of the lines contain, else the first that not all contain. Options,
+ * and names of files that a compiler writes dependencies to, are the last choice.
  */
 void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts);
 

@@ -31,7 +31,7 @@ static void sum_samples(struct firefox_row *row, const struct profile *p,
 	struct wait_sums waits = {0};
 	bool has_stack = false, has_user = false;
 
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		row->cpu_ns += sample->cpu_delta;
 		wait_sums_add(&waits, p, sample);
 		if (sample->weight && sample->event < EVENT_COUNTS_MAX)
@@ -234,7 +234,7 @@ static bool is_on_cpu(const struct sample *sample)
 static void count_cpus(const struct firefox_rows *r, size_t *counts)
 {
 	vec_for_each(&r->profile->threads.rows, const struct profile_thread *, thread) {
-		vec_for_each(&thread->samples, const struct sample *, sample) {
+		samples_for_each(&thread->samples, sample) {
 			if (is_on_cpu(sample))
 				counts[sample->cpu]++;
 		}
@@ -247,14 +247,10 @@ static void list_cpu_samples(struct firefox_rows *r, size_t *next)
 	const struct threads *threads = &r->profile->threads;
 
 	for (thread_id id = 0; id < threads->rows.count; id++) {
-		const struct profile_thread *thread = &threads->rows.items[id];
-
-		for (size_t i = 0; i < thread->samples.count; i++) {
-			const struct sample *sample = &thread->samples.items[i];
-
+		samples_for_each(&threads->rows.items[id].samples, sample) {
 			if (is_on_cpu(sample))
-				r->cpu_samples.items[next[sample->cpu]++] =
-					(struct sample_ref){id, (uint32_t)i, sample->stack};
+				r->cpu_samples.items[next[sample->cpu]++] = (struct cpu_sample){
+					sample->time, id, sample->weight, sample->stack};
 		}
 	}
 }

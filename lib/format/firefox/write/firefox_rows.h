@@ -40,9 +40,11 @@ struct firefox_row {
 	size_t first, count; /* range in members; of ROW_CPU in cpu_samples; others have none */
 };
 
-struct sample_ref {
+/* A sample of the clock on a CPU. */
+struct cpu_sample {
+	uint64_t time;
 	thread_id thread;
-	uint32_t sample;
+	uint32_t weight;
 	stack_id stack; /* below a frame of the program: see cpu_stacks.h */
 };
 
@@ -50,7 +52,7 @@ struct firefox_rows {
 	const struct profile *profile;
 	VEC(struct firefox_row) list; /* in order of the file */
 	VEC(thread_id) members;
-	VEC(struct sample_ref) cpu_samples;
+	VEC(struct cpu_sample) cpu_samples;
 	bool is_machine; /* all processes of the machine were recorded */
 };
 
@@ -59,12 +61,12 @@ void firefox_rows_init(struct firefox_rows *r, const struct profile *p);
 void firefox_rows_release(struct firefox_rows *r);
 /*
  * Sorts rows of threads. The first process with pid meta.root_pid comes first, then processes by
- * start; those that were there when recording began by CPU time, largest first. Of the whole
- * machine, all processes are sorted by CPU time, those of the kernel after all others. In each
- * process, the main thread comes first, then threads by start.
+ * start; those that were there when recording began by CPU time, largest first. For the whole
+ * machine, all processes are sorted by CPU time, the kernel's last. In each process, the main
+ * thread comes first, then threads by start.
  */
 void firefox_rows_sort(struct firefox_rows *r);
-/* Inserts behind each row one for each event besides the clock. Needs the row's title. */
+/* Inserts after each row one for each event besides the clock. Needs the row's title. */
 void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *strings);
 /* Appends a row for each CPU with samples of the clock, by number. */
 void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings);

@@ -85,7 +85,7 @@ static int compare_programs(const void *a, const void *b)
 	return x->row < y->row ? -1 : 1;
 }
 
-/* Finds programs with more short-lived processes than that. Returns false if there are none. */
+/* Finds programs with more short-lived processes than that. Returns false if none. */
 static bool find_crowds(struct folder *f, size_t processes)
 {
 	struct program_rows mains = {0};

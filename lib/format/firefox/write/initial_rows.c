@@ -83,12 +83,40 @@ static bool select_busy(const struct firefox_rows *r, bool *is_selected)
 	return has_any;
 }
 
+/* Without samples of the clock, the rows of the first event tell most. */
+static void select_event(const struct firefox_rows *r, bool *is_visible, bool *is_selected)
+{
+	uint8_t first = EVENT_COUNTS_MAX;
+
+	vec_for_each(&r->list, const struct firefox_row *, row) {
+		if (row->kind == ROW_EVENT && row->event < first)
+			first = row->event;
+	}
+	for (size_t i = 0; i < r->list.count; i++) {
+		if (r->list.items[i].kind != ROW_EVENT || r->list.items[i].event != first)
+			continue;
+		is_visible[i] = is_selected[i] = true;
+		is_visible[main_position(r, i)] = true;
+	}
+}
+
+static bool has_events(const struct firefox_rows *r)
+{
+	vec_for_each(&r->list, const struct firefox_row *, row) {
+		if (row->kind == ROW_EVENT)
+			return true;
+	}
+	return false;
+}
+
 void initial_rows(const struct firefox_rows *r, bool *is_visible, bool *is_selected)
 {
 	size_t rows = r->list.count, count;
 	uint32_t busiest[VISIBLE_THREADS];
+	bool has_clock;
 
 	count = firefox_rows_busiest(r, busiest, VISIBLE_THREADS);
+	has_clock = count;
 	if (!count) {
 		for (; count < VISIBLE_THREADS && count < rows; count++)
 			busiest[count] = (uint32_t)count;
@@ -102,6 +130,8 @@ void initial_rows(const struct firefox_rows *r, bool *is_visible, bool *is_selec
 	show_events(r, is_visible);
 	if (vec_last(&r->list).kind == ROW_DIFFERENCE)
 		is_selected[rows - 1] = true;
+	else if (!has_clock && has_events(r))
+		select_event(r, is_visible, is_selected);
 	else if (!has_processes(r) || !select_busy(r, is_selected))
 		is_selected[busiest[0]] = true;
 }

@@ -14,6 +14,7 @@
  *	fold.h		merges rows of threads
  *	titles.h	titles of rows
  *	threads.c	rows with their samples, streamed
+ *	allocations.c	allocations of a row, streamed
  *	markers.c	the markers of a row, by their schemas
  *	counters.c	counters, streamed
  *	row_counters.h	which row shows which counter
@@ -178,6 +179,11 @@ struct marker_list {
 	VEC(struct marker) markers;
 };
 
+/* Front-ends know the fields of such markers by themselves, and as plain texts. */
+bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema);
+/* Writes "nativeAllocations" of a row that has some. */
+void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
+			       const struct firefox_row *row);
 /* Writes "markers" of a row. */
 void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
 			   struct marker_list *list);

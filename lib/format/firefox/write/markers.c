@@ -189,6 +189,17 @@ static bool is_cause(const struct firefox *f, const struct marker *marker,
 	       value->stack == marker_cause(&f->profile->markers, marker);
 }
 
+bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema)
+{
+	return strcmp(file_strings_get(&f->file_strings, schema->name), "Network") == 0;
+}
+
+static void write_text(struct firefox *f, struct jsonw *w, string_id id)
+{
+	jsonw_string(w, file_strings_get(&f->file_strings, id),
+		     file_strings_size(&f->file_strings, id));
+}
+
 static void write_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
 {
 	const struct markers *markers = &f->profile->markers;
@@ -205,7 +216,10 @@ static void write_data(struct firefox *f, struct jsonw *w, const struct marker *
 		if (!has_value(value) || is_cause(f, marker, value))
 			continue;
 		jsonw_key(w, file_strings_get(&f->file_strings, fields[i].key));
-		write_value(f, w, value);
+		if (value->type == FIELD_STRING && firefox_schema_is_network(f, schema))
+			write_text(f, w, value->string);
+		else
+			write_value(f, w, value);
 	}
 	write_cause(f, w, marker);
 	jsonw_object_end(w);

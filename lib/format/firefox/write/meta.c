@@ -170,11 +170,13 @@ static json_t *fields_value(const struct firefox *f, const struct schema *schema
 
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		string_id label = fields[i].label != NO_STRING ? fields[i].label : fields[i].key;
+		bool is_plain = fields[i].type == FIELD_STRING &&
+				firefox_schema_is_network(f, schema);
 
-		json_array_append_new(list, json_pack("{s:o,s:o,s:s}", "key",
-						      string_value(f, fields[i].key), "label",
-						      string_value(f, label), "format",
-						      field_formats[fields[i].type]));
+		json_array_append_new(
+			list, json_pack("{s:o,s:o,s:s}", "key", string_value(f, fields[i].key),
+					"label", string_value(f, label), "format",
+					is_plain ? "string" : field_formats[fields[i].type]));
 	}
 	return list;
 }
@@ -431,10 +433,9 @@ static json_t *arch_value(uint16_t machine)
 
 static json_t *code_id_value(const struct module *module)
 {
-	char text[2 * sizeof(module->build_id) + 1] = "";
+	char text[MODULE_BUILD_ID_TEXT];
 
-	for (size_t i = 0; i < module->build_id_size && i < sizeof(module->build_id); i++)
-		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
+	module_build_id_text(module, text);
 	return *text ? json_string(text) : json_null();
 }
 

@@ -13,7 +13,7 @@ static void write_numbers(struct jsonw *w, const char *const *names, const uint6
 	jsonw_object_end(w);
 }
 
-/* Front-ends want the table of samples, and show nothing of it. */
+/* Front-ends need the table of samples, but do not show it. */
 static void write_no_samples(struct jsonw *w)
 {
 	static const char *const columns[] = {"counters", "expiredMarkerCleaning", "locking",

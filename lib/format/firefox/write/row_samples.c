@@ -11,7 +11,7 @@ void sample_buffer_release(struct sample_buffer *b)
 
 static void copy_event(struct sample_buffer *b, const struct profile_thread *thread, uint8_t event)
 {
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		if (sample->event == event)
 			vec_push(&b->samples, *sample);
 	}
@@ -63,17 +63,22 @@ static uint32_t busy_ns(uint64_t interval, uint32_t weight)
 static void copy_cpu(const struct firefox_rows *r, const struct firefox_row *row,
 		     struct sample_buffer *b)
 {
-	for (size_t i = row->first; i < row->first + row->count; i++) {
-		const struct sample_ref *ref = &r->cpu_samples.items[i];
-		const struct profile_thread *thread = &r->profile->threads.rows.items[ref->thread];
-		struct sample sample = thread->samples.items[ref->sample];
+	uint64_t excess = 0;
 
-		sample.stack = ref->stack;
-		sample.cpu_delta = busy_ns(r->profile->meta.interval_ns, sample.weight);
-		vec_push(&b->samples, sample);
+	for (size_t i = row->first; i < row->first + row->count; i++) {
+		const struct cpu_sample *from = &r->cpu_samples.items[i];
+
+		vec_push(&b->samples,
+			 (struct sample){
+				 .time = from->time,
+				 .stack = from->stack,
+				 .weight = from->weight,
+				 .cpu_delta = busy_ns(r->profile->meta.interval_ns, from->weight),
+				 .cpu = (uint16_t)row->tid,
+			 });
 	}
 	sort_samples(b);
-	samples_settle_cpu_deltas(b->samples.items, b->samples.count);
+	sample_rows_settle(b->samples.items, b->samples.count, 0, &excess);
 }
 
 struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct firefox_row *row,
@@ -82,10 +87,11 @@ struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct
 	const struct profile_thread *threads = r->profile->threads.rows.items;
 	const thread_id *members = r->members.items + row->first;
 
-	/* Common case: no other events, so no copy. */
-	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event)
-		return (struct sample_run){threads[*members].samples.items,
-					   threads[*members].samples.count};
+	/* Common case: few rows, and no other events, so no copy. */
+	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event &&
+	    !threads[*members].samples.closed)
+		return (struct sample_run){threads[*members].samples.open.items,
+					   threads[*members].samples.open.count};
 	vec_clear(&buffer->samples);
 	if (row->kind == ROW_CPU) {
 		copy_cpu(r, row, buffer);

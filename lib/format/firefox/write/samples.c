@@ -72,7 +72,7 @@ static void add_first_gap(struct filler *f, uint64_t before, struct sample *samp
 
 /*
  * True if a wait goes on until the sample. Its last row may have CPU time: the kernel counts some
- * of a thread before the thread is switched in. Its weight tells that it is the same wait: together
+ * of a thread before the thread is switched in. Its weight shows that it is the same wait: together
  * with the first row's, it is the time that passed, but for the random points at both ends.
  */
 static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struct sample *sample)

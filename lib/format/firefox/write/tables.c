@@ -259,7 +259,7 @@ static void add_cpu_stacks(struct firefox *f)
 {
 	const struct profile *p = f->profile;
 
-	vec_for_each(&f->rows.cpu_samples, struct sample_ref *, ref) {
+	vec_for_each(&f->rows.cpu_samples, struct cpu_sample *, ref) {
 		if (ref->stack != NO_STACK)
 			ref->stack = cpu_stacks_intern(
 				&f->cpu_stacks, p, p->threads.rows.items[ref->thread].process_name,

@@ -18,7 +18,7 @@ enum role_kind {
 
 struct stack_role {
 	uint8_t kind;
-	bool is_rooted; /* it begins where threads do: nothing of it is cut off */
+	bool is_rooted; /* it begins where threads do, so no frame is cut off */
 	uint32_t value; /* string_id of the function's name, or row of `pools` */
 };
 
@@ -218,7 +218,7 @@ const char *thread_role(const struct thread_roles *roles, const struct profile *
 	struct role_weights weights = {0};
 	struct role_weight best = {0};
 
-	vec_for_each(&thread->samples, const struct sample *, sample) {
+	samples_for_each(&thread->samples, sample) {
 		if (sample->stack != NO_STACK && !sample->event)
 			add_weight(&weights, roles->by_stack[sample->stack], sample->weight);
 	}

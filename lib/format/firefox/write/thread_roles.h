@@ -15,7 +15,7 @@ struct thread_roles {
 	struct stack_role *by_stack; /* by stack_id of the profile */
 };
 
-/* Reads the stacks once. Only what is in the profile is told, so it may leave the house with it. */
+/* Reads the stacks once. Uses only what is in the profile, so the result may be shared with it. */
 void thread_roles_init(struct thread_roles *roles, const struct profile *p);
 void thread_roles_release(struct thread_roles *roles);
 /*

@@ -271,6 +271,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 			f->counts->gap_rows += samples.gap_rows;
 			write_samples(w, &samples, row->event ? 0 : firefox_interval(f));
 			write_cpu_time(w, &samples);
+			firefox_write_allocations(f, w, row);
 		}
 		firefox_write_markers(f, w, row, &markers);
 		jsonw_object_end(w);

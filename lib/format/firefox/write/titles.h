@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Titles of rows. Processes of one name are told apart by the first argument in which they
- * differ ("cc1 parse.c"), threads of one name within a process by their tids ("worker 1235").
+ * Titles of rows. Processes of one name get the first argument in which they differ ("cc1
+ * parse.c"), threads of one name within a process by their tids ("worker 1235").
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_TITLES_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_TITLES_H

@@ -23,7 +23,7 @@
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instrument.h"
-#include "lib/live/instruments/counters/counter_teller.h"
+#include "lib/live/instruments/counters/counter_values.h"
 #include "lib/live/instruments/counters/file_counters.h"
 #include "lib/live/instruments/counters/machine_counters.h"
 #include "lib/live/instruments/counters/process_memory.h"
@@ -36,7 +36,7 @@
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
 #define FILES_NS (50 * NS_PER_MS) /* for files alone */
-/* Memory that nobody asked for is read so often, or less often: by its share of a core. */
+/* Memory that nobody asked for is read this often, or less often: by its share of a core. */
 #define MEMORY_NS (100 * NS_PER_MS)
 #define MEMORY_SHARE 1000
 
@@ -50,8 +50,8 @@ struct counted_process {
 	uint32_t pid;
 	uint64_t pass; /* the last one that saw it */
 	uint64_t start_ns; /* of its first thread */
-	int64_t sums[COUNTERS_OF_PROCESS]; /* of that pass */
-	struct told_counter counters[COUNTERS_OF_PROCESS];
+	int64_t sums[COUNTERS_OF_TASKS]; /* of that pass */
+	struct sent_counter counters[COUNTERS_OF_TASKS];
 };
 
 struct counters {
@@ -66,7 +66,7 @@ struct counters {
 	struct process_memory *memory; /* NULL: not wanted, or not recording yet */
 	uint64_t memory_ns; /* when it is next read */
 	struct file_counters files;
-	struct counter_teller teller;
+	struct counter_values values;
 	uint64_t pass, next_ns, interval_ns;
 	uint64_t cost_ns; /* CPU time of all passes */
 	int code; /* of the last pass that failed */
@@ -83,7 +83,7 @@ static void *create(struct live *live, const void *settings)
 	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
 	if (c->settings.interval_ns)
 		c->interval_ns = c->settings.interval_ns;
-	c->teller = (struct counter_teller){.sink = live->sink, .ctx = live->ctx};
+	c->values = (struct counter_values){.sink = live->sink, .ctx = live->ctx};
 	return c;
 }
 
@@ -198,12 +198,12 @@ static void tell_processes(struct counters *c, uint64_t now)
 		return;
 	}
 	vec_for_each(&c->rows, struct counted_process *, row) {
-		/* Its fork is told a little after it starts, and nothing before that. */
+		/* Its fork is reported a little after it starts, and before anything else. */
 		if (row->pass != c->pass || row->start_ns + NS_PER_MS > now)
 			continue;
-		for (enum counter_kind kind = 0; kind < COUNTERS_OF_PROCESS; kind++)
-			counter_tell(&c->teller, &row->counters[kind], counter_schema(kind),
-				     row->pid, row->sums[kind], now);
+		for (enum counter_kind kind = 0; kind < COUNTERS_OF_TASKS; kind++)
+			counter_values_send(&c->values, &row->counters[kind], counter_schema(kind),
+					    row->pid, row->sums[kind], now);
 	}
 	forget_rest(c);
 }
@@ -232,11 +232,11 @@ static void run_pass(struct counters *c, uint64_t now)
 	c->pass++;
 	if (c->settings.interval_ns) {
 		tell_processes(c, now);
-		machine_counters_read(c->machine, &c->teller, now);
+		machine_counters_read(c->machine, &c->values, now);
 	}
-	file_counters_read(&c->files, &c->teller, now);
-	c->teller.last_ns = now;
-	c->teller.is_resuming = false;
+	file_counters_read(&c->files, &c->values, now);
+	c->values.last_ns = now;
+	c->values.is_resuming = false;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
 	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
@@ -248,7 +248,7 @@ static void announce(void *state)
 	struct counters *c = state;
 
 	if (c->wants_memory)
-		c->memory = process_memory_new(tracker_processes(c->live->tracker), &c->teller);
+		c->memory = process_memory_new(tracker_processes(c->live->tracker), &c->values);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -262,13 +262,13 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
-/* The first pass after a pause is told as the first of all, but for levels, which go on. */
+/* The first pass after a pause counts as the first of all, except for levels, which go on. */
 static void pause_passes(void *state, bool pause)
 {
 	struct counters *c = state;
 
 	c->is_enabled = !pause;
-	c->teller.is_resuming = true;
+	c->values.is_resuming = true;
 	c->next_ns = 0;
 }
 
@@ -291,7 +291,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		return;
 	report_feature(r, "counters");
 	facts_count(&r->facts, FACT_COUNTER_PASSES, NULL, c->pass);
-	facts_count(&r->facts, FACT_COUNTERS_ANNOUNCED, NULL, c->teller.last_id);
+	facts_count(&r->facts, FACT_COUNTERS_ANNOUNCED, NULL, c->values.last_id);
 	facts_count(&r->facts, FACT_COUNTERS_CPU, NULL, c->cost_ns);
 	facts_count(&r->facts, FACT_COUNTERS_INTERVAL, NULL, c->interval_ns);
 	if (c->code)
@@ -324,6 +324,7 @@ static int add_file(void *settings, const char *value, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "counter-interval",
+	 .is_plain = true,
 	 .argument = "MS",
 	 .help = "record memory, CPU time, faults, I/O and machine load this often; 0: never",
 	 .after = "span-frames",

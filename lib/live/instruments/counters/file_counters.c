@@ -13,7 +13,7 @@
 #include "lib/base/open_regular.h"
 #include "lib/base/text.h"
 
-/* Numbers further behind are not found. */
+/* Numbers further on are not found. */
 #define TEXT_MAX 65536
 
 static void release(struct file_counter *row)
@@ -26,7 +26,10 @@ static void release(struct file_counter *row)
 		close(row->fd);
 }
 
-/* Cuts the path at the last `c` in its last component. Returns what is behind; NULL: no such. */
+/*
+ * Cuts the path at the last `c` in its last component. Returns what follows it, NULL if it does not
+ * occur.
+ */
 static char *cut_at(char *path, char c)
 {
 	char *at = strrchr(path, c);
@@ -81,7 +84,7 @@ int file_counter_add(struct file_counter_settings *s, const char *value, struct 
 	return 0;
 }
 
-/* Finds the text behind the key: a line's first word, which a ':' or '=' may end. */
+/* Finds the text after the key: a line's first word, which a ':' or '=' may end. */
 static const char *find_key(const char *text, const char *key)
 {
 	size_t size = strlen(key);
@@ -95,7 +98,7 @@ static const char *find_key(const char *text, const char *key)
 	return NULL;
 }
 
-/* Reads the first number of a text, or of a line if it has a key. "kB" behind it is a unit. */
+/* Reads the first number of a text, or of a line if it has a key. "kB" after it is a unit. */
 static bool find_number(const char *text, bool is_line, int64_t *value)
 {
 	const char *at = text;
@@ -179,7 +182,7 @@ void file_counters_close(struct file_counters *f)
 	f->count = 0;
 }
 
-void file_counters_read(struct file_counters *f, struct counter_teller *t, uint64_t now)
+void file_counters_read(struct file_counters *f, struct counter_values *t, uint64_t now)
 {
 	struct identity invoker, before;
 
@@ -194,7 +197,7 @@ void file_counters_read(struct file_counters *f, struct counter_teller *t, uint6
 		int64_t value;
 
 		if (!before.failure && read_row(row, &value))
-			counter_tell(t, &row->counter, &text, 0, value, now);
+			counter_values_send(t, &row->counter, &text, 0, value, now);
 		else
 			f->missing++;
 	}

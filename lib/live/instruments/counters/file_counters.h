@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "lib/base/error.h"
-#include "lib/live/instruments/counters/counter_teller.h"
+#include "lib/live/instruments/counters/counter_values.h"
 
 #define FILE_COUNTERS_MAX 32
 
@@ -22,7 +22,7 @@ struct file_counter {
 	char *name, *path, *key, *unit; /* key: NULL for the first number of the file */
 	enum counter_graph graph;
 	int fd;
-	struct told_counter counter;
+	struct sent_counter counter;
 };
 
 /* A zeroed struct is empty. */
@@ -39,6 +39,6 @@ struct file_counters {
 int file_counters_open(struct file_counters *f, const struct file_counter_settings *settings,
 		       struct error *err);
 void file_counters_close(struct file_counters *f);
-void file_counters_read(struct file_counters *f, struct counter_teller *t, uint64_t now);
+void file_counters_read(struct file_counters *f, struct counter_values *t, uint64_t now);
 
 #endif

@@ -25,7 +25,7 @@ enum file {
 	FILE_COUNT,
 };
 
-/* By kind, from the first one of the machine on. */
+/* By kind, beginning with the first of the machine. */
 #define KIND_COUNT (COUNTER_KIND_COUNT - COUNTERS_OF_PROCESS)
 #define KIND(id) (COUNTER_MACHINE_##id - COUNTERS_OF_PROCESS)
 
@@ -36,12 +36,12 @@ struct package {
 };
 
 struct machine_counters {
-	int files[FILE_COUNT]; /* -1: there is none */
-	bool group_has_ns; /* it tells ns, of version 1 */
+	int files[FILE_COUNT]; /* -1 if none */
+	bool group_has_ns; /* in ns, of version 1 */
 	struct package packages[PACKAGES_MAX];
 	size_t package_count;
 	double energy; /* in µJ, since the first reading */
-	struct told_counter counters[KIND_COUNT];
+	struct sent_counter counters[KIND_COUNT];
 	char text[TEXT_MAX];
 };
 
@@ -116,7 +116,7 @@ static void open_packages(struct machine_counters *m)
 struct machine_counters *machine_counters_open(void)
 {
 	struct machine_counters *m = xcalloc(1, sizeof(*m));
-	/* Energy tells what programs of others compute, so it is for root alone. */
+	/* Energy reveals what programs of others compute, so it is for root alone. */
 	struct identity invoker = identity_of_invoker();
 	struct identity before = identity_assume_files(&invoker);
 
@@ -160,7 +160,7 @@ static bool read_file(struct machine_counters *m, enum file file)
 	return filled;
 }
 
-/* Returns the number behind `key` at the beginning of a line, or `otherwise`. */
+/* Returns the number after `key` at the beginning of a line, or `otherwise`. */
 static uint64_t number_of(const char *text, const char *key, uint64_t otherwise)
 {
 	const char *at = text;
@@ -254,7 +254,7 @@ static void read_energy(struct machine_counters *m, int64_t *values, bool *has)
 	values[KIND(ENERGY)] = (int64_t)(m->energy * PICOWATTHOURS_PER_MICROJOULE);
 }
 
-void machine_counters_read(struct machine_counters *m, struct counter_teller *t, uint64_t now)
+void machine_counters_read(struct machine_counters *m, struct counter_values *t, uint64_t now)
 {
 	int64_t values[KIND_COUNT] = {0};
 	bool has[KIND_COUNT] = {0};
@@ -266,8 +266,8 @@ void machine_counters_read(struct machine_counters *m, struct counter_teller *t,
 	read_energy(m, values, has);
 	for (size_t kind = 0; kind < KIND_COUNT; kind++) {
 		if (has[kind])
-			counter_tell(t, &m->counters[kind],
-				     counter_schema(COUNTERS_OF_PROCESS + kind), 0, values[kind],
-				     now);
+			counter_values_send(t, &m->counters[kind],
+					    counter_schema(COUNTERS_OF_PROCESS + kind), 0,
+					    values[kind], now);
 	}
 }

@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
 #define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
 
-#include "lib/live/instruments/counters/counter_teller.h"
+#include "lib/live/instruments/counters/counter_values.h"
 
 struct machine_counters;
 
@@ -14,6 +14,6 @@ struct machine_counters;
 struct machine_counters *machine_counters_open(void);
 /* Accepts NULL. */
 void machine_counters_free(struct machine_counters *m);
-void machine_counters_read(struct machine_counters *m, struct counter_teller *t, uint64_t now);
+void machine_counters_read(struct machine_counters *m, struct counter_values *t, uint64_t now);
 
 #endif

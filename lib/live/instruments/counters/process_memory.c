@@ -11,7 +11,7 @@
 
 struct process_memory {
 	struct live_processes *processes;
-	struct counter_teller *teller;
+	struct counter_values *values;
 	struct process_state state; /* a struct memory_row */
 	uint32_t open; /* descriptors */
 	int64_t page;
@@ -20,7 +20,7 @@ struct process_memory {
 struct memory_row {
 	bool is_open, is_refused;
 	int fd; /* of /proc/PID/statm, if is_open */
-	struct told_counter counter;
+	struct sent_counter counter;
 };
 
 static struct memory_row *row_of(const struct process_memory *m, struct live_process *process)
@@ -41,7 +41,7 @@ static void release(void *ctx, struct live_process *process)
 }
 
 struct process_memory *process_memory_new(struct live_processes *processes,
-					  struct counter_teller *teller)
+					  struct counter_values *values)
 {
 	static const struct process_listener listener = {
 		.stage = LISTENER_HOLDS,
@@ -51,7 +51,7 @@ struct process_memory *process_memory_new(struct live_processes *processes,
 	struct process_memory *m = xcalloc(1, sizeof(*m));
 
 	m->processes = processes;
-	m->teller = teller;
+	m->values = values;
 	m->page = sysconf(_SC_PAGESIZE);
 	m->state = live_processes_listen(processes, &listener, m);
 	return m;
@@ -100,7 +100,8 @@ void process_memory_read(struct process_memory *m, uint64_t now)
 			continue;
 		open_row(m, row, process->pid);
 		if (row->is_open && read_pages(row->fd, &pages))
-			counter_tell(m->teller, &row->counter, counter_schema(COUNTER_MEMORY),
-				     process->pid, (int64_t)pages * m->page, now);
+			counter_values_send(m->values, &row->counter,
+					    counter_schema(COUNTER_MEMORY), process->pid,
+					    (int64_t)pages * m->page, now);
 	}
 }

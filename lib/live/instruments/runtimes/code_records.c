@@ -53,18 +53,19 @@ static struct named *write_text(struct strbuf *text, const struct runtime *runti
 }
 
 /* Makes the record of a piece, to be freed by the caller. */
-static struct rec_code *make_record(const struct rec_sight *sight, const struct managed_code *code,
-				    const struct strbuf *text, const struct named *named,
-				    const struct piece *piece)
+static struct rec_code *make_record(const struct rec_function *function,
+				    const struct managed_code *code, const struct strbuf *text,
+				    const struct named *named, const struct piece *piece)
 {
 	uint32_t count = (uint32_t)(piece->end - piece->first) + 1;
 	size_t size = rec_code_size(count, text->size);
 	struct rec_code *rec = xcalloc(1, size);
 
-	record_init(&rec->rec, REC_CODE, size, sight->rec.time, sight->rec.pid, sight->rec.tid);
+	record_init(&rec->rec, REC_CODE, size, function->rec.time, function->rec.pid,
+		    function->rec.tid);
 	rec->rec.flags = CODE_MANAGED;
-	rec->since = sight->rec.time;
-	rec->start = sight->position + piece->start;
+	rec->since = function->rec.time;
+	rec->start = function->position + piece->start;
 	rec->size = piece->stop - piece->start;
 	rec->line_count = count;
 	rec->text_size = (uint32_t)text->size;
@@ -83,7 +84,7 @@ static struct rec_code *make_record(const struct rec_sight *sight, const struct 
 	return rec;
 }
 
-void send_code_records(const struct runtime *runtime, const struct rec_sight *sight,
+void send_code_records(const struct runtime *runtime, const struct rec_function *function,
 		       const struct managed_code *code, record_sink_fn *sink, void *ctx)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -92,7 +93,7 @@ void send_code_records(const struct runtime *runtime, const struct rec_sight *si
 	size_t room = (REC_MAX_WORDS * 8ul - fixed) / sizeof(struct rec_code_line);
 	struct piece piece = {0};
 
-	while (piece.start < sight->units) {
+	while (piece.start < function->units) {
 		struct rec_code *rec;
 
 		piece.end = total - piece.first > room ? piece.first + room : total;
@@ -100,12 +101,13 @@ void send_code_records(const struct runtime *runtime, const struct rec_sight *si
 		while (piece.end < total && piece.end > piece.first + 1 &&
 		       code->lines.items[piece.end].function)
 			piece.end--;
-		piece.stop = piece.end < total ? code->lines.items[piece.end].unit : sight->units;
-		/* A table that tells more than the code has. */
-		if (piece.stop > sight->units)
-			piece.stop = sight->units;
+		piece.stop = piece.end < total ? code->lines.items[piece.end].unit
+					       : function->units;
+		/* A table that covers more than the code. */
+		if (piece.stop > function->units)
+			piece.stop = function->units;
 		if (piece.stop > piece.start) {
-			rec = make_record(sight, code, &text, named, &piece);
+			rec = make_record(function, code, &text, named, &piece);
 			sink(ctx, &rec->rec);
 			free(rec);
 		}

@@ -10,7 +10,7 @@
  * Sends the function's code: one record, or several for consecutive ranges of its positions if it
  * has more lines than fit into one.
  */
-void send_code_records(const struct runtime *runtime, const struct rec_sight *sight,
+void send_code_records(const struct runtime *runtime, const struct rec_function *function,
 		       const struct managed_code *code, record_sink_fn *sink, void *ctx);
 
 #endif

@@ -22,7 +22,7 @@
 /* Between two questions what the worker waits for. */
 #define POLL_NS 10000000
 /* Bytes that are read in each second of the recording. */
-#define BYTES_MAX ((size_t)4 << 20)
+#define BYTES_MAX ((size_t)16 << 20)
 /* The same of waiting: pages that come just in time would stop the recorder, too. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 
@@ -22,7 +23,7 @@ struct runtime_object {
 	void *(*open)(const struct bpf_object_open_opts *options);
 	struct bpf_object_skeleton *(*object)(void *skeleton);
 	void (*destroy)(void *skeleton);
-	/* Objects whose maps it uses, a NULL behind; it goes without the first one's stacks. */
+	/* Objects whose maps it uses, then NULL; it goes without the first one's stacks. */
 	const char *partners[PARTNERS_MAX];
 	struct runtime_entry entries[ENTRIES_MAX];
 };
@@ -172,6 +173,21 @@ int runtime_program_load(struct runtime_program *program, uint32_t kind, enum ru
 		code = enter(s, kind, programs, err);
 	s->has_failed = code != 0;
 	return code;
+}
+
+int runtime_program_set_process(const struct runtime_program *program, uint32_t pid,
+				const void *process, struct error *err)
+{
+	const struct runtime_skeleton *samples = &program->parts[RUNTIME_SAMPLES];
+	const struct bpf_map *map = NULL;
+	int code = -ENOENT;
+
+	if (samples->skeleton && !samples->has_failed)
+		map = bpf_object__find_map_by_name(*samples->object->object(samples->skeleton)->obj,
+						   "runtime_processes");
+	if (map)
+		code = bpf_map_update_elem(bpf_map__fd(map), &pid, process, BPF_ANY);
+	return code ? error_set(err, code, "store what is known of a process") : 0;
 }
 
 struct go_label_counts runtime_program_go(const struct runtime_program *program)

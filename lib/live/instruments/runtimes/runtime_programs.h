@@ -53,6 +53,10 @@ struct runtime_program {
 int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
 			 struct programs *programs, struct error *err);
 
+/* Stores what is known of a process, for the programs of its runtime. 0 or a negative errno. */
+int runtime_program_set_process(const struct runtime_program *program, uint32_t pid,
+				const void *process, struct error *err);
+
 /* Counts of Go's program. */
 struct go_label_counts {
 	uint64_t samples; /* of programs that set labels */

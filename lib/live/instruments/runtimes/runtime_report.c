@@ -34,7 +34,7 @@ static void report_stats(const struct runtime_totals *t, const char *versions,
 		{FACT_RUNTIME_REFUSED_READS, t->refused_reads},
 		{FACT_RUNTIME_COMPILED, t->compiled},
 		{FACT_RUNTIME_WITH_INLINED, t->inlined},
-		{FACT_RUNTIME_LOST_FUNCTIONS, c->lost_sights + t->dropped},
+		{FACT_RUNTIME_LOST_FUNCTIONS, c->lost_functions + t->dropped},
 		{FACT_RUNTIME_MISPLACED, c->clamped},
 		{FACT_RUNTIME_REFUSED_FILES, t->refused_files},
 		{FACT_RUNTIME_ABANDONED, c->abandoned},
@@ -52,7 +52,7 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 	const struct runtime_counters *c = t->kernel;
 	uint64_t before = c->missed + t->early;
 	uint64_t all = c->samples - c->idle - c->threadless - c->copied + before;
-	uint64_t lost = t->nameless + c->lost_sights + t->dropped;
+	uint64_t lost = t->nameless + c->lost_functions + t->dropped;
 	_cleanup_free_ char *early = before ? xasprintf(" (%" PRIu64 " came too early)", before)
 					    : NULL;
 

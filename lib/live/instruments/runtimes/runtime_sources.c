@@ -64,7 +64,7 @@ static struct runtime_source *add(struct runtime_sources *s)
 
 /*
  * Finds a known source of that file with as long a text: for one whose script has moved since, or
- * whose process has ended. NULL: there is none.
+ * whose process has ended. NULL if none.
  */
 static const struct line_starts *find_alike(const struct runtime_sources *s,
 					    const struct managed_source *source, const char *file)

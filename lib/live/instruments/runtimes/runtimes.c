@@ -22,6 +22,7 @@
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/instruments/runtimes/runtime_report.h"
 #include "lib/live/instruments/runtimes/runtime_sources.h"
+#include "lib/live/instruments/runtimes/runtime_start.h"
 #include "lib/live/tracker.h"
 #include "lib/record/record.h"
 #include "lib/runtimes/known_functions.h"
@@ -127,7 +128,7 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 	return false;
 }
 
-/* Loads a part of what follows the runtime. False: nothing of it can be followed. */
+/* Loads a part of what follows the runtime. Returns false if the runtime cannot be followed. */
 static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
 	static const char *const stacks[RUNTIME_PART_COUNT] = {[RUNTIME_SAMPLES] = "",
@@ -188,6 +189,37 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 	return true;
 }
 
+/* Stores what a process has told of its file. */
+static int complete_layout(struct runtimes *r, uint32_t number, const struct runtime_layout *layout,
+			   struct error *err)
+{
+	struct found_layout *found = &r->layouts.items[number];
+
+	if (memcmp(&found->layout, layout, sizeof(*layout)) == 0)
+		return 0;
+	found->layout = *layout;
+	runtimes[layout->kind]->version(layout, found->version, sizeof(found->version));
+	return programs_set_layout(r->live->programs, number, layout, err);
+}
+
+static int on_start(void *ctx, const struct starting_process *process, uint32_t number)
+{
+	struct runtimes *r = ctx;
+	struct runtime_layout layout;
+	struct error err = {0};
+	int result;
+
+	if (number >= r->layouts.count)
+		return -EINVAL;
+	layout = r->layouts.items[number].layout;
+	result = runtime_start(&r->loaded[layout.kind], &r->reader, process, &layout, &err);
+	if (result > 0 && complete_layout(r, number, &layout, &err))
+		result = -EIO;
+	if (result < 0)
+		refuse(r, err.text);
+	return result;
+}
+
 static void on_refused(void *ctx, const char *why)
 {
 	_cleanup_free_ char *text = xasprintf("only native frames where it runs: %s", why);
@@ -201,6 +233,7 @@ static int attach(void *state, struct error *err)
 	const struct runtime_hooks hooks = {
 		.probe = r->settings->has_go_labels ? runtime_probe_with_go : runtime_probe,
 		.found = on_found,
+		.start = on_start,
 		.described = on_described,
 		.refused = on_refused,
 		.ctx = r,
@@ -211,48 +244,48 @@ static int attach(void *state, struct error *err)
 	return 0;
 }
 
-/* Has it pieces that did not fit into the sight, or were not in memory just then? */
-static bool lacks_pieces(const struct rec_sight *sight)
+/* Has it pieces that did not fit into the record, or were not in memory just then? */
+static bool lacks_pieces(const struct rec_function *function)
 {
-	const uint8_t missing = SIGHT_CUT | SIGHT_UNREADABLE;
+	const uint8_t missing = FUNCTION_CUT | FUNCTION_UNREADABLE;
 
-	return (sight->name.flags | sight->file.flags | sight->lines.flags) & missing;
+	return (function->name.flags | function->file.flags | function->lines.flags) & missing;
 }
 
 /*
- * Reads what the sight lacks from the process or, if that has ended, from the one that it was
+ * Reads what the record lacks from the process or, if that has ended, from the one that it was
  * forked from.
  */
 static bool read_late(struct runtimes *r, const struct runtime_layout *layout,
-		      const struct rec_sight *sight, struct managed_code *code)
+		      const struct rec_function *function, struct managed_code *code)
 {
 	const struct runtime *runtime = runtimes[layout->kind];
 
 	if (!runtime->late)
 		return false;
-	if (runtime->late(layout, sight, late_reader_read, &r->reader, code))
+	if (runtime->late(layout, function, late_reader_read, &r->reader, code))
 		return true;
-	if (!sight->parent_pid)
+	if (!function->parent_pid)
 		return false;
-	late_reader_begin(&r->reader, (pid_t)sight->parent_pid, sight->rec.time);
-	return runtime->late(layout, sight, late_reader_read, &r->reader, code);
+	late_reader_begin(&r->reader, (pid_t)function->parent_pid, function->rec.time);
+	return runtime->late(layout, function, late_reader_read, &r->reader, code);
 }
 
 static void describe(struct runtimes *r, const struct runtime_layout *layout,
-		     const struct rec_sight *sight, struct managed_code *code)
+		     const struct rec_function *function, struct managed_code *code)
 {
 	const struct runtime *runtime = runtimes[layout->kind];
 
-	late_reader_begin(&r->reader, (pid_t)sight->rec.pid, sight->rec.time);
-	runtime->decode(layout, sight, code);
-	if ((code->lacks_text || lacks_pieces(sight)) && read_late(r, layout, sight, code))
+	late_reader_begin(&r->reader, (pid_t)function->rec.pid, function->rec.time);
+	runtime->decode(layout, function, code);
+	if ((code->lacks_text || lacks_pieces(function)) && read_late(r, layout, function, code))
 		r->late++;
 	if (runtime->read_inlined && code->is_compiled) {
 		r->compiled++;
-		r->inlined += runtime->read_inlined(layout, sight, &r->known, late_reader_read,
+		r->inlined += runtime->read_inlined(layout, function, &r->known, late_reader_read,
 						    &r->reader, code);
 	}
-	runtime_sources_set_lines(&r->sources, layout, (pid_t)sight->rec.pid, late_reader_read,
+	runtime_sources_set_lines(&r->sources, layout, (pid_t)function->rec.pid, late_reader_read,
 				  &r->reader, code);
 	r->functions++;
 	r->nameless += !code->name.size;
@@ -260,23 +293,23 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 
 static void take(void *state, const struct rec *rec)
 {
-	const struct rec_sight *sight = (const struct rec_sight *)rec;
+	const struct rec_function *function = (const struct rec_function *)rec;
 	struct runtimes *r = state;
 	const struct runtime_layout *layout;
 	struct managed_code code = {0};
 
-	if (sight->layout >= r->layouts.count)
+	if (function->layout >= r->layouts.count)
 		return;
-	layout = &r->layouts.items[sight->layout].layout;
+	layout = &r->layouts.items[function->layout].layout;
 	if (layout->kind == RUNTIME_NONE)
 		return;
 	if (r->functions >= FUNCTIONS_MAX) {
 		r->dropped++;
 		return;
 	}
-	tracker_keep_root(r->live->tracker, sight->rec.pid, sight->rec.time);
-	describe(r, layout, sight, &code);
-	send_code_records(runtimes[layout->kind], sight, &code, r->live->sink, r->live->ctx);
+	tracker_keep_root(r->live->tracker, function->rec.pid, function->rec.time);
+	describe(r, layout, function, &code);
+	send_code_records(runtimes[layout->kind], function, &code, r->live->sink, r->live->ctx);
 	managed_code_release(&code);
 }
 
@@ -429,17 +462,21 @@ static int judge(const void *settings, struct error *err)
 
 static const struct instrument_option options[] = {
 	{.name = "no-runtimes",
+	 .is_plain = true,
 	 .help = "do not look into interpreters; show their native frames only",
 	 .after = "unwind",
 	 .set = set_is_unwanted},
 	{.name = "interpreter-frames",
+	 .is_plain = true,
 	 .help = "keep an interpreter's native frames beside the functions it runs",
 	 .set = set_keeps_interpreter},
 	{.name = "go-labels",
+	 .is_plain = true,
 	 .help = "mark the labels that Go programs set with pprof.Do",
 	 .set = set_has_go_labels},
 	{.name = "gil",
-	 .help = "tell apart Python functions that held the GIL",
+	 .is_plain = true,
+	 .help = "distinguish Python functions that held the GIL",
 	 .set = set_has_gil},
 	{0},
 };
@@ -448,7 +485,7 @@ const struct instrument instrument_runtimes = {
 	.name = "runtimes",
 	.options = options,
 	.settings_size = sizeof(struct runtimes_settings),
-	.takes = INSTRUMENT_TAKES(REC_SIGHT),
+	.takes = INSTRUMENT_TAKES(REC_FUNCTION),
 	.judge = judge,
 	.is_wanted = is_wanted,
 	.create = create,

@@ -39,7 +39,7 @@ struct job {
 
 struct uprobe_jobs {
 	int program;
-	bool is_multi;
+	uint32_t flags; /* of struct uprobe_target */
 	bool is_stopped;
 	bool is_freed; /* threads end once nothing is left to do */
 	uint32_t links_max;
@@ -71,7 +71,7 @@ static void attach(struct uprobe_jobs *j, struct job *job)
 {
 	const struct uprobe_target target = {
 		.program = j->program,
-		.is_multi = j->is_multi,
+		.flags = j->flags,
 		.file = job->file,
 		.pid = job->pid,
 		.places = job->places,
@@ -135,7 +135,7 @@ static void *work(void *arg)
 
 static void start_threads(struct uprobe_jobs *j)
 {
-	size_t count = j->is_multi ? THREADS_MAX : 1;
+	size_t count = j->flags & UPROBE_IS_MULTI ? THREADS_MAX : 1;
 
 	while (j->thread_count < count &&
 	       thread_start(&j->threads[j->thread_count], "prof-uprobes", work, j) == 0)
@@ -152,12 +152,12 @@ static uint32_t find_limit(void)
 	return (uint32_t)(limit.rlim_cur / 4);
 }
 
-struct uprobe_jobs *uprobe_jobs_new(int program, bool is_multi)
+struct uprobe_jobs *uprobe_jobs_new(int program, uint32_t flags)
 {
 	struct uprobe_jobs *j = xcalloc(1, sizeof(*j));
 
 	j->program = program;
-	j->is_multi = is_multi;
+	j->flags = flags;
 	j->links_max = find_limit();
 	pthread_mutex_init(&j->lock, NULL);
 	pthread_cond_init(&j->changed, NULL);
@@ -223,7 +223,7 @@ uprobe_job uprobe_jobs_attach(struct uprobe_jobs *j, uint32_t pid, int file,
 	const struct job job = {
 		.state = JOB_WAITS,
 		.pid = pid,
-		.link_count = j->is_multi ? 1 : (uint32_t)count,
+		.link_count = j->flags & UPROBE_IS_MULTI ? 1 : (uint32_t)count,
 		.file = file,
 		.places = places,
 		.count = count,

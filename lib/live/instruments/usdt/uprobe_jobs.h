@@ -17,7 +17,8 @@ struct uprobe_jobs;
 typedef uint32_t uprobe_job;
 #define NO_UPROBE_JOB UINT32_MAX
 
-struct uprobe_jobs *uprobe_jobs_new(int program, bool is_multi);
+/* Flags as in struct uprobe_target. */
+struct uprobe_jobs *uprobe_jobs_new(int program, uint32_t flags);
 /* Begins to detach from all, but waits only for what is being attached just now. */
 void uprobe_jobs_stop(struct uprobe_jobs *j);
 /* Detaches from all, and waits for that. NULL is fine. */

@@ -7,50 +7,26 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/open_regular.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/live/instruments/usdt/uprobe_jobs.h"
-#include "lib/live/instruments/usdt/usdt_probes.h"
-#include "lib/live/tracker.h"
+#include "lib/live/instruments/usdt/probed_processes.h"
 #include "usdt.skel.h"
 
 #define SHOWN (SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW)
-/* A new process gets all known files only while so few are attached in all. */
-#define FEW_ATTACHED 256
-
-struct attachment {
-	uint32_t pid, file;
-	uprobe_job job;
-};
-
-/* Tells what a module has: files of the same build id are one. */
-enum module_state {
-	MODULE_NEW,
-	MODULE_WITHOUT,
-	MODULE_WITH_PROBES,
-};
-
 struct usdt {
 	struct live *live;
 	struct usdt_bpf *skeleton;
-	struct usdt_probes probes;
-	struct uprobe_jobs *jobs; /* NULL: not yet */
+	struct probed_processes processes;
 	bool is_multi;
-	uint32_t stored; /* layouts that the kernel has */
-	VEC(struct attachment) attachments;
-	VEC(uint8_t) modules; /* enum module_state */
 	uint64_t lost; /* reported so far */
 };
 
@@ -59,7 +35,7 @@ static void *create(struct live *live, const void *settings)
 	struct usdt *u = xcalloc(1, sizeof(*u));
 
 	u->live = live;
-	u->probes.settings = settings;
+	u->processes.probes.settings = settings;
 	return u;
 }
 
@@ -67,10 +43,7 @@ static void destroy(void *state)
 {
 	struct usdt *u = state;
 
-	uprobe_jobs_free(u->jobs);
-	usdt_probes_release(&u->probes);
-	vec_release(&u->attachments);
-	vec_release(&u->modules);
+	probed_processes_release(&u->processes);
 	free(u);
 }
 
@@ -88,8 +61,7 @@ static void prepare(struct usdt *u)
 
 static void finish(struct usdt *u)
 {
-	if (u->jobs)
-		uprobe_jobs_stop(u->jobs);
+	probed_processes_stop(&u->processes);
 }
 
 PROGRAMS_OBJECT(struct usdt, skeleton, usdt_bpf, prepare, finish)
@@ -109,140 +81,17 @@ static int attach(void *state, struct error *err)
 	struct usdt *u = state;
 
 	(void)err;
-	u->jobs = uprobe_jobs_new(bpf_program__fd(u->skeleton->progs.on_usdt), u->is_multi);
+	probed_processes_begin(&u->processes, bpf_program__fd(u->skeleton->progs.on_usdt),
+			       u->is_multi ? UPROBE_IS_MULTI : 0,
+			       bpf_map__fd(u->skeleton->maps.usdt_layouts));
 	return 0;
-}
-
-/* Gives the kernel the layouts of a new file's probes. */
-static void store_layouts(struct usdt *u)
-{
-	int map = bpf_map__fd(u->skeleton->maps.usdt_layouts);
-
-	for (; u->stored < u->probes.layouts.count; u->stored++)
-		bpf_map_update_elem(map, &u->stored, &u->probes.layouts.items[u->stored], BPF_ANY);
-}
-
-static uint32_t find_file(struct usdt *u, int fd)
-{
-	uint32_t file = usdt_probes_find(&u->probes, fd);
-
-	store_layouts(u);
-	return file;
-}
-
-static bool has_attached(const struct usdt *u, uint32_t pid, uint32_t file)
-{
-	vec_for_each(&u->attachments, const struct attachment *, row) {
-		if (row->pid == pid && row->file == file)
-			return true;
-	}
-	return false;
-}
-
-static void attach_file(struct usdt *u, uint32_t pid, uint32_t number)
-{
-	const struct usdt_file *file = u->probes.files.items[number];
-	struct attachment row = {.pid = pid, .file = number};
-
-	if (has_attached(u, pid, number))
-		return;
-	row.job = uprobe_jobs_attach(u->jobs, pid, file->fd, file->places.items,
-				     file->places.count);
-	if (row.job != NO_UPROBE_JOB)
-		vec_push(&u->attachments, row);
-}
-
-/* Detaches everything from the process. */
-static void forget(struct usdt *u, uint32_t pid)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < u->attachments.count; i++) {
-		const struct attachment *row = &u->attachments.items[i];
-
-		if (row->pid == pid)
-			uprobe_jobs_detach(u->jobs, row->job);
-		else
-			u->attachments.items[kept++] = *row;
-	}
-	u->attachments.count = kept;
-}
-
-static void on_expected(void *ctx, int fd)
-{
-	find_file(ctx, fd);
-}
-
-static void on_await(void *ctx, uint32_t pid)
-{
-	struct usdt *u = ctx;
-
-	for (uint32_t i = 0; i < u->probes.files.count; i++)
-		attach_file(u, pid, i);
-	uprobe_jobs_wait(u->jobs);
-}
-
-/* Opens the file that is mapped there, which a module of another process may be a copy of. */
-static int open_mapped(const struct rec_map *map, int module_fd)
-{
-	char name[96];
-	int fd;
-
-	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->rec.pid,
-		 (uint64_t)map->start, (uint64_t)map->end);
-	fd = open_regular(name);
-	return fd < 0 ? fcntl(module_fd, F_DUPFD_CLOEXEC, 0) : fd;
-}
-
-static enum module_state module_state(struct usdt *u, uint32_t module_id, int fd)
-{
-	uint8_t *state;
-
-	if (module_id >= u->modules.count)
-		vec_add_zeroed(&u->modules, module_id + 1 - u->modules.count);
-	state = &u->modules.items[module_id];
-	if (*state == MODULE_NEW)
-		*state = find_file(u, fd) == NO_USDT_FILE ? MODULE_WITHOUT : MODULE_WITH_PROBES;
-	return *state;
-}
-
-static void on_map(void *ctx, const struct rec_map *map, int fd)
-{
-	_cleanup_close_ int own = -1;
-	struct usdt *u = ctx;
-	uint32_t file;
-
-	if (map->module_id == NO_REC_MODULE || fd < 0 ||
-	    module_state(u, map->module_id, fd) != MODULE_WITH_PROBES)
-		return;
-	own = open_mapped(map, fd);
-	file = own < 0 ? NO_USDT_FILE : find_file(u, own);
-	if (file != NO_USDT_FILE)
-		attach_file(u, map->rec.pid, file);
-}
-
-static void on_exit_of(void *ctx, struct live_process *process, uint64_t time)
-{
-	(void)time;
-	forget(ctx, process->pid);
 }
 
 static void announce(void *state)
 {
-	static const struct process_listener listener = {
-		.stage = LISTENER_HOLDS,
-		.exit = on_exit_of,
-	};
 	struct usdt *u = state;
-	const struct mapping_watcher watcher = {
-		.expect = on_expected,
-		.await = on_await,
-		.map = on_map,
-		.ctx = u,
-	};
 
-	live_processes_listen(tracker_processes(u->live->tracker), &listener, u);
-	tracker_watch_mappings(u->live->tracker, &watcher);
+	probed_processes_watch(&u->processes, u->live->tracker);
 }
 
 static int enable(void *state, bool enable, struct error *err)
@@ -251,10 +100,10 @@ static int enable(void *state, bool enable, struct error *err)
 
 	(void)err;
 	if (enable)
-		uprobe_jobs_wait(u->jobs);
+		uprobe_jobs_wait(u->processes.jobs);
 	u->skeleton->bss->markers.since = enable ? clock_monotonic_ns() : 0;
 	if (!enable)
-		uprobe_jobs_stop(u->jobs);
+		probed_processes_stop(&u->processes);
 	return 0;
 }
 
@@ -265,31 +114,12 @@ static void pause_probes(void *state, bool pause)
 	u->skeleton->bss->markers.since = pause ? 0 : clock_monotonic_ns();
 }
 
-/* A process has been forked, or one has lost what was attached. */
-static void take_task(struct usdt *u, const struct rec_usdt_task *task)
-{
-	uint32_t pid = task->rec.pid, source = task->parent_pid ? task->parent_pid : pid;
-	bool has_room = u->attachments.count < FEW_ATTACHED;
-	uint64_t wanted = 0;
-
-	_Static_assert(USDT_FILES_MAX <= 64, "a bit for each file");
-	for (uint32_t i = 0; i < u->probes.files.count; i++) {
-		if (has_room || has_attached(u, source, i))
-			wanted |= 1ull << i;
-	}
-	forget(u, pid);
-	for (uint32_t i = 0; i < u->probes.files.count; i++) {
-		if (wanted >> i & 1)
-			attach_file(u, pid, i);
-	}
-}
-
 /* Names of schemas are unique. */
 static bool is_schema_name(const struct usdt *u, const char *name)
 {
 	_cleanup_free_ char *wanted = NULL;
 
-	vec_for_each(&u->probes.probes, const struct usdt_probe *, probe) {
+	vec_for_each(&u->processes.probes.probes, const struct usdt_probe *, probe) {
 		free(wanted);
 		wanted = xasprintf("usdt %s:%s", probe->provider, probe->name);
 		if (probe->has_schema && strcmp(wanted, name) == 0)
@@ -360,9 +190,9 @@ static void take_hit(struct usdt *u, const struct rec_usdt *rec)
 	struct marker_record marker;
 	struct usdt_probe *probe;
 
-	if (rec->probe >= u->probes.probes.count)
+	if (rec->probe >= u->processes.probes.probes.count)
 		return;
-	probe = &u->probes.probes.items[rec->probe];
+	probe = &u->processes.probes.probes.items[rec->probe];
 	if (!probe->has_schema)
 		send_schema(u, probe);
 	usdt_pattern_print_name(probe->pattern, probe->provider, probe->name, &name);
@@ -375,7 +205,8 @@ static void take_hit(struct usdt *u, const struct rec_usdt *rec)
 static void take(void *state, const struct rec *rec)
 {
 	if (rec->kind == REC_USDT_TASK)
-		take_task(state, (const struct rec_usdt_task *)rec);
+		probed_processes_task(&((struct usdt *)state)->processes,
+				      (const struct rec_usdt_task *)rec);
 	else
 		take_hit(state, (const struct rec_usdt *)rec);
 }
@@ -389,10 +220,10 @@ static void count(void *state, uint64_t time)
 
 static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, struct report *r)
 {
-	for (uint32_t i = 0; i < u->probes.settings->count; i++) {
-		const struct usdt_pattern *pattern = &u->probes.settings->patterns[i];
+	for (uint32_t i = 0; i < u->processes.probes.settings->count; i++) {
+		const struct usdt_pattern *pattern = &u->processes.probes.settings->patterns[i];
 
-		if (!(u->probes.met >> i & 1))
+		if (!(u->processes.probes.met >> i & 1))
 			report_warning(r,
 				       "no probe %s:%s was found in the files that the recorded "
 				       "processes mapped",
@@ -401,11 +232,11 @@ static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, st
 	if (stats->failed)
 		report_warning(r, "%" PRIu64 " probes (USDT) are not recorded: %s", stats->failed,
 			       stats->failure.text);
-	if (stats->left_out || u->probes.left_out)
+	if (stats->left_out || u->processes.probes.left_out)
 		report_warning(r,
 			       "probes (USDT) are missing: there were too many, in %" PRIu64
 			       " files of processes",
-			       stats->left_out + u->probes.left_out);
+			       stats->left_out + u->processes.probes.left_out);
 }
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
@@ -416,17 +247,18 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	uint64_t places = 0;
 
 	(void)tally;
-	if (!u->skeleton || !u->jobs)
+	if (!u->skeleton || !u->processes.jobs)
 		return;
-	uprobe_jobs_get_stats(u->jobs, &stats);
-	vec_for_each(&u->probes.files, struct usdt_file *const *, file)
+	uprobe_jobs_get_stats(u->processes.jobs, &stats);
+	vec_for_each(&u->processes.probes.files, struct usdt_file *const *, file)
 		places += (*file)->places.count;
 	marker_report(r, "usdt", &facts, u->skeleton->bss->markers.sent,
 		      u->skeleton->bss->markers.lost);
 	facts_count(&r->facts, FACT_USDT_PLACES, NULL, places);
 	facts_count(&r->facts, FACT_USDT_ATTACHED, NULL, stats.attached);
 	facts_count(&r->facts, FACT_USDT_FAILED, NULL, stats.failed);
-	facts_count(&r->facts, FACT_USDT_LEFT_OUT, NULL, stats.left_out + u->probes.left_out);
+	facts_count(&r->facts, FACT_USDT_LEFT_OUT, NULL,
+		    stats.left_out + u->processes.probes.left_out);
 	warn(u, &stats, r);
 }
 

@@ -127,7 +127,10 @@ uint32_t usdt_probes_find(struct usdt_probes *p, int fd)
 	file->inode = st.st_ino;
 	/* Keeps the inode as well: its number is not used again meanwhile. */
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	read_places(p, file, fd);
+	if (p->read)
+		p->read(file, fd);
+	else
+		read_places(p, file, fd);
 	if (!file->places.count || file->fd < 0 || p->files.count == USDT_FILES_MAX) {
 		p->left_out += file->places.count;
 		free_file(file);

@@ -36,11 +36,14 @@ struct usdt_file {
 	int fd;
 	dev_t device;
 	ino_t inode;
+	bool is_everywhere; /* attached to in all processes */
 	VEC(struct uprobe_place) places; /* a cookie is the number of a layout */
 };
 
 struct usdt_probes {
 	const struct usdt_settings *settings;
+	/* Finds the places in a new file. NULL: the probes that the settings ask for. */
+	void (*read)(struct usdt_file *file, int fd);
 	VEC(struct usdt_probe) probes;
 	VEC(struct usdt_file *) files; /* only files that have such probes */
 	VEC(struct usdt_layout) layouts;

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Knowledge that bpf/runtimes/hotspot.bpf.c has of HotSpot. The JVM keeps tables of its structures
+ * for debuggers, which are complete once it runs: the first process with a file completes the
+ * file's layout, and each has a description of its own.
+ */
+#ifndef PROF_BPF_HOTSPOT_LAYOUT_H
+#define PROF_BPF_HOTSPOT_LAYOUT_H
+
+#include <linux/types.h>
+
+#define HOTSPOT_HEAPS_MAX 4
+/* Bytes that are read of a CodeBlob: of the part that all kinds have, and of a method's. */
+#define HOTSPOT_HEAD_SIZE 128
+#define HOTSPOT_BLOB_SIZE 384
+/* Bytes that are read of a ConstMethod. */
+#define HOTSPOT_CONST_SIZE 64
+
+/* Offsets are bytes from the start of the structure; addresses are vaddrs of the file. */
+struct hotspot_layout {
+	/* Variables that lead to the tables: pointers to them, and the bytes of their entries. */
+	__u64 structs, types, struct_stride, type_stride;
+	/* From here on 0 until a process has told. */
+	__u64 heaps, interpreter, call_stub, threads; /* variables */
+	__u16 version; /* of the JDK */
+	__u16 flags; /* HOTSPOT_… */
+	/* GrowableArray, CodeHeap, VirtualSpace, StubQueue, InterpreterCodelet, ThreadsList */
+	__u16 array_length, array_data;
+	__u16 heap_memory, heap_segments, heap_shift, space_low, space_high, space_start;
+	__u16 queue_buffer, queue_end, codelet_size, codelet_text, codelet_header, list_length;
+	__u16 heap_block; /* bytes of the header before a blob */
+	/* CodeBlob. All within HOTSPOT_HEAD_SIZE. */
+	__u16 blob_name, blob_frame_size, blob_complete, blob_code, blob_code_end;
+	/* nmethod. All within HOTSPOT_BLOB_SIZE. */
+	__u16 method, deopt, deopt_mh, orig_pc, compile_id, level;
+	/* Debug information of an nmethod. */
+	__u16 scopes_data, scopes_pcs, metadata;
+	__u16 immutable_data, mutable_data, relocation_size; /* with HOTSPOT_OFFSETS */
+	/* Method, ConstMethod, ConstantPool, Klass, Symbol. Those of ConstMethod within
+	 * HOTSPOT_CONST_SIZE. */
+	__u16 const_method;
+	__u16 const_pool, const_flags, const_code_size, const_name, const_size;
+	__u16 pool_holder, pool_source, pool_size;
+	__u16 klass_name;
+	__u16 symbol_length, symbol_text;
+	__u16 entry_frame; /* bytes of the frame that runs a virtual thread; 0: has none */
+	__u16 data; /* CodeBlob: the data after its code, with HOTSPOT_OFFSETS */
+	__u16 reserved;
+};
+
+enum {
+	HOTSPOT_IS_COMPLETE = 1 << 0, /* a process has told */
+	/* Blobs have 32-bit offsets from themselves where others have pointers (JDK 23). */
+	HOTSPOT_OFFSETS = 1 << 1,
+	HOTSPOT_SHORT_COMPLETE = 1 << 2, /* blob_complete is of 16 bits */
+	HOTSPOT_NO_ZEROS = 1 << 3, /* compressed numbers have no zero bytes (JDK 20) */
+	HOTSPOT_INT_DEOPT = 1 << 4, /* the deopt handlers are offsets */
+};
+
+/* A code heap: its whole reservation, of which the JVM commits more and more. */
+struct hotspot_heap {
+	__u64 low, high;
+	__u64 segments; /* address of the map of segments, a byte each */
+};
+
+/* A running JVM: a value of runtime_processes. */
+struct hotspot_process {
+	__u32 execs; /* as all such values begin, see struct runtime_process */
+	__u32 segment_shift; /* log2 of a segment's bytes */
+	struct hotspot_heap heaps[HOTSPOT_HEAPS_MAX]; /* unused ones are empty */
+	__u64 low, high; /* around all of them */
+	__u64 interpreter, interpreter_end; /* its code */
+	__u64 entries, entries_end; /* code that methods begin with, in it */
+	__u64 call_stub; /* return address of calls from native code */
+};
+
+/* Kinds of functions. */
+enum hotspot_function {
+	HOTSPOT_INTERPRETED,
+	HOTSPOT_COMPILED,
+	HOTSPOT_WRAPPER, /* of a native method */
+	HOTSPOT_STUB, /* code of the JVM's own, without a method */
+	HOTSPOT_FROZEN, /* none: frames of a virtual thread that are not on its carrier's stack */
+};
+
+/* The piece "lines" of a REC_FUNCTION: where to read on. */
+struct hotspot_function_head {
+	__u64 blob; /* 0: interpreted */
+	__u64 method; /* 0: a stub */
+	__u64 const_method; /* of the method */
+	__u64 code; /* address of the blob's first instruction */
+	__u32 compile_id;
+	__u8 kind; /* enum hotspot_function */
+	__u8 level; /* of compiled code: 1 to 3 are C1's, 4 is C2's */
+	__u8 reserved[2];
+};
+
+_Static_assert(sizeof(struct hotspot_layout) == 168, "layout shared with the kernel side");
+_Static_assert(sizeof(struct hotspot_process) == 160, "layout shared with the kernel side");
+_Static_assert(sizeof(struct hotspot_function_head) == 40, "part of a live record");
+
+#endif

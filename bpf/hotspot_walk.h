@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One step from a frame of HotSpot's code to its caller, on x86-64. Compiled as BPF and natively,
+ * as walk.h is. The includer defines, beside what walk.h needs,
+ *
+ *	hotspot_read(to, size, addr)	reads the target's memory, 0 on success
+ *	hotspot_is_return(w, addr)	is it a return address? See hotspot_may_return().
+ *	HOTSPOT_SHARED			storage class of functions that are called often
+ */
+#ifndef PROF_BPF_HOTSPOT_WALK_H
+#define PROF_BPF_HOTSPOT_WALK_H
+
+#include "bpf/hotspot_leave.h"
+
+/* Reads the interpreter's frame at fp. False: there is none. */
+WALK_INLINE int hotspot_read_slots(struct walk_frame *f, struct hotspot_walk *w)
+{
+	walk_load(f, &f->fp, &f->fp_at);
+	return f->fp >= f->sp && f->fp - f->sp < WALK_FRAME_SIZE_MAX && !(f->fp & 7) &&
+	       !hotspot_read(w->slots, sizeof(w->slots), f->fp - HOTSPOT_FIRST_SLOT);
+}
+
+/* Steps from an interpreted method's frame, which was read. */
+WALK_INLINE int hotspot_leave_slots(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 pc = w->slots[HOTSPOT_SLOT_RETURN], sp = w->slots[HOTSPOT_SLOT_SENDER];
+	__u64 fp = w->slots[HOTSPOT_SLOT_FP];
+
+	if (sp <= f->fp || sp - f->fp > HOTSPOT_SENDER_MAX)
+		sp = f->fp + 16;
+	return hotspot_is_return(w, pc) && hotspot_leave(f, pc, sp, fp);
+}
+
+/* Is the register the sp that a method's caller had? */
+WALK_INLINE int hotspot_is_sender(const struct walk_frame *f, __u64 sp)
+{
+	return !(sp & 7) && sp > f->sp && sp - f->sp < HOTSPOT_SENDER_MAX;
+}
+
+/* Has a method in the interpreter made its frame? r13 is its sender's sp. */
+WALK_INLINE int hotspot_has_slots(struct walk_frame *f, struct hotspot_walk *w, __u64 sender)
+{
+	return f->fp >= f->sp && f->fp < sender && !walk_read_pair(f, w->pair, f->fp) &&
+	       hotspot_is_return(w, w->pair[1]);
+}
+
+/* Steps from an interpreted method that begins. 0: it has begun; negative: it fails. */
+WALK_INLINE int hotspot_leave_entry(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 sender = f->other[HOTSPOT_R13], rax = f->other[HOTSPOT_RAX];
+
+	if (!hotspot_is_sender(f, sender) || hotspot_has_slots(f, w, sender))
+		return 0;
+	w->has_no_frame = 1;
+	if (walk_read_pair(f, w->pair, f->sp))
+		return -1;
+	if (hotspot_is_return(w, w->pair[0]))
+		return hotspot_leave(f, w->pair[0], sender, f->fp) ? 1 : -1;
+	if (w->pair[0] == f->fp && hotspot_is_return(w, w->pair[1]))
+		return hotspot_leave(f, w->pair[1], sender, f->fp) ? 1 : -1;
+	if (hotspot_is_return(w, rax))
+		return hotspot_leave(f, rax, sender, f->fp) ? 1 : -1;
+	return -1;
+}
+
+/* Steps from an interpreted method that has left its frame. 0: it has not. */
+WALK_INLINE int hotspot_leave_return(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 sender = f->base, pc = f->other[HOTSPOT_R13];
+
+	if (!hotspot_read_code(f, w))
+		return 0;
+	/* pop r13; mov rsp, rbx; jmp r13 */
+	if (hotspot_u32_at(w, 0) == 0x8b485d41u && hotspot_byte(w, 4) == 0xe3) {
+		w->has_no_frame = 1;
+		if (walk_read_word(f, w->pair, f->sp))
+			return 0;
+		return hotspot_leave(f, w->pair[0],
+				     hotspot_is_sender(f, sender) ? sender : f->sp + 8, f->fp);
+	}
+	if (hotspot_u24_at(w, 0) == 0xe38b48u && hotspot_u24_at(w, 3) == 0xe5ff41u) {
+		w->has_no_frame = 1;
+		return hotspot_leave(f, pc, hotspot_is_sender(f, sender) ? sender : f->sp, f->fp);
+	}
+	if (hotspot_u24_at(w, 0) == 0xe5ff41u && hotspot_u24_at(w, -3) == 0xe38b48u) {
+		w->has_no_frame = 1;
+		return hotspot_leave(f, pc, f->sp, f->fp);
+	}
+	return 0;
+}
+
+/* Does the pc lie in code that methods begin with? */
+WALK_INLINE int hotspot_is_entry(const struct walk_frame *f, const struct hotspot_walk *w)
+{
+	return f->pc >= w->vm.entries && f->pc < w->vm.entries_end;
+}
+
+/* Steps from a frame of the interpreter. */
+HOTSPOT_SHARED int hotspot_leave_interpreter(struct walk_frame *f, struct hotspot_walk *w)
+{
+	int result;
+
+	if (!f || !w)
+		return 0;
+	if (hotspot_has_registers(f)) {
+		walk_load(f, &f->base, &f->base_at);
+		walk_load(f, &f->fp, &f->fp_at);
+		result = hotspot_is_entry(f, w) ? hotspot_leave_entry(f, w)
+						: hotspot_leave_return(f, w);
+		if (result)
+			return result > 0;
+	}
+	return hotspot_read_slots(f, w) && hotspot_leave_slots(f, w);
+}
+
+/* Steps from call_stub, through which native code calls methods. */
+WALK_INLINE int hotspot_leave_call_stub(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 base_at;
+
+	walk_load(f, &f->fp, &f->fp_at);
+	base_at = f->fp - HOTSPOT_CALL_STUB_RBX;
+	if (!hotspot_leave_fp(f, w))
+		return 0;
+	f->base_at = base_at;
+	return 1;
+}
+
+/* Does a word at the end of the frame of the method at `pc` lead on, if the frame begins at sp? */
+HOTSPOT_SHARED int hotspot_fits(struct walk_frame *f, struct hotspot_walk *w, __u64 pc, __u64 sp)
+{
+	__u32 size;
+
+	if (!f || !w || !hotspot_is_code(w, pc) || !hotspot_find_blob(w, pc))
+		return 1;
+	size = w->frame_size;
+	if ((w->kind != HOTSPOT_BLOB_METHOD && w->kind != HOTSPOT_BLOB_WRAPPER) || size < 16)
+		return 1;
+	return !walk_read_word(f, w->pair, sp + size - 8) && hotspot_is_return(w, w->pair[0]);
+}
+
+/* Steps from code between the interpreter and compiled code. */
+HOTSPOT_SHARED int hotspot_leave_adapter(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 pc, sp, sender;
+
+	if (!f || !w)
+		return 0;
+	sp = f->sp + 8;
+	sender = f->other[HOTSPOT_R13];
+	w->has_no_frame = 1;
+	if (walk_read_word(f, &pc, f->sp))
+		return 0;
+	if (!hotspot_is_return(w, pc)) {
+		pc = f->other[HOTSPOT_RAX];
+		sp = f->sp;
+		if (!hotspot_has_registers(f) || !hotspot_is_return(w, pc))
+			return 0;
+	}
+	if (!hotspot_fits(f, w, pc, sp) && hotspot_has_registers(f) && hotspot_is_sender(f, sender))
+		sp = sender;
+	return hotspot_leave(f, pc, sp, f->fp);
+}
+
+/* Is the address in a method that has made its frame? No call needs to lead there. */
+WALK_INLINE int hotspot_is_inside(struct hotspot_walk *w, __u64 addr)
+{
+	return hotspot_is_code(w, addr) && hotspot_find_blob(w, addr) &&
+	       w->kind == HOTSPOT_BLOB_METHOD && addr >= w->complete && addr <= w->code_end;
+}
+
+/*
+ * Steps from code that hands an exception on: it has taken the place where that was thrown off the
+ * stack.
+ */
+WALK_INLINE int hotspot_leave_thrown(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 pc = f->other[HOTSPOT_RDX];
+
+	return hotspot_has_registers(f) && hotspot_is_return(w, pc) &&
+	       hotspot_fits(f, w, pc, f->sp) && hotspot_leave(f, pc, f->sp, f->fp);
+}
+
+/* Steps from code of the JVM's own whose frame has no known size. */
+HOTSPOT_SHARED int hotspot_leave_stub(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 pc, sp;
+
+	if (!f || !w)
+		return 0;
+	sp = f->sp;
+	walk_load(f, &f->fp, &f->fp_at);
+	if (f->is_pc && !walk_read_word(f, &pc, sp) && hotspot_is_return(w, pc)) {
+		/* The stub's own, if it points into what would be the caller's frame. */
+		if (hotspot_is_code(w, pc) && hotspot_find_blob(w, pc) && w->frame_size &&
+		    f->fp >= sp && f->fp < sp + 8 + w->frame_size && hotspot_leave_fp(f, w))
+			return 1;
+		return hotspot_leave(f, pc, sp + 8, f->fp);
+	}
+	return hotspot_leave_thrown(f, w) || hotspot_leave_fp(f, w) || hotspot_search(f, w, sp, 0);
+}
+
+/* Steps from code of the JVM's own with a frame of known size. */
+HOTSPOT_SHARED int hotspot_leave_runtime(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 end, pair[2];
+	int at_begin;
+
+	if (!f || !w)
+		return 0;
+	end = f->sp + w->frame_size - 16;
+	at_begin = f->is_pc && f->pc == w->code;
+	if (at_begin && w->kind == HOTSPOT_BLOB_EXCEPTION && hotspot_has_registers(f))
+		return hotspot_leave(f, f->other[HOTSPOT_RDX], f->sp, f->fp);
+	if (at_begin && hotspot_leave_at(f, w, f->sp))
+		return 1;
+	if (hotspot_leave_pair(f, w, end))
+		return 1;
+	/* Code that handles an exception returns to where it was thrown. */
+	if (!f->is_pc && !walk_read_pair(f, pair, end) && hotspot_is_inside(w, pair[1]))
+		return hotspot_leave(f, pair[1], end + 16, pair[0]);
+	return hotspot_leave_fp(f, w) || hotspot_search(f, w, f->sp, 0);
+}
+
+/*
+ * Goes from the frames of a virtual thread that are on this stack to the thread that carries it.
+ * While more frames are brought here, only the frame pointer leads there.
+ */
+WALK_INLINE int hotspot_leave_continuation(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u32 size = w->layout.entry_frame;
+
+	if (w->found.function == HOTSPOT_FROZEN)
+		return size && hotspot_leave_pair(f, w, f->sp + size - 16);
+	return f->is_pc ? hotspot_leave_stub(f, w) : hotspot_leave_fp(f, w);
+}
+
+/* Goes to the caller of the frame whose blob was found. False: it fails. */
+WALK_INLINE int hotspot_step(struct walk_frame *f, struct hotspot_walk *w)
+{
+	if (!f->is_pc && f->pc == w->vm.call_stub)
+		return hotspot_leave_call_stub(f, w);
+	switch (w->kind) {
+	case HOTSPOT_BLOB_METHOD:
+	case HOTSPOT_BLOB_WRAPPER:
+		return hotspot_leave_method(f, w);
+	case HOTSPOT_BLOB_INTERPRETER:
+		return hotspot_leave_interpreter(f, w);
+	case HOTSPOT_BLOB_ADAPTER:
+		return hotspot_leave_adapter(f, w);
+	case HOTSPOT_BLOB_CONTINUATION:
+		return hotspot_leave_continuation(f, w);
+	case HOTSPOT_BLOB_VTABLE:
+		return hotspot_leave_at(f, w, f->sp) || hotspot_search(f, w, f->sp + 8, 0);
+	}
+	return w->frame_size ? hotspot_leave_runtime(f, w) : hotspot_leave_stub(f, w);
+}
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tells user space of processes that need probes of user code: what is attached by pid follows no
+ * fork. `kind` is that of a struct rec_usdt_task.
+ */
+#ifndef PROF_BPF_PROBED_TASKS_BPF_H
+#define PROF_BPF_PROBED_TASKS_BPF_H
+
+#include "bpf/emit.bpf.h"
+#include "bpf/filter.bpf.h"
+#include "bpf/live_record.h"
+
+/* Has user space read it at once: the process may come by a probe any time now. */
+static __always_inline void send_probed_task(__u8 kind, struct task_struct *task,
+					     struct task_struct *parent)
+{
+	struct task_ids ids = copy_ids(task), parent_ids;
+	struct rec_usdt_task *rec;
+	__u32 tid;
+
+	rec = emit_reserve_event(kind, sizeof(*rec));
+	if (!rec)
+		return;
+	task_pids(task, ids, &rec->rec.pid, &rec->rec.tid);
+	rec->parent_pid = rec->reserved = 0;
+	if (parent) {
+		parent_ids = copy_ids(parent);
+		task_pids(parent, parent_ids, &rec->parent_pid, &tid);
+	}
+	emit_submit(rec, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline void send_probed_fork(__u8 kind, struct task_struct *parent,
+					     struct task_struct *child)
+{
+	__u32 tgid = BPF_CORE_READ(parent, tgid), child_tgid = BPF_CORE_READ(child, tgid);
+
+	if (child_tgid != tgid && !config.skip_children && find_tracked(parent, tgid))
+		send_probed_task(kind, child, parent);
+}
+
+/* An exec by another thread than the first: that one is gone, and with it what was attached. */
+static __always_inline void send_probed_exec(__u8 kind, struct task_struct *task, __u32 old_pid)
+{
+	__u32 tgid = BPF_CORE_READ(task, tgid);
+
+	if (old_pid != tgid && find_tracked(task, tgid))
+		send_probed_task(kind, task, NULL);
+}
+
+#endif

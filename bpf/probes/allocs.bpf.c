@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Allocations of memory. Some programs tell of a sample of them, by probes that they declare (USDT)
+ * as OpenTelemetry's profiler has them: otel_memory:alloc(address, size, weighted) and
+ * otel_memory:free(address). The functions of other allocators are probed, and the sample is taken
+ * here.
+ */
+#define PREEMPTIBLE_STACK_SCRATCH alloc_stack
+#define EMIT_LEAVES_ASIDE
+#define usdt_layouts alloc_layouts
+
+#include "bpf/alloc_sampling.bpf.h"
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/marker.bpf.h"
+#include "bpf/probed_tasks.bpf.h"
+#include "bpf/program_cost.bpf.h"
+#include "bpf/stack_emit.bpf.h"
+#include "bpf/usdt_arguments.bpf.h"
+#include "bpf/user.bpf.h"
+
+/* Calls of an allocator's functions, counted before recording begins. */
+__u64 alloc_calls;
+
+/* An allocation under way in the current thread; a record is made in it when it is complete. */
+struct alloc_call {
+	struct rec_alloc rec;
+	__u64 where; /* the address is stored there; 0: it is returned */
+};
+
+struct alloc_scratch {
+	struct alloc_call call;
+	__u64 is_owned; /* the kernel may run other tasks in the middle of a program */
+};
+
+struct alloc_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct alloc_scratch);
+};
+
+struct alloc_scratches alloc_scratches SEC(".maps");
+
+/* By thread. */
+struct alloc_call_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ALLOC_CALLS_MAX);
+	__type(key, __u64);
+	__type(value, struct alloc_call);
+};
+
+struct alloc_call_map alloc_call_map SEC(".maps");
+
+/* The blocks that were sent, of programs without probes of their own. */
+struct alloc_block {
+	__u64 address;
+	__u64 tgid;
+};
+
+struct alloc_blocks {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, ALLOC_BLOCKS_MAX);
+	__type(key, struct alloc_block);
+	__type(value, __u8);
+};
+
+struct alloc_blocks alloc_blocks SEC(".maps");
+
+__u64 alloc_overflow; /* blocks that had no room in it, and are not recorded */
+
+/* Sets pids and time. Returns the current process, NULL: it is not recorded. */
+static __always_inline struct tracked_process *begin_record(struct task_struct *task,
+							    struct rec *rec, __u8 kind, __u32 size)
+{
+	rec_init(rec, kind, size, bpf_ktime_get_ns());
+	return markers.since ? marker_owner(task, rec) : NULL;
+}
+
+/* Adds the stack. False: the ring has no room. */
+static __always_inline bool place_user_stack(void *ctx, struct task_struct *task,
+					     struct tracked_process *process,
+					     struct rec_sample *sample)
+{
+	struct stack_scratch *s;
+	void *ring = own_ring();
+	__u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
+		return false;
+	capture_user_stack(ctx, task, process, s, sample->rec.pid);
+	return place_stack(s, sample, config.copy_bytes / 4);
+}
+
+static __always_inline void send_free(struct task_struct *task, __u64 address)
+{
+	struct rec_free rec = {.address = address};
+
+	if (begin_record(task, &rec.rec, REC_FREE, sizeof(rec)))
+		count_marker(send_marker(&rec.rec, sizeof(rec), sizeof(rec), true));
+}
+
+/* Returns the CPU's memory, with a record in it; NULL: the process is not recorded. */
+static __always_inline struct alloc_scratch *own_scratch_of(struct task_struct *task,
+							    struct tracked_process **process)
+{
+	struct alloc_scratch *scratch;
+	__u32 zero = 0;
+
+	scratch = bpf_map_lookup_elem(&alloc_scratches, &zero);
+	if (!scratch)
+		return NULL;
+	if (__sync_lock_test_and_set(&scratch->is_owned, 1)) {
+		count_marker(false);
+		return NULL;
+	}
+	__builtin_memset(&scratch->call, 0, sizeof(scratch->call));
+	*process = begin_record(task, &scratch->call.rec.sample.rec, REC_ALLOC,
+				sizeof(scratch->call.rec));
+	if (*process)
+		return scratch;
+	__sync_lock_test_and_set(&scratch->is_owned, 0);
+	return NULL;
+}
+
+/* Probes that programs declare. */
+
+static __always_inline void tell_alloc(struct pt_regs *ctx, struct task_struct *task,
+				       const void *registers, const struct usdt_layout *layout)
+{
+	struct tracked_process *process = NULL;
+	struct alloc_scratch *scratch = own_scratch_of(task, &process);
+	struct rec_alloc *rec;
+
+	if (!scratch)
+		return;
+	rec = &scratch->call.rec;
+	count_marker(read_usdt_argument(registers, &layout->arguments[0], &rec->address) &&
+		     read_usdt_argument(registers, &layout->arguments[1], &rec->size) &&
+		     read_usdt_argument(registers, &layout->arguments[2], &rec->weighted) &&
+		     place_user_stack(ctx, task, process, &rec->sample) &&
+		     send_marker(&rec->sample.rec, sizeof(*rec), sizeof(*rec), true));
+	__sync_lock_test_and_set(&scratch->is_owned, 0);
+}
+
+static __always_inline void take_probe(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	const void *registers = (const void *)bpf_task_pt_regs(task);
+	__u32 number = bpf_get_attach_cookie(ctx);
+	struct usdt_layout *layout = bpf_map_lookup_elem(&usdt_layouts, &number);
+	__u64 address = 0;
+
+	if (!layout || !find_current(task))
+		return;
+	if (layout->count >= 3)
+		tell_alloc(ctx, task, registers, layout);
+	else if (read_usdt_argument(registers, &layout->arguments[0], &address))
+		send_free(task, address);
+}
+
+SEC("uprobe")
+int on_alloc(struct pt_regs *ctx)
+{
+	RUN_TIMED(TIMED_ALLOC, take_probe(ctx));
+	return 0;
+}
+
+/* Functions of an allocator without probes. */
+
+static __always_inline void take_free(struct task_struct *task, __u64 address)
+{
+	struct alloc_block block = {.address = address, .tgid = task->tgid};
+
+	if (address && !bpf_map_delete_elem(&alloc_blocks, &block))
+		send_free(task, address);
+}
+
+static __always_inline __u64 count_bytes(struct pt_regs *ctx, __u32 function)
+{
+	switch (function) {
+	case ALLOC_SIZE:
+		return PT_REGS_PARM1(ctx);
+	case ALLOC_COUNT_SIZE:
+		return PT_REGS_PARM1(ctx) * PT_REGS_PARM2(ctx);
+	case ALLOC_POSIX_MEMALIGN:
+		return PT_REGS_PARM3(ctx);
+	case ALLOC_REALLOCARRAY:
+		return PT_REGS_PARM2(ctx) * PT_REGS_PARM3(ctx);
+	default:
+		return PT_REGS_PARM2(ctx);
+	}
+}
+
+/* Keeps the call until it returns with an address. */
+static __always_inline void begin_call(struct pt_regs *ctx, struct task_struct *task, __u64 size,
+				       __u64 where)
+{
+	struct tracked_process *process = NULL;
+	struct alloc_scratch *scratch = own_scratch_of(task, &process);
+	__u64 thread = bpf_get_current_pid_tgid();
+	struct alloc_call *call;
+
+	if (!scratch)
+		return;
+	call = &scratch->call;
+	call->where = where;
+	call->rec.size = size;
+	call->rec.weighted = weigh_bytes(size);
+	if (!place_user_stack(ctx, task, process, &call->rec.sample) ||
+	    bpf_map_update_elem(&alloc_call_map, &thread, call, BPF_ANY))
+		count_marker(false);
+	__sync_lock_test_and_set(&scratch->is_owned, 0);
+}
+
+static __always_inline void take_call(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 function = bpf_get_attach_cookie(ctx);
+	__u64 size;
+
+	if (!markers.since) {
+		__sync_fetch_and_add(&alloc_calls, 1);
+		return;
+	}
+	if (function == ALLOC_FREE || function == ALLOC_REALLOC || function == ALLOC_REALLOCARRAY)
+		take_free(task, PT_REGS_PARM1(ctx));
+	if (function == ALLOC_FREE || !find_current(task))
+		return;
+	size = count_bytes(ctx, function);
+	if (takes_bytes(size))
+		begin_call(ctx, task, size,
+			   function == ALLOC_POSIX_MEMALIGN ? PT_REGS_PARM1(ctx) : 0);
+}
+
+SEC("uprobe")
+int on_alloc_call(struct pt_regs *ctx)
+{
+	RUN_TIMED(TIMED_ALLOC_CALL, take_call(ctx));
+	return 0;
+}
+
+static __always_inline void end_call(struct pt_regs *ctx, struct task_struct *task,
+				     struct alloc_call *call)
+{
+	struct alloc_block block = {.address = PT_REGS_RC(ctx), .tgid = task->tgid};
+	struct rec_alloc rec = call->rec;
+	__u8 one = 1;
+
+	if (call->where &&
+	    (block.address || bpf_probe_read_user(&block.address, 8, (const void *)call->where)))
+		return;
+	if (!block.address)
+		return;
+	if (bpf_map_update_elem(&alloc_blocks, &block, &one, BPF_ANY)) {
+		__sync_fetch_and_add(&alloc_overflow, 1);
+		return;
+	}
+	rec.address = block.address;
+	/* Now it is there for other threads, which may free it from now on. */
+	rec.sample.rec.time = bpf_ktime_get_ns();
+	count_marker(send_marker(&rec.sample.rec, sizeof(rec), sizeof(rec), true));
+}
+
+static __always_inline void take_return(struct pt_regs *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 thread = bpf_get_current_pid_tgid();
+	struct alloc_call *call = bpf_map_lookup_elem(&alloc_call_map, &thread);
+
+	if (!call)
+		return;
+	end_call(ctx, task, call);
+	bpf_map_delete_elem(&alloc_call_map, &thread);
+}
+
+SEC("uretprobe")
+int on_alloc_return(struct pt_regs *ctx)
+{
+	RUN_TIMED(TIMED_ALLOC_RETURN, take_return(ctx));
+	return 0;
+}
+
+SEC("raw_tp/sched_process_fork")
+int BPF_PROG(on_alloc_fork, struct task_struct *parent, struct task_struct *child)
+{
+	send_probed_fork(REC_ALLOC_TASK, parent, child);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+int BPF_PROG(on_alloc_exec, struct task_struct *task, __u32 old_pid)
+{
+	send_probed_exec(REC_ALLOC_TASK, task, old_pid);
+	return 0;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Functions of runtimes: gives each a range of positions when it is first seen in a process, and
+ * sends what it is then. A function's address is no identity: code is freed and made anew.
+ */
+#ifndef PROF_BPF_RUNTIMES_FIRST_SEEN_BPF_H
+#define PROF_BPF_RUNTIMES_FIRST_SEEN_BPF_H
+
+#include "bpf/emit.bpf.h"
+#include "bpf/runtime.bpf.h"
+#include "bpf/runtime_identity.h"
+
+#define SEEN_COUNT (1 << 16) /* a power of two */
+#define UNITS_BITS 20
+#define UNITS_MAX (1u << UNITS_BITS)
+/* Larger positions do not fit into seen_entry.value. */
+#define POSITIONS_END (1ull << (64 - UNITS_BITS))
+#define FUNCTION_TEXT_MAX (FUNCTION_NAME_MAX + FUNCTION_FILE_MAX + FUNCTION_LINES_MAX)
+
+/* CPUs write the words without a lock: words from two writers do not fit together. */
+struct seen_entry {
+	__u64 key; /* hash of process, address and identity */
+	__u64 value; /* position << UNITS_BITS | units - 1 */
+	__u64 check; /* key ^ value */
+};
+
+struct seen {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SEEN_COUNT);
+	__type(key, __u32);
+	__type(value, struct seen_entry);
+};
+
+struct function_scratch {
+	__u64 head[sizeof(struct rec_function) / 8]; /* function_of() */
+	char body[FUNCTION_TEXT_MAX + 8];
+};
+
+struct function_scratches {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct function_scratch);
+};
+
+struct seen seen SEC(".maps");
+struct function_scratches function_scratches SEC(".maps");
+
+extern __u64 last_position;
+
+static __always_inline struct seen_entry *seen_slot(__u64 key, __u32 way)
+{
+	__u32 slot = ((__u32)key & (SEEN_COUNT - 1)) ^ way;
+
+	return bpf_map_lookup_elem(&seen, &slot);
+}
+
+static __always_inline bool seen_is(const struct seen_entry *entry, __u64 key, __u64 *value)
+{
+	if (!entry || entry->key != key)
+		return false;
+	*value = entry->value;
+	return entry->check == (key ^ *value);
+}
+
+/* Two slots can hold a function, so that two that are met all the time do not replace each other.
+ */
+static __always_inline bool find_seen(__u64 key, __u64 *value)
+{
+	return seen_is(seen_slot(key, 0), key, value) || seen_is(seen_slot(key, 1), key, value);
+}
+
+static __always_inline void enter_seen(__u64 key, __u64 value)
+{
+	struct seen_entry *entry = seen_slot(key, 0);
+
+	if (entry && entry->key)
+		entry = seen_slot(key, key >> 32 & 1);
+	if (!entry)
+		return;
+	entry->key = key;
+	entry->value = value;
+	entry->check = key ^ value;
+}
+
+/*
+ * Enters a function that was described just now. One with unreadable texts is described once more
+ * when it is met again: a page cannot be read while it is copied on write.
+ */
+static __always_inline void enter_described(__u64 key, __u64 value, const struct rec_function *rec)
+{
+	/* Keys of functions are odd. */
+	__u64 retry = key & ~1ull, ignored;
+
+	if (((rec->name.flags | rec->file.flags | rec->lines.flags) & FUNCTION_UNREADABLE) &&
+	    !find_seen(retry, &ignored))
+		key = retry;
+	enter_seen(key, value);
+}
+
+/* 0: all are given. */
+static __always_inline __u64 new_positions(__u32 units)
+{
+	__u64 position = __sync_fetch_and_add(&last_position, units);
+
+	return position < POSITIONS_END - UNITS_MAX ? position : 0;
+}
+
+#define function_of(s) ((struct rec_function *)(s)->head)
+
+static __always_inline struct function_scratch *own_function(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&function_scratches, &zero);
+}
+
+/* Sends the record with `size` bytes in its body. False: no room. */
+static __always_inline bool send_function(struct function_scratch *function, const struct rec *like,
+					  __u32 size)
+{
+	struct bpf_counters *count = own_counters();
+	struct rec_function *rec = function_of(function);
+	void *ring = own_ring();
+
+	size = (sizeof(function->head) + size + 7) & ~7u;
+	barrier_var(size);
+	if (!count || !ring || size > sizeof(*function))
+		return false;
+	rec->rec = *like;
+	rec->rec.kind = REC_FUNCTION;
+	rec->rec.flags = 0;
+	rec->rec.weight = 0;
+	rec->rec.words = size / 8;
+	return emit_output(count, ring, function, size, BPF_RB_NO_WAKEUP);
+}
+
+#endif

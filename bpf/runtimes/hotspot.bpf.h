@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Steps through frames of HotSpot in the memory of the current task. */
+#ifndef PROF_BPF_RUNTIMES_HOTSPOT_BPF_H
+#define PROF_BPF_RUNTIMES_HOTSPOT_BPF_H
+
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/runtimes/first_seen.bpf.h"
+#include "bpf/runtimes/managed.bpf.h"
+
+struct hotspot_walk;
+
+/* Is it a return address? Of native code, too. */
+__noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr);
+
+/* Global functions: the verifier checks each once. */
+#define HOTSPOT_SHARED __noinline
+#define hotspot_read(to, size, addr) bpf_probe_read_user(to, size, (const void *)(addr))
+#define hotspot_is_return(w, addr) hotspot_returns(w, addr)
+#include "bpf/hotspot_found.h"
+#include "bpf/hotspot_walk.h"
+
+#define HOTSPOT_PROCESSES 1024
+
+/* The JVMs that run, by pid as in unwind_spaces. One that has ended makes room. */
+struct runtime_processes {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, HOTSPOT_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct hotspot_process);
+};
+
+#define HOTSPOT_STUB_NAME 64 /* bytes that are read of a blob's name */
+
+/* Variables of a walk. */
+struct hotspot_run {
+	struct hotspot_walk walk;
+	struct rec like; /* header of the sample */
+	__u64 process; /* hash that tells the process from others */
+	__u64 identity, key; /* of the function that was found */
+	__u32 layout_number;
+	__u32 frames; /* of the JVM so far */
+};
+
+struct hotspot_walks {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct hotspot_run);
+};
+
+struct runtime_processes runtime_processes SEC(".maps");
+struct hotspot_walks hotspot_walks SEC(".maps");
+
+static __always_inline struct hotspot_run *own_hotspot_run(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&hotspot_walks, &zero);
+}
+
+__noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr)
+{
+	struct stack_scratch *s;
+	__u32 zero = 0;
+	__u8 code[WALK_CALL_SIZE];
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!w || !s || addr < sizeof(code))
+		return 0;
+	if (hotspot_is_interpreter(w, addr))
+		return 1;
+	if (bpf_probe_read_user(code, sizeof(code), (const void *)(addr - sizeof(code))))
+		return 0;
+	if (!hotspot_is_code(w, addr))
+		return walk_is_call(code, IS_ARM64) && unwind_find_mapping(s, addr - 1);
+	return walk_is_call(code, IS_ARM64) ? hotspot_find_start(w, addr - 1) != 0
+					    : hotspot_may_return(w, addr);
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Reads structures of Ruby's interpreter from the memory of the current task. */
+#ifndef PROF_BPF_RUNTIMES_RUBY_BPF_H
+#define PROF_BPF_RUNTIMES_RUBY_BPF_H
+
+#include "bpf/capture_stack.bpf.h"
+#include "bpf/runtimes/managed.bpf.h"
+#include "bpf/runtimes/first_seen.bpf.h"
+
+#define RUBY_CALLS_MAX 256 /* of the interpreter, in a stack; a power of two */
+#define RUBY_TAGS_MAX 1024
+#define RUBY_STACK_MAX (1u << 24) /* words */
+#define RUBY_MACHINE_MAX (1u << 23) /* bytes of a thread's stack up to its innermost call */
+/* Place of what the C library hides addresses with, from the thread pointer on. */
+#define LIBC_GUARD 0x30
+
+/* Variables of a walk. All addresses come from the target, and may be anything. */
+struct ruby_walk {
+	struct ruby_layout layout;
+	__u64 bias;
+	__u64 process; /* hash that identifies the process */
+	__u64 frame, end; /* the next control frame, and the end of all */
+	__u64 tag; /* the next one; 0: none */
+	__u64 guard; /* of addresses in tags */
+	__u64 context[RUBY_EC_WORDS];
+	/* Memory for what was read. */
+	__u64 frame_words[RUBY_FRAME_WORDS];
+	__u64 env[RUBY_ENV_WORDS];
+	__u64 body[RUBY_BODY_WORDS + 1];
+	__u64 method[RUBY_METHOD_WORDS];
+	__u64 definition[RUBY_DEFINITION_WORDS];
+	__u64 string[RUBY_STRING_WORDS];
+	__u64 calls[RUBY_CALLS_MAX]; /* a tag in each C frame of rb_vm_exec, innermost first */
+	__u32 firsts[RUBY_CALLS_MAX]; /* of each call's frames */
+	__u64 body_addr, identity;
+	__u32 call_count;
+	__u32 group_count; /* of frames, one a call */
+	__u32 first_call; /* the innermost one that has a group */
+	__u32 skips; /* frames up to the end of a call that has not begun */
+	__u32 layout_number;
+	__u32 torn;
+	/* For ruby_join_frames(). */
+	__u32 joined;
+	__u32 inner_is_loop;
+};
+
+struct ruby_walks {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ruby_walk);
+};
+
+struct ruby_walks ruby_walks SEC(".maps");
+
+static __always_inline struct ruby_walk *own_ruby_walk(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&ruby_walks, &zero);
+}
+
+#define ruby_read(to, size, addr) (!bpf_probe_read_user(to, size, (const void *)(addr)))
+
+static __always_inline bool ruby_read_word(__u64 addr, __u64 *word)
+{
+	return addr && ruby_read(word, sizeof(*word), addr);
+}
+
+/* A word at a byte offset in the body that was read; a layout's are trusted to be in it. */
+static __always_inline __u64 ruby_body_word(const struct ruby_walk *w, __u32 at)
+{
+	at /= 8;
+	barrier_var(at);
+	return at < RUBY_BODY_WORDS ? w->body[at] : 0;
+}
+
+/* Words of the thread's vector of modules with variables: one of modules, and their variables. */
+#define RUBY_MODULE_MAX 4096
+
+/*
+ * Returns the address of the thread's variable, as the C library has it on x86-64: the second word
+ * at the thread pointer is a vector with two words for each module. 0: the thread has none.
+ */
+static __always_inline __u64 ruby_thread_variable(struct ruby_walk *w, __u64 thread_pointer)
+{
+	__u64 index[2], vector, block;
+
+	if (!ruby_read(index, sizeof(index), w->bias + w->layout.context_index) ||
+	    index[0] > RUBY_MODULE_MAX || !ruby_read_word(thread_pointer + 8, &vector) ||
+	    !ruby_read_word(vector + 16 * index[0], &block) || !block || !(block + 1))
+		return 0;
+	return block + index[1];
+}
+
+/* Finds what the thread runs. False: no Ruby. */
+__noinline int ruby_find_context(struct ruby_walk *w)
+{
+	__u64 thread_pointer = thread_pointer_of(bpf_get_current_task_btf());
+	__u64 variable, context, size;
+
+	if (!w)
+		return 0;
+	variable = w->layout.context_index ? ruby_thread_variable(w, thread_pointer)
+					   : w->bias + w->layout.context;
+	if (w->layout.tag_is_mangled && !ruby_read_word(thread_pointer + LIBC_GUARD, &w->guard))
+		return 0;
+	if (!ruby_read_word(variable, &context) || !context)
+		return 0;
+	w->torn = 1;
+	if (!ruby_read(w->context, sizeof(w->context), context))
+		return 0;
+	size = w->context[RUBY_EC_STACK_SIZE];
+	w->frame = w->context[RUBY_EC_FRAME];
+	w->end = w->context[RUBY_EC_STACK] + size * 8;
+	w->tag = w->context[RUBY_EC_TAG];
+	if (size > RUBY_STACK_MAX || w->frame < w->context[RUBY_EC_STACK] || w->frame >= w->end ||
+	    (w->frame & 7))
+		return 0;
+	w->torn = 0;
+	return 1;
+}
+
+/* Looks at the tag at w->tag. False: there are no more. They lie on the stack one below the other.
+ */
+__noinline int ruby_take_tag(struct ruby_walk *w)
+{
+	__u64 label, outer;
+	__u32 at;
+
+	if (!w || !w->tag)
+		return 0;
+	if (!ruby_read_word(w->tag + w->layout.tag_label, &label) ||
+	    !ruby_read_word(w->tag + w->layout.tag_outer, &outer)) {
+		w->torn = 1;
+		return 0;
+	}
+	if (w->layout.tag_is_mangled)
+		label = (label >> 17 | label << 47) ^ w->guard;
+	label -= w->bias;
+	at = w->call_count;
+	if (label >= w->layout.exec_start && label < w->layout.exec_end) {
+		barrier_var(at);
+		if (at >= RUBY_CALLS_MAX) {
+			w->torn = 2;
+			return 0;
+		}
+		w->calls[at] = w->tag;
+		w->call_count = at + 1;
+	}
+	if (outer && outer <= w->tag)
+		w->torn = 1;
+	w->tag = outer;
+	return !w->torn;
+}
+
+#endif

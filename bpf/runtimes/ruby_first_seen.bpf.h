@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Methods and blocks: what they are, and the positions of frames in them. */
+#ifndef PROF_BPF_RUNTIMES_RUBY_FIRST_SEEN_BPF_H
+#define PROF_BPF_RUNTIMES_RUBY_FIRST_SEEN_BPF_H
+
+#include "bpf/runtimes/ruby.bpf.h"
+
+/* Finds the text of the String in w->string, which lies at `object`. Returns its address. */
+static __always_inline __u64 ruby_find_text(const struct ruby_walk *w, __u64 object, __u64 *size)
+{
+	bool is_apart = w->string[0] & RUBY_STRING_APART;
+
+	if ((w->string[0] & RUBY_TYPE_MASK) != RUBY_TYPE_STRING)
+		return 0;
+	/* Until 3.1 one within the object has its length among the flags. */
+	*size = is_apart || w->layout.string_length ? w->string[2] : w->string[0] >> 14 & 31;
+	return is_apart ? w->string[3] : object + w->layout.string_text;
+}
+
+/*
+ * Reads the text of a String to the body: the name, or the file behind it, which may be the first
+ * of an Array. Global functions: the verifier checks each once.
+ */
+__noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *function, __u64 object,
+			      __u32 which)
+{
+	struct function_text *text;
+	struct rec_function *rec;
+	__u64 size, from;
+	__u32 at, max;
+
+	if (!w || !function)
+		return 0;
+	rec = function_of(function);
+	text = which ? &rec->file : &rec->name;
+	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
+	at = which ? rec->name.size : 0;
+	*text = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	if (at > FUNCTION_NAME_MAX || !ruby_read(w->string, sizeof(w->string), object))
+		return 0;
+	if ((w->string[0] & RUBY_TYPE_MASK) == RUBY_TYPE_ARRAY) {
+		object = w->string[0] & RUBY_STRING_APART ? w->string[2] : 0;
+		if (!ruby_read(w->string, sizeof(w->string), object))
+			return 0;
+	}
+	from = ruby_find_text(w, object, &size);
+	if (!from || size > 1u << 30)
+		return 0;
+	text->length = size;
+	text->flags = 0;
+	if (size > max) {
+		size = max;
+		text->flags = FUNCTION_CUT;
+	}
+	barrier_var(size);
+	if (size > FUNCTION_FILE_MAX || !ruby_read(function->body + at, size, from)) {
+		text->flags = FUNCTION_UNREADABLE;
+		return 0;
+	}
+	text->width = 1;
+	text->size = size;
+	return 1;
+}
+
+/* Adds what the rest is found by late. */
+static __always_inline __u32 ruby_add_head(struct function_scratch *function,
+					   const struct ruby_function_head *head)
+{
+	struct rec_function *rec = function_of(function);
+	__u32 at = rec->name.size + rec->file.size;
+
+	rec->lines = (struct function_text){
+		.width = 1,
+		.length = sizeof(*head),
+		.size = sizeof(*head),
+	};
+	barrier_var(at);
+	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
+		return 0;
+	__builtin_memcpy(function->body + at, head, sizeof(*head));
+	return at + sizeof(*head);
+}
+
+/* Sends what was described, with so many units. Returns its seen value; 0: there is no room. */
+static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *like,
+				       struct ruby_function_head *head, __u32 units)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	struct function_scratch *function = own_function();
+	struct rec_function *rec;
+
+	if (!count || !function)
+		return 0;
+	rec = function_of(function);
+	rec->code = w->body_addr;
+	rec->identity = w->identity;
+	rec->units = units;
+	rec->position = new_positions(units);
+	rec->first_line = 0;
+	rec->layout = w->layout_number;
+	rec->parent_pid = 0;
+	head->symbols = w->layout.symbols ? w->bias + w->layout.symbols : 0;
+	if (!rec->position || !send_function(function, like, ruby_add_head(function, head))) {
+		count->lost_functions++;
+		return 0;
+	}
+	count->functions++;
+	return rec->position << UNITS_BITS | (units - 1);
+}
+
+#define RUBY_BLOCKS_MAX 8 /* one in another */
+
+/* Returns the entry of the method around the code of the frame that was read; 0: none. */
+static __always_inline __u64 ruby_find_method(struct ruby_walk *w)
+{
+	__u64 env[RUBY_ENV_WORDS];
+
+	__builtin_memcpy(env, w->env, sizeof(env));
+	for (int i = 0; i < RUBY_BLOCKS_MAX; i++) {
+		if (env[RUBY_ENV_FLAGS] & RUBY_FRAME_LOCAL)
+			return env[RUBY_ENV_METHOD];
+		if (!ruby_read(env, sizeof(env), (env[RUBY_ENV_OUTER] & ~3ull) + RUBY_ENV_OFFSET))
+			return 0;
+	}
+	return 0;
+}
+
+/* Describes the Ruby code whose body was read. */
+__noinline __u64 ruby_send_code(struct ruby_walk *w, const struct rec *like)
+{
+	struct function_scratch *function = own_function();
+	struct ruby_function_head head = {0};
+	__u64 units;
+
+	if (!w || !like || !function)
+		return 0;
+	head.method = ruby_find_method(w);
+	units = w->body[RUBY_BODY_SIZE] >> 32;
+	if (!units)
+		units = 1;
+	ruby_read_text(w, function, ruby_body_word(w, w->layout.body_label), 0);
+	ruby_read_text(w, function, ruby_body_word(w, w->layout.body_path), 1);
+	return ruby_send(w, like, &head, units < UNITS_MAX ? units : UNITS_MAX);
+}
+
+/* Describes the method in C that was read. Its name is found late. */
+__noinline __u64 ruby_send_method(struct ruby_walk *w, const struct rec *like)
+{
+	struct function_scratch *function = own_function();
+	struct ruby_function_head head = {0};
+
+	if (!w || !like || !function)
+		return 0;
+	head.method = w->env[RUBY_ENV_METHOD];
+	head.definition = w->method[RUBY_METHOD_DEFINITION];
+	head.id = w->definition[RUBY_DEFINITION_ID];
+	function_of(function)->name = (struct function_text){0};
+	function_of(function)->file = (struct function_text){0};
+	return ruby_send(w, like, &head, 1);
+}
+
+/* Hashes what never changes in the body of Ruby code that was read. */
+static __always_inline __u64 ruby_code_identity(const struct ruby_walk *w)
+{
+	__u64 sum = RUNTIME_IDENTITY_SEED;
+
+	sum = runtime_identity_add(sum, w->body[RUBY_BODY_CODE]);
+	sum = runtime_identity_add(sum, w->body[RUBY_BODY_SIZE] >> 32);
+	sum = runtime_identity_add(sum, ruby_body_word(w, w->layout.body_path));
+	sum = runtime_identity_add(sum, ruby_body_word(w, w->layout.body_label));
+	return runtime_identity_add(sum, ruby_body_word(w, w->layout.body_first_line));
+}
+
+static __always_inline __u64 ruby_key(struct ruby_walk *w)
+{
+	return mix_bits(runtime_identity_add(w->identity ^ w->process, w->body_addr)) | 1;
+}
+
+/* Returns the position of the frame that was read, which runs Ruby code; 0: it is no frame. */
+__noinline __u64 ruby_code_position(struct ruby_walk *w, const struct rec *like)
+{
+	__u64 key, value, unit, body, iseq[RUBY_ISEQ_WORDS];
+
+	if (!w || !like || !ruby_read(iseq, sizeof(iseq), w->frame_words[RUBY_FRAME_ISEQ]) ||
+	    (iseq[RUBY_ISEQ_FLAGS] & RUBY_INTERNAL_MASK) != RUBY_ISEQ_TYPE)
+		return 0;
+	body = iseq[RUBY_ISEQ_BODY];
+	if (!ruby_read(w->body, RUBY_BODY_WORDS * 8, body) || !w->body[RUBY_BODY_CODE])
+		return 0;
+	/*
+	 * The program counter is that of the next instruction. Compiled code stores it late: then
+	 * it is that of another frame which was there before.
+	 */
+	unit = (w->frame_words[RUBY_FRAME_PC] - w->body[RUBY_BODY_CODE]) / 8;
+	if (unit > w->body[RUBY_BODY_SIZE] >> 32)
+		unit = 0;
+	w->body_addr = body;
+	w->identity = ruby_code_identity(w);
+	key = ruby_key(w);
+	if (!find_seen(key, &value)) {
+		value = ruby_send_code(w, like);
+		if (!value)
+			return RUNTIME_RUBY;
+		enter_seen(key, value);
+	}
+	unit -= unit > 0;
+	if (unit > (value & (UNITS_MAX - 1)))
+		unit = value & (UNITS_MAX - 1);
+	return (value >> UNITS_BITS) + unit;
+}
+
+/* Returns the position of the frame that was read, which runs a method in C; 0: it is no frame. */
+__noinline __u64 ruby_method_position(struct ruby_walk *w, const struct rec *like)
+{
+	__u64 key, value, method;
+
+	if (!w || !like)
+		return 0;
+	method = w->env[RUBY_ENV_METHOD];
+	if (!ruby_read(w->method, sizeof(w->method), method) ||
+	    (w->method[RUBY_METHOD_FLAGS] & RUBY_INTERNAL_MASK) != RUBY_METHOD_TYPE ||
+	    !ruby_read(w->definition, sizeof(w->definition), w->method[RUBY_METHOD_DEFINITION]))
+		return 0;
+	w->body_addr = method;
+	w->identity = RUNTIME_IDENTITY_SEED;
+	w->identity = runtime_identity_add(w->identity, w->method[RUBY_METHOD_OWNER]);
+	w->identity = runtime_identity_add(w->identity, w->definition[RUBY_DEFINITION_BODY]);
+	w->identity = runtime_identity_add(w->identity, w->definition[RUBY_DEFINITION_ID]);
+	key = ruby_key(w);
+	if (!find_seen(key, &value)) {
+		value = ruby_send_method(w, like);
+		if (!value)
+			return RUNTIME_RUBY;
+		enter_seen(key, value);
+	}
+	return value >> UNITS_BITS;
+}
+
+#endif

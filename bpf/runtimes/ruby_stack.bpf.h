@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Adds Ruby's methods and blocks to a stack. Each call of the interpreter, rb_vm_exec, runs a group
+ * of control frames up to one with a flag, and leaves a tag in its C frame, for exceptions. Tags of
+ * others are told apart by the code in which they go on. There must be as many of both.
+ */
+#ifndef PROF_BPF_RUNTIMES_RUBY_STACK_BPF_H
+#define PROF_BPF_RUNTIMES_RUBY_STACK_BPF_H
+
+#include "bpf/runtimes/merge.bpf.h"
+#include "bpf/runtimes/ruby_first_seen.bpf.h"
+
+struct ruby_loop {
+	struct stack_scratch *s;
+	struct runtime_scratch *notes;
+	struct managed_scratch *m;
+	struct ruby_walk *w;
+};
+
+static long take_tag(__u32 i, void *ctx)
+{
+	int more = ruby_take_tag(((struct ruby_loop *)ctx)->w);
+
+	/* As in unwind_turn(). */
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/* Ends the group of a call. False: no room. */
+static __always_inline bool ruby_end_group(struct ruby_walk *w, struct managed_scratch *m)
+{
+	__u32 at = w->group_count;
+
+	barrier_var(at);
+	if (at >= RUBY_CALLS_MAX)
+		return false;
+	w->firsts[at] = m->group;
+	w->group_count = at + 1;
+	m->group = m->count;
+	return true;
+}
+
+/* The frame that was read may be the outermost of its call. False: no room. */
+static __always_inline bool ruby_end_frame(struct ruby_walk *w, struct managed_scratch *m)
+{
+	if (!(w->env[RUBY_ENV_FLAGS] & RUBY_FRAME_FINISH))
+		return true;
+	if (!w->skips)
+		return ruby_end_group(w, m);
+	w->skips = 0;
+	return true;
+}
+
+/* Returns the position of the frame that was read; 0: it is no frame; POSITION_NONE: none. */
+#define RUBY_POSITION_NONE ~0ull
+static __always_inline __u64 ruby_position(struct ruby_walk *w, const struct rec *like)
+{
+	__u64 flags = w->env[RUBY_ENV_FLAGS];
+
+	if ((flags & RUBY_KIND_MASK) == RUBY_KIND_C_METHOD)
+		return ruby_method_position(w, like);
+	if (flags & RUBY_FRAME_C)
+		return RUBY_POSITION_NONE;
+	return ruby_code_position(w, like);
+}
+
+/* Takes the frame at w->frame. False: there are no more, or they cannot be followed. */
+__noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
+{
+	__u64 position = RUBY_POSITION_NONE;
+	__u32 at;
+
+	if (!w || !m || w->frame >= w->end)
+		return 0;
+	w->torn = 1;
+	if (!ruby_read(w->frame_words, sizeof(w->frame_words), w->frame) ||
+	    !ruby_read(w->env, sizeof(w->env), w->frame_words[RUBY_FRAME_ENV] + RUBY_ENV_OFFSET))
+		return 0;
+	w->frame += w->layout.frame_size;
+	/* The outermost one stands for no call. */
+	if ((w->env[RUBY_ENV_FLAGS] & RUBY_KIND_MASK) == RUBY_KIND_DUMMY) {
+		w->torn = w->frame != w->end;
+		return 0;
+	}
+	if (!w->skips)
+		position = ruby_position(w, &m->like);
+	if (!position)
+		return 0;
+	at = m->count;
+	if (at >= MANAGED_MAX) {
+		w->torn = 2;
+		return 0;
+	}
+	if (position != RUBY_POSITION_NONE) {
+		m->frames[at].position = position;
+		m->frames[at].place = 0;
+		m->count = at + 1;
+	}
+	w->torn = ruby_end_frame(w, m) ? 0 : 2;
+	return !w->torn;
+}
+
+static long take_control_frame(__u32 i, void *ctx)
+{
+	struct ruby_loop *loop = ctx;
+	int more = ruby_take_frame(loop->w, loop->m);
+
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/* Walks the control frames; without those of the innermost call if it has not begun. */
+__noinline int ruby_walk_frames(struct ruby_walk *w, struct managed_scratch *m, __u32 skips)
+{
+	struct ruby_loop loop = {.w = w, .m = m};
+
+	if (!w || !m)
+		return 0;
+	m->count = m->group = m->is_cut = 0;
+	w->group_count = w->torn = 0;
+	w->skips = skips;
+	w->frame = w->context[RUBY_EC_FRAME];
+	bpf_loop(4 * MANAGED_MAX, take_control_frame, &loop, 0);
+	if (w->frame < w->end && !w->torn)
+		w->torn = 2;
+	/* The last group has no end. */
+	m->is_cut = w->torn == 2;
+	if (m->is_cut && m->group < m->count)
+		ruby_end_group(w, m);
+	/*
+	 * Methods in C that a thread or a fiber has begun with run outside of all calls: they are
+	 * put before the outermost one.
+	 */
+	if (!w->group_count && !w->torn)
+		m->count = 0;
+	return 1;
+}
+
+/* Gives group `i` its place. */
+__noinline int ruby_place_group(struct ruby_walk *w, struct managed_scratch *m, __u32 i)
+{
+	__u32 call, at;
+
+	if (!w || !m)
+		return 0;
+	call = i + w->first_call;
+	if (i >= w->group_count)
+		return 0;
+	barrier_var(i);
+	barrier_var(call);
+	if (i >= RUBY_CALLS_MAX || call >= RUBY_CALLS_MAX || call >= w->call_count)
+		return 0;
+	at = w->firsts[i];
+	barrier_var(at);
+	if (at < MANAGED_MAX && at < m->count)
+		m->frames[at].place = w->calls[call];
+	return 1;
+}
+
+static long place_group(__u32 i, void *ctx)
+{
+	struct ruby_loop *loop = ctx;
+	int more = ruby_place_group(loop->w, loop->m, i);
+
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/*
+ * The loop that rb_vm_exec calls has a C frame of its own: makes one of both. Its code lies in the
+ * frame inside of the one that returns to rb_vm_exec.
+ */
+__noinline int ruby_join_frame(struct stack_scratch *s, struct runtime_scratch *notes,
+			       struct ruby_walk *w, __u32 i)
+{
+	__u32 from, to;
+	__u64 addr, vaddr;
+	bool is_exec;
+
+	if (!s || !notes || !w || i >= USER_DEPTH_MAX)
+		return 0;
+	from = s->kernel_depth + i;
+	to = s->kernel_depth + w->joined;
+	barrier_var(from);
+	barrier_var(to);
+	if (from >= DEPTH_MAX || to >= DEPTH_MAX)
+		return 0;
+	addr = s->words[HEADER_WORDS + from];
+	vaddr = addr - w->bias;
+	is_exec = vaddr >= w->layout.exec_start && vaddr < w->layout.exec_end;
+	if (is_exec && w->inner_is_loop) {
+		w->inner_is_loop = 0;
+		return 1;
+	}
+	w->inner_is_loop = vaddr >= w->layout.loop_start && vaddr < w->layout.loop_end;
+	s->words[HEADER_WORDS + to] = addr;
+	s->kinds[to] = s->kinds[from];
+	to = w->joined;
+	barrier_var(to);
+	if (to >= USER_DEPTH_MAX)
+		return 0;
+	notes->sps[to] = notes->sps[i];
+	w->joined = to + 1;
+	return 1;
+}
+
+static long join_frame(__u32 i, void *ctx)
+{
+	struct ruby_loop *loop = ctx;
+	int more = ruby_join_frame(loop->s, loop->notes, loop->w, i);
+
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+static __always_inline void ruby_join_frames(struct stack_scratch *s, struct runtime_scratch *notes,
+					     struct ruby_walk *w)
+{
+	struct ruby_loop loop = {.s = s, .notes = notes, .w = w};
+	__u64 vaddr = s->leaf - w->bias;
+
+	w->joined = 0;
+	w->inner_is_loop = !(s->sample_flags & SAMPLE_LEAF_KERNEL) &&
+			   vaddr >= w->layout.loop_start && vaddr < w->layout.loop_end;
+	bpf_loop(s->user_depth, join_frame, &loop, 0);
+	s->user_depth = w->joined;
+}
+
+/*
+ * Is it another thread's context that was found, in an interpreter that only tells which one runs?
+ * Then no call lies on this one's stack.
+ */
+static __always_inline bool ruby_is_foreign(const struct stack_scratch *s,
+					    const struct ruby_walk *w)
+{
+	return w->layout.context && w->call_count && w->calls[0] - s->top_sp > RUBY_MACHINE_MAX;
+}
+
+/* Finds the frames, and their places. False: there are none, or they do not fit together. */
+static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed_scratch *m,
+					 struct ruby_walk *w)
+{
+	struct ruby_loop loop = {.w = w, .m = m};
+
+	w->call_count = w->first_call = 0;
+	bpf_loop(RUBY_TAGS_MAX, take_tag, &loop, 0);
+	if (ruby_is_foreign(s, w)) {
+		w->torn = 0;
+		return false;
+	}
+	if (w->tag && !w->torn)
+		w->torn = 2;
+	if (w->torn == 1)
+		return false;
+	ruby_walk_frames(w, m, 0);
+	/* The innermost call has its frame, but no tag yet. */
+	if (!w->torn && w->group_count == w->call_count + 1)
+		ruby_walk_frames(w, m, 1);
+	/* It has left its frame, but not the tag. */
+	if (!w->torn && w->call_count == w->group_count + 1)
+		w->first_call = 1;
+	if (!w->torn && w->call_count != w->group_count + w->first_call)
+		w->torn = 1;
+	if (w->torn == 1)
+		return false;
+	bpf_loop(RUBY_CALLS_MAX, place_group, &loop, 0);
+	return true;
+}
+
+/* A global function, because its caller's memory is short. */
+__noinline bool ruby_begin(struct stack_scratch *s, struct ruby_walk *w)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct tracked_process *process = find_current(task);
+	struct runtime_layout *layout;
+	__u32 number;
+
+	if (!s || !w)
+		return false;
+	number = s->space.layout;
+	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
+	if (!layout || layout->kind != RUNTIME_RUBY || !process)
+		return false;
+	w->layout = layout->ruby;
+	w->layout_number = number;
+	w->bias = s->space.runtime_bias;
+	w->torn = 0;
+	w->process =
+		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	return true;
+}
+
+static __always_inline void ruby_place(struct stack_scratch *s, struct runtime_scratch *notes,
+				       struct managed_scratch *m, struct ruby_walk *w,
+				       struct runtime_counters *count)
+{
+	if (s->stack_flags & STACK_UNKNOWN) {
+		s->managed_count = m->count;
+		count->copied += m->count > 0;
+		return;
+	}
+	if (w->torn == 2)
+		count->cut++;
+	if (!m->count) {
+		count->idle++;
+		return;
+	}
+	if (!config.interpreter_frames)
+		ruby_join_frames(s, notes, w);
+	if (merge_frames(s, notes, m))
+		count->unplaced++;
+	else if (!w->torn)
+		count->whole++;
+}
+
+/*
+ * Adds the current thread's functions to the stack in s. Returns how many. `like`: the header of
+ * its sample.
+ */
+static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct runtime_scratch *notes,
+					     const struct rec *like)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	struct managed_scratch *m = own_managed_scratch();
+	struct ruby_walk *w = own_ruby_walk();
+
+	if (!m || !w || !count)
+		return 0;
+	count->samples++;
+	if (!ruby_begin(s, w))
+		return 0;
+	m->like = *like;
+	m->process = 0; /* each call has a place of its own */
+	m->foreign_sp = 0;
+	m->count = 0;
+	if (ruby_find_context(w) && ruby_capture(s, m, w))
+		ruby_place(s, notes, m, w, count);
+	else if (w->torn)
+		count->torn++;
+	else
+		count->threadless++;
+	if (w->torn == 1)
+		m->count = 0;
+	note_walk(s, like, m->count, w->torn);
+	return m->count;
+}
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Functions: what they are, and the positions of frames in them. */
+#ifndef PROF_BPF_RUNTIMES_V8_FIRST_SEEN_BPF_H
+#define PROF_BPF_RUNTIMES_V8_FIRST_SEEN_BPF_H
+
+#include "bpf/runtimes/v8_code.bpf.h"
+
+/* Appends the flat string that was found to the name, or to the file behind it. */
+__noinline int v8_append(struct v8_walk *w, struct function_scratch *function, __u32 which)
+{
+	struct function_text *text;
+	struct rec_function *rec;
+	__u32 at, max;
+	__u64 size;
+
+	if (!w || !function)
+		return 0;
+	rec = function_of(function);
+	text = which ? &rec->file : &rec->name;
+	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
+	at = (which ? rec->name.size : 0) + text->size;
+	/* Halves of unlike width, and more than there is room for, are read late. */
+	if (w->length > 1u << 30 || text->size > max || (text->width && text->width != w->width)) {
+		text->flags |= FUNCTION_CUT;
+		return 0;
+	}
+	text->width = w->width;
+	text->length += w->length;
+	size = w->length * w->width;
+	if (size > max - text->size) {
+		size = max - text->size;
+		text->flags |= FUNCTION_CUT;
+	}
+	barrier_var(size);
+	barrier_var(at);
+	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
+		return 0;
+	if (bpf_probe_read_user(function->body + at, size, (const void *)w->text)) {
+		text->flags |= FUNCTION_UNREADABLE;
+		return 0;
+	}
+	text->size += size;
+	return 1;
+}
+
+#define V8_TRIES 8 /* on average, for a text that cannot be read; a power of two */
+
+/* Reads the name, or the file behind it. */
+__noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function, __u64 string,
+			    __u32 which)
+{
+	struct function_text *text;
+	__u64 second;
+	int kind;
+
+	if (!w || !function)
+		return 0;
+	text = which ? &function_of(function)->file : &function_of(function)->name;
+	*text = (struct function_text){0};
+	kind = v8_find_string(w, string);
+	if (kind == V8_FLAT)
+		return v8_append(w, function, which);
+	if (kind == V8_UNREADABLE)
+		text->flags = FUNCTION_UNREADABLE;
+	if (kind != V8_CONS)
+		return 0;
+	second = w->halves[1];
+	if (v8_find_string(w, w->halves[0]) != V8_FLAT || !v8_append(w, function, which) ||
+	    v8_find_string(w, second) != V8_FLAT || !v8_append(w, function, which))
+		text->flags |= FUNCTION_CUT;
+	return 1;
+}
+
+/* Returns where in a ScopeInfo the function's name is; 0: unknown. */
+static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
+{
+	__u64 flags, locals;
+	__u32 at = w->layout.scope_names;
+
+	if (!v8_read(scope, w->layout.scope_flags, &flags, sizeof(flags)) ||
+	    !v8_read(scope, w->layout.scope_locals, &locals, sizeof(locals)))
+		return 0;
+	flags >>= w->layout.scope_flags_shift & 63;
+	locals >>= 32;
+	if (locals > V8_SCOPE_LOCALS_MAX)
+		return 0;
+	/* Each has a name and a word of attributes; names of many are in a table. */
+	at += 8 * (locals < V8_SCOPE_LOCALS ? 2 * locals : locals + 1);
+	return (flags & 15) == w->layout.scope_module ? at + 8 : at;
+}
+
+static __always_inline void v8_describe_scope(struct v8_walk *w, struct function_scratch *function,
+					      __u64 scope, struct v8_function_head *head)
+{
+	__u32 at = v8_scope_name(w, scope);
+	__u64 range[2];
+
+	if (!at || !v8_read(scope, at, w->words, V8_SCOPE_WORDS * 8))
+		return;
+	v8_read_text(w, function, w->words[V8_SCOPE_NAME], 0);
+	/* An anonymous function has the name that V8 has given to it. */
+	if (!function_of(function)->name.length && !function_of(function)->name.flags)
+		v8_read_text(w, function, w->words[V8_SCOPE_INFERRED], 0);
+	if (w->layout.scope_start) {
+		if (!v8_read(scope, w->layout.scope_start, range, sizeof(range)))
+			return;
+	} else {
+		range[0] = w->words[V8_SCOPE_START];
+		range[1] = w->words[V8_SCOPE_END];
+		if (v8_is_small(w->words[V8_SCOPE_INFERRED])) {
+			range[0] = w->words[V8_SCOPE_INFERRED];
+			range[1] = w->words[V8_SCOPE_START];
+		}
+	}
+	if (v8_is_small(range[0]) && v8_is_small(range[1])) {
+		head->start = range[0] >> 32;
+		head->end = range[1] >> 32;
+	}
+}
+
+/* Returns the length of the script's text, by which it is known again; 0: unknown. */
+static __always_inline __u32 v8_source_length(const struct v8_walk *w)
+{
+	__u64 source, length;
+
+	if (!v8_read(w->script, w->layout.script_source, &source, sizeof(source)) ||
+	    !v8_is_reference(source) ||
+	    !v8_read(source, V8_STRING_LENGTH & ~7, &length, sizeof(length)))
+		return 0;
+	return length >> 32;
+}
+
+/*
+ * Describes the function that was read: its name, its file, and where in its script it is. Called
+ * before v8_send_function(), not by it: older kernels limit the stack of all calls together.
+ */
+__noinline int v8_describe_names(struct v8_walk *w)
+{
+	struct function_scratch *function = own_function();
+	struct v8_function_head *head;
+	__u64 name;
+
+	if (!w || !function)
+		return 0;
+	head = &w->head;
+	*head = (struct v8_function_head){
+		.start = -1,
+		.end = -1,
+		.tier = w->tier,
+		.code = w->code,
+		.code_start = w->code_start,
+	};
+	name = v8_shared_word(w, w->layout.shared_name);
+	function_of(function)->name = (struct function_text){.flags = FUNCTION_UNREADABLE};
+	if (v8_refers_to(w, name, V8_SCOPE))
+		v8_describe_scope(w, function, name, head);
+	else
+		v8_read_text(w, function, name, 0);
+	function_of(function)->file = (struct function_text){0};
+	if (w->script && v8_refers_to(w, w->script, V8_SCRIPT)) {
+		head->script = w->script;
+		head->script_id = w->script_id >> 32;
+		if (v8_read(w->script, w->layout.script_name, &name, sizeof(name)))
+			v8_read_text(w, function, name, 1);
+		head->source_length = v8_source_length(w);
+	}
+	return 1;
+}
+
+/* Appends the table of source positions, which V8 makes when it needs it. Returns its size. */
+__noinline int v8_append_positions(struct v8_walk *w, struct function_scratch *function, __u32 at)
+{
+	__u64 table, length;
+	__u32 size;
+
+	if (!w || !function || !w->bytecode || at > FUNCTION_TEXT_MAX ||
+	    !v8_read(w->bytecode, w->layout.bytecode_positions, &table, sizeof(table)) ||
+	    !v8_refers_to(w, table, V8_POSITIONS) ||
+	    !v8_read(table, w->layout.array_length, &length, sizeof(length)))
+		return 0;
+	size = length >> 32;
+	barrier_var(size);
+	barrier_var(at);
+	if (size > FUNCTION_LINES_MAX - sizeof(struct v8_function_head) ||
+	    at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX + sizeof(struct v8_function_head))
+		return 0;
+	if (bpf_probe_read_user(function->body + at, size,
+				(const void *)(table - 1 + w->layout.array_data)))
+		return 0;
+	return size;
+}
+
+/* Reads the sources of line numbers. */
+static __always_inline void v8_describe_lines(struct v8_walk *w, struct function_scratch *function,
+					      const struct v8_function_head *head)
+{
+	struct rec_function *rec = function_of(function);
+	__u32 at = rec->name.size + rec->file.size;
+
+	rec->lines = (struct function_text){.width = 1};
+	barrier_var(at);
+	if (at > FUNCTION_NAME_MAX + FUNCTION_FILE_MAX)
+		return;
+	__builtin_memcpy(function->body + at, head, sizeof(*head));
+	rec->lines.size = sizeof(*head) + v8_append_positions(w, function, at + sizeof(*head));
+	rec->lines.length = rec->lines.size;
+}
+
+/* Returns the number of instruction units of the function. */
+static __always_inline __u32 v8_units(const struct v8_walk *w)
+{
+	__u64 units = w->bytecode_size;
+
+	if (w->code)
+		return w->code_size;
+	if (w->tier != V8_TIER_INTERPRETED || !units)
+		return 1;
+	return units < UNITS_MAX ? units : UNITS_MAX;
+}
+
+/* Sends what was described. Returns the function's seen value; 0: there is no room. */
+__noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	struct function_scratch *function = own_function();
+	struct rec_function *rec;
+	__u64 value;
+
+	if (!w || !like || !count || !function)
+		return 0;
+	rec = function_of(function);
+	rec->code = w->script;
+	rec->identity = w->identity;
+	rec->units = v8_units(w);
+	rec->position = new_positions(rec->units);
+	if (!rec->position) {
+		count->lost_functions++;
+		return 0;
+	}
+	rec->first_line = 0;
+	rec->layout = w->layout_number;
+	v8_describe_lines(w, function, &w->head);
+	if (!send_function(function, like, rec->name.size + rec->file.size + rec->lines.size)) {
+		count->lost_functions++;
+		return 0;
+	}
+	count->functions++;
+	value = rec->position << UNITS_BITS | (rec->units - 1);
+	/*
+	 * Text that could not be read is tried again when it is next seen, but not at each tick for
+	 * ever: once in so many times this one stays.
+	 */
+	if (!((rec->name.flags | rec->file.flags) & FUNCTION_UNREADABLE) ||
+	    !(mix_bits(rec->position) >> 32 & (V8_TRIES - 1)))
+		enter_seen(w->key, value);
+	return value;
+}
+
+/*
+ * Hashes what never changes in the function that was read. Objects move, so their addresses are
+ * left out: a script has a number in its isolate, which has one thread, and a function one in its
+ * script. Builtins are told apart by their own number.
+ */
+static __always_inline __u64 v8_identity(const struct v8_walk *w)
+{
+	__u64 sum = RUNTIME_IDENTITY_SEED;
+
+	sum = runtime_identity_add(sum, w->script_id | w->tid);
+	sum = runtime_identity_add(sum, v8_shared_int(w, w->layout.shared_literal));
+	sum = runtime_identity_add(sum, v8_shared_word(w, w->layout.shared_counts) &
+						0x0000ffffffff0000ull);
+	return sum;
+}
+
+/* The same, and which code of the function it is. */
+static __always_inline __u64 v8_code_identity(const struct v8_walk *w, __u64 sum)
+{
+	sum = runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);
+	if (w->code)
+		sum = runtime_identity_add(sum, w->code_start ^ (__u64)w->code_size << 48);
+	return sum;
+}
+
+/* Returns the unit of the running instruction. */
+static __always_inline __s64 v8_unit(const struct v8_walk *w)
+{
+	if (w->code)
+		return w->pc - w->code_start;
+	if (w->tier != V8_TIER_INTERPRETED)
+		return 0;
+	return (__s64)(w->frame[0] >> 32) - (w->layout.bytecode_data - 1);
+}
+
+/* Returns the position of the frame that was read in the function of that seen value. */
+static __always_inline __u64 v8_position_in(const struct v8_walk *w, __u64 value)
+{
+	struct runtime_counters *count = own_runtime_counters();
+	__s64 unit = v8_unit(w);
+
+	if (unit < 0)
+		unit = 0;
+	if (unit > (__s64)(value & (UNITS_MAX - 1))) {
+		unit = value & (UNITS_MAX - 1);
+		if (count)
+			count->clamped++;
+	}
+	return (value >> UNITS_BITS) + unit;
+}
+
+/* Returns the seen value of the function that was read, or 0. */
+__noinline __u64 v8_find_function(struct v8_walk *w)
+{
+	__u64 value;
+
+	if (!w)
+		return 0;
+	w->identity = v8_code_identity(w, v8_identity(w));
+	w->key = mix_bits(w->identity ^ w->process) | 1;
+	return find_seen(w->key, &value) ? value : 0;
+}
+
+/* Returns the position of the frame that was read. */
+static __always_inline __u64 v8_position(struct v8_walk *w, const struct rec *like)
+{
+	__u64 value = v8_find_function(w);
+
+	if (!value) {
+		v8_describe_names(w);
+		value = v8_send_function(w, like);
+	}
+	return value ? v8_position_in(w, value) : RUNTIME_V8;
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* prof push: a profile's samples into an engine that keeps those of many machines. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/options/output_options.h"
+#include "cmd/run/fleet_engine.h"
+#include "cmd/run/profile_file.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/fleet/otlp.h"
+#include "lib/fleet/push.h"
+#include "lib/recording/loss_counts.h"
+#include "lib/recording/recording.h"
+
+static const char name[] = "push";
+
+struct push_command {
+	struct output_options output; /* for reading a capture */
+	const char *path, *address;
+	const char *host, *service;
+	VEC(const char *) labels; /* NULL-terminated at last */
+};
+
+static int add_label(void *at, const char *value, struct error *err)
+{
+	struct push_command *c = at;
+	const char *equal = strchr(value, '=');
+
+	if (!equal || equal == value)
+		return error_text(err, -EINVAL, "--label %s: must be NAME=VALUE", value);
+	vec_push(&c->labels, value);
+	return 0;
+}
+
+#define AT(member) OPTION_AT(push_command, member)
+
+static const struct option_row rows[] = {
+	{0, "service", "NAME", "whose samples they are; default: the recorded command", OPTION_WORD,
+	 AT(service)},
+	{0, "host", "NAME", "where they were taken; default: this machine", OPTION_WORD, AT(host)},
+	{0, "label", "NAME=VALUE", "belongs to each window, such as release=1.2; repeatable",
+	 OPTION_CALL, .set = add_label},
+	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
+	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
+	{'q', "quiet", NULL, "say nothing unless it fails", OPTION_FLAG, AT(output.quiet)},
+	{0},
+};
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct push_command *c = ctx;
+
+	return command_take_file(c->path ? &c->address : &c->path, operand, err);
+}
+
+static void make_table(struct option_table *t, void *ctx)
+{
+	t->usage = "Usage: prof push [OPTION]... FILE URL\n"
+		   "Send a profile's samples to an engine that keeps those of many machines.\n"
+		   "\n";
+	t->take = take;
+	option_table_add(t, rows, ctx);
+	option_table_add(t, option_config, NULL);
+	option_table_add(t, option_help, NULL);
+	t->after = "\n"
+		   "URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
+		   "or, of a collector, otlp+http[s]://HOST[:PORT][/PATH][?password-file=FILE].\n"
+		   "'prof fleet init URL' makes tables of the former.\n"
+		   "Exit status: 0, 125 if the file or the engine refuses, 2 for wrong use.\n";
+}
+
+static uint64_t lost_samples(const struct profile_file *file)
+{
+	const char *text = profile_fact(file->profile, FACT_LOST_SAMPLES, NULL);
+	uint64_t lost = 0;
+
+	if (file->recording)
+		return losses_count(&file->profile->stats, true);
+	return text && text_to_u64(text, 10, &lost) ? lost : 0;
+}
+
+static int push(struct push_command *c, const struct fleet_engine *e, struct error *err)
+{
+	char host[256] = "";
+	struct profile_file file;
+	struct fleet_pushed pushed;
+	struct fleet_origin origin = {.host = c->host ? c->host : host};
+	int ret = profile_file_load(&file, c->path, &c->output, err);
+
+	if (ret)
+		return ret;
+	gethostname(host, sizeof(host) - 1);
+	origin.service = c->service		      ? c->service
+			 : file.profile->meta.product ? file.profile->meta.product
+						      : "unknown_service";
+	origin.labels = c->labels.items;
+	origin.lost = lost_samples(&file);
+	ret = (e->url.is_otlp ? otlp_push : fleet_push)(&e->engine, file.profile, &origin, &pushed,
+							err);
+	if (ret)
+		ret = error_wrap(err, "%s", file.label);
+	else if (!c->output.quiet && !pushed.windows)
+		command_say_as(name, "the engine has all of it already");
+	else if (!c->output.quiet && e->url.is_otlp)
+		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples,
+			       origin.service);
+	else if (!c->output.quiet)
+		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " samples of %s%s",
+			       pushed.windows, text_counted(pushed.windows, "window", "windows"),
+			       pushed.samples, origin.service,
+			       pushed.known ? "; the engine has the others already" : "");
+	profile_file_release(&file);
+	return ret;
+}
+
+static int run(int argc, char **argv)
+{
+	struct push_command c = {.output = {.no_limit = true}};
+	struct fleet_engine e = {0};
+	struct error err = {0};
+	int ret = command_parse(argc, argv, make_table, &c, &err), status = 0;
+
+	vec_push(&c.labels, NULL);
+	output_options_end_dirs(&c.output);
+	if (!ret && !c.address)
+		ret = error_text(&err, -EINVAL, "a file and an engine's address are needed");
+	if (!ret)
+		ret = fleet_engine_open(&e, c.address, &err);
+	if (!ret && e.url.is_filtered)
+		ret = error_text(&err, -EINVAL,
+				 "the engine's address: only password-file= may be given here");
+	if (ret && ret != -ECANCELED)
+		status = ret == -EINVAL ? command_fail_usage(name, &err)
+					: command_fail(name, EXIT_REFUSED, &err);
+	if (!ret && push(&c, &e, &err))
+		status = command_fail(name, EXIT_REFUSED, &err);
+	fleet_engine_release(&e);
+	vec_release(&c.labels);
+	output_options_release(&c.output);
+	return status;
+}
+
+const struct command command_push = {
+	.name = name,
+	.summary = "send a profile's samples to an engine that keeps many machines'",
+	.options = make_table,
+	.run = run,
+};

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/kept_capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/recording/spool.h"
+
+#define NUMBERS 8
+#define NICENESS 10
+/* Share of the machine's memory that is too much. */
+#define MEMORY_PART 2
+
+extern const struct command command_recover;
+
+static void add_number(char **arguments, size_t *count, uint64_t number)
+{
+	arguments[(*count)++] = xasprintf("%" PRIu64, number);
+}
+
+char **kept_capture_arguments(const struct kept_capture *k, const char *path,
+			      const struct output_options *output)
+{
+	const struct capture_window *w = &k->window;
+	char **arguments = xcalloc(NUMBERS + 8 + output->debug_dirs.count, sizeof(*arguments));
+	size_t count = 0;
+
+	/* The program itself, which its path may not lead this user to. */
+	arguments[count++] = xstrdup("/proc/self/exe");
+	arguments[count++] = xstrdup(COMMAND_SNAPSHOT);
+	add_number(arguments, &count, (uint64_t)k->fd);
+	add_number(arguments, &count, (uint64_t)k->copied);
+	add_number(arguments, &count, w->at);
+	add_number(arguments, &count, w->end);
+	add_number(arguments, &count, w->start_ns);
+	add_number(arguments, &count, w->start_realtime_ns);
+	add_number(arguments, &count, w->sequence);
+	add_number(arguments, &count, w->samples);
+	arguments[count++] = xstrdup(path);
+	/* The recorder reports it. */
+	arguments[count++] = xstrdup("--quiet");
+	if (output->no_symbols)
+		arguments[count++] = xstrdup("--no-symbols");
+	if (output->sources)
+		arguments[count++] = xstrdup("--sources");
+	for (size_t i = 0; i < output->debug_dirs.count; i++)
+		arguments[count++] = xasprintf("--debug-dir=%s", output->debug_dirs.items[i]);
+	return arguments;
+}
+
+void kept_capture_free_arguments(char **arguments)
+{
+	for (size_t i = 0; arguments[i]; i++)
+		free(arguments[i]);
+	free(arguments);
+}
+
+static bool parse(struct kept_capture *k, char **argv)
+{
+	uint64_t numbers[NUMBERS];
+
+	for (size_t i = 0; i < NUMBERS; i++) {
+		if (!text_to_u64(argv[i], 10, &numbers[i]))
+			return false;
+	}
+	*k = (struct kept_capture){
+		.fd = (int)numbers[0],
+		.copied = (int)numbers[1],
+		.window = {.at = numbers[2],
+			   .end = numbers[3],
+			   .start_ns = numbers[4],
+			   .start_realtime_ns = numbers[5],
+			   .sequence = numbers[6],
+			   .samples = numbers[7]},
+	};
+	return k->window.at <= k->window.end;
+}
+
+/* Writes the capture. 0 or a negative errno with err. */
+static int write_capture(struct spool *s, const struct kept_capture *k, const char *path,
+			 struct error *err)
+{
+	const struct spool_options options = {.path = path};
+	const struct identity self = {.uid = geteuid(), .gid = getegid(), .is_self = true};
+	int ret = spool_open(s, &options, &self, err);
+
+	if (!ret && s->fd < 0)
+		ret = error_text(err, -EACCES, "%s: there is no place for a capture", path);
+	if (ret)
+		return ret;
+	ret = capture_window_copy(&k->window, k->fd, s->fd);
+	if (!ret)
+		return 0;
+	spool_remove(s);
+	return error_set(err, ret, "write %s", s->path);
+}
+
+static int recover(char *path, char *output, char **options)
+{
+	static char command[] = "recover", option[] = "--output";
+	char *arguments[64] = {command, option, output};
+	int count = 3;
+
+	while (*options && count < 62)
+		arguments[count++] = *options++;
+	arguments[count++] = path;
+	optind = 1;
+	return command_recover.run(count, arguments);
+}
+
+/* Keeps a large snapshot from taking the memory of what is recorded: it fails before. */
+static void limit_memory(void)
+{
+	const uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+	const uint64_t bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE) / MEMORY_PART;
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
+		limit.rlim_cur = bytes;
+		setrlimit(RLIMIT_DATA, &limit);
+	}
+	/* If memory is short nevertheless, this process goes first. */
+	if (fd >= 0)
+		(void)!write(fd, "1000", 4);
+}
+
+int kept_capture_run(int argc, char **argv)
+{
+	struct spool spool = SPOOL_INIT;
+	struct kept_capture k;
+	struct error err = {0};
+	_cleanup_free_ char *path = NULL;
+	int status;
+
+	if (argc < NUMBERS + 2 || !parse(&k, argv + 1))
+		return EXIT_USAGE;
+	/* Ctrl-C is meant for the recording. */
+	signal(SIGINT, SIG_IGN);
+	setpriority(PRIO_PROCESS, 0, NICENESS);
+	limit_memory();
+	if (write_capture(&spool, &k, argv[NUMBERS + 1], &err)) {
+		spool_release(&spool);
+		return command_fail("snapshot", EXIT_REFUSED, &err);
+	}
+	close(k.copied);
+	close(k.fd);
+	path = xstrdup(spool.path);
+	/* Unlocks the file, too. */
+	spool_release(&spool);
+	status = recover(path, argv[NUMBERS + 1], argv + NUMBERS + 2);
+	return status;
+}

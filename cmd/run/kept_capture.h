@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that writes a snapshot: copies the window of a capture that is kept in memory into a
+ * capture of its own beside the output, and has `prof recover` make the profile of it. It runs with
+ * the rights of the invoking user.
+ */
+#ifndef PROF_CMD_RUN_KEPT_CAPTURE_H
+#define PROF_CMD_RUN_KEPT_CAPTURE_H
+
+#include "cmd/options/output_options.h"
+#include "lib/capture/capture_window.h"
+
+/* The hidden command: prof __snapshot NUMBER... OUTPUT [OPTION of recover]... */
+#define COMMAND_SNAPSHOT "__snapshot"
+
+struct kept_capture {
+	int fd; /* of the capture in memory */
+	int copied; /* is closed once all is copied */
+	struct capture_window window;
+};
+
+/*
+ * Returns the command's arguments, NULL-terminated. The strings are borrowed from `output` or
+ * belong to the caller, who releases them by kept_capture_free_arguments().
+ */
+char **kept_capture_arguments(const struct kept_capture *k, const char *path,
+			      const struct output_options *output);
+void kept_capture_free_arguments(char **arguments);
+/* Runs the command; argv[0] is its name. Returns the exit status. */
+int kept_capture_run(int argc, char **argv);
+
+#endif

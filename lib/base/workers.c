@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/workers.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/thread.h"
+
+/* More threads would only multiply the memory … */
+#define MAX_THREADS 8u
+/* … unless they stand still. */
+#define MAX_STILL_THREADS 64u
+#define CHECK_NS 50000000ull
+/* Jobs that were not begun get threads of their own after this long without progress. */
+#define STILL_NS 250000000ull
+/* Time for jobs to end that were told to. */
+#define HURRY_NS 2000000000ull
+/* Less CPU time is what waiting itself takes. */
+#define PROGRESS_CPU_NS 1000000ll
+
+/* Signs of life of all threads but the caller's. */
+struct pace {
+	int64_t cpu_ns, switches; /* differences of values that are read one after the other */
+};
+
+struct pool {
+	struct worker_jobs jobs;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	size_t started; /* in the order of starting */
+	size_t done;
+	bool *is_done; /* by job */
+	unsigned int threads; /* still in use */
+	bool is_over; /* no more jobs are begun */
+	bool is_abandoned; /* the last thread frees all */
+	enum workers_wish wish;
+	/* Only the caller's thread uses the rest. */
+	struct pace pace;
+	uint64_t progress_ns, checked_ns, hurry_ns; /* when; CLOCK_MONOTONIC */
+};
+
+static int64_t clock_ns(clockid_t id)
+{
+	struct timespec time = {0};
+
+	clock_gettime(id, &time);
+	return time.tv_sec * 1000000000ll + time.tv_nsec;
+}
+
+static struct pace read_pace(void)
+{
+	struct rusage all = {0}, own = {0};
+
+	getrusage(RUSAGE_THREAD, &own);
+	getrusage(RUSAGE_SELF, &all);
+	return (struct pace){
+		.cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - clock_ns(CLOCK_THREAD_CPUTIME_ID),
+		.switches = all.ru_nvcsw - own.ru_nvcsw,
+	};
+}
+
+static bool run_next(struct pool *pool)
+{
+	const struct worker_jobs *jobs = &pool->jobs;
+	size_t job;
+
+	if (pool->is_over || pool->started == jobs->count)
+		return false;
+	job = pool->started++;
+	if (jobs->order)
+		job = jobs->order[job];
+	pthread_mutex_unlock(&pool->lock);
+	jobs->run(jobs->ctx, job);
+	pthread_mutex_lock(&pool->lock);
+	pool->is_done[job] = true;
+	pool->done++;
+	pthread_cond_signal(&pool->changed);
+	return true;
+}
+
+static void pool_free(struct pool *pool)
+{
+	pthread_cond_destroy(&pool->changed);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool->is_done);
+	free(pool);
+}
+
+static void *work(void *arg)
+{
+	struct pool *pool = arg;
+	bool is_last;
+
+	pthread_mutex_lock(&pool->lock);
+	while (run_next(pool))
+		;
+	pool->threads--;
+	is_last = pool->is_abandoned && !pool->threads;
+	pthread_cond_signal(&pool->changed);
+	pthread_mutex_unlock(&pool->lock);
+	if (is_last)
+		pool_free(pool);
+	return NULL;
+}
+
+/* With the lock. */
+static void add_threads(struct pool *pool, unsigned int count, unsigned int max)
+{
+	pthread_t thread;
+
+	while (count-- && pool->threads < max) {
+		if (thread_start(&thread, "prof-worker", work, pool))
+			return;
+		pthread_detach(thread);
+		pool->threads++;
+	}
+}
+
+static bool is_watched(const struct pool *pool)
+{
+	return pool->jobs.stall_ns || pool->jobs.ask;
+}
+
+/* With the lock. */
+static void wait_a_moment(struct pool *pool)
+{
+	uint64_t end = clock_monotonic_ns() + CHECK_NS;
+	struct timespec until = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+
+	if (is_watched(pool))
+		pthread_cond_timedwait(&pool->changed, &pool->lock, &until);
+	else
+		pthread_cond_wait(&pool->changed, &pool->lock);
+}
+
+/* Asks the caller, without the lock. */
+static void ask(struct pool *pool, uint64_t now)
+{
+	size_t done = pool->done;
+	enum workers_wish wish;
+
+	if (!pool->jobs.ask)
+		return;
+	pthread_mutex_unlock(&pool->lock);
+	wish = pool->jobs.ask(pool->jobs.ctx, done);
+	pthread_mutex_lock(&pool->lock);
+	if (wish > pool->wish)
+		pool->wish = wish;
+	if (pool->wish == WORKERS_HURRY && !pool->hurry_ns)
+		pool->hurry_ns = now;
+}
+
+static bool is_stalled(const struct pool *pool, uint64_t now)
+{
+	uint64_t still = now - pool->progress_ns;
+
+	if (pool->wish == WORKERS_END)
+		return true;
+	if (pool->wish == WORKERS_HURRY && now - pool->hurry_ns >= HURRY_NS)
+		return true;
+	return pool->jobs.stall_ns && still >= pool->jobs.stall_ns;
+}
+
+/* Looks how things go, now and then; with the lock. */
+static void watch(struct pool *pool)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct pace pace;
+
+	if (!is_watched(pool) || now - pool->checked_ns < CHECK_NS)
+		return;
+	pool->checked_ns = now;
+	pace = read_pace();
+	if (pace.cpu_ns - pool->pace.cpu_ns >= PROGRESS_CPU_NS ||
+	    pace.switches > pool->pace.switches) {
+		pool->pace = pace;
+		pool->progress_ns = now;
+	} else if (now - pool->progress_ns >= STILL_NS && pool->started < pool->jobs.count) {
+		add_threads(pool, MAX_STILL_THREADS, MAX_STILL_THREADS);
+	}
+	ask(pool, now);
+	if (is_stalled(pool, now))
+		pool->is_over = true;
+}
+
+static void take_all(struct pool *pool)
+{
+	const struct worker_jobs *jobs = &pool->jobs;
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		while (!pool->is_done[i] && !pool->is_over) {
+			/* Without any thread, in this one. */
+			if (pool->threads || !run_next(pool))
+				wait_a_moment(pool);
+			watch(pool);
+		}
+		if (!pool->is_done[i] && !jobs->abandon)
+			continue;
+		pthread_mutex_unlock(&pool->lock);
+		if (pool->is_done[i])
+			jobs->take(jobs->ctx, i);
+		else
+			jobs->abandon(jobs->ctx, i);
+		pthread_mutex_lock(&pool->lock);
+	}
+}
+
+/* Waits for the threads, unless something is given up. With the lock. True: all have ended. */
+static bool end_threads(struct pool *pool)
+{
+	uint64_t end;
+	bool was_stalled = pool->is_over;
+
+	pool->is_over = true;
+	end = clock_monotonic_ns() + CHECK_NS;
+	while (pool->threads && (!was_stalled || clock_monotonic_ns() < end))
+		wait_a_moment(pool);
+	return !pool->threads;
+}
+
+unsigned int workers_default(void)
+{
+	cpu_set_t cpus;
+
+	/* A machine with more CPUs than the set has room for has enough of them. */
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+		return MAX_THREADS;
+	return (unsigned int)CPU_COUNT(&cpus);
+}
+
+static struct pool *pool_new(const struct worker_jobs *jobs)
+{
+	struct pool *pool = xcalloc(1, sizeof(*pool));
+	pthread_condattr_t attributes;
+
+	pool->jobs = *jobs;
+	pool->is_done = xcalloc(jobs->count + 1, sizeof(*pool->is_done));
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	pool->progress_ns = pool->checked_ns = clock_monotonic_ns();
+	pool->pace = read_pace();
+	return pool;
+}
+
+bool workers_run(const struct worker_jobs *jobs, unsigned int threads)
+{
+	struct pool *pool = pool_new(jobs);
+	bool have_ended;
+
+	if (threads > jobs->count)
+		threads = (unsigned int)jobs->count;
+	pthread_mutex_lock(&pool->lock);
+	ask(pool, pool->checked_ns);
+	add_threads(pool, threads, MAX_THREADS);
+	take_all(pool);
+	have_ended = end_threads(pool);
+	pool->is_abandoned = !have_ended;
+	pthread_mutex_unlock(&pool->lock);
+	if (have_ended)
+		pool_free(pool);
+	else
+		threads_leave();
+	return have_ended;
+}

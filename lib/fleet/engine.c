@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/engine.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
+#include "lib/base/text.h"
+
+#define STATUS_OK 200
+#define STATUS_UNAUTHORIZED 401
+#define STATUS_FORBIDDEN 403
+/* Bytes of an engine's words that are shown. */
+#define WORDS_MAX 300
+
+/* The whole answer is made before its status is sent. */
+static void add_url(const struct engine *e, bool is_outside, const char *query, struct strbuf *url)
+{
+	const struct fleet_url *to = e->url;
+
+	strbuf_addf(url, "http%s://%s:%u/?wait_end_of_query=1", to->is_secure ? "s" : "", to->host,
+		    to->port);
+	if (!is_outside)
+		strbuf_addf(url, "&database=%s", to->database);
+	if (query) {
+		strbuf_adds(url, "&query=");
+		quote_url(url, query);
+	}
+}
+
+static int refused(const struct engine *e, int status, const struct strbuf *answer,
+		   struct error *err)
+{
+	size_t size = answer->size < WORDS_MAX ? answer->size : WORDS_MAX;
+	_cleanup_free_ char *words = xstrndup(strbuf_text(answer), size);
+
+	words[strcspn(words, "\r\n")] = '\0';
+	text_to_line(words);
+	error_text(err, -EREMOTEIO, "%s:%u answers with status %d%s%s", e->url->host, e->url->port,
+		   status, *words ? ": " : "", words);
+	if (status == STATUS_UNAUTHORIZED || status == STATUS_FORBIDDEN)
+		error_hint(err, "give the user before the host, and the password in the file of "
+				"?password-file=FILE");
+	return -EREMOTEIO;
+}
+
+/* Headers of a request; `owned` are those that are made for it. */
+struct headers {
+	const char *list[6];
+	size_t count;
+	char *owned[2];
+};
+
+static void headers_release(struct headers *h)
+{
+	free(h->owned[0]);
+	free(h->owned[1]);
+}
+
+static void add_rights(struct headers *h, const struct engine *e)
+{
+	const char *key = e->url->is_otlp ? "Authorization: Bearer" : "X-ClickHouse-Key:";
+
+	if (e->url->user)
+		h->list[h->count++] = h->owned[0] = xasprintf("X-ClickHouse-User: %s",
+							      e->url->user);
+	if (e->password)
+		h->list[h->count++] = h->owned[1] = xasprintf("%s %s", key, e->password);
+}
+
+static int post(const struct engine *e, const char *url, const char *type,
+		const struct strbuf *body, struct strbuf *answer, struct error *err)
+{
+	_cleanup_free_ char *content = xasprintf("Content-Type: %s", type);
+	/* Nothing is asked before a body is sent. */
+	struct headers headers = {.list = {content, "Expect:"}, .count = 2};
+	struct engine_request request = {
+		.url = url, .headers = headers.list, .body = strbuf_text(body), .size = body->size};
+	int status;
+
+	add_rights(&headers, e);
+	status = e->send(e->ctx, &request, answer, err);
+	headers_release(&headers);
+	if (status < 0)
+		return status;
+	return status == STATUS_OK ? 0 : refused(e, status, answer, err);
+}
+
+static int send_request(const struct engine *e, bool is_outside, const char *query,
+			const struct strbuf *body, struct strbuf *answer, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf url = {0};
+
+	add_url(e, is_outside, query, &url);
+	return post(e, strbuf_text(&url), "application/octet-stream", body, answer, err);
+}
+
+int engine_post(const struct engine *e, const char *type, const struct strbuf *body,
+		struct strbuf *answer, struct error *err)
+{
+	_cleanup_free_ char *url = xasprintf("http%s://%s:%u/%s", e->url->is_secure ? "s" : "",
+					     e->url->host, e->url->port, e->url->database);
+
+	return post(e, url, type, body, answer, err);
+}
+
+int engine_run(const struct engine *e, const char *sql, bool is_outside, struct strbuf *answer,
+	       struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf body = {0};
+
+	strbuf_adds(&body, sql);
+	return send_request(e, is_outside, NULL, &body, answer, err);
+}
+
+int engine_insert(const struct engine *e, const char *table, const struct strbuf *rows,
+		  struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	_cleanup_free_ char *sql = xasprintf("INSERT INTO %s FORMAT RowBinary", table);
+
+	return rows->size ? send_request(e, false, sql, rows, &answer, err) : 0;
+}
+
+int engine_number(const struct engine *e, const char *sql, bool is_outside, uint64_t *number,
+		  struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	struct bytes b;
+	int ret = engine_run(e, sql, is_outside, &answer, err);
+
+	if (ret)
+		return ret;
+	bytes_init(&b, strbuf_text(&answer), answer.size);
+	*number = bytes_u64(&b);
+	return b.failed || bytes_left(&b) ? engine_damaged(err) : 0;
+}
+
+int engine_damaged(struct error *err)
+{
+	return error_text(err, -EBADMSG,
+			  "the engine's answer is damaged, or not what was asked for");
+}
+
+void rows_add_u8(struct strbuf *rows, uint8_t value)
+{
+	strbuf_addch(rows, (char)value);
+}
+
+void rows_add_u16(struct strbuf *rows, uint16_t value)
+{
+	value = htole16(value);
+	strbuf_add(rows, &value, sizeof(value));
+}
+
+void rows_add_u32(struct strbuf *rows, uint32_t value)
+{
+	value = htole32(value);
+	strbuf_add(rows, &value, sizeof(value));
+}
+
+void rows_add_u64(struct strbuf *rows, uint64_t value)
+{
+	value = htole64(value);
+	strbuf_add(rows, &value, sizeof(value));
+}
+
+void rows_add_count(struct strbuf *rows, uint64_t count)
+{
+	for (; count >= 0x80; count >>= 7)
+		strbuf_addch(rows, (char)(count | 0x80));
+	strbuf_addch(rows, (char)count);
+}
+
+void rows_add_text(struct strbuf *rows, const char *text)
+{
+	size_t size = strlen(text);
+
+	rows_add_count(rows, size);
+	strbuf_add(rows, text, size);
+}
+
+char *rows_take_text(struct bytes *b)
+{
+	size_t size = bytes_uleb(b);
+	const char *at = bytes_take(b, size);
+	char *text;
+
+	if (!at)
+		return xstrdup("");
+	text = xmalloc(size + 1);
+	memcpy(text, at, size);
+	text[size] = '\0';
+	for (size_t i = 0; i < size; i++) {
+		if (!text[i])
+			text[i] = '?';
+	}
+	return text;
+}
+
+size_t rows_take_count(struct bytes *b, size_t element_size)
+{
+	uint64_t count = bytes_uleb(b);
+
+	if (count > bytes_left(b) / element_size) {
+		b->failed = true;
+		return 0;
+	}
+	return (size_t)count;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An engine that keeps samples, ClickHouse, by its HTTP interface: one request, one answer. What it
+ * answers is not trusted.
+ */
+#ifndef PROF_LIB_FLEET_ENGINE_H
+#define PROF_LIB_FLEET_ENGINE_H
+
+#include <stdbool.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/fleet/fleet_url.h"
+
+/* More than a profile of many machines has. */
+#define ENGINE_ANSWER_MAX ((size_t)256 << 20)
+
+struct engine_request {
+	const char *url;
+	const char *const *headers; /* "Name: value", NULL-terminated */
+	const void *body;
+	size_t size;
+};
+
+/*
+ * Returns the status of the answer, of at most ENGINE_ANSWER_MAX bytes. Negative, with err, without
+ * one.
+ */
+typedef int engine_send_fn(void *ctx, const struct engine_request *request, struct strbuf *answer,
+			   struct error *err);
+
+/* Borrows all of it. */
+struct engine {
+	const struct fleet_url *url;
+	const char *password; /* NULL: none */
+	engine_send_fn *send;
+	void *ctx;
+};
+
+/*
+ * Runs a statement. An engine that refuses it is an error with its words. `is_outside`: the
+ * database need not exist.
+ */
+int engine_run(const struct engine *e, const char *sql, bool is_outside, struct strbuf *answer,
+	       struct error *err);
+/* Adds rows to a table, in the form of RowBinary. */
+int engine_insert(const struct engine *e, const char *table, const struct strbuf *rows,
+		  struct error *err);
+/* Sends a message of that type to a collector. */
+int engine_post(const struct engine *e, const char *type, const struct strbuf *body,
+		struct strbuf *answer, struct error *err);
+/* Runs a statement whose result is one number. */
+int engine_number(const struct engine *e, const char *sql, bool is_outside, uint64_t *number,
+		  struct error *err);
+/* Says that the answer is not what was asked for. -EBADMSG */
+int engine_damaged(struct error *err);
+
+/* RowBinary: numbers as they are, a length before texts, arrays and their elements. */
+void rows_add_u8(struct strbuf *rows, uint8_t value);
+void rows_add_u16(struct strbuf *rows, uint16_t value);
+void rows_add_u32(struct strbuf *rows, uint32_t value);
+void rows_add_u64(struct strbuf *rows, uint64_t value);
+void rows_add_count(struct strbuf *rows, uint64_t count);
+void rows_add_text(struct strbuf *rows, const char *text);
+/* Takes a text, NUL replaced by '?'; the caller frees it. "" after the end. */
+char *rows_take_text(struct bytes *b);
+/* Takes the length of an array whose elements have at least so many bytes. */
+size_t rows_take_count(struct bytes *b, size_t element_size);
+
+#endif

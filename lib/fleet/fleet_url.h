@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * The address of an engine that keeps samples of many machines, and of a part of them:
+ *
+ *	clickhouse+http[s]://[user@]host[:port]/database[?key=value&…]
+ *	otlp+http[s]://host[:port][/path][?password-file=file]
+ *
+ * The second one is of a collector, to which samples can only be sent.
+ *
+ * A password is never in it: "password-file=" names its file.
+ */
+/* clang-format on */
+#ifndef PROF_LIB_FLEET_FLEET_URL_H
+#define PROF_LIB_FLEET_FLEET_URL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/vec.h"
+
+/* Subjects of the threads of a profile of many machines. Each is a column of samples. */
+enum fleet_by {
+	FLEET_BY_SERVICE,
+	FLEET_BY_HOST,
+	FLEET_BY_CONTAINER,
+	FLEET_BY_EXECUTABLE,
+	FLEET_BY_COUNT,
+};
+
+/* "service", … */
+extern const char *const fleet_by_names[FLEET_BY_COUNT];
+
+/* The part that is asked for. */
+struct fleet_filter {
+	char *of[FLEET_BY_COUNT]; /* exact values; owned; NULL: any */
+	char *event; /* "clock", or the name of another one; owned; NULL: all */
+	VEC(char *) labels; /* "key=value"; owned; all of them */
+	uint32_t from_s, until_s; /* since the Unix epoch; until_s UINT32_MAX: no end */
+	uint64_t interval_ns; /* of the clock; 0: any */
+	enum fleet_by by;
+};
+
+struct fleet_url {
+	bool is_secure, is_otlp;
+	/* Owned; user NULL: the engine's default; `database` is a path if is_otlp. */
+	char *user, *host, *database;
+	uint16_t port;
+	char *password_file; /* owned, or NULL */
+	bool is_filtered; /* it has other keys than that of the password */
+	struct fleet_filter filter;
+};
+
+/* Is the operand of a command one that can be read? Its scheme tells. */
+bool fleet_url_is_one(const char *text);
+/* Times such as "-1h" count from now_s. -EINVAL: it is wrong. A zeroed struct is empty. */
+int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err);
+void fleet_url_release(struct fleet_url *url);
+
+/*
+ * Parses "-90s", "-15m", "-1h", "-7d", seconds since the Unix epoch, or
+ * "2026-11-24[T03:12[:30]][Z]", which is local time without the Z.
+ */
+bool fleet_time_parse(const char *text, uint64_t now_s, uint32_t *seconds);
+
+#endif

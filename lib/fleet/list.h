@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists the services, hosts and windows that an engine has. */
+#ifndef PROF_LIB_FLEET_LIST_H
+#define PROF_LIB_FLEET_LIST_H
+
+#include <stdbool.h>
+
+#include "lib/fleet/engine.h"
+
+struct fleet_column {
+	const char *name; /* NULL: after the last */
+	const char *sql;
+	bool is_number, is_time; /* a time is in seconds since the Unix epoch */
+};
+
+#define FLEET_LIST_COLUMNS_MAX 9
+
+struct fleet_list {
+	const char *name; /* "hosts" */
+	struct fleet_column columns[FLEET_LIST_COLUMNS_MAX + 1];
+	const char *end; /* of the statement: how rows are grouped and ordered */
+	bool is_of_samples; /* else of windows */
+};
+
+#define FLEET_LIST_COUNT 3
+extern const struct fleet_list fleet_lists[FLEET_LIST_COUNT];
+
+struct fleet_cells {
+	VEC(char *) cells; /* row by row; owned */
+};
+
+void fleet_cells_release(struct fleet_cells *c);
+/* Asks for the list, of what the engine's address chooses. A zeroed struct is empty. */
+int fleet_list_get(const struct engine *e, const struct fleet_list *list, struct fleet_cells *c,
+		   struct error *err);
+/* Reads the answer: a text for each column. */
+int fleet_list_read(const struct fleet_list *list, const struct strbuf *answer,
+		    struct fleet_cells *c, struct error *err);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/otlp_dictionary.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/protobuf.h"
+#include "lib/languages/language.h"
+
+/* Fields of the messages, by their numbers in profiles.proto. */
+enum { MAPPING_LIMIT = 2, MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES };
+enum { STACK_LOCATIONS = 1 };
+enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINES, LOCATION_ATTRIBUTES };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILENAME, FUNCTION_LINE };
+enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
+enum { VALUE_STRING = 1, VALUE_INT = 3 };
+
+uint64_t otlp_text(struct otlp_dictionary *w, const char *text)
+{
+	_cleanup_free_ char *safe = xstrdup(text);
+
+	/* Strings are UTF-8. */
+	text_to_line(safe);
+	return strings_intern(&w->strings, safe);
+}
+
+static uint64_t string_of(struct otlp_dictionary *w, string_id id)
+{
+	return otlp_text(w, strings_get(&w->profile->strings, id));
+}
+
+/* Makes an element of a table of the message that was built, also if it is empty. */
+static void emit(struct otlp_dictionary *w, enum table table)
+{
+	protobuf_head(&w->tables[table], (uint32_t)table, w->message.size);
+	strbuf_add(&w->tables[table], strbuf_text(&w->message), w->message.size);
+	strbuf_reset(&w->message);
+}
+
+uint64_t otlp_attribute(struct otlp_dictionary *w, const char *key, const char *text,
+			uint64_t number)
+{
+	_cleanup_free_ char *name = text ? xasprintf("%s\n%s", key, text)
+					 : xasprintf("%s\t%ju", key, (uintmax_t)number);
+	struct strbuf row = {0}, value = {0};
+	size_t known = w->attributes.rows.count;
+	string_id id = strings_intern(&w->attributes, name);
+
+	if (id < known)
+		return id;
+	if (text) {
+		protobuf_head(&value, VALUE_STRING, strlen(text));
+		strbuf_adds(&value, text);
+	} else {
+		protobuf_varint(&value, VALUE_INT << 3);
+		protobuf_varint(&value, number);
+	}
+	protobuf_u64(&row, ATTRIBUTE_KEY, otlp_text(w, key));
+	protobuf_bytes(&row, ATTRIBUTE_VALUE, value.text, value.size);
+	protobuf_bytes(&w->tables[ATTRIBUTE_TABLE], ATTRIBUTE_TABLE, row.text, row.size);
+	strbuf_release(&row);
+	strbuf_release(&value);
+	return id;
+}
+
+/* Adds a list of one attribute. */
+static void add_attribute(struct strbuf *out, uint32_t field, uint64_t number)
+{
+	struct strbuf packed = {0};
+
+	protobuf_varint(&packed, number);
+	protobuf_bytes(out, field, packed.text, packed.size);
+	strbuf_release(&packed);
+}
+
+static void write_mappings(struct otlp_dictionary *w)
+{
+	const struct profile *p = w->profile;
+
+	emit(w, MAPPING_TABLE);
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		char id[MODULE_BUILD_ID_TEXT];
+		bool has_path = strings_size(&p->strings, module->path);
+
+		module_build_id_text(module, id);
+		protobuf_u64(&w->message, MAPPING_FILENAME,
+			     string_of(w, has_path ? module->path : module->name));
+		if (*id)
+			add_attribute(&w->message, MAPPING_ATTRIBUTES,
+				      otlp_attribute(w, "process.executable.build_id.gnu", id, 0));
+		emit(w, MAPPING_TABLE);
+	}
+}
+
+static void write_functions(struct otlp_dictionary *w)
+{
+	const struct profile *p = w->profile;
+
+	emit(w, FUNCTION_TABLE);
+	vec_for_each(&p->funcs.rows, const struct func *, func) {
+		uint64_t name = string_of(w, func->name);
+
+		protobuf_u64(&w->message, FUNCTION_NAME, name);
+		protobuf_u64(&w->message, FUNCTION_SYSTEM_NAME, name);
+		if (func->file != NO_SOURCE_FILE)
+			protobuf_u64(&w->message, FUNCTION_FILENAME,
+				     string_of(w, p->source_files.rows.items[func->file].path));
+		protobuf_u64(&w->message, FUNCTION_LINE, func->line);
+		emit(w, FUNCTION_TABLE);
+	}
+}
+
+static const char *frame_type(const struct profile *p, const struct frame *frame)
+{
+	if (frame->kind == PROFILE_FRAME_KERNEL)
+		return "kernel";
+	switch (frame->language) {
+	case LANGUAGE_PYTHON:
+		return "cpython";
+	case LANGUAGE_JAVASCRIPT:
+		return "v8js";
+	case LANGUAGE_JAVA:
+		return "jvm";
+	default:
+		return frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_js ? "v8js"
+											: "native";
+	}
+}
+
+/* The innermost function is the first line; an address without a name has none. */
+static void write_locations(struct otlp_dictionary *w)
+{
+	const struct profile *p = w->profile;
+
+	emit(w, LOCATION_TABLE);
+	for (stack_id row = 0; row < w->locations.chains.rows.count; row++) {
+		const struct frame *frame = frames_get(&p->frames,
+						       w->locations.chains.rows.items[row].frame);
+
+		protobuf_u64(&w->message, LOCATION_MAPPING,
+			     frame->module == NO_MODULE ? 0 : (uint64_t)frame->module + 1);
+		protobuf_u64(&w->message, LOCATION_ADDRESS,
+			     modules_address(&p->modules, frame->module, frame->offset));
+		for (stack_id at = row; at != NO_STACK;
+		     at = w->locations.chains.rows.items[at].parent) {
+			const struct frame *line =
+				frames_get(&p->frames, w->locations.chains.rows.items[at].frame);
+
+			if (line->func == NO_FUNC)
+				continue;
+			strbuf_reset(&w->inner);
+			protobuf_u64(&w->inner, LINE_FUNCTION, (uint64_t)line->func + 1);
+			protobuf_u64(&w->inner, LINE_LINE, line->line);
+			protobuf_bytes(&w->message, LOCATION_LINES, w->inner.text, w->inner.size);
+		}
+		add_attribute(&w->message, LOCATION_ATTRIBUTES,
+			      otlp_attribute(w, "profile.frame.type", frame_type(p, frame), 0));
+		emit(w, LOCATION_TABLE);
+	}
+}
+
+uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
+{
+	if (stack == NO_STACK)
+		return 0;
+	if (w->indices[stack])
+		return w->indices[stack];
+	strbuf_reset(&w->inner);
+	location_table_write(&w->locations, stack, &w->inner);
+	protobuf_bytes(&w->message, STACK_LOCATIONS, w->inner.text, w->inner.size);
+	emit(w, STACK_TABLE);
+	return w->indices[stack] = ++w->stack_count;
+}
+
+void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out, uint32_t field)
+{
+	struct strbuf dictionary = {0};
+
+	for (string_id id = 0; id < w->strings.rows.count; id++) {
+		strbuf_add(&w->message, strings_get(&w->strings, id),
+			   strings_size(&w->strings, id));
+		emit(w, STRING_TABLE);
+	}
+	for (size_t i = MAPPING_TABLE; i < TABLES_END; i++)
+		strbuf_add(&dictionary, strbuf_text(&w->tables[i]), w->tables[i].size);
+	protobuf_bytes(out, field, dictionary.text, dictionary.size);
+	strbuf_release(&dictionary);
+}
+
+void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p)
+{
+	*w = (struct otlp_dictionary){.profile = p};
+	otlp_text(w, "");
+	strings_intern(&w->attributes, "");
+	emit(w, ATTRIBUTE_TABLE);
+	emit(w, STACK_TABLE);
+	emit(w, LINK_TABLE);
+	location_table_init(&w->locations, p);
+	w->indices = xcalloc(p->stacks.rows.count + 1, sizeof(*w->indices));
+	write_mappings(w);
+	write_functions(w);
+	write_locations(w);
+}
+
+void otlp_dictionary_release(struct otlp_dictionary *w)
+{
+	strings_release(&w->strings);
+	strings_release(&w->attributes);
+	location_table_release(&w->locations);
+	free(w->indices);
+	for (size_t i = 0; i < TABLES_END; i++)
+		strbuf_release(&w->tables[i]);
+	strbuf_release(&w->message);
+	strbuf_release(&w->inner);
+}

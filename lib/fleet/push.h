@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Profile → rows of an engine: sums by window of time and stack. A window that the engine has is
+ * not sent again, and one that was sent in part does not count: its row of prof_windows comes last.
+ */
+#ifndef PROF_LIB_FLEET_PUSH_H
+#define PROF_LIB_FLEET_PUSH_H
+
+#include "lib/fleet/engine.h"
+#include "lib/profile/profile.h"
+
+#define FLEET_WINDOW_S 10
+
+/* Facts that a profile does not say of itself. */
+struct fleet_origin {
+	const char *host, *service;
+	const char *const *labels; /* "key=value", NULL-terminated */
+	uint64_t lost; /* samples */
+};
+
+struct fleet_pushed {
+	uint64_t windows, known; /* sent, and not sent because they are there */
+	uint64_t samples; /* in the windows sent, by their weights, of all events */
+};
+
+/* -ENODATA: there is nothing to send. -EINVAL: it does not say when it was recorded. */
+int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
+	       struct fleet_pushed *pushed, struct error *err);
+
+#endif

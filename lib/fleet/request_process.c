@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/request_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/neighbour.h"
+#include "lib/base/text.h"
+
+static const char program[] = "prof-view";
+
+bool request_message_read(struct request_message *m, const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	*m = (struct request_message){0};
+	for (bool is_first = true;; is_first = false) {
+		size_t length = strnlen(text, (size_t)(end - text));
+
+		if (text + length == end || (is_first && !length)) {
+			vec_release(&m->headers);
+			return false;
+		}
+		if (is_first)
+			m->url = text;
+		else if (length)
+			vec_push(&m->headers, text);
+		text += length + 1;
+		if (!is_first && !length)
+			break;
+	}
+	vec_push(&m->headers, NULL);
+	m->headers.count--;
+	m->body = text;
+	m->size = (size_t)(end - text);
+	return true;
+}
+
+bool request_write(int fd, const void *data, size_t size)
+{
+	for (const char *at = data; size;) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		at += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* Returns a descriptor from which the request can be read; -1 with errno. */
+static int write_request(const struct engine_request *request)
+{
+	int fd = memfd_create("request", MFD_CLOEXEC);
+	bool ok = fd >= 0 && request_write(fd, request->url, strlen(request->url) + 1);
+
+	for (const char *const *header = request->headers; ok && *header; header++)
+		ok = request_write(fd, *header, strlen(*header) + 1);
+	if (ok && request_write(fd, "", 1) && request_write(fd, request->body, request->size) &&
+	    lseek(fd, 0, SEEK_SET) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* Makes only system calls: other threads may hold locks. */
+static void run_child(const char *path, int request, int answer)
+{
+	char argument[] = REQUEST_PROCESS;
+	char *const argv[] = {(char *)program, argument, NULL};
+	int32_t code;
+
+	if (dup2(request, STDIN_FILENO) < 0 || dup2(answer, STDOUT_FILENO) < 0)
+		_exit(1);
+	execv(path, argv);
+	code = -errno;
+	request_write(STDOUT_FILENO, &code, sizeof(code));
+	_exit(1);
+}
+
+/* Reads to the end. False: it is too much. */
+static bool read_answer(int fd, struct strbuf *answer)
+{
+	char part[16384];
+
+	for (;;) {
+		ssize_t n = read(fd, part, sizeof(part));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return true;
+		if (answer->size + (size_t)n > ENGINE_ANSWER_MAX + sizeof(int32_t))
+			return false;
+		strbuf_add(answer, part, (size_t)n);
+	}
+}
+
+static int judge(struct strbuf *answer, struct error *err)
+{
+	int32_t code;
+
+	if (answer->size < sizeof(code))
+		return error_text(err, -EPIPE, "%s ended without an answer", program);
+	memcpy(&code, answer->text, sizeof(code));
+	answer->size -= sizeof(code);
+	memmove(answer->text, answer->text + sizeof(code), answer->size + 1);
+	if (code >= 0)
+		return code;
+	if (answer->size) {
+		text_to_line(answer->text);
+		return error_text(err, code, "%s", answer->text);
+	}
+	error_set(err, code, "start %s", program);
+	error_hint(err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
+	return code;
+}
+
+int request_process_send(void *ctx, const struct engine_request *request, struct strbuf *answer,
+			 struct error *err)
+{
+	_cleanup_free_ char *path = neighbour_path(program);
+	_cleanup_close_ int fd = write_request(request);
+	int ends[2];
+	bool is_whole;
+	pid_t pid;
+
+	(void)ctx;
+	if (fd < 0 || !path || pipe2(ends, O_CLOEXEC))
+		return error_set(err, path ? -errno : -ENOENT, "start %s", program);
+	pid = fork();
+	if (pid == 0)
+		run_child(path, fd, ends[1]);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return error_set(err, -EAGAIN, "start %s", program);
+	}
+	is_whole = read_answer(ends[0], answer);
+	close(ends[0]);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (!is_whole)
+		return error_text(err, -EFBIG, "the engine's answer is too large: ask for less");
+	return judge(answer, err);
+}

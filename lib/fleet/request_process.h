@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sends requests to an engine from a process of its own, without privileges: the only part that
+ * talks to the network. It is the program prof-view, which has the library for that.
+ */
+#ifndef PROF_LIB_FLEET_REQUEST_PROCESS_H
+#define PROF_LIB_FLEET_REQUEST_PROCESS_H
+
+#include "lib/fleet/engine.h"
+
+/* The argument that makes the program do it. */
+#define REQUEST_PROCESS "__request"
+
+/* An engine_send_fn; ctx is not used. */
+int request_process_send(void *ctx, const struct engine_request *request, struct strbuf *answer,
+			 struct error *err);
+
+/*
+ * The other side reads a request on standard input: the URL, headers and an empty text, each
+ * terminated, then the body. It writes the status as int32_t, then the answer; or a negative errno,
+ * then what failed.
+ */
+struct request_message {
+	const char *url;
+	VEC(const char *) headers; /* NULL-terminated, not counted */
+	const char *body;
+	size_t size;
+};
+
+/* Writes all bytes. False: they cannot be written, see errno. */
+bool request_write(int fd, const void *data, size_t size);
+
+/* Borrows the text, which is terminated. False: it is no request. */
+bool request_message_read(struct request_message *m, const char *text, size_t size);
+
+#endif

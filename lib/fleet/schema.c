@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+/* Statements of each version, which follow those of the one before; NULL-terminated. */
+static const char *const version_1[] = {
+	"CREATE TABLE IF NOT EXISTS prof_schema (version UInt32, made DateTime)"
+	" ENGINE = ReplacingMergeTree() ORDER BY version",
+
+	"CREATE TABLE IF NOT EXISTS prof_stacks (stack FixedString(16),"
+	" name Array(String), is_named Array(UInt8), file Array(String), line Array(UInt32),"
+	" function_line Array(UInt32), function_column Array(UInt32),"
+	" module Array(String), build_id Array(String), address Array(UInt64),"
+	" kind Array(String), inline_depth Array(UInt16),"
+	" category Array(String), subcategory Array(String))"
+	" ENGINE = ReplacingMergeTree() ORDER BY stack",
+
+	"CREATE TABLE IF NOT EXISTS prof_samples (time DateTime, batch UInt64, host String,"
+	" service String, container String, executable String, event String, interval_ns UInt64,"
+	" is_wait UInt8, stack FixedString(16), value UInt64)"
+	" ENGINE = ReplacingMergeTree() PARTITION BY toYYYYMMDD(time)"
+	" ORDER BY (service, time, host, batch, container, executable, event, interval_ns, stack)",
+
+	"CREATE TABLE IF NOT EXISTS prof_windows (time DateTime, window_id UInt64, batch UInt64,"
+	" made DateTime, host String, start_ns UInt64, end_ns UInt64, labels Array(String),"
+	" ticks UInt64, waits UInt64, lost UInt64, guessed UInt64, unnamed UInt64, row_count UInt64,"
+	" writer String)"
+	" ENGINE = ReplacingMergeTree(made) PARTITION BY toYYYYMMDD(time)"
+	" ORDER BY (host, time, window_id)",
+	NULL,
+};
+
+static const char *const *const versions[SCHEMA_VERSION] = {version_1};
+
+/* A missing table has version 0. */
+static int find_version(const struct engine *e, uint32_t *version, struct error *err)
+{
+	_cleanup_free_ char *sql =
+		xasprintf("SELECT count() FROM system.tables WHERE database = '%s' AND name = "
+			  "'prof_schema' FORMAT RowBinary",
+			  e->url->database);
+	uint64_t number;
+	int ret = engine_number(e, sql, true, &number, err);
+
+	*version = 0;
+	if (ret || !number)
+		return ret;
+	ret = engine_number(e, "SELECT toUInt64(max(version)) FROM prof_schema FORMAT RowBinary",
+			    false, &number, err);
+	*version = number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+	return ret;
+}
+
+static int run(const struct engine *e, const char *sql, bool is_outside, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+
+	return engine_run(e, sql, is_outside, &answer, err);
+}
+
+static int too_new(const struct engine *e, uint32_t version, struct error *err)
+{
+	return error_text(err, -ENOTSUP,
+			  "the tables of %s have version %" PRIu32
+			  ", of a newer prof: this one knows %d",
+			  e->url->database, version, SCHEMA_VERSION);
+}
+
+static int make_database(const struct engine *e, struct error *err)
+{
+	_cleanup_free_ char *asks =
+		xasprintf("SELECT count() FROM system.databases WHERE name = '%s' FORMAT RowBinary",
+			  e->url->database);
+	_cleanup_free_ char *makes = xasprintf("CREATE DATABASE IF NOT EXISTS %s",
+					       e->url->database);
+	uint64_t count;
+	int ret = engine_number(e, asks, true, &count, err);
+
+	return ret || count ? ret : run(e, makes, true, err);
+}
+
+static int migrate(const struct engine *e, uint32_t from, struct error *err)
+{
+	int ret = 0;
+
+	for (uint32_t version = from; version < SCHEMA_VERSION && !ret; version++) {
+		_cleanup_free_ char *note = xasprintf(
+			"INSERT INTO prof_schema SELECT toUInt32(%" PRIu32 "), now()", version + 1);
+
+		for (const char *const *sql = versions[version]; *sql && !ret; sql++)
+			ret = run(e, *sql, false, err);
+		if (!ret)
+			ret = run(e, note, false, err);
+	}
+	return ret;
+}
+
+int schema_init(const struct engine *e, uint32_t *before, struct error *err)
+{
+	int ret = make_database(e, err);
+
+	if (!ret)
+		ret = find_version(e, before, err);
+	if (!ret && *before > SCHEMA_VERSION)
+		ret = too_new(e, *before, err);
+	return ret ? ret : migrate(e, *before, err);
+}
+
+int schema_check(const struct engine *e, struct error *err)
+{
+	uint32_t version;
+	int ret = find_version(e, &version, err);
+
+	if (ret)
+		return ret;
+	if (version > SCHEMA_VERSION)
+		return too_new(e, version, err);
+	if (version == SCHEMA_VERSION)
+		return 0;
+	error_text(err, -ENOENT,
+		   version ? "the tables of %s are those of an older prof"
+			   : "the database %s has no tables of prof",
+		   e->url->database);
+	error_hint(err, "run: prof fleet init URL");
+	return -ENOENT;
+}

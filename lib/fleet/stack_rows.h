@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks as rows of an engine: equal on every machine, whatever ids they have there. */
+#ifndef PROF_LIB_FLEET_STACK_ROWS_H
+#define PROF_LIB_FLEET_STACK_ROWS_H
+
+#include "lib/base/strbuf.h"
+#include "lib/profile/categories.h"
+#include "lib/profile/profile.h"
+
+#define STACK_KEY_SIZE 16
+
+/* Name of a stack: a hash of its contents. */
+struct stack_key {
+	uint8_t bytes[STACK_KEY_SIZE];
+};
+
+struct stack_row {
+	struct stack_key key;
+	stack_id stack; /* one of those with these contents */
+	bool is_wait, is_guessed, is_unnamed;
+};
+
+/* Zeroed is empty. */
+struct stack_rows {
+	const struct profile *profile;
+	struct frame_category *of_frames; /* by frame_id */
+	uint32_t *of_stacks; /* by stack_id, that of NO_STACK after all others: the row + 1, or 0 */
+	VEC(struct stack_row) rows;
+	struct index index; /* by key */
+	struct strbuf text; /* being built */
+};
+
+void stack_rows_init(struct stack_rows *s, const struct profile *p);
+void stack_rows_release(struct stack_rows *s);
+/* Returns the number of its row, new or old. */
+uint32_t stack_rows_intern(struct stack_rows *s, stack_id stack);
+/* Appends the row in the form of RowBinary. */
+void stack_rows_write(struct stack_rows *s, uint32_t row, struct strbuf *out);
+
+#endif

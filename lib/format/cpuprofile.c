@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * V8's own format, of node, deno and Chrome (--cpu-prof): a tree of functions, and a node of it for
+ * each sample.
+ */
+#include "lib/format/format.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/format/foreign.h"
+#include "lib/format/json_members.h"
+#include "lib/profile/label_frames.h"
+
+#define NO_NODE UINT32_MAX
+#define TIME_MAX_US 9e15
+
+struct node {
+	int64_t id;
+	uint32_t parent; /* row, or NO_NODE */
+	struct span children;
+	int64_t parent_id; /* 0: not told */
+	frame_id frame;
+	stack_id stack; /* set once it is known */
+	bool is_known;
+};
+
+struct v8_reader {
+	struct foreign f;
+	struct json_cursor s; /* the whole text */
+	VEC(struct node) nodes;
+	struct index index; /* by id */
+	VEC(uint32_t) path;
+	VEC(double) deltas;
+};
+
+static int damaged(struct error *err, const char *what)
+{
+	return error_text(err, -EBADMSG, "the CPU profile is damaged: %s", what);
+}
+
+static bool node_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct v8_reader *)table)->nodes.items[id].id == *(const int64_t *)key;
+}
+
+static uint32_t find_node(const struct v8_reader *r, int64_t id)
+{
+	return index_find(&r->index, hash_u64((uint64_t)id), node_equal, r, &id);
+}
+
+/* Lines and columns of the file begin with 0. */
+static uint32_t place(double number)
+{
+	return number >= 0 && number < INT32_MAX ? (uint32_t)number + 1 : 0;
+}
+
+static frame_id read_frame(struct v8_reader *r, struct span span)
+{
+	static const char *const names[] = {"functionName", "url", "lineNumber", "columnNumber",
+					    NULL};
+	const struct frame_category idle = {CATEGORY_IDLE, IDLE_OTHER};
+	struct span spans[4] = {{0}};
+	_cleanup_free_ char *name = NULL, *url = NULL;
+	struct foreign_frame frame = {.module = NO_MODULE};
+
+	if (span.end)
+		json_members_find(json_cursor_within(&r->s, span), names, spans);
+	name = json_members_text_at(&r->s, spans[0]);
+	url = json_members_text_at(&r->s, spans[1]);
+	if (strcmp(name, "(idle)") == 0)
+		return label_frames_intern(r->f.profile,
+					   strings_intern(&r->f.profile->strings, name), idle);
+	frame.name = *name ? name : "(anonymous)";
+	frame.file = url;
+	frame.is_js = *url;
+	if (*url) {
+		frame.func_line = place(json_members_number_at(&r->s, spans[2]));
+		frame.func_column = place(json_members_number_at(&r->s, spans[3]));
+	}
+	return foreign_frame(&r->f, &frame);
+}
+
+static void read_node(struct v8_reader *r, struct json_cursor s)
+{
+	static const char *const names[] = {"id", "callFrame", "children", "parent", NULL};
+	struct span spans[4] = {{0}};
+	struct node node = {.parent = NO_NODE};
+
+	json_members_find(s, names, spans);
+	node.id = (int64_t)json_members_number_at(&r->s, spans[0]);
+	if (find_node(r, node.id) != INDEX_NONE)
+		return;
+	node.children = spans[2];
+	node.parent_id = (int64_t)json_members_number_at(&r->s, spans[3]);
+	node.frame = read_frame(r, spans[1]);
+	index_add(&r->index, hash_u64((uint64_t)node.id), (uint32_t)r->nodes.count);
+	vec_push(&r->nodes, node);
+}
+
+static int read_nodes(struct v8_reader *r, struct span span, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, span);
+	struct json_cursor_list list = {0};
+
+	while (json_cursor_element(&s, &list)) {
+		read_node(r, s);
+		json_cursor_skip(&s);
+	}
+	return s.failed ? damaged(err, "its nodes") : 0;
+}
+
+static void link_children(struct v8_reader *r, uint32_t parent)
+{
+	struct json_cursor s = json_cursor_within(&r->s, r->nodes.items[parent].children);
+	struct json_cursor_list list = {0};
+
+	if (!r->nodes.items[parent].children.end || json_cursor_peek(&s) != '[')
+		return;
+	while (json_cursor_element(&s, &list)) {
+		uint32_t child = find_node(r, (int64_t)json_members_number(&s));
+
+		if (child != INDEX_NONE)
+			r->nodes.items[child].parent = parent;
+	}
+}
+
+static void link_nodes(struct v8_reader *r)
+{
+	for (uint32_t i = 0; i < r->nodes.count; i++) {
+		link_children(r, i);
+		if (r->nodes.items[i].parent_id)
+			r->nodes.items[i].parent = find_node(r, r->nodes.items[i].parent_id);
+	}
+}
+
+/* Walks up to a node whose stack is known; a circle ends where it began. */
+static stack_id stack_of(struct v8_reader *r, uint32_t at)
+{
+	stack_id stack = NO_STACK;
+
+	vec_clear(&r->path);
+	for (; at != NO_NODE && !r->nodes.items[at].is_known; at = r->nodes.items[at].parent) {
+		r->nodes.items[at].is_known = true;
+		r->nodes.items[at].stack = NO_STACK;
+		vec_push(&r->path, at);
+	}
+	if (at != NO_NODE)
+		stack = r->nodes.items[at].stack;
+	while (r->path.count) {
+		struct node *node = &r->nodes.items[r->path.items[--r->path.count]];
+
+		stack = stacks_intern(&r->f.profile->stacks, stack, node->frame);
+		node->stack = stack;
+	}
+	return stack;
+}
+
+static void read_deltas(struct v8_reader *r, struct span span)
+{
+	struct json_cursor s = json_cursor_within(&r->s, span);
+	struct json_cursor_list list = {0};
+
+	while (span.end && json_cursor_element(&s, &list))
+		vec_push(&r->deltas, json_members_number(&s));
+}
+
+static uint64_t in_ns(double us)
+{
+	return us > 0 ? (uint64_t)((us < TIME_MAX_US ? us : TIME_MAX_US) * 1000 + 0.5) : 0;
+}
+
+static int read_samples(struct v8_reader *r, struct span span, thread_id thread, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, span);
+	struct json_cursor_list list = {0};
+	double now = 0;
+	uint64_t last = 0;
+
+	for (size_t i = 0; json_cursor_element(&s, &list); i++) {
+		uint32_t node = find_node(r, (int64_t)json_members_number(&s));
+
+		if (node == INDEX_NONE)
+			return damaged(err, "a sample points nowhere");
+		now += i < r->deltas.count ? r->deltas.items[i] : 0;
+		last = in_ns(now) > last ? in_ns(now) : last;
+		foreign_sample(&r->f, thread, 0, last, stack_of(r, node), 1);
+	}
+	return s.failed ? damaged(err, "its samples") : 0;
+}
+
+static uint64_t mean_delta(const struct v8_reader *r)
+{
+	double sum = 0;
+	uint64_t mean;
+
+	vec_for_each(&r->deltas, const double *, delta)
+		sum += *delta > 0 ? *delta : 0;
+	mean = r->deltas.count ? in_ns(sum / (double)r->deltas.count) : 0;
+	return mean ? mean : 1000000;
+}
+
+static int read_file(struct v8_reader *r, const char *text, size_t size, struct error *err)
+{
+	static const char *const names[] = {"nodes", "samples", "timeDeltas", NULL};
+	struct span spans[3] = {{0}};
+	struct json_cursor whole;
+	thread_id thread;
+	int ret;
+
+	json_cursor_init(&r->s, text, size);
+	whole = r->s;
+	json_cursor_skip(&whole);
+	if (!json_cursor_end(&whole))
+		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
+	if (!json_members_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
+		return error_text(err, -EBADMSG, "not a CPU profile of V8");
+	ret = read_nodes(r, spans[0], err);
+	if (ret)
+		return ret;
+	link_nodes(r);
+	read_deltas(r, spans[2]);
+	r->f.profile->meta.product = xstrdup("V8");
+	r->f.profile->meta.interval_ns = mean_delta(r);
+	thread = foreign_thread(&r->f, 1, 1, "V8", "main", false);
+	ret = read_samples(r, spans[1], thread, err);
+	return ret ? ret : foreign_finish(&r->f, r->deltas.count > 0, err);
+}
+
+static int cpuprofile_read(struct profile **p, const char *text, size_t size,
+			   struct import_counts *counts, struct error *err)
+{
+	struct v8_reader r = {0};
+	struct import_counts own;
+	int ret;
+
+	foreign_init(&r.f, counts, &own);
+	ret = read_file(&r, text, size, err);
+	if (!ret)
+		*p = r.f.profile;
+	foreign_release(&r.f, ret);
+	vec_release(&r.nodes);
+	index_release(&r.index);
+	vec_release(&r.path);
+	vec_release(&r.deltas);
+	return ret;
+}
+
+static bool cpuprofile_matches(const char *text, size_t size)
+{
+	static const char *const wanted[] = {"nodes", "timeDeltas", NULL};
+	static const char *const others[] = {"meta", "threads", "shared", "profiles", NULL};
+
+	return json_members_begin(text, size, wanted, others);
+}
+
+const struct format format_cpuprofile = {
+	.name = "cpuprofile",
+	.suffixes = (const char *const[]){NULL},
+	.is_timeline = true,
+	.matches = cpuprofile_matches,
+	.read = cpuprofile_read,
+};

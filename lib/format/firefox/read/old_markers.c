@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Markers as older files have them: with times and names of their own in their data, and without
+ * schemas. The front-end upgrades such files by rules for each version; these are the same for what
+ * a profile keeps.
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/firefox/read/internal.h"
+
+/* First versions of both kinds of files in which ... */
+#define PROCESSED_SCHEMAS 33 /* meta has schemas */
+#define GECKO_SCHEMAS 22
+#define PROCESSED_TRACING 52 /* "tracing" is a schema like any other */
+#define GECKO_TRACING 32
+#define PROCESSED_CATEGORIES 24 /* markers have a category */
+#define GECKO_CATEGORIES 18
+
+#define FIELD(key, label, format) \
+	"{\"key\":\"" key "\",\"label\":\"" label "\",\"format\":\"" format "\"},"
+#define SHOWN "\"display\":[\"marker-chart\",\"marker-table\""
+#define NO_FIELDS_LIST "\"fields\":[]}"
+
+static const char network_schema[] =
+	"[{\"name\":\"Network\",\"display\":[\"marker-table\"],\"fields\":[" FIELD(
+		"id", "Id", "integer") FIELD("URI", "URL",
+					     "url") FIELD("status", "Status",
+							  "string") FIELD("RedirectURI",
+									  "Redirect URL", "url")
+		FIELD("pri", "Priority", "integer") FIELD("count", "Size", "bytes") FIELD(
+			"cache", "Cache", "string") FIELD("contentType", "Type",
+							  "string") FIELD("requestMethod", "Method",
+									  "string")
+			FIELD("startTime", "Start", "time") FIELD("endTime", "End", "time") FIELD(
+				"fetchStart", "Fetch",
+				"time") FIELD("domainLookupStart", "Lookup",
+					      "time") FIELD("domainLookupEnd", "Lookup end", "time")
+				FIELD("connectStart", "Connect", "time") FIELD(
+					"tcpConnectEnd", "TCP end",
+					"time") FIELD("secureConnectionStart", "TLS",
+						      "time") FIELD("connectEnd", "Connect end",
+								    "time") FIELD("requestStart",
+										  "Request", "time")
+					FIELD("responseStart", "Response",
+					      "time") "{\"key\":\"responseEnd\",\"label\":\"Response end\",\"format\":\"time\"}]}]";
+
+static const char old_schemas[] =
+	"[{\"name\":\"GCMajor\"," SHOWN ",\"timeline-memory\"]," NO_FIELDS_LIST ","
+	"{\"name\":\"GCMinor\"," SHOWN ",\"timeline-memory\"]," NO_FIELDS_LIST ","
+	"{\"name\":\"GCSlice\"," SHOWN ",\"timeline-memory\"]," NO_FIELDS_LIST ","
+	"{\"name\":\"CC\",\"tooltipLabel\":\"Cycle Collect\"," SHOWN
+	",\"timeline-memory\"]," NO_FIELDS_LIST ","
+	"{\"name\":\"FileIO\"," SHOWN
+	"],\"fields\":[" FIELD("operation", "Operation", "string") FIELD("source", "Source", "string") FIELD(
+		"threadId", "Thread ID",
+		"string") "{\"key\":\"filename\",\"label\":\"Filename\",\"format\":\"file-path\"}]},"
+			  "{\"name\":\"Styles\"," SHOWN
+			  ",\"timeline-overview\"],\"fields\":[" FIELD(
+				  "elementsTraversed", "Elements traversed",
+				  "integer") FIELD("elementsStyled", "Elements styled",
+						   "integer") FIELD("elementsMatched",
+								    "Elements matched", "integer")
+				  FIELD("stylesShared", "Styles shared",
+					"integer") "{\"key\":\"stylesReused\",\"label\":\"Styles reused\",\"format\":\"integer\"}]},"
+						   "{\"name\":\"PreferenceRead\"," SHOWN
+						   "],\"fields\":[" FIELD("prefName", "Name", "string") FIELD("prefKind", "Kind", "string") FIELD(
+							   "prefType",
+							   "Type",
+							   "string") "{\"key\":\"prefValue\",\"label\":\"Value\",\"format\":\"string\"}]},"
+								     "{\"name\":\"UserTiming\",\"tooltipLabel\":\"{marker.data.name}\","
+								     "\"chartLabel\":\"{marker.data.name}\",\"tableLabel\":\"{marker.data.name}\"," SHOWN
+								     "],\"fields\":[" FIELD(
+									     "name",
+									     "Name",
+									     "string") "{\"key\":\"entryType\",\"label\":\"Entry Type\",\"format\":\"string\"}]},"
+										       "{\"name\":\"Text\",\"tableLabel\":\"{marker.name} \xe2\x80\x94 {marker.data.name}\","
+										       "\"chartLabel\":\"{marker.name} \xe2\x80\x94 {marker.data.name}\"," SHOWN
+										       "],\"fields\":[{\"key\":\"name\",\"label\":\"Details\",\"format\":\"string\"}]},"
+										       "{\"name\":\"Log\",\"display\":[\"marker-table\"],"
+										       "\"tableLabel\":\"({marker.data.module}) {marker.data.name}\",\"fields\":[" FIELD(
+											       "module",
+											       "Module",
+											       "string") "{\"key\":\"name\",\"label\":\"Name\",\"format\":\"string\"}]},"
+													 "{\"name\":\"DOMEvent\",\"tooltipLabel\":\"{marker.data.eventType} \xe2\x80\x94 DOMEvent\","
+													 "\"tableLabel\":\"{marker.data.eventType}\",\"chartLabel\":\"{marker.data.eventType}\"," SHOWN
+													 ",\"timeline-overview\"],\"fields\":[" FIELD(
+														 "latency",
+														 "Latency",
+														 "duration") "{\"key\":\"eventType\",\"label\":\"Event Type\",\"format\":\"string\"}]},"
+															     "{\"name\":\"IPC\",\"tooltipLabel\":\"IPC\","
+															     "\"chartLabel\":\"{marker.data.messageType}\"," SHOWN
+															     ",\"timeline-ipc\"],\"fields\":[" FIELD(
+																     "messageType",
+																     "Type",
+																     "string")
+																     FIELD("sync",
+																	   "Sync",
+																	   "string") "{\"key\":\"otherPid\",\"label\":\"Other process\",\"format\":\"pid\"}]},"
+																		     "{\"name\":\"tracing\"," SHOWN
+																		     ",\"timeline-overview\"],\"fields\":["
+																		     "{\"key\":\"category\",\"label\":\"Type\",\"format\":\"string\"}]}]";
+
+/* Schemas that files lack, or that have no fields there though the data has many. */
+static const struct {
+	const char *type, *schema;
+} late_schemas[] = {
+	{"tracing", "[{\"name\":\"tracing\"," SHOWN ",\"timeline-overview\"],\"fields\":["
+		    "{\"key\":\"category\",\"label\":\"Type\",\"format\":\"string\"}]}]"},
+	{"tracingCCFrom52Upgrader",
+	 "[{\"name\":\"tracingCCFrom52Upgrader\"," SHOWN ",\"timeline-memory\"],\"fields\":["
+	 "{\"key\":\"category\",\"label\":\"Type\",\"format\":\"string\"}]}]"},
+	{"Network", network_schema},
+};
+
+static bool is_before(const struct import *r, int64_t processed, int64_t gecko)
+{
+	return r->version < (r->is_gecko ? gecko : processed);
+}
+
+static void read_list(struct import *r, const char *text)
+{
+	struct json_cursor s;
+
+	json_cursor_init(&s, text, strlen(text));
+	import_schema_list(r, &s);
+}
+
+void import_old_schemas(struct import *r)
+{
+	if (is_before(r, PROCESSED_SCHEMAS, GECKO_SCHEMAS))
+		read_list(r, old_schemas);
+}
+
+static bool is_identifier(const struct json_cursor *s, struct span key)
+{
+	for (size_t i = key.start; i < key.end; i++) {
+		if (!isalnum((unsigned char)s->text[i]) && s->text[i] != '_')
+			return false;
+	}
+	return key.end > key.start && key.end - key.start <= 64;
+}
+
+/* Makes fields of all members that are texts or numbers. */
+static uint32_t guess_fields(struct import *r, struct json_cursor *data,
+			     struct schema_field fields[SCHEMA_FIELDS_MAX])
+{
+	struct json_cursor_list list = {0};
+	uint32_t count = 0;
+	struct span key;
+
+	if (json_cursor_peek(data) != '{')
+		return 0;
+	while (json_cursor_member(data, &list, &key)) {
+		bool is_plain = json_cursor_peek(data) == '"' ||
+				strchr("-0123456789", json_cursor_peek(data));
+
+		if (is_plain && is_identifier(data, key) && count < SCHEMA_FIELDS_MAX &&
+		    !span_is(data, key, "type") && !span_is(data, key, "interval")) {
+			fields[count] = (struct schema_field){
+				.key = strings_intern_sized(&r->profile->strings,
+							    data->text + key.start,
+							    key.end - key.start),
+				.label = NO_STRING,
+				.type = FIELD_STRING,
+			};
+			count++;
+			for (uint32_t i = 0; i + 1 < count; i++)
+				count -= fields[i].key == fields[count - 1].key;
+		}
+		json_cursor_skip(data);
+	}
+	return count;
+}
+
+schema_id import_schema_for(struct import *r, const char *type, struct json_cursor data)
+{
+	struct schemas *schemas = &r->profile->markers.schemas;
+	struct schema_field fields[SCHEMA_FIELDS_MAX];
+	struct schema schema = {
+		.name = strings_intern(&r->profile->strings, *type ? type : "Marker"),
+		.chart_label = NO_STRING,
+		.table_label = NO_STRING,
+		.tooltip_label = NO_STRING,
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE,
+	};
+	schema_id id;
+
+	for (size_t i = 0; i < sizeof(late_schemas) / sizeof(*late_schemas); i++) {
+		if (strcmp(type, late_schemas[i].type) == 0)
+			read_list(r, late_schemas[i].schema);
+	}
+	id = schemas_find(schemas, schema.name);
+	if (id != NO_SCHEMA)
+		return id;
+	if (*type)
+		schema.field_count = guess_fields(r, &data, fields);
+	id = schemas_intern(schemas, &schema, fields);
+	if (id != NO_SCHEMA)
+		vec_push(&r->row_fields, 0);
+	return id;
+}
+
+/* Members of the data that other columns have in newer files. */
+struct old_data {
+	string_id category, interval;
+	uint64_t start, end;
+	bool has_start, has_end;
+};
+
+static void read_old_data(struct import *r, const struct marker_draft *draft, struct old_data *data)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, draft->data);
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	*data = (struct old_data){.category = NO_STRING, .interval = NO_STRING};
+	if (!draft->data.end || json_cursor_peek(&s) != '{')
+		return;
+	while (json_cursor_member(&s, &list, &key)) {
+		bool is_text = json_cursor_peek(&s) == '"';
+		bool is_number = strchr("-0123456789", json_cursor_peek(&s));
+
+		if (span_is(&s, key, "category") && is_text) {
+			data->category = import_string(r, &s);
+		} else if (span_is(&s, key, "interval") && is_text) {
+			data->interval = import_string(r, &s);
+		} else if (span_is(&s, key, "startTime") && is_number) {
+			data->start = import_time(&s);
+			data->has_start = true;
+		} else if (span_is(&s, key, "endTime") && is_number) {
+			data->end = import_time(&s);
+			data->has_end = true;
+		} else {
+			json_cursor_skip(&s);
+		}
+	}
+}
+
+static bool is_text(const struct import *r, string_id id, const char *text)
+{
+	return id != NO_STRING && strcmp(strings_get(&r->profile->strings, id), text) == 0;
+}
+
+/* Finds how an interval is told: by two times, or by a marker for each of its ends. */
+static void find_phase(const struct import *r, struct marker_draft *draft,
+		       const struct old_data *data)
+{
+	draft->phase = PHASE_INSTANT;
+	if (is_text(r, draft->type, "tracing")) {
+		if (is_text(r, data->interval, "start"))
+			draft->phase = PHASE_START;
+		else if (is_text(r, data->interval, "end"))
+			draft->phase = PHASE_END;
+	} else if (data->has_start && data->has_end && data->start != data->end) {
+		draft->phase = PHASE_INTERVAL;
+		draft->start = data->start;
+		draft->end = data->end;
+	}
+}
+
+static void find_type(struct import *r, struct marker_draft *draft, const struct old_data *data)
+{
+	static const char *const named[] = {"VsyncTimestamp", "LayerTranslation",
+					    "CompositorScreenshot"};
+	struct strings *strings = &r->profile->strings;
+
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		if (draft->type == NO_STRING && is_text(r, draft->name, named[i]))
+			draft->type = draft->name;
+	}
+	if (is_text(r, draft->type, "DiskIO"))
+		draft->type = draft->name = strings_intern(strings, "FileIO");
+	if (is_text(r, draft->name, "DOMEvent") && !is_text(r, draft->type, "tracing"))
+		draft->type = draft->name;
+	if (!is_text(r, draft->type, "tracing"))
+		return;
+	if (is_text(r, data->category, "DOMEvent"))
+		draft->type = data->category;
+	else if (is_text(r, data->category, "CC") &&
+		 schemas_find(&r->profile->markers.schemas, data->category) != NO_SCHEMA)
+		draft->type = strings_intern(strings, "tracingCCFrom52Upgrader");
+}
+
+static void guess_category(struct import *r, struct marker_draft *draft,
+			   const struct old_data *data)
+{
+	static const char *const known[][2] = {
+		{"DOMEvent", "DOM"},
+		{"Navigation::DOMComplete", "DOM"},
+		{"Navigation::DOMInteractive", "DOM"},
+		{"Navigation::Start", "DOM"},
+		{"UserTiming", "DOM"},
+		{"CC", "GC / CC"},
+		{"GCMajor", "GC / CC"},
+		{"GCMinor", "GC / CC"},
+		{"GCSlice", "GC / CC"},
+		{"Paint", "Graphics"},
+		{"VsyncTimestamp", "Graphics"},
+		{"CompositorScreenshot", "Graphics"},
+		{"JS allocation", "JavaScript"},
+		{"Styles", "Layout"},
+		{"nsRefreshDriver::Tick waiting for paint", "Layout"},
+		{"Navigation", "Network"},
+		{"Network", "Network"},
+	};
+	string_id key = draft->type == NO_STRING	     ? draft->name
+			: is_text(r, draft->type, "tracing") ? data->category
+							     : draft->type;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (is_text(r, key, known[i][0]))
+			draft->category = strings_intern(&r->profile->strings, known[i][1]);
+	}
+}
+
+void import_upgrade_marker(struct import *r, struct marker_draft *draft)
+{
+	struct old_data data;
+
+	if (draft->phase >= 0 && !is_before(r, PROCESSED_TRACING, GECKO_TRACING))
+		return;
+	read_old_data(r, draft, &data);
+	if (draft->phase < 0)
+		find_phase(r, draft, &data);
+	if (draft->category == NO_STRING && is_before(r, PROCESSED_CATEGORIES, GECKO_CATEGORIES))
+		guess_category(r, draft, &data);
+	find_type(r, draft, &data);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/foreign.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/languages/language.h"
+
+/* Rows that large weights may take; beyond, they are cut and counted. */
+#define SPLIT_ROWS_MAX (1u << 20)
+/* Time between samples of profiles that do not tell it. */
+#define INTERVAL_NS 1000000
+
+void foreign_init(struct foreign *f, struct import_counts *counts, struct import_counts *own)
+{
+	*f = (struct foreign){.profile = profile_new(), .counts = counts ? counts : own};
+	*f->counts = (struct import_counts){0};
+	f->profile->meta.symbolicated = true;
+}
+
+void foreign_release(struct foreign *f, int ret)
+{
+	vec_release(&f->threads);
+	vec_release(&f->modules);
+	index_release(&f->thread_index);
+	index_release(&f->module_index);
+	if (ret)
+		profile_free(f->profile);
+}
+
+static bool module_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct foreign_module *row = &((const struct foreign *)table)->modules.items[id];
+	const struct foreign_module *wanted = key;
+
+	return row->path == wanted->path && row->build_id == wanted->build_id;
+}
+
+static enum profile_module_kind kind_of(const char *path)
+{
+	if (path[0] != '[')
+		return module_path_is_dump(path) ? PROFILE_MODULE_CODE_DUMP : PROFILE_MODULE_FILE;
+	if (strcmp(path, "[vdso]") == 0)
+		return PROFILE_MODULE_VDSO;
+	return text_starts_with(path, "[kernel") || text_starts_with(path, "[guest.kernel")
+		       ? PROFILE_MODULE_KERNEL
+		       : PROFILE_MODULE_KERNEL_MODULE;
+}
+
+static void set_build_id(struct module *module, const char *text)
+{
+	size_t size = strlen(text) / 2;
+
+	if (!size || size > sizeof(module->build_id) || strlen(text) % 2)
+		return;
+	for (size_t i = 0; i < size; i++) {
+		const char *at = text + 2 * i;
+		uint64_t byte;
+
+		if (!text_scan_hex(&at, at + 2, &byte) || at != text + 2 * i + 2)
+			return;
+		module->build_id[i] = (uint8_t)byte;
+	}
+	module->build_id_size = (uint8_t)size;
+}
+
+module_id foreign_module(struct foreign *f, const char *path, const char *build_id)
+{
+	static const char *const no_files[] = {"[unknown]", "[anon]", "[heap]", "[stack]",
+					       "//anon"};
+	struct strings *strings = &f->profile->strings;
+	const char *slash = strrchr(path, '/');
+	struct foreign_module row;
+	uint64_t hash;
+	uint32_t at;
+
+	for (size_t i = 0; i < sizeof(no_files) / sizeof(*no_files); i++) {
+		if (!*path || strcmp(path, no_files[i]) == 0)
+			return NO_MODULE;
+	}
+	row.path = strings_intern(strings, path);
+	row.build_id = strings_intern(strings, build_id);
+	hash = hash_pair(row.path, row.build_id);
+	at = index_find(&f->module_index, hash, module_equal, f, &row);
+	if (at != INDEX_NONE)
+		return f->modules.items[at].id;
+	row.id = modules_add(&f->profile->modules, kind_of(path), row.path,
+			     slash && slash[1] && path[0] != '['
+				     ? strings_intern(strings, slash + 1)
+				     : row.path);
+	set_build_id(modules_get(&f->profile->modules, row.id), build_id);
+	index_add(&f->module_index, hash, (uint32_t)f->modules.count);
+	vec_push(&f->modules, row);
+	return row.id;
+}
+
+frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame)
+{
+	struct profile *p = f->profile;
+	bool has_name = frame->name && *frame->name;
+	struct func func = {
+		.module = frame->module,
+		.file = NO_SOURCE_FILE,
+		.line = frame->func_line,
+		.column = frame->func_column,
+		.is_js = frame->is_js,
+		.is_named = true,
+	};
+	struct frame row = {
+		.module = frame->module,
+		.func = NO_FUNC,
+		.offset = frame->address,
+		.symbol = NO_SYMBOL,
+		.line = frame->line,
+		.inline_depth = frame->inline_depth,
+		.language = frame->is_js ? LANGUAGE_JAVASCRIPT : LANGUAGE_NONE,
+		.kind = frame->is_kernel ? PROFILE_FRAME_KERNEL : PROFILE_FRAME_NATIVE,
+	};
+
+	if (frame->module != NO_MODULE && module_is_kernel(modules_get(&p->modules, frame->module)))
+		row.kind = PROFILE_FRAME_KERNEL;
+	if (has_name) {
+		func.name = strings_intern(&p->strings, frame->name);
+		if (frame->file && *frame->file)
+			func.file = source_files_intern(&p->source_files,
+							strings_intern(&p->strings, frame->file));
+		row.func = funcs_intern(&p->funcs, &func);
+	} else {
+		p->meta.symbolicated = false;
+	}
+	return frames_intern(&p->frames, &row);
+}
+
+static bool thread_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct foreign_thread *row = &((const struct foreign *)table)->threads.items[id];
+	const struct foreign_thread *wanted = key;
+
+	return row->pid == wanted->pid && row->tid == wanted->tid && row->name == wanted->name;
+}
+
+/* One thread of a pid is the main one: the first. */
+static bool is_first(struct foreign *f, uint32_t pid)
+{
+	const struct foreign_thread key = {.pid = pid, .tid = UINT32_MAX, .name = NO_STRING - 1};
+	uint64_t hash = hash_pair(pid, UINT32_MAX);
+
+	if (index_find(&f->thread_index, hash, thread_equal, f, &key) != INDEX_NONE)
+		return false;
+	index_add(&f->thread_index, hash, (uint32_t)f->threads.count);
+	vec_push(&f->threads, key);
+	return true;
+}
+
+thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const char *process,
+			 const char *name, bool by_name)
+{
+	struct strings *strings = &f->profile->strings;
+	struct foreign_thread row = {.pid = pid, .tid = tid, .name = NO_STRING};
+	struct profile_thread thread = {
+		.pid = pid,
+		.tid = tid,
+		.process_label = NO_STRING,
+		.arguments = NO_STRING,
+	};
+	uint64_t hash = hash_pair(pid, tid);
+	uint32_t at;
+
+	thread.name = name ? strings_intern(strings, name) : NO_STRING;
+	if (by_name)
+		row.name = thread.name;
+	at = index_find(&f->thread_index, hash, thread_equal, f, &row);
+	if (at != INDEX_NONE)
+		return f->threads.items[at].id;
+	thread.process_name = process ? strings_intern(strings, process) : NO_STRING;
+	thread.is_main = is_first(f, pid);
+	row.id = threads_add(&f->profile->threads, &thread);
+	index_add(&f->thread_index, hash, (uint32_t)f->threads.count);
+	vec_push(&f->threads, row);
+	return row.id;
+}
+
+uint8_t foreign_event(struct foreign *f, const char *name)
+{
+	struct profile *p = f->profile;
+	string_id id = strings_intern(&p->strings, name);
+	struct event_count *row;
+	uint32_t number = 1;
+
+	while (number < p->events.rows.count && p->events.rows.items[number].name != id)
+		number++;
+	row = event_counts_get(&p->events, number);
+	if (!row) {
+		f->counts->unread[UNREAD_SAMPLES]++;
+		return 0;
+	}
+	row->name = id;
+	return (uint8_t)number;
+}
+
+static void add_row(struct foreign *f, thread_id thread, const struct sample *sample)
+{
+	struct profile *p = f->profile;
+
+	samples_add(&threads_get(&p->threads, thread)->samples, sample);
+	if (!sample->event) {
+		p->stats.cpu_samples++;
+		return;
+	}
+	p->events.rows.items[sample->event].samples++;
+	p->events.rows.items[sample->event].weight += sample->weight;
+}
+
+void foreign_add(struct foreign *f, thread_id thread, const struct sample *like, uint64_t weight)
+{
+	struct sample sample = *like;
+
+	while (weight) {
+		sample.weight = weight < UINT32_MAX ? (uint32_t)weight : UINT32_MAX;
+		add_row(f, thread, &sample);
+		weight -= sample.weight;
+		if (!weight)
+			break;
+		if (f->split_rows++ >= SPLIT_ROWS_MAX) {
+			f->counts->unread[UNREAD_WEIGHTS]++;
+			break;
+		}
+	}
+}
+
+void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t time,
+		    stack_id stack, uint64_t weight)
+{
+	const struct sample sample = {.time = time, .stack = stack, .cpu = NO_CPU, .event = event};
+
+	foreign_add(f, thread, &sample, weight);
+}
+
+int foreign_finish(struct foreign *f, bool has_times, struct error *err)
+{
+	struct profile *p = f->profile;
+
+	(void)err;
+	if (!p->threads.rows.count)
+		foreign_thread(f, 0, 0, NULL, "all", false);
+	if (!p->meta.interval_ns)
+		p->meta.interval_ns = INTERVAL_NS;
+	p->meta.root_pid = p->threads.rows.items[0].pid;
+	if (!has_times)
+		profile_add_text(p, FACT_NO_TIMES, NULL,
+				 "none: samples stand one after another, as long as they weigh");
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		uint64_t last = samples_last_time(&thread->samples);
+
+		if (samples_count(&thread->samples) && last + p->meta.interval_ns > p->meta.end_ns)
+			p->meta.end_ns = last + p->meta.interval_ns;
+	}
+	return 0;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Text as perf script and prof script print it. A sample is a line with the thread, the time and
+ * the event, then a line for each frame, the innermost first. Addresses are those of the process,
+ * and no line tells where its files were mapped: what has no name keeps its address.
+ */
+#include "lib/format/format.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/foreign.h"
+#include "lib/format/text_lines.h"
+
+#define NS_DIGITS 9
+#define NAME_MAX_SIZE 256
+/* Comments and headers before the first sample. */
+#define LINES_JUDGED 2000
+#define DEFAULT_INTERVAL_NS 1000000
+
+/* The first line of a sample: "comm pid/tid [cpu] 12.345678: 1000 event:". */
+struct head {
+	const char *comm, *comm_end;
+	uint32_t pid, tid;
+	uint16_t cpu;
+	uint64_t time;
+	uint64_t period; /* 0: not told */
+	const char *event, *event_end; /* equal: not told */
+	const char *rest; /* a frame, if there is one on this line */
+};
+
+struct script_reader {
+	struct foreign f;
+	struct strings lines; /* of frames, each once */
+	VEC(frame_id) frames; /* by line */
+	VEC(frame_id) stack; /* of the sample being read, the innermost first */
+	char clock[NAME_MAX_SIZE]; /* the event that is the clock */
+	uint64_t start, interval;
+	bool has_start;
+};
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *at, const char *end)
+{
+	while (at < end && is_blank(*at))
+		at++;
+	return at;
+}
+
+static const char *word_end(const char *at, const char *end)
+{
+	while (at < end && !is_blank(*at))
+		at++;
+	return at;
+}
+
+/* "12.345678:" is a time; ns. */
+static bool scan_time(const char *at, const char *end, uint64_t *time)
+{
+	uint64_t seconds, fraction = 0;
+	unsigned int digits = 0;
+
+	if (!text_scan_decimal(&at, end, &seconds) || at == end || *at++ != '.' ||
+	    seconds > INT64_MAX / 2000000000)
+		return false;
+	for (; at < end && isdigit((unsigned char)*at); at++) {
+		if (digits == NS_DIGITS)
+			continue;
+		fraction = 10 * fraction + (uint64_t)(*at - '0');
+		digits++;
+	}
+	if (!digits || at == end || *at != ':')
+		return false;
+	for (; digits < NS_DIGITS; digits++)
+		fraction *= 10;
+	*time = 1000000000 * seconds + fraction;
+	return true;
+}
+
+/* "pid/tid" or "tid", the last word; before it is the name. */
+static bool scan_ids(struct head *head, const char *at, const char *end)
+{
+	const char *word = end, *scan;
+	uint64_t first, second;
+
+	while (word > at && !is_blank(word[-1]))
+		word--;
+	scan = word;
+	if (word == end || !text_scan_decimal(&scan, end, &first) || first > INT32_MAX)
+		return false;
+	second = first;
+	if (scan < end && *scan == '/') {
+		scan++;
+		if (!text_scan_decimal(&scan, end, &second) || second > INT32_MAX)
+			return false;
+	}
+	head->pid = (uint32_t)first;
+	head->tid = (uint32_t)second;
+	head->comm_end = word;
+	while (head->comm_end > at && is_blank(head->comm_end[-1]))
+		head->comm_end--;
+	head->comm = skip_blanks(at, head->comm_end);
+	return scan == end && head->comm < head->comm_end;
+}
+
+/* Reads the words before the time: name, ids, and the CPU in brackets. */
+static bool scan_task(struct head *head, const char *at, const char *end)
+{
+	const char *open;
+	uint64_t cpu;
+
+	head->cpu = NO_CPU;
+	while (end > at && is_blank(end[-1]))
+		end--;
+	if (end > at && end[-1] == ']') {
+		for (open = end - 1; open > at && *open != '['; open--)
+			;
+		if (*open == '[') {
+			const char *scan = open + 1;
+
+			if (!text_scan_decimal(&scan, end, &cpu) || scan != end - 1)
+				return false;
+			head->cpu = cpu < NO_CPU ? (uint16_t)cpu : NO_CPU;
+			end = open;
+			while (end > at && is_blank(end[-1]))
+				end--;
+		}
+	}
+	return scan_ids(head, at, end);
+}
+
+/* Reads the words after the time: period, event, and perhaps a frame. */
+static void scan_event(struct head *head, const char *at, const char *end)
+{
+	const char *scan, *word;
+
+	at = scan = skip_blanks(at, end);
+	head->period = 0;
+	if (text_scan_decimal(&scan, end, &head->period) && scan < end && is_blank(*scan))
+		at = skip_blanks(scan, end);
+	else
+		head->period = 0;
+	word = word_end(at, end);
+	head->event = head->event_end = head->rest = at;
+	if (word > at && word[-1] == ':') {
+		head->event_end = word - 1;
+		head->rest = skip_blanks(word, end);
+	}
+}
+
+static bool parse_head(struct text_line line, struct head *head)
+{
+	const char *at = skip_blanks(line.text, line.end);
+
+	if (at == line.end || *at == '#')
+		return false;
+	for (at = word_end(at, line.end); at < line.end; at = word_end(at, line.end)) {
+		const char *word = skip_blanks(at, line.end);
+
+		at = word;
+		if (word == line.end || !isdigit((unsigned char)*word) ||
+		    !scan_time(word, word_end(word, line.end), &head->time))
+			continue;
+		if (!scan_task(head, line.text, word))
+			return false;
+		scan_event(head, word_end(word, line.end), line.end);
+		return true;
+	}
+	return false;
+}
+
+/* "  7f12 name+0x34 (/lib/x.so)": returns false if the line is no frame. */
+static bool parse_frame(const char *at, const char *end, struct foreign_frame *frame, char **name,
+			char **module)
+{
+	const char *open = end, *plus;
+
+	at = skip_blanks(at, end);
+	while (end > at && is_blank(end[-1]))
+		end--;
+	if (!text_scan_hex(&at, end, &frame->address) || at == end || !is_blank(*at) ||
+	    end[-1] != ')')
+		return false;
+	at = skip_blanks(at, end);
+	/* Names of functions have parentheses, too: the last " (" is the file's. */
+	for (open = end - 1; open > at && !(open[0] == '(' && is_blank(open[-1])); open--)
+		;
+	if (*open != '(')
+		return false;
+	*module = xstrndup(open + 1, (size_t)(end - open - 2));
+	while (open > at && is_blank(open[-1]))
+		open--;
+	for (plus = open; plus > at && isxdigit((unsigned char)plus[-1]); plus--)
+		;
+	if (plus - at > 3 && plus[-1] == 'x' && plus[-2] == '0' && plus[-3] == '+')
+		open = plus - 3;
+	*name = xstrndup(at, (size_t)(open - at));
+	return true;
+}
+
+static bool is_kernel(const char *module)
+{
+	return strstr(module, "kallsyms") || text_ends_with(module, "/vmlinux") ||
+	       text_ends_with(module, ".ko");
+}
+
+static frame_id make_frame(struct script_reader *r, const char *text, const char *end)
+{
+	_cleanup_free_ char *name = NULL, *module = NULL;
+	struct foreign_frame frame = {.module = NO_MODULE};
+
+	if (!parse_frame(text, end, &frame, &name, &module))
+		return NO_FRAME;
+	frame.inline_depth = strcmp(module, "inlined") == 0;
+	frame.is_kernel = is_kernel(module);
+	if (!frame.inline_depth)
+		frame.module = foreign_module(&r->f, module, "");
+	if (strcmp(name, "[unknown]") != 0)
+		frame.name = name;
+	/* No file is so large: the address is that of the process, and says nothing here. */
+	if (frame.name && frame.address > INT32_MAX)
+		frame.address = 0;
+	return foreign_frame(&r->f, &frame);
+}
+
+static void add_frame(struct script_reader *r, const char *text, const char *end)
+{
+	string_id line = strings_intern_sized(&r->lines, text, (size_t)(end - text));
+
+	if (line == r->frames.count)
+		vec_push(&r->frames, make_frame(r, text, end));
+	if (r->frames.items[line] != NO_FRAME)
+		vec_push(&r->stack, r->frames.items[line]);
+}
+
+/* Ranks events: the highest is the clock. */
+static int rank_of(const char *event)
+{
+	return text_starts_with(event, "cpu-clock") || text_starts_with(event, "task-clock") ? 3
+	       : text_starts_with(event, "cycles") || strstr(event, "/cycles")		     ? 2
+											     : 1;
+}
+
+/* The same clock may have several spellings: of the kernel alone, of programs alone. */
+static bool is_clock(const struct script_reader *r, const char *event)
+{
+	return strcmp(event, r->clock) == 0 ||
+	       (rank_of(event) > 1 && rank_of(event) == rank_of(r->clock));
+}
+
+static void event_name(const struct head *head, char name[NAME_MAX_SIZE])
+{
+	size_t size = (size_t)(head->event_end - head->event);
+
+	size = size < NAME_MAX_SIZE ? size : NAME_MAX_SIZE - 1;
+	memcpy(name, head->event, size);
+	name[size] = '\0';
+	if (!size)
+		strcpy(name, "samples");
+}
+
+/* Finds the clock, its shortest period, and the first time. */
+static void find_clock(struct script_reader *r, const char *text, size_t size)
+{
+	struct text_lines lines = text_lines_of(text, size);
+	char name[NAME_MAX_SIZE];
+	struct text_line line;
+	struct head head;
+	int best = 0;
+
+	while (text_lines_next(&lines, &line)) {
+		if (line.text == line.end || *line.text == '\t' || !parse_head(line, &head))
+			continue;
+		if (!r->has_start || head.time < r->start)
+			r->start = head.time;
+		r->has_start = true;
+		event_name(&head, name);
+		if (rank_of(name) > best) {
+			best = rank_of(name);
+			memcpy(r->clock, name, sizeof(name));
+			r->interval = 0;
+		}
+		if (best == 3 && head.period && is_clock(r, name) &&
+		    (!r->interval || head.period < r->interval))
+			r->interval = head.period;
+	}
+}
+
+static stack_id find_stack(struct script_reader *r)
+{
+	stack_id stack = NO_STACK;
+
+	while (r->stack.count)
+		stack = stacks_intern(&r->f.profile->stacks, stack,
+				      r->stack.items[--r->stack.count]);
+	return stack;
+}
+
+static void add_sample(struct script_reader *r, const struct head *head)
+{
+	_cleanup_free_ char *comm = xstrndup(head->comm, (size_t)(head->comm_end - head->comm));
+	char name[NAME_MAX_SIZE];
+	struct sample sample = {.cpu = head->cpu, .weight = 1};
+	uint64_t weight = 1;
+	thread_id thread = foreign_thread(&r->f, head->pid, head->tid,
+					  head->pid == head->tid ? comm : NULL, comm, false);
+
+	event_name(head, name);
+	sample.time = head->time - r->start;
+	sample.stack = find_stack(r);
+	if (is_clock(r, name)) {
+		if (r->interval && head->period)
+			weight = (head->period + r->interval / 2) / r->interval;
+	} else {
+		sample.event = foreign_event(&r->f, name);
+		weight = head->period ? head->period : 1;
+		if (!sample.event)
+			return;
+	}
+	foreign_add(&r->f, thread, &sample, weight);
+}
+
+static int read_lines(struct script_reader *r, const char *text, size_t size, struct error *err)
+{
+	struct text_lines lines = text_lines_of(text, size);
+	bool is_open = false;
+	struct head head, next;
+	struct text_line line;
+
+	while (text_lines_next(&lines, &line)) {
+		bool is_head = line.text < line.end && *line.text != '\t' &&
+			       parse_head(line, &next);
+
+		if (is_open && (is_head || line.text == line.end)) {
+			add_sample(r, &head);
+			is_open = false;
+		}
+		if (is_head) {
+			head = next;
+			is_open = true;
+			if (head.rest < line.end)
+				add_frame(r, head.rest, line.end);
+		} else if (is_open && line.text < line.end) {
+			add_frame(r, line.text, line.end);
+		}
+	}
+	if (is_open)
+		add_sample(r, &head);
+	if (!r->has_start)
+		return error_text(err, -EBADMSG, "there is no sample as perf script prints them");
+	return foreign_finish(&r->f, true, err);
+}
+
+/* Processes are called as their main threads. */
+static void name_processes(struct profile *p)
+{
+	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
+		if (thread->process_name != NO_STRING)
+			continue;
+		vec_for_each(&p->threads.rows, const struct profile_thread *, main) {
+			if (main->pid == thread->pid && main->process_name != NO_STRING) {
+				thread->process_name = main->process_name;
+				break;
+			}
+		}
+		if (thread->process_name == NO_STRING)
+			thread->process_name = thread->name;
+	}
+}
+
+static int script_read(struct profile **p, const char *text, size_t size,
+		       struct import_counts *counts, struct error *err)
+{
+	struct script_reader r = {0};
+	struct import_counts own;
+	int ret;
+
+	foreign_init(&r.f, counts, &own);
+	find_clock(&r, text, size);
+	r.f.profile->meta.product = xstrdup("perf script");
+	r.f.profile->meta.interval_ns = r.interval ? r.interval : DEFAULT_INTERVAL_NS;
+	ret = read_lines(&r, text, size, err);
+	if (!ret)
+		name_processes(r.f.profile);
+	if (!ret)
+		*p = r.f.profile;
+	foreign_release(&r.f, ret);
+	strings_release(&r.lines);
+	vec_release(&r.frames);
+	vec_release(&r.stack);
+	return ret;
+}
+
+/* The first line that is no comment begins a sample. */
+static bool script_matches(const char *text, size_t size)
+{
+	struct text_lines lines = text_lines_of(text, size);
+	struct text_line line;
+	struct head head;
+
+	while (lines.number < LINES_JUDGED && text_lines_next(&lines, &line)) {
+		if (line.text == line.end || *line.text == '#')
+			continue;
+		return line.end - line.text < 4096 && parse_head(line, &head);
+	}
+	return false;
+}
+
+const struct format format_perf_script = {
+	.name = "perf-script",
+	.suffixes = (const char *const[]){NULL},
+	.is_timeline = true,
+	.matches = script_matches,
+	.read = script_read,
+};

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by pprof_read.c and pprof_places.c alone. */
+#ifndef PROF_LIB_FORMAT_PPROF_INTERNAL_H
+#define PROF_LIB_FORMAT_PPROF_INTERNAL_H
+
+#include "lib/format/foreign.h"
+#include "lib/format/pprof_fields.h"
+#include "lib/format/protobuf_cursor.h"
+
+#define TYPES_MAX 64
+
+struct pprof_type {
+	uint64_t type, unit; /* strings */
+	uint8_t event;
+	bool is_dropped; /* another type says the same */
+};
+
+/* Messages of the file, by their ids. */
+struct pprof_row {
+	uint64_t id;
+	struct protobuf_cursor bytes;
+	uint32_t first, count; /* of a location: its frames, the outermost first */
+	module_id module; /* of a mapping */
+};
+
+struct pprof_rows {
+	VEC(struct pprof_row) list;
+	struct index index;
+};
+
+struct pprof_reader {
+	struct foreign f;
+	struct pprof_rows mappings, locations, functions;
+	VEC(struct protobuf_cursor) strings, samples;
+	VEC(frame_id) frames; /* of locations */
+	VEC(uint64_t) path, values; /* of the sample being read */
+	struct pprof_type types[TYPES_MAX];
+	size_t type_count;
+	uint64_t period, default_type, time_ns, duration_ns, comment;
+	int clock; /* the type that counts samples; -1: none */
+	uint64_t now; /* time of the next sample */
+};
+
+struct pprof_mapping {
+	uint64_t start, offset, filename, build_id;
+};
+
+/* Returns a string by its number; free it. NUL in it ends it. */
+char *pprof_string(const struct pprof_reader *r, uint64_t number);
+/* Returns NULL for an id that is not there; 0 is none. */
+struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id);
+struct pprof_mapping pprof_mapping(const struct pprof_row *row);
+/* Adds the frames of a location, from the function that the others are inlined into. */
+void pprof_add_location(struct pprof_reader *r, struct pprof_row *row);
+
+#endif

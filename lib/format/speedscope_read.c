@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/speedscope_read.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/format/foreign.h"
+#include "lib/format/json_members.h"
+
+#define INTERVAL_MIN_NS 1000
+#define INTERVAL_DEFAULT_NS 1000000
+#define TIME_MAX_NS 9e18
+
+/* Samples of one profile: stacks and weights, or begins and ends of functions. */
+struct part {
+	struct span name, unit, start, samples, weights, events;
+};
+
+static const char *const part_names[] = {"name",    "unit",   "startValue", "samples",
+					 "weights", "events", NULL};
+
+struct scope_reader {
+	struct foreign f;
+	struct json_cursor s; /* the whole text */
+	VEC(frame_id) frames;
+	VEC(struct part) parts;
+	VEC(double) weights; /* of the part being read */
+	VEC(stack_id) open; /* of functions that have begun */
+	double interval; /* shortest weight, ns */
+	bool has_times;
+	struct strings texts; /* of stacks, each once: most samples have one that came before */
+	VEC(stack_id) stacks; /* by text */
+};
+
+static int damaged(struct error *err, const char *what)
+{
+	return error_text(err, -EBADMSG, "not a speedscope profile: %s", what);
+}
+
+/* Nanoseconds in a unit; 0: it is none of time. */
+static double unit_of(const struct scope_reader *r, const struct part *part)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {
+		{"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6}, {"seconds", 1e9}};
+	_cleanup_free_ char *unit = json_members_text_at(&r->s, part->unit);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(unit, units[i].name) == 0)
+			return units[i].ns;
+	}
+	return 0;
+}
+
+static void read_frame(struct scope_reader *r, struct json_cursor *s)
+{
+	static const char *const names[] = {"name", "file", "line", "col", NULL};
+	struct span spans[4] = {{0}};
+	_cleanup_free_ char *name = NULL, *file = NULL;
+	struct foreign_frame frame = {.module = NO_MODULE};
+	double line;
+
+	json_members_find(*s, names, spans);
+	json_cursor_skip(s);
+	frame.name = name = json_members_text_at(&r->s, spans[0]);
+	frame.file = file = json_members_text_at(&r->s, spans[1]);
+	line = json_members_number_at(&r->s, spans[2]);
+	frame.func_line = line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+	if (!*name)
+		frame.name = "(anonymous)";
+	vec_push(&r->frames, foreign_frame(&r->f, &frame));
+}
+
+static int read_frames(struct scope_reader *r, struct span shared, struct error *err)
+{
+	static const char *const names[] = {"frames", NULL};
+	struct json_cursor s = json_cursor_within(&r->s, shared);
+	struct json_cursor_list list = {0};
+	struct span frames = {0};
+
+	if (!shared.end || !json_members_find(s, names, &frames) || !frames.end)
+		return damaged(err, "it has no shared frames");
+	s = json_cursor_within(&r->s, frames);
+	while (json_cursor_element(&s, &list))
+		read_frame(r, &s);
+	return s.failed ? damaged(err, "its frames are damaged") : 0;
+}
+
+static void read_weights(struct scope_reader *r, const struct part *part)
+{
+	struct json_cursor s = json_cursor_within(&r->s, part->weights);
+	struct json_cursor_list list = {0};
+
+	vec_clear(&r->weights);
+	while (part->weights.end && json_cursor_element(&s, &list))
+		vec_push(&r->weights, json_members_number(&s));
+}
+
+static int find_parts(struct scope_reader *r, struct span profiles, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, profiles);
+	struct json_cursor_list list = {0};
+
+	while (json_cursor_element(&s, &list)) {
+		struct part part = {.name = {0}};
+		double unit;
+
+		json_members_find(s, part_names, &part.name);
+		json_cursor_skip(&s);
+		vec_push(&r->parts, part);
+		unit = unit_of(r, &part);
+		r->has_times |= unit > 0;
+		read_weights(r, &part);
+		vec_for_each(&r->weights, const double *, weight) {
+			double ns = *weight * unit;
+
+			if (ns >= INTERVAL_MIN_NS && (!(r->interval > 0) || ns < r->interval))
+				r->interval = ns;
+		}
+		if (part.events.end && unit > 0)
+			r->interval = INTERVAL_MIN_NS;
+	}
+	return s.failed ? damaged(err, "its profiles are damaged") : 0;
+}
+
+/* A thread's clock: what rounding takes from a sample, the next one gets. */
+struct scope_clock {
+	thread_id thread;
+	double unit, now, rest; /* ns */
+};
+
+static uint64_t in_ns(double time)
+{
+	return time > 0 ? (uint64_t)(time < TIME_MAX_NS ? time : TIME_MAX_NS) : 0;
+}
+
+static void add_sample(struct scope_reader *r, struct scope_clock *clock, stack_id stack,
+		       double weight)
+{
+	double interval = (double)r->f.profile->meta.interval_ns;
+	double ns = clock->unit > 0 ? weight * clock->unit : weight * interval;
+	uint64_t ticks;
+
+	if (!(ns > 0)) {
+		r->f.counts->unread[UNREAD_WEIGHTS] += ns < 0;
+		return;
+	}
+	ticks = in_ns((ns + clock->rest) / interval + 0.5);
+	clock->rest += ns - (double)ticks * interval;
+	foreign_sample(&r->f, clock->thread, 0, in_ns(clock->now), stack, ticks);
+	clock->now += ns;
+}
+
+static bool make_stack(struct scope_reader *r, struct json_cursor s, stack_id *stack)
+{
+	struct json_cursor_list list = {0};
+	int64_t frame;
+
+	*stack = NO_STACK;
+	while (json_cursor_element(&s, &list)) {
+		if (!json_cursor_i64(&s, &frame) || frame < 0 || (uint64_t)frame >= r->frames.count)
+			return false;
+		*stack = stacks_intern(&r->f.profile->stacks, *stack, r->frames.items[frame]);
+	}
+	return !s.failed;
+}
+
+static bool read_stack(struct scope_reader *r, struct json_cursor *s, stack_id *stack)
+{
+	struct span value;
+	string_id text;
+
+	if (!json_cursor_value(s, &value))
+		return false;
+	text = strings_intern_sized(&r->texts, s->text + value.start, value.end - value.start);
+	if (text == r->stacks.count) {
+		if (!make_stack(r, json_cursor_within(s, value), stack))
+			return false;
+		vec_push(&r->stacks, *stack);
+	}
+	*stack = r->stacks.items[text];
+	return true;
+}
+
+static int read_samples(struct scope_reader *r, const struct part *part, struct scope_clock *clock,
+			struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, part->samples);
+	struct json_cursor_list list = {0};
+	stack_id stack;
+
+	read_weights(r, part);
+	for (size_t i = 0; json_cursor_element(&s, &list); i++) {
+		if (!read_stack(r, &s, &stack))
+			return damaged(err, "a sample points nowhere");
+		add_sample(r, clock, stack, i < r->weights.count ? r->weights.items[i] : 1);
+	}
+	return s.failed ? damaged(err, "its samples are damaged") : 0;
+}
+
+/* Begins or ends a function; what was open until then took the time since the last event. */
+static int take_event(struct scope_reader *r, struct json_cursor event, struct scope_clock *clock,
+		      double *before, struct error *err)
+{
+	static const char *const names[] = {"type", "frame", "at", NULL};
+	struct span spans[3] = {{0}};
+	_cleanup_free_ char *type = NULL;
+	stack_id top = r->open.count ? vec_last(&r->open) : NO_STACK;
+	double frame, at;
+
+	if (!json_members_find(event, names, spans))
+		return damaged(err, "an event is damaged");
+	type = json_members_text_at(&r->s, spans[0]);
+	frame = json_members_number_at(&r->s, spans[1]);
+	at = json_members_number_at(&r->s, spans[2]);
+	if (top != NO_STACK)
+		add_sample(r, clock, top, at - *before);
+	else
+		clock->now += (at - *before) * clock->unit;
+	*before = at;
+	if (*type != 'O') {
+		r->open.count -= r->open.count > 0;
+		return 0;
+	}
+	if (!(frame >= 0) || frame >= (double)r->frames.count)
+		return damaged(err, "an event points nowhere");
+	vec_push(&r->open,
+		 stacks_intern(&r->f.profile->stacks, top, r->frames.items[(size_t)frame]));
+	return 0;
+}
+
+static int read_events(struct scope_reader *r, const struct part *part, struct scope_clock *clock,
+		       struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, part->events);
+	struct json_cursor_list list = {0};
+	double before = json_members_number_at(&r->s, part->start);
+	int ret = 0;
+
+	vec_clear(&r->open);
+	while (!ret && json_cursor_element(&s, &list)) {
+		ret = take_event(r, s, clock, &before, err);
+		json_cursor_skip(&s);
+	}
+	return !ret && s.failed ? damaged(err, "its events are damaged") : ret;
+}
+
+static int read_part(struct scope_reader *r, size_t number, struct error *err)
+{
+	const struct part *part = &r->parts.items[number];
+	_cleanup_free_ char *name = json_members_text_at(&r->s, part->name);
+	struct scope_clock clock = {.unit = unit_of(r, part)};
+
+	clock.thread = foreign_thread(&r->f, 1, (uint32_t)number + 1, "speedscope",
+				      *name ? name : "all", false);
+	clock.now = json_members_number_at(&r->s, part->start) * clock.unit;
+	return part->events.end ? read_events(r, part, &clock, err)
+				: read_samples(r, part, &clock, err);
+}
+
+static int read_file(struct scope_reader *r, const char *text, size_t size, struct error *err)
+{
+	static const char *const names[] = {"shared", "profiles", "name", NULL};
+	struct span spans[3] = {{0}};
+	struct json_cursor whole;
+	int ret;
+
+	json_cursor_init(&r->s, text, size);
+	whole = r->s;
+	json_cursor_skip(&whole);
+	if (!json_cursor_end(&whole))
+		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
+	if (!json_members_find(r->s, names, spans) || !spans[1].end)
+		return damaged(err, "it has no profiles");
+	ret = read_frames(r, spans[0], err);
+	if (!ret)
+		ret = find_parts(r, spans[1], err);
+	r->f.profile->meta.product = json_members_text_at(&r->s, spans[2]);
+	r->f.profile->meta.interval_ns = r->interval > 0 && r->interval < 1e12
+						 ? (uint64_t)r->interval
+						 : INTERVAL_DEFAULT_NS;
+	for (size_t i = 0; i < r->parts.count && !ret; i++)
+		ret = read_part(r, i, err);
+	return ret ? ret : foreign_finish(&r->f, r->has_times, err);
+}
+
+int speedscope_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
+		    struct error *err)
+{
+	struct scope_reader r = {0};
+	struct import_counts own;
+	int ret;
+
+	foreign_init(&r.f, counts, &own);
+	ret = read_file(&r, text, size, err);
+	if (!ret)
+		*p = r.f.profile;
+	foreign_release(&r.f, ret);
+	vec_release(&r.frames);
+	vec_release(&r.parts);
+	vec_release(&r.weights);
+	vec_release(&r.open);
+	strings_release(&r.texts);
+	vec_release(&r.stacks);
+	return ret;
+}
+
+bool speedscope_matches(const char *text, size_t size)
+{
+	static const char *const wanted[] = {"$schema", "profiles", NULL};
+	static const char *const others[] = {"meta", "threads", "nodes", "libs", NULL};
+
+	return json_members_begin(text, size, wanted, others);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines of untrusted text that need not be terminated. */
+#ifndef PROF_LIB_FORMAT_TEXT_LINES_H
+#define PROF_LIB_FORMAT_TEXT_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct text_lines {
+	const char *at, *end;
+	size_t number; /* of the last line, from 1 on */
+};
+
+struct text_line {
+	const char *text, *end; /* without the newline, and a carriage return before it */
+};
+
+static inline struct text_lines text_lines_of(const char *text, size_t size)
+{
+	return (struct text_lines){.at = text, .end = text + size};
+}
+
+static inline bool text_lines_next(struct text_lines *s, struct text_line *line)
+{
+	const char *newline;
+
+	if (s->at == s->end)
+		return false;
+	newline = memchr(s->at, '\n', (size_t)(s->end - s->at));
+	line->text = s->at;
+	line->end = newline ? newline : s->end;
+	s->at = newline ? newline + 1 : s->end;
+	if (line->end > line->text && line->end[-1] == '\r')
+		line->end--;
+	s->number++;
+	return true;
+}
+
+#endif

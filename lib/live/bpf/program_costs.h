@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The time that runs of a BPF program have taken, of which only some are timed. */
+#ifndef PROF_LIB_LIVE_BPF_PROGRAM_COSTS_H
+#define PROF_LIB_LIVE_BPF_PROGRAM_COSTS_H
+
+#include <stdint.h>
+
+#include "bpf/live_record.h"
+
+/* Returns ns: later runs that were not timed took as long as the timed ones on average. */
+static inline uint64_t program_cost_ns(const struct program_cost *cost)
+{
+	uint64_t late = cost->runs > TIMED_RUNS ? cost->runs - TIMED_RUNS : 0;
+
+	if (!cost->late_timed)
+		return cost->early_ns;
+	return cost->early_ns +
+	       (uint64_t)((double)cost->late_ns * (double)late / (double)cost->late_timed);
+}
+
+#endif

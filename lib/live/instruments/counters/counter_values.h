@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes records of counters: only what has changed; a flat stretch keeps its two ends. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_VALUES_H
+#define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/facts/marker_schema.h"
+#include "lib/record/sink.h"
+
+/* A zeroed struct is a counter that nothing is known of. */
+struct sent_counter {
+	uint32_t id;
+	int64_t told;
+	bool is_known; /* `told` has its first value */
+	bool is_flat; /* the last pass found no change */
+	uint64_t row_ns; /* time of the last row, 0 if none */
+};
+
+struct counter_values {
+	record_sink_fn *sink;
+	void *ctx;
+	uint32_t last_id;
+	uint64_t last_ns; /* time of the pass before */
+	bool is_resuming; /* after a pause: what rates have gained in it is left out */
+};
+
+/*
+ * Tells the value at the time `now` of the counter of a process, or of the machine for pid 0. A
+ * rate begins with the first value, which belongs to the time before, and never falls. Counters
+ * keep the order in which they are first told.
+ */
+void counter_values_send(struct counter_values *t, struct sent_counter *counter,
+			 const struct counter_schema *schema, uint32_t pid, int64_t value,
+			 uint64_t now);
+
+#endif

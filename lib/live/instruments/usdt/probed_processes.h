@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Attaches a program to places in the files that recorded processes map, in these processes alone:
+ * attached to all at once, each process of the machine that has the file would trap. A file is read
+ * when a process has mapped it; those that are known are attached to new processes before they map
+ * them.
+ */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
+#define PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
+
+#include "bpf/live_record.h"
+#include "lib/live/instruments/usdt/uprobe_jobs.h"
+#include "lib/live/instruments/usdt/usdt_probes.h"
+#include "lib/live/tracker.h"
+
+struct probe_attachment {
+	uint32_t pid, file;
+	uprobe_job job;
+};
+
+/* The owner sets probes.settings, and may set probes.read; the rest begins zeroed. */
+struct probed_processes {
+	struct usdt_probes probes;
+	struct uprobe_jobs *jobs; /* NULL: not yet */
+	int layouts_map; /* of the kernel; -1: its program needs none */
+	uint32_t stored; /* layouts that the kernel has */
+	VEC(struct probe_attachment) attachments;
+	VEC(uint8_t) modules; /* enum module_state */
+};
+
+/* Starts the threads that attach this program; flags as in struct uprobe_target. */
+void probed_processes_begin(struct probed_processes *p, int program, uint32_t flags,
+			    int layouts_map);
+/* Follows the processes of the tracker, which is borrowed. */
+void probed_processes_watch(struct probed_processes *p, struct tracker *tracker);
+/*
+ * Attaches to the probes of a file that recorded processes alone have, in all processes at once:
+ * also in those to come, which lose nothing. `like` is without file and places. Returns 0 or
+ * -errno with err.
+ */
+int probed_processes_attach_all(struct probed_processes *p, int fd,
+				const struct uprobe_target *like, struct uprobe_links *links,
+				struct error *err);
+/* A process has been forked, or one has lost what was attached. */
+void probed_processes_task(struct probed_processes *p, const struct rec_usdt_task *task);
+/* Detaches everything from the process. */
+void probed_processes_forget(struct probed_processes *p, uint32_t pid);
+/* Tells whether the file of a module that a process has mapped so far has such places. */
+bool probed_processes_have(const struct probed_processes *p, uint32_t module_id);
+/* Begins to detach from all. */
+void probed_processes_stop(struct probed_processes *p);
+/* Waits until all is detached. */
+void probed_processes_release(struct probed_processes *p);
+
+#endif

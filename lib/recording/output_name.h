@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of outputs with parts that are known only when they are written. */
+#ifndef PROF_LIB_RECORDING_OUTPUT_NAME_H
+#define PROF_LIB_RECORDING_OUTPUT_NAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/error.h"
+
+struct output_words {
+	pid_t pid; /* %p: of the recorder */
+	const char *command; /* %c: a program's name, "attach", or "system" */
+	uint64_t realtime_ns; /* %t: when, as 20261231-235959 in local time */
+};
+
+/*
+ * Replaces %p, %c, %t, %h by the host's name, %n by the first number from 1 for which there is no
+ * such file, and %% by one. The caller frees the name. NULL with -EINVAL in err: another letter
+ * follows a %.
+ */
+char *output_name_expand(const char *name, const struct output_words *words, struct error *err);
+
+#endif

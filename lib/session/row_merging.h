@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes fewer rows of a thread's samples where little is lost by it. What each stack weighs and the
+ * CPU time stay exactly as they are.
+ */
+#ifndef PROF_LIB_SESSION_ROW_MERGING_H
+#define PROF_LIB_SESSION_ROW_MERGING_H
+
+#include "lib/profile/profile.h"
+
+/*
+ * Makes one wait, with a row at its start and one at its end, of waits that follow each other
+ * without anything between them. Returns how many rows have gone.
+ */
+uint64_t row_merging_waits(const struct profile *p, struct samples *samples);
+/*
+ * Lets the last of the ticks with one stack within `window` ns stand for all of them. Waits end a
+ * window. Returns how many rows have gone.
+ */
+uint64_t row_merging_ticks(const struct profile *p, struct samples *samples, uint64_t window);
+
+#endif

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Measures what --alloc costs the program: malloc() and free() in a loop, and a run of the compiler.
+
+    alloc_cost.py [--rounds N] [loop] [compiler]
+
+Each round runs the program alone, with prof-alloc.so to which nobody listens, recorded without and
+with --alloc, and under heaptrack if that is installed, in turns. Prints for the loop the time of a
+pair of calls, ns, and for the compiler its CPU time relative to that alone: 10th percentiles over
+the rounds, ± the distance to the median. No verdict: a machine has neighbours.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
+PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
+SHIM = os.path.join(os.path.dirname(PROF), "prof-alloc.so")
+PAIRS = os.path.abspath(os.path.join(BUILD, "tests/workloads/allocs"))
+SOURCE = """
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+int main() { std::map<std::string, std::vector<int>> m; std::regex r("a.*b");
+for (auto &x : m) std::sort(x.second.begin(), x.second.end()); return std::regex_match("ab", r); }
+"""
+
+
+def tools(folder):
+    quiet = [PROF, "record", "-q", "-o", os.path.join(folder, "p.json.gz")]
+    found = {
+        "alone": [],
+        "silent": ["env", f"LD_PRELOAD={SHIM}"],
+        "record": quiet + ["--"],
+        "--alloc": quiet + ["--alloc", "--"],
+    }
+    if shutil.which("heaptrack"):
+        found["heaptrack"] = ["heaptrack", "-r", "-o", os.path.join(folder, "heap")]
+    return found
+
+
+def loop(command):
+    """The least of many passes: others take the CPU for a while, but never give it."""
+    out = subprocess.run([*command, PAIRS, "pairs", "200000"], stdout=subprocess.PIPE, text=True,
+                         check=True).stdout
+    return float(next(word for word in reversed(out.split()) if word.replace(".", "").isdigit()))
+
+
+def compiler(command, folder):
+    """CPU time of the compiler alone, as its shell knows it."""
+    source = os.path.join(folder, "source.cc")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(SOURCE)
+    times = os.path.join(folder, "times")
+    script = f"g++ -O1 -c -o {folder}/source.o {source}; times >{times}"
+    subprocess.run([*command, "bash", "-c", script], stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, check=True)
+    with open(times, encoding="utf-8") as file:
+        of_children = file.read().split("\n")[1].split()
+    return sum(int(m) * 60 + float(s) for m, s in
+               (word.rstrip("s").split("m") for word in of_children))
+
+
+def show(figures, unit, relative):
+    base = statistics.quantiles(figures["alone"], n=10)[0] if relative else 1
+    for tool, values in figures.items():
+        low, median = statistics.quantiles(values, n=10)[0], statistics.median(values)
+        print(f"  {tool:10} {low / base:8.3f} ±{(median - low) / base:.3f} {unit}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("what", nargs="*", default=["loop", "compiler"])
+    options = parser.parse_args()
+    if os.geteuid():
+        sys.exit("alloc_cost.py: recording needs root")
+    with tempfile.TemporaryDirectory() as folder:
+        for what in options.what:
+            figures = {}
+            for _ in range(options.rounds):
+                for tool, command in tools(folder).items():
+                    value = loop(command) if what == "loop" else compiler(command, folder)
+                    figures.setdefault(tool, []).append(value)
+            print(what)
+            show(figures, "ns a pair" if what == "loop" else "of the run alone", what != "loop")
+
+
+if __name__ == "__main__":
+    main()

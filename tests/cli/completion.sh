@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Completion in bash, zsh and fish, typed on a terminal. Needs no root.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+mkdir bin 'a folder' home
+ln -s "$PROF" bin/prof
+export PATH=$tmp/bin:$PATH HOME=$tmp/home
+touch 'a file.json' other.json
+completes() { # SHELL LINE WANTED
+	is "$1: $2" "$(python3 "$root/tests/cli/type_line.py" "$1" "$root/packaging/completions" "$2" 2>&1)" "$3"
+}
+for shell in bash zsh fish; do
+	completes $shell 'prof rec' 'prof reco'
+	completes $shell 'prof record --start-p' 'prof record --start-paused'
+	completes $shell 'prof record --unwind c' 'prof record --unwind cfi'
+	completes $shell 'prof report --format=js' 'prof report --format=json'
+	completes $shell 'prof config repo' 'prof config report'
+	completes $shell 'prof report oth' 'prof report other.json'
+	completes $shell 'prof report -q a\ fi' 'prof report -q a file.json'
+	completes $shell 'prof record -e page-faults,maj' 'prof record -e page-faults,major-faults'
+	# Names of the command to run.
+	completes $shell 'prof record -F 99 -- mktem' 'prof record -F 99 -- mktemp'
+	completes $shell 'prof record mktem' 'prof record mktemp'
+done
+# A folder, where no file will do.
+completes bash 'prof record --debug-dir=a' 'prof record --debug-dir=a folder/'
+
+# Values of this machine now: processes with their names, users, groups.
+run "$PROF" __complete attach --pid "$$"
+like "pids have names" "$out" "^$$"$'\tbash'
+run "$PROF" __complete record -a --uid roo
+is "users" "$out" root
+run "$PROF" __complete attach --comm bas
+like "names of processes" "$out" '^bash'
+run "$PROF" __complete record -e cpu-cl
+is "events" "$out" cpu-clock
+# A command that is being typed does not run.
+run "$PROF" __complete stop "$$"
+is "a request is not sent" "$status$err" 0
+run "$PROF" __complete nothing x
+is "an unknown command" "$status$out$err" 0
+
+# Every option of the help, no more and no less.
+for command in $("$PROF" __complete ''); do
+	listed=$("$PROF" "$command" --help | grep -oE '^ +(-[A-Za-z], )?--[a-z-]+' | grep -oE -- '--.*' | sort -u)
+	completed=$("$PROF" __complete "$command" -- | cut -f1 | sort -u)
+	is "$command: options as in the help" "$(comm -3 <(echo "$listed") <(echo "$completed"))" ''
+done
+done_testing

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# prof push and prof fleet, and profiles that come back from an engine. Needs no root.
+#
+# May run beside others.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+mkdir engine
+start python3 "$root/tests/fake_engine.py" engine
+server=$started
+wait_until test -s engine/port
+at=clickhouse+http://127.0.0.1:$(<engine/port)
+url=$at/many
+file=$golden/waits.json
+# Rows of a report, which are in no order where they weigh the same, without the errors of sampling.
+rows() { # FILE [OPTION...]
+	"$PROF" report --limit 0 --format json --include-idle "$@" | grep '^{"function"' | sed 's/, "self_error.*//' | sort
+}
+
+run "$PROF" push "$file" "$url"
+is "no tables: exit status" "$status" 125
+like "says what to do" "$err" 'the database many has no tables of prof.*run: prof fleet init'
+run "$PROF" fleet init "$url"
+is "init: exit status" "$status" 0
+like "init says what it made" "$err" 'made the tables of many, version 1'
+like "once more" "$("$PROF" fleet init "$url" 2>&1)" 'were there'
+refuses "nothing in them" 125 'many has nothing of that' "$PROF" report "$url"
+
+run "$PROF" push --host h1 --service web --label release=1 "$file" "$url"
+is "push: exit status" "$status" 0
+like "says what it sent" "$err" 'sent [0-9]+ windows? with [0-9]+ samples of web'
+wanted=$(rows "$file")
+like "there is something to compare" "$wanted" function
+is "what comes back is what was sent" "$(rows "$url")" "$wanted"
+run "$PROF" push --host h1 --service web --label release=1 "$file" "$url"
+like "what is there is not sent again" "$err" 'has all of it already'
+is "and counts once" "$(rows "$url")" "$wanted"
+
+hostile=$'a\'b\\"; DROP TABLE prof_samples; -- \e[31m%00'
+run "$PROF" push --host "h'2" --service "$hostile" --label "release=2')" "$golden/simple.json" "$url"
+is "hostile names: exit status" "$status" 0
+is "they choose what they name" "$(rows "$url?host=h%272&label.release=2%27)")" "$(rows "$golden/simple.json")"
+is "and nothing else" "$(rows "$url?service=web")" "$wanted"
+refuses "they are not a part of a statement" 125 'nothing of that' "$PROF" report "$url?service=x%27%20OR%201=1%20--%20"
+run "$PROF" fleet services "$url"
+like "services" "$out" 'web +1 '
+unlike "no name steers the terminal" "$out" $'\e'
+is "--json has the names as they are" "$("$PROF" fleet services --json "$url" |
+	python3 -c 'import json, sys; print(sorted(row["service"] for row in json.load(sys.stdin))[0])')" "$hostile"
+run "$PROF" fleet hosts "$url?host=h1"
+like "hosts" "$out" 'h1 +[0-9]+ +[0-9]+ +'
+run "$PROF" fleet windows "$url?label.release=1"
+like "windows" "$out" 'h1 .*release=1'
+unlike "not those of others" "$out" "h'2"
+refuses "a time without a window" 125 'nothing of that' "$PROF" report "$url?to=2001-01-01"
+run "$PROF" convert "$url?by=host" -o many.json
+is "convert: exit status" "$status" 0
+is "threads are hosts" "$(python3 -c 'import json; print(sorted(t["name"] for t in json.load(open("many.json"))["threads"]))')" \
+	"[\"h'2\", 'h1']"
+ok "it is a profile" python3 "$root/tests/check_profile.py" many.json
+like "info" "$("$PROF" info "$url")" 'Hosts +2'
+
+start "$PROF" view --no-open "$url" >view.out 2>view.err
+wait_until grep -q from-url view.out
+ok "view serves it" python3 -c 'import json, re, sys, urllib.parse, urllib.request
+address = urllib.parse.unquote(re.search("from-url/([^/]*)/", open("view.out").read())[1])
+names = [t["name"] for t in json.load(urllib.request.urlopen(address))["threads"]]
+sys.exit("web" not in names)'
+kill "$started"
+wait "$started" 2>/dev/null
+
+# A host whose clock ticks at another rate.
+python3 -c 'import json, sys
+profile = json.load(open(sys.argv[1]))
+profile["meta"]["interval"] *= 2
+json.dump(profile, open("slower.json", "w"))' "$golden/simple.json"
+interval=$(python3 -c 'import json; print(json.load(open("slower.json"))["meta"]["interval"])')
+run "$PROF" push -q --host h3 --service slow slower.json "$url"
+is "a profile of another rate: exit status" "$status" 0
+is "--quiet" "$err" ""
+run "$PROF" report "$url"
+is "rates do not add up: exit status" "$status" 125
+like "says how to choose one" "$err" 'ticks of 2 different intervals.*interval='
+is "one of them" "$(rows "$url?interval=$interval")" "$(rows slower.json)"
+is "those of one service" "$(rows "$url?service=slow")" "$(rows slower.json)"
+
+printf 's3cret\nmore\n' >password
+run "$PROF" fleet hosts "${url/127/reader@127}?password-file=$PWD/password"
+is "user and password" "$(<engine/user)" "reader s3cret"
+refuses "a password in the address" 125 'put it into a file' "$PROF" report "${url/127/reader:s3cret@127}"
+refuses "a database that is none" 2 'by letters, digits and _' "$PROF" fleet init "$at/a;b"
+refuses "a part of it that push cannot have" 2 'only password-file=' "$PROF" push "$file" "$url?host=x"
+refuses "nothing to do" 2 'init, services, hosts or windows' "$PROF" fleet drop "$url"
+refuses "no address" 2 'address is missing' "$PROF" fleet hosts
+refuses "no such file" 125 'No such file' "$PROF" push nowhere "$url"
+refuses "no time of recording" 125 'does not say when' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"
+
+collector=${at/clickhouse/otlp}
+run "$PROF" push --host h1 --service "$hostile" --label release=1 "$file" "$collector?password-file=$PWD/password"
+is "push to a collector: exit status" "$status" 0
+is "type and token" "$(<engine/headers)" "application/x-protobuf Bearer s3cret"
+run python3 "$root/tests/otlp_rules.py" engine/otlp
+is "the message keeps the rules" "$status" 0
+diagnose "$err"
+"$PROF" report --limit 0 --format json --by function "$file" >report.json
+is "its sums are those of the profile, without waits" \
+	"$(python3 -c 'import collections, json, sys
+sums = collections.Counter()
+for row in json.load(open("report.json"))["rows"]: sums[row["function"]] += row["self"]
+print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" \
+	"$(python3 -c 'import json, sys; print(json.dumps(json.loads(sys.argv[1])["self"], sort_keys=True))' "$out")"
+like "resources" "$out" '"host.name": "h1".*"release": "1".*"service.name": "a.b'
+"$PROF" push -q "$golden/inline.json" "$collector"
+ok "inlined functions" python3 "$root/tests/otlp_rules.py" engine/otlp
+echo partial >engine/mode
+refuses "a collector that refuses a part" 125 'refuses 2 profiles: no\?' "$PROF" push "$file" "$collector"
+refuses "what cannot be read" 2 'can only be sent to' "$PROF" fleet hosts "$collector"
+
+answers() { # DESCRIPTION MODE REGEX
+	echo "$2" >engine/mode
+	refuses "$1" 125 "$3" "$PROF" report "$url"
+	unlike "$1: its words cannot steer a terminal" "$err" $'\e'
+}
+answers "an engine in trouble" broken 'status 503: no idea'
+answers "a wrong password" denied 'status 401: Code: 193'
+answers "an answer that is none" garbage 'answer is damaged|newer prof'
+answers "tables of a newer prof" newer 'version 9, of a newer prof'
+rm engine/mode
+kill "$server"
+wait "$server" 2>/dev/null
+refuses "no engine" 125 '127.0.0.1.*([Cc]onnect)' "$PROF" report "$url"
+done_testing

@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# --alloc: who allocates, and who holds what at the end, of programs whose true figures are known.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+truth=$workloads/allocs
+# Sums by function, and what the program itself counted: rows of (allocated, leaked).
+sums='
+import json
+from math import expm1, sqrt
+MEAN = 524288
+stats = json.load(open(args[0]))
+told = [tuple(map(int, line.split())) for line in open(args[1])]
+def sums_of(threads):
+    found = {"allocated": {}, "retained": {}}
+    for t in threads:
+        table = t.get("nativeAllocations")
+        if not table:
+            continue
+        expect(t["isMainThread"] and table["length"] and table["weightType"] == "bytes", "a table")
+        held = {}
+        for weight, stack, block in zip(table["weight"], table["stack"], table["memoryAddress"]):
+            # Before the tables of a new program are ready, few stacks are known.
+            names = [] if stack is None else [
+                f["name"] for f in check_profile.stack_frames(p, stack)]
+            name = next((n for n in reversed(names) if n.startswith(("leak_", "free_", "grow",
+                        "allocate_"))), "other")
+            if weight >= 0:
+                expect(block not in held, "allocated twice")
+                held[block] = name, weight
+                found["allocated"][name] = found["allocated"].get(name, 0) + weight
+            else:
+                expect(held.pop(block, None) == (name, -weight), "the stack of the allocation")
+        for name, weight in held.values():
+            found["retained"][name] = found["retained"].get(name, 0) + weight
+    return found
+# 4.5 times the standard deviation: one of 100,000 is further off.
+def near(found, bytes_, size):
+    chance = -expm1(-size / MEAN)
+    sigma = sqrt(bytes_ * size * (1 - chance) / chance)
+    # Few large blocks are left out, but then a whole one is missing.
+    expect(abs(found - bytes_) <= 4.5 * sigma + size + 1000, (found, bytes_, size, sigma))
+def judge_rounds(found, rounds):
+    third = 10 * (3 << 20) * rounds
+    for name, size in ("small", 16), ("page", 4096), ("large", 3 << 20):
+        near(found["allocated"].get("leak_" + name, 0), 0.3 * third, size)
+        near(found["allocated"].get("free_" + name, 0), 0.7 * third, size)
+        near(found["retained"].get("leak_" + name, 0), 0.3 * third, size)
+        expect("free_" + name not in found["retained"], found)
+'
+judge_sums() { # DESCRIPTION NAME CODE
+	local all="$sums
+$3"
+	judge "$1" "$2.json.gz" "$2.stats" "$2.told" <<<"$all"
+}
+
+record plain 0 --alloc -- "$truth" 4
+echo "$out" >plain.told
+judge_sums "three sites leak, three do not" plain '
+judge_rounds(sums_of(p["threads"]), 4)
+expect(stats["frees_unmatched"] == 0 and stats["allocs"]["lost"] == 0, stats)
+expect(stats["alloc_mean"] == MEAN and stats["allocs_sampled"] > 100, stats)
+near(stats["alloc_bytes_estimated"], told[0][0], 16)
+[counter] = [c for c in p["counters"] if c["name"] == "malloc"]
+expect(sum(counter["samples"]["count"]) == stats["alloc_bytes_held"], "the counter")
+'
+like "the summary tells who holds it" "$err" 'held at the end: .* that were allocated, .* from leak_'
+ok "report shows it" sh -c "'$PROF' report --event retained --format csv plain.json.gz | grep -q leak_large"
+ok "so does a sanitized profile" sh -c "
+	'$PROF' convert --sanitize -o clean.json.gz plain.json.gz && '$PROF' report --event retained --format csv clean.json.gz | grep -q leak_large"
+
+record threads 0 --alloc=64K -- "$truth" threads 100
+echo "$out" >threads.told
+judge_sums "threads free what others allocated" threads '
+MEAN = 65536
+found = sums_of(p["threads"])
+near(sum(found["allocated"].values()), 100 * 1000 * 4096, 4096)
+expect(found["allocated"]["allocate_for_others"] > 0, found)
+expect("allocate_for_others" not in found["retained"], found)
+expect(stats["frees_unmatched"] == 0, stats)
+'
+
+record realloc 0 --alloc=64K -- "$truth" realloc 500
+echo "$out" >realloc.told
+judge_sums "realloc frees and allocates" realloc '
+MEAN = 65536
+found = sums_of(p["threads"])
+near(sum(found["allocated"].values()), told[0][0], 64000)
+expect(found["allocated"]["grow"] > 0, found)
+expect("grow" not in found["retained"], found)
+'
+
+record fork 0 --alloc -- "$truth" fork 1
+echo "$out" >fork.told
+judge_sums "a fork: the child has its own" fork '
+pids = sorted({t["pid"] for t in p["threads"]})
+expect(len(pids) == 2, pids)
+for pid, rounds in zip([p["threads"][0]["pid"]] + [x for x in pids if x != p["threads"][0]["pid"]],
+                       (2, 1)):
+    judge_rounds(sums_of([t for t in p["threads"] if t["pid"] == pid]), rounds)
+'
+
+record exec 0 --alloc -- "$truth" exec 1
+echo "$out" >exec.told
+judge_sums "an exec: nothing is left of the program before" exec '
+found = sums_of(p["threads"])
+third = 10 * (3 << 20)
+for name, size in ("small", 16), ("page", 4096), ("large", 3 << 20):
+    near(found["allocated"]["leak_" + name], 2 * 0.3 * third, size)
+    near(found["retained"]["leak_" + name], 0.3 * third, size)
+'
+
+record held 0 --alloc --leaks-only -- "$truth" 1
+echo "$out" >held.told
+judge_sums "--leaks-only" held '
+found = sums_of(p["threads"])
+expect(found["allocated"] == found["retained"] and "leak_large" in found["retained"], found)
+'
+
+# Other programs do not notice, and the user's own library is loaded after.
+printf 'int marked(void) { return 7; }\n' >own.c
+gcc -shared -fPIC -o own.so own.c
+# shellcheck disable=SC2016 # the command's shell expands it
+LD_PRELOAD=$PWD/own.so run "$PROF" record --alloc -o preload.json.gz -- sh -c 'echo "$LD_PRELOAD"'
+is "LD_PRELOAD of the user stays" "${out#*prof-alloc.so:}" "$PWD/own.so"
+for program in "python3 -c 'print(len([str(i) for i in range(100000)]))'" \
+	"perl -e 'my %h; \$h{\$_} = \$_ for 1 .. 10000; print scalar keys %h'" \
+	"node -e 'const a = []; for (let i = 0; i < 1e5; i++) a.push({i}); console.log(a.length)'" \
+	"sh -c 'exit 3'"; do
+	eval "run $program"
+	expected="$out, $err, $status"
+	eval "run '$PROF' record -q --alloc=4K -o program.json.gz -- $program"
+	is "${program%% *} runs as without it" "$out, $err, $status" "$expected"
+done
+
+record static 0 --alloc -- "$workloads/static/calls"
+like "programs that nobody tells of are named" "$err" 'no allocations are known of calls'
+
+start "$truth" wait 1 >wait.told
+begin wait attach --alloc -p "$started"
+touch go
+wait "$started"
+finish wait 0
+judge_sums "a process that runs already" wait '
+judge_rounds(sums_of(p["threads"]), 1)
+'
+done_testing

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Methods of Java between native frames, judged by the program's own tree of calls.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+source=$root/tests/workloads/java/Tree.java
+run javac -d classes "$source"
+is "the program is compiled" "$status" 0
+truth() { # PROFILE AT-LEAST [ALLOWED]
+	python3 "$root/tests/java_truth.py" "$source" "$1" --at-least "$2" --allowed "${3-10}"
+}
+
+record calls 0 -F 1999 --off-cpu 1 -- java -cp classes Tree 4000 2
+ok "all chains are paths of the tree, recursion is as deep as it is, lines name what they call" \
+	truth calls.json.gz 100
+judge "nearly all stacks have all their methods" calls.json.gz calls.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["whole"] > 100, r)
+# The target is 0.1 %.
+expect(r["torn"] <= 0.01 * r["whole"] + 2, r)
+expect(r["nameless"] + r["lost_functions"] <= 2, r)
+expect(r["versions"].startswith("Java "), r)
+CODE
+judge "methods have files and the tiers that run them, and call native code" calls.json.gz <<'CODE'
+java = [f for _, _, _, frames in samples() for f in frames if f["category"] == "Java"]
+expect({"Interpreter", "C1"} <= {f["subcategory"] for f in java}, {f["subcategory"] for f in java})
+# Files and lines are read from the process: on a busy machine some come too late.
+own = [f for f in java if f["name"].startswith("Tree.")]
+filed = [f for f in own if f["file"] == "Tree.java" and f["line"]]
+expect(len(filed) > 0.1 * len(own) > 10, f"{len(filed)} of {len(own)} with a file")
+expect(any((f["file"] or "").startswith("java/") for f in java), "the library's have files")
+CODE
+done_testing

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Methods and blocks of Ruby between native frames, judged by the program's own tree of calls.
+#
+# May run beside others.
+. "$(dirname "$0")/lib.sh"
+
+source=$root/tests/workloads/ruby/tree.rb
+record calls 0 -F 1999 --off-cpu all -- ruby "$source" 1.5
+ok "all chains are paths of the tree, recursion is as deep as it is, lines name what they call" \
+	python3 "$root/tests/ruby_truth.py" "$source" calls.json.gz --at-least 500 --allowed 10
+judge "nearly all stacks have all their functions" calls.json.gz calls.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["whole"] > 500, r)
+expect(r["torn"] + r["unplaced"] + r["missed"] <= 0.01 * r["whole"] + 5, r)
+expect(r["nameless"] + r["lost_functions"] <= 2, r)
+expect(r["versions"].startswith("Ruby "), r)
+CODE
+judge "methods in C have their names, and call native code" calls.json.gz <<'CODE'
+found = 0
+for _, _, _, frames in samples():
+    names = [f["name"] for f in frames]
+    if "Array#each" in names:
+        at = names.index("Array#each")
+        expect(frames[at]["subcategory"] == "C method", frames[at])
+        found += names[at + 1:at + 5].count("rb_ary_each")
+expect(found > 100, found)
+CODE
+judge "waits are in the methods that wait" calls.json.gz "$source" <<'CODE'
+naps = [frames for _, _, _, frames in waits() if any(f["name"] == "Object#nap" for f in frames)]
+expect(len(naps) > 50, len(naps))
+for frames in naps:
+    ruby = [f for f in frames if f["category"] == "Ruby"]
+    names = [f["name"] for f in ruby]
+    expect(names == ["block in <main>", "Object#napping", "Object#nap", "Kernel#sleep"], names)
+    expect(ruby[2]["line"] and "sleep" in open(args[0]).read().splitlines()[ruby[2]["line"] - 1], ruby[2])
+CODE
+
+record off 0 --no-runtimes -- ruby "$source" 0.2
+judge "--no-runtimes: the interpreter's own functions" off.json.gz <<'CODE'
+expect(not any(f["category"] == "Ruby" for _, _, _, frames in samples() for f in frames), "")
+expect(within("rb_vm_exec") > 20, within("rb_vm_exec"))
+CODE
+done_testing

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""An engine on this machine that speaks as much of ClickHouse as prof does: fake_engine.py FOLDER.
+
+Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real one of version 18.16
+refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
+off, arrays of unequal length, and texts that are not closed. FOLDER/mode, if it is there: "broken"
+(503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof).
+What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial".
+"""
+
+import http.server
+import os
+import re
+import sqlite3
+import sys
+import urllib.parse
+
+folder = sys.argv[1]
+KEYWORDS = {"interval", "end", "order", "group", "from", "select", "case"}
+TYPES = {"UInt8": 1, "UInt16": 2, "UInt32": 4, "UInt64": 8, "DateTime": 4, "FixedString(16)": 16}
+
+
+class Refusal(Exception):
+    pass
+
+
+class Rows:
+    """Untrusted RowBinary."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, size):
+        if self.at + size > len(self.data):
+            raise Refusal("Code: 33, Cannot read all data")
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def count(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    def value(self, kind):
+        if kind == "String":
+            return self.take(self.count())
+        if kind.startswith("FixedString"):
+            return self.take(TYPES[kind])
+        if kind.startswith("Array"):
+            return self.array(kind)
+        value = int.from_bytes(self.take(TYPES[kind]), "little")
+        return value - (1 << 64) if value >= 1 << 63 else value
+
+    def array(self, kind):
+        """Its bytes, and its length, which others of the row may have to have."""
+        start, self.length = self.at, self.count()
+        texts = [self.value(kind[6:-1]) for _ in range(self.length)]
+        if kind == "Array(String)":
+            self.texts = texts
+        return self.data[start:self.at]
+
+
+def counted(data):
+    out, size = bytearray(), len(data)
+    while size >= 0x80:
+        out.append(size & 0x7f | 0x80)
+        size >>= 7
+    return bytes(out) + bytes([size]) + data
+
+
+class ArgMax:
+    def __init__(self):
+        self.best = None
+
+    def step(self, value, by):
+        if self.best is None or by > self.best[0]:
+            self.best = (by, value)
+
+    def finalize(self):
+        return self.best and self.best[1]
+
+
+class Unique:
+    def __init__(self):
+        self.seen = set()
+
+    def step(self, value):
+        self.seen.add(value)
+
+    def finalize(self):
+        return len(self.seen)
+
+
+def array_texts(data):
+    rows = Rows(data)
+    return [rows.take(rows.count()) for _ in range(rows.count())]
+
+
+class Engine:
+    def __init__(self):
+        self.databases, self.tables = {}, {}
+
+    def connect(self, name):
+        if name not in self.databases:
+            raise Refusal(f"Code: 81, Database {name} doesn't exist")
+        return self.databases[name]
+
+    def create_database(self, name):
+        if name in self.databases:
+            return
+        db = self.databases[name] = sqlite3.connect(":memory:")
+        for function in ("toDateTime", "toUInt32", "toUInt64"):
+            db.create_function(function, 1, lambda value: value)
+        db.create_function("toString", 1, lambda v: v if isinstance(v, bytes) else str(v).encode())
+        db.create_function("intDiv", 2, lambda a, b: a // b)
+        db.create_function("has", 2, lambda array, text: text in array_texts(array))
+        db.create_function("arrayStringConcat", 2, lambda array, by: by.join(array_texts(array)))
+        db.create_function("now", 0, lambda: 1800000000)
+        db.create_aggregate("argMax", 2, ArgMax)
+        db.create_aggregate("any", 1, type("Any", (ArgMax,), {"step": lambda s, v: ArgMax.step(s, v, 0)}))
+        db.create_aggregate("uniqExact", 1, Unique)
+
+    def create_table(self, db, database, sql):
+        name, rest = re.match(r"CREATE TABLE IF NOT EXISTS (\w+) \((.*)\) ENGINE = Replacing", sql).groups()
+        columns = re.findall(r"(\w+) ([A-Z]\w*(?:\(\w+\))?)(?:, |$)", rest)
+        for column, _ in columns:
+            if column in KEYWORDS:
+                raise Refusal(f"Code: 62, Syntax error: {column}")
+        self.tables.setdefault((database, name), columns)
+        db.execute(f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(c for c, _ in columns)})")
+
+    def insert(self, db, database, table, body):
+        if (database, table) not in self.tables:
+            raise Refusal(f"Code: 60, Table {database}.{table} doesn't exist")
+        columns, rows, at = self.tables[database, table], Rows(body), []
+        while rows.at < len(body):
+            row, lengths = [], set()
+            for _, kind in columns:
+                row.append(rows.value(kind))
+                if kind.startswith("Array"):
+                    lengths.add(rows.length)
+            if len(lengths) > 1:
+                raise Refusal("arrays of unequal length")
+            at.append(row)
+        db.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(columns))})", at)
+
+    def translate(self, sql):
+        """sqlite's way to say it, and the texts."""
+        texts = []
+
+        def literal(match):
+            text = re.sub(rb"\\x([0-9A-F]{2})", lambda m: bytes([int(m[1], 16)]), match[1].encode())
+            texts.append(text)
+            return "?"
+
+        sql = re.sub(r"'((?:[^'\\]|\\x[0-9A-F]{2})*)'", literal, sql)
+        if re.search(r"['\"\\;]|--", sql) or not sql.endswith(" FORMAT RowBinary"):
+            raise Refusal(f"Code: 62, Syntax error: {sql}")
+        sql = sql.removesuffix(" FORMAT RowBinary").replace("ANY LEFT JOIN", "LEFT JOIN")
+        sql = sql.replace("if(", "iif(").replace("USING one", "USING (one)")
+        return sql.replace(" LIMIT 1 BY stack", " GROUP BY stack"), texts
+
+    def select(self, db, sql):
+        sql, texts = self.translate(sql)
+        try:
+            found = db.execute(sql, texts).fetchall()
+        except sqlite3.Error as error:
+            raise Refusal(f"Code: 47, {error} in {sql}") from None
+        out = bytearray()
+        is_stacks = sql.startswith("SELECT stack, name")
+        numbers = {2: 1} if is_stacks else {}
+        for row in found:
+            for i, value in enumerate(row):
+                if isinstance(value, bytes) and (is_stacks or len(value) == 16 and " AS bucket" in sql and i == 4):
+                    out += value
+                elif isinstance(value, bytes):
+                    out += counted(value)
+                else:
+                    out += ((value or 0) & (1 << 64) - 1).to_bytes(numbers.get(i, 8), "little")
+        return bytes(out)
+
+    def answer(self, parameters, body):
+        query = parameters.get("query")
+        sql = query or body.decode("ascii")
+        with open(f"{folder}/log", "a") as log:
+            print(sql, file=log)
+        if sql.startswith("SELECT count() FROM system."):
+            names = re.findall(r"= '(\w+)'", sql)
+            there = tuple(names) in self.tables if len(names) == 2 else names[0] in self.databases
+            return int(there).to_bytes(8, "little")
+        if sql.startswith("CREATE DATABASE"):
+            self.create_database(sql.split()[-1])
+            return b""
+        database = parameters["database"]
+        db = self.connect(database)
+        if sql.startswith("CREATE TABLE"):
+            self.create_table(db, database, sql)
+        elif query:
+            self.insert(db, database, re.fullmatch(r"INSERT INTO (\w+) FORMAT RowBinary", sql)[1], body)
+        elif sql.startswith("INSERT INTO prof_schema SELECT"):
+            db.execute(sql)
+        else:
+            return self.select(db, sql)
+        return b""
+
+
+engine = Engine()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def reply(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        mode = open(f"{folder}/mode").read().strip() if os.path.exists(f"{folder}/mode") else ""
+        with open(f"{folder}/user", "w") as out:
+            print(self.headers["X-ClickHouse-User"], self.headers["X-ClickHouse-Key"], file=out)
+        if self.path == "/v1development/profiles":
+            with open(f"{folder}/otlp", "wb") as out:
+                out.write(body)
+            with open(f"{folder}/headers", "w") as out:
+                print(self.headers["Content-Type"], self.headers["Authorization"], file=out)
+            return self.reply(200, b"\n\x07\x08\x02\x12\x03no\x1b" if mode == "partial" else b"")
+        if mode == "broken":
+            return self.reply(503, b"no idea\n\x1b[31m")
+        if mode == "denied":
+            return self.reply(401, b"Code: 193, Wrong password")
+        if mode == "garbage":
+            return self.reply(200, b"\xff" * 1000)
+        if mode == "newer":
+            return self.reply(200, (9).to_bytes(8, "little"))
+        parameters = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(self.path).query))
+        try:
+            return self.reply(200, engine.answer(parameters, body))
+        except Refusal as refusal:
+            return self.reply(400, str(refusal).encode())
+
+    def log_message(self, *args):
+        pass
+
+
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+with open(f"{folder}/port.new", "w") as out:
+    out.write(str(server.server_port))
+os.rename(f"{folder}/port.new", f"{folder}/port")
+server.serve_forever()

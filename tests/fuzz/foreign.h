@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fuzz target of a reader: FOREIGN_FORMAT says which. Whatever is read is sound, and can be
+ * written.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/error.h"
+#include "lib/format/format.h"
+#include "tests/fuzz/input.h"
+
+/* References between rows are valid. */
+static void check(const struct profile *p)
+{
+	stack_id id = 0;
+
+	vec_for_each(&p->stacks.rows, const struct stack *, stack) {
+		if ((stack->parent != NO_STACK && stack->parent >= id) ||
+		    stack->frame >= p->frames.rows.count)
+			abort();
+		id++;
+	}
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if ((frame->module != NO_MODULE && frame->module >= p->modules.rows.count) ||
+		    (frame->func != NO_FUNC && frame->func >= p->funcs.rows.count))
+			abort();
+	}
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		uint64_t before = 0;
+
+		samples_for_each(&thread->samples, sample) {
+			if (sample->time < before ||
+			    (!sample->weight && sample->stack != NO_STACK) ||
+			    (sample->stack != NO_STACK && sample->stack >= id))
+				abort();
+			before = sample->time;
+		}
+	}
+}
+
+static void write_profile(const struct profile *p, const struct format *format)
+{
+	const struct outfile_options options = {.fd = memfd_create("output", MFD_CLOEXEC)};
+	const struct export_options how = {.all_threads = true};
+	struct outfile *out;
+
+	if (outfile_open(&out, &options, NULL) || format->write(p, &how, out, NULL, NULL) ||
+	    outfile_commit(out, NULL))
+		abort();
+	outfile_free(out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* Ends with the text, so that sanitizers see reads beyond it. */
+	char *input = xmalloc(size + 1);
+	struct import_counts counts;
+	struct error err = {0};
+	struct profile *p;
+
+	memcpy(input, data, size);
+	FOREIGN_FORMAT.matches(input, size);
+	if (FOREIGN_FORMAT.read(&p, input, size, &counts, &err)) {
+		if (!*err.text)
+			abort();
+		free(input);
+		return 0;
+	}
+	free(input);
+	check(p);
+	write_profile(p, &format_firefox);
+	write_profile(p, &format_gecko);
+	profile_free(p);
+	return 0;
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks an OTLP message of profiles by the rules of v1development: otlp_rules.py FILE. Prints, as JSON, sums
+of the clock's samples by innermost function, and the attributes of the resources."""
+
+import collections
+import json
+import struct
+import sys
+
+
+def fields(data):
+    """Numbers and values of a message; a value is a number or bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        elif key & 7 == 1:
+            yield key >> 3, struct.unpack_from("<Q", data, at)[0]
+            at += 8
+        else:
+            assert key & 7 == 2, f"wire type {key & 7}"
+            size = varint()
+            assert at + size <= len(data), "cut off"
+            yield key >> 3, data[at:at + size]
+            at += size
+
+
+def message(data):
+    out = collections.defaultdict(list)
+    for number, value in fields(data):
+        out[number].append(value)
+    return out
+
+
+def packed(data):
+    out, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 0x7f) << shift
+        shift += 7
+        if byte < 0x80:
+            out.append(value)
+            value = shift = 0
+    assert not shift, "numbers are cut off"
+    return out
+
+
+def one(row, number, default=0):
+    assert len(row[number]) <= 1, f"field {number} is there twice"
+    return row[number][0] if row[number] else default
+
+
+def numbers(row, number):
+    return packed(b"".join(row[number]))
+
+
+def main(path):
+    root = message(open(path, "rb").read())
+    tables = message(one(root, 2))
+    for number in range(1, 8):
+        assert tables[number] and tables[number][0] == b"", f"table {number} has no zero element"
+    strings = [text.decode() for text in tables[5]]
+    assert len(set(strings)) == len(strings)
+    mappings, locations, functions, attributes, stacks = (
+        [message(row) for row in tables[number]] for number in (1, 2, 3, 6, 7))
+    at = strings.__getitem__
+    keys = [at(one(row, 1)) for row in attributes]
+
+    def check(row, number):
+        named = [keys[index] for index in numbers(row, number)]
+        assert "" not in named and len(set(named)) == len(named), named
+        return named
+
+    for row in mappings:
+        at(one(row, 4))
+        check(row, 5)
+    for row in functions[1:]:
+        assert at(one(row, 1)), "a function without a name"
+    for row in locations[1:]:
+        assert one(row, 1) < len(mappings)
+        assert check(row, 4) == ["profile.frame.type"]
+        for line in map(message, row[3]):
+            assert 0 < one(line, 1) < len(functions)
+    sums, resources = collections.Counter(), []
+    for resource in map(message, root[1]):
+        pairs = [message(pair) for pair in message(one(resource, 1))[1]]
+        resources.append({one(pair, 1).decode(): one(message(one(pair, 2)), 1).decode() for pair in pairs})
+        for profile in (message(p) for scope in resource[2] for p in message(scope)[2]):
+            kind = message(one(profile, 1))
+            assert at(one(kind, 2)) == "count" and len(one(profile, 7)) == 16 and one(profile, 3)
+            check(profile, 11)
+            is_clock = at(one(kind, 1)) == "samples"
+            if is_clock:
+                period = message(one(profile, 5))
+                assert (at(one(period, 1)), at(one(period, 2))) == ("cpu", "nanoseconds") and one(profile, 6)
+            for sample in map(message, profile[2]):
+                values = numbers(sample, 4)
+                assert len(values) == 1, "not one value a sample"
+                stack = numbers(stacks[one(sample, 1)], 1)
+                assert all(0 < index < len(locations) for index in stack)
+                lines = locations[stack[0]][3] if stack else []
+                name = at(one(functions[one(message(lines[0]), 1)], 1)) if lines else ""
+                sums[name] += values[0] if is_clock else 0
+    print(json.dumps({"self": {k: v for k, v in sums.items() if k and v}, "resources": resources}, sort_keys=True))
+
+
+main(sys.argv[1])

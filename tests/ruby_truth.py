@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Compares a profile of tests/workloads/ruby/tree.rb with what calls what there.
+
+    ruby_truth.py SOURCE PROFILE [--at-least N] [--allowed N] [--say]
+
+In each sample, the program's own methods and blocks must be a path of its tree of calls, with the
+methods in C between two of them that the call goes through, recursion must be as deep as it is, and
+the line of a caller must name what it calls. Prints figures as JSON, then violations.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import call_truth  # noqa: E402
+
+LANGUAGE = "Ruby"
+# caller: {callee: methods in C between both}
+EACH, TIMES, SEND = ["Array#each"], ["Integer#times"], ["Kernel#public_send"]
+FIBER = ()
+SCENES = ("recursing iterating sorting comparing defining reducing sending missing catching fibers "
+          "enumerating evaluating singling formatting").split()
+TREE = {
+    "<main>": {"Object#work": [], "block in <main>": None},
+    "block in <main>": {"Object#work": [], "Object#napping": []},
+    "Object#work": {"Object#scenes": [], "Object#now": []},
+    "Object#now": {},
+    "Object#napping": {"Object#nap": [], "Object#now": []},
+    "Object#nap": {},
+    "Object#scenes": {"block in Object#scenes": EACH},
+    "block in Object#scenes": {f"Tree#{name}": SEND for name in SCENES} | {
+        "Tree#method_missing": None},
+    "Tree#recursing": {"Tree#recurse": []},
+    "Tree#recurse": {"Tree#recurse": [], "Tree#bottom": []},
+    "Tree#bottom": {"Tree#spin": []},
+    "Tree#iterating": {"block in Tree#iterating": EACH},
+    "block in Tree#iterating": {"Tree#each_block": []},
+    "Tree#each_block": {"Tree#spin": []},
+    "Tree#sorting": {"block in Tree#sorting": ["Enumerable#sort_by", "Range#each"]},
+    "block in Tree#sorting": {"Tree#key": []},
+    "Tree#key": {"Tree#spin": []},
+    "Tree#comparing": {"block in Tree#comparing": ["Array#map"], "Weighed#<=>": ["Array#sort"]},
+    "block in Tree#comparing": {"Weighed#initialize": ["Class#new"]},
+    "Weighed#initialize": {},
+    "Weighed#<=>": {"Weighed#weigh": []},
+    "Weighed#weigh": {"Tree#spin": []},
+    # Ruby has no name of its own for it.
+    "Tree#defining": {"block in <class:Tree>": []},
+    "block in <class:Tree>": {"Tree#under_defined": []},
+    "Tree#under_defined": {"Tree#spin": []},
+    "Tree#reducing": {"block in Tree#reducing": ["Enumerable#inject", "Range#each"]},
+    "block in Tree#reducing": {"Tree#added": []},
+    "Tree#added": {"Tree#spin": []},
+    "Tree#sending": {"Tree#sent": []},
+    "Tree#sent": {"Tree#spin": []},
+    "Tree#missing": {"Tree#method_missing": [], "Tree#this": []},
+    "Tree#this": {},
+    "Tree#method_missing": {"Tree#handled": []},
+    "Tree#handled": {"Tree#spin": []},
+    "Tree#catching": {"Tree#throwing": [], "rescue in Tree#catching": [], "Tree#ensured": [],
+                      "ensure in Tree#catching": []},
+    "rescue in Tree#catching": {"Tree#rescued": []},
+    "ensure in Tree#catching": {"Tree#ensured": []},
+    "Tree#throwing": {"Tree#throwing": [], "Tree#spin": []},
+    "Tree#rescued": {"Tree#spin": []},
+    "Tree#ensured": {"Tree#spin": []},
+    "Tree#fibers": {},
+    "block in Tree#fibers": {"Tree#in_fiber": []},
+    "Tree#in_fiber": {"Tree#in_fiber": [], "block in Tree#in_fiber": TIMES},
+    "block in Tree#in_fiber": {"Tree#yielding": []},
+    "Tree#yielding": {"Tree#spin": []},
+    "Tree#enumerating": {"block in Tree#enumerating": TIMES},
+    "block (2 levels) in Tree#enumerating": {"Tree#produced": []},
+    "Tree#produced": {"Tree#spin": []},
+    "Tree#evaluating": {"block in Tree#evaluating": ["BasicObject#instance_eval"]},
+    "block in Tree#evaluating": {"Tree#evaluated": []},
+    "Tree#evaluated": {"Tree#spin": []},
+    "Tree#singling": {"Tree.single": []},
+    "Tree.single": {"Tree#spin": []},
+    "Tree#formatting": {"block in Tree#formatting": TIMES},
+    "block in Tree#formatting": {},
+    "Tree#spin": {},
+}
+# The enumerator's block runs its own one by a method in C.
+TREE["block in Tree#enumerating"] = {"block in Tree#enumerating": TIMES, "Tree#produced": [],
+                                     "block (2 levels) in Tree#enumerating": TIMES}
+# A method, another one, and how often that is in stacks with both.
+DEPTHS = [("Tree#bottom", "Tree#recurse", 40), ("Tree#yielding", "Tree#in_fiber", 11)]
+# Fibers have a stack each.
+ROOTS = {"<main>", "block in <main>", "block in Tree#fibers", "block in Tree#enumerating"}
+# Calls that are written by no name.
+UNWRITTEN = {"Weighed#<=>", "Tree#method_missing", "rescue in Tree#catching",
+             "ensure in Tree#catching", "Tree#ensured", "block in <class:Tree>"}
+
+
+def bare(name):
+    return name.split("#")[-1].split(".")[-1]
+
+
+class Truth(call_truth.CallTruth):
+    language = LANGUAGE
+
+    def __init__(self, source):
+        self.source = os.path.basename(source)
+        super().__init__(source)
+
+    def is_own(self, frame):
+        return os.path.basename(frame["file"] or "") == self.source
+
+    def judge_line(self, caller, callee, frames):
+        """A call is on a line with the name of what is called first."""
+        if callee in UNWRITTEN or callee == "Class#new":
+            return
+        line = caller["line"]
+        self.figures["lines"] += 1
+        if not line or line > len(self.text) or bare(callee) not in self.text[line - 1]:
+            self.note("wrong_lines", f"line {line} of {caller['name']} calls {callee}", frames)
+
+    def judge_edge(self, outer, inner, between, frames):
+        caller, callee = outer["name"], inner["name"]
+        self.figures["edges"] += 1
+        calls = TREE.get(caller, {})
+        if callee not in calls:
+            self.note("wrong_edges", f"{caller} does not call {callee}", frames)
+            return
+        self.edges[caller, callee] += 1
+        names = [f["name"] for f in between]
+        if calls[callee] is not None and names != calls[callee]:
+            self.note("wrong_between", f"{names} between {caller} and {callee}", frames)
+            return
+        self.judge_line(outer, names[0] if names else callee, frames)
+
+    def judge(self, frames):
+        ruby = [f for f in frames if f["category"] == LANGUAGE]
+        own = [i for i, f in enumerate(ruby) if self.is_own(f)]
+        self.figures["samples"] += 1
+        if not own:
+            self.figures["others"] += 1
+            return
+        if ruby[0] is frames[0] or any(f["subcategory"] == "Guess" for f in frames):
+            # The stack ends early, or says itself that it guesses.
+            self.figures["not_whole"] += 1
+            return
+        self.figures["judged"] += 1
+        if ruby[own[0]]["name"] not in ROOTS:
+            self.note("wrong_roots", f"root {ruby[own[0]]['name']}", frames)
+        for i, j in zip(own, own[1:]):
+            self.judge_edge(ruby[i], ruby[j], ruby[i + 1:j], frames)
+        names = [f["name"] for f in ruby]
+        for leaf, name, depth in DEPTHS:
+            if leaf in names and names.count(name) != depth:
+                self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
+
+
+def main():
+    args = call_truth.arguments().parse_args()
+    truth = Truth(args.source)
+    call_truth.judge_profile(truth, args)
+    call_truth.finish(truth, args, len(TREE), 100)
+
+
+if __name__ == "__main__":
+    main()

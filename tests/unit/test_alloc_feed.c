@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Allocations joined with their frees, and how their number is bounded. */
+#include "lib/session/alloc_feed.h"
+
+#include "lib/record/record.h"
+#include "tests/unit/test.h"
+
+#define START 1000u
+#define PID 50u
+
+struct fed_allocs {
+	struct profile *profile;
+	struct tasks tasks;
+	struct alloc_feed feed;
+};
+
+static int setup(void **state)
+{
+	struct fed_allocs *f = calloc(1, sizeof(*f));
+
+	f->profile = profile_new();
+	f->profile->meta.start_ns = START;
+	tasks_init(&f->tasks, f->profile);
+	alloc_feed_init(&f->feed, &f->tasks);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fed_allocs *f = *state;
+
+	alloc_feed_release(&f->feed);
+	tasks_release(&f->tasks);
+	profile_free(f->profile);
+	free(f);
+	return 0;
+}
+
+static void add(struct fed_allocs *f, uint64_t time, uint64_t address, uint64_t weighted)
+{
+	struct rec_alloc rec = {.address = address, .size = 1, .weighted = weighted};
+	uint32_t row;
+
+	record_init(&rec.sample.rec, REC_ALLOC, sizeof(rec), START + time, PID, PID);
+	row = alloc_feed_add(&f->feed, tasks_sampled(&f->tasks, &rec.sample.rec, 0), &rec);
+	if (row != NO_ALLOC)
+		alloc_feed_set_stack(&f->feed, row, START + time, (stack_id)NO_STACK);
+}
+
+static void give_back(struct fed_allocs *f, uint64_t time, uint64_t address)
+{
+	struct rec_free rec = {.address = address};
+
+	record_init(&rec.rec, REC_FREE, sizeof(rec), START + time, PID, PID);
+	alloc_feed_free(&f->feed, &rec);
+}
+
+static const struct allocations *finish(struct fed_allocs *f)
+{
+	alloc_feed_finish(&f->feed);
+	return &f->profile->threads.rows.items[0].allocations;
+}
+
+TEST_WITH(frees_end_what_has_their_address, setup, teardown)
+{
+	struct fed_allocs *f = *state;
+	const struct allocations *all;
+
+	add(f, 1, 0x10, 100);
+	add(f, 2, 0x20, 200);
+	give_back(f, 3, 0x10);
+	give_back(f, 4, 0x30);
+	/* Its free was lost. */
+	add(f, 5, 0x20, 300);
+	all = finish(f);
+	assert_int_equal(all->rows.count, 3);
+	assert_int_equal(all->rows.items[0].freed, START + 3);
+	assert_int_equal(all->rows.items[1].freed, START + 5);
+	assert_int_equal(all->rows.items[2].freed, 0);
+	assert_int_equal(f->profile->stats.allocs.matched, 1);
+	assert_int_equal(f->profile->stats.allocs.unmatched, 1);
+	assert_int_equal(f->profile->stats.allocs.bytes, 600);
+	assert_int_equal(f->profile->stats.allocs.held_bytes, 300);
+}
+
+/* Half of all blocks are freed; the same half of the bytes has to be, in few rows. */
+TEST_WITH(one_of_too_many_stands_for_several, setup, teardown)
+{
+	enum { COUNT = 40000, MAX = 1000 };
+	struct fed_allocs *f = *state;
+	const struct allocations *all;
+	uint64_t bytes = 0, freed = 0;
+
+	f->feed.max = MAX;
+	for (uint64_t i = 1; i <= COUNT; i++) {
+		add(f, i, i * 16, 1000);
+		if (i % 2)
+			give_back(f, i, i * 16);
+	}
+	all = finish(f);
+	assert_true(all->rows.count <= MAX && all->rows.count >= MAX / 4);
+	vec_for_each(&all->rows, const struct allocation *, row) {
+		bytes += row->bytes;
+		freed += row->freed ? row->bytes : 0;
+	}
+	/* The chosen numbers are always the same: a standard deviation is some 3 %. */
+	assert_true(bytes > COUNT * 900ull && bytes < COUNT * 1100ull);
+	assert_true(freed > bytes * 2 / 5 && freed < bytes * 3 / 5);
+	assert_true(f->profile->stats.allocs.thinned >= COUNT - MAX);
+}
+
+TEST_WITH(an_exec_ends_all, setup, teardown)
+{
+	struct fed_allocs *f = *state;
+	const struct allocations *all;
+
+	add(f, 1, 0x10, 100);
+	alloc_feed_exec(&f->feed, 0, START + 2);
+	add(f, 3, 0x10, 100);
+	all = finish(f);
+	assert_int_equal(all->rows.count, 2);
+	assert_int_equal(all->rows.items[0].freed, START + 2);
+	assert_int_equal(all->rows.items[1].freed, 0);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT */
+/* Profiles of other tools, and of older front-ends: what is in their stacks, samples and markers.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/format/format.h"
+#include "lib/format/written_text.h"
+#include "tests/unit/test.h"
+
+#define CORPUS "tests/fuzz/corpus/"
+
+/* Appends "outer;inner@address:line". */
+static void add_stack(const struct profile *p, stack_id id, struct strbuf *out)
+{
+	const struct frame *frame;
+	const struct func *func;
+
+	if (id == NO_STACK)
+		return;
+	frame = frames_get(&p->frames, p->stacks.rows.items[id].frame);
+	func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	add_stack(p, p->stacks.rows.items[id].parent, out);
+	if (p->stacks.rows.items[id].parent != NO_STACK)
+		strbuf_addch(out, ';');
+	if (func)
+		strbuf_adds(out, strings_get(&p->strings, func->name));
+	else
+		strbuf_addf(out, "0x%" PRIx64, frame->offset);
+	if (frame->module != NO_MODULE)
+		strbuf_addf(out, "@%" PRIx64, frame->offset);
+	if (func && func->file != NO_SOURCE_FILE)
+		strbuf_addf(out, "[%s:%u:%u]",
+			    strings_get(&p->strings, p->source_files.rows.items[func->file].path),
+			    func->line, func->column);
+	if (frame->line)
+		strbuf_addf(out, ":%u", frame->line);
+}
+
+static double in_ms(const struct profile *p, uint64_t time)
+{
+	return (double)(time - p->meta.start_ns) / 1e6;
+}
+
+static void add_thread(const struct profile *p, const struct profile_thread *thread,
+		       struct strbuf *out)
+{
+	strbuf_addf(out, "%s %u%s\n", strings_get(&p->strings, thread->name), thread->pid,
+		    thread->is_main ? " main" : "");
+	samples_for_each(&thread->samples, sample) {
+		if (!sample->weight)
+			continue;
+		strbuf_addf(out, "%g %ux%u ", in_ms(p, sample->time), sample->weight,
+			    sample->event);
+		add_stack(p, sample->stack, out);
+		strbuf_addch(out, '\n');
+	}
+	vec_for_each(&thread->markers, const struct marker *, marker) {
+		strbuf_addf(out, "- %s %g %g ", strings_get(&p->strings, marker->name),
+			    in_ms(p, marker->start), in_ms(p, marker->end));
+		add_stack(p, marker_cause(&p->markers, marker), out);
+		strbuf_addch(out, '\n');
+	}
+}
+
+static struct profile *read_file(const char *name, const struct format *format)
+{
+	_cleanup_free_ char *path = xasprintf(CORPUS "%s", name), *text = NULL;
+	struct error err = {0};
+	struct profile *p = NULL;
+	size_t size;
+
+	text = text_read_file(path, 1 << 20, &size);
+	assert_non_null(text);
+	assert_ptr_equal(format_of_text(text, size), format);
+	if (format->read(&p, text, size, NULL, &err))
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void expect(const char *name, const struct format *format, const char *expected)
+{
+	_cleanup_(strbuf_release) struct strbuf out = {0};
+	struct profile *p = read_file(name, format);
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
+		add_thread(p, thread, &out);
+	profile_free(p);
+	assert_string_equal(strbuf_text(&out), expected);
+}
+
+static void refuse(const struct format *format, const char *text, int code, const char *why)
+{
+	struct error err = {0};
+	struct profile *p;
+
+	assert_int_equal(format->read(&p, text, strlen(text), NULL, &err), code);
+	assert_non_null(strstr(err.text, why));
+}
+
+#define DRAW "draw[https://example.org/b.js:10:4]:11"
+
+/* Leaves keep their address; callers have that of the call, which is before the return address. */
+TEST(gecko_has_processes_with_clocks_of_their_own)
+{
+	expect("gecko/new.json", &format_gecko,
+	       "GeckoMain 11 main\n"
+	       "1.5 1x0 (root);0x1010@f;0x1020@20\n"
+	       "3.5 1x0 (root);main loop:12;" DRAW "\n"
+	       "4.5 1x0 (root);0x1010@10\n"
+	       "5.5 1x0 (root);0x1010@f;malloc\n"
+	       "- Fetch 1 2 \n"
+	       "- Idle 3 3 \n"
+	       "- Fetch 2 3 \n"
+	       "- Paint 2 4 (root);0x1010@f;0x1020@1f\n"
+	       "- Fetch 4 6 \n"
+	       "GeckoMain 12 main\n"
+	       "10.5 1x0 (root);0x1010@f;0x1020@20\n"
+	       "- Idle 11 11 \n");
+}
+
+TEST(old_gecko_has_processes_in_texts)
+{
+	expect("gecko/version-3.json", &format_gecko,
+	       "GeckoMain 1 main\n"
+	       "0 1x0 (root);0x1010@f;0x1020@20\n"
+	       "1 1x0 (root);0x1010@10\n"
+	       "2 1x0 (root);0x1010@f;draw[a.js:10:0]:11\n"
+	       "3 1x0 (root);timer\n"
+	       "- FileIO 1 1.5 \n"
+	       "- Paint 1 2 \n"
+	       "- DOMEvent 1 3 \n"
+	       "- Paint 3 3 \n"
+	       "GeckoMain 2 main\n"
+	       "10 1x0 (root);0x1010@f;0x1020@20\n"
+	       "11 1x0 (root);0x1010@10\n"
+	       "12 1x0 (root);0x1010@f;draw[a.js:10:0]:11\n"
+	       "13 1x0 (root);timer\n"
+	       "- FileIO 11 11.5 \n"
+	       "- Paint 11 12 \n"
+	       "- DOMEvent 11 13 \n"
+	       "- Paint 13 13 \n");
+}
+
+TEST(old_processed_profiles_have_tables_by_thread)
+{
+	expect("read/version-7.json", &format_firefox,
+	       "GeckoMain 5 main\n"
+	       "0 1x0 (root);0x10@f;0x20@20\n"
+	       "1 1x0 (root);0x10@10\n"
+	       "2 1x0 (root);0x10@f;draw[a.js:10:4]:11\n"
+	       "3 1x0 (root);timer\n"
+	       "- Paint 1 2 (root);0x10@f;0x20@1f\n"
+	       "- DOMEvent 1 3 \n"
+	       "- Paint 3 3 \n");
+	expect("read/version-58.json", &format_firefox,
+	       "GeckoMain 5 main\n"
+	       "0 1x0 (root);0x10@f;0x20@20\n"
+	       "1 1x0 (root);0x10@f\n"
+	       "2 1x0 (root);0x10@f;draw[a.js:10:4]:11\n"
+	       "3 1x0 (root);timer\n"
+	       "- Paint 1 2 (root);0x10@f;0x20@20\n"
+	       "- DOMEvent 1 3 \n"
+	       "- Paint 3 3 \n");
+}
+
+TEST(network_markers_keep_their_data)
+{
+	struct profile *p = read_file("gecko/new.json", &format_gecko);
+	string_id name = strings_find(&p->strings, "Network", 7);
+	schema_id schema = schemas_find(&p->markers.schemas, name);
+	const struct marker *marker = &p->threads.rows.items[0].markers.items[2];
+
+	assert_int_equal(marker->schema, schema);
+	assert_string_equal(strings_get(&p->strings, marker_value(&p->markers, marker, 2)->string),
+			    "STATUS_STOP");
+	profile_free(p);
+}
+
+TEST(gecko_is_refused_in_one_line)
+{
+	refuse(&format_gecko, "{\"meta\":{\"version\":2},\"threads\":[]}", -ENOTSUP,
+	       "older than what prof reads");
+	refuse(&format_gecko, "{\"meta\":{\"version\":30},\"threads\":[]}", -EBADMSG,
+	       "there is no thread");
+	refuse(&format_gecko,
+	       "{\"meta\":{\"version\":30},\"threads\":[{\"name\":\"t\",\"stringTable\":[],"
+	       "\"frameTable\":{\"schema\":{\"location\":0},\"data\":[[5]]},"
+	       "\"stackTable\":{\"schema\":{},\"data\":[]}}]}",
+	       -EBADMSG, "frameTable.location points nowhere");
+}
+
+TEST(nesting_is_bounded)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	for (size_t i = 0; i < 100000; i++)
+		strbuf_adds(&text, "{\"meta\":");
+	refuse(&format_gecko, strbuf_text(&text), -EBADMSG, "not valid JSON, at byte 1025");
+	refuse(&format_firefox, strbuf_text(&text), -EBADMSG, "not valid JSON, at byte 1025");
+}
+
+/* Samples stand one after another: the second begins where the two ticks of the first end. */
+TEST(pprof_has_a_row_for_each_sample_type)
+{
+	struct profile *p = read_file("pprof/cpu.pb", &format_pprof);
+
+	assert_string_equal(strings_get(&p->strings, p->events.rows.items[1].name), "page-faults");
+	assert_int_equal(p->events.rows.items[1].weight, 5);
+	assert_int_equal(p->meta.interval_ns, 10000000);
+	assert_non_null(profile_fact(p, FACT_NO_TIMES, NULL));
+	profile_free(p);
+	expect("pprof/cpu.pb", &format_pprof,
+	       "t1 7 main\n"
+	       "0 2x0 main@10[a.c:0:0]:3;work@20[a.c:0:0]:5;inl@20[a.c:0:0]:9\n"
+	       "all 7\n"
+	       "20 1x0 main@10[a.c:0:0]:3\n"
+	       "20 5x1 main@10[a.c:0:0]:3\n");
+}
+
+TEST(folded_stacks_are_of_one_thread)
+{
+	expect("folded/stacks.txt", &format_folded,
+	       "all 0 main\n"
+	       "0 3x0 main;work;copy_page_[k]\n"
+	       "3 2x0 main;work;f_[i]\n"
+	       "5 1x0 main\n");
+	refuse(&format_folded, "main;work 3\nno number\n", -EBADMSG, "line 2 is not a stack");
+}
+
+/* The clock's period is that of its shortest sample; other events are rows of their own. */
+TEST(perf_script_prints_samples)
+{
+	expect("perf_script/samples.txt", &format_perf_script,
+	       "cc1 812 main\n"
+	       "0 1x0 main@4e07;copy@7f12\n"
+	       "cc1 812\n"
+	       "0.25 2x0 main@4e07;f(int);0xffffffff81000000@ffffffff81000000\n"
+	       "FS Broker 5858 main\n"
+	       "0.589 7x1 main@4e07\n");
+	expect("perf_script/no-chains.txt", &format_perf_script,
+	       "swapper 0 main\n"
+	       "0 1x0 main@ffff\n"
+	       "main 7 main\n"
+	       "100 1x0 main@4e1\n");
+	refuse(&format_perf_script, "words\n", -EBADMSG, "there is no sample");
+}
+
+TEST(speedscope_has_samples_or_events)
+{
+	expect("speedscope/both.json", &format_speedscope,
+	       "t 1 main\n"
+	       "1 1000x0 main[a.c:3:0];work\n"
+	       "2 2000x0 main[a.c:3:0]\n"
+	       "4 2000x0 main[a.c:3:0];work\n"
+	       "e 1\n"
+	       "0 4x0 main[a.c:3:0]\n"
+	       "0.004 2x0 main[a.c:3:0];work\n"
+	       "0.006 3x0 main[a.c:3:0]\n");
+}
+
+TEST(cpu_profiles_of_v8_have_a_tree)
+{
+	expect("cpuprofile/node.json", &format_cpuprofile,
+	       "main 1 main\n"
+	       "0 1x0 (root);(anonymous)[file:///a.js:1:10]\n"
+	       "1 1x0 (root);(anonymous)[file:///a.js:1:10];work[file:///a.js:7:4]\n"
+	       "2 1x0 (root);(idle)\n"
+	       "4 1x0 (root);(anonymous)[file:///a.js:1:10];work[file:///a.js:7:4]\n");
+}
+
+TEST(damage_of_other_formats_is_refused)
+{
+	refuse(&format_pprof, "\x0a\x7f", -EBADMSG, "at byte 2");
+	refuse(&format_pprof, "\x12\x01", -EBADMSG, "cut off");
+	refuse(&format_speedscope, "{\"profiles\":[]}", -EBADMSG, "no shared frames");
+	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a CPU profile");
+	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG, "points nowhere");
+}
+
+/* Reads what a format makes of a profile; free it. */
+static struct profile *through(const struct format *format, const struct profile *p)
+{
+	const struct export_options how = {.all_threads = true};
+	_cleanup_free_ char *text = NULL;
+	struct error err = {0};
+	struct profile *again = NULL;
+	size_t size;
+
+	assert_int_equal(written_text(format, p, &how, NULL, &text, &size, &err), 0);
+	assert_ptr_equal(format_of_text(text, size), format);
+	if (format->read(&again, text, size, NULL, &err))
+		fail_msg("%s", err.text);
+	return again;
+}
+
+static void expect_same(const struct format *format, const char *name, const struct format *of)
+{
+	_cleanup_(strbuf_release) struct strbuf before = {0}, after = {0};
+	struct profile *p = read_file(name, of), *again = through(format, p);
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
+		add_thread(p, thread, &before);
+	vec_for_each(&again->threads.rows, const struct profile_thread *, thread)
+		add_thread(again, thread, &after);
+	assert_string_equal(strbuf_text(&after), strbuf_text(&before));
+	profile_free(p);
+	profile_free(again);
+}
+
+TEST(jslb_is_the_same_profile)
+{
+	expect_same(&format_jslb, "gecko/new.json", &format_gecko);
+	expect_same(&format_jslb, "read/version-58.json", &format_firefox);
+	refuse(&format_jslb, "short", -EBADMSG, "cut off");
+}
+
+TEST(gecko_keeps_stacks_and_markers)
+{
+	struct profile *p = read_file("read/version-58.json", &format_firefox);
+	struct profile *again = through(&format_gecko, p);
+	_cleanup_(strbuf_release) struct strbuf out = {0};
+
+	add_thread(again, &again->threads.rows.items[0], &out);
+	assert_string_equal(strbuf_text(&out), "GeckoMain 5 main\n"
+					       "0 1x0 (root);0x100000010@f;0x100000020@20\n"
+					       "1 1x0 (root);0x10000000f@f\n"
+					       "2 1x0 (root);0x100000010@f;draw[a.js:10:4]:11\n"
+					       "3 1x0 (root);timer\n"
+					       "- Paint 1 2 (root);0x100000010@f;0x100000021@20\n"
+					       "- DOMEvent 1 3 \n"
+					       "- Paint 3 3 \n");
+	assert_int_equal(again->counters.rows.count, 1);
+	profile_free(p);
+	profile_free(again);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/* Methods of a JVM: their names, lines and inlined calls, as they lie in memory. */
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/runtimes/hotspot_names.h"
+#include "tests/unit/test.h"
+
+enum {
+	METHOD = 0x500,
+	CONST_METHOD = 0x540,
+	INNER_METHOD = 0x5c0,
+	INNER_CONST = 0x600,
+	POOL = 0x680, /* of both */
+	KLASS = 0x740,
+	SYMBOLS = 0x780,
+	BLOB = 0x880,
+	PLACES = 0xa00,
+	SCOPES = 0xa80,
+	METADATA = 0xac0,
+	SIZE = 0xc00,
+	CODE_SIZE = 8, /* of the bytecode */
+	UNITS = 101,
+};
+
+static uint8_t memory[SIZE];
+
+static const struct runtime_layout layout = {
+	.kind = RUNTIME_HOTSPOT,
+	.hotspot =
+		{
+			.version = 17,
+			.flags = HOTSPOT_IS_COMPLETE,
+			.method = 112,
+			.compile_id = 304,
+			.scopes_data = 120,
+			.scopes_pcs = 268,
+			.metadata = 260,
+			.const_method = 8,
+			.const_pool = 8,
+			.const_flags = 28,
+			.const_code_size = 32,
+			.const_name = 34,
+			.const_size = 48,
+			.pool_holder = 24,
+			.pool_source = 54,
+			.pool_size = 72,
+			.klass_name = 24,
+			.symbol_length = 4,
+			.symbol_text = 6,
+		},
+};
+
+static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	(void)ctx;
+	/* Fill what lies behind the memory with zeros. */
+	memset(to, 0, size);
+	if (addr >= SIZE)
+		return false;
+	memcpy(to, memory + addr, addr + size > SIZE ? SIZE - addr : size);
+	return true;
+}
+
+static void put(uint64_t at, const void *bytes, size_t size)
+{
+	memcpy(memory + at, bytes, size);
+}
+
+static void put_word(uint64_t at, uint64_t word)
+{
+	put(at, &word, sizeof(word));
+}
+
+static void put_int(uint64_t at, uint32_t value)
+{
+	put(at, &value, sizeof(value));
+}
+
+static void put_short(uint64_t at, uint16_t value)
+{
+	put(at, &value, sizeof(value));
+}
+
+/* Puts a Symbol as entry `index` of the pool, and returns its address. */
+static uint64_t put_symbol(uint16_t index, const char *text)
+{
+	uint64_t at = SYMBOLS + index * 40ull;
+
+	put_short(at + 4, (uint16_t)strlen(text));
+	put(at + 6, text, strlen(text));
+	put_word(POOL + 72 + 8ull * index, at);
+	return at;
+}
+
+static void put_method(uint64_t method, uint64_t const_method, uint16_t name, const char *lines,
+		       size_t size)
+{
+	put_word(method + 8, const_method);
+	put_word(const_method + 8, POOL);
+	put_short(const_method + 28, 1);
+	put_short(const_method + 32, CODE_SIZE);
+	put_short(const_method + 34, name);
+	put(const_method + 48 + CODE_SIZE, lines, size);
+}
+
+static void set_up(void)
+{
+	memset(memory, 0, sizeof(memory));
+	put_symbol(1, "outer");
+	put_symbol(2, "inner");
+	put_symbol(3, "Spin.java");
+	put_word(KLASS + 24, put_symbol(4, "com/example/Spin"));
+	put_word(POOL + 24, KLASS);
+	put_short(POOL + 54, 3);
+	/* Line 10 from bytecode 0 on, 12 from 3 on; the second method: 300. */
+	put_method(METHOD, CONST_METHOD, 1, "\xff\x00\x14\x1a", 5);
+	put_method(INNER_METHOD, INNER_CONST, 2, "\xff\x00\xd8\x06", 5);
+	put_word(BLOB + 112, METHOD);
+	put_int(BLOB + 304, 77);
+	put_word(BLOB + 120, SCOPES);
+	put_int(BLOB + 268, PLACES - BLOB);
+	put_int(BLOB + 260, METADATA - BLOB);
+	put_word(METADATA, METHOD);
+	put_word(METADATA + 8, INNER_METHOD);
+	/* Scope 1: the outer one at bytecode 3; 4: the inner one at 0, called by that. */
+	put(SCOPES + 1, "\x00\x01\x04\x01\x02\x01", 6);
+	put_int(PLACES, UINT32_MAX);
+	put_int(PLACES + 16, 20);
+	put_int(PLACES + 20, 1);
+	put_int(PLACES + 32, 50);
+	put_int(PLACES + 36, 4);
+	put_int(PLACES + 48, INT32_MAX);
+}
+
+static struct rec_function *make_function(uint8_t kind, const char *holder, const char *name)
+{
+	const struct hotspot_function_head head = {
+		.blob = kind == HOTSPOT_COMPILED ? BLOB : 0,
+		.method = kind == HOTSPOT_STUB ? 0 : METHOD,
+		.const_method = kind == HOTSPOT_INTERPRETED ? CONST_METHOD : 0,
+		.compile_id = 77,
+		.kind = kind,
+		.level = 4,
+	};
+	size_t name_size = strlen(name), holder_size = strlen(holder);
+	struct rec_function *f = xcalloc(1, sizeof(*f) + name_size + holder_size + sizeof(head));
+
+	f->units = UNITS;
+	f->name = (struct function_text){.size = (uint32_t)name_size, .width = 1};
+	f->file = (struct function_text){.size = (uint32_t)holder_size, .width = 1};
+	f->lines = (struct function_text){.size = sizeof(head), .width = 1};
+	memcpy(f->body, name, name_size);
+	memcpy(f->body + name_size, holder, holder_size);
+	memcpy(f->body + name_size + holder_size, &head, sizeof(head));
+	return f;
+}
+
+/* Decodes a function, and reads the rest. */
+static bool describe(uint8_t kind, const char *holder, const char *name, struct managed_code *code)
+{
+	struct rec_function *f = make_function(kind, holder, name);
+	bool is_read;
+
+	*code = (struct managed_code){0};
+	hotspot_decode(&layout, f, code);
+	is_read = hotspot_late(&layout, f, read_memory, NULL, code);
+	free(f);
+	return is_read;
+}
+
+TEST(name_has_its_class_with_dots_and_no_number)
+{
+	static const struct {
+		const char *holder, *name, *whole;
+	} rows[] = {
+		{"Main", "main", "Main.main"},
+		{"java/util/Map$Entry", "<init>", "java.util.Map$Entry.<init>"},
+		{"a/B$$Lambda$14/0x0000000800c03000", "run", "a.B$$Lambda$14.run"},
+		{"a/B$$Lambda+0x00007f2a4c001000", "run", "a.B$$Lambda.run"},
+		{"a/cafe", "x", "a.cafe.x"},
+		{"a/B0x12", "x", "a.B0x12.x"},
+		{"\xff", "x", "?.x"},
+		{"", "vtable chunks", "vtable chunks"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct strbuf name = {0};
+
+		hotspot_set_name(&name, rows[i].holder, strlen(rows[i].holder), rows[i].name,
+				 strlen(rows[i].name));
+		assert_string_equal(name.text, rows[i].whole);
+		strbuf_release(&name);
+	}
+}
+
+TEST(numbers_are_of_both_forms)
+{
+	struct hotspot_memory m = {.read = read_memory};
+	struct hotspot_numbers old = {&m, 0xb00, false, false}, new = {&m, 0xb10, true, false};
+
+	set_up();
+	put(0xb00, "\x05\xbf\xc0\x01", 4);
+	put(0xb10, "\x06\xbf\xc0\x02\0", 5);
+	assert_int_equal(hotspot_next_number(&old), 5);
+	assert_int_equal(hotspot_next_number(&old), 191);
+	assert_int_equal(hotspot_next_number(&old), 192 + 64);
+	assert_int_equal(hotspot_next_number(&new), 5);
+	assert_int_equal(hotspot_next_number(&new), 190);
+	assert_int_equal(hotspot_next_number(&new), 191 + 64);
+	assert_false(new.is_bad);
+	hotspot_next_number(&new);
+	assert_true(new.is_bad);
+	hotspot_memory_release(&m);
+}
+
+TEST(interpreted_method_has_lines_by_bytecode)
+{
+	struct managed_code code;
+
+	set_up();
+	assert_true(describe(HOTSPOT_INTERPRETED, "com/example/Spin", "outer", &code));
+	assert_string_equal(code.name.text, "com.example.Spin.outer");
+	assert_string_equal(code.file.text, "com/example/Spin.java");
+	assert_string_equal(code.tier, "Interpreter");
+	assert_int_equal(code.first_line, 10);
+	assert_int_equal(code.lines.count, 2);
+	assert_int_equal(code.lines.items[1].unit, 3);
+	assert_int_equal(code.lines.items[1].line, 12);
+	managed_code_release(&code);
+}
+
+TEST(compiled_method_has_lines_and_calls_that_it_has_taken_in)
+{
+	struct managed_code code;
+
+	set_up();
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_string_equal(code.tier, "C2");
+	assert_int_equal(code.inlined.count, 1);
+	assert_string_equal(code.inlined.items[0].name.text, "com.example.Spin.inner");
+	assert_int_equal(code.lines.count, 4);
+	assert_int_equal(code.lines.items[0].unit, 0);
+	assert_int_equal(code.lines.items[0].line, 12);
+	assert_int_equal(code.lines.items[1].unit, 20);
+	assert_int_equal(code.lines.items[1].function, 0);
+	assert_int_equal(code.lines.items[2].unit, 20);
+	assert_int_equal(code.lines.items[2].function, 1);
+	assert_int_equal(code.lines.items[2].line, 300);
+	/* The method itself. */
+	assert_int_equal(code.lines.items[3].unit, UNITS - 1);
+	assert_int_equal(code.lines.items[3].line, 10);
+	managed_code_release(&code);
+}
+
+TEST(code_that_was_replaced_is_not_read)
+{
+	struct managed_code code;
+
+	set_up();
+	put_int(BLOB + 304, 78);
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_int_equal(code.lines.count, 0);
+	managed_code_release(&code);
+	assert_false(describe(HOTSPOT_COMPILED, "com/example/Spin", "other", &code));
+	assert_string_equal(code.name.text, "com.example.Spin.other");
+	managed_code_release(&code);
+	put_word(METHOD + 8, INNER_CONST);
+	assert_false(describe(HOTSPOT_INTERPRETED, "com/example/Spin", "outer", &code));
+	managed_code_release(&code);
+}
+
+TEST(scopes_that_lead_in_a_circle_end)
+{
+	struct managed_code code;
+
+	set_up();
+	put(SCOPES + 4, "\x04", 1);
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_int_equal(code.inlined.count, 0);
+	managed_code_release(&code);
+}

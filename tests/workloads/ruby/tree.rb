@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: MIT
+# Calls methods and blocks in a known tree: tests/ruby_truth.py has it. Calls are written on the line
+# that names what they call.
+require "fiber"
+
+SPAN = (ARGV[0] || "1").to_f
+
+def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+class Tree
+  def spin(count = 400)
+    sum = 0
+    while count > 0
+      sum += count
+      count -= 1
+    end
+    sum
+  end
+
+  def recursing = recurse(40)
+
+  def recurse(depth)
+    return bottom if depth == 1
+    recurse(depth - 1)
+  end
+
+  def bottom = spin
+
+  def iterating
+    [1, 2, 3].each { |_| each_block }
+  end
+
+  def each_block = spin
+
+  def sorting
+    (1..8).sort_by { |n| key(n) }
+  end
+
+  def key(number)
+    spin
+    -number
+  end
+
+  def comparing
+    [3, 1, 2, 5].map { |n| Weighed.new(n) }.sort
+  end
+
+  define_method(:defined) { |count| under_defined(count) }
+
+  def defining = defined(400)
+
+  def under_defined(count) = spin(count)
+
+  def reducing
+    (1..4).inject { |sum, n| sum + added(n) }
+  end
+
+  def added(number) = spin & number
+
+  def sending = send(:sent)
+
+  def sent = spin
+
+  def missing = this.absent
+
+  def this = self
+
+  def method_missing(name, *_) = name == :absent ? handled : super
+
+  def respond_to_missing?(*) = true
+
+  def handled = spin
+
+  def catching
+    throwing(12)
+  rescue ArgumentError
+    rescued
+  ensure
+    ensured
+  end
+
+  def throwing(depth)
+    raise ArgumentError, "deep" if spin && depth == 0
+    throwing(depth - 1)
+  end
+
+  def rescued = spin
+
+  def ensured = spin
+
+  def fibers
+    fiber = Fiber.new { in_fiber(10) }
+    fiber.resume while fiber.alive?
+  end
+
+  def in_fiber(depth)
+    return 2.times { yielding } if depth == 0
+    in_fiber(depth - 1)
+  end
+
+  def yielding
+    spin
+    Fiber.yield
+  end
+
+  def enumerating
+    steps = Enumerator.new { |out| 3.times { out << produced } }
+    3.times { steps.next }
+  end
+
+  def produced = spin
+
+  def evaluating = instance_eval { evaluated }
+
+  def evaluated = spin
+
+  def Tree.single = Tree.new.spin
+
+  def singling = Tree.single
+
+  def formatting = 20.times { |n| format("%d %s %f", n, n, n) }
+end
+
+class Weighed
+  attr_reader :weight
+
+  def initialize(weight)
+    @weight = weight
+  end
+
+  def <=>(other)
+    weigh
+    weight - other.weight
+  end
+
+  def weigh = Tree.new.spin
+end
+
+SCENES = %i[recursing iterating sorting comparing defining reducing sending missing catching fibers
+            enumerating evaluating singling formatting].freeze
+
+def work(span)
+  tree = Tree.new
+  till = now + span
+  while now < till
+    scenes(tree)
+  end
+end
+
+def scenes(tree) = SCENES.each { |name| tree.public_send(name) }
+
+def napping(span)
+  till = now + span
+  while now < till
+    nap
+  end
+end
+
+def nap = sleep(0.01)
+
+sleeper = Thread.new { napping(SPAN) }
+worker = Thread.new { work(SPAN) }
+work(SPAN)
+[sleeper, worker].each { |thread| thread.join }

@@ -195,10 +195,10 @@ CASE(low_rates_are_noted)
 
 CASE(what_recording_can_do_without)
 {
-	expect("pmu", FEATURE_NOTE, "no hardware counters: cpu-clock is used instead of cycles",
-	       "");
+	expect("pmu", FEATURE_NOTE,
+	       "no hardware counters: -e cycles and the like are not available", "");
 	machine_settings.has_pmu = true;
-	expect("pmu", FEATURE_OK, "hardware cycles", "");
+	expect("pmu", FEATURE_OK, "hardware counters, for -e", "");
 	expect("tracefs", FEATURE_OK, "mounted", "");
 	machine_remove_file("/sys/kernel/tracing");
 	expect("tracefs", FEATURE_NOTE, "not mounted; recording does not need it",

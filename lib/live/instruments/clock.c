@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The clock: a sampling event on every CPU, hardware cycles or the CPU clock. Its ticks are the
- * samples of the profile.
+ * The clock: a sampling event on every CPU, the CPU clock unless cycles are asked for. Its ticks
+ * are the samples of the profile.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -132,24 +132,21 @@ static bool is_wished(const struct event_spec *wish, enum sampling_clock clock)
 	return wish && strcmp(wish->name, event_name(&event)) == 0;
 }
 
-static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, bool is_wish,
-			 struct error *err)
+static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, struct error *err)
 {
-	int code = -ERANGE;
-
 	event->clock = CLOCK_CYCLES;
 	event->frequency_hz = (uint64_t)(hz + 0.5);
-	if (hz >= MIN_HARDWARE_HZ)
-		code = try_clock(event, cpu);
-	if (!code || !is_wish)
-		return code;
-	if (code == -ERANGE)
-		return error_text(err, code, "cycles: at least %.0f a second can be had",
+	if (hz < MIN_HARDWARE_HZ)
+		return error_text(err, -ERANGE, "cycles: at least %.0f a second can be had",
 				  MIN_HARDWARE_HZ);
-	return error_no_hardware(err, "cycles", cpu);
+	return try_clock(event, cpu) ? error_no_hardware(err, "cycles", cpu) : 0;
 }
 
-/* Chooses hardware cycles if available, else the CPU clock, by trial or by `wish`. */
+/*
+ * Chooses the clock of the wish, else the CPU clock, whose ticks are CPU time. The kernel keeps to
+ * a rate of cycles by averages over time in which a CPU may have been idle: it has counted 1.3
+ * times the CPU time of a thread that sleeps now and then.
+ */
 static int choose(struct sampling_event *event, const struct event_spec *wish,
 		  const struct clock_settings *settings, struct error *err)
 {
@@ -157,7 +154,6 @@ static int choose(struct sampling_event *event, const struct event_spec *wish,
 	double frequency_hz = settings->frequency_hz > 0 || interval_ns ? settings->frequency_hz
 									: default_hz();
 	double hz = interval_ns ? 1e9 / (double)interval_ns : frequency_hz;
-	bool wants_cycles = is_wished(wish, CLOCK_CYCLES);
 	uint32_t cpu = 0;
 	int code = check_rate(hz, err);
 
@@ -167,11 +163,8 @@ static int choose(struct sampling_event *event, const struct event_spec *wish,
 	if (code)
 		return code;
 	event->period_ns = interval_ns ? interval_ns : (uint64_t)(1e9 / frequency_hz + 0.5);
-	if (!wish || wants_cycles) {
-		code = choose_cycles(event, hz, cpu, wants_cycles, err);
-		if (!code || wants_cycles)
-			return code;
-	}
+	if (is_wished(wish, CLOCK_CYCLES))
+		return choose_cycles(event, hz, cpu, err);
 	event->clock = is_wished(wish, CLOCK_TASK) ? CLOCK_TASK : CLOCK_CPU;
 	event->frequency_hz = 0; /* a period in ns is exact */
 	code = try_clock(event, cpu);
@@ -425,12 +418,12 @@ static void check_cycles(struct machine *m, struct feature *f)
 	_cleanup_close_ int fd = sampling_event_open(&event, m->cpu);
 
 	if (fd >= 0)
-		feature_set(f, FEATURE_OK, "hardware cycles");
+		feature_set(f, FEATURE_OK, "hardware counters, for -e");
 	else if (m->perf_code)
 		feature_set(f, FEATURE_NOTE, "not tried: perf_event_open() is refused");
 	else
 		feature_set(f, FEATURE_NOTE,
-			    "no hardware counters: cpu-clock is used instead of cycles");
+			    "no hardware counters: -e cycles and the like are not available");
 }
 
 static const struct instrument_check checks[] = {

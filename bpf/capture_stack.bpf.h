@@ -134,14 +134,77 @@ __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct sta
 	return 0;
 }
 
+#if !IS_ARM64
+/* The kernel's cpu_entry_area: stacks on which interrupts enter it, one page each. */
+#define ENTRY_STACKS 0xfffffe0000000000ull
+#define ENTRY_STACKS_END 0xfffffe8000000000ull
+#define ENTRY_STACK_BYTES 4096
+
+/*
+ * Replaces the part of s->regs from the stack pointer `sp` on by what was pushed to `saved`, a
+ * struct pt_regs.
+ */
+static __always_inline void take_pushed_regs(struct stack_scratch *s, __u64 saved, __u64 sp)
+{
+	__u64 skip = sp > saved ? sp - saved : 0;
+
+	if (skip > sizeof(s->regs) - sizeof(__u64))
+		return;
+	bpf_probe_read_kernel((char *)&s->regs + skip, sizeof(s->regs) - skip,
+			      (const void *)(saved + skip));
+}
+
+/*
+ * Loads the registers with which user code was left, if an NMI came in the midst of the kernel's
+ * entry or exit code: what is not pushed yet, or was popped, is still in the CPU. False elsewhere.
+ * Follows arch/x86/entry/entry_64.S: a system call keeps the user's pc in rcx until all is pushed,
+ * and so does its return.
+ */
+__noinline int load_entering_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
+{
+	__u64 saved, sp;
+
+	if (!s)
+		return 0;
+	/* By way of memory: the verifier does not calculate with this pointer. */
+	*(volatile __u64 *)&s->top_sp = (__u64)bpf_task_pt_regs(bpf_get_current_task_btf());
+	saved = *(volatile __u64 *)&s->top_sp;
+	load_interrupted_regs(ctx, s);
+	sp = s->regs.rsp;
+	if ((__s64)sp >= 0) {
+		s->regs.rip = s->regs.rcx;
+		return 1;
+	}
+	if (sp > saved && sp - saved <= sizeof(s->regs)) {
+		s->regs.rip = s->regs.rcx;
+		s->regs.rsp = 0; /* known once it is pushed */
+		take_pushed_regs(s, saved, sp);
+		return 1;
+	}
+	if (sp <= ENTRY_STACKS || sp > ENTRY_STACKS_END)
+		return 0;
+	saved = ((sp - 1) | (ENTRY_STACK_BYTES - 1)) + 1 - sizeof(s->regs);
+	/* The CPU has pushed the pc and what lies above it; a return to user code does so later. */
+	if (sp > saved + offsetof(bpf_user_pt_regs_t, rip))
+		return 0;
+	take_pushed_regs(s, saved, sp);
+	return (s->regs.cs & 3) == 3;
+}
+#endif
+
 /* Loads the registers with which the task left user code, by system call or interrupt. */
 static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struct task_struct *task,
 					   struct stack_scratch *s)
 {
-	if (!is_interrupted || s->sample_flags & SAMPLE_LEAF_KERNEL)
-		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
-	else
+	if (is_interrupted && !(s->sample_flags & SAMPLE_LEAF_KERNEL)) {
 		load_interrupted_regs(ctx, s);
+		return;
+	}
+#if !IS_ARM64
+	if (is_interrupted && load_entering_regs(ctx, s))
+		return;
+#endif
+	bpf_probe_read_kernel(&s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task));
 }
 
 /*

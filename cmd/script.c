@@ -35,7 +35,7 @@ struct script {
 /* A sample by its place. */
 struct place {
 	thread_id thread;
-	const struct sample *sample;
+	struct sample sample; /* copied: rows do not stay in place */
 };
 
 struct places {
@@ -188,9 +188,9 @@ static void print_sample(struct script *c, const struct place *place)
 	bool has_stack = c->has[IP] || c->has[SYM] || c->has[DSO] || c->has[SRCLINE];
 
 	strbuf_reset(&c->line);
-	add_head(c, &p->threads.rows.items[place->thread], place->sample, &c->line);
+	add_head(c, &p->threads.rows.items[place->thread], &place->sample, &c->line);
 	strbuf_addch(&c->line, '\n');
-	for (stack_id id = place->sample->stack; has_stack && id != NO_STACK;
+	for (stack_id id = place->sample.stack; has_stack && id != NO_STACK;
 	     id = p->stacks.rows.items[id].parent) {
 		const struct strbuf *line = frame_line(c, p->stacks.rows.items[id].frame);
 
@@ -209,7 +209,7 @@ static void find_places(const struct profile *p, struct places *places)
 				continue;
 			vec_push(&places->times,
 				 (struct radix_row){sample->time, (uint32_t)places->rows.count});
-			vec_push(&places->rows, (struct place){id, sample});
+			vec_push(&places->rows, (struct place){id, *sample});
 		}
 	}
 	if (places->times.count)

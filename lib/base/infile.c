@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <isa-l/igzip_lib.h>
@@ -33,18 +34,34 @@ static void reader_free(struct reader *r)
 }
 DEFINE_CLEANUP(struct reader *, reader_free)
 
-/* Reads the next bytes of the file; none at its end. */
-static int fill_chunk(struct reader *r, struct error *err)
+/* Reads the next bytes of the file to `to`, r->chunk_size of them; none at its end. */
+static int read_some(struct reader *r, void *to, size_t room, struct error *err)
 {
 	ssize_t got;
 
 	do {
-		got = read(r->fd, r->chunk, CHUNK_SIZE);
+		got = read(r->fd, to, room);
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return error_set(err, -errno, "read %s", r->name);
 	r->chunk_size = (size_t)got;
 	return 0;
+}
+
+static int fill_chunk(struct reader *r, struct error *err)
+{
+	return read_some(r, r->chunk, CHUNK_SIZE, err);
+}
+
+/* The whole of a file that is not packed, or enough for the first chunk. */
+static size_t first_capacity(const struct reader *r)
+{
+	struct stat status;
+
+	return !fstat(r->fd, &status) && S_ISREG(status.st_mode) &&
+			       status.st_size > (off_t)(2 * CHUNK_SIZE)
+		       ? (size_t)status.st_size + 2
+		       : 2 * CHUNK_SIZE;
 }
 
 /* Makes space for more text and a terminator. */
@@ -55,7 +72,7 @@ static int make_room(struct reader *r, struct error *err)
 				  r->max / 1000000);
 	if (r->capacity > r->size + 1)
 		return 0;
-	r->capacity = r->capacity ? 2 * r->capacity : 2 * CHUNK_SIZE;
+	r->capacity = r->capacity ? 2 * r->capacity : first_capacity(r);
 	/* One byte above the limit shows that the text is too large. */
 	if (r->capacity > r->max + 2)
 		r->capacity = r->max + 2;
@@ -82,12 +99,13 @@ static int append_chunk(struct reader *r, struct error *err)
 
 static int read_plain(struct reader *r, struct error *err)
 {
-	int ret = 0;
+	int ret = append_chunk(r, err);
 
 	while (!ret && r->chunk_size) {
-		ret = append_chunk(r, err);
+		ret = make_room(r, err);
 		if (!ret)
-			ret = fill_chunk(r, err);
+			ret = read_some(r, r->text + r->size, r->capacity - r->size - 1, err);
+		r->size += ret ? 0 : r->chunk_size;
 	}
 	return ret;
 }

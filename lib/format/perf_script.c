@@ -34,8 +34,17 @@ struct head {
 	const char *rest; /* a frame, if there is one on this line */
 };
 
+/* The lines of a sample's frames in the text, and the stack that they make. */
+struct frame_lines {
+	const char *text;
+	size_t size;
+	stack_id stack;
+};
+
 struct script_reader {
 	struct foreign f;
+	VEC(struct frame_lines) known; /* most samples have lines that came before */
+	struct index known_index;
 	struct strings lines; /* of frames, each once */
 	VEC(frame_id) frames; /* by line */
 	VEC(frame_id) stack; /* of the sample being read, the innermost first */
@@ -305,7 +314,46 @@ static stack_id find_stack(struct script_reader *r)
 	return stack;
 }
 
-static void add_sample(struct script_reader *r, const struct head *head)
+static bool lines_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct frame_lines *row = &((const struct script_reader *)table)->known.items[id];
+	const struct frame_lines *wanted = key;
+
+	return row->size == wanted->size && memcmp(row->text, wanted->text, row->size) == 0;
+}
+
+/* Reads on while lines begin with a tab, as those of frames do. */
+static struct frame_lines take_frames(struct text_lines *lines)
+{
+	struct frame_lines frames = {.text = lines->at};
+	struct text_line line;
+
+	while (lines->at < lines->end && *lines->at == '\t')
+		text_lines_next(lines, &line);
+	frames.size = (size_t)(lines->at - frames.text);
+	return frames;
+}
+
+/* Returns the stack of the frames that follow on lines of their own. */
+static stack_id read_frames(struct script_reader *r, struct text_lines *lines)
+{
+	struct frame_lines frames = take_frames(lines);
+	uint64_t hash = hash_bytes(frames.text, frames.size, 0);
+	uint32_t at = index_find(&r->known_index, hash, lines_equal, r, &frames);
+	struct text_lines own = text_lines_of(frames.text, frames.size);
+	struct text_line line;
+
+	if (at != INDEX_NONE)
+		return r->known.items[at].stack;
+	while (text_lines_next(&own, &line))
+		add_frame(r, line.text, line.end);
+	frames.stack = find_stack(r);
+	index_add(&r->known_index, hash, (uint32_t)r->known.count);
+	vec_push(&r->known, frames);
+	return frames.stack;
+}
+
+static void add_sample(struct script_reader *r, const struct head *head, stack_id stack)
 {
 	_cleanup_free_ char *comm = xstrndup(head->comm, (size_t)(head->comm_end - head->comm));
 	char name[NAME_MAX_SIZE];
@@ -316,7 +364,7 @@ static void add_sample(struct script_reader *r, const struct head *head)
 
 	event_name(head, name);
 	sample.time = head->time - r->start;
-	sample.stack = find_stack(r);
+	sample.stack = stack;
 	if (is_clock(r, name)) {
 		if (r->interval && head->period)
 			weight = (head->period + r->interval / 2) / r->interval;
@@ -332,6 +380,7 @@ static void add_sample(struct script_reader *r, const struct head *head)
 static int read_lines(struct script_reader *r, const char *text, size_t size, struct error *err)
 {
 	struct text_lines lines = text_lines_of(text, size);
+	stack_id stack = NO_STACK; /* of frames on lines that begin with a tab */
 	bool is_open = false;
 	struct head head, next;
 	struct text_line line;
@@ -341,20 +390,23 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 			       parse_head(line, &next);
 
 		if (is_open && (is_head || line.text == line.end)) {
-			add_sample(r, &head);
+			add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
 			is_open = false;
 		}
 		if (is_head) {
 			head = next;
 			is_open = true;
+			stack = NO_STACK;
 			if (head.rest < line.end)
 				add_frame(r, head.rest, line.end);
+			else
+				stack = read_frames(r, &lines);
 		} else if (is_open && line.text < line.end) {
 			add_frame(r, line.text, line.end);
 		}
 	}
 	if (is_open)
-		add_sample(r, &head);
+		add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
 	if (!r->has_start)
 		return error_text(err, -EBADMSG, "there is no sample as perf script prints them");
 	return foreign_finish(&r->f, true, err);
@@ -395,6 +447,8 @@ static int script_read(struct profile **p, const char *text, size_t size,
 		*p = r.f.profile;
 	foreign_release(&r.f, ret);
 	strings_release(&r.lines);
+	vec_release(&r.known);
+	index_release(&r.known_index);
 	vec_release(&r.frames);
 	vec_release(&r.stack);
 	return ret;

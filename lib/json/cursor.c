@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/index.h"
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 {
@@ -15,7 +16,8 @@ void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 
 struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span)
 {
-	return (struct json_cursor){.text = s->text, .at = span.start, .size = span.end};
+	return (struct json_cursor){
+		.text = s->text, .at = span.start, .size = span.end, .ends = s->ends};
 }
 
 static bool fail(struct json_cursor *s)
@@ -193,22 +195,54 @@ static bool skip_word(struct json_cursor *s, const char *word)
 	return true;
 }
 
-bool json_cursor_skip(struct json_cursor *s)
+/* Smaller objects and arrays are not worth a row of struct json_ends. */
+#define LARGE 16384
+
+static struct span *end_row(const struct json_cursor *s)
+{
+	return &s->ends->rows[hash_u64(s->at) % (sizeof(s->ends->rows) / sizeof(struct span))];
+}
+
+static void skip_items(struct json_cursor *s)
 {
 	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (s->text[s->at] == '{') {
+		while (json_cursor_member(s, &list, &key))
+			json_cursor_skip(s);
+		return;
+	}
+	while (json_cursor_element(s, &list)) {
+		skip_numbers(s);
+		json_cursor_skip(s);
+	}
+}
+
+/* Skips the object or array that begins here. */
+static bool skip_list(struct json_cursor *s)
+{
+	struct span *row = s->ends ? end_row(s) : NULL;
+	size_t start = s->at;
+
+	if (row && row->end && row->start == start && row->end <= s->size) {
+		s->at = row->end;
+		return true;
+	}
+	skip_items(s);
+	if (row && !s->failed && s->at - start >= LARGE)
+		*row = (struct span){start, s->at};
+	return !s->failed;
+}
+
+bool json_cursor_skip(struct json_cursor *s)
+{
 	struct span inside;
 
 	switch (peek(s)) {
 	case '{':
-		while (json_cursor_member(s, &list, &inside))
-			json_cursor_skip(s);
-		return !s->failed;
 	case '[':
-		while (json_cursor_element(s, &list)) {
-			skip_numbers(s);
-			json_cursor_skip(s);
-		}
-		return !s->failed;
+		return skip_list(s);
 	case '"':
 		return skip_string(s, &inside);
 	case 't':

@@ -25,16 +25,26 @@
 /* Deepest nesting of values. */
 #define JSON_CURSOR_DEPTH_MAX 128
 
+/* [start, end) of the text. */
+struct span {
+	size_t start, end;
+};
+
+/*
+ * Where large objects and arrays end that were skipped once, so that a reader who validates a text
+ * first, then enters it level by level, goes through it twice and not once for each level. Zeroed
+ * before, and valid for one text.
+ */
+struct json_ends {
+	struct span rows[4096]; /* by a hash of the start */
+};
+
 struct json_cursor {
 	const char *text;
 	size_t at, size;
 	unsigned int depth;
 	bool failed; /* at `at` */
-};
-
-/* [start, end) of the text. */
-struct span {
-	size_t start, end;
+	struct json_ends *ends; /* NULL: nothing is remembered */
 };
 
 /* State of a walk over an object or array. Zeroed before the first member or element. */

@@ -324,12 +324,14 @@ static void set_end(struct profile *p)
 
 static int read_file(struct processes *all, const char *text, size_t size, struct error *err)
 {
+	_cleanup_free_ struct json_ends *ends = xcalloc(1, sizeof(*ends));
 	struct process root = {.object = {0, size}};
 	struct import *r = all->r;
 	struct json_cursor s;
 	int ret;
 
 	json_cursor_init(&root.cursor, text, size);
+	root.cursor.ends = ends;
 	s = root.cursor;
 	json_cursor_skip(&s);
 	if (!json_cursor_end(&s))
@@ -371,42 +373,25 @@ int gecko_read(struct profile **p, const char *text, size_t size, struct import_
 	return ret;
 }
 
-/* Does the first thread of a list have this table? */
-static bool first_has(struct json_cursor *s, const char *name)
-{
-	struct json_cursor_list list = {0}, members = {0};
-	bool found = false;
-	struct span key;
-
-	if (json_cursor_peek(s) != '[' || !json_cursor_element(s, &list) ||
-	    json_cursor_peek(s) != '{')
-		return false;
-	while (!found && json_cursor_member(s, &members, &key)) {
-		found = span_is(s, key, name);
-		json_cursor_skip(s);
-	}
-	return found;
-}
-
-static bool has_member(struct json_cursor *s, const char *name)
+static bool has_member(struct json_cursor s, const char *name)
 {
 	struct json_cursor_list list = {0};
-	bool found = false;
 	struct span key;
 
-	if (json_cursor_peek(s) != '{')
+	if (json_cursor_peek(&s) != '{')
 		return false;
-	while (json_cursor_member(s, &list, &key)) {
-		found |= span_is(s, key, name);
-		json_cursor_skip(s);
+	while (json_cursor_member(&s, &list, &key)) {
+		if (span_is(&s, key, name))
+			return true;
+		json_cursor_skip(&s);
 	}
-	return found;
+	return false;
 }
 
 /* Only old processed profiles have no version of their own, but strings in arrays. */
 bool gecko_matches(const char *text, size_t size)
 {
-	struct json_cursor_list list = {0};
+	struct json_cursor_list list = {0}, threads = {0};
 	bool is_processed = false;
 	struct json_cursor s;
 	struct span key;
@@ -418,14 +403,11 @@ bool gecko_matches(const char *text, size_t size)
 		if (span_is(&s, key, "profile"))
 			return json_cursor_peek(&s) == '{';
 		if (span_is(&s, key, "meta"))
-			is_processed = !has_member(&(struct json_cursor){s.text, s.at, s.size,
-									 s.depth, s.failed},
-						   "version") ||
-				       has_member(&(struct json_cursor){s.text, s.at, s.size,
-									s.depth, s.failed},
-						  "preprocessedProfileVersion");
+			is_processed = !has_member(s, "version") ||
+				       has_member(s, "preprocessedProfileVersion");
 		else if (span_is(&s, key, "threads"))
-			return !first_has(&s, "stringArray");
+			return json_cursor_peek(&s) != '[' || !json_cursor_element(&s, &threads) ||
+			       !has_member(s, "stringArray");
 		if (!is_processed)
 			json_cursor_skip(&s);
 	}

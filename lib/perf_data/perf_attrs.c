@@ -68,6 +68,8 @@ static void set_layout(struct perf_attr *attr)
 		attr->id_before_end = end + 1;
 	if (has(type, PERF_SAMPLE_TIME))
 		attr->time_before_end = end + has(type, PERF_SAMPLE_ID) + 1;
+	attr->trailer_words = end + has(type, PERF_SAMPLE_ID) + has(type, PERF_SAMPLE_TIME) +
+			      has(type, PERF_SAMPLE_TID);
 }
 
 static bool has_layout_of(const struct perf_attr *a, const struct perf_attr *b)

@@ -31,6 +31,7 @@ struct perf_attr {
 	uint8_t time_at, id_at; /* in a sample, from its body's start; 0xff: not there */
 	/* In other records, from their end, from 1 on; 0: not there. */
 	uint8_t time_before_end, id_before_end;
+	uint8_t trailer_words; /* task, time and so on, all of them */
 	uint32_t event; /* number in records: 0 is the clock; UINT32_MAX: not shown */
 };
 

@@ -43,7 +43,7 @@ static int store(struct perf_file *file, const uint8_t *record, const struct per
 	const struct perf_attr *attr = number < file->attrs.rows.count
 					       ? &file->attrs.rows.items[number]
 					       : NULL;
-	size_t words = (head->size - HEAD_SIZE) / 8;
+	size_t words = perf_file_words(file, record);
 	uint64_t time = 0;
 
 	if (!attr) {

@@ -56,12 +56,28 @@ struct perf_head perf_file_head(const struct perf_file *f, const void *record)
 	return head;
 }
 
+/* Address, size, kind and flags of a function, which its name follows. */
+#define SYMBOL_WORDS 2
+
+size_t perf_file_words(const struct perf_file *f, const void *record)
+{
+	struct perf_head head = perf_file_head(f, record);
+	size_t words = (head.size - sizeof(struct perf_event_header)) / 8, end;
+	const char *body = (const char *)record + sizeof(struct perf_event_header);
+
+	if (head.type != PERF_RECORD_KSYMBOL || !f->attrs.rows.count || words < SYMBOL_WORDS)
+		return words;
+	end = SYMBOL_WORDS + f->attrs.rows.items[0].trailer_words +
+	      strnlen(body + 8 * SYMBOL_WORDS, 8 * (words - SYMBOL_WORDS)) / 8 + 1;
+	return end < words ? end : words;
+}
+
 uint32_t perf_file_attr(const struct perf_file *f, const void *record)
 {
 	const struct perf_attrs *attrs = &f->attrs;
 	struct perf_head head = perf_file_head(f, record);
 	const char *body = (const char *)record + sizeof(struct perf_event_header);
-	size_t words = (head.size - sizeof(struct perf_event_header)) / 8;
+	size_t words = perf_file_words(f, record);
 	bool is_sample = head.type == PERF_RECORD_SAMPLE;
 	const struct perf_attr *first = attrs->rows.items;
 	uint64_t id;

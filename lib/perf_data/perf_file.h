@@ -49,6 +49,12 @@ void perf_file_release(struct perf_file *f);
 bool perf_file_is_one(int fd);
 /* Reads and sorts everything; fd is borrowed. *f must be zeroed. */
 int perf_file_read(struct perf_file *f, int fd, struct error *err);
+/*
+ * Returns the words of a record's body. Where several events listen for the functions of BPF
+ * programs, the kernel adds the size of the trailer to such a record once for each: what follows
+ * the first is not part of it, and left from other records.
+ */
+size_t perf_file_words(const struct perf_file *f, const void *record);
 /* Returns the attribute of a record: its number; UINT32_MAX: unknown. */
 uint32_t perf_file_attr(const struct perf_file *f, const void *record);
 struct perf_head perf_file_head(const struct perf_file *f, const void *record);

@@ -103,6 +103,7 @@ TEST(all_forms_give_the_same_records)
 
 	read_seed(&little, "little");
 	assert_false(perf_source_file(little.source)->is_cut);
+	assert_int_equal(perf_source_file(little.source)->left_out[PERF_LEFT_OTHER], 0);
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		read_seed(&other, forms[i]);
 		assert_int_equal(other.words.count, little.words.count);

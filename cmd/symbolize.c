@@ -86,7 +86,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
-		   "FILE is a profile, compressed or not; - is stdin.\n"
+		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
 		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use.\n";
 }
 
@@ -124,7 +124,7 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	if (fd < 0)
 		return fd;
 	readers_add(&c->authors, lookup_reader(fd));
-	ret = profile_file_read(&file, fd, err);
+	ret = profile_file_read_unnamed(&file, fd, err);
 	if (!ret)
 		ret = open_patch(c, &file, err);
 	profile_file_release(&file);

@@ -56,41 +56,6 @@ static int unknown_format(const struct profile_file *f, struct error *err)
 	return error_text(err, -EBADMSG, "%s: not a profile in a format that prof reads", f->label);
 }
 
-int profile_file_read(struct profile_file *f, int fd, struct error *err)
-{
-	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
-
-	if (ret)
-		return ret;
-	f->format = format_of_text(f->text, f->size);
-	if (f->format)
-		return 0;
-	ret = unknown_format(f, err);
-	profile_file_release(f);
-	return ret;
-}
-
-int profile_file_upgrade(struct profile_file *f, struct error *err)
-{
-	const struct export_options how = {.all_threads = true};
-	struct profile *p = NULL;
-	int ret;
-
-	if (f->format == &format_firefox && firefox_is_current(f->text, f->size))
-		return 0;
-	if (!f->format->read)
-		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
-				  f->format->name);
-	ret = f->format->read(&p, f->text, f->size, &f->counts, err);
-	free(f->text);
-	f->text = NULL;
-	if (!ret)
-		ret = written_text(&format_firefox, p, &how, NULL, &f->text, &f->size, err);
-	profile_free(p);
-	f->format = &format_firefox;
-	return ret ? error_wrap(err, "%s", f->label) : 0;
-}
-
 static void say(const char *line)
 {
 	command_say("%s", line);
@@ -182,6 +147,76 @@ static int load_records_of_text(struct profile_file *f, const struct output_opti
 	return kind ? load_records(f, kind, fd, output, err) : -ENOENT;
 }
 
+/* Reads a text of a format that prof knows. -ENOENT: the text is of no such format. */
+static int read_text(struct profile_file *f, int fd, struct error *err)
+{
+	int ret = infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
+
+	if (ret)
+		return ret;
+	f->format = format_of_text(f->text, f->size);
+	return f->format ? 0 : -ENOENT;
+}
+
+int profile_file_read(struct profile_file *f, int fd, struct error *err)
+{
+	int ret = read_text(f, fd, err);
+
+	if (ret == -ENOENT)
+		ret = unknown_format(f, err);
+	if (ret)
+		profile_file_release(f);
+	return ret;
+}
+
+static int read_unnamed(struct profile_file *f, int fd, struct error *err)
+{
+	const struct output_options unnamed = {.no_symbols = true};
+	const struct source_kind *kind = source_kind_of(fd);
+	int ret = kind ? load_records(f, kind, fd, &unnamed, err) : read_text(f, fd, err);
+
+	if (ret == -ENOENT)
+		ret = load_records_of_text(f, &unnamed, err);
+	if (ret == -ENOENT)
+		return unknown_format(f, err);
+	if (f->profile) {
+		f->format = &format_firefox; /* format of the text to come */
+		free(f->text);
+		f->text = NULL;
+	}
+	return ret;
+}
+
+int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err)
+{
+	int ret = read_unnamed(f, fd, err);
+
+	if (ret)
+		profile_file_release(f);
+	return ret;
+}
+
+int profile_file_upgrade(struct profile_file *f, struct error *err)
+{
+	const struct export_options how = {.all_threads = true};
+	int ret = 0;
+
+	if (f->text && f->format == &format_firefox && firefox_is_current(f->text, f->size))
+		return 0;
+	if (!f->format->read)
+		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
+				  f->format->name);
+	if (f->text)
+		ret = f->format->read(&f->profile, f->text, f->size, &f->counts, err);
+	free(f->text);
+	f->text = NULL;
+	if (!ret)
+		ret = written_text(&format_firefox, f->profile, &how, NULL, &f->text, &f->size,
+				   err);
+	f->format = &format_firefox;
+	return ret ? error_wrap(err, "%s", f->label) : 0;
+}
+
 static int load_from_engine(struct profile_file *f, const char *address, struct error *err)
 {
 	struct fleet_engine e;
@@ -203,14 +238,13 @@ static int load(struct profile_file *f, const char *path, const struct output_op
 
 	if (kind)
 		return load_records(f, kind, fd, output, err);
-	ret = fd < 0 ? fd : infile_read(fd, f->label, TEXT_MAX, &f->text, &f->size, err);
-	if (ret)
-		return ret;
-	f->format = format_of_text(f->text, f->size);
-	if (!f->format) {
+	ret = fd < 0 ? fd : read_text(f, fd, err);
+	if (ret == -ENOENT && fd >= 0) {
 		ret = load_records_of_text(f, output, err);
 		return ret == -ENOENT ? unknown_format(f, err) : ret;
 	}
+	if (ret)
+		return ret;
 	if (!f->format->read)
 		return error_text(err, -EBADMSG, "%s: the format %s can only be written", f->label,
 				  f->format->name);

@@ -16,7 +16,7 @@ struct profile_file {
 	char *text; /* inflated; owned */
 	size_t size;
 	const struct format *format; /* of the text, NULL: of none */
-	/* Set by profile_file_load() alone, which keeps no text. */
+	/* Set by profile_file_load(), which keeps no text, and of records. */
 	struct profile *profile;
 	struct import_counts counts;
 	struct recording *recording; /* owns the profile that was made of it; NULL: none */
@@ -28,8 +28,10 @@ void profile_file_release(struct profile_file *f);
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
 /* Reads the text of a descriptor opened in this way, and finds its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
+/* The same; of records, which are no text, it makes a profile without names. */
+int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err);
 /*
- * Replaces a text that was read so, unless it is a processed profile with shared tables, by such
+ * Replaces what was read so, unless it is a processed profile with shared tables, by the text of
  * one.
  */
 int profile_file_upgrade(struct profile_file *f, struct error *err);

@@ -31,8 +31,8 @@ struct span {
 };
 
 /*
- * Where large objects and arrays end that were skipped once, so that a reader who validates a text
- * first, then enters it level by level, goes through it twice and not once for each level. Zeroed
+ * Ends of large objects and arrays that were skipped once: a reader who validates a text
+ * first, then enters it level by level, goes through it twice, not once for each level. Zeroed
  * before, and valid for one text.
  */
 struct json_ends {

@@ -54,10 +54,11 @@ like "a profile without times says so" "$out" 'times: none: samples stand one af
 run "$PROF" symbolize -q "$corpus/gecko/new.json" -o named.json
 is "another tool's profile is named: exit status" "$status" 0
 ok "it has become a processed profile" "$PROF" info named.json
-done_testing
 
 # More samples than a chunk of rows holds, none twice and none lost.
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "cc1 812/%d [001] %d.%06d:    1000000 cpu-clock: \n\t            4e07 f%d (/bin/cc1)\n\n",
 	812 + i % 3, i / 1000, i % 1000 * 1000, i % 7 }' >many.txt
 "$PROF" script many.txt >again.txt
 ok "many samples: script prints each as it was" cmp many.txt again.txt
+
+done_testing

@@ -60,6 +60,11 @@ selected = p["meta"]["initialSelectedThreads"]
 assert selected and all("(page-faults)" in p["threads"][i]["name"] for i in selected), selected'
 run "$PROF" diff plain times
 is "diff: exit status" "$status" 0
+gzip -c plain >packed.gz
+for name in plain packed.gz; do
+	run "$PROF" symbolize $name -o named.json.gz
+	like "symbolize $name: functions have names" "$("$PROF" report named.json.gz)" 'burn_a_little +program'
+done
 
 run bash -c "perf record -q -e cpu-clock --buildid-mmap -g -o - -- '$workloads/fork_exec' ./program | '$PROF' report -"
 like "through a pipe: report" "$out" 'burn_a_little +program'

@@ -2,6 +2,7 @@
 #include "lib/base/vec.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "lib/base/alloc.h"
 
@@ -16,6 +17,17 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
 	items = xreallocarray(items, larger, item_size);
 	*capacity = larger;
 	return items;
+}
+
+void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size)
+{
+	if (*capacity == count)
+		return items;
+	*capacity = count;
+	if (count)
+		return xreallocarray(items, count, item_size);
+	free(items);
+	return NULL;
 }
 
 int u64_compare(const void *a, const void *b)

@@ -23,6 +23,8 @@
 
 /* Makes room for `capacity` items of item_size bytes each; returns the (moved) items. */
 void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
+/* Returns the (moved) items with room for `count` of them, NULL for none. */
+void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 
 #define vec_reserve(v, needed) \
 	do { \
@@ -47,6 +49,9 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
 		(v)->items + (v)->count - vec_n_; \
 	})
 
+/* Gives back the room for more items than there are. */
+#define vec_fit(v) \
+	((v)->items = vec_shrink((v)->items, &(v)->capacity, (v)->count, sizeof(*(v)->items)))
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
 /* Orders uint64_t ascending, for vec_sort() and qsort(). */

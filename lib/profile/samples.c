@@ -169,8 +169,10 @@ void samples_take(struct samples *s, struct sample *rows, size_t count)
 
 void samples_close(struct samples *s)
 {
-	if (s->open.count < CLOSED_MIN)
+	if (s->open.count < CLOSED_MIN) {
+		vec_fit(&s->open);
 		return;
+	}
 	close_rows(s, (uint32_t)s->open.count);
 	vec_release(&s->open);
 }

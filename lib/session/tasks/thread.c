@@ -89,6 +89,12 @@ void thread_end(struct thread_table *t, thread_id id, uint64_t time)
 	if (thread->seen > row->end)
 		row->end = thread->seen;
 	samples_close(&row->samples);
+	thread_fit(t, id);
+}
+
+void thread_fit(struct thread_table *t, thread_id id)
+{
+	vec_fit(&threads_get(t->profile, id)->markers);
 }
 
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time)

@@ -48,6 +48,8 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 			   enum task_origin origin);
 /* Ends the thread then, or at its latest sign of life: the record of its end may be late. */
 void thread_end(struct thread_table *t, thread_id id, uint64_t time);
+/* Gives back the room for markers of a thread that has ended. */
+void thread_fit(struct thread_table *t, thread_id id);
 /* Extends start and end of the thread to this time: it was alive then. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 

@@ -10,6 +10,8 @@ DESTDIR ?=
 SAN ?=
 # COVERAGE=1 makes the product count for gcov which of its lines run. See `make coverage`.
 COVERAGE ?=
+# PAGE=0 builds all but the page that x.html is, which needs lld and a C library for WebAssembly.
+PAGE ?= 1
 # Root of the headers and libraries of a foreign ARCH.
 SYSROOT ?=
 
@@ -66,7 +68,8 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 # they are.
 view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c lib/server/server.c lib/server/client.c
 shim_src := $(wildcard lib/alloc_shim/*.c)
-lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src),$(shell find lib symbolize cmd -name '*.c' | sort))
+page_engine_src := $(sort $(wildcard lib/format/page/engine/*.c))
+lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
 has_view := $(and $(call header,microhttpd.h),$(call header,curl/curl.h))
@@ -78,6 +81,17 @@ bpf_shared_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard b
 bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
 own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort $(wildcard bpf/probes/*.bpf.c))))
 bpf_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(sort $(wildcard bpf/runtimes/*.bpf.c)))
+# What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly.
+page_base := alloc bytes error index log radix strbuf text vec
+page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/facts/*.c lib/languages/*.c lib/query/*.c)) \
+	$(addprefix lib/slab/,check.c columns.c read.c) $(filter-out lib/profile/sample_store.c,$(sort $(wildcard lib/profile/*.c)))
+page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
+page_include := /usr/include/wasm32-wasi
+page_cflags := --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
+	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-format $(if $(WERROR),-Werror)
+# Modules of the page's script, each after those that it imports.
+page_scripts := $(addprefix lib/format/page/ui/,main.mjs)
+page_style := lib/format/page/ui/page.css
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
 machine_src := $(wildcard tests/machine/*.c)
@@ -179,6 +193,29 @@ $(BUILD)/gen/prof.bpf.o $(BUILD)/gen/shared.bpf.o:
 	@mkdir -p $(@D)
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^
+
+ifneq ($(PAGE),0)
+ifeq ($(wildcard $(page_include)/stdlib.h)$(filter clean help,$(MAKECMDGOALS)),)
+$(error the page needs a C library for WebAssembly: install lld wasi-libc libclang-rt-dev-wasm32 (scripts/deps build), or give PAGE=0)
+endif
+endif
+
+$(BUILD)/page/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call say,WASM)
+	$(Q)$(CLANG) $(page_cflags) -MMD -MP -c -o $@ $<
+
+$(BUILD)/gen/engine.wasm: $(page_objects)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CLANG) --target=wasm32-wasi -mexec-model=reactor -O2 -Wl,--gc-sections,--strip-all -o $@ $^ -lm
+
+# At first no .d file tells who includes it.
+$(call objects,lib/format/page/parts.c): | $(BUILD)/gen/page_parts.h
+$(BUILD)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_scripts))
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)scripts/page-parts $@ $(wordlist 2,99,$^)
 
 $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call say,GEN)

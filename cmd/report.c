@@ -29,7 +29,7 @@ static void make_table(const struct report_options *o, const struct query *q,
 {
 	struct query_table table;
 
-	query_table_make(&table, q, o->tree.by);
+	query_table_make(&table, q, o->tree.by, NULL);
 	rows->left_out = query_listing_table(&rows->listing, q, &table, &o->listing);
 	query_table_release(&table);
 }

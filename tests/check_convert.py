@@ -7,8 +7,10 @@
 """
 
 import array
+import base64
 import collections
 import concurrent.futures
+import gzip
 import json
 import os
 import re
@@ -303,6 +305,28 @@ def check_again(prof, path, scratch, reader):
     compare("twice", both, by_function(list(reader.clock(True)) * 2))
 
 
+def check_blocks(path):
+    """The data of a page are whole."""
+    page = open(path, encoding="utf-8").read()
+    blocks = re.findall(r'<script type="application/octet-stream" id="prof-(\w+)">([^<]*)<', page)
+    if [name for name, _ in blocks] != ["engine", "meta", "tables", "samples", "markers", "texts"]:
+        raise ValueError("blocks of the page")
+    for name, text in blocks:
+        begin = gzip.decompress(base64.b64decode(text))[:8]
+        if begin not in ((b"\0asm\1\0\0\0",) if name == "engine" else (b"PROFSLAB",)):
+            raise ValueError(f"block {name}")
+
+
+def check_page(prof, page, path, scratch):
+    """A page is read back as the profile that it was made of."""
+    same, back = os.path.join(scratch, "same.json"), os.path.join(scratch, "back.json")
+    check_blocks(page)
+    convert(prof, same, path)
+    convert(prof, back, page)
+    if open(same, "rb").read() != open(back, "rb").read():
+        raise ValueError("the page is another profile")
+
+
 def check(prof, path):
     reader = reading.Reader(path)
     samples, interval = list(reader.clock()), reader.meta["interval"]
@@ -317,8 +341,10 @@ def check(prof, path):
                 continue
             if suffix == ".pb":
                 check_pprof(file, samples, round(interval * 10**6))
-            elif suffix in (".svg", ".html"):
+            elif suffix == ".svg":
                 check_graph(file, samples)
+            elif suffix == ".html":
+                check_page(prof, file, path, scratch)
             elif suffix == ".speedscope":
                 check_speedscope(file, list(reader.clock(True)), float(interval))
         leaf = next((s.frames[-1].name for s in samples if s.frames), "")
@@ -351,7 +377,9 @@ def judge_golden(paths):
                 check_gecko(path, samples)
             elif kind == "jslb":
                 check_jslb(path, stem + ".json")
-            elif kind not in ("flamegraph", "html"):
+            elif kind == "html":
+                check_blocks(path)
+            elif kind != "flamegraph":
                 raise ValueError(f"no judge of {kind}")
             elif samples:
                 check_graph(path, samples)

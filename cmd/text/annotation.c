@@ -98,10 +98,10 @@ static int compare_files(const void *a, const void *b)
 static void collect(struct places *places, const struct query_table *t, const char *function)
 {
 	vec_for_each(&t->rows, const struct query_row *, row) {
-		const struct query_key *key = &t->keys.rows.items[row->key];
+		const struct query_key *key = &t->keys->rows.items[row->key];
 
 		if (key->function != NO_STRING &&
-		    strcmp(query_keys_text(&t->keys, key->function), function) == 0)
+		    strcmp(query_keys_text(t->keys, key->function), function) == 0)
 			vec_push(&places->list,
 				 (struct place){.file = key->file,
 						.module = key->module,
@@ -112,7 +112,7 @@ static void collect(struct places *places, const struct query_table *t, const ch
 
 static char *copy_text(const struct query_table *t, string_id id)
 {
-	return id == NO_STRING ? NULL : xstrdup(query_keys_text(&t->keys, id));
+	return id == NO_STRING ? NULL : xstrdup(query_keys_text(t->keys, id));
 }
 
 static void group(struct annotation *a, const struct places *places, const struct query_table *t)
@@ -140,7 +140,7 @@ void annotation_make(struct annotation *a, const struct query *q, const char *fu
 	struct query_table t;
 
 	*a = (struct annotation){0};
-	query_table_make(&t, q, QUERY_BY_LINE);
+	query_table_make(&t, q, QUERY_BY_LINE, NULL);
 	collect(&places, &t, function);
 	group(a, &places, &t);
 	vec_release(&places.list);

@@ -29,7 +29,7 @@ static void print_table(const struct query *q)
 	struct listing listing = {0};
 	struct query_table table;
 
-	query_table_make(&table, q, QUERY_BY_FUNCTION);
+	query_table_make(&table, q, QUERY_BY_FUNCTION, NULL);
 	query_listing_table(&listing, q, &table, &options);
 	query_table_release(&table);
 	listing_print_text(&listing, width(), &out);

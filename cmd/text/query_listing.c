@@ -312,17 +312,17 @@ static bool has_room(const struct filler *f)
 size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,
 			   const struct query_listing_options *options)
 {
-	struct filler f = {l, q, &t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
+	struct filler f = {l, q, t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
 	size_t left_out = 0;
 
 	add_columns(&f);
 	vec_for_each(&t->rows, const struct query_row *, row) {
 		const struct item item = {
-			.key = &t->keys.rows.items[row->key],
+			.key = &t->keys->rows.items[row->key],
 			.line = row->line,
 			.self = row->self,
 			.total = row->total,
-			.processes = t->keys.processes ? t->keys.processes[row->key] : 0,
+			.processes = t->keys->processes ? t->keys->processes[row->key] : 0,
 		};
 
 		if ((double)row->total < options->min_share * (double)q->weight)
@@ -339,14 +339,14 @@ size_t query_listing_table(struct listing *l, const struct query *q, const struc
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options)
 {
-	struct filler f = {l, q, &t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
+	struct filler f = {l, q, t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
 	size_t left_out = 0;
 
 	l->is_tree = true;
 	add_columns(&f);
 	for (uint32_t at = t->first_root; at != QUERY_NO_NODE; at = query_tree_next(t, at)) {
 		const struct query_node *node = &t->nodes.items[at];
-		const struct query_key *key = &t->keys.rows.items[node->key];
+		const struct query_key *key = &t->keys->rows.items[node->key];
 		const struct item item = {key, key->line, node->self, node->total, 0};
 
 		if (has_room(&f))

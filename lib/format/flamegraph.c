@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph as an SVG image, or as an HTML page around it. It needs no other file: a click
- * zooms, a search marks functions, both by a script inside. Without scripts it is a picture. The
- * root is at the top; siblings are in the order of their names, so that widths are all that differs
- * between two graphs. Functions of all processes and threads are merged, unless each thread is
- * asked for.
+ * A flame graph as an SVG image, or of a difference as an HTML page around it. It needs no other
+ * file: a click zooms, a search marks functions, both by a script inside. Without scripts it is a
+ * picture. The root is at the top; siblings are in the order of their names, so that widths are all
+ * that differs between two graphs. Functions of all processes and threads are merged, unless each
+ * thread is asked for.
  */
-#include "lib/format/format.h"
+#include "lib/format/flamegraph.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -391,13 +391,12 @@ static int svg_write(const struct profile *p, const struct export_options *optio
 	return ret;
 }
 
-static int html_write(const struct profile *p, const struct export_options *options,
-		      struct outfile *out, struct export_counts *counts, struct error *err)
+int flamegraph_write_html(const struct profile *p, const struct export_options *options,
+			  struct outfile *out, struct error *err)
 {
 	struct graph g = {.out = out};
 	int ret = graph_make(&g, p, options, err);
 
-	(void)counts;
 	if (!ret) {
 		_cleanup_free_ char *heading = make_heading(&g, p);
 
@@ -422,11 +421,4 @@ const struct format format_flamegraph = {
 	.suffixes = (const char *const[]){".svg", NULL},
 	.is_plain = true,
 	.write = svg_write,
-};
-
-const struct format format_html = {
-	.name = "html",
-	.suffixes = (const char *const[]){".html", ".htm", NULL},
-	.is_plain = true,
-	.write = html_write,
 };

@@ -6,6 +6,21 @@
 #include "lib/base/cleanup.h"
 #include "lib/profile/profile.h"
 
+const char *profile_extra_format(const char *format)
+{
+	static const char *const formats[] = {"integer",     "bytes",		"percentage",
+					      "duration",    "milliseconds",	"microseconds",
+					      "nanoseconds", "seconds",		"time",
+					      "decimal",     "hexadecimal",	"file-path",
+					      "url",	     "sanitized-string"};
+
+	for (size_t i = 0; format && i < sizeof(formats) / sizeof(*formats); i++) {
+		if (strcmp(format, formats[i]) == 0)
+			return formats[i];
+	}
+	return "string";
+}
+
 void profile_add_extra(struct profile *p, const char *section, const char *label,
 		       const char *format, const char *value)
 {

@@ -119,6 +119,8 @@ struct profile {
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
+/* Returns a static string, unlike those of files; "string" for unknown formats and NULL. */
+const char *profile_extra_format(const char *format);
 /* Copies section, label and value, and finds the fact that is called so. */
 void profile_add_extra(struct profile *p, const char *section, const char *label,
 		       const char *format, const char *value);

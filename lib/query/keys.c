@@ -113,9 +113,6 @@ static void make_of_frames(struct query_keys *k, const struct query *q)
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		frame_id frame = p->stacks.rows.items[id].frame;
 
-		k->of_stacks[id] = QUERY_NO_KEY;
-		if (!q->is_shown[id])
-			continue;
 		if (known[frame] == NOT_ASKED)
 			known[frame] = key_of_frame(k, p, &p->frames.rows.items[frame]);
 		k->of_stacks[id] = known[frame];
@@ -144,9 +141,6 @@ static void make_of_categories(struct query_keys *k, const struct query *q)
 		struct frame_category category = q->categories[id];
 		uint32_t *key = &known[category.category << 8 | category.subcategory];
 
-		k->of_stacks[id] = QUERY_NO_KEY;
-		if (!q->is_shown[id])
-			continue;
 		if (*key == NOT_ASKED)
 			*key = key_of_category(k, q->profile, category);
 		k->of_stacks[id] = *key;
@@ -175,17 +169,29 @@ static void make_of_threads(struct query_keys *k, const struct query *q)
 static void make_of_programs(struct query_keys *k, const struct query *q)
 {
 	size_t count = q->profile->threads.rows.count;
-	_cleanup_free_ bool *is_counted = xcalloc(count + 1, sizeof(*is_counted));
 	struct program_names programs;
 
 	program_names_find(&programs, q->profile);
-	k->processes = xcalloc(count + 1, sizeof(*k->processes));
 	for (thread_id id = 0; id < count; id++) {
 		const char *name = strings_get(&programs.names, programs.of_threads[id]);
 		struct query_key key = EMPTY_KEY;
 
 		key.process = *name ? strings_intern(&k->texts, name) : NO_STRING;
 		k->of_threads[id] = intern(k, &key);
+	}
+	program_names_release(&programs);
+}
+
+void query_keys_count_processes(struct query_keys *k, const struct query *q)
+{
+	size_t count = q->profile->threads.rows.count;
+	_cleanup_free_ bool *is_counted = xcalloc(count + 1, sizeof(*is_counted));
+	struct program_names programs;
+
+	program_names_find(&programs, q->profile);
+	free(k->processes);
+	k->processes = xcalloc(count + 1, sizeof(*k->processes));
+	for (thread_id id = 0; id < count; id++) {
 		if (q->thread_weights[id] && !is_counted[programs.firsts[id]]) {
 			is_counted[programs.firsts[id]] = true;
 			k->processes[k->of_threads[id]] += programs.processes[id];

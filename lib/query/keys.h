@@ -21,8 +21,6 @@ enum query_by {
 /* "function", … */
 extern const char *const query_by_names[QUERY_BY_COUNT + 1]; /* NULL-terminated */
 
-#define QUERY_NO_KEY UINT32_MAX
-
 /* Texts are ids of struct query_keys' own table, which has no duplicates. NO_STRING: none. */
 struct query_key {
 	string_id function, module, file, category;
@@ -38,14 +36,19 @@ struct query_keys {
 	uint32_t *ranks; /* by string_id: their places in the order of their bytes */
 	VEC(struct query_key) rows;
 	struct index index;
-	uint32_t *of_stacks; /* by stack_id, QUERY_NO_KEY for hidden frames; unused for threads */
+	uint32_t *of_stacks; /* by stack_id, those that a query hides, too; unused for threads */
 	uint32_t *of_threads; /* by thread_id; only for processes and threads */
-	uint32_t *processes; /* by key: those of the program that count; only for processes */
+	/* By key: those of the program that count in the last query that asked; only for processes.
+	 */
+	uint32_t *processes;
 };
 
 /* Tells whether keys are those of frames, so that trees can be made. */
 bool query_by_has_stacks(enum query_by by);
+/* Makes the keys of all stacks or threads: they are the same for each query of a profile. */
 void query_keys_make(struct query_keys *k, const struct query *q, enum query_by by);
+/* Counts the processes of programs that have weight in the query. */
+void query_keys_count_processes(struct query_keys *k, const struct query *q);
 void query_keys_release(struct query_keys *k);
 /* Returns the empty key, added if new: samples without a frame. */
 uint32_t query_keys_nothing(struct query_keys *k);

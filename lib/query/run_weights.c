@@ -115,7 +115,7 @@ static void sum_stacks(const struct query *q, const struct query_keys *k, struct
 	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
 		struct key_sum *sum;
 
-		if (!q->weights[id] || k->of_stacks[id] == QUERY_NO_KEY)
+		if (!q->weights[id])
 			continue;
 		sum = &sums[k->of_stacks[id]];
 		sum->weight += q->weights[id];

@@ -138,13 +138,22 @@ static uint8_t wait_of_idle(const struct profile *p, struct frame_category of)
 	return idle_is_blocked(i) ? QUERY_BLOCKED : QUERY_IDLE;
 }
 
+static uint8_t find_wait(const struct profile *p, struct frame_category category)
+{
+	if (strcmp(category_name(p, category.category), categories[CATEGORY_IDLE]->name) == 0)
+		return wait_of_idle(p, category);
+	return QUERY_RUNS;
+}
+
+enum query_wait query_wait_of(const struct query *q, stack_id stack)
+{
+	return find_wait(q->profile, q->categories[stack]);
+}
+
 static uint8_t wait_of_category(const struct selection *s, struct frame_category category)
 {
-	const struct profile *p = s->q->profile;
-	uint8_t wait = QUERY_RUNS;
+	uint8_t wait = find_wait(s->q->profile, category);
 
-	if (strcmp(category_name(p, category.category), categories[CATEGORY_IDLE]->name) == 0)
-		wait = wait_of_idle(p, category);
 	return wait && (s->filter->include_idle || s->filter->category) ? wait | WAIT_COUNTS : wait;
 }
 
@@ -233,6 +242,8 @@ static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_
 bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,
 			  const struct query_filter *filter)
 {
+	if (filter->threads && !filter->threads[thread - p->threads.rows.items])
+		return false;
 	return is_named_so(filter->process, strings_get(&p->strings, thread->process_name),
 			   thread->pid, thread->incarnation) &&
 	       is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0);

@@ -20,6 +20,7 @@
 struct query_filter {
 	/* Globs for the name or the id: "123", "123.1" if the pid was used again. */
 	const char *process, *thread;
+	const bool *threads; /* by thread_id: those that count; NULL: all */
 	const char *event; /* name; NULL: the clock, else the first event */
 	/* Glob for the innermost frame's category: "Kernel" or "Idle: Lock". */
 	const char *category;
@@ -86,6 +87,8 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		      query_sample_fn *visit, void *ctx, struct error *err);
 void query_release(struct query *q);
 
+/* Returns what samples with that innermost frame waited for. */
+enum query_wait query_wait_of(const struct query *q, stack_id stack);
 /* True if the thread meets the conditions on process and thread. */
 bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,
 			  const struct query_filter *filter);

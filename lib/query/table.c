@@ -75,7 +75,7 @@ static void add_totals(struct query_table *t, const struct query *q, const uint6
 {
 	struct walk walk;
 
-	walk_init(&walk, q, &t->keys);
+	walk_init(&walk, q, t->keys);
 	for (stack_id at = walk.root; at != NO_STACK; at = walk_next(&walk, at)) {
 		uint32_t key = walk.keys[at];
 
@@ -138,7 +138,7 @@ static void set_lines(struct query_table *t, const struct query *q, const uint64
 
 		if (!q->is_shown[id] || !subtrees[id])
 			continue;
-		weight->key = t->keys.of_stacks[id];
+		weight->key = t->keys->of_stacks[id];
 		weight->self += q->weights[id];
 		weight->total += subtrees[id];
 	}
@@ -160,10 +160,10 @@ static void add_stacks(struct query_table *t, const struct query *q)
 
 	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
 		if (q->is_shown[id])
-			t->rows.items[t->keys.of_stacks[id]].self += q->weights[id];
+			t->rows.items[t->keys->of_stacks[id]].self += q->weights[id];
 	}
 	add_totals(t, q, subtrees);
-	if (t->keys.by == QUERY_BY_FUNCTION)
+	if (t->keys->by == QUERY_BY_FUNCTION)
 		set_lines(t, q, subtrees);
 }
 
@@ -186,22 +186,26 @@ static int compare_rows(const void *a, const void *b, void *keys)
 	return query_keys_compare(keys, x->key, y->key);
 }
 
-void query_table_make(struct query_table *t, const struct query *q, enum query_by by)
+void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
+		      struct query_keys *keys)
 {
 	size_t kept = 0;
 
-	*t = (struct query_table){0};
-	query_keys_make(&t->keys, q, by);
-	for (uint32_t key = 0; key < t->keys.rows.count; key++)
+	*t = (struct query_table){.keys = keys ? keys : &t->own};
+	if (!keys)
+		query_keys_make(t->keys, q, by);
+	if (by == QUERY_BY_PROCESS)
+		query_keys_count_processes(t->keys, q);
+	for (uint32_t key = 0; key < t->keys->rows.count; key++)
 		vec_push(&t->rows,
-			 (struct query_row){.key = key, .line = t->keys.rows.items[key].line});
+			 (struct query_row){.key = key, .line = t->keys->rows.items[key].line});
 	if (query_by_has_stacks(by)) {
 		add_stacks(t, q);
 		if (q->no_frame)
-			add_nothing(t, query_keys_nothing(&t->keys), q->no_frame);
+			add_nothing(t, query_keys_nothing(t->keys), q->no_frame);
 	} else {
 		for (thread_id id = 0; id < q->profile->threads.rows.count; id++)
-			add_nothing(t, t->keys.of_threads[id], q->thread_weights[id]);
+			add_nothing(t, t->keys->of_threads[id], q->thread_weights[id]);
 	}
 	for (size_t i = 0; i < t->rows.count; i++) {
 		if (t->rows.items[i].total)
@@ -209,11 +213,11 @@ void query_table_make(struct query_table *t, const struct query *q, enum query_b
 	}
 	t->rows.count = kept;
 	if (kept)
-		qsort_r(t->rows.items, kept, sizeof(*t->rows.items), compare_rows, &t->keys);
+		qsort_r(t->rows.items, kept, sizeof(*t->rows.items), compare_rows, t->keys);
 }
 
 void query_table_release(struct query_table *t)
 {
-	query_keys_release(&t->keys);
+	query_keys_release(&t->own);
 	vec_release(&t->rows);
 }

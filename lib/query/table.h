@@ -17,12 +17,14 @@ struct query_row {
 };
 
 struct query_table {
-	struct query_keys keys;
+	struct query_keys *keys; /* `own`, or borrowed */
+	struct query_keys own;
 	VEC(struct query_row) rows; /* by self, then total, both descending, then by key */
 };
 
-/* Leaves out rows without weight. */
-void query_table_make(struct query_table *t, const struct query *q, enum query_by by);
+/* Leaves out rows without weight. Keys are NULL, or were made for that profile before. */
+void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
+		      struct query_keys *keys);
 void query_table_release(struct query_table *t);
 
 /* Returns the weight of each stack including its callees, by stack_id; free it. */

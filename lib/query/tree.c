@@ -36,7 +36,8 @@ static bool *find_outermost(const struct query_tree *t, const struct query *q, c
 
 		if (!q->is_shown[id])
 			continue;
-		own = query_keys_text(&t->keys, t->keys.rows.items[t->keys.of_stacks[id]].function);
+		own = query_keys_text(t->keys,
+				      t->keys->rows.items[t->keys->of_stacks[id]].function);
 		is_within[id] = parent != NO_STACK && is_within[parent];
 		is_outermost[id] = !is_within[id] && strcmp(own, name) == 0;
 		is_within[id] |= is_outermost[id];
@@ -44,7 +45,7 @@ static bool *find_outermost(const struct query_tree *t, const struct query *q, c
 	return is_outermost;
 }
 
-static uint32_t add_node(struct query_tree *t, uint32_t parent, uint32_t key)
+static uint32_t add_node(struct query_tree *t, uint32_t parent, uint32_t key, stack_id stack)
 {
 	vec_push(&t->nodes,
 		 (struct query_node){
@@ -52,6 +53,7 @@ static uint32_t add_node(struct query_tree *t, uint32_t parent, uint32_t key)
 			 .parent = parent,
 			 .first_child = QUERY_NO_NODE,
 			 .next_sibling = QUERY_NO_NODE,
+			 .stack = stack,
 			 .depth = parent == QUERY_NO_NODE ? 0 : t->nodes.items[parent].depth + 1});
 	return (uint32_t)t->nodes.count - 1;
 }
@@ -66,7 +68,7 @@ static bool node_equal(const void *table, uint32_t id, const void *key)
 
 /* Returns the parent if the node would be too deep. */
 static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t parent,
-			    uint32_t key)
+			    uint32_t key, stack_id stack)
 {
 	const struct query_node wanted = {.parent = parent, .key = key};
 	uint64_t hash = hash_pair(parent, key);
@@ -78,7 +80,7 @@ static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t 
 		t->is_cut = true;
 		return parent;
 	}
-	node = add_node(t, parent, key);
+	node = add_node(t, parent, key, stack);
 	index_add(index, hash, node);
 	return node;
 }
@@ -100,7 +102,7 @@ static void grow_inwards(struct query_tree *t, const struct query *q, const bool
 							       : nodes[q->parents[id]];
 		if (parent == QUERY_NO_NODE && !is_root)
 			continue;
-		nodes[id] = intern_node(t, &index, parent, t->keys.of_stacks[id]);
+		nodes[id] = intern_node(t, &index, parent, t->keys->of_stacks[id], id);
 		t->nodes.items[nodes[id]].self += q->weights[id];
 	}
 	for (size_t i = t->nodes.count; i-- > 0;) {
@@ -125,7 +127,7 @@ static void step(struct query_tree *t, const struct query *q, struct travellers 
 	for (size_t i = 0; i < from->list.count; i++) {
 		const struct traveller *one = &from->list.items[i];
 
-		order[i].key = (uint64_t)one->node << 32 | t->keys.of_stacks[one->at];
+		order[i].key = (uint64_t)one->node << 32 | t->keys->of_stacks[one->at];
 		order[i].value = (uint32_t)i;
 	}
 	radix_sort(order, from->list.count);
@@ -133,7 +135,7 @@ static void step(struct query_tree *t, const struct query *q, struct travellers 
 		struct traveller one = from->list.items[order[i].value];
 
 		if (i == 0 || order[i].key != order[i - 1].key)
-			node = add_node(t, one.node, (uint32_t)order[i].key);
+			node = add_node(t, one.node, (uint32_t)order[i].key, one.at);
 		t->nodes.items[node].total += one.weight;
 		one.at = q->parents[one.at];
 		one.node = node;
@@ -193,7 +195,7 @@ static int compare_nodes(const void *a, const void *b, void *tree)
 
 	if (x->total != y->total)
 		return x->total > y->total ? -1 : 1;
-	return query_keys_compare(&t->keys, x->key, y->key);
+	return query_keys_compare(t->keys, x->key, y->key);
 }
 
 static void link_nodes(struct query_tree *t, uint64_t min_weight)
@@ -226,8 +228,9 @@ void query_tree_make(struct query_tree *t, const struct query *q,
 	bool of_one = options->kind == QUERY_TREE_CALLERS || options->kind == QUERY_TREE_CALLEES;
 	_cleanup_free_ bool *roots = NULL;
 
-	*t = (struct query_tree){0};
-	query_keys_make(&t->keys, q, options->by);
+	*t = (struct query_tree){.keys = options->keys ? options->keys : &t->own};
+	if (!options->keys)
+		query_keys_make(t->keys, q, options->by);
 	if (of_one)
 		roots = find_outermost(t, q, options->function);
 	if (options->kind == QUERY_TREE_PLAIN || options->kind == QUERY_TREE_CALLEES)
@@ -239,7 +242,7 @@ void query_tree_make(struct query_tree *t, const struct query *q,
 
 void query_tree_release(struct query_tree *t)
 {
-	query_keys_release(&t->keys);
+	query_keys_release(&t->own);
 	vec_release(&t->nodes);
 }
 

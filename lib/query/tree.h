@@ -21,6 +21,7 @@ struct query_tree_options {
 	/* Callers and callees: the function's name; `by` is then the function. */
 	const char *function;
 	uint64_t min_weight; /* lighter nodes are left out */
+	struct query_keys *keys; /* as of query_table_make() */
 };
 
 #define QUERY_NO_NODE UINT32_MAX
@@ -30,12 +31,14 @@ struct query_node {
 	uint32_t parent, first_child,
 		next_sibling; /* or QUERY_NO_NODE; siblings ordered as rows of tables */
 	uint32_t depth; /* 0: a root */
+	stack_id stack; /* one of those that it stands for */
 	uint64_t self; /* samples taken there; 0 in trees of callers */
 	uint64_t total;
 };
 
 struct query_tree {
-	struct query_keys keys;
+	struct query_keys *keys; /* `own`, or borrowed */
+	struct query_keys own;
 	VEC(struct query_node) nodes; /* parents first */
 	uint32_t first_root;
 	bool is_cut; /* some nodes were too deep or too many */

@@ -31,13 +31,13 @@ PY
 like "--all-threads: names of threads are as they are" "$(titles threads.svg)" $'\nworker 5 51 \\(1 sample, '
 
 # Kinds of code have colours, which the legend explains.
-"$PROF" convert "$golden/inline.json" -o kinds.html
-"$PROF" convert "$golden/runtimes-inlined.json" -o languages.html
-"$PROF" convert "$golden/kernel-areas.json" -o kernel.html
-like "the legend: kinds" "$(<kinds.html)" '>User</text>'
-like "and inlined functions" "$(<kinds.html)" '>paler: inlined</text>'
-like "languages" "$(<languages.html)" '>(JavaScript|Python)</text>'
-like "the kernel" "$(<kernel.html)" '<rect [^>]*fill="#f29f45"/><text [^>]*>Kernel</text>'
+"$PROF" convert "$golden/inline.json" -o kinds.svg
+"$PROF" convert "$golden/runtimes-inlined.json" -o languages.svg
+"$PROF" convert "$golden/kernel-areas.json" -o kernel.svg
+like "the legend: kinds" "$(<kinds.svg)" '>User</text>'
+like "and inlined functions" "$(<kinds.svg)" '>paler: inlined</text>'
+like "languages" "$(<languages.svg)" '>(JavaScript|Python)</text>'
+like "the kernel" "$(<kernel.svg)" '<rect [^>]*fill="#f29f45"/><text [^>]*>Kernel</text>'
 
 printf 'main;parse;read 30\nmain;parse 10\nmain;write 40\nother 20\n' | stacks >plain.json
 "$PROF" convert plain.json -o plain.svg
@@ -82,9 +82,9 @@ is "what took less is blue" "$(color difference.svg twice)" "#8787ff"
 like "it tells both times" "$(titles difference.svg)" $'\ntwice \\(300 samples, 24.79 %, before 600: -50 %\)'
 
 printf '%s\n' '</title><script>alert(1)</script>;"x" onload="y]]>;&lt;b> 7' 'a (1 samples, 99 %) 3' | stacks >hostile.json
-"$PROF" convert hostile.json -o hostile.html
-is "names are no markup" "$(grep -c '<script' hostile.html) $(grep -c 'onload="' hostile.html) $(grep -c ']]>' hostile.html)" "1 0 1"
-like "and come through as they are" "$(page hostile.html 'hover=</title><script>alert(1)</script>' lines)" \
+"$PROF" convert hostile.json -o hostile.svg
+is "names are no markup" "$(grep -c '<script' hostile.svg) $(grep -c 'onload="' hostile.svg) $(grep -c ']]>' hostile.svg)" "1 0 1"
+like "and come through as they are" "$(page hostile.svg 'hover=</title><script>alert(1)</script>' lines)" \
 	'^</title><script>alert\(1\)</script>  \(7 samples, 70.00 %\)'
-is "no file needs another" "$(grep -cE '(src|href)=|url\(|@import' hostile.html)" 0
+is "no file needs another" "$(grep -cE '(src|href)=|url\(|@import' hostile.svg)" 0
 done_testing

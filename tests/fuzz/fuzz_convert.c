@@ -83,9 +83,9 @@ static void write_all(const struct profile *p, const struct profile *base)
 
 		if (!text)
 			continue;
-		if (format == &format_flamegraph || format == &format_html)
+		if (format == &format_flamegraph || (format == &format_html && base))
 			check_image(text);
-		if (format->read) {
+		if (format->read && !(format == &format_html && base)) {
 			if (format->read(&again, text, size, NULL, NULL))
 				abort();
 			profile_free(again);

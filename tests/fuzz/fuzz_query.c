@@ -55,7 +55,7 @@ static void check_table(const struct query *q, enum query_by by,
 	struct listing l = {0};
 	struct query_table t;
 
-	query_table_make(&t, q, by);
+	query_table_make(&t, q, by, NULL);
 	vec_for_each(&t.rows, const struct query_row *, row) {
 		if (row->self > row->total || row->total > q->weight || !row->total)
 			abort();

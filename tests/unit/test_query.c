@@ -80,10 +80,10 @@ static void check_table(const struct query_filter *filter, const char *expected)
 	struct strbuf text = {0};
 	struct query_table t;
 
-	query_table_make(&t, &q, QUERY_BY_FUNCTION);
+	query_table_make(&t, &q, QUERY_BY_FUNCTION, NULL);
 	vec_for_each(&t.rows, const struct query_row *, row)
 		strbuf_addf(&text, "%s%s %d %d", text.size ? ", " : "",
-			    query_keys_text(&t.keys, t.keys.rows.items[row->key].function),
+			    query_keys_text(t.keys, t.keys->rows.items[row->key].function),
 			    (int)row->self, (int)row->total);
 	assert_string_equal(strbuf_text(&text), expected);
 	strbuf_release(&text);
@@ -130,7 +130,7 @@ static void check_tree(const struct query_tree_options *options, const char *exp
 		const struct query_node *node = &t.nodes.items[at];
 
 		strbuf_addf(&text, "%s%u%s%d", text.size ? " " : "", node->depth,
-			    query_keys_text(&t.keys, t.keys.rows.items[node->key].function),
+			    query_keys_text(t.keys, t.keys->rows.items[node->key].function),
 			    (int)node->total);
 	}
 	assert_string_equal(strbuf_text(&text), expected);
@@ -177,7 +177,7 @@ TEST(test_deep)
 		add_sample(p, 1, stack, 1);
 	}
 	q = select_all(p, &filter);
-	query_table_make(&table, &q, QUERY_BY_FUNCTION);
+	query_table_make(&table, &q, QUERY_BY_FUNCTION, NULL);
 	assert_int_equal(table.rows.count, 1);
 	assert_int_equal(table.rows.items[0].total, 20000);
 	assert_int_equal(table.rows.items[0].line, 7);

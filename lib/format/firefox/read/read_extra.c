@@ -5,22 +5,6 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
-/* Returns a static string, unlike those of a file; "string" for unknown formats. */
-static const char *find_format(const char *format)
-{
-	static const char *const formats[] = {"integer",     "bytes",		"percentage",
-					      "duration",    "milliseconds",	"microseconds",
-					      "nanoseconds", "seconds",		"time",
-					      "decimal",     "hexadecimal",	"file-path",
-					      "url",	     "sanitized-string"};
-
-	for (size_t i = 0; format && i < sizeof(formats) / sizeof(*formats); i++) {
-		if (strcmp(format, formats[i]) == 0)
-			return formats[i];
-	}
-	return "string";
-}
-
 static void add_entry(struct import *r, const char *section, const char *label, const char *format,
 		      const char *value)
 {
@@ -34,7 +18,7 @@ static void add_entry(struct import *r, const char *section, const char *label, 
 		meta->distribution = xstrdup(value);
 	/* The writer adds these to every profile. */
 	else if (fact == FACT_NONE || fact_kind(fact)->origin != FACT_WRITTEN)
-		profile_add_extra(r->profile, section, label, find_format(format), value);
+		profile_add_extra(r->profile, section, label, profile_extra_format(format), value);
 }
 
 /* Keeps the spelling of numbers. */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes as text of 64 characters, with padding (RFC 4648). */
+#ifndef PROF_LIB_BASE_BASE64_H
+#define PROF_LIB_BASE_BASE64_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Characters that so many bytes take. */
+#define BASE64_SIZE(size) (((size) + 2) / 3 * 4)
+
+/* Writes BASE64_SIZE(size) characters, without an end. */
+void base64_encode(const void *data, size_t size, char *out);
+/*
+ * Decodes text, in which white space does not count; `out` has room for 3/4 of its size. False if
+ * it is not base64.
+ */
+bool base64_decode(const char *text, size_t size, unsigned char *out, size_t *out_size);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/alloc.h"
+#include "lib/base/readers.h"
+#include "lib/profile/sample_store.h"
+
+/* Merges two sorted halves, of which the first is in `left`. */
+static void merge(char *rows, char *left, size_t half, size_t count, size_t size,
+		  int (*compare)(const void *a, const void *b, void *ctx), void *ctx)
+{
+	size_t i = 0, k = half;
+
+	for (char *to = rows; i < half; to += size) {
+		if (k < count && compare(rows + k * size, left + i * size, ctx) < 0)
+			memcpy(to, rows + k++ * size, size);
+		else
+			memcpy(to, left + i++ * size, size);
+	}
+}
+
+static void sort(char *rows, char *left, size_t count, size_t size,
+		 int (*compare)(const void *a, const void *b, void *ctx), void *ctx)
+{
+	size_t half = count / 2;
+
+	if (count < 2)
+		return;
+	sort(rows, left, half, size, compare, ctx);
+	sort(rows + half * size, left, count - half, size, compare, ctx);
+	memcpy(left, rows, half * size);
+	merge(rows, left, half, count, size, compare, ctx);
+}
+
+void page_sort(void *rows, size_t count, size_t size,
+	       int (*compare)(const void *a, const void *b, void *ctx), void *ctx)
+{
+	char *left = xreallocarray(NULL, count / 2 + 1, size);
+
+	sort(rows, left, count, size, compare, ctx);
+	free(left);
+}
+
+/* A page has no files: all stays in memory. */
+void sample_store_put(struct stored_bytes *s, const unsigned char *bytes, uint32_t size)
+{
+	free(s->bytes);
+	*s = (struct stored_bytes){.bytes = xmemdup(bytes, size), .size = size};
+}
+
+const unsigned char *sample_store_get(const struct stored_bytes *s, unsigned char *buffer)
+{
+	(void)buffer;
+	return s->bytes;
+}
+
+void sample_store_drop(struct stored_bytes *s)
+{
+	free(s->bytes);
+	*s = (struct stored_bytes){0};
+}
+
+void readers_release(struct readers *readers)
+{
+	vec_release(&readers->rows);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Included before all else: what the C library for WebAssembly lacks of glibc. */
+#ifndef PROF_LIB_FORMAT_PAGE_ENGINE_SHIMS_H
+#define PROF_LIB_FORMAT_PAGE_ENGINE_SHIMS_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef ENODATA
+#define ENODATA 61
+#endif
+/* The one of GNU returns the text. */
+#define strerror_r(code, text, size) ((void)(text), (void)(size), strerror(code))
+/* Not in all versions. */
+#define qsort_r page_sort
+
+void page_sort(void *rows, size_t count, size_t size,
+	       int (*compare)(const void *a, const void *b, void *ctx), void *ctx);
+
+#endif

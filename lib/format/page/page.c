@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One HTML file that shows a whole profile, in a browser that need not be connected to anything. It
+ * holds the profile as blocks of lib/slab, lib/query as WebAssembly, and a script that draws. Its
+ * first content, for those who forbid scripts, is a summary and the heaviest functions.
+ */
+#include "lib/format/format.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/format/flamegraph.h"
+#include "lib/format/page/blocks.h"
+#include "lib/format/page/parts.h"
+#include "lib/query/summary.h"
+#include "lib/query/table.h"
+#include "lib/slab/slab.h"
+
+#define GENERATOR "<meta name=\"generator\" content=\"prof profile page\">"
+/* Bytes at the beginning in which it is looked for: browsers add comments. */
+#define GENERATOR_WITHIN 8192
+#define HEAVIEST 10
+#define NAME_SIZE 300
+
+static const char *const block_ids[SLAB_BLOCK_COUNT] = {
+	[BLOCK_META] = "prof-meta",	  [BLOCK_TABLES] = "prof-tables",
+	[BLOCK_SAMPLES] = "prof-samples", [BLOCK_MARKERS] = "prof-markers",
+	[BLOCK_TEXTS] = "prof-texts",
+};
+
+static void add(struct outfile *out, const char *text)
+{
+	outfile_write(out, text, strlen(text));
+}
+
+/* Adds a foreign text; not longer than it may be. */
+static void add_escaped(const char *text, struct strbuf *html)
+{
+	_cleanup_free_ char *line = xstrndup(text, NAME_SIZE);
+
+	text_to_line(line);
+	for (const char *c = line; *c; c++) {
+		if (*c == '&')
+			strbuf_adds(html, "&amp;");
+		else if (*c == '<')
+			strbuf_adds(html, "&lt;");
+		else if (*c == '>')
+			strbuf_adds(html, "&gt;");
+		else if (*c == '"')
+			strbuf_adds(html, "&quot;");
+		else
+			strbuf_addch(html, *c);
+	}
+	if (strlen(text) > NAME_SIZE)
+		strbuf_adds(html, "…");
+}
+
+static void add_share(const struct query *q, uint64_t weight, struct strbuf *html)
+{
+	double all = (double)q->weight;
+
+	strbuf_addf(html, "<td>%.1f %% <small>±%.1f</small></td>", 100 * (double)weight / all,
+		    100 * query_error(q, weight) / all);
+}
+
+static void add_heaviest(const struct query *q, struct strbuf *html)
+{
+	struct query_table table;
+
+	query_table_make(&table, q, QUERY_BY_FUNCTION, NULL);
+	strbuf_adds(html, "<table><thead><tr><th>Self</th><th>Total</th><th>Function</th>"
+			  "<th>Module</th></tr></thead><tbody>\n");
+	for (size_t i = 0; i < table.rows.count && i < HEAVIEST; i++) {
+		const struct query_row *row = &table.rows.items[i];
+		const struct query_key *key = &table.keys->rows.items[row->key];
+
+		strbuf_adds(html, "<tr>");
+		add_share(q, row->self, html);
+		add_share(q, row->total, html);
+		strbuf_adds(html, "<td>");
+		add_escaped(key->function == NO_STRING ? "(no frame)"
+						       : query_keys_text(table.keys, key->function),
+			    html);
+		strbuf_adds(html, "</td><td>");
+		add_escaped(query_keys_text(table.keys, key->module), html);
+		strbuf_adds(html, "</td></tr>\n");
+	}
+	strbuf_adds(html, "</tbody></table>\n");
+	query_table_release(&table);
+}
+
+/* Adds what is there without scripts. */
+static int add_first(const struct profile *p, struct strbuf *html, struct error *err)
+{
+	const struct query_filter filter = QUERY_FILTER_ALL;
+	_cleanup_(strbuf_release) struct strbuf line = {0};
+	struct query q;
+	int ret = query_select(&q, p, &filter, err);
+
+	if (ret)
+		return ret;
+	query_summary_text(&q, &line);
+	strbuf_adds(html, "<p>");
+	add_escaped(strbuf_text(&line), html);
+	strbuf_adds(html, "</p>\n");
+	if (q.weight)
+		add_heaviest(&q, html);
+	query_release(&q);
+	return 0;
+}
+
+static int add_head(const struct profile *p, struct outfile *out, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf html = {0}, title = {0};
+	int ret;
+
+	add_escaped(p->meta.product ? p->meta.product : "profile", &title);
+	strbuf_addf(
+		&html,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n%s\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s</title>\n<style>",
+		GENERATOR, page_policy, strbuf_text(&title));
+	add(out, strbuf_text(&html));
+	outfile_write(out, page_style.bytes, page_style.size);
+	strbuf_reset(&html);
+	strbuf_addf(&html, "</style>\n</head>\n<body>\n<main id=\"first\">\n<h1>%s</h1>\n",
+		    strbuf_text(&title));
+	ret = add_first(p, &html, err);
+	strbuf_adds(&html,
+		    "<p id=\"why\">More is to see where scripts are allowed.</p>\n</main>\n");
+	add(out, strbuf_text(&html));
+	return ret;
+}
+
+static void collect(void *ctx, const void *data, size_t size)
+{
+	strbuf_add(ctx, data, size);
+}
+
+static int write_blocks(const struct profile *p, struct outfile *out, struct error *err)
+{
+	struct slab_writer *w = slab_writer_new(p);
+	int ret = 0;
+
+	for (int i = 0; !ret && i < SLAB_BLOCK_COUNT; i++) {
+		_cleanup_(strbuf_release) struct strbuf bytes = {0};
+
+		slab_write(w, i, collect, &bytes);
+		ret = block_write(out, block_ids[i], strbuf_text(&bytes), bytes.size, err);
+	}
+	slab_writer_free(w);
+	return ret;
+}
+
+static int page_write(const struct profile *p, const struct export_options *options,
+		      struct outfile *out, struct export_counts *counts, struct error *err)
+{
+	int ret;
+
+	(void)counts;
+	if (options && options->base)
+		return flamegraph_write_html(p, options, out, err);
+	if (!page_engine.size)
+		return error_text(err, -ENOTSUP, "this prof was built without pages (PAGE=0)");
+	ret = add_head(p, out, err);
+	if (ret)
+		return ret;
+	block_write_packed(out, "prof-engine", page_engine.bytes, page_engine.size);
+	ret = write_blocks(p, out, err);
+	add(out, "<script type=\"module\">");
+	outfile_write(out, page_script.bytes, page_script.size);
+	add(out, "</script>\n</body>\n</html>\n");
+	return ret;
+}
+
+static bool page_matches(const char *text, size_t size)
+{
+	size_t within = size < GENERATOR_WITHIN ? size : GENERATOR_WITHIN;
+
+	return memmem(text, within, GENERATOR, strlen(GENERATOR)) != NULL;
+}
+
+static int page_read(struct profile **p, const char *text, size_t size,
+		     struct import_counts *counts, struct error *err)
+{
+	struct slab_reader *r = slab_reader_new();
+	int ret = 0;
+
+	*p = NULL;
+	if (counts)
+		*counts = (struct import_counts){0};
+	for (int i = 0; !ret && i < SLAB_BLOCK_COUNT; i++) {
+		_cleanup_free_ char *data = NULL;
+		size_t data_size;
+
+		ret = block_read(text, size, block_ids[i], &data, &data_size, err);
+		if (!ret)
+			ret = slab_read(r, data, data_size, err);
+	}
+	if (!ret)
+		ret = slab_reader_take(r, p, err);
+	slab_reader_free(r);
+	return ret;
+}
+
+const struct format format_html = {
+	.name = "html",
+	.is_timeline = true,
+	.suffixes = (const char *const[]){".html", ".htm", NULL},
+	.is_plain = true,
+	.matches = page_matches,
+	.read = page_read,
+	.write = page_write,
+};

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// The engine: lib/query, compiled to WebAssembly. All numbers of the page come from it.
+
+export const NONE = 0xffffffff;
+
+export const BY = {
+	function: 0, module: 1, file: 2, line: 3, process: 4, pid: 5, thread: 6, category: 7, address: 8,
+};
+export const TREE = {plain: 0, inverted: 1, callers: 2, callees: 3};
+// The texts of a filter, in the engine's order.
+export const FILTER_TEXTS = ['process', 'thread', 'event', 'category', 'during', 'focus', 'ignore', 'hide', 'root'];
+export const WAITS = ['runs', 'idle', 'blocked', 'runnable'];
+
+const TWO_32 = 0x100000000;
+
+// Answers what a C library asks of a system that is not there.
+function stubs(module) {
+	const imports = {};
+	for (const {module: from, name} of WebAssembly.Module.imports(module)) {
+		imports[from] ??= {};
+		imports[from][name] = name === 'proc_exit'
+			? () => { throw new Error('the page needs more memory than this browser gives'); }
+			: () => 52;
+	}
+	return imports;
+}
+
+export class Engine {
+	constructor(instance) {
+		this.api = instance.exports;
+		this.decoder = new TextDecoder();
+		this.encoder = new TextEncoder();
+		this.keyNames = [];
+	}
+
+	static async start(bytes) {
+		const module = await WebAssembly.compile(bytes);
+		const instance = await WebAssembly.instantiate(module, stubs(module));
+		instance.exports._initialize();
+		return new Engine(instance);
+	}
+
+	// Memory moves when it grows: a view is good until the next call of the engine.
+	get bytes() {
+		return new Uint8Array(this.api.memory.buffer);
+	}
+
+	words(at, count) {
+		return new Uint32Array(this.api.memory.buffer, at, count);
+	}
+
+	text(at) {
+		const bytes = this.bytes;
+		at >>>= 0;
+		return at ? this.decoder.decode(bytes.subarray(at, bytes.indexOf(0, at))) : null;
+	}
+
+	check(result) {
+		if (result)
+			throw new Error(this.text(this.api.page_error()));
+	}
+
+	// Calls with a text in the engine's memory; null: none.
+	withText(text, call) {
+		if (text === null || text === undefined)
+			return call(0);
+		const bytes = this.encoder.encode(text + '\0');
+		const at = this.api.page_alloc(bytes.length) >>> 0;
+		this.bytes.set(bytes, at);
+		const result = call(at);
+		this.api.page_free(at);
+		return result;
+	}
+
+	read(block) {
+		const at = this.api.page_alloc(block.length) >>> 0;
+		this.bytes.set(block, at);
+		const result = this.api.page_read(at, block.length);
+		this.api.page_free(at);
+		this.check(result);
+	}
+
+	// Ends reading and selects everything.
+	open() {
+		this.check(this.api.page_open());
+		this.select({});
+		this.threads = [];
+		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)
+			this.threads.push(this.thread(id));
+		this.categories = [];
+		for (let id = 0, count = this.api.page_category_count(); id < count; id++)
+			this.categories.push({
+				name: this.text(this.api.page_category(id)),
+				color: this.text(this.api.page_category_color(id)),
+			});
+	}
+
+	// Selects samples: filter has from and until in ns, threads as a set of ids, and texts.
+	select(filter) {
+		const {from = 0, until = Infinity, threads = null, noKernel = false, includeIdle = false} = filter;
+		FILTER_TEXTS.forEach((name, i) =>
+			this.withText(filter[name] || null, (at) => this.api.page_filter_text(i, at)));
+		this.api.page_filter_rest(from, until, noKernel, includeIdle);
+		const flags = this.api.page_filter_threads(threads ? 1 : 0) >>> 0;
+		const bytes = this.bytes;
+		for (let id = 0, count = this.api.page_thread_count(); id < count; id++)
+			bytes[flags + id] = threads && threads.has(id) ? 1 : 0;
+		this.check(this.api.page_select());
+		const values = new Float64Array(this.api.memory.buffer, this.api.page_totals() >>> 0, 12);
+		[this.weight, this.samples, this.cpu, this.noFrame, this.idle, this.blocked, this.runnable, this.interval,
+			this.duration, this.event, this.named, this.started] = values;
+	}
+
+	get summary() {
+		return this.text(this.api.page_summary());
+	}
+
+	errorOf(weight) {
+		return this.api.page_weight_error(weight);
+	}
+
+	// Rows of a table, the heaviest first: typed arrays that stay.
+	table(by) {
+		const count = this.api.page_table(by) >>> 0, words = this.words(this.api.page_rows() >>> 0, count * 6);
+		const rows = {by, count, key: new Uint32Array(count), line: new Uint32Array(count),
+			self: new Float64Array(count), total: new Float64Array(count)};
+		for (let i = 0, at = 0; i < count; i++, at += 6) {
+			rows.key[i] = words[at];
+			rows.line[i] = words[at + 1];
+			rows.self[i] = words[at + 2] + words[at + 3] * TWO_32;
+			rows.total[i] = words[at + 4] + words[at + 5] * TWO_32;
+		}
+		return rows;
+	}
+
+	// Nodes of a tree, those that weigh too little left out of the lists of children.
+	tree(by, kind, {name = null, minWeight = 0} = {}) {
+		const root = this.withText(name, (at) => this.api.page_tree(by, kind, at, minWeight)) >>> 0;
+		const count = this.api.page_node_count() >>> 0, words = this.words(this.api.page_nodes() >>> 0, count * 10);
+		const nodes = {by, kind, root, count, isCut: this.api.page_tree_is_cut() !== 0};
+		const columns = ['key', 'parent', 'child', 'next', 'depth', 'stack'];
+		columns.forEach((column, k) => {
+			const values = nodes[column] = new Uint32Array(count);
+			for (let i = 0, at = k; i < count; i++, at += 10)
+				values[i] = words[at];
+		});
+		nodes.self = new Float64Array(count);
+		nodes.total = new Float64Array(count);
+		for (let i = 0, at = 6; i < count; i++, at += 10) {
+			nodes.self[i] = words[at] + words[at + 1] * TWO_32;
+			nodes.total[i] = words[at + 2] + words[at + 3] * TWO_32;
+		}
+		return nodes;
+	}
+
+	// What a key says; kept, because it never changes.
+	key(by, id) {
+		const known = this.keyNames[by] ??= new Map();
+		if (known.has(id) && by !== BY.process)
+			return known.get(id);
+		const at = this.api.page_key(by, id) >>> 0;
+		if (!at)
+			return null;
+		const words = this.words(at, 14);
+		const [line, pid, incarnation, tid, processes, hasFrame, low, high] = words.slice(6);
+		const texts = [...words.slice(0, 6)].map((text) => this.text(text));
+		const key = {line, pid, incarnation, tid, processes, hasFrame: hasFrame !== 0,
+			address: BigInt(low) + (BigInt(high) << 32n)};
+		['function', 'module', 'file', 'category', 'process', 'thread'].forEach((name, i) => { key[name] = texts[i]; });
+		known.set(id, key);
+		return key;
+	}
+
+	// The function's name as filters need it.
+	rawFunction(by, id) {
+		return this.text(this.api.page_key_function(by, id));
+	}
+
+	// Category and marks of a stack's innermost frame.
+	look(stack) {
+		const marks = this.api.page_frame_marks(stack) >>> 0;
+		return {category: marks & 0xff, isGuessed: (marks & 0x100) !== 0, isUnnamed: (marks & 0x200) !== 0,
+			isInlined: (marks & 0x400) !== 0};
+	}
+
+	// By key: 1 where the function's name matches. Throws where the expression is wrong.
+	search(by, expression) {
+		const at = this.withText(expression, (text) => this.api.page_search(by, text)) >>> 0;
+		if (!at)
+			this.check(1);
+		return this.bytes.slice(at, at + (this.api.page_key_count(by) >>> 0));
+	}
+
+	thread(id) {
+		const at = this.api.page_thread(id) >>> 0, words = this.words(at, 6);
+		const [name, process, pid, incarnation, tid, isMain] = words;
+		const [start, end, weight] = new Float64Array(this.api.memory.buffer, at + 24, 3);
+		return {id, name: this.text(name), process: this.text(process), pid, incarnation, tid, isMain: isMain !== 0,
+			start, end, weight};
+	}
+
+	// Times of a thread in each part of a time: wait kinds, then categories.
+	timeline(thread, from, until, bins) {
+		const at = this.api.page_timeline(thread, from, until, bins) >>> 0;
+		const kinds = this.api.page_timeline_kinds() >>> 0;
+		return {kinds, times: at ? new Float32Array(this.api.memory.buffer, at, bins * kinds).slice()
+			: new Float32Array(bins * kinds)};
+	}
+
+	// Rows of the information panel.
+	facts() {
+		const rows = [];
+		for (let id = 0, at; (at = this.api.page_fact(id, 0)) !== 0; id++)
+			rows.push({section: this.text(at), label: this.text(this.api.page_fact(id, 1)),
+				value: this.text(this.api.page_fact(id, 2)), format: this.text(this.api.page_fact(id, 3))});
+		return rows;
+	}
+
+	meta() {
+		const names = ['product', 'commandLine', 'os', 'distribution', 'abi', 'cpuName'];
+		return Object.fromEntries(names.map((name, i) => [name, this.text(this.api.page_meta(i))]));
+	}
+
+	source(path) {
+		return this.withText(path, (at) => this.text(this.api.page_source(at)));
+	}
+}

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+import {DATA_BLOCKS, readBlock} from './blocks.mjs';
+import {Engine} from './engine.mjs';

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+static double named_share(const struct query *q)
+{
+	const struct profile *p = q->profile;
+	uint64_t named = 0;
+
+	for (stack_id id = 0; id < p->stacks.rows.count; id++) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+
+		if (frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_named)
+			named += q->weights[id];
+	}
+	return q->weight ? (double)named / (double)q->weight : 0;
+}
+
+struct query_summary query_summarize(const struct query *q)
+{
+	const struct profile_meta *meta = &q->profile->meta;
+	const char *lost = profile_fact(q->profile, FACT_LOST_SAMPLES, NULL);
+	const char *whole = profile_fact(q->profile, FACT_WHOLE_SHARE, NULL);
+	struct query_summary s = {.named = named_share(q)};
+
+	if (meta->end_ns > meta->start_ns)
+		s.seconds = (double)(meta->end_ns - meta->start_ns) / 1e9;
+	s.has_lost = lost && text_to_u64(lost, 10, &s.lost);
+	s.has_whole = whole && text_to_double(whole, &s.whole);
+	return s;
+}
+
+static const char *const wait_texts[QUERY_WAIT_COUNT] = {
+	[QUERY_IDLE] = "idle",
+	[QUERY_BLOCKED] = "blocked",
+	[QUERY_RUNNABLE] = "waited for a CPU",
+};
+
+double query_wait_seconds(const struct query *q, int wait)
+{
+	return (double)q->waits[wait] * (double)q->profile->meta.interval_ns / 1e9;
+}
+
+/* Waits are in intervals of the clock. */
+static void add_waits(const struct query *q, struct strbuf *out)
+{
+	static const uint8_t order[] = {QUERY_BLOCKED, QUERY_RUNNABLE, QUERY_IDLE};
+
+	for (size_t i = 0; i < sizeof(order) && !q->event; i++) {
+		if (q->waits[order[i]])
+			strbuf_addf(out, ", %s %.3f s", wait_texts[order[i]],
+				    query_wait_seconds(q, order[i]));
+	}
+}
+
+void query_summary_text(const struct query *q, struct strbuf *out)
+{
+	const struct profile *p = q->profile;
+	struct query_summary s = query_summarize(q);
+	_cleanup_free_ char *title = xstrdup(p->meta.product ? p->meta.product : "profile");
+	_cleanup_free_ char *event = xstrdup(query_event_name(p, q->event));
+
+	text_to_line(title);
+	text_to_line(event);
+	strbuf_addf(out, "%s: %.3f s, ", title, s.seconds);
+	strbuf_add_grouped(out, q->samples);
+	strbuf_addf(out, " samples of %s", event);
+	if (q->weight != q->samples) {
+		strbuf_adds(out, " that stand for ");
+		strbuf_add_grouped(out, q->weight);
+	}
+	if (s.has_lost) {
+		strbuf_adds(out, ", ");
+		strbuf_add_grouped(out, s.lost);
+		strbuf_adds(out, " lost");
+	}
+	if (s.has_whole)
+		strbuf_addf(out, ", %.1f %% whole", 100 * s.whole);
+	strbuf_addf(out, ", %.1f %% named", 100 * s.named);
+	if (q->cpu_ns)
+		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);
+	add_waits(q, out);
+}

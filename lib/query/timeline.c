@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/timeline.h"
+
+#include "lib/base/alloc.h"
+
+uint32_t query_timeline_kinds(const struct query *q)
+{
+	size_t own = q->profile->categories.count;
+
+	return QUERY_WAIT_COUNT + (uint32_t)(own ? own : CATEGORY_COUNT);
+}
+
+/* Adds an amount, spread evenly over [from, until), as far as it lies in the timeline. */
+static void spread(struct query_timeline *t, uint32_t kind, uint64_t from, uint64_t until,
+		   double amount)
+{
+	double bin = (double)(t->until - t->from) / t->bins;
+	double rate = amount / (double)(until - from), at;
+	uint32_t i;
+
+	if (from < t->from)
+		from = t->from;
+	if (until > t->until)
+		until = t->until;
+	if (from >= until)
+		return;
+	at = (double)(from - t->from);
+	for (i = (uint32_t)(at / bin); i < t->bins && at < (double)(until - t->from); i++) {
+		double end = (double)(until - t->from), next = bin * (i + 1);
+
+		if (next < end)
+			end = next;
+		if (end > at)
+			t->times[i * t->kinds + kind] += (float)(rate * (end - at));
+		at = end;
+	}
+}
+
+static uint32_t kind_of(const struct query *q, const struct sample *sample)
+{
+	enum query_wait wait = sample->stack == NO_STACK ? QUERY_RUNS
+							 : query_wait_of(q, sample->stack);
+
+	if (wait)
+		return wait;
+	return QUERY_WAIT_COUNT +
+	       (sample->stack == NO_STACK ? 0 : q->categories[sample->stack].category);
+}
+
+void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread)
+{
+	const struct profile *p = q->profile;
+	uint64_t start = p->meta.start_ns, interval = p->meta.interval_ns, before = 0;
+
+	t->kinds = query_timeline_kinds(q);
+	t->times = xcalloc((size_t)t->bins * t->kinds + 1, sizeof(*t->times));
+	samples_for_each(&p->threads.rows.items[thread].samples, sample) {
+		uint64_t time = sample->time > start ? sample->time - start : 0;
+		double weight = (double)sample->weight * (double)(interval ? interval : 1);
+		uint64_t from = before;
+		uint32_t kind;
+
+		if (sample->event)
+			continue;
+		if (weight < (double)time && time - (uint64_t)weight > before)
+			from = time - (uint64_t)weight;
+		before = time;
+		if (from >= t->until)
+			break;
+		if (!sample->weight || from >= time || time <= t->from)
+			continue;
+		kind = kind_of(q, sample);
+		if (kind >= t->kinds)
+			continue;
+		if (kind < QUERY_WAIT_COUNT)
+			weight = (double)(time - from);
+		else if (sample->cpu_delta)
+			weight = sample->cpu_delta;
+		spread(t, kind, from, time, weight);
+	}
+}
+
+void query_timeline_release(struct query_timeline *t)
+{
+	free(t->times);
+	t->times = NULL;
+}

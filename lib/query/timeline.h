@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The doings of a thread over time: CPU time by category, and waits by kind. */
+#ifndef PROF_LIB_QUERY_TIMELINE_H
+#define PROF_LIB_QUERY_TIMELINE_H
+
+#include "lib/query/select.h"
+
+struct query_timeline {
+	uint64_t from, until; /* ns since the profile's start; from < until */
+	uint32_t bins; /* parts of that time, of equal length */
+	uint32_t kinds; /* see query_timeline_kinds() */
+	/* Time of each kind in each bin, ns: those of the first bin, then of the next. */
+	float *times; /* owned */
+};
+
+/*
+ * Returns the number of kinds: a kind of wait each (enum query_wait, of which QUERY_RUNS is
+ * empty), then the categories.
+ */
+uint32_t query_timeline_kinds(const struct query *q);
+/*
+ * Fills in the times of a thread, whatever the query selects; its event is the clock. A row stands
+ * for the time since the row before, as far as its weight reaches. Set the other members before;
+ * `times` is made anew.
+ */
+void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread);
+void query_timeline_release(struct query_timeline *t);
+
+#endif

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Pages: what they hold, and what their engine says of it. Needs no root.
+. "$(dirname "$0")/../e2e/lib.sh"
+
+equal() { # PROFILE...
+	node "$root/tests/page/equal.mjs" "$PROF" "$@" 2>&1
+}
+hash_of() { # FILE ELEMENT
+	perl -0ne "print \$1 if /<$2>(.*?)<\/${2%% *}>/s" "$1" | sha256sum | perl -ne '/^(\w+)/; print pack "H*", $1' | base64
+}
+
+"$PROF" convert "$golden/inline.json" -o page.html
+like "without scripts: the summary" "$(<page.html)" '<p>golden: [0-9.]+ s, [0-9]+ samples'
+like "and the heaviest functions" "$(<page.html)" '<td>[0-9.]+ % <small>±[0-9.]+</small></td>'
+policy=$(sed -n 's/.*Content-Security-Policy" content="\([^"]*\)".*/\1/p' page.html)
+like "nothing is loaded or evaluated" "$policy" "^default-src 'none'; script-src 'sha256-[^ ]+' 'wasm-unsafe-eval'; style-src 'sha256-[^ ]+'; base-uri 'none'; form-action 'none'$"
+like "its script may run" "$policy" "sha256-$(hash_of page.html 'script type="module"' | sed 's/[+]/[+]/g')'"
+like "and has its style" "$policy" "sha256-$(hash_of page.html style | sed 's/[+]/[+]/g')'"
+is "it needs no other file" "$(grep -cE '(src|href)=|url\(|@import' page.html)" 0
+
+"$PROF" convert "$golden/inline.json" -o same.json
+"$PROF" convert page.html -o back.json
+ok "a page is read back" cmp same.json back.json
+is "report reads it" "$("$PROF" report --format csv page.html)" "$("$PROF" report --format csv "$golden/inline.json")"
+# Browsers add a comment when they save it.
+sed 's/<html lang="en">/<!-- saved from url=(0014)about:internet -->\n&/' page.html >saved.html
+is "also where a browser saved it" "$("$PROF" report --format csv saved.html)" "$("$PROF" report --format csv page.html)"
+
+sed 's/id="prof-samples">H4sI/&AAAA/' page.html >damaged.html
+refuses "damaged data" 125 'block' "$PROF" report damaged.html
+sed 's/id="prof-tables">[^<]*/id="prof-tables">/' page.html >empty.html
+refuses "no data" 125 'damaged' "$PROF" report empty.html
+head -c $(($(grep -ob 'id="prof-samples"' page.html | cut -d: -f1) + 60)) page.html >cut.html
+refuses "a cut page" 125 'block' "$PROF" report cut.html
+
+printf '%s\n' '</title><script>alert(1)</script>;"x" onload="y]]>;&lt;b> 7' 'a (1 samples, 99 %) 3' |
+	python3 "$root/tests/cli/stacks_profile.py" >hostile.json
+"$PROF" convert hostile.json -o hostile.html
+is "names are no markup" "$(grep -c '<script>' hostile.html) $(grep -c 'onload="' hostile.html)" "0 0"
+
+is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs}.json \
+	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
+done_testing

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// Compares what the engine of pages says with what prof report says of the same profile.
+//     node equal.mjs PROF PROFILE...
+// Prints a line for each difference, and how many rows were compared.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { BY, NONE, TREE } from '../../lib/format/page/ui/engine.mjs';
+import { openPage } from './page_file.mjs';
+
+const [prof, ...profiles] = process.argv.slice(2);
+const folder = mkdtempSync(join(tmpdir(), 'prof-page-'));
+let compared = 0, different = 0;
+
+function run(...words) {
+	return execFileSync(prof, words, {encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe']});
+}
+
+// Null where nothing is selected: there is nothing to compare.
+function report(...words) {
+	try {
+		return JSON.parse(run('report', '--format', 'json', '--limit', '0', ...words));
+	} catch (failure) {
+		if (/no sample|no such event/.test(failure.stderr))
+			return null;
+		throw failure;
+	}
+}
+
+function say(what, wanted, got) {
+	if (different++ < 20)
+		console.log(`${what}: report ${JSON.stringify(wanted)}, page ${JSON.stringify(got)}`);
+}
+
+const rounded = (value) => Number(value.toPrecision(10));
+const orNull = (text) => text === '' ? null : text;
+
+// A row as prof report has it; the fields that it does not have are not compared.
+function rowOf(engine, by, key, line, self, total) {
+	const k = engine.key(by, key);
+	return {
+		function: orNull(k.function), module: orNull(k.module), file: orNull(k.file), line: line || null,
+		process: orNull(k.process), processes: k.processes, thread: orNull(k.thread), tid: k.tid,
+		pid: k.incarnation ? `${k.pid}.${k.incarnation}` : `${k.pid}`, category: orNull(k.category),
+		address: k.function === '' || (k.module === '' && !k.address) ? null : `0x${k.address.toString(16)}`,
+		self, total, self_error: rounded(engine.errorOf(self)), total_error: rounded(engine.errorOf(total)),
+	};
+}
+
+// Names are shown without control characters, which prof report escapes.
+function shown(text) {
+	// eslint-disable-next-line no-control-regex
+	return typeof text === 'string' ? text.replace(/[^\x20-\x7e]/gu, '?') : text;
+}
+
+function compare(what, wanted, got) {
+	compared++;
+	for (const [name, value] of Object.entries(wanted)) {
+		if (name !== 'children' && shown(value) !== shown(got[name])) {
+			say(`${what}, ${name}`, value, got[name]);
+			return;
+		}
+	}
+}
+
+function compareTable(engine, what, by, wanted) {
+	const rows = engine.table(BY[by]);
+	if (rows.count !== wanted.rows.length)
+		say(`${what}: rows`, wanted.rows.length, rows.count);
+	wanted.rows.forEach((row, i) => {
+		if (i < rows.count)
+			compare(`${what} ${i}`, row, rowOf(engine, rows.by, rows.key[i], rows.line[i], rows.self[i], rows.total[i]));
+	});
+}
+
+function compareNodes(engine, what, tree, at, wanted) {
+	for (const node of wanted) {
+		if (at === NONE) {
+			say(`${what}: children`, wanted.length, 'fewer');
+			return;
+		}
+		compare(what, node, rowOf(engine, tree.by, tree.key[at], engine.key(tree.by, tree.key[at]).line, tree.self[at],
+			tree.total[at]));
+		compareNodes(engine, what, tree, tree.child[at], node.children ?? []);
+		at = tree.next[at];
+	}
+	if (at !== NONE)
+		say(`${what}: children`, wanted.length, 'more');
+}
+
+const minShare = 0.005;
+
+function compareTree(engine, what, kind, name, wanted) {
+	const minWeight = Math.floor(minShare * engine.weight + 0.999999);
+	const tree = engine.tree(BY.function, TREE[kind], {name, minWeight});
+	compareNodes(engine, what, tree, tree.root, wanted.tree);
+}
+
+const trees = [
+	['plain', ['--tree']], ['inverted', ['--tree', '--inverted']],
+];
+
+function compareAll(engine, name, path, words, filter) {
+	let heaviest = null;
+	const what = `${name} ${words.join(' ')}`;
+	for (const by of Object.keys(BY)) {
+		const wanted = report('--by', by, '--min', '0', ...words, path);
+		if (!wanted)
+			return;
+		engine.select(filter);
+		if (wanted.summary.weight !== engine.weight || wanted.summary.samples !== engine.samples)
+			say(`${what}: weight`, wanted.summary.weight, engine.weight);
+		compareTable(engine, `${what} by ${by}`, by, wanted);
+		heaviest ??= wanted.rows.find((row) => row.function && /^[\w.]+$/.test(row.function))?.function;
+	}
+	for (const [kind, options] of trees) {
+		const wanted = report(...options, '--min', `${minShare * 100}`, ...words, path);
+		compareTree(engine, `${what} ${kind}`, kind, null, wanted);
+	}
+	for (const kind of heaviest ? ['callers', 'callees'] : []) {
+		const wanted = report(`--${kind}`, heaviest, '--min', `${minShare * 100}`, ...words, path);
+		compareTree(engine, `${what} ${kind} of ${heaviest}`, kind, heaviest, wanted);
+	}
+}
+
+for (const path of profiles) {
+	const name = basename(path), page = join(folder, 'page.html');
+	run('convert', path, '-o', page);
+	const engine = await openPage(page), first = engine.thread(0);
+	const seconds = engine.duration / 1e9, a = 0.2 * seconds, b = 0.7 * seconds;
+	compareAll(engine, name, path, [], {});
+	compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
+	compareAll(engine, name, path, ['--no-kernel'], {noKernel: true});
+	if (seconds)
+		compareAll(engine, name, path, ['--time', `${a.toFixed(6)}..${b.toFixed(6)}`],
+			{from: Math.round(Number(a.toFixed(6)) * 1e9), until: Math.round(Number(b.toFixed(6)) * 1e9)});
+	compareAll(engine, name, path, ['--hide', '^[a-m]', '--include-idle'], {hide: '^[a-m]', includeIdle: true});
+	compareAll(engine, name, path, ['--focus', 'e', '--ignore', 'q'], {focus: 'e', ignore: 'q'});
+	compareAll(engine, name, path, ['--category', 'User*'], {category: 'User*'});
+	if (first) {
+		const same = engine.threads.filter((thread) => thread.tid === first.tid || thread.name === String(first.tid));
+		compareAll(engine, name, path, ['--thread', String(first.tid)], {threads: new Set(same.map((thread) => thread.id))});
+	}
+	rmSync(page);
+}
+rmSync(folder, {recursive: true});
+console.log(`${compared} rows compared, ${different} different`);
+process.exitCode = different || !compared ? 1 : 0;

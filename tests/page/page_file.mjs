@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// A page as a file: its blocks, and its engine with the profile.
+import { readFileSync } from 'node:fs';
+import { DATA_BLOCKS, readBlock } from '../../lib/format/page/ui/blocks.mjs';
+import { Engine } from '../../lib/format/page/ui/engine.mjs';
+
+export function blockText(html, id) {
+	const begin = `<script type="application/octet-stream" id="${id}">`, at = html.indexOf(begin);
+	return at < 0 ? '' : html.slice(at + begin.length, html.indexOf('<', at + begin.length));
+}
+
+export async function openPage(path) {
+	const html = readFileSync(path, 'utf8');
+	const engine = await Engine.start(await readBlock('prof-engine', blockText(html, 'prof-engine')));
+	for (const id of DATA_BLOCKS)
+		engine.read(await readBlock(id, blockText(html, id)));
+	engine.open();
+	return engine;
+}

@@ -90,7 +90,8 @@ page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
 	-include lib/format/page/engine/shims.h -ffunction-sections -fdata-sections -Wall -Wextra -Wno-format $(if $(WERROR),-Werror)
 # Modules of the page's script, each after those that it imports.
-page_scripts := $(addprefix lib/format/page/ui/,main.mjs)
+page_boot := $(patsubst %,lib/format/page/ui/%.mjs,blocks boot)
+page_scripts := $(patsubst %,lib/format/page/ui/%.mjs,engine blocks dom colors state timeline flame grid tables lines markers info keys app main)
 page_style := lib/format/page/ui/page.css
 unit_src := $(wildcard tests/unit/test_*.c)
 unit_helper_src := $(filter-out $(unit_src),$(wildcard tests/unit/*.c))
@@ -212,10 +213,10 @@ $(BUILD)/gen/engine.wasm: $(page_objects)
 
 # At first no .d file tells who includes it.
 $(call objects,lib/format/page/parts.c): | $(BUILD)/gen/page_parts.h
-$(BUILD)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_scripts))
+$(BUILD)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_boot) $(page_scripts))
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)scripts/page-parts $@ $(wordlist 2,99,$^)
+	$(Q)scripts/page-parts $@ $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_boot) -- $(page_scripts))
 
 $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call say,GEN)

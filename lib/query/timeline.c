@@ -47,13 +47,11 @@ static uint32_t kind_of(const struct query *q, const struct sample *sample)
 	       (sample->stack == NO_STACK ? 0 : q->categories[sample->stack].category);
 }
 
-void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread)
+static void add_thread(struct query_timeline *t, const struct query *q, thread_id thread)
 {
 	const struct profile *p = q->profile;
 	uint64_t start = p->meta.start_ns, interval = p->meta.interval_ns, before = 0;
 
-	t->kinds = query_timeline_kinds(q);
-	t->times = xcalloc((size_t)t->bins * t->kinds + 1, sizeof(*t->times));
 	samples_for_each(&p->threads.rows.items[thread].samples, sample) {
 		uint64_t time = sample->time > start ? sample->time - start : 0;
 		double weight = (double)sample->weight * (double)(interval ? interval : 1);
@@ -77,6 +75,16 @@ void query_timeline_make(struct query_timeline *t, const struct query *q, thread
 		else if (sample->cpu_delta)
 			weight = sample->cpu_delta;
 		spread(t, kind, from, time, weight);
+	}
+}
+
+void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread)
+{
+	t->kinds = query_timeline_kinds(q);
+	t->times = xcalloc((size_t)t->bins * t->kinds + 1, sizeof(*t->times));
+	for (thread_id id = 0; id < q->profile->threads.rows.count; id++) {
+		if (thread == NO_THREAD || thread == id)
+			add_thread(t, q, id);
 	}
 }
 

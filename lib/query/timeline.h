@@ -19,9 +19,9 @@ struct query_timeline {
  */
 uint32_t query_timeline_kinds(const struct query *q);
 /*
- * Fills in the times of a thread, whatever the query selects; its event is the clock. A row stands
- * for the time since the row before, as far as its weight reaches. Set the other members before;
- * `times` is made anew.
+ * Fills in the times of a thread, NO_THREAD: the sums of all, whatever the query selects; its event
+ * is the clock. A row stands for the time since the row before, as far as its weight reaches. Set
+ * the other members before; `times` is made anew.
  */
 void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread);
 void query_timeline_release(struct query_timeline *t);

@@ -22,7 +22,7 @@ static bool has_rows(const struct profile *p, const struct slab_column *c)
 
 	for (size_t i = 0; i < parents; i++) {
 		struct any_vec rows = slab_rows(p, c->table, i);
-		const char *at = (const char *)rows.items + c->offset;
+		const char *at = slab_member(&rows, c);
 
 		for (size_t k = 0; k < rows.count; k++, at += row_size) {
 			uint32_t id;

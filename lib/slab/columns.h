@@ -82,6 +82,12 @@ void slab_set_rows(struct profile *p, enum slab_table table, size_t parent, stru
 /* Returns the number of rows of the parent, 1 for the profile. */
 size_t slab_parents(const struct profile *p, enum slab_table table);
 
+/* Returns where the first row has the column's value; NULL without rows. */
+static inline char *slab_member(const struct any_vec *rows, const struct slab_column *c)
+{
+	return rows->count ? (char *)rows->items + c->offset : NULL;
+}
+
 /* Checks everything that other rooms believe of a profile. */
 int slab_check(struct profile *p, struct error *err);
 

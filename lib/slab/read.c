@@ -120,7 +120,7 @@ static bool read_numbers(const struct slab_column *c, const struct column_data *
 			 struct any_vec rows)
 {
 	size_t row_size = slab_tables[c->table].row_size;
-	char *at = (char *)rows.items + c->offset;
+	char *at = slab_member(&rows, c);
 	uint64_t before = 0, all = 0;
 	bool is_good = true;
 
@@ -172,7 +172,7 @@ static bool has_text(const struct slab_column *c, const char *at)
 static bool read_texts(const struct slab_column *c, const struct column_data *d, size_t first,
 		       struct bytes *texts, struct any_vec rows)
 {
-	char *at = (char *)rows.items + c->offset;
+	char *at = slab_member(&rows, c);
 
 	for (size_t i = 0; i < rows.count; i++, at += slab_tables[c->table].row_size) {
 		if (has_text(c, at) || !read_text(c, texts, value_at(d, first + i), at))
@@ -183,7 +183,7 @@ static bool read_texts(const struct slab_column *c, const struct column_data *d,
 
 static bool read_bytes(const struct slab_column *c, struct bytes *bytes, struct any_vec rows)
 {
-	char *at = (char *)rows.items + c->offset;
+	char *at = slab_member(&rows, c);
 
 	for (size_t i = 0; i < rows.count; i++, at += slab_tables[c->table].row_size) {
 		const void *from = bytes_take(bytes, c->size);

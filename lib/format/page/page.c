@@ -172,9 +172,10 @@ static int page_write(const struct profile *p, const struct export_options *opti
 	if (ret)
 		return ret;
 	block_write_packed(out, "prof-engine", page_engine.bytes, page_engine.size);
+	block_write_packed(out, "prof-script", page_script.bytes, page_script.size);
 	ret = write_blocks(p, out, err);
 	add(out, "<script type=\"module\">");
-	outfile_write(out, page_script.bytes, page_script.size);
+	outfile_write(out, page_boot.bytes, page_boot.size);
 	add(out, "</script>\n</body>\n</html>\n");
 	return ret;
 }

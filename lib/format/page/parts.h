@@ -10,9 +10,11 @@ struct page_part {
 	size_t size; /* 0: prof was built without the page */
 };
 
-extern const struct page_part page_style, page_script;
+extern const struct page_part page_style, page_boot;
+/* Runs after page_boot unpacked it; gzip. */
+extern const struct page_part page_script;
 extern const struct page_part page_engine; /* lib/query as WebAssembly, gzip */
-/* The policy for browsers: run this script alone, and load nothing. */
+/* The policy for browsers: run these scripts alone, and load nothing. */
 extern const char page_policy[];
 
 #endif

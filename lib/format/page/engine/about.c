@@ -2,6 +2,7 @@
 /* Threads over time, and what the profile says of itself. */
 #include "lib/base/alloc.h"
 #include "lib/format/page/engine/engine.h"
+#include "lib/query/marker_rows.h"
 #include "lib/query/timeline.h"
 
 uint32_t EXPORT(page_thread_count)(void)
@@ -51,12 +52,13 @@ uint32_t EXPORT(page_timeline_kinds)(void)
 	return query_timeline_kinds(&engine.query);
 }
 
-/* Returns the times of a thread: see struct query_timeline. */
+/* Returns the times of a thread, or of all: see struct query_timeline. */
 const float *EXPORT(page_timeline)(uint32_t thread, double from, double until, uint32_t bins)
 {
 	static struct query_timeline timeline;
 
-	if (thread >= engine.profile->threads.rows.count || !bins || !(until >= from + 1))
+	if ((thread >= engine.profile->threads.rows.count && thread != NO_THREAD) || !bins ||
+	    !(until >= from + 1))
 		return NULL;
 	query_timeline_release(&timeline);
 	timeline.from = (uint64_t)from;
@@ -128,4 +130,43 @@ const char *EXPORT(page_source)(const char *path)
 			return row->text;
 	}
 	return NULL;
+}
+
+static struct marker_rows markers;
+
+/* Lists the markers of the selection's threads and time; returns how many there are. */
+uint32_t EXPORT(page_markers)(void)
+{
+	marker_rows_release(&markers);
+	marker_rows_make(&markers, engine.profile, &engine.filter);
+	return (uint32_t)markers.list.count;
+}
+
+struct shown_marker {
+	const char *name, *fields;
+	uint32_t thread, cause; /* cause: a stack or NO_STACK */
+	double start, duration; /* ns, since the profile's start */
+};
+
+const struct shown_marker *EXPORT(page_marker)(uint32_t id)
+{
+	static struct shown_marker shown;
+	const struct profile *p = engine.profile;
+	const struct marker_row *row;
+	char *fields;
+
+	if (id >= markers.list.count)
+		return NULL;
+	row = &markers.list.items[id];
+	fields = marker_fields_text(p, row->marker);
+	shown = (struct shown_marker){
+		.name = engine_shown(strings_get(&p->strings, row->marker->name), 4),
+		.fields = engine_shown(fields ? fields : "", 5),
+		.thread = (uint32_t)(row->thread - p->threads.rows.items),
+		.cause = marker_cause(&p->markers, row->marker),
+		.start = since_start(row->marker->start),
+		.duration = (double)(row->marker->end - row->marker->start),
+	};
+	free(fields);
+	return &shown;
 }

@@ -143,6 +143,27 @@ uint32_t EXPORT(page_frame_marks)(uint32_t stack)
 	return engine.query.categories[stack].category | marks << 8;
 }
 
+/* Returns the weight of stacks with a function that was marked by the last search. */
+double EXPORT(page_search_weight)(unsigned int by, const uint8_t *marks)
+{
+	const struct query *q = &engine.query;
+	const struct query_keys *k = engine_keys(by);
+	size_t count = engine.profile->stacks.rows.count;
+	bool *is_within = xcalloc(count + 1, sizeof(*is_within));
+	double weight = 0;
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id parent = q->parents[id];
+
+		is_within[id] = (q->is_shown[id] && marks[k->of_stacks[id]]) ||
+				(parent != NO_STACK && is_within[parent]);
+		if (is_within[id])
+			weight += (double)q->weights[id];
+	}
+	free(is_within);
+	return weight;
+}
+
 /* By key: 1 if the function's name matches; NULL: the expression is wrong, see page_error(). */
 const uint8_t *EXPORT(page_search)(unsigned int by, const char *expression)
 {

@@ -183,12 +183,13 @@ export class Engine {
 			isInlined: (marks & 0x400) !== 0};
 	}
 
-	// By key: 1 where the function's name matches. Throws where the expression is wrong.
+	// By key: 1 where the function's name matches; and their share. Throws where the expression is wrong.
 	search(by, expression) {
 		const at = this.withText(expression, (text) => this.api.page_search(by, text)) >>> 0;
 		if (!at)
 			this.check(1);
-		return this.bytes.slice(at, at + (this.api.page_key_count(by) >>> 0));
+		const weight = this.api.page_search_weight(by, at);
+		return {marks: this.bytes.slice(at, at + (this.api.page_key_count(by) >>> 0)), weight};
 	}
 
 	thread(id) {
@@ -205,6 +206,20 @@ export class Engine {
 		const kinds = this.api.page_timeline_kinds() >>> 0;
 		return {kinds, times: at ? new Float32Array(this.api.memory.buffer, at, bins * kinds).slice()
 			: new Float32Array(bins * kinds)};
+	}
+
+	// The number of markers in the selection; marker() has them until the next call.
+	markers() {
+		return this.api.page_markers() >>> 0;
+	}
+
+	marker(id) {
+		const at = this.api.page_marker(id) >>> 0;
+		if (!at)
+			return null;
+		const [name, fields, thread, cause] = this.words(at, 4);
+		const [start, duration] = new Float64Array(this.api.memory.buffer, at + 16, 2);
+		return {name: this.text(name), fields: this.text(fields), thread: this.threads[thread], cause, start, duration};
 	}
 
 	// Rows of the information panel.

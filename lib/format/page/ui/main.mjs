@@ -1,3 +1,20 @@
 // SPDX-License-Identifier: MIT
+// Reads the data of the page and shows them; on failure the first content stays, and says why.
 import {DATA_BLOCKS, readBlock} from './blocks.mjs';
 import {Engine} from './engine.mjs';
+import {App} from './app.mjs';
+
+async function start() {
+	const block = (id) => readBlock(id, document.getElementById(id)?.textContent ?? '');
+	const engine = await Engine.start(await block('prof-engine'));
+	// The browser unpacks side by side; the engine reads in order.
+	const blocks = DATA_BLOCKS.map(block);
+	for (const data of await Promise.all(blocks))
+		engine.read(data);
+	engine.open();
+	window.profPage = new App(engine);
+}
+
+start().catch((error) => {
+	document.getElementById('why').textContent = `This page cannot be shown: ${error.message}.`;
+});

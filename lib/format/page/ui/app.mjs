@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// The page: one selection, the views of it, and what is said of what is pointed at.
+import {BY} from './engine.mjs';
+import {exactly, functionName, make, percent, place} from './dom.mjs';
+import {VIEWS, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
+import {Timeline} from './timeline.mjs';
+import {Flame} from './flame.mjs';
+import {TableView, TreeView} from './tables.mjs';
+import {LinesView} from './lines.mjs';
+import {MarkersView} from './markers.mjs';
+import {InfoView} from './info.mjs';
+import {makeHelp, onKey} from './keys.mjs';
+
+const TITLES = {flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
+	markers: 'Markers', info: 'Info'};
+const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'process', 'thread', 'event', 'category', 'during',
+	'focus', 'ignore', 'hide', 'root'];
+
+export class App {
+	constructor(engine) {
+		this.engine = engine;
+		this.state = stateOfFragment(location.hash.slice(1));
+		this.history = [];
+		this.version = 0;
+		this.chosen = null;
+		// Of everything, for the order of threads.
+		this.weight = engine.weight;
+		this.weights = engine.threads.map((thread) => thread.weight);
+		this.build();
+		this.select();
+		this.draw();
+		addEventListener('resize', () => this.resized());
+		addEventListener('hashchange', () => this.restore());
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
+		document.addEventListener('keydown', (event) => onKey(this, event));
+	}
+
+	build() {
+		const button = (text, title, click) => make('button', {type: 'button', title, click}, text);
+		this.search = make('input', {type: 'search', id: 'search', placeholder: 'search (/)', 'aria-label': 'Search functions by a regular expression',
+			spellcheck: 'false', input: () => this.setSearch(), keydown: (event) => this.searchKey(event)});
+		this.found = make('span', {id: 'found', role: 'status'});
+		this.crumbs = make('div', {id: 'crumbs', 'aria-label': 'Selection'});
+		this.line = make('div', {id: 'line', 'aria-live': 'polite'});
+		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'x', () => this.drop()],
+			['Hide', 'h', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
+			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
+		this.timeline = new Timeline(this);
+		this.views = {flame: new Flame(this), tree: new TreeView(this, 'plain'), inverted: new TreeView(this, 'inverted'),
+			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this)};
+		this.tabs = make('div', {id: 'tabs', role: 'tablist', 'aria-label': 'Views', keydown: (event) => this.tabKey(event)},
+			...VIEWS.map((view) => make('button', {type: 'button', role: 'tab', id: `tab-${view}`, 'data-view': view, 'aria-controls': 'view',
+				click: () => this.change({view}, {isView: true})}, TITLES[view])));
+		this.view = make('div', {id: 'view', role: 'tabpanel'});
+		this.help = makeHelp();
+		const waits = button('waits', 'Count waits, too (i)', () => this.change({includeIdle: !this.state.includeIdle}));
+		const kernel = button('kernel', 'Show the kernel’s frames (k)', () => this.change({noKernel: !this.state.noKernel}));
+		this.switches = {waits, kernel};
+		document.body.replaceChildren(...document.querySelectorAll('script'), make('main', {id: 'app'},
+			make('header', {}, make('h1', {}, document.title), make('span', {id: 'summary'}), this.search, this.found,
+				make('div', {class: 'switches'}, waits, kernel, button('?', 'Keys (?)', () => this.help.showModal()))),
+			this.crumbs, this.timeline.element, this.tabs, this.view, make('footer', {}, this.line, this.actions)), this.help);
+		document.body.classList.add('live');
+	}
+
+	// Asks the engine for the selection; what cannot be asked is said, and forgotten.
+	select() {
+		try {
+			this.engine.select(this.state);
+		} catch (error) {
+			this.say(error.message);
+			Object.assign(this.state, Object.fromEntries(SELECTING.map((name) => [name, emptyState()[name]])));
+			this.engine.select(this.state);
+		}
+		this.version++;
+		this.findMarks();
+	}
+
+	// Changes the state; steps of the selection can be undone, views have no history.
+	change(part, {isView = false} = {}) {
+		const before = this.state, next = {...before, ...part};
+		if (Object.keys(part).every((name) => before[name] === next[name]))
+			return;
+		if (!isView)
+			this.history.push(before);
+		this.state = next;
+		history.replaceState(null, '', `#${stateToFragment(next)}`);
+		if (SELECTING.some((name) => before[name] !== next[name]))
+			this.select();
+		this.draw();
+	}
+
+	undo() {
+		const before = this.history.pop();
+		if (before)
+			this.become({...before, view: this.state.view});
+		else
+			this.say('Nothing to undo.');
+	}
+
+	reset() {
+		this.history.push(this.state);
+		this.become({...emptyState(), view: this.state.view});
+	}
+
+	become(state) {
+		this.state = state;
+		history.replaceState(null, '', `#${stateToFragment(state)}`);
+		this.select();
+		this.draw();
+	}
+
+	restore() {
+		const state = stateOfFragment(location.hash.slice(1));
+		if (stateToFragment(state) !== stateToFragment(this.state))
+			this.become(state);
+	}
+
+	draw() {
+		const {state, engine} = this;
+		document.getElementById('summary').textContent = engine.summary.replace(/^[^:]*: /, '');
+		for (const tab of this.tabs.children) {
+			const isOn = tab.dataset.view === state.view;
+			tab.setAttribute('aria-selected', String(isOn));
+			tab.tabIndex = isOn ? 0 : -1;
+		}
+		this.switches.waits.setAttribute('aria-pressed', String(state.includeIdle));
+		this.switches.kernel.setAttribute('aria-pressed', String(!state.noKernel));
+		this.drawCrumbs();
+		this.timeline.draw();
+		const view = this.views[state.view];
+		if (this.view.firstChild !== view.element)
+			this.view.replaceChildren(view.element);
+		this.view.setAttribute('aria-labelledby', `tab-${state.view}`);
+		view.draw();
+		this.drawActions();
+	}
+
+	drawCrumbs() {
+		const list = conditions(this.state, this.engine), {state} = this;
+		const crumb = (text, without, how) => make('button', {type: 'button', class: 'crumb', title: 'Remove this condition',
+			click: () => this.change(without, how)}, text.slice(0, 120), make('span', {'aria-hidden': 'true'}, ' ×'));
+		this.crumbs.replaceChildren(...list.map(({text, without}) => crumb(text, without)),
+			...(state.callersOf ? [crumb(`${state.flame} of ${state.callersOf}`, {callersOf: null, flame: 'plain'}, {isView: true})] : []));
+		this.crumbs.hidden = !this.crumbs.children.length;
+	}
+
+	drawActions() {
+		this.actions.hidden = !this.chosen;
+	}
+
+	resized() {
+		cancelAnimationFrame(this.frame);
+		this.frame = requestAnimationFrame(() => { this.timeline.draw(); this.views[this.state.view].draw(); });
+	}
+
+	tabKey(event) {
+		const step = {ArrowRight: 1, ArrowLeft: -1}[event.key];
+		if (!step)
+			return;
+		event.stopPropagation();
+		const view = VIEWS[(VIEWS.indexOf(this.state.view) + step + VIEWS.length) % VIEWS.length];
+		this.change({view}, {isView: true});
+		document.getElementById(`tab-${view}`).focus();
+	}
+
+	say(text) {
+		this.line.textContent = text.slice(0, 1000);
+	}
+
+	// A node of a tree, in words.
+	describe(nodes, at) {
+		const how = this.engine.look(nodes.stack[at]);
+		this.describeKey(nodes.by, nodes.key[at], nodes.self[at], nodes.total[at], 0, [this.engine.categories[how.category]?.name,
+			how.isInlined && 'inlined', how.isGuessed && 'guessed: found by looking for return addresses, may be wrong',
+			how.isUnnamed && 'without a name: see Info for what was not found']);
+	}
+
+	describeKey(by, id, self, total, line = 0, more = []) {
+		const {engine} = this, key = engine.key(by, id), share = (weight) => `${percent(weight, engine.weight)} ±${(100 * engine.errorOf(weight) / (engine.weight || 1)).toFixed(1)}`;
+		const name = make('b', {}, functionName(key).slice(0, 300));
+		this.line.replaceChildren(name, ' ', [`total ${share(total)}, self ${share(self)}`, key.module, place({...key, line: line || key.line}), ...more].filter(Boolean).join(' · '));
+	}
+
+	choose(chosen) {
+		this.chosen = chosen;
+		this.drawActions();
+	}
+
+	get chosenName() {
+		if (!this.chosen) {
+			this.say('Choose a function first: click it, or use the arrow keys.');
+			return null;
+		}
+		return this.engine.rawFunction(this.chosen.by, this.chosen.key) || null;
+	}
+
+	withName(call) {
+		const name = this.chosenName;
+		if (name !== null)
+			call(name);
+	}
+
+	focusOn() {
+		this.withName((name) => this.change({focus: exactly(name)}));
+	}
+
+	drop() {
+		this.withName((name) => this.change({ignore: [this.state.ignore, exactly(name)].filter(Boolean).join('|')}));
+	}
+
+	hide() {
+		this.withName((name) => this.change({hide: [this.state.hide, exactly(name)].filter(Boolean).join('|')}));
+	}
+
+	rootHere() {
+		this.withName((name) => this.change({root: name}));
+	}
+
+	callers(kind) {
+		this.withName((name) => this.change({view: 'flame', flame: kind, callersOf: name}));
+	}
+
+	showLines() {
+		this.withName((name) => this.change({view: 'lines', lines: name}, {isView: true}));
+	}
+
+	back() {
+		if (this.state.view === 'flame' && this.views.flame.back())
+			return;
+		if (this.state.search)
+			this.clearSearch();
+		else
+			this.undo();
+	}
+
+	setSearch() {
+		this.state = {...this.state, search: this.search.value};
+		history.replaceState(null, '', `#${stateToFragment(this.state)}`);
+		this.findMarks();
+		this.views[this.state.view].draw();
+	}
+
+	clearSearch() {
+		this.search.value = '';
+		this.setSearch();
+	}
+
+	searchKey(event) {
+		if (event.key !== 'Enter' && event.key !== 'Escape')
+			return;
+		event.stopPropagation();
+		if (event.key === 'Enter') {
+			this.nextFound(event.shiftKey ? -1 : 1);
+		} else {
+			this.clearSearch();
+			this.search.blur();
+		}
+	}
+
+	// Marks the functions whose names match, and says how much they take.
+	findMarks() {
+		const {search} = this.state;
+		if (document.activeElement !== this.search)
+			this.search.value = search;
+		this.marks = null;
+		this.found.textContent = '';
+		this.search.removeAttribute('aria-invalid');
+		if (!search)
+			return;
+		try {
+			const {marks, weight} = this.engine.search(BY.function, search);
+			this.marks = marks;
+			this.found.textContent = `${percent(weight, this.engine.weight)} in ${marks.reduce((sum, mark) => sum + mark, 0)} functions`;
+		} catch (error) {
+			this.search.setAttribute('aria-invalid', 'true');
+			this.found.textContent = error.message;
+		}
+	}
+
+	// Lines have keys of their own.
+	isFound(by, key) {
+		return by === BY.function ? this.marks[key] === 1 : false;
+	}
+
+	nextFound(step) {
+		this.views[this.state.view].nextFound?.(step);
+	}
+
+	sayCommand() {
+		this.say(reportCommand(this.state, this.engine));
+	}
+
+	async copy() {
+		const text = this.views[this.state.view].text?.() ?? this.views.tree.text?.call((this.views.tree.draw(), this.views.tree));
+		try {
+			await navigator.clipboard.writeText(text);
+			this.say('Copied.');
+		} catch {
+			this.say('This browser does not let the page copy.');
+		}
+	}
+}

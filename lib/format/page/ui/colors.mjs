@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Colours of categories, by the names that profiles have for them: hue, saturation, lightness in
+// light and dark.
+const HUES = {
+	yellow: [48, 88, 66, 40], orange: [28, 86, 66, 42], transparent: [212, 30, 90, 24], grey: [0, 0, 78, 34],
+	lightblue: [204, 72, 74, 40], blue: [220, 78, 75, 46], green: [115, 40, 68, 34], red: [5, 76, 72, 44],
+	magenta: [308, 54, 74, 42], purple: [258, 70, 78, 48], brown: [30, 40, 66, 34], lightgreen: [100, 50, 76, 36],
+	lightred: [5, 76, 82, 48],
+};
+
+export const isDark = () => matchMedia('(prefers-color-scheme: dark)').matches;
+
+// Two names of one category differ a little.
+function variation(name) {
+	let hash = 0;
+	for (let i = 0; i < name.length && i < 64; i++)
+		hash = (hash * 31 + name.charCodeAt(i)) & 0xffff;
+	return hash / 0xffff - 0.5;
+}
+
+export function categoryColor(color, name = '', isPale = false) {
+	const [hue, saturation, light, dark] = HUES[color] ?? HUES.grey, by = name ? variation(name) : 0;
+	const lightness = isDark() ? dark + by * 8 - (isPale ? 8 : 0) : light + by * 9 + (isPale ? 9 : 0);
+	return `hsl(${(hue + by * 14).toFixed(0)} ${(isPale ? saturation * 0.6 : saturation).toFixed(0)}% ${lightness.toFixed(1)}%)`;
+}
+
+// Colours of kinds of waits, see WAITS.
+export function waitColor(wait) {
+	return isDark() ? ['', '#2b3442', '#8a3350', '#4b4380'][wait] : ['', '#e0e6ee', '#f29bb4', '#c3b6ee'][wait];
+}
+
+// A colour of the style sheet.
+export function themeColor(name) {
+	return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Elements, and numbers as people read them.
+
+// Makes an element: attributes, listeners as functions, then children. Texts never become markup.
+export function make(tag, attributes = {}, ...children) {
+	const element = document.createElement(tag);
+	for (const [name, value] of Object.entries(attributes)) {
+		if (typeof value === 'function')
+			element.addEventListener(name, value);
+		else if (value === true)
+			element.setAttribute(name, '');
+		else if (value !== false && value !== null && value !== undefined)
+			element.setAttribute(name, value);
+	}
+	element.append(...children.filter((child) => child !== null));
+	return element;
+}
+
+export function percent(part, all) {
+	if (!all)
+		return '0 %';
+	const share = 100 * part / all;
+	return `${share >= 99.95 || share < 0.05 ? share.toFixed(0) : share.toFixed(1)} %`;
+}
+
+export function seconds(ns, digits = 3) {
+	if (ns >= 1e9 || ns === 0)
+		return `${(ns / 1e9).toFixed(digits)} s`;
+	return ns >= 1e6 ? `${(ns / 1e6).toFixed(digits - 1)} ms` : `${(ns / 1e3).toFixed(1)} µs`;
+}
+
+// "1,234,567" everywhere.
+export function grouped(value) {
+	return value.toLocaleString('en-US', {maximumFractionDigits: 0});
+}
+
+export function baseName(path) {
+	return path.slice(path.lastIndexOf('/') + 1) || path;
+}
+
+export function place(key) {
+	if (!key.file)
+		return '';
+	return key.line ? `${baseName(key.file)}:${key.line}` : baseName(key.file);
+}
+
+export function functionName(key) {
+	return key.function || (key.hasFrame ? '(unknown)' : '(no frame)');
+}
+
+// A canvas as large as its element, in pixels of the screen.
+export function fitCanvas(canvas, width, height) {
+	const scale = window.devicePixelRatio || 1;
+	canvas.width = Math.max(1, Math.round(width * scale));
+	canvas.height = Math.max(1, Math.round(height * scale));
+	canvas.style.width = `${width}px`;
+	canvas.style.height = `${height}px`;
+	const context = canvas.getContext('2d');
+	context.setTransform(scale, 0, 0, scale, 0, 0);
+	return context;
+}
+
+// The longest beginning and end of a text that fit; names differ in both.
+export function fitText(context, text, room) {
+	if (text.length > 500)
+		text = text.slice(0, 500);
+	if (context.measureText(text).width <= room)
+		return text;
+	let low = 0, high = text.length;
+	while (low < high) {
+		const middle = (low + high + 1) >> 1;
+		if (context.measureText(`${text.slice(0, middle)}…`).width <= room)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low < 2 ? '' : `${text.slice(0, low)}…`;
+}
+
+// A word of a POSIX shell.
+export function shellWord(text) {
+	return /^[\w./:,=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+// An expression that matches this name alone.
+export function exactly(name) {
+	return `^${name.replace(/[.[\\^$()|*+?{]/g, '\\$&')}$`;
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The flame graph: the root above, the heaviest first. A click zooms.
+import {BY, NONE, TREE} from './engine.mjs';
+import {fitCanvas, fitText, functionName, make} from './dom.mjs';
+import {categoryColor, isDark, themeColor} from './colors.mjs';
+
+const FLAME_ROW = 20, PIXELS_MIN = 0.4, TEXT_MIN = 28;
+// Trees from the leaf outwards may have the square of the samples.
+export const INVERTED_SHARE = 0.0005;
+
+export class Flame {
+	constructor(app) {
+		this.app = app;
+		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': 'Flame graph',
+			click: (event) => this.click(event), dblclick: () => this.app.focusOn(),
+			pointermove: (event) => this.hover(event), pointerleave: () => this.leave(),
+			keydown: (event) => this.key(event)});
+		this.scroller = make('div', {class: 'scroller', tabindex: -1}, this.canvas);
+		this.kinds = make('div', {class: 'kinds', role: 'group', 'aria-label': 'Direction'},
+			...[['plain', 'From the outermost function'], ['inverted', 'From the function that ran']].map(([kind, title]) =>
+				make('button', {type: 'button', 'data-kind': kind, title,
+					click: () => app.change({flame: kind, callersOf: null}, {isView: true})},
+				kind === 'plain' ? 'Callees below' : 'Callers below')));
+		this.legend = make('span', {class: 'legend'});
+		this.element = make('section', {id: 'flame', 'aria-label': 'Flame graph'},
+			make('div', {class: 'bar'}, this.kinds, this.legend), this.scroller);
+		this.selected = NONE;
+	}
+
+	// The tree of the present selection, made when it is first drawn.
+	get tree() {
+		const {state, engine} = this.app, kind = state.callersOf ? state.flame : state.flame === 'inverted' ? 'inverted' : 'plain';
+		const key = `${this.app.version} ${kind} ${state.callersOf}`;
+		if (this.treeKey === key)
+			return this.nodes;
+		this.treeKey = key;
+		const outwards = kind === 'inverted' || kind === 'callers';
+		const minWeight = engine.weight * (outwards ? INVERTED_SHARE : PIXELS_MIN / 4000);
+		this.nodes = engine.tree(BY.function, TREE[kind], {name: state.callersOf, minWeight: Math.floor(minWeight)});
+		this.layOut(engine);
+		this.selected = this.zoomed = NONE;
+		return this.nodes;
+	}
+
+	// Where each node begins, in weight: siblings lie side by side below their parent.
+	layOut(engine) {
+		const nodes = this.nodes, lefts = this.lefts = new Float64Array(nodes.count);
+		this.isDrawn = new Uint8Array(nodes.count);
+		this.all = 0;
+		this.rows = 1;
+		const place = (at, left) => {
+			for (; at !== NONE; at = nodes.next[at]) {
+				lefts[at] = left;
+				left += nodes.total[at];
+				this.isDrawn[at] = 1;
+				this.rows = Math.max(this.rows, nodes.depth[at] + 2);
+			}
+			return left;
+		};
+		// Children have higher numbers than their parents.
+		this.all = place(nodes.root, 0);
+		for (let at = 0; at < nodes.count; at++) {
+			if (this.isDrawn[at])
+				place(nodes.child[at], lefts[at]);
+		}
+		// All is everything selected, though some of it is too little to be seen.
+		this.all = this.app.state.callersOf ? this.all : Math.max(this.all, engine.weight);
+	}
+
+	get span() {
+		return this.zoomed === NONE ? [0, this.all || 1] : [this.lefts[this.zoomed], this.nodes.total[this.zoomed]];
+	}
+
+	draw() {
+		const nodes = this.tree, {engine, state} = this.app;
+		for (const button of this.kinds.children)
+			button.setAttribute('aria-pressed', String(!state.callersOf && button.dataset.kind === state.flame));
+		this.width = this.scroller.clientWidth;
+		const context = fitCanvas(this.canvas, this.width, Math.max(this.rows * FLAME_ROW, 60));
+		context.font = '12px system-ui, sans-serif';
+		context.textBaseline = 'middle';
+		this.seen = new Set();
+		const word = state.callersOf ? `${state.flame} of ${state.callersOf}` : 'all';
+		this.box(context, 0, 0, this.width, themeColor('line'), `${word}`, {});
+		const [from, size] = this.span, scale = this.width / size;
+		this.chain = new Set();
+		for (let at = this.zoomed; at !== NONE; at = nodes.parent[at])
+			this.chain.add(at);
+		this.drawList(context, nodes.root, from, scale);
+		if (!this.all || nodes.root === NONE) {
+			context.fillStyle = themeColor('faint');
+			context.fillText(engine.weight ? 'Nothing is heavy enough to be shown here.' : 'No sample is selected.', 8, FLAME_ROW * 2);
+		}
+		this.drawLegend();
+		this.canvas.setAttribute('aria-label', `Flame graph of ${engine.samples} samples; the call tree has the same as a table`);
+	}
+
+	drawList(context, first, from, scale) {
+		const nodes = this.nodes, stack = [first];
+		while (stack.length) {
+			for (let at = stack.pop(); at !== NONE; at = nodes.next[at]) {
+				const isAbove = this.chain.has(at) && at !== this.zoomed;
+				const left = isAbove ? 0 : (this.lefts[at] - from) * scale;
+				const width = isAbove ? this.width : nodes.total[at] * scale;
+				if (left > this.width || left + width < 0 || width < PIXELS_MIN)
+					continue;
+				this.drawNode(context, at, left, width, isAbove);
+				if (nodes.child[at] !== NONE)
+					stack.push(nodes.child[at]);
+			}
+		}
+	}
+
+	drawNode(context, at, left, width, isAbove) {
+		const {engine, marks} = this.app, nodes = this.nodes, top = (nodes.depth[at] + 1) * FLAME_ROW;
+		const key = width >= 3 ? engine.key(BY.function, nodes.key[at]) : null, how = engine.look(nodes.stack[at]);
+		const isFound = marks && marks[nodes.key[at]], color = engine.categories[how.category]?.color;
+		this.seen.add(how.category);
+		context.globalAlpha = isAbove ? 0.6 : 1;
+		this.box(context, Math.max(0, left), top, Math.min(width, this.width - Math.max(0, left) + Math.min(0, 0)),
+			isFound ? themeColor('found') : categoryColor(color, key ? key.function : '', how.isInlined),
+			key ? functionName(key) : '', how, at === this.selected);
+		context.globalAlpha = 1;
+	}
+
+	box(context, left, top, width, color, text, how, isSelected = false) {
+		const gap = width > 3 ? 0.75 : 0;
+		context.fillStyle = color;
+		context.fillRect(left, top, width - gap, FLAME_ROW - 1);
+		if (width > 8 && (how.isGuessed || how.isUnnamed)) {
+			// A pattern beside the colour: what has no name, or may be wrong.
+			context.strokeStyle = themeColor('faint');
+			context.setLineDash(how.isGuessed ? [2, 3] : [6, 3]);
+			context.strokeRect(left + 0.5, top + 0.5, width - gap - 1, FLAME_ROW - 2);
+			context.setLineDash([]);
+		}
+		if (isSelected) {
+			context.strokeStyle = themeColor('text');
+			context.lineWidth = 2;
+			context.strokeRect(left + 1, top + 1, Math.max(1, width - gap - 2), FLAME_ROW - 3);
+			context.lineWidth = 1;
+		}
+		if (width > TEXT_MIN && text) {
+			context.fillStyle = isDark() ? '#f3f3f3' : '#16181d';
+			context.fillText(fitText(context, text, width - 8), left + 4, top + FLAME_ROW / 2);
+		}
+	}
+
+	drawLegend() {
+		const {engine} = this.app;
+		this.legend.replaceChildren(...[...this.seen].sort((a, b) => a - b).map((category) => {
+			const row = engine.categories[category], square = make('i', {class: 'square'});
+			square.style.background = categoryColor(row?.color);
+			return make('button', {type: 'button', class: 'key', title: 'Only this category',
+				click: () => this.app.change({category: this.app.state.category ? null : row.name})}, square, row?.name ?? '');
+		}), make('span', {class: 'hint'}, this.nodes.isCut ? 'cut off: too deep or too many' : ''));
+	}
+
+	nodeAt(event) {
+		const box = this.canvas.getBoundingClientRect(), x = event.clientX - box.left;
+		const depth = Math.floor((event.clientY - box.top) / FLAME_ROW) - 1, [from, size] = this.span, nodes = this.nodes;
+		if (depth < 0)
+			return NONE;
+		const weight = from + x / this.width * size;
+		let at = nodes.root;
+		for (let level = 0; at !== NONE; level++) {
+			while (at !== NONE && !(weight >= this.lefts[at] && weight < this.lefts[at] + nodes.total[at]))
+				at = nodes.next[at];
+			if (at === NONE || level === depth)
+				return at;
+			at = nodes.child[at];
+		}
+		return NONE;
+	}
+
+	hover(event) {
+		const at = this.nodeAt(event);
+		this.canvas.style.cursor = at === NONE ? 'default' : 'pointer';
+		if (at !== NONE)
+			this.app.describe(this.nodes, at);
+		else
+			this.leave();
+	}
+
+	leave() {
+		if (this.selected !== NONE)
+			this.app.describe(this.nodes, this.selected);
+	}
+
+	click(event) {
+		const at = this.nodeAt(event);
+		if (event.altKey && at !== NONE) {
+			this.select(at);
+			this.app.drop();
+			return;
+		}
+		this.select(at);
+		this.zoomTo(at);
+	}
+
+	zoomTo(at) {
+		this.zoomed = at;
+		this.draw();
+		if (at !== NONE)
+			this.scroller.scrollTop = Math.max(0, Math.min(this.scroller.scrollTop, this.nodes.depth[at] * FLAME_ROW));
+	}
+
+	select(at) {
+		this.selected = at;
+		if (at === NONE) {
+			this.app.choose(null);
+			return;
+		}
+		this.app.choose({by: BY.function, key: this.nodes.key[at]});
+		this.app.describe(this.nodes, at);
+	}
+
+	// True: Escape did something here.
+	back() {
+		if (this.zoomed === NONE)
+			return false;
+		this.zoomTo(this.nodes.parent[this.zoomed]);
+		return true;
+	}
+
+	key(event) {
+		const nodes = this.nodes, at = this.selected;
+		const before = (of) => {
+			let sibling = nodes.parent[of] === NONE ? nodes.root : nodes.child[nodes.parent[of]];
+			while (sibling !== NONE && nodes.next[sibling] !== of)
+				sibling = nodes.next[sibling];
+			return sibling;
+		};
+		const next = {
+			ArrowDown: () => at === NONE ? nodes.root : nodes.child[at], ArrowUp: () => at === NONE ? NONE : nodes.parent[at],
+			ArrowRight: () => at === NONE ? nodes.root : nodes.next[at], ArrowLeft: () => at === NONE ? NONE : before(at),
+			Home: () => nodes.root,
+		}[event.key];
+		if (event.key === 'Enter' && at !== NONE)
+			this.zoomTo(this.zoomed === at ? NONE : at);
+		else if (!next || event.ctrlKey || event.altKey)
+			return;
+		else
+			this.step(next());
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	step(to) {
+		if (to === NONE)
+			return;
+		this.select(to);
+		const [from, size] = this.span;
+		if (this.lefts[to] < from || this.lefts[to] + this.nodes.total[to] > from + size * 1.0001)
+			this.zoomed = NONE;
+		this.draw();
+		const top = (this.nodes.depth[to] + 1) * FLAME_ROW, {scrollTop, clientHeight} = this.scroller;
+		if (top < scrollTop || top + FLAME_ROW > scrollTop + clientHeight)
+			this.scroller.scrollTop = top - clientHeight / 2;
+	}
+
+	// The next node whose name was searched for.
+	nextFound(step) {
+		const {marks} = this.app, nodes = this.nodes;
+		for (let i = 1; marks && i <= nodes.count; i++) {
+			const at = ((this.selected === NONE ? -1 : this.selected) + step * i + 2 * nodes.count) % nodes.count;
+			if (this.isDrawn[at] && marks[nodes.key[at]]) {
+				this.step(at);
+				return;
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// What is shown: one selection for all views. It is in the fragment of the address, so that a link
+// to a page shows the same.
+import {FILTER_TEXTS} from './engine.mjs';
+import {seconds, shellWord} from './dom.mjs';
+
+export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info'];
+
+export function emptyState() {
+	return {view: 'flame', from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false,
+		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '',
+		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null]))};
+}
+
+export function stateToFragment(state) {
+	const words = new URLSearchParams(), empty = emptyState();
+	for (const [name, value] of Object.entries(state)) {
+		if (name === 'threads' ? value === null : value === empty[name] || value === null)
+			continue;
+		words.set(name, name === 'threads' ? [...value].join('.') : String(value));
+	}
+	return words.toString();
+}
+
+export function stateOfFragment(fragment) {
+	const state = emptyState(), words = new URLSearchParams(fragment);
+	for (const [name, text] of words) {
+		if (!(name in state))
+			continue;
+		if (name === 'threads')
+			state.threads = new Set(text.split('.').map(Number).filter(Number.isInteger));
+		else if (typeof state[name] === 'number')
+			state[name] = Number.isFinite(Number(text)) && Number(text) >= 0 ? Number(text) : state[name];
+		else if (typeof state[name] === 'boolean')
+			state[name] = text === 'true';
+		else
+			state[name] = text;
+	}
+	if (!VIEWS.includes(state.view))
+		state.view = 'flame';
+	if (!(state.from < state.until))
+		Object.assign(state, {from: 0, until: Infinity});
+	if (!(state.viewFrom < state.viewUntil))
+		Object.assign(state, {viewFrom: 0, viewUntil: Infinity});
+	return state;
+}
+
+const CONDITIONS = {
+	process: 'process', thread: 'thread', event: 'event', category: 'only category', during: 'during marker',
+	focus: 'with', ignore: 'without', hide: 'hidden', root: 'from',
+};
+
+// Conditions as people read them, each with the state without it.
+export function conditions(state, engine) {
+	const list = [], empty = emptyState();
+	const add = (text, ...names) => list.push({text, without: Object.fromEntries(names.map((name) => [name, empty[name]]))});
+	if (state.from > 0 || state.until !== Infinity)
+		add(`${seconds(state.from)} to ${seconds(Math.min(state.until, engine.duration))}`, 'from', 'until');
+	if (state.threads) {
+		const [first] = state.threads, thread = engine.threads[first];
+		add(state.threads.size === 1 && thread ? `thread ${thread.name} (${thread.tid})` : `${state.threads.size} threads`, 'threads');
+	}
+	for (const name of FILTER_TEXTS) {
+		if (state[name])
+			add(`${CONDITIONS[name]} ${state[name]}`, name);
+	}
+	if (state.noKernel)
+		add('without the kernel', 'noKernel');
+	if (state.includeIdle)
+		add('with waits', 'includeIdle');
+	return list;
+}
+
+// The command of prof that says the same in a terminal.
+export function reportCommand(state, engine) {
+	const words = ['prof', 'report'];
+	const option = (name, value) => words.push(`--${name}`, shellWord(value));
+	if (state.view === 'tree' || (state.view === 'flame' && state.flame === 'plain'))
+		words.push('--tree');
+	else if (state.view === 'inverted' || (state.view === 'flame' && state.flame === 'inverted'))
+		words.push('--tree', '--inverted');
+	else if (state.view === 'flame' && state.callersOf)
+		option(state.flame, state.callersOf);
+	else if (state.view === 'lines')
+		words.push(...(state.lines ? ['--annotate', shellWord(state.lines)] : ['--by', 'line']));
+	else if (state.view === 'markers')
+		words.push('--markers');
+	if (state.from > 0 || state.until !== Infinity)
+		option('time', `${state.from > 0 ? state.from / 1e9 : ''}..${state.until === Infinity ? '' : state.until / 1e9}`);
+	if (state.threads && state.threads.size === 1)
+		option('thread', String(engine.threads[[...state.threads][0]]?.tid ?? ''));
+	for (const name of FILTER_TEXTS) {
+		if (state[name])
+			option(name, state[name]);
+	}
+	if (state.noKernel)
+		words.push('--no-kernel');
+	if (state.includeIdle)
+		words.push('--include-idle');
+	words.push(shellWord(decodeURIComponent(location.pathname.slice(location.pathname.lastIndexOf('/') + 1)) || 'profile.html'));
+	return words.join(' ');
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Functions, both trees and lines as tables: each share has the error of its estimate beside it.
+import {BY, NONE, TREE} from './engine.mjs';
+import {functionName, make, percent, place} from './dom.mjs';
+import {Grid} from './grid.mjs';
+import {INVERTED_SHARE} from './flame.mjs';
+import {categoryColor} from './colors.mjs';
+
+// A share with a bar, and how far it may be off.
+function fillShare(app, cell, weight) {
+	const {engine} = app, error = engine.errorOf(weight), bar = make('i', {class: 'share'});
+	bar.style.width = `${100 * weight / (engine.weight || 1)}%`;
+	cell.append(bar, percent(weight, engine.weight), make('small', {}, ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}`));
+}
+
+const selfColumn = (app, weightOf) => ({title: 'Self', width: '7.5em', isNumber: true, sorts: 'self',
+	hint: 'Samples taken in it; ± half of the 95 % confidence interval', fill: (cell, row) => fillShare(app, cell, weightOf(row).self)});
+const totalColumn = (app, weightOf) => ({title: 'Total', width: '7.5em', isNumber: true, sorts: 'total',
+	hint: 'Samples with it in the stack', fill: (cell, row) => fillShare(app, cell, weightOf(row).total)});
+
+function fillFunction(app, cell, key, stack) {
+	const how = stack === undefined ? null : app.engine.look(stack);
+	const square = make('i', {class: 'square', 'aria-hidden': 'true'});
+	if (how) {
+		square.style.background = categoryColor(app.engine.categories[how.category]?.color);
+		cell.append(square);
+	}
+	const name = make('span', {class: `name${how?.isUnnamed ? ' unnamed' : ''}${how?.isGuessed ? ' guessed' : ''}`}, functionName(key).slice(0, 500));
+	cell.append(name);
+	if (how?.isInlined)
+		cell.append(make('small', {}, ' inlined'));
+	if (how?.isGuessed)
+		cell.append(make('small', {title: 'Found by looking for return addresses: it may not be a caller'}, ' guessed'));
+}
+
+const where = (key) => [place(key), key.module].filter(Boolean).join(' · ');
+
+export class TableView {
+	constructor(app, by) {
+		Object.assign(this, {app, by, order: 'self'});
+		const keyOf = (i) => ({...app.engine.key(by, this.rows.key[i]), line: this.rows.line[i]});
+		const weightOf = (i) => ({self: this.rows.self[i], total: this.rows.total[i]});
+		this.grid = new Grid(by === BY.line ? 'Lines' : 'Functions', [
+			selfColumn(app, weightOf), totalColumn(app, weightOf),
+			{title: 'Function', width: 'minmax(10em, 3fr)', fill: (cell, i) => fillFunction(app, cell, keyOf(i))},
+			{title: 'Where', width: 'minmax(6em, 2fr)', fill: (cell, i) => {
+				const key = keyOf(i);
+				cell.append(where(key));
+				cell.title = key.file ? `${key.file}:${key.line}` : key.module;
+			}},
+		], {
+			sort: (column) => { this.order = column ? 'total' : 'self'; this.draw(); },
+			choose: (i) => { app.choose({by, key: this.rows.key[i]}); this.describe(i); },
+			enter: () => app.showLines(),
+		});
+		this.element = make('section', {id: by === BY.line ? 'lines' : 'functions'}, this.grid.element);
+	}
+
+	describe(i) {
+		this.app.describeKey(this.by, this.rows.key[i], this.rows.self[i], this.rows.total[i], this.rows.line[i]);
+	}
+
+	// Which rows are shown; all, or those of one function.
+	isShown() {
+		return true;
+	}
+
+	draw() {
+		const {app, by} = this;
+		if (this.version !== app.version) {
+			this.version = app.version;
+			this.rows = app.engine.table(by);
+		}
+		const rows = this.rows, list = [];
+		for (let i = 0; i < rows.count; i++) {
+			if (this.isShown(i))
+				list.push(i);
+		}
+		if (this.order === 'total')
+			list.sort((a, b) => rows.total[b] - rows.total[a] || a - b);
+		this.grid.show({count: list.length, row: (i) => list[i],
+			isFound: app.marks ? (i) => app.isFound(by, rows.key[i]) : null, none: 'No sample is selected.'});
+	}
+
+	text() {
+		const {engine} = this.app, lines = ['self,total,self_error,total_error,function,module,file,line'];
+		const quote = (text) => `"${String(text).replaceAll('"', '""')}"`, {source} = this.grid;
+		for (let i = 0; i < source.count; i++) {
+			const at = source.row(i), key = engine.key(this.by, this.rows.key[at]), {self, total} = {self: this.rows.self[at], total: this.rows.total[at]};
+			lines.push([self, total, engine.errorOf(self).toFixed(1), engine.errorOf(total).toFixed(1), quote(key.function),
+				quote(key.module), quote(key.file), this.rows.line[at] || ''].join(','));
+		}
+		return lines.join('\n');
+	}
+
+	nextFound(step) {
+		this.grid.nextFound(step);
+	}
+}
+
+export class TreeView {
+	constructor(app, kind) {
+		Object.assign(this, {app, kind});
+		const weightOf = (at) => ({self: this.nodes.self[at], total: this.nodes.total[at]});
+		const keyOf = (at) => app.engine.key(BY.function, this.nodes.key[at]);
+		this.grid = new Grid(kind === 'plain' ? 'Call tree' : 'Inverted call tree', [
+			totalColumn(app, weightOf), selfColumn(app, weightOf),
+			{title: 'Function', width: 'minmax(14em, 3fr)', isTree: true, fill: (cell, at) => fillFunction(app, cell, keyOf(at), this.nodes.stack[at])},
+			{title: 'Where', width: 'minmax(5em, 1fr)', fill: (cell, at) => {
+				cell.append(where(keyOf(at)));
+				cell.title = keyOf(at).file || keyOf(at).module;
+			}},
+		], {isTree: true, choose: (at) => { app.choose({by: BY.function, key: this.nodes.key[at]}); app.describe(this.nodes, at); },
+			enter: () => app.showLines()});
+		this.element = make('section', {id: kind === 'plain' ? 'tree' : 'inverted'}, this.grid.element);
+	}
+
+	draw() {
+		const {app} = this, {engine} = app;
+		if (this.version !== app.version) {
+			this.version = app.version;
+			const minWeight = Math.floor(engine.weight * (this.kind === 'plain' ? 0.0001 : INVERTED_SHARE));
+			this.nodes = engine.tree(BY.function, TREE[this.kind], {minWeight});
+			this.open = new Set();
+			this.openHeaviest();
+			this.list();
+		}
+		const {nodes} = this;
+		this.grid.show({
+			get count() { return this.list.length; }, list: this.visible, row: (i) => this.visible[i],
+			depth: (at) => nodes.depth[at], isOpen: (at) => this.open.has(at), hasChildren: (at) => nodes.child[at] !== NONE,
+			toggle: (at, i) => this.toggle(at, i),
+			isFound: app.marks ? (at) => app.isFound(BY.function, nodes.key[at]) : null,
+			none: engine.weight ? `Nothing is above ${100 * INVERTED_SHARE} %.` : 'No sample is selected.',
+		}, {top: 0});
+	}
+
+	// The path that a reader would open first: as long as one child has nearly all.
+	openHeaviest() {
+		const {nodes} = this;
+		for (let at = nodes.root, i = 0; this.kind === 'plain' && at !== NONE && i < 40; at = nodes.child[at], i++) {
+			this.open.add(at);
+			if (nodes.child[at] !== NONE && nodes.total[nodes.child[at]] < nodes.total[at] * 0.6)
+				return;
+		}
+	}
+
+	addList(into, first) {
+		const stack = [first];
+		while (stack.length) {
+			const at = stack.pop();
+			if (at === NONE)
+				continue;
+			into.push(at);
+			stack.push(this.nodes.next[at]);
+			if (this.open.has(at))
+				stack.push(this.nodes.child[at]);
+		}
+	}
+
+	list() {
+		this.visible = [];
+		this.addList(this.visible, this.nodes.root);
+	}
+
+	toggle(at) {
+		if (this.open.has(at))
+			this.open.delete(at);
+		else
+			this.open.add(at);
+		const list = [];
+		this.addList(list, this.nodes.root);
+		this.visible.length = 0;
+		for (const row of list)
+			this.visible.push(row);
+	}
+
+	// Opens everything below the row, as far as it can be read.
+	openAll() {
+		const {nodes} = this, from = this.grid.row;
+		let count = 0;
+		for (const stack = from === null ? [] : [nodes.child[from]]; stack.length && count < 5000; count++) {
+			const at = stack.pop();
+			if (at === NONE)
+				continue;
+			this.open.add(at);
+			stack.push(nodes.next[at], nodes.child[at]);
+		}
+		if (from !== null && !this.open.has(from))
+			this.toggle(from);
+		else
+			this.list();
+		this.draw();
+	}
+
+	text() {
+		const {engine} = this.app;
+		return this.visible.map((at) => `${'  '.repeat(this.nodes.depth[at])}${functionName(engine.key(BY.function, this.nodes.key[at]))} ` +
+			`${percent(this.nodes.total[at], engine.weight)} (self ${percent(this.nodes.self[at], engine.weight)})`).join('\n');
+	}
+
+	nextFound(step) {
+		this.grid.nextFound(step);
+	}
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// Threads over time: CPU time by category from below, waits above in their own colours. A drag
+// selects a time, a click on a name a thread.
+import {NONE, WAITS} from './engine.mjs';
+import {fitCanvas, fitText, make, percent, seconds} from './dom.mjs';
+import {categoryColor, themeColor, waitColor} from './colors.mjs';
+
+const LANE = 26, AXIS = 18, ROWS_AT_FIRST = 6, BIN_PIXELS = 2;
+
+export class Timeline {
+	constructor(app) {
+		this.app = app;
+		this.canvas = make('canvas', {role: 'img', tabindex: 0, 'aria-label': 'Threads over time',
+			pointerdown: (event) => this.down(event), pointermove: (event) => this.move(event),
+			pointerup: (event) => this.up(event), pointercancel: () => { this.drag = null; this.draw(); },
+			pointerleave: () => { if (!this.drag) this.hover(null); },
+			wheel: (event) => this.wheel(event)});
+		this.more = make('button', {type: 'button', id: 'more', click: () => this.fold(!this.isOpen)});
+		this.legend = make('span', {class: 'legend'});
+		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, this.legend));
+		this.isOpen = false;
+		this.lanes = new Map();
+		// The busiest come first, and the main thread of the program if it did anything.
+		this.order = app.engine.threads.map((thread) => thread.id).sort((a, b) => this.busy(b) - this.busy(a) || a - b);
+		this.sums = new Map();
+	}
+
+	// The weight of a thread in everything; NONE: of all.
+	busy(id) {
+		return id === NONE ? this.app.weight : this.app.weights[id];
+	}
+
+	get shown() {
+		const active = this.order.filter((id) => this.busy(id) > 0);
+		const list = active.length ? active : this.order, all = this.order.length > 1 ? [NONE] : [];
+		return [...all, ...(this.isOpen ? this.order : list.slice(0, window.innerHeight < 700 || window.innerWidth < 640 ? 3 : ROWS_AT_FIRST))];
+	}
+
+	// What a lane is called.
+	titleOf(id) {
+		const thread = this.app.engine.threads[id];
+		if (!thread)
+			return 'All threads';
+		return thread.name === thread.process || !thread.process ? thread.name : `${thread.name} – ${thread.process}`;
+	}
+
+	fold(isOpen) {
+		this.isOpen = isOpen;
+		this.draw();
+		this.app.resized();
+	}
+
+	get range() {
+		const {viewFrom, viewUntil} = this.app.state, end = this.app.engine.duration || 1;
+		return [Math.min(viewFrom, end - 1), Math.min(viewUntil, end)];
+	}
+
+	x(time) {
+		const [from, until] = this.range;
+		return this.left + (time - from) / (until - from) * (this.width - this.left);
+	}
+
+	time(x) {
+		const [from, until] = this.range, part = (x - this.left) / (this.width - this.left);
+		return from + Math.min(1, Math.max(0, part)) * (until - from);
+	}
+
+	lane(id, bins) {
+		const [from, until] = this.range, key = `${from} ${until} ${bins}`;
+		if (this.laneKey !== key)
+			this.lanes.clear();
+		this.laneKey = key;
+		if (!this.lanes.has(id))
+			this.lanes.set(id, this.app.engine.timeline(id, from, until, bins));
+		return this.lanes.get(id);
+	}
+
+	draw() {
+		const {engine, state} = this.app, rows = this.shown, hidden = this.order.length - rows.filter((id) => id !== NONE).length;
+		this.width = this.element.clientWidth;
+		this.left = Math.min(170, Math.round(this.width * 0.3));
+		const height = AXIS + rows.length * LANE, context = this.context = fitCanvas(this.canvas, this.width, height);
+		this.more.textContent = this.isOpen ? 'fewer threads' : `+ ${hidden} quieter ${hidden === 1 ? 'thread' : 'threads'}`;
+		this.more.hidden = !hidden && !this.isOpen;
+		this.drawLegend();
+		context.font = '12px system-ui, sans-serif';
+		context.textBaseline = 'middle';
+		this.drawAxis(context, height);
+		rows.forEach((id, i) => this.drawLane(context, id, AXIS + i * LANE));
+		this.drawSelection(context, height);
+		this.canvas.setAttribute('aria-label', `Threads over ${seconds(engine.duration)}: ` +
+			rows.map((id) => `${this.titleOf(id)} ${percent(this.busy(id), this.app.weight)}`).join(', ') +
+			(state.until === Infinity && !state.from ? '' : `; selected ${seconds(state.from)} to ${seconds(Math.min(state.until, engine.duration))}`));
+	}
+
+	drawLegend() {
+		const waits = [[1, 'idle'], [2, 'blocked'], [3, 'waits for a CPU']].map(([wait, name]) => {
+			const square = make('i', {class: 'square'});
+			square.style.background = waitColor(wait);
+			return make('span', {class: 'key'}, square, name);
+		});
+		this.legend.replaceChildren(...waits);
+	}
+
+	drawAxis(context, height) {
+		const [from, until] = this.range, wanted = (until - from) / Math.max(2, (this.width - this.left) / 110);
+		const power = 10 ** Math.floor(Math.log10(wanted)), step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= wanted);
+		context.fillStyle = themeColor('faint');
+		context.strokeStyle = themeColor('line');
+		context.beginPath();
+		for (let time = Math.ceil(from / step) * step; time <= until; time += step) {
+			const x = Math.round(this.x(time)) + 0.5, digits = Math.max(0, Math.ceil(-Math.log10(step / 1e9)));
+			context.moveTo(x, AXIS - 4);
+			context.lineTo(x, height);
+			const label = `${(time / 1e9).toFixed(digits)} s`;
+			if (x + context.measureText(label).width + 4 < this.width)
+				context.fillText(label, x + 3, AXIS / 2);
+		}
+		context.stroke();
+	}
+
+	drawLane(context, id, top) {
+		const {engine, state} = this.app, width = this.width - this.left;
+		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(id, bins);
+		const [from, until] = this.range, bin = (until - from) / bins, room = LANE - 4;
+		const isOn = !state.threads || state.threads.has(id), isAll = id === NONE, most = isAll ? this.mostOf(lane, bin) : 1;
+		context.globalAlpha = isOn ? 1 : 0.35;
+		for (let kind = 0; !isAll && kind < WAITS.length; kind++)
+			this.drawKind(context, lane, kind, bin, top + 2, room, waitColor(kind), false);
+		for (let i = 0; i < bins; i++) {
+			let height = 0;
+			for (let kind = WAITS.length; kind < lane.kinds; kind++) {
+				const part = Math.min(room - height, lane.times[i * lane.kinds + kind] / bin / most * room);
+				if (part <= 0)
+					continue;
+				context.fillStyle = categoryColor(engine.categories[kind - WAITS.length]?.color);
+				context.fillRect(this.left + i * BIN_PIXELS, top + 2 + room - height - part, BIN_PIXELS, Math.max(part, 0.6));
+				height += part;
+			}
+		}
+		context.fillStyle = themeColor('text');
+		const share = isAll ? `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.busy(id), this.app.weight);
+		context.fillText(fitText(context, this.titleOf(id), this.left - 58), 6, top + LANE / 2);
+		context.textAlign = 'right';
+		context.fillStyle = themeColor('faint');
+		context.fillText(share, this.left - 8, top + LANE / 2);
+		context.textAlign = 'left';
+		context.globalAlpha = 1;
+		if (state.threads && isOn) {
+			context.fillStyle = themeColor('accent');
+			context.fillRect(0, top + 2, 3, room);
+		}
+		context.fillStyle = themeColor('line');
+		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
+	}
+
+	// The CPUs that were busy at once: the height of the lane of all threads.
+	mostOf(lane, bin) {
+		let most = 0;
+		for (let at = 0; at < lane.times.length; at += lane.kinds) {
+			let sum = 0;
+			for (let kind = WAITS.length; kind < lane.kinds; kind++)
+				sum += lane.times[at + kind];
+			most = Math.max(most, sum / bin);
+		}
+		return Math.max(1, Math.ceil(most - 0.25));
+	}
+
+	// Waits fill the lane's lower third: a wait is no work.
+	drawKind(context, lane, kind, bin, top, room, color) {
+		if (!color)
+			return;
+		context.fillStyle = color;
+		for (let i = 0; i * lane.kinds < lane.times.length; i++) {
+			if (lane.times[i * lane.kinds + kind] > bin * 0.02)
+				context.fillRect(this.left + i * BIN_PIXELS, top + room * 0.62, BIN_PIXELS, room * 0.38);
+		}
+	}
+
+	drawSelection(context, height) {
+		const {state, engine} = this.app, drag = this.drag && this.drag.isMoved ? this.drag : null;
+		const from = drag ? Math.min(drag.from, drag.at) : state.from;
+		const until = drag ? Math.max(drag.from, drag.at) : Math.min(state.until, engine.duration);
+		if (!drag && !state.from && state.until === Infinity)
+			return;
+		const left = Math.max(this.left, this.x(from)), right = Math.max(left + 1, Math.min(this.width, this.x(until)));
+		context.fillStyle = themeColor('shade');
+		context.fillRect(this.left, AXIS, left - this.left, height - AXIS);
+		context.fillRect(right, AXIS, this.width - right, height - AXIS);
+		context.fillStyle = themeColor('accent');
+		context.fillRect(left, AXIS - 3, right - left, 3);
+	}
+
+	rowAt(y) {
+		return this.shown[Math.floor((y - AXIS) / LANE)];
+	}
+
+	point(event) {
+		const box = this.canvas.getBoundingClientRect();
+		return [event.clientX - box.left, event.clientY - box.top];
+	}
+
+	down(event) {
+		const [x, y] = this.point(event), id = this.rowAt(y);
+		if (event.button)
+			return;
+		if (x < this.left && id !== undefined) {
+			this.pick(id, event.ctrlKey || event.metaKey || event.shiftKey);
+			return;
+		}
+		this.canvas.setPointerCapture(event.pointerId);
+		this.drag = {from: this.time(x), at: this.time(x), x, isMoved: false};
+	}
+
+	move(event) {
+		const [x, y] = this.point(event);
+		if (this.drag) {
+			this.drag.isMoved ||= Math.abs(x - this.drag.x) > 3;
+			this.drag.at = this.time(x);
+			this.draw();
+			this.app.say(`${seconds(Math.abs(this.drag.at - this.drag.from))} selected`);
+			return;
+		}
+		this.canvas.style.cursor = x < this.left ? 'pointer' : 'crosshair';
+		this.hover(this.rowAt(y), x);
+	}
+
+	up() {
+		const drag = this.drag;
+		this.drag = null;
+		if (!drag)
+			return;
+		if (drag.isMoved)
+			this.app.change({from: Math.floor(Math.min(drag.from, drag.at)), until: Math.ceil(Math.max(drag.from, drag.at))});
+		else
+			this.app.change({from: 0, until: Infinity});
+	}
+
+	hover(id, x = 0) {
+		const {engine} = this.app;
+		if (id === undefined || id === null)
+			return;
+		const thread = engine.threads[id];
+		const parts = !thread ? [this.titleOf(id)] : [thread.name, thread.process && `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}`,
+			`thread ${thread.tid}`, percent(this.busy(id), this.app.weight)];
+		if (x > this.left) {
+			const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(id, bins);
+			const at = Math.min(bins - 1, Math.floor((x - this.left) / BIN_PIXELS)), names = [...WAITS, ...engine.categories.map((row) => row.name)];
+			parts.push(`at ${seconds(this.time(x))}`);
+			for (let kind = 0; kind < lane.kinds; kind++) {
+				if (lane.times[at * lane.kinds + kind] > 0)
+					parts.push(names[kind]);
+			}
+		}
+		this.app.say(parts.filter(Boolean).join(' · '));
+	}
+
+	pick(id, isAdded) {
+		if (id === NONE) {
+			this.app.change({threads: null});
+			return;
+		}
+		const {threads} = this.app.state, next = new Set(isAdded && threads ? threads : []);
+		if (threads && threads.has(id) && (isAdded || threads.size === 1))
+			next.delete(id);
+		else
+			next.add(id);
+		this.app.change({threads: next.size ? next : null});
+	}
+
+	// Zooms around a time, or moves; by parts of what is seen.
+	zoom(factor, around = null) {
+		const [from, until] = this.range, end = this.app.engine.duration, middle = around ?? (from + until) / 2;
+		const next = [Math.max(0, middle - (middle - from) * factor), Math.min(end, middle + (until - middle) * factor)];
+		if (next[1] - next[0] >= 1000)
+			this.look(next);
+	}
+
+	shift(part) {
+		const [from, until] = this.range, end = this.app.engine.duration, size = until - from;
+		const begin = Math.min(Math.max(0, from + part * size), Math.max(0, end - size));
+		this.look([begin, begin + size]);
+	}
+
+	look([from, until]) {
+		const isAll = from <= 0 && until >= this.app.engine.duration;
+		this.app.change({viewFrom: isAll ? 0 : Math.floor(from), viewUntil: isAll ? Infinity : Math.ceil(until)}, {isView: true});
+	}
+
+	wheel(event) {
+		if (!event.ctrlKey && !event.shiftKey && Math.abs(event.deltaX) < Math.abs(event.deltaY) && this.isOpen)
+			return;
+		event.preventDefault();
+		if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
+			this.shift(event.deltaX / 1000);
+		else
+			this.zoom(Math.exp(event.deltaY / 400), this.time(this.point(event)[0]));
+	}
+}

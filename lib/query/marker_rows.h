@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Markers of a selection in order of time, and their fields as text. */
+#ifndef PROF_LIB_QUERY_MARKER_ROWS_H
+#define PROF_LIB_QUERY_MARKER_ROWS_H
+
+#include "lib/query/select.h"
+
+struct marker_row {
+	const struct profile_thread *thread;
+	const struct marker *marker;
+};
+
+struct marker_rows {
+	VEC(struct marker_row) list;
+};
+
+/*
+ * Adds the markers of the filter's threads that lie in its time, at least partly. Of one time, they
+ * are in the order of the file. Rows borrow from the profile.
+ */
+void marker_rows_make(struct marker_rows *rows, const struct profile *p,
+		      const struct query_filter *filter);
+void marker_rows_release(struct marker_rows *rows);
+/* Returns "sender: 12, size: 4 kB", to be freed; NULL: there are none. Stacks are left out. */
+char *marker_fields_text(const struct profile *p, const struct marker *marker);
+
+#endif

@@ -88,8 +88,10 @@ static uint32_t intern_node(struct query_tree *t, struct index *index, uint32_t 
 static void grow_inwards(struct query_tree *t, const struct query *q, const bool *roots)
 {
 	size_t count = q->profile->stacks.rows.count;
-	_cleanup_free_ uint32_t *nodes = xcalloc(count + 1, sizeof(*nodes));
+	uint32_t *nodes = xcalloc(count + 1, sizeof(*nodes));
 	struct index index = {0};
+
+	t->of_stacks = nodes;
 
 	for (stack_id id = 0; id < count; id++) {
 		bool is_root = roots ? roots[id] : q->parents[id] == NO_STACK;
@@ -103,7 +105,17 @@ static void grow_inwards(struct query_tree *t, const struct query *q, const bool
 		if (parent == QUERY_NO_NODE && !is_root)
 			continue;
 		nodes[id] = intern_node(t, &index, parent, t->keys->of_stacks[id], id);
-		t->nodes.items[nodes[id]].self += q->weights[id];
+	}
+	index_release(&index);
+}
+
+static void add_weights(struct query_tree *t, const struct query *q)
+{
+	for (size_t i = 0; i < t->nodes.count; i++)
+		t->nodes.items[i].self = t->nodes.items[i].total = 0;
+	for (stack_id id = 0; id < q->profile->stacks.rows.count; id++) {
+		if (t->of_stacks[id] != QUERY_NO_NODE)
+			t->nodes.items[t->of_stacks[id]].self += q->weights[id];
 	}
 	for (size_t i = t->nodes.count; i-- > 0;) {
 		struct query_node *node = &t->nodes.items[i];
@@ -112,7 +124,6 @@ static void grow_inwards(struct query_tree *t, const struct query *q, const bool
 		if (node->parent != QUERY_NO_NODE)
 			t->nodes.items[node->parent].total += node->total;
 	}
-	index_release(&index);
 }
 
 /*
@@ -211,6 +222,8 @@ static void link_nodes(struct query_tree *t, uint64_t min_weight)
 	}
 	qsort_r(order, count, sizeof(*order), compare_nodes, t);
 	t->first_root = QUERY_NO_NODE;
+	for (size_t i = 0; i < t->nodes.count; i++)
+		t->nodes.items[i].first_child = t->nodes.items[i].next_sibling = QUERY_NO_NODE;
 	for (size_t i = count; i-- > 0;) {
 		struct query_node *node = &t->nodes.items[order[i]];
 		uint32_t *list = node->parent == QUERY_NO_NODE
@@ -237,13 +250,23 @@ void query_tree_make(struct query_tree *t, const struct query *q,
 		grow_inwards(t, q, roots);
 	else
 		grow_outwards(t, q, roots, options->min_weight);
+	if (t->of_stacks)
+		add_weights(t, q);
 	link_nodes(t, options->min_weight);
+}
+
+void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight)
+{
+	add_weights(t, q);
+	link_nodes(t, min_weight);
 }
 
 void query_tree_release(struct query_tree *t)
 {
 	query_keys_release(&t->own);
 	vec_release(&t->nodes);
+	free(t->of_stacks);
+	t->of_stacks = NULL;
 }
 
 uint32_t query_tree_next(const struct query_tree *t, uint32_t node)

@@ -40,6 +40,7 @@ struct query_tree {
 	struct query_keys *keys; /* `own`, or borrowed */
 	struct query_keys own;
 	VEC(struct query_node) nodes; /* parents first */
+	uint32_t *of_stacks; /* plain trees: by stack_id, the node; else NULL */
 	uint32_t first_root;
 	bool is_cut; /* some nodes were too deep or too many */
 };
@@ -47,6 +48,11 @@ struct query_tree {
 /* A recursive function is entered at its outermost call only, so its weight counts once. */
 void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options);
+/*
+ * Gives a plain tree the weights of another query of the profile. It must show the same frames:
+ * only `hide`, `root` and `no_kernel` of a filter change that.
+ */
+void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight);
 void query_tree_release(struct query_tree *t);
 /* Returns the next node in display order: the first child, the sibling, or that of an ancestor. */
 uint32_t query_tree_next(const struct query_tree *t, uint32_t node);

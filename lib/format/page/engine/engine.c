@@ -98,9 +98,24 @@ bool *EXPORT(page_filter_threads)(int is_used)
 	return engine.threads;
 }
 
+/* Tells whether other frames are shown than at the last call. */
+static bool shows_others(const struct query_filter *filter)
+{
+	static char *last;
+	char *now = xasprintf("%s\n%s\n%d", filter->hide ? filter->hide : "",
+			      filter->root ? filter->root : "", filter->no_kernel);
+	bool differs = !last || strcmp(last, now) != 0;
+
+	free(last);
+	last = now;
+	return differs;
+}
+
 int EXPORT(page_select)(void)
 {
 	int ret;
+
+	engine.shape += shows_others(&engine.filter);
 
 	if (engine.is_selected)
 		query_release(&engine.query);

@@ -19,6 +19,7 @@ struct engine {
 	bool *threads; /* by thread_id: those of the filter */
 	struct query query;
 	bool is_selected; /* the query was made */
+	uint32_t shape; /* another number wherever other frames are shown */
 	struct query_keys *keys[QUERY_BY_COUNT]; /* made when first asked for */
 	struct error err;
 };

@@ -11,7 +11,9 @@ _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
 _Static_assert(sizeof(struct query_node) == 40, "key … stack, self, total");
 
 static struct query_table table;
-static struct query_tree tree;
+static struct query_tree kept; /* the plain one by function; others come and go */
+static struct query_tree other;
+static const struct query_tree *tree; /* the last one asked for */
 
 /* Returns the number of rows; page_rows() has them. */
 uint32_t EXPORT(page_table)(unsigned int by)
@@ -26,6 +28,20 @@ uint32_t EXPORT(page_table)(unsigned int by)
 const void *EXPORT(page_rows)(void)
 {
 	return table.rows.items;
+}
+
+/* Makes the kept tree anew only where other frames are shown. */
+static void weigh_kept(const struct query_tree_options *options)
+{
+	static uint32_t shape;
+
+	if (shape == engine.shape) {
+		query_tree_weigh(&kept, &engine.query, options->min_weight);
+		return;
+	}
+	shape = engine.shape;
+	query_tree_release(&kept);
+	query_tree_make(&kept, &engine.query, options);
 }
 
 /*
@@ -43,24 +59,30 @@ uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *funct
 		.keys = engine_keys(by),
 	};
 
-	query_tree_release(&tree);
-	query_tree_make(&tree, &engine.query, &options);
-	return tree.first_root;
+	if (by == QUERY_BY_FUNCTION && kind == QUERY_TREE_PLAIN) {
+		weigh_kept(&options);
+		tree = &kept;
+	} else {
+		query_tree_release(&other);
+		query_tree_make(&other, &engine.query, &options);
+		tree = &other;
+	}
+	return tree->first_root;
 }
 
 const void *EXPORT(page_nodes)(void)
 {
-	return tree.nodes.items;
+	return tree->nodes.items;
 }
 
 uint32_t EXPORT(page_node_count)(void)
 {
-	return (uint32_t)tree.nodes.count;
+	return (uint32_t)tree->nodes.count;
 }
 
 int EXPORT(page_tree_is_cut)(void)
 {
-	return tree.is_cut;
+	return tree->is_cut;
 }
 
 /* The contents of a key; texts are "" if it says nothing. */

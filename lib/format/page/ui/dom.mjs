@@ -60,21 +60,32 @@ export function fitCanvas(canvas, width, height) {
 	return context;
 }
 
-// The longest beginning and end of a text that fit; names differ in both.
+const widths = new Map();
+
+// The width of a text, measured once.
+function widthOf(context, text) {
+	let width = widths.get(text);
+	if (width === undefined) {
+		if (widths.size > 20000)
+			widths.clear();
+		width = context.measureText(text).width;
+		widths.set(text, width);
+	}
+	return width;
+}
+
+// The beginning of a text that fits; "" if that is less than two letters.
 export function fitText(context, text, room) {
 	if (text.length > 500)
 		text = text.slice(0, 500);
-	if (context.measureText(text).width <= room)
+	const width = widthOf(context, text);
+	if (width <= room)
 		return text;
-	let low = 0, high = text.length;
-	while (low < high) {
-		const middle = (low + high + 1) >> 1;
-		if (context.measureText(`${text.slice(0, middle)}…`).width <= room)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low < 2 ? '' : `${text.slice(0, low)}…`;
+	// Letters are of about the same width.
+	let size = Math.floor(text.length * room / width);
+	while (size > 1 && widthOf(context, `${text.slice(0, size)}…`) > room)
+		size--;
+	return size < 2 ? '' : `${text.slice(0, size)}…`;
 }
 
 // A word of a POSIX shell.

@@ -176,9 +176,14 @@ export class Engine {
 		return this.text(this.api.page_key_function(by, id));
 	}
 
+	// The same as a number.
+	marksOf(stack) {
+		return this.api.page_frame_marks(stack) >>> 0;
+	}
+
 	// Category and marks of a stack's innermost frame.
 	look(stack) {
-		const marks = this.api.page_frame_marks(stack) >>> 0;
+		const marks = this.marksOf(stack);
 		return {category: marks & 0xff, isGuessed: (marks & 0x100) !== 0, isUnnamed: (marks & 0x200) !== 0,
 			isInlined: (marks & 0x400) !== 0};
 	}

@@ -80,6 +80,11 @@ export class Flame {
 		context.font = '12px system-ui, sans-serif';
 		context.textBaseline = 'middle';
 		this.seen = new Set();
+		this.colors = new Map();
+		this.painted = [];
+		this.foundColor = themeColor('found');
+		this.faintColor = themeColor('faint');
+		this.textColor = isDark() ? '#f3f3f3' : '#16181d';
 		const word = state.callersOf ? `${state.flame} of ${state.callersOf}` : 'all';
 		this.box(context, 0, 0, this.width, themeColor('line'), `${word}`, {});
 		const [from, size] = this.span, scale = this.width / size;
@@ -112,15 +117,37 @@ export class Flame {
 	}
 
 	drawNode(context, at, left, width, isAbove) {
-		const {engine, marks} = this.app, nodes = this.nodes, top = (nodes.depth[at] + 1) * FLAME_ROW;
-		const key = width >= 3 ? engine.key(BY.function, nodes.key[at]) : null, how = engine.look(nodes.stack[at]);
-		const isFound = marks && marks[nodes.key[at]], color = engine.categories[how.category]?.color;
-		this.seen.add(how.category);
+		const {engine, marks} = this.app, nodes = this.nodes, depth = nodes.depth[at], top = (depth + 1) * FLAME_ROW;
+		const isFound = marks && marks[nodes.key[at]];
+		// Of those that are narrower than a pixel, one is drawn in each.
+		if (width < 1 && !isFound) {
+			const pixel = Math.floor(left);
+			if (this.painted[depth] === pixel)
+				return;
+			this.painted[depth] = pixel;
+			context.fillStyle = this.colorOf(at, null);
+			context.fillRect(left, top, width, FLAME_ROW - 1);
+			return;
+		}
+		const key = width >= 3 ? engine.key(BY.function, nodes.key[at]) : null;
+		const begin = Math.max(0, left), end = Math.min(this.width, left + width);
 		context.globalAlpha = isAbove ? 0.6 : 1;
-		this.box(context, Math.max(0, left), top, Math.min(width, this.width - Math.max(0, left) + Math.min(0, 0)),
-			isFound ? themeColor('found') : categoryColor(color, key ? key.function : '', how.isInlined),
-			key ? functionName(key) : '', how, at === this.selected);
+		this.box(context, begin, top, end - begin, isFound ? this.foundColor : this.colorOf(at, key), key ? functionName(key) : '',
+			width > 8 ? engine.look(nodes.stack[at]) : {}, at === this.selected);
 		context.globalAlpha = 1;
+	}
+
+	// The colour of a node, kept by what it follows from.
+	colorOf(at, key) {
+		const {engine} = this.app, marks = engine.marksOf(this.nodes.stack[at]), category = marks & 0xff;
+		const name = (key ? this.nodes.key[at] + 1 : 0) * 0x800 + marks;
+		let color = this.colors.get(name);
+		if (!color) {
+			color = categoryColor(engine.categories[category]?.color, key ? key.function : '', (marks & 0x400) !== 0);
+			this.colors.set(name, color);
+			this.seen.add(category);
+		}
+		return color;
 	}
 
 	box(context, left, top, width, color, text, how, isSelected = false) {
@@ -129,7 +156,7 @@ export class Flame {
 		context.fillRect(left, top, width - gap, FLAME_ROW - 1);
 		if (width > 8 && (how.isGuessed || how.isUnnamed)) {
 			// A pattern beside the colour: what has no name, or may be wrong.
-			context.strokeStyle = themeColor('faint');
+			context.strokeStyle = this.faintColor;
 			context.setLineDash(how.isGuessed ? [2, 3] : [6, 3]);
 			context.strokeRect(left + 0.5, top + 0.5, width - gap - 1, FLAME_ROW - 2);
 			context.setLineDash([]);
@@ -141,7 +168,7 @@ export class Flame {
 			context.lineWidth = 1;
 		}
 		if (width > TEXT_MIN && text) {
-			context.fillStyle = isDark() ? '#f3f3f3' : '#16181d';
+			context.fillStyle = this.textColor;
 			context.fillText(fitText(context, text, width - 8), left + 4, top + FLAME_ROW / 2);
 		}
 	}

@@ -124,6 +124,7 @@ export class Timeline {
 		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(id, bins);
 		const [from, until] = this.range, bin = (until - from) / bins, room = LANE - 4;
 		const isOn = !state.threads || state.threads.has(id), isAll = id === NONE, most = isAll ? this.mostOf(lane, bin) : 1;
+		const colors = engine.categories.map((row) => categoryColor(row.color));
 		context.globalAlpha = isOn ? 1 : 0.35;
 		for (let kind = 0; !isAll && kind < WAITS.length; kind++)
 			this.drawKind(context, lane, kind, bin, top + 2, room, waitColor(kind), false);
@@ -133,7 +134,7 @@ export class Timeline {
 				const part = Math.min(room - height, lane.times[i * lane.kinds + kind] / bin / most * room);
 				if (part <= 0)
 					continue;
-				context.fillStyle = categoryColor(engine.categories[kind - WAITS.length]?.color);
+				context.fillStyle = colors[kind - WAITS.length];
 				context.fillRect(this.left + i * BIN_PIXELS, top + 2 + room - height - part, BIN_PIXELS, Math.max(part, 0.6));
 				height += part;
 			}

@@ -5,13 +5,13 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
-#include <regex.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/profile/thinned.h"
+#include "lib/query/pattern.h"
 #include "lib/query/spans.h"
 
 /* Flags of functions, and of stacks with such a function. */
@@ -47,16 +47,10 @@ static int mark_matches(struct selection *s, const char *option, const char *exp
 {
 	const struct profile *p = s->q->profile;
 	regex_t regex;
-	char why[128];
-	int ret;
+	int ret = expression ? pattern_compile(&regex, option, expression, err) : 0;
 
-	if (!expression)
-		return 0;
-	ret = regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB);
-	if (ret) {
-		regerror(ret, &regex, why, sizeof(why));
-		return error_text(err, -EINVAL, "--%s %s: %s", option, expression, why);
-	}
+	if (ret || !expression)
+		return ret;
 	for (size_t i = 0; i < p->funcs.rows.count; i++) {
 		const char *name = strings_get(&p->strings, p->funcs.rows.items[i].name);
 

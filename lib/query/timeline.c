@@ -88,6 +88,69 @@ void query_timeline_make(struct query_timeline *t, const struct query *q, thread
 	}
 }
 
+static uint32_t bin_at(const struct query_timeline *t, uint64_t time)
+{
+	double part = (double)(time - t->from) / (double)(t->until - t->from);
+	uint32_t bin = (uint32_t)(part * t->bins);
+
+	return bin < t->bins ? bin : t->bins - 1;
+}
+
+/* Bins that no sample has changed have the level of the one before. */
+static void fill_levels(const struct query_timeline *t, const struct counter *counter,
+			uint64_t start, double *values)
+{
+	int64_t level = 0, before = 0;
+	uint32_t filled = 0;
+
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		uint64_t time = sample->time > start ? sample->time - start : 0;
+		uint32_t bin;
+
+		before = level;
+		level = counter_add(level, sample->delta);
+		if (time < t->from)
+			continue;
+		if (time >= t->until) {
+			level = before;
+			break;
+		}
+		bin = bin_at(t, time);
+		while (filled <= bin)
+			values[filled++] = (double)before;
+		if ((double)level > values[bin])
+			values[bin] = (double)level;
+	}
+	while (filled < t->bins)
+		values[filled++] = (double)level;
+}
+
+static void fill_rates(const struct query_timeline *t, const struct counter *counter,
+		       uint64_t start, double *values)
+{
+	double bin_seconds = (double)(t->until - t->from) / 1e9 / t->bins;
+
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		uint64_t time = sample->time > start ? sample->time - start : 0;
+
+		if (time >= t->from && time < t->until)
+			values[bin_at(t, time)] += (double)sample->delta / bin_seconds;
+	}
+}
+
+double *query_timeline_counter(const struct query_timeline *t, const struct profile *p,
+			       counter_id id)
+{
+	const struct counter *counter = &p->counters.rows.items[id];
+	double *values = xcalloc(t->bins + 1, sizeof(*values));
+
+	if (counter->graph == COUNTER_LEVEL)
+		fill_levels(t, counter, p->meta.start_ns, values);
+	else
+		fill_rates(t, counter, p->meta.start_ns, values);
+	return values;
+}
+
 void query_timeline_release(struct query_timeline *t)
 {
 	free(t->times);

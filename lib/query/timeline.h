@@ -24,6 +24,12 @@ uint32_t query_timeline_kinds(const struct query *q);
  * the other members before; `times` is made anew.
  */
 void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread);
+/*
+ * Returns a counter's values in the timeline's bins, to be freed: levels are the highest of each
+ * bin, rates the amount per second.
+ */
+double *query_timeline_counter(const struct query_timeline *t, const struct profile *p,
+			       counter_id id);
 void query_timeline_release(struct query_timeline *t);
 
 #endif

@@ -68,6 +68,53 @@ const float *EXPORT(page_timeline)(uint32_t thread, double from, double until, u
 	return timeline.times;
 }
 
+uint32_t EXPORT(page_counter_count)(void)
+{
+	return (uint32_t)engine.profile->counters.rows.count;
+}
+
+struct shown_counter {
+	const char *name, *unit, *description;
+	uint32_t pid, is_level, count;
+};
+
+const struct shown_counter *EXPORT(page_counter)(uint32_t id)
+{
+	static struct shown_counter shown;
+	const struct profile *p = engine.profile;
+	const struct counter *counter;
+	string_id name;
+
+	if (id >= p->counters.rows.count)
+		return NULL;
+	counter = &p->counters.rows.items[id];
+	name = counter->label == NO_STRING ? counter->name : counter->label;
+	shown = (struct shown_counter){
+		.name = engine_shown(strings_get(&p->strings, name), 0),
+		.unit = engine_shown(strings_get(&p->strings, counter->unit), 1),
+		.description = engine_shown(strings_get(&p->strings, counter->description), 2),
+		.pid = counter->pid,
+		.is_level = counter->graph == COUNTER_LEVEL,
+		.count = (uint32_t)counter->samples.count,
+	};
+	return &shown;
+}
+
+/* Returns the values of a counter in each part of a time: see query_timeline_counter(). */
+const double *EXPORT(page_counter_values)(uint32_t id, double from, double until, uint32_t bins)
+{
+	static double *values;
+	struct query_timeline timeline;
+
+	if (id >= engine.profile->counters.rows.count || !bins || !(until >= from + 1))
+		return NULL;
+	timeline = (struct query_timeline){
+		.from = (uint64_t)from, .until = (uint64_t)until, .bins = bins};
+	free(values);
+	values = query_timeline_counter(&timeline, engine.profile, id);
+	return values;
+}
+
 uint32_t EXPORT(page_category_count)(void)
 {
 	return (uint32_t)engine.profile->categories.count;

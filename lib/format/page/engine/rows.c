@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables and trees of the present selection. */
 #include <errno.h>
-#include <regex.h>
 
 #include "lib/base/alloc.h"
 #include "lib/format/page/engine/engine.h"
+#include "lib/query/pattern.h"
 
 /* The script reads rows by these sizes. */
 _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
@@ -192,12 +192,9 @@ const uint8_t *EXPORT(page_search)(unsigned int by, const char *expression)
 	static uint8_t *marks;
 	const struct query_keys *k = engine_keys(by);
 	regex_t regex;
-	int ret = regcomp(&regex, expression, REG_EXTENDED | REG_NOSUB);
 
-	if (ret) {
-		regerror(ret, &regex, engine.err.text, sizeof(engine.err.text));
+	if (pattern_compile(&regex, NULL, expression, &engine.err))
 		return NULL;
-	}
 	free(marks);
 	marks = xcalloc(k->rows.count + 1, 1);
 	for (uint32_t i = 0; i < k->rows.count; i++)

@@ -29,6 +29,15 @@ export function seconds(ns, digits = 3) {
 	return ns >= 1e6 ? `${(ns / 1e6).toFixed(digits - 1)} ms` : `${(ns / 1e3).toFixed(1)} µs`;
 }
 
+// In decimal units.
+export function bytes(count) {
+	const units = ['B', 'kB', 'MB', 'GB', 'TB'];
+	let unit = 0;
+	for (; count >= 1000 && unit < units.length - 1; unit++)
+		count /= 1000;
+	return `${unit ? count.toFixed(1) : count} ${units[unit]}`;
+}
+
 // "1,234,567" everywhere.
 export function grouped(value) {
 	return value.toLocaleString('en-US', {maximumFractionDigits: 0});

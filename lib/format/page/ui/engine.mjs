@@ -213,6 +213,22 @@ export class Engine {
 			: new Float32Array(bins * kinds)};
 	}
 
+	// Counters that have values: memory of a process, load of the machine (pid 0).
+	counters() {
+		const list = [];
+		for (let id = 0, count = this.api.page_counter_count(); id < count; id++) {
+			const [name, unit, description, pid, isLevel, samples] = this.words(this.api.page_counter(id) >>> 0, 6);
+			if (samples)
+				list.push({id, name: this.text(name), unit: this.text(unit), description: this.text(description), pid, isLevel: isLevel !== 0});
+		}
+		return list;
+	}
+
+	counterValues(id, from, until, bins) {
+		const at = this.api.page_counter_values(id, from, until, bins) >>> 0;
+		return at ? new Float64Array(this.api.memory.buffer, at, bins).slice() : new Float64Array(bins);
+	}
+
 	// The number of markers in the selection; marker() has them until the next call.
 	markers() {
 		return this.api.page_markers() >>> 0;

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the profile says of itself: how it was recorded, what was lost, what recording cost.
-import {make} from './dom.mjs';
-
-function bytes(count) {
-	const units = ['B', 'kB', 'MB', 'GB', 'TB'];
-	let unit = 0;
-	for (; count >= 1000 && unit < units.length - 1; unit++)
-		count /= 1000;
-	return `${unit ? count.toFixed(1) : count} ${units[unit]}`;
-}
+import {bytes, make} from './dom.mjs';
 
 function shown(value, format) {
 	const number = Number(value);

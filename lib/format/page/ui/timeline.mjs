@@ -2,7 +2,7 @@
 // Threads over time: CPU time by category from below, waits above in their own colours. A drag
 // selects a time, a click on a name a thread.
 import {NONE, WAITS} from './engine.mjs';
-import {fitCanvas, fitText, make, percent, seconds} from './dom.mjs';
+import {bytes, fitCanvas, fitText, grouped, make, percent, seconds} from './dom.mjs';
 import {categoryColor, themeColor, waitColor} from './colors.mjs';
 
 const LANE = 26, AXIS = 18, ROWS_AT_FIRST = 6, BIN_PIXELS = 2;
@@ -20,6 +20,7 @@ export class Timeline {
 		this.element = make('section', {id: 'timeline', 'aria-label': 'Timeline'}, this.canvas, make('div', {class: 'under'}, this.more, this.legend));
 		this.isOpen = false;
 		this.lanes = new Map();
+		this.counters = app.engine.counters();
 		// The busiest come first, and the main thread of the program if it did anything.
 		this.order = app.engine.threads.map((thread) => thread.id).sort((a, b) => this.busy(b) - this.busy(a) || a - b);
 		this.sums = new Map();
@@ -41,7 +42,13 @@ export class Timeline {
 		const thread = this.app.engine.threads[id];
 		if (!thread)
 			return 'All threads';
-		return thread.name === thread.process || !thread.process ? thread.name : `${thread.name} – ${thread.process}`;
+		const name = this.isAmbiguous(thread) ? `${thread.name} ${thread.tid}` : thread.name;
+		return thread.name === thread.process || !thread.process ? name : `${name} – ${thread.process}`;
+	}
+
+	isAmbiguous(thread) {
+		this.names ??= this.app.engine.threads.reduce((names, {name}) => names.set(name, (names.get(name) ?? 0) + 1), new Map());
+		return this.names.get(thread.name) > 1;
 	}
 
 	fold(isOpen) {
@@ -79,14 +86,17 @@ export class Timeline {
 		const {engine, state} = this.app, rows = this.shown, hidden = this.order.length - rows.filter((id) => id !== NONE).length;
 		this.width = this.element.clientWidth;
 		this.left = Math.min(170, Math.round(this.width * 0.3));
-		const height = AXIS + rows.length * LANE, context = this.context = fitCanvas(this.canvas, this.width, height);
-		this.more.textContent = this.isOpen ? 'fewer threads' : `+ ${hidden} quieter ${hidden === 1 ? 'thread' : 'threads'}`;
-		this.more.hidden = !hidden && !this.isOpen;
+		const counters = this.shownCounters, height = AXIS + (rows.length + counters.length) * LANE, context = this.context = fitCanvas(this.canvas, this.width, height);
+		const more = [hidden && `${hidden} quieter ${hidden === 1 ? 'thread' : 'threads'}`,
+			this.counters.length && `${this.counters.length} ${this.counters.length === 1 ? 'counter' : 'counters'}`].filter(Boolean).join(', ');
+		this.more.textContent = this.isOpen ? 'fewer rows' : `+ ${more}`;
+		this.more.hidden = !more && !this.isOpen;
 		this.drawLegend();
 		context.font = '12px system-ui, sans-serif';
 		context.textBaseline = 'middle';
 		this.drawAxis(context, height);
 		rows.forEach((id, i) => this.drawLane(context, id, AXIS + i * LANE));
+		counters.forEach((counter, i) => this.drawCounter(context, counter, AXIS + (rows.length + i) * LANE));
 		this.drawSelection(context, height);
 		this.canvas.setAttribute('aria-label', `Threads over ${seconds(engine.duration)}: ` +
 			rows.map((id) => `${this.titleOf(id)} ${percent(this.busy(id), this.app.weight)}`).join(', ') +
@@ -151,6 +161,42 @@ export class Timeline {
 			context.fillStyle = themeColor('accent');
 			context.fillRect(0, top + 2, 3, room);
 		}
+		context.fillStyle = themeColor('line');
+		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
+	}
+
+	// Counters come with the quiet threads, those of the machine first.
+	get shownCounters() {
+		return this.isOpen ? this.counters : [];
+	}
+
+	valuesOf(counter, bins) {
+		const [from, until] = this.range, key = `c${counter.id}`;
+		if (!this.lanes.has(key))
+			this.lanes.set(key, this.app.engine.counterValues(counter.id, from, until, bins));
+		return this.lanes.get(key);
+	}
+
+	counterText(counter, value) {
+		const amount = counter.unit === 'bytes' ? bytes(Math.round(value)) : `${grouped(value)} ${counter.unit}`;
+		return counter.isLevel ? amount : `${amount}/s`;
+	}
+
+	drawCounter(context, counter, top) {
+		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), values = this.valuesOf(counter, bins);
+		const most = values.reduce((a, b) => Math.max(a, b), 0) || 1, room = LANE - 4;
+		context.fillStyle = categoryColor('lightblue');
+		for (let i = 0; i < bins; i++) {
+			const height = Math.max(0, values[i]) / most * room;
+			context.fillRect(this.left + i * BIN_PIXELS, top + 2 + room - height, BIN_PIXELS, height);
+		}
+		context.fillStyle = themeColor('text');
+		const share = this.counterText(counter, most), room2 = this.left - context.measureText(share).width - 20;
+		context.fillText(fitText(context, counter.pid ? `${counter.name} ${counter.pid}` : counter.name, room2), 6, top + LANE / 2);
+		context.textAlign = 'right';
+		context.fillStyle = themeColor('faint');
+		context.fillText(share, this.left - 8, top + LANE / 2);
+		context.textAlign = 'left';
 		context.fillStyle = themeColor('line');
 		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
 	}
@@ -223,7 +269,18 @@ export class Timeline {
 			return;
 		}
 		this.canvas.style.cursor = x < this.left ? 'pointer' : 'crosshair';
-		this.hover(this.rowAt(y), x);
+		const counter = this.shownCounters[Math.floor((y - AXIS) / LANE) - this.shown.length];
+		if (counter)
+			this.sayCounter(counter, x);
+		else
+			this.hover(this.rowAt(y), x);
+	}
+
+	sayCounter(counter, x) {
+		const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), values = this.valuesOf(counter, bins);
+		const at = Math.min(bins - 1, Math.max(0, Math.floor((x - this.left) / BIN_PIXELS)));
+		this.app.say([counter.name, counter.pid && `process ${counter.pid}`, x > this.left && `${this.counterText(counter, values[at])} at ${seconds(this.time(x))}`,
+			counter.description].filter(Boolean).join(' · '));
 	}
 
 	up() {

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/pattern.h"
+
+#include <errno.h>
+#include <string.h>
+
+/*
+ * Returns what is wrong with an expression that one library takes and another one refuses or
+ * understands otherwise; NULL: nothing. In brackets a backslash is one.
+ */
+static const char *find_foreign(const char *expression)
+{
+	const char *first = NULL; /* sign within brackets */
+
+	for (const char *c = expression; *c; c++) {
+		if (first) {
+			first = *c == ']' && c != first ? NULL : first;
+			continue;
+		}
+		if (*c == '[')
+			first = c + 1 + (c[1] == '^');
+		else if (*c == '{' && c[1] == ',')
+			return "write {0,n} for {,n}";
+		else if (*c == '\\' && c[1]) {
+			c++;
+			if (strchr("`'0123456789", *c) ||
+			    (((*c | 32) >= 'a' && (*c | 32) <= 'z') && !strchr("bBwWsS", *c)))
+				return "a backslash stands before b, B, w, W, s, S or a sign only";
+		}
+	}
+	return NULL;
+}
+
+int pattern_compile(regex_t *regex, const char *option, const char *expression, struct error *err)
+{
+	const char *foreign = find_foreign(expression);
+	const char *dashes = option ? "--" : "", *blank = option ? " " : "";
+	char why[128];
+	int ret;
+
+	option = option ? option : "";
+	if (foreign)
+		return error_text(err, -EINVAL, "%s%s%s%s: %s", dashes, option, blank, expression,
+				  foreign);
+	ret = regcomp(regex, expression, REG_EXTENDED | REG_NOSUB);
+	if (!ret)
+		return 0;
+	regerror(ret, regex, why, sizeof(why));
+	return error_text(err, -EINVAL, "%s%s%s%s: %s", dashes, option, blank, expression, why);
+}

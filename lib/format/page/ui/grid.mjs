@@ -14,10 +14,9 @@ export class Grid {
 		this.id = `grid${++lastGrid}`;
 		this.head = make('div', {class: 'row head', role: 'row'}, ...columns.map((column, i) => this.headCell(column, i)));
 		this.body = make('div', {class: 'rows', role: 'rowgroup'});
-		this.scroller = make('div', {class: 'scroller', tabindex: -1, scroll: () => this.draw()}, this.body);
 		this.element = make('div', {class: 'grid', role: isTree ? 'treegrid' : 'grid', tabindex: 0, 'aria-label': name,
-			keydown: (event) => this.key(event), pointerdown: (event) => this.click(event), dblclick: () => this.enter(this.row)},
-		make('div', {role: 'rowgroup'}, this.head), this.scroller);
+			keydown: (event) => this.key(event), pointerdown: (event) => this.click(event), dblclick: () => this.enter(this.row),
+			scroll: () => this.draw()}, make('div', {role: 'rowgroup', class: 'heads'}, this.head), this.body);
 		this.element.style.setProperty('--columns', columns.map((column) => column.width).join(' '));
 	}
 
@@ -32,8 +31,13 @@ export class Grid {
 		this.at = Math.max(0, Math.min(at, source.count - 1));
 		this.element.setAttribute('aria-rowcount', source.count + 1);
 		this.body.style.height = `${source.count * GRID_ROW}px`;
-		this.scroller.scrollTop = top;
+		this.element.scrollTop = top;
 		this.draw();
+	}
+
+	// That of the rows that are seen, without the head.
+	get height() {
+		return Math.max(GRID_ROW, this.element.clientHeight - GRID_ROW);
 	}
 
 	get row() {
@@ -41,13 +45,13 @@ export class Grid {
 	}
 
 	draw() {
-		const {source} = this, first = Math.max(0, Math.floor(this.scroller.scrollTop / GRID_ROW) - 3);
-		const last = Math.min(source.count, first + Math.ceil(this.scroller.clientHeight / GRID_ROW) + 6);
+		const {source} = this, first = Math.max(0, Math.floor(this.element.scrollTop / GRID_ROW) - 3);
+		const last = Math.min(source.count, first + Math.ceil(this.height / GRID_ROW) + 6);
 		const rows = [];
 		for (let i = first; i < last; i++)
 			rows.push(this.makeRow(i));
 		if (!source.count)
-			rows.push(make('div', {class: 'none'}, source.none ?? 'There is nothing to show.'));
+			rows.push(make('div', {role: 'row', class: 'none'}, make('div', {role: 'gridcell'}, source.none ?? 'There is nothing to show.')));
 		this.body.replaceChildren(...rows);
 		if (source.count)
 			this.element.setAttribute('aria-activedescendant', `${this.id}-${this.at}`);
@@ -77,11 +81,11 @@ export class Grid {
 		if (!this.source.count)
 			return;
 		this.at = Math.max(0, Math.min(to, this.source.count - 1));
-		const top = this.at * GRID_ROW, {scrollTop, clientHeight} = this.scroller;
+		const top = this.at * GRID_ROW, {scrollTop} = this.element;
 		if (top < scrollTop)
-			this.scroller.scrollTop = top;
-		else if (top + GRID_ROW > scrollTop + clientHeight)
-			this.scroller.scrollTop = top + GRID_ROW - clientHeight;
+			this.element.scrollTop = top;
+		else if (top + GRID_ROW > scrollTop + this.height)
+			this.element.scrollTop = top + GRID_ROW - this.height;
 		this.draw();
 		this.choose(this.row);
 	}
@@ -93,7 +97,7 @@ export class Grid {
 		if (!this.source.hasChildren(row))
 			return;
 		this.source.toggle(row, i);
-		this.show(this.source, {at: i, top: this.scroller.scrollTop});
+		this.show(this.source, {at: i, top: this.element.scrollTop});
 	}
 
 	click(event) {
@@ -134,7 +138,7 @@ export class Grid {
 	}
 
 	key(event) {
-		const page = Math.max(1, Math.floor(this.scroller.clientHeight / GRID_ROW) - 1);
+		const page = Math.max(1, Math.floor(this.height / GRID_ROW) - 1);
 		const action = {
 			ArrowDown: () => this.move(this.at + 1), ArrowUp: () => this.move(this.at - 1),
 			PageDown: () => this.move(this.at + page), PageUp: () => this.move(this.at - page),

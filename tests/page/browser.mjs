@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Uses pages as people do, in chromium without a network, and reads back what they show.
+//     node browser.mjs NODE_MODULES PROF FOLDER [PROFILE...]    FOLDER has million.json.gz
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+const [modules, prof, folder, ...more] = process.argv.slice(2);
+const require = createRequire(modules + '/');
+const { chromium } = require('playwright-core');
+const axe = existsSync(join(modules, 'axe-core')) ? readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') : null;
+const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+	'--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND'];
+const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args});
+let failed = 0;
+
+function judge(what, isGood, got = '') {
+	if (isGood)
+		return;
+	failed++;
+	console.log(`not ok - ${what} ${got}`);
+}
+
+function run(...words) {
+	return execFileSync(prof, words, {encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe']});
+}
+
+// The weight of what is selected, by prof report; it refuses where that is nothing.
+function weightBy(...words) {
+	try {
+		return JSON.parse(run('report', '--format', 'json', '--min', '0', ...words)).summary.weight;
+	} catch (failure) {
+		return /no sample/.test(failure.stderr) ? 0 : -1;
+	}
+}
+
+async function open(file, hash = '', options = {}) {
+	const page = await browser.newPage({viewport: {width: 1400, height: 900}, ...options});
+	const said = [];
+	page.on('console', (message) => said.push(message.text()));
+	page.on('pageerror', (error) => said.push(error.stack));
+	page.on('request', (request) => request.url().startsWith('file:') || said.push(`request: ${request.url()}`));
+	const begin = Date.now();
+	await page.goto(`file://${file}${hash && `#${hash}`}`);
+	for (let i = 0; i < 500 && !await isReady(page); i++)
+		await page.waitForTimeout(20);
+	return {page, said, ms: Date.now() - begin};
+}
+
+const isReady = (page) => page.evaluate(() => Boolean(window.profPage) || document.getElementById('why')?.textContent.includes('cannot'));
+const rows = (page) => page.evaluate(() => [...document.querySelectorAll('#view .rows .row')].map((row) =>
+	[...row.children].map((cell) => cell.textContent.replace(/^[▾▸]/, '').trim())));
+const weight = (page) => page.evaluate(() => window.profPage.engine.weight);
+
+function page_of(profile, name) {
+	const path = join(folder, `${name}.html`);
+	run('convert', profile, '-o', path);
+	return path;
+}
+
+async function judgeAccess(page, what) {
+	if (!axe)
+		return;
+	// As a debugger would: the page's policy forbids scripts of others.
+	const session = await page.context().newCDPSession(page);
+	await session.send('Runtime.evaluate', {expression: axe});
+	const result = await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']}));
+	for (const violation of result.violations)
+		judge(`${what}: ${violation.id}: ${violation.help}`, false, violation.nodes.map((node) => node.html.slice(0, 120)).join('\n'));
+}
+
+async function judgeViews(profile, name) {
+	const path = page_of(profile, name), {page, said} = await open(path), {press} = page.keyboard;
+	const key = (name) => press.call(page.keyboard, name);
+	const report = JSON.parse(run('report', '--format', 'json', '--limit', '0', '--min', '0', path));
+	judge(`${name}: weight`, await weight(page) === report.summary.weight);
+	await key('4');
+	const functions = (await rows(page)).slice(0, 12).map((row) => row[2]);
+	judge(`${name}: functions`, functions.every((text, i) => text.startsWith(report.rows[i].function ?? '(')), JSON.stringify(functions));
+	for (const [digit, view] of ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info'].entries()) {
+		await key(String(digit + 1));
+		judge(`${name}: key ${digit + 1}`, await page.evaluate((id) => document.querySelector('#view > section')?.id === id, view));
+		await judgeAccess(page, `${name}, ${view}`);
+	}
+	// By keyboard alone: the heaviest function, only with it, undone; a link to it shows the same.
+	await key('4');
+	await page.locator('#functions .grid').focus();
+	for (const step of ['ArrowDown', 'Home', 'f'])
+		await key(step);
+	const only = weightBy('--focus', `^${report.rows[0].function.replace(/[.[\\^$()|*+?{]/g, '\\$&')}$`, path);
+	judge(`${name}: only with`, await weight(page) === only, await weight(page));
+	const again = await open(path, await page.evaluate(() => location.hash.slice(1)));
+	judge(`${name}: a link`, await weight(again.page) === only);
+	await again.page.close();
+	await key('u');
+	judge(`${name}: undone`, await weight(page) === report.summary.weight);
+	// By mouse: a time, then a click in the flame graph, and Esc.
+	await key('1');
+	const box = await page.locator('#timeline canvas').boundingBox();
+	await page.mouse.move(box.x + box.width * 0.4, box.y + 30);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width * 0.5, box.y + 32);
+	await page.mouse.move(box.x + box.width * 0.7, box.y + 34);
+	await page.mouse.up();
+	const {from, until} = await page.evaluate(() => ({from: window.profPage.state.from, until: window.profPage.state.until}));
+	const text = (time) => (time / 1e9).toFixed(9);
+	judge(`${name}: a time`, from > 0 && until > from);
+	judge(`${name}: weight of a time`, await weight(page) === weightBy('--time', `${text(from)}..${text(until)}`, path), await weight(page));
+	await key('u');
+	await page.mouse.click(box.x + 200, (await page.locator('#flame canvas').boundingBox()).y + 30);
+	judge(`${name}: a click zooms`, await page.evaluate(() => window.profPage.views.flame.zoomed !== 0xffffffff));
+	await key('Escape');
+	judge(`${name}: Esc goes back`, await page.evaluate(() => window.profPage.views.flame.zoomed === 0xffffffff));
+	judge(`${name}: nothing is said or asked for`, said.length === 0, said.join('\n'));
+	await page.close();
+	return path;
+}
+
+async function judgeHard(path) {
+	const scriptless = await browser.newPage({javaScriptEnabled: false});
+	await scriptless.goto(`file://${path}`);
+	judge('without scripts', await scriptless.locator('#first tbody tr').count() >= 1 && await scriptless.locator('#first').isVisible());
+	const html = readFileSync(path, 'utf8');
+	writeFileSync(join(folder, 'damaged.html'), html.replace('id="prof-samples">H4sI', 'id="prof-samples">AAAA'));
+	const damaged = await open(join(folder, 'damaged.html'));
+	judge('damaged', (await damaged.page.textContent('#why')).includes('damaged') && !damaged.said.some((text) => /Error/.test(text)), damaged.said.join('\n'));
+	writeFileSync(join(folder, 'cut.html'), html.slice(0, html.indexOf('id="prof-samples"') + 60));
+	const cut = await browser.newPage();
+	await cut.goto(`file://${join(folder, 'cut.html')}`);
+	judge('cut', await cut.locator('#first').isVisible());
+	// As a browser saves it: with what scripts have made, and the data.
+	const {page} = await open(path);
+	writeFileSync(join(folder, 'saved.html'), await page.content());
+	judge('saved, read by prof', run('report', '--format', 'csv', join(folder, 'saved.html')) === run('report', '--format', 'csv', path));
+	const saved = await open(join(folder, 'saved.html'));
+	judge('saved, opened again', await saved.page.evaluate(() => document.querySelectorAll('#app').length === 1), saved.said.join('\n'));
+	const name = `</script><img src=x onerror=alert(1)>\u202e\u001b[31m${'y'.repeat(1 << 20)}`;
+	writeFileSync(join(folder, 'hostile.folded'), `main;${name.replaceAll(/[\n;]/g, '')} 7\nmain;other 3\n`);
+	const hostile = await open(page_of(join(folder, 'hostile.folded'), 'hostile'));
+	for (const digit of '1234567')
+		await hostile.page.keyboard.press(digit);
+	judge('hostile names', hostile.said.length === 0 && await hostile.page.evaluate(() => !document.querySelector('img') && !/[\u202e\u001b]/.test(document.body.innerText)), hostile.said.join('\n'));
+}
+
+async function measure() {
+	const source = join(folder, 'million.json.gz'), path = page_of(source, 'million');
+	const {page, said, ms} = await open(path);
+	const size = statSync(path).size, limit = statSync(source).size + 150e3;
+	judge('size', size <= limit, `${size} of ${limit}`);
+	const timed = async (what, code) => {
+		const times = [];
+		for (let i = 0; i < 5; i++)
+			times.push(await page.evaluate(`(() => { const at = performance.now(), i = ${i}; ${code}; return performance.now() - at; })()`));
+		return `${what} ${Math.min(...times).toFixed(0)} ms`;
+	};
+	const clicks = [
+		await timed('a time', 'profPage.change({from: 1e8 * (i + 1), until: 1e9 + 1e8 * i})'),
+		await timed('a thread', 'profPage.change({threads: new Set([i])})'),
+		await timed('everything', 'profPage.reset()'),
+		await timed('functions', 'profPage.change({view: i % 2 ? "flame" : "functions"}); profPage.change({noKernel: i % 2 === 1})'),
+		await timed('inverted', 'profPage.reset(); profPage.change({view: "inverted"})'),
+		await timed('zoom', 'profPage.change({view: "flame"}); profPage.views.flame.draw()'),
+	];
+	const memory = await page.evaluate(() => window.profPage.engine.api.memory.buffer.byteLength / 1e6);
+	judge('memory', memory <= 80, `${memory} MB`);
+	judge('a million: nothing is said', said.length === 0, said.join('\n'));
+	console.log(`1 M samples: ${(size / statSync(source).size).toFixed(2)} of the .json.gz, first picture ${ms} ms, ${memory.toFixed(0)} MB; ${clicks.join(', ')}`);
+}
+
+const root = new URL('../../', import.meta.url).pathname;
+const profiles = [join(root, 'tests/readers/files/samply-66.json'), join(root, 'build/tests/golden/profiles/waits.json'), ...more];
+let path;
+for (const [i, profile] of profiles.entries())
+	path = await judgeViews(profile, `page${i}`);
+await judgeHard(path);
+await measure();
+await browser.close();
+console.log(failed ? `${failed} failed` : 'all held');
+process.exitCode = failed ? 1 : 0;

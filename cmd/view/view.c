@@ -44,6 +44,7 @@ struct view {
 	bool is_alone; /* no terminal, and no time was given */
 	uint16_t port; /* 0: a free one */
 	bool no_open;
+	bool is_page; /* shows the page of x.html in place of a front-end */
 	struct viewer viewer;
 	struct server *server;
 	struct signals signals;
@@ -88,6 +89,8 @@ static const struct option_row rows[] = {
 	 "the front-end: its address, or a folder with a built one,\n"
 	 "for machines without the internet; default:\n" FRONT_END,
 	 OPTION_WORD, AT(front_end)},
+	{0, "page", NULL, "show the profile as a page of its own: needs no internet", OPTION_FLAG,
+	 AT(is_page)},
 	{0, "port", "N", "listen on that port of 127.0.0.1; default: a free one", OPTION_NUMBER,
 	 AT(port), .range = &ports},
 	{0, "idle", "TIME", "end after that time without a request: 90, 30m, 2h", OPTION_CALL,
@@ -276,6 +279,8 @@ static int serve(struct view *v, struct error *err)
 		ret = open_front_end(v, err);
 	if (!ret)
 		ret = open_profiles(v, err);
+	if (!ret && v->is_page)
+		ret = viewer_make_page(&v->viewer, err);
 	if (!ret)
 		ret = viewer_init(&v->viewer, err);
 	if (!ret)
@@ -315,6 +320,10 @@ int view_run(int argc, char **argv)
 	ret = command_parse(argc, argv, view_options, &v, &err);
 	if (!ret && !v.paths.count)
 		ret = error_text(&err, -EINVAL, "no file to view");
+	if (!ret && v.is_page && v.paths.count > 1)
+		ret = error_text(&err, -EINVAL, "--page: shows one file");
+	if (!ret && v.is_page && v.front_end)
+		ret = error_text(&err, -EINVAL, "--page: is there in place of a front-end");
 	output_options_end_dirs(&v.options);
 	if (ret == -ECANCELED) {
 		status = 0;

@@ -2,9 +2,11 @@
 #include "cmd/view/viewer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +17,9 @@
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/format/format.h"
+
+#define PAGE "page.html"
 
 static int make_token(char token[VIEW_TOKEN_SIZE + 1], struct error *err)
 {
@@ -59,6 +64,8 @@ void viewer_release(struct viewer *v)
 	free(v->origin);
 	if (v->folder > 0)
 		close(v->folder);
+	if (v->page > 0)
+		close(v->page);
 }
 
 /* Tells nothing by the time that it takes. */
@@ -123,8 +130,30 @@ static char *front_end_url(const struct viewer *v)
 	return strbuf_take(&url);
 }
 
+int viewer_make_page(struct viewer *v, struct error *err)
+{
+	int fd = memfd_create("page", MFD_CLOEXEC);
+	const struct outfile_options options = {.fd = fd, .path = "memory"};
+	struct outfile *out = NULL;
+	int ret;
+
+	if (fd < 0)
+		return error_set(err, -errno, "keep the page in memory");
+	v->page = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	ret = outfile_open(&out, &options, err);
+	if (!ret)
+		ret = format_html.write(v->api.profiles[0].profile, NULL, out, NULL, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	v->page_size = ret ? 0 : outfile_size(out);
+	outfile_free(out);
+	return ret;
+}
+
 char *viewer_url(const struct viewer *v)
 {
+	if (v->page)
+		return xasprintf("http://127.0.0.1:%" PRIu16 "/%s/" PAGE, v->port, v->token);
 	if (v->folder)
 		return xasprintf("http://127.0.0.1:%" PRIu16 "/%s/", v->port, v->token);
 	return front_end_url(v);
@@ -181,6 +210,15 @@ static void send_profile(const struct viewed_profile *p, const struct http_reque
 	r->fd = p->served.fd;
 	r->offset = offset;
 	r->size = length;
+}
+
+static void send_page(const struct viewer *v, struct http_response *r)
+{
+	http_response_add(r, "Content-Type", "text/html; charset=utf-8");
+	r->status = 200;
+	r->fd = v->page;
+	r->offset = 0;
+	r->size = v->page_size;
 }
 
 /* Returns the profile behind "profile.json", "profile-2.json", NULL if none. */
@@ -258,6 +296,8 @@ static void answer_path(const struct viewer *v, const char *path,
 		api_answer(&v->api, path, request, r);
 	else if (strcmp(request->method, "POST") == 0 && api_has(path))
 		return;
+	else if (v->page && strcmp(path, PAGE) == 0 && is_get(request))
+		send_page(v, r);
 	else if (profile && is_get(request))
 		send_profile(profile, request, r);
 	else if (!*path && v->folder && is_get(request))

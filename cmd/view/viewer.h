@@ -20,6 +20,8 @@ struct viewer {
 	char *origin; /* of the front-end, "https://…"; owned */
 	char *front_end; /* its address without a slash at the end; owned */
 	int folder; /* a built front-end, open; 0: it is elsewhere */
+	int page; /* a page in place of a front-end, open; 0: none */
+	uint64_t page_size;
 };
 
 /* Makes token and ticket. */
@@ -28,6 +30,8 @@ int viewer_init(struct viewer *v, struct error *err);
 void viewer_set_front_end(struct viewer *v, const char *front_end);
 void viewer_release(struct viewer *v);
 
+/* Writes the first profile as a page, which is then shown in place of a front-end. */
+int viewer_make_page(struct viewer *v, struct error *err);
 /* The address to open in a browser; to be freed. */
 char *viewer_url(const struct viewer *v);
 /* Is a server_answer_fn; `ctx` is the viewer. */

@@ -20,7 +20,8 @@ static void collect(struct marker_rows *rows, const struct profile *p,
 		vec_for_each(&thread->markers, const struct marker *, marker) {
 			if (since_start(p, marker->start) < filter->until &&
 			    since_start(p, marker->end) >= filter->from)
-				vec_push(&rows->list, (struct marker_row){thread, marker});
+				vec_push(&rows->list,
+					 (struct marker_row){thread, marker, rows->list.count});
 		}
 	}
 }
@@ -32,7 +33,7 @@ static int compare(const void *a, const void *b)
 
 	if (x->marker->start != y->marker->start)
 		return x->marker->start < y->marker->start ? -1 : 1;
-	return (x->marker > y->marker) - (x->marker < y->marker);
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 void marker_rows_make(struct marker_rows *rows, const struct profile *p,

@@ -48,6 +48,14 @@ asks "500 requests at once: answered or refused" storm
 asks "all of that in 100 MB" small
 ends "Ctrl-C ends it" INT
 
+view --no-open --page one.json.gz
+like "a page in place of a front-end: the address" "$url" '^http://127.0.0.1:[0-9]+/[A-Za-z0-9_-]{32}/page.html$'
+python3 -c 'import sys, urllib.request
+sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1]).read())' "$url" >page.html
+is "it is the profile" "$("$PROF" report --format csv page.html)" "$("$PROF" report --format csv one.json.gz)"
+ends "Ctrl-C ends it, too" INT
+refuses "two files on one page" 2 '^prof view: --page: shows one file' "$PROF" view --page one.json.gz one.json.gz
+
 mkdir front
 echo -n '<p>front-end' >front/index.html
 echo -n 'front();' >front/app.js

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Compares what the engine of pages says with what prof report says of the same profile.
-//     node equal.mjs PROF PROFILE...
+//     node equal.mjs PROF [ROUNDS] PROFILE...
 // Prints a line for each difference, and how many rows were compared.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -9,7 +9,10 @@ import { basename, join } from 'node:path';
 import { BY, NONE, TREE } from '../../lib/format/page/ui/engine.mjs';
 import { openPage } from './page_file.mjs';
 
-const [prof, ...profiles] = process.argv.slice(2);
+const [prof, first, ...others] = process.argv.slice(2);
+// Random filters of each profile.
+const rounds = /^[0-9]+$/.test(first) ? Number(first) : 0;
+const profiles = rounds ? others : [first, ...others];
 const folder = mkdtempSync(join(tmpdir(), 'prof-page-'));
 let compared = 0, different = 0;
 
@@ -97,6 +100,58 @@ function compareTree(engine, what, kind, name, wanted) {
 	compareNodes(engine, what, tree, tree.root, wanted.tree);
 }
 
+function compareMarkers(engine, what, wanted) {
+	const count = engine.markers();
+	if (count !== wanted.length)
+		say(`${what}: markers`, wanted.length, count);
+	wanted.forEach((row, i) => {
+		const marker = i < count ? engine.marker(i) : null, thread = marker?.thread;
+		if (marker)
+			compare(`${what} marker ${i}`, row, {start: rounded(marker.start / 1e9), duration: rounded(marker.duration / 1e9), marker: marker.name,
+				thread: thread.name, tid: thread.tid, process: thread.process,
+				pid: thread.incarnation ? `${thread.pid}.${thread.incarnation}` : `${thread.pid}`, fields: orNull(marker.fields)});
+	});
+}
+
+// Numbers that look random, the same in each run.
+function makeRandom(seed) {
+	let state = seed;
+	return (below) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor(state / 0x100000000 * below);
+	};
+}
+
+// Some conditions, as words of prof report and as a filter of the page.
+function someFilter(random, engine) {
+	const words = [], filter = {}, letters = ['a', 'e', '^[a-m]', 'main|work', '\\<s', '_$', 'r.*t', '[[:digit:]]'];
+	const seconds = engine.duration / 1e9;
+	const add = (name, value, member = name) => { words.push(`--${name}`, value); filter[member] = value; };
+	for (const name of ['focus', 'ignore', 'hide']) {
+		if (!random(3))
+			add(name, letters[random(letters.length)]);
+	}
+	if (!random(3)) {
+		words.push('--include-idle');
+		filter.includeIdle = true;
+	}
+	if (!random(4)) {
+		words.push('--no-kernel');
+		filter.noKernel = true;
+	}
+	if (!random(5))
+		add('category', ['Kernel*', 'User', 'Idle*', '*: Other', 'Python*'][random(5)]);
+	if (!random(3) && seconds > 0.001) {
+		const from = (random(1000) / 1000 * seconds * 0.6).toFixed(6), until = (Number(from) + seconds * 0.3).toFixed(6);
+		words.push('--time', `${from}..${until}`);
+		Object.assign(filter, {from: Math.round(from * 1e9), until: Math.round(until * 1e9)});
+	}
+	const thread = engine.thread(random(engine.threads.length || 1));
+	if (!random(4) && thread && /^\w+$/.test(thread.process))
+		add('process', thread.process);
+	return {words, filter};
+}
+
 const trees = [
 	['plain', ['--tree']], ['inverted', ['--tree', '--inverted']],
 ];
@@ -114,6 +169,8 @@ function compareAll(engine, name, path, words, filter) {
 		compareTable(engine, `${what} by ${by}`, by, wanted);
 		heaviest ??= wanted.rows.find((row) => row.function && /^[\w.]+$/.test(row.function))?.function;
 	}
+	if (Object.keys(filter).every((member) => ['from', 'until', 'process', 'threads'].includes(member)))
+		compareMarkers(engine, what, report('--markers', ...words, path)?.markers ?? []);
 	for (const [kind, options] of trees) {
 		const wanted = report(...options, '--min', `${minShare * 100}`, ...words, path);
 		compareTree(engine, `${what} ${kind}`, kind, null, wanted);
@@ -127,7 +184,7 @@ function compareAll(engine, name, path, words, filter) {
 for (const path of profiles) {
 	const name = basename(path), page = join(folder, 'page.html');
 	run('convert', path, '-o', page);
-	const engine = await openPage(page), first = engine.thread(0);
+	const engine = await openPage(page), main = engine.thread(0);
 	const seconds = engine.duration / 1e9, a = 0.2 * seconds, b = 0.7 * seconds;
 	compareAll(engine, name, path, [], {});
 	compareAll(engine, name, path, ['--include-idle'], {includeIdle: true});
@@ -138,9 +195,14 @@ for (const path of profiles) {
 	compareAll(engine, name, path, ['--hide', '^[a-m]', '--include-idle'], {hide: '^[a-m]', includeIdle: true});
 	compareAll(engine, name, path, ['--focus', 'e', '--ignore', 'q'], {focus: 'e', ignore: 'q'});
 	compareAll(engine, name, path, ['--category', 'User*'], {category: 'User*'});
-	if (first) {
-		const same = engine.threads.filter((thread) => thread.tid === first.tid || thread.name === String(first.tid));
-		compareAll(engine, name, path, ['--thread', String(first.tid)], {threads: new Set(same.map((thread) => thread.id))});
+	if (main) {
+		const same = engine.threads.filter((thread) => thread.tid === main.tid || thread.name === String(main.tid));
+		compareAll(engine, name, path, ['--thread', String(main.tid)], {threads: new Set(same.map((thread) => thread.id))});
+	}
+	const random = makeRandom(name.length * 7919 + engine.weight);
+	for (let i = 0; i < rounds; i++) {
+		const {words, filter} = someFilter(random, engine);
+		compareAll(engine, name, path, words, filter);
 	}
 	rmSync(page);
 }

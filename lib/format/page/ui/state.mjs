@@ -89,13 +89,15 @@ export function reportCommand(state, engine) {
 		option('time', `${state.from > 0 ? state.from / 1e9 : ''}..${state.until === Infinity ? '' : state.until / 1e9}`);
 	if (state.threads && state.threads.size === 1)
 		option('thread', String(engine.threads[[...state.threads][0]]?.tid ?? ''));
-	for (const name of FILTER_TEXTS) {
+	// Markers have no stack.
+	const names = state.view === 'markers' ? ['process', 'thread'] : FILTER_TEXTS;
+	for (const name of names) {
 		if (state[name])
 			option(name, state[name]);
 	}
-	if (state.noKernel)
+	if (state.noKernel && state.view !== 'markers')
 		words.push('--no-kernel');
-	if (state.includeIdle)
+	if (state.includeIdle && state.view !== 'markers')
 		words.push('--include-idle');
 	words.push(shellWord(decodeURIComponent(location.pathname.slice(location.pathname.lastIndexOf('/') + 1)) || 'profile.html'));
 	return words.join(' ');

@@ -195,9 +195,11 @@ $(BUILD)/gen/prof.bpf.o $(BUILD)/gen/shared.bpf.o:
 	$(call say,GEN)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-ifneq ($(PAGE),0)
-ifeq ($(wildcard $(page_include)/stdlib.h)$(filter clean help,$(MAKECMDGOALS)),)
-$(error the page needs a C library for WebAssembly: install lld wasi-libc libclang-rt-dev-wasm32 (scripts/deps build), or give PAGE=0)
+ifeq ($(PAGE)$(filter clean help uninstall,$(MAKECMDGOALS)),1)
+page_missing := $(if $(wildcard $(page_include)/stdlib.h),,wasi-libc) $(if $(shell command -v wasm-ld),,lld) \
+	$(if $(wildcard $(shell $(CLANG) --target=wasm32-wasi --rtlib=compiler-rt -print-libgcc-file-name)),,libclang-rt-dev-wasm32)
+ifneq ($(strip $(page_missing)),)
+$(error the page that x.html is needs $(strip $(page_missing)): scripts/deps build installs it, PAGE=0 builds everything else)
 endif
 endif
 

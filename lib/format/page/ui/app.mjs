@@ -263,7 +263,7 @@ export class App {
 		const {search} = this.state;
 		if (document.activeElement !== this.search)
 			this.search.value = search;
-		this.marks = null;
+		this.marks = this.lineMarks = null;
 		this.found.textContent = '';
 		this.search.removeAttribute('aria-invalid');
 		if (!search)
@@ -280,7 +280,9 @@ export class App {
 
 	// Lines have keys of their own.
 	isFound(by, key) {
-		return by === BY.function ? this.marks[key] === 1 : false;
+		if (by !== BY.function)
+			this.lineMarks ??= this.engine.search(by, this.state.search).marks;
+		return (by === BY.function ? this.marks : this.lineMarks)[key] === 1;
 	}
 
 	nextFound(step) {

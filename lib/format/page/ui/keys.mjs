@@ -11,7 +11,8 @@ const KEYS = [
 	['c', 'callers of this function'], ['C', 'callees of this function'], ['l', 'lines of this function, with source'],
 	['i', 'waits too, or not'], ['k', 'without the kernel, or with it'],
 	['u', 'undo the last step'], ['U', 'everything again'],
-	['w  s', 'zoom the timeline in and out'], ['a  d', 'move it'], ['z', 'zoom it to the selected time'],
+	['w  s', 'zoom the timeline in and out'], ['a  d', 'move it'], ['z', 'zoom it to the selected time'], ['Z', 'select the time that it shows'],
+	[',  .', 'select the thread before or after, in the order of the timeline'],
 	['t', 'fold or unfold quiet threads'],
 	['arrows', 'walk rows, or the graph: parent, child, sibling'], ['Enter', 'zoom in the graph; lines of a row'],
 	['*', 'open everything below a row of a tree'], ['Esc', 'step back'],
@@ -23,6 +24,8 @@ export function makeHelp() {
 		make('dl', {}, ...KEYS.map(([key, what]) => make('div', {}, make('dt', {}, ...key.split('  ').map((one) => make('kbd', {}, one))), make('dd', {}, what)))),
 		make('p', {}, 'Drag over the timeline to select a time; click a thread’s name to select it, with Ctrl to add it. ' +
 			'In the flame graph a click zooms, Alt and a click drops. ± is half of the 95 % confidence interval.'),
+		make('p', {class: 'hint'}, 'This page contains code of wasi-libc and musl (MIT), TRE (BSD-2-Clause, © 2001-2009 Ville Laurikari), dlmalloc (CC0) ' +
+			'and compiler-rt (Apache-2.0 with LLVM exceptions); musl is © 2005-2020 Rich Felker, et al.'),
 		make('form', {method: 'dialog'}, make('button', {}, 'Close')));
 	return dialog;
 }
@@ -39,6 +42,7 @@ export function onKey(app, event) {
 		u: () => app.undo(), U: () => app.reset(), w: () => app.timeline.zoom(0.6), s: () => app.timeline.zoom(1 / 0.6),
 		a: () => app.timeline.shift(-0.25), d: () => app.timeline.shift(0.25), t: () => app.timeline.fold(!app.timeline.isOpen),
 		z: () => app.timeline.look([state.from, Math.min(state.until, app.engine.duration)]),
+		Z: () => app.timeline.selectShown(), ',': () => app.timeline.pickNext(-1), '.': () => app.timeline.pickNext(1),
 		y: () => app.copy(), '!': () => app.sayCommand(), '?': () => app.help.showModal(), Escape: () => app.back(),
 		'*': () => app.views[state.view].openAll?.(),
 	};

@@ -326,6 +326,19 @@ export class Timeline {
 		this.app.change({threads: next.size ? next : null});
 	}
 
+	// Selects by keyboard what else needs a mouse: the time that is seen, the next thread.
+	selectShown() {
+		const {viewFrom, viewUntil} = this.app.state;
+		this.app.change({from: viewFrom, until: viewUntil});
+	}
+
+	pickNext(step) {
+		const {threads} = this.app.state, list = this.order, count = list.length;
+		const at = threads ? list.indexOf([...threads][0]) : step > 0 ? -1 : count;
+		if (count)
+			this.app.change({threads: new Set([list[(at + step + count) % count]])});
+	}
+
 	// Zooms around a time, or moves; by parts of what is seen.
 	zoom(factor, around = null) {
 		const [from, until] = this.range, end = this.app.engine.duration, middle = around ?? (from + until) / 2;

@@ -352,6 +352,35 @@ void batch_queue_unpin(struct batch_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
+bool batch_queue_next_window(struct batch_queue *q, uint64_t now_ns, bool is_end,
+			     struct capture_window *window)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&q->lock);
+	is_there = kept_epochs_next(&q->kept, now_ns, is_end, window);
+	window->end = q->written.bytes;
+	pthread_mutex_unlock(&q->lock);
+	return is_there;
+}
+
+void batch_queue_end_window(struct batch_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	kept_epochs_end_window(&q->kept, q->fd, q->written.bytes);
+	pthread_mutex_unlock(&q->lock);
+}
+
+uint64_t batch_queue_drop_windows(struct batch_queue *q)
+{
+	uint64_t samples;
+
+	pthread_mutex_lock(&q->lock);
+	samples = kept_epochs_drop_windows(&q->kept, q->fd, q->written.bytes);
+	pthread_mutex_unlock(&q->lock);
+	return samples;
+}
+
 void batch_queue_count(struct batch_queue *q, struct capture_written *written)
 {
 	pthread_mutex_lock(&q->lock);

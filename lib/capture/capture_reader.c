@@ -16,6 +16,7 @@ struct capture_reader {
 	const struct frame_contents *frame; /* gives its records out; NULL: none yet */
 	size_t raw_at, raw_size;
 	struct capture_counts counts; /* those of records */
+	uint64_t end_ns; /* of the window that is read; 0: it is none */
 	struct rec_lost lost;
 };
 
@@ -24,6 +25,34 @@ static bool is_in_place(const struct frame_contents *frame, const struct rec *re
 	if (frame->frame.flags & CAPTURE_FRAME_FILE)
 		return rec->kind == REC_FILE;
 	return rec->kind != REC_FILE && (!frame->is_past || rec->kind == REC_META);
+}
+
+/* Does it tell what happened once, so that it must be in one window alone? */
+static bool happens_once(const struct rec *rec)
+{
+	switch (rec->kind) {
+	case REC_SAMPLE:
+	case REC_EVENT:
+	case REC_LOST:
+	case REC_THROTTLED:
+	case REC_MARKER:
+	case REC_ALLOC:
+	case REC_FREE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Frames soon after the beginning of a window are read for the one before, too. */
+static bool is_in_window(const struct capture_reader *r, const struct rec *rec)
+{
+	const struct frame_contents *frame = r->frame;
+
+	if (frame->is_late)
+		return rec->kind == REC_STACK || rec->kind == REC_META || rec->time < r->end_ns;
+	return !frame->is_early || !happens_once(rec) ||
+	       rec->time >= frame_reader_header(r->frames)->start_ns;
 }
 
 /* The next record of the frame, or NULL at its end. */
@@ -36,14 +65,14 @@ static const struct rec *next_record(struct capture_reader *r)
 		if (size < sizeof(*rec) || size > left)
 			break;
 		r->raw_at += size;
-		if (!is_in_place(r->frame, rec))
+		if (!is_in_place(r->frame, rec) || (r->end_ns && !is_in_window(r, rec)))
 			continue;
 		if (!record_is_valid(rec, left)) {
 			r->counts.unknown_records++;
 			continue;
 		}
 		r->counts.records++;
-		if (rec->time > r->counts.end_ns && !r->frame->is_past)
+		if (rec->time > r->counts.end_ns && !r->frame->is_past && !r->frame->is_late)
 			r->counts.end_ns = rec->time;
 		return rec;
 	}
@@ -123,6 +152,12 @@ int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t t
 			  struct error *err)
 {
 	return frame_reader_select(r->frames, from_ns, to_ns, err);
+}
+
+void capture_reader_limit(struct capture_reader *r, uint64_t end_ns)
+{
+	r->end_ns = end_ns;
+	frame_reader_limit(r->frames, end_ns);
 }
 
 const struct capture_header *capture_reader_header(const struct capture_reader *r)

@@ -42,6 +42,12 @@ struct source *capture_reader_source(struct capture_reader *r);
  */
 int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
 			  struct error *err);
+/*
+ * Reads a window that ends at end_ns, CLOCK_MONOTONIC: of the next one, stacks that came late and
+ * late records of before. That one leaves these out, so that each is in one window. Call before the
+ * first record.
+ */
+void capture_reader_limit(struct capture_reader *r, uint64_t end_ns);
 /* True if the record read last repeats what was before. */
 bool capture_reader_is_state(const struct capture_reader *r);
 const struct capture_header *capture_reader_header(const struct capture_reader *r);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The part of a capture that is kept if only the end is: a capture itself, after another header. */
+/*
+ * A part of a capture that is a capture itself, after another header: what is kept if only the end
+ * is, or one of the windows that follow each other.
+ */
 #ifndef PROF_LIB_CAPTURE_CAPTURE_WINDOW_H
 #define PROF_LIB_CAPTURE_CAPTURE_WINDOW_H
 
@@ -8,6 +11,7 @@
 struct capture_window {
 	uint64_t at, end; /* bytes from its first frame to its end */
 	uint64_t start_ns; /* of its first record; CLOCK_MONOTONIC */
+	uint64_t end_ns; /* where the next one begins; 0: with the recording's end */
 	uint64_t start_realtime_ns; /* by CLOCK_REALTIME, which the writer does not know */
 	uint64_t sequence, samples; /* as the next frame will tell them */
 };

@@ -257,6 +257,22 @@ void capture_writer_unpin(struct capture_writer *w)
 	batch_queue_unpin(w->queue);
 }
 
+bool capture_writer_next_window(struct capture_writer *w, uint64_t now_ns, bool is_end,
+				struct capture_window *window)
+{
+	return batch_queue_next_window(w->queue, now_ns, is_end, window);
+}
+
+void capture_writer_end_window(struct capture_writer *w)
+{
+	batch_queue_end_window(w->queue);
+}
+
+uint64_t capture_writer_drop_windows(struct capture_writer *w)
+{
+	return batch_queue_drop_windows(w->queue);
+}
+
 void capture_writer_count(struct capture_writer *w, struct capture_written *written)
 {
 	batch_queue_count(w->queue, written);

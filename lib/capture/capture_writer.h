@@ -37,6 +37,11 @@ struct capture_writer_options {
 	 * older epochs. capture_writer_pin() then gives its beginning.
 	 */
 	uint64_t keep_ns, keep_bytes;
+	/*
+	 * Each epoch is a window, kept until capture_writer_end_window(); keep_bytes limits those
+	 * that wait.
+	 */
+	bool has_windows;
 };
 
 struct capture_written {
@@ -80,6 +85,20 @@ void capture_writer_drain(struct capture_writer *w);
  */
 void capture_writer_pin(struct capture_writer *w, struct capture_window *window);
 void capture_writer_unpin(struct capture_writer *w);
+/*
+ * Gives the oldest window that is complete: the epoch after it began a while ago, so that late
+ * stacks are there, or `is_end`. False: there is none, or capture_writer_end_window() was not called
+ * for the one before. Such a window goes on to the end of the file, for late stacks.
+ */
+bool capture_writer_next_window(struct capture_writer *w, uint64_t now_ns, bool is_end,
+				struct capture_window *window);
+/* Frees the memory of the window that was given. */
+void capture_writer_end_window(struct capture_writer *w);
+/*
+ * Gives up the oldest windows that nobody has asked for while all that waits is too much. Returns
+ * the number of their samples.
+ */
+uint64_t capture_writer_drop_windows(struct capture_writer *w);
 /* Reads what has been written so far. */
 void capture_writer_count(struct capture_writer *w, struct capture_written *written);
 /*

@@ -50,6 +50,10 @@ struct frame_reader {
 	bool is_past; /* records after to_ns were read */
 	bool is_skipped; /* the frame was not read, since nobody wants it */
 	bool is_begun; /* a frame of the stream was read */
+	bool is_window;
+	bool is_late; /* the state of the next window came */
+	bool has_late; /* a frame after it was read */
+	bool is_settled; /* what the window before needs is over */
 	bool wants_state; /* frames are missing: the next state brings back what they told */
 	struct frame_contents *out; /* takes the frame that is read */
 	uint8_t *packed;
@@ -115,6 +119,7 @@ static bool is_wanted(struct frame_reader *r)
 		return true;
 	if (r->at < r->first_at)
 		return false;
+	r->is_late |= r->is_window && f->flags & CAPTURE_FRAME_STATE && r->is_begun;
 	if (f->flags & CAPTURE_FRAME_STATE)
 		return r->wants_state || f->sequence > r->sequence;
 	if (f->records && f->first_ns > r->to_ns)
@@ -219,6 +224,9 @@ static void note_missing(struct frame_reader *r)
 	/* Nothing is missing that lies before the part that is read. */
 	if (f->samples > r->samples && (r->is_begun || !r->first_at))
 		r->out->lost_samples = f->samples - r->samples;
+	/* Of the next window, it counts that itself. */
+	if (r->has_late)
+		r->out->lost_samples = 0;
 	r->counts.lost_samples += r->out->lost_samples;
 	r->wants_state = true;
 }
@@ -241,6 +249,8 @@ static void enter_stream(struct frame_reader *r)
 	if (r->is_past)
 		return;
 	note_missing(r);
+	r->has_late |= r->is_late;
+	r->is_settled |= f->records && f->first_ns > r->header.start_ns + LATE_NS;
 	r->is_begun = true;
 	r->sequence = f->sequence + 1;
 	r->samples = f->samples;
@@ -294,6 +304,8 @@ int frame_reader_next(struct frame_reader *r, struct frame_contents *out)
 	out->lost_samples = 0;
 	out->result = read_next(r);
 	out->is_past = r->is_past;
+	out->is_late = r->is_late;
+	out->is_early = r->first_at && !r->is_settled;
 	out->counts = r->counts;
 	return out->result;
 }
@@ -406,4 +418,10 @@ int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns
 	if (to_ns < UINT64_MAX - LATE_NS)
 		r->to_ns = to_ns + LATE_NS;
 	return 0;
+}
+
+void frame_reader_limit(struct frame_reader *r, uint64_t end_ns)
+{
+	r->is_window = true;
+	r->to_ns = end_ns + LATE_NS;
 }

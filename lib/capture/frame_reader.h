@@ -20,6 +20,8 @@ struct frame_contents {
 	int result;
 	struct capture_frame frame;
 	bool is_past; /* only the facts in it are wanted */
+	/* Windows: belongs to the next one, or is read for the one before, too. */
+	bool is_late, is_early;
 	bool is_after_gap; /* frames are missing before it, with this many samples: */
 	uint64_t lost_samples;
 	struct capture_counts counts; /* so far, without those of records */
@@ -33,6 +35,8 @@ void frame_reader_free(struct frame_reader *r);
 /* Same contract as capture_reader_select(). */
 int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns,
 			struct error *err);
+/* Same contract as capture_reader_limit(); the caller chooses among the records. */
+void frame_reader_limit(struct frame_reader *r, uint64_t end_ns);
 const struct capture_header *frame_reader_header(const struct frame_reader *r);
 /* 1: there is another frame; 0: the file ends; -EFBIG: it holds too much; else why reading failed.
  */

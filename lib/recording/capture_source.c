@@ -22,6 +22,8 @@ static int open_capture(void **state, int fd, const struct source_part *part, st
 	int ret = capture_reader_open(&reader, fd, err);
 	uint64_t start;
 
+	if (!ret && part->window_end_ns)
+		capture_reader_limit(reader, part->window_end_ns);
 	if (!ret && (part->from_ns || part->until_ns)) {
 		start = capture_reader_header(reader)->start_ns;
 		ret = capture_reader_select(reader, start + part->from_ns,

@@ -165,7 +165,7 @@ static int replay(struct recording *r, const struct source_kind *kind, void *sta
 }
 
 /* Estimates what only the end of a recording says, if it was cut. */
-static void conclude(struct recording *r)
+static void conclude(struct recording *r, const struct source_part *part)
 {
 	struct recorder_info *info = &r->facts.info;
 	const struct profile_meta *meta = &r->profile->meta;
@@ -180,6 +180,8 @@ static void conclude(struct recording *r)
 		.start_realtime_ns = meta->start_realtime_ns,
 		.end_ns = r->counts.end_ns > meta->start_ns ? r->counts.end_ns : meta->start_ns,
 	};
+	if (part->window_end_ns > meta->start_ns)
+		info->end_ns = part->window_end_ns;
 }
 
 /* Waits that go on are over at the end of the part. */
@@ -212,7 +214,7 @@ static int read_all(struct recording *r, const struct source_kind *kind, int fd,
 		ret = error_text(err, -ENODATA, "the %s holds no record", kind->name);
 	if (ret)
 		return ret;
-	conclude(r);
+	conclude(r, &options->part);
 	recording_finish(r, end_of(r, &options->part));
 	r->profile->meta.root_pid = r->facts.meta.root_pid;
 	return 0;

@@ -14,6 +14,7 @@
 
 struct source_part {
 	uint64_t from_ns, until_ns; /* since the start of the recording; until_ns 0: to its end */
+	uint64_t window_end_ns; /* it is a window that ends then, CLOCK_MONOTONIC; 0: it is not */
 	/* Folders with files by build id, NULL-terminated; NULL: none. */
 	const char *const *dirs;
 };

@@ -24,6 +24,8 @@
 #define NAME_TRIES 100
 /* A part of a capture that is read by itself begins this often. */
 #define EPOCH_NS 30000000000ull
+/* Bytes of windows that wait. */
+#define WINDOWS_BYTES ((uint64_t)32 << 20)
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -134,11 +136,12 @@ static int create_somewhere(struct spool *s)
 
 static int open_memory(struct spool *s, struct error *err)
 {
-	s->memory = memfd_create("prof-last", MFD_CLOEXEC);
+	s->memory = memfd_create(s->options.window_ns ? "prof-windows" : "prof-last", MFD_CLOEXEC);
 	s->fd = s->memory >= 0 ? fcntl(s->memory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
 	s->path = xstrdup("memory");
-	s->contents.is_deferred = true;
-	return s->fd < 0 ? error_set(err, -errno, "memory for --last") : 0;
+	/* Who gets windows keeps the contents in them. */
+	s->contents.is_deferred = !s->options.window_ns;
+	return s->fd < 0 ? error_set(err, -errno, "memory for what is kept") : 0;
 }
 
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
@@ -148,10 +151,10 @@ int spool_open(struct spool *s, const struct spool_options *options, const struc
 	int ret;
 
 	s->options = *options;
-	if (options->is_off && !options->raw_path)
+	if (options->is_off && !options->raw_path && !options->window_ns)
 		return 0;
 	s->owner = *owner;
-	if (options->keep_ns)
+	if (options->keep_ns || options->window_ns)
 		return open_memory(s, err);
 	before = identity_assume_files(owner);
 	ret = before.failure ? before.failure : create_somewhere(s);
@@ -197,7 +200,8 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 	struct capture_writer_options options = {
 		.sync = s->options.sync,
 		.keep_ns = s->options.keep_ns,
-		.keep_bytes = s->options.keep_bytes,
+		.keep_bytes = s->options.window_ns ? WINDOWS_BYTES : s->options.keep_bytes,
+		.has_windows = s->options.window_ns,
 	};
 
 	if (s->fd < 0)
@@ -205,7 +209,7 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 	read_boot_id(start.boot_id);
 	options.fd = steal_fd(&s->fd);
 	s->writer = capture_writer_new(&options, &start, err);
-	if (!s->writer && (s->options.raw_path || s->options.keep_ns))
+	if (!s->writer && (s->options.raw_path || s->memory >= 0))
 		return err->code;
 	if (!s->writer) {
 		log_warn("%s: %s: nothing is left if prof is killed", s->path, err->text);
@@ -266,6 +270,24 @@ static uint64_t epoch_ns(const struct spool *s)
 	return s->options.epoch_ns ? s->options.epoch_ns : EPOCH_NS;
 }
 
+/* Is it time for an epoch? Windows begin where wall clocks of all machines say so. */
+static bool wants_epoch(struct spool *s, uint64_t now)
+{
+	const struct spool_options *o = &s->options;
+	uint64_t window = o->window_ns ? clock_realtime_ns() / o->window_ns : 0;
+	bool is_begun = s->window && window != s->window;
+
+	if (!o->window_ns)
+		return capture_writer_wants_epoch(s->writer, now, epoch_ns(s),
+						  o->epoch_ns || o->keep_ns);
+	if (!capture_writer_wants_epoch(s->writer, now, is_begun ? 0 : UINT64_MAX, true)) {
+		s->window = s->window ? s->window : window;
+		return false;
+	}
+	s->window = window;
+	return true;
+}
+
 void spool_poll(struct spool *s, struct recorder *recorder)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -279,8 +301,7 @@ void spool_poll(struct spool *s, struct recorder *recorder)
 	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
 			   s->writer);
 	capture_writer_poll(s->writer, now);
-	if (capture_writer_wants_epoch(s->writer, now, epoch_ns(s),
-				       s->options.epoch_ns || s->options.keep_ns))
+	if (wants_epoch(s, now))
 		capture_writer_begin_epoch(s->writer, recorder_begin_epoch(recorder));
 	warn(s);
 }
@@ -338,6 +359,30 @@ void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder
 void spool_unpin(struct spool *s)
 {
 	capture_writer_unpin(s->writer);
+}
+
+bool spool_next_window(struct spool *s, const struct recorder_info *info, bool is_end,
+		       struct capture_window *window)
+{
+	if (!s->writer ||
+	    !capture_writer_next_window(s->writer, clock_monotonic_ns(), is_end, window))
+		return false;
+	if (window->start_ns < info->start_ns)
+		window->start_ns = info->start_ns;
+	if (!window->end_ns)
+		window->end_ns = info->end_ns;
+	window->start_realtime_ns = info->start_realtime_ns + (window->start_ns - info->start_ns);
+	return true;
+}
+
+void spool_end_window(struct spool *s)
+{
+	capture_writer_end_window(s->writer);
+}
+
+uint64_t spool_drop_windows(struct spool *s)
+{
+	return s->writer ? capture_writer_drop_windows(s->writer) : 0;
 }
 
 int spool_commit(struct spool *s, struct error *err)

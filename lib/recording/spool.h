@@ -26,6 +26,7 @@ struct spool_options {
 	bool is_unnamed; /* nobody wants the names */
 	uint64_t keep_ns, keep_bytes; /* only the end is kept, in memory; 0: all */
 	uint64_t epoch_ns; /* time between epochs, whatever they cost; 0: as often as is cheap */
+	uint64_t window_ns; /* windows of so long are given out, from memory; 0: none */
 };
 
 struct spool {
@@ -35,6 +36,7 @@ struct spool {
 	int dir_fd; /* of the folder; -1: none */
 	char *name; /* in the folder */
 	char *path; /* for messages */
+	uint64_t window; /* number of the one that grows, since the Unix epoch */
 	struct identity owner;
 	struct asked_symbols asked_symbols; /* without a file, too */
 	struct kept_contents contents;
@@ -81,6 +83,16 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
 	       const struct report *report, struct capture_window *window, int *fd);
 void spool_unpin(struct spool *s);
+/*
+ * Gives the oldest window that is complete; `info` says when the recording began, and ended if
+ * `is_end`, after spool_end(). False: none yet. The capture in `memory` holds it until
+ * spool_end_window().
+ */
+bool spool_next_window(struct spool *s, const struct recorder_info *info, bool is_end,
+		       struct capture_window *window);
+void spool_end_window(struct spool *s);
+/* Gives up windows that wait for too long: returns the number of their samples. */
+uint64_t spool_drop_windows(struct spool *s);
 /* Gives the finished file of --raw its name, in place of an older file. */
 int spool_commit(struct spool *s, struct error *err);
 /* Asks the kernel about the file. Returns false if none. */

@@ -66,7 +66,7 @@ bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c lib/server/server.c lib/server/client.c
+view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c cmd/view/pusher.c lib/server/server.c lib/server/client.c
 shim_src := $(wildcard lib/alloc_shim/*.c)
 page_engine_src := $(sort $(wildcard lib/format/page/engine/*.c))
 lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))

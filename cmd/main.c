@@ -23,6 +23,7 @@
 #define COMMANDS(ROW) \
 	ROW(record) \
 	ROW(attach) \
+	ROW(agent) \
 	ROW(status) \
 	ROW(pause) \
 	ROW(resume) \

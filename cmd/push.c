@@ -2,11 +2,11 @@
 /* prof push: a profile's samples into an engine that keeps those of many machines. */
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/options/output_options.h"
+#include "cmd/options/push_options.h"
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/profile_file.h"
 #include "lib/base/cleanup.h"
@@ -21,29 +21,12 @@ static const char name[] = "push";
 struct push_command {
 	struct output_options output; /* for reading a capture */
 	const char *path, *address;
-	const char *host, *service;
-	VEC(const char *) labels; /* NULL-terminated at last */
+	struct push_options who;
 };
-
-static int add_label(void *at, const char *value, struct error *err)
-{
-	struct push_command *c = at;
-	const char *equal = strchr(value, '=');
-
-	if (!equal || equal == value)
-		return error_text(err, -EINVAL, "--label %s: must be NAME=VALUE", value);
-	vec_push(&c->labels, value);
-	return 0;
-}
 
 #define AT(member) OPTION_AT(push_command, member)
 
 static const struct option_row rows[] = {
-	{0, "service", "NAME", "whose samples they are; default: the recorded command", OPTION_WORD,
-	 AT(service)},
-	{0, "host", "NAME", "where they were taken; default: this machine", OPTION_WORD, AT(host)},
-	{0, "label", "NAME=VALUE", "belongs to each window, such as release=1.2; repeatable",
-	 OPTION_CALL, .set = add_label},
 	{0, "debug-dir", "DIR", "captures: look for programs and .build-id/xx/yyy.debug there",
 	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
 	{'q', "quiet", NULL, "say nothing unless it fails", OPTION_FLAG, AT(output.quiet)},
@@ -59,11 +42,14 @@ static int take(void *ctx, const char *operand, struct error *err)
 
 static void make_table(struct option_table *t, void *ctx)
 {
+	struct push_command *c = ctx;
+
 	t->usage = "Usage: prof push [OPTION]... FILE URL\n"
 		   "Send a profile's samples to an engine that keeps those of many machines.\n"
 		   "\n";
 	t->take = take;
-	option_table_add(t, rows, ctx);
+	option_table_add(t, push_options_who, &c->who);
+	option_table_add(t, rows, c);
 	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
@@ -88,16 +74,16 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	char host[256] = "";
 	struct profile_file file;
 	struct fleet_pushed pushed;
-	struct fleet_origin origin = {.host = c->host ? c->host : host};
+	struct fleet_origin origin = {.host = c->who.host ? c->who.host : host};
 	int ret = profile_file_load(&file, c->path, &c->output, err);
 
 	if (ret)
 		return ret;
 	gethostname(host, sizeof(host) - 1);
-	origin.service = c->service		      ? c->service
+	origin.service = c->who.service		      ? c->who.service
 			 : file.profile->meta.product ? file.profile->meta.product
 						      : "unknown_service";
-	origin.labels = c->labels.items;
+	origin.labels = c->who.labels.items;
 	origin.lost = lost_samples(&file);
 	ret = (e->url.is_otlp ? otlp_push : fleet_push)(&e->engine, file.profile, &origin, &pushed,
 							err);
@@ -122,9 +108,13 @@ static int run(int argc, char **argv)
 	struct push_command c = {.output = {.no_limit = true}};
 	struct fleet_engine e = {0};
 	struct error err = {0};
-	int ret = command_parse(argc, argv, make_table, &c, &err), status = 0;
+	int ret, status = 0;
 
-	vec_push(&c.labels, NULL);
+	push_options_init(&c.who);
+	ret = command_parse(argc, argv, make_table, &c, &err);
+
+	if (!ret)
+		ret = push_options_check(&c.who, &err);
 	output_options_end_dirs(&c.output);
 	if (!ret && !c.address)
 		ret = error_text(&err, -EINVAL, "a file and an engine's address are needed");
@@ -139,7 +129,7 @@ static int run(int argc, char **argv)
 	if (!ret && push(&c, &e, &err))
 		status = command_fail(name, EXIT_REFUSED, &err);
 	fleet_engine_release(&e);
-	vec_release(&c.labels);
+	push_options_release(&c.who);
 	output_options_release(&c.output);
 	return status;
 }

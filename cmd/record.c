@@ -10,6 +10,7 @@
 #include "cmd/elevate/caller.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
+#include "cmd/options/push_options.h"
 #include "cmd/run/view_program.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"
@@ -24,12 +25,17 @@ struct record {
 	struct live_options live;
 	struct output_options output;
 	struct iteration_options iterations;
+	struct push_options push;
 	char **argv; /* of the command, NULL if none */
 };
 
 #define AT(member) OPTION_AT(record, member)
 
-static const struct option_rule rules[] = {{"last", "iterations warmup variant", NULL, NULL}, {0}};
+static const struct option_rule rules[] = {
+	{"last", "iterations warmup variant", NULL, NULL},
+	{"push", "iterations warmup variant open", NULL, NULL},
+	{0},
+};
 
 static const struct option_row first_rows[] = {
 	{.help = "Recording:"},
@@ -68,6 +74,9 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add_rules(t, rules);
 	output_options_table(t, &r->output);
 	option_table_add(t, last_rows, r);
+	option_table_add(t, push_options_windows, &r->push);
+	option_table_add(t, push_options_who, &r->push);
+	option_table_add_rules(t, push_options_rules);
 	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
@@ -102,9 +111,13 @@ static int check(struct record *r, struct error *err)
 	if (!ret)
 		ret = output_options_check(&r->output, err);
 	if (!ret)
+		ret = push_options_check(&r->push, err);
+	if (!ret)
 		ret = iteration_options_check(&r->iterations, r->argv, err);
 	if (ret)
 		return ret;
+	r->push.spool_dir = r->output.spool_dir;
+	r->output.no_file |= r->push.urls.count > 0;
 	if (r->open && (r->output.raw_path || r->output.no_file || output_is_stdout(&r->output) ||
 			r->output.format != FORMAT_DEFAULT))
 		return error_text(err, -EINVAL,
@@ -143,6 +156,7 @@ static int record(struct record *r, char **argv)
 		.live = &r->live,
 		.filter = &r->filter.filter,
 		.output = &r->output,
+		.push = &r->push,
 		.own_argv = argv,
 		.front = r->front,
 		.argv = iteration_options_argv(&r->iterations, r->argv),
@@ -181,6 +195,7 @@ static int run_for(struct caller *front, int argc, char **argv)
 
 	live_options_init(&r.live);
 	output_options_init(&r.output);
+	push_options_init(&r.push);
 	ret = parse(&r, argc, argv, &err);
 	if (ret == -ECANCELED)
 		ret = 0;
@@ -192,6 +207,7 @@ static int run_for(struct caller *front, int argc, char **argv)
 	filter_options_release(&r.filter);
 	output_options_release(&r.output);
 	iteration_options_release(&r.iterations);
+	push_options_release(&r.push);
 	return ret;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An engine on this machine that speaks as much of ClickHouse as prof does: fake_engine.py FOLDER.
+"""An engine on this machine that speaks as much of ClickHouse as prof does: fake_engine.py FOLDER [PORT].
 
 Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real one of version 18.16
 refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
@@ -9,11 +9,15 @@ off, arrays of unequal length, and texts that are not closed. FOLDER/mode, if it
 What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial".
 """
 
+import gzip
 import http.server
 import os
 import re
+import socket
 import sqlite3
+import struct
 import sys
+import time
 import urllib.parse
 
 folder = sys.argv[1]
@@ -186,7 +190,7 @@ class Engine:
 
     def answer(self, parameters, body):
         query = parameters.get("query")
-        sql = query or body.decode("ascii")
+        sql = query or body.decode("ascii", "replace")
         with open(f"{folder}/log", "a") as log:
             print(sql, file=log)
         if sql.startswith("SELECT count() FROM system."):
@@ -213,23 +217,65 @@ engine = Engine()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    def reply(self, status, body):
+    messages = 0
+
+    def reply(self, status, body, headers=()):
+        with open(f"{folder}/requests", "a") as log:
+            print(status, self.headers["Content-Length"], self.headers["Content-Encoding"], file=log)
         self.send_response(status)
+        for header in headers:
+            self.send_header(*header)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
+    def fail(self, mode, size):
+        """Does what the mode says before the request is looked at. True: it is answered."""
+        words = mode.split(" ", 2)
+        if words[0] == "status":
+            self.reply(int(words[1]), b"so it is", [("Retry-After", words[2])] if len(words) > 2 else [])
+        elif words[0] == "limit" and size > int(words[1]):
+            self.reply(413, b"too much")
+        elif words[0] == "slow":
+            try:
+                for byte in b"HTTP/1.1 200 OK\r\n" * 9:
+                    self.wfile.write(bytes([byte]))
+                    time.sleep(1)
+            except OSError:
+                pass
+            self.close_connection = True
+        else:
+            return False
+        return True
+
+    def take_message(self, mode, body):
+        for name in ("otlp", f"each/{Handler.messages}"):
+            if os.path.isdir(os.path.dirname(f"{folder}/{name}")):
+                with open(f"{folder}/{name}", "wb") as out:
+                    out.write(body)
+        Handler.messages += 1
+        with open(f"{folder}/headers", "w") as out:
+            print(self.headers["Content-Type"], self.headers["Authorization"], file=out)
+        self.reply(200, b"\n\x07\x08\x02\x12\x03no\x1b" if mode == "partial" else b"")
+
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        size = int(self.headers["Content-Length"])
         mode = open(f"{folder}/mode").read().strip() if os.path.exists(f"{folder}/mode") else ""
+        if mode == "reset":
+            self.rfile.read(size // 2)
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.close()
+            self.close_connection = True
+            return None
+        body = self.rfile.read(size)
+        if self.headers["Content-Encoding"] == "gzip":
+            body = gzip.decompress(body)
         with open(f"{folder}/user", "w") as out:
             print(self.headers["X-ClickHouse-User"], self.headers["X-ClickHouse-Key"], file=out)
+        if self.fail(mode, len(body)):
+            return None
         if self.path == "/v1development/profiles":
-            with open(f"{folder}/otlp", "wb") as out:
-                out.write(body)
-            with open(f"{folder}/headers", "w") as out:
-                print(self.headers["Content-Type"], self.headers["Authorization"], file=out)
-            return self.reply(200, b"\n\x07\x08\x02\x12\x03no\x1b" if mode == "partial" else b"")
+            return self.take_message(mode, body)
         if mode == "broken":
             return self.reply(503, b"no idea\n\x1b[31m")
         if mode == "denied":
@@ -248,7 +294,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+server = http.server.HTTPServer(("127.0.0.1", port), Handler)
 with open(f"{folder}/port.new", "w") as out:
     out.write(str(server.server_port))
 os.rename(f"{folder}/port.new", f"{folder}/port")

@@ -94,7 +94,7 @@ def main(path):
         assert check(row, 4) == ["profile.frame.type"]
         for line in map(message, row[3]):
             assert 0 < one(line, 1) < len(functions)
-    sums, resources = collections.Counter(), []
+    sums, kinds, resources = collections.Counter(), collections.Counter(), []
     for resource in map(message, root[1]):
         pairs = [message(pair) for pair in message(one(resource, 1))[1]]
         resources.append({one(pair, 1).decode(): one(message(one(pair, 2)), 1).decode() for pair in pairs})
@@ -114,7 +114,8 @@ def main(path):
                 lines = locations[stack[0]][3] if stack else []
                 name = at(one(functions[one(message(lines[0]), 1)], 1)) if lines else ""
                 sums[name] += values[0] if is_clock else 0
-    print(json.dumps({"self": {k: v for k, v in sums.items() if k and v}, "resources": resources}, sort_keys=True))
+                kinds[at(one(kind, 1))] += values[0]
+    print(json.dumps({"self": {k: v for k, v in sums.items() if k and v}, "all": kinds, "resources": resources}, sort_keys=True))
 
 
 main(sys.argv[1])

@@ -6,6 +6,7 @@
 #include "cmd/options/iteration_options.h"
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
+#include "cmd/options/push_options.h"
 #include "lib/live/process/filter.h"
 #include "lib/live/process/targets.h"
 
@@ -16,6 +17,7 @@ struct pipeline_options {
 	const struct live_options *live;
 	const struct filter *filter; /* tasks to record */
 	const struct output_options *output;
+	const struct push_options *push; /* engines that get windows; NULL: none */
 	char *const *own_argv; /* arguments of prof itself, from the command on */
 	const char *filter_text; /* description of the filters; used without command and targets */
 	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */

@@ -47,6 +47,7 @@ static void pipeline_free(struct pipeline *p)
 	iterations_release(&p->iterations);
 	supervisor_release(&p->supervisor);
 	flight_release(&p->flight);
+	windows_release(&p->windows);
 	spool_release(&p->spool);
 	signals_release(&p->signals);
 	outputs_release(&p->outputs);
@@ -151,6 +152,7 @@ static void record(struct pipeline *p)
 			if (attend(p))
 				return;
 			flight_poll(p);
+			windows_poll(p);
 			overhead_poll(p);
 			show_progress(p);
 			spool_poll(&p->spool, p->recorder);
@@ -292,6 +294,7 @@ int pipeline_run(const struct pipeline_options *options)
 		.spool = SPOOL_INIT,
 		.steering = STEERING_INIT,
 		.flight = FLIGHT_INIT,
+		.windows = WINDOWS_INIT,
 	};
 	p->options = &p->own_options;
 	p->own_options.output = &p->own_output;

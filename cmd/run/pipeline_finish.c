@@ -285,6 +285,8 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 		return finish_raw(p, err);
 	if (p->options->live->last.keep_ns)
 		return flight_finish(p, err);
+	if (windows_are_on(p))
+		return windows_finish(p, err);
 	iterations_add_runs(&p->iterations, &p->recording.facts);
 	recording_finish(&p->recording, info->end_ns);
 	/* The caller had not forked it when recording began. */

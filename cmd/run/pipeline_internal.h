@@ -13,6 +13,7 @@
 #include "lib/recording/spool.h"
 #include "cmd/run/steering.h"
 #include "cmd/run/supervisor.h"
+#include "cmd/run/windows.h"
 #include "cmd/text/progress.h"
 #include "lib/format/format.h"
 #include "lib/live/machine/child.h"
@@ -40,6 +41,7 @@ struct pipeline {
 	struct supervisor supervisor;
 	struct steering steering;
 	struct flight flight;
+	struct windows windows;
 	struct overhead overhead;
 	struct preload preload; /* of the command */
 	struct child *child; /* the one that runs; of several runs, borrowed */

@@ -69,6 +69,8 @@ static int watch(struct pipeline *p, struct error *err)
 		ret = recorder_watch(p->recorder, p->supervisor.timer_fd, err);
 	if (!ret)
 		ret = steering_watch(p, err);
+	if (!ret)
+		ret = windows_watch(p, err);
 	if (!ret && p->options->front && !p->child)
 		ret = recorder_watch(p->recorder, caller_fd(p->options->front), err);
 	for (size_t i = 0; !ret && targets && i < targets->rows.count; i++)
@@ -98,9 +100,19 @@ static int track(struct pipeline *p, struct error *err)
 	return ret;
 }
 
+/* Length of the windows that are sent; 0: none are. */
+static uint64_t window_ns_of(const struct pipeline *p)
+{
+	const struct push_options *push = p->options->push;
+
+	return push && push->urls.count ? push->every_ns : 0;
+}
+
 static int arm(struct pipeline *p, struct error *err)
 {
 	const struct live_options *live = p->options->live;
+	uint64_t window_ns = window_ns_of(p);
+	uint64_t keep_ns = window_ns ? window_ns : live->last.keep_ns;
 	struct recorder_options options = {
 		.instruments = &live->instruments,
 		.ring_bytes = live->ring_bytes,
@@ -109,9 +121,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.no_arguments = live->no_arguments,
 		.keep_mounts = p->options->output->sources,
 		.filter = p->options->filter,
-		.forget_ns = live->last.keep_ns
-				     ? live->last.keep_ns + live->last.keep_ns / 2 + FORGET_DELAY_NS
-				     : 0,
+		.forget_ns = keep_ns ? keep_ns + keep_ns / 2 + FORGET_DELAY_NS : 0,
 		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,
 	};
 	int ret = recorder_new(&p->recorder, &options, err);
@@ -189,7 +199,8 @@ static int open_session(struct pipeline *p, struct error *err)
 	p->recording.facts.subject = subject_kind(options);
 	p->recording.is_unlimited = options->output->no_limit;
 	recording_begin(&p->recording, profile,
-			options->output->raw_path || options->live->last.keep_ns);
+			options->output->raw_path || options->live->last.keep_ns ||
+				window_ns_of(p));
 	return begin_spool(p, err);
 }
 
@@ -208,6 +219,7 @@ static int open_spool(struct pipeline *p, struct error *err)
 		.epoch_ns = output->epoch_ns,
 		.keep_ns = p->options->live->last.keep_ns,
 		.keep_bytes = p->options->live->last.keep_bytes,
+		.window_ns = window_ns_of(p),
 	};
 
 	return spool_open(&p->spool, &options, &p->owner, err);
@@ -232,6 +244,8 @@ int pipeline_prepare(struct pipeline *p, struct error *err)
 	p->preload = instrument_settings_preload(&p->options->live->instruments);
 	if (!ret && p->options->argv)
 		ret = fork_child(p, err);
+	if (!ret)
+		ret = windows_open(p, err);
 	if (!ret)
 		ret = privileges_reduce(p->owner.is_self && geteuid() == 0, err);
 	if (!ret)

@@ -10,6 +10,7 @@
 #include "cmd/command.h"
 #include "cmd/view/programs.h"
 #include "lib/fleet/request_process.h"
+#include "lib/fleet/window_pipe.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 int main(int argc, char **argv)
@@ -18,6 +19,8 @@ int main(int argc, char **argv)
 		return debug_fetch_serve();
 	if (argc > 1 && strcmp(argv[1], REQUEST_PROCESS) == 0)
 		return request_run();
+	if (argc > 1 && strcmp(argv[1], PUSH_PROCESS) == 0)
+		return push_run(argc - 1, argv + 1);
 	if (argc > 3 && strcmp(argv[1], COMMAND_COMPLETE) == 0) {
 		command_complete(strcmp(argv[2], "view") == 0 ? view_options : share_options,
 				 argc - 3, argv + 3);

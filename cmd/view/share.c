@@ -222,7 +222,8 @@ static int send_profile(const struct share *s, struct error *err)
 	_cleanup_free_ char *to = xasprintf("%s/compressed-store", s->store);
 	_cleanup_free_ char *url = NULL;
 	_cleanup_(strbuf_release) struct strbuf answer = {0};
-	const struct client_request request = {"POST", to, headers, s->body, s->size, 0};
+	const struct client_request request = {
+		.method = "POST", .url = to, .headers = headers, .body = s->body, .size = s->size};
 	char token[STORE_TOKEN_MAX + 1];
 	int status = client_send(&request, &answer, err);
 
@@ -274,7 +275,7 @@ static int delete_row(const struct shared_row *row, struct error *err)
 	_cleanup_free_ char *right = xasprintf("Authorization: Bearer %s", row->right);
 	const char *const headers[] = {ACCEPT, "Content-Type: application/json", right, NULL};
 	_cleanup_(strbuf_release) struct strbuf answer = {0};
-	const struct client_request request = {"DELETE", to, headers, NULL, 0, 0};
+	const struct client_request request = {.method = "DELETE", .url = to, .headers = headers};
 	int status = client_send(&request, &answer, err);
 
 	if (status < 0)

@@ -28,7 +28,7 @@ void batch_queue_drain(struct batch_queue *q);
 /* As capture_writer_pin(): sets the place and start time of the window. */
 void batch_queue_pin(struct batch_queue *q, struct capture_window *window);
 void batch_queue_unpin(struct batch_queue *q);
-/* As those of capture_writer.h. */
+/* Do what those of capture_writer.h do. */
 bool batch_queue_next_window(struct batch_queue *q, uint64_t now_ns, bool is_end,
 			     struct capture_window *window);
 void batch_queue_end_window(struct batch_queue *q);

@@ -11,7 +11,9 @@
 struct capture_window {
 	uint64_t at, end; /* bytes from its first frame to its end */
 	uint64_t start_ns; /* of its first record; CLOCK_MONOTONIC */
-	uint64_t end_ns; /* where the next one begins; 0: with the recording's end */
+	uint64_t end_ns; /* beginning of the next one; 0: the recording's end */
+	uint64_t next_at; /* place of the next one; 0: there is none yet */
+	uint64_t held; /* samples in it; 0: not known */
 	uint64_t start_realtime_ns; /* by CLOCK_REALTIME, which the writer does not know */
 	uint64_t sequence, samples; /* as the next frame will tell them */
 };

@@ -87,8 +87,8 @@ void capture_writer_pin(struct capture_writer *w, struct capture_window *window)
 void capture_writer_unpin(struct capture_writer *w);
 /*
  * Gives the oldest window that is complete: the epoch after it began a while ago, so that late
- * stacks are there, or `is_end`. False: there is none, or capture_writer_end_window() was not called
- * for the one before. Such a window goes on to the end of the file, for late stacks.
+ * stacks are there, or `is_end`. False: there is none, or capture_writer_end_window() was not
+ * called for the one before. Such a window goes on to the end of the file, for late stacks.
  */
 bool capture_writer_next_window(struct capture_writer *w, uint64_t now_ns, bool is_end,
 				struct capture_window *window);

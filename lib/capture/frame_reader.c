@@ -53,7 +53,7 @@ struct frame_reader {
 	bool is_window;
 	bool is_late; /* the state of the next window came */
 	bool has_late; /* a frame after it was read */
-	bool is_settled; /* what the window before needs is over */
+	bool is_settled; /* frames that the window before needs are over */
 	bool wants_state; /* frames are missing: the next state brings back what they told */
 	struct frame_contents *out; /* takes the frame that is read */
 	uint8_t *packed;
@@ -224,7 +224,7 @@ static void note_missing(struct frame_reader *r)
 	/* Nothing is missing that lies before the part that is read. */
 	if (f->samples > r->samples && (r->is_begun || !r->first_at))
 		r->out->lost_samples = f->samples - r->samples;
-	/* Of the next window, it counts that itself. */
+	/* The next window counts that itself. */
 	if (r->has_late)
 		r->out->lost_samples = 0;
 	r->counts.lost_samples += r->out->lost_samples;

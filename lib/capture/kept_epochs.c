@@ -16,8 +16,8 @@ void kept_epochs_init(struct kept_epochs *k, const struct capture_writer_options
 		.sequence = UINT64_MAX,
 		.has_windows = options->has_windows,
 	};
-	vec_push(&k->rows, (struct kept_epoch){.at = sizeof(struct capture_header),
-					       .has_samples = true});
+	vec_push(&k->rows,
+		 (struct kept_epoch){.at = sizeof(struct capture_header), .has_samples = true});
 }
 
 void kept_epochs_release(struct kept_epochs *k)
@@ -85,7 +85,12 @@ bool kept_epochs_next(struct kept_epochs *k, uint64_t now_ns, bool is_end,
 		return false;
 	if (!is_end && (!has_next || now_ns < k->rows.items[1].start_ns + LATE_NS))
 		return false;
-	*window = (struct capture_window){.end_ns = has_next ? k->rows.items[1].start_ns : 0};
+	*window = (struct capture_window){0};
+	if (has_next) {
+		window->end_ns = k->rows.items[1].start_ns;
+		window->next_at = k->rows.items[1].at;
+		window->held = k->rows.items[1].samples - k->rows.items[0].samples;
+	}
 	kept_epochs_window(k, window);
 	k->is_given = true;
 	return true;

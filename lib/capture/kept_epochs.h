@@ -11,7 +11,7 @@ struct kept_epoch {
 	uint64_t at; /* position of its state */
 	uint64_t start_ns;
 	uint64_t samples; /* REC_SAMPLE records before it */
-	bool has_samples; /* that is known */
+	bool has_samples; /* the number is known */
 };
 
 struct kept_epochs {

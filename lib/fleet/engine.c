@@ -13,6 +13,7 @@
 #define STATUS_OK 200
 #define STATUS_UNAUTHORIZED 401
 #define STATUS_FORBIDDEN 403
+#define STATUS_TOO_LARGE 413
 /* Bytes of an engine's words that are shown. */
 #define WORDS_MAX 300
 
@@ -44,7 +45,7 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 	if (status == STATUS_UNAUTHORIZED || status == STATUS_FORBIDDEN)
 		error_hint(err, "give the user before the host, and the password in the file of "
 				"?password-file=FILE");
-	return -EREMOTEIO;
+	return status == STATUS_TOO_LARGE ? -EMSGSIZE : -EREMOTEIO;
 }
 
 /* Headers of a request; `owned` are those that are made for it. */

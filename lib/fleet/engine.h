@@ -39,7 +39,8 @@ struct engine {
 };
 
 /*
- * Runs a statement. An engine that refuses it is an error with its words. `is_outside`: the
+ * Runs a statement. An engine that refuses it is an error with its words, -EREMOTEIO, or -EMSGSIZE
+ * if it is too large for it. `is_outside`: the
  * database need not exist.
  */
 int engine_run(const struct engine *e, const char *sql, bool is_outside, struct strbuf *answer,

@@ -38,6 +38,8 @@ enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
 
 #define WIRE_FIXED64 1
 #define ID_SIZE 16
+/* Bytes of a request, before they are packed. */
+#define REQUEST_BYTES ((size_t)3 << 20)
 
 /* All samples of a program with the same stack and event. */
 struct sum {
@@ -48,6 +50,8 @@ struct sum {
 };
 
 struct otlp {
+	const struct engine *engine;
+	size_t limit; /* bytes of a request */
 	const struct profile *profile;
 	const struct fleet_origin *origin;
 	struct stack_rows rows; /* tells waits and guessed stacks apart */
@@ -124,19 +128,19 @@ static void add_value_type(struct otlp *w, struct strbuf *out, uint32_t field, c
 }
 
 /* The same profile, sent again, has the same id. */
-static void add_id(const struct otlp *w, const struct sum *sum, struct strbuf *out)
+static void add_id(const struct otlp *w, size_t first, struct strbuf *out)
 {
 	uint64_t id[ID_SIZE / sizeof(uint64_t)];
 	const char *host = w->origin->host;
+	const struct sum *sum = &w->sums.items[first];
 
 	id[0] = w->profile->meta.start_realtime_ns ^ hash_bytes(host, strlen(host), 0);
-	id[1] = hash_pair(id[0], hash_pair(sum->executable, sum->event));
+	id[1] = hash_pair(hash_pair(id[0], first), hash_pair(sum->executable, sum->event));
 	protobuf_bytes(out, PROFILE_ID, id, sizeof(id));
 }
 
 /* Writes the sums [first, end), of one program and event. */
-static void write_profile(struct otlp *w, size_t first, size_t end, struct fleet_pushed *pushed,
-			  struct strbuf *out)
+static void write_profile(struct otlp *w, size_t first, size_t end, struct strbuf *out)
 {
 	const struct profile *p = w->profile;
 	const struct sum *sums = w->sums.items;
@@ -155,7 +159,6 @@ static void write_profile(struct otlp *w, size_t first, size_t end, struct fleet
 		protobuf_u64(&sample, SAMPLE_STACK, otlp_stack(&w->dictionary, sums[i].stack));
 		protobuf_bytes(&sample, SAMPLE_VALUES, values.text, values.size);
 		protobuf_bytes(out, PROFILE_SAMPLES, sample.text, sample.size);
-		pushed->samples += sums[i].value;
 		if (row_of(w, sums[i].stack)->is_guessed)
 			guessed += sums[i].value;
 	}
@@ -167,7 +170,7 @@ static void write_profile(struct otlp *w, size_t first, size_t end, struct fleet
 		add_value_type(w, out, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
 		protobuf_u64(out, PROFILE_PERIOD, p->meta.interval_ns);
 	}
-	add_id(w, &sums[first], out);
+	add_id(w, first, out);
 	strbuf_reset(&values);
 	protobuf_varint(&values, otlp_attribute(&w->dictionary, "prof.guessed", NULL, guessed));
 	/* Lost samples belong to no known program. */
@@ -213,11 +216,12 @@ static void write_resource(struct otlp *w, string_id executable, struct strbuf *
 	strbuf_release(&resource);
 }
 
-static void write_resources(struct otlp *w, struct fleet_pushed *pushed, struct strbuf *out)
+/* Writes the sums [first, last), of all programs and events among them. */
+static void write_resources(struct otlp *w, size_t first, size_t last, struct strbuf *out)
 {
 	const struct sum *sums = w->sums.items;
 
-	for (size_t i = 0; i < w->sums.count;) {
+	for (size_t i = first; i < last;) {
 		string_id executable = sums[i].executable;
 		struct strbuf all = {0}, scope = {0}, profile = {0};
 
@@ -226,14 +230,14 @@ static void write_resources(struct otlp *w, struct fleet_pushed *pushed, struct 
 		protobuf_bytes(&w->last, SCOPE_VERSION, PROF_VERSION, strlen(PROF_VERSION));
 		protobuf_bytes(&scope, SCOPE_PROFILES_SCOPE, w->last.text, w->last.size);
 		strbuf_reset(&w->last);
-		while (i < w->sums.count && sums[i].executable == executable) {
+		while (i < last && sums[i].executable == executable) {
 			size_t end = i;
 
-			while (end < w->sums.count && sums[end].executable == executable &&
+			while (end < last && sums[end].executable == executable &&
 			       sums[end].event == sums[i].event)
 				end++;
 			strbuf_reset(&profile);
-			write_profile(w, i, end, pushed, &profile);
+			write_profile(w, i, end, &profile);
 			protobuf_bytes(&scope, SCOPE_PROFILES_PROFILES, profile.text, profile.size);
 			i = end;
 		}
@@ -248,23 +252,18 @@ static void write_resources(struct otlp *w, struct fleet_pushed *pushed, struct 
 static void release(struct otlp *w)
 {
 	stack_rows_release(&w->rows);
-	otlp_dictionary_release(&w->dictionary);
 	strbuf_release(&w->last);
 	vec_release(&w->sums);
 	index_release(&w->index);
 }
 
-void otlp_write(const struct profile *p, const struct fleet_origin *origin,
-		struct fleet_pushed *pushed, struct strbuf *out)
+/* Writes a message of the sums [first, end). */
+static void write_message(struct otlp *w, size_t first, size_t end, struct strbuf *out)
 {
-	struct otlp w = {.profile = p, .origin = origin};
-
-	stack_rows_init(&w.rows, p);
-	otlp_dictionary_init(&w.dictionary, p);
-	add_up(&w);
-	write_resources(&w, pushed, out);
-	otlp_dictionary_write(&w.dictionary, out, DATA_DICTIONARY);
-	release(&w);
+	otlp_dictionary_init(&w->dictionary, w->profile);
+	write_resources(w, first, end, out);
+	otlp_dictionary_write(&w->dictionary, out, DATA_DICTIONARY);
+	otlp_dictionary_release(&w->dictionary);
 }
 
 uint64_t otlp_refused(const struct strbuf *answer, struct strbuf *words)
@@ -289,24 +288,85 @@ uint64_t otlp_refused(const struct strbuf *answer, struct strbuf *words)
 	return refused;
 }
 
+static int send_message(struct otlp *w, const struct strbuf *body, struct fleet_pushed *pushed,
+			struct strbuf *words, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	int ret = engine_post(w->engine, "application/x-protobuf", body, &answer, err);
+
+	if (!ret)
+		pushed->refused += otlp_refused(&answer, words);
+	return ret;
+}
+
+/* Sends the sums [first, end), in halves if they are too much for a request. */
+static int send_part(struct otlp *w, size_t first, size_t end, struct fleet_pushed *pushed,
+		     struct strbuf *words, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf body = {0};
+	size_t middle = first + (end - first) / 2;
+	int ret = -EMSGSIZE;
+
+	write_message(w, first, end, &body);
+	if (body.size <= w->limit || end - first == 1)
+		ret = send_message(w, &body, pushed, words, err);
+	if (ret == -EMSGSIZE && end - first > 1) {
+		w->limit = body.size / 2 < w->limit ? body.size / 2 : w->limit;
+		strbuf_release(&body);
+		ret = send_part(w, first, middle, pushed, words, err);
+		return ret ? ret : send_part(w, middle, end, pushed, words, err);
+	}
+	for (size_t i = first; !ret && i < end; i++)
+		pushed->samples += w->sums.items[i].value;
+	return ret;
+}
+
+/* Returns the first sum that the collector does not have. */
+static size_t first_new(const struct otlp *w)
+{
+	uint64_t done = 0;
+	size_t i = 0;
+
+	while (i < w->sums.count && done < w->origin->done)
+		done += w->sums.items[i++].value;
+	return i;
+}
+
+static int send_all(struct otlp *w, struct fleet_pushed *pushed, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf words = {0};
+	size_t first = first_new(w);
+	int ret;
+
+	if (!w->sums.count)
+		return error_text(err, -ENODATA, "it has no sample but of waits");
+	if (first == w->sums.count)
+		return 0;
+	ret = send_part(w, first, w->sums.count, pushed, &words, err);
+	if (ret || !pushed->refused)
+		return ret;
+	return error_text(
+		err, -EREMOTEIO, "the collector refuses %ju %s: %.200s", (uintmax_t)pushed->refused,
+		text_counted(pushed->refused, "profile", "profiles"), strbuf_text(&words));
+}
+
 int otlp_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	      struct fleet_pushed *pushed, struct error *err)
 {
-	_cleanup_(strbuf_release) struct strbuf body = {0}, answer = {0}, words = {0};
-	uint64_t refused;
+	struct otlp w = {
+		.engine = e,
+		.limit = origin->request_bytes ? origin->request_bytes : REQUEST_BYTES,
+		.profile = p,
+		.origin = origin,
+	};
 	int ret;
 
 	*pushed = (struct fleet_pushed){.windows = 1};
 	if (!p->meta.start_realtime_ns || !p->meta.interval_ns)
 		return error_text(err, -EINVAL, "it does not say when it was recorded");
-	otlp_write(p, origin, pushed, &body);
-	if (!pushed->samples)
-		return error_text(err, -ENODATA, "it has no sample but of waits");
-	ret = engine_post(e, "application/x-protobuf", &body, &answer, err);
-	refused = ret ? 0 : otlp_refused(&answer, &words);
-	return refused ? error_text(err, -EREMOTEIO, "the collector refuses %ju %s: %.200s",
-				    (uintmax_t)refused,
-				    text_counted(refused, "profile", "profiles"),
-				    strbuf_text(&words))
-		       : ret;
+	stack_rows_init(&w.rows, p);
+	add_up(&w);
+	ret = send_all(&w, pushed, err);
+	release(&w);
+	return ret;
 }

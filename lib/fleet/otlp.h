@@ -8,15 +8,16 @@
 
 #include "lib/fleet/push.h"
 
-/* Appends an ExportProfilesServiceRequest. Sets pushed->samples. */
-void otlp_write(const struct profile *p, const struct fleet_origin *origin,
-		struct fleet_pushed *pushed, struct strbuf *out);
 /*
  * Reads what a collector answers. Returns the number of profiles that it refuses; `words` gets its
  * reason, printable.
  */
 uint64_t otlp_refused(const struct strbuf *answer, struct strbuf *words);
-/* Sends it. Errors are those of fleet_push(); -EREMOTEIO: the collector refuses some of it. */
+/*
+ * Sends it, in as many requests as it takes. Errors are those of fleet_push(); -EREMOTEIO after an
+ * answer without an error, too: the collector refuses some of it. pushed->samples says how much it
+ * has.
+ */
 int otlp_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	      struct fleet_pushed *pushed, struct error *err);
 

@@ -76,41 +76,49 @@ static void add_attribute(struct strbuf *out, uint32_t field, uint64_t number)
 	strbuf_release(&packed);
 }
 
-static void write_mappings(struct otlp_dictionary *w)
+/* Writes what was built as the next row of a table, and returns its number. */
+static uint32_t add_row(struct otlp_dictionary *w, enum table table, const struct strbuf *row)
 {
-	const struct profile *p = w->profile;
-
-	emit(w, MAPPING_TABLE);
-	vec_for_each(&p->modules.rows, const struct module *, module) {
-		char id[MODULE_BUILD_ID_TEXT];
-		bool has_path = strings_size(&p->strings, module->path);
-
-		module_build_id_text(module, id);
-		protobuf_u64(&w->message, MAPPING_FILENAME,
-			     string_of(w, has_path ? module->path : module->name));
-		if (*id)
-			add_attribute(&w->message, MAPPING_ATTRIBUTES,
-				      otlp_attribute(w, "process.executable.build_id.gnu", id, 0));
-		emit(w, MAPPING_TABLE);
-	}
+	protobuf_bytes(&w->tables[table], (uint32_t)table, row->text, row->size);
+	return ++w->counts[table];
 }
 
-static void write_functions(struct otlp_dictionary *w)
+static uint32_t mapping_of(struct otlp_dictionary *w, module_id id)
 {
 	const struct profile *p = w->profile;
+	const struct module *module = id == NO_MODULE ? NULL : &p->modules.rows.items[id];
+	_cleanup_(strbuf_release) struct strbuf row = {0};
+	char build_id[MODULE_BUILD_ID_TEXT];
 
-	emit(w, FUNCTION_TABLE);
-	vec_for_each(&p->funcs.rows, const struct func *, func) {
-		uint64_t name = string_of(w, func->name);
+	if (!module || w->mappings[id])
+		return module ? w->mappings[id] : 0;
+	module_build_id_text(module, build_id);
+	protobuf_u64(&row, MAPPING_FILENAME,
+		     string_of(w, strings_size(&p->strings, module->path) ? module->path
+									  : module->name));
+	if (*build_id)
+		add_attribute(&row, MAPPING_ATTRIBUTES,
+			      otlp_attribute(w, "process.executable.build_id.gnu", build_id, 0));
+	return w->mappings[id] = add_row(w, MAPPING_TABLE, &row);
+}
 
-		protobuf_u64(&w->message, FUNCTION_NAME, name);
-		protobuf_u64(&w->message, FUNCTION_SYSTEM_NAME, name);
-		if (func->file != NO_SOURCE_FILE)
-			protobuf_u64(&w->message, FUNCTION_FILENAME,
-				     string_of(w, p->source_files.rows.items[func->file].path));
-		protobuf_u64(&w->message, FUNCTION_LINE, func->line);
-		emit(w, FUNCTION_TABLE);
-	}
+static uint32_t function_of(struct otlp_dictionary *w, func_id id)
+{
+	const struct profile *p = w->profile;
+	const struct func *func = &p->funcs.rows.items[id];
+	_cleanup_(strbuf_release) struct strbuf row = {0};
+	uint64_t name;
+
+	if (w->functions[id])
+		return w->functions[id];
+	name = string_of(w, func->name);
+	protobuf_u64(&row, FUNCTION_NAME, name);
+	protobuf_u64(&row, FUNCTION_SYSTEM_NAME, name);
+	if (func->file != NO_SOURCE_FILE)
+		protobuf_u64(&row, FUNCTION_FILENAME,
+			     string_of(w, p->source_files.rows.items[func->file].path));
+	protobuf_u64(&row, FUNCTION_LINE, func->line);
+	return w->functions[id] = add_row(w, FUNCTION_TABLE, &row);
 }
 
 static const char *frame_type(const struct profile *p, const struct frame *frame)
@@ -131,48 +139,45 @@ static const char *frame_type(const struct profile *p, const struct frame *frame
 }
 
 /* The innermost function is the first line; an address without a name has none. */
-static void write_locations(struct otlp_dictionary *w)
+static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
 {
 	const struct profile *p = w->profile;
+	const struct stack *chains = w->locations.chains.rows.items;
+	const struct frame *frame = frames_get(&p->frames, chains[chain].frame);
+	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
 
-	emit(w, LOCATION_TABLE);
-	for (stack_id row = 0; row < w->locations.chains.rows.count; row++) {
-		const struct frame *frame = frames_get(&p->frames,
-						       w->locations.chains.rows.items[row].frame);
+	if (w->places[chain])
+		return w->places[chain];
+	protobuf_u64(&row, LOCATION_MAPPING, mapping_of(w, frame->module));
+	protobuf_u64(&row, LOCATION_ADDRESS,
+		     modules_address(&p->modules, frame->module, frame->offset));
+	for (stack_id at = chain; at != NO_STACK; at = chains[at].parent) {
+		const struct frame *line = frames_get(&p->frames, chains[at].frame);
 
-		protobuf_u64(&w->message, LOCATION_MAPPING,
-			     frame->module == NO_MODULE ? 0 : (uint64_t)frame->module + 1);
-		protobuf_u64(&w->message, LOCATION_ADDRESS,
-			     modules_address(&p->modules, frame->module, frame->offset));
-		for (stack_id at = row; at != NO_STACK;
-		     at = w->locations.chains.rows.items[at].parent) {
-			const struct frame *line =
-				frames_get(&p->frames, w->locations.chains.rows.items[at].frame);
-
-			if (line->func == NO_FUNC)
-				continue;
-			strbuf_reset(&w->inner);
-			protobuf_u64(&w->inner, LINE_FUNCTION, (uint64_t)line->func + 1);
-			protobuf_u64(&w->inner, LINE_LINE, line->line);
-			protobuf_bytes(&w->message, LOCATION_LINES, w->inner.text, w->inner.size);
-		}
-		add_attribute(&w->message, LOCATION_ATTRIBUTES,
-			      otlp_attribute(w, "profile.frame.type", frame_type(p, frame), 0));
-		emit(w, LOCATION_TABLE);
+		if (line->func == NO_FUNC)
+			continue;
+		strbuf_reset(&inner);
+		protobuf_u64(&inner, LINE_FUNCTION, function_of(w, line->func));
+		protobuf_u64(&inner, LINE_LINE, line->line);
+		protobuf_bytes(&row, LOCATION_LINES, inner.text, inner.size);
 	}
+	add_attribute(&row, LOCATION_ATTRIBUTES,
+		      otlp_attribute(w, "profile.frame.type", frame_type(p, frame), 0));
+	return w->places[chain] = add_row(w, LOCATION_TABLE, &row);
 }
 
 uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
 {
+	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
+
 	if (stack == NO_STACK)
 		return 0;
-	if (w->indices[stack])
-		return w->indices[stack];
-	strbuf_reset(&w->inner);
-	location_table_write(&w->locations, stack, &w->inner);
-	protobuf_bytes(&w->message, STACK_LOCATIONS, w->inner.text, w->inner.size);
-	emit(w, STACK_TABLE);
-	return w->indices[stack] = ++w->stack_count;
+	if (w->stacks[stack])
+		return w->stacks[stack];
+	for (stack_id at = stack; at != NO_STACK; at = w->locations.callers[at])
+		protobuf_varint(&inner, location_of(w, w->locations.of_stacks[at]));
+	protobuf_bytes(&row, STACK_LOCATIONS, inner.text, inner.size);
+	return w->stacks[stack] = add_row(w, STACK_TABLE, &row);
 }
 
 void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out, uint32_t field)
@@ -198,11 +203,14 @@ void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p)
 	emit(w, ATTRIBUTE_TABLE);
 	emit(w, STACK_TABLE);
 	emit(w, LINK_TABLE);
+	emit(w, MAPPING_TABLE);
+	emit(w, FUNCTION_TABLE);
+	emit(w, LOCATION_TABLE);
 	location_table_init(&w->locations, p);
-	w->indices = xcalloc(p->stacks.rows.count + 1, sizeof(*w->indices));
-	write_mappings(w);
-	write_functions(w);
-	write_locations(w);
+	w->stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*w->stacks));
+	w->mappings = xcalloc(p->modules.rows.count + 1, sizeof(*w->mappings));
+	w->functions = xcalloc(p->funcs.rows.count + 1, sizeof(*w->functions));
+	w->places = xcalloc(w->locations.chains.rows.count + 1, sizeof(*w->places));
 }
 
 void otlp_dictionary_release(struct otlp_dictionary *w)
@@ -210,9 +218,11 @@ void otlp_dictionary_release(struct otlp_dictionary *w)
 	strings_release(&w->strings);
 	strings_release(&w->attributes);
 	location_table_release(&w->locations);
-	free(w->indices);
+	free(w->stacks);
+	free(w->mappings);
+	free(w->functions);
+	free(w->places);
 	for (size_t i = 0; i < TABLES_END; i++)
 		strbuf_release(&w->tables[i]);
 	strbuf_release(&w->message);
-	strbuf_release(&w->inner);
 }

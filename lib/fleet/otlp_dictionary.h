@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables that all profiles of an OTLP message share. Each begins with an element for nothing. */
+/*
+ * Tables that all profiles of an OTLP message share. Each begins with an element for nothing, and
+ * has only what is used.
+ */
 #ifndef PROF_LIB_FLEET_OTLP_DICTIONARY_H
 #define PROF_LIB_FLEET_OTLP_DICTIONARY_H
 
@@ -22,10 +25,11 @@ struct otlp_dictionary {
 	const struct profile *profile;
 	struct strings strings; /* the first is "" */
 	struct location_table locations;
-	uint32_t *indices; /* by stack_id: in the table of stacks; 0: not there */
-	uint32_t stack_count;
+	/* Numbers in the tables, by ids of the profile and rows of chains; 0: not there. */
+	uint32_t *stacks, *mappings, *functions, *places;
+	uint32_t counts[TABLES_END]; /* rows of the tables, without those for nothing */
 	struct strings attributes; /* key and value; the first is "" */
-	struct strbuf tables[TABLES_END], message, inner; /* the latter are being built */
+	struct strbuf tables[TABLES_END], message; /* the latter is being built */
 };
 
 void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p);

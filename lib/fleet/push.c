@@ -85,7 +85,7 @@ static void add_up(struct push *w)
 		samples_for_each(&thread->samples, sample) {
 			if (!sample->weight)
 				continue;
-			sum.time = window_time(&p->meta, sample->time);
+			sum.time = window_time(&p->meta, w->origin->is_window ? 0 : sample->time);
 			sum.row = stack_rows_intern(&w->stacks, sample->stack);
 			sum.event = sample->event;
 			sum.value = sample->weight;
@@ -198,9 +198,10 @@ static int find_known(struct push *w, struct error *err)
 /* Sends the rows if there are many, or at the end. */
 static int send_rows(struct push *w, const char *table, bool is_end, struct error *err)
 {
+	size_t limit = w->origin->request_bytes ? w->origin->request_bytes : REQUEST_BYTES;
 	int ret = 0;
 
-	if (is_end || w->rows.size >= REQUEST_BYTES) {
+	if (is_end || w->rows.size >= limit) {
 		ret = engine_insert(w->engine, table, &w->rows, err);
 		strbuf_reset(&w->rows);
 	}

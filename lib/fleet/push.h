@@ -16,14 +16,21 @@ struct fleet_origin {
 	const char *host, *service;
 	const char *const *labels; /* "key=value", NULL-terminated */
 	uint64_t lost; /* samples */
+	bool is_window; /* all of the profile is one window */
+	size_t request_bytes; /* a request has about so many at most; 0: the default */
+	uint64_t done; /* samples that a collector has already; an engine knows that itself */
 };
 
 struct fleet_pushed {
 	uint64_t windows, known; /* sent, and not sent because they are there */
 	uint64_t samples; /* in the windows sent, by their weights, of all events */
+	uint64_t refused; /* profiles, by a collector that took the others */
 };
 
-/* -ENODATA: there is nothing to send. -EINVAL: it does not say when it was recorded. */
+/*
+ * -ENODATA: there is nothing to send. -EINVAL: it does not say when it was recorded. -EMSGSIZE: a
+ * request is too large. Otherwise what engine_send_fn says, or -EREMOTEIO; *pushed is set, too.
+ */
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err);
 

@@ -139,7 +139,7 @@ static int open_memory(struct spool *s, struct error *err)
 	s->memory = memfd_create(s->options.window_ns ? "prof-windows" : "prof-last", MFD_CLOEXEC);
 	s->fd = s->memory >= 0 ? fcntl(s->memory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
 	s->path = xstrdup("memory");
-	/* Who gets windows keeps the contents in them. */
+	/* Readers of windows keep the contents in them. */
 	s->contents.is_deferred = !s->options.window_ns;
 	return s->fd < 0 ? error_set(err, -errno, "memory for what is kept") : 0;
 }

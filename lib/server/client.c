@@ -28,6 +28,29 @@ static size_t take(char *data, size_t unit, size_t count, void *ctx)
 	return size;
 }
 
+static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct client_request *r = ctx;
+
+	(void)a, (void)b, (void)c, (void)d;
+	return r->is_over(r->ctx);
+}
+
+static void set_limits(CURL *curl, const struct client_request *r)
+{
+	long stall_s = (long)((r->stall_ns + 999999999) / 1000000000);
+
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT,
+			 stall_s && stall_s < CONNECT_S ? stall_s : CONNECT_S);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
+	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, stall_s ? stall_s : SLOW_S);
+	if (!r->is_over)
+		return;
+	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, r);
+}
+
 static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_slist *headers,
 			struct strbuf *answer)
 {
@@ -39,9 +62,7 @@ static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
-	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, SLOW_S);
+	set_limits(curl, r);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &taking);
 	if (r->body) {
@@ -56,6 +77,7 @@ int client_send(const struct client_request *request, struct strbuf *answer, str
 	CURL *curl = curl_easy_init();
 	struct curl_slist *headers = NULL;
 	CURLcode code = CURLE_FAILED_INIT;
+	curl_off_t retry_after = 0;
 	long status = 0;
 
 	for (const char *const *header = request->headers; *header; header++)
@@ -64,9 +86,18 @@ int client_send(const struct client_request *request, struct strbuf *answer, str
 		code = perform(curl, request, headers, answer);
 	if (code == CURLE_OK)
 		curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	if (code == CURLE_OK && request->retry_after_s) {
+		curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
+		*request->retry_after_s = retry_after > 0 ? (uint64_t)retry_after : 0;
+	}
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(curl);
 	if (code != CURLE_OK)
 		return error_text(err, -EIO, "%s: %s", request->url, curl_easy_strerror(code));
 	return (int)status;
+}
+
+void client_prepare(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
 }

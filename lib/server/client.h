@@ -3,6 +3,9 @@
 #ifndef PROF_LIB_SERVER_CLIENT_H
 #define PROF_LIB_SERVER_CLIENT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
@@ -13,8 +16,15 @@ struct client_request {
 	size_t size;
 	/* A longer answer is a failure; 0: its beginning is enough. */
 	size_t answer_max;
+	/* Called about once a second while it lasts; true gives it up. NULL: not at all. */
+	bool (*is_over)(void *ctx);
+	void *ctx;
+	uint64_t stall_ns; /* without progress it is given up after this time; 0: the default */
+	uint64_t *retry_after_s; /* gets what the server asks for; 0: nothing. NULL: nobody asks */
 };
 
+/* Loads what the first request would load. */
+void client_prepare(void);
 /*
  * Returns the status of the answer, and its text. Follows no redirection.
  * Negative, with err, without an answer: the network is gone, or the server is not authentic.

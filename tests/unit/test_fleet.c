@@ -107,7 +107,8 @@ static int push(struct tables *t, const struct profile *p, struct fleet_pushed *
 		struct error *err)
 {
 	static const char *const labels[] = {"a=b", NULL};
-	const struct fleet_origin origin = {"h", hostile, labels, 7};
+	const struct fleet_origin origin = {
+		.host = "h", .service = hostile, .labels = labels, .lost = 7};
 	struct fleet_url url;
 	struct engine engine = {.url = &url, .send = fake_send, .ctx = t};
 	int ret;
@@ -332,7 +333,8 @@ static int keep_send(void *ctx, const struct engine_request *r, struct strbuf *a
 TEST(what_a_collector_refuses)
 {
 	static const char *const labels[] = {NULL};
-	const struct fleet_origin origin = {"h", hostile, labels, 7};
+	const struct fleet_origin origin = {
+		.host = "h", .service = hostile, .labels = labels, .lost = 7};
 	struct profile *p = make_profile();
 	struct strbuf body = {0}, words = {0}, answer = {0};
 	struct fleet_url url;
@@ -345,13 +347,73 @@ TEST(what_a_collector_refuses)
 	assert_non_null(strstr(err.text, "the collector refuses 9 profiles"));
 	assert_int_equal(pushed.samples, 180);
 	/* A profile that was sent again is the same. */
-	otlp_write(p, &origin, &pushed, &words);
+	engine.ctx = &words;
+	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
 	assert_int_equal(words.size, body.size);
 	assert_memory_equal(words.text, body.text, body.size);
 	assert_int_equal(otlp_refused(&body, &answer), 0);
 	strbuf_release(&body);
 	strbuf_release(&words);
 	strbuf_release(&answer);
+	fleet_url_release(&url);
+	profile_free(p);
+}
+
+/* Takes what is small enough, and that often. */
+struct narrow_collector {
+	size_t max, taken, largest;
+	int room;
+};
+
+static int narrow_send(void *ctx, const struct engine_request *r, struct strbuf *answer,
+		       struct error *err)
+{
+	struct narrow_collector *c = ctx;
+
+	(void)answer;
+	(void)err;
+	if (r->size > c->largest)
+		c->largest = r->size;
+	if (r->size > c->max)
+		return 413;
+	if (!c->room)
+		return 503;
+	c->room--;
+	c->taken++;
+	return 200;
+}
+
+TEST(requests_that_are_too_large_are_halved_and_go_on)
+{
+	static const char *const labels[] = {NULL};
+	struct fleet_origin origin = {.host = "h", .service = "s", .labels = labels, .lost = 7};
+	struct profile *p = make_profile();
+	struct narrow_collector c = {.max = SIZE_MAX, .room = 1};
+	struct fleet_url url;
+	struct engine engine = {.url = &url, .send = narrow_send, .ctx = &c};
+	struct fleet_pushed pushed;
+
+	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
+	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
+	assert_int_equal(c.taken, 1);
+	c.max = c.largest - 1;
+	c.room = 1;
+	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), -EREMOTEIO);
+	assert_true(pushed.samples > 0 && pushed.samples < 180);
+	origin.done = pushed.samples;
+	c.room = 100;
+	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
+	assert_int_equal(origin.done + pushed.samples, 180);
+	assert_true(c.taken > 1);
+	/* Nothing is left. */
+	origin.done = 180;
+	c.taken = 0;
+	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
+	assert_int_equal(c.taken, 0);
+	/* One sum cannot be halved. */
+	origin.done = 0;
+	c.max = 10;
+	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), -EMSGSIZE);
 	fleet_url_release(&url);
 	profile_free(p);
 }

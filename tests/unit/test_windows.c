@@ -198,7 +198,8 @@ static void begin(struct machine *m, int whole)
 
 static void tick(struct machine *m, uint64_t time)
 {
-	uint32_t pid = 100 + (uint32_t)rand() % PROCESSES, stack = 1 + (uint32_t)rand() % (STACKS - 1);
+	uint32_t pid = 100 + (uint32_t)rand() % PROCESSES,
+		 stack = 1 + (uint32_t)rand() % (STACKS - 1);
 	uint64_t addrs[] = {0x2000 + stack * 0x10, 0x8000 + stack % 5};
 	uint64_t late = rand() % 4 ? 0 : (uint64_t)rand() % LATE_MAX_NS;
 	struct rec_sample sample = {.leaf = 0x1000 + stack, .stack_id = stack};
@@ -291,12 +292,13 @@ TEST(windows_are_the_recording)
 		judge(seed);
 }
 
-/* Whoever takes them does not come: the oldest go, and say how much they were. */
+/* Nobody takes them: the oldest go, and say how much they were. */
 TEST(windows_that_wait_for_too_long_are_counted)
 {
 	const struct capture_start start = {.start_ns = START_NS};
-	const struct capture_writer_options options = {
-		.fd = memfd_create("windows", MFD_CLOEXEC), .has_windows = true, .keep_bytes = 4096};
+	const struct capture_writer_options options = {.fd = memfd_create("windows", MFD_CLOEXEC),
+						       .has_windows = true,
+						       .keep_bytes = 4096};
 	struct capture_writer *w = capture_writer_new(&options, &start, NULL);
 	struct rec_name name = {.name = "main"};
 	struct capture_window window;

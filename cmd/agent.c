@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prof agent: records a machine for months, and sends what it finds. The process that was started
+ * keeps its rights, does nothing but look after the recorder, which gives them up, and starts it
+ * anew by SIGHUP.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/elevate/privileges.h"
+#include "cmd/options/filter_options.h"
+#include "cmd/options/live_options.h"
+#include "cmd/options/live_values.h"
+#include "cmd/options/output_options.h"
+#include "cmd/options/push_options.h"
+#include "cmd/run/notify.h"
+#include "cmd/run/pipeline.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/recording/spool.h"
+
+extern const struct command command_agent;
+
+static const char name[] = "agent";
+
+/* Between the end of a recorder that was killed and the next one. */
+#define RESTART_US 1000000
+#define OWN_FOLDER "/var/lib/prof/agent"
+
+struct agent {
+	struct filter_options filter;
+	struct live_options live;
+	struct output_options output; /* of which only some are options here */
+	struct push_options push;
+};
+
+#define AT(member) OPTION_AT(agent, member)
+
+static const struct option_row rows[] = {
+	{0, "spool-dir", "DIR", "where windows wait for their engine (default: " OWN_FOLDER ")",
+	 OPTION_NAME, AT(push.spool_dir)},
+	{0, "status", "FILE", "write there after each window what was sent and lost, as JSON",
+	 OPTION_NAME, AT(push.status_path)},
+	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
+	 OPTION_CALL, AT(output), .set = output_add_debug_dir},
+	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(output.no_symbols)},
+	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(output.verbose)},
+	{'q', "quiet", NULL, "no progress, and no summary at the end", OPTION_FLAG,
+	 AT(output.quiet)},
+	{0},
+};
+
+static void make_table(struct option_table *t, void *ctx)
+{
+	struct agent *a = ctx;
+
+	t->operands = live_nothing;
+	t->usage =
+		"Usage: prof agent [OPTION]... --push URL...\n"
+		"Record the machine until it is told to end, at 19 samples a second and CPU, and "
+		"send\n"
+		"what it finds to engines that keep the samples of many machines.\n"
+		"\n";
+	option_table_add(t, push_options_windows, &a->push);
+	option_table_add(t, push_options_who, &a->push);
+	option_table_add(t, rows, a);
+	live_options_table(t, &a->live);
+	option_table_add(t, filter_options, &a->filter);
+	option_table_add(t, system_options, &a->filter);
+	option_table_add(t, option_config, NULL);
+	option_table_add(t, option_help, NULL);
+	t->after =
+		"\n"
+		"URL is that of prof push. SIGTERM ends it, SIGHUP reads the configuration anew.\n"
+		"Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
+}
+
+static void init(struct agent *a)
+{
+	*a = (struct agent){0};
+	live_options_init(&a->live);
+	output_options_init(&a->output);
+	push_options_init(&a->push);
+	a->filter.filter.all = true;
+}
+
+static void release(struct agent *a)
+{
+	live_options_release(&a->live);
+	filter_options_release(&a->filter);
+	output_options_release(&a->output);
+	push_options_release(&a->push);
+}
+
+/* -ECANCELED: --help was printed. */
+static int parse(struct agent *a, int argc, char **argv, struct error *err)
+{
+	static char rate[] = "--frequency=19";
+	_cleanup_free_ char **words = xcalloc((size_t)argc + 2, sizeof(*words));
+	int ret;
+
+	/* Words of the command line come later, and win. */
+	words[0] = argv[0];
+	words[1] = rate;
+	memcpy(words + 2, argv + 1, (size_t)argc * sizeof(*words));
+	ret = command_parse(argc + 1, words, make_table, a, err);
+	if (!ret && optind < argc + 1)
+		ret = error_text(err, -EINVAL, "unexpected argument %s", words[optind]);
+	if (!ret)
+		ret = instrument_settings_judge(&a->live.instruments, err);
+	a->output.no_file = true;
+	if (!ret)
+		ret = output_options_check(&a->output, err);
+	if (!ret)
+		ret = push_options_check(&a->push, err);
+	if (!ret && !a->push.urls.count)
+		ret = error_text(err, -EINVAL, "nowhere to send to: give --push URL");
+	return ret;
+}
+
+static char *own_folder(void)
+{
+	const struct identity owner = identity_of_invoker();
+	const char *state = getenv("STATE_DIRECTORY");
+	_cleanup_free_ char *home = NULL;
+
+	if (state && *state == '/')
+		return xasprintf("%s/agent", state);
+	if (geteuid() == 0)
+		return xstrdup(OWN_FOLDER);
+	home = spool_state_folder(&owner);
+	return home ? xasprintf("%s/agent", home) : NULL;
+}
+
+static int record(struct agent *a, char **argv)
+{
+	struct pipeline_options options = {
+		.command = name,
+		.live = &a->live,
+		.filter = &a->filter.filter,
+		.output = &a->output,
+		.push = &a->push,
+		.own_argv = argv,
+	};
+	_cleanup_free_ char *filter_text = NULL, *folder = own_folder();
+	struct error err = {0};
+
+	if (!a->push.spool_dir)
+		a->push.spool_dir = folder;
+	if (a->output.verbose)
+		log_set_level(a->output.verbose > 1 ? LOG_DEBUG : LOG_INFO);
+	if (filter_options_resolve(&a->filter, NULL, &err))
+		return command_fail(name, EXIT_REFUSED, &err);
+	filter_text = filter_options_describe(&a->filter);
+	options.filter_text = filter_text;
+	return pipeline_run(&options);
+}
+
+/* The process that was started. */
+struct keeper {
+	struct agent *agent;
+	char **argv;
+	int signals, ready; /* descriptors; ready is readable once it records; -1: it was */
+	pid_t recorder;
+	bool is_ending, is_reloading;
+};
+
+static void start(struct keeper *k, const sigset_t *mask)
+{
+	pid_t keeper = getpid();
+	int ends[2] = {-1, -1};
+
+	(void)!pipe2(ends, O_CLOEXEC);
+	k->recorder = fork();
+	if (k->recorder == 0) {
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != keeper)
+			_exit(EXIT_REFUSED);
+		close(k->signals);
+		close(ends[0]);
+		if (k->agent->live.ready_fd < 0)
+			k->agent->live.ready_fd = ends[1];
+		exit(record(k->agent, k->argv));
+	}
+	close(ends[1]);
+	k->ready = ends[0];
+}
+
+/* Waits for a signal, or for the recorder to have begun. */
+static int next_signal(struct keeper *k)
+{
+	struct pollfd fds[] = {{.fd = k->signals, .events = POLLIN},
+			       {.fd = k->ready, .events = POLLIN}};
+	struct signalfd_siginfo info;
+	char byte;
+
+	poll(fds, 2, -1);
+	if (fds[1].revents) {
+		if (read(k->ready, &byte, 1) == 1)
+			notify("READY=1");
+		close(steal_fd(&k->ready));
+	}
+	return fds[0].revents && read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)
+		       ? (int)info.ssi_signo
+		       : 0;
+}
+
+static void obey(struct keeper *k, int signal)
+{
+	switch (signal) {
+	case SIGHUP:
+		k->is_reloading = true;
+		notify("RELOADING=1");
+		break;
+	case SIGTERM:
+	case SIGINT:
+	case SIGQUIT:
+		k->is_ending = true;
+		notify("STOPPING=1");
+		break;
+	default:
+		kill(k->recorder, signal);
+		return;
+	}
+	kill(k->recorder, SIGTERM);
+}
+
+/* Ends as asked for, or because it had to. */
+static int status_of(const struct keeper *k, int status)
+{
+	if (!WIFEXITED(status))
+		return EXIT_REFUSED;
+	return WEXITSTATUS(status) == EXIT_SIGNAL_BASE + SIGTERM && k->is_ending
+		       ? 0
+		       : WEXITSTATUS(status);
+}
+
+static int keep(struct keeper *k, const sigset_t *mask)
+{
+	int status, signal;
+
+	for (start(k, mask);;) {
+		signal = next_signal(k);
+		if (signal && signal != SIGCHLD)
+			obey(k, signal);
+		if (k->recorder > 0 && waitpid(k->recorder, &status, WNOHANG) != k->recorder)
+			continue;
+		if (k->is_ending || k->is_reloading || k->recorder < 0 || WIFEXITED(status))
+			break;
+		command_say_as(name, "the recorder was ended by signal %d: it is started again",
+			       WTERMSIG(status));
+		usleep(RESTART_US);
+		start(k, mask);
+	}
+	if (!k->is_reloading || k->is_ending)
+		return status_of(k, status);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	close(k->signals);
+	return -1;
+}
+
+static int supervise(struct agent *a, char **argv)
+{
+	static const int numbers[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
+	struct keeper k = {.agent = a, .argv = argv};
+	sigset_t signals, mask;
+
+	sigemptyset(&signals);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		sigaddset(&signals, numbers[i]);
+	sigprocmask(SIG_BLOCK, &signals, &mask);
+	k.signals = signalfd(-1, &signals, SFD_CLOEXEC);
+	return keep(&k, &mask);
+}
+
+/* Becomes the program as it is now, with the words that this one was started with. */
+static int start_over(void)
+{
+	_cleanup_free_ char *words = NULL;
+	VEC(char *) argv = {0};
+	struct error err = {0};
+	size_t size;
+
+	words = text_read_file("/proc/self/cmdline", 1 << 20, &size);
+	for (size_t at = 0; words && at < size; at += strlen(words + at) + 1)
+		vec_push(&argv, words + at);
+	vec_push(&argv, NULL);
+	if (argv.count > 1)
+		execv("/proc/self/exe", argv.items);
+	error_set(&err, -errno, "start again");
+	return command_fail(name, EXIT_REFUSED, &err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct agent a;
+	struct error err = {0};
+	int ret;
+
+	init(&a);
+	ret = parse(&a, argc, argv, &err);
+	if (ret == -ECANCELED) {
+		ret = 0;
+	} else if (ret) {
+		ret = command_fail_usage(name, &err);
+	} else if (privileges_are_missing()) {
+		error_text(&err, -EPERM, "recording the machine needs root");
+		error_hint(&err, "sudo prof agent ...");
+		ret = command_fail(name, EXIT_REFUSED, &err);
+	} else {
+		ret = supervise(&a, argv);
+	}
+	release(&a);
+	return ret < 0 ? start_over() : ret;
+}
+
+const struct command command_agent = {
+	.name = name,
+	.summary = "record a machine for months, and send its samples to engines",
+	.options = make_table,
+	.run = run,
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/window_converter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/outfile.h"
+#include "lib/capture/capture_format.h"
+#include "lib/format/format.h"
+#include "lib/recording/loss_counts.h"
+#include "lib/recording/recording.h"
+
+#define NICENESS 10
+/* A window that ends so many converters is given up. */
+#define ATTEMPTS_MAX 2
+
+static void say(const char *line)
+{
+	command_say("%s", line);
+}
+
+static int write_profile(const struct profile *p, struct error *err)
+{
+	const struct export_options how = {.all_threads = true};
+	struct outfile_options options = {
+		.path = "a window", .fd = memfd_create("window", MFD_CLOEXEC), .gzip = true};
+	int fd = options.fd < 0 ? -1 : fcntl(options.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	struct export_counts counts;
+	struct outfile *out = NULL;
+	int ret;
+
+	if (fd < 0)
+		return error_set(err, -errno, "memory for a window");
+	ret = outfile_open(&out, &options, err);
+	if (!ret)
+		ret = FORMAT_DEFAULT->write(p, &how, out, &counts, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	outfile_free(out);
+	if (!ret)
+		return fd;
+	close(fd);
+	return ret;
+}
+
+/* Makes a profile of the window. Returns its descriptor; -ENODATA: nothing happened in it. */
+static int name(const struct window_converter *n, const struct capture_window *w,
+		struct push_job *job, struct error *err)
+{
+	const struct recording_options options = {
+		.part.window_end_ns = w->end_ns,
+		.dirs = n->output->debug_dirs.items,
+		.no_symbols = n->output->no_symbols,
+		.no_limit = true,
+		.say = say,
+	};
+	_cleanup_close_ int copy = memfd_create("window", MFD_CLOEXEC);
+	struct recording r = {0};
+	int ret = copy < 0 ? -errno : capture_window_copy(w, n->capture, copy);
+
+	if (ret)
+		return error_set(err, ret, "read a window");
+	ret = recording_load(&r, &source_capture, copy, "a window", &options, err);
+	if (ret)
+		return ret;
+	job->id = r.profile->meta.start_realtime_ns;
+	job->samples = r.profile->stats.cpu_samples;
+	ret = job->samples || job->lost || losses_count(&r.profile->stats, true)
+		      ? write_profile(r.profile, err)
+		      : error_text(err, -ENODATA, "nothing happened in a window");
+	recording_release(&r);
+	return ret;
+}
+
+static void add_report(struct push_report *sums, const struct push_report *report)
+{
+	sums->sent_windows += report->sent_windows;
+	sums->sent_samples += report->sent_samples;
+	sums->lost_windows += report->lost_windows;
+	sums->lost_samples += report->lost_samples;
+	sums->refused_profiles += report->refused_profiles;
+	sums->waiting_windows += report->waiting_windows;
+	sums->waiting_bytes += report->waiting_bytes;
+	sums->failures += report->failures;
+	if (report->words[0])
+		memcpy(sums->words, report->words, sizeof(sums->words));
+}
+
+/* Hands a profile, or the question for the report, to a pusher. Answers of before may come first.
+ */
+static int hand_over(int pusher, const struct push_job *job, int fd, struct push_report *report)
+{
+	int ret = window_pipe_send(pusher, job, sizeof(*job), fd);
+
+	while (!ret) {
+		ret = window_pipe_peek(pusher, report, sizeof(*report), NULL);
+		if (ret <= 0)
+			return ret ? ret : -EPIPE;
+		window_pipe_take(pusher);
+		if (report->id == job->id)
+			return 0;
+		ret = 0;
+	}
+	return ret;
+}
+
+/* 0, or a negative errno: a pusher is gone. */
+static int hand_over_all(const struct window_converter *n, const struct push_job *job, int fd,
+			 struct window_answer *answer)
+{
+	int ret = 0;
+
+	vec_for_each(&n->pushers, const int *, pusher) {
+		struct push_report report = {0};
+
+		if (!ret)
+			ret = hand_over(*pusher, job, fd, &report);
+		add_report(&answer->sums, &report);
+	}
+	return ret;
+}
+
+static int work(struct window_converter *n, const struct window_job *job,
+		struct window_answer *answer)
+{
+	struct window_memory *m = n->memory;
+	struct push_job window = {.lost = job->lost};
+	struct error err = {0};
+	_cleanup_close_ int fd = -1;
+	int ret;
+
+	m->attempts = m->start_ns == job->window.start_ns ? m->attempts + 1 : 1;
+	m->start_ns = job->window.start_ns;
+	if (m->attempts > ATTEMPTS_MAX)
+		fd = error_text(&err, -EIO, "a window ended who names it");
+	else
+		fd = name(n, &job->window, &window, &err);
+	if (fd < 0) {
+		window = (struct push_job){0};
+		if (fd != -ENODATA) {
+			command_say("%s: it is given up", err.text);
+			answer->lost_windows++;
+			answer->lost_samples += job->window.held;
+		}
+	}
+	answer->start_ns = job->window.start_ns;
+	ret = hand_over_all(n, &window, fd, answer);
+	if (!ret)
+		m->last = job->window;
+	return ret;
+}
+
+/* The recorder was killed: what it left begins after the window that was handed over last. */
+static int take_rest(struct window_converter *n)
+{
+	const struct capture_window *last = &n->memory->last;
+	struct window_job job = {.window = {.at = last->next_at, .start_ns = last->end_ns}};
+	struct window_answer answer = {0};
+	struct capture_header header;
+	struct stat st;
+
+	if (fstat(n->capture, &st) ||
+	    pread(n->capture, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return 0;
+	if (!last->end) {
+		job.window.at = sizeof(header);
+		job.window.start_ns = header.start_ns;
+	} else if (!last->next_at) {
+		return 0;
+	}
+	job.window.end = (uint64_t)st.st_size;
+	job.window.start_realtime_ns = header.start_realtime_ns +
+				       (job.window.start_ns - header.start_ns);
+	if (job.window.end <= job.window.at)
+		return 0;
+	command_say("the recorder is gone: what it left is sent");
+	return work(n, &job, &answer);
+}
+
+static bool is_end(const struct window_job *job)
+{
+	return !job->window.end;
+}
+
+int window_converter_run(struct window_converter *n)
+{
+	/* Root reads nothing that the invoking user may not read. */
+	struct identity before = identity_assume_files(n->owner);
+	struct window_job job;
+	int ret = before.failure;
+
+	setpriority(PRIO_PROCESS, 0, NICENESS);
+	while (!ret) {
+		struct window_answer answer = {0};
+		int got = window_pipe_peek(n->jobs, &job, sizeof(job), NULL);
+
+		if (got < 0)
+			ret = got;
+		if (got <= 0)
+			break;
+		if (is_end(&job))
+			return 0;
+		ret = work(n, &job, &answer);
+		if (!ret)
+			ret = window_pipe_send(n->jobs, &answer, sizeof(answer), -1);
+		window_pipe_take(n->jobs);
+		/* The recorder is gone: the next look says so. */
+		ret = ret == -EPIPE ? 0 : ret;
+	}
+	if (!ret)
+		ret = take_rest(n);
+	return ret ? EXIT_REFUSED : 0;
+}

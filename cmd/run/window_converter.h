@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that makes profiles of windows, with names, and hands them to a pusher for each
+ * engine. It takes no part in recording, and may be started anew.
+ */
+#ifndef PROF_CMD_RUN_WINDOW_CONVERTER_H
+#define PROF_CMD_RUN_WINDOW_CONVERTER_H
+
+#include <stdbool.h>
+
+#include "cmd/options/output_options.h"
+#include "cmd/options/push_options.h"
+#include "lib/base/identity.h"
+#include "lib/capture/capture_window.h"
+#include "lib/fleet/window_pipe.h"
+
+/* A window that the recorder gives out. */
+struct window_job {
+	struct capture_window window; /* all zero: the recording has ended */
+	uint64_t lost; /* samples given up before it */
+};
+
+/* The answer, once every pusher has it. */
+struct window_answer {
+	uint64_t start_ns; /* of the window */
+	uint64_t lost_windows, lost_samples; /* of them, that could not be read */
+	struct push_report sums; /* over all pushers */
+};
+
+/* State that survives a converter, in memory that all share. */
+struct window_memory {
+	struct capture_window last; /* the one handed over last */
+	uint64_t start_ns; /* of the one being worked on */
+	unsigned int attempts; /* at it */
+};
+
+struct window_converter {
+	const struct push_options *push;
+	const struct output_options *output;
+	const struct identity *owner;
+	int capture, jobs; /* descriptors */
+	VEC(int) pushers; /* sockets */
+	struct window_memory *memory;
+};
+
+/* Returns the status of the process. */
+int window_converter_run(struct window_converter *n);
+
+#endif

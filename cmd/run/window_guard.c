@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/window_guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/index.h"
+#include "lib/base/neighbour.h"
+#include "lib/capture/capture_format.h"
+
+/* Descriptors that are kept. */
+enum { CAPTURE_FD = STDERR_FILENO + 1, JOBS_FD, FIRST_FREE_FD };
+/* Between two starts of the same one. */
+#define RESTART_US 200000
+/* After so many that ended by themselves, something is wrong with all. */
+#define FAILURES_MAX 20
+
+static const char program[] = "prof-view";
+
+struct pusher_process {
+	const char *url;
+	char *spool; /* folder; "": none */
+	int outer, inner; /* ends of its socket */
+	pid_t pid; /* 0: it does not run */
+};
+
+struct guard {
+	struct window_converter *converter;
+	VEC(struct pusher_process) pushers;
+	pid_t converter_pid; /* 0: it has ended */
+	char host[256];
+	bool is_unsent;
+	unsigned int failures;
+};
+
+/* Each engine has a folder of its own. */
+static char *spool_of(const char *dir, const char *url)
+{
+	return dir ? xasprintf("%s/%016" PRIx64, dir, hash_bytes(url, strlen(url), 0))
+		   : xstrdup("");
+}
+
+static void exec_pusher(const struct guard *g, const struct pusher_process *pusher)
+{
+	const struct push_options *o = g->converter->push;
+	_cleanup_free_ char *path = neighbour_path(program);
+	char *socket = xasprintf("%d", fcntl(pusher->inner, F_DUPFD, FIRST_FREE_FD));
+	char *first_ns = xasprintf("%" PRIu64, o->retry_ns);
+	VEC(const char *) argv = {0};
+	struct error err = {0};
+
+	vec_push(&argv, program);
+	vec_push(&argv, PUSH_PROCESS);
+	vec_push(&argv, socket);
+	vec_push(&argv, pusher->url);
+	vec_push(&argv, pusher->spool);
+	vec_push(&argv, first_ns);
+	vec_push(&argv, o->host ? o->host : g->host);
+	vec_push(&argv, o->service ? o->service : "");
+	for (size_t i = 0; i < o->labels.count; i++)
+		vec_push(&argv, o->labels.items[i]);
+	vec_push(&argv, NULL);
+	if (path)
+		execv(path, (char *const *)argv.items);
+	error_set(&err, path ? -errno : -ENOENT, "start %s", program);
+	error_hint(&err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
+	_exit(command_fail("push", EXIT_REFUSED, &err));
+}
+
+static void start_pusher(struct guard *g, struct pusher_process *pusher)
+{
+	pusher->pid = fork();
+	if (pusher->pid == 0)
+		exec_pusher(g, pusher);
+	if (pusher->pid < 0)
+		pusher->pid = 0;
+}
+
+static void start_converter(struct guard *g)
+{
+	pid_t guard = getpid();
+
+	g->converter_pid = fork();
+	if (g->converter_pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != guard)
+		_exit(EXIT_REFUSED);
+	vec_for_each(&g->pushers, const struct pusher_process *, pusher)
+		close(pusher->inner);
+	_exit(window_converter_run(g->converter));
+}
+
+/* One has ended that should not: it is time for the next, unless it goes on like this. */
+static void pause_after(struct guard *g, int status)
+{
+	if (WIFEXITED(status) && ++g->failures > FAILURES_MAX)
+		_exit(EXIT_REFUSED);
+	usleep(RESTART_US);
+}
+
+/* Nothing more comes: the pushers see that their sockets end. */
+static void close_sockets(struct guard *g)
+{
+	vec_for_each(&g->pushers, struct pusher_process *, pusher) {
+		close(pusher->outer);
+		close(pusher->inner);
+	}
+}
+
+static bool has_ended_well(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void on_converter_end(struct guard *g, int status)
+{
+	g->converter_pid = 0;
+	if (has_ended_well(status)) {
+		close_sockets(g);
+		return;
+	}
+	pause_after(g, status);
+	start_converter(g);
+}
+
+static void on_pusher_end(struct guard *g, struct pusher_process *pusher, int status)
+{
+	pusher->pid = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == WINDOW_GUARD_UNSENT)
+		g->is_unsent = true;
+	if (!g->converter_pid || has_ended_well(status))
+		return;
+	pause_after(g, status);
+	start_pusher(g, pusher);
+}
+
+static void supervise(struct guard *g)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, 0)) > 0 || errno == EINTR) {
+		if (pid <= 0)
+			continue;
+		if (pid == g->converter_pid)
+			on_converter_end(g, status);
+		vec_for_each(&g->pushers, struct pusher_process *, pusher) {
+			if (pid == pusher->pid)
+				on_pusher_end(g, pusher, status);
+		}
+	}
+}
+
+static void keep_descriptors(struct window_converter *n)
+{
+	int capture = fcntl(n->capture, F_DUPFD, FIRST_FREE_FD);
+	int jobs = fcntl(n->jobs, F_DUPFD, FIRST_FREE_FD);
+
+	dup3(capture, CAPTURE_FD, O_CLOEXEC);
+	dup3(jobs, JOBS_FD, O_CLOEXEC);
+	n->capture = CAPTURE_FD;
+	n->jobs = JOBS_FD;
+	syscall(SYS_close_range, FIRST_FREE_FD, ~0u, 0);
+}
+
+void window_guard_run(struct window_converter *n)
+{
+	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
+	struct guard g = {.converter = n};
+	sigset_t none;
+
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	keep_descriptors(n);
+	gethostname(g.host, sizeof(g.host) - 1);
+	n->memory = mmap(NULL, sizeof(*n->memory), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (n->memory == MAP_FAILED)
+		_exit(EXIT_REFUSED);
+	for (size_t i = 0; i < n->push->urls.count; i++) {
+		struct pusher_process pusher = {.url = n->push->urls.items[i]};
+		int ends[2];
+
+		if (window_pipe_new(ends))
+			_exit(EXIT_REFUSED);
+		pusher.outer = ends[0];
+		pusher.inner = ends[1];
+		pusher.spool = spool_of(n->push->spool_dir, pusher.url);
+		vec_push(&n->pushers, pusher.outer);
+		vec_push(&g.pushers, pusher);
+	}
+	vec_for_each(&g.pushers, struct pusher_process *, pusher)
+		start_pusher(&g, pusher);
+	start_converter(&g);
+	supervise(&g);
+	_exit(g.is_unsent ? WINDOW_GUARD_UNSENT : 0);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/run/windows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/run/fleet_engine.h"
+#include "cmd/run/pipeline_internal.h"
+#include "cmd/run/window_guard.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/recording/loss_counts.h"
+#include "lib/recording/outcome_facts.h"
+
+#define NS_PER_MS 1000000ull
+/* After the end, naming and sending have so long. */
+#define END_NS (4500 * NS_PER_MS)
+#define STEP_MS 50
+
+bool windows_are_on(const struct pipeline *p)
+{
+	return p->options->push && p->options->push->urls.count;
+}
+
+static int start(struct pipeline *p, struct error *err)
+{
+	struct windows *w = &p->windows;
+	int ends[2], ret = window_pipe_new(ends);
+
+	if (ret)
+		return error_set(err, ret, "socketpair");
+	w->guard = fork();
+	if (w->guard == 0) {
+		struct window_converter converter = {
+			.push = p->options->push,
+			.output = p->options->output,
+			.owner = &p->owner,
+			.capture = p->spool.memory,
+			.jobs = ends[1],
+		};
+
+		window_guard_run(&converter);
+	}
+	close(ends[1]);
+	if (w->guard < 0) {
+		w->guard = 0;
+		close(ends[0]);
+		return error_set(err, -errno, "fork");
+	}
+	w->socket = ends[0];
+	return 0;
+}
+
+int windows_open(struct pipeline *p, struct error *err)
+{
+	const struct push_options *push = p->options->push;
+	int ret = 0;
+
+	if (!windows_are_on(p))
+		return 0;
+	/* The pushers open them, too, but could refuse them only later. */
+	for (size_t i = 0; !ret && i < push->urls.count; i++) {
+		struct fleet_engine engine;
+
+		ret = fleet_engine_open(&engine, push->urls.items[i], err);
+		fleet_engine_release(&engine);
+	}
+	return ret ? ret : start(p, err);
+}
+
+int windows_watch(struct pipeline *p, struct error *err)
+{
+	return p->windows.socket >= 0 ? recorder_watch(p->recorder, p->windows.socket, err) : 0;
+}
+
+/* The others were killed: new ones get what is out. */
+static void start_again(struct pipeline *p)
+{
+	struct windows *w = &p->windows;
+	struct error err = {0};
+
+	if (w->socket >= 0)
+		close(steal_fd(&w->socket));
+	if (w->guard)
+		waitpid(w->guard, NULL, WNOHANG);
+	w->guard = 0;
+	progress_erase(&p->progress);
+	command_say_as(p->options->command, "the process that sends windows is gone: %s",
+		       start(p, &err) ? err.text : "it is started again");
+	if (w->socket >= 0 && !recorder_watch(p->recorder, w->socket, &err) && w->is_out)
+		window_pipe_send(w->socket, &w->job, sizeof(w->job), -1);
+}
+
+static void write_status(struct pipeline *p)
+{
+	const struct windows *w = &p->windows;
+	const struct push_report *r = &w->report;
+	const struct profile_stats *stats = &p->recording.profile->stats;
+	const char *path = p->options->push->status_path;
+	_cleanup_free_ char *text = NULL;
+	struct outfile *out = NULL;
+	struct error err = {0};
+	json_t *status;
+
+	if (!path)
+		return;
+	status = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s*}", "ticks",
+			   (json_int_t)stats->cpu_samples, "lost",
+			   (json_int_t)losses_count(stats, true), "windows", (json_int_t)w->count,
+			   "sent_windows", (json_int_t)r->sent_windows, "sent_samples",
+			   (json_int_t)r->sent_samples, "lost_windows",
+			   (json_int_t)(w->lost_windows + r->lost_windows), "lost_samples",
+			   (json_int_t)(w->lost_samples + r->lost_samples), "refused_profiles",
+			   (json_int_t)r->refused_profiles, "waiting_windows",
+			   (json_int_t)r->waiting_windows, "waiting_bytes",
+			   (json_int_t)r->waiting_bytes, "failure", r->words[0] ? r->words : NULL);
+	text = json_dumps(status, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
+	json_decref(status);
+	if (text && !outfile_open_plain(&out, path, &p->owner, &err)) {
+		outfile_write(out, text, strlen(text));
+		outfile_write(out, "\n", 1);
+		outfile_commit(out, &err);
+		outfile_free(out);
+	}
+	if (err.code)
+		log_info("--status: %s", err.text);
+}
+
+/* Takes the answer to the window that is out, if it is there. */
+static void take_answer(struct pipeline *p)
+{
+	struct windows *w = &p->windows;
+	struct pollfd ready = {.fd = w->socket, .events = POLLIN};
+	struct window_answer answer;
+	int got;
+
+	if (w->socket < 0 || poll(&ready, 1, 0) <= 0)
+		return;
+	got = window_pipe_peek(w->socket, &answer, sizeof(answer), NULL);
+	if (got <= 0) {
+		start_again(p);
+		return;
+	}
+	window_pipe_take(w->socket);
+	w->report = answer.sums;
+	w->lost_windows += answer.lost_windows;
+	w->lost_samples += answer.lost_samples;
+	if (w->is_out && answer.start_ns == w->job.window.start_ns) {
+		spool_end_window(&p->spool);
+		w->is_out = false;
+		w->count++;
+	}
+	write_status(p);
+}
+
+static void give_next(struct pipeline *p, bool is_at_end)
+{
+	struct windows *w = &p->windows;
+	struct recorder_info info;
+	uint64_t dropped;
+
+	if (w->is_out)
+		return;
+	dropped = spool_drop_windows(&p->spool);
+	w->waiting_lost += dropped;
+	w->lost_samples += dropped;
+	recorder_get_info(p->recorder, &info);
+	if (!spool_next_window(&p->spool, &info, is_at_end, &w->job.window))
+		return;
+	w->job.lost = w->waiting_lost;
+	w->waiting_lost = 0;
+	w->is_out = true;
+	if (w->socket < 0 || window_pipe_send(w->socket, &w->job, sizeof(w->job), -1))
+		start_again(p);
+}
+
+void windows_poll(struct pipeline *p)
+{
+	if (!windows_are_on(p))
+		return;
+	take_answer(p);
+	give_next(p, false);
+}
+
+/* Waits until the guard has ended. *status is its. False: it goes on. */
+static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
+{
+	struct windows *w = &p->windows;
+
+	while (waitpid(w->guard, status, WNOHANG) == 0) {
+		if (clock_monotonic_ns() > until_ns)
+			return false;
+		poll(NULL, 0, STEP_MS);
+	}
+	w->guard = 0;
+	return true;
+}
+
+int windows_finish(struct pipeline *p, struct error *err)
+{
+	const struct window_job end = {0};
+	struct windows *w = &p->windows;
+	_cleanup_(report_release) struct report report = {0};
+	uint64_t until_ns = clock_monotonic_ns() + END_NS;
+	int status = 0;
+
+	outcome_facts_ask(&report, p->recorder, p->recording.profile);
+	spool_end(&p->spool, p->recorder, &p->recording.facts.info, &report);
+	for (give_next(p, true); w->is_out && clock_monotonic_ns() < until_ns; give_next(p, true)) {
+		struct pollfd ready = {.fd = w->socket, .events = POLLIN};
+
+		poll(&ready, 1, STEP_MS);
+		take_answer(p);
+	}
+	if (w->socket >= 0) {
+		window_pipe_send(w->socket, &end, sizeof(end), -1);
+		close(steal_fd(&w->socket));
+	}
+	if (!await_guard(p, until_ns, &status))
+		command_say_as(p->options->command, "windows are still being sent");
+	else if (WIFEXITED(status) && WEXITSTATUS(status) == WINDOW_GUARD_UNSENT)
+		return error_text(err, -EIO, "not all windows could be sent");
+	if (!p->options->output->quiet)
+		command_say_as(p->options->command, "sent %" PRIu64 " %s", w->count,
+			       text_counted(w->count, "window", "windows"));
+	return 0;
+}
+
+void windows_release(struct windows *w)
+{
+	if (w->socket >= 0)
+		close(w->socket);
+	*w = WINDOWS_INIT;
+}

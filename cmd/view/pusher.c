@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that sends windows to one engine, prof-view __push: it alone has the network and the
+ * spool, and neither privileges nor other system calls than these take.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/run/fleet_engine.h"
+#include "cmd/run/window_guard.h"
+#include "cmd/run/window_send.h"
+#include "cmd/view/confine.h"
+#include "cmd/view/drop.h"
+#include "cmd/view/programs.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
+#include "lib/base/text.h"
+#include "lib/fleet/backoff.h"
+#include "lib/fleet/outbox.h"
+#include "lib/fleet/packed_body.h"
+#include "lib/fleet/window_pipe.h"
+#include "lib/server/client.h"
+
+#define NS_PER_SECOND 1000000000ull
+#define NS_PER_MS 1000000ull
+#define SPOOL_BYTES ((uint64_t)256 << 20)
+#define MEMORY_BYTES ((uint64_t)16 << 20)
+/* Collectors refuse what is an hour old. */
+#define AGE_NS (50 * 60 * NS_PER_SECOND)
+/* Time after the end for what is left. */
+#define END_NS (4 * NS_PER_SECOND)
+/* A request without progress ends after this many times the first wait. */
+#define STALL_RATIO 30
+#define OWN_USER "prof"
+#define NOBODY 65534
+
+/* Arguments, in their order; labels follow. */
+enum { ARG_SOCKET = 1, ARG_URL, ARG_SPOOL, ARG_FIRST_NS, ARG_HOST, ARG_SERVICE, ARG_LABELS };
+
+struct pusher {
+	int socket; /* -1: the other side has ended */
+	const char *spool; /* "": there is none */
+	struct fleet_engine engine;
+	struct window_send send;
+	struct outbox outbox;
+	struct backoff backoff;
+	struct push_report report;
+	int status; /* of the latest answer; 0: there was none */
+	uint64_t retry_after_s;
+	uint64_t end_ns; /* when to give up; 0: not yet known */
+	char shown[sizeof(((struct push_report *)0)->words)];
+};
+
+static volatile sig_atomic_t is_orphan;
+
+static void on_orphan(int signal)
+{
+	(void)signal;
+	is_orphan = 1;
+}
+
+static void end(struct pusher *p)
+{
+	if (p->socket >= 0)
+		close(steal_fd(&p->socket));
+	if (!p->end_ns)
+		p->end_ns = clock_monotonic_ns() + END_NS;
+}
+
+static void answer(struct pusher *p, uint64_t id)
+{
+	struct push_report *report = &p->report;
+
+	report->id = id;
+	report->lost_windows = p->outbox.lost_windows;
+	report->lost_samples = p->outbox.lost_samples;
+	report->waiting_windows = p->outbox.rows.count;
+	report->waiting_bytes = p->outbox.bytes + p->outbox.memory_bytes;
+	report->failures = p->backoff.failures;
+	if (window_pipe_send(p->socket, report, sizeof(*report), -1))
+		end(p);
+}
+
+/* Takes windows in, as long as there are some. */
+static void take_in(struct pusher *p, int timeout_ms)
+{
+	struct push_job job;
+	struct pollfd ready = {.fd = p->socket, .events = POLLIN};
+	int fd, got;
+
+	while (p->socket >= 0 && !is_orphan && poll(&ready, 1, timeout_ms) > 0) {
+		got = window_pipe_peek(p->socket, &job, sizeof(job), &fd);
+		if (got <= 0) {
+			end(p);
+			return;
+		}
+		if (fd >= 0)
+			outbox_add(&p->outbox,
+				   &(struct outbox_row){
+					   .id = job.id, .samples = job.samples, .lost = job.lost},
+				   fd, clock_realtime_ns());
+		answer(p, job.id);
+		if (p->socket >= 0)
+			window_pipe_take(p->socket);
+		timeout_ms = 0;
+	}
+	if (is_orphan)
+		end(p);
+}
+
+/* Also takes in what comes meanwhile. */
+static bool is_over(void *ctx)
+{
+	struct pusher *p = ctx;
+
+	take_in(p, 0);
+	return p->end_ns && clock_monotonic_ns() > p->end_ns;
+}
+
+static int send_request(void *ctx, const struct engine_request *r, struct strbuf *answer,
+			struct error *err)
+{
+	struct pusher *p = ctx;
+	_cleanup_(strbuf_release) struct strbuf packed = {0};
+	VEC(const char *) headers = {0};
+	struct client_request request = {
+		.method = "POST",
+		.url = r->url,
+		.answer_max = ENGINE_ANSWER_MAX,
+		.is_over = is_over,
+		.ctx = p,
+		.stall_ns = p->backoff.first_ns * STALL_RATIO,
+		.retry_after_s = &p->retry_after_s,
+	};
+	int ret = packed_body(r->body, r->size, &packed, err);
+
+	p->status = 0;
+	p->retry_after_s = 0;
+	if (ret)
+		return ret;
+	for (const char *const *header = r->headers; *header; header++)
+		vec_push(&headers, *header);
+	if (packed.size)
+		vec_push(&headers, "Content-Encoding: gzip");
+	vec_push(&headers, NULL);
+	request.headers = headers.items;
+	request.body = packed.size ? packed.text : r->body;
+	request.size = packed.size ? packed.size : r->size;
+	ret = client_send(&request, answer, err);
+	p->status = ret > 0 ? ret : 0;
+	vec_release(&headers);
+	return ret;
+}
+
+/* Says it on standard error, unless that was shown last. */
+static void say(struct pusher *p, const char *words, const char *consequence)
+{
+	snprintf(p->report.words, sizeof(p->report.words), "%s", words);
+	text_to_line(p->report.words);
+	if (strcmp(p->shown, p->report.words) == 0)
+		return;
+	memcpy(p->shown, p->report.words, sizeof(p->shown));
+	command_say("%s: %s", p->report.words, consequence);
+}
+
+static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fate,
+		   const struct fleet_pushed *pushed, const struct error *err)
+{
+	bool is_known = row->samples <= row->done;
+
+	p->report.sent_samples += pushed->samples;
+	p->report.refused_profiles += pushed->refused;
+	switch (fate) {
+	case WINDOW_SENT:
+		backoff_succeed(&p->backoff);
+		p->report.sent_windows += !is_known || !row->samples;
+		outbox_remove(&p->outbox, row, false);
+		p->report.words[0] = p->shown[0] = '\0';
+		if (pushed->refused)
+			say(p, err->text, "it is not sent again");
+		return;
+	case WINDOW_REFUSED:
+		say(p, err->text, "a window is given up");
+		outbox_remove(&p->outbox, row, true);
+		return;
+	case WINDOW_LATER:
+		if (pushed->samples)
+			outbox_progress(&p->outbox, row, row->done + pushed->samples);
+		backoff_fail(&p->backoff, clock_monotonic_ns(), p->retry_after_s * NS_PER_SECOND,
+			     hash_pair(clock_monotonic_ns(), (uint64_t)getpid()));
+		say(p, err->text, "it is tried again");
+		return;
+	}
+}
+
+static void send_one(struct pusher *p)
+{
+	struct outbox_row *row = outbox_choose(&p->outbox);
+	struct outbox_row copy = *row;
+	struct fleet_pushed pushed = {0};
+	struct error err = {0};
+	_cleanup_close_ int fd = outbox_read(&p->outbox, row);
+	enum window_fate fate = WINDOW_REFUSED;
+
+	p->outbox.busy = copy.id;
+	p->status = 0;
+	if (fd < 0)
+		error_set(&err, fd, "read a window");
+	else
+		fate = window_send(&p->send, &p->engine.engine, fd, &copy, &p->status, &pushed,
+				   &err);
+	p->outbox.busy = 0;
+	row = outbox_find(&p->outbox, copy.id);
+	if (row)
+		settle(p, row, fate, &pushed, &err);
+}
+
+static int wait_ms(const struct pusher *p)
+{
+	uint64_t now = clock_monotonic_ns(), due = p->backoff.due_ns;
+	uint64_t wait = 1000 * NS_PER_MS;
+
+	if (p->outbox.rows.count)
+		wait = due > now ? due - now : 0;
+	if (wait > 1000 * NS_PER_MS)
+		wait = 1000 * NS_PER_MS;
+	return (int)((wait + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void run(struct pusher *p)
+{
+	while (!p->end_ns || (p->outbox.rows.count && clock_monotonic_ns() < p->end_ns)) {
+		if (p->socket >= 0)
+			take_in(p, wait_ms(p));
+		else
+			poll(NULL, 0, wait_ms(p));
+		outbox_expire(&p->outbox, clock_realtime_ns());
+		/* At the end, all is tried once more, at once. */
+		if (p->outbox.rows.count && clock_monotonic_ns() >= p->backoff.due_ns)
+			send_one(p);
+	}
+}
+
+/* Makes the folder of this engine, which belongs to the user that sends. */
+static void make_folder(struct pusher *p, uid_t uid, gid_t gid)
+{
+	_cleanup_free_ char *path = xstrdup(p->spool);
+	int fd;
+
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0711);
+		*slash = '/';
+	}
+	mkdir(path, 0700);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && geteuid() == 0)
+		(void)!fchown(fd, uid, gid);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Root becomes a user of its own, unless it has given up the right to do so. */
+static int drop_all(struct pusher *p, struct error *err)
+{
+	struct identity who = identity_of_invoker();
+	const struct passwd *own = getpwnam(OWN_USER);
+	uid_t uid = who.uid ? who.uid : own ? own->pw_uid : NOBODY;
+	gid_t gid = who.uid ? who.gid : own ? own->pw_gid : NOBODY;
+	int ret;
+
+	if (*p->spool)
+		make_folder(p, uid, gid);
+	if (who.uid == 0 &&
+	    (setgroups(1, &gid) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)) &&
+	    errno != EPERM)
+		return error_set(err, -errno, "give up privileges");
+	ret = drop_privileges(err);
+	return ret ? ret : drop_new_privileges(err);
+}
+
+static int prepare(struct pusher *p, char **argv, struct error *err)
+{
+	int ret = fleet_engine_open(&p->engine, argv[ARG_URL], err);
+
+	if (!ret)
+		ret = drop_all(p, err);
+	if (ret)
+		return ret;
+	p->engine.engine.send = send_request;
+	p->engine.engine.ctx = p;
+	p->outbox.limits = (struct outbox_limits){
+		.bytes = SPOOL_BYTES,
+		.memory_bytes = MEMORY_BYTES,
+		.age_ns = p->engine.url.is_otlp ? AGE_NS : 0,
+	};
+	if (*p->spool && outbox_open(&p->outbox, p->spool, err)) {
+		command_say("%s: what waits is kept in memory only", err->text);
+		*err = (struct error){0};
+	}
+	client_prepare();
+	ret = confine(err);
+	if (ret == -ENOSYS)
+		ret = 0;
+	return ret;
+}
+
+int push_run(int argc, char **argv)
+{
+	struct pusher p = {.outbox.folder = -1};
+	struct sigaction action = {.sa_handler = on_orphan};
+	struct error err = {0};
+	uint64_t fd, first_ns;
+	bool is_unsent;
+
+	if (argc < ARG_LABELS || !text_to_u64(argv[ARG_SOCKET], 10, &fd) ||
+	    !text_to_u64(argv[ARG_FIRST_NS], 10, &first_ns))
+		return EXIT_USAGE;
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigaction(SIGUSR1, &action, NULL);
+	p.socket = (int)fd;
+	p.spool = argv[ARG_SPOOL];
+	p.backoff.first_ns = first_ns;
+	p.send.host = argv[ARG_HOST];
+	p.send.service = argv[ARG_SERVICE];
+	p.send.labels = (const char *const *)argv + ARG_LABELS;
+	if (prepare(&p, argv, &err))
+		return command_fail("push", EXIT_REFUSED, &err);
+	/* The one that looks after it has ended. */
+	prctl(PR_SET_PDEATHSIG, SIGUSR1);
+	run(&p);
+	is_unsent = p.outbox.memory_bytes;
+	if (is_unsent)
+		command_say("%zu %s not sent", p.outbox.rows.count,
+			    text_counted(p.outbox.rows.count, "window was", "windows were"));
+	outbox_release(&p.outbox);
+	fleet_engine_release(&p.engine);
+	return is_unsent ? WINDOW_GUARD_UNSENT : 0;
+}

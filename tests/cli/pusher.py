@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The process that sends windows, against an engine with faults: each sample arrives once, or is counted
+as lost. Prints TAP. pusher.py PROF ENGINE_SCRIPT, in an empty folder."""
+
+import array
+import gzip
+import json
+import os
+import signal
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+prof, engine_script = (os.path.realpath(path) for path in sys.argv[1:3])
+view = os.path.join(os.path.dirname(prof), "prof-view")
+STACKS = [(f"main;part_{i % 7};function_number_{i};leaf_{i * i}", i % 5 + 1) for i in range(300)]
+TICKS = sum(weight for _, weight in STACKS)
+with open("stacks.folded", "w") as out:
+    for stack, weight in STACKS:
+        print(stack, weight, file=out)
+subprocess.run([prof, "convert", "-q", "stacks.folded", "-o", "window.json"], check=True)
+window = json.load(open("window.json"))
+window["meta"]["interval"] = 1.0
+SECOND = 10**9
+START = 1_700_000_000 * SECOND
+FIELDS = ("id", "sent_windows", "sent_samples", "lost_windows", "lost_samples", "refused", "waiting_windows",
+          "waiting_bytes", "failures")
+count = failed = 0
+
+
+def ok(description, holds, details=""):
+    global count, failed
+    count += 1
+    failed += not holds
+    print("ok" if holds else "not ok", count, "-", description, flush=True)
+    if not holds:
+        print("#", str(details).replace("\n", "\n# "))
+
+
+class Engine:
+    def __init__(self):
+        shutil.rmtree("engine", ignore_errors=True)
+        os.makedirs("engine/each")
+        self.port = 0
+        self.start()
+
+    def start(self):
+        if os.path.exists("engine/port"):
+            os.remove("engine/port")
+        self.process = subprocess.Popen([sys.executable, engine_script, "engine", str(self.port)],
+                                        stderr=subprocess.DEVNULL)
+        while not os.path.exists("engine/port"):
+            time.sleep(0.01)
+        self.port = int(open("engine/port").read())
+
+    def stop(self):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait()
+
+    def mode(self, text):
+        with open("engine/mode.new", "w") as out:
+            out.write(text)
+        os.rename("engine/mode.new", "engine/mode")
+
+    def url(self, is_otlp=False):
+        return f"otlp+http://127.0.0.1:{self.port}" if is_otlp else f"clickhouse+http://127.0.0.1:{self.port}/many"
+
+    def ticks(self):
+        """Sums over all windows, with waits, and their losses."""
+        out = subprocess.run([prof, "fleet", "windows", "--json", self.url()], capture_output=True, text=True)
+        rows = json.loads(out.stdout or "[]")
+        return sum(row["ticks"] + row["waits"] for row in rows), len(rows), sum(row["lost"] for row in rows)
+
+    def requests(self):
+        return [line.split() for line in open("engine/requests")] if os.path.exists("engine/requests") else []
+
+
+class Pusher:
+    def __init__(self, url, spool="", first=0.02):
+        self.args = [view, "__push", None, url, spool, str(int(first * SECOND)), "h1", "web", "a=b"]
+        self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.theirs = theirs
+        self.start()
+
+    def start(self, prefix=()):
+        fd = self.theirs.fileno()
+        os.set_inheritable(fd, True)
+        args = list(prefix) + self.args
+        args[args.index(None)] = str(fd)
+        self.process = subprocess.Popen(args, pass_fds=[fd], stderr=open("stderr", "a"))
+
+    def send(self, number, samples=0, lost=0, size=0):
+        """A window, which is a profile; its answer is left there if `samples` is None."""
+        data = dict(window, meta=dict(window["meta"], startTime=START / 1e6 + number * 10_000))
+        fd = os.memfd_create("window")
+        if size:
+            data["meta"] = dict(data["meta"], comment=os.urandom(size // 2).hex())
+        os.write(fd, gzip.compress(json.dumps(data).encode(), 1))
+        job = struct.pack("<QQQ", START + number * 10 * SECOND, samples, lost)
+        self.ours.sendmsg([job], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [fd]))])
+        os.close(fd)
+
+    def ask(self):
+        self.ours.send(struct.pack("<QQQ", 0, 0, 0))
+        while True:
+            answer = self.answer()
+            if answer["id"] == 0:
+                return answer
+
+    def answer(self):
+        data = self.ours.recv(4096)
+        assert data, "the pusher is gone: " + open("stderr").read()
+        report = dict(zip(FIELDS, struct.unpack_from("<9Q", data)))
+        report["words"] = data[72:].split(b"\0")[0].decode()
+        return report
+
+    def wait_for(self, condition, seconds=20):
+        end = time.time() + seconds
+        report = self.ask()
+        while not condition(report) and time.time() < end:
+            time.sleep(0.02)
+            report = self.ask()
+        return report
+
+    def end(self, seconds=10):
+        self.theirs.close()
+        self.ours.close()
+        return self.process.wait(seconds)
+
+
+def ready():
+    engine = Engine()
+    subprocess.run([prof, "fleet", "init", engine.url()], check=True, stderr=subprocess.DEVNULL)
+    open("stderr", "w").close()
+    return engine
+
+
+def arrives(name, begin, end, windows=6, first=0.02, failures=2):
+    """Windows are sent while there is a fault, and arrive after it."""
+    engine = ready()
+    pusher = Pusher(engine.url(), "", first)
+    begin(engine, pusher)
+    for number in range(windows):
+        pusher.send(number, TICKS)
+        pusher.answer()
+    report = pusher.wait_for(lambda r: r["failures"] >= failures)
+    ok(f"{name}: it is tried again", report["failures"] >= failures and not report["sent_windows"], report)
+    end(engine, pusher)
+    report = pusher.wait_for(lambda r: r["sent_windows"] == windows)
+    ok(f"{name}: all is sent", report["sent_windows"] == windows and not report["waiting_windows"] and
+       not report["lost_windows"], report)
+    ok(f"{name}: each sample once", engine.ticks()[:2] == (windows * TICKS, windows), engine.ticks())
+    ok(f"{name}: it ends", pusher.end() == 0, open("stderr").read())
+    engine.stop()
+
+
+def mode(text):
+    return lambda engine, pusher: engine.mode(text)
+
+
+def healthy(engine, pusher):
+    engine.mode("")
+
+
+def start_again(engine, pusher):
+    engine.start()
+    subprocess.run([prof, "fleet", "init", engine.url()], check=True, stderr=subprocess.DEVNULL)
+
+
+arrives("an engine that is down", lambda e, p: e.stop(), start_again)
+arrives("503", mode("status 503"), healthy)
+arrives("429", mode("status 429"), healthy)
+arrives("a reset in the middle of a body", mode("reset"), healthy)
+arrives("an answer that is none", mode("garbage"), healthy)
+arrives("a server of a byte a second", mode("slow"), healthy, windows=2, first=0.03, failures=1)
+arrives("a stopped server", lambda e, p: e.process.send_signal(signal.SIGSTOP),
+        lambda e, p: e.process.send_signal(signal.SIGCONT), windows=3, first=0.03, failures=1)
+
+# Retry-After, in both forms.
+for form, text in (("seconds", "1"), ("a date", time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 3)))):
+    engine = ready()
+    pusher = Pusher(engine.url())
+    engine.mode("status 429 " + text)
+    pusher.send(0, TICKS)
+    pusher.answer()
+    pusher.wait_for(lambda r: r["failures"] == 1)
+    asked = len(engine.requests())
+    time.sleep(0.5)
+    ok(f"Retry-After in {form}: nothing is sent before", len(engine.requests()) == asked, engine.requests())
+    engine.mode("")
+    ok(f"Retry-After in {form}: it is sent then", pusher.wait_for(lambda r: r["sent_windows"] == 1)["sent_windows"] == 1)
+    pusher.end()
+    engine.stop()
+
+# Too large: halves, down to what it takes.
+engine = ready()
+pusher = Pusher(engine.url())
+engine.mode("limit 9000")
+for number in range(3):
+    pusher.send(number, TICKS)
+    pusher.answer()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
+ok("413: halves arrive", report["sent_windows"] == 3 and engine.ticks()[:2] == (3 * TICKS, 3), (report, engine.ticks()))
+ok("413: it was refused before", "413" in [row[0] for row in engine.requests()])
+sizes = [int(row[1]) for row in engine.requests() if row[2] == "gzip"]
+ok("bodies are packed", sizes, engine.requests())
+pusher.end()
+engine.stop()
+
+# Refused: given up, counted, said once.
+for status in (400, 401):
+    engine = ready()
+    pusher = Pusher(engine.url())
+    engine.mode(f"status {status}")
+    for number in range(3):
+        pusher.send(number, TICKS)
+        pusher.answer()
+    report = pusher.wait_for(lambda r: r["lost_windows"] == 3)
+    ok(f"{status}: given up and counted", (report["lost_windows"], report["lost_samples"], report["waiting_windows"]) ==
+       (3, 3 * TICKS, 0), report)
+    engine.mode("")
+    pusher.send(9, TICKS)
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+    ok(f"{status}: later ones go on", report["sent_windows"] == 1 and engine.ticks()[0] == TICKS, report)
+    ok(f"{status}: said once", open("stderr").read().count(f"status {status}") == 1, open("stderr").read())
+    pusher.end()
+    engine.stop()
+
+# A spool survives a kill, and the next process goes on.
+os.mkdir("spool")
+if os.geteuid() == 0:
+    os.chown("spool", 65534, 65534)
+folder = os.path.realpath("spool")
+engine = ready()
+engine.mode("status 503")
+pusher = Pusher(engine.url(), folder)
+for number in range(4):
+    pusher.send(number, TICKS, 1 if number == 2 else 0)
+    pusher.answer()
+pusher.send(4, TICKS)
+pusher.process.kill()
+pusher.process.wait()
+ok("killed: windows are in the spool", len(os.listdir("spool")) >= 4, os.listdir("spool"))
+engine.mode("")
+pusher.start()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 5)
+ok("killed: what it was told last is not lost either", engine.ticks()[:2] == (5 * TICKS, 5), (report, engine.ticks()))
+ok("samples lost before a window are told", engine.ticks()[2] == 1, engine.ticks())
+ok("nothing is left", os.listdir("spool") == [], os.listdir("spool"))
+pusher.send(4, TICKS)
+pusher.answer()
+pusher.wait_for(lambda r: not r["waiting_windows"])
+ok("a window that comes twice counts once", engine.ticks()[0] == 5 * TICKS, engine.ticks())
+
+# At the end, what cannot be sent stays in the spool.
+engine.mode("status 503")
+pusher.send(5, TICKS)
+pusher.answer()
+began = time.time()
+ok("the end: it ends soon", pusher.end() == 0 and time.time() - began < 5.5)
+ok("the end: the spool has the rest", len(os.listdir("spool")) == 1, os.listdir("spool"))
+engine.mode("")
+pusher = Pusher(engine.url(), folder)
+pusher.wait_for(lambda r: r["sent_windows"] == 1)
+ok("the end: the next process sends it", engine.ticks()[0] == 6 * TICKS, engine.ticks())
+pusher.end()
+engine.stop()
+
+# Too much: the oldest go, and are counted. Without a folder, 16 MB of memory are there.
+engine = ready()
+engine.mode("status 503")
+pusher = Pusher(engine.url())
+for number in range(32):
+    pusher.send(number, TICKS, size=1 << 20)
+    pusher.answer()
+report = pusher.ask()
+ok("memory is bounded", report["waiting_bytes"] <= 16 << 20 and report["lost_windows"] > 0, report)
+engine.mode("")
+report = pusher.wait_for(lambda r: not r["waiting_windows"])
+ok("memory: each is sent or counted", report["sent_windows"] + report["lost_windows"] == 32 and
+   report["lost_samples"] == report["lost_windows"] * TICKS and
+   engine.ticks()[0] == report["sent_windows"] * TICKS, (report, engine.ticks()))
+pusher.end()
+engine.stop()
+
+# A collector: parts of a window are not sent again.
+engine = ready()
+pusher = Pusher(engine.url(True))
+pusher.send(10**7, TICKS)  # newer than what is too old
+pusher.answer()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+whole = report["sent_samples"]
+engine.mode("limit 12000")
+pusher.send(10**7 + 1, TICKS)
+pusher.answer()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 2)
+messages = os.listdir("engine/each")
+ok("a collector: all of it", whole == TICKS, whole)
+ok("a collector: halves arrive", len(messages) > 2 and report["sent_samples"] == 2 * whole, (report, messages))
+engine.mode("partial")
+pusher.send(10**7 + 2, TICKS)
+pusher.answer()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
+ok("a collector: what it refuses is counted", report["refused"] == 2 and "refuses 2 profiles" in report["words"], report)
+pusher.send(1, TICKS)
+pusher.send(10**7 + 3, TICKS)
+report = pusher.wait_for(lambda r: r["lost_windows"] == 1)
+ok("a collector: what is too old is given up", report["lost_windows"] == 1, report)
+pusher.end()
+engine.stop()
+
+# Rights of the process.
+engine = ready()
+engine.mode("status 503")
+pusher = Pusher(engine.url())
+pusher.send(0, TICKS)
+pusher.answer()
+status = dict(line.split(":", 1) for line in open(f"/proc/{pusher.process.pid}/status"))
+ok("no capability", all(int(status[key], 16) == 0 for key in ("CapPrm", "CapEff", "CapAmb")), status)
+ok("not root", status["Uid"].split()[0] != "0", status["Uid"])
+ok("system calls are filtered", status["Seccomp"].strip() == "2" and status["NoNewPrivs"].strip() == "1", status)
+ok("windows that are in memory only are said", pusher.end() == 3 and "not sent" in open("stderr").read(), open("stderr").read())
+engine.stop()
+print(f"1..{count}")
+sys.exit(failed > 0)

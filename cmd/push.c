@@ -2,6 +2,7 @@
 /* prof push: a profile's samples into an engine that keeps those of many machines. */
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
@@ -14,6 +15,7 @@
 #include "lib/fleet/otlp.h"
 #include "lib/fleet/push.h"
 #include "lib/recording/loss_counts.h"
+#include "lib/recording/meta.h"
 #include "lib/recording/recording.h"
 
 static const char name[] = "push";
@@ -69,6 +71,18 @@ static uint64_t lost_samples(const struct profile_file *file)
 	return text && text_to_u64(text, 10, &lost) ? lost : 0;
 }
 
+/* A profile of the whole machine is of many services: each process has its own then. */
+static const char *service_of(const struct push_command *c, const struct profile *p)
+{
+	const char *product = p->meta.product;
+
+	if (c->who.service)
+		return c->who.service;
+	if (product && strcmp(product, META_ALL_PROCESSES) == 0)
+		return NULL;
+	return product ? product : "unknown_service";
+}
+
 static int push(struct push_command *c, const struct fleet_engine *e, struct error *err)
 {
 	char host[256] = "";
@@ -80,9 +94,7 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	if (ret)
 		return ret;
 	gethostname(host, sizeof(host) - 1);
-	origin.service = c->who.service		      ? c->who.service
-			 : file.profile->meta.product ? file.profile->meta.product
-						      : "unknown_service";
+	origin.service = service_of(c, file.profile);
 	origin.labels = c->who.labels.items;
 	origin.lost = lost_samples(&file);
 	ret = (e->url.is_otlp ? otlp_push : fleet_push)(&e->engine, file.profile, &origin, &pushed,
@@ -93,11 +105,11 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 		command_say_as(name, "the engine has all of it already");
 	else if (!c->output.quiet && e->url.is_otlp)
 		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples,
-			       origin.service);
+			       origin.service ? origin.service : "all services");
 	else if (!c->output.quiet)
 		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " samples of %s%s",
 			       pushed.windows, text_counted(pushed.windows, "window", "windows"),
-			       pushed.samples, origin.service,
+			       pushed.samples, origin.service ? origin.service : "all services",
 			       pushed.known ? "; the engine has the others already" : "");
 	profile_file_release(&file);
 	return ret;

@@ -86,32 +86,50 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 	return count;
 }
 
-/*
- * Names as many places, from `start` on, as fit into one batch of distinct addresses; returns the
- * start of the next batch.
- */
-static size_t name_batch(const struct name_task *task, struct symbolizer *const *symbolizers,
-			 size_t start, struct answers *names)
+/* Places with the same address. */
+struct group {
+	uint64_t rva;
+	size_t first, count;
+};
+struct groups {
+	VEC(struct group) rows;
+};
+
+/* Collects the addresses that no earlier profile has named; the names of the others are added. */
+static void find_new(const struct name_task *task, uint64_t module, struct groups *groups,
+		     struct answers *names)
+{
+	for (size_t next = 0, first; next < task->count;) {
+		struct answer answer = {0};
+		struct group group = {.rva = task->places[next].rva};
+
+		for (first = next; next < task->count && task->places[next].rva == group.rva;)
+			next++;
+		group.first = first;
+		group.count = next - first;
+		if (module && name_cache_find(task->cache, module, group.rva, &answer))
+			answers_add(names, &answer, group.first, group.count);
+		else
+			vec_push(&groups->rows, group);
+	}
+}
+
+static void name_batch(const struct name_task *task, uint64_t module,
+		       struct symbolizer *const *symbolizers, const struct group *groups,
+		       size_t count, struct answers *names)
 {
 	struct answer answers[BATCH] = {0};
 	uint64_t rvas[BATCH];
-	size_t firsts[BATCH + 1];
-	size_t next = start, distinct = 0;
 
-	for (; next < task->count; next++) {
-		if (distinct && task->places[next].rva == rvas[distinct - 1])
-			continue;
-		if (distinct == BATCH)
-			break;
-		firsts[distinct] = next;
-		rvas[distinct++] = task->places[next].rva;
-	}
-	firsts[distinct] = next;
+	for (size_t i = 0; i < count; i++)
+		rvas[i] = groups[i].rva;
 	for (; *symbolizers; symbolizers++)
-		(*symbolizers)->ops->lookup(*symbolizers, rvas, distinct, answers);
-	for (size_t i = 0; i < distinct; i++)
-		answers_add(names, &answers[i], firsts[i], firsts[i + 1] - firsts[i]);
-	return next;
+		(*symbolizers)->ops->lookup(*symbolizers, rvas, count, answers);
+	for (size_t i = 0; i < count; i++) {
+		answers_add(names, &answers[i], groups[i].first, groups[i].count);
+		if (module)
+			name_cache_add(task->cache, module, rvas[i], &answers[i]);
+	}
 }
 
 static void note_outcome(const struct name_task *task, size_t symbolizers, struct answers *names)
@@ -137,18 +155,45 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	names->debug_path = path ? xstrdup(path) : NULL;
 }
 
+/* Takes the outcome of an earlier profile, if all names are from there. */
+static bool take_outcome(const struct name_task *task, uint64_t module, struct answers *names)
+{
+	const char *path;
+
+	if (!module || !name_cache_find_outcome(task->cache, module, &names->reason, &path))
+		return false;
+	names->debug_path = path ? xstrdup(path) : NULL;
+	return true;
+}
+
 void name_places(const struct name_task *task, struct answers *names)
 {
-	struct symbolizer *symbolizers[MAX_SYMBOLIZERS + 1];
-	size_t next = 0, count = open_symbolizers(task, symbolizers);
+	struct symbolizer *symbolizers[MAX_SYMBOLIZERS + 1] = {NULL};
+	uint64_t module = task->cache ? name_cache_module(&task->input) : 0;
+	struct groups groups = {0};
+	size_t count = 0;
 
-	if (count) {
-		while (next < task->count && !task->should_stop(task->ctx))
-			next = name_batch(task, symbolizers, next, names);
+	find_new(task, module, &groups, names);
+	if (groups.rows.count || !take_outcome(task, module, names)) {
+		count = open_symbolizers(task, symbolizers);
+		for (size_t at = 0; count && at < groups.rows.count; at += BATCH) {
+			size_t left = groups.rows.count - at;
+
+			if (task->should_stop(task->ctx))
+				break;
+			name_batch(task, module, symbolizers, groups.rows.items + at,
+				   left < BATCH ? left : BATCH, names);
+		}
+		answers_seal(names);
+		/* Note the outcome last: some failures show only in lookups. */
+		note_outcome(task, count, names);
+		if (module && count)
+			name_cache_add_outcome(task->cache, module, names->reason,
+					       names->debug_path);
+	} else {
+		answers_seal(names);
 	}
-	answers_seal(names);
-	/* Note the outcome last: some failures show only in lookups. */
-	note_outcome(task, count, names);
+	vec_release(&groups.rows);
 	for (struct symbolizer **s = symbolizers; *s; s++)
 		(*s)->ops->free(*s);
 }

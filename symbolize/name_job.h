@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "symbolize/answers.h"
+#include "symbolize/name_cache.h"
 #include "symbolize/symbolizer.h"
 
 /* The kernel's symbols: those given, else its list, which is read once, on the first request. */
@@ -29,6 +30,7 @@ void kernel_list_release(struct kernel_list *list);
 struct name_task {
 	struct symbolizer_input input; /* without the kernel's symbols */
 	struct kernel_list *kernel;
+	struct name_cache *cache; /* NULL: none */
 	const struct place *places; /* in order of their addresses */
 	size_t count;
 	/* Asked between two batches; true stops, and the rest stays unnamed. */

@@ -84,6 +84,7 @@ static void add_job(struct run *r, const struct symbolizer_input *module,
 				   .path = path,
 				   .task.input = input,
 				   .task.kernel = &r->kernel,
+				   .task.cache = r->options.cache,
 				   .task.places = places,
 				   .task.count = count,
 				   .task.should_stop = should_stop,
@@ -280,6 +281,8 @@ void symbolize_profile(struct profile *p, const struct symbolize_options *option
 		.expand = expand_inlines_new(p),
 		.kernel = KERNEL_LIST_INIT(options->kernel_symbols),
 	};
+	if (options->cache)
+		name_cache_begin(options->cache);
 	r->kernel.fd = find_kernel_list(r);
 	address_index_collect(&r->index, p);
 	need_files(r);

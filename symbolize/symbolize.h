@@ -14,6 +14,7 @@
 #include "lib/profile/profile.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "symbolize/kernel/kernel_table.h"
+#include "symbolize/name_cache.h"
 
 struct symbolize_options {
 	struct file_set *files; /* by module.file_key; NULL: none */
@@ -23,6 +24,7 @@ struct symbolize_options {
 	 */
 	const struct kernel_table *kernel_symbols;
 	const struct debug_search *search; /* for debug files, or NULL */
+	struct name_cache *cache; /* of names from profile to profile; NULL: none */
 	unsigned int threads; /* naming side by side; 0: one for each CPU */
 	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
 	/*

@@ -49,9 +49,12 @@ static int add_url(void *at, const char *value, struct error *err)
 
 #define AT(member) OPTION_AT(push_options, member)
 
+static const struct size_range series_range = {2, 1000000, "must be a number of 2 to 1000000"};
+
 const struct option_row push_options_who[] = {
-	{0, "service", "NAME", "whose samples they are; default: the recorded command", OPTION_WORD,
-	 AT(service)},
+	{0, "service", "NAME",
+	 "whose samples they are; default: the recorded command, or, with -a,\nthat of each process",
+	 OPTION_WORD, AT(service)},
 	{0, "host", "NAME", "where they were taken; default: this machine", OPTION_WORD, AT(host)},
 	{0, "label", "NAME=VALUE", "belongs to each window, such as release=1.2; repeatable",
 	 OPTION_CALL, .set = add_label},
@@ -63,6 +66,9 @@ const struct option_row push_options_windows[] = {
 	 .set = add_url},
 	{0, "every", "S", "send a window every S seconds (default: 10)", OPTION_TIME, AT(every_ns),
 	 .unit_ns = NS_PER_SECOND},
+	{0, "max-series", "N",
+	 "let so many services, containers and programs be apart (default: 500)", OPTION_NUMBER,
+	 AT(max_series), .range = &series_range},
 	{0, "retry", "S", "try again after S seconds at first (default: 1)", OPTION_TIME,
 	 AT(retry_ns), .unit_ns = NS_PER_SECOND},
 	{0},
@@ -74,6 +80,7 @@ const struct option_rule push_options_rules[] = {
 	{"push", "last", NULL, NULL},
 	{"every", NULL, "push", NULL},
 	{"retry", NULL, "push", NULL},
+	{"max-series", NULL, "push", NULL},
 	{"service", NULL, "push", NULL},
 	{"host", NULL, "push", NULL},
 	{"label", NULL, "push", NULL},

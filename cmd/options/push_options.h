@@ -11,7 +11,9 @@
 
 struct push_options {
 	VEC(const char *) urls; /* of windows; none: nothing is sent */
-	const char *service, *host; /* NULL: by default */
+	const char *service; /* NULL: of windows, each process has its own */
+	const char *host; /* NULL: this machine's name */
+	uint32_t max_series; /* services, containers and programs in a window; 0: the default */
 	VEC(const char *) labels; /* "key=value", NULL-terminated after push_options_check() */
 	uint64_t every_ns; /* length of a window */
 	uint64_t retry_ns; /* the first wait after a failure */

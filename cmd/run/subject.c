@@ -25,7 +25,7 @@ void subject_init(struct subject *s, const struct pipeline_options *options, pid
 		meta->pid = (uint32_t)options->targets->rows.items[0].pid;
 		s->command_line = meta_target_lines(options->targets);
 	} else {
-		meta->name = "all processes";
+		meta->name = META_ALL_PROCESSES;
 	}
 	meta->is_machine = options->filter->all && !options->filter->is_subject;
 	meta->command_line = s->command_line ? s->command_line : options->filter_text;
@@ -52,7 +52,7 @@ char *subject_heading(const struct pipeline_options *options, const struct profi
 	if (targets)
 		return xasprintf("%s (pid %d)", profile->meta.product,
 				 (int)targets->rows.items[0].pid);
-	return xstrdup(options->filter->all ? "all processes" : profile->meta.product);
+	return xstrdup(options->filter->all ? META_ALL_PROCESSES : profile->meta.product);
 }
 
 const char *subject_word(const struct pipeline_options *options)

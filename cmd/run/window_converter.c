@@ -20,10 +20,21 @@
 #define NICENESS 10
 /* A window that ends so many converters is given up. */
 #define ATTEMPTS_MAX 2
+/* Bytes of files that are kept from window to window. */
+#define CONTENTS_MAX ((uint64_t)32 << 20)
+/* Bytes of names that are kept. */
+#define NAMES_BYTES ((size_t)32 << 20)
 
 static void say(const char *line)
 {
 	command_say("%s", line);
+}
+
+/* Engines know processes by the names of their programs; no arguments leave the machine. */
+static void remove_arguments(struct profile *p)
+{
+	vec_for_each(&p->threads.rows, struct profile_thread *, thread)
+		thread->arguments = NO_STRING;
 }
 
 static int write_profile(const struct profile *p, struct error *err)
@@ -51,14 +62,15 @@ static int write_profile(const struct profile *p, struct error *err)
 }
 
 /* Makes a profile of the window. Returns its descriptor; -ENODATA: nothing happened in it. */
-static int name(const struct window_converter *n, const struct capture_window *w,
-		struct push_job *job, struct error *err)
+static int name(struct window_converter *n, const struct capture_window *w, struct push_job *job,
+		struct error *err)
 {
 	const struct recording_options options = {
 		.part.window_end_ns = w->end_ns,
 		.dirs = n->output->debug_dirs.items,
 		.no_symbols = n->output->no_symbols,
 		.no_limit = true,
+		.cache = n->cache,
 		.say = say,
 	};
 	_cleanup_close_ int copy = memfd_create("window", MFD_CLOEXEC);
@@ -67,9 +79,17 @@ static int name(const struct window_converter *n, const struct capture_window *w
 
 	if (ret)
 		return error_set(err, ret, "read a window");
+	/* Contents of files that may be gone come once. */
+	r.contents = n->contents;
+	n->contents = (struct read_contents){0};
 	ret = recording_load(&r, &source_capture, copy, "a window", &options, err);
 	if (ret)
 		return ret;
+	if (r.contents.bytes <= CONTENTS_MAX) {
+		n->contents = r.contents;
+		r.contents = (struct read_contents){0};
+	}
+	remove_arguments(r.profile);
 	job->id = r.profile->meta.start_realtime_ns;
 	job->samples = r.profile->stats.cpu_samples;
 	ret = job->samples || job->lost || losses_count(&r.profile->stats, true)
@@ -189,32 +209,40 @@ static bool is_end(const struct window_job *job)
 	return !job->window.end;
 }
 
-int window_converter_run(struct window_converter *n)
+/* Works until the recorder ends. 0, also if it was killed; or a negative errno. */
+static int work_all(struct window_converter *n)
 {
-	/* Root reads nothing that the invoking user may not read. */
-	struct identity before = identity_assume_files(n->owner);
 	struct window_job job;
-	int ret = before.failure;
+	int ret = 0;
 
-	setpriority(PRIO_PROCESS, 0, NICENESS);
 	while (!ret) {
 		struct window_answer answer = {0};
 		int got = window_pipe_peek(n->jobs, &job, sizeof(job), NULL);
 
-		if (got < 0)
-			ret = got;
 		if (got <= 0)
-			break;
+			return got ? got : take_rest(n);
 		if (is_end(&job))
 			return 0;
 		ret = work(n, &job, &answer);
-		if (!ret)
-			ret = window_pipe_send(n->jobs, &answer, sizeof(answer), -1);
+		if (ret)
+			break;
+		/* If the recorder is gone, the next message says so. */
+		window_pipe_send(n->jobs, &answer, sizeof(answer), -1);
 		window_pipe_take(n->jobs);
-		/* The recorder is gone: the next look says so. */
-		ret = ret == -EPIPE ? 0 : ret;
 	}
+	return ret;
+}
+
+int window_converter_run(struct window_converter *n)
+{
+	/* Root reads nothing that the invoking user may not read. */
+	struct identity before = identity_assume_files(n->owner);
+	int ret = before.failure;
+
+	n->cache = name_cache_new(NAMES_BYTES);
+	setpriority(PRIO_PROCESS, 0, NICENESS);
 	if (!ret)
-		ret = take_rest(n);
+		ret = work_all(n);
+	name_cache_free(n->cache);
 	return ret ? EXIT_REFUSED : 0;
 }

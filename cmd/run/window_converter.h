@@ -13,6 +13,8 @@
 #include "lib/base/identity.h"
 #include "lib/capture/capture_window.h"
 #include "lib/fleet/window_pipe.h"
+#include "lib/workplace/read_contents.h"
+#include "symbolize/name_cache.h"
 
 /* A window that the recorder gives out. */
 struct window_job {
@@ -41,6 +43,8 @@ struct window_converter {
 	int capture, jobs; /* descriptors */
 	VEC(int) pushers; /* sockets */
 	struct window_memory *memory;
+	struct read_contents contents; /* of files that were deleted */
+	struct name_cache *cache;
 };
 
 /* Returns the status of the process. */

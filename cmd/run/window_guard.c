@@ -56,6 +56,7 @@ static void exec_pusher(const struct guard *g, const struct pusher_process *push
 	const struct push_options *o = g->converter->push;
 	_cleanup_free_ char *path = neighbour_path(program);
 	char *socket = xasprintf("%d", fcntl(pusher->inner, F_DUPFD, FIRST_FREE_FD));
+	char *series = xasprintf("%" PRIu32, o->max_series);
 	char *first_ns = xasprintf("%" PRIu64, o->retry_ns);
 	VEC(const char *) argv = {0};
 	struct error err = {0};
@@ -68,6 +69,7 @@ static void exec_pusher(const struct guard *g, const struct pusher_process *push
 	vec_push(&argv, first_ns);
 	vec_push(&argv, o->host ? o->host : g->host);
 	vec_push(&argv, o->service ? o->service : "");
+	vec_push(&argv, series);
 	for (size_t i = 0; i < o->labels.count; i++)
 		vec_push(&argv, o->labels.items[i]);
 	vec_push(&argv, NULL);

@@ -14,7 +14,8 @@ enum window_fate {
 };
 
 struct window_send {
-	const char *host, *service; /* service "": the profile's own */
+	const char *host, *service; /* service "": each process has its own */
+	size_t max_series;
 	const char *const *labels; /* "key=value", NULL-terminated */
 	size_t request_bytes; /* learnt from refusals; 0: the default */
 };

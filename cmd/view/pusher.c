@@ -46,7 +46,16 @@
 #define NOBODY 65534
 
 /* Arguments, in their order; labels follow. */
-enum { ARG_SOCKET = 1, ARG_URL, ARG_SPOOL, ARG_FIRST_NS, ARG_HOST, ARG_SERVICE, ARG_LABELS };
+enum {
+	ARG_SOCKET = 1,
+	ARG_URL,
+	ARG_SPOOL,
+	ARG_FIRST_NS,
+	ARG_HOST,
+	ARG_SERVICE,
+	ARG_SERIES,
+	ARG_LABELS
+};
 
 struct pusher {
 	int socket; /* -1: the other side has ended */
@@ -321,11 +330,12 @@ int push_run(int argc, char **argv)
 	struct pusher p = {.outbox.folder = -1};
 	struct sigaction action = {.sa_handler = on_orphan};
 	struct error err = {0};
-	uint64_t fd, first_ns;
+	uint64_t fd, first_ns, series;
 	bool is_unsent;
 
 	if (argc < ARG_LABELS || !text_to_u64(argv[ARG_SOCKET], 10, &fd) ||
-	    !text_to_u64(argv[ARG_FIRST_NS], 10, &first_ns))
+	    !text_to_u64(argv[ARG_FIRST_NS], 10, &first_ns) ||
+	    !text_to_u64(argv[ARG_SERIES], 10, &series))
 		return EXIT_USAGE;
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
@@ -338,6 +348,7 @@ int push_run(int argc, char **argv)
 	p.backoff.first_ns = first_ns;
 	p.send.host = argv[ARG_HOST];
 	p.send.service = argv[ARG_SERVICE];
+	p.send.max_series = series;
 	p.send.labels = (const char *const *)argv + ARG_LABELS;
 	if (prepare(&p, argv, &err))
 		return command_fail("push", EXIT_REFUSED, &err);

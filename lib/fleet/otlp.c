@@ -9,6 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/fleet/otlp_dictionary.h"
+#include "lib/fleet/resources.h"
 #include "lib/fleet/stack_rows.h"
 #include "lib/format/protobuf.h"
 #include "lib/format/protobuf_cursor.h"
@@ -41,9 +42,9 @@ enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
 /* Bytes of a request, before they are packed. */
 #define REQUEST_BYTES ((size_t)3 << 20)
 
-/* All samples of a program with the same stack and event. */
+/* All samples of a resource with the same stack and event. */
 struct sum {
-	string_id executable;
+	uint32_t resource;
 	uint8_t event;
 	stack_id stack;
 	uint64_t value;
@@ -54,6 +55,7 @@ struct otlp {
 	size_t limit; /* bytes of a request */
 	const struct profile *profile;
 	const struct fleet_origin *origin;
+	struct fleet_resources resources;
 	struct stack_rows rows; /* tells waits and guessed stacks apart */
 	struct otlp_dictionary dictionary;
 	struct strbuf last;
@@ -65,13 +67,13 @@ static bool sum_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct sum *a = &((const struct otlp *)table)->sums.items[id], *b = key;
 
-	return a->executable == b->executable && a->event == b->event && a->stack == b->stack;
+	return a->resource == b->resource && a->event == b->event && a->stack == b->stack;
 }
 
-static void add_sample(struct otlp *w, string_id executable, const struct sample *sample)
+static void add_sample(struct otlp *w, uint32_t resource, const struct sample *sample)
 {
-	struct sum sum = {executable, sample->event, sample->stack, sample->weight};
-	uint64_t hash = hash_pair(hash_pair(executable, sample->event), sample->stack);
+	struct sum sum = {resource, sample->event, sample->stack, sample->weight};
+	uint64_t hash = hash_pair(hash_pair(resource, sample->event), sample->stack);
 	uint32_t id = index_find(&w->index, hash, sum_equal, w, &sum);
 
 	if (id != INDEX_NONE) {
@@ -98,8 +100,8 @@ static int compare_sums(const void *a, const void *b)
 {
 	const struct sum *x = a, *y = b;
 
-	if (x->executable != y->executable)
-		return x->executable < y->executable ? -1 : 1;
+	if (x->resource != y->resource)
+		return x->resource < y->resource ? -1 : 1;
 	if (x->event != y->event)
 		return x->event < y->event ? -1 : 1;
 	return (x->stack > y->stack) - (x->stack < y->stack);
@@ -108,9 +110,12 @@ static int compare_sums(const void *a, const void *b)
 static void add_up(struct otlp *w)
 {
 	vec_for_each(&w->profile->threads.rows, const struct profile_thread *, thread) {
+		uint32_t resource =
+			w->resources.of_threads[thread - w->profile->threads.rows.items];
+
 		samples_for_each(&thread->samples, sample) {
 			if (sample->weight && !is_wait(w, sample))
-				add_sample(w, thread->process_name, sample);
+				add_sample(w, resource, sample);
 		}
 	}
 	vec_sort(&w->sums, compare_sums);
@@ -135,11 +140,11 @@ static void add_id(const struct otlp *w, size_t first, struct strbuf *out)
 	const struct sum *sum = &w->sums.items[first];
 
 	id[0] = w->profile->meta.start_realtime_ns ^ hash_bytes(host, strlen(host), 0);
-	id[1] = hash_pair(hash_pair(id[0], first), hash_pair(sum->executable, sum->event));
+	id[1] = hash_pair(hash_pair(id[0], first), hash_pair(sum->resource, sum->event));
 	protobuf_bytes(out, PROFILE_ID, id, sizeof(id));
 }
 
-/* Writes the sums [first, end), of one program and event. */
+/* Writes the sums [first, end), of one resource and event. */
 static void write_profile(struct otlp *w, size_t first, size_t end, struct strbuf *out)
 {
 	const struct profile *p = w->profile;
@@ -198,14 +203,18 @@ static void add_key_value(struct strbuf *out, const char *key, const char *text)
 	strbuf_release(&value);
 }
 
-static void write_resource(struct otlp *w, string_id executable, struct strbuf *out)
+static void write_resource(const struct otlp *w, uint32_t number, struct strbuf *out)
 {
+	const struct fleet_resource *row = &w->resources.rows.items[number];
 	struct strbuf resource = {0};
 
-	add_key_value(&resource, "service.name", w->origin->service);
+	add_key_value(&resource, "service.name", row->service);
 	add_key_value(&resource, "host.name", w->origin->host);
-	add_key_value(&resource, "process.executable.name",
-		      strings_get(&w->profile->strings, executable));
+	add_key_value(&resource, "process.executable.name", row->executable);
+	if (*row->container)
+		add_key_value(&resource, "container.id", row->container);
+	if (*row->pod)
+		add_key_value(&resource, "k8s.pod.uid", row->pod);
 	for (const char *const *label = w->origin->labels; *label; label++) {
 		const char *value = strchr(*label, '=');
 		_cleanup_free_ char *key = xstrndup(*label, (size_t)(value - *label));
@@ -216,24 +225,24 @@ static void write_resource(struct otlp *w, string_id executable, struct strbuf *
 	strbuf_release(&resource);
 }
 
-/* Writes the sums [first, last), of all programs and events among them. */
+/* Writes the sums [first, last), of all resources and events among them. */
 static void write_resources(struct otlp *w, size_t first, size_t last, struct strbuf *out)
 {
 	const struct sum *sums = w->sums.items;
 
 	for (size_t i = first; i < last;) {
-		string_id executable = sums[i].executable;
+		uint32_t resource = sums[i].resource;
 		struct strbuf all = {0}, scope = {0}, profile = {0};
 
-		write_resource(w, executable, &all);
+		write_resource(w, resource, &all);
 		protobuf_bytes(&w->last, SCOPE_NAME, "prof", 4);
 		protobuf_bytes(&w->last, SCOPE_VERSION, PROF_VERSION, strlen(PROF_VERSION));
 		protobuf_bytes(&scope, SCOPE_PROFILES_SCOPE, w->last.text, w->last.size);
 		strbuf_reset(&w->last);
-		while (i < last && sums[i].executable == executable) {
+		while (i < last && sums[i].resource == resource) {
 			size_t end = i;
 
-			while (end < last && sums[end].executable == executable &&
+			while (end < last && sums[end].resource == resource &&
 			       sums[end].event == sums[i].event)
 				end++;
 			strbuf_reset(&profile);
@@ -252,6 +261,7 @@ static void write_resources(struct otlp *w, size_t first, size_t last, struct st
 static void release(struct otlp *w)
 {
 	stack_rows_release(&w->rows);
+	fleet_resources_release(&w->resources);
 	strbuf_release(&w->last);
 	vec_release(&w->sums);
 	index_release(&w->index);
@@ -365,6 +375,8 @@ int otlp_push(const struct engine *e, const struct profile *p, const struct flee
 	if (!p->meta.start_realtime_ns || !p->meta.interval_ns)
 		return error_text(err, -EINVAL, "it does not say when it was recorded");
 	stack_rows_init(&w.rows, p);
+	fleet_resources_init(&w.resources, p, origin->service, origin->max_series);
+	pushed->merged = w.resources.merged;
 	add_up(&w);
 	ret = send_all(&w, pushed, err);
 	release(&w);

@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/fleet/resources.h"
 #include "lib/fleet/schema.h"
 #include "lib/fleet/sql.h"
 #include "lib/fleet/stack_rows.h"
@@ -21,7 +22,7 @@
 struct sum {
 	uint32_t time; /* of the window, seconds since the Unix epoch */
 	uint32_t row; /* of the stack */
-	string_id executable, container; /* NO_STRING: not known */
+	uint32_t resource;
 	uint8_t event;
 	uint64_t value;
 };
@@ -38,6 +39,7 @@ struct push {
 	const struct profile *profile;
 	const struct fleet_origin *origin;
 	struct stack_rows stacks;
+	struct fleet_resources resources;
 	VEC(struct sum) sums; /* in the order of windows at last */
 	struct index index;
 	VEC(struct window) windows;
@@ -48,14 +50,14 @@ static bool sum_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct sum *a = &((const struct push *)table)->sums.items[id], *b = key;
 
-	return a->time == b->time && a->row == b->row && a->executable == b->executable &&
-	       a->container == b->container && a->event == b->event;
+	return a->time == b->time && a->row == b->row && a->resource == b->resource &&
+	       a->event == b->event;
 }
 
 static void add_sum(struct push *w, const struct sum *sum)
 {
 	uint64_t hash = hash_pair(hash_pair(sum->time, sum->row),
-				  hash_pair(sum->executable, sum->event));
+				  hash_pair(sum->resource, sum->event));
 	uint32_t id = index_find(&w->index, hash, sum_equal, w, sum);
 
 	if (id == INDEX_NONE) {
@@ -79,8 +81,8 @@ static void add_up(struct push *w)
 	const struct profile *p = w->profile;
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		struct sum sum = {.executable = thread->process_name,
-				  .container = thread->process_label};
+		struct sum sum = {
+			.resource = w->resources.of_threads[thread - p->threads.rows.items]};
 
 		samples_for_each(&thread->samples, sample) {
 			if (!sample->weight)
@@ -104,10 +106,11 @@ static void add_values(const struct push *w, const struct sum *sum, struct strbu
 {
 	const struct profile *p = w->profile;
 	const struct stack_row *stack = &w->stacks.rows.items[sum->row];
+	const struct fleet_resource *resource = &w->resources.rows.items[sum->resource];
 
-	rows_add_text(out, w->origin->service);
-	rows_add_text(out, strings_get(&p->strings, sum->container));
-	rows_add_text(out, strings_get(&p->strings, sum->executable));
+	rows_add_text(out, resource->service);
+	rows_add_text(out, resource->container);
+	rows_add_text(out, resource->executable);
 	rows_add_text(out, event_name(p, sum->event));
 	rows_add_u64(out, sum->event ? 0 : p->meta.interval_ns);
 	rows_add_u8(out, !sum->event && stack->is_wait);
@@ -127,7 +130,7 @@ static uint64_t window_id(struct push *w, uint32_t time)
 {
 	strbuf_reset(&w->rows);
 	rows_add_text(&w->rows, w->origin->host);
-	rows_add_text(&w->rows, w->origin->service);
+	rows_add_text(&w->rows, w->origin->service ? w->origin->service : "");
 	rows_add_u64(&w->rows, w->profile->meta.start_realtime_ns);
 	rows_add_u32(&w->rows, time);
 	return hash_bytes(w->rows.text, w->rows.size, 0);
@@ -334,8 +337,11 @@ int fleet_push(const struct engine *e, const struct profile *p, const struct fle
 	if (meta->start_realtime_ns / NS_PER_SECOND + lasts / NS_PER_SECOND > UINT32_MAX)
 		return error_text(err, -EINVAL, "it says that it was recorded after 2106");
 	stack_rows_init(&w.stacks, p);
+	fleet_resources_init(&w.resources, p, origin->service, origin->max_series);
+	pushed->merged = w.resources.merged;
 	ret = push(&w, pushed, err);
 	stack_rows_release(&w.stacks);
+	fleet_resources_release(&w.resources);
 	vec_release(&w.sums);
 	index_release(&w.index);
 	vec_release(&w.windows);

@@ -13,7 +13,9 @@
 
 /* Facts that a profile does not say of itself. */
 struct fleet_origin {
-	const char *host, *service;
+	const char *host;
+	const char *service; /* NULL: each process has its own */
+	size_t max_series; /* resources at most; 0: the default */
 	const char *const *labels; /* "key=value", NULL-terminated */
 	uint64_t lost; /* samples */
 	bool is_window; /* all of the profile is one window */
@@ -24,6 +26,7 @@ struct fleet_origin {
 struct fleet_pushed {
 	uint64_t windows, known; /* sent, and not sent because they are there */
 	uint64_t samples; /* in the windows sent, by their weights, of all events */
+	uint64_t merged; /* resources that became one, as they were too many */
 	uint64_t refused; /* profiles, by a collector that took the others */
 };
 

@@ -9,6 +9,9 @@
 #include "lib/live/process/targets.h"
 #include "lib/profile/profile.h"
 
+/* The name of the subject, if that is the machine. */
+#define META_ALL_PROCESSES "all processes"
+
 /* The subject of a profile. */
 struct meta_subject {
 	const char *name; /* name of the program, or of several together */

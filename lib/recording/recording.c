@@ -266,6 +266,7 @@ static void complete(struct recording *r, int fd, const struct recording_options
 	struct naming naming = {
 		.dirs = options->dirs,
 		.kernel_symbols = r->facts.kernel,
+		.cache = options->cache,
 		.owner = &owner,
 		.kernel_release = release ? release : "",
 		.fetcher = -1,

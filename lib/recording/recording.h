@@ -62,6 +62,7 @@ struct recording_options {
 	struct source_part part;
 	const char *const *dirs; /* of --debug-dir, NULL-terminated */
 	bool no_symbols;
+	struct name_cache *cache; /* of names from one to the next; NULL: none */
 	bool no_limit; /* all rows and markers, also more than front-ends show */
 	bool sources;
 	/* Gets lines about what is damaged or missing. */

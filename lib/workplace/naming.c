@@ -135,6 +135,7 @@ void naming_run(struct profile *p, const struct naming *naming)
 				     .files = naming->files,
 				     .kernel_symbols = naming->kernel_symbols,
 				     .search = &n->search,
+				     .cache = naming->cache,
 				     .stall_ns = naming->stall_ns,
 				     .progress = naming->on_names ? on_names : NULL,
 				     .ctx = n,

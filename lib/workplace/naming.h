@@ -9,12 +9,14 @@
 #include "lib/profile/profile.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 #include "symbolize/kernel/kernel_table.h"
+#include "symbolize/name_cache.h"
 
 struct naming {
 	struct file_set *files; /* by module.file_key */
 	const char *const *dirs; /* folders with debug files, NULL-terminated; NULL: none */
 	const struct kernel_table *kernel_symbols; /* NULL: read the kernel's list */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
+	struct name_cache *cache; /* of names from profile to profile; NULL: none */
 	const char *kernel_release; /* release of the recorded kernel; NULL: the running one's */
 	int fetcher; /* socket to a downloading process, taken over; -1: one is started */
 	/*

@@ -82,7 +82,7 @@ class Engine:
 
 class Pusher:
     def __init__(self, url, spool="", first=0.02):
-        self.args = [view, "__push", None, url, spool, str(int(first * SECOND)), "h1", "web", "a=b"]
+        self.args = [view, "__push", None, url, spool, str(int(first * SECOND)), "h1", "web", "0", "a=b"]
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.theirs = theirs
         self.start()

@@ -170,6 +170,64 @@ TEST(own_frames_become_chains)
 	fixture_release(&f);
 }
 
+/* Names two profiles with one cache, of which the second one asks for one more address. */
+TEST(a_cache_gives_the_same_names)
+{
+	struct name_cache *cache = name_cache_new((size_t)1 << 20);
+	struct location made_up = {"made_up", "made_up.c", 7};
+	const struct answer answer = {.func = "symbol", .chain = &made_up, .depth = 1};
+	struct symbolizer_input input = {.fd = own_fd()};
+
+	for (int round = 0; round < 3; round++) {
+		struct fixture f;
+		module_id own;
+
+		fixture_init(&f);
+		f.options.cache = cache;
+		own = add_own_module(&f);
+		add_sample(&f, own, own_file_offset(own_mark_inner), PROFILE_FRAME_NATIVE);
+		if (round == 1)
+			add_sample(&f, own, own_file_offset(own_mark_outer), PROFILE_FRAME_NATIVE);
+		if (round == 2)
+			add_sample(&f, own, 0x10, PROFILE_FRAME_NATIVE);
+		input.module = modules_get(&f.p->modules, own);
+		symbolize_profile(f.p, &f.options);
+		assert_int_equal(depth_of(&f, 0), 3);
+		check_level(&f, 0, 0, "inner", own_lines[LINE_INNER]);
+		check_level(&f, 0, 2, "own_outer", own_lines[LINE_OUTER_CALL]);
+		if (round == 1)
+			check_level(&f, 1, 0, "own_outer", own_lines[LINE_OUTER]);
+		/* It is the cache that is asked. */
+		if (round == 2)
+			assert_string_equal(level_of(&f, 1, 0).name, "symbol");
+		assert_int_equal(modules_get(&f.p->modules, own)->reason, SYMBOLS_FOUND);
+		assert_int_equal(f.p->symbols.rows.count, round == 2 ? 2 : 1);
+		name_cache_add(cache, name_cache_module(&input), 0x10, &answer);
+		fixture_release(&f);
+	}
+	close(input.fd);
+	name_cache_free(cache);
+}
+
+TEST(a_cache_forgets_what_nobody_asks_for)
+{
+	struct name_cache *cache = name_cache_new(2000);
+	const struct answer answer = {.func = "a function"};
+	struct answer found;
+
+	name_cache_add(cache, 1, 1, &answer);
+	for (uint64_t i = 2; i < 100; i++) {
+		name_cache_begin(cache);
+		assert_true(name_cache_find(cache, 1, 1, &found));
+		assert_string_equal(found.func, "a function");
+		name_cache_add(cache, 1, i, &answer);
+	}
+	assert_false(name_cache_find(cache, 1, 2, &found));
+	assert_false(name_cache_find(cache, 2, 1, &found));
+	assert_true(name_cache_find(cache, 1, 99, &found));
+	name_cache_free(cache);
+}
+
 TEST(kernel_frames_of_all_kinds)
 {
 	struct fixture f;

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/resources.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/process/cgroup.h"
+#include "lib/profile/schemas.h"
+
+#define UNIT_SUFFIX ".service"
+#define POD "pod"
+/* Characters of a uid, with the four dashes or, for static pods, without. */
+#define UID_SIZE 36
+#define SHORT_UID_SIZE 32
+#define UNKNOWN_SERVICE "unknown_service:"
+
+void cgroup_service(const char *path, struct strbuf *service)
+{
+	const size_t suffix = strlen(UNIT_SUFFIX);
+
+	for (size_t size = strlen(path); size;) {
+		size_t part = size;
+		const char *leaf = cgroup_leaf(path, &part);
+
+		if (part > suffix && !memcmp(leaf + part - suffix, UNIT_SUFFIX, suffix)) {
+			strbuf_add(service, leaf, part - suffix);
+			return;
+		}
+		size = (size_t)(leaf - path);
+		while (size && path[size - 1] == '/')
+			size--;
+	}
+}
+
+/* Counts the characters of a uid at the beginning of the text. */
+static size_t uid_size(const char *text)
+{
+	size_t size = 0;
+
+	while (size < UID_SIZE) {
+		bool is_dash = size == 8 || size == 13 || size == 18 || size == 23;
+
+		if (is_dash ? text[size] != '-' && text[size] != '_'
+			    : !isxdigit((unsigned char)text[size]))
+			break;
+		size++;
+	}
+	if (size == UID_SIZE)
+		return size;
+	size = strspn(text, "0123456789abcdef");
+	return size == SHORT_UID_SIZE ? size : 0;
+}
+
+void cgroup_pod(const char *path, struct strbuf *pod)
+{
+	for (const char *at = strstr(path, POD); at; at = strstr(at + 1, POD)) {
+		const char *uid = at + strlen(POD);
+		size_t size = uid_size(uid);
+
+		/* The driver of systemd cannot have dashes there. */
+		for (size_t i = 0; i < size; i++)
+			strbuf_addch(pod, uid[i] == '_' ? '-' : uid[i]);
+		if (size)
+			return;
+	}
+}
+
+/* A process, while its markers are searched for its control group. */
+struct process {
+	uint32_t pid, incarnation;
+	string_id cgroup;
+};
+
+struct search {
+	const struct profile *profile;
+	VEC(struct process) processes;
+	struct index index;
+};
+
+static bool process_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct process *a = &((const struct search *)table)->processes.items[id], *b = key;
+
+	return a->pid == b->pid && a->incarnation == b->incarnation;
+}
+
+static struct process *process_of(struct search *s, const struct profile_thread *thread)
+{
+	struct process process = {thread->pid, thread->incarnation, NO_STRING};
+	uint64_t hash = hash_pair(process.pid, process.incarnation);
+	uint32_t id = index_find(&s->index, hash, process_equal, s, &process);
+
+	if (id == INDEX_NONE) {
+		id = (uint32_t)s->processes.count;
+		index_add(&s->index, hash, id);
+		vec_push(&s->processes, process);
+	}
+	return &s->processes.items[id];
+}
+
+/* Returns the schema of the markers that name a control group; NO_SCHEMA: there are none. */
+static schema_id find_schema(const struct profile *p, uint32_t *field)
+{
+	const struct schemas *schemas = &p->markers.schemas;
+
+	vec_for_each(&schemas->rows, const struct schema *, schema) {
+		if (strcmp(strings_get(&p->strings, schema->name), "cgroup") != 0)
+			continue;
+		*field = 0;
+		if (schema->field_count == 1)
+			return (schema_id)(schema - schemas->rows.items);
+	}
+	return NO_SCHEMA;
+}
+
+static void find_groups(struct search *s)
+{
+	const struct profile *p = s->profile;
+	uint32_t field;
+	schema_id schema = find_schema(p, &field);
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker) {
+			const struct marker_value *value;
+
+			if (schema == NO_SCHEMA || marker->schema != schema)
+				continue;
+			value = marker_value(&p->markers, marker, field);
+			if (value->type == FIELD_STRING)
+				process_of(s, thread)->cgroup = value->string;
+		}
+	}
+}
+
+/* Names in files of the Firefox Profiler end with the label of the process. */
+static char *executable_of(const struct profile *p, const struct profile_thread *thread,
+			   bool has_group)
+{
+	const char *name = strings_get(&p->strings, thread->process_name);
+	const char *label = strrchr(name, '(');
+	size_t size = strlen(name);
+
+	if (thread->process_label == NO_STRING && label && label > name + 1 && label[-1] == ' ' &&
+	    name[size - 1] == ')' && (has_group || !strncmp(label, "(pid ", 5)))
+		return xstrndup(name, (size_t)(label - 1 - name));
+	return xstrdup(name);
+}
+
+static struct fleet_resource make_row(const struct profile *p, const struct profile_thread *thread,
+				      string_id cgroup, const char *service)
+{
+	_cleanup_(strbuf_release) struct strbuf unit = {0}, pod = {0};
+	const char *path = cgroup == NO_STRING ? "" : strings_get(&p->strings, cgroup);
+	const char *id = cgroup_container_id(path, strlen(path));
+	struct fleet_resource row = {.executable = executable_of(p, thread, *path)};
+
+	if (!service)
+		cgroup_service(path, &unit);
+	if (service)
+		row.service = xstrdup(service);
+	else if (unit.size && !id)
+		row.service = xstrdup(strbuf_text(&unit));
+	else
+		row.service = xasprintf(UNKNOWN_SERVICE "%s", row.executable);
+	cgroup_pod(path, &pod);
+	row.container = id ? xstrndup(id, CONTAINER_ID_SIZE) : xstrdup("");
+	row.pod = xstrdup(strbuf_text(&pod));
+	return row;
+}
+
+static void release_row(struct fleet_resource *row)
+{
+	free(row->service);
+	free(row->executable);
+	free(row->container);
+	free(row->pod);
+}
+
+static uint64_t hash_row(const struct fleet_resource *row)
+{
+	return hash_pair(hash_pair(hash_bytes(row->service, strlen(row->service), 0),
+				   hash_bytes(row->executable, strlen(row->executable), 0)),
+			 hash_bytes(row->container, strlen(row->container), 0));
+}
+
+static bool row_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct fleet_resource *a = &((const struct fleet_resources *)table)->rows.items[id];
+	const struct fleet_resource *b = key;
+
+	return !strcmp(a->service, b->service) && !strcmp(a->executable, b->executable) &&
+	       !strcmp(a->container, b->container) && !strcmp(a->pod, b->pod);
+}
+
+static uint32_t intern(struct fleet_resources *r, struct index *index, struct fleet_resource *row)
+{
+	uint64_t hash = hash_row(row);
+	uint32_t id = index_find(index, hash, row_equal, r, row);
+
+	if (id != INDEX_NONE) {
+		release_row(row);
+		return id;
+	}
+	index_add(index, hash, (uint32_t)r->rows.count);
+	vec_push(&r->rows, *row);
+	return (uint32_t)r->rows.count - 1;
+}
+
+static uint64_t weight_of(const struct profile_thread *thread)
+{
+	uint64_t weight = 0;
+
+	samples_for_each(&thread->samples, sample)
+		weight += sample->weight;
+	return weight;
+}
+
+/* Merges all that have less than the last one of `max` into one more. */
+static void merge_smallest(struct fleet_resources *r, size_t threads, size_t max)
+{
+	struct fleet_resource other = {.service = xstrdup(RESOURCE_OTHER),
+				       .executable = xstrdup(RESOURCE_OTHER),
+				       .container = xstrdup(""),
+				       .pod = xstrdup("")};
+	VEC(uint64_t) values = {0};
+	uint32_t *into = xcalloc(r->rows.count, sizeof(*into));
+	uint64_t least;
+	size_t kept = 0;
+
+	vec_for_each(&r->rows, const struct fleet_resource *, row)
+		vec_push(&values, row->value);
+	vec_sort(&values, u64_compare);
+	least = values.items[values.count - (max - 1)];
+	for (size_t i = 0; i < r->rows.count; i++) {
+		struct fleet_resource row = r->rows.items[i];
+
+		if (row.value >= least && kept < max - 1) {
+			into[i] = (uint32_t)kept;
+			r->rows.items[kept++] = row;
+			continue;
+		}
+		into[i] = UINT32_MAX;
+		other.value += row.value;
+		r->merged++;
+		release_row(&row);
+	}
+	r->rows.count = kept;
+	vec_push(&r->rows, other);
+	for (size_t i = 0; i < threads; i++) {
+		uint32_t row = into[r->of_threads[i]];
+
+		r->of_threads[i] = row == UINT32_MAX ? (uint32_t)kept : row;
+	}
+	vec_release(&values);
+	free(into);
+}
+
+void fleet_resources_init(struct fleet_resources *r, const struct profile *p, const char *service,
+			  size_t max)
+{
+	size_t threads = p->threads.rows.count;
+	struct search s = {.profile = p};
+	struct index index = {0};
+
+	max = max ? max : RESOURCES_MAX;
+	*r = (struct fleet_resources){.of_threads = xcalloc(threads + 1, sizeof(*r->of_threads))};
+	find_groups(&s);
+	for (size_t i = 0; i < threads; i++) {
+		const struct profile_thread *thread = &p->threads.rows.items[i];
+		string_id cgroup = process_of(&s, thread)->cgroup;
+		struct fleet_resource row = make_row(p, thread, cgroup, service);
+
+		r->of_threads[i] = intern(r, &index, &row);
+		r->rows.items[r->of_threads[i]].value += weight_of(thread);
+	}
+	if (r->rows.count > max && max > 1)
+		merge_smallest(r, threads, max);
+	index_release(&index);
+	index_release(&s.index);
+	vec_release(&s.processes);
+}
+
+void fleet_resources_release(struct fleet_resources *r)
+{
+	vec_for_each(&r->rows, struct fleet_resource *, row)
+		release_row(row);
+	vec_release(&r->rows);
+	free(r->of_threads);
+	*r = (struct fleet_resources){0};
+}

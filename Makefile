@@ -2,6 +2,10 @@
 # prof: `make help` lists the targets. Writes only to build/ (build-SAN/, build-ARCH/, build-fuzz/).
 
 VERSION := 0.1
+# The commit, which `git archive` writes into packaging/commit; empty if neither knows it.
+commit = $(or $(if $(wildcard .git),$(shell git rev-parse --short=12 HEAD 2>/dev/null)),$(filter-out $$%,$(shell cat packaging/commit)))
+# Changes with each commit.
+commit_log := $(if $(wildcard .git),$(wildcard $(shell git rev-parse --git-path logs/HEAD 2>/dev/null)))
 HOST_ARCH := $(subst aarch64,arm64,$(shell uname -m))
 ARCH ?= $(HOST_ARCH)
 PREFIX ?= /usr/local
@@ -52,14 +56,16 @@ fuzzer := $(filter fuzzer,$(subst $(comma), ,$(SAN)))
 sanitize := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
 sanitize_objects := $(subst fuzzer,fuzzer-no-link,$(sanitize))
 coverage_objects = $(if $(COVERAGE),$(if $(filter lib/% symbolize/% cmd/%,$<),--coverage -fprofile-update=atomic))
+# Packages are the same bytes in whatever folder they are built: https://reproducible-builds.org/docs/build-path
+same_paths := $(if $(SOURCE_DATE_EPOCH),-ffile-prefix-map=$(CURDIR)=.)
 prof_cppflags := -D_GNU_SOURCE -I. -I$(BUILD)/gen -DPROF_VERSION='"$(VERSION)"'
-prof_cflags := -std=gnu11 $(OPT) -fno-omit-frame-pointer $(warnings)
+prof_cflags := -std=gnu11 $(same_paths) $(OPT) -fno-omit-frame-pointer $(warnings)
 compile = $(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(sanitize_objects) $(coverage_objects)
 coverage_exit := $(if $(COVERAGE),$(BUILD)/tests/coverage/exit.o)
 coverage_link := $(if $(COVERAGE),--coverage -Wl$(comma)--wrap=_exit $(coverage_exit))
 link = $(CC) $(sysroot) $(CFLAGS) $(sanitize_objects) $(coverage_link) -pthread $(LDFLAGS)
 LIBS := -lbpf -ldw -lelf -lzstd -ljansson -lisal -liberty -lcap -llzma -lm
-bpf_cflags := --target=bpf -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
+bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst x86_64,x86,$(ARCH)) -I. \
 	$(if $(SYSROOT),-nostdlibinc) -isystem $(SYSROOT)/usr/include/$(triple) \
 	-isystem $(SYSROOT)/usr/include -Wall -Wextra -Wno-unused-parameter $(if $(WERROR),-Werror)
 
@@ -137,7 +143,7 @@ workload_compat := $(if $(filter x86_64,$(ARCH)),$(call programs,$(workload_comp
 all_workloads := $(workloads) $(workloads_nofp) $(workload_static) $(workload_library) $(workload_compat)
 
 .PHONY: all tests workloads fuzz-programs check check-unit check-golden check-readers check-fuzz check-cli check-checker check-report check-diff check-convert \
-	check-scripts golden-accept e2e coverage lint fuzz bench install uninstall clean help
+	check-scripts golden-accept e2e coverage lint fuzz bench install uninstall dist clean help
 export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
@@ -156,7 +162,7 @@ $(BUILD)/prof-view: $(call objects,$(view_src)) $(libprof)
 $(prof_alloc): $(shim_src) $(wildcard lib/alloc_shim/*.h) Makefile
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) -std=gnu11 -O2 $(warnings) $(CFLAGS) -fPIC -shared \
+	$(Q)$(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) -std=gnu11 $(same_paths) -O2 $(warnings) $(CFLAGS) -fPIC -shared \
 		-fvisibility=hidden -fno-builtin -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $(shim_src)
 
 # All programs that link the library have that object in their link command.
@@ -169,6 +175,13 @@ $(BUILD)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(compile) -MMD -MP -c -o $@ $<
+
+# In no file of the library, or each commit would link all tests anew.
+$(BUILD)/gen/commit.h: $(commit_log) Makefile
+	@mkdir -p $(@D)
+	$(call say,GEN)
+	$(Q)echo '#define PROF_COMMIT "$(commit)"' > $@
+$(BUILD)/cmd/main.o: $(BUILD)/gen/commit.h
 
 # At first no .d file tells who includes a skeleton; only lib/live may.
 $(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeletons)
@@ -395,14 +408,19 @@ installed = '$(subst ','\'',$(DESTDIR)$(PREFIX)/$(1))'
 man_page = share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))
 install: $(prof) $(prof_view) $(prof_alloc) ## Install prof and its parts, man pages and completions (PREFIX=/usr/local DESTDIR=)
 	install -D -m 755 $(prof) $(call installed,bin/prof)
-	$(foreach p,$(prof_view),install -D -m 755 $(p) $(call installed,bin/prof-view))
-	install -D -m 644 $(prof_alloc) $(call installed,bin/prof-alloc.so)
+	$(foreach p,$(prof_view),install -D -m 755 $(p) $(call installed,lib/prof/prof-view))
+	install -D -m 644 $(prof_alloc) $(call installed,lib/prof/prof-alloc.so)
 	$(foreach p,$(man_pages),install -D -m 644 $(p) $(call installed,$(man_page)) &&) true
 	$(foreach c,$(completions),install -D -m 644 $(call completion_source,$(c)) $(call installed,$(c)) &&) true
 
 uninstall: ## Remove what install put there
-	rm -f $(call installed,bin/prof) $(call installed,bin/prof-view) $(call installed,bin/prof-alloc.so)
+	rm -rf $(call installed,bin/prof) $(call installed,lib/prof)
 	rm -f $(foreach p,$(man_pages),$(call installed,$(man_page))) $(foreach c,$(completions),$(call installed,$(c)))
+
+dist: ## Pack the last commit's files into build/prof-VERSION.tar.xz, which builds without git
+	@mkdir -p $(BUILD)
+	$(call say,DIST)
+	$(Q)git archive --prefix=prof-$(VERSION)/ HEAD | xz -T1 > $(BUILD)/prof-$(VERSION).tar.xz
 
 clean: ## Remove all build directories
 	rm -rf build build-*

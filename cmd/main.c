@@ -15,9 +15,13 @@
 #include "cmd/options/defaults.h"
 #include "cmd/options/hints.h"
 #include "cmd/run/kept_capture.h"
+#include "cmd/run/view_program.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/thread.h"
+#include "lib/capture/capture_format.h"
+#include "lib/format/firefox/version.h"
 #include "symbolize/debuginfo/debug_fetch.h"
+#include "commit.h"
 
 /* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
 #define COMMANDS(ROW) \
@@ -158,6 +162,13 @@ static int run_version(int argc, char **argv)
 	if (argc > 1)
 		return fail_unexpected(argv[1]);
 	printf("prof %s\n", PROF_VERSION);
+	if (*PROF_COMMIT)
+		puts("commit " PROF_COMMIT);
+	printf("formats: profile %d, capture %d\n", FIREFOX_FORMAT_VERSION, CAPTURE_VERSION);
+	printf("debuginfod: %s\n",
+	       debug_fetch_is_installed() ? "yes" : "no: install libdebuginfod1");
+	printf("view, share, push: %s\n",
+	       view_program_is_installed() ? "yes" : "no: built without libmicrohttpd or libcurl");
 	return 0;
 }
 

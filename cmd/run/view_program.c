@@ -31,6 +31,13 @@ int view_program_run(int argc, char **argv)
 	return command_fail(argv[0], EXIT_REFUSED, &err);
 }
 
+bool view_program_is_installed(void)
+{
+	_cleanup_free_ char *path = neighbour_path(program);
+
+	return path && access(path, X_OK) == 0;
+}
+
 void view_program_open(const char *path)
 {
 	/* A name that begins with '-' is no option. */

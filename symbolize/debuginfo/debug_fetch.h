@@ -38,6 +38,9 @@ struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *opti
 /* Ends the process. NULL is fine. */
 void debug_fetcher_free(struct debug_fetcher *f);
 
+/* True if debuginfod's client is on this machine. Loads it: not for a process with privileges. */
+bool debug_fetch_is_installed(void);
+
 /*
  * Only runs the command of these options, for a debug_fetcher in another process. Returns 0 or a
  * negative errno. The caller kills and reaps the child.

@@ -71,6 +71,15 @@ static int on_progress(struct debuginfod_client *client, long done, long size)
 	return send_answer(&answer, -1);
 }
 
+bool debug_fetch_is_installed(void)
+{
+	void *handle = dlopen(LIBRARY, RTLD_LAZY);
+
+	if (handle)
+		dlclose(handle);
+	return handle;
+}
+
 static int load(struct library *library, char *why, size_t room)
 {
 	void *handle = dlopen(LIBRARY, RTLD_NOW);

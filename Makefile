@@ -177,11 +177,8 @@ $(BUILD)/%.o: %.c Makefile
 	$(Q)$(compile) -MMD -MP -c -o $@ $<
 
 # In no file of the library, or each commit would link all tests anew.
-$(BUILD)/gen/commit.h: $(commit_log) Makefile
-	@mkdir -p $(@D)
-	$(call say,GEN)
-	$(Q)echo '#define PROF_COMMIT "$(commit)"' > $@
-$(BUILD)/cmd/main.o: $(BUILD)/gen/commit.h
+$(BUILD)/cmd/main.o: $(commit_log)
+$(BUILD)/cmd/main.o: prof_cppflags += -DPROF_COMMIT='"$(commit)"'
 
 # At first no .d file tells who includes a skeleton; only lib/live may.
 $(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeletons)

@@ -21,7 +21,6 @@
 #include "lib/capture/capture_format.h"
 #include "lib/format/firefox/version.h"
 #include "symbolize/debuginfo/debug_fetch.h"
-#include "commit.h"
 
 /* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
 #define COMMANDS(ROW) \

@@ -183,6 +183,7 @@ for option in --version -V version; do
 	is "prof $option: exit status" "$status" 0
 	like "prof $option" "$out" '^prof [0-9]+\.[0-9]+'
 done
+like "version: formats and parts" "$out" 'formats: profile [0-9]+, capture [0-9]+.*debuginfod: .*view, share, push: yes'
 run "$PROF"
 is "prof alone: exit status" "$status" 2
 like "prof alone: the help, on stdout" "$out" '^Usage: prof.*record  *record a command'

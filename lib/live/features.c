@@ -327,8 +327,12 @@ int features_explain_kernel_symbols(struct error *err)
 	probe_kptr(&m, &f);
 	if (f.status == FEATURE_OK)
 		return 0;
-	error_text(err, -EPERM, "kernel functions have no names: kernel.kptr_restrict is %d",
-		   atoi(f.detail));
+	if (atoi(f.detail))
+		error_text(err, -EPERM,
+			   "kernel functions have no names: kernel.kptr_restrict is %d",
+			   atoi(f.detail));
+	else
+		error_text(err, -EPERM, "kernel functions have no names without cap_syslog");
 	error_hint(err, "%s", f.hint);
 	return -EPERM;
 }

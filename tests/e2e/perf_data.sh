@@ -8,13 +8,14 @@
 # perf keeps its cache of files in the home folder.
 export HOME=$tmp
 cp "$workloads/fork_exec" program
-# The kernel tells build ids: perf 6.1 may abort as it looks for them itself. The CPU clock's ticks
-# come at the same rate everywhere; those of cycles are few where a program begins.
+# The kernel tells build ids: perf 6.1 may abort as it looks for them itself. Records of BPF programs
+# that others load meanwhile end perf script, too. The CPU clock's ticks come at the same rate
+# everywhere; those of cycles are few where a program begins.
 perf_record() { # NAME ARGUMENT...
 	local name=$1
 	shift
 	[[ " $* " == *' -e '* ]] || set -- -e cpu-clock "$@"
-	perf record -q --buildid-mmap -o "$name" "$@" >perf.out 2>&1 </dev/null || cat perf.out >&2
+	perf record -q --no-bpf-event --buildid-mmap -o "$name" "$@" >perf.out 2>&1 </dev/null || cat perf.out >&2
 }
 compare() { # NAME
 	run "$PROF" convert --all-threads "$1" -o "$1.json.gz"
@@ -33,8 +34,8 @@ perf_record folder --threads -g -- "$workloads/fork_exec" ./program
 perf_record times -k CLOCK_MONOTONIC -g -- "$workloads/fork_exec" ./program
 perf_record groups --all-cgroups --namespaces -g -- "$workloads/fork_exec" ./program
 perf_record flat -- "$workloads/fork_exec" ./program
-perf record -q -e cpu-clock -B -g -o inodes -- "$workloads/fork_exec" ./program 2>/dev/null
-perf record -q -e cpu-clock --buildid-mmap -g -o - -- "$workloads/fork_exec" ./program 2>/dev/null >pipe
+perf record -q --no-bpf-event -e cpu-clock -B -g -o inodes -- "$workloads/fork_exec" ./program 2>/dev/null
+perf record -q --no-bpf-event -e cpu-clock --buildid-mmap -g -o - -- "$workloads/fork_exec" ./program 2>/dev/null >pipe
 for name in plain events tracepoint switches packed folder times groups pipe; do
 	compare $name
 done
@@ -66,7 +67,7 @@ for name in plain packed.gz; do
 	like "symbolize $name: functions have names" "$("$PROF" report named.json.gz)" 'burn_a_little +program'
 done
 
-run bash -c "perf record -q -e cpu-clock --buildid-mmap -g -o - -- '$workloads/fork_exec' ./program | '$PROF' report -"
+run bash -c "perf record -q --no-bpf-event -e cpu-clock --buildid-mmap -g -o - -- '$workloads/fork_exec' ./program | '$PROF' report -"
 like "through a pipe: report" "$out" 'burn_a_little +program'
 gzip -c plain >plain.gz
 run "$PROF" report plain.gz

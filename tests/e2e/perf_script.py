@@ -14,6 +14,7 @@ counted, too.
 import collections
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -23,6 +24,18 @@ SAMPLE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+(\d+)\.(\d+):\s+(?:\d+\s+)?(
 FRAME = re.compile(r"^\s+([0-9a-f]+)\s+(?:.*\s)?\((.*)\)$")
 # Code that a process made has no address in a profile.
 GENERATED = re.compile(r"perf-\d+\.map|//anon|\[anon\]")
+# Nor has that of BPF programs, which others may attach meanwhile: they lie among modules.
+MODULES = 0xFFFFFFFFC0000000
+
+
+def is_bpf(address):
+    if address < MODULES:
+        return False
+    rows = []
+    if os.path.exists("/proc/modules"):
+        with open("/proc/modules") as modules:
+            rows = [line.split() for line in modules]
+    return not any(0 <= address - int(row[5], 16) < int(row[1]) for row in rows)
 
 
 def kernel_base():
@@ -116,7 +129,7 @@ def perf_samples(path):
     for line in out.splitlines():
         head, frame = SAMPLE.match(line + " "), FRAME.match(line)
         if frame and current is not None:
-            if GENERATED.search(frame[2]):
+            if GENERATED.search(frame[2]) or is_bpf(int(frame[1], 16)):
                 continue
             current.append((int(frame[1], 16), "unknown" not in frame[2]))
         elif head:

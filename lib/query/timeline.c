@@ -2,6 +2,7 @@
 #include "lib/query/timeline.h"
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 
 uint32_t query_timeline_kinds(const struct query *q)
 {
@@ -149,6 +150,52 @@ double *query_timeline_counter(const struct query_timeline *t, const struct prof
 	else
 		fill_rates(t, counter, p->meta.start_ns, values);
 	return values;
+}
+
+static uint8_t mark_of(const struct profile *p, const struct schema *schema)
+{
+	static const enum marker_id losses[] = {MARKER_LOST, MARKER_LOST_EVENTS, MARKER_THROTTLED};
+	const char *name = strings_get(&p->strings, schema->name);
+	uint32_t group = (schema->shown & SHOWN_GROUP_MASK) >> SHOWN_GROUP_SHIFT;
+
+	if (!strcmp(name, marker_schema(MARKER_PAUSE)->name))
+		return TIMELINE_PAUSE;
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++) {
+		if (!strcmp(name, marker_schema(losses[i])->name))
+			return TIMELINE_LOSS;
+	}
+	return schema->shown & SHOWN_IN_OVERVIEW && group != GROUP_WAITS ? TIMELINE_MARK : 0;
+}
+
+static void add_mark(const struct query_timeline *t, const struct marker *marker, uint64_t start,
+		     uint8_t mark, uint8_t *marks)
+{
+	uint64_t from = marker->start > start ? marker->start - start : 0;
+	uint64_t until = marker->end > start ? marker->end - start : 0;
+
+	if (!mark || until < t->from || from >= t->until)
+		return;
+	for (uint32_t i = bin_at(t, from > t->from ? from : t->from);
+	     i <= bin_at(t, until < t->until ? until : t->until); i++)
+		marks[i] |= mark;
+}
+
+uint8_t *query_timeline_marks(const struct query_timeline *t, const struct profile *p,
+			      thread_id thread)
+{
+	size_t schemas = p->markers.schemas.rows.count;
+	_cleanup_free_ uint8_t *of_schemas = xcalloc(schemas + 1, 1);
+	uint8_t *marks = xcalloc((size_t)t->bins + 1, 1);
+
+	for (size_t i = 0; i < schemas; i++)
+		of_schemas[i] = mark_of(p, &p->markers.schemas.rows.items[i]);
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		if (thread != NO_THREAD && thread != id)
+			continue;
+		vec_for_each(&p->threads.rows.items[id].markers, const struct marker *, marker)
+			add_mark(t, marker, p->meta.start_ns, of_schemas[marker->schema], marks);
+	}
+	return marks;
 }
 
 void query_timeline_release(struct query_timeline *t)

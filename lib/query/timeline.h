@@ -30,6 +30,16 @@ void query_timeline_make(struct query_timeline *t, const struct query *q, thread
  */
 double *query_timeline_counter(const struct query_timeline *t, const struct profile *p,
 			       counter_id id);
+/* Kinds of markers in a bin. */
+enum {
+	TIMELINE_MARK = 1 << 0, /* any that belongs to the thread's track, and is no wait */
+	TIMELINE_LOSS = 1 << 1,
+	TIMELINE_PAUSE = 1 << 2, /* of the recording */
+};
+
+/* Returns the kinds of markers in the timeline's bins, to be freed. NO_THREAD: those of all. */
+uint8_t *query_timeline_marks(const struct query_timeline *t, const struct profile *p,
+			      thread_id thread);
 void query_timeline_release(struct query_timeline *t);
 
 #endif

@@ -68,6 +68,22 @@ const float *EXPORT(page_timeline)(uint32_t thread, double from, double until, u
 	return timeline.times;
 }
 
+/* Returns the kinds of markers in each part of a time: see query_timeline_marks(). */
+const uint8_t *EXPORT(page_timeline_marks)(uint32_t thread, double from, double until,
+					   uint32_t bins)
+{
+	static uint8_t *marks;
+	struct query_timeline timeline;
+
+	if (!bins || !(until >= from + 1))
+		return NULL;
+	timeline = (struct query_timeline){
+		.from = (uint64_t)from, .until = (uint64_t)until, .bins = bins};
+	free(marks);
+	marks = query_timeline_marks(&timeline, engine.profile, thread);
+	return marks;
+}
+
 uint32_t EXPORT(page_counter_count)(void)
 {
 	return (uint32_t)engine.profile->counters.rows.count;

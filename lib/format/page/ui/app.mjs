@@ -21,13 +21,17 @@ export class App {
 		this.engine = engine;
 		this.state = stateOfFragment(location.hash.slice(1));
 		this.history = [];
-		this.version = 0;
+		this.version = 1;
 		this.chosen = null;
 		// Of everything, for the order of threads.
 		this.weight = engine.weight;
 		this.weights = engine.threads.map((thread) => thread.weight);
 		this.build();
-		this.select();
+		// The engine has selected everything already.
+		if (SELECTING.some((name) => this.state[name] !== emptyState()[name]))
+			this.select();
+		else
+			this.findMarks();
 		this.draw();
 		addEventListener('resize', () => this.resized());
 		addEventListener('hashchange', () => this.restore());

@@ -9,6 +9,7 @@ export const BY = {
 export const TREE = {plain: 0, inverted: 1, callers: 2, callees: 3};
 // The texts of a filter, in the engine's order.
 export const FILTER_TEXTS = ['process', 'thread', 'event', 'category', 'during', 'focus', 'ignore', 'hide', 'root'];
+export const MARKS = {marker: 1, loss: 2, pause: 4};
 export const WAITS = ['runs', 'idle', 'blocked', 'runnable'];
 
 const TWO_32 = 0x100000000;
@@ -205,11 +206,12 @@ export class Engine {
 			start, end, weight};
 	}
 
-	// Times of a thread in each part of a time: wait kinds, then categories.
+	// Times of a thread in each part of a time: wait kinds, then categories. Marks are MARKS.
 	timeline(thread, from, until, bins) {
 		const at = this.api.page_timeline(thread, from, until, bins) >>> 0;
 		const kinds = this.api.page_timeline_kinds() >>> 0;
-		return {kinds, times: at ? new Float32Array(this.api.memory.buffer, at, bins * kinds).slice()
+		const marks = this.api.page_timeline_marks(thread, from, until, bins) >>> 0;
+		return {kinds, marks: marks ? this.bytes.slice(marks, marks + bins) : new Uint8Array(bins), times: at ? new Float32Array(this.api.memory.buffer, at, bins * kinds).slice()
 			: new Float32Array(bins * kinds)};
 	}
 

@@ -180,7 +180,7 @@ export class Flame {
 			square.style.background = categoryColor(row?.color);
 			return make('button', {type: 'button', class: 'key', title: 'Only this category',
 				click: () => this.app.change({category: this.app.state.category ? null : row.name})}, square, row?.name ?? '');
-		}), make('span', {class: 'hint'}, this.nodes.isCut ? 'cut off: too deep or too many' : ''));
+		}), make('span', {class: 'hint'}, this.nodes.isCut ? 'cut off below 256 frames, or where there are too many' : ''));
 	}
 
 	nodeAt(event) {

@@ -13,9 +13,9 @@ function fillShare(app, cell, weight) {
 	cell.append(bar, percent(weight, engine.weight), make('small', {}, ` ±${(100 * error / (engine.weight || 1)).toFixed(1)}`));
 }
 
-const selfColumn = (app, weightOf) => ({title: 'Self', width: '7.5em', isNumber: true, sorts: 'self',
+const selfColumn = (app, weightOf) => ({title: 'Self', width: '8.3em', isNumber: true, sorts: 'self',
 	hint: 'Samples taken in it; ± half of the 95 % confidence interval', fill: (cell, row) => fillShare(app, cell, weightOf(row).self)});
-const totalColumn = (app, weightOf) => ({title: 'Total', width: '7.5em', isNumber: true, sorts: 'total',
+const totalColumn = (app, weightOf) => ({title: 'Total', width: '8.3em', isNumber: true, sorts: 'total',
 	hint: 'Samples with it in the stack', fill: (cell, row) => fillShare(app, cell, weightOf(row).total)});
 
 function fillFunction(app, cell, key, stack) {
@@ -100,7 +100,9 @@ export class TableView {
 
 export class TreeView {
 	constructor(app, kind) {
-		Object.assign(this, {app, kind});
+		// Lighter nodes are left out, until they are asked for.
+		Object.assign(this, {app, kind, share: kind === 'plain' ? 0.0001 : INVERTED_SHARE});
+		this.lighter = make('button', {type: 'button', click: () => { this.share /= 10; this.version = 0; this.draw(); }});
 		const weightOf = (at) => ({self: this.nodes.self[at], total: this.nodes.total[at]});
 		const keyOf = (at) => app.engine.key(BY.function, this.nodes.key[at]);
 		this.grid = new Grid(kind === 'plain' ? 'Call tree' : 'Inverted call tree', [
@@ -112,14 +114,16 @@ export class TreeView {
 			}},
 		], {isTree: true, choose: (at) => { app.choose({by: BY.function, key: this.nodes.key[at]}); app.describe(this.nodes, at); },
 			enter: () => app.showLines()});
-		this.element = make('section', {id: kind === 'plain' ? 'tree' : 'inverted'}, this.grid.element);
+		this.element = make('section', {id: kind === 'plain' ? 'tree' : 'inverted'}, this.grid.element, this.lighter);
 	}
 
 	draw() {
 		const {app} = this, {engine} = app;
 		if (this.version !== app.version) {
 			this.version = app.version;
-			const minWeight = Math.floor(engine.weight * (this.kind === 'plain' ? 0.0001 : INVERTED_SHARE));
+			const minWeight = Math.floor(engine.weight * this.share);
+			this.lighter.textContent = `from ${Number((100 * this.share).toPrecision(2))} % on; show lighter ones, too`;
+			this.lighter.hidden = minWeight <= 1;
 			this.nodes = engine.tree(BY.function, TREE[this.kind], {minWeight});
 			this.open = new Set();
 			this.openHeaviest();
@@ -131,7 +135,7 @@ export class TreeView {
 			depth: (at) => nodes.depth[at], isOpen: (at) => this.open.has(at), hasChildren: (at) => nodes.child[at] !== NONE,
 			toggle: (at, i) => this.toggle(at, i),
 			isFound: app.marks ? (at) => app.isFound(BY.function, nodes.key[at]) : null,
-			none: engine.weight ? `Nothing is above ${100 * INVERTED_SHARE} %.` : 'No sample is selected.',
+			none: engine.weight ? 'Nothing is as heavy as that.' : 'No sample is selected.',
 		}, {top: 0});
 	}
 

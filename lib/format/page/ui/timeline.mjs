@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Threads over time: CPU time by category from below, waits above in their own colours. A drag
 // selects a time, a click on a name a thread.
-import {NONE, WAITS} from './engine.mjs';
+import {MARKS, NONE, WAITS} from './engine.mjs';
 import {bytes, fitCanvas, fitText, grouped, make, percent, seconds} from './dom.mjs';
 import {categoryColor, themeColor, waitColor} from './colors.mjs';
 
@@ -109,6 +109,11 @@ export class Timeline {
 			square.style.background = waitColor(wait);
 			return make('span', {class: 'key'}, square, name);
 		});
+		for (const [name, color] of [['marker', 'accent'], ['loss', 'loss']]) {
+			const square = make('i', {class: 'square'});
+			square.style.background = themeColor(color);
+			waits.push(make('span', {class: 'key'}, square, name));
+		}
 		this.legend.replaceChildren(...waits);
 	}
 
@@ -133,7 +138,7 @@ export class Timeline {
 		const {engine, state} = this.app, width = this.width - this.left;
 		const bins = Math.max(1, Math.floor(width / BIN_PIXELS)), lane = this.lane(id, bins);
 		const [from, until] = this.range, bin = (until - from) / bins, room = LANE - 4;
-		const isOn = !state.threads || state.threads.has(id), isAll = id === NONE, most = isAll ? this.mostOf(lane, bin) : 1;
+		const isAll = id === NONE, isOn = isAll || !state.threads || state.threads.has(id), most = isAll ? this.mostOf(lane, bin) : 1;
 		const colors = engine.categories.map((row) => categoryColor(row.color));
 		context.globalAlpha = isOn ? 1 : 0.35;
 		for (let kind = 0; !isAll && kind < WAITS.length; kind++)
@@ -149,6 +154,7 @@ export class Timeline {
 				height += part;
 			}
 		}
+		this.drawMarks(context, lane, top, room, isAll);
 		context.fillStyle = themeColor('text');
 		const share = isAll ? `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.busy(id), this.app.weight);
 		context.fillText(fitText(context, this.titleOf(id), this.left - 58), 6, top + LANE / 2);
@@ -157,12 +163,30 @@ export class Timeline {
 		context.fillText(share, this.left - 8, top + LANE / 2);
 		context.textAlign = 'left';
 		context.globalAlpha = 1;
-		if (state.threads && isOn) {
+		if (state.threads && isOn && !isAll) {
 			context.fillStyle = themeColor('accent');
 			context.fillRect(0, top + 2, 3, room);
 		}
 		context.fillStyle = themeColor('line');
 		context.fillRect(0, top + LANE - 0.5, this.width, 0.5);
+	}
+
+	// A strip above the lane: markers, losses; where the recording paused, all of it.
+	drawMarks(context, lane, top, room, isAll) {
+		const colors = [[MARKS.marker, themeColor('accent')], [MARKS.loss, themeColor('loss')]];
+		for (const [mark, color] of isAll ? colors.slice(1) : colors) {
+			context.fillStyle = color;
+			for (let i = 0; i < lane.marks.length; i++) {
+				if (lane.marks[i] & mark)
+					context.fillRect(this.left + i * BIN_PIXELS, top + 1, BIN_PIXELS, 3);
+			}
+		}
+		context.fillStyle = themeColor('faint');
+		for (let i = 0; i < lane.marks.length; i++) {
+			// Hatched, so that it does not look like a wait.
+			if (lane.marks[i] & MARKS.pause && i % 3 === 0)
+				context.fillRect(this.left + i * BIN_PIXELS, top + 2, 1, room);
+		}
 	}
 
 	// Counters come with the quiet threads, those of the machine first.
@@ -309,6 +333,10 @@ export class Timeline {
 				if (lane.times[at * lane.kinds + kind] > 0)
 					parts.push(names[kind]);
 			}
+			if (lane.marks[at] & MARKS.pause)
+				parts.push('the recording paused');
+			if (lane.marks[at] & MARKS.loss)
+				parts.push('samples or events were lost');
 		}
 		this.app.say(parts.filter(Boolean).join(' · '));
 	}

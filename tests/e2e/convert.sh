@@ -31,6 +31,9 @@ ok "$(ls -1 shares.*.gz): compressed" gunzip -t shares.pb.gz
 is "on standard output: the same" "$(sort stdout.folded)" "$(sort shares.folded)"
 run "$PROF" record -q -o recorded.svg -- "$workloads/shares" 0.2
 like "record -o FILE.svg: a flame graph" "$(<recorded.svg)" '<title>burn_a_little \([0-9,]+ samples'
+run "$PROF" record -q -o recorded.html -- "$workloads/shares" 0.2
+is "record -o FILE.html: a page" "$(grep -c '"prof-engine"' recorded.html)" 1
+ok "which report reads" "$PROF" report recorded.html
 run "$PROF" record -q --format pprof -o recorded -- "$workloads/shares" 0.1
 ok "record --format pprof: compressed" gunzip -t <recorded
 

@@ -7,16 +7,36 @@
 
 #include "lib/base/alloc.h"
 #include "lib/format/written_text.h"
+#include "lib/query/marker_rows.h"
 #include "lib/query/table.h"
 #include "lib/query/timeline.h"
+#include "lib/query/tree.h"
 #include "lib/slab/slab.h"
 #include "tests/fuzz/input.h"
+
+/* What is drawn over time, of all threads and of none that is there. */
+static void ask_times(const struct profile *p, const struct query *q)
+{
+	struct query_timeline timeline = {.from = 3, .until = 50000000, .bins = 7};
+	const struct query_filter filter = QUERY_FILTER_ALL;
+	struct marker_rows markers;
+
+	query_timeline_make(&timeline, q, NO_THREAD);
+	query_timeline_release(&timeline);
+	free(query_timeline_marks(&timeline, p, NO_THREAD));
+	for (counter_id id = 0; id < p->counters.rows.count; id++)
+		free(query_timeline_counter(&timeline, p, id));
+	marker_rows_make(&markers, p, &filter);
+	vec_for_each(&markers.list, const struct marker_row *, row)
+		free(marker_fields_text(p, row->marker));
+	marker_rows_release(&markers);
+}
 
 static void ask(const struct profile *p)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
-	struct query_timeline timeline = {.until = 1000000000, .bins = 10};
 	struct query_table table;
+	struct query_tree tree;
 	struct query q;
 
 	filter.include_idle = true;
@@ -26,10 +46,11 @@ static void ask(const struct profile *p)
 		query_table_make(&table, &q, by, NULL);
 		query_table_release(&table);
 	}
-	if (p->threads.rows.count) {
-		query_timeline_make(&timeline, &q, 0);
-		query_timeline_release(&timeline);
+	for (int kind = QUERY_TREE_PLAIN; kind <= QUERY_TREE_INVERTED; kind++) {
+		query_tree_make(&tree, &q, &(struct query_tree_options){.kind = kind});
+		query_tree_release(&tree);
 	}
+	ask_times(p, &q);
 	query_release(&q);
 }
 

@@ -197,11 +197,20 @@ def filtered(prof, path, samples, leaf):
                   "--time", "0.002..")
     compare_table(prof, path, [without(s, lambda f: f.category.startswith("Kernel"))
                                for s in samples], "function", "--no-kernel")
+    compare_table(prof, path, [folded(s) for s in samples], "function", "--fold-recursion")
     category = next((s.frames[-1].category for s in samples if s.frames), None)
     if category and not set(category) & set("*?[\\"):
         compare_table(prof, path, [s for s in samples if s.frames and
                                    s.frames[-1].category == category],
                       "function", "--category", category)
+
+
+def folded(sample):
+    kept = []
+    for frame in sample.frames:
+        if not kept or frame[:3] != kept[-1][:3]:
+            kept.append(frame)
+    return sample._replace(frames=tuple(kept))
 
 
 def without(sample, hidden):

@@ -61,5 +61,7 @@ const struct option_row query_options[] = {
 	 AT(hide)},
 	{0, "root", "NAME", "start stacks at this function", OPTION_TEXT, AT(root)},
 	{0, "no-kernel", NULL, "leave kernel frames out", OPTION_FLAG, AT(no_kernel)},
+	{0, "fold-recursion", NULL, "show a function that calls itself once", OPTION_FLAG,
+	 AT(fold_recursion)},
 	{0},
 };

@@ -102,7 +102,8 @@ static const struct option_row rows[] = {
 
 static const struct option_rule rules[] = {
 	{"markers", TREES " annotate by unit min", NULL, "--markers: is a list, without weights"},
-	{"markers", "event category during focus ignore hide root no-kernel include-idle", NULL,
+	{"markers",
+	 "event category during focus ignore hide root no-kernel fold-recursion include-idle", NULL,
 	 "--markers: only --process, --thread and --time select them"},
 	{"annotate", TREES " by", NULL, "--annotate: is a table of its own, by line"},
 	{"annotate", "min limit", NULL, "--annotate: shows all lines"},

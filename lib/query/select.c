@@ -188,6 +188,17 @@ static bool is_kernel(const struct profile *p, struct frame_category category)
 	return strcmp(category_name(p, category.category), "Kernel") == 0;
 }
 
+/* Does the frame belong to the function of the next outer frame that is shown? */
+static bool is_recursion(const struct profile *p, const struct frame *frame, stack_id outer)
+{
+	const struct frame *caller;
+
+	if (outer == NO_STACK || frame->func == NO_FUNC)
+		return false;
+	caller = &p->frames.rows.items[p->stacks.rows.items[outer].frame];
+	return caller->func == frame->func && caller->module == frame->module;
+}
+
 /* Callers come first. */
 static void mark_stacks(struct selection *s)
 {
@@ -212,7 +223,9 @@ static void mark_stacks(struct selection *s)
 		s->waits[id] = answer->wait;
 		q->parents[id] = is_outer ? NO_STACK : s->shown[stack->parent];
 		q->is_shown[id] = !(own & IS_HIDDEN) && (!filter->root || all & IS_ROOT) &&
-				  !(filter->no_kernel && is_kernel(p, q->categories[id]));
+				  !(filter->no_kernel && is_kernel(p, q->categories[id])) &&
+				  !(filter->fold_recursion &&
+				    is_recursion(p, frame, q->parents[id]));
 		s->shown[id] = q->is_shown[id] ? id : q->parents[id];
 		s->keeps[id] = !(filter->focus && !(all & IS_FOCUS)) && !(all & IS_IGNORED) &&
 			       !(filter->root && !(all & IS_ROOT)) && answer->counts;

@@ -30,6 +30,7 @@ struct query_filter {
 	const char *hide; /* functions to leave out of stacks; callers get their weight */
 	const char *root; /* function at which stacks begin */
 	bool no_kernel; /* hide the kernel's frames */
+	bool fold_recursion; /* hide frames of the function that their shown caller is of */
 	bool all_events; /* keep samples of all events; weights are then sums of unlike things */
 	/* Keep samples of waits; without it, only those of the categories in `category`. */
 	bool include_idle;

@@ -50,7 +50,7 @@ void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options);
 /*
  * Gives a plain tree the weights of another query of the profile. It must show the same frames:
- * only `hide`, `root` and `no_kernel` of a filter change that.
+ * only `hide`, `root`, `no_kernel` and `fold_recursion` of a filter change that.
  */
 void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight);
 void query_tree_release(struct query_tree *t);

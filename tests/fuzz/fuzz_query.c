@@ -154,6 +154,7 @@ static void ask_all(const struct profile *p)
 	filter.root = function;
 	filter.until = 1000000000;
 	filter.no_kernel = true;
+	filter.fold_recursion = true;
 	ask_under(p, &filter, function);
 	filter = all;
 	filter.hide = "[a-m]";

@@ -139,6 +139,10 @@ function someFilter(random, engine) {
 		words.push('--no-kernel');
 		filter.noKernel = true;
 	}
+	if (!random(4)) {
+		words.push('--fold-recursion');
+		filter.foldRecursion = true;
+	}
 	if (!random(5))
 		add('category', ['Kernel*', 'User', 'Idle*', '*: Other', 'Python*'][random(5)]);
 	if (!random(3) && seconds > 0.001) {

@@ -82,11 +82,13 @@ int EXPORT(page_filter_text)(unsigned int which, const char *text)
 	return 0;
 }
 
-void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int include_idle)
+void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int fold_recursion,
+			      int include_idle)
 {
 	engine.filter.from = from > 0 ? (uint64_t)from : 0;
 	engine.filter.until = until < 1.8e19 ? (uint64_t)until : UINT64_MAX;
 	engine.filter.no_kernel = no_kernel;
+	engine.filter.fold_recursion = fold_recursion;
 	engine.filter.include_idle = include_idle;
 }
 
@@ -102,8 +104,9 @@ bool *EXPORT(page_filter_threads)(int is_used)
 static bool shows_others(const struct query_filter *filter)
 {
 	static char *last;
-	char *now = xasprintf("%s\n%s\n%d", filter->hide ? filter->hide : "",
-			      filter->root ? filter->root : "", filter->no_kernel);
+	char *now = xasprintf("%s\n%s\n%d%d", filter->hide ? filter->hide : "",
+			      filter->root ? filter->root : "", filter->no_kernel,
+			      filter->fold_recursion);
 	bool differs = !last || strcmp(last, now) != 0;
 
 	free(last);

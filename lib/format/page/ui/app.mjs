@@ -13,7 +13,7 @@ import {makeHelp, onKey} from './keys.mjs';
 
 const TITLES = {flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
 	markers: 'Markers', info: 'Info'};
-const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'process', 'thread', 'event', 'category', 'during',
+const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
 	'focus', 'ignore', 'hide', 'root'];
 
 export class App {

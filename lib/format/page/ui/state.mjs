@@ -7,7 +7,7 @@ import {seconds, shellWord} from './dom.mjs';
 export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info'];
 
 export function emptyState() {
-	return {view: 'flame', from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false,
+	return {view: 'flame', from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, foldRecursion: false,
 		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '',
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null]))};
 }
@@ -66,6 +66,8 @@ export function conditions(state, engine) {
 	}
 	if (state.noKernel)
 		add('without the kernel', 'noKernel');
+	if (state.foldRecursion)
+		add('recursion folded', 'foldRecursion');
 	if (state.includeIdle)
 		add('with waits', 'includeIdle');
 	return list;
@@ -97,6 +99,8 @@ export function reportCommand(state, engine) {
 	}
 	if (state.noKernel && state.view !== 'markers')
 		words.push('--no-kernel');
+	if (state.foldRecursion && state.view !== 'markers')
+		words.push('--fold-recursion');
 	if (state.includeIdle && state.view !== 'markers')
 		words.push('--include-idle');
 	words.push(shellWord(decodeURIComponent(location.pathname.slice(location.pathname.lastIndexOf('/') + 1)) || 'profile.html'));

@@ -14,7 +14,7 @@
 #include "lib/slab/slab.h"
 #include "tests/fuzz/input.h"
 
-/* What is drawn over time, of all threads and of none that is there. */
+/* Asks for all that is drawn over time. */
 static void ask_times(const struct profile *p, const struct query *q)
 {
 	struct query_timeline timeline = {.from = 3, .until = 50000000, .bins = 7};

@@ -21,13 +21,16 @@ void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
 
 void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size)
 {
+	void *moved = NULL;
+
 	if (*capacity == count)
 		return items;
-	*capacity = count;
+	/* In place, it would leave a hole that few things fit into. */
 	if (count)
-		return xreallocarray(items, count, item_size);
+		moved = memcpy(xreallocarray(NULL, count, item_size), items, count * item_size);
 	free(items);
-	return NULL;
+	*capacity = count;
+	return moved;
 }
 
 int u64_compare(const void *a, const void *b)

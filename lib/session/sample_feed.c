@@ -242,12 +242,10 @@ void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_
 	uint64_t time = tasks_time(f->tasks, rec->rec.time);
 	uint32_t cpu;
 
-	if (!rec->cpu_time) {
-		waits_seen(&f->waits, thread, time, NULL);
-		return;
-	}
-	cpu = thread_read_cpu(&f->tasks->threads, thread, time, rec->cpu_time);
-	waits_seen(&f->waits, thread, time, &cpu);
+	if (rec->cpu_time)
+		cpu = thread_read_cpu(&f->tasks->threads, thread, time, rec->cpu_time);
+	waits_seen(&f->waits, thread, time, rec->cpu_time ? &cpu : NULL);
+	waits_exit(&f->waits, thread);
 }
 
 /* Events with an unknown id are ignored and do not mark the task alive. */

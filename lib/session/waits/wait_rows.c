@@ -151,6 +151,12 @@ void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_
 	w->begin_used_ns = clock->used_ns;
 }
 
+void wait_rows_trim(struct wait_rows *w)
+{
+	vec_fit(&w->parts);
+	samples_close(&w->rows);
+}
+
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread)
 {
 	samples_merge(&thread->samples, &w->rows);

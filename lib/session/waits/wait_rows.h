@@ -54,6 +54,8 @@ void wait_rows_add(struct wait_rows *w, const struct wait_part *part);
  */
 void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_t interval_ns,
 		     struct wait_stats *stats);
+/* Gives back the room for more: few waits are expected, or none. */
+void wait_rows_trim(struct wait_rows *w);
 /* Moves the rows to those of the thread, in order of time. */
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
 

@@ -118,8 +118,11 @@ static uint64_t interval_of(const struct waits *w)
 static void flush(struct waits *w)
 {
 	vec_for_each(&w->tasks->threads.rows, struct thread *, thread) {
-		if (thread->wait_rows)
-			wait_rows_flush(thread->wait_rows, &thread->cpu, interval_of(w), w->stats);
+		if (!thread->wait_rows)
+			continue;
+		wait_rows_flush(thread->wait_rows, &thread->cpu, interval_of(w), w->stats);
+		if (thread->has_ended)
+			wait_rows_trim(thread->wait_rows);
 	}
 	w->parts = 0;
 }
@@ -358,6 +361,12 @@ static void cut_wait(struct waits *w, uint32_t id, uint64_t time)
 	row->has_end = true;
 	row->awaits_begin = false;
 	finish_if_complete(w, id);
+}
+
+void waits_exit(struct waits *w, thread_id thread)
+{
+	if (thread_of(w, thread)->wait_rows)
+		wait_rows_trim(thread_of(w, thread)->wait_rows);
 }
 
 void waits_pause(struct waits *w, uint64_t time)

@@ -55,6 +55,8 @@ void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
 void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
 /* The thread has run at `time`. cpu: a reading, NULL if none. */
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
+/* The thread has ended. */
+void waits_exit(struct waits *w, thread_id thread);
 /*
  * Recording pauses at `time`: waits end there as far as they are known. From when it goes on,
  * waits that had begun before are new ones.

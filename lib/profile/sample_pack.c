@@ -4,6 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/index.h"
 #include "lib/base/radix.h"
+#include "lib/profile/sample_clock.h"
 
 /* One function both packs and unpacks a row, so that both foretell the same. */
 #define BOTH_WAYS static inline __attribute__((always_inline))
@@ -12,19 +13,18 @@
  * Numbers are in adaptive Rice codes: as many low bits as the last numbers had on average, the rest
  * in unary. Those that would take more are escaped.
  */
-#define UNARY_MAX 20
+#define UNARY_MAX 12
 #define LOW_BITS_MAX 40
 /* The mean follows the numbers by a sixteenth of their distance. */
 #define MEAN_SHIFT 4
+/* One number, of a row after a long pause, say, does not raise it more than so many times. */
+#define MEAN_STEP 16
 #define NUMBER_MAX (1ull << 48)
-/* Other intervals say nothing of the times that come. */
-#define INTERVAL_MIN 1024u
-#define INTERVAL_MAX (1u << 31)
 #define KINDS 8
 /* The clock's phase follows the ticks by an eighth of their distance. */
 #define PHASE_SHIFT 3
-/* CPU time is a reading in units of 16 ns while it is recorded, then a difference in ns. */
-#define READING_SHIFT 4
+/* Differences from what is foretold, as code_signed() has them. */
+#define FAR_CPU_TIME 32
 
 /* Bits, the lowest first. */
 struct bits {
@@ -46,7 +46,7 @@ struct kind {
 	uint8_t event;
 	bool has_cpu_time, weighs_one;
 	uint64_t phase; /* about the time of the last one; 0: none yet */
-	struct rice times;
+	struct rice times[2]; /* of ticks in step, and of those after a gap */
 };
 
 /*
@@ -66,7 +66,9 @@ struct model {
 	const struct stack_ranks *ranks; /* when packing */
 	uint64_t interval;
 	bool are_readings, has_failed;
-	struct rice steps, cpu_times, weights, new_stacks;
+	bool has_gap; /* before the present row: it is not the next tick */
+	struct rice steps, weights, new_stacks;
+	struct rice cpu_times[3]; /* close to the foretold ones; far, in step; far, after a gap */
 	struct kind kinds[KINDS]; /* the last ones, the latest first */
 	uint64_t time, cpu_time_at; /* of the last row, and of the last one with CPU time */
 	uint32_t cpu_time; /* of that one */
@@ -123,18 +125,29 @@ BOTH_WAYS uint64_t code_bits(struct model *m, uint64_t value, unsigned int count
 	return take_bits(&m->bits, count);
 }
 
+/* Codes a number as its length and its bits. */
+BOTH_WAYS uint64_t code_escaped(struct model *m, uint64_t value, bool is_packing)
+{
+	unsigned int length = is_packing && value ? 63 - (unsigned int)__builtin_clzll(value) : 0;
+	unsigned int low_bits;
+
+	length = (unsigned int)code_bits(m, length, 6, is_packing) + 1;
+	low_bits = length < 32 ? length : 32;
+	value = code_bits(m, value & ((1ull << low_bits) - 1), low_bits, is_packing) |
+		code_bits(m, value >> low_bits, length - low_bits, is_packing) << low_bits;
+	return value;
+}
+
 static uint64_t take_number(struct model *m, unsigned int low_bits)
 {
 	struct bits *b = &m->bits;
 	unsigned int high;
-	uint64_t value;
 
 	fill(b);
 	high = (unsigned int)__builtin_ctzll(~b->word | 1ull << UNARY_MAX);
 	if (high == UNARY_MAX) {
 		take_bits(b, UNARY_MAX);
-		value = code_bits(m, 0, 32, false);
-		return value | code_bits(m, 0, 32, false) << 32;
+		return code_escaped(m, 0, false);
 	}
 	take_bits(b, high + 1);
 	if (b->count < low_bits)
@@ -148,8 +161,7 @@ static void put_number(struct model *m, uint64_t value, unsigned int low_bits)
 
 	if (high >= UNARY_MAX) {
 		put_bits(&m->bits, (1ull << UNARY_MAX) - 1, UNARY_MAX);
-		put_bits(&m->bits, value & UINT32_MAX, 32);
-		put_bits(&m->bits, value >> 32, 32);
+		code_escaped(m, value, true);
 		return;
 	}
 	put_bits(&m->bits, (1ull << high) - 1, (unsigned int)high + 1);
@@ -158,7 +170,7 @@ static void put_number(struct model *m, uint64_t value, unsigned int low_bits)
 
 BOTH_WAYS uint64_t code_number(struct model *m, struct rice *rice, uint64_t value, bool is_packing)
 {
-	uint64_t mean = rice->mean >> MEAN_SHIFT, known;
+	uint64_t mean = rice->mean >> MEAN_SHIFT, known = (mean + 1) * MEAN_STEP;
 	unsigned int low_bits = mean ? 63 - (unsigned int)__builtin_clzll(mean) : 0;
 
 	if (low_bits > LOW_BITS_MAX)
@@ -167,7 +179,10 @@ BOTH_WAYS uint64_t code_number(struct model *m, struct rice *rice, uint64_t valu
 		put_number(m, value, low_bits);
 	else
 		value = take_number(m, low_bits);
-	known = value < NUMBER_MAX ? value : NUMBER_MAX;
+	if (known > value)
+		known = value;
+	if (known > NUMBER_MAX)
+		known = NUMBER_MAX;
 	rice->mean += known - mean;
 	return value;
 }
@@ -207,7 +222,8 @@ BOTH_WAYS void code_time(struct model *m, struct kind *kind, struct sample *row,
 	steps = is_packing ? steps_between(m, phase, row->time) : 0;
 	steps = expected + code_signed(m, &m->steps, steps - expected, is_packing);
 	phase += steps * m->interval;
-	late = code_signed(m, &kind->times, row->time - phase, is_packing);
+	m->has_gap = steps != expected;
+	late = code_signed(m, &kind->times[m->has_gap], row->time - phase, is_packing);
 	row->time = phase + late;
 	kind->phase = phase + (uint64_t)((int64_t)late >> PHASE_SHIFT);
 	m->time = row->time;
@@ -234,7 +250,7 @@ BOTH_WAYS struct kind *code_kind(struct model *m, struct kind kind, bool is_pack
 		kind.event = (uint8_t)code_bits(m, kind.event, 8, is_packing);
 		kind.has_cpu_time = code_bits(m, kind.has_cpu_time, 1, is_packing);
 		kind.weighs_one = code_bits(m, kind.weighs_one, 1, is_packing);
-		kind.times = m->kinds[0].times;
+		memcpy(kind.times, m->kinds[0].times, sizeof(kind.times));
 		at--;
 	} else {
 		kind = m->kinds[at];
@@ -250,8 +266,11 @@ BOTH_WAYS void code_cpu_time(struct model *m, struct sample *row, bool is_packin
 	uint32_t foretold = m->are_readings ? m->cpu_time + (uint32_t)(passed >> READING_SHIFT)
 					    : (uint32_t)passed;
 	uint64_t change = (uint64_t)(int64_t)(int32_t)(row->cpu_delta - foretold);
+	/* Most are foretold but for rounding; the others have lost any part of the time. */
+	bool is_far = code_bits(m, zigzag(change) >= FAR_CPU_TIME, 1, is_packing);
+	struct rice *rice = &m->cpu_times[is_far ? 1 + m->has_gap : 0];
 
-	row->cpu_delta = foretold + (uint32_t)code_signed(m, &m->cpu_times, change, is_packing);
+	row->cpu_delta = foretold + (uint32_t)code_signed(m, rice, change, is_packing);
 	m->cpu_time = row->cpu_delta;
 	m->cpu_time_at = m->time;
 }
@@ -357,7 +376,7 @@ BOTH_WAYS void code_stack(struct model *m, struct sample *row, bool is_packing)
 BOTH_WAYS void code_row(struct model *m, struct sample *row, bool is_packing)
 {
 	const struct kind own = {row->cpu,	   row->event, row->cpu_delta != 0,
-				 row->weight == 1, 0,	       {0}};
+				 row->weight == 1, 0,	       {{0}}};
 	struct kind *kind = code_kind(m, own, is_packing);
 
 	row->cpu = kind->cpu;
@@ -384,7 +403,8 @@ BOTH_WAYS void code_head(struct model *m, bool is_packing)
 	m->time = low | code_bits(m, m->time >> 32, 32, is_packing) << 32;
 	m->cpu_time = (uint32_t)code_bits(m, m->cpu_time, 32, is_packing);
 	m->cpu_time_at = m->time;
-	m->kinds[0].times.mean = m->interval >> 6 << MEAN_SHIFT;
+	m->kinds[0].times[0].mean = m->interval >> 6 << MEAN_SHIFT;
+	m->kinds[0].times[1].mean = m->interval >> 4 << MEAN_SHIFT;
 }
 
 /* Codes the stacks, class by class. NO_STACK, the highest, comes first. */
@@ -404,58 +424,6 @@ BOTH_WAYS void code_stacks(struct model *m, bool is_packing)
 	d->class_bits = d->count > 1 ? class_of(class_of(d->count - 1)) + 1 : 0;
 }
 
-/* Returns the length that most of the steps between rows have about. */
-static uint64_t usual_step(const struct sample *rows, size_t count)
-{
-	uint64_t usual = INTERVAL_MIN;
-	int votes = 0;
-
-	for (size_t i = 1; i < count; i++) {
-		uint64_t passed = rows[i].time - rows[i - 1].time;
-
-		if (passed < INTERVAL_MIN || passed > INTERVAL_MAX)
-			continue;
-		if (!votes)
-			usual = passed;
-		votes += !votes || (passed > usual - usual / 8 && passed < usual + usual / 8) ? 1
-											      : -1;
-	}
-	return usual;
-}
-
-/* Finds the clock's interval: the mean of all steps of about the usual length. */
-static uint64_t find_interval(const struct sample *rows, size_t count)
-{
-	uint64_t usual = usual_step(rows, count), sum = 0, steps = 0;
-
-	for (size_t i = 1; i < count; i++) {
-		uint64_t passed = rows[i].time - rows[i - 1].time;
-
-		if (passed < usual - usual / 8 || passed > usual + usual / 8)
-			continue;
-		sum += passed;
-		steps++;
-	}
-	return steps ? sum / steps : usual;
-}
-
-/* Are the CPU times readings? Differences are about as long as the time that passed. */
-static bool have_readings(const struct sample *rows, size_t count)
-{
-	uint64_t as_readings = 0, as_differences = 0;
-
-	for (size_t i = 1; i < count; i++) {
-		uint64_t passed = rows[i].time - rows[i - 1].time;
-		int32_t reading = (int32_t)(rows[i].cpu_delta - rows[i - 1].cpu_delta -
-					    (uint32_t)(passed >> READING_SHIFT));
-		int32_t difference = (int32_t)(rows[i].cpu_delta - (uint32_t)passed);
-
-		as_readings += (uint64_t)(reading < 0 ? -(int64_t)reading : reading);
-		as_differences += (uint64_t)(difference < 0 ? -(int64_t)difference : difference);
-	}
-	return as_readings < as_differences;
-}
-
 size_t sample_pack(const struct sample *rows, size_t count, unsigned char *out)
 {
 	struct stack_ranks ranks;
@@ -463,8 +431,8 @@ size_t sample_pack(const struct sample *rows, size_t count, unsigned char *out)
 
 	rank_stacks(&ranks, &m.stacks, rows, count);
 	if (count) {
-		m.interval = find_interval(rows, count);
-		m.are_readings = have_readings(rows, count);
+		m.interval = sample_clock_interval(rows, count);
+		m.are_readings = sample_clock_has_readings(rows, count);
 		m.time = rows->time;
 		m.cpu_time = rows->cpu_delta;
 	}

@@ -254,3 +254,44 @@ TEST_WITH(loops_may_be_left, keep_in_memory, keep_in_memory)
 	assert_int_equal(rounds, 3000);
 	samples_release(&s);
 }
+
+/*
+ * A busy thread's rows, of a clock that jitters by microseconds. Another thread takes the CPU now
+ * and then; one such row must not make those after it larger.
+ */
+static void draw_busy_rows(struct sample *rows, uint32_t count, bool are_readings)
+{
+	uint64_t time = 1, used = 0, start;
+
+	for (uint32_t i = 0; i < count; i++) {
+		start = time;
+		time = (i + 1) * (uint64_t)INTERVAL + draw(4000);
+		rows[i] = (struct sample){.time = time, .stack = draw(30), .weight = 1};
+		rows[i].cpu_delta = (uint32_t)(time - start) / 16 * 16;
+		if (draw(10) == 0)
+			rows[i].cpu_delta = draw(INTERVAL) / 16 * 16 + 16;
+		used += rows[i].cpu_delta;
+		if (are_readings)
+			rows[i].cpu_delta = (uint32_t)(used / 16);
+	}
+}
+
+static double bytes_a_row(const struct sample *rows, uint32_t count)
+{
+	unsigned char *bytes = malloc(SAMPLE_PACK_MAX(count));
+	size_t size = sample_pack(rows, count, bytes);
+
+	free(bytes);
+	return (double)size / count;
+}
+
+TEST(rows_of_a_busy_machine_take_four_bytes)
+{
+	static struct sample rows[CHUNK_ROWS];
+
+	for (int are_readings = 0; are_readings < 2; are_readings++) {
+		draw_busy_rows(rows, CHUNK_ROWS, are_readings);
+		print_message("%.2f bytes a row\n", bytes_a_row(rows, CHUNK_ROWS));
+		assert_true(bytes_a_row(rows, CHUNK_ROWS) <= 4);
+	}
+}

@@ -27,6 +27,7 @@ extern const struct command command_recover;
 struct recover {
 	struct output_options output;
 	struct identity owner; /* the invoking user */
+	VEC(const char *) places; /* folders and captures to look at */
 	const char *path; /* of the profile, by --output; NULL: none was given */
 	bool only_list;
 	size_t found, failed;
@@ -57,8 +58,19 @@ static const struct option_row rows[] = {
 	{0},
 };
 
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct recover *r = ctx;
+
+	if (!*operand)
+		return error_text(err, -EINVAL, "the name of the folder must not be empty");
+	vec_push(&r->places, operand);
+	return 0;
+}
+
 static void make_table(struct option_table *t, void *ctx)
 {
+	t->take = take;
 	t->usage =
 		"Usage: prof recover [OPTION]... [DIR|FILE]...\n"
 		"Write the profiles of recordings whose recorder was killed, or could not write.\n"
@@ -369,7 +381,7 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 	}
 }
 
-static int recover_all(struct recover *r, int argc, char **argv)
+static int recover_all(struct recover *r)
 {
 	struct identity before = identity_assume_files(&r->owner);
 	/* Recordings through sudo do not know the user's environment. */
@@ -383,9 +395,9 @@ static int recover_all(struct recover *r, int argc, char **argv)
 		error_set(&err, before.failure, "read files as user %u", r->owner.uid);
 		return command_fail(command_recover.name, EXIT_REFUSED, &err);
 	}
-	for (int i = 0; i < argc; i++)
-		recover_path(r, argv[i], true);
-	if (!argc) {
+	vec_for_each(&r->places, const char **, place)
+		recover_path(r, *place, true);
+	if (!r->places.count) {
 		recover_path(r, ".", true);
 		if (state)
 			recover_path(r, state, false);
@@ -405,13 +417,9 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 
 	if (ret)
 		return ret;
-	for (int i = optind; i < argc; i++) {
-		if (!*argv[i])
-			return error_text(err, -EINVAL, "the name of the folder must not be empty");
-	}
 	if (r->output.path_is_set)
 		r->path = r->output.path;
-	if (r->path && argc - optind != 1)
+	if (r->path && r->places.count != 1)
 		return error_text(err, -EINVAL, "--output: give one capture to recover");
 	return output_options_check(&r->output, err);
 }
@@ -454,9 +462,10 @@ static int run(int argc, char **argv)
 	r.output.finish_now = &finish_now;
 	watch_signals();
 	if (!ret)
-		status = recover_all(&r, argc - optind, argv + optind);
+		status = recover_all(&r);
 	else if (ret != -ECANCELED)
 		status = command_fail_usage(command_recover.name, &err);
+	vec_release(&r.places);
 	output_options_release(&r.output);
 	return status;
 }

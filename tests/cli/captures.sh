@@ -23,6 +23,13 @@ for case in 3/unwound 3/waits 4/unwound 4/waits; do
 		"$name.json: ok"
 done
 
+# Options may come after what they are about.
+cp "$root/tests/golden/version-4/waits.prof" kept.capture
+run "$PROF" recover kept.capture -q -o recovered.json --no-symbols
+is "recover FILE -o OUT" "$status$err" 0
+is "recover FILE -o OUT: a valid profile" \
+	"$(python3 "$root/tests/check_profile.py" recovered.json)" "recovered.json: ok"
+
 # A profile that is written once more counts what it has.
 user_code() { # FILE
 	python3 -c 'import json, sys

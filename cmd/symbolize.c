@@ -69,6 +69,10 @@ static const struct option_row rows[] = {
 	 "repeated",
 	 OPTION_CALL, .set = output_add_debug_dir},
 	{0, "sources", NULL, "include the text of source files", OPTION_FLAG, AT(sources)},
+	{0, "stall", "S",
+	 "give up files and servers that make no progress for so long\n"
+	 "(default: 10)",
+	 OPTION_TIME, AT(stall_ns), .unit_ns = 1e9},
 	{'v', "verbose", NULL, "say more; twice: everything", OPTION_COUNTED, AT(verbose)},
 	{'q', "quiet", NULL, "no summary and no progress", OPTION_FLAG, AT(quiet)},
 	{0},
@@ -146,7 +150,7 @@ static void find_files(struct symbolize_command *c)
 		.os = os,
 		.dirs = c->output.debug_dirs.items,
 		.readers = is_root(c) ? &c->authors : NULL,
-		.stall_ns = NAMING_STALL_NS,
+		.stall_ns = c->output.stall_ns,
 	};
 
 	c->files = lookup_files(&lookup, RESERVED_FILES);
@@ -194,7 +198,7 @@ static void name_frames(struct symbolize_command *c)
 		.dirs = c->output.debug_dirs.items,
 		.fetcher = -1,
 		.kernel_release = release ? release : "",
-		.stall_ns = NAMING_STALL_NS,
+		.stall_ns = c->output.stall_ns,
 	};
 	struct progress_naming progress = {.wish = wish, .ctx = c};
 	_cleanup_free_ enum symbol_reason *reasons = xcalloc(p->modules.rows.count + 1,
@@ -219,7 +223,7 @@ static void add_sources(struct symbolize_command *c)
 		.strangers = is_root(c) ? &strangers : NULL,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
-		.stall_ns = NAMING_STALL_NS,
+		.stall_ns = c->output.stall_ns,
 	};
 
 	if (!c->output.sources)
@@ -263,6 +267,16 @@ static void add_extra(struct symbolize_command *c, const struct patch_counts *co
 	add_new_coverage(c);
 	if (c->output.sources)
 		sources_add_extra(p, &c->sources);
+}
+
+/* Said with --quiet, too: the profile lacks what could have been there. */
+static void warn_of_silence(const struct symbolize_command *c)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	coverage_describe_silence(patch_profile(c->patch), &c->sources, c->output.stall_ns, &text);
+	if (text.size)
+		log_warn("%s", strbuf_text(&text));
 }
 
 static void report(struct symbolize_command *c, const struct patch_counts *counts)
@@ -312,6 +326,7 @@ static int work(struct symbolize_command *c, struct error *err)
 	add_extra(c, &counts);
 	patch_write(c->patch, c->out);
 	ret = outfile_commit(c->out, err);
+	warn_of_silence(c);
 	if (!ret)
 		report(c, &counts);
 	return ret;

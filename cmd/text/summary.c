@@ -94,7 +94,8 @@ static void warn_of_silence(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
-	recording_describe_silence(outcome->recording, outcome->stall_ns, &text);
+	coverage_describe_silence(outcome->recording->profile, &outcome->recording->sources,
+				  outcome->stall_ns, &text);
 	if (text.size)
 		log_warn("%s", strbuf_text(&text));
 }

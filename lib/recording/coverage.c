@@ -10,6 +10,8 @@
 
 /* Modules listed one by one; the others are summed up. */
 #define LISTED_MAX 40
+/* Files named of those that do not answer. */
+#define SILENT_SHOWN 3
 
 static int compare(const void *a, const void *b)
 {
@@ -147,4 +149,28 @@ void coverage_add_extra(const struct coverage *n, struct profile *p)
 
 		add_extra(p, &rest, label);
 	}
+}
+
+void coverage_describe_silence(const struct profile *p, const struct sources_stats *sources,
+			       uint64_t stall_ns, struct strbuf *text)
+{
+	uint32_t files = sources->files[SOURCE_SILENT];
+	_cleanup_(strbuf_release) struct strbuf what = {0};
+	unsigned int count = 0;
+
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		if (module->reason != SYMBOLS_SILENT)
+			continue;
+		if (count++ < SILENT_SHOWN)
+			strbuf_addf(&what, "%s%s", what.size ? ", " : "names of ",
+				    strings_get(&p->strings, module->path));
+	}
+	if (count > SILENT_SHOWN)
+		strbuf_addf(&what, " and %u more", count - SILENT_SHOWN);
+	if (files)
+		strbuf_addf(&what, "%s%u %s", what.size ? ", " : "", files,
+			    text_counted(files, "source file", "source files"));
+	if (what.size)
+		strbuf_addf(text, "given up after %g s without an answer: %s",
+			    (double)stall_ns / 1e9, strbuf_text(&what));
 }

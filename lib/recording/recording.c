@@ -20,8 +20,6 @@
 
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 64
-/* Files named of those that do not answer. */
-#define SILENT_SHOWN 3
 
 void recording_release(struct recording *r)
 {
@@ -93,29 +91,6 @@ void recording_complete(struct recording *r, const struct completion *c)
 	profile_add_facts(p, facts, FACT_SECTION_WAITS, FACT_SECTION_WAITS);
 	if (c->sources)
 		collect_sources(r, c->sources);
-}
-
-void recording_describe_silence(const struct recording *r, uint64_t stall_ns, struct strbuf *text)
-{
-	uint32_t files = r->sources.files[SOURCE_SILENT];
-	_cleanup_(strbuf_release) struct strbuf what = {0};
-	unsigned int count = 0;
-
-	vec_for_each(&r->profile->modules.rows, const struct module *, module) {
-		if (module->reason != SYMBOLS_SILENT)
-			continue;
-		if (count++ < SILENT_SHOWN)
-			strbuf_addf(&what, "%s%s", what.size ? ", " : "names of ",
-				    strings_get(&r->profile->strings, module->path));
-	}
-	if (count > SILENT_SHOWN)
-		strbuf_addf(&what, " and %u more", count - SILENT_SHOWN);
-	if (files)
-		strbuf_addf(&what, "%s%u %s", what.size ? ", " : "", files,
-			    text_counted(files, "source file", "source files"));
-	if (what.size)
-		strbuf_addf(text, "given up after %g s without an answer: %s",
-			    (double)stall_ns / 1e9, strbuf_text(&what));
 }
 
 /* The facts of the beginning are there. */
@@ -318,7 +293,7 @@ static int load(struct recording *r, const struct source_kind *kind, int fd, con
 		cut_marker_add(r->profile, r->facts.info.end_ns);
 	}
 	complete(r, fd, options);
-	recording_describe_silence(r, NAMING_STALL_NS, &silence);
+	coverage_describe_silence(r->profile, &r->sources, NAMING_STALL_NS, &silence);
 	if (silence.size) {
 		_cleanup_free_ char *line = xasprintf("%s: %s", label, strbuf_text(&silence));
 

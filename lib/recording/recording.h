@@ -52,12 +52,6 @@ struct completion {
 /* Completes the finished profile: facts, names, what they cover, texts of sources. */
 void recording_complete(struct recording *r, const struct completion *c);
 
-/*
- * Describes what was given up because its file system did not answer for so long, by name. Nothing
- * if all did.
- */
-void recording_describe_silence(const struct recording *r, uint64_t stall_ns, struct strbuf *text);
-
 struct recording_options {
 	struct source_part part;
 	const char *const *dirs; /* of --debug-dir, NULL-terminated */

@@ -39,6 +39,15 @@ for what in open read byte; do
 	ok "$what: a valid profile" python3 "$root/tests/check_profile.py" $what.json.gz
 	unmount_it
 done
+# Names that are added later do not wait longer.
+"$PROF" record -q --no-symbols -o unnamed.json.gz -- ./bare 0.3
+mount_it
+echo read >switch
+run timeout -s KILL 100 "$PROF" symbolize --stall 1 --debug-dir "$tmp/front" unnamed.json.gz -o later.json.gz
+is "symbolize: exit status" "$status" 0
+like "symbolize: named" "$err" "given up after 1 s without an answer: names of .*$tmp/bare"
+ok "symbolize: a valid profile" python3 "$root/tests/check_profile.py" later.json.gz
+unmount_it
 ok "stats: phases with times" python3 -c 'import json
 s = json.load(open("open.stats"))
 assert s["finish_by"]["names_ms"] >= 1000 and set(s["finish_by"]) == {

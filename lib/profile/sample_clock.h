@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the rows of a chunk tell of the clock that took them. */
+/* Traits of the clock that took the rows of a chunk. */
 #ifndef PROF_LIB_PROFILE_SAMPLE_CLOCK_H
 #define PROF_LIB_PROFILE_SAMPLE_CLOCK_H
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "lib/base/alloc.h"
@@ -20,7 +19,6 @@
 /* Records come at most this much later than what they report. */
 #define RECORD_DELAY_NS 300000000ull
 #define NS_PER_MS 1e6
-#define NS_PER_SECOND 1000000000ull
 
 static uint64_t read_pressure(const struct trigger *trigger, bool *is_known)
 {
@@ -33,27 +31,16 @@ static uint64_t read_pressure(const struct trigger *trigger, bool *is_known)
 	return total ? strtoull(total + strlen("total="), NULL, 10) : 0;
 }
 
-static void read_file_state(struct trigger_state *s)
-{
-	struct stat st;
-
-	if (stat(s->trigger->text, &st) != 0) {
-		s->file_ino = 0;
-		return;
-	}
-	s->file_ino = st.st_ino;
-	s->file_size = (uint64_t)st.st_size;
-	s->file_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)st.st_mtim.tv_nsec;
-}
-
-static int begin(struct trigger_state *s, struct error *err)
+static int begin(struct trigger_state *s, const struct identity *owner, struct error *err)
 {
 	bool is_known = true;
 
 	if (s->trigger->kind == TRIGGER_PRESSURE)
 		s->total_us = read_pressure(s->trigger, &is_known);
-	if (s->trigger->kind == TRIGGER_FILE)
-		read_file_state(s);
+	if (s->trigger->kind == TRIGGER_FILE) {
+		s->file = watched_file_new(s->trigger->text, owner, err);
+		return s->file ? 0 : -EAGAIN;
+	}
 	if (!is_known)
 		return error_text(err, -ENOTSUP, "--when-psi: this kernel does not measure it");
 	return 0;
@@ -62,21 +49,18 @@ static int begin(struct trigger_state *s, struct error *err)
 int triggers_open(struct triggers *t, const struct last_options *options,
 		  const struct identity *owner, trigger_fn *fire, void *ctx, struct error *err)
 {
-	struct identity before = identity_assume_files(owner);
-	int ret = before.failure ? error_set(err, before.failure, "the invoking user") : 0;
+	int ret = 0;
 
-	t->owner = owner;
 	t->fire = fire;
 	t->ctx = ctx;
 	for (size_t i = 0; !ret && i < options->triggers.count; i++) {
 		struct trigger_state s = {.trigger = &options->triggers.items[i]};
 
-		ret = begin(&s, err);
+		ret = begin(&s, owner, err);
 		vec_push(&t->rows, s);
 		t->has_markers |= s.trigger->kind == TRIGGER_MARKER;
 		t->has_stall |= s.trigger->kind == TRIGGER_STALL;
 	}
-	identity_restore_files(&before);
 	t->pressure_ns = clock_monotonic_ns();
 	return ret;
 }
@@ -204,16 +188,6 @@ static void poll_stall(struct triggers *t, struct trigger_state *s, uint64_t now
 	s->has_fired = is_stalled;
 }
 
-static void poll_file(struct triggers *t, struct trigger_state *s)
-{
-	const struct trigger_state before = *s;
-
-	read_file_state(s);
-	if (s->file_ino && (s->file_ino != before.file_ino || s->file_size != before.file_size ||
-			    s->file_ns != before.file_ns))
-		fire(t, "%s was written", s->trigger->text);
-}
-
 static void poll_pressure(struct triggers *t, struct trigger_state *s, uint64_t passed_ns)
 {
 	bool is_known;
@@ -226,17 +200,6 @@ static void poll_pressure(struct triggers *t, struct trigger_state *s, uint64_t 
 	s->total_us = total_us;
 }
 
-static void poll_files(struct triggers *t)
-{
-	struct identity before = identity_assume_files(t->owner);
-
-	vec_for_each(&t->rows, struct trigger_state *, s) {
-		if (s->trigger->kind == TRIGGER_FILE && !before.failure)
-			poll_file(t, s);
-	}
-	identity_restore_files(&before);
-}
-
 void triggers_poll(struct triggers *t, uint64_t now_ns, bool is_paused)
 {
 	uint64_t passed_ns = now_ns - t->pressure_ns;
@@ -246,8 +209,9 @@ void triggers_poll(struct triggers *t, uint64_t now_ns, bool is_paused)
 	t->polled_ns = now_ns;
 	if (is_paused && t->active_ns)
 		t->active_ns = now_ns;
-	poll_files(t);
 	vec_for_each(&t->rows, struct trigger_state *, s) {
+		if (s->file && watched_file_take_change(s->file))
+			fire(t, "%s was written", s->trigger->text);
 		if (s->trigger->kind == TRIGGER_STALL)
 			poll_stall(t, s, now_ns);
 		if (s->trigger->kind == TRIGGER_PRESSURE && passed_ns >= PRESSURE_NS)
@@ -262,5 +226,7 @@ void triggers_release(struct triggers *t)
 	vec_for_each(&t->schemas, const struct trigger_schema *, schema)
 		free(schema->name);
 	vec_release(&t->schemas);
+	vec_for_each(&t->rows, const struct trigger_state *, s)
+		watched_file_free(s->file);
 	vec_release(&t->rows);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cmd/options/last_options.h"
+#include "cmd/run/watched_file.h"
 #include "lib/base/error.h"
 #include "lib/base/identity.h"
 #include "lib/record/record.h"
@@ -17,7 +18,7 @@ struct trigger_state {
 	const struct trigger *trigger;
 	bool has_fired; /* a stall goes on */
 	uint64_t total_us; /* of the pressure, when looked at last */
-	uint64_t file_ino, file_size, file_ns; /* 0: there is no such file */
+	struct watched_file *file; /* owned; NULL: it is about no file */
 };
 
 struct trigger_schema {
@@ -32,7 +33,6 @@ typedef void trigger_fn(void *ctx, const char *reason);
 struct triggers {
 	VEC(struct trigger_state) rows;
 	VEC(struct trigger_schema) schemas; /* by id; only if markers are watched */
-	const struct identity *owner; /* sees the files; borrowed */
 	uint64_t polled_ns, pressure_ns; /* when; CLOCK_MONOTONIC */
 	uint64_t active_ns; /* when something recorded ran last; 0: never */
 	bool has_markers, has_stall;

@@ -48,6 +48,16 @@ is "symbolize: exit status" "$status" 0
 like "symbolize: named" "$err" "given up after 1 s without an answer: names of .*$tmp/bare"
 ok "symbolize: a valid profile" python3 "$root/tests/check_profile.py" later.json.gz
 unmount_it
+# A file that a snapshot waits for holds up neither the recording nor another trigger.
+mount_it
+echo open >switch
+began=$SECONDS
+run timeout -s KILL 100 "$PROF" record --last 5s --when-file "$tmp/front/absent" --when-exit 3 -o watched.json.gz -- \
+	sh -c './bare 0.3; (exit 3); sh -c "exit 3"; ./bare 0.3'
+is "watched: exit status" "$status" 0
+ok "watched: ends" test $((SECONDS - began)) -lt 30
+ok "watched: a valid profile" python3 "$root/tests/check_profile.py" watched.json.gz
+unmount_it
 ok "stats: phases with times" python3 -c 'import json
 s = json.load(open("open.stats"))
 assert s["finish_by"]["names_ms"] >= 1000 and set(s["finish_by"]) == {

@@ -11,8 +11,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/thread.h"
 
-#define LOOK_NS 100000000l
-#define FIRST_LOOK_NS 1000000000l
+#define POLL_NS 100000000l
+#define FIRST_POLL_NS 1000000000l
 #define NS_PER_SECOND 1000000000l
 
 struct file_state {
@@ -25,11 +25,11 @@ struct watched_file {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
-	bool was_seen; /* the first look is over */
+	bool was_seen; /* its first state is known */
 	bool has_change, is_over;
 };
 
-static struct file_state look(const char *path)
+static struct file_state read_state(const char *path)
 {
 	struct stat st;
 
@@ -68,7 +68,7 @@ static bool go_on(struct watched_file *w, bool has_change)
 	w->has_change |= has_change;
 	w->was_seen = true;
 	pthread_cond_broadcast(&w->changed);
-	while (!w->is_over && wait_for_change(w, LOOK_NS) == 0)
+	while (!w->is_over && wait_for_change(w, POLL_NS) == 0)
 		;
 	is_over = w->is_over;
 	pthread_mutex_unlock(&w->lock);
@@ -83,9 +83,9 @@ static void *watch(void *ctx)
 	bool has_change = false;
 
 	if (!before.failure)
-		last = look(w->path);
+		last = read_state(w->path);
 	while (go_on(w, has_change) && !before.failure) {
-		state = look(w->path);
+		state = read_state(w->path);
 		has_change = state.ino && differs(&state, &last);
 		last = state;
 	}
@@ -122,7 +122,7 @@ struct watched_file *watched_file_new(const char *path, const struct identity *o
 		return NULL;
 	}
 	pthread_mutex_lock(&w->lock);
-	while (!w->was_seen && wait_for_change(w, FIRST_LOOK_NS) == 0)
+	while (!w->was_seen && wait_for_change(w, FIRST_POLL_NS) == 0)
 		;
 	pthread_mutex_unlock(&w->lock);
 	return w;

@@ -15,12 +15,14 @@
 #include "lib/base/text.h"
 #include "lib/fleet/list.h"
 #include "lib/fleet/schema.h"
+#include "lib/fleet/sql.h"
 
 static const char name[] = "fleet";
 static const char init[] = "init";
 
 struct fleet_command {
 	const char *action, *address;
+	const char *cluster; /* NULL: none */
 	bool json;
 };
 
@@ -34,6 +36,9 @@ static const char *const *actions(void)
 }
 
 static const struct option_row rows[] = {
+	{0, "cluster", "NAME",
+	 "init: this server is one of that cluster, whose servers share the rows", OPTION_WORD,
+	 OPTION_AT(fleet_command, cluster)},
 	{0, "json", NULL, "print an array of objects", OPTION_FLAG, OPTION_AT(fleet_command, json)},
 	{0},
 };
@@ -51,7 +56,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 static void make_table(struct option_table *t, void *ctx)
 {
 	t->usage =
-		"Usage: prof fleet init URL\n"
+		"Usage: prof fleet init [--cluster NAME] URL\n"
 		"       prof fleet services|hosts|windows [--json] URL\n"
 		"Make the tables of an engine that keeps samples of many machines, or list what\n"
 		"is in them.\n"
@@ -69,10 +74,10 @@ static void make_table(struct option_table *t, void *ctx)
 		"Exit status: 0, 125 if the engine refuses, 2 for wrong use.\n";
 }
 
-static int make_tables(const struct engine *e, struct error *err)
+static int make_tables(const struct engine *e, const char *cluster, struct error *err)
 {
 	uint32_t before;
-	int ret = schema_init(e, &before, err);
+	int ret = schema_init(e, cluster, &before, err);
 
 	if (ret)
 		return ret;
@@ -171,6 +176,12 @@ static int check(const struct fleet_command *c, struct error *err)
 {
 	if (!c->action || (strcmp(c->action, init) != 0 && !find_list(c->action)))
 		return error_text(err, -EINVAL, "say what: init, services, hosts or windows");
+	if (c->cluster && strcmp(c->action, init) != 0)
+		return error_text(err, -EINVAL, "--cluster: only with init");
+	if (c->cluster && !sql_is_name(c->cluster))
+		return error_text(err, -EINVAL,
+				  "--cluster %s: a name is up to 64 letters, digits and _",
+				  c->cluster);
 	return c->address ? 0 : error_text(err, -EINVAL, "the engine's address is missing");
 }
 
@@ -193,7 +204,8 @@ static int run(int argc, char **argv)
 	if (!ret) {
 		const struct fleet_list *list = find_list(c.action);
 
-		ret = list ? show(&e.engine, list, c.json, &err) : make_tables(&e.engine, &err);
+		ret = list ? show(&e.engine, list, c.json, &err)
+			   : make_tables(&e.engine, c.cluster, &err);
 		if (ret)
 			status = command_fail(name, EXIT_REFUSED, &err);
 	}

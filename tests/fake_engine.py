@@ -165,7 +165,7 @@ class Engine:
         sql = re.sub(r"'((?:[^'\\]|\\x[0-9A-F]{2})*)'", literal, sql)
         if re.search(r"['\"\\;]|--", sql) or not sql.endswith(" FORMAT RowBinary"):
             raise Refusal(f"Code: 62, Syntax error: {sql}")
-        sql = sql.removesuffix(" FORMAT RowBinary").replace("ANY LEFT JOIN", "LEFT JOIN")
+        sql = sql.removesuffix(" FORMAT RowBinary").replace("GLOBAL ", "").replace("ANY LEFT JOIN", "LEFT JOIN")
         sql = sql.replace("if(", "iif(").replace("USING one", "USING (one)")
         return sql.replace(" LIMIT 1 BY stack", " GROUP BY stack"), texts
 

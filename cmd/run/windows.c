@@ -23,6 +23,8 @@
 #define NS_PER_MS 1000000ull
 /* After the end, naming and sending have so long. */
 #define END_NS (4500 * NS_PER_MS)
+/* For a command's recording, whose status says whether all is sent, this is added. */
+#define COMMAND_END_NS (20000 * NS_PER_MS)
 #define STEP_MS 50
 
 bool windows_are_on(const struct pipeline *p)
@@ -224,6 +226,8 @@ int windows_finish(struct pipeline *p, struct error *err)
 		window_pipe_send(w->socket, &end, sizeof(end), -1);
 		close(steal_fd(&w->socket));
 	}
+	if (p->options->argv)
+		until_ns += COMMAND_END_NS;
 	if (!await_guard(p, until_ns, &status))
 		command_say_as(p->options->command, "windows are still being sent");
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == WINDOW_GUARD_UNSENT)

@@ -39,7 +39,7 @@
 /* Collectors refuse what is an hour old. */
 #define AGE_NS (50 * 60 * NS_PER_SECOND)
 /* Time after the end for what is left. */
-#define END_NS (4 * NS_PER_SECOND)
+#define END_NS (3 * NS_PER_SECOND)
 /* A request without progress ends after this many times the first wait. */
 #define STALL_RATIO 30
 #define OWN_USER "prof"

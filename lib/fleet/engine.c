@@ -27,7 +27,8 @@ static void add_url(const struct engine *e, bool is_outside, const char *query, 
 	if (!is_outside)
 		strbuf_addf(url, "&database=%s", to->database);
 	if (query) {
-		strbuf_adds(url, "&query=");
+		/* Rows are where they belong, also in a cluster, before the answer comes. */
+		strbuf_adds(url, "&insert_distributed_sync=1&query=");
 		quote_url(url, query);
 	}
 }

@@ -49,8 +49,9 @@ static void add_overview(struct strbuf *sql, const struct fleet_filter *f)
 			 " toUInt64(toUInt32(max(time))) AS last_s,"
 			 " toUInt64(sum(lost)) AS lost_all FROM ");
 	sql_add_windows(sql, f);
-	strbuf_adds(sql, ") ANY LEFT JOIN (SELECT 1 AS one, toUInt64(uniqExact(interval_ns)) AS"
-			 " intervals, toUInt64(min(interval_ns)) AS shortest FROM ");
+	strbuf_adds(sql,
+		    ") GLOBAL ANY LEFT JOIN (SELECT 1 AS one, toUInt64(uniqExact(interval_ns)) AS"
+		    " intervals, toUInt64(min(interval_ns)) AS shortest FROM ");
 	sql_add_samples(sql, f, true);
 	strbuf_adds(sql, " WHERE interval_ns > 0) USING one FORMAT RowBinary");
 }
@@ -237,7 +238,8 @@ static int ask(const struct engine *e, struct fleet_answers *answers, struct err
 	add_sums(&samples, f, &o, is_once);
 	if (!ret)
 		ret = engine_run(e, strbuf_text(&samples), false, &answers->samples, err);
-	strbuf_adds(&stacks, "SELECT stack, " STACK_COLUMNS " FROM prof_stacks WHERE stack IN ");
+	strbuf_adds(&stacks,
+		    "SELECT stack, " STACK_COLUMNS " FROM prof_stacks WHERE stack GLOBAL IN ");
 	sql_add_stacks(&stacks, f);
 	strbuf_adds(&stacks, " LIMIT 1 BY stack FORMAT RowBinary");
 	return ret ? ret : engine_run(e, strbuf_text(&stacks), false, &answers->stacks, err);

@@ -7,35 +7,58 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Statements of each version, which follow those of the one before; NULL-terminated. */
-static const char *const version_1[] = {
-	"CREATE TABLE IF NOT EXISTS prof_schema (version UInt32, made DateTime)"
-	" ENGINE = ReplacingMergeTree() ORDER BY version",
+/* Names the table of what one server of a cluster has. */
+#define LOCAL_SUFFIX "_local"
 
-	"CREATE TABLE IF NOT EXISTS prof_stacks (stack FixedString(16),"
-	" name Array(String), is_named Array(UInt8), file Array(String), line Array(UInt32),"
-	" function_line Array(UInt32), function_column Array(UInt32),"
-	" module Array(String), build_id Array(String), address Array(UInt64),"
-	" kind Array(String), inline_depth Array(UInt16),"
-	" category Array(String), subcategory Array(String))"
-	" ENGINE = ReplacingMergeTree() ORDER BY stack",
-
-	"CREATE TABLE IF NOT EXISTS prof_samples (time DateTime, batch UInt64, host String,"
-	" service String, container String, executable String, event String, interval_ns UInt64,"
-	" is_wait UInt8, stack FixedString(16), value UInt64)"
-	" ENGINE = ReplacingMergeTree() PARTITION BY toYYYYMMDD(time)"
-	" ORDER BY (service, time, host, batch, container, executable, event, interval_ns, stack)",
-
-	"CREATE TABLE IF NOT EXISTS prof_windows (time DateTime, window_id UInt64, batch UInt64,"
-	" made DateTime, host String, start_ns UInt64, end_ns UInt64, labels Array(String),"
-	" ticks UInt64, waits UInt64, lost UInt64, guessed UInt64, unnamed UInt64, row_count UInt64,"
-	" writer String)"
-	" ENGINE = ReplacingMergeTree(made) PARTITION BY toYYYYMMDD(time)"
-	" ORDER BY (host, time, window_id)",
-	NULL,
+struct table {
+	const char *name, *columns, *engine;
+	const char *shard; /* chooses the server of a cluster that has a row; NULL: each has it */
 };
 
-static const char *const *const versions[SCHEMA_VERSION] = {version_1};
+/* Tables of each version, which follow those of the one before; a nameless one ends them. */
+static const struct table version_1[] = {
+	{
+		.name = "prof_schema",
+		.columns = "version UInt32, made DateTime",
+		.engine = "ReplacingMergeTree() ORDER BY version",
+	},
+	{
+		.name = "prof_stacks",
+		.columns = "stack FixedString(16),"
+			   " name Array(String), is_named Array(UInt8), file Array(String),"
+			   " line Array(UInt32), function_line Array(UInt32),"
+			   " function_column Array(UInt32), module Array(String),"
+			   " build_id Array(String), address Array(UInt64), kind Array(String),"
+			   " inline_depth Array(UInt16), category Array(String),"
+			   " subcategory Array(String)",
+		.engine = "ReplacingMergeTree() ORDER BY stack",
+		.shard = "sipHash64(stack)",
+	},
+	{
+		.name = "prof_samples",
+		.columns = "time DateTime, batch UInt64, host String, service String,"
+			   " container String, executable String, event String,"
+			   " interval_ns UInt64, is_wait UInt8, stack FixedString(16),"
+			   " value UInt64",
+		.engine = "ReplacingMergeTree() PARTITION BY toYYYYMMDD(time)"
+			  " ORDER BY (service, time, host, batch, container, executable, event,"
+			  " interval_ns, stack)",
+		.shard = "sipHash64(stack)",
+	},
+	{
+		.name = "prof_windows",
+		.columns = "time DateTime, window_id UInt64, batch UInt64, made DateTime,"
+			   " host String, start_ns UInt64, end_ns UInt64, labels Array(String),"
+			   " ticks UInt64, waits UInt64, lost UInt64, guessed UInt64,"
+			   " unnamed UInt64, row_count UInt64, writer String",
+		.engine = "ReplacingMergeTree(made) PARTITION BY toYYYYMMDD(time)"
+			  " ORDER BY (host, time, window_id)",
+		.shard = "intHash64(window_id)",
+	},
+	{0},
+};
+
+static const struct table *const versions[SCHEMA_VERSION] = {version_1};
 
 /* A missing table has version 0. */
 static int find_version(const struct engine *e, uint32_t *version, struct error *err)
@@ -84,7 +107,28 @@ static int make_database(const struct engine *e, struct error *err)
 	return ret || count ? ret : run(e, makes, true, err);
 }
 
-static int migrate(const struct engine *e, uint32_t from, struct error *err)
+/*
+ * Makes a table, or, in a cluster, this server's part of it and a table that stands for all parts.
+ */
+static int make_table(const struct engine *e, const struct table *t, const char *cluster,
+		      struct error *err)
+{
+	bool is_apart = cluster && t->shard;
+	_cleanup_free_ char *own = xasprintf("CREATE TABLE IF NOT EXISTS %s%s (%s) ENGINE = %s",
+					     t->name, is_apart ? LOCAL_SUFFIX : "", t->columns,
+					     t->engine);
+	_cleanup_free_ char *all = NULL;
+	int ret = run(e, own, false, err);
+
+	if (ret || !is_apart)
+		return ret;
+	all = xasprintf("CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = "
+			"Distributed(%s, %s, %s" LOCAL_SUFFIX ", %s)",
+			t->name, t->columns, cluster, e->url->database, t->name, t->shard);
+	return run(e, all, false, err);
+}
+
+static int migrate(const struct engine *e, uint32_t from, const char *cluster, struct error *err)
 {
 	int ret = 0;
 
@@ -92,15 +136,15 @@ static int migrate(const struct engine *e, uint32_t from, struct error *err)
 		_cleanup_free_ char *note = xasprintf(
 			"INSERT INTO prof_schema SELECT toUInt32(%" PRIu32 "), now()", version + 1);
 
-		for (const char *const *sql = versions[version]; *sql && !ret; sql++)
-			ret = run(e, *sql, false, err);
+		for (const struct table *t = versions[version]; t->name && !ret; t++)
+			ret = make_table(e, t, cluster, err);
 		if (!ret)
 			ret = run(e, note, false, err);
 	}
 	return ret;
 }
 
-int schema_init(const struct engine *e, uint32_t *before, struct error *err)
+int schema_init(const struct engine *e, const char *cluster, uint32_t *before, struct error *err)
 {
 	int ret = make_database(e, err);
 
@@ -108,7 +152,7 @@ int schema_init(const struct engine *e, uint32_t *before, struct error *err)
 		ret = find_version(e, before, err);
 	if (!ret && *before > SCHEMA_VERSION)
 		ret = too_new(e, *before, err);
-	return ret ? ret : migrate(e, *before, err);
+	return ret ? ret : migrate(e, *before, cluster, err);
 }
 
 int schema_check(const struct engine *e, struct error *err)

@@ -51,7 +51,7 @@ static void add_window_conditions(struct strbuf *sql, const struct fleet_filter 
 /* Names differ from those of the columns: older servers would take one for the other. */
 static void add_batches(struct strbuf *sql, const struct fleet_filter *f)
 {
-	strbuf_adds(sql, " AND batch IN (SELECT argMax(batch, made) FROM prof_windows");
+	strbuf_adds(sql, " AND batch GLOBAL IN (SELECT argMax(batch, made) FROM prof_windows");
 	add_window_conditions(sql, f);
 	strbuf_adds(sql, " GROUP BY host, time, window_id)");
 }
@@ -80,7 +80,7 @@ void sql_add_windows(struct strbuf *sql, const struct fleet_filter *f)
 	add_window_conditions(sql, f);
 	strbuf_adds(sql, " GROUP BY host, time, window_id)");
 	if (has_sample_values(f)) {
-		strbuf_adds(sql, " WHERE b IN (SELECT batch FROM prof_samples");
+		strbuf_adds(sql, " WHERE b GLOBAL IN (SELECT batch FROM prof_samples");
 		add_times(sql, f);
 		add_sample_values(sql, f);
 		strbuf_addch(sql, ')');
@@ -95,7 +95,7 @@ void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f)
 			 " present FROM prof_samples");
 	add_times(sql, f);
 	add_batches(sql, f);
-	strbuf_adds(sql, ") ANY LEFT JOIN (SELECT 1 AS one, sum(c) AS expected FROM"
+	strbuf_adds(sql, ") GLOBAL ANY LEFT JOIN (SELECT 1 AS one, sum(c) AS expected FROM"
 			 " (SELECT argMax(row_count, made) AS c FROM prof_windows");
 	add_window_conditions(sql, f);
 	strbuf_adds(sql, " GROUP BY host, time, window_id)) USING one FORMAT RowBinary");

@@ -16,7 +16,7 @@ url=clickhouse+http://127.0.0.1:$(<engine/port)/many
 
 begin() { # OPTION...
 	rm -f ready status.json
-	"$PROF" agent -q -F 99 --every 1 --retry 0.05 --spool-dir "$tmp/spool" --comm burner --push "$url" \
+	"$PROF" agent -q -F 99 --every 1 --retry 0.05 --spool-dir "${spool:-$tmp/spool}" --comm burner --push "$url" \
 		--push "otlp+http://127.0.0.1:$(<engine/port)" --status status.json --ready-file ready "$@" \
 		>agent.out 2>agent.err &
 	agent=$!
@@ -112,6 +112,25 @@ end
 is "SIGHUP: exit status" "$status" 0
 like "SIGHUP: the label is there" "$("$PROF" fleet windows "$url?host=h4&label.release=new")" 'h4 '
 rm "$XDG_CONFIG_HOME/prof/config"
+
+# The disk is full: windows wait in memory.
+mkdir full
+mount -t tmpfs -o size=8k tmpfs full
+at_exit=("umount '$tmp/full'" "${at_exit[@]}")
+echo "status 503" >engine/mode
+spool=$tmp/full/spool
+begin --host h8
+./burner die 2 >/dev/null
+wait_until grep -q '"failure"' status.json
+rm engine/mode
+has_ticks() {
+	test "$(ticks h8)" -gt 100
+}
+wait_until has_ticks
+end
+is "full disk: exit status" "$status" 0
+is "full disk: each tick once" "$(ticks h8)" "$(of_status ticks)"
+is "full disk: nothing is lost" "$(of_status lost_windows)" 0
 
 run "$PROF" record -q --push "$url" --host h5 --every 1 -- ./burner die 1.3
 is "record: exit status" "$status" 0

@@ -25,7 +25,7 @@ struct watched_file {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows */
 	pthread_cond_t changed;
-	bool was_seen; /* its first state is known */
+	bool was_seen; /* the first poll is over */
 	bool has_change, is_over;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that is looked at some times a second, in a thread of its own: its file system may not
+ * A file that is polled some times a second, in a thread of its own: its file system may not
  * answer, which must hold up neither the recording nor its end.
  */
 #ifndef PROF_CMD_RUN_WATCHED_FILE_H

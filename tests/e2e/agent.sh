@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # prof agent and prof record --push: each sample reaches each engine once, whatever is killed meanwhile.
-# May run beside others.
+# Runs alone: names that take longer than a window are left out of it.
 . "$(dirname "$0")/lib.sh"
 
 export PROF XDG_RUNTIME_DIR=$tmp/runtime

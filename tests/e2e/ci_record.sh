@@ -50,8 +50,9 @@ like "not recorded: why" "$(<summary.md)" 'nothing was recorded: missing'
 # The user of a runner, with sudo.
 chmod 777 "$tmp"
 rm -f profile.json.gz
+cp "$PROF" "$root/packaging/ci/record.sh" . # the clone may lie where only root may look
 run setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env HOME="$tmp" \
-	PROF="$PROF" GITHUB_STEP_SUMMARY=/dev/null GITHUB_OUTPUT=/dev/null \
-	"$root/packaging/ci/record.sh" sh -c 'id -un'
+	PROF="$tmp/prof" GITHUB_STEP_SUMMARY=/dev/null GITHUB_OUTPUT=/dev/null \
+	"$tmp/record.sh" sh -c 'id -un'
 is "without privileges: the command runs as its user" "$status$out" "0nobody"
 done_testing

@@ -72,6 +72,11 @@ kill -USR2 "$recorder"
 wait_until test -s asked-2.json.gz
 echo snapshot >words
 wait_until test -s asked-3.json.gz
+# The file is there a moment before the recorder knows.
+counts_three() {
+	"$PROF" status --json | grep -q '"snapshots": 3'
+}
+wait_until counts_three
 run "$PROF" status --json
 ok "status tells of them" python3 -c 'import json, sys
 s = json.loads(sys.argv[1])[0]

@@ -21,7 +21,7 @@
 
 void last_options_init(struct last_options *o)
 {
-	*o = (struct last_options){.keep_bytes = KEEP_BYTES_DEFAULT, .every_ns = EVERY_NS_DEFAULT};
+	*o = (struct last_options){.every_ns = EVERY_NS_DEFAULT};
 }
 
 void last_options_release(struct last_options *o)
@@ -40,6 +40,7 @@ static int set_last(void *at, const char *value, struct error *err)
 					  : xstrdup(value);
 	int ret = option_parse_time("--last", time, NS_PER_SECOND, &o->keep_ns, err);
 
+	o->keep_bytes = KEEP_BYTES_DEFAULT;
 	if (ret || !comma)
 		return ret;
 	return option_parse_size("--last", comma + 1, &keep_range, &o->keep_bytes, err);

@@ -29,7 +29,7 @@ struct trigger {
 
 struct last_options {
 	uint64_t keep_ns; /* 0: everything is kept, until the end */
-	uint64_t keep_bytes;
+	uint64_t keep_bytes; /* likewise */
 	uint64_t after_ns; /* from a trigger to its snapshot */
 	uint64_t every_ns; /* least time between two snapshots that triggers ask for */
 	VEC(struct trigger) triggers;

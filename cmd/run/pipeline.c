@@ -139,6 +139,14 @@ static bool attend(struct pipeline *p)
 	return p->supervisor.reason != STOP_NOT_YET;
 }
 
+static void poll_spool(struct pipeline *p)
+{
+	uint64_t epoch = spool_poll(&p->spool, p->recorder);
+
+	if (epoch)
+		recording_begin_epoch(&p->recording, epoch);
+}
+
 static void record(struct pipeline *p)
 {
 	struct source *source = recorder_source(p->recorder);
@@ -155,7 +163,7 @@ static void record(struct pipeline *p)
 			windows_poll(p);
 			overhead_poll(p);
 			show_progress(p);
-			spool_poll(&p->spool, p->recorder);
+			poll_spool(p);
 		}
 		result = source_next(source, &rec, &err);
 		if (result == SOURCE_RECORD)

@@ -16,6 +16,7 @@ struct capture_reader {
 	const struct frame_contents *frame; /* gives its records out; NULL: none yet */
 	size_t raw_at, raw_size;
 	struct capture_counts counts; /* those of records */
+	bool begins_epoch; /* the record read last does */
 	uint64_t end_ns; /* of the window that is read; 0: it is none */
 	struct rec_lost lost;
 };
@@ -99,6 +100,7 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 {
 	struct capture_reader *r = (struct capture_reader *)s;
 
+	r->begins_epoch = false;
 	for (;;) {
 		*rec = next_record(r);
 		if (*rec)
@@ -110,6 +112,7 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 			return error_set(err, r->frame->result, "read the capture");
 		if (!r->frame->result)
 			return SOURCE_END;
+		r->begins_epoch |= r->frame->frame.flags & CAPTURE_FRAME_EPOCH;
 		*rec = begin_frame(r);
 		if (*rec)
 			return SOURCE_RECORD;
@@ -171,6 +174,11 @@ void capture_reader_count(const struct capture_reader *r, struct capture_counts 
 	counts->records = r->counts.records;
 	counts->unknown_records = r->counts.unknown_records;
 	counts->end_ns = r->counts.end_ns;
+}
+
+bool capture_reader_begins_epoch(const struct capture_reader *r)
+{
+	return r->begins_epoch;
 }
 
 bool capture_reader_is_state(const struct capture_reader *r)

@@ -50,6 +50,8 @@ int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t t
 void capture_reader_limit(struct capture_reader *r, uint64_t end_ns);
 /* True if the record read last repeats what was before. */
 bool capture_reader_is_state(const struct capture_reader *r);
+/* True if the record read last is the first one of an epoch: later ones need no earlier stack. */
+bool capture_reader_begins_epoch(const struct capture_reader *r);
 const struct capture_header *capture_reader_header(const struct capture_reader *r);
 void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts);
 

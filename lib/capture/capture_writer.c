@@ -16,6 +16,8 @@
 /* An epoch is at most this large, and this many times as large as the state before it. */
 #define EPOCH_BYTES ((uint64_t)64 << 20)
 #define STATE_RATIO 20
+/* Stacks in memory at which an epoch begins: the next one needs only those of tasks that sleep. */
+#define STACKS_BYTES ((uint64_t)16 << 20)
 /* Records of the epoch before last are not under way any more. */
 #define EPOCH_MIN_NS 100000000ull
 
@@ -183,7 +185,7 @@ bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint6
 	state_bytes = written.state_bytes - w->state_at;
 	/* A state that is larger than an epoch would be followed by another one at once. */
 	if (bytes >= w->epoch_bytes + state_bytes ||
-	    capture_state_stack_bytes(w->state) >= EPOCH_BYTES)
+	    capture_state_stack_bytes(w->state) >= STACKS_BYTES)
 		return true;
 	return now_ns - w->epoch_ns >= age_ns && (always || bytes >= STATE_RATIO * state_bytes);
 }

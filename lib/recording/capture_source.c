@@ -49,9 +49,11 @@ static void start(const void *state, uint64_t *start_ns, uint64_t *realtime_ns)
 	*realtime_ns = header->start_realtime_ns;
 }
 
-static bool is_state(const void *state)
+static enum record_place place(const void *state)
 {
-	return capture_reader_is_state(state);
+	if (capture_reader_is_state(state))
+		return RECORD_OF_STATE;
+	return capture_reader_begins_epoch(state) ? RECORD_BEGINS_EPOCH : RECORD_OF_STREAM;
 }
 
 static void count(const void *state, struct source_counts *counts)
@@ -78,7 +80,7 @@ const struct source_kind source_capture = {
 	.open = open_capture,
 	.source = source,
 	.start = start,
-	.is_state = is_state,
+	.place = place,
 	.count = count,
 	.close = close_capture,
 };

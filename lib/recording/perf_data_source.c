@@ -257,12 +257,6 @@ static void start(const void *state, uint64_t *start_ns, uint64_t *realtime_ns)
 	*realtime_ns = d->realtime_ns;
 }
 
-static bool is_state(const void *state)
-{
-	(void)state;
-	return false;
-}
-
 static void count(const void *state, struct source_counts *counts)
 {
 	const struct perf_data *d = state;
@@ -295,7 +289,6 @@ const struct source_kind source_perf_data = {
 	.open = open_perf_data,
 	.source = source,
 	.start = start,
-	.is_state = is_state,
 	.count = count,
 	.close = close_perf_data,
 };

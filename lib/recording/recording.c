@@ -51,6 +51,12 @@ void recording_take(struct recording *r, const struct rec *rec)
 		raw_tally(r->profile, rec);
 }
 
+void recording_begin_epoch(struct recording *r, uint64_t time_ns)
+{
+	if (r->session)
+		session_begin_epoch(r->session, time_ns);
+}
+
 void recording_finish(struct recording *r, uint64_t end_ns)
 {
 	session_finish(r->session, end_ns);
@@ -116,6 +122,7 @@ static int replay(struct recording *r, const struct source_kind *kind, void *sta
 		  struct error *err)
 {
 	const struct rec *rec;
+	enum record_place place;
 	int result;
 
 	while ((result = source_next(kind->source(state), &rec, err)) > 0) {
@@ -129,7 +136,10 @@ static int replay(struct recording *r, const struct source_kind *kind, void *sta
 		}
 		if (!r->session)
 			begin(r, kind, state);
-		if (kind->is_state(state))
+		place = kind->place ? kind->place(state) : RECORD_OF_STREAM;
+		if (place == RECORD_BEGINS_EPOCH)
+			recording_begin_epoch(r, rec->time);
+		if (place == RECORD_OF_STATE)
 			session_feed_state(r->session, rec);
 		else
 			recording_take(r, rec);

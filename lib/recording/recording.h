@@ -41,6 +41,8 @@ void recording_release(struct recording *r);
 void recording_begin(struct recording *r, struct profile *p, bool only_counts);
 /* Takes a valid record. */
 void recording_take(struct recording *r, const struct rec *rec);
+/* See session_begin_epoch(). */
+void recording_begin_epoch(struct recording *r, uint64_t time_ns);
 /* Ends the session at end_ns, and adds the runs of the facts. */
 void recording_finish(struct recording *r, uint64_t end_ns);
 

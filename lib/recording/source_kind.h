@@ -28,6 +28,12 @@ struct source_counts {
 	char left_out[256]; /* "3 records of unknown kinds" that are not shown; "": none */
 };
 
+enum record_place {
+	RECORD_OF_STREAM,
+	RECORD_OF_STATE, /* it repeats what was true before the part began */
+	RECORD_BEGINS_EPOCH, /* stacks are sent anew from it on */
+};
+
 struct source_kind {
 	const char *name; /* "capture" */
 	/* Tells by its first bytes whether an open file is one. */
@@ -37,8 +43,8 @@ struct source_kind {
 	struct source *(*source)(void *state);
 	/* Gives the start of the recording, CLOCK_MONOTONIC and since the Unix epoch. */
 	void (*start)(const void *state, uint64_t *start_ns, uint64_t *realtime_ns);
-	/* Tells whether the record just given repeats what was true before the part began. */
-	bool (*is_state)(const void *state);
+	/* Tells where the record just given stands. NULL: each is RECORD_OF_STREAM. */
+	enum record_place (*place)(const void *state);
 	void (*count)(const void *state, struct source_counts *counts);
 	void (*close)(void *state);
 };

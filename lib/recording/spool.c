@@ -288,22 +288,25 @@ static bool wants_epoch(struct spool *s, uint64_t now)
 	return true;
 }
 
-void spool_poll(struct spool *s, struct recorder *recorder)
+uint64_t spool_poll(struct spool *s, struct recorder *recorder)
 {
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_monotonic_ns(), epoch = 0;
 
 	/* The names go into the frame of their addresses, which may be the last one. */
 	asked_symbols_ask(&s->asked_symbols, recorder,
 			  s->writer && capture_writer_is_due(s->writer, now),
 			  s->writer ? add : NULL, s);
 	if (!s->writer)
-		return;
+		return 0;
 	kept_contents_poll(&s->contents, false, recorder_source(recorder)->files, &s->owner,
 			   s->writer);
 	capture_writer_poll(s->writer, now);
-	if (wants_epoch(s, now))
-		capture_writer_begin_epoch(s->writer, recorder_begin_epoch(recorder));
+	if (wants_epoch(s, now)) {
+		epoch = recorder_begin_epoch(recorder);
+		capture_writer_begin_epoch(s->writer, epoch);
+	}
 	warn(s);
+	return epoch;
 }
 
 const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder)

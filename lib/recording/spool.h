@@ -64,8 +64,11 @@ void spool_add(struct spool *s, const struct rec *rec, const struct file_set *fi
 void spool_add_run(struct spool *s, const struct run_fact *run);
 /* Tells the first recorded process, unless it was known when recording began. */
 void spool_add_root(struct spool *s, uint32_t pid);
-/* Call whenever there is no record. Asks the kernel for names of its functions. */
-void spool_poll(struct spool *s, struct recorder *recorder);
+/*
+ * Call whenever there is no record. Asks the kernel for names of its functions. Returns when an
+ * epoch begins (CLOCK_MONOTONIC ns), and 0 if none does.
+ */
+uint64_t spool_poll(struct spool *s, struct recorder *recorder);
 /* The names of the kernel's functions in all records, until the spool is released. NULL: none. */
 const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder);
 /* True if the file is to stay although the profile is complete: --raw, --keep-capture. */

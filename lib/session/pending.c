@@ -11,7 +11,7 @@ void pending_release(struct pending *p)
 	struct pending_sample sample;
 	uint32_t cursor = 0;
 
-	while (pending_take_next(p, &cursor, &sample))
+	while (pending_take_next(p, UINT64_MAX, &cursor, &sample))
 		mapping_table_drop(sample.mappings);
 	vec_release(&p->rows);
 	index_release(&p->by_stack_id);
@@ -100,9 +100,11 @@ bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sa
 	return true;
 }
 
-bool pending_take_next(struct pending *p, uint32_t *cursor, struct pending_sample *sample)
+bool pending_take_next(struct pending *p, uint64_t before_ns, uint32_t *cursor,
+		       struct pending_sample *sample)
 {
-	while (*cursor < p->rows.count && !p->rows.items[*cursor].is_taken)
+	while (*cursor < p->rows.count && (!p->rows.items[*cursor].is_taken ||
+					   p->rows.items[*cursor].sample.rec.rec.time >= before_ns))
 		++*cursor;
 	if (*cursor >= p->rows.count)
 		return false;

@@ -62,8 +62,12 @@ bool pending_add(struct pending *p, const struct pending_sample *sample);
  * sample->mappings.
  */
 bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sample);
-/* Takes out any sample; *cursor begins as 0. The caller drops sample->mappings. */
-bool pending_take_next(struct pending *p, uint32_t *cursor, struct pending_sample *sample);
+/*
+ * Takes out any sample from before that time; *cursor begins as 0. The caller drops
+ * sample->mappings.
+ */
+bool pending_take_next(struct pending *p, uint64_t before_ns, uint32_t *cursor,
+		       struct pending_sample *sample);
 
 /* Drops the record if all room is taken: its samples will then have no stack. */
 void pending_add_stack(struct pending *p, const struct rec_stack *rec);

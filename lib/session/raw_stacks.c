@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/raw_stacks.h"
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/record/stack_record.h"
 
 /*
@@ -9,6 +11,8 @@
  */
 #define LINKS_MAX 2000
 #define DEPTH_MAX UINT16_MAX
+/* Stacks that wait for the end of something; more are forgotten with the others. */
+#define AWAITED_MAX 16384
 
 struct content_key {
 	const struct rec_stack *rec;
@@ -92,6 +96,15 @@ static void link_outer(const struct raw_stacks *s, struct raw_stack *row)
 	row->depth += more;
 }
 
+/* `row` holds what its record had. */
+static uint64_t content_hash(const struct raw_stack *row, const void *body, size_t size)
+{
+	uint64_t shape = (uint64_t)row->outer << 32 | (uint64_t)row->prefix_skip << 16 |
+			 (uint64_t)row->flags << 8 | (row->kernel_depth & 0xff);
+
+	return hash_bytes(body, size, shape);
+}
+
 static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec, raw_stack_id outer)
 {
 	struct raw_stack row = {
@@ -106,9 +119,7 @@ static raw_stack_id intern(struct raw_stacks *s, const struct rec_stack *rec, ra
 	};
 	size_t size = body_size(&row);
 	const struct content_key key = {rec, outer, size};
-	uint64_t shape = (uint64_t)outer << 32 | (uint64_t)rec->prefix_skip << 16 |
-			 (uint64_t)rec->rec.flags << 8 | (rec->kernel_depth & 0xff);
-	uint64_t hash = hash_bytes(rec->lows, size, shape);
+	uint64_t hash = content_hash(&row, rec->lows, size);
 	raw_stack_id id = index_find(&s->by_content, hash, content_equal, s, &key);
 
 	if (id != INDEX_NONE)
@@ -138,25 +149,93 @@ raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec)
 {
 	raw_stack_id outer = rec->prefix_id ? raw_stacks_find(s, rec->prefix_id) : NO_RAW_STACK,
 		     stack;
+	struct stack_cache_entry entry;
 	uint32_t sent;
 
 	if (rec->prefix_id && outer == NO_RAW_STACK)
 		return NO_RAW_STACK;
 	stack = intern(s, rec, outer);
+	entry = (struct stack_cache_entry){rec->stack_id, stack, true, true};
 	sent = find_cached(s, rec->stack_id);
-
 	if (sent != INDEX_NONE) {
-		s->sent.items[sent].stack = stack;
+		s->sent.items[sent] = entry;
 		return stack;
 	}
 	index_add(&s->by_stack_id, hash_u64(rec->stack_id), (uint32_t)s->sent.count);
-	vec_push(&s->sent, (struct stack_cache_entry){rec->stack_id, stack});
+	vec_push(&s->sent, entry);
 	return stack;
 }
 
-raw_stack_id raw_stacks_find(const struct raw_stacks *s, uint32_t wire_id)
+raw_stack_id raw_stacks_find(struct raw_stacks *s, uint32_t wire_id)
 {
 	uint32_t sent = find_cached(s, wire_id);
 
-	return sent == INDEX_NONE ? NO_RAW_STACK : s->sent.items[sent].stack;
+	if (sent == INDEX_NONE)
+		return NO_RAW_STACK;
+	s->sent.items[sent].is_awaited = false;
+	return s->sent.items[sent].stack;
+}
+
+static void forget_sent(struct raw_stacks *s)
+{
+	size_t kept = 0, awaited = 0;
+
+	index_release(&s->by_stack_id);
+	for (size_t i = 0; i < s->sent.count; i++) {
+		struct stack_cache_entry entry = s->sent.items[i];
+
+		if (!entry.is_recent && !(entry.is_awaited && awaited++ < AWAITED_MAX))
+			continue;
+		entry.is_recent = false;
+		index_add(&s->by_stack_id, hash_u64(entry.stack_id), (uint32_t)kept);
+		s->sent.items[kept++] = entry;
+	}
+	s->sent.count = kept;
+	vec_fit(&s->sent);
+}
+
+/* Gives the rows that are used, and those that they continue, their new ids. */
+static void move_rows(struct raw_stacks *s, raw_stack_id *ids)
+{
+	size_t words = 0;
+	raw_stack_id kept = 0;
+
+	for (raw_stack_id id = 0; id < s->rows.count; id++) {
+		struct raw_stack row = s->rows.items[id];
+		size_t size = body_size(&row), count = size ? size / 8 : 1;
+
+		if (ids[id] == NO_RAW_STACK)
+			continue;
+		memmove(s->words.items + words, s->words.items + row.first_word,
+			count * sizeof(*s->words.items));
+		row.first_word = words;
+		words += count;
+		/* A row continues an older one, which has moved. */
+		row.outer = row.outer == NO_RAW_STACK ? NO_RAW_STACK : ids[row.outer];
+		index_add(&s->by_content, content_hash(&row, s->words.items + row.first_word, size),
+			  kept);
+		s->rows.items[kept] = row;
+		ids[id] = kept++;
+	}
+	s->rows.count = kept;
+	s->words.count = words;
+	vec_fit(&s->rows);
+	vec_fit(&s->words);
+}
+
+void raw_stacks_forget(struct raw_stacks *s)
+{
+	_cleanup_free_ raw_stack_id *ids = xmalloc((s->rows.count + 1) * sizeof(*ids));
+
+	forget_sent(s);
+	index_release(&s->by_content);
+	memset(ids, 0xff, (s->rows.count + 1) * sizeof(*ids));
+	vec_for_each(&s->sent, const struct stack_cache_entry *, entry) {
+		for (raw_stack_id id = entry->stack; id != NO_RAW_STACK && ids[id] == NO_RAW_STACK;
+		     id = s->rows.items[id].outer)
+			ids[id] = 0;
+	}
+	move_rows(s, ids);
+	vec_for_each(&s->sent, struct stack_cache_entry *, entry)
+		entry->stack = ids[entry->stack];
 }

@@ -6,6 +6,8 @@
 #ifndef PROF_LIB_SESSION_RAW_STACKS_H
 #define PROF_LIB_SESSION_RAW_STACKS_H
 
+#include <stdbool.h>
+
 #include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
@@ -34,6 +36,8 @@ static inline uint32_t raw_stack_user_depth(const struct raw_stack *stack)
 struct stack_cache_entry {
 	uint32_t stack_id; /* of the wire */
 	raw_stack_id stack;
+	bool is_recent; /* sent since raw_stacks_forget() */
+	bool is_awaited; /* nothing has asked for it: a connection may, when it closes */
 };
 
 struct raw_stacks {
@@ -51,7 +55,12 @@ void raw_stacks_release(struct raw_stacks *s);
  */
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec);
 /* Returns the present meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */
-raw_stack_id raw_stacks_find(const struct raw_stacks *s, uint32_t wire_id);
+raw_stack_id raw_stacks_find(struct raw_stacks *s, uint32_t wire_id);
+/*
+ * Drops what was sent before the last call, but for stacks that nothing has asked for yet. All ids
+ * change. The recorder sends what it still needs anew in each epoch.
+ */
+void raw_stacks_forget(struct raw_stacks *s);
 /* Stores all stack->depth frames of a stack, innermost first. */
 void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack, uint64_t *addrs,
 		      uint8_t *kinds);

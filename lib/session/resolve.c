@@ -2,6 +2,7 @@
 #include "lib/session/resolve.h"
 
 #include <elf.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/session/code/frame_kinds.h"
@@ -338,6 +339,13 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 		.is_used = true,
 	};
 	return line->stack;
+}
+
+void resolver_forget(struct resolver *r)
+{
+	raw_stacks_forget(&r->raw);
+	vec_release(&r->children);
+	memset(r->cache, 0, r->lines * sizeof(*r->cache));
 }
 
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)

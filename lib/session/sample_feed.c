@@ -335,15 +335,26 @@ void sample_feed_record(struct sample_feed *f, const struct rec *rec)
 		feed_run(f, (const struct rec_resumed *)rec);
 }
 
-void sample_feed_finish(struct sample_feed *f, uint64_t end_ns)
+static void lose_before(struct sample_feed *f, uint64_t time_ns)
 {
 	struct pending_sample pending;
 	uint32_t cursor = 0;
 
-	while (pending_take_next(&f->pending, &cursor, &pending)) {
+	while (pending_take_next(&f->pending, time_ns, &cursor, &pending)) {
 		lose_sample(f, &pending);
 		mapping_table_drop(pending.mappings);
 	}
+}
+
+void sample_feed_forget(struct sample_feed *f, uint64_t before_ns)
+{
+	lose_before(f, before_ns);
+	resolver_forget(&f->resolver);
+}
+
+void sample_feed_finish(struct sample_feed *f, uint64_t end_ns)
+{
+	lose_before(f, UINT64_MAX);
 	waits_finish(&f->waits, end_ns);
 	alloc_feed_finish(&f->allocs);
 }

@@ -34,6 +34,9 @@ void sample_feed_record(struct sample_feed *f, const struct rec *rec);
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec);
 /* A marker_stack_fn of marker_feed.h; ctx: struct sample_feed. */
 void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
+/* Drops stacks of old epochs, see resolver_forget(), and samples from before that time without one.
+ */
+void sample_feed_forget(struct sample_feed *f, uint64_t before_ns);
 /* Samples that still wait for their stack are lost. */
 void sample_feed_finish(struct sample_feed *f, uint64_t end_ns);
 

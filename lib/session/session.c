@@ -27,6 +27,8 @@
 
 /* Changes of CPU state that are listed one by one. */
 #define CPU_CHANGES_MAX 32
+/* Records of the epoch before are under way no more. */
+#define EPOCH_MIN_NS 5000000000ull
 
 struct cpu_change {
 	uint64_t time;
@@ -48,6 +50,7 @@ struct session {
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
+	uint64_t epoch_ns; /* when stacks were forgotten last; CLOCK_MONOTONIC */
 	bool is_unlimited;
 };
 
@@ -333,6 +336,14 @@ static void finish_cpu_changes(struct session *s)
 		strbuf_addf(&text, " and %" PRIu64 " more",
 			    s->cpu_change_count - s->cpu_changes.count);
 	profile_add_text(s->profile, FACT_CPU_CHANGES, NULL, strbuf_text(&text));
+}
+
+void session_begin_epoch(struct session *s, uint64_t time_ns)
+{
+	if (time_ns - s->epoch_ns < EPOCH_MIN_NS)
+		return;
+	sample_feed_forget(&s->samples, s->epoch_ns);
+	s->epoch_ns = time_ns;
 }
 
 void session_finish(struct session *s, uint64_t end_ns)

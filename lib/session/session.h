@@ -25,6 +25,11 @@ void session_free(struct session *s);
 void session_feed(struct session *s, const struct rec *rec);
 /* Takes a record that repeats what was before, in any order of time. */
 void session_feed_state(struct session *s, const struct rec *rec);
+/*
+ * The recorder sends stacks anew from now on (CLOCK_MONOTONIC ns): what was sent in earlier epochs
+ * is forgotten, some seconds later.
+ */
+void session_begin_epoch(struct session *s, uint64_t time_ns);
 /* Ends the stream: waiting samples are lost, threads get their final rows. */
 void session_finish(struct session *s, uint64_t end_ns);
 

@@ -71,12 +71,6 @@ static void start(const void *state, uint64_t *start_ns, uint64_t *realtime_ns)
 	*realtime_ns = 0;
 }
 
-static bool is_state(const void *state)
-{
-	(void)state;
-	return false;
-}
-
 static void count(const void *state, struct source_counts *counts)
 {
 	const struct text_state *s = state;
@@ -100,7 +94,6 @@ const struct source_kind text_source = {
 	.open = open_text,
 	.source = source,
 	.start = start,
-	.is_state = is_state,
 	.count = count,
 	.close = close_text,
 };

@@ -91,7 +91,11 @@ CASE(all_of_it_has_no_state)
 
 	write_epochs(f);
 	expect_name(f, false);
-	expect_samples(f, 1, EPOCHS * EPOCH_SAMPLES);
+	for (uint32_t tid = 1; tid <= EPOCHS * EPOCH_SAMPLES; tid++) {
+		expect_samples(f, tid, tid);
+		assert_int_equal(capture_reader_begins_epoch(f->reader),
+				 tid > 1 && tid % EPOCH_SAMPLES == 1);
+	}
 	assert_false(capture_reader_is_state(f->reader));
 	assert_null(capture_fixture_next(f));
 	assert_true(capture_fixture_count(f).is_complete);

@@ -136,6 +136,22 @@ TEST(every_method_has_its_name)
 	end_live(&o);
 }
 
+/* A recording that is not a flight recorder's keeps all bytes of its capture. */
+TEST(only_the_flight_recorder_drops_bytes)
+{
+	struct live_options o;
+
+	begin_live(&o);
+	option_table_add(&table, last_options, &o.last);
+	assert_int_equal(o.last.keep_ns, 0);
+	assert_int_equal(o.last.keep_bytes, 0);
+	set_option("last", "60s");
+	assert_int_equal(o.last.keep_bytes, 256 << 20);
+	set_option("last", "60s,64M");
+	assert_int_equal(o.last.keep_bytes, 64 << 20);
+	end_live(&o);
+}
+
 TEST(what_excludes_each_other_is_refused)
 {
 	struct live_options o;

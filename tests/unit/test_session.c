@@ -250,6 +250,40 @@ CASE(a_stack_that_never_comes_is_a_loss)
 	assert_int_equal(cpu_ns(row), 3 * MS);
 }
 
+/* Two epochs after it was sent, a stack is unknown, unless nothing has asked for it so far. */
+CASE(stacks_of_old_epochs_are_forgotten)
+{
+	struct fed *f = *state;
+	const uint64_t addrs[] = {0x1101, 0x1201}, others[] = {0x1301}, opener[] = {0x1401};
+	const uint64_t start = SESSION_START_NS, second = 1000 * MS;
+
+	feed_stack(f, MS, 1, 0, others, 0, 1, NULL);
+	feed_stack(f, MS, 2, 0, addrs, 0, 2, NULL);
+	feed_stack(f, MS, 3, 0, opener, 0, 1, NULL);
+	feed_sample(f, MS, 10, 10, 0, 0x1001, 1, 0);
+	feed_sample(f, MS, 10, 10, 0, 0x1001, 2, 0);
+	feed_sample(f, MS, 10, 10, 0, 0x1001, 9, 0);
+	session_begin_epoch(f->s, start + 10 * second);
+	/* Both too soon to forget anything. */
+	session_begin_epoch(f->s, start + 11 * second);
+	session_begin_epoch(f->s, start + 12 * second);
+	feed_sample(f, 12 * second, 10, 10, 0, 0x1002, 1, 0);
+	feed_stack(f, 12 * second, 4, 0, addrs, 0, 2, NULL);
+	feed_sample(f, 12 * second, 10, 10, 0, 0x1002, 4, 0);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 0);
+	session_begin_epoch(f->s, start + 20 * second);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 1);
+	feed_sample(f, 21 * second, 10, 10, 0, 0x1003, 1, 0);
+	feed_sample(f, 22 * second, 10, 10, 0, 0x1003, 2, 0);
+	feed_sample(f, 23 * second, 10, 10, 0, 0x1003, 3, 0);
+	feed_sample(f, 24 * second, 10, 10, 0, 0x1003, 4, 0);
+	feed_end(f, 30 * second);
+	assert_int_equal(f->p->stats.lost[LOST_STACK], 3);
+	assert_int_equal(f->p->stats.cpu_samples, 6);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 4, "app+0x400 app+0x3");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 5, "app+0x200 app+0x100 app+0x3");
+}
+
 CASE(waiting_is_bounded)
 {
 	enum { COUNT = 300000, ROOM = 1 << 18 };

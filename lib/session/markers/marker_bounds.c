@@ -7,13 +7,14 @@
 
 /* Limit only now and then, when this many times as many have come. */
 #define SLACK 2u
-#define ADDED_MAX (4u * MARKERS_MAX)
+#define ADDED_MAX (2u * MARKERS_MAX)
 /* Threads that tell themselves how many were left out: those of which most were. */
 #define TELLING_MAX 200u
 
 void marker_bounds_release(struct marker_bounds *b)
 {
 	vec_release(&b->left_out);
+	vec_release(&b->floors);
 }
 
 static bool is_bounded(const struct marker *marker)
@@ -31,7 +32,7 @@ static bool is_bounded(const struct marker *marker)
 static uint64_t rank(const struct marker *marker)
 {
 	uint64_t length = marker->end - marker->start;
-	uint64_t chance = hash_pair(marker->start, marker->first_value);
+	uint64_t chance = hash_pair(marker->start, marker->schema);
 
 	if (length > LENGTH_MAX)
 		length = LENGTH_MAX;
@@ -172,30 +173,33 @@ static bool goes(struct group *g, const struct marker *marker)
 	return true;
 }
 
+static void count_left_out(struct marker_bounds *b, thread_id thread, uint64_t count)
+{
+	if (b->left_out.count <= thread)
+		vec_add_zeroed(&b->left_out, thread + 1 - b->left_out.count);
+	b->left_out.items[thread] += count;
+}
+
 static void leave_out(struct marker_bounds *b, struct group *g, thread_id thread)
 {
 	struct profile_thread *row = threads_get(&g->profile->threads, thread);
 	size_t kept = 0;
 
-	if (b->left_out.count <= thread)
-		vec_add_zeroed(&b->left_out, thread + 1 - b->left_out.count);
 	for (size_t i = 0; i < row->markers.count; i++) {
-		if (goes(g, &row->markers.items[i]))
-			b->left_out.items[thread]++;
-		else
+		if (!goes(g, &row->markers.items[i]))
 			row->markers.items[kept++] = row->markers.items[i];
 	}
+	count_left_out(b, thread, row->markers.count - kept);
 	row->markers.count = kept;
 }
 
 static void limit(struct marker_bounds *b, struct group *g, uint64_t max)
 {
-	if (count_markers(g) > max) {
-		find_limits(g, max);
-		for (thread_id id = g->first; id < g->end; id++)
-			leave_out(b, g, id);
-	}
-	group_release(g);
+	if (count_markers(g) <= max)
+		return;
+	find_limits(g, max);
+	for (thread_id id = g->first; id < g->end; id++)
+		leave_out(b, g, id);
 }
 
 static void limit_thread(struct marker_bounds *b, struct profile *p, thread_id thread)
@@ -203,6 +207,18 @@ static void limit_thread(struct marker_bounds *b, struct profile *p, thread_id t
 	struct group g = {.profile = p, .first = thread, .end = thread + 1};
 
 	limit(b, &g, MARKERS_PER_THREAD);
+	group_release(&g);
+}
+
+/* Notes the limits: as more markers come, they rise. */
+static void keep_floors(struct marker_bounds *b, const struct group *all)
+{
+	if (b->floors.count < all->limits.count)
+		vec_add_zeroed(&b->floors, all->limits.count - b->floors.count);
+	for (size_t i = 0; i < all->limits.count; i++) {
+		if (all->limits.items[i].rank > b->floors.items[i])
+			b->floors.items[i] = all->limits.items[i].rank;
+	}
 }
 
 static void limit_all(struct marker_bounds *b, struct profile *p)
@@ -214,6 +230,17 @@ static void limit_all(struct marker_bounds *b, struct profile *p)
 			limit_thread(b, p, id);
 	}
 	limit(b, &all, MARKERS_MAX);
+	keep_floors(b, &all);
+	group_release(&all);
+}
+
+bool marker_bounds_admit(struct marker_bounds *b, thread_id thread, const struct marker *marker)
+{
+	if (!is_bounded(marker) || marker->schema >= b->floors.count ||
+	    rank(marker) >= b->floors.items[marker->schema])
+		return true;
+	count_left_out(b, thread, 1);
+	return false;
 }
 
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread)

@@ -14,11 +14,17 @@
 
 struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread */
+	VEC(uint64_t) floors; /* by schema: ranks below have gone, and will */
 	uint64_t added; /* since the last limit of all */
 	bool is_off; /* all stay */
 };
 
 void marker_bounds_release(struct marker_bounds *b);
+/*
+ * False if the next limit would take a marker of that thread away at once. It is counted as left
+ * out, and nothing of it need be stored.
+ */
+bool marker_bounds_admit(struct marker_bounds *b, thread_id thread, const struct marker *marker);
 /* Call it after a marker was added to the thread. */
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread);
 /*

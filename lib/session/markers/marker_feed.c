@@ -250,27 +250,36 @@ static void add_to_machine(struct marker_feed *f, struct marker *marker, bool ha
 	add_marker(f, row, marker);
 }
 
-void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
-			void *ctx)
+/* Returns the thread of a marker that is not the machine's; NO_THREAD: nobody knows it. */
+static thread_id find_thread(const struct marker_feed *f, const struct rec *rec)
 {
-	const struct wire_schema *schema = find_schema(f, rec->schema);
+	return rec->flags & MARKER_TOLD ? find_told(f->tasks, rec)
+					: tasks_sampled(f->tasks, rec, 0);
+}
+
+/* False: there are too many that are longer, so that nothing of it is needed. */
+static bool is_admitted(struct marker_feed *f, thread_id thread, schema_id schema,
+			const struct rec_marker *rec)
+{
+	const struct marker bare = {
+		.start = tasks_time(f->tasks, rec->start),
+		.end = tasks_time(f->tasks, rec->rec.time),
+		.schema = schema,
+	};
+
+	return marker_bounds_admit(&f->bounds, thread, &bare);
+}
+
+static struct marker make_marker(struct marker_feed *f, schema_id schema,
+				 const struct rec_marker *rec)
+{
 	struct strings *strings = &f->profile->strings;
 	const char *text = rec_marker_text(rec);
 	string_id name = take_text(strings, &text, rec->name_size);
-	bool is_told = rec->rec.flags & MARKER_TOLD;
-	bool is_of_machine = !rec->rec.pid;
-	thread_id thread = is_told && !is_of_machine ? find_told(f->tasks, &rec->rec) : NO_THREAD;
-	struct marker marker;
+	struct marker marker = markers_make(&f->profile->markers, schema,
+					    tasks_time(f->tasks, rec->start),
+					    tasks_time(f->tasks, rec->rec.time));
 
-	if (is_told && rec->rec.time < f->profile->meta.start_ns)
-		return;
-	if (!schema || schema->id == NO_SCHEMA ||
-	    (is_told && !is_of_machine && thread == NO_THREAD)) {
-		f->profile->stats.lost_markers++;
-		return;
-	}
-	marker = markers_make(&f->profile->markers, schema->id, tasks_time(f->tasks, rec->start),
-			      tasks_time(f->tasks, rec->rec.time));
 	if (name != NO_STRING)
 		marker.name = name;
 	marker.category = take_text(strings, &text, rec->category_size);
@@ -280,14 +289,34 @@ void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, mar
 		marker.cause_tid = cause->tid;
 		marker.cause_time = tasks_time(f->tasks, cause->time);
 	}
-	marker.is_told = is_told;
-	marker.is_frame = is_told && rec->rec.flags & MARKER_FRAME;
+	marker.is_told = rec->rec.flags & MARKER_TOLD;
+	marker.is_frame = marker.is_told && rec->rec.flags & MARKER_FRAME;
+	return marker;
+}
+
+void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
+			void *ctx)
+{
+	const struct wire_schema *schema = find_schema(f, rec->schema);
+	bool is_of_machine = !rec->rec.pid;
+	thread_id thread = NO_THREAD;
+	struct marker marker;
+
+	if (rec->rec.flags & MARKER_TOLD && rec->rec.time < f->profile->meta.start_ns)
+		return;
+	if (schema && schema->id != NO_SCHEMA && !is_of_machine)
+		thread = find_thread(f, &rec->rec);
+	if (!schema || schema->id == NO_SCHEMA || (!is_of_machine && thread == NO_THREAD)) {
+		f->profile->stats.lost_markers++;
+		return;
+	}
+	if (!is_of_machine && !is_admitted(f, thread, schema->id, rec))
+		return;
+	marker = make_marker(f, schema->id, rec);
 	if (is_of_machine)
 		add_to_machine(f, &marker, rec->rec.flags & MARKER_ROW);
-	else if (is_told)
-		add_marker(f, thread, &marker);
 	else
-		add_marker(f, tasks_sampled(f->tasks, &rec->rec, 0), &marker);
+		add_marker(f, thread, &marker);
 	take_values(f, rec, &marker, fn, ctx);
 }
 

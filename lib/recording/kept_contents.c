@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/bounded_call.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/binary/essential_parts.h"
@@ -23,6 +24,8 @@
 #define POLL_NS 2000000000ull
 /* Each takes memory and a descriptor until it is written. */
 #define MODULES_AT_ONCE 64
+/* Rings hold what comes meanwhile. */
+#define SEARCH_NS 500000000ull
 
 /* A file with a name in the recorder's own root is found there later. */
 static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct statx *st)
@@ -116,19 +119,47 @@ static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
 	capture_writer_add_file(writer, module_id, fd, rows, count);
 }
 
+/* A search for the parts of a file, which may outlive its caller. */
+struct search {
+	int fd; /* owned */
+	uint64_t limit; /* bytes */
+	struct essential_parts parts;
+	int ret;
+};
+
+static void run_search(void *ctx)
+{
+	struct search *s = ctx;
+
+	s->ret = essential_parts_find(&s->parts, s->fd, s->limit);
+}
+
+static void free_search(void *ctx)
+{
+	struct search *s = ctx;
+
+	if (s->fd >= 0)
+		close(s->fd);
+	essential_parts_release(&s->parts);
+	free(s);
+}
+
+/* Nothing is kept of a file whose file system does not answer. */
 static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct capture_writer *writer)
 {
-	struct essential_parts parts;
 	uint64_t left = KEPT_ALL_MAX - k->bytes;
-	int ret = essential_parts_find(&parts, fd, left < KEPT_FILE_MAX ? left : KEPT_FILE_MAX);
-	int own = ret ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	struct search *s = xcalloc(1, sizeof(*s));
 
-	k->left_out += ret == -EFBIG;
-	if (own >= 0) {
-		k->bytes += parts.bytes;
-		hand_over(&parts, module_id, own, writer);
+	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	s->limit = left < KEPT_FILE_MAX ? left : KEPT_FILE_MAX;
+	if (s->fd >= 0 && !bounded_call(run_search, free_search, s, SEARCH_NS))
+		return;
+	k->left_out += s->ret == -EFBIG;
+	if (s->fd >= 0 && !s->ret) {
+		k->bytes += s->parts.bytes;
+		hand_over(&s->parts, module_id, steal_fd(&s->fd), writer);
 	}
-	essential_parts_release(&parts);
+	free_search(s);
 }
 
 /*

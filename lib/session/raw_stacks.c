@@ -12,7 +12,7 @@
 #define LINKS_MAX 2000
 #define DEPTH_MAX UINT16_MAX
 /* Stacks that wait for the end of something; more are forgotten with the others. */
-#define AWAITED_MAX 16384
+#define UNASKED_MAX 16384
 
 struct content_key {
 	const struct rec_stack *rec;
@@ -172,19 +172,19 @@ raw_stack_id raw_stacks_find(struct raw_stacks *s, uint32_t wire_id)
 
 	if (sent == INDEX_NONE)
 		return NO_RAW_STACK;
-	s->sent.items[sent].is_awaited = false;
+	s->sent.items[sent].is_unasked = false;
 	return s->sent.items[sent].stack;
 }
 
 static void forget_sent(struct raw_stacks *s)
 {
-	size_t kept = 0, awaited = 0;
+	size_t kept = 0, unasked = 0;
 
 	index_release(&s->by_stack_id);
 	for (size_t i = 0; i < s->sent.count; i++) {
 		struct stack_cache_entry entry = s->sent.items[i];
 
-		if (!entry.is_recent && !(entry.is_awaited && awaited++ < AWAITED_MAX))
+		if (!entry.is_recent && !(entry.is_unasked && unasked++ < UNASKED_MAX))
 			continue;
 		entry.is_recent = false;
 		index_add(&s->by_stack_id, hash_u64(entry.stack_id), (uint32_t)kept);

@@ -37,7 +37,7 @@ struct stack_cache_entry {
 	uint32_t stack_id; /* of the wire */
 	raw_stack_id stack;
 	bool is_recent; /* sent since raw_stacks_forget() */
-	bool is_awaited; /* nothing has asked for it: a connection may, when it closes */
+	bool is_unasked; /* nothing has asked for it: a connection may, when it closes */
 };
 
 struct raw_stacks {

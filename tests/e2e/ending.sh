@@ -48,6 +48,20 @@ is "symbolize: exit status" "$status" 0
 like "symbolize: named" "$err" "given up after 1 s without an answer: names of .*$tmp/bare"
 ok "symbolize: a valid profile" python3 "$root/tests/check_profile.py" later.json.gz
 unmount_it
+# A program that runs from there is recorded all the same.
+cp bare back/running
+mount_it
+front/running 1000 &
+running=$!
+at_exit+=("kill -9 $running 2>/dev/null")
+wait_until grep -q "$tmp/front/running" "/proc/$running/maps"
+echo open >switch
+run timeout -s KILL 100 "$PROF" attach -p "$running" -d 0.5 --stall 1 -o mapped.json.gz
+is "mapped: exit status" "$status" 0
+like "mapped: named" "$err" "file system of $tmp/front/running does not answer"
+ok "mapped: a valid profile" python3 "$root/tests/check_profile.py" mapped.json.gz
+kill -9 "$running"
+unmount_it
 # A file that a snapshot waits for holds up neither the recording nor another trigger.
 mount_it
 echo open >switch

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -29,6 +30,17 @@ static int open_in_map_files(const struct mapped_file *file)
 	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, file->pid,
 		 file->start, file->end);
 	return open(name, O_PATH | O_CLOEXEC);
+}
+
+dev_t mapped_file_device(const struct mapped_file *file)
+{
+	_cleanup_close_ int fd = open_in_map_files(file);
+	struct statx st;
+
+	/* Asked for nothing, the kernel tells the device all the same. */
+	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) != 0)
+		return 0;
+	return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
 /*

@@ -34,6 +34,11 @@ struct file_identity {
 };
 
 /*
+ * Returns the device of the mapped file without asking its file system, which need not answer. 0:
+ * it is not known, or the process has ended.
+ */
+dev_t mapped_file_device(const struct mapped_file *file);
+/*
  * Opens the file for reading: through /proc/PID/map_files, else by its path in the process's root,
  * else by its path in the recorder's root. Fills in identity and summary (0 segments if the file is
  * not ELF). Returns a descriptor or a negative errno; on success the caller releases the summary.

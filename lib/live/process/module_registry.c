@@ -18,7 +18,7 @@
 #include "lib/base/vec.h"
 #include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
-#include "lib/live/process/mapped_file.h"
+#include "lib/live/process/file_opener.h"
 #include "lib/live/process/process_root.h"
 #include "lib/record/record.h"
 
@@ -41,6 +41,7 @@ struct known_module {
 
 struct module_registry {
 	struct file_set *files;
+	struct file_opener opener;
 	record_sink_fn *sink;
 	void *ctx;
 	VEC(struct known_module) rows; /* row number = module_id of records */
@@ -70,6 +71,7 @@ void module_registry_free(struct module_registry *r)
 	if (!r)
 		return;
 	vec_release(&r->rows);
+	file_opener_release(&r->opener);
 	index_release(&r->by_build_id);
 	index_release(&r->by_identity);
 	free(r);
@@ -213,36 +215,36 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		.device = makedev(event->device_major, event->device_minor),
 	};
 	struct special_module what = {.kind = MODULE_FILE, .path = event->path};
-	struct binary_summary summary = {0};
-	struct file_identity identity;
+	struct opened_file opened = {0};
 	uint32_t id;
 
-	what.fd = mapped_file_open(&file, &identity, &summary);
+	what.fd = file_opener_open(&r->opener, &file, &opened);
 	if (what.fd < 0) {
 		log_debug("cannot open %s of pid %u: %s", event->path, event->pid,
 			  strerror(-what.fd));
 		memcpy(what.build_id, event->build_id, sizeof(what.build_id));
 		what.build_id_size = event->build_id_size;
-		return add_module(r, event->time, &what, &summary, NULL, 0);
+		return add_module(r, event->time, &what, &opened.summary, NULL, 0);
 	}
-	id = index_find(&r->by_identity, identity_hash(&identity), identity_equal, r, &identity);
+	id = index_find(&r->by_identity, identity_hash(&opened.identity), identity_equal, r,
+			&opened.identity);
 	if (id != INDEX_NONE) {
 		close(what.fd);
 		file_set_use(r->files, id, event->pid);
-	} else if (!summary.segment_count && text_starts_with(event->path, "/memfd:")) {
+	} else if (!opened.summary.segment_count && text_starts_with(event->path, "/memfd:")) {
 		/* Memory of a just-in-time compiler, not a file of code. */
 		close(what.fd);
 		id = NO_REC_MODULE;
 	} else {
-		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
-		what.build_id_size = summary.build_id_size;
-		what.is_named_deleted = text_ends_with(event->path, PATH_DELETED) &&
-					mapped_file_has_path(&file, &identity);
-		id = add_module(r, event->time, &what, &summary, &identity, event->pid);
+		memcpy(what.build_id, opened.summary.build_id, sizeof(what.build_id));
+		what.build_id_size = opened.summary.build_id_size;
+		what.is_named_deleted = opened.has_path;
+		id = add_module(r, event->time, &what, &opened.summary, &opened.identity,
+				event->pid);
 		/* The process's root holds the debug files and sources of the module. */
 		process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
 	}
-	binary_summary_release(&summary);
+	binary_summary_release(&opened.summary);
 	return id;
 }
 

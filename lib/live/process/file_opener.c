@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/process/file_opener.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bounded_call.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/process/mapping.h"
+
+/* Rings hold what comes meanwhile. */
+#define LIMIT_NS 500000000ull
+#define ABANDONED_MAX 4
+
+/* An opening that may outlive its caller. */
+struct opening {
+	struct mapped_file file; /* with a path and a build id of its own */
+	uint8_t build_id[BUILD_ID_MAX];
+	struct opened_file opened;
+};
+
+void file_opener_release(struct file_opener *o)
+{
+	vec_release(&o->silent);
+}
+
+static void open_file(const struct mapped_file *file, struct opened_file *opened)
+{
+	opened->fd = mapped_file_open(file, &opened->identity, &opened->summary);
+	opened->has_path = opened->fd >= 0 && text_ends_with(file->path, PATH_DELETED) &&
+			   mapped_file_has_path(file, &opened->identity);
+}
+
+static void run(void *ctx)
+{
+	struct opening *o = ctx;
+
+	open_file(&o->file, &o->opened);
+}
+
+static void free_opening(struct opening *o)
+{
+	free((char *)o->file.path);
+	free(o);
+}
+
+static void release(void *ctx)
+{
+	struct opening *o = ctx;
+
+	if (o->opened.fd >= 0) {
+		close(o->opened.fd);
+		binary_summary_release(&o->opened.summary);
+	}
+	free_opening(o);
+}
+
+static struct opening *new_opening(const struct mapped_file *file)
+{
+	struct opening *o = xcalloc(1, sizeof(*o));
+
+	o->file = *file;
+	o->file.path = xstrdup(file->path);
+	if (file->build_id_size)
+		memcpy(o->build_id, file->build_id, file->build_id_size);
+	o->file.build_id = o->build_id;
+	return o;
+}
+
+static bool is_silent(const struct file_opener *o, dev_t device)
+{
+	if (!device)
+		return o->abandoned >= ABANDONED_MAX;
+	vec_for_each(&o->silent, const dev_t *, known) {
+		if (*known == device)
+			return true;
+	}
+	return false;
+}
+
+static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t device)
+{
+	log_warn("the file system of %s does not answer: it is recorded without names", file->path);
+	if (device)
+		vec_push(&o->silent, device);
+	else
+		o->abandoned++;
+	return -ETIMEDOUT;
+}
+
+int file_opener_open(struct file_opener *o, const struct mapped_file *file,
+		     struct opened_file *opened)
+{
+	dev_t device = mapped_file_device(file);
+	struct opening *opening;
+
+	/* Others have no device of their own: they are on a network, in memory, or in layers. */
+	if (major(device)) {
+		open_file(file, opened);
+		return opened->fd;
+	}
+	if (is_silent(o, device))
+		return -ETIMEDOUT;
+	opening = new_opening(file);
+	if (!bounded_call(run, release, opening, LIMIT_NS))
+		return abandon(o, file, device);
+	*opened = opening->opened;
+	free_opening(opening);
+	return opened->fd;
+}

@@ -13,6 +13,8 @@
  */
 #define FIRST_LINES (1u << 12)
 #define LINES_MAX (1u << 15)
+/* Places for the last child of a stack, 2 MB. */
+#define CHILDREN_MAX (1u << 16)
 
 struct resolved {
 	uint64_t stamp, kernel_stamp; /* stamps of the mappings used */
@@ -36,6 +38,7 @@ struct resolved_leaf {
 struct last_child {
 	uint64_t offset;
 	module_id module;
+	stack_id parent;
 	stack_id stack; /* NO_STACK: none yet */
 	uint8_t kind;
 };
@@ -95,10 +98,10 @@ static module_id anon_module(struct profile *p, struct process *process)
 	return process->anon;
 }
 
-/* Returns the place of the stack that NO_STACK or an id has. */
+/* Returns the place of the stack, which may be another's, too. */
 static struct last_child *last_child_of(struct resolver *r, stack_id parent)
 {
-	size_t at = parent == NO_STACK ? 0 : (size_t)parent + 1;
+	size_t at = (parent + 1u) % CHILDREN_MAX; /* NO_STACK comes first */
 
 	while (r->children.count <= at)
 		vec_push(&r->children, (struct last_child){.stack = NO_STACK});
@@ -109,12 +112,13 @@ static stack_id intern(struct resolver *r, stack_id parent, const struct frame *
 {
 	struct last_child *last = last_child_of(r, parent);
 
-	if (last->stack != NO_STACK && last->offset == frame->offset &&
+	if (last->stack != NO_STACK && last->parent == parent && last->offset == frame->offset &&
 	    last->module == frame->module && last->kind == frame->kind)
 		return last->stack;
 	*last = (struct last_child){
 		.offset = frame->offset,
 		.module = frame->module,
+		.parent = parent,
 		.stack = stacks_intern(&r->profile->stacks, parent,
 				       frames_intern(&r->profile->frames, frame)),
 		.kind = frame->kind,
@@ -344,7 +348,6 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 void resolver_forget(struct resolver *r)
 {
 	raw_stacks_forget(&r->raw);
-	vec_release(&r->children);
 	memset(r->cache, 0, r->lines * sizeof(*r->cache));
 }
 

@@ -188,22 +188,24 @@ $(BUILD)/%.bpf.o: %.bpf.c Makefile
 	$(call say,BPF)
 	$(Q)$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
 
+gen_object = $(BPFTOOL) gen object $@ $^ && scripts/drop-bpf-lines $@
+
 $(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
 $(BUILD)/gen/shared.bpf.o: $(call objects,bpf/maps.bpf.c bpf/emit.bpf.c bpf/probes/shared.bpf.c)
 $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/probes/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(BPFTOOL) gen object $@ $^
+	$(Q)$(gen_object)
 
 $(bpf_runtimes:%=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/runtimes/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(BPFTOOL) gen object $@ $^
+	$(Q)$(gen_object)
 
 $(BUILD)/gen/prof.bpf.o $(BUILD)/gen/shared.bpf.o:
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(BPFTOOL) gen object $@ $^
+	$(Q)$(gen_object)
 
 ifeq ($(PAGE)$(filter clean help uninstall,$(MAKECMDGOALS)),1)
 page_missing := $(if $(wildcard $(page_include)/stdlib.h),,wasi-libc) $(if $(shell command -v wasm-ld),,lld) \

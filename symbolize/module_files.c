@@ -294,6 +294,19 @@ static enum symbol_reason reason_of(int result)
 
 _Static_assert(MODULE_SECTION_NAME == SECTION_NAME_SIZE, "the same names");
 
+/*
+ * Returns the folder for what is unpacked of the file with lines; NULL: it is not kept. Only that
+ * of distributions' files: nobody but root changes them, and they alone are large and packed.
+ */
+static const char *folder_of(const struct module_files *f)
+{
+	const char *path = f->has_debug ? NULL : f->debug.path;
+
+	return path && !f->debug.root && text_starts_with(path, DEBUG_SYSTEM_DIR "/")
+		       ? search_of(f)->unpacked
+		       : NULL;
+}
+
 /* A kernel module has no addresses except those where it was loaded. */
 static int open_sections(struct module_files *f, int fd)
 {
@@ -310,7 +323,7 @@ static int open_sections(struct module_files *f, int fd)
 	}
 	places.rows = rows.items;
 	places.count = rows.count;
-	ret = debug_sections_open_lazily(&f->sections, fd, &places, &f->error);
+	ret = debug_sections_open_lazily(&f->sections, fd, &places, folder_of(f), &f->error);
 	vec_release(&rows);
 	return ret;
 }

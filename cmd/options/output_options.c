@@ -91,6 +91,8 @@ static const struct option_row rows[] = {
 	{0, "debug-dir", "DIR", "look for .build-id/xx/yyy.debug there; may be repeated",
 	 OPTION_CALL, .set = output_add_debug_dir},
 	{0, "no-symbols", NULL, "leave addresses unnamed", OPTION_FLAG, AT(no_symbols)},
+	{0, "no-cache", NULL, "keep nothing of debug files for the next recording", OPTION_FLAG,
+	 AT(no_cache)},
 	{0, "all-threads", NULL, "give each thread its own row, however many there are",
 	 OPTION_FLAG, AT(all_threads)},
 	{0, "no-limit", NULL, "write all samples and markers, also more than a browser shows",

@@ -33,6 +33,7 @@ struct output_options {
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
+	bool no_cache; /* keep nothing of debug files for the next recording */
 	bool all_threads;
 	bool no_limit; /* all rows and markers */
 	bool sources;

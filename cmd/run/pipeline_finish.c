@@ -51,6 +51,7 @@ static void complete(struct pipeline *p)
 		.kernel_symbols = output->no_symbols ? NULL
 						     : spool_kernel_symbols(&p->spool, p->recorder),
 		.owner = &p->owner,
+		.keeps_unpacked = !output->no_cache,
 		.fetcher = front ? steal_fd(&front->fetcher) : -1,
 		.stall_ns = patience_ns(p),
 	};

@@ -15,6 +15,7 @@
 #include "lib/base/read_at.h"
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
+#include "lib/binary/kept_sections.h"
 #include "lib/binary/relocate.h"
 #include "lib/binary/unpack.h"
 
@@ -40,14 +41,23 @@ struct mapping {
 	size_t size;
 };
 
+/* A compressed section; zeroed for all others. */
+struct packed_section {
+	struct file_part from;
+	uint64_t size, there; /* in bytes, unpacked: of the whole, and those that readers may use */
+	struct unpacker *unpacker; /* NULL: not begun, or the section is whole */
+	/* Place that it unpacks to: the section, or beside it if a kept part is in its place. */
+	uint8_t *out;
+};
+
 struct debug_source {
 	struct binary *binary;
 	VEC(struct mapping) unpacked;
 	uint64_t budget; /* bytes that may still be unpacked */
 	bool is_lazy;
+	struct kept_sections *kept; /* NULL: nothing is kept */
 	pthread_mutex_t lock; /* of what follows */
-	/* For sections not yet whole; NULL for all others. */
-	struct unpacker *unpackers[DEBUG_SECTION_COUNT];
+	struct packed_section packed[DEBUG_SECTION_COUNT];
 };
 
 /* Describes what stands before the bytes of a compressed section. */
@@ -172,33 +182,66 @@ static bool may_be_lazy(const struct debug_source *source, const struct packed *
 	       (kind == DEBUG_INFO || kind == DEBUG_LINE);
 }
 
+/* zstd: the whole section. */
+static int unpack_whole(Elf_Scn *scn, const struct packed *p, uint8_t *memory, struct error *err)
+{
+	Elf_Data *data = elf_rawdata(scn, NULL);
+
+	if (!data || !data->d_buf || data->d_size < p->header_size)
+		return error_text(err, -ENOEXEC, "damaged compressed section");
+	return unpack_zstd((uint8_t *)data->d_buf + p->header_size, data->d_size - p->header_size,
+			   memory, p->size, err);
+}
+
+/* zlib: the first `end` bytes. */
+static int unpack_part(struct debug_source *source, struct packed_section *part, uint8_t *memory,
+		       uint64_t end, struct error *err)
+{
+	int ret;
+
+	if (!part->unpacker) {
+		/* Keeps what readers use already from being written again, even with the same. */
+		part->out = part->there ? map_memory(source, part->size, err) : memory;
+		if (!part->out)
+			return err ? err->code : -EFBIG;
+		part->unpacker = unpacker_new(&part->from, part->out, part->size);
+	}
+	ret = unpacker_run(part->unpacker, end, err);
+	if (ret)
+		return ret;
+	if (part->out != memory)
+		memcpy(memory + part->there, part->out + part->there, end - part->there);
+	part->there = end;
+	if (end == part->size) {
+		unpacker_free(part->unpacker);
+		part->unpacker = NULL;
+	}
+	return 0;
+}
+
 static int unpack(struct debug_source *source, Elf_Scn *scn, const GElf_Shdr *header,
 		  const struct packed *p, int kind, struct debug_section *out, struct error *err)
 {
+	struct packed_section *part = &source->packed[kind];
 	uint8_t *memory = map_memory(source, p->size, err);
-	struct file_part from = {source->binary->fd, header->sh_offset + p->header_size,
-				 header->sh_size - p->header_size};
-	struct unpacker *unpacker;
-	Elf_Data *data;
 	int ret;
 
 	if (!memory)
 		return err ? err->code : -EFBIG;
 	*out = (struct debug_section){memory, p->size};
-	if (p->packing == PACKING_ZSTD) {
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf || data->d_size < p->header_size)
-			return error_text(err, -ENOEXEC, "damaged compressed section");
-		return unpack_zstd((uint8_t *)data->d_buf + p->header_size,
-				   data->d_size - p->header_size, memory, p->size, err);
-	}
-	unpacker = unpacker_new(&from, memory, p->size);
-	if (may_be_lazy(source, p, kind)) {
-		source->unpackers[kind] = unpacker;
+	*part = (struct packed_section){
+		.from = {source->binary->fd, header->sh_offset + p->header_size,
+			 header->sh_size - p->header_size},
+		.size = p->size,
+	};
+	if (source->kept)
+		part->there = kept_sections_map(source->kept, (unsigned int)kind, p->size, memory);
+	if ((p->size && part->there == p->size) || may_be_lazy(source, p, kind))
 		return 0;
-	}
-	ret = unpacker_run(unpacker, p->size, err);
-	unpacker_free(unpacker);
+	part->there = 0;
+	ret = p->packing == PACKING_ZSTD ? unpack_whole(scn, p, memory, err)
+					 : unpack_part(source, part, memory, p->size, err);
+	part->there = p->size;
 	return ret;
 }
 
@@ -302,7 +345,7 @@ static int read_sections(struct debug_sections *s, enum debug_file_use use, stru
 }
 
 static int open_sections(struct debug_sections *s, int fd, enum debug_file_use use, bool is_lazy,
-			 const struct section_places *places, struct error *err)
+			 const struct section_places *places, const char *folder, struct error *err)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	struct error local = {0};
@@ -324,6 +367,8 @@ static int open_sections(struct debug_sections *s, int fd, enum debug_file_use u
 		s->source->budget = b->file_size * MAX_INFLATION + FREE_INFLATION;
 		if (s->source->budget > memory / 2)
 			s->source->budget = memory / 2;
+		if (folder && !b->is_relocatable)
+			s->source->kept = kept_sections_open(folder, fd, DEBUG_SECTION_COUNT);
 		ret = read_sections(s, use, &local);
 	}
 	if (ret) {
@@ -338,32 +383,27 @@ static int open_sections(struct debug_sections *s, int fd, enum debug_file_use u
 int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use use,
 			struct error *err)
 {
-	return open_sections(s, fd, use, false, NULL, err);
+	return open_sections(s, fd, use, false, NULL, NULL, err);
 }
 
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
-			       const struct section_places *places, struct error *err)
+			       const struct section_places *places, const char *folder,
+			       struct error *err)
 {
-	return open_sections(s, fd, DEBUG_FILE_WHOLE, true, places, err);
+	return open_sections(s, fd, DEBUG_FILE_WHOLE, true, places, folder, err);
 }
 
 /* With the lock held. */
 static bool unpack_more(const struct debug_sections *s, enum debug_section_kind kind, uint64_t end)
 {
-	struct unpacker **u = &s->source->unpackers[kind];
-	uint64_t size = s->view.at[kind].size;
+	struct packed_section *part = &s->source->packed[kind];
 	struct error err = {0};
 
-	if (!*u || unpacker_done(*u) >= end)
+	if (part->there >= end || !part->size)
 		return true;
 	end = (end + UNPACK_STEP - 1) & ~(UNPACK_STEP - 1);
-	if (unpacker_run(*u, end < size ? end : size, &err))
-		return false;
-	if (end >= size) {
-		unpacker_free(*u);
-		*u = NULL;
-	}
-	return true;
+	return unpack_part(s->source, part, (uint8_t *)s->view.at[kind].data, MIN(end, part->size),
+			   &err) == 0;
 }
 
 bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind, uint64_t end)
@@ -378,15 +418,32 @@ bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind
 	return is_there;
 }
 
+static void keep(const struct debug_sections *s)
+{
+	struct kept_part parts[DEBUG_SECTION_COUNT];
+
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
+		const struct packed_section *part = &s->source->packed[kind];
+
+		parts[kind] = (struct kept_part){s->view.at[kind].data, part->size, part->there};
+		if (!parts[kind].data)
+			parts[kind] = (struct kept_part){0};
+	}
+	kept_sections_store(s->source->kept, parts);
+}
+
 void debug_sections_release(struct debug_sections *s)
 {
 	if (!s->source)
 		return;
+	if (s->source->kept)
+		keep(s);
+	kept_sections_free(s->source->kept);
 	vec_for_each(&s->source->unpacked, struct mapping *, it)
 		munmap(it->start, it->size);
 	vec_release(&s->source->unpacked);
 	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
-		unpacker_free(s->source->unpackers[kind]);
+		unpacker_free(s->source->packed[kind].unpacker);
 	pthread_mutex_destroy(&s->source->lock);
 	binary_free(s->source->binary);
 	free(s->source);

@@ -33,6 +33,7 @@ struct finding {
 	bool is_over; /* nobody hears of progress any more */
 	char *home; /* home of the owner; NULL: as in the environment */
 	char *cache;
+	char *unpacked;
 	struct debug_fetcher *fetcher;
 };
 
@@ -82,6 +83,19 @@ static char *cache_of(const char *home)
 	return home && *home ? xasprintf("%s/.cache/debuginfod_client", home) : NULL;
 }
 
+/* Returns the folder of what is unpacked: the effective user's. Root takes none from elsewhere. */
+static char *unpacked_folder(void)
+{
+	const struct passwd *root = geteuid() == 0 ? getpwuid(0) : NULL;
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+	if (geteuid() == 0)
+		return root && root->pw_dir ? xasprintf("%s/.cache/prof", root->pw_dir) : NULL;
+	if (xdg && *xdg)
+		return xasprintf("%s/prof", xdg);
+	return home && *home ? xasprintf("%s/.cache/prof", home) : NULL;
+}
+
 static struct finding *finding_new(const struct naming *naming)
 {
 	struct finding *n = xcalloc(1, sizeof(*n));
@@ -96,6 +110,7 @@ static struct finding *finding_new(const struct naming *naming)
 		n->kernel_release = xstrdup(naming->kernel_release);
 	n->home = home_of(naming->owner);
 	n->cache = cache_of(n->home);
+	n->unpacked = naming->keeps_unpacked ? unpacked_folder() : NULL;
 	if (is_given || naming_downloads())
 		n->fetcher = debug_fetcher_new(&(struct debug_fetcher_options){
 			.command = is_given ? NULL : naming_fetch_command,
@@ -113,6 +128,7 @@ static struct finding *finding_new(const struct naming *naming)
 		.owner = n->naming.owner,
 		.fetcher = n->fetcher,
 		.kernel_release = n->kernel_release,
+		.unpacked = n->unpacked,
 	};
 	return n;
 }
@@ -121,6 +137,7 @@ static void finding_free(struct finding *n)
 {
 	debug_fetcher_free(n->fetcher);
 	free(n->cache);
+	free(n->unpacked);
 	free(n->home);
 	free(n->kernel_release);
 	pthread_mutex_destroy(&n->lock);

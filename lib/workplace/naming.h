@@ -17,6 +17,8 @@ struct naming {
 	const struct kernel_table *kernel_symbols; /* NULL: read the kernel's list */
 	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
 	struct name_cache *cache; /* of names from profile to profile; NULL: none */
+	/* Keep what is unpacked of distributions' debug files in the user's cache folder. */
+	bool keeps_unpacked;
 	const char *kernel_release; /* release of the recorded kernel; NULL: the running one's */
 	int fetcher; /* socket to a downloading process, taken over; -1: one is started */
 	/*

@@ -25,7 +25,7 @@ static uint64_t touch_lazily(int fd)
 	struct debug_sections s;
 	uint64_t sum = 0;
 
-	if (debug_sections_open_lazily(&s, fd, NULL, NULL) != 0)
+	if (debug_sections_open_lazily(&s, fd, NULL, NULL, NULL) != 0)
 		return 0;
 	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
 		uint64_t size = s.view.at[kind].size;

@@ -81,7 +81,7 @@ TEST(parts_are_unpacked_when_they_are_needed)
 		    (int)getpid());
 	open_sections(&plain, scratch, "packed");
 	fd = scratch_open(scratch, "packed");
-	assert_int_equal(debug_sections_open_lazily(&lazy, fd, NULL, NULL), 0);
+	assert_int_equal(debug_sections_open_lazily(&lazy, fd, NULL, NULL, NULL), 0);
 	assert_int_equal(some->size, all->size);
 	for (size_t i = 0; i < some->size; i++)
 		zeros += !some->data[i];
@@ -98,6 +98,104 @@ TEST(parts_are_unpacked_when_they_are_needed)
 	check_equal(&plain.view, &lazy.view);
 	debug_sections_release(&lazy);
 	debug_sections_release(&plain);
+}
+
+/* Opens packed sections, kept in a folder. Returns how much of them is there at once, in bytes. */
+static size_t open_kept(struct debug_sections *s, const struct scratch *scratch, int *fd)
+{
+	_cleanup_free_ char *folder = scratch_path(scratch, "cache/prof");
+	const struct debug_section *info = &s->view.at[DEBUG_INFO];
+	size_t there;
+
+	/* Stays open as long as the sections. */
+	if (*fd >= 0)
+		close(*fd);
+	*fd = scratch_open(scratch, "packed");
+	assert_int_equal(debug_sections_open_lazily(s, *fd, NULL, folder, NULL), 0);
+	there = info->size;
+	while (there && !info->data[there - 1])
+		there--;
+	return there;
+}
+
+TEST(unpacked_parts_are_kept_for_the_next_time)
+{
+	const struct scratch *scratch = *state;
+	_cleanup_close_ int fd = -1;
+	struct debug_sections plain, kept;
+	const struct debug_section *all = &plain.view.at[DEBUG_INFO];
+
+	scratch_run(scratch, "objcopy --compress-debug-sections=zlib /proc/%d/exe packed",
+		    (int)getpid());
+	open_sections(&plain, scratch, "packed");
+	assert_int_equal(open_kept(&kept, scratch, &fd), 0);
+	assert_true(debug_sections_need(&kept, DEBUG_INFO, 1000));
+	debug_sections_release(&kept);
+	assert_true(open_kept(&kept, scratch, &fd) >= 1000);
+	assert_memory_equal(kept.view.at[DEBUG_INFO].data, all->data, 1000);
+	/* The rest comes without a change of what is there. */
+	assert_true(debug_sections_need(&kept, DEBUG_INFO, all->size));
+	assert_true(debug_sections_need(&kept, DEBUG_LINE, plain.view.at[DEBUG_LINE].size));
+	check_equal(&plain.view, &kept.view);
+	debug_sections_release(&kept);
+	assert_true(open_kept(&kept, scratch, &fd) > all->size / 2);
+	check_equal(&plain.view, &kept.view);
+	debug_sections_release(&kept);
+	debug_sections_release(&plain);
+}
+
+TEST(kept_parts_of_others_are_not_used)
+{
+	static const char *const spoil[] = {
+		"chmod 666 cache/prof/*", /* others may have written it */
+		"chmod 777 cache/prof",
+		"touch packed", /* another file by now */
+		"truncate -s 100000 cache/prof/*",
+		"printf x | dd of=$(ls cache/prof/*) conv=notrunc status=none",
+		/* More of the first section is there than it has. */
+		"printf '\\377' | dd of=$(ls cache/prof/*) bs=1 seek=118 conv=notrunc status=none",
+		/* Before the machine's last start. */
+		"printf x | dd of=$(ls cache/prof/*) bs=1 seek=60 conv=notrunc status=none",
+		"f=$(ls cache/prof/*) && mv $f there && ln -s $PWD/there $f",
+	};
+	const struct scratch *scratch = *state;
+	_cleanup_close_ int fd = -1;
+	struct debug_sections s;
+
+	scratch_run(scratch, "objcopy --compress-debug-sections=zlib /proc/%d/exe packed",
+		    (int)getpid());
+	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
+		scratch_run(scratch, "rm -rf cache && mkdir cache");
+		assert_int_equal(open_kept(&s, scratch, &fd), 0);
+		assert_true(debug_sections_need(&s, DEBUG_INFO, 1000));
+		debug_sections_release(&s);
+		assert_true(open_kept(&s, scratch, &fd) >= 1000);
+		debug_sections_release(&s);
+		scratch_run(scratch, "%s", spoil[i]);
+		assert_int_equal(open_kept(&s, scratch, &fd), 0);
+		debug_sections_release(&s);
+	}
+}
+
+TEST(kept_parts_do_not_fill_the_disk)
+{
+	const struct scratch *scratch = *state;
+	_cleanup_close_ int fd = -1;
+	struct debug_sections s;
+
+	scratch_run(scratch, "objcopy --compress-debug-sections=zlib /proc/%d/exe packed",
+		    (int)getpid());
+	scratch_run(
+		scratch,
+		"rm -rf cache && mkdir -p -m 700 cache/prof && cd cache/prof && "
+		"head -c 40M /dev/zero > old && head -c 50M /dev/zero > new && touch -d '1 hour ago' "
+		"new && touch -d '2 hours ago' old");
+	open_kept(&s, scratch, &fd);
+	assert_true(debug_sections_need(&s, DEBUG_INFO, 1000));
+	debug_sections_release(&s);
+	scratch_run(scratch, "test -e cache/prof/new && ! test -e cache/prof/old");
+	assert_true(open_kept(&s, scratch, &fd) >= 1000);
+	debug_sections_release(&s);
 }
 
 TEST(files_without_debug_information)

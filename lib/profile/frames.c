@@ -9,6 +9,7 @@ void frames_release(struct frames *f)
 	index_release(&f->index);
 }
 
+/* Frames differ by their place alone, mostly: what else there is needs no more than a product. */
 static uint64_t frame_hash(const struct frame *frame)
 {
 	uint64_t place = hash_pair((uint64_t)frame->module << 32 | frame->func, frame->offset);
@@ -16,8 +17,9 @@ static uint64_t frame_hash(const struct frame *frame)
 	uint64_t code = (uint32_t)frame->language << 8 | frame->tier;
 	uint64_t category = (uint32_t)frame->category << 8 | frame->subcategory;
 
-	return hash_pair(place, rest ^ ((uint64_t)frame->inline_depth << 8 | frame->kind) << 20 ^
-					code << 48 ^ category << 32);
+	rest ^= ((uint64_t)frame->inline_depth << 8 | frame->kind) << 20 ^ code << 48 ^
+		category << 32;
+	return place ^ rest * 0x9e3779b97f4a7c15ull;
 }
 
 static bool frame_equal(const void *table, uint32_t id, const void *key)

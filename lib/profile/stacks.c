@@ -20,7 +20,11 @@ stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame)
 {
 	struct stack stack = {parent, frame};
 	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
-	stack_id id = index_find(&s->index, hash, stack_equal, s, &stack);
+	stack_id id = INDEX_NONE;
+
+	/* The newest stack is the parent of none yet: so are all but the first of a new chain. */
+	if (parent == NO_STACK || parent + 1 != s->rows.count)
+		id = index_find(&s->index, hash, stack_equal, s, &stack);
 
 	if (id != INDEX_NONE)
 		return id;

@@ -43,6 +43,20 @@ struct last_child {
 	uint8_t kind;
 };
 
+/* A user frame as it was received, with the stack from the root to it. */
+struct last_frame {
+	uint64_t addr;
+	stack_id stack;
+	uint8_t kind;
+};
+
+/* Where a frame lies. */
+struct located_frame {
+	uint64_t addr; /* the one that stands for it */
+	const struct frame_kind_info *info;
+	const struct mapping *mapping; /* NULL: in none */
+};
+
 void resolver_init(struct resolver *r, struct profile *profile)
 {
 	*r = (struct resolver){.profile = profile};
@@ -71,7 +85,10 @@ void resolver_release(struct resolver *r)
 	raw_stacks_release(&r->raw);
 	vec_release(&r->addrs);
 	vec_release(&r->kinds);
+	vec_release(&r->located);
 	vec_release(&r->children);
+	for (size_t i = 0; i < LAST_STACKS; i++)
+		vec_release(&r->last[i].frames);
 	free(r->cache);
 	free(r->leaves);
 }
@@ -126,24 +143,30 @@ static stack_id intern(struct resolver *r, stack_id parent, const struct frame *
 	return last->stack;
 }
 
-static stack_id push_frame(struct resolver *r, stack_id parent, uint64_t addr,
-			   const struct frame_kind_info *info, struct process *process,
-			   const struct mapping_table *mappings)
+static void find_mapping(const struct resolver *r, struct located_frame *place,
+			 const struct mapping_table *mappings)
 {
-	const struct mapping *mapping = NULL;
+	place->mapping = NULL;
+	if (place->info->place != FRAME_PLACE_NONE)
+		place->mapping = mapping_table_find(
+			place->info->place == FRAME_PLACE_KERNEL ? r->kernel : mappings,
+			place->addr);
+}
+
+static stack_id push_frame(struct resolver *r, stack_id parent, const struct located_frame *place,
+			   struct process *process)
+{
+	const struct mapping *mapping = place->mapping;
 	struct frame frame = {
 		.module = NO_MODULE,
 		.func = NO_FUNC,
-		.offset = addr,
+		.offset = place->addr,
 		.symbol = NO_SYMBOL,
-		.kind = (uint8_t)info->kind,
+		.kind = (uint8_t)place->info->kind,
 	};
 
-	if (info->place != FRAME_PLACE_NONE)
-		mapping = mapping_table_find(
-			info->place == FRAME_PLACE_KERNEL ? r->kernel : mappings, addr);
 	if (mapping) {
-		frame.offset = addr - mapping->start + mapping->file_offset;
+		frame.offset = place->addr - mapping->start + mapping->file_offset;
 		frame.module = mapping->module;
 		if (mapping->module == MAPPING_ANON)
 			frame.module = anon_module(r->profile, process);
@@ -168,55 +191,74 @@ static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint3
 	return i + 1 < stack->depth && is_interrupted(r, i + 1);
 }
 
-/* Returns the kind of frame `i`, and stores the address that stands for it. */
-static const struct frame_kind_info *
-get_frame(const struct resolver *r, const struct raw_stack *stack, uint32_t i, uint64_t *addr)
+/* Finds the place of frame `i`; `near`: that of a frame beside it, or NULL. */
+static const struct located_frame *locate(struct resolver *r, const struct raw_stack *stack,
+					  uint32_t i, const struct mapping_table *mappings,
+					  const struct located_frame *near)
 {
 	bool is_kernel = i < stack->kernel_depth;
-	const struct frame_kind_info *info = frame_kind_info(r->kinds.items[i], is_kernel);
+	struct located_frame *place = &r->located.items[i];
 
-	*addr = r->addrs.items[i];
-	if (info->place != FRAME_PLACE_NONE)
-		*addr = frame_addr(*addr, !is_kernel && is_pc(r, stack, i));
-	return info;
+	place->info = frame_kind_info(r->kinds.items[i], is_kernel);
+	place->addr = r->addrs.items[i];
+	if (place->info->place != FRAME_PLACE_NONE)
+		place->addr = frame_addr(place->addr, !is_kernel && is_pc(r, stack, i));
+	if (near && near->mapping && near->info->place == place->info->place &&
+	    place->addr >= near->mapping->start && place->addr < near->mapping->end)
+		place->mapping = near->mapping;
+	else
+		find_mapping(r, place, mappings);
+	return place;
 }
 
 /*
- * Returns how many of the user frames before frame `end` are code, judged by the mappings. A frame
- * pointer register with other contents leads the walker into data: if the first native address lies
- * in no executable mapping, the rest is no chain, either.
+ * Locates all frames before frame `end`, and returns how many of the user frames among them are
+ * code, judged by the mappings. A frame pointer register with other contents leads the walker into
+ * data: if the first native address lies in no executable mapping, the rest is no chain, either.
  */
-static uint32_t code_depth(const struct resolver *r, const struct raw_stack *stack, uint32_t end,
+static uint32_t code_depth(struct resolver *r, const struct raw_stack *stack, uint32_t end,
 			   const struct mapping_table *mappings)
 {
-	uint32_t i = stack->kernel_depth;
-	uint64_t addr;
+	const struct located_frame *place = NULL;
+	uint32_t i = 0;
 
-	if (!mappings->rows.count)
-		return end - i; /* no mapping is known */
-	while (i < end && (get_frame(r, stack, i, &addr)->place != FRAME_PLACE_PROCESS ||
-			   mapping_table_find(mappings, addr)))
+	while (i < end) {
+		place = locate(r, stack, i, mappings, place);
+		if (i >= stack->kernel_depth && place->info->place == FRAME_PLACE_PROCESS &&
+		    !place->mapping && mappings->rows.count)
+			break;
 		i++;
+	}
 	return i - stack->kernel_depth;
 }
 
-/* Adds the `count` innermost frames of the stack to `base`, without those of unknown kinds. */
+/* Remembers frame `i`, if all frames outside it are; the innermost one may be an address of another
+ * kind in the next stack. */
+static void remember(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
+		     stack_id id, struct last_stack *last)
+{
+	if (i > stack->kernel_depth && last->frames.count == stack->depth - 1 - i)
+		vec_push(&last->frames,
+			 (struct last_frame){r->addrs.items[i], id, r->kinds.items[i]});
+}
+
+/* Adds the `count` innermost frames, located, to `base`, without those of unknown kinds. */
 static stack_id walk(struct resolver *r, const struct raw_stack *stack, stack_id base,
-		     uint32_t count, struct process *process, const struct mapping_table *mappings,
-		     struct stack_extent *extent)
+		     uint32_t count, struct process *process, struct stack_extent *extent,
+		     struct last_stack *last)
 {
 	stack_id id = base;
 
 	while (count-- > 0) {
-		uint64_t addr;
-		const struct frame_kind_info *info = get_frame(r, stack, count, &addr);
+		const struct located_frame *place = &r->located.items[count];
 
-		if (info->place == FRAME_PLACE_UNKNOWN) {
+		if (place->info->place == FRAME_PLACE_UNKNOWN) {
 			extent->unknown_depth++;
 			continue;
 		}
 		extent->has_user_frame |= count >= stack->kernel_depth;
-		id = push_frame(r, id, addr, info, process, mappings);
+		id = push_frame(r, id, place, process);
+		remember(r, stack, count, id, last);
 	}
 	return id;
 }
@@ -225,6 +267,7 @@ static void unpack(struct resolver *r, const struct raw_stack *stack)
 {
 	vec_reserve(&r->addrs, stack->depth);
 	vec_reserve(&r->kinds, stack->depth);
+	vec_reserve(&r->located, stack->depth);
 	raw_stack_unpack(&r->raw, stack, r->addrs.items, r->kinds.items);
 }
 
@@ -243,60 +286,56 @@ static bool is_line_of(const struct resolver *r, const struct resolved *line, ra
 	       line->kernel_stamp == r->kernel->stamp;
 }
 
-/* The resolved continuation of a stack. */
-struct rest {
-	stack_id stack; /* without the skipped frames */
-	uint32_t user_depth;
-};
-
-/*
- * False if the cached continuation cannot be used: a frame is an instruction's in one stack and
- * after a call in the other, the stack has kernel frames, a frame of an unknown kind was left out,
- * or frames are known to be no code.
- */
-static bool find_rest(const struct resolver *r, const struct raw_stack *stack,
-		      const struct mapping_table *mappings, struct rest *rest)
+/* Returns the last stack with these mappings; without frames if there was none. */
+static struct last_stack *last_stack_of(struct resolver *r, const struct mapping_table *mappings)
 {
-	const struct raw_stack *outer;
-	const struct resolved *line;
-	uint32_t skipped;
+	struct last_stack *last = &r->last[mappings->stamp % LAST_STACKS];
 
-	if (stack->outer == NO_RAW_STACK || !stack->user_depth)
-		return false;
-	outer = &r->raw.rows.items[stack->outer];
-	line = line_of(r, stack->outer, mappings);
-	if (!is_line_of(r, line, stack->outer, mappings) ||
-	    stack->prefix_skip <= outer->kernel_depth || line->extent.unknown_depth)
-		return false;
-	skipped = stack->prefix_skip - outer->kernel_depth;
-	if (skipped >= line->extent.user_depth)
-		return false;
-	rest->user_depth = line->extent.user_depth - skipped;
-	rest->stack = line->stack;
-	for (uint32_t i = 0; i < stack->prefix_skip; i++)
-		rest->stack = r->profile->stacks.rows.items[rest->stack].parent;
-	return true;
+	if (last->stamp == mappings->stamp && last->kernel_stamp == r->kernel->stamp)
+		return last;
+	last->stamp = mappings->stamp;
+	last->kernel_stamp = r->kernel->stamp;
+	vec_clear(&last->frames);
+	return last;
+}
+
+/* Counts the outermost frames that both stacks have; never the innermost user frame. */
+static uint32_t count_common(const struct resolver *r, const struct raw_stack *stack,
+			     const struct last_stack *last)
+{
+	uint32_t count = 0, user_depth = raw_stack_user_depth(stack);
+
+	while (count < last->frames.count && count + 1 < user_depth) {
+		const struct last_frame *frame = &last->frames.items[count];
+		uint32_t i = stack->depth - 1 - count;
+
+		if (frame->addr != r->addrs.items[i] || frame->kind != r->kinds.items[i])
+			break;
+		count++;
+	}
+	return count;
 }
 
 static void resolve(struct resolver *r, const struct raw_stack *stack, struct process *process,
 		    const struct mapping_table *mappings, struct resolved *line)
 {
-	uint32_t own = (uint32_t)stack->kernel_depth + stack->user_depth;
+	struct last_stack *last = last_stack_of(r, mappings);
 	struct stack_extent *extent = &line->extent;
-	struct rest rest = {.stack = NO_STACK};
+	uint32_t common, user_depth = raw_stack_user_depth(stack);
 
 	unpack(r, stack);
-	if (!find_rest(r, stack, mappings, &rest) ||
-	    code_depth(r, stack, own, mappings) < stack->user_depth) {
-		rest = (struct rest){.stack = NO_STACK};
-		extent->user_depth = code_depth(r, stack, stack->depth, mappings);
-	} else {
-		extent->user_depth = stack->user_depth + rest.user_depth;
-		extent->has_user_frame = true;
+	common = count_common(r, stack, last);
+	extent->user_depth = common + code_depth(r, stack, stack->depth - common, mappings);
+	/* What no code is called from is left out. */
+	if (extent->user_depth < user_depth) {
+		extent->user_depth -= common;
+		common = 0;
 	}
-	line->stack = walk(r, stack, rest.stack,
-			   stack->kernel_depth + extent->user_depth - rest.user_depth, process,
-			   mappings, extent);
+	last->frames.count = common;
+	extent->has_user_frame = common;
+	line->stack = walk(r, stack, common ? vec_last(&last->frames).stack : NO_STACK,
+			   stack->kernel_depth + extent->user_depth - common, process, extent,
+			   last);
 }
 
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
@@ -310,7 +349,6 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 			.kernel_stamp = r->kernel->stamp,
 			.key = raw + 1,
 		};
-		/* Overwrite the line afterwards: it may hold the continuation. */
 		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
 		note_miss(r);
 		line = line_of(r, raw, mappings);
@@ -323,7 +361,10 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
 		       struct process *process, const struct mapping_table *mappings)
 {
-	const struct frame_kind_info *info = frame_kind_info(kind, kind == FRAME_KERNEL);
+	struct located_frame place = {
+		.addr = frame_addr(addr, true),
+		.info = frame_kind_info(kind, kind == FRAME_KERNEL),
+	};
 	uint64_t stamp = mappings ? mappings->stamp : 0;
 	uint64_t hash = hash_pair(addr, stamp << 32 | base);
 	struct resolved_leaf *line = &r->leaves[hash % r->lines];
@@ -332,13 +373,14 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 	    line->kernel_stamp == r->kernel->stamp && line->kind == kind)
 		return line->stack;
 	note_miss(r);
+	find_mapping(r, &place, mappings);
 	line = &r->leaves[hash % r->lines];
 	*line = (struct resolved_leaf){
 		.stamp = stamp,
 		.kernel_stamp = r->kernel->stamp,
 		.addr = addr,
 		.base = base,
-		.stack = push_frame(r, base, frame_addr(addr, true), info, process, mappings),
+		.stack = push_frame(r, base, &place, process),
 		.kind = kind,
 		.is_used = true,
 	};

@@ -13,6 +13,19 @@
 struct resolved; /* a line of the cache */
 struct resolved_leaf;
 struct last_child;
+struct last_frame;
+struct located_frame;
+
+/*
+ * The user frames of a stack that was resolved, from the outermost one inwards: the next stack with
+ * the same mappings mostly shares many of them.
+ */
+struct last_stack {
+	uint64_t stamp, kernel_stamp; /* stamps of the mappings used */
+	VEC(struct last_frame) frames;
+};
+
+#define LAST_STACKS 16
 
 struct resolver {
 	struct profile *profile;
@@ -22,9 +35,11 @@ struct resolver {
 	struct resolved_leaf *leaves;
 	uint32_t lines, misses; /* of each cache; since they have this many lines */
 	VEC(struct last_child) children; /* by stack, from NO_STACK on */
+	struct last_stack last[LAST_STACKS]; /* by stamp */
 	/* Frames of the stack that is being resolved. */
 	VEC(uint64_t) addrs;
 	VEC(uint8_t) kinds;
+	VEC(struct located_frame) located;
 };
 
 void resolver_init(struct resolver *r, struct profile *profile);

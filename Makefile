@@ -74,8 +74,9 @@ bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst
 # they are.
 view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c cmd/view/pusher.c lib/server/server.c lib/server/client.c
 shim_src := $(wildcard lib/alloc_shim/*.c)
+launcher_src := cmd/launcher/launcher.c
 page_engine_src := $(sort $(wildcard lib/format/page/engine/*.c))
-lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
+lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(launcher_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
 has_view := $(and $(call header,microhttpd.h),$(call header,curl/curl.h))
@@ -158,12 +159,19 @@ $(BUILD)/prof-view: $(call objects,$(view_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lmicrohttpd -lcurl
 
-# Programs load it that know nothing of prof: it needs libc alone, and no sanitizer's runtime.
+# For tarballs alone. Static programs have no sanitizers.
+$(BUILD)/prof-launcher: $(launcher_src) lib/base/program.h Makefile
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) $(prof_cflags) $(CFLAGS) $(LDFLAGS) -static -o $@ $(launcher_src)
+
+# Programs load it that know nothing of prof: it needs libc alone, and no sanitizer's runtime. libdl
+# has dlsym() in libcs before 2.34.
 $(prof_alloc): $(shim_src) $(wildcard lib/alloc_shim/*.h) Makefile
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) -std=gnu11 $(same_paths) -O2 $(warnings) $(CFLAGS) -fPIC -shared \
-		-fvisibility=hidden -fno-builtin -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $(shim_src)
+		-fvisibility=hidden -fno-builtin -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $(shim_src) -Wl,--no-as-needed -l:libdl.so.2
 
 # All programs that link the library have that object in their link command.
 $(libprof): $(call objects,$(lib_src)) | $(coverage_exit)
@@ -355,7 +363,7 @@ check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 # Command lines that need no root.
-check-cli: $(prof) $(prof_view) $(prof_alloc) $(cli_programs) $(golden_profiles)
+check-cli: $(prof) $(prof_view) $(prof_alloc) $(BUILD)/prof-launcher $(cli_programs) $(golden_profiles)
 	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
 
 check-checker:

@@ -26,6 +26,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/recording/spool.h"
 
@@ -296,8 +297,8 @@ static int start_over(void)
 	for (size_t at = 0; words && at < size; at += strlen(words + at) + 1)
 		vec_push(&argv, words + at);
 	vec_push(&argv, NULL);
-	if (argv.count > 1)
-		execv("/proc/self/exe", argv.items);
+	if (argv.count > program_first_word() + 1)
+		execv(program_again, argv.items + program_first_word());
 	error_set(&err, -errno, "start again");
 	return command_fail(name, EXIT_REFUSED, &err);
 }

@@ -17,6 +17,7 @@
 #include "cmd/run/kept_capture.h"
 #include "cmd/run/view_program.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/program.h"
 #include "lib/base/thread.h"
 #include "lib/capture/capture_format.h"
 #include "lib/format/firefox/version.h"
@@ -242,6 +243,7 @@ int main(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
+	program_begin(PROGRAM_PROF, environ);
 	occupy_standard_fds();
 	status = run(argc, argv);
 	/* Checks text printed on purpose; the profile has its own descriptor. */

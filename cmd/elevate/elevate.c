@@ -21,6 +21,7 @@
 #include "cmd/elevate/signals.h"
 #include "cmd/elevate/sudo.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/program.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/child.h"
 #include "symbolize/debuginfo/debug_fetch.h"
@@ -30,7 +31,7 @@
 
 struct front {
 	const struct pipeline_options *options;
-	char program[PATH_MAX]; /* path of prof's own file */
+	char *program; /* path of prof's own file */
 	struct signals signals;
 	struct sudo sudo;
 	struct child *child;
@@ -46,6 +47,7 @@ static void front_release(struct front *f)
 {
 	free(f->preload.path);
 	free(f->preload.variable);
+	free(f->program);
 	child_free(f->child);
 	if (f->fetch_socket >= 0)
 		close(f->fetch_socket);
@@ -61,12 +63,13 @@ static void front_release(struct front *f)
 /* Finds the path of the running program, for sudo. */
 static int find_program(struct front *f, struct error *err)
 {
-	ssize_t size = readlink("/proc/self/exe", f->program, sizeof(f->program) - 1);
 	struct stat running, named;
 
-	if (size < 0)
+	f->program = program_path();
+	if (!f->program)
 		return error_set(err, -errno, "read /proc/self/exe");
-	f->program[size] = '\0';
+	if (program_is_launched())
+		return 0;
 	if (stat("/proc/self/exe", &running) || stat(f->program, &named) ||
 	    running.st_dev != named.st_dev || running.st_ino != named.st_ino)
 		return error_text(err, -ENOENT,

@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/recording/spool.h"
 
@@ -35,8 +36,8 @@ char **kept_capture_arguments(const struct kept_capture *k, const char *path,
 	char **arguments = xcalloc(NUMBERS + 8 + output->debug_dirs.count, sizeof(*arguments));
 	size_t count = 0;
 
-	/* The program itself, which its path may not lead this user to. */
-	arguments[count++] = xstrdup("/proc/self/exe");
+	/* By /proc where there is no launcher: its path may not lead this user to it. */
+	arguments[count++] = xstrdup(program_again);
 	arguments[count++] = xstrdup(COMMAND_SNAPSHOT);
 	add_number(arguments, &count, (uint64_t)k->fd);
 	add_number(arguments, &count, (uint64_t)k->copied);

@@ -5,16 +5,19 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/workplace/naming.h"
 #include "cmd/command.h"
 #include "cmd/view/programs.h"
+#include "lib/base/program.h"
 #include "lib/fleet/request_process.h"
 #include "lib/fleet/window_pipe.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 int main(int argc, char **argv)
 {
+	program_begin(PROGRAM_VIEW, environ);
 	if (argc > 1 && strcmp(argv[1], NAMING_FETCH) == 0)
 		return debug_fetch_serve();
 	if (argc > 1 && strcmp(argv[1], REQUEST_PROCESS) == 0)

@@ -202,6 +202,13 @@ static int (*next_posix_memalign)(void **, size_t, size_t) = first_posix_memalig
 static void *(*next_valloc)(size_t) = first_valloc;
 static void *(*next_pvalloc)(size_t) = first_pvalloc;
 
+/* The version of all libcs; before 2.34 there is no other, and it would end the program. */
+#ifdef __x86_64__
+__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+#else
+__asm__(".symver dlsym, dlsym@GLIBC_2.17");
+#endif
+
 static __thread bool is_resolving __attribute__((tls_model("initial-exec")));
 
 static void resolve_one(void *function, const char *name)

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/neighbour.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/program.h"
 
 char *neighbour_path(const char *name)
 {
-	char path[PATH_MAX];
-	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	_cleanup_free_ char *path = program_path();
 	char *slash, *beside, *installed;
 
-	if (size < 0)
-		return NULL;
-	path[size] = '\0';
-	slash = strrchr(path, '/');
+	slash = path ? strrchr(path, '/') : NULL;
 	if (!slash)
 		return NULL;
 	*slash = '\0';

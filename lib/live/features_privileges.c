@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/program.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
@@ -60,6 +61,10 @@ static void hint_setcap(struct feature *f)
 	char path[64];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
 
+	if (program_is_launched()) {
+		feature_hint(f, "run prof with sudo");
+		return;
+	}
 	for (size_t i = 0; i < CAPABILITY_COUNT; i++)
 		strbuf_addf(&list, "%scap_%s", i ? "," : "", capabilities[i].name);
 	/* A user who installed prof at a longer path knows it. */

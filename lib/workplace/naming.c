@@ -8,13 +8,14 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/program.h"
 #include "lib/base/thread.h"
 #include "symbolize/symbolize.h"
 
 /* Limit for all downloads of one profile, unless those are given up that stall. */
 #define DOWNLOAD_NS 60000000000ull
 
-const char *const naming_fetch_command[] = {"/proc/self/exe", NAMING_FETCH, NULL};
+const char *const naming_fetch_command[] = {program_again, NAMING_FETCH, NULL};
 
 bool naming_downloads(void)
 {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # prof agent and prof record --push: each sample reaches each engine once, whatever is killed meanwhile.
+# Runs alone: names that take longer than a window are left out of it.
 . "$(dirname "$0")/lib.sh"
 
 export PROF XDG_RUNTIME_DIR=$tmp/runtime
@@ -68,8 +69,7 @@ is "agent: so has the collector" "$(collected)" "$(ticks h1)"
 is "agent: the spool is empty" "$(find spool -type f)" ""
 run "$PROF" report --json "$url?host=h1"
 run "$PROF" report "$url?host=h1"
-# Files of one build id are one module: it has the name of the first that was mapped.
-like "agent: functions have names" "$out" ' spinning .*(burner|spin)'
+like "agent: functions have names" "$out" ' spinning .*burner'
 run "$PROF" fleet services "$url?host=h1"
 
 # The recorder is killed: what it had is sent, and it is started again.

@@ -115,7 +115,10 @@ workload_src := $(filter-out $(workload_library_src) $(workload_compat_src),$(wi
 man_pages := $(wildcard man/*.[1-8])
 # Where each shell looks for the completion of a command, below PREFIX.
 completions := share/bash-completion/completions/prof share/zsh/vendor-completions/_prof share/fish/vendor_completions.d/prof.fish
-unit_place := lib/systemd/system/prof-record@.service
+units := prof-agent.service prof-record@.service
+unit_place = lib/systemd/system/$(1)
+sysusers := lib/sysusers.d/prof.conf
+agent_conf := share/doc/prof/agent.conf
 completion_source = packaging/completions/$(if $(findstring /bash-,$(1)),prof.bash,$(notdir $(1)))
 objects = $(patsubst %.c,$(BUILD)/%.o,$(1))
 programs = $(patsubst %.c,$(BUILD)/%,$(1))
@@ -419,13 +422,16 @@ install: $(prof) $(prof_view) $(prof_alloc) ## Install prof and its parts, man p
 	$(foreach p,$(prof_view),install -D -m 755 $(p) $(call installed,lib/prof/prof-view))
 	install -D -m 644 $(prof_alloc) $(call installed,lib/prof/prof-alloc.so)
 	$(foreach p,$(man_pages),install -D -m 644 $(p) $(call installed,$(man_page)) &&) true
-	install -d $(call installed,$(dir $(unit_place)))
-	sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$(notdir $(unit_place)) >$(call installed,$(unit_place))
+	install -d $(call installed,$(call unit_place))
+	$(foreach u,$(units),sed 's|@PREFIX@|$(PREFIX)|' packaging/systemd/$(u) >$(call installed,$(call unit_place,$(u))) &&) true
+	install -D -m 644 packaging/systemd/prof.sysusers $(call installed,$(sysusers))
+	install -D -m 644 packaging/systemd/agent.conf $(call installed,$(agent_conf))
 	$(foreach c,$(completions),install -D -m 644 $(call completion_source,$(c)) $(call installed,$(c)) &&) true
 
 uninstall: ## Remove what install put there
 	rm -rf $(call installed,bin/prof) $(call installed,lib/prof)
-	rm -f $(call installed,$(unit_place)) $(foreach p,$(man_pages),$(call installed,$(man_page))) $(foreach c,$(completions),$(call installed,$(c)))
+	rm -f $(foreach u,$(units),$(call installed,$(call unit_place,$(u)))) $(call installed,$(sysusers)) $(call installed,$(agent_conf)) \
+		$(foreach p,$(man_pages),$(call installed,$(man_page))) $(foreach c,$(completions),$(call installed,$(c)))
 
 dist: ## Pack the last commit's files into build/prof-VERSION.tar.xz, which builds without git
 	@mkdir -p $(BUILD)

@@ -171,9 +171,10 @@ static int record(struct agent *a, char **argv)
 struct keeper {
 	struct agent *agent;
 	char **argv;
-	int signals, ready; /* descriptors; ready is readable once it records; -1: it was */
+	int signals;
+	int alive; /* the recorder writes to it while it records; -1: it has ended */
 	pid_t recorder;
-	bool is_ending, is_reloading;
+	bool is_ready, is_ending, is_reloading;
 };
 
 static void start(struct keeper *k, const sigset_t *mask)
@@ -181,7 +182,7 @@ static void start(struct keeper *k, const sigset_t *mask)
 	pid_t keeper = getpid();
 	int ends[2] = {-1, -1};
 
-	(void)!pipe2(ends, O_CLOEXEC);
+	(void)!pipe2(ends, O_CLOEXEC | O_NONBLOCK);
 	k->recorder = fork();
 	if (k->recorder == 0) {
 		sigprocmask(SIG_SETMASK, mask, NULL);
@@ -190,27 +191,31 @@ static void start(struct keeper *k, const sigset_t *mask)
 			_exit(EXIT_REFUSED);
 		close(k->signals);
 		close(ends[0]);
-		if (k->agent->live.ready_fd < 0)
-			k->agent->live.ready_fd = ends[1];
+		k->agent->push.alive_fd = ends[1];
 		exit(record(k->agent, k->argv));
 	}
 	close(ends[1]);
-	k->ready = ends[0];
+	if (k->alive >= 0)
+		close(k->alive);
+	k->alive = ends[0];
+	k->is_ready = false;
 }
 
-/* Waits for a signal, or for the recorder to have begun. */
+/* Waits for a signal or for the recorder, whose signs of life systemd gets. */
 static int next_signal(struct keeper *k)
 {
 	struct pollfd fds[] = {{.fd = k->signals, .events = POLLIN},
-			       {.fd = k->ready, .events = POLLIN}};
+			       {.fd = k->alive, .events = POLLIN}};
 	struct signalfd_siginfo info;
-	char byte;
+	char bytes[64];
 
 	poll(fds, 2, -1);
 	if (fds[1].revents) {
-		if (read(k->ready, &byte, 1) == 1)
-			notify("READY=1");
-		close(steal_fd(&k->ready));
+		if (read(k->alive, bytes, sizeof(bytes)) > 0)
+			notify(k->is_ready ? "WATCHDOG=1" : "READY=1");
+		else
+			close(steal_fd(&k->alive));
+		k->is_ready = true;
 	}
 	return fds[0].revents && read(k->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)
 		       ? (int)info.ssi_signo
@@ -274,7 +279,7 @@ static int keep(struct keeper *k, const sigset_t *mask)
 static int supervise(struct agent *a, char **argv)
 {
 	static const int numbers[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2};
-	struct keeper k = {.agent = a, .argv = argv};
+	struct keeper k = {.agent = a, .argv = argv, .alive = -1};
 	sigset_t signals, mask;
 
 	sigemptyset(&signals);

@@ -47,6 +47,6 @@ if [ -n "$remove" ]; then
 	echo "removed prof from $prefix"
 else
 	echo "$folders" >"$list"
-	sed -i "s,^ExecStart=[^ ]*,ExecStart=$prefix/bin/prof," "$prefix"/lib/systemd/system/prof-record@.service
+	sed -i "s,^ExecStart=[^ ]*,ExecStart=$prefix/bin/prof," "$prefix"/lib/systemd/system/prof-*.service
 	"$prefix/bin/prof" --version | sed "1s,\$, is in $prefix/bin,"
 fi

@@ -18,7 +18,8 @@
 
 void push_options_init(struct push_options *o)
 {
-	*o = (struct push_options){.every_ns = EVERY_NS_DEFAULT, .retry_ns = BACKOFF_FIRST_NS};
+	*o = (struct push_options){
+		.every_ns = EVERY_NS_DEFAULT, .retry_ns = BACKOFF_FIRST_NS, .alive_fd = -1};
 }
 
 void push_options_release(struct push_options *o)

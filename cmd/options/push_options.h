@@ -19,6 +19,7 @@ struct push_options {
 	uint64_t retry_ns; /* the first wait after a failure */
 	const char *spool_dir; /* folder where windows wait; NULL: memory */
 	const char *status_path; /* NULL: none */
+	int alive_fd; /* gets a byte each second while it records; -1: none */
 };
 
 /* Rows whose values go into push_options: who sends, and what is sent while it is recorded. */

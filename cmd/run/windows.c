@@ -26,6 +26,8 @@
 /* For a command's recording, whose status says whether all is sent, this is added. */
 #define COMMAND_END_NS (20000 * NS_PER_MS)
 #define STEP_MS 50
+/* Between two signs of life. */
+#define ALIVE_NS (1000 * NS_PER_MS)
 
 bool windows_are_on(const struct pipeline *p)
 {
@@ -184,10 +186,22 @@ static void give_next(struct pipeline *p, bool is_at_end)
 		start_again(p);
 }
 
+static void say_alive(struct pipeline *p)
+{
+	int fd = p->options->push->alive_fd;
+	uint64_t now_ns = fd < 0 ? 0 : clock_monotonic_ns();
+
+	if (fd < 0 || now_ns - p->windows.alive_ns < ALIVE_NS)
+		return;
+	p->windows.alive_ns = now_ns;
+	(void)!write(fd, "", 1);
+}
+
 void windows_poll(struct pipeline *p)
 {
 	if (!windows_are_on(p))
 		return;
+	say_alive(p);
 	take_answer(p);
 	give_next(p, false);
 }

@@ -24,6 +24,7 @@ struct windows {
 	uint64_t lost_windows, lost_samples; /* so far, before the pushers had them */
 	struct push_report report; /* the latest */
 	uint64_t count; /* windows handed over */
+	uint64_t alive_ns; /* of the latest sign of life */
 };
 
 #define WINDOWS_INIT ((struct windows){.socket = -1})

@@ -102,16 +102,31 @@ is "killed guard: each tick once" "$(ticks h3)" "$(of_status ticks)"
 
 # The configuration is read anew.
 mkdir -p "$XDG_CONFIG_HOME/prof"
+start python3 -c 'import socket
+messages = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+messages.bind("notified")
+while True:
+    print(messages.recv(99).decode(), flush=True)' >notified.log
+wait_until test -S notified
+export NOTIFY_SOCKET=$tmp/notified
 begin --host h4
+unset NOTIFY_SOCKET
 printf '[agent]\nlabel = release=new\n' >"$XDG_CONFIG_HOME/prof/config"
+is_awake() { # since it began
+	test "$(tail -1 notified.log)" = WATCHDOG=1
+}
+wait_until is_awake
 rm ready
 kill -HUP "$agent"
 wait_until test -s ready
 ./burner die 0.3 >/dev/null
+wait_until is_awake
 end
 is "SIGHUP: exit status" "$status" 0
 like "SIGHUP: the label is there" "$("$PROF" fleet windows "$url?host=h4&label.release=new")" 'h4 '
 rm "$XDG_CONFIG_HOME/prof/config"
+# As often as it records for a second.
+is "systemd is told" "$(uniq notified.log | paste -sd' ')" "READY=1 WATCHDOG=1 RELOADING=1 READY=1 WATCHDOG=1 STOPPING=1"
 
 # The disk is full: windows wait in memory.
 mkdir full

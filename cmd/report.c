@@ -9,6 +9,7 @@
 #include "cmd/run/profile_file.h"
 #include "cmd/text/annotation.h"
 #include "cmd/text/assembly.h"
+#include "cmd/text/job_summary.h"
 #include "cmd/text/marker_listing.h"
 #include "cmd/text/profile_summary.h"
 #include "lib/base/alloc.h"
@@ -293,7 +294,9 @@ static int report(const struct report_options *o, const struct profile_file *fil
 		return ret;
 	if (!q->weight && !o->markers)
 		return fail_for_want_of(o, file, q, "that counts", err);
-	if (o->assembly)
+	if (o->is_summary)
+		job_summary(q, &o->listing, file->label, &out);
+	else if (o->assembly)
 		ret = show_assembly(o, file, q, &out, err);
 	else
 		ret = o->annotate ? annotate(o, file, q, &out, err) : list(o, file, q, &out, err);

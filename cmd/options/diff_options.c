@@ -15,6 +15,7 @@
 /* A page for people; programs get all rows. */
 #define ROWS_LIMIT 20
 
+static const char *const output_names[] = {"text", "json", "markdown", NULL};
 static const char *const metric_names[] = {"cpu", "wall", NULL};
 
 static int set_gate(void *gate, const char *value, struct error *err)
@@ -40,6 +41,8 @@ static const struct option_row rows[] = {
 	{0, "force", NULL, "compare even what is not comparable", OPTION_FLAG, AT(force)},
 	{0, "limit", "COUNT", "rows, 0 for all (20)", OPTION_NUMBER, AT(limit),
 	 .range = &query_limit},
+	{0, "format", "NAME", "of standard output: text (default), json, markdown", OPTION_CHOICE,
+	 AT(format), .choices = output_names},
 	{0},
 };
 
@@ -73,6 +76,7 @@ static int take(void *options, const char *path, struct error *err)
 
 static const struct option_rule rules[] = {
 	{"strict", NULL, "gate", "--strict @"},
+	{"format", "json markdown", NULL, "--format: give it instead of --json and --markdown"},
 	{0},
 };
 
@@ -166,6 +170,10 @@ static int complete(struct diff_options *o, struct error *err)
 	if ((o->base || o->against) && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--%s is for one file with variants",
 				  o->base ? "base" : "against");
+	if (o->format == DIFF_JSON)
+		o->json_path = "-";
+	if (o->format == DIFF_MARKDOWN)
+		o->markdown_path = "-";
 	return check_output(o, err);
 }
 

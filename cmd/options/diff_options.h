@@ -7,6 +7,8 @@
 #include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 
+enum diff_format { DIFF_TEXT, DIFF_JSON, DIFF_MARKDOWN };
+
 /* Values are borrowed. */
 struct diff_options {
 	struct comparison_options comparison;
@@ -22,6 +24,7 @@ struct diff_options {
 	bool force;
 	bool is_divided; /* by "--" */
 	int metric; /* 1: wall */
+	enum diff_format format;
 };
 
 /* Fills a table of the options, whose values go into `o`. */

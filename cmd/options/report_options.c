@@ -93,8 +93,9 @@ static const struct option_row rows[] = {
 	 AT(listing.limit), .range = &query_limit},
 	{0, "unit", "UNIT", "percent (default), ms, samples (default of json and csv)",
 	 OPTION_CHOICE, AT(listing.unit), .choices = unit_names},
-	{0, "format", "NAME", "text (default), json, csv, markdown", OPTION_CHOICE, AT(format),
-	 .choices = format_names},
+	{0, "format", "NAME",
+	 "text (default), json, csv, markdown (by itself: a summary\nfor a job)", OPTION_CHOICE,
+	 AT(format), .choices = format_names},
 	{0},
 };
 
@@ -115,6 +116,10 @@ static const struct option_rule rules[] = {
 /* Sets defaults, and refuses what does not go together. */
 static int complete(struct report_options *o, struct error *err)
 {
+	o->is_summary = o->format == REPORT_MARKDOWN && (int)o->tree.by < 0 && !o->is_tree &&
+			!o->annotate && !o->markers;
+	if ((int)o->tree.by < 0)
+		o->tree.by = QUERY_BY_FUNCTION;
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
 	if (o->is_tree && !query_by_has_stacks(o->tree.by))
 		return error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
@@ -165,6 +170,7 @@ int report_options_parse(struct report_options *o, int argc, char **argv, struct
 
 	*o = (struct report_options){
 		.filter = QUERY_FILTER_ALL,
+		.tree = {.by = (enum query_by) - 1},
 		.listing = {.unit = (enum query_unit) - 1, .min_share = -1, .limit = UNSET},
 	};
 	ret = command_parse(argc, argv, report_options_table, o, err);

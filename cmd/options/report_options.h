@@ -34,6 +34,7 @@ struct report_options {
 	const char *path;
 	enum report_format format;
 	struct query_filter filter;
+	bool is_summary; /* Markdown for a job, without a view of its own */
 	bool is_tree; /* else it is a table, and of `tree` only by counts */
 	bool markers; /* a list of those instead */
 	const char *annotate; /* NULL, or the function whose lines are shown instead */

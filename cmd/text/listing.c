@@ -14,6 +14,8 @@
 #define GAP 2
 /* A text is not cut to less. */
 #define TEXT_MIN 12
+/* Columns of a cell of Markdown: pages have a limit. */
+#define MARKDOWN_CELL 1000
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type)
 {
@@ -170,7 +172,8 @@ void listing_markdown_code(const char *text, struct strbuf *out)
 static void add_markdown_cell(const struct listing *l, size_t row, size_t column,
 			      struct strbuf *out)
 {
-	_cleanup_free_ char *text = printable(l, row, column);
+	_cleanup_free_ char *whole = printable(l, row, column);
+	_cleanup_free_ char *text = text_cut(whole, MARKDOWN_CELL, l->columns[column].keeps_end);
 	unsigned int depth = l->columns[column].is_tree ? l->depths.items[row] : 0;
 
 	strbuf_addch(out, ' ');

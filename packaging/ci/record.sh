@@ -10,92 +10,85 @@
 #   PROF_ARGS      further options of prof record, separated by blanks
 #   PROF_BASELINE  profile to compare with
 #   PROF_GATE      rule of prof diff that fails the step, such as total=5%
+#   PROF_PUSH      URL of prof push, where the profile is sent, too
+#   PROF_SUMMARY   file to which the summary is added (GITHUB_STEP_SUMMARY, standard error)
 #   PROF           prof itself (prof)
 #   GITHUB_STEP_SUMMARY, GITHUB_OUTPUT  files that GitHub's runners read
 # shellcheck disable=SC2016 # backquotes of Markdown
 set -uo pipefail
 
 output=${PROF_OUTPUT:-profile.json.gz}
-prof=${PROF:-prof}
+program=$(command -v "${PROF:-prof}" || echo "${PROF:-prof}")
 read -ra args <<<"${PROF_ARGS-}"
-summary=${GITHUB_STEP_SUMMARY:-/dev/stderr}
-SUMMARY_MAX=$((1000 * 1024))
+summary=${PROF_SUMMARY:-${GITHUB_STEP_SUMMARY:-/dev/stderr}}
 
 if [ $# -eq 0 ]; then
 	echo "usage: record.sh COMMAND [ARGUMENT]..." >&2
 	exit 2
 fi
-note() {
-	[ -z "${GITHUB_ACTIONS-}" ] || echo "::warning title=prof::$1"
-	echo "prof: $1" >&2
-	printf '> **prof:** %s\n\n' "$1" >>"$summary"
+# Nothing of a text is a command to the runner, or markup.
+note() { # TEXT
+	local text
+	text=$(tr -d '`\r' <<<"${1//$'\n'/ }")
+	[ -z "${GITHUB_ACTIONS-}" ] || echo "::warning title=prof::${text//%/%25}"
+	echo "prof: $text" >&2
+	printf '> **prof:** `%s`\n\n' "$text" >>"$summary"
 }
 set_output() { # NAME VALUE
 	[ -z "${GITHUB_OUTPUT-}" ] || echo "$1=$2" >>"$GITHUB_OUTPUT"
 }
 
-# The command runs as the caller with his environment, folder and limits: prof sees to that.
-as_root=()
-if [ "$(id -u)" -ne 0 ]; then
-	if sudo -n true 2>/dev/null; then
-		as_root=(sudo -n --preserve-env)
-	fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+as_root=() command=("$@")
+if [ "$(id -u)" -ne 0 ] && sudo -n true 2>/dev/null; then
+	as_root=(sudo -n)
+	# sudo takes variables away; prof gives the user, the folder and the limits back.
+	export -p >"$work/environment"
+	command=(bash --noprofile --norc -c 'unset "${!SUDO_@}"; . "$0/environment"; exec "$@"' "$work" "$@")
 fi
-program=$(command -v "$prof" || echo "$prof")
 if ! reason=$("${as_root[@]}" "$program" check 2>&1); then
 	note "nothing was recorded: $(grep -m 1 -v '^ok' <<<"$reason")"
 	"$@"
 	exit
 fi
-
-stats=$(mktemp)
-trap 'rm -f "$stats"' EXIT
-"${as_root[@]}" "$program" record "${args[@]}" --stats "$stats" -o "$output" -- "$@"
+"${as_root[@]}" "$program" record "${args[@]}" --stats "$work/stats" --ready-file "$work/ready" \
+	-o "$output" -- "${command[@]}"
 status=$?
+# It ended before the command began.
+if [ $status -eq 125 ] && [ ! -s "$work/ready" ]; then
+	reason=$("${as_root[@]}" "$program" record "${args[@]}" -o "$work/again" -- true 2>&1)
+	note "nothing was recorded: $(head -1 <<<"$reason")"
+	"$@"
+	exit
+fi
 set_output status "$status"
-if [ ! -s "$stats" ]; then
+if [ ! -s "$work/stats" ]; then
 	[ $status -eq 126 ] || [ $status -eq 127 ] || note "no profile was written"
 	exit $status
 fi
 set_output profile "$output"
 
-# Prints a command's output up to what the summary may hold.
-section() { # TITLE COMMAND...
-	printf '### %s\n\n' "$1"
-	shift
-	"$@" 2>&1 | head -c 200000
-	printf '\n\n'
-}
-number() { # KEY
-	sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$stats" | head -1
-}
-quality() {
-	printf '%s samples of %s processes, %s lost; %s of %s stacks whole, %s of %s frames named.\n' \
-		"$(number samples)" "$(number processes)" "$(number lost)" "$(number whole)" \
-		"$(number cpu_samples)" "$(number named_frames)" "$(number frames)"
-}
 {
 	printf '## Profile of `%s`\n\n' "$(tr -d '`\n' <<<"$1" | head -c 200)"
-	quality
-	printf '\nOpen `%s` at <https://profiler.firefox.com>, or with `prof view`.\n\n' "$output"
-	section 'CPU by process' "$program" report --format markdown --by process --limit 20 "$output"
-	section 'Functions' "$program" report --format markdown --limit 30 "$output"
-} | head -c $SUMMARY_MAX >>"$summary"
-lost=$(number lost)
+	"$program" report --format markdown "$output" 2>&1
+	echo
+} >>"$summary"
+lost=$(sed -n 's/.*"lost": *\([0-9]*\).*/\1/p' "$work/stats" | head -1)
 [ "${lost:-0}" -eq 0 ] || note "$lost samples were lost"
+named=$("$program" report --format json --limit 1 "$output" | sed -n 's/.*"named": \([0-9.]*\).*/\1/p')
+! awk -v named="$named" 'BEGIN { exit !(named < 0.9) }' || note "a tenth of the samples or more have no function's name: see Without names"
+if [ -n "${PROF_PUSH-}" ] && ! "$program" push "$output" "$PROF_PUSH"; then
+	note "the profile was not sent"
+fi
 
 if [ -n "${PROF_BASELINE-}" ] && [ -s "$PROF_BASELINE" ]; then
-	gate=()
-	[ -z "${PROF_GATE-}" ] || gate=(--gate "$PROF_GATE")
-	table=$(mktemp)
-	"$program" diff "${gate[@]}" --markdown "$table" "$PROF_BASELINE" "$output" >/dev/null
-	verdict=$?
 	{
 		printf '### Against the baseline\n\n'
-		head -c 200000 "$table"
+		"$program" diff ${PROF_GATE:+--gate "$PROF_GATE"} --format markdown "$PROF_BASELINE" "$output"
+		verdict=$?
 		echo
 	} >>"$summary"
-	rm -f "$table"
 	set_output verdict "$verdict"
 	if [ $status -eq 0 ] && [ $verdict -eq 1 ]; then
 		exit 1

@@ -125,7 +125,7 @@ end
 is "SIGHUP: exit status" "$status" 0
 like "SIGHUP: the label is there" "$("$PROF" fleet windows "$url?host=h4&label.release=new")" 'h4 '
 rm "$XDG_CONFIG_HOME/prof/config"
-# As often as it records for a second.
+# Watchdog messages come each second.
 is "systemd is told" "$(uniq notified.log | paste -sd' ')" "READY=1 WATCHDOG=1 RELOADING=1 READY=1 WATCHDOG=1 STOPPING=1"
 
 # The disk is full: windows wait in memory.

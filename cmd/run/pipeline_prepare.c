@@ -135,6 +135,15 @@ static int arm(struct pipeline *p, struct error *err)
 	return ret;
 }
 
+/* Says it where all processes are wanted. */
+static void warn_of_container(const struct pipeline *p)
+{
+	struct error err = {0};
+
+	if (subject_kind(p->options) == RECORDING_OF_MACHINE && features_explain_processes(&err))
+		log_warn("%s; %s", err.text, err.hint);
+}
+
 /* If the machine is the cause, explain as `prof check` does. */
 static int arm_or_explain(struct pipeline *p, struct error *err)
 {
@@ -145,6 +154,8 @@ static int arm_or_explain(struct pipeline *p, struct error *err)
 		log_info("%s", err->text);
 		*err = missing;
 	}
+	if (!ret)
+		warn_of_container(p);
 	return ret;
 }
 

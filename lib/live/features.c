@@ -23,6 +23,7 @@
 #include "lib/base/text.h"
 #include "lib/live/instrument.h"
 #include "lib/live/machine/cpu_list.h"
+#include "lib/live/machine/proc_status.h"
 #include "lib/live/perf/perf_event.h"
 
 #define KERNEL_MAJOR_MIN 6
@@ -233,6 +234,18 @@ static void probe_files(struct machine *m, struct feature *f)
 	}
 }
 
+static void probe_processes(struct machine *m, struct feature *f)
+{
+	(void)m;
+	if (!proc_status_pid_namespace()) {
+		feature_set(f, FEATURE_OK, "those of the whole machine");
+		return;
+	}
+	feature_set(f, FEATURE_NOTE,
+		    "only those of this container, which has a pid namespace of its own");
+	feature_hint(f, "start it with --pid=host; in Kubernetes: hostPID: true");
+}
+
 /* In this order, because the first failure explains those after it. */
 static const struct instrument_check probes[] = {
 	{.name = "kernel", .run = probe_kernel},
@@ -242,6 +255,7 @@ static const struct instrument_check probes[] = {
 	{.name = "perf_event_paranoid", .run = probe_paranoid},
 	{.name = "bpf", .run = probe_bpf},
 	{.name = "open files", .run = probe_files},
+	{.name = "processes", .run = probe_processes},
 	{.name = "kptr_restrict", .run = probe_kptr},
 };
 
@@ -333,6 +347,18 @@ int features_explain_kernel_symbols(struct error *err)
 			   atoi(f.detail));
 	else
 		error_text(err, -EPERM, "kernel functions have no names without cap_syslog");
+	error_hint(err, "%s", f.hint);
+	return -EPERM;
+}
+
+int features_explain_processes(struct error *err)
+{
+	struct feature f = {.name = "processes"};
+
+	probe_processes(NULL, &f);
+	if (f.status == FEATURE_OK)
+		return 0;
+	error_text(err, -EPERM, "processes: %s", f.detail);
 	error_hint(err, "%s", f.hint);
 	return -EPERM;
 }

@@ -46,6 +46,8 @@ lacks "no perf events" 1 'missing  perf_event_paranoid  *the kernel has no perf 
 lacking=(prlimit --nofile=1000:1000)
 lacks "few descriptors" 0 'note     open files  *at most 1000 open files: names may be missing' \
 	'run: ulimit -Hn [0-9]+'
+lacking=(unshare --pid --fork --mount-proc)
+lacks "the pids of a container" 0 'note     processes  *only those of this container' '--pid=host.*hostPID: true'
 sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms | head -1000 >with
 cp with symbols
 echo 2 >restrict

@@ -20,13 +20,11 @@
 #include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/shared_maps.h"
+#include "lib/live/machine/proc_status.h"
 #include "lib/unwind/walk.h"
 #include "prof.skel.h"
 #include "running.skel.h"
 #include "shared.skel.h"
-
-/* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
-#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
 /* Room for ended tasks whose pids are free already, but that are not freed yet. */
 #define DYING_TASKS 4096
@@ -51,15 +49,6 @@ static uint64_t read_number(const char *path, uint64_t fallback)
 		return fallback;
 	text[strcspn(text, "\n")] = 0;
 	return text_to_u64(text, 10, &value) ? value : fallback;
-}
-
-static uint32_t own_pid_namespace(void)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE)
-		return 0;
-	return (uint32_t)st.st_ino;
 }
 
 /*
@@ -102,7 +91,7 @@ static int size_maps(const struct programs *p, const struct programs_options *op
 		uint32_t entries;
 	} sizes[] = {
 		{p->shared->maps.tracked, limit},
-		{p->shared->maps.own_tids, own_pid_namespace() ? limit : 1},
+		{p->shared->maps.own_tids, proc_status_pid_namespace() ? limit : 1},
 		{p->shared->maps.unwind_spaces, by_cfi ? limit : 1},
 		{p->shared->maps.unwind_rules, by_cfi ? UNWIND_RULES_MAX : 1},
 		{p->shared->maps.wanted, options->targets + (uint32_t)filter->pids.count + 1},
@@ -169,7 +158,7 @@ static int configure(const struct programs *p, const struct programs_options *op
 
 	*config = options->config;
 	configure_filter(p->shared, options->filter);
-	config->pid_inode = own_pid_namespace();
+	config->pid_inode = proc_status_pid_namespace();
 	config->wakeup_bytes = (uint32_t)(options->ring_bytes / 4);
 	config->unwind = options->unwind;
 	config->full_bytes = (uint32_t)(options->ring_bytes / 2);

@@ -3,10 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/base/text.h"
 
 #define STATUS_MAX (64u << 10)
+/* Inode of the initial pid namespace: PROC_PID_INIT_INO of the kernel. */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
 
 char *proc_status_read(uint32_t pid)
 {
@@ -48,4 +51,13 @@ size_t proc_status_numbers(const char *status, const char *key,
 		numbers[count++] = (uint32_t)number;
 	}
 	return count;
+}
+
+uint32_t proc_status_pid_namespace(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE)
+		return 0;
+	return (uint32_t)st.st_ino;
 }

@@ -21,7 +21,7 @@
 /* A window that ends so many converters is given up. */
 #define ATTEMPTS_MAX 2
 /* Bytes of files that are kept from window to window. */
-#define CONTENTS_MAX ((uint64_t)32 << 20)
+#define CONTENTS_MAX ((uint64_t)256 << 20)
 /* Bytes of names that are kept. */
 #define NAMES_BYTES ((size_t)32 << 20)
 
@@ -85,10 +85,9 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	ret = recording_load(&r, &source_capture, copy, "a window", &options, err);
 	if (ret)
 		return ret;
-	if (r.contents.bytes <= CONTENTS_MAX) {
-		n->contents = r.contents;
-		r.contents = (struct read_contents){0};
-	}
+	read_contents_trim(&r.contents, CONTENTS_MAX);
+	n->contents = r.contents;
+	r.contents = (struct read_contents){0};
 	remove_arguments(r.profile);
 	job->id = r.profile->meta.start_realtime_ns;
 	job->samples = r.profile->stats.cpu_samples;

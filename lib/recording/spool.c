@@ -285,6 +285,8 @@ static bool wants_epoch(struct spool *s, uint64_t now)
 		return false;
 	}
 	s->window = window;
+	/* What a window may hold of files does not depend on those before. */
+	s->contents.bytes = 0;
 	return true;
 }
 

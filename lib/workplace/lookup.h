@@ -11,7 +11,7 @@
 struct lookup {
 	struct profile *profile;
 	const struct patch *patch; /* knows the debug files that the profile names; NULL: none */
-	const struct read_contents *contents; /* by file_key; NULL: none */
+	struct read_contents *contents; /* by file_key; NULL: none */
 	const char *os; /* "Linux 6.1.0 x86_64"; NULL: as the profile says */
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*

@@ -18,13 +18,31 @@ void read_contents_release(struct read_contents *c)
 	*c = (struct read_contents){0};
 }
 
-int read_contents_find(const struct read_contents *c, uint32_t module_id)
+int read_contents_find(struct read_contents *c, uint32_t module_id)
 {
 	for (size_t i = c->rows.count; i > 0; i--) {
-		if (c->rows.items[i - 1].module_id == module_id)
-			return c->rows.items[i - 1].fd;
+		if (c->rows.items[i - 1].module_id != module_id)
+			continue;
+		c->rows.items[i - 1].used = ++c->calls;
+		return c->rows.items[i - 1].fd;
 	}
 	return -1;
+}
+
+void read_contents_trim(struct read_contents *c, uint64_t bytes)
+{
+	while (c->bytes > bytes && c->rows.count) {
+		size_t oldest = 0;
+
+		for (size_t i = 1; i < c->rows.count; i++) {
+			if (c->rows.items[i].used < c->rows.items[oldest].used)
+				oldest = i;
+		}
+		close(c->rows.items[oldest].fd);
+		c->bytes -= c->rows.items[oldest].bytes;
+		c->rows.items[oldest] = vec_last(&c->rows);
+		c->rows.count--;
+	}
 }
 
 /* The contents of a file come together, so the last row is the likely one. */

@@ -18,15 +18,19 @@ struct read_contents {
 		uint32_t module_id;
 		int fd;
 		uint64_t bytes; /* of memory, in whole pages */
+		uint64_t used; /* when, in calls */
 	})
 	rows;
 	uint64_t bytes; /* of all */
+	uint64_t calls;
 };
 
 void read_contents_release(struct read_contents *c);
 /* Takes a valid record of an untrusted file. */
 void read_contents_take(struct read_contents *c, const struct rec_file *rec);
 /* Returns a borrowed descriptor, -1 if none. */
-int read_contents_find(const struct read_contents *c, uint32_t module_id);
+int read_contents_find(struct read_contents *c, uint32_t module_id);
+/* Forgets files that were not asked for the longest until the others have at most `bytes`. */
+void read_contents_trim(struct read_contents *c, uint64_t bytes);
 
 #endif

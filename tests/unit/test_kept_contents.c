@@ -82,3 +82,27 @@ TEST(scattered_bytes_count_as_pages)
 	read_contents_release(&contents);
 	free(rec);
 }
+
+TEST(what_nobody_asks_for_is_forgotten)
+{
+	struct rec_file *rec = calloc(1, rec_file_size(1));
+	struct read_contents contents = {0};
+
+	record_init(&rec->rec, REC_FILE, rec_file_size(1), 0, 0, 0);
+	rec->size = 1;
+	for (rec->module_id = 1; rec->module_id <= 3; rec->module_id++)
+		read_contents_take(&contents, rec);
+	assert_true(read_contents_find(&contents, 2) >= 0);
+	assert_true(read_contents_find(&contents, 1) >= 0);
+	read_contents_trim(&contents, 3 * 4096);
+	assert_int_equal(contents.rows.count, 3);
+	read_contents_trim(&contents, 3 * 4096 - 1);
+	assert_int_equal(read_contents_find(&contents, 3), -1);
+	read_contents_trim(&contents, 4096);
+	assert_int_equal(read_contents_find(&contents, 2), -1);
+	assert_true(read_contents_find(&contents, 1) >= 0);
+	read_contents_trim(&contents, 0);
+	assert_int_equal(contents.rows.count, 0);
+	read_contents_release(&contents);
+	free(rec);
+}

@@ -24,8 +24,8 @@
 #define NAME_TRIES 100
 /* A part of a capture that is read by itself begins this often. */
 #define EPOCH_NS 30000000000ull
-/* Bytes of windows that wait. */
-#define WINDOWS_BYTES ((uint64_t)32 << 20)
+/* Bytes of windows that wait, with the files that the first has. */
+#define WINDOWS_BYTES (KEPT_ALL_MAX + ((uint64_t)32 << 20))
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64

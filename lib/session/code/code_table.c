@@ -10,6 +10,8 @@ void code_table_release(struct code_table *t)
 	vec_release(&t->rows);
 	vec_release(&t->managed);
 	vec_release(&t->lines);
+	vec_release(&t->pieces);
+	index_release(&t->by_lines);
 	vec_release(&t->execs);
 	vec_release(&t->dumps);
 	strings_release(&t->names);
@@ -22,6 +24,36 @@ static string_id intern_text(struct code_table *t, const struct rec_code *rec, u
 	if (at >= rec->text_size)
 		return NO_STRING;
 	return strings_intern_sized(&t->names, text + at, strnlen(text + at, rec->text_size - at));
+}
+
+static bool lines_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct code_table *t = table;
+	const struct code_lines *piece = &t->pieces.items[id], *wanted = key;
+
+	return piece->count == wanted->count &&
+	       memcmp(&t->lines.items[piece->first], &t->lines.items[wanted->first],
+		      piece->count * sizeof(*t->lines.items)) == 0;
+}
+
+/* Takes the lines of the row, the last ones, away again if they are there already. */
+static void share_lines(struct code_table *t, struct code_entry *row)
+{
+	const struct code_lines piece = {row->first_line, row->line_count};
+	uint64_t hash;
+	uint32_t id;
+
+	if (!piece.count)
+		return;
+	hash = hash_bytes(&t->lines.items[piece.first], piece.count * sizeof(*t->lines.items), 0);
+	id = index_find(&t->by_lines, hash, lines_equal, t, &piece);
+	if (id == INDEX_NONE) {
+		index_add(&t->by_lines, hash, (uint32_t)t->pieces.count);
+		vec_push(&t->pieces, piece);
+	} else {
+		row->first_line = t->pieces.items[id].first;
+		t->lines.count = piece.first;
+	}
 }
 
 static void add_lines(struct code_table *t, const struct rec_code *rec, struct code_entry *row)
@@ -42,6 +74,7 @@ static void add_lines(struct code_table *t, const struct rec_code *rec, struct c
 		vec_push(&t->lines, line);
 	}
 	row->line_count = (uint32_t)t->lines.count - row->first_line;
+	share_lines(t, row);
 }
 
 /* Most code is in the dump of the code before. */

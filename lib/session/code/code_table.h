@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "bpf/record.h"
+#include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/strings.h"
 #include "lib/session/tasks/process.h"
@@ -34,6 +35,11 @@ struct code_entry {
 
 #define NO_DUMP UINT32_MAX
 
+/* Lines of a piece of code, which many processes may have. */
+struct code_lines {
+	uint32_t first, count; /* in `lines` */
+};
+
 /* Some dump that a process wrote. */
 struct code_dump {
 	process_id process;
@@ -50,6 +56,8 @@ struct code_table {
 	VEC(struct code_entry) rows; /* in order of arrival */
 	VEC(struct code_entry) managed; /* code of runtimes, by position; likewise */
 	VEC(struct code_line) lines;
+	VEC(struct code_lines) pieces; /* the different ones */
+	struct index by_lines; /* of `pieces` */
 	VEC(struct code_exec) execs;
 	VEC(struct code_dump) dumps;
 	struct strings names; /* separate from the profile: most code is never sampled */

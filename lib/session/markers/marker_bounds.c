@@ -191,6 +191,8 @@ static void leave_out(struct marker_bounds *b, struct group *g, thread_id thread
 	}
 	count_left_out(b, thread, row->markers.count - kept);
 	row->markers.count = kept;
+	if (row->markers.capacity > 2 * kept)
+		vec_fit(&row->markers);
 }
 
 static void limit(struct marker_bounds *b, struct group *g, uint64_t max)

@@ -41,7 +41,8 @@ int features_explain(struct error *err);
  * process can see their addresses.
  */
 int features_explain_kernel_symbols(struct error *err);
-/* Explains likewise why only a container's processes are there; returns 0 if all of the machine are. */
+/* Explains likewise why only a container's processes are there; returns 0 if all of the machine
+ * are. */
 int features_explain_processes(struct error *err);
 
 #endif

@@ -285,7 +285,7 @@ static bool wants_epoch(struct spool *s, uint64_t now)
 		return false;
 	}
 	s->window = window;
-	/* What a window may hold of files does not depend on those before. */
+	/* Limit the files of each window, not of all. */
 	s->contents.bytes = 0;
 	return true;
 }

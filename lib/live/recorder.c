@@ -36,7 +36,7 @@
 #define QUIET_NS 100000000ull
 #define QUIET_PAUSE_MS 10
 /* Else wait this long for the mappings that follow one. Ticks until then are copied. */
-#define MAPPING_PAUSE_MS 1
+#define MAPPING_PAUSE_MS 2
 /*
  * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a
  * table are copied.

@@ -50,7 +50,7 @@ struct last_frame {
 	uint8_t kind;
 };
 
-/* Where a frame lies. */
+/* Place of a frame. */
 struct located_frame {
 	uint64_t addr; /* the one that stands for it */
 	const struct frame_kind_info *info;
@@ -326,7 +326,7 @@ static void resolve(struct resolver *r, const struct raw_stack *stack, struct pr
 	unpack(r, stack);
 	common = count_common(r, stack, last);
 	extent->user_depth = common + code_depth(r, stack, stack->depth - common, mappings);
-	/* What no code is called from is left out. */
+	/* Ends the stack before the first frame that is no code. */
 	if (extent->user_depth < user_depth) {
 		extent->user_depth -= common;
 		common = 0;

@@ -73,12 +73,15 @@ bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
 view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c cmd/view/pusher.c lib/server/server.c lib/server/client.c
+# What knows ncurses is in another one, prof-browse.
+browse_src := $(sort $(wildcard cmd/browse/*.c))
 shim_src := $(wildcard lib/alloc_shim/*.c)
 launcher_src := cmd/launcher/launcher.c
 page_engine_src := $(sort $(wildcard lib/format/page/engine/*.c))
-lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(launcher_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
+lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(browse_src) $(launcher_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
+has_browse := $(call header,ncursesw/curses.h)
 has_view := $(and $(call header,microhttpd.h),$(call header,curl/curl.h))
 # Every recording needs one BPF object; each other probe, and what follows a runtime, is an object
 # of its own, loaded on demand.
@@ -125,6 +128,7 @@ programs = $(patsubst %.c,$(BUILD)/%,$(1))
 
 prof := $(BUILD)/prof
 prof_view := $(if $(has_view),$(BUILD)/prof-view)
+prof_browse := $(if $(has_browse),$(BUILD)/prof-browse)
 prof_alloc := $(BUILD)/prof-alloc.so
 libprof := $(BUILD)/libprof.a
 skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes) runtimes)
@@ -153,7 +157,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 .SECONDARY:
 .DELETE_ON_ERROR:
 
-all: $(prof) $(prof_view) $(prof_alloc) ## Build prof and its parts (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
+all: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) ## Build prof and its parts (V=1 WERROR=1 SAN=address,undefined ARCH=arm64 SYSROOT=DIR)
 
 $(prof): $(call objects,$(cmd_src)) $(libprof)
 	$(call say,LINK)
@@ -162,6 +166,10 @@ $(prof): $(call objects,$(cmd_src)) $(libprof)
 $(BUILD)/prof-view: $(call objects,$(view_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lmicrohttpd -lcurl
+
+$(BUILD)/prof-browse: $(call objects,$(browse_src)) $(libprof)
+	$(call say,LINK)
+	$(Q)$(link) -o $@ $^ $(LIBS) -lncursesw -ltinfo
 
 # For tarballs alone. Static programs have no sanitizers.
 $(BUILD)/prof-launcher: $(launcher_src) lib/base/program.h Makefile
@@ -367,7 +375,7 @@ check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
 # Command lines that need no root.
-check-cli: $(prof) $(prof_view) $(prof_alloc) $(BUILD)/prof-launcher $(cli_programs) $(golden_profiles)
+check-cli: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) $(BUILD)/prof-launcher $(cli_programs) $(golden_profiles)
 	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
 
 check-checker:
@@ -393,7 +401,7 @@ golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept
 	tests/diff/run --accept $(prof)
 
-e2e: $(prof) $(prof_view) $(prof_alloc) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
+e2e: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) $(e2e_programs) $(all_workloads) ## Record real programs and judge the profiles (root)
 	BUILD=$(BUILD) PROF=$(prof) tests/e2e/run $(E2E)
 
 # Only counts matter here: failed tests are printed, and the rest runs. Programs that cannot write their
@@ -405,7 +413,7 @@ coverage: ## Run tests with gcov, print what they run (build-coverage/; as root 
 	$(if $(E2E),-GCOV_ERROR_FILE=/dev/null $(MAKE) -s COVERAGE=1 E2E="$(filter-out all,$(E2E))" e2e)
 	scripts/coverage
 
-lint: $(prof) $(prof_view) $(prof_alloc) ## Check style, sizes, the include law, scripts, man pages and --help
+lint: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) ## Check style, sizes, the include law, scripts, man pages and --help
 	PROF=$(prof) scripts/tap --label lint --timeout 900 scripts/lint
 
 fuzz: ## Build the fuzz targets with clang's fuzzer into build-fuzz/ (run them: scripts/fuzz)
@@ -417,9 +425,10 @@ bench: $(prof) $(bench) $(workloads) $(workloads_nofp) ## Measure against perf a
 # Quotes any text as a word of the shell.
 installed = '$(subst ','\'',$(DESTDIR)$(PREFIX)/$(1))'
 man_page = share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))
-install: $(prof) $(prof_view) $(prof_alloc) ## Install prof and its parts, man pages and completions (PREFIX=/usr/local DESTDIR=)
+install: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) ## Install prof and its parts, man pages and completions (PREFIX=/usr/local DESTDIR=)
 	install -D -m 755 $(prof) $(call installed,bin/prof)
 	$(foreach p,$(prof_view),install -D -m 755 $(p) $(call installed,lib/prof/prof-view))
+	$(foreach p,$(prof_browse),install -D -m 755 $(p) $(call installed,lib/prof/prof-browse))
 	install -D -m 644 $(prof_alloc) $(call installed,lib/prof/prof-alloc.so)
 	$(foreach p,$(man_pages),install -D -m 644 $(p) $(call installed,$(man_page)) &&) true
 	install -d $(call installed,$(call unit_place))

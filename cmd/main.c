@@ -27,6 +27,7 @@
 #define COMMANDS(ROW) \
 	ROW(record) \
 	ROW(attach) \
+	ROW(top) \
 	ROW(agent) \
 	ROW(status) \
 	ROW(pause) \

@@ -28,6 +28,7 @@ struct output_options {
 	bool no_spool;
 	bool keep_capture; /* the spool stays after a success, too */
 	bool sync; /* the spool is flushed to the disk once a second */
+	uint64_t frame_ns; /* the capture is written in parts of so long; 0: by default */
 	uint64_t epoch_ns; /* the capture can be read from so many places; 0: by default */
 	uint64_t from_ns, until_ns; /* the part of a capture to be read; 0: from or to its end */
 	const struct format *format; /* never NULL after output_options_check() */

@@ -228,6 +228,7 @@ static int open_spool(struct pipeline *p, struct error *err)
 		.sync = output->sync,
 		.is_unnamed = output->no_symbols,
 		.epoch_ns = output->epoch_ns,
+		.frame_ns = output->frame_ns,
 		.keep_ns = p->options->live->last.keep_ns,
 		.keep_bytes = p->options->live->last.keep_bytes,
 		.window_ns = window_ns_of(p),

@@ -27,6 +27,7 @@ struct capture_writer {
 	uint64_t sequence, samples;
 	uint64_t now_ns; /* as last told */
 	struct capture_state *state;
+	uint64_t frame_ns; /* length of a frame */
 	uint64_t epoch_bytes; /* limit for an epoch */
 	uint64_t epoch_ns; /* when the latest epoch began, or will */
 	uint64_t epoch_at; /* bytes written then */
@@ -67,6 +68,7 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	w->queue = batch_queue_new(options);
 	w->state = capture_state_new();
 	w->epoch_ns = start->start_ns;
+	w->frame_ns = options->frame_ns ? options->frame_ns : CAPTURE_FRAME_NS;
 	w->epoch_bytes = options->keep_bytes ? options->keep_bytes / CAPTURE_KEPT_EPOCHS
 					     : EPOCH_BYTES;
 	ret = write_header(w, start);
@@ -225,8 +227,8 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 /* The first frames are shorter: whoever is killed soon leaves something, too. */
 static uint64_t frame_ns(const struct capture_writer *w)
 {
-	return w->sequence < FIRST_FRAMES ? CAPTURE_FRAME_NS >> (FIRST_FRAMES - w->sequence)
-					  : CAPTURE_FRAME_NS;
+	return w->sequence < FIRST_FRAMES ? w->frame_ns >> (FIRST_FRAMES - w->sequence)
+					  : w->frame_ns;
 }
 
 bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns)

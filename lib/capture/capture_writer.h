@@ -42,6 +42,7 @@ struct capture_writer_options {
 	 * that wait.
 	 */
 	bool has_windows;
+	uint64_t frame_ns; /* a frame ends after this time; 0: the default, CAPTURE_FRAME_NS */
 };
 
 struct capture_written {

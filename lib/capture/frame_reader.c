@@ -2,15 +2,13 @@
 #include "lib/capture/frame_reader.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zstd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/crc32.h"
 #include "lib/base/read_at.h"
-#include "lib/capture/columns.h"
+#include "lib/capture/frame_unpacker.h"
 #include "lib/record/record.h"
 
 /* Bytes that are read at once when the next frame is searched for. */
@@ -57,9 +55,7 @@ struct frame_reader {
 	bool wants_state; /* frames are missing: the next state brings back what they told */
 	struct frame_contents *out; /* takes the frame that is read */
 	uint8_t *packed;
-	ZSTD_DCtx *unpacker;
-	struct columns *columns;
-	uint8_t *encoded; /* records in columns */
+	struct frame_unpacker *unpacker;
 };
 
 bool capture_is_one(const void *bytes, size_t size)
@@ -74,40 +70,10 @@ static int read_header(struct frame_reader *r, struct error *err)
 
 	if (n < 0)
 		return error_set(err, (int)n, "read");
-	if ((size_t)n < sizeof(*h) || !capture_is_one(h, sizeof(*h)))
-		return error_text(err, -EBADMSG, "not a capture, or its beginning is missing");
-	if (!h->version || h->version > CAPTURE_VERSION)
-		return error_text(err, -EBADMSG,
-				  "a capture of version %u: this prof reads up to %u", h->version,
-				  CAPTURE_VERSION);
-	if (crc32_add(0, h, offsetof(struct capture_header, check)) != h->check ||
-	    h->size < sizeof(*h) || h->size > CAPTURE_RAW_MAX)
-		return error_text(err, -EBADMSG, "the header of the capture is damaged");
+	if (capture_header_check(h, (size_t)n, err))
+		return err->code;
 	r->at = h->size;
 	return 0;
-}
-
-static bool header_is_good(const struct capture_frame *f)
-{
-	return f->magic == CAPTURE_FRAME_MAGIC &&
-	       crc32_add(0, f, offsetof(struct capture_frame, check)) == f->check &&
-	       f->raw_size <= CAPTURE_RAW_MAX && f->packed_size <= CAPTURE_PACKED_MAX &&
-	       (!(f->flags & CAPTURE_FRAME_COLUMNS) || f->columns_size <= CAPTURE_RAW_MAX);
-}
-
-/* False: the contents are damaged. */
-static bool unpack(struct frame_reader *r)
-{
-	const struct capture_frame *f = &r->out->frame;
-	bool has_columns = f->flags & CAPTURE_FRAME_COLUMNS;
-	size_t wanted = has_columns ? f->columns_size : f->raw_size;
-	size_t size = ZSTD_decompressDCtx(r->unpacker, has_columns ? r->encoded : r->out->raw,
-					  wanted, r->packed, f->packed_size);
-
-	if (ZSTD_isError(size) || size != wanted)
-		return false;
-	return !has_columns || columns_decode(r->columns, r->header.version, r->encoded, size,
-					      r->out->raw, f->raw_size);
 }
 
 /* Is the frame to be read, whose header was? Others need not even be whole. */
@@ -135,7 +101,7 @@ static int read_frame(struct frame_reader *r)
 
 	if (n < 0)
 		return (int)n;
-	if ((size_t)n < sizeof(*f) || !header_is_good(f) || r->vain > VAIN_MAX)
+	if ((size_t)n < sizeof(*f) || !capture_frame_is_good(f) || r->vain > VAIN_MAX)
 		return 0;
 	r->is_skipped = !is_wanted(r);
 	if (r->is_skipped)
@@ -144,7 +110,8 @@ static int read_frame(struct frame_reader *r)
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
-		if (unpack(r))
+		if (frame_unpacker_unpack(r->unpacker, r->header.version, f, r->packed,
+					  r->out->raw))
 			return 1;
 		r->vain += f->raw_size;
 	}
@@ -163,7 +130,7 @@ static const uint8_t *find_header(const uint8_t *data, size_t size)
 		if ((size_t)(end - at) < sizeof(frame))
 			return at;
 		memcpy(&frame, at, sizeof(frame));
-		if (header_is_good(&frame))
+		if (capture_frame_is_good(&frame))
 			return at;
 		at++;
 	}
@@ -315,8 +282,8 @@ static void find_start(struct frame_reader *r)
 {
 	struct capture_frame f;
 
-	if (read_at(r->fd, &f, sizeof(f), r->at) != (ssize_t)sizeof(f) || !header_is_good(&f) ||
-	    !(f.flags & CAPTURE_FRAME_STATE))
+	if (read_at(r->fd, &f, sizeof(f), r->at) != (ssize_t)sizeof(f) ||
+	    !capture_frame_is_good(&f) || !(f.flags & CAPTURE_FRAME_STATE))
 		return;
 	r->first_at = r->at;
 	r->wants_state = true;
@@ -336,11 +303,7 @@ int frame_reader_open(struct frame_reader **out, int fd, struct error *err)
 	}
 	find_start(r);
 	r->packed = xmalloc(CAPTURE_PACKED_MAX);
-	r->encoded = xmalloc(CAPTURE_RAW_MAX);
-	r->columns = columns_new();
-	r->unpacker = ZSTD_createDCtx();
-	if (!r->unpacker)
-		alloc_failed();
+	r->unpacker = frame_unpacker_new();
 	*out = r;
 	return 0;
 }
@@ -349,9 +312,7 @@ void frame_reader_free(struct frame_reader *r)
 {
 	if (!r)
 		return;
-	ZSTD_freeDCtx(r->unpacker);
-	columns_free(r->columns);
-	free(r->encoded);
+	frame_unpacker_free(r->unpacker);
 	free(r->packed);
 	free(r);
 }
@@ -388,7 +349,7 @@ static int find_epoch(struct frame_reader *r, uint64_t from_ns, struct epoch *fo
 			return (int)n;
 		if ((size_t)n < sizeof(f))
 			return 0;
-		if (!header_is_good(&f)) {
+		if (!capture_frame_is_good(&f)) {
 			at++;
 			ret = find_magic(r, &at);
 			if (ret || at == UINT64_MAX)

@@ -154,10 +154,14 @@ static uint8_t find_meaning(const char *name)
 	return MEANS_NOTHING;
 }
 
+/* `known`: by function, or NULL. */
 static uint8_t meaning_of(const struct profile *p, const struct frame *frame, uint8_t *known)
 {
 	if (frame->func == NO_FUNC)
 		return MEANS_NOTHING;
+	if (!known)
+		return find_meaning(
+			strings_get(&p->strings, p->funcs.rows.items[frame->func].name));
 	if (known[frame->func] == NOT_ASKED)
 		known[frame->func] = find_meaning(
 			strings_get(&p->strings, p->funcs.rows.items[frame->func].name));
@@ -258,6 +262,22 @@ static stack_id leave_scheduler(const struct profile *p, stack_id id)
 	return id;
 }
 
+/* Refines a label on a stack. Returns the stack that it then stands on. */
+static stack_id refine_label(struct profile *p, stack_id stack, struct frame *label, uint8_t *known)
+{
+	if (label->category == CATEGORY_IDLE && !idle_is_runnable(label->subcategory))
+		refine(p, label, meaning_of_stack(p, stack, known));
+	return leave_scheduler(p, stack);
+}
+
+stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label)
+{
+	struct frame frame = *frames_get(&p->frames, label);
+
+	stack = refine_label(p, stack, &frame, NULL);
+	return stacks_intern(&p->stacks, stack, frames_intern(&p->frames, &frame));
+}
+
 static bool has_labels(const struct profile *p)
 {
 	vec_for_each(&p->frames.rows, const struct frame *, frame) {
@@ -285,11 +305,8 @@ void wait_frames_refine(struct profile *p)
 		struct frame frame = p->frames.rows.items[stack->frame];
 		stack_id parent = stack->parent;
 
-		if (frame.kind == PROFILE_FRAME_LABEL) {
-			if (frame.category == CATEGORY_IDLE && !idle_is_runnable(frame.subcategory))
-				refine(p, &frame, meaning_of_stack(p, parent, known));
-			parent = leave_scheduler(p, parent);
-		}
+		if (frame.kind == PROFILE_FRAME_LABEL)
+			parent = refine_label(p, parent, &frame, known);
 		map[id] = stacks_intern(&stacks, parent == NO_STACK ? NO_STACK : map[parent],
 					frames_intern(&frames, &frame));
 	}

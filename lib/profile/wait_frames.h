@@ -13,5 +13,10 @@
  * labels. Rewrites frames, stacks, and the stacks of samples and markers.
  */
 void wait_frames_refine(struct profile *p);
+/*
+ * Returns, in a profile that grows, the stack of a wait as refined: its frames, which have names,
+ * and its label.
+ */
+stack_id wait_frames_add(struct profile *p, stack_id stack, frame_id label);
 
 #endif

@@ -259,17 +259,33 @@ static bool is_inlined(const struct profile *p, const struct query *q, stack_id 
 	       caller->inline_depth + 1 == frame->inline_depth;
 }
 
+static frame_id add_frame(struct row_copier *c, struct frame row)
+{
+	row.module = copy_module(c, row.module);
+	row.func = copy_func(c, row.func);
+	row.symbol = copy_symbol(c, row.symbol);
+	return frames_intern(&c->into->frames, &row);
+}
+
 static frame_id copy_frame(struct row_copier *c, const struct query *q, stack_id id, uint16_t depth)
 {
 	struct frame row = c->from->frames.rows.items[c->from->stacks.rows.items[id].frame];
 
 	row.category = copy_category(c, q->categories[id].category);
 	row.subcategory = q->categories[id].subcategory;
-	row.module = copy_module(c, row.module);
-	row.func = copy_func(c, row.func);
-	row.symbol = copy_symbol(c, row.symbol);
 	row.inline_depth = depth;
-	return frames_intern(&c->into->frames, &row);
+	return add_frame(c, row);
+}
+
+void row_copier_modules(struct row_copier *c)
+{
+	for (module_id id = 0; id < c->from->modules.rows.count; id++)
+		c->modules[id] = add_module(c, &c->from->modules.rows.items[id]);
+}
+
+frame_id row_copier_frame(struct row_copier *c, frame_id id)
+{
+	return add_frame(c, c->from->frames.rows.items[id]);
 }
 
 stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *is_used)

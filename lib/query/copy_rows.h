@@ -17,6 +17,10 @@ string_id row_copier_string(struct row_copier *c, string_id id);
 string_id row_copier_list(struct row_copier *c, string_id id);
 /* NO_SCHEMA if another schema has its name, or there are too many. */
 schema_id row_copier_schema(struct row_copier *c, schema_id id);
+/* Copies all modules, in their order: the new profile has none yet. */
+void row_copier_modules(struct row_copier *c);
+/* Copies a frame as it is. Neither profile has categories of its own. */
+frame_id row_copier_frame(struct row_copier *c, frame_id id);
 /*
  * Copies the shown frames of all used stacks, with the categories that the query gives them.
  * Returns new ids by old, NO_STACK for others; to be freed. Marks their callers in is_used.

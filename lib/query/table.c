@@ -186,6 +186,32 @@ static int compare_rows(const void *a, const void *b, void *keys)
 	return query_keys_compare(keys, x->key, y->key);
 }
 
+static int compare_totals(const void *a, const void *b, void *keys)
+{
+	const struct query_row *x = a, *y = b;
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	return compare_rows(a, b, keys);
+}
+
+static int compare_names(const void *a, const void *b, void *keys)
+{
+	const struct query_row *x = a, *y = b;
+
+	return query_keys_compare(keys, x->key, y->key);
+}
+
+void query_table_sort(struct query_table *t, enum query_order order)
+{
+	if (t->rows.count)
+		qsort_r(t->rows.items, t->rows.count, sizeof(*t->rows.items),
+			order == QUERY_ORDER_NAME    ? compare_names
+			: order == QUERY_ORDER_TOTAL ? compare_totals
+						     : compare_rows,
+			t->keys);
+}
+
 void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
 		      struct query_keys *keys)
 {

@@ -25,6 +25,9 @@ struct query_table {
 /* Leaves out rows without weight. Keys are NULL, or were made for that profile before. */
 void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
 		      struct query_keys *keys);
+enum query_order { QUERY_ORDER_SELF, QUERY_ORDER_TOTAL, QUERY_ORDER_NAME };
+/* Puts the rows in another order; that of self is how they were made. */
+void query_table_sort(struct query_table *t, enum query_order order);
 void query_table_release(struct query_table *t);
 
 /* Returns the weight of each stack including its callees, by stack_id; free it. */

@@ -144,6 +144,18 @@ static int open_memory(struct spool *s, struct error *err)
 	return s->fd < 0 ? error_set(err, -errno, "memory for what is kept") : 0;
 }
 
+static bool is_stream(const struct spool *s)
+{
+	return s->options.raw_path && strcmp(s->options.raw_path, "-") == 0;
+}
+
+static int open_stream(struct spool *s, struct error *err)
+{
+	s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	s->path = xstrdup("standard output");
+	return s->fd < 0 ? error_set(err, -errno, "standard output") : 0;
+}
+
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
 	       struct error *err)
 {
@@ -156,6 +168,8 @@ int spool_open(struct spool *s, const struct spool_options *options, const struc
 	s->owner = *owner;
 	if (options->keep_ns || options->window_ns)
 		return open_memory(s, err);
+	if (is_stream(s))
+		return open_stream(s, err);
 	before = identity_assume_files(owner);
 	ret = before.failure ? before.failure : create_somewhere(s);
 	if (!ret)
@@ -202,6 +216,7 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 		.keep_ns = s->options.keep_ns,
 		.keep_bytes = s->options.window_ns ? WINDOWS_BYTES : s->options.keep_bytes,
 		.has_windows = s->options.window_ns,
+		.frame_ns = s->options.frame_ns,
 	};
 
 	if (s->fd < 0)
@@ -394,9 +409,13 @@ int spool_commit(struct spool *s, struct error *err)
 {
 	const char *slash = strrchr(s->options.raw_path, '/');
 	const char *name = slash ? slash + 1 : s->options.raw_path;
-	struct identity before = identity_assume_files(&s->owner);
-	int ret = before.failure;
+	struct identity before;
+	int ret;
 
+	if (is_stream(s))
+		return 0;
+	before = identity_assume_files(&s->owner);
+	ret = before.failure;
 	if (!ret && renameat(s->dir_fd, s->name, s->dir_fd, name) != 0)
 		ret = -errno;
 	identity_restore_files(&before);

@@ -18,7 +18,8 @@
 struct spool_options {
 	const char *path; /* of the profile; "-": standard output */
 	bool no_file; /* the profile is not kept, so the spool is not beside it */
-	const char *raw_path; /* of the capture that is asked for; NULL if none is */
+	/* Path of the capture that is asked for; NULL if none is, "-" is standard output. */
+	const char *raw_path;
 	const char *dir; /* folder of the spool; NULL: beside the profile */
 	bool is_off; /* no spool, unless a capture is asked for */
 	bool is_kept; /* the spool stays after a success, too */
@@ -26,6 +27,7 @@ struct spool_options {
 	bool is_unnamed; /* nobody wants the names */
 	uint64_t keep_ns, keep_bytes; /* only the end is kept, in memory; 0: all */
 	uint64_t epoch_ns; /* time between epochs, whatever they cost; 0: as often as is cheap */
+	uint64_t frame_ns; /* readers get records in parts of so long; 0: by default */
 	uint64_t window_ns; /* windows of so long are given out, from memory; 0: none */
 };
 

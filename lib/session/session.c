@@ -369,3 +369,27 @@ void session_finish(struct session *s, uint64_t end_ns)
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);
 }
+
+void session_advance(struct session *s, uint64_t until_ns)
+{
+	waits_advance(&s->samples.waits, until_ns);
+	tasks_name_rows(&s->tasks);
+}
+
+void session_drop_rows(struct session *s)
+{
+	vec_for_each(&s->profile->threads.rows, struct profile_thread *, row) {
+		samples_release(&row->samples);
+		vec_release(&row->markers);
+	}
+}
+
+bool session_wants_thread(struct session *s, thread_id id)
+{
+	return process_is_wanted(tasks_process_of(&s->tasks, id));
+}
+
+void session_name_code(struct session *s, struct profile *p)
+{
+	code_frames_name(p, &s->code, &s->tasks.processes);
+}

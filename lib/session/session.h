@@ -33,4 +33,16 @@ void session_begin_epoch(struct session *s, uint64_t time_ns);
 /* Ends the stream: waiting samples are lost, threads get their final rows. */
 void session_finish(struct session *s, uint64_t end_ns);
 
+/*
+ * While the stream goes on: gives threads their rows and names so far. Waits that go on have rows
+ * up to until_ns, of which all is known. CPU times of samples are not known.
+ */
+void session_advance(struct session *s, uint64_t until_ns);
+/* Afterwards: drops rows of samples and markers, which somebody has taken. */
+void session_drop_rows(struct session *s);
+/* Did the filters pass the thread's process? */
+bool session_wants_thread(struct session *s, thread_id id);
+/* Names frames of code that runtimes made, in a profile whose modules are those of the session. */
+void session_name_code(struct session *s, struct profile *p);
+
 #endif

@@ -48,7 +48,9 @@ thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
 /* Adds a marker whose only value is a name, in the first field. */
 void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
 		      string_id name);
-/* Gives every thread of the profile its final name and times. */
+/* Gives every thread of the profile its name and times, as far as they are known. */
+void tasks_name_rows(struct tasks *t);
+/* The same at the end, and tells control groups. */
 void tasks_finish(struct tasks *t);
 
 /*

@@ -10,12 +10,10 @@ static void set_container(struct tasks *t, const struct process *process)
 				 process->cgroup);
 }
 
-void tasks_finish(struct tasks *t)
+void tasks_name_rows(struct tasks *t)
 {
 	string_id unknown = NO_STRING;
 
-	vec_for_each(&t->processes.rows, struct process *, process)
-		set_container(t, process);
 	vec_for_each(&t->profile->threads.rows, struct profile_thread *, row) {
 		thread_id id = (thread_id)(row - t->profile->threads.rows.items);
 		const struct process *process = tasks_process_of(t, id);
@@ -36,6 +34,13 @@ void tasks_finish(struct tasks *t)
 		if (!t->threads.rows.items[id].has_ended)
 			row->end = 0;
 	}
+}
+
+void tasks_finish(struct tasks *t)
+{
+	vec_for_each(&t->processes.rows, struct process *, process)
+		set_container(t, process);
+	tasks_name_rows(t);
 }
 
 void tasks_drop_unwanted(struct tasks *t)

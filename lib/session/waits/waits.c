@@ -171,11 +171,12 @@ static void add_slow(struct waits *w, const struct open_wait *row, stack_id stac
 /* The wait is over: its time as far as it was blocked, then the time in which it was queued. */
 static void add_wait(struct waits *w, const struct open_wait *row)
 {
-	uint64_t length = row->end > row->start ? row->end - row->start : 0;
+	uint64_t start = row->told ? row->told : row->start;
+	uint64_t length = row->end > start ? row->end - start : 0;
 	bool is_queued = row->reason.state != WAIT_RUNNABLE;
 	uint64_t queued = !is_queued ? 0 : row->queued < length ? row->queued : length;
 	struct wait_part part = {
-		.start = row->start,
+		.start = start,
 		.length = length - queued,
 		.cpu = row->cpu,
 		.group = (uint8_t)group_of(w, row),
@@ -392,16 +393,51 @@ void waits_resume(struct waits *w, uint64_t time)
 	}
 }
 
-void waits_finish(struct waits *w, uint64_t end_ns)
+/* Makes a part of a wait that goes on, if none will stand for it by chance. */
+static void tell_open(struct waits *w, uint32_t id, uint64_t time)
 {
-	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
-		while (thread_of(w, id)->open_waits != NO_WAIT)
-			close_row(w, thread_of(w, id)->open_waits, end_ns);
-	}
+	struct open_wait *row = &w->rows.items[id];
+	struct wait_part part = {
+		.start = row->told ? row->told : row->start,
+		.cpu = row->cpu,
+		.group = WAIT_COUNTS,
+	};
+
+	if (row->has_end || !row->has_begin || row->awaits_stack || row->seen ||
+	    time < row->start + WAIT_CERTAIN_NS || time <= part.start)
+		return;
+	part.length = time - part.start;
+	part.stack = wait_labels_add(&w->labels, row->stack, &row->reason, row->is_kernel_thread);
+	row->told = time;
+	add_part(w, row->thread, &part);
+}
+
+static void place_rows(struct waits *w)
+{
 	flush(w);
 	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
 		if (thread_of(w, id)->wait_rows)
 			wait_rows_place(thread_of(w, id)->wait_rows,
 					threads_get(&w->tasks->profile->threads, id));
 	}
+}
+
+void waits_advance(struct waits *w, uint64_t time)
+{
+	for (thread_id thread = 0; thread < w->tasks->threads.rows.count; thread++) {
+		uint32_t id = thread_of(w, thread)->open_waits;
+
+		for (; id != NO_WAIT; id = w->rows.items[id].next)
+			tell_open(w, id, time);
+	}
+	place_rows(w);
+}
+
+void waits_finish(struct waits *w, uint64_t end_ns)
+{
+	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
+		while (thread_of(w, id)->open_waits != NO_WAIT)
+			close_row(w, thread_of(w, id)->open_waits, end_ns);
+	}
+	place_rows(w);
 }

@@ -17,6 +17,7 @@ struct open_wait {
 	uint32_t next,
 		previous; /* of the same thread, newest first, or next free row; or NO_WAIT */
 	uint64_t start, end;
+	uint64_t told; /* rows were made of it up to then; 0: none */
 	/* The thread's first record after `start` that is not the end: it was running again. */
 	uint64_t seen;
 	uint64_t queued;
@@ -63,6 +64,9 @@ void waits_exit(struct waits *w, thread_id thread);
  */
 void waits_pause(struct waits *w, uint64_t time);
 void waits_resume(struct waits *w, uint64_t time);
+/* Gives threads the rows of waits up to `time`, also of those that go on and are known to be long.
+ */
+void waits_advance(struct waits *w, uint64_t time);
 /* Ends all waits, and gives threads their rows. */
 void waits_finish(struct waits *w, uint64_t end_ns);
 

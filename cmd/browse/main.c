@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prof-browse, a program of its own beside prof: recordings need no library for terminals.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/browse/programs.h"
+#include "cmd/command.h"
+#include "cmd/options/top_options.h"
+#include "lib/workplace/naming.h"
+#include "symbolize/debuginfo/debug_fetch.h"
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], NAMING_FETCH) == 0)
+		return debug_fetch_serve();
+	if (argc > 4 && strcmp(argv[1], COMMAND_TOP) == 0)
+		return top_show(argc - 2, argv + 2);
+	fprintf(stderr, "prof-browse: this is a part of prof: see 'prof top --help'\n");
+	return EXIT_USAGE;
+}

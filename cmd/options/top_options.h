@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of prof top, which two programs read: who records, and who shows. */
+#ifndef PROF_CMD_OPTIONS_TOP_OPTIONS_H
+#define PROF_CMD_OPTIONS_TOP_OPTIONS_H
+
+#include "cmd/options/filter_options.h"
+#include "cmd/options/live_options.h"
+#include "cmd/options/output_options.h"
+#include "lib/query/keys.h"
+
+struct top_options {
+	struct filter_options filter;
+	struct live_options live;
+	struct output_options output; /* of which only some are options here */
+	bool all; /* the whole machine */
+	uint64_t window_ns; /* length of what is shown */
+	uint64_t every_ns; /* between two windows that are printed; 0: as long as these */
+	bool batch; /* prints windows as JSON */
+	enum query_by by;
+	bool is_tree, is_inverted;
+	bool by_total; /* the order of a table; else by self */
+	bool has_waits;
+	size_t limit; /* of printed rows; 0: none */
+};
+
+void top_options_init(struct top_options *o);
+void top_options_release(struct top_options *o);
+/* Fills a table of the options, whose values go into a struct top_options. */
+void top_options_table(struct option_table *t, void *options);
+/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
+int top_options_parse(struct top_options *o, int argc, char **argv, struct error *err);
+
+/* The hidden command of prof-browse: __top DESCRIPTOR PID, and the words of the command line. */
+#define COMMAND_TOP "__top"
+
+#endif

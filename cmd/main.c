@@ -37,6 +37,7 @@
 	ROW(config) \
 	ROW(check) \
 	ROW(report) \
+	ROW(browse) \
 	ROW(diff) \
 	ROW(convert) \
 	ROW(script) ROW(info) ROW(symbolize) ROW(recover) ROW(view) ROW(share) ROW(push) ROW(fleet)

@@ -7,6 +7,7 @@
 
 #include "cmd/browse/programs.h"
 #include "cmd/command.h"
+#include "cmd/options/browse_options.h"
 #include "cmd/options/top_options.h"
 #include "lib/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
@@ -17,6 +18,8 @@ int main(int argc, char **argv)
 		return debug_fetch_serve();
 	if (argc > 4 && strcmp(argv[1], COMMAND_TOP) == 0)
 		return top_show(argc - 2, argv + 2);
+	if (argc > 2 && strcmp(argv[1], COMMAND_BROWSE) == 0)
+		return browse_show(argc - 2, argv + 2);
 	fprintf(stderr, "prof-browse: this is a part of prof: see 'prof top --help'\n");
 	return EXIT_USAGE;
 }

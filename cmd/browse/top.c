@@ -107,7 +107,7 @@ static int show(struct top *t, const char *const *words)
 		return EXIT_REFUSED;
 	t->moving = moving_new(t->fd, &options);
 	handle_signals();
-	status = top_batch(t);
+	status = t->options.batch ? top_batch(t) : top_screen(t);
 	status = end(t, status);
 	moving_free(t->moving);
 	identity_restore_files(&before);

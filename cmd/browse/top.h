@@ -28,5 +28,7 @@ void top_read(struct top *t);
 bool top_is_interrupted(void);
 /* Prints windows until the recording ends. Returns the exit status. */
 int top_batch(struct top *t);
+/* Shows them on the terminal in the same way. */
+int top_screen(struct top *t);
 
 #endif

@@ -336,6 +336,28 @@ size_t query_listing_table(struct listing *l, const struct query *q, const struc
 	return left_out;
 }
 
+static void add_node(struct filler *f, const struct query_tree *t, uint32_t at)
+{
+	const struct query_node *node = &t->nodes.items[at];
+	const struct query_key *key = &t->keys->rows.items[node->key];
+	const struct item item = {key, key->line, node->self, node->total, 0};
+
+	add_item(f, &item, node->depth);
+}
+
+void query_listing_nodes(struct listing *l, const struct query *q, const struct query_tree *t,
+			 const uint32_t *nodes, size_t count,
+			 const struct query_listing_options *options)
+{
+	struct filler f = {l, q, t->keys, options, xcalloc(KNOWN_ERRORS, sizeof(char *))};
+
+	l->is_tree = true;
+	add_columns(&f);
+	for (size_t i = 0; i < count; i++)
+		add_node(&f, t, nodes[i]);
+	release(&f);
+}
+
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options)
 {
@@ -345,12 +367,8 @@ size_t query_listing_tree(struct listing *l, const struct query *q, const struct
 	l->is_tree = true;
 	add_columns(&f);
 	for (uint32_t at = t->first_root; at != QUERY_NO_NODE; at = query_tree_next(t, at)) {
-		const struct query_node *node = &t->nodes.items[at];
-		const struct query_key *key = &t->keys->rows.items[node->key];
-		const struct item item = {key, key->line, node->self, node->total, 0};
-
 		if (has_room(&f))
-			add_item(&f, &item, node->depth);
+			add_node(&f, t, at);
 		else
 			left_out++;
 	}

@@ -14,6 +14,11 @@ size_t query_listing_table(struct listing *l, const struct query *q, const struc
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options);
 
+/* Lists some nodes of a tree, in that order. */
+void query_listing_nodes(struct listing *l, const struct query *q, const struct query_tree *t,
+			 const uint32_t *nodes, size_t count,
+			 const struct query_listing_options *options);
+
 /* Columns, and the cells of a row, as all such listings have them: two, for programs four. */
 void query_listing_add_weight_columns(struct listing *l,
 				      const struct query_listing_options *options);

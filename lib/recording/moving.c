@@ -23,6 +23,7 @@ struct moving {
 	struct capture_stream *stream;
 	struct moving_names names;
 	struct profile *profile; /* NULL: no record yet */
+	struct profile *held; /* somebody still looks at it; NULL: nobody */
 	uint64_t number; /* of the profile */
 	struct moving_rows now, before; /* the session before this epoch gets late stacks */
 	uint64_t epoch_ns; /* when the present one began */
@@ -52,6 +53,7 @@ void moving_free(struct moving *m)
 		return;
 	moving_rows_release(&m->now);
 	moving_rows_release(&m->before);
+	moving_hold(m, false);
 	if (m->profile)
 		profile_free(m->profile);
 	moving_names_release(&m->names);
@@ -120,7 +122,8 @@ static void renew_profile(struct moving *m)
 	}
 	row_copier_free(c);
 	moving_names_move(&m->names, p, old);
-	profile_free(old);
+	if (old != m->held)
+		profile_free(old);
 	m->profile = p;
 	m->number++;
 	m->renewed_ns = m->end_ns;
@@ -225,6 +228,22 @@ const struct profile *moving_profile(struct moving *m, bool names_all, uint64_t 
 	m->profile->meta.end_ns = m->end_ns;
 	*number = m->number;
 	return m->profile;
+}
+
+void moving_keep(struct moving *m, uint64_t keep_ns)
+{
+	m->options.keep_ns = keep_ns;
+}
+
+void moving_hold(struct moving *m, bool is_held)
+{
+	if (is_held && !m->held)
+		m->held = m->profile;
+	if (is_held)
+		return;
+	if (m->held && m->held != m->profile)
+		profile_free(m->held);
+	m->held = NULL;
 }
 
 uint64_t moving_end(const struct moving *m)

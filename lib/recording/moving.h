@@ -40,6 +40,10 @@ int moving_read(struct moving *m, struct error *err);
  * recorded yet.
  */
 const struct profile *moving_profile(struct moving *m, bool names_all, uint64_t *number);
+/* Keeps at least so much from now on. */
+void moving_keep(struct moving *m, uint64_t keep_ns);
+/* Keeps the profile that was given last, also if a new one takes its place; false: no more. */
+void moving_hold(struct moving *m, bool is_held);
 /* Returns the time of which all is known, ns since the profile's start; 0: of none. */
 uint64_t moving_end(const struct moving *m);
 struct moving_counts moving_count(const struct moving *m);

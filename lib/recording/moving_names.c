@@ -6,14 +6,19 @@
 #include "lib/query/copy_rows.h"
 #include "lib/recording/moving_rows.h"
 
-/* Naming new frames takes at most one part in so many of the time, but is never so long overdue. */
+/*
+ * Naming new frames takes at most one part in so many of the time, more if it is urgent, but is
+ * never so long overdue.
+ */
 #define SPARE 200
+#define URGENT_SPARE 10
 #define URGENT_NS 2000000000ull
 #define OVERDUE_NS 10000000000ull
 
 bool moving_names_are_due(const struct moving_names *n, bool is_urgent)
 {
-	uint64_t pause_ns = n->last_spent_ns * SPARE, most_ns = is_urgent ? URGENT_NS : OVERDUE_NS;
+	uint64_t pause_ns = n->last_spent_ns * (is_urgent ? URGENT_SPARE : SPARE);
+	uint64_t most_ns = is_urgent ? URGENT_NS : OVERDUE_NS;
 
 	return clock_monotonic_ns() >= n->named_ns + (pause_ns < most_ns ? pause_ns : most_ns);
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* prof browse: in a program of its own, prof-browse. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/options/browse_options.h"
+#include "cmd/run/browse_program.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+extern const struct command command_browse;
+
+static int start(const struct browse_options *o, int argc, char **argv)
+{
+	static char command[] = COMMAND_BROWSE;
+	_cleanup_free_ char **words = xcalloc((size_t)argc + 2, sizeof(*words));
+	struct error err = {0};
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		error_text(&err, -ENOTTY, "there is no terminal");
+		error_hint(&err, "prof report %s", o->path);
+		return command_fail(command_browse.name, EXIT_USAGE, &err);
+	}
+	words[0] = command;
+	for (int i = 0; i < argc; i++)
+		words[i + 1] = argv[i];
+	return browse_program_run(command_browse.name, argc + 1, words);
+}
+
+static int run(int argc, char **argv)
+{
+	struct browse_options o;
+	struct error err = {0};
+	int ret = browse_options_parse(&o, argc, argv, &err);
+
+	if (ret == -ECANCELED)
+		ret = 0;
+	else if (ret)
+		ret = command_fail_usage(command_browse.name, &err);
+	else
+		ret = start(&o, argc, argv);
+	browse_options_release(&o);
+	return ret;
+}
+
+const struct command command_browse = {
+	.name = "browse",
+	.summary = "look through a profile in the terminal",
+	.options = browse_options_table,
+	.run = run,
+};

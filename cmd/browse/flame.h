@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A tree as a flame graph in characters, the root above: a line a level, or two by half blocks. */
+#ifndef PROF_CMD_BROWSE_FLAME_H
+#define PROF_CMD_BROWSE_FLAME_H
+
+#include "cmd/browse/model.h"
+
+struct flame_box {
+	uint32_t node;
+	int level, column, width; /* on the screen, in characters */
+};
+
+struct flame {
+	VEC(struct flame_box) boxes; /* parents first */
+	size_t cursor; /* box */
+	uint64_t cursor_path, zoom_path; /* by the model; 0: none */
+	uint32_t zoom; /* node; QUERY_NO_NODE: all */
+	int top; /* first level that is shown */
+	int levels; /* number of all */
+	int line, height, columns; /* of the screen */
+	bool is_dense; /* half blocks, without names */
+};
+
+void flame_release(struct flame *f);
+/* Lays the model's tree out anew. */
+void flame_make(struct flame *f, const struct model *m, int columns);
+void flame_draw(struct flame *f, const struct model *m, int line, int height);
+/* False: it is no key for flames. */
+bool flame_key(struct flame *f, const struct model *m, int key);
+/* Goes to the next box whose name meets the condition. False: there is none. */
+bool flame_find(struct flame *f, const struct model *m, bool (*is_found)(void *ctx, const char *),
+		void *ctx, int direction);
+/* Returns the node under the cursor, QUERY_NO_NODE without one. */
+uint32_t flame_node(const struct flame *f);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/browse/screen.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cmd/browse/term.h"
+#include "cmd/command.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/text.h"
+
+#define NS_PER_MS 1000000ull
+/* Smaller screens cannot show a row. */
+#define LINES_MIN 5
+#define COLUMNS_MIN 20
+
+static const char *const titles[VIEW_COUNT] = {
+	"1 functions", "2 tree", "3 inverted", "4 flame", "5 threads", "6 lines", "7 assembly",
+};
+
+void screen_init(struct screen *s)
+{
+	*s = (struct screen){.flame.zoom = QUERY_NO_NODE};
+	model_init(&s->model);
+}
+
+void screen_release(struct screen *s)
+{
+	model_release(&s->model);
+	flame_release(&s->flame);
+	for (int i = 0; i < VIEW_COUNT; i++)
+		rows_release(&s->rows[i]);
+	listing_release(&s->detail);
+	vec_release(&s->threads);
+	free(s->detail_title);
+	strbuf_release(&s->typed);
+	strbuf_release(&s->message);
+}
+
+void screen_say(struct screen *s, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+
+	va_start(args, fmt);
+	if (vasprintf(&text, fmt, args) < 0)
+		alloc_failed();
+	va_end(args);
+	text_to_line(text);
+	s->message.size = 0;
+	strbuf_adds(&s->message, text);
+}
+
+static double share_of(void *ctx, size_t row)
+{
+	const struct model *m = ctx;
+
+	return m->query.weight ? (double)model_total(m, row) / (double)m->query.weight : 0;
+}
+
+static double self_share_of(void *ctx, size_t row)
+{
+	const struct model *m = ctx;
+
+	return m->query.weight ? (double)model_self(m, row) / (double)m->query.weight : 0;
+}
+
+static uint64_t id_of(void *ctx, size_t row)
+{
+	return model_id(ctx, row);
+}
+
+static const char *name_of(void *ctx, size_t row)
+{
+	return model_name(ctx, row);
+}
+
+static const char *mark_of(void *ctx, size_t row)
+{
+	if (!model_has_children(ctx, row))
+		return "  ";
+	return model_is_open(ctx, row) ? "- " : "+ ";
+}
+
+static void list_rows(void *ctx, struct listing *l, size_t first, size_t count)
+{
+	model_list(ctx, l, first, count);
+}
+
+/* Cells of a part of a listing that is there as a whole. */
+static void list_detail(void *ctx, struct listing *l, size_t first, size_t count)
+{
+	const struct listing *all = ctx;
+
+	for (size_t i = 0; i < all->column_count; i++)
+		l->columns[i] = all->columns[i];
+	l->column_count = all->column_count;
+	for (size_t row = first; row < first + count; row++) {
+		listing_add_row(l, all->depths.items[row]);
+		for (size_t i = 0; i < all->column_count; i++) {
+			const char *cell = all->cells.items[row * all->column_count + i];
+
+			listing_add_cell(l, cell ? xstrdup(cell) : NULL);
+		}
+	}
+}
+
+static const char *detail_name(void *ctx, size_t row)
+{
+	const struct listing *all = ctx;
+
+	return all->cells.items[(row + 1) * all->column_count - 1];
+}
+
+void screen_rows(struct screen *s, struct rows_source *rows)
+{
+	if (s->view == VIEW_LINES || s->view == VIEW_ASSEMBLY) {
+		*rows = (struct rows_source){
+			.ctx = &s->detail,
+			.count = s->detail.column_count ? s->detail.depths.count : 0,
+			.name = detail_name,
+			.list = list_detail,
+		};
+		return;
+	}
+	*rows = (struct rows_source){
+		.ctx = &s->model,
+		.count = model_count(&s->model),
+		.id = id_of,
+		.name = name_of,
+		.list = list_rows,
+		.share = s->model.form == MODEL_TABLE ? self_share_of : share_of,
+		.mark = s->model.form == MODEL_TABLE ? NULL : mark_of,
+	};
+}
+
+static void update_flame(struct screen *s)
+{
+	int rows, columns;
+
+	term_size(&rows, &columns);
+	flame_make(&s->flame, &s->model, columns);
+}
+
+void screen_update(struct screen *s)
+{
+	struct model *m = &s->model;
+	struct rows_source rows;
+	struct error err = {0};
+
+	if (s->view == VIEW_TREE || s->view == VIEW_FLAME)
+		m->form = MODEL_TREE;
+	else if (s->view == VIEW_INVERTED)
+		m->form = m->function ? MODEL_CALLERS : MODEL_INVERTED;
+	else
+		m->form = MODEL_TABLE;
+	if (!m->profile)
+		return;
+	if (model_update(m, &err)) {
+		screen_say(s, "%s", err.text);
+		/* Gives up what was wrong. */
+		if (!model_undo(m) || model_update(m, &err))
+			return;
+	}
+	if (s->view == VIEW_FLAME)
+		update_flame(s);
+	if (s->view == VIEW_THREADS)
+		screen_list_threads(s);
+	screen_rows(s, &rows);
+	rows_follow(&s->rows[s->view], &rows);
+}
+
+void screen_show(struct screen *s, enum view view)
+{
+	if (view != s->view)
+		s->before = s->view;
+	s->view = view;
+	if (view == VIEW_TREE || view == VIEW_FLAME)
+		s->model.function = NULL;
+	screen_update(s);
+}
+
+static void draw_title(const struct screen *s, int columns)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	const struct model *m = &s->model;
+
+	strbuf_addf(&text, " prof %s  ", s->source->command);
+	if (m->has_query)
+		s->source->describe(s->source->ctx, &m->query, &text);
+	if (s->is_frozen)
+		strbuf_adds(&text, "  [frozen]");
+	if (s->is_over)
+		strbuf_adds(&text, "  [ended]");
+	term_text(0, 0, columns, TERM_TITLE, true, strbuf_text(&text));
+}
+
+/* The views, and what is selected. */
+static void draw_views(struct screen *s, int columns)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct query_filter filter = *model_filter(&s->model);
+	int at = 1;
+
+	for (int i = 0; i < VIEW_COUNT; i++) {
+		bool is_shown = i == (int)s->view;
+
+		/* The title of a detail takes their room. */
+		if (!is_shown &&
+		    (s->view >= VIEW_LINES || (i >= VIEW_LINES && !s->detail_function)))
+			continue;
+		at += term_text(1, at, columns - at, is_shown ? TERM_BOLD : TERM_DIM, false,
+				titles[i]);
+		at += term_text(1, at, columns - at, TERM_PLAIN, false, "  ");
+	}
+	if (s->view == VIEW_FUNCTIONS)
+		strbuf_addf(&text, "by %s", query_by_names[s->model.by]);
+	if (s->model.function && s->view == VIEW_INVERTED)
+		strbuf_addf(&text, "callers of %s", s->model.function);
+	if (s->detail_title && (s->view == VIEW_LINES || s->view == VIEW_ASSEMBLY))
+		strbuf_adds(&text, s->detail_title);
+	/* A live view says elsewhere what time it shows. */
+	if (s->source->period_ms) {
+		filter.from = 0;
+		filter.until = UINT64_MAX;
+	}
+	model_describe(&filter, &text);
+	if (text.size && at < columns) {
+		_cleanup_free_ char *copy = xstrdup(strbuf_text(&text));
+
+		text_to_line(copy);
+		term_text(1, at, columns - at, TERM_WARM, false, copy);
+	}
+}
+
+static void draw_footer(struct screen *s, int line, int columns)
+{
+	static const char *const keys[VIEW_COUNT] = {
+		[VIEW_FUNCTIONS] = "Enter lines  s sort  B by  ",
+		[VIEW_TREE] = "Enter open  ",
+		[VIEW_INVERTED] = "Enter open  ",
+		[VIEW_FLAME] = "Enter zoom  Esc out  ",
+		[VIEW_THREADS] = "Enter choose  [ ] range  ",
+		[VIEW_LINES] = "a assembly  ",
+		[VIEW_ASSEMBLY] = "6 lines  ",
+	};
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	term_cursor(-1, 0);
+	if (s->prompt) {
+		strbuf_addf(&text, "%c%s", s->prompt, strbuf_text(&s->typed));
+		term_cursor(line,
+			    term_text(line, 0, columns - 1, TERM_PLAIN, false, strbuf_text(&text)));
+		return;
+	}
+	if (s->message.size) {
+		term_text(line, 0, columns, TERM_BOLD, false, strbuf_text(&s->message));
+		return;
+	}
+	strbuf_adds(&text, " q quit  ? help  / find  Tab view  ");
+	if (s->source->period_ms)
+		strbuf_addf(&text, "space %s  ", s->is_frozen ? "go on" : "freeze");
+	strbuf_adds(&text, keys[s->view]);
+	strbuf_adds(&text, ": filter  u undo");
+	term_text(line, 0, columns, TERM_DIM, false, strbuf_text(&text));
+}
+
+/* The box under the cursor in words, below the flame graph. */
+static void draw_box(struct screen *s, int line, int columns)
+{
+	const struct model *m = &s->model;
+	uint32_t node = flame_node(&s->flame);
+	const struct query_listing_options how = {.unit = QUERY_UNIT_PERCENT, .for_people = true};
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct listing l = {0};
+
+	if (node == QUERY_NO_NODE)
+		return;
+	query_listing_nodes(&l, &m->query, &m->tree, &node, 1, &how);
+	strbuf_adds(&text, " ");
+	/* Names first: they are what is looked for. */
+	for (size_t i = 2; i < l.column_count; i++)
+		strbuf_addf(&text, "%s  ", l.cells.items[i] ? l.cells.items[i] : "");
+	strbuf_addf(&text, "total %s  self %s", l.cells.items[1], l.cells.items[0]);
+	text_to_line(text.text);
+	term_text(line, 0, columns, TERM_BOLD, false, strbuf_text(&text));
+	listing_release(&l);
+}
+
+static void draw_view(struct screen *s, int line, int height, int columns)
+{
+	struct rows_source rows;
+
+	if (!s->model.has_query || !s->model.query.weight) {
+		term_text(line + 1, 2, columns - 2, TERM_DIM, false,
+			  s->model.has_query
+				  ? "nothing that counts was sampled: u goes back, w shows waits"
+				  : "waiting for samples");
+		return;
+	}
+	switch (s->view) {
+	case VIEW_FLAME:
+		flame_draw(&s->flame, &s->model, line, height - 1);
+		draw_box(s, line + height - 1, columns);
+		break;
+	case VIEW_THREADS:
+		screen_draw_threads(s, line, height);
+		break;
+	default:
+		screen_rows(s, &rows);
+		rows_draw(&s->rows[s->view], &rows, line, height);
+	}
+}
+
+static void draw(struct screen *s)
+{
+	int lines, columns;
+
+	term_size(&lines, &columns);
+	term_begin();
+	if (lines < LINES_MIN || columns < COLUMNS_MIN) {
+		term_text(0, 0, columns, TERM_PLAIN, false, "too small");
+		term_end();
+		return;
+	}
+	draw_title(s, columns);
+	draw_views(s, columns);
+	if (s->has_help)
+		screen_draw_help(s, 2, lines - 3);
+	else
+		draw_view(s, 2, lines - 3, columns);
+	draw_footer(s, lines - 1, columns);
+	term_end();
+}
+
+/* Takes what is new, if it is time. Returns the milliseconds until the next time, -1: never. */
+static int renew(struct screen *s, uint64_t *next_ns)
+{
+	uint64_t now = clock_monotonic_ns();
+	uint64_t period_ns = (uint64_t)s->source->period_ms * NS_PER_MS;
+
+	if (!period_ns || s->is_over)
+		return -1;
+	if (now >= *next_ns) {
+		s->is_over = !s->source->renew(s->source->ctx, s, s->is_frozen);
+		if (!s->is_frozen)
+			screen_update(s);
+		draw(s);
+		*next_ns = now + period_ns;
+		now = clock_monotonic_ns();
+	}
+	return *next_ns > now ? (int)((*next_ns - now) / NS_PER_MS) + 1 : 1;
+}
+
+int screen_run(struct screen *s, const struct screen_source *source)
+{
+	uint64_t next_ns = 0;
+	int number = 0;
+
+	s->source = source;
+	screen_update(s);
+	draw(s);
+	while (!s->is_done && !term_is_ended(&number)) {
+		int key = term_key(renew(s, &next_ns));
+
+		if (key == TERM_KEY_NONE)
+			continue;
+		screen_key(s, key);
+		draw(s);
+	}
+	return number && number != SIGINT ? EXIT_SIGNAL_BASE + number : 0;
+}

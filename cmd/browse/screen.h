@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Views of a profile on the terminal, and the keys that a person moves between them by. */
+#ifndef PROF_CMD_BROWSE_SCREEN_H
+#define PROF_CMD_BROWSE_SCREEN_H
+
+#include "cmd/browse/flame.h"
+#include "cmd/browse/model.h"
+#include "cmd/browse/rows.h"
+#include "lib/base/readers.h"
+
+enum view {
+	VIEW_FUNCTIONS, /* a table, by anything */
+	VIEW_TREE,
+	VIEW_INVERTED,
+	VIEW_FLAME,
+	VIEW_THREADS, /* over time */
+	VIEW_LINES, /* of a function */
+	VIEW_ASSEMBLY,
+	VIEW_COUNT,
+};
+
+struct screen;
+
+/* Source of the profile; all functions get `ctx`. */
+struct screen_source {
+	void *ctx;
+	const char *command; /* "top" */
+	const char *path; /* as prof report wants it; NULL: it is no file */
+	struct reader writer; /* of the file */
+	const char *const *debug_dirs; /* NULL-terminated; NULL: none */
+	int period_ms; /* between two pictures; 0: the profile stays */
+	/* Brings the screen's model up to date, unless `is_frozen`. False: nothing more comes. */
+	bool (*renew)(void *ctx, struct screen *s, bool is_frozen);
+	/* Appends what the first line says besides the selection. */
+	void (*describe)(void *ctx, const struct query *q, struct strbuf *out);
+	/* Makes the window of a live view longer or shorter; NULL: it has none. */
+	void (*stretch)(void *ctx, int seconds);
+};
+
+struct screen {
+	const struct screen_source *source;
+	struct model model;
+	struct rows rows[VIEW_COUNT];
+	struct flame flame;
+	enum view view, before;
+	struct listing detail; /* of VIEW_LINES and VIEW_ASSEMBLY */
+	char *detail_title; /* owned */
+	const char *detail_function; /* the model's */
+	VEC(thread_id) threads; /* of VIEW_THREADS, the busiest first */
+	uint64_t range_from, range_until; /* ns; both 0: no range is chosen */
+	int column; /* of the cursor in the time */
+	char prompt; /* '/' or ':', of what is typed; 0: nothing is */
+	struct strbuf typed;
+	struct strbuf message;
+	bool is_frozen, has_help, is_over; /* is_over: nothing more comes */
+	int help_top;
+	bool is_done;
+};
+
+/* Shows it until a person, a signal or the source ends it. Returns the exit status. */
+int screen_run(struct screen *s, const struct screen_source *source);
+void screen_init(struct screen *s);
+void screen_release(struct screen *s);
+
+/* Makes rows anew from the model's settings; an error becomes the message. */
+void screen_update(struct screen *s);
+void screen_show(struct screen *s, enum view view);
+void screen_say(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Obeys a key. */
+void screen_key(struct screen *s, int key);
+/* Begins to ask for a text, and takes a key of it. */
+void screen_ask(struct screen *s, char prompt);
+void screen_type(struct screen *s, int key);
+/* Goes to what is found next, or before. */
+void screen_find(struct screen *s, int direction);
+/* Sets what the rows of the view are. */
+void screen_rows(struct screen *s, struct rows_source *rows);
+/* Draws VIEW_THREADS. */
+void screen_draw_threads(struct screen *s, int line, int height);
+bool screen_threads_key(struct screen *s, int key);
+void screen_list_threads(struct screen *s);
+/* Shows lines or instructions of a function. */
+void screen_open(struct screen *s, const char *function, enum view view);
+/* Draws the keys. */
+void screen_draw_help(struct screen *s, int line, int height);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/options/browse_options.h"
+
+#include <errno.h>
+
+#include "cmd/command.h"
+#include "cmd/options/query_options.h"
+
+#define DEFAULT_PATH "profile.json.gz"
+#define AT(member) OPTION_AT(browse_options, member)
+
+static int add_debug_dir(void *at, const char *value, struct error *err)
+{
+	struct browse_options *o = at;
+
+	if (!*value)
+		return error_text(err, -EINVAL, "--debug-dir: must not be empty");
+	vec_push(&o->debug_dirs, value);
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{0, "by", "WHAT",
+	 "rows: function (default), module, file, line, process\n"
+	 "(of a program), pid, thread, category, address",
+	 OPTION_CHOICE, AT(by), .choices = query_by_names},
+	{0, "tree", NULL, "begin with the call tree", OPTION_FLAG, AT(is_tree)},
+	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_FLAG,
+	 AT(is_inverted)},
+	{0, "debug-dir", "DIR", "look for programs there; may be repeated", OPTION_CALL,
+	 .set = add_debug_dir},
+	{0},
+};
+
+static int take(void *ctx, const char *operand, struct error *err)
+{
+	struct browse_options *o = ctx;
+
+	return command_take_file(&o->path, operand, err);
+}
+
+void browse_options_release(struct browse_options *o)
+{
+	vec_release(&o->debug_dirs);
+}
+
+void browse_options_table(struct option_table *t, void *options)
+{
+	struct browse_options *o = options;
+
+	t->usage = "Usage: prof browse [OPTION]... [FILE]\n"
+		   "Look through a profile in the terminal.\n"
+		   "\n";
+	t->take = take;
+	option_table_add(t, rows, o);
+	option_table_add(t, option_config, NULL);
+	option_table_add(t, option_help, NULL);
+	option_table_add(t, query_options, &o->filter);
+	t->after = "\n"
+		   "FILE is a profile, compressed or not (profile.json.gz). ? lists the keys.\n"
+		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use or without\n"
+		   "a terminal.\n";
+}
+
+int browse_options_parse(struct browse_options *o, int argc, char **argv, struct error *err)
+{
+	int ret;
+
+	*o = (struct browse_options){.filter = QUERY_FILTER_ALL};
+	ret = command_parse(argc, argv, browse_options_table, o, err);
+	if (!ret && (o->is_tree || o->is_inverted) && !query_by_has_stacks(o->by))
+		ret = error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
+				 query_by_names[o->by]);
+	if (!o->path)
+		o->path = DEFAULT_PATH;
+	vec_push(&o->debug_dirs, NULL);
+	o->debug_dirs.count--;
+	return ret;
+}

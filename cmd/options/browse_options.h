@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of prof browse. */
+#ifndef PROF_CMD_OPTIONS_BROWSE_OPTIONS_H
+#define PROF_CMD_OPTIONS_BROWSE_OPTIONS_H
+
+#include "cmd/options/option_table.h"
+#include "lib/base/vec.h"
+#include "lib/query/keys.h"
+
+struct browse_options {
+	const char *path;
+	struct query_filter filter;
+	enum query_by by;
+	bool is_tree, is_inverted;
+	VEC(const char *) debug_dirs; /* NULL-terminated, not counted, after parsing */
+};
+
+void browse_options_release(struct browse_options *o);
+/* Fills a table of the options, whose values go into a struct browse_options. */
+void browse_options_table(struct option_table *t, void *options);
+/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
+int browse_options_parse(struct browse_options *o, int argc, char **argv, struct error *err);
+
+/* The hidden command of prof-browse, before the words of the command line. */
+#define COMMAND_BROWSE "__browse"
+
+#endif

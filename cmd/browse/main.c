@@ -4,16 +4,19 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/browse/programs.h"
 #include "cmd/command.h"
 #include "cmd/options/browse_options.h"
 #include "cmd/options/top_options.h"
+#include "lib/base/program.h"
 #include "lib/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 int main(int argc, char **argv)
 {
+	program_begin(PROGRAM_BROWSE, environ);
 	if (argc > 1 && strcmp(argv[1], NAMING_FETCH) == 0)
 		return debug_fetch_serve();
 	if (argc > 4 && strcmp(argv[1], COMMAND_TOP) == 0)

@@ -23,7 +23,8 @@ static int fail(const char *text)
 /* Cuts the place of this file off its path; returns the name of the program, or NULL. */
 static const char *find_folder(char *path)
 {
-	static const char *const places[] = {"/" PROGRAM_PROF, "/" PROGRAM_VIEW};
+	static const char *const places[] = {"/" PROGRAM_PROF, "/" PROGRAM_VIEW,
+					     "/" PROGRAM_BROWSE};
 	ssize_t size = readlink("/proc/self/exe", path, PATH_MAX);
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
@@ -64,8 +65,8 @@ int main(int argc, char **argv)
 		return fail("file capabilities and set-user-ID do not work with a tarball: "
 			    "use sudo, or a package");
 	if (!name)
-		return fail("the program lies in no " PROGRAM_PROF " or " PROGRAM_VIEW
-			    ", or /proc is missing");
+		return fail("the program lies in no " PROGRAM_PROF ", " PROGRAM_VIEW
+			    " or " PROGRAM_BROWSE ", or /proc is missing");
 	if (!words)
 		return fail("out of memory");
 	snprintf(library, sizeof(library), "%s/" PROGRAM_LOADED, folder);

@@ -12,6 +12,7 @@
 /* Places below the folder that holds all, which may lie anywhere. */
 #define PROGRAM_PROF "bin/prof"
 #define PROGRAM_VIEW "lib/prof/prof-view"
+#define PROGRAM_BROWSE "lib/prof/prof-browse"
 #define PROGRAM_LOADED "lib/prof/loaded/"
 #define PROGRAM_LOADER "ld-prof.so"
 /* Words before the program's file in the loader's command line. */

@@ -52,6 +52,8 @@ static void take_options(struct screen *s, const char *text)
 	struct error err = {0};
 	int count = 1;
 
+	/* getopt() begins anew. */
+	optind = 0;
 	split(s, text, words, sizeof(words) / sizeof(*words), &count);
 	if (command_parse(count, words, fill_options, &filter, &err) || optind < count) {
 		screen_say(s, "%s", err.code ? err.text : "only options are understood here");

@@ -16,6 +16,10 @@ struct top {
 	int fd; /* of the records */
 	pid_t recorder;
 	bool has_ended; /* nothing more comes */
+	/* State of the picture that is shown, which may be frozen. */
+	struct moving_counts counts;
+	uint64_t until_ns;
+	bool has_waits;
 
 	struct error err; /* why, unless the recorder ended by itself */
 };

@@ -17,7 +17,7 @@
 static bool renew(void *ctx, struct screen *s, bool is_frozen)
 {
 	struct top *t = ctx;
-	uint64_t number;
+	uint64_t number, end_ns;
 
 	moving_hold(t->moving, is_frozen);
 	top_read(t);
@@ -26,31 +26,45 @@ static bool renew(void *ctx, struct screen *s, bool is_frozen)
 		moving_profile(t->moving, false, &number);
 		return !t->has_ended;
 	}
+	end_ns = moving_end(t->moving);
 	s->model.profile = (struct profile *)moving_profile(t->moving, false, &number);
 	/* Each filter that can be gone back to is of the same time. */
 	vec_for_each(&s->model.filters, struct query_filter *, filter)
-		top_filter(t, moving_end(t->moving), filter);
+		top_filter(t, end_ns, filter);
+	t->counts = moving_count(t->moving);
+	t->until_ns = end_ns;
+	t->has_waits = model_filter(&s->model)->include_idle;
 	return !t->has_ended;
+}
+
+/* Returns the CPUs that were in use on average. */
+static double cpus(const struct top *t, const struct query *q)
+{
+	uint64_t window_ns = t->options.window_ns, waits = 0;
+
+	if (window_ns > t->until_ns)
+		window_ns = t->until_ns;
+	for (int i = 0; t->has_waits && i < QUERY_WAIT_COUNT; i++)
+		waits += q->waits[i];
+	return waits > q->weight || !window_ns
+		       ? 0
+		       : (double)(q->weight - waits) * (double)q->profile->meta.interval_ns /
+				 (double)window_ns;
 }
 
 static void describe(void *ctx, const struct query *q, struct strbuf *out)
 {
 	const struct top *t = ctx;
-	struct moving_counts counts = moving_count(t->moving);
 
 	strbuf_addf(out, "%g s  ", (double)t->options.window_ns / 1e9);
 	strbuf_add_grouped(out, q->samples);
 	strbuf_adds(out, " samples");
-	if (q->profile->meta.interval_ns && !q->event)
-		strbuf_addf(out, "  %.2f CPUs",
-			    (double)(q->weight - q->waits[QUERY_IDLE] - q->waits[QUERY_BLOCKED] -
-				     q->waits[QUERY_RUNNABLE]) *
-				    (double)q->profile->meta.interval_ns /
-				    (double)t->options.window_ns);
-	if (counts.held)
-		strbuf_addf(out, "  %" PRIu64 " await names", counts.held);
-	if (counts.lost)
-		strbuf_addf(out, "  %" PRIu64 " lost", counts.lost);
+	if (!q->event)
+		strbuf_addf(out, "  %.2f CPUs", cpus(t, q));
+	if (t->counts.held)
+		strbuf_addf(out, "  %" PRIu64 " await names", t->counts.held);
+	if (t->counts.lost)
+		strbuf_addf(out, "  %" PRIu64 " lost", t->counts.lost);
 }
 
 static void stretch(void *ctx, int seconds)

@@ -237,8 +237,10 @@ void moving_keep(struct moving *m, uint64_t keep_ns)
 
 void moving_hold(struct moving *m, bool is_held)
 {
-	if (is_held && !m->held)
+	if (is_held && !m->held && m->profile) {
 		m->held = m->profile;
+		renew_profile(m);
+	}
 	if (is_held)
 		return;
 	if (m->held && m->held != m->profile)

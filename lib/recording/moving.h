@@ -42,7 +42,7 @@ int moving_read(struct moving *m, struct error *err);
 const struct profile *moving_profile(struct moving *m, bool names_all, uint64_t *number);
 /* Keeps at least so much from now on. */
 void moving_keep(struct moving *m, uint64_t keep_ns);
-/* Keeps the profile that was given last, also if a new one takes its place; false: no more. */
+/* Keeps the profile that was given last as it is: a copy goes on. False: no more. */
 void moving_hold(struct moving *m, bool is_held);
 /* Returns the time of which all is known, ns since the profile's start; 0: of none. */
 uint64_t moving_end(const struct moving *m);

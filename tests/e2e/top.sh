@@ -66,6 +66,53 @@ weights=$(grep -o '"weight": [0-9]*' <<<"$out" | awk 'NR > 1 {sum += $2; n++} EN
 like "waits that go on are in windows" "$weights" '^[4-7] (1[6-9]|2[0-3])[0-9][0-9]$'
 kill "$started" "$shares"
 
+
+# On a terminal.
+tmux=(tmux -L "top-$$" -f /dev/null)
+at_exit+=('"${tmux[@]}" kill-server 2>/dev/null')
+export LC_ALL=C.UTF-8
+start "$workloads/shares" 60
+shares=$started
+cat >session <<'CODE'
+stty -g >before
+"$@"
+echo "status $?" >status
+stty -g >after
+sleep 600
+CODE
+screen() {
+	"${tmux[@]}" capture-pane -p
+}
+has() { # REGEX
+	screen | grep -qE -- "$1"
+}
+sees() { # DESCRIPTION REGEX
+	wait_until has "$2"
+	like "$1" "$(screen | grep -E -- "$2")" "$2"
+}
+"${tmux[@]}" new-session -d -x 80 -y 24 bash session "$PROF" top -p "$shares" --total --no-off-cpu
+sees "functions, by their total" '^ +[0-9.]+ ±[0-9.]+ % +100.0 ±[0-9.]+ %  main +shares'
+sees "one with most of the time" '(59|6[0-9])[0-9.]+ ±[0-9.]+ %  sixty +shares'
+"${tmux[@]}" send-keys 2
+sees "the call tree" '  *- +main +shares|- main'
+"${tmux[@]}" send-keys 5
+sees "the thread" "shares $shares +100.0 %"
+"${tmux[@]}" send-keys Space
+wait_until has frozen
+before=$(screen)
+sleep 1.5
+is "frozen" "$(screen)" "$before"
+"${tmux[@]}" send-keys Space +
+sees "a longer window" 'prof top +3 s'
+recorder=$(pgrep -f "^$PROF top -p $shares" -n)
+kill "$shares"
+sees "the process has ended, and the recording with it" 'ended'
+"${tmux[@]}" send-keys q
+wait_until test -s after
+is "q: status" "$(cat status)" 'status 0'
+is "q: modes of the terminal" "$(cat after)" "$(cat before)"
+ok "the recorder is gone" is_gone "$recorder"
+
 run "$PROF" top -p 999999999 --batch
 is "no such process: status" "$status" 125
 like "no such process: a line" "$err" '^prof top: .*999999999'

@@ -14,6 +14,8 @@
 #define HOT 0.1
 #define WARM 0.02
 #define GAP 2
+/* Columns that names have before those after them give way. */
+#define MAIN_MIN 20
 /* Screens narrower than this show less. */
 #define WIDE 100
 #define WHEEL_ROWS 3
@@ -178,7 +180,8 @@ static size_t first_text(const struct listing *l)
 
 	if (l->column_count && !l->columns[0].keeps_end)
 		return l->column_count - 1;
-	while (i + 1 < l->column_count && l->columns[i].type != LISTING_TEXT)
+	while (i + 1 < l->column_count &&
+	       (l->columns[i].type != LISTING_TEXT || !*l->columns[i].name))
 		i++;
 	return i;
 }
@@ -208,6 +211,10 @@ static void measure(struct rows *r, const struct listing *l, size_t screen)
 			r->widths[c] = 0;
 		if (c != main && r->widths[c])
 			used += r->widths[c] + GAP;
+	}
+	for (size_t c = l->column_count; c-- > main + 1 && screen < used + MAIN_MIN;) {
+		used -= r->widths[c] ? r->widths[c] + GAP : 0;
+		r->widths[c] = 0;
 	}
 	r->widths[main] = screen > used + 8 ? screen - used - 1 : 8;
 }

@@ -18,7 +18,8 @@
 #define COLUMNS_MIN 20
 
 static const char *const titles[VIEW_COUNT] = {
-	"1 functions", "2 tree", "3 inverted", "4 flame", "5 threads", "6 lines", "7 assembly",
+	"1 functions", "2 tree",  "3 inverted", "4 flame",
+	"5 threads",   "6 lines", "7 assembly", "8 difference",
 };
 
 void screen_init(struct screen *s)
@@ -34,6 +35,8 @@ void screen_release(struct screen *s)
 	for (int i = 0; i < VIEW_COUNT; i++)
 		rows_release(&s->rows[i]);
 	listing_release(&s->detail);
+	listing_release(&s->difference);
+	strbuf_release(&s->difference_line);
 	vec_release(&s->threads);
 	free(s->detail_title);
 	strbuf_release(&s->typed);
@@ -112,15 +115,19 @@ static const char *detail_name(void *ctx, size_t row)
 {
 	const struct listing *all = ctx;
 
-	return all->cells.items[(row + 1) * all->column_count - 1];
+	size_t name = all->column_count - (all->columns[0].keeps_end ? 2 : 1);
+
+	return all->cells.items[row * all->column_count + name];
 }
 
 void screen_rows(struct screen *s, struct rows_source *rows)
 {
-	if (s->view == VIEW_LINES || s->view == VIEW_ASSEMBLY) {
+	if (s->view >= VIEW_LINES) {
+		struct listing *l = s->view == VIEW_DIFFERENCE ? &s->difference : &s->detail;
+
 		*rows = (struct rows_source){
-			.ctx = &s->detail,
-			.count = s->detail.column_count ? s->detail.depths.count : 0,
+			.ctx = l,
+			.count = l->column_count ? l->depths.count : 0,
 			.name = detail_name,
 			.list = list_detail,
 		};
@@ -135,6 +142,17 @@ void screen_rows(struct screen *s, struct rows_source *rows)
 		.share = s->model.form == MODEL_TABLE ? self_share_of : share_of,
 		.mark = s->model.form == MODEL_TABLE ? NULL : mark_of,
 	};
+}
+
+static void update_difference(struct screen *s)
+{
+	struct error err = {0};
+
+	listing_release(&s->difference);
+	s->difference = (struct listing){0};
+	s->difference_line.size = 0;
+	if (s->source->compare(s->source->ctx, s, &s->difference, &s->difference_line, &err))
+		screen_say(s, "%s", err.text);
 }
 
 static void update_flame(struct screen *s)
@@ -169,8 +187,17 @@ void screen_update(struct screen *s)
 		update_flame(s);
 	if (s->view == VIEW_THREADS)
 		screen_list_threads(s);
+	if (s->view == VIEW_DIFFERENCE)
+		update_difference(s);
 	screen_rows(s, &rows);
 	rows_follow(&s->rows[s->view], &rows);
+}
+
+bool screen_has(const struct screen *s, enum view view)
+{
+	if (view == VIEW_DIFFERENCE)
+		return s->source->compare;
+	return view < VIEW_LINES || s->detail_function;
 }
 
 void screen_show(struct screen *s, enum view view)
@@ -209,8 +236,7 @@ static void draw_views(struct screen *s, int columns)
 		bool is_shown = i == (int)s->view;
 
 		/* The title of a detail takes their room. */
-		if (!is_shown &&
-		    (s->view >= VIEW_LINES || (i >= VIEW_LINES && !s->detail_function)))
+		if (!is_shown && (s->view >= VIEW_LINES || !screen_has(s, (enum view)i)))
 			continue;
 		at += term_text(1, at, columns - at, is_shown ? TERM_BOLD : TERM_DIM, false,
 				titles[i]);
@@ -220,6 +246,8 @@ static void draw_views(struct screen *s, int columns)
 		strbuf_addf(&text, "by %s", query_by_names[s->model.by]);
 	if (s->model.function && s->view == VIEW_INVERTED)
 		strbuf_addf(&text, "callers of %s", s->model.function);
+	if (s->view == VIEW_DIFFERENCE)
+		strbuf_adds(&text, strbuf_text(&s->difference_line));
 	if (s->detail_title && (s->view == VIEW_LINES || s->view == VIEW_ASSEMBLY))
 		strbuf_adds(&text, s->detail_title);
 	/* A live view says elsewhere what time it shows. */
@@ -246,6 +274,7 @@ static void draw_footer(struct screen *s, int line, int columns)
 		[VIEW_THREADS] = "Enter choose  [ ] range  ",
 		[VIEW_LINES] = "a assembly  ",
 		[VIEW_ASSEMBLY] = "6 lines  ",
+		[VIEW_DIFFERENCE] = "1-5 views of one side  d the other side  ",
 	};
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 

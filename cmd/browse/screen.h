@@ -16,6 +16,7 @@ enum view {
 	VIEW_THREADS, /* over time */
 	VIEW_LINES, /* of a function */
 	VIEW_ASSEMBLY,
+	VIEW_DIFFERENCE, /* of two files */
 	VIEW_COUNT,
 };
 
@@ -33,6 +34,14 @@ struct screen_source {
 	bool (*renew)(void *ctx, struct screen *s, bool is_frozen);
 	/* Appends what the first line says besides the selection. */
 	void (*describe)(void *ctx, const struct query *q, struct strbuf *out);
+	/*
+	 * Lists what differs between two files, and appends a line about it; NULL: there is one.
+	 * -EINVAL or -ENODATA with err.
+	 */
+	int (*compare)(void *ctx, struct screen *s, struct listing *l, struct strbuf *line,
+		       struct error *err);
+	/* Shows the other file. */
+	void (*change_side)(void *ctx, struct screen *s);
 	/* Makes the window of a live view longer or shorter; NULL: it has none. */
 	void (*stretch)(void *ctx, int seconds);
 };
@@ -44,6 +53,8 @@ struct screen {
 	struct flame flame;
 	enum view view, before;
 	struct listing detail; /* of VIEW_LINES and VIEW_ASSEMBLY */
+	struct listing difference; /* of VIEW_DIFFERENCE */
+	struct strbuf difference_line;
 	char *detail_title; /* owned */
 	const char *detail_function; /* the model's */
 	VEC(thread_id) threads; /* of VIEW_THREADS, the busiest first */
@@ -64,6 +75,8 @@ void screen_release(struct screen *s);
 
 /* Makes rows anew from the model's settings; an error becomes the message. */
 void screen_update(struct screen *s);
+/* Is there something to show in it? */
+bool screen_has(const struct screen *s, enum view view);
 void screen_show(struct screen *s, enum view view);
 void screen_say(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Obeys a key. */

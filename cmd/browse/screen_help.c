@@ -7,7 +7,7 @@
 static const char *const lines[] = {
 	"Views",
 	"  1 functions  2 tree  3 inverted tree  4 flame graph  5 threads over time",
-	"  6 lines of the chosen function  7 its assembly  Tab, Shift-Tab next, before",
+	"  6 lines  7 assembly of a function  8 difference of two files, d other file",
 	"Moving",
 	"  arrows, hjkl, pages, Ctrl-F Ctrl-B Ctrl-D Ctrl-U, Home End, g G, mouse",
 	"  / search by an expression   n next   N before   Esc back",

@@ -192,10 +192,12 @@ static void go_back(struct screen *s)
 
 static void show_next(struct screen *s, int direction)
 {
-	int count = s->detail_function ? VIEW_COUNT : VIEW_LINES;
-	enum view view = (enum view)(((int)s->view + direction + count) % count);
+	enum view view = s->view;
 
-	if (view >= VIEW_LINES)
+	do {
+		view = (enum view)(((int)view + direction + VIEW_COUNT) % VIEW_COUNT);
+	} while (!screen_has(s, view));
+	if (view == VIEW_LINES || view == VIEW_ASSEMBLY)
 		screen_open(s, s->detail_function, view);
 	else
 		screen_show(s, view);
@@ -203,9 +205,9 @@ static void show_next(struct screen *s, int direction)
 
 static void show_number(struct screen *s, enum view view)
 {
-	if (view >= VIEW_LINES)
+	if (view == VIEW_LINES || view == VIEW_ASSEMBLY)
 		open_function(s, view);
-	else
+	else if (screen_has(s, view))
 		screen_show(s, view);
 }
 
@@ -286,6 +288,10 @@ static bool select_key(struct screen *s, int key)
 		return true;
 	case 'c':
 		show_callers(s);
+		return true;
+	case 'd':
+		if (s->source->change_side)
+			s->source->change_side(s->source->ctx, s);
 		return true;
 	default:
 		return false;

@@ -36,7 +36,9 @@ static int take(void *ctx, const char *operand, struct error *err)
 {
 	struct browse_options *o = ctx;
 
-	return command_take_file(&o->path, operand, err);
+	if (!o->path || o->other)
+		return command_take_file(&o->path, operand, err);
+	return command_take_file(&o->other, operand, err);
 }
 
 void browse_options_release(struct browse_options *o)
@@ -48,8 +50,8 @@ void browse_options_table(struct option_table *t, void *options)
 {
 	struct browse_options *o = options;
 
-	t->usage = "Usage: prof browse [OPTION]... [FILE]\n"
-		   "Look through a profile in the terminal.\n"
+	t->usage = "Usage: prof browse [OPTION]... [FILE [OTHER]]\n"
+		   "Look through a profile in the terminal, or compare two.\n"
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, o);

@@ -8,7 +8,7 @@
 #include "lib/query/keys.h"
 
 struct browse_options {
-	const char *path;
+	const char *path, *other; /* other: what it is compared with; NULL: nothing */
 	struct query_filter filter;
 	enum query_by by;
 	bool is_tree, is_inverted;

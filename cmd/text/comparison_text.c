@@ -148,7 +148,7 @@ static const char *title_of(enum query_by by)
 	return titles[by];
 }
 
-static size_t make_table(const struct comparison_text *t, struct listing *l)
+size_t comparison_list(const struct comparison_text *t, struct listing *l)
 {
 	const struct comparison *c = t->comparison;
 	size_t count = c->rows.count;
@@ -201,7 +201,7 @@ void comparison_print_text(const struct comparison_text *t, size_t width, struct
 {
 	const struct comparison *c = t->comparison;
 	struct listing l = {0};
-	size_t left_out = make_table(t, &l);
+	size_t left_out = comparison_list(t, &l);
 
 	add_side(out, t, SIDE_A);
 	add_side(out, t, SIDE_B);

@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_TEXT_COMPARISON_TEXT_H
 #define PROF_CMD_TEXT_COMPARISON_TEXT_H
 
+#include "cmd/text/listing.h"
 #include "lib/base/strbuf.h"
 #include "lib/query/comparable.h"
 #include "lib/query/comparison.h"
@@ -26,6 +27,8 @@ struct comparison_text {
 void comparison_headline(const struct comparison_text *t, struct strbuf *out);
 /* width: columns of the terminal, 0 without one. */
 void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out);
+/* Lists the rows of the text. Returns the number of those that were left out. */
+size_t comparison_list(const struct comparison_text *t, struct listing *l);
 void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out);
 /* An object, as prof-diff(1) describes it. */
 void comparison_print_json(const struct comparison_text *t, struct strbuf *out);

@@ -66,8 +66,10 @@ static int fill(struct capture_stream *s, void *data, size_t size)
 
 static int enter_header(struct capture_stream *s, struct error *err)
 {
-	if (capture_header_check(&s->header, sizeof(s->header), err))
-		return err->code;
+	int ret = capture_header_check(&s->header, sizeof(s->header), err);
+
+	if (ret)
+		return ret;
 	s->part = s->header.size > sizeof(s->header) ? PART_PADDING : PART_FRAME;
 	return 1;
 }
@@ -141,7 +143,9 @@ static int next(struct source *source, const struct rec **rec, struct error *err
 		if (ret == -EAGAIN)
 			return SOURCE_IDLE;
 		if (ret < 0)
-			return err->code ? ret : error_set(err, ret, "read the stream of records");
+			return ret == -EBADMSG
+				       ? ret
+				       : error_set(err, ret, "read the stream of records");
 		if (!ret)
 			return SOURCE_END;
 	}

@@ -67,13 +67,14 @@ static int read_header(struct frame_reader *r, struct error *err)
 {
 	struct capture_header *h = &r->header;
 	ssize_t n = read_at(r->fd, h, sizeof(*h), 0);
+	int ret;
 
 	if (n < 0)
 		return error_set(err, (int)n, "read");
-	if (capture_header_check(h, (size_t)n, err))
-		return err->code;
-	r->at = h->size;
-	return 0;
+	ret = capture_header_check(h, (size_t)n, err);
+	if (!ret)
+		r->at = h->size;
+	return ret;
 }
 
 /* Is the frame to be read, whose header was? Others need not even be whole. */

@@ -159,6 +159,24 @@ for signal in TERM HUP SEGV KILL; do
 	unlike "SIG$signal: nothing of it is left" "$(screen)" FUNCTION
 done
 
+# Two files: what prof diff says, and both of them.
+show 140 30 "$PROF" browse "$profiles/waits.json" "$profiles/shared-stacks.json"
+wait_until has 'prof browse'
+keys 1
+sees "side A" 'prof browse +A: '
+keys d
+sees "side B" 'prof browse +B: '
+keys q
+ends "two files" 0
+sed 's/"lex"/"lexer"/' stacks.json >other.json
+"$PROF" diff stacks.json other.json >difference
+show 140 30 "$PROF" browse stacks.json other.json
+sees "a new function" ' new +lexer'
+is "rows are those of prof diff" "$(screen | tail -n +4 | head -n -1 | grep . | grep -v a_function | tr -s ' ')" \
+	"$(sed -n '/^ *A  *B /,$p' difference | tail -n +2 | grep -v a_function | tr -s ' ')"
+keys q
+ends "a difference" 0
+
 show 80 24 env NO_COLOR=1 "$PROF" browse stacks.json
 wait_until has FUNCTION
 unlike "NO_COLOR: no colours" "$("${tmux[@]}" capture-pane -pe)" $'\033\\[(1;)?(3|4|9)[0-8]'

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a capture file, as they are and behind a header that is right: the records of all of
- * it and of a part make a profile, its facts are taken.
+ * it and of a part make a profile, its facts are taken. As a stream, too, which ends with the first
+ * damage.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,9 @@
 #include "lib/recording/recording_facts.h"
 #include "lib/base/crc32.h"
 #include "lib/capture/capture_reader.h"
+#include "lib/query/select.h"
 #include "lib/record/record.h"
+#include "lib/recording/moving.h"
 #include "lib/session/session.h"
 #include "tests/fuzz/input.h"
 
@@ -43,6 +46,27 @@ static void replay(struct capture_reader *reader, bool is_part)
 	recording_facts_release(&facts);
 }
 
+static void read_stream(int fd)
+{
+	const struct moving_options options = {.keep_ns = 1000000, .no_symbols = true};
+	struct moving *m = moving_new(fd, &options);
+	struct query_filter filter = QUERY_FILTER_ALL;
+	const struct profile *p;
+	struct query q;
+	uint64_t number;
+	int ret;
+
+	lseek(fd, 0, SEEK_SET);
+	do {
+		ret = moving_read(m, NULL);
+		p = moving_profile(m, ret <= 0, &number);
+		if (p && !query_select(&q, p, &filter, NULL))
+			query_release(&q);
+		moving_hold(m, ret > 0);
+	} while (ret > 0);
+	moving_free(m);
+}
+
 static void read_file(const uint8_t *data, size_t size)
 {
 	int fd = input_open(data, size);
@@ -55,6 +79,7 @@ static void read_file(const uint8_t *data, size_t size)
 		replay(reader, i);
 		capture_reader_free(reader);
 	}
+	read_stream(fd);
 	close(fd);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -81,6 +82,17 @@ static int end(struct top *t, int status)
 	return status;
 }
 
+/*
+ * Debug information comes and goes in large buffers, in threads that live for moments: what they
+ * free goes back at once, hour after hour.
+ */
+static void limit_memory(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 128 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
 static int show(struct top *t, const char *const *words)
 {
 	const struct identity owner = identity_of_invoker();
@@ -107,6 +119,7 @@ static int show(struct top *t, const char *const *words)
 		return EXIT_REFUSED;
 	t->moving = moving_new(t->fd, &options);
 	handle_signals();
+	limit_memory();
 	status = t->options.batch ? top_batch(t) : top_screen(t);
 	status = end(t, status);
 	moving_free(t->moving);

@@ -11,7 +11,7 @@
  * never so long overdue.
  */
 #define SPARE 200
-#define URGENT_SPARE 10
+#define URGENT_SPARE 20
 #define URGENT_NS 2000000000ull
 #define OVERDUE_NS 10000000000ull
 

@@ -8,7 +8,10 @@ profiles=$root/${BUILD:-build}/tests/golden/profiles
 tmux=(:)
 shown=0
 # A server that was not killed would stay.
-at_exit+=('"${tmux[@]}" kill-server 2>/dev/null')
+stop_tmux() {
+	"${tmux[@]}" kill-server 2>/dev/null
+}
+at_exit+=(stop_tmux)
 export LC_ALL=C.UTF-8
 cat >session <<'CODE'
 stty -g >before
@@ -63,7 +66,7 @@ def flat(rows, depth=0):
         yield depth, row
         yield from flat(row.get("children", []), depth + 1)
 rows = [(d, r) for d, r in flat(report["rows" if kind == "table" else "tree"])]
-lines = open("screen").read().splitlines()[3:-1]
+lines = open("seen.txt").read().splitlines()[3:-1]
 seen = [l for l in lines if l.strip()]
 def share(row, what):
     return f"{100 * row[what] / weight:.1f} ±{100 * row[what + '_error'] / weight:.1f} %"
@@ -91,7 +94,7 @@ for line in seen:
         sys.exit(f"{len(line)} columns: {line}")
 CODE
 compares() { # DESCRIPTION KIND COLUMNS
-	screen >screen
+	screen >seen.txt
 	run python3 compare.py "$2" "$3"
 	is "$1" "$status$out$err" 0
 }

@@ -5,8 +5,9 @@
 
 # A folder that others can reach: the source may be in somebody's home.
 cp "$PROF" prof
+cp "$(dirname "$PROF")/prof-browse" prof-browse
 cp "$workloads/shares" shares
-chmod 755 prof shares
+chmod 755 prof prof-browse shares
 prof=$tmp/prof
 
 user=prof-e2e-$$
@@ -77,6 +78,8 @@ like "there is something to see" "$out" 'MARK=set.*in the foreground'
 sudoers "$free"
 on_terminal "$prof" record -o said.json.gz -- "$tmp/shares" 0.2
 like "it says what it does" "$out" 'prof: recording as root, by sudo; the command itself runs as you'
+on_terminal "$prof" top -a --batch --window 1 -d 3 --limit 1
+like "what runs now goes to a program with the user's own rights" "$out" '"until": 1.000000000, .*"function"'
 judge "names and samples as always" said.json.gz \
 	<<<'expect(within("sixty") > 80, within("sixty"))'
 

@@ -69,7 +69,10 @@ kill "$started" "$shares"
 
 # On a terminal.
 tmux=(tmux -L "top-$$" -f /dev/null)
-at_exit+=('"${tmux[@]}" kill-server 2>/dev/null')
+stop_tmux() {
+	"${tmux[@]}" kill-server 2>/dev/null
+}
+at_exit+=(stop_tmux)
 export LC_ALL=C.UTF-8
 start "$workloads/shares" 60
 shares=$started
@@ -112,6 +115,16 @@ wait_until test -s after
 is "q: status" "$(cat status)" 'status 0'
 is "q: modes of the terminal" "$(cat after)" "$(cat before)"
 ok "the recorder is gone" is_gone "$recorder"
+
+"$PROF" top -a --batch >/dev/null 2>&1 &
+top=$!
+has_child() {
+	recorder=$(pgrep -P "$top")
+}
+wait_until has_child
+kill -KILL "$top"
+wait_until is_gone "$recorder"
+ok "the recorder ends with the program that shows" is_gone "$recorder"
 
 run "$PROF" top -p 999999999 --batch
 is "no such process: status" "$status" 125

@@ -30,6 +30,7 @@ struct moving {
 	uint64_t end_ns; /* time of the latest record */
 	uint64_t renewed_ns; /* when the profile was renewed */
 	bool has_ended; /* no more records come */
+	bool begins; /* a state has begun, for a session that has not */
 };
 
 struct moving *moving_new(int fd, const struct moving_options *options)
@@ -160,6 +161,7 @@ static void take(struct moving *m, const struct rec *rec)
 {
 	bool begins, is_state = capture_stream_is_state(m->stream, &begins);
 
+	m->begins |= begins;
 	if (rec->kind == REC_META) {
 		recording_facts_take(&m->names.facts, (const struct rec_meta *)rec);
 		return;
@@ -168,8 +170,9 @@ static void take(struct moving *m, const struct rec *rec)
 		read_contents_take(&m->names.contents, (const struct rec_file *)rec);
 		return;
 	}
-	if (!m->now.session || begins)
-		begin_session(m, begins ? m->end_ns : 0);
+	if (!m->now.session || m->begins)
+		begin_session(m, m->begins ? m->end_ns : 0);
+	m->begins = false;
 	if (is_state) {
 		session_feed_state(m->now.session, rec);
 		return;

@@ -11,8 +11,10 @@
 
 /* Stacks of samples before an epoch come at most this much later. */
 #define LATE_NS 1000000000ull
-/* Records of a moment have arrived after this time. */
+/* Records of a moment have arrived after this time, or more where the recorder is starved. */
 #define SETTLE_NS 400000000ull
+#define SETTLE_MAX_NS 10000000000ull
+#define SPARE_NS 200000000ull
 /* Bytes of names that are kept. */
 #define NAMES_BYTES ((size_t)32 << 20)
 /* Records that are taken at once, so that the caller can do something else. */
@@ -29,6 +31,7 @@ struct moving {
 	uint64_t epoch_ns; /* when the present one began */
 	uint64_t end_ns; /* time of the latest record */
 	uint64_t renewed_ns; /* when the profile was renewed */
+	uint64_t settle_ns; /* records of a moment arrive so late, for now */
 	bool has_ended; /* no more records come */
 	bool begins; /* a state has begun, for a session that has not */
 };
@@ -38,6 +41,7 @@ struct moving *moving_new(int fd, const struct moving_options *options)
 	struct moving *m = xcalloc(1, sizeof(*m));
 
 	m->options = *options;
+	m->settle_ns = SETTLE_NS;
 	m->stream = capture_stream_new(fd);
 	m->names = (struct moving_names){
 		.cache = name_cache_new(NAMES_BYTES),
@@ -184,15 +188,32 @@ static void take(struct moving *m, const struct rec *rec)
 	session_feed(m->now.session, rec);
 }
 
+/* Measures how late the records are that have just come. */
+static void note_delay(struct moving *m)
+{
+	uint64_t now = clock_monotonic_ns(), late = SPARE_NS;
+
+	late += now > m->end_ns ? now - m->end_ns : 0;
+	if (late > m->settle_ns)
+		m->settle_ns = late < SETTLE_MAX_NS ? late : SETTLE_MAX_NS;
+	else
+		m->settle_ns -= (m->settle_ns - late) / 8;
+	if (m->settle_ns < SETTLE_NS)
+		m->settle_ns = SETTLE_NS;
+}
+
 int moving_read(struct moving *m, struct error *err)
 {
 	struct source *source = capture_stream_source(m->stream);
+	uint64_t before_ns = m->end_ns;
 	const struct rec *rec;
 	int result;
 
 	for (uint32_t i = 0; i < RECORDS_MAX; i++) {
 		result = source_next(source, &rec, err);
 		m->has_ended |= result == SOURCE_END;
+		if (result != SOURCE_RECORD && m->end_ns > before_ns)
+			note_delay(m);
 		if (result != SOURCE_RECORD)
 			return result == SOURCE_IDLE ? 1 : result;
 		take(m, rec);
@@ -203,7 +224,7 @@ int moving_read(struct moving *m, struct error *err)
 /* All that happened before has arrived. */
 static uint64_t settled_ns(const struct moving *m)
 {
-	return m->has_ended ? m->end_ns : clock_monotonic_ns() - SETTLE_NS;
+	return m->has_ended ? m->end_ns : clock_monotonic_ns() - m->settle_ns;
 }
 
 static void take_event_names(struct moving *m)

@@ -89,32 +89,47 @@ static void take_mmap(struct perf_convert *c, struct perf_input *in)
 		take_map(c, in, &map);
 }
 
-static void read_build_id(struct perf_input *in, struct perf_mapped *file)
+/*
+ * Reads a build id, after which the kernel writes zeros. False: it is none. Kernels mark records
+ * for all listeners once one of them has asked for build ids, and the others get inodes all the
+ * same.
+ */
+static bool read_build_id(struct perf_input *in, struct perf_mapped *file)
 {
+	static const uint8_t zeros[sizeof(file->build_id)];
 	uint8_t size = bytes_u8(&in->body.bytes);
-	const void *id;
+	const uint8_t *id;
 
 	bytes_skip(&in->body.bytes, 3);
 	id = bytes_take(&in->body.bytes, sizeof(file->build_id));
-	if (!id || size > sizeof(file->build_id))
-		return;
+	if (!id || !size || size > sizeof(file->build_id) ||
+	    memcmp(id + size, zeros, sizeof(file->build_id) - size) != 0)
+		return false;
 	file->build_id_size = size;
 	memcpy(file->build_id, id, size);
+	return true;
+}
+
+static void read_inode(struct perf_input *in, struct perf_mapped *file)
+{
+	uint32_t major = ordered_u32(&in->body);
+
+	file->device = makedev(major, ordered_u32(&in->body));
+	file->inode = ordered_u64(&in->body);
+	ordered_u64(&in->body); /* generation */
 }
 
 static void take_mmap2(struct perf_convert *c, struct perf_input *in)
 {
 	struct perf_map map = {0};
-	uint32_t major, protection;
+	struct ordered_bytes identity;
+	uint32_t protection;
 
 	read_range(in, &map);
-	if (in->head.misc & MISC_BUILD_ID) {
-		read_build_id(in, &map.file);
-	} else {
-		major = ordered_u32(&in->body);
-		map.file.device = makedev(major, ordered_u32(&in->body));
-		map.file.inode = ordered_u64(&in->body);
-		ordered_u64(&in->body); /* generation */
+	identity = in->body;
+	if (!(in->head.misc & MISC_BUILD_ID) || !read_build_id(in, &map.file)) {
+		in->body = identity;
+		read_inode(in, &map.file);
 	}
 	protection = ordered_u32(&in->body);
 	ordered_u32(&in->body); /* flags */

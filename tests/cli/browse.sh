@@ -13,6 +13,8 @@ stop_tmux() {
 }
 at_exit+=(stop_tmux)
 export LC_ALL=C.UTF-8
+# LeakSanitizer would wait for ever where a signal comes while it looks.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 cat >session <<'CODE'
 stty -g >before
 "$@"

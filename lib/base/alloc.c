@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/alloc.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,11 @@
 
 _Noreturn void alloc_failed(void)
 {
+	static bool has_failed;
+
+	/* Another thread may have none either: the first one ends both in a moment. */
+	while (__atomic_exchange_n(&has_failed, true, __ATOMIC_RELAXED))
+		;
 	log_write("prof: out of memory\n");
 	_exit(EXIT_OUT_OF_MEMORY);
 }

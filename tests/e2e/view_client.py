@@ -242,7 +242,8 @@ def difference(server, profile):
 def refusals(server, profile):
     """Nothing without the token, for other hosts, or for pages of strangers."""
     good = f"/{server.token}/profile.json"
-    for path in ("/", "/profile.json", "//", "/index.html", good[:-14] + "x/profile.json", "/" + "A" * 32 + "/",
+    other = "x" if server.token[-1] != "x" else "y"
+    for path in ("/", "/profile.json", "//", "/index.html", good[:-14] + other + "/profile.json", "/" + "A" * 32 + "/",
                  f"/{server.token}", "/symbolicate/v5", f"/x/{server.token}/profile.json"):
         status, headers, body = server.ask("GET", path)
         assert (status, body) == (403, b""), (path, status)

@@ -15,7 +15,7 @@
 #include "cmd/options/defaults.h"
 #include "cmd/options/hints.h"
 #include "cmd/run/kept_capture.h"
-#include "cmd/run/view_program.h"
+#include "cmd/run/neighbour_program.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/thread.h"
@@ -169,8 +169,9 @@ static int run_version(int argc, char **argv)
 	printf("formats: profile %d, capture %d\n", FIREFOX_FORMAT_VERSION, CAPTURE_VERSION);
 	printf("debuginfod: %s\n",
 	       debug_fetch_is_installed() ? "yes" : "no: install libdebuginfod1");
-	printf("view, share, push: %s\n",
-	       view_program_is_installed() ? "yes" : "no: built without libmicrohttpd or libcurl");
+	printf("view, share, push: %s\n", neighbour_program_is_installed(&program_view)
+						  ? "yes"
+						  : "no: built without libmicrohttpd or libcurl");
 	return 0;
 }
 

@@ -13,7 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/top_options.h"
-#include "cmd/run/browse_program.h"
+#include "cmd/run/neighbour_program.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -71,7 +71,7 @@ static int run_for(struct caller *front, int argc, char **argv)
 	return ret;
 }
 
-/* Becomes who shows. */
+/* Becomes the viewer. */
 static int show(int fd, pid_t recorder, int argc, char **argv)
 {
 	static char command[] = COMMAND_TOP;
@@ -83,11 +83,14 @@ static int show(int fd, pid_t recorder, int argc, char **argv)
 	vec_push(&words, pid);
 	for (int i = 0; i < argc; i++)
 		vec_push(&words, argv[i]);
-	return browse_program_run(command_top.name, (int)words.count, words.items);
+	return neighbour_program_run(&program_browse, command_top.name, (int)words.count,
+				     words.items);
 }
 
-/* Becomes who records. A new process group is not told of the terminal's signals; sudo must be in
- * the terminal's to ask for a password. */
+/*
+ * Becomes the recorder. Signals of the terminal do not reach a process group of its own; sudo must
+ * stay in the terminal's to ask for a password.
+ */
 static void become_recorder(struct top_options *o, pid_t parent, int ends[2], char **argv)
 {
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -107,8 +110,8 @@ static int start(struct top_options *o, int argc, char **argv)
 	struct error err = {0};
 	int ends[2];
 
-	if (!browse_program_is_installed())
-		return browse_program_run(command_top.name, 0, NULL);
+	if (!neighbour_program_is_installed(&program_browse))
+		return neighbour_program_run(&program_browse, command_top.name, 0, NULL);
 	if (pipe2(ends, O_CLOEXEC)) {
 		error_set(&err, -errno, "pipe");
 		return command_fail(command_top.name, EXIT_REFUSED, &err);

@@ -111,7 +111,7 @@ static int show(struct top *t, const char *const *words)
 	t->recorder = (pid_t)pid;
 	(void)fcntl(t->fd, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(t->fd, F_SETFL, O_NONBLOCK);
-	/* Nobody waits for servers while he looks. */
+	/* Ask no server for debug files: the view would stand still meanwhile. */
 	unsetenv("DEBUGINFOD_URLS");
 	/* Root reads nothing that the invoking user may not read. */
 	before = identity_assume_files(&owner);

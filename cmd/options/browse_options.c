@@ -20,10 +20,7 @@ static int add_debug_dir(void *at, const char *value, struct error *err)
 }
 
 static const struct option_row rows[] = {
-	{0, "by", "WHAT",
-	 "rows: function (default), module, file, line, process\n"
-	 "(of a program), pid, thread, category, address",
-	 OPTION_CHOICE, AT(by), .choices = query_by_names},
+	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(by), .choices = query_by_names},
 	{0, "tree", NULL, "begin with the call tree", OPTION_FLAG, AT(is_tree)},
 	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_FLAG,
 	 AT(is_inverted)},
@@ -70,9 +67,8 @@ int browse_options_parse(struct browse_options *o, int argc, char **argv, struct
 
 	*o = (struct browse_options){.filter = QUERY_FILTER_ALL};
 	ret = command_parse(argc, argv, browse_options_table, o, err);
-	if (!ret && (o->is_tree || o->is_inverted) && !query_by_has_stacks(o->by))
-		ret = error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
-				 query_by_names[o->by]);
+	if (!ret && (o->is_tree || o->is_inverted))
+		ret = query_options_check_tree(o->by, err);
 	if (!o->path)
 		o->path = DEFAULT_PATH;
 	vec_push(&o->debug_dirs, NULL);

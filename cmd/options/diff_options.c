@@ -26,10 +26,8 @@ static int set_gate(void *gate, const char *value, struct error *err)
 #define AT(member) OPTION_AT(diff_options, member)
 
 static const struct option_row rows[] = {
-	{0, "by", "WHAT",
-	 "rows: function (default), module, file, line, process\n"
-	 "(of a program), pid, thread, category, address",
-	 OPTION_CHOICE, AT(comparison.by), .choices = query_by_names},
+	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(comparison.by),
+	 .choices = query_by_names},
 	{0, "metric", "NAME", "what to compare: cpu (default), wall", OPTION_CHOICE, AT(metric),
 	 .choices = metric_names},
 	{0, "base", "NAME", "the variant that is A (default: the one given first)", OPTION_NAME,

@@ -65,3 +65,11 @@ const struct option_row query_options[] = {
 	 AT(fold_recursion)},
 	{0},
 };
+
+int query_options_check_tree(enum query_by by, struct error *err)
+{
+	if (query_by_has_stacks(by))
+		return 0;
+	return error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
+			  query_by_names[by]);
+}

@@ -71,10 +71,7 @@ static int add_debug_dir(void *at, const char *value, struct error *err)
 #define AT(member) OPTION_AT(report_options, member)
 
 static const struct option_row rows[] = {
-	{0, "by", "WHAT",
-	 "rows: function (default), module, file, line, process\n"
-	 "(of a program), pid, thread, category, address",
-	 OPTION_CHOICE, AT(tree.by), .choices = query_by_names},
+	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(tree.by), .choices = query_by_names},
 	{0, "tree", NULL, "call tree, from the outermost function inwards", OPTION_CALL,
 	 .set = set_plain},
 	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_CALL,
@@ -116,14 +113,16 @@ static const struct option_rule rules[] = {
 /* Sets defaults, and refuses what does not go together. */
 static int complete(struct report_options *o, struct error *err)
 {
+	int ret;
+
 	o->is_summary = o->format == REPORT_MARKDOWN && (int)o->tree.by < 0 && !o->is_tree &&
 			!o->annotate && !o->markers;
 	if ((int)o->tree.by < 0)
 		o->tree.by = QUERY_BY_FUNCTION;
 	o->listing.for_people = o->format == REPORT_TEXT || o->format == REPORT_MARKDOWN;
-	if (o->is_tree && !query_by_has_stacks(o->tree.by))
-		return error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
-				  query_by_names[o->tree.by]);
+	ret = o->is_tree ? query_options_check_tree(o->tree.by, err) : 0;
+	if (ret)
+		return ret;
 	if (o->tree.function && o->tree.by != QUERY_BY_FUNCTION)
 		return error_text(err, -EINVAL, "--callers and --callees are by function");
 	if ((int)o->listing.unit < 0)

@@ -23,10 +23,7 @@ static const struct option_row rows[] = {
 	{'a', "all", NULL, "all processes and kernel threads (the default)", OPTION_FLAG, AT(all)},
 	{0, "window", "S", "show the latest S seconds: 1 (the least) to 60 (default: 2)",
 	 OPTION_TIME, AT(window_ns), .unit_ns = 1e9},
-	{0, "by", "WHAT",
-	 "rows: function (default), module, file, line, process\n"
-	 "(of a program), pid, thread, category, address",
-	 OPTION_CHOICE, AT(by), .choices = query_by_names},
+	{0, "by", "WHAT", QUERY_BY_HELP, OPTION_CHOICE, AT(by), .choices = query_by_names},
 	{0, "tree", NULL, "begin with the call tree", OPTION_FLAG, AT(is_tree)},
 	{0, "inverted", NULL, "the same, from the innermost function outwards", OPTION_FLAG,
 	 AT(is_inverted)},
@@ -96,12 +93,14 @@ void top_options_table(struct option_table *t, void *options)
 
 static int check(struct top_options *o, struct error *err)
 {
+	int ret;
+
 	if (o->window_ns < WINDOW_NS_MIN || o->window_ns > WINDOW_NS_MAX)
 		return error_text(err, -EINVAL, "--window: must be 1 to 60 seconds");
-	if ((o->is_tree || o->is_inverted) && !query_by_has_stacks(o->by))
-		return error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
-				  query_by_names[o->by]);
 	o->is_tree |= o->is_inverted;
+	ret = o->is_tree ? query_options_check_tree(o->by, err) : 0;
+	if (ret)
+		return ret;
 	if (!o->every_ns)
 		o->every_ns = o->window_ns;
 	return 0;

@@ -4,11 +4,8 @@
 #ifndef PROF_CMD_RUN_VIEW_PROGRAM_H
 #define PROF_CMD_RUN_VIEW_PROGRAM_H
 
-#include <stdbool.h>
-
 /* Replaces this program by prof-view. argv[0] is the command's name. Returns only on failure. */
 int view_program_run(int argc, char **argv);
-bool view_program_is_installed(void);
 /* Shows a file in a browser until the user ends that. */
 void view_program_open(const char *path);
 

@@ -105,16 +105,12 @@ struct watched_file *watched_file_new(const char *path, const struct identity *o
 				      struct error *err)
 {
 	struct watched_file *w = xcalloc(1, sizeof(*w));
-	pthread_condattr_t clock;
 	int code;
 
 	w->path = xstrdup(path);
 	w->owner = owner;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->changed, &clock);
-	pthread_condattr_destroy(&clock);
+	thread_cond_init(&w->changed);
 	code = thread_start(&w->thread, "prof-file", watch, w);
 	if (code) {
 		error_set(err, -code, "start a thread");

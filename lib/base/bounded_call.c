@@ -28,16 +28,12 @@ static void call_free(struct call *c)
 static struct call *call_new(void (*run)(void *ctx), void (*release)(void *ctx), void *ctx)
 {
 	struct call *c = xcalloc(1, sizeof(*c));
-	pthread_condattr_t clock;
 
 	c->run = run;
 	c->release = release;
 	c->ctx = ctx;
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_condattr_init(&clock);
-	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->ended, &clock);
-	pthread_condattr_destroy(&clock);
+	thread_cond_init(&c->ended);
 	return c;
 }
 

@@ -24,3 +24,20 @@ ssize_t read_at(int fd, void *data, size_t size, uint64_t offset)
 	}
 	return (ssize_t)done;
 }
+
+int write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(fd, (const char *)data + done, size - done,
+				   (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}

@@ -11,5 +11,7 @@
  * a file can have. Returns their number or a negative errno.
  */
 ssize_t read_at(int fd, void *data, size_t size, uint64_t offset);
+/* Writes all of it. Returns 0 or a negative errno. */
+int write_at(int fd, const void *data, size_t size, uint64_t offset);
 
 #endif

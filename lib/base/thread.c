@@ -24,6 +24,16 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void
 	return code;
 }
 
+void thread_cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
 bool thread_join_soon(pthread_t thread)
 {
 	struct timespec until;

@@ -12,6 +12,8 @@
  * Returns 0 or an error number, as pthread_create() does; whoever starts it joins or detaches it.
  */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx);
+/* Initializes a condition whose waits end by CLOCK_MONOTONIC. */
+void thread_cond_init(pthread_cond_t *cond);
 /*
  * Joins a thread that ends soon unless a file system does not answer it. False: it was left behind,
  * so what it uses must stay.

@@ -237,15 +237,11 @@ unsigned int workers_default(void)
 static struct pool *pool_new(const struct worker_jobs *jobs)
 {
 	struct pool *pool = xcalloc(1, sizeof(*pool));
-	pthread_condattr_t attributes;
 
 	pool->jobs = *jobs;
 	pool->is_done = xcalloc(jobs->count + 1, sizeof(*pool->is_done));
 	pthread_mutex_init(&pool->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&pool->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	thread_cond_init(&pool->changed);
 	pool->progress_ns = pool->checked_ns = clock_monotonic_ns();
 	pool->pace = read_pace();
 	return pool;

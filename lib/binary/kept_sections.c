@@ -11,15 +11,14 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/boot_id.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/read_at.h"
 #include "lib/base/vec.h"
 
 /* Names the layout below, and the table of sections. */
-#define MAGIC 0x3130646e754b5250ull
+#define MAGIC 0x3230646e754b5250ull
 #define SECTIONS_MAX 16
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
-#define BOOT_ID_SIZE 40
 /* Pages of any machine are a divisor of it. */
 #define ALIGNMENT ((uint64_t)64 << 10)
 /* Less is unpacked as fast as a file is opened; more would push out all others. */
@@ -32,7 +31,7 @@
  */
 struct origin {
 	uint64_t device, inode, size, changed_s, changed_ns;
-	char boot[BOOT_ID_SIZE];
+	uint8_t boot[BOOT_ID_SIZE];
 };
 
 /* A section has room for all of its bytes, so that more of them can be added. */
@@ -50,7 +49,6 @@ _Static_assert(sizeof(struct header) <= ALIGNMENT, "the header stands before the
 
 struct kept_sections {
 	char *folder, *path;
-	unsigned int count;
 	int fd; /* -1: nothing is kept */
 	struct header header; /* without places if nothing is kept */
 };
@@ -60,7 +58,7 @@ static uint64_t align(uint64_t size)
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Nobody else may have written it. */
+/* Accepts only what this user alone can have written. */
 static bool is_own(const struct stat *st, mode_t type)
 {
 	return (st->st_mode & S_IFMT) == type && st->st_uid == geteuid() && !(st->st_mode & 022);
@@ -107,14 +105,12 @@ static int open_kept(const struct kept_sections *k, struct header *found)
 /* False: the boot id cannot be read. */
 static bool set_origin(struct origin *origin, const struct stat *st)
 {
-	_cleanup_close_ int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-
 	*origin = (struct origin){.device = st->st_dev,
 				  .inode = st->st_ino,
 				  .size = (uint64_t)st->st_size,
 				  .changed_s = (uint64_t)st->st_ctim.tv_sec,
 				  .changed_ns = (uint64_t)st->st_ctim.tv_nsec};
-	return fd >= 0 && read(fd, origin->boot, sizeof(origin->boot)) > 0;
+	return boot_id_read(origin->boot);
 }
 
 struct kept_sections *kept_sections_open(const char *folder, int fd, unsigned int count)
@@ -207,22 +203,6 @@ static int make_file(const struct kept_sections *k, const struct kept_part *part
 	return steal_fd(&fd);
 }
 
-static bool write_at(int fd, const void *data, uint64_t size, uint64_t offset)
-{
-	const uint8_t *at = data;
-
-	while (size) {
-		ssize_t n = pwrite(fd, at, (size_t)size, (off_t)offset);
-
-		if (n <= 0)
-			return false;
-		at += n;
-		offset += (uint64_t)n;
-		size -= (uint64_t)n;
-	}
-	return true;
-}
-
 struct kept_file {
 	char *name;
 	uint64_t bytes;
@@ -290,11 +270,11 @@ void kept_sections_store(const struct kept_sections *k, const struct kept_part *
 		is_more = true;
 		p->there = parts[i].there;
 		is_fine = write_at(fd, (const uint8_t *)parts[i].data + from, p->there - from,
-				   p->offset + from);
+				   p->offset + from) == 0;
 	}
 	/* The header comes last: until then, nobody reads what is there. */
 	if (is_more && is_fine)
-		is_fine = write_at(fd, &header, sizeof(header), 0);
+		is_fine = write_at(fd, &header, sizeof(header), 0) == 0;
 	if (is_new && fd >= 0 && !is_fine)
 		unlink(k->path);
 	if (is_new && is_more)

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/read_at.h"
 #include "lib/base/cleanup.h"
 
 /* Far more than any kernel's vDSO; the size comes from the mapping, not from the ELF header. */
@@ -40,22 +41,6 @@ static uintptr_t mapping_end(uintptr_t start)
 	return 0;
 }
 
-static int copy_image(int fd, const void *image, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pwrite(fd, (const char *)image + done, size - done, (off_t)done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 int vdso_open(struct error *err)
 {
 	uintptr_t start = (uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -68,7 +53,7 @@ int vdso_open(struct error *err)
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
 		return error_set(err, -errno, "memfd_create");
-	ret = copy_image(fd, (const void *)start, end - start);
+	ret = write_at(fd, (const void *)start, end - start, 0);
 	if (ret)
 		return error_set(err, ret, "copy the vDSO");
 	return steal_fd(&fd);
@@ -126,7 +111,7 @@ static int copy_other_image(int fd)
 	if (find_mappings("[vdso]", ranges) != 1 ||
 	    ranges[0].end - ranges[0].start > MAX_VDSO_BYTES)
 		return -EIO;
-	return copy_image(fd, (const void *)ranges[0].start, ranges[0].end - ranges[0].start);
+	return write_at(fd, (const void *)ranges[0].start, ranges[0].end - ranges[0].start, 0);
 }
 
 int vdso_open_32bit(struct error *err)

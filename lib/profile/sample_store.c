@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/read_at.h"
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
 
@@ -67,22 +68,6 @@ static void count(uint64_t *sum, int64_t change)
 	pthread_mutex_unlock(&store.lock);
 }
 
-static bool write_all(const unsigned char *bytes, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t done = pwrite(store.fd, bytes, size, (off_t)offset);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		bytes += done;
-		size -= (size_t)done;
-		offset += (uint64_t)done;
-	}
-	return true;
-}
-
 /* Without room on the disk, the bytes stay in memory. */
 static bool put_in_file(struct stored_bytes *s, const unsigned char *bytes, uint32_t size)
 {
@@ -94,7 +79,7 @@ static bool put_in_file(struct stored_bytes *s, const unsigned char *bytes, uint
 		if (!reserve(new.room, &new.offset))
 			return false;
 	}
-	if (!write_all(bytes, size, new.offset)) {
+	if (write_at(store.fd, bytes, size, new.offset)) {
 		if (new.room != s->room)
 			count(&store.in_file, -(int64_t) new.room);
 		return false;

@@ -138,8 +138,7 @@ static void name_picture(struct moving_names *n, struct profile *p, bool is_of_k
 		file_set_free(naming.files);
 }
 
-/* Runs in three ways: code of runtimes is named by records, the kernel's by itself, the rest by
- * files. */
+/* Names frames of one kind: records name code of runtimes, the kernel its own, files the rest. */
 static void name_list(struct moving_rows *r, const struct frame_list *list, struct profile *into,
 		      struct moving_names *names, bool is_of_kernel, bool is_of_runtimes)
 {

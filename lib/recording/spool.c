@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/boot_id.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
@@ -184,21 +185,6 @@ int spool_open(struct spool *s, const struct spool_options *options, const struc
 	return 0;
 }
 
-static void read_boot_id(uint8_t *id)
-{
-	_cleanup_free_ char *text = text_read_file("/proc/sys/kernel/random/boot_id", 64, NULL);
-	size_t digits = 0;
-
-	for (const char *at = text; at && *at && digits < 2 * CAPTURE_BOOT_ID_SIZE; at++) {
-		const char *hex = "0123456789abcdef", *found = strchr(hex, *at);
-
-		if (!found)
-			continue;
-		id[digits / 2] = (uint8_t)(id[digits / 2] << 4 | (found - hex));
-		digits++;
-	}
-}
-
 static void add(void *ctx, const struct rec *rec)
 {
 	capture_writer_add(((struct spool *)ctx)->writer, rec);
@@ -221,7 +207,7 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 
 	if (s->fd < 0)
 		return 0;
-	read_boot_id(start.boot_id);
+	boot_id_read(start.boot_id);
 	options.fd = steal_fd(&s->fd);
 	s->writer = capture_writer_new(&options, &start, err);
 	if (!s->writer && (s->options.raw_path || s->memory >= 0))

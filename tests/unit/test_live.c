@@ -140,6 +140,14 @@ TEST(what_has_no_memory_has_no_mappings)
 	}
 }
 
+static int open_mapped(const struct mapped_file *file, struct file_identity *identity,
+		       struct binary_summary *summary)
+{
+	dev_t device;
+
+	return mapped_file_open(file, mapped_file_find(file, &device), identity, summary);
+}
+
 TEST(the_mapped_file_is_opened_and_no_other)
 {
 	struct proc_map map;
@@ -154,21 +162,21 @@ TEST(the_mapped_file_is_opened_and_no_other)
 	static const uint8_t other_build_id[20] = {1, 2, 3};
 	struct file_identity identity;
 	struct binary_summary summary = {0};
-	_cleanup_close_ int fd = mapped_file_open(&file, &identity, &summary);
+	_cleanup_close_ int fd = open_mapped(&file, &identity, &summary);
 
 	assert_true(fd >= 0);
 	assert_true(summary.segment_count > 0);
 	binary_summary_release(&summary);
 	file.build_id = other_build_id;
 	file.build_id_size = sizeof(other_build_id);
-	assert_int_equal(mapped_file_open(&file, &identity, &summary), -ESTALE);
+	assert_int_equal(open_mapped(&file, &identity, &summary), -ESTALE);
 }
 
 static int try_open(const struct mapped_file *file)
 {
 	struct file_identity identity;
 	struct binary_summary summary = {0};
-	int fd = mapped_file_open(file, &identity, &summary);
+	int fd = open_mapped(file, &identity, &summary);
 
 	binary_summary_release(&summary);
 	return fd < 0 ? fd : close(fd);
@@ -235,7 +243,7 @@ TEST(a_fifo_is_never_opened)
 	snprintf(path, sizeof(path), "%s/fifo", dir);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	/* Opening it for reading would block. */
-	assert_int_equal(mapped_file_open(&file, &identity, &summary), -ENXIO);
+	assert_int_equal(open_mapped(&file, &identity, &summary), -ENXIO);
 	unlink(path);
 	rmdir(dir);
 }

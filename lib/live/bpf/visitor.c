@@ -90,16 +90,6 @@ static void *work(void *ctx)
 	return NULL;
 }
 
-static void init_condition(pthread_cond_t *cond)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx)
 {
 	struct visitor *v = xcalloc(1, sizeof(*v));
@@ -108,8 +98,8 @@ struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx)
 	v->pass = pass;
 	v->ctx = ctx;
 	pthread_mutex_init(&v->lock, NULL);
-	init_condition(&v->wake);
-	init_condition(&v->done);
+	thread_cond_init(&v->wake);
+	thread_cond_init(&v->done);
 	code = thread_start(&v->thread, "prof-visitor", work, v);
 	if (!code)
 		return v;

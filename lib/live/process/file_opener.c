@@ -20,6 +20,7 @@
 /* An opening that may outlive its caller. */
 struct opening {
 	struct mapped_file file; /* with a path and a build id of its own */
+	int found; /* taken by the opening */
 	uint8_t build_id[BUILD_ID_MAX];
 	struct opened_file opened;
 };
@@ -29,9 +30,9 @@ void file_opener_release(struct file_opener *o)
 	vec_release(&o->silent);
 }
 
-static void open_file(const struct mapped_file *file, struct opened_file *opened)
+static void open_file(const struct mapped_file *file, int found, struct opened_file *opened)
 {
-	opened->fd = mapped_file_open(file, &opened->identity, &opened->summary);
+	opened->fd = mapped_file_open(file, found, &opened->identity, &opened->summary);
 	opened->has_path = opened->fd >= 0 && text_ends_with(file->path, PATH_DELETED) &&
 			   mapped_file_has_path(file, &opened->identity);
 }
@@ -40,7 +41,7 @@ static void run(void *ctx)
 {
 	struct opening *o = ctx;
 
-	open_file(&o->file, &o->opened);
+	open_file(&o->file, o->found, &o->opened);
 }
 
 static void free_opening(struct opening *o)
@@ -60,11 +61,12 @@ static void release(void *ctx)
 	free_opening(o);
 }
 
-static struct opening *new_opening(const struct mapped_file *file)
+static struct opening *new_opening(const struct mapped_file *file, int found)
 {
 	struct opening *o = xcalloc(1, sizeof(*o));
 
 	o->file = *file;
+	o->found = found;
 	o->file.path = xstrdup(file->path);
 	if (file->build_id_size)
 		memcpy(o->build_id, file->build_id, file->build_id_size);
@@ -96,17 +98,21 @@ static int abandon(struct file_opener *o, const struct mapped_file *file, dev_t 
 int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		     struct opened_file *opened)
 {
-	dev_t device = mapped_file_device(file);
 	struct opening *opening;
+	dev_t device;
+	int found = mapped_file_find(file, &device);
 
 	/* Others have no device of their own: they are on a network, in memory, or in layers. */
 	if (major(device)) {
-		open_file(file, opened);
+		open_file(file, found, opened);
 		return opened->fd;
 	}
-	if (is_silent(o, device))
+	if (is_silent(o, device)) {
+		if (found >= 0)
+			close(found);
 		return -ETIMEDOUT;
-	opening = new_opening(file);
+	}
+	opening = new_opening(file, found);
 	if (!bounded_call(run, release, opening, LIMIT_NS))
 		return abandon(o, file, device);
 	*opened = opening->opened;

@@ -32,15 +32,16 @@ static int open_in_map_files(const struct mapped_file *file)
 	return open(name, O_PATH | O_CLOEXEC);
 }
 
-dev_t mapped_file_device(const struct mapped_file *file)
+int mapped_file_find(const struct mapped_file *file, dev_t *device)
 {
-	_cleanup_close_ int fd = open_in_map_files(file);
+	int fd = open_in_map_files(file);
 	struct statx st;
 
+	*device = 0;
 	/* Asked for nothing, the kernel tells the device all the same. */
-	if (fd < 0 || statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) != 0)
-		return 0;
-	return makedev(st.stx_dev_major, st.stx_dev_minor);
+	if (fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0)
+		*device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	return fd;
 }
 
 /*
@@ -142,37 +143,38 @@ static int open_candidate(const struct mapped_file *file, const struct candidate
 	return steal_fd(&fd);
 }
 
-int mapped_file_open(const struct mapped_file *file, struct file_identity *identity,
+static int (*const ways_by_path[])(const struct mapped_file *) = {
+	open_in_process_root,
+	open_in_own_root,
+};
+
+#define WAYS_BY_PATH (sizeof(ways_by_path) / sizeof(ways_by_path[0]))
+
+int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
 		     struct binary_summary *summary)
 {
-	static int (*const ways[])(const struct mapped_file *) = {
-		open_in_map_files,
-		open_in_process_root,
-		open_in_own_root,
-	};
+	struct candidate candidate = {.fd = found, .is_mapped = true};
 	int fd = -ENOENT;
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && fd < 0; i++) {
-		struct candidate candidate = {.fd = ways[i](file), .is_mapped = i == 0};
-
-		fd = candidate.fd < 0 ? -errno
-				      : open_candidate(file, &candidate, identity, summary);
-		if (candidate.fd >= 0)
+	for (size_t next = 0;; next++) {
+		if (candidate.fd >= 0) {
+			fd = open_candidate(file, &candidate, identity, summary);
 			close(candidate.fd);
+		}
+		if (fd >= 0 || next == WAYS_BY_PATH)
+			return fd;
+		candidate = (struct candidate){.fd = ways_by_path[next](file)};
+		if (candidate.fd < 0)
+			fd = -errno;
 	}
-	return fd;
 }
 
 bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity)
 {
-	static int (*const ways[])(const struct mapped_file *) = {
-		open_in_process_root,
-		open_in_own_root,
-	};
 	bool found = false;
 
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && !found; i++) {
-		_cleanup_close_ int fd = ways[i](file);
+	for (size_t i = 0; i < WAYS_BY_PATH && !found; i++) {
+		_cleanup_close_ int fd = ways_by_path[i](file);
 		struct stat st;
 
 		found = fd >= 0 && !fstat(fd, &st) && st.st_dev == identity->device &&

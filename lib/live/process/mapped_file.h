@@ -34,16 +34,18 @@ struct file_identity {
 };
 
 /*
- * Returns the device of the mapped file without asking its file system, which need not answer. 0:
- * it is not known, or the process has ended.
+ * Finds the file through /proc/PID/map_files, and its device, without asking its file system, which
+ * need not answer. Returns an O_PATH descriptor, or -1 with device 0 if the kernel does not lead
+ * there, or the process has ended.
  */
-dev_t mapped_file_device(const struct mapped_file *file);
+int mapped_file_find(const struct mapped_file *file, dev_t *device);
 /*
- * Opens the file for reading: through /proc/PID/map_files, else by its path in the process's root,
- * else by its path in the recorder's root. Fills in identity and summary (0 segments if the file is
- * not ELF). Returns a descriptor or a negative errno; on success the caller releases the summary.
+ * Opens the file for reading: the one that was found, else by its path in the process's root, else
+ * by its path in the recorder's root. Takes `found` over, -1 for none. Fills in identity and
+ * summary (0 segments if the file is not ELF). Returns a descriptor or a negative errno; on success
+ * the caller releases the summary.
  */
-int mapped_file_open(const struct mapped_file *file, struct file_identity *identity,
+int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
 		     struct binary_summary *summary);
 /*
  * True if the opened file can still be found by its path, in the process's root or in the

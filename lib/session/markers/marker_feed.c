@@ -297,22 +297,23 @@ static struct marker make_marker(struct marker_feed *f, schema_id schema,
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx)
 {
-	const struct wire_schema *schema = find_schema(f, rec->schema);
+	const struct wire_schema *known = find_schema(f, rec->schema);
+	schema_id schema = known ? known->id : NO_SCHEMA;
 	bool is_of_machine = !rec->rec.pid;
 	thread_id thread = NO_THREAD;
 	struct marker marker;
 
 	if (rec->rec.flags & MARKER_TOLD && rec->rec.time < f->profile->meta.start_ns)
 		return;
-	if (schema && schema->id != NO_SCHEMA && !is_of_machine)
+	if (schema != NO_SCHEMA && !is_of_machine)
 		thread = find_thread(f, &rec->rec);
-	if (!schema || schema->id == NO_SCHEMA || (!is_of_machine && thread == NO_THREAD)) {
+	if (schema == NO_SCHEMA || (!is_of_machine && thread == NO_THREAD)) {
 		f->profile->stats.lost_markers++;
 		return;
 	}
-	if (!is_of_machine && !is_admitted(f, thread, schema->id, rec))
+	if (!is_of_machine && !is_admitted(f, thread, schema, rec))
 		return;
-	marker = make_marker(f, schema->id, rec);
+	marker = make_marker(f, schema, rec);
 	if (is_of_machine)
 		add_to_machine(f, &marker, rec->rec.flags & MARKER_ROW);
 	else

@@ -233,17 +233,13 @@ static unsigned int thread_limit(void)
 struct table_pool *table_pool_new(struct rule_store *rules, int event_fd)
 {
 	struct table_pool *p = xcalloc(1, sizeof(*p));
-	pthread_condattr_t attributes;
 
 	p->event_fd = event_fd;
 	p->rules = rules;
 	p->max = thread_limit();
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&p->done, &attributes);
-	pthread_condattr_destroy(&attributes);
+	thread_cond_init(&p->done);
 	if (!add_thread(p)) {
 		table_pool_free(p);
 		return NULL;

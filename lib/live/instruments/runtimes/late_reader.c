@@ -108,14 +108,10 @@ static void *work(void *ctx)
 static struct late_worker *start(void)
 {
 	struct late_worker *w = xcalloc(1, sizeof(*w));
-	pthread_condattr_t monotonic;
 
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->has_work, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->is_finished, &monotonic);
-	pthread_condattr_destroy(&monotonic);
+	thread_cond_init(&w->is_finished);
 	if (thread_start(&w->thread, "prof-late", work, w) == 0)
 		return w;
 	free(w);

@@ -100,29 +100,30 @@ spooled() {
 wait_until spooled
 pid=$(<pid)
 at_exit+=("kill $pid 2>/dev/null")
+# Ending takes a while: the next victim is the one that takes the memory, not its parent.
 echo 1000 >/proc/$recorder/oom_score_adj
 limit_memory $(($(cat "$group/memory.usage_in_bytes" "$group/memory.current" 2>/dev/null) + (32 << 20)))
 cat >hungry.py <<'CODE'
 import os, sys, time
 group, recorder = sys.argv[1:]
-with open(group + "/cgroup.procs", "w") as out:
-    out.write(str(os.getpid()))
 def lives():
     try:
         with open(f"/proc/{recorder}/stat") as stat:
             return "Z" not in stat.read().rsplit(")", 1)[1]
     except OSError:
         return False
-def has_killed():
-    for name in ("memory.events", "memory.oom_control"):
-        if os.path.exists(f"{group}/{name}"):
-            return dict(map(str.split, open(f"{group}/{name}")))["oom_kill"] != "0"
-taken = []
-while lives():
-    # Ending takes a while: the next victim would be this one.
-    if not has_killed():
+taker = os.fork()
+if taker == 0:
+    with open(group + "/cgroup.procs", "w") as out:
+        out.write(str(os.getpid()))
+    taken = []
+    while lives():
         taken.append(bytearray(1 << 20))
+        time.sleep(0.01)
+    os._exit(0)
+while lives():
     time.sleep(0.01)
+os.waitpid(taker, 0)
 CODE
 ok "out of memory: memory is taken from it" python3 hungry.py "$group" $recorder
 wait $recorder 2>/dev/null

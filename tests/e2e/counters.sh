@@ -76,10 +76,13 @@ CODE
 
 record memory 0 -- /usr/bin/python3 grow.py
 judge "memory is there without an option" memory.json.gz memory.stats <<'CODE'
+import itertools
 import json
 memory = [c for c in p["counters"]]
 expect([c["name"] for c in memory] == ["Memory"], [c["name"] for c in memory])
-expect(10 * 2 ** 20 <= sum(memory[0]["samples"]["count"]) <= 100 * 2 ** 20, memory)
+# The last pass may find a program that has given its memory back.
+peak = max(itertools.accumulate(memory[0]["samples"]["count"]))
+expect(10 * 2 ** 20 <= peak <= 100 * 2 ** 20, memory)
 expect(len(memory[0]["samples"]["count"]) >= 10, memory)
 stats = json.load(open(args[0]))["counters"]
 expect(stats["cpu_ms"] <= 0.001 * 3000 * 2, stats)

@@ -37,7 +37,7 @@ expect(busy in shown and len(shown) <= 30, shown)
 CODE
 record command 0 -a --comm 'spin,shares' -- "$workloads/shares" 0.3
 judge "-a with a command: as long as it runs, and what the filters let pass" command.json.gz <<'CODE'
-names = {t["name"] for t in p["threads"]}
+names = {t["name"].split()[0] for t in p["threads"]}
 expect(names == {"spin", "shares"}, names)
 expect(within("sixty", thread("shares")) > 5, len(samples(thread("shares"))))
 expect(within("spinning") > 5, within("spinning"))

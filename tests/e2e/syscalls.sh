@@ -65,8 +65,9 @@ record long 0 --syscalls=15 -- /usr/bin/python3 "${reads[@]}"
 calls "a length leaves shorter ones out, and no longer one" long.json.gz <<'CODE'
 rows = found(p)
 expect(all(end - start >= 15e6 for _, start, end, *_ in rows), "a short one")
+# Python sleeps until a time: a call that begins late is shorter.
 sleeps = [row for row in rows if row[0] == "clock_nanosleep" and row[5]["isMainThread"]
-          and row[2] - row[1] >= 40e6 and row[5]["pid"] == p["threads"][0]["pid"]]
+          and row[5]["pid"] == p["threads"][0]["pid"]]
 expect(len(sleeps) == 10, f"{len(sleeps)} sleeps")
 CODE
 

@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/copy.h"
 
 #define NOT_COPIED (UINT32_MAX - 1)
 
@@ -165,6 +166,11 @@ static symbol_id copy_symbol(struct row_copier *c, symbol_id id)
 	return c->symbols[id];
 }
 
+static string_id schema_text(void *ctx, string_id id)
+{
+	return row_copier_string(ctx, id);
+}
+
 schema_id row_copier_schema(struct row_copier *c, schema_id id)
 {
 	const struct schemas *from = &c->from->markers.schemas;
@@ -174,15 +180,9 @@ schema_id row_copier_schema(struct row_copier *c, schema_id id)
 	if (c->schemas[id] != NOT_COPIED)
 		return c->schemas[id];
 	row = *schemas_get(from, id);
-	for (uint32_t i = 0; i < row.field_count; i++) {
-		fields[i] = schema_fields(from, schemas_get(from, id))[i];
-		fields[i].key = row_copier_string(c, fields[i].key);
-		fields[i].label = row_copier_string(c, fields[i].label);
-	}
-	row.name = row_copier_string(c, row.name);
-	row.chart_label = row_copier_string(c, row.chart_label);
-	row.table_label = row_copier_string(c, row.table_label);
-	row.tooltip_label = row_copier_string(c, row.tooltip_label);
+	memcpy(fields, schema_fields(from, schemas_get(from, id)),
+	       row.field_count * sizeof(*fields));
+	copy_schema_texts(&row, fields, &(struct copy_rules){c, schema_text, NULL, NULL});
 	c->schemas[id] = schemas_intern(&c->into->markers.schemas, &row, fields);
 	return c->schemas[id];
 }

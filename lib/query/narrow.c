@@ -6,11 +6,15 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/copy.h"
 #include "lib/query/copy_rows.h"
 
 struct narrowing {
 	struct profile *into;
 	struct row_copier *rows;
+	struct copy_rules rules;
+	const struct query *query;
+	const stack_id *stacks; /* by stack_id: new ones */
 	const struct profile *from;
 	const struct query_filter *filter;
 	uint64_t offset_ns; /* of its start in the new profile */
@@ -21,8 +25,9 @@ struct narrowing {
 	struct narrow_counts *counts;
 };
 
-static uint64_t time_in(const struct narrowing *n, uint64_t time)
+static uint64_t time_in(void *ctx, uint64_t time)
 {
+	const struct narrowing *n = ctx;
 	uint64_t start = n->from->meta.start_ns;
 
 	return (time < start ? 0 : time - start) + n->offset_ns;
@@ -45,22 +50,9 @@ static uint32_t used_incarnations(const struct narrowing *n, uint32_t pid)
 static void add_thread(struct narrowing *n, thread_id id)
 {
 	const struct profile_thread *from = &n->from->threads.rows.items[id];
-	struct profile_thread row = {
-		.pid = from->pid,
-		.tid = from->tid,
-		.incarnation = from->incarnation + used_incarnations(n, from->pid),
-		.name = row_copier_string(n->rows, from->name),
-		.process_name = row_copier_string(n->rows, from->process_name),
-		.process_label = row_copier_string(n->rows, from->process_label),
-		.arguments = row_copier_list(n->rows, from->arguments),
-		.start = time_in(n, from->start),
-		.end = from->end ? time_in(n, from->end) : 0,
-		.process_start = time_in(n, from->process_start),
-		.process_end = from->process_end ? time_in(n, from->process_end) : 0,
-		.is_main = from->is_main,
-		.is_folded = from->is_folded,
-	};
+	struct profile_thread row = copy_thread_row(from, &n->rules);
 
+	row.incarnation += used_incarnations(n, from->pid);
 	n->threads[id] = threads_add(&n->into->threads, &row);
 }
 
@@ -126,6 +118,21 @@ static stack_id shown_stack(const struct query *q, stack_id stack)
 	return stack == NO_STACK || q->is_shown[stack] ? stack : q->parents[stack];
 }
 
+static string_id text_in(void *ctx, string_id id)
+{
+	const struct narrowing *n = ctx;
+
+	return row_copier_list(n->rows, id);
+}
+
+static stack_id stack_in(void *ctx, stack_id id)
+{
+	const struct narrowing *n = ctx;
+	stack_id shown = shown_stack(n->query, id);
+
+	return shown == NO_STACK ? NO_STACK : n->stacks[shown];
+}
+
 static bool has_times(const struct narrowing *n, uint64_t first, uint64_t last)
 {
 	uint64_t start = n->from->meta.start_ns;
@@ -157,20 +164,12 @@ static void use_allocations(struct narrowing *n, const struct query *q,
 	}
 }
 
-static void add_allocations(struct narrowing *n, const struct query *q,
-			    const struct profile_thread *from, struct profile_thread *into,
-			    const stack_id *stacks)
+static void add_allocations(struct narrowing *n, const struct profile_thread *from,
+			    struct profile_thread *into)
 {
 	vec_for_each(&from->allocations.rows, const struct allocation *, row) {
-		stack_id shown = shown_stack(q, row->stack);
-		struct allocation copy = *row;
-
-		if (!has_allocation(n, row))
-			continue;
-		copy.time = time_in(n, row->time);
-		copy.freed = row->freed ? time_in(n, row->freed) : 0;
-		copy.stack = shown == NO_STACK ? NO_STACK : stacks[shown];
-		vec_push(&into->allocations.rows, copy);
+		if (has_allocation(n, row))
+			vec_push(&into->allocations.rows, copy_allocation_row(row, &n->rules));
 	}
 }
 
@@ -202,10 +201,10 @@ static void use_markers(struct narrowing *n, const struct query *q)
 	}
 }
 
-static void add_marker(struct narrowing *n, const struct query *q, struct profile_thread *thread,
-		       const struct marker *from, const stack_id *stacks)
+static void add_marker(struct narrowing *n, struct profile_thread *thread,
+		       const struct marker *from)
 {
-	struct profile *into = n->into;
+	struct markers *into = &n->into->markers;
 	schema_id schema = row_copier_schema(n->rows, from->schema);
 	uint32_t fields;
 	struct marker row;
@@ -214,32 +213,16 @@ static void add_marker(struct narrowing *n, const struct query *q, struct profil
 		n->counts->lost_markers++;
 		return;
 	}
-	fields = schemas_get(&into->markers.schemas, schema)->field_count;
-	row = markers_make(&into->markers, schema, time_in(n, from->start), time_in(n, from->end));
-	row.name = row_copier_string(n->rows, from->name);
-	row.category = row_copier_string(n->rows, from->category);
-	row.cause_tid = from->cause_tid;
-	row.cause_time = from->cause_time ? time_in(n, from->cause_time) : 0;
-	for (uint32_t i = 0; i <= fields; i++) {
-		struct marker_value *value = marker_value(&into->markers, &row, i);
-
-		*value = *marker_value(&n->from->markers, from, i);
-		if (value->type == FIELD_STRING) {
-			value->string = row_copier_string(n->rows, value->string);
-		} else if (value->type == FIELD_STACK) {
-			stack_id shown = shown_stack(q, value->stack);
-
-			value->stack = shown == NO_STACK ? NO_STACK : stacks[shown];
-			value->time = value->time ? time_in(n, value->time) : 0;
-		} else if (value->type == FIELD_TIME) {
-			value->number = time_in(n, value->number);
-		}
-	}
+	fields = schemas_get(&into->schemas, schema)->field_count;
+	row = copy_marker_row(into, schema, from, &n->rules);
+	for (uint32_t i = 0; i <= fields; i++)
+		*marker_value(into, &row, i) =
+			copy_marker_value(marker_value(&n->from->markers, from, i), &n->rules);
 	vec_push(&thread->markers, row);
 }
 
 /* Gives samples their new stacks, and threads their markers. */
-static void finish_threads(struct narrowing *n, const struct query *q, const stack_id *stacks)
+static void finish_threads(struct narrowing *n)
 {
 	for (thread_id id = 0; id < n->from->threads.rows.count; id++) {
 		const struct profile_thread *from = &n->from->threads.rows.items[id];
@@ -250,13 +233,13 @@ static void finish_threads(struct narrowing *n, const struct query *q, const sta
 		into = threads_get(&n->into->threads, n->threads[id]);
 		samples_change_each(&into->samples, sample) {
 			if (sample->stack != NO_STACK)
-				sample->stack = stacks[sample->stack];
+				sample->stack = n->stacks[sample->stack];
 		}
 		vec_for_each(&from->markers, const struct marker *, marker) {
 			if (has_time(n, marker))
-				add_marker(n, q, into, marker, stacks);
+				add_marker(n, into, marker);
 		}
-		add_allocations(n, q, from, into, stacks);
+		add_allocations(n, from, into);
 	}
 }
 
@@ -290,16 +273,9 @@ static void add_counters(struct narrowing *n)
 	if (n->filter->process || n->filter->thread)
 		return;
 	vec_for_each(&n->from->counters.rows, const struct counter *, from) {
-		struct counter row = *from;
+		struct counter row = copy_counter_row(from, &n->rules);
 
 		row.incarnation += row.pid ? used_incarnations(n, row.pid) : 0;
-		row.name = row_copier_string(n->rows, from->name);
-		row.category = row_copier_string(n->rows, from->category);
-		row.description = row_copier_string(n->rows, from->description);
-		row.label = row_copier_string(n->rows, from->label);
-		row.unit = row_copier_string(n->rows, from->unit);
-		row.color = row_copier_string(n->rows, from->color);
-		memset(&row.samples, 0, sizeof(row.samples));
 		add_counter_samples(n, from, &row);
 		if (profile_counters_add(&n->into->counters, &row) == NO_COUNTER)
 			vec_release(&row.samples);
@@ -319,6 +295,7 @@ static int add_profile(struct narrowing *n, struct error *err)
 	n->is_used = is_used;
 	n->first_thread = n->into->threads.rows.count;
 	n->rows = row_copier_new(n->into, p);
+	n->rules = (struct copy_rules){n, text_in, time_in, stack_in};
 	memset(n->events, UINT8_MAX, sizeof(n->events));
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		threads[id] = NO_THREAD;
@@ -329,7 +306,9 @@ static int add_profile(struct narrowing *n, struct error *err)
 	if (!ret) {
 		use_markers(n, &q);
 		stacks = row_copier_stacks(n->rows, &q, is_used);
-		finish_threads(n, &q, stacks);
+		n->query = &q;
+		n->stacks = stacks;
+		finish_threads(n);
 		add_counters(n);
 		query_release(&q);
 	}

@@ -5,6 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/thread.h"
+#include "lib/profile/copy.h"
 #include "lib/profile/wait_frames.h"
 #include "lib/query/copy_rows.h"
 #include "lib/workplace/lookup.h"
@@ -250,26 +251,30 @@ static stack_id take_stack(struct moving_rows *r, stack_id stack, struct profile
 	return found;
 }
 
-static string_id take_text(struct profile *into, const struct profile *from, string_id id)
+struct two_profiles {
+	struct profile *into;
+	const struct profile *from;
+};
+
+static string_id take_text(void *ctx, string_id id)
 {
+	const struct two_profiles *p = ctx;
+
 	return id == NO_STRING
 		       ? NO_STRING
-		       : strings_intern_list(&into->strings, strings_get(&from->strings, id),
-					     strings_size(&from->strings, id));
+		       : strings_intern_list(&p->into->strings, strings_get(&p->from->strings, id),
+					     strings_size(&p->from->strings, id));
 }
 
 thread_id moving_thread(struct profile *into, const struct profile *from,
 			const struct profile_thread *row)
 {
-	struct profile_thread copy = {
-		.pid = row->pid,
-		.tid = row->tid,
-		.incarnation = row->incarnation,
-		.start = row->start,
-		.process_start = row->process_start,
-		.is_main = row->is_main,
-	};
+	struct two_profiles profiles = {into, from};
+	/* Arguments are not shown, and who still lives has no end. */
+	struct profile_thread shown = *row, copy;
 
+	shown.arguments = NO_STRING;
+	shown.end = shown.process_end = 0;
 	for (thread_id id = 0; id < into->threads.rows.count; id++) {
 		const struct profile_thread *other = &into->threads.rows.items[id];
 
@@ -277,10 +282,7 @@ thread_id moving_thread(struct profile *into, const struct profile *from,
 		    other->incarnation == row->incarnation)
 			return id;
 	}
-	copy.name = take_text(into, from, row->name);
-	copy.process_name = take_text(into, from, row->process_name);
-	copy.process_label = take_text(into, from, row->process_label);
-	copy.arguments = NO_STRING;
+	copy = copy_thread_row(&shown, &(struct copy_rules){&profiles, take_text, NULL, NULL});
 	return threads_add(&into->threads, &copy);
 }
 
@@ -288,8 +290,10 @@ thread_id moving_thread(struct profile *into, const struct profile *from,
 static void rename_thread(struct profile *into, const struct profile *from,
 			  struct profile_thread *thread, const struct profile_thread *row)
 {
-	thread->name = take_text(into, from, row->name);
-	thread->process_name = take_text(into, from, row->process_name);
+	struct two_profiles profiles = {into, from};
+
+	thread->name = take_text(&profiles, row->name);
+	thread->process_name = take_text(&profiles, row->process_name);
 }
 
 static void take_sample(struct moving_rows *r, thread_id thread, const struct sample *sample,

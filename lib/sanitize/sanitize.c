@@ -28,6 +28,24 @@ string_id sanitize_text(struct sanitizer *s, string_id id)
 	return intern(s, &text);
 }
 
+string_id sanitize_any_text(void *ctx, string_id id)
+{
+	return sanitize_text(ctx, id);
+}
+
+string_id sanitize_no_text(void *ctx, string_id id)
+{
+	(void)ctx, (void)id;
+	return NO_STRING;
+}
+
+stack_id sanitize_stack(void *ctx, stack_id id)
+{
+	const struct sanitizer *s = ctx;
+
+	return s->stacks[id];
+}
+
 string_id sanitize_path(struct sanitizer *s, string_id id)
 {
 	const struct strings *strings = &s->from->strings;

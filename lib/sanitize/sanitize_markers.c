@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
+#include "lib/profile/copy.h"
 #include "lib/sanitize/internal.h"
 
 static const char *text_of(const struct sanitizer *s, string_id id)
@@ -73,14 +74,9 @@ static schema_id copy_schema(struct sanitizer *s, const struct schema *from,
 	for (uint32_t i = 0; i < from->field_count; i++) {
 		if (kind_of(s, known, &fields[i]) == VALUE_UNKNOWN)
 			continue;
-		rows[row.field_count].key = sanitize_text(s, fields[i].key);
-		rows[row.field_count].label = sanitize_text(s, fields[i].label);
-		rows[row.field_count++].type = fields[i].type;
+		rows[row.field_count++] = fields[i];
 	}
-	row.name = sanitize_text(s, row.name);
-	row.chart_label = sanitize_text(s, row.chart_label);
-	row.table_label = sanitize_text(s, row.table_label);
-	row.tooltip_label = sanitize_text(s, row.tooltip_label);
+	copy_schema_texts(&row, rows, &(struct copy_rules){s, sanitize_any_text, NULL, NULL});
 	return schemas_intern(&s->into->markers.schemas, &row, rows);
 }
 
@@ -99,7 +95,8 @@ static schema_id unknown_schema(struct sanitizer *s)
 }
 
 static void copy_values(struct sanitizer *s, const struct marker *from, const struct marker *into,
-			const struct schema *schema, const struct marker_schema *known)
+			const struct schema *schema, const struct marker_schema *known,
+			const struct copy_rules *rules)
 {
 	const struct schema_field *fields = schema_fields(&s->from->markers.schemas, schema);
 	uint32_t kept = 0;
@@ -111,8 +108,8 @@ static void copy_values(struct sanitizer *s, const struct marker *from, const st
 
 		if (value.type == FIELD_STRING)
 			value = text_value(s, kind, value.string);
-		else if (value.type == FIELD_STACK && value.stack != NO_STACK)
-			value.stack = s->stacks[value.stack];
+		else
+			value = copy_marker_value(&value, rules);
 		if (kind != VALUE_UNKNOWN)
 			*marker_value(&s->into->markers, into, kept++) = value;
 	}
@@ -131,6 +128,7 @@ void sanitize_marker(struct sanitizer *s, const struct marker *from, struct prof
 {
 	const struct schema *schema = schemas_get(&s->from->markers.schemas, from->schema);
 	const struct marker_schema *known = marker_schema_find(text_of(s, schema->name));
+	struct copy_rules rules = {s, NULL, NULL, sanitize_stack};
 	schema_id id;
 	struct marker row;
 
@@ -144,16 +142,13 @@ void sanitize_marker(struct sanitizer *s, const struct marker *from, struct prof
 		s->counts->unknown += known != NULL;
 		return;
 	}
-	row = markers_make(&s->into->markers, id, from->start, from->end);
+	rules.text = known ? sanitize_any_text : sanitize_no_text;
+	row = copy_marker_row(&s->into->markers, id, from, &rules);
 	if (known) {
-		row.name = sanitize_text(s, from->name);
-		row.category = sanitize_text(s, from->category);
-	}
-	row.cause_tid = from->cause_tid;
-	row.cause_time = from->cause_time;
-	if (known)
-		copy_values(s, from, &row, schema, known);
-	else
+		copy_values(s, from, &row, schema, known, &rules);
+	} else {
+		row.name = schemas_get(&s->into->markers.schemas, id)->name;
 		copy_cause(s, from, &row);
+	}
 	vec_push(&thread->markers, row);
 }

@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/profile/copy.h"
 #include "lib/sanitize/internal.h"
 
 /* Scrubs each text of a list by itself. */
@@ -26,19 +27,8 @@ static string_id sanitize_list(struct sanitizer *s, string_id id)
 static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 {
 	const struct profile_thread *from = &s->from->threads.rows.items[id];
-	struct profile_thread thread = {
-		.pid = from->pid,
-		.tid = from->tid,
-		.incarnation = from->incarnation,
-		.process_label = NO_STRING,
-		.arguments = NO_STRING,
-		.start = from->start,
-		.end = from->end,
-		.process_start = from->process_start,
-		.process_end = from->process_end,
-		.is_main = from->is_main,
-		.is_folded = from->is_folded,
-	};
+	const struct copy_rules rules = {s, sanitize_no_text, NULL, sanitize_stack};
+	struct profile_thread thread = copy_thread_row(from, &rules);
 	struct profile_thread *into;
 
 	thread.name = sanitize_thread_name(s, from, id + 1);
@@ -55,12 +45,8 @@ static void copy_thread(struct sanitizer *s, thread_id id, uint32_t process)
 		copy.stack = copy.stack == NO_STACK ? NO_STACK : s->stacks[copy.stack];
 		samples_add(&into->samples, &copy);
 	}
-	vec_for_each(&from->allocations.rows, const struct allocation *, row) {
-		struct allocation copy = *row;
-
-		copy.stack = copy.stack == NO_STACK ? NO_STACK : s->stacks[copy.stack];
-		vec_push(&into->allocations.rows, copy);
-	}
+	vec_for_each(&from->allocations.rows, const struct allocation *, row)
+		vec_push(&into->allocations.rows, copy_allocation_row(row, &rules));
 	vec_for_each(&from->markers, const struct marker *, marker)
 		sanitize_marker(s, marker, into);
 }
@@ -87,18 +73,17 @@ static void copy_counters(struct sanitizer *s)
 
 	vec_for_each(&s->from->counters.rows, const struct counter *, from) {
 		bool is_known = is_known_counter(s, from->name);
-		struct counter row = *from;
+		const struct copy_rules rules = {s, is_known ? sanitize_any_text : sanitize_no_text,
+						 NULL, NULL};
+		struct counter row = copy_counter_row(from, &rules);
 
 		number++;
 		s->counts->unknown += !is_known;
-		row.name = is_known ? sanitize_text(s, from->name)
-				    : sanitize_numbered(s, "counter", number);
-		row.label = is_known ? sanitize_text(s, from->label) : row.name;
-		row.category = is_known ? sanitize_text(s, from->category) : NO_STRING;
-		row.description = is_known ? sanitize_text(s, from->description) : NO_STRING;
-		row.unit = sanitize_text(s, from->unit);
-		row.color = sanitize_text(s, from->color);
-		memset(&row.samples, 0, sizeof(row.samples));
+		if (!is_known) {
+			row.name = row.label = sanitize_numbered(s, "counter", number);
+			row.unit = sanitize_text(s, from->unit);
+			row.color = sanitize_text(s, from->color);
+		}
 		vec_for_each(&from->samples, const struct counter_sample *, sample)
 			vec_push(&row.samples, *sample);
 		if (profile_counters_add(&s->into->counters, &row) == NO_COUNTER)

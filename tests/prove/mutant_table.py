@@ -32,7 +32,7 @@ MUTANTS = [Mutant(*row) for row in (
      "(skip > own ? skip - own : 0) + row->prefix_skip;", "(skip > own ? skip - own : 0);",
      "unit/test_resolve"),
     ("an id that is used again is its first stack", "lib/session/raw_stacks.c",
-     "s->sent.items[sent].stack = stack;", "", "unit/test_resolve"),
+     "s->sent.items[sent] = entry;", "", "unit/test_resolve"),
     ("a stack whose continuation is unknown is taken as it is", "lib/session/raw_stacks.c",
      "if (rec->prefix_id && outer == NO_RAW_STACK)", "if (0)", "unit/test_resolve"),
     ("a frame of a call may be empty", "bpf/walk.h",

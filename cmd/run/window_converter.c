@@ -2,7 +2,6 @@
 #include "cmd/run/window_converter.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 #include "lib/base/outfile.h"
 #include "lib/capture/capture_format.h"
 #include "lib/format/format.h"
+#include "lib/format/written_text.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/recording.h"
 
@@ -37,30 +37,6 @@ static void remove_arguments(struct profile *p)
 		thread->arguments = NO_STRING;
 }
 
-static int write_profile(const struct profile *p, struct error *err)
-{
-	const struct export_options how = {.all_threads = true};
-	struct outfile_options options = {
-		.path = "a window", .fd = memfd_create("window", MFD_CLOEXEC), .gzip = true};
-	int fd = options.fd < 0 ? -1 : fcntl(options.fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	struct export_counts counts;
-	struct outfile *out = NULL;
-	int ret;
-
-	if (fd < 0)
-		return error_set(err, -errno, "memory for a window");
-	ret = outfile_open(&out, &options, err);
-	if (!ret)
-		ret = FORMAT_DEFAULT->write(p, &how, out, &counts, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
-	outfile_free(out);
-	if (!ret)
-		return fd;
-	close(fd);
-	return ret;
-}
-
 /* Makes a profile of the window. Returns its descriptor; -ENODATA: nothing happened in it. */
 static int name(struct window_converter *n, const struct capture_window *w, struct push_job *job,
 		struct error *err)
@@ -74,7 +50,10 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 		.say = say,
 	};
 	_cleanup_close_ int copy = memfd_create("window", MFD_CLOEXEC);
+	const struct export_options how = {.all_threads = true};
+	struct export_counts counts;
 	struct recording r = {0};
+	uint64_t size;
 	int ret = copy < 0 ? -errno : capture_window_copy(w, n->capture, copy);
 
 	if (ret)
@@ -92,7 +71,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	job->id = r.profile->meta.start_realtime_ns;
 	job->samples = r.profile->stats.cpu_samples;
 	ret = job->samples || job->lost || losses_count(&r.profile->stats, true)
-		      ? write_profile(r.profile, err)
+		      ? written_file(FORMAT_DEFAULT, r.profile, &how, &counts, true, &size, err)
 		      : error_text(err, -ENODATA, "nothing happened in a window");
 	recording_release(&r);
 	return ret;

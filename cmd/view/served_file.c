@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "cmd/view/script_sources.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/memory_file.h"
 #include "lib/fleet/fleet_url.h"
 #include "lib/format/firefox/read/read.h"
 #include "lib/query/comparable.h"
@@ -43,8 +43,9 @@ struct original {
 };
 
 /* Writes a profile of another format, or of a capture. */
-static int write_copy(const struct original *from, struct outfile *out, struct error *err)
+static int write_copy(void *ctx, struct outfile *out, struct error *err)
 {
+	const struct original *from = ctx;
 	const struct export_options how = {.all_threads = true};
 	struct profile_file file;
 	int ret = profile_file_load(&file, from->paths[0], from->options, err);
@@ -56,8 +57,9 @@ static int write_copy(const struct original *from, struct outfile *out, struct e
 }
 
 /* Writes two profiles and their difference. */
-static int write_difference(const struct original *from, struct outfile *out, struct error *err)
+static int write_difference(void *ctx, struct outfile *out, struct error *err)
 {
+	const struct original *from = ctx;
 	const char *const *paths = from->paths;
 	const struct query_filter filter = QUERY_FILTER_ALL;
 	struct comparable comparable = {0};
@@ -83,44 +85,28 @@ static int write_difference(const struct original *from, struct outfile *out, st
 	return ret;
 }
 
-static int write_scripts(const struct original *from, struct outfile *out, struct error *err)
+static int write_scripts(void *ctx, struct outfile *out, struct error *err)
 {
+	const struct original *from = ctx;
 	return script_sources_write(from->profile, from->owners, from->text, from->size, out, err);
 }
 
-typedef int write_fn(const struct original *from, struct outfile *out, struct error *err);
-
 /* Keeps in memory what is written, and sets text to it. */
-static int keep_written(struct served_file *f, const struct original *from, write_fn *write,
+static int keep_written(struct served_file *f, struct original *from, memory_file_writer *write,
 			char **text, size_t *size, struct error *err)
 {
-	int fd = memfd_create("profile", MFD_CLOEXEC);
-	const struct outfile_options options = {.fd = fd, .path = "memory"};
-	struct outfile *out;
-	int ret;
+	uint64_t bytes;
+	int fd = memory_file_write("the profile", false, write, from, &bytes, err);
 
 	if (fd < 0)
-		return error_set(err, -errno, "keep the profile in memory");
-	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	ret = outfile_open(&out, &options, err);
-	if (ret)
-		return ret;
-	ret = write(from, out, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
-	f->size = *size = outfile_size(out);
-	outfile_free(out);
-	if (ret)
-		return ret;
-	*text = xmalloc(f->size + 1);
-	if (pread(f->fd, *text, f->size, 0) != (ssize_t)f->size)
-		return error_set(err, -EIO, "read the profile in memory");
-	(*text)[f->size] = '\0';
-	return 0;
+		return fd;
+	f->fd = fd;
+	f->size = *size = bytes;
+	return memory_file_read(fd, "the profile", bytes, text, err);
 }
 
 /* Sets text and f->fd to a file of the format that front-ends read. */
-static int read_bytes(struct served_file *f, const struct original *from, char **text, size_t *size,
+static int read_bytes(struct served_file *f, struct original *from, char **text, size_t *size,
 		      struct error *err)
 {
 	bool is_file = !fleet_url_is_one(from->paths[0]);
@@ -150,7 +136,7 @@ int served_file_open(struct served_file *f, const char *const *paths, size_t cou
 		     const struct output_options *options, char **text, size_t *size,
 		     struct error *err)
 {
-	const struct original from = {.paths = paths, .options = options};
+	struct original from = {.paths = paths, .options = options};
 
 	return count == 1 ? read_bytes(f, &from, text, size, err)
 			  : keep_written(f, &from, write_difference, text, size, err);
@@ -159,7 +145,7 @@ int served_file_open(struct served_file *f, const char *const *paths, size_t cou
 void served_file_add_scripts(struct served_file *f, const struct profile *p,
 			     const struct readers *owners, const char *text, size_t size)
 {
-	const struct original from = {
+	struct original from = {
 		.profile = p,
 		.owners = owners,
 		.text = text,

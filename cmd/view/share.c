@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +19,9 @@
 #include "cmd/view/store_answer.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/memory_file.h"
 #include "lib/base/text.h"
+#include "lib/format/written_text.h"
 #include "lib/query/narrow.h"
 #include "lib/server/client.h"
 
@@ -124,24 +125,13 @@ static int load(struct share *s, struct error *err)
 /* Writes the profile into memory, compressed. */
 static int write_body(struct share *s, struct error *err)
 {
-	int fd = memfd_create("profile", MFD_CLOEXEC);
 	const struct export_options how = {.all_threads = true};
-	const struct outfile_options options = {.fd = dup(fd), .path = "memory", .gzip = true};
-	struct outfile *out;
-	int ret = outfile_open(&out, &options, err);
+	uint64_t size;
+	_cleanup_close_ int fd = written_file(&format_firefox, s->profile, &how, NULL, true, &size,
+					      err);
 
-	if (!ret) {
-		ret = format_firefox.write(s->profile, &how, out, NULL, err);
-		if (!ret)
-			ret = outfile_commit(out, err);
-		s->size = (size_t)outfile_size(out);
-		outfile_free(out);
-	}
-	s->body = xmalloc(s->size + 1);
-	if (!ret && pread(fd, s->body, s->size, 0) != (ssize_t)s->size)
-		ret = error_set(err, -EIO, "read the profile in memory");
-	close(fd);
-	return ret;
+	s->size = size;
+	return fd < 0 ? fd : memory_file_read(fd, "the profile", size, &s->body, err);
 }
 
 static void show(const struct share *s)

@@ -2,11 +2,9 @@
 #include "cmd/view/viewer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
+#include "lib/format/written_text.h"
 
 #define PAGE "page.html"
 
@@ -132,22 +131,9 @@ static char *front_end_url(const struct viewer *v)
 
 int viewer_make_page(struct viewer *v, struct error *err)
 {
-	int fd = memfd_create("page", MFD_CLOEXEC);
-	const struct outfile_options options = {.fd = fd, .path = "memory"};
-	struct outfile *out = NULL;
-	int ret;
-
-	if (fd < 0)
-		return error_set(err, -errno, "keep the page in memory");
-	v->page = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	ret = outfile_open(&out, &options, err);
-	if (!ret)
-		ret = format_html.write(v->api.profiles[0].profile, NULL, out, NULL, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
-	v->page_size = ret ? 0 : outfile_size(out);
-	outfile_free(out);
-	return ret;
+	v->page = written_file(&format_html, v->api.profiles[0].profile, NULL, NULL, false,
+			       &v->page_size, err);
+	return v->page < 0 ? v->page : 0;
 }
 
 char *viewer_url(const struct viewer *v)

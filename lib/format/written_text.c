@@ -1,55 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/written_text.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/memory_file.h"
 
-static int take_text(int fd, size_t size, char **text, struct error *err)
+struct written {
+	const struct format *format;
+	const struct profile *profile;
+	const struct export_options *options;
+	struct export_counts *counts;
+};
+
+static int write_profile(void *ctx, struct outfile *out, struct error *err)
 {
-	size_t done = 0;
+	const struct written *w = ctx;
 
-	*text = xmalloc(size + 1);
-	while (done < size) {
-		ssize_t got = pread(fd, *text + done, size - done, (off_t)done);
+	return w->format->write(w->profile, w->options, out, w->counts, err);
+}
 
-		if (got <= 0) {
-			free(*text);
-			*text = NULL;
-			return error_set(err, -EIO, "read the profile in memory");
-		}
-		done += (size_t)got;
-	}
-	(*text)[size] = '\0';
-	return 0;
+int written_file(const struct format *format, const struct profile *p,
+		 const struct export_options *options, struct export_counts *counts, bool gzip,
+		 uint64_t *size, struct error *err)
+{
+	struct written w = {format, p, options, counts};
+
+	return memory_file_write("the profile", gzip, write_profile, &w, size, err);
 }
 
 int written_text(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, char **text,
 		 size_t *size, struct error *err)
 {
-	int fd = memfd_create("profile", MFD_CLOEXEC);
-	_cleanup_close_ int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	const struct outfile_options file = {.fd = fd, .path = "memory"};
-	struct outfile *out = NULL;
-	int ret;
+	uint64_t bytes;
+	_cleanup_close_ int fd = written_file(format, p, options, counts, false, &bytes, err);
 
 	*text = NULL;
-	if (copy < 0)
-		return error_set(err, -errno, "keep the profile in memory");
-	ret = outfile_open(&out, &file, err);
-	if (!ret)
-		ret = format->write(p, options, out, counts, err);
-	if (!ret)
-		ret = outfile_commit(out, err);
-	if (!ret) {
-		*size = outfile_size(out);
-		ret = take_text(copy, *size, text, err);
-	}
-	outfile_free(out);
-	return ret;
+	*size = bytes;
+	return fd < 0 ? fd : memory_file_read(fd, "the profile", bytes, text, err);
 }

@@ -5,7 +5,14 @@
 
 #include "lib/format/format.h"
 
-/* Writes into memory. Sets *text, terminated, which the caller frees. */
+/*
+ * Writes into a file in memory. Returns its descriptor, which the caller closes, and sets *size; a
+ * negative errno with err set if that failed.
+ */
+int written_file(const struct format *format, const struct profile *p,
+		 const struct export_options *options, struct export_counts *counts, bool gzip,
+		 uint64_t *size, struct error *err);
+/* The same as a text. Sets *text, terminated, which the caller frees. */
 int written_text(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, char **text,
 		 size_t *size, struct error *err);

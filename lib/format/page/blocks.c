@@ -2,7 +2,6 @@
 #include "lib/format/page/blocks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "lib/base/base64.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/infile.h"
+#include "lib/base/memory_file.h"
 
 #define TYPE "application/octet-stream"
 /* Bytes that become text at a time: a multiple of 3. */
@@ -56,23 +56,10 @@ static int write_mapped(struct outfile *out, const char *id, int fd, size_t size
 int block_write(struct outfile *out, const char *id, const void *data, size_t size,
 		struct error *err)
 {
-	int fd = memfd_create("block", MFD_CLOEXEC);
-	_cleanup_close_ int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	const struct outfile_options options = {.fd = fd, .path = "memory", .gzip = true};
-	struct outfile *packed = NULL;
-	int ret;
+	uint64_t packed_size;
+	_cleanup_close_ int fd = memory_file_pack("the profile", data, size, &packed_size, err);
 
-	if (copy < 0)
-		return error_set(err, -errno, "pack the profile in memory");
-	ret = outfile_open(&packed, &options, err);
-	if (!ret) {
-		outfile_write(packed, data, size);
-		ret = outfile_commit(packed, err);
-	}
-	if (!ret)
-		ret = write_mapped(out, id, copy, outfile_size(packed), err);
-	outfile_free(packed);
-	return ret;
+	return fd < 0 ? fd : write_mapped(out, id, fd, packed_size, err);
 }
 
 /* Finds the text between the tags; NULL: there is none. */

@@ -136,22 +136,30 @@ static int write_as(void (*print)(const struct comparison_text *t, struct strbuf
 	return 0;
 }
 
-static int write_profile(struct diff *d, bool *has_stdout, struct error *err)
+static int write_profile(struct diff *d, const struct comparison_text *t, bool *has_stdout,
+			 struct error *err)
 {
+	const char *path = d->options->output_path;
 	const struct output_options output = {
-		.path = d->options->output_path,
-		.format = FORMAT_DEFAULT,
+		.path = path,
+		.format = path ? diff_options_format(path) : NULL,
 	};
+	_cleanup_(strbuf_release) struct strbuf text = {0}, json = {0};
+	struct sides_compared compared;
 	const struct identity owner = identity_of_invoker();
 	struct outfile *out = NULL;
 	int ret;
 
 	if (!output.path)
 		return 0;
-	*has_stdout |= strcmp(output.path, "-") == 0;
+	*has_stdout |= strcmp(path, "-") == 0;
+	comparison_print_text(t, 0, &text);
+	comparison_print_json(t, &json);
+	compared = (struct sides_compared){strbuf_text(&text), strbuf_text(&json)};
 	ret = output_open(&output, &owner, &out, err);
 	if (!ret)
-		ret = sides_write_difference(&d->sides, &d->options->comparison.filter, out, err);
+		ret = sides_write_difference(&d->sides, &d->options->comparison.filter,
+					     output.format, &compared, out, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
 	outfile_free(out);
@@ -178,7 +186,7 @@ static int print(struct diff *d, struct error *err)
 	if (!ret)
 		ret = write_as(comparison_print_markdown, &t, o->markdown_path, &has_stdout, err);
 	if (!ret)
-		ret = write_profile(d, &has_stdout, err);
+		ret = write_profile(d, &t, &has_stdout, err);
 	if (ret || has_stdout)
 		return ret;
 	comparison_print_text(&t, pager_columns(), &out);

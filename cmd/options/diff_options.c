@@ -50,8 +50,8 @@ static const struct option_row gate_rows[] = {
 	 .set = set_gate},
 	{0, "strict", NULL, "exit with 3 if the runs are inconclusive", OPTION_FLAG, AT(strict)},
 	{.help = "\nOutput, besides the text:"},
-	{'o', "output", "FILE", "a profile with threads A, B, and their difference", OPTION_NAME,
-	 AT(output_path)},
+	{'o', "output", "FILE", "a profile of both sides and their difference, or a page",
+	 OPTION_NAME, AT(output_path)},
 	{0, "json", "FILE", "all figures", OPTION_NAME, AT(json_path)},
 	{0, "markdown", "FILE", "a summary for a job, of at most 30 lines", OPTION_NAME,
 	 AT(markdown_path)},
@@ -112,18 +112,24 @@ static bool is_stdout(const char *path)
 	return path && strcmp(path, "-") == 0;
 }
 
+const struct format *diff_options_format(const char *path)
+{
+	const struct format *format = format_of_path(path);
+
+	return format ? format : FORMAT_DEFAULT;
+}
+
 static int check_output(const struct diff_options *o, struct error *err)
 {
-	const struct format *format = o->output_path ? format_of_path(o->output_path) : NULL;
+	const struct format *format = o->output_path ? diff_options_format(o->output_path) : NULL;
 
 	if (is_stdout(o->json_path) + is_stdout(o->markdown_path) + is_stdout(o->output_path) > 1)
 		return error_text(err, -EINVAL, "standard output can get only one of the outputs");
-	if (format && format != FORMAT_DEFAULT)
-		return error_text(
-			err, -EINVAL,
-			"--output %s: only %s can have a difference; for flame graphs see "
-			"prof convert --diff",
-			o->output_path, FORMAT_DEFAULT->name);
+	if (format && format != FORMAT_DEFAULT && format != &format_html)
+		return error_text(err, -EINVAL,
+				  "--output %s: only %s and %s can have a difference; for flame "
+				  "graphs see prof convert --diff",
+				  o->output_path, FORMAT_DEFAULT->name, format_html.name);
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #define PROF_CMD_OPTIONS_DIFF_OPTIONS_H
 
 #include "cmd/options/option_table.h"
+#include "lib/format/format.h"
 #include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 
@@ -32,5 +33,8 @@ void diff_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. Release always. */
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err);
 void diff_options_release(struct diff_options *o);
+
+/* Returns the format of --output. */
+const struct format *diff_options_format(const char *path);
 
 #endif

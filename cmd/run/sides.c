@@ -42,6 +42,7 @@ static uint32_t greatest_divisor(uint32_t a, uint32_t b)
 }
 
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
+			   const struct format *format, const struct sides_compared *compared,
 			   struct outfile *out, struct error *err)
 {
 	const struct query_runs *const runs[] = {&s->runs[SIDE_A], &s->runs[SIDE_B]};
@@ -52,6 +53,8 @@ int sides_write_difference(const struct sides *s, const struct query_filter *fil
 		.thread = SIDE_B,
 		.base_weight = b / divisor,
 		.weight = a / divisor,
+		.text = compared ? compared->text : NULL,
+		.json = compared ? compared->json : NULL,
 	};
 	const struct export_options options = {.all_threads = true, .difference = &difference};
 	struct profile *p;
@@ -59,7 +62,7 @@ int sides_write_difference(const struct sides *s, const struct query_filter *fil
 
 	if (ret)
 		return ret;
-	ret = FORMAT_DEFAULT->write(p, &options, out, NULL, err);
+	ret = format->write(p, &options, out, NULL, err);
 	profile_free(p);
 	return ret;
 }

@@ -25,8 +25,17 @@ void sides_release(struct sides *s);
  */
 int sides_load(struct sides *s, const char *path, const struct output_options *output,
 	       struct query_runs *runs, size_t *killed, struct error *err);
-/* Writes a profile of both sides and their difference; each weighs as if it had as many runs. */
+/* Outputs of a comparison. */
+struct sides_compared {
+	const char *text, *json;
+};
+
+/*
+ * Writes a profile of both sides and their difference; each weighs as if it had as many runs.
+ * `compared` may be NULL; pages need it.
+ */
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
+			   const struct format *format, const struct sides_compared *compared,
 			   struct outfile *out, struct error *err);
 
 #endif

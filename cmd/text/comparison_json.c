@@ -4,6 +4,7 @@
 
 #include "cmd/text/comparison_text.h"
 #include "cmd/text/listing.h"
+#include "lib/base/cleanup.h"
 
 /* null for what is not known, or is without limit. */
 static void add_number(struct strbuf *out, const char *key, double value)
@@ -125,10 +126,14 @@ static void add_row(struct strbuf *out, const struct comparison_text *t,
 void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
 {
 	const struct comparison *c = t->comparison;
+	_cleanup_(strbuf_release) struct strbuf headline = {0};
 	const char *between = "";
 
+	comparison_headline(t, &headline);
 	strbuf_adds(out, "{");
 	add_text(out, "verdict", verdict_names[t->results->verdict]);
+	strbuf_adds(out, ", ");
+	add_text(out, "headline", strbuf_text(&headline));
 	strbuf_addf(out, ", \"looks\": %" PRIu32 ", \"alpha\": %.10g,\n\"total\": {", c->looks,
 		    c->alpha);
 	add_total(out, t);

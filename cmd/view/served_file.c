@@ -79,7 +79,7 @@ static int write_difference(void *ctx, struct outfile *out, struct error *err)
 	if (comparable.refusals.count)
 		ret = error_text(err, -EXDEV, "%s", comparable.refusals.items[0]);
 	if (!ret)
-		ret = sides_write_difference(&sides, &filter, out, err);
+		ret = sides_write_difference(&sides, &filter, FORMAT_DEFAULT, NULL, out, err);
 	comparable_release(&comparable);
 	sides_release(&sides);
 	return ret;

@@ -15,11 +15,16 @@
 struct export_difference {
 	thread_id base, thread;
 	uint32_t base_weight, weight;
+	/* html: what became of the comparison, for people and as JSON; NULL: it was not made. */
+	const char *text, *json;
 };
 
 struct export_options {
 	const struct profile *base; /* flame graphs: show what differs from it; NULL: nothing */
-	/* firefox: adds a row of what one thread has more of than another; NULL: none */
+	/*
+	 * firefox: adds a row of what one thread has more of than another. html: compares the
+	 * threads. NULL: none.
+	 */
 	const struct export_difference *difference;
 	bool all_threads; /* each thread has its own row, however many there are */
 	bool cpus; /* adds a row for each CPU with the clock's samples taken there */

@@ -39,6 +39,15 @@ printf '%s\n' '</title><script>alert(1)</script>;"x" onload="y]]>;&lt;b> 7' 'a (
 "$PROF" convert hostile.json -o hostile.html
 is "names are no markup" "$(grep -c '<script>' hostile.html) $(grep -c 'onload="' hostile.html)" "0 0"
 
+# A page of two sides.
+mkdir sides
+python3 "$root/tests/diff/profiles.py" sides
+"$PROF" diff --json d.json -o d.html sides/variants.json >d.txt
+is "a difference has the text of prof diff without scripts" \
+	"$(sed -n '/^<pre>/,/^<\/pre>/p' d.html | sed 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&quot;/"/g; s/&amp;/\&/g' | tr -s ' ')" "$(tr -s ' ' <d.txt)"
+is "and its figures for the script" "$(sed -n 's/.*id="prof-comparison">\([^<]*\)<.*/\1/p' d.html | base64 -d | gzip -dc)" "$(<d.json)"
+is "its sides are read back" "$("$PROF" report --by thread --format csv d.html | grep -o '^"[AB]: [a-z]*"' | sort | xargs)" "A: base B: patch"
+
 is "the engine's rows are those of report" "$(equal "$golden"/{collapsed,inline,waits,events,runtimes,allocs}.json \
 	"$root/tests/readers/files/samply-66.json" | sed 's/^[1-9][0-9]* rows/all rows/')" "all rows compared, 0 different"
 done_testing

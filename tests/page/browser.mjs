@@ -112,9 +112,48 @@ async function judgeViews(profile, name) {
 	judge(`${name}: a click zooms`, await page.evaluate(() => window.profPage.views.flame.zoomed !== 0xffffffff));
 	await key('Escape');
 	judge(`${name}: Esc goes back`, await page.evaluate(() => window.profPage.views.flame.zoomed === 0xffffffff));
+	// What is saved: the graph as a picture that is well-formed, the functions as CSV.
+	for (const [digit, ending] of [['1', 'svg'], ['4', 'csv']]) {
+		await key(digit);
+		const [download] = await Promise.all([page.waitForEvent('download', {timeout: 5000}), key('S')]);
+		const text = readFileSync(await download.path(), 'utf8');
+		judge(`${name}: saved as ${ending}`, download.suggestedFilename().endsWith(`.${ending}`));
+		judge(`${name}: ${ending}`, ending === 'csv' ? text.split('\n').length > 1 && text.startsWith('self,total')
+			: await page.evaluate((svg) => !new DOMParser().parseFromString(svg, 'image/svg+xml').querySelector('parsererror'), text), text.slice(0, 200));
+		if (ending === 'svg')
+			judge(`${name}: the picture has the heaviest function`, text.includes('<text') && text.includes('<rect'));
+	}
 	judge(`${name}: nothing is said or asked for`, said.length === 0, said.join('\n'));
 	await page.close();
 	return path;
+}
+
+// A difference: what prof diff says, in its order; colour only where it says that there is one.
+async function judgeDifference() {
+	execFileSync('python3', [new URL('../diff/profiles.py', import.meta.url).pathname, folder]);
+	const path = join(folder, 'difference.html'), said = JSON.parse(run('diff', '--format', 'json', '-o', path, join(folder, 'variants.json')));
+	const {page, said: console_} = await open(path);
+	judge('difference: headline', await page.textContent('#compare h2') === said.headline, said.headline);
+	const shown = await rows(page);
+	judge('difference: rows', said.rows.length > 1 && said.rows.every((row, i) => i >= shown.length || shown[i][5].startsWith(row.function.replace(/\p{C}/gu, '?'))), JSON.stringify(shown));
+	judge('difference: marks', said.rows.some((row) => row.differs) && said.rows.every((row, i) => i >= shown.length || /[▲▼]/.test(shown[i][2]) === row.differs), JSON.stringify(shown));
+	await judgeAccess(page, 'difference');
+	await page.keyboard.press('1');
+	const graph = await page.evaluate(() => {
+		const {engine, comparison, views: {flame: {nodes}}} = window.profPage;
+		return Array.from(nodes.key, (key, at) => ({name: engine.rawFunction(nodes.by, key), depth: nodes.depth[at], shares: nodes.shares[at],
+			change: comparison.change(engine, nodes.by, key)}));
+	});
+	for (const row of said.rows) {
+		const nodes = graph.filter(({name}) => name === row.function);
+		judge(`difference: ${row.function} in the graph`, nodes.length > 0 && nodes.every(({change}) => change === (row.differs ? Math.sign(row.estimate) : 0)), JSON.stringify(nodes));
+	}
+	judge('difference: roots have all', [0, 1].every((side) => Math.abs(graph.reduce((sum, node) => sum + (node.depth ? 0 : node.shares[side]), 0) - 1) < 1e-9), JSON.stringify(graph));
+	await judgeAccess(page, 'difference, flame');
+	await page.keyboard.press('0');
+	judge('difference: key 0', await page.isVisible('#compare'));
+	judge('difference: nothing is said or asked for', console_.length === 0, console_.join('\n'));
+	await page.close();
 }
 
 async function judgeHard(path) {
@@ -174,6 +213,7 @@ let path;
 for (const [i, profile] of profiles.entries())
 	path = await judgeViews(profile, `page${i}`);
 await judgeHard(path);
+await judgeDifference();
 await measure();
 await browser.close();
 console.log(failed ? `${failed} failed` : 'all held');

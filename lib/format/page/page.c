@@ -59,6 +59,18 @@ static void add_escaped(const char *text, struct strbuf *html)
 		strbuf_adds(html, "…");
 }
 
+static void add_lines(const char *text, struct strbuf *html)
+{
+	while (*text) {
+		_cleanup_free_ char *line = xstrndup(text, strcspn(text, "\n"));
+
+		add_escaped(line, html);
+		strbuf_addch(html, '\n');
+		text += strlen(line);
+		text += *text == '\n';
+	}
+}
+
 static void add_share(const struct query *q, uint64_t weight, struct strbuf *html)
 {
 	double all = (double)q->weight;
@@ -94,13 +106,21 @@ static void add_heaviest(const struct query *q, struct strbuf *html)
 }
 
 /* Adds what is there without scripts. */
-static int add_first(const struct profile *p, struct strbuf *html, struct error *err)
+static int add_first(const struct profile *p, const struct export_difference *difference,
+		     struct strbuf *html, struct error *err)
 {
 	const struct query_filter filter = QUERY_FILTER_ALL;
 	_cleanup_(strbuf_release) struct strbuf line = {0};
 	struct query q;
-	int ret = query_select(&q, p, &filter, err);
+	int ret;
 
+	if (difference) {
+		strbuf_adds(html, "<pre>");
+		add_lines(difference->text, html);
+		strbuf_adds(html, "</pre>\n");
+		return 0;
+	}
+	ret = query_select(&q, p, &filter, err);
 	if (ret)
 		return ret;
 	query_summary_text(&q, &line);
@@ -113,7 +133,8 @@ static int add_first(const struct profile *p, struct strbuf *html, struct error 
 	return 0;
 }
 
-static int add_head(const struct profile *p, struct outfile *out, struct error *err)
+static int add_head(const struct profile *p, const struct export_difference *difference,
+		    struct outfile *out, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf html = {0}, title = {0};
 	int ret;
@@ -131,7 +152,7 @@ static int add_head(const struct profile *p, struct outfile *out, struct error *
 	strbuf_reset(&html);
 	strbuf_addf(&html, "</style>\n</head>\n<body>\n<main id=\"first\">\n<h1>%s</h1>\n",
 		    strbuf_text(&title));
-	ret = add_first(p, &html, err);
+	ret = add_first(p, difference, &html, err);
 	strbuf_adds(&html,
 		    "<p id=\"why\">More is to see where scripts are allowed.</p>\n</main>\n");
 	add(out, strbuf_text(&html));
@@ -161,19 +182,26 @@ static int write_blocks(const struct profile *p, struct outfile *out, struct err
 static int page_write(const struct profile *p, const struct export_options *options,
 		      struct outfile *out, struct export_counts *counts, struct error *err)
 {
+	const struct export_difference *difference = options ? options->difference : NULL;
 	int ret;
 
 	(void)counts;
+	if (difference && !difference->json)
+		difference = NULL;
 	if (options && options->base)
 		return flamegraph_write_html(p, options, out, err);
 	if (!page_engine.size)
 		return error_text(err, -ENOTSUP, "this prof was built without pages (PAGE=0)");
-	ret = add_head(p, out, err);
+	ret = add_head(p, difference, out, err);
 	if (ret)
 		return ret;
 	block_write_packed(out, "prof-engine", page_engine.bytes, page_engine.size);
 	block_write_packed(out, "prof-script", page_script.bytes, page_script.size);
-	ret = write_blocks(p, out, err);
+	if (difference)
+		ret = block_write(out, "prof-comparison", difference->json,
+				  strlen(difference->json), err);
+	if (!ret)
+		ret = write_blocks(p, out, err);
 	add(out, "<script type=\"module\">");
 	outfile_write(out, page_boot.bytes, page_boot.size);
 	add(out, "</script>\n</body>\n</html>\n");

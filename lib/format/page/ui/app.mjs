@@ -2,23 +2,29 @@
 // The page: one selection, the views of it, and what is said of what is pointed at.
 import {BY} from './engine.mjs';
 import {exactly, functionName, make, percent, place} from './dom.mjs';
-import {VIEWS, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
+import {FIRST, VIEWS, conditions, emptyState, reportCommand, stateOfFragment, stateToFragment} from './state.mjs';
 import {Timeline} from './timeline.mjs';
 import {Flame} from './flame.mjs';
 import {TableView, TreeView} from './tables.mjs';
 import {LinesView} from './lines.mjs';
 import {MarkersView} from './markers.mjs';
 import {InfoView} from './info.mjs';
+import {CompareView} from './compare.mjs';
 import {makeHelp, onKey} from './keys.mjs';
 
-const TITLES = {flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
+const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
 	markers: 'Markers', info: 'Info'};
+// What is said of a function in the graph of two sides.
+const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
+const CSV = ['compare', 'functions', 'lines', 'markers'];
 const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
 	'focus', 'ignore', 'hide', 'root'];
 
 export class App {
-	constructor(engine) {
-		this.engine = engine;
+	// `comparison`: of a page of two sides; null: of one.
+	constructor(engine, comparison) {
+		Object.assign(this, {engine, comparison, tabNames: comparison ? ['compare', ...VIEWS] : VIEWS});
+		FIRST.view = this.tabNames[0];
 		this.state = stateOfFragment(location.hash.slice(1));
 		this.history = [];
 		this.version = 1;
@@ -51,9 +57,10 @@ export class App {
 			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
 		this.timeline = new Timeline(this);
 		this.views = {flame: new Flame(this), tree: new TreeView(this, 'plain'), inverted: new TreeView(this, 'inverted'),
-			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this)};
+			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this),
+			...(this.comparison ? {compare: new CompareView(this)} : {})};
 		this.tabs = make('div', {id: 'tabs', role: 'tablist', 'aria-label': 'Views', keydown: (event) => this.tabKey(event)},
-			...VIEWS.map((view) => make('button', {type: 'button', role: 'tab', id: `tab-${view}`, 'data-view': view, 'aria-controls': 'view',
+			...this.tabNames.map((view) => make('button', {type: 'button', role: 'tab', id: `tab-${view}`, 'data-view': view, 'aria-controls': 'view',
 				click: () => this.change({view}, {isView: true})}, TITLES[view])));
 		this.view = make('div', {id: 'view', role: 'tabpanel'});
 		this.help = makeHelp();
@@ -163,7 +170,7 @@ export class App {
 		if (!step)
 			return;
 		event.stopPropagation();
-		const view = VIEWS[(VIEWS.indexOf(this.state.view) + step + VIEWS.length) % VIEWS.length];
+		const {tabNames} = this, view = tabNames[(tabNames.indexOf(this.state.view) + step + tabNames.length) % tabNames.length];
 		this.change({view}, {isView: true});
 		document.getElementById(`tab-${view}`).focus();
 	}
@@ -175,6 +182,12 @@ export class App {
 	// A node of a tree, in words.
 	describe(nodes, at) {
 		const how = this.engine.look(nodes.stack[at]);
+		if (nodes.shares) {
+			const key = this.engine.key(nodes.by, nodes.key[at]), [a, b] = nodes.shares[at].map((share) => `${(100 * share).toFixed(1)} %`);
+			this.line.replaceChildren(make('b', {}, functionName(key).slice(0, 300)), ' ',
+				[`A ${a}, B ${b}`, CHANGES[this.comparison.change(this.engine, nodes.by, nodes.key[at]) + 1], key.module, place(key)].filter(Boolean).join(' · '));
+			return;
+		}
 		this.describeKey(nodes.by, nodes.key[at], nodes.self[at], nodes.total[at], 0, [this.engine.categories[how.category]?.name,
 			how.isInlined && 'inlined', how.isGuessed && 'guessed: found by looking for return addresses, may be wrong',
 			how.isUnnamed && 'without a name: see Info for what was not found']);
@@ -297,8 +310,24 @@ export class App {
 		this.say(reportCommand(this.state, this.engine));
 	}
 
+	// Graphs are copied as the tree that they show.
+	get viewText() {
+		return this.views[this.state.view].text?.() ?? this.views.tree.text?.call((this.views.tree.draw(), this.views.tree));
+	}
+
+	// Saves what is seen: graphs as pictures, tables as CSV.
+	save() {
+		const {view} = this.state, text = () => this.viewText;
+		const file = this.views[view].file?.() ?? {type: 'text/plain', ending: CSV.includes(view) ? 'csv' : 'txt', text: text()};
+		const address = URL.createObjectURL(new Blob([file.text], {type: `${file.type};charset=utf-8`}));
+		const link = make('a', {href: address, download: `${document.title.replace(/[^\w.-]+/g, '-').slice(0, 80)}-${view}.${file.ending}`});
+		link.click();
+		setTimeout(() => URL.revokeObjectURL(address), 10000);
+		this.say(`Saved ${link.download}.`);
+	}
+
 	async copy() {
-		const text = this.views[this.state.view].text?.() ?? this.views.tree.text?.call((this.views.tree.draw(), this.views.tree));
+		const text = this.viewText;
 		try {
 			await navigator.clipboard.writeText(text);
 			this.say('Copied.');

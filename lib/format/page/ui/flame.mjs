@@ -3,6 +3,8 @@
 import {BY, NONE, TREE} from './engine.mjs';
 import {fitCanvas, fitText, functionName, make} from './dom.mjs';
 import {categoryColor, isDark, themeColor} from './colors.mjs';
+import {changeColor, changeMark} from './compare.mjs';
+import {SvgContext} from './svg.mjs';
 
 const FLAME_ROW = 20, PIXELS_MIN = 0.4, TEXT_MIN = 28;
 // Trees from the leaf outwards may have the square of the samples.
@@ -36,7 +38,8 @@ export class Flame {
 		this.treeKey = key;
 		const outwards = kind === 'inverted' || kind === 'callers';
 		const minWeight = engine.weight * (outwards ? INVERTED_SHARE : PIXELS_MIN / 4000);
-		this.nodes = engine.tree(BY.function, TREE[kind], {name: state.callersOf, minWeight: Math.floor(minWeight)});
+		this.nodes = this.app.comparison ? this.app.comparison.tree(this.app, BY.function, TREE[kind], {name: state.callersOf, minShare: minWeight / (engine.weight || 1)})
+			: engine.tree(BY.function, TREE[kind], {name: state.callersOf, minWeight: Math.floor(minWeight)});
 		this.layOut(engine);
 		this.selected = this.zoomed = NONE;
 		return this.nodes;
@@ -76,9 +79,27 @@ export class Flame {
 		for (const button of this.kinds.children)
 			button.setAttribute('aria-pressed', String(!state.callersOf && button.dataset.kind === state.flame));
 		this.width = this.scroller.clientWidth;
-		const context = fitCanvas(this.canvas, this.width, Math.max(this.rows * FLAME_ROW, 60));
+		this.canvas.setAttribute('aria-label', `Flame graph of ${engine.samples} samples; the call tree has the same as a table`);
+		const context = fitCanvas(this.canvas, this.width, this.height);
 		context.font = '12px system-ui, sans-serif';
 		context.textBaseline = 'middle';
+		this.paint(context, nodes);
+		this.drawLegend();
+	}
+
+	get height() {
+		return Math.max(this.rows * FLAME_ROW, 60);
+	}
+
+	// Returns a file with what is seen.
+	file() {
+		const svg = new SvgContext(this.canvas.getContext('2d'));
+		this.paint(svg, this.tree);
+		return {type: 'image/svg+xml', ending: 'svg', text: svg.text(`${document.title}: flame graph`, this.width, this.height, themeColor('paper'))};
+	}
+
+	paint(context, nodes) {
+		const {engine, state} = this.app;
 		this.seen = new Set();
 		this.colors = new Map();
 		this.painted = [];
@@ -96,8 +117,6 @@ export class Flame {
 			context.fillStyle = themeColor('faint');
 			context.fillText(engine.weight ? 'Nothing is heavy enough to be shown here.' : 'No sample is selected.', 8, FLAME_ROW * 2);
 		}
-		this.drawLegend();
-		this.canvas.setAttribute('aria-label', `Flame graph of ${engine.samples} samples; the call tree has the same as a table`);
 	}
 
 	drawList(context, first, from, scale) {
@@ -132,14 +151,23 @@ export class Flame {
 		const key = width >= 3 ? engine.key(BY.function, nodes.key[at]) : null;
 		const begin = Math.max(0, left), end = Math.min(this.width, left + width);
 		context.globalAlpha = isAbove ? 0.6 : 1;
-		this.box(context, begin, top, end - begin, isFound ? this.foundColor : this.colorOf(at, key), key ? functionName(key) : '',
+		this.box(context, begin, top, end - begin, isFound ? this.foundColor : this.colorOf(at, key), key ? this.nameOf(at, key) : '',
 			width > 8 ? engine.look(nodes.stack[at]) : {}, at === this.selected);
 		context.globalAlpha = 1;
 	}
 
+	// A mark beside the colour.
+	nameOf(at, key) {
+		const {engine, comparison} = this.app;
+		return (comparison ? changeMark(comparison.change(engine, this.nodes.by, this.nodes.key[at])) : '') + functionName(key);
+	}
+
 	// The colour of a node, kept by what it follows from.
 	colorOf(at, key) {
-		const {engine} = this.app, marks = engine.marksOf(this.nodes.stack[at]), category = marks & 0xff;
+		const {engine, comparison} = this.app;
+		if (comparison)
+			return changeColor(comparison.change(engine, this.nodes.by, this.nodes.key[at]));
+		const marks = engine.marksOf(this.nodes.stack[at]), category = marks & 0xff;
 		const name = (key ? this.nodes.key[at] + 1 : 0) * 0x800 + marks;
 		let color = this.colors.get(name);
 		if (!color) {
@@ -174,7 +202,15 @@ export class Flame {
 	}
 
 	drawLegend() {
-		const {engine} = this.app;
+		const {engine, comparison} = this.app;
+		if (comparison) {
+			this.legend.replaceChildren(...[[1, 'takes more in B'], [-1, 'takes less in B'], [0, 'not shown to differ']].map(([change, text]) => {
+				const square = make('i', {class: 'square'});
+				square.style.background = changeColor(change);
+				return make('span', {class: 'key'}, square, changeMark(change), text);
+			}), make('span', {class: 'hint'}, 'width: mean of both shares'));
+			return;
+		}
 		this.legend.replaceChildren(...[...this.seen].sort((a, b) => a - b).map((category) => {
 			const row = engine.categories[category], square = make('i', {class: 'square'});
 			square.style.background = categoryColor(row?.color);

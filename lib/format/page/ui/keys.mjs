@@ -5,7 +5,7 @@ import {VIEWS} from './state.mjs';
 
 const KEYS = [
 	['1 to 7', 'flame graph, call tree, inverted, functions, lines, markers, information'],
-	['/', 'search by a regular expression'], ['n  N', 'next or previous match'],
+	['0', 'comparison, in a page of two sides'], ['/', 'search by a regular expression'], ['n  N', 'next or previous match'],
 	['f', 'only stacks with this function'], ['x  Delete', 'drop stacks with this function'],
 	['h', 'hide this function: its callers get its weight'], ['r', 'begin stacks at this function'],
 	['c', 'callers of this function'], ['C', 'callees of this function'], ['l', 'lines of this function, with source'],
@@ -16,7 +16,7 @@ const KEYS = [
 	['t', 'fold or unfold quiet threads'],
 	['arrows', 'walk rows, or the graph: parent, child, sibling'], ['Enter', 'zoom in the graph; lines of a row'],
 	['*', 'open everything below a row of a tree'], ['Esc', 'step back'],
-	['y', 'copy what is seen as text'], ['!', 'the same as a command of prof'], ['?', 'this list'],
+	['y', 'copy what is seen as text'], ['S', 'save it: the graph as SVG, tables as CSV'], ['!', 'the same as a command of prof'], ['?', 'this list'],
 ];
 
 export function makeHelp() {
@@ -44,10 +44,10 @@ export function onKey(app, event) {
 		a: () => app.timeline.shift(-0.25), d: () => app.timeline.shift(0.25), t: () => app.timeline.fold(!app.timeline.isOpen),
 		z: () => app.timeline.look([state.from, Math.min(state.until, app.engine.duration)]),
 		Z: () => app.timeline.selectShown(), ',': () => app.timeline.pickNext(-1), '.': () => app.timeline.pickNext(1),
-		y: () => app.copy(), '!': () => app.sayCommand(), '?': () => app.help.showModal(), Escape: () => app.back(),
+		y: () => app.copy(), S: () => app.save(), '!': () => app.sayCommand(), '?': () => app.help.showModal(), Escape: () => app.back(),
 		'*': () => app.views[state.view].openAll?.(),
 	};
-	const view = VIEWS[Number(event.key) - 1], action = view ? () => app.change({view}, {isView: true}) : actions[event.key];
+	const view = event.key === '0' ? app.comparison && 'compare' : VIEWS[Number(event.key) - 1], action = view ? () => app.change({view}, {isView: true}) : actions[event.key];
 	if (!action)
 		return;
 	event.preventDefault();

@@ -2,6 +2,7 @@
 // Reads the data of the page and shows them; on failure the first content stays, and says why.
 import {DATA_BLOCKS, readBlock} from './blocks.mjs';
 import {Engine} from './engine.mjs';
+import {Comparison} from './compare.mjs';
 import {App} from './app.mjs';
 
 async function start() {
@@ -12,7 +13,9 @@ async function start() {
 	for (const data of await Promise.all(blocks))
 		engine.read(data);
 	engine.open();
-	window.profPage = new App(engine);
+	const compared = document.getElementById('prof-comparison');
+	const comparison = compared && new Comparison(JSON.parse(new TextDecoder().decode(await readBlock('prof-comparison', compared.textContent))));
+	window.profPage = new App(engine, comparison);
 }
 
 start().catch((error) => {

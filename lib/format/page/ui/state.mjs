@@ -6,8 +6,11 @@ import {seconds, shellWord} from './dom.mjs';
 
 export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info'];
 
+// The view that a page begins with; one of two sides begins with 'compare', which others do not have.
+export const FIRST = {view: 'flame'};
+
 export function emptyState() {
-	return {view: 'flame', from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, foldRecursion: false,
+	return {view: FIRST.view, from: 0, until: Infinity, threads: null, includeIdle: false, noKernel: false, foldRecursion: false,
 		viewFrom: 0, viewUntil: Infinity, flame: 'plain', callersOf: null, search: '', lines: null, marker: '',
 		...Object.fromEntries(FILTER_TEXTS.map((name) => [name, null]))};
 }
@@ -37,7 +40,7 @@ export function stateOfFragment(fragment) {
 			state[name] = text;
 	}
 	if (!VIEWS.includes(state.view))
-		state.view = 'flame';
+		state.view = FIRST.view;
 	if (!(state.from < state.until))
 		Object.assign(state, {from: 0, until: Infinity});
 	if (!(state.viewFrom < state.viewUntil))

@@ -159,7 +159,7 @@ static int write_profile(struct diff *d, const struct comparison_text *t, bool *
 	ret = output_open(&output, &owner, &out, err);
 	if (!ret)
 		ret = sides_write_difference(&d->sides, &d->options->comparison.filter,
-					     output.format, &compared, out, err);
+					     output.format, &compared, false, out, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
 	outfile_free(out);

@@ -3,7 +3,11 @@
 
 #include <errno.h>
 
+#include "cmd/text/comparison_text.h"
 #include "lib/query/join_sides.h"
+
+/* Rows of the text that scripts do not replace. */
+#define ROWS_MAX 20
 
 void sides_release(struct sides *s)
 {
@@ -41,9 +45,36 @@ static uint32_t greatest_divisor(uint32_t a, uint32_t b)
 	return a;
 }
 
+int sides_compare(struct sides *s, const struct comparable *comparable, struct strbuf *text,
+		  struct strbuf *json, struct error *err)
+{
+	const struct comparison_options options = {.filter = QUERY_FILTER_ALL, .noise = -1};
+	const struct gate gate = {0};
+	struct gate_results results = {0};
+	struct comparison comparison;
+	const struct comparison_text t = {
+		.comparison = &comparison,
+		.comparable = comparable,
+		.gate = &gate,
+		.results = &results,
+		.names = {s->names[SIDE_A], s->names[SIDE_B]},
+		.limit = ROWS_MAX,
+	};
+	int ret = comparison_make(&comparison, &s->runs[SIDE_A], &s->runs[SIDE_B], &options, err);
+
+	if (ret)
+		return ret;
+	gate_judge(&gate, &comparison, &results);
+	comparison_print_text(&t, 0, text);
+	comparison_print_json(&t, json);
+	gate_results_release(&results);
+	comparison_release(&comparison);
+	return 0;
+}
+
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
 			   const struct format *format, const struct sides_compared *compared,
-			   struct outfile *out, struct error *err)
+			   bool is_served, struct outfile *out, struct error *err)
 {
 	const struct query_runs *const runs[] = {&s->runs[SIDE_A], &s->runs[SIDE_B]};
 	uint32_t a = (uint32_t)runs[SIDE_A]->rows.count, b = (uint32_t)runs[SIDE_B]->rows.count;
@@ -56,7 +87,11 @@ int sides_write_difference(const struct sides *s, const struct query_filter *fil
 		.text = compared ? compared->text : NULL,
 		.json = compared ? compared->json : NULL,
 	};
-	const struct export_options options = {.all_threads = true, .difference = &difference};
+	const struct export_options options = {
+		.all_threads = true,
+		.difference = &difference,
+		.is_served = is_served,
+	};
 	struct profile *p;
 	int ret = join_sides(&p, runs, s->names, filter, err);
 

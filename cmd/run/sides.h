@@ -4,7 +4,9 @@
 #define PROF_CMD_RUN_SIDES_H
 
 #include "cmd/run/profile_file.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/query/comparable.h"
 #include "lib/query/runs.h"
 #include "lib/query/select.h"
 #include "lib/query/shares.h"
@@ -30,12 +32,16 @@ struct sides_compared {
 	const char *text, *json;
 };
 
+/* Compares them as prof diff does without options. */
+int sides_compare(struct sides *s, const struct comparable *comparable, struct strbuf *text,
+		  struct strbuf *json, struct error *err);
 /*
  * Writes a profile of both sides and their difference; each weighs as if it had as many runs.
  * `compared` may be NULL; pages need it.
+ * `is_served`: see struct export_options.
  */
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
 			   const struct format *format, const struct sides_compared *compared,
-			   struct outfile *out, struct error *err);
+			   bool is_served, struct outfile *out, struct error *err);
 
 #endif

@@ -53,6 +53,32 @@ struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 	return NULL;
 }
 
+static module_id find_name(const struct profile *p, const char *lib)
+{
+	for (module_id id = 0; id < p->modules.rows.count; id++) {
+		if (strcmp(strings_get(&p->strings, p->modules.rows.items[id].name), lib) == 0)
+			return id;
+	}
+	return NO_MODULE;
+}
+
+struct viewed_profile *api_find_asked(const struct api *api, const json_t *request,
+				      module_id *module, struct error *err)
+{
+	const char *name = json_string_value(json_object_get(request, "debugName"));
+	const char *id = json_string_value(json_object_get(request, "debugId"));
+	const char *lib = json_string_value(json_object_get(request, "lib"));
+	struct viewed_profile *v = lib ? NULL : api_find(api, name, id, module);
+
+	for (size_t i = 0; lib && !v && i < api->count; i++) {
+		*module = find_name(api->profiles[i].profile, lib);
+		v = *module == NO_MODULE ? NULL : &api->profiles[i];
+	}
+	if (!v)
+		error_text(err, -ENOENT, "the profile has no such lib");
+	return v;
+}
+
 int api_add_value(struct strbuf *out, json_t *value)
 {
 	char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
@@ -67,19 +93,19 @@ int api_add_value(struct strbuf *out, json_t *value)
 static int source(const struct api *api, const json_t *request, struct strbuf *out,
 		  struct error *err)
 {
-	const char *name = json_string_value(json_object_get(request, "debugName"));
-	const char *id = json_string_value(json_object_get(request, "debugId"));
 	const char *path = json_string_value(json_object_get(request, "file"));
+	const char *lib = json_string_value(json_object_get(request, "lib"));
 	_cleanup_free_ char *text = NULL;
 	struct viewed_profile *v;
-	module_id module;
+	module_id module = NO_MODULE;
 	size_t size;
 
 	if (!path)
 		return error_text(err, -EINVAL, "no \"file\"");
-	v = api_find(api, name, id, &module);
+	/* Pages say of scripts that they are in no lib. */
+	v = lib && !*lib ? api->profiles : api_find_asked(api, request, &module, err);
 	if (!v)
-		return error_text(err, -ENOENT, "the profile has no such lib");
+		return -ENOENT;
 	text = viewed_profile_source(v, module, path, &size, err);
 	return text ? api_add_value(out, json_pack("{s:o}", "source", api_text(text, size)))
 		    : -ENOENT;

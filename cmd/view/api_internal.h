@@ -16,6 +16,12 @@ bool api_get_hex(const json_t *object, const char *key, uint64_t *value);
 /* The profile with that lib and its module; NULL: none has it. The names may be NULL. */
 struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 				const char *breakpad_id, module_id *module);
+/*
+ * The same of a request: "debugName" and "debugId", or, from pages, "lib": its name as prof shows
+ * it. NULL with err.
+ */
+struct viewed_profile *api_find_asked(const struct api *api, const json_t *request,
+				      module_id *module, struct error *err);
 
 /* Appends the value, which it takes; -EINVAL for NULL. */
 int api_add_value(struct strbuf *out, json_t *value);

@@ -57,11 +57,13 @@ static int write_copy(void *ctx, struct outfile *out, struct error *err)
 }
 
 /* Writes two profiles and their difference. */
-static int write_difference(void *ctx, struct outfile *out, struct error *err)
+static int write_sides(const struct original *from, bool is_page, struct outfile *out,
+		       struct error *err)
 {
-	const struct original *from = ctx;
 	const char *const *paths = from->paths;
 	const struct query_filter filter = QUERY_FILTER_ALL;
+	_cleanup_(strbuf_release) struct strbuf text = {0}, json = {0};
+	struct sides_compared compared;
 	struct comparable comparable = {0};
 	struct sides sides = {0};
 	int ret = 0;
@@ -78,11 +80,34 @@ static int write_difference(void *ctx, struct outfile *out, struct error *err)
 		comparable_check(&comparable, &sides.runs[SIDE_A], &sides.runs[SIDE_B]);
 	if (comparable.refusals.count)
 		ret = error_text(err, -EXDEV, "%s", comparable.refusals.items[0]);
+	if (!ret && is_page)
+		ret = sides_compare(&sides, &comparable, &text, &json, err);
+	compared = (struct sides_compared){strbuf_text(&text), strbuf_text(&json)};
 	if (!ret)
-		ret = sides_write_difference(&sides, &filter, FORMAT_DEFAULT, NULL, out, err);
+		ret = sides_write_difference(&sides, &filter,
+					     is_page ? &format_html : FORMAT_DEFAULT,
+					     is_page ? &compared : NULL, is_page, out, err);
 	comparable_release(&comparable);
 	sides_release(&sides);
 	return ret;
+}
+
+static int write_difference(void *ctx, struct outfile *out, struct error *err)
+{
+	return write_sides(ctx, false, out, err);
+}
+
+static int write_page(void *ctx, struct outfile *out, struct error *err)
+{
+	return write_sides(ctx, true, out, err);
+}
+
+int served_page_of_sides(const char *const *paths, const struct output_options *options,
+			 uint64_t *size, struct error *err)
+{
+	struct original from = {.paths = paths, .options = options};
+
+	return memory_file_write("the page", false, write_page, &from, size, err);
 }
 
 static int write_scripts(void *ctx, struct outfile *out, struct error *err)

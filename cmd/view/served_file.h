@@ -26,6 +26,12 @@ int served_file_open(struct served_file *f, const char *const *paths, size_t cou
  */
 void served_file_add_scripts(struct served_file *f, const struct profile *p,
 			     const struct readers *owners, const char *text, size_t size);
+/*
+ * Writes a page of two files. Returns its descriptor, for the caller to close, and sets *size; or a
+ * negative errno.
+ */
+int served_page_of_sides(const char *const *paths, const struct output_options *options,
+			 uint64_t *size, struct error *err);
 void served_file_close(struct served_file *f);
 
 #endif

@@ -44,7 +44,7 @@ struct view {
 	bool is_alone; /* no terminal, and no time was given */
 	uint16_t port; /* 0: a free one */
 	bool no_open;
-	bool is_page; /* shows the page of x.html in place of a front-end */
+	bool is_page, is_firefox; /* shows the page of x.html, the front-end */
 	struct viewer viewer;
 	struct server *server;
 	struct signals signals;
@@ -85,11 +85,13 @@ static int take(void *ctx, const char *operand, struct error *err)
 #define AT(member) OPTION_AT(view, member)
 
 static const struct option_row rows[] = {
+	{0, "firefox", NULL, "show it in the Firefox Profiler, whose page is on the internet",
+	 OPTION_FLAG, AT(is_firefox)},
 	{0, "frontend", "URL|DIR",
-	 "the front-end: its address, or a folder with a built one,\n"
-	 "for machines without the internet; default:\n" FRONT_END,
+	 "in that one: its address, or a folder with a built one;\n"
+	 "default: " FRONT_END,
 	 OPTION_WORD, AT(front_end)},
-	{0, "page", NULL, "show the profile as a page of its own: needs no internet", OPTION_FLAG,
+	{0, "page", NULL, "show it as a page that needs no internet (default)", OPTION_FLAG,
 	 AT(is_page)},
 	{0, "port", "N", "listen on that port of 127.0.0.1; default: a free one", OPTION_NUMBER,
 	 AT(port), .range = &ports},
@@ -262,6 +264,25 @@ static void wait_for_end(struct view *v)
 	}
 }
 
+/* Files that cannot be on one page are shown by the front-end, as they are if this prof has no
+ * pages. */
+static int make_page(struct view *v, struct error *err)
+{
+	bool is_one = v->viewer.api.count == 1;
+	int ret;
+
+	if (v->is_firefox || v->front_end || (!is_one && !v->is_page))
+		return 0;
+	if (!is_one)
+		return error_text(err, -EINVAL, "--page: these files cannot be on one page");
+	ret = viewer_make_page(&v->viewer, v->paths.items, v->paths.count, err);
+	if (ret != -ENOTSUP || v->is_page)
+		return ret;
+	v->viewer.page = 0;
+	*err = (struct error){0};
+	return 0;
+}
+
 /* Threads that answer do not allocate much: each with memory of its own would keep most of it. */
 #define ARENAS_MAX 2
 
@@ -279,8 +300,8 @@ static int serve(struct view *v, struct error *err)
 		ret = open_front_end(v, err);
 	if (!ret)
 		ret = open_profiles(v, err);
-	if (!ret && v->is_page)
-		ret = viewer_make_page(&v->viewer, err);
+	if (!ret)
+		ret = make_page(v, err);
 	if (!ret)
 		ret = viewer_init(&v->viewer, err);
 	if (!ret)
@@ -320,9 +341,7 @@ int view_run(int argc, char **argv)
 	ret = command_parse(argc, argv, view_options, &v, &err);
 	if (!ret && !v.paths.count)
 		ret = error_text(&err, -EINVAL, "no file to view");
-	if (!ret && v.is_page && v.paths.count > 1)
-		ret = error_text(&err, -EINVAL, "--page: shows one file");
-	if (!ret && v.is_page && v.front_end)
+	if (!ret && v.is_page && (v.front_end || v.is_firefox))
 		ret = error_text(&err, -EINVAL, "--page: is there in place of a front-end");
 	output_options_end_dirs(&v.options);
 	if (ret == -ECANCELED) {

@@ -278,7 +278,7 @@ static void fail_source(const char *module_path, const char *path, enum source_o
 	error_text(err, -EACCES, "%s: %s", path, package ? package : source_outcome_text(outcome));
 }
 
-/* A file that is not here may be on a server. */
+/* A file that is not here may be on a server. `module`: NULL for scripts, which have none. */
 static char *read_source(const struct viewed_profile *v, const struct module *module,
 			 const char *path, size_t *size, struct error *err)
 {
@@ -286,7 +286,7 @@ static char *read_source(const struct viewed_profile *v, const struct module *mo
 	enum source_outcome outcome = source_text_read(&v->owners, path, SOURCE_MAX, &source);
 	_cleanup_close_ int fetched = -1;
 
-	if (outcome == SOURCE_MISSING && *path == '/')
+	if (outcome == SOURCE_MISSING && *path == '/' && module)
 		fetched = fetch_source(module, path);
 	if (fetched >= 0) {
 		source.text = text_read_fd(fetched, SOURCE_MAX, &source.size);
@@ -298,7 +298,8 @@ static char *read_source(const struct viewed_profile *v, const struct module *mo
 		return source.text;
 	if (fetched >= 0)
 		free(source.text);
-	fail_source(strings_get(&v->profile->strings, module->path), path, outcome, err);
+	fail_source(module ? strings_get(&v->profile->strings, module->path) : "", path, outcome,
+		    err);
 	return NULL;
 }
 
@@ -321,7 +322,8 @@ char *viewed_profile_source(struct viewed_profile *v, module_id module, const ch
 		error_text(err, -EACCES, "%s: the profile names no such file", path);
 		return NULL;
 	}
-	return read_source(v, &p->modules.rows.items[module], path, size, err);
+	return read_source(v, module == NO_MODULE ? NULL : &p->modules.rows.items[module], path,
+			   size, err);
 }
 
 void viewed_profile_missing(const struct viewed_profile *v, struct strbuf *text)

@@ -64,7 +64,7 @@ void viewed_profile_fetch(struct viewed_profile *v, module_id module);
 struct module viewed_profile_code_module(struct viewed_profile *v, module_id module);
 /*
  * Returns the text of a source file of the module that the profile names, to be freed; NULL with
- * err: it names none such, or it cannot be had.
+ * err: it names none such, or it cannot be had. Scripts have NO_MODULE.
  */
 char *viewed_profile_source(struct viewed_profile *v, module_id module, const char *path,
 			    size_t *size, struct error *err);

@@ -129,10 +129,14 @@ static char *front_end_url(const struct viewer *v)
 	return strbuf_take(&url);
 }
 
-int viewer_make_page(struct viewer *v, struct error *err)
+int viewer_make_page(struct viewer *v, const char *const *paths, size_t count, struct error *err)
 {
-	v->page = written_file(&format_html, v->api.profiles[0].profile, NULL, NULL, false,
-			       &v->page_size, err);
+	const struct viewed_profile *profile = &v->api.profiles[0];
+	const struct export_options how = {.is_served = true};
+
+	v->page = count > 1 ? served_page_of_sides(paths, profile->options, &v->page_size, err)
+			    : written_file(&format_html, profile->profile, &how, NULL, false,
+					   &v->page_size, err);
 	return v->page < 0 ? v->page : 0;
 }
 

@@ -26,6 +26,7 @@ struct export_options {
 	 * threads. NULL: none.
 	 */
 	const struct export_difference *difference;
+	bool is_served; /* html: by a server that answers what prof view's does */
 	bool all_threads; /* each thread has its own row, however many there are */
 	bool cpus; /* adds a row for each CPU with the clock's samples taken there */
 };

@@ -25,11 +25,11 @@ ends() { # DESCRIPTION SIGNAL
 	is "$1" $? 0
 }
 
-view --no-open one.json.gz
+view --no-open --firefox one.json.gz
 like "the address is that of the front-end" "$url" \
 	'^https://profiler.firefox.com/from-url/http%3A%2F%2F127.0.0.1%3A[0-9]+%2F[A-Za-z0-9_-]{32}%2Fprofile.json/\?symbolServer='
 is "it has no capabilities" "$(grep -hE '^Cap(Inh|Prm|Eff|Amb)' "/proc/$viewer/status" | grep -cv '0000000000000000$')" 0
-port=$(sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url)
+port=$(sed -E 's/.*127.0.0.1(%3A|:)([0-9]+).*/\2/' url)
 is "and listens on this machine alone" \
 	"$(grep -hE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$port") [0-9A-F]+:0000 0A" /proc/net/tcp /proc/net/tcp6 | awk '{print $2}')" \
 	"0100007F:$(printf %04X "$port")"
@@ -48,13 +48,15 @@ asks "500 requests at once: answered or refused" storm
 asks "all of that in 100 MB" small
 ends "Ctrl-C ends it" INT
 
-view --no-open --page one.json.gz
-like "a page in place of a front-end: the address" "$url" '^http://127.0.0.1:[0-9]+/[A-Za-z0-9_-]{32}/page.html$'
+view --no-open one.json.gz
+like "a page that needs no internet: the address" "$url" '^http://127.0.0.1:[0-9]+/[A-Za-z0-9_-]{32}/page.html$'
 python3 -c 'import sys, urllib.request
 sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1]).read())' "$url" >page.html
 is "it is the profile" "$("$PROF" report --format csv page.html)" "$("$PROF" report --format csv one.json.gz)"
+like "it may ask this server" "$(<page.html)" "connect-src 'self'"
+asks "for the source and the assembly of what it shows" page
 ends "Ctrl-C ends it, too" INT
-refuses "two files on one page" 2 '^prof view: --page: shows one file' "$PROF" view --page one.json.gz one.json.gz
+refuses "a page in a front-end" 2 'in place of a front-end' "$PROF" view --page --firefox one.json.gz
 
 mkdir front
 echo -n '<p>front-end' >front/index.html
@@ -69,7 +71,13 @@ ends "SIGTERM ends it" TERM
 
 record two 0 -- "$workloads/shares" 0.2
 view --no-open one.json.gz two.json.gz
-like "two files: one profile" "$url" '/from-url/[^&]*profile.json/[?]symbolServer='
+python3 -c 'import sys, urllib.request
+sys.stdout.buffer.write(urllib.request.urlopen(sys.argv[1]).read())' "$url" >sides.html
+is "two files: a page of both, with what prof diff says" "$(sed -n 's/.*id="prof-comparison">\([^<]*\)<.*/\1/p' sides.html |
+	base64 -d | gzip -dc)" "$("$PROF" diff --format json one.json.gz two.json.gz)"
+ends "it ends" INT
+view --no-open --firefox one.json.gz two.json.gz
+like "two files in the front-end: one profile" "$url" '/from-url/[^&]*profile.json/[?]symbolServer='
 asks "with both and their difference, and assembly of either" difference
 ends "it ends" INT
 view --no-open one.json.gz two.json.gz one.json.gz
@@ -84,7 +92,7 @@ ends "it ends" INT
 
 "$PROF" record -q --raw one.capture -- "$workloads/inlines" 0.2
 view --no-open one.capture
-like "a capture" "$url" '/from-url/'
+like "a capture" "$url" '/page.html$'
 ends "it ends" INT
 view --no-open --idle 1 one.json.gz
 wait "$viewer"
@@ -99,8 +107,8 @@ TEXT
 chmod +x browser
 BROWSER=$PWD/browser OPENED=$PWD/opened TMPDIR=$PWD view one.json.gz
 wait_until test -s opened
-like "the browser gets a page that leads there" "$(<opened)" 'url=https://profiler.firefox.com/from-url/'
-unlike "the address is in no command line" "$(tr '\0' ' ' <"/proc/$viewer/cmdline")" 'from-url'
+like "the browser gets a page that leads there" "$(<opened)" 'url=http://127.0.0.1:[0-9]+/[A-Za-z0-9_-]+/page.html'
+unlike "the address is in no command line" "$(tr '\0' ' ' <"/proc/$viewer/cmdline")" 'page.html|127.0.0.1'
 ends "it ends" INT
 # Runs as a user, because root's browser gets no rights back.
 nobody=$(id -u nobody)
@@ -121,18 +129,18 @@ BROWSER=$PWD/browser OPENED=$PWD/again TMPDIR=$PWD "$PROF" record -q --open -o t
 viewer=$!
 at_exit+=("kill $viewer 2>/dev/null")
 wait_until test -s again
-like "record --open: the browser opens it" "$(<again)" 'url=https://profiler.firefox.com/from-url/'
+like "record --open: the browser opens it" "$(<again)" 'url=http://127.0.0.1:[0-9]+/[A-Za-z0-9_-]+/page.html'
 pkill -INT -P "$viewer"
 wait "$viewer"
 is "and the exit status is the command's" $? 3
 refuses "record --open without a file" 2 'needs a profile in a file' \
 	"$PROF" record --open -o - -- touch started
 SSH_CONNECTION="10.0.0.1 1000 10.0.0.2 22" USER=ann view one.json.gz
-port=$(sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url)
+port=$(sed -E 's/.*127.0.0.1(%3A|:)([0-9]+).*/\2/' url)
 like "over ssh: how to get there" "$(<view.err)" "ssh -N -L $port:127.0.0.1:$port ann@10.0.0.2"
 ends "it ends" INT
 
-port_of() { sed 's/.*127.0.0.1%3A\([0-9]*\)%2F.*/\1/' url; }
+port_of() { sed -E 's/.*127.0.0.1(%3A|:)([0-9]+).*/\2/' url; }
 rm -f url
 # The session has, as a user's, no capabilities.
 # shellcheck disable=SC2016 # for the inner shell
@@ -172,7 +180,7 @@ def spin():
 spin()
 CODE
 record script 0 -- /usr/bin/python3 "$PWD/script.py"
-view --no-open script.json.gz
+view --no-open --firefox script.json.gz
 asks "the source of a script is in what is served" script
 ends "it ends" INT
 

@@ -29,7 +29,7 @@ class Server:
             url = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["symbolServer"][0]
         parts = urllib.parse.urlsplit(url)
         self.host, self.port = parts.hostname, parts.port
-        self.token = parts.path.strip("/")
+        self.token = parts.path.removesuffix("page.html").strip("/")
 
     def ask(self, method, path, body=None, **headers):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
@@ -165,6 +165,22 @@ def source(server, profile):
     assert ask(path)["source"] == open(path).read()
     for other in ("/etc/passwd", "/proc/self/environ", path + "/../inlines.c", "", "../x.c"):
         assert set(ask(other)) == {"error"}, other
+
+
+def page(server, profile):
+    """Requests of a page, which knows names of libs, not their ids."""
+    index, _ = find_lib(profile, "inlines")
+    symbols, strings = profile["shared"]["nativeSymbols"], profile["shared"]["stringArray"]
+    address = next(symbols["address"][i] for i in range(symbols["length"])
+                   if symbols["libIndex"][i] == index and strings[symbols["name"][i]] == "main")
+    path = next(strings[s] for s in profile["shared"]["sources"]["filename"] if strings[s].endswith("/inlines.c"))
+    assert server.post("source/v1", {"lib": "inlines", "file": path})["source"] == open(path).read()
+    within = server.post("asm/v1", {"lib": "inlines", "within": hex(address + 3)})
+    assert int(within["startAddress"], 16) == address and within["instructions"][0][0] == 0, within
+    for where, request in (("source/v1", {"lib": "nothing", "file": path}), ("source/v1", {"lib": "", "file": "/etc/passwd"}),
+                           ("source/v1", {"lib": "inlines", "file": "/etc/passwd"}),
+                           ("asm/v1", {"lib": "inlines", "within": "0xffffffffffff"}), ("asm/v1", {"lib": "inlines", "within": "x"})):
+        assert set(server.post(where, request)) == {"error"}, request
 
 
 def assembly(server, profile):

@@ -21,6 +21,7 @@
 #include "lib/slab/slab.h"
 
 #define GENERATOR "<meta name=\"generator\" content=\"prof profile page\">"
+#define SERVED "<meta name=\"prof-server\" content=\".\">\n"
 /* Bytes at the beginning in which it is looked for: browsers add comments. */
 #define GENERATOR_WITHIN 8192
 #define HEAVIEST 10
@@ -134,7 +135,7 @@ static int add_first(const struct profile *p, const struct export_difference *di
 }
 
 static int add_head(const struct profile *p, const struct export_difference *difference,
-		    struct outfile *out, struct error *err)
+		    bool is_served, struct outfile *out, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf html = {0}, title = {0};
 	int ret;
@@ -143,10 +144,11 @@ static int add_head(const struct profile *p, const struct export_difference *dif
 	strbuf_addf(
 		&html,
 		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n%s\n"
-		"<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n"
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"%s%s\">\n%s"
 		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
 		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s</title>\n<style>",
-		GENERATOR, page_policy, strbuf_text(&title));
+		GENERATOR, page_policy, is_served ? "; connect-src 'self'" : "",
+		is_served ? SERVED : "", strbuf_text(&title));
 	add(out, strbuf_text(&html));
 	outfile_write(out, page_style.bytes, page_style.size);
 	strbuf_reset(&html);
@@ -192,7 +194,7 @@ static int page_write(const struct profile *p, const struct export_options *opti
 		return flamegraph_write_html(p, options, out, err);
 	if (!page_engine.size)
 		return error_text(err, -ENOTSUP, "this prof was built without pages (PAGE=0)");
-	ret = add_head(p, difference, out, err);
+	ret = add_head(p, difference, options && options->is_served, out, err);
 	if (ret)
 		return ret;
 	block_write_packed(out, "prof-engine", page_engine.bytes, page_engine.size);

@@ -8,12 +8,13 @@ import {Flame} from './flame.mjs';
 import {TableView, TreeView} from './tables.mjs';
 import {LinesView} from './lines.mjs';
 import {MarkersView} from './markers.mjs';
+import {AssemblyView} from './assembly.mjs';
 import {InfoView} from './info.mjs';
 import {CompareView} from './compare.mjs';
 import {makeHelp, onKey} from './keys.mjs';
 
 const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
-	markers: 'Markers', info: 'Info'};
+	markers: 'Markers', info: 'Info', assembly: 'Assembly'};
 // What is said of a function in the graph of two sides.
 const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
 const CSV = ['compare', 'functions', 'lines', 'markers'];
@@ -57,7 +58,7 @@ export class App {
 			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
 		this.timeline = new Timeline(this);
 		this.views = {flame: new Flame(this), tree: new TreeView(this, 'plain'), inverted: new TreeView(this, 'inverted'),
-			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this),
+			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this), assembly: new AssemblyView(this),
 			...(this.comparison ? {compare: new CompareView(this)} : {})};
 		this.tabs = make('div', {id: 'tabs', role: 'tablist', 'aria-label': 'Views', keydown: (event) => this.tabKey(event)},
 			...this.tabNames.map((view) => make('button', {type: 'button', role: 'tab', id: `tab-${view}`, 'data-view': view, 'aria-controls': 'view',
@@ -204,12 +205,16 @@ export class App {
 		this.drawActions();
 	}
 
+	get chosenRaw() {
+		return this.chosen ? this.engine.rawFunction(this.chosen.by, this.chosen.key) || null : null;
+	}
+
 	get chosenName() {
 		if (!this.chosen) {
 			this.say('Choose a function first: click it, or use the arrow keys.');
 			return null;
 		}
-		return this.engine.rawFunction(this.chosen.by, this.chosen.key) || null;
+		return this.chosenRaw;
 	}
 
 	withName(call) {
@@ -240,6 +245,10 @@ export class App {
 
 	showLines() {
 		this.withName((name) => this.change({view: 'lines', lines: name}, {isView: true}));
+	}
+
+	showAssembly() {
+		this.withName((name) => this.change({view: 'assembly', lines: name}, {isView: true}));
 	}
 
 	back() {

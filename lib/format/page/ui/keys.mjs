@@ -4,11 +4,11 @@ import {make} from './dom.mjs';
 import {VIEWS} from './state.mjs';
 
 const KEYS = [
-	['1 to 7', 'flame graph, call tree, inverted, functions, lines, markers, information'],
+	['1 to 8', 'flame graph, call tree, inverted, functions, lines, markers, information, assembly'],
 	['0', 'comparison, in a page of two sides'], ['/', 'search by a regular expression'], ['n  N', 'next or previous match'],
 	['f', 'only stacks with this function'], ['x  Delete', 'drop stacks with this function'],
 	['h', 'hide this function: its callers get its weight'], ['r', 'begin stacks at this function'],
-	['c', 'callers of this function'], ['C', 'callees of this function'], ['l', 'lines of this function, with source'],
+	['c', 'callers of this function'], ['C', 'callees of this function'], ['l', 'lines of this function, with source'], ['A', 'its instructions'],
 	['i', 'waits too, or not'], ['k', 'without the kernel, or with it'], ['g', 'a function that calls itself once, or each time'],
 	['u', 'undo the last step'], ['U', 'everything again'],
 	['w  s', 'zoom the timeline in and out'], ['a  d', 'move it'], ['z', 'zoom it to the selected time'], ['Z', 'select the time that it shows'],
@@ -37,7 +37,7 @@ export function onKey(app, event) {
 	const actions = {
 		'/': () => app.search.focus(), n: () => app.nextFound(1), N: () => app.nextFound(-1),
 		f: () => app.focusOn(), x: () => app.drop(), Delete: () => app.drop(), h: () => app.hide(), r: () => app.rootHere(),
-		c: () => app.callers('callers'), C: () => app.callers('callees'), l: () => app.showLines(),
+		c: () => app.callers('callers'), C: () => app.callers('callees'), l: () => app.showLines(), A: () => app.showAssembly(),
 		i: () => change({includeIdle: !state.includeIdle}), k: () => change({noKernel: !state.noKernel}),
 		g: () => change({foldRecursion: !state.foldRecursion}),
 		u: () => app.undo(), U: () => app.reset(), w: () => app.timeline.zoom(0.6), s: () => app.timeline.zoom(1 / 0.6),

@@ -4,7 +4,7 @@
 import {FILTER_TEXTS} from './engine.mjs';
 import {seconds, shellWord} from './dom.mjs';
 
-export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info'];
+export const VIEWS = ['flame', 'tree', 'inverted', 'functions', 'lines', 'markers', 'info', 'assembly'];
 
 // The view that a page begins with; one of two sides begins with 'compare', which others do not have.
 export const FIRST = {view: 'flame'};
@@ -88,6 +88,8 @@ export function reportCommand(state, engine) {
 		option(state.flame, state.callersOf);
 	else if (state.view === 'lines')
 		words.push(...(state.lines ? ['--annotate', shellWord(state.lines)] : ['--by', 'line']));
+	else if (state.view === 'assembly' && state.lines)
+		words.push('--annotate', shellWord(state.lines), '--asm');
 	else if (state.view === 'markers')
 		words.push('--markers');
 	if (state.from > 0 || state.until !== Infinity)

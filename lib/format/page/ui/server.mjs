@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What only the server of prof view knows: texts of sources that the profile lacks, and instructions.
+// A page that is a file has none.
+
+export const hasServer = () => document.querySelector('meta[name="prof-server"]') !== null;
+
+const answers = new Map();
+
+// The answer to a request, or an object with `error`; asked once.
+async function ask(path, request) {
+	try {
+		const response = await fetch(path, {method: 'POST', body: JSON.stringify(request)});
+		return await response.json();
+	} catch {
+		return {error: 'prof view does not answer: it has ended'};
+	}
+}
+
+// What is known now; null: it is asked for, and done() is called when it is there.
+export function askServer(path, request, done) {
+	const name = `${path} ${JSON.stringify(request)}`;
+	if (!answers.has(name)) {
+		answers.set(name, null);
+		ask(path, request).then((answer) => {
+			answers.set(name, answer);
+			done();
+		});
+	}
+	return answers.get(name);
+}

@@ -259,6 +259,7 @@ static __always_inline void end_call(struct pt_regs *ctx, struct task_struct *ta
 	rec.address = block.address;
 	/* Now it is there for other threads, which may free it from now on. */
 	rec.sample.rec.time = bpf_ktime_get_ns();
+	rec.sample.rec.cpu = bpf_get_smp_processor_id();
 	count_marker(send_marker(&rec.sample.rec, sizeof(rec), sizeof(rec), true));
 }
 

@@ -8,6 +8,8 @@
 
 /* The counter has a value for each such time at most. */
 #define COUNTER_STEP_NS 10000000ull
+/* Clocks of CPUs differ by less. */
+#define CLOCK_SKEW_NS 1000000ull
 
 void alloc_feed_init(struct alloc_feed *f, struct tasks *tasks)
 {
@@ -58,6 +60,35 @@ static void end_row(struct alloc_feed *f, struct fed_alloc *row, uint64_t time)
 	index_remove(&f->by_address, hash_of(row), (uint32_t)(row - f->rows.items));
 	f->held.items[row->process]--;
 	row->allocation.freed = time > row->allocation.time ? time : row->allocation.time;
+}
+
+static void add_loose_end(struct alloc_feed *f, const struct fed_alloc *key, const struct rec *rec,
+			  bool is_free)
+{
+	f->loose_ends[f->loose_count++ % LOOSE_ENDS_MAX] = (struct loose_end){
+		.process = key->process,
+		.address = key->address,
+		.time = rec->time,
+		.cpu = rec->cpu,
+		.is_free = is_free,
+	};
+}
+
+/* On one CPU, what comes first was first. */
+static bool take_loose_end(struct alloc_feed *f, const struct fed_alloc *key, const struct rec *rec,
+			   bool is_free)
+{
+	for (size_t i = 0; i < LOOSE_ENDS_MAX; i++) {
+		struct loose_end *end = &f->loose_ends[i];
+
+		if (end->is_free != is_free || end->process != key->process ||
+		    end->address != key->address || end->cpu == rec->cpu ||
+		    rec->time - end->time > CLOCK_SKEW_NS)
+			continue;
+		end->process = NO_PROCESS;
+		return true;
+	}
+	return false;
 }
 
 static void drop_row(struct alloc_feed *f, struct fed_alloc *row)
@@ -121,14 +152,22 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 			       .stack = NO_STACK,
 			       .tid = rec->sample.rec.tid},
 	};
+	bool is_freed;
 	uint32_t at;
 
 	stats_of(f)->sampled++;
 	stats_of(f)->bytes += rec->weighted;
-	/* Its free was lost. */
 	at = index_find(&f->by_address, hash_of(&row), address_equal, f, &row);
-	if (at != INDEX_NONE)
-		end_row(f, &f->rows.items[at], row.allocation.time);
+	if (at != INDEX_NONE) {
+		/* Its free was lost, or comes late. In any list, it has to end first. */
+		end_row(f, &f->rows.items[at], row.allocation.time - !!row.allocation.time);
+		add_loose_end(f, &row, &rec->sample.rec, false);
+	}
+	is_freed = at == INDEX_NONE && take_loose_end(f, &row, &rec->sample.rec, true);
+	if (is_freed) {
+		stats_of(f)->unmatched--;
+		stats_of(f)->matched++;
+	}
 	if (f->halvings && next_random(f, 1ull << (f->halvings & 63))) {
 		stats_of(f)->thinned++;
 		return NO_ALLOC;
@@ -138,6 +177,8 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 	f->rows.items[at] = row;
 	index_add(&f->by_address, hash_of(&row), at);
 	add_held(f, row.process);
+	if (is_freed)
+		end_row(f, &f->rows.items[at], row.allocation.time);
 	return at;
 }
 
@@ -156,8 +197,14 @@ void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec)
 	};
 	uint32_t at = index_find(&f->by_address, hash_of(&key), address_equal, f, &key);
 
+	/* It may be that of the block before, which has ended already. */
+	if (at != INDEX_NONE && take_loose_end(f, &key, &rec->rec, false)) {
+		stats_of(f)->matched++;
+		return;
+	}
 	if (at == INDEX_NONE) {
 		stats_of(f)->unmatched++;
+		add_loose_end(f, &key, &rec->rec, true);
 		return;
 	}
 	stats_of(f)->matched++;

@@ -18,6 +18,20 @@ struct fed_alloc {
 	struct allocation allocation;
 };
 
+/*
+ * Clocks of CPUs differ a little, so that a free may come before its allocation, or after the next
+ * one of the same address. The last records without a partner are kept for as long as that.
+ */
+struct loose_end {
+	process_id process; /* NO_PROCESS: it has found its partner */
+	uint16_t cpu;
+	bool is_free; /* of a block that nobody knows; else a block is held no more, without a free
+		       */
+	uint64_t address, time;
+};
+
+#define LOOSE_ENDS_MAX 64u
+
 struct alloc_feed {
 	struct tasks *tasks;
 	VEC(struct fed_alloc) rows;
@@ -25,6 +39,8 @@ struct alloc_feed {
 	VEC(uint32_t) free_rows;
 	VEC(uint32_t) held; /* by process_id: number of rows; those of later ones are 0 */
 	uint32_t halvings; /* of new ones, one in 2^halvings is taken */
+	struct loose_end loose_ends[LOOSE_ENDS_MAX]; /* a ring; zeroed rows are too old */
+	uint32_t loose_count; /* so far */
 	uint32_t max; /* rows; FED_ALLOCS_MAX but in tests */
 	uint64_t random; /* state of a generator */
 	bool held_only; /* leave out what was freed */

@@ -37,23 +37,36 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void add(struct fed_allocs *f, uint64_t time, uint64_t address, uint64_t weighted)
+static void add_on(struct fed_allocs *f, uint16_t cpu, uint64_t time, uint64_t address,
+		   uint64_t weighted)
 {
 	struct rec_alloc rec = {.address = address, .size = 1, .weighted = weighted};
 	uint32_t row;
 
 	record_init(&rec.sample.rec, REC_ALLOC, sizeof(rec), START + time, PID, PID);
+	rec.sample.rec.cpu = cpu;
 	row = alloc_feed_add(&f->feed, tasks_sampled(&f->tasks, &rec.sample.rec, 0), &rec);
 	if (row != NO_ALLOC)
 		alloc_feed_set_stack(&f->feed, row, START + time, (stack_id)NO_STACK);
 }
 
-static void give_back(struct fed_allocs *f, uint64_t time, uint64_t address)
+static void add(struct fed_allocs *f, uint64_t time, uint64_t address, uint64_t weighted)
+{
+	add_on(f, 0, time, address, weighted);
+}
+
+static void give_back_on(struct fed_allocs *f, uint16_t cpu, uint64_t time, uint64_t address)
 {
 	struct rec_free rec = {.address = address};
 
 	record_init(&rec.rec, REC_FREE, sizeof(rec), START + time, PID, PID);
+	rec.rec.cpu = cpu;
 	alloc_feed_free(&f->feed, &rec);
+}
+
+static void give_back(struct fed_allocs *f, uint64_t time, uint64_t address)
+{
+	give_back_on(f, 0, time, address);
 }
 
 static const struct allocations *finish(struct fed_allocs *f)
@@ -76,12 +89,63 @@ TEST_WITH(frees_end_what_has_their_address, setup, teardown)
 	all = finish(f);
 	assert_int_equal(all->rows.count, 3);
 	assert_int_equal(all->rows.items[0].freed, START + 3);
-	assert_int_equal(all->rows.items[1].freed, START + 5);
+	assert_int_equal(all->rows.items[1].freed, START + 4);
 	assert_int_equal(all->rows.items[2].freed, 0);
 	assert_int_equal(f->profile->stats.allocs.matched, 1);
 	assert_int_equal(f->profile->stats.allocs.unmatched, 1);
 	assert_int_equal(f->profile->stats.allocs.bytes, 600);
 	assert_int_equal(f->profile->stats.allocs.held_bytes, 300);
+}
+
+static void expect_frees(struct fed_allocs *f, uint64_t matched, uint64_t unmatched, uint64_t held)
+{
+	assert_int_equal(f->profile->stats.allocs.matched, matched);
+	assert_int_equal(f->profile->stats.allocs.unmatched, unmatched);
+	assert_int_equal(f->profile->stats.allocs.held_bytes, held);
+}
+
+TEST_WITH(clocks_of_cpus_differ, setup, teardown)
+{
+	struct fed_allocs *f = *state;
+	const struct allocations *all;
+
+	add(f, 1, 0x50, 50);
+	give_back_on(f, 1, 3, 0x10);
+	add_on(f, 0, 5, 0x10, 100);
+	/* It has ended: this one is another. */
+	add_on(f, 0, 10, 0x10, 200);
+	/* Its free comes after the next block has its address. */
+	add_on(f, 1, 20, 0x10, 300);
+	give_back_on(f, 0, 21, 0x10);
+	all = finish(f);
+	assert_int_equal(all->rows.items[1].freed, START + 5);
+	assert_int_equal(all->rows.items[2].freed, START + 19);
+	assert_int_equal(all->rows.items[3].freed, 0);
+	expect_frees(f, 2, 0, 350);
+}
+
+TEST_WITH(frees_without_allocation_end_nothing, setup, teardown)
+{
+	struct fed_allocs *f = *state;
+
+	add(f, 1, 0x50, 50);
+	/* On one CPU, the order is right: a child frees what its parent had. */
+	give_back_on(f, 1, 1, 0x10);
+	add_on(f, 1, 2, 0x10, 100);
+	/* Long before. */
+	give_back_on(f, 1, 3, 0x20);
+	add_on(f, 0, 2000000, 0x20, 200);
+	/* Forgotten. */
+	give_back_on(f, 1, 2000001, 0x30);
+	for (uint64_t i = 0; i < LOOSE_ENDS_MAX; i++)
+		give_back_on(f, 1, 2000002, 0x1000 + i);
+	add_on(f, 0, 2000003, 0x30, 400);
+	/* The block before was lost, this one is freed. */
+	add_on(f, 1, 2000004, 0x40, 800);
+	add_on(f, 0, 2000005, 0x40, 1600);
+	give_back_on(f, 0, 2000006, 0x40);
+	finish(f);
+	expect_frees(f, 1, 3 + LOOSE_ENDS_MAX, 750);
 }
 
 /* Half of all blocks are freed; the same half of the bytes has to be, in few rows. */

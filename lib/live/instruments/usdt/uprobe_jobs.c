@@ -119,14 +119,17 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&j->lock);
 	for (;;) {
-		if ((job = find(j, JOB_WAITS)))
+		if ((job = find(j, JOB_WAITS))) {
 			attach(j, job);
-		else if ((job = find(j, JOB_LEAVES)))
+		} else if ((job = find(j, JOB_LEAVES))) {
 			detach(j, job);
-		else if (j->is_freed)
+		} else if (j->is_freed) {
 			break;
-		else
+		} else {
+			/* Nothing has changed: threads that told each other so would never rest. */
 			pthread_cond_wait(&j->changed, &j->lock);
+			continue;
+		}
 		pthread_cond_broadcast(&j->changed);
 	}
 	pthread_mutex_unlock(&j->lock);

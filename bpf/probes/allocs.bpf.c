@@ -51,6 +51,19 @@ struct alloc_call_map {
 
 struct alloc_call_map alloc_call_map SEC(".maps");
 
+/*
+ * The call that each thread is in: functions that call or jump to each other, as realloc() for
+ * reallocarray(), allocate once.
+ */
+struct alloc_depth_map {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, __u64); /* its stack pointer; 0: in none */
+};
+
+struct alloc_depth_map alloc_depth_map SEC(".maps");
+
 /* The blocks that were sent, of programs without probes of their own. */
 struct alloc_block {
 	__u64 address;
@@ -76,7 +89,10 @@ static __always_inline struct tracked_process *begin_record(struct task_struct *
 	return markers.since ? marker_owner(task, rec) : NULL;
 }
 
-/* Adds the stack. False: the ring has no room. */
+/*
+ * Adds the stack. False: the ring has no room. New programs allocate in bursts, so copies may take
+ * more than for other events; the clock needs the rest.
+ */
 static __always_inline bool place_user_stack(void *ctx, struct task_struct *task,
 					     struct tracked_process *process,
 					     struct rec_sample *sample)
@@ -89,7 +105,7 @@ static __always_inline bool place_user_stack(void *ctx, struct task_struct *task
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	return place_stack(s, sample, config.copy_bytes / 4);
+	return place_stack(s, sample, config.copy_bytes / 4 * 3);
 }
 
 static __always_inline void send_free(struct task_struct *task, __u64 address)
@@ -192,6 +208,35 @@ static __always_inline __u64 count_bytes(struct pt_regs *ctx, __u32 function)
 	}
 }
 
+/* Tells whether the call is made by another one, of which it is a part; else it is noted. */
+static __always_inline bool is_nested(struct pt_regs *ctx, struct task_struct *task)
+{
+	__u64 sp = PT_REGS_SP(ctx);
+	__u64 *outer = bpf_task_storage_get(&alloc_depth_map, task, NULL,
+					    BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!outer)
+		return false;
+	/* Stacks grow down. One that never returned, because of longjmp(), is above no more. */
+	if (*outer && sp <= *outer)
+		return true;
+	*outer = sp;
+	return false;
+}
+
+/* Returns false for what is_nested() was true for. */
+static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *task)
+{
+	__u64 *outer = bpf_task_storage_get(&alloc_depth_map, task, NULL, 0);
+
+	if (!outer)
+		return true;
+	if (PT_REGS_SP(ctx) < *outer)
+		return false;
+	*outer = 0;
+	return true;
+}
+
 /* Keeps the call until it returns with an address. */
 static __always_inline void begin_call(struct pt_regs *ctx, struct task_struct *task, __u64 size,
 				       __u64 where)
@@ -228,7 +273,7 @@ static __always_inline void take_call(struct pt_regs *ctx)
 	if (function == ALLOC_FREE || !find_current(task))
 		return;
 	size = count_bytes(ctx, function);
-	if (takes_bytes(size))
+	if (!is_nested(ctx, task) && takes_bytes(size))
 		begin_call(ctx, task, size,
 			   function == ALLOC_POSIX_MEMALIGN ? PT_REGS_PARM1(ctx) : 0);
 }
@@ -267,8 +312,11 @@ static __always_inline void take_return(struct pt_regs *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 thread = bpf_get_current_pid_tgid();
-	struct alloc_call *call = bpf_map_lookup_elem(&alloc_call_map, &thread);
+	struct alloc_call *call;
 
+	if (!leave_call(ctx, task))
+		return;
+	call = bpf_map_lookup_elem(&alloc_call_map, &thread);
 	if (!call)
 		return;
 	end_call(ctx, task, call);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/instruments/allocs/alloc_functions.h"
 
+#include <elf.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bpf/alloc_record.h"
 #include "bpf/config.h"
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
+#include "lib/live/instruments/allocs/emulated_entry.h"
 
 static const struct {
 	const char *name;
@@ -62,6 +65,18 @@ static bool find_offset(const struct binary_summary *summary, uint64_t vaddr, ui
 	return false;
 }
 
+/* The offset of the instruction to probe: one that a call passes first of all, if not the first. */
+static uint64_t choose_place(const struct binary_summary *summary, int fd, uint64_t entry)
+{
+	uint8_t code[EMULATED_ENTRY_BYTES];
+	ssize_t size;
+
+	if (summary->machine != EM_X86_64)
+		return entry;
+	size = pread(fd, code, sizeof(code), (off_t)entry);
+	return size < 0 ? entry : entry + emulated_entry_find(code, (size_t)size);
+}
+
 static bool has_place(const struct usdt_file *file, uint64_t offset)
 {
 	vec_for_each(&file->places, const struct uprobe_place *, place) {
@@ -75,7 +90,7 @@ static bool has_place(const struct usdt_file *file, uint64_t offset)
  * A file that has only some of the functions is no allocator: libstdc++'s operator new calls
  * malloc().
  */
-static void read_symbols(struct usdt_file *file, const struct binary *b,
+static void read_symbols(struct usdt_file *file, int fd, const struct binary *b,
 			 const struct binary_summary *summary, bool returning)
 {
 	struct binary_symbols symbols = {0};
@@ -92,9 +107,11 @@ static void read_symbols(struct usdt_file *file, const struct binary *b,
 			continue;
 		found[i] = true;
 		place.cookie = functions[i].function;
-		if (find_offset(summary, symbol->vaddr, &place.offset) &&
-		    !has_place(file, place.offset) &&
-		    !(returning && functions[i].function == ALLOC_FREE))
+		if ((returning && functions[i].function == ALLOC_FREE) ||
+		    !find_offset(summary, symbol->vaddr, &place.offset))
+			continue;
+		place.offset = choose_place(summary, fd, place.offset);
+		if (!has_place(file, place.offset))
 			vec_push(&file->places, place);
 	}
 	if (!found[MALLOC] || !found[FREE])
@@ -102,24 +119,24 @@ static void read_symbols(struct usdt_file *file, const struct binary *b,
 	vec_release(&symbols.rows);
 }
 
-static void read(struct usdt_file *file, int fd, bool returning)
+static void read_functions(struct usdt_file *file, int fd, bool returning)
 {
 	struct binary_summary summary = {0};
 	struct binary *b = NULL;
 
 	if (binary_summarize(fd, &summary, NULL) == 0 && summary.is_64bit &&
 	    binary_open(&b, fd, NULL) == 0)
-		read_symbols(file, b, &summary, returning);
+		read_symbols(file, fd, b, &summary, returning);
 	binary_free(b);
 	binary_summary_release(&summary);
 }
 
 void alloc_functions_read(struct usdt_file *file, int fd)
 {
-	read(file, fd, false);
+	read_functions(file, fd, false);
 }
 
 void alloc_functions_read_returning(struct usdt_file *file, int fd)
 {
-	read(file, fd, true);
+	read_functions(file, fd, true);
 }

@@ -18,8 +18,8 @@
 #include "bpf/usdt_arguments.bpf.h"
 #include "bpf/user.bpf.h"
 
-/* Calls of an allocator's functions, counted before recording begins. */
-__u64 alloc_calls;
+/* Calls of an allocator's functions, counted before recording begins: of free(), of others. */
+__u64 alloc_frees, alloc_others;
 
 /* An allocation under way in the current thread; a record is made in it when it is complete. */
 struct alloc_call {
@@ -237,6 +237,18 @@ static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *
 	return true;
 }
 
+/* Takes about as long as to record: what calls cost is measured meanwhile. */
+static __always_inline void count_call(struct pt_regs *ctx, struct task_struct *task,
+				       __u32 function)
+{
+	if (function == ALLOC_FREE) {
+		__sync_fetch_and_add(&alloc_frees, 1);
+	} else {
+		__sync_fetch_and_add(&alloc_others, 1);
+		is_nested(ctx, task);
+	}
+}
+
 /* Keeps the call until it returns with an address. */
 static __always_inline void begin_call(struct pt_regs *ctx, struct task_struct *task, __u64 size,
 				       __u64 where)
@@ -265,7 +277,7 @@ static __always_inline void take_call(struct pt_regs *ctx)
 	__u64 size;
 
 	if (!markers.since) {
-		__sync_fetch_and_add(&alloc_calls, 1);
+		count_call(ctx, task, function);
 		return;
 	}
 	if (function == ALLOC_FREE || function == ALLOC_REALLOC || function == ALLOC_REALLOCARRAY)

@@ -12,7 +12,9 @@
 /* Libraries through which programs allocate: their callers tell more. */
 static bool is_of_runtime(const struct profile *p, const struct frame *frame)
 {
-	static const char *const names[] = {"libc.so", "libc-", "libstdc++.so", "libgcc_s.so"};
+	static const char *const names[] = {"libc.so",	   "libc-",	  "libstdc++.so",
+					    "libgcc_s.so", "libjemalloc", "libtcmalloc",
+					    "libmimalloc"};
 	const char *path, *base;
 
 	if (frame->module == NO_MODULE)

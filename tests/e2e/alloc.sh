@@ -146,4 +146,30 @@ finish wait 0
 judge_sums "a process that runs already" wait '
 judge_rounds(sums_of(p["threads"]), 1)
 '
+rm go
+
+# Several: one alone may wait for a CPU just when calls are counted.
+pids=
+for i in 1 2 3 4; do
+	start "$truth" busy 10000 >"$i.told"
+	pids+=${pids:+,}$started
+done
+refuses "a program that allocates all the time is left alone" 125 'allocate and free [0-9]+ times a second, which takes [0-9]+ % of a CPU' \
+	"$PROF" attach --alloc -p "$pids"
+begin busy attach -v -d 1 --alloc --alloc-anyway -p "$started"
+finish busy 0
+touch go
+wait
+# Rates are those of a busy machine, but what a call takes is not.
+judge "what it costs is told beforehand" busy.json.gz 4.told busy.err <<'CODE'
+import re
+from statistics import median
+passes = [float(line) for line in open(args[0])]
+alone = min(passes)
+told = re.search(r"free ([0-9]+) times a second, which takes ([0-9]+) %", open(args[1]).read())
+expect(told, open(args[1]).read())
+a_pair = 2 * float(told[2]) / 100 * 1e9 / float(told[1])
+found = median(x for x in passes if x > 5 * alone) - alone
+expect(0.6 < a_pair / found < 1.5, (a_pair, found, alone, len(passes)))
+CODE
 done_testing

@@ -11,6 +11,7 @@
  *	allocs exec ROUNDS	leaks, then executes "allocs ROUNDS"
  *	allocs pairs COUNT	prints the least CPU time of malloc() and free() of 16 bytes, in ns,
  *				of several passes
+ *	allocs busy COUNT	prints that of each pass, until there is a file "go"
  *	allocs wait ROUNDS	the first, once there is a file "go"
  */
 /* clang-format on */
@@ -169,6 +170,12 @@ static void run_pairs(long count)
 	printf("%.2f\n", least);
 }
 
+static void run_busy(long count)
+{
+	while (access("go", F_OK) != 0)
+		printf("%.2f\n", pass_pairs(count));
+}
+
 static int run_kind(const char *kind, const char *number)
 {
 	int rounds = atoi(number);
@@ -191,6 +198,9 @@ static int run_kind(const char *kind, const char *number)
 		return 1;
 	} else if (strcmp(kind, "pairs") == 0) {
 		run_pairs(atol(number));
+		return 0;
+	} else if (strcmp(kind, "busy") == 0) {
+		run_busy(atol(number));
 		return 0;
 	} else {
 		while (access("go", F_OK) != 0)

@@ -19,10 +19,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/neighbour.h"
 #include "lib/base/option_value.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instruments/allocs/alloc_functions.h"
+#include "lib/live/instruments/allocs/call_cost.h"
 #include "lib/live/instruments/allocs/unheard_programs.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/recorder.h"
@@ -30,8 +32,9 @@
 #include "allocs.skel.h"
 
 #define MEAN_DEFAULT (512u << 10)
-/* Time of a probed call, ns: a breakpoint for the call, and another for the return. */
-#define CALL_NS 1500
+#define COST_TEXT \
+	"--alloc: the processes allocate and free %.0f times a second, which takes %.0f %% of a " \
+	"CPU while they are recorded"
 #define RATE_MAX 200000
 #define RATE_NS 100000000ull
 
@@ -47,7 +50,8 @@ struct allocs {
 	struct allocs_bpf *skeleton;
 	struct probed_processes declared, called, returning;
 	struct unheard_programs unheard;
-	struct uprobe_links shim;
+	struct uprobe_links shim, measured;
+	struct call_cost cost;
 	bool is_multi;
 	bool has_functions; /* processes that run already are recorded */
 	uint64_t lost; /* reported so far */
@@ -84,6 +88,7 @@ static void destroy(void *state)
 	probed_processes_release(&a->returning);
 	unheard_programs_release(&a->unheard);
 	uprobe_detach(&a->shim);
+	uprobe_detach(&a->measured);
 	free(a);
 }
 
@@ -180,6 +185,10 @@ static int attach(void *state, struct error *err)
 			       -1);
 	probed_processes_begin(&a->returning, bpf_program__fd(a->skeleton->progs.on_alloc_return),
 			       flags | UPROBE_RETURNS, -1);
+	if (call_cost_measure(&a->cost, bpf_program__fd(a->skeleton->progs.on_alloc_call),
+			      bpf_program__fd(a->skeleton->progs.on_alloc_return), flags,
+			      &a->measured, err))
+		return error_wrap(err, "--alloc: measure what probes cost");
 	return 0;
 }
 
@@ -210,22 +219,38 @@ static void prefer_declared(struct allocs *a)
 	}
 }
 
-/* Refuses what would slow the processes down too much. */
+struct alloc_counts {
+	uint64_t frees, others;
+};
+
+static struct alloc_counts counts_of(const struct allocs *a)
+{
+	return (struct alloc_counts){a->skeleton->bss->alloc_frees, a->skeleton->bss->alloc_others};
+}
+
+/* Refuses what slows the processes down too much. */
 static int judge_rate(struct allocs *a, struct error *err)
 {
-	uint64_t calls = a->skeleton->bss->alloc_calls, start = clock_monotonic_ns();
+	struct alloc_counts before = counts_of(a), after;
+	uint64_t start = clock_monotonic_ns();
 	struct timespec pause = {.tv_nsec = (long)RATE_NS};
-	double seconds, rate;
+	double seconds, frees, others, busy;
 
 	nanosleep(&pause, NULL);
+	after = counts_of(a);
 	seconds = (double)(clock_monotonic_ns() - start) / 1e9;
-	rate = (double)(a->skeleton->bss->alloc_calls - calls) / seconds;
-	if (rate <= RATE_MAX || a->settings->anyway)
+	frees = (double)(after.frees - before.frees) / seconds;
+	others = (double)(after.others - before.others) / seconds;
+	busy = ((frees + others) * a->cost.call_ns + others * a->cost.return_ns) / 1e9;
+	if (frees + others <= RATE_MAX) {
+		log_info(COST_TEXT, frees + others, 100 * busy);
 		return 0;
-	error_text(err, -EBUSY,
-		   "--alloc: the processes allocate and free %.0f times a second, which would take "
-		   "%.1f more CPUs",
-		   rate, rate * CALL_NS / 1e9);
+	}
+	if (a->settings->anyway) {
+		log_warn(COST_TEXT, frees + others, 100 * busy);
+		return 0;
+	}
+	error_text(err, -EBUSY, COST_TEXT, frees + others, 100 * busy);
 	error_hint(err, "record the program from its start, or give --alloc-anyway");
 	return -EBUSY;
 }

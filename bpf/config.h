@@ -143,6 +143,16 @@ struct alloc_sampling {
 #define ALLOC_BLOCKS_MAX (1u << 18)
 #define ALLOC_CALLS_MAX (1u << 14)
 
+/* System calls that give memory back. */
+enum page_call {
+	PAGE_CALL_MUNMAP,
+	PAGE_CALL_MMAP, /* in place of what is there */
+	PAGE_CALL_MADVISE,
+	PAGE_CALL_MREMAP,
+	PAGE_CALL_BRK,
+	PAGE_CALL_COUNT,
+};
+
 /* bpf_config.unwind */
 enum {
 	UNWIND_BY_CFI = 1 << 0,
@@ -312,6 +322,9 @@ struct neighbour {
 	ROW(ALLOC, "on_alloc") \
 	ROW(ALLOC_CALL, "on_alloc_call") \
 	ROW(ALLOC_RETURN, "on_alloc_return") \
+	ROW(PAGE_ALLOC, "on_page_alloc") \
+	ROW(PAGE_FAULT, "on_page_fault") \
+	ROW(PAGE_CALL, "on_page_call") \
 	ROW(MARKER_TRACEPOINT, "on_marker_tracepoint") \
 	ROW(FAULT, "on_fault") \
 	ROW(SUBMIT, "on_submit") \

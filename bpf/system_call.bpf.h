@@ -18,16 +18,20 @@ struct pt_regs___call {
 #define CALL_FIELD syscallno
 #define ARGUMENT_FIELD orig_x0
 #define SECOND_FIELD regs[1]
+#define THIRD_FIELD regs[2]
+#define FOURTH_FIELD regs[3]
 #define COMPAT_ARGUMENT_FIELD orig_x0
 #define COMPAT_SECOND_FIELD regs[1]
 #define has_compat_call(task) ((task)->thread_info.flags & ARM64_TIF_32BIT)
 #else
 struct pt_regs___call {
-	unsigned long orig_ax, di, si, bx, cx;
+	unsigned long orig_ax, di, si, dx, r10, bx, cx;
 } CORE;
 #define CALL_FIELD orig_ax
 #define ARGUMENT_FIELD di
 #define SECOND_FIELD si
+#define THIRD_FIELD dx
+#define FOURTH_FIELD r10
 #define COMPAT_ARGUMENT_FIELD bx
 #define COMPAT_SECOND_FIELD cx
 #define has_compat_call(task) ((task)->thread_info.status & X86_TS_COMPAT)

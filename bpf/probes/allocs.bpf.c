@@ -89,10 +89,7 @@ static __always_inline struct tracked_process *begin_record(struct task_struct *
 	return markers.since ? marker_owner(task, rec) : NULL;
 }
 
-/*
- * Adds the stack. False: the ring has no room. New programs allocate in bursts, so copies may take
- * more than for other events; the clock needs the rest.
- */
+/* Adds the stack. False: the ring has no room. */
 static __always_inline bool place_user_stack(void *ctx, struct task_struct *task,
 					     struct tracked_process *process,
 					     struct rec_sample *sample)
@@ -105,7 +102,7 @@ static __always_inline bool place_user_stack(void *ctx, struct task_struct *task
 	if (!s || !ring || is_filling(ring) || !user_is_told(process, &sample->rec))
 		return false;
 	capture_user_stack(ctx, task, process, s, sample->rec.pid);
-	return place_stack(s, sample, config.copy_bytes / 4 * 3);
+	return place_stack(s, sample, config.copy_bytes / 4);
 }
 
 static __always_inline void send_free(struct task_struct *task, __u64 address)

@@ -95,6 +95,7 @@ struct instrument {
 	const struct instrument_option *options; /* ends with a row without a name; NULL: none */
 	const struct instrument_check *checks; /* likewise */
 	size_t settings_size; /* size of what the options set; zeroed at first */
+	const struct instrument *shares; /* row before, whose settings are this one's; NULL: none */
 	uint64_t takes; /* INSTRUMENT_TAKES(…) of the kinds in live_record.h that take() replaces */
 
 	/* Rejects contradicting options, once all are set. */

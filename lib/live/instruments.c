@@ -12,7 +12,7 @@
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
 		row(code_files) row(waits) row(sleepers) row(wakers) row(runtimes) row(signals) \
 			row(syscalls) row(io) row(faults) row(net) row(jank) row(spans) row(usdt) \
-				row(allocs) row(counters) row(neighbours) row(own_cost)
+				row(allocs) row(pages) row(counters) row(neighbours) row(own_cost)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;
 #define POINTER(name) &instrument_##name,
@@ -27,15 +27,19 @@ void instrument_settings_init(struct instrument_settings *s)
 {
 	*s = (struct instrument_settings){0};
 	for (size_t i = 0; instruments[i]; i++) {
-		if (instruments[i]->settings_size)
+		if (instruments[i]->shares)
+			s->rows[i] = instrument_settings_of(s, instruments[i]->shares);
+		else if (instruments[i]->settings_size)
 			s->rows[i] = xcalloc(1, instruments[i]->settings_size);
 	}
 }
 
 void instrument_settings_release(struct instrument_settings *s)
 {
-	for (size_t i = 0; i < INSTRUMENTS_MAX; i++)
-		free(s->rows[i]);
+	for (size_t i = 0; instruments[i]; i++) {
+		if (!instruments[i]->shares)
+			free(s->rows[i]);
+	}
 	*s = (struct instrument_settings){0};
 }
 

@@ -10,6 +10,8 @@
 #define COUNTER_STEP_NS 10000000ull
 /* Clocks of CPUs differ by less. */
 #define CLOCK_SKEW_NS 1000000ull
+/* Blocks of ranges begin at multiples of it: the smallest page of any machine. */
+#define RANGE_STEP 4096u
 
 void alloc_feed_init(struct alloc_feed *f, struct tasks *tasks)
 {
@@ -189,14 +191,51 @@ void alloc_feed_set_stack(struct alloc_feed *f, uint32_t row, uint64_t time, sta
 		f->rows.items[row].allocation.stack = stack;
 }
 
+static void free_at(struct alloc_feed *f, uint32_t row, const struct rec_free *rec)
+{
+	stats_of(f)->matched++;
+	end_row(f, &f->rows.items[row], tasks_time(f->tasks, rec->rec.time));
+}
+
+/* Ends all that the process holds in the range: looks for each page, or at each row. */
+static void free_range(struct alloc_feed *f, const struct rec_free *rec, process_id process)
+{
+	uint64_t pages = rec->size / RANGE_STEP;
+
+	if (process >= f->held.count || !f->held.items[process])
+		return;
+	for (uint64_t i = 0; pages < f->rows.count && i < pages; i++) {
+		struct fed_alloc key = {
+			.process = process,
+			.address = rec->address + i * RANGE_STEP,
+		};
+		uint32_t at = index_find(&f->by_address, hash_of(&key), address_equal, f, &key);
+
+		if (at != INDEX_NONE)
+			free_at(f, at, rec);
+	}
+	for (uint32_t i = 0; pages >= f->rows.count && i < f->rows.count; i++) {
+		const struct fed_alloc *row = &f->rows.items[i];
+
+		if (row->process == process && !row->allocation.freed &&
+		    row->address - rec->address < rec->size)
+			free_at(f, i, rec);
+	}
+}
+
 void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec)
 {
 	struct fed_alloc key = {
 		.process = process_table_find(&f->tasks->processes, rec->rec.pid),
 		.address = rec->address,
 	};
-	uint32_t at = index_find(&f->by_address, hash_of(&key), address_equal, f, &key);
+	uint32_t at;
 
+	if (rec->size) {
+		free_range(f, rec, key.process);
+		return;
+	}
+	at = index_find(&f->by_address, hash_of(&key), address_equal, f, &key);
 	/* It may be that of the block before, which has ended already. */
 	if (at != INDEX_NONE && take_loose_end(f, &key, &rec->rec, false)) {
 		stats_of(f)->matched++;
@@ -207,8 +246,7 @@ void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec)
 		add_loose_end(f, &key, &rec->rec, true);
 		return;
 	}
-	stats_of(f)->matched++;
-	end_row(f, &f->rows.items[at], tasks_time(f->tasks, rec->rec.time));
+	free_at(f, at, rec);
 }
 
 void alloc_feed_exec(struct alloc_feed *f, process_id process, uint64_t time)

@@ -113,4 +113,7 @@ expect(names == wanted, names)
 expect({frames[-1]["line"] for frames in found} == {int(args[0])}, found[0][-1])
 expect(found[0][-1]["file"].endswith("go/runtime/main.go"), found[0][-1])
 CODE
+build heap heap
+record heap 0 --alloc=pages:128K -- ./heap
+judge_heap heap 0.5
 done_testing

@@ -208,6 +208,25 @@ judge() { # DESCRIPTION FILE [ARGUMENT...]
 	ok "$1" python3 "$root/tests/e2e/judge.py" "${@:2}"
 }
 
+# Judges NAME, pages of a program that has printed the KB that were resident when fillHeap() had
+# filled its heap: that has allocated at least PART of them.
+judge_heap() { # NAME PART
+	echo "$out" >"$1.told"
+	judge "$1: its heap is allocated by who fills it" "$1.json.gz" "$1.told" "$2" <<'CODE'
+resident = int(open(args[0]).read().split()[0]) * 1024
+total = filled = 0
+for t in p["threads"]:
+    table = t.get("nativeAllocations") or {"weight": [], "stack": []}
+    for weight, stack in zip(table["weight"], table["stack"]):
+        frames = [] if stack is None else check_profile.stack_frames(p, stack)
+        total += max(weight, 0)
+        filled += max(weight, 0) if any("fillHeap" in f["name"] for f in frames) else 0
+# Some may have been given back before the program looked.
+expect(0.85 < total / resident < 1.6, (total, resident))
+expect(filled > float(args[1]) * total, (filled, total))
+CODE
+}
+
 # Records a program whose structures pretend to be a runtime's, and lie: it has to be taken for one,
 # and each lie has to be bounded. DEPTH: the most frames of a stack. Rules on stdin, about `stacks`
 # and `stats`, are judged as well.

@@ -148,6 +148,34 @@ TEST_WITH(frees_without_allocation_end_nothing, setup, teardown)
 	expect_frees(f, 1, 3 + LOOSE_ENDS_MAX, 750);
 }
 
+static void drop(struct fed_allocs *f, uint64_t time, uint64_t address, uint64_t size)
+{
+	struct rec_free rec = {.address = address, .size = size};
+
+	record_init(&rec.rec, REC_FREE, sizeof(rec), START + time, PID, PID);
+	alloc_feed_free(&f->feed, &rec);
+}
+
+TEST_WITH(ranges_free_all_that_is_in_them, setup, teardown)
+{
+	struct fed_allocs *f = *state;
+
+	drop(f, 1, 0, UINT64_MAX);
+	for (uint64_t i = 0; i < 16; i++)
+		add(f, 2, (0x100 + i) << 12, 1u << i);
+	/* By pages. */
+	drop(f, 3, 0x101 << 12, 2 << 12);
+	expect_frees(f, 2, 0, 0);
+	/* By rows. */
+	drop(f, 4, 0x105 << 12, 1000 << 12);
+	drop(f, 4, 0, UINT64_MAX);
+	drop(f, 5, UINT64_MAX - 4095, UINT64_MAX);
+	add(f, 6, 0x101 << 12, 1u << 20);
+	drop(f, 7, 0x102 << 12, 4096);
+	finish(f);
+	expect_frees(f, 16, 0, 1u << 20);
+}
+
 /* Half of all blocks are freed; the same half of the bytes has to be, in few rows. */
 TEST_WITH(one_of_too_many_stands_for_several, setup, teardown)
 {

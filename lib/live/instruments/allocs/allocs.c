@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,27 +20,20 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/neighbour.h"
-#include "lib/base/option_value.h"
 #include "lib/live/feature_probe.h"
 #include "lib/live/instruments/allocs/alloc_functions.h"
+#include "lib/live/instruments/allocs/alloc_settings.h"
 #include "lib/live/instruments/allocs/call_cost.h"
 #include "lib/live/instruments/allocs/unheard_programs.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/recorder.h"
-#include "lib/record/record.h"
 #include "allocs.skel.h"
 
-#define MEAN_DEFAULT (512u << 10)
 #define COST_TEXT \
 	"--alloc: the processes allocate and free %.0f times a second, which takes %.0f %% of a " \
 	"CPU while they are recorded"
 #define RATE_MAX 200000
 #define RATE_NS 100000000ull
-
-struct alloc_settings {
-	bool is_wanted, anyway, held_only;
-	uint64_t mean; /* bytes */
-};
 
 struct allocs {
 	struct live *live;
@@ -94,7 +86,9 @@ static void destroy(void *state)
 
 static bool is_wanted(const void *settings)
 {
-	return ((const struct alloc_settings *)settings)->is_wanted;
+	const struct alloc_settings *s = settings;
+
+	return s->is_wanted && !s->has_pages;
 }
 
 static void preload(const void *settings, struct preload *p)
@@ -102,19 +96,6 @@ static void preload(const void *settings, struct preload *p)
 	p->path = neighbour_path(ALLOC_SHIM_NAME);
 	p->variable = xasprintf("PROF_ALLOC_MEAN=%" PRIu64,
 				((const struct alloc_settings *)settings)->mean);
-}
-
-static void set_sampling(struct alloc_sampling *s, uint64_t mean)
-{
-	s->mean = mean;
-	for (int i = 0; i <= ALLOC_LOG_STEPS; i++)
-		s->log2[i] = (uint32_t)(log2(1 + (double)i / ALLOC_LOG_STEPS) * (1 << 26));
-	s->weights[0] = 1 << 20;
-	for (int i = 1; i <= ALLOC_WEIGHT_STEPS; i++) {
-		double x = (double)i * ALLOC_WEIGHT_MAX / ALLOC_WEIGHT_STEPS;
-
-		s->weights[i] = (uint32_t)(x / -expm1(-x) * (1 << 20));
-	}
 }
 
 static void prepare(struct allocs *a)
@@ -126,7 +107,7 @@ static void prepare(struct allocs *a)
 	for (size_t i = 0; a->is_multi && i < sizeof(programs) / sizeof(*programs); i++)
 		bpf_program__set_expected_attach_type(programs[i],
 						      (enum bpf_attach_type)UPROBE_MULTI);
-	set_sampling(&a->skeleton->rodata->alloc_sampling, a->settings->mean);
+	alloc_settings_sampling(a->settings, &a->skeleton->rodata->alloc_sampling);
 	if (a->has_functions)
 		return;
 	bpf_map__set_max_entries(a->skeleton->maps.alloc_blocks, 1);
@@ -195,7 +176,6 @@ static int attach(void *state, struct error *err)
 static void announce(void *state)
 {
 	struct allocs *a = state;
-	struct rec_setting rec = {.setting = SETTING_HELD_ONLY, .value = 1};
 
 	probed_processes_watch(&a->declared, a->live->tracker);
 	if (a->has_functions) {
@@ -204,10 +184,7 @@ static void announce(void *state)
 	} else {
 		unheard_programs_watch(&a->unheard, &a->declared, a->live->tracker);
 	}
-	if (!a->settings->held_only)
-		return;
-	record_init(&rec.rec, REC_SETTING, sizeof(rec), a->live->begin_ns, 0, 0);
-	a->live->sink(a->live->ctx, &rec.rec);
+	alloc_settings_announce(a->settings, a->live);
 }
 
 /* Leaves the functions of processes alone that declare probes, and tell all by themselves. */
@@ -331,14 +308,9 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       stats.failed ? stats.failure.text : "");
 }
 
-static int set_mean(void *settings, const char *value, struct error *err)
+static int set_kind(void *settings, const char *value, struct error *err)
 {
-	static const struct size_range range = {1, 1u << 30, "1 and 1G"};
-	struct alloc_settings *s = settings;
-
-	s->is_wanted = true;
-	s->mean = MEAN_DEFAULT;
-	return value ? option_parse_size("--alloc", value, &range, &s->mean, err) : 0;
+	return alloc_settings_parse(settings, value, err);
 }
 
 static int set_anyway(void *settings, const char *value, struct error *err)
@@ -391,9 +363,9 @@ static const struct instrument_option options[] = {
 	{.name = "alloc",
 	 .argument = "[=BYTES]",
 	 .is_plain = true,
-	 .help = "sample allocations of memory, one for BYTES on average (512K)",
+	 .help = "sample allocations of memory, one for BYTES on average (512K); or pages",
 	 .after = "usdt",
-	 .set = set_mean},
+	 .set = set_kind},
 	{.name = "leaks-only",
 	 .is_plain = true,
 	 .help = "with --alloc: keep only what is held at the end",

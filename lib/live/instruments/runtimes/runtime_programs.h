@@ -24,6 +24,7 @@
 	ROW(name, IO, "io_bpf", "_marker", " of I/O") \
 	ROW(name, NET, "net_bpf", "_marker", " of connections") \
 	ROW(name, FAULTS, "faults_bpf", "_fault", " of major faults") \
+	ROW(name, PAGES, "pages_bpf", "_fault", " of pages") \
 	ROW(name, WAKERS, "wakers_bpf", "_waking", " of wakers")
 
 /* Stacks, by what they belong to. For each there is a BPF object. */

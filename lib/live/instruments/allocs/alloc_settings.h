@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Settings of --alloc and its companions, and what both of its instruments do with them. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_ALLOC_SETTINGS_H
+#define PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_ALLOC_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/config.h"
+#include "lib/base/error.h"
+#include "lib/live/instrument.h"
+
+struct alloc_settings {
+	bool is_wanted, anyway, held_only;
+	bool has_pages; /* those of the kernel instead of an allocator's blocks */
+	uint64_t mean; /* bytes */
+};
+
+/* Parses the value of --alloc: BYTES, pages, pages:BYTES or NULL. Returns 0 or -EINVAL with err. */
+int alloc_settings_parse(struct alloc_settings *s, const char *value, struct error *err);
+/* Fills the kernel's tables. */
+void alloc_settings_sampling(const struct alloc_settings *s, struct alloc_sampling *out);
+/* Sends what the session has to know. */
+void alloc_settings_announce(const struct alloc_settings *s, const struct live *live);
+
+#endif

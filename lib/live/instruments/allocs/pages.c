@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages that become resident, as allocations: of runtimes that have their memory from the kernel
+ * and give it to no malloc(). They share the settings of allocations.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/clock.h"
+#include "lib/live/bpf/programs_object.h"
+#include "lib/live/instruments/allocs/alloc_settings.h"
+#include "lib/live/instruments/call_probe.h"
+#include "lib/live/instruments/marker_instrument.h"
+#include "lib/live/perf/event_fds.h"
+#include "pages.skel.h"
+
+#define EVENT "minor-faults/period=1/"
+
+extern const struct instrument instrument_allocs;
+
+struct pages {
+	struct live *live;
+	const struct alloc_settings *settings;
+	struct pages_bpf *skeleton;
+	struct event_list list; /* the clock, and the event */
+	struct event_fds fds; /* from attach() on */
+	uint64_t lost; /* reported so far */
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct pages *s = xcalloc(1, sizeof(*s));
+
+	s->live = live;
+	s->settings = settings;
+	return s;
+}
+
+static void destroy(void *state)
+{
+	struct pages *s = state;
+
+	event_fds_release(&s->fds);
+	free(s);
+}
+
+static bool is_wanted(const void *settings)
+{
+	const struct alloc_settings *s = settings;
+
+	return s->is_wanted && s->has_pages;
+}
+
+static void prepare(struct pages *s)
+{
+	static const char *const calls[PAGE_CALL_COUNT] = {
+		[PAGE_CALL_MUNMAP] = "munmap",	 [PAGE_CALL_MMAP] = "mmap",
+		[PAGE_CALL_MADVISE] = "madvise", [PAGE_CALL_MREMAP] = "mremap",
+		[PAGE_CALL_BRK] = "brk",
+	};
+	struct pages_bpf__rodata *own = s->skeleton->rodata;
+
+	for (size_t i = 0; i < PAGE_CALL_COUNT; i++)
+		own->page_calls[i] = call_probe_number(false, calls[i]);
+	own->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	alloc_settings_sampling(s->settings, &own->alloc_sampling);
+}
+
+PROGRAMS_OBJECT(struct pages, skeleton, pages_bpf, prepare, programs_object_as_is)
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	struct pages *s = state;
+	int code = event_list_add(&s->list, EVENT, err);
+
+	(void)programs;
+	return code ? code : event_list_resolve(&s->list, err);
+}
+
+static int attach(void *state, struct error *err)
+{
+	struct pages *s = state;
+
+	(void)err;
+	s->fds = (struct event_fds){
+		.list = &s->list,
+		.throttling = s->live->throttling,
+		.interval_ns = s->live->interval_ns,
+		.program = bpf_program__fd(s->skeleton->progs.on_page_fault),
+		.tracepoint_program = -1,
+	};
+	return 0;
+}
+
+static int open_cpu(void *state, const struct live_cpu *cpu, struct error *err)
+{
+	struct pages *s = state;
+
+	return event_fds_open(&s->fds, cpu->id, cpu->map_ring, err);
+}
+
+static void close_cpu(void *state, const struct live_cpu *cpu)
+{
+	struct pages *s = state;
+
+	event_fds_close(&s->fds, cpu->id);
+}
+
+static void announce(void *state)
+{
+	const struct pages *s = state;
+
+	alloc_settings_announce(s->settings, s->live);
+}
+
+static void pause_pages(void *state, bool pause)
+{
+	struct pages *s = state;
+
+	s->skeleton->bss->markers.since = pause ? 0 : clock_monotonic_ns();
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct pages *s = state;
+
+	pause_pages(state, !enable);
+	return event_fds_enable(&s->fds, enable, err);
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct pages *s = state;
+
+	marker_count(s->live, s->skeleton->bss->markers.lost, &s->lost, time);
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct pages *s = state;
+
+	(void)tally;
+	if (!s->skeleton)
+		return;
+	report_feature(r, "alloc-pages");
+	facts_count(&r->facts, FACT_ALLOCS_RECORDED, NULL, s->skeleton->bss->markers.sent);
+	facts_count(&r->facts, FACT_ALLOCS_LOST, NULL, s->skeleton->bss->markers.lost);
+	facts_count(&r->facts, FACT_ALLOC_MEAN, NULL, s->settings->mean);
+}
+
+const struct instrument instrument_pages = {
+	.name = "pages",
+	.shares = &instrument_allocs,
+	.is_wanted = is_wanted,
+	.create = create,
+	.destroy = destroy,
+	.configure = configure,
+	.open_object = open_pages_bpf,
+	.close_object = close_pages_bpf,
+	.attach = attach,
+	.open_cpu = open_cpu,
+	.close_cpu = close_cpu,
+	.announce = announce,
+	.enable = enable,
+	.pause = pause_pages,
+	.count = count,
+	.report = report,
+};

@@ -76,21 +76,30 @@ static void add_loose_end(struct alloc_feed *f, const struct fed_alloc *key, con
 	};
 }
 
-/* On one CPU, what comes first was first. */
-static bool take_loose_end(struct alloc_feed *f, const struct fed_alloc *key, const struct rec *rec,
-			   bool is_free)
+/* Tells whether the record may be of an earlier moment than the end, as far as clocks tell. */
+static bool may_precede(const struct rec *rec, const struct loose_end *end)
+{
+	return rec->time <= end->time ||
+	       (rec->cpu != end->cpu && rec->time - end->time <= CLOCK_SKEW_NS);
+}
+
+/*
+ * Finds the free for an allocation, or for a free the allocation that has taken its block's
+ * address. Returns the end, which is used up; NULL: there is none.
+ */
+static const struct loose_end *take_loose_end(struct alloc_feed *f, const struct fed_alloc *key,
+					      const struct rec *rec, bool is_free)
 {
 	for (size_t i = 0; i < LOOSE_ENDS_MAX; i++) {
 		struct loose_end *end = &f->loose_ends[i];
 
 		if (end->is_free != is_free || end->process != key->process ||
-		    end->address != key->address || end->cpu == rec->cpu ||
-		    rec->time - end->time > CLOCK_SKEW_NS)
+		    end->address != key->address || !may_precede(rec, end))
 			continue;
 		end->process = NO_PROCESS;
-		return true;
+		return end;
 	}
-	return false;
+	return NULL;
 }
 
 static void drop_row(struct alloc_feed *f, struct fed_alloc *row)
@@ -154,21 +163,19 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 			       .stack = NO_STACK,
 			       .tid = rec->sample.rec.tid},
 	};
-	bool is_freed;
+	const struct loose_end *end = take_loose_end(f, &row, &rec->sample.rec, true);
 	uint32_t at;
 
 	stats_of(f)->sampled++;
 	stats_of(f)->bytes += rec->weighted;
 	at = index_find(&f->by_address, hash_of(&row), address_equal, f, &row);
-	if (at != INDEX_NONE) {
+	if (end) {
+		stats_of(f)->unmatched--;
+		stats_of(f)->matched++;
+	} else if (at != INDEX_NONE) {
 		/* Its free was lost, or comes late. In any list, it has to end first. */
 		end_row(f, &f->rows.items[at], row.allocation.time - !!row.allocation.time);
 		add_loose_end(f, &row, &rec->sample.rec, false);
-	}
-	is_freed = at == INDEX_NONE && take_loose_end(f, &row, &rec->sample.rec, true);
-	if (is_freed) {
-		stats_of(f)->unmatched--;
-		stats_of(f)->matched++;
 	}
 	if (f->halvings && next_random(f, 1ull << (f->halvings & 63))) {
 		stats_of(f)->thinned++;
@@ -179,8 +186,8 @@ uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec
 	f->rows.items[at] = row;
 	index_add(&f->by_address, hash_of(&row), at);
 	add_held(f, row.process);
-	if (is_freed)
-		end_row(f, &f->rows.items[at], row.allocation.time);
+	if (end)
+		end_row(f, &f->rows.items[at], tasks_time(f->tasks, end->time));
 	return at;
 }
 

@@ -19,8 +19,9 @@ struct fed_alloc {
 };
 
 /*
- * Clocks of CPUs differ a little, so that a free may come before its allocation, or after the next
- * one of the same address. The last records without a partner are kept for as long as that.
+ * A free may come before its allocation, or after the next one of the same address: clocks of CPUs
+ * differ a little, and records come late from a CPU whose ring a preempted thread is writing. The
+ * last ones without a partner are kept for that.
  */
 struct loose_end {
 	process_id process; /* NO_PROCESS: it has found its partner */
@@ -30,7 +31,7 @@ struct loose_end {
 	uint64_t address, time;
 };
 
-#define LOOSE_ENDS_MAX 64u
+#define LOOSE_ENDS_MAX 256u
 
 struct alloc_feed {
 	struct tasks *tasks;
@@ -39,7 +40,7 @@ struct alloc_feed {
 	VEC(uint32_t) free_rows;
 	VEC(uint32_t) held; /* by process_id: number of rows; those of later ones are 0 */
 	uint32_t halvings; /* of new ones, one in 2^halvings is taken */
-	struct loose_end loose_ends[LOOSE_ENDS_MAX]; /* a ring; zeroed rows are too old */
+	struct loose_end loose_ends[LOOSE_ENDS_MAX]; /* a ring */
 	uint32_t loose_count; /* so far */
 	uint32_t max; /* rows; FED_ALLOCS_MAX but in tests */
 	uint64_t random; /* state of a generator */

@@ -42,9 +42,10 @@ def near(found, bytes_, size):
     sigma = sqrt(bytes_ * size * (1 - chance) / chance)
     # Few large blocks are left out, but then a whole one is missing.
     expect(abs(found - bytes_) <= 4.5 * sigma + size + 1000, (found, bytes_, size, sigma))
-def judge_rounds(found, rounds):
+SIZES = ("small", 16), ("page", 4096), ("large", 3 << 20)
+def judge_rounds(found, rounds, sizes=SIZES):
     third = 10 * (3 << 20) * rounds
-    for name, size in ("small", 16), ("page", 4096), ("large", 3 << 20):
+    for name, size in sizes:
         near(found["allocated"].get("leak_" + name, 0), 0.3 * third, size)
         near(found["allocated"].get("free_" + name, 0), 0.7 * third, size)
         near(found["retained"].get("leak_" + name, 0), 0.3 * third, size)
@@ -107,7 +108,7 @@ echo "$out" >exec.told
 judge_sums "an exec: nothing is left of the program before" exec '
 found = sums_of(p["threads"])
 third = 10 * (3 << 20)
-for name, size in ("small", 16), ("page", 4096), ("large", 3 << 20):
+for name, size in SIZES:
     near(found["allocated"]["leak_" + name], 2 * 0.3 * third, size)
     near(found["retained"]["leak_" + name], 0.3 * third, size)
 '
@@ -137,8 +138,146 @@ for program in "python3 -c 'print(len([str(i) for i in range(100000)]))'" \
 	is "${program%% *} runs as without it" "$out, $err, $status" "$expected"
 done
 
+# They have free() and a family of functions each.
+find_library() { # PATTERN
+	find /usr/lib -name "$1" 2>/dev/null | sort | head -n 1
+}
+mimalloc=$(find_library 'libmimalloc.so.[23]')
+for library in "$(find_library 'libjemalloc.so.2')" "$(find_library 'libtcmalloc_minimal.so.4')" \
+	"$mimalloc"; do
+	name=${library##*/lib}
+	name=${name%%.*}
+	LD_PRELOAD=$library record "$name" 0 --alloc -- "$truth" 2
+	echo "$out" >"$name.told"
+	judge_sums "$name is the program's allocator" "$name" '
+judge_rounds(sums_of(p["threads"]), 2)
+expect(stats["frees_unmatched"] == 0, stats)
+expect(any(args[0].split(".")[0] in lib["name"] for lib in p["libs"]), "it was not loaded")
+'
+	LD_PRELOAD=$library start "$truth" few 4 >"$name.told"
+	begin "$name" attach --alloc -p "$started"
+	touch go
+	wait "$started"
+	finish "$name" 0
+	rm go
+	judge_sums "$name, of a process that runs already" "$name" '
+judge_rounds(sums_of(p["threads"]), 4, SIZES[1:])
+'
+done
+
+touch go
+record second 0 --alloc -- "$truth" second "$mimalloc"
+rm go
+echo "$out" >second.told
+judge_sums "a second allocator that is loaded does no harm" second '
+judge_rounds(sums_of(p["threads"]), 1)
+'
+start "$truth" second "$mimalloc" >second.told
+begin second attach --alloc -p "$started"
+touch go
+wait "$started"
+finish second 0
+rm go
+judge_sums "it is attached to, too" second '
+found = sums_of(p["threads"])
+judge_rounds(found, 1)
+near(found["allocated"]["leak_second"], 0.3 * 40 * (3 << 20), 4096)
+near(found["allocated"]["free_second"], 0.7 * 40 * (3 << 20), 4096)
+near(found["retained"]["leak_second"], 0.3 * 40 * (3 << 20), 4096)
+expect("free_second" not in found["retained"], found)
+'
+start "$truth" array 1 >array.told
+begin array attach --alloc -p "$started"
+touch go
+wait "$started"
+finish array 0
+rm go
+judge_sums "functions that call each other allocate once" array '
+found = sums_of(p["threads"])
+near(found["allocated"]["leak_array"], 0.3 * 40 * (3 << 20), 4096)
+near(found["allocated"]["free_array"], 0.7 * 40 * (3 << 20), 4096)
+near(found["retained"]["leak_array"], 0.3 * 40 * (3 << 20), 4096)
+'
+
 record static 0 --alloc -- "$workloads/static/calls"
 like "programs that nobody tells of are named" "$err" 'no allocations are known of calls'
+
+cat >classes.cc <<'CODE'
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+struct block {
+	char bytes[4096];
+};
+
+__attribute__((noinline)) block *leak_block()
+{
+	return new block;
+}
+
+__attribute__((noinline)) std::size_t free_vector()
+{
+	std::vector<char> all(1 << 20);
+	return all.size();
+}
+
+static std::size_t volatile used;
+static block *volatile last;
+
+int main()
+{
+	for (int i = 0; i < 5120; i++)
+		last = leak_block();
+	for (int i = 0; i < 40; i++)
+		used = used + free_vector();
+	std::printf("%zu %d\n", used + 5120 * sizeof(block), 5120 * 4096);
+}
+CODE
+cat >classes.rs <<'CODE'
+#[inline(never)]
+fn leak_block() -> &'static mut [u8; 4096] {
+    std::hint::black_box(Box::leak(Box::new([1; 4096])))
+}
+
+#[inline(never)]
+fn free_vector() -> usize {
+    std::hint::black_box(vec![1u8; 1 << 20]).len()
+}
+
+fn main() {
+    let used: usize = (0..5120).map(|_| leak_block().len()).sum::<usize>()
+        + (0..40).map(|_| free_vector()).sum::<usize>();
+    println!("{} {}", used, 5120 * 4096);
+}
+CODE
+g++ -O1 -g -o classes classes.cc
+rustc -C opt-level=1 -g -o rusty classes.rs
+for program in classes rusty; do
+	record $program 0 --alloc=64K -- ./$program
+	echo "$out" >$program.told
+	judge_sums "$program: its own functions have it" $program '
+MEAN = 65536
+stacks = [[], []]
+retained, freed = 0, 0
+[table] = [t["nativeAllocations"] for t in p["threads"] if t.get("nativeAllocations")]
+held = {}
+for weight, stack, block in zip(table["weight"], table["stack"], table["memoryAddress"]):
+    names = " ".join(f["name"] for f in check_profile.stack_frames(p, stack)) if stack else ""
+    if weight < 0:
+        freed += -weight if "free_vector" in names else 0
+        held.pop(block)
+    else:
+        held[block] = weight if "leak_block" in names else 0
+near(sum(held.values()), 5120 * 4096, 4096)
+near(freed, 40 << 20, 1 << 20)
+'
+done
+run valgrind -q --leak-check=full --error-exitcode=9 ./classes
+alone="$out, $status, $(grep -c 'definitely lost' <<<"$err")"
+LD_PRELOAD=${PROF%/*}/prof-alloc.so run valgrind -q --leak-check=full --error-exitcode=9 ./classes
+is "valgrind sees the same program" "$out, $status, $(grep -c 'definitely lost' <<<"$err")" "$alone"
 
 start "$truth" wait 1 >wait.told
 begin wait attach --alloc -p "$started"

@@ -124,6 +124,31 @@ TEST_WITH(clocks_of_cpus_differ, setup, teardown)
 	expect_frees(f, 2, 0, 350);
 }
 
+TEST_WITH(records_may_come_late, setup, teardown)
+{
+	struct fed_allocs *f = *state;
+	const struct allocations *all;
+
+	add(f, 1, 0x50, 50);
+	/* The first two blocks of that address are known after the third. */
+	give_back(f, 10000000, 0x10);
+	give_back(f, 30000000, 0x10);
+	add(f, 40000000, 0x10, 100);
+	add(f, 9000000, 0x10, 200);
+	add(f, 20000000, 0x10, 400);
+	/* The free is known after the next block. */
+	add(f, 50000000, 0x20, 800);
+	add(f, 60000000, 0x20, 1600);
+	give_back(f, 59000000, 0x20);
+	all = finish(f);
+	assert_int_equal(all->rows.count, 6);
+	assert_int_equal(all->rows.items[1].freed, START + 10000000);
+	assert_int_equal(all->rows.items[2].freed, START + 30000000);
+	assert_int_equal(all->rows.items[3].freed, 0);
+	assert_int_equal(all->rows.items[4].freed, START + 59999999);
+	expect_frees(f, 3, 0, 1750);
+}
+
 TEST_WITH(frees_without_allocation_end_nothing, setup, teardown)
 {
 	struct fed_allocs *f = *state;

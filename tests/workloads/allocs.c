@@ -9,12 +9,17 @@
  *	allocs realloc ROUNDS	blocks that grow, and are freed
  *	allocs fork ROUNDS	a child leaks as the parent does
  *	allocs exec ROUNDS	leaks, then executes "allocs ROUNDS"
+ *	allocs second LIBRARY	the allocator of a library that it loads: leaks, frees, then as
+ *				"allocs 1"
+ *	allocs array ROUNDS	reallocarray(), which calls realloc()
  *	allocs pairs COUNT	prints the least CPU time of malloc() and free() of 16 bytes, in ns,
  *				of several passes
  *	allocs busy COUNT	prints that of each pass, until there is a file "go"
  *	allocs wait ROUNDS	the first, once there is a file "go"
+ *	allocs few ROUNDS	likewise, without the blocks of 16 bytes, of which there are many
  */
 /* clang-format on */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +96,16 @@ static void run(void (*leak)(void), void (*drop)(void), int factor)
 		drop();
 }
 
+static void run_large(void)
+{
+	run(leak_large, free_large, 1);
+	run(leak_page, free_page, LARGE / PAGE);
+}
+
 static void run_rounds(int rounds)
 {
 	for (int i = 0; i < rounds; i++) {
-		run(leak_large, free_large, 1);
-		run(leak_page, free_page, LARGE / PAGE);
+		run_large();
 		run(leak_small, free_small, LARGE / SMALL);
 	}
 }
@@ -143,6 +153,54 @@ NOINLINE static void grow(void)
 	for (size_t size = 1000; size <= 64000; size *= 2)
 		block = use(realloc(block, size), size);
 	free(block);
+}
+
+static void await_go(void)
+{
+	while (access("go", F_OK) != 0)
+		usleep(10000);
+}
+
+static void *(*second_malloc)(size_t);
+static void (*second_free)(void *);
+
+NOINLINE static void leak_second(void)
+{
+	use(second_malloc(PAGE), PAGE);
+	leaked += PAGE;
+}
+
+NOINLINE static void free_second(void)
+{
+	second_free(use(second_malloc(PAGE), PAGE));
+}
+
+static int run_second(const char *library)
+{
+	void *handle;
+
+	await_go();
+	handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	if (!handle)
+		return 1;
+	second_malloc = (void *(*)(size_t))dlsym(handle, "malloc");
+	second_free = (void (*)(void *))dlsym(handle, "free");
+	/* Attaching takes a while. */
+	usleep(500000);
+	run(leak_second, free_second, 4 * LARGE / PAGE);
+	run_rounds(1);
+	return 0;
+}
+
+NOINLINE static void leak_array(void)
+{
+	use(reallocarray(NULL, PAGE / 16, 16), PAGE);
+	leaked += PAGE;
+}
+
+NOINLINE static void free_array(void)
+{
+	free(use(reallocarray(NULL, PAGE / 16, 16), PAGE));
 }
 
 static double pass_pairs(long count)
@@ -199,13 +257,23 @@ static int run_kind(const char *kind, const char *number)
 	} else if (strcmp(kind, "pairs") == 0) {
 		run_pairs(atol(number));
 		return 0;
+	} else if (strcmp(kind, "second") == 0) {
+		if (run_second(number))
+			return 1;
+	} else if (strcmp(kind, "array") == 0) {
+		await_go();
+		for (int i = 0; i < rounds; i++)
+			run(leak_array, free_array, 4 * LARGE / PAGE);
 	} else if (strcmp(kind, "busy") == 0) {
 		run_busy(atol(number));
 		return 0;
 	} else {
-		while (access("go", F_OK) != 0)
-			usleep(10000);
-		run_rounds(rounds);
+		await_go();
+		for (int i = 0; i < rounds; i++) {
+			run_large();
+			if (strcmp(kind, "few") != 0)
+				run(leak_small, free_small, LARGE / SMALL);
+		}
 	}
 	print();
 	return 0;

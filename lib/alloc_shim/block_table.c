@@ -60,7 +60,8 @@ bool block_table_add(struct block_table *t, uint64_t address)
 
 bool block_table_take(struct block_table *t, uint64_t address)
 {
-	if (!replace(ways_of(t, address), address, 0))
+	/* Free slots are 0, which programs free, too. */
+	if (!address || !replace(ways_of(t, address), address, 0))
 		return false;
 	__atomic_fetch_sub(block_filter(t, address), 1, __ATOMIC_ACQ_REL);
 	return true;

@@ -27,6 +27,22 @@ TEST(what_was_added_can_be_taken_once)
 	free(t);
 }
 
+TEST(nothing_is_no_block)
+{
+	struct block_table *t = xcalloc(1, sizeof(*t));
+	uint64_t address = 0x1000;
+
+	/* One in the slots of the filter that 0 has. */
+	while (block_filter(t, address) != block_filter(t, 0))
+		address += 0x1000;
+	assert_true(block_table_add(t, address));
+	assert_true(block_table_may_have(t, 0));
+	assert_false(block_table_take(t, 0));
+	assert_true(block_table_may_have(t, address));
+	assert_true(block_table_take(t, address));
+	free(t);
+}
+
 TEST(what_has_no_room_is_refused)
 {
 	struct block_table *t = xcalloc(1, sizeof(*t));

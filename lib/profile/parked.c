@@ -43,6 +43,8 @@ static const struct {
 	{"PosixSemaphore::", SERVES},
 	{"os::PlatformMonitor::", SERVES},
 	{"os::PlatformEvent::", SERVES},
+	{"PlatformMonitor::", SERVES},
+	{"PlatformEvent::", SERVES},
 	{"Monitor::wait", SERVES},
 	{"Parker::park", SERVES},
 	{"Unsafe_Park", SERVES},

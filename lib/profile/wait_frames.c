@@ -107,19 +107,43 @@ static const char *const conditions[] = {
 	"__new_sem_",	 "runtime.note",
 };
 
-static bool is_condition(const char *name)
+/*
+ * Locks that are made of conditions: those of Python, monitors of Java, and the locks of its
+ * library, whose conditions wait by other functions.
+ */
+static const char *const locks[] = {
+	"take_gil",
+	"PyThread_acquire_lock",
+	"ObjectMonitor::enter",
+	"ObjectMonitor::EnterI",
+	"ObjectMonitor::ReenterI",
+	"ObjectMonitor::reenter",
+	"java.util.concurrent.locks.ReentrantLock",
+	"java.util.concurrent.locks.ReentrantReadWriteLock",
+	"java.util.concurrent.locks.StampedLock.acquire",
+};
+
+static bool begins_with_one(const char *name, const char *const *list, size_t count)
 {
-	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++) {
-		if (text_starts_with(name, conditions[i]))
+	for (size_t i = 0; i < count; i++) {
+		if (text_starts_with(name, list[i]))
 			return true;
 	}
-	/* functions of Rust */
-	return strstr(name, "Condvar::wait") || strstr(name, "Parker::park");
+	return false;
+}
+
+#define BEGINS_WITH_ONE(name, list) begins_with_one(name, list, sizeof(list) / sizeof(*(list)))
+
+static bool is_condition(const char *name)
+{
+	/* Functions of Rust are within other names. */
+	return BEGINS_WITH_ONE(name, conditions) || strstr(name, "Condvar::wait") ||
+	       strstr(name, "Parker::park");
 }
 
 /*
  * Tells what a thread waits for by a futex, from its own functions, the innermost of which is that
- * of `id`. Python's locks are made of a condition variable, and of semaphores.
+ * of `id`.
  */
 static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 {
@@ -136,8 +160,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 		if (frame->func == NO_FUNC)
 			continue;
 		name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
-		if (text_starts_with(name, "take_gil") ||
-		    text_starts_with(name, "PyThread_acquire_lock"))
+		if (BEGINS_WITH_ONE(name, locks))
 			return MEANS_LOCK;
 		if (is_condition(name))
 			meaning = MEANS_CONDITION;

@@ -104,6 +104,27 @@ TEST(workers_that_work_are_held_up)
 			 IDLE_LOCK);
 }
 
+#define PARK \
+	"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire;" \
+	"java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;" \
+	"Unsafe_Park;Parker::park" CONDITION
+
+TEST(locks_of_java_are_told_from_conditions)
+{
+	static const char *const monitor = "Main.work;SharedRuntime::complete_monitor_locking_C;"
+					   "ObjectMonitor::enter;ObjectMonitor::EnterI;"
+					   "os::PlatformEvent::park" CONDITION;
+
+	assert_int_equal(meaning("main", monitor), IDLE_LOCK);
+	assert_int_equal(meaning("pool-1-thread-2", monitor), IDLE_LOCK);
+	assert_int_equal(meaning("pool-1-thread-2", "Main.work;java.util.concurrent.locks."
+						    "ReentrantLock.lock;" PARK),
+			 IDLE_LOCK);
+	assert_int_equal(
+		meaning("main", "Main.work;java.util.concurrent.CountDownLatch.await;" PARK),
+		IDLE_CONDITION);
+}
+
 TEST(threads_of_java_are_known_by_name)
 {
 	static const char *const park = "Unsafe_Park;Parker::park" CONDITION;

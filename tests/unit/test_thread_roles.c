@@ -57,6 +57,11 @@ TEST_WITH(threads_are_called_by_what_they_do, export_setup, export_teardown)
 	add_thread(f, 17, LANGUAGE_NONE, (const char *[]){"0x5678", "cpu_tlb_fill", NULL}, "/x.c");
 	add_thread(f, 18, LANGUAGE_NONE,
 		   (const char *[]){"std::_Rb_tree::find", "cpu_tlb_fill", NULL}, "/x.c");
+	/* The code by which Java's virtual machine calls any method. */
+	add_thread(
+		f, 19, LANGUAGE_NONE,
+		(const char *[]){"start_thread", "StubRoutines (initialstubs)", "Main.main", NULL},
+		"/Main.java");
 	root = export_run(f);
 	export_expect(root, "threads.1.name", "\"hash_blocks\"");
 	export_expect(root, "threads.2.name", "\"worker\"");
@@ -66,6 +71,7 @@ TEST_WITH(threads_are_called_by_what_they_do, export_setup, export_teardown)
 	export_expect(root, "threads.6.name", "\"app 16\"");
 	export_expect(root, "threads.7.name", "\"app 17\"");
 	export_expect(root, "threads.8.name", "\"app 18\"");
+	export_expect(root, "threads.9.name", "\"Main.main\"");
 	export_expect(root, "threads.6.processName", "\"app\"");
 }
 

@@ -51,7 +51,7 @@ static const char *const starters[] = {
 	"thread_run",	  "t_bootstrap",  "pythread_wrapper",
 	"core::ops::",	  "alloc::boxed", "<alloc::boxed",
 	"g_thread_proxy", "__rust_begin", "boost::",
-	"runtime.asm",
+	"runtime.asm",	  "StubRoutines", "java.lang.Thread.",
 };
 
 /* Ends of scripts that start threads. */

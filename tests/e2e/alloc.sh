@@ -198,6 +198,16 @@ near(found["allocated"]["leak_array"], 0.3 * 40 * (3 << 20), 4096)
 near(found["allocated"]["free_array"], 0.7 * 40 * (3 << 20), 4096)
 near(found["retained"]["leak_array"], 0.3 * 40 * (3 << 20), 4096)
 '
+start "$truth" child 4 >child.told
+begin child attach --alloc -p "$started"
+touch go
+wait "$started"
+finish child 0
+rm go
+judge_sums "a child of such a process" child '
+pids = {t["pid"] for t in p["threads"] if t.get("nativeAllocations")} - {p["threads"][0]["pid"]}
+judge_rounds(sums_of([t for t in p["threads"] if t["pid"] in pids]), 4, SIZES[1:])
+'
 
 record static 0 --alloc -- "$workloads/static/calls"
 like "programs that nobody tells of are named" "$err" 'no allocations are known of calls'

@@ -9,6 +9,7 @@
  *	allocs realloc ROUNDS	blocks that grow, and are freed
  *	allocs fork ROUNDS	a child leaks as the parent does
  *	allocs exec ROUNDS	leaks, then executes "allocs ROUNDS"
+ *	allocs child ROUNDS	a child does, after half a second, as "allocs few ROUNDS"
  *	allocs second LIBRARY	the allocator of a library that it loads: leaks, frees, then as
  *				"allocs 1"
  *	allocs array ROUNDS	reallocarray(), which calls realloc()
@@ -175,6 +176,18 @@ NOINLINE static void free_second(void)
 	second_free(use(second_malloc(PAGE), PAGE));
 }
 
+static void run_child(int rounds)
+{
+	await_go();
+	if (fork()) {
+		wait(NULL);
+		return;
+	}
+	usleep(500000);
+	for (int i = 0; i < rounds; i++)
+		run_large();
+}
+
 static int run_second(const char *library)
 {
 	void *handle;
@@ -257,6 +270,8 @@ static int run_kind(const char *kind, const char *number)
 	} else if (strcmp(kind, "pairs") == 0) {
 		run_pairs(atol(number));
 		return 0;
+	} else if (strcmp(kind, "child") == 0) {
+		run_child(rounds);
 	} else if (strcmp(kind, "second") == 0) {
 		if (run_second(number))
 			return 1;

@@ -5,7 +5,8 @@
     alloc_cost.py [--rounds N] [loop] [compiler]
 
 Each round runs the program alone, with prof-alloc.so to which nobody listens, recorded without and
-with --alloc, and under heaptrack if that is installed, in turns. Prints for the loop the time of a
+with --alloc, and under heaptrack and with perf's probe of malloc() if these are there, in turns.
+heaptrack's own process counts with the compiler, as it compresses what the program sends. Prints for the loop the time of a
 pair of calls, ns, and for the compiler its CPU time relative to that alone: 10th percentiles over
 the rounds, ± the distance to the median. No verdict: a machine has neighbours.
 """
@@ -35,7 +36,20 @@ for (auto &x : m) std::sort(x.second.begin(), x.second.end()); return std::regex
 """
 
 
-def tools(folder):
+PROBE = "probe_libc:malloc"
+
+
+def has_probe():
+    """Tells whether perf can probe malloc(): it adds the probe, which has to be removed."""
+    libc = subprocess.run(["gcc", "-print-file-name=libc.so.6"], stdout=subprocess.PIPE, text=True,
+                          check=True).stdout.strip()
+    return shutil.which("perf") and subprocess.run(
+        ["perf", "probe", "-q", "-f", "-x", os.path.realpath(libc), "malloc"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def tools(folder, with_probe):
+    """Lists what each puts before the program."""
     quiet = [PROF, "record", "-q", "-o", os.path.join(folder, "p.json.gz")]
     found = {
         "alone": [],
@@ -45,12 +59,14 @@ def tools(folder):
     }
     if shutil.which("heaptrack"):
         found["heaptrack"] = ["heaptrack", "-r", "-o", os.path.join(folder, "heap")]
+    if with_probe:
+        found["perf"] = ["perf", "record", "-q", "-B", "-N", "-e", PROBE, "-o", os.path.join(folder, "perf")]
     return found
 
 
 def loop(command):
     """The least of many passes: others take the CPU for a while, but never give it."""
-    out = subprocess.run([*command, PAIRS, "pairs", "200000"], stdout=subprocess.PIPE, text=True,
+    out = subprocess.run([*command, PAIRS, "pairs", "20000"], stdout=subprocess.PIPE, text=True,
                          check=True).stdout
     return float(next(word for word in reversed(out.split()) if word.replace(".", "").isdigit()))
 
@@ -61,8 +77,11 @@ def compiler(command, folder):
     with open(source, "w", encoding="utf-8") as file:
         file.write(SOURCE)
     times = os.path.join(folder, "times")
-    script = f"g++ -O1 -c -o {folder}/source.o {source}; times >{times}"
-    subprocess.run([*command, "bash", "-c", script], stdout=subprocess.DEVNULL,
+    # prof does not count with what it records, as it is the shell's parent.
+    inner = command if command and command[0] in ("heaptrack", "perf") else []
+    wrapper = f"-wrapper {','.join(inner)}" if inner else ""
+    script = f"g++ {wrapper} -O1 -S -o {folder}/source.s {source} && times >{times}"
+    subprocess.run([*([] if inner else command), "bash", "-c", script], stdout=subprocess.DEVNULL,
                    stderr=subprocess.DEVNULL, check=True)
     with open(times, encoding="utf-8") as file:
         of_children = file.read().split("\n")[1].split()
@@ -85,15 +104,18 @@ def main():
     options = parser.parse_args()
     if os.geteuid():
         sys.exit("alloc_cost.py: recording needs root")
+    with_probe = has_probe()
     with tempfile.TemporaryDirectory() as folder:
         for what in options.what:
             figures = {}
             for _ in range(options.rounds):
-                for tool, command in tools(folder).items():
+                for tool, command in tools(folder, with_probe).items():
                     value = loop(command) if what == "loop" else compiler(command, folder)
                     figures.setdefault(tool, []).append(value)
             print(what)
             show(figures, "ns a pair" if what == "loop" else "of the run alone", what != "loop")
+    if with_probe:
+        subprocess.run(["perf", "probe", "-q", "-d", PROBE], check=False)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ the rounds, ± the distance to the median. No verdict: a machine has neighbours.
 """
 
 import argparse
+import atexit
 import os
 import shutil
 import statistics
@@ -44,7 +45,7 @@ def has_probe():
     libc = subprocess.run(["gcc", "-print-file-name=libc.so.6"], stdout=subprocess.PIPE, text=True,
                           check=True).stdout.strip()
     return shutil.which("perf") and subprocess.run(
-        ["perf", "probe", "-q", "-f", "-x", os.path.realpath(libc), "malloc"],
+        ["perf", "probe", "-q", "-x", os.path.realpath(libc), "malloc"],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
@@ -105,6 +106,8 @@ def main():
     if os.geteuid():
         sys.exit("alloc_cost.py: recording needs root")
     with_probe = has_probe()
+    if with_probe:
+        atexit.register(subprocess.run, ["perf", "probe", "-q", "-d", PROBE], check=False)
     with tempfile.TemporaryDirectory() as folder:
         for what in options.what:
             figures = {}
@@ -114,8 +117,6 @@ def main():
                     figures.setdefault(tool, []).append(value)
             print(what)
             show(figures, "ns a pair" if what == "loop" else "of the run alone", what != "loop")
-    if with_probe:
-        subprocess.run(["perf", "probe", "-q", "-d", PROBE], check=False)
 
 
 if __name__ == "__main__":

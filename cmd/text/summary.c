@@ -471,6 +471,7 @@ void summary_write_stats(const struct outcome *outcome, struct outfile *out)
 	facts_count(f, FACT_LEFT_OUT_MARKERS, NULL, p->stats.left_out_markers);
 	facts_count(f, FACT_MERGED_ROWS, NULL, p->stats.merged_rows);
 	facts_count(f, FACT_LEFT_OUT_ROWS, NULL, p->stats.left_out_rows);
+	facts_count(f, FACT_MERGED_COUNTER_VALUES, NULL, p->stats.merged_counter_values);
 	facts_count(f, FACT_LOST_MARKER_VALUES, NULL, p->stats.lost_marker_values);
 	facts_count(f, FACT_LOST_COUNTER_VALUES, NULL, p->stats.lost_counter_values);
 	add_runs(f, p);

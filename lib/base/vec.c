@@ -6,13 +6,22 @@
 
 #include "lib/base/alloc.h"
 
+/* Large arrays grow by less: their pages move, and what is not used takes memory. */
+#define LARGE ((size_t)4 << 20)
+
+static size_t growth(size_t capacity, size_t item_size)
+{
+	return capacity / (capacity * item_size >= LARGE ? 8 : 2) + 8;
+}
+
 void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size)
 {
 	size_t larger;
 
 	if (needed <= *capacity)
 		return items;
-	if (__builtin_add_overflow(*capacity, *capacity / 2 + 8, &larger) || larger < needed)
+	if (__builtin_add_overflow(*capacity, growth(*capacity, item_size), &larger) ||
+	    larger < needed)
 		larger = needed;
 	items = xreallocarray(items, larger, item_size);
 	*capacity = larger;

@@ -33,3 +33,22 @@ void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta)
 		(count - at) * sizeof(*counter->samples.items));
 	counter->samples.items[at] = sample;
 }
+
+size_t counter_halve(struct counter *counter)
+{
+	struct counter_sample *samples = counter->samples.items;
+	size_t count = counter->samples.count, kept = count != 0;
+
+	for (size_t i = 1; i < count; i += 2) {
+		struct counter_sample sample = samples[i];
+
+		if (i + 1 < count) {
+			sample.time = samples[i + 1].time;
+			sample.delta = counter_add(sample.delta, samples[i + 1].delta);
+		}
+		samples[kept++] = sample;
+	}
+	counter->samples.count = kept;
+	vec_fit(&counter->samples);
+	return count - kept;
+}

@@ -40,5 +40,10 @@ static inline int64_t counter_add(int64_t a, int64_t b)
 
 /* Inserts in order of time, mostly at the end. Adds to the sample of the same time, if any. */
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
+/*
+ * Leaves about half of the samples: but for the first one, each is added to the one after it. Sums
+ * up to those that stay are as before. Returns how many have gone.
+ */
+size_t counter_halve(struct counter *counter);
 
 #endif

@@ -94,14 +94,7 @@ void profile_replace_stacks(struct profile *p, struct frames *frames, struct sta
 	*stacks = (struct stacks){0};
 }
 
-static void mark_used(const struct stacks *stacks, stack_id stack, bool *used)
-{
-	for (; stack != NO_STACK && !used[stack]; stack = stacks->rows.items[stack].parent)
-		used[stack] = true;
-}
-
-/* Values of markers that were left out are still in their table. */
-static void mark_marker(const struct profile *p, const struct marker *marker, bool *used)
+void profile_mark_marker(const struct profile *p, const struct marker *marker, bool *used)
 {
 	uint32_t count = schemas_get(&p->markers.schemas, marker->schema)->field_count;
 
@@ -109,26 +102,29 @@ static void mark_marker(const struct profile *p, const struct marker *marker, bo
 		const struct marker_value *value = marker_value(&p->markers, marker, i);
 
 		if (value->type == FIELD_STACK)
-			mark_used(&p->stacks, value->stack, used);
+			stacks_mark(&p->stacks, value->stack, used);
 	}
 }
 
-void profile_drop_unused(struct profile *p)
+void profile_mark_stacks(const struct profile *p, bool *used)
+{
+	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
+		samples_for_each(&row->samples, sample)
+			stacks_mark(&p->stacks, sample->stack, used);
+		vec_for_each(&row->markers, const struct marker *, marker)
+			profile_mark_marker(p, marker, used);
+		vec_for_each(&row->allocations.rows, const struct allocation *, allocation)
+			stacks_mark(&p->stacks, allocation->stack, used);
+	}
+}
+
+stack_id *profile_keep_stacks(struct profile *p, const bool *used)
 {
 	size_t count = p->stacks.rows.count;
-	bool *used = xcalloc(count + 1, sizeof(*used));
 	stack_id *map = xreallocarray(NULL, count + 1, sizeof(*map));
 	struct frames frames = {0};
 	struct stacks stacks = {0};
 
-	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		samples_for_each(&row->samples, sample)
-			mark_used(&p->stacks, sample->stack, used);
-		vec_for_each(&row->markers, const struct marker *, marker)
-			mark_marker(p, marker, used);
-		vec_for_each(&row->allocations.rows, const struct allocation *, allocation)
-			mark_used(&p->stacks, allocation->stack, used);
-	}
 	for (size_t i = 0; i < count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
 		stack_id parent = stack->parent == NO_STACK ? NO_STACK : map[stack->parent];
@@ -140,8 +136,16 @@ void profile_drop_unused(struct profile *p)
 				frames_intern(&frames, &p->frames.rows.items[stack->frame]));
 	}
 	profile_replace_stacks(p, &frames, &stacks, map);
+	return map;
+}
+
+void profile_drop_unused(struct profile *p)
+{
+	bool *used = xcalloc(p->stacks.rows.count + 1, sizeof(*used));
+
+	profile_mark_stacks(p, used);
+	free(profile_keep_stacks(p, used));
 	free(used);
-	free(map);
 }
 
 uint64_t profile_sample_count(const struct profile *p)

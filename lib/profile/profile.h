@@ -82,6 +82,7 @@ struct profile_stats {
 	uint64_t left_out_markers; /* there were too many: the shortest */
 	uint64_t
 		merged_rows; /* of samples: there were too many, and a later one has their weight */
+	uint64_t merged_counter_values; /* of counters: there were too many, likewise */
 	uint64_t left_out_rows; /* of samples: there were too many, and others stand for them */
 	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
 	uint64_t lost_counter_values; /* of counters without a description */
@@ -143,6 +144,15 @@ size_t profile_fde_frames(const struct profile *p);
  */
 void profile_replace_stacks(struct profile *p, struct frames *frames, struct stacks *stacks,
 			    const stack_id *map);
+/* Marks the stacks of samples, markers and allocations in an array with a place for each stack. */
+void profile_mark_stacks(const struct profile *p, bool *used);
+/* Marks those of one marker, likewise. */
+void profile_mark_marker(const struct profile *p, const struct marker *marker, bool *used);
+/*
+ * Drops all other stacks, and frames that none has. Returns the new stack of each old one, NO_STACK
+ * if it has gone, which the caller frees.
+ */
+stack_id *profile_keep_stacks(struct profile *p, const bool *used);
 /* Drops stacks and frames that no sample and no marker has. */
 void profile_drop_unused(struct profile *p);
 /* Number of samples of all threads, without those that stand for nothing. */

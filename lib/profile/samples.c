@@ -11,7 +11,7 @@ _Static_assert(sizeof(struct sample) == 24, "grown");
 /* Rows that stay open when the ones before are closed, for those that are late. */
 #define OPEN_ROWS 512u
 /* Fewer rows take less as they are. */
-#define CLOSED_MIN 64u
+#define CLOSED_MIN 24u
 
 struct sample_chunk {
 	uint64_t first, last; /* times of the first row and of the last one */
@@ -196,6 +196,7 @@ void samples_merge(struct samples *into, struct samples *from)
 	sample_iterator_release(&right);
 	samples_release(into);
 	samples_release(from);
+	vec_fit(&all.open);
 	*into = all;
 	*from = empty;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/profile/stacks.h"
 
-#include <stdbool.h>
-
 void stacks_release(struct stacks *s)
 {
 	vec_release(&s->rows);
@@ -32,4 +30,10 @@ stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame)
 	vec_push(&s->rows, stack);
 	index_add(&s->index, hash, id);
 	return id;
+}
+
+void stacks_mark(const struct stacks *s, stack_id stack, bool *used)
+{
+	for (; stack != NO_STACK && !used[stack]; stack = s->rows.items[stack].parent)
+		used[stack] = true;
 }

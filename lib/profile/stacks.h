@@ -3,6 +3,8 @@
 #ifndef PROF_LIB_PROFILE_STACKS_H
 #define PROF_LIB_PROFILE_STACKS_H
 
+#include <stdbool.h>
+
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/profile/ids.h"
@@ -19,5 +21,7 @@ struct stacks {
 
 void stacks_release(struct stacks *s);
 stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame);
+/* Marks a stack and its parents in an array with a place for each stack. NO_STACK: none. */
+void stacks_mark(const struct stacks *s, stack_id stack, bool *used);
 
 #endif

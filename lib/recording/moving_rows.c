@@ -28,6 +28,7 @@ void moving_rows_init(struct moving_rows *r, const struct recording_facts *facts
 		r->from->meta.start_ns = start_ns;
 	}
 	r->session = session_new(r->from);
+	session_keep_stacks(r->session);
 }
 
 void moving_rows_forget(struct moving_rows *r)

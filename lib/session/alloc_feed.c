@@ -266,6 +266,22 @@ void alloc_feed_exec(struct alloc_feed *f, process_id process, uint64_t time)
 	}
 }
 
+void alloc_feed_mark_stacks(const struct alloc_feed *f, bool *used)
+{
+	vec_for_each(&f->rows, const struct fed_alloc *, row) {
+		if (row->process != NO_PROCESS)
+			stacks_mark(&f->tasks->profile->stacks, row->allocation.stack, used);
+	}
+}
+
+void alloc_feed_move_stacks(struct alloc_feed *f, const stack_id *map)
+{
+	vec_for_each(&f->rows, struct fed_alloc *, row) {
+		if (row->process != NO_PROCESS && row->allocation.stack != NO_STACK)
+			row->allocation.stack = map[row->allocation.stack];
+	}
+}
+
 static int compare_times(const void *left, const void *right)
 {
 	const struct allocation *a = left, *b = right;

@@ -58,6 +58,9 @@ void alloc_feed_set_stack(struct alloc_feed *f, uint32_t row, uint64_t time, sta
 void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec);
 /* The process executes another program: nothing is left of what it had. */
 void alloc_feed_exec(struct alloc_feed *f, process_id process, uint64_t time);
+/* Mark the stacks of allocations, see stacks_mark(); and give them their new ones. */
+void alloc_feed_mark_stacks(const struct alloc_feed *f, bool *used);
+void alloc_feed_move_stacks(struct alloc_feed *f, const stack_id *map);
 /* Gives main threads their allocations, and each process a counter of them. */
 void alloc_feed_finish(struct alloc_feed *f);
 

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/counter_feed.h"
 
+#include "lib/base/alloc.h"
+#include "lib/session/markers/fair_share.h"
+
 void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks)
 {
-	*f = (struct counter_feed){.profile = profile, .tasks = tasks};
+	*f = (struct counter_feed){
+		.profile = profile,
+		.tasks = tasks,
+		.max = COUNTER_VALUES_MAX,
+	};
 }
 
 void counter_feed_release(struct counter_feed *f)
@@ -62,6 +69,27 @@ void counter_feed_info(struct counter_feed *f, const struct rec_counter_info *re
 	vec_push(&f->rows, row);
 }
 
+/* Leaves half of the most values, where there are most. */
+static void limit_values(struct counter_feed *f)
+{
+	struct profile_counters *counters = &f->profile->counters;
+	uint64_t *counts = xreallocarray(NULL, counters->rows.count + 1, sizeof(*counts)), share;
+
+	for (size_t i = 0; i < counters->rows.count; i++)
+		counts[i] = counters->rows.items[i].samples.count;
+	share = fair_share(counts, counters->rows.count, f->max / 2);
+	free(counts);
+	f->values = 0;
+	vec_for_each(&counters->rows, struct counter *, counter) {
+		while (counter->samples.count > share && counter->samples.count > 2)
+			f->profile->stats.merged_counter_values += counter_halve(counter);
+		f->values += counter->samples.count;
+	}
+	/* There are too many counters for fewer. */
+	if (f->values > f->max / 2)
+		f->max = 2 * f->values;
+}
+
 void counter_feed_count(struct counter_feed *f, const struct rec_counter *rec)
 {
 	uint32_t row = find(f, rec->counter);
@@ -80,4 +108,6 @@ void counter_feed_count(struct counter_feed *f, const struct rec_counter *rec)
 		return;
 	counter_add_sample(&f->profile->counters.rows.items[f->rows.items[row].id],
 			   tasks_time(f->tasks, rec->rec.time), delta);
+	if (++f->values > f->max)
+		limit_values(f);
 }

@@ -6,6 +6,9 @@
 #include "bpf/record.h"
 #include "lib/session/tasks/tasks.h"
 
+/* Of more values, half are left. */
+#define COUNTER_VALUES_MAX (1u << 20)
+
 struct wire_counter {
 	uint32_t wire_id;
 	counter_id id;
@@ -17,6 +20,8 @@ struct counter_feed {
 	struct tasks *tasks;
 	VEC(struct wire_counter) rows;
 	struct index by_wire_id;
+	size_t values; /* of all counters */
+	size_t max; /* of these; COUNTER_VALUES_MAX but in tests */
 };
 
 void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks);

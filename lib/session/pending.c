@@ -111,6 +111,16 @@ bool pending_take_next(struct pending *p, uint64_t before_ns, uint32_t *cursor,
 	return pending_take(p, p->rows.items[*cursor].sample.rec.stack_id, sample);
 }
 
+void pending_move_values(struct pending *p, const uint32_t *map)
+{
+	vec_for_each(&p->rows, struct waiting_sample *, row) {
+		uint32_t *value = &row->sample.marker_value;
+
+		if (row->is_taken && *value && *value != NO_VALUE)
+			*value = map[*value - 1];
+	}
+}
+
 void pending_add_stack(struct pending *p, const struct rec_stack *rec)
 {
 	struct rec_stack *copy;

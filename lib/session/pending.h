@@ -23,12 +23,17 @@
 /* Few records wait, and briefly: each ring is in order. */
 #define PENDING_STACKS_MAX 4096
 
+#define NO_VALUE UINT32_MAX
+
 /* A sample with all state that must be remembered from its own time. */
 struct pending_sample {
 	struct rec_sample rec;
 	uint32_t event; /* 0: the clock; else a sample of that event, with weight `period` */
 	uint64_t period;
-	/* For a marker's stack, which is no sample: number of the value it becomes, plus one. */
+	/*
+	 * For a marker's stack, which is no sample: number of the value it becomes, plus one;
+	 * NO_VALUE: the marker was left out.
+	 */
 	uint32_t marker_value;
 	uint32_t wait; /* for the stack of a wait, likewise: row of struct waits, plus one */
 	uint32_t
@@ -68,6 +73,8 @@ bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sa
  */
 bool pending_take_next(struct pending *p, uint64_t before_ns, uint32_t *cursor,
 		       struct pending_sample *sample);
+/* Gives stacks of markers their new values. map: of each number plus one, as in marker_value. */
+void pending_move_values(struct pending *p, const uint32_t *map);
 
 /* Drops the record if all room is taken: its samples will then have no stack. */
 void pending_add_stack(struct pending *p, const struct rec_stack *rec);

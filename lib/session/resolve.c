@@ -393,6 +393,15 @@ void resolver_forget(struct resolver *r)
 	memset(r->cache, 0, r->lines * sizeof(*r->cache));
 }
 
+void resolver_clear(struct resolver *r)
+{
+	memset(r->cache, 0, r->lines * sizeof(*r->cache));
+	memset(r->leaves, 0, r->lines * sizeof(*r->leaves));
+	vec_clear(&r->children);
+	for (size_t i = 0; i < LAST_STACKS; i++)
+		vec_clear(&r->last[i].frames);
+}
+
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)
 {
 	bool is_32bit = false;

@@ -63,6 +63,8 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 		       struct process *process, const struct mapping_table *mappings);
 /* Forgets stacks and what was found for them, see raw_stacks_forget(). */
 void resolver_forget(struct resolver *r);
+/* Forgets which stacks were found: they have other numbers now. */
+void resolver_clear(struct resolver *r);
 /* True if these are the mappings of a 32-bit program. */
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings);
 

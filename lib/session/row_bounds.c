@@ -18,22 +18,6 @@
 #define ROUNDS_MAX 8
 #define WINDOW_NS 100000000u
 
-/* Rows of one event; event 0 is the clock, with the waits. */
-struct kind {
-	uint64_t rows; /* without those that stand for nothing */
-	uint64_t left_out; /* were there, too */
-	uint64_t step; /* weight that one row stands for at least; 0: all stay */
-	uint64_t weight; /* the largest step so far */
-	uint64_t passed; /* weight of the rows before */
-};
-
-struct row_bounds {
-	struct profile *profile;
-	struct row_limits limits;
-	uint64_t gaps; /* in which threads were off the CPU */
-	struct kind kinds[EVENT_COUNTS_MAX];
-};
-
 /* Does the file mark the time before the row as off the CPU? */
 static bool has_gap(const struct profile *p, const struct sample *row, uint64_t before)
 {
@@ -53,7 +37,7 @@ static void count_rows(struct row_bounds *b)
 
 		samples_for_each(&row->samples, sample) {
 			b->kinds[sample->event].rows += sample->weight != 0;
-			b->gaps += has_gap(b->profile, sample, before);
+			b->gaps += !b->has_readings && has_gap(b->profile, sample, before);
 			before = profile_is_wait(b->profile, sample) ? UINT64_MAX : sample->time;
 		}
 	}
@@ -201,7 +185,7 @@ static uint64_t find_step(const struct profile *p, size_t event, uint64_t rows)
 }
 
 /* Counts the points of a kind in the weight that comes next. */
-static uint64_t points_in(struct kind *kind, uint64_t weight)
+static uint64_t points_in(struct row_kind *kind, uint64_t weight)
 {
 	double step = (double)kind->step, from = (double)kind->passed;
 
@@ -220,7 +204,7 @@ struct thinning {
 static void keep(struct thinning *t, struct sample sample, uint64_t weight)
 {
 	sample.weight = saturated(weight);
-	if (!sample.event) {
+	if (!sample.event && !t->bounds->has_readings) {
 		sample.cpu_delta = saturated(sample.cpu_delta + t->used_ns);
 		t->used_ns = 0;
 	}
@@ -229,17 +213,19 @@ static void keep(struct thinning *t, struct sample sample, uint64_t weight)
 
 static void leave_out(struct thinning *t, const struct sample *sample)
 {
-	struct kind *kind = &t->bounds->kinds[sample->event];
+	struct row_kind *kind = &t->bounds->kinds[sample->event];
 
 	kind->rows--;
 	kind->left_out++;
-	t->used_ns += sample->cpu_delta;
+	/* A later reading has it in it. */
+	if (!t->bounds->has_readings)
+		t->used_ns += sample->cpu_delta;
 }
 
 static void thin(struct thinning *t, const struct unit *unit)
 {
 	const struct sample *first = &unit->rows[0], *last = &unit->rows[1];
-	struct kind *kind = &t->bounds->kinds[first->event];
+	struct row_kind *kind = &t->bounds->kinds[first->event];
 	uint64_t points = points_in(kind, unit_weight(unit));
 
 	if (!points) {
@@ -294,7 +280,7 @@ static void thin_thread(struct row_bounds *b, struct profile_thread *row)
 	row->samples = t.out;
 }
 
-static void tell(struct profile *p, const struct kind *kind, size_t event)
+static void tell(struct profile *p, const struct row_kind *kind, size_t event)
 {
 	p->stats.left_out_rows += kind->left_out;
 	if (event)
@@ -327,7 +313,7 @@ static void limit_rows(struct row_bounds *b, uint64_t max)
 
 	share += !share;
 	for (size_t i = 0; i < EVENT_COUNTS_MAX; i++) {
-		struct kind *kind = &b->kinds[i];
+		struct row_kind *kind = &b->kinds[i];
 
 		kind->passed = 0;
 		kind->step = kind->rows > share ? find_step(b->profile, i, share) : 0;
@@ -360,39 +346,62 @@ static void merge_rows(struct row_bounds *b)
 	struct profile *p = b->profile;
 
 	vec_for_each(&p->threads.rows, struct profile_thread *, row)
-		p->stats.merged_rows += row_merging_waits(p, &row->samples);
+		p->stats.merged_rows += row_merging_waits(p, &row->samples, b->has_readings);
 	count_rows(b);
 	if (allowed_share(b) < 1) {
 		vec_for_each(&p->threads.rows, struct profile_thread *, row)
-			p->stats.merged_rows += row_merging_ticks(p, &row->samples, WINDOW_NS);
+			p->stats.merged_rows += row_merging_ticks(p, &row->samples, WINDOW_NS,
+								  b->has_readings);
 		count_rows(b);
 	}
-	if (p->stats.merged_rows)
-		profile_add_count(p, FACT_MERGED_ROWS, NULL, p->stats.merged_rows);
 }
 
-void row_bounds_limit(struct profile *p, struct row_limits limits)
+static void drop_unused(struct row_bounds *b)
 {
-	struct row_bounds b = {.profile = p, .limits = limits};
+	if (b->drop_unused)
+		b->drop_unused(b->ctx);
+	else
+		profile_drop_unused(b->profile);
+}
+
+void row_bounds_init(struct row_bounds *b, struct profile *p, struct row_limits limits)
+{
+	*b = (struct row_bounds){
+		.profile = p,
+		.limits = limits,
+	};
+}
+
+void row_bounds_limit(struct row_bounds *b, int rounds)
+{
 	double share;
 
-	count_rows(&b);
-	if (allowed_share(&b) == 1)
+	count_rows(b);
+	if (allowed_share(b) == 1)
 		return;
 	/* Markers that were left out have stacks, too. */
-	profile_drop_unused(p);
-	if (allowed_share(&b) < 1)
-		merge_rows(&b);
-	for (int round = 0; round < ROUNDS_MAX; round++) {
-		share = allowed_share(&b);
+	drop_unused(b);
+	if (allowed_share(b) < 1)
+		merge_rows(b);
+	for (int round = 0; round < rounds; round++) {
+		share = allowed_share(b);
 		if (share == 1)
 			break;
-		limit_rows(&b, (uint64_t)((double)sum_rows(&b) * share));
-		count_rows(&b);
-		profile_drop_unused(p);
+		limit_rows(b, (uint64_t)((double)sum_rows(b) * share));
+		count_rows(b);
+		drop_unused(b);
 	}
+}
+
+void row_bounds_finish(struct row_bounds *b)
+{
+	struct profile *p = b->profile;
+
+	row_bounds_limit(b, ROUNDS_MAX);
+	if (p->stats.merged_rows)
+		profile_add_count(p, FACT_MERGED_ROWS, NULL, p->stats.merged_rows);
 	for (size_t i = 0; i < EVENT_COUNTS_MAX; i++) {
-		if (b.kinds[i].left_out)
-			tell(p, &b.kinds[i], i);
+		if (b->kinds[i].left_out)
+			tell(p, &b->kinds[i], i);
 	}
 }

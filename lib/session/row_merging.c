@@ -7,6 +7,7 @@
 struct merging {
 	const struct profile *profile;
 	struct samples out;
+	bool has_readings;
 	uint64_t gone;
 	uint64_t used_ns; /* CPU time of rows that have gone, for the next one */
 	VEC(struct sample) rows; /* of the present wait, or window */
@@ -20,7 +21,7 @@ static uint32_t saturated(uint64_t value)
 /* Rows of other events have no CPU time. */
 static void keep(struct merging *m, struct sample row)
 {
-	if (!row.event) {
+	if (!row.event && !m->has_readings) {
 		row.cpu_delta = saturated(row.cpu_delta + m->used_ns);
 		m->used_ns = 0;
 	}
@@ -64,9 +65,9 @@ static void end_waits(struct merging *m)
 	vec_clear(&m->rows);
 }
 
-uint64_t row_merging_waits(const struct profile *p, struct samples *samples)
+uint64_t row_merging_waits(const struct profile *p, struct samples *samples, bool has_readings)
 {
-	struct merging m = {.profile = p};
+	struct merging m = {.profile = p, .has_readings = has_readings};
 
 	samples_for_each(samples, row) {
 		bool is_wait = row->weight && profile_is_wait(p, row);
@@ -112,9 +113,10 @@ static void end_window(struct merging *m)
 	vec_clear(&m->rows);
 }
 
-uint64_t row_merging_ticks(const struct profile *p, struct samples *samples, uint64_t window)
+uint64_t row_merging_ticks(const struct profile *p, struct samples *samples, uint64_t window,
+			   bool has_readings)
 {
-	struct merging m = {.profile = p};
+	struct merging m = {.profile = p, .has_readings = has_readings};
 
 	samples_for_each(samples, row) {
 		bool is_wait = profile_is_wait(p, row);

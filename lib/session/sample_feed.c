@@ -107,6 +107,8 @@ static void place_sample(struct sample_feed *f, const struct pending_sample *pen
 	struct stack_extent extent = {0};
 
 	sample.stack = resolve_pending(f, pending, raw, &entry, &extent);
+	if (pending->marker_value == NO_VALUE)
+		return;
 	if (pending->marker_value) {
 		struct marker_value *value =
 			&f->profile->markers.values.items[pending->marker_value - 1];
@@ -344,6 +346,19 @@ static void lose_before(struct sample_feed *f, uint64_t time_ns)
 		lose_sample(f, &pending);
 		mapping_table_drop(pending.mappings);
 	}
+}
+
+void sample_feed_mark_stacks(const struct sample_feed *f, bool *used)
+{
+	waits_mark_stacks(&f->waits, used);
+	alloc_feed_mark_stacks(&f->allocs, used);
+}
+
+void sample_feed_move_stacks(struct sample_feed *f, const stack_id *map)
+{
+	waits_move_stacks(&f->waits, map);
+	alloc_feed_move_stacks(&f->allocs, map);
+	resolver_clear(&f->resolver);
 }
 
 void sample_feed_forget(struct sample_feed *f, uint64_t before_ns)

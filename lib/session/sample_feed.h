@@ -37,6 +37,9 @@ void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker
 /* Drops stacks of old epochs, see resolver_forget(), and samples from before that time without one.
  */
 void sample_feed_forget(struct sample_feed *f, uint64_t before_ns);
+/* Mark stacks of what has no row yet, see stacks_mark(); and give it the new ones. */
+void sample_feed_mark_stacks(const struct sample_feed *f, bool *used);
+void sample_feed_move_stacks(struct sample_feed *f, const stack_id *map);
 /* Samples that still wait for their stack are lost. */
 void sample_feed_finish(struct sample_feed *f, uint64_t end_ns);
 

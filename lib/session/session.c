@@ -19,8 +19,8 @@
 #include "lib/session/tasks/module_map.h"
 #include "lib/session/tasks/module_users.h"
 #include "lib/session/tasks/pauses.h"
-#include "lib/session/row_bounds.h"
 #include "lib/session/sample_feed.h"
+#include "lib/session/sweep.h"
 #include "lib/session/markers/span_frames.h"
 #include "lib/session/tasks/tasks.h"
 #include "lib/record/record.h"
@@ -47,11 +47,11 @@ struct session {
 	struct counter_feed counters;
 	struct label_feed labels;
 	struct pauses pauses;
+	struct sweep sweep;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
 	uint64_t epoch_ns; /* when stacks were forgotten last; CLOCK_MONOTONIC */
-	bool is_unlimited;
 };
 
 struct session *session_new(struct profile *profile)
@@ -68,13 +68,20 @@ struct session *session_new(struct profile *profile)
 	marker_feed_init(&s->markers, profile, &s->tasks);
 	counter_feed_init(&s->counters, profile, &s->tasks);
 	label_feed_init(&s->labels, &s->tasks);
+	sweep_init(&s->sweep, &s->samples, &s->markers, ROW_LIMITS);
 	return s;
 }
 
 void session_set_unlimited(struct session *s)
 {
-	s->is_unlimited = true;
+	s->sweep.is_off = true;
 	s->markers.bounds.is_off = true;
+	s->counters.max = SIZE_MAX;
+}
+
+void session_keep_stacks(struct session *s)
+{
+	s->sweep.keeps_stacks = true;
 }
 
 void session_free(struct session *s)
@@ -249,6 +256,7 @@ void session_feed(struct session *s, const struct rec *rec)
 {
 	note_time(s, rec);
 	session_feed_state(s, rec);
+	sweep_step(&s->sweep);
 }
 
 void session_feed_state(struct session *s, const struct rec *rec)
@@ -363,8 +371,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	/* Needs all samples in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
-	if (!s->is_unlimited)
-		row_bounds_limit(s->profile, ROW_LIMITS);
+	sweep_finish(&s->sweep);
 	pauses_finish(&s->pauses, s->profile, s->profile->meta.end_ns);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);

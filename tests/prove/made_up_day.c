@@ -2,7 +2,8 @@
 /*
  * Feeds a session with a made-up recording of two CPUs at 999 Hz: long-lived threads, short
  * processes, libraries that come and go. Prints how its memory grows, for scripts/prove day:
- * "made_up_day HOURS PROCESSES FILE".
+ * "made_up_day HOURS PROCESSES FILE [churn]". With churn, each short process has arguments, a wait,
+ * events and markers, all with stacks and texts that never come again.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include "lib/base/text.h"
 #include "lib/format/format.h"
 #include "lib/profile/sample_store.h"
+#include "lib/record/marker_record.h"
 #include "lib/record/record.h"
+#include "lib/record/schema_record.h"
 #include "lib/record/stack_record.h"
 #include "lib/session/session.h"
 
@@ -33,6 +36,10 @@
 #define MAPPINGS 20u
 #define CODE_BASE 0x7f0000000000ull
 #define PARTS 24
+/* In a process that has them, with churn. */
+#define EVENTS 30
+#define MARKERS 20
+#define EPOCH_NS 10000000000ull
 
 struct day {
 	struct profile *profile;
@@ -40,6 +47,9 @@ struct day {
 	uint64_t time, ticks;
 	uint32_t next_pid, short_pid; /* short_pid: 0, none runs */
 	uint32_t cpu_time[WORKERS];
+	bool has_churn;
+	uint64_t stacks[RAW_STACKS + 1][DEPTH]; /* by id: addresses */
+	uint32_t next_stack;
 };
 
 static uint64_t seed = 1;
@@ -92,15 +102,17 @@ static void fork_from(struct day *d, uint32_t pid, uint32_t parent)
 	feed(d, &rec.rec, REC_FORK, sizeof(rec), pid);
 }
 
-static void add_stack(struct day *d, uint32_t id)
+static void draw_addrs(uint64_t *addrs)
 {
-	uint64_t addrs[DEPTH];
-	uint8_t kinds[DEPTH] = {0};
-	_cleanup_free_ struct rec_stack *rec = NULL;
-
 	for (int i = 0; i < DEPTH; i++)
 		addrs[i] = CODE_BASE + draw(MAPPINGS * MODULE_SIZE);
-	rec = stack_record_new(addrs, kinds, 0, DEPTH);
+}
+
+static void add_stack(struct day *d, uint32_t id, const uint64_t *addrs)
+{
+	uint8_t kinds[DEPTH] = {0};
+	_cleanup_free_ struct rec_stack *rec = stack_record_new(addrs, kinds, 0, DEPTH);
+
 	rec->stack_id = id;
 	record_init(&rec->rec, REC_STACK, record_size(&rec->rec), d->time, 0, 0);
 	rec->rec.flags = STACK_WHOLE;
@@ -140,6 +152,100 @@ static void begin_short(struct day *d)
 	session_feed(d->session, &rec.rec);
 }
 
+/* Sends a stack like one of the others, but for its innermost frames. */
+static uint32_t add_new_stack(struct day *d)
+{
+	uint64_t addrs[DEPTH];
+
+	memcpy(addrs, d->stacks[1 + draw_skewed(RAW_STACKS)], sizeof(addrs));
+	for (int i = 0; i < DEPTH / 4; i++)
+		addrs[i] = CODE_BASE + draw(MAPPINGS * MODULE_SIZE);
+	add_stack(d, d->next_stack, addrs);
+	return d->next_stack++;
+}
+
+static void add_event(struct day *d)
+{
+	struct rec_event rec = {
+		.sample = {.leaf = CODE_BASE + draw(MODULE_SIZE), .stack_id = add_new_stack(d)},
+		.period = 1,
+		.event = 1,
+	};
+
+	feed(d, &rec.sample.rec, REC_EVENT, sizeof(rec), d->short_pid);
+}
+
+static void add_marker(struct day *d, uint32_t number)
+{
+	_cleanup_free_ char *path = xasprintf("/tmp/cc%u/%u.o", d->next_stack, number);
+	struct marker_record from = {
+		.schema = MARKER_SYSCALL,
+		.pid = d->short_pid,
+		.tid = d->short_pid,
+		.start = d->time - draw(10000000),
+		.end = d->time,
+	};
+	const struct rec_marker_stack stack = {
+		.time = d->time,
+		.leaf = CODE_BASE + draw(MODULE_SIZE),
+		.stack_id = add_new_stack(d),
+		.pid = d->short_pid,
+		.tid = d->short_pid,
+	};
+	_cleanup_free_ struct rec_marker *rec = NULL;
+
+	from.cause = &stack;
+	marker_set_text(&from, SYSCALL_PATH, marker_text(path));
+	rec = marker_record_new(&from);
+	session_feed(d->session, &rec->rec);
+}
+
+static void add_wait(struct day *d)
+{
+	struct rec_wait wait = {
+		.sample = {.leaf = CODE_BASE + draw(MODULE_SIZE), .stack_id = add_new_stack(d)},
+		.start = d->time,
+		.chance = 1u << 31,
+		.reason = {.call = 7, .state = WAIT_SLEEPING},
+	};
+	struct rec_resumed run = {
+		.start = d->time,
+		.chance = wait.chance,
+		.reason = wait.reason,
+	};
+
+	feed(d, &wait.sample.rec, REC_WAIT, sizeof(wait), d->short_pid);
+	record_init(&run.rec, REC_RUN, sizeof(run), d->time + 100000, d->short_pid, d->short_pid);
+	run.rec.flags = RUN_SAMPLED;
+	session_feed(d->session, &run.rec);
+}
+
+static void add_arguments(struct day *d)
+{
+	_cleanup_free_ char *text = xasprintf("/home/user/source/projectcc|-O2|-c|file%u.c|",
+					      d->next_stack);
+	size_t length = strlen(text), folder = strlen("/home/user/source/project");
+	size_t size = rec_arguments_size(folder, length - folder);
+	_cleanup_free_ struct rec_arguments *rec = xcalloc(1, size);
+
+	rec->folder_size = (uint16_t)folder;
+	rec->arguments_size = (uint16_t)(length - folder);
+	for (size_t i = 0; i < length; i++)
+		rec->text[i] = text[i] == '|' ? '\0' : text[i];
+	feed(d, &rec->rec, REC_ARGUMENTS, size, d->short_pid);
+}
+
+/* Does what a process does that is recorded with everything on. */
+static void add_churn(struct day *d)
+{
+	add_arguments(d);
+	for (uint32_t i = 0; i < EVENTS; i++)
+		add_event(d);
+	for (uint32_t i = 0; i < MARKERS; i++)
+		add_marker(d, i);
+	add_wait(d);
+}
+
 static void end_short(struct day *d)
 {
 	struct rec_exit rec = {0};
@@ -157,6 +263,8 @@ static void tick(struct day *d, uint16_t cpu, bool is_short)
 
 	if (is_short) {
 		begin_short(d);
+		if (d->has_churn)
+			add_churn(d);
 		sample(d, cpu, d->short_pid, draw(60000));
 		end_short(d);
 		return;
@@ -180,8 +288,34 @@ static void begin(struct day *d)
 		for (uint32_t i = 0; i < MAPPINGS; i++)
 			map(d, pid, i, 1 + i);
 	}
+	for (uint32_t i = 1; i <= RAW_STACKS; i++) {
+		draw_addrs(d->stacks[i]);
+		add_stack(d, i, d->stacks[i]);
+	}
+	d->next_stack = RAW_STACKS + 1;
+}
+
+static void begin_churn(struct day *d)
+{
+	_cleanup_free_ struct rec_schema *schema = schema_record_new(marker_schema(MARKER_SYSCALL),
+								     MARKER_SYSCALL, d->time);
+	static const char name[] = "page-faults";
+	size_t size = rec_event_name_size(strlen(name));
+	_cleanup_free_ struct rec_event_name *event = xcalloc(1, size);
+
+	session_feed(d->session, &schema->rec);
+	event->event = 1;
+	event->name_size = (uint16_t)strlen(name);
+	memcpy(event->name, name, strlen(name));
+	feed(d, &event->rec, REC_EVENT_NAME, size, 0);
+}
+
+/* The recorder sends all stacks anew. */
+static void begin_epoch(struct day *d)
+{
+	session_begin_epoch(d->session, d->time);
 	for (uint32_t i = 1; i <= RAW_STACKS; i++)
-		add_stack(d, i);
+		add_stack(d, i, d->stacks[i]);
 }
 
 static uint64_t rss_kb(void)
@@ -224,13 +358,16 @@ static int write_file(const struct day *d, const char *path)
 
 int main(int argc, char *argv[])
 {
-	struct day d = {0};
+	static struct day d;
 	double hours = argc > 1 ? strtod(argv[1], NULL) : 24;
 	uint64_t processes = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000000;
 	uint64_t length = (uint64_t)(hours * (double)HOUR_NS), began = clock_process_cpu_ns();
 	uint64_t rounds = length / INTERVAL_NS, every = processes ? rounds / processes + 1 : 0;
 
+	d.has_churn = argc > 4;
 	begin(&d);
+	if (d.has_churn)
+		begin_churn(&d);
 	for (uint64_t i = 0; i < rounds; i++) {
 		for (uint16_t cpu = 0; cpu < CPUS; cpu++) {
 			d.time = START_NS + i * INTERVAL_NS + cpu * 300000u + draw(2000);
@@ -239,6 +376,8 @@ int main(int argc, char *argv[])
 		/* A library takes the place of another one, beside those that samples are in. */
 		if (i % 1000 == 0)
 			map(&d, 1 + draw(WORKERS), MAPPINGS + draw(MAPPINGS), 1 + draw(MODULES));
+		if (d.has_churn && i % (EPOCH_NS / INTERVAL_NS) == 0)
+			begin_epoch(&d);
 		if (i % (rounds / PARTS + 1) == 0)
 			print_part(&d, "", began);
 	}

@@ -94,11 +94,11 @@ CASE(shortest_go)
 
 	for (uint64_t i = 0; i < n; i++)
 		add(f, thread, f->schema, i * 7919 % n);
-	add(f, thread, MARKER_EXEC, 0);
+	add(f, thread, MARKER_LOST, 0);
 	marker_bounds_finish(&f->bounds, f->p, &others);
 	assert_int_equal(count(f, thread, f->schema, &sum), kept);
 	assert_int_equal(sum, kept * (n - 1 + n - kept) / 2);
-	assert_int_equal(count(f, thread, MARKER_EXEC, &sum), 1);
+	assert_int_equal(count(f, thread, MARKER_LOST, &sum), 1);
 	assert_int_equal(told(f, thread), n - kept);
 	assert_int_equal(f->p->stats.left_out_markers, n - kept);
 }

@@ -20,6 +20,14 @@ static struct row_limits bytes(uint64_t max)
 	return (struct row_limits){max, UINT64_MAX, UINT64_MAX};
 }
 
+static void limit(struct profile *p, struct row_limits limits)
+{
+	struct row_bounds bounds;
+
+	row_bounds_init(&bounds, p, limits);
+	row_bounds_finish(&bounds);
+}
+
 static int setup(void **state)
 {
 	*state = profile_new();
@@ -91,7 +99,7 @@ CASE(few_rows_stay)
 
 	for (uint64_t i = 0; i < ROWS; i++)
 		add_row(row, i * APART, add_stack(p, i % STACKS), 1, 0);
-	row_bounds_limit(p, ROW_LIMITS);
+	limit(p, ROW_LIMITS);
 	assert_int_equal(sum_up(row, 0).rows, ROWS);
 	assert_int_equal(p->stats.left_out_rows, 0);
 	assert_int_equal(p->meta.extra.count, 0);
@@ -107,7 +115,7 @@ CASE(others_stand_for_those_left_out)
 
 	for (uint64_t i = 0; i < ROWS; i++)
 		add_row(row, i * APART, add_stack(p, i % STACKS), 1, 0);
-	row_bounds_limit(p, bytes(HALF + STACKS * 13));
+	limit(p, bytes(HALF + STACKS * 13));
 	sums = sum_up(row, 0);
 	assert_in_range(sums.rows, ROWS / 2 - 4, ROWS / 2);
 	assert_int_equal(sums.cpu_ns, ROWS * 7);
@@ -141,7 +149,7 @@ CASE(only_the_many_light_ones_go)
 		else
 			add_row(row, i * APART, light, 1, 1);
 	}
-	row_bounds_limit(p, bytes(HALF));
+	limit(p, bytes(HALF));
 	clock = sum_up(row, 0);
 	events = sum_up(row, 1);
 	assert_int_equal(clock.rows, ROWS / 100);
@@ -167,7 +175,7 @@ CASE(waits_begin_where_they_began)
 		add_row(row, 100 * i + 10, waits, 1, 0);
 		add_row(row, 100 * i + 90, waits, 1 + i % 5, 0);
 	}
-	row_bounds_limit(p, bytes(HALF));
+	limit(p, bytes(HALF));
 	samples_for_each(&row->samples, sample) {
 		if (sample->stack != waits)
 			continue;
@@ -190,7 +198,7 @@ CASE(no_time_is_lost)
 		row = add_thread(p);
 		add_row(row, i * APART, add_stack(p, i % STACKS), 1, 0);
 	}
-	row_bounds_limit(p, bytes(HALF));
+	limit(p, bytes(HALF));
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread)
 		used += sum_up(thread, 0).cpu_ns;
 	assert_int_equal(used, ROWS * 7);
@@ -204,7 +212,7 @@ CASE(stacks_go_with_their_rows)
 
 	for (uint64_t i = 0; i < ROWS; i++)
 		add_row(row, i * APART, add_stack(p, i), 1, 0);
-	row_bounds_limit(p, bytes(HALF));
+	limit(p, bytes(HALF));
 	assert_int_equal(p->stacks.rows.count, sum_up(row, 0).rows);
 	assert_int_equal(p->frames.rows.count, p->stacks.rows.count);
 	assert_in_range(p->stacks.rows.count, 1, HALF / (33 + 13));
@@ -226,7 +234,7 @@ CASE(chance_is_always_the_same)
 
 		for (uint64_t i = 0; i < ROWS; i++)
 			add_row(row, i * APART, add_stack(both[k], i % 7), 1 + i % 3, 0);
-		row_bounds_limit(both[k], bytes(HALF));
+		limit(both[k], bytes(HALF));
 	}
 	assert_int_equal(samples_count(&p->threads.rows.items[0].samples),
 			 samples_count(&other->threads.rows.items[0].samples));
@@ -255,7 +263,7 @@ CASE(errors_grow)
 	assert_int_equal(query_select(&before, p, &filter, &err), 0);
 	whole = query_error(&before, ROWS / 2);
 	query_release(&before);
-	row_bounds_limit(p, bytes(HALF / 2 + STACKS * 13));
+	limit(p, bytes(HALF / 2 + STACKS * 13));
 	assert_int_equal(thinned_weight(p), 4);
 	assert_int_equal(query_select(&after, p, &filter, &err), 0);
 	assert_in_range(1000 * query_error(&after, ROWS / 2) / whole, 1990, 2010);
@@ -271,7 +279,7 @@ CASE(ticks_are_merged_before_any_is_left_out)
 
 	for (uint64_t i = 0; i < ROWS; i++)
 		add_row(row, i * 1000000, add_stack(p, i % 10), 1, 0);
-	row_bounds_limit(p, bytes(HALF));
+	limit(p, bytes(HALF));
 	sums = sum_up(row, 0);
 	assert_int_equal(sums.rows, ROWS / 10);
 	assert_int_equal(sums.weight, ROWS);
@@ -295,7 +303,7 @@ CASE(waits_are_merged_first)
 
 	for (uint64_t i = 0; i < ROWS; i++)
 		add_row(row, i * APART, i % 100 ? waits : runs, 1 + i % 3, 0);
-	row_bounds_limit(p, bytes(HALF));
+	limit(p, bytes(HALF));
 	/* A tick, and the two rows of a wait. */
 	assert_int_equal(sum_up(row, 0).rows, ROWS / 100 * 3);
 	assert_int_equal(sum_up(row, 0).weight, 2 * ROWS - 1);
@@ -316,7 +324,7 @@ CASE(shares_hold_when_nine_of_ten_rows_go)
 			add_row(row, i * APART,
 				add_stack(p, count_front(until, 4, it, *it <= i % 100)), 1, 0);
 	}
-	row_bounds_limit(p, (struct row_limits){UINT64_MAX, 16 * ROWS / 10, UINT64_MAX});
+	limit(p, (struct row_limits){UINT64_MAX, 16 * ROWS / 10, UINT64_MAX});
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		uint64_t before = 0;
 
@@ -341,7 +349,7 @@ CASE(too_many_stacks_are_thinned)
 
 	for (uint64_t i = 0; i < ROWS; i++)
 		add_row(row, i * APART, add_stack(p, i), 1, 0);
-	row_bounds_limit(p, (struct row_limits){UINT64_MAX, UINT64_MAX, 1000});
+	limit(p, (struct row_limits){UINT64_MAX, UINT64_MAX, 1000});
 	assert_in_range(p->stacks.rows.count, 900, 1000);
 	assert_in_range(sum_up(row, 0).weight, ROWS - 200, ROWS + 200);
 }

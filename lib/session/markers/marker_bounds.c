@@ -7,7 +7,7 @@
 
 /* Limit only now and then, when this many times as many have come. */
 #define SLACK 2u
-#define ADDED_MAX (2u * MARKERS_MAX)
+#define ADDED_MAX MARKERS_MAX
 /* Threads that tell themselves how many were left out: those of which most were. */
 #define TELLING_MAX 200u
 
@@ -17,9 +17,10 @@ void marker_bounds_release(struct marker_bounds *b)
 	vec_release(&b->floors);
 }
 
+/* Those that say what was lost are few, and stay. */
 static bool is_bounded(const struct marker *marker)
 {
-	return marker->schema >= MARKERS_OF_SESSION;
+	return marker->schema < MARKER_LOST || marker->schema >= MARKERS_OF_SESSION;
 }
 
 /*
@@ -190,6 +191,7 @@ static void leave_out(struct marker_bounds *b, struct group *g, thread_id thread
 			row->markers.items[kept++] = row->markers.items[i];
 	}
 	count_left_out(b, thread, row->markers.count - kept);
+	b->dropped += row->markers.count - kept;
 	row->markers.count = kept;
 	if (row->markers.capacity > 2 * kept)
 		vec_fit(&row->markers);
@@ -223,10 +225,13 @@ static void keep_floors(struct marker_bounds *b, const struct group *all)
 	}
 }
 
-static void limit_all(struct marker_bounds *b, struct profile *p)
+void marker_bounds_limit(struct marker_bounds *b, struct profile *p)
 {
 	struct group all = {.profile = p, .end = (thread_id)p->threads.rows.count};
 
+	b->added = 0;
+	if (b->is_off)
+		return;
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		if (threads_get(&p->threads, id)->markers.count > MARKERS_PER_THREAD)
 			limit_thread(b, p, id);
@@ -251,12 +256,10 @@ void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id t
 
 	if (b->is_off)
 		return;
-	if (++b->added >= ADDED_MAX) {
-		limit_all(b, p);
-		b->added = 0;
-	} else if (count >= SLACK * MARKERS_PER_THREAD && count % MARKERS_PER_THREAD == 0) {
+	if (++b->added >= ADDED_MAX)
+		marker_bounds_limit(b, p);
+	else if (count >= SLACK * MARKERS_PER_THREAD && count % MARKERS_PER_THREAD == 0)
 		limit_thread(b, p, thread);
-	}
 }
 
 /* The schema is in profiles that need it, and in no others. */
@@ -313,7 +316,7 @@ bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct mar
 
 	if (b->is_off)
 		return false;
-	limit_all(b, p);
+	marker_bounds_limit(b, p);
 	least = least_told(b);
 	for (thread_id id = 0; id < b->left_out.count; id++) {
 		uint64_t of_thread = b->left_out.items[id];

@@ -2,7 +2,7 @@
 /*
  * Limits the number of markers: front-ends cannot show millions. Of the kinds with too many, the
  * shortest are left out, and a marker has their number. Among equally short ones chance decides.
- * The session's own markers stay, and so do kinds with few.
+ * Those of what was lost stay, and so do kinds with few.
  */
 #ifndef PROF_LIB_SESSION_MARKERS_MARKER_BOUNDS_H
 #define PROF_LIB_SESSION_MARKERS_MARKER_BOUNDS_H
@@ -16,6 +16,8 @@ struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread */
 	VEC(uint64_t) floors; /* by schema: ranks below have gone, and will */
 	uint64_t added; /* since the last limit of all */
+	uint64_t dropped; /* by limits: their values are in the profile's table. Owned by its sweep
+			   */
 	bool is_off; /* all stay */
 };
 
@@ -27,6 +29,8 @@ void marker_bounds_release(struct marker_bounds *b);
 bool marker_bounds_admit(struct marker_bounds *b, thread_id thread, const struct marker *marker);
 /* Call it after a marker was added to the thread. */
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread);
+/* Limits all markers: many may have been added in other ways. */
+void marker_bounds_limit(struct marker_bounds *b, struct profile *p);
 /*
  * Call it at the end, while thread ids are still valid. True: `others` covers threads without a
  * marker of their own.

@@ -161,3 +161,23 @@ void wait_rows_place(struct wait_rows *w, struct profile_thread *thread)
 {
 	samples_merge(&thread->samples, &w->rows);
 }
+
+void wait_rows_mark_stacks(const struct wait_rows *w, const struct stacks *stacks, bool *used)
+{
+	vec_for_each(&w->parts, const struct wait_part *, part)
+		stacks_mark(stacks, part->stack, used);
+	samples_for_each(&w->rows, sample)
+		stacks_mark(stacks, sample->stack, used);
+}
+
+void wait_rows_move_stacks(struct wait_rows *w, const stack_id *map)
+{
+	vec_for_each(&w->parts, struct wait_part *, part) {
+		if (part->stack != NO_STACK)
+			part->stack = map[part->stack];
+	}
+	samples_change_each(&w->rows, sample) {
+		if (sample->stack != NO_STACK)
+			sample->stack = map[sample->stack];
+	}
+}

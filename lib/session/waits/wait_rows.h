@@ -59,4 +59,8 @@ void wait_rows_trim(struct wait_rows *w);
 /* Moves the rows to those of the thread, in order of time. */
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
 
+/* Mark the stacks of parts and rows, see stacks_mark(); and give them their new ones. */
+void wait_rows_mark_stacks(const struct wait_rows *w, const struct stacks *stacks, bool *used);
+void wait_rows_move_stacks(struct wait_rows *w, const stack_id *map);
+
 #endif

@@ -69,6 +69,7 @@ static void remove_row(struct waits *w, uint32_t id)
 	if (row->next != NO_WAIT)
 		w->rows.items[row->next].previous = row->previous;
 	row->next = w->free;
+	row->stack = NO_STACK;
 	w->free = id;
 }
 
@@ -115,14 +116,28 @@ static uint64_t interval_of(const struct waits *w)
 	return interval ? interval : 1000000;
 }
 
+static void place(struct waits *w, thread_id id)
+{
+	struct wait_rows *rows = thread_of(w, id)->wait_rows;
+
+	if (rows && samples_count(&rows->rows))
+		wait_rows_place(rows, threads_get(&w->tasks->profile->threads, id));
+}
+
+/* Makes rows of all parts. Threads that have ended need nothing else. */
 static void flush(struct waits *w)
 {
-	vec_for_each(&w->tasks->threads.rows, struct thread *, thread) {
+	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
+		struct thread *thread = thread_of(w, id);
+
 		if (!thread->wait_rows)
 			continue;
 		wait_rows_flush(thread->wait_rows, &thread->cpu, interval_of(w), w->stats);
-		if (thread->has_ended)
-			wait_rows_trim(thread->wait_rows);
+		if (!thread->has_ended)
+			continue;
+		place(w, id);
+		wait_rows_free(thread->wait_rows);
+		thread->wait_rows = NULL;
 	}
 	w->parts = 0;
 }
@@ -412,14 +427,16 @@ static void tell_open(struct waits *w, uint32_t id, uint64_t time)
 	add_part(w, row->thread, &part);
 }
 
+void waits_place(struct waits *w)
+{
+	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++)
+		place(w, id);
+}
+
 static void place_rows(struct waits *w)
 {
 	flush(w);
-	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
-		if (thread_of(w, id)->wait_rows)
-			wait_rows_place(thread_of(w, id)->wait_rows,
-					threads_get(&w->tasks->profile->threads, id));
-	}
+	waits_place(w);
 }
 
 void waits_advance(struct waits *w, uint64_t time)
@@ -431,6 +448,39 @@ void waits_advance(struct waits *w, uint64_t time)
 			tell_open(w, id, time);
 	}
 	place_rows(w);
+}
+
+size_t waits_row_count(const struct waits *w)
+{
+	size_t sum = 0;
+
+	vec_for_each(&w->tasks->threads.rows, const struct thread *, thread)
+		sum += thread->wait_rows ? samples_count(&thread->wait_rows->rows) : 0;
+	return sum;
+}
+
+void waits_mark_stacks(const struct waits *w, bool *used)
+{
+	const struct stacks *stacks = &w->tasks->profile->stacks;
+
+	vec_for_each(&w->rows, const struct open_wait *, row)
+		stacks_mark(stacks, row->stack, used);
+	vec_for_each(&w->tasks->threads.rows, const struct thread *, thread) {
+		if (thread->wait_rows)
+			wait_rows_mark_stacks(thread->wait_rows, stacks, used);
+	}
+}
+
+void waits_move_stacks(struct waits *w, const stack_id *map)
+{
+	vec_for_each(&w->rows, struct open_wait *, row) {
+		if (row->stack != NO_STACK)
+			row->stack = map[row->stack];
+	}
+	vec_for_each(&w->tasks->threads.rows, struct thread *, thread) {
+		if (thread->wait_rows)
+			wait_rows_move_stacks(thread->wait_rows, map);
+	}
 }
 
 void waits_finish(struct waits *w, uint64_t end_ns)

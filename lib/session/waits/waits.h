@@ -67,6 +67,13 @@ void waits_resume(struct waits *w, uint64_t time);
 /* Gives threads the rows of waits up to `time`, also of those that go on and are known to be long.
  */
 void waits_advance(struct waits *w, uint64_t time);
+/* Gives threads the rows of waits that are there already. */
+void waits_place(struct waits *w);
+/* Returns the number of rows of waits that are not yet the threads'. */
+size_t waits_row_count(const struct waits *w);
+/* Mark the stacks of waits, see stacks_mark(); and give them their new ones. */
+void waits_mark_stacks(const struct waits *w, bool *used);
+void waits_move_stacks(struct waits *w, const stack_id *map);
 /* Ends all waits, and gives threads their rows. */
 void waits_finish(struct waits *w, uint64_t end_ns);
 

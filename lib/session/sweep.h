@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Keeps the memory of a long recording within what its profile may hold: drops values of markers
+ * that were left out, stacks and frames that nothing has any more, and rows of samples beyond their
+ * limits.
+ */
+#ifndef PROF_LIB_SESSION_SWEEP_H
+#define PROF_LIB_SESSION_SWEEP_H
+
+#include "lib/session/markers/marker_feed.h"
+#include "lib/session/row_bounds.h"
+#include "lib/session/sample_feed.h"
+
+struct sweep {
+	struct profile *profile;
+	struct sample_feed *samples;
+	struct marker_feed *markers;
+	struct row_bounds bounds;
+	/* Sizes of tables at which to look next. */
+	size_t values_next, stacks_next;
+	uint32_t records; /* since rows were counted */
+	bool is_off; /* rows have no limits */
+	bool keeps_stacks; /* somebody else has numbers of stacks, and takes the rows */
+};
+
+/* The limits are ROW_LIMITS but in tests. */
+void sweep_init(struct sweep *w, struct sample_feed *samples, struct marker_feed *markers,
+		struct row_limits limits);
+/* Looks for what can go if tables have grown. Call it between records. */
+void sweep_step(struct sweep *w);
+/* Limits the rows at the end. The feeds may be gone. */
+void sweep_finish(struct sweep *w);
+
+#endif

@@ -187,3 +187,27 @@ CASE(rows_are_placed_in_order)
 			    thread.samples.open.items[i].time);
 	samples_release(&thread.samples);
 }
+
+/* More of them than chance explains: of one alone, the estimate is corrected anyway. */
+CASE(tiny_chances_weigh_no_more_than_the_time)
+{
+	struct waiting *w = *state;
+
+	for (int i = 0; i < 50; i++) {
+		const struct wait_part part = {
+			.start = w->time,
+			.length = MS,
+			.stack = 1,
+			.chance = 1,
+			.group = WAIT_SHORT,
+		};
+
+		wait_for(w, MS, MS, 2, 0, WAIT_COUNTS);
+		wait_rows_add(w->rows, &part);
+		w->time += MS;
+		cpu_clock_read(&w->clock, w->time, (uint32_t)(w->used >> 4));
+	}
+	flush(w);
+	assert_in_range(weight_of(w, 1), 48, 52);
+	assert_in_range(weight_of(w, 2), 48, 52);
+}

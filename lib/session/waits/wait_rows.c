@@ -78,7 +78,8 @@ static double bounded(double value, double middle, double range)
  * Sets the factor of each group's estimates. All long waits are known, so that their lengths say
  * what those with a stack stand for. The short ones have the rest of the time off the CPU, which
  * is also what an interrupt or another machine took from the thread: the estimate is corrected as
- * far as chance alone explains.
+ * far as chance alone explains, and never beyond the time that there was: of a tiny chance, one
+ * wait stands for billions.
  */
 static void fit(const struct wait_rows *w, const struct cpu_clock *clock, double *factors,
 		bool *counts_lengths)
@@ -97,7 +98,8 @@ static void fit(const struct wait_rows *w, const struct cpu_clock *clock, double
 	factors[WAIT_SHORT] = 1;
 	if (estimated > 0)
 		factors[WAIT_SHORT] =
-			fmax(0, bounded(left, estimated, DEVIATIONS * sqrt(sums.variance))) /
+			fmin(fmax(0, bounded(left, estimated, DEVIATIONS * sqrt(sums.variance))),
+			     fmax(left, sums.known[WAIT_SHORT])) /
 			estimated;
 }
 

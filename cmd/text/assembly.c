@@ -11,95 +11,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
+#include "lib/query/code_places.h"
 #include "symbolize/kernel/patched_code.h"
 
-/* Functions of one name that are shown, unless someone wants to keep us busy. */
-#define FUNCTIONS_MAX 16
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 64
-
-struct place {
-	uint64_t rva, self, total;
-	uint32_t stamp; /* of the last stack that counted for the total */
-};
-
-struct places {
-	VEC(struct place) list; /* ascending */
-};
-
-static bool is_wanted(const struct profile *p, const struct frame *frame, symbol_id symbol)
-{
-	return frame->symbol == symbol && frame->module == p->symbols.rows.items[symbol].module;
-}
-
-static bool rva_of(const struct profile *p, const struct frame *frame, uint64_t *rva)
-{
-	return frame->module != NO_MODULE &&
-	       module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset, rva);
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	uint64_t x = ((const struct place *)a)->rva, y = ((const struct place *)b)->rva;
-
-	return (x > y) - (x < y);
-}
-
-static void collect_places(struct places *places, const struct profile *p, symbol_id symbol)
-{
-	size_t kept = 0;
-	uint64_t rva;
-
-	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		if (is_wanted(p, frame, symbol) && rva_of(p, frame, &rva))
-			vec_push(&places->list, (struct place){.rva = rva});
-	}
-	vec_sort(&places->list, compare_places);
-	/* Frames of inlined functions are at one address. */
-	for (size_t i = 0; i < places->list.count; i++) {
-		if (!kept || places->list.items[kept - 1].rva != places->list.items[i].rva)
-			places->list.items[kept++] = places->list.items[i];
-	}
-	places->list.count = kept;
-}
-
-static struct place *find_place(const struct places *places, uint64_t rva)
-{
-	const struct place key = {.rva = rva};
-
-	return places->list.count ? bsearch(&key, places->list.items, places->list.count,
-					    sizeof(key), compare_places)
-				  : NULL;
-}
-
-/* The interrupted instruction has the weight, and so do calls that have not returned. */
-static uint64_t weigh(struct places *places, const struct query *q, symbol_id symbol)
-{
-	const struct profile *p = q->profile;
-	uint64_t total = 0, rva;
-
-	for (stack_id leaf = 0; leaf < p->stacks.rows.count; leaf++) {
-		uint64_t weight = q->weights[leaf];
-		bool counts = false;
-
-		for (stack_id id = weight ? leaf : NO_STACK; id != NO_STACK; id = q->parents[id]) {
-			const struct frame *frame =
-				&p->frames.rows.items[p->stacks.rows.items[id].frame];
-			struct place *place = NULL;
-
-			if (is_wanted(p, frame, symbol) && rva_of(p, frame, &rva))
-				place = find_place(places, rva);
-			if (!place)
-				continue;
-			counts = true;
-			place->self += id == leaf ? weight : 0;
-			place->total += place->stamp != leaf + 1 ? weight : 0;
-			place->stamp = leaf + 1;
-		}
-		total += counts ? weight : 0;
-	}
-	return total;
-}
 
 /* Returns the function in that place; NO_SYMBOL: the profile has none there. */
 static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t rva)
@@ -144,7 +60,7 @@ static char *full_text(const struct profile *p, const struct assembly_function *
 
 /* A sample within an instruction, as a call that has not returned, counts for it. */
 static void add_rows(struct assembly_function *f, const struct profile *p,
-		     const struct places *places, const struct disassembly *d,
+		     const struct code_places *places, const struct disassembly *d,
 		     const struct patched_code *patched)
 {
 	const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
@@ -167,19 +83,16 @@ static void add_rows(struct assembly_function *f, const struct profile *p,
 }
 
 static int disassemble_function(struct assembly_function *f, const struct profile *p,
-				const struct places *places, const struct file_set *files,
+				const struct code_places *places, const struct file_set *files,
 				struct error *err)
 {
 	const struct symbol *symbol = &p->symbols.rows.items[f->symbol];
 	const struct module *module = &p->modules.rows.items[symbol->module];
-	uint64_t last = places->list.count ? vec_last(&places->list).rva : symbol->rva;
-	/* A symbol of unknown size reaches to the last sample, and a little further. */
-	uint64_t size = symbol->size ? symbol->size : last - symbol->rva + 16;
 	struct patched_code patched = {0};
 	struct function_code code;
 	struct disassembly d;
 	int ret = function_code_read(&code, module, strings_get(&p->strings, module->name), files,
-				     symbol->rva, size, err);
+				     symbol->rva, code_places_size(places, p), err);
 
 	if (ret)
 		return ret;
@@ -193,36 +106,6 @@ static int disassemble_function(struct assembly_function *f, const struct profil
 	disassembly_release(&d);
 	free(code.bytes);
 	return ret;
-}
-
-static int compare_functions(const void *a, const void *b)
-{
-	const struct assembly_function *x = a, *y = b;
-
-	return (x->total < y->total) - (x->total > y->total);
-}
-
-static void find_functions(struct assembly *a, const struct query *q, const char *function)
-{
-	const struct profile *p = q->profile;
-
-	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
-		const struct symbol *symbol = &p->symbols.rows.items[id];
-		struct assembly_function row = {.symbol = id};
-		struct places places = {0};
-
-		if (strcmp(strings_get(&p->strings, symbol->name), function) != 0)
-			continue;
-		row.is_kernel = module_is_kernel(&p->modules.rows.items[symbol->module]);
-		collect_places(&places, p, id);
-		row.total = weigh(&places, q, id);
-		if (row.total)
-			vec_push(&a->functions, row);
-		vec_release(&places.list);
-	}
-	vec_sort(&a->functions, compare_functions);
-	if (a->functions.count > FUNCTIONS_MAX)
-		a->functions.count = FUNCTIONS_MAX;
 }
 
 /* Asks servers for what is not here. */
@@ -239,26 +122,32 @@ static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 	file_set_add(files, id, fd);
 }
 
-static int show(struct assembly *a, struct profile *p, const struct query *q,
+static int show(struct assembly *a, struct profile *p, const struct code_functions *found,
 		const char *const *dirs, const struct identity *owner, struct error *err)
 {
 	const struct lookup lookup = {.profile = p, .dirs = dirs};
 	struct file_set *files = lookup_files(&lookup, RESERVED_FILES);
 	int ret = 0;
 
+	/* A fetched vmlinux is an ordinary file from then on. */
+	vec_for_each(&found->list, const struct code_places *, places) {
+		module_id module = p->symbols.rows.items[places->symbol].module;
+		const struct assembly_function row = {
+			.symbol = places->symbol,
+			.is_kernel = module_is_kernel(&p->modules.rows.items[module]),
+			.total = places->total,
+		};
+
+		vec_push(&a->functions, row);
+	}
 	vec_for_each(&a->functions, const struct assembly_function *, f)
 		fetch_file(p, p->symbols.rows.items[f->symbol].module, files, owner);
 
-	vec_for_each(&a->functions, struct assembly_function *, f) {
-		struct places places = {0};
-		bool is_first = f == a->functions.items;
-		int failure;
+	for (size_t i = 0; i < a->functions.count; i++) {
+		int failure = disassemble_function(&a->functions.items[i], p, &found->list.items[i],
+						   files, i ? NULL : err);
 
-		collect_places(&places, p, f->symbol);
-		weigh(&places, q, f->symbol);
-		failure = disassemble_function(f, p, &places, files, is_first ? err : NULL);
-		ret = is_first ? failure : ret;
-		vec_release(&places.list);
+		ret = i ? ret : failure;
 	}
 	file_set_free(files);
 	return ret;
@@ -301,17 +190,19 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		  const char *function, const char *const *dirs, struct error *err)
 {
 	struct identity owner = identity_of_invoker(), before;
+	struct code_functions found;
 	int ret;
 
 	*a = (struct assembly){0};
-	find_functions(a, q, function);
-	if (!a->functions.count)
+	code_functions_find(&found, q, function);
+	if (!found.list.count)
 		return fail_without_code(p, function, err);
 	a->without_code = weigh_without_code(q, function);
 	before = identity_assume_files(&owner);
 	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
-			     : show(a, p, q, dirs, &owner, err);
+			     : show(a, p, &found, dirs, &owner, err);
 	identity_restore_files(&before);
+	code_functions_release(&found);
 	return ret;
 }
 

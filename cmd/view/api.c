@@ -53,10 +53,16 @@ struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 	return NULL;
 }
 
-static module_id find_name(const struct profile *p, const char *lib)
+/* A build id is that of one file, whatever its name. */
+static module_id find_module(const struct profile *p, const char *name, const char *build_id)
 {
 	for (module_id id = 0; id < p->modules.rows.count; id++) {
-		if (strcmp(strings_get(&p->strings, p->modules.rows.items[id].name), lib) == 0)
+		const struct module *module = &p->modules.rows.items[id];
+		char text[MODULE_BUILD_ID_TEXT];
+
+		module_build_id_text(module, text);
+		if (build_id ? strcmp(text, build_id) == 0
+			     : strcmp(strings_get(&p->strings, module->name), name) == 0)
 			return id;
 	}
 	return NO_MODULE;
@@ -68,10 +74,12 @@ struct viewed_profile *api_find_asked(const struct api *api, const json_t *reque
 	const char *name = json_string_value(json_object_get(request, "debugName"));
 	const char *id = json_string_value(json_object_get(request, "debugId"));
 	const char *lib = json_string_value(json_object_get(request, "lib"));
+	const char *build_id = json_string_value(json_object_get(request, "buildId"));
 	struct viewed_profile *v = lib ? NULL : api_find(api, name, id, module);
 
 	for (size_t i = 0; lib && !v && i < api->count; i++) {
-		*module = find_name(api->profiles[i].profile, lib);
+		*module = find_module(api->profiles[i].profile, lib,
+				      build_id && *build_id ? build_id : NULL);
 		v = *module == NO_MODULE ? NULL : &api->profiles[i];
 	}
 	if (!v)

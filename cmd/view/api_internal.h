@@ -18,7 +18,7 @@ struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 				const char *breakpad_id, module_id *module);
 /*
  * The same of a request: "debugName" and "debugId", or, from pages, "lib": its name as prof shows
- * it. NULL with err.
+ * it, with "buildId" where there may be several. NULL with err.
  */
 struct viewed_profile *api_find_asked(const struct api *api, const json_t *request,
 				      module_id *module, struct error *err);

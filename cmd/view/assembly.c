@@ -95,21 +95,6 @@ static uint64_t whole_size(struct viewed_profile *v, module_id module, uint64_t 
 	return whole;
 }
 
-/* Sets start and size of the function that an RVA is in. */
-static bool find_function(struct viewed_profile *v, module_id module, uint64_t rva, uint64_t *start,
-			  uint64_t *size)
-{
-	struct viewed_place place = {0};
-	bool found;
-
-	viewed_profile_name(v, module, &rva, 1, &place);
-	found = place.has_start && place.start <= rva && place.size > rva - place.start;
-	*start = place.start;
-	*size = place.size;
-	viewed_places_release(&place, 1);
-	return found;
-}
-
 static json_t *assembly_value(const struct disassembly *d, uint64_t start, uint64_t size)
 {
 	json_t *rows = json_array();
@@ -148,20 +133,15 @@ int api_assembly(const struct api *api, const json_t *request, struct strbuf *ou
 	struct disassembly d;
 	struct viewed_profile *v;
 	module_id module;
-	uint64_t start, size, within;
+	uint64_t start, size;
 	const char *name;
 	int ret;
 
-	if (api_get_hex(request, "within", &within))
-		start = size = 0;
-	else if (!api_get_hex(request, "startAddress", &start) ||
-		 !api_get_hex(request, "size", &size))
+	if (!api_get_hex(request, "startAddress", &start) || !api_get_hex(request, "size", &size))
 		return error_text(err, -EINVAL, "no \"startAddress\" or \"size\"");
 	v = api_find_asked(api, request, &module, err);
 	if (!v)
 		return -ENOENT;
-	if (!size && !find_function(v, module, within, &start, &size))
-		return error_text(err, -ENOENT, "where the function begins is not known");
 	name = strings_get(&v->profile->strings, v->profile->modules.rows.items[module].name);
 	if (json_is_true(json_object_get(request, "continueUntilFunctionEnd")))
 		size = whole_size(v, module, start, size);

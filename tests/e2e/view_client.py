@@ -169,17 +169,20 @@ def source(server, profile):
 
 def page(server, profile):
     """Requests of a page, which knows names of libs, not their ids."""
-    index, _ = find_lib(profile, "inlines")
+    index, lib = find_lib(profile, "inlines")
     symbols, strings = profile["shared"]["nativeSymbols"], profile["shared"]["stringArray"]
-    address = next(symbols["address"][i] for i in range(symbols["length"])
-                   if symbols["libIndex"][i] == index and strings[symbols["name"][i]] == "main")
+    address, size = next((symbols["address"][i], symbols["functionSize"][i]) for i in range(symbols["length"])
+                         if symbols["libIndex"][i] == index and strings[symbols["name"][i]] == "main")
     path = next(strings[s] for s in profile["shared"]["sources"]["filename"] if strings[s].endswith("/inlines.c"))
     assert server.post("source/v1", {"lib": "inlines", "file": path})["source"] == open(path).read()
-    within = server.post("asm/v1", {"lib": "inlines", "within": hex(address + 3)})
-    assert int(within["startAddress"], 16) == address and within["instructions"][0][0] == 0, within
+    asked = {"lib": "inlines", "buildId": lib["codeId"].lower(), "startAddress": hex(address), "size": hex(size)}
+    code = server.post("asm/v1", asked)
+    assert int(code["startAddress"], 16) == address and code["instructions"][0][0] == 0, code
+    assert code == server.post("asm/v1", {**asked, "lib": "a copy"}), "a build id is enough"
     for where, request in (("source/v1", {"lib": "nothing", "file": path}), ("source/v1", {"lib": "", "file": "/etc/passwd"}),
                            ("source/v1", {"lib": "inlines", "file": "/etc/passwd"}),
-                           ("asm/v1", {"lib": "inlines", "within": "0xffffffffffff"}), ("asm/v1", {"lib": "inlines", "within": "x"})):
+                           ("asm/v1", {**asked, "buildId": "00"}), ("asm/v1", {**asked, "startAddress": "x"}),
+                           ("asm/v1", {"lib": "inlines", "buildId": 1})):
         assert set(server.post(where, request)) == {"error"}, request
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Uses pages as people do, in chromium without a network, and reads back what they show.
 //     node browser.mjs NODE_MODULES PROF FOLDER [PROFILE...]    FOLDER has million.json.gz
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -11,8 +11,9 @@ const require = createRequire(modules + '/');
 const { chromium } = require('playwright-core');
 const axe = existsSync(join(modules, 'axe-core')) ? readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8') : null;
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-	'--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND'];
+	'--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'];
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args});
+const root = new URL('../../', import.meta.url).pathname;
 let failed = 0;
 
 function judge(what, isGood, got = '') {
@@ -40,9 +41,10 @@ async function open(file, hash = '', options = {}) {
 	const said = [];
 	page.on('console', (message) => said.push(message.text()));
 	page.on('pageerror', (error) => said.push(error.stack));
-	page.on('request', (request) => request.url().startsWith('file:') || said.push(`request: ${request.url()}`));
+	const home = file.startsWith('/') ? 'file:' : new URL('.', file).href;
+	page.on('request', (request) => request.url().startsWith(home) || said.push(`request: ${request.url()}`));
 	const begin = Date.now();
-	await page.goto(`file://${file}${hash && `#${hash}`}`);
+	await page.goto(`${file.startsWith('/') ? `file://${file}` : file}${hash && `#${hash}`}`);
 	for (let i = 0; i < 500 && !await isReady(page); i++)
 		await page.waitForTimeout(20);
 	return {page, said, ms: Date.now() - begin};
@@ -156,6 +158,42 @@ async function judgeDifference() {
 	await page.close();
 }
 
+// With the server of prof view: instructions weigh what prof report says, and sources are there.
+async function judgeServed() {
+	const profile = join(folder, 'served.json.gz');
+	run('record', '-q', '-o', profile, '--', join(root, 'build/tests/workloads/inlines'), '0.5');
+	const viewer = spawn(prof, ['view', '-q', '--no-open', profile], {stdio: ['ignore', 'pipe', 'inherit']});
+	const url = await new Promise((resolve) => viewer.stdout.once('data', (data) => resolve(String(data).trim())));
+	const {page, said} = await open(url);
+	for (const name of ['main', 'inner']) {
+		await page.evaluate((lines) => window.profPage.change({view: 'assembly', lines}, {isView: true}), name);
+		await page.waitForSelector('#assembly .line code');
+		const got = await page.evaluate(() => [...document.querySelectorAll('#assembly .line code')].map((code) =>
+			[code.textContent, code.parentElement.children[1].textContent, code.parentElement.children[2].textContent]));
+		// What is inlined has no instructions of its own: its caller's are shown.
+		const code = await page.evaluate(() => window.profPage.views.assembly.found[0].name);
+		const {summary, instructions: wanted} = JSON.parse(run('report', '--annotate', code, '--asm', '--format', 'json', profile));
+		const share = (part) => { const text = 100 * part / summary.weight; return `${text >= 99.95 || text < 0.05 ? text.toFixed(0) : text.toFixed(1)} %`; };
+		const lines = wanted.map((row) => row.total ? [share(row.self), share(row.total)] : ['', '']);
+		judge(`served: instructions of ${name}`, got.length === wanted.length && wanted.some((row) => row.total) &&
+			lines.every(([self, total], i) => got[i][1] === self && got[i][2] === total), JSON.stringify(got.filter((row) => row[1])));
+		await judgeAccess(page, `served, assembly of ${name}`);
+	}
+	await page.evaluate(() => window.profPage.change({view: 'lines', lines: 'inner'}, {isView: true}));
+	await page.waitForSelector('#lines .line.at code', {timeout: 10000});
+	judge('served: the source', (await page.textContent('#lines .line.at code')).length > 1);
+	await judgeAccess(page, 'served, source');
+	// Saved, it is a file without a server.
+	const saved = join(folder, 'served.html');
+	writeFileSync(saved, await page.content());
+	viewer.kill('SIGINT');
+	const {page: alone} = await open(saved, 'view=assembly&lines=main');
+	judge('served and saved: it says that no server is there', (await alone.textContent('#assembly')).includes('not in the file'), await alone.textContent('#assembly'));
+	judge('served: nothing is said', said.length === 0, said.join('\n'));
+	await page.close();
+	await alone.close();
+}
+
 async function judgeHard(path) {
 	const scriptless = await browser.newPage({javaScriptEnabled: false});
 	await scriptless.goto(`file://${path}`);
@@ -207,13 +245,13 @@ async function measure() {
 	console.log(`1 M samples: ${(size / statSync(source).size).toFixed(2)} of the .json.gz, first picture ${ms} ms, ${memory.toFixed(0)} MB; ${clicks.join(', ')}`);
 }
 
-const root = new URL('../../', import.meta.url).pathname;
 const profiles = [join(root, 'tests/readers/files/samply-66.json'), join(root, 'build/tests/golden/profiles/waits.json'), ...more];
 let path;
 for (const [i, profile] of profiles.entries())
 	path = await judgeViews(profile, `page${i}`);
 await judgeHard(path);
 await judgeDifference();
+await judgeServed();
 await measure();
 await browser.close();
 console.log(failed ? `${failed} failed` : 'all held');

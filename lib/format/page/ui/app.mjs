@@ -55,7 +55,7 @@ export class App {
 		this.line = make('div', {id: 'line', 'aria-live': 'polite'});
 		this.actions = make('div', {id: 'actions'}, ...[['Only with', 'f', () => this.focusOn()], ['Drop', 'x', () => this.drop()],
 			['Hide', 'h', () => this.hide()], ['Root here', 'r', () => this.rootHere()], ['Callers', 'c', () => this.callers('callers')],
-			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
+			['Callees', 'C', () => this.callers('callees')], ['Lines', 'l', () => this.showLines()], ['Assembly', 'A', () => this.showAssembly()]].map(([text, key, click]) => button(text, `key ${key}`, click)));
 		this.timeline = new Timeline(this);
 		this.views = {flame: new Flame(this), tree: new TreeView(this, 'plain'), inverted: new TreeView(this, 'inverted'),
 			functions: new TableView(this, BY.function), lines: new LinesView(this), markers: new MarkersView(this), info: new InfoView(this), assembly: new AssemblyView(this),

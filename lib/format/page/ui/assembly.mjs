@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The instructions of a function with their weights, from the server of prof view.
-import {BY} from './engine.mjs';
-import {make, percent} from './dom.mjs';
+import {make, safeText} from './dom.mjs';
+import {codeLine} from './lines.mjs';
 import {askServer, hasServer} from './server.mjs';
 
 const INSTRUCTIONS_MAX = 20000;
@@ -14,63 +14,70 @@ export class AssemblyView {
 		this.element = make('section', {id: 'assembly', 'aria-label': 'Assembly'}, this.title, this.code);
 	}
 
-	// Addresses of the function that have samples, by number, and the heaviest.
-	find(name) {
-		const {engine} = this.app, rows = engine.table(BY.address), found = [];
-		for (let i = 0; i < rows.count; i++) {
-			if (engine.rawFunction(BY.address, rows.key[i]) === name) {
-				const key = engine.key(BY.address, rows.key[i]);
-				found.push({module: key.module, address: key.address, self: rows.self[i], total: rows.total[i]});
-			}
-		}
-		return found;
-	}
-
 	say(text) {
 		this.code.replaceChildren(make('p', {class: 'none'}, text));
 	}
 
 	draw() {
-		const {state} = this.app, name = state.lines ?? this.app.chosenRaw;
+		const {state, version} = this.app, name = state.lines ?? this.app.chosenRaw;
 		this.title.textContent = name ? `Assembly of ${name.slice(0, 200)}` : 'Assembly';
 		if (!hasServer())
 			this.say('Instructions are not in the file: prof view shows them with it, and prof report --annotate NAME --asm.');
 		else if (!name)
 			this.say('Choose a function in another view first.');
 		else
-			this.ask(this.find(name));
+			this.show(name, version);
 	}
 
-	ask(found) {
-		const [first] = found.filter(({module}) => module);
-		if (!first) {
+	// Builds of a program, and callers that a function is inlined into, each have code of their own.
+	show(name, version) {
+		const wanted = `${version} ${name}`;
+		if (this.wanted !== wanted)
+			Object.assign(this, {wanted, found: this.app.engine.codeFunctions(name), at: 0, shown: null});
+		const {found, at} = this;
+		if (!found.length) {
 			this.say('No sample says where its instructions are.');
 			return;
 		}
-		const answer = askServer('asm/v1', {lib: first.module, within: `0x${first.address.toString(16)}`}, () => this.app.draw());
+		if (found.length > 1)
+			this.title.append(make('span', {class: 'kinds', role: 'group', 'aria-label': 'Functions'}, ...found.map((row, i) =>
+				make('button', {type: 'button', 'aria-pressed': String(i === at), click: () => { this.at = i; this.draw(); }}, safeText(`${row.name} in ${row.module} ${row.buildId.slice(0, 8)}`)))));
+		else if (found[0].name !== name)
+			this.title.append(` inlined into ${found[0].name.slice(0, 200)}`);
+		this.ask(found[at]);
+	}
+
+	ask(row) {
+		const answer = askServer('asm/v1', {lib: row.module, buildId: row.buildId, startAddress: row.start, size: row.size}, () => this.app.draw());
 		if (!answer)
 			this.say('Asking prof view …');
 		else if (answer.error || !Array.isArray(answer.instructions))
 			this.say(String(answer.error ?? 'There is no answer.'));
-		else
-			this.list(answer, new Map(found.filter(({module}) => module === first.module).map((row) => [row.address, row])));
+		else if (this.shown !== row)
+			this.list(row, answer.instructions.slice(0, INSTRUCTIONS_MAX));
+		if (answer)
+			this.shown = row;
 	}
 
-	list({startAddress, instructions}, weights) {
-		const {engine} = this.app, start = BigInt(startAddress), heaviest = Math.max(1, ...[...weights.values()].map(({self}) => self));
-		let hottest = null;
-		const lines = instructions.slice(0, INSTRUCTIONS_MAX).map(([offset, text]) => {
-			const sum = weights.get(start + BigInt(offset)), heat = make('i', {class: 'heat', 'aria-hidden': 'true'});
-			heat.style.opacity = sum ? String(0.08 + 0.6 * sum.self / heaviest) : '0';
-			const line = make('div', {class: 'line'}, heat, make('span', {class: 'number'}, sum?.self ? percent(sum.self, engine.weight) : ''),
-				make('span', {class: 'number'}, sum && sum.total > sum.self ? percent(sum.total, engine.weight) : ''),
-				make('span', {class: 'number'}, offset.toString(16)), make('code', {}, String(text)));
-			if (sum?.self === heaviest)
-				hottest ??= line;
-			return line;
+	// What lies within an instruction counts for it, as calls that have not returned do.
+	weights({start, size, places}, instructions) {
+		const first = Number(start), ends = instructions.map((row, i) => first + (instructions[i + 1]?.[0] ?? Number(size)));
+		let next = 0;
+		return ends.map((end) => {
+			const sum = {self: 0, total: 0};
+			for (; next < places.length && places[next].address < end; next++) {
+				sum.self += places[next].self;
+				sum.total += places[next].total;
+			}
+			return sum;
 		});
-		this.code.replaceChildren(...lines);
-		hottest?.scrollIntoView({block: 'center'});
+	}
+
+	list(row, instructions) {
+		const {engine} = this.app, sums = this.weights(row, instructions), heaviest = sums.reduce((most, {self}) => Math.max(most, self), 1);
+		const lines = instructions.map(([offset, text], i) => codeLine(engine, sums[i].total ? sums[i] : null, heaviest, offset.toString(16), String(text)));
+		this.code.replaceChildren(make('div', {class: 'line file', 'aria-hidden': 'true'}, ...['', 'Self', 'Total', 'Offset', 'Instruction'].map((head) => make('span', {}, head))), ...lines);
+		lines[sums.findIndex(({self}) => self === heaviest)]?.scrollIntoView({block: 'center'});
 	}
 
 	text() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A page of two sides: what became of comparing them, as prof diff decides it, and its rows.
 import {BY, NONE} from './engine.mjs';
-import {make} from './dom.mjs';
+import {make, safeText} from './dom.mjs';
 import {Grid} from './grid.mjs';
 import {isDark} from './colors.mjs';
 
@@ -13,7 +13,6 @@ const shareText = (share) => `${(100 * share).toFixed(1)} %`;
 
 // Names as they are, which the engine shows without what terminals and browsers would take for more.
 const fullName = (engine, by, id) => `${engine.rawFunction(by, id)}\0${engine.key(by, id).module ?? ''}`;
-const safeText = (text) => (text ?? '').slice(0, 500).replace(/\p{C}/gu, '?');
 
 export class Comparison {
 	constructor(data) {

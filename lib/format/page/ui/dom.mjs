@@ -53,6 +53,9 @@ export function place(key) {
 	return key.line ? `${baseName(key.file)}:${key.line}` : baseName(key.file);
 }
 
+// A foreign text, cut, without what a browser takes for more than letters.
+export const safeText = (text) => (text ?? '').slice(0, 500).replace(/\p{C}/gu, '?');
+
 export function functionName(key) {
 	return key.function || (key.hasFrame ? '(unknown)' : '(no frame)');
 }

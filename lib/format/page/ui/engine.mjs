@@ -259,6 +259,20 @@ export class Engine {
 		return Object.fromEntries(names.map((name, i) => [name, this.text(this.api.page_meta(i))]));
 	}
 
+	// Functions of machine code with that name, or that it is inlined into, with the weights of addresses.
+	codeFunctions(name) {
+		const count = this.withText(name, (at) => this.api.page_code_functions(at)) >>> 0, list = [];
+		const wide = (low, high) => low + high * TWO_32, hex = (words, at) => `0x${(BigInt(words[at]) + (BigInt(words[at + 1]) << 32n)).toString(16)}`;
+		for (let i = 0; i < count; i++) {
+			const words = this.words(this.api.page_code_function(i) >>> 0, 10), places = [];
+			const rows = this.words(words[3], words[4] * 8);
+			for (let at = 0; at < rows.length; at += 8)
+				places.push({address: wide(rows[at], rows[at + 1]), self: wide(rows[at + 2], rows[at + 3]), total: wide(rows[at + 4], rows[at + 5])});
+			list.push({name: this.text(words[0]), module: this.text(words[1]), buildId: this.text(words[2]), start: hex(words, 6), size: hex(words, 8), places});
+		}
+		return list;
+	}
+
 	source(path) {
 		return this.withText(path, (at) => this.text(this.api.page_source(at)));
 	}

@@ -8,6 +8,14 @@ import {TableView} from './tables.mjs';
 // More lines would be slow to lay out; the heavy ones are in the middle.
 const SHOWN_MAX = 4000;
 
+// A line of code with its weights, and heat behind it. sum: null if it has none.
+export function codeLine(engine, sum, heaviest, number, text) {
+	const heat = make('i', {class: 'heat', 'aria-hidden': 'true'}), share = (weight) => percent(weight, engine.weight);
+	heat.style.opacity = sum?.self ? String(0.08 + 0.6 * sum.self / heaviest) : '0';
+	return make('div', {class: sum?.self ? 'line hot' : 'line'}, heat, make('span', {class: 'number'}, sum ? share(sum.self) : ''),
+		make('span', {class: 'number'}, sum ? share(sum.total) : ''), make('span', {class: 'number'}, number), make('code', {}, text || ' '));
+}
+
 export class LinesView extends TableView {
 	constructor(app) {
 		super(app, BY.line);
@@ -72,12 +80,9 @@ export class LinesView extends TableView {
 		const heaviest = Math.max(1, ...[...weights.values()].map((sum) => sum.self)), lines = text.split('\n');
 		const first = lines.length > SHOWN_MAX ? Math.max(0, Math.min(...weights.keys()) - 100) : 0;
 		const list = lines.slice(first, first + SHOWN_MAX).map((line, k) => {
-			const sum = weights.get(first + k + 1), heat = make('i', {class: 'heat', 'aria-hidden': 'true'});
-			heat.style.opacity = sum ? String(0.08 + 0.6 * sum.self / heaviest) : '0';
-			return make('div', {class: 'line', 'data-line': first + k + 1}, heat,
-				make('span', {class: 'number'}, sum ? percent(sum.self, engine.weight) : ''),
-				make('span', {class: 'number'}, sum ? percent(sum.total, engine.weight) : ''),
-				make('span', {class: 'number'}, String(first + k + 1)), make('code', {}, line || ' '));
+			const row = codeLine(engine, weights.get(first + k + 1), heaviest, String(first + k + 1), line);
+			row.dataset.line = first + k + 1;
+			return row;
 		});
 		this.source.replaceChildren(make('div', {class: 'file', title: file}, baseName(file)), ...list);
 		this.shownFile = file;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What only the server of prof view knows: texts of sources that the profile lacks, and instructions.
-// A page that is a file has none.
+// A page that is a file has none, though it may once have come from one.
 
-export const hasServer = () => document.querySelector('meta[name="prof-server"]') !== null;
+export const hasServer = () => location.protocol === 'http:' && document.querySelector('meta[name="prof-server"]') !== null;
 
 const answers = new Map();
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/query/code_places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+/* Functions of one name that are shown, unless someone wants to keep us busy. */
+#define FUNCTIONS_MAX 16
+/* Bytes after the last place of a function whose size is unknown. */
+#define BYTES_AFTER 16
+
+static bool is_wanted(const struct profile *p, const struct frame *frame, symbol_id symbol)
+{
+	return frame->symbol == symbol && frame->module == p->symbols.rows.items[symbol].module;
+}
+
+static bool rva_of(const struct profile *p, const struct frame *frame, uint64_t *rva)
+{
+	return frame->module != NO_MODULE &&
+	       module_offset_to_rva(&p->modules.rows.items[frame->module], frame->offset, rva);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	uint64_t x = ((const struct code_place *)a)->rva, y = ((const struct code_place *)b)->rva;
+
+	return (x > y) - (x < y);
+}
+
+static void collect(struct code_places *places, const struct profile *p)
+{
+	size_t kept = 0;
+	uint64_t rva;
+
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (is_wanted(p, frame, places->symbol) && rva_of(p, frame, &rva))
+			vec_push(&places->list, (struct code_place){.rva = rva});
+	}
+	vec_sort(&places->list, compare_places);
+	/* Frames of inlined functions are at one address. */
+	for (size_t i = 0; i < places->list.count; i++) {
+		if (!kept || places->list.items[kept - 1].rva != places->list.items[i].rva)
+			places->list.items[kept++] = places->list.items[i];
+	}
+	places->list.count = kept;
+}
+
+static struct code_place *find_place(const struct code_places *places, uint64_t rva)
+{
+	const struct code_place key = {.rva = rva};
+
+	return places->list.count ? bsearch(&key, places->list.items, places->list.count,
+					    sizeof(key), compare_places)
+				  : NULL;
+}
+
+/* The interrupted instruction has the weight, and so do calls that have not returned. */
+static void weigh(struct code_places *places, const struct query *q)
+{
+	const struct profile *p = q->profile;
+	uint64_t rva;
+
+	for (stack_id leaf = 0; leaf < p->stacks.rows.count; leaf++) {
+		uint64_t weight = q->weights[leaf];
+		bool counts = false;
+
+		for (stack_id id = weight ? leaf : NO_STACK; id != NO_STACK; id = q->parents[id]) {
+			const struct frame *frame =
+				&p->frames.rows.items[p->stacks.rows.items[id].frame];
+			struct code_place *place = NULL;
+
+			if (is_wanted(p, frame, places->symbol) && rva_of(p, frame, &rva))
+				place = find_place(places, rva);
+			if (!place)
+				continue;
+			counts = true;
+			place->self += id == leaf ? weight : 0;
+			place->total += place->stamp != (uint64_t)leaf + 1 ? weight : 0;
+			place->stamp = (uint64_t)leaf + 1;
+		}
+		places->total += counts ? weight : 0;
+	}
+}
+
+static void add(struct code_functions *f, const struct query *q, symbol_id symbol)
+{
+	struct code_places places = {.symbol = symbol};
+
+	collect(&places, q->profile);
+	weigh(&places, q);
+	if (places.total)
+		vec_push(&f->list, places);
+	else
+		vec_release(&places.list);
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct code_places *x = a, *y = b;
+
+	return (x->total < y->total) - (x->total > y->total);
+}
+
+static void sort(struct code_functions *f)
+{
+	vec_sort(&f->list, compare_functions);
+	for (; f->list.count > FUNCTIONS_MAX; f->list.count--)
+		vec_release(&vec_last(&f->list).list);
+}
+
+void code_functions_find(struct code_functions *f, const struct query *q, const char *function)
+{
+	const struct profile *p = q->profile;
+
+	*f = (struct code_functions){0};
+	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
+		if (strcmp(strings_get(&p->strings, p->symbols.rows.items[id].name), function) == 0)
+			add(f, q, id);
+	}
+	sort(f);
+}
+
+void code_functions_find_callers(struct code_functions *f, const struct query *q,
+				 const char *function)
+{
+	const struct profile *p = q->profile;
+	_cleanup_free_ bool *is_known = xcalloc(p->symbols.rows.count + 1, sizeof(*is_known));
+
+	*f = (struct code_functions){0};
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->symbol == NO_SYMBOL || frame->func == NO_FUNC ||
+		    is_known[frame->symbol] || f->list.count == FUNCTIONS_MAX ||
+		    strcmp(strings_get(&p->strings, p->funcs.rows.items[frame->func].name),
+			   function) != 0)
+			continue;
+		is_known[frame->symbol] = true;
+		add(f, q, frame->symbol);
+	}
+	sort(f);
+}
+
+void code_functions_release(struct code_functions *f)
+{
+	vec_for_each(&f->list, struct code_places *, places)
+		vec_release(&places->list);
+	vec_release(&f->list);
+}
+
+uint64_t code_places_size(const struct code_places *places, const struct profile *p)
+{
+	const struct symbol *symbol = &p->symbols.rows.items[places->symbol];
+	uint64_t last = places->list.count ? vec_last(&places->list).rva : symbol->rva;
+
+	return symbol->size ? symbol->size : last - symbol->rva + BYTES_AFTER;
+}

@@ -5,6 +5,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { Report, closeJudgement, judge } from './report.mjs';
 
 const [modules, prof, folder, ...more] = process.argv.slice(2);
 const require = createRequire(modules + '/');
@@ -14,27 +15,7 @@ const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run
 	'--disable-component-update', '--disable-sync', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'];
 const browser = await chromium.launch({executablePath: '/usr/bin/chromium', args});
 const root = new URL('../../', import.meta.url).pathname;
-let failed = 0;
-
-function judge(what, isGood, got = '') {
-	if (isGood)
-		return;
-	failed++;
-	console.log(`not ok - ${what} ${got}`);
-}
-
-function run(...words) {
-	return execFileSync(prof, words, {encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe']});
-}
-
-// The weight of what is selected, by prof report; it refuses where that is nothing.
-function weightBy(...words) {
-	try {
-		return JSON.parse(run('report', '--format', 'json', '--min', '0', ...words)).summary.weight;
-	} catch (failure) {
-		return /no sample/.test(failure.stderr) ? 0 : -1;
-	}
-}
+const report = new Report(prof), run = report.run.bind(report), weightBy = report.weightBy.bind(report);
 
 async function open(file, hash = '', options = {}) {
 	const page = await browser.newPage({viewport: {width: 1400, height: 900}, ...options});
@@ -254,5 +235,4 @@ await judgeDifference();
 await judgeServed();
 await measure();
 await browser.close();
-console.log(failed ? `${failed} failed` : 'all held');
-process.exitCode = failed ? 1 : 0;
+closeJudgement('chromium');

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// What prof says, to compare pages with, and what is said of them.
+import { execFileSync } from 'node:child_process';
+
+let failed = 0;
+
+export function judge(what, isGood, got = '') {
+	if (isGood)
+		return;
+	failed++;
+	console.log(`not ok - ${what} ${got}`);
+}
+
+export function closeJudgement(name) {
+	console.log(`${name}: ${failed ? `${failed} failed` : 'all held'}`);
+	process.exitCode = failed ? 1 : 0;
+}
+
+export class Report {
+	constructor(prof) {
+		this.prof = prof;
+	}
+
+	run(...words) {
+		return execFileSync(this.prof, words, {encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe']});
+	}
+
+	// The weight of what is selected; prof report refuses where that is nothing.
+	weightBy(...words) {
+		try {
+			return JSON.parse(this.run('report', '--format', 'json', '--min', '0', ...words)).summary.weight;
+		} catch (failure) {
+			return /no sample/.test(failure.stderr) ? 0 : -1;
+		}
+	}
+}

@@ -142,6 +142,17 @@ struct rec_container {
 };
 
 /*
+ * Attributes that a process gives itself, from rec.time on, by OpenTelemetry's conventions. Its
+ * children inherit it.
+ */
+struct rec_resource {
+	struct rec rec;
+	__u32 size; /* bytes of the text, without the padding; not terminated */
+	__u32 reserved;
+	char attributes[]; /* "service.name=api,service.version=1.2"; special characters are %XX */
+};
+
+/*
  * The real ids of a process from rec.time on, in the initial user namespace. Sent before the
  * process's first sample, and before the first sample after a change. A forked process starts with
  * the ids last sent for its parent.

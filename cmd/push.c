@@ -72,12 +72,10 @@ static uint64_t lost_samples(const struct profile_file *file)
 }
 
 /* A profile of the whole machine is of many services: each process has its own then. */
-static const char *service_of(const struct push_command *c, const struct profile *p)
+static const char *fallback_of(const struct profile *p)
 {
 	const char *product = p->meta.product;
 
-	if (c->who.service)
-		return c->who.service;
 	if (product && strcmp(product, META_ALL_PROCESSES) == 0)
 		return NULL;
 	return product ? product : "unknown_service";
@@ -86,6 +84,7 @@ static const char *service_of(const struct push_command *c, const struct profile
 static int push(struct push_command *c, const struct fleet_engine *e, struct error *err)
 {
 	char host[256] = "";
+	const char *shown;
 	struct profile_file file;
 	struct fleet_pushed pushed;
 	struct fleet_origin origin = {.host = c->who.host ? c->who.host : host};
@@ -94,7 +93,10 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	if (ret)
 		return ret;
 	gethostname(host, sizeof(host) - 1);
-	origin.service = service_of(c, file.profile);
+	origin.service = c->who.service;
+	origin.fallback = fallback_of(file.profile);
+	shown = origin.service ? origin.service : origin.fallback;
+	shown = shown ? shown : "all services";
 	origin.labels = c->who.labels.items;
 	origin.lost = lost_samples(&file);
 	ret = (e->url.is_otlp ? otlp_push : fleet_push)(&e->engine, file.profile, &origin, &pushed,
@@ -104,12 +106,11 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	else if (!c->output.quiet && !pushed.windows)
 		command_say_as(name, "the engine has all of it already");
 	else if (!c->output.quiet && e->url.is_otlp)
-		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples,
-			       origin.service ? origin.service : "all services");
+		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples, shown);
 	else if (!c->output.quiet)
 		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " samples of %s%s",
 			       pushed.windows, text_counted(pushed.windows, "window", "windows"),
-			       pushed.samples, origin.service ? origin.service : "all services",
+			       pushed.samples, shown,
 			       pushed.known ? "; the engine has the others already" : "");
 	profile_file_release(&file);
 	return ret;

@@ -166,8 +166,8 @@ static int record(struct record *r, char **argv)
 	_cleanup_free_ char *filter_text = NULL;
 	struct error err = {0};
 
-	if (r->argv && !r->push.service)
-		r->push.service = meta_program_name(r->argv[0]);
+	if (r->argv)
+		r->push.fallback = meta_program_name(r->argv[0]);
 	if (r->front)
 		caller_set_options(r->front, &r->live);
 	if (r->output.verbose)

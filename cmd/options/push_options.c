@@ -54,7 +54,7 @@ static const struct size_range series_range = {2, 1000000, "must be a number of 
 
 const struct option_row push_options_who[] = {
 	{0, "service", "NAME",
-	 "whose samples they are; default: the recorded command, or, with -a,\nthat of each process",
+	 "whose samples they are; default: what each process says, or\nthe recorded command",
 	 OPTION_WORD, AT(service)},
 	{0, "host", "NAME", "where they were taken; default: this machine", OPTION_WORD, AT(host)},
 	{0, "label", "NAME=VALUE", "belongs to each window, such as release=1.2; repeatable",

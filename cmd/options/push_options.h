@@ -12,6 +12,7 @@
 struct push_options {
 	VEC(const char *) urls; /* of windows; none: nothing is sent */
 	const char *service; /* NULL: of windows, each process has its own */
+	const char *fallback; /* of processes that name none; NULL: what is known of them */
 	const char *host; /* NULL: this machine's name */
 	uint32_t max_series; /* services, containers and programs in a window; 0: the default */
 	VEC(const char *) labels; /* "key=value", NULL-terminated after push_options_check() */

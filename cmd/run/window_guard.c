@@ -18,6 +18,7 @@
 #include "lib/base/index.h"
 #include "lib/base/neighbour.h"
 #include "lib/capture/capture_format.h"
+#include "lib/fleet/request_process.h"
 
 /* Descriptors that are kept. */
 enum { CAPTURE_FD = STDERR_FILENO + 1, JOBS_FD, FIRST_FREE_FD };
@@ -51,30 +52,43 @@ static char *spool_of(const char *dir, const char *url)
 		   : xstrdup("");
 }
 
-static void exec_pusher(const struct guard *g, const struct pusher_process *pusher)
+/* Adds a text to what the pusher reads. */
+static bool tell(int fd, const char *text)
+{
+	return request_write(fd, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+/*
+ * Returns a descriptor of what a pusher is to know, in the order that it reads it: arguments would
+ * show addresses and names to all users of this machine. Negative: it cannot be made.
+ */
+static int settings_of(const struct guard *g, const struct pusher_process *pusher)
 {
 	const struct push_options *o = g->converter->push;
+	_cleanup_free_ char *series = xasprintf("%" PRIu32, o->max_series);
+	_cleanup_free_ char *first_ns = xasprintf("%" PRIu64, o->retry_ns);
+	int memory = memfd_create("settings", MFD_CLOEXEC);
+	int fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD, FIRST_FREE_FD);
+	bool is_written = fd >= 0 && tell(fd, pusher->url) && tell(fd, pusher->spool) &&
+			  tell(fd, first_ns) && tell(fd, o->host ? o->host : g->host) &&
+			  tell(fd, o->service) && tell(fd, o->fallback) && tell(fd, series);
+
+	for (size_t i = 0; i < o->labels.count; i++)
+		is_written = is_written && tell(fd, o->labels.items[i]);
+	return is_written && lseek(fd, 0, SEEK_SET) == 0 ? fd : -1;
+}
+
+static void exec_pusher(const struct guard *g, const struct pusher_process *pusher)
+{
 	_cleanup_free_ char *path = neighbour_path(program);
-	char *socket = xasprintf("%d", fcntl(pusher->inner, F_DUPFD, FIRST_FREE_FD));
-	char *series = xasprintf("%" PRIu32, o->max_series);
-	char *first_ns = xasprintf("%" PRIu64, o->retry_ns);
-	VEC(const char *) argv = {0};
+	int settings = settings_of(g, pusher);
+	_cleanup_free_ char *socket = xasprintf("%d", fcntl(pusher->inner, F_DUPFD, FIRST_FREE_FD));
+	_cleanup_free_ char *fd = xasprintf("%d", settings);
+	const char *const argv[] = {program, PUSH_PROCESS, socket, fd, NULL};
 	struct error err = {0};
 
-	vec_push(&argv, program);
-	vec_push(&argv, PUSH_PROCESS);
-	vec_push(&argv, socket);
-	vec_push(&argv, pusher->url);
-	vec_push(&argv, pusher->spool);
-	vec_push(&argv, first_ns);
-	vec_push(&argv, o->host ? o->host : g->host);
-	vec_push(&argv, o->service ? o->service : "");
-	vec_push(&argv, series);
-	for (size_t i = 0; i < o->labels.count; i++)
-		vec_push(&argv, o->labels.items[i]);
-	vec_push(&argv, NULL);
-	if (path)
-		execv(path, (char *const *)argv.items);
+	if (path && settings >= 0)
+		execv(path, (char *const *)argv);
 	error_set(&err, path ? -errno : -ENOENT, "start %s", program);
 	error_hint(&err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
 	_exit(command_fail("push", EXIT_REFUSED, &err));

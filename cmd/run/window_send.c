@@ -48,6 +48,7 @@ static int push(struct window_send *s, const struct engine *e, const struct prof
 	const struct fleet_origin origin = {
 		.host = s->host,
 		.service = *s->service ? s->service : NULL,
+		.fallback = *s->fallback ? s->fallback : NULL,
 		.max_series = s->max_series,
 		.labels = s->labels,
 		.lost = lost_of(p) + row->lost,

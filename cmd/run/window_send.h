@@ -14,7 +14,7 @@ enum window_fate {
 };
 
 struct window_send {
-	const char *host, *service; /* service "": each process has its own */
+	const char *host, *service, *fallback; /* the last two as in fleet_origin, or "" */
 	size_t max_series;
 	const char *const *labels; /* "key=value", NULL-terminated */
 	size_t request_bytes; /* learnt from refusals; 0: the default */

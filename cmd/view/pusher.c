@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -45,16 +47,25 @@
 #define OWN_USER "prof"
 #define NOBODY 65534
 
-/* Arguments, in their order; labels follow. */
+#define SETTINGS_MAX ((size_t)1 << 20)
+
+/* Arguments: descriptors. */
+enum { ARG_SOCKET = 1, ARG_SETTINGS, ARG_COUNT };
+/* Texts in the settings, in their order; labels follow. */
 enum {
-	ARG_SOCKET = 1,
-	ARG_URL,
-	ARG_SPOOL,
-	ARG_FIRST_NS,
-	ARG_HOST,
-	ARG_SERVICE,
-	ARG_SERIES,
-	ARG_LABELS
+	SETTING_URL,
+	SETTING_SPOOL,
+	SETTING_FIRST_NS,
+	SETTING_HOST,
+	SETTING_SERVICE,
+	SETTING_FALLBACK,
+	SETTING_SERIES,
+	SETTING_LABELS,
+};
+
+struct settings {
+	char *text; /* owned */
+	VEC(const char *) words; /* NULL-terminated */
 };
 
 struct pusher {
@@ -299,9 +310,9 @@ static int drop_all(struct pusher *p, struct error *err)
 	return ret ? ret : drop_new_privileges(err);
 }
 
-static int prepare(struct pusher *p, char **argv, struct error *err)
+static int prepare(struct pusher *p, const struct settings *s, struct error *err)
 {
-	int ret = fleet_engine_open(&p->engine, argv[ARG_URL], err);
+	int ret = fleet_engine_open(&p->engine, s->words.items[SETTING_URL], err);
 
 	if (!ret)
 		ret = drop_all(p, err);
@@ -325,41 +336,88 @@ static int prepare(struct pusher *p, char **argv, struct error *err)
 	return ret;
 }
 
-int push_run(int argc, char **argv)
+/* Reads them to the end. False: they are not of prof. */
+static bool read_settings(struct settings *s, const char *number)
 {
-	struct pusher p = {.outbox.folder = -1};
-	struct sigaction action = {.sa_handler = on_orphan};
-	struct error err = {0};
-	uint64_t fd, first_ns, series;
-	bool is_unsent;
+	uint64_t fd;
+	size_t size;
 
-	if (argc < ARG_LABELS || !text_to_u64(argv[ARG_SOCKET], 10, &fd) ||
-	    !text_to_u64(argv[ARG_FIRST_NS], 10, &first_ns) ||
-	    !text_to_u64(argv[ARG_SERIES], 10, &series))
-		return EXIT_USAGE;
+	if (!text_to_u64(number, 10, &fd) || fd > INT_MAX)
+		return false;
+	s->text = text_read_fd((int)fd, SETTINGS_MAX, &size);
+	close((int)fd);
+	if (!s->text || !size || s->text[size - 1])
+		return false;
+	for (const char *at = s->text; at < s->text + size; at += strlen(at) + 1)
+		vec_push(&s->words, at);
+	vec_push(&s->words, NULL);
+	return s->words.count > SETTING_LABELS;
+}
+
+static bool take_settings(struct pusher *p, const struct settings *s)
+{
+	const char *const *words = s->words.items;
+	uint64_t series;
+
+	if (!text_to_u64(words[SETTING_FIRST_NS], 10, &p->backoff.first_ns) ||
+	    !text_to_u64(words[SETTING_SERIES], 10, &series))
+		return false;
+	p->spool = words[SETTING_SPOOL];
+	p->send = (struct window_send){
+		.host = words[SETTING_HOST],
+		.service = words[SETTING_SERVICE],
+		.fallback = words[SETTING_FALLBACK],
+		.max_series = series,
+		.labels = words + SETTING_LABELS,
+	};
+	return true;
+}
+
+static void set_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_orphan};
+
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	sigaction(SIGUSR1, &action, NULL);
-	p.socket = (int)fd;
-	p.spool = argv[ARG_SPOOL];
-	p.backoff.first_ns = first_ns;
-	p.send.host = argv[ARG_HOST];
-	p.send.service = argv[ARG_SERVICE];
-	p.send.max_series = series;
-	p.send.labels = (const char *const *)argv + ARG_LABELS;
-	if (prepare(&p, argv, &err))
+}
+
+static int push_all(struct pusher *p, const struct settings *s)
+{
+	struct error err = {0};
+	bool is_unsent;
+
+	set_signals();
+	if (prepare(p, s, &err))
 		return command_fail("push", EXIT_REFUSED, &err);
 	/* The one that looks after it has ended. */
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
-	run(&p);
-	is_unsent = p.outbox.memory_bytes;
+	run(p);
+	is_unsent = p->outbox.memory_bytes;
 	if (is_unsent)
-		command_say("%zu %s not sent", p.outbox.rows.count,
-			    text_counted(p.outbox.rows.count, "window was", "windows were"));
-	outbox_release(&p.outbox);
-	fleet_engine_release(&p.engine);
+		command_say("%zu %s not sent", p->outbox.rows.count,
+			    text_counted(p->outbox.rows.count, "window was", "windows were"));
+	outbox_release(&p->outbox);
 	return is_unsent ? WINDOW_GUARD_UNSENT : 0;
+}
+
+int push_run(int argc, char **argv)
+{
+	struct pusher p = {.outbox.folder = -1};
+	struct settings settings = {0};
+	int status = EXIT_USAGE;
+	uint64_t fd;
+
+	if (argc >= ARG_COUNT && text_to_u64(argv[ARG_SOCKET], 10, &fd) && fd <= INT_MAX &&
+	    read_settings(&settings, argv[ARG_SETTINGS]) && take_settings(&p, &settings)) {
+		p.socket = (int)fd;
+		status = push_all(&p, &settings);
+	}
+	fleet_engine_release(&p.engine);
+	vec_release(&settings.words);
+	free(settings.text);
+	return status;
 }

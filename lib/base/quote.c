@@ -3,7 +3,11 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
 
 /* True for characters without a meaning to any shell. */
 static bool is_plain(unsigned char c)
@@ -75,4 +79,27 @@ void quote_url(struct strbuf *out, const char *text)
 		else
 			strbuf_addf(out, "%%%02X", (unsigned char)*text);
 	}
+}
+
+char *unquote_url(const char *text, size_t size)
+{
+	char *out = xmalloc(size + 1), *to = out;
+	const char *end = text + size;
+
+	while (text < end) {
+		const char *digits = text + 1;
+		uint64_t byte = (unsigned char)*text;
+
+		if (*text == '%' && (end - text < 3 || !text_scan_hex(&digits, text + 3, &byte) ||
+				     digits != text + 3))
+			byte = 0;
+		if (!byte) {
+			free(out);
+			return NULL;
+		}
+		text += *text == '%' ? 3 : 1;
+		*to++ = (char)byte;
+	}
+	*to = '\0';
+	return out;
 }

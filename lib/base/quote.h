@@ -11,5 +11,7 @@ void quote_word(struct strbuf *out, const char *word, size_t size);
 void quote_list(struct strbuf *out, const char *list, size_t size);
 /* Appends the text as a part of a URL: all but unreserved characters (RFC 3986) become %XX. */
 void quote_url(struct strbuf *out, const char *text);
+/* Decodes %XX; the caller frees. NULL: that is wrong, or a byte is 0. */
+char *unquote_url(const char *text, size_t size);
 
 #endif

@@ -141,6 +141,11 @@ static void take_container(struct capture_state *s, const struct rec *rec)
 	state_replace(&state_tasks_process(&s->tasks, rec)->container, rec);
 }
 
+static void take_resource(struct capture_state *s, const struct rec *rec)
+{
+	state_replace(&state_tasks_process(&s->tasks, rec)->resource, rec);
+}
+
 static void take_user(struct capture_state *s, const struct rec *rec)
 {
 	state_replace(&state_tasks_process(&s->tasks, rec)->user, rec);

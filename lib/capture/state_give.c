@@ -167,6 +167,7 @@ void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
 		state_maps_give((*p)->mappings, (*p)->pid, false, sink, ctx);
 		give_as(&g, (*p)->user, (*p)->pid);
 		give_as(&g, (*p)->container, (*p)->pid);
+		give_as(&g, (*p)->resource, (*p)->pid);
 		give_as(&g, (*p)->arguments, (*p)->pid);
 		give_code(&g, *p);
 	}

@@ -46,7 +46,7 @@ struct state_process {
 	uint64_t order; /* when it became known, in order of all */
 	struct mapping_table *mappings;
 	struct rec *space; /* the latest NAME_NEW_SPACE, owned; likewise the others */
-	struct rec *arguments, *container, *user;
+	struct rec *arguments, *container, *resource, *user;
 	VEC(struct rec_code *) code; /* in their order, owned; NULL: replaced */
 	struct index by_start; /* of code that is not managed */
 };

@@ -140,6 +140,7 @@ static void free_process(struct state_tasks *t, uint32_t row)
 	free(p->space);
 	free(p->arguments);
 	free(p->container);
+	free(p->resource);
 	free(p->user);
 	*p = (struct state_process){.is_free = true, .parent = t->free_process};
 	t->free_process = row;
@@ -223,6 +224,8 @@ static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *
 		state_replace(&p->arguments, parent->arguments);
 	if (parent->container)
 		state_replace(&p->container, parent->container);
+	if (parent->resource)
+		state_replace(&p->resource, parent->resource);
 	if (parent->user)
 		state_replace(&p->user, parent->user);
 	/* The nearest one that made code. */

@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/option_value.h"
+#include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/fleet/sql.h"
@@ -107,28 +108,6 @@ bool fleet_time_parse(const char *text, uint64_t now_s, uint32_t *seconds)
 	return false;
 }
 
-/* Decodes %XX. Returns NULL if that is wrong, or a byte is 0. */
-static char *decode(const char *text, size_t size)
-{
-	char *out = xmalloc(size + 1), *to = out;
-	const char *end = text + size;
-
-	while (text < end) {
-		const char *digits = text + 1;
-		uint64_t byte = (unsigned char)*text;
-
-		if (*text == '%' &&
-		    (end - text < 3 || !text_scan_hex(&digits, text + 3, &byte) || !byte)) {
-			free(out);
-			return NULL;
-		}
-		text += *text == '%' ? 3 : 1;
-		*to++ = (char)byte;
-	}
-	*to = '\0';
-	return out;
-}
-
 static int set_text(char **to, const char *key, char *value, struct error *err)
 {
 	if (*to) {
@@ -202,9 +181,10 @@ static int parse_query(struct fleet_url *url, const char *text, uint64_t now_s, 
 
 	while (*text && !ret) {
 		size_t size = strcspn(text, "&"), key_size = strcspn(text, "=&");
-		_cleanup_free_ char *key = decode(text, key_size);
-		char *value = key_size < size ? decode(text + key_size + 1, size - key_size - 1)
-					      : NULL;
+		_cleanup_free_ char *key = unquote_url(text, key_size);
+		char *value = key_size < size
+				      ? unquote_url(text + key_size + 1, size - key_size - 1)
+				      : NULL;
 
 		if (!key || !value) {
 			free(value);
@@ -264,7 +244,7 @@ static int parse_user(struct fleet_url *url, const char *text, size_t size, stru
 		return error_text(err, -EINVAL,
 				  "a password is seen by all users of this machine: put it into a "
 				  "file, and give ?password-file=FILE");
-	url->user = decode(text, size);
+	url->user = unquote_url(text, size);
 	if (!url->user || !*url->user || has_controls(url->user))
 		return error_text(err, -EINVAL, "the user's name is wrong");
 	return 0;

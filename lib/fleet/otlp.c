@@ -13,6 +13,7 @@
 #include "lib/fleet/stack_rows.h"
 #include "lib/format/protobuf.h"
 #include "lib/format/protobuf_cursor.h"
+#include "lib/process/resource.h"
 
 /* Fields of the messages, by their numbers in profiles.proto. */
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };
@@ -39,6 +40,7 @@ enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
 
 #define WIRE_FIXED64 1
 #define ID_SIZE 16
+#define POD_UID "k8s.pod.uid"
 /* Bytes of a request, before they are packed. */
 #define REQUEST_BYTES ((size_t)3 << 20)
 
@@ -203,6 +205,38 @@ static void add_key_value(struct strbuf *out, const char *key, const char *text)
 	strbuf_release(&value);
 }
 
+/* Returns the label's value; NULL: it has another key. */
+static const char *label_value(const char *label, const char *key)
+{
+	size_t size = strlen(key);
+
+	return strncmp(label, key, size) == 0 && label[size] == '=' ? label + size + 1 : NULL;
+}
+
+/* Labels are given by who runs the recorder: they come before what processes say of themselves. */
+static bool has_label(const struct otlp *w, const char *key)
+{
+	for (const char *const *label = w->origin->labels; *label; label++) {
+		if (label_value(*label, key))
+			return true;
+	}
+	return false;
+}
+
+static void add_attributes(const struct otlp *w, const struct fleet_resource *row,
+			   struct strbuf *out)
+{
+	struct resource resource = {0};
+
+	resource_parse(&resource, row->attributes, strlen(row->attributes));
+	vec_for_each(&resource.rows, const struct resource_attribute *, attribute) {
+		if (!has_label(w, attribute->key) &&
+		    !(*row->pod && strcmp(attribute->key, POD_UID) == 0))
+			add_key_value(out, attribute->key, attribute->value);
+	}
+	resource_release(&resource);
+}
+
 static void write_resource(const struct otlp *w, uint32_t number, struct strbuf *out)
 {
 	const struct fleet_resource *row = &w->resources.rows.items[number];
@@ -214,7 +248,8 @@ static void write_resource(const struct otlp *w, uint32_t number, struct strbuf 
 	if (*row->container)
 		add_key_value(&resource, "container.id", row->container);
 	if (*row->pod)
-		add_key_value(&resource, "k8s.pod.uid", row->pod);
+		add_key_value(&resource, POD_UID, row->pod);
+	add_attributes(w, row, &resource);
 	for (const char *const *label = w->origin->labels; *label; label++) {
 		const char *value = strchr(*label, '=');
 		_cleanup_free_ char *key = xstrndup(*label, (size_t)(value - *label));
@@ -375,7 +410,8 @@ int otlp_push(const struct engine *e, const struct profile *p, const struct flee
 	if (!p->meta.start_realtime_ns || !p->meta.interval_ns)
 		return error_text(err, -EINVAL, "it does not say when it was recorded");
 	stack_rows_init(&w.rows, p);
-	fleet_resources_init(&w.resources, p, origin->service, origin->max_series);
+	fleet_resources_init(&w.resources, p, origin->service, origin->fallback,
+			     origin->max_series);
 	pushed->merged = w.resources.merged;
 	add_up(&w);
 	ret = send_all(&w, pushed, err);

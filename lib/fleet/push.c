@@ -337,7 +337,8 @@ int fleet_push(const struct engine *e, const struct profile *p, const struct fle
 	if (meta->start_realtime_ns / NS_PER_SECOND + lasts / NS_PER_SECOND > UINT32_MAX)
 		return error_text(err, -EINVAL, "it says that it was recorded after 2106");
 	stack_rows_init(&w.stacks, p);
-	fleet_resources_init(&w.resources, p, origin->service, origin->max_series);
+	fleet_resources_init(&w.resources, p, origin->service, origin->fallback,
+			     origin->max_series);
 	pushed->merged = w.resources.merged;
 	ret = push(&w, pushed, err);
 	stack_rows_release(&w.stacks);

@@ -15,6 +15,7 @@
 struct fleet_origin {
 	const char *host;
 	const char *service; /* NULL: each process has its own */
+	const char *fallback; /* of those that say nothing; NULL: what is known of each */
 	size_t max_series; /* resources at most; 0: the default */
 	const char *const *labels; /* "key=value", NULL-terminated */
 	uint64_t lost; /* samples */

@@ -8,6 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/process/cgroup.h"
+#include "lib/process/resource.h"
 #include "lib/profile/schemas.h"
 
 #define UNIT_SUFFIX ".service"
@@ -68,10 +69,16 @@ void cgroup_pod(const char *path, struct strbuf *pod)
 	}
 }
 
-/* A process, while its markers are searched for its control group. */
+/* Kinds of markers that tell of a process, and the one field that each has. */
+enum told { TOLD_CGROUP, TOLD_RESOURCE, TOLD_COUNT };
+
+static const char *const told_names[TOLD_COUNT] = {
+	[TOLD_CGROUP] = "cgroup", [TOLD_RESOURCE] = "resource"};
+
+/* A process, while markers are searched for what they tell of it. */
 struct process {
 	uint32_t pid, incarnation;
-	string_id cgroup;
+	string_id told[TOLD_COUNT];
 };
 
 struct search {
@@ -89,7 +96,7 @@ static bool process_equal(const void *table, uint32_t id, const void *key)
 
 static struct process *process_of(struct search *s, const struct profile_thread *thread)
 {
-	struct process process = {thread->pid, thread->incarnation, NO_STRING};
+	struct process process = {thread->pid, thread->incarnation, {NO_STRING, NO_STRING}};
 	uint64_t hash = hash_pair(process.pid, process.incarnation);
 	uint32_t id = index_find(&s->index, hash, process_equal, s, &process);
 
@@ -101,26 +108,23 @@ static struct process *process_of(struct search *s, const struct profile_thread 
 	return &s->processes.items[id];
 }
 
-/* Returns the schema of the markers that name a control group; NO_SCHEMA: there are none. */
-static schema_id find_schema(const struct profile *p, uint32_t *field)
+/* Returns the schema of that name which has one field; NO_SCHEMA: there is none. */
+static schema_id find_schema(const struct profile *p, const char *name)
 {
 	const struct schemas *schemas = &p->markers.schemas;
 
 	vec_for_each(&schemas->rows, const struct schema *, schema) {
-		if (strcmp(strings_get(&p->strings, schema->name), "cgroup") != 0)
-			continue;
-		*field = 0;
-		if (schema->field_count == 1)
+		if (schema->field_count == 1 &&
+		    strcmp(strings_get(&p->strings, schema->name), name) == 0)
 			return (schema_id)(schema - schemas->rows.items);
 	}
 	return NO_SCHEMA;
 }
 
-static void find_groups(struct search *s)
+static void find_told(struct search *s, enum told what)
 {
 	const struct profile *p = s->profile;
-	uint32_t field;
-	schema_id schema = find_schema(p, &field);
+	schema_id schema = find_schema(p, told_names[what]);
 
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		vec_for_each(&thread->markers, const struct marker *, marker) {
@@ -128,9 +132,9 @@ static void find_groups(struct search *s)
 
 			if (schema == NO_SCHEMA || marker->schema != schema)
 				continue;
-			value = marker_value(&p->markers, marker, field);
+			value = marker_value(&p->markers, marker, 0);
 			if (value->type == FIELD_STRING)
-				process_of(s, thread)->cgroup = value->string;
+				process_of(s, thread)->told[what] = value->string;
 		}
 	}
 }
@@ -149,22 +153,62 @@ static char *executable_of(const struct profile *p, const struct profile_thread 
 	return xstrdup(name);
 }
 
-static struct fleet_resource make_row(const struct profile *p, const struct profile_thread *thread,
-				      string_id cgroup, const char *service)
+/* Takes the service out of what a process says of itself. NULL: it names none. */
+static char *take_attributes(const char *told, struct fleet_resource *row)
 {
-	_cleanup_(strbuf_release) struct strbuf unit = {0}, pod = {0};
-	const char *path = cgroup == NO_STRING ? "" : strings_get(&p->strings, cgroup);
+	_cleanup_(strbuf_release) struct strbuf others = {0};
+	struct resource resource = {0}, rest = {0};
+	char *service = NULL;
+
+	/* The file is not trusted. */
+	resource_parse(&resource, told, strlen(told));
+	vec_for_each(&resource.rows, const struct resource_attribute *, attribute) {
+		if (strcmp(attribute->key, RESOURCE_SERVICE_NAME) == 0)
+			service = xstrdup(attribute->value);
+		else
+			vec_push(&rest.rows, *attribute);
+	}
+	resource_write(&rest, &others);
+	row->attributes = xstrdup(strbuf_text(&others));
+	vec_release(&rest.rows);
+	resource_release(&resource);
+	return service;
+}
+
+/* Takes the unit, unless that is one of its container's host. */
+static char *find_service(const char *cgroup, const char *container, const char *executable)
+{
+	_cleanup_(strbuf_release) struct strbuf unit = {0};
+
+	if (!container)
+		cgroup_service(cgroup, &unit);
+	return unit.size ? xstrdup(strbuf_text(&unit))
+			 : xasprintf(UNKNOWN_SERVICE "%s", executable);
+}
+
+static const char *told_of(const struct profile *p, const struct process *process, enum told what)
+{
+	string_id id = process->told[what];
+
+	return id == NO_STRING ? "" : strings_get(&p->strings, id);
+}
+
+static struct fleet_resource make_row(const struct profile *p, const struct profile_thread *thread,
+				      const struct process *process, const char *service,
+				      const char *fallback)
+{
+	_cleanup_(strbuf_release) struct strbuf pod = {0};
+	const char *path = told_of(p, process, TOLD_CGROUP);
 	const char *id = cgroup_container_id(path, strlen(path));
 	struct fleet_resource row = {.executable = executable_of(p, thread, *path)};
 
-	if (!service)
-		cgroup_service(path, &unit);
-	if (service)
+	row.service = take_attributes(told_of(p, process, TOLD_RESOURCE), &row);
+	if (service) {
+		free(row.service);
 		row.service = xstrdup(service);
-	else if (unit.size && !id)
-		row.service = xstrdup(strbuf_text(&unit));
-	else
-		row.service = xasprintf(UNKNOWN_SERVICE "%s", row.executable);
+	} else if (!row.service) {
+		row.service = fallback ? xstrdup(fallback) : find_service(path, id, row.executable);
+	}
 	cgroup_pod(path, &pod);
 	row.container = id ? xstrndup(id, CONTAINER_ID_SIZE) : xstrdup("");
 	row.pod = xstrdup(strbuf_text(&pod));
@@ -177,6 +221,7 @@ static void release_row(struct fleet_resource *row)
 	free(row->executable);
 	free(row->container);
 	free(row->pod);
+	free(row->attributes);
 }
 
 static uint64_t hash_row(const struct fleet_resource *row)
@@ -192,7 +237,8 @@ static bool row_equal(const void *table, uint32_t id, const void *key)
 	const struct fleet_resource *b = key;
 
 	return !strcmp(a->service, b->service) && !strcmp(a->executable, b->executable) &&
-	       !strcmp(a->container, b->container) && !strcmp(a->pod, b->pod);
+	       !strcmp(a->container, b->container) && !strcmp(a->pod, b->pod) &&
+	       !strcmp(a->attributes, b->attributes);
 }
 
 static uint32_t intern(struct fleet_resources *r, struct index *index, struct fleet_resource *row)
@@ -224,7 +270,8 @@ static void merge_smallest(struct fleet_resources *r, size_t threads, size_t max
 	struct fleet_resource other = {.service = xstrdup(RESOURCE_OTHER),
 				       .executable = xstrdup(RESOURCE_OTHER),
 				       .container = xstrdup(""),
-				       .pod = xstrdup("")};
+				       .pod = xstrdup(""),
+				       .attributes = xstrdup("")};
 	VEC(uint64_t) values = {0};
 	uint32_t *into = xcalloc(r->rows.count, sizeof(*into));
 	uint64_t least;
@@ -259,7 +306,7 @@ static void merge_smallest(struct fleet_resources *r, size_t threads, size_t max
 }
 
 void fleet_resources_init(struct fleet_resources *r, const struct profile *p, const char *service,
-			  size_t max)
+			  const char *fallback, size_t max)
 {
 	size_t threads = p->threads.rows.count;
 	struct search s = {.profile = p};
@@ -267,11 +314,12 @@ void fleet_resources_init(struct fleet_resources *r, const struct profile *p, co
 
 	max = max ? max : RESOURCES_MAX;
 	*r = (struct fleet_resources){.of_threads = xcalloc(threads + 1, sizeof(*r->of_threads))};
-	find_groups(&s);
+	for (enum told what = 0; what < TOLD_COUNT; what++)
+		find_told(&s, what);
 	for (size_t i = 0; i < threads; i++) {
 		const struct profile_thread *thread = &p->threads.rows.items[i];
-		string_id cgroup = process_of(&s, thread)->cgroup;
-		struct fleet_resource row = make_row(p, thread, cgroup, service);
+		struct fleet_resource row = make_row(p, thread, process_of(&s, thread), service,
+						     fallback);
 
 		r->of_threads[i] = intern(r, &index, &row);
 		r->rows.items[r->of_threads[i]].value += weight_of(thread);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds whose samples they are: a service, container and program for each process, by its control
- * group. Processes that share all of it are one resource.
+ * Finds whose samples they are: a service, container and program for each process, by what it says
+ * of itself and by its control group. Processes that share all of it are one resource.
  */
 #ifndef PROF_LIB_FLEET_RESOURCES_H
 #define PROF_LIB_FLEET_RESOURCES_H
@@ -20,6 +20,7 @@ struct fleet_resource {
 	char *service, *executable;
 	char *container; /* all digits of its id */
 	char *pod; /* uid in Kubernetes */
+	char *attributes; /* its own, for resource_parse(); "": none */
 	uint64_t value; /* of all samples */
 };
 
@@ -30,11 +31,12 @@ struct fleet_resources {
 };
 
 /*
- * `service` is that of all; NULL: each process has its own. The smallest become one, so that there
- * are `max` at most; 0: RESOURCES_MAX.
+ * `service` is that of all; NULL: each process has its own, which is `fallback` for those that do
+ * not name one, or, if that is NULL, too, what is known of them. The smallest become one, so that
+ * there are `max` at most; 0: RESOURCES_MAX.
  */
 void fleet_resources_init(struct fleet_resources *r, const struct profile *p, const char *service,
-			  size_t max);
+			  const char *fallback, size_t max);
 void fleet_resources_release(struct fleet_resources *r);
 
 /*

@@ -20,6 +20,7 @@
 #include "lib/live/process/container_watch.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/process_root.h"
+#include "lib/live/process/resource_watch.h"
 #include "lib/live/perf/event_queue.h"
 #include "lib/record/record.h"
 
@@ -43,6 +44,7 @@ struct tracker {
 	uint64_t now; /* time of the round */
 	bool had_own_events; /* since the last tracker_had_own_events() */
 	struct container_watch containers;
+	struct resource_watch resources;
 	struct event_queue queue;
 	unsigned int kernel_code_count;
 	struct identity_cache scanned_files; /* while processes are added */
@@ -259,6 +261,7 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 {
 	live_processes_add(t->processes, pid, since);
 	container_watch_send(&t->containers, pid, true, time, sink, t);
+	resource_watch_send(&t->resources, pid, time, sink, t);
 	if (t->unwinder)
 		unwinder_take_tables(t->unwinder);
 	return proc_walk_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
@@ -309,14 +312,20 @@ static void add_event(struct tracker *t, enum map_event_kind kind, const struct 
 	event_queue_add(&t->queue, &event, NULL);
 }
 
-/* Skips processes that /proc described after this record: their container is the later one. */
-static void send_container(struct tracker *t, const struct rec *rec)
+/*
+ * Tells what an exec may have changed. Skips processes that /proc described after this record: what
+ * is known of them is later.
+ */
+static void describe(struct tracker *t, const struct rec *rec)
 {
 	const struct live_process *process = live_processes_find(t->processes, rec->pid,
 								 UINT64_MAX);
 
-	if (!process || process->since <= rec->time)
+	if (process && process->since > rec->time)
+		return;
+	if (rec->flags & NAME_MOVED)
 		container_watch_send(&t->containers, rec->pid, false, rec->time, sink, t);
+	resource_watch_send(&t->resources, rec->pid, rec->time, sink, t);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)
@@ -328,8 +337,8 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 			add_event(t, MAP_EVENT_FORK, rec, fork->parent_pid);
 	} else if (rec->kind == REC_EXIT && rec->flags & EXIT_PROCESS) {
 		add_event(t, MAP_EVENT_EXIT, rec, 0);
-	} else if (rec->kind == REC_NAME && rec->flags & NAME_MOVED) {
-		send_container(t, rec);
+	} else if (rec->kind == REC_NAME && rec->flags & NAME_EXEC) {
+		describe(t, rec);
 	} else if (rec->kind == REC_COPY && t->unwinder) {
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 

@@ -34,6 +34,11 @@ size_t rec_container_size(size_t cgroup_size)
 	return sizeof(struct rec_container) + padded(cgroup_size);
 }
 
+size_t rec_resource_size(size_t size)
+{
+	return sizeof(struct rec_resource) + padded(size);
+}
+
 size_t rec_event_name_size(size_t name_size)
 {
 	return sizeof(struct rec_event_name) + padded(name_size);

@@ -34,6 +34,7 @@ bool rec_code_dump(const struct rec_code *code, struct rec_code_dump *dump);
 
 /* Bytes that such a record takes, including padding. */
 size_t rec_container_size(size_t cgroup_size);
+size_t rec_resource_size(size_t size);
 /* Also for a rec_exec. */
 size_t rec_arguments_size(size_t folder_size, size_t arguments_size);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);

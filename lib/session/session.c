@@ -259,6 +259,17 @@ void session_feed(struct session *s, const struct rec *rec)
 	sweep_step(&s->sweep);
 }
 
+/* Takes what belongs to a process, and to its children. */
+static void feed_process(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_CONTAINER)
+		tasks_set_container(&s->tasks, (const struct rec_container *)rec);
+	else if (rec->kind == REC_RESOURCE)
+		tasks_set_resource(&s->tasks, (const struct rec_resource *)rec);
+	else
+		tasks_user(&s->tasks, (const struct rec_user *)rec);
+}
+
 void session_feed_state(struct session *s, const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -287,10 +298,9 @@ void session_feed_state(struct session *s, const struct rec *rec)
 		arguments_enter(&s->tasks, (const struct rec_arguments *)rec);
 		break;
 	case REC_CONTAINER:
-		tasks_set_container(&s->tasks, (const struct rec_container *)rec);
-		break;
+	case REC_RESOURCE:
 	case REC_USER:
-		tasks_user(&s->tasks, (const struct rec_user *)rec);
+		feed_process(s, rec);
 		break;
 	case REC_MAP:
 		feed_map(s, (const struct rec_map *)rec);

@@ -81,18 +81,21 @@ class Engine:
 
 
 class Pusher:
-    def __init__(self, url, spool="", first=0.02):
-        self.args = [view, "__push", None, url, spool, str(int(first * SECOND)), "h1", "web", "0", "a=b"]
+    def __init__(self, url, spool="", first=0.02, environment=()):
+        self.environment = dict(environment)
+        self.settings = [url, spool, str(int(first * SECOND)), "h1", "web", "", "0", "a=b"]
         self.ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.theirs = theirs
         self.start()
 
-    def start(self, prefix=()):
+    def start(self):
         fd = self.theirs.fileno()
-        os.set_inheritable(fd, True)
-        args = list(prefix) + self.args
-        args[args.index(None)] = str(fd)
-        self.process = subprocess.Popen(args, pass_fds=[fd], stderr=open("stderr", "a"))
+        settings = os.memfd_create("settings", 0)
+        os.write(settings, "".join(text + "\0" for text in self.settings).encode())
+        os.lseek(settings, 0, os.SEEK_SET)
+        self.process = subprocess.Popen([view, "__push", str(fd), str(settings)], pass_fds=[fd, settings],
+                                        stderr=open("stderr", "a"), env=dict(os.environ, **self.environment))
+        os.close(settings)
 
     def send(self, number, samples=0, lost=0, size=0):
         """A window, which is a profile; its answer is left there if `samples` is None."""

@@ -56,6 +56,7 @@ begin --host h1
 ./burner die 1.5 >/dev/null &
 burner=$!
 sleep 0.7
+is "agent: arguments show no address" "$(below prof-view | while read -r pid; do tr '\0' '\n' <"/proc/$pid/cmdline"; done | grep -c http)" 0
 kill -9 "$(below 'prof agent')"
 below prof-view | xargs kill -9
 wait "$burner"
@@ -128,6 +129,19 @@ rm "$XDG_CONFIG_HOME/prof/config"
 # Watchdog messages come each second.
 is "systemd is told" "$(uniq notified.log | paste -sd' ')" "READY=1 WATCHDOG=1 RELOADING=1 READY=1 WATCHDOG=1 STOPPING=1"
 
+# Processes that say which service they are, and what of it leaves the machine.
+begin --host who --label deployment.environment.name=given
+OTEL_SERVICE_NAME="a shop" ./burner die 1 >/dev/null &
+named=$!
+OTEL_RESOURCE_ATTRIBUTES=service.name=cart,service.version=1.2,deployment.environment.name=own,secret=s3cret ./burner die 1 >/dev/null
+wait "$named"
+end
+is "who: services" "$("$PROF" fleet services --json "$url?host=who" |
+	python3 -c 'import json, sys; print(*sorted(row["service"] for row in json.load(sys.stdin)), sep=", ")')" "a shop, cart"
+is "who: attributes that collectors get" "$(cat engine/each/* | python3 -c 'import re, sys
+data = sys.stdin.buffer.read()
+print(*(key for key in (b"1.2", b"given", b"own", b"s3cret") if re.search(rb"[\x00-\x1f]" + re.escape(key), data)))')" "b'1.2' b'given'"
+
 # The disk is full: windows wait in memory.
 mkdir full
 mount -t tmpfs -o size=8k tmpfs full
@@ -152,6 +166,8 @@ is "record: exit status" "$status" 0
 ok "record: what it burnt is there" test "$(ticks h5)" -gt 1000
 run "$PROF" report "$url?host=h5&service=burner"
 like "record: names" "$out" ' spinning .*burner'
+OTEL_SERVICE_NAME=own run "$PROF" record -q --push "$url" --host h9 --every 1 -- ./burner die 1.3
+ok "record: the command says which service it is" test "$("$PROF" fleet services "$url?host=h9" | grep -c '^ *own ')" = 1
 is "record: no file is written" "$(ls ./*.json.gz 2>/dev/null)" ""
 echo "status 503" >engine/mode
 run "$PROF" record -q --push "$url" --retry 0.05 -- ./burner die 0.1

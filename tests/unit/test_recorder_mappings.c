@@ -26,6 +26,7 @@ static void note(void *ctx, const struct rec *rec)
 	const struct rec_module *module = (const struct rec_module *)rec;
 	const struct rec_arguments *arguments = (const struct rec_arguments *)rec;
 	const struct rec_container *container = (const struct rec_container *)rec;
+	const struct rec_resource *resource = (const struct rec_resource *)rec;
 	size_t size = strlen(seen);
 
 	(void)ctx;
@@ -39,6 +40,9 @@ static void note(void *ctx, const struct rec *rec)
 	} else if (rec->kind == REC_CONTAINER) {
 		snprintf(seen + size, sizeof(seen) - size, "%.*s ", (int)container->cgroup_size,
 			 container->cgroup);
+	} else if (rec->kind == REC_RESOURCE) {
+		snprintf(seen + size, sizeof(seen) - size, "<%.*s> ", (int)resource->size,
+			 resource->attributes);
 	}
 }
 
@@ -187,4 +191,26 @@ CASE(an_exec_may_find_itself_in_a_container)
 	seen[0] = '\0';
 	task_exec(0, PID, "app", 0x10000, "/bin/app");
 	expect("/bin/app /system.slice/docker.service ");
+}
+
+#define ENVIRONMENT "/proc/1073741824/environ"
+
+/* Those without attributes are of interest once there was one with. */
+CASE(an_exec_brings_a_new_environment)
+{
+	static const char with[] = "A=b\0OTEL_SERVICE_NAME=api", without[] = "A=b";
+
+	machine_write_bytes(ENVIRONMENT, without, sizeof(without));
+	begin();
+	task_exec(0, PID, "app", 0x10000, "/bin/app");
+	expect("/bin/app ");
+	machine_write_bytes(ENVIRONMENT, with, sizeof(with));
+	task_exec(0, PID, "app", 0x10000, "/bin/other");
+	expect("/bin/other <service.name=api> ");
+	machine_write_bytes(ENVIRONMENT, without, sizeof(without));
+	task_exec(0, PID, "app", 0x10000, "/bin/third");
+	expect("/bin/third <> ");
+	machine_remove_file(ENVIRONMENT);
+	task_exec(0, PID, "app", 0x10000, "/bin/fourth");
+	expect("/bin/fourth ");
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Services, containers and pods, by control groups as drivers of both versions name them. */
+/*
+ * Services, containers and pods, by control groups as drivers of both versions name them, and by
+ * what processes say of themselves.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,9 +53,26 @@ TEST(control_groups)
 	expect("/pod3f1c0c5e-7b0a-4d5e-9c3b-0a1b2c3d4e5", "", "");
 }
 
-/* Adds a process with a thread that has samples of that weight. */
-static void add_process(struct profile *p, uint32_t pid, const char *name, const char *cgroup,
-			uint32_t weight)
+static void add_marker(struct profile *p, thread_id thread, const char *name, const char *key,
+		       const char *value)
+{
+	struct schema schema = {.name = strings_intern(&p->strings, name),
+				.chart_label = NO_STRING,
+				.table_label = NO_STRING,
+				.tooltip_label = NO_STRING,
+				.field_count = 1};
+	const struct schema_field field = {strings_intern(&p->strings, key), NO_STRING,
+					   FIELD_STRING};
+	struct marker marker = markers_make(
+		&p->markers, schemas_intern(&p->markers.schemas, &schema, &field), 0, 0);
+
+	*marker_value(&p->markers, &marker, 0) = marker_string(strings_intern(&p->strings, value));
+	vec_push(&threads_get(&p->threads, thread)->markers, marker);
+}
+
+/* Adds a process with a thread that has samples of that weight. Returns the thread. */
+static thread_id add_process(struct profile *p, uint32_t pid, const char *name, const char *cgroup,
+			     uint32_t weight)
 {
 	struct profile_thread thread = {
 		.pid = pid,
@@ -67,21 +87,9 @@ static void add_process(struct profile *p, uint32_t pid, const char *name, const
 	thread_id id = threads_add(&p->threads, &thread);
 
 	samples_add(&threads_get(&p->threads, id)->samples, &sample);
-	if (cgroup) {
-		struct schema schema = {.name = strings_intern(&p->strings, "cgroup"),
-					.chart_label = NO_STRING,
-					.table_label = NO_STRING,
-					.tooltip_label = NO_STRING,
-					.field_count = 1};
-		const struct schema_field field = {strings_intern(&p->strings, "path"), NO_STRING,
-						   FIELD_STRING};
-		struct marker marker = markers_make(
-			&p->markers, schemas_intern(&p->markers.schemas, &schema, &field), 0, 0);
-
-		*marker_value(&p->markers, &marker,
-			      0) = marker_string(strings_intern(&p->strings, cgroup));
-		vec_push(&threads_get(&p->threads, id)->markers, marker);
-	}
+	if (cgroup)
+		add_marker(p, id, "cgroup", "path", cgroup);
+	return id;
 }
 
 TEST(processes_that_share_all_are_one)
@@ -95,7 +103,7 @@ TEST(processes_that_share_all_are_one)
 	add_process(p, 4, "sh", NULL, 8);
 	add_process(p, 5, "sh (pid 7)", NULL, 16);
 	add_process(p, 6, "odd (name)", NULL, 32);
-	fleet_resources_init(&r, p, NULL, 0);
+	fleet_resources_init(&r, p, NULL, NULL, 0);
 	assert_int_equal(r.rows.count, 4);
 	assert_int_equal(r.of_threads[0], r.of_threads[1]);
 	assert_string_equal(r.rows.items[0].service, "nginx");
@@ -109,7 +117,7 @@ TEST(processes_that_share_all_are_one)
 	assert_int_equal(r.of_threads[3], r.of_threads[4]);
 	assert_string_equal(r.rows.items[3].executable, "odd (name)");
 	fleet_resources_release(&r);
-	fleet_resources_init(&r, p, "all", 0);
+	fleet_resources_init(&r, p, "all", NULL, 0);
 	assert_string_equal(r.rows.items[r.of_threads[3]].service, "all");
 	fleet_resources_release(&r);
 	profile_free(p);
@@ -127,7 +135,7 @@ TEST(the_smallest_become_other)
 		snprintf(name, sizeof(name), "p%u", i);
 		add_process(p, i, name, NULL, i * 7 % 20 + 1);
 	}
-	fleet_resources_init(&r, p, NULL, 5);
+	fleet_resources_init(&r, p, NULL, NULL, 5);
 	assert_int_equal(r.rows.count, 5);
 	assert_int_equal(r.merged, 16);
 	assert_string_equal(r.rows.items[4].service, RESOURCE_OTHER);
@@ -136,6 +144,40 @@ TEST(the_smallest_become_other)
 	assert_int_equal(sum, 210);
 	for (size_t i = 0; i < 20; i++)
 		assert_true((r.of_threads[i] == 4) == ((i + 1) * 7 % 20 + 1 <= 16));
+	fleet_resources_release(&r);
+	profile_free(p);
+}
+
+TEST(what_a_process_says_of_itself_comes_first)
+{
+	struct profile *p = profile_new();
+	struct fleet_resources r;
+
+	add_marker(p, add_process(p, 1, "java", "/system.slice/tomcat.service", 1), "resource",
+		   "attributes", "service.name=shop,service.version=1");
+	add_marker(p, add_process(p, 2, "java", "/system.slice/tomcat.service", 2), "resource",
+		   "attributes", "service.name=shop,service.version=2");
+	add_marker(p, add_process(p, 3, "java", "/system.slice/tomcat.service", 4), "resource",
+		   "attributes", "service.version=1,secret=s3cret");
+	add_marker(p, add_process(p, 4, "java", "/system.slice/tomcat.service", 8), "resource",
+		   "attributes", "not what it should be");
+	fleet_resources_init(&r, p, NULL, NULL, 0);
+	assert_int_equal(r.rows.count, 4);
+	assert_string_equal(r.rows.items[0].service, "shop");
+	assert_string_equal(r.rows.items[0].attributes, "service.version=1");
+	assert_string_equal(r.rows.items[1].attributes, "service.version=2");
+	assert_string_equal(r.rows.items[2].service, "tomcat");
+	assert_string_equal(r.rows.items[2].attributes, "service.version=1");
+	assert_string_equal(r.rows.items[3].service, "tomcat");
+	assert_string_equal(r.rows.items[3].attributes, "");
+	fleet_resources_release(&r);
+	fleet_resources_init(&r, p, "all", NULL, 0);
+	assert_string_equal(r.rows.items[0].service, "all");
+	assert_string_equal(r.rows.items[0].attributes, "service.version=1");
+	fleet_resources_release(&r);
+	fleet_resources_init(&r, p, NULL, "some", 0);
+	assert_string_equal(r.rows.items[0].service, "shop");
+	assert_string_equal(r.rows.items[2].service, "some");
 	fleet_resources_release(&r);
 	profile_free(p);
 }

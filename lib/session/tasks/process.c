@@ -32,6 +32,7 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 		.start = start,
 		.name = NO_STRING,
 		.cgroup = NO_STRING,
+		.resource = NO_STRING,
 		.arguments = NO_STRING,
 		.anon = NO_MODULE,
 		.parent = NO_PROCESS,
@@ -60,6 +61,24 @@ void process_set_container(struct process *process, struct strings *strings,
 	process->cgroup = container->cgroup_size ? strings_intern_sized(strings, container->cgroup,
 									container->cgroup_size)
 						 : NO_STRING;
+}
+
+void process_set_resource(struct process *process, struct strings *strings,
+			  const struct rec_resource *resource)
+{
+	process->resource = resource->size ? strings_intern_sized(strings, resource->attributes,
+								  resource->size)
+					   : NO_STRING;
+}
+
+void process_inherit(struct process *process, const struct process *parent)
+{
+	if (process->cgroup == NO_STRING)
+		process->cgroup = parent->cgroup;
+	if (process->resource == NO_STRING)
+		process->resource = parent->resource;
+	if (process->arguments == NO_STRING && !process->space_start)
+		process->arguments = parent->arguments;
 }
 
 struct mapping_table *process_mappings_at(const struct process *process, uint64_t time)

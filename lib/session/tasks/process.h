@@ -36,6 +36,7 @@ struct process {
 	uint64_t start, end; /* end is valid if has_ended */
 	string_id name; /* NO_STRING: not known yet */
 	string_id cgroup; /* path; NO_STRING: the recorder's own */
+	string_id resource; /* as in struct rec_resource; NO_STRING: it says nothing */
 	string_id arguments; /* as in struct profile_thread */
 	uint32_t ns_pid; /* pid in its own pid namespace; 0: it is in the recorder's */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
@@ -80,5 +81,9 @@ struct mapping_table *process_mappings_at(const struct process *process, uint64_
 /* Takes control group and pid namespace over. */
 void process_set_container(struct process *process, struct strings *strings,
 			   const struct rec_container *container);
+void process_set_resource(struct process *process, struct strings *strings,
+			  const struct rec_resource *resource);
+/* Copies from the parent what nothing is known of. */
+void process_inherit(struct process *process, const struct process *parent);
 
 #endif

@@ -192,10 +192,7 @@ static void inherit_container(struct tasks *t, process_id id, const struct rec_f
 		return;
 	parent = process_at(t, parent_id);
 	process->first_user = last_user(parent);
-	if (process->cgroup == NO_STRING)
-		process->cgroup = parent->cgroup;
-	if (process->arguments == NO_STRING && !process->space_start)
-		process->arguments = parent->arguments;
+	process_inherit(process, parent);
 }
 
 static void set_parent(struct tasks *t, struct process *process, const struct rec_fork *fork)
@@ -431,6 +428,13 @@ void tasks_set_container(struct tasks *t, const struct rec_container *container)
 	process_id id = get_process(t, container->rec.pid, tasks_time(t, container->rec.time));
 
 	process_set_container(process_at(t, id), &t->profile->strings, container);
+}
+
+void tasks_set_resource(struct tasks *t, const struct rec_resource *resource)
+{
+	process_id id = get_process(t, resource->rec.pid, tasks_time(t, resource->rec.time));
+
+	process_set_resource(process_at(t, id), &t->profile->strings, resource);
 }
 
 void tasks_user(struct tasks *t, const struct rec_user *user)

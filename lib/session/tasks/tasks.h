@@ -28,6 +28,7 @@ void tasks_name(struct tasks *t, const struct rec_name *name);
 /* Returns the thread that ended. */
 thread_id tasks_exit(struct tasks *t, const struct rec_exit *end);
 void tasks_set_container(struct tasks *t, const struct rec_container *container);
+void tasks_set_resource(struct tasks *t, const struct rec_resource *resource);
 void tasks_user(struct tasks *t, const struct rec_user *user);
 /* Inserts into the mappings of the record's process. */
 void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping);

@@ -8,6 +8,9 @@ static void set_container(struct tasks *t, const struct process *process)
 	if (process->cgroup != NO_STRING)
 		tasks_add_marker(t, process->main_thread, MARKER_CGROUP, process->start,
 				 process->cgroup);
+	if (process->resource != NO_STRING)
+		tasks_add_marker(t, process->main_thread, MARKER_RESOURCE, process->start,
+				 process->resource);
 }
 
 void tasks_name_rows(struct tasks *t)

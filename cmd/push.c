@@ -56,7 +56,8 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"
 		   "URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
-		   "or, of a collector, otlp+http[s]://HOST[:PORT][/PATH][?password-file=FILE].\n"
+		   "or, of a collector, otlp+http[s]://HOST[:PORT][/PATH][?password-file=FILE],\n"
+		   "or otlp for the one that OTEL_EXPORTER_OTLP_ENDPOINT names.\n"
 		   "'prof fleet init URL' makes tables of the former.\n"
 		   "Exit status: 0, 125 if the file or the engine refuses, 2 for wrong use.\n";
 }

@@ -15,6 +15,7 @@ import os
 import re
 import socket
 import sqlite3
+import ssl
 import struct
 import sys
 import time
@@ -255,7 +256,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                     out.write(body)
         Handler.messages += 1
         with open(f"{folder}/headers", "w") as out:
-            print(self.headers["Content-Type"], self.headers["Authorization"], file=out)
+            print(self.headers["Content-Type"], self.headers["Authorization"], self.headers["X-Scope"],
+                  file=out)
         self.reply(200, b"\n\x07\x08\x02\x12\x03no\x1b" if mode == "partial" else b"")
 
     def do_POST(self):
@@ -296,6 +298,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 server = http.server.HTTPServer(("127.0.0.1", port), Handler)
+# FOLDER/tls.pem makes it one of https, which asks for certificates that FOLDER/client.pem has signed.
+if os.path.exists(f"{folder}/tls.pem"):
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(f"{folder}/tls.pem")
+    if os.path.exists(f"{folder}/client.pem"):
+        tls.verify_mode = ssl.CERT_REQUIRED
+        tls.load_verify_locations(f"{folder}/client.pem")
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
 with open(f"{folder}/port.new", "w") as out:
     out.write(str(server.server_port))
 os.rename(f"{folder}/port.new", f"{folder}/port")

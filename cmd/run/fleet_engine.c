@@ -3,15 +3,20 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
 #include "lib/fleet/request_process.h"
 
 #define PASSWORD_MAX 4096
+#define TLS_FILE_MAX ((size_t)1 << 20)
 
 /* The first line is the password; it becomes part of a header. */
 static int read_password(const char *path, char **password, struct error *err)
@@ -32,6 +37,37 @@ static int read_password(const char *path, char **password, struct error *err)
 	return 0;
 }
 
+/*
+ * Copies a file of TLS into memory, and makes the copy the one that is named: programs that are
+ * started, and those that have given up privileges, can open it.
+ */
+static int keep_file(struct fleet_engine *e, enum fleet_tls which, struct error *err)
+{
+	char **path = &e->url.tls_files[which];
+	size_t size;
+	_cleanup_free_ char *text = text_read_file(*path, TLS_FILE_MAX, &size);
+	int memory = text ? memfd_create("tls", MFD_CLOEXEC) : -1;
+	int fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD, STDERR_FILENO + 1);
+
+	if (fd < 0 || !request_write(fd, text, size))
+		return error_set(err, -errno, "read %s", *path);
+	close(memory);
+	e->tls_files[which] = fd;
+	explicit_bzero(text, size);
+	free(*path);
+	*path = xasprintf("/proc/self/fd/%d", fd);
+	return 0;
+}
+
+static int read_files(struct fleet_engine *e, struct error *err)
+{
+	int ret = e->url.password_file ? read_password(e->url.password_file, &e->password, err) : 0;
+
+	for (enum fleet_tls i = 0; !ret && i < FLEET_TLS_COUNT; i++)
+		ret = e->url.tls_files[i] ? keep_file(e, i, err) : 0;
+	return ret;
+}
+
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err)
 {
 	struct identity owner = identity_of_invoker(), before;
@@ -41,13 +77,10 @@ int fleet_engine_open(struct fleet_engine *e, const char *address, struct error 
 	ret = fleet_url_parse(&e->url, address, (uint64_t)time(NULL), err);
 	if (ret)
 		return error_wrap(err, "the engine's address");
-	if (e->url.password_file) {
-		before = identity_assume_files(&owner);
-		ret = before.failure
-			      ? error_set(err, before.failure, "read files as user %u", owner.uid)
-			      : read_password(e->url.password_file, &e->password, err);
-		identity_restore_files(&before);
-	}
+	before = identity_assume_files(&owner);
+	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
+			     : read_files(e, err);
+	identity_restore_files(&before);
 	e->engine = (struct engine){
 		.url = &e->url,
 		.password = e->password,
@@ -62,5 +95,9 @@ void fleet_engine_release(struct fleet_engine *e)
 	if (e->password)
 		explicit_bzero(e->password, strlen(e->password));
 	free(e->password);
+	for (int i = 0; i < FLEET_TLS_COUNT; i++) {
+		if (e->tls_files[i])
+			close(e->tls_files[i]);
+	}
 	*e = (struct fleet_engine){0};
 }

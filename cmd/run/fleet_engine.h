@@ -8,11 +8,13 @@
 struct fleet_engine {
 	struct fleet_url url;
 	char *password; /* owned, or NULL */
+	int tls_files[FLEET_TLS_COUNT]; /* descriptors; 0: none */
 	struct engine engine; /* borrows both: the struct stays where it is */
 };
 
 /*
- * Parses the address, and reads the password's file as the invoking user; no request is made. Call
+ * Parses the address, and reads its files as the invoking user, before privileges are given up; no
+ * request is made. Call
  * release in any case. -EINVAL: the address is wrong.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);

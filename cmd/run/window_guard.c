@@ -52,12 +52,6 @@ static char *spool_of(const char *dir, const char *url)
 		   : xstrdup("");
 }
 
-/* Adds a text to what the pusher reads. */
-static bool tell(int fd, const char *text)
-{
-	return request_write(fd, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
 /*
  * Returns a descriptor of what a pusher is to know, in the order that it reads it: arguments would
  * show addresses and names to all users of this machine. Negative: it cannot be made.
@@ -69,12 +63,15 @@ static int settings_of(const struct guard *g, const struct pusher_process *pushe
 	_cleanup_free_ char *first_ns = xasprintf("%" PRIu64, o->retry_ns);
 	int memory = memfd_create("settings", MFD_CLOEXEC);
 	int fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD, FIRST_FREE_FD);
-	bool is_written = fd >= 0 && tell(fd, pusher->url) && tell(fd, pusher->spool) &&
-			  tell(fd, first_ns) && tell(fd, o->host ? o->host : g->host) &&
-			  tell(fd, o->service) && tell(fd, o->fallback) && tell(fd, series);
+	bool is_written = fd >= 0 && request_write_text(fd, pusher->url) &&
+			  request_write_text(fd, pusher->spool) &&
+			  request_write_text(fd, first_ns) &&
+			  request_write_text(fd, o->host ? o->host : g->host) &&
+			  request_write_text(fd, o->service) &&
+			  request_write_text(fd, o->fallback) && request_write_text(fd, series);
 
 	for (size_t i = 0; i < o->labels.count; i++)
-		is_written = is_written && tell(fd, o->labels.items[i]);
+		is_written = is_written && request_write_text(fd, o->labels.items[i]);
 	return is_written && lseek(fd, 0, SEEK_SET) == 0 ? fd : -1;
 }
 

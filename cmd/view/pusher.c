@@ -161,9 +161,13 @@ static int send_request(void *ctx, const struct engine_request *r, struct strbuf
 		.is_over = is_over,
 		.ctx = p,
 		.stall_ns = p->backoff.first_ns * STALL_RATIO,
+		.timeout_ns = r->to->timeout_ns,
+		.ca_file = r->to->tls_files[FLEET_TLS_CA],
+		.certificate_file = r->to->tls_files[FLEET_TLS_CERTIFICATE],
+		.key_file = r->to->tls_files[FLEET_TLS_KEY],
 		.retry_after_s = &p->retry_after_s,
 	};
-	int ret = packed_body(r->body, r->size, &packed, err);
+	int ret = r->to->is_unpacked ? 0 : packed_body(r->body, r->size, &packed, err);
 
 	p->status = 0;
 	p->retry_after_s = 0;

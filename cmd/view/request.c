@@ -52,6 +52,10 @@ static int send_request(struct strbuf *answer, struct error *err)
 		return error_text(err, -EBADMSG, "this is a part of prof: see 'prof push --help'");
 	request.url = message.url;
 	request.headers = message.headers.items;
+	request.timeout_ns = message.timeout_ns;
+	request.ca_file = message.tls_files[FLEET_TLS_CA];
+	request.certificate_file = message.tls_files[FLEET_TLS_CERTIFICATE];
+	request.key_file = message.tls_files[FLEET_TLS_KEY];
 	request.body = message.body;
 	request.size = message.size;
 	ret = client_send(&request, answer, err);

@@ -51,8 +51,7 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 
 /* Headers of a request; `owned` are those that are made for it. */
 struct headers {
-	const char *list[6];
-	size_t count;
+	VEC(const char *) list; /* NULL-terminated at last */
 	char *owned[2];
 };
 
@@ -60,6 +59,7 @@ static void headers_release(struct headers *h)
 {
 	free(h->owned[0]);
 	free(h->owned[1]);
+	vec_release(&h->list);
 }
 
 static void add_rights(struct headers *h, const struct engine *e)
@@ -67,10 +67,15 @@ static void add_rights(struct headers *h, const struct engine *e)
 	const char *key = e->url->is_otlp ? "Authorization: Bearer" : "X-ClickHouse-Key:";
 
 	if (e->url->user)
-		h->list[h->count++] = h->owned[0] = xasprintf("X-ClickHouse-User: %s",
-							      e->url->user);
+		h->owned[0] = xasprintf("X-ClickHouse-User: %s", e->url->user);
 	if (e->password)
-		h->list[h->count++] = h->owned[1] = xasprintf("%s %s", key, e->password);
+		h->owned[1] = xasprintf("%s %s", key, e->password);
+	for (int i = 0; i < 2; i++) {
+		if (h->owned[i])
+			vec_push(&h->list, h->owned[i]);
+	}
+	vec_for_each(&e->url->headers, char *const *, header)
+		vec_push(&h->list, *header);
 }
 
 static int post(const struct engine *e, const char *url, const char *type,
@@ -78,12 +83,16 @@ static int post(const struct engine *e, const char *url, const char *type,
 {
 	_cleanup_free_ char *content = xasprintf("Content-Type: %s", type);
 	/* Nothing is asked before a body is sent. */
-	struct headers headers = {.list = {content, "Expect:"}, .count = 2};
+	struct headers headers = {0};
 	struct engine_request request = {
-		.url = url, .headers = headers.list, .body = strbuf_text(body), .size = body->size};
+		.url = url, .body = strbuf_text(body), .size = body->size, .to = e->url};
 	int status;
 
+	vec_push(&headers.list, content);
+	vec_push(&headers.list, "Expect:");
 	add_rights(&headers, e);
+	vec_push(&headers.list, NULL);
+	request.headers = headers.list.items;
 	status = e->send(e->ctx, &request, answer, err);
 	headers_release(&headers);
 	if (status < 0)

@@ -21,6 +21,7 @@ struct engine_request {
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	const void *body;
 	size_t size;
+	const struct fleet_url *to; /* for its files, timeout and packing */
 };
 
 /*

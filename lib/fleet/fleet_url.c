@@ -12,11 +12,11 @@
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/fleet/otlp_environment.h"
 #include "lib/fleet/sql.h"
 
 #define PLAIN "clickhouse+http://"
 #define SECURE "clickhouse+https://"
-#define OTLP_PATH "v1development/profiles"
 #define LABEL "label."
 
 const char *const fleet_by_names[FLEET_BY_COUNT] = {
@@ -24,6 +24,12 @@ const char *const fleet_by_names[FLEET_BY_COUNT] = {
 	[FLEET_BY_HOST] = "host",
 	[FLEET_BY_CONTAINER] = "container",
 	[FLEET_BY_EXECUTABLE] = "executable",
+};
+
+static const char *const tls_keys[FLEET_TLS_COUNT] = {
+	[FLEET_TLS_CA] = "ca-file",
+	[FLEET_TLS_CERTIFICATE] = "certificate-file",
+	[FLEET_TLS_KEY] = "key-file",
 };
 
 static const struct scheme {
@@ -48,6 +54,11 @@ void fleet_url_release(struct fleet_url *url)
 	free(url->host);
 	free(url->database);
 	free(url->password_file);
+	for (int i = 0; i < FLEET_TLS_COUNT; i++)
+		free(url->tls_files[i]);
+	vec_for_each(&url->headers, char **, header)
+		free(*header);
+	vec_release(&url->headers);
 	for (int i = 0; i < FLEET_BY_COUNT; i++)
 		free(url->filter.of[i]);
 	free(url->filter.event);
@@ -150,6 +161,10 @@ static int set_key(struct fleet_url *url, const char *key, char *value, uint64_t
 
 	if (strcmp(key, "password-file") == 0)
 		return set_text(&url->password_file, key, steal(owned), err);
+	for (int i = 0; i < FLEET_TLS_COUNT; i++) {
+		if (strcmp(key, tls_keys[i]) == 0)
+			return set_text(&url->tls_files[i], key, steal(owned), err);
+	}
 	url->is_filtered = true;
 	for (int i = 0; i < FLEET_BY_COUNT; i++) {
 		if (strcmp(key, fleet_by_names[i]) == 0)
@@ -171,7 +186,8 @@ static int set_key(struct fleet_url *url, const char *key, char *value, uint64_t
 	}
 	return error_text(err, -EINVAL,
 			  "%s=: unknown; known are service, host, container, executable, event, "
-			  "label.NAME, from, to, by, interval and password-file",
+			  "label.NAME, from, to, by, interval, password-file, ca-file, "
+			  "certificate-file and key-file",
 			  key);
 }
 
@@ -300,10 +316,12 @@ int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, str
 			scheme = &schemes[i];
 	}
 	*url = (struct fleet_url){0};
+	if (!scheme && strcmp(text, OTLP_ENVIRONMENT) == 0)
+		return otlp_environment_read(url, err);
 	if (!scheme)
 		return error_text(err, -EINVAL,
-				  "must be clickhouse+http://HOST/DATABASE, otlp+http://HOST, or "
-				  "the same with https");
+				  "must be clickhouse+http://HOST/DATABASE, otlp+http://HOST, the "
+				  "same with https, or otlp");
 	url->is_secure = scheme->is_secure;
 	url->is_otlp = scheme->is_otlp;
 	url->port = scheme->port;

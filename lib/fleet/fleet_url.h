@@ -5,8 +5,11 @@
  *
  *	clickhouse+http[s]://[user@]host[:port]/database[?key=value&…]
  *	otlp+http[s]://host[:port][/path][?password-file=file]
+ *	otlp
  *
- * The second one is of a collector, to which samples can only be sent.
+ * The second one is of a collector, to which samples can only be sent; the last one is a collector,
+ * too, which the environment names by OpenTelemetry's conventions. Keys for https: "ca-file=",
+ * "certificate-file=", "key-file=".
  *
  * A password is never in it: "password-file=" names its file.
  */
@@ -32,6 +35,9 @@ enum fleet_by {
 /* "service", … */
 extern const char *const fleet_by_names[FLEET_BY_COUNT];
 
+/* Files that TLS takes: whom to trust, and who one is. */
+enum fleet_tls { FLEET_TLS_CA, FLEET_TLS_CERTIFICATE, FLEET_TLS_KEY, FLEET_TLS_COUNT };
+
 /* The part that is asked for. */
 struct fleet_filter {
 	char *of[FLEET_BY_COUNT]; /* exact values; owned; NULL: any */
@@ -48,6 +54,10 @@ struct fleet_url {
 	char *user, *host, *database;
 	uint16_t port;
 	char *password_file; /* owned, or NULL */
+	char *tls_files[FLEET_TLS_COUNT]; /* owned; NULL: the machine's own, or none */
+	VEC(char *) headers; /* "Name: value", of requests; owned */
+	uint64_t timeout_ns; /* of a request; 0: as long as it moves */
+	bool is_unpacked; /* bodies are sent as they are */
 	bool is_filtered; /* it has other keys than that of the password */
 	struct fleet_filter filter;
 };

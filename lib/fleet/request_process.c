@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -15,25 +16,32 @@
 
 static const char program[] = "prof-view";
 
+/* Returns the next text; NULL: it does not end, nor does any after it. */
+static const char *take_text(const char **at, const char *end)
+{
+	const char *text = *at;
+	size_t length = strnlen(text, (size_t)(end - text));
+
+	*at += length < (size_t)(end - text) ? length + 1 : length;
+	return text + length < end ? text : NULL;
+}
+
 bool request_message_read(struct request_message *m, const char *text, size_t size)
 {
-	const char *end = text + size;
+	const char *end = text + size, *timeout, *header;
+	bool is_sound;
 
 	*m = (struct request_message){0};
-	for (bool is_first = true;; is_first = false) {
-		size_t length = strnlen(text, (size_t)(end - text));
-
-		if (text + length == end || (is_first && !length)) {
-			vec_release(&m->headers);
-			return false;
-		}
-		if (is_first)
-			m->url = text;
-		else if (length)
-			vec_push(&m->headers, text);
-		text += length + 1;
-		if (!is_first && !length)
-			break;
+	m->url = take_text(&text, end);
+	for (int i = 0; i < FLEET_TLS_COUNT; i++)
+		m->tls_files[i] = take_text(&text, end);
+	timeout = take_text(&text, end);
+	is_sound = timeout && *m->url && text_to_u64(timeout, 10, &m->timeout_ns);
+	while ((header = is_sound ? take_text(&text, end) : NULL) && *header)
+		vec_push(&m->headers, header);
+	if (!header) {
+		vec_release(&m->headers);
+		return false;
 	}
 	vec_push(&m->headers, NULL);
 	m->headers.count--;
@@ -57,14 +65,23 @@ bool request_write(int fd, const void *data, size_t size)
 	return true;
 }
 
+bool request_write_text(int fd, const char *text)
+{
+	return request_write(fd, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
 /* Returns a descriptor from which the request can be read; -1 with errno. */
 static int write_request(const struct engine_request *request)
 {
 	int fd = memfd_create("request", MFD_CLOEXEC);
-	bool ok = fd >= 0 && request_write(fd, request->url, strlen(request->url) + 1);
+	_cleanup_free_ char *timeout = xasprintf("%" PRIu64, request->to->timeout_ns);
+	bool ok = fd >= 0 && request_write_text(fd, request->url);
 
+	for (int i = 0; i < FLEET_TLS_COUNT; i++)
+		ok = ok && request_write_text(fd, request->to->tls_files[i]);
+	ok = ok && request_write_text(fd, timeout);
 	for (const char *const *header = request->headers; ok && *header; header++)
-		ok = request_write(fd, *header, strlen(*header) + 1);
+		ok = request_write_text(fd, *header);
 	if (ok && request_write(fd, "", 1) && request_write(fd, request->body, request->size) &&
 	    lseek(fd, 0, SEEK_SET) == 0)
 		return fd;

@@ -16,12 +16,14 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 			 struct error *err);
 
 /*
- * The other side reads a request on standard input: the URL, headers and an empty text, each
- * terminated, then the body. It writes the status as int32_t, then the answer; or a negative errno,
- * then what failed.
+ * The other side reads a request on standard input: the URL, files of TLS (or empty texts), the
+ * timeout in ns, headers and an empty text, each terminated, then the body. It writes the status as
+ * int32_t, then the answer; or a negative errno, then what failed.
  */
 struct request_message {
 	const char *url;
+	const char *tls_files[FLEET_TLS_COUNT];
+	uint64_t timeout_ns;
 	VEC(const char *) headers; /* NULL-terminated, not counted */
 	const char *body;
 	size_t size;
@@ -29,6 +31,8 @@ struct request_message {
 
 /* Writes all bytes. False: they cannot be written, see errno. */
 bool request_write(int fd, const void *data, size_t size);
+/* Writes a terminated text; NULL is "". */
+bool request_write_text(int fd, const char *text);
 
 /* Borrows the text, which is terminated. False: it is no request. */
 bool request_message_read(struct request_message *m, const char *text, size_t size);

@@ -4,6 +4,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #define ANSWER_MAX ((size_t)64 << 10)
 #define CONNECT_S 20L
@@ -44,11 +45,19 @@ static void set_limits(CURL *curl, const struct client_request *r)
 			 stall_s && stall_s < CONNECT_S ? stall_s : CONNECT_S);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, SLOW_BYTES);
 	curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, stall_s ? stall_s : SLOW_S);
+	if (r->timeout_ns)
+		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(r->timeout_ns / 1000000 + 1));
 	if (!r->is_over)
 		return;
 	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(curl, CURLOPT_XFERINFODATA, r);
+}
+
+static void set_file(CURL *curl, CURLoption option, const char *path)
+{
+	if (path && *path)
+		curl_easy_setopt(curl, option, path);
 }
 
 static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_slist *headers,
@@ -63,6 +72,9 @@ static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	set_limits(curl, r);
+	set_file(curl, CURLOPT_CAINFO, r->ca_file);
+	set_file(curl, CURLOPT_SSLCERT, r->certificate_file);
+	set_file(curl, CURLOPT_SSLKEY, r->key_file);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, &taking);
 	if (r->body) {
@@ -93,7 +105,8 @@ int client_send(const struct client_request *request, struct strbuf *answer, str
 	curl_slist_free_all(headers);
 	curl_easy_cleanup(curl);
 	if (code != CURLE_OK)
-		return error_text(err, -EIO, "%s: %s", request->url, curl_easy_strerror(code));
+		return error_text(err, -EIO, "%.*s: %s", (int)strcspn(request->url, "?"),
+				  request->url, curl_easy_strerror(code));
 	return (int)status;
 }
 

@@ -20,6 +20,9 @@ struct client_request {
 	bool (*is_over)(void *ctx);
 	void *ctx;
 	uint64_t stall_ns; /* without progress it is given up after this time; 0: the default */
+	uint64_t timeout_ns; /* of all of it; 0: as long as it moves */
+	/* Files of TLS; NULL or "": the machine's authorities, and no certificate. */
+	const char *ca_file, *certificate_file, *key_file;
 	uint64_t *retry_after_s; /* gets what the server asks for; 0: nothing. NULL: nobody asks */
 };
 

@@ -319,6 +319,71 @@ ok("a collector: what is too old is given up", report["lost_windows"] == 1, repo
 pusher.end()
 engine.stop()
 
+# No DNS, a server that is not authentic, a certificate that is missing: said in one line, tried again, nothing
+# is lost. The collector is the one that the environment names.
+
+
+def certificate(name):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", f"{name}.key",
+                    "-out", f"{name}.crt", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"],
+                   check=True, stderr=subprocess.DEVNULL)
+    with open(f"{name}.pem", "w") as out:
+        out.write(open(f"{name}.key").read() + open(f"{name}.crt").read())
+
+
+def fails(name, address, words, environment=()):
+    open("stderr", "w").close()
+    pusher = Pusher(address, environment=environment)
+    pusher.send(10**7, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: r["failures"] >= 3)
+    shown = open("stderr").read()
+    ok(f"{name}: it is tried again, and nothing is lost", report["failures"] >= 3 and report["waiting_windows"] == 1 and
+       not report["lost_windows"], report)
+    lines = shown.splitlines()
+    # Without a certificate, the server ends the connection while something is sent, or before.
+    ok(f"{name}: it is said in a line", 0 < len(lines) <= (3 if words.startswith("127") else 1) and
+       all(words in line and line.endswith("it is tried again") for line in lines), shown)
+    pusher.end()
+
+
+for name in ("server", "client", "other"):
+    certificate(name)
+shutil.rmtree("engine")
+os.makedirs("engine/each")
+shutil.copy("server.pem", "engine/tls.pem")
+shutil.copy("client.crt", "engine/client.pem")
+secure = Engine.__new__(Engine)
+secure.port = 0
+secure.start()
+base = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"https://127.0.0.1:{secure.port}", "OTEL_EXPORTER_OTLP_TIMEOUT": "5000",
+        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=team",
+        "OTEL_EXPORTER_OTLP_COMPRESSION": "none", "no_proxy": "*"}
+trusted = dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="server.crt")
+fails("no DNS", "otlp+http://no-such-host.invalid", "no-such-host.invalid", {"no_proxy": "*"})
+fails("an unknown authority", "otlp", "certificate", base)
+fails("another server's certificate", "otlp", "certificate", dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="other.crt"))
+fails("no certificate of our own", "otlp", f"127.0.0.1:{secure.port}", trusted)
+os.chmod("client.key", 0o600)
+known = dict(trusted, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE="client.crt", OTEL_EXPORTER_OTLP_CLIENT_KEY="client.key")
+pusher = Pusher("otlp", environment=known)
+pusher.send(10**7, TICKS)
+pusher.answer()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+ok("certificates of both: it is sent", report["sent_samples"] == TICKS, (report, open("stderr").read()))
+ok("headers of the environment", open("engine/headers").read().split(" ", 1)[1] == "Bearer s3cret team\n",
+   open("engine/headers").read())
+ok("no packing", all(row[2] == "None" for row in secure.requests()), secure.requests())
+with open(f"/proc/{pusher.process.pid}/cmdline") as arguments:
+    ok("arguments tell neither address nor names", not {"127.0.0.1", "h1", "web", "a=b"} & set(arguments.read().split("\0")))
+pusher.end()
+window["meta"]["startTime"] = START / 1e6
+json.dump(window, open("dated.json", "w"))
+run = subprocess.run([prof, "push", "dated.json", "otlp"], env=dict(os.environ, **known), capture_output=True, text=True)
+ok("prof push takes them, too", run.returncode == 0 and "sent" in run.stderr, run.stderr)
+secure.stop()
+shutil.rmtree("engine")
+
 # Rights of the process.
 engine = ready()
 engine.mode("status 503")

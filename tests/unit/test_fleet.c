@@ -438,14 +438,22 @@ TEST(messages_to_the_process)
 {
 	struct request_message m;
 
-	assert_true(request_message_read(&m, "u\0A: b\0C: d\0\0body", 17));
+	assert_true(request_message_read(&m,
+					 "u\0a\0\0\0"
+					 "7\0A: b\0C: d\0\0body",
+					 23));
 	assert_string_equal(m.url, "u");
 	assert_int_equal(m.headers.count, 2);
 	assert_string_equal(m.headers.items[1], "C: d");
 	assert_null(m.headers.items[2]);
 	assert_int_equal(m.size, 4);
+	assert_string_equal(m.tls_files[FLEET_TLS_CA], "a");
+	assert_int_equal(m.timeout_ns, 7);
 	vec_release(&m.headers);
 	assert_false(request_message_read(&m, "", 0));
-	assert_false(request_message_read(&m, "u\0A: b\0", 7));
+	assert_false(request_message_read(&m,
+					  "u\0\0\0\0"
+					  "7\0A: b\0",
+					  12));
 	assert_false(request_message_read(&m, "\0\0", 2));
 }

@@ -64,7 +64,7 @@ static void add(struct resource *r, char *key, char *value)
 	bound(value);
 	while (at < r->rows.count && strcmp(r->rows.items[at].key, key) < 0)
 		at++;
-	if (at < r->rows.count && strcmp(r->rows.items[at].key, key) == 0) {
+	if (*value && at < r->rows.count && strcmp(r->rows.items[at].key, key) == 0) {
 		free(key);
 		free(r->rows.items[at].value);
 		r->rows.items[at].value = value;

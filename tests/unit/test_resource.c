@@ -44,6 +44,7 @@ TEST(attributes)
 	expect("service.name=a=b", "service.name=a%3Db");
 	expect("service.name=a,service.name=b", "service.name=b");
 	expect("service.name=", "");
+	expect("service.name=a,service.name=", "service.name=a");
 	/* Names that nobody allowed stay on the machine. */
 	expect("password=s3cret,user.name=eve,k8s.pod.name=web-1,deployment.environment.name=prod",
 	       "deployment.environment.name=prod,k8s.pod.name=web-1");

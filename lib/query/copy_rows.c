@@ -180,8 +180,8 @@ schema_id row_copier_schema(struct row_copier *c, schema_id id)
 	if (c->schemas[id] != NOT_COPIED)
 		return c->schemas[id];
 	row = *schemas_get(from, id);
-	memcpy(fields, schema_fields(from, schemas_get(from, id)),
-	       row.field_count * sizeof(*fields));
+	for (uint32_t i = 0; i < row.field_count; i++)
+		fields[i] = schema_fields(from, schemas_get(from, id))[i];
 	copy_schema_texts(&row, fields, &(struct copy_rules){c, schema_text, NULL, NULL});
 	c->schemas[id] = schemas_intern(&c->into->markers.schemas, &row, fields);
 	return c->schemas[id];

@@ -60,7 +60,7 @@ is "threads are hosts" "$(python3 -c 'import json; print(sorted(t["name"] for t 
 ok "it is a profile" python3 "$root/tests/check_profile.py" many.json
 like "info" "$("$PROF" info "$url")" 'Hosts +2'
 
-start "$PROF" view --no-open "$url" >view.out 2>view.err
+start "$PROF" view --no-open --firefox "$url" >view.out 2>view.err
 wait_until grep -q from-url view.out
 ok "view serves it" python3 -c 'import json, re, sys, urllib.parse, urllib.request
 address = urllib.parse.unquote(re.search("from-url/([^/]*)/", open("view.out").read())[1])

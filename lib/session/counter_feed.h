@@ -6,7 +6,7 @@
 #include "bpf/record.h"
 #include "lib/session/tasks/tasks.h"
 
-/* Of more values, half are left. */
+/* Bounds the values: half are left of more. */
 #define COUNTER_VALUES_MAX (1u << 20)
 
 struct wire_counter {

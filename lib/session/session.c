@@ -20,7 +20,7 @@
 #include "lib/session/tasks/module_users.h"
 #include "lib/session/tasks/pauses.h"
 #include "lib/session/sample_feed.h"
-#include "lib/session/sweep.h"
+#include "lib/session/reclaim.h"
 #include "lib/session/markers/span_frames.h"
 #include "lib/session/tasks/tasks.h"
 #include "lib/record/record.h"
@@ -47,7 +47,7 @@ struct session {
 	struct counter_feed counters;
 	struct label_feed labels;
 	struct pauses pauses;
-	struct sweep sweep;
+	struct reclaim reclaim;
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
@@ -68,20 +68,20 @@ struct session *session_new(struct profile *profile)
 	marker_feed_init(&s->markers, profile, &s->tasks);
 	counter_feed_init(&s->counters, profile, &s->tasks);
 	label_feed_init(&s->labels, &s->tasks);
-	sweep_init(&s->sweep, &s->samples, &s->markers, ROW_LIMITS);
+	reclaim_init(&s->reclaim, &s->samples, &s->markers, ROW_LIMITS);
 	return s;
 }
 
 void session_set_unlimited(struct session *s)
 {
-	s->sweep.is_off = true;
+	s->reclaim.is_off = true;
 	s->markers.bounds.is_off = true;
 	s->counters.max = SIZE_MAX;
 }
 
 void session_keep_stacks(struct session *s)
 {
-	s->sweep.keeps_stacks = true;
+	s->reclaim.keeps_stacks = true;
 }
 
 void session_free(struct session *s)
@@ -256,7 +256,7 @@ void session_feed(struct session *s, const struct rec *rec)
 {
 	note_time(s, rec);
 	session_feed_state(s, rec);
-	sweep_step(&s->sweep);
+	reclaim_step(&s->reclaim);
 }
 
 /* Takes what belongs to a process, and to its children. */
@@ -381,7 +381,7 @@ void session_finish(struct session *s, uint64_t end_ns)
 	/* Needs all samples in the profile. */
 	code_frames_name(s->profile, &s->code, &s->tasks.processes);
 	marker_feed_finish(&s->markers);
-	sweep_finish(&s->sweep);
+	reclaim_finish(&s->reclaim);
 	pauses_finish(&s->pauses, s->profile, s->profile->meta.end_ns);
 	losses_finish(&s->losses);
 	finish_cpu_changes(s);

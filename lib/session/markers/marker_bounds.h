@@ -16,8 +16,9 @@ struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread */
 	VEC(uint64_t) floors; /* by schema: ranks below have gone, and will */
 	uint64_t added; /* since the last limit of all */
-	uint64_t dropped; /* by limits: their values are in the profile's table. Owned by its sweep
-			   */
+	uint64_t
+		dropped; /* by limits: their values are in the profile's table. Owned by its reclaim
+			  */
 	bool is_off; /* all stay */
 };
 

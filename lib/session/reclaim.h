@@ -4,14 +4,14 @@
  * that were left out, stacks and frames that nothing has any more, and rows of samples beyond their
  * limits.
  */
-#ifndef PROF_LIB_SESSION_SWEEP_H
-#define PROF_LIB_SESSION_SWEEP_H
+#ifndef PROF_LIB_SESSION_RECLAIM_H
+#define PROF_LIB_SESSION_RECLAIM_H
 
 #include "lib/session/markers/marker_feed.h"
 #include "lib/session/row_bounds.h"
 #include "lib/session/sample_feed.h"
 
-struct sweep {
+struct reclaim {
 	struct profile *profile;
 	struct sample_feed *samples;
 	struct marker_feed *markers;
@@ -24,11 +24,11 @@ struct sweep {
 };
 
 /* The limits are ROW_LIMITS but in tests. */
-void sweep_init(struct sweep *w, struct sample_feed *samples, struct marker_feed *markers,
-		struct row_limits limits);
+void reclaim_init(struct reclaim *w, struct sample_feed *samples, struct marker_feed *markers,
+		  struct row_limits limits);
 /* Looks for what can go if tables have grown. Call it between records. */
-void sweep_step(struct sweep *w);
+void reclaim_step(struct reclaim *w);
 /* Limits the rows at the end. The feeds may be gone. */
-void sweep_finish(struct sweep *w);
+void reclaim_finish(struct reclaim *w);
 
 #endif

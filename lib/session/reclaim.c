@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/sweep.h"
+#include "lib/session/reclaim.h"
 
 #include "lib/base/alloc.h"
 
@@ -35,7 +35,7 @@ static void copy_values(struct value_copy *c, struct marker *marker)
 	marker->first_value = first;
 }
 
-static void sweep_values(struct sweep *w)
+static void reclaim_values(struct reclaim *w)
 {
 	struct markers *markers = &w->profile->markers;
 	size_t count = markers->values.count;
@@ -72,14 +72,14 @@ static size_t count_used(const bool *used, size_t count)
 	return sum;
 }
 
-static void mark_machine(const struct sweep *w, bool *used)
+static void mark_machine(const struct reclaim *w, bool *used)
 {
 	vec_for_each(&w->markers->machine, const struct marker *, marker)
 		profile_mark_marker(w->profile, marker, used);
 }
 
 /* Drops stacks that nothing has; unless `all` must go, they stay if they are few. */
-static void sweep_stacks(struct sweep *w, bool all)
+static void reclaim_stacks(struct reclaim *w, bool all)
 {
 	struct profile *p = w->profile;
 	size_t count = p->stacks.rows.count, limit = EXCESS * w->bounds.limits.stacks;
@@ -98,7 +98,7 @@ static void sweep_stacks(struct sweep *w, bool all)
 	w->stacks_next = 2 * p->stacks.rows.count;
 	if (!w->is_off && w->stacks_next > limit)
 		w->stacks_next = limit;
-	/* What cannot go must not be looked for again and again. */
+	/* Looks again only after some growth: what cannot go stays. */
 	if (w->stacks_next < p->stacks.rows.count + p->stacks.rows.count / 4)
 		w->stacks_next = p->stacks.rows.count + p->stacks.rows.count / 4;
 	if (w->stacks_next < STACKS_MIN)
@@ -107,13 +107,13 @@ static void sweep_stacks(struct sweep *w, bool all)
 
 static void drop_unused(void *ctx)
 {
-	struct sweep *w = ctx;
+	struct reclaim *w = ctx;
 
-	sweep_values(w);
-	sweep_stacks(w, true);
+	reclaim_values(w);
+	reclaim_stacks(w, true);
 }
 
-static void limit_rows(struct sweep *w)
+static void limit_rows(struct reclaim *w)
 {
 	waits_place(&w->samples->waits);
 	w->bounds.drop_unused = drop_unused;
@@ -122,7 +122,7 @@ static void limit_rows(struct sweep *w)
 	row_bounds_limit(&w->bounds, 1);
 }
 
-static uint64_t count_rows(const struct sweep *w)
+static uint64_t count_rows(const struct reclaim *w)
 {
 	uint64_t sum = waits_row_count(&w->samples->waits);
 
@@ -131,10 +131,10 @@ static uint64_t count_rows(const struct sweep *w)
 	return sum;
 }
 
-void sweep_init(struct sweep *w, struct sample_feed *samples, struct marker_feed *markers,
-		struct row_limits limits)
+void reclaim_init(struct reclaim *w, struct sample_feed *samples, struct marker_feed *markers,
+		  struct row_limits limits)
 {
-	*w = (struct sweep){
+	*w = (struct reclaim){
 		.profile = samples->profile,
 		.samples = samples,
 		.markers = markers,
@@ -144,22 +144,22 @@ void sweep_init(struct sweep *w, struct sample_feed *samples, struct marker_feed
 	row_bounds_init(&w->bounds, w->profile, limits);
 }
 
-static void step_stacks(struct sweep *w)
+static void step_stacks(struct reclaim *w)
 {
 	uint64_t limit = w->bounds.limits.stacks;
 
-	sweep_stacks(w, false);
+	reclaim_stacks(w, false);
 	/* Markers have stacks, too: few rows are not the cause. */
 	if (!w->is_off && w->profile->stacks.rows.count > limit && count_rows(w) > limit / FEW_ROWS)
 		limit_rows(w);
 }
 
-void sweep_step(struct sweep *w)
+void reclaim_step(struct reclaim *w)
 {
 	if (w->profile->markers.values.count >= w->values_next ||
 	    w->markers->bounds.dropped >= DROPPED_MAX) {
 		marker_bounds_limit(&w->markers->bounds, w->profile);
-		sweep_values(w);
+		reclaim_values(w);
 	}
 	if (w->keeps_stacks)
 		return;
@@ -172,7 +172,7 @@ void sweep_step(struct sweep *w)
 		limit_rows(w);
 }
 
-void sweep_finish(struct sweep *w)
+void reclaim_finish(struct reclaim *w)
 {
 	struct row_bounds *b = &w->bounds;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session gives back while it goes on: what stays means what it meant before. */
+/* Memory that a session gives back while it goes on: what stays means what it meant before. */
 
 #include <string.h>
 

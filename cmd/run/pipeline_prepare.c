@@ -120,6 +120,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.unwind_bytes = live->unwind_bytes,
 		.no_arguments = live->no_arguments,
 		.keep_mounts = p->options->output->sources,
+		.tells_resources = window_ns != 0,
 		.filter = p->options->filter,
 		.forget_ns = keep_ns ? keep_ns + keep_ns / 2 + FORGET_DELAY_NS : 0,
 		.targets = p->options->targets ? (uint32_t)p->options->targets->rows.count : 0,

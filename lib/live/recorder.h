@@ -42,6 +42,7 @@ struct recorder_options {
 	uint64_t unwind_bytes; /* limit for unwind tables in the kernel; 0: the default */
 	bool keep_mounts; /* of processes in other mount namespaces, until the recorder is freed */
 	bool no_arguments; /* do not record arguments of programs */
+	bool tells_resources; /* record services that processes' environments name */
 	const struct filter *filter; /* borrowed until recorder_free() */
 	/* Forgets files that nothing has mapped for this long, at each epoch; 0: never. */
 	uint64_t forget_ns;

@@ -261,7 +261,8 @@ int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, 
 {
 	live_processes_add(t->processes, pid, since);
 	container_watch_send(&t->containers, pid, true, time, sink, t);
-	resource_watch_send(&t->resources, pid, time, sink, t);
+	if (t->options.tells_resources)
+		resource_watch_send(&t->resources, pid, time, sink, t);
 	if (t->unwinder)
 		unwinder_take_tables(t->unwinder);
 	return proc_walk_maps(t->modules, &t->scanned_files, sink, t, pid, time, err);
@@ -325,7 +326,8 @@ static void describe(struct tracker *t, const struct rec *rec)
 		return;
 	if (rec->flags & NAME_MOVED)
 		container_watch_send(&t->containers, rec->pid, false, rec->time, sink, t);
-	resource_watch_send(&t->resources, rec->pid, rec->time, sink, t);
+	if (t->options.tells_resources)
+		resource_watch_send(&t->resources, rec->pid, rec->time, sink, t);
 }
 
 void tracker_record(struct tracker *t, const struct rec *rec)

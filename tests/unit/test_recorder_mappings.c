@@ -51,6 +51,7 @@ static int setup(void **state)
 	(void)state;
 	recording_prepare("0-1");
 	recording.on_record = note;
+	recording.options.tells_resources = true;
 	return 0;
 }
 

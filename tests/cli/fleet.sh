@@ -98,7 +98,7 @@ refuses "no time of recording" 125 'does not say when' "$PROF" push "$root/tests
 collector=${at/clickhouse/otlp}
 run "$PROF" push --host h1 --service "$hostile" --label release=1 "$file" "$collector?password-file=$PWD/password"
 is "push to a collector: exit status" "$status" 0
-is "type and token" "$(<engine/headers)" "application/x-protobuf Bearer s3cret"
+is "type and token, no other header" "$(<engine/headers)" "application/x-protobuf Bearer s3cret None"
 run python3 "$root/tests/otlp_rules.py" engine/otlp
 is "the message keeps the rules" "$status" 0
 diagnose "$err"

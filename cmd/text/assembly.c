@@ -122,14 +122,10 @@ static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 	file_set_add(files, id, fd);
 }
 
-static int show(struct assembly *a, struct profile *p, const struct code_functions *found,
-		const char *const *dirs, const struct identity *owner, struct error *err)
+/* Call it before files are looked for: a vmlinux that is found is an ordinary file from then on. */
+static void take_functions(struct assembly *a, const struct profile *p,
+			   const struct code_functions *found)
 {
-	const struct lookup lookup = {.profile = p, .dirs = dirs};
-	struct file_set *files = lookup_files(&lookup, RESERVED_FILES);
-	int ret = 0;
-
-	/* A fetched vmlinux is an ordinary file from then on. */
 	vec_for_each(&found->list, const struct code_places *, places) {
 		module_id module = p->symbols.rows.items[places->symbol].module;
 		const struct assembly_function row = {
@@ -140,6 +136,15 @@ static int show(struct assembly *a, struct profile *p, const struct code_functio
 
 		vec_push(&a->functions, row);
 	}
+}
+
+static int show(struct assembly *a, struct profile *p, const struct code_functions *found,
+		const char *const *dirs, const struct identity *owner, struct error *err)
+{
+	const struct lookup lookup = {.profile = p, .dirs = dirs};
+	struct file_set *files = lookup_files(&lookup, RESERVED_FILES);
+	int ret = 0;
+
 	vec_for_each(&a->functions, const struct assembly_function *, f)
 		fetch_file(p, p->symbols.rows.items[f->symbol].module, files, owner);
 
@@ -197,6 +202,7 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 	code_functions_find(&found, q, function);
 	if (!found.list.count)
 		return fail_without_code(p, function, err);
+	take_functions(a, p, &found);
 	a->without_code = weigh_without_code(q, function);
 	before = identity_assume_files(&owner);
 	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)

@@ -145,7 +145,7 @@ static int write_profile(struct diff *d, const struct comparison_text *t, bool *
 		.format = path ? diff_options_format(path) : NULL,
 	};
 	_cleanup_(strbuf_release) struct strbuf text = {0}, json = {0};
-	struct sides_compared compared;
+	struct sides_output written;
 	const struct identity owner = identity_of_invoker();
 	struct outfile *out = NULL;
 	int ret;
@@ -153,13 +153,17 @@ static int write_profile(struct diff *d, const struct comparison_text *t, bool *
 	if (!output.path)
 		return 0;
 	*has_stdout |= strcmp(path, "-") == 0;
-	comparison_print_text(t, 0, &text);
-	comparison_print_json(t, &json);
-	compared = (struct sides_compared){strbuf_text(&text), strbuf_text(&json)};
+	written = (struct sides_output){.format = output.format};
+	if (output.format == &format_html) {
+		comparison_print_text(t, 0, &text);
+		comparison_print_json(t, &json);
+		written.text = strbuf_text(&text);
+		written.json = strbuf_text(&json);
+	}
 	ret = output_open(&output, &owner, &out, err);
 	if (!ret)
-		ret = sides_write_difference(&d->sides, &d->options->comparison.filter,
-					     output.format, &compared, false, out, err);
+		ret = sides_write_difference(&d->sides, &d->options->comparison.filter, &written,
+					     out, err);
 	if (!ret)
 		ret = outfile_commit(out, err);
 	outfile_free(out);

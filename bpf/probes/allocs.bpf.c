@@ -205,23 +205,23 @@ static __always_inline __u64 count_bytes(struct pt_regs *ctx, __u32 function)
 	}
 }
 
-/* Tells whether the call is made by another one, of which it is a part; else it is noted. */
-static __always_inline bool is_nested(struct pt_regs *ctx, struct task_struct *task)
+/* Notes the call. Returns false if another one makes it, of which it is a part. */
+static __always_inline bool enter_call(struct pt_regs *ctx, struct task_struct *task)
 {
 	__u64 sp = PT_REGS_SP(ctx);
 	__u64 *outer = bpf_task_storage_get(&alloc_depth_map, task, NULL,
 					    BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (!outer)
-		return false;
-	/* Stacks grow down. One that never returned, because of longjmp(), is above no more. */
-	if (*outer && sp <= *outer)
 		return true;
+	/* Stacks grow down: a call that longjmp() has left is below this one. */
+	if (*outer && sp <= *outer)
+		return false;
 	*outer = sp;
-	return false;
+	return true;
 }
 
-/* Returns false for what is_nested() was true for. */
+/* Returns false where enter_call() did. */
 static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *task)
 {
 	__u64 *outer = bpf_task_storage_get(&alloc_depth_map, task, NULL, 0);
@@ -234,7 +234,7 @@ static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *
 	return true;
 }
 
-/* Takes about as long as to record: what calls cost is measured meanwhile. */
+/* Takes about as long as to record, as what calls cost is measured meanwhile. */
 static __always_inline void count_call(struct pt_regs *ctx, struct task_struct *task,
 				       __u32 function)
 {
@@ -242,7 +242,7 @@ static __always_inline void count_call(struct pt_regs *ctx, struct task_struct *
 		__sync_fetch_and_add(&alloc_frees, 1);
 	} else {
 		__sync_fetch_and_add(&alloc_others, 1);
-		is_nested(ctx, task);
+		enter_call(ctx, task);
 	}
 }
 
@@ -282,7 +282,7 @@ static __always_inline void take_call(struct pt_regs *ctx)
 	if (function == ALLOC_FREE || !find_current(task))
 		return;
 	size = count_bytes(ctx, function);
-	if (!is_nested(ctx, task) && takes_bytes(size))
+	if (enter_call(ctx, task) && takes_bytes(size))
 		begin_call(ctx, task, size,
 			   function == ALLOC_POSIX_MEMALIGN ? PT_REGS_PARM1(ctx) : 0);
 }

@@ -2,7 +2,7 @@
 /*
  * Pages of memory that processes make resident, as allocations: a sample of them, with the stack of
  * the fault. The kernel tells how large a page is when it allocates it, and that the fault is over
- * by a software event. What is unmapped or dropped is free.
+ * by a software event. Memory that is unmapped or dropped is free.
  */
 #include "bpf/own_scratch.bpf.h"
 

@@ -46,12 +46,11 @@ static int keep_file(struct fleet_engine *e, enum fleet_tls which, struct error 
 	char **path = &e->url.tls_files[which];
 	size_t size;
 	_cleanup_free_ char *text = text_read_file(*path, TLS_FILE_MAX, &size);
-	int memory = text ? memfd_create("tls", MFD_CLOEXEC) : -1;
+	_cleanup_close_ int memory = text ? memfd_create("tls", MFD_CLOEXEC) : -1;
 	int fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD, STDERR_FILENO + 1);
 
 	if (fd < 0 || !request_write(fd, text, size))
 		return error_set(err, -errno, "read %s", *path);
-	close(memory);
 	e->tls_files[which] = fd;
 	explicit_bzero(text, size);
 	free(*path);

@@ -14,8 +14,7 @@ struct fleet_engine {
 
 /*
  * Parses the address, and reads its files as the invoking user, before privileges are given up; no
- * request is made. Call
- * release in any case. -EINVAL: the address is wrong.
+ * request is made. Call release in any case. -EINVAL: the address is wrong.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);
 void fleet_engine_release(struct fleet_engine *e);

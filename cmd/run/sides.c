@@ -6,7 +6,7 @@
 #include "cmd/text/comparison_text.h"
 #include "lib/query/join_sides.h"
 
-/* Rows of the text that scripts do not replace. */
+/* Rows of the text. */
 #define ROWS_MAX 20
 
 void sides_release(struct sides *s)
@@ -73,8 +73,8 @@ int sides_compare(struct sides *s, const struct comparable *comparable, struct s
 }
 
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
-			   const struct format *format, const struct sides_compared *compared,
-			   bool is_served, struct outfile *out, struct error *err)
+			   const struct sides_output *output, struct outfile *out,
+			   struct error *err)
 {
 	const struct query_runs *const runs[] = {&s->runs[SIDE_A], &s->runs[SIDE_B]};
 	uint32_t a = (uint32_t)runs[SIDE_A]->rows.count, b = (uint32_t)runs[SIDE_B]->rows.count;
@@ -84,20 +84,20 @@ int sides_write_difference(const struct sides *s, const struct query_filter *fil
 		.thread = SIDE_B,
 		.base_weight = b / divisor,
 		.weight = a / divisor,
-		.text = compared ? compared->text : NULL,
-		.json = compared ? compared->json : NULL,
+		.text = output->text,
+		.json = output->json,
 	};
 	const struct export_options options = {
 		.all_threads = true,
 		.difference = &difference,
-		.is_served = is_served,
+		.is_served = output->is_served,
 	};
 	struct profile *p;
 	int ret = join_sides(&p, runs, s->names, filter, err);
 
 	if (ret)
 		return ret;
-	ret = format->write(p, &options, out, NULL, err);
+	ret = output->format->write(p, &options, out, NULL, err);
 	profile_free(p);
 	return ret;
 }

@@ -27,21 +27,19 @@ void sides_release(struct sides *s);
  */
 int sides_load(struct sides *s, const char *path, const struct output_options *output,
 	       struct query_runs *runs, size_t *killed, struct error *err);
-/* Outputs of a comparison. */
-struct sides_compared {
-	const char *text, *json;
+/* A difference as it is to be written. */
+struct sides_output {
+	const struct format *format;
+	const char *text, *json; /* of the comparison, for pages; NULL: none */
+	bool is_served; /* see struct export_options */
 };
 
 /* Compares them as prof diff does without options. */
 int sides_compare(struct sides *s, const struct comparable *comparable, struct strbuf *text,
 		  struct strbuf *json, struct error *err);
-/*
- * Writes a profile of both sides and their difference; each weighs as if it had as many runs.
- * `compared` may be NULL; pages need it.
- * `is_served`: see struct export_options.
- */
+/* Writes a profile of both sides and their difference; each weighs as if it had as many runs. */
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
-			   const struct format *format, const struct sides_compared *compared,
-			   bool is_served, struct outfile *out, struct error *err);
+			   const struct sides_output *output, struct outfile *out,
+			   struct error *err);
 
 #endif

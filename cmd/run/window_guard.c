@@ -61,7 +61,7 @@ static int settings_of(const struct guard *g, const struct pusher_process *pushe
 	const struct push_options *o = g->converter->push;
 	_cleanup_free_ char *series = xasprintf("%" PRIu32, o->max_series);
 	_cleanup_free_ char *first_ns = xasprintf("%" PRIu64, o->retry_ns);
-	int memory = memfd_create("settings", MFD_CLOEXEC);
+	_cleanup_close_ int memory = memfd_create("settings", MFD_CLOEXEC);
 	int fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD, FIRST_FREE_FD);
 	bool is_written = fd >= 0 && request_write_text(fd, pusher->url) &&
 			  request_write_text(fd, pusher->spool) &&

@@ -63,7 +63,7 @@ static int write_sides(const struct original *from, bool is_page, struct outfile
 	const char *const *paths = from->paths;
 	const struct query_filter filter = QUERY_FILTER_ALL;
 	_cleanup_(strbuf_release) struct strbuf text = {0}, json = {0};
-	struct sides_compared compared;
+	struct sides_output output = {.format = FORMAT_DEFAULT};
 	struct comparable comparable = {0};
 	struct sides sides = {0};
 	int ret = 0;
@@ -80,13 +80,13 @@ static int write_sides(const struct original *from, bool is_page, struct outfile
 		comparable_check(&comparable, &sides.runs[SIDE_A], &sides.runs[SIDE_B]);
 	if (comparable.refusals.count)
 		ret = error_text(err, -EXDEV, "%s", comparable.refusals.items[0]);
-	if (!ret && is_page)
+	if (!ret && is_page) {
 		ret = sides_compare(&sides, &comparable, &text, &json, err);
-	compared = (struct sides_compared){strbuf_text(&text), strbuf_text(&json)};
+		output = (struct sides_output){&format_html, strbuf_text(&text), strbuf_text(&json),
+					       true};
+	}
 	if (!ret)
-		ret = sides_write_difference(&sides, &filter,
-					     is_page ? &format_html : FORMAT_DEFAULT,
-					     is_page ? &compared : NULL, is_page, out, err);
+		ret = sides_write_difference(&sides, &filter, &output, out, err);
 	comparable_release(&comparable);
 	sides_release(&sides);
 	return ret;
@@ -113,6 +113,7 @@ int served_page_of_sides(const char *const *paths, const struct output_options *
 static int write_scripts(void *ctx, struct outfile *out, struct error *err)
 {
 	const struct original *from = ctx;
+
 	return script_sources_write(from->profile, from->owners, from->text, from->size, out, err);
 }
 

@@ -264,8 +264,7 @@ static void wait_for_end(struct view *v)
 	}
 }
 
-/* Files that cannot be on one page are shown by the front-end, as they are if this prof has no
- * pages. */
+/* Leaves to the front-end what cannot be on one page, and everything if prof has no pages. */
 static int make_page(struct view *v, struct error *err)
 {
 	bool is_one = v->viewer.api.count == 1;

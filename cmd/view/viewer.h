@@ -30,8 +30,7 @@ int viewer_init(struct viewer *v, struct error *err);
 void viewer_set_front_end(struct viewer *v, const char *front_end);
 void viewer_release(struct viewer *v);
 
-/* Writes the first profile, of one file or two, as a page that is then shown in place of a
- * front-end. */
+/* Writes the first profile, of one file or two, as the page that is shown, not a front-end. */
 int viewer_make_page(struct viewer *v, const char *const *paths, size_t count, struct error *err);
 /* The address to open in a browser; to be freed. */
 char *viewer_url(const struct viewer *v);

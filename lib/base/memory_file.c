@@ -9,6 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/read_at.h"
 
 struct bytes_written {
 	const void *data;
@@ -59,19 +60,13 @@ int memory_file_pack(const char *what, const void *data, size_t data_size, uint6
 
 int memory_file_read(int fd, const char *what, size_t size, char **text, struct error *err)
 {
-	size_t done = 0;
+	_cleanup_free_ char *bytes = xmalloc(size + 1);
+	ssize_t got = read_at(fd, bytes, size, 0);
 
-	*text = xmalloc(size + 1);
-	while (done < size) {
-		ssize_t got = pread(fd, *text + done, size - done, (off_t)done);
-
-		if (got <= 0) {
-			free(*text);
-			*text = NULL;
-			return error_set(err, got ? -errno : -EIO, "read %s in memory", what);
-		}
-		done += (size_t)got;
-	}
-	(*text)[size] = '\0';
+	*text = NULL;
+	if (got != (ssize_t)size)
+		return error_set(err, got < 0 ? (int)got : -EIO, "read %s in memory", what);
+	bytes[size] = '\0';
+	*text = steal(bytes);
 	return 0;
 }

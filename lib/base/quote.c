@@ -103,3 +103,12 @@ char *unquote_url(const char *text, size_t size)
 	*to = '\0';
 	return out;
 }
+
+char *unquote_url_trimmed(const char *text, size_t size)
+{
+	while (size && isblank((unsigned char)text[size - 1]))
+		size--;
+	for (; size && isblank((unsigned char)*text); size--)
+		text++;
+	return unquote_url(text, size);
+}

@@ -13,5 +13,7 @@ void quote_list(struct strbuf *out, const char *list, size_t size);
 void quote_url(struct strbuf *out, const char *text);
 /* Decodes %XX; the caller frees. NULL: that is wrong, or a byte is 0. */
 char *unquote_url(const char *text, size_t size);
+/* Decodes the text without the blanks around it, likewise. */
+char *unquote_url_trimmed(const char *text, size_t size);
 
 #endif

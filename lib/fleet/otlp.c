@@ -205,19 +205,13 @@ static void add_key_value(struct strbuf *out, const char *key, const char *text)
 	strbuf_release(&value);
 }
 
-/* Returns the label's value; NULL: it has another key. */
-static const char *label_value(const char *label, const char *key)
+/* Tells whether who runs the recorder gave this label: it comes before what processes say. */
+static bool has_label(const struct otlp *w, const char *key)
 {
 	size_t size = strlen(key);
 
-	return strncmp(label, key, size) == 0 && label[size] == '=' ? label + size + 1 : NULL;
-}
-
-/* Labels are given by who runs the recorder: they come before what processes say of themselves. */
-static bool has_label(const struct otlp *w, const char *key)
-{
 	for (const char *const *label = w->origin->labels; *label; label++) {
-		if (label_value(*label, key))
+		if (strncmp(*label, key, size) == 0 && (*label)[size] == '=')
 			return true;
 	}
 	return false;

@@ -96,15 +96,6 @@ static bool is_header(const char *name, const char *value)
 	return *name;
 }
 
-static char *decode_part(const char *text, size_t size)
-{
-	while (size && isblank((unsigned char)text[size - 1]))
-		size--;
-	for (; size && isblank((unsigned char)*text); size--)
-		text++;
-	return unquote_url(text, size);
-}
-
 /* The values are secrets: no message has them. */
 static int read_headers(struct fleet_url *url, struct error *err)
 {
@@ -112,10 +103,10 @@ static int read_headers(struct fleet_url *url, struct error *err)
 
 	while (text && *text) {
 		size_t size = strcspn(text, ","), key_size = strcspn(text, "=,");
-		_cleanup_free_ char *key = decode_part(text, key_size), *value = NULL;
+		_cleanup_free_ char *key = unquote_url_trimmed(text, key_size), *value = NULL;
 
 		if (key_size < size)
-			value = decode_part(text + key_size + 1, size - key_size - 1);
+			value = unquote_url_trimmed(text + key_size + 1, size - key_size - 1);
 		if (!key || !value || !is_header(key, value))
 			return error_text(err, -EINVAL,
 					  PREFIX "HEADERS: must be NAME=VALUE, with commas between "

@@ -15,7 +15,7 @@
 struct export_difference {
 	thread_id base, thread;
 	uint32_t base_weight, weight;
-	/* html: what became of the comparison, for people and as JSON; NULL: it was not made. */
+	/* html: the outcome of the comparison, as text and as JSON; NULL: none was made. */
 	const char *text, *json;
 };
 

@@ -81,16 +81,6 @@ static void add(struct resource *r, char *key, char *value)
 	r->rows.items[at] = (struct resource_attribute){key, value};
 }
 
-/* Decodes one part without blanks around it; NULL: it is wrong. */
-static char *decode(const char *text, size_t size)
-{
-	while (size && isblank((unsigned char)text[size - 1]))
-		size--;
-	for (; size && isblank((unsigned char)*text); size--)
-		text++;
-	return unquote_url(text, size);
-}
-
 /* Adds what the text has; NULL: only judges it. */
 static bool parse(struct resource *r, const char *text, size_t size)
 {
@@ -103,8 +93,8 @@ static bool parse(struct resource *r, const char *text, size_t size)
 		_cleanup_free_ char *key = NULL, *value = NULL;
 
 		if (equal) {
-			key = decode(text, (size_t)(equal - text));
-			value = decode(equal + 1, (size_t)(stop - equal - 1));
+			key = unquote_url_trimmed(text, (size_t)(equal - text));
+			value = unquote_url_trimmed(equal + 1, (size_t)(stop - equal - 1));
 		}
 		/* A comma at the end is common. */
 		if ((!key || !*key || !value) && stop > text)
@@ -135,6 +125,7 @@ void resource_parse_environment(struct resource *r, const char *text, size_t siz
 		else if (!attributes && text_starts_with(text, ATTRIBUTES_VARIABLE))
 			attributes = text + strlen(ATTRIBUTES_VARIABLE);
 	}
+	/* Taken first, the service has a place among those that are kept; taken last, it counts. */
 	if (service && *service)
 		add(r, xstrdup(RESOURCE_SERVICE_NAME), xstrdup(service));
 	if (!attributes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of one profile as rows of another. What a row holds is listed here alone; what becomes of
- * its texts, times and stacks is the rule of whoever copies.
+ * Rows of one profile as rows of another. Only this lists what a row holds; the caller's rules say
+ * what becomes of its texts, times and stacks.
  */
 #ifndef PROF_LIB_PROFILE_COPY_H
 #define PROF_LIB_PROFILE_COPY_H

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/read_at.h"
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
+#include "lib/base/read_at.h"
 
 /* The exit status when the machine refuses. */
 #define EXIT_REFUSED 125

@@ -271,7 +271,7 @@ thread_id moving_thread(struct profile *into, const struct profile *from,
 			const struct profile_thread *row)
 {
 	struct two_profiles profiles = {into, from};
-	/* Arguments are not shown, and who still lives has no end. */
+	/* Leaves out arguments, which are not shown, and ends, which are not known yet. */
 	struct profile_thread shown = *row, copy;
 
 	shown.arguments = NO_STRING;

@@ -30,8 +30,7 @@ string_id sanitize_text(struct sanitizer *s, string_id id);
 string_id sanitize_path(struct sanitizer *s, string_id id);
 /* The same for strings without a row; NULL for NULL. To be freed. */
 char *sanitize_copy(struct sanitizer *s, const char *text);
-/* Rules of a copier, whose ctx is the sanitizer: texts scrubbed, texts left out, stacks by new ids.
- */
+/* Rules of a copier, whose ctx is the sanitizer: scrubs texts, leaves them out, maps stacks. */
 string_id sanitize_any_text(void *ctx, string_id id);
 string_id sanitize_no_text(void *ctx, string_id id);
 stack_id sanitize_stack(void *ctx, stack_id id);

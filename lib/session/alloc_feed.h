@@ -26,8 +26,9 @@ struct fed_alloc {
 struct loose_end {
 	process_id process; /* NO_PROCESS: it has found its partner */
 	uint16_t cpu;
-	bool is_free; /* of a block that nobody knows; else a block is held no more, without a free
-		       */
+	/* A free of a block that nobody knows; else a block that is held no more, without a free.
+	 */
+	bool is_free;
 	uint64_t address, time;
 };
 

@@ -10,7 +10,7 @@
 #define DROPPED_MAX (MARKERS_MAX / 4)
 /* Rows are counted after this many records. */
 #define RECORDS (1u << 18)
-/* Part of the limit of stacks that rows are which are not thinned for it. */
+/* Rows are few, and not thinned for the sake of stacks, below this part of the stacks' limit. */
 #define FEW_ROWS 16
 /* Rows are limited once there are this many times as many as the limit. */
 #define EXCESS 2
@@ -35,9 +35,9 @@ static void copy_values(struct value_copy *c, struct marker *marker)
 	marker->first_value = first;
 }
 
-static void reclaim_values(struct reclaim *w)
+static void reclaim_values(struct reclaim *r)
 {
-	struct markers *markers = &w->profile->markers;
+	struct markers *markers = &r->profile->markers;
 	size_t count = markers->values.count;
 	struct value_copy copy = {
 		.markers = markers,
@@ -45,22 +45,20 @@ static void reclaim_values(struct reclaim *w)
 	};
 
 	memset(copy.map, 0xff, count * sizeof(*copy.map)); /* NO_VALUE */
-	vec_for_each(&w->profile->threads.rows, struct profile_thread *, row) {
+	vec_for_each(&r->profile->threads.rows, struct profile_thread *, row) {
 		vec_for_each(&row->markers, struct marker *, marker)
 			copy_values(&copy, marker);
 	}
-	vec_for_each(&w->markers->machine, struct marker *, marker)
+	vec_for_each(&r->markers->machine, struct marker *, marker)
 		copy_values(&copy, marker);
-	pending_move_values(&w->samples->pending, copy.map);
+	pending_move_values(&r->samples->pending, copy.map);
 	vec_release(&markers->values);
-	markers->values.items = copy.into.values.items;
-	markers->values.count = copy.into.values.count;
-	markers->values.capacity = copy.into.values.capacity;
+	markers->values = copy.into.values;
 	free(copy.map);
-	w->markers->bounds.dropped = 0;
-	w->values_next = 2 * markers->values.count;
-	if (w->values_next < VALUES_MIN)
-		w->values_next = VALUES_MIN;
+	r->markers->bounds.dropped = 0;
+	r->values_next = 2 * markers->values.count;
+	if (r->values_next < VALUES_MIN)
+		r->values_next = VALUES_MIN;
 }
 
 static size_t count_used(const bool *used, size_t count)
@@ -72,112 +70,112 @@ static size_t count_used(const bool *used, size_t count)
 	return sum;
 }
 
-static void mark_machine(const struct reclaim *w, bool *used)
+static void mark_machine(const struct reclaim *r, bool *used)
 {
-	vec_for_each(&w->markers->machine, const struct marker *, marker)
-		profile_mark_marker(w->profile, marker, used);
+	vec_for_each(&r->markers->machine, const struct marker *, marker)
+		profile_mark_marker(r->profile, marker, used);
 }
 
 /* Drops stacks that nothing has; unless `all` must go, they stay if they are few. */
-static void reclaim_stacks(struct reclaim *w, bool all)
+static void reclaim_stacks(struct reclaim *r, bool all)
 {
-	struct profile *p = w->profile;
-	size_t count = p->stacks.rows.count, limit = EXCESS * w->bounds.limits.stacks;
+	struct profile *p = r->profile;
+	size_t count = p->stacks.rows.count, limit = EXCESS * r->bounds.limits.stacks;
 	bool *used = xcalloc(count + 1, sizeof(*used));
 	stack_id *map = NULL;
 
 	profile_mark_stacks(p, used);
-	sample_feed_mark_stacks(w->samples, used);
-	mark_machine(w, used);
+	sample_feed_mark_stacks(r->samples, used);
+	mark_machine(r, used);
 	if (all || count_used(used, count) < count - count / 4) {
 		map = profile_keep_stacks(p, used);
-		sample_feed_move_stacks(w->samples, map);
+		sample_feed_move_stacks(r->samples, map);
 	}
 	free(map);
 	free(used);
-	w->stacks_next = 2 * p->stacks.rows.count;
-	if (!w->is_off && w->stacks_next > limit)
-		w->stacks_next = limit;
+	r->stacks_next = 2 * p->stacks.rows.count;
+	if (!r->is_off && r->stacks_next > limit)
+		r->stacks_next = limit;
 	/* Looks again only after some growth: what cannot go stays. */
-	if (w->stacks_next < p->stacks.rows.count + p->stacks.rows.count / 4)
-		w->stacks_next = p->stacks.rows.count + p->stacks.rows.count / 4;
-	if (w->stacks_next < STACKS_MIN)
-		w->stacks_next = STACKS_MIN;
+	if (r->stacks_next < p->stacks.rows.count + p->stacks.rows.count / 4)
+		r->stacks_next = p->stacks.rows.count + p->stacks.rows.count / 4;
+	if (r->stacks_next < STACKS_MIN)
+		r->stacks_next = STACKS_MIN;
 }
 
 static void drop_unused(void *ctx)
 {
-	struct reclaim *w = ctx;
+	struct reclaim *r = ctx;
 
-	reclaim_values(w);
-	reclaim_stacks(w, true);
+	reclaim_values(r);
+	reclaim_stacks(r, true);
 }
 
-static void limit_rows(struct reclaim *w)
+static void limit_rows(struct reclaim *r)
 {
-	waits_place(&w->samples->waits);
-	w->bounds.drop_unused = drop_unused;
-	w->bounds.ctx = w;
-	w->bounds.has_readings = true;
-	row_bounds_limit(&w->bounds, 1);
+	waits_place(&r->samples->waits);
+	r->bounds.drop_unused = drop_unused;
+	r->bounds.ctx = r;
+	r->bounds.has_readings = true;
+	row_bounds_limit(&r->bounds, 1);
 }
 
-static uint64_t count_rows(const struct reclaim *w)
+static uint64_t count_rows(const struct reclaim *r)
 {
-	uint64_t sum = waits_row_count(&w->samples->waits);
+	uint64_t sum = waits_row_count(&r->samples->waits);
 
-	vec_for_each(&w->profile->threads.rows, const struct profile_thread *, row)
+	vec_for_each(&r->profile->threads.rows, const struct profile_thread *, row)
 		sum += samples_count(&row->samples);
 	return sum;
 }
 
-void reclaim_init(struct reclaim *w, struct sample_feed *samples, struct marker_feed *markers,
+void reclaim_init(struct reclaim *r, struct sample_feed *samples, struct marker_feed *markers,
 		  struct row_limits limits)
 {
-	*w = (struct reclaim){
+	*r = (struct reclaim){
 		.profile = samples->profile,
 		.samples = samples,
 		.markers = markers,
 		.values_next = VALUES_MIN,
 		.stacks_next = STACKS_MIN,
 	};
-	row_bounds_init(&w->bounds, w->profile, limits);
+	row_bounds_init(&r->bounds, r->profile, limits);
 }
 
-static void step_stacks(struct reclaim *w)
+static void step_stacks(struct reclaim *r)
 {
-	uint64_t limit = w->bounds.limits.stacks;
+	uint64_t limit = r->bounds.limits.stacks;
 
-	reclaim_stacks(w, false);
+	reclaim_stacks(r, false);
 	/* Markers have stacks, too: few rows are not the cause. */
-	if (!w->is_off && w->profile->stacks.rows.count > limit && count_rows(w) > limit / FEW_ROWS)
-		limit_rows(w);
+	if (!r->is_off && r->profile->stacks.rows.count > limit && count_rows(r) > limit / FEW_ROWS)
+		limit_rows(r);
 }
 
-void reclaim_step(struct reclaim *w)
+void reclaim_step(struct reclaim *r)
 {
-	if (w->profile->markers.values.count >= w->values_next ||
-	    w->markers->bounds.dropped >= DROPPED_MAX) {
-		marker_bounds_limit(&w->markers->bounds, w->profile);
-		reclaim_values(w);
+	if (r->profile->markers.values.count >= r->values_next ||
+	    r->markers->bounds.dropped >= DROPPED_MAX) {
+		marker_bounds_limit(&r->markers->bounds, r->profile);
+		reclaim_values(r);
 	}
-	if (w->keeps_stacks)
+	if (r->keeps_stacks)
 		return;
-	if (w->profile->stacks.rows.count >= w->stacks_next)
-		step_stacks(w);
-	if (++w->records < RECORDS)
+	if (r->profile->stacks.rows.count >= r->stacks_next)
+		step_stacks(r);
+	if (++r->records < RECORDS)
 		return;
-	w->records = 0;
-	if (!w->is_off && count_rows(w) > EXCESS * w->bounds.limits.rows)
-		limit_rows(w);
+	r->records = 0;
+	if (!r->is_off && count_rows(r) > EXCESS * r->bounds.limits.rows)
+		limit_rows(r);
 }
 
-void reclaim_finish(struct reclaim *w)
+void reclaim_finish(struct reclaim *r)
 {
-	struct row_bounds *b = &w->bounds;
+	struct row_bounds *b = &r->bounds;
 
 	b->has_readings = false;
 	b->drop_unused = NULL;
-	if (!w->is_off)
+	if (!r->is_off)
 		row_bounds_finish(b);
 }

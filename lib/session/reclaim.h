@@ -24,11 +24,11 @@ struct reclaim {
 };
 
 /* The limits are ROW_LIMITS but in tests. */
-void reclaim_init(struct reclaim *w, struct sample_feed *samples, struct marker_feed *markers,
+void reclaim_init(struct reclaim *r, struct sample_feed *samples, struct marker_feed *markers,
 		  struct row_limits limits);
 /* Looks for what can go if tables have grown. Call it between records. */
-void reclaim_step(struct reclaim *w);
+void reclaim_step(struct reclaim *r);
 /* Limits the rows at the end. The feeds may be gone. */
-void reclaim_finish(struct reclaim *w);
+void reclaim_finish(struct reclaim *r);
 
 #endif

@@ -38,7 +38,9 @@ void session_finish(struct session *s, uint64_t end_ns);
  * up to until_ns, of which all is known. CPU times of samples are not known.
  */
 void session_advance(struct session *s, uint64_t until_ns);
-/* Before the first record: stacks and frames keep their numbers, as session_drop_rows() needs it.
+/*
+ * Lets stacks and frames keep their numbers, as session_drop_rows() needs it. Call it before the
+ * first record.
  */
 void session_keep_stacks(struct session *s);
 /* Afterwards: drops rows of samples and markers, which somebody has taken. */

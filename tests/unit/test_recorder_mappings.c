@@ -196,7 +196,7 @@ CASE(an_exec_may_find_itself_in_a_container)
 
 #define ENVIRONMENT "/proc/1073741824/environ"
 
-/* Those without attributes are of interest once there was one with. */
+/* Processes without attributes are sent, too, after the first one with some. */
 CASE(an_exec_brings_a_new_environment)
 {
 	static const char with[] = "A=b\0OTEL_SERVICE_NAME=api", without[] = "A=b";

@@ -9,7 +9,7 @@
 #include "lib/live/process/module_registry.h"
 
 struct resource_watch {
-	bool is_any_told; /* one was sent: from now on those that say nothing are sent, too */
+	bool is_any_told; /* one was sent: from then on processes that say nothing are, too */
 };
 
 /*

@@ -17,7 +17,7 @@ void marker_bounds_release(struct marker_bounds *b)
 	vec_release(&b->floors);
 }
 
-/* Those that say what was lost are few, and stay. */
+/* Leaves markers of losses out of the limits: they are few. */
 static bool is_bounded(const struct marker *marker)
 {
 	return marker->schema < MARKER_LOST || marker->schema >= MARKERS_OF_SESSION;

@@ -2,7 +2,7 @@
 /*
  * Limits the number of markers: front-ends cannot show millions. Of the kinds with too many, the
  * shortest are left out, and a marker has their number. Among equally short ones chance decides.
- * Those of what was lost stay, and so do kinds with few.
+ * Markers of losses stay, and so do kinds with few.
  */
 #ifndef PROF_LIB_SESSION_MARKERS_MARKER_BOUNDS_H
 #define PROF_LIB_SESSION_MARKERS_MARKER_BOUNDS_H
@@ -16,9 +16,8 @@ struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread */
 	VEC(uint64_t) floors; /* by schema: ranks below have gone, and will */
 	uint64_t added; /* since the last limit of all */
-	uint64_t
-		dropped; /* by limits: their values are in the profile's table. Owned by its reclaim
-			  */
+	/* By limits: their values are in the profile's table still. Reset by who takes them out. */
+	uint64_t dropped;
 	bool is_off; /* all stay */
 };
 

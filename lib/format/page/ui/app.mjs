@@ -10,12 +10,12 @@ import {LinesView} from './lines.mjs';
 import {MarkersView} from './markers.mjs';
 import {AssemblyView} from './assembly.mjs';
 import {InfoView} from './info.mjs';
-import {CompareView} from './compare.mjs';
+import {CompareView, shareText} from './compare.mjs';
 import {makeHelp, onKey} from './keys.mjs';
 
 const TITLES = {compare: 'Comparison', flame: 'Flame graph', tree: 'Call tree', inverted: 'Inverted', functions: 'Functions', lines: 'Lines',
 	markers: 'Markers', info: 'Info', assembly: 'Assembly'};
-// What is said of a function in the graph of two sides.
+// Words on a function in the graph of two sides.
 const CHANGES = ['takes less in B', 'itself not shown to differ', 'takes more in B'];
 const CSV = ['compare', 'functions', 'lines', 'markers'];
 const SELECTING = ['from', 'until', 'threads', 'includeIdle', 'noKernel', 'foldRecursion', 'process', 'thread', 'event', 'category', 'during',
@@ -184,7 +184,7 @@ export class App {
 	describe(nodes, at) {
 		const how = this.engine.look(nodes.stack[at]);
 		if (nodes.shares) {
-			const key = this.engine.key(nodes.by, nodes.key[at]), [a, b] = nodes.shares[at].map((share) => `${(100 * share).toFixed(1)} %`);
+			const key = this.engine.key(nodes.by, nodes.key[at]), [a, b] = nodes.shares[at].map(shareText);
 			this.line.replaceChildren(make('b', {}, functionName(key).slice(0, 300)), ' ',
 				[`A ${a}, B ${b}`, CHANGES[this.comparison.change(this.engine, nodes.by, nodes.key[at]) + 1], key.module, place(key)].filter(Boolean).join(' · '));
 			return;

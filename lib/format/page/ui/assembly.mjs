@@ -59,7 +59,7 @@ export class AssemblyView {
 			this.shown = row;
 	}
 
-	// What lies within an instruction counts for it, as calls that have not returned do.
+	// Counts places within an instruction for it, as calls that have not returned.
 	weights({start, size, places}, instructions) {
 		const first = Number(start), ends = instructions.map((row, i) => first + (instructions[i + 1]?.[0] ?? Number(size)));
 		let next = 0;

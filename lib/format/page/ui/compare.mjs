@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A page of two sides: what became of comparing them, as prof diff decides it, and its rows.
+// A page of two sides: the outcome of their comparison, as prof diff decides it, and its rows.
 import {BY, NONE} from './engine.mjs';
-import {make, safeText} from './dom.mjs';
+import {csvWord, make, safeText} from './dom.mjs';
 import {Grid} from './grid.mjs';
 import {isDark} from './colors.mjs';
 
@@ -9,7 +9,7 @@ import {isDark} from './colors.mjs';
 const SIDES = [0, 1];
 
 const signedText = (value, digits) => value === null ? '' : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
-const shareText = (share) => `${(100 * share).toFixed(1)} %`;
+export const shareText = (share) => `${(100 * share).toFixed(1)} %`;
 
 // Names as they are, which the engine shows without what terminals and browsers would take for more.
 const fullName = (engine, by, id) => `${engine.rawFunction(by, id)}\0${engine.key(by, id).module ?? ''}`;
@@ -18,7 +18,7 @@ export class Comparison {
 	constructor(data) {
 		Object.assign(this, {data, rows: data.rows ?? []});
 		this.changes = new Map();
-		// What rows are of: "function", "module", …
+		// The kind of its rows: "function", "module", …
 		this.by = this.rows.length ? Object.keys(this.rows[0])[0] : 'function';
 		this.byName = new Map(this.by === 'function' ? this.rows.map((row) => [`${row.function}\0${row.in ?? ''}`, row]) : []);
 	}
@@ -170,9 +170,9 @@ export class CompareView {
 	}
 
 	text() {
-		const {rows, by} = this.app.comparison, quote = (text) => `"${String(text ?? '').replaceAll('"', '""')}"`;
+		const {rows, by} = this.app.comparison;
 		return [`a,b,difference,low,high,p,differs,ms,${by},in`, ...rows.map((row) => [row.a, row.b, row.estimate, row.low, row.high, row.p,
-			row.differs, row.ms.estimate, quote(row[by]), quote(row.in)].join(','))].join('\n');
+			row.differs, row.ms.estimate, csvWord(row[by]), csvWord(row.in)].join(','))].join('\n');
 	}
 
 	nextFound(step) {

@@ -38,6 +38,11 @@ export function bytes(count) {
 	return `${unit ? count.toFixed(1) : count} ${units[unit]}`;
 }
 
+// A word of a table of values with commas between them.
+export function csvWord(text) {
+	return `"${String(text ?? '').replaceAll('"', '""')}"`;
+}
+
 // "1,234,567" everywhere.
 export function grouped(value) {
 	return value.toLocaleString('en-US', {maximumFractionDigits: 0});

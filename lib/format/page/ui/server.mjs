@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What only the server of prof view knows: texts of sources that the profile lacks, and instructions.
+// Texts of sources that the profile lacks, and instructions: only the server of prof view has them.
 // A page that is a file has none, though it may once have come from one.
 
 export const hasServer = () => location.protocol === 'http:' && document.querySelector('meta[name="prof-server"]') !== null;
@@ -16,7 +16,7 @@ async function ask(path, request) {
 	}
 }
 
-// What is known now; null: it is asked for, and done() is called when it is there.
+// Returns the answer; null: it is asked for, and done() is called when it is there.
 export function askServer(path, request, done) {
 	const name = `${path} ${JSON.stringify(request)}`;
 	if (!answers.has(name)) {

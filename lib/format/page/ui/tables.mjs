@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Functions, both trees and lines as tables: each share has the error of its estimate beside it.
 import {BY, NONE, TREE} from './engine.mjs';
-import {functionName, make, percent, place} from './dom.mjs';
+import {csvWord, functionName, make, percent, place} from './dom.mjs';
 import {Grid} from './grid.mjs';
 import {INVERTED_SHARE} from './flame.mjs';
 import {categoryColor} from './colors.mjs';
@@ -84,11 +84,11 @@ export class TableView {
 
 	text() {
 		const {engine} = this.app, lines = ['self,total,self_error,total_error,function,module,file,line'];
-		const quote = (text) => `"${String(text).replaceAll('"', '""')}"`, {source} = this.grid;
+		const {source} = this.grid;
 		for (let i = 0; i < source.count; i++) {
 			const at = source.row(i), key = engine.key(this.by, this.rows.key[at]), {self, total} = {self: this.rows.self[at], total: this.rows.total[at]};
-			lines.push([self, total, engine.errorOf(self).toFixed(1), engine.errorOf(total).toFixed(1), quote(key.function),
-				quote(key.module), quote(key.file), this.rows.line[at] || ''].join(','));
+			lines.push([self, total, engine.errorOf(self).toFixed(1), engine.errorOf(total).toFixed(1), csvWord(key.function),
+				csvWord(key.module), csvWord(key.file), this.rows.line[at] || ''].join(','));
 		}
 		return lines.join('\n');
 	}

@@ -3,10 +3,10 @@
 
 #include <elf.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bpf/alloc_record.h"
 #include "bpf/config.h"
+#include "lib/base/read_at.h"
 #include "lib/base/text.h"
 #include "lib/binary/binary.h"
 #include "lib/live/instruments/allocs/emulated_entry.h"
@@ -65,7 +65,7 @@ static bool find_offset(const struct binary_summary *summary, uint64_t vaddr, ui
 	return false;
 }
 
-/* The offset of the instruction to probe: one that a call passes first of all, if not the first. */
+/* Returns the offset of the instruction to probe, which each call passes. */
 static uint64_t choose_place(const struct binary_summary *summary, int fd, uint64_t entry)
 {
 	uint8_t code[EMULATED_ENTRY_BYTES];
@@ -73,7 +73,7 @@ static uint64_t choose_place(const struct binary_summary *summary, int fd, uint6
 
 	if (summary->machine != EM_X86_64)
 		return entry;
-	size = pread(fd, code, sizeof(code), (off_t)entry);
+	size = read_at(fd, code, sizeof(code), entry);
 	return size < 0 ? entry : entry + emulated_entry_find(code, (size_t)size);
 }
 

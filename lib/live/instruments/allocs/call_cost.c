@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bpf/config.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/live/instruments/allocs/emulated_entry.h"
 
 /* The fastest of several rounds: others may take the CPU. */
@@ -35,24 +35,16 @@ static int find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 1;
 }
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static double time_call(void)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (int round = 0; round < ROUNDS; round++) {
-		uint64_t start = now(), took;
+		uint64_t start = clock_thread_cpu_ns(), took;
 
 		for (int i = 0; i < CALLS; i++)
 			probed_function();
-		took = now() - start;
+		took = clock_thread_cpu_ns() - start;
 		if (took < least)
 			least = took;
 	}

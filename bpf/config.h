@@ -260,7 +260,7 @@ struct switch_state {
 /* One per CPU, of samples of processes with a runtime. */
 struct runtime_counters {
 	__u64 samples; /* taken over by a runtime's program */
-	__u64 missed; /* the program was not there yet */
+	__u64 missed; /* the program or the layout was not there */
 	__u64 threadless; /* the thread is not known to the runtime */
 	__u64 idle; /* the thread runs no function of it */
 	__u64 whole; /* all frames found, each in its place */

@@ -135,11 +135,13 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 
 	if (!r || !count)
 		return 0;
-	count->samples++;
 	/* From here on, native code without rules is walked as in other processes. */
 	s->runtime = RUNTIME_NONE;
-	if (!hotspot_begin(s, r, like))
+	if (!hotspot_begin(s, r, like)) {
+		count->missed++;
 		return 0;
+	}
+	count->samples++;
 	s->stack_flags &= ~STACK_BROKEN;
 	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, hotspot_next, &loop, 0);
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))

@@ -97,10 +97,12 @@ static __always_inline __u32 python_add_frames_of(struct task_struct *task,
 
 	if (!m || !w || !count)
 		return 0;
-	count->samples++;
 	w->torn = 0;
-	if (!python_begin(s, notes, w, task, process))
+	if (!python_begin(s, notes, w, task, process)) {
+		count->missed++;
 		return 0;
+	}
+	count->samples++;
 	m->like = *like;
 	python_capture(m, w, count);
 	place_frames(s, notes, m, w, count);

@@ -296,7 +296,10 @@ static __always_inline void ruby_place(struct stack_scratch *s, struct runtime_s
 {
 	if (s->stack_flags & STACK_UNKNOWN) {
 		s->managed_count = m->count;
-		count->copied += m->count > 0;
+		if (m->count)
+			count->copied++;
+		else
+			count->idle++;
 		return;
 	}
 	if (w->torn == 2)
@@ -326,9 +329,11 @@ static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct run
 
 	if (!m || !w || !count)
 		return 0;
-	count->samples++;
-	if (!ruby_begin(s, w))
+	if (!ruby_begin(s, w)) {
+		count->missed++;
 		return 0;
+	}
+	count->samples++;
 	m->like = *like;
 	m->process = 0; /* each call has a place of its own */
 	m->foreign_sp = 0;

@@ -196,9 +196,11 @@ static __always_inline __u32 v8_add_frames(struct stack_scratch *s, struct runti
 
 	if (!m || !w || !count)
 		return 0;
-	count->samples++;
-	if (!v8_begin(s, w))
+	if (!v8_begin(s, w)) {
+		count->missed++;
 		return 0;
+	}
+	count->samples++;
 	m->like = *like;
 	v8_capture(s, notes, m, w, count);
 	note_walk(s, like, m->count, w->torn);

@@ -126,7 +126,7 @@ static void *work(void *arg)
 		} else if (j->is_freed) {
 			break;
 		} else {
-			/* Tells nobody: threads that did for nothing would never rest. */
+			/* Tells nobody: threads that do so for nothing never rest. */
 			pthread_cond_wait(&j->changed, &j->lock);
 			continue;
 		}

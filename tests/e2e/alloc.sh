@@ -311,7 +311,8 @@ begin busy attach -v -d 1 --alloc --alloc-anyway -p "$started"
 finish busy 0
 touch go
 wait
-# Rates are those of a busy machine, but what a call takes is not.
+# Rates are those of a busy machine. What a call takes is less so: another guest of the machine may share
+# its caches while calls are timed, so twice as much is right.
 judge "what it costs is told beforehand" busy.json.gz 4.told busy.err <<'CODE'
 import re
 from statistics import median
@@ -321,6 +322,6 @@ told = re.search(r"free ([0-9]+) times a second, which takes ([0-9]+) %", open(a
 expect(told, open(args[1]).read())
 a_pair = 2 * float(told[2]) / 100 * 1e9 / float(told[1])
 found = median(x for x in passes if x > 5 * alone) - alone
-expect(0.6 < a_pair / found < 1.5, (a_pair, found, alone, len(passes)))
+expect(0.4 < a_pair / found < 2.5, (a_pair, found, alone, len(passes)))
 CODE
 done_testing

@@ -193,6 +193,11 @@ static int begin_spool(struct pipeline *p, struct error *err)
 	return spool_begin(&p->spool, &facts, err);
 }
 
+static void hold(void *ctx)
+{
+	recorder_hold(ctx);
+}
+
 static int open_session(struct pipeline *p, struct error *err)
 {
 	const struct pipeline_options *options = p->options;
@@ -213,6 +218,8 @@ static int open_session(struct pipeline *p, struct error *err)
 	recording_begin(&p->recording, profile,
 			options->output->raw_path || options->live->last.keep_ns ||
 				window_ns_of(p));
+	if (p->recording.session)
+		session_set_meanwhile(p->recording.session, hold, p->recorder);
 	return begin_spool(p, err);
 }
 

@@ -6,6 +6,8 @@
 
 /* Time for a thread to end that was told to. */
 #define JOIN_NS 500000000
+/* Between two calls while a thread runs. */
+#define BESIDE_NS 20000000
 
 static bool are_left;
 
@@ -34,15 +36,47 @@ void thread_cond_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attributes);
 }
 
-bool thread_join_soon(pthread_t thread)
+static bool join_within(pthread_t thread, long limit_ns)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += JOIN_NS;
+	until.tv_nsec += limit_ns;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
-	if (pthread_timedjoin_np(thread, NULL, &until) == 0)
+	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+}
+
+struct beside {
+	void (*run)(void *ctx);
+	void *ctx;
+};
+
+static void *run_beside(void *ctx)
+{
+	const struct beside *b = ctx;
+
+	b->run(b->ctx);
+	return NULL;
+}
+
+void thread_run_beside(const char *name, void (*run)(void *ctx), void *ctx,
+		       void (*meanwhile)(void *arg), void *arg)
+{
+	struct beside beside = {run, ctx};
+	pthread_t thread;
+
+	if (thread_start(&thread, name, run_beside, &beside)) {
+		run(ctx);
+		return;
+	}
+	while (!join_within(thread, BESIDE_NS))
+		meanwhile(arg);
+}
+
+bool thread_join_soon(pthread_t thread)
+{
+	if (join_within(thread, JOIN_NS))
 		return true;
 	pthread_detach(thread);
 	threads_leave();

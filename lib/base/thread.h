@@ -12,6 +12,12 @@
  * Returns 0 or an error number, as pthread_create() does; whoever starts it joins or detaches it.
  */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx);
+/*
+ * Calls run(ctx) in a thread of that name, and meanwhile(arg) in the caller's every 20 ms until it
+ * has ended. Without a thread, calls run(ctx) in the caller's.
+ */
+void thread_run_beside(const char *name, void (*run)(void *ctx), void *ctx,
+		       void (*meanwhile)(void *arg), void *arg);
 /* Initializes a condition whose waits end by CLOCK_MONOTONIC. */
 void thread_cond_init(pthread_cond_t *cond);
 /*

@@ -32,6 +32,8 @@
 #define PAUSE_MS 5
 /* Longest time that an unfinished record holds back others. */
 #define HOLD_MAX_NS 1000000000ull
+/* Bytes that wait while nobody takes records; then the rings fill up. */
+#define HELD_MAX (256u << 20)
 /* After this long without an event of a tracked process, poll mapping rings less often. */
 #define QUIET_NS 100000000ull
 #define QUIET_PAUSE_MS 10
@@ -177,6 +179,12 @@ static void run_round(struct recorder *r)
 		r->next_housekeeping_ns = now + housekeeping_ns(r);
 		report_losses(r, now);
 	}
+}
+
+void recorder_hold(struct recorder *r)
+{
+	if (r->phase == PHASE_RUNNING && merge_size(r->merge) < HELD_MAX)
+		run_round(r);
 }
 
 /* Runs between rounds, because it changes the set of rings. */

@@ -88,6 +88,11 @@ int recorder_watch(struct recorder *r, int fd, struct error *err);
 void recorder_unwatch(struct recorder *r, int fd);
 /* True if a watched descriptor is readable, and once in 100 ms. */
 bool recorder_is_asked(struct recorder *r);
+/*
+ * Empties the rings for source_next() to hand out later. Call it while nothing can be taken for
+ * longer than the rings last; the record that was handed out last is no longer valid.
+ */
+void recorder_hold(struct recorder *r);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 

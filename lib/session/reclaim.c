@@ -2,6 +2,7 @@
 #include "lib/session/reclaim.h"
 
 #include "lib/base/alloc.h"
+#include "lib/base/thread.h"
 
 /* Smaller tables are not looked through. */
 #define VALUES_MIN ((size_t)1 << 16)
@@ -152,22 +153,61 @@ static void step_stacks(struct reclaim *r)
 		limit_rows(r);
 }
 
-void reclaim_step(struct reclaim *r)
+static bool values_are_due(const struct reclaim *r)
 {
-	if (r->profile->markers.values.count >= r->values_next ||
-	    r->markers->bounds.dropped >= DROPPED_MAX) {
+	return r->profile->markers.values.count >= r->values_next ||
+	       r->markers->bounds.dropped >= DROPPED_MAX;
+}
+
+static bool stacks_are_due(const struct reclaim *r)
+{
+	return !r->keeps_stacks && r->profile->stacks.rows.count >= r->stacks_next;
+}
+
+static bool rows_are_due(struct reclaim *r)
+{
+	if (r->keeps_stacks || r->is_off || ++r->records < RECORDS)
+		return false;
+	r->records = 0;
+	return count_rows(r) > EXCESS * r->bounds.limits.rows;
+}
+
+/* What is to be done. */
+struct pass {
+	struct reclaim *reclaim;
+	bool values, stacks, rows;
+};
+
+static void run_pass(void *ctx)
+{
+	const struct pass *pass = ctx;
+	struct reclaim *r = pass->reclaim;
+
+	if (pass->values) {
 		marker_bounds_limit(&r->markers->bounds, r->profile);
 		reclaim_values(r);
 	}
-	if (r->keeps_stacks)
-		return;
-	if (r->profile->stacks.rows.count >= r->stacks_next)
+	if (pass->stacks)
 		step_stacks(r);
-	if (++r->records < RECORDS)
-		return;
-	r->records = 0;
-	if (!r->is_off && count_rows(r) > EXCESS * r->bounds.limits.rows)
+	if (pass->rows)
 		limit_rows(r);
+}
+
+void reclaim_step(struct reclaim *r)
+{
+	struct pass pass = {
+		.reclaim = r,
+		.values = values_are_due(r),
+		.stacks = stacks_are_due(r),
+		.rows = rows_are_due(r),
+	};
+
+	if (!pass.values && !pass.stacks && !pass.rows)
+		return;
+	if (r->meanwhile)
+		thread_run_beside("prof-reclaim", run_pass, &pass, r->meanwhile, r->ctx);
+	else
+		run_pass(&pass);
 }
 
 void reclaim_finish(struct reclaim *r)

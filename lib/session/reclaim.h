@@ -21,6 +21,9 @@ struct reclaim {
 	uint32_t records; /* since rows were counted */
 	bool is_off; /* rows have no limits */
 	bool keeps_stacks; /* somebody else has numbers of stacks, and takes the rows */
+	/* Called some times a second while memory is looked through, in a thread; NULL: in none. */
+	void (*meanwhile)(void *ctx);
+	void *ctx;
 };
 
 /* The limits are ROW_LIMITS but in tests. */

@@ -79,6 +79,12 @@ void session_set_unlimited(struct session *s)
 	s->counters.max = SIZE_MAX;
 }
 
+void session_set_meanwhile(struct session *s, void (*meanwhile)(void *ctx), void *ctx)
+{
+	s->reclaim.meanwhile = meanwhile;
+	s->reclaim.ctx = ctx;
+}
+
 void session_keep_stacks(struct session *s)
 {
 	s->reclaim.keeps_stacks = true;

@@ -16,6 +16,11 @@ struct session;
 struct session *session_new(struct profile *profile);
 /* Lets the profile have all rows and markers, also more than front-ends show. */
 void session_set_unlimited(struct session *s);
+/*
+ * Calls meanwhile(ctx) some times a second while memory of a long recording is reclaimed: within
+ * session_feed(), whose record is not used any more by then.
+ */
+void session_set_meanwhile(struct session *s, void (*meanwhile)(void *ctx), void *ctx);
 void session_free(struct session *s);
 
 /*

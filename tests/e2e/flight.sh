@@ -84,7 +84,8 @@ assert s["snapshots"] == 3 and s["snapshot_ok"] and s["file"].endswith("asked-3.
 assert s["lost"] == 0, s' "$out"
 stop
 is "stop: the end is written, too" "$(echo asked-*)" "asked-1.json.gz asked-2.json.gz asked-3.json.gz asked-4.json.gz"
-is "markers tell who asked" "$(markers_of asked-3.json.gz | sort -u | tail -n 1)" "prof snapshot"
+is "markers tell who asked" "$(markers_of asked-1.json.gz)" "prof snapshot"
+like "markers tell of the signal" "$(markers_of asked-2.json.gz)" 'SIGUSR2'
 like "markers of the latest" "$(markers_of asked-3.json.gz)" '--control-fd'
 is "prof says nothing with -q" "$(<begin.err)" ""
 exec 5>&-

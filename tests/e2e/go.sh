@@ -107,7 +107,7 @@ judge "stripped: names, lines, inlined calls" names.json.gz \
 	"$(grep -n 'return x' "$root/tests/workloads/go/runtime/main.go" | cut -d: -f1)" <<'CODE'
 wanted = ["runtime.goexit", "runtime.main", "main.main", "main.inlines", "main.mixer", "main.mix"]
 found = [frames for _, _, _, frames in samples() if frames and frames[-1]["name"] == "main.mix"]
-expect(len(found) > 50, f"{len(found)} samples in main.mix")
+expect(len(found) > 20, f"{len(found)} samples in main.mix")
 names = [f["name"] for f in found[0]]
 expect(names == wanted, names)
 expect({frames[-1]["line"] for frames in found} == {int(args[0])}, found[0][-1])

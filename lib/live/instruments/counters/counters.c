@@ -32,7 +32,7 @@
 #include "counters.skel.h"
 
 #define NS_PER_MS 1000000ull
-/* A pass may take this share of a core; if it takes more, the interval doubles. */
+/* A pass may take this share of a core; if it takes more, the next one comes later. */
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
 #define FILES_NS (50 * NS_PER_MS) /* for files alone */
@@ -67,7 +67,8 @@ struct counters {
 	uint64_t memory_ns; /* when it is next read */
 	struct file_counters files;
 	struct counter_values values;
-	uint64_t pass, next_ns, interval_ns;
+	uint64_t pass, next_ns;
+	uint64_t wanted_ns, interval_ns, longest_ns; /* interval: wanted, now, at most */
 	uint64_t cost_ns; /* CPU time of all passes */
 	int code; /* of the last pass that failed */
 };
@@ -80,9 +81,10 @@ static void *create(struct live *live, const void *settings)
 	c->settings = *(const struct counters_settings *)settings;
 	/* Reads only what the user started or named, as with waits. */
 	c->wants_memory = !c->settings.is_set && !live->options->filter->all && !live->only->count;
-	c->interval_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
+	c->wanted_ns = c->settings.files.count ? FILES_NS : MEMORY_NS;
 	if (c->settings.interval_ns)
-		c->interval_ns = c->settings.interval_ns;
+		c->wanted_ns = c->settings.interval_ns;
+	c->interval_ns = c->longest_ns = c->wanted_ns;
 	c->values = (struct counter_values){.sink = live->sink, .ctx = live->ctx};
 	return c;
 }
@@ -223,6 +225,18 @@ static void read_memory(struct counters *c, uint64_t now)
 	c->memory_ns = now + (wait_ns > MEMORY_NS ? wait_ns : MEMORY_NS);
 }
 
+/* Fits the interval to what the last pass took. */
+static void fit_interval(struct counters *c, uint64_t cpu_ns)
+{
+	uint64_t ns = cpu_ns * SHARE;
+
+	if (ns > INTERVAL_MAX_NS)
+		ns = INTERVAL_MAX_NS;
+	c->interval_ns = ns > c->wanted_ns ? ns : c->wanted_ns;
+	if (c->interval_ns > c->longest_ns)
+		c->longest_ns = c->interval_ns;
+}
+
 static void run_pass(struct counters *c, uint64_t now)
 {
 	uint64_t cpu_ns;
@@ -239,8 +253,8 @@ static void run_pass(struct counters *c, uint64_t now)
 	c->values.is_resuming = false;
 	cpu_ns = clock_thread_cpu_ns() - cpu_ns;
 	c->cost_ns += cpu_ns;
-	if (cpu_ns > c->interval_ns / SHARE && c->interval_ns < INTERVAL_MAX_NS && c->pass > 1)
-		c->interval_ns *= 2;
+	if (c->pass > 1)
+		fit_interval(c, cpu_ns);
 }
 
 static void announce(void *state)
@@ -293,16 +307,16 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	facts_count(&r->facts, FACT_COUNTER_PASSES, NULL, c->pass);
 	facts_count(&r->facts, FACT_COUNTERS_ANNOUNCED, NULL, c->values.last_id);
 	facts_count(&r->facts, FACT_COUNTERS_CPU, NULL, c->cost_ns);
-	facts_count(&r->facts, FACT_COUNTERS_INTERVAL, NULL, c->interval_ns);
+	facts_count(&r->facts, FACT_COUNTERS_INTERVAL, NULL, c->longest_ns);
 	if (c->code)
 		report_warning(r, "counters are incomplete: %s", strerror(-c->code));
 	if (c->files.missing)
 		report_warning(r, "%llu %s of counters could not be read from their files",
 			       (unsigned long long)c->files.missing,
 			       text_counted(c->files.missing, "value", "values"));
-	if (c->settings.interval_ns && c->interval_ns > c->settings.interval_ns)
-		report_warning(r, "counters were read only every %llu ms: a pass took long",
-			       (unsigned long long)(c->interval_ns / NS_PER_MS));
+	if (c->settings.interval_ns && c->longest_ns > 2 * c->wanted_ns)
+		report_warning(r, "counters were read only every %llu ms at times: a pass took long",
+			       (unsigned long long)(c->longest_ns / NS_PER_MS));
 }
 
 static int set_interval(void *settings, const char *value, struct error *err)

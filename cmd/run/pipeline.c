@@ -25,6 +25,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/thread.h"
+#include "lib/base/urgency.h"
 #include "lib/live/features.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/recording/output_name.h"
@@ -219,6 +220,7 @@ static void drain(struct pipeline *p)
 	int result;
 
 	recorder_stop(p->recorder);
+	urgency_lower();
 	while ((result = source_next(source, &rec, &err)) > 0) {
 		if (result == SOURCE_RECORD)
 			take(p, rec);

@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/urgency.h"
 #include "lib/live/features.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/outcome_facts.h"
@@ -266,6 +267,7 @@ int pipeline_prepare(struct pipeline *p, struct error *err)
 		ret = fork_child(p, err);
 	if (!ret)
 		ret = windows_open(p, err);
+	urgency_raise();
 	if (!ret)
 		ret = privileges_reduce(p->owner.is_self && geteuid() == 0, err);
 	if (!ret)

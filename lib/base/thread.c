@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include "lib/base/urgency.h"
+
 /* Time for a thread to end that was told to. */
 #define JOIN_NS 500000000
 /* Between two calls while a thread runs. */
@@ -56,6 +58,7 @@ static void *run_beside(void *ctx)
 {
 	const struct beside *b = ctx;
 
+	urgency_lower();
 	b->run(b->ctx);
 	return NULL;
 }

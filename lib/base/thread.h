@@ -14,7 +14,8 @@
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx);
 /*
  * Calls run(ctx) in a thread of that name, and meanwhile(arg) in the caller's every 20 ms until it
- * has ended. Without a thread, calls run(ctx) in the caller's.
+ * has ended. The thread is no more urgent than others. Without a thread, calls run(ctx) in the
+ * caller's.
  */
 void thread_run_beside(const char *name, void (*run)(void *ctx), void *ctx,
 		       void (*meanwhile)(void *arg), void *arg);

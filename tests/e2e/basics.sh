@@ -90,4 +90,13 @@ libs = {lib["name"]: lib["path"] for lib in p["libs"]}
 expect(libs.get("gone", "").endswith("/gone (deleted)") and "gone (deleted)" not in libs, libs)
 expect(within("sixty") > 5, within("sixty"))
 CODE
+# The recorder gets to run on a busy machine, where it may.
+# shellcheck disable=SC2016 # of the inner shell
+run "$PROF" record -q -o nice.json.gz -- sh -c 'nice; ps -o ni= -p "$PPID" | tr -d " "'
+is "the recorder is urgent, the command is not" "$out" "0
+$(nice -n -10 nice 2>/dev/null)"
+# shellcheck disable=SC2016
+run nice -n 5 "$PROF" record -q -o nice.json.gz -- sh -c 'nice; ps -o ni= -p "$PPID" | tr -d " "'
+is "a niceness that the user chose stays" "$out" "5
+5"
 done_testing

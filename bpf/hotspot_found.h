@@ -46,7 +46,7 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 	found->unit = pc > w->code && pc <= w->code_end ? pc - w->code - 1 : 0;
 }
 
-/* Reads what tells a method. False: it is none. */
+/* Reads what identifies a method. False if it is not one. */
 WALK_INLINE int hotspot_read_method(struct hotspot_walk *w, __u64 method)
 {
 	const struct hotspot_layout *l = &w->layout;

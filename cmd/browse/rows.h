@@ -47,7 +47,7 @@ bool rows_find(struct rows *r, const struct rows_source *s, int direction);
 void rows_follow(struct rows *r, const struct rows_source *s);
 void rows_move(struct rows *r, const struct rows_source *s, long by);
 void rows_go(struct rows *r, const struct rows_source *s, size_t row);
-/* Understands keys of movement, of the arrows, less and vim. False: it is none. */
+/* Understands keys of movement, of the arrows, less and vim. False if it is no such key. */
 bool rows_key(struct rows *r, const struct rows_source *s, int key);
 /* Draws a head and rows into lines [line, line + height). */
 void rows_draw(struct rows *r, const struct rows_source *s, int line, int height);

@@ -17,7 +17,7 @@ struct capture_reader {
 	size_t raw_at, raw_size;
 	struct capture_counts counts; /* those of records */
 	bool begins_epoch; /* the record read last does */
-	uint64_t end_ns; /* of the window that is read; 0: it is none */
+	uint64_t end_ns; /* of the window that is read; 0: the whole is */
 	struct rec_lost lost;
 };
 

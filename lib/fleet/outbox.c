@@ -22,7 +22,7 @@ static void name_of(const struct outbox_row *row, char name[NAME_SIZE])
 	snprintf(name, NAME_SIZE, NAME_FORMAT, row->id, row->samples, row->lost, row->done);
 }
 
-/* False: the file is none of ours. */
+/* False if the file is not ours. */
 static bool parse_name(const char *name, struct outbox_row *row)
 {
 	char again[NAME_SIZE];

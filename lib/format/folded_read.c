@@ -18,7 +18,7 @@ struct folded_line {
 	uint64_t weight;
 };
 
-/* False if the line is none. A count may have a fraction, which is cut off. */
+/* False if the line has no count at its end. A count may have a fraction, which is cut off. */
 static bool parse(struct text_line line, struct folded_line *parsed)
 {
 	const char *at = line.end, *number;

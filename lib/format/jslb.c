@@ -91,7 +91,7 @@ static size_t find_column(const struct packer *p, const char *table, struct span
 	return i;
 }
 
-/* Goes through a table, and leaves what is none of its columns as it is. */
+/* Goes through a table, and leaves everything but its columns as it is. */
 static void pack_table(struct packer *p, const char *table)
 {
 	struct json_cursor_list list = {0};

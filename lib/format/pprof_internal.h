@@ -47,7 +47,7 @@ struct pprof_mapping {
 
 /* Returns a string by its number; free it. NUL in it ends it. */
 char *pprof_string(const struct pprof_reader *r, uint64_t number);
-/* Returns NULL for an id that is not there; 0 is none. */
+/* Returns NULL for 0, and for an id that is not there. */
 struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id);
 struct pprof_mapping pprof_mapping(const struct pprof_row *row);
 /* Adds the frames of a location, from the function that the others are inlined into. */

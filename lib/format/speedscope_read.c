@@ -39,7 +39,7 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "not a speedscope profile: %s", what);
 }
 
-/* Nanoseconds in a unit; 0: it is none of time. */
+/* Nanoseconds in a unit; 0 if it does not measure time. */
 static double unit_of(const struct scope_reader *r, const struct part *part)
 {
 	static const struct {

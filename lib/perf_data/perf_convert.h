@@ -50,9 +50,9 @@ struct perf_input {
 	uint64_t time;
 };
 
-/* Takes mappings, lives of tasks and control groups. False: the record is none of these. */
+/* Takes mappings, lives of tasks and control groups. False for any other record. */
 bool perf_convert_task(struct perf_convert *c, struct perf_input *in);
-/* Takes losses, throttling and context switches. False: the record is none of these. */
+/* Takes losses, throttling and context switches. False for any other record. */
 bool perf_convert_event(struct perf_convert *c, struct perf_input *in);
 void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
 			 struct perf_sample *sample, uint16_t misc);

@@ -118,24 +118,40 @@ void profile_mark_stacks(const struct profile *p, bool *used)
 	}
 }
 
+/* Frames that are kept. */
+struct kept_frames {
+	struct frames frames;
+	frame_id *map; /* by their old numbers: the new ones; NO_FRAME: not yet */
+};
+
+/* Looks each frame up once, however many stacks have it. */
+static frame_id keep_frame(struct kept_frames *kept, const struct frames *from, frame_id id)
+{
+	if (kept->map[id] == NO_FRAME)
+		kept->map[id] = frames_intern(&kept->frames, &from->rows.items[id]);
+	return kept->map[id];
+}
+
 stack_id *profile_keep_stacks(struct profile *p, const bool *used)
 {
-	size_t count = p->stacks.rows.count;
+	size_t count = p->stacks.rows.count, frame_count = p->frames.rows.count;
 	stack_id *map = xreallocarray(NULL, count + 1, sizeof(*map));
-	struct frames frames = {0};
+	struct kept_frames kept = {.map = xreallocarray(NULL, frame_count + 1, sizeof(*kept.map))};
 	struct stacks stacks = {0};
 
+	for (size_t i = 0; i < frame_count; i++)
+		kept.map[i] = NO_FRAME;
 	for (size_t i = 0; i < count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
 		stack_id parent = stack->parent == NO_STACK ? NO_STACK : map[stack->parent];
 
 		map[i] = NO_STACK;
 		if (used[i])
-			map[i] = stacks_intern(
-				&stacks, parent,
-				frames_intern(&frames, &p->frames.rows.items[stack->frame]));
+			map[i] = stacks_intern(&stacks, parent,
+					       keep_frame(&kept, &p->frames, stack->frame));
 	}
-	profile_replace_stacks(p, &frames, &stacks, map);
+	free(kept.map);
+	profile_replace_stacks(p, &kept.frames, &stacks, map);
 	return map;
 }
 

@@ -107,7 +107,7 @@ void hotspot_method_release(struct hotspot_method *m)
 	*m = (struct hotspot_method){0};
 }
 
-/* Reads a Symbol. Empty: it is none. */
+/* Reads a Symbol. Empty if it is not one. */
 static void read_symbol(const struct hotspot_layout *l, struct hotspot_memory *memory,
 			uint64_t symbol, struct strbuf *text)
 {

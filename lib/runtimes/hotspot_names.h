@@ -39,7 +39,7 @@ struct hotspot_method {
 };
 
 void hotspot_method_release(struct hotspot_method *m);
-/* Reads a method, whose ConstMethod is at that address. False, and *m empty: it is none. */
+/* Reads a method, whose ConstMethod is at that address. False, and *m empty, if it is not one. */
 bool hotspot_method_read(const struct hotspot_layout *layout, struct hotspot_memory *memory,
 			 uint64_t const_method, struct hotspot_method *m);
 /* Returns the line of a bytecode; 0: unknown. */

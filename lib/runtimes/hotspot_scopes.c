@@ -110,7 +110,7 @@ static uint32_t add_function(struct scope_reader *r, const struct hotspot_method
 	return (uint32_t)r->functions.count;
 }
 
-/* Returns the method with that number of metadata; NULL: it is none. */
+/* Returns the method with that number of metadata; NULL if that is no method. */
 static struct known_method *find_method(struct scope_reader *r, uint32_t number)
 {
 	struct known_method known = {.number = number};

@@ -19,7 +19,7 @@ struct wakeup {
 int wakeup_open(struct wakeup *w);
 int wakeup_add(struct wakeup *w, int fd);
 int wakeup_add_map_ring(struct wakeup *w, int fd);
-/* Like wakeup_add(), for what is none of the recorder's: wakeup_is_asked() tells it apart. */
+/* Like wakeup_add(), for descriptors of others: wakeup_is_asked() tells it apart. */
 int wakeup_watch(struct wakeup *w, int fd);
 /* Undoes wakeup_watch(), for a descriptor that another process keeps open. */
 void wakeup_unwatch(struct wakeup *w, int fd);

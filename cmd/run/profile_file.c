@@ -128,7 +128,8 @@ struct reader profile_file_owner(const char *path)
 }
 
 /*
- * Reads records that came through a pipe, or are compressed, from memory. -ENOENT if they are no records.
+ * Reads records that came through a pipe, or are compressed, from memory. -ENOENT if they are no
+ * records.
  */
 static int load_records_of_text(struct profile_file *f, const struct output_options *output,
 				struct error *err)

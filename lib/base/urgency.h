@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How urgent a thread is to the scheduler, see setpriority(2). On a machine with many more runnable
- * threads than CPUs, a recorder gets less than it needs, and records are lost.
+ * Niceness of a thread, see setpriority(2). On a machine with many more runnable threads than CPUs,
+ * a recorder gets less than it needs, and records are lost.
  */
 #ifndef PROF_LIB_BASE_URGENCY_H
 #define PROF_LIB_BASE_URGENCY_H

@@ -315,9 +315,8 @@ static int configure(struct recorder *r, struct programs_options *programs, stru
 		.ctx = r,
 	};
 	code = instrument_set_configure(&r->instruments, programs, err);
-	r->options.ring_bytes =
-		ring_size(r->options.ring_bytes, r->instruments.live.interval_ns,
-			  r->options.filter->all ? (uint32_t)possible->count : 0);
+	r->options.ring_bytes = ring_size(r->options.ring_bytes, r->instruments.live.interval_ns,
+					  r->options.filter->all ? (uint32_t)possible->count : 0);
 	programs->ring_bytes = r->options.ring_bytes;
 	programs->possible_cpus = possible->cpus[possible->count - 1] + 1;
 	programs->targets = r->options.targets;

@@ -90,9 +90,9 @@ static void take_mmap(struct perf_convert *c, struct perf_input *in)
 }
 
 /*
- * Reads a build id, after which the kernel writes zeros. False if there is none. Kernels mark records
- * for all listeners once one of them has asked for build ids, and the others get inodes all the
- * same.
+ * Reads a build id, after which the kernel writes zeros. False if there is none. Kernels mark
+ * records for all listeners once one of them has asked for build ids, and the others get inodes all
+ * the same.
  */
 static bool read_build_id(struct perf_input *in, struct perf_mapped *file)
 {

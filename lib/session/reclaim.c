@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/session/reclaim.h"
 
+#include <malloc.h>
+
 #include "lib/base/alloc.h"
 #include "lib/base/thread.h"
 
@@ -172,7 +174,7 @@ static bool rows_are_due(struct reclaim *r)
 	return count_rows(r) > EXCESS * r->bounds.limits.rows;
 }
 
-/* What is to be done. */
+/* Tables to look through. */
 struct pass {
 	struct reclaim *reclaim;
 	bool values, stacks, rows;
@@ -191,6 +193,8 @@ static void run_pass(void *ctx)
 		step_stacks(r);
 	if (pass->rows)
 		limit_rows(r);
+	/* Gives back the memory that was freed between what stays. */
+	malloc_trim(0);
 }
 
 void reclaim_step(struct reclaim *r)

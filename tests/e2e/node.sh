@@ -20,7 +20,7 @@ partial = r["torn"] + r["unplaced"] + r["missed"]
 expect(r["whole"] > 500, r)
 # The target is 0.1 %.
 expect(partial <= 0.02 * (r["whole"] + partial) + 2, r)
-# Where the program ran on long before a busy machine let its names be read, some have gone.
+# Names may be gone by the time that a busy machine lets them be read.
 expect(r["nameless"] + r["lost_functions"] <= 2 + 0.05 * r["functions"], r)
 expect(r["versions"].startswith("JavaScript "), r)
 # Versions whose compiled code cannot be read have none of either.

@@ -11,7 +11,7 @@
 #define DEFAULT_BYTES (2ull << 20)
 #define DEFAULT_BYTES_MAX (16ull << 20)
 #define DEFAULT_HZ 1000
-/* Of the whole machine: so much a CPU, unless all of them would take more than that. */
+/* Bytes of a CPU when the whole machine is recorded, and the most that all of them take. */
 #define MACHINE_BYTES (8ull << 20)
 #define MACHINE_BYTES_MAX (64ull << 20)
 #define BYTES_MAX (1ull << 30)

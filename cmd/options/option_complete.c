@@ -62,15 +62,15 @@ static void complete_value(const struct option_row *row, const char *before, con
 	const char *comma = is_list(row) ? strrchr(word, ',') : NULL;
 	size_t list_size = comma ? (size_t)(comma + 1 - word) : 0;
 
-	if (strcmp(row->argument, "DIR") == 0)
-		strbuf_adds(out, ":folders\n");
-	else if (strcmp(row->argument, "FILE") == 0 || strcmp(row->argument, "OUT") == 0)
-		strbuf_adds(out, ":files\n");
 	for (; *value; value++) {
 		if (text_starts_with(*value, word + list_size) &&
 		    !is_listed(word, list_size, *value))
 			strbuf_addf(out, "%s%.*s%s\n", before, (int)list_size, word, *value);
 	}
+	if (strcmp(row->argument, "DIR") == 0)
+		strbuf_adds(out, ":folders\n");
+	else if (strcmp(row->argument, "FILE") == 0 || strcmp(row->argument, "OUT") == 0)
+		strbuf_adds(out, ":files\n");
 }
 
 /* Appends the first line of the help as description. */

@@ -35,30 +35,35 @@ _prof_command() { # INDEX
 }
 
 _prof() {
-	local words offsets answer line value word before
+	local words offsets text answer word before last=
 
 	_prof_divide
 	word=${words[-1]}
-	mapfile -t answer < <("$1" __complete "${words[@]:1}" 2>/dev/null)
-	COMPREPLY=()
+	text=$("$1" __complete "${words[@]:1}" 2>/dev/null)
+	answer=() COMPREPLY=()
+	# bash reads a pipe byte by byte: ten thousand processes would take long.
+	[ -z "$text" ] || mapfile -t answer <<<"$text"
+	if [[ ${answer[-1]-} == :* ]]; then
+		last=${answer[-1]}
+		unset 'answer[-1]'
+	fi
 	# What bash takes for words of their own stays on the line.
 	before=${word%"${COMP_WORDS[COMP_CWORD]}"}
 	[[ $word == *[=:] ]] && before=$word
-	for line in "${answer[@]}"; do
-		value=${line%%$'\t'*}
-		case $line in
-		:files | :folders)
-			compopt -o filenames
-			value=$([ "$line" = :files ] && echo -f || echo -d)
-			mapfile -t COMPREPLY < <(compgen "$value" -- "${word#--*=}")
-			;;
-		:command\ *) _prof_command "${line#:command }" ;;
-		*) COMPREPLY+=("${value#"$before"}") ;;
-		esac
-	done
+	answer=("${answer[@]#"$before"}")
 	# Only names that are processes' tell one pid from another.
-	if [[ ${#COMPREPLY[@]} -gt 1 && ${COMPREPLY[0]} =~ ^[0-9]+$ ]]; then
-		mapfile -t COMPREPLY < <(printf '%s\n' "${answer[@]#"$before"}" | tr '\t' ' ')
+	if [[ ${#answer[@]} -gt 1 && ${answer[0]} =~ ^[0-9]+$'\t' ]]; then
+		COMPREPLY=("${answer[@]/$'\t'/ }")
+	else
+		COMPREPLY=("${answer[@]%%$'\t'*}")
 	fi
+	case $last in
+	:files | :folders)
+		compopt -o filenames
+		mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(
+			compgen "$([ "$last" = :files ] && echo -f || echo -d)" -- "${word#--*=}")
+		;;
+	:command\ *) _prof_command "${last#:command }" ;;
+	esac
 }
 complete -F _prof prof

@@ -7,24 +7,39 @@ mkdir bin 'a folder' home
 ln -s "$PROF" bin/prof
 export PATH=$tmp/bin:$PATH HOME=$tmp/home
 touch 'a file.json' other.json
-completes() { # SHELL LINE WANTED
-	is "$1: $2" "$(python3 "$root/tests/cli/type_line.py" "$1" "$root/packaging/completions" "$2" 2>&1)" "$3"
+lines=() wanted=()
+completes() { # LINE WANTED
+	lines+=("$1") wanted+=("$2")
 }
+type_lines() { # SHELL LINE...
+	timeout 300 python3 "$root/tests/cli/type_line.py" "$1" "$root/packaging/completions" "${@:2}"
+}
+completes 'prof rec' 'prof reco'
+completes 'prof record --start-p' 'prof record --start-paused'
+completes 'prof record --unwind c' 'prof record --unwind cfi'
+completes 'prof report --format=js' 'prof report --format=json'
+completes 'prof config repo' 'prof config report'
+completes 'prof report oth' 'prof report other.json'
+completes 'prof report -q a\ fi' 'prof report -q a file.json'
+completes 'prof record -e page-faults,maj' 'prof record -e page-faults,major-faults'
+# Names of the command to run.
+completes 'prof record -F 99 -- mktem' 'prof record -F 99 -- mktemp'
+completes 'prof record mktem' 'prof record mktemp'
+for command in $("$PROF" __complete ''); do
+	completes "prof $command --hel" "prof $command --help"
+done
 for shell in bash zsh fish; do
-	completes $shell 'prof rec' 'prof reco'
-	completes $shell 'prof record --start-p' 'prof record --start-paused'
-	completes $shell 'prof record --unwind c' 'prof record --unwind cfi'
-	completes $shell 'prof report --format=js' 'prof report --format=json'
-	completes $shell 'prof config repo' 'prof config report'
-	completes $shell 'prof report oth' 'prof report other.json'
-	completes $shell 'prof report -q a\ fi' 'prof report -q a file.json'
-	completes $shell 'prof record -e page-faults,maj' 'prof record -e page-faults,major-faults'
-	# Names of the command to run.
-	completes $shell 'prof record -F 99 -- mktem' 'prof record -F 99 -- mktemp'
-	completes $shell 'prof record mktem' 'prof record mktemp'
+	type_lines $shell "${lines[@]}" >"$shell.typed" 2>&1 &
+done
+wait
+for shell in bash zsh fish; do
+	mapfile -t typed <"$shell.typed"
+	for i in "${!lines[@]}"; do
+		is "$shell: ${lines[i]}" "${typed[i]-}" "${wanted[i]}"
+	done
 done
 # A folder, where no file will do.
-completes bash 'prof record --debug-dir=a' 'prof record --debug-dir=a folder/'
+is "bash: --debug-dir=a" "$(type_lines bash 'prof record --debug-dir=a')" 'prof record --debug-dir=a folder/'
 
 # Values of this machine now: processes with their names, users, groups.
 run "$PROF" __complete attach --pid "$$"

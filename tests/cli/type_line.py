@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Types a line and a Tab in a real shell on a terminal, and prints the words that this leaves.
+"""Types lines with a Tab each in a real shell on a terminal, and prints the words that this leaves.
 
-    type_line.py bash|zsh|fish FOLDER TEXT
+    type_line.py bash|zsh|fish FOLDER TEXT...
 
 FOLDER holds the completions. What the line then is goes through printf, so nothing depends on how
 a shell draws."""
@@ -13,7 +13,7 @@ import select
 import sys
 import time
 
-shell, folder, text = sys.argv[1:]
+shell, folder, *texts = sys.argv[1:]
 BEGIN = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
     "zsh": ["zsh", "-f", "-i"],
@@ -36,14 +36,15 @@ def main():
     os.write(fd, SETUP[shell].encode())
     os.write(fd, b"echo rea''dy\n")
     read_until(fd, b"ready")
-    os.write(fd, text.encode() + b"\t")
-    # A list that is shown must not take the keys that follow.
-    settle(fd)
-    os.write(fd, b"\x05\x01printf '<%s>\\n' \x05; echo en''d\n")
-    seen = read_until(fd, b"end")
+    for text in texts:
+        os.write(fd, text.encode() + b"\t")
+        # A list that is shown must not take the keys that follow.
+        settle(fd)
+        os.write(fd, b"\x05\x01printf '<%s>\\n' \x05; echo en''d\n")
+        seen = read_until(fd, b"end")
+        words = [line.strip() for line in seen.decode(errors="replace").replace("\r", "\n").split("\n")]
+        print(" ".join(w[1:-1] for w in words if w.startswith("<") and w.endswith(">") and w != "<%s>"))
     os.write(fd, b"exit\n\x04")
-    words = [line.strip() for line in seen.decode(errors="replace").replace("\r", "\n").split("\n")]
-    print(" ".join(w[1:-1] for w in words if w.startswith("<") and w.endswith(">") and w != "<%s>"))
 
 
 def settle(fd):

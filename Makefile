@@ -77,8 +77,9 @@ view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c 
 browse_src := $(sort $(wildcard cmd/browse/*.c))
 shim_src := $(wildcard lib/alloc_shim/*.c)
 launcher_src := cmd/launcher/launcher.c
+bpf_bytes_src := lib/live/bpf/object_bytes.c
 page_engine_src := $(sort $(wildcard lib/format/page/engine/*.c))
-lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(browse_src) $(launcher_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
+lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(browse_src) $(launcher_src) $(bpf_bytes_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
 has_browse := $(call header,ncursesw/curses.h)
@@ -131,7 +132,8 @@ prof_view := $(if $(has_view),$(BUILD)/prof-view)
 prof_browse := $(if $(has_browse),$(BUILD)/prof-browse)
 prof_alloc := $(BUILD)/prof-alloc.so
 libprof := $(BUILD)/libprof.a
-skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,prof $(own_probes) $(bpf_runtimes) runtimes)
+bpf_objects := prof $(own_probes) $(bpf_runtimes)
+skeletons := $(patsubst %,$(BUILD)/gen/%.skel.h,$(bpf_objects) runtimes)
 unit := $(call programs,$(unit_src))
 golden := $(if $(golden_src),$(BUILD)/tests/golden/golden)
 golden_profiles := $(patsubst tests/golden/%/out.difference,$(BUILD)/tests/golden/profiles/%.json,$(wildcard tests/golden/*/out.difference))
@@ -163,11 +165,12 @@ $(prof): $(call objects,$(cmd_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS)
 
-$(BUILD)/prof-view: $(call objects,$(view_src)) $(libprof)
+# These record nothing: no_objects.o, before the library, takes the place of the BPF objects in it.
+$(BUILD)/prof-view: $(BUILD)/gen/no_objects.o $(call objects,$(view_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lmicrohttpd -lcurl
 
-$(BUILD)/prof-browse: $(call objects,$(browse_src)) $(libprof)
+$(BUILD)/prof-browse: $(BUILD)/gen/no_objects.o $(call objects,$(browse_src)) $(libprof)
 	$(call say,LINK)
 	$(Q)$(link) -o $@ $^ $(LIBS) -lncursesw -ltinfo
 
@@ -186,7 +189,7 @@ $(prof_alloc): $(shim_src) $(wildcard lib/alloc_shim/*.h) Makefile
 		-fvisibility=hidden -fno-builtin -Wl,-z,now -Wl,-z,defs $(LDFLAGS) -o $@ $(shim_src) -Wl,--no-as-needed -l:libdl.so.2
 
 # All programs that link the library have that object in their link command.
-$(libprof): $(call objects,$(lib_src)) | $(coverage_exit)
+$(libprof): $(call objects,$(lib_src)) $(bpf_objects:%=$(BUILD)/gen/%.bytes.o) | $(coverage_exit)
 	$(call say,AR)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
@@ -252,10 +255,23 @@ $(BUILD)/gen/page_parts.h: scripts/page-parts $(if $(filter-out 0,$(PAGE)),$(BUI
 	$(call say,GEN)
 	$(Q)scripts/page-parts $@ $(if $(filter-out 0,$(PAGE)),$(BUILD)/gen/engine.wasm $(page_style) $(page_boot) -- $(page_scripts))
 
+# The bytes of the object are apart, so that not each program that links the library has them.
 $(BUILD)/gen/%.skel.h: $(BUILD)/gen/%.bpf.o
 	$(call say,GEN)
-	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp
-	@mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.whole
+	$(Q)sed -e '/^static inline const void \*$*_bpf__elf_bytes(size_t \*sz)$$/,/^}$$/d' \
+		-e 's/^static inline \(const void \*$*_bpf__elf_bytes(size_t \*sz);\)$$/\1/' $@.whole > $@
+	@rm $@.whole
+
+$(BUILD)/gen/%.bytes.o: $(bpf_bytes_src) $(BUILD)/gen/%.bpf.o Makefile
+	$(call say,CC)
+	$(Q)$(compile) -DOBJECT_BYTES=$*_bpf__elf_bytes -DOBJECT_FILE='"$(BUILD)/gen/$*.bpf.o"' -c -o $@ $<
+
+$(BUILD)/gen/no_objects.o: Makefile
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)printf 'const void *%s_bpf__elf_bytes(unsigned long *size)\n{\n\t*size = 0;\n\treturn 0;\n}\n' $(bpf_objects) | \
+		$(compile) -Wno-missing-prototypes -x c -c -o $@ -
 
 # One header for those of all runtimes.
 $(BUILD)/gen/runtimes.skel.h: $(bpf_runtimes:%=$(BUILD)/gen/%.skel.h)

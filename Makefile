@@ -72,7 +72,7 @@ bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c cmd/view/pusher.c lib/server/server.c lib/server/client.c
+view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c cmd/view/pusher.c lib/server/server.c lib/server/client.c cmd/view/engine_client.c
 # What knows ncurses is in another one, prof-browse.
 browse_src := $(sort $(wildcard cmd/browse/*.c))
 shim_src := $(wildcard lib/alloc_shim/*.c)

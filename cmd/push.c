@@ -12,8 +12,7 @@
 #include "cmd/run/profile_file.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/fleet/otlp.h"
-#include "lib/fleet/push.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/meta.h"
 #include "lib/recording/recording.h"
@@ -54,12 +53,14 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, rows, c);
 	option_table_add(t, option_config, NULL);
 	option_table_add(t, option_help, NULL);
-	t->after = "\n"
-		   "URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
-		   "or, of a collector, otlp+http[s]://HOST[:PORT][/PATH][?password-file=FILE],\n"
-		   "or otlp for the one that OTEL_EXPORTER_OTLP_ENDPOINT names.\n"
-		   "'prof fleet init URL' makes tables of the former.\n"
-		   "Exit status: 0, 125 if the file or the engine refuses, 2 for wrong use.\n";
+	t->after =
+		"\n"
+		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
+		"or, of a collector, otlp+http[s]://[USER@]HOST[:PORT][/PATH][?password-file=FILE],\n"
+		"the same with otlp+grpc[s], or otlp for the one that OTEL_EXPORTER_OTLP_ENDPOINT\n"
+		"names.\n"
+		"'prof fleet init URL' makes tables of the former.\n"
+		"Exit status: 0, 125 if the file or the engine refuses, 2 for wrong use.\n";
 }
 
 static uint64_t lost_samples(const struct profile_file *file)
@@ -100,13 +101,12 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	shown = shown ? shown : "all services";
 	origin.labels = c->who.labels.items;
 	origin.lost = lost_samples(&file);
-	ret = (e->url.is_otlp ? otlp_push : fleet_push)(&e->engine, file.profile, &origin, &pushed,
-							err);
+	ret = fleet_push(&e->engine, file.profile, &origin, &pushed, err);
 	if (ret)
 		ret = error_wrap(err, "%s", file.label);
 	else if (!c->output.quiet && !pushed.windows)
 		command_say_as(name, "the engine has all of it already");
-	else if (!c->output.quiet && e->url.is_otlp)
+	else if (!c->output.quiet && engine_kind_is_collector(e->url.kind))
 		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples, shown);
 	else if (!c->output.quiet)
 		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " samples of %s%s",

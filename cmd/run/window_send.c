@@ -6,7 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/infile.h"
 #include "lib/base/text.h"
-#include "lib/fleet/otlp.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/format/format.h"
 
 #define WINDOW_MAX ((size_t)256 << 20)
@@ -37,7 +37,7 @@ static enum window_fate judge(const struct engine *e, int ret, int status,
 	/* There is no answer, or one that makes no sense, or tables are missing. */
 	if (status <= STATUS_OK || status == STATUS_TIMEOUT || status == STATUS_TOO_MANY)
 		return WINDOW_LATER;
-	if (e->url->is_otlp)
+	if (engine_kind_is_collector(e->url->kind))
 		return status >= 502 && status <= 504 ? WINDOW_LATER : WINDOW_REFUSED;
 	return status >= STATUS_SERVER ? WINDOW_LATER : WINDOW_REFUSED;
 }
@@ -57,7 +57,7 @@ static int push(struct window_send *s, const struct engine *e, const struct prof
 		.done = row->done,
 	};
 
-	return (e->url->is_otlp ? otlp_push : fleet_push)(e, p, &origin, pushed, err);
+	return fleet_push(e, p, &origin, pushed, err);
 }
 
 enum window_fate window_send(struct window_send *s, const struct engine *e, int fd,
@@ -77,7 +77,9 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 		error_text(err, -EBADMSG, "a window is damaged");
 		return WINDOW_REFUSED;
 	}
-	while ((ret = push(s, e, p, row, pushed, err)) == -EMSGSIZE && !e->url->is_otlp) {
+	/* Requests to collectors halve themselves. */
+	while ((ret = push(s, e, p, row, pushed, err)) == -EMSGSIZE &&
+	       !engine_kind_is_collector(e->url->kind)) {
 		size_t bytes = s->request_bytes ? s->request_bytes : REQUEST_BYTES;
 
 		if (bytes <= REQUEST_BYTES_MIN)

@@ -22,6 +22,7 @@
 #include "cmd/run/window_send.h"
 #include "cmd/view/confine.h"
 #include "cmd/view/drop.h"
+#include "cmd/view/engine_client.h"
 #include "cmd/view/programs.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -29,8 +30,8 @@
 #include "lib/base/index.h"
 #include "lib/base/text.h"
 #include "lib/fleet/backoff.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/outbox.h"
-#include "lib/fleet/packed_body.h"
 #include "lib/fleet/window_pipe.h"
 #include "lib/server/client.h"
 
@@ -152,12 +153,11 @@ static int send_request(void *ctx, const struct engine_request *r, struct strbuf
 			struct error *err)
 {
 	struct pusher *p = ctx;
-	_cleanup_(strbuf_release) struct strbuf packed = {0};
-	VEC(const char *) headers = {0};
-	struct client_request request = {
-		.method = "POST",
+	const struct client_request request = {
 		.url = r->url,
-		.answer_max = ENGINE_ANSWER_MAX,
+		.headers = r->headers,
+		.body = r->body,
+		.size = r->size,
 		.is_over = is_over,
 		.ctx = p,
 		.stall_ns = p->backoff.first_ns * STALL_RATIO,
@@ -165,25 +165,11 @@ static int send_request(void *ctx, const struct engine_request *r, struct strbuf
 		.ca_file = r->to->tls_files[FLEET_TLS_CA],
 		.certificate_file = r->to->tls_files[FLEET_TLS_CERTIFICATE],
 		.key_file = r->to->tls_files[FLEET_TLS_KEY],
-		.retry_after_s = &p->retry_after_s,
+		.is_http2 = r->to->kind->is_grpc,
 	};
-	int ret = r->to->is_unpacked ? 0 : packed_body(r->body, r->size, &packed, err);
+	int ret = engine_client_send(&request, answer, &p->retry_after_s, err);
 
-	p->status = 0;
-	p->retry_after_s = 0;
-	if (ret)
-		return ret;
-	for (const char *const *header = r->headers; *header; header++)
-		vec_push(&headers, *header);
-	if (packed.size)
-		vec_push(&headers, "Content-Encoding: gzip");
-	vec_push(&headers, NULL);
-	request.headers = headers.items;
-	request.body = packed.size ? packed.text : r->body;
-	request.size = packed.size ? packed.size : r->size;
-	ret = client_send(&request, answer, err);
 	p->status = ret > 0 ? ret : 0;
-	vec_release(&headers);
 	return ret;
 }
 
@@ -327,7 +313,7 @@ static int prepare(struct pusher *p, const struct settings *s, struct error *err
 	p->outbox.limits = (struct outbox_limits){
 		.bytes = SPOOL_BYTES,
 		.memory_bytes = MEMORY_BYTES,
-		.age_ns = p->engine.url.is_otlp ? AGE_NS : 0,
+		.age_ns = engine_kind_is_collector(p->engine.url.kind) ? AGE_NS : 0,
 	};
 	if (*p->spool && outbox_open(&p->outbox, p->spool, err)) {
 		command_say("%s: what waits is kept in memory only", err->text);

@@ -8,12 +8,12 @@
 
 #include "cmd/command.h"
 #include "cmd/view/drop.h"
+#include "cmd/view/engine_client.h"
 #include "cmd/view/programs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"
 #include "lib/fleet/request_process.h"
-#include "lib/server/client.h"
 
 /* Requests of rows are of a few MiB. */
 #define REQUEST_MAX ((size_t)64 << 20)
@@ -40,7 +40,7 @@ static int send_request(struct strbuf *answer, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	struct request_message message;
-	struct client_request request = {.method = "POST", .answer_max = ENGINE_ANSWER_MAX};
+	struct client_request request = {0};
 	size_t size;
 	int ret = drop_all(err);
 
@@ -53,12 +53,13 @@ static int send_request(struct strbuf *answer, struct error *err)
 	request.url = message.url;
 	request.headers = message.headers.items;
 	request.timeout_ns = message.timeout_ns;
+	request.is_http2 = message.is_grpc;
 	request.ca_file = message.tls_files[FLEET_TLS_CA];
 	request.certificate_file = message.tls_files[FLEET_TLS_CERTIFICATE];
 	request.key_file = message.tls_files[FLEET_TLS_KEY];
 	request.body = message.body;
 	request.size = message.size;
-	ret = client_send(&request, answer, err);
+	ret = engine_client_send(&request, answer, NULL, err);
 	vec_release(&message.headers);
 	return ret;
 }

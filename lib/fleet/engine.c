@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/base64.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"
+#include "lib/fleet/engine_kind.h"
+#include "lib/fleet/grpc.h"
+#include "lib/fleet/packed_body.h"
 
 #define STATUS_OK 200
 #define STATUS_UNAUTHORIZED 401
@@ -41,8 +45,12 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 
 	words[strcspn(words, "\r\n")] = '\0';
 	text_to_line(words);
-	error_text(err, -EREMOTEIO, "%s:%u answers with status %d%s%s", e->url->host, e->url->port,
-		   status, *words ? ": " : "", words);
+	if (e->url->kind->is_grpc)
+		error_text(err, -EREMOTEIO, "%s:%u answers with %s", e->url->host, e->url->port,
+			   words);
+	else
+		error_text(err, -EREMOTEIO, "%s:%u answers with status %d%s%s", e->url->host,
+			   e->url->port, status, *words ? ": " : "", words);
 	if (status == STATUS_UNAUTHORIZED || status == STATUS_FORBIDDEN)
 		error_hint(err, "give the user before the host, and the password in the file of "
 				"?password-file=FILE");
@@ -62,14 +70,28 @@ static void headers_release(struct headers *h)
 	vec_release(&h->list);
 }
 
+static char *basic_header(const char *user, const char *password)
+{
+	_cleanup_free_ char *pair = xasprintf("%s:%s", user, password);
+	_cleanup_free_ char *packed = xcalloc(BASE64_SIZE(strlen(pair)) + 1, 1);
+
+	base64_encode(pair, strlen(pair), packed);
+	return xasprintf("Authorization: Basic %s", packed);
+}
+
 static void add_rights(struct headers *h, const struct engine *e)
 {
-	const char *key = e->url->is_otlp ? "Authorization: Bearer" : "X-ClickHouse-Key:";
+	const char *user = e->url->user;
+	bool is_collector = engine_kind_is_collector(e->url->kind);
 
-	if (e->url->user)
-		h->owned[0] = xasprintf("X-ClickHouse-User: %s", e->url->user);
-	if (e->password)
-		h->owned[1] = xasprintf("%s %s", key, e->password);
+	if (user && is_collector)
+		h->owned[0] = basic_header(user, e->password ? e->password : "");
+	else if (user)
+		h->owned[0] = xasprintf("X-ClickHouse-User: %s", user);
+	if (e->password && !(user && is_collector))
+		h->owned[1] = xasprintf(
+			"%s %s",
+			is_collector ? "Authorization: Bearer" : "X-ClickHouse-Key:", e->password);
 	for (int i = 0; i < 2; i++) {
 		if (h->owned[i])
 			vec_push(&h->list, h->owned[i]);
@@ -78,18 +100,49 @@ static void add_rights(struct headers *h, const struct engine *e)
 		vec_push(&h->list, *header);
 }
 
-static int post(const struct engine *e, const char *url, const char *type,
-		const struct strbuf *body, struct strbuf *answer, struct error *err)
+/* Packs a body, and puts it into a frame where one is due; `sent` stays empty if it is as it is. */
+static int wrap(const struct engine *e, const struct strbuf *body, bool *is_packed,
+		struct strbuf *sent, struct error *err)
 {
-	_cleanup_free_ char *content = xasprintf("Content-Type: %s", type);
-	/* Nothing is asked before a body is sent. */
-	struct headers headers = {0};
-	struct engine_request request = {
-		.url = url, .body = strbuf_text(body), .size = body->size, .to = e->url};
-	int status;
+	_cleanup_(strbuf_release) struct strbuf packed = {0};
+	int ret = e->url->is_unpacked ? 0
+				      : packed_body(strbuf_text(body), body->size, &packed, err);
 
+	*is_packed = packed.size;
+	if (ret)
+		return ret;
+	if (!e->url->kind->is_grpc) {
+		*sent = packed;
+		packed = (struct strbuf){0};
+	} else if (!grpc_frame(*is_packed ? &packed : body, *is_packed, sent)) {
+		return error_text(err, -EMSGSIZE, "the message is too large");
+	}
+	return 0;
+}
+
+static int post(const struct engine *e, const char *url, const struct strbuf *body,
+		struct strbuf *answer, struct error *err)
+{
+	const struct engine_kind *kind = e->url->kind;
+	_cleanup_free_ char *content = xasprintf("Content-Type: %s", kind->content_type);
+	_cleanup_(strbuf_release) struct strbuf sent = {0};
+	struct headers headers = {0};
+	struct engine_request request = {.url = url, .to = e->url};
+	bool is_packed;
+	int status = wrap(e, body, &is_packed, &sent, err);
+
+	if (status)
+		return status;
+	request.body = sent.size ? strbuf_text(&sent) : strbuf_text(body);
+	request.size = sent.size ? sent.size : body->size;
 	vec_push(&headers.list, content);
+	/* Nothing is asked before a body is sent. */
 	vec_push(&headers.list, "Expect:");
+	if (kind->is_grpc)
+		vec_push(&headers.list, "TE: trailers");
+	if (is_packed)
+		vec_push(&headers.list,
+			 kind->is_grpc ? "grpc-encoding: gzip" : "Content-Encoding: gzip");
 	add_rights(&headers, e);
 	vec_push(&headers.list, NULL);
 	request.headers = headers.list.items;
@@ -106,16 +159,16 @@ static int send_request(const struct engine *e, bool is_outside, const char *que
 	_cleanup_(strbuf_release) struct strbuf url = {0};
 
 	add_url(e, is_outside, query, &url);
-	return post(e, strbuf_text(&url), "application/octet-stream", body, answer, err);
+	return post(e, strbuf_text(&url), body, answer, err);
 }
 
-int engine_post(const struct engine *e, const char *type, const struct strbuf *body,
-		struct strbuf *answer, struct error *err)
+int engine_post(const struct engine *e, const struct strbuf *body, struct strbuf *answer,
+		struct error *err)
 {
 	_cleanup_free_ char *url = xasprintf("http%s://%s:%u/%s", e->url->is_secure ? "s" : "",
 					     e->url->host, e->url->port, e->url->database);
 
-	return post(e, url, type, body, answer, err);
+	return post(e, url, body, answer, err);
 }
 
 int engine_run(const struct engine *e, const char *sql, bool is_outside, struct strbuf *answer,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine that keeps samples, ClickHouse, by its HTTP interface: one request, one answer. What it
- * answers is not trusted.
+ * An engine that keeps samples: one request, one answer. What it answers is not trusted.
  */
 #ifndef PROF_LIB_FLEET_ENGINE_H
 #define PROF_LIB_FLEET_ENGINE_H
@@ -49,9 +48,9 @@ int engine_run(const struct engine *e, const char *sql, bool is_outside, struct 
 /* Adds rows to a table, in the form of RowBinary. */
 int engine_insert(const struct engine *e, const char *table, const struct strbuf *rows,
 		  struct error *err);
-/* Sends a message of that type to a collector. */
-int engine_post(const struct engine *e, const char *type, const struct strbuf *body,
-		struct strbuf *answer, struct error *err);
+/* Sends a message to a collector. */
+int engine_post(const struct engine *e, const struct strbuf *body, struct strbuf *answer,
+		struct error *err);
 /* Runs a statement whose result is one number. */
 int engine_number(const struct engine *e, const char *sql, bool is_outside, uint64_t *number,
 		  struct error *err);

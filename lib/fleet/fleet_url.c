@@ -12,11 +12,10 @@
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/otlp_environment.h"
 #include "lib/fleet/sql.h"
 
-#define PLAIN "clickhouse+http://"
-#define SECURE "clickhouse+https://"
 #define LABEL "label."
 
 const char *const fleet_by_names[FLEET_BY_COUNT] = {
@@ -32,20 +31,29 @@ static const char *const tls_keys[FLEET_TLS_COUNT] = {
 	[FLEET_TLS_KEY] = "key-file",
 };
 
-static const struct scheme {
-	const char *text;
-	bool is_secure, is_otlp;
-	uint16_t port;
-} schemes[] = {
-	{PLAIN, false, false, 8123},
-	{SECURE, true, false, 8443},
-	{"otlp+http://", false, true, 4318},
-	{"otlp+https://", true, true, 4318},
-};
+/* Returns what is after the scheme, which tells the kind and the port; NULL: it is none. */
+static const char *take_scheme(struct fleet_url *url, const char *text)
+{
+	for (const struct engine_kind *kind = engine_kinds; kind->scheme; kind++) {
+		const char *at = text + strlen(kind->scheme);
+
+		if (!text_starts_with(text, kind->scheme))
+			continue;
+		url->is_secure = *at == 's';
+		at += url->is_secure;
+		url->kind = kind;
+		url->port = url->is_secure ? kind->secure_port : kind->port;
+		if (text_starts_with(at, "://"))
+			return at + strlen("://");
+	}
+	return NULL;
+}
 
 bool fleet_url_is_one(const char *text)
 {
-	return text_starts_with(text, PLAIN) || text_starts_with(text, SECURE);
+	struct fleet_url url = {0};
+
+	return take_scheme(&url, text) && !engine_kind_is_collector(url.kind);
 }
 
 void fleet_url_release(struct fleet_url *url)
@@ -268,14 +276,16 @@ static int parse_user(struct fleet_url *url, const char *text, size_t size, stru
 
 static int set_path(struct fleet_url *url, const char *text, size_t size, struct error *err)
 {
-	url->database = size || !url->is_otlp ? xstrndup(text, size) : xstrdup(OTLP_PATH);
-	if (url->is_otlp ? has_only(url->database, strlen(url->database), "/._-")
-			 : sql_is_name(url->database))
+	const char *path = url->kind->path;
+
+	url->database = size || !path ? xstrndup(text, size) : xstrdup(path);
+	if (path ? has_only(url->database, strlen(url->database), "/._-")
+		 : sql_is_name(url->database))
 		return 0;
 	return error_text(err, -EINVAL,
-			  url->is_otlp ? "the path has characters that prof does not send"
-				       : "the database must be named after the host, by letters, "
-					 "digits and _");
+			  path ? "the path has characters that prof does not send"
+			       : "the database must be named after the host, by letters, "
+				 "digits and _");
 }
 
 static int parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err)
@@ -287,10 +297,6 @@ static int parse(struct fleet_url *url, const char *text, uint64_t now_s, struct
 	url->filter.until_s = UINT32_MAX;
 	size = strcspn(text, "/?");
 	user = memrchr(text, '@', size);
-	if (user && url->is_otlp)
-		return error_text(err, -EINVAL,
-				  "a collector has no users: give "
-				  "?password-file=FILE with a token");
 	if (user)
 		ret = parse_user(url, text, (size_t)(user - text), err);
 	at = user ? user + 1 : text;
@@ -308,24 +314,18 @@ static int parse(struct fleet_url *url, const char *text, uint64_t now_s, struct
 
 int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err)
 {
-	const struct scheme *scheme = NULL;
+	const char *at;
 	int ret;
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(*schemes); i++) {
-		if (text_starts_with(text, schemes[i].text))
-			scheme = &schemes[i];
-	}
 	*url = (struct fleet_url){0};
-	if (!scheme && strcmp(text, OTLP_ENVIRONMENT) == 0)
+	if (strcmp(text, OTLP_ENVIRONMENT) == 0)
 		return otlp_environment_read(url, err);
-	if (!scheme)
+	at = take_scheme(url, text);
+	if (!at)
 		return error_text(err, -EINVAL,
-				  "must be clickhouse+http://HOST/DATABASE, otlp+http://HOST, the "
-				  "same with https, or otlp");
-	url->is_secure = scheme->is_secure;
-	url->is_otlp = scheme->is_otlp;
-	url->port = scheme->port;
-	ret = parse(url, text + strlen(scheme->text), now_s, err);
+				  "must be clickhouse+http://HOST/DATABASE, otlp+http://HOST, "
+				  "otlp+grpc://HOST, the same with https or grpcs, or otlp");
+	ret = parse(url, at, now_s, err);
 	if (ret)
 		fleet_url_release(url);
 	return ret;

@@ -4,7 +4,7 @@
  * The address of an engine that keeps samples of many machines, and of a part of them:
  *
  *	clickhouse+http[s]://[user@]host[:port]/database[?key=value&…]
- *	otlp+http[s]://host[:port][/path][?password-file=file]
+ *	otlp+http[s]://host[:port][/path][?password-file=file], or otlp+grpc[s]://
  *	otlp
  *
  * The second one is of a collector, to which samples can only be sent; the last one is a collector,
@@ -49,8 +49,9 @@ struct fleet_filter {
 };
 
 struct fleet_url {
-	bool is_secure, is_otlp;
-	/* Owned; user NULL: the engine's default; `database` is a path if is_otlp. */
+	const struct engine_kind *kind;
+	bool is_secure;
+	/* Owned; user NULL: the engine's default; `database` is a path for collectors. */
 	char *user, *host, *database;
 	uint16_t port;
 	char *password_file; /* owned, or NULL */

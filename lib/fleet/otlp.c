@@ -331,7 +331,7 @@ static int send_message(struct otlp *w, const struct strbuf *body, struct fleet_
 			struct strbuf *words, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf answer = {0};
-	int ret = engine_post(w->engine, "application/x-protobuf", body, &answer, err);
+	int ret = engine_post(w->engine, body, &answer, err);
 
 	if (!ret)
 		pushed->refused += otlp_refused(&answer, words);
@@ -347,10 +347,12 @@ static int send_part(struct otlp *w, size_t first, size_t end, struct fleet_push
 	int ret = -EMSGSIZE;
 
 	write_message(w, first, end, &body);
-	if (body.size <= w->limit || end - first == 1)
+	if (body.size <= w->limit || end - first == 1) {
 		ret = send_message(w, &body, pushed, words, err);
+		if (ret == -EMSGSIZE)
+			w->limit = body.size - 1;
+	}
 	if (ret == -EMSGSIZE && end - first > 1) {
-		w->limit = body.size / 2 < w->limit ? body.size / 2 : w->limit;
 		strbuf_release(&body);
 		ret = send_part(w, first, middle, pushed, words, err);
 		return ret ? ret : send_part(w, middle, end, pushed, words, err);

@@ -14,6 +14,7 @@
 #define PREFIX "OTEL_EXPORTER_OTLP_"
 #define PROFILES PREFIX "PROFILES_"
 #define DEFAULT_ENDPOINT "http://localhost:4318"
+#define DEFAULT_GRPC_ENDPOINT "http://localhost:4317"
 #define NS_PER_MS 1000000ull
 #define TIMEOUT_MS_MAX 3600000
 
@@ -75,11 +76,34 @@ static int parse_endpoint(struct fleet_url *url, const char *endpoint, bool is_w
 	return 0;
 }
 
+/* Parses http[s]://host[:port]; gRPC has paths of its own. */
+static int parse_grpc_endpoint(struct fleet_url *url, const char *endpoint, struct error *err)
+{
+	const char *host = strstr(endpoint, "://");
+	bool is_secure = text_starts_with(endpoint, "https:");
+	_cleanup_free_ char *address = NULL;
+
+	if (!host || (!is_secure && !text_starts_with(endpoint, "http:")))
+		return error_text(err, -EINVAL, "must be http://HOST or https://HOST");
+	host += strlen("://");
+	address = xasprintf("otlp+grpc%s://%.*s", is_secure ? "s" : "", (int)strcspn(host, "/?"),
+			    host);
+	return fleet_url_parse(url, address, 0, err);
+}
+
 static int read_endpoint(struct fleet_url *url, struct error *err)
 {
 	const char *own = value_of(PROFILES, "ENDPOINT"), *all = value_of(PREFIX, "ENDPOINT");
-	int ret = parse_endpoint(url, own ? own : all ? all : DEFAULT_ENDPOINT, own, err);
+	const char *protocol = find("PROTOCOL"), *endpoint = own ? own : all;
+	int ret;
 
+	if (protocol && strcmp(protocol, "grpc") == 0)
+		ret = parse_grpc_endpoint(url, endpoint ? endpoint : DEFAULT_GRPC_ENDPOINT, err);
+	else if (protocol && strcmp(protocol, "http/protobuf") != 0)
+		return error_text(err, -EINVAL,
+				  PREFIX "PROTOCOL: prof speaks http/protobuf and grpc");
+	else
+		ret = parse_endpoint(url, endpoint ? endpoint : DEFAULT_ENDPOINT, own, err);
 	return ret ? error_wrap(err, "%sENDPOINT", own ? PROFILES : PREFIX) : 0;
 }
 
@@ -119,12 +143,9 @@ static int read_headers(struct fleet_url *url, struct error *err)
 
 static int read_others(struct fleet_url *url, struct error *err)
 {
-	const char *protocol = find("PROTOCOL"), *packing = find("COMPRESSION");
-	const char *timeout = find("TIMEOUT");
+	const char *packing = find("COMPRESSION"), *timeout = find("TIMEOUT");
 	uint64_t ms = 0;
 
-	if (protocol && strcmp(protocol, "http/protobuf") != 0)
-		return error_text(err, -EINVAL, PREFIX "PROTOCOL: prof speaks http/protobuf alone");
 	if (packing && strcmp(packing, "gzip") != 0 && strcmp(packing, "none") != 0)
 		return error_text(err, -EINVAL, PREFIX "COMPRESSION: must be gzip or none");
 	if (timeout && (!text_to_u64(timeout, 10, &ms) || ms > TIMEOUT_MS_MAX))

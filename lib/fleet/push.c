@@ -8,6 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/resources.h"
 #include "lib/fleet/schema.h"
 #include "lib/fleet/sql.h"
@@ -323,8 +324,8 @@ static int push(struct push *w, struct fleet_pushed *pushed, struct error *err)
 	return ret ? ret : send_windows(w, pushed, (uint32_t)now_s, err);
 }
 
-int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
-	       struct fleet_pushed *pushed, struct error *err)
+int rows_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
+	      struct fleet_pushed *pushed, struct error *err)
 {
 	struct push w = {.engine = e, .profile = p, .origin = origin};
 	const struct profile_meta *meta = &p->meta;
@@ -348,4 +349,10 @@ int fleet_push(const struct engine *e, const struct profile *p, const struct fle
 	vec_release(&w.windows);
 	strbuf_release(&w.rows);
 	return ret;
+}
+
+int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
+	       struct fleet_pushed *pushed, struct error *err)
+{
+	return e->url->kind->push(e, p, origin, pushed, err);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profile → rows of an engine: sums by window of time and stack. A window that the engine has is
- * not sent again, and one that was sent in part does not count: its row of prof_windows comes last.
+ * Profile → an engine. Its rows are sums by window of time and stack: a window that the engine has
+ * is not sent again, and one that was sent in part does not count, as its row of prof_windows comes
+ * last.
  */
 #ifndef PROF_LIB_FLEET_PUSH_H
 #define PROF_LIB_FLEET_PUSH_H
@@ -32,10 +33,16 @@ struct fleet_pushed {
 };
 
 /*
+ * Sends a profile, in the way of the engine's kind; see engine_kind.h.
+ *
  * -ENODATA: there is nothing to send. -EINVAL: it does not say when it was recorded. -EMSGSIZE: a
  * request is too large. Otherwise what engine_send_fn says, or -EREMOTEIO; *pushed is set, too.
  */
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err);
+
+/* Does that for an engine of rows. */
+int rows_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
+	      struct fleet_pushed *pushed, struct error *err);
 
 #endif

@@ -13,8 +13,10 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/neighbour.h"
 #include "lib/base/text.h"
+#include "lib/fleet/engine_kind.h"
 
 static const char program[] = "prof-view";
+static const char grpc[] = "grpc";
 
 /* Returns the next text; NULL: it does not end, nor does any after it. */
 static const char *take_text(const char **at, const char *end)
@@ -28,7 +30,7 @@ static const char *take_text(const char **at, const char *end)
 
 bool request_message_read(struct request_message *m, const char *text, size_t size)
 {
-	const char *end = text + size, *timeout, *header;
+	const char *end = text + size, *timeout, *protocol, *header;
 	bool is_sound;
 
 	*m = (struct request_message){0};
@@ -36,7 +38,9 @@ bool request_message_read(struct request_message *m, const char *text, size_t si
 	for (int i = 0; i < FLEET_TLS_COUNT; i++)
 		m->tls_files[i] = take_text(&text, end);
 	timeout = take_text(&text, end);
-	is_sound = timeout && *m->url && text_to_u64(timeout, 10, &m->timeout_ns);
+	protocol = take_text(&text, end);
+	is_sound = protocol && *m->url && text_to_u64(timeout, 10, &m->timeout_ns);
+	m->is_grpc = is_sound && strcmp(protocol, grpc) == 0;
 	while ((header = is_sound ? take_text(&text, end) : NULL) && *header)
 		vec_push(&m->headers, header);
 	if (!header) {
@@ -79,7 +83,8 @@ static int write_request(const struct engine_request *request)
 
 	for (int i = 0; i < FLEET_TLS_COUNT; i++)
 		ok = ok && request_write_text(fd, request->to->tls_files[i]);
-	ok = ok && request_write_text(fd, timeout);
+	ok = ok && request_write_text(fd, timeout) &&
+	     request_write_text(fd, request->to->kind->is_grpc ? grpc : NULL);
 	for (const char *const *header = request->headers; ok && *header; header++)
 		ok = request_write_text(fd, *header);
 	if (ok && request_write(fd, "", 1) && request_write(fd, request->body, request->size) &&

@@ -17,13 +17,14 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 
 /*
  * The other side reads a request on standard input: the URL, files of TLS (or empty texts), the
- * timeout in ns, headers and an empty text, each terminated, then the body. It writes the status as
- * int32_t, then the answer; or a negative errno, then what failed.
+ * timeout in ns, "grpc" or an empty text, headers and an empty text, each terminated, then the
+ * body. It writes the status as int32_t, then the answer; or a negative errno, then what failed.
  */
 struct request_message {
 	const char *url;
 	const char *tls_files[FLEET_TLS_COUNT];
 	uint64_t timeout_ns;
+	bool is_grpc;
 	VEC(const char *) headers; /* NULL-terminated, not counted */
 	const char *body;
 	size_t size;

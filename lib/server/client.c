@@ -37,6 +37,14 @@ static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl
 	return r->is_over(r->ctx);
 }
 
+static size_t on_header(char *line, size_t unit, size_t count, void *ctx)
+{
+	const struct client_request *r = ctx;
+
+	r->on_header(r->header_ctx, line, unit * count);
+	return unit * count;
+}
+
 static void set_limits(CURL *curl, const struct client_request *r)
 {
 	long stall_s = (long)((r->stall_ns + 999999999) / 1000000000);
@@ -71,6 +79,15 @@ static CURLcode perform(CURL *curl, const struct client_request *r, struct curl_
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	if (r->is_http2)
+		curl_easy_setopt(curl, CURLOPT_HTTP_VERSION,
+				 strncmp(r->url, "https:", 6) == 0
+					 ? CURL_HTTP_VERSION_2TLS
+					 : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+	if (r->on_header) {
+		curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+		curl_easy_setopt(curl, CURLOPT_HEADERDATA, r);
+	}
 	set_limits(curl, r);
 	set_file(curl, CURLOPT_CAINFO, r->ca_file);
 	set_file(curl, CURLOPT_SSLCERT, r->certificate_file);

@@ -21,6 +21,11 @@ struct client_request {
 	void *ctx;
 	uint64_t stall_ns; /* without progress it is given up after this time; 0: the default */
 	uint64_t timeout_ns; /* of all of it; 0: as long as it moves */
+	/* It is sent by HTTP/2, from its beginning or as TLS agrees on it. */
+	bool is_http2;
+	/* Gets each line before and after the answer's text; NULL: nobody reads them. */
+	void (*on_header)(void *ctx, const char *line, size_t size);
+	void *header_ctx;
 	/* Files of TLS; NULL or "": the machine's authorities, and no certificate. */
 	const char *ca_file, *certificate_file, *key_file;
 	uint64_t *retry_after_s; /* gets what the server asks for; 0: nothing. NULL: nobody asks */

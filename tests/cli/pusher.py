@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The process that sends windows, against an engine with faults: each sample arrives once, or is counted
-as lost. Prints TAP. pusher.py PROF ENGINE_SCRIPT, in an empty folder."""
+as lost. Prints TAP. pusher.py PROF ENGINE_SCRIPT GRPC_SCRIPT, in an empty folder."""
 
 import array
 import gzip
@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-prof, engine_script = (os.path.realpath(path) for path in sys.argv[1:3])
+prof, engine_script, grpc_script = (os.path.realpath(path) for path in sys.argv[1:4])
 view = os.path.join(os.path.dirname(prof), "prof-view")
 STACKS = [(f"main;part_{i % 7};function_number_{i};leaf_{i * i}", i % 5 + 1) for i in range(300)]
 TICKS = sum(weight for _, weight in STACKS)
@@ -42,6 +42,8 @@ def ok(description, holds, details=""):
 
 
 class Engine:
+    script = engine_script
+
     def __init__(self):
         shutil.rmtree("engine", ignore_errors=True)
         os.makedirs("engine/each")
@@ -51,7 +53,7 @@ class Engine:
     def start(self):
         if os.path.exists("engine/port"):
             os.remove("engine/port")
-        self.process = subprocess.Popen([sys.executable, engine_script, "engine", str(self.port)],
+        self.process = subprocess.Popen([sys.executable, self.script, "engine", str(self.port)],
                                         stderr=subprocess.DEVNULL)
         while not os.path.exists("engine/port"):
             time.sleep(0.01)
@@ -78,6 +80,19 @@ class Engine:
 
     def requests(self):
         return [line.split() for line in open("engine/requests")] if os.path.exists("engine/requests") else []
+
+
+class GrpcEngine(Engine):
+    script = grpc_script
+
+    def url(self):
+        return f"otlp+grpc://127.0.0.1:{self.port}"
+
+    def ticks(self):
+        sums = [json.loads(subprocess.run([sys.executable, os.path.join(os.path.dirname(grpc_script), "otlp_rules.py"),
+                                           f"engine/each/{name}"], capture_output=True, check=True).stdout)
+                for name in os.listdir("engine/each")]
+        return sum(row["all"]["samples"] for row in sums)
 
 
 class Pusher:
@@ -317,6 +332,52 @@ pusher.send(10**7 + 3, TICKS)
 report = pusher.wait_for(lambda r: r["lost_windows"] == 1)
 ok("a collector: what is too old is given up", report["lost_windows"] == 1, report)
 pusher.end()
+engine.stop()
+
+# A collector that speaks gRPC.
+engine = GrpcEngine()
+open("stderr", "w").close()
+pusher = Pusher(engine.url())
+number = 10**7
+for fault, words in (("status 14", "UNAVAILABLE: it is 100% so"), ("status 4", "DEADLINE_EXCEEDED"), ("http 503", "status 503"),
+                     ("silent", "does not speak gRPC"), ("reset", "127.0.0.1"), ("status 8 1", "RESOURCE_EXHAUSTED")):
+    engine.mode(fault)
+    pusher.send(number, TICKS)
+    pusher.answer()
+    number += 1
+    before = pusher.wait_for(lambda r: r["failures"] >= 2)
+    asked = time.time()
+    ok(f"gRPC, {fault}: it is tried again", before["failures"] >= 2 and words in before["words"], before)
+    engine.mode("")
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok(f"gRPC, {fault}: it is sent", report["sent_windows"] == number - 10**7 and not report["lost_windows"], report)
+ok("gRPC: it waits as long as it is told to", time.time() - asked > 0.3, time.time() - asked)
+# Servers without a status may have taken it.
+again = sum(row[0] == "silent" for row in engine.requests())
+ok("gRPC: each sample once", engine.ticks() == report["sent_samples"] + again * TICKS ==
+   (number - 10**7 + again) * TICKS, (engine.ticks(), report))
+for fault in ("status 3", "status 8", "status 13", "http 404"):
+    engine.mode(fault)
+    pusher.send(number, TICKS)
+    pusher.answer()
+    number += 1
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok(f"gRPC, {fault}: a window is given up", report["lost_samples"] == report["lost_windows"] * TICKS > 0, report)
+ok("gRPC: what is given up is counted", report["lost_windows"] == 4, report)
+engine.mode("limit 12000")
+asked = len(engine.requests())
+pusher.send(number, TICKS)
+pusher.answer()
+report = pusher.wait_for(lambda r: not r["waiting_windows"])
+ok("gRPC: halves arrive", report["sent_windows"] == 7 and 2 < len(engine.requests()) - asked < 8,
+   (report, engine.requests()[asked:]))
+engine.mode("partial")
+pusher.send(number + 1, TICKS)
+pusher.answer()
+report = pusher.wait_for(lambda r: not r["waiting_windows"])
+ok("gRPC: what it refuses is counted", report["refused"] == 2 and "refuses 2 profiles" in report["words"], report)
+ok("gRPC: messages are packed", all(row[-1] == "gzip" for row in engine.requests()), engine.requests())
+ok("gRPC: it ends", pusher.end() == 0, open("stderr").read())
 engine.stop()
 
 # No DNS, a server that is not authentic, a certificate that is missing: said in one line, tried again, nothing

@@ -7,4 +7,4 @@
 
 # A process without rights cannot look for leaks at its end.
 export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
-python3 "$root/tests/cli/pusher.py" "$PROF" "$root/tests/fake_engine.py"
+python3 "$root/tests/cli/pusher.py" "$PROF" "$root/tests/fake_engine.py" "$root/tests/fake_grpc.py"

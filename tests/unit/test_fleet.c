@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/list.h"
 #include "lib/fleet/otlp.h"
 #include "lib/fleet/push.h"
@@ -114,6 +115,7 @@ static int push(struct tables *t, const struct profile *p, struct fleet_pushed *
 	int ret;
 
 	assert_int_equal(fleet_url_parse(&url, URL, NOW, NULL), 0);
+	url.is_unpacked = true;
 	ret = fleet_push(&engine, p, &origin, pushed, err);
 	fleet_url_release(&url);
 	return ret;
@@ -343,6 +345,7 @@ TEST(what_a_collector_refuses)
 	struct error err = {0};
 
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
+	url.is_unpacked = true;
 	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
 	assert_non_null(strstr(err.text, "the collector refuses 9 profiles"));
 	assert_int_equal(pushed.samples, 180);
@@ -394,6 +397,7 @@ TEST(requests_that_are_too_large_are_halved_and_go_on)
 	struct fleet_pushed pushed;
 
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
+	url.is_unpacked = true;
 	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
 	assert_int_equal(c.taken, 1);
 	c.max = c.largest - 1;
@@ -440,8 +444,9 @@ TEST(messages_to_the_process)
 
 	assert_true(request_message_read(&m,
 					 "u\0a\0\0\0"
-					 "7\0A: b\0C: d\0\0body",
-					 23));
+					 "7\0grpc\0A: b\0C: d\0\0body",
+					 28));
+	assert_true(m.is_grpc);
 	assert_string_equal(m.url, "u");
 	assert_int_equal(m.headers.count, 2);
 	assert_string_equal(m.headers.items[1], "C: d");
@@ -453,7 +458,7 @@ TEST(messages_to_the_process)
 	assert_false(request_message_read(&m, "", 0));
 	assert_false(request_message_read(&m,
 					  "u\0\0\0\0"
-					  "7\0A: b\0",
-					  12));
+					  "7\0\0A: b\0",
+					  13));
 	assert_false(request_message_read(&m, "\0\0", 2));
 }

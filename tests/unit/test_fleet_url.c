@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/select_sql.h"
 #include "lib/fleet/sql.h"
 #include "tests/unit/test.h"
@@ -60,7 +61,9 @@ TEST(wrong_addresses)
 		"clickhouse+http://@db/p",
 		"clickhouse+http://a%0Ab@db/p",
 		"otlp+http://",
-		"otlp+http://u@db",
+		"otlp+httpx://db",
+		"otlp+grpcss://db",
+		"otlp+grpc:db",
 		"otlp+http://db/a b",
 		"otlp+http://db/a%0A",
 		URL "?service",
@@ -156,12 +159,17 @@ TEST(addresses_of_collectors)
 	struct fleet_url url;
 
 	assert_int_equal(fleet_url_parse(&url, "otlp+https://c?password-file=/t", NOW, NULL), 0);
-	assert_true(url.is_otlp && url.is_secure && !url.is_filtered);
+	assert_true(engine_kind_is_collector(url.kind) && url.is_secure && !url.is_filtered);
 	assert_int_equal(url.port, 4318);
 	assert_string_equal(url.database, "v1development/profiles");
 	fleet_url_release(&url);
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c:1/in/p", NOW, NULL), 0);
 	assert_string_equal(url.database, "in/p");
+	fleet_url_release(&url);
+	assert_int_equal(fleet_url_parse(&url, "otlp+grpcs://c?ca-file=/c", NOW, NULL), 0);
+	assert_true(url.kind->is_grpc && url.is_secure);
+	assert_int_equal(url.port, 4317);
+	assert_non_null(strstr(url.database, "ProfilesService/Export"));
 	fleet_url_release(&url);
 	assert_false(fleet_url_is_one("otlp+http://c"));
 }

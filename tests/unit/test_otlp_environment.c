@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/otlp_environment.h"
 #include "tests/unit/test.h"
 
@@ -38,6 +39,7 @@ static int clear(void **state)
 	return 0;
 }
 
+#define GRPC_PATH "opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 #define CASE(name) TEST_WITH(name, clear, clear)
 
 static void expect(const char *host, uint16_t port, const char *path, bool is_secure)
@@ -50,7 +52,7 @@ static void expect(const char *host, uint16_t port, const char *path, bool is_se
 	assert_int_equal(url.port, port);
 	assert_string_equal(url.database, path);
 	assert_int_equal(url.is_secure, is_secure);
-	assert_true(url.is_otlp);
+	assert_true(engine_kind_is_collector(url.kind));
 	fleet_url_release(&url);
 }
 
@@ -92,6 +94,22 @@ CASE(other_variables)
 	assert_null(url.tls_files[FLEET_TLS_CERTIFICATE]);
 	assert_string_equal(url.tls_files[FLEET_TLS_KEY], "/key.pem");
 	fleet_url_release(&url);
+}
+
+CASE(endpoints_of_grpc)
+{
+	struct fleet_url url;
+	struct error err = {0};
+
+	set("PROTOCOL", "grpc");
+	expect("localhost", 4317, GRPC_PATH, false);
+	set("ENDPOINT", "https://a.example/some/path?x");
+	expect("a.example", 4317, GRPC_PATH, true);
+	set("PROFILES_ENDPOINT", "http://b.example:99");
+	expect("b.example", 99, GRPC_PATH, false);
+	set("PROFILES_ENDPOINT", "b.example:99");
+	assert_int_equal(fleet_url_parse(&url, "otlp", 0, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "PROFILES_ENDPOINT"));
 }
 
 CASE(values_that_are_wrong)

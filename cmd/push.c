@@ -58,8 +58,8 @@ static void make_table(struct option_table *t, void *ctx)
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
 		"or, of a collector, otlp+http[s]://[USER@]HOST[:PORT][/PATH][?password-file=FILE],\n"
 		"the same with otlp+grpc[s], or otlp for the one that OTEL_EXPORTER_OTLP_ENDPOINT\n"
-		"names.\n"
-		"'prof fleet init URL' makes tables of the former.\n"
+		"names; pyroscope+http[s]:// and parca+http[s]:// are of these engines.\n"
+		"'prof fleet init URL' makes tables of ClickHouse.\n"
 		"Exit status: 0, 125 if the file or the engine refuses, 2 for wrong use.\n";
 }
 

@@ -6,7 +6,8 @@ Writes FOLDER/port, and FOLDER/log with the statements. It refuses what a real o
 refuses: unknown databases, tables and columns, its keywords as names of columns, rows that are cut
 off, arrays of unequal length, and texts that are not closed. FOLDER/mode, if it is there: "broken"
 (503), "garbage", "denied" (wrong password), "newer" (tables of a newer prof).
-What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial".
+What is sent to it as to a collector goes into FOLDER/otlp; it refuses two profiles by "partial". As Pyroscope, it
+refuses what that refuses.
 """
 
 import gzip
@@ -20,6 +21,9 @@ import struct
 import sys
 import time
 import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import engine_rules  # noqa: E402
 
 folder = sys.argv[1]
 KEYWORDS = {"interval", "end", "order", "group", "from", "select", "case"}
@@ -277,6 +281,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.fail(mode, len(body)):
             return None
         if self.path == "/v1development/profiles":
+            return self.take_message(mode, body)
+        if self.path == "/push.v1.PusherService/Push":
+            try:
+                engine_rules.judge("pyroscope", body)
+            except engine_rules.Refusal as refusal:
+                return self.reply(400, b'{"code":"invalid_argument","message":"%s"}' % str(refusal).encode())
             return self.take_message(mode, body)
         if mode == "broken":
             return self.reply(503, b"no idea\n\x1b[31m")

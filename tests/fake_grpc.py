@@ -4,7 +4,8 @@
 
 Writes FOLDER/port, each message as FOLDER/each/NUMBER, and FOLDER/requests as fake_engine.py does. Heads of
 requests are not read. FOLDER/mode, if it is there: "status CODE [SECONDS]" (of gRPC, and when to try again),
-"limit BYTES", "partial" (two profiles are refused), "http CODE", "silent" (no status), "reset".
+"limit BYTES", "partial" (two profiles are refused), "http CODE", "silent" (no status), "reset". With FOLDER/parca,
+it is one, and refuses what that refuses.
 """
 
 import base64
@@ -14,6 +15,9 @@ import socket
 import socketserver
 import struct
 import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import engine_rules  # noqa: E402
 
 folder = sys.argv[1]
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -65,6 +69,11 @@ class Handler(socketserver.StreamRequestHandler):
         if words[:1] == ["limit"] and len(message) > int(words[1]):
             return self.head(stream, [kind, ("grpc-status", "8"), ("grpc-message", "received message larger than max")],
                              True, 200)
+        if os.path.exists(f"{folder}/parca"):
+            try:
+                engine_rules.judge("parca", message)
+            except engine_rules.Refusal as refusal:
+                return self.head(stream, [kind, ("grpc-status", "3"), ("grpc-message", str(refusal)[:200])], True, 200)
         with open(f"{folder}/each/{Handler.messages}", "wb") as out:
             out.write(message)
         Handler.messages += 1

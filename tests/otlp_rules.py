@@ -120,4 +120,5 @@ def main(path):
     print(json.dumps({"self": {k: v for k, v in sums.items() if k and v}, "all": kinds, "resources": resources}, sort_keys=True))
 
 
-main(sys.argv[1])
+if __name__ == "__main__":
+    main(sys.argv[1])

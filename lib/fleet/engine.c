@@ -105,8 +105,10 @@ static int wrap(const struct engine *e, const struct strbuf *body, bool *is_pack
 		struct strbuf *sent, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf packed = {0};
-	int ret = e->url->is_unpacked ? 0
-				      : packed_body(strbuf_text(body), body->size, &packed, err);
+	const struct collector_form *form = e->url->kind->form;
+	int ret = e->url->is_unpacked || (form && form->is_packed)
+			  ? 0
+			  : packed_body(strbuf_text(body), body->size, &packed, err);
 
 	*is_packed = packed.size;
 	if (ret)

@@ -3,6 +3,7 @@
 
 #include "lib/fleet/otlp.h"
 #include "lib/fleet/otlp_environment.h"
+#include "lib/fleet/series.h"
 
 const struct engine_kind engine_kinds[] = {
 	{
@@ -10,25 +11,41 @@ const struct engine_kind engine_kinds[] = {
 		.port = 8123,
 		.secure_port = 8443,
 		.content_type = "application/octet-stream",
-		.push = rows_push,
 	},
 	{
 		.scheme = "otlp+http",
 		.port = 4318,
 		.secure_port = 4318,
+		.form = &otlp_form,
 		.path = OTLP_PATH,
 		.content_type = "application/x-protobuf",
-		.push = otlp_push,
 	},
 	{
 		.scheme = "otlp+grpc",
 		.port = 4317,
 		.secure_port = 4317,
+		.form = &otlp_form,
 		.path = "opentelemetry.proto.collector.profiles.v1development.ProfilesService/"
 			"Export",
 		.content_type = "application/grpc",
 		.is_grpc = true,
-		.push = otlp_push,
+	},
+	{
+		.scheme = "pyroscope+http",
+		.port = 4040,
+		.secure_port = 443,
+		.form = &series_pyroscope,
+		.path = "push.v1.PusherService/Push",
+		.content_type = "application/proto",
+	},
+	{
+		.scheme = "parca+http",
+		.port = 7070,
+		.secure_port = 443,
+		.form = &series_parca,
+		.path = "parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
+		.content_type = "application/grpc",
+		.is_grpc = true,
 	},
 	{0},
 };

@@ -3,19 +3,16 @@
 #ifndef PROF_LIB_FLEET_ENGINE_KIND_H
 #define PROF_LIB_FLEET_ENGINE_KIND_H
 
-#include "lib/fleet/push.h"
+#include "lib/fleet/collector.h"
 
 struct engine_kind {
 	const char *scheme; /* "s" may follow */
 	uint16_t port, secure_port; /* defaults */
-	/* Samples can only be sent to it, by requests of this path; NULL: it has a database. */
+	/* Messages of a collector, and the path of its requests; NULL: it has a database. */
+	const struct collector_form *form;
 	const char *path;
 	const char *content_type; /* of requests */
 	bool is_grpc; /* ... which are those of gRPC, by HTTP/2 */
-	/* Does the work of fleet_push(). */
-	int (*push)(const struct engine *e, const struct profile *p,
-		    const struct fleet_origin *origin, struct fleet_pushed *pushed,
-		    struct error *err);
 };
 
 /* Ends with a row without a scheme. */
@@ -24,7 +21,7 @@ extern const struct engine_kind engine_kinds[];
 /* Collectors only take samples. */
 static inline bool engine_kind_is_collector(const struct engine_kind *kind)
 {
-	return kind->path != NULL;
+	return kind->form != NULL;
 }
 
 #endif

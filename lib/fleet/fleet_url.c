@@ -324,7 +324,8 @@ int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, str
 	if (!at)
 		return error_text(err, -EINVAL,
 				  "must be clickhouse+http://HOST/DATABASE, otlp+http://HOST, "
-				  "otlp+grpc://HOST, the same with https or grpcs, or otlp");
+				  "otlp+grpc://HOST, pyroscope+http://HOST, parca+http://HOST, the "
+				  "same with https or grpcs, or otlp");
 	ret = parse(url, at, now_s, err);
 	if (ret)
 		fleet_url_release(url);

@@ -4,10 +4,11 @@
  * The address of an engine that keeps samples of many machines, and of a part of them:
  *
  *	clickhouse+http[s]://[user@]host[:port]/database[?key=value&…]
- *	otlp+http[s]://host[:port][/path][?password-file=file], or otlp+grpc[s]://
+ *	otlp+http[s]://[user@]host[:port][/path][?password-file=file], or otlp+grpc[s]://…,
+ *	pyroscope+http[s]://…, parca+http[s]://…
  *	otlp
  *
- * The second one is of a collector, to which samples can only be sent; the last one is a collector,
+ * The second ones are of collectors, to which samples can only be sent; the last one is a collector,
  * too, which the environment names by OpenTelemetry's conventions. Keys for https: "ca-file=",
  * "certificate-file=", "key-file=".
  *

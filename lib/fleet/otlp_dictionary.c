@@ -142,7 +142,7 @@ static const char *frame_type(const struct profile *p, const struct frame *frame
 static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
 {
 	const struct profile *p = w->profile;
-	const struct stack *chains = w->locations.chains.rows.items;
+	const struct stack *chains = w->locations->chains.rows.items;
 	const struct frame *frame = frames_get(&p->frames, chains[chain].frame);
 	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
 
@@ -174,8 +174,8 @@ uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
 		return 0;
 	if (w->stacks[stack])
 		return w->stacks[stack];
-	for (stack_id at = stack; at != NO_STACK; at = w->locations.callers[at])
-		protobuf_varint(&inner, location_of(w, w->locations.of_stacks[at]));
+	for (stack_id at = stack; at != NO_STACK; at = w->locations->callers[at])
+		protobuf_varint(&inner, location_of(w, w->locations->of_stacks[at]));
 	protobuf_bytes(&row, STACK_LOCATIONS, inner.text, inner.size);
 	return w->stacks[stack] = add_row(w, STACK_TABLE, &row);
 }
@@ -195,9 +195,10 @@ void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out, uint32
 	strbuf_release(&dictionary);
 }
 
-void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p)
+void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p,
+			  const struct location_table *locations)
 {
-	*w = (struct otlp_dictionary){.profile = p};
+	*w = (struct otlp_dictionary){.profile = p, .locations = locations};
 	otlp_text(w, "");
 	strings_intern(&w->attributes, "");
 	emit(w, ATTRIBUTE_TABLE);
@@ -206,18 +207,16 @@ void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p)
 	emit(w, MAPPING_TABLE);
 	emit(w, FUNCTION_TABLE);
 	emit(w, LOCATION_TABLE);
-	location_table_init(&w->locations, p);
 	w->stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*w->stacks));
 	w->mappings = xcalloc(p->modules.rows.count + 1, sizeof(*w->mappings));
 	w->functions = xcalloc(p->funcs.rows.count + 1, sizeof(*w->functions));
-	w->places = xcalloc(w->locations.chains.rows.count + 1, sizeof(*w->places));
+	w->places = xcalloc(w->locations->chains.rows.count + 1, sizeof(*w->places));
 }
 
 void otlp_dictionary_release(struct otlp_dictionary *w)
 {
 	strings_release(&w->strings);
 	strings_release(&w->attributes);
-	location_table_release(&w->locations);
 	free(w->stacks);
 	free(w->mappings);
 	free(w->functions);

@@ -24,7 +24,7 @@ enum table {
 struct otlp_dictionary {
 	const struct profile *profile;
 	struct strings strings; /* the first is "" */
-	struct location_table locations;
+	const struct location_table *locations;
 	/* Numbers in the tables, by ids of the profile and rows of chains; 0: not there. */
 	uint32_t *stacks, *mappings, *functions, *places;
 	uint32_t counts[TABLES_END]; /* rows of the tables, without those for nothing */
@@ -32,7 +32,9 @@ struct otlp_dictionary {
 	struct strbuf tables[TABLES_END], message; /* the latter is being built */
 };
 
-void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p);
+/* Borrows both. */
+void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p,
+			  const struct location_table *locations);
 void otlp_dictionary_release(struct otlp_dictionary *w);
 /* Return the number of a string, of an attribute with a text or, if that is NULL, a number, ... */
 uint64_t otlp_text(struct otlp_dictionary *w, const char *text);

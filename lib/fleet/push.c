@@ -324,8 +324,9 @@ static int push(struct push *w, struct fleet_pushed *pushed, struct error *err)
 	return ret ? ret : send_windows(w, pushed, (uint32_t)now_s, err);
 }
 
-int rows_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
-	      struct fleet_pushed *pushed, struct error *err)
+static int rows_push(const struct engine *e, const struct profile *p,
+		     const struct fleet_origin *origin, struct fleet_pushed *pushed,
+		     struct error *err)
 {
 	struct push w = {.engine = e, .profile = p, .origin = origin};
 	const struct profile_meta *meta = &p->meta;
@@ -354,5 +355,6 @@ int rows_push(const struct engine *e, const struct profile *p, const struct flee
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err)
 {
-	return e->url->kind->push(e, p, origin, pushed, err);
+	return engine_kind_is_collector(e->url->kind) ? collector_push(e, p, origin, pushed, err)
+						      : rows_push(e, p, origin, pushed, err);
 }

@@ -41,8 +41,4 @@ struct fleet_pushed {
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err);
 
-/* Does that for an engine of rows. */
-int rows_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
-	      struct fleet_pushed *pushed, struct error *err);
-
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/format/protobuf.h"
 
 /* Is that frame inlined into the one of its caller? */
 static bool is_inlined(const struct profile *p, const struct stack *stack)
@@ -41,10 +40,4 @@ void location_table_release(struct location_table *t)
 	stacks_release(&t->chains);
 	free(t->of_stacks);
 	free(t->callers);
-}
-
-void location_table_write(const struct location_table *t, stack_id stack, struct strbuf *out)
-{
-	for (stack_id at = stack; at != NO_STACK; at = t->callers[at])
-		protobuf_varint(out, (uint64_t)t->of_stacks[at] + 1);
 }

@@ -6,7 +6,6 @@
 #ifndef PROF_LIB_FORMAT_LOCATION_TABLE_H
 #define PROF_LIB_FORMAT_LOCATION_TABLE_H
 
-#include "lib/base/strbuf.h"
 #include "lib/profile/profile.h"
 
 struct location_table {
@@ -18,7 +17,5 @@ struct location_table {
 
 void location_table_init(struct location_table *t, const struct profile *p);
 void location_table_release(struct location_table *t);
-/* Appends a stack's locations, innermost first: varints of their rows, counted from 1. */
-void location_table_write(const struct location_table *t, stack_id stack, struct strbuf *out);
 
 #endif

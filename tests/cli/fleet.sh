@@ -112,9 +112,46 @@ print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" \
 like "resources" "$out" '"host.name": "h1".*"release": "1".*"service.name": "a.b'
 "$PROF" push -q "$golden/inline.json" "$collector"
 ok "inlined functions" python3 "$root/tests/otlp_rules.py" engine/otlp
+
+# Engines that take pprof, each with what it refuses.
+mkdir engine/each parca parca/each
+touch parca/parca
+start python3 "$root/tests/fake_grpc.py" parca
+wait_until test -s parca/port
+sent=$(python3 -c 'import json, sys
+print(json.dumps({k: v for k, v in json.loads(sys.argv[1])["self"].items() if v}, sort_keys=True))' "$out")
+for engine in pyroscope parca; do
+	case $engine in
+	pyroscope) to=${at/clickhouse/pyroscope} each=engine/each ;;
+	parca) to=parca+http://127.0.0.1:$(<parca/port) each=parca/each ;;
+	esac
+	rm -f $each/*
+	run "$PROF" push --host h1 --service "$hostile" --label release=1 --label a.b=1 --label a_b=2 --label 9.x= "$file" "$to"
+	is "$engine: exit status" "$status" 0
+	diagnose "$err"
+	for message in $each/*; do
+		python3 "$root/tests/engine_rules.py" $engine "$message"
+	done >messages
+	is "$engine: its sums are those of the collector" "$(python3 -c 'import collections, json
+sums = collections.Counter()
+for line in open("messages"): sums.update(json.loads(line)["self"])
+print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" "$sent"
+	like "$engine: labels" "$(<messages)" '"a_b": "1".*"host_name": "h1".*"release": "1", "service_name": "a.b'
+	rm $each/*
+	for case in events inline labels kernel-frames machine-rows runtimes-inlined; do
+		run "$PROF" push -q "$golden/$case.json" "$to"
+		is "$engine: $case: exit status" "$status" 0
+		diagnose "$err"
+	done
+	ok "$engine: all of it keeps the rules" test "$(find $each -type f | wc -l)" -ge 6
+done
+rm -r engine/each
+
 echo partial >engine/mode
 refuses "a collector that refuses a part" 125 'refuses 2 profiles: no\?' "$PROF" push "$file" "$collector"
-refuses "what cannot be read" 2 'can only be sent to' "$PROF" fleet hosts "$collector"
+for to in "$collector" "${at/clickhouse/pyroscope}" parca+http://127.0.0.1; do
+	refuses "what cannot be read: $to" 2 'can only be sent to' "$PROF" fleet hosts "$to"
+done
 
 answers() { # DESCRIPTION MODE REGEX
 	echo "$2" >engine/mode

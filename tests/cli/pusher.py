@@ -82,6 +82,14 @@ class Engine:
         return [line.split() for line in open("engine/requests")] if os.path.exists("engine/requests") else []
 
 
+def collected(script, *arguments):
+    """Sums over all messages that were taken."""
+    rules = os.path.join(os.path.dirname(grpc_script), script)
+    sums = [json.loads(subprocess.run([sys.executable, rules, *arguments, f"engine/each/{name}"], capture_output=True,
+                                      check=True).stdout) for name in os.listdir("engine/each")]
+    return sum(row["all"]["samples"] for row in sums)
+
+
 class GrpcEngine(Engine):
     script = grpc_script
 
@@ -89,10 +97,33 @@ class GrpcEngine(Engine):
         return f"otlp+grpc://127.0.0.1:{self.port}"
 
     def ticks(self):
-        sums = [json.loads(subprocess.run([sys.executable, os.path.join(os.path.dirname(grpc_script), "otlp_rules.py"),
-                                           f"engine/each/{name}"], capture_output=True, check=True).stdout)
-                for name in os.listdir("engine/each")]
-        return sum(row["all"]["samples"] for row in sums)
+        return collected("otlp_rules.py")
+
+
+class Pyroscope(Engine):
+    faults = ("status 429 1", "status 503", "status 502", "reset")
+    refusals = ("status 400", "status 401")
+
+    def url(self):
+        return f"pyroscope+http://127.0.0.1:{self.port}"
+
+    def ticks(self):
+        return collected("engine_rules.py", "pyroscope")
+
+
+class Parca(GrpcEngine):
+    faults = ("status 14", "status 8 1", "reset")
+    refusals = ("status 3", "status 12")
+
+    def __init__(self):
+        super().__init__()
+        open("engine/parca", "w").close()
+
+    def url(self):
+        return f"parca+http://127.0.0.1:{self.port}"
+
+    def ticks(self):
+        return collected("engine_rules.py", "parca")
 
 
 class Pusher:
@@ -379,6 +410,37 @@ ok("gRPC: what it refuses is counted", report["refused"] == 2 and "refuses 2 pro
 ok("gRPC: messages are packed", all(row[-1] == "gzip" for row in engine.requests()), engine.requests())
 ok("gRPC: it ends", pusher.end() == 0, open("stderr").read())
 engine.stop()
+
+# Engines that take pprof.
+for kind in (Pyroscope, Parca):
+    name, engine = kind.__name__, kind()
+    open("stderr", "w").close()
+    pusher = Pusher(engine.url())
+    for number, fault in enumerate(kind.faults):
+        engine.mode(fault)
+        pusher.send(10**7 + number, TICKS)
+        pusher.answer()
+        before = pusher.wait_for(lambda r: r["failures"] >= 2)
+        ok(f"{name}, {fault}: it is tried again", before["failures"] >= 2, before)
+        engine.mode("")
+        report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok(f"{name}: each sample once", engine.ticks() == report["sent_samples"] == len(kind.faults) * TICKS,
+       (engine.ticks(), report, open("stderr").read()))
+    for number, fault in enumerate(kind.refusals):
+        engine.mode(fault)
+        pusher.send(10**7 + 100 + number, TICKS)
+        pusher.answer()
+        report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok(f"{name}: what it refuses is given up and counted", report["lost_samples"] == len(kind.refusals) * TICKS, report)
+    engine.mode("limit 6000")
+    before = engine.ticks()
+    pusher.send(10**7 + 200, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok(f"{name}: halves arrive", engine.ticks() == before + TICKS and len(os.listdir("engine/each")) > len(kind.faults) + 1,
+       (report, engine.requests()))
+    ok(f"{name}: it ends", pusher.end() == 0, open("stderr").read())
+    engine.stop()
 
 # No DNS, a server that is not authentic, a certificate that is missing: said in one line, tried again, nothing
 # is lost. The collector is the one that the environment names.

@@ -14,6 +14,13 @@ wait_until test -s engine/port
 url=clickhouse+http://127.0.0.1:$(<engine/port)/many
 "$PROF" fleet init "$url" 2>/dev/null
 
+mkdir -p pyroscope/each parca/each
+touch parca/parca
+start python3 "$root/tests/fake_engine.py" pyroscope
+start python3 "$root/tests/fake_grpc.py" parca
+wait_until test -s pyroscope/port
+wait_until test -s parca/port
+
 begin() { # OPTION...
 	rm -f ready status.json
 	"$PROF" agent -q -F 99 --every 1 --retry 0.05 --spool-dir "${spool:-$tmp/spool}" --comm burner --push "$url" \
@@ -41,6 +48,13 @@ collected() {
 	done | python3 -c 'import json, sys
 print(sum(sum(json.loads(line)["all"].values()) for line in sys.stdin))'
 }
+of_pprof() { # ENGINE
+	local file
+	for file in "$1"/each/*; do
+		python3 "$root/tests/engine_rules.py" "$1" "$file" || echo "$file"
+	done | python3 -c 'import json, sys
+print(sum(json.loads(line)["all"]["samples"] for line in sys.stdin))'
+}
 of_status() { # KEY
 	python3 -c 'import json, sys; print(json.load(open("status.json"))[sys.argv[1]])' "$1"
 }
@@ -52,7 +66,7 @@ below() { # PATTERN of the command line
 	pgrep -P "$(pgrep -P "$(recorder_of)" | head -1)" -f "$1"
 }
 
-begin --host h1
+begin --host h1 --push "pyroscope+http://127.0.0.1:$(<pyroscope/port)" --push "parca+http://127.0.0.1:$(<parca/port)"
 ./burner die 1.5 >/dev/null &
 burner=$!
 sleep 0.7
@@ -67,6 +81,8 @@ is "agent: nothing is lost" "$(of_status lost) $(of_status lost_windows)" "0 0"
 is "agent: the engine has each tick once, although those who send were killed" "$(ticks h1)" "$(of_status ticks)"
 ok "agent: that is something" test "$(ticks h1)" -gt 100
 is "agent: so has the collector" "$(collected)" "$(ticks h1)"
+is "agent: so has Pyroscope" "$(of_pprof pyroscope)" "$(ticks h1)"
+is "agent: so has Parca" "$(of_pprof parca)" "$(ticks h1)"
 is "agent: the spool is empty" "$(find spool -type f)" ""
 run "$PROF" report --json "$url?host=h1"
 run "$PROF" report "$url?host=h1"

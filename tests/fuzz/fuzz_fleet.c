@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
+#include "lib/fleet/collector.h"
 #include "lib/fleet/list.h"
-#include "lib/fleet/otlp.h"
 #include "lib/fleet/read.h"
 #include "lib/format/format.h"
 
@@ -16,7 +16,7 @@ static bool fleet_matches(const char *text, size_t size)
 {
 	struct strbuf answer = {(char *)text, size, 0}, words = {0};
 
-	otlp_refused(&answer, &words);
+	collector_refused(&answer, &words);
 	strbuf_release(&words);
 	for (size_t i = 0; i < FLEET_LIST_COUNT; i++) {
 		struct fleet_cells cells = {0};

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/fleet/engine_kind.h"
+#include "lib/fleet/collector.h"
 #include "lib/fleet/list.h"
-#include "lib/fleet/otlp.h"
 #include "lib/fleet/push.h"
 #include "lib/fleet/read.h"
 #include "lib/fleet/request_process.h"
@@ -346,15 +345,15 @@ TEST(what_a_collector_refuses)
 
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
 	url.is_unpacked = true;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
 	assert_non_null(strstr(err.text, "the collector refuses 9 profiles"));
 	assert_int_equal(pushed.samples, 180);
 	/* A profile that was sent again is the same. */
 	engine.ctx = &words;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
 	assert_int_equal(words.size, body.size);
 	assert_memory_equal(words.text, body.text, body.size);
-	assert_int_equal(otlp_refused(&body, &answer), 0);
+	assert_int_equal(collector_refused(&body, &answer), 0);
 	strbuf_release(&body);
 	strbuf_release(&words);
 	strbuf_release(&answer);
@@ -398,26 +397,26 @@ TEST(requests_that_are_too_large_are_halved_and_go_on)
 
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
 	url.is_unpacked = true;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, NULL), 0);
 	assert_int_equal(c.taken, 1);
 	c.max = c.largest - 1;
 	c.room = 1;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), -EREMOTEIO);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, NULL), -EREMOTEIO);
 	assert_true(pushed.samples > 0 && pushed.samples < 180);
 	origin.done = pushed.samples;
 	c.room = 100;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, NULL), 0);
 	assert_int_equal(origin.done + pushed.samples, 180);
 	assert_true(c.taken > 1);
 	/* Nothing is left. */
 	origin.done = 180;
 	c.taken = 0;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), 0);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, NULL), 0);
 	assert_int_equal(c.taken, 0);
 	/* One sum cannot be halved. */
 	origin.done = 0;
 	c.max = 10;
-	assert_int_equal(otlp_push(&engine, p, &origin, &pushed, NULL), -EMSGSIZE);
+	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, NULL), -EMSGSIZE);
 	fleet_url_release(&url);
 	profile_free(p);
 }

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/collector.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/fleet/engine_kind.h"
+#include "lib/format/protobuf_cursor.h"
+#include "lib/process/resource.h"
+
+enum { RESPONSE_PARTIAL = 1 };
+enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };
+
+#define POD_UID "k8s.pod.uid"
+
+static bool sum_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct collector_sum *a = &((const struct collector *)table)->sums.items[id];
+	const struct collector_sum *b = key;
+
+	return a->resource == b->resource && a->event == b->event && a->stack == b->stack;
+}
+
+static void add_sample(struct collector *c, uint32_t resource, const struct sample *sample)
+{
+	struct collector_sum sum = {resource, sample->event, sample->stack, sample->weight};
+	uint64_t hash = hash_pair(hash_pair(resource, sample->event), sample->stack);
+	uint32_t id = index_find(&c->index, hash, sum_equal, c, &sum);
+
+	if (id != INDEX_NONE) {
+		c->sums.items[id].value += sum.value;
+		return;
+	}
+	index_add(&c->index, hash, (uint32_t)c->sums.count);
+	vec_push(&c->sums, sum);
+}
+
+const struct stack_row *collector_row(struct collector *c, stack_id stack)
+{
+	uint32_t row = stack_rows_intern(&c->rows, stack);
+
+	return &c->rows.rows.items[row];
+}
+
+static bool is_wait(struct collector *c, const struct sample *sample)
+{
+	return !sample->event && collector_row(c, sample->stack)->is_wait;
+}
+
+static int compare_sums(const void *a, const void *b)
+{
+	const struct collector_sum *x = a, *y = b;
+
+	if (x->resource != y->resource)
+		return x->resource < y->resource ? -1 : 1;
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return (x->stack > y->stack) - (x->stack < y->stack);
+}
+
+static void add_up(struct collector *c)
+{
+	const struct threads *threads = &c->profile->threads;
+
+	vec_for_each(&threads->rows, const struct profile_thread *, thread) {
+		uint32_t resource = c->resources.of_threads[thread - threads->rows.items];
+
+		samples_for_each(&thread->samples, sample) {
+			if (sample->weight && !is_wait(c, sample))
+				add_sample(c, resource, sample);
+		}
+	}
+	vec_sort(&c->sums, compare_sums);
+}
+
+void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_ID_SIZE])
+{
+	const struct collector_sum *sum = &c->sums.items[first];
+	const char *host = c->origin->host;
+	uint64_t halves[COLLECTOR_ID_SIZE / sizeof(uint64_t)];
+
+	halves[0] = c->profile->meta.start_realtime_ns ^ hash_bytes(host, strlen(host), 0);
+	halves[1] = hash_pair(hash_pair(halves[0], first), hash_pair(sum->resource, sum->event));
+	memcpy(id, halves, sizeof(halves));
+}
+
+/* Tells whether who runs the recorder gave this label: it comes before what processes say. */
+static bool has_label(const struct collector *c, const char *key)
+{
+	size_t size = strlen(key);
+
+	for (const char *const *label = c->origin->labels; *label; label++) {
+		if (strncmp(*label, key, size) == 0 && (*label)[size] == '=')
+			return true;
+	}
+	return false;
+}
+
+void collector_attributes(const struct collector *c, uint32_t number,
+			  void (*add)(void *ctx, const char *key, const char *value), void *ctx)
+{
+	const struct fleet_resource *row = &c->resources.rows.items[number];
+	const struct {
+		const char *key, *value;
+	} facts[] = {
+		{"service.name", row->service},
+		{"host.name", c->origin->host},
+		{"process.executable.name", row->executable},
+		{"container.id", row->container},
+		{POD_UID, row->pod},
+	};
+	struct resource own = {0};
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		if (*facts[i].value)
+			add(ctx, facts[i].key, facts[i].value);
+	}
+	resource_parse(&own, row->attributes, strlen(row->attributes));
+	vec_for_each(&own.rows, const struct resource_attribute *, attribute) {
+		if (!has_label(c, attribute->key) &&
+		    !(*row->pod && strcmp(attribute->key, POD_UID) == 0))
+			add(ctx, attribute->key, attribute->value);
+	}
+	resource_release(&own);
+	for (const char *const *label = c->origin->labels; *label; label++) {
+		const char *value = strchr(*label, '=');
+		_cleanup_free_ char *key = xstrndup(*label, (size_t)(value - *label));
+
+		add(ctx, key, value + 1);
+	}
+}
+
+uint64_t collector_refused(const struct strbuf *answer, struct strbuf *words)
+{
+	struct protobuf_cursor s = protobuf_cursor_of(strbuf_text(answer), answer->size);
+	struct protobuf_field field, part;
+	uint64_t refused = 0;
+
+	while (protobuf_next(&s, &field)) {
+		if (field.number != RESPONSE_PARTIAL || !field.is_bytes)
+			continue;
+		while (protobuf_next(&field.bytes, &part)) {
+			if (part.number == PARTIAL_REFUSED && !part.is_bytes)
+				refused = part.value;
+			else if (part.number == PARTIAL_WORDS && part.is_bytes)
+				strbuf_add(words, part.bytes.at,
+					   (size_t)(part.bytes.end - part.bytes.at));
+		}
+	}
+	if (words->size)
+		text_to_line(words->text);
+	return refused;
+}
+
+/* Sends the sums [first, end) if a request has room for them. -EMSGSIZE: it has not. */
+static int send_request(struct collector *c, size_t first, size_t end, struct fleet_pushed *pushed,
+			struct strbuf *words, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf body = {0}, answer = {0};
+	int ret = c->engine->url->kind->form->write(c, first, end, &body, err);
+
+	if (!ret && body.size > c->limit && end - first > 1)
+		ret = -EMSGSIZE;
+	if (ret)
+		return ret;
+	ret = engine_post(c->engine, &body, &answer, err);
+	if (!ret)
+		pushed->refused += collector_refused(&answer, words);
+	if (ret == -EMSGSIZE)
+		c->limit = body.size - 1;
+	return ret;
+}
+
+/* Sends the sums [first, end), in halves if they are too much for a request. */
+static int send_part(struct collector *c, size_t first, size_t end, struct fleet_pushed *pushed,
+		     struct strbuf *words, struct error *err)
+{
+	size_t middle = first + (end - first) / 2;
+	int ret = send_request(c, first, end, pushed, words, err);
+
+	if (ret == -EMSGSIZE && end - first > 1) {
+		ret = send_part(c, first, middle, pushed, words, err);
+		return ret ? ret : send_part(c, middle, end, pushed, words, err);
+	}
+	for (size_t i = first; !ret && i < end; i++)
+		pushed->samples += c->sums.items[i].value;
+	return ret;
+}
+
+/* Returns the first sum that the collector does not have. */
+static size_t first_new(const struct collector *c)
+{
+	uint64_t done = 0;
+	size_t i = 0;
+
+	while (i < c->sums.count && done < c->origin->done)
+		done += c->sums.items[i++].value;
+	return i;
+}
+
+static size_t end_of_resource(const struct collector *c, size_t i)
+{
+	uint32_t resource = c->sums.items[i].resource;
+
+	while (i < c->sums.count && c->sums.items[i].resource == resource)
+		i++;
+	return i;
+}
+
+static int send_all(struct collector *c, struct fleet_pushed *pushed, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf words = {0};
+	bool is_by_resource = c->engine->url->kind->form->is_by_resource;
+	int ret = 0;
+
+	if (!c->sums.count)
+		return error_text(err, -ENODATA, "it has no sample but of waits");
+	for (size_t first = first_new(c), end; !ret && first < c->sums.count; first = end) {
+		end = is_by_resource ? end_of_resource(c, first) : c->sums.count;
+		ret = send_part(c, first, end, pushed, &words, err);
+	}
+	if (ret || !pushed->refused)
+		return ret;
+	return error_text(
+		err, -EREMOTEIO, "the collector refuses %ju %s: %.200s", (uintmax_t)pushed->refused,
+		text_counted(pushed->refused, "profile", "profiles"), strbuf_text(&words));
+}
+
+int collector_push(const struct engine *e, const struct profile *p,
+		   const struct fleet_origin *origin, struct fleet_pushed *pushed,
+		   struct error *err)
+{
+	struct collector c = {
+		.engine = e,
+		.limit = e->url->kind->form->request_bytes,
+		.profile = p,
+		.origin = origin,
+	};
+	int ret;
+
+	*pushed = (struct fleet_pushed){.windows = 1};
+	if (!p->meta.start_realtime_ns || !p->meta.interval_ns)
+		return error_text(err, -EINVAL, "it does not say when it was recorded");
+	stack_rows_init(&c.rows, p);
+	location_table_init(&c.locations, p);
+	fleet_resources_init(&c.resources, p, origin->service, origin->fallback,
+			     origin->max_series);
+	pushed->merged = c.resources.merged;
+	add_up(&c);
+	ret = send_all(&c, pushed, err);
+	stack_rows_release(&c.rows);
+	location_table_release(&c.locations);
+	fleet_resources_release(&c.resources);
+	vec_release(&c.sums);
+	index_release(&c.index);
+	return ret;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/fleet/series.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/memory_file.h"
+#include "lib/base/text.h"
+#include "lib/format/pprof_fields.h"
+#include "lib/format/pprof_tables.h"
+#include "lib/format/protobuf.h"
+
+/* Fields of the messages, which differ by engine: those of a request come with each. */
+enum { SERIES_LABELS = 1, SERIES_SAMPLES };
+enum { LABEL_SET_LABELS = 1 };
+enum { PAIR_NAME = 1, PAIR_VALUE };
+enum { RAW_PROFILE = 1, RAW_ID };
+enum { PARCA_SERIES = 2, PARCA_NORMALIZED };
+enum { PYROSCOPE_SERIES = 1 };
+
+/* Limits of Pyroscope by default; that for a burst is 2 MiB. */
+#define REQUEST_BYTES ((size_t)3 << 19)
+#define SAMPLES_MAX 16000
+#define LABELS_MAX 30
+#define VALUE_MAX 2048
+/* The name that both engines have for profiles of CPU time. */
+#define PROFILE_NAME "process_cpu"
+#define NO_VALUE UINT8_MAX
+
+/* The sums [first, end), of one resource. */
+struct series {
+	struct collector *collector;
+	size_t first, end;
+	struct pprof_tables tables;
+	uint8_t value_of_event[UINT8_MAX + 1]; /* its first value */
+	size_t value_count;
+	uint64_t size; /* of the profile before it is packed */
+};
+
+/* Letters, digits and '_' are what all names may have. */
+static char *word_of(const char *text)
+{
+	char *word = xasprintf("%s%s", isdigit((unsigned char)*text) ? "_" : "", text);
+
+	for (char *at = word; *at; at++) {
+		if (!isalnum((unsigned char)*at))
+			*at = '_';
+	}
+	return word;
+}
+
+static void write_types(struct series *s)
+{
+	const struct profile *p = s->collector->profile;
+	struct pprof_tables *t = &s->tables;
+
+	memset(s->value_of_event, NO_VALUE, sizeof(s->value_of_event));
+	for (size_t i = s->first; i < s->end; i++) {
+		uint8_t event = s->collector->sums.items[i].event;
+		_cleanup_free_ char *name = NULL;
+
+		if (s->value_of_event[event] != NO_VALUE)
+			continue;
+		s->value_of_event[event] = (uint8_t)s->value_count++;
+		if (event) {
+			name = word_of(strings_get(&p->strings, p->events.rows.items[event].name));
+			pprof_tables_value_type(t, PROFILE_SAMPLE_TYPE, name, "count");
+			continue;
+		}
+		pprof_tables_value_type(t, PROFILE_SAMPLE_TYPE, "samples", "count");
+		pprof_tables_value_type(t, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
+		s->value_count++;
+	}
+}
+
+static void write_samples(struct series *s)
+{
+	const struct collector_sum *sums = s->collector->sums.items;
+	struct pprof_tables *t = &s->tables;
+	struct strbuf values = {0};
+
+	for (size_t i = s->first; i < s->end; i++) {
+		size_t own = s->value_of_event[sums[i].event];
+
+		strbuf_reset(&values);
+		for (size_t value = 0; value < s->value_count; value++) {
+			bool is_time = !sums[i].event && value == own + 1;
+
+			protobuf_varint(&values,
+					is_time ? sums[i].value *
+							  s->collector->profile->meta.interval_ns
+					: value == own ? sums[i].value
+						       : 0);
+		}
+		strbuf_reset(&t->inner);
+		pprof_tables_stack(t, sums[i].stack, &t->inner);
+		protobuf_bytes(&t->message, SAMPLE_LOCATION_ID, t->inner.text, t->inner.size);
+		protobuf_bytes(&t->message, SAMPLE_VALUE, values.text, values.size);
+		pprof_tables_emit(t, PROFILE_SAMPLE);
+	}
+	strbuf_release(&values);
+}
+
+static int write_profile(void *ctx, struct outfile *out, struct error *err)
+{
+	struct series *s = ctx;
+	const struct collector *c = s->collector;
+	size_t count = c->profile->stacks.rows.count;
+	_cleanup_free_ bool *is_used = xcalloc(count + 1, sizeof(*is_used));
+	char comment[64];
+
+	(void)err;
+	for (size_t i = s->first; i < s->end; i++) {
+		if (c->sums.items[i].stack != NO_STACK)
+			is_used[c->sums.items[i].stack] = true;
+	}
+	pprof_tables_init(&s->tables, c->profile, &c->locations, out);
+	pprof_tables_use(&s->tables, is_used);
+	write_types(s);
+	write_samples(s);
+	pprof_tables_write(&s->tables);
+	/* Lost samples belong to no known program. */
+	snprintf(comment, sizeof(comment), "prof.lost=%" PRIu64, s->first ? 0 : c->origin->lost);
+	pprof_tables_end(&s->tables, comment, s->value_of_event[0] != NO_VALUE);
+	s->size = s->tables.size;
+	pprof_tables_release(&s->tables);
+	return 0;
+}
+
+/* Labels of a series; the first of several with a name counts. */
+struct labels {
+	struct strings names;
+	struct strbuf pairs;
+	size_t count;
+	uint32_t field;
+};
+
+static void add_label(void *ctx, const char *key, const char *text)
+{
+	struct labels *l = ctx;
+	_cleanup_free_ char *name = word_of(key), *value = xstrndup(text, VALUE_MAX);
+	struct strbuf pair = {0};
+	size_t known = l->names.rows.count;
+
+	if (strcmp(key, "__name__") == 0)
+		name[0] = '_';
+	if (!*value || !*name || known == LABELS_MAX || strings_intern(&l->names, name) < known)
+		return;
+	text_to_line(value);
+	protobuf_bytes(&pair, PAIR_NAME, name, strlen(name));
+	protobuf_bytes(&pair, PAIR_VALUE, value, strlen(value));
+	protobuf_bytes(&l->pairs, l->field, pair.text, pair.size);
+	strbuf_release(&pair);
+}
+
+static void write_labels(struct collector *c, uint32_t resource, bool is_set, struct strbuf *out)
+{
+	struct labels l = {.field = is_set ? LABEL_SET_LABELS : SERIES_LABELS};
+
+	add_label(&l, "__name__", PROFILE_NAME);
+	collector_attributes(c, resource, add_label, &l);
+	if (is_set)
+		protobuf_bytes(out, SERIES_LABELS, l.pairs.text, l.pairs.size);
+	else
+		strbuf_add(out, l.pairs.text, l.pairs.size);
+	strings_release(&l.names);
+	strbuf_release(&l.pairs);
+}
+
+/* A text of the usual form, as the server parses it. */
+static void write_id(struct collector *c, size_t first, struct strbuf *out)
+{
+	static const uint8_t ends[] = {4, 6, 8, 10, COLLECTOR_ID_SIZE};
+	uint8_t id[COLLECTOR_ID_SIZE];
+	struct strbuf text = {0};
+
+	collector_id(c, first, id);
+	for (size_t i = 0, part = 0; i < sizeof(id); i++) {
+		strbuf_addf(&text, "%s%02x", i && i == ends[part] ? "-" : "", id[i]);
+		part += i && i == ends[part];
+	}
+	protobuf_bytes(out, RAW_ID, text.text, text.size);
+	strbuf_release(&text);
+}
+
+/* Adds the sums [first, end), of one resource, and what they take before they are packed. */
+static int write_series(struct collector *c, size_t first, size_t end, uint32_t field,
+			bool is_parca, uint64_t *size, struct strbuf *out, struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf series = {0}, raw = {0};
+	struct series s = {.collector = c, .first = first, .end = end};
+	_cleanup_free_ char *packed = NULL;
+	uint64_t packed_size = 0;
+	_cleanup_close_ int fd = memory_file_write("a profile", true, write_profile, &s,
+						   &packed_size, err);
+	int ret = fd < 0 ? fd : memory_file_read(fd, "a profile", packed_size, &packed, err);
+
+	if (ret)
+		return ret;
+	write_labels(c, c->sums.items[first].resource, is_parca, &series);
+	protobuf_bytes(&raw, RAW_PROFILE, packed, packed_size);
+	if (!is_parca)
+		write_id(c, first, &raw);
+	protobuf_bytes(&series, SERIES_SAMPLES, raw.text, raw.size);
+	protobuf_bytes(out, field, series.text, series.size);
+	*size += s.size;
+	return 0;
+}
+
+static int write_all(struct collector *c, size_t first, size_t end, uint32_t field, bool is_parca,
+		     struct strbuf *out, struct error *err)
+{
+	uint64_t size = 0;
+	int ret = 0;
+
+	for (size_t at = first, next; at < end && !ret; at = next) {
+		for (next = at;
+		     next < end && c->sums.items[next].resource == c->sums.items[at].resource;)
+			next++;
+		if (next - at > SAMPLES_MAX || (size > REQUEST_BYTES && end - first > 1))
+			return -EMSGSIZE;
+		ret = write_series(c, at, next, field, is_parca, &size, out, err);
+	}
+	return !ret && size > REQUEST_BYTES && end - first > 1 ? -EMSGSIZE : ret;
+}
+
+static int write_pyroscope(struct collector *c, size_t first, size_t end, struct strbuf *out,
+			   struct error *err)
+{
+	return write_all(c, first, end, PYROSCOPE_SERIES, false, out, err);
+}
+
+/* Addresses are those in files, wherever these were mapped. */
+static int write_parca(struct collector *c, size_t first, size_t end, struct strbuf *out,
+		       struct error *err)
+{
+	int ret = write_all(c, first, end, PARCA_SERIES, true, out, err);
+
+	protobuf_u64(out, PARCA_NORMALIZED, 1);
+	return ret;
+}
+
+const struct collector_form series_pyroscope = {
+	.write = write_pyroscope,
+	.request_bytes = REQUEST_BYTES,
+	.is_by_resource = true,
+	.is_packed = true,
+};
+
+const struct collector_form series_parca = {
+	.write = write_parca,
+	.request_bytes = REQUEST_BYTES,
+	.is_packed = true,
+};

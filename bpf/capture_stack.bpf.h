@@ -272,7 +272,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	else
 		s->stack_flags |= STACK_UNKNOWN;
 	/* Threads that run none of the runtime's code have their whole stack. */
-	if (runtime_resumes(s->runtime) && !s->resumes)
+	if (runtime_is_walked(s->runtime) && !s->resumes)
 		s->runtime = RUNTIME_NONE;
 	/* The loop used up its turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))

@@ -45,6 +45,7 @@ enum {
 
 /* The types of objects of the interpreter's own, in their flags. */
 #define RUBY_INTERNAL_MASK 0xf01f
+#define RUBY_VARIABLES_TYPE 0x201a /* $~ and $_ of a method; the next word is its entry */
 #define RUBY_METHOD_TYPE 0x601a
 #define RUBY_ISEQ_TYPE 0x701a
 
@@ -102,11 +103,19 @@ struct ruby_layout {
 	/* A class: where its name is, and the object whose own it is; 0: among its variables. */
 	__u16 class_name, class_object;
 	__u16 class_more, more_variables; /* members apart from it, and there its variables */
-	/* struct rb_vm_tag: the code in which its function goes on, and the tag further out. */
-	__u16 tag_label, tag_outer;
-	__u8 tag_is_mangled; /* as the C library does in a jmp_buf */
+	/*
+	 * struct rb_vm_tag: the registers with which its function goes on, and the tag further out.
+	 * Three of them: frame pointer, code, stack pointer.
+	 */
+	__u16 tag_fp, tag_label, tag_sp, tag_outer;
+	/*
+	 * Bytes from the sp of rb_vm_exec to its tag, if the C library hides registers; 0: it does
+	 * not. The place of what it hides them with depends on its version, but it is the same for
+	 * all, and the sp is known. The code, from exec_start.
+	 */
+	__u16 hidden_at, hidden_label;
 	__u8 has_line_number; /* body_first_line is an int, not an Integer */
-	__u16 reserved[3];
+	__u8 singleton; /* bit in the flags of a class: it is that of one object */
 };
 
 /* The piece "lines" of a REC_FUNCTION. */

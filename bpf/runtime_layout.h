@@ -21,13 +21,16 @@ enum runtime_kind {
 	RUNTIME_KIND_COUNT,
 };
 
-/*
- * Does the walk stop at the runtime's code, for the runtime's program to walk on? Others' frames
- * are added to a stack that has been walked.
- */
-static inline __attribute__((always_inline)) int runtime_resumes(__u32 kind)
+/* Are all of the runtime's frames found where its program walks on? Others' need no such place. */
+static inline __attribute__((always_inline)) int runtime_is_walked(__u32 kind)
 {
 	return kind == RUNTIME_HOTSPOT;
+}
+
+/* Does the walk stop at code that is made while the program runs, for the runtime's to walk on? */
+static inline __attribute__((always_inline)) int runtime_resumes(__u32 kind)
+{
+	return runtime_is_walked(kind) || kind == RUNTIME_RUBY;
 }
 
 /* The way to the C frame of a call of Python's interpreter. */

@@ -67,6 +67,13 @@ struct rule_cache {
 
 #define RULE_CACHE_BITS 8
 
+/* Has the walk stopped at a runtime's code? */
+enum resume {
+	RESUME_NOWHERE,
+	RESUME_HERE, /* at s->frame */
+	RESUME_REFUSED, /* the runtime's program has none for it: it is walked as other code */
+};
+
 /*
  * A stack record under construction: first the addresses as they are found, then the record, packed
  * in place. The leaf is not part of it, but the helper stores the leaf just before the return
@@ -106,7 +113,7 @@ struct stack_scratch {
 	__u64 block; /* block of the last frame, see STACK_BLOCK_SHIFT */
 	struct unwind_space space;
 	__u32 runtime; /* enum runtime_kind of the process; 0: none, or its frames are not wanted */
-	__u32 resumes; /* the walk has stopped at the runtime's code */
+	__u32 resumes; /* enum resume */
 	__u32 managed_count; /* frames of the runtime that are not in the stack yet */
 	__u32 pending; /* UNWIND_PENDING…: flags of mappings that this stack waits for */
 	struct unwind_mapping mapping; /* the mapping found last */

@@ -311,9 +311,9 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 /* Is the frame left to the program of the process's runtime? Until that has it, it is broken. */
 static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 {
-	if (!runtime_resumes(s->runtime))
+	if (!runtime_resumes(s->runtime) || s->resumes == RESUME_REFUSED)
 		return false;
-	s->resumes = 1;
+	s->resumes = RESUME_HERE;
 	s->stack_flags |= STACK_BROKEN;
 	return true;
 }
@@ -350,7 +350,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 			kind = FRAME_SIGNAL;
 		return unwind_push(s, kind);
 	}
-	if (result == WALK_NO_RULE && stops_for_runtime(s))
+	if (result == WALK_NO_RULE && !(s->mapping.flags & (UNWIND_HAS_TABLE | s->pending)) &&
+	    stops_for_runtime(s))
 		return 0;
 	if (s->mapping.flags & s->pending) {
 		s->stack_flags |= STACK_UNKNOWN;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares a profile of tests/workloads/ruby/tree.rb with what calls what there.
+"""Compares a profile of a program in tests/workloads/ruby with what calls what there.
 
     ruby_truth.py SOURCE PROFILE [--at-least N] [--allowed N] [--say]
 
@@ -86,13 +86,88 @@ TREE = {
 # The enumerator's block runs its own one by a method in C.
 TREE["block in Tree#enumerating"] = {"block in Tree#enumerating": TIMES, "Tree#produced": [],
                                      "block (2 levels) in Tree#enumerating": TIMES}
+GRIND = {"Object#grind": []}
+MILL = {
+    "<main>": {"Object#turn": [], "grown": [], "<class:Mill>": [], "<class:Steps>": []},
+    "<class:Mill>": {},
+    "<class:Steps>": {},
+    "block in <main>": {"Object#turn": []},
+    "grown": {"grown": []},
+    "Object#turn": {"Object#now": [], "Mill#rounds": [], "Mill#initialize": ["Class#new"], "grown": []},
+    "Object#now": {},
+    "Mill#initialize": {},
+    "Mill#rounds": {f"Mill#{name}": [] for name in (
+        "visiting speaking hashing stepping composing naming lazing matching casing retrying "
+        "leaving looping locking structuring closing churning").split()},
+    "Mill#visiting": {"Pair#accept": []},
+    "Pair#accept": {"Visitor#pair": []},
+    "Visitor#pair": {"Pair#accept": [], "Leaf#accept": []},
+    "Leaf#accept": {"Visitor#leaf": []},
+    "Visitor#leaf": GRIND,
+    "Mill#speaking": {"Child#speak": []},
+    "Child#speak": {"Loud#speak": []} | GRIND,
+    "Loud#speak": {"Voice#speak": []} | GRIND,
+    "Voice#speak": GRIND,
+    "Mill#hashing": {"block in Mill#hashing": TIMES},
+    "block in Mill#hashing": {"Key#initialize": ["Class#new"], "Key#hash": None, "Key#eql?": None},
+    "Key#initialize": {},
+    "Key#hash": GRIND,
+    "Key#eql?": GRIND,
+    "Mill#stepping": {"Steps#each": ["Enumerable#each_slice"],
+                      "block in Mill#stepping": ["Enumerable#each_slice"]},
+    "Steps#each": {"block in Steps#each": TIMES},
+    "block in Steps#each": {"Steps#stepped": [], "block in Mill#stepping": []},
+    "Steps#stepped": GRIND,
+    "block in Mill#stepping": {"Mill#sliced": []},
+    "Mill#sliced": GRIND,
+    "Mill#composing": {"block in <class:Mill>": None},
+    "block in <class:Mill>": {"Mill.doubled": []},
+    "Mill.doubled": GRIND,
+    "Mill#naming": {"Mill#again": ["Array#map"]},
+    "Mill#again": GRIND,
+    "Mill#lazing": {"block in Mill#lazing": None},
+    "block in Mill#lazing": {"Mill#lazed": []},
+    "Mill#lazed": GRIND,
+    "Mill#matching": {"block in Mill#matching": ["String#gsub"]},
+    "block in Mill#matching": {"Mill#shouted": []},
+    "Mill#shouted": GRIND,
+    "Mill#casing": {"Shape#===": []} | GRIND,
+    "Shape#===": GRIND,
+    "Mill#retrying": {"Mill#tried": [], "rescue in Mill#retrying": []},
+    "rescue in Mill#retrying": {"Mill#retrying": []},
+    "Mill#tried": GRIND,
+    "Mill#leaving": {"block in Mill#leaving": ["Kernel#catch"]},
+    "block in Mill#leaving": {"Mill#left": []},
+    "Mill#left": {"Mill#left": []} | GRIND,
+    "Mill#looping": {"block in Mill#looping": ["Kernel#loop"]},
+    "block in Mill#looping": {"Mill#looped": []},
+    "Mill#looped": GRIND,
+    "Mill#locking": {"block in Mill#locking": None},
+    "block in Mill#locking": {"Mill#locked": []},
+    "Mill#locked": GRIND,
+    "Mill#structuring": {"block in Mill#structuring": ["Struct#each"]},
+    "block in Mill#structuring": {"Mill#structured": []},
+    "Mill#structured": GRIND,
+    "Mill#closing": {"block in Mill#closing": EACH, "Mill#closed": []},
+    "block in Mill#closing": {"Mill#closing": []},
+    "Mill#closed": GRIND,
+    "Mill#churning": {"block in Mill#churning": None},
+    "block in Mill#churning": {"Mill#churned": []},
+    "Mill#churned": {},
+    "Object#grind": {},
+}
+CALLS = {"tree.rb": TREE, "mill.rb": MILL}
 # A method, another one, and how often that is in stacks with both.
-DEPTHS = [("Tree#bottom", "Tree#recurse", 40), ("Tree#yielding", "Tree#in_fiber", 11)]
+DEPTHS = {"tree.rb": [("Tree#bottom", "Tree#recurse", 40), ("Tree#yielding", "Tree#in_fiber", 11)],
+          "mill.rb": [("Leaf#accept", "Visitor#pair", 6), ("Mill#closed", "Mill#closing", 7)]}
 # Fibers have a stack each.
 ROOTS = {"<main>", "block in <main>", "block in Tree#fibers", "block in Tree#enumerating"}
 # Calls that are written by no name.
 UNWRITTEN = {"Weighed#<=>", "Tree#method_missing", "rescue in Tree#catching",
-             "ensure in Tree#catching", "Tree#ensured", "block in <class:Tree>"}
+             "ensure in Tree#catching", "Tree#ensured", "block in <class:Tree>", "Key#hash", "Key#eql?",
+             "Loud#speak", "Voice#speak", "Shape#===", "Mill#again", "Proc#call",
+             "rescue in Mill#retrying", "block in Mill#stepping", "<class:Mill>",
+             "<class:Steps>", "block in <class:Mill>"}
 
 
 def bare(name):
@@ -104,6 +179,7 @@ class Truth(call_truth.CallTruth):
 
     def __init__(self, source):
         self.source = os.path.basename(source)
+        self.calls = CALLS[self.source]
         super().__init__(source)
 
     def is_own(self, frame):
@@ -121,7 +197,7 @@ class Truth(call_truth.CallTruth):
     def judge_edge(self, outer, inner, between, frames):
         caller, callee = outer["name"], inner["name"]
         self.figures["edges"] += 1
-        calls = TREE.get(caller, {})
+        calls = self.calls.get(caller, {})
         if callee not in calls:
             self.note("wrong_edges", f"{caller} does not call {callee}", frames)
             return
@@ -149,7 +225,7 @@ class Truth(call_truth.CallTruth):
         for i, j in zip(own, own[1:]):
             self.judge_edge(ruby[i], ruby[j], ruby[i + 1:j], frames)
         names = [f["name"] for f in ruby]
-        for leaf, name, depth in DEPTHS:
+        for leaf, name, depth in DEPTHS[self.source]:
             if leaf in names and names.count(name) != depth:
                 self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
 
@@ -158,7 +234,7 @@ def main():
     args = call_truth.arguments().parse_args()
     truth = Truth(args.source)
     call_truth.judge_profile(truth, args)
-    call_truth.finish(truth, args, len(TREE), 100)
+    call_truth.finish(truth, args, len(truth.calls), 100)
 
 
 if __name__ == "__main__":

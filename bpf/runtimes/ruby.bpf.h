@@ -11,8 +11,6 @@
 #define RUBY_TAGS_MAX 1024
 #define RUBY_STACK_MAX (1u << 24) /* words */
 #define RUBY_MACHINE_MAX (1u << 23) /* bytes of a thread's stack up to its innermost call */
-/* Place of what the C library hides addresses with, from the thread pointer on. */
-#define LIBC_GUARD 0x30
 
 /* Variables of a walk. All addresses come from the target, and may be anything. */
 struct ruby_walk {
@@ -21,7 +19,6 @@ struct ruby_walk {
 	__u64 process; /* hash that identifies the process */
 	__u64 frame, end; /* the next control frame, and the end of all */
 	__u64 tag; /* the next one; 0: none */
-	__u64 guard; /* of addresses in tags */
 	__u64 context[RUBY_EC_WORDS];
 	/* Memory for what was read. */
 	__u64 frame_words[RUBY_FRAME_WORDS];
@@ -39,6 +36,8 @@ struct ruby_walk {
 	__u32 skips; /* frames up to the end of a call that has not begun */
 	__u32 layout_number;
 	__u32 torn;
+	/* For ruby_walk_on(). */
+	__u32 resumed_call;
 	/* For ruby_join_frames(). */
 	__u32 joined;
 	__u32 inner_is_loop;
@@ -103,8 +102,6 @@ __noinline int ruby_find_context(struct ruby_walk *w)
 		return 0;
 	variable = w->layout.context_index ? ruby_thread_variable(w, thread_pointer)
 					   : w->bias + w->layout.context;
-	if (w->layout.tag_is_mangled && !ruby_read_word(thread_pointer + LIBC_GUARD, &w->guard))
-		return 0;
 	if (!ruby_read_word(variable, &context) || !context)
 		return 0;
 	w->torn = 1;
@@ -121,25 +118,64 @@ __noinline int ruby_find_context(struct ruby_walk *w)
 	return 1;
 }
 
+/* Registers with which the function of a tag goes on. */
+struct ruby_registers {
+	__u64 pc, sp, fp;
+};
+
+/* Returns a register that the C library has hidden in the same way as the sp. */
+static __always_inline __u64 ruby_plain(__u64 hidden, __u64 hidden_sp, __u64 sp)
+{
+	hidden ^= hidden_sp;
+	return (hidden >> 17 | hidden << 47) ^ sp;
+}
+
+/* Reads the registers in a tag, as far as it is one of rb_vm_exec: else they are wrong. */
+__noinline int ruby_read_tag(const struct ruby_walk *w, __u64 tag, struct ruby_registers *to)
+{
+	__u64 hidden_sp, sp;
+
+	if (!w || !to || !ruby_read_word(tag + w->layout.tag_label, &to->pc) ||
+	    !ruby_read_word(tag + w->layout.tag_fp, &to->fp) ||
+	    !ruby_read_word(tag + w->layout.tag_sp, &to->sp))
+		return 0;
+	if (!w->layout.hidden_at)
+		return 1;
+	hidden_sp = to->sp;
+	sp = tag - w->layout.hidden_at;
+	to->pc = ruby_plain(to->pc, hidden_sp, sp);
+	to->fp = ruby_plain(to->fp, hidden_sp, sp);
+	to->sp = sp;
+	return 1;
+}
+
+/* Does rb_vm_exec go on there? */
+static __always_inline bool ruby_is_call(const struct ruby_walk *w, const struct ruby_registers *r)
+{
+	__u64 at = r->pc - w->bias - w->layout.exec_start;
+
+	if (w->layout.hidden_at)
+		return at == w->layout.hidden_label;
+	return at < w->layout.exec_end - w->layout.exec_start;
+}
+
 /* Looks at the tag at w->tag. False: there are no more. They lie on the stack one below the other.
  */
 __noinline int ruby_take_tag(struct ruby_walk *w)
 {
-	__u64 label, outer;
+	struct ruby_registers registers;
+	__u64 outer;
 	__u32 at;
 
 	if (!w || !w->tag)
 		return 0;
-	if (!ruby_read_word(w->tag + w->layout.tag_label, &label) ||
+	if (!ruby_read_tag(w, w->tag, &registers) ||
 	    !ruby_read_word(w->tag + w->layout.tag_outer, &outer)) {
 		w->torn = 1;
 		return 0;
 	}
-	if (w->layout.tag_is_mangled)
-		label = (label >> 17 | label << 47) ^ w->guard;
-	label -= w->bias;
 	at = w->call_count;
-	if (label >= w->layout.exec_start && label < w->layout.exec_end) {
+	if (ruby_is_call(w, &registers)) {
 		barrier_var(at);
 		if (at >= RUBY_CALLS_MAX) {
 			w->torn = 2;

@@ -108,6 +108,17 @@ static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *li
 	return rec->position << UNITS_BITS | (units - 1);
 }
 
+/* The word for the method's entry leads to its variables when it has any. */
+static __always_inline __u64 ruby_entry(__u64 method)
+{
+	__u64 variables[2];
+
+	if (ruby_read(variables, sizeof(variables), method) &&
+	    (variables[0] & RUBY_INTERNAL_MASK) == RUBY_VARIABLES_TYPE)
+		return variables[1];
+	return method;
+}
+
 #define RUBY_BLOCKS_MAX 8 /* one in another */
 
 /* Returns the entry of the method around the code of the frame that was read; 0: none. */
@@ -118,7 +129,7 @@ static __always_inline __u64 ruby_find_method(struct ruby_walk *w)
 	__builtin_memcpy(env, w->env, sizeof(env));
 	for (int i = 0; i < RUBY_BLOCKS_MAX; i++) {
 		if (env[RUBY_ENV_FLAGS] & RUBY_FRAME_LOCAL)
-			return env[RUBY_ENV_METHOD];
+			return ruby_entry(env[RUBY_ENV_METHOD]);
 		if (!ruby_read(env, sizeof(env), (env[RUBY_ENV_OUTER] & ~3ull) + RUBY_ENV_OFFSET))
 			return 0;
 	}

@@ -77,10 +77,10 @@ __noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
 	    !ruby_read(w->env, sizeof(w->env), w->frame_words[RUBY_FRAME_ENV] + RUBY_ENV_OFFSET))
 		return 0;
 	w->frame += w->layout.frame_size;
-	/* The outermost one stands for no call. */
+	/* The outermost one, and those for what is compiled, stand for no call. */
 	if ((w->env[RUBY_ENV_FLAGS] & RUBY_KIND_MASK) == RUBY_KIND_DUMMY) {
-		w->torn = w->frame != w->end;
-		return 0;
+		w->torn = 0;
+		return w->frame < w->end;
 	}
 	if (!w->skips)
 		position = ruby_position(w, &m->like);
@@ -267,6 +267,96 @@ static __always_inline bool ruby_capture(struct stack_scratch *s, struct managed
 	return true;
 }
 
+/* Replaces the address of the frame that was entered last, or the leaf's. */
+static __always_inline void ruby_replace_frame(struct stack_scratch *s, __u64 addr)
+{
+	__u32 depth = s->user_depth, at = s->kernel_depth + depth - 1;
+
+	barrier_var(at); /* as in sum_of() */
+	if (!depth)
+		s->leaf = addr;
+	else if (at < DEPTH_MAX)
+		s->words[HEADER_WORDS + at] = addr;
+}
+
+static long skip_call(__u32 i, void *ctx)
+{
+	struct ruby_loop *loop = ctx;
+	__u32 at = loop->w->resumed_call;
+
+	barrier_var(at);
+	if (at >= RUBY_CALLS_MAX || at >= loop->w->call_count ||
+	    loop->w->calls[at] > loop->s->frame.sp)
+		return 1;
+	loop->w->resumed_call = at + 1;
+	return 0;
+}
+
+/*
+ * Goes to the C frame of the interpreter's call that runs the compiled code of s->frame, which
+ * stands for all of that code: the frames that it has cannot be told, but its methods have control
+ * frames. The tag has the registers of the C frame. False: there is none.
+ */
+__noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
+{
+	struct ruby_loop loop = {.s = s, .w = w};
+	struct ruby_registers registers;
+	__u32 at;
+
+	if (!s || !w)
+		return 0;
+	bpf_loop(RUBY_CALLS_MAX, skip_call, &loop, 0);
+	at = w->resumed_call;
+	barrier_var(at);
+	if (at >= RUBY_CALLS_MAX || at >= w->call_count ||
+	    !ruby_read_tag(w, w->calls[at], &registers) || registers.sp <= s->frame.sp)
+		return 0;
+	s->frame.pc = registers.pc;
+	s->frame.sp = registers.sp;
+	s->frame.fp = registers.fp;
+	s->frame.base = s->frame.fp_at = s->frame.base_at = 0;
+	/* The compiler's label is behind no call. */
+	s->frame.is_pc = !w->layout.hidden_at;
+	s->frame.has_sp = 1;
+	s->frame.by_fp = s->frame.has_others = 0;
+	ruby_replace_frame(s, registers.pc);
+	return 1;
+}
+
+/* Steps on from where the walk has stopped. */
+__noinline int ruby_turn(struct stack_scratch *s, struct ruby_walk *w)
+{
+	if (!s || !w)
+		return 0;
+	if (s->resumes == RESUME_HERE) {
+		s->stack_flags &= ~STACK_BROKEN;
+		s->resumes = ruby_leave_compiled(s, w) ? RESUME_NOWHERE : RESUME_REFUSED;
+	}
+	return unwind_frame(s) || s->resumes == RESUME_HERE;
+}
+
+static long ruby_next(__u32 i, void *ctx)
+{
+	struct ruby_loop *loop = ctx;
+	int more = ruby_turn(loop->s, loop->w);
+
+	barrier_var(more);
+	return more ? 0 : 1;
+}
+
+/* Walks on from compiled code to the root. */
+static __always_inline void ruby_walk_on(struct stack_scratch *s, struct ruby_walk *w)
+{
+	struct ruby_loop loop = {.s = s, .w = w};
+
+	w->resumed_call = 0;
+	if (w->torn == 1)
+		w->call_count = 0;
+	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, ruby_next, &loop, 0);
+	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
+		cut_off(s);
+}
+
 /* A global function, because its caller's memory is short. */
 __noinline bool ruby_begin(struct stack_scratch *s, struct ruby_walk *w)
 {
@@ -326,6 +416,7 @@ static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct run
 	struct runtime_counters *count = own_runtime_counters();
 	struct managed_scratch *m = own_managed_scratch();
 	struct ruby_walk *w = own_ruby_walk();
+	bool has_frames;
 
 	if (!m || !w || !count)
 		return 0;
@@ -338,7 +429,10 @@ static __always_inline __u32 ruby_add_frames(struct stack_scratch *s, struct run
 	m->process = 0; /* each call has a place of its own */
 	m->foreign_sp = 0;
 	m->count = 0;
-	if (ruby_find_context(w) && ruby_capture(s, m, w))
+	has_frames = ruby_find_context(w) && ruby_capture(s, m, w);
+	if (s->resumes)
+		ruby_walk_on(s, w);
+	if (has_frames)
 		ruby_place(s, notes, m, w, count);
 	else if (w->torn)
 		count->torn++;

@@ -20,6 +20,7 @@ static const struct ruby_layout layouts[] = {
 		.string_text = 16,
 		.class_more = 24,
 		.more_variables = 8,
+		.singleton = 12,
 	},
 	{
 		.version = RUBY_VERSION(3, 1),
@@ -32,6 +33,7 @@ static const struct ruby_layout layouts[] = {
 		.string_text = 16,
 		.class_more = 24,
 		.more_variables = 8,
+		.singleton = 12,
 	},
 	{
 		.version = RUBY_VERSION(3, 3),
@@ -46,6 +48,22 @@ static const struct ruby_layout layouts[] = {
 		.string_length = 16,
 		.class_name = 152,
 		.class_object = 128,
+		.singleton = 12,
+	},
+	{
+		.version = RUBY_VERSION(3, 4),
+		.frame_size = 56,
+		.body_path = 64,
+		.body_label = 80,
+		.body_first_line = 88,
+		.has_line_number = true,
+		.body_lines = 112,
+		.line_size = 12,
+		.string_text = 24,
+		.string_length = 16,
+		.class_name = 152,
+		.class_object = 128,
+		.singleton = 13,
 	},
 };
 

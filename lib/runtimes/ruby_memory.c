@@ -12,7 +12,6 @@
 #define VARIABLES_MAX 64
 #define SYMBOLS_IN_A_ROW 512
 #define OPERATOR_LAST 170 /* symbols up to it are numbers of themselves */
-#define SINGLETON (1u << 12) /* a class of one object */
 #define KIND_OBJECT 2 /* a class */
 #define KIND_MODULE 3
 
@@ -143,7 +142,7 @@ bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t cla
 		if ((flags & RUBY_TYPE_MASK) != KIND_OBJECT &&
 		    (flags & RUBY_TYPE_MASK) != KIND_MODULE)
 			return false;
-		if ((flags & RUBY_TYPE_MASK) != KIND_OBJECT || !(flags & SINGLETON))
+		if ((flags & RUBY_TYPE_MASK) != KIND_OBJECT || !(flags >> m->layout->singleton & 1))
 			break;
 		if (!find_property(m, symbols, class, false, &value))
 			return false;

@@ -246,11 +246,67 @@ static bool is_own_label(const uint8_t *code, size_t at, size_t size)
 	return label > 0 && label < (int64_t)size;
 }
 
+#define TAG_BUFFER 16 /* place of the registers in a tag */
+#define HIDDEN_OUTER (TAG_BUFFER + 200) /* behind the C library's jmp_buf */
+
+/*
+ * Is it lea buffer(%rsp),%rdi, of the registers that the C library's setjmp() saves? Returns the
+ * place of the tag from the sp on, else 0, and the size of the instruction.
+ */
+static uint64_t tag_at(const uint8_t *code, size_t left, size_t *size)
+{
+	static const uint8_t lea[] = {0x48, 0x8d}, short_form = 0x7c, long_form = 0xbc;
+	int64_t buffer = 0;
+
+	if (left < 8 || memcmp(code, lea, sizeof(lea)) != 0 || code[3] != 0x24)
+		return 0;
+	if (code[2] == short_form)
+		buffer = (int8_t)code[4];
+	else if (code[2] == long_form)
+		buffer = int_at(code + 4);
+	*size = code[2] == short_form ? 5 : 8;
+	return buffer >= TAG_BUFFER && buffer < 4096 ? (uint64_t)(buffer - TAG_BUFFER) : 0;
+}
+
+/* Is there mov %reg,outer(%rsp)? The tag's last member but one is the next one further out. */
+static bool stores_outer(const uint8_t *code, size_t size, uint64_t outer)
+{
+	for (size_t at = 0; at + 8 <= size; at++) {
+		if ((code[at] & 0xfb) == 0x48 && code[at + 1] == 0x89 &&
+		    (code[at + 2] & 0xc7) == 0x84 && code[at + 3] == 0x24 &&
+		    int_at(code + at + 4) == (int64_t)outer)
+			return true;
+	}
+	return false;
+}
+
+#define SETJMP_WITHIN 24 /* bytes from its argument to the call */
+
+/* Finds the place of rb_vm_exec's own tag, and where its call of setjmp() returns. */
+static bool find_hidden(struct ruby_layout *l, const uint8_t *code, size_t size)
+{
+	for (size_t at = 0; at + 8 <= size; at++) {
+		size_t call = 0, last = at + 8 + SETJMP_WITHIN;
+		uint64_t tag = tag_at(code + at, size - at, &call);
+
+		if (!tag || !stores_outer(code, size, tag + HIDDEN_OUTER))
+			continue;
+		for (call += at; call <= last && call + 5 <= size && !l->hidden_at; call++) {
+			if (code[call] != 0xe8)
+				continue;
+			l->hidden_at = (uint16_t)tag;
+			l->hidden_label = (uint16_t)(call + 5);
+		}
+		return l->hidden_at;
+	}
+	return false;
+}
+
 /*
  * Finds the form of tags by what rb_vm_exec keeps in its own: the compiler's __builtin_setjmp()
- * stores the address of a label, else it is the C library's jmp_buf.
+ * stores the address of a label, else it is the C library's jmp_buf, which hides what it has.
  */
-static void find_tag_form(const struct ruby_file *f, struct ruby_layout *l)
+static bool find_tag_form(const struct ruby_file *f, struct ruby_layout *l)
 {
 	uint8_t code[CODE_MAX];
 	size_t size = l->exec_end - l->exec_start;
@@ -261,9 +317,11 @@ static void find_tag_form(const struct ruby_file *f, struct ruby_layout *l)
 	size = read_code(f, l->exec_start, code, size);
 	for (size_t at = 0; at + 7 <= size && !has_label; at++)
 		has_label = is_own_label(code, at, size);
-	l->tag_is_mangled = !has_label;
-	l->tag_label = has_label ? 24 : 72;
-	l->tag_outer = has_label ? 56 : 216;
+	l->tag_fp = has_label ? TAG_BUFFER : TAG_BUFFER + 8;
+	l->tag_label = has_label ? TAG_BUFFER + 8 : TAG_BUFFER + 56;
+	l->tag_sp = has_label ? TAG_BUFFER + 16 : TAG_BUFFER + 48;
+	l->tag_outer = has_label ? 56 : HIDDEN_OUTER;
+	return has_label || find_hidden(l, code, size);
 }
 
 static bool find_interpreter(const struct ruby_file *f, struct ruby_layout *l)
@@ -273,9 +331,7 @@ static bool find_interpreter(const struct ruby_file *f, struct ruby_layout *l)
 			find_loop(f, &functions, l);
 
 	free(functions.data);
-	if (is_found)
-		find_tag_form(f, l);
-	return is_found;
+	return is_found && find_tag_form(f, l);
 }
 
 static int find_places(const struct ruby_file *f, struct ruby_layout *l, struct error *err)

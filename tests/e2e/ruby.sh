@@ -37,6 +37,21 @@ for frames in naps:
     expect(ruby[2]["line"] and "sleep" in open(args[0]).read().splitlines()[ruby[2]["line"] - 1], ruby[2])
 CODE
 
+# Another program, whose methods are compiled while it runs.
+source=$root/tests/workloads/ruby/mill.rb
+record compiled 0 -F 1999 -- ruby --yjit "$source" 1.5
+ok "compiled methods stand where the interpreter's do" \
+	python3 "$root/tests/ruby_truth.py" "$source" compiled.json.gz --at-least 500 --allowed 10
+judge "there are no guesses, and no frames of compiled code" compiled.json.gz compiled.stats <<'CODE'
+import json
+r = json.load(open(args[0]))["runtimes"]
+expect(r["torn"] + r["unplaced"] + r["missed"] <= 0.01 * r["whole"] + 5, r)
+ruby = [frames for _, _, _, frames in samples() if any(f["category"] == "Ruby" for f in frames)]
+guessed = sum(any(f["subcategory"] == "Guess" for f in frames) for frames in ruby)
+expect(guessed <= 0.01 * len(ruby), f"{guessed} of {len(ruby)}")
+CODE
+
+source=$root/tests/workloads/ruby/tree.rb
 record off 0 --no-runtimes -- ruby "$source" 0.2
 judge "--no-runtimes: the interpreter's own functions" off.json.gz <<'CODE'
 expect(not any(f["category"] == "Ruby" for _, _, _, frames in samples() for f in frames), "")

@@ -45,7 +45,12 @@ __asm__(".text\n"
 #ifndef HIDES_EXEC
 	"lea 1f(%rip), %rcx\n 1:\n"
 #endif
-	"mov 24(%rdi), %rax\n mov 48(%rdi), %rax\n call helper\n call run_loop\n ret\n"
+	"mov 24(%rdi), %rax\n mov 48(%rdi), %rax\n"
+#ifdef HIDES_EXEC
+	/* A tag 48 bytes from the sp on, with the next one further out and its registers. */
+	"mov %rax, 264(%rsp)\n lea 64(%rsp), %rdi\n mov %edx, 276(%rsp)\n"
+#endif
+	"call helper\n call run_loop\n ret\n"
 	END(run)
 
 	BEGIN(other) "nop\n ret\n .skip 256, 0x90\n" END(other)

@@ -55,6 +55,7 @@ enum {
 	HOTSPOT_SHORT_COMPLETE = 1 << 2, /* blob_complete is of 16 bits */
 	HOTSPOT_NO_ZEROS = 1 << 3, /* compressed numbers have no zero bytes (JDK 20) */
 	HOTSPOT_INT_DEOPT = 1 << 4, /* the deopt handlers are offsets */
+	HOTSPOT_THREAD_LIST = 1 << 5, /* threads are a list, of which there is always one */
 };
 
 /* A code heap: its whole reservation, of which the JVM commits more and more. */

@@ -58,8 +58,10 @@ static bool has_threads(const struct starting *s)
 	uint32_t length;
 	uint64_t list;
 
-	return read_variable(s, s->layout->threads, &list) &&
-	       hotspot_memory_int(s->memory, list + s->layout->list_length, &length) && length;
+	if (!read_variable(s, s->layout->threads, &list))
+		return false;
+	return !(s->layout->flags & HOTSPOT_THREAD_LIST) ||
+	       (hotspot_memory_int(s->memory, list + s->layout->list_length, &length) && length);
 }
 
 static bool read_heap(const struct starting *s, uint64_t addr, struct hotspot_heap *heap)

@@ -52,7 +52,11 @@ static const struct field fields[] = {
 	STATIC("CodeCache", "_heaps", heaps),
 	STATIC("AbstractInterpreter", "_code", interpreter),
 	STATIC("StubRoutines", "_call_stub_return_address", call_stub),
-	STATIC("ThreadsSMRSupport", "_java_thread_list", threads),
+	/* The first thread, or a list of all. */
+	{"Threads", "_thread_list", offsetof(struct hotspot_layout, threads), 0,
+	 IS_STATIC | IS_OPTIONAL},
+	{"ThreadsSMRSupport", "_java_thread_list", offsetof(struct hotspot_layout, threads),
+	 HOTSPOT_THREAD_LIST, IS_STATIC | IS_OPTIONAL},
 	{"Abstract_VM_Version", "_vm_major_version", offsetof(struct hotspot_layout, version), 0,
 	 IS_VALUE},
 	OPTIONAL("GenericGrowableArray", "_len", array_length, 0),
@@ -68,7 +72,7 @@ static const struct field fields[] = {
 	FIELD("StubQueue", "_queue_end", queue_end),
 	FIELD("InterpreterCodelet", "_size", codelet_size),
 	FIELD("InterpreterCodelet", "_description", codelet_text),
-	FIELD("ThreadsList", "_length", list_length),
+	OPTIONAL("ThreadsList", "_length", list_length, 0),
 	FIELD("CodeBlob", "_name", blob_name),
 	FIELD("CodeBlob", "_frame_size", blob_frame_size),
 	FIELD("CodeBlob", "_frame_complete_offset", blob_complete),
@@ -269,7 +273,7 @@ bool hotspot_layout_is_sane(const struct hotspot_layout *l)
 	}
 	return l->blob_name % 8 == 0 && l->method % 8 == 0 && l->blob_code && l->method &&
 	       l->const_pool % 8 == 0 && l->heap_block && l->heap_block % 8 == 0 && l->const_size &&
-	       l->pool_size;
+	       l->pool_size && l->threads;
 }
 
 int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias, struct hotspot_memory *m,

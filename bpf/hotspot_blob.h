@@ -14,6 +14,7 @@
 #define HOTSPOT_PUSHED 10 /* words on top of a frame that are searched for its caller */
 #define HOTSPOT_WRAPPER_SLACK 512 /* bytes by which wrappers align their stack, at most */
 #define HOTSPOT_TEXT 32 /* bytes that are read of a blob's name */
+#define HOTSPOT_TEXT_STUBS 0x74756f5262757453ull /* "StubRoutines (1)" and others begin with it */
 /* Bytes between sp and the sender's sp of a method that begins. */
 #define HOTSPOT_SENDER_MAX (1u << 20)
 
@@ -133,7 +134,7 @@ WALK_INLINE enum hotspot_blob hotspot_kind_of(const __u64 text[HOTSPOT_TEXT / 8]
 		return HOTSPOT_BLOB_ADAPTER;
 	case 0x6f69747065637845ull: /* "ExceptionBlob" */
 		return HOTSPOT_BLOB_EXCEPTION;
-	case 0x74756f5262757453ull: /* "StubRoutines (continuation stubs)" */
+	case HOTSPOT_TEXT_STUBS: /* "StubRoutines (continuation stubs)" */
 		return text[2] == 0x697461756e69746eull ? HOTSPOT_BLOB_CONTINUATION
 							: HOTSPOT_BLOB_OTHER;
 	}
@@ -212,6 +213,7 @@ WALK_INLINE int hotspot_take_interpreter(struct hotspot_walk *w)
 	w->kind = HOTSPOT_BLOB_INTERPRETER;
 	w->frame_size = 0;
 	w->name = 0;
+	w->text[0] = 0;
 	return 1;
 }
 
@@ -238,6 +240,7 @@ HOTSPOT_SHARED int hotspot_find_blob(struct hotspot_walk *w, __u64 addr)
 	w->name = hotspot_word(w->blob_words, w->layout.blob_name, HOTSPOT_HEAD_SIZE);
 	/* The page with the text may never have been touched, and cannot be read then. */
 	w->kind = HOTSPOT_BLOB_OTHER;
+	w->text[0] = 0;
 	if (!hotspot_read(w->text, HOTSPOT_TEXT, w->name))
 		w->kind = hotspot_kind_of(w->text);
 	if (w->kind != HOTSPOT_BLOB_METHOD && w->kind != HOTSPOT_BLOB_WRAPPER)

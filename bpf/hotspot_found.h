@@ -14,6 +14,17 @@ WALK_INLINE int hotspot_is_frozen(const struct walk_frame *f, const struct hotsp
 	       !hotspot_read(code, sizeof(code), f->pc - sizeof(code)) && !walk_is_call(code, 0);
 }
 
+/* A blob with stubs has a list of them, which tells which one the instruction is of. */
+WALK_INLINE void hotspot_note_stub(const struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 size = w->code_end - w->code;
+
+	w->found.units = size ? size : 1;
+	w->found.unit = f->pc - !f->is_pc - w->code;
+	if (w->found.unit >= w->found.units)
+		w->found.unit = 0;
+}
+
 /* Notes the function of the frame whose blob was found; interpreted ones after the step. */
 WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w)
 {
@@ -33,6 +44,8 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 	found->function = w->kind == HOTSPOT_BLOB_WRAPPER ? HOTSPOT_WRAPPER : HOTSPOT_STUB;
 	if (hotspot_is_frozen(f, w))
 		found->function = HOTSPOT_FROZEN;
+	else if (w->text[0] == HOTSPOT_TEXT_STUBS)
+		hotspot_note_stub(f, w);
 	if (w->kind != HOTSPOT_BLOB_METHOD)
 		return;
 	found->function = HOTSPOT_COMPILED;

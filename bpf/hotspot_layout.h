@@ -20,6 +20,7 @@
 struct hotspot_layout {
 	/* Variables that lead to the tables: pointers to them, and the bytes of their entries. */
 	__u64 structs, types, struct_stride, type_stride;
+	__u64 stubs; /* variable with a list of pieces of the JVM's own code; 0: unknown */
 	/* From here on 0 until a process has told. */
 	__u64 heaps, interpreter, call_stub, threads; /* variables */
 	__u16 version; /* of the JDK */
@@ -45,7 +46,7 @@ struct hotspot_layout {
 	__u16 symbol_length, symbol_text;
 	__u16 entry_frame; /* bytes of the frame that runs a virtual thread; 0: has none */
 	__u16 data; /* CodeBlob: the data after its code, with HOTSPOT_OFFSETS */
-	__u16 reserved;
+	__u16 const_signature; /* ConstMethod, as the others */
 };
 
 enum {
@@ -88,7 +89,10 @@ enum hotspot_function {
 struct hotspot_function_head {
 	__u64 blob; /* 0: interpreted */
 	__u64 method; /* 0: a stub */
-	__u64 const_method; /* of the method */
+	union {
+		__u64 const_method; /* of the method */
+		__u64 stubs; /* of a stub: address of the variable with the list; 0: none */
+	};
 	__u64 code; /* address of the blob's first instruction */
 	__u32 compile_id;
 	__u8 kind; /* enum hotspot_function */
@@ -96,7 +100,7 @@ struct hotspot_function_head {
 	__u8 reserved[2];
 };
 
-_Static_assert(sizeof(struct hotspot_layout) == 168, "layout shared with the kernel side");
+_Static_assert(sizeof(struct hotspot_layout) == 176, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_process) == 160, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_function_head) == 40, "part of a live record");
 

@@ -72,8 +72,9 @@ MILL = {
     "<clinit>": {"compose": PLAIN, "grow": PLAIN},
     "compose": {"compose": PLAIN},
     "grow": {"grow": PLAIN, "Pair.<init>": PLAIN, "Leaf.<init>": PLAIN},
-    "Pair.<init>": {},
-    "Leaf.<init>": {},
+    "Pair.<init>": {"Node.<init>": PLAIN},
+    "Leaf.<init>": {"Node.<init>": PLAIN},
+    "Node.<init>": {},
     "round": dict.fromkeys(["visiting", "queueing", "hashing", "stepping", "matching", "composing",
                             "factorial", "grouping", "awaiting", "guarding", "unwinding"], PLAIN),
     "visiting": {"Pair.accept": PLAIN, "Grinder.<init>": PLAIN},
@@ -136,7 +137,8 @@ class Truth(call_truth.CallTruth):
         """The method's name in the tree of calls; None: it is none of the program's own."""
         if not re.match(self.program + r"\b", name) or name.startswith(self.program + "$$Lambda"):
             return None
-        return re.sub(r"^lambda\$(\w+)\$\d+$", r"lambda$\1", name[len(self.program) + 1:])
+        own = name[len(self.program) + 1:].split("(")[0]
+        return re.sub(r"^lambda\$(\w+)\$\d+$", r"lambda$\1", own)
 
     def judge_line(self, caller, callee, frames):
         """A direct call is on a line with the name of the callee."""

@@ -92,7 +92,7 @@ MILL = {
     "<class:Mill>": {},
     "<class:Steps>": {},
     "block in <main>": {"Object#turn": []},
-    "grown": {"grown": []},
+    "grown": {"grown": [], "Pair#initialize": ["Class#new"]},
     "Object#turn": {"Object#now": [], "Mill#rounds": [], "Mill#initialize": ["Class#new"], "grown": []},
     "Object#now": {},
     "Mill#initialize": {},

@@ -121,6 +121,8 @@ __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *
 	head.blob = found->blob;
 	head.method = found->method;
 	head.const_method = found->const_method;
+	if (found->function == HOTSPOT_STUB)
+		head.stubs = r->stubs;
 	head.code = found->code;
 	head.compile_id = found->compile_id;
 	head.kind = found->function;

@@ -52,7 +52,7 @@ static __always_inline int hotspot_step_frame(struct stack_scratch *s, struct ho
 	has_stepped = hotspot_step(&s->frame, &r->walk);
 	if (is_interpreter)
 		hotspot_note_interpreted(&r->walk, rbx, r13);
-	else if (r->walk.has_no_frame)
+	else if (r->walk.has_no_frame && r->walk.found.function == HOTSPOT_COMPILED)
 		r->walk.found.unit = r->walk.found.units - 1;
 	if (!has_stepped)
 		s->stack_flags |= STACK_BROKEN;
@@ -117,6 +117,7 @@ __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 	r->layout_number = number;
 	r->process = mix_bits(process->start + mix_bits(task->tgid + ((__u64)vm->execs << 32)));
 	r->like = *like;
+	r->stubs = layout->hotspot.stubs ? layout->hotspot.stubs + s->space.runtime_bias : 0;
 	r->frames = 0;
 	return true;
 }

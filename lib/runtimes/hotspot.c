@@ -62,7 +62,7 @@ void hotspot_decode(const struct runtime_layout *layout, const struct rec_functi
 	if (!hotspot_head_of(function, &head))
 		return;
 	code->tier = tier_of(&head);
-	code->lacks_text = head.method;
+	code->lacks_text = head.method || (head.kind == HOTSPOT_STUB && head.stubs);
 	if (head.kind == HOTSPOT_FROZEN) {
 		strbuf_reset(&code->name);
 		strbuf_adds(&code->name, "(callers of a virtual thread, not on the stack)");

@@ -103,6 +103,7 @@ void hotspot_method_release(struct hotspot_method *m)
 {
 	strbuf_release(&m->name);
 	strbuf_release(&m->file);
+	strbuf_release(&m->parameters);
 	vec_release(&m->lines);
 	*m = (struct hotspot_method){0};
 }
@@ -174,8 +175,63 @@ static void set_file(struct hotspot_method *m, const struct strbuf *holder,
 	add_text(&m->file, source->text, source->size);
 }
 
+/* Appends the type that begins at `text` as the source has it, without its package. */
+static size_t add_type(const char *text, size_t size, struct strbuf *to)
+{
+	static const char *const basic[] = {
+		['B'] = "byte", ['C'] = "char", ['D'] = "double", ['F'] = "float",
+		['I'] = "int",	['J'] = "long", ['S'] = "short",  ['Z'] = "boolean",
+	};
+	size_t arrays = 0, end;
+	const char *slash;
+
+	while (arrays < size && text[arrays] == '[')
+		arrays++;
+	end = arrays + 1;
+	if (arrays < size && text[arrays] == 'L') {
+		const char *semicolon = memchr(text + arrays, ';', size - arrays);
+
+		end = semicolon ? (size_t)(semicolon - text) : size;
+		slash = memrchr(text + arrays, '/', end - arrays);
+		slash = slash ? slash + 1 : text + arrays + 1;
+		add_text(to, slash, (size_t)(text + end - slash));
+		end++;
+	} else if (arrays < size && (uint8_t)text[arrays] < sizeof(basic) / sizeof(*basic) &&
+		   basic[(uint8_t)text[arrays]]) {
+		strbuf_adds(to, basic[(uint8_t)text[arrays]]);
+	}
+	while (arrays--)
+		strbuf_add(to, "[]", 2);
+	return end < size ? end : size;
+}
+
+/* Makes "(int, String)" of "(ILjava/lang/String;)V". */
+static void set_parameters(struct strbuf *to, const char *text, size_t size)
+{
+	size_t at = 1;
+
+	if (!size || text[0] != '(')
+		return;
+	strbuf_addch(to, '(');
+	while (at < size && text[at] != ')') {
+		if (at > 1)
+			strbuf_add(to, ", ", 2);
+		at += add_type(text + at, size - at, to);
+	}
+	strbuf_addch(to, ')');
+}
+
+static void read_parameters(const struct hotspot_layout *l, struct hotspot_memory *memory,
+			    uint64_t pool, uint16_t index, struct hotspot_method *m)
+{
+	_cleanup_(strbuf_release) struct strbuf types = {0};
+
+	read_constant(l, memory, pool, index, &types);
+	set_parameters(&m->parameters, strbuf_text(&types), types.size);
+}
+
 bool hotspot_method_read(const struct hotspot_layout *l, struct hotspot_memory *memory,
-			 uint64_t const_method, struct hotspot_method *m)
+			 uint64_t const_method, bool wants_types, struct hotspot_method *m)
 {
 	_cleanup_(strbuf_release) struct strbuf holder = {0}, source = {0}, name = {0};
 	uint8_t bytes[HOTSPOT_CONST_SIZE];
@@ -195,6 +251,10 @@ bool hotspot_method_read(const struct hotspot_layout *l, struct hotspot_memory *
 	    hotspot_memory_word(memory, klass + l->klass_name, &symbol))
 		read_symbol(l, memory, symbol, &holder);
 	hotspot_set_name(&m->name, strbuf_text(&holder), holder.size, name.text, name.size);
+	if (wants_types) {
+		memcpy(&index, bytes + l->const_signature, sizeof(index));
+		read_parameters(l, memory, pool, index, m);
+	}
 	if (l->pool_source &&
 	    hotspot_memory_read(memory, pool + l->pool_source, &index, sizeof(index)))
 		read_constant(l, memory, pool, index, &source);
@@ -239,6 +299,15 @@ static bool is_same_name(const struct strbuf *a, const struct strbuf *b)
 	return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
 }
 
+static bool late_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
+		       uint32_t units, struct managed_code *code)
+{
+	bool is_read = head->stubs && hotspot_read_stubs(memory, head, units, code);
+
+	hotspot_memory_release(memory);
+	return is_read;
+}
+
 bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,
 		  runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
@@ -249,11 +318,15 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 	uint64_t const_method;
 	bool is_read;
 
-	if (!(l->flags & HOTSPOT_IS_COMPLETE) || !hotspot_head_of(function, &head) || !head.method)
+	if (!(l->flags & HOTSPOT_IS_COMPLETE) || !hotspot_head_of(function, &head))
+		return false;
+	if (head.kind == HOTSPOT_STUB)
+		return late_stubs(&memory, &head, function->units, code);
+	if (!head.method)
 		return false;
 	is_read = hotspot_memory_word(&memory, head.method + l->const_method, &const_method) &&
 		  (!head.const_method || head.const_method == const_method) &&
-		  hotspot_method_read(l, &memory, const_method, &method);
+		  hotspot_method_read(l, &memory, const_method, code->wants_types, &method);
 	/* Another method may have the memory by now. */
 	if (is_read && code->name.size && !code->is_cut && !is_same_name(&code->name, &method.name))
 		is_read = false;
@@ -261,6 +334,7 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 		code->first_line = method.first_line;
 		strbuf_reset(&code->name);
 		strbuf_add(&code->name, method.name.text, method.name.size);
+		strbuf_adds(&code->name, strbuf_text(&method.parameters));
 		strbuf_reset(&code->file);
 		strbuf_add(&code->file, strbuf_text(&method.file), method.file.size);
 		code->is_cut = false;

@@ -34,6 +34,7 @@ struct hotspot_line {
 /* A method. A zeroed struct is empty. */
 struct hotspot_method {
 	struct strbuf name, file;
+	struct strbuf parameters; /* "(int, String)"; empty if not wanted */
 	uint32_t first_line; /* 0: unknown */
 	VEC(struct hotspot_line) lines; /* as the class file has them */
 };
@@ -41,7 +42,7 @@ struct hotspot_method {
 void hotspot_method_release(struct hotspot_method *m);
 /* Reads a method, whose ConstMethod is at that address. False, and *m empty, if it is not one. */
 bool hotspot_method_read(const struct hotspot_layout *layout, struct hotspot_memory *memory,
-			 uint64_t const_method, struct hotspot_method *m);
+			 uint64_t const_method, bool wants_types, struct hotspot_method *m);
 /* Returns the line of a bytecode; 0: unknown. */
 uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci);
 
@@ -49,5 +50,12 @@ uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci);
 bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hotspot_memory *memory,
 			 const struct hotspot_function_head *head, uint32_t units,
 			 struct managed_code *code);
+
+/*
+ * Names the pieces of code of the JVM's own as what the blob has taken in. False, and `code`
+ * without lines: there are none.
+ */
+bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
+			uint32_t units, struct managed_code *code);
 
 #endif

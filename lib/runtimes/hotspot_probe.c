@@ -20,6 +20,7 @@ int hotspot_probe(const struct binary *b, struct runtime_layout *layout, struct 
 		{.name = "gHotSpotVMStructEntryArrayStride"},
 		{.name = "gHotSpotVMTypeEntryArrayStride"},
 	};
+	struct binary_object stubs = {.name = "_ZN12StubCodeDesc5_listE"};
 
 	binary_find_exported(b, wanted, 1);
 	if (!wanted[0].is_there)
@@ -29,12 +30,15 @@ int hotspot_probe(const struct binary *b, struct runtime_layout *layout, struct 
 		if (!wanted[i].is_there)
 			return error_text(err, -EINVAL, "a JVM without %s", wanted[i].name);
 	}
+	/* Not exported: a file may lack it. */
+	binary_find_objects(b, &stubs, 1);
 	layout->kind = RUNTIME_HOTSPOT;
 	layout->hotspot = (struct hotspot_layout){
 		.structs = wanted[0].vaddr,
 		.types = wanted[1].vaddr,
 		.struct_stride = wanted[2].vaddr,
 		.type_stride = wanted[3].vaddr,
+		.stubs = stubs.is_there ? stubs.vaddr : 0,
 	};
 	return 0;
 }

@@ -32,6 +32,7 @@ struct scope_reader {
 	struct hotspot_memory *memory;
 	const struct hotspot_function_head *head;
 	uint64_t places, scopes, metadata; /* addresses */
+	bool wants_types;
 	VEC(struct known_method) methods;
 	VEC(struct managed_line) lines;
 	VEC(struct managed_function) functions;
@@ -105,6 +106,7 @@ static uint32_t add_function(struct scope_reader *r, const struct hotspot_method
 	struct managed_function f = {.start = -1, .end = -1, .first_line = m->first_line};
 
 	strbuf_add(&f.name, m->name.text, m->name.size);
+	strbuf_adds(&f.name, strbuf_text(&m->parameters));
 	strbuf_add(&f.file, strbuf_text(&m->file), m->file.size);
 	vec_push(&r->functions, f);
 	return (uint32_t)r->functions.count;
@@ -123,7 +125,7 @@ static struct known_method *find_method(struct scope_reader *r, uint32_t number)
 	if (!number || r->methods.count >= METHODS_MAX ||
 	    !hotspot_memory_word(r->memory, r->metadata + 8ull * (number - 1), &method) ||
 	    !hotspot_memory_word(r->memory, method + r->layout->const_method, &const_method) ||
-	    !hotspot_method_read(r->layout, r->memory, const_method, &known.method))
+	    !hotspot_method_read(r->layout, r->memory, const_method, r->wants_types, &known.method))
 		return NULL;
 	vec_push(&r->methods, known);
 	return &vec_last(&r->methods);
@@ -191,6 +193,7 @@ bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hotspot_mem
 	r->layout = layout;
 	r->memory = memory;
 	r->head = head;
+	r->wants_types = code->wants_types;
 	is_read = is_same_code(r) && find_tables(r) && read_places(r, units);
 	if (is_read) {
 		vec_clear(&code->lines);

@@ -102,6 +102,7 @@ static const struct field fields[] = {
 	OPTIONAL("ConstMethod", "_flags._flags", const_flags, 0),
 	FIELD("ConstMethod", "_code_size", const_code_size),
 	FIELD("ConstMethod", "_name_index", const_name),
+	FIELD("ConstMethod", "_signature_index", const_signature),
 	FIELD("ConstantPool", "_pool_holder", pool_holder),
 	OPTIONAL("ConstantPool", "_source_file_name_index", pool_source, 0),
 	FIELD("Klass", "_name", klass_name),
@@ -256,8 +257,8 @@ bool hotspot_layout_is_sane(const struct hotspot_layout *l)
 				 l->blob_code_end};
 	const uint16_t blob[] = {l->method,  l->deopt,	    l->deopt_mh,
 				 l->orig_pc, l->compile_id, l->level};
-	const uint16_t consts[] = {l->const_pool, l->const_flags, l->const_code_size,
-				   l->const_name};
+	const uint16_t consts[] = {l->const_pool, l->const_flags, l->const_code_size, l->const_name,
+				   l->const_signature};
 
 	for (size_t i = 0; i < sizeof(head) / sizeof(*head); i++) {
 		if (head[i] > HOTSPOT_HEAD_SIZE - 8 || head[i] % 2)

@@ -72,6 +72,7 @@ struct managed_code {
 	int32_t start; /* place of the definition; -1: unknown */
 	VEC(struct managed_place) places; /* ascending by unit */
 	VEC(struct managed_function) inlined;
+	bool wants_types; /* set by the caller: names tell the types of parameters, if they can */
 	bool is_compiled; /* it may have inlined functions */
 	bool is_cut; /* name or file lack their end */
 	bool lacks_text; /* name, file or lines were not in the record: see late() */

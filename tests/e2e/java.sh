@@ -12,7 +12,7 @@ truth() { # PROFILE AT-LEAST [ALLOWED]
 	python3 "$root/tests/java_truth.py" "$source" "$1" --at-least "$2" --allowed "${3-10}"
 }
 
-record calls 0 -F 1999 --off-cpu 1 -- java -cp classes Tree 4000 2
+record calls 0 -F 1999 --off-cpu 1 --java-signatures -- java -cp classes Tree 4000 2
 ok "all chains are paths of the tree, recursion is as deep as it is, lines name what they call" \
 	truth calls.json.gz 100
 judge "nearly all stacks have all their methods" calls.json.gz calls.stats <<'CODE'
@@ -32,5 +32,8 @@ own = [f for f in java if f["name"].startswith("Tree.")]
 filed = [f for f in own if f["file"] == "Tree.java" and f["line"]]
 expect(len(filed) > 0.1 * len(own) > 10, f"{len(filed)} of {len(own)} with a file")
 expect(any((f["file"] or "").startswith("java/") for f in java), "the library's have files")
+names = {f["name"] for f in java}
+expect({"Tree.recurse(int)", "Tree.work(long)"} & names, sorted(n for n in names if "Tree." in n))
+expect("call_stub" in names, "the virtual machine's own code has its names")
 CODE
 done_testing

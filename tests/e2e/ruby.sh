@@ -40,8 +40,9 @@ CODE
 # Another program, whose methods are compiled while it runs.
 source=$root/tests/workloads/ruby/mill.rb
 record compiled 0 -F 1999 -- ruby --yjit "$source" 1.5
+# Compiled code links a frame before it has filled it: the innermost may be one that was there before.
 ok "compiled methods stand where the interpreter's do" \
-	python3 "$root/tests/ruby_truth.py" "$source" compiled.json.gz --at-least 500 --allowed 10
+	python3 "$root/tests/ruby_truth.py" "$source" compiled.json.gz --at-least 500 --allowed 40
 judge "there are no guesses, and no frames of compiled code" compiled.json.gz compiled.stats <<'CODE'
 import json
 r = json.load(open(args[0]))["runtimes"]

@@ -41,6 +41,7 @@ static const struct runtime_layout layout = {
 			.const_flags = 28,
 			.const_code_size = 32,
 			.const_name = 34,
+			.const_signature = 36,
 			.const_size = 48,
 			.pool_holder = 24,
 			.pool_source = 54,
@@ -133,12 +134,16 @@ static void set_up(void)
 	put_int(PLACES + 48, INT32_MAX);
 }
 
+static bool wants_types;
+static uint64_t stubs;
+
 static struct rec_function *make_function(uint8_t kind, const char *holder, const char *name)
 {
 	const struct hotspot_function_head head = {
 		.blob = kind == HOTSPOT_COMPILED ? BLOB : 0,
 		.method = kind == HOTSPOT_STUB ? 0 : METHOD,
-		.const_method = kind == HOTSPOT_INTERPRETED ? CONST_METHOD : 0,
+		.const_method = kind == HOTSPOT_INTERPRETED ? CONST_METHOD : stubs,
+		.code = stubs ? 0x7000 : 0,
 		.compile_id = 77,
 		.kind = kind,
 		.level = 4,
@@ -164,6 +169,7 @@ static bool describe(uint8_t kind, const char *holder, const char *name, struct 
 
 	*code = (struct managed_code){0};
 	hotspot_decode(&layout, f, code);
+	code->wants_types = wants_types;
 	is_read = hotspot_late(&layout, f, read_memory, NULL, code);
 	free(f);
 	return is_read;
@@ -251,6 +257,84 @@ TEST(compiled_method_has_lines_and_calls_that_it_has_taken_in)
 	assert_int_equal(code.lines.items[3].unit, UNITS - 1);
 	assert_int_equal(code.lines.items[3].line, 10);
 	managed_code_release(&code);
+}
+
+TEST(names_have_types_of_parameters_if_wanted)
+{
+	static const struct {
+		const char *types, *name;
+	} rows[] = {
+		{"()V", "com.example.Spin.outer()"},
+		{"(IJZ)V", "com.example.Spin.outer(int, long, boolean)"},
+		{"([[BLjava/util/Map$Entry;[LSpin;)I",
+		 "com.example.Spin.outer(byte[][], Map$Entry, Spin[])"},
+		/* Whatever lies there. */
+		{"(L", "com.example.Spin.outer()"},
+		{"([", "com.example.Spin.outer([])"},
+		{"(Ljava/lang/Str", "com.example.Spin.outer(Str)"},
+		{"(?\xffI)", "com.example.Spin.outer(, , int)"},
+		{"I", "com.example.Spin.outer"},
+	};
+	struct managed_code code;
+
+	wants_types = true;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		set_up();
+		put_symbol(5, rows[i].types);
+		put_short(CONST_METHOD + 36, 5);
+		assert_true(describe(HOTSPOT_INTERPRETED, "com/example/Spin", "outer", &code));
+		assert_string_equal(code.name.text, rows[i].name);
+		managed_code_release(&code);
+	}
+	set_up();
+	put_symbol(5, "(I)V");
+	put_short(INNER_CONST + 36, 5);
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_string_equal(code.inlined.items[0].name.text, "com.example.Spin.inner(int)");
+	managed_code_release(&code);
+	wants_types = false;
+}
+
+/* Puts a row of the list of stubs. */
+static void put_stub(uint64_t at, uint64_t next, uint64_t name, uint64_t begin, uint64_t end)
+{
+	const uint64_t words[] = {next, 0, name, begin, end};
+
+	put(at, words, sizeof(words));
+}
+
+TEST(stubs_of_a_blob_have_their_names)
+{
+	static const struct managed_line lines[] = {{0, 0, 0},	{10, 0, 0}, {10, 0, 1},
+						    {20, 0, 0}, {20, 0, 2}, {50, 0, 0}};
+	struct managed_code code;
+
+	set_up();
+	stubs = 0x800;
+	put_word(0x800, 0x900);
+	/* The last one is of another blob, and one lies in another. */
+	put_stub(0x900, 0x940, 0xb00, 0x7014, 0x7032);
+	put_stub(0x940, 0x980, 0xb10, 0x700a, 0x7014);
+	put_stub(0x980, 0x9c0, 0xb10, 0x7020, 0x7030);
+	put_stub(0x9c0, 0x900, 0xb10, 0x6000, 0x6010);
+	put(0xb00, "copy", 5);
+	put(0xb10, "call", 5);
+	assert_true(describe(HOTSPOT_STUB, "", "StubRoutines (1)", &code));
+	assert_string_equal(code.name.text, "StubRoutines (1)");
+	assert_int_equal(code.inlined.count, 2);
+	assert_string_equal(code.inlined.items[0].name.text, "call");
+	assert_string_equal(code.inlined.items[1].name.text, "copy");
+	assert_int_equal(code.lines.count, sizeof(lines) / sizeof(*lines));
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		assert_int_equal(code.lines.items[i].unit, lines[i].unit);
+		assert_int_equal(code.lines.items[i].function, lines[i].function);
+	}
+	managed_code_release(&code);
+	put_word(0x800, 0);
+	assert_false(describe(HOTSPOT_STUB, "", "StubRoutines (1)", &code));
+	assert_int_equal(code.lines.count, 0);
+	managed_code_release(&code);
+	stubs = 0;
 }
 
 TEST(code_that_was_replaced_is_not_read)

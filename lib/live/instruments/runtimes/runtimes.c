@@ -38,6 +38,7 @@ struct runtimes_settings {
 	bool keeps_interpreter;
 	bool has_go_labels;
 	bool has_gil;
+	bool wants_types;
 };
 
 struct found_layout {
@@ -278,6 +279,7 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 
 	late_reader_begin(&r->reader, (pid_t)function->rec.pid, function->rec.time);
 	runtime->decode(layout, function, code);
+	code->wants_types = r->settings->wants_types;
 	if ((code->lacks_text || lacks_pieces(function)) && read_late(r, layout, function, code))
 		r->late++;
 	if (runtime->read_inlined && code->is_compiled) {
@@ -448,6 +450,7 @@ FLAG(is_unwanted)
 FLAG(keeps_interpreter)
 FLAG(has_go_labels)
 FLAG(has_gil)
+FLAG(wants_types)
 
 static int judge(const void *settings, struct error *err)
 {
@@ -457,6 +460,9 @@ static int judge(const void *settings, struct error *err)
 		return error_text(err, -EINVAL, "--go-labels needs what --no-runtimes leaves out");
 	if (s->is_unwanted && s->has_gil)
 		return error_text(err, -EINVAL, "--gil needs what --no-runtimes leaves out");
+	if (s->is_unwanted && s->wants_types)
+		return error_text(err, -EINVAL,
+				  "--java-signatures needs what --no-runtimes leaves out");
 	return 0;
 }
 
@@ -478,6 +484,10 @@ static const struct instrument_option options[] = {
 	 .is_plain = true,
 	 .help = "distinguish Python functions that held the GIL",
 	 .set = set_has_gil},
+	{.name = "java-signatures",
+	 .is_plain = true,
+	 .help = "name Java methods with the types of their parameters",
+	 .set = set_wants_types},
 	{0},
 };
 

@@ -93,6 +93,15 @@ static long hotspot_next(__u32 i, void *ctx)
 	return more ? 0 : 1;
 }
 
+/* User space walks a copy of the stack, from the leaf on: it finds none of the JVM's frames. */
+static __always_inline void hotspot_give_up(struct stack_scratch *s)
+{
+	if (!(s->sample_flags & SAMPLE_LEAF_MANAGED))
+		return;
+	s->leaf = s->top_pc;
+	s->sample_flags &= ~SAMPLE_LEAF_MANAGED;
+}
+
 /* A global function, because its caller's memory is short. */
 __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 			      const struct rec *like)
@@ -147,10 +156,14 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, hotspot_next, &loop, 0);
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
 		cut_off(s);
-	if (s->stack_flags & STACK_BROKEN)
+	if (s->stack_flags & STACK_UNKNOWN) {
+		hotspot_give_up(s);
+		count->copied++;
+	} else if (s->stack_flags & STACK_BROKEN) {
 		count->torn++;
-	else
+	} else {
 		count->whole++;
+	}
 	end_stack(s);
 	return r->frames;
 }

@@ -340,8 +340,9 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 		code->is_cut = false;
 		if (head.kind == HOTSPOT_INTERPRETED)
 			take_lines(&method, code);
-		else if (head.kind == HOTSPOT_COMPILED)
-			hotspot_read_scopes(l, &memory, &head, function->units, code);
+		else if (head.kind == HOTSPOT_COMPILED &&
+			 !hotspot_read_scopes(l, &memory, &head, function->units, code))
+			vec_push(&code->lines, ((struct managed_line){0})); /* no place has one */
 	}
 	hotspot_method_release(&method);
 	hotspot_memory_release(&memory);

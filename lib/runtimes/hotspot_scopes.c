@@ -33,6 +33,7 @@ struct scope_reader {
 	const struct hotspot_function_head *head;
 	uint64_t places, scopes, metadata; /* addresses */
 	bool wants_types;
+	bool is_bad; /* something was unreadable, or is of other code by now */
 	VEC(struct known_method) methods;
 	VEC(struct managed_line) lines;
 	VEC(struct managed_function) functions;
@@ -81,6 +82,25 @@ static bool find_tables(struct scope_reader *r)
 	return true;
 }
 
+/* Reads the Method with that number. False: it is unreadable, or there is none. */
+static bool read_metadata(struct scope_reader *r, uint32_t number, uint64_t *method)
+{
+	return number && hotspot_memory_word(r->memory, r->metadata + 8ull * (number - 1), method);
+}
+
+/*
+ * Does the chain that was read begin with the code's own method? The memory of the records is freed
+ * before that of the code, and may be that of other code's.
+ */
+static bool is_own_chain(struct scope_reader *r)
+{
+	uint64_t method;
+
+	if (!read_metadata(r, r->chain[r->depth - 1].method, &method) || method != r->head->method)
+		r->is_bad = true;
+	return !r->is_bad;
+}
+
 /* Reads the chain of scopes from an offset on. */
 static bool read_chain(struct scope_reader *r, uint32_t offset)
 {
@@ -94,11 +114,12 @@ static bool read_chain(struct scope_reader *r, uint32_t offset)
 		r->chain[r->depth].method = hotspot_next_number(&n);
 		r->chain[r->depth].bci = hotspot_next_number(&n) - 1;
 		/* A caller is written before what it calls. */
+		r->is_bad |= n.is_bad;
 		if (n.is_bad || (sender && sender >= offset))
 			return false;
 		offset = sender;
 	}
-	return r->depth && !offset;
+	return r->depth && !offset && is_own_chain(r);
 }
 
 static uint32_t add_function(struct scope_reader *r, const struct hotspot_method *m)
@@ -122,8 +143,7 @@ static struct known_method *find_method(struct scope_reader *r, uint32_t number)
 		if (each->number == number)
 			return each;
 	}
-	if (!number || r->methods.count >= METHODS_MAX ||
-	    !hotspot_memory_word(r->memory, r->metadata + 8ull * (number - 1), &method) ||
+	if (r->methods.count >= METHODS_MAX || !read_metadata(r, number, &method) ||
 	    !hotspot_memory_word(r->memory, method + r->layout->const_method, &const_method) ||
 	    !hotspot_method_read(r->layout, r->memory, const_method, r->wants_types, &known.method))
 		return NULL;
@@ -136,8 +156,10 @@ static void add_line(struct scope_reader *r, uint32_t unit, const struct scope *
 	struct known_method *known = find_method(r, scope->method);
 	struct managed_line line = {.unit = unit};
 
-	if (!known)
+	if (!known) {
+		r->is_bad = true;
 		return;
+	}
 	/* The bytecode of a call's begin has the number -1. */
 	line.line = scope->bci > UINT16_MAX ? known->method.first_line
 					    : hotspot_method_line(&known->method, scope->bci);
@@ -178,6 +200,8 @@ static bool read_places(struct scope_reader *r, uint32_t units)
 			return false;
 		if (place[0] > unit && read_chain(r, place[1]))
 			add_chain(r, unit);
+		if (r->is_bad)
+			return false;
 		unit = place[0];
 	}
 	return false;

@@ -337,6 +337,13 @@ TEST(stubs_of_a_blob_have_their_names)
 	stubs = 0;
 }
 
+static void assert_lineless(const struct managed_code *code)
+{
+	assert_int_equal(code->lines.count, 1);
+	assert_int_equal(code->lines.items[0].unit, 0);
+	assert_int_equal(code->lines.items[0].line, 0);
+}
+
 TEST(code_that_was_replaced_is_not_read)
 {
 	struct managed_code code;
@@ -344,13 +351,31 @@ TEST(code_that_was_replaced_is_not_read)
 	set_up();
 	put_int(BLOB + 304, 78);
 	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
-	assert_int_equal(code.lines.count, 0);
+	assert_lineless(&code);
 	managed_code_release(&code);
 	assert_false(describe(HOTSPOT_COMPILED, "com/example/Spin", "other", &code));
 	assert_string_equal(code.name.text, "com.example.Spin.other");
 	managed_code_release(&code);
 	put_word(METHOD + 8, INNER_CONST);
 	assert_false(describe(HOTSPOT_INTERPRETED, "com/example/Spin", "outer", &code));
+	managed_code_release(&code);
+}
+
+TEST(records_of_other_code_are_not_taken)
+{
+	struct managed_code code;
+
+	set_up();
+	/* Its memory was freed, and has another method's now. */
+	put_word(METADATA, INNER_METHOD);
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_lineless(&code);
+	assert_int_equal(code.inlined.count, 0);
+	managed_code_release(&code);
+	set_up();
+	put_word(METADATA + 8, SIZE);
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_lineless(&code);
 	managed_code_release(&code);
 }
 

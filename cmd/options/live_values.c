@@ -3,11 +3,14 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -16,7 +19,7 @@
 #include "lib/live/process/cgroup_search.h"
 
 #define GROUPS_MAX 10000
-#define NAME_SIZE_MAX 64
+#define NAME_SIZE 64
 
 struct values {
 	VEC(const char *) list;
@@ -33,6 +36,24 @@ static bool is_made(const struct values *v)
 	return v->list.count;
 }
 
+/* Reads the name of a process in one call: thousands may be asked while somebody waits. */
+static bool read_name(int proc, const char *pid, char name[NAME_SIZE])
+{
+	char path[sizeof("/comm") + NAME_MAX];
+	_cleanup_close_ int fd = -1;
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "%s/comm", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, name, NAME_SIZE - 1);
+	if (size < 0)
+		return false;
+	name[size] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	text_to_line(name);
+	return true;
+}
+
 typedef void process_fn(struct values *v, const char *pid, const char *name);
 
 /* Makes the list at the first call. */
@@ -45,18 +66,11 @@ static const char *const *list_processes(struct values *v, process_fn *fn)
 		return v->list.items;
 	proc = opendir("/proc");
 	while (proc && (entry = readdir(proc))) {
-		char path[sizeof("/proc//comm") + sizeof(entry->d_name)];
-		_cleanup_free_ char *name = NULL;
+		char name[NAME_SIZE];
 
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%s/comm", entry->d_name);
-		name = text_read_file(path, NAME_SIZE_MAX, NULL);
-		if (!name)
-			continue;
-		name[strcspn(name, "\n")] = '\0';
-		text_to_line(name);
-		fn(v, entry->d_name, name);
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    read_name(dirfd(proc), entry->d_name, name))
+			fn(v, entry->d_name, name);
 	}
 	return finish(v);
 }

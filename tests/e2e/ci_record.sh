@@ -68,6 +68,23 @@ done anyway$'
 	is "$DENIED refuses: why" "$(<summary.md)" '> **prof:** `nothing was recorded: missing  capabilities  CAP_BPF`'
 done
 
+# The action's own step, as a runner starts it.
+step=$(sed -n '/^      run: |$/,/^    -/s/^        //p' "$root/packaging/action/action.yml")
+action() { # NAME=VALUE...
+	begin_job
+	run env GITHUB_ACTION_PATH="$root/packaging/action" PROF_OUTPUT='my profile.json.gz' "$@" \
+		bash --noprofile --norc -eo pipefail -c "$step"
+}
+action SUMMARY=true PROF_ARGS= PROF_BASELINE= PROF_GATE= PROF_PUSH= \
+	PROF_RUN='x="a  b"; false | true || printf "%s|" "$x" '"'\$x'"'
+exit 5'
+is "action: quotes, lines, pipefail, the status" "$status:$out" '5:a  b|$x|'
+is "action: outputs" "$(<outputs)" $'status=5\nprofile=my profile.json.gz'
+ok "action: a blank in the name" test -s 'my profile.json.gz'
+like "action: the summary" "$(<summary.md)" 'By process'
+action SUMMARY=false PROF_RUN=true
+is "action: without a summary" "$status:$(<summary.md)" 0:
+
 # The user of a runner, with sudo: the clone may lie where only root may look.
 cp "$PROF" "$record" .
 chmod 755 prof record.sh

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A collector on this machine that speaks gRPC, by HTTP/2 without TLS: fake_grpc.py FOLDER [PORT].
+"""A collector on this machine that speaks gRPC, by HTTP/2: fake_grpc.py FOLDER [PORT].
 
 Writes FOLDER/port, each message as FOLDER/each/NUMBER, and FOLDER/requests as fake_engine.py does. Heads of
 requests are not read. FOLDER/mode, if it is there: "status CODE [SECONDS]" (of gRPC, and when to try again),
 "limit BYTES", "partial" (two profiles are refused), "http CODE", "silent" (no status), "reset". With FOLDER/parca,
-it is one, and refuses what that refuses.
+it is one, and refuses what that refuses. FOLDER/tls.pem makes it one of TLS, which agrees on HTTP/2 alone.
 """
 
 import base64
@@ -13,6 +13,7 @@ import gzip
 import os
 import socket
 import socketserver
+import ssl
 import struct
 import sys
 
@@ -115,6 +116,12 @@ class Handler(socketserver.StreamRequestHandler):
 
 class Server(socketserver.ThreadingTCPServer):
     allow_reuse_address = daemon_threads = True
+    tls = None
+
+    def finish_request(self, request, client_address):
+        if self.tls:
+            request = self.tls.wrap_socket(request, server_side=True)
+        super().finish_request(request, client_address)
 
     def handle_error(self, request, client_address):
         if not isinstance(sys.exc_info()[1], OSError):
@@ -122,6 +129,10 @@ class Server(socketserver.ThreadingTCPServer):
 
 
 server = Server(("127.0.0.1", int(sys.argv[2]) if len(sys.argv) > 2 else 0), Handler)
+if os.path.exists(f"{folder}/tls.pem"):
+    server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.tls.load_cert_chain(f"{folder}/tls.pem")
+    server.tls.set_alpn_protocols(["h2"])
 with open(f"{folder}/port.new", "w") as out:
     out.write(str(server.server_address[1]))
 os.rename(f"{folder}/port.new", f"{folder}/port")

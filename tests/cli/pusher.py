@@ -507,6 +507,24 @@ ok("prof push takes them, too", run.returncode == 0 and "sent" in run.stderr, ru
 secure.stop()
 shutil.rmtree("engine")
 
+# The same with gRPC.
+os.makedirs("engine/each")
+shutil.copy("server.pem", "engine/tls.pem")
+secure = GrpcEngine.__new__(GrpcEngine)
+secure.port = 0
+secure.start()
+address = secure.url().replace("grpc:", "grpcs:")
+fails("gRPC: an unknown authority", address, "certificate", {"no_proxy": "*"})
+fails("gRPC: another server's certificate", f"{address}?ca-file=other.crt", "certificate", {"no_proxy": "*"})
+pusher = Pusher(f"{address}?ca-file=server.crt", environment={"no_proxy": "*"})
+pusher.send(10**7, TICKS)
+pusher.answer()
+report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+ok("gRPC: with TLS it is sent", secure.ticks() == report["sent_samples"] == TICKS, (report, open("stderr").read()))
+pusher.end()
+secure.stop()
+shutil.rmtree("engine")
+
 # Rights of the process.
 engine = ready()
 engine.mode("status 503")

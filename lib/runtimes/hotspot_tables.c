@@ -274,7 +274,7 @@ bool hotspot_layout_is_sane(const struct hotspot_layout *l)
 	}
 	return l->blob_name % 8 == 0 && l->method % 8 == 0 && l->blob_code && l->method &&
 	       l->const_pool % 8 == 0 && l->heap_block && l->heap_block % 8 == 0 && l->const_size &&
-	       l->pool_size && l->threads;
+	       l->pool_size;
 }
 
 int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias, struct hotspot_memory *m,
@@ -291,6 +291,8 @@ int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias, struct hot
 	if (missing)
 		return error_text(err, -ENOTSUP, "the JVM does not tell of %s::%s", missing->type,
 				  missing->name);
+	if (!read.threads)
+		return error_text(err, -ENOTSUP, "the JVM does not tell of its threads");
 	if (read.version < HOTSPOT_OLDEST)
 		return error_text(err, -ENOTSUP, "Java is older than %d", HOTSPOT_OLDEST);
 	if (read.flags & HOTSPOT_OFFSETS)

@@ -22,6 +22,7 @@ enum way {
 
 static enum way way;
 static int gate[2];
+static unsigned int calls;
 
 ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned long own_count,
 				const struct iovec *other, unsigned long other_count,
@@ -40,6 +41,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned lon
 	(void)own_count;
 	(void)other_count;
 	(void)flags;
+	calls++;
 	if (way == SLEEP)
 		nanosleep(&pause, NULL);
 	while (way == SPIN && clock_monotonic_ns() < end)
@@ -50,14 +52,20 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned lon
 	return (ssize_t)own->iov_len;
 }
 
-static const char memory[] = "text";
+#define PAGE 1024
 
+static _Alignas(PAGE) char memory[64][PAGE] = {"text"};
+static unsigned int next_page;
+
+/* Reads a page that was not read before. */
 static bool reads(struct late_reader *r)
 {
-	char to[sizeof(memory)] = "";
+	char *page = memory[next_page++ % 64];
+	char to[5] = "";
 
-	return late_reader_read(r, (uintptr_t)memory, to, sizeof(to)) &&
-	       memcmp(to, memory, sizeof(to)) == 0;
+	memcpy(page, memory[0], sizeof(to));
+	return late_reader_read(r, (uintptr_t)page, to, sizeof(to)) &&
+	       memcmp(to, memory[0], sizeof(to)) == 0;
 }
 
 TEST(pages_that_do_not_come_are_given_up)
@@ -112,6 +120,26 @@ TEST(a_busy_machine_is_waited_for)
 	for (int i = 0; i < 5; i++)
 		assert_true(reads(&r));
 	assert_int_equal(r.refused, 0);
+	late_reader_release(&r);
+}
+
+TEST(what_is_new_enough_is_not_read_again)
+{
+	struct late_reader r = {0};
+	char to[2 * PAGE];
+
+	way = AT_ONCE;
+	late_reader_begin(&r, 1, SECOND);
+	calls = 0;
+	for (int i = 0; i < 5; i++)
+		assert_true(late_reader_read(&r, (uintptr_t)memory[1] + 100, to, sizeof(to)));
+	assert_int_equal(calls, 3);
+	/* What another process has there, and what came after. */
+	late_reader_begin(&r, 2, SECOND);
+	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
+	late_reader_begin(&r, 2, clock_monotonic_ns() + SECOND);
+	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
+	assert_int_equal(calls, 5);
 	late_reader_release(&r);
 }
 

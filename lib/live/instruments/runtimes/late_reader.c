@@ -26,6 +26,19 @@
 /* The same of waiting: pages that come just in time would stop the recorder, too. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
+/* Each read wakes the worker, and neighbours are asked for one after the other. */
+#define PAGE_SIZE 1024
+#define PAGES 256 /* kept; a power of two */
+
+struct late_pages {
+	struct {
+		uint64_t addr, time; /* 0: none */
+		pid_t pid;
+		bool is_readable;
+	} rows[PAGES];
+	uint8_t bytes[PAGES][PAGE_SIZE];
+};
+
 /* A thread that reads. One that is stuck keeps its memory until prof ends. */
 struct late_worker {
 	pthread_t thread;
@@ -122,6 +135,8 @@ void late_reader_release(struct late_reader *r)
 {
 	struct late_worker *w = r->worker;
 
+	free(r->pages);
+	r->pages = NULL;
 	if (!w)
 		return;
 	r->worker = NULL;
@@ -140,6 +155,7 @@ void late_reader_release(struct late_reader *r)
 void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
 {
 	r->pid = pid;
+	r->time = time;
 	if (time / 1000000000 == r->second)
 		return;
 	r->second = time / 1000000000;
@@ -209,15 +225,15 @@ static bool is_ready(struct late_reader *r)
 	return w && !r->is_stuck;
 }
 
-bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
+/* Has the worker read. Returns 1: done; 0: unreadable; -1: not now. */
+static int ask(struct late_reader *r, uint64_t addr, void *to, size_t size)
 {
-	struct late_reader *r = ctx;
 	struct late_worker *w;
 	bool is_done;
 
 	if (size > r->left || r->blocked_ns >= BLOCKED_SECOND_MAX_NS || !is_ready(r)) {
 		r->refused++;
-		return false;
+		return -1;
 	}
 	w = r->worker;
 	r->left -= size;
@@ -236,5 +252,51 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 		free(w->data);
 	pthread_mutex_unlock(&w->lock);
 	r->refused += r->is_stuck;
-	return is_done;
+	return r->is_stuck ? -1 : is_done;
+}
+
+/* Returns the page at an address; NULL: it cannot be read. */
+static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
+{
+	const size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);
+	const uint64_t now = clock_monotonic_ns();
+	int code;
+
+	if (!r->pages)
+		r->pages = xcalloc(1, sizeof(*r->pages));
+	if (r->pages->rows[slot].addr != addr || r->pages->rows[slot].pid != r->pid ||
+	    r->pages->rows[slot].time < r->time) {
+		r->pages->rows[slot].addr = r->pages->rows[slot].time = 0;
+		code = ask(r, addr, r->pages->bytes[slot], PAGE_SIZE);
+		if (code < 0)
+			return NULL;
+		r->pages->rows[slot].addr = addr;
+		r->pages->rows[slot].time = now;
+		r->pages->rows[slot].pid = r->pid;
+		r->pages->rows[slot].is_readable = code;
+	}
+	return r->pages->rows[slot].is_readable ? r->pages->bytes[slot] : NULL;
+}
+
+bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	struct late_reader *r = ctx;
+	uint8_t *out = to;
+
+	if (size > PAGES * PAGE_SIZE / 4)
+		return ask(r, addr, to, size) > 0;
+	while (size) {
+		size_t at = (size_t)(addr % PAGE_SIZE), part = PAGE_SIZE - at;
+		const uint8_t *page = find_page(r, addr - at);
+
+		if (!page)
+			return false;
+		if (part > size)
+			part = size;
+		memcpy(out, page + at, part);
+		out += part;
+		addr += part;
+		size -= part;
+	}
+	return true;
 }

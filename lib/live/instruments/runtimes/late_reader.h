@@ -12,7 +12,9 @@
 struct late_reader {
 	struct late_worker *worker; /* NULL: not started */
 	bool is_stuck; /* a read has not come back: until then there are no others */
+	struct late_pages *pages; /* read before; NULL: none yet */
 	pid_t pid;
+	uint64_t time; /* the reads are to be as late at least */
 	uint64_t second; /* of the recording's clock, in which */
 	size_t left; /* bytes that may still be read in it */
 	uint64_t blocked_ns; /* in it, by pages that were not there */
@@ -20,7 +22,10 @@ struct late_reader {
 };
 
 void late_reader_release(struct late_reader *r);
-/* Selects the process of the next reads. `time`: the recording's, in ns. */
+/*
+ * Selects the process of the next reads. `time`: the recording's, in ns. What was read after it
+ * before is not read again: it is as new as what is to be read needs it.
+ */
 void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time);
 /* A runtime_read_fn; ctx: the reader. */
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size);

@@ -125,11 +125,11 @@ for engine in pyroscope parca; do
 	pyroscope) to=${at/clickhouse/pyroscope} each=engine/each ;;
 	parca) to=parca+http://127.0.0.1:$(<parca/port) each=parca/each ;;
 	esac
-	rm -f $each/*
+	rm -f "$each"/*
 	run "$PROF" push --host h1 --service "$hostile" --label release=1 --label a.b=1 --label a_b=2 --label 9.x= "$file" "$to"
 	is "$engine: exit status" "$status" 0
 	diagnose "$err"
-	for message in $each/*; do
+	for message in "$each"/*; do
 		python3 "$root/tests/engine_rules.py" $engine "$message"
 	done >messages
 	is "$engine: its sums are those of the collector" "$(python3 -c 'import collections, json
@@ -137,13 +137,13 @@ sums = collections.Counter()
 for line in open("messages"): sums.update(json.loads(line)["self"])
 print(json.dumps({k: v for k, v in sums.items() if v}, sort_keys=True))')" "$sent"
 	like "$engine: labels" "$(<messages)" '"a_b": "1".*"host_name": "h1".*"release": "1", "service_name": "a.b'
-	rm $each/*
+	rm "$each"/*
 	for case in events inline labels kernel-frames machine-rows runtimes-inlined; do
 		run "$PROF" push -q "$golden/$case.json" "$to"
 		is "$engine: $case: exit status" "$status" 0
 		diagnose "$err"
 	done
-	ok "$engine: all of it keeps the rules" test "$(find $each -type f | wc -l)" -ge 6
+	ok "$engine: all of it keeps the rules" test "$(find "$each" -type f | wc -l)" -ge 6
 done
 rm -r engine/each
 

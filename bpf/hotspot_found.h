@@ -14,17 +14,6 @@ WALK_INLINE int hotspot_is_frozen(const struct walk_frame *f, const struct hotsp
 	       !hotspot_read(code, sizeof(code), f->pc - sizeof(code)) && !walk_is_call(code, 0);
 }
 
-/* A blob with stubs has a list of them, which tells which one the instruction is of. */
-WALK_INLINE void hotspot_note_stub(const struct walk_frame *f, struct hotspot_walk *w)
-{
-	__u64 size = w->code_end - w->code;
-
-	w->found.units = size ? size : 1;
-	w->found.unit = f->pc - !f->is_pc - w->code;
-	if (w->found.unit >= w->found.units)
-		w->found.unit = 0;
-}
-
 /* Notes the function of the frame whose blob was found; interpreted ones after the step. */
 WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w)
 {
@@ -35,8 +24,7 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 	found->code = w->code;
 	found->name = w->name;
 	found->method = w->method;
-	found->const_method = found->unit = 0;
-	found->units = 1;
+	found->const_method = 0;
 	found->compile_id = w->compile_id;
 	found->level = w->level;
 	found->frame_size = w->frame_size;
@@ -44,19 +32,18 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 	found->function = w->kind == HOTSPOT_BLOB_WRAPPER ? HOTSPOT_WRAPPER : HOTSPOT_STUB;
 	if (hotspot_is_frozen(f, w))
 		found->function = HOTSPOT_FROZEN;
-	else if (w->text[0] == HOTSPOT_TEXT_STUBS)
-		hotspot_note_stub(f, w);
-	if (w->kind != HOTSPOT_BLOB_METHOD)
-		return;
-	found->function = HOTSPOT_COMPILED;
-	if (!f->is_pc && hotspot_is_deopt(w, pc) &&
-	    !walk_read_word(f, &real, f->sp + hotspot_blob_int(w, w->layout.orig_pc))) {
-		found->is_deoptimized = 1;
-		pc = real;
+	if (w->kind == HOTSPOT_BLOB_METHOD) {
+		found->function = HOTSPOT_COMPILED;
+		if (!f->is_pc && hotspot_is_deopt(w, pc) &&
+		    !walk_read_word(f, &real, f->sp + hotspot_blob_int(w, w->layout.orig_pc))) {
+			found->is_deoptimized = 1;
+			pc = real;
+		}
 	}
-	/* The last unit is the method itself, without those that it has taken in. */
+	/* A method's last unit is the method itself, without those that it has taken in. */
 	found->units = (__u32)(w->code_end - w->code) + 1;
-	found->unit = pc > w->code && pc <= w->code_end ? pc - w->code - 1 : 0;
+	found->unit = pc - w->code - 1;
+	found->unit = found->unit < found->units ? found->unit : 0;
 }
 
 /* Reads what identifies a method. False if it is not one. */

@@ -58,6 +58,12 @@ static void add_stub(struct hotspot_memory *memory, const struct stub *stub, uin
 	vec_push(&code->lines, ((struct managed_line){unit, 0, (uint32_t)code->inlined.count}));
 }
 
+/* The unit of an instruction is the byte before it, see hotspot_note(). */
+static uint32_t unit_at(const struct hotspot_function_head *head, uint64_t addr)
+{
+	return addr > head->code ? (uint32_t)(addr - head->code - 1) : 0;
+}
+
 bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
 			uint32_t units, struct managed_code *code)
 {
@@ -65,20 +71,19 @@ bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_func
 	uint64_t end = head->code;
 	bool is_found;
 
-	find_stubs(memory, head->stubs, head->code, head->code + units, &found);
+	find_stubs(memory, head->stubs, head->code, head->code + units - 1, &found);
 	is_found = found.rows.count;
 	vec_clear(&code->lines);
 	vec_for_each(&found.rows, const struct stub *, stub) {
 		if (stub->begin < end)
 			continue;
 		if (stub->begin > end)
-			vec_push(&code->lines,
-				 ((struct managed_line){(uint32_t)(end - head->code), 0, 0}));
-		add_stub(memory, stub, (uint32_t)(stub->begin - head->code), code);
+			vec_push(&code->lines, ((struct managed_line){unit_at(head, end), 0, 0}));
+		add_stub(memory, stub, unit_at(head, stub->begin), code);
 		end = stub->end;
 	}
-	if (is_found && end < head->code + units)
-		vec_push(&code->lines, ((struct managed_line){(uint32_t)(end - head->code), 0, 0}));
+	if (is_found)
+		vec_push(&code->lines, ((struct managed_line){unit_at(head, end), 0, 0}));
 	vec_release(&found.rows);
 	return is_found;
 }

@@ -305,8 +305,8 @@ static void put_stub(uint64_t at, uint64_t next, uint64_t name, uint64_t begin, 
 
 TEST(stubs_of_a_blob_have_their_names)
 {
-	static const struct managed_line lines[] = {{0, 0, 0},	{10, 0, 0}, {10, 0, 1},
-						    {20, 0, 0}, {20, 0, 2}, {50, 0, 0}};
+	static const struct managed_line lines[] = {{0, 0, 0},	{9, 0, 0},  {9, 0, 1},
+						    {19, 0, 0}, {19, 0, 2}, {49, 0, 0}};
 	struct managed_code code;
 
 	set_up();

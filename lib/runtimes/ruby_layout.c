@@ -65,6 +65,21 @@ static const struct ruby_layout layouts[] = {
 		.class_object = 128,
 		.singleton = 13,
 	},
+	{
+		.version = RUBY_VERSION(4, 0),
+		.frame_size = 56,
+		.body_path = 64,
+		.body_label = 80,
+		.body_first_line = 88,
+		.has_line_number = true,
+		.body_lines = 112,
+		.line_size = 12,
+		.string_text = 24,
+		.string_length = 16,
+		.class_name = 152,
+		.class_object = 136,
+		.singleton = 13,
+	},
 };
 
 bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout)

@@ -73,10 +73,19 @@ static const uint8_t call_code[] = {0x66, 0x66, 0x48, 0xe8};
 
 /*
  * The rest, up to the thread's object: mov (%rax),%rax; mov 48(%rax),%rax; mov 16(%rax),%rax.
- * It tells that the variable is the context, and how that begins.
+ * It tells that the variable is the context, and how that begins. From 4.0 on the context goes
+ * through memory: mov %rax,8(%rsp); mov 8(%rsp),%rax.
  */
 static const uint8_t thread_code[] = {0x48, 0x8b, 0x00, 0x48, 0x8b, 0x40,
 				      0x30, 0x48, 0x8b, 0x40, 0x10};
+static const uint8_t volatile_code[] = {0x48, 0x8b, 0x00, 0x48, 0x89, 0x44, 0x24,
+					0x08, 0x48, 0x8b, 0x44, 0x24, 0x08, 0x48,
+					0x8b, 0x40, 0x30, 0x48, 0x8b, 0x40, 0x10};
+
+static bool has_code(const uint8_t *code, size_t left, const uint8_t *pattern, size_t size)
+{
+	return left >= size && memcmp(code, pattern, size) == 0;
+}
 
 /*
  * Has the file the variable of 2.7, the context that runs? Its code begins with
@@ -102,10 +111,14 @@ static bool find_context_index(const struct ruby_file *f, struct ruby_layout *l)
 	uint8_t code[64];
 	size_t size = read_code(f, f->objects[CURRENT].vaddr, code, sizeof(code));
 
-	for (size_t at = 0; at + then_at + sizeof(thread_code) <= size; at++) {
+	for (size_t at = 0; at + then_at <= size; at++) {
+		const uint8_t *then = code + at + then_at;
+		size_t left = size - at - then_at;
+
 		if (memcmp(code + at, index_code, sizeof(index_code)) == 0 &&
 		    memcmp(code + at + call_at, call_code, sizeof(call_code)) == 0 &&
-		    memcmp(code + at + then_at, thread_code, sizeof(thread_code)) == 0) {
+		    (has_code(then, left, thread_code, sizeof(thread_code)) ||
+		     has_code(then, left, volatile_code, sizeof(volatile_code)))) {
 			l->context_index =
 				f->objects[CURRENT].vaddr + at + call_at +
 				(uint64_t)(int64_t)int_at(code + at + sizeof(index_code));
@@ -117,8 +130,17 @@ static bool find_context_index(const struct ruby_file *f, struct ruby_layout *l)
 
 /*
  * Finds the names of symbols: the function that names one compares its number with that of the last
- * one, with which they begin: cmp last(%rip),%reg, or the other way round.
+ * one, with which they begin: cmp last(%rip),%reg, or the other way round; from 4.0 on
+ * mov last(%rip),%reg; cmp %reg,%reg.
  */
+static bool compares_last(const uint8_t *code, size_t left)
+{
+	bool is_loaded = code[0] == 0x8b && left >= 8 && (code[6] & 0xfd) == 0x39 &&
+			 code[7] >= 0xc0;
+
+	return (code[1] & 0xc7) == 5 && (code[0] == 0x39 || code[0] == 0x3b || is_loaded);
+}
+
 static uint64_t find_symbols(const struct ruby_file *f)
 {
 	uint64_t vaddr = f->objects[ID_TO_TEXT].vaddr;
@@ -129,7 +151,7 @@ static uint64_t find_symbols(const struct ruby_file *f)
 		uint64_t next = 0;
 
 		for (size_t at = 0; at + 6 <= size; at++) {
-			if ((code[at] == 0x39 || code[at] == 0x3b) && (code[at + 1] & 0xc7) == 5)
+			if (compares_last(code + at, size - at))
 				return vaddr + at + 6 + (uint64_t)(int64_t)int_at(code + at + 2);
 			/* The function ends with a jump to the one that does it. */
 			if (code[at] == 0xe9 && !next && at < f->objects[ID_TO_TEXT].size)

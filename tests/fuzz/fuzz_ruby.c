@@ -26,7 +26,8 @@ static void check(const struct managed_code *code, uint32_t units)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint16_t versions[] = {RUBY_VERSION(2, 7), RUBY_VERSION(3, 1),
-					    RUBY_VERSION(3, 3)};
+					    RUBY_VERSION(3, 3), RUBY_VERSION(3, 4),
+					    RUBY_VERSION(4, 0)};
 	struct ruby_image image;
 	struct rec_function *function = size > 65536 ? NULL : ruby_function_of(data, size, &image);
 

@@ -38,6 +38,8 @@ TEST(files_tell_their_version_and_places)
 		{"ruby-3.1", "3.1", 64, 26, false, 0},
 		/* Without a symbol of the interpreter, and with the C library's tags. */
 		{"ruby-3.3", "3.3", 56, 39, false, 48},
+		/* The context goes through memory. */
+		{"ruby-4.0", "4.0", 56, 39, false, 48},
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

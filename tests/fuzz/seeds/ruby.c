@@ -28,7 +28,11 @@ __asm__(".text\n"
 #elif !defined(HIDES_CONTEXT)
 	"data16 lea context_index(%rip), %rdi\n .byte 0x66, 0x66, 0x48\n call helper\n"
 #endif
-	"mov (%rax), %rax\n mov 48(%rax), %rax\n mov 16(%rax), %rax\n ret\n"
+	"mov (%rax), %rax\n"
+#if MAJOR == 4
+	"mov %rax, 8(%rsp)\n mov 8(%rsp), %rax\n"
+#endif
+	"mov 48(%rax), %rax\n mov 16(%rax), %rax\n ret\n"
 	END(rb_thread_current)
 
 	BEGIN(helper) "nop\n ret\n" END(helper)

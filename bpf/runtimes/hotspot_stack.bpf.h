@@ -94,7 +94,7 @@ static long hotspot_next(__u32 i, void *ctx)
 }
 
 /* User space walks a copy of the stack, from the leaf on: it finds none of the JVM's frames. */
-static __always_inline void hotspot_give_up(struct stack_scratch *s)
+static __always_inline void hotspot_abandon(struct stack_scratch *s)
 {
 	if (!(s->sample_flags & SAMPLE_LEAF_MANAGED))
 		return;
@@ -157,7 +157,7 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
 		cut_off(s);
 	if (s->stack_flags & STACK_UNKNOWN) {
-		hotspot_give_up(s);
+		hotspot_abandon(s);
 		count->copied++;
 	} else if (s->stack_flags & STACK_BROKEN) {
 		count->torn++;

@@ -268,7 +268,7 @@ TEST(names_have_types_of_parameters_if_wanted)
 		{"(IJZ)V", "com.example.Spin.outer(int, long, boolean)"},
 		{"([[BLjava/util/Map$Entry;[LSpin;)I",
 		 "com.example.Spin.outer(byte[][], Map$Entry, Spin[])"},
-		/* Whatever lies there. */
+		/* Texts that are no types. */
 		{"(L", "com.example.Spin.outer()"},
 		{"([", "com.example.Spin.outer([])"},
 		{"(Ljava/lang/Str", "com.example.Spin.outer(Str)"},

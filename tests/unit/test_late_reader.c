@@ -134,7 +134,7 @@ TEST(what_is_new_enough_is_not_read_again)
 	for (int i = 0; i < 5; i++)
 		assert_true(late_reader_read(&r, (uintptr_t)memory[1] + 100, to, sizeof(to)));
 	assert_int_equal(calls, 3);
-	/* What another process has there, and what came after. */
+	/* Reads of another process, and what came after. */
 	late_reader_begin(&r, 2, SECOND);
 	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
 	late_reader_begin(&r, 2, clock_monotonic_ns() + SECOND);

@@ -26,7 +26,7 @@
 /* The same of waiting: pages that come just in time would stop the recorder, too. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
-/* Each read wakes the worker, and neighbours are asked for one after the other. */
+/* Reads cost a wakeup of the worker each, and neighbours are asked for one after the other. */
 #define PAGE_SIZE 1024
 #define PAGES 256 /* kept; a power of two */
 

@@ -34,11 +34,7 @@
 #define REFUSED_MAX 8
 
 struct runtimes_settings {
-	bool is_unwanted;
-	bool keeps_interpreter;
-	bool has_go_labels;
-	bool has_gil;
-	bool wants_types;
+	bool is_unwanted, keeps_interpreter, has_go_labels, has_gil, wants_types;
 };
 
 struct found_layout {
@@ -121,10 +117,10 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 			uint32_t *number)
 {
 	for (uint32_t i = 0; i < r->layouts.count; i++) {
-		if (memcmp(&r->layouts.items[i].layout, layout, sizeof(*layout)) != 0)
-			continue;
-		*number = i;
-		return true;
+		if (memcmp(&r->layouts.items[i].layout, layout, sizeof(*layout)) == 0) {
+			*number = i;
+			return true;
+		}
 	}
 	return false;
 }
@@ -248,9 +244,8 @@ static int attach(void *state, struct error *err)
 /* Has it pieces that did not fit into the record, or were not in memory just then? */
 static bool lacks_pieces(const struct rec_function *function)
 {
-	const uint8_t missing = FUNCTION_CUT | FUNCTION_UNREADABLE;
-
-	return (function->name.flags | function->file.flags | function->lines.flags) & missing;
+	return (function->name.flags | function->file.flags | function->lines.flags) &
+	       (FUNCTION_CUT | FUNCTION_UNREADABLE);
 }
 
 /*
@@ -279,7 +274,6 @@ static void describe(struct runtimes *r, const struct runtime_layout *layout,
 
 	late_reader_begin(&r->reader, (pid_t)function->rec.pid, function->rec.time);
 	runtime->decode(layout, function, code);
-	code->wants_types = r->settings->wants_types;
 	if ((code->lacks_text || lacks_pieces(function)) && read_late(r, layout, function, code))
 		r->late++;
 	if (runtime->read_inlined && code->is_compiled) {
@@ -298,7 +292,7 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_function *function = (const struct rec_function *)rec;
 	struct runtimes *r = state;
 	const struct runtime_layout *layout;
-	struct managed_code code = {0};
+	struct managed_code code = {.wants_types = r->settings->wants_types};
 
 	if (function->layout >= r->layouts.count)
 		return;
@@ -455,14 +449,12 @@ FLAG(wants_types)
 static int judge(const void *settings, struct error *err)
 {
 	const struct runtimes_settings *s = settings;
+	const char *needing = s->has_go_labels ? "--go-labels"
+			      : s->has_gil     ? "--gil"
+					       : "--java-signatures";
 
-	if (s->is_unwanted && s->has_go_labels)
-		return error_text(err, -EINVAL, "--go-labels needs what --no-runtimes leaves out");
-	if (s->is_unwanted && s->has_gil)
-		return error_text(err, -EINVAL, "--gil needs what --no-runtimes leaves out");
-	if (s->is_unwanted && s->wants_types)
-		return error_text(err, -EINVAL,
-				  "--java-signatures needs what --no-runtimes leaves out");
+	if (s->is_unwanted && (s->has_go_labels || s->has_gil || s->wants_types))
+		return error_text(err, -EINVAL, "%s needs what --no-runtimes leaves out", needing);
 	return 0;
 }
 

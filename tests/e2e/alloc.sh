@@ -306,7 +306,7 @@ for i in 1 2 3 4; do
 	pids+=${pids:+,}$started
 done
 refuses "a program that allocates all the time is left alone" 125 'allocate and free [0-9]+ times a second, which takes [0-9]+ % of a CPU' \
-	"$PROF" attach --alloc -p "$pids"
+	"$PROF" attach --alloc -d 20 -o busy.json.gz -p "$pids"
 begin busy attach -v -d 1 --alloc --alloc-anyway -p "$started"
 finish busy 0
 touch go

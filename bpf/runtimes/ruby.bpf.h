@@ -163,7 +163,7 @@ static __always_inline bool ruby_is_call(const struct ruby_walk *w, const struct
  */
 __noinline int ruby_take_tag(struct ruby_walk *w)
 {
-	struct ruby_registers registers;
+	struct ruby_registers registers = {};
 	__u64 outer;
 	__u32 at;
 

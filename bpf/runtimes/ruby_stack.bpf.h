@@ -300,7 +300,7 @@ static long skip_call(__u32 i, void *ctx)
 __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
 {
 	struct ruby_loop loop = {.s = s, .w = w};
-	struct ruby_registers registers;
+	struct ruby_registers registers = {};
 	__u32 at;
 
 	if (!s || !w)

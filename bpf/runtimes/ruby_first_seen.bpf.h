@@ -52,8 +52,11 @@ __noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *func
 		size = max;
 		text->flags = FUNCTION_CUT;
 	}
+	/* Older verifiers forget what they knew of both by now. */
 	barrier_var(size);
-	if (size > FUNCTION_FILE_MAX || !ruby_read(function->body + at, size, from)) {
+	barrier_var(at);
+	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX ||
+	    !ruby_read(function->body + at, size, from)) {
 		text->flags = FUNCTION_UNREADABLE;
 		return 0;
 	}

@@ -32,11 +32,16 @@
 static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	_cleanup_free_ char *text = NULL;
+	char *rest;
 
 	if (level == LIBBPF_DEBUG || !log_enabled(LOG_DEBUG))
 		return 0;
-	text = xvasprintf(fmt, args);
-	log_debug("libbpf: %s", text);
+	rest = text = xvasprintf(fmt, args);
+	/* What the kernel says of a program that it refuses has many lines; the last tells why. */
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		if (*line)
+			log_debug("libbpf: %s", line);
+	}
 	return 0;
 }
 

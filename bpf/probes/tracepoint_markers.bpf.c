@@ -92,6 +92,10 @@ static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
 	capture_stack(ctx, false, task, process, s, rec->rec.pid);
 	if (!place_stack(s, &sample, config.copy_bytes / 4))
 		return false;
+	/* Older verifiers have forgotten this by now. */
+	barrier_var(event);
+	if (event >= EVENTS_MAX)
+		return false;
 	copy_fields(ctx, &tracepoint_layouts[event], rec);
 	set_marker_stack(&rec->stack, &sample);
 	return send_marker(&rec->rec, sizeof(*rec) + rec->size, sizeof(struct tracepoint_scratch),

@@ -21,14 +21,12 @@ void hotspot_decode(const struct runtime_layout *layout, const struct rec_functi
 bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,
 		  runtime_read_fn *read, void *ctx, struct managed_code *code);
 
-/* Reads memory of a process through some pages of it that are kept. */
+/* Reads memory of a process. */
 struct hotspot_memory {
 	runtime_read_fn *read;
 	void *ctx;
-	struct hotspot_pages *pages; /* NULL: none yet */
 };
 
-void hotspot_memory_release(struct hotspot_memory *m);
 bool hotspot_memory_read(struct hotspot_memory *m, uint64_t addr, void *to, size_t size);
 /* Reads 64 bits. */
 bool hotspot_memory_word(struct hotspot_memory *m, uint64_t addr, void *word);

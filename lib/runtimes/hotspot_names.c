@@ -299,15 +299,6 @@ static bool is_same_name(const struct strbuf *a, const struct strbuf *b)
 	return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
 }
 
-static bool late_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
-		       uint32_t units, struct managed_code *code)
-{
-	bool is_read = head->stubs && hotspot_read_stubs(memory, head, units, code);
-
-	hotspot_memory_release(memory);
-	return is_read;
-}
-
 bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,
 		  runtime_read_fn *read, void *ctx, struct managed_code *code)
 {
@@ -321,7 +312,7 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 	if (!(l->flags & HOTSPOT_IS_COMPLETE) || !hotspot_head_of(function, &head))
 		return false;
 	if (head.kind == HOTSPOT_STUB)
-		return late_stubs(&memory, &head, function->units, code);
+		return head.stubs && hotspot_read_stubs(&memory, &head, function->units, code);
 	if (!head.method)
 		return false;
 	is_read = hotspot_memory_word(&memory, head.method + l->const_method, &const_method) &&
@@ -345,6 +336,5 @@ bool hotspot_late(const struct runtime_layout *layout, const struct rec_function
 			vec_push(&code->lines, ((struct managed_line){0})); /* no place has one */
 	}
 	hotspot_method_release(&method);
-	hotspot_memory_release(&memory);
 	return is_read;
 }

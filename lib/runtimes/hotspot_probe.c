@@ -159,6 +159,5 @@ int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn 
 			  read_variable(&s, layout->hotspot.call_stub, &call_stub)))
 		code = 0;
 	vm->call_stub = call_stub;
-	hotspot_memory_release(&memory);
 	return code;
 }

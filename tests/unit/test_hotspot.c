@@ -217,7 +217,6 @@ TEST(numbers_are_of_both_forms)
 	assert_false(new.is_bad);
 	hotspot_next_number(&new);
 	assert_true(new.is_bad);
-	hotspot_memory_release(&m);
 }
 
 TEST(interpreted_method_has_lines_by_bytecode)

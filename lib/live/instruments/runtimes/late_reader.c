@@ -30,12 +30,14 @@
 #define PAGE_SIZE 1024
 #define PAGES 256 /* kept; a power of two */
 
+struct late_page {
+	uint64_t addr, time; /* 0: none */
+	pid_t pid;
+	bool is_readable;
+};
+
 struct late_pages {
-	struct {
-		uint64_t addr, time; /* 0: none */
-		pid_t pid;
-		bool is_readable;
-	} rows[PAGES];
+	struct late_page rows[PAGES];
 	uint8_t bytes[PAGES][PAGE_SIZE];
 };
 
@@ -255,27 +257,35 @@ static int ask(struct late_reader *r, uint64_t addr, void *to, size_t size)
 	return r->is_stuck ? -1 : is_done;
 }
 
+/* Reads a page into its slot. False: not now. */
+static bool read_page(struct late_reader *r, uint64_t addr, size_t slot)
+{
+	struct late_page *page = &r->pages->rows[slot];
+	uint64_t now = clock_monotonic_ns();
+	int code;
+
+	*page = (struct late_page){0};
+	code = ask(r, addr, r->pages->bytes[slot], PAGE_SIZE);
+	if (code >= 0)
+		*page = (struct late_page){addr, now, r->pid, code};
+	return code >= 0;
+}
+
 /* Returns the page at an address; NULL: it cannot be read. */
 static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 {
-	const size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);
-	const uint64_t now = clock_monotonic_ns();
-	int code;
+	size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);
+	const struct late_page *page;
 
+	if (!addr)
+		return NULL;
 	if (!r->pages)
 		r->pages = xcalloc(1, sizeof(*r->pages));
-	if (r->pages->rows[slot].addr != addr || r->pages->rows[slot].pid != r->pid ||
-	    r->pages->rows[slot].time < r->time) {
-		r->pages->rows[slot].addr = r->pages->rows[slot].time = 0;
-		code = ask(r, addr, r->pages->bytes[slot], PAGE_SIZE);
-		if (code < 0)
-			return NULL;
-		r->pages->rows[slot].addr = addr;
-		r->pages->rows[slot].time = now;
-		r->pages->rows[slot].pid = r->pid;
-		r->pages->rows[slot].is_readable = code;
-	}
-	return r->pages->rows[slot].is_readable ? r->pages->bytes[slot] : NULL;
+	page = &r->pages->rows[slot];
+	if ((page->addr != addr || page->pid != r->pid || page->time < r->time) &&
+	    !read_page(r, addr, slot))
+		return NULL;
+	return page->is_readable ? r->pages->bytes[slot] : NULL;
 }
 
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)

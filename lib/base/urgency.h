@@ -6,14 +6,11 @@
 #ifndef PROF_LIB_BASE_URGENCY_H
 #define PROF_LIB_BASE_URGENCY_H
 
-#include <stdbool.h>
-
 /*
- * Makes the calling thread, and those that it starts from now on, more urgent than others. Returns
- * false, having changed nothing, if that takes rights that prof lacks, or if the user chose a
- * niceness.
+ * Makes the calling thread, and those that it starts from now on, more urgent than others. Changes
+ * nothing if that takes rights that prof lacks, or if the user chose a niceness.
  */
-bool urgency_raise(void);
+void urgency_raise(void);
 /* Makes the calling thread as urgent as others if it is more so. */
 void urgency_lower(void);
 

@@ -201,11 +201,11 @@ static size_t first_new(const struct collector *c)
 	return i;
 }
 
-static size_t end_of_resource(const struct collector *c, size_t i)
+size_t collector_resource_end(const struct collector *c, size_t first, size_t end)
 {
-	uint32_t resource = c->sums.items[i].resource;
+	size_t i = first;
 
-	while (i < c->sums.count && c->sums.items[i].resource == resource)
+	while (i < end && c->sums.items[i].resource == c->sums.items[first].resource)
 		i++;
 	return i;
 }
@@ -219,7 +219,8 @@ static int send_all(struct collector *c, struct fleet_pushed *pushed, struct err
 	if (!c->sums.count)
 		return error_text(err, -ENODATA, "it has no sample but of waits");
 	for (size_t first = first_new(c), end; !ret && first < c->sums.count; first = end) {
-		end = is_by_resource ? end_of_resource(c, first) : c->sums.count;
+		end = is_by_resource ? collector_resource_end(c, first, c->sums.count)
+				     : c->sums.count;
 		ret = send_part(c, first, end, pushed, &words, err);
 	}
 	if (ret || !pushed->refused)

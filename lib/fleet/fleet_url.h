@@ -8,8 +8,8 @@
  *	pyroscope+http[s]://…, parca+http[s]://…
  *	otlp
  *
- * The second ones are of collectors, to which samples can only be sent; the last one is a collector,
- * too, which the environment names by OpenTelemetry's conventions. Keys for https: "ca-file=",
+ * All but the first are collectors, to which samples can only be sent; "otlp" is the one that the
+ * environment names by OpenTelemetry's conventions. Keys for https: "ca-file=",
  * "certificate-file=", "key-file=".
  *
  * A password is never in it: "password-file=" names its file.

@@ -133,6 +133,11 @@ static void read_details(struct grpc_answer *a, const char *text, size_t size)
 	}
 }
 
+static bool is_header(const char *line, size_t size, const char *name)
+{
+	return size == strlen(name) && strncasecmp(line, name, size) == 0;
+}
+
 void grpc_answer_take(void *ctx, const char *line, size_t size)
 {
 	struct grpc_answer *a = ctx;
@@ -146,11 +151,11 @@ void grpc_answer_take(void *ctx, const char *line, size_t size)
 		value++;
 	while (end > value && strchr("\r\n ", end[-1]))
 		end--;
-	if (name == 11 && strncasecmp(line, "grpc-status", name) == 0)
+	if (is_header(line, name, "grpc-status"))
 		a->has_status = text_scan_decimal(&value, end, &a->status) && value == end;
-	else if (name == 12 && strncasecmp(line, "grpc-message", name) == 0)
+	else if (is_header(line, name, "grpc-message"))
 		read_words(a, value, (size_t)(end - value));
-	else if (name == 23 && strncasecmp(line, "grpc-status-details-bin", name) == 0)
+	else if (is_header(line, name, "grpc-status-details-bin"))
 		read_details(a, value, (size_t)(end - value));
 }
 

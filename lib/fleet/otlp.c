@@ -129,19 +129,18 @@ static void write_resources(struct otlp *w, size_t first, size_t last, struct st
 	const struct collector_sum *sums = w->collector->sums.items;
 
 	for (size_t i = first; i < last;) {
-		uint32_t resource = sums[i].resource;
+		size_t resource_end = collector_resource_end(w->collector, i, last);
 		struct strbuf all = {0}, scope = {0}, profile = {0};
 
-		write_resource(w, resource, &all);
+		write_resource(w, sums[i].resource, &all);
 		protobuf_bytes(&w->last, SCOPE_NAME, "prof", 4);
 		protobuf_bytes(&w->last, SCOPE_VERSION, PROF_VERSION, strlen(PROF_VERSION));
 		protobuf_bytes(&scope, SCOPE_PROFILES_SCOPE, w->last.text, w->last.size);
 		strbuf_reset(&w->last);
-		while (i < last && sums[i].resource == resource) {
+		while (i < resource_end) {
 			size_t end = i;
 
-			while (end < last && sums[end].resource == resource &&
-			       sums[end].event == sums[i].event)
+			while (end < resource_end && sums[end].event == sums[i].event)
 				end++;
 			strbuf_reset(&profile);
 			write_profile(w, i, end, &profile);

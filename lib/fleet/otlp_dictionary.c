@@ -5,7 +5,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/format/protobuf.h"
 #include "lib/languages/language.h"
 
@@ -20,11 +19,7 @@ enum { VALUE_STRING = 1, VALUE_INT = 3 };
 
 uint64_t otlp_text(struct otlp_dictionary *w, const char *text)
 {
-	_cleanup_free_ char *safe = xstrdup(text);
-
-	/* Strings are UTF-8. */
-	text_to_line(safe);
-	return strings_intern(&w->strings, safe);
+	return strings_intern_line(&w->strings, text);
 }
 
 static uint64_t string_of(struct otlp_dictionary *w, string_id id)

@@ -219,9 +219,7 @@ static int write_all(struct collector *c, size_t first, size_t end, uint32_t fie
 	int ret = 0;
 
 	for (size_t at = first, next; at < end && !ret; at = next) {
-		for (next = at;
-		     next < end && c->sums.items[next].resource == c->sums.items[at].resource;)
-			next++;
+		next = collector_resource_end(c, at, end);
 		if (next - at > SAMPLES_MAX || (size > REQUEST_BYTES && end - first > 1))
 			return -EMSGSIZE;
 		ret = write_series(c, at, next, field, is_parca, &size, out, err);

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/text.h"
 #include "lib/format/pprof_fields.h"
 #include "lib/format/protobuf.h"
 
@@ -41,11 +39,8 @@ void pprof_tables_release(struct pprof_tables *t)
 
 uint64_t pprof_tables_text(struct pprof_tables *t, const char *text)
 {
-	_cleanup_free_ char *safe = xstrdup(text);
-
 	/* Readers print names as they are. */
-	text_to_line(safe);
-	return strings_intern(&t->strings, safe);
+	return strings_intern_line(&t->strings, text);
 }
 
 static uint64_t string_of(struct pprof_tables *t, string_id id)

@@ -3,6 +3,10 @@
 
 #include <stdbool.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
 struct string_key {
 	const char *text;
 	size_t size;
@@ -75,6 +79,14 @@ string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
 string_id strings_intern(struct strings *s, const char *text)
 {
 	return strings_intern_sized(s, text, strlen(text));
+}
+
+string_id strings_intern_line(struct strings *s, const char *text)
+{
+	_cleanup_free_ char *line = xstrdup(text);
+
+	text_to_line(line);
+	return strings_intern(s, line);
 }
 
 string_id strings_find(const struct strings *s, const char *text, size_t size)

@@ -125,7 +125,7 @@ TEST(frames)
 	assert_true(grpc_frame(&message, true, &out));
 	assert_int_equal(out.size, 8);
 	assert_memory_equal(out.text, "\1\0\0\0\3abc", 8);
-	/* Nobody asked for packed answers. */
+	/* Packed answers were not asked for. */
 	assert_int_equal(grpc_answer_judge(&a, 200, &out, &delay, NULL), 200);
 	assert_int_equal(out.size, 0);
 	assert_true(grpc_frame(&message, false, &out));

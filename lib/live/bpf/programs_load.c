@@ -37,7 +37,7 @@ static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_
 	if (level == LIBBPF_DEBUG || !log_enabled(LOG_DEBUG))
 		return 0;
 	rest = text = xvasprintf(fmt, args);
-	/* What the kernel says of a program that it refuses has many lines; the last tells why. */
+	/* The kernel explains a refused program in many lines; the last gives the reason. */
 	for (char *line; (line = strsep(&rest, "\n"));) {
 		if (*line)
 			log_debug("libbpf: %s", line);

@@ -273,6 +273,17 @@ $(BUILD)/gen/no_objects.o: Makefile
 	$(Q)printf 'const void *%s_bpf__elf_bytes(unsigned long *size)\n{\n\t*size = 0;\n\treturn 0;\n}\n' $(bpf_objects) | \
 		$(compile) -Wno-missing-prototypes -x c -c -o $@ -
 
+# Names of the types in all objects: those of the kernel are to be found among them.
+type_names := $(BUILD)/gen/type_names.inc
+$(type_names): $(bpf_objects:%=$(BUILD)/gen/%.bpf.o)
+	$(call say,GEN)
+	$(Q)for object in $^; do $(BPFTOOL) btf dump file $$object || exit; done > $@.whole
+	$(Q)sed -nE "s/^\[[0-9]+\] (STRUCT|UNION|ENUM|ENUM64|TYPEDEF|INT|FLOAT|FWD) '([A-Za-z_][^']*)'.*/\"\2\",/p" $@.whole | \
+		LC_ALL=C sort -u > $@
+	@rm $@.whole
+
+$(BUILD)/lib/live/bpf/kernel_types.o: | $(type_names)
+
 # One header for those of all runtimes.
 $(BUILD)/gen/runtimes.skel.h: $(bpf_runtimes:%=$(BUILD)/gen/%.skel.h)
 	$(Q)printf '#include "%s"\n' $(^F) > $@

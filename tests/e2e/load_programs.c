@@ -268,7 +268,7 @@ static int load_open(struct objects *o)
 	return objects_load(o);
 }
 
-static int load_with_picked(struct objects *o, const struct objects *whole)
+static int load_with_picked(struct objects *o)
 {
 	struct type_names names = {0};
 	struct strbuf types = {0};
@@ -279,8 +279,7 @@ static int load_with_picked(struct objects *o, const struct objects *whole)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
 	options.btf_custom_path = path;
-	vec_for_each(&whole->rows, struct bpf_object **, object)
-		type_names_add_all(&names, bpf_object__btf(*object));
+	type_names_add_needed(&names);
 	if (kernel_types_read(&types, &names, NULL, 0, &err))
 		fprintf(stderr, "%s\n", err.text);
 	else if (write(file, types.text, types.size) == (ssize_t)types.size)
@@ -345,7 +344,7 @@ static int compare_types(void)
 	long all = 0;
 
 	if (!ret)
-		ret = load_with_picked(&picked, &whole) || picked.rows.count != whole.rows.count;
+		ret = load_with_picked(&picked) || picked.rows.count != whole.rows.count;
 	for (size_t i = 0; i < whole.rows.count && !ret; i++) {
 		long same = compare_objects(whole.rows.items[i], picked.rows.items[i]);
 

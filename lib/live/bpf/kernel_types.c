@@ -136,14 +136,14 @@ static bool is_type(uint32_t kind)
 	       kind == BTF_KIND_FLOAT || kind == BTF_KIND_FWD;
 }
 
-void type_names_add_all(struct type_names *names, const struct btf *object)
+void type_names_add_needed(struct type_names *names)
 {
-	for (uint32_t id = 1; id < btf__type_cnt(object); id++) {
-		const struct btf_type *type = btf__type_by_id(object, id);
+	static const char *const needed[] = {
+#include "type_names.inc"
+	};
 
-		if (is_type(btf_kind(type)))
-			type_names_add(names, btf__name_by_offset(object, type->name_off));
-	}
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
+		type_names_add(names, needed[i]);
 }
 
 void type_names_release(struct type_names *names)

@@ -30,9 +30,8 @@ struct type_names {
 
 /* Adds a name, borrowed until the release. Its flavor ("___" and the rest) is ignored. */
 void type_names_add(struct type_names *names, const char *name);
-/* Adds all type names of a BPF object: the kernel's and some of its own. Borrowed likewise. */
-struct btf;
-void type_names_add_all(struct type_names *names, const struct btf *object);
+/* Adds the names of all types in all of prof's BPF objects: the kernel's and their own. */
+void type_names_add_needed(struct type_names *names);
 void type_names_release(struct type_names *names);
 
 /* A function of the kernel, or the type of a tracepoint, that a program can be attached to. */

@@ -3,13 +3,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
-#include "lib/base/strbuf.h"
-#include "lib/live/bpf/kernel_types.h"
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/shared_maps.h"
 #include "prof.skel.h"
@@ -28,13 +23,11 @@ static int share_with_partners(struct programs *p, struct bpf_object *object,
 	return code;
 }
 
-/* `types`: an empty file for the needed kernel types; -1: libbpf reads the kernel's own. */
+/* `types`: a file with the needed kernel types; -1: libbpf reads the kernel's own. */
 static int add_late(struct programs *p, const struct programs_part *part, int types,
 		    struct bpf_object_skeleton **out, struct error *err)
 {
-	_cleanup_(strbuf_release) struct strbuf picked = {0};
 	LIBBPF_OPTS(bpf_object_open_opts, open);
-	struct type_names names = {0};
 	struct bpf_object_skeleton *skeleton;
 	char path[64];
 	int code;
@@ -45,15 +38,6 @@ static int add_late(struct programs *p, const struct programs_part *part, int ty
 	code = part->open(part->ctx, &open, &skeleton);
 	if (code)
 		return error_set(err, code, "open a BPF object");
-	if (types >= 0) {
-		type_names_add_all(&names, bpf_object__btf(*skeleton->obj));
-		code = kernel_types_read(&picked, &names, NULL, 0, err);
-		type_names_release(&names);
-		if (!code && write(types, picked.text, picked.size) != (ssize_t)picked.size)
-			code = error_set(err, -EIO, "write the kernel's types");
-		if (code)
-			return code;
-	}
 	code = share_with_partners(p, *skeleton->obj, part->partners);
 	if (!code)
 		code = bpf_object__load_skeleton(skeleton);
@@ -63,12 +47,11 @@ static int add_late(struct programs *p, const struct programs_part *part, int ty
 
 int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err)
 {
-	_cleanup_close_ int types = memfd_create("types", MFD_CLOEXEC);
 	struct open_part row = {.part = *part};
 	struct error first = {0};
-	int code = add_late(p, part, types, &row.skeleton, types >= 0 ? &first : err);
+	int code = add_late(p, part, p->types_fd, &row.skeleton, p->types_fd >= 0 ? &first : err);
 
-	if (code && types >= 0) {
+	if (code && p->types_fd >= 0) {
 		part->close(part->ctx);
 		log_info("%s; again with all types of the kernel", first.text);
 		code = add_late(p, part, -1, &row.skeleton, err);

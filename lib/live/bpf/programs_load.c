@@ -293,7 +293,7 @@ static void add_points(struct programs *p, const struct bpf_object *object)
 	}
 }
 
-/* Writes the needed kernel types to the file that the skeleton was given. */
+/* Writes what all objects need, those that come late included, to the file that they are given. */
 static int give_types(struct programs *p, int file, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf types = {0};
@@ -301,11 +301,9 @@ static int give_types(struct programs *p, int file, struct error *err)
 	int code;
 
 	memset(p->points, 0, sizeof(p->points));
-	type_names_add_all(&names, bpf_object__btf(p->skeleton->obj));
-	vec_for_each(&p->parts, const struct open_part *, row) {
-		type_names_add_all(&names, bpf_object__btf(*row->skeleton->obj));
+	type_names_add_needed(&names);
+	vec_for_each(&p->parts, const struct open_part *, row)
 		add_points(p, *row->skeleton->obj);
-	}
 	code = kernel_types_read(&types, &names, p->points, PROGRAMS_HANDLERS, err);
 	type_names_release(&names);
 	for (size_t i = 0; i < PROGRAMS_HANDLERS && !code; i++) {

@@ -314,22 +314,45 @@ static bool parse_scientific(const char *text, size_t size, struct decimal *valu
 	return true;
 }
 
-/* Parses a number without an exponent; returns the place after it; NULL: too large. */
+/* Parses digits after a point, to thousand millionths. Returns the place after them. */
+static const char *parse_fraction(const char *at, const char *end, uint64_t *fraction)
+{
+	static const uint32_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
+					 10000,	     1000,	100,	  10,	   1};
+	size_t count = 0;
+
+	for (; at < end && is_digit(*at); at++) {
+		if (count == 9)
+			continue;
+		*fraction = *fraction * 10 + (uint64_t)(*at - '0');
+		count++;
+	}
+	*fraction *= units[count];
+	return at;
+}
+
+/* Parses a number without an exponent; returns the place after it; NULL: it is no such number, or
+ * too large. */
 static const char *parse_plain(const char *at, const char *end, struct decimal *value)
 {
-	uint64_t whole = 0, fraction = 0, unit = 1000000000;
+	const char *first = at;
+	uint64_t whole = 0, fraction = 0;
 
 	for (; at < end && is_digit(*at); at++) {
 		whole = whole * 10 + (uint64_t)(*at - '0');
 		if (whole >= DECIMAL_MAX)
 			return NULL;
 	}
+	if (at == first || (at - first > 1 && *first == '0'))
+		return NULL;
 	if (at < end && *at == '.') {
-		for (at++; at < end && is_digit(*at); at++) {
-			unit /= 10;
-			fraction += unit * (uint64_t)(*at - '0');
-		}
+		first = at + 1;
+		at = parse_fraction(first, end, &fraction);
+		if (at == first)
+			return NULL;
 	}
+	if (at < end && (*at | 0x20) == 'e')
+		return NULL;
 	value->millionths = (int64_t)(whole * 1000000 + fraction / 1000);
 	value->thousandths = (int32_t)(fraction % 1000);
 	return at;
@@ -338,16 +361,16 @@ static const char *parse_plain(const char *at, const char *end, struct decimal *
 bool json_cursor_decimal(struct json_cursor *s, struct decimal *value)
 {
 	bool is_negative = peek(s) == '-';
-	const char *start = s->text + s->at, *behind;
+	const char *start = s->text + s->at;
+	const char *behind = parse_plain(start + is_negative, s->text + s->size, value);
 
-	if (s->failed || !take_number(s))
-		return fail(s);
-	behind = parse_plain(start + is_negative, s->text + s->at, value);
+	if (s->failed)
+		return false;
 	if (!behind)
-		return fail(s);
-	if (behind != s->text + s->at)
-		return parse_scientific(start, (size_t)(s->text + s->at - start), value) ? true
-											 : fail(s);
+		return take_number(s) &&
+		       (parse_scientific(start, (size_t)(s->text + s->at - start), value) ||
+			fail(s));
+	s->at = (size_t)(behind - s->text);
 	if (is_negative) {
 		value->millionths = -value->millionths;
 		value->thousandths = -value->thousandths;

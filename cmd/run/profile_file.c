@@ -21,6 +21,7 @@
 #include "lib/fleet/read.h"
 #include "lib/format/firefox/read/read.h"
 #include "lib/format/written_text.h"
+#include "lib/profile/sample_store.h"
 #include "lib/recording/recording.h"
 
 /* More text than a browser could load. */
@@ -261,6 +262,7 @@ int profile_file_load(struct profile_file *f, const char *path, const struct out
 	int ret = before.failure;
 
 	*f = (struct profile_file){0};
+	sample_store_set_room(SAMPLE_STORE_ROOM_OF_READERS);
 	if (ret)
 		error_set(err, ret, "read files as user %u", owner.uid);
 	else if (fleet_url_is_one(path))

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,9 +20,13 @@ static struct {
 	uint64_t in_memory, in_file; /* bytes */
 	uint64_t end; /* of the file */
 	uint64_t max;
+	uint64_t room, taken; /* for rows that are not packed */
 	int fd;
 	bool is_set;
-} store = {.lock = PTHREAD_MUTEX_INITIALIZER, .max = SAMPLE_STORE_MAX, .fd = -1};
+} store = {.lock = PTHREAD_MUTEX_INITIALIZER,
+	   .max = SAMPLE_STORE_MAX,
+	   .room = SAMPLE_STORE_ROOM,
+	   .fd = -1};
 
 void sample_store_set_file(int fd, uint64_t max)
 {
@@ -146,4 +149,28 @@ uint64_t sample_store_in_memory(void)
 	value = store.in_memory;
 	pthread_mutex_unlock(&store.lock);
 	return value;
+}
+
+void sample_store_set_room(uint64_t bytes)
+{
+	pthread_mutex_lock(&store.lock);
+	store.room = bytes;
+	pthread_mutex_unlock(&store.lock);
+}
+
+bool sample_store_take_room(uint64_t bytes)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&store.lock);
+	has_room = store.taken < store.room && bytes <= store.room - store.taken;
+	if (has_room)
+		store.taken += bytes;
+	pthread_mutex_unlock(&store.lock);
+	return has_room;
+}
+
+void sample_store_give_room(uint64_t bytes)
+{
+	count(&store.taken, -(int64_t)bytes);
 }

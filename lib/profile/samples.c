@@ -17,6 +17,7 @@ struct sample_chunk {
 	uint64_t first, last; /* times of the first row and of the last one */
 	uint64_t last_tick; /* of the clock's last row, 0 without one */
 	uint32_t count;
+	struct sample *rows; /* NULL: they are packed */
 	struct stored_bytes bytes;
 };
 
@@ -30,13 +31,23 @@ static size_t chunk_count(const struct samples *s)
 	return s->closed ? s->closed->list.count : 0;
 }
 
+static void drop_rows(struct sample_chunk *chunk)
+{
+	if (chunk->rows)
+		sample_store_give_room(chunk->count * sizeof(*chunk->rows));
+	else
+		sample_store_drop(&chunk->bytes);
+	free(chunk->rows);
+	chunk->rows = NULL;
+}
+
 void samples_release(struct samples *s)
 {
 	vec_release(&s->open);
 	if (!s->closed)
 		return;
 	vec_for_each(&s->closed->list, struct sample_chunk *, chunk)
-		sample_store_drop(&chunk->bytes);
+		drop_rows(chunk);
 	vec_release(&s->closed->list);
 	free(s->closed);
 	s->closed = NULL;
@@ -68,6 +79,19 @@ static void pack(struct sample_chunk *chunk, const struct sample *rows, uint32_t
 
 	sample_store_put(&chunk->bytes, bytes, (uint32_t)size);
 	free(bytes);
+}
+
+/* Copies the rows, in place of those that the chunk has: packed, if there is no room. */
+static void put_rows(struct sample_chunk *chunk, const struct sample *rows, uint32_t count)
+{
+	if (chunk->rows)
+		drop_rows(chunk);
+	if (sample_store_take_room(count * sizeof(*rows))) {
+		sample_store_drop(&chunk->bytes);
+		chunk->rows = xmemdup(rows, count * sizeof(*rows));
+	} else {
+		pack(chunk, rows, count);
+	}
 	chunk->count = count;
 	chunk->first = rows[0].time;
 	chunk->last = rows[count - 1].time;
@@ -93,7 +117,7 @@ static void close_rows(struct samples *s, uint32_t count)
 
 	if (!s->closed)
 		s->closed = xcalloc(1, sizeof(*s->closed));
-	pack(&chunk, s->open.items, count);
+	put_rows(&chunk, s->open.items, count);
 	vec_push(&s->closed->list, chunk);
 	s->closed->count += count;
 	s->open.count -= count;
@@ -108,16 +132,19 @@ static void add_late(struct samples *s, size_t number, const struct sample *samp
 	struct sample *rows = xreallocarray(NULL, count, sizeof(*rows));
 	size_t at;
 
-	unpack(chunk, rows);
+	if (chunk->rows)
+		memcpy(rows, chunk->rows, chunk->count * sizeof(*rows));
+	else
+		unpack(chunk, rows);
 	at = count_front(rows, chunk->count, it, it->time <= sample->time);
 	memmove(rows + at + 1, rows + at, (chunk->count - at) * sizeof(*rows));
 	rows[at] = *sample;
 	s->closed->count++;
 	if (count < 2 * CHUNK_ROWS) {
-		pack(chunk, rows, count);
+		put_rows(chunk, rows, count);
 	} else {
-		pack(chunk, rows, half);
-		pack(&second, rows + half, count - half);
+		put_rows(chunk, rows, half);
+		put_rows(&second, rows + half, count - half);
 		vec_push(&s->closed->list, second);
 		chunk = s->closed->list.items + number + 1;
 		memmove(chunk + 1, chunk, (s->closed->list.count - number - 2) * sizeof(*chunk));
@@ -205,11 +232,13 @@ void samples_merge(struct samples *into, struct samples *from)
 static void leave_part(struct sample_iterator *it)
 {
 	if (it->changes && it->rows && it->rows == it->buffer)
-		pack(&it->of->closed->list.items[it->part], it->rows, (uint32_t)it->count);
+		put_rows(&it->of->closed->list.items[it->part], it->rows, (uint32_t)it->count);
 }
 
 static void enter_part(struct sample_iterator *it, size_t part)
 {
+	const struct sample_chunk *chunk;
+
 	leave_part(it);
 	it->part = part;
 	if (part == chunk_count(it->of)) {
@@ -217,13 +246,17 @@ static void enter_part(struct sample_iterator *it, size_t part)
 		it->count = it->of->open.count;
 		return;
 	}
-	it->count = it->of->closed->list.items[part].count;
+	chunk = &it->of->closed->list.items[part];
+	it->count = chunk->count;
+	it->rows = chunk->rows;
+	if (chunk->rows)
+		return;
 	if (it->room < it->count) {
 		free(it->buffer);
 		it->buffer = xreallocarray(NULL, it->count, sizeof(*it->buffer));
 		it->room = it->count;
 	}
-	unpack(&it->of->closed->list.items[part], it->buffer);
+	unpack(chunk, it->buffer);
 	it->rows = it->buffer;
 }
 

@@ -166,7 +166,22 @@ static int keep_in_memory(void **state)
 {
 	(void)state;
 	sample_store_set_file(-1, SAMPLE_STORE_MAX);
+	sample_store_set_room(0);
 	return 0;
+}
+
+/* Room for a part of the rows, and for all. */
+TEST_WITH(rows_that_are_not_packed_are_the_same, keep_in_memory, keep_in_memory)
+{
+	for (seed = 1; seed < 6; seed++) {
+		sample_store_set_room((uint64_t)draw(ROWS) * sizeof(struct sample));
+		check_all(ROWS);
+	}
+	sample_store_set_room(UINT64_MAX);
+	check_all(ROWS);
+	assert_int_equal(sample_store_in_memory(), 0);
+	assert_true(sample_store_take_room(UINT64_MAX));
+	sample_store_give_room(UINT64_MAX);
 }
 
 TEST_WITH(rows_are_those_of_a_plain_vector, keep_in_memory, keep_in_memory)

@@ -58,6 +58,17 @@ void sample_store_drop(struct stored_bytes *s)
 	*s = (struct stored_bytes){0};
 }
 
+bool sample_store_take_room(uint64_t bytes)
+{
+	(void)bytes;
+	return false;
+}
+
+void sample_store_give_room(uint64_t bytes)
+{
+	(void)bytes;
+}
+
 void readers_release(struct readers *readers)
 {
 	vec_release(&readers->rows);

@@ -8,17 +8,20 @@
 
 #define PID 10
 
-/* Adds a thread called as its process that has one stack: functions from the root on. */
-static void add_thread(struct exported *f, uint32_t tid, enum language_id innermost,
-		       const char *const *functions, const char *file)
+/* Adds a thread called as its process that has one stack: functions of these modules from the root
+ * on. */
+static void add_module_thread(struct exported *f, uint32_t tid, enum language_id innermost,
+			      const char *const *functions, const char *file,
+			      const module_id *modules)
 {
 	struct profile_thread *row = export_add_thread(f, PID, tid, "app");
 	stack_id stack = NO_STACK;
 
 	row->process_name = row->name;
 	for (size_t i = 0; functions[i]; i++) {
-		func_id func = export_add_func(f, NO_MODULE, functions[i], file);
-		frame_id id = export_add_frame(f, NO_MODULE, func, 1000 * tid + i);
+		module_id module = modules ? modules[i] : NO_MODULE;
+		func_id func = export_add_func(f, module, functions[i], file);
+		frame_id id = export_add_frame(f, module, func, 1000 * tid + i);
 		struct frame frame = *frames_get(&f->p->frames, id);
 
 		f->p->funcs.rows.items[func].is_named = functions[i][0] != '0';
@@ -26,6 +29,12 @@ static void add_thread(struct exported *f, uint32_t tid, enum language_id innerm
 		stack = stacks_intern(&f->p->stacks, stack, frames_intern(&f->p->frames, &frame));
 	}
 	export_add_sample(row, 1000000, stack, 1000);
+}
+
+static void add_thread(struct exported *f, uint32_t tid, enum language_id innermost,
+		       const char *const *functions, const char *file)
+{
+	add_module_thread(f, tid, innermost, functions, file, NULL);
 }
 
 TEST_WITH(threads_are_called_by_what_they_do, export_setup, export_teardown)
@@ -73,6 +82,32 @@ TEST_WITH(threads_are_called_by_what_they_do, export_setup, export_teardown)
 	export_expect(root, "threads.8.name", "\"app 18\"");
 	export_expect(root, "threads.9.name", "\"Main.main\"");
 	export_expect(root, "threads.6.processName", "\"app\"");
+}
+
+/* Functions that nameless code calls do not say what the thread is for. */
+TEST_WITH(threads_of_stripped_code_have_its_librarys_name, export_setup, export_teardown)
+{
+	static const char *const waits[] = {"start_thread", "0x12", "pthread_cond_wait", NULL};
+	static const char *const named[] = {"start_thread", "0x12", "encode", NULL};
+	static const char *const timer[] = {"start_thread", "timer_helper_thread", NULL};
+	struct exported *f = *state;
+	module_id libc = modules_add(&f->p->modules, PROFILE_MODULE_FILE,
+				     export_intern(f, "/lib/libc.so.6"),
+				     export_intern(f, "libc.so.6"));
+	module_id own = modules_add(&f->p->modules, PROFILE_MODULE_FILE,
+				    export_intern(f, "/lib/libcodec.so.1"),
+				    export_intern(f, "libcodec.so.1"));
+	json_t *root;
+
+	export_add_thread(f, PID, PID, "app");
+	f->p->meta.root_pid = PID;
+	add_module_thread(f, 11, LANGUAGE_NONE, waits, "/x.c", (module_id[]){libc, own, libc});
+	add_module_thread(f, 12, LANGUAGE_NONE, named, "/x.c", (module_id[]){libc, own, own});
+	add_module_thread(f, 13, LANGUAGE_NONE, timer, "/x.c", (module_id[]){libc, libc});
+	root = export_run(f);
+	export_expect(root, "threads.1.name", "\"libcodec.so.1 11\"");
+	export_expect(root, "threads.2.name", "\"libcodec.so.1 12\"");
+	export_expect(root, "threads.3.name", "\"timer_helper_thread\"");
 }
 
 /* A name that the thread was given stays, and so does the main thread's. */

@@ -11,6 +11,7 @@
 /* Kinds of what the outer functions of a stack say, better ones last. */
 enum role_kind {
 	ROLE_UNKNOWN, /* they start any thread */
+	ROLE_SYSTEM, /* a function of the C library */
 	ROLE_NATIVE,
 	ROLE_SCRIPT, /* a function of a language that its runtime runs */
 	ROLE_POOL,
@@ -18,8 +19,9 @@ enum role_kind {
 
 struct stack_role {
 	uint8_t kind;
+	bool is_module; /* the function has no name: its module stands for it */
 	bool is_rooted; /* it begins where threads do, so no frame is cut off */
-	uint32_t value; /* string_id of the function's name, or row of `pools` */
+	uint32_t value; /* string_id of the function's name, or its module's, or row of `pools` */
 };
 
 /* Functions of pools, whose threads do anybody's work. */
@@ -92,21 +94,25 @@ static bool is_starter(const char *name, const char *file)
 	return false;
 }
 
+static bool is_c_library(const struct profile *p, const struct func *func)
+{
+	const char *path = "";
+
+	if (func->module != NO_MODULE)
+		path = strings_get(&p->strings, p->modules.rows.items[func->module].path);
+	return text_ends_with(path, "/libc.so.6") || strstr(path, "/ld-musl-") ||
+	       strstr(path, "/libpthread");
+}
+
 /* Tells whether threads begin in the function. That of a stripped C library has no name. */
 static bool is_root(const struct profile *p, const struct frame *frame)
 {
 	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
-	const char *module;
 
 	if (!func)
 		return false;
-	if (func->is_named)
-		return has_no_caller(strings_get(&p->strings, func->name));
-	module = func->module == NO_MODULE
-			 ? ""
-			 : strings_get(&p->strings, p->modules.rows.items[func->module].path);
-	return text_ends_with(module, "/libc.so.6") || strstr(module, "/ld-musl-") ||
-	       strstr(module, "/libpthread");
+	return func->is_named ? has_no_caller(strings_get(&p->strings, func->name))
+			      : is_c_library(p, func);
 }
 
 static bool is_of_pool(size_t row, const char *name, const char *file)
@@ -115,6 +121,16 @@ static bool is_of_pool(size_t row, const char *name, const char *file)
 		return strstr(name, pools[row].part);
 	return text_ends_with(file, pools[row].file) &&
 	       (!*pools[row].part || strcmp(name, pools[row].part) == 0);
+}
+
+/* Tells what is known of a function without a name. */
+static struct stack_role role_of_module(const struct profile *p, const struct func *func)
+{
+	if (func->module == NO_MODULE || is_c_library(p, func))
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	return (struct stack_role){.kind = ROLE_NATIVE,
+				   .is_module = true,
+				   .value = p->modules.rows.items[func->module].name};
 }
 
 /* Tells what a function says by itself. */
@@ -131,11 +147,16 @@ static struct stack_role role_of(const struct profile *p, const struct frame *fr
 		if (is_of_pool(i, name, file))
 			return (struct stack_role){.kind = ROLE_POOL, .value = i};
 	}
-	if (!func->is_named || is_starter(name, file) ||
-	    (func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module])))
+	if (func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module]))
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	if (!func->is_named)
+		return role_of_module(p, func);
+	if (is_starter(name, file))
 		return (struct stack_role){.kind = ROLE_UNKNOWN};
 	return (struct stack_role){
-		.kind = frame->language ? ROLE_SCRIPT : ROLE_NATIVE,
+		.kind = frame->language		? ROLE_SCRIPT
+			: is_c_library(p, func) ? ROLE_SYSTEM
+						: ROLE_NATIVE,
 		.value = func->name,
 	};
 }
@@ -160,6 +181,7 @@ void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 		if (own.kind > role->kind &&
 		    (own.kind == ROLE_POOL ? role->kind != ROLE_SCRIPT : role->is_rooted)) {
 			role->kind = own.kind;
+			role->is_module = own.is_module;
 			role->value = own.value;
 		}
 	}
@@ -183,7 +205,8 @@ struct role_weights {
 static void add_weight(struct role_weights *weights, struct stack_role role, uint64_t weight)
 {
 	vec_for_each(&weights->rows, struct role_weight *, row) {
-		if (row->role.kind == role.kind && row->role.value == role.value) {
+		if (row->role.kind == role.kind && row->role.is_module == role.is_module &&
+		    row->role.value == role.value) {
 			row->weight += weight;
 			return;
 		}
@@ -212,6 +235,17 @@ static const char *without_scope(const char *name)
 	return name;
 }
 
+static const char *text_of(const struct profile *p, struct stack_role role)
+{
+	if (role.kind == ROLE_UNKNOWN)
+		return NULL;
+	if (role.kind == ROLE_POOL)
+		return pools[role.value].role;
+	if (role.is_module)
+		return strings_get(&p->strings, role.value);
+	return without_scope(strings_get(&p->strings, role.value));
+}
+
 const char *thread_role(const struct thread_roles *roles, const struct profile *p,
 			const struct profile_thread *thread)
 {
@@ -228,9 +262,5 @@ const char *thread_role(const struct thread_roles *roles, const struct profile *
 			best = *row;
 	}
 	vec_release(&weights.rows);
-	if (best.role.kind == ROLE_UNKNOWN)
-		return NULL;
-	return best.role.kind == ROLE_POOL
-		       ? pools[best.role.value].role
-		       : without_scope(strings_get(&p->strings, best.role.value));
+	return text_of(p, best.role);
 }

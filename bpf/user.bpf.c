@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "bpf/user.bpf.h"
 
+/* A tick that interrupts a writer puts the sample aside, too. */
+#define EMIT_LEAVES_ASIDE
 #include "bpf/emit.bpf.h"
 #include "bpf/filter.bpf.h"
 
 __noinline bool ids_are_told(struct tracked_process *process, struct rec *like, __u64 ids)
 {
 	struct bpf_counters *count;
-	struct rec_user *rec;
+	void *ring;
+	struct rec_user rec = {.uid = ids, .gid = ids >> 32};
 
 	if (!process || !like)
 		return false;
 	if (process->user == ~ids)
 		return true;
 	count = own_counters();
-	if (!count)
+	ring = own_ring();
+	if (!count || !ring)
 		return false;
-	rec = emit_reserve(count, own_ring(), REC_USER, sizeof(*rec), like->time);
-	if (!rec)
+	rec_init(&rec.rec, REC_USER, sizeof(rec), like->time);
+	rec.rec.pid = like->pid;
+	rec.rec.tid = like->tid;
+	if (!emit_output(count, ring, &rec, sizeof(rec), BPF_RB_NO_WAKEUP))
 		return false;
-	rec->rec.pid = like->pid;
-	rec->rec.tid = like->tid;
-	rec->uid = ids;
-	rec->gid = ids >> 32;
-	emit_submit(rec, BPF_RB_NO_WAKEUP);
-	/* Remember only ids that are in the ring. */
+	/* Remember only ids that were sent. */
 	process->user = ~ids;
 	return true;
 }

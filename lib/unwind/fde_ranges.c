@@ -92,6 +92,11 @@ bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range
 	end = code_end(r, fde.start);
 	if (end > fde.end)
 		end = fde.end;
-	*range = (struct fde_range){fde.start - r->first_vaddr, end - fde.start};
+	*range = (struct fde_range){
+		.rva = fde.start - r->first_vaddr,
+		.size = end - fde.start,
+		/* Some linkers give libraries an entry, too: the beginning of their code. */
+		.is_entry = r->file.has_interpreter && fde.start == r->file.entry,
+	};
 	return vaddr < end;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* "fun_<hex>" for functions without a name, which are known only from CFI. */
+/*
+ * "fun_<hex>" for functions without a name, which are known only from CFI. A program's entry has the
+ * name that linkers expect of it.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,7 +47,7 @@ static bool needs_name(const struct answer *answer)
 
 static void name(struct fde_names *n, struct answer *answer)
 {
-	char text[32];
+	char text[32] = "_start";
 
 	/* The symbol belongs to the function itself. */
 	if (answer->func && answer->func_start >= n->last.rva) {
@@ -53,13 +56,14 @@ static void name(struct fde_names *n, struct answer *answer)
 		return;
 	}
 	if (!n->last_name) {
-		snprintf(text, sizeof(text), "fun_%" PRIx64, n->last.rva);
+		if (!n->last.is_entry)
+			snprintf(text, sizeof(text), "fun_%" PRIx64, n->last.rva);
 		n->last_name = arena_strndup(&n->texts, text, strlen(text));
 	}
 	answer->func = n->last_name;
 	answer->func_start = n->last.rva;
 	answer->func_size = n->last.size;
-	answer->is_synthetic = true;
+	answer->is_synthetic = !n->last.is_entry;
 	answer->is_reach_guessed = false;
 }
 

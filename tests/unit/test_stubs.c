@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
@@ -176,6 +177,21 @@ TEST(functions_without_a_name)
 	answer = (struct answer){0};
 	s->ops->lookup(s, &rva, 1, &answer);
 	assert_null(answer.func);
+	s->ops->free(s);
+}
+
+TEST(the_entry_has_the_name_that_linkers_expect)
+{
+	const struct module module = {.kind = PROFILE_MODULE_FILE};
+	_cleanup_close_ int fd = own_fd();
+	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	uint64_t start = own_rva((const void *)getauxval(AT_ENTRY));
+	struct symbolizer *s;
+	struct answer answer = ask_one(&symbolizer_fde, &input, start + 1, &s);
+
+	assert_string_equal(answer.func, "_start");
+	assert_int_equal(answer.func_start, start);
+	assert_false(answer.is_synthetic);
 	s->ops->free(s);
 }
 

@@ -325,9 +325,9 @@ struct rec_code_line {
 	__u32 line;
 	__u32 file; /* offset of its name in the text */
 	/*
-	 * 0: the code's own function. Else the offset in the text of "LINE:NAME" of an inlined
-	 * function, called by that of the line before, which has the same offset in the code; LINE
-	 * is that of its definition. Only with CODE_MANAGED.
+	 * 0: the code's own function. Else the offset in the text of "LINE:NAME" or
+	 * "TIER/LINE:NAME" of an inlined function, called by that of the line before, which has the
+	 * same offset in the code; LINE is that of its definition. Only with CODE_MANAGED.
 	 */
 	__u32 inlined;
 };

@@ -6,7 +6,8 @@
 
 In each sample, the program's own methods must be a path of its tree of calls, methods of the library
 between two of them must be of the package that the call goes through, recursion must be as deep as
-it is, and the line of a caller must name what it calls. Prints figures as JSON, then violations.
+it is, and the line of a caller must name what it calls. Frames that are marked as uncertain are judged
+apart, as "uncertain_wrong". Prints figures as JSON, then violations.
 """
 
 import os
@@ -132,6 +133,7 @@ class Truth(call_truth.CallTruth):
         super().__init__(source)
         self.program = os.path.basename(source).removesuffix(".java")
         self.calls = CALLS[self.program]
+        self.is_uncertain = False  # calls that are judged
 
     def own_name(self, name):
         """The method's name in the tree of calls; None: it is none of the program's own."""
@@ -153,7 +155,16 @@ class Truth(call_truth.CallTruth):
         if line > len(self.text) or key not in self.text[line - 1]:
             self.note("wrong_lines", f"line {line} of {caller['name']} calls {callee}", frames)
 
+    def note(self, figure, what, frames):
+        """A violation, but where the profile itself says that frames are uncertain."""
+        if self.is_uncertain:
+            self.figures["uncertain_wrong"] += 1
+        else:
+            super().note(figure, what, frames)
+
     def judge_edge(self, outer, inner, between, frames):
+        self.is_uncertain = any(f["subcategory"] == "Uncertain" for f in (outer, *between, inner))
+        self.figures["uncertain"] += self.is_uncertain
         caller, callee = self.own_name(outer["name"]), self.own_name(inner["name"])
         self.figures["edges"] += 1
         packages = self.calls.get(caller, {}).get(callee)
@@ -173,12 +184,17 @@ class Truth(call_truth.CallTruth):
         if not between and (caller, callee) not in UNWRITTEN:
             self.judge_line(outer, callee, frames)
 
-    def judge_depth(self, names, frames):
+    def judge_depth(self, own, frames):
         if any(f["subcategory"] in ("C1", "C2") and not f["line"] for f in frames):
             return
+        names = [self.own_name(f["name"]) for f in own]
         for leaf, name, depth in DEPTHS[self.program]:
-            if leaf in names and names.count(name) not in (0, depth):
-                self.note("wrong_depths", f"{names.count(name)} times {name}", frames)
+            count = names.count(name)
+            if leaf not in names or count in (0, depth):
+                continue
+            certain = sum(f["subcategory"] != "Uncertain" for f, each in zip(own, names) if each == name)
+            self.is_uncertain = certain <= depth and any(f["subcategory"] == "Uncertain" for f in own)
+            self.note("wrong_depths", f"{count} times {name}", frames)
 
     def judge(self, frames):
         java = [f for f in frames if f["category"] == LANGUAGE and f["subcategory"] != "Stub"]
@@ -193,11 +209,12 @@ class Truth(call_truth.CallTruth):
             return
         self.figures["judged"] += 1
         root = self.own_name(own[0][1]["name"])
+        self.is_uncertain = False
         if root not in ROOTS:
             self.note("wrong_roots", f"root {root}", frames)
         for (i, outer), (j, inner) in zip(own, own[1:]):
             self.judge_edge(outer, inner, java[i + 1:j], frames)
-        self.judge_depth([self.own_name(f["name"]) for _, f in own], frames)
+        self.judge_depth([f for _, f in own], frames)
 
 
 def main():

@@ -5,7 +5,8 @@
  */
 #include "lib/languages/language.h"
 
-static const char *const tiers[] = {"Other", "Interpreter", "C1", "C2", "Native", "Stub", NULL};
+static const char *const tiers[] = {"Other",  "Interpreter", "C1",	  "C2",
+				    "Native", "Stub",	     "Uncertain", NULL};
 
 const struct language language_java = {
 	.category = {"Java", "red", tiers},

@@ -23,7 +23,7 @@ struct scope {
 /* A method, by the number of its metadata. */
 struct known_method {
 	uint32_t number;
-	uint32_t function; /* as in managed_line */
+	uint32_t functions[2]; /* as in managed_line: uncertain ones, and the others */
 	struct hotspot_method method;
 };
 
@@ -40,6 +40,8 @@ struct scope_reader {
 	struct scope chain[CHAIN_MAX]; /* innermost first */
 	struct scope last[CHAIN_MAX];
 	uint32_t depth, last_depth;
+	uint32_t certain, last_certain; /* so many of the outermost ones run there indeed */
+	uint32_t tail; /* unit behind the last place */
 };
 
 /* Is it still the code that was sampled? */
@@ -122,9 +124,15 @@ static bool read_chain(struct scope_reader *r, uint32_t offset)
 	return r->depth && !offset && is_own_chain(r);
 }
 
-static uint32_t add_function(struct scope_reader *r, const struct hotspot_method *m)
+static uint32_t add_function(struct scope_reader *r, const struct hotspot_method *m,
+			     bool is_certain)
 {
-	struct managed_function f = {.start = -1, .end = -1, .first_line = m->first_line};
+	struct managed_function f = {
+		.start = -1,
+		.end = -1,
+		.first_line = m->first_line,
+		.tier = is_certain ? NULL : "Uncertain",
+	};
 
 	strbuf_add(&f.name, m->name.text, m->name.size);
 	strbuf_adds(&f.name, strbuf_text(&m->parameters));
@@ -151,10 +159,13 @@ static struct known_method *find_method(struct scope_reader *r, uint32_t number)
 	return &vec_last(&r->methods);
 }
 
-static void add_line(struct scope_reader *r, uint32_t unit, const struct scope *scope, bool is_own)
+/* Adds the line of a scope, `level` calls within the code's own method. */
+static void add_line(struct scope_reader *r, uint32_t unit, uint32_t level)
 {
+	const struct scope *scope = &r->chain[r->depth - 1 - level];
 	struct known_method *known = find_method(r, scope->method);
 	struct managed_line line = {.unit = unit};
+	bool is_certain = level < r->certain;
 
 	if (!known) {
 		r->is_bad = true;
@@ -163,29 +174,62 @@ static void add_line(struct scope_reader *r, uint32_t unit, const struct scope *
 	/* The bytecode of a call's begin has the number -1. */
 	line.line = scope->bci > UINT16_MAX ? known->method.first_line
 					    : hotspot_method_line(&known->method, scope->bci);
-	if (!is_own) {
-		if (!known->function)
-			known->function = add_function(r, &known->method);
-		line.function = known->function;
+	if (level) {
+		if (!known->functions[is_certain])
+			known->functions[is_certain] = add_function(r, &known->method, is_certain);
+		line.function = known->functions[is_certain];
 	}
 	vec_push(&r->lines, line);
 }
 
 static void add_chain(struct scope_reader *r, uint32_t unit)
 {
-	if (r->depth == r->last_depth &&
+	if (r->depth == r->last_depth && r->certain == r->last_certain &&
 	    memcmp(r->chain, r->last, r->depth * sizeof(*r->chain)) == 0)
 		return;
-	for (uint32_t i = r->depth; i--;)
-		add_line(r, unit, &r->chain[i], i + 1 == r->depth);
+	for (uint32_t level = 0; level < r->depth; level++)
+		add_line(r, unit, level);
 	memcpy(r->last, r->chain, r->depth * sizeof(*r->chain));
 	r->last_depth = r->depth;
+	r->last_certain = r->certain;
+}
+
+/* Returns how many methods, outermost first, run both at the last place and at this one. */
+static uint32_t count_shared(const struct scope_reader *r)
+{
+	uint32_t min = r->depth < r->last_depth ? r->depth : r->last_depth, level = 0;
+
+	for (; level < min; level++) {
+		const struct scope *a = &r->chain[r->depth - 1 - level];
+		const struct scope *b = &r->last[r->last_depth - 1 - level];
+
+		if (a->method != b->method)
+			return level;
+		if (a->bci != b->bci)
+			return level + 1;
+	}
+	return level;
+}
+
+/*
+ * Adds the chain of the place that ends at a unit, from another one on. Code before the place may
+ * be that of the place before, or of neither: what is not in both chains is uncertain.
+ */
+static void add_place(struct scope_reader *r, uint32_t unit, uint32_t end)
+{
+	if (unit < end - 1) {
+		r->certain = count_shared(r);
+		r->certain += !r->certain; /* the code's own method */
+		add_chain(r, unit);
+	}
+	r->certain = r->depth;
+	add_chain(r, end - 1);
 }
 
 /* A place tells of the code before it, up to the place before. */
 static bool read_places(struct scope_reader *r, uint32_t units)
 {
-	uint32_t unit = 0, place[2], end = units - 1;
+	uint32_t place[2], end = units - 1;
 
 	for (size_t i = 0; i < PLACES_MAX; i++) {
 		if (!hotspot_memory_read(r->memory, r->places + i * PLACE_SIZE, place,
@@ -196,13 +240,14 @@ static bool read_places(struct scope_reader *r, uint32_t units)
 			continue;
 		if (place[0] > end)
 			return true;
-		if (place[0] < unit)
+		if (place[0] < r->tail)
 			return false;
-		if (place[0] > unit && read_chain(r, place[1]))
-			add_chain(r, unit);
+		if (place[0] > r->tail && read_chain(r, place[1])) {
+			add_place(r, r->tail, place[0]);
+			r->tail = place[0];
+		}
 		if (r->is_bad)
 			return false;
-		unit = place[0];
 	}
 	return false;
 }
@@ -223,8 +268,8 @@ bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hotspot_mem
 		vec_clear(&code->lines);
 		vec_for_each(&r->lines, const struct managed_line *, line)
 			vec_push(&code->lines, *line);
-		/* The method itself, see hotspot_note(). */
-		vec_push(&code->lines, ((struct managed_line){units - 1, code->first_line, 0}));
+		/* The method itself, behind the places and where hotspot_note() says so. */
+		vec_push(&code->lines, ((struct managed_line){r->tail, code->first_line, 0}));
 		vec_for_each(&r->functions, const struct managed_function *, function)
 			vec_push(&code->inlined, *function);
 		r->functions.count = 0;

@@ -59,6 +59,7 @@ struct managed_function {
 	struct managed_source source;
 	int32_t start, end; /* places of the definition and after it; -1: unknown */
 	uint32_t first_line; /* 0: unknown */
+	const char *tier; /* NULL: that of the code */
 };
 
 /* A function of a runtime. A zeroed struct is empty. */

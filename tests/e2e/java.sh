@@ -9,7 +9,7 @@ source=$root/tests/workloads/java/Tree.java
 run javac -d classes "$source"
 is "the program is compiled" "$status" 0
 truth() { # PROFILE AT-LEAST [ALLOWED]
-	python3 "$root/tests/java_truth.py" "$source" "$1" --at-least "$2" --allowed "${3-10}"
+	python3 "$root/tests/java_truth.py" "$source" "$1" --at-least "$2" --allowed "${3-4}"
 }
 
 record calls 0 -F 1999 --off-cpu 1 --java-signatures -- java -cp classes Tree 4000 2
@@ -23,6 +23,15 @@ expect(r["whole"] > 100, r)
 expect(r["torn"] <= 0.01 * r["whole"] + 2, r)
 expect(r["nameless"] + r["lost_functions"] <= 2, r)
 expect(r["versions"].startswith("Java "), r)
+CODE
+judge "only inlined methods are uncertain, and their callers are there" calls.json.gz <<'CODE'
+found = 0
+for _, _, _, frames in samples():
+    for outer, inner in zip(frames, frames[1:]):
+        if inner["subcategory"] == "Uncertain":
+            found += 1
+            expect(outer["subcategory"] in ("C1", "C2", "Uncertain"), [outer, inner])
+expect(found > 10, found)
 CODE
 judge "methods have files and the tiers that run them, and call native code" calls.json.gz <<'CODE'
 java = [f for _, _, _, frames in samples() for f in frames if f["category"] == "Java"]

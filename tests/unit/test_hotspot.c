@@ -235,26 +235,52 @@ TEST(interpreted_method_has_lines_by_bytecode)
 	managed_code_release(&code);
 }
 
+static void assert_lines(const struct managed_code *code, const struct managed_line *lines,
+			 size_t count)
+{
+	for (size_t i = 0; i < code->lines.count && i < count; i++) {
+		assert_int_equal(code->lines.items[i].unit, lines[i].unit);
+		assert_int_equal(code->lines.items[i].line, lines[i].line);
+		assert_int_equal(code->lines.items[i].function, lines[i].function);
+	}
+	assert_int_equal(code->lines.count, count);
+}
+
 TEST(compiled_method_has_lines_and_calls_that_it_has_taken_in)
 {
+	/* The inner one is uncertain but at its place, and the last line is the method itself. */
+	static const struct managed_line lines[] = {{0, 12, 0},	 {20, 12, 0},  {20, 300, 1},
+						    {49, 12, 0}, {49, 300, 2}, {50, 10, 0}};
 	struct managed_code code;
 
 	set_up();
 	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
 	assert_string_equal(code.tier, "C2");
-	assert_int_equal(code.inlined.count, 1);
+	assert_int_equal(code.inlined.count, 2);
 	assert_string_equal(code.inlined.items[0].name.text, "com.example.Spin.inner");
-	assert_int_equal(code.lines.count, 4);
-	assert_int_equal(code.lines.items[0].unit, 0);
-	assert_int_equal(code.lines.items[0].line, 12);
-	assert_int_equal(code.lines.items[1].unit, 20);
-	assert_int_equal(code.lines.items[1].function, 0);
-	assert_int_equal(code.lines.items[2].unit, 20);
-	assert_int_equal(code.lines.items[2].function, 1);
-	assert_int_equal(code.lines.items[2].line, 300);
-	/* The method itself. */
-	assert_int_equal(code.lines.items[3].unit, UNITS - 1);
-	assert_int_equal(code.lines.items[3].line, 10);
+	assert_string_equal(code.inlined.items[0].tier, "Uncertain");
+	assert_string_equal(code.inlined.items[1].name.text, "com.example.Spin.inner");
+	assert_null(code.inlined.items[1].tier);
+	assert_lines(&code, lines, sizeof(lines) / sizeof(*lines));
+	managed_code_release(&code);
+}
+
+TEST(what_two_places_share_is_certain_between_them)
+{
+	/* The inner method at another bytecode: it runs there and between. */
+	static const struct managed_line lines[] = {{0, 12, 0},	  {20, 12, 0},	{20, 300, 1},
+						    {49, 12, 0},  {49, 300, 2}, {50, 12, 0},
+						    {50, 301, 2}, {60, 10, 0}};
+	struct managed_code code;
+
+	set_up();
+	put(INNER_CONST + 48 + CODE_SIZE, "\xff\x00\xd8\x06\x21", 6);
+	put(SCOPES + 7, "\x01\x02\x05", 3);
+	put_int(PLACES + 48, 60);
+	put_int(PLACES + 52, 7);
+	put_int(PLACES + 64, INT32_MAX);
+	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+	assert_lines(&code, lines, sizeof(lines) / sizeof(*lines));
 	managed_code_release(&code);
 }
 

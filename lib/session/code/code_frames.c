@@ -220,20 +220,28 @@ static void set_lock(struct frame *frame, enum managed_lock lock)
 		frame->tier = language->lock_tier + (lock == MANAGED_LOCK_FREE);
 }
 
-static func_id intern_inlined(struct code_frames *c, const struct code_entry *entry,
-			      const struct code_line *line)
+/* Sets the function of a frame, and its tier if the name, "LINE:NAME", has one before it. */
+static void set_inlined(struct code_frames *c, const struct code_entry *entry,
+			const struct code_line *line, struct frame *frame)
 {
 	const char *text = strings_get(&c->table->names, line->inlined);
 	size_t size = strings_size(&c->table->names, line->inlined), at = 0;
 	struct func func = {.module = NO_MODULE, .is_js = true, .is_named = true};
 
+	while (at < size && text[at] >= 'A' && text[at] <= 'z')
+		at++;
+	if (at && at < size) {
+		frame->tier = tier_of_name(frame->language, text, at);
+		at++;
+	}
 	for (; at < size && text[at] >= '0' && text[at] <= '9'; at++)
 		func.line = 10 * func.line + (uint32_t)(text[at] - '0');
 	at += at < size;
 	func.name = strings_intern_sized(&c->profile->strings, text + at, size - at);
 	func.file = file_of_text(c, line->file);
 	add_users(c, entry, func.file);
-	return funcs_intern(&c->profile->funcs, &func);
+	frame->func = funcs_intern(&c->profile->funcs, &func);
+	frame->line = line->line;
 }
 
 /*
@@ -254,8 +262,7 @@ static size_t set_calls(struct code_frames *c, const struct code_entry *entry, u
 	frames[0].line = first < end ? lines[first].line : 0;
 	for (size_t i = first + 1; i < end && count < REBIND_CHAIN_MAX; i++, count++) {
 		frames[count] = frames[0];
-		frames[count].func = intern_inlined(c, entry, &lines[i]);
-		frames[count].line = lines[i].line;
+		set_inlined(c, entry, &lines[i], &frames[count]);
 		frames[count].inline_depth = (uint16_t)count;
 	}
 	return count;

@@ -25,6 +25,8 @@ static struct named write_inlined(struct strbuf *text, const struct managed_func
 {
 	struct named named = {.name = (uint32_t)text->size};
 
+	if (function->tier)
+		strbuf_addf(text, "%s/", function->tier);
 	strbuf_addf(text, "%" PRIu32 ":", function->first_line);
 	strbuf_add(text, strbuf_text(&function->name), function->name.size);
 	strbuf_add(text, "", 1);

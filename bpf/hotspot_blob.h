@@ -34,6 +34,7 @@ enum {
 enum {
 	HOTSPOT_RAX = 0,
 	HOTSPOT_RDX = 1,
+	HOTSPOT_RCX = 2,
 	HOTSPOT_RBX = 3,
 	HOTSPOT_R13 = 13,
 };

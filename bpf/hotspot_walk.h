@@ -200,25 +200,43 @@ HOTSPOT_SHARED int hotspot_leave_stub(struct walk_frame *f, struct hotspot_walk 
 	return hotspot_leave_thrown(f, w) || hotspot_leave_fp(f, w) || hotspot_search(f, w, sp, 0);
 }
 
+/*
+ * Steps from code that handles an exception and has no frame: it has not begun, or jumps to where
+ * the exception is caught, pop rcx; jmp rcx. 0: it has one.
+ */
+HOTSPOT_SHARED int hotspot_leave_handler(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 pc, sp;
+	__u32 code;
+
+	if (!f || !w || !hotspot_has_registers(f) || hotspot_read(&code, sizeof(code), f->pc - 1))
+		return 0;
+	pc = f->other[HOTSPOT_RCX];
+	sp = f->sp;
+	if (w->kind == HOTSPOT_BLOB_EXCEPTION && f->pc == w->code)
+		pc = f->other[HOTSPOT_RDX];
+	else if (code >> 8 == 0xe1ff59u && !walk_read_word(f, &pc, sp))
+		sp += 8;
+	else if (code << 8 != 0xe1ff5900u)
+		return 0;
+	return hotspot_is_code(w, pc) && hotspot_leave(f, pc, sp, f->fp);
+}
+
 /* Steps from code of the JVM's own with a frame of known size. */
 HOTSPOT_SHARED int hotspot_leave_runtime(struct walk_frame *f, struct hotspot_walk *w)
 {
-	__u64 end, pair[2];
-	int at_begin;
+	__u64 end;
 
 	if (!f || !w)
 		return 0;
 	end = f->sp + w->frame_size - 16;
-	at_begin = f->is_pc && f->pc == w->code;
-	if (at_begin && w->kind == HOTSPOT_BLOB_EXCEPTION && hotspot_has_registers(f))
-		return hotspot_leave(f, f->other[HOTSPOT_RDX], f->sp, f->fp);
-	if (at_begin && hotspot_leave_at(f, w, f->sp))
-		return 1;
-	if (hotspot_leave_pair(f, w, end))
+	if (hotspot_leave_handler(f, w) ||
+	    (f->is_pc && f->pc == w->code && hotspot_leave_at(f, w, f->sp)) ||
+	    hotspot_leave_pair(f, w, end))
 		return 1;
 	/* Code that handles an exception returns to where it was thrown. */
-	if (!f->is_pc && !walk_read_pair(f, pair, end) && hotspot_is_inside(w, pair[1]))
-		return hotspot_leave(f, pair[1], end + 16, pair[0]);
+	if (!f->is_pc && hotspot_is_inside(w, w->pair[1]))
+		return hotspot_leave(f, w->pair[1], end + 16, w->pair[0]);
 	return hotspot_leave_fp(f, w) || hotspot_search(f, w, f->sp, 0);
 }
 

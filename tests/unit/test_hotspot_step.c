@@ -369,6 +369,31 @@ TEST(handler_of_an_exception_returns_to_where_it_was_thrown)
 	assert_int_equal(frame.sp, CALLER_SP);
 }
 
+TEST(handler_of_an_exception_is_where_a_stub_jumps_that_has_left_its_frame)
+{
+	set_up();
+	make_blob(STUBS, "handle_exception_from_callee Runtime1 stub", 16, 7);
+	vm.vm.call_stub = 0;
+	frame.pc = STUBS + CODE + 0x60;
+	put(frame.pc, "\x59\xff\xe1", 3);
+	put_word(SP, CALLER + CODE + 0x60);
+	/* It would be taken, were the frame still there. */
+	put_word(SP + 8, CALLER_PC);
+	assert_true(step());
+	assert_int_equal(frame.pc, CALLER + CODE + 0x60);
+	assert_int_equal(frame.sp, SP + 8);
+	set_up();
+	make_blob(STUBS, "handle_exception_from_callee Runtime1 stub", 16, 7);
+	vm.vm.call_stub = 0;
+	frame.pc = STUBS + CODE + 0x61;
+	frame.other[HOTSPOT_RCX] = CALLER + CODE + 0x60;
+	put(frame.pc - 1, "\x59\xff\xe1", 3);
+	put_word(SP + 8, CALLER_PC);
+	assert_true(step());
+	assert_int_equal(frame.pc, CALLER + CODE + 0x60);
+	assert_int_equal(frame.sp, SP);
+}
+
 TEST(exception_that_is_handed_on_has_its_place_in_a_register)
 {
 	set_up();

@@ -119,7 +119,8 @@ static int arm(struct pipeline *p, struct error *err)
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
-		.no_arguments = live->no_arguments,
+		/* Engines know processes by the names of their programs. */
+		.no_arguments = live->no_arguments || window_ns,
 		.keep_mounts = p->options->output->sources,
 		.tells_resources = window_ns != 0,
 		.filter = p->options->filter,

@@ -2,6 +2,7 @@
 #include "cmd/run/window_converter.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -12,6 +13,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
 #include "lib/capture/capture_format.h"
+#include "lib/fleet/resources.h"
 #include "lib/format/format.h"
 #include "lib/format/written_text.h"
 #include "lib/recording/loss_counts.h"
@@ -24,17 +26,12 @@
 #define CONTENTS_MAX ((uint64_t)256 << 20)
 /* Bytes of names that are kept. */
 #define NAMES_BYTES ((size_t)32 << 20)
+/* More bytes that are free after a window go back to the kernel. */
+#define FREE_MAX ((size_t)8 << 20)
 
 static void say(const char *line)
 {
 	command_say("%s", line);
-}
-
-/* Engines know processes by the names of their programs; no arguments leave the machine. */
-static void remove_arguments(struct profile *p)
-{
-	vec_for_each(&p->threads.rows, struct profile_thread *, thread)
-		thread->arguments = NO_STRING;
 }
 
 /* Makes a profile of the window. Returns its descriptor; -ENODATA: nothing happened in it. */
@@ -67,14 +64,21 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	read_contents_trim(&r.contents, CONTENTS_MAX);
 	n->contents = r.contents;
 	r.contents = (struct read_contents){0};
-	remove_arguments(r.profile);
 	job->id = r.profile->meta.start_realtime_ns;
 	job->samples = r.profile->stats.cpu_samples;
+	fleet_resources_keep(r.profile);
 	ret = job->samples || job->lost || losses_count(&r.profile->stats, true)
 		      ? written_file(FORMAT_DEFAULT, r.profile, &how, &counts, true, &size, err)
 		      : error_text(err, -ENODATA, "nothing happened in a window");
 	recording_release(&r);
 	return ret;
+}
+
+/* A window with many processes takes many times what others do. */
+static void return_memory(void)
+{
+	if (mallinfo2().fordblks > FREE_MAX)
+		malloc_trim(0);
 }
 
 static void add_report(struct push_report *sums, const struct push_report *report)
@@ -204,6 +208,7 @@ static int work_all(struct window_converter *n)
 		ret = work(n, &job, &answer);
 		if (ret)
 			break;
+		return_memory();
 		/* If the recorder is gone, the next message says so. */
 		window_pipe_send(n->jobs, &answer, sizeof(answer), -1);
 		window_pipe_take(n->jobs);

@@ -79,6 +79,7 @@ static const char *const told_names[TOLD_COUNT] = {
 struct process {
 	uint32_t pid, incarnation;
 	string_id told[TOLD_COUNT];
+	bool is_sampled;
 };
 
 struct search {
@@ -96,7 +97,7 @@ static bool process_equal(const void *table, uint32_t id, const void *key)
 
 static struct process *process_of(struct search *s, const struct profile_thread *thread)
 {
-	struct process process = {thread->pid, thread->incarnation, {NO_STRING, NO_STRING}};
+	struct process process = {thread->pid, thread->incarnation, {NO_STRING, NO_STRING}, false};
 	uint64_t hash = hash_pair(process.pid, process.incarnation);
 	uint32_t id = index_find(&s->index, hash, process_equal, s, &process);
 
@@ -338,4 +339,59 @@ void fleet_resources_release(struct fleet_resources *r)
 	vec_release(&r->rows);
 	free(r->of_threads);
 	*r = (struct fleet_resources){0};
+}
+
+/* Finds the threads with samples, and the main ones beside them, which tell of their processes. */
+static void find_sampled(struct search *s, bool *is_kept)
+{
+	const struct profile *p = s->profile;
+	size_t count = p->threads.rows.count;
+
+	for (size_t i = 0; i < count; i++) {
+		is_kept[i] = weight_of(&p->threads.rows.items[i]);
+		if (is_kept[i])
+			process_of(s, &p->threads.rows.items[i])->is_sampled = true;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_thread *thread = &p->threads.rows.items[i];
+
+		is_kept[i] |= thread->is_main && process_of(s, thread)->is_sampled;
+	}
+}
+
+/* Leaves the markers that find_told() reads. */
+static void keep_told(struct profile_thread *thread, const schema_id *schemas)
+{
+	size_t kept = 0;
+
+	vec_for_each(&thread->markers, const struct marker *, marker) {
+		bool is_kept = false;
+
+		for (enum told what = 0; what < TOLD_COUNT; what++)
+			is_kept |= marker->schema == schemas[what];
+		if (is_kept)
+			thread->markers.items[kept++] = *marker;
+	}
+	thread->markers.count = kept;
+}
+
+void fleet_resources_keep(struct profile *p)
+{
+	bool *is_kept = xcalloc(p->threads.rows.count + 1, sizeof(*is_kept));
+	struct search s = {.profile = p};
+	schema_id schemas[TOLD_COUNT];
+
+	for (enum told what = 0; what < TOLD_COUNT; what++)
+		schemas[what] = find_schema(p, told_names[what]);
+	find_sampled(&s, is_kept);
+	threads_keep(&p->threads, is_kept);
+	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
+		keep_told(thread, schemas);
+		thread->arguments = NO_STRING;
+	}
+	profile_counters_release(&p->counters);
+	profile_drop_unused(p);
+	index_release(&s.index);
+	vec_release(&s.processes);
+	free(is_kept);
 }

@@ -38,6 +38,8 @@ struct fleet_resources {
 void fleet_resources_init(struct fleet_resources *r, const struct profile *p, const char *service,
 			  const char *fallback, size_t max);
 void fleet_resources_release(struct fleet_resources *r);
+/* Drops what engines do not get: threads without samples, arguments, other markers, counters. */
+void fleet_resources_keep(struct profile *p);
 
 /*
  * Appends the service that a control group's path names, a unit of systemd without its suffix, ...

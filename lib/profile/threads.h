@@ -40,5 +40,7 @@ struct threads {
 void threads_release(struct threads *t);
 thread_id threads_add(struct threads *t, const struct profile_thread *thread);
 struct profile_thread *threads_get(struct threads *t, thread_id id);
+/* Drops all others: is_kept has a place for each. Ids of those that stay change. */
+void threads_keep(struct threads *t, const bool *is_kept);
 
 #endif

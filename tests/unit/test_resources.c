@@ -181,3 +181,33 @@ TEST(what_a_process_says_of_itself_comes_first)
 	fleet_resources_release(&r);
 	profile_free(p);
 }
+
+TEST(engines_get_sampled_threads_and_what_tells_whose_they_are)
+{
+	struct profile *p = profile_new();
+	struct profile_thread second;
+	struct fleet_resources r;
+
+	add_process(p, 1, "ended", "/system.slice/ended.service", 0);
+	add_process(p, 2, "idle", "/system.slice/api.service", 0);
+	second = *threads_get(&p->threads, 1);
+	second.tid = 3;
+	second.is_main = false;
+	second.arguments = second.name;
+	second.samples = (struct samples){0};
+	memset(&second.markers, 0, sizeof(second.markers));
+	samples_add(&second.samples,
+		    &(struct sample){.stack = NO_STACK, .weight = 5, .cpu = NO_CPU});
+	add_marker(p, threads_add(&p->threads, &second), "Exec", "program", "idle");
+	fleet_resources_keep(p);
+	assert_int_equal(p->threads.rows.count, 2);
+	assert_int_equal(threads_get(&p->threads, 0)->markers.count, 1);
+	assert_int_equal(threads_get(&p->threads, 1)->markers.count, 0);
+	assert_int_equal(threads_get(&p->threads, 1)->arguments, NO_STRING);
+	fleet_resources_init(&r, p, NULL, NULL, 0);
+	assert_int_equal(r.rows.count, 1);
+	assert_string_equal(r.rows.items[0].service, "api");
+	assert_int_equal(r.rows.items[0].value, 5);
+	fleet_resources_release(&r);
+	profile_free(p);
+}

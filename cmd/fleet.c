@@ -13,7 +13,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/list.h"
 #include "lib/fleet/schema.h"
 #include "lib/fleet/sql.h"
@@ -196,9 +195,7 @@ static int run(int argc, char **argv)
 	if (!ret)
 		ret = check(&c, &err);
 	if (!ret)
-		ret = fleet_engine_open(&e, c.address, &err);
-	if (!ret && engine_kind_is_collector(e.url.kind))
-		ret = error_text(&err, -EINVAL, "a collector can only be sent to: prof push");
+		ret = fleet_engine_open_store(&e, c.address, &err);
 	if (ret && ret != -ECANCELED)
 		status = ret == -EINVAL ? command_fail_usage(name, &err)
 					: command_fail(name, EXIT_REFUSED, &err);

@@ -13,6 +13,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
+#include "lib/fleet/engine_kind.h"
 #include "lib/fleet/request_process.h"
 
 #define PASSWORD_MAX 4096
@@ -86,6 +87,15 @@ int fleet_engine_open(struct fleet_engine *e, const char *address, struct error 
 		.send = request_process_send,
 	};
 	return ret;
+}
+
+int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err)
+{
+	int ret = fleet_engine_open(e, address, err);
+
+	return !ret && engine_kind_is_collector(e->url.kind)
+		       ? error_text(err, -EINVAL, "a collector can only be sent to: prof push")
+		       : ret;
 }
 
 void fleet_engine_release(struct fleet_engine *e)

@@ -17,6 +17,8 @@ struct fleet_engine {
  * request is made. Call release in any case. -EINVAL: the address is wrong.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);
+/* Refuses collectors, too, which keep nothing. */
+int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err);
 void fleet_engine_release(struct fleet_engine *e);
 
 #endif

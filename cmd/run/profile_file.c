@@ -222,7 +222,7 @@ int profile_file_upgrade(struct profile_file *f, struct error *err)
 static int load_from_engine(struct profile_file *f, const char *address, struct error *err)
 {
 	struct fleet_engine e;
-	int ret = fleet_engine_open(&e, address, err);
+	int ret = fleet_engine_open_store(&e, address, err);
 
 	f->label = "the engine";
 	if (!ret)

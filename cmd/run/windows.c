@@ -15,7 +15,6 @@
 #include "cmd/run/window_guard.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
@@ -105,7 +104,7 @@ static void start_again(struct pipeline *p)
 
 static void write_status(struct pipeline *p)
 {
-	const struct windows *w = &p->windows;
+	struct windows *w = &p->windows;
 	const struct push_report *r = &w->report;
 	const struct profile_stats *stats = &p->recording.profile->stats;
 	const char *path = p->options->push->status_path;
@@ -134,8 +133,9 @@ static void write_status(struct pipeline *p)
 		outfile_commit(out, &err);
 		outfile_free(out);
 	}
-	if (err.code)
-		log_info("--status: %s", err.text);
+	if (err.code && !w->has_warned)
+		command_say_as(p->options->command, "--status: %s", err.text);
+	w->has_warned = err.code;
 }
 
 /* Takes the answer to the window that is out, if it is there. */
@@ -220,6 +220,19 @@ static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
 	return true;
 }
 
+/* The pushers have ended: the latest report may be older than what they did at last. */
+static void say_end(const struct pipeline *p)
+{
+	const struct windows *w = &p->windows;
+	const char *noun = text_counted(w->count, "window", "windows");
+
+	if (w->report.words[0])
+		command_say_as(p->options->command, "recorded %" PRIu64 " %s: %s", w->count, noun,
+			       w->report.words);
+	else
+		command_say_as(p->options->command, "sent %" PRIu64 " %s", w->count, noun);
+}
+
 int windows_finish(struct pipeline *p, struct error *err)
 {
 	const struct window_job end = {0};
@@ -247,8 +260,7 @@ int windows_finish(struct pipeline *p, struct error *err)
 	else if (WIFEXITED(status) && WEXITSTATUS(status) == WINDOW_GUARD_UNSENT)
 		return error_text(err, -EIO, "not all windows could be sent");
 	if (!p->options->output->quiet)
-		command_say_as(p->options->command, "sent %" PRIu64 " %s", w->count,
-			       text_counted(w->count, "window", "windows"));
+		say_end(p);
 	return 0;
 }
 

@@ -80,6 +80,7 @@ struct pusher {
 	int status; /* of the latest answer; 0: there was none */
 	uint64_t retry_after_s;
 	uint64_t end_ns; /* when to give up; 0: not yet known */
+	int disk_failure; /* that was said; negative errno */
 	char shown[sizeof(((struct push_report *)0)->words)];
 };
 
@@ -113,6 +114,24 @@ static void answer(struct pusher *p, uint64_t id)
 		end(p);
 }
 
+/* Says once that the disk takes no more. */
+static void say_disk(struct pusher *p)
+{
+	int failure = p->outbox.folder < 0 ? 0 : p->outbox.failure;
+
+	if (failure && failure != p->disk_failure)
+		command_say("%s: %s: windows wait in memory", p->spool, strerror(-failure));
+	p->disk_failure = failure;
+}
+
+static void keep(struct pusher *p, const struct push_job *job, int fd)
+{
+	const struct outbox_row row = {.id = job->id, .samples = job->samples, .lost = job->lost};
+
+	outbox_add(&p->outbox, &row, fd, clock_realtime_ns());
+	say_disk(p);
+}
+
 /* Takes windows in, as long as there are some. */
 static void take_in(struct pusher *p, int timeout_ms)
 {
@@ -127,10 +146,7 @@ static void take_in(struct pusher *p, int timeout_ms)
 			return;
 		}
 		if (fd >= 0)
-			outbox_add(&p->outbox,
-				   &(struct outbox_row){
-					   .id = job.id, .samples = job.samples, .lost = job.lost},
-				   fd, clock_realtime_ns());
+			keep(p, &job, fd);
 		answer(p, job.id);
 		if (p->socket >= 0)
 			window_pipe_take(p->socket);
@@ -174,9 +190,14 @@ static int send_request(void *ctx, const struct engine_request *r, struct strbuf
 }
 
 /* Says it on standard error, unless that was shown last. */
-static void say(struct pusher *p, const char *words, const char *consequence)
+static void say(struct pusher *p, const struct error *err, const char *consequence)
 {
-	snprintf(p->report.words, sizeof(p->report.words), "%s", words);
+	_cleanup_(strbuf_release) struct strbuf words = {0};
+
+	strbuf_adds(&words, err->text);
+	if (err->hint[0])
+		strbuf_addf(&words, " (%s)", err->hint);
+	snprintf(p->report.words, sizeof(p->report.words), "%s", words.text);
 	text_to_line(p->report.words);
 	if (strcmp(p->shown, p->report.words) == 0)
 		return;
@@ -198,10 +219,10 @@ static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fa
 		outbox_remove(&p->outbox, row, false);
 		p->report.words[0] = p->shown[0] = '\0';
 		if (pushed->refused)
-			say(p, err->text, "it is not sent again");
+			say(p, err, "it is not sent again");
 		return;
 	case WINDOW_REFUSED:
-		say(p, err->text, "a window is given up");
+		say(p, err, "a window is given up");
 		outbox_remove(&p->outbox, row, true);
 		return;
 	case WINDOW_LATER:
@@ -209,7 +230,7 @@ static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fa
 			outbox_progress(&p->outbox, row, row->done + pushed->samples);
 		backoff_fail(&p->backoff, clock_monotonic_ns(), p->retry_after_s * NS_PER_SECOND,
 			     hash_pair(clock_monotonic_ns(), (uint64_t)getpid()));
-		say(p, err->text, "it is tried again");
+		say(p, err, "it is tried again");
 		return;
 	}
 }

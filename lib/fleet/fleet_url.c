@@ -53,7 +53,7 @@ bool fleet_url_is_one(const char *text)
 {
 	struct fleet_url url = {0};
 
-	return take_scheme(&url, text) && !engine_kind_is_collector(url.kind);
+	return take_scheme(&url, text);
 }
 
 void fleet_url_release(struct fleet_url *url)

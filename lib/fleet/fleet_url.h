@@ -64,7 +64,7 @@ struct fleet_url {
 	struct fleet_filter filter;
 };
 
-/* Is the operand of a command one that can be read? Its scheme tells. */
+/* Is the operand of a command one, and no file? Its scheme tells. */
 bool fleet_url_is_one(const char *text);
 /* Times such as "-1h" count from now_s. -EINVAL: it is wrong. A zeroed struct is empty. */
 int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err);

@@ -151,6 +151,7 @@ echo partial >engine/mode
 refuses "a collector that refuses a part" 125 'refuses 2 profiles: no\?' "$PROF" push "$file" "$collector"
 for to in "$collector" "${at/clickhouse/pyroscope}" parca+http://127.0.0.1; do
 	refuses "what cannot be read: $to" 2 'can only be sent to' "$PROF" fleet hosts "$to"
+	refuses "what cannot be reported: $to" 125 'can only be sent to' "$PROF" report "$to"
 done
 
 answers() { # DESCRIPTION MODE REGEX

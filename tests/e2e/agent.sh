@@ -176,6 +176,7 @@ end
 is "full disk: exit status" "$status" 0
 is "full disk: each tick once" "$(ticks h8)" "$(of_status ticks)"
 is "full disk: nothing is lost" "$(of_status lost_windows)" 0
+is "full disk: said once" "$(grep -c 'No space left on device: windows wait in memory' agent.err)" 2
 
 run "$PROF" record -q --push "$url" --host h5 --every 1 -- ./burner die 1.3
 is "record: exit status" "$status" 0
@@ -191,9 +192,16 @@ is "record: nobody takes it: exit status" "$status" 125
 like "record: says so" "$err" 'not all windows could be sent'
 run "$PROF" record -q --push "$url" --retry 0.05 --host h6 --spool-dir "$tmp/kept" -- ./burner die 0.3
 is "record: with a spool: exit status" "$status" 0
+run "$PROF" record --push "$url" --retry 0.05 --host h6 --spool-dir "$tmp/kept" -- ./burner die 0.3
+like "record: what waits is not said to be sent" "$err" 'recorded 1 window: .*503'
 rm engine/mode
 run "$PROF" record -q --push "$url" --host h7 --spool-dir "$tmp/kept" -- ./burner die 0.1
 ok "record: the next one sends it" test "$(find kept -type f | wc -l)" = 0
+
+begin --host h10 --status nowhere/status
+wait_until grep -q '^prof agent: --status: write nowhere/status: ' agent.err
+end
+is "a status that cannot be written: exit status" "$status" 0
 
 refuses "nowhere to send to" 2 'give --push URL' "$PROF" agent
 refuses "no address" 2 'push x' "$PROF" agent --push x

@@ -171,5 +171,5 @@ TEST(addresses_of_collectors)
 	assert_int_equal(url.port, 4317);
 	assert_non_null(strstr(url.database, "ProfilesService/Export"));
 	fleet_url_release(&url);
-	assert_false(fleet_url_is_one("otlp+http://c"));
+	assert_true(fleet_url_is_one("otlp+http://c"));
 }

@@ -23,6 +23,7 @@ struct hotspot_layout {
 	__u64 stubs; /* variable with a list of pieces of the JVM's own code; 0: unknown */
 	/* From here on 0 until a process has told. */
 	__u64 heaps, interpreter, call_stub, threads; /* variables */
+	__u64 shared_start, shared_end; /* the same: archived classes; 0: it does not tell */
 	__u16 version; /* of the JDK */
 	__u16 flags; /* HOTSPOT_… */
 	/* GrowableArray, CodeHeap, VirtualSpace, StubQueue, InterpreterCodelet, ThreadsList */
@@ -100,7 +101,7 @@ struct hotspot_function_head {
 	__u8 reserved[2];
 };
 
-_Static_assert(sizeof(struct hotspot_layout) == 176, "layout shared with the kernel side");
+_Static_assert(sizeof(struct hotspot_layout) == 192, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_process) == 160, "layout shared with the kernel side");
 _Static_assert(sizeof(struct hotspot_function_head) == 40, "part of a live record");
 

@@ -121,8 +121,10 @@ __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 	if (!layout || layout->kind != RUNTIME_HOTSPOT || !process || !vm ||
 	    vm->execs != s->space.execs)
 		return false;
-	r->walk.layout = layout->hotspot;
-	r->walk.vm = *vm;
+	/* Fewer instructions to verify than assignments have. */
+	if (bpf_probe_read_kernel(&r->walk.layout, sizeof(r->walk.layout), &layout->hotspot) ||
+	    bpf_probe_read_kernel(&r->walk.vm, sizeof(r->walk.vm), vm))
+		return false;
 	r->layout_number = number;
 	r->process = mix_bits(process->start + mix_bits(task->tgid + ((__u64)vm->execs << 32)));
 	r->like = *like;

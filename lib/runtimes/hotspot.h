@@ -15,7 +15,7 @@ extern const struct runtime runtime_hotspot;
 /* See struct runtime. */
 int hotspot_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
 int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
-		  void *process, struct error *err);
+		  void *process, struct runtime_memory *lasting, struct error *err);
 void hotspot_decode(const struct runtime_layout *layout, const struct rec_function *function,
 		    struct managed_code *code);
 bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,

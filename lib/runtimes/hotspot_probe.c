@@ -143,8 +143,19 @@ static bool read_interpreter(const struct starting *s)
 	return s->vm->entries;
 }
 
+/* Finds the classes that are mapped from an archive: none is ever unloaded. */
+static void read_shared(const struct starting *s, struct runtime_memory *lasting)
+{
+	const struct hotspot_layout *l = s->layout;
+
+	if (!l->shared_start || !l->shared_end ||
+	    !read_variable(s, l->shared_start, &lasting->start) ||
+	    !read_variable(s, l->shared_end, &lasting->end))
+		*lasting = (struct runtime_memory){0};
+}
+
 int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
-		  void *process, struct error *err)
+		  void *process, struct runtime_memory *lasting, struct error *err)
 {
 	struct hotspot_memory memory = {.read = read, .ctx = ctx};
 	struct hotspot_process *vm = process;
@@ -159,5 +170,7 @@ int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn 
 			  read_variable(&s, layout->hotspot.call_stub, &call_stub)))
 		code = 0;
 	vm->call_stub = call_stub;
+	if (code > 0)
+		read_shared(&s, lasting);
 	return code;
 }

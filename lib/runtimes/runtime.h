@@ -89,6 +89,11 @@ struct known_functions;
 /* Reads memory of the process. False: unreadable. */
 typedef bool runtime_read_fn(void *ctx, uint64_t addr, void *to, size_t size);
 
+/* Memory of a process: addresses [start, end). */
+struct runtime_memory {
+	uint64_t start, end;
+};
+
 struct runtime {
 	enum runtime_kind kind;
 	const char *name; /* of its language's category */
@@ -101,14 +106,14 @@ struct runtime {
 	 */
 	int (*probe)(const struct binary *b, struct runtime_layout *layout, struct error *err);
 	/*
-	 * Reads what only a process tells: completes `layout`, and fills `process`, the value for
-	 * the program's map runtime_processes of process_size bytes, which begins with a struct
-	 * runtime_process of the caller's. `bias`: address - vaddr. 1: done; 0: the runtime has not
-	 * started yet; a negative errno: it cannot be followed, err says why. NULL: the file tells
-	 * all.
+	 * Reads what only a process tells: stores which memory of it stays as it is, completes
+	 * `layout`, and fills `process`, the value for the program's map runtime_processes of
+	 * process_size bytes, which begins with a struct runtime_process of the caller's. `bias`:
+	 * address - vaddr. 1: done; 0: the runtime has not started yet; a negative errno: it cannot
+	 * be followed, err says why. NULL: the file tells all.
 	 */
 	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
-		     void *process, struct error *err);
+		     void *process, struct runtime_memory *lasting, struct error *err);
 	size_t process_size;
 	/* Writes the version in a layout as text: "3.11". */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);

@@ -80,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct runtime_layout layout = {.kind = RUNTIME_HOTSPOT};
 	struct hotspot_process process;
+	struct runtime_memory lasting;
 	struct image image;
 	struct head head;
 
@@ -93,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.struct_stride = head.offsets[2],
 		.type_stride = head.offsets[3],
 	};
-	if (hotspot_start(&layout, head.offsets[4], image_read, &image, &process, NULL) > 0 &&
+	if (hotspot_start(&layout, head.offsets[4], image_read, &image, &process, &lasting, NULL) >
+		    0 &&
 	    (!hotspot_layout_is_sane(&layout.hotspot) || process.low >= process.high))
 		abort();
 	read_function(&head, &image);

@@ -52,7 +52,7 @@ ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *own, unsigned lon
 	return (ssize_t)own->iov_len;
 }
 
-#define PAGE 1024
+#define PAGE 4096
 
 static _Alignas(PAGE) char memory[64][PAGE] = {"text"};
 static unsigned int next_page;
@@ -143,6 +143,36 @@ TEST(what_is_new_enough_is_not_read_again)
 	late_reader_release(&r);
 }
 
+TEST(what_lasts_is_not_read_again)
+{
+	const struct runtime_memory lasting = {(uintptr_t)memory[1], (uintptr_t)memory[2]};
+	uint64_t later = clock_monotonic_ns() + SECOND;
+	struct late_reader r = {0};
+	char to[PAGE];
+
+	way = AT_ONCE;
+	calls = 0;
+	late_reader_keep(&r, 1, &lasting);
+	for (uint64_t i = 0; i < 3; i++) {
+		late_reader_begin(&r, 1, later + i);
+		assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
+	}
+	assert_int_equal(calls, 1);
+	/* Reads of what is behind it, and of another process. */
+	assert_true(late_reader_read(&r, (uintptr_t)memory[2], to, 1));
+	late_reader_begin(&r, 2, later);
+	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
+	assert_int_equal(calls, 3);
+	/* Memory that is told of anew was not there before. */
+	late_reader_begin(&r, 1, later);
+	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
+	late_reader_keep(&r, 1, &lasting);
+	late_reader_begin(&r, 1, later);
+	assert_true(late_reader_read(&r, (uintptr_t)memory[1], to, 1));
+	assert_int_equal(calls, 5);
+	late_reader_release(&r);
+}
+
 TEST(bytes_of_a_second_are_limited)
 {
 	static char large[1 << 20], copy[sizeof(large)];
@@ -150,7 +180,7 @@ TEST(bytes_of_a_second_are_limited)
 
 	late_reader_begin(&r, 1, SECOND);
 	way = AT_ONCE;
-	for (int i = 0; i < 16; i++)
+	for (int i = 0; i < 64; i++)
 		assert_true(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	assert_false(late_reader_read(&r, (uintptr_t)large, copy, sizeof(copy)));
 	late_reader_release(&r);

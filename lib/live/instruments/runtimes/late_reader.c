@@ -22,18 +22,28 @@
 /* Between two questions what the worker waits for. */
 #define POLL_NS 10000000
 /* Bytes that are read in each second of the recording. */
-#define BYTES_MAX ((size_t)16 << 20)
+#define BYTES_MAX ((size_t)64 << 20)
 /* The same of waiting: pages that come just in time would stop the recorder, too. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
 /* Reads cost a wakeup of the worker each, and neighbours are asked for one after the other. */
-#define PAGE_SIZE 1024
-#define PAGES 256 /* kept; a power of two */
+#define PAGE_SIZE 4096
+#define PAGES 2048 /* kept; a power of two */
+#define LARGE (64 * PAGE_SIZE) /* bytes of a read whose pages are not kept */
 
 struct late_page {
 	uint64_t addr, time; /* 0: none */
 	pid_t pid;
 	bool is_readable;
+};
+
+#define LASTING 64 /* processes; a power of two */
+
+/* Memory that stays as it is. */
+struct late_lasting {
+	pid_t pid; /* 0: none */
+	uint64_t since;
+	struct runtime_memory memory;
 };
 
 struct late_pages {
@@ -139,6 +149,8 @@ void late_reader_release(struct late_reader *r)
 
 	free(r->pages);
 	r->pages = NULL;
+	free(r->lasting);
+	r->lasting = NULL;
 	if (!w)
 		return;
 	r->worker = NULL;
@@ -154,10 +166,42 @@ void late_reader_release(struct late_reader *r)
 	free(w);
 }
 
+static struct late_lasting *find_lasting(const struct late_reader *r, pid_t pid)
+{
+	for (size_t i = 0; r->lasting && i < LASTING; i++) {
+		if (r->lasting[i].pid == pid)
+			return &r->lasting[i];
+	}
+	return NULL;
+}
+
+void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_memory *memory)
+{
+	struct late_lasting *row = find_lasting(r, pid);
+
+	if (!r->lasting)
+		r->lasting = xcalloc(LASTING, sizeof(*r->lasting));
+	if (!row)
+		row = &r->lasting[r->next_lasting++ & (LASTING - 1)];
+	*row = (struct late_lasting){pid, clock_monotonic_ns(), *memory};
+}
+
+/* Returns when a page may have been read that is as good as one that is read now. */
+static uint64_t oldest_good(const struct late_reader *r, uint64_t addr)
+{
+	const struct late_lasting *row = r->own_lasting;
+
+	return row && row->pid == r->pid && addr >= row->memory.start && addr < row->memory.end &&
+			       row->since < r->time
+		       ? row->since
+		       : r->time;
+}
+
 void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time)
 {
 	r->pid = pid;
 	r->time = time;
+	r->own_lasting = find_lasting(r, pid);
 	if (time / 1000000000 == r->second)
 		return;
 	r->second = time / 1000000000;
@@ -276,13 +320,15 @@ static const uint8_t *find_page(struct late_reader *r, uint64_t addr)
 {
 	size_t slot = (size_t)(addr / PAGE_SIZE) & (PAGES - 1);
 	const struct late_page *page;
+	uint64_t oldest;
 
 	if (!addr)
 		return NULL;
 	if (!r->pages)
 		r->pages = xcalloc(1, sizeof(*r->pages));
 	page = &r->pages->rows[slot];
-	if ((page->addr != addr || page->pid != r->pid || page->time < r->time) &&
+	oldest = page->is_readable ? oldest_good(r, addr) : r->time;
+	if ((page->addr != addr || page->pid != r->pid || page->time < oldest) &&
 	    !read_page(r, addr, slot))
 		return NULL;
 	return page->is_readable ? r->pages->bytes[slot] : NULL;
@@ -293,7 +339,7 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 	struct late_reader *r = ctx;
 	uint8_t *out = to;
 
-	if (size > PAGES * PAGE_SIZE / 4)
+	if (size > LARGE)
 		return ask(r, addr, to, size) > 0;
 	while (size) {
 		size_t at = (size_t)(addr % PAGE_SIZE), part = PAGE_SIZE - at;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/runtimes/runtime.h"
+
 /* A zeroed struct is ready for use. */
 struct late_reader {
 	struct late_worker *worker; /* NULL: not started */
@@ -15,6 +17,9 @@ struct late_reader {
 	struct late_pages *pages; /* read before; NULL: none yet */
 	pid_t pid;
 	uint64_t time; /* the reads are to be as late at least */
+	struct late_lasting *lasting; /* LASTING rows; NULL: none */
+	const struct late_lasting *own_lasting; /* the process's row */
+	size_t next_lasting; /* row that gives way */
 	uint64_t second; /* of the recording's clock, in which */
 	size_t left; /* bytes that may still be read in it */
 	uint64_t blocked_ns; /* in it, by pages that were not there */
@@ -27,6 +32,8 @@ void late_reader_release(struct late_reader *r);
  * before is not read again: it is as new as what is to be read needs it.
  */
 void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time);
+/* Notes memory of the process that stays as it is from now on: reads of it are as new as any. */
+void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_memory *memory);
 /* A runtime_read_fn; ctx: the reader. */
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size);
 

@@ -77,18 +77,21 @@ void runtime_files_end(const struct runtime_files *f)
 
 /* Has the runtime started? Asks it, but not again and again. */
 static bool has_started(struct runtime_files *f, struct live_process *process, struct space *space,
-			const struct mapped_runtime *runtime, uint64_t now)
+			struct mapped_runtime *runtime, uint64_t now)
 {
 	const struct starting_process starting = {process->pid, space->execs, runtime->bias};
 	int result;
 
+	if (space->start_state == SPACE_STARTED && f->hooks.start)
+		runtime->layout = space->layout;
 	if (space->start_state == SPACE_STARTED || space->start_state == SPACE_REFUSED ||
 	    !f->hooks.start)
 		return space->start_state != SPACE_REFUSED;
 	if (now < space->start_ns)
 		return false;
-	result = f->hooks.start(f->hooks.ctx, &starting, runtime->layout);
+	result = f->hooks.start(f->hooks.ctx, &starting, &runtime->layout);
 	if (result) {
+		space->layout = runtime->layout;
 		space->start_state = result > 0 ? SPACE_STARTED : SPACE_REFUSED;
 		return result > 0;
 	}

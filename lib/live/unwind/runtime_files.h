@@ -26,10 +26,10 @@ struct runtime_hooks {
 	/* A file has one. Stores the number of its layout. False: its frames cannot be followed. */
 	bool (*found)(void *ctx, const struct runtime_layout *layout, uint32_t *number);
 	/*
-	 * Prepares for a process that has the file with that layout. 1: its frames can be followed;
-	 * 0: not yet, ask again; negative: never.
+	 * Prepares for a process that has the file with that layout, and stores the number of its
+	 * own. 1: its frames can be followed; 0: not yet, ask again; negative: never.
 	 */
-	int (*start)(void *ctx, const struct starting_process *process, uint32_t layout);
+	int (*start)(void *ctx, const struct starting_process *process, uint32_t *layout);
 	/* The processes with what was found are described: time for what could wait. */
 	void (*described)(void *ctx);
 	void (*refused)(void *ctx, const char *why);

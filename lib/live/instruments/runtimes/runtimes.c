@@ -38,6 +38,7 @@ struct runtimes_settings {
 };
 
 struct found_layout {
+	struct runtime_layout file; /* as the file alone tells it */
 	struct runtime_layout layout;
 	char version[VERSION_SIZE];
 };
@@ -117,7 +118,7 @@ static bool find_layout(const struct runtimes *r, const struct runtime_layout *l
 			uint32_t *number)
 {
 	for (uint32_t i = 0; i < r->layouts.count; i++) {
-		if (memcmp(&r->layouts.items[i].layout, layout, sizeof(*layout)) == 0) {
+		if (memcmp(&r->layouts.items[i].file, layout, sizeof(*layout)) == 0) {
 			*number = i;
 			return true;
 		}
@@ -164,7 +165,7 @@ static void on_described(void *ctx)
 
 static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)
 {
-	struct found_layout found = {.layout = *layout};
+	struct found_layout found = {.layout = *layout, .file = *layout};
 	struct runtimes *r = ctx;
 	struct error err = {0};
 
@@ -186,29 +187,54 @@ static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *n
 	return true;
 }
 
-/* Stores what a process has told of its file. */
-static int complete_layout(struct runtimes *r, uint32_t number, const struct runtime_layout *layout,
-			   struct error *err)
+/* Stores the layout of a process as row `number`, which is there or is the next one. */
+static int store_layout(struct runtimes *r, uint32_t number, const struct runtime_layout *layout,
+			struct error *err)
 {
-	struct found_layout *found = &r->layouts.items[number];
+	struct found_layout *found;
 
-	if (memcmp(&found->layout, layout, sizeof(*layout)) == 0)
-		return 0;
+	if (number >= RUNTIME_LAYOUTS_MAX) {
+		r->more_layouts++;
+		return error_text(err, -ENOSPC, "too many processes tell different things");
+	}
+	if (number == r->layouts.count)
+		vec_push(&r->layouts, ((struct found_layout){.file = *layout}));
+	found = &r->layouts.items[number];
 	found->layout = *layout;
 	runtimes[layout->kind]->version(layout, found->version, sizeof(found->version));
 	return programs_set_layout(r->live->programs, number, layout, err);
 }
 
-static int on_start(void *ctx, const struct starting_process *process, uint32_t number)
+/*
+ * Finds the row of what a process has told of its file, *number. The first one completes the row;
+ * one that tells something else, which may be a lie, gets another one, alone.
+ */
+static int complete_layout(struct runtimes *r, uint32_t *number,
+			   const struct runtime_layout *layout, struct error *err)
+{
+	const struct found_layout *found = &r->layouts.items[*number];
+
+	if (memcmp(&found->layout, layout, sizeof(*layout)) == 0)
+		return 0;
+	if (memcmp(&found->layout, &found->file, sizeof(*layout)) == 0)
+		return store_layout(r, *number, layout, err);
+	for (*number = 0; *number < r->layouts.count; ++*number) {
+		if (memcmp(&r->layouts.items[*number].layout, layout, sizeof(*layout)) == 0)
+			return 0;
+	}
+	return store_layout(r, *number, layout, err);
+}
+
+static int on_start(void *ctx, const struct starting_process *process, uint32_t *number)
 {
 	struct runtimes *r = ctx;
 	struct runtime_layout layout;
 	struct error err = {0};
 	int result;
 
-	if (number >= r->layouts.count)
+	if (*number >= r->layouts.count)
 		return -EINVAL;
-	layout = r->layouts.items[number].layout;
+	layout = r->layouts.items[*number].file;
 	result = runtime_start(&r->loaded[layout.kind], &r->reader, process, &layout, &err);
 	if (result > 0 && complete_layout(r, number, &layout, &err))
 		result = -EIO;

@@ -25,7 +25,7 @@ struct windows {
 	struct push_report report; /* the latest */
 	uint64_t count; /* windows handed over */
 	uint64_t alive_ns; /* of the latest sign of life */
-	bool has_warned; /* that --status cannot be written */
+	bool has_warned; /* of a --status that cannot be written */
 };
 
 #define WINDOWS_INIT ((struct windows){.socket = -1})

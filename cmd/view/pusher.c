@@ -80,7 +80,7 @@ struct pusher {
 	int status; /* of the latest answer; 0: there was none */
 	uint64_t retry_after_s;
 	uint64_t end_ns; /* when to give up; 0: not yet known */
-	int disk_failure; /* that was said; negative errno */
+	int disk_failure; /* the one that was told; negative errno */
 	char shown[sizeof(((struct push_report *)0)->words)];
 };
 

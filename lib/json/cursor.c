@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/json/cursor.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
+#include "lib/json/decimal.h"
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size)
 {
@@ -122,14 +121,9 @@ bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list)
 	return peek(s) == ']' ? fail(s) : true;
 }
 
-static inline bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static const char *find_no_digit(const char *at, const char *end)
 {
-	while (at < end && is_digit(*at))
+	while (at < end && decimal_is_digit(*at))
 		at++;
 	return at;
 }
@@ -176,7 +170,7 @@ static void skip_numbers(struct json_cursor *s)
 {
 	const char *at = s->text + s->at, *end = s->text + s->size, *behind = at;
 
-	while (behind < end && (is_digit(*behind) || *behind == '-')) {
+	while (behind < end && (decimal_is_digit(*behind) || *behind == '-')) {
 		at = behind;
 		behind = skip_number(at, end);
 		if (!behind || behind == end || *behind++ != ',')
@@ -276,7 +270,7 @@ bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 	int64_t number = 0;
 
 	start = at = s->text + s->at + is_negative;
-	for (; at < end && is_digit(*at); at++) {
+	for (; at < end && decimal_is_digit(*at); at++) {
 		if (__builtin_mul_overflow(number, 10, &number) ||
 		    __builtin_sub_overflow(number, *at - '0', &number))
 			return fail(s);
@@ -292,83 +286,17 @@ bool json_cursor_i64(struct json_cursor *s, int64_t *value)
 	return true;
 }
 
-#define DECIMAL_MAX 9000000000000ull
-#define DECIMAL_TEXT_MAX 64
-
-/* Parses a number with an exponent, which is rare. */
-static bool parse_scientific(const char *text, size_t size, struct decimal *value)
-{
-	char terminated[DECIMAL_TEXT_MAX];
-	double number, whole, rest;
-
-	if (size >= sizeof(terminated))
-		return false;
-	memcpy(terminated, text, size);
-	terminated[size] = '\0';
-	number = strtod(terminated, NULL);
-	if (!(fabs(number) < (double)DECIMAL_MAX))
-		return false;
-	rest = modf(number * 1e6, &whole);
-	value->millionths = (int64_t)whole;
-	value->thousandths = (int32_t)(rest * 1000);
-	return true;
-}
-
-/* Parses digits after a point, to thousand millionths. Returns the place after them. */
-static const char *parse_fraction(const char *at, const char *end, uint64_t *fraction)
-{
-	static const uint32_t units[] = {1000000000, 100000000, 10000000, 1000000, 100000,
-					 10000,	     1000,	100,	  10,	   1};
-	size_t count = 0;
-
-	for (; at < end && is_digit(*at); at++) {
-		if (count == 9)
-			continue;
-		*fraction = *fraction * 10 + (uint64_t)(*at - '0');
-		count++;
-	}
-	*fraction *= units[count];
-	return at;
-}
-
-/* Parses a number without an exponent; returns the place after it; NULL: it is no such number, or
- * too large. */
-static const char *parse_plain(const char *at, const char *end, struct decimal *value)
-{
-	const char *first = at;
-	uint64_t whole = 0, fraction = 0;
-
-	for (; at < end && is_digit(*at); at++) {
-		whole = whole * 10 + (uint64_t)(*at - '0');
-		if (whole >= DECIMAL_MAX)
-			return NULL;
-	}
-	if (at == first || (at - first > 1 && *first == '0'))
-		return NULL;
-	if (at < end && *at == '.') {
-		first = at + 1;
-		at = parse_fraction(first, end, &fraction);
-		if (at == first)
-			return NULL;
-	}
-	if (at < end && (*at | 0x20) == 'e')
-		return NULL;
-	value->millionths = (int64_t)(whole * 1000000 + fraction / 1000);
-	value->thousandths = (int32_t)(fraction % 1000);
-	return at;
-}
-
 bool json_cursor_decimal(struct json_cursor *s, struct decimal *value)
 {
 	bool is_negative = peek(s) == '-';
 	const char *start = s->text + s->at;
-	const char *behind = parse_plain(start + is_negative, s->text + s->size, value);
+	const char *behind = decimal_parse_plain(start + is_negative, s->text + s->size, value);
 
 	if (s->failed)
 		return false;
 	if (!behind)
 		return take_number(s) &&
-		       (parse_scientific(start, (size_t)(s->text + s->at - start), value) ||
+		       (decimal_parse_scientific(start, (size_t)(s->text + s->at - start), value) ||
 			fail(s));
 	s->at = (size_t)(behind - s->text);
 	if (is_negative) {

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "lib/base/strbuf.h"
+#include "lib/json/decimal.h"
 
 /* Deepest nesting of values. */
 #define JSON_CURSOR_DEPTH_MAX 128
@@ -71,12 +72,6 @@ bool json_cursor_skip(struct json_cursor *s);
 bool json_cursor_value(struct json_cursor *s, struct span *value);
 /* Reads an integer that fits; all else fails. */
 bool json_cursor_i64(struct json_cursor *s, int64_t *value);
-/* A number in millionths: millionths + thousandths / 1000. Both have its sign. */
-struct decimal {
-	int64_t millionths;
-	int32_t thousandths; /* of a millionth: -999 … 999 */
-};
-
 /* Reads any number below 9e12, cut off after nine decimal places; all else fails. */
 bool json_cursor_decimal(struct json_cursor *s, struct decimal *value);
 /* Reads true or false; all else fails. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps packed rows in memory, and beyond a bound in a file without a name. Gives room for rows that
- * are not packed, to be read and changed sooner. All profiles of the process share these. Calls from
- * several threads are allowed.
+ * Keeps packed rows in memory, and beyond a bound in a file without a name. Gives room for rows
+ * that are not packed, to be read and changed sooner. All profiles of the process share these.
+ * Calls from several threads are allowed.
  */
 #ifndef PROF_LIB_PROFILE_SAMPLE_STORE_H
 #define PROF_LIB_PROFILE_SAMPLE_STORE_H

@@ -16,7 +16,7 @@ struct fde_ranges;
 /* A function; addresses are vaddrs minus that of the first PT_LOAD. */
 struct fde_range {
 	uint64_t rva, size;
-	bool is_entry; /* where a program begins */
+	bool is_entry; /* beginning of a program */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "fun_<hex>" for functions without a name, which are known only from CFI. A program's entry has the
- * name that linkers expect of it.
+ * "fun_<hex>" for functions without a name, which are known only from CFI. A program's entry has
+ * the name that linkers expect of it.
  */
 #include <errno.h>
 #include <inttypes.h>

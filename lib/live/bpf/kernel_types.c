@@ -139,7 +139,7 @@ static bool is_type(uint32_t kind)
 void type_names_add_needed(struct type_names *names)
 {
 	static const char *const needed[] = {
-#include "type_names.inc"
+#include <type_names.inc>
 	};
 
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)

@@ -12,7 +12,7 @@ is "the program is compiled" "$status" 0
 # Starts a JVM, and waits until its tables are there.
 start_java() {
 	java -XX:+UseSerialGC -cp classes Tree 60000 1 &
-	until grep -q libjvm /proc/$!/maps && [[ $(ls /proc/$!/task | wc -l) -gt 8 ]]; do
+	until grep -q libjvm /proc/$!/maps && grep -q "^Threads:.[0-9][0-9]" /proc/$!/status; do
 		sleep 0.1
 	done
 }

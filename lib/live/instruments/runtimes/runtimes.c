@@ -19,6 +19,7 @@
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/runtimes/code_records.h"
 #include "lib/live/instruments/runtimes/late_reader.h"
+#include "lib/live/instruments/runtimes/layouts.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/instruments/runtimes/runtime_report.h"
 #include "lib/live/instruments/runtimes/runtime_sources.h"
@@ -28,7 +29,6 @@
 #include "lib/runtimes/known_functions.h"
 #include "lib/runtimes/runtime.h"
 
-#define VERSION_SIZE 16
 /* Programs may invent functions, and files with interpreters in them. */
 #define FUNCTIONS_MAX ((uint64_t)1 << 22)
 #define REFUSED_MAX 8
@@ -37,20 +37,13 @@ struct runtimes_settings {
 	bool is_unwanted, keeps_interpreter, has_go_labels, has_gil, wants_types;
 };
 
-struct found_layout {
-	struct runtime_layout file; /* as the file alone tells it */
-	struct runtime_layout layout;
-	char version[VERSION_SIZE];
-};
-
 struct runtimes {
 	struct live *live;
 	const struct runtimes_settings *settings;
 	struct runtime_program loaded[RUNTIME_KIND_COUNT];
-	VEC(struct found_layout) layouts; /* by number */
+	struct layouts layouts;
 	VEC(char *) refused; /* why, each reason once */
 	uint64_t more_refused; /* without room in the list */
-	uint64_t more_layouts; /* files beyond RUNTIME_LAYOUTS_MAX layouts */
 	struct runtime_counters counters; /* of all CPUs, as last read */
 	uint64_t functions; /* described */
 	uint64_t late; /* of those, read again from the process */
@@ -79,7 +72,7 @@ static void destroy(void *state)
 	vec_for_each(&r->refused, char **, why)
 		free(*why);
 	vec_release(&r->refused);
-	vec_release(&r->layouts);
+	layouts_release(&r->layouts);
 	late_reader_release(&r->reader);
 	runtime_sources_release(&r->sources);
 	known_functions_release(&r->known);
@@ -113,19 +106,6 @@ static void refuse(struct runtimes *r, const char *why)
 		r->more_refused++;
 }
 
-/* Files that are equal as far as the kernel is concerned share a layout. */
-static bool find_layout(const struct runtimes *r, const struct runtime_layout *layout,
-			uint32_t *number)
-{
-	for (uint32_t i = 0; i < r->layouts.count; i++) {
-		if (memcmp(&r->layouts.items[i].file, layout, sizeof(*layout)) == 0) {
-			*number = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Loads a part of what follows the runtime. Returns false if the runtime cannot be followed. */
 static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
@@ -157,72 +137,27 @@ static void on_described(void *ctx)
 {
 	struct runtimes *r = ctx;
 
-	for (size_t i = 0; i < r->layouts.count; i++) {
+	for (size_t i = 0; i < r->layouts.rows.count; i++) {
 		for (enum runtime_part part = RUNTIME_WAITS; part < RUNTIME_PART_COUNT; part++)
-			load_part(r, r->layouts.items[i].layout.kind, part);
+			load_part(r, r->layouts.rows.items[i].layout.kind, part);
 	}
 }
 
 static bool on_found(void *ctx, const struct runtime_layout *layout, uint32_t *number)
 {
-	struct found_layout found = {.layout = *layout, .file = *layout};
 	struct runtimes *r = ctx;
 	struct error err = {0};
 
-	if (find_layout(r, layout, number))
+	if (layouts_find(&r->layouts, layout, number))
 		return true;
-	*number = (uint32_t)r->layouts.count;
-	if (*number >= RUNTIME_LAYOUTS_MAX) {
-		r->more_layouts++;
+	if (layouts_are_full(&r->layouts) || !load_part(r, layout->kind, RUNTIME_SAMPLES))
 		return false;
-	}
-	if (!load_part(r, layout->kind, RUNTIME_SAMPLES))
-		return false;
-	if (programs_set_layout(r->live->programs, *number, layout, &err)) {
+	*number = (uint32_t)r->layouts.rows.count;
+	if (layouts_store(&r->layouts, r->live->programs, *number, layout, &err)) {
 		refuse(r, err.text);
 		return false;
 	}
-	runtimes[layout->kind]->version(layout, found.version, sizeof(found.version));
-	vec_push(&r->layouts, found);
 	return true;
-}
-
-/* Stores the layout of a process as row `number`, which is there or is the next one. */
-static int store_layout(struct runtimes *r, uint32_t number, const struct runtime_layout *layout,
-			struct error *err)
-{
-	struct found_layout *found;
-
-	if (number >= RUNTIME_LAYOUTS_MAX) {
-		r->more_layouts++;
-		return error_text(err, -ENOSPC, "too many processes tell different things");
-	}
-	if (number == r->layouts.count)
-		vec_push(&r->layouts, ((struct found_layout){.file = *layout}));
-	found = &r->layouts.items[number];
-	found->layout = *layout;
-	runtimes[layout->kind]->version(layout, found->version, sizeof(found->version));
-	return programs_set_layout(r->live->programs, number, layout, err);
-}
-
-/*
- * Finds the row of what a process has told of its file, *number. The first one completes the row;
- * one that tells something else, which may be a lie, gets another one, alone.
- */
-static int complete_layout(struct runtimes *r, uint32_t *number,
-			   const struct runtime_layout *layout, struct error *err)
-{
-	const struct found_layout *found = &r->layouts.items[*number];
-
-	if (memcmp(&found->layout, layout, sizeof(*layout)) == 0)
-		return 0;
-	if (memcmp(&found->layout, &found->file, sizeof(*layout)) == 0)
-		return store_layout(r, *number, layout, err);
-	for (*number = 0; *number < r->layouts.count; ++*number) {
-		if (memcmp(&r->layouts.items[*number].layout, layout, sizeof(*layout)) == 0)
-			return 0;
-	}
-	return store_layout(r, *number, layout, err);
 }
 
 static int on_start(void *ctx, const struct starting_process *process, uint32_t *number)
@@ -232,11 +167,11 @@ static int on_start(void *ctx, const struct starting_process *process, uint32_t 
 	struct error err = {0};
 	int result;
 
-	if (*number >= r->layouts.count)
+	if (*number >= r->layouts.rows.count)
 		return -EINVAL;
-	layout = r->layouts.items[*number].file;
+	layout = r->layouts.rows.items[*number].file;
 	result = runtime_start(&r->loaded[layout.kind], &r->reader, process, &layout, &err);
-	if (result > 0 && complete_layout(r, number, &layout, &err))
+	if (result > 0 && layouts_complete(&r->layouts, r->live->programs, number, &layout, &err))
 		result = -EIO;
 	if (result < 0)
 		refuse(r, err.text);
@@ -320,9 +255,9 @@ static void take(void *state, const struct rec *rec)
 	const struct runtime_layout *layout;
 	struct managed_code code = {.wants_types = r->settings->wants_types};
 
-	if (function->layout >= r->layouts.count)
+	if (function->layout >= r->layouts.rows.count)
 		return;
-	layout = &r->layouts.items[function->layout].layout;
+	layout = &r->layouts.rows.items[function->layout].layout;
 	if (layout->kind == RUNTIME_NONE)
 		return;
 	if (r->functions >= FUNCTIONS_MAX) {
@@ -351,7 +286,7 @@ static void count(void *state, uint64_t time)
 	struct runtimes *r = state;
 	const struct cpu_list *possible = &r->live->counters->possible;
 	struct runtime_counters *each = xcalloc(possible->count, sizeof(*each)), sum = {0};
-	int code = r->layouts.count ? 0 : -ENOENT;
+	int code = r->layouts.rows.count ? 0 : -ENOENT;
 
 	(void)time;
 	for (uint32_t row = 0; row < RUNTIME_COUNTS && !code; row++) {
@@ -367,22 +302,6 @@ static void count(void *state, uint64_t time)
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static void list_versions(const struct runtimes *r, struct strbuf *out)
-{
-	for (size_t i = 0; i < r->layouts.count; i++) {
-		const struct found_layout *found = &r->layouts.items[i];
-		bool is_known = found->layout.kind == RUNTIME_NONE ||
-				found->layout.kind == RUNTIME_GO;
-
-		for (size_t k = 0; k < i && !is_known; k++)
-			is_known = r->layouts.items[k].layout.kind == found->layout.kind &&
-				   strcmp(r->layouts.items[k].version, found->version) == 0;
-		if (!is_known)
-			strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
-				    runtimes[found->layout.kind]->name, found->version);
-	}
 }
 
 static void report_go(const struct runtimes *r, struct report *report)
@@ -431,7 +350,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		.refused_reads = r->reader.refused,
 		.compiled = r->compiled,
 		.inlined = r->inlined,
-		.refused_files = r->more_layouts,
+		.refused_files = r->layouts.refused,
 	};
 	struct unwinder_stats unwinder;
 
@@ -441,15 +360,15 @@ static void report(const void *state, const struct record_tally *tally, struct r
 			       text_counted(r->more_refused, "interpreter", "interpreters"));
 	vec_for_each(&r->refused, char *const *, why)
 		report_warning(report, "%s", *why);
-	if (r->more_layouts)
+	if (r->layouts.refused)
 		report_warning(report, "%" PRIu64 " %s not followed: at most %d different ones are",
-			       r->more_layouts,
-			       text_counted(r->more_layouts, "file with an interpreter is",
+			       r->layouts.refused,
+			       text_counted(r->layouts.refused, "file with an interpreter is",
 					    "files with an interpreter are"),
 			       RUNTIME_LAYOUTS_MAX);
 	report_go(r, report);
 	report_gil(r, report);
-	list_versions(r, &versions);
+	layouts_list_versions(&r->layouts, &versions);
 	if (!versions.size)
 		return;
 	tracker_get_stats(r->live->tracker, &unwinder);

@@ -67,10 +67,10 @@ TEST_WITH(threads_are_called_by_what_they_do, export_setup, export_teardown)
 	add_thread(f, 18, LANGUAGE_NONE,
 		   (const char *[]){"std::_Rb_tree::find", "cpu_tlb_fill", NULL}, "/x.c");
 	/* The code by which Java's virtual machine calls any method. */
-	add_thread(
-		f, 19, LANGUAGE_NONE,
-		(const char *[]){"start_thread", "StubRoutines (initialstubs)", "Main.main", NULL},
-		"/Main.java");
+	add_thread(f, 19, LANGUAGE_NONE,
+		   (const char *[]){"start_thread", "StubRoutines (initialstubs)", "call_stub",
+				    "Main.main", NULL},
+		   "/Main.java");
 	root = export_run(f);
 	export_expect(root, "threads.1.name", "\"hash_blocks\"");
 	export_expect(root, "threads.2.name", "\"worker\"");

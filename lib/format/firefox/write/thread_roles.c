@@ -49,11 +49,22 @@ static const char *const roots[] = {
 
 /* Beginnings of functions that start threads of any program, and also do other things. */
 static const char *const starters[] = {
-	"std::",	  "void std::",	  "execute_native_thread_routine",
-	"thread_run",	  "t_bootstrap",  "pythread_wrapper",
-	"core::ops::",	  "alloc::boxed", "<alloc::boxed",
-	"g_thread_proxy", "__rust_begin", "boost::",
-	"runtime.asm",	  "StubRoutines", "java.lang.Thread.",
+	"std::",
+	"void std::",
+	"execute_native_thread_routine",
+	"thread_run",
+	"t_bootstrap",
+	"pythread_wrapper",
+	"core::ops::",
+	"alloc::boxed",
+	"<alloc::boxed",
+	"g_thread_proxy",
+	"__rust_begin",
+	"boost::",
+	"runtime.asm",
+	"StubRoutines",
+	"call_stub",
+	"java.lang.Thread.",
 };
 
 /* Ends of scripts that start threads. */

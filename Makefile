@@ -273,7 +273,7 @@ $(BUILD)/gen/no_objects.o: Makefile
 	$(Q)printf 'const void *%s_bpf__elf_bytes(unsigned long *size)\n{\n\t*size = 0;\n\treturn 0;\n}\n' $(bpf_objects) | \
 		$(compile) -Wno-missing-prototypes -x c -c -o $@ -
 
-# Names of the types in all objects: those of the kernel are to be found among them.
+# Names of all types in all objects, the kernel's among them.
 type_names := $(BUILD)/gen/type_names.inc
 $(type_names): $(bpf_objects:%=$(BUILD)/gen/%.bpf.o)
 	$(call say,GEN)

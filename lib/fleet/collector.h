@@ -62,8 +62,7 @@ const struct stack_row *collector_row(struct collector *c, stack_id stack);
 /* Gives each attribute of a resource, its name once: what `add` does with it is the form's. */
 void collector_attributes(const struct collector *c, uint32_t resource,
 			  void (*add)(void *ctx, const char *key, const char *value), void *ctx);
-/* Returns the end of the sums from `first` on, before `end`, that have the resource of the first.
- */
+/* Returns the end of the sums with the resource of the first, at most `end`. */
 size_t collector_resource_end(const struct collector *c, size_t first, size_t end);
 /* Makes 16 bytes that name a part of a profile: the same when it is sent again. */
 #define COLLECTOR_ID_SIZE 16

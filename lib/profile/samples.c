@@ -110,6 +110,14 @@ static void unpack(const struct sample_chunk *chunk, struct sample *rows)
 	free(buffer);
 }
 
+static void get_rows(const struct sample_chunk *chunk, struct sample *rows)
+{
+	if (chunk->rows)
+		memcpy(rows, chunk->rows, chunk->count * sizeof(*rows));
+	else
+		unpack(chunk, rows);
+}
+
 /* Closes the first rows. */
 static void close_rows(struct samples *s, uint32_t count)
 {
@@ -132,10 +140,7 @@ static void add_late(struct samples *s, size_t number, const struct sample *samp
 	struct sample *rows = xreallocarray(NULL, count, sizeof(*rows));
 	size_t at;
 
-	if (chunk->rows)
-		memcpy(rows, chunk->rows, chunk->count * sizeof(*rows));
-	else
-		unpack(chunk, rows);
+	get_rows(chunk, rows);
 	at = count_front(rows, chunk->count, it, it->time <= sample->time);
 	memmove(rows + at + 1, rows + at, (chunk->count - at) * sizeof(*rows));
 	rows[at] = *sample;

@@ -8,8 +8,7 @@
 
 #define PID 10
 
-/* Adds a thread called as its process that has one stack: functions of these modules from the root
- * on. */
+/* Adds a thread called as its process, with one stack: functions of modules from the root on. */
 static void add_module_thread(struct exported *f, uint32_t tid, enum language_id innermost,
 			      const char *const *functions, const char *file,
 			      const module_id *modules)

@@ -293,7 +293,7 @@ static void add_points(struct programs *p, const struct bpf_object *object)
 	}
 }
 
-/* Writes what all objects need, those that come late included, to the file that they are given. */
+/* Writes the kernel types that all objects need, late ones too, to the file that they are given. */
 static int give_types(struct programs *p, int file, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf types = {0};

@@ -191,9 +191,8 @@ void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 		/* The outermost function counts, but one of a script more than the runtime's. */
 		if (own.kind > role->kind &&
 		    (own.kind == ROLE_POOL ? role->kind != ROLE_SCRIPT : role->is_rooted)) {
-			role->kind = own.kind;
-			role->is_module = own.is_module;
-			role->value = own.value;
+			own.is_rooted = role->is_rooted;
+			*role = own;
 		}
 	}
 }

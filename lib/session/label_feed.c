@@ -137,7 +137,7 @@ void label_feed_sample(struct label_feed *f, const struct rec *rec)
 	if (!run->samples)
 		run->first = rec->time;
 	run->last = rec->time;
-	run->samples += rec->weight ? rec->weight : 1;
+	run->samples++;
 }
 
 void label_feed_finish(struct label_feed *f)

@@ -76,7 +76,8 @@ found = [(t["tid"], start, end, data) for t, name, start, end, data
          in check_profile.markers(p) if name == "labels"]
 expect({m[3]["labels"] for m in found} == {f"do: {name}, with: many labels"
                                            for name in ("first", "second")}, found[:4])
-expect(sum(m[3]["samples"] for m in found) == stats["go_labels"]["labelled"], stats["go_labels"])
+in_markers = sum(m[3]["samples"] for m in found)
+expect(in_markers == stats["go_labels"]["labelled"], f"{in_markers} samples in markers: {stats}")
 expect(stats["go_labels"]["unreadable"] == 0, stats["go_labels"])
 right = 0
 for t, time, _, frames in samples():

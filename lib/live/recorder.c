@@ -25,6 +25,8 @@
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
+/* The same after a round without a sample: rings that fill up end the wait. */
+#define IDLE_POLL_MS 500
 /*
  * While it throttles, the kernel reports so at each of its own ticks, too often for a round each.
  * And the writer of an unfinished record may be waiting for this CPU.
@@ -58,6 +60,7 @@ static void sink(void *ctx, const struct rec *rec)
 
 static void take_record(struct recorder *r, const struct rec *rec)
 {
+	r->has_sampled |= rec->kind == REC_SAMPLE || rec->kind == REC_EVENT;
 	tracker_record(r->tracker, rec);
 	if (!instrument_set_take(&r->instruments, rec))
 		merge_add(r->merge, rec);
@@ -159,6 +162,7 @@ static void run_round(struct recorder *r)
 	merge_begin_round(r->merge, now);
 	tracker_begin_round(r->tracker, now, r->complete_ns != r->round_ns);
 	r->round_ns = now;
+	r->has_sampled = false;
 	vec_for_each(&r->cpus.cpus, struct live_cpu *, cpu) {
 		if (cpu->map_ring)
 			map_ring_drain(cpu->map_ring, on_map_event, r);
@@ -202,6 +206,8 @@ static int poll_ms(const struct recorder *r)
 {
 	uint64_t wanted = housekeeping_ns(r) / 1000000;
 
+	if (!r->has_sampled && !r->instruments.live.count_ns)
+		return IDLE_POLL_MS;
 	return wanted < POLL_MS ? (int)wanted + !wanted : POLL_MS;
 }
 
@@ -426,23 +432,6 @@ void recorder_free(struct recorder *r)
 	throttling_release(&r->throttling);
 	counter_reader_release(&r->counters);
 	free(r);
-}
-
-int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
-{
-	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
-
-	if (!code && from_exec)
-		code = tracker_await(r->tracker, (uint32_t)pid,
-				     filter_pending_flags(r->options.filter), clock_monotonic_ns(),
-				     err);
-	r->has_to_walk_proc |= !from_exec;
-	return code;
-}
-
-void recorder_expect(struct recorder *r, const char *command)
-{
-	tracker_expect(r->tracker, command);
 }
 
 static int scan(struct recorder *r, struct error *err)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Steers a recorder while it records. */
+/* Tells a recorder what to track, and steers it while it records. */
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/live/bpf/program_costs.h"
+#include "lib/live/process/filter.h"
 #include "lib/live/recorder.h"
 #include "lib/live/recorder_internal.h"
 #include "lib/record/marker_record.h"
@@ -12,6 +13,23 @@
 
 /* Descriptors that could not be watched are looked at this often. */
 #define ASKED_NS 100000000ull
+
+int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
+{
+	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
+
+	if (!code && from_exec)
+		code = tracker_await(r->tracker, (uint32_t)pid,
+				     filter_pending_flags(r->options.filter), clock_monotonic_ns(),
+				     err);
+	r->has_to_walk_proc |= !from_exec;
+	return code;
+}
+
+void recorder_expect(struct recorder *r, const char *command)
+{
+	tracker_expect(r->tracker, command);
+}
 
 void recorder_pause(struct recorder *r, bool pause)
 {

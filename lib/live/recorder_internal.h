@@ -35,6 +35,7 @@ struct recorder {
 	bool has_to_walk_proc; /* some running process is to be tracked */
 	bool is_behind; /* events wait for the next round: do not sleep */
 	bool wants_pause; /* the last round found that another one at once is useless */
+	bool has_sampled; /* the last round took a sample of a clock or an event */
 	uint64_t round_ns; /* start of the last round */
 	uint64_t complete_ns; /* start of the last round that could read everything */
 	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;

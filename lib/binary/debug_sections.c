@@ -16,6 +16,7 @@
 #include "lib/base/vec.h"
 #include "lib/binary/handle.h"
 #include "lib/binary/kept_sections.h"
+#include "lib/binary/paged_section.h"
 #include "lib/binary/relocate.h"
 #include "lib/binary/unpack.h"
 
@@ -27,6 +28,9 @@
 
 /* The next bytes needed are mostly near. */
 #define UNPACK_STEP ((uint64_t)256 << 10)
+
+/* Smaller plain sections are read whole. */
+#define PAGED_MIN ((uint64_t)64 << 10)
 
 #define SPLIT_SUFFIX ".dwo"
 #define OLD_HEADER_SIZE 12
@@ -58,6 +62,7 @@ struct debug_source {
 	struct kept_sections *kept; /* NULL: nothing is kept */
 	pthread_mutex_t lock; /* of what follows */
 	struct packed_section packed[DEBUG_SECTION_COUNT];
+	struct paged_section paged[DEBUG_SECTION_COUNT]; /* of plain sections; zeroed for others */
 };
 
 /* Describes what stands before the bytes of a compressed section. */
@@ -175,10 +180,10 @@ static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct er
 	return start;
 }
 
-/* Each unit has its own part of these sections; only zlib can be unpacked in steps. */
-static bool may_be_lazy(const struct debug_source *source, const struct packed *p, int kind)
+/* Each unit has its own part of these sections. */
+static bool may_be_lazy(const struct debug_source *source, int kind)
 {
-	return source->is_lazy && !source->binary->is_relocatable && p->packing == PACKING_ZLIB &&
+	return source->is_lazy && !source->binary->is_relocatable &&
 	       (kind == DEBUG_INFO || kind == DEBUG_LINE);
 }
 
@@ -236,7 +241,9 @@ static int unpack(struct debug_source *source, Elf_Scn *scn, const GElf_Shdr *he
 	};
 	if (source->kept)
 		part->there = kept_sections_map(source->kept, (unsigned int)kind, p->size, memory);
-	if ((p->size && part->there == p->size) || may_be_lazy(source, p, kind))
+	/* Only zlib can be unpacked in steps. */
+	if ((p->size && part->there == p->size) ||
+	    (p->packing == PACKING_ZLIB && may_be_lazy(source, kind)))
 		return 0;
 	part->there = 0;
 	ret = p->packing == PACKING_ZSTD ? unpack_whole(scn, p, memory, err)
@@ -279,12 +286,27 @@ static int relocate(struct debug_source *source, Elf_Scn *scn, bool is_unpacked,
 	return relocations_apply(b, relocations, copy, section->size, err);
 }
 
-static struct debug_section plain_section(Elf_Scn *scn)
+static int read_plain(struct debug_source *source, Elf_Scn *scn, const GElf_Shdr *header, int kind,
+		      struct debug_section *out, struct error *err)
 {
-	Elf_Data *data = elf_rawdata(scn, NULL);
+	struct file_part part = {source->binary->fd, header->sh_offset, header->sh_size};
+	uint64_t end = source->binary->file_size;
+	uint8_t *memory;
+	Elf_Data *data;
 
-	return data && data->d_buf ? (struct debug_section){data->d_buf, data->d_size}
-				   : (struct debug_section){0};
+	if (may_be_lazy(source, kind) && part.size >= PAGED_MIN && part.offset <= end &&
+	    part.size <= end - part.offset) {
+		memory = map_memory(source, part.size, err);
+		if (!memory)
+			return err ? err->code : -EFBIG;
+		paged_section_init(&source->paged[kind], &part, memory);
+		*out = (struct debug_section){memory, part.size};
+		return 0;
+	}
+	data = elf_rawdata(scn, NULL);
+	if (data && data->d_buf)
+		*out = (struct debug_section){data->d_buf, data->d_size};
+	return 0;
 }
 
 static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, struct error *err)
@@ -306,7 +328,7 @@ static int read_section(struct debug_sections *s, Elf_Scn *scn, bool is_split, s
 		return 0;
 	ret = find_packing(s, &header, is_old, &p, err);
 	if (!ret && p.packing == PACKING_NONE)
-		found = plain_section(scn);
+		ret = read_plain(s->source, scn, &header, kind, &found, err);
 	else if (!ret)
 		ret = unpack(s->source, scn, &header, &p, kind, &found, err);
 	if (!ret && !found.size)
@@ -406,14 +428,17 @@ static bool unpack_more(const struct debug_sections *s, enum debug_section_kind 
 			   &err) == 0;
 }
 
-bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind, uint64_t end)
+bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind,
+			 uint64_t start, uint64_t end)
 {
+	struct paged_section *paged = &s->source->paged[kind];
 	bool is_there;
 
-	if (end > s->view.at[kind].size)
+	if (start > end || end > s->view.at[kind].size)
 		return false;
 	pthread_mutex_lock(&s->source->lock);
-	is_there = unpack_more(s, kind, end);
+	is_there = paged->memory ? paged_section_need(paged, start, end)
+				 : unpack_more(s, kind, end);
 	pthread_mutex_unlock(&s->source->lock);
 	return is_there;
 }
@@ -442,8 +467,10 @@ void debug_sections_release(struct debug_sections *s)
 	vec_for_each(&s->source->unpacked, struct mapping *, it)
 		munmap(it->start, it->size);
 	vec_release(&s->source->unpacked);
-	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
 		unpacker_free(s->source->packed[kind].unpacker);
+		paged_section_release(&s->source->paged[kind]);
+	}
 	pthread_mutex_destroy(&s->source->lock);
 	binary_free(s->source->binary);
 	free(s->source);

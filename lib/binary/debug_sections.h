@@ -65,20 +65,21 @@ enum debug_file_use {
 int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use use,
 			struct error *err);
 /*
- * The same for readers of a small part: packed .debug_info and .debug_line are zeros until
- * debug_sections_need() unpacks them. The file may be relocatable; its addresses are then relocated
- * to `places`, or to the default ones of binary_place_sections(). What is unpacked is kept for
- * later runs in `folder`, as kept_sections.h says; NULL: it is not.
+ * The same for readers of a small part: .debug_info and .debug_line are zeros until
+ * debug_sections_need() reads or unpacks them, and fd stays open until then. The file may be
+ * relocatable; its addresses are then relocated to `places`, or to the default ones of
+ * binary_place_sections(). What is unpacked is kept for later runs in `folder`, as kept_sections.h
+ * says; NULL: it is not.
  */
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, const char *folder,
 			       struct error *err);
 /*
- * Unpacks at least the first `end` bytes of a section. False if it has fewer, or they are damaged.
- * May run in any thread while others read the bytes already there.
+ * Reads or unpacks at least the bytes from `start` to `end` of a section. False if it has fewer, or
+ * they are damaged. May run in any thread while others read the bytes already there.
  */
 bool debug_sections_need(const struct debug_sections *s, enum debug_section_kind kind,
-			 uint64_t end);
+			 uint64_t start, uint64_t end);
 /* Accepts a zeroed struct, or one whose opening failed. */
 void debug_sections_release(struct debug_sections *s);
 

@@ -102,6 +102,7 @@ struct debug_info {
 	struct step_budget budget;
 	VEC(struct unit) units;
 	struct segments segments; /* of units */
+	uint64_t heads_end; /* in .debug_info: the heads of units until there have been read */
 	bool has_all_units; /* else only those that give their own code ranges, by offset */
 	size_t detail_bytes; /* of all units */
 	bool has_symbols; /* another symbolizer knows symbols, too */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The index of units. Units whose code ranges .debug_aranges gives are read only when hit, and the
- * section after the last one hit need not even be unpacked. All units are read once an address
- * lies in none of those.
+ * others' bytes need not even be read from the file, nor those after the last one hit be unpacked.
+ * All units are read once an address lies in none of those.
  */
 #include <dwarf.h>
 #include <sys/param.h>
@@ -10,8 +10,11 @@
 #include "symbolize/dwarf/aranges.h"
 #include "symbolize/dwarf/debug_info.h"
 
-/* No unit header is longer. */
-#define MAX_HEADER 64
+/*
+ * libdw reads the headers of all units before one, and the beginning of their first entry: it may
+ * name a split unit. Few have more bytes.
+ */
+#define HEAD_BYTES 1024
 
 static uint64_t info_size(const struct debug_info *info)
 {
@@ -20,25 +23,54 @@ static uint64_t info_size(const struct debug_info *info)
 
 bool units_need_all(struct debug_info *info)
 {
-	if (debug_sections_need(info->sections, DEBUG_INFO, info_size(info)))
+	if (debug_sections_need(info->sections, DEBUG_INFO, 0, info_size(info)))
 		return true;
 	module_files_set_reason(info->files, SYMBOLS_DAMAGED);
 	return false;
 }
 
-/* Finds the unit's first entry after unpacking the whole unit. */
+static bool need_head(struct debug_info *info, uint64_t offset)
+{
+	uint64_t left = info_size(info) - offset;
+
+	return debug_sections_need(info->sections, DEBUG_INFO, offset,
+				   offset + MIN(left, HEAD_BYTES));
+}
+
+/* Reads the heads of all units until `end`, and moves info->heads_end there. */
+static bool need_heads(struct debug_info *info, uint64_t end)
+{
+	const struct debug_section *all = &info->sections->view.at[DEBUG_INFO];
+
+	while (info->heads_end < end) {
+		struct bytes b;
+		uint64_t size;
+
+		if (!step_budget_take(&info->budget, 1) || !need_head(info, info->heads_end))
+			return false;
+		bytes_init(&b, all->data + info->heads_end, all->size - info->heads_end);
+		size = bytes_u32(&b);
+		if (size == UINT32_MAX)
+			size = bytes_u64(&b);
+		if (b.failed || size > bytes_left(&b))
+			return false;
+		info->heads_end += bytes_position(&b) + size;
+	}
+	return true;
+}
+
+/* Finds the unit's first entry after reading the whole unit. */
 static bool find_die(struct debug_info *info, uint64_t offset, Dwarf_Die *die)
 {
 	uint64_t size = info_size(info);
 	Dwarf_Off next;
 	size_t header;
 
-	if (offset >= size || !debug_sections_need(info->sections, DEBUG_INFO,
-						   MIN(size - offset, MAX_HEADER) + offset))
+	if (offset >= size || !need_heads(info, offset) || !need_head(info, offset))
 		return false;
 	if (dwarf_next_unit(info->dwarf, offset, &next, &header, NULL, NULL, NULL, NULL, NULL,
 			    NULL) != 0 ||
-	    !debug_sections_need(info->sections, DEBUG_INFO, MIN(next, size)))
+	    !debug_sections_need(info->sections, DEBUG_INFO, offset, MIN(next, size)))
 		return false;
 	/* The offset may not be the start of a unit at all. */
 	return dwarf_offdie(info->dwarf, offset + header, die) &&

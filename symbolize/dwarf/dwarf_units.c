@@ -135,21 +135,21 @@ static void find_functions(struct debug_info *info, struct unit *unit, bool is_d
 	vec_release(&intervals.rows);
 }
 
-/* Unpacks the whole table there, which begins with its size. */
+/* Reads the whole table there, which begins with its size. */
 static bool need_lines(struct debug_info *info, uint64_t offset)
 {
 	struct bytes b = info->line_sections.line;
 	size_t all = bytes_left(&b);
 	uint64_t size;
 
-	if (offset >= all ||
-	    !debug_sections_need(info->sections, DEBUG_LINE, offset + MIN(all - offset, 12)))
+	if (offset >= all || !debug_sections_need(info->sections, DEBUG_LINE, offset,
+						  offset + MIN(all - offset, 12)))
 		return false;
 	bytes_seek(&b, offset);
 	size = bytes_u32(&b);
 	if (size == UINT32_MAX)
 		size = bytes_u64(&b);
-	return debug_sections_need(info->sections, DEBUG_LINE,
+	return debug_sections_need(info->sections, DEBUG_LINE, offset,
 				   bytes_position(&b) + MIN(size, bytes_left(&b)));
 }
 

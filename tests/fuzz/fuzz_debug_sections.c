@@ -31,9 +31,9 @@ static uint64_t touch_lazily(int fd)
 		uint64_t size = s.view.at[kind].size;
 
 		for (uint64_t end = 1; end < size; end += end)
-			sum += debug_sections_need(&s, kind, end);
-		sum += debug_sections_need(&s, kind, size);
-		if (debug_sections_need(&s, kind, size + 1))
+			sum += debug_sections_need(&s, kind, 0, end);
+		sum += debug_sections_need(&s, kind, 0, size);
+		if (debug_sections_need(&s, kind, 0, size + 1))
 			abort();
 	}
 	sum += touch(&s.view);

@@ -86,16 +86,51 @@ TEST(parts_are_unpacked_when_they_are_needed)
 	for (size_t i = 0; i < some->size; i++)
 		zeros += !some->data[i];
 	assert_int_equal(zeros, some->size);
-	assert_true(debug_sections_need(&lazy, DEBUG_INFO, 1000));
+	assert_true(debug_sections_need(&lazy, DEBUG_INFO, 0, 1000));
 	assert_memory_equal(some->data, all->data, 1000);
 	/* Other sections are there at once, except those that do not exist. */
 	assert_memory_equal(lazy.view.at[DEBUG_ABBREV].data, plain.view.at[DEBUG_ABBREV].data,
 			    plain.view.at[DEBUG_ABBREV].size);
-	assert_true(debug_sections_need(&lazy, DEBUG_TYPES, 0));
-	assert_false(debug_sections_need(&lazy, DEBUG_INFO, some->size + 1));
+	assert_true(debug_sections_need(&lazy, DEBUG_TYPES, 0, 0));
+	assert_false(debug_sections_need(&lazy, DEBUG_INFO, 0, some->size + 1));
 	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
-		assert_true(debug_sections_need(&lazy, kind, lazy.view.at[kind].size));
+		assert_true(debug_sections_need(&lazy, kind, 0, lazy.view.at[kind].size));
 	check_equal(&plain.view, &lazy.view);
+	debug_sections_release(&lazy);
+	debug_sections_release(&plain);
+}
+
+/* Plain sections are read by pages, from any place on; a file that was cut has no more of them. */
+TEST(pages_are_read_when_they_are_needed)
+{
+	const struct scratch *scratch = *state;
+	_cleanup_free_ char *path = scratch_path(scratch, "big");
+	struct debug_sections plain, lazy;
+	const struct debug_section *all = &plain.view.at[DEBUG_INFO];
+	const struct debug_section *some = &lazy.view.at[DEBUG_INFO];
+	_cleanup_close_ int fd = -1;
+	size_t middle, zeros = 0;
+
+	scratch_run(scratch, "cp /proc/%d/exe big", (int)getpid());
+	open_sections(&plain, scratch, "big");
+	fd = scratch_open(scratch, "big");
+	assert_int_equal(debug_sections_open_lazily(&lazy, fd, NULL, NULL, NULL), 0);
+	assert_int_equal(some->size, all->size);
+	middle = all->size / 2;
+	assert_true(debug_sections_need(&lazy, DEBUG_INFO, middle, middle + 5000));
+	assert_memory_equal(some->data + middle, all->data + middle, 5000);
+	for (size_t i = 0; i < middle - 4096; i++)
+		zeros += !some->data[i];
+	assert_int_equal(zeros, middle - 4096);
+	assert_false(debug_sections_need(&lazy, DEBUG_INFO, 2, 1));
+	for (int kind = 0; kind < DEBUG_SECTION_COUNT; kind++)
+		assert_true(debug_sections_need(&lazy, kind, 0, lazy.view.at[kind].size));
+	check_equal(&plain.view, &lazy.view);
+	debug_sections_release(&lazy);
+
+	assert_int_equal(debug_sections_open_lazily(&lazy, fd, NULL, NULL, NULL), 0);
+	assert_int_equal(truncate(path, 1000), 0);
+	assert_false(debug_sections_need(&lazy, DEBUG_INFO, middle, middle + 1));
 	debug_sections_release(&lazy);
 	debug_sections_release(&plain);
 }
@@ -129,13 +164,13 @@ TEST(unpacked_parts_are_kept_for_the_next_time)
 		    (int)getpid());
 	open_sections(&plain, scratch, "packed");
 	assert_int_equal(open_kept(&kept, scratch, &fd), 0);
-	assert_true(debug_sections_need(&kept, DEBUG_INFO, 1000));
+	assert_true(debug_sections_need(&kept, DEBUG_INFO, 0, 1000));
 	debug_sections_release(&kept);
 	assert_true(open_kept(&kept, scratch, &fd) >= 1000);
 	assert_memory_equal(kept.view.at[DEBUG_INFO].data, all->data, 1000);
 	/* The rest comes without a change of what is there. */
-	assert_true(debug_sections_need(&kept, DEBUG_INFO, all->size));
-	assert_true(debug_sections_need(&kept, DEBUG_LINE, plain.view.at[DEBUG_LINE].size));
+	assert_true(debug_sections_need(&kept, DEBUG_INFO, 0, all->size));
+	assert_true(debug_sections_need(&kept, DEBUG_LINE, 0, plain.view.at[DEBUG_LINE].size));
 	check_equal(&plain.view, &kept.view);
 	debug_sections_release(&kept);
 	assert_true(open_kept(&kept, scratch, &fd) > all->size / 2);
@@ -167,7 +202,7 @@ TEST(kept_parts_of_others_are_not_used)
 	for (size_t i = 0; i < sizeof(spoil) / sizeof(spoil[0]); i++) {
 		scratch_run(scratch, "rm -rf cache && mkdir cache");
 		assert_int_equal(open_kept(&s, scratch, &fd), 0);
-		assert_true(debug_sections_need(&s, DEBUG_INFO, 1000));
+		assert_true(debug_sections_need(&s, DEBUG_INFO, 0, 1000));
 		debug_sections_release(&s);
 		assert_true(open_kept(&s, scratch, &fd) >= 1000);
 		debug_sections_release(&s);
@@ -191,7 +226,7 @@ TEST(kept_parts_do_not_fill_the_disk)
 		"head -c 40M /dev/zero > old && head -c 50M /dev/zero > new && touch -d '1 hour ago' "
 		"new && touch -d '2 hours ago' old");
 	open_kept(&s, scratch, &fd);
-	assert_true(debug_sections_need(&s, DEBUG_INFO, 1000));
+	assert_true(debug_sections_need(&s, DEBUG_INFO, 0, 1000));
 	debug_sections_release(&s);
 	scratch_run(scratch, "test -e cache/prof/new && ! test -e cache/prof/old");
 	assert_true(open_kept(&s, scratch, &fd) >= 1000);

@@ -4,13 +4,21 @@
 #include <endian.h>
 #include <gelf.h>
 #include <string.h>
+#include <sys/param.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/read_at.h"
 #include "lib/binary/handle.h"
 
 /* Limits for a forged file, which may list more. */
 #define MAX_SEGMENTS 1024
 #define MAX_RELOCATION_TABLES 8
 #define MAX_RELOCATIONS ((size_t)1 << 20) /* of all tables together */
+#define MAX_NAMES ((uint64_t)1 << 30) /* bytes */
+
+/* Bytes of names that are looked at together. */
+#define NAMES_STEP ((size_t)256 << 10)
 
 Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
 {
@@ -91,6 +99,35 @@ static void search_table(const struct binary *b, uint32_t type, struct search *s
 	}
 }
 
+/*
+ * False: no symbol of .symtab has this name. Looks at the names alone, in a small buffer: to read
+ * all symbols of a large program takes several times as long, and few have one of a runtime's.
+ */
+static bool may_be_named(const struct binary *b, const char *name)
+{
+	_cleanup_free_ char *step = xmalloc(NAMES_STEP);
+	size_t size = strlen(name) + 1;
+	GElf_Shdr header;
+	Elf_Scn *scn = section_of_type(b->elf, NULL, SHT_SYMTAB, &header);
+	uint64_t at = 0;
+
+	if (!scn)
+		return false;
+	scn = elf_getscn(b->elf, header.sh_link);
+	if (!scn || !gelf_getshdr(scn, &header) || header.sh_size > MAX_NAMES)
+		return true;
+	while (header.sh_size - at >= size) {
+		ssize_t n = read_at(b->fd, step, MIN(NAMES_STEP, header.sh_size - at),
+				    header.sh_offset + at);
+
+		/* A name may lie across the end of a step. */
+		if (n < (ssize_t)size || memmem(step, (size_t)n, name, size))
+			return true;
+		at += (size_t)n - (size - 1);
+	}
+	return false;
+}
+
 void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count)
 {
 	struct search s = {.wanted = wanted, .count = count};
@@ -109,7 +146,8 @@ void binary_find_objects(const struct binary *b, struct binary_object *wanted, s
 		return;
 	binary_find_exported(b, wanted, count);
 	begin_search(&s);
-	if (s.left)
+	/* Several objects are wanted of files that have one of them. */
+	if (s.left && (count > 1 || may_be_named(b, wanted->name)))
 		search_table(b, SHT_SYMTAB, &s);
 }
 

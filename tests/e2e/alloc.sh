@@ -321,7 +321,8 @@ alone = min(passes)
 told = re.search(r"free ([0-9]+) times a second, which takes ([0-9]+) %", open(args[1]).read())
 expect(told, open(args[1]).read())
 a_pair = 2 * float(told[2]) / 100 * 1e9 / float(told[1])
-found = median(x for x in passes if x > 5 * alone) - alone
+# Passes that lost their CPU for a while are slow, too, but not as slow as those with probes.
+found = median(x for x in passes if x * x > alone * max(passes)) - alone
 expect(0.4 < a_pair / found < 2.5, (a_pair, found, alone, len(passes)))
 CODE
 done_testing

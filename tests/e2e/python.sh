@@ -176,9 +176,9 @@ judge "once its functions are in a process's stacks, they stay there" short.json
 for t in p["threads"]:
     has = ["Python" in {f["category"] for f in frames} for _, _, _, frames in samples(t)]
     if t["processName"].startswith("python") and sum(has) > 20:
-        # Python ends with native code alone.
+        # Python ends with native code alone, and begins with some between its functions: up to 13 %.
         found = has[has.index(True):][:sum(has)]
-        expect(sum(found) >= 0.9 * len(found), f"{t['pid']}: {sum(found)} of {len(found)}")
+        expect(sum(found) >= 0.85 * len(found), f"{t['pid']}: {sum(found)} of {len(found)}")
 CODE
 
 record nested 0 -- "$python" "$root/tests/workloads/python/interpreters.py" 1

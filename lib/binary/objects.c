@@ -18,7 +18,7 @@
 #define MAX_NAMES ((uint64_t)1 << 30) /* bytes */
 
 /* Bytes of names that are looked at together. */
-#define NAMES_STEP ((size_t)256 << 10)
+#define NAMES_STEP ((size_t)64 << 10)
 
 Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header)
 {
@@ -105,7 +105,7 @@ static void search_table(const struct binary *b, uint32_t type, struct search *s
  */
 static bool may_be_named(const struct binary *b, const char *name)
 {
-	_cleanup_free_ char *step = xmalloc(NAMES_STEP);
+	_cleanup_free_ char *step = NULL;
 	size_t size = strlen(name) + 1;
 	GElf_Shdr header;
 	Elf_Scn *scn = section_of_type(b->elf, NULL, SHT_SYMTAB, &header);
@@ -116,6 +116,7 @@ static bool may_be_named(const struct binary *b, const char *name)
 	scn = elf_getscn(b->elf, header.sh_link);
 	if (!scn || !gelf_getshdr(scn, &header) || header.sh_size > MAX_NAMES)
 		return true;
+	step = xmalloc(NAMES_STEP);
 	while (header.sh_size - at >= size) {
 		ssize_t n = read_at(b->fd, step, MIN(NAMES_STEP, header.sh_size - at),
 				    header.sh_offset + at);

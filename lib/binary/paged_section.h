@@ -16,7 +16,7 @@ struct paged_section {
 
 /* `memory` is zeroed, and stays so where nothing was needed. */
 void paged_section_init(struct paged_section *s, const struct file_part *from, uint8_t *memory);
-/* Reads the bytes from `start` to `end`. False if the file has no more so many. */
+/* Reads the bytes from `start` to `end`. False if the file has fewer. */
 bool paged_section_need(struct paged_section *s, uint64_t start, uint64_t end);
 /* Accepts a zeroed struct. */
 void paged_section_release(struct paged_section *s);

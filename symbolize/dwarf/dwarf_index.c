@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of units. Units whose code ranges .debug_aranges gives are read only when hit, and the
- * others' bytes need not even be read from the file, nor those after the last one hit be unpacked.
- * All units are read once an address lies in none of those.
+ * The index of units. Units whose code ranges .debug_aranges gives are read only when hit: of the
+ * others no more than the heads, and of a packed section nothing behind the last one hit. All units
+ * are read once an address lies in none of those.
  */
 #include <dwarf.h>
 #include <sys/param.h>
@@ -29,32 +29,29 @@ bool units_need_all(struct debug_info *info)
 	return false;
 }
 
-static bool need_head(struct debug_info *info, uint64_t offset)
+/* Gives the size of the header of the unit at `offset`, and the next unit's offset. */
+static bool read_head(struct debug_info *info, uint64_t offset, size_t *header, Dwarf_Off *next)
 {
 	uint64_t left = info_size(info) - offset;
 
 	return debug_sections_need(info->sections, DEBUG_INFO, offset,
-				   offset + MIN(left, HEAD_BYTES));
+				   offset + MIN(left, HEAD_BYTES)) &&
+	       dwarf_next_unit(info->dwarf, offset, next, header, NULL, NULL, NULL, NULL, NULL,
+			       NULL) == 0 &&
+	       *next > offset;
 }
 
 /* Reads the heads of all units until `end`, and moves info->heads_end there. */
-static bool need_heads(struct debug_info *info, uint64_t end)
+static bool read_heads(struct debug_info *info, uint64_t end)
 {
-	const struct debug_section *all = &info->sections->view.at[DEBUG_INFO];
+	Dwarf_Off next;
+	size_t header;
 
 	while (info->heads_end < end) {
-		struct bytes b;
-		uint64_t size;
-
-		if (!step_budget_take(&info->budget, 1) || !need_head(info, info->heads_end))
+		if (!step_budget_take(&info->budget, 1) ||
+		    !read_head(info, info->heads_end, &header, &next))
 			return false;
-		bytes_init(&b, all->data + info->heads_end, all->size - info->heads_end);
-		size = bytes_u32(&b);
-		if (size == UINT32_MAX)
-			size = bytes_u64(&b);
-		if (b.failed || size > bytes_left(&b))
-			return false;
-		info->heads_end += bytes_position(&b) + size;
+		info->heads_end = next;
 	}
 	return true;
 }
@@ -66,10 +63,8 @@ static bool find_die(struct debug_info *info, uint64_t offset, Dwarf_Die *die)
 	Dwarf_Off next;
 	size_t header;
 
-	if (offset >= size || !need_heads(info, offset) || !need_head(info, offset))
-		return false;
-	if (dwarf_next_unit(info->dwarf, offset, &next, &header, NULL, NULL, NULL, NULL, NULL,
-			    NULL) != 0 ||
+	if (offset >= size || !read_heads(info, offset) ||
+	    !read_head(info, offset, &header, &next) ||
 	    !debug_sections_need(info->sections, DEBUG_INFO, offset, MIN(next, size)))
 		return false;
 	/* The offset may not be the start of a unit at all. */

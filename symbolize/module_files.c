@@ -378,13 +378,17 @@ static int separate_symbols(struct module_files *f)
 	return f->debug.fd >= 0 ? f->debug.fd : f->symbols.fd >= 0 ? f->symbols.fd : f->mini;
 }
 
-struct symbol_table *module_files_symbol_table(struct module_files *f, struct error *err)
+struct symbol_table *module_files_symbol_table(struct module_files *f, const uint64_t *rvas,
+					       size_t count, struct error *err)
 {
+	struct symbol_table_input input = {.own = f->input.fd, .rvas = rvas, .rva_count = count};
 	struct symbol_table *table;
 
 	pthread_mutex_lock(&f->lock);
-	if (!f->was_tabled)
-		symbol_table_new(&f->table, f->input.fd, separate_symbols(f), &f->table_error);
+	if (!f->was_tabled) {
+		input.separate = separate_symbols(f);
+		symbol_table_new(&f->table, &input, &f->table_error);
+	}
 	f->was_tabled = true;
 	table = f->table;
 	if (!table)

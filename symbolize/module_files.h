@@ -22,10 +22,11 @@ struct module_files *module_files_ref(struct module_files *f);
 void module_files_unref(struct module_files *f);
 
 /*
- * The symbols of the own file and of the one with what was stripped from it. NULL with -ENOENT or
- * -ENOEXEC in err.
+ * The symbols of the own file and of the one with what was stripped from it. The first caller's
+ * addresses, which ascend, are found at the least cost. NULL with -ENOENT or -ENOEXEC in err.
  */
-struct symbol_table *module_files_symbol_table(struct module_files *f, struct error *err);
+struct symbol_table *module_files_symbol_table(struct module_files *f, const uint64_t *rvas,
+					       size_t count, struct error *err);
 /* Functions of the own file by its call frame information; never NULL, perhaps empty. */
 struct shared_fdes *module_files_fdes(struct module_files *f);
 /*

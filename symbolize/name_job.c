@@ -59,12 +59,25 @@ void kernel_list_release(struct kernel_list *list)
 	pthread_mutex_destroy(&list->lock);
 }
 
-static size_t open_symbolizers(const struct name_task *task, struct symbolizer **symbolizers)
+/* Places with the same address. */
+struct group {
+	size_t first, count;
+};
+
+struct groups {
+	VEC(struct group) rows;
+	VEC(uint64_t) rvas; /* the address of each */
+};
+
+static size_t open_symbolizers(const struct name_task *task, const struct groups *groups,
+			       struct symbolizer **symbolizers)
 {
 	const struct symbolizer_ops *const *all = symbolizers_for(task->input.module), *const * ops;
 	struct symbolizer_input input = task->input;
 	size_t count = 0;
 
+	input.rvas = groups->rvas.items;
+	input.rva_count = groups->rvas.count;
 	if (all == for_kernel || all == for_kernel_modules)
 		input.kernel_symbols = kernel_list_get(task->kernel);
 	for (ops = all; *ops && count < MAX_SYMBOLIZERS; ops++) {
@@ -86,43 +99,31 @@ static size_t open_symbolizers(const struct name_task *task, struct symbolizer *
 	return count;
 }
 
-/* Places with the same address. */
-struct group {
-	uint64_t rva;
-	size_t first, count;
-};
-struct groups {
-	VEC(struct group) rows;
-};
-
 /* Collects the addresses that no earlier profile has named; the names of the others are added. */
 static void find_new(const struct name_task *task, uint64_t module, struct groups *groups,
 		     struct answers *names)
 {
 	for (size_t next = 0, first; next < task->count;) {
 		struct answer answer = {0};
-		struct group group = {.rva = task->places[next].rva};
+		uint64_t rva = task->places[next].rva;
 
-		for (first = next; next < task->count && task->places[next].rva == group.rva;)
+		for (first = next; next < task->count && task->places[next].rva == rva;)
 			next++;
-		group.first = first;
-		group.count = next - first;
-		if (module && name_cache_find(task->cache, module, group.rva, &answer))
-			answers_add(names, &answer, group.first, group.count);
-		else
-			vec_push(&groups->rows, group);
+		if (module && name_cache_find(task->cache, module, rva, &answer)) {
+			answers_add(names, &answer, first, next - first);
+			continue;
+		}
+		vec_push(&groups->rows, (struct group){first, next - first});
+		vec_push(&groups->rvas, rva);
 	}
 }
 
 static void name_batch(const struct name_task *task, uint64_t module,
 		       struct symbolizer *const *symbolizers, const struct group *groups,
-		       size_t count, struct answers *names)
+		       const uint64_t *rvas, size_t count, struct answers *names)
 {
 	struct answer answers[BATCH] = {0};
-	uint64_t rvas[BATCH];
 
-	for (size_t i = 0; i < count; i++)
-		rvas[i] = groups[i].rva;
 	for (; *symbolizers; symbolizers++)
 		(*symbolizers)->ops->lookup(*symbolizers, rvas, count, answers);
 	for (size_t i = 0; i < count; i++) {
@@ -175,14 +176,14 @@ void name_places(const struct name_task *task, struct answers *names)
 
 	find_new(task, module, &groups, names);
 	if (groups.rows.count || !take_outcome(task, module, names)) {
-		count = open_symbolizers(task, symbolizers);
+		count = open_symbolizers(task, &groups, symbolizers);
 		for (size_t at = 0; count && at < groups.rows.count; at += BATCH) {
 			size_t left = groups.rows.count - at;
 
 			if (task->should_stop(task->ctx))
 				break;
 			name_batch(task, module, symbolizers, groups.rows.items + at,
-				   left < BATCH ? left : BATCH, names);
+				   groups.rvas.items + at, left < BATCH ? left : BATCH, names);
 		}
 		answers_seal(names);
 		/* Note the outcome last: some failures show only in lookups. */
@@ -194,6 +195,7 @@ void name_places(const struct name_task *task, struct answers *names)
 		answers_seal(names);
 	}
 	vec_release(&groups.rows);
+	vec_release(&groups.rvas);
 	for (struct symbolizer **s = symbolizers; *s; s++)
 		(*s)->ops->free(*s);
 }

@@ -53,6 +53,8 @@ struct symbolizer_input {
 	struct module_files *files; /* found by the members above; NULL: each searches anew */
 	const struct kernel_table *kernel_symbols; /* NULL: not available */
 	bool has_symbols; /* the symbol table is asked before this symbolizer */
+	const uint64_t *rvas; /* addresses that will be asked for, ascending; NULL: not known */
+	size_t rva_count;
 };
 
 struct symbolizer_ops {

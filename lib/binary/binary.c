@@ -11,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/build_id.h"
 #include "lib/binary/handle.h"
+#include "lib/binary/symbol_rows.h"
 
 DEFINE_CLEANUP(struct binary *, binary_free)
 
@@ -82,6 +83,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 		return error_text(err, -ENOEXEC, "no regular file");
 	/* Never mapped: a file that is truncated meanwhile would kill the reader by SIGBUS. */
 	b->fd = fd;
+	b->names = xcalloc(1, sizeof(struct lazy_names *));
 	b->elf = elf_begin(fd, ELF_C_READ, NULL);
 	if (!b->elf || elf_kind(b->elf) != ELF_K_ELF || !gelf_getehdr(b->elf, &header))
 		return error_text(err, -ENOEXEC, "not an ELF file");
@@ -105,6 +107,9 @@ void binary_free(struct binary *b)
 	if (!b)
 		return;
 	vec_release(&b->section_addrs);
+	if (b->names)
+		lazy_names_free(*b->names);
+	free(b->names);
 	elf_end(b->elf);
 	free(b);
 }

@@ -109,11 +109,18 @@ struct binary_symbols {
 	VEC(struct binary_symbol) rows;
 };
 
+/* Chooses symbols by all that is known of them without their names. */
+struct binary_symbol_filter {
+	bool (*wants)(void *ctx, const struct binary_symbol *symbol);
+	void *ctx;
+};
+
 /*
  * Appends the symbols in executable sections from .symtab, or from .dynsym if there is no .symtab,
- * in table order.
+ * in table order. filter NULL: all of them.
  */
-void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols);
+void binary_add_symbols(const struct binary *b, const struct binary_symbol_filter *filter,
+			struct binary_symbols *symbols);
 
 /* A stub that calls a function of another file, or one chosen at run time. */
 struct binary_stub {

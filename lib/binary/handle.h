@@ -15,6 +15,8 @@ struct string_table {
 	size_t size;
 };
 
+struct lazy_names;
+
 struct binary {
 	Elf *elf;
 	int fd; /* borrowed */
@@ -23,6 +25,7 @@ struct binary {
 	uint16_t machine;
 	bool is_relocatable;
 	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see placement.c */
+	struct lazy_names **names; /* of symbols, as far as they were read; see symbol_rows.h */
 };
 
 /* Empty if the section does not hold strings or has no terminator. */

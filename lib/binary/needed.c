@@ -2,6 +2,7 @@
 #include "lib/binary/needed.h"
 
 #include <gelf.h>
+#include <sys/param.h>
 
 #include "lib/binary/handle.h"
 
@@ -18,23 +19,58 @@ static void take_entry(const GElf_Dyn *entry, const struct string_table *names,
 		needed->run_path = text;
 }
 
-void binary_find_needed(const struct binary *b, struct binary_needed *needed)
+/* The entries of the dynamic section. */
+struct dynamic {
+	Elf_Data *data; /* NULL: none */
+	size_t count, next;
+	size_t names; /* section of their names */
+};
+
+static void open_dynamic(const struct binary *b, struct dynamic *d)
 {
 	size_t size = gelf_fsize(b->elf, ELF_T_DYN, 1, EV_CURRENT);
-	struct string_table names;
 	GElf_Shdr header;
 	Elf_Scn *scn = section_of_type(b->elf, NULL, SHT_DYNAMIC, &header);
 	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
 
-	*needed = (struct binary_needed){0};
+	*d = (struct dynamic){0};
 	if (!data || !data->d_buf || !size)
 		return;
-	names = string_table_open(b->elf, header.sh_link);
-	for (size_t i = 0; i < data->d_size / size && i < INT32_MAX; i++) {
-		GElf_Dyn entry;
+	d->data = data;
+	d->count = MIN(data->d_size / size, (size_t)INT32_MAX);
+	d->names = header.sh_link;
+}
 
-		if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag == DT_NULL)
-			return;
+static bool next_entry(struct dynamic *d, GElf_Dyn *entry)
+{
+	return d->next < d->count && gelf_getdyn(d->data, (int)d->next++, entry) &&
+	       entry->d_tag != DT_NULL;
+}
+
+void binary_find_needed(const struct binary *b, struct binary_needed *needed)
+{
+	struct string_table names;
+	struct dynamic d;
+	GElf_Dyn entry;
+
+	*needed = (struct binary_needed){0};
+	open_dynamic(b, &d);
+	if (!d.data)
+		return;
+	names = string_table_open(b->elf, d.names);
+	while (next_entry(&d, &entry))
 		take_entry(&entry, &names, needed);
+}
+
+bool binary_has_soname(const struct binary *b)
+{
+	struct dynamic d;
+	GElf_Dyn entry;
+
+	open_dynamic(b, &d);
+	while (next_entry(&d, &entry)) {
+		if (entry.d_tag == DT_SONAME)
+			return true;
 	}
+	return false;
 }

@@ -14,5 +14,7 @@ struct binary_needed {
 };
 
 void binary_find_needed(const struct binary *b, struct binary_needed *needed);
+/* Is it a library with a name (DT_SONAME) by which others ask for it? */
+bool binary_has_soname(const struct binary *b);
 
 #endif

@@ -9,7 +9,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/read_at.h"
-#include "lib/binary/handle.h"
+#include "lib/binary/gnu_hash.h"
+#include "lib/binary/needed.h"
+#include "lib/binary/symbol_rows.h"
 
 /* Limits for a forged file, which may list more. */
 #define MAX_SEGMENTS 1024
@@ -53,6 +55,13 @@ static void begin_search(struct search *s)
 	}
 }
 
+static void take_object(struct binary_object *object, const GElf_Sym *symbol)
+{
+	object->is_there = true;
+	object->vaddr = symbol->st_value;
+	object->size = symbol->st_size;
+}
+
 static void take_symbol(struct search *s, const GElf_Sym *symbol, const char *name)
 {
 	if (!name || !*name || !s->begins[hash_begin(name)] || symbol->st_shndx == SHN_UNDEF)
@@ -62,41 +71,23 @@ static void take_symbol(struct search *s, const GElf_Sym *symbol, const char *na
 
 		if (object->is_there || *object->name != *name || strcmp(object->name, name) != 0)
 			continue;
-		object->is_there = true;
-		object->vaddr = symbol->st_value;
-		object->size = symbol->st_size;
+		take_object(object, symbol);
 		begin_search(s);
 		return;
 	}
 }
 
-/* Does in a row that exists what gelf_getsym() does, which takes several times as long. */
-static bool get_symbol(bool is_64bit, Elf_Data *data, size_t i, GElf_Sym *symbol)
-{
-	if (!is_64bit)
-		return gelf_getsym(data, (int)i, symbol);
-	memcpy(symbol, (const Elf64_Sym *)data->d_buf + i, sizeof(*symbol));
-	return true;
-}
-
 static void search_table(const struct binary *b, uint32_t type, struct search *s)
 {
-	size_t size = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT);
-	bool is_64bit = gelf_getclass(b->elf) == ELFCLASS64;
-	struct string_table names;
-	GElf_Shdr header;
-	Elf_Scn *scn = section_of_type(b->elf, NULL, type, &header);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	struct symbol_rows rows;
+	GElf_Sym symbol;
 
-	if (!data || !data->d_buf || !size)
+	if (!symbol_rows_open(&rows, b, type))
 		return;
-	names = string_table_open(b->elf, header.sh_link);
-	for (size_t i = 1; i < data->d_size / size && i < INT32_MAX && s->left; i++) {
-		GElf_Sym symbol;
-
-		if (get_symbol(is_64bit, data, i, &symbol))
-			take_symbol(s, &symbol, string_table_get(&names, symbol.st_name));
-	}
+	symbol_rows_need_names(&rows);
+	while (s->left && symbol_rows_next(&rows, &symbol))
+		take_symbol(s, &symbol, symbol_rows_name(&rows, &symbol));
+	symbol_rows_close(&rows);
 }
 
 /*
@@ -132,11 +123,21 @@ static bool may_be_named(const struct binary *b, const char *name)
 void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count)
 {
 	struct search s = {.wanted = wanted, .count = count};
+	struct gnu_hash hash;
+	GElf_Sym symbol;
 
 	if (b->is_relocatable)
 		return;
-	begin_search(&s);
-	search_table(b, SHT_DYNSYM, &s);
+	if (!gnu_hash_open(&hash, b)) {
+		begin_search(&s);
+		search_table(b, SHT_DYNSYM, &s);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (!wanted[i].is_there && gnu_hash_find(&hash, wanted[i].name, &symbol) &&
+		    symbol.st_shndx != SHN_UNDEF)
+			take_object(&wanted[i], &symbol);
+	}
 }
 
 void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count)
@@ -147,8 +148,19 @@ void binary_find_objects(const struct binary *b, struct binary_object *wanted, s
 		return;
 	binary_find_exported(b, wanted, count);
 	begin_search(&s);
-	/* Several objects are wanted of files that have one of them. */
-	if (s.left && (count > 1 || may_be_named(b, wanted->name)))
+	if (s.left)
+		search_table(b, SHT_SYMTAB, &s);
+}
+
+void binary_find_mark(const struct binary *b, struct binary_object *mark)
+{
+	struct search s = {.wanted = mark, .count = 1};
+
+	if (b->is_relocatable)
+		return;
+	binary_find_exported(b, mark, 1);
+	begin_search(&s);
+	if (s.left && !binary_has_soname(b) && may_be_named(b, mark->name))
 		search_table(b, SHT_SYMTAB, &s);
 }
 

@@ -21,6 +21,11 @@ struct binary_object {
 void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count);
 /* The same in .dynsym alone, which is far smaller in large files. */
 void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count);
+/*
+ * Looks up what a runtime is known by. A library that others ask for by its name exports it: the
+ * other symbols are searched in programs alone, and in libraries without a name.
+ */
+void binary_find_mark(const struct binary *b, struct binary_object *mark);
 /* Finds a section that is loaded; also one without bytes in the file. */
 bool binary_section_extent(const struct binary *b, const char *name, uint64_t *vaddr,
 			   uint64_t *size);

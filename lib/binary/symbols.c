@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/vec.h"
-#include "lib/binary/handle.h"
+#include "lib/binary/symbol_rows.h"
 
 /* The extent of executable sections, by section number; end is 0 for all others. */
 struct section_extent {
@@ -40,19 +40,6 @@ static void read_section_extents(const struct binary *b, struct section_extents 
 	}
 }
 
-static Elf_Scn *find_table(Elf *elf, uint32_t type)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr header;
-
-		if (gelf_getshdr(scn, &header) && header.sh_type == type)
-			return scn;
-	}
-	return NULL;
-}
-
 /* "$x", "$d.1" tell code from data for disassemblers; ".L" labels should have been dropped. */
 static bool is_marker(const char *name)
 {
@@ -72,67 +59,70 @@ static enum binary_binding binding_of(const GElf_Sym *symbol)
 	}
 }
 
-static void add_symbol(const GElf_Sym *symbol, const struct section_extents *extents,
-		       const struct string_table *names, struct binary_symbols *symbols)
+/* Fills in all but the name. False: it is neither a function nor a label. */
+static bool place_symbol(const GElf_Sym *symbol, const struct section_extents *extents,
+			 struct binary_symbol *placed)
 {
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 	bool is_func = type == STT_FUNC || type == STT_GNU_IFUNC;
-	const char *name = string_table_get(names, symbol->st_name);
 	const struct section_extent *extent;
 	uint64_t vaddr, room;
 
-	if (!(is_func || type == STT_NOTYPE) || !name || !*name)
-		return;
+	if (!(is_func || type == STT_NOTYPE))
+		return false;
 	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= extents->rows.count)
-		return;
+		return false;
 	extent = &extents->rows.items[symbol->st_shndx];
-	if (__builtin_add_overflow(symbol->st_value, extent->bias, &vaddr) ||
-	    vaddr >= extent->end || (!is_func && is_marker(name)))
-		return;
+	if (__builtin_add_overflow(symbol->st_value, extent->bias, &vaddr) || vaddr >= extent->end)
+		return false;
 	room = extent->end - vaddr;
-	vec_push(&symbols->rows, (struct binary_symbol){
-					 .vaddr = vaddr,
-					 .size = symbol->st_size < room ? symbol->st_size : room,
-					 .limit = extent->end,
-					 .name = name,
-					 .is_func = is_func,
-					 .binding = binding_of(symbol),
-				 });
+	*placed = (struct binary_symbol){
+		.vaddr = vaddr,
+		.size = symbol->st_size < room ? symbol->st_size : room,
+		.limit = extent->end,
+		.is_func = is_func,
+		.binding = binding_of(symbol),
+	};
+	return true;
+}
+
+static bool is_name(const char *name, bool is_func)
+{
+	return name && *name && (is_func || !is_marker(name));
 }
 
 static bool add_table(const struct binary *b, uint32_t type, const struct section_extents *extents,
-		      struct binary_symbols *symbols)
+		      const struct binary_symbol_filter *filter, struct binary_symbols *symbols)
 {
-	Elf *elf = b->elf;
-	Elf_Scn *scn = find_table(elf, type);
-	struct string_table names;
-	GElf_Shdr header;
-	Elf_Data *data;
-	size_t size;
+	struct symbol_rows rows;
+	GElf_Sym row;
 
-	if (!scn || !gelf_getshdr(scn, &header))
+	if (!symbol_rows_open(&rows, b, type))
 		return false;
-	data = elf_getdata(scn, NULL);
-	size = gelf_fsize(elf, ELF_T_SYM, 1, EV_CURRENT);
-	if (!data || !data->d_buf || !size)
-		return false;
-	names = string_table_open(elf, header.sh_link);
-	for (size_t i = 1; i < data->d_size / size; i++) {
-		GElf_Sym symbol;
+	if (!filter)
+		symbol_rows_need_names(&rows);
+	while (symbol_rows_next(&rows, &row)) {
+		struct binary_symbol symbol;
 
-		if (gelf_getsym(data, (int)i, &symbol))
-			add_symbol(&symbol, extents, &names, symbols);
+		if (!place_symbol(&row, extents, &symbol) ||
+		    (filter && !filter->wants(filter->ctx, &symbol)))
+			continue;
+		symbol.name = symbol_rows_name(&rows, &row);
+		if (is_name(symbol.name, symbol.is_func))
+			vec_push(&symbols->rows, symbol);
 	}
-	return data->d_size / size > 1;
+	symbol_rows_close(&rows);
+	return rows.count > 1;
 }
 
-void binary_add_symbols(const struct binary *b, struct binary_symbols *symbols)
+void binary_add_symbols(const struct binary *b, const struct binary_symbol_filter *filter,
+			struct binary_symbols *symbols)
 {
 	struct section_extents extents = {0};
 
 	read_section_extents(b, &extents);
 	/* A .symtab repeats what .dynsym has. */
-	if (!add_table(b, SHT_SYMTAB, &extents, symbols))
-		add_table(b, SHT_DYNSYM, &extents, symbols);
+	if (!add_table(b, SHT_SYMTAB, &extents, filter, symbols))
+		add_table(b, SHT_DYNSYM, &extents, filter, symbols);
 	vec_release(&extents.rows);
 }

@@ -52,7 +52,7 @@ static bool find_runtime(struct python_file *f)
 		return true;
 	}
 	/* Only this one at first: most files have it not. */
-	binary_find_objects(f->binary, &f->objects[RUNTIME], 1);
+	binary_find_mark(f->binary, &f->objects[RUNTIME]);
 	if (!f->objects[RUNTIME].is_there)
 		return false;
 	f->runtime = f->objects[RUNTIME].vaddr;

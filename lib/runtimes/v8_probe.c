@@ -331,7 +331,7 @@ int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error
 	const char *missing;
 	int32_t *v = f.values;
 
-	binary_find_objects(b, &first, 1);
+	binary_find_mark(b, &first);
 	if (!first.is_there)
 		return 0;
 	missing = find_values(&f);

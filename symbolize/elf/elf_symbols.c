@@ -32,7 +32,8 @@ static int symtab_open(struct symbolizer **out, const struct symbolizer_input *i
 	struct module_files *files = input->files ? module_files_ref(input->files)
 						  : module_files_new(input);
 	struct error local = {0};
-	struct symbol_table *table = module_files_symbol_table(files, &local);
+	struct symbol_table *table = module_files_symbol_table(files, input->rvas, input->rva_count,
+							       &local);
 	struct symtab *t;
 
 	if (!table) {

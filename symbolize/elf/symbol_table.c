@@ -9,18 +9,28 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
+#include "symbolize/elf/near_symbols.h"
 #include "symbolize/segments.h"
 
 /* Only this much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
+/* For more addresses than these, all symbols are read at once. */
+#define WANTED_MAX 4096
+
+struct sorted_symbols {
+	struct binary_symbols symbols; /* as RVAs, sorted, one per place */
+	struct segments segments; /* of symbols */
+};
 
 struct symbol_table {
 	struct binary *binary; /* NULL: the file is not available */
 	struct binary *separate; /* holds what was stripped from it, or NULL */
-	struct binary_symbols symbols; /* as RVAs, sorted, one per place */
-	struct segments segments; /* of symbols */
+	struct near_symbols wanted; /* addresses whose names some symbols decide */
+	struct sorted_symbols near; /* those symbols */
 	uint64_t stubs_start, stubs_end; /* vaddrs; no stub lies outside */
 	pthread_mutex_t lock; /* of the members below until they are read */
+	bool has_all; /* atomically */
+	struct sorted_symbols all; /* read when an address needs them */
 	bool has_stubs;
 	struct binary_stubs stubs; /* read when an address needs them */
 };
@@ -68,12 +78,13 @@ static int compare_worth(const struct binary_symbol *x, const struct binary_symb
 /*
  * Collects the symbols of one file as RVAs; drops those before the first segment, which have none.
  */
-static void collect(const struct binary *b, struct binary_symbols *symbols)
+static void collect(const struct binary *b, const struct binary_symbol_filter *filter,
+		    struct binary_symbols *symbols)
 {
 	uint64_t first_vaddr = binary_first_vaddr(b);
 	size_t first = symbols->rows.count, kept = first;
 
-	binary_add_symbols(b, symbols);
+	binary_add_symbols(b, filter, symbols);
 	for (size_t i = first; i < symbols->rows.count; i++) {
 		struct binary_symbol symbol = symbols->rows.items[i];
 
@@ -158,14 +169,14 @@ static void settle_sizes(struct binary_symbols *symbols)
 	}
 }
 
-static void build_segments(struct symbol_table *t)
+static void build_segments(struct sorted_symbols *s)
 {
-	struct segments_builder builder = {.out = &t->segments};
+	struct segments_builder builder = {.out = &s->segments};
 
 	/* Padding follows most functions: a segment for each. */
-	vec_reserve(&t->segments.rows, 2 * t->symbols.rows.count);
-	for (size_t i = 0; i < t->symbols.rows.count; i++) {
-		const struct binary_symbol *symbol = &t->symbols.rows.items[i];
+	vec_reserve(&s->segments.rows, 2 * s->symbols.rows.count);
+	for (size_t i = 0; i < s->symbols.rows.count; i++) {
+		const struct binary_symbol *symbol = &s->symbols.rows.items[i];
 
 		segments_builder_add(&builder, &(struct interval){
 						       .start = symbol->vaddr,
@@ -174,6 +185,93 @@ static void build_segments(struct symbol_table *t)
 					       });
 	}
 	segments_builder_finish(&builder);
+}
+
+static void put_in_order(struct sorted_symbols *s)
+{
+	sort(&s->symbols);
+	settle_sizes(&s->symbols);
+	build_segments(s);
+}
+
+static const struct binary_symbol *find(const struct sorted_symbols *s, uint64_t rva)
+{
+	uint32_t id = segments_find(&s->segments, rva);
+
+	return id == NO_SEGMENT ? NULL : &s->symbols.rows.items[id];
+}
+
+static void release_symbols(struct sorted_symbols *s)
+{
+	segments_release(&s->segments);
+	vec_release(&s->symbols.rows);
+}
+
+static void collect_wanted(struct symbol_table *t,
+			   bool (*wants)(void *, const struct binary_symbol *),
+			   struct binary_symbols *symbols)
+{
+	const struct binary_symbol_filter filter = {wants, &t->wanted};
+	const struct binary *const files[] = {t->binary, t->separate};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (!files[i])
+			continue;
+		t->wanted.first_vaddr = binary_first_vaddr(files[i]);
+		collect(files[i], &filter, symbols);
+	}
+}
+
+/* True if the symbols that are near decide the names of all wanted addresses. */
+static bool is_decided(const struct symbol_table *t, const struct binary_symbols *labels)
+{
+	vec_for_each(&t->wanted.wanted.rows, const uint64_t *, rva) {
+		if (find(&t->near, *rva))
+			continue;
+		vec_for_each(&labels->rows, const struct binary_symbol *, label) {
+			if (label->vaddr <= *rva && *rva < label->limit)
+				return false;
+		}
+	}
+	return t->near.symbols.rows.count && t->wanted.label_count <= NEAR_SYMBOLS_LABELS;
+}
+
+static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count)
+{
+	struct binary_symbols labels = {0};
+
+	near_symbols_begin(&t->wanted, rvas, count);
+	collect_wanted(t, near_symbols_mark, &labels);
+	near_symbols_seal(&t->wanted);
+	collect_wanted(t, near_symbols_wants, &t->near.symbols);
+	put_in_order(&t->near);
+	if (!is_decided(t, &labels)) {
+		near_symbols_release(&t->wanted);
+		release_symbols(&t->near);
+	}
+	vec_release(&labels.rows);
+}
+
+/* Runs once, with the lock held unless nobody else has the table. */
+static void read_all(struct symbol_table *t)
+{
+	if (t->binary)
+		collect(t->binary, NULL, &t->all.symbols);
+	if (t->separate)
+		collect(t->separate, NULL, &t->all.symbols);
+	put_in_order(&t->all);
+	__atomic_store_n(&t->has_all, true, __ATOMIC_RELEASE);
+}
+
+static const struct sorted_symbols *need_all(struct symbol_table *t)
+{
+	if (!__atomic_load_n(&t->has_all, __ATOMIC_ACQUIRE)) {
+		pthread_mutex_lock(&t->lock);
+		if (!t->has_all)
+			read_all(t);
+		pthread_mutex_unlock(&t->lock);
+	}
+	return &t->all;
 }
 
 /* True if there are any. */
@@ -187,26 +285,26 @@ static bool find_stubs(struct symbol_table *t)
 	return t->stubs.rows.count;
 }
 
-int symbol_table_new(struct symbol_table **out, int own, int separate, struct error *err)
+int symbol_table_new(struct symbol_table **out, const struct symbol_table_input *input,
+		     struct error *err)
 {
 	_cleanup_(symbol_table_free) struct symbol_table *t = xcalloc(1, sizeof(*t));
 	int ret = -ENOENT;
 
 	pthread_mutex_init(&t->lock, NULL);
-	if (own >= 0)
-		ret = binary_open(&t->binary, own, err);
-	if (t->binary) {
-		collect(t->binary, &t->symbols);
+	if (input->own >= 0)
+		ret = binary_open(&t->binary, input->own, err);
+	if (t->binary)
 		binary_stub_extent(t->binary, &t->stubs_start, &t->stubs_end);
-	}
-	if (separate >= 0 && binary_open(&t->separate, separate, NULL) == 0)
-		collect(t->separate, &t->symbols);
+	if (input->separate >= 0)
+		binary_open(&t->separate, input->separate, NULL);
+	if (input->rva_count && input->rva_count <= WANTED_MAX)
+		read_near(t, input->rvas, input->rva_count);
+	if (!t->near.symbols.rows.count)
+		read_all(t);
 	/* Static programs have stubs, too, for functions chosen at run time. */
-	if (!t->symbols.rows.count && !find_stubs(t))
+	if (!t->near.symbols.rows.count && !t->all.symbols.rows.count && !find_stubs(t))
 		return ret && ret != -ENOENT ? ret : error_text(err, -ENOENT, "no symbols");
-	sort(&t->symbols);
-	settle_sizes(&t->symbols);
-	build_segments(t);
 	*out = steal(t);
 	return 0;
 }
@@ -215,8 +313,9 @@ void symbol_table_free(struct symbol_table *t)
 {
 	if (!t)
 		return;
-	segments_release(&t->segments);
-	vec_release(&t->symbols.rows);
+	near_symbols_release(&t->wanted);
+	release_symbols(&t->near);
+	release_symbols(&t->all);
 	vec_release(&t->stubs.rows);
 	pthread_mutex_destroy(&t->lock);
 	binary_free(t->separate);
@@ -224,11 +323,9 @@ void symbol_table_free(struct symbol_table *t)
 	free(t);
 }
 
-const struct binary_symbol *symbol_table_find(const struct symbol_table *t, uint64_t rva)
+const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva)
 {
-	uint32_t id = segments_find(&t->segments, rva);
-
-	return id == NO_SEGMENT ? NULL : &t->symbols.rows.items[id];
+	return find(near_symbols_has(&t->wanted, rva) ? &t->near : need_all(t), rva);
 }
 
 uint64_t symbol_table_first_vaddr(const struct symbol_table *t)

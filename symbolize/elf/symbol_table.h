@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of a module, from its own file and a separate one together, and linkers' stubs. Read
- * once for all workers: any thread may call all functions except those that make and free the
- * table.
+ * The symbols of a module, from its own file and a separate one together, and linkers' stubs. Those
+ * around expected addresses are read first, all of them when another is asked for. One table serves
+ * all workers: any thread may call all functions except those that make and free it.
  */
 #ifndef PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
 #define PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
@@ -12,11 +12,19 @@
 
 struct symbol_table;
 
+struct symbol_table_input {
+	int own, separate; /* descriptors, borrowed for the table's life; -1: no such file */
+	/* Addresses that will be asked for, ascending: others cost more. May be none. */
+	const uint64_t *rvas;
+	size_t rva_count;
+};
+
 /*
- * Borrows both descriptors for the table's life; -1: no such file. -ENOENT if there is neither a
- * symbol nor a stub, -ENOEXEC if that is because the own file is damaged.
+ * -ENOENT if there is neither a symbol nor a stub, -ENOEXEC if that is because the own file is
+ * damaged.
  */
-int symbol_table_new(struct symbol_table **out, int own, int separate, struct error *err);
+int symbol_table_new(struct symbol_table **out, const struct symbol_table_input *input,
+		     struct error *err);
 /* NULL is fine. */
 void symbol_table_free(struct symbol_table *t);
 
@@ -24,7 +32,7 @@ void symbol_table_free(struct symbol_table *t);
  * Finds the innermost symbol around the address; of several for one place, the one that names it
  * best. Its vaddr is an RVA, its size settled. NULL: none.
  */
-const struct binary_symbol *symbol_table_find(const struct symbol_table *t, uint64_t rva);
+const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
 /* Finds the stub around the address, with vaddrs as in the file; NULL: none. */
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva);
 /* The vaddr to which RVAs are relative in the own file; 0 if that is not available. */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/binary/needed.h"
+#include "lib/binary/objects.h"
 #include "tests/fuzz/input.h"
 
 static void summarize(int fd)
@@ -10,6 +11,18 @@ static void summarize(int fd)
 
 	if (binary_summarize(fd, &summary, NULL) == 0)
 		binary_summary_release(&summary);
+}
+
+static void find_objects(const struct binary *b)
+{
+	struct binary_object objects[] = {{.name = "f"}, {.name = "main"}, {.name = "_PyRuntime"}};
+	struct binary_object mark = {.name = "_PyRuntime"};
+
+	binary_find_exported(b, objects, 3);
+	binary_find_objects(b, objects, 3);
+	binary_find_mark(b, &mark);
+	if (mark.is_there && !objects[2].is_there)
+		abort();
 }
 
 static void open_whole(int fd)
@@ -24,12 +37,13 @@ static void open_whole(int fd)
 	if (binary_build_id(b, build_id) > BUILD_ID_MAX)
 		abort();
 	binary_has_section(b, ".debug_info");
-	binary_add_symbols(b, &symbols);
+	binary_add_symbols(b, NULL, &symbols);
 	vec_for_each(&symbols.rows, const struct binary_symbol *, it) {
 		if (it->vaddr >= it->limit || !it->name[0])
 			abort();
 	}
 	vec_release(&symbols.rows);
+	find_objects(b);
 	binary_find_needed(b, &needed);
 	for (size_t i = 0; i < needed.count; i++) {
 		if (!strlen(needed.names[i]))

@@ -71,7 +71,7 @@ uint64_t scratch_rva(const struct scratch *s, const char *name, const char *symb
 	bool is_found = false;
 
 	assert_int_equal(binary_open(&b, fd, NULL), 0);
-	binary_add_symbols(b, &symbols);
+	binary_add_symbols(b, NULL, &symbols);
 	vec_for_each(&symbols.rows, const struct binary_symbol *, it) {
 		if (strcmp(it->name, symbol) != 0)
 			continue;

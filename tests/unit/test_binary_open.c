@@ -129,7 +129,7 @@ TEST(a_file_that_is_truncated_is_survived)
 	o.fd = scratch_open(&s, "file");
 	assert_int_equal(binary_open(&o.binary, o.fd, NULL), 0);
 	scratch_run(&s, ": >file");
-	binary_add_symbols(o.binary, &symbols);
+	binary_add_symbols(o.binary, NULL, &symbols);
 	assert_int_equal(symbols.rows.count, 0);
 	vec_release(&symbols.rows);
 	opened_close(&o);

@@ -120,7 +120,7 @@ static uint64_t mark_in(int fd, const char *name)
 	uint64_t rva = 0;
 
 	assert_int_equal(binary_open(&b, fd, NULL), 0);
-	binary_add_symbols(b, &symbols);
+	binary_add_symbols(b, NULL, &symbols);
 	vec_for_each(&symbols.rows, const struct binary_symbol *, it) {
 		if (strcmp(it->name, name) == 0)
 			rva = it->vaddr - binary_first_vaddr(b);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/binary/binary.h"
 #include "lib/binary/vdso.h"
+#include "symbolize/elf/symbol_table.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"
 
@@ -30,6 +33,10 @@ struct image_writer {
 };
 
 #define BASE 0x400000ull
+
+struct addresses {
+	VEC(uint64_t) rows;
+};
 
 static void writer_init(struct image_writer *w, uint16_t machine)
 {
@@ -98,12 +105,14 @@ static int write_image(const struct image *image)
 	return fd;
 }
 
-static void check(const struct image_writer *w, uint64_t rva, const char *name, uint64_t start,
-		  uint64_t size)
+/* `rvas`: what the symbolizer is told that it will be asked for; NULL: nothing. */
+static void check_told(const struct image_writer *w, uint64_t rva, const char *name, uint64_t start,
+		       uint64_t size, const uint64_t *rvas, size_t rva_count)
 {
 	const struct module module = {.kind = PROFILE_MODULE_FILE};
 	_cleanup_close_ int fd = write_image(&w->image);
-	const struct symbolizer_input input = {.module = &module, .fd = fd};
+	const struct symbolizer_input input = {
+		.module = &module, .fd = fd, .rvas = rvas, .rva_count = rva_count};
 	struct symbolizer *s;
 	struct answer answer = ask_one(&symbolizer_elf, &input, rva, &s);
 
@@ -118,6 +127,17 @@ static void check(const struct image_writer *w, uint64_t rva, const char *name, 
 	}
 	assert_null(answer.chain);
 	s->ops->free(s);
+}
+
+/* The answer does not depend on what was expected. */
+static void check(const struct image_writer *w, uint64_t rva, const char *name, uint64_t start,
+		  uint64_t size)
+{
+	const uint64_t others[] = {0x1000, 0x1108, 0x2200};
+
+	check_told(w, rva, name, start, size, NULL, 0);
+	check_told(w, rva, name, start, size, &rva, 1);
+	check_told(w, rva, name, start, size, others, 3);
 }
 
 TEST(sizes_and_gaps)
@@ -279,6 +299,78 @@ TEST(own_functions)
 	assert_string_equal(answer.func, "own_best_name");
 	s->ops->free(s);
 	vec_release(&module.segments);
+}
+
+/* Addresses at and around the borders of a tenth of a file's symbols; sorted. */
+static void add_borders(int fd, struct addresses *addresses, unsigned int which)
+{
+	struct binary_symbols symbols = {0};
+	struct binary *b;
+	unsigned int i = 0;
+
+	assert_int_equal(binary_open(&b, fd, NULL), 0);
+	binary_add_symbols(b, NULL, &symbols);
+	vec_for_each(&symbols.rows, const struct binary_symbol *, symbol) {
+		uint64_t start = symbol->vaddr - binary_first_vaddr(b), end = start + symbol->size;
+
+		if (i++ % 10 != which)
+			continue;
+		vec_push(&addresses->rows, start - 1);
+		vec_push(&addresses->rows, start);
+		vec_push(&addresses->rows, start + symbol->size / 2);
+		vec_push(&addresses->rows, end - !!symbol->size);
+		vec_push(&addresses->rows, end);
+	}
+	vec_release(&symbols.rows);
+	binary_free(b);
+	vec_sort(&addresses->rows, u64_compare);
+}
+
+/* Compares the symbols found near some addresses with those found among all. */
+static void compare_near(int fd, const uint64_t *rvas, size_t count, size_t *found)
+{
+	const struct symbol_table_input all = {.own = fd, .separate = -1};
+	struct symbol_table_input near = all;
+	struct symbol_table *near_table, *all_table;
+
+	near.rvas = rvas;
+	near.rva_count = count;
+	assert_int_equal(symbol_table_new(&near_table, &near, NULL), 0);
+	assert_int_equal(symbol_table_new(&all_table, &all, NULL), 0);
+	for (size_t i = 0; i < count; i++) {
+		const struct binary_symbol *x = symbol_table_find(near_table, rvas[i]);
+		const struct binary_symbol *y = symbol_table_find(all_table, rvas[i]);
+
+		assert_int_equal(!x, !y);
+		if (!x || !y)
+			continue;
+		assert_string_equal(x->name, y->name);
+		assert_int_equal(x->vaddr, y->vaddr);
+		assert_int_equal(x->size, y->size);
+		assert_int_equal(x->is_reach_guessed, y->is_reach_guessed);
+		++*found;
+	}
+	symbol_table_free(all_table);
+	symbol_table_free(near_table);
+}
+
+TEST(symbols_near_some_addresses_are_the_same_as_among_all)
+{
+	Dl_info libc;
+	size_t found = 0;
+
+	assert_true(dladdr((void *)(uintptr_t)dlsym(RTLD_NEXT, "malloc"), &libc));
+	for (unsigned int i = 0; i < 20; i++) {
+		_cleanup_close_ int fd = i % 2 ? own_fd() : open(libc.dli_fname, O_RDONLY);
+		struct addresses addresses = {0};
+
+		add_borders(fd, &addresses, i / 2);
+		/* Few addresses together, and more. */
+		for (size_t at = 0; at + 300 < addresses.rows.count; at += 300)
+			compare_near(fd, addresses.rows.items + at, at % 7 ? 3 : 300, &found);
+		vec_release(&addresses.rows);
+	}
+	assert_true(found > 1000);
 }
 
 TEST(the_vdso_has_names)

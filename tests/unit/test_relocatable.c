@@ -173,7 +173,7 @@ static void list_addresses(int fd, FILE *out)
 	struct binary *b;
 
 	assert_int_equal(binary_open(&b, fd, NULL), 0);
-	binary_add_symbols(b, &symbols);
+	binary_add_symbols(b, NULL, &symbols);
 	vec_for_each(&symbols.rows, const struct binary_symbol *, it) {
 		for (uint64_t i = 0; i < it->size; i++)
 			fprintf(out, "0x%" PRIx64 "\n", it->vaddr - binary_first_vaddr(b) + i);

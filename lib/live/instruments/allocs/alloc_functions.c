@@ -96,7 +96,7 @@ static void read_symbols(struct usdt_file *file, int fd, const struct binary *b,
 	struct binary_symbols symbols = {0};
 	bool found[FUNCTION_COUNT] = {false};
 
-	binary_add_symbols(b, &symbols);
+	binary_add_symbols(b, NULL, &symbols);
 	vec_for_each(&symbols.rows, const struct binary_symbol *, symbol) {
 		size_t i = symbol->is_func && symbol->binding != BINARY_LOCAL
 				   ? find_function(symbol->name)

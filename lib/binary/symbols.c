@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <gelf.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "lib/base/vec.h"
 #include "lib/binary/symbol_rows.h"
@@ -75,11 +76,12 @@ static bool place_symbol(const GElf_Sym *symbol, const struct section_extents *e
 	extent = &extents->rows.items[symbol->st_shndx];
 	if (__builtin_add_overflow(symbol->st_value, extent->bias, &vaddr) || vaddr >= extent->end)
 		return false;
-	room = extent->end - vaddr;
+	/* A forged symbol can lie far in front of its section. */
+	room = MIN(extent->end - vaddr, BINARY_SYMBOL_MAX);
 	*placed = (struct binary_symbol){
 		.vaddr = vaddr,
-		.size = symbol->st_size < room ? symbol->st_size : room,
-		.limit = extent->end,
+		.size = MIN(symbol->st_size, room),
+		.limit = vaddr + room,
 		.is_func = is_func,
 		.binding = binding_of(symbol),
 	};

@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/elf/near_symbols.h"
 
-/* Sets shift and grid for rows that are in order. */
+/* Sets shift and cells for rows that are in order. */
 static void draw_grid(struct near_addresses *a)
 {
 	uint64_t last = a->rows.count ? vec_last(&a->rows) : 0;
+	uint32_t row = 0;
 
 	while (last >> a->shift >= NEAR_SYMBOLS_GRID)
 		a->shift++;
-	vec_for_each(&a->rows, const uint64_t *, row) {
-		uint64_t cell = *row >> a->shift;
-
-		a->grid[cell / 64] |= 1ull << cell % 64;
+	for (uint64_t cell = 0; cell < NEAR_SYMBOLS_GRID; cell++) {
+		while (row < a->rows.count && a->rows.items[row] >> a->shift < cell)
+			row++;
+		a->first[cell] = row;
 	}
 }
 
-static bool is_cell_empty(const struct near_addresses *a, uint64_t address)
+/* Returns the number of the first address that is not before this one. */
+static size_t first_from(const struct near_addresses *a, uint64_t address)
 {
 	uint64_t cell = address >> a->shift;
+	size_t first, end;
 
-	return cell >= NEAR_SYMBOLS_GRID || !(a->grid[cell / 64] >> cell % 64 & 1);
+	if (cell >= NEAR_SYMBOLS_GRID)
+		return a->rows.count;
+	first = a->first[cell];
+	end = cell + 1 < NEAR_SYMBOLS_GRID ? a->first[cell + 1] : a->rows.count;
+	return first + count_front(a->rows.items + first, end - first, it, *it < address);
 }
 
-/* Is one of the addresses in the range, which is not empty? */
-static bool is_met(const struct near_addresses *a, uint64_t start, uint64_t end)
+static bool has(const struct near_addresses *a, uint64_t address)
 {
-	size_t before;
+	size_t row = first_from(a, address);
 
-	if ((end - 1) >> a->shift <= (start >> a->shift) + 1 && is_cell_empty(a, start) &&
-	    is_cell_empty(a, end - 1))
-		return false;
-	before = vec_count_front(&a->rows, it, *it < start);
-	return before < a->rows.count && a->rows.items[before] < end;
+	return row < a->rows.count && a->rows.items[row] == address;
 }
 
 void near_symbols_begin(struct near_symbols *n, const uint64_t *rvas, size_t count)
@@ -39,17 +41,22 @@ void near_symbols_begin(struct near_symbols *n, const uint64_t *rvas, size_t cou
 	vec_reserve(&n->wanted.rows, count);
 	for (size_t i = 0; i < count; i++)
 		vec_push(&n->wanted.rows, rvas[i]);
+	vec_add_zeroed(&n->before, count);
 	draw_grid(&n->wanted);
 }
 
 bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
 {
 	struct near_symbols *n = ctx;
-	uint64_t rva = symbol->vaddr - n->first_vaddr;
-	uint64_t end = (symbol->size ? symbol->vaddr + symbol->size : symbol->limit) -
-		       n->first_vaddr;
+	uint64_t rva = symbol->vaddr - n->first_vaddr, end;
+	size_t row = first_from(&n->wanted, rva);
 
-	if (symbol->vaddr < n->first_vaddr || !is_met(&n->wanted, rva, end))
+	if (symbol->vaddr < n->first_vaddr || row == n->wanted.rows.count)
+		return false;
+	end = (symbol->size ? symbol->vaddr + symbol->size : symbol->limit) - n->first_vaddr;
+	if (symbol->size && n->before.items[row] <= rva)
+		n->before.items[row] = rva + 1;
+	if (n->wanted.rows.items[row] >= end)
 		return false;
 	if (symbol->size)
 		vec_push(&n->places.rows, rva);
@@ -58,6 +65,15 @@ bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
 
 void near_symbols_seal(struct near_symbols *n)
 {
+	uint64_t last = 0;
+
+	vec_for_each(&n->before, uint64_t *, before) {
+		if (*before > last)
+			vec_push(&n->places.rows, *before - 1);
+		if (*before < last)
+			*before = last;
+		last = *before;
+	}
 	vec_sort(&n->places.rows, u64_compare);
 	draw_grid(&n->places);
 }
@@ -67,16 +83,18 @@ bool near_symbols_wants(void *ctx, const struct binary_symbol *symbol)
 	const struct near_symbols *n = ctx;
 	uint64_t rva = symbol->vaddr - n->first_vaddr;
 
-	return symbol->vaddr >= n->first_vaddr && is_met(&n->places, rva, rva + 1);
+	return symbol->vaddr >= n->first_vaddr && has(&n->places, rva);
 }
 
 bool near_symbols_has(const struct near_symbols *n, uint64_t rva)
 {
-	return is_met(&n->wanted, rva, rva + 1);
+	return has(&n->wanted, rva);
 }
 
 void near_symbols_release(struct near_symbols *n)
 {
 	vec_release(&n->wanted.rows);
 	vec_release(&n->places.rows);
+	vec_release(&n->before);
+	*n = (struct near_symbols){0};
 }

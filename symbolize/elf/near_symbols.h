@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chooses the symbols that decide the names of some addresses, out of tables that may have a
- * million rows. The name of an address within a symbol of known size is decided by such symbols
- * around it and by what else lies at their places, which competes with them. Nothing else counts.
+ * million rows. The name of an address within symbols of known size is decided by them and by what
+ * else lies at their places, which competes with them. Outside of them, a label without a size may
+ * reach it from behind the last of them. Nothing else counts.
  *
  * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() chooses all
  * that lies there. Both are members of a struct binary_symbol_filter, with this as its context.
@@ -14,18 +15,18 @@
 
 #define NEAR_SYMBOLS_GRID 4096
 
-/* Addresses in order, of which most ranges can be told at a glance to hold none. */
+/* Addresses in order, and for each cell of a grid over them the first that is not before it. */
 struct near_addresses {
 	VEC(uint64_t) rows;
-	unsigned int shift;
-	uint64_t grid[NEAR_SYMBOLS_GRID / 64]; /* bits, by the address >> shift */
+	unsigned int shift; /* to the cell of an address */
+	uint32_t first[NEAR_SYMBOLS_GRID];
 };
 
 /* Zeroed at first. */
 struct near_symbols {
 	struct near_addresses wanted, places; /* RVAs */
-	uint64_t
-		first_vaddr; /* set by the caller: RVAs of the file being read are relative to it */
+	VEC(uint64_t) before; /* by wanted address: where the last symbol with a size begins, + 1 */
+	uint64_t first_vaddr; /* set by the caller: RVAs of the file being read are relative to it */
 	size_t label_count;
 };
 

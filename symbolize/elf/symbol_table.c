@@ -14,8 +14,11 @@
 
 /* Only this much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
-/* For more addresses than these, all symbols are read at once. */
-#define WANTED_MAX 4096
+/*
+ * For more addresses than these, all symbols are read at once: the parts of a module that are named
+ * side by side would each want others.
+ */
+#define WANTED_MAX 16000
 
 struct sorted_symbols {
 	struct binary_symbols symbols; /* as RVAs, sorted, one per place */
@@ -222,18 +225,41 @@ static void collect_wanted(struct symbol_table *t,
 	}
 }
 
+/* Does a symbol begin there? */
+static bool begins(const struct binary_symbols *sorted, uint64_t rva)
+{
+	size_t row = vec_count_front(&sorted->rows, it, it->vaddr < rva);
+
+	return row < sorted->rows.count && sorted->rows.items[row].vaddr == rva;
+}
+
+static bool is_reached(uint64_t rva, uint64_t from, const struct binary_symbols *labels)
+{
+	vec_for_each(&labels->rows, const struct binary_symbol *, label) {
+		if (from <= label->vaddr && label->vaddr <= rva && rva < label->limit)
+			return true;
+	}
+	return false;
+}
+
 /* True if the symbols that are near decide the names of all wanted addresses. */
 static bool is_decided(const struct symbol_table *t, const struct binary_symbols *labels)
 {
-	vec_for_each(&t->wanted.wanted.rows, const uint64_t *, rva) {
-		if (find(&t->near, *rva))
+	const struct near_symbols *n = &t->wanted;
+
+	for (size_t i = 0; i < n->wanted.rows.count; i++) {
+		uint64_t rva = n->wanted.rows.items[i], before = n->before.items[i];
+
+		const struct binary_symbol *symbol = find(&t->near, rva);
+
+		if (symbol && !symbol->is_reach_guessed)
 			continue;
-		vec_for_each(&labels->rows, const struct binary_symbol *, label) {
-			if (label->vaddr <= *rva && *rva < label->limit)
-				return false;
-		}
+		/* A symbol that turns out to have no name ends no label's reach. */
+		if (symbol || (before && !begins(&t->near.symbols, before - 1)) ||
+		    is_reached(rva, before, labels))
+			return false;
 	}
-	return t->near.symbols.rows.count && t->wanted.label_count <= NEAR_SYMBOLS_LABELS;
+	return t->near.symbols.rows.count && n->label_count <= NEAR_SYMBOLS_LABELS;
 }
 
 static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count)

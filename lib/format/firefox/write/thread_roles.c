@@ -145,15 +145,10 @@ static struct stack_role role_of_module(const struct profile *p, const struct fu
 }
 
 /* Tells what a function says by itself. */
-static struct stack_role role_of(const struct profile *p, const struct frame *frame)
+static struct stack_role role_of_func(const struct profile *p, const struct func *func)
 {
-	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
-	const char *name, *file;
+	const char *name = strings_get(&p->strings, func->name), *file = file_of(p, func);
 
-	if (!func || frame->kind == PROFILE_FRAME_LABEL || frame->kind == PROFILE_FRAME_KERNEL)
-		return (struct stack_role){.kind = ROLE_UNKNOWN};
-	name = strings_get(&p->strings, func->name);
-	file = file_of(p, func);
 	for (uint32_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
 		if (is_of_pool(i, name, file))
 			return (struct stack_role){.kind = ROLE_POOL, .value = i};
@@ -165,16 +160,43 @@ static struct stack_role role_of(const struct profile *p, const struct frame *fr
 	if (is_starter(name, file))
 		return (struct stack_role){.kind = ROLE_UNKNOWN};
 	return (struct stack_role){
-		.kind = frame->language		? ROLE_SCRIPT
-			: is_c_library(p, func) ? ROLE_SYSTEM
-						: ROLE_NATIVE,
+		.kind = is_c_library(p, func) ? ROLE_SYSTEM : ROLE_NATIVE,
 		.value = func->name,
 	};
+}
+
+/* Roles of functions, each found when the first of its frames needs it. */
+struct func_roles {
+	struct stack_role *rows; /* by func */
+	bool *is_known;
+};
+
+static struct stack_role role_of(struct func_roles *funcs, const struct profile *p,
+				 const struct frame *frame)
+{
+	struct stack_role role;
+
+	if (frame->func == NO_FUNC || frame->kind == PROFILE_FRAME_LABEL ||
+	    frame->kind == PROFILE_FRAME_KERNEL)
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	if (!funcs->is_known[frame->func]) {
+		funcs->is_known[frame->func] = true;
+		funcs->rows[frame->func] = role_of_func(p, &p->funcs.rows.items[frame->func]);
+	}
+	role = funcs->rows[frame->func];
+	if (frame->language && !role.is_module &&
+	    (role.kind == ROLE_SYSTEM || role.kind == ROLE_NATIVE))
+		role.kind = ROLE_SCRIPT;
+	return role;
 }
 
 void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 {
 	size_t count = p->stacks.rows.count;
+	struct func_roles funcs = {
+		.rows = xcalloc(p->funcs.rows.count + 1, sizeof(*funcs.rows)),
+		.is_known = xcalloc(p->funcs.rows.count + 1, sizeof(*funcs.is_known)),
+	};
 
 	roles->by_stack = xcalloc(count + 1, sizeof(*roles->by_stack));
 	for (size_t i = 0; i < count; i++) {
@@ -187,7 +209,7 @@ void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 			role->is_rooted = is_root(p, &p->frames.rows.items[stack->frame]);
 		if (role->kind == ROLE_POOL)
 			continue;
-		own = role_of(p, &p->frames.rows.items[stack->frame]);
+		own = role_of(&funcs, p, &p->frames.rows.items[stack->frame]);
 		/* The outermost function counts, but one of a script more than the runtime's. */
 		if (own.kind > role->kind &&
 		    (own.kind == ROLE_POOL ? role->kind != ROLE_SCRIPT : role->is_rooted)) {
@@ -195,6 +217,8 @@ void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 			*role = own;
 		}
 	}
+	free(funcs.rows);
+	free(funcs.is_known);
 }
 
 void thread_roles_release(struct thread_roles *roles)

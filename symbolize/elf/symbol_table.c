@@ -249,7 +249,6 @@ static bool is_decided(const struct symbol_table *t, const struct binary_symbols
 
 	for (size_t i = 0; i < n->wanted.rows.count; i++) {
 		uint64_t rva = n->wanted.rows.items[i], before = n->before.items[i];
-
 		const struct binary_symbol *symbol = find(&t->near, rva);
 
 		if (symbol && !symbol->is_reach_guessed)
@@ -262,11 +261,65 @@ static bool is_decided(const struct symbol_table *t, const struct binary_symbols
 	return t->near.symbols.rows.count && n->label_count <= NEAR_SYMBOLS_LABELS;
 }
 
+/* True if there are any. */
+static bool find_stubs(struct symbol_table *t)
+{
+	pthread_mutex_lock(&t->lock);
+	if (!t->has_stubs && t->binary)
+		binary_find_stubs(t->binary, &t->stubs);
+	t->has_stubs = true;
+	pthread_mutex_unlock(&t->lock);
+	return t->stubs.rows.count;
+}
+
+uint64_t symbol_table_first_vaddr(const struct symbol_table *t)
+{
+	return t->binary ? binary_first_vaddr(t->binary) : 0;
+}
+
+const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva)
+{
+	uint64_t vaddr = rva + symbol_table_first_vaddr(t);
+	const struct binary_stub *stub;
+	size_t low;
+
+	/*
+	 * Stubs cost reading all relocations, which an address between two functions is not worth.
+	 */
+	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
+		return NULL;
+	low = vec_count_front(&t->stubs.rows, it, it->vaddr <= vaddr);
+	stub = low ? &t->stubs.rows.items[low - 1] : NULL;
+	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
+}
+
+struct rvas {
+	VEC(uint64_t) rows;
+};
+
+/* Adds the functions that stubs at these addresses lead to: some have no other name. */
+static void add_targets(struct symbol_table *t, struct rvas *rvas)
+{
+	uint64_t first_vaddr = symbol_table_first_vaddr(t);
+
+	for (size_t i = 0, count = rvas->rows.count; i < count; i++) {
+		const struct binary_stub *stub = symbol_table_find_stub(t, rvas->rows.items[i]);
+
+		if (stub && !stub->name && stub->target >= first_vaddr)
+			vec_push(&rvas->rows, stub->target - first_vaddr);
+	}
+	vec_sort(&rvas->rows, u64_compare);
+}
+
 static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count)
 {
 	struct binary_symbols labels = {0};
+	struct rvas wanted = {0};
 
-	near_symbols_begin(&t->wanted, rvas, count);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&wanted.rows, rvas[i]);
+	add_targets(t, &wanted);
+	near_symbols_begin(&t->wanted, wanted.rows.items, wanted.rows.count);
 	collect_wanted(t, near_symbols_mark, &labels);
 	near_symbols_seal(&t->wanted);
 	collect_wanted(t, near_symbols_wants, &t->near.symbols);
@@ -276,6 +329,7 @@ static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count
 		release_symbols(&t->near);
 	}
 	vec_release(&labels.rows);
+	vec_release(&wanted.rows);
 }
 
 /* Runs once, with the lock held unless nobody else has the table. */
@@ -298,17 +352,6 @@ static const struct sorted_symbols *need_all(struct symbol_table *t)
 		pthread_mutex_unlock(&t->lock);
 	}
 	return &t->all;
-}
-
-/* True if there are any. */
-static bool find_stubs(struct symbol_table *t)
-{
-	pthread_mutex_lock(&t->lock);
-	if (!t->has_stubs && t->binary)
-		binary_find_stubs(t->binary, &t->stubs);
-	t->has_stubs = true;
-	pthread_mutex_unlock(&t->lock);
-	return t->stubs.rows.count;
 }
 
 int symbol_table_new(struct symbol_table **out, const struct symbol_table_input *input,
@@ -354,23 +397,3 @@ const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t r
 	return find(near_symbols_has(&t->wanted, rva) ? &t->near : need_all(t), rva);
 }
 
-uint64_t symbol_table_first_vaddr(const struct symbol_table *t)
-{
-	return t->binary ? binary_first_vaddr(t->binary) : 0;
-}
-
-const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva)
-{
-	uint64_t vaddr = rva + symbol_table_first_vaddr(t);
-	const struct binary_stub *stub;
-	size_t low;
-
-	/*
-	 * Stubs cost reading all relocations, which an address between two functions is not worth.
-	 */
-	if (vaddr < t->stubs_start || vaddr >= t->stubs_end || !find_stubs(t))
-		return NULL;
-	low = vec_count_front(&t->stubs.rows, it, it->vaddr <= vaddr);
-	stub = low ? &t->stubs.rows.items[low - 1] : NULL;
-	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
-}

@@ -149,25 +149,29 @@ static __always_inline void place_early_end(const struct stack_scratch *s,
 }
 
 /* Finds the places of the frames. */
-static __always_inline void place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
-					   struct managed_scratch *m, struct python_walk *w)
+__noinline int place_by_count(struct stack_scratch *s, struct runtime_scratch *notes,
+			      struct managed_scratch *m, struct python_walk *w)
 {
-	const struct python_thread *thread = python_known_thread(w);
+	const struct python_thread *thread;
 
+	if (!s || !notes || !m || !w)
+		return 0;
+	thread = python_known_thread(w);
 	if (w->torn == 1)
 		python_misplace(m, w);
 	if (!m->count || !thread)
-		return;
+		return 0;
 	place_calls(s, notes, m, w, 0);
 	if (w->calls < m->count) {
 		place_early_end(s, m, w);
-		return;
+		return 0;
 	}
 	if (python_is_early(s, m, w))
 		place_calls(s, notes, m, w, 1);
 	/* The chains of several interpreters lie on the stack one inside the other. */
 	if (m->foreign_sp && thread->has_interpreters)
 		python_misplace(m, w);
+	return 0;
 }
 
 #endif

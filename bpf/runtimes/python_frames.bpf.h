@@ -134,8 +134,10 @@ __noinline int python_read_cframe(struct python_walk *w)
 }
 
 /* Finds the innermost frame in the thread's state, which has been read. */
-static __always_inline bool python_find_frame(struct python_walk *w)
+__noinline int python_find_frame(struct python_walk *w)
 {
+	if (!w)
+		return false;
 	w->cframe = 0;
 	w->frame = thread_word(w, w->layout.thread_frame);
 	if (!w->layout.thread_cframe)
@@ -321,23 +323,25 @@ static __always_inline bool python_is_greenlet(const struct python_walk *w,
 }
 
 /* Walks the chain at w->frame after the frames that are there. */
-static __always_inline void python_walk_further(struct python_walk *w, struct managed_scratch *m)
+__noinline int python_walk_further(struct python_walk *w, struct managed_scratch *m)
 {
 	struct python_loop loop = {.w = w, .m = m};
 
+	if (!w || !m)
+		return 0;
 	bpf_loop(2 * MANAGED_MAX, walk_frame, &loop, 0);
 	if (w->frame && !w->torn)
 		w->torn = 2;
 	if (m->group < m->count && !w->torn)
 		w->torn = 1;
+	return 0;
 }
 
 /* Forgets the frames of a group that has no end. */
-static __always_inline void python_walk_chain(struct python_walk *w, struct managed_scratch *m)
+__noinline int python_end_chain(struct python_walk *w, struct managed_scratch *m)
 {
-	w->torn = 0;
-	m->count = m->group = m->is_cut = 0;
-	python_walk_further(w, m);
+	if (!w || !m)
+		return 0;
 	if (w->layout.place == PYTHON_PLACE_CFRAME && !w->layout.frame_entry && !w->torn &&
 	    !python_is_root(w, w->cframe) &&
 	    !python_is_greenlet(w, m, m->frames[0].place < w->leaf_end)) {
@@ -346,6 +350,16 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct mana
 	}
 	w->ends_at_root = python_is_root(w, w->cframe);
 	m->count = m->group;
+	return 0;
+}
+
+/* Walks the chain at w->frame from its start. */
+static __always_inline void python_walk_chain(struct python_walk *w, struct managed_scratch *m)
+{
+	w->torn = 0;
+	m->count = m->group = m->is_cut = 0;
+	python_walk_further(w, m);
+	python_end_chain(w, m);
 }
 
 /*

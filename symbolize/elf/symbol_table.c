@@ -396,4 +396,3 @@ const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t r
 {
 	return find(near_symbols_has(&t->wanted, rva) ? &t->near : need_all(t), rva);
 }
-

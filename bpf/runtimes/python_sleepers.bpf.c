@@ -6,6 +6,7 @@
  */
 #define RUNTIME_COUNTS_ROW 2
 #define EMIT_PLAINLY
+#define PYTHON_WALK static __always_inline
 #include "bpf/own_scratch.bpf.h"
 
 #include "bpf/kernel.h"

@@ -357,7 +357,7 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 	for (int i = 0; i < OPEN_MAX && id != NO_WAIT; i++, id = w->rows.items[id].next) {
 		struct open_wait *row = &w->rows.items[id];
 
-		/* What saw this one has seen the older ones, too. */
+		/* The record that saw this one has seen the older ones, too. */
 		if (row->seen && row->seen <= time)
 			return;
 		if (row->has_end || time <= row->start)

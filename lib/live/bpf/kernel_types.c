@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/open_regular.h"
@@ -229,9 +228,6 @@ static void find_points(const struct picker *p, const char *name, uint32_t kind,
 	}
 }
 
-/* Bytes of a kernel's type, a little less than on average. */
-#define TYPE_BYTES_MEAN 24
-
 /* Notes the offset of each type and picks those with one of the names. */
 static void scan_types(struct picker *p, const struct type_names *names,
 		       struct attach_point *points, size_t point_count)
@@ -244,7 +240,6 @@ static void scan_types(struct picker *p, const struct type_names *names,
 		if (points[i].name)
 			add_start(&starts, points[i].name);
 	}
-	vec_reserve(&p->at, bytes_left(&b) / TYPE_BYTES_MEAN);
 	while (bytes_left(&b)) {
 		uint32_t at = (uint32_t)bytes_position(&b);
 		struct btf_type type = {0};
@@ -273,9 +268,8 @@ static void scan_types(struct picker *p, const struct type_names *names,
 			find_points(p, name, kind, points, point_count);
 	}
 	p->failed |= b.failed;
-	/* Most pages of it are never touched. */
-	p->numbers.items = xcalloc(p->at.count + 1, sizeof(*p->numbers.items));
-	p->numbers.count = p->at.count;
+	if (p->at.count)
+		vec_add_zeroed(&p->numbers, p->at.count);
 	vec_for_each(&found, const uint32_t *, number)
 		pick(p, *number);
 	vec_release(&found);

@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
 #define PROF_BPF_RUNTIMES_PYTHON_FRAMES_BPF_H
 
+#include "bpf/runtimes/python_first_seen.bpf.h"
 #include "bpf/runtimes/python_lock.bpf.h"
 
 #define PYTHON_ROOTS (1 << 12) /* a power of two */

@@ -2,7 +2,6 @@
 #include "lib/binary/gnu_hash.h"
 
 #include <string.h>
-#include <sys/param.h>
 
 #include "lib/base/read_at.h"
 #include "lib/binary/symbol_rows.h"
@@ -17,27 +16,21 @@ static bool read_part(const struct gnu_hash *h, uint64_t at, void *out, size_t s
 	return read_at(h->fd, out, size, at) == (ssize_t)size;
 }
 
-static bool is_in_file(const struct binary *b, const GElf_Shdr *header)
-{
-	return header->sh_offset <= b->file_size &&
-	       header->sh_size <= b->file_size - header->sh_offset;
-}
-
 /* Finds .dynsym, to which the table belongs, and its names. */
 static bool find_symbols(struct gnu_hash *h, const struct binary *b, const GElf_Shdr *table)
 {
 	Elf_Scn *scn = elf_getscn(b->elf, table->sh_link);
 	GElf_Shdr header;
 
-	h->row_size = gelf_getclass(b->elf) == ELFCLASS64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	h->row_size = symbol_row_size(b);
 	if (!scn || !gelf_getshdr(scn, &header) || header.sh_type != SHT_DYNSYM ||
-	    !is_in_file(b, &header))
+	    !section_is_in_file(b, &header))
 		return false;
 	h->symbols = header.sh_offset;
 	h->symbol_count = header.sh_size / h->row_size;
 	scn = elf_getscn(b->elf, header.sh_link);
 	if (!scn || !gelf_getshdr(scn, &header) || header.sh_type != SHT_STRTAB ||
-	    !is_in_file(b, &header))
+	    !section_is_in_file(b, &header))
 		return false;
 	h->names = header.sh_offset;
 	h->names_size = header.sh_size;
@@ -56,14 +49,14 @@ bool gnu_hash_open(struct gnu_hash *h, const struct binary *b)
 	GElf_Shdr header;
 
 	*h = (struct gnu_hash){.fd = b->fd};
-	if (!section_of_type(b->elf, NULL, SHT_GNU_HASH, &header) || !is_in_file(b, &header) ||
-	    header.sh_size < sizeof(head) || !find_symbols(h, b, &header) ||
-	    !read_part(h, header.sh_offset, head, sizeof(head)))
+	if (!section_of_type(b->elf, NULL, SHT_GNU_HASH, &header) ||
+	    !section_is_in_file(b, &header) || header.sh_size < sizeof(head) ||
+	    !find_symbols(h, b, &header) || !read_part(h, header.sh_offset, head, sizeof(head)))
 		return false;
 	h->bucket_count = head[0];
 	h->first = head[1];
 	h->bloom_words = head[2];
-	h->bloom_shift = head[3] & 63;
+	h->bloom_shift = head[3] & 31; /* of hashes, which have 32 bits */
 	h->bloom = header.sh_offset + sizeof(head);
 	h->buckets = h->bloom + h->bloom_words * bloom_size(h);
 	h->chains = h->buckets + h->bucket_count * sizeof(uint32_t);

@@ -31,6 +31,12 @@ Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *heade
 	return NULL;
 }
 
+bool section_is_in_file(const struct binary *b, const GElf_Shdr *header)
+{
+	return header->sh_offset <= b->file_size &&
+	       header->sh_size <= b->file_size - header->sh_offset;
+}
+
 /* Objects that are looked for, and what the names of those not found yet begin with. */
 struct search {
 	struct binary_object *wanted;

@@ -31,8 +31,7 @@ static struct lazy_names *new_names(const struct binary *b, size_t section)
 	void *memory;
 
 	if (!scn || !gelf_getshdr(scn, &header) || !header.sh_size ||
-	    header.sh_type != SHT_STRTAB || header.sh_offset > b->file_size ||
-	    header.sh_size > b->file_size - header.sh_offset)
+	    header.sh_type != SHT_STRTAB || !section_is_in_file(b, &header))
 		return NULL;
 	memory = mmap(NULL, header.sh_size, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -69,14 +68,17 @@ void lazy_names_free(struct lazy_names *names)
 	}
 }
 
+size_t symbol_row_size(const struct binary *b)
+{
+	return gelf_getclass(b->elf) == ELFCLASS64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+}
+
 bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t type)
 {
-	bool is_64bit = gelf_getclass(b->elf) == ELFCLASS64;
-	size_t row_size = is_64bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	size_t row_size = symbol_row_size(b);
 	GElf_Shdr header;
 
-	if (!section_of_type(b->elf, NULL, type, &header) || header.sh_offset > b->file_size ||
-	    header.sh_size > b->file_size - header.sh_offset)
+	if (!section_of_type(b->elf, NULL, type, &header) || !section_is_in_file(b, &header))
 		return false;
 	*rows = (struct symbol_rows){
 		.names = names_of(b, header.sh_link),

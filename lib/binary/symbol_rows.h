@@ -28,12 +28,14 @@ struct symbol_rows {
 bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t type);
 /* Gives the next row. The first of a table is none, and is left out. False: there are no more. */
 bool symbol_rows_next(struct symbol_rows *rows, GElf_Sym *symbol);
-/* Reads all names at once: faster for who needs most of them. */
+/* Reads all names at once, which is faster if most of them are needed. */
 void symbol_rows_need_names(const struct symbol_rows *rows);
 /* The name of a row; NULL if it does not end within the table, or only after 64 KB. */
 const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *symbol);
 void symbol_rows_close(struct symbol_rows *rows);
 
+/* Bytes of a row in the file. */
+size_t symbol_row_size(const struct binary *b);
 /* Reads a row of a table from its bytes, sizeof(Elf64_Sym) or sizeof(Elf32_Sym) of them. */
 void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol);
 

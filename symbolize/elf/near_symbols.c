@@ -36,12 +36,10 @@ static bool has(const struct near_addresses *a, uint64_t address)
 	return row < a->rows.count && a->rows.items[row] == address;
 }
 
-void near_symbols_begin(struct near_symbols *n, const uint64_t *rvas, size_t count)
+void near_symbols_begin(struct near_symbols *n)
 {
-	vec_reserve(&n->wanted.rows, count);
-	for (size_t i = 0; i < count; i++)
-		vec_push(&n->wanted.rows, rvas[i]);
-	vec_add_zeroed(&n->before, count);
+	vec_sort(&n->wanted.rows, u64_compare);
+	vec_add_zeroed(&n->before, n->wanted.rows.count);
 	draw_grid(&n->wanted);
 }
 

@@ -34,8 +34,8 @@ struct near_symbols {
 /* More labels than these are not marked. */
 #define NEAR_SYMBOLS_LABELS 1024
 
-/* Copies the RVAs, which ascend. */
-void near_symbols_begin(struct near_symbols *n, const uint64_t *rvas, size_t count);
+/* Puts the wanted addresses in order, once the caller has added them all to wanted.rows. */
+void near_symbols_begin(struct near_symbols *n);
 /* True for a label without a size, from where a wanted address may be reached. */
 bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol);
 /* Runs between the two passes. */

@@ -293,33 +293,24 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
 }
 
-struct rvas {
-	VEC(uint64_t) rows;
-};
-
-/* Adds the functions that stubs at these addresses lead to: some have no other name. */
-static void add_targets(struct symbol_table *t, struct rvas *rvas)
+/* Wants the address, and the function that a stub there leads to: some have no other name. */
+static void want(struct symbol_table *t, uint64_t rva)
 {
+	const struct binary_stub *stub = symbol_table_find_stub(t, rva);
 	uint64_t first_vaddr = symbol_table_first_vaddr(t);
 
-	for (size_t i = 0, count = rvas->rows.count; i < count; i++) {
-		const struct binary_stub *stub = symbol_table_find_stub(t, rvas->rows.items[i]);
-
-		if (stub && !stub->name && stub->target >= first_vaddr)
-			vec_push(&rvas->rows, stub->target - first_vaddr);
-	}
-	vec_sort(&rvas->rows, u64_compare);
+	vec_push(&t->wanted.wanted.rows, rva);
+	if (stub && !stub->name && stub->target >= first_vaddr)
+		vec_push(&t->wanted.wanted.rows, stub->target - first_vaddr);
 }
 
 static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count)
 {
 	struct binary_symbols labels = {0};
-	struct rvas wanted = {0};
 
 	for (size_t i = 0; i < count; i++)
-		vec_push(&wanted.rows, rvas[i]);
-	add_targets(t, &wanted);
-	near_symbols_begin(&t->wanted, wanted.rows.items, wanted.rows.count);
+		want(t, rvas[i]);
+	near_symbols_begin(&t->wanted);
 	collect_wanted(t, near_symbols_mark, &labels);
 	near_symbols_seal(&t->wanted);
 	collect_wanted(t, near_symbols_wants, &t->near.symbols);
@@ -329,7 +320,6 @@ static void read_near(struct symbol_table *t, const uint64_t *rvas, size_t count
 		release_symbols(&t->near);
 	}
 	vec_release(&labels.rows);
-	vec_release(&wanted.rows);
 }
 
 /* Runs once, with the lock held unless nobody else has the table. */

@@ -127,10 +127,13 @@ __noinline int begin_walk(struct stack_scratch *s)
 	return 1;
 }
 
+/* Read from the kernel's memory: for each field read by way of `ctx`, it moves the program's rest. */
 __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
 {
+	struct bpf_perf_event_data_kern *event = (void *)ctx;
+
 	if (s)
-		s->regs = ctx->regs;
+		bpf_probe_read_kernel(&s->regs, sizeof(s->regs), BPF_CORE_READ(event, regs));
 	return 0;
 }
 

@@ -244,6 +244,10 @@ struct module___until_6_3 {
 	struct module_layout init_layout;
 } CORE;
 
+struct bpf_perf_event_data_kern {
+	bpf_user_pt_regs_t *regs;
+} CORE;
+
 struct seq_file;
 
 struct bpf_iter_meta {

@@ -2,9 +2,11 @@
 #include "cmd/text/debug_package.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -16,6 +18,8 @@
 #define LIST_MAX ((size_t)16 << 20)
 /* Reading the package lists of a machine with some thousand packages takes a tenth of this. */
 #define SEARCH_NS 500000000ull
+/* Of a list, read at once. */
+#define PART_BYTES ((size_t)64 << 10)
 
 /* Folders that link into /usr on systems with a merged /usr. */
 static const char *const merged[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"};
@@ -36,32 +40,65 @@ bool debug_package_may_have(const char *path)
 	return is_merged_folder(path);
 }
 
-/* True if the text has this line. */
-static bool has_line(const char *text, const char *line)
-{
-	size_t size = strlen(line);
+/* A search of the lists of packages for a file. */
+struct search {
+	char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
+	const char *stem; /* of the file's name: such packages come first */
+	size_t stem_size;
+	char part[PART_BYTES + 1];
+};
 
-	for (const char *at = text; (at = strstr(at, line)); at++) {
-		if ((at == text || at[-1] == '\n') && (at[size] == '\n' || !at[size]))
+static bool has_lines(const struct search *s, size_t size)
+{
+	for (size_t i = 0; i < 2; i++) {
+		if (s->lines[i] && memmem(s->part, size, s->lines[i], strlen(s->lines[i])))
 			return true;
 	}
 	return false;
 }
 
-/* True if the package's list has the file, under / or under /usr. */
-static bool lists(const char *list, const char *path)
+/* True if the package's list has the file. */
+static bool lists(struct search *s, int folder, const char *list)
 {
-	_cleanup_free_ char *text = text_read_file(list, LIST_MAX, NULL), *other = NULL;
+	_cleanup_close_ int fd = openat(folder, list, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	size_t size = 1;
+	ssize_t got;
 
-	if (!text)
+	if (fd < 0)
 		return false;
-	if (has_line(text, path))
-		return true;
-	if (is_merged_folder(path))
-		other = xasprintf("/usr%s", path);
-	else if (is_merged_folder(path + strlen("/usr")))
-		other = xstrdup(path + strlen("/usr"));
-	return other && has_line(text, other);
+	s->part[0] = '\n';
+	while ((got = read(fd, s->part + size, PART_BYTES - size)) > 0) {
+		const char *rest;
+
+		size += (size_t)got;
+		if (has_lines(s, size))
+			return true;
+		/* The last line goes on in the next part, and none is as long as a part. */
+		rest = memrchr(s->part, '\n', size);
+		if (!rest || rest == s->part)
+			break;
+		size -= (size_t)(rest - s->part);
+		memmove(s->part, rest, size);
+	}
+	s->part[size] = '\n';
+	return has_lines(s, size + 1);
+}
+
+/* Returns the first package with the file, of those named like it or of the others. */
+static char *find_among(struct search *s, DIR *dir, bool like_file, uint64_t end)
+{
+	const struct dirent *entry;
+
+	rewinddir(dir);
+	while ((entry = readdir(dir)) && clock_monotonic_ns() < end) {
+		const char *name = entry->d_name;
+
+		if (text_ends_with(name, ".list") &&
+		    (strncasecmp(name, s->stem, s->stem_size) == 0) == like_file &&
+		    lists(s, dirfd(dir), name))
+			return xstrndup(name, strlen(name) - strlen(".list"));
+	}
+	return NULL;
 }
 
 /* Returns the Debian package of the file; NULL if not found in time. The caller frees. */
@@ -70,18 +107,25 @@ static char *find_package(const char *root, const char *path)
 	_cleanup_free_ char *folder = xasprintf("%s/var/lib/dpkg/info", root);
 	_cleanup_closedir_ DIR *dir = opendir(folder);
 	uint64_t end = clock_monotonic_ns() + SEARCH_NS;
-	const struct dirent *entry;
+	const char *file = strrchr(path, '/');
+	struct search s = {.stem = file ? file + 1 : path};
+	char *package = NULL;
 
-	while (dir && (entry = readdir(dir)) && clock_monotonic_ns() < end) {
-		_cleanup_free_ char *list = NULL;
-
-		if (!text_ends_with(entry->d_name, ".list"))
-			continue;
-		list = xasprintf("%s/%s", folder, entry->d_name);
-		if (lists(list, path))
-			return xstrndup(entry->d_name, strlen(entry->d_name) - strlen(".list"));
-	}
-	return NULL;
+	if (!dir)
+		return NULL;
+	/* "libdw.so.1" is in libdw1, "python3.11" in python3.11-minimal. */
+	s.stem_size = text_starts_with(s.stem, "lib") ? strcspn(s.stem, ".-") : strlen(s.stem);
+	s.lines[0] = xasprintf("\n%s\n", path);
+	if (is_merged_folder(path))
+		s.lines[1] = xasprintf("\n/usr%s\n", path);
+	else if (is_merged_folder(path + strlen("/usr")))
+		s.lines[1] = xasprintf("\n%s\n", path + strlen("/usr"));
+	package = find_among(&s, dir, true, end);
+	if (!package)
+		package = find_among(&s, dir, false, end);
+	free(s.lines[0]);
+	free(s.lines[1]);
+	return package;
 }
 
 /* Names the package "bash-dbgsym"; the C library's has an older suffix. */

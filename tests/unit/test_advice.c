@@ -5,6 +5,7 @@
 
 #include "cmd/text/advice.h"
 #include "cmd/text/debug_package.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/profile/categories.h"
 #include "tests/unit/scratch.h"
@@ -175,12 +176,21 @@ TEST(packages_are_those_of_the_distribution)
 			"printf '/.\\n/usr/lib/libx.so.1' >libx1:amd64.list && "
 			"printf '/usr/bin/bash-other\\n/not/bin/bash\\n' >alike.list && "
 			"printf '/lib/x86_64-linux-gnu/libc.so.6\\n' >libc6:amd64.list && "
+			/* Longer than what is read at once, with each possible place of its end. */
+			"seq -f '/usr/share/many/%%06g' 40000 >many.list && "
 			"printf 'NAME=\"Some\"\\nID=\"mine\"\\nID_LIKE=\"debian other\"\\n' "
 			">../../../../etc/os-release");
 	check_remedy(&s, "/usr/bin/bash", true, "install bash-dbgsym");
 	check_remedy(&s, "/bin/bash", true, "install bash-dbgsym");
 	check_remedy(&s, "/lib/libx.so.1", true, "install libx1-dbgsym");
 	check_remedy(&s, "/usr/lib/x86_64-linux-gnu/libc.so.6", true, "install libc6-dbg");
+	for (int i = 1; i <= 40000; i += 397) {
+		_cleanup_free_ char *path = xasprintf("/usr/share/many/%06d", i);
+
+		check_remedy(&s, path, true, "install many-dbgsym");
+	}
+	check_remedy(&s, "/usr/share/many/00001", true,
+		     "install the -dbgsym package of the one that it is in");
 	check_remedy(&s, "/usr/bin/gone", true,
 		     "install the -dbgsym package of the one that it is in");
 	scratch_run(&s, "echo 'x' >etc/debuginfod/some.urls; echo 'ID=fedora' >etc/os-release");

@@ -34,8 +34,11 @@
 /* Slots of the table of sent stacks (see stack_cache.bpf.h); a power of two. 16 bytes each. */
 #define SENT_STACKS (1 << 17)
 
-/* Maximum bytes copied of one stack; a multiple of a page. */
-#define COPY_BYTES_MAX (16u << 10)
+/*
+ * Maximum bytes copied of one stack; a multiple of a page. Compilers have 20 to 60 kB while they
+ * work on a function.
+ */
+#define COPY_BYTES_MAX (64u << 10)
 /* Likewise of the stack that a Go program's thread has left. */
 #define COPY_OTHER_MAX (8u << 10)
 /* In each window of this length, copies take at most config.copy_bytes of each ring. */

@@ -38,14 +38,22 @@ struct copy_scratch {
 	__u32 at, want, done;
 };
 
+/* By CPU; the kernel's own memory for each CPU is too small for one. */
 struct copies {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the number of possible CPUs, set by user space */
 	__type(key, __u32);
 	__type(value, struct copy_scratch);
 };
 
 struct copies copies SEC(".maps");
+
+static __always_inline struct copy_scratch *own_copy(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&copies, &cpu);
+}
 
 static __always_inline bool may_copy(struct copy_scratch *c, __u64 now, __u32 limit)
 {
@@ -202,8 +210,8 @@ __noinline int send_copy(struct stack_scratch *s, __u32 limit, __u32 id)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bpf_counters *count = own_counters();
-	__u32 zero = 0, depth, below, size, bytes, other, managed;
-	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
+	__u32 depth, below, size, bytes, other, managed;
+	struct copy_scratch *c = own_copy();
 	void *ring = own_ring();
 	struct rec_copy *rec;
 

@@ -81,6 +81,9 @@ static __always_inline void capture_kernel_of(struct task_struct *task, struct s
 	take_kernel(s, size > 0 ? (__u32)size / 8 : 0);
 }
 
+/* Bytes copied of one stack: few pages, as each one that is missing costs a try. */
+#define SLEEPER_BYTES_MAX (16u << 10)
+
 /*
  * Copies `want` bytes, or fewer if the memory ends before: the kernel copies all or nothing.
  * Returns bytes.
@@ -88,11 +91,11 @@ static __always_inline void capture_kernel_of(struct task_struct *task, struct s
 static __always_inline __u32 copy_stack_of(struct task_struct *task, struct copy_scratch *c,
 					   __u32 at, __u64 sp, __u32 want)
 {
-	__u32 size = want;
+	__u32 size = want < SLEEPER_BYTES_MAX ? want : SLEEPER_BYTES_MAX;
 
 	for (int i = 0; i < 6; i++) {
 		barrier_var(size);
-		if (size > COPY_BYTES_MAX || at > KERNEL_DEPTH_MAX)
+		if (size > SLEEPER_BYTES_MAX || at > KERNEL_DEPTH_MAX)
 			return 0;
 		if (!bpf_copy_from_user_task(c->words + COPY_HEADER_WORDS + at, size,
 					     (const void *)sp, task, 0))
@@ -166,8 +169,8 @@ static __always_inline bool has_user_side(struct task_struct *task, struct stack
 static long follow_frame_pointer(__u32 i, void *ctx)
 {
 	struct stack_scratch *s = ((struct loop *)ctx)->s;
-	__u32 zero = 0, at;
-	struct copy_scratch *c = bpf_map_lookup_elem(&copies, &zero);
+	__u32 at;
+	struct copy_scratch *c = own_copy();
 	const struct rec_copy *rec;
 	__u64 offset, pair[2];
 
@@ -256,7 +259,7 @@ static __noinline bool emit_wait(struct rec_wait *wait, __u32 copy_size)
 	__u64 flags;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	c = bpf_map_lookup_elem(&copies, &zero);
+	c = own_copy();
 	if (!s || !c || !count || !ring)
 		return true;
 	sample->rec.flags = s->sample_flags;
@@ -295,7 +298,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	__u32 zero = 0, size;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	c = bpf_map_lookup_elem(&copies, &zero);
+	c = own_copy();
 	if (!s || !c || !count || !ring)
 		return true;
 	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes)

@@ -44,6 +44,7 @@ struct programs {
 	VEC(struct ring) rings; /* the rings that are read */
 	int epoll_fd; /* of the rings */
 	uint64_t ring_bytes;
+	uint32_t possible_cpus; /* highest possible CPU id + 1 */
 	struct unwind_rule *rules; /* NULL until first asked for */
 	ring_record_fn *on_record;
 	void *ctx;

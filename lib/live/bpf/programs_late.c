@@ -12,8 +12,10 @@
 static int share_with_partners(struct programs *p, struct bpf_object *object,
 			       const char *const *partners)
 {
-	int code = share_maps(object, p->skeleton->obj);
+	int code = size_maps_by_cpu(object, p->possible_cpus);
 
+	if (!code)
+		code = share_maps(object, p->skeleton->obj);
 	for (; partners && *partners && !code; partners++) {
 		const struct bpf_object *partner = programs_find_object(p, *partners);
 

@@ -28,6 +28,8 @@
 
 /* Room for ended tasks whose pids are free already, but that are not freed yet. */
 #define DYING_TASKS 4096
+/* Most bytes of stacks that a CPU copies in COPY_WINDOW_NS, which take it 1 to 2 ms. */
+#define COPIED_MAX (8u << 20)
 
 static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -172,7 +174,9 @@ static int configure(const struct programs *p, const struct programs_options *op
 			bpf_object__find_program_by_name(p->skeleton->obj, options->left_out[i]),
 			false);
 	if (options->unwind & UNWIND_BY_CFI)
-		config->copy_bytes = (uint32_t)(options->ring_bytes / 2);
+		config->copy_bytes = (uint32_t)(options->ring_bytes < COPIED_MAX / 2
+							? options->ring_bytes * 2
+							: COPIED_MAX);
 	config->user_pc_mask = walk_own_pc_mask();
 	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
 	if (config->stack_limit > USER_DEPTH_MAX)

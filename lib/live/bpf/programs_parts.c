@@ -15,8 +15,10 @@
 
 static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
 {
-	int code = share_maps(*skeleton->obj, p->shared->obj);
+	int code = size_maps_by_cpu(*skeleton->obj, p->possible_cpus);
 
+	if (!code)
+		code = share_maps(*skeleton->obj, p->shared->obj);
 	return code ? code : bpf_object__load_skeleton(skeleton);
 }
 
@@ -67,11 +69,13 @@ static bool has_parts(const struct programs *p)
 
 int programs_load_parts(struct programs *p)
 {
-	int code = shared_bpf__load(p->shared);
+	int code = size_maps_by_cpu(p->shared->obj, p->possible_cpus);
 	bool is_beside;
 	pthread_t thread;
 	void *result;
 
+	if (!code)
+		code = shared_bpf__load(p->shared);
 	if (code)
 		return code;
 	is_beside = has_parts(p) && thread_start(&thread, "prof-loader", load_beside, p) == 0;

@@ -3,6 +3,8 @@
 
 #include <bpf/libbpf.h>
 
+#include "lib/base/text.h"
+
 int share_maps(struct bpf_object *object, const struct bpf_object *loaded)
 {
 	struct bpf_map *map;
@@ -17,6 +19,19 @@ int share_maps(struct bpf_object *object, const struct bpf_object *loaded)
 			continue;
 		code = bpf_map__autocreate(shared) ? bpf_map__reuse_fd(map, bpf_map__fd(shared))
 						   : bpf_map__set_autocreate(map, false);
+	}
+	return code;
+}
+
+int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus)
+{
+	struct bpf_map *map;
+	int code = 0;
+
+	bpf_object__for_each_map(map, object)
+	{
+		if (!code && text_ends_with(bpf_map__name(map), "copies"))
+			code = bpf_map__set_max_entries(map, cpus);
 	}
 	return code;
 }

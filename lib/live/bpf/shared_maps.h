@@ -3,6 +3,8 @@
 #ifndef PROF_LIB_LIVE_BPF_SHARED_MAPS_H
 #define PROF_LIB_LIVE_BPF_SHARED_MAPS_H
 
+#include <stdint.h>
+
 struct bpf_object;
 
 /*
@@ -10,5 +12,9 @@ struct bpf_object;
  * negative errno.
  */
 int share_maps(struct bpf_object *object, const struct bpf_object *loaded);
+/*
+ * Gives an open object's maps by CPU (see copy.bpf.h) `cpus` rows. 0 or a negative errno.
+ */
+int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus);
 
 #endif

@@ -34,6 +34,33 @@ static int inflate(const struct cfi_file *file, struct cfi_buffer *buffer, size_
 	return cfi_file_inflate(file, &buffer->data, size, err);
 }
 
+static int page(struct cfi_data *data, const struct cfi_file *file, struct error *err)
+{
+	int ret = cfi_file_page(file, &file->eh_frame, &data->pages, err);
+
+	data->cfi.data = data->pages.memory;
+	data->cfi.size = data->pages.from.size;
+	data->cfi.pages = data->pages.memory ? &data->pages : NULL;
+	return ret;
+}
+
+/* Reads, or prepares to read, the section of CFI. */
+static int read_cfi(struct cfi_data *data, const struct cfi_file *file,
+		    const struct file_range *range, struct error *err)
+{
+	struct cfi_buffer *buffer = &data->buffers[0];
+	int ret;
+
+	if (data->by_pages && !data->is_debug_frame)
+		return page(data, file, err);
+	if (data->is_debug_frame && file->packed_debug_frame)
+		ret = inflate(file, buffer, &data->cfi.size, err);
+	else
+		ret = cfi_file_read_into(file, range, buffer, &data->cfi.size, err);
+	data->cfi.data = buffer->data;
+	return ret;
+}
+
 int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *err)
 {
 	const struct file_range *range;
@@ -45,13 +72,9 @@ int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *er
 		return ret;
 	data->is_debug_frame = !file->eh_frame.size;
 	range = data->is_debug_frame ? &file->debug_frame : &file->eh_frame;
-	if (data->is_debug_frame && file->packed_debug_frame)
-		ret = inflate(file, &data->buffers[0], &data->cfi.size, err);
-	else
-		ret = cfi_file_read_into(file, range, &data->buffers[0], &data->cfi.size, err);
+	ret = read_cfi(data, file, range, err);
 	if (ret)
 		return ret;
-	data->cfi.data = data->buffers[0].data;
 	data->cfi.vaddr = range->vaddr;
 	data->hdr.vaddr = file->eh_frame_hdr.vaddr;
 	if (data->is_debug_frame)
@@ -66,5 +89,7 @@ void cfi_data_release(struct cfi_data *data)
 {
 	free(data->buffers[0].data);
 	free(data->buffers[1].data);
+	free(data->pages.memory);
+	paged_section_release(&data->pages);
 	*data = (struct cfi_data){0};
 }

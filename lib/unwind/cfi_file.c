@@ -54,17 +54,41 @@ static void make_room(struct cfi_buffer *buffer, size_t size)
 	expect_large(buffer->data, size);
 }
 
+/* Sets *left to the bytes of the range that the file has. */
+static int measure(const struct cfi_file *file, const struct file_range *range, uint64_t *left,
+		   struct error *err)
+{
+	*left = range->offset < file->size ? file->size - range->offset : 0;
+	if (*left > range->size)
+		*left = range->size;
+	if (*left > CFI_FILE_MAX_CFI)
+		return error_text(err, -EFBIG, "a section of %llu bytes",
+				  (unsigned long long)*left);
+	return 0;
+}
+
+int cfi_file_page(const struct cfi_file *file, const struct file_range *range,
+		  struct paged_section *pages, struct error *err)
+{
+	struct file_part part = {.fd = file->fd, .offset = range->offset};
+	int ret = measure(file, range, &part.size, err);
+
+	*pages = (struct paged_section){0};
+	if (!ret && part.size)
+		paged_section_init(pages, &part, xcalloc(part.size, 1));
+	return ret;
+}
+
 int cfi_file_read_into(const struct cfi_file *file, const struct file_range *range,
 		       struct cfi_buffer *buffer, size_t *size, struct error *err)
 {
-	uint64_t left = range->offset < file->size ? file->size - range->offset : 0;
+	uint64_t left;
 	ssize_t n;
+	int ret = measure(file, range, &left, err);
 
 	*size = 0;
-	if (left > range->size)
-		left = range->size;
-	if (left > CFI_FILE_MAX_CFI)
-		return error_text(err, -EFBIG, "a section of %llu bytes", (unsigned long long)left);
+	if (ret)
+		return ret;
 	make_room(buffer, (size_t)left + 1);
 	n = read_at(file->fd, buffer->data, (size_t)left, range->offset);
 	if (n < 0)

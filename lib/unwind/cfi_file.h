@@ -12,6 +12,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
+#include "lib/binary/paged_section.h"
 #include "lib/unwind/arch.h"
 #include "lib/unwind/compile.h"
 
@@ -68,6 +69,12 @@ int cfi_file_read(const struct cfi_file *file, const struct file_range *range, u
 /* cfi_file_read() into a buffer that is reused. */
 int cfi_file_read_into(const struct cfi_file *file, const struct file_range *range,
 		       struct cfi_buffer *buffer, size_t *size, struct error *err);
+/*
+ * Makes zeroed memory for a range, the caller's to free, that *pages fills; pages->memory is NULL
+ * if the range is empty. The file's descriptor is used until paged_section_release().
+ */
+int cfi_file_page(const struct cfi_file *file, const struct file_range *range,
+		  struct paged_section *pages, struct error *err);
 /* cfi_file_read() for a compressed .debug_frame, as Go's linker writes it. */
 int cfi_file_inflate(const struct cfi_file *file, uint8_t **data, size_t *size, struct error *err);
 

@@ -3,13 +3,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
+#include "lib/binary/paged_section.h"
 #include "lib/unwind/pointer.h"
 
 /* DWARF64's escape before a length of 8 bytes. */
 #define LENGTH_64 0xffffffffu
 /* Empty FDEs at one address to skip in search of a real one. */
 #define MAX_EMPTY_FDES 16
+
+/* Covers an entry up to an FDE's program. */
+#define HEAD_BYTES 64
 
 /* A CIE or FDE in the section. */
 struct entry {
@@ -19,6 +24,17 @@ struct entry {
 	struct bytes body; /* after the id; its start is that of the section */
 };
 
+/* Has the section's bytes from an offset on, those that exist, in memory. False: not readable. */
+static inline bool need(const struct eh_frame *frame, uint64_t offset, uint64_t size)
+{
+	const struct cfi_section *section = &frame->section;
+
+	if (!section->pages || offset > section->size)
+		return true;
+	return paged_section_need(section->pages, offset,
+				  offset + MIN(size, section->size - offset));
+}
+
 /* False if no entry lies within the section's bounds. */
 static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, struct entry *entry)
 {
@@ -27,6 +43,8 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
 	bool is_64bit = false;
 	uint64_t length, id, id_offset;
 
+	if (!need(frame, offset, HEAD_BYTES))
+		return false;
 	bytes_skip(&b, offset);
 	length = bytes_u32(&b);
 	if (length == LENGTH_64) {
@@ -140,7 +158,8 @@ static void read_cie(struct eh_frame *frame, uint64_t offset, struct cie *cie)
 		.section_end = frame->section.data + frame->section.size,
 		.pc_encoding = pointer_encoding(POINTER_ABSOLUTE, frame->arch->word),
 	};
-	if (!read_entry(frame, offset, &entry) || entry.is_terminator || !entry.is_cie)
+	if (!read_entry(frame, offset, &entry) || entry.is_terminator || !entry.is_cie ||
+	    !need(frame, offset, entry.end - offset))
 		return;
 	if (!read_cie_head(frame, cie, &entry.body) || bytes_left(&entry.body) > frame->budget)
 		return;
@@ -232,6 +251,8 @@ static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset,
 
 	if (!frame->last_cie_is_usual || offset > section->size || section->size - offset < size)
 		return false;
+	if (!need(frame, offset, size))
+		return false;
 	memcpy(&head, section->data + offset, size);
 	end = to_id + head.length;
 	if (head.length == LENGTH_64 || end > section->size - offset || !head.cie ||
@@ -293,6 +314,8 @@ static void find_places(struct eh_frame *frame)
 	struct entry entry;
 	struct fde fde;
 
+	if (!need(frame, 0, frame->section.size))
+		return;
 	for (uint64_t at = 0; at < frame->section.size; at = entry.end) {
 		if (!read_entry(frame, at, &entry)) {
 			frame->stats->malformed++;

@@ -21,8 +21,11 @@ DEFINE_CLEANUP(struct fde_ranges *, fde_ranges_free)
 
 static int read_frame(struct fde_ranges *r, struct error *err)
 {
-	int ret = cfi_data_read(&r->data, &r->file, err);
+	int ret;
 
+	/* Few functions are asked for. */
+	r->data.by_pages = true;
+	ret = cfi_data_read(&r->data, &r->file, err);
 	if (ret)
 		return ret;
 	eh_frame_init(&r->frame, r->file.arch, &r->data.cfi, &r->data.hdr, r->data.is_debug_frame,

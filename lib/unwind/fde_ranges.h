@@ -20,8 +20,8 @@ struct fde_range {
 };
 
 /*
- * Reads the call frame information of a file; `fd` is borrowed. -ENOENT if it has none, -ENOEXEC if
- * it is not an ELF file of a supported machine, -EFBIG if it is too large.
+ * Reads the call frame information of a file; `fd` is borrowed until fde_ranges_free(). -ENOENT if
+ * it has none, -ENOEXEC if it is not an ELF file of a supported machine, -EFBIG if it is too large.
  */
 int fde_ranges_new(struct fde_ranges **out, int fd, struct error *err);
 /* NULL is fine. */

@@ -152,6 +152,7 @@ mkdir programs libraries
 copies "$nofp/recursion" 30 programs/recursion%02d
 copies "$workloads/library.so" 40 libraries/lib%02d.so
 
+# shellcheck disable=SC2016 # for sh
 record new 0 -F 4999 -- sh -c 'for p in programs/*; do "$p" 100 8 large || exit; done'
 judge "50 kB of stack of 30 new programs: copied whole" new.json.gz new.stats <<<"$stats_code"'
 expect(can_be_whole > 500, f"only {can_be_whole} samples")

@@ -127,7 +127,10 @@ __noinline int begin_walk(struct stack_scratch *s)
 	return 1;
 }
 
-/* Read from the kernel's memory: for each field read by way of `ctx`, it moves the program's rest. */
+/*
+ * Reads the kernel's memory: for each field read by way of `ctx`, the kernel would move the rest of
+ * the program.
+ */
 __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
 {
 	struct bpf_perf_event_data_kern *event = (void *)ctx;

@@ -18,7 +18,7 @@
 #define LIST_MAX ((size_t)16 << 20)
 /* Reading the package lists of a machine with some thousand packages takes a tenth of this. */
 #define SEARCH_NS 500000000ull
-/* Of a list, read at once. */
+/* Bytes of a list that are read at once. */
 #define PART_BYTES ((size_t)64 << 10)
 
 /* Folders that link into /usr on systems with a merged /usr. */

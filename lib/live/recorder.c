@@ -50,12 +50,6 @@
 #define WARM_UP_MAX_BYTES (256u << 20)
 #define HOUSEKEEPING_NS 100000000ull
 #define CPU_REFRESH_NS 1000000000ull
-/*
- * Records are handed on when there are so many bytes of them, or after this long. To take few in
- * each round would cost more: between rounds, other programs use the CPU's caches.
- */
-#define HAND_ON_BYTES (128u << 10)
-#define HAND_ON_NS 100000000ull
 
 static void sink(void *ctx, const struct rec *rec)
 {
@@ -241,16 +235,6 @@ static void wait_and_read(struct recorder *r)
 			 text_counted(r->invalid_records, "record was", "records were"));
 }
 
-/* Is it time to hand records on? */
-static bool is_due(struct recorder *r)
-{
-	if (r->phase == PHASE_RUNNING && merge_size(r->merge) < HAND_ON_BYTES &&
-	    r->round_ns - r->handed_on_ns < HAND_ON_NS)
-		return false;
-	r->handed_on_ns = r->round_ns;
-	return true;
-}
-
 static int recorder_next(struct source *source, const struct rec **rec, struct error *err)
 {
 	struct recorder *r = (struct recorder *)source;
@@ -268,7 +252,7 @@ static int recorder_next(struct source *source, const struct rec **rec, struct e
 		}
 		r->idle_given = false;
 		wait_and_read(r);
-		r->hands_on = is_due(r);
+		r->hands_on = merge_is_due(r->merge);
 	}
 }
 

@@ -25,7 +25,6 @@ struct recorder {
 	enum recorder_phase phase;
 	bool idle_given; /* the caller got control since the last round */
 	bool hands_on; /* gives the merge's records, all of them */
-	uint64_t handed_on_ns; /* the round when that began last */
 	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;

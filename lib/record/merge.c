@@ -12,6 +12,9 @@
 #define CHUNK_SIZE (512 * 1024)
 /* Empty chunks kept for the next round, so that a steady stream allocates nothing. */
 #define SPARE_CHUNKS 4
+/* Records are due when there are so many bytes of them, or this long after the last that were. */
+#define DUE_BYTES (128u << 10)
+#define DUE_NS 100000000ull
 
 struct chunk {
 	uint8_t *data; /* NULL: this number is free */
@@ -41,6 +44,7 @@ struct merge {
 	struct entries scratch;
 	uint64_t clock; /* of the current round */
 	uint64_t limit; /* clock of the previous round: older records may go */
+	uint64_t due; /* clock of the last round in which records were due */
 	uint64_t last_time; /* of the youngest record given out */
 	uint64_t late_count;
 	uint64_t size, peak; /* bytes of live records */
@@ -253,6 +257,14 @@ const struct rec *merge_next(struct merge *m)
 	if (entry.time > m->last_time)
 		m->last_time = entry.time;
 	return rec;
+}
+
+bool merge_is_due(struct merge *m)
+{
+	if (!m->finished && m->size < DUE_BYTES && m->clock < m->due + DUE_NS)
+		return false;
+	m->due = m->clock;
+	return true;
 }
 
 uint64_t merge_size(const struct merge *m)

@@ -10,7 +10,8 @@
  * than the previous round's clock can still arrive. Records that come even later are counted and
  * kept, never dropped. Equal times keep the order of merge_add().
  *
- * At most the records of two rounds wait here: the caller bounds them by what a round may bring.
+ * At most the records of two rounds wait here, and those that the caller does not take: it bounds
+ * them by what a round may bring.
  */
 #ifndef PROF_LIB_RECORD_MERGE_H
 #define PROF_LIB_RECORD_MERGE_H
@@ -37,6 +38,11 @@ bool merge_add(struct merge *m, const struct rec *rec);
 void merge_finish(struct merge *m);
 /* Returns the next record in order, valid until the next merge_begin_round(), or NULL. */
 const struct rec *merge_next(struct merge *m);
+/*
+ * Are many records there, or have some waited for long? To take few in each round costs more:
+ * between rounds, other programs use the CPU's caches.
+ */
+bool merge_is_due(struct merge *m);
 /* Bytes taken by waiting records: now, and the highest so far. */
 uint64_t merge_size(const struct merge *m);
 uint64_t merge_peak(const struct merge *m);

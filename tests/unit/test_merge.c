@@ -210,3 +210,42 @@ CASE(long_runs_stay_complete_and_ordered)
 	}
 	assert_int_equal(count, ROUNDS * RINGS * EACH);
 }
+
+CASE(few_records_are_due_after_a_while)
+{
+	const uint64_t ms = 1000000;
+	struct merge *m = *state;
+
+	merge_begin_round(m, 1000 * ms);
+	assert_true(merge_is_due(m));
+	for (uint64_t at = 1001; at < 1100; at += 2) {
+		merge_begin_round(m, at * ms);
+		add(m, at * ms - 1, 0);
+		assert_false(merge_is_due(m));
+	}
+	merge_begin_round(m, 1100 * ms);
+	assert_true(merge_is_due(m));
+	merge_begin_round(m, 1101 * ms);
+	assert_false(merge_is_due(m));
+	/* A round that did not read everything. */
+	merge_hold_watermark(m);
+	assert_false(merge_is_due(m));
+	merge_finish(m);
+	assert_true(merge_is_due(m));
+}
+
+CASE(many_records_are_due_at_once)
+{
+	struct merge *m = *state;
+
+	merge_begin_round(m, 1000000000);
+	assert_true(merge_is_due(m));
+	merge_begin_round(m, 1000000001);
+	while (merge_size(m) < 100000) {
+		add(m, 1000000000, 0);
+		assert_false(merge_is_due(m));
+	}
+	while (merge_size(m) < 200000)
+		add(m, 1000000000, 0);
+	assert_true(merge_is_due(m));
+}

@@ -226,6 +226,7 @@ struct rec_module {
 	__u8 build_id_size; /* 0: no build id */
 	__u16 segment_count;
 	__u64 base; /* kernel modules: load address; else 0 */
+	/* Without one, its first 8 bytes are a hash of the file's contents; 0: unknown. */
 	__u8 build_id[REC_BUILD_ID_MAX];
 	__u16 machine; /* e_machine; 0: unknown */
 	__u16 path_size; /* bytes, without the padding; the path is not terminated */

@@ -149,7 +149,11 @@ static void search_without_own(struct module_files *f)
 
 	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0 || f->input.fd >= 0)
 		return;
-	if (f->reason == SYMBOLS_NO_DEBUG_FILE || f->reason == SYMBOLS_STRIPPED)
+	if (f->reason != SYMBOLS_NO_DEBUG_FILE && f->reason != SYMBOLS_STRIPPED)
+		return;
+	/* Who looked for the module's file knows best. */
+	f->reason = module->reason;
+	if (f->reason == SYMBOLS_FOUND)
 		f->reason = f->was_deleted ? SYMBOLS_DELETED : SYMBOLS_UNREADABLE;
 }
 

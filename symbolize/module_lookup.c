@@ -38,7 +38,7 @@ static bool take_dump_id(struct binary_summary *summary, int fd)
 }
 
 /* Takes `opened` over. */
-static int check_build_id(const struct module_search *search, int opened, const char *path)
+static int check_identity(const struct module_search *search, int opened, const char *path)
 {
 	_cleanup_close_ int fd = opened;
 	struct binary_summary summary = {0};
@@ -51,7 +51,9 @@ static int check_build_id(const struct module_search *search, int opened, const 
 	if (binary_summarize(fd, &summary, NULL) && !take_dump_id(&summary, fd))
 		return -ENOENT;
 	is_same = summary.build_id_size == search->build_id_size &&
-		  memcmp(summary.build_id, search->build_id, search->build_id_size) == 0;
+		  (search->build_id_size
+			   ? !memcmp(summary.build_id, search->build_id, search->build_id_size)
+			   : binary_contents_hash(fd) == search->contents);
 	binary_summary_release(&summary);
 	log_debug("%s: %s", path, is_same ? "is it" : "of another build");
 	return is_same ? steal_fd(&fd) : -ESTALE;
@@ -65,18 +67,24 @@ static int try_next(const struct module_search *search, int result, char *path)
 
 	if (result >= 0)
 		return result;
-	fd = check_build_id(search, open_regular(owned), owned);
+	fd = check_identity(search, open_regular(owned), owned);
 	return fd >= 0 ? fd : worse_or(result, fd);
 }
 
-static int search_dir(const struct module_search *search, const char *dir, int result)
+static int search_build_id(const struct module_search *search, const char *dir, int result)
 {
 	char id[2 * BUILD_ID_MAX + 1];
 
 	build_id_to_text(search->build_id, search->build_id_size, id);
 	result = try_next(search, result, xasprintf("%s/.build-id/%.2s/%s", dir, id, id + 2));
 	/* perf's cache has a folder there. */
-	result = try_next(search, result, xasprintf("%s/.build-id/%.2s/%s/elf", dir, id, id + 2));
+	return try_next(search, result, xasprintf("%s/.build-id/%.2s/%s/elf", dir, id, id + 2));
+}
+
+static int search_dir(const struct module_search *search, const char *dir, int result)
+{
+	if (search->build_id_size)
+		result = search_build_id(search, dir, result);
 	for (size_t i = 0; i < sizeof(search->paths) / sizeof(*search->paths); i++) {
 		const char *path = search->paths[i];
 		const char *name = path ? strrchr(path, '/') : NULL;
@@ -93,7 +101,8 @@ int module_file_open(const struct module_search *search)
 {
 	int result = -ENOENT;
 
-	if (search->build_id_size < 2 || search->build_id_size > BUILD_ID_MAX)
+	if (search->build_id_size > BUILD_ID_MAX ||
+	    (search->build_id_size ? search->build_id_size < 2 : !search->contents))
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(search->paths) / sizeof(*search->paths); i++) {
 		const char *path = search->paths[i];
@@ -102,7 +111,7 @@ int module_file_open(const struct module_search *search)
 		if (result >= 0 || !path || *path != '/')
 			continue;
 		/* The profile names this path, so readers matter. */
-		fd = check_build_id(search, readers_open(search->readers, 0, path), path);
+		fd = check_identity(search, readers_open(search->readers, 0, path), path);
 		result = fd >= 0 ? fd : worse_or(result, fd);
 	}
 	for (const char *const *dir = search->dirs; dir && *dir; dir++)

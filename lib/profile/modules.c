@@ -42,6 +42,7 @@ module_id modules_copy(struct modules *m, const struct module *from, string_id p
 
 	memcpy(into->build_id, from->build_id, sizeof(into->build_id));
 	into->build_id_size = from->build_id_size;
+	into->contents = from->contents;
 	into->machine = from->machine;
 	into->was_deleted = from->was_deleted;
 	into->base = from->base;

@@ -82,6 +82,7 @@ struct module {
 	uint32_t file_key; /* key in the source's file_set; UINT32_MAX: not there */
 	uint8_t build_id[20];
 	uint8_t build_id_size; /* 0: none */
+	uint64_t contents; /* without a build id, a hash of the file's contents; 0: unknown */
 	uint16_t machine; /* e_machine, 0: unknown */
 	string_id path; /* as the process sees it */
 	string_id name; /* the last component, or "[vdso]" */

@@ -221,6 +221,15 @@ const char *rec_module_path(const struct rec_module *module)
 	return (const char *)(module->segments + module->segment_count);
 }
 
+uint64_t rec_module_contents(const struct rec_module *module)
+{
+	uint64_t hash = 0;
+
+	if (!module->build_id_size)
+		memcpy(&hash, module->build_id, sizeof(hash));
+	return hash;
+}
+
 const char *rec_code_text(const struct rec_code *code)
 {
 	return (const char *)(code->lines + code->line_count);

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "bpf/record.h"
 
@@ -25,6 +26,8 @@ const char *lost_cause_name(unsigned int cause);
 
 /* The path of a module record: path_size bytes, not terminated. */
 const char *rec_module_path(const struct rec_module *module);
+/* The hash of the contents of a file without a build id, see binary_contents_hash(); 0: unknown. */
+uint64_t rec_module_contents(const struct rec_module *module);
 
 /* The text of a code record: text_size bytes, perhaps not terminated. */
 const char *rec_code_text(const struct rec_code *code);

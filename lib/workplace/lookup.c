@@ -85,6 +85,7 @@ char *lookup_kernel_release(const char *os)
 struct wanted {
 	uint8_t build_id[sizeof(((struct module *)0)->build_id)];
 	size_t build_id_size;
+	uint64_t contents; /* without a build id */
 	char *path, *debug_path; /* NULL: none */
 	char *release; /* of the kernel; NULL: unknown */
 	enum { WANTED_NOTHING, WANTED_FILE, WANTED_KERNEL } kind;
@@ -178,6 +179,7 @@ static void find_file(void *ctx, size_t number)
 		w->fd = module_file_open(&(struct module_search){
 			.build_id = w->build_id,
 			.build_id_size = w->build_id_size,
+			.contents = w->contents,
 			.paths = {w->path, w->debug_path},
 			.dirs = f->dirs,
 			.readers = f->readers,
@@ -295,6 +297,7 @@ static struct wanted *list_wanted(const struct lookup *l)
 		w->fd = w->map = -ENOENT;
 		memcpy(w->build_id, module->build_id, sizeof(w->build_id));
 		w->build_id_size = module->build_id_size;
+		w->contents = module->contents;
 		if (module->kind == PROFILE_MODULE_KERNEL) {
 			w->kind = WANTED_KERNEL;
 			w->release = lookup_kernel_release(os_of(l));

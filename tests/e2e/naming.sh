@@ -53,6 +53,16 @@ record lineless 0 -v -- bin/lineless
 like "what is not stripped is not called so" "$(table_line lineless)" \
 	'^([0-9]+) +\1 +0  lineless: functions only: built without debug information$'
 
+# A capture is named later, by the file that is there then.
+run "$PROF" record --raw lineless.prof -- bin/lineless
+run "$PROF" convert lineless.prof -o lineless.json.gz
+judge "without a build id, a file is recognized by its contents" lineless.json.gz lineless \
+	'^([0-9]+) of \1 frames named' <symbols.py
+objcopy --remove-section .note.gnu.build-id bin/whole bin/lineless
+run "$PROF" convert lineless.prof -o lineless.json.gz
+judge "and another one is told apart" lineless.json.gz lineless \
+	'^0 of [0-9]+ frames named, .*the file that is here is of another' <symbols.py
+
 record quiet 0 -q -v -- bin/whole
 is "-q is stronger than -v" "$(grep -c 'frames *named' <<<"$err")" 0
 record unasked 0 --no-symbols -v -- bin/whole

@@ -20,6 +20,7 @@
 static char folder[] = "/tmp/test_module_file.XXXXXX";
 static uint8_t build_id[BUILD_ID_MAX];
 static size_t build_id_size;
+static uint64_t contents;
 
 static int setup(void **state)
 {
@@ -60,6 +61,7 @@ static void expect_result(const char *path, const char *dir, int wanted)
 	struct module_search search = {
 		.build_id = build_id,
 		.build_id_size = build_id_size,
+		.contents = contents,
 		.paths = {"relative/never", path},
 		.dirs = dir ? dirs : NULL,
 	};
@@ -107,6 +109,46 @@ TEST(others_are_refused)
 	expect_result("/etc/passwd", NULL, -ENOENT);
 	build_id_size = 0;
 	expect_result(path, NULL, -EINVAL);
+	contents = 1;
+	expect_result(path, NULL, -ESTALE);
+}
+
+/* A file of 50,000 bytes with one byte changed, or one more at its end. */
+static uint64_t hash_changed(size_t at)
+{
+	_cleanup_free_ char *path = xasprintf("%s/changed", folder);
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	static const uint8_t bytes[50000];
+
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), (ssize_t)sizeof(bytes));
+	assert_int_equal(pwrite(fd, at ? "x" : "", 1, (off_t)at), 1);
+	return binary_contents_hash(fd);
+}
+
+TEST(contents_stand_for_a_build_id)
+{
+	_cleanup_free_ char *path = xasprintf("%s/without", folder);
+	_cleanup_free_ char *command =
+		xasprintf("objcopy -R .note.gnu.build-id " SEED " '%s' 2>/dev/null", path);
+	_cleanup_close_ int with = open(SEED, O_RDONLY | O_CLOEXEC), fd = -1;
+
+	assert_int_equal(system(command), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	build_id_size = 0;
+	contents = binary_contents_hash(fd);
+	assert_int_not_equal(contents, 0);
+	expect_result(path, NULL, 0);
+	/* It has a build id, which the module had not. */
+	contents = binary_contents_hash(with);
+	expect_result(SEED, NULL, -ENOENT);
+	_cleanup_free_ char *here = realpath(SEED, NULL);
+	expect_result(here, NULL, -ESTALE);
+	for (size_t at = 1; at < 4096; at += 500)
+		assert_int_not_equal(hash_changed(0), hash_changed(at));
+	for (size_t at = 50000; at > 50000 - 4096; at -= 500)
+		assert_int_not_equal(hash_changed(0), hash_changed(at));
+	assert_int_equal(hash_changed(0), hash_changed(0));
+	assert_int_equal(binary_contents_hash(-1), 0);
 }
 
 TEST_GROUP(setup, teardown);

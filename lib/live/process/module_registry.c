@@ -119,7 +119,10 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	rec->module_id = id;
 	rec->kind = what->kind;
 	rec->build_id_size = what->build_id_size;
-	memcpy(rec->build_id, what->build_id, what->build_id_size);
+	if (what->build_id_size)
+		memcpy(rec->build_id, what->build_id, what->build_id_size);
+	else
+		memcpy(rec->build_id, &what->contents, sizeof(what->contents));
 	rec->segment_count = count;
 	rec->base = what->base;
 	rec->machine = summary->machine;
@@ -238,6 +241,8 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 	} else {
 		memcpy(what.build_id, opened.summary.build_id, sizeof(what.build_id));
 		what.build_id_size = opened.summary.build_id_size;
+		if (!what.build_id_size)
+			what.contents = binary_contents_hash(what.fd);
 		what.is_named_deleted = opened.has_path;
 		id = add_module(r, event->time, &what, &opened.summary, &opened.identity,
 				event->pid);

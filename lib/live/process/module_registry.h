@@ -49,6 +49,7 @@ struct special_module {
 	uint64_t base;
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
+	uint64_t contents; /* without a build id: binary_contents_hash() */
 	int fd;
 	bool is_named_deleted; /* the path ends with PATH_DELETED, and the file is called so */
 };

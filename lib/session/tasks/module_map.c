@@ -76,8 +76,7 @@ static bool is_same(const struct module_map *m, module_id id, const struct rec_m
 	return module->path == path && module->base == rec->base &&
 	       module->build_id_size == rec->build_id_size &&
 	       !memcmp(module->build_id, rec->build_id, rec->build_id_size) &&
-	       module->contents == rec_module_contents(rec) &&
-	       (int)module->kind == rec->kind;
+	       module->contents == rec_module_contents(rec) && (int)module->kind == rec->kind;
 }
 
 void module_map_add(struct module_map *m, const struct rec_module *rec)

@@ -151,7 +151,7 @@ static void search_without_own(struct module_files *f)
 		return;
 	if (f->reason != SYMBOLS_NO_DEBUG_FILE && f->reason != SYMBOLS_STRIPPED)
 		return;
-	/* Who looked for the module's file knows best. */
+	/* Keeps what the search for the module's file has found out. */
 	f->reason = module->reason;
 	if (f->reason == SYMBOLS_FOUND)
 		f->reason = f->was_deleted ? SYMBOLS_DELETED : SYMBOLS_UNREADABLE;

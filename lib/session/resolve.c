@@ -8,8 +8,9 @@
 #include "lib/session/code/frame_kinds.h"
 
 /*
- * Lines are overwritten on collision. A miss costs a walk over the stack and nothing else, and a
- * machine full of short-lived processes cannot fill memory. Short recordings touch few lines.
+ * Each key has a pair of lines, of which the one filled first is overwritten. A miss costs a walk
+ * over the stack and nothing else, and a machine full of short-lived processes cannot fill memory.
+ * Short recordings touch few lines.
  */
 #define FIRST_LINES (1u << 12)
 #define LINES_MAX (1u << 15)
@@ -271,12 +272,13 @@ static void unpack(struct resolver *r, const struct raw_stack *stack)
 	raw_stack_unpack(&r->raw, stack, r->addrs.items, r->kinds.items);
 }
 
-static struct resolved *line_of(const struct resolver *r, raw_stack_id raw,
+/* Returns the first line of a pair. */
+static struct resolved *pair_of(const struct resolver *r, raw_stack_id raw,
 				const struct mapping_table *mappings)
 {
 	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
 
-	return &r->cache[hash % r->lines];
+	return &r->cache[hash % r->lines & ~1u];
 }
 
 static bool is_line_of(const struct resolver *r, const struct resolved *line, raw_stack_id raw,
@@ -341,9 +343,9 @@ static void resolve(struct resolver *r, const struct raw_stack *stack, struct pr
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
 			const struct mapping_table *mappings, struct stack_extent *extent)
 {
-	struct resolved *line = line_of(r, raw, mappings), new;
+	struct resolved *line = pair_of(r, raw, mappings), new;
 
-	if (!is_line_of(r, line, raw, mappings)) {
+	if (!is_line_of(r, line, raw, mappings) && !is_line_of(r, ++line, raw, mappings)) {
 		new = (struct resolved){
 			.stamp = mappings->stamp,
 			.kernel_stamp = r->kernel->stamp,
@@ -351,11 +353,19 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 		};
 		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
 		note_miss(r);
-		line = line_of(r, raw, mappings);
-		*line = new;
+		line = pair_of(r, raw, mappings);
+		line[1] = line[0];
+		line[0] = new;
 	}
 	*extent = line->extent;
 	return line->stack;
+}
+
+static bool is_leaf(const struct resolved_leaf *line, const struct resolved_leaf *wanted)
+{
+	return line->is_used && line->addr == wanted->addr && line->base == wanted->base &&
+	       line->stamp == wanted->stamp && line->kernel_stamp == wanted->kernel_stamp &&
+	       line->kind == wanted->kind;
 }
 
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
@@ -365,26 +375,26 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 		.addr = frame_addr(addr, true),
 		.info = frame_kind_info(kind, kind == FRAME_KERNEL),
 	};
-	uint64_t stamp = mappings ? mappings->stamp : 0;
-	uint64_t hash = hash_pair(addr, stamp << 32 | base);
-	struct resolved_leaf *line = &r->leaves[hash % r->lines];
-
-	if (line->is_used && line->addr == addr && line->base == base && line->stamp == stamp &&
-	    line->kernel_stamp == r->kernel->stamp && line->kind == kind)
-		return line->stack;
-	note_miss(r);
-	find_mapping(r, &place, mappings);
-	line = &r->leaves[hash % r->lines];
-	*line = (struct resolved_leaf){
-		.stamp = stamp,
+	struct resolved_leaf new = {
+		.stamp = mappings ? mappings->stamp : 0,
 		.kernel_stamp = r->kernel->stamp,
 		.addr = addr,
 		.base = base,
-		.stack = push_frame(r, base, &place, process),
 		.kind = kind,
 		.is_used = true,
 	};
-	return line->stack;
+	uint64_t hash = hash_pair(addr, new.stamp << 32 | base);
+	struct resolved_leaf *line = &r->leaves[hash % r->lines & ~1u];
+
+	if (is_leaf(line, &new) || is_leaf(++line, &new))
+		return line->stack;
+	note_miss(r);
+	find_mapping(r, &place, mappings);
+	new.stack = push_frame(r, base, &place, process);
+	line = &r->leaves[hash % r->lines & ~1u];
+	line[1] = line[0];
+	line[0] = new;
+	return new.stack;
 }
 
 void resolver_forget(struct resolver *r)

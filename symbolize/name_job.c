@@ -76,8 +76,10 @@ static size_t open_symbolizers(const struct name_task *task, const struct groups
 	struct symbolizer_input input = task->input;
 	size_t count = 0;
 
-	input.rvas = groups->rvas.items;
-	input.rva_count = groups->rvas.count;
+	if (!input.rvas) {
+		input.rvas = groups->rvas.items;
+		input.rva_count = groups->rvas.count;
+	}
 	if (all == for_kernel || all == for_kernel_modules)
 		input.kernel_symbols = kernel_list_get(task->kernel);
 	for (ops = all; *ops && count < MAX_SYMBOLIZERS; ops++) {

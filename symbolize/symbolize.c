@@ -33,6 +33,7 @@ struct run {
 	struct kernel_list kernel;
 	VEC(struct job) jobs;
 	VEC(uint32_t) order; /* of starting */
+	VEC(uint64_t *) expected; /* addresses of modules in parts */
 	bool is_stopped; /* atomically */
 };
 
@@ -92,6 +93,20 @@ static void add_job(struct run *r, const struct symbolizer_input *module,
 			   });
 }
 
+/* Says which addresses all parts of a module will ask for: they share what is read of its files. */
+static void expect(struct run *r, struct symbolizer_input *input, const struct place *places,
+		   size_t count)
+{
+	uint64_t *rvas = xmalloc(count * sizeof(*rvas));
+
+	input->rvas = rvas;
+	for (size_t i = 0; i < count; i++) {
+		if (!i || places[i].rva != places[i - 1].rva)
+			rvas[input->rva_count++] = places[i].rva;
+	}
+	vec_push(&r->expected, rvas);
+}
+
 static void add_group(struct run *r, module_id id, const struct place *places, size_t count)
 {
 	const struct module *module = id == NO_MODULE ? NULL
@@ -111,6 +126,8 @@ static void add_group(struct run *r, module_id id, const struct place *places, s
 	input.files = module_files_new(&input);
 	if (parts > r->threads)
 		parts = r->threads;
+	if (parts > 1)
+		expect(r, &input, places, count);
 	for (; count; parts--) {
 		size_t size = parts > 1 ? count / parts : count;
 
@@ -264,6 +281,9 @@ static void run_free(struct run *r)
 {
 	address_index_release(&r->index);
 	kernel_list_release(&r->kernel);
+	vec_for_each(&r->expected, uint64_t **, rvas)
+		free(*rvas);
+	vec_release(&r->expected);
 	vec_release(&r->order);
 	vec_release(&r->jobs);
 	free(r);

@@ -18,7 +18,7 @@
  * For more addresses than these, all symbols are read at once: the parts of a module that are named
  * side by side would each want others.
  */
-#define WANTED_MAX 16000
+#define WANTED_MAX 60000
 
 struct sorted_symbols {
 	struct binary_symbols symbols; /* as RVAs, sorted, one per place */

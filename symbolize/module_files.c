@@ -151,10 +151,11 @@ static void search_without_own(struct module_files *f)
 		return;
 	if (f->reason != SYMBOLS_NO_DEBUG_FILE && f->reason != SYMBOLS_STRIPPED)
 		return;
-	/* Keeps what the search for the module's file has found out. */
-	f->reason = module->reason;
-	if (f->reason == SYMBOLS_FOUND)
-		f->reason = f->was_deleted ? SYMBOLS_DELETED : SYMBOLS_UNREADABLE;
+	f->reason = f->was_deleted ? SYMBOLS_DELETED : SYMBOLS_UNREADABLE;
+	/* Keeps what a search for the module's file has found out. */
+	if (module->reason == SYMBOLS_NOT_HERE || module->reason == SYMBOLS_OTHER_BUILD ||
+	    module->reason == SYMBOLS_NO_BUILD_ID)
+		f->reason = module->reason;
 }
 
 static void search_with_own(struct module_files *f, const struct binary *own)

@@ -44,7 +44,8 @@ struct merge {
 	struct entries scratch;
 	uint64_t clock; /* of the current round */
 	uint64_t limit; /* clock of the previous round: older records may go */
-	uint64_t due; /* clock of the last round in which records were due */
+	uint64_t begun; /* clock of the current round, complete or not */
+	uint64_t due; /* that of the last round in which records were due */
 	uint64_t last_time; /* of the youngest record given out */
 	uint64_t late_count;
 	uint64_t size, peak; /* bytes of live records */
@@ -100,7 +101,7 @@ static void recycle_chunks(struct merge *m)
 void merge_begin_round(struct merge *m, uint64_t clock_ns)
 {
 	m->limit = m->clock;
-	m->clock = clock_ns;
+	m->clock = m->begun = clock_ns;
 	recycle_chunks(m);
 }
 
@@ -261,9 +262,9 @@ const struct rec *merge_next(struct merge *m)
 
 bool merge_is_due(struct merge *m)
 {
-	if (!m->finished && m->size < DUE_BYTES && m->clock < m->due + DUE_NS)
+	if (!m->finished && m->size < DUE_BYTES && m->begun < m->due + DUE_NS)
 		return false;
-	m->due = m->clock;
+	m->due = m->begun;
 	return true;
 }
 

@@ -41,7 +41,7 @@ struct copy_scratch {
 /* By CPU; the kernel's own memory for each CPU is too small for one. */
 struct copies {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* the number of possible CPUs, set by user space */
+	__uint(max_entries, 1); /* the number of CPUs that may copy, set by user space */
 	__type(key, __u32);
 	__type(value, struct copy_scratch);
 };

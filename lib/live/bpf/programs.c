@@ -111,7 +111,6 @@ int programs_load(struct programs **out, const struct programs_options *options,
 	pthread_mutex_init(&p->parts_lock, NULL);
 	p->rings_fd = p->shards_fd = p->types_fd = -1;
 	p->ring_bytes = options->ring_bytes;
-	p->possible_cpus = options->possible_cpus;
 	p->on_record = on_record;
 	p->ctx = ctx;
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);

@@ -44,7 +44,11 @@ struct programs {
 	VEC(struct ring) rings; /* the rings that are read */
 	int epoll_fd; /* of the rings */
 	uint64_t ring_bytes;
-	uint32_t possible_cpus; /* highest possible CPU id + 1 */
+	/*
+	 * Highest id of a CPU that was online at first, + 1. Later ones copy no stacks: memory for
+	 * all that are possible, 100 kB each, would mostly be wasted.
+	 */
+	uint32_t copying_cpus;
 	struct unwind_rule *rules; /* NULL until first asked for */
 	ring_record_fn *on_record;
 	void *ctx;

@@ -12,7 +12,7 @@
 static int share_with_partners(struct programs *p, struct bpf_object *object,
 			       const char *const *partners)
 {
-	int code = size_maps_by_cpu(object, p->possible_cpus);
+	int code = size_maps_by_cpu(object, p->copying_cpus);
 
 	if (!code)
 		code = share_maps(object, p->skeleton->obj);

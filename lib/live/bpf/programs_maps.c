@@ -43,8 +43,10 @@ static int make_rings(struct programs *p, const struct programs_options *options
 	code = cpu_list_read("online", &online);
 	if (code)
 		return code;
-	for (uint32_t i = 0; i < online.count; i++)
+	for (uint32_t i = 0; i < online.count; i++) {
 		vec_push(&p->slots, (struct map_slot){p->rings_fd, online.cpus[i], -1, 0});
+		p->copying_cpus = online.cpus[i] + 1;
+	}
 	cpu_list_release(&online);
 	return 0;
 }

@@ -15,7 +15,7 @@
 
 static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
 {
-	int code = size_maps_by_cpu(*skeleton->obj, p->possible_cpus);
+	int code = size_maps_by_cpu(*skeleton->obj, p->copying_cpus);
 
 	if (!code)
 		code = share_maps(*skeleton->obj, p->shared->obj);
@@ -69,7 +69,7 @@ static bool has_parts(const struct programs *p)
 
 int programs_load_parts(struct programs *p)
 {
-	int code = size_maps_by_cpu(p->shared->obj, p->possible_cpus);
+	int code = size_maps_by_cpu(p->shared->obj, p->copying_cpus);
 	bool is_beside;
 	pthread_t thread;
 	void *result;

@@ -149,13 +149,10 @@ static void search_without_own(struct module_files *f)
 
 	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0 || f->input.fd >= 0)
 		return;
-	if (f->reason != SYMBOLS_NO_DEBUG_FILE && f->reason != SYMBOLS_STRIPPED)
-		return;
-	f->reason = f->was_deleted ? SYMBOLS_DELETED : SYMBOLS_UNREADABLE;
-	/* Keeps what a search for the module's file has found out. */
-	if (module->reason == SYMBOLS_NOT_HERE || module->reason == SYMBOLS_OTHER_BUILD ||
-	    module->reason == SYMBOLS_NO_BUILD_ID)
-		f->reason = module->reason;
+	if (f->reason == SYMBOLS_NO_DEBUG_FILE || f->reason == SYMBOLS_STRIPPED)
+		f->reason = f->was_deleted				 ? SYMBOLS_DELETED
+			    : symbol_reason_is_of_search(module->reason) ? module->reason
+									 : SYMBOLS_UNREADABLE;
 }
 
 static void search_with_own(struct module_files *f, const struct binary *own)

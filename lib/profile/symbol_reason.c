@@ -32,6 +32,12 @@ const char *symbol_reason_text(enum symbol_reason reason)
 	return texts[reason];
 }
 
+bool symbol_reason_is_of_search(enum symbol_reason reason)
+{
+	return reason == SYMBOLS_NOT_HERE || reason == SYMBOLS_OTHER_BUILD ||
+	       reason == SYMBOLS_NO_BUILD_ID;
+}
+
 static void add_build_id(const struct module *m, struct strbuf *text)
 {
 	char id[MODULE_BUILD_ID_TEXT];

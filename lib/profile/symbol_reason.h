@@ -11,6 +11,8 @@
 
 /* A static phrase, in lower case and without a full stop. */
 const char *symbol_reason_text(enum symbol_reason reason);
+/* Is it the outcome of a search for the module's own file, of which nothing was found? */
+bool symbol_reason_is_of_search(enum symbol_reason reason);
 /*
  * Appends the reason with the build id: "no debug file for build id 1a2b…". Appends nothing for
  * SYMBOLS_FOUND.

@@ -128,8 +128,8 @@ __noinline int begin_walk(struct stack_scratch *s)
 }
 
 /*
- * Reads the kernel's memory: for each field read by way of `ctx`, the kernel would move the rest of
- * the program.
+ * Reads all registers with two calls: the verifier replaces each access to a field of `ctx` by
+ * several instructions, and moves the rest of the program for it.
  */
 __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
 {

@@ -38,7 +38,10 @@ struct copy_scratch {
 	__u32 at, want, done;
 };
 
-/* By CPU; the kernel's own memory for each CPU is too small for one. */
+/*
+ * One for each CPU, by its number: maps with memory for each CPU are limited to 32 kB. User space
+ * knows such maps by the end of their names.
+ */
 struct copies {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* the number of CPUs that may copy, set by user space */

@@ -28,7 +28,8 @@ void kernel_list_release(struct kernel_list *list);
 
 /* Borrowed; nobody may change it meanwhile. */
 struct name_task {
-	struct symbolizer_input input; /* without the kernel's symbols */
+	/* Without the kernel's symbols; rvas: of all parts of the module, NULL if this is all. */
+	struct symbolizer_input input;
 	struct kernel_list *kernel;
 	struct name_cache *cache; /* NULL: none */
 	const struct place *places; /* in order of their addresses */

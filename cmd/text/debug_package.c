@@ -42,7 +42,7 @@ bool debug_package_may_have(const char *path)
 
 /* A search of the lists of packages for a file. */
 struct search {
-	char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
+	const char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
 	const char *stem; /* of the file's name: such packages come first */
 	size_t stem_size;
 	char part[PART_BYTES + 1];
@@ -108,24 +108,22 @@ static char *find_package(const char *root, const char *path)
 	_cleanup_closedir_ DIR *dir = opendir(folder);
 	uint64_t end = clock_monotonic_ns() + SEARCH_NS;
 	const char *file = strrchr(path, '/');
+	_cleanup_free_ char *line = xasprintf("\n%s\n", path), *other = NULL;
 	struct search s = {.stem = file ? file + 1 : path};
-	char *package = NULL;
+	char *package;
 
 	if (!dir)
 		return NULL;
 	/* "libdw.so.1" is in libdw1, "python3.11" in python3.11-minimal. */
 	s.stem_size = text_starts_with(s.stem, "lib") ? strcspn(s.stem, ".-") : strlen(s.stem);
-	s.lines[0] = xasprintf("\n%s\n", path);
 	if (is_merged_folder(path))
-		s.lines[1] = xasprintf("\n/usr%s\n", path);
+		other = xasprintf("\n/usr%s\n", path);
 	else if (is_merged_folder(path + strlen("/usr")))
-		s.lines[1] = xasprintf("\n%s\n", path + strlen("/usr"));
+		other = xasprintf("\n%s\n", path + strlen("/usr"));
+	s.lines[0] = line;
+	s.lines[1] = other;
 	package = find_among(&s, dir, true, end);
-	if (!package)
-		package = find_among(&s, dir, false, end);
-	free(s.lines[0]);
-	free(s.lines[1]);
-	return package;
+	return package ? package : find_among(&s, dir, false, end);
 }
 
 /* Names the package "bash-dbgsym"; the C library's has an older suffix. */

@@ -142,13 +142,13 @@ void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
 /* Gives a range of vaddrs, [*start, *end), outside of which no stub lies. Costs next to nothing. */
 void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 
-/* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
 /*
  * Returns a hash of the file's size and of some of its pages, to tell files without a build id
  * apart: of two builds, it is the same only if they differ nowhere there. 0: not readable, or
  * empty.
  */
 uint64_t binary_contents_hash(int fd);
+/* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
 void build_id_to_text(const uint8_t *build_id, size_t size, char *text);
 
 #endif

@@ -12,19 +12,18 @@
 uint64_t binary_contents_hash(int fd)
 {
 	struct stat st;
-	uint64_t size, hash;
+	uint64_t size, last, hash;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
 		return 0;
 	size = (uint64_t)st.st_size;
+	last = size > PAGE_BYTES ? size - PAGE_BYTES : 0;
 	hash = hash_u64(size);
 	for (uint64_t i = 0; i < PAGES; i++) {
 		uint8_t page[PAGE_BYTES];
-		uint64_t last = size > PAGE_BYTES ? size - PAGE_BYTES : 0;
-		ssize_t got = read_at(fd, page, sizeof(page), last / (PAGES - 1) * i);
+		uint64_t at = i < PAGES - 1 ? last / (PAGES - 1) * i : last;
+		ssize_t got = read_at(fd, page, sizeof(page), at);
 
-		if (i == PAGES - 1)
-			got = read_at(fd, page, sizeof(page), last);
 		if (got < 0)
 			return 0;
 		hash = hash_bytes(page, (size_t)got, hash);

@@ -241,7 +241,7 @@ static int recorder_next(struct source *source, const struct rec **rec, struct e
 
 	(void)err;
 	for (;;) {
-		*rec = r->hands_on ? merge_next(r->merge) : NULL;
+		*rec = r->gives_records ? merge_next(r->merge) : NULL;
 		if (*rec)
 			return SOURCE_RECORD;
 		if (r->phase == PHASE_DRAINED)
@@ -252,7 +252,7 @@ static int recorder_next(struct source *source, const struct rec **rec, struct e
 		}
 		r->idle_given = false;
 		wait_and_read(r);
-		r->hands_on = merge_is_due(r->merge);
+		r->gives_records = merge_is_due(r->merge);
 	}
 }
 

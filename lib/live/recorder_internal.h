@@ -24,7 +24,7 @@ struct recorder {
 	struct recorder_options options;
 	enum recorder_phase phase;
 	bool idle_given; /* the caller got control since the last round */
-	bool hands_on; /* gives the merge's records, all of them */
+	bool gives_records; /* those of the merge are due, until none is left */
 	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;

@@ -39,8 +39,9 @@ void merge_finish(struct merge *m);
 /* Returns the next record in order, valid until the next merge_begin_round(), or NULL. */
 const struct rec *merge_next(struct merge *m);
 /*
- * Are many records there, or have some waited for long? To take few in each round costs more:
- * between rounds, other programs use the CPU's caches.
+ * True if there are many records, or if it was last true long ago: call it once a round, and take
+ * none if it is false. To take few in each round costs more, because other programs use the CPU's
+ * caches in between.
  */
 bool merge_is_due(struct merge *m);
 /* Bytes taken by waiting records: now, and the highest so far. */

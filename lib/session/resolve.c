@@ -361,6 +361,15 @@ stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *pr
 	return line->stack;
 }
 
+/* Returns the first line of a pair. */
+static struct resolved_leaf *leaf_pair_of(const struct resolver *r,
+					  const struct resolved_leaf *wanted)
+{
+	uint64_t hash = hash_pair(wanted->addr, wanted->stamp << 32 | wanted->base);
+
+	return &r->leaves[hash % r->lines & ~1u];
+}
+
 static bool is_leaf(const struct resolved_leaf *line, const struct resolved_leaf *wanted)
 {
 	return line->is_used && line->addr == wanted->addr && line->base == wanted->base &&
@@ -383,15 +392,14 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 		.kind = kind,
 		.is_used = true,
 	};
-	uint64_t hash = hash_pair(addr, new.stamp << 32 | base);
-	struct resolved_leaf *line = &r->leaves[hash % r->lines & ~1u];
+	struct resolved_leaf *line = leaf_pair_of(r, &new);
 
 	if (is_leaf(line, &new) || is_leaf(++line, &new))
 		return line->stack;
 	note_miss(r);
 	find_mapping(r, &place, mappings);
 	new.stack = push_frame(r, base, &place, process);
-	line = &r->leaves[hash % r->lines & ~1u];
+	line = leaf_pair_of(r, &new);
 	line[1] = line[0];
 	line[0] = new;
 	return new.stack;

@@ -34,6 +34,7 @@ static int inflate(const struct cfi_file *file, struct cfi_buffer *buffer, size_
 	return cfi_file_inflate(file, &buffer->data, size, err);
 }
 
+/* Prepares to read .eh_frame page by page. */
 static int page(struct cfi_data *data, const struct cfi_file *file, struct error *err)
 {
 	int ret = cfi_file_page(file, &file->eh_frame, &data->pages, err);

@@ -21,7 +21,7 @@ struct cfi_section {
 	const uint8_t *data; /* borrowed */
 	size_t size;
 	uint64_t vaddr;
-	struct paged_section *pages; /* to read from first, borrowed; NULL: all is there */
+	struct paged_section *pages; /* reads parts when needed, borrowed; NULL: all is there */
 };
 
 struct eh_frame {
@@ -57,8 +57,8 @@ void eh_frame_release(struct eh_frame *frame);
 /* Returns the next FDE that covers code; starts never decrease. False at the end. */
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde);
 /*
- * Finds the FDE that covers a vaddr, independent of eh_frame_next(). Of a paged section, its
- * program may lack. False: none.
+ * Finds the FDE that covers a vaddr, independent of eh_frame_next(). Its program is not read from a
+ * section with pages. False: none.
  */
 bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde);
 /* Borrowed until the next eh_frame_next() or eh_frame_find(). */

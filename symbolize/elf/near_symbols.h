@@ -26,8 +26,8 @@ struct near_addresses {
 struct near_symbols {
 	struct near_addresses wanted, places; /* RVAs */
 	VEC(uint64_t) before; /* by wanted address: where the last symbol with a size begins, + 1 */
-	uint64_t
-		first_vaddr; /* set by the caller: RVAs of the file being read are relative to it */
+	/* Set by the caller: RVAs of the file being read are relative to it. */
+	uint64_t first_vaddr;
 	size_t label_count;
 };
 

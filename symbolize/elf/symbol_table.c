@@ -14,10 +14,7 @@
 
 /* Only this much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
-/*
- * For more addresses than these, all symbols are read at once: the parts of a module that are named
- * side by side would each want others.
- */
+/* For more addresses than these, all symbols are read at once: to choose takes two passes. */
 #define WANTED_MAX 60000
 
 struct sorted_symbols {

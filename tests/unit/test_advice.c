@@ -176,7 +176,7 @@ TEST(packages_are_those_of_the_distribution)
 			"printf '/.\\n/usr/lib/libx.so.1' >libx1:amd64.list && "
 			"printf '/usr/bin/bash-other\\n/not/bin/bash\\n' >alike.list && "
 			"printf '/lib/x86_64-linux-gnu/libc.so.6\\n' >libc6:amd64.list && "
-			/* Longer than what is read at once, with each possible place of its end. */
+			/* Longer than what is read at once: lines lie across the ends of parts. */
 			"seq -f '/usr/share/many/%%06g' 40000 >many.list && "
 			"printf 'NAME=\"Some\"\\nID=\"mine\"\\nID_LIKE=\"debian other\"\\n' "
 			">../../../../etc/os-release");

@@ -12,10 +12,8 @@
 static int share_with_partners(struct programs *p, struct bpf_object *object,
 			       const char *const *partners)
 {
-	int code = size_maps_by_cpu(object, p->copying_cpus);
+	int code = share_maps(object, p->skeleton->obj);
 
-	if (!code)
-		code = share_maps(object, p->skeleton->obj);
 	for (; partners && *partners && !code; partners++) {
 		const struct bpf_object *partner = programs_find_object(p, *partners);
 
@@ -40,7 +38,9 @@ static int add_late(struct programs *p, const struct programs_part *part, int ty
 	code = part->open(part->ctx, &open, &skeleton);
 	if (code)
 		return error_set(err, code, "open a BPF object");
-	code = share_with_partners(p, *skeleton->obj, part->partners);
+	code = size_maps_by_cpu(*skeleton->obj, p->copying_cpus);
+	if (!code)
+		code = share_with_partners(p, *skeleton->obj, part->partners);
 	if (!code)
 		code = bpf_object__load_skeleton(skeleton);
 	*out = skeleton;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -174,9 +175,7 @@ static int configure(const struct programs *p, const struct programs_options *op
 			bpf_object__find_program_by_name(p->skeleton->obj, options->left_out[i]),
 			false);
 	if (options->unwind & UNWIND_BY_CFI)
-		config->copy_bytes = (uint32_t)(options->ring_bytes < COPIED_MAX / 2
-							? options->ring_bytes * 2
-							: COPIED_MAX);
+		config->copy_bytes = (uint32_t)MIN(options->ring_bytes * 2, COPIED_MAX);
 	config->user_pc_mask = walk_own_pc_mask();
 	config->stack_limit = (uint32_t)read_number("/proc/sys/kernel/perf_event_max_stack", 127);
 	if (config->stack_limit > USER_DEPTH_MAX)

@@ -12,9 +12,7 @@ struct bpf_object;
  * negative errno.
  */
 int share_maps(struct bpf_object *object, const struct bpf_object *loaded);
-/*
- * Gives an open object's maps by CPU (see copy.bpf.h) `cpus` rows. 0 or a negative errno.
- */
+/* Gives the maps of copied stacks (copy.bpf.h) of an open object `cpus` rows. 0 or -errno. */
 int size_maps_by_cpu(struct bpf_object *object, uint32_t cpus);
 
 #endif

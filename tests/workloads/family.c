@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "tests/workloads/burn.h"
@@ -26,9 +26,14 @@ static NOINLINE void younger_work(void)
 
 static void make_child(const char *name, void (*work)(void))
 {
+	pid_t parent = getpid();
+
 	if (fork())
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* It has ended before. */
+	if (getppid() != parent)
+		_exit(0);
 	prctl(PR_SET_NAME, name);
 	work();
 	_exit(0);

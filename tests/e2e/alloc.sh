@@ -307,6 +307,8 @@ for i in 1 2 3 4; do
 done
 refuses "a program that allocates all the time is left alone" 125 'allocate and free [0-9]+ times a second, which takes [0-9]+ % of a CPU' \
 	"$PROF" attach --alloc -d 20 -o busy.json.gz -p "$pids"
+# shellcheck disable=SC2086 # words
+renice -n 0 -p ${pids//,/ } >/dev/null
 begin busy attach -v -d 1 --alloc --alloc-anyway -p "$started"
 finish busy 0
 touch go
@@ -317,12 +319,12 @@ judge "what it costs is told beforehand" busy.json.gz 4.told busy.err <<'CODE'
 import re
 from statistics import median
 passes = [float(line) for line in open(args[0])]
-alone = min(passes)
+alone, longest = min(passes), max(passes)
 told = re.search(r"free ([0-9]+) times a second, which takes ([0-9]+) %", open(args[1]).read())
 expect(told, open(args[1]).read())
 a_pair = 2 * float(told[2]) / 100 * 1e9 / float(told[1])
 # Passes that lost their CPU for a while are slow, too, but not as slow as those with probes.
-found = median(x for x in passes if x * x > alone * max(passes)) - alone
+found = median(x for x in passes if x * x > alone * longest) - alone
 expect(0.4 < a_pair / found < 2.5, (a_pair, found, alone, len(passes)))
 CODE
 done_testing

@@ -77,6 +77,18 @@ static inline uint64_t bytes_u64(struct bytes *b)
 		memcpy(&value, at, sizeof(value));
 	return le64toh(value);
 }
+/*
+ * Reads the length of what follows, as a unit of DWARF begins (DWARF 5, 7.4), and tells whether
+ * offsets in it have 64 bits.
+ */
+static inline uint64_t bytes_unit_length(struct bytes *b, bool *is_64bit)
+{
+	uint32_t length = bytes_u32(b);
+
+	*is_64bit = length == UINT32_MAX;
+	return *is_64bit ? bytes_u64(b) : length;
+}
+
 /* The slow path of bytes_uleb(). */
 uint64_t bytes_uleb_long(struct bytes *b);
 /* LEB128 as in DWARF; values of more than 64 bits fail. */

@@ -40,17 +40,13 @@ static inline bool read_entry(const struct eh_frame *frame, uint64_t offset, str
 {
 	const struct cfi_section *section = &frame->section;
 	struct bytes b = {section->data, section->data, section->data + section->size, false};
-	bool is_64bit = false;
+	bool is_64bit;
 	uint64_t length, id, id_offset;
 
 	if (!need(frame, offset, HEAD_BYTES))
 		return false;
 	bytes_skip(&b, offset);
-	length = bytes_u32(&b);
-	if (length == LENGTH_64) {
-		is_64bit = true;
-		length = bytes_u64(&b);
-	}
+	length = bytes_unit_length(&b, &is_64bit);
 	if (length > bytes_left(&b) || b.failed)
 		return false;
 	b.end = b.at + length;

@@ -58,14 +58,13 @@ static void read_sets(struct reader *r, const struct debug_section *section)
 	bytes_init(&b, section->data, section->size);
 	while (bytes_left(&b) && step_budget_take(r->budget, 1)) {
 		struct bytes head = b;
-		uint64_t size = bytes_u32(&head);
-		bool is_64bit = size == UINT32_MAX;
+		bool is_64bit;
+		uint64_t size = bytes_unit_length(&head, &is_64bit);
 
-		if (is_64bit)
-			size = bytes_u64(&head);
 		if (head.failed || size > bytes_left(&head))
 			return;
-		read_set(r, bytes_sub(&b, (is_64bit ? 12 : 4) + size), is_64bit);
+		read_set(r, bytes_sub(&b, bytes_position(&head) - bytes_position(&b) + size),
+			 is_64bit);
 	}
 }
 

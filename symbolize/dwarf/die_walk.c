@@ -61,14 +61,13 @@ static struct bytes find_unit(const struct debug_view *view, const uint8_t *head
 		const struct debug_section *s = &view->at[kinds[i]];
 		size_t offset = (uintptr_t)header - (uintptr_t)s->data;
 		struct bytes b;
+		bool is_64bit;
 		uint64_t size;
 
 		if (!s->data || offset >= s->size)
 			continue;
 		bytes_init(&b, header, s->size - offset);
-		size = bytes_u32(&b);
-		if (size == UINT32_MAX)
-			size = bytes_u64(&b);
+		size = bytes_unit_length(&b, &is_64bit);
 		if (b.failed || size > bytes_left(&b))
 			break;
 		bytes_init(&b, header, bytes_position(&b) + size);
@@ -84,11 +83,11 @@ bool die_walk_open(struct die_walk *w, struct abbrev_cache *cache, const struct 
 	struct bytes b = find_unit(view, header), table;
 	struct die_sizes sizes;
 	uint64_t offset;
+	bool is_64bit;
 
 	*w = (struct die_walk){.b = b, .budget = budget};
-	sizes.offset = bytes_u32(&b) == UINT32_MAX ? 8 : 4;
-	if (sizes.offset == 8)
-		bytes_skip(&b, 8);
+	bytes_unit_length(&b, &is_64bit);
+	sizes.offset = is_64bit ? 8 : 4;
 	sizes.version = bytes_u16(&b);
 	if (sizes.version >= 5) {
 		bytes_skip(&b, 1);

@@ -140,15 +140,14 @@ static bool need_lines(struct debug_info *info, uint64_t offset)
 {
 	struct bytes b = info->line_sections.line;
 	size_t all = bytes_left(&b);
+	bool is_64bit;
 	uint64_t size;
 
 	if (offset >= all || !debug_sections_need(info->sections, DEBUG_LINE, offset,
 						  offset + MIN(all - offset, 12)))
 		return false;
 	bytes_seek(&b, offset);
-	size = bytes_u32(&b);
-	if (size == UINT32_MAX)
-		size = bytes_u64(&b);
+	size = bytes_unit_length(&b, &is_64bit);
 	return debug_sections_need(info->sections, DEBUG_LINE, offset,
 				   bytes_position(&b) + MIN(size, bytes_left(&b)));
 }

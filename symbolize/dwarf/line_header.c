@@ -184,10 +184,7 @@ bool line_header_read(struct line_header *h, const struct line_sections *section
 	if (offset >= bytes_left(&all))
 		return false;
 	bytes_seek(&all, offset);
-	size = bytes_u32(&all);
-	r.is_64bit = size == UINT32_MAX;
-	if (r.is_64bit)
-		size = bytes_u64(&all);
+	size = bytes_unit_length(&all, &r.is_64bit);
 	unit = bytes_sub(&all, size);
 	if (all.failed || !step_budget_take(budget, size))
 		return false;

@@ -141,7 +141,7 @@ static char *read_names(const struct essential_parts *p, const struct header *h,
 
 static void add(struct essential_parts *p, uint64_t offset, uint64_t size)
 {
-	vec_push(&p->rows, ((struct file_part){offset, size}));
+	vec_push(&p->rows, ((struct essential_part){offset, size}));
 	p->bytes += size;
 }
 

@@ -10,12 +10,13 @@
 
 #include "lib/base/vec.h"
 
-struct file_part {
+struct essential_part {
 	uint64_t offset, size;
 };
 
 struct essential_parts {
-	VEC(struct file_part) rows; /* to be read from the file; without the table of sections */
+	VEC(struct essential_part)
+	rows; /* to be read from the file; without the table of sections */
 	uint8_t *sections; /* the changed table; owned; NULL: the rows have everything */
 	uint64_t sections_offset, sections_size;
 	uint64_t bytes; /* of all */

@@ -45,7 +45,7 @@ static int copy_parts(int fd, const struct essential_parts *parts)
 {
 	int copy = memfd_create("copy", MFD_CLOEXEC);
 
-	vec_for_each(&parts->rows, const struct file_part *, part) {
+	vec_for_each(&parts->rows, const struct essential_part *, part) {
 		uint8_t byte[4096];
 
 		for (uint64_t at = 0; at < part->size; at += sizeof(byte)) {

@@ -41,7 +41,7 @@ struct guard {
 	VEC(struct pusher_process) pushers;
 	pid_t converter_pid; /* 0: it has ended */
 	char host[256];
-	bool is_unsent;
+	bool is_unsent, is_waiting; /* of pushers that have ended */
 	unsigned int failures;
 };
 
@@ -132,15 +132,15 @@ static void close_sockets(struct guard *g)
 	}
 }
 
-static bool has_ended_well(int status)
+static bool has_exited_with(int status, int wanted)
 {
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return WIFEXITED(status) && WEXITSTATUS(status) == wanted;
 }
 
 static void on_converter_end(struct guard *g, int status)
 {
 	g->converter_pid = 0;
-	if (has_ended_well(status)) {
+	if (has_exited_with(status, 0)) {
 		close_sockets(g);
 		return;
 	}
@@ -151,9 +151,9 @@ static void on_converter_end(struct guard *g, int status)
 static void on_pusher_end(struct guard *g, struct pusher_process *pusher, int status)
 {
 	pusher->pid = 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == WINDOW_GUARD_UNSENT)
-		g->is_unsent = true;
-	if (!g->converter_pid || has_ended_well(status))
+	g->is_unsent |= has_exited_with(status, WINDOW_GUARD_UNSENT);
+	g->is_waiting |= has_exited_with(status, WINDOW_GUARD_WAITING);
+	if (!g->converter_pid || has_exited_with(status, 0))
 		return;
 	pause_after(g, status);
 	start_pusher(g, pusher);
@@ -220,5 +220,7 @@ void window_guard_run(struct window_converter *n)
 		start_pusher(&g, pusher);
 	start_converter(&g);
 	supervise(&g);
-	_exit(g.is_unsent ? WINDOW_GUARD_UNSENT : 0);
+	if (g.is_unsent)
+		_exit(WINDOW_GUARD_UNSENT);
+	_exit(g.is_waiting ? WINDOW_GUARD_WAITING : 0);
 }

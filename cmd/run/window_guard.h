@@ -5,8 +5,9 @@
 
 #include "cmd/run/window_converter.h"
 
-/* Its status if windows are left that were neither sent nor spooled. */
+/* Its status if windows are left that were not sent: in memory, or else in the folder. */
 #define WINDOW_GUARD_UNSENT 3
+#define WINDOW_GUARD_WAITING 4
 
 /*
  * Becomes that process, which never returns: n->capture and n->jobs are its own from now on, all

@@ -221,14 +221,16 @@ static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
 }
 
 /* The pushers have ended: the latest report may be older than what they did at last. */
-static void say_end(const struct pipeline *p)
+static void say_end(const struct pipeline *p, bool is_waiting)
 {
 	const struct windows *w = &p->windows;
 	const char *noun = text_counted(w->count, "window", "windows");
 
-	if (w->report.words[0])
-		command_say_as(p->options->command, "recorded %" PRIu64 " %s: %s", w->count, noun,
-			       w->report.words);
+	if (is_waiting)
+		command_say_as(p->options->command,
+			       "recorded %" PRIu64 " %s; what was not sent waits in %s%s%s",
+			       w->count, noun, p->options->push->spool_dir,
+			       w->report.words[0] ? ": " : "", w->report.words);
 	else
 		command_say_as(p->options->command, "sent %" PRIu64 " %s", w->count, noun);
 }
@@ -255,12 +257,15 @@ int windows_finish(struct pipeline *p, struct error *err)
 	}
 	if (p->options->argv)
 		until_ns += COMMAND_END_NS;
-	if (!await_guard(p, until_ns, &status))
+	if (!await_guard(p, until_ns, &status)) {
 		command_say_as(p->options->command, "windows are still being sent");
-	else if (WIFEXITED(status) && WEXITSTATUS(status) == WINDOW_GUARD_UNSENT)
+		return 0;
+	}
+	status = WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_REFUSED;
+	if (status && status != WINDOW_GUARD_WAITING)
 		return error_text(err, -EIO, "not all windows could be sent");
 	if (!p->options->output->quiet)
-		say_end(p);
+		say_end(p, status == WINDOW_GUARD_WAITING);
 	return 0;
 }
 

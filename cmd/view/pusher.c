@@ -399,7 +399,7 @@ static void set_signals(void)
 static int push_all(struct pusher *p, const struct settings *s)
 {
 	struct error err = {0};
-	bool is_unsent;
+	int status = 0;
 
 	set_signals();
 	if (prepare(p, s, &err))
@@ -407,12 +407,13 @@ static int push_all(struct pusher *p, const struct settings *s)
 	/* The one that looks after it has ended. */
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	run(p);
-	is_unsent = p->outbox.memory_bytes;
-	if (is_unsent)
+	if (p->outbox.rows.count)
+		status = p->outbox.memory_bytes ? WINDOW_GUARD_UNSENT : WINDOW_GUARD_WAITING;
+	if (status == WINDOW_GUARD_UNSENT)
 		command_say("%zu %s not sent", p->outbox.rows.count,
 			    text_counted(p->outbox.rows.count, "window was", "windows were"));
 	outbox_release(&p->outbox);
-	return is_unsent ? WINDOW_GUARD_UNSENT : 0;
+	return status;
 }
 
 int push_run(int argc, char **argv)

@@ -401,9 +401,10 @@ check-readers: $(readers)
 check-fuzz: $(fuzz)
 	scripts/tap --label fuzz --plain $(foreach f,$(fuzz),"$(f) tests/fuzz/corpus/$(patsubst fuzz_%,%,$(notdir $(f)))")
 
-# Command lines that need no root.
+# Command lines that need no root. One waits most of its time, and so begins first.
+slow_cli := tests/cli/pusher.sh
 check-cli: $(prof) $(prof_view) $(prof_browse) $(prof_alloc) $(BUILD)/prof-launcher $(cli_programs) $(golden_profiles)
-	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 2 tests/cli/*.sh
+	BUILD=$(BUILD) PROF=$(prof) scripts/tap --label cli --jobs 3 $(slow_cli) $(filter-out $(slow_cli),$(wildcard tests/cli/*.sh))
 
 check-checker:
 	scripts/tap --label checker --plain "python3 tests/check_profile.py --self-test" \
@@ -422,7 +423,7 @@ check-convert: $(prof) $(golden_profiles)
 	scripts/tap --label convert "python3 tests/check_convert.py $(prof) $(golden_profiles) $(wildcard tests/readers/files/*.json)"
 
 check-scripts:
-	scripts/tap --label scripts tests/scripts/*.sh
+	scripts/tap --label scripts --jobs 2 tests/scripts/*.sh
 
 golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept

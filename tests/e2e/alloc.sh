@@ -299,7 +299,7 @@ judge_rounds(sums_of(p["threads"]), 1)
 '
 rm go
 
-# Several, and preferred: others of a busy machine may have the CPUs just when calls are counted.
+# Several, and preferred at first: others may have the CPUs just when calls are counted.
 pids=
 for i in 1 2 3 4; do
 	start nice -n -15 "$truth" busy 10000 >"$i.told"
@@ -309,7 +309,7 @@ refuses "a program that allocates all the time is left alone" 125 'allocate and 
 	"$PROF" attach --alloc -d 20 -o busy.json.gz -p "$pids"
 # shellcheck disable=SC2086 # words
 renice -n 0 -p ${pids//,/ } >/dev/null
-begin busy attach -v -d 1 --alloc --alloc-anyway -p "$started"
+begin busy attach -v -d 1 --alloc --alloc-anyway -p "$pids"
 finish busy 0
 touch go
 wait

@@ -29,13 +29,15 @@ unmount_it() {
 	umount -l front
 }
 
+# At most three files are named, in no certain order; others may wait for the same file system.
+silent_names="given up after 1 s without an answer: names of .*($tmp/bare| and [0-9]+ more)"
 for what in open read byte; do
 	mount_it
 	echo $what >switch
 	run timeout -s KILL 100 "$PROF" record -o $what.json.gz --stats $what.stats --stall 1 \
 		--debug-dir "$tmp/front" -- ./bare 0.3
 	is "$what: exit status" "$status" 0
-	like "$what: named" "$err" "given up after 1 s without an answer: names of .*$tmp/bare"
+	like "$what: named" "$err" "$silent_names"
 	ok "$what: a valid profile" python3 "$root/tests/check_profile.py" $what.json.gz
 	unmount_it
 done
@@ -45,7 +47,7 @@ mount_it
 echo read >switch
 run timeout -s KILL 100 "$PROF" symbolize --stall 1 --debug-dir "$tmp/front" unnamed.json.gz -o later.json.gz
 is "symbolize: exit status" "$status" 0
-like "symbolize: named" "$err" "given up after 1 s without an answer: names of .*$tmp/bare"
+like "symbolize: named" "$err" "$silent_names"
 ok "symbolize: a valid profile" python3 "$root/tests/check_profile.py" later.json.gz
 unmount_it
 # A program that runs from there is recorded all the same.

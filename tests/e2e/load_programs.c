@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loads all BPF objects with every combination of the switches that the verifier sees as constants
- * (bpf/config.h): each decides which code exists, and so whether a kernel accepts it. Prints a line
- * for each combination: the switches, then the instructions that the verifier processed for each
- * program and in total. Fails if the kernel refuses one, or an older one would for the stack that
- * its calls need.
+ * Loads all BPF objects with combinations of the switches that the verifier sees as constants
+ * (bpf/config.h): each decides which code exists, and so whether a kernel accepts it. In eight
+ * combinations every two switches have all pairs of their values; with --all loads every
+ * combination. Prints a line for each: the switches, then the instructions that the verifier
+ * processed for each program and in total. Fails if the kernel refuses one, or an older one would
+ * for the stack that its calls need.
  *
  * With --types: loads them once with all types of the kernel, as libbpf does, and once with prof's
  * selection. Fails if any instruction differs, and prints the number of equal ones.
@@ -416,15 +417,30 @@ static int compare_bytes(void)
 	return !bytes || bytes != counted;
 }
 
-int main(int argc, char **argv)
+/* An orthogonal array of strength 2: four methods, four switches, eight rows. */
+static int try_pairs(void)
 {
 	int ret = 0;
 
-	libbpf_set_print(print_message);
-	if (argc > 1 && strcmp(argv[1], "--bytes") == 0)
-		return compare_bytes();
-	if (argc > 1)
-		return strcmp(argv[1], "--types") == 0 ? compare_types() : 2;
+	for (size_t i = 0; i < 2 * METHOD_COUNT; i++) {
+		bool first = i & 1, second = i & 2, third = !(i & 4);
+		struct combination c = {
+			.method = i % METHOD_COUNT,
+			.has_copies = third,
+			.in_namespace = third ^ first,
+			.record_all = third ^ second,
+			.has_waits = third ^ first ^ second,
+		};
+
+		ret |= try_combination(&c);
+	}
+	return ret ? 1 : 0;
+}
+
+static int try_all(void)
+{
+	int ret = 0;
+
 	for (unsigned int i = 0; i < METHOD_COUNT * 16; i++) {
 		struct combination c = {
 			.method = i / 16,
@@ -437,4 +453,16 @@ int main(int argc, char **argv)
 		ret |= try_combination(&c);
 	}
 	return ret ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	libbpf_set_print(print_message);
+	if (argc < 2)
+		return try_pairs();
+	if (strcmp(argv[1], "--bytes") == 0)
+		return compare_bytes();
+	if (strcmp(argv[1], "--types") == 0)
+		return compare_types();
+	return strcmp(argv[1], "--all") == 0 ? try_all() : 2;
 }

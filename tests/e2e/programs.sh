@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The kernel accepts the BPF programs, with any switches, without much work.
+# The kernel accepts the BPF programs, with any two switches, without much work; see also
+# scripts/prove programs.
 #
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
 run "$(dirname "$workloads")/e2e/load_programs"
-is "every combination of the switches loads, and fits into the stack of older kernels" "$status" 0
+is "with every pair of switches all load, and fit into the stack of older kernels" "$status" 0
 diagnose "$err"
 diagnose "$out"
-is "there are as many combinations as there should be" "$(wc -l <<<"$out")" 64
+is "there are as many combinations as there should be" "$(wc -l <<<"$out")" 8
 # Prints the largest number of instructions verified for one program, and its name.
 read -r count name <<<"$(grep -o '[a-z_]* [0-9]*' <<<"${out//: /$'\n'}" |
 	awk '/^(on|find)_/ { print $2, $1 }' | sort -n | tail -1)"

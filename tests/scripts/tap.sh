@@ -58,7 +58,7 @@ expect "fewer tests than planned" 1 'tests: 1 passed, 1 failed (*' '1 1 ' ./shor
 expect "a death" 1 'tests: 1 passed, 1 failed (*' '1 1 ' ./dies
 expect "a status that no test explains" 1 'tests: 1 passed, 1 failed (*' '1 1 ' ./lies
 expect "an end that does not come" 1 'tests: 0 passed, 1 failed (*' '0 1 ' --timeout 0.5 ./hangs
-expect "a process that is left behind" 1 'tests: 1 passed, 1 failed (*' '1 1 ' ./leaves
+expect "a process that is left behind" 1 'tests: 1 passed, 1 failed (*' '1 1 ' --timeout 1 ./leaves
 expect "several at a time" 1 'tests: 2 passed, 2 failed (*' '2 2 ' --jobs 3 ./bad ./good ./worse
 expect "--plain: the status counts" 1 'tests: 2 passed, 1 failed (*' '2 1 ' --plain ./good ./silent ./lies
 

@@ -3,14 +3,15 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/base/alloc.h"
 #include "lib/session/code/frame_kinds.h"
 
 /*
- * Each key has a pair of lines, of which the one filled first is overwritten. A miss costs a walk
- * over the stack and nothing else, and a machine full of short-lived processes cannot fill memory.
- * Short recordings touch few lines.
+ * Each key has a pair of lines, of which the one filled first is overwritten. A pair is a cache
+ * line. A miss costs a walk over the stack and nothing else, and a machine full of short-lived
+ * processes cannot fill memory. Short recordings touch few lines.
  */
 #define FIRST_LINES (1u << 12)
 #define LINES_MAX (1u << 15)
@@ -18,7 +19,7 @@
 #define CHILDREN_MAX (1u << 16)
 
 struct resolved {
-	uint64_t stamp, kernel_stamp; /* stamps of the mappings used */
+	uint64_t stamp; /* of the mappings used */
 	uint32_t key; /* raw_stack_id plus one; 0: empty */
 	stack_id stack;
 	struct stack_extent extent;
@@ -26,11 +27,15 @@ struct resolved {
 
 /* A stack with its leaf. */
 struct resolved_leaf {
-	uint64_t stamp, kernel_stamp, addr;
+	uint64_t stamp, addr;
 	stack_id base, stack;
 	uint8_t kind;
 	bool is_used;
 };
+
+#define LINE_BYTES 32
+_Static_assert(sizeof(struct resolved) == LINE_BYTES, "");
+_Static_assert(sizeof(struct resolved_leaf) == LINE_BYTES, "");
 
 /*
  * The frame that was last put on a stack. Stacks of a program repeat each other from the root on,
@@ -58,13 +63,29 @@ struct located_frame {
 	const struct mapping *mapping; /* NULL: in none */
 };
 
+/* Makes empty caches, whose pages are there once they are touched. */
+static void make_caches(struct resolver *r)
+{
+	uint8_t *memory = mmap(NULL, 2 * (size_t)r->lines * LINE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		alloc_failed();
+	r->cache = (void *)memory;
+	r->leaves = (void *)(memory + (size_t)r->lines * LINE_BYTES);
+}
+
+static void drop_caches(struct resolver *r)
+{
+	munmap(r->cache, 2 * (size_t)r->lines * LINE_BYTES);
+}
+
 void resolver_init(struct resolver *r, struct profile *profile)
 {
 	*r = (struct resolver){.profile = profile};
 	r->kernel = mapping_table_new();
 	r->lines = FIRST_LINES;
-	r->cache = xcalloc(r->lines, sizeof(*r->cache));
-	r->leaves = xcalloc(r->lines, sizeof(*r->leaves));
+	make_caches(r);
 }
 
 /* Makes the caches larger, and empty, after as many misses as they have lines. */
@@ -73,11 +94,23 @@ static void note_miss(struct resolver *r)
 	if (++r->misses < r->lines || r->lines == LINES_MAX)
 		return;
 	r->misses = 0;
+	drop_caches(r);
 	r->lines *= 2;
-	free(r->cache);
-	free(r->leaves);
-	r->cache = xcalloc(r->lines, sizeof(*r->cache));
-	r->leaves = xcalloc(r->lines, sizeof(*r->leaves));
+	make_caches(r);
+}
+
+static void clear_caches(struct resolver *r)
+{
+	memset(r->cache, 0, 2 * (size_t)r->lines * LINE_BYTES);
+}
+
+/* What was found depends on the kernel's mappings, too. They change rarely. */
+static void check_kernel(struct resolver *r)
+{
+	if (r->kernel_stamp == r->kernel->stamp)
+		return;
+	clear_caches(r);
+	r->kernel_stamp = r->kernel->stamp;
 }
 
 void resolver_release(struct resolver *r)
@@ -90,8 +123,7 @@ void resolver_release(struct resolver *r)
 	vec_release(&r->children);
 	for (size_t i = 0; i < LAST_STACKS; i++)
 		vec_release(&r->last[i].frames);
-	free(r->cache);
-	free(r->leaves);
+	drop_caches(r);
 }
 
 /*
@@ -276,16 +308,15 @@ static void unpack(struct resolver *r, const struct raw_stack *stack)
 static struct resolved *pair_of(const struct resolver *r, raw_stack_id raw,
 				const struct mapping_table *mappings)
 {
-	uint64_t hash = hash_pair(mappings->stamp << 32 | raw, r->kernel->stamp);
+	uint64_t hash = hash_u64(mappings->stamp << 32 | raw);
 
 	return &r->cache[hash % r->lines & ~1u];
 }
 
-static bool is_line_of(const struct resolver *r, const struct resolved *line, raw_stack_id raw,
+static bool is_line_of(const struct resolved *line, raw_stack_id raw,
 		       const struct mapping_table *mappings)
 {
-	return line->key == raw + 1 && line->stamp == mappings->stamp &&
-	       line->kernel_stamp == r->kernel->stamp;
+	return line->key == raw + 1 && line->stamp == mappings->stamp;
 }
 
 /* Returns the last stack with these mappings; without frames if there was none. */
@@ -343,14 +374,12 @@ static void resolve(struct resolver *r, const struct raw_stack *stack, struct pr
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
 			const struct mapping_table *mappings, struct stack_extent *extent)
 {
-	struct resolved *line = pair_of(r, raw, mappings), new;
+	struct resolved *line, new;
 
-	if (!is_line_of(r, line, raw, mappings) && !is_line_of(r, ++line, raw, mappings)) {
-		new = (struct resolved){
-			.stamp = mappings->stamp,
-			.kernel_stamp = r->kernel->stamp,
-			.key = raw + 1,
-		};
+	check_kernel(r);
+	line = pair_of(r, raw, mappings);
+	if (!is_line_of(line, raw, mappings) && !is_line_of(++line, raw, mappings)) {
+		new = (struct resolved){.stamp = mappings->stamp, .key = raw + 1};
 		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
 		note_miss(r);
 		line = pair_of(r, raw, mappings);
@@ -373,8 +402,7 @@ static struct resolved_leaf *leaf_pair_of(const struct resolver *r,
 static bool is_leaf(const struct resolved_leaf *line, const struct resolved_leaf *wanted)
 {
 	return line->is_used && line->addr == wanted->addr && line->base == wanted->base &&
-	       line->stamp == wanted->stamp && line->kernel_stamp == wanted->kernel_stamp &&
-	       line->kind == wanted->kind;
+	       line->stamp == wanted->stamp && line->kind == wanted->kind;
 }
 
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
@@ -386,14 +414,15 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 	};
 	struct resolved_leaf new = {
 		.stamp = mappings ? mappings->stamp : 0,
-		.kernel_stamp = r->kernel->stamp,
 		.addr = addr,
 		.base = base,
 		.kind = kind,
 		.is_used = true,
 	};
-	struct resolved_leaf *line = leaf_pair_of(r, &new);
+	struct resolved_leaf *line;
 
+	check_kernel(r);
+	line = leaf_pair_of(r, &new);
 	if (is_leaf(line, &new) || is_leaf(++line, &new))
 		return line->stack;
 	note_miss(r);
@@ -408,13 +437,12 @@ stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t
 void resolver_forget(struct resolver *r)
 {
 	raw_stacks_forget(&r->raw);
-	memset(r->cache, 0, r->lines * sizeof(*r->cache));
+	memset(r->cache, 0, (size_t)r->lines * LINE_BYTES);
 }
 
 void resolver_clear(struct resolver *r)
 {
-	memset(r->cache, 0, r->lines * sizeof(*r->cache));
-	memset(r->leaves, 0, r->lines * sizeof(*r->leaves));
+	clear_caches(r);
 	vec_clear(&r->children);
 	for (size_t i = 0; i < LAST_STACKS; i++)
 		vec_clear(&r->last[i].frames);

@@ -32,7 +32,8 @@ struct resolver {
 	struct mapping_table *kernel;
 	struct raw_stacks raw;
 	struct resolved *cache;
-	struct resolved_leaf *leaves;
+	struct resolved_leaf *leaves; /* right after it */
+	uint64_t kernel_stamp; /* of the mappings that both caches used */
 	uint32_t lines, misses; /* of each cache; since they have this many lines */
 	VEC(struct last_child) children; /* by stack, from NO_STACK on */
 	struct last_stack last[LAST_STACKS]; /* by stamp */

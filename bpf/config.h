@@ -206,6 +206,7 @@ struct bpf_config {
 	__u32 full_bytes;
 	__u32 record_all; /* every process, regardless of its parent */
 	__u32 skip_children; /* do not track the children of tracked processes */
+	__u32 return_probes; /* returns of functions are probed */
 	__u32 arguments; /* send a REC_EXEC after each exec */
 	__u32 waits; /* record what threads wait for */
 	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */

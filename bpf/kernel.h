@@ -186,6 +186,16 @@ struct thread_struct {
 	} uw; /* arm64 */
 } CORE;
 
+/* A function whose return is probed, and that has been called. */
+struct return_instance {
+	unsigned long stack, orig_ret_vaddr;
+	struct return_instance *next; /* called before it */
+} CORE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+} CORE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -213,6 +223,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct thread_struct thread;
 	struct sched_info sched_info;
+	struct uprobe_task *utask;
 } CORE;
 
 enum mod_mem_type {

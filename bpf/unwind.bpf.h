@@ -318,6 +318,34 @@ static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 	return true;
 }
 
+/* Calls of probed functions that are looked through. */
+#define PROBED_CALLS_MAX 4
+
+/*
+ * While a function runs whose return is probed, its return address is that of a page of the
+ * kernel's, and the kernel keeps the true one, which becomes the frame's pc.
+ */
+__noinline int unwind_find_return(struct stack_scratch *s)
+{
+	const struct task_struct *task = bpf_get_current_task_btf();
+	const struct return_instance *call;
+	__u64 at;
+
+	/* Code at the page's begin is what such a function returns to. */
+	if (!s || s->frame.pc & 0xfff || !task->utask)
+		return 0;
+	at = s->frame.sp - (IS_ARM64 ? 0 : 8);
+	call = task->utask->return_instances;
+	for (int i = 0; i < PROBED_CALLS_MAX && call; i++) {
+		if (call->stack == at) {
+			s->frame.pc = call->orig_ret_vaddr;
+			return 0;
+		}
+		call = call->next;
+	}
+	return 0;
+}
+
 /* Steps one frame outwards by any method. 0: the stack has ended, s->stack_flags says how. */
 static __always_inline int unwind_frame(struct stack_scratch *s)
 {
@@ -346,6 +374,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		return 0;
 	}
 	if (result == WALK_STEPPED) {
+		if (config.return_probes)
+			unwind_find_return(s);
 		if (s->frame.is_pc)
 			kind = FRAME_SIGNAL;
 		return unwind_push(s, kind);

@@ -104,7 +104,7 @@ static void clear_caches(struct resolver *r)
 	memset(r->cache, 0, 2 * (size_t)r->lines * LINE_BYTES);
 }
 
-/* What was found depends on the kernel's mappings, too. They change rarely. */
+/* Empties the caches when the kernel's mappings have changed, which is rare. */
 static void check_kernel(struct resolver *r)
 {
 	if (r->kernel_stamp == r->kernel->stamp)

@@ -311,6 +311,12 @@ refuses "a program that allocates all the time is left alone" 125 'allocate and 
 renice -n 0 -p ${pids//,/ } >/dev/null
 begin busy attach -v -d 1 --alloc --alloc-anyway -p "$pids"
 finish busy 0
+# While the kernel handles the breakpoint at a function's begin, it changes the stack.
+judge "callers of functions whose returns are probed are found" busy.json.gz <<'CODE'
+names = [[f["name"] for f in frames] for _, _, _, frames in samples()]
+cut = [n for n in names if n[0] != "_start" and not any("int3" in x or "uprobe" in x for x in n)]
+expect(len(cut) <= 0.01 * len(names) > 0, (len(cut), len(names), cut[:3]))
+CODE
 touch go
 wait
 # Rates are those of a busy machine. What a call takes is less so: another guest of the machine may share

@@ -81,6 +81,7 @@ static void configure(struct prof_bpf *skeleton, const struct combination *c)
 	config->filter = c->record_all ? ~0u : 0;
 	config->cgroup_hierarchy = c->has_copies;
 	config->arguments = c->has_copies;
+	config->return_probes = c->has_waits;
 	config->uid_count = 1;
 	config->waits = config->locks = c->has_waits;
 	config->interpreter_frames = c->has_copies;

@@ -121,9 +121,9 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	_cleanup_free_ char *path = neighbour_path(ALLOC_SHIM_NAME);
 	struct allocs *a = state;
 
-	(void)programs;
 	a->is_multi = uprobe_has_multi();
 	a->has_functions = a->live->options->targets > 0;
+	programs->config.return_probes = a->has_functions;
 	if (a->has_functions)
 		return 0;
 	if (!path || strpbrk(path, ": \t"))

@@ -15,8 +15,8 @@ struct essential_part {
 };
 
 struct essential_parts {
-	VEC(struct essential_part)
-	rows; /* to be read from the file; without the table of sections */
+	/* To be read from the file; without the table of sections. */
+	VEC(struct essential_part) rows;
 	uint8_t *sections; /* the changed table; owned; NULL: the rows have everything */
 	uint64_t sections_offset, sections_size;
 	uint64_t bytes; /* of all */

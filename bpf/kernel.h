@@ -186,10 +186,10 @@ struct thread_struct {
 	} uw; /* arm64 */
 } CORE;
 
-/* A function whose return is probed, and that has been called. */
+/* A call of a function whose return is probed. */
 struct return_instance {
 	unsigned long stack, orig_ret_vaddr;
-	struct return_instance *next; /* called before it */
+	struct return_instance *next; /* the call before it */
 } CORE;
 
 struct uprobe_task {

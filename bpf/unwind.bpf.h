@@ -318,7 +318,7 @@ static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 	return true;
 }
 
-/* Calls of probed functions that are looked through. */
+/* Calls of probed functions, the latest ones, that are searched. */
 #define PROBED_CALLS_MAX 4
 
 /*
@@ -331,7 +331,7 @@ __noinline int unwind_find_return(struct stack_scratch *s)
 	const struct return_instance *call;
 	__u64 at;
 
-	/* Code at the page's begin is what such a function returns to. */
+	/* Such a function returns to the start of that page. */
 	if (!s || s->frame.pc & 0xfff || !task->utask)
 		return 0;
 	at = s->frame.sp - (IS_ARM64 ? 0 : 8);

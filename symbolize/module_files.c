@@ -149,10 +149,13 @@ static void search_without_own(struct module_files *f)
 
 	if (debug_file_find(&f->debug, &wanted, search_of(f), &f->reason) == 0 || f->input.fd >= 0)
 		return;
-	if (f->reason == SYMBOLS_NO_DEBUG_FILE || f->reason == SYMBOLS_STRIPPED)
-		f->reason = f->was_deleted				 ? SYMBOLS_DELETED
-			    : symbol_reason_is_of_search(module->reason) ? module->reason
-									 : SYMBOLS_UNREADABLE;
+	if (f->reason != SYMBOLS_NO_DEBUG_FILE && f->reason != SYMBOLS_STRIPPED)
+		return;
+	f->reason = SYMBOLS_UNREADABLE;
+	if (f->was_deleted)
+		f->reason = SYMBOLS_DELETED;
+	else if (symbol_reason_is_of_search(module->reason))
+		f->reason = module->reason;
 }
 
 static void search_with_own(struct module_files *f, const struct binary *own)

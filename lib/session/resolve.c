@@ -63,7 +63,7 @@ struct located_frame {
 	const struct mapping *mapping; /* NULL: in none */
 };
 
-/* Makes empty caches, whose pages are there once they are touched. */
+/* Makes empty caches. They take memory only where they are used. */
 static void make_caches(struct resolver *r)
 {
 	uint8_t *memory = mmap(NULL, 2 * (size_t)r->lines * LINE_BYTES, PROT_READ | PROT_WRITE,
@@ -99,17 +99,20 @@ static void note_miss(struct resolver *r)
 	make_caches(r);
 }
 
-static void clear_caches(struct resolver *r)
+/* Forgets all that was found for stacks. */
+static void clear_found(struct resolver *r)
 {
 	memset(r->cache, 0, 2 * (size_t)r->lines * LINE_BYTES);
+	for (size_t i = 0; i < LAST_STACKS; i++)
+		vec_clear(&r->last[i].frames);
 }
 
-/* Empties the caches when the kernel's mappings have changed, which is rare. */
+/* Forgets it when the kernel's mappings have changed, which is rare. */
 static void check_kernel(struct resolver *r)
 {
 	if (r->kernel_stamp == r->kernel->stamp)
 		return;
-	clear_caches(r);
+	clear_found(r);
 	r->kernel_stamp = r->kernel->stamp;
 }
 
@@ -324,10 +327,9 @@ static struct last_stack *last_stack_of(struct resolver *r, const struct mapping
 {
 	struct last_stack *last = &r->last[mappings->stamp % LAST_STACKS];
 
-	if (last->stamp == mappings->stamp && last->kernel_stamp == r->kernel->stamp)
+	if (last->stamp == mappings->stamp)
 		return last;
 	last->stamp = mappings->stamp;
-	last->kernel_stamp = r->kernel->stamp;
 	vec_clear(&last->frames);
 	return last;
 }
@@ -442,10 +444,8 @@ void resolver_forget(struct resolver *r)
 
 void resolver_clear(struct resolver *r)
 {
-	clear_caches(r);
+	clear_found(r);
 	vec_clear(&r->children);
-	for (size_t i = 0; i < LAST_STACKS; i++)
-		vec_clear(&r->last[i].frames);
 }
 
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)

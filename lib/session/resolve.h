@@ -21,7 +21,7 @@ struct located_frame;
  * the same mappings mostly shares many of them.
  */
 struct last_stack {
-	uint64_t stamp, kernel_stamp; /* stamps of the mappings used */
+	uint64_t stamp; /* of the mappings used */
 	VEC(struct last_frame) frames;
 };
 
@@ -33,7 +33,7 @@ struct resolver {
 	struct raw_stacks raw;
 	struct resolved *cache;
 	struct resolved_leaf *leaves; /* right after it */
-	uint64_t kernel_stamp; /* of the mappings that both caches used */
+	uint64_t kernel_stamp; /* of the mappings that all of these used */
 	uint32_t lines, misses; /* of each cache; since they have this many lines */
 	VEC(struct last_child) children; /* by stack, from NO_STACK on */
 	struct last_stack last[LAST_STACKS]; /* by stamp */

@@ -311,7 +311,7 @@ refuses "a program that allocates all the time is left alone" 125 'allocate and 
 renice -n 0 -p ${pids//,/ } >/dev/null
 begin busy attach -v -d 1 --alloc --alloc-anyway -p "$pids"
 finish busy 0
-# While the kernel handles the breakpoint at a function's begin, it changes the stack.
+# While the kernel handles the breakpoint at a function's start, it changes the stack.
 judge "callers of functions whose returns are probed are found" busy.json.gz <<'CODE'
 names = [[f["name"] for f in frames] for _, _, _, frames in samples()]
 cut = [n for n in names if n[0] != "_start" and not any("int3" in x or "uprobe" in x for x in n)]

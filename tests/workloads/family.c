@@ -31,7 +31,7 @@ static void make_child(const char *name, void (*work)(void))
 	if (fork())
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* It has ended before. */
+	/* The parent has ended already. */
 	if (getppid() != parent)
 		_exit(0);
 	prctl(PR_SET_NAME, name);

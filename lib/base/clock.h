@@ -3,7 +3,31 @@
 #ifndef PROF_LIB_BASE_CLOCK_H
 #define PROF_LIB_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/*
+ * Latest time that a file may tell, ns: 100 years after its clock began, with the machine, the
+ * recording or the Unix epoch. The sum of two such times fits an int64_t.
+ */
+#define CLOCK_TIME_MAX (36525ull * 86400 * 1000000000)
+/* Greater than any time; stands for one that is missing, negative or beyond the latest. */
+#define CLOCK_NO_TIME UINT64_MAX
+
+/*
+ * False: no clock can show this. The event that has it counts, but it happened at the end of what
+ * is known of its thread, or of its file, and does not make that longer.
+ */
+static inline bool clock_can_show(uint64_t ns)
+{
+	return ns <= CLOCK_TIME_MAX;
+}
+
+/* Rounds a computed time; NaN, negative and impossible ones become CLOCK_NO_TIME. */
+static inline uint64_t clock_time_from(double ns)
+{
+	return ns >= 0 && ns <= (double)CLOCK_TIME_MAX ? (uint64_t)(ns + 0.5) : CLOCK_NO_TIME;
+}
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_realtime_ns(void);

@@ -59,6 +59,7 @@ static void show_meta(const struct profile *p)
 
 	text_line("Product", meta->product);
 	text_line("Command line", meta->command_line);
+	text_line("Imported from", meta->imported_from);
 	show_start(meta);
 	text_line("System", meta->os);
 	text_line("Distribution", meta->distribution);

@@ -28,7 +28,8 @@ struct profile_extra {
 	META_TEXT(os) /* "Linux 6.1.0 x86_64" */ \
 	META_TEXT(distribution) /* "Debian GNU/Linux 12 (bookworm)" */ \
 	META_TEXT(abi) /* "x86_64-linux" */ \
-	META_TEXT(cpu_name)
+	META_TEXT(cpu_name) \
+	META_TEXT(imported_from) /* program that another one converted from: "perf" */
 
 struct profile_meta {
 #define META_TEXT(member) char *member;

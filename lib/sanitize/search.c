@@ -178,6 +178,7 @@ static void search_meta(struct search *s)
 	search_cstring(s, meta->os);
 	search_cstring(s, meta->distribution);
 	search_cstring(s, meta->cpu_name);
+	search_cstring(s, meta->imported_from);
 	vec_for_each(&meta->features, char *const *, text)
 		search_cstring(s, *text);
 	vec_for_each(&meta->filters, char *const *, text)

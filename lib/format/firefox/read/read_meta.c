@@ -27,6 +27,7 @@ static bool read_text(struct import *r, struct json_cursor *s, struct span key)
 		{"oscpu", offsetof(struct profile_meta, os)},
 		{"abi", offsetof(struct profile_meta, abi)},
 		{"CPUName", offsetof(struct profile_meta, cpu_name)},
+		{"importedFrom", offsetof(struct profile_meta, imported_from)},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {

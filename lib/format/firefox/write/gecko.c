@@ -77,6 +77,8 @@ static void write_texts(const struct gecko *g, struct jsonw *w)
 	const struct profile_meta *meta = &g->profile->meta;
 
 	gecko_key_string(w, "product", meta->product ? meta->product : "prof");
+	if (meta->imported_from)
+		gecko_key_string(w, "importedFrom", meta->imported_from);
 	if (meta->os)
 		gecko_key_string(w, "oscpu", meta->os);
 	if (meta->abi)

@@ -394,6 +394,7 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 		meta, "product",
 		cstring_value(from->product && *from->product ? from->product : "prof"));
 	set_text(meta, "arguments", from->command_line);
+	set_text(meta, "importedFrom", from->imported_from);
 	set_times(f, meta);
 	set_machine(from, meta);
 	json_object_set_new(meta, "processType", count_value(0));

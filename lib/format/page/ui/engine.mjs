@@ -255,7 +255,7 @@ export class Engine {
 	}
 
 	meta() {
-		const names = ['product', 'commandLine', 'os', 'distribution', 'abi', 'cpuName'];
+		const names = ['product', 'commandLine', 'os', 'distribution', 'abi', 'cpuName', 'importedFrom'];
 		return Object.fromEntries(names.map((name, i) => [name, this.text(this.api.page_meta(i))]));
 	}
 

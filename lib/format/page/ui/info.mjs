@@ -35,6 +35,7 @@ export class InfoView {
 			groups.get(row.section).push([row.label, shown(row.value, row.format)]);
 		}
 		const about = [['Recorded', engine.started ? new Date(engine.started / 1e6).toLocaleString() : ''], ['Command', meta.commandLine],
+			['Imported from', meta.importedFrom],
 			['System', meta.os], ['Distribution', meta.distribution], ['CPU', meta.cpuName],
 			['Interval', engine.interval ? `${(engine.interval / 1e6).toFixed(3)} ms` : ''],
 			['Threads', String(engine.threads.length)]].filter(([, value]) => value);

@@ -94,14 +94,15 @@ static void cut_offset(char *text)
 }
 
 /* "name (in library)" */
-static bool place_library(struct import *r, const char *location, struct func *func)
+static bool place_library(struct import *r, const char *location, struct func *func,
+			  struct frame *frame)
 {
 	static const char thunk[] = "non-virtual thunk to ";
 	_cleanup_free_ char *text = xstrdup(location);
 	struct strings *strings = &r->profile->strings;
-	struct layout_lib lib = {.path = "", .debug_path = "", .arch = ""};
+	struct layout_lib lib = {.debug_path = "", .arch = ""};
 	const char *name = text;
-	char *inside;
+	char *inside, *slash;
 
 	cut_offset(text);
 	inside = last_parentheses(text);
@@ -111,9 +112,12 @@ static bool place_library(struct import *r, const char *location, struct func *f
 	inside[-2] = '\0';
 	if (text_starts_with(name, thunk))
 		name += strlen(thunk);
-	lib.name = inside + 3;
+	lib.name = lib.path = inside + strlen("in ");
+	slash = strrchr(inside, '/');
+	if (slash && slash[1])
+		lib.name = slash + 1;
 	func->name = strings_intern(strings, name);
-	func->module = own_tables_module(r, &lib);
+	func->module = frame->module = own_tables_module(r, &lib);
 	return true;
 }
 
@@ -196,7 +200,7 @@ static void locate(struct import *r, string_id location, struct frame *frame)
 	struct func plain = func;
 
 	plain.name = own_label(r, location);
-	if (!place_address(r, text, &func, frame) && !place_library(r, text, &func) &&
+	if (!place_address(r, text, &func, frame) && !place_library(r, text, &func, frame) &&
 	    !place_script(r, text, &func))
 		func = plain;
 	func.is_named = !cells_is_synthetic(strings_get(&r->profile->strings, func.name));

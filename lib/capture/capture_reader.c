@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/capture/frame_ahead.h"
 #include "lib/capture/frame_reader.h"
 #include "lib/record/record.h"
@@ -73,7 +74,8 @@ static const struct rec *next_record(struct capture_reader *r)
 			continue;
 		}
 		r->counts.records++;
-		if (rec->time > r->counts.end_ns && !r->frame->is_past && !r->frame->is_late)
+		if (rec->time > r->counts.end_ns && clock_can_show(rec->time) &&
+		    !r->frame->is_past && !r->frame->is_late)
 			r->counts.end_ns = rec->time;
 		return rec;
 	}

@@ -6,16 +6,17 @@
 #include "lib/format/format.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/format/foreign.h"
 #include "lib/format/json_members.h"
 #include "lib/profile/label_frames.h"
 
 #define NO_NODE UINT32_MAX
-#define TIME_MAX_US 9e15
 
 struct node {
 	int64_t id;
@@ -163,13 +164,13 @@ static void read_deltas(struct v8_reader *r, struct span span)
 	struct json_cursor s = json_cursor_within(&r->s, span);
 	struct json_cursor_list list = {0};
 
-	while (span.end && json_cursor_element(&s, &list))
-		vec_push(&r->deltas, json_members_number(&s));
-}
+	while (span.end && json_cursor_element(&s, &list)) {
+		double delta = json_members_number(&s);
 
-static uint64_t in_ns(double us)
-{
-	return us > 0 ? (uint64_t)((us < TIME_MAX_US ? us : TIME_MAX_US) * 1000 + 0.5) : 0;
+		if (clock_time_from(fabs(delta) * 1000) == CLOCK_NO_TIME)
+			delta = 0;
+		vec_push(&r->deltas, delta);
+	}
 }
 
 static int read_samples(struct v8_reader *r, struct span span, thread_id thread, struct error *err)
@@ -177,7 +178,7 @@ static int read_samples(struct v8_reader *r, struct span span, thread_id thread,
 	struct json_cursor s = json_cursor_within(&r->s, span);
 	struct json_cursor_list list = {0};
 	double now = 0;
-	uint64_t last = 0;
+	uint64_t last = 0, time;
 
 	for (size_t i = 0; json_cursor_element(&s, &list); i++) {
 		uint32_t node = find_node(r, (int64_t)json_members_number(&s));
@@ -185,8 +186,11 @@ static int read_samples(struct v8_reader *r, struct span span, thread_id thread,
 		if (node == INDEX_NONE)
 			return damaged(err, "a sample points nowhere");
 		now += i < r->deltas.count ? r->deltas.items[i] : 0;
-		last = in_ns(now) > last ? in_ns(now) : last;
+		time = r->deltas.count ? clock_time_from(now * 1000) : r->f.now;
+		if (time != CLOCK_NO_TIME && time > last)
+			last = time;
 		foreign_sample(&r->f, thread, 0, last, stack_of(r, node), 1);
+		foreign_pass(&r->f, 1);
 	}
 	return s.failed ? damaged(err, "its samples") : 0;
 }
@@ -194,11 +198,12 @@ static int read_samples(struct v8_reader *r, struct span span, thread_id thread,
 static uint64_t mean_delta(const struct v8_reader *r)
 {
 	double sum = 0;
-	uint64_t mean;
+	uint64_t mean = 0;
 
 	vec_for_each(&r->deltas, const double *, delta)
 		sum += *delta > 0 ? *delta : 0;
-	mean = r->deltas.count ? in_ns(sum / (double)r->deltas.count) : 0;
+	if (r->deltas.count)
+		mean = clock_time_from(sum / (double)r->deltas.count * 1000);
 	return mean ? mean : 1000000;
 }
 

@@ -84,7 +84,6 @@ static int read_lines(struct foreign *f, struct frames_by_name *known, const cha
 {
 	struct text_lines lines = text_lines_of(text, size);
 	thread_id thread = foreign_thread(f, 0, 0, NULL, "all", false);
-	uint64_t now = 0;
 	struct text_line line;
 
 	while (text_lines_next(&lines, &line)) {
@@ -96,9 +95,8 @@ static int read_lines(struct foreign *f, struct frames_by_name *known, const cha
 			return error_text(err, -EBADMSG,
 					  "line %zu is not a stack and a number: a;b;c 12",
 					  lines.number);
-		foreign_sample(f, thread, 0, now, find_stack(f, known, &parsed), parsed.weight);
-		now += (parsed.weight < 1000000 ? parsed.weight : 1000000) *
-		       f->profile->meta.interval_ns;
+		foreign_sample(f, thread, 0, f->now, find_stack(f, known, &parsed), parsed.weight);
+		foreign_pass(f, parsed.weight);
 	}
 	return foreign_finish(f, false, err);
 }

@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/languages/language.h"
+#include "lib/profile/time_range.h"
 
 /* Rows that large weights may take; beyond, they are cut and counted. */
 #define SPLIT_ROWS_MAX (1u << 20)
+/* Ticks that a sample takes at most in profiles without times. */
+#define TICKS_MAX 1000000
 /* Time between samples of profiles that do not tell it. */
 #define INTERVAL_NS 1000000
 
@@ -238,9 +242,21 @@ void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t
 	foreign_add(f, thread, &sample, weight);
 }
 
+void foreign_pass(struct foreign *f, uint64_t ticks)
+{
+	uint64_t length;
+
+	if (ticks > TICKS_MAX)
+		ticks = TICKS_MAX;
+	if (!__builtin_mul_overflow(ticks, f->profile->meta.interval_ns, &length) &&
+	    clock_can_show(length) && clock_can_show(f->now + length))
+		f->now += length;
+}
+
 int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 {
 	struct profile *p = f->profile;
+	const struct time_range passed = {0, f->now};
 
 	(void)err;
 	if (!p->threads.rows.count)
@@ -251,11 +267,6 @@ int foreign_finish(struct foreign *f, bool has_times, struct error *err)
 	if (!has_times)
 		profile_add_text(p, FACT_NO_TIMES, NULL,
 				 "none: samples stand one after another, as long as they weigh");
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		uint64_t last = samples_last_time(&thread->samples);
-
-		if (samples_count(&thread->samples) && last + p->meta.interval_ns > p->meta.end_ns)
-			p->meta.end_ns = last + p->meta.interval_ns;
-	}
+	profile_set_range(p, has_times ? NULL : &passed);
 	return 0;
 }

@@ -26,6 +26,7 @@ struct foreign {
 	VEC(struct foreign_thread) threads;
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index;
+	uint64_t now; /* time of the next sample in a profile without times */
 	uint64_t split_rows; /* added because a weight was too large for one row */
 };
 
@@ -58,9 +59,11 @@ thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const ch
 uint8_t foreign_event(struct foreign *f, const char *name);
 /* The same of a sample with CPU and event; its weight is not used. */
 void foreign_add(struct foreign *f, thread_id thread, const struct sample *like, uint64_t weight);
-/* Weights of 0 add nothing. Times are since the start of the profile, ns. */
+/* Weights of 0 add nothing. Times are since the start of the profile, ns, or CLOCK_NO_TIME. */
 void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t time,
 		    stack_id stack, uint64_t weight);
+/* Moves `now` on by so many intervals, within reason. */
+void foreign_pass(struct foreign *f, uint64_t ticks);
 /*
  * Call it once at the end. Without times, samples stand one after another, each for as long as it
  * weighs, and the profile says so.

@@ -13,6 +13,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/foreign.h"
 #include "lib/format/text_lines.h"
@@ -28,7 +29,7 @@ struct head {
 	const char *comm, *comm_end;
 	uint32_t pid, tid;
 	uint16_t cpu;
-	uint64_t time;
+	uint64_t time; /* CLOCK_NO_TIME: one that no clock can show */
 	uint64_t period; /* 0: not told */
 	const char *event, *event_end; /* equal: not told */
 	const char *rest; /* a frame, if there is one on this line */
@@ -49,8 +50,9 @@ struct script_reader {
 	VEC(frame_id) frames; /* by line */
 	VEC(frame_id) stack; /* of the sample being read, the innermost first */
 	char clock[NAME_MAX_SIZE]; /* the event that is the clock */
-	uint64_t start, interval;
-	bool has_start;
+	uint64_t start; /* CLOCK_NO_TIME: no time is known */
+	uint64_t interval;
+	bool has_sample;
 };
 
 static bool is_blank(char c)
@@ -72,14 +74,28 @@ static const char *word_end(const char *at, const char *end)
 	return at;
 }
 
+/* Reads any number of digits; those of numbers that are too large count as UINT64_MAX. */
+static bool scan_seconds(const char **at, const char *end, uint64_t *seconds)
+{
+	const char *first = *at;
+
+	if (text_scan_decimal(at, end, seconds))
+		return true;
+	while (*at < end && isdigit((unsigned char)**at))
+		++*at;
+	*seconds = UINT64_MAX;
+	return *at > first;
+}
+
 /* "12.345678:" is a time; ns. */
 static bool scan_time(const char *at, const char *end, uint64_t *time)
 {
+	bool is_negative = at < end && *at == '-';
 	uint64_t seconds, fraction = 0;
 	unsigned int digits = 0;
 
-	if (!text_scan_decimal(&at, end, &seconds) || at == end || *at++ != '.' ||
-	    seconds > INT64_MAX / 2000000000)
+	at += is_negative;
+	if (!scan_seconds(&at, end, &seconds) || at == end || *at++ != '.')
 		return false;
 	for (; at < end && isdigit((unsigned char)*at); at++) {
 		if (digits == NS_DIGITS)
@@ -91,7 +107,9 @@ static bool scan_time(const char *at, const char *end, uint64_t *time)
 		return false;
 	for (; digits < NS_DIGITS; digits++)
 		fraction *= 10;
-	*time = 1000000000 * seconds + fraction;
+	*time = CLOCK_NO_TIME;
+	if (!is_negative && seconds < CLOCK_TIME_MAX / 1000000000)
+		*time = 1000000000 * seconds + fraction;
 	return true;
 }
 
@@ -176,7 +194,7 @@ static bool parse_head(struct text_line line, struct head *head)
 		const char *word = skip_blanks(at, line.end);
 
 		at = word;
-		if (word == line.end || !isdigit((unsigned char)*word) ||
+		if (word == line.end || (!isdigit((unsigned char)*word) && *word != '-') ||
 		    !scan_time(word, word_end(word, line.end), &head->time))
 			continue;
 		if (!scan_task(head, line.text, word))
@@ -289,9 +307,9 @@ static void find_clock(struct script_reader *r, const char *text, size_t size)
 	while (text_lines_next(&lines, &line)) {
 		if (line.text == line.end || *line.text == '\t' || !parse_head(line, &head))
 			continue;
-		if (!r->has_start || head.time < r->start)
+		if (head.time < r->start)
 			r->start = head.time;
-		r->has_start = true;
+		r->has_sample = true;
 		event_name(&head, name);
 		if (rank_of(name) > best) {
 			best = rank_of(name);
@@ -363,7 +381,7 @@ static void add_sample(struct script_reader *r, const struct head *head, stack_i
 					  head->pid == head->tid ? comm : NULL, comm, false);
 
 	event_name(head, name);
-	sample.time = head->time - r->start;
+	sample.time = head->time == CLOCK_NO_TIME ? CLOCK_NO_TIME : head->time - r->start;
 	sample.stack = stack;
 	if (is_clock(r, name)) {
 		if (r->interval && head->period)
@@ -407,7 +425,7 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 	}
 	if (is_open)
 		add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
-	if (!r->has_start)
+	if (!r->has_sample)
 		return error_text(err, -EBADMSG, "there is no sample as perf script prints them");
 	return foreign_finish(&r->f, true, err);
 }
@@ -432,7 +450,7 @@ static void name_processes(struct profile *p)
 static int script_read(struct profile **p, const char *text, size_t size,
 		       struct import_counts *counts, struct error *err)
 {
-	struct script_reader r = {0};
+	struct script_reader r = {.start = CLOCK_NO_TIME};
 	struct import_counts own;
 	int ret;
 

@@ -38,7 +38,6 @@ struct pprof_reader {
 	size_t type_count;
 	uint64_t period, default_type, time_ns, duration_ns, comment;
 	int clock; /* the type that counts samples; -1: none */
-	uint64_t now; /* time of the next sample */
 };
 
 struct pprof_mapping {

@@ -6,6 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_fields.h"
@@ -297,14 +298,10 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 		if ((int64_t)value < 0)
 			r->f.counts->unread[UNREAD_WEIGHTS]++;
 		else
-			foreign_sample(&r->f, thread, r->types[i].event, r->now, stack, value);
+			foreign_sample(&r->f, thread, r->types[i].event, r->f.now, stack, value);
 	}
 	/* Other events have no extent in time. */
-	ret = r->clock >= 0 && r->values.items[r->clock] < UINT32_MAX
-		      ? (int)(r->values.items[r->clock] < 1000000 ? r->values.items[r->clock]
-								  : 1000000)
-		      : 1;
-	r->now += (uint64_t)ret * r->f.profile->meta.interval_ns;
+	foreign_pass(&r->f, r->clock >= 0 ? r->values.items[r->clock] : 1);
 	return 0;
 }
 
@@ -325,6 +322,13 @@ static void read_meta(struct pprof_reader *r)
 	meta->interval_ns = r->clock >= 0 ? r->period : 1000000;
 }
 
+/* Several threads may have run in less time than their samples take one after another. */
+static void set_duration(struct pprof_reader *r)
+{
+	if (clock_can_show(r->duration_ns) && r->duration_ns > r->f.now)
+		r->f.now = r->duration_ns;
+}
+
 static int read_file(struct pprof_reader *r, const char *text, size_t size, struct error *err)
 {
 	int ret = find_messages(r, text, size, err);
@@ -339,6 +343,8 @@ static int read_file(struct pprof_reader *r, const char *text, size_t size, stru
 		pprof_add_location(r, row);
 	for (size_t i = 0; i < r->samples.count && !ret; i++)
 		ret = add_sample(r, r->samples.items[i], err);
+	if (!ret)
+		set_duration(r);
 	if (!ret)
 		ret = foreign_finish(&r->f, false, err);
 	return ret;

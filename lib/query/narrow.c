@@ -331,20 +331,25 @@ static int check_intervals(const struct profile *const *profiles, size_t count, 
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err)
 {
-	uint64_t start = UINT64_MAX;
 	struct narrowing n = {.filter = filter, .counts = counts};
 	int ret = check_intervals(profiles, count, err);
+	uint64_t start = 0;
 
 	if (ret)
 		return ret;
 	n.into = profile_new();
 	for (size_t i = 0; i < count; i++) {
-		if (profiles[i]->meta.start_realtime_ns < start)
-			start = profiles[i]->meta.start_realtime_ns;
+		uint64_t own = profiles[i]->meta.start_realtime_ns;
+
+		if (own && (!start || own < start))
+			start = own;
 	}
 	for (size_t i = 0; !ret && i < count; i++) {
 		n.from = profiles[i];
-		n.offset_ns = n.from->meta.start_realtime_ns - start;
+		/* Profiles without a date begin with the first one. */
+		n.offset_ns = 0;
+		if (n.from->meta.start_realtime_ns)
+			n.offset_ns = n.from->meta.start_realtime_ns - start;
 		row_copy_meta(n.into, n.from, n.offset_ns, i == 0, count == 1);
 		ret = add_profile(&n, err);
 	}

@@ -155,7 +155,7 @@ static void conclude(struct recording *r, const struct source_part *part)
 	struct recorder_info *info = &r->facts.info;
 	const struct profile_meta *meta = &r->profile->meta;
 
-	if (r->facts.has_ended && info->end_ns >= meta->start_ns)
+	if (r->facts.has_ended && info->end_ns >= meta->start_ns && clock_can_show(info->end_ns))
 		return;
 	*info = (struct recorder_info){
 		.cpu_count = meta->logical_cpus,

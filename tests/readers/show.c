@@ -184,9 +184,11 @@ static void print_counters(const struct profile *p)
 		format_id(pid, sizeof(pid), p, counter->pid);
 		printf("counter %s pid %s.%" PRIu32 ":", text_of(p, counter->name), pid,
 		       counter->incarnation);
-		vec_for_each(&counter->samples, const struct counter_sample *, sample)
-			printf(" %" PRId64 "@%" PRIu64, sample->delta,
-			       sample->time - p->meta.start_ns);
+		vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+			if (sample->delta)
+				printf(" %" PRId64 "@%" PRIu64, sample->delta,
+				       sample->time - p->meta.start_ns);
+		}
 		printf("\n");
 	}
 }

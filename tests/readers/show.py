@@ -5,8 +5,9 @@
     show.py FILE...        as `show FILE...` shows what prof reads
 
 The two know nothing of one another but the form of what they print: "thread NAME pid P tid T", then
-its samples, the weight of each stack by function names from the root, its markers; counters in the
-end. Times are ns since the start of the file.
+its samples, the weight of each stack by function names from the root, its markers; changes of
+counters in the end. Times are ns since the start of the recording, or else since the first sample
+or marker.
 """
 
 import collections
@@ -27,16 +28,6 @@ def process_id(text):
     return (found[1], found[2] or "0") if found else (str(text), "0")
 
 
-def times(table):
-    if "time" in table:
-        return [ns(ms) for ms in table["time"]]
-    total, result = Decimal(0), []
-    for delta in table["timeDeltas"]:
-        total += Decimal(delta)
-        result.append(ns(total))
-    return result
-
-
 class Reader:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -49,6 +40,29 @@ class Reader:
         self.stacks = self.name_stacks()
         unit = self.meta.get("sampleUnits", {}).get("threadCPUDelta")
         self.cpu_unit = {"ns": Decimal(1), "µs": Decimal(1000)}.get(unit, Decimal(0))
+        self.start = 0
+        self.start = self.find_start()
+
+    def find_start(self):
+        if self.meta.get("profilingEndTime"):
+            return ns(self.meta.get("profilingStartTime"))
+        seen = []
+        for thread in self.profile["threads"]:
+            seen += self.times(thread["samples"])
+            seen += [time for _, _, start, end in self.spans(thread) for time in (start, end)]
+        return min(seen, default=0)
+
+    def time(self, ms):
+        return max(0, ns(ms) - self.start)
+
+    def times(self, table):
+        if "time" in table:
+            return [self.time(ms) for ms in table["time"]]
+        total, result = Decimal(0), []
+        for delta in table["timeDeltas"]:
+            total += Decimal(delta)
+            result.append(self.time(total))
+        return result
 
     def name_stacks(self):
         """By row: names from the root, inlined functions as any other."""
@@ -72,7 +86,7 @@ class Reader:
         is_time = table.get("weightType") == "tracing-ms"
         unit = Decimal(self.meta.get("interval") or 1) if is_time else 1
         deltas = table.get("threadCPUDelta") or [None] * len(table["stack"])
-        for row, (time, stack) in enumerate(zip(times(table), table["stack"])):
+        for row, (time, stack) in enumerate(zip(self.times(table), table["stack"])):
             cpu += int(Decimal(deltas[row] or 0) * self.cpu_unit)
             weight = (round(Decimal(weights[row]) / unit) if weights else
                       int(stack is not None))
@@ -84,19 +98,19 @@ class Reader:
     def spans(self, thread):
         """(data, name, start, end) of each marker; begins and ends make one."""
         table, open_rows = thread["markers"], {}
-        seen = times(thread["samples"])
+        seen = self.times(thread["samples"])
         for row, data in enumerate(table["data"]):
             phase, name = table["phase"][row], table["name"][row]
-            start, end = ns(table["startTime"][row]), ns(table["endTime"][row])
+            start, end = self.time(table["startTime"][row]), self.time(table["endTime"][row])
             if phase == 2:
                 open_rows.setdefault(name, []).append(row)
                 continue
             if phase == 3:
                 begin = (open_rows.get(name) or [None]).pop()
-                start = min(seen, default=0) if begin is None else ns(table["startTime"][begin])
+                start = min(seen, default=0) if begin is None else self.time(table["startTime"][begin])
             yield data or {}, self.strings[name], start, max(start, end) if phase else start
         for row in (row for rows in open_rows.values() for row in rows):
-            start = ns(table["startTime"][row])
+            start = self.time(table["startTime"][row])
             end = max(seen, default=0) + ns(self.meta["interval"])
             yield table["data"][row] or {}, self.strings[table["name"][row]], start, max(start, end)
 
@@ -143,12 +157,12 @@ class Reader:
         for counter in self.profile.get("counters") or []:
             deltas = collections.Counter()
             last = 0
-            for time, count in zip(times(counter["samples"]), counter["samples"]["count"]):
+            for time, count in zip(self.times(counter["samples"]), counter["samples"]["count"]):
                 last = max(last, time)
                 deltas[last] += int(count)
             yield "counter %s pid %s.%s:%s" % (
                 counter["name"], *process_id(counter["pid"]),
-                "".join(" %d@%d" % (delta, time) for time, delta in deltas.items()))
+                "".join(" %d@%d" % (delta, time) for time, delta in deltas.items() if delta))
 
 
 def main():

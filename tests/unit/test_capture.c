@@ -89,6 +89,24 @@ CASE(large_streams_have_many_frames)
 	assert_true(capture_fixture_count(f).frames >= 20);
 }
 
+CASE(impossible_times_are_not_the_end)
+{
+	struct capture_fixture *f = *state;
+	struct rec_sample late = {.leaf = 2};
+
+	record_init(&late.rec, REC_SAMPLE, sizeof(late), 0xffffffff00000000, 1, 2);
+	capture_fixture_begin(f, 0);
+	capture_fixture_add_sample(f, 1);
+	capture_writer_add(f->writer, &late.rec);
+	capture_fixture_finish(f, false);
+	capture_fixture_reopen(f);
+	capture_fixture_expect_sample(f, 1);
+	assert_non_null(capture_fixture_next(f));
+	assert_null(capture_fixture_next(f));
+	assert_int_equal(capture_fixture_count(f).records, 2);
+	assert_int_equal(capture_fixture_count(f).end_ns, START_NS + MS);
+}
+
 /* Frames are read ahead by then. */
 CASE(reading_may_end_anywhere)
 {

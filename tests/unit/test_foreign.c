@@ -110,18 +110,18 @@ TEST(gecko_has_processes_with_clocks_of_their_own)
 {
 	expect("gecko/new.json", &format_gecko,
 	       "GeckoMain 11 main\n"
-	       "1.5 1x0 (root);0x1010@f;0x1020@20\n"
-	       "3.5 1x0 (root);main loop:12;" DRAW "\n"
-	       "4.5 1x0 (root);0x1010@10\n"
-	       "5.5 1x0 (root);0x1010@f;malloc\n"
+	       "0.5 1x0 (root);0x1010@f;0x1020@20\n"
+	       "2.5 1x0 (root);main loop:12;" DRAW "\n"
+	       "3.5 1x0 (root);0x1010@10\n"
+	       "4.5 1x0 (root);0x1010@f;malloc@0\n"
+	       "- Fetch 0 1 \n"
+	       "- Idle 2 2 \n"
 	       "- Fetch 1 2 \n"
-	       "- Idle 3 3 \n"
-	       "- Fetch 2 3 \n"
-	       "- Paint 2 4 (root);0x1010@f;0x1020@1f\n"
-	       "- Fetch 4 6 \n"
+	       "- Paint 1 3 (root);0x1010@f;0x1020@1f\n"
+	       "- Fetch 3 5 \n"
 	       "GeckoMain 12 main\n"
-	       "10.5 1x0 (root);0x1010@f;0x1020@20\n"
-	       "- Idle 11 11 \n");
+	       "9.5 1x0 (root);0x1010@f;0x1020@20\n"
+	       "- Idle 10 10 \n");
 }
 
 TEST(old_gecko_has_processes_in_texts)

@@ -311,17 +311,6 @@ static int read_counters(struct processes *all, struct error *err)
 	return ret;
 }
 
-/* Profiles without an end have that of their last sample. */
-static void set_end(struct profile *p)
-{
-	if (p->meta.end_ns > p->meta.start_ns)
-		return;
-	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		if (samples_last_time(&thread->samples) > p->meta.end_ns)
-			p->meta.end_ns = samples_last_time(&thread->samples);
-	}
-}
-
 static int read_file(struct processes *all, const char *text, size_t size, struct error *err)
 {
 	_cleanup_free_ struct json_ends *ends = xcalloc(1, sizeof(*ends));
@@ -346,7 +335,7 @@ static int read_file(struct processes *all, const char *text, size_t size, struc
 		ret = import_finish(r, err);
 	if (!ret)
 		ret = read_counters(all, err);
-	set_end(r->profile);
+	import_set_range(r);
 	return ret;
 }
 

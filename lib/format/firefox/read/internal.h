@@ -31,6 +31,7 @@
 
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/format.h"
+#include "lib/profile/time_range.h"
 
 struct sample_list {
 	VEC(struct sample) rows;
@@ -77,6 +78,7 @@ struct import {
 	int64_t version; /* of the kind of file that it is: processed or Gecko */
 	bool is_gecko;
 	int64_t shift_ns; /* from the clock of the thread's process to that of the file */
+	struct time_range recorded; /* since the start of the file; end 0: not told */
 	uint32_t process_pid; /* of threads and counters that have none */
 	source_file_id *sources; /* by row of sources */
 	uint32_t cpu_time_unit; /* unit of threadCPUDelta in ns; 0: not a unit of time */
@@ -87,7 +89,9 @@ struct import {
 
 /* Reads a string as json_cursor_text() does and interns it. */
 string_id import_string(struct import *r, struct json_cursor *s);
-/* Reads milliseconds as ns; 0 for negative values and values that are not numbers. */
+/* Reads milliseconds as ns; CLOCK_NO_TIME for all that no clock can show. */
+uint64_t import_instant(struct json_cursor *s);
+/* Likewise, with 0 for those. */
 uint64_t import_time(struct json_cursor *s);
 /*
  * Reads an integer. Cuts off a fraction, and gives 0 for values that are not numbers; returns false
@@ -95,7 +99,7 @@ uint64_t import_time(struct json_cursor *s);
  */
 bool import_integer(struct json_cursor *s, int64_t *number);
 
-/* Returns the moment that lies so long after the start of the thread's process. */
+/* Returns the moment that lies so long after the start of the thread's process, if it is known. */
 uint64_t import_moment(const struct import *r, uint64_t ns);
 
 /* Sum of milliseconds without rounding errors. */
@@ -105,8 +109,8 @@ struct import_clock {
 };
 
 /*
- * Adds the number at the cursor and returns the sum in ns. Times before the start of the file
- * become its start.
+ * Adds the number at the cursor and returns the sum in ns, or CLOCK_NO_TIME if no clock can show
+ * it.
  */
 uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s);
 /*
@@ -119,6 +123,8 @@ bool import_skip(struct json_cursor *s);
 
 /* read_meta.c */
 int import_meta(struct import *r, struct error *err);
+/* Sets start and end of the profile, when all else is read. */
+void import_set_range(struct import *r);
 /* read.c: release what an import has; settle what needs all threads. */
 void import_release(struct import *r);
 int import_finish(struct import *r, struct error *err);

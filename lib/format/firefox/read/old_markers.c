@@ -228,10 +228,10 @@ static void read_old_data(struct import *r, const struct marker_draft *draft, st
 		} else if (span_is(&s, key, "interval") && is_text) {
 			data->interval = import_string(r, &s);
 		} else if (span_is(&s, key, "startTime") && is_number) {
-			data->start = import_time(&s);
+			data->start = import_instant(&s);
 			data->has_start = true;
 		} else if (span_is(&s, key, "endTime") && is_number) {
-			data->end = import_time(&s);
+			data->end = import_instant(&s);
 			data->has_end = true;
 		} else {
 			json_cursor_skip(&s);

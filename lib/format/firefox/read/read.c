@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/format/firefox/read/internal.h"
 #include "lib/format/firefox/read/own_tables.h"
 
@@ -17,17 +18,22 @@ string_id import_string(struct import *r, struct json_cursor *s)
 	return strings_intern(&r->profile->strings, text);
 }
 
-uint64_t import_time(struct json_cursor *s)
+uint64_t import_instant(struct json_cursor *s)
 {
+	struct import_clock clock = {0};
 	struct json_cursor inside;
-	struct decimal ms = {0};
 	struct span value;
 
 	json_cursor_value(s, &value);
 	inside = json_cursor_within(s, value);
-	if (!json_cursor_decimal(&inside, &ms))
-		return 0;
-	return ms.millionths > 0 ? (uint64_t)ms.millionths + (ms.thousandths >= 500) : 0;
+	return import_clock_add(&clock, &inside);
+}
+
+uint64_t import_time(struct json_cursor *s)
+{
+	uint64_t time = import_instant(s);
+
+	return time == CLOCK_NO_TIME ? 0 : time;
 }
 
 bool import_integer(struct json_cursor *s, int64_t *number)
@@ -51,9 +57,24 @@ uint64_t import_moment(const struct import *r, uint64_t ns)
 {
 	int64_t moment;
 
-	if (ns > INT64_MAX / 2 || __builtin_add_overflow((int64_t)ns, r->shift_ns, &moment))
-		return r->profile->meta.start_ns;
+	if (!clock_can_show(ns))
+		return CLOCK_NO_TIME;
+	moment = (int64_t)ns + r->shift_ns;
 	return r->profile->meta.start_ns + (moment > 0 ? (uint64_t)moment : 0);
+}
+
+/* Reads a number; of others, null and numbers that are too large are no damage. */
+static bool read_ms(struct json_cursor *s, struct decimal *ms)
+{
+	struct json_cursor value = *s;
+
+	if (json_cursor_decimal(s, ms))
+		return true;
+	if (strchr("-0123456789n", json_cursor_peek(&value))) {
+		*s = value;
+		json_cursor_skip(s);
+	}
+	return false;
 }
 
 uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
@@ -61,9 +82,9 @@ uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
 	struct decimal ms = {0};
 	int64_t ns;
 
-	json_cursor_decimal(s, &ms);
-	if (__builtin_add_overflow(clock->ns, ms.millionths, &clock->ns))
-		clock->ns = INT64_MAX / 2;
+	if (!read_ms(s, &ms) || __builtin_add_overflow(clock->ns, ms.millionths, &ns))
+		return CLOCK_NO_TIME;
+	clock->ns = ns;
 	clock->ps += ms.thousandths;
 	if (clock->ps >= 1000 || clock->ps < 0) {
 		int32_t carry = clock->ps < 0 ? -1 : 1;
@@ -72,26 +93,45 @@ uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
 		clock->ps -= 1000 * carry;
 	}
 	ns = clock->ns + (clock->ps >= 500);
-	return ns > 0 ? (uint64_t)ns : 0;
+	return clock_can_show((uint64_t)ns) ? (uint64_t)ns : CLOCK_NO_TIME;
 }
 
-bool import_skip(struct json_cursor *s)
+/* Tells whether a value that is no object says something. */
+static bool says_something(const struct json_cursor *s, struct span value)
 {
+	struct json_cursor inside = json_cursor_within(s, value);
 	struct json_cursor_list list = {0};
-	struct json_cursor inside;
-	struct span value;
 
-	json_cursor_value(s, &value);
-	inside = json_cursor_within(s, value);
 	switch (json_cursor_peek(&inside)) {
 	case 'n':
 	case 'f':
 		return false;
 	case '[':
 		return json_cursor_element(&inside, &list);
+	case '"':
+		return value.end - value.start > strlen("\"\"");
 	default:
 		return true;
 	}
+}
+
+bool import_skip(struct json_cursor *s)
+{
+	struct json_cursor_list list = {0};
+	struct json_cursor inside;
+	struct span key, value;
+
+	json_cursor_value(s, &value);
+	inside = json_cursor_within(s, value);
+	if (json_cursor_peek(&inside) != '{')
+		return says_something(s, value);
+	/* A table without rows is as empty as an object without members. */
+	while (json_cursor_member(&inside, &list, &key)) {
+		json_cursor_value(&inside, &value);
+		if (!span_is(&inside, key, "length") && says_something(&inside, value))
+			return true;
+	}
+	return false;
 }
 
 void import_release(struct import *r)
@@ -159,7 +199,9 @@ static int read_parts(struct import *r, struct error *err)
 	if (ret)
 		return ret;
 	import_overhead(r);
-	return import_counters(r, err);
+	ret = import_counters(r, err);
+	import_set_range(r);
+	return ret;
 }
 
 int firefox_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/format/firefox/read/internal.h"
 
@@ -24,7 +25,7 @@ typedef bool read_value_fn(struct import *r, struct json_cursor *s, struct chang
 
 static bool read_time(struct import *r, struct json_cursor *s, struct change *row)
 {
-	row->time = r->profile->meta.start_ns + import_time(s);
+	row->time = import_moment(r, import_instant(s));
 	return true;
 }
 
@@ -67,7 +68,8 @@ static void read_column(struct import *r, struct json_cursor *s, read_value_fn *
 
 	while (json_cursor_element(s, &values)) {
 		if (is_first)
-			vec_push(&list->rows, (struct change){.stack = NO_STACK});
+			vec_push(&list->rows,
+				 (struct change){.time = CLOCK_NO_TIME, .stack = NO_STACK});
 		if (row == list->rows.count)
 			s->failed = true;
 		else if (!read(r, s, &list->rows.items[row++]))
@@ -115,16 +117,28 @@ static void add_allocation(struct change_list *list, const struct change *row)
 		  (uint32_t)(list->into->rows.count - 1));
 }
 
+/* Returns the first time that is known. */
+static uint64_t first_time(const struct import *r, const struct change_list *list)
+{
+	vec_for_each(&list->rows, const struct change *, row) {
+		if (row->time != CLOCK_NO_TIME)
+			return row->time;
+	}
+	return r->profile->meta.start_ns;
+}
+
 /* Frees of unknown blocks are counted as unread, and so is all of tables without blocks. */
 static void join(struct import *r, struct change_list *list)
 {
-	uint64_t last = 0;
+	uint64_t last = first_time(r, list);
 
-	vec_for_each(&list->rows, const struct change *, row) {
+	vec_for_each(&list->rows, struct change *, row) {
 		uint64_t hash = hash_u64((uint64_t)row->block);
 		uint32_t at = index_find(&list->by_block, hash, block_equal, list, &row->block);
 		bool is_known = at != INDEX_NONE;
 
+		if (row->time == CLOCK_NO_TIME)
+			row->time = last;
 		if (row->time < last || !row->block || (row->weight < 0 ? !is_known : is_known)) {
 			r->counts->unread[UNREAD_ALLOCATIONS]++;
 			continue;

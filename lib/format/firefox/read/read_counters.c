@@ -3,6 +3,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/internal.h"
 
@@ -219,7 +220,7 @@ static void add_counter(struct import *r, struct draft *draft)
 	if (!draft->is_drawn)
 		draw(r, counter);
 	vec_for_each(&draft->samples.rows, const struct counter_sample *, sample) {
-		if (sample->time > before)
+		if (sample->time != CLOCK_NO_TIME && sample->time > before)
 			before = sample->time;
 		counter_add_sample(counter, import_moment(r, before), sample->delta);
 	}

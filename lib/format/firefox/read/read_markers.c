@@ -4,6 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/internal.h"
@@ -53,16 +54,16 @@ static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t r
 		read_category(r, s, draft);
 		break;
 	case START:
-		draft->start = import_time(s);
+		draft->start = import_instant(s);
 		break;
 	case END:
-		draft->end = import_time(s);
+		draft->end = import_instant(s);
 		break;
 	case PHASE:
 		draft->phase = import_index(s, UINT8_MAX);
 		break;
 	case TIME:
-		draft->start = draft->end = import_time(s);
+		draft->start = draft->end = import_instant(s);
 		break;
 	default:
 		json_cursor_value(s, &draft->data);
@@ -111,11 +112,13 @@ static bool add_marker(struct import *r, const struct marker_draft *draft, struc
 	struct marker marker;
 	bool is_valid;
 
+	if (end == CLOCK_NO_TIME || (end < start && start != CLOCK_NO_TIME))
+		end = start;
 	if (schema == NO_SCHEMA) {
 		r->counts->unread[UNREAD_MARKERS]++;
 		return true;
 	}
-	marker = markers_make(&r->profile->markers, schema, start, end > start ? end : start);
+	marker = markers_make(&r->profile->markers, schema, start, end);
 	marker.name = draft->name;
 	marker.category = draft->category;
 	if (before.end)
@@ -245,12 +248,16 @@ static bool take_draft(struct import *r, struct marker_draft *draft, struct open
 	}
 }
 
+static uint64_t last_time(const struct marker_draft *draft)
+{
+	return draft->end && draft->end != CLOCK_NO_TIME ? draft->end : draft->start;
+}
+
 /* By the end of each, as the front-end sorts the unsorted ones of Gecko. */
 static int compare_drafts(const void *a, const void *b)
 {
 	const struct marker_draft *left = a, *right = b;
-	uint64_t first = left->end ? left->end : left->start;
-	uint64_t second = right->end ? right->end : right->start;
+	uint64_t first = last_time(left), second = last_time(right);
 
 	if (first != second)
 		return first < second ? -1 : 1;

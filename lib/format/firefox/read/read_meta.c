@@ -4,6 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
 
@@ -14,6 +15,7 @@
 struct meta_times {
 	uint64_t start, end; /* since the Unix epoch */
 	uint64_t duration;
+	uint64_t recording_start; /* CLOCK_NO_TIME: missing */
 };
 
 static bool read_text(struct import *r, struct json_cursor *s, struct span key)
@@ -71,6 +73,8 @@ static bool read_number(struct import *r, struct json_cursor *s, struct span key
 		times->start = import_time(s);
 	else if (span_is(s, key, "endTime"))
 		times->end = import_time(s);
+	else if (span_is(s, key, "profilingStartTime"))
+		times->recording_start = import_instant(s);
 	else if (span_is(s, key, "profilingEndTime"))
 		times->duration = import_time(s);
 	else
@@ -153,7 +157,6 @@ static bool is_derived(const struct json_cursor *s, struct span key)
 					   "processType",
 					   "stackwalk",
 					   "updateChannel",
-					   "profilingStartTime",
 					   "sourceCodeIsNotOnSearchfox",
 					   "usesOnlyOneStackType",
 					   "keepProfileThreadOrder",
@@ -245,6 +248,22 @@ static void read_category(struct import *r, struct json_cursor *s)
 	add_category(r, &category);
 }
 
+/* Front-ends need a category for frames that have none: the first grey one. */
+static void add_default_category(struct import *r)
+{
+	struct profile_category other = {0};
+	size_t count = r->profile->categories.count;
+
+	if (!count || count == CATEGORIES_MAX)
+		return;
+	vec_for_each(&r->profile->categories, const struct profile_category *, category) {
+		if (strcmp(category->color, "grey") == 0)
+			return;
+	}
+	other.name = xstrdup("Other");
+	add_category(r, &other);
+}
+
 int import_categories(struct import *r, struct json_cursor *s, struct error *err)
 {
 	struct json_cursor_list list = {0};
@@ -257,6 +276,7 @@ int import_categories(struct import *r, struct json_cursor *s, struct error *err
 					  r->profile->categories.count);
 		read_category(r, s);
 	}
+	add_default_category(r);
 	return 0;
 }
 
@@ -290,15 +310,26 @@ int import_meta(struct import *r, struct error *err)
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.meta);
 	struct profile_meta *meta = &r->profile->meta;
 	struct json_cursor_list list = {0};
-	struct meta_times times = {0};
+	struct meta_times times = {.recording_start = CLOCK_NO_TIME};
 	struct span key;
 
 	meta->symbolicated = !r->is_gecko;
 	while (json_cursor_member(&s, &list, &key))
 		read_member(r, &s, key, &times);
 	meta->start_realtime_ns = find_start(&times);
-	meta->end_ns = meta->start_ns + times.duration;
+	if (!clock_can_show(meta->start_ns))
+		meta->start_ns = 0;
+	if (times.recording_start < times.duration)
+		r->recorded = (struct time_range){times.recording_start, times.duration};
 	r->counts->unread[UNREAD_MEMBERS] += r->layout.other_count;
 	import_extra(r);
 	return read_categories(r, err);
+}
+
+void import_set_range(struct import *r)
+{
+	uint64_t start = r->profile->meta.start_ns;
+	const struct time_range told = {start + r->recorded.start, start + r->recorded.end};
+
+	profile_set_range(r->profile, r->recorded.end ? &told : NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/internal.h"
 #include "lib/format/firefox/version.h"
@@ -43,13 +44,6 @@ static stack_id read_stack(const struct import *r, struct json_cursor *s)
 	if (s->failed)
 		return NO_STACK;
 	return r->stack_ids ? r->stack_ids[stack] : (stack_id)stack;
-}
-
-static uint64_t read_time(struct json_cursor *s)
-{
-	struct import_clock clock = {0};
-
-	return json_cursor_null(s) ? 0 : import_clock_add(&clock, s);
 }
 
 static uint32_t saturate(uint64_t value)
@@ -112,7 +106,8 @@ static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t r
 		sample->stack = read_stack(of->reader, s);
 		break;
 	case TIME:
-		sample->time = read_time(s);
+		of->clock = (struct import_clock){0};
+		sample->time = import_clock_add(&of->clock, s);
 		break;
 	case TIME_DELTAS:
 		sample->time = import_clock_add(&of->clock, s);
@@ -158,14 +153,25 @@ static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 	}
 }
 
+/* Returns the first time that is known. */
+static uint64_t first_time(const struct sample_list *samples)
+{
+	vec_for_each(&samples->rows, const struct sample *, sample) {
+		if (sample->time != CLOCK_NO_TIME)
+			return sample->time;
+	}
+	return CLOCK_NO_TIME;
+}
+
 /*
  * Drops rows that stand for nothing; the next row gets their CPU time. The first row and the last
- * one stay: they say from when to when the CPU time is known.
+ * one stay: they say from when to when the CPU time is known. Rows without a time have that of the
+ * row before.
  */
 static void finish(struct sample_reader *of, bool has_weights)
 {
 	struct sample *rows = of->samples->rows.items;
-	uint64_t before = 0, cpu_delta = 0;
+	uint64_t before = first_time(of->samples), cpu_delta = 0;
 	size_t kept = 0, nulls = 0;
 
 	for (size_t i = 0; i < of->samples->rows.count; i++) {
@@ -178,7 +184,7 @@ static void finish(struct sample_reader *of, bool has_weights)
 			continue;
 		if (!sample.weight)
 			sample.stack = NO_STACK;
-		if (sample.time < before)
+		if (sample.time < before || sample.time == CLOCK_NO_TIME)
 			sample.time = before;
 		before = sample.time;
 		sample.cpu_delta = saturate(cpu_delta);

@@ -5,6 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/index.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
@@ -99,7 +100,9 @@ static void read_ids(struct import *r, struct json_cursor *s, struct span key, s
 /* Null: alive when recording ended. */
 static uint64_t read_end(struct import *r, struct json_cursor *s)
 {
-	return json_cursor_null(s) ? 0 : import_moment(r, import_time(s));
+	uint64_t end = import_instant(s);
+
+	return end == CLOCK_NO_TIME ? 0 : import_moment(r, end);
 }
 
 static bool read_life(struct import *r, struct json_cursor *s, struct span key,

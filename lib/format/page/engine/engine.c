@@ -127,19 +127,12 @@ int EXPORT(page_select)(void)
 	return ret;
 }
 
-/* Returns the profile's length, ns; some files do not say when it ended. */
+/* Returns the profile's length, ns. */
 static double profile_length(void)
 {
-	const struct profile *p = engine.profile;
-	uint64_t end = p->meta.end_ns;
+	const struct profile_meta *meta = &engine.profile->meta;
 
-	for (thread_id id = 0; p->meta.end_ns <= p->meta.start_ns && id < p->threads.rows.count;
-	     id++) {
-		uint64_t last = samples_last_time(&p->threads.rows.items[id].samples);
-
-		end = last > end ? last : end;
-	}
-	return end > p->meta.start_ns ? (double)(end - p->meta.start_ns) : 0;
+	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) : 0;
 }
 
 /* Sums of the selection and of the profile. */

@@ -13,6 +13,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
+#include "lib/base/text.h"
 #include "lib/format/speedscope_read.h"
 #include "lib/json/writer.h"
 
@@ -180,18 +181,22 @@ static double write_samples(struct speedscope *w, const struct profile_thread *t
 static void write_profile(struct speedscope *w, const struct profile_thread *thread, uint8_t event)
 {
 	const struct profile *p = w->profile;
+	const char *event_name = event ? strings_get(&p->strings, p->events.rows.items[event].name)
+				       : "";
 	bool is_time = !event && p->meta.interval_ns;
 	double unit = is_time ? (double)p->meta.interval_ns / 1e6 : 1, sum;
-	_cleanup_free_ char *name =
-		xasprintf("%s %" PRIu32 ": %s %" PRIu32 "%s%s",
-			  strings_get(&p->strings, thread->process_name), thread->pid,
-			  strings_get(&p->strings, thread->name), thread->tid, event ? ", " : "",
-			  event ? strings_get(&p->strings, p->events.rows.items[event].name) : "");
+	_cleanup_free_ char *name = xasprintf("%s %" PRIu32 ": %s %" PRIu32 "%s%s",
+					      strings_get(&p->strings, thread->process_name),
+					      thread->pid, strings_get(&p->strings, thread->name),
+					      thread->tid, event ? ", " : "", event_name);
 
 	jsonw_object_begin(&w->json);
 	write_string(&w->json, "type", "sampled");
 	write_string(&w->json, "name", name);
-	write_string(&w->json, "unit", is_time ? "milliseconds" : "none");
+	write_string(&w->json, "unit",
+		     is_time				    ? "milliseconds"
+		     : text_ends_with(event_name, "/bytes") ? "bytes"
+							    : "none");
 	sum = write_samples(w, thread, event, unit);
 	jsonw_key(&w->json, "startValue");
 	write_number(&w->json, 0);

@@ -6,16 +6,20 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/format/foreign.h"
 #include "lib/format/json_members.h"
 
 #define INTERVAL_MIN_NS 1000
 #define INTERVAL_DEFAULT_NS 1000000
-#define TIME_MAX_NS 9e18
 
 /* Samples of one profile: stacks and weights, or begins and ends of functions. */
 struct part {
 	struct span name, unit, start, samples, weights, events;
+	double ns; /* in a unit; 0: it does not measure time */
+	string_id unit_id; /* equal for all that can be added up */
+	string_id thread;
+	uint8_t event; /* 0: samples of the clock */
 };
 
 static const char *const part_names[] = {"name",    "unit",   "startValue", "samples",
@@ -29,7 +33,8 @@ struct scope_reader {
 	VEC(double) weights; /* of the part being read */
 	VEC(stack_id) open; /* of functions that have begun */
 	double interval; /* shortest weight, ns */
-	bool has_times;
+	bool has_times, is_own;
+	size_t active; /* the part that is shown first */
 	struct strings texts; /* of stacks, each once: most samples have one that came before */
 	VEC(stack_id) stacks; /* by text */
 };
@@ -39,8 +44,7 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "not a speedscope profile: %s", what);
 }
 
-/* Nanoseconds in a unit; 0 if it does not measure time. */
-static double unit_of(const struct scope_reader *r, const struct part *part)
+static void find_unit(struct scope_reader *r, struct part *part)
 {
 	static const struct {
 		const char *name;
@@ -51,9 +55,13 @@ static double unit_of(const struct scope_reader *r, const struct part *part)
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (strcmp(unit, units[i].name) == 0)
-			return units[i].ns;
+			part->ns = units[i].ns;
 	}
-	return 0;
+	if (part->ns > 0)
+		part->unit_id = strings_intern(&r->f.profile->strings, "nanoseconds");
+	else
+		part->unit_id = strings_intern(&r->f.profile->strings,
+					       strcmp(unit, "none") == 0 ? "" : unit);
 }
 
 static void read_frame(struct scope_reader *r, struct json_cursor *s)
@@ -107,52 +115,135 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 
 	while (json_cursor_element(&s, &list)) {
 		struct part part = {.name = {0}};
-		double unit;
 
 		json_members_find(s, part_names, &part.name);
 		json_cursor_skip(&s);
+		find_unit(r, &part);
 		vec_push(&r->parts, part);
-		unit = unit_of(r, &part);
-		r->has_times |= unit > 0;
+		r->has_times |= part.ns > 0;
 		read_weights(r, &part);
 		vec_for_each(&r->weights, const double *, weight) {
-			double ns = *weight * unit;
+			double ns = *weight * part.ns;
 
 			if (ns >= INTERVAL_MIN_NS && (!(r->interval > 0) || ns < r->interval))
 				r->interval = ns;
 		}
-		if (part.events.end && unit > 0)
+		if (part.events.end && part.ns > 0)
 			r->interval = INTERVAL_MIN_NS;
 	}
 	return s.failed ? damaged(err, "its profiles are damaged") : 0;
 }
 
-/* A thread's clock: what rounding takes from a sample, the next one gets. */
+static bool have_one_unit(const struct scope_reader *r)
+{
+	vec_for_each(&r->parts, const struct part *, part) {
+		if (part->unit_id != r->parts.items[0].unit_id)
+			return false;
+	}
+	return true;
+}
+
+/* prof's own parts are called "thread" and "thread, event". */
+static void split_name(struct scope_reader *r, struct part *part, char *name)
+{
+	char *comma = NULL;
+
+	for (char *at = name; !(part->ns > 0) && (at = strstr(at, ", ")); at++)
+		comma = at;
+	if (comma) {
+		*comma = '\0';
+		part->event = foreign_event(&r->f, comma + 2);
+	}
+	part->thread = strings_intern(&r->f.profile->strings, name);
+}
+
+/* Makes the part an event with its name, if that is no thread's, and its unit. */
+static void make_event(struct scope_reader *r, struct part *part, const char *name)
+{
+	const char *unit = strings_get(&r->f.profile->strings, part->unit_id);
+	_cleanup_free_ char *event = NULL;
+
+	if (*name && *unit)
+		event = xasprintf("%s/%s", name, unit);
+	else
+		event = xstrdup(*unit ? unit : *name ? name : "samples");
+	part->event = foreign_event(&r->f, event);
+}
+
+/*
+ * Parts with one unit are threads, of the clock unless they measure something else than time. Parts
+ * with several units are measures that do not add up; times are the clock if they are to be shown.
+ */
+static void name_part(struct scope_reader *r, struct part *part, bool has_one_unit)
+{
+	_cleanup_free_ char *name = json_members_text_at(&r->s, part->name);
+	struct strings *strings = &r->f.profile->strings;
+	bool is_count = !*strings_get(strings, part->unit_id);
+
+	part->thread = strings_intern(strings, *name ? name : "all");
+	if (r->is_own) {
+		split_name(r, part, name);
+	} else if (part->ns > 0 ? r->parts.items[r->active].ns > 0 : has_one_unit && is_count) {
+		part->event = 0;
+	} else {
+		make_event(r, part, has_one_unit ? "" : name);
+		if (!has_one_unit)
+			part->thread = strings_intern(strings, "all");
+	}
+}
+
+/* The first event is the one that is shown: that of the active part. */
+static void name_parts(struct scope_reader *r)
+{
+	bool has_one_unit = have_one_unit(r);
+
+	for (size_t i = 0; i < r->parts.count; i++)
+		name_part(r, &r->parts.items[!i ? r->active : i - (i <= r->active)], has_one_unit);
+}
+
+/* Events are in the row of the thread that is called so. */
+static uint32_t tid_of(const struct scope_reader *r, size_t number)
+{
+	const struct part *part = &r->parts.items[number];
+
+	for (size_t i = 0; part->event && i < number; i++) {
+		if (r->parts.items[i].thread == part->thread)
+			return (uint32_t)i + 1;
+	}
+	return (uint32_t)number + 1;
+}
+
+/* The clock of a part: what rounding takes from a sample, the next one gets. */
 struct scope_clock {
+	const struct part *part;
 	thread_id thread;
-	double unit, now, rest; /* ns */
+	double now, rest; /* ns; the rest of an event is in its unit */
 };
 
-static uint64_t in_ns(double time)
+/* Returns the time of the next sample. In a file with times, other measures have none. */
+static uint64_t time_now(const struct scope_reader *r, const struct scope_clock *clock)
 {
-	return time > 0 ? (uint64_t)(time < TIME_MAX_NS ? time : TIME_MAX_NS) : 0;
+	return clock->part->ns > 0 || !r->has_times ? clock_time_from(clock->now) : CLOCK_NO_TIME;
 }
 
 static void add_sample(struct scope_reader *r, struct scope_clock *clock, stack_id stack,
 		       double weight)
 {
+	const struct part *part = clock->part;
 	double interval = (double)r->f.profile->meta.interval_ns;
-	double ns = clock->unit > 0 ? weight * clock->unit : weight * interval;
-	uint64_t ticks;
+	double unit = part->event ? 1 : interval;
+	double amount = weight * (part->ns > 0 ? part->ns : unit);
+	uint64_t count;
 
-	if (!(ns > 0)) {
-		r->f.counts->unread[UNREAD_WEIGHTS] += ns < 0;
+	if (!(amount > 0) || clock_time_from(amount) == CLOCK_NO_TIME) {
+		r->f.counts->unread[UNREAD_WEIGHTS] += amount < 0 || amount > 0;
 		return;
 	}
-	ticks = in_ns((ns + clock->rest) / interval + 0.5);
-	clock->rest += ns - (double)ticks * interval;
-	foreign_sample(&r->f, clock->thread, 0, in_ns(clock->now), stack, ticks);
-	clock->now += ns;
+	count = (uint64_t)((amount + clock->rest) / unit + 0.5);
+	clock->rest += amount - (double)count * unit;
+	foreign_sample(&r->f, clock->thread, part->event, time_now(r, clock), stack, count);
+	/* Other events have no extent in time. */
+	clock->now += part->event && !(part->ns > 0) ? interval : amount;
 }
 
 static bool make_stack(struct scope_reader *r, struct json_cursor s, stack_id *stack)
@@ -217,10 +308,12 @@ static int take_event(struct scope_reader *r, struct json_cursor event, struct s
 	type = json_members_text_at(&r->s, spans[0]);
 	frame = json_members_number_at(&r->s, spans[1]);
 	at = json_members_number_at(&r->s, spans[2]);
+	if (clock_time_from(at * clock->part->ns) == CLOCK_NO_TIME)
+		at = *before;
 	if (top != NO_STACK)
 		add_sample(r, clock, top, at - *before);
 	else
-		clock->now += (at - *before) * clock->unit;
+		clock->now += (at - *before) * clock->part->ns;
 	*before = at;
 	if (*type != 'O') {
 		r->open.count -= r->open.count > 0;
@@ -252,21 +345,27 @@ static int read_events(struct scope_reader *r, const struct part *part, struct s
 static int read_part(struct scope_reader *r, size_t number, struct error *err)
 {
 	const struct part *part = &r->parts.items[number];
-	_cleanup_free_ char *name = json_members_text_at(&r->s, part->name);
-	struct scope_clock clock = {.unit = unit_of(r, part)};
+	struct scope_clock clock = {.part = part};
+	int ret;
 
-	clock.thread = foreign_thread(&r->f, 1, (uint32_t)number + 1, "speedscope",
-				      *name ? name : "all", false);
-	clock.now = json_members_number_at(&r->s, part->start) * clock.unit;
-	return part->events.end ? read_events(r, part, &clock, err)
-				: read_samples(r, part, &clock, err);
+	clock.thread = foreign_thread(&r->f, 1, tid_of(r, number), "speedscope",
+				      strings_get(&r->f.profile->strings, part->thread), false);
+	clock.now = json_members_number_at(&r->s, part->start) * part->ns;
+	ret = part->events.end ? read_events(r, part, &clock, err)
+			       : read_samples(r, part, &clock, err);
+	if (!r->has_times && clock_can_show(time_now(r, &clock)) && time_now(r, &clock) > r->f.now)
+		r->f.now = time_now(r, &clock);
+	return ret;
 }
 
 static int read_file(struct scope_reader *r, const char *text, size_t size, struct error *err)
 {
-	static const char *const names[] = {"shared", "profiles", "name", NULL};
-	struct span spans[3] = {{0}};
+	static const char *const names[] = {"shared",	"profiles", "name", "activeProfileIndex",
+					    "exporter", NULL};
+	struct span spans[5] = {{0}};
 	struct json_cursor whole;
+	_cleanup_free_ char *exporter = NULL;
+	double active;
 	int ret;
 
 	json_cursor_init(&r->s, text, size);
@@ -283,6 +382,12 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 	r->f.profile->meta.interval_ns = r->interval > 0 && r->interval < 1e12
 						 ? (uint64_t)r->interval
 						 : INTERVAL_DEFAULT_NS;
+	active = json_members_number_at(&r->s, spans[3]);
+	if (active > 0 && active < (double)r->parts.count)
+		r->active = (size_t)active;
+	exporter = json_members_text_at(&r->s, spans[4]);
+	r->is_own = strcmp(exporter, "prof") == 0;
+	name_parts(r);
 	for (size_t i = 0; i < r->parts.count && !ret; i++)
 		ret = read_part(r, i, err);
 	return ret ? ret : foreign_finish(&r->f, r->has_times, err);

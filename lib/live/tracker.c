@@ -195,6 +195,11 @@ struct live_processes *tracker_processes(const struct tracker *t)
 	return t->processes;
 }
 
+struct cpu_limits *tracker_cpu_limits(struct tracker *t)
+{
+	return &t->containers.limits;
+}
+
 bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks)
 {
 	if (t->unwinder)

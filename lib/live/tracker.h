@@ -17,6 +17,7 @@
 #include "lib/live/bpf/programs.h"
 #include "lib/live/unwind/unwinder.h"
 
+struct cpu_limits;
 struct tracker;
 
 struct tracker_options {
@@ -47,6 +48,7 @@ int tracker_fd(const struct tracker *t);
  * process.
  */
 struct live_processes *tracker_processes(const struct tracker *t);
+struct cpu_limits *tracker_cpu_limits(struct tracker *t);
 
 /*
  * Learns of the files that processes map, as soon as the tracker does. Borrowed, as all arguments:

@@ -96,6 +96,23 @@ paths = {p["shared"]["stringArray"][data["path"]] for t in p["threads"]
 expect(any(path.endswith(f"/docker/{args[0]}") for path in paths), paths)
 CODE
 
+# A CPU limit is told from other programs that take the CPU, even of a group that is gone by the end.
+make_group cpu
+set_quota 5 100
+limited=$group/inner
+mkdir "$limited"
+[ $version = 2 ] || cat "$group/cpu.cfs_period_us" >"$limited/cpu.cfs_period_us"
+record limit 0 -- sh -c "sh -c 'echo \$\$ >$limited/cgroup.procs && exec ./shares 0.1'; rmdir $limited"
+line=$(grep -o 'prof-e2e-cpu.*' <<<"$err")
+like "a CPU limit: what it held back" "$line" '^prof-e2e-cpu\.[0-9]+: held back by its CPU limit in ([0-9]+) of ([0-9]+) periods, [0-9.]+ s$'
+[[ $line =~ in\ ([0-9]+)\ of\ ([0-9]+)\ periods ]]
+periods=${BASH_REMATCH[0]#in } held=${BASH_REMATCH[1]}
+ok "a CPU limit: in most periods" test "$held" -gt 5 -a "$((2 * held))" -gt "${BASH_REMATCH[2]}"
+run "$PROF" info limit.json.gz
+like "a CPU limit: in the profile, too" "$out" \
+	"Held back by the CPU limit of /[^ ]*prof-e2e-cpu\.[0-9]+ $periods"
+is "a CPU limit: for scripts" "$(stat_of limit cpu_limits | grep -o throttled_ms | uniq)" throttled_ms
+
 # All CPUs are recorded, whatever CPUs the recorder may use.
 if [ "$(nproc)" -gt 1 ]; then
 	run taskset -c 0 "$PROF" record -q -o pinned.json.gz --stats pinned.stats -- \

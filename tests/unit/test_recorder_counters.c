@@ -111,6 +111,8 @@ CASE(what_the_machine_does)
 		    "MemTotal:  1000 kB\nMemFree: 1 kB\nMemAvailable:  400 kB\n",
 		    HEADER "    lo: 9000 1 0 0 0 0 0 0 9000 1 0 0 0 0 0 0\n"
 			   "  eth0: 500 1 0 0 0 0 0 0 70 1 0 0 0 0 0 0\n");
+	machine_write_file("/proc/self/mountinfo",
+			   "24 23 0:22 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
 	machine_write_file("/proc/self/cgroup", "1:name=systemd:/other\n0::/jobs/one\n");
 	machine_write_file("/sys/fs/cgroup/jobs/one/cpu.stat",
 			   "usage_usec 5\nnr_throttled 1\nthrottled_usec 1000\n");
@@ -164,6 +166,10 @@ CASE(an_old_control_group)
 {
 	struct machine_counters *m;
 
+	machine_write_file("/proc/self/mountinfo",
+			   "24 23 0:22 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+			   "25 23 0:23 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+			   "26 23 0:24 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
 	machine_write_file("/proc/self/cgroup", "3:cpuset:/no\n4:cpu,cpuacct:/job\n0::/\n");
 	machine_write_file("/sys/fs/cgroup/cpu/job/cpu.stat", "throttled_time 5000000\n");
 	m = machine_counters_open();

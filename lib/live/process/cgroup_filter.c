@@ -38,7 +38,7 @@ static bool is_controller(const char *option)
 /* One line of mountinfo; see proc_pid_mountinfo(5). */
 struct mount {
 	unsigned int major, minor;
-	char *point, *type, *options;
+	char *root, *point, *type, *options;
 };
 
 /* Splits the line in place. */
@@ -57,6 +57,7 @@ static bool parse_mount(char *line, struct mount *m)
 	}
 	if (sscanf(fields[2], "%u:%u", &m->major, &m->minor) != 2)
 		return false;
+	m->root = fields[3];
 	m->point = fields[4];
 	m->type = strsep(&tail, " ");
 	if (!tail || !strsep(&tail, " "))
@@ -95,17 +96,40 @@ char *cgroup_controllers_of(const char *text, uint32_t major, uint32_t minor)
 	return NULL;
 }
 
-char *cgroup2_mount_of(const char *text)
+static bool has_word(const char *list, const char *word)
+{
+	size_t size = strlen(word);
+
+	for (const char *at = list; at; at = *at ? at + 1 : NULL) {
+		if (strncmp(at, word, size) == 0 && (!at[size] || at[size] == ','))
+			return true;
+		at = strchrnul(at, ',');
+	}
+	return false;
+}
+
+char *cgroup_mount_of(const char *text, const char *controller, char **root)
 {
 	_cleanup_free_ char *copy = xstrdup(text);
 	char *rest = copy, *line;
 	struct mount m;
 
 	while ((line = strsep(&rest, "\n"))) {
-		if (parse_mount(line, &m) && strcmp(m.type, "cgroup2") == 0)
-			return xstrdup(m.point);
+		if (!parse_mount(line, &m))
+			continue;
+		if (*controller ? strcmp(m.type, "cgroup") != 0 || !has_word(m.options, controller)
+				: strcmp(m.type, "cgroup2") != 0)
+			continue;
+		if (root)
+			*root = xstrdup(m.root);
+		return xstrdup(m.point);
 	}
 	return NULL;
+}
+
+char *cgroup2_mount_of(const char *text)
+{
+	return cgroup_mount_of(text, "", NULL);
 }
 
 char *cgroup1_mount_of(const char *text, size_t nth)

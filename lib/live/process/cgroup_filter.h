@@ -32,6 +32,12 @@ uint32_t cgroup_hierarchy_of(const char *text, const char *controller);
  * given the text of /proc/PID/mountinfo; NULL for none. The caller frees.
  */
 char *cgroup_controllers_of(const char *text, uint32_t major, uint32_t minor);
+/*
+ * Returns the mount point of the version 1 hierarchy with this controller ("": of version 2), given
+ * the same text; NULL for none. *root, unless NULL, is the group that it shows, as in
+ * /proc/PID/cgroup. The caller frees both.
+ */
+char *cgroup_mount_of(const char *text, const char *controller, char **root);
 /* Returns the mount point of version 2, given the same text; NULL for none. The caller frees. */
 char *cgroup2_mount_of(const char *text);
 /*

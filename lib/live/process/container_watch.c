@@ -79,6 +79,7 @@ void container_watch_init(struct container_watch *h)
 void container_watch_release(struct container_watch *h)
 {
 	free(h->own_cgroup);
+	cpu_limits_release(&h->limits);
 }
 
 void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
@@ -95,6 +96,7 @@ void container_watch_send(struct container_watch *h, uint32_t pid, bool is_runni
 
 	if (!cgroup)
 		return;
+	cpu_limits_add(&h->limits, cgroup, time);
 	path = container_cgroup(cgroup, &size);
 	if (strlen(h->own_cgroup) == size && !memcmp(path, h->own_cgroup, size))
 		size = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Containers of processes: the control group, and the pid in a nested pid namespace. */
+/* Containers of processes: control groups, their limits, and the pid in a nested pid namespace. */
 #ifndef PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
 #define PROF_LIB_LIVE_PROCESS_CONTAINER_WATCH_H
 
@@ -7,10 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/live/process/cpu_limits.h"
 #include "lib/live/process/module_registry.h"
 
 struct container_watch {
 	char *own_cgroup; /* the recorder's, which is not reported */
+	struct cpu_limits limits;
 	bool is_any_told; /* one was sent: from now on the recorder's own is sent, too */
 };
 

@@ -11,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
+#include "lib/live/process/cpu_limits.h"
 
 /* A line of /proc/net/dev has some 130 bytes: room for 500 interfaces. */
 #define TEXT_MAX 65536
@@ -50,37 +51,20 @@ static int open_file(const char *path)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Finds the path in /proc/self/cgroup of the group for CPU time. NULL: none. */
-static char *find_group(char *text, bool *is_version_1)
-{
-	char *unified = NULL, *save = NULL;
-
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
-
-		if (!path)
-			continue;
-		*path++ = '\0';
-		names++;
-		if (!*names)
-			unified = path;
-		*is_version_1 = strcmp(names, "cpu") == 0 || strcmp(names, "cpu,cpuacct") == 0;
-		if (*is_version_1)
-			return path;
-	}
-	return unified;
-}
-
 static void open_group(struct machine_counters *m)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/self/cgroup", TEXT_MAX, NULL);
-	const char *group = text ? find_group(text, &m->group_has_ns) : NULL;
-	_cleanup_free_ char *path = NULL;
+	_cleanup_free_ char *path = NULL, *file = NULL;
+	struct cpu_hierarchy hierarchy;
 
-	if (!group)
-		return;
-	path = xasprintf("/sys/fs/cgroup%s%s/cpu.stat", m->group_has_ns ? "/cpu" : "", group);
-	m->files[FILE_GROUP] = open_file(path);
+	cpu_hierarchy_find(&hierarchy);
+	path = text ? cpu_hierarchy_path(&hierarchy, text) : NULL;
+	if (path) {
+		m->group_has_ns = hierarchy.is_version_1;
+		file = xasprintf("%s%s/cpu.stat", hierarchy.mount, path);
+		m->files[FILE_GROUP] = open_file(file);
+	}
+	cpu_hierarchy_release(&hierarchy);
 }
 
 static bool read_number(int fd, uint64_t *value)

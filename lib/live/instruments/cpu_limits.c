@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Time for which CPU limits of control groups held the recorded processes back. */
+#include "lib/live/process/cpu_limits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/live/instrument.h"
+#include "lib/live/tracker.h"
+#include "lib/process/cgroup.h"
+
+#define SHOWN_MAX 3
+/* The summary mentions groups from this share of their periods on, in percent. */
+#define TOLD_FROM 5
+#define ID_SHOWN 12
+
+struct limits {
+	struct live *live;
+	bool is_over;
+};
+
+static void *create(struct live *live, const void *settings)
+{
+	struct limits *l = xcalloc(1, sizeof(*l));
+
+	(void)settings;
+	l->live = live;
+	return l;
+}
+
+static int enable(void *state, bool enable, struct error *err)
+{
+	struct limits *l = state;
+
+	(void)err;
+	if (enable) {
+		cpu_limits_begin(tracker_cpu_limits(l->live->tracker));
+	} else if (!l->is_over) {
+		l->is_over = true;
+		cpu_limits_read_all(tracker_cpu_limits(l->live->tracker));
+	}
+	return 0;
+}
+
+static void count(void *state, uint64_t time)
+{
+	struct limits *l = state;
+
+	if (!l->is_over)
+		cpu_limits_read(tracker_cpu_limits(l->live->tracker), time);
+}
+
+/* Adds "4b1a0d8704e5" for a container, else the last part of the path, as processes have it. */
+static void add_name(const struct cpu_limit *limit, struct strbuf *out)
+{
+	size_t size = strlen(limit->path);
+	const char *id = cgroup_container_id(limit->path, size);
+	const char *leaf = cgroup_leaf(limit->path, &size);
+
+	if (id)
+		strbuf_addf(out, "%.*s", ID_SHOWN, id);
+	else
+		strbuf_addf(out, "%.*s", (int)size, leaf);
+}
+
+static void report_facts(const struct cpu_limit *limit, struct facts *f)
+{
+	const struct cpu_limit_counts *counts = &limit->counts;
+	const char *path = *limit->path ? limit->path : "/";
+	_cleanup_free_ char *text = xasprintf("%" PRIu64 " of %" PRIu64 " periods, %.2f s",
+					      counts->throttled, counts->periods,
+					      (double)counts->throttled_ns / 1e9);
+
+	facts_object(f, FACT_CPU_LIMITS);
+	facts_count(f, FACT_CPU_LIMIT_PERIODS, path, counts->periods);
+	facts_count(f, FACT_CPU_LIMIT_THROTTLED, path, counts->throttled);
+	facts_count(f, FACT_CPU_LIMIT_THROTTLED_MS, path, counts->throttled_ns);
+	if (counts->throttled)
+		facts_text(f, FACT_CPU_LIMIT_TEXT, path, text);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct cpu_limit *x = *(const struct cpu_limit *const *)a;
+	const struct cpu_limit *y = *(const struct cpu_limit *const *)b;
+
+	return (x->counts.throttled_ns < y->counts.throttled_ns) -
+	       (x->counts.throttled_ns > y->counts.throttled_ns);
+}
+
+static void report_lines(const struct cpu_limit **limits, size_t count, struct report *r)
+{
+	for (size_t i = 0; i < count && i < SHOWN_MAX; i++) {
+		const struct cpu_limit_counts *counts = &limits[i]->counts;
+		_cleanup_(strbuf_release) struct strbuf name = {0};
+
+		if (counts->throttled * 100 < counts->periods * TOLD_FROM)
+			continue;
+		add_name(limits[i], &name);
+		report_line(r,
+			    "%s%sheld back by its CPU limit in %" PRIu64 " of %" PRIu64
+			    " periods, %.2f s",
+			    strbuf_text(&name), name.size ? ": " : "", counts->throttled,
+			    counts->periods, (double)counts->throttled_ns / 1e9);
+	}
+}
+
+static void report(const void *state, const struct record_tally *tally, struct report *r)
+{
+	const struct limits *l = state;
+	const struct cpu_limits none = {0};
+	const struct cpu_limits *all = l->live->tracker ? tracker_cpu_limits(l->live->tracker)
+							: &none;
+	struct {
+		VEC(const struct cpu_limit *) rows;
+	} limited = {0};
+
+	(void)tally;
+	vec_for_each(&all->rows, const struct cpu_limit *, limit) {
+		if (!limit->counts.periods)
+			continue;
+		report_facts(limit, &r->facts);
+		vec_push(&limited.rows, limit);
+	}
+	/* The end is known by now, so that the line is about the whole recording. */
+	if (l->is_over && limited.rows.count) {
+		vec_sort(&limited.rows, by_time);
+		report_lines(limited.rows.items, limited.rows.count, r);
+	}
+	vec_release(&limited.rows);
+}
+
+const struct instrument instrument_cpu_limits = {
+	.name = "cpu limits",
+	.create = create,
+	.destroy = free,
+	.enable = enable,
+	.count = count,
+	.report = report,
+};

@@ -71,13 +71,13 @@ static void print_row(const struct feature *f)
 	printf("%s%s\n", line, hint);
 }
 
-/* True if only privileges are missing and sudo is installed, which prof can ask. */
+/* True if only privileges are missing and sudo, which prof can ask, is able to give them. */
 static bool sudo_is_enough(const struct feature *features, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (features[i].status == FEATURE_MISSING && !features[i].wants_privilege)
 			return false;
-	return geteuid() != 0 && sudo_is_installed();
+	return geteuid() != 0 && sudo_is_installed() && !sudo_is_powerless();
 }
 
 static void print_verdict(const struct feature *first_missing, const struct feature *privilege,

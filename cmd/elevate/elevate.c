@@ -28,6 +28,7 @@
 
 /* Time for sudo to end after the helper has. */
 #define SUDO_END_MS 10000
+#define AS_ROOT "as root (in a container: --user 0) run"
 
 struct front {
 	const struct pipeline_options *options;
@@ -100,6 +101,11 @@ static int refuse(struct front *f, const char *why, const char *prefix)
 	_cleanup_free_ char **argv = make_argv(f, NULL);
 	_cleanup_free_ char *line = meta_quote_command(argv);
 
+	if (sudo_is_powerless()) {
+		why = "recording needs root, and sudo cannot give it: no_new_privs is set, by a unit's "
+		      "NoNewPrivileges= or a container's no-new-privileges; " AS_ROOT;
+		prefix = "";
+	}
 	command_say_as(f->options->command, "%s: %s%s", why, prefix, line);
 	return EXIT_REFUSED;
 }
@@ -120,8 +126,7 @@ static int check(struct front *f)
 	if (find_program(f, &err) || ready_check(options->live, &err))
 		return command_fail(options->command, EXIT_REFUSED, &err);
 	if (!sudo_is_installed())
-		return refuse(f, "recording needs root, and sudo is not installed; as root run",
-			      "");
+		return refuse(f, "recording needs root, and sudo is not installed; " AS_ROOT, "");
 	if (options->live->as_root)
 		return refuse(f, "--as-root needs root; run", "sudo ");
 	if (!is_on_terminal())
@@ -188,7 +193,7 @@ static int elevate(struct front *f)
 		return 0;
 	}
 	sudo_release(&f->sudo);
-	if (!f->interrupted && !err.code) {
+	if (!f->interrupted && !err.code && !sudo_is_powerless()) {
 		announce(f, "recording needs root: sudo asks for your password");
 		if (!sudo_authenticate(&f->signals)) {
 			if (is_interrupted(f))

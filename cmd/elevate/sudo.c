@@ -16,6 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
+#include "lib/live/machine/proc_status.h"
 
 #define SUDO "sudo"
 
@@ -33,6 +34,11 @@ bool sudo_is_installed(void)
 		path = path[size] ? path + size + 1 : NULL;
 	}
 	return false;
+}
+
+bool sudo_is_powerless(void)
+{
+	return proc_status_own("NoNewPrivs") != 0;
 }
 
 /* Runs in the child. */

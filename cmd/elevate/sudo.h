@@ -22,6 +22,8 @@ struct sudo {
 
 /* True if PATH has sudo. */
 bool sudo_is_installed(void);
+/* True if the kernel lets no program that this process starts gain privileges: no_new_privs. */
+bool sudo_is_powerless(void);
 /*
  * Runs argv (NULL-terminated, argv[0] an absolute path) by `sudo -n`, which never prompts, in a
  * process group in the background. Standard output is /dev/null.

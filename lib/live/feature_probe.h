@@ -27,6 +27,11 @@ uint64_t machine_read_capabilities(void);
 bool machine_has_capability(const struct machine *m, unsigned int capability);
 /* Sets the hint how to gain the missing privileges. */
 void feature_hint_privilege(struct feature *f);
+/*
+ * Sets the hint and returns true if a seccomp filter of this process gave the error: the kernel
+ * grants the calls with these capabilities, and has both of them, as other rows say.
+ */
+bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code);
 void feature_probe_capabilities(struct machine *m, struct feature *f);
 
 #endif

@@ -159,12 +159,13 @@ static void probe_bpf(struct machine *m, struct feature *f)
 	const char *what;
 	int ret = try_bpf(&what);
 
-	(void)m;
 	if (!ret) {
 		feature_set(f, FEATURE_OK, "ring buffer and program loaded");
 		return;
 	}
 	feature_set(f, FEATURE_MISSING, "loading %s: %s", what, strerror(-ret));
+	if (feature_hint_seccomp(m, f, ret))
+		return;
 	if (ret == -EPERM || ret == -EACCES)
 		feature_hint_privilege(f);
 	else if (ret == -ENOSYS)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Privileges of this process, and how it can get the missing ones. See capabilities(7). */
+#include <errno.h>
 #include <linux/capability.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/live/feature_probe.h"
+#include "lib/live/machine/proc_status.h"
 
 #define SMALL_FILE_MAX 4096
 
@@ -61,6 +64,13 @@ static void hint_setcap(struct feature *f)
 	char path[64];
 	ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
 
+	if (proc_status_own("NoNewPrivs")) {
+		feature_hint(
+			f,
+			"no_new_privs is set, so neither sudo nor setcap helps: run prof as root; "
+			"in a container: --user 0");
+		return;
+	}
 	if (program_is_launched()) {
 		feature_hint(f, "run prof with sudo");
 		return;
@@ -71,8 +81,14 @@ static void hint_setcap(struct feature *f)
 	if (size <= 0 || (size_t)size >= sizeof(path))
 		size = snprintf(path, sizeof(path), "PROF");
 	quote_word(&program, path, (size_t)size);
-	feature_hint(f, "run prof with sudo, or once: sudo setcap %s+ep %s", strbuf_text(&list),
-		     strbuf_text(&program));
+	feature_hint(f, "%srun prof with sudo, or once: sudo setcap %s+ep %s",
+		     proc_status_pid_namespace() ? "start the container with --user 0, or " : "",
+		     strbuf_text(&list), strbuf_text(&program));
+}
+
+static bool has_seccomp_filter(void)
+{
+	return proc_status_own("Seccomp") == SECCOMP_MODE_FILTER;
 }
 
 void feature_hint_privilege(struct feature *f)
@@ -83,9 +99,13 @@ void feature_hint_privilege(struct feature *f)
 	else if (geteuid() != 0)
 		hint_setcap(f);
 	else
-		feature_hint(f, "in a container: start it with --privileged, or with --cap-add for "
-				"BPF, PERFMON, SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, "
-				"CHECKPOINT_RESTORE");
+		feature_hint(f,
+			     "in a container: start it with --privileged, or with --cap-add for "
+			     "BPF, PERFMON, SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, "
+			     "CHECKPOINT_RESTORE%s",
+			     has_seccomp_filter() ? "; with podman, with --security-opt "
+						    "seccomp=unconfined, too"
+						  : "");
 }
 
 /*
@@ -98,6 +118,30 @@ static bool may(const struct machine *m, unsigned int capability)
 	       (machine_has_capability(m, CAP_SYS_ADMIN) &&
 		(capability == CAP_BPF || capability == CAP_PERFMON ||
 		 capability == CAP_CHECKPOINT_RESTORE));
+}
+
+static bool has_necessary(const struct machine *m)
+{
+	for (size_t i = 0; i < CAPABILITY_COUNT; i++) {
+		if (!capabilities[i].without && !may(m, capabilities[i].number))
+			return false;
+	}
+	return true;
+}
+
+bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code)
+{
+	/* Without the sysctl the kernel has no perf events, which another row says. */
+	if (!has_seccomp_filter() || m->paranoid == -2)
+		return false;
+	if (code != -ENOSYS && (code != -EPERM || in_user_namespace() || !has_necessary(m)))
+		return false;
+	feature_hint(
+		f,
+		"a seccomp filter refuses it: start the container with --security-opt "
+		"seccomp=unconfined, or with --cap-add SYS_ADMIN and PERFMON; in a systemd unit: "
+		"SystemCallFilter=bpf perf_event_open");
+	return true;
 }
 
 void feature_probe_capabilities(struct machine *m, struct feature *f)

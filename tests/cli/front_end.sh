@@ -119,7 +119,7 @@ fails "no path of its own" 125 'read /proc/self/exe: Input/output error' 'exit 1
 # shellcheck disable=SC2016 # for the inner shell
 fails "another prof in its place" 125 'prof was replaced in the meantime: start it again' 'exit 1' 'exit 1' \
 	sh -c 'cp "$1" copy && exec 3<copy && rm copy && shift && exec /proc/self/fd/3 "$@"' sh
-fails "no sudo" 125 'recording needs root, and sudo is not installed; as root run: .*prof record' \
+fails "no sudo" 125 'recording needs root, and sudo is not installed; as root \(in a container: --user 0\) run: .*prof record' \
 	'exit 1' 'exit 1' env PATH="$tmp/no-sudo"
 fails "no terminal" 125 'sudo is asked only on a terminal; run: sudo .*prof record' 'exit 1' 'exit 1' \
 	setsid -w

@@ -40,6 +40,15 @@ lacking=("$deny" perf_event_open=EACCES --)
 lacks "perf events for administrators alone" 1 \
 	'missing  perf_event_paranoid  *4: above 2 even CAP_PERFMON' \
 	'run: sudo sysctl kernel.perf_event_paranoid=2' "$(over /proc/sys/kernel/perf_event_paranoid)"
+seccomp='a seccomp filter refuses it: start the container with --security-opt seccomp=unconfined'
+for error in "EPERM Operation not permitted" "ENOSYS Function not implemented"; do
+	lacking=("$deny" "perf_event_open=${error%% *}" --)
+	lacks "perf events that a filter refuses: ${error%% *}" 1 \
+		"missing  perf_event  *perf_event_open: ${error#* }; $seccomp" 'prof cannot record here: perf_event'
+	lacking=("$deny" "bpf=${error%% *}" --)
+	lacks "BPF that a filter refuses: ${error%% *}" 1 \
+		"missing  bpf  *loading a ring buffer: ${error#* }; $seccomp" 'prof cannot record here: bpf'
+done
 : >with
 lacks "no perf events" 1 'missing  perf_event_paranoid  *the kernel has no perf events' \
 	'CONFIG_PERF_EVENTS=y' "$(over /proc/sys/kernel/perf_event_paranoid)"
@@ -78,6 +87,13 @@ run "${nobody[@]}" "a path/prof" check
 like "setcap is given the program's path" "$out" "sudo setcap [a-z_,]*\+ep '$PWD/a path/prof'"
 run "${nobody[@]}" "a path/$(printf 'x%.0s' {1..100})/prof" check
 like "setcap is not given a path that is longer than the rest" "$out" 'sudo setcap [a-z_,]*\+ep PROF'
+chmod a+rx . && cp "$PROF" prof && chmod a+rx prof
+run "${nobody[@]}" --no-new-privs ./prof check
+like "no_new_privs: neither sudo nor setcap" "$out" 'no_new_privs is set, so neither sudo nor setcap helps'
+unlike "no_new_privs: no word that it would ask sudo" "$out" 'which it asks itself'
+run "${nobody[@]}" --no-new-privs ./prof record -- true
+like "no_new_privs: a recording" "$err" \
+	'^prof record: recording needs root, and sudo cannot give it: no_new_privs is set.*; as root \(in a container: --user 0\) run: [^ ]*prof record -- true$'
 run "$PROF" check
 is "all this was for a namespace alone: prof records here" "$status" 0
 done_testing

@@ -303,7 +303,7 @@ ln -s "$(command -v touch)" "$tmp/few/touch"
 on_terminal env PATH="$tmp/few" "$prof" record -o x.json.gz -- touch started
 is "no sudo: exit status" "$status" 125
 is "no sudo: one line" "$out" \
-	"prof record: recording needs root, and sudo is not installed; as root run: $prof record -o x.json.gz -- touch started"
+	"prof record: recording needs root, and sudo is not installed; as root (in a container: --user 0) run: $prof record -o x.json.gz -- touch started"
 on_terminal "$prof" record --as-root -o x.json.gz -- touch started
 is "--as-root: exit status" "$status" 125
 like "--as-root: what to do" "$out" "run: sudo $prof record --as-root"

@@ -14,6 +14,17 @@
 	"in a container: start it with --privileged, or with --cap-add for BPF, PERFMON, " \
 	"SYS_PTRACE, SYSLOG, DAC_READ_SEARCH, CHECKPOINT_RESTORE"
 
+#define SECCOMP \
+	"a seccomp filter refuses it: start the container with --security-opt " \
+	"seccomp=unconfined, or with --cap-add SYS_ADMIN and PERFMON; in a systemd unit: " \
+	"SystemCallFilter=bpf perf_event_open"
+
+/* Lines of /proc/self/status: all capabilities, those for BPF and perf events, none. */
+#define ALL "Name:\tprof\nCapEff:\t000001ffffffffff\n"
+#define NECESSARY "Name:\tprof\nCapEff:\t000000c000000000\n"
+#define NONE "Name:\tprof\nCapEff:\t0000000000000000\n"
+#define FILTERED "Seccomp:\t2\nSeccomp_filters:\t1\n"
+
 static int setup(void **state)
 {
 	(void)state;
@@ -173,6 +184,62 @@ CASE(bpf_that_is_refused)
 	machine_refuse("bpf_map_create", 0, -ENOSYS);
 	expect_reason("cannot record: bpf: loading a ring buffer: Function not implemented",
 		      "boot a kernel with CONFIG_BPF_SYSCALL=y");
+}
+
+CASE(seccomp_filters_are_named)
+{
+	machine_write_file("/proc/self/status", NECESSARY FILTERED);
+	machine_refuse("perf_event_open", 0, -EPERM);
+	expect_reason("cannot record: perf_event: perf_event_open: Operation not permitted",
+		      SECCOMP);
+	/* Profiles of containers give this error. */
+	machine_refuse_nothing();
+	machine_refuse("perf_event_open", 0, -ENOSYS);
+	expect_reason("cannot record: perf_event: perf_event_open: Function not implemented",
+		      SECCOMP);
+	machine_refuse_nothing();
+	machine_refuse("bpf_prog_load", 0, -EPERM);
+	expect_reason("cannot record: bpf: loading a program: Operation not permitted", SECCOMP);
+	machine_refuse_nothing();
+	machine_refuse("bpf_map_create", 0, -ENOSYS);
+	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Function not implemented", SECCOMP);
+}
+
+CASE(seccomp_filters_that_did_not_refuse)
+{
+	machine_write_file("/proc/self/status", ALL FILTERED);
+	/* Security modules refuse with this. */
+	machine_refuse("perf_event_open", 0, -EACCES);
+	expect("perf_event", FEATURE_MISSING, "perf_event_open: Permission denied",
+	       CONTAINER "; with podman, with --security-opt seccomp=unconfined, too");
+	machine_refuse_nothing();
+	machine_refuse("bpf_map_create", 0, -EPERM);
+	machine_write_file("/proc/self/status", NONE FILTERED);
+	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Operation not permitted",
+	       CONTAINER "; with podman, with --security-opt seccomp=unconfined, too");
+	machine_write_file("/proc/self/status", ALL FILTERED);
+	machine_write_file("/proc/self/uid_map", "0 1000 1\n");
+	expect("bpf", FEATURE_MISSING, "loading a ring buffer: Operation not permitted",
+	       "run prof as root of the machine, outside of the user namespace");
+	machine_refuse_nothing();
+	machine_refuse("perf_event_open", 0, -ENOSYS);
+	machine_remove_file("/proc/sys/kernel/perf_event_paranoid");
+	expect_reason("cannot record: perf_event_paranoid: the kernel has no perf events",
+		      "boot a kernel with CONFIG_PERF_EVENTS=y");
+	expect("perf_event", FEATURE_MISSING, "perf_event_open: Function not implemented",
+	       "boot a kernel with CONFIG_PERF_EVENTS=y");
+}
+
+CASE(privileges_that_cannot_be_gained)
+{
+	machine_settings.uid = 1000;
+	machine_write_file("/proc/self/status", NONE "NoNewPrivs:\t1\n");
+	expect_reason("cannot record: capabilities: not privileged: missing cap_bpf, cap_perfmon",
+		      "no_new_privs is set, so neither sudo nor setcap helps: run prof as root; in "
+		      "a container: --user 0");
+	machine_write_file("/proc/self/status", NONE "NoNewPrivs:\t0\n");
+	expect("capabilities", FEATURE_MISSING, "not privileged: missing cap_bpf, cap_perfmon",
+	       SETCAP);
 }
 
 CASE(rings_that_are_refused)

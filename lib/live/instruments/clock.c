@@ -387,6 +387,8 @@ static void check_perf_event(struct machine *m, struct feature *f)
 		return;
 	}
 	feature_set(f, FEATURE_MISSING, "perf_event_open: %s", strerror(-m->perf_code));
+	if (feature_hint_seccomp(m, f, m->perf_code))
+		return;
 	if (m->perf_code == -ENOSYS)
 		feature_hint(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
 	else if (m->perf_code == -ENOMEM)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 #define STATUS_MAX (64u << 10)
@@ -51,6 +52,14 @@ size_t proc_status_numbers(const char *status, const char *key,
 		numbers[count++] = (uint32_t)number;
 	}
 	return count;
+}
+
+uint32_t proc_status_own(const char *key)
+{
+	_cleanup_free_ char *status = text_read_file("/proc/self/status", STATUS_MAX, NULL);
+	uint32_t numbers[PROC_STATUS_NUMBERS_MAX];
+
+	return proc_status_numbers(status, key, numbers) == 1 ? numbers[0] : 0;
 }
 
 uint32_t proc_status_pid_namespace(void)

@@ -2,10 +2,14 @@
 #ifndef PROF_CMD_OPTIONS_CONTAINER_ID_H
 #define PROF_CMD_OPTIONS_CONTAINER_ID_H
 
+#include "lib/base/error.h"
+
 /*
- * Returns the id of the container that Docker or Podman calls so, as far as this user may read what
- * they keep; the caller frees. NULL: there is no such name.
+ * Returns the control group's folder of a container that runs, by its id, the beginning of that, or
+ * the name by which Docker or Podman know it; the caller frees. Looks names up in the lists of the
+ * machine and of the invoking user, and for root in those of all users who run programs. NULL with
+ * err: -ENOENT if no such container runs, -EINVAL for several.
  */
-char *container_id(const char *name);
+char *container_folder(const char *name, struct error *err);
 
 #endif

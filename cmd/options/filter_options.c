@@ -307,14 +307,6 @@ static int resolve_cgroup(const struct resolution *r, const char *path, struct e
 	return resolve_folder(r, folder, err);
 }
 
-static int resolve_container(const struct resolution *r, const char *name, struct error *err)
-{
-	_cleanup_free_ char *id = container_id(name);
-
-	return resolve_folder(
-		r, cgroup_search("--container", id ? id : name, cgroup_is_container, err), err);
-}
-
 static int resolve(struct resolution *r, const struct filter_choice *choice, struct error *err)
 {
 	switch (choice->kind) {
@@ -330,7 +322,7 @@ static int resolve(struct resolution *r, const struct filter_choice *choice, str
 		return resolve_folder(
 			r, cgroup_search("--unit", choice->value, cgroup_is_unit, err), err);
 	case FILTER_BY_CONTAINER:
-		return resolve_container(r, choice->value, err);
+		return resolve_folder(r, container_folder(choice->value, err), err);
 	case FILTER_BY_NAME:
 		return targets_add_matches(r->targets, choice->value, err);
 	case FILTER_BY_PIDFILE:

@@ -76,6 +76,86 @@ enter boxed 1
 wait $recorder
 is "container: exit status" $? 0
 is "container: its process" "$(names_of container.json.gz)" "boxed (${id:0:12})"
+
+# Names of containers, in the lists that Podman keeps: in a namespace with such lists alone.
+enter named 60
+boxed=$started
+other=$(printf '%08x%056d' $$ 8)
+storage=/var/lib/containers/storage
+cat >passwd <<USERS
+root:x:0:0::$tmp/root:/bin/sh
+somebody:x:54321:54321::$tmp/home:/bin/sh
+USERS
+mkdir -p root home/.local/share/containers home/.config/containers out
+chmod 1777 out
+chmod a+rx . home
+start setpriv --reuid 54321 --regid 54321 --clear-groups sleep 60
+somebody=$started
+ask() { # NAME SETUP [VARIABLE...]: SETUP calls list, which writes one that has an id by a name
+	local name=$1 setup=$2
+	shift 2
+	rm -f out/named.json.gz
+	# shellcheck disable=SC2016 # for the inner shell
+	run unshare -m env -u SUDO_UID -u SUDO_GID HOME="$tmp/root" "$@" bash -c '
+		list() { echo "[{\"id\": \"$1\", \"names\": [\"x\", \"$2\"]}]"; }
+		id=$1 other=$2 storage=$3 home=$4/home
+		mount -t tmpfs none /var/lib && cp -a /etc /var/lib && mount --bind /var/lib/etc /etc || exit
+		cp "$4/passwd" /etc && rm -rf /etc/containers && mkdir /etc/containers
+		mkdir -p "$storage"/{overlay,vfs,btrfs}-containers
+		eval "$5" && exec "${@:6}"' sh "$id" "$other" $storage "$tmp" "$setup" \
+		"$PROF" attach -q --container "$name" -d 0.2 -o out/named.json.gz
+}
+finds() { # DESCRIPTION NAME SETUP [VARIABLE...]
+	ask "${@:2}"
+	is "container name: $1" "$status$err$(names_of out/named.json.gz)" "0named (${id:0:12})"
+}
+misses() { # DESCRIPTION REGEX SETUP
+	ask web "$3"
+	is "container name: $1: exit status" "$status" 125
+	like "container name: $1" "$err" "$2"
+}
+# shellcheck disable=SC2016 # for the inner shell
+{
+	finds "overlay" web 'list $id web >$storage/overlay-containers/containers.json'
+	finds "run --rm" web 'list $id web >$storage/overlay-containers/volatile-containers.json'
+	finds "vfs" web 'list $id web >$storage/vfs-containers/containers.json'
+	finds "beside one that ended" web 'list $id web >$storage/btrfs-containers/containers.json
+		list $other web >$storage/overlay-containers/containers.json'
+	finds "the beginning of an id" "${id:0:12}" :
+	finds "a configured root" web 'mkdir -p /var/lib/x/zfs-containers &&
+		printf "[storage]\ndriver = \"zfs\"\n  graphroot = \"/var/lib/x\"\n" >/etc/containers/storage.conf
+		list $id web >/var/lib/x/zfs-containers/containers.json'
+	theirs='mount -t tmpfs none $home/.local/share/containers &&
+		mkdir -p $home/.local/share/containers/storage/vfs-containers &&
+		list $id web >$home/.local/share/containers/storage/vfs-containers/containers.json'
+	finds "of a user who runs something" web "$theirs"
+	finds "of the user of sudo" web "$theirs" SUDO_UID=54321 SUDO_GID=54321
+	finds "the user's configured root" web 'mount -t tmpfs none $home/.config/containers &&
+		mkdir -p $home/.config/containers/s/vfs-containers &&
+		echo "graphroot = \"\$HOME/.config/containers/s\"" >$home/.config/containers/storage.conf &&
+		list $id web >$home/.config/containers/s/vfs-containers/containers.json'
+}
+unknown='no container of that name or id is known here.*first 12 digits'
+# shellcheck disable=SC2016 # for the inner shell
+{
+	misses "unknown" "$unknown" :
+	# Lists belong to users, who may write anything to them, but not what root alone may read.
+	misses "no id" "$unknown" 'list ${id:0:12} web >$storage/vfs-containers/containers.json'
+	misses "no list" "$unknown" 'mkfifo $storage/vfs-containers/containers.json'
+	misses "a list of root's" "$unknown" 'mkdir -m 700 /var/lib/own && list $id web >/var/lib/own/list &&
+		mount -t tmpfs none $home/.local/share/containers &&
+		mkdir -p $home/.local/share/containers/storage/vfs-containers &&
+		ln -s /var/lib/own/list $home/.local/share/containers/storage/vfs-containers/containers.json'
+	misses "it does not run" "no process runs in a control group of ${other:0:12}.*podman inspect" \
+		'list $other web >$storage/vfs-containers/containers.json'
+	both='list $id web >$storage/vfs-containers/containers.json
+		list $other web >$storage/overlay-containers/containers.json'
+}
+first=$group
+make_group "prof-test-$$.slice/docker-$other.scope"
+misses "two that run" 'several containers of that name run.*first 12 digits' "$both"
+group=$first
+kill "$somebody" "$boxed"
 enter again 1
 run "$PROF" attach -q --cgroup "$group" -o cgroup.json.gz
 is "cgroup: its process" "$status$(names_of cgroup.json.gz)" "0again (${id:0:12})"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/text/debug_package.h"
+#include "cmd/text/foreign_file.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -139,13 +140,18 @@ static const char *jit_remedy(const char *program)
 }
 
 /* Returns a remedy, NULL if none; the caller frees. */
-static char *file_remedy(const struct module *module, const char *path)
+static char *file_remedy(const struct profile *p, module_id id, const char *path)
 {
+	const struct module *module = &p->modules.rows.items[id];
 	const char *urls = getenv("DEBUGINFOD_URLS");
 	bool is_installed = debug_package_may_have(path);
+	char *foreign;
 
 	switch (module->reason) {
 	case SYMBOLS_NO_DEBUG_FILE:
+		foreign = is_installed ? foreign_file_remedy(p, id, urls && *urls) : NULL;
+		if (foreign)
+			return foreign;
 		if (is_installed)
 			return debug_package_remedy("", path, urls && *urls);
 		return xstrdup("it is stripped: build it without, or name the folder of its debug "
@@ -183,7 +189,7 @@ void advice_on_names(const struct profile *p, struct strbuf *out)
 		remedy = xstrdup(jit_remedy(program_of(p, module->pid)));
 		path = "code made at run time";
 	} else {
-		remedy = file_remedy(module, path);
+		remedy = file_remedy(p, worst.module, path);
 	}
 	if (!remedy)
 		return;

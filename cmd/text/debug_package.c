@@ -3,14 +3,17 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/open_regular.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 
@@ -40,6 +43,36 @@ bool debug_package_may_have(const char *path)
 	return is_merged_folder(path);
 }
 
+/* No link leads out of a root, whose files are those of a container. */
+static int open_place(const char *root, const char *path, int flags)
+{
+	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = {
+		.flags = (uint64_t)flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return folder < 0 ? -1 : (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+static DIR *open_folder(const char *root, const char *path)
+{
+	int fd = open_place(root, path, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+static char *read_text(const char *root, const char *path, size_t max)
+{
+	_cleanup_close_ int place = open_place(root, path, O_PATH);
+	_cleanup_close_ int fd = place < 0 ? -1 : open_regular_place(place);
+
+	return fd < 0 ? NULL : text_read_fd(fd, max, NULL);
+}
+
 /* A search of the lists of packages for a file. */
 struct search {
 	const char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
@@ -60,7 +93,8 @@ static bool has_lines(const struct search *s, size_t size)
 /* True if the package's list has the file. */
 static bool lists(struct search *s, int folder, const char *list)
 {
-	_cleanup_close_ int fd = openat(folder, list, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	_cleanup_close_ int fd = openat(folder, list,
+					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
 	size_t size = 1;
 	ssize_t got;
 
@@ -104,8 +138,7 @@ static char *find_among(struct search *s, DIR *dir, bool like_file, uint64_t end
 /* Returns the Debian package of the file; NULL if not found in time. The caller frees. */
 static char *find_package(const char *root, const char *path)
 {
-	_cleanup_free_ char *folder = xasprintf("%s/var/lib/dpkg/info", root);
-	_cleanup_closedir_ DIR *dir = opendir(folder);
+	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/dpkg/info");
 	uint64_t end = clock_monotonic_ns() + SEARCH_NS;
 	const char *file = strrchr(path, '/');
 	_cleanup_free_ char *line = xasprintf("\n%s\n", path), *other = NULL;
@@ -161,8 +194,7 @@ static bool is_like(const char *os_release, const char *name)
 
 static void add_package(struct strbuf *out, const char *root, const char *path)
 {
-	_cleanup_free_ char *file = xasprintf("%s/etc/os-release", root);
-	_cleanup_free_ char *os_release = text_read_file(file, SMALL_FILE_MAX, NULL);
+	_cleanup_free_ char *os_release = read_text(root, "/etc/os-release", SMALL_FILE_MAX);
 
 	if (!os_release)
 		return;
@@ -177,8 +209,7 @@ static void add_package(struct strbuf *out, const char *root, const char *path)
 /* Returns a file in which the distribution lists servers, or NULL; the caller frees. */
 static char *find_servers(const char *root)
 {
-	_cleanup_free_ char *folder = xasprintf("%s/etc/debuginfod", root);
-	_cleanup_closedir_ DIR *dir = opendir(folder);
+	_cleanup_closedir_ DIR *dir = open_folder(root, "/etc/debuginfod");
 	const struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
@@ -199,7 +230,8 @@ char *debug_package_remedy(const char *root, const char *path, bool has_servers)
 		if (servers)
 			strbuf_addf(&out, "what is in %s", servers);
 		else
-			strbuf_adds(&out, "the debuginfod server of your distribution");
+			strbuf_addf(&out, "the debuginfod server of %s distribution",
+				    *root ? "its" : "your");
 	}
 	return out.size ? strbuf_take(&out) : NULL;
 }
@@ -207,8 +239,7 @@ char *debug_package_remedy(const char *root, const char *path, bool has_servers)
 /* Returns the name of the source package, mostly that of the package. The caller frees. */
 static char *find_source_package(const char *root, const char *package)
 {
-	_cleanup_free_ char *file = xasprintf("%s/var/lib/dpkg/status", root);
-	_cleanup_free_ char *status = text_read_file(file, LIST_MAX, NULL);
+	_cleanup_free_ char *status = read_text(root, "/var/lib/dpkg/status", LIST_MAX);
 	_cleanup_free_ char *wanted = xasprintf("Package: %s\n", package);
 	const char *at = status;
 

@@ -10,7 +10,8 @@ bool debug_package_may_have(const char *path);
 /*
  * Returns "install bash-dbgsym, or set DEBUGINFOD_URLS …" for a file that may be in a package; NULL
  * if there is nothing to say. The caller frees. `root`: folder with the distribution's files, ""
- * for the machine's own; has_servers: DEBUGINFOD_URLS is set.
+ * for the machine's own, of a container perhaps, whose files are not trusted; has_servers:
+ * DEBUGINFOD_URLS is set.
  */
 char *debug_package_remedy(const char *root, const char *path, bool has_servers);
 /*

@@ -66,6 +66,32 @@ record links 0 -- chroot "$jail" /shares 0.1
 ok "nothing of a file behind a link is in the profile" \
 	sh -c '! zcat links.json.gz | grep -q precious'
 
+# Advice on a file without names is about the system that it is from.
+mkdir -p "$jail/usr/bin" "$jail/etc" "$jail/var/lib/dpkg/info"
+strip -o "$jail/usr/bin/shares-$$" "$workloads/shares"
+echo 'ID=debian' >"$jail/etc/os-release"
+echo "/usr/bin/shares-$$" >"$jail/var/lib/dpkg/info/of-the-jail.list"
+unset DEBUGINFOD_URLS
+run "$PROF" record -o advice.json.gz -- chroot "$jail" "/usr/bin/shares-$$" 0.2
+like "advice after the end: it is another system's" "$err" \
+	"of /usr/bin/shares-$$, which has no names: it is a file of shares-$$ that is not the one of that name on this machine: set DEBUGINFOD_URLS"
+mkdir "$jail/before"
+# shellcheck disable=SC2016 # for the inner shell
+start unshare --mount sh -c 'mount --bind "$1" "$1" && cd "$1" && pivot_root . before && exec "$2" 60' sh \
+	"$jail" "/usr/bin/shares-$$"
+wait_until grep -q shares /proc/"$started"/comm
+run "$PROF" attach -d 0.3 -o advice.json.gz -p "$started"
+like "advice while it runs: that system's package" "$err" \
+	'which has no names: it is in the container or root of shares-[0-9]+, so there install of-the-jail-dbgsym, or set'
+# A link in the root leads nowhere else.
+rm "$jail/etc/os-release"
+ln -s "$tmp/os-release" "$jail/etc/os-release"
+cp /etc/os-release "$tmp/os-release"
+run "$PROF" attach -d 0.3 -o advice.json.gz -p "$started"
+like "advice while it runs: no word of another root's files" "$err" \
+	'it is in the container or root of shares-[0-9]+, so there set DEBUGINFOD_URLS to the debuginfod server of its'
+kill "$started"
+
 group=/sys/fs/cgroup
 for path in /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
 	[ ! -e $path/cgroup.procs ] || { group=$path && break; }

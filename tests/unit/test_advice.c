@@ -170,7 +170,7 @@ TEST(packages_are_those_of_the_distribution)
 	scratch_init(&s);
 	check_remedy(&s, "/usr/bin/x", true, NULL);
 	check_remedy(&s, "/usr/bin/x", false,
-		     "set DEBUGINFOD_URLS to the debuginfod server of your distribution");
+		     "set DEBUGINFOD_URLS to the debuginfod server of its distribution");
 	scratch_run(&s, "mkdir -p etc/debuginfod var/lib/dpkg/info && cd var/lib/dpkg/info && "
 			"printf '/.\\n/bin\\n/bin/bash\\n' >bash.list && "
 			"printf '/.\\n/usr/lib/libx.so.1' >libx1:amd64.list && "

@@ -138,7 +138,11 @@ struct rec_container {
 	struct rec rec;
 	__u32 ns_pid; /* as in struct rec_fork */
 	__u32 cgroup_size; /* bytes, without the padding; not terminated */
-	char cgroup[]; /* path below the root of the hierarchy; empty: the recorder's own */
+	/*
+	 * Path below the root of the hierarchy; empty: the recorder's own. A NUL and the
+	 * container's name follow if the user gave one.
+	 */
+	char cgroup[];
 };
 
 /*

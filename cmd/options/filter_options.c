@@ -307,6 +307,15 @@ static int resolve_cgroup(const struct resolution *r, const char *path, struct e
 	return resolve_folder(r, folder, err);
 }
 
+static int resolve_container(const struct resolution *r, const char *name, struct error *err)
+{
+	char *folder = container_folder(name, err);
+
+	if (folder)
+		filter_name_container(r->filter, folder, name);
+	return resolve_folder(r, folder, err);
+}
+
 static int resolve(struct resolution *r, const struct filter_choice *choice, struct error *err)
 {
 	switch (choice->kind) {
@@ -322,7 +331,7 @@ static int resolve(struct resolution *r, const struct filter_choice *choice, str
 		return resolve_folder(
 			r, cgroup_search("--unit", choice->value, cgroup_is_unit, err), err);
 	case FILTER_BY_CONTAINER:
-		return resolve_folder(r, container_folder(choice->value, err), err);
+		return resolve_container(r, choice->value, err);
 	case FILTER_BY_NAME:
 		return targets_add_matches(r->targets, choice->value, err);
 	case FILTER_BY_PIDFILE:
@@ -356,6 +365,7 @@ void filter_options_reset(struct filter_options *o)
 	vec_clear(&o->filter.tids);
 	vec_clear(&o->filter.uids);
 	vec_clear(&o->filter.cgroups);
+	vec_clear(&o->filter.containers);
 	o->filter.criteria &= FILTER_THREAD;
 	o->filter.all = o->filter.is_subject = false;
 }

@@ -275,6 +275,7 @@ static int open_tracker(struct recorder *r, uint32_t unwind, struct error *err)
 		.unwind = unwind,
 		.unwind_bytes = r->options.unwind_bytes,
 		.keep_mounts = r->options.keep_mounts,
+		.filter = r->options.filter,
 		.tells_resources = r->options.tells_resources,
 		.sink = sink,
 		.ctx = r,

@@ -134,7 +134,7 @@ int tracker_new(struct tracker **out, const struct tracker_options *options, str
 	t->options = *options;
 	t->processes = live_processes_new();
 	process_roots_init(&t->roots, t->processes, options->files, options->keep_mounts);
-	container_watch_init(&t->containers);
+	container_watch_init(&t->containers, options->filter);
 	t->modules = module_registry_new(options->files, sink, t);
 	if (options->keep_mounts)
 		module_registry_keep_mounts(t->modules);

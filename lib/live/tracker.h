@@ -18,6 +18,7 @@
 #include "lib/live/unwind/unwinder.h"
 
 struct cpu_limits;
+struct filter;
 struct tracker;
 
 struct tracker_options {
@@ -26,6 +27,7 @@ struct tracker_options {
 	uint32_t unwind; /* UNWIND_BY_… */
 	uint64_t unwind_bytes; /* limit for unwind tables */
 	bool keep_mounts; /* below the roots of processes, until the files are released */
+	const struct filter *filter; /* borrowed; NULL: containers have no names */
 	bool tells_resources; /* REC_RESOURCE of processes that have some */
 	record_sink_fn *sink; /* receives the records */
 	void *ctx;

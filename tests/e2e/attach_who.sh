@@ -105,9 +105,9 @@ ask() { # NAME SETUP [VARIABLE...]: SETUP calls list, which writes one that has 
 		eval "$5" && exec "${@:6}"' sh "$id" "$other" $storage "$tmp" "$setup" \
 		"$PROF" attach -q --container "$name" -d 0.2 -o out/named.json.gz
 }
-finds() { # DESCRIPTION NAME SETUP [VARIABLE...]
+finds() { # DESCRIPTION NAME SETUP [VARIABLE...]: the profile has the name, too
 	ask "${@:2}"
-	is "container name: $1" "$status$err$(names_of out/named.json.gz)" "0named (${id:0:12})"
+	is "container name: $1" "$status$err$(names_of out/named.json.gz)" "0named ($2)"
 }
 misses() { # DESCRIPTION REGEX SETUP
 	ask web "$3"

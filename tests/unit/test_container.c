@@ -62,18 +62,24 @@ TEST(knows_container_ids)
 	assert_null(cgroup_container_id(nested, strlen(nested)));
 }
 
-static void expect_label(const char *cgroup, uint32_t ns_pid, const char *wanted)
+static void expect_named(const char *cgroup, const char *container, uint32_t ns_pid,
+			 const char *wanted)
 {
 	struct strings strings = {0};
-	string_id id, path;
+	string_id id, path, name = container ? strings_intern(&strings, container) : NO_STRING;
 
 	path = cgroup ? strings_intern(&strings, cgroup) : NO_STRING;
-	id = container_label(&strings, path, ns_pid);
+	id = container_label(&strings, path, name, ns_pid);
 	if (wanted)
 		assert_string_equal(strings_get(&strings, id), wanted);
 	else
 		assert_int_equal(id, NO_STRING);
 	strings_release(&strings);
+}
+
+static void expect_label(const char *cgroup, uint32_t ns_pid, const char *wanted)
+{
+	expect_named(cgroup, NULL, ns_pid, wanted);
 }
 
 TEST(labels)
@@ -85,4 +91,6 @@ TEST(labels)
 	expect_label("/system.slice/ssh.service/", 0, "ssh.service");
 	expect_label("/system.slice/docker-" ID ".scope", 0, "0123456789ab");
 	expect_label("/docker/" ID "/init.scope", 1, "pid 1 in 0123456789ab");
+	expect_named("/docker/" ID "/init.scope", "webapp", 1, "pid 1 in webapp");
+	expect_named("/docker/" ID, "webapp", 0, "webapp");
 }

@@ -15,6 +15,11 @@
 #include "lib/base/vec.h"
 #include "lib/live/machine/cpu_list.h"
 
+struct container_name {
+	char id[64];
+	const char *name;
+};
+
 /* A zeroed struct passes everything. */
 struct filter {
 	bool all; /* every process, not only tracked ones */
@@ -28,6 +33,8 @@ struct filter {
 	VEC(uint64_t) cgroups; /* their ids */
 	uint32_t cgroup_hierarchy; /* hierarchy of all cgroups; 0: version 2 */
 	struct cpu_list cpus; /* to be sampled; empty: all */
+	/* Names by which the user knows containers, for their processes; borrowed. */
+	VEC(struct container_name) containers;
 };
 
 #endif

@@ -8,12 +8,14 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/live/bpf/task_filter.h"
 #include "lib/live/machine/proc_status.h"
 #include "lib/process/cgroup.h"
 #include "lib/record/record.h"
 
 #define CGROUP_MAX (64u << 10)
 #define PATH_SIZE_MAX 4096
+#define NAME_SIZE_MAX 256
 
 static char *read_cgroup(const char *pid)
 {
@@ -67,13 +69,16 @@ uint32_t container_ns_pid(const char *text)
 	return count > 1 ? pids[count - 1] : 0;
 }
 
-void container_watch_init(struct container_watch *h)
+void container_watch_init(struct container_watch *h, const struct filter *filter)
 {
 	_cleanup_free_ char *text = read_cgroup("self");
 	size_t size = 0;
 	const char *path = text ? container_cgroup(text, &size) : "";
 
-	*h = (struct container_watch){.own_cgroup = xstrndup(path, size)};
+	*h = (struct container_watch){
+		.filter = filter,
+		.own_cgroup = xstrndup(path, size),
+	};
 }
 
 void container_watch_release(struct container_watch *h)
@@ -82,12 +87,26 @@ void container_watch_release(struct container_watch *h)
 	cpu_limits_release(&h->limits);
 }
 
+/* Returns the name of the container that the group is of, NULL if it is not known. */
+static const char *find_name(const struct container_watch *h, const char *path, size_t size)
+{
+	const char *id = h->filter ? cgroup_container_id(path, size) : NULL;
+
+	if (!id)
+		return NULL;
+	vec_for_each(&h->filter->containers, const struct container_name *, row) {
+		if (strncmp(id, row->id, sizeof(row->id)) == 0)
+			return row->name;
+	}
+	return NULL;
+}
+
 void container_watch_send(struct container_watch *h, uint32_t pid, bool is_running, uint64_t time,
 			  record_sink_fn *sink, void *ctx)
 {
 	char number[16];
-	size_t size = 0, record_size;
-	const char *path = "";
+	size_t size = 0, name_size;
+	const char *path = "", *name;
 	uint32_t ns_pid = 0;
 
 	snprintf(number, sizeof(number), "%u", pid);
@@ -107,13 +126,16 @@ void container_watch_send(struct container_watch *h, uint32_t pid, bool is_runni
 	h->is_any_told |= size || ns_pid;
 	if (!h->is_any_told)
 		return;
-	record_size = rec_container_size(size);
+	name = find_name(h, path, size);
+	name_size = name ? 1 + strnlen(name, NAME_SIZE_MAX) : 0;
 
-	_cleanup_free_ struct rec_container *rec = xcalloc(1, record_size);
+	_cleanup_free_ struct rec_container *rec = xcalloc(1, rec_container_size(size + name_size));
 
-	record_init(&rec->rec, REC_CONTAINER, record_size, time, pid, pid);
+	record_init(&rec->rec, REC_CONTAINER, rec_container_size(size + name_size), time, pid, pid);
 	rec->ns_pid = ns_pid;
-	rec->cgroup_size = (uint32_t)size;
+	rec->cgroup_size = (uint32_t)(size + name_size);
 	memcpy(rec->cgroup, path, size);
+	if (name)
+		memcpy(rec->cgroup + size + 1, name, name_size - 1);
 	sink(ctx, &rec->rec);
 }

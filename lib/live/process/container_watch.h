@@ -10,13 +10,17 @@
 #include "lib/live/process/cpu_limits.h"
 #include "lib/live/process/module_registry.h"
 
+struct filter;
+
 struct container_watch {
+	const struct filter *filter;
 	char *own_cgroup; /* the recorder's, which is not reported */
 	struct cpu_limits limits;
 	bool is_any_told; /* one was sent: from now on the recorder's own is sent, too */
 };
 
-void container_watch_init(struct container_watch *h);
+/* `filter` has names of containers; borrowed, NULL: none. */
+void container_watch_init(struct container_watch *h, const struct filter *filter);
 void container_watch_release(struct container_watch *h);
 
 /*

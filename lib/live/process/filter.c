@@ -8,6 +8,7 @@
 #include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/targets.h"
+#include "lib/process/cgroup.h"
 #include "lib/record/record.h"
 
 void filter_release(struct filter *f)
@@ -16,6 +17,7 @@ void filter_release(struct filter *f)
 	vec_release(&f->tids);
 	vec_release(&f->uids);
 	vec_release(&f->cgroups);
+	vec_release(&f->containers);
 	cpu_list_release(&f->cpus);
 }
 
@@ -80,6 +82,18 @@ int filter_add_cgroup(struct filter *f, const char *path, struct error *err)
 	f->cgroup_hierarchy = cgroup.hierarchy;
 	vec_push(&f->cgroups, cgroup.id);
 	return 0;
+}
+
+void filter_name_container(struct filter *f, const char *cgroup, const char *name)
+{
+	const char *id = cgroup_container_id(cgroup, strlen(cgroup));
+	struct container_name row = {.name = name};
+
+	if (!id || strncmp(id, name, strlen(name)) == 0)
+		return;
+	_Static_assert(sizeof(row.id) == CONTAINER_ID_SIZE, "all digits have room");
+	memcpy(row.id, id, sizeof(row.id));
+	vec_push(&f->containers, row);
 }
 
 int filter_set_cpus(struct filter *f, const char *list, struct error *err)

@@ -32,6 +32,7 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 		.start = start,
 		.name = NO_STRING,
 		.cgroup = NO_STRING,
+		.container = NO_STRING,
 		.resource = NO_STRING,
 		.arguments = NO_STRING,
 		.anon = NO_MODULE,
@@ -56,11 +57,16 @@ process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t sta
 void process_set_container(struct process *process, struct strings *strings,
 			   const struct rec_container *container)
 {
+	size_t size = strnlen(container->cgroup, container->cgroup_size);
+	const char *name = container->cgroup + size;
+	const char *end = container->cgroup + container->cgroup_size;
+
 	if (container->ns_pid)
 		process->ns_pid = container->ns_pid;
-	process->cgroup = container->cgroup_size ? strings_intern_sized(strings, container->cgroup,
-									container->cgroup_size)
-						 : NO_STRING;
+	process->cgroup = size ? strings_intern_sized(strings, container->cgroup, size) : NO_STRING;
+	process->container = end - name > 1 ? strings_intern_sized(strings, name + 1,
+								   (size_t)(end - name - 1))
+					    : NO_STRING;
 }
 
 void process_set_resource(struct process *process, struct strings *strings,
@@ -73,8 +79,10 @@ void process_set_resource(struct process *process, struct strings *strings,
 
 void process_inherit(struct process *process, const struct process *parent)
 {
-	if (process->cgroup == NO_STRING)
+	if (process->cgroup == NO_STRING) {
 		process->cgroup = parent->cgroup;
+		process->container = parent->container;
+	}
 	if (process->resource == NO_STRING)
 		process->resource = parent->resource;
 	if (process->arguments == NO_STRING && !process->space_start)

@@ -36,6 +36,7 @@ struct process {
 	uint64_t start, end; /* end is valid if has_ended */
 	string_id name; /* NO_STRING: not known yet */
 	string_id cgroup; /* path; NO_STRING: the recorder's own */
+	string_id container; /* name, NO_STRING: not known */
 	string_id resource; /* as in struct rec_resource; NO_STRING: it says nothing */
 	string_id arguments; /* as in struct profile_thread */
 	uint32_t ns_pid; /* pid in its own pid namespace; 0: it is in the recorder's */

@@ -23,7 +23,7 @@ void tasks_name_rows(struct tasks *t)
 
 		row->process_name = process->name;
 		row->process_label = container_label(&t->profile->strings, process->cgroup,
-						     process->ns_pid);
+						     process->container, process->ns_pid);
 		row->arguments = process->arguments;
 		row->process_start = process->start;
 		row->process_end = process->has_ended ? process->end : 0;

@@ -28,8 +28,8 @@ bool machine_has_capability(const struct machine *m, unsigned int capability);
 /* Sets the hint how to gain the missing privileges. */
 void feature_hint_privilege(struct feature *f);
 /*
- * Sets the hint and returns true if a seccomp filter of this process gave the error: the kernel
- * grants the calls with these capabilities, and has both of them, as other rows say.
+ * Sets the hint and returns true if a seccomp filter gave the error of bpf() or perf_event_open():
+ * this process has one, and the kernel has the call and would allow it.
  */
 bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code);
 void feature_probe_capabilities(struct machine *m, struct feature *f);

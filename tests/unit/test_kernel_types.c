@@ -29,7 +29,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct btf_header *make_whole(void)
+static struct types_header *make_whole(void)
 {
 	return type_bytes_finish(&whole);
 }
@@ -57,10 +57,10 @@ static int pick(const char *name, const char *other)
 
 static const char *picked_text(uint32_t offset)
 {
-	const struct btf_header *header = (const void *)picked.text;
+	const struct types_header *header = (const void *)picked.text;
 
-	assert_true(offset < header->str_len);
-	return picked.text + header->hdr_len + header->str_off + offset;
+	assert_true(offset < header->strings_size);
+	return picked.text + header->header_size + header->strings_offset + offset;
 }
 
 /* Prints the data behind a type; returns its size. */
@@ -100,12 +100,12 @@ static size_t describe_rest(char *to, size_t room, uint32_t info, const uint32_t
 static const char *picked_types(void)
 {
 	static char lines[4096];
-	const struct btf_header *header = (const void *)picked.text;
-	size_t used = 0, at = header->hdr_len;
+	const struct types_header *header = (const void *)picked.text;
+	size_t used = 0, at = header->header_size;
 	uint32_t number = 1;
 
 	lines[0] = 0;
-	while (at < header->hdr_len + header->type_len) {
+	while (at < header->header_size + header->types_size) {
 		const uint32_t *type = (const void *)(picked.text + at);
 		char rest[1024] = "";
 
@@ -300,7 +300,7 @@ CASE(test_circles)
 /* Strings are copied once, however often they occur. */
 CASE(test_strings)
 {
-	const struct btf_header *header;
+	const struct types_header *header;
 	uint32_t number, name;
 
 	number = add_int("int", 4);
@@ -314,7 +314,7 @@ CASE(test_strings)
 	make_whole();
 	assert_int_equal(pick("wanted", NULL), 0);
 	header = (const void *)picked.text;
-	assert_int_equal(header->str_len, sizeof("\0wanted\0a\0int"));
+	assert_int_equal(header->strings_size, sizeof("\0wanted\0a\0int"));
 	/* Strings that overlap would become longer than the section. */
 	teardown(NULL);
 	setup(NULL);
@@ -342,7 +342,7 @@ static void add_something(void)
 /* A good header except for this change. */
 #define refuses_header(change) \
 	do { \
-		struct btf_header *header = make_whole(); \
+		struct types_header *header = make_whole(); \
 		change; \
 		assert_int_equal(pick("wanted", NULL), -ENOEXEC); \
 	} while (0)
@@ -355,31 +355,106 @@ CASE(test_headers)
 	refuses_header(header->magic = 0x9feb);
 	refuses_header(header->version = 2);
 	refuses_header(header->flags = 1);
-	refuses_header(header->hdr_len = sizeof(*header) - 4);
-	refuses_header(header->type_off = UINT32_MAX);
-	refuses_header(header->type_len = header->type_len + header->str_len + 1);
-	refuses_header(header->str_len++);
-	refuses_header(header->str_len--); /* the last string does not end */
-	refuses_header(header->str_len = 0);
-	refuses_header(header->str_off++; header->str_len--); /* the first one is not empty */
+	refuses_header(header->header_size = sizeof(*header) - 4);
+	refuses_header(header->types_offset = UINT32_MAX);
+	refuses_header(header->types_size = header->types_size + header->strings_size + 1);
+	refuses_header(header->strings_size++);
+	refuses_header(header->strings_size--); /* the last string does not end */
+	refuses_header(header->strings_size = 0);
+	refuses_header(header->strings_offset++;
+		       header->strings_size--); /* the first one is not empty */
 	refuses_header(whole.size = sizeof(*header) - 1);
 }
 
-/* Later formats may have more in the header. */
-CASE(test_longer_header)
+/*
+ * Puts `size` bytes between the header and the types, which are part of the header then, and
+ * `layout` behind all else.
+ */
+static void lengthen(const void *more, size_t size, const void *layout, size_t layout_size)
 {
 	struct strbuf longer = {0};
 
-	add_something();
-	make_whole()->hdr_len += 8;
-	strbuf_add(&longer, whole.text, sizeof(struct btf_header));
-	strbuf_add(&longer, "\0\0\0\0\0\0\0", 8);
-	strbuf_add(&longer, whole.text + sizeof(struct btf_header),
-		   whole.size - sizeof(struct btf_header));
+	make_whole()->header_size += (uint32_t)size;
+	strbuf_add(&longer, whole.text, sizeof(struct types_header));
+	strbuf_add(&longer, more, size);
+	strbuf_add(&longer, whole.text + sizeof(struct types_header),
+		   whole.size - sizeof(struct types_header));
+	strbuf_add(&longer, layout, layout_size);
 	strbuf_release(&whole);
 	whole = longer;
+}
+
+/* lengthen() by the place of a layout section with the sizes of kinds up to 100. */
+static void lengthen_by_layout(uint32_t size)
+{
+	uint8_t layout[101][4] = {{0}};
+	const struct types_header *header = make_whole();
+	const uint32_t place[] = {header->types_size + header->strings_size, size};
+
+	layout[100][0] = 4;
+	layout[100][1] = 8;
+	lengthen(place, sizeof(place), layout, sizeof(layout));
+}
+
+CASE(test_header_sizes)
+{
+	static const char zeros[12];
+
+	add_something();
+	assert_int_equal(make_whole()->header_size, 24);
 	assert_int_equal(pick("wanted", NULL), 0);
-	assert_string_equal(picked_types(), "1 4 wanted 4 x:2@0\n2 1 int 4\n");
+	for (size_t more = 4; more <= sizeof(zeros); more += 4) {
+		lengthen(zeros, more, NULL, 0);
+		assert_int_equal(pick("wanted", NULL), 0);
+		assert_string_equal(picked_types(), "1 4 wanted 4 x:2@0\n2 1 int 4\n");
+		assert_int_equal(((struct types_header *)picked.text)->header_size, 24);
+	}
+}
+
+/* A type of a kind that is not known, with two elements and what stands in front of them. */
+static void add_later_kind(void)
+{
+	add_u32(0);
+	add_u32(100u << 24 | 2);
+	add_u32(0);
+	for (int i = 0; i < 5; i++)
+		add_u32(UINT32_MAX);
+}
+
+CASE(test_later_kinds)
+{
+	add_later_kind();
+	add_type("", BTF_KIND_CONST, 0, 1);
+	add_type("refers", BTF_KIND_TYPEDEF, 0, 1);
+	add_struct("wanted", 0, 4);
+	make_whole();
+	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+	lengthen_by_layout(404);
+	assert_int_equal(pick("wanted", NULL), 0);
+	assert_string_equal(picked_types(), "1 4 wanted 4\n");
+	/* Nobody knows how to copy one. */
+	assert_int_equal(pick("refers", NULL), -ENOEXEC);
+	/* The section ends before the kind, or goes on behind the end. */
+	lengthen_by_layout(400);
+	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+	lengthen_by_layout(408);
+	assert_int_equal(pick("wanted", NULL), -ENOEXEC);
+}
+
+/* Counts have 24 bits. */
+CASE(test_many_members)
+{
+	uint32_t number = add_int("int", 4);
+
+	add_type("wanted", BTF_KIND_ENUM, 0x10001, 4);
+	for (uint32_t i = 0; i < 0x10001; i++) {
+		add_u32(0);
+		add_u32(i);
+	}
+	add_type("last", BTF_KIND_TYPEDEF, 0, number);
+	make_whole();
+	assert_int_equal(pick("last", NULL), 0);
+	assert_string_equal(picked_types(), "1 8 last 2\n2 1 int 4\n");
 }
 
 /* A type that is good except for one thing. */
@@ -400,8 +475,8 @@ CASE(test_damaged_types)
 {
 	refuses(0, 20u << 24, 0); /* an unknown kind */
 	refuses(0, 0, 0);
-	refuses(0, BTF_KIND_PTR << 24 | 1u << 16, 0); /* bits without a meaning */
-	refuses(0, BTF_KIND_PTR << 24 | 1u << 29, 0);
+	refuses(0, (BTF_KIND_PTR | 0x20) << 24, 0); /* kinds have 7 bits */
+	refuses(0, (BTF_KIND_PTR | 0x40) << 24, 0);
 	refuses(0, BTF_KIND_STRUCT << 24 | 1, 4); /* without its member */
 	refuses(0, BTF_KIND_INT << 24, 4);
 	refuses(1000, BTF_KIND_STRUCT << 24, 4); /* a name behind all strings */

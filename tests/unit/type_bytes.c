@@ -71,20 +71,20 @@ uint32_t add_struct(const char *name, uint32_t count, uint32_t size)
 	return add_type(name, BTF_KIND_STRUCT, count, size);
 }
 
-struct btf_header *type_bytes_finish(struct strbuf *whole)
+struct types_header *type_bytes_finish(struct strbuf *whole)
 {
-	struct btf_header header = {
+	struct types_header header = {
 		.magic = BTF_MAGIC,
 		.version = BTF_VERSION,
-		.hdr_len = sizeof(header),
-		.type_len = (uint32_t)types.size,
-		.str_off = (uint32_t)types.size,
-		.str_len = (uint32_t)strings.size,
+		.header_size = sizeof(header),
+		.types_size = (uint32_t)types.size,
+		.strings_offset = (uint32_t)types.size,
+		.strings_size = (uint32_t)strings.size,
 	};
 
 	strbuf_reset(whole);
 	strbuf_add(whole, &header, sizeof(header));
 	strbuf_add(whole, types.text, types.size);
 	strbuf_add(whole, strings.text, strings.size);
-	return (struct btf_header *)whole->text;
+	return (struct types_header *)whole->text;
 }

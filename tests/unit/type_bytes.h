@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 #include "lib/base/strbuf.h"
+#include "lib/live/bpf/kernel_types.h"
 
 void type_bytes_begin(void);
 void type_bytes_end(void);
 /* Returns the BTF so far; the header may be changed. */
-struct btf_header *type_bytes_finish(struct strbuf *whole);
+struct types_header *type_bytes_finish(struct strbuf *whole);
 
 void add_u32(uint32_t value);
 /* Returns the string's offset; 0 for an empty one. */

@@ -17,11 +17,13 @@
 /* Kernels have around 6 MB; those with everything built in somewhat more. */
 #define BTF_BYTES_MAX ((size_t)256 << 20)
 
-/* The defined bits of btf_type.info: vlen, kind and kind_flag. */
-#define INFO_BITS 0x9f00ffffu
+/* Parts of btf_type.info since 7.2: until then, kinds had 5 bits, counts 16, and the rest was 0. */
+#define KIND_OF(info) ((info) >> 24 & 0x7f)
+#define COUNT_OF(info) ((info)&0xffffff)
+#define LAYOUT_ENTRY_SIZE 4 /* of each kind: the two bytes of a shape, then flags */
 
 struct picker {
-	struct bytes types; /* the section */
+	struct bytes types, layout; /* the sections; no layout before 7.2 */
 	const char *strings;
 	size_t strings_size;
 	VEC(uint32_t) at; /* offset of each type in the section, from number 1 on */
@@ -152,11 +154,13 @@ void type_names_release(struct type_names *names)
 	index_release(&names->index);
 }
 
-/* Layout of the data after a struct btf_type, by kind. */
-static const struct {
+/* Layout of the data after a struct btf_type. */
+struct shape {
 	bool is_known;
-	uint8_t fixed, each; /* bytes: once, and per element of vlen */
-} shapes[] = {
+	uint8_t fixed, each; /* bytes: once, and per element */
+};
+
+static const struct shape shapes[] = {
 	[BTF_KIND_INT] = {true, sizeof(uint32_t), 0},
 	[BTF_KIND_PTR] = {true, 0, 0},
 	[BTF_KIND_ARRAY] = {true, sizeof(struct btf_array), 0},
@@ -179,15 +183,26 @@ static const struct {
 };
 #define KIND_COUNT (sizeof(shapes) / sizeof(shapes[0]))
 
-/* Computes the size of the data after a struct btf_type. False: unknown kind. */
-static bool size_of_rest(uint32_t info, size_t *size)
+/* Takes the shape of a later kind from the kernel, so that its types can be passed over. */
+static struct shape shape_of(const struct picker *p, uint32_t kind)
 {
-	uint32_t kind = BTF_INFO_KIND(info);
+	struct bytes b = p->layout;
+	const uint8_t *entry;
 
-	if (info & ~INFO_BITS || kind >= KIND_COUNT || !shapes[kind].is_known)
-		return false;
-	*size = shapes[kind].fixed + (size_t)BTF_INFO_VLEN(info) * shapes[kind].each;
-	return true;
+	if (kind < KIND_COUNT)
+		return shapes[kind];
+	bytes_seek(&b, (size_t)kind * LAYOUT_ENTRY_SIZE);
+	entry = bytes_take(&b, LAYOUT_ENTRY_SIZE);
+	return entry ? (struct shape){true, entry[0], entry[1]} : (struct shape){0};
+}
+
+/* Computes the size of the data after a struct btf_type. False: unknown kind. */
+static bool size_of_rest(const struct picker *p, uint32_t info, size_t *size)
+{
+	struct shape shape = shape_of(p, KIND_OF(info));
+
+	*size = shape.fixed + (size_t)COUNT_OF(info) * shape.each;
+	return shape.is_known;
 }
 
 static const char *name_at(struct picker *p, uint32_t offset)
@@ -251,13 +266,13 @@ static void scan_types(struct picker *p, const struct type_names *names,
 
 		if (bytes)
 			memcpy(&type, bytes, sizeof(type));
-		if (!bytes || !size_of_rest(type.info, &rest)) {
+		if (!bytes || !size_of_rest(p, type.info, &rest)) {
 			p->failed = true;
 			break;
 		}
 		bytes_skip(&b, rest);
 		vec_push(&p->at, at);
-		kind = BTF_INFO_KIND(type.info);
+		kind = KIND_OF(type.info);
 		if (!type.name_off || (!is_type(kind) && kind != BTF_KIND_FUNC))
 			continue;
 		name = name_at(p, type.name_off);
@@ -357,8 +372,8 @@ static void copy_type(struct picker *p, uint32_t number)
 	type.name_off = copy_string(p, bytes_u32(&b));
 	type.info = bytes_u32(&b);
 	type.size = bytes_u32(&b);
-	kind = BTF_INFO_KIND(type.info);
-	count = BTF_INFO_VLEN(type.info);
+	kind = KIND_OF(type.info);
+	count = COUNT_OF(type.info);
 	if (kind == BTF_KIND_PTR)
 		type.type = 0;
 	else if (kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_CONST || kind == BTF_KIND_VOLATILE ||
@@ -376,8 +391,8 @@ static void copy_type(struct picker *p, uint32_t number)
 	else if (kind == BTF_KIND_ENUM64)
 		copy_enumerators(p, &b, count, 2 * sizeof(uint32_t));
 	else if (kind == BTF_KIND_FUNC || kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR ||
-		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG)
-		p->failed = true; /* no type is made of these */
+		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG || kind >= KIND_COUNT)
+		p->failed = true; /* no type is made of these, or how is not known */
 	p->failed |= b.failed;
 }
 
@@ -392,13 +407,13 @@ static void copy_types(struct picker *p)
 
 static void write_all(const struct picker *p, struct strbuf *out)
 {
-	struct btf_header header = {
+	struct types_header header = {
 		.magic = BTF_MAGIC,
 		.version = BTF_VERSION,
-		.hdr_len = sizeof(header),
-		.type_len = (uint32_t)p->out_types.size,
-		.str_off = (uint32_t)p->out_types.size,
-		.str_len = (uint32_t)p->out_strings.size,
+		.header_size = sizeof(header),
+		.types_size = (uint32_t)p->out_types.size,
+		.strings_offset = (uint32_t)p->out_types.size,
+		.strings_size = (uint32_t)p->out_strings.size,
 	};
 
 	strbuf_add(out, &header, sizeof(header));
@@ -407,33 +422,36 @@ static void write_all(const struct picker *p, struct strbuf *out)
 }
 
 /* Returns a section of the data after the header. */
-static struct bytes section(const void *btf, size_t size, const struct btf_header *header,
-			    uint32_t offset, uint32_t length)
+static struct bytes section(struct bytes b, uint32_t header_size, uint32_t offset, uint32_t size)
 {
-	struct bytes b;
-
-	bytes_init(&b, btf, size);
-	bytes_skip(&b, header->hdr_len);
+	bytes_seek(&b, header_size);
 	bytes_skip(&b, offset);
-	return bytes_sub(&b, length);
+	return bytes_sub(&b, size);
 }
 
 static bool open_sections(struct picker *p, const void *btf, size_t size)
 {
-	struct btf_header header;
-	struct bytes strings;
+	struct types_header header;
+	uint32_t layout_offset, layout_size;
+	struct bytes b, strings;
 
 	if (size < sizeof(header))
 		return false;
-	memcpy(&header, btf, sizeof(header));
+	bytes_init(&b, btf, size);
+	memcpy(&header, bytes_take(&b, sizeof(header)), sizeof(header));
 	if (header.magic != BTF_MAGIC || header.version != BTF_VERSION || header.flags ||
-	    header.hdr_len < sizeof(header))
+	    header.header_size < sizeof(header))
 		return false;
-	p->types = section(btf, size, &header, header.type_off, header.type_len);
-	strings = section(btf, size, &header, header.str_off, header.str_len);
+	if (header.header_size >= sizeof(header) + 2 * sizeof(uint32_t)) {
+		layout_offset = bytes_u32(&b);
+		layout_size = bytes_u32(&b);
+		p->layout = section(b, header.header_size, layout_offset, layout_size);
+	}
+	p->types = section(b, header.header_size, header.types_offset, header.types_size);
+	strings = section(b, header.header_size, header.strings_offset, header.strings_size);
 	p->strings = (const char *)strings.at;
 	p->strings_size = bytes_left(&strings);
-	return !p->types.failed && p->strings_size && !p->strings[0] &&
+	return !p->types.failed && !p->layout.failed && p->strings_size && !p->strings[0] &&
 	       !p->strings[p->strings_size - 1];
 }
 
@@ -442,18 +460,16 @@ int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 		      size_t point_count, struct error *err)
 {
 	struct picker p = {0};
-	bool is_done;
 
 	p.failed = !open_sections(&p, btf, size);
 	if (!p.failed)
 		scan_types(&p, names, points, point_count);
 	if (!p.failed)
 		copy_types(&p);
-	is_done = !p.failed;
-	if (is_done)
+	if (!p.failed)
 		write_all(&p, out);
 	picker_release(&p);
-	return is_done ? 0 : error_text(err, -ENOEXEC, "the kernel's BTF is not as expected");
+	return p.failed ? error_text(err, -ENOEXEC, "the kernel's BTF is not as expected") : 0;
 }
 
 int kernel_types_read(struct strbuf *out, const struct type_names *names,

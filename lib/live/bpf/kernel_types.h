@@ -34,6 +34,19 @@ void type_names_add(struct type_names *names, const char *name);
 void type_names_add_needed(struct type_names *names);
 void type_names_release(struct type_names *names);
 
+/*
+ * The beginning of a BTF. Not struct btf_header: that of 7.2 has grown by the offset and size of a
+ * section that tells how large types of each kind are, and kernels need not write them.
+ */
+struct types_header {
+	uint16_t magic;
+	uint8_t version, flags;
+	uint32_t header_size; /* offsets are relative to the end of it */
+	uint32_t types_offset, types_size;
+	uint32_t strings_offset, strings_size;
+};
+_Static_assert(sizeof(struct types_header) == 24, "as kernels until 7.1 write it");
+
 /* A function of the kernel, or the type of a tracepoint, that a program can be attached to. */
 struct attach_point {
 	const char *name; /* NULL: nobody asks */

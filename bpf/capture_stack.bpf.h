@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_CAPTURE_STACK_BPF_H
 #define PROF_BPF_CAPTURE_STACK_BPF_H
 
+#include "bpf/ring.bpf.h"
 #include "bpf/stack_scratch.bpf.h"
 #include "bpf/unwind.bpf.h"
 
@@ -286,15 +287,35 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	forget_replaced_space(task, s);
 }
 
+/*
+ * Has user space woken if the current process's code is not what it was at its last stack. Mappings
+ * that no stack follows can wait.
+ */
+__noinline int note_code(struct tracked_process *process)
+{
+	__u64 pages = BPF_CORE_READ(bpf_get_current_task_btf(), mm, exec_vm);
+
+	if (!process || process->code_pages == pages)
+		return 0;
+	process->code_pages = pages;
+	has_new_code = true;
+	return 0;
+}
+
 static __always_inline void capture_user(void *ctx, bool is_interrupted, struct task_struct *task,
-					 const struct tracked_process *process,
-					 struct stack_scratch *s, __u32 pid)
+					 struct tracked_process *process, struct stack_scratch *s,
+					 __u32 pid)
 {
 	if (task->flags & PF_KTHREAD) {
 		s->sample_flags |= SAMPLE_KERNEL_THREAD;
-	} else if (task->flags & PF_EXITING) {
+		return;
+	}
+	if (task->flags & PF_EXITING) {
 		s->sample_flags |= SAMPLE_EXITING; /* the address space is gone */
-	} else if (config.unwind & UNWIND_BY_KERNEL) {
+		return;
+	}
+	note_code(process);
+	if (config.unwind & UNWIND_BY_KERNEL) {
 		capture_user_by_kernel(ctx, s);
 	} else if (config.unwind) {
 		capture_user_by_walk(ctx, is_interrupted, task, process, s, pid);
@@ -326,8 +347,8 @@ static __always_inline void end_stack(struct stack_scratch *s)
  * the number 0, which the verifier does not accept as a context.
  */
 static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct task_struct *task,
-					  const struct tracked_process *process,
-					  struct stack_scratch *s, __u32 pid)
+					  struct tracked_process *process, struct stack_scratch *s,
+					  __u32 pid)
 {
 	__u64 pc = is_interrupted ? PT_REGS_IP(&((struct bpf_perf_event_data *)ctx)->regs) : 0;
 
@@ -354,7 +375,7 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
  * is doing.
  */
 static __always_inline void capture_user_stack(void *ctx, struct task_struct *task,
-					       const struct tracked_process *process,
+					       struct tracked_process *process,
 					       struct stack_scratch *s, __u32 pid)
 {
 	begin_stack(s);
@@ -371,7 +392,7 @@ static __always_inline void capture_user_stack(void *ctx, struct task_struct *ta
  * independent of its callers.
  */
 __noinline int capture_interrupted(struct bpf_perf_event_data *ctx, struct stack_scratch *s,
-				   const struct tracked_process *process, __u32 pid)
+				   struct tracked_process *process, __u32 pid)
 {
 	if (s)
 		capture_stack(ctx, true, bpf_get_current_task_btf(), process, s, pid);

@@ -107,6 +107,7 @@ struct thread_info {
 } CORE;
 
 struct mm_struct {
+	unsigned long exec_vm;
 	unsigned long start_stack;
 	unsigned long arg_start, arg_end;
 } CORE;

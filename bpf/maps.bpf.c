@@ -25,6 +25,8 @@ __u32 own_tgid SHARED_VARIABLE = 0; /* in the initial pid namespace */
 __u32 cgroup_subsystem SHARED_VARIABLE = 0;
 /* See stack_emit.bpf.h. */
 __u32 last_stack_id SHARED_VARIABLE = 0;
+/* See ring.bpf.h. */
+bool has_new_code SHARED_VARIABLE = false;
 /* See wait.bpf.h. */
 bool has_unsampled_waits SHARED_VARIABLE = false;
 /* See stack_cache.bpf.h. */

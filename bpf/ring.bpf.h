@@ -29,6 +29,8 @@ struct counters {
 extern const volatile struct bpf_config config;
 extern struct rings rings SEC(".maps");
 extern struct counters counters SEC(".maps");
+/* A process that is sampled has mapped code that user space may not know of. */
+extern bool has_new_code;
 
 static __always_inline struct bpf_counters *own_counters(void)
 {
@@ -46,11 +48,15 @@ static __always_inline void *own_ring(void)
 }
 
 /*
- * User space drains on a timer and is woken only when much data has piled up: a wake-up costs more
- * than the rest of a sample.
+ * User space drains on a timer and is woken only when much data has piled up, or to read a mapping
+ * that samples depend on: a wake-up costs more than the rest of a sample.
  */
 static __always_inline __u64 ring_flags(void *ring)
 {
+	if (has_new_code) {
+		has_new_code = false;
+		return BPF_RB_FORCE_WAKEUP;
+	}
 	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= config.wakeup_bytes
 		       ? BPF_RB_FORCE_WAKEUP
 		       : BPF_RB_NO_WAKEUP;

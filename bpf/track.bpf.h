@@ -15,9 +15,10 @@ static __always_inline __u64 cgroups_of(struct task_struct *task)
 	return (__u64)BPF_CORE_READ(task, cgroups);
 }
 
-/* `entered`, `cgroups` and `user`: see struct tracked_process. */
+/* `entered` and `cgroups`: see struct tracked_process. `parent`: of a fork, else NULL. */
 static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 first_exec,
-				  __u64 entered, __u64 cgroups, __u64 user)
+				  __u64 entered, __u64 cgroups,
+				  const struct tracked_process *parent)
 {
 	struct bpf_counters *count = own_counters();
 	struct tracked_process process = {
@@ -25,7 +26,8 @@ static __always_inline void track(struct task_struct *task, __u32 tgid, __u64 fi
 		.first_exec = first_exec,
 		.entered = entered,
 		.cgroups = cgroups,
-		.user = user,
+		.user = parent ? parent->user : 0,
+		.code_pages = parent ? parent->code_pages : 0,
 	};
 
 	if (bpf_map_update_elem(&tracked, &tgid, &process, BPF_ANY) && count)

@@ -48,7 +48,7 @@ int enter_tasks(struct bpf_iter__task *ctx)
 	task_pids(task, ids, &pid, &tid);
 	if (!is_to_be_entered(task, ids.tgid, pid))
 		return 0;
-	track(task, ids.tgid, task->self_exec_id, bpf_ktime_get_ns(), cgroups_of(task), 0);
+	track(task, ids.tgid, task->self_exec_id, bpf_ktime_get_ns(), cgroups_of(task), NULL);
 	entered_tasks++;
 	return 0;
 }

@@ -69,7 +69,7 @@ static __always_inline void tell_fork(struct task_struct *parent, struct task_st
 		if (process)
 			copy_space(parent, parent_ids, process, child, ids);
 		track(child, ids.tgid, BPF_CORE_READ(child, self_exec_id), 0,
-		      process ? process->cgroups : 0, process ? process->user : 0);
+		      process ? process->cgroups : 0, process);
 	}
 	rec = reserve_event(child, ids, REC_FORK, sizeof(*rec));
 	if (!rec)
@@ -126,13 +126,15 @@ static __always_inline void tell_exec(struct task_struct *task)
 		if (!bpf_map_lookup_elem(&pending_exec, &pid))
 			return;
 		bpf_map_delete_elem(&pending_exec, &pid);
-		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, cgroups, 0);
+		track(task, ids.tgid, BPF_CORE_READ(task, self_exec_id) - 1, 0, cgroups, NULL);
 		remember_tid(ids, tid);
 	}
 	if (!process || process->cgroups != cgroups)
 		flags |= NAME_MOVED;
-	if (process)
+	if (process) {
 		process->cgroups = cgroups;
+		process->code_pages = 0;
+	}
 	if (!(send_name(task, ids, task->comm, flags) & REC_OUTSIDE) && config.arguments)
 		send_arguments(pid, tid);
 }

@@ -36,11 +36,6 @@
 #define HOLD_MAX_NS 1000000000ull
 /* Bytes that wait while nobody takes records; then the rings fill up. */
 #define HELD_MAX (256u << 20)
-/* After this long without an event of a tracked process, poll mapping rings less often. */
-#define QUIET_NS 100000000ull
-#define QUIET_PAUSE_MS 10
-/* Else wait this long for the mappings that follow one. Ticks until then are copied. */
-#define MAPPING_PAUSE_MS 2
 /*
  * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a
  * table are copied.
@@ -104,7 +99,7 @@ static void on_cpu_change(void *ctx, const struct live_cpu *cpu)
 	struct rec_cpu rec;
 
 	if (cpu->online)
-		wakeup_add_map_ring(&r->wakeup, map_ring_fd(cpu->map_ring));
+		wakeup_add(&r->wakeup, map_ring_fd(cpu->map_ring));
 	else
 		map_ring_drain(cpu->map_ring, on_map_event, r);
 	record_init(&rec.rec, REC_CPU, sizeof(rec), now, 0, 0);
@@ -177,8 +172,6 @@ static void run_round(struct recorder *r)
 		programs_drain_rest(r->programs, on_left);
 		tracker_finish(r->tracker, now);
 	}
-	if (tracker_had_own_events(r->tracker))
-		r->quiet_ns = now + QUIET_NS;
 	if (now >= r->next_housekeeping_ns || r->phase != PHASE_RUNNING) {
 		r->next_housekeeping_ns = now + housekeeping_ns(r);
 		report_losses(r, now);
@@ -214,13 +207,10 @@ static int poll_ms(const struct recorder *r)
 static void wait_and_read(struct recorder *r)
 {
 	if (r->phase == PHASE_RUNNING) {
-		int pause_ms = clock_monotonic_ns() >= r->quiet_ns ? QUIET_PAUSE_MS
-								   : MAPPING_PAUSE_MS;
-
 		if (r->wants_pause)
 			poll(NULL, 0, PAUSE_MS);
 		r->wants_pause = false;
-		wakeup_wait(&r->wakeup, r->is_behind ? 0 : poll_ms(r), r->is_behind ? 0 : pause_ms);
+		wakeup_wait(&r->wakeup, r->is_behind ? 0 : poll_ms(r));
 		refresh_cpus(r);
 		run_round(r);
 		return;
@@ -386,7 +376,7 @@ static int watch_all(struct recorder *r, struct error *err)
 		code = wakeup_add(&r->wakeup, tracker_fd(r->tracker));
 	vec_for_each(&r->cpus.cpus, struct live_cpu *, cpu) {
 		if (!code)
-			code = wakeup_add_map_ring(&r->wakeup, map_ring_fd(cpu->map_ring));
+			code = wakeup_add(&r->wakeup, map_ring_fd(cpu->map_ring));
 	}
 	return code ? error_set(err, code, "watch rings") : 0;
 }
@@ -397,7 +387,7 @@ int recorder_new(struct recorder **out, const struct recorder_options *options, 
 	int code;
 
 	r->source.ops = &recorder_ops;
-	r->wakeup = (struct wakeup){-1, -1, -1};
+	r->wakeup = (struct wakeup){-1, -1};
 	r->options = *options;
 	r->merge = merge_new();
 	throttling_init(&r->throttling, sink, r);

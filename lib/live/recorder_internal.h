@@ -39,7 +39,7 @@ struct recorder {
 	bool has_sampled; /* the last round took a sample of a clock or an event */
 	uint64_t round_ns; /* start of the last round */
 	uint64_t complete_ns; /* start of the last round that could read everything */
-	uint64_t next_housekeeping_ns, next_refresh_ns, quiet_ns;
+	uint64_t next_housekeeping_ns, next_refresh_ns;
 	uint64_t next_asked_ns; /* recorder_is_asked() is true from then on */
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	bool is_paused;

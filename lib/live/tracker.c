@@ -42,7 +42,6 @@ struct tracker {
 	struct jit_files *jit_files;
 	struct jit_mappings jit_mappings;
 	uint64_t now; /* time of the round */
-	bool had_own_events; /* since the last tracker_had_own_events() */
 	struct container_watch containers;
 	struct resource_watch resources;
 	struct event_queue queue;
@@ -389,7 +388,6 @@ static void send_mapping(struct tracker *t, const struct map_event *event)
 /* Handles an event of a followed process. */
 static void take_own(struct tracker *t, struct live_process *process, const struct map_event *event)
 {
-	t->had_own_events = true;
 	if (event->kind == MAP_EVENT_MAP) {
 		send_mapping(t, event);
 	} else {
@@ -405,7 +403,6 @@ static bool take_life(struct tracker *t, const struct map_event *event)
 		live_processes_exit(t->processes, event->pid, event->time);
 	} else if (event->kind == MAP_EVENT_FORK) {
 		live_processes_fork(t->processes, event->pid, event->parent_pid, event->time);
-		t->had_own_events = true;
 	} else {
 		return false;
 	}
@@ -452,14 +449,6 @@ bool tracker_handle(struct tracker *t, uint64_t complete)
 	if (t->unwinder)
 		unwinder_flush(t->unwinder, t->now, false);
 	return is_behind(t);
-}
-
-bool tracker_had_own_events(struct tracker *t)
-{
-	bool had_own_events = t->had_own_events;
-
-	t->had_own_events = false;
-	return had_own_events;
 }
 
 void tracker_finish(struct tracker *t, uint64_t now)

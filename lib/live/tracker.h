@@ -104,8 +104,6 @@ void tracker_record(struct tracker *t, const struct rec *rec);
  * wait longer.
  */
 bool tracker_handle(struct tracker *t, uint64_t complete);
-/* Tells whether there was an event of a tracked process since the last call. */
-bool tracker_had_own_events(struct tracker *t);
 /* Handles everything at the end, and waits for tables being compiled. */
 void tracker_finish(struct tracker *t, uint64_t now);
 

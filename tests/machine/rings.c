@@ -116,6 +116,7 @@ static bool tell_lost(struct descriptor *d, size_t size)
 bool map_ring_write(uint32_t cpu, const void *record, size_t size)
 {
 	struct descriptor *d = machine_map_ring(cpu);
+	uint64_t mark;
 
 	if (!d)
 		return false;
@@ -124,8 +125,10 @@ bool map_ring_write(uint32_t cpu, const void *record, size_t size)
 		d->lost++;
 		return false;
 	}
+	mark = d->control->data_head / d->attr.wakeup_watermark;
 	append(d, record, size);
-	descriptors_wake(d);
+	if (d->control->data_head / d->attr.wakeup_watermark > mark)
+		descriptors_wake(d);
 	return true;
 }
 

@@ -57,7 +57,6 @@ CASE(calls_that_fail)
 		{"epoll_create", 1, -EMFILE, "epoll_create: Too many open files", ""},
 		{"epoll_create", 2, -EMFILE, "watch rings: Too many open files", ""},
 		{"epoll_create", 3, -EMFILE, "watch rings: Too many open files", ""},
-		{"epoll_create", 4, -EMFILE, "watch rings: Too many open files", ""},
 		{"epoll_ctl", 1, -ENOSPC, "watch the ring of CPU 0: No space left on device", ""},
 		{"epoll_ctl", 4, -ENOSPC, "watch rings: No space left on device", ""},
 		{"bpf_map_create", 0, -EPERM, "create BPF maps: Operation not permitted", ""},

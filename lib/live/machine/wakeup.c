@@ -15,26 +15,21 @@ static int add(int epoll_fd, int fd)
 int wakeup_open(struct wakeup *w)
 {
 	w->fd = epoll_create1(EPOLL_CLOEXEC);
-	w->others_fd = w->fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
-	w->watched_fd = w->others_fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
-	if (w->watched_fd < 0 || add(w->fd, w->others_fd))
-		return -errno;
-	return add(w->others_fd, w->watched_fd);
+	w->watched_fd = w->fd < 0 ? -1 : epoll_create1(EPOLL_CLOEXEC);
+	return w->watched_fd < 0 ? -errno : add(w->fd, w->watched_fd);
 }
 
 void wakeup_release(struct wakeup *w)
 {
 	if (w->watched_fd >= 0)
 		close(w->watched_fd);
-	if (w->others_fd >= 0)
-		close(w->others_fd);
 	if (w->fd >= 0)
 		close(w->fd);
 }
 
 int wakeup_add(struct wakeup *w, int fd)
 {
-	return add(w->others_fd, fd);
+	return add(w->fd, fd);
 }
 
 int wakeup_watch(struct wakeup *w, int fd)
@@ -54,16 +49,10 @@ bool wakeup_is_asked(const struct wakeup *w)
 	return epoll_wait(w->watched_fd, &event, 1, 0) > 0;
 }
 
-int wakeup_add_map_ring(struct wakeup *w, int fd)
-{
-	return add(w->fd, fd);
-}
-
-void wakeup_wait(const struct wakeup *w, int timeout_ms, int pause_ms)
+void wakeup_wait(const struct wakeup *w, int timeout_ms)
 {
 	struct epoll_event event;
 
 	/* The descriptor does not matter: the caller polls all. */
-	if (epoll_wait(w->fd, &event, 1, timeout_ms) > 0 && pause_ms)
-		epoll_wait(w->others_fd, &event, 1, pause_ms);
+	epoll_wait(w->fd, &event, 1, timeout_ms);
 }

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Waits for work of the recorder. All processes of the machine write to the mapping rings, mostly
- * about things that are not recorded: hundreds of times per second while something else builds a
- * program. Those events can mostly wait until there are more of them.
- */
+/* Waits for work of the recorder. */
 #ifndef PROF_LIB_LIVE_MACHINE_WAKEUP_H
 #define PROF_LIB_LIVE_MACHINE_WAKEUP_H
 
@@ -11,14 +7,12 @@
 
 struct wakeup {
 	int fd; /* all descriptors */
-	int others_fd; /* all except mapping rings */
 	int watched_fd; /* those of wakeup_watch() */
 };
 
-/* Watches descriptors until they are closed. All four return 0 or a negative errno. */
+/* Watches descriptors until they are closed. All three return 0 or a negative errno. */
 int wakeup_open(struct wakeup *w);
 int wakeup_add(struct wakeup *w, int fd);
-int wakeup_add_map_ring(struct wakeup *w, int fd);
 /* Like wakeup_add(), for descriptors of others: wakeup_is_asked() tells it apart. */
 int wakeup_watch(struct wakeup *w, int fd);
 /* Undoes wakeup_watch(), for a descriptor that another process keeps open. */
@@ -28,10 +22,7 @@ bool wakeup_is_asked(const struct wakeup *w);
 /* Works even after a failed wakeup_open(). */
 void wakeup_release(struct wakeup *w);
 
-/*
- * Waits at most timeout_ms until a descriptor is readable, then at most pause_ms for one that is
- * not a mapping ring.
- */
-void wakeup_wait(const struct wakeup *w, int timeout_ms, int pause_ms);
+/* Waits at most timeout_ms until a descriptor is readable. */
+void wakeup_wait(const struct wakeup *w, int timeout_ms);
 
 #endif

@@ -123,9 +123,10 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.clockid = CLOCK_MONOTONIC,
 		/*
 		 * In bytes: a number of events would count only samples, which do not occur here.
+		 * The kernel writes of each fork and exit, too, and a wake-up interrupts its CPU.
 		 */
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = MAP_RING_BYTES / 8,
 	};
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct map_ring *ring;

@@ -13,9 +13,6 @@ is compared with: as time, and as a share of a CPU at 100,000 switches a second.
 """
 import argparse
 import os
-import signal
-import subprocess
-import sys
 
 import recorders
 
@@ -32,58 +29,20 @@ WINDOWS = (("alone", None, ""),
            ("perf sched_switch", "alone", ""))
 
 
-def work(target, trips):
-    """Returns ns of CPU time a switch."""
-    return recorders.work(target, trips) / (2 * trips)
-
-
-def beside_empty_programs(target, trips):
-    programs = subprocess.Popen([EMPTY], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    if programs.stdout.readline() != b"ready\n":
-        sys.exit(f"empty_programs: status {programs.wait()}")
-    took = work(target, trips)
-    programs.communicate()
-    return took
-
-
-def under_prof(target, trips, pid, options):
-    prof = recorders.start_prof("attach", *options, "-p", str(pid), "-o", "/dev/null")
-    took = work(target, trips)
-    recorders.end_prof(prof)
-    return took
-
-
-def under_perf(target, trips, folder):
-    control, tell = os.pipe()
-    hear, acknowledge = os.pipe()
-    perf = subprocess.Popen(["perf", "record", "-a", "-e", "sched:sched_switch", "-D", "-1", "-o",
-                             os.path.join(folder, "perf.data"), "--control",
-                             f"fd:{control},{acknowledge}"], pass_fds=[control, acknowledge],
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    os.close(control)
-    os.close(acknowledge)
-    os.write(tell, b"enable\n")
-    is_ready = os.read(hear, 16).startswith(b"ack")
-    took = work(target, trips) if is_ready else None
-    perf.send_signal(signal.SIGINT)
-    perf.wait()
-    os.close(tell)
-    os.close(hear)
-    return took
-
-
 def measure(name, target, other, trips, folder):
+    def work():
+        return recorders.work(target, trips) / (2 * trips)  # ns of CPU time a switch
     if name == "alone":
-        return work(target, trips)
+        return work()
     if name == "two empty programs":
-        return beside_empty_programs(target, trips)
+        return recorders.beside(EMPTY, work)
     if name == "perf sched_switch":
-        return under_perf(target, trips, folder)
+        return recorders.under_perf(["-a", "-e", "sched:sched_switch"], folder, work)
     pid = other.pid if name == "prof, waits of another" else target.pid
     options = ["--no-off-cpu"] if name == "prof, no waits" else ["--off-cpu=2000"]
     if name == "prof, waits and wakers":
         options.append("--wakers")
-    return under_prof(target, trips, pid, options)
+    return recorders.under_prof([*options, "-p", str(pid)], work)
 
 
 def print_results(tenth):

@@ -101,7 +101,7 @@ static void on_cpu_change(void *ctx, const struct live_cpu *cpu)
 	if (cpu->online)
 		wakeup_add(&r->wakeup, map_ring_fd(cpu->map_ring));
 	else
-		map_ring_drain(cpu->map_ring, on_map_event, r);
+		map_ring_finish(cpu->map_ring, on_map_event, r);
 	record_init(&rec.rec, REC_CPU, sizeof(rec), now, 0, 0);
 	rec.rec.cpu = (uint16_t)cpu->id;
 	rec.rec.flags = cpu->online ? CPU_ONLINE : 0;
@@ -159,8 +159,10 @@ static void run_round(struct recorder *r)
 	r->round_ns = now;
 	r->has_sampled = false;
 	vec_for_each(&r->cpus.cpus, struct live_cpu *, cpu) {
-		if (cpu->map_ring)
+		if (cpu->map_ring && r->phase == PHASE_RUNNING)
 			map_ring_drain(cpu->map_ring, on_map_event, r);
+		else if (cpu->map_ring)
+			map_ring_finish(cpu->map_ring, on_map_event, r);
 	}
 	if (r->phase == PHASE_RUNNING) {
 		if (programs_drain(r->programs))

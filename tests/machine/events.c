@@ -185,11 +185,13 @@ ssize_t __wrap_read(int fd, void *data, size_t size)
 {
 	const struct descriptor *d = descriptor_find(fd);
 	/* The count, and for how long it was enabled and counted. */
-	static const uint64_t values[3] = {7, 2000000, 1000000};
+	uint64_t values[3] = {7, 2000000, 1000000};
 	int code;
 
 	if (!d || d->kind != DESCRIPTOR_EVENT)
 		return __real_read(fd, data, size);
+	if (d->attr.read_format == PERF_FORMAT_LOST)
+		values[1] = d->lost_ever;
 	code = machine_judge("read");
 	if (code)
 		return fail(code);

@@ -32,6 +32,7 @@ struct descriptor {
 	int output_fd; /* the event whose ring it writes into; -1: its own */
 	uint32_t to_lose; /* of the next records, as many find no room */
 	uint64_t lost; /* records that an event's ring had no room for, not yet told */
+	uint64_t lost_ever; /* told ones included */
 	/* The machine's own views; NULL until the recorder has mapped them. */
 	unsigned long *consumed, *produced;
 	uint8_t *data; /* of a ring: twice in a row, as for its reader */

@@ -123,6 +123,7 @@ bool map_ring_write(uint32_t cpu, const void *record, size_t size)
 	if (d->to_lose || !has_room(d, size) || (d->lost && !tell_lost(d, size))) {
 		d->to_lose -= d->to_lose > 0;
 		d->lost++;
+		d->lost_ever++;
 		return false;
 	}
 	mark = d->control->data_head / d->attr.wakeup_watermark;

@@ -129,6 +129,19 @@ CASE(lost_mappings_are_counted)
 	expect("lost:mapping=2 map+0:30000");
 }
 
+/* The ring tells of what it lost only before the next record that finds room. */
+CASE(mappings_that_are_lost_last_are_counted)
+{
+	while (task_map(1, OTHER, 0x20000, 0x1000, "/lib/x.so"))
+		;
+	recording_round(&recording);
+	map_ring_lose(0, 2);
+	assert_false(task_map(0, PID, 0x30000, 0x1000, "/lib/x.so"));
+	assert_false(task_map(0, PID, 0x40000, 0x1000, "/lib/x.so"));
+	recording_end(&recording);
+	assert_string_equal(recording_text(&recording), "lost:mapping=2 lost:mapping=1");
+}
+
 CASE(a_mapping_ring_goes_round)
 {
 	for (unsigned int i = 0; i < 10; i++) {

@@ -83,6 +83,21 @@ CASE(nobody_waits_longer_than_a_timer)
 	assert_in_range(fake_clock_passed() - before, 1, NS_PER_MS);
 }
 
+/* A wake-up interrupts the CPU that maps, forks and exits. */
+CASE(a_mapping_wakes_nobody_but_many_do)
+{
+	uint64_t before = fake_clock_passed();
+
+	task_map(1, PID, 0x20000, 0x1000, "/lib/x.so");
+	recording_round(&recording);
+	assert_in_range(fake_clock_passed() - before, 100 * NS_PER_MS, 501 * NS_PER_MS);
+	before = fake_clock_passed();
+	for (unsigned int i = 0; i < 1000; i++)
+		assert_true(task_map(1, CHILD, 0x20000, 0x1000, "/lib/x.so"));
+	recording_round(&recording);
+	assert_in_range(fake_clock_passed() - before, 1, NS_PER_MS);
+}
+
 /* Something that happens while the rings are being read. */
 struct meanwhile {
 	enum machine_pause pause;

@@ -103,7 +103,19 @@ struct map_ring {
 	uint8_t *data;
 	uint8_t *record; /* copy of the current record: the ring wraps inside records */
 	uint64_t last_time; /* time of the previous record */
+	uint64_t lost; /* records, as far as the ring has told */
 };
+
+/* Before 6.0, the kernel does not count what an event has lost. */
+static int open_dummy(struct perf_event_attr *attr, uint32_t cpu)
+{
+	int fd = perf_event_open_on(attr, cpu);
+
+	if (fd != -EINVAL)
+		return fd;
+	attr->read_format = 0;
+	return perf_event_open_on(attr, cpu);
+}
 
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 {
@@ -121,6 +133,7 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
+		.read_format = PERF_FORMAT_LOST,
 		/*
 		 * In bytes: a number of events would count only samples, which do not occur here.
 		 * The kernel writes of each fork and exit, too, and a wake-up interrupts its CPU.
@@ -131,7 +144,7 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct map_ring *ring;
 	void *memory;
-	int fd = perf_event_open_on(&attr, cpu);
+	int fd = open_dummy(&attr, cpu);
 
 	if (fd < 0)
 		return error_set(err, fd, "perf_event_open of mapping events on CPU %u", cpu);
@@ -194,6 +207,7 @@ static void handle_record(struct map_ring *ring, size_t size, uint64_t now, map_
 	if (event.time > now)
 		event.time = now;
 	ring->last_time = event.time;
+	ring->lost += event.lost;
 	fn(ctx, &event);
 }
 
@@ -216,4 +230,19 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 		tail += header.size;
 	}
 	__atomic_store_n(&ring->control->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+void map_ring_finish(struct map_ring *ring, map_event_fn *fn, void *ctx)
+{
+	struct map_event event = {.kind = MAP_EVENT_LOST, .cpu = ring->cpu};
+	uint64_t values[2]; /* the count first */
+
+	map_ring_drain(ring, fn, ctx);
+	if (read(ring->fd, values, sizeof(values)) != (ssize_t)sizeof(values) ||
+	    values[1] <= ring->lost)
+		return;
+	event.time = clock_monotonic_ns();
+	event.lost = values[1] - ring->lost;
+	ring->lost = values[1];
+	fn(ctx, &event);
 }

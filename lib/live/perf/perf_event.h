@@ -55,11 +55,16 @@ typedef void map_event_fn(void *ctx, const struct map_event *event);
 
 /* Opens and maps the mapping event of a CPU, which reports from then on. */
 int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err);
-/* Readable when the ring has records. */
+/* Readable when a share of the ring has been written since. */
 int map_ring_fd(const struct map_ring *ring);
 uint32_t map_ring_cpu(const struct map_ring *ring);
 /* Passes every complete record to fn, oldest first. */
 void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
+/*
+ * map_ring_drain() for the last time: also tells of lost records that no later one has followed,
+ * since the ring tells of them only then.
+ */
+void map_ring_finish(struct map_ring *ring, map_event_fn *fn, void *ctx);
 void map_ring_free(struct map_ring *ring);
 
 #endif

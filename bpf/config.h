@@ -184,7 +184,7 @@ struct tracked_process {
 	__u64 entered; /* when a scan found it; 0: its start was recorded */
 	__u64 cgroups; /* cgroups_of() it when user space last read its control group; 0: never */
 	__u64 user; /* complement of the bpf_get_current_uid_gid() last sent; 0: none sent */
-	__u64 code_pages; /* that it had mapped when a stack was last taken; 0: ask user space */
+	__u64 code_pages; /* it had mapped when a stack was last taken; 0 after an exec */
 };
 
 /* Read-only data: constant to the verifier, so unused branches cost nothing. */

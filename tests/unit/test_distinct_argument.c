@@ -47,6 +47,20 @@ TEST(the_first_that_differs)
 	      LIST("a.c", "b.c", "c.c", "d.c"));
 }
 
+TEST(a_title_tells_a_role)
+{
+	check(LIST("nginx: master process /usr/sbin/nginx", "nginx: worker process"),
+	      LIST("master process /usr/sbin/nginx", "worker process"));
+	check(LIST("postgres: 18/main: u db [local] UPDATE waiting", "postgres|-D|/srv/main"),
+	      LIST("18/main: u db [local] UPDATE waiting", "main"));
+	/* Longer than arguments are shown, and two of one role. */
+	check(LIST("a: 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789", "a: b",
+		   "a: b"),
+	      LIST("0123456789 0123456789 0123456789 0123456789 0123456789 …", "b", "b"));
+	/* These are arguments. */
+	check(LIST("sh: x|-c|a", "sh: x|-c|b"), LIST("a", "b"));
+}
+
 TEST(equal_ones_have_none)
 {
 	check(LIST("sh|-c|x", "sh|-c|x"), LIST("", ""));

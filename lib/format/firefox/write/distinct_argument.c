@@ -12,6 +12,7 @@
 #include "lib/base/vec.h"
 
 #define TEXT_MAX 24 /* bytes; titles are read at a glance */
+#define ROLE_MAX 56 /* of a program's own title */
 #define ELLIPSIS "\xe2\x80\xa6"
 
 /* An argument and the number of command lines that contain it. */
@@ -115,6 +116,18 @@ static const char *choose(const struct words *w, const struct command_line *line
 	return argument ? argument : option;
 }
 
+/*
+ * Returns the role in a title that a program has put in place of its arguments, "worker process" of
+ * "nginx: worker process"; NULL if they are arguments.
+ */
+static const char *find_role(const struct command_line *line)
+{
+	const char *program = next_argument(line, NULL);
+	const char *colon = program ? strstr(program, ": ") : NULL;
+
+	return colon && !next_argument(line, program) ? colon + 2 : NULL;
+}
+
 /* Clips between characters. */
 static size_t clip_end(const char *text, size_t size)
 {
@@ -136,7 +149,7 @@ static bool is_path(const char *text)
 }
 
 /* Appends a path's name with its last `folders` folders; of other texts, the beginning. */
-static void shorten(struct strbuf *out, const char *text, unsigned int folders)
+static void shorten(struct strbuf *out, const char *text, unsigned int folders, size_t max)
 {
 	size_t size = strlen(text), start;
 	char *line;
@@ -150,13 +163,13 @@ static void shorten(struct strbuf *out, const char *text, unsigned int folders)
 	text_to_line(line);
 	size -= start;
 	strbuf_reset(out);
-	if (size <= TEXT_MAX) {
+	if (size <= max) {
 		strbuf_add(out, line, size);
 	} else if (is_path(text)) {
 		strbuf_adds(out, ELLIPSIS);
-		strbuf_adds(out, line + clip_start(line, size - (TEXT_MAX - 1)));
+		strbuf_adds(out, line + clip_start(line, size - (max - 1)));
 	} else {
-		strbuf_add(out, line, clip_end(line, TEXT_MAX - 1));
+		strbuf_add(out, line, clip_end(line, max - 1));
 		strbuf_adds(out, ELLIPSIS);
 	}
 	free(line);
@@ -194,7 +207,7 @@ static void lengthen_equals(struct choice *choices, size_t count)
 		}
 		for (size_t at = i; differs && at < end; at++) {
 			if (is_path(choices[at].argument))
-				shorten(choices[at].text, choices[at].argument, 1);
+				shorten(choices[at].text, choices[at].argument, 1, TEXT_MAX);
 		}
 	}
 }
@@ -211,11 +224,12 @@ void distinct_arguments(const struct command_line *lines, size_t count, struct s
 			count_word(&words, at, (uint32_t)i);
 	}
 	for (size_t i = 0; i < count; i++) {
-		const char *argument = choose(&words, &lines[i]);
+		const char *role = find_role(&lines[i]);
+		const char *argument = role ? role : choose(&words, &lines[i]);
 
 		if (!argument)
 			continue;
-		shorten(&texts[i], argument, 0);
+		shorten(&texts[i], argument, 0, role ? ROLE_MAX : TEXT_MAX);
 		choices[chosen++] = (struct choice){argument, &texts[i], i};
 	}
 	lengthen_equals(choices, chosen);

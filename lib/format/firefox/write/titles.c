@@ -9,6 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/text.h"
 #include "lib/format/firefox/write/distinct_argument.h"
 #include "lib/format/firefox/write/thread_roles.h"
 
@@ -50,14 +51,27 @@ static size_t group_end(const struct keyed_rows *k, size_t i)
 	return end;
 }
 
-/* "NAME TEXT" */
-static string_id extend(struct file_strings *strings, string_id name, const char *text)
+/* "NAME TEXT", of the name's first `size` bytes. */
+static string_id join(struct file_strings *strings, string_id name, size_t size, const char *text)
 {
 	struct strbuf title __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
-	strbuf_add(&title, file_strings_get(strings, name), file_strings_size(strings, name));
+	strbuf_add(&title, file_strings_get(strings, name), size);
 	strbuf_addf(&title, " %s", text);
 	return file_strings_intern_sized(strings, title.text, title.size);
+}
+
+static string_id extend(struct file_strings *strings, string_id name, const char *text)
+{
+	return join(strings, name, file_strings_size(strings, name), text);
+}
+
+/* Programs also name the process after their title, as far as it goes: "gunicorn: worke". */
+static size_t size_before_role(const char *name, const char *title)
+{
+	const char *colon = strstr(name, ": ");
+
+	return colon && text_starts_with(title, name) ? (size_t)(colon + 1 - name) : strlen(name);
 }
 
 static void name_processes(const struct keyed_row *rows, size_t count, struct file_strings *strings)
@@ -72,8 +86,11 @@ static void name_processes(const struct keyed_row *rows, size_t count, struct fi
 	distinct_arguments(lines, count, distinct);
 	for (size_t i = 0; i < count; i++) {
 		if (distinct[i].size)
-			rows[i].row->process_title = extend(strings, rows[i].name,
-							    distinct[i].text);
+			rows[i].row->process_title =
+				join(strings, rows[i].name,
+				     size_before_role(file_strings_get(strings, rows[i].name),
+						      lines[i].list),
+				     distinct[i].text);
 		strbuf_release(&distinct[i]);
 	}
 }

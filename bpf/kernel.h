@@ -106,12 +106,6 @@ struct thread_info {
 	__u32 status;
 } CORE;
 
-struct mm_struct {
-	unsigned long exec_vm;
-	unsigned long start_stack;
-	unsigned long arg_start, arg_end;
-} CORE;
-
 struct qstr {
 	const unsigned char *name;
 } CORE;
@@ -134,6 +128,18 @@ struct mount {
 struct path {
 	struct vfsmount *mnt;
 	struct dentry *dentry;
+} CORE;
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+} CORE;
+
+struct mm_struct {
+	unsigned long exec_vm;
+	unsigned long start_stack;
+	unsigned long arg_start, arg_end;
+	struct file *exe_file;
 } CORE;
 
 struct fs_struct {

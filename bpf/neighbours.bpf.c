@@ -3,6 +3,20 @@
 
 #include "bpf/filter.bpf.h"
 
+static __always_inline void name_neighbour(struct task_struct *task, struct neighbour *row)
+{
+	__u64 start = BPF_CORE_READ(task, mm, arg_start);
+	__u64 size = BPF_CORE_READ(task, mm, arg_end) - start;
+
+	row->flags = BPF_CORE_READ(task, group_leader, flags);
+	BPF_CORE_READ_STR_INTO(&row->name, task, group_leader, comm);
+	bpf_probe_read_kernel_str(row->program, sizeof(row->program),
+				  BPF_CORE_READ(task, mm, exe_file, f_path.dentry, d_name.name));
+	if (size > sizeof(row->arguments))
+		size = sizeof(row->arguments);
+	bpf_probe_read_user(row->arguments, size, (void *)start);
+}
+
 __noinline int count_neighbour(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -19,7 +33,7 @@ __noinline int count_neighbour(void)
 	row.is_recorder = tgid == own_tgid;
 	/* In a pid namespace, processes outside stay nameless. */
 	if (!config.pid_inode)
-		BPF_CORE_READ_STR_INTO(&row.name, task, group_leader, comm);
+		name_neighbour(task, &row);
 	bpf_map_update_elem(&neighbours, &tgid, &row, BPF_NOEXIST);
 	return 0;
 }

@@ -107,6 +107,11 @@ enum {
 	NAME_KERNEL_THREAD = 1 << 3,
 	/* With NAME_EXEC: its control groups may have changed since they were reported. */
 	NAME_MOVED = 1 << 4,
+	/*
+	 * Names the process, not its first thread: see lib/process/process_name.h. Follows the
+	 * record of the thread's name.
+	 */
+	NAME_PROCESS = 1 << 5,
 };
 
 struct rec_name {

@@ -35,10 +35,6 @@ static __always_inline char *path_names_room(void)
 
 #include "bpf/path_names.bpf.h"
 
-struct file {
-	struct path f_path;
-} CORE;
-
 struct vm_area_struct {
 	struct file *vm_file;
 } CORE;

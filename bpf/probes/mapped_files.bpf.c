@@ -15,10 +15,6 @@ struct vm_unmapped_area_info {
 	unsigned long length;
 } CORE;
 
-struct file {
-	struct path f_path;
-} CORE;
-
 struct fdtable {
 	unsigned int max_fds;
 	struct file **fd;

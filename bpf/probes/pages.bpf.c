@@ -55,10 +55,6 @@ struct inode {
 	struct super_block *i_sb;
 } CORE;
 
-struct file {
-	struct inode *f_inode;
-} CORE;
-
 struct vm_area_struct {
 	struct file *vm_file;
 	unsigned long vm_flags;

@@ -146,10 +146,18 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
+/* An exec names its task before the new address space has arguments; on_exec() tells that name. */
+static __always_inline bool is_in_exec(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, mm) && !BPF_CORE_READ(task, mm, arg_start);
+}
+
 static __always_inline void tell_rename(struct task_struct *task, const char *name)
 {
 	struct task_ids ids = copy_ids(task);
 
+	if (is_in_exec(task))
+		return;
 	if (find_tracked(task, ids.tgid))
 		send_name(task, ids, name, 0);
 }

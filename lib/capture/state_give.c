@@ -96,14 +96,28 @@ static const struct state_thread *thread_at(const struct state_tasks *t, uint32_
 	return &t->threads.items[row];
 }
 
-/* The main thread introduces the process. */
+/* Introduces a process by its main thread, which may have a name of its own. */
+static void give_main_thread(const struct giving *g, const struct state_process *p,
+			     const struct state_thread *thread)
+{
+	struct rec_name rec = {0};
+
+	give_thread(g, p, thread);
+	if (strncmp(p->name, thread->name, sizeof(rec.name)) == 0)
+		return;
+	record_init(&rec.rec, REC_NAME, sizeof(rec), thread->start, p->pid, p->pid);
+	rec.rec.flags = NAME_PROCESS;
+	memcpy(rec.name, p->name, sizeof(rec.name));
+	give(g, &rec.rec);
+}
+
 static void give_threads(const struct giving *g, const struct state_process *p)
 {
 	const struct state_tasks *t = g->tasks;
 
 	for (uint32_t row = p->threads; row != NO_STATE_ROW; row = thread_at(t, row)->next) {
 		if (thread_at(t, row)->tid == p->pid)
-			give_thread(g, p, thread_at(t, row));
+			give_main_thread(g, p, thread_at(t, row));
 	}
 	for (uint32_t row = p->threads; row != NO_STATE_ROW; row = thread_at(t, row)->next) {
 		const struct state_thread *thread = thread_at(t, row);

@@ -41,6 +41,8 @@ struct state_process {
 	uint32_t threads; /* the first one */
 	uint64_t end; /* 0: it lives */
 	uint32_t end_status;
+	char name[REC_NAME_SIZE]; /* "": unknown */
+	bool is_forked; /* and has executed nothing since */
 	bool is_free;
 	bool is_outside; /* no filter ever let it pass */
 	uint64_t order; /* when it became known, in order of all */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/process/process_name.h"
 #include "lib/record/record.h"
 
 void state_tasks_init(struct state_tasks *t)
@@ -202,16 +203,40 @@ static void note_filters(struct state_tasks *t, uint32_t process, struct state_t
 	thread->flags = (uint8_t)((thread->flags & ~REC_UNSAMPLED) | (rec->flags & REC_UNSAMPLED));
 }
 
-static void set_name(struct state_thread *thread, const char *name)
+static void copy_name(char to[REC_NAME_SIZE], const char *name)
 {
 	if (*name)
-		memcpy(thread->name, name, REC_NAME_SIZE);
+		memcpy(to, name, REC_NAME_SIZE);
+}
+
+static bool equal_names(const char *a, const char *b)
+{
+	return strncmp(a, b, REC_NAME_SIZE) == 0;
+}
+
+/* Names a thread and, as the session does, its process. */
+static void set_name(struct state_process *p, struct state_thread *thread, const char *name)
+{
+	copy_name(thread->name, name);
+	if (thread->tid == p->pid)
+		copy_name(p->name, name);
+}
+
+static void change_name(struct state_process *p, struct state_thread *thread, const char *name)
+{
+	char before[REC_NAME_SIZE + 1] = "", after[REC_NAME_SIZE + 1] = "";
+
+	copy_name(before, p->name);
+	copy_name(after, name);
+	set_name(p, thread, name);
+	if (!p->is_forked && !process_name_fits(after, before, "", 0))
+		copy_name(p->name, before);
 }
 
 /* Children begin with what is known of their parent. */
 static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *rec)
 {
-	uint32_t parent_row = find_process(t, rec->parent_pid);
+	uint32_t parent_row = find_process(t, rec->parent_pid), thread;
 	struct state_process *p = &t->processes.items[row], *parent;
 
 	p->ns_pid = rec->ns_pid;
@@ -228,6 +253,9 @@ static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *
 		state_replace(&p->resource, parent->resource);
 	if (parent->user)
 		state_replace(&p->user, parent->user);
+	thread = find_thread(t, rec->parent_pid, rec->parent_tid);
+	if (thread != INDEX_NONE && equal_names(t->threads.items[thread].name, rec->name))
+		copy_name(p->name, parent->name);
 	/* The nearest one that made code. */
 	p->parent = parent->code.count ? parent_row : parent->parent;
 	if (p->parent != NO_STATE_ROW)
@@ -255,6 +283,7 @@ static uint32_t fork_process(struct state_tasks *t, const struct rec_fork *rec)
 	if (row != INDEX_NONE)
 		end_process(t, row, rec->rec.time, 0);
 	row = add_process(t, pid, rec->rec.time, STATE_FORKED);
+	t->processes.items[row].is_forked = true;
 	inherit(t, row, rec);
 	return row;
 }
@@ -271,8 +300,10 @@ void state_tasks_fork(struct state_tasks *t, const struct rec_fork *rec)
 		thread->start = rec->rec.time;
 		thread->parent_pid = rec->parent_pid;
 		thread->parent_tid = rec->parent_tid;
-		set_name(thread, rec->name);
+		copy_name(thread->name, rec->name);
 	}
+	if (is_process && !*t->processes.items[row].name)
+		copy_name(t->processes.items[row].name, rec->name);
 	note_filters(t, row, thread, &rec->rec);
 }
 
@@ -281,6 +312,7 @@ static void new_space(struct state_tasks *t, uint32_t row, const struct rec_name
 	struct state_process *p = &t->processes.items[row];
 
 	state_replace(&p->space, &rec->rec);
+	p->is_forked = false;
 	mapping_table_drop(p->mappings);
 	p->mappings = mapping_table_new();
 	state_code_clear(p);
@@ -294,7 +326,8 @@ static void executed(struct state_tasks *t, uint32_t row, const struct rec_name 
 
 	p = &t->processes.items[row];
 	end_threads(t, p, (uint32_t)(thread - t->threads.items));
-	set_name(thread, rec->name);
+	set_name(p, thread, rec->name);
+	p->is_forked = false;
 	free(p->arguments);
 	p->arguments = NULL;
 	note_filters(t, row, thread, &rec->rec);
@@ -313,12 +346,19 @@ void state_tasks_name(struct state_tasks *t, const struct rec_name *rec)
 		executed(t, row, rec);
 		return;
 	}
+	if (rec->rec.flags & NAME_PROCESS) {
+		copy_name(t->processes.items[row].name, rec->name);
+		return;
+	}
 	thread = get_thread(t, row, rec->rec.tid, rec->rec.time);
 	if (rec->rec.flags & NAME_SCAN && thread->origin == STATE_SEEN) {
 		thread->origin = STATE_SCANNED;
 		thread->flags |= rec->rec.flags & NAME_KERNEL_THREAD;
 	}
-	set_name(thread, rec->name);
+	if (rec->rec.flags & NAME_SCAN)
+		set_name(&t->processes.items[row], thread, rec->name);
+	else
+		change_name(&t->processes.items[row], thread, rec->name);
 	note_filters(t, row, thread, &rec->rec);
 }
 

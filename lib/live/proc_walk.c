@@ -8,10 +8,11 @@
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
 #include "lib/live/process/exec_arguments.h"
+#include "lib/live/process/running_name.h"
 #include "lib/record/record.h"
 
 struct found {
-	uint32_t pid;
+	struct rec_name name; /* of its first thread */
 	uint64_t since; /* time from which its events are in the rings */
 };
 
@@ -32,27 +33,30 @@ static void on_found(void *ctx, const void *data, size_t size)
 {
 	struct run *run = ctx;
 	struct rec_name name;
+	uint64_t since;
 
 	if (size != sizeof(name) || !record_is_valid(data, size))
 		return;
 	memcpy(&name, data, sizeof(name));
 	if (!is_followed(run->scan->filter, &name.rec))
 		return;
+	since = name.rec.time;
+	name.rec.time = run->time;
 	/* Kernel threads have no mappings and no container. */
 	if (name.rec.pid == name.rec.tid && !(name.rec.flags & NAME_KERNEL_THREAD))
-		vec_push(&run->processes, (struct found){name.rec.pid, name.rec.time});
-	name.rec.time = run->time;
+		vec_push(&run->processes, (struct found){name, since});
 	run->scan->sink(run->scan->ctx, &name.rec);
 }
 
 /* Ignores processes that have ended, and those that may be sampled but not inspected. */
 static int add_process(struct run *run, const struct found *process, struct error *err)
 {
-	int code = tracker_add(run->scan->tracker, process->pid, process->since, run->time, err);
+	uint32_t pid = process->name.rec.pid;
+	int code = tracker_add(run->scan->tracker, pid, process->since, run->time, err);
 
+	running_name_send(&process->name, run->scan->sink, run->scan->ctx);
 	if (!run->scan->no_arguments)
-		exec_arguments_send_running(process->pid, run->time, run->scan->sink,
-					    run->scan->ctx);
+		exec_arguments_send_running(pid, run->time, run->scan->sink, run->scan->ctx);
 	if (code == -EACCES || code == -EPERM)
 		run->refused++;
 	else if (code != -ENOENT && code != -ESRCH)

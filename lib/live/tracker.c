@@ -21,6 +21,7 @@
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/process/resource_watch.h"
+#include "lib/live/process/running_name.h"
 #include "lib/live/perf/event_queue.h"
 #include "lib/record/record.h"
 
@@ -29,6 +30,8 @@
  * at the end.
  */
 #define MAX_KERNEL_CODE 10000
+/* Renames of processes that are looked up in /proc, each round. */
+#define TITLES_MAX 64
 
 struct tracker {
 	struct tracker_options options;
@@ -46,6 +49,7 @@ struct tracker {
 	struct resource_watch resources;
 	struct event_queue queue;
 	unsigned int kernel_code_count;
+	unsigned int titles_left; /* of TITLES_MAX */
 	struct identity_cache scanned_files; /* while processes are added */
 	VEC(struct mapping_watcher) watchers;
 };
@@ -291,6 +295,7 @@ void tracker_wait(struct tracker *t, uint64_t max_ns)
 void tracker_begin_round(struct tracker *t, uint64_t now, bool goes_on)
 {
 	t->now = now;
+	t->titles_left = TITLES_MAX;
 	if (!goes_on)
 		live_processes_next_round(t->processes, now);
 }
@@ -345,6 +350,9 @@ void tracker_record(struct tracker *t, const struct rec *rec)
 		add_event(t, MAP_EVENT_EXIT, rec, 0);
 	} else if (rec->kind == REC_NAME && rec->flags & NAME_EXEC) {
 		describe(t, rec);
+	} else if (rec->kind == REC_NAME && rec->pid == rec->tid && t->titles_left) {
+		t->titles_left--;
+		running_name_send_title((const struct rec_name *)rec, sink, t);
 	} else if (rec->kind == REC_COPY && t->unwinder) {
 		struct map_event event = {.time = rec->time, .pid = rec->pid};
 

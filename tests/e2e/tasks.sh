@@ -102,4 +102,44 @@ found = samples(thread("deleted"))
 expect(within("spinning") > 0.9 * len(found) > 0, f"{within('spinning')} of {len(found)}")
 CODE
 
+# Programs that rename their first thread: as a thread, or as the process.
+record thread 0 -- "$workloads/call_me" thread 300
+judge "a program keeps its name when its first thread has another" thread.json.gz <<'CODE'
+t = thread("MainThread")
+expect(t["isMainThread"] and t["processName"] == "call_me", t["processName"])
+expect(within("named_work", t) > 0.9 * len(samples(t)) > 0, "no named_work()")
+CODE
+record title 0 -- "$workloads/call_me" title 300 that has room
+judge "a title is the process's name" title.json.gz <<'CODE'
+expect([t["processName"] for t in p["threads"]] == ["job of many wor"], check_profile.thread_names(p))
+CODE
+
+# The same where they run already; scripts are called by their files, not by their interpreters.
+printf '#!/bin/sh\nwhile :; do :; done\n' >works.sh
+chmod +x works.sh
+"$workloads/call_me" thread 1000000 &
+renamed=$!
+"$workloads/call_me" title 1000000 that has room &
+titled=$!
+./works.sh &
+script=$!
+has_name() { # PID NAME
+	[ "$(<"/proc/$1/comm")" = "$2" ]
+}
+wait_until has_name $renamed MainThread
+wait_until has_name $titled "job of many wor"
+wait_until has_name $script works.sh
+run "$PROF" attach -o running.json.gz -d 0.3 -p "$renamed,$titled,$script"
+is "running programs: recorded" "$status" 0
+judge "running programs have the same names" running.json.gz <<'CODE'
+names = sorted((t["name"], t["processName"]) for t in p["threads"])
+expect(names == [("MainThread", "call_me"), ("job of many wor", "job of many wor"), ("works.sh", "works.sh")],
+       names)
+expect(p["meta"]["product"] == "call_me", p["meta"]["product"])
+CODE
+run "$PROF" report --process call_me running.json.gz
+is "they can be asked for" "$status" 0
+kill $renamed $titled $script
+wait $renamed $titled $script 2>/dev/null
+
 done_testing

@@ -42,10 +42,15 @@ static const struct event_word fork_flags[] = {
 	{NULL, 0},
 };
 static const struct event_word name_flags[] = {
-	{"new-space", NAME_NEW_SPACE}, {"exec", NAME_EXEC},
-	{"scan", NAME_SCAN},	       {"kernel-thread", NAME_KERNEL_THREAD},
-	{"moved", NAME_MOVED},	       {"outside", REC_OUTSIDE},
-	{"unsampled", REC_UNSAMPLED},  {NULL, 0},
+	{"new-space", NAME_NEW_SPACE},
+	{"exec", NAME_EXEC},
+	{"scan", NAME_SCAN},
+	{"kernel-thread", NAME_KERNEL_THREAD},
+	{"moved", NAME_MOVED},
+	{"process", NAME_PROCESS},
+	{"outside", REC_OUTSIDE},
+	{"unsampled", REC_UNSAMPLED},
+	{NULL, 0},
 };
 static const struct event_word exit_flags[] = {
 	{"process", EXIT_PROCESS},

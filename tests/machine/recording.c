@@ -79,9 +79,10 @@ static void add_name(struct recording *r, const struct rec *rec)
 		return;
 	}
 	add_text(r,
-		 rec->flags & NAME_EXEC	  ? "exec"
-		 : rec->flags & NAME_SCAN ? "found"
-					  : "name",
+		 rec->flags & NAME_EXEC	     ? "exec"
+		 : rec->flags & NAME_SCAN    ? "found"
+		 : rec->flags & NAME_PROCESS ? "called"
+					     : "name",
 		 rec);
 	strbuf_addf(&r->text, ":%.16s", ((const struct rec_name *)rec)->name);
 }

@@ -118,6 +118,52 @@ CASE(a_part_begins_with_its_state)
 	assert_int_equal(capture_fixture_count(f).lost_samples, 0);
 }
 
+static void add_rename(struct capture_fixture *f, uint32_t flags, const char *name)
+{
+	struct rec_name rec = {0};
+
+	memcpy(rec.name, name, strlen(name));
+	record_init(&rec.rec, REC_NAME, sizeof(rec), time_of(2), 1, 1);
+	rec.rec.flags = (uint8_t)flags;
+	capture_writer_add(f->writer, &rec.rec);
+}
+
+static void expect_state_name(struct capture_fixture *f, uint32_t flags, const char *name)
+{
+	const struct rec_name *rec = (const struct rec_name *)capture_fixture_next(f);
+
+	assert_non_null(rec);
+	assert_int_equal(rec->rec.kind, REC_NAME);
+	assert_int_equal(rec->rec.flags, flags);
+	assert_string_equal(rec->name, name);
+	assert_true(capture_reader_is_state(f->reader));
+}
+
+/* Its thread has another, which comes first. */
+CASE(a_state_has_the_processs_name)
+{
+	struct capture_fixture *f = *state;
+
+	capture_fixture_begin(f, 0);
+	add_rename(f, NAME_SCAN, "node");
+	add_rename(f, 0, "MainThread");
+	capture_writer_begin_epoch(f->writer, time_of(3));
+	add_sample(f, 3);
+	add_rename(f, NAME_PROCESS, "title");
+	add_rename(f, 0, "title");
+	capture_writer_begin_epoch(f->writer, time_of(4));
+	add_sample(f, 4);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	select_part(f, time_of(3), UINT64_MAX);
+	expect_state_name(f, NAME_SCAN, "MainThread");
+	expect_state_name(f, NAME_PROCESS, "node");
+	capture_fixture_reopen(f);
+	select_part(f, time_of(4), UINT64_MAX);
+	expect_state_name(f, NAME_SCAN, "title");
+	capture_fixture_expect_lost(f, 0);
+}
+
 CASE(an_epoch_begins_at_its_time)
 {
 	struct capture_fixture *f = *state;

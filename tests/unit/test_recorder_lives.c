@@ -180,3 +180,44 @@ TEST_WITH(a_process_ends_before_it_is_looked_at, prepare, recording_teardown)
 	assert_int_equal(recording_begin(&recording, PID, false), 0);
 	expect("found+0:sh");
 }
+
+/* Programs that call their first thread by a name of its own. */
+TEST_WITH(processes_are_called_by_their_programs, prepare, recording_teardown)
+{
+	task_start(CHILD, "MainThread");
+	machine_link_file("/proc/1073741825/exe", "/usr/bin/a-program-of-a-long-name (deleted)");
+	machine_write_bytes("/proc/1073741825/cmdline", "node\0a.js", 10);
+	machine_write_file("/proc/1073741825/stat", "1073741825 (a) b) S 1 1 1 0 -1 4194560 0\n");
+	assert_int_equal(recording_begin(&recording, CHILD, false), 0);
+	expect("found+1:MainThread called+1:a-program-of-a-");
+	task_rename(0, CHILD, CHILD, "Thread");
+	expect("name+1:Thread");
+	/* A title, which is in /proc when the rename is read. */
+	machine_write_bytes("/proc/1073741825/cmdline", "title of all", 13);
+	task_rename(0, CHILD, CHILD, "title of al");
+	expect("called+1:title of al name+1:title of al");
+	/* Without an exec since its fork, it has no other name. */
+	machine_write_file("/proc/1073741825/stat", "1073741825 (b) S 1 1 1 0 -1 4194624 0\n");
+	task_rename(0, CHILD, CHILD, "worker");
+	expect("called+1:worker name+1:worker");
+	machine_remove_file("/proc/1073741825/exe");
+	task_rename(0, CHILD, CHILD, "other");
+	expect("name+1:other");
+}
+
+TEST_WITH(few_renames_are_looked_up, prepare, recording_teardown)
+{
+	unsigned int called = 0;
+
+	machine_link_file("/proc/1073741824/exe", "/bin/sh");
+	machine_write_file("/proc/1073741824/stat", "1073741824 (b) S 1 1 1 0 -1 64 0\n");
+	assert_int_equal(recording_begin(&recording, PID, false), 0);
+	recording_rounds(&recording, 2);
+	recording_text(&recording);
+	for (unsigned int i = 0; i < 100; i++)
+		task_rename(0, PID, PID, i % 2 ? "a" : "b");
+	recording_rounds(&recording, 2);
+	for (const char *at = recording_text(&recording); (at = strstr(at, "called")); at++)
+		called++;
+	assert_int_equal(called, 64);
+}

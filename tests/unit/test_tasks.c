@@ -303,6 +303,39 @@ CASE(the_main_threads_name_is_the_processes)
 	fed_expect_name(f, fed_thread(f, 10, 0, 10)->process_name, "sixteen bytes ok");
 }
 
+CASE(a_program_keeps_its_name)
+{
+	struct fed *f = *state;
+
+	feed_fork(f, 10, 10, 10, 1, "sh");
+	feed_name(f, 20, 10, 10, NAME_EXEC, "node");
+	feed_name(f, 30, 10, 10, 0, "MainThread");
+	/* Forked processes begin with the name of the thread, then name themselves. */
+	feed_fork(f, 31, 11, 11, 10, "MainThread");
+	feed_fork(f, 32, 12, 12, 10, "MainThread");
+	feed_name(f, 33, 12, 12, 0, "helper");
+	/* Titles are those of the process. */
+	feed_name(f, 40, 20, 20, NAME_SCAN, "tmux");
+	feed_name(f, 41, 20, 20, 0, "tmux: server");
+	feed_name(f, 42, 21, 21, NAME_SCAN, "python3");
+	feed_name(f, 43, 21, 21, NAME_PROCESS, "my worker");
+	feed_name(f, 43, 21, 21, 0, "my worker");
+	/* It renamed itself before the recording. */
+	feed_name(f, 44, 22, 22, NAME_SCAN, "MainThread");
+	feed_name(f, 44, 22, 22, NAME_PROCESS, "node");
+	feed_name(f, 45, 22, 22, NAME_PROCESS, "");
+	feed_end(f, 50);
+	fed_expect_name(f, fed_thread(f, 10, 0, 10)->name, "MainThread");
+	fed_expect_name(f, fed_thread(f, 10, 0, 10)->process_name, "node");
+	fed_expect_name(f, fed_thread(f, 11, 0, 11)->name, "MainThread");
+	fed_expect_name(f, fed_thread(f, 11, 0, 11)->process_name, "node");
+	fed_expect_name(f, fed_thread(f, 12, 0, 12)->process_name, "helper");
+	fed_expect_name(f, fed_thread(f, 20, 0, 20)->process_name, "tmux: server");
+	fed_expect_name(f, fed_thread(f, 21, 0, 21)->process_name, "my worker");
+	fed_expect_name(f, fed_thread(f, 22, 0, 22)->name, "MainThread");
+	fed_expect_name(f, fed_thread(f, 22, 0, 22)->process_name, "node");
+}
+
 CASE(every_process_has_one_main_thread)
 {
 	struct fed *f = *state;

@@ -15,6 +15,7 @@
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
+#include "lib/process/process_name.h"
 
 /* Time between two readings of the kernel's rows, and the longest pause within an interval. */
 #define READ_NS 500000000ull
@@ -113,11 +114,24 @@ static void add_ticks(struct named *named, const struct interval *from)
 	last->ticks += from->ticks;
 }
 
+/* Returns the process's name, which may be its program's. */
+static const char *name_of(const struct neighbour *row)
+{
+	size_t size = sizeof(row->arguments);
+
+	/* The last argument may be cut. */
+	while (size && row->arguments[size - 1])
+		size--;
+	if (row->flags & TASK_FORKED_NO_EXEC ||
+	    process_name_fits(row->name, row->program, row->arguments, size))
+		return row->name;
+	return row->program;
+}
+
 static void on_row(void *ctx, const struct neighbour *row)
 {
 	struct neighbours *n = ctx;
 	uint64_t interval = n->live->interval_ns;
-	char name[sizeof(row->name)] = "";
 	struct interval ran = {
 		.start = row->first > n->start_ns + interval ? row->first - interval : n->start_ns,
 		.end = row->last,
@@ -127,9 +141,7 @@ static void on_row(void *ctx, const struct neighbour *row)
 	if (row->is_recorder || ran.end < ran.start)
 		return;
 	n->ticks += row->ticks;
-	if (!n->hides_names)
-		memcpy(name, row->name, sizeof(name) - 1);
-	add_ticks(find_name(n, name), &ran);
+	add_ticks(find_name(n, n->hides_names ? "" : name_of(row)), &ran);
 }
 
 static const char *shown_name(const struct named *named)

@@ -20,6 +20,7 @@
 #include "lib/base/text.h"
 #include "lib/live/machine/proc_status.h"
 #include "lib/live/process/cgroup_search.h"
+#include "lib/live/process/running_name.h"
 
 /* Kernel workers have names longer than REC_NAME_SIZE in /proc. */
 #define COMM_MAX 64
@@ -106,9 +107,13 @@ static char *read_comm(pid_t pid)
 
 char *target_name(const struct target *target)
 {
-	char *comm = read_comm(target->pid);
+	_cleanup_free_ char *comm = read_comm(target->pid);
+	char name[REC_NAME_SIZE];
 
-	return comm ? comm : xasprintf("pid %d", (int)target->pid);
+	if (!comm)
+		return xasprintf("pid %d", (int)target->pid);
+	snprintf(name, sizeof(name), "%s", comm);
+	return xstrdup(running_name_read((uint32_t)target->pid, name) ? name : comm);
 }
 
 static bool has_name(pid_t pid, const struct name_set *names)

@@ -51,6 +51,7 @@ struct process {
 	uint8_t origin; /* enum task_origin */
 	uint64_t first_user; /* NO_USER: unknown */
 	VEC(struct user_change) users; /* later changes, by time */
+	bool is_forked; /* and has executed nothing since */
 	bool has_ended;
 	bool has_status;
 	bool was_oom_killed;

@@ -4,6 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/session/tasks/life_markers.h"
+#include "lib/session/tasks/task_names.h"
 
 void tasks_init(struct tasks *t, struct profile *profile)
 {
@@ -26,25 +27,6 @@ static struct process *process_at(struct tasks *t, process_id id)
 static struct profile_thread *row_at(struct tasks *t, thread_id id)
 {
 	return threads_get(&t->profile->threads, id);
-}
-
-/* Names on the wire are terminated only if they are short. */
-static string_id intern_name(struct tasks *t, const char *name)
-{
-	size_t size = strnlen(name, REC_NAME_SIZE);
-
-	return size ? strings_intern_sized(&t->profile->strings, name, size) : NO_STRING;
-}
-
-/* Ignores an empty name, which would be shown as nothing. */
-static void set_name(struct tasks *t, process_id process, thread_id thread, string_id name)
-{
-	if (name == NO_STRING)
-		return;
-	row_at(t, thread)->name = name;
-	/* ps shows the main thread's name as the process's. */
-	if (thread == process_at(t, process)->main_thread)
-		process_at(t, process)->name = name;
 }
 
 /* Adds the main thread, too: all of the leader's own records may have been lost. */
@@ -217,7 +199,7 @@ static void introduce_late(struct tasks *t, process_id id, const struct rec_fork
 	cpu_clock_begin(&t->threads.rows.items[process->main_thread].cpu, time);
 	inherit_container(t, id, fork);
 	if (process->name == NO_STRING)
-		set_name(t, id, process->main_thread, name);
+		task_name_fork(t, id, name);
 	if (!process->mappings->stamp) {
 		mapping_table_drop(process->mappings);
 		process->mappings = inherit_mappings(t, fork->parent_pid);
@@ -239,9 +221,10 @@ static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t 
 	if (id != NO_PROCESS && !process_at(t, id)->has_ended)
 		end_process(t, id, time);
 	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
+	process_at(t, id)->is_forked = true;
 	set_parent(t, process_at(t, id), fork);
 	inherit_container(t, id, fork);
-	set_name(t, id, process_at(t, id)->main_thread, name);
+	task_name_fork(t, id, name);
 }
 
 /* Notes the result of the filters in a record of a task's life. */
@@ -275,14 +258,14 @@ static bool is_repeated(struct tasks *t, const struct rec_fork *fork, uint64_t t
 
 	if (id == NO_THREAD || t->threads.rows.items[id].has_ended || row_at(t, id)->start != time)
 		return false;
-	set_name(t, t->threads.rows.items[id].process, id, name);
+	task_name_set(t, t->threads.rows.items[id].process, id, name);
 	return true;
 }
 
 void tasks_fork(struct tasks *t, const struct rec_fork *fork)
 {
 	uint64_t time = tasks_time(t, fork->rec.time);
-	string_id name = intern_name(t, fork->name);
+	string_id name = task_name_intern(t, fork->name);
 	bool is_known = is_repeated(t, fork, time, name);
 
 	if (is_known)
@@ -306,6 +289,7 @@ static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
 	process->replaced = process->mappings;
 	process->mappings = mapping_table_new();
 	process->space_start = time;
+	process->is_forked = false;
 }
 
 /* Moves the start of the task to that of the recording, unless its fork was recorded. */
@@ -350,8 +334,9 @@ static void executed(struct tasks *t, process_id process, uint64_t time, string_
 		thread->has_ended = false;
 		cpu_clock_replace(&thread->cpu);
 	}
-	set_name(t, process, id, name);
+	task_name_set(t, process, id, name);
 	process_at(t, process)->arguments = NO_STRING;
+	process_at(t, process)->is_forked = false;
 	drop_rename_by_exec(t, row_at(t, id), name);
 	tasks_add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
 }
@@ -361,7 +346,7 @@ static void renamed(struct tasks *t, process_id process, thread_id thread, uint6
 {
 	if (name == NO_STRING || row_at(t, thread)->name == name)
 		return;
-	set_name(t, process, thread, name);
+	task_name_change(t, process, thread, name);
 	tasks_add_marker(t, thread, MARKER_RENAME, time, name);
 }
 
@@ -369,12 +354,16 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 {
 	uint32_t pid = rec->rec.pid, tid = rec->rec.tid;
 	uint64_t time = tasks_time(t, rec->rec.time);
-	string_id name = intern_name(t, rec->name);
+	string_id name = task_name_intern(t, rec->name);
 	process_id process;
 	thread_id thread;
 
 	if (rec->rec.flags & NAME_NEW_SPACE) {
 		new_space(t, pid, time);
+		return;
+	}
+	if (rec->rec.flags & NAME_PROCESS) {
+		task_name_set_process(t, get_process(t, pid, time), name);
 		return;
 	}
 	if (rec->rec.flags & NAME_EXEC) {
@@ -390,7 +379,7 @@ void tasks_name(struct tasks *t, const struct rec_name *rec)
 		return;
 	}
 	scanned(t, process, thread);
-	set_name(t, process, thread, name);
+	task_name_set(t, process, thread, name);
 }
 
 /* Extends the lives of a process and its thread to a sign of life. */
@@ -493,6 +482,6 @@ thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name)
 	thread_id thread = get_thread(t, process, number, start);
 
 	process_at(t, process)->was_wanted = true;
-	set_name(t, process, thread, name);
+	task_name_set(t, process, thread, name);
 	return thread;
 }

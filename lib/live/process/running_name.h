@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of running processes, see lib/process/process_name.h. */
+#ifndef PROF_LIB_LIVE_PROCESS_RUNNING_NAME_H
+#define PROF_LIB_LIVE_PROCESS_RUNNING_NAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/record/sink.h"
+
+/* Replaces the name of a process's first thread by that of the process. False: unknown. */
+bool running_name_read(uint32_t pid, char name[REC_NAME_SIZE]);
+/*
+ * Call after the record of the first thread's name: sends the process's name if it is another.
+ * Nothing if the process has ended or may not be inspected.
+ */
+void running_name_send(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
+/* Likewise after a thread has renamed itself: sends its name if that is a title of the process. */
+void running_name_send_title(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
+
+#endif

@@ -18,6 +18,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+#include "lib/query/heaviest_names.h"
 #include "lib/query/narrow.h"
 
 static const char name[] = "convert";
@@ -326,8 +327,10 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	options.base = base;
 	/* A timeline also shows what has no samples, unless it is the filter that left none. */
 	if (!ret && !profile_sample_count(all) &&
-	    (c->is_filtered || !c->output.format->is_timeline))
+	    (c->is_filtered || !c->output.format->is_timeline)) {
 		ret = error_text(err, -ENODATA, "no sample that counts");
+		heaviest_names_hint(err, c->files[0].profile, &c->filter);
+	}
 	if (!ret && (c->sanitize.is_asked || c->sanitize.checks))
 		ret = sanitizing_run(&all, &c->sanitize, name, err);
 	if (!ret)

@@ -15,6 +15,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
+#include "lib/query/heaviest_names.h"
 #include "lib/profile/thinned.h"
 
 static const char name[] = "report";
@@ -70,8 +71,10 @@ static bool leaves_waits_out(const struct report_options *o, const struct query 
 static int fail_for_want_of(const struct report_options *o, const struct profile_file *file,
 			    const struct query *q, const char *what, struct error *err)
 {
-	return error_text(err, -ENODATA, "%s: no sample %s%s", file->label, what,
-			  leaves_waits_out(o, q) ? "; --include-idle counts waits, too" : "");
+	error_text(err, -ENODATA, "%s: no sample %s%s", file->label, what,
+		   leaves_waits_out(o, q) ? "; --include-idle counts waits, too" : "");
+	heaviest_names_hint(err, q->profile, &o->filter);
+	return -ENODATA;
 }
 
 static int fail_for_want_of_function(const struct report_options *o,

@@ -12,6 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
 #include "lib/base/text.h"
+#include "lib/query/heaviest_names.h"
 #include "lib/query/narrow.h"
 
 #define DEFAULT_PATH "profile.json.gz"
@@ -255,6 +256,8 @@ static int script(struct script *c, struct error *err)
 	c->profile = p;
 	if (!ret)
 		ret = print_all(c, err);
+	if (ret == -ENODATA)
+		heaviest_names_hint(err, whole, &c->filter);
 	if (p)
 		profile_free(p);
 	profile_file_release(&file);

@@ -41,6 +41,21 @@ static size_t word_end(const char *name, size_t size)
 	return end < size ? end : size;
 }
 
+/* The start of the container in "nginx (pid 1 in 1a2b3c4d5e6f)"; `size`: there is none. */
+static size_t label_start(const char *name, size_t size)
+{
+	const char *at = memrchr(name, '(', size);
+
+	return at && at > name + 1 && at[-1] == ' ' ? (size_t)(at - 1 - name) : size;
+}
+
+size_t program_name_bare_size(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size && name[size - 1] == ')' ? label_start(name, size) : size;
+}
+
 /* The size of what both begin with, in whole words. */
 static size_t common_size(const char *a, size_t a_size, const char *b, size_t b_size)
 {
@@ -53,6 +68,9 @@ static size_t common_size(const char *a, size_t a_size, const char *b, size_t b_
 	}
 	if ((size == a_size || a[size] == ' ') && (size == b_size || b[size] == ' '))
 		end = size;
+	/* Labels have words in common, too. */
+	if (end && a[end - 1] != ')')
+		end = label_start(a, end);
 	return end ? end : word_end(a, a_size);
 }
 

@@ -18,5 +18,7 @@ struct program_names {
  */
 void program_names_find(struct program_names *programs, const struct profile *p);
 void program_names_release(struct program_names *programs);
+/* The size of a process's name without its container, which is another one in each run. */
+size_t program_name_bare_size(const char *name);
 
 #endif

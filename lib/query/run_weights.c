@@ -8,6 +8,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/query/build_name.h"
+#include "lib/query/heaviest_names.h"
+#include "lib/query/program_names.h"
 
 /* A row as one run has it, before places of both sides are matched. */
 struct entry {
@@ -54,6 +56,7 @@ static string_id name_of_key(struct run_weights *w, const struct query_keys *k,
 			     const struct query_key *key)
 {
 	_cleanup_(strbuf_release) struct strbuf name = {0};
+	const char *process;
 
 	switch (k->by) {
 	case QUERY_BY_MODULE:
@@ -65,11 +68,11 @@ static string_id name_of_key(struct run_weights *w, const struct query_keys *k,
 		break;
 	case QUERY_BY_PROCESS:
 	case QUERY_BY_PID:
-		strbuf_adds(&name, query_keys_text(k, key->process));
-		break;
 	case QUERY_BY_THREAD:
-		strbuf_addf(&name, "%s: %s", query_keys_text(k, key->process),
-			    query_keys_text(k, key->thread));
+		process = query_keys_text(k, key->process);
+		strbuf_add(&name, process, program_name_bare_size(process));
+		if (k->by == QUERY_BY_THREAD)
+			strbuf_addf(&name, ": %s", query_keys_text(k, key->thread));
 		break;
 	case QUERY_BY_CATEGORY:
 		strbuf_adds(&name, query_keys_text(k, key->category));
@@ -252,6 +255,16 @@ static void match(struct gatherer *g)
 	}
 }
 
+static int fail_empty(const struct gatherer *g, const struct query_run *run, struct error *err)
+{
+	const struct query_filter filter = query_run_filter(run, g->filter);
+
+	error_text(err, -ENODATA, "run %" PRIu32 " of side %c has no sample that counts",
+		   g->run + 1, g->side == SIDE_A ? 'A' : 'B');
+	heaviest_names_hint(err, run->profile, &filter);
+	return -ENODATA;
+}
+
 static int add_side(struct gatherer *g, int side, const struct query_runs *runs, struct error *err)
 {
 	g->side = side;
@@ -261,9 +274,7 @@ static int add_side(struct gatherer *g, int side, const struct query_runs *runs,
 		if (ret)
 			return ret;
 		if (g->w->runs[side].items[g->run].weight <= 0)
-			return error_text(err, -ENODATA,
-					  "run %" PRIu32 " of side %c has no sample that counts",
-					  g->run + 1, side == SIDE_A ? 'A' : 'B');
+			return fail_empty(g, &runs->rows.items[g->run], err);
 	}
 	return 0;
 }

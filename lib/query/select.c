@@ -232,6 +232,25 @@ static void mark_stacks(struct selection *s)
 	}
 }
 
+/*
+ * Matches the whole name, or words that it begins with: writers tell processes of one program apart
+ * by words after it ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and threads likewise.
+ */
+static bool matches_name(const char *glob, const char *name)
+{
+	_cleanup_free_ char *words = xstrdup(name);
+	size_t first = strcspn(words, " "), end = strlen(words);
+
+	while (fnmatch(glob, words, 0) != 0) {
+		while (end && words[end] != ' ' && !(words[end] == '/' && end < first))
+			end--;
+		if (!end)
+			return false;
+		words[end--] = 0;
+	}
+	return true;
+}
+
 /* Matches "123", "123.1" or the name. */
 static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_t incarnation)
 {
@@ -243,7 +262,7 @@ static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_
 		snprintf(number, sizeof(number), "%" PRIu32 ".%" PRIu32, id, incarnation);
 	else
 		snprintf(number, sizeof(number), "%" PRIu32, id);
-	return strcmp(glob, number) == 0 || fnmatch(glob, name, 0) == 0;
+	return strcmp(glob, number) == 0 || matches_name(glob, name);
 }
 
 bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,

@@ -26,7 +26,12 @@ like "script prints the fields that are asked for" "$out" 'cc1 813
 run "$PROF" script --event page-faults "$text"
 unlike "script prints the samples that are asked for" "$out" cpu-clock
 refuses "a field that is none" 2 '--fields nonsense: not a field' "$PROF" script -F nonsense "$text"
-refuses "no sample counts" 125 'no sample that counts' "$PROF" script --thread nobody "$text"
+refuses "no sample counts" 125 'the heaviest threads: FS Broker, cc1$' "$PROF" script --thread nobody "$text"
+for command in report script 'convert -o x.svg'; do
+	# shellcheck disable=SC2086 # words
+	refuses "$command: no process of that name" 125 'the heaviest processes: (FS Broker, )?cc1$' \
+		"$PROF" $command --process nobody "$text"
+done
 # Each reader says what is wrong, and leaves nothing half made.
 for damage in '{"nodes":[' '{"profiles":[' '{"meta":{"version":30},"threads":[{"stringTable":' \
 	'{"meta":{"preprocessedProfileVersion":30},"threads":[' $'main;work 3\nno number' \

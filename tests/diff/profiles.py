@@ -172,6 +172,10 @@ def main(folder):
         files[f"b{i}"] = whole(SLOWER, start=i * 10000 + 5000)
     # Threads that ran at once, in one row.
     files["busy-a"], files["busy-b"] = whole(BASE, cpus=3), whole(SLOWER, cpus=3)
+    # Each run has a container of its own.
+    for name, container in (("contained-a", "08cbb0906eb2"), ("contained-b", "f1faf3483537")):
+        files[name] = whole(BASE)
+        files[name]["threads"][0]["processName"] = f"program (pid 1 in {container})"
     for name, value in files.items():
         Path(folder, f"{name}.json").write_text(json.dumps(value))
 

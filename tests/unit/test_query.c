@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/query/heaviest_names.h"
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 #include "tests/unit/test.h"
@@ -60,6 +61,24 @@ static struct profile *small(void)
 	add_sample(p, 3, add_stack(p, "d"), 2);
 	add_sample(p, 4, NO_STACK, 1);
 	return p;
+}
+
+/* A process with a sample of that weight. */
+static void add_process(struct profile *p, const char *process, const char *thread, uint32_t weight)
+{
+	uint32_t pid = (uint32_t)p->threads.rows.count + 1;
+	thread_id id = threads_add(
+		&p->threads,
+		&(struct profile_thread){.pid = pid,
+					 .tid = pid,
+					 .name = strings_intern(&p->strings, thread),
+					 .process_name = strings_intern(&p->strings, process),
+					 .process_label = NO_STRING,
+					 .arguments = NO_STRING});
+
+	samples_add(
+		&threads_get(&p->threads, id)->samples,
+		&(struct sample){.time = 1, .stack = NO_STACK, .weight = weight, .cpu = NO_CPU});
 }
 
 static struct query select_all(const struct profile *p, const struct query_filter *filter)
@@ -311,4 +330,100 @@ TEST(test_error)
 	filter.event = "none";
 	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
 	profile_free(p);
+}
+
+static struct profile *programs(void)
+{
+	struct profile *p = profile_new();
+
+	add_process(p, "cc1 f1.c", "cc1", 1);
+	add_process(p, "cc1 f2.c", "cc1", 2);
+	add_process(p, "spin (pid 1 in 4f9fbb635ac3)", "spin 1", 4);
+	add_process(p, "spin (pid 1 in 08cbb0906eb2)", "spin 2", 8);
+	add_process(p, "Web Content a", "cc1", 16);
+	add_process(p, "kworker/0:1 a/b", "kworker/0:1", 32);
+	add_process(p, "(sd-pam)", "cc1 (x)", 64);
+	return p;
+}
+
+static void check_weight(const char *process, const char *thread, uint64_t weight)
+{
+	struct profile *p = programs();
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct query q;
+
+	filter.process = process;
+	filter.thread = thread;
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, weight);
+	query_release(&q);
+	profile_free(p);
+}
+
+TEST(processes_are_asked_for_by_program_or_title)
+{
+	check_weight("cc1", NULL, 3);
+	check_weight("cc1 f1.c", NULL, 1);
+	check_weight("cc1 f?.c", NULL, 3);
+	check_weight("cc1 f", NULL, 0);
+	check_weight("cc", NULL, 0);
+	check_weight("spin", NULL, 12);
+	check_weight("spin (pid 1 in 4f9fbb635ac3)", NULL, 4);
+	check_weight("Web Content", NULL, 16);
+	check_weight("kworker", NULL, 32);
+	check_weight("kworker/0:1 a", NULL, 0);
+	check_weight("(sd-pam)", NULL, 64);
+	check_weight("4", NULL, 8);
+	check_weight("f1.c", NULL, 0);
+	check_weight("*", NULL, 127);
+	check_weight(NULL, "spin", 12);
+	check_weight("spin", "spin 2", 8);
+}
+
+/* All that --by process lists can be asked for, and two containers are one program. */
+TEST(listed_programs)
+{
+	struct profile *p = programs();
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct query q = select_all(p, &filter);
+	struct query_table table;
+	char text[256] = "";
+
+	query_table_make(&table, &q, QUERY_BY_PROCESS, NULL);
+	vec_for_each(&table.rows, const struct query_row *, row) {
+		const struct query_key *key = &table.keys->rows.items[row->key];
+		const char *name = query_keys_text(table.keys, key->process);
+
+		check_weight(name, NULL, row->total);
+		strcat(strcat(text, name), "|");
+	}
+	assert_string_equal(text, "(sd-pam)|kworker/0:1 a/b|Web Content a|spin|cc1|");
+	query_table_release(&table);
+	query_release(&q);
+	profile_free(p);
+}
+
+static void check_hint(const char *process, const char *thread, const char *hint)
+{
+	struct profile *p = programs();
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct error err = {0};
+
+	filter.process = process;
+	filter.thread = thread;
+	heaviest_names_hint(&err, p, &filter);
+	assert_string_equal(err.hint, hint);
+	profile_free(p);
+}
+
+TEST(what_can_be_asked_for)
+{
+	check_hint("nobody", NULL,
+		   "the heaviest processes: (sd-pam), kworker/0:1 a/b, Web Content a, spin, cc1");
+	check_hint("nobody", "nobody",
+		   "the heaviest processes: (sd-pam), kworker/0:1 a/b, Web Content a, spin, cc1");
+	check_hint("cc1", "nobody", "the heaviest threads: cc1");
+	check_hint(NULL, "nobody",
+		   "the heaviest threads: cc1 (x), kworker/0:1, cc1, spin 2, spin 1");
+	check_hint(NULL, NULL, "");
 }

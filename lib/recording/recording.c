@@ -12,6 +12,7 @@
 #include "lib/base/thread.h"
 #include "lib/profile/recording_markers.h"
 #include "lib/profile/wait_frames.h"
+#include "lib/recording/launched.h"
 #include "lib/recording/own_cost.h"
 #include "lib/recording/raw_tally.h"
 #include "lib/recording/outcome_facts.h"
@@ -81,6 +82,8 @@ void recording_complete(struct recording *r, const struct completion *c)
 	struct profile *p = r->profile;
 
 	p->meta.end_ns = r->facts.info.end_ns;
+	if (r->facts.subject == RECORDING_OF_COMMAND)
+		launched_name_profile(p);
 	outcome_facts_add_end(facts, p, r->facts.unwind, &r->facts.info);
 	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
 	own_cost_fill(p, &r->facts.info, facts);

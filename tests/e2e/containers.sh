@@ -139,6 +139,23 @@ like "a CPU limit: in the profile, too" "$out" \
 	"Held back by the CPU limit of /[^ ]*prof-e2e-cpu\.[0-9]+ $periods"
 is "a CPU limit: for scripts" "$(stat_of limit cpu_limits | grep -o throttled_ms | uniq)" throttled_ms
 
+run "$PROF" report --process shares homes.json.gz
+is "they are asked for by the program" "$status" 0
+refuses "a program that is none of them" 125 'heaviest processes: shares' \
+	"$PROF" report --process nobody homes.json.gz
+run "$PROF" report --process "shares (prof-e2e-$$.service)" --by pid homes.json.gz
+like "or by the whole name" "$out" "shares \(prof-e2e-$$.service\)"
+# Each run has a container of its own.
+record inside 0 -- unshare --pid --fork sh runtime "$container" ./shares
+record outside 0 -- sh -c 'exec ./shares 0.2'
+run "$PROF" diff --by process inside.json.gz outside.json.gz
+like "runs are compared" "$out" ' shares'
+unlike "by the program alone" "$out" 'shares \('
+judge "a profile is named after what its launcher started" inside.json.gz \
+	<<<'expect(p["meta"]["product"] == "shares", p["meta"]["product"])'
+judge "any other command names it itself" outside.json.gz \
+	<<<'expect(p["meta"]["product"] == "sh", p["meta"]["product"])'
+
 # All CPUs are recorded, whatever CPUs the recorder may use.
 if [ "$(nproc)" -gt 1 ]; then
 	run taskset -c 0 "$PROF" record -q -o pinned.json.gz --stats pinned.stats -- \

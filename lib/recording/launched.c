@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/recording/launched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/query/program_names.h"
+
+static const char *const launchers[] = {
+	"apptainer", "buildah", "bwrap", "crun",	"docker",	  "firejail", "flatpak",
+	"nerdctl",   "podman",	"runc",	 "singularity", "systemd-nspawn", "unshare",
+};
+
+static bool is_launcher(const char *command)
+{
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		if (strcmp(command, launchers[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it in a pid namespace of its own? */
+static bool is_inside(const struct profile *p, const struct profile_thread *thread)
+{
+	return thread->process_label != NO_STRING &&
+	       text_starts_with(strings_get(&p->strings, thread->process_label), "pid ");
+}
+
+static uint64_t cpu_time_of(const struct profile_thread *thread)
+{
+	uint64_t ns = 0;
+
+	samples_for_each(&thread->samples, sample)
+		ns += sample->cpu_delta;
+	return ns;
+}
+
+/* Returns the thread that names the profile, or NULL. `firsts`: see struct program_names. */
+static const struct profile_thread *find_launched(const struct profile *p, const thread_id *firsts)
+{
+	size_t count = p->threads.rows.count;
+	_cleanup_free_ uint64_t *used = xcalloc(count + 1, sizeof(*used));
+	const struct profile_thread *first = NULL, *heaviest = NULL;
+	uint64_t all = 0, inside = 0, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct profile_thread *row = &p->threads.rows.items[i];
+		uint64_t ns = cpu_time_of(row);
+
+		all += ns;
+		if (!is_inside(p, row))
+			continue;
+		inside += ns;
+		used[firsts[i]] += ns;
+		if (used[firsts[i]] > most) {
+			most = used[firsts[i]];
+			heaviest = row;
+		}
+		if (!first || row->process_start < first->process_start)
+			first = row;
+	}
+	if (inside <= all / 2)
+		return NULL;
+	return most > all / 2 ? heaviest : first;
+}
+
+void launched_name_profile(struct profile *p)
+{
+	const struct profile_thread *launched;
+	struct program_names programs;
+
+	if (!is_launcher(p->meta.product))
+		return;
+	program_names_find(&programs, p);
+	launched = find_launched(p, programs.firsts);
+	program_names_release(&programs);
+	if (!launched)
+		return;
+	free(p->meta.product);
+	p->meta.product = xstrdup(strings_get(&p->strings, launched->process_name));
+}

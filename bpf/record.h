@@ -225,6 +225,12 @@ enum {
 	 * files.
 	 */
 	MODULE_NAMED_DELETED = 1 << 0,
+	/* The file could not be opened: no segments, contents unknown. */
+	MODULE_UNOPENED = 1 << 1,
+	MODULE_ENDED = 1 << 2, /* with MODULE_UNOPENED: its process had ended before */
+	MODULE_SILENT = 1 << 3, /* with MODULE_UNOPENED: its file system did not answer */
+	/* Completes the earlier record of this id, which had MODULE_UNOPENED. */
+	MODULE_COMPLETED = 1 << 4,
 };
 
 /* A file (or pseudo file). Mappings refer to it by module_id; ids count up from 0. */

@@ -189,44 +189,6 @@ static void take_setting(struct capture_state *s, const struct rec *r)
 		s->settings[rec->setting] = *rec;
 }
 
-static void take_gone(struct capture_state *s, const struct rec *rec)
-{
-	vec_push(&s->gone, ((const struct rec_gone *)rec)->module_id);
-}
-
-static void take_lasting(struct capture_state *s, const struct rec *rec)
-{
-	APPEND(&s->lasting, rec);
-}
-
-typedef void take_fn(struct capture_state *s, const struct rec *rec);
-
-/* Each kind's row in record.def says what becomes of it. */
-#define PASSING NULL
-#define LASTING take_lasting
-#define STATE(function) function
-static take_fn *const takes[REC_KIND_COUNT] = {
-#define RECORD(kind, name, type, size, epoch, ...) [REC_##kind] = epoch,
-#include "bpf/record.def"
-#undef RECORD
-};
-
-void capture_state_take(struct capture_state *s, const struct rec *rec)
-{
-	if (rec->kind < REC_KIND_COUNT && takes[rec->kind])
-		takes[rec->kind](s, rec);
-}
-
-static void give_log(const uint64_t *words, size_t count, record_sink_fn *sink, void *ctx)
-{
-	for (size_t at = 0; at < count;) {
-		const struct rec *rec = (const struct rec *)(words + at);
-
-		sink(ctx, rec);
-		at += rec->words;
-	}
-}
-
 static int compare_ids(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -263,6 +225,53 @@ static void drop_gone(struct capture_state *s)
 	}
 	s->lasting.count = kept;
 	vec_clear(&s->gone);
+}
+
+static void take_gone(struct capture_state *s, const struct rec *rec)
+{
+	vec_push(&s->gone, ((const struct rec_gone *)rec)->module_id);
+}
+
+static void take_lasting(struct capture_state *s, const struct rec *rec)
+{
+	APPEND(&s->lasting, rec);
+}
+
+static void take_module(struct capture_state *s, const struct rec *rec)
+{
+	if (rec->flags & MODULE_COMPLETED) {
+		vec_push(&s->gone, ((const struct rec_module *)rec)->module_id);
+		drop_gone(s);
+	}
+	take_lasting(s, rec);
+}
+
+typedef void take_fn(struct capture_state *s, const struct rec *rec);
+
+/* Each kind's row in record.def says what becomes of it. */
+#define PASSING NULL
+#define LASTING take_lasting
+#define STATE(function) function
+static take_fn *const takes[REC_KIND_COUNT] = {
+#define RECORD(kind, name, type, size, epoch, ...) [REC_##kind] = epoch,
+#include "bpf/record.def"
+#undef RECORD
+};
+
+void capture_state_take(struct capture_state *s, const struct rec *rec)
+{
+	if (rec->kind < REC_KIND_COUNT && takes[rec->kind])
+		takes[rec->kind](s, rec);
+}
+
+static void give_log(const uint64_t *words, size_t count, record_sink_fn *sink, void *ctx)
+{
+	for (size_t at = 0; at < count;) {
+		const struct rec *rec = (const struct rec *)(words + at);
+
+		sink(ctx, rec);
+		at += rec->words;
+	}
 }
 
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx)

@@ -58,6 +58,14 @@ enum symbol_reason {
 	SYMBOL_REASON_COUNT,
 };
 
+/* Was the file opened while it was recorded? Else it had no unwind tables. */
+enum module_opening {
+	MODULE_OPENED,
+	MODULE_NOT_OPENED, /* for other reasons than these */
+	MODULE_PROCESS_ENDED, /* the process that mapped it had ended before */
+	MODULE_FILES_SILENT, /* its file system did not answer */
+};
+
 struct module_segment {
 	uint64_t file_offset, file_size, vaddr;
 	bool executable;
@@ -86,6 +94,7 @@ struct module {
 	uint16_t machine; /* e_machine, 0: unknown */
 	string_id path; /* as the process sees it */
 	string_id name; /* the last component, or "[vdso]" */
+	enum module_opening opening;
 	bool was_deleted; /* path ends with PATH_DELETED, appended by the kernel */
 	uint64_t base; /* kernel modules: load address */
 	uint32_t pid; /* MODULE_ANON: its process; else 0 */

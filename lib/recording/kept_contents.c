@@ -199,7 +199,9 @@ void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		keep(k, rec->module_id, fd, writer);
 		module.is_vdso = true;
 	}
-	if (rec->kind != MODULE_FILE && !(module.is_vdso && k->is_deferred))
+	/* The file may be opened yet, with another process: another record then says so. */
+	if (rec->rec.flags & MODULE_UNOPENED ||
+	    (rec->kind != MODULE_FILE && !(module.is_vdso && k->is_deferred)))
 		return;
 	module.may_reach = !module.is_vdso && may_reach(rec, files, owner);
 	if (k->is_deferred) {

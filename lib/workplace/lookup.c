@@ -255,6 +255,27 @@ static void release_wanted(struct wanted *w)
 	free(w->release);
 }
 
+/* The recorder could not open the file, so only now is it known which address an offset has. */
+static void find_segments(struct module *module, int fd)
+{
+	struct binary_summary summary = {0};
+
+	if (binary_summarize(fd, &summary, NULL))
+		return;
+	for (size_t i = 0; i < summary.segment_count; i++) {
+		const struct binary_segment *from = &summary.segments[i];
+		struct module_segment segment = {
+			.file_offset = from->file_offset,
+			.file_size = from->file_size,
+			.vaddr = from->vaddr,
+			.executable = from->executable,
+		};
+
+		vec_push(&module->segments, segment);
+	}
+	binary_summary_release(&summary);
+}
+
 static void take_file(void *ctx, size_t number)
 {
 	struct finding *f = ctx;
@@ -270,6 +291,8 @@ static void take_file(void *ctx, size_t number)
 		readers_add(&module->users, lookup_reader(fd));
 	}
 	if (fd >= 0) {
+		if (module->opening != MODULE_OPENED)
+			find_segments(module, fd);
 		module->file_key = id;
 		file_set_add(f->files, id, fd);
 	} else if (fd != -EALREADY) {

@@ -72,6 +72,10 @@ static const struct event_word arguments_flags[] = {
 	{NULL, 0},
 };
 static const struct event_word module_flags[] = {{"named-deleted", MODULE_NAMED_DELETED},
+						 {"unopened", MODULE_UNOPENED},
+						 {"ended", MODULE_ENDED},
+						 {"silent", MODULE_SILENT},
+						 {"completed", MODULE_COMPLETED},
 						 {NULL, 0}};
 static const struct event_word setting_kinds[] = {{"slow", SETTING_SLOW_NS},
 						  {"paused", SETTING_PAUSED},

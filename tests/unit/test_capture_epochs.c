@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/cleanup.h"
+#include "lib/base/alloc.h"
 #include "lib/capture/capture_window.h"
 #include "lib/record/record.h"
 #include "tests/unit/test.h"
@@ -446,4 +448,35 @@ CASE(modules_that_are_gone_are_in_no_state)
 			found |= 1u << ((const struct rec_module *)rec)->module_id;
 	}
 	assert_int_equal(found, 1u << 1 | 1u << 3);
+}
+
+/* A reader who starts later sees one module, with its segments. */
+CASE(a_completed_module_is_in_the_state_once)
+{
+	struct capture_fixture *f = *state;
+	struct rec_module unopened = {.kind = MODULE_FILE, .module_id = 1};
+	_cleanup_free_ struct rec_module *whole = xcalloc(1, rec_module_size(1, 0));
+	const struct rec *rec;
+	unsigned int count = 0, segments = 0;
+
+	capture_fixture_begin(f, 0);
+	record_init(&unopened.rec, REC_MODULE, sizeof(unopened), START_NS, 0, 0);
+	unopened.rec.flags = MODULE_UNOPENED;
+	capture_writer_add(f->writer, &unopened.rec);
+	*whole = (struct rec_module){.kind = MODULE_FILE, .module_id = 1, .segment_count = 1};
+	record_init(&whole->rec, REC_MODULE, rec_module_size(1, 0), time_of(1), 0, 0);
+	whole->rec.flags = MODULE_COMPLETED;
+	capture_writer_add(f->writer, &whole->rec);
+	add_epochs(f, 1, 2);
+	capture_fixture_finish(f, true);
+	capture_fixture_reopen(f);
+	select_part(f, time_of(EPOCH_SAMPLES + 2), UINT64_MAX);
+	while ((rec = capture_fixture_next(f))) {
+		if (rec->kind != REC_MODULE)
+			continue;
+		count++;
+		segments += ((const struct rec_module *)rec)->segment_count;
+	}
+	assert_int_equal(count, 1);
+	assert_int_equal(segments, 1);
 }

@@ -126,3 +126,46 @@ CASE(the_newest_module_of_an_id_wins)
 	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "two+0x0");
 	assert_int_equal(f->p->modules.rows.count, 2);
 }
+
+/* Feeds a record of /lib/x.so, with a segment unless the file could not be opened. */
+static void feed_opening(struct fed *f, uint64_t time, uint8_t flags)
+{
+	static const char path[] = "/lib/x.so";
+	bool is_opened = !(flags & MODULE_UNOPENED);
+	size_t size = rec_module_size(is_opened, strlen(path));
+	_cleanup_free_ struct rec_module *rec = calloc(1, size);
+
+	record_init(&rec->rec, REC_MODULE, size, time, 0, 0);
+	rec->rec.flags = flags;
+	rec->module_id = 7;
+	rec->build_id_size = 2;
+	rec->path_size = (uint16_t)strlen(path);
+	rec->segment_count = is_opened;
+	if (is_opened)
+		rec->segments[0] = (struct rec_segment){0x1000, 0x1000, 0x401000, 1, 0};
+	memcpy(&rec->segments[is_opened], path, strlen(path));
+	assert_true(record_is_valid(&rec->rec, size));
+	session_feed(f->s, &rec->rec);
+}
+
+/* Samples of before and after lie in one module. Captures repeat its record. */
+CASE(a_file_is_opened_late)
+{
+	struct fed *f = *state;
+	const struct module *module;
+
+	feed_opening(f, 0, MODULE_UNOPENED | MODULE_ENDED);
+	feed_map(f, 1, 10, 0x1000, 0x2000, 0x1000, 7);
+	feed_leaf(f, 2, 10, 10, 0x1010);
+	module = modules_get(&f->p->modules, 0);
+	assert_int_equal(module->opening, MODULE_PROCESS_ENDED);
+	feed_opening(f, 3, MODULE_COMPLETED);
+	feed_leaf(f, 4, 10, 10, 0x1010);
+	feed_opening(f, 5, MODULE_COMPLETED);
+	assert_int_equal(f->p->modules.rows.count, 1);
+	module = modules_get(&f->p->modules, 0);
+	assert_int_equal(module->opening, MODULE_OPENED);
+	assert_int_equal(module->segments.count, 1);
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 0, "x.so+0x1010");
+	fed_expect_stack(f, fed_thread(f, 10, 0, 10), 1, "x.so+0x1010");
+}

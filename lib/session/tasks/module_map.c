@@ -79,38 +79,18 @@ static bool is_same(const struct module_map *m, module_id id, const struct rec_m
 	       module->contents == rec_module_contents(rec) && (int)module->kind == rec->kind;
 }
 
-void module_map_add(struct module_map *m, const struct rec_module *rec)
+static enum module_opening opening_of(const struct rec_module *rec)
 {
-	struct modules *modules = &m->profile->modules;
-	struct strings *strings = &m->profile->strings;
-	const char *path = rec_module_path(rec);
-	size_t size = strnlen(path, rec->path_size), name_end;
-	module_id before = module_map_find(m, rec->module_id), id;
-	struct module *module;
+	if (!(rec->rec.flags & MODULE_UNOPENED))
+		return MODULE_OPENED;
+	if (rec->rec.flags & MODULE_SILENT)
+		return MODULE_FILES_SILENT;
+	return rec->rec.flags & MODULE_ENDED ? MODULE_PROCESS_ENDED : MODULE_NOT_OPENED;
+}
 
-	if (rec->module_id == NO_REC_MODULE)
-		return;
-	if (!size) {
-		path = "[unknown]";
-		size = strlen(path);
-	}
-	if (before != NO_MODULE &&
-	    is_same(m, before, rec, strings_intern_sized(strings, path, size)))
-		return;
-	name_end = was_deleted(rec, path, size) ? size - strlen(PATH_DELETED) : size;
-	id = modules_add(modules,
-			 rec->kind < MODULE_KIND_COUNT ? (enum profile_module_kind)rec->kind
-						       : PROFILE_MODULE_FILE,
-			 strings_intern_sized(strings, path, size),
-			 module_name(strings, path, name_end));
-	module = modules_get(modules, id);
-	module->was_deleted = name_end < size;
-	module->file_key = rec->module_id;
-	module->machine = rec->machine;
-	module->base = rec->base;
-	module->build_id_size = rec->build_id_size;
-	memcpy(module->build_id, rec->build_id, rec->build_id_size);
-	module->contents = rec_module_contents(rec);
+static void set_segments(struct module *module, const struct rec_module *rec)
+{
+	vec_clear(&module->segments);
 	vec_reserve(&module->segments, rec->segment_count);
 	for (uint16_t i = 0; i < rec->segment_count; i++) {
 		const struct rec_segment *from = &rec->segments[i];
@@ -123,9 +103,64 @@ void module_map_add(struct module_map *m, const struct rec_module *rec)
 
 		vec_push(&module->segments, segment);
 	}
-	if (before != NO_MODULE)
-		index_remove(&m->by_key, hash_u64(rec->module_id), before);
+}
+
+/* Does the record belong to that row, whose samples so far are of the same file? */
+static bool completes(const struct module_map *m, module_id id, const struct rec_module *rec)
+{
+	return rec->rec.flags & MODULE_COMPLETED &&
+	       modules_get(&m->profile->modules, id)->opening != MODULE_OPENED;
+}
+
+static module_id add_row(struct module_map *m, const struct rec_module *rec)
+{
+	module_id id = modules_add(&m->profile->modules,
+				   rec->kind < MODULE_KIND_COUNT
+					   ? (enum profile_module_kind)rec->kind
+					   : PROFILE_MODULE_FILE,
+				   NO_STRING, NO_STRING);
+
+	modules_get(&m->profile->modules, id)->file_key = rec->module_id;
 	index_add(&m->by_key, hash_u64(rec->module_id), id);
+	return id;
+}
+
+void module_map_add(struct module_map *m, const struct rec_module *rec)
+{
+	struct strings *strings = &m->profile->strings;
+	const char *path = rec_module_path(rec);
+	size_t size = strnlen(path, rec->path_size), name_end;
+	module_id id = module_map_find(m, rec->module_id);
+	bool is_completed = id != NO_MODULE && completes(m, id, rec);
+	struct module *module;
+	string_id path_id;
+
+	if (rec->module_id == NO_REC_MODULE)
+		return;
+	if (!size) {
+		path = "[unknown]";
+		size = strlen(path);
+	}
+	path_id = strings_intern_sized(strings, path, size);
+	if (id != NO_MODULE && !is_completed) {
+		if (is_same(m, id, rec, path_id))
+			return;
+		index_remove(&m->by_key, hash_u64(rec->module_id), id);
+	}
+	if (!is_completed)
+		id = add_row(m, rec);
+	name_end = was_deleted(rec, path, size) ? size - strlen(PATH_DELETED) : size;
+	module = modules_get(&m->profile->modules, id);
+	module->path = path_id;
+	module->name = module_name(strings, path, name_end);
+	module->was_deleted = name_end < size;
+	module->opening = opening_of(rec);
+	module->machine = rec->machine;
+	module->base = rec->base;
+	module->build_id_size = rec->build_id_size;
+	memcpy(module->build_id, rec->build_id, rec->build_id_size);
+	module->contents = rec_module_contents(rec);
+	set_segments(module, rec);
 }
 
 void module_map_add_section(struct module_map *m, const struct rec_section *rec)

@@ -404,13 +404,23 @@ static void take_own(struct tracker *t, struct live_process *process, const stru
 	}
 }
 
+static void take_fork(struct tracker *t, const struct map_event *event)
+{
+	struct live_process *child;
+
+	live_processes_fork(t->processes, event->pid, event->parent_pid, event->time);
+	child = live_processes_find(t->processes, event->pid, event->time);
+	if (child && t->unwinder)
+		unwinder_inherit_files(t->unwinder, t->modules, child, event->time);
+}
+
 /* Handles the start or end of a process. */
 static bool take_life(struct tracker *t, const struct map_event *event)
 {
 	if (event->kind == MAP_EVENT_EXIT) {
 		live_processes_exit(t->processes, event->pid, event->time);
 	} else if (event->kind == MAP_EVENT_FORK) {
-		live_processes_fork(t->processes, event->pid, event->parent_pid, event->time);
+		take_fork(t, event);
 	} else {
 		return false;
 	}

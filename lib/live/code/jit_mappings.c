@@ -18,6 +18,8 @@ void jit_mappings_module(struct jit_mappings *m, const struct rec_module *module
 	struct mapped_spans spans = {.module_id = module->module_id};
 	char path[4096];
 
+	if (module->rec.flags & MODULE_COMPLETED)
+		return;
 	snprintf(path, sizeof(path), "%.*s", (int)module->path_size, rec_module_path(module));
 	if (language_dump_is_path(path))
 		vec_push(&m->dumps, module->module_id);

@@ -27,7 +27,7 @@ static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
 		event->device_major = bytes_u32(b);
 		event->device_minor = bytes_u32(b);
 		event->inode = bytes_u64(b);
-		bytes_skip(b, 8); /* generation */
+		event->inode_generation = bytes_u64(b);
 	}
 	bytes_skip(b, 8); /* protection and flags: always executable */
 	event->path = bytes_cstr(b);

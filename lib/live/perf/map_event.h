@@ -27,6 +27,7 @@ struct map_event {
 	uint32_t parent_pid; /* of MAP_EVENT_FORK */
 	uint64_t start, size, file_offset;
 	uint64_t inode; /* valid without a build id */
+	uint64_t inode_generation; /* likewise; tells files apart that had the number in turn */
 	uint32_t device_major, device_minor;
 	uint8_t build_id_size; /* 0: none */
 	uint8_t build_id[20];

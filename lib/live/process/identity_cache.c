@@ -66,6 +66,9 @@ uint32_t identity_cache_resolve(struct identity_cache *c, struct module_registry
 	if (id != INDEX_NONE)
 		return c->rows.items[id].module_id;
 	row.module_id = module_registry_resolve(modules, event);
+	/* The next process may lead to it. */
+	if (module_registry_is_unopened(modules, row.module_id))
+		return row.module_id;
 	strbuf_add(&c->paths, event->path, strlen(event->path) + 1);
 	index_add(&c->index, hash, (uint32_t)c->rows.count);
 	vec_push(&c->rows, row);

@@ -2,6 +2,7 @@
 #include "lib/live/process/module_registry.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "lib/binary/vdso.h"
 #include "lib/live/process/file_opener.h"
 #include "lib/live/process/process_root.h"
+#include "lib/live/process/unopened_file.h"
 #include "lib/record/record.h"
 
 /* ELF machine of the recorder, and so of the kernel. */
@@ -35,7 +37,8 @@ struct known_module {
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
 	bool may_go; /* a file, which has not been forgotten */
-	struct file_identity identity; /* all zero: never opened */
+	struct file_identity identity; /* all zero: none */
+	struct unopened_file *unopened; /* owned; NULL: opened, or no file */
 	uint64_t mapped_ns; /* when last; CLOCK_MONOTONIC */
 };
 
@@ -46,6 +49,8 @@ struct module_registry {
 	void *ctx;
 	VEC(struct known_module) rows; /* row number = module_id of records */
 	struct index by_build_id, by_identity;
+	struct index by_inode; /* files not opened yet, without a build id */
+	uint32_t unopened_count;
 	bool keeps_mounts;
 	uint32_t vdso[2]; /* module_id of the 64-bit and 32-bit vDSO, NO_REC_MODULE until seen */
 };
@@ -70,10 +75,13 @@ void module_registry_free(struct module_registry *r)
 {
 	if (!r)
 		return;
+	vec_for_each(&r->rows, struct known_module *, row)
+		unopened_file_free(row->unopened);
 	vec_release(&r->rows);
 	file_opener_release(&r->opener);
 	index_release(&r->by_build_id);
 	index_release(&r->by_identity);
+	index_release(&r->by_inode);
 	free(r);
 }
 
@@ -93,6 +101,13 @@ static bool identity_equal(const void *table, uint32_t id, const void *key)
 
 	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
 	       a->modified_ns == b->modified_ns;
+}
+
+static bool mapping_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct module_registry *r = table;
+
+	return unopened_file_equal(r->rows.items[id].unopened, key);
 }
 
 static uint64_t build_id_hash(const struct known_module *row)
@@ -115,7 +130,7 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	_cleanup_free_ struct rec_module *rec = xcalloc(1, size);
 
 	record_init(&rec->rec, REC_MODULE, size, time, 0, 0);
-	rec->rec.flags = what->is_named_deleted ? MODULE_NAMED_DELETED : 0;
+	rec->rec.flags = what->flags;
 	rec->module_id = id;
 	rec->kind = what->kind;
 	rec->build_id_size = what->build_id_size;
@@ -137,39 +152,44 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	r->sink(r->ctx, &rec->rec);
 }
 
-/* Adds a row, keeps what->fd for that process (0: for all), sends the record. */
-static uint32_t add_module(struct module_registry *r, uint64_t time,
-			   const struct special_module *what, const struct binary_summary *summary,
-			   const struct file_identity *identity, uint32_t pid)
+/* Notes what is known of the row, keeps what->fd for that process (0: for all), sends the record.
+ */
+static void set_module(struct module_registry *r, uint32_t id, uint64_t time,
+		       const struct special_module *what, const struct binary_summary *summary,
+		       const struct file_identity *identity, uint32_t pid)
 {
-	uint32_t id = (uint32_t)r->rows.count;
-	struct known_module row = {
-		.build_id_size = what->build_id_size,
-		.may_go = what->kind == MODULE_FILE,
-	};
+	struct known_module *row = &r->rows.items[id];
 
-	memcpy(row.build_id, what->build_id, sizeof(row.build_id));
-	if (identity)
-		row.identity = *identity;
-	vec_push(&r->rows, row);
-	if (row.build_id_size)
-		index_add(&r->by_build_id, build_id_hash(&row), id);
-	if (identity)
+	if (what->build_id_size && !row->build_id_size) {
+		row->build_id_size = what->build_id_size;
+		memcpy(row->build_id, what->build_id, sizeof(row->build_id));
+		index_add(&r->by_build_id, build_id_hash(row), id);
+	}
+	if (identity) {
+		row->identity = *identity;
 		index_add(&r->by_identity, identity_hash(identity), id);
+	}
 	if (what->fd >= 0 && pid)
 		file_set_add_for(r->files, id, pid, what->fd);
 	else if (what->fd >= 0)
 		file_set_add(r->files, id, what->fd);
 	send_module(r, id, time, what, summary);
-	return id;
+}
+
+static uint32_t add_row(struct module_registry *r, enum module_kind kind)
+{
+	vec_push(&r->rows, (struct known_module){.may_go = kind == MODULE_FILE});
+	return (uint32_t)r->rows.count - 1;
 }
 
 uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 				     const struct special_module *special)
 {
 	struct binary_summary none = {.machine = OWN_MACHINE};
+	uint32_t id = add_row(r, special->kind);
 
-	return add_module(r, time, special, &none, NULL, 0);
+	set_module(r, id, time, special, &none, NULL, 0);
+	return id;
 }
 
 /*
@@ -193,7 +213,8 @@ static uint32_t resolve_vdso(struct module_registry *r, const struct map_event *
 		what.build_id_size = summary.build_id_size;
 		memcpy(what.build_id, summary.build_id, sizeof(what.build_id));
 	}
-	*id = add_module(r, event->time, &what, &summary, NULL, 0);
+	*id = add_row(r, MODULE_VDSO);
+	set_module(r, *id, event->time, &what, &summary, NULL, 0);
 	binary_summary_release(&summary);
 	return *id;
 }
@@ -203,6 +224,115 @@ static bool is_anonymous(const char *path)
 {
 	return path[0] != '/' || text_starts_with(path, "//") ||
 	       text_starts_with(path, "/dev/zero") || text_starts_with(path, "/SYSV");
+}
+
+static uint32_t find_by_build_id(const struct module_registry *r, const uint8_t *build_id,
+				 uint8_t size)
+{
+	struct known_module wanted = {.build_id_size = size};
+
+	if (!size)
+		return INDEX_NONE;
+	memcpy(wanted.build_id, build_id, sizeof(wanted.build_id));
+	return index_find(&r->by_build_id, build_id_hash(&wanted), build_id_equal, r, &wanted);
+}
+
+/* Returns the row of a file that is known, but not opened yet, or INDEX_NONE. */
+static uint32_t find_unopened(const struct module_registry *r, const struct map_event *event,
+			      const uint8_t *build_id, uint8_t build_id_size)
+{
+	uint32_t id = INDEX_NONE;
+
+	if (!event->build_id_size && event->inode)
+		id = index_find(&r->by_inode, unopened_file_hash(event), mapping_equal, r, event);
+	if (id == INDEX_NONE)
+		id = find_by_build_id(r, build_id, build_id_size);
+	return id == INDEX_NONE || r->rows.items[id].unopened ? id : INDEX_NONE;
+}
+
+static bool is_by_inode(const struct unopened_file *u)
+{
+	return !u->event.build_id_size && u->event.inode;
+}
+
+/* The file was opened, or is forgotten. */
+static void end_unopened(struct module_registry *r, uint32_t id)
+{
+	struct unopened_file *unopened = steal(r->rows.items[id].unopened);
+
+	if (!unopened)
+		return;
+	if (is_by_inode(unopened))
+		index_remove(&r->by_inode, unopened_file_hash(&unopened->event), id);
+	unopened_file_free(unopened);
+	r->unopened_count--;
+}
+
+static uint32_t add_unopened(struct module_registry *r, const struct map_event *event, int failure)
+{
+	static const struct binary_summary none;
+	struct unopened_file *unopened = unopened_file_new(event);
+	struct special_module what = {
+		.kind = MODULE_FILE,
+		.path = event->path,
+		.fd = -1,
+		.build_id_size = event->build_id_size,
+		.flags = MODULE_UNOPENED,
+	};
+	uint32_t id = add_row(r, MODULE_FILE);
+
+	r->rows.items[id].unopened = unopened;
+	r->unopened_count++;
+	if (is_by_inode(unopened))
+		index_add(&r->by_inode, unopened_file_hash(event), id);
+	if (failure == -ETIMEDOUT)
+		what.flags |= MODULE_SILENT;
+	else if (process_has_ended(event->pid))
+		what.flags |= MODULE_ENDED;
+	memcpy(what.build_id, event->build_id, sizeof(event->build_id));
+	set_module(r, id, event->time, &what, &none, NULL, 0);
+	return id;
+}
+
+/* Returns the file's row, which waits for a process with which it can be opened. */
+static uint32_t take_failure(struct module_registry *r, const struct map_event *event, int failure)
+{
+	uint32_t id = find_unopened(r, event, event->build_id, event->build_id_size);
+
+	log_debug("cannot open %s of pid %u: %s", event->path, event->pid, strerror(-failure));
+	if (id == INDEX_NONE)
+		id = add_unopened(r, event, failure);
+	unopened_file_note_try(r->rows.items[id].unopened, event);
+	return id;
+}
+
+/* Returns the file's row: the one of earlier, failed tries, or a new one. */
+static uint32_t take_opened(struct module_registry *r, const struct map_event *event, int fd,
+			    const struct opened_file *opened)
+{
+	const struct binary_summary *summary = &opened->summary;
+	uint32_t id = find_unopened(r, event, summary->build_id, summary->build_id_size);
+	struct special_module what = {
+		.kind = MODULE_FILE,
+		.path = event->path,
+		.fd = fd,
+		.build_id_size = summary->build_id_size,
+		.flags = opened->has_path ? MODULE_NAMED_DELETED : 0,
+	};
+
+	memcpy(what.build_id, summary->build_id, sizeof(what.build_id));
+	if (!what.build_id_size)
+		what.contents = binary_contents_hash(fd);
+	if (id == INDEX_NONE) {
+		id = add_row(r, MODULE_FILE);
+	} else {
+		end_unopened(r, id);
+		what.flags |= MODULE_COMPLETED;
+	}
+	set_module(r, id, event->time, &what, summary, &opened->identity, event->pid);
+	/* The process's root holds the debug files and sources of the module. */
+	process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
+	return id;
 }
 
 static uint32_t resolve_file(struct module_registry *r, const struct map_event *event)
@@ -217,62 +347,71 @@ static uint32_t resolve_file(struct module_registry *r, const struct map_event *
 		.inode = event->inode,
 		.device = makedev(event->device_major, event->device_minor),
 	};
-	struct special_module what = {.kind = MODULE_FILE, .path = event->path};
 	struct opened_file opened = {0};
+	int fd = file_opener_open(&r->opener, &file, &opened);
 	uint32_t id;
 
-	what.fd = file_opener_open(&r->opener, &file, &opened);
-	if (what.fd < 0) {
-		log_debug("cannot open %s of pid %u: %s", event->path, event->pid,
-			  strerror(-what.fd));
-		memcpy(what.build_id, event->build_id, sizeof(what.build_id));
-		what.build_id_size = event->build_id_size;
-		return add_module(r, event->time, &what, &opened.summary, NULL, 0);
-	}
+	if (fd < 0)
+		return take_failure(r, event, fd);
 	id = index_find(&r->by_identity, identity_hash(&opened.identity), identity_equal, r,
 			&opened.identity);
 	if (id != INDEX_NONE) {
-		close(what.fd);
+		close(fd);
 		file_set_use(r->files, id, event->pid);
 	} else if (!opened.summary.segment_count && text_starts_with(event->path, "/memfd:")) {
 		/* Memory of a just-in-time compiler, not a file of code. */
-		close(what.fd);
+		close(fd);
 		id = NO_REC_MODULE;
 	} else {
-		memcpy(what.build_id, opened.summary.build_id, sizeof(what.build_id));
-		what.build_id_size = opened.summary.build_id_size;
-		if (!what.build_id_size)
-			what.contents = binary_contents_hash(what.fd);
-		what.is_named_deleted = opened.has_path;
-		id = add_module(r, event->time, &what, &opened.summary, &opened.identity,
-				event->pid);
-		/* The process's root holds the debug files and sources of the module. */
-		process_root_keep_for_module(r->files, id, event->pid, r->keeps_mounts);
+		id = take_opened(r, event, fd, &opened);
 	}
 	binary_summary_release(&opened.summary);
 	return id;
 }
 
+static bool is_worth_a_try(const struct known_module *row, uint32_t pid, uint64_t start)
+{
+	return row->unopened && unopened_file_is_worth_a_try(row->unopened, pid, start);
+}
+
 static uint32_t resolve(struct module_registry *r, const struct map_event *event)
 {
-	struct known_module wanted = {.build_id_size = event->build_id_size};
+	uint32_t id;
 
 	if (strcmp(event->path, "[vdso]") == 0)
 		return resolve_vdso(r, event);
 	if (is_anonymous(event->path))
 		return NO_REC_MODULE;
-	if (event->build_id_size) {
-		uint32_t id;
+	id = find_by_build_id(r, event->build_id, event->build_id_size);
+	if (id == INDEX_NONE || is_worth_a_try(&r->rows.items[id], event->pid, event->start))
+		return resolve_file(r, event);
+	file_set_use(r->files, id, event->pid);
+	return id;
+}
 
-		memcpy(wanted.build_id, event->build_id, sizeof(wanted.build_id));
-		id = index_find(&r->by_build_id, build_id_hash(&wanted), build_id_equal, r,
-				&wanted);
-		if (id != INDEX_NONE) {
-			file_set_use(r->files, id, event->pid);
-			return id;
-		}
-	}
-	return resolve_file(r, event);
+bool module_registry_has_unopened(const struct module_registry *r)
+{
+	return r->unopened_count;
+}
+
+bool module_registry_is_unopened(const struct module_registry *r, uint32_t id)
+{
+	return id < r->rows.count && r->rows.items[id].unopened;
+}
+
+void module_registry_inherit(struct module_registry *r, const struct mapping *mapping, uint32_t pid,
+			     uint64_t time)
+{
+	uint32_t id = mapping->module;
+	_cleanup_free_ char *path = NULL;
+	struct map_event event;
+
+	if (id >= r->rows.count || !is_worth_a_try(&r->rows.items[id], pid, mapping->start))
+		return;
+	event = unopened_file_mapped(r->rows.items[id].unopened, mapping, pid, time);
+	/* Opening the file frees its own. */
+	event.path = path = xstrdup(event.path);
+	resolve_file(r, &event);
 }
 
 uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event)
@@ -293,6 +432,7 @@ static void forget(struct module_registry *r, uint32_t id, uint64_t now_ns)
 		index_remove(&r->by_build_id, build_id_hash(row), id);
 	if (row->identity.inode)
 		index_remove(&r->by_identity, identity_hash(&row->identity), id);
+	end_unopened(r, id);
 	row->may_go = false;
 	file_set_remove(r->files, id);
 	record_init(&rec.rec, REC_GONE, sizeof(rec), now_ns, 0, 0);

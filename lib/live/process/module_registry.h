@@ -4,6 +4,10 @@
  * descriptor, however many processes map it. A file is identified by build id, else by device,
  * inode, size and time of change; never by path, which means another file in another mount
  * namespace.
+ *
+ * A file that cannot be opened, usually because its process has ended, gets a record as well. It is
+ * tried again with the next processes that have it mapped; a second record with the same id then
+ * completes the first.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
 #define PROF_LIB_LIVE_PROCESS_MODULE_REGISTRY_H
@@ -14,6 +18,7 @@
 #include "bpf/record.h"
 #include "lib/base/file_set.h"
 #include "lib/live/perf/perf_event.h"
+#include "lib/process/mapping.h"
 #include "lib/record/sink.h"
 
 struct module_registry;
@@ -29,6 +34,13 @@ void module_registry_keep_mounts(struct module_registry *r);
  * NO_REC_MODULE for anonymous memory.
  */
 uint32_t module_registry_resolve(struct module_registry *r, const struct map_event *event);
+
+/* Is any file not opened yet? Is this one? */
+bool module_registry_has_unopened(const struct module_registry *r);
+bool module_registry_is_unopened(const struct module_registry *r, uint32_t id);
+/* If the mapped file is not opened yet, tries it with a process that has inherited the mapping. */
+void module_registry_inherit(struct module_registry *r, const struct mapping *mapping, uint32_t pid,
+			     uint64_t time);
 
 /*
  * Forgets files that were not mapped since that time, and that `is_used` does not know of either:
@@ -51,7 +63,7 @@ struct special_module {
 	uint8_t build_id_size;
 	uint64_t contents; /* without a build id: binary_contents_hash() */
 	int fd;
-	bool is_named_deleted; /* the path ends with PATH_DELETED, and the file is called so */
+	uint8_t flags; /* of REC_MODULE */
 };
 uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 				     const struct special_module *special);

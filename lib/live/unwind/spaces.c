@@ -34,6 +34,19 @@ void spaces_mark_dirty(struct spaces *s, struct live_process *process)
 	space->dirty_at = (uint32_t)s->dirty.count;
 }
 
+bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece)
+{
+	const struct jit_piece own = {
+		.start = piece->start,
+		.size = piece->size,
+		.moved_from = piece->moved_from,
+		.eh_frame = piece->eh_frame,
+		.eh_frame_size = piece->eh_frame_size,
+	};
+
+	return jit_tables_add(jit, &space->code, &own);
+}
+
 void space_await_code(struct space *space, bool wanted)
 {
 	space->pending_exec = space->pending_waits = wanted ? PENDING_EXEC_COPIES : 0;
@@ -81,6 +94,38 @@ void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables)
 		if (mappings && module_tables_runtime(tables, mappings).kind)
 			spaces_mark_dirty(s, process);
 	}
+}
+
+static bool has_module(const struct mapping_table *mappings, uint32_t module_id)
+{
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		if (mapping->module == module_id)
+			return true;
+	}
+	return false;
+}
+
+void spaces_mark_module(struct spaces *s, uint32_t module_id)
+{
+	struct live_process *process;
+
+	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
+		const struct mapping_table *mappings = spaces_of(s, process)->mappings;
+
+		if (mappings && has_module(mappings, module_id))
+			spaces_mark_dirty(s, process);
+	}
+}
+
+void spaces_inherit_files(const struct spaces *s, struct module_registry *files,
+			  struct live_process *process, uint64_t time)
+{
+	const struct mapping_table *mappings = spaces_of(s, process)->mappings;
+
+	if (!mappings || !module_registry_has_unopened(files))
+		return;
+	vec_for_each(&mappings->rows, const struct mapping *, mapping)
+		module_registry_inherit(files, mapping, process->pid, time);
 }
 
 bool spaces_are_settled(const struct spaces *s)

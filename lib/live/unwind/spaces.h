@@ -9,6 +9,8 @@
 #include "bpf/live_record.h"
 #include "lib/base/vec.h"
 #include "lib/live/process/live_process.h"
+#include "lib/live/process/module_registry.h"
+#include "lib/live/unwind/code_piece.h"
 #include "lib/process/mapping.h"
 #include "lib/unwind/native/jit_tables.h"
 #include "lib/unwind/native/module_tables.h"
@@ -58,6 +60,8 @@ static inline struct space *spaces_of(const struct spaces *s, struct live_proces
 void spaces_forget(struct spaces *s, struct live_process *process);
 /* Adds the process to the dirty list, once. */
 void spaces_mark_dirty(struct spaces *s, struct live_process *process);
+/* Adds generated code. False: no rows changed. */
+bool space_add_code(struct space *space, struct jit_tables *jit, const struct code_piece *piece);
 /* Lets the process's next stacks wait for code descriptions, or no longer. */
 void space_await_code(struct space *space, bool wanted);
 /* May the copy wait for code descriptions? Counts it then. */
@@ -68,6 +72,11 @@ uint32_t space_pending_flags(const struct space *space);
 void spaces_mark_pending(struct spaces *s);
 /* Marks the spaces with a file that contains a runtime dirty. */
 void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables);
+/* Marks the spaces that map the file dirty. */
+void spaces_mark_module(struct spaces *s, uint32_t module_id);
+/* Tries the files that the process has inherited and that could not be opened before. */
+void spaces_inherit_files(const struct spaces *s, struct module_registry *files,
+			  struct live_process *process, uint64_t time);
 /* Is no space dirty or waiting for a table? */
 bool spaces_are_settled(const struct spaces *s);
 /* Marks the tables of all mapped files as used at `now`. */

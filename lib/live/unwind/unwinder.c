@@ -140,6 +140,8 @@ void unwinder_module(struct unwinder *u, const struct rec_module *rec, int fd)
 	bool is_pending = has_code && submit(u, rec->module_id, fd);
 
 	module_tables_add(&u->tables.modules, rec, is_pending ? TABLE_PENDING : TABLE_NONE);
+	if (rec->rec.flags & MODULE_COMPLETED)
+		spaces_mark_module(&u->spaces, rec->module_id);
 }
 
 /* Compiles a dropped table again. */
@@ -255,20 +257,6 @@ static void finish_older(struct unwinder *u, const struct live_process *process,
 	space->oldest_copy = deferred_unwind_finish(u->deferred, process->pid, before, u->now);
 }
 
-/* False: no rows changed. */
-static bool add_code(struct unwinder *u, struct space *space, const struct code_piece *piece)
-{
-	const struct jit_piece own = {
-		.start = piece->start,
-		.size = piece->size,
-		.moved_from = piece->moved_from,
-		.eh_frame = piece->eh_frame,
-		.eh_frame_size = piece->eh_frame_size,
-	};
-
-	return jit_tables_add(&u->tables.jit, &space->code, &own);
-}
-
 void unwinder_code(struct unwinder *u, struct live_process *process, const struct code_piece *piece)
 {
 	struct space *space = spaces_of(&u->spaces, process);
@@ -278,7 +266,8 @@ void unwinder_code(struct unwinder *u, struct live_process *process, const struc
 	space->is_partial |= piece && !piece->eh_frame;
 	if (space->is_partial)
 		finish_all(u, process, space);
-	if (piece && !add_code(u, space, piece) && !(space->is_partial && space->pending_exec))
+	if (piece && !space_add_code(space, &u->tables.jit, piece) &&
+	    !(space->is_partial && space->pending_exec))
 		return;
 	space_await_code(space, !space->is_partial);
 	spaces_mark_dirty(&u->spaces, process);
@@ -400,6 +389,12 @@ static void follow_runtimes(struct unwinder *u, uint64_t now)
 		publish_dirty(u, now);
 		runtime_files_end(&u->runtimes);
 	}
+}
+
+void unwinder_inherit_files(struct unwinder *u, struct module_registry *files,
+			    struct live_process *child, uint64_t time)
+{
+	spaces_inherit_files(&u->spaces, files, child, time);
 }
 
 void unwinder_forget_files(struct unwinder *u, struct module_registry *files, uint64_t since_ns,

@@ -81,6 +81,9 @@ void unwinder_flush(struct unwinder *u, uint64_t now, bool all);
 void unwinder_take_tables(struct unwinder *u);
 /* Waits until all tables are compiled or max_ns elapsed; call unwinder_flush() afterwards. */
 void unwinder_wait(struct unwinder *u, uint64_t max_ns);
+/* Has the registry try files that it could not open yet, with a process just forked. */
+void unwinder_inherit_files(struct unwinder *u, struct module_registry *files,
+			    struct live_process *child, uint64_t time);
 /* Has the registry forget files that nothing has mapped since then, with all that is known of them.
  */
 void unwinder_forget_files(struct unwinder *u, struct module_registry *files, uint64_t since_ns,

@@ -33,6 +33,7 @@ void module_tables_add(struct module_tables *t, const struct rec_module *rec,
 	row = &t->rows.items[rec->module_id];
 	row->state = state;
 	row->machine = rec->machine;
+	vec_clear(&row->segments);
 	for (unsigned int i = 0; i < rec->segment_count; i++)
 		vec_push(&row->segments, rec->segments[i]);
 }

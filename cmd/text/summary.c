@@ -155,6 +155,15 @@ static void print_unwinding(const struct outcome *outcome)
 		command_say("stacks: %s", strbuf_text(&line));
 }
 
+/* The last row may sum up the rest. */
+static void print_unopened(const struct outcome *outcome)
+{
+	vec_for_each(&outcome->recording->facts.report.facts.rows, const struct fact *, fact) {
+		if (fact->id == FACT_UNOPENED)
+			command_say("could not open %s: %s", fact->of, fact->text);
+	}
+}
+
 static void print_coverage(const struct outcome *outcome)
 {
 	_cleanup_(strbuf_release) struct strbuf table = {0};
@@ -339,6 +348,7 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	print_waits(outcome);
 	print_left_out(outcome);
 	print_unwinding(outcome);
+	print_unopened(outcome);
 	print_coverage(outcome);
 	print_allocs(outcome);
 	print_lines(&outcome->recording->facts.report);

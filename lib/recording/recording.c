@@ -16,6 +16,7 @@
 #include "lib/recording/own_cost.h"
 #include "lib/recording/raw_tally.h"
 #include "lib/recording/outcome_facts.h"
+#include "lib/recording/unopened_shares.h"
 #include "lib/workplace/lookup.h"
 #include "lib/workplace/perf_cache.h"
 
@@ -85,6 +86,7 @@ void recording_complete(struct recording *r, const struct completion *c)
 	if (r->facts.subject == RECORDING_OF_COMMAND)
 		launched_name_profile(p);
 	outcome_facts_add_end(facts, p, r->facts.unwind, &r->facts.info);
+	unopened_shares_add(facts, p, r->facts.unwind);
 	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
 	own_cost_fill(p, &r->facts.info, facts);
 	if (c->naming) {

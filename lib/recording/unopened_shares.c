@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/recording/unopened_shares.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+#include "lib/live/unwind_methods.h"
+
+/* Files listed one by one. */
+#define LISTED_MAX 5
+
+/* Files with one path are one row: a build may run many programs of the same name. */
+struct share {
+	string_id path;
+	enum module_opening opening;
+	uint64_t samples;
+};
+
+struct shares {
+	VEC(struct share) rows;
+	uint64_t of;
+};
+
+static bool has_unopened(const struct profile *p)
+{
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		if (module->opening != MODULE_OPENED)
+			return true;
+	}
+	return false;
+}
+
+/* Returns the samples of each stack; the caller frees. */
+static uint64_t *sum_stacks(const struct profile *p, uint64_t *of)
+{
+	uint64_t *sums = xcalloc(p->stacks.rows.count + 1, sizeof(*sums));
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (sample->event || profile_is_wait(p, sample))
+				continue;
+			*of += sample->weight;
+			if (sample->stack != NO_STACK)
+				sums[sample->stack] += sample->weight;
+		}
+	}
+	return sums;
+}
+
+/* Counts a stack once for each file, however many of its frames lie there. */
+static void add_stack(const struct profile *p, stack_id id, uint64_t samples, stack_id *last,
+		      uint64_t *counts)
+{
+	for (stack_id at = id; at != NO_STACK; at = p->stacks.rows.items[at].parent) {
+		module_id module = p->frames.rows.items[p->stacks.rows.items[at].frame].module;
+
+		if (module == NO_MODULE || last[module] == id + 1)
+			continue;
+		last[module] = id + 1;
+		counts[module] += samples;
+	}
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return x->path < y->path ? -1 : x->path > y->path;
+}
+
+static int by_samples(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return by_path(a, b);
+}
+
+static void merge_paths(struct shares *s)
+{
+	size_t kept = 0;
+
+	if (!s->rows.count)
+		return;
+	vec_sort(&s->rows, by_path);
+	for (size_t i = 1; i < s->rows.count; i++) {
+		struct share *last = &s->rows.items[kept];
+
+		if (last->path == s->rows.items[i].path)
+			last->samples += s->rows.items[i].samples;
+		else
+			s->rows.items[++kept] = s->rows.items[i];
+	}
+	s->rows.count = kept + 1;
+	vec_sort(&s->rows, by_samples);
+}
+
+static void count_shares(struct shares *s, const struct profile *p)
+{
+	_cleanup_free_ uint64_t *stacks = sum_stacks(p, &s->of);
+	_cleanup_free_ uint64_t *counts = xcalloc(p->modules.rows.count, sizeof(*counts));
+	_cleanup_free_ stack_id *last = xcalloc(p->modules.rows.count, sizeof(*last));
+
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		if (stacks[i])
+			add_stack(p, (stack_id)i, stacks[i], last, counts);
+	}
+	for (size_t i = 0; i < p->modules.rows.count; i++) {
+		const struct module *module = &p->modules.rows.items[i];
+
+		if (module->opening != MODULE_OPENED && counts[i])
+			vec_push(&s->rows,
+				 (struct share){module->path, module->opening, counts[i]});
+	}
+	merge_paths(s);
+}
+
+static const char *reason_text(enum module_opening opening)
+{
+	switch (opening) {
+	case MODULE_PROCESS_ENDED:
+		return "the process that mapped it had ended";
+	case MODULE_FILES_SILENT:
+		return "its file system did not answer";
+	default:
+		return "it could not be reached through its process";
+	}
+}
+
+/* Rounds up, so that nothing is 0. */
+static void add_share(struct strbuf *out, uint64_t samples, uint64_t of)
+{
+	uint64_t permille = (samples * 1000 + of - 1) / of;
+
+	permille = permille < 1000 ? permille : 1000;
+	strbuf_addf(out, "%" PRIu64 ".%" PRIu64 " %% of the samples", permille / 10, permille % 10);
+}
+
+void unopened_shares_add(struct facts *f, const struct profile *p, enum recorder_unwind unwind)
+{
+	struct shares s = {0};
+	size_t listed;
+
+	if (!has_unopened(p))
+		return;
+	count_shares(&s, p);
+	listed = s.rows.count < LISTED_MAX ? s.rows.count : LISTED_MAX;
+	for (size_t i = 0; i < listed; i++) {
+		const struct share *row = &s.rows.items[i];
+		_cleanup_free_ char *path = xstrdup(strings_get(&p->strings, row->path));
+		_cleanup_(strbuf_release) struct strbuf text = {0};
+
+		text_to_line(path);
+		strbuf_addf(&text, "%s; ", reason_text(row->opening));
+		add_share(&text, row->samples, s.of);
+		strbuf_addf(&text, " go through it%s",
+			    unwind_method_tells_ends(unwind) ? ", without unwind tables" : "");
+		facts_text(f, FACT_UNOPENED, path, strbuf_text(&text));
+	}
+	if (s.rows.count > listed) {
+		_cleanup_free_ char *more = xasprintf("%zu more files", s.rows.count - listed);
+		_cleanup_(strbuf_release) struct strbuf text = {0};
+
+		add_share(&text, s.rows.items[listed].samples, s.of);
+		strbuf_adds(&text, " at most go through each");
+		facts_text(f, FACT_UNOPENED, more, strbuf_text(&text));
+	}
+	vec_release(&s.rows);
+}

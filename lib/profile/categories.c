@@ -82,27 +82,6 @@ struct classes {
 	bool *has_kernel_caller;
 };
 
-static bool starts_with_one_of(const char *name, const char *const *prefixes)
-{
-	for (; *prefixes; prefixes++) {
-		if (text_starts_with(name, *prefixes))
-			return true;
-	}
-	return false;
-}
-
-static bool is_c_library(const char *name)
-{
-	/* Includes names of older glibc releases: "libm-2.31.so". */
-	static const char *const prefixes[] = {
-		"libc.so",    "libc-2.",       "libc.musl-",   "ld-linux", "ld-musl-",
-		"ld-2.",      "ld.so",	       "libm.so",      "libm-2.",  "libmvec.",
-		"libmvec-2.", "libpthread.so", "librt.",       "librt-2.", "libdl.so",
-		"libdl-2.",   "libpthread-2.", "libresolv.so", NULL};
-
-	return starts_with_one_of(name, prefixes);
-}
-
 /* Only its name distinguishes a library from a position-independent program. */
 static bool is_library(const char *name)
 {
@@ -117,7 +96,7 @@ static uint8_t class_of_module(const struct profile *p, const struct module *mod
 	if (module->kind == PROFILE_MODULE_ANON || module->kind == PROFILE_MODULE_CODE_DUMP ||
 	    text_starts_with(strings_get(&p->strings, module->path), "/memfd:"))
 		return USER_JIT;
-	if (module->kind == PROFILE_MODULE_VDSO || is_c_library(name))
+	if (module->kind == PROFILE_MODULE_VDSO || module_name_is_c_library(name))
 		return USER_LIBC;
 	return is_library(name) ? USER_LIBRARY : USER_PROGRAM;
 }

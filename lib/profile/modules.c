@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/text.h"
 #include "lib/languages/language.h"
 
 void modules_release(struct modules *m)
@@ -64,6 +65,22 @@ bool module_is_kernel(const struct module *m)
 {
 	return m->kind == PROFILE_MODULE_KERNEL || m->kind == PROFILE_MODULE_KERNEL_MODULE ||
 	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
+}
+
+bool module_name_is_c_library(const char *name)
+{
+	/* Includes names of older glibc releases: "libm-2.31.so". */
+	static const char *const prefixes[] = {
+		"libc.so", "libc-2.",  "libc.musl-", "ld-linux", "ld-musl-",	  "ld-2.",
+		"ld.so",   "libm.so",  "libm-2.",    "libmvec.", "libmvec-2.",	  "libpthread.so",
+		"librt.",  "librt-2.", "libdl.so",   "libdl-2.", "libpthread-2.", "libresolv.so",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (text_starts_with(name, prefixes[i]))
+			return true;
+	}
+	return false;
 }
 
 void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT])

@@ -127,6 +127,8 @@ bool module_is_kernel(const struct module *m);
 /* Writes the build id in hexadecimal; "" if there is none. */
 #define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
 void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT]);
+/* Is a file called so, as the module's name is, a part of a C library or its dynamic linker? */
+bool module_name_is_c_library(const char *name);
 /* Is a file called so a PROFILE_MODULE_CODE_DUMP? */
 bool module_path_is_dump(const char *path);
 /* Adds a symbol. Copies the name, which need not be terminated. */

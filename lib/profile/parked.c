@@ -19,12 +19,16 @@ static const struct {
 	uint8_t parked;
 } prefixes[] = {
 	{"__futex_abstimed_wait", SERVES},
+	{"__internal_syscall_c", SERVES},
+	{"__syscall_c", SERVES},
+	{"__timedwait", SERVES},
 	{"pthread_cond_", SERVES},
 	{"__pthread_cond_", SERVES},
 	{"___pthread_cond_", SERVES},
 	{"__pthread_clockjoin", SERVES},
 	{"__new_sem_", SERVES},
 	{"sem_", SERVES},
+	{"cnd_", SERVES},
 	{"syscall", SERVES},
 	{"uv_cond_", SERVES},
 	{"uv_sem_", SERVES},
@@ -113,13 +117,50 @@ static uint8_t find_prefix(const char *name)
 	return PARKED_NOT;
 }
 
+static const struct frame *frame_at(const struct profile *p, stack_id id)
+{
+	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
+}
+
 static const char *name_at(const struct profile *p, stack_id id)
 {
-	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+	func_id func = frame_at(p, id)->func;
 
-	return frame->func == NO_FUNC
-		       ? ""
-		       : strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+	return func == NO_FUNC ? "" : strings_get(&p->strings, p->funcs.rows.items[func].name);
+}
+
+static bool is_named(const struct profile *p, stack_id id)
+{
+	func_id func = frame_at(p, id)->func;
+
+	return func != NO_FUNC && p->funcs.rows.items[func].is_named;
+}
+
+static bool is_of_c_library(const struct profile *p, stack_id id)
+{
+	module_id module = id == NO_STACK ? NO_MODULE : frame_at(p, id)->module;
+
+	return module != NO_MODULE && module_name_is_c_library(strings_get(
+					      &p->strings, p->modules.rows.items[module].name));
+}
+
+stack_id parked_call(const struct profile *p, stack_id id)
+{
+	while (is_of_c_library(p, id) && is_of_c_library(p, p->stacks.rows.items[id].parent))
+		id = p->stacks.rows.items[id].parent;
+	return id;
+}
+
+bool parked_is_by_jump(const struct profile *p, stack_id id)
+{
+	bool has_frames = false;
+
+	for (; is_of_c_library(p, id); id = p->stacks.rows.items[id].parent) {
+		if (!profile_is_fde_frame(p, frame_at(p, id)))
+			return false;
+		has_frames = true;
+	}
+	return has_frames;
 }
 
 /* Short names say it only together with what they call: libuv's, and Python's pool of threads. */
@@ -133,6 +174,13 @@ enum parked parked_of_stack(const struct profile *p, stack_id id)
 {
 	const char *name, *callee = "";
 
+	id = parked_call(p, id);
+	/* Only a caller that does nothing else tells what a function without a name does. */
+	if (is_of_c_library(p, id) && !is_named(p, id)) {
+		id = p->stacks.rows.items[id].parent;
+		if (id == NO_STACK || find_prefix(name_at(p, id)) != SERVES)
+			return PARKED_NOT;
+	}
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
 		uint8_t parked;
 

@@ -12,8 +12,19 @@ enum parked {
 };
 
 /*
+ * Returns the outermost of the C library's frames that a wait ends with: the function that the
+ * program has called. Releases differ in those within it, which only debug information names. A
+ * wait without such frames: its own. `id`: the innermost frame of the program.
+ */
+stack_id parked_call(const struct profile *p, stack_id id);
+/*
+ * True if none of those frames has a name although exported functions have: the one that was called
+ * has jumped to another, as those of semaphores and joins do, and hardly a lock's. `id`: as above.
+ */
+bool parked_is_by_jump(const struct profile *p, stack_id id);
+/*
  * Tells by the function that called the means of waiting: a worker of Go, libuv, V8, the Java
- * virtual machine, a pool of threads. `id`: the innermost frame of the program.
+ * virtual machine, a pool of threads. `id`: as above.
  */
 enum parked parked_of_stack(const struct profile *p, stack_id id);
 /*

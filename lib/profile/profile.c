@@ -53,19 +53,20 @@ size_t profile_named_frames(const struct profile *p)
 	return count;
 }
 
+bool profile_is_fde_frame(const struct profile *p, const struct frame *frame)
+{
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+
+	return func && !func->is_named &&
+	       strncmp(strings_get(&p->strings, func->name), "fun_", 4) == 0;
+}
+
 size_t profile_fde_frames(const struct profile *p)
 {
 	size_t count = 0;
 
-	vec_for_each(&p->frames.rows, const struct frame *, frame) {
-		const struct func *func = frame->func == NO_FUNC
-						  ? NULL
-						  : &p->funcs.rows.items[frame->func];
-
-		if (func && !func->is_named &&
-		    !strncmp(strings_get(&p->strings, func->name), "fun_", 4))
-			count++;
-	}
+	vec_for_each(&p->frames.rows, const struct frame *, frame)
+		count += profile_is_fde_frame(p, frame);
 	return count;
 }
 

@@ -138,6 +138,7 @@ const char *profile_fact(const struct profile *p, enum fact_id id, const char *o
 size_t profile_named_frames(const struct profile *p);
 /* Number of frames whose function is fun_…: known only from call frame information. */
 size_t profile_fde_frames(const struct profile *p);
+bool profile_is_fde_frame(const struct profile *p, const struct frame *frame);
 /*
  * Takes over these tables instead of its own, and empties them; map: the new stack of each old one,
  * for samples and markers.

@@ -102,9 +102,10 @@ static const struct {
 
 /* Functions of programs that wait for other things than a lock by the same call. */
 static const char *const conditions[] = {
-	"pthread_cond_", "__pthread_cond_", "___pthread_cond_", "cnd_",	     "pthread_barrier_",
-	"pthread_join",	 "pthread_clock",   "__pthread_clock",	"thrd_join", "sem_",
-	"__new_sem_",	 "runtime.note",
+	"pthread_cond_",    "__pthread_cond_", "___pthread_cond_",  "cnd_",
+	"pthread_barrier_", "pthread_join",    "pthread_timedjoin", "__pthread_timedjoin",
+	"pthread_clock",    "__pthread_clock", "thrd_join",	    "sem_",
+	"__new_sem_",	    "runtime.note",
 };
 
 /*
@@ -152,6 +153,9 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 
 	if (parked != PARKED_NOT)
 		return parked == PARKED_FOR_TIME ? MEANS_TIMER : MEANS_WORK;
+	if (parked_is_by_jump(p, id))
+		meaning = MEANS_CONDITION;
+	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
 		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
 		const char *name;

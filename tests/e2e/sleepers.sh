@@ -72,6 +72,15 @@ else:
 CODE
 kill -KILL "$started"
 
+start_ready "$workloads/idle_pools"
+begin pools attach --off-cpu=2000 -p "$started" -d 0.2
+finish pools 0
+judge "pools that wait for work are told from threads that are held up" pools.json.gz <<'CODE'
+import idle_pools
+idle_pools.judge(thread, waits, expect)
+CODE
+kill -KILL "$started"
+
 start_ready "$workloads/faulting"
 begin faulting attach --off-cpu=2000 -p "$started" -d 0.2
 finish faulting 0

@@ -9,16 +9,21 @@
 #include "lib/profile/wait_frames.h"
 #include "tests/unit/test.h"
 
-static stack_id add_function(struct profile *p, stack_id parent, const char *name, uint8_t kind)
+/* `module`: NULL for none. */
+static stack_id add_function(struct profile *p, stack_id parent, const char *module,
+			     const char *name, uint8_t kind)
 {
+	string_id file = module ? strings_intern(&p->strings, module) : NO_STRING;
+	module_id id = module ? modules_add(&p->modules, PROFILE_MODULE_FILE, file, file)
+			      : NO_MODULE;
 	const struct func func = {
 		.name = strings_intern(&p->strings, name),
-		.module = NO_MODULE,
+		.module = id,
 		.file = NO_SOURCE_FILE,
-		.is_named = true,
+		.is_named = strncmp(name, "fun_", 4) != 0 && strncmp(name, "0x", 2) != 0,
 	};
 	const struct frame frame = {
-		.module = NO_MODULE,
+		.module = id,
 		.func = funcs_intern(&p->funcs, &func),
 		.symbol = NO_SYMBOL,
 		.kind = kind,
@@ -27,7 +32,10 @@ static stack_id add_function(struct profile *p, stack_id parent, const char *nam
 	return stacks_intern(&p->stacks, parent, frames_intern(&p->frames, &frame));
 }
 
-/* Adds a wait for a futex of a thread. `functions`: its own, outermost first, with ';' between. */
+/*
+ * Adds a wait for a futex of a thread. `functions`: its own, outermost first, with ';' between;
+ * "library!function" for those of a library.
+ */
 static void add_wait(struct profile *p, const char *thread, const char *functions)
 {
 	_cleanup_free_ char *text = xstrdup(functions);
@@ -35,9 +43,12 @@ static void add_wait(struct profile *p, const char *thread, const char *function
 	stack_id id = NO_STACK;
 	char *rest = text;
 
-	for (char *name; (name = strsep(&rest, ";"));)
-		id = add_function(p, id, name, PROFILE_FRAME_NATIVE);
-	id = add_function(p, id, "futex_wait", PROFILE_FRAME_KERNEL);
+	for (char *name; (name = strsep(&rest, ";"));) {
+		char *module = strchr(name, '!') ? strsep(&name, "!") : NULL;
+
+		id = add_function(p, id, module, name, PROFILE_FRAME_NATIVE);
+	}
+	id = add_function(p, id, NULL, "futex_wait", PROFILE_FRAME_KERNEL);
 	id = stacks_intern(&p->stacks, id,
 			   label_frames_intern(p, strings_intern(&p->strings, "[futex]"),
 					       (struct frame_category){CATEGORY_IDLE, IDLE_LOCK}));
@@ -144,4 +155,135 @@ TEST(threads_of_java_are_known_by_name)
 	assert_int_equal(
 		meaning("main", "JVM_Sleep;JavaThread::sleep;os::PlatformEvent::park" CONDITION),
 		IDLE_TIMER);
+}
+
+/*
+ * Ends of waits in C libraries, as they were recorded: glibc 2.36, 2.41 and 2.43 with debug
+ * information and without, glibc in programs that are linked statically, musl.
+ */
+struct c_library {
+	const char *condition, *semaphore, *join, *lock, *rwlock, *call;
+};
+
+#define L ";libc.so.6!"
+#define COMMON L "__futex_abstimed_wait_common" L "__futex_abstimed_wait_common64"
+#define CANCEL L "__internal_syscall_cancel" L "__syscall_cancel_arch"
+#define MUTEX L "pthread_mutex_lock" L "lll_mutex_lock_optimized" L "__lll_lock_wait" L "futex_wait"
+#define RWLOCK \
+	L "pthread_rwlock_wrlock" L "__pthread_rwlock_wrlock_full64" L \
+	  "__futex_abstimed_wait_common"
+#define M ";ld-musl-x86_64.so.1!"
+
+static const struct c_library c_libraries[] = {
+	{
+		L "pthread_cond_wait" L "__pthread_cond_wait_common" COMMON,
+		L "__new_sem_wait_slow64.constprop.0" COMMON,
+		L "__pthread_clockjoin_ex" COMMON,
+		MUTEX,
+		RWLOCK,
+		L "syscall",
+	},
+	{
+		L "pthread_cond_wait" L "fun_85e50",
+		L "fun_90d00" L "fun_85e50",
+		L "fun_8abb0" L "fun_85e50",
+		L "pthread_mutex_lock" L "fun_86100",
+		L "pthread_rwlock_wrlock" L "fun_85e50",
+		L "syscall",
+	},
+	{
+		L "pthread_cond_timedwait" L "__pthread_cond_wait_common" COMMON CANCEL,
+		L "__new_sem_wait_slow64.constprop.0" COMMON CANCEL,
+		L "__pthread_clockjoin_ex" COMMON CANCEL,
+		MUTEX,
+		RWLOCK,
+		L "syscall",
+	},
+	{
+		L "pthread_cond_timedwait" L "fun_8f930" L "fun_8f340" L "fun_9a700",
+		L "fun_9a5d0" L "fun_8f930" L "fun_8f340" L "fun_9a700",
+		L "fun_94350" L "fun_8f930" L "fun_8f340" L "fun_9a700",
+		L "pthread_mutex_lock" L "fun_8fb90",
+		L "pthread_rwlock_wrlock" L "fun_8f930",
+		L "syscall",
+	},
+	{
+		";pthread_cond_wait;__futex_abstimed_wait_common;__internal_syscall_cancel;"
+		"__syscall_cancel_arch",
+		";__new_sem_wait_slow64;__futex_abstimed_wait_common;__internal_syscall_cancel;"
+		"__syscall_cancel_arch",
+		";__pthread_clockjoin_ex;__futex_abstimed_wait_common;__internal_syscall_cancel;"
+		"__syscall_cancel_arch",
+		";pthread_mutex_lock;__lll_lock_wait",
+		";pthread_rwlock_wrlock;__futex_abstimed_wait_common",
+		";syscall",
+	},
+	{
+		M "pthread_cond_timedwait" M "0x76a79" M "0x77852" M "memset",
+		M "sem_timedwait" M "prctl" M "0x76a79" M "0x77852" M "memset",
+		M "pthread_timedjoin_np" M "0x76a79" M "0x77852" M "memset",
+		M "pthread_mutex_timedlock" M "0x76bad" M "prctl" M "0x76a79" M "0x77890",
+		M "pthread_rwlock_timedwrlock" M "0x76bad" M "0x76a79" M "0x77890",
+		M "syscall",
+	},
+};
+
+static uint8_t meaning_in(const char *functions, const char *end)
+{
+	_cleanup_free_ char *all = xasprintf("%s%s", functions, end);
+
+	return meaning("app", all);
+}
+
+TEST(functions_of_the_c_library_are_passed_over)
+{
+	for (size_t i = 0; i < sizeof(c_libraries) / sizeof(*c_libraries); i++) {
+		const struct c_library *c = &c_libraries[i];
+
+		assert_int_equal(meaning_in("start;worker;uv_cond_wait", c->condition),
+				 IDLE_FOR_WORK);
+		assert_int_equal(meaning_in("g_async_queue_pop;uv_sem_wait", c->semaphore),
+				 IDLE_FOR_WORK);
+		assert_int_equal(meaning_in("GangWorker::loop;PosixSemaphore::wait", c->semaphore),
+				 IDLE_FOR_WORK);
+		assert_int_equal(meaning_in("g_thread_pool_wait;g_cond_wait", c->call),
+				 IDLE_FOR_WORK);
+		assert_int_equal(meaning_in("worker;pop", c->condition), IDLE_CONDITION);
+		assert_int_equal(meaning_in("app;pop", c->semaphore), IDLE_CONDITION);
+		assert_int_equal(meaning_in("main", c->join), IDLE_CONDITION);
+		assert_int_equal(meaning_in("f;PyThread_acquire_lock_timed", c->semaphore),
+				 IDLE_LOCK);
+		assert_int_equal(meaning_in("f;take_gil", c->condition), IDLE_LOCK);
+		assert_int_equal(meaning_in("gomp_thread_start", c->lock), IDLE_LOCK);
+		assert_int_equal(meaning_in("worker;uv_cond_wait", c->lock), IDLE_LOCK);
+		assert_int_equal(meaning_in("gomp_thread_start", c->rwlock), IDLE_LOCK);
+		assert_int_equal(meaning_in("app;f", c->rwlock), IDLE_LOCK);
+	}
+}
+
+TEST(frames_of_the_c_library_do_not_hide_callers)
+{
+	static const char *const lock =
+		"Main.work;java.util.concurrent.locks.ReentrantLock.lock;"
+		"java.util.concurrent.locks.ReentrantLock$Sync.lock;"
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire;"
+		"java.util.concurrent.locks.AbstractQueuedSynchronizer.acquire;"
+		"java.util.concurrent.locks.LockSupport.park;jdk.internal.misc.Unsafe.park;f;f;"
+		"Unsafe_Park;Parker::park";
+
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(meaning_in(lock, c_libraries[i].condition), IDLE_LOCK);
+}
+
+TEST(a_c_library_without_any_names_tells_nothing)
+{
+	static const char *const end = L "0x91c10" L "0x91980";
+
+	assert_int_equal(meaning_in("worker;uv_cond_wait", end), IDLE_FOR_WORK);
+	assert_int_equal(meaning_in("gomp_thread_start", end), IDLE_LOCK);
+	assert_int_equal(meaning_in("app;pop", end), IDLE_LOCK);
+	/* The dynamic linker takes a lock of the C library. */
+	assert_int_equal(meaning_in("app", ";ld-linux-x86-64.so.2!fun_1000" L "pthread_mutex_lock" L
+					   "fun_86100"),
+			 IDLE_LOCK);
 }

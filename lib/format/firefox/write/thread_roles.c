@@ -107,12 +107,9 @@ static bool is_starter(const char *name, const char *file)
 
 static bool is_c_library(const struct profile *p, const struct func *func)
 {
-	const char *path = "";
-
-	if (func->module != NO_MODULE)
-		path = strings_get(&p->strings, p->modules.rows.items[func->module].path);
-	return text_ends_with(path, "/libc.so.6") || strstr(path, "/ld-musl-") ||
-	       strstr(path, "/libpthread");
+	return func->module != NO_MODULE &&
+	       module_name_is_c_library(
+		       strings_get(&p->strings, p->modules.rows.items[func->module].name));
 }
 
 /* Tells whether threads begin in the function. That of a stripped C library has no name. */

@@ -142,6 +142,19 @@ static bool is_condition(const char *name)
 	       strstr(name, "Parker::park");
 }
 
+static const struct frame *frame_of(const struct profile *p, stack_id id)
+{
+	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
+}
+
+/* "" for a frame without a function. */
+static const char *name_of(const struct profile *p, const struct frame *frame)
+{
+	return frame->func == NO_FUNC
+		       ? ""
+		       : strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+}
+
 /*
  * Tells what a thread waits for by a futex, from its own functions, the innermost of which is that
  * of `id`.
@@ -157,19 +170,45 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 		meaning = MEANS_CONDITION;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
-		const char *name;
+		const char *name = name_of(p, frame_of(p, id));
 
 		id = p->stacks.rows.items[id].parent;
-		if (frame->func == NO_FUNC)
-			continue;
-		name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
 		if (BEGINS_WITH_ONE(name, locks))
 			return MEANS_LOCK;
 		if (is_condition(name))
 			meaning = MEANS_CONDITION;
 	}
 	return meaning;
+}
+
+/* Functions of programs that wait for an event which others cause: those of PostgreSQL. */
+static const struct {
+	const char *prefix;
+	uint8_t meaning;
+} events[] = {
+	{"ProcSleep", MEANS_LOCK},
+	{"ProcWaitForSignal", MEANS_LOCK},
+	{"ConditionVariableSleep", MEANS_CONDITION},
+	{"ConditionVariableTimedSleep", MEANS_CONDITION},
+	{"SyncRepWaitForLSN", MEANS_CONDITION},
+};
+
+/* Tells what a thread waits for by an event, from its own functions. */
+static uint8_t meaning_of_event(const struct profile *p, stack_id id)
+{
+	while (id != NO_STACK && frame_of(p, id)->kind == PROFILE_FRAME_KERNEL)
+		id = p->stacks.rows.items[id].parent;
+	id = parked_call(p, id);
+	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
+		const char *name = name_of(p, frame_of(p, id));
+
+		for (size_t e = 0; e < sizeof(events) / sizeof(*events); e++) {
+			if (text_starts_with(name, events[e].prefix))
+				return events[e].meaning;
+		}
+		id = p->stacks.rows.items[id].parent;
+	}
+	return MEANS_WORK;
 }
 
 static uint8_t find_meaning(const char *name)
@@ -187,11 +226,9 @@ static uint8_t meaning_of(const struct profile *p, const struct frame *frame, ui
 	if (frame->func == NO_FUNC)
 		return MEANS_NOTHING;
 	if (!known)
-		return find_meaning(
-			strings_get(&p->strings, p->funcs.rows.items[frame->func].name));
+		return find_meaning(name_of(p, frame));
 	if (known[frame->func] == NOT_ASKED)
-		known[frame->func] = find_meaning(
-			strings_get(&p->strings, p->funcs.rows.items[frame->func].name));
+		known[frame->func] = find_meaning(name_of(p, frame));
 	return known[frame->func];
 }
 
@@ -203,7 +240,7 @@ static uint8_t meaning_of_stack(const struct profile *p, stack_id id, uint8_t *k
 	uint8_t meaning, found = MEANS_NOTHING;
 
 	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
-		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+		const struct frame *frame = frame_of(p, id);
 
 		if (frame->kind != PROFILE_FRAME_KERNEL)
 			break;
@@ -264,11 +301,10 @@ static const char *const scheduler[] = {
 
 static bool is_scheduler(const struct profile *p, const struct frame *frame)
 {
-	const char *name;
+	const char *name = name_of(p, frame);
 
-	if (frame->kind != PROFILE_FRAME_KERNEL || frame->func == NO_FUNC)
+	if (frame->kind != PROFILE_FRAME_KERNEL)
 		return false;
-	name = strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
 	for (size_t i = 0; i < sizeof(scheduler) / sizeof(*scheduler); i++) {
 		if (strcmp(name, scheduler[i]) == 0)
 			return true;
@@ -280,11 +316,9 @@ static bool is_scheduler(const struct profile *p, const struct frame *frame)
 static stack_id leave_scheduler(const struct profile *p, stack_id id)
 {
 	while (id != NO_STACK) {
-		const struct stack *stack = &p->stacks.rows.items[id];
-
-		if (!is_scheduler(p, &p->frames.rows.items[stack->frame]))
+		if (!is_scheduler(p, frame_of(p, id)))
 			break;
-		id = stack->parent;
+		id = p->stacks.rows.items[id].parent;
 	}
 	return id;
 }
@@ -292,8 +326,16 @@ static stack_id leave_scheduler(const struct profile *p, stack_id id)
 /* Refines a label on a stack. Returns the stack that it then stands on. */
 static stack_id refine_label(struct profile *p, stack_id stack, struct frame *label, uint8_t *known)
 {
-	if (label->category == CATEGORY_IDLE && !idle_is_runnable(label->subcategory))
-		refine(p, label, meaning_of_stack(p, stack, known));
+	uint8_t meaning;
+
+	if (label->category == CATEGORY_IDLE && !idle_is_runnable(label->subcategory)) {
+		meaning = meaning_of_stack(p, stack, known);
+		/* Without names of the kernel, the system call tells that it is for an event. */
+		if (meaning == MEANS_WORK ||
+		    (meaning == MEANS_NOTHING && label->subcategory == IDLE_FOR_WORK))
+			meaning = meaning_of_event(p, stack);
+		refine(p, label, meaning);
+	}
 	return leave_scheduler(p, stack);
 }
 

@@ -51,7 +51,9 @@ void wait_markers_add(struct tasks *tasks, const struct slow_wait *wait)
 	struct marker marker;
 	schema_id schema;
 
-	if (label->subcategory == IDLE_FOR_WORK || label->subcategory == IDLE_TIMER)
+	/* The program's functions may yet tell that an event is a lock. */
+	if (label->subcategory == IDLE_TIMER ||
+	    (label->subcategory == IDLE_FOR_WORK && wait->taken == WAIT_STACK_NONE))
 		return;
 	schema = slow_waits_schema(p);
 	if (schema == NO_SCHEMA)

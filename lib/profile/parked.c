@@ -122,11 +122,16 @@ static const struct frame *frame_at(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
+const char *parked_frame_name(const struct profile *p, const struct frame *frame)
+{
+	return frame->func == NO_FUNC
+		       ? ""
+		       : strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
+}
+
 static const char *name_at(const struct profile *p, stack_id id)
 {
-	func_id func = frame_at(p, id)->func;
-
-	return func == NO_FUNC ? "" : strings_get(&p->strings, p->funcs.rows.items[func].name);
+	return parked_frame_name(p, frame_at(p, id));
 }
 
 static bool is_named(const struct profile *p, stack_id id)

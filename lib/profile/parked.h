@@ -11,6 +11,8 @@ enum parked {
 	PARKED_FOR_TIME, /* a sleep that is made of a condition variable */
 };
 
+/* Returns the name of a frame's function, "" without one. */
+const char *parked_frame_name(const struct profile *p, const struct frame *frame);
 /*
  * Returns the outermost of the C library's frames that a wait ends with: the function that the
  * program has called. Releases differ in those within it, which only debug information names. A

@@ -147,14 +147,6 @@ static const struct frame *frame_of(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
-/* "" for a frame without a function. */
-static const char *name_of(const struct profile *p, const struct frame *frame)
-{
-	return frame->func == NO_FUNC
-		       ? ""
-		       : strings_get(&p->strings, p->funcs.rows.items[frame->func].name);
-}
-
 /*
  * Tells what a thread waits for by a futex, from its own functions, the innermost of which is that
  * of `id`.
@@ -170,7 +162,7 @@ static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 		meaning = MEANS_CONDITION;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
-		const char *name = name_of(p, frame_of(p, id));
+		const char *name = parked_frame_name(p, frame_of(p, id));
 
 		id = p->stacks.rows.items[id].parent;
 		if (BEGINS_WITH_ONE(name, locks))
@@ -200,7 +192,7 @@ static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 		id = p->stacks.rows.items[id].parent;
 	id = parked_call(p, id);
 	for (int i = 0; i < USER_FRAMES && id != NO_STACK; i++) {
-		const char *name = name_of(p, frame_of(p, id));
+		const char *name = parked_frame_name(p, frame_of(p, id));
 
 		for (size_t e = 0; e < sizeof(events) / sizeof(*events); e++) {
 			if (text_starts_with(name, events[e].prefix))
@@ -226,9 +218,9 @@ static uint8_t meaning_of(const struct profile *p, const struct frame *frame, ui
 	if (frame->func == NO_FUNC)
 		return MEANS_NOTHING;
 	if (!known)
-		return find_meaning(name_of(p, frame));
+		return find_meaning(parked_frame_name(p, frame));
 	if (known[frame->func] == NOT_ASKED)
-		known[frame->func] = find_meaning(name_of(p, frame));
+		known[frame->func] = find_meaning(parked_frame_name(p, frame));
 	return known[frame->func];
 }
 
@@ -301,7 +293,7 @@ static const char *const scheduler[] = {
 
 static bool is_scheduler(const struct profile *p, const struct frame *frame)
 {
-	const char *name = name_of(p, frame);
+	const char *name = parked_frame_name(p, frame);
 
 	if (frame->kind != PROFILE_FRAME_KERNEL)
 		return false;

@@ -246,18 +246,24 @@ int main()
 }
 CODE
 cat >classes.rs <<'CODE'
+// Keeps the compiler from leaving the allocation out.
+fn read(bytes: &[u8]) -> usize {
+    unsafe { std::ptr::read_volatile(&bytes[0]) };
+    bytes.len()
+}
+
 #[inline(never)]
-fn leak_block() -> &'static mut [u8; 4096] {
-    std::hint::black_box(Box::leak(Box::new([1; 4096])))
+fn leak_block() -> usize {
+    read(Box::leak(Box::new([1; 4096])))
 }
 
 #[inline(never)]
 fn free_vector() -> usize {
-    std::hint::black_box(vec![1u8; 1 << 20]).len()
+    read(&vec![1; 1 << 20])
 }
 
 fn main() {
-    let used: usize = (0..5120).map(|_| leak_block().len()).sum::<usize>()
+    let used: usize = (0..5120).map(|_| leak_block()).sum::<usize>()
         + (0..40).map(|_| free_vector()).sum::<usize>();
     println!("{} {}", used, 5120 * 4096);
 }

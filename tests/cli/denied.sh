@@ -3,7 +3,7 @@
 # A kernel that refuses what prof asks of it: one clear line, and what helps. Needs no root.
 . "$(dirname "$0")/../e2e/lib.sh"
 
-deny=$(realpath "$workloads/../cli/deny")
+deny=$built/cli/deny
 cp "$golden/simple.json" profile.json
 
 # One row of prof check where a system call is refused, and the verdict.

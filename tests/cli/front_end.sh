@@ -8,7 +8,7 @@
 user=$(id -un)
 [ "$(id -u)" -ne 0 ] || user=nobody
 cp "$PROF" prof
-cp "$workloads/../cli/deny" deny
+cp "$built/cli/deny" deny
 mkdir home fake no-sudo
 chmod 777 home
 at_exit+=("touch $tmp/fake/over")

@@ -34,7 +34,7 @@ lacks "a kernel that is locked down" 1 'missing  lockdown  *the kernel is locked
 	'boot with lockdown=integrity' \
 	"mount -t tmpfs none /sys/kernel/security && : >/sys/kernel/security/lockdown &&
 		$(over /sys/kernel/security/lockdown)"
-deny=$(realpath "$workloads/../cli/deny")
+deny=$built/cli/deny
 echo 4 >with
 lacking=("$deny" perf_event_open=EACCES --)
 lacks "perf events for administrators alone" 1 \

@@ -5,7 +5,7 @@
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 
-deny=$(realpath "$workloads/../cli/deny")
+deny=$built/cli/deny
 denied() { # REGEX CALL=ERRNO [ARGUMENT...]
 	local regex=$1 call=$2
 	shift 2

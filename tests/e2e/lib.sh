@@ -13,8 +13,9 @@ unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root" || exit 1
 PROF=$(realpath "${PROF:-build/prof}")
-workloads=$(realpath "${BUILD:-build}/tests/workloads")
-golden=${workloads%/*}/golden/profiles
+built=$(realpath "${BUILD:-build}")/tests
+workloads=$built/workloads
+golden=$built/golden/profiles
 tmp=$(mktemp -d /tmp/prof-e2e.XXXXXX)
 # Other users must be able to reach files that a test makes for them.
 chmod 755 "$tmp"

@@ -142,7 +142,7 @@ static int find_packing(const struct debug_sections *s, const GElf_Shdr *header,
 	struct bytes b;
 	ssize_t n;
 
-	*p = (struct packed){PACKING_NONE};
+	*p = (struct packed){.packing = PACKING_NONE};
 	if (!(header->sh_flags & SHF_COMPRESSED) && !is_old)
 		return 0;
 	n = read_at(s->source->binary->fd, start, MIN(sizeof(start), header->sh_size),

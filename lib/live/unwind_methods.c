@@ -13,8 +13,8 @@ const char *const unwind_method_names[] = {
 };
 
 static const char *const texts[] = {
-	[RECORDER_UNWIND_AUTO] = "auto: call frame information, else frame pointers, else "
-				 "a scan for return addresses",
+	[RECORDER_UNWIND_AUTO] = ("auto: call frame information, else frame pointers, else "
+				  "a scan for return addresses"),
 	[RECORDER_UNWIND_CFI] = "cfi: call frame information alone",
 	[RECORDER_UNWIND_FP] = "fp: frame pointers alone",
 	[RECORDER_UNWIND_NONE] = "none: no user stacks",

@@ -38,8 +38,9 @@ static schema_id add_schema(struct profile *p)
 		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
 		.fields =
 			{
-				[FIELD_LABELS] = {"labels", "Labels", FIELD_STRING},
-				[FIELD_SAMPLES] = {"samples", "Samples", FIELD_INTEGER},
+				[FIELD_LABELS] = {"labels", "Labels", FIELD_STRING, VALUE_UNKNOWN},
+				[FIELD_SAMPLES] = {"samples", "Samples", FIELD_INTEGER,
+						   VALUE_UNKNOWN},
 			},
 	};
 

@@ -206,7 +206,9 @@ static void compile(struct jit_tables *t, const struct jit_piece *code, struct r
 	const uint64_t size = (code->size + EH_FRAME_ALIGNMENT - 1) & ~(EH_FRAME_ALIGNMENT - 1ull);
 	const struct compile_input input = {
 		.arch = t->arch,
-		.cfi = {code->eh_frame, code->eh_frame_size, code->start + size},
+		.cfi = {.data = code->eh_frame,
+			.size = code->eh_frame_size,
+			.vaddr = code->start + size},
 		.code = &range,
 		.code_count = 1,
 	};

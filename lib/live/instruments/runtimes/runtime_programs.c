@@ -46,7 +46,7 @@ struct runtime_object {
 	{ \
 		name##_open, name##_object, name##_destroy, {NULL}, \
 		{ \
-			{"on_" #name, "runtime_programs"}, \
+			{"on_" #name, "runtime_programs", NULL}, \
 				{"on_" #name "_tracepoint", "runtime_tracepoints", "events_bpf"}, \
 		} \
 	}

@@ -39,6 +39,7 @@ judges "shell: only the beginning counts" a.sh $'#!/bin/sh\n# Says\n# what it is
 judges "Python: a comment" a.py $'a = 1\n# What it is.' "2:"
 judges "Python: documentation" a.py $'def a():\n    """What it is."""' "2:"
 judges "Python: a string" a.py $'a = "# What it is."\nb = """Where"""' ""
+judges "Python: a string with values" a.py $'a = f"# What it is {ledger} {f\'{memo:{news}}\'}"' ""
 judges "a script by its first line" a $'#!/usr/bin/env python3\n# Of it.' "2:"
 judges "other files" a.txt '/* Of it. */' ""
 judges "words: in comments" a.c '/* Counts memos. */' '1: "memos" is now cache'

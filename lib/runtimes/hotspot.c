@@ -19,7 +19,7 @@ static void write_version(const struct runtime_layout *layout, char *text, size_
 	if (layout->hotspot.version)
 		snprintf(text, size, "%u", layout->hotspot.version);
 	else
-		snprintf(text, size, "(not started)");
+		*text = 0;
 }
 
 const struct runtime runtime_hotspot = {

@@ -115,7 +115,8 @@ struct runtime {
 	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
 		     void *process, struct runtime_memory *lasting, struct error *err);
 	size_t process_size;
-	/* Writes the version in a layout as text: "3.11". */
+	/* Writes the version in a layout as text, "3.11"; nothing before the runtime has started.
+	 */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
 	/* Decodes a valid record. Never fails: what is not there or malformed stays empty. */
 	void (*decode)(const struct runtime_layout *layout, const struct rec_function *function,

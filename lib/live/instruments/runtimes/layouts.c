@@ -87,7 +87,7 @@ void layouts_list_versions(const struct layouts *l, struct strbuf *out)
 		const struct found_layout *found = &l->rows.items[i];
 
 		if (found->layout.kind == RUNTIME_NONE || found->layout.kind == RUNTIME_GO ||
-		    is_listed(l, i))
+		    !*found->version || is_listed(l, i))
 			continue;
 		strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
 			    runtimes[found->layout.kind]->name, found->version);

@@ -41,7 +41,10 @@ int layouts_store(struct layouts *l, struct programs *programs, uint32_t number,
  */
 int layouts_complete(struct layouts *l, struct programs *programs, uint32_t *number,
 		     const struct runtime_layout *layout, struct error *err);
-/* Appends "Python 3.11, Node.js 20": each version once. */
+/*
+ * Appends "Python 3.11, Node.js 20": each version once. A runtime that is only mapped, as by an
+ * editor that could run scripts, is left out if it is known not to have started.
+ */
 void layouts_list_versions(const struct layouts *l, struct strbuf *out);
 
 #endif

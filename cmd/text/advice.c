@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/text/common_library.h"
 #include "cmd/text/debug_package.h"
 #include "cmd/text/foreign_file.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "lib/languages/language.h"
 #include "lib/profile/symbol_reason.h"
 #include "lib/profile/wait_sums.h"
@@ -57,83 +59,120 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 	return frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named;
 }
 
-/* Returns a row that stands for all memory with code generated at run time. */
-static module_id first_anonymous(const struct profile *p)
-{
-	module_id id = 0;
+/* Code without names that a stack's time is spent in. */
+struct nameless {
+	module_id module; /* NO_MODULE: none */
+	module_id caller; /* file of the nearest frame with one, the common libraries aside */
+};
 
-	while (id < p->modules.rows.count && p->modules.rows.items[id].kind != PROFILE_MODULE_ANON)
-		id++;
-	return id;
+/* Is its time that of its caller? */
+static bool is_callers(const struct profile *p, const struct frame *frame)
+{
+	if (frame->kind == PROFILE_FRAME_KERNEL || frame->kind == PROFILE_FRAME_LABEL)
+		return true;
+	return frame->module != NO_MODULE &&
+	       (module_is_kernel(&p->modules.rows.items[frame->module]) ||
+		is_of_common_library(p, frame));
 }
 
 /*
- * Returns, by stack, the module of the innermost frame without a name, or NO_MODULE; the caller
- * frees.
+ * Returns a row for each stack; the caller frees. Files that time is only passed through, as libc
+ * by main(), lack names that nobody misses.
  */
-static module_id *find_nameless(const struct profile *p)
+static struct nameless *find_nameless(const struct profile *p)
 {
-	module_id *found = xcalloc(p->stacks.rows.count, sizeof(*found));
-	module_id anonymous = first_anonymous(p);
+	struct nameless *found = xcalloc(p->stacks.rows.count, sizeof(*found));
 
 	for (size_t i = 0; i < p->stacks.rows.count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
 		const struct frame *frame = &p->frames.rows.items[stack->frame];
 
+		found[i] = stack->parent == NO_STACK ? (struct nameless){NO_MODULE, NO_MODULE}
+						     : found[stack->parent];
 		if (is_nameless(p, frame))
-			found[i] = p->modules.rows.items[frame->module].kind == PROFILE_MODULE_ANON
-					   ? anonymous
-					   : frame->module;
-		else
-			found[i] = stack->parent == NO_STACK ? NO_MODULE : found[stack->parent];
+			found[i].module = frame->module;
+		else if (!is_callers(p, frame))
+			found[i].module = NO_MODULE;
+		if (frame->module != NO_MODULE && !is_callers(p, frame) &&
+		    p->modules.rows.items[frame->module].kind == PROFILE_MODULE_FILE)
+			found[i].caller = frame->module;
 	}
 	return found;
 }
 
+/* Returns the language whose runtime is in a file, by the file's name. */
+static enum language_id language_of_file(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	enum language_id language;
+
+	name = name ? name + 1 : path;
+	language = language_of_library(name);
+	if (language != LANGUAGE_NONE)
+		return language;
+	return language_of_program(text_starts_with(name, "lib") ? name + 3 : name);
+}
+
+/*
+ * Returns the language whose compiler made the code: that of the file that called it, as a process
+ * may have several. The process's name decides only where no caller is known.
+ */
+static enum language_id language_of_code(const struct profile *p, const struct nameless *code,
+					 const struct profile_thread *thread)
+{
+	const struct module *caller;
+
+	if (code->caller != NO_MODULE) {
+		caller = &p->modules.rows.items[code->caller];
+		return language_of_file(strings_get(&p->strings, caller->path));
+	}
+	if (thread->process_name == NO_STRING)
+		return LANGUAGE_NONE;
+	return language_of_program(strings_get(&p->strings, thread->process_name));
+}
+
 struct share {
-	module_id module;
+	size_t row; /* a module; from their number on, the language of code made at run time */
 	uint64_t samples, of;
 };
 
 static struct share find_worst(const struct profile *p, bool of_waits)
 {
-	_cleanup_free_ module_id *nameless = find_nameless(p);
-	_cleanup_free_ uint64_t *samples = xcalloc(p->modules.rows.count, sizeof(*samples));
-	struct share worst = {.module = NO_MODULE};
+	size_t modules = p->modules.rows.count, rows = modules + LANGUAGE_COUNT;
+	_cleanup_free_ struct nameless *nameless = find_nameless(p);
+	_cleanup_free_ uint64_t *samples = xcalloc(rows, sizeof(*samples));
+	struct share worst = {0};
 
-	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		samples_for_each(&row->samples, sample) {
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			const struct nameless *code;
+
 			if (sample->event || sample->stack == NO_STACK ||
 			    profile_is_wait(p, sample) != of_waits)
 				continue;
 			worst.of += sample->weight;
-			if (nameless[sample->stack] != NO_MODULE)
-				samples[nameless[sample->stack]] += sample->weight;
+			code = &nameless[sample->stack];
+			if (code->module == NO_MODULE)
+				continue;
+			if (p->modules.rows.items[code->module].kind == PROFILE_MODULE_ANON)
+				samples[modules + language_of_code(p, code, thread)] +=
+					sample->weight;
+			else
+				samples[code->module] += sample->weight;
 		}
 	}
-	for (module_id i = 0; i < p->modules.rows.count; i++) {
+	for (size_t i = 0; i < rows; i++) {
 		if (samples[i] > worst.samples) {
 			worst.samples = samples[i];
-			worst.module = i;
+			worst.row = i;
 		}
 	}
 	return worst;
 }
 
-static const char *program_of(const struct profile *p, uint32_t pid)
+/* Returns the way a program that generates code can report it, NULL if there is none. */
+static const char *jit_remedy(enum language_id language)
 {
-	vec_for_each(&p->threads.rows, const struct profile_thread *, row) {
-		if (row->pid == pid && row->process_name != NO_STRING)
-			return strings_get(&p->strings, row->process_name);
-	}
-	return "";
-}
-
-/* Returns the way a program that generates code can report it. */
-static const char *jit_remedy(const char *program)
-{
-	enum language_id language = language_of_program(program);
-
 	if (language != LANGUAGE_NONE)
 		return languages[language]->remedy;
 	return "see \"Code made at run time\" in: man prof-record";
@@ -170,31 +209,26 @@ static char *file_remedy(const struct profile *p, module_id id, const char *path
 void advice_on_names(const struct profile *p, struct strbuf *out)
 {
 	struct share worst = find_worst(p, false);
-	_cleanup_free_ char *remedy = NULL;
-	const struct module *module;
 	bool of_waits = worst.of <= FEW_SAMPLES && has_many_waits(p);
-	const char *path;
+	_cleanup_free_ char *file = NULL;
+	const char *remedy, *path = NULL;
 	uint64_t permille;
 
 	if (of_waits)
 		worst = find_worst(p, true);
-	if (worst.module == NO_MODULE)
-		return;
-	permille = worst.samples * 1000 / worst.of;
+	permille = worst.of ? worst.samples * 1000 / worst.of : 0;
 	if (permille < NAMELESS_PERMILLE_MIN)
 		return;
-	module = &p->modules.rows.items[worst.module];
-	path = strings_get(&p->strings, module->path);
-	if (module->kind == PROFILE_MODULE_ANON) {
-		remedy = xstrdup(jit_remedy(program_of(p, module->pid)));
-		path = "code made at run time";
+	if (worst.row < p->modules.rows.count) {
+		path = strings_get(&p->strings, p->modules.rows.items[worst.row].path);
+		remedy = file = file_remedy(p, (module_id)worst.row, path);
 	} else {
-		remedy = file_remedy(p, worst.module, path);
+		remedy = jit_remedy((enum language_id)(worst.row - p->modules.rows.count));
 	}
 	if (!remedy)
 		return;
 	strbuf_addf(out,
 		    "%" PRIu64 ".%" PRIu64 " %% of the %s go through %s%s, which has no names: %s",
 		    permille / 10, permille % 10, of_waits ? "waits" : "samples",
-		    module->kind == PROFILE_MODULE_ANON ? "" : "code of ", path, remedy);
+		    path ? "code of " : "", path ? path : "code made at run time", remedy);
 }

@@ -5,29 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/text/common_library.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-
-/* Libraries through which programs allocate: their callers tell more. */
-static bool is_of_runtime(const struct profile *p, const struct frame *frame)
-{
-	static const char *const names[] = {"libc.so",	   "libc-",	  "libstdc++.so",
-					    "libgcc_s.so", "libjemalloc", "libtcmalloc",
-					    "libmimalloc"};
-	const char *path, *base;
-
-	if (frame->module == NO_MODULE)
-		return false;
-	path = strings_get(&p->strings, p->modules.rows.items[frame->module].path);
-	base = strrchr(path, '/');
-	base = base ? base + 1 : path;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (text_starts_with(base, names[i]))
-			return true;
-	}
-	return false;
-}
 
 /* Returns the frame that asked for the memory; NO_FRAME if it is unknown. */
 static frame_id find_owner(const struct profile *p, stack_id stack)
@@ -35,7 +16,7 @@ static frame_id find_owner(const struct profile *p, stack_id stack)
 	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
 		frame_id frame = p->stacks.rows.items[stack].frame;
 
-		if (!is_of_runtime(p, &p->frames.rows.items[frame]))
+		if (!is_of_common_library(p, &p->frames.rows.items[frame]))
 			return frame;
 	}
 	return NO_FRAME;

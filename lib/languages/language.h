@@ -38,7 +38,7 @@ struct language {
 	const char *library;
 	/*
 	 * Beginning of the names of programs that are the runtime; `remedy` says how to get names
-	 * of its code.
+	 * of its code. NULL: there is no way, or none without other code in its place.
 	 */
 	const char *program, *remedy;
 	/*

@@ -32,5 +32,4 @@ const struct language language_python = {
 	.parse_name = parse_name,
 	.program = "python",
 	.lock_tier = 1,
-	.remedy = "start Python (3.12 or newer) with -X perf",
 };

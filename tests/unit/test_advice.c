@@ -74,8 +74,8 @@ TEST(the_worst_is_named)
 	set_up(&s);
 	expect(&s, "");
 	outer = call(&s, NO_STACK, s.app, 1, false);
+	sample(&s, outer, 30);
 	inner = call(&s, outer, s.other, 2, true);
-	sample(&s, inner, 30);
 	sample(&s, call(&s, inner, s.other, 3, false), 10);
 	sample(&s, call(&s, NO_STACK, s.kernel, 4, false), 50);
 	sample(&s, call(&s, NO_STACK, s.other, 5, true), 10);
@@ -86,6 +86,48 @@ TEST(the_worst_is_named)
 	modules_get(&s.p->modules, s.app)->reason = SYMBOLS_DELETED;
 	expect(&s, "30.0 % of the samples go through code of /opt/app, which has no names: the "
 		   "file was deleted before it could be opened");
+	profile_free(s.p);
+}
+
+TEST(files_that_are_passed_through_lack_nothing)
+{
+	struct scene s;
+	module_id libc;
+	stack_id start, main;
+
+	set_up(&s);
+	libc = add_module(s.p, PROFILE_MODULE_FILE, "/usr/local/lib/libc.so.6");
+	start = call(&s, NO_STACK, libc, 1, false);
+	main = call(&s, start, s.app, 2, true);
+	sample(&s, main, 60);
+	sample(&s, call(&s, main, s.kernel, 3, false), 30);
+	sample(&s, call(&s, main, libc, 4, true), 6);
+	/* Time of libc's own functions counts. */
+	sample(&s, call(&s, main, libc, 5, false), 4);
+	expect(&s, "");
+	sample(&s, call(&s, main, libc, 5, false), 6);
+	expect(&s, "9.4 % of the samples go through code of /usr/local/lib/libc.so.6, which has no "
+		   "names: it is stripped: build it without, or name the folder of its debug files "
+		   "by --debug-dir");
+	profile_free(s.p);
+}
+
+TEST(time_in_libc_and_the_kernel_is_the_callers)
+{
+	struct scene s;
+	module_id libc;
+	stack_id app, copy;
+
+	set_up(&s);
+	libc = add_module(s.p, PROFILE_MODULE_FILE, "/usr/local/lib/libc.so.6");
+	app = call(&s, call(&s, NO_STACK, libc, 1, false), s.app, 2, false);
+	copy = call(&s, app, libc, 3, true);
+	sample(&s, copy, 10);
+	sample(&s, call(&s, copy, s.kernel, 4, true), 10);
+	sample(&s, call(&s, app, s.other, 5, true), 80);
+	expect(&s, "20.0 % of the samples go through code of /opt/app, which has no names: it is "
+		   "stripped: build it without, or name the folder of its debug files by "
+		   "--debug-dir");
 	profile_free(s.p);
 }
 
@@ -150,6 +192,79 @@ TEST(code_made_at_run_time)
 	sample(&s, call(&s, NO_STACK, more, 1, false), 5);
 	expect(&s, "100.0 % of the samples go through code made at run time, which has no names: "
 		   "start node with --perf-basic-prof");
+	profile_free(s.p);
+}
+
+/* Judges the remedy for code that a file has called, in a process with that name. */
+static void expect_remedy(const char *process, const char *caller, const char *remedy)
+{
+	_cleanup_free_ char *text = NULL;
+	struct scene s;
+	stack_id stack;
+
+	set_up(&s);
+	threads_get(&s.p->threads, s.thread)->process_name = strings_intern(&s.p->strings, process);
+	stack = call(&s, NO_STACK, s.app, 1, true);
+	if (caller)
+		stack = call(&s, stack, add_module(s.p, PROFILE_MODULE_FILE, caller), 2, true);
+	stack = call(&s, stack, add_module(s.p, PROFILE_MODULE_FILE, "/lib/libc.so.6"), 3, true);
+	stack = call(&s, stack, s.jit, 4, true);
+	stack = call(&s, stack, s.jit, 5, false);
+	sample(&s, stack, 10);
+	sample(&s, call(&s, stack, s.kernel, 6, true), 10);
+	if (remedy)
+		text = xasprintf("100.0 %% of the samples go through code made at run time, which "
+				 "has no names: %s",
+				 remedy);
+	expect(&s, text ? text : "");
+	profile_free(s.p);
+}
+
+TEST(the_caller_of_code_made_at_run_time_tells_its_compiler)
+{
+	static const char node[] = "start node with --perf-basic-prof",
+			  java[] = "while it runs: jcmd PID Compiler.perfmap",
+			  manual[] = "see \"Code made at run time\" in: man prof-record";
+
+	expect_remedy("node", "/usr/bin/node", node);
+	expect_remedy("MainThread", "/usr/lib/x86_64-linux-gnu/libnode.so.115", node);
+	expect_remedy("node", "/app/node_modules/query.node", manual);
+	expect_remedy("node", NULL, manual);
+	expect_remedy("java", "/usr/lib/jvm/lib/server/libjvm.so", java);
+	expect_remedy("python3", "/usr/lib/jvm/lib/server/libjvm.so", java);
+	expect_remedy("python3", "/usr/lib/wasmtime/libwasmtime.so", manual);
+	expect_remedy("pypy3", "/usr/lib/libpypy3-c.so", manual);
+	/* With the option that names some of Python's code, Python does not compile any. */
+	expect_remedy("python3", "/usr/bin/python3.14", NULL);
+	expect_remedy("java", "/usr/lib/libpython3.15.so.1.0", NULL);
+}
+
+TEST(code_of_several_compilers)
+{
+	struct scene s;
+	stack_id of_node, of_other;
+
+	set_up(&s);
+	of_node = call(&s, NO_STACK, add_module(s.p, PROFILE_MODULE_FILE, "/usr/bin/node"), 1,
+		       true);
+	of_other = call(&s, of_node, s.other, 2, true);
+	sample(&s, call(&s, of_node, s.jit, 3, false), 40);
+	sample(&s, call(&s, of_other, s.jit, 4, false), 30);
+	sample(&s, of_node, 30);
+	expect(&s, "40.0 % of the samples go through code made at run time, which has no names: "
+		   "start node with --perf-basic-prof");
+	profile_free(s.p);
+}
+
+TEST(python_compiles_nothing_with_a_map)
+{
+	struct scene s;
+
+	set_up(&s);
+	threads_get(&s.p->threads, s.thread)->process_name = strings_intern(&s.p->strings,
+									    "python3.14");
+	sample(&s, call(&s, NO_STACK, s.jit, 1, false), 5);
+	expect(&s, "");
 	profile_free(s.p);
 }
 

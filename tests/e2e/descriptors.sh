@@ -25,8 +25,8 @@ mkdir hoard
 # to be closed.
 cat >run.sh <<'SHELL'
 ./first die 1.5 & spins=$!
-while ! grep -q /first "/proc/$spins/maps"; do sleep 0.01; done
-sleep 0.2
+# The recorder has it open.
+until [ "$(find /proc/[0-9]*/fd -lname "$PWD/first" 2>/dev/null)" ]; do sleep 0.02; done
 rm first
 python3 hoards.py
 ./second

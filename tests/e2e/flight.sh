@@ -103,23 +103,28 @@ run "$PROF" record --last 5s --when-exit 3 -o none.json.gz -- "$spin" die 0.3
 is "no trigger: exit status" "$status" 0
 is "no trigger: says so" "$err" "prof: no snapshot was asked for: no profile"
 ok "no trigger: no file" test ! -e none.json.gz
+# The recorder may look late: commands end once the file is there.
+until_written() { # FILE COMMAND
+	echo "until test -s $1; do $2; done"
+}
 run "$PROF" record --last 5s --when-file "$tmp/signal" -o file.json.gz -- \
-	bash -c "$spin die 0.2; touch signal; $spin die 0.6"
+	timeout 120 bash -c "$spin die 0.2; touch signal; $(until_written file.json.gz "$spin die 0.1")"
 is "when-file" "$(markers_of file.json.gz)" "$tmp/signal was written"
 run "$PROF" record --last 5s --when-stall 500 -o stall.json.gz -- \
-	bash -c "$spin die 0.2; sleep 2; $spin die 0.1"
+	timeout 120 bash -c "$spin die 0.2; $(until_written stall.json.gz 'sleep 2')"
 is "when-stall" "$(markers_of stall.json.gz)" "nothing ran for 500 ms"
 run "$PROF" record --last 5s --syscalls=1 --when-marker 'clock_nanosleep>300' -o slow.json.gz -- \
-	bash -c "sleep 0.1; sleep 0.4; $spin die 0.4"
+	timeout 120 bash -c "sleep 0.1; $(until_written slow.json.gz 'sleep 0.4')"
 like "when-marker" "$(markers_of slow.json.gz)" '^clock_nanosleep took [0-9.e+]+ ms$'
 # shellcheck disable=SC2016 # for its shell
 run "$PROF" record --last 5s --when-psi cpu=20 -o cpu.json.gz -- \
-	bash -c 'for ((i = 0; i < 3 * $(nproc); i++)); do '"$spin"' die 1.5 & done; wait'
+	timeout 120 bash -c 'for ((i = 0; i < 3 * $(nproc); i++)); do
+		'"$(until_written cpu.json.gz "$spin die 0.5")"' & done; wait'
 like "when-psi" "$(markers_of cpu.json.gz)" '^tasks waited for cpu [0-9]+ % of a second$'
 
 # --after goes on for a while.
 run "$PROF" record --last 5s --after 0.5 --when-file "$tmp/again" -o after.json.gz -- \
-	bash -c "$spin die 0.2; touch again; $spin die 2"
+	timeout 120 bash -c "$spin die 0.2; touch again; $(until_written after.json.gz "$spin die 0.2")"
 judge "after: what came then is in it" after.json.gz <<'CODE'
 texts = p["shared"]["stringArray"]
 at = [start for t in p["threads"] for name, start in zip(t["markers"]["name"], t["markers"]["startTime"])

@@ -23,7 +23,9 @@ FIBER = ()
 SCENES = ("recursing iterating sorting comparing defining reducing sending missing catching fibers "
           "enumerating evaluating singling formatting").split()
 TREE = {
-    "<main>": {"Object#work": [], "block in <main>": None},
+    "<main>": {"Object#work": [], "block in <main>": None, "<class:Tree>": [], "<class:Weighed>": []},
+    "<class:Tree>": {},
+    "<class:Weighed>": {},
     "block in <main>": {"Object#work": [], "Object#napping": []},
     "Object#work": {"Object#scenes": [], "Object#now": []},
     "Object#now": {},
@@ -168,7 +170,7 @@ UNWRITTEN = {"Weighed#<=>", "Tree#method_missing", "rescue in Tree#catching",
              "ensure in Tree#catching", "Tree#ensured", "block in <class:Tree>", "Key#hash", "Key#eql?",
              "Loud#speak", "Voice#speak", "Shape#===", "Mill#again", "Proc#call",
              "rescue in Mill#retrying", "block in Mill#stepping", "<class:Mill>",
-             "<class:Steps>", "<class:Key>", "block in <class:Mill>",
+             "<class:Tree>", "<class:Weighed>", "<class:Steps>", "<class:Key>", "block in <class:Mill>",
              "Weighed#initialize", "Mill#initialize", "Pair#initialize", "Key#initialize"}
 
 

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 # fish completion for prof(1). `prof __complete` says what a word may become.
 
+# Names of files; fish's own functions for this take no blanks in all versions.
+function __prof_complete_path
+    complete -C "'' "(string escape -- $argv[1])
+end
+
 function __prof_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct | string unescape)
     set -l before (string match -r -- '^--[^=]*=' $word)
+    set -l path (string replace -r -- '^--[^=]*=' '' "$word")
     for line in (command $words[1] __complete $words[2..-1] "$word" 2>/dev/null)
         switch $line
             case ':command *'
@@ -13,9 +19,9 @@ function __prof_complete
                 # One word is the name of a program.
                 complete -C (string join ' ' -- (string escape -- $rest))
             case :files
-                printf "%s\n" "$before"(__fish_complete_path (string replace -r -- '^--[^=]*=' '' "$word"))
+                printf "%s\n" "$before"(__prof_complete_path "$path")
             case :folders
-                printf "%s\n" "$before"(__fish_complete_directories (string replace -r -- '^--[^=]*=' '' "$word"))
+                printf "%s\n" "$before"(__prof_complete_path "$path" | string match -- '*/')
             case '*'
                 echo $line
         end

@@ -39,7 +39,9 @@ for shell in bash zsh fish; do
 	done
 done
 # A folder, where no file will do.
-is "bash: --debug-dir=a" "$(type_lines bash 'prof record --debug-dir=a')" 'prof record --debug-dir=a folder/'
+for shell in bash fish; do
+	is "$shell: --debug-dir=a" "$(type_lines $shell 'prof record --debug-dir=a')" 'prof record --debug-dir=a folder/'
+done
 
 # Values of this machine now: processes with their names, users, groups.
 run "$PROF" __complete attach --pid "$$"

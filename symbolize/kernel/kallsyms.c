@@ -58,6 +58,7 @@ int kallsyms_read(struct kernel_table **out, int fd, struct error *err)
 	_cleanup_(kernel_table_free) struct kernel_table *t = kernel_table_new();
 	struct strbuf *text = &t->text;
 
+	t->is_list = true;
 	/* The kernel's list does not tell its size; it has 5 to 10 MB. */
 	text->capacity = (size_t)4 << 20;
 	text->text = xmalloc(text->capacity);

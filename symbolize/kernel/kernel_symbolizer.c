@@ -10,6 +10,7 @@
 
 /* Size of "bpf_prog_" and the tag: names equal so far belong to one program. */
 #define CODE_NAME_SIZE 25
+#define PAGE_SIZE 4096
 
 struct kernel_symbolizer {
 	struct symbolizer base;
@@ -21,24 +22,40 @@ struct kernel_symbolizer {
 	const char *module_name; /* "[ext4]", for a loaded module only */
 };
 
+/*
+ * Tells whether the table knows a module at the place where it was recorded. Modules begin on a
+ * page of their own, with code. One that lookup_files() found running has its present place; of
+ * others, only the list tells.
+ */
+static bool has_module(const struct kernel_table *table, const struct module *module,
+		       const char *name)
+{
+	if (!table || !module->base)
+		return false;
+	return !table->is_list || !module->reason ||
+	       kernel_table_module_start(table, name) - module->base < PAGE_SIZE;
+}
+
 static int kernel_open(struct symbolizer **out, const struct symbolizer_input *input,
 		       struct error *err)
 {
 	const struct module *module = input->module;
 	bool has_own_name = module && module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && module->base;
+	bool is_module = module && module->kind == PROFILE_MODULE_KERNEL_MODULE;
+	const struct kernel_table *table = input->kernel_symbols;
 	struct kernel_symbolizer *n;
 
-	if (!input->kernel_symbols && !has_own_name && !(module && module->symbols.count))
-		return error_text(err, -ENOENT, "no kernel symbols");
-	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE && !module->base)
-		return error_text(err, -ENOENT, "not loaded");
+	if (is_module && !has_module(table, module, input->path))
+		table = NULL;
+	if (!table && !has_own_name && !(module && module->symbols.count))
+		return error_text(err, -ENOENT, is_module ? "not loaded" : "no kernel symbols");
 	n = xcalloc(1, sizeof(*n));
 	n->base.ops = &symbolizer_kernel;
-	n->table = input->kernel_symbols;
+	n->table = table;
 	n->module = module;
 	n->load_addr = module ? module->base : 0;
 	n->own_name = has_own_name ? input->path : NULL;
-	if (module && module->kind == PROFILE_MODULE_KERNEL_MODULE)
+	if (is_module)
 		n->module_name = input->path;
 	*out = &n->base;
 	return 0;
@@ -60,6 +77,17 @@ static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 	return true;
 }
 
+/*
+ * Elsewhere than in a module, a list names the kernel itself: modules and generated code that it
+ * has there are those of its time. Generated code that is known has a name to compare.
+ */
+static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
+{
+	if (n->module_name)
+		return name && strcmp(name, n->module_name) == 0;
+	return !name || n->own_name || !n->table->is_list;
+}
+
 /* Finds the name in the list, which may have other code there by now. */
 static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			struct kernel_symbol *symbol)
@@ -67,10 +95,7 @@ static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 	bool is_listed = n->table && kernel_table_find(n->table, n->load_addr + rva, symbol);
 
 	/* A symbol before the module is another one's; so may be a later one: its module says. */
-	if (is_listed && symbol->start < n->load_addr)
-		is_listed = false;
-	if (is_listed && n->module_name &&
-	    (!symbol->module || strcmp(symbol->module, n->module_name) != 0))
+	if (is_listed && (symbol->start < n->load_addr || !is_of_module(n, symbol->module)))
 		is_listed = false;
 	if (!n->own_name)
 		return is_listed;

@@ -129,6 +129,13 @@ void kernel_table_seal(struct kernel_table *t)
 	find_ends(t);
 }
 
+static const char *module_of(const struct kernel_table *t, const struct kernel_table_row *row)
+{
+	const char *name = t->text.text + row->name;
+
+	return row->has_module ? name + strlen(name) + 1 : NULL;
+}
+
 bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol)
 {
 	const struct kernel_table_row *rows = t->rows.items, *row;
@@ -143,8 +150,18 @@ bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kerne
 		.start = row->start,
 		.size = row->size,
 		.name = t->text.text + row->name,
+		.module = module_of(t, row),
 	};
-	if (row->has_module)
-		symbol->module = symbol->name + strlen(symbol->name) + 1;
 	return true;
+}
+
+uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module)
+{
+	vec_for_each(&t->rows, const struct kernel_table_row *, row) {
+		const char *name = row->is_code ? module_of(t, row) : NULL;
+
+		if (name && strcmp(name, module) == 0)
+			return row->start;
+	}
+	return UINT64_MAX;
 }

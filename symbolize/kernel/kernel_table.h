@@ -27,6 +27,11 @@ struct kernel_table_row {
 struct kernel_table {
 	struct strbuf text;
 	VEC(struct kernel_table_row) rows; /* once sealed: by address, one for each */
+	/*
+	 * A whole list of some moment, not answers about recorded addresses: modules and generated
+	 * code may have been elsewhere then.
+	 */
+	bool is_list;
 };
 
 struct kernel_symbol {
@@ -48,5 +53,7 @@ void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, con
 void kernel_table_seal(struct kernel_table *t);
 /* Finds the code symbol that covers the address; false if none is near enough. */
 bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol);
+/* Returns the address of the first code symbol of a module, such as "[ext4]"; UINT64_MAX: none. */
+uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module);
 
 #endif

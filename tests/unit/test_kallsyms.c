@@ -207,6 +207,69 @@ TEST(modules_keep_the_names_they_had)
 	vec_release(&module.symbols);
 }
 
+/* Without its build id, a module is known by its place alone. */
+TEST(a_module_that_moved_has_no_names)
+{
+	struct module module = {
+		.kind = PROFILE_MODULE_KERNEL_MODULE,
+		.base = 0xffffffffc0001000,
+		.reason = SYMBOLS_NO_BUILD_ID,
+	};
+	struct symbolizer_input input = {.module = &module, .path = "[ext4]", .fd = -1};
+	struct symbolizer *s;
+	struct kernel_table *k;
+
+	assert_int_equal(parse(some_symbols, &k), 0);
+	input.kernel_symbols = k;
+	assert_string_equal(name_at(&input, 0x10), "in_module");
+	module.base = 0xffffffffc0000000;
+	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), -ENOENT);
+	module.base = 0xffffffffc0002000;
+	assert_int_equal(symbolizer_kernel.open(&s, &input, NULL), -ENOENT);
+	/* Answers about the recorded addresses are of that time. */
+	k->is_list = false;
+	module.base = 0xffffffffc0000000;
+	assert_string_equal(name_at(&input, 0x1010), "in_module");
+	/* Own symbols need no list. */
+	k->is_list = true;
+	module.base = 0;
+	module_add_symbol(&module, 0x20, 0x10, "own", strlen("own"));
+	assert_string_equal(name_at(&input, 0x24), "own");
+	assert_string_equal(name_at(&input, 0x10), "");
+	kernel_table_free(k);
+	free(module.symbols.items[0].name);
+	vec_release(&module.symbols);
+}
+
+/* A list names the kernel itself alone at an address that no recorded module has. */
+TEST(modules_and_code_of_now_name_nothing)
+{
+	const struct module image = {.kind = PROFILE_MODULE_KERNEL, .base = 0xffffffff81000000};
+	struct symbolizer_input input = {.path = "", .fd = -1};
+	struct kernel_table *k;
+
+	assert_int_equal(parse("ffffffff81000100 t helper\n"
+			       "ffffffff81000200 t in_reach\t[near]\n"
+			       "ffffffffc0000000 t bpf_prog_1234_foo\t[bpf]\n"
+			       "ffffffffc0000100 t ftrace_trampoline\t[__builtin__ftrace]\n"
+			       "ffffffffc0000200 t kprobe_insn_page\t[__builtin__kprobes]\n"
+			       "ffffffffc0000300 t ext4_read\t[ext4]\n"
+			       "fffffffff0000000 t elsewhere\n",
+			       &k),
+			 0);
+	input.kernel_symbols = k;
+	for (uint64_t addr = 0xffffffffc0000010; addr < 0xffffffffc0000400; addr += 0x100)
+		assert_string_equal(name_at(&input, addr), "");
+	assert_string_equal(name_at(&input, 0xfffffffff0000010), "elsewhere");
+	k->is_list = false;
+	assert_string_equal(name_at(&input, 0xffffffffc0000010), "bpf_prog_1234_foo");
+	k->is_list = true;
+	input.module = &image;
+	assert_string_equal(name_at(&input, 0x110), "helper");
+	assert_string_equal(name_at(&input, 0x210), "");
+	kernel_table_free(k);
+}
+
 static void check_own(const struct symbolizer_input *input, const char *name, uint64_t size)
 {
 	const uint64_t rva = 0x10;

@@ -12,7 +12,6 @@
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"
-#define KERNEL_CODE_NAME "[bpf]"
 /* Limit of a kernel image, as in live recordings: modules, mapped later, replace what is beyond. */
 #define IMAGE_SIZE_MAX ((uint64_t)256 << 20)
 #define X86_64_MODULES 0xffffffffc0000000ull
@@ -22,7 +21,7 @@
 void perf_modules_init(struct perf_modules *m, const struct perf_features *features,
 		       struct perf_out *out)
 {
-	*m = (struct perf_modules){.features = features, .out = out, .kernel_code = NO_REC_MODULE};
+	*m = (struct perf_modules){.features = features, .out = out};
 }
 
 void perf_modules_release(struct perf_modules *m)
@@ -138,7 +137,10 @@ static void add_kernel(struct perf_modules *m, const struct perf_map *map)
 	struct module module = {.kind = MODULE_KERNEL_MODULE, .base = map->start};
 	_cleanup_free_ char *name = NULL;
 
-	if (text_starts_with(map->file.path, KERNEL_NAME)) {
+	if (map->is_generated) {
+		module.kind = MODULE_KERNEL_DYNAMIC;
+		module.path = map->file.path;
+	} else if (text_starts_with(map->file.path, KERNEL_NAME)) {
 		module.kind = MODULE_KERNEL;
 		module.path = KERNEL_NAME;
 	} else if (map->file.path[0] == '[') {
@@ -180,7 +182,8 @@ static uint32_t resolve(struct perf_modules *m, const struct perf_map *told)
 
 	if (!map.is_kernel && is_anonymous(map.file.path))
 		return NO_REC_MODULE;
-	find_build_id(m, &map.file);
+	if (!map.is_generated)
+		find_build_id(m, &map.file);
 	id = index_find(&m->by_file, hash_of(&map.file), row_equal, m, &map.file);
 	if (id != INDEX_NONE)
 		return id;
@@ -224,7 +227,7 @@ uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *told)
 	if (!map.size || map.start + map.size < map.start)
 		return NO_REC_MODULE;
 	id = resolve(m, &map);
-	if (map.is_kernel && text_starts_with(map.file.path, KERNEL_NAME))
+	if (map.is_kernel && !map.is_generated && text_starts_with(map.file.path, KERNEL_NAME))
 		extend_image(&map);
 	send_map(m, &map, id);
 	return id;
@@ -233,30 +236,16 @@ uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *told)
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name)
 {
-	const struct module module = {.kind = MODULE_KERNEL_MODULE, .path = KERNEL_CODE_NAME};
-	const struct perf_mapped file = {.path = KERNEL_CODE_NAME};
-	const struct binary_summary none = {0};
-	size_t name_size = strlen(name);
-	struct rec_symbol *rec;
-	struct rec_map *sent;
+	/* Its address tells it from others of the same name, as an inode does. */
+	const struct perf_map map = {
+		.time = time,
+		.start = start,
+		.size = size,
+		.is_kernel = true,
+		.is_generated = true,
+		.file = {.path = name, .inode = start},
+	};
 
-	if (!size || start + size < start)
-		return;
-	if (m->kernel_code == NO_REC_MODULE) {
-		m->kernel_code = (uint32_t)m->rows.count;
-		send_module(m, time, &module, &file, &none);
-		add_row(m, &file);
-	}
-	rec = perf_out_add(m->out, REC_SYMBOL, rec_symbol_size(name_size), time, 0, 0);
-	rec->module_id = m->kernel_code;
-	rec->name_size = (uint32_t)name_size;
-	rec->offset = start;
-	rec->size = size;
-	memcpy(rec->name, name, name_size);
-	sent = perf_out_add(m->out, REC_MAP, sizeof(*sent), time, 0, 0);
-	sent->rec.flags = MAP_KERNEL_SPACE;
-	sent->start = start;
-	sent->end = start + size;
-	sent->file_offset = start;
-	sent->module_id = m->kernel_code;
+	if (name[0])
+		perf_modules_map(m, &map);
 }

@@ -38,7 +38,6 @@ struct perf_modules {
 	struct file_set *files; /* keeps them open, by module id; NULL: they are closed at once */
 	VEC(struct perf_module_row) rows; /* the number is the module id */
 	struct index by_file;
-	uint32_t kernel_code; /* module of code that the kernel made at run time */
 	uint32_t missing; /* files that are not here */
 };
 
@@ -51,6 +50,7 @@ struct perf_map {
 	uint64_t time, start, size, offset;
 	uint32_t pid, tid;
 	bool is_kernel;
+	bool is_generated; /* by the kernel at run time; the path is the function's name */
 	struct perf_mapped file;
 };
 
@@ -59,7 +59,10 @@ struct perf_map {
  * for memory without a file.
  */
 uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *map);
-/* Sends a function that the kernel made at run time: of BPF, or a trampoline. */
+/*
+ * Sends a function that the kernel made at run time, of BPF or a trampoline, as a module of its
+ * own: it keeps its name if another one takes its place.
+ */
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name);
 

@@ -9,6 +9,7 @@
 
 /* Flags of struct perf_event_attr, by bit. */
 enum {
+	ATTR_INHERIT = 1,
 	ATTR_FREQUENCY = 10,
 	ATTR_TRAILER = 18,
 	ATTR_SWITCHES = 26,
@@ -100,6 +101,7 @@ bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t si
 	attr.user_regs = ordered_u64(&b);
 	bytes_skip(&b.bytes, 8); /* size of the stack, clock */
 	attr.interrupt_regs = ordered_u64(&b);
+	attr.is_inherited = flags >> ATTR_INHERIT & 1;
 	attr.is_frequency = flags >> ATTR_FREQUENCY & 1;
 	attr.has_trailer = flags >> ATTR_TRAILER & 1;
 	attr.has_switches = flags >> ATTR_SWITCHES & 1;
@@ -147,6 +149,12 @@ bool perf_attr_is_clock(const struct perf_attr *attr)
 						    attr->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool perf_attr_is_off_cpu(const struct perf_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_BPF_OUTPUT &&
+	       attr->name && strcmp(attr->name, "offcpu-time") == 0;
+}
+
 static const char *const hardware_names[] = {
 	"cycles",
 	"instructions",
@@ -184,12 +192,17 @@ static char *default_name(const struct perf_attr *attr)
 void perf_attrs_number(struct perf_attrs *a, uint32_t max)
 {
 	uint32_t next = 1;
-	bool has_clock = false;
+	bool has_clock = false, has_switches = false;
 
+	vec_for_each(&a->rows, const struct perf_attr *, attr)
+		has_switches |= attr->has_switches;
 	vec_for_each(&a->rows, struct perf_attr *, attr) {
 		if (!attr->name)
 			attr->name = default_name(attr);
-		if (!has_clock && perf_attr_is_clock(attr)) {
+		attr->is_wait = !has_switches && perf_attr_is_off_cpu(attr);
+		if (attr->is_wait)
+			continue;
+		if (!has_clock && attr->period && perf_attr_is_clock(attr)) {
 			has_clock = true;
 			attr->event = 0;
 		} else if (next <= max) {

@@ -24,6 +24,7 @@ struct perf_attr {
 	uint64_t sample_type, read_format, branch_type;
 	uint64_t user_regs, interrupt_regs; /* masks */
 	bool is_frequency;
+	bool is_inherited; /* by new threads, each of which has counts of its own */
 	bool has_trailer; /* records other than samples end with time, task and so on */
 	bool has_switches; /* records of context switches come with it */
 	char *name; /* as perf calls it; owned; NULL: not known */
@@ -33,6 +34,7 @@ struct perf_attr {
 	uint8_t time_before_end, id_before_end;
 	uint8_t trailer_words; /* task, time and so on, all of them */
 	uint32_t event; /* number in records: 0 is the clock; UINT32_MAX: not shown */
+	bool is_wait; /* its samples are waits */
 };
 
 struct perf_id {
@@ -60,9 +62,12 @@ void perf_attrs_name(struct perf_attrs *a, uint32_t attr, const char *name, size
 uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
 /*
  * Gives each attribute without a name that of its type and number, and each one its event: the
- * first clock of the CPU or of the task is event 0, others count from 1 on, up to `max`.
+ * first clock of the CPU or of the task that samples is event 0, others count from 1 on, up to
+ * `max`. Waits are no event, unless switches tell of the same ones.
  */
 void perf_attrs_number(struct perf_attrs *a, uint32_t max);
 bool perf_attr_is_clock(const struct perf_attr *attr);
+/* Is it that of perf record --off-cpu? */
+bool perf_attr_is_off_cpu(const struct perf_attr *attr);
 
 #endif

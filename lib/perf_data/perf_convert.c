@@ -39,6 +39,7 @@ void perf_convert_release(struct perf_convert *c)
 {
 	perf_stacks_release(&c->stacks);
 	perf_tracepoints_release(&c->tracepoints);
+	perf_counts_release(&c->counts);
 	perf_modules_release(&c->modules);
 	perf_tasks_release(&c->tasks);
 	vec_for_each(&c->cgroups, struct perf_cgroup *, cgroup)
@@ -103,8 +104,8 @@ static void send_cgroup(struct perf_convert *c, const struct perf_sample *sample
 	memcpy(rec->cgroup, path, size);
 }
 
-static void fill_sample(struct rec_sample *rec, const struct perf_sample *sample,
-			const struct perf_place *place)
+void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
+		       const struct perf_place *place)
 {
 	rec->rec.flags = place->flags;
 	rec->rec.cpu = sample->cpu < UINT16_MAX ? (uint16_t)sample->cpu : UINT16_MAX;
@@ -126,7 +127,7 @@ static void send_tick(struct perf_convert *c, const struct perf_attr *attr,
 		task->cpu_ns += period;
 	rec = perf_out_add(&c->out, REC_SAMPLE, sizeof(*rec), sample->time, sample->pid,
 			   sample->tid);
-	fill_sample(rec, sample, place);
+	perf_convert_fill(rec, sample, place);
 	rec->rec.weight = weight < 1 ? 1 : weight < UINT16_MAX ? (uint16_t)weight : UINT16_MAX;
 	rec->cpu_time = perf_convert_cpu_time(task, sample->time);
 }
@@ -137,9 +138,36 @@ static void send_event(struct perf_convert *c, const struct perf_attr *attr,
 	struct rec_event *rec = perf_out_add(&c->out, REC_EVENT, sizeof(*rec), sample->time,
 					     sample->pid, sample->tid);
 
-	fill_sample(&rec->sample, sample, place);
+	perf_convert_fill(&rec->sample, sample, place);
 	rec->period = sample->period;
 	rec->event = attr->event;
+}
+
+/*
+ * A sample of a group ({a,b}:S) is one of each member that has counted something since the last
+ * one. The leader's own is sent already.
+ */
+static void send_members(struct perf_convert *c, const struct perf_attr *leader,
+			 const struct perf_sample *sample, const struct perf_place *place)
+{
+	const struct perf_attrs *attrs = &c->file->attrs;
+	struct perf_sample part = *sample;
+
+	for (uint64_t i = 0; i < sample->value_count; i++) {
+		size_t at = i * sample->value_words;
+		uint64_t value = ordered_word(sample->values, at, sample->is_swapped);
+		uint64_t id = ordered_word(sample->values, at + 1, sample->is_swapped);
+		uint32_t member = perf_attrs_find(attrs, id);
+		const struct perf_attr *attr;
+
+		if (member == UINT32_MAX)
+			continue;
+		attr = &attrs->rows.items[member];
+		part.period = perf_counts_increase(&c->counts, id,
+						   attr->is_inherited ? sample->tid : 0, value);
+		if (part.period && attr != leader && attr->event && attr->event != UINT32_MAX)
+			send_event(c, attr, &part, place);
+	}
 }
 
 /* Samples without times follow each other at the distance of the clock. */
@@ -171,7 +199,7 @@ void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
 		c->file->left_out[PERF_LEFT_GUEST]++;
 		return;
 	}
-	if (attr->event == UINT32_MAX) {
+	if (attr->event == UINT32_MAX && !attr->is_wait) {
 		c->file->left_out[PERF_LEFT_EVENTS]++;
 		return;
 	}
@@ -180,10 +208,13 @@ void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
 		send_cgroup(c, sample);
 	place = perf_stacks_place(&c->stacks, attr, sample, mode == PERF_RECORD_MISC_KERNEL,
 				  &c->tasks);
-	if (attr->event)
+	if (attr->is_wait)
+		perf_convert_wait(c, sample, &place);
+	else if (attr->event)
 		send_event(c, attr, sample, &place);
 	else
 		send_tick(c, attr, sample, &place);
+	send_members(c, attr, sample, &place);
 	if (attr->type != PERF_TYPE_TRACEPOINT)
 		return;
 	perf_tracepoints_sample(&c->tracepoints, (uint32_t)(attr - c->file->attrs.rows.items),
@@ -235,10 +266,12 @@ void perf_convert_record(struct perf_convert *c, const void *record, uint64_t ti
 		return;
 	in.attr = &file->attrs.rows.items[attr];
 	if (in.head.type == PERF_RECORD_SAMPLE) {
-		if (perf_sample_read(&sample, in.attr, body, size, file->is_swapped))
+		if (perf_sample_read(&sample, in.attr, body, size, file->is_swapped)) {
+			sample.time = time;
 			perf_convert_sample(c, in.attr, &sample, in.head.misc);
-		else
+		} else {
 			c->file->damaged_bytes += in.head.size;
+		}
 		return;
 	}
 	in.body = ordered_bytes_of(body, size, file->is_swapped);

@@ -3,6 +3,7 @@
 #ifndef PROF_LIB_PERF_DATA_PERF_CONVERT_H
 #define PROF_LIB_PERF_DATA_PERF_CONVERT_H
 
+#include "lib/perf_data/perf_counts.h"
 #include "lib/perf_data/perf_file.h"
 #include "lib/perf_data/perf_modules.h"
 #include "lib/perf_data/perf_out.h"
@@ -22,6 +23,7 @@ struct perf_convert {
 	struct perf_modules modules;
 	struct perf_stacks stacks;
 	struct perf_tracepoints tracepoints;
+	struct perf_counts counts; /* of groups */
 	VEC(struct perf_cgroup) cgroups;
 	VEC(uint64_t) throttled; /* by CPU: since when; 0: it is not */
 	uint64_t interval_ns; /* of the clock */
@@ -56,6 +58,12 @@ bool perf_convert_task(struct perf_convert *c, struct perf_input *in);
 bool perf_convert_event(struct perf_convert *c, struct perf_input *in);
 void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
 			 struct perf_sample *sample, uint16_t misc);
+/* Fills in the place of a sample, and its CPU. */
+void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
+		       const struct perf_place *place);
+/* Takes a wait that ended. */
+void perf_convert_wait(struct perf_convert *c, const struct perf_sample *sample,
+		       const struct perf_place *place);
 /* CPU time of a thread at a time, in the unit of struct rec_sample. */
 uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t time);
 

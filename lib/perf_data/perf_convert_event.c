@@ -132,6 +132,32 @@ static void take_switch(struct perf_convert *c, struct perf_input *in)
 		switch_in(c, in, task);
 }
 
+void perf_convert_wait(struct perf_convert *c, const struct perf_sample *sample,
+		       const struct perf_place *place)
+{
+	const struct perf_task *task = perf_tasks_get(&c->tasks, sample->pid, sample->tid);
+	const struct wait_reason reason = {.call = WAIT_CALL_UNKNOWN, .state = WAIT_SLEEPING};
+	uint32_t cpu_time = perf_convert_cpu_time(task, sample->time);
+	uint64_t start = sample->period < sample->time ? sample->time - sample->period : 0;
+	struct rec_wait *wait;
+	struct rec_resumed *run;
+
+	if (!sample->period)
+		return;
+	wait = perf_out_add(&c->out, REC_WAIT, sizeof(*wait), sample->time, sample->pid,
+			    sample->tid);
+	perf_convert_fill(&wait->sample, sample, place);
+	wait->sample.cpu_time = cpu_time;
+	wait->start = start;
+	wait->reason = reason;
+	run = perf_out_add(&c->out, REC_RUN, sizeof(*run), sample->time, sample->pid, sample->tid);
+	run->rec.cpu = UINT16_MAX;
+	run->rec.flags = RUN_QUEUE_UNKNOWN;
+	run->start = start;
+	run->cpu_time = cpu_time;
+	run->reason = reason;
+}
+
 bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 {
 	switch (in->head.type) {

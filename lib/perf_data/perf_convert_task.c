@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/clock.h"
 #include "lib/perf_data/perf_convert.h"
 #include "lib/record/record.h"
 
@@ -54,9 +55,6 @@ static void take_map(struct perf_convert *c, struct perf_input *in, struct perf_
 	map->file.path = read_text(in);
 	if (in->body.bytes.failed || strlen(map->file.path) >= PATH_MAX)
 		return;
-	map->is_kernel = (in->head.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
-				 PERF_RECORD_MISC_KERNEL ||
-			 map->pid == PID_KERNEL;
 	if (!map->is_kernel)
 		begin_space(c, map->pid, map->time);
 	module = perf_modules_map(&c->modules, map);
@@ -73,11 +71,14 @@ static void take_map(struct perf_convert *c, struct perf_input *in, struct perf_
 
 static void read_range(struct perf_input *in, struct perf_map *map)
 {
+	uint16_t mode = in->head.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
 	map->pid = ordered_u32(&in->body);
 	map->tid = ordered_u32(&in->body);
 	map->start = ordered_u64(&in->body);
 	map->size = ordered_u64(&in->body);
 	map->offset = ordered_u64(&in->body);
+	map->is_kernel = mode == PERF_RECORD_MISC_KERNEL || map->pid == PID_KERNEL;
 }
 
 static void take_mmap(struct perf_convert *c, struct perf_input *in)
@@ -134,7 +135,7 @@ static void take_mmap2(struct perf_convert *c, struct perf_input *in)
 	protection = ordered_u32(&in->body);
 	ordered_u32(&in->body); /* flags */
 	/* perf's own records of the kernel's code say nothing of that. */
-	if (protection & PROT_EXEC || map.pid == PID_KERNEL)
+	if (protection & PROT_EXEC || map.is_kernel)
 		take_map(c, in, &map);
 }
 
@@ -170,7 +171,7 @@ static bool read_life(struct perf_input *in, struct life *life)
 	life->tid = ordered_u32(&in->body);
 	life->parent_tid = ordered_u32(&in->body);
 	life->time = ordered_u64(&in->body);
-	if (in->time)
+	if (in->time || !clock_can_show(life->time))
 		life->time = in->time;
 	return !in->body.bytes.failed;
 }

@@ -9,6 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/perf_data/perf_record_types.h"
 #include "lib/perf_data/perf_unpacker.h"
 
@@ -34,6 +35,22 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "a record of %s is damaged", what);
 }
 
+/* perf writes the kernel's mappings itself, perf inject late: they hold from the start. */
+static bool is_kernel_map(const struct perf_head *head)
+{
+	return (head->type == PERF_RECORD_MMAP || head->type == PERF_RECORD_MMAP2) &&
+	       (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+}
+
+/* Extends the range of the file to a time; 0: unknown. */
+static void note_time(struct perf_file *file, uint64_t time)
+{
+	if (time && (!file->start_ns || time < file->start_ns))
+		file->start_ns = time;
+	if (time > file->end_ns)
+		file->end_ns = time;
+}
+
 /* Stores a record of the kernel by its time. */
 static int store(struct perf_file *file, const uint8_t *record, const struct perf_head *head,
 		 struct error *err)
@@ -57,10 +74,12 @@ static int store(struct perf_file *file, const uint8_t *record, const struct per
 				    file->is_swapped);
 	file->samples += is_sample;
 	file->has_times |= time && is_sample;
-	if (time && (!file->start_ns || time < file->start_ns))
-		file->start_ns = time;
-	if (time > file->end_ns)
-		file->end_ns = time;
+	if (is_kernel_map(head))
+		time = 0;
+	else if (!clock_can_show(time))
+		time = CLOCK_NO_TIME;
+	else
+		note_time(file, time);
 	if (perf_store_add(&file->store, time, record, head->size))
 		return 0;
 	return error_text(err, -EFBIG, "there are more than 32 GB of records");

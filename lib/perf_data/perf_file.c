@@ -16,6 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/read_at.h"
 #include "lib/perf_data/perf_feed.h"
+#include "lib/perf_data/perf_untimed.h"
 
 #define MAGIC "PERFILE2"
 #define MAGIC_SWAPPED "2ELIFREP"
@@ -342,6 +343,7 @@ int perf_file_read(struct perf_file *f, int fd, struct error *err)
 		ret = read_parts(f, fd, err);
 	if (!ret && !f->store.order.count)
 		ret = error_text(err, -ENODATA, "it holds no record");
+	perf_untimed_place(f);
 	perf_store_sort(&f->store);
 	return ret;
 }

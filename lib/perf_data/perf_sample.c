@@ -25,21 +25,28 @@ static const void *take_words(struct ordered_bytes *b, uint64_t count)
 	return b->bytes.failed ? NULL : words;
 }
 
-/* Values of counters. */
-static void skip_read(struct ordered_bytes *b, uint64_t format)
+/* Values of counters; those of a group are kept if they tell whose they are. */
+static void read_values(struct perf_sample *s, uint64_t format, struct ordered_bytes *b)
 {
 	unsigned int times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
 			     !!(format & PERF_FORMAT_TOTAL_TIME_RUNNING);
-	unsigned int each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_LOST);
+	uint8_t each = 1 + !!(format & PERF_FORMAT_ID) + !!(format & READ_LOST);
+	const void *values;
 	uint64_t count = 1;
 
 	if (format & PERF_FORMAT_GROUP)
 		count = ordered_u64(b);
 	skip_words(b, times);
-	if (count > bytes_left(&b->bytes) / 8)
+	if (count > bytes_left(&b->bytes) / 8) {
 		b->bytes.failed = true;
-	else
-		skip_words(b, count * each);
+		return;
+	}
+	values = take_words(b, count * each);
+	if (!values || !(format & PERF_FORMAT_GROUP) || !(format & PERF_FORMAT_ID))
+		return;
+	s->values = values;
+	s->value_count = count;
+	s->value_words = each;
 }
 
 static void read_branches(struct perf_sample *s, const struct perf_attr *attr,
@@ -85,7 +92,8 @@ static void read_first(struct perf_sample *s, uint64_t type, struct ordered_byte
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		ordered_u64(b);
-	if (type & PERF_SAMPLE_IP)
+	s->has_ip = type & PERF_SAMPLE_IP;
+	if (s->has_ip)
 		s->ip = ordered_u64(b);
 	if (type & PERF_SAMPLE_TID) {
 		s->pid = ordered_u32(b);
@@ -123,6 +131,26 @@ static void read_last(struct perf_sample *s, const struct perf_attr *attr, struc
 		s->cgroup = ordered_u64(b);
 }
 
+/*
+ * A wait that ended, or the sum of such waits. Of perf 6.16 and newer, the bytes that its BPF
+ * program sends tell everything; the sample's own members are of that program.
+ */
+static void read_off_cpu(struct perf_sample *s, bool is_raw, struct ordered_bytes *b)
+{
+	struct ordered_bytes raw = ordered_bytes_of(s->raw, s->raw_size, s->is_swapped);
+
+	s->has_ip = false;
+	if (!is_raw)
+		return;
+	s->pid = ordered_u32(&raw);
+	s->tid = ordered_u32(&raw);
+	s->period = ordered_u64(&raw);
+	s->chain_count = ordered_u64(&raw);
+	s->chain = take_words(&raw, s->chain_count);
+	s->cgroup = ordered_u64(&raw);
+	b->bytes.failed |= raw.bytes.failed;
+}
+
 bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const void *body,
 		      size_t size, bool is_swapped)
 {
@@ -133,7 +161,7 @@ bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const
 	s->period = attr->is_frequency ? 1 : attr->period;
 	read_first(s, type, &b);
 	if (type & PERF_SAMPLE_READ)
-		skip_read(&b, attr->read_format);
+		read_values(s, attr->read_format, &b);
 	if (type & PERF_SAMPLE_CALLCHAIN) {
 		s->chain_count = ordered_u64(&b);
 		s->chain = take_words(&b, s->chain_count);
@@ -149,6 +177,8 @@ bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const
 	if (type & PERF_SAMPLE_STACK_USER)
 		read_stack(s, &b);
 	read_last(s, attr, &b);
+	if (perf_attr_is_off_cpu(attr))
+		read_off_cpu(s, type & PERF_SAMPLE_RAW, &b);
 	return !b.bytes.failed;
 }
 

@@ -11,6 +11,10 @@ struct perf_sample {
 	uint32_t pid, tid, cpu;
 	const void *chain; /* chain_count words */
 	uint64_t chain_count;
+	bool has_ip;
+	const void *values; /* value_count times value_words words: the count, and its event's id */
+	uint64_t value_count;
+	uint8_t value_words;
 	const void *raw; /* of a tracepoint */
 	uint32_t raw_size;
 	const void *branches; /* branch_count times 3 words; the newest one first */

@@ -184,7 +184,7 @@ struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_att
 {
 	struct chain chain = read_chain(s, sample, is_kernel);
 
-	if (!chain.kernel && !chain.user && is_kernel && attr->sample_type & PERF_SAMPLE_IP) {
+	if (!chain.kernel && !chain.user && is_kernel && sample->has_ip) {
 		s->addrs[0] = sample->ip;
 		chain.kernel = 1;
 	}
@@ -195,7 +195,7 @@ struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_att
 	if (!chain.kernel && !chain.user) {
 		s->addrs[0] = sample->ip;
 		chain.user = 1;
-		if (!(attr->sample_type & PERF_SAMPLE_IP))
+		if (!sample->has_ip)
 			return (struct perf_place){.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF};
 	}
 	return send_chain(s, sample, &chain);

@@ -5,7 +5,8 @@
 perf_script.py PERF.DATA PROFILE: prints one line of counts; exits with 1 if they differ.
 
 The samples of each thread and event must have the same times and the same frames: the leaf's
-address, and return addresses less one. Two differences are prof's: a chain ends before the first
+address, and return addresses less one; of BPF programs, which have no address in a profile, the
+name, if perf knows it, too: programs that are loaded as it records it may not know. Two differences are prof's: a chain ends before the first
 address that lies in no mapping, which is not code; and the frames of an exec from before it are not
 looked up in the new program. They are counted. Samples that perf script prints without a stack are
 counted, too.
@@ -14,28 +15,18 @@ counted, too.
 import collections
 import gzip
 import json
-import os
 import re
 import subprocess
 import sys
 
 CLOCKS = ("cpu-clock", "task-clock")
 SAMPLE = re.compile(r"^\s*(.*?)\s+(-?\d+)/(-?\d+)\s+(\d+)\.(\d+):\s+(?:\d+\s+)?(\S+?):\s")
-FRAME = re.compile(r"^\s+([0-9a-f]+)\s+(?:.*\s)?\((.*)\)$")
+# Address, name, file, and the offset in it; without the last (perf before 6.12), the address is that.
+FRAME = re.compile(r"^\s+([0-9a-f]+)\s+(.*?)\s*\(([^()]*?)(?:\+0x([0-9a-f]+))?\)$")
+FIELDS = "comm,pid,tid,time,event,period,ip,sym,dso"
 # Code that a process made has no address in a profile.
 GENERATED = re.compile(r"perf-\d+\.map|//anon|\[anon\]")
-# Nor has that of BPF programs, which others may attach meanwhile: they lie among modules.
-MODULES = 0xFFFFFFFFC0000000
-
-
-def is_bpf(address):
-    if address < MODULES:
-        return False
-    rows = []
-    if os.path.exists("/proc/modules"):
-        with open("/proc/modules") as modules:
-            rows = [line.split() for line in modules]
-    return not any(0 <= address - int(row[5], 16) < int(row[1]) for row in rows)
+BPF = re.compile(r"bpf_prog_[0-9a-f]{16}")
 
 
 def kernel_base():
@@ -72,6 +63,11 @@ class Profile:
     def frame(self, i):
         table = self.shared["frameTable"]
         address, lib = table["address"][i], table["lib"][i]
+        name = self.json["shared"]["stringArray"][self.shared["funcTable"]["name"][table["func"][i]]]
+        if address < 0 and BPF.match(name):
+            return name
+        if address < 0 and name.startswith("0x"):
+            return int(name, 16)
         if table["inlineDepth"][i] or address < 0:
             return None
         if lib is None or lib < 0:
@@ -117,30 +113,40 @@ class Profile:
         return result
 
 
+def frame_of(match):
+    address, name, _, offset = match.groups()
+    return int(address if BPF.match(name) else offset or address, 16), name
+
+
 def perf_samples(path):
-    """{(tid, event): [(ns, [(address, is known)])]}"""
-    out = subprocess.run(
-        ["perf", "script", "-i", path, "--no-inline", "--ns", "-F", "comm,pid,tid,time,event,period,ip,dso"],
-        capture_output=True,
-        text=True,
-        errors="replace",
-    ).stdout
+    """{(tid, event): [(ns, [(address, name)])]}"""
+    command = ["perf", "script", "-i", path, "--no-inline", "--ns", "-F"]
+    for fields in FIELDS + ",dsoff", FIELDS:
+        done = subprocess.run(command + [fields], capture_output=True, text=True, errors="replace")
+        if done.returncode == 0:
+            break
+    out = done.stdout
     result, current = collections.defaultdict(list), None
     for line in out.splitlines():
         head, frame = SAMPLE.match(line + " "), FRAME.match(line)
         if frame and current is not None:
-            if GENERATED.search(frame[2]) or is_bpf(int(frame[1], 16)):
-                continue
-            current.append((int(frame[1], 16), "unknown" not in frame[2]))
+            if not GENERATED.search(frame[3]):
+                current.append(frame_of(frame))
         elif head:
             current = []
             event = head[6].split(":ppp")[0]
             key = int(head[3]) % 2**32, None if event in CLOCKS else event
             result[key].append((int(head[4]) * 10**9 + int(head[5]), current))
-            rest = re.search(r":\s+([0-9a-f]+) \((.*)\)$", line)
+            rest = FRAME.match(line[head.end() :])
             if rest:
-                current.append((int(rest[1], 16), "unknown" not in rest[2]))
+                current.append(frame_of(rest))
     return result
+
+
+def is_same(frame, address, name):
+    if isinstance(frame, str):
+        return address >> 63 and name in (frame, "[unknown]")
+    return frame in (address, address - 1)
 
 
 def compare(ours, theirs):
@@ -148,7 +154,7 @@ def compare(ours, theirs):
         return "no stack"
     common = 0
     while common < min(len(ours), len(theirs)):
-        if ours[common] not in (theirs[common][0], theirs[common][0] - 1):
+        if not is_same(ours[common], *theirs[common]):
             return "different"
         common += 1
     if common < len(ours):

@@ -118,6 +118,14 @@ static int open_part(int dir, const char *name)
 	return steal_fd(&fd);
 }
 
+/* perf record --kcore begins with folder and file, and may fail then. */
+static bool is_empty(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && !st.st_size;
+}
+
 bool perf_file_is_one(int fd)
 {
 	_cleanup_close_ int data = -1;
@@ -127,7 +135,9 @@ bool perf_file_is_one(int fd)
 		return false;
 	if (S_ISDIR(st.st_mode))
 		data = open_part(fd, "data");
-	return S_ISREG(st.st_mode) ? has_magic(fd) : data >= 0 && has_magic(data);
+	if (S_ISREG(st.st_mode))
+		return has_magic(fd);
+	return data >= 0 && (has_magic(data) || is_empty(data));
 }
 
 static struct section read_section(struct ordered_bytes *b)
@@ -319,6 +329,8 @@ static int read_any(struct perf_file *f, int fd, struct error *err)
 
 	if (size < 0 || fstat(fd, &st))
 		return error_set(err, size < 0 ? (int)size : -errno, "read");
+	if (!size)
+		return error_text(err, -ENODATA, "data is empty: perf record failed");
 	if (!memcmp(bytes, OLD_MAGIC, MAGIC_SIZE))
 		return error_text(err, -EBADMSG, "written by perf of before 2011");
 	f->is_swapped = memcmp(bytes, MAGIC, MAGIC_SIZE) != 0;

@@ -16,7 +16,8 @@ printf 'main;work 3\nno number\n' >stacks.folded
 sed 's/"preprocessedProfileVersion": *[0-9]*/"preprocessedProfileVersion":999/' profile.json >newer.json
 ln -s nowhere dangling
 ln -s loop loop
-mkdir folder
+mkdir folder kcore
+: >kcore/data
 long=$(printf 'x%.0s' {1..300})
 
 # Each command that reads a profile says the same of a file.
@@ -32,6 +33,7 @@ unreadable dangling 'dangling: No such file'
 unreadable loop 'loop: Too many levels'
 unreadable "$long" 'File name too long'
 unreadable folder 'folder: Is a directory'
+unreadable kcore 'kcore: data is empty: perf record failed'
 unreadable empty 'empty: not a profile'
 unreadable text 'text: not a profile in a format that prof reads'
 unreadable object.json 'object.json: '

@@ -392,6 +392,23 @@ static bool has_allocations(const struct profile *p)
 	return false;
 }
 
+/* Recordings list their events by name, the clock among them, which has no row in the table. */
+static bool is_listed(const struct profile *p, const char *name)
+{
+	const char *list = profile_fact(p, FACT_EVENT, NULL);
+	size_t size = strlen(name);
+
+	while (list && *list) {
+		const char *end = strstr(list, ", ");
+		size_t length = end ? (size_t)(end - list) : strlen(list);
+
+		if (length == size && memcmp(list, name, size) == 0)
+			return true;
+		list = end ? end + 2 : NULL;
+	}
+	return false;
+}
+
 static int find_event(struct query *q, const char *name, struct error *err)
 {
 	if (!name) {
@@ -409,6 +426,10 @@ static int find_event(struct query *q, const char *name, struct error *err)
 			q->event = (uint8_t)(QUERY_ALLOCATIONS + i);
 			return 0;
 		}
+	}
+	if (is_listed(q->profile, name)) {
+		q->event = 0;
+		return 0;
 	}
 	return error_text(err, -ENOENT, "--event %s: the profile has no such event", name);
 }

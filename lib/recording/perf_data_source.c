@@ -141,8 +141,10 @@ static void send_end(struct perf_data *d)
 	_cleanup_(strbuf_release) struct strbuf names = {0}, left_out = {0};
 	struct report report = {0};
 
-	vec_for_each(&file->attrs.rows, const struct perf_attr *, attr)
-		strbuf_addf(&names, "%s%s", names.size ? ", " : "", attr->name);
+	vec_for_each(&file->attrs.rows, const struct perf_attr *, attr) {
+		if (attr->event != UINT32_MAX)
+			strbuf_addf(&names, "%s%s", names.size ? ", " : "", attr->name);
+	}
 	perf_file_say_left_out(file, &left_out);
 	facts_text(&report.facts, FACT_EVENT, NULL, strbuf_text(&names));
 	if (left_out.size)

@@ -427,3 +427,23 @@ TEST(what_can_be_asked_for)
 		   "the heaviest threads: cc1 (x), kworker/0:1, cc1, spin 2, spin 1");
 	check_hint(NULL, NULL, "");
 }
+
+TEST(the_clock_has_its_own_name)
+{
+	static const char *const others[] = {"faults", "my-cloc", "my-clock,", ", ", ""};
+	struct query_filter filter = QUERY_FILTER_ALL;
+	struct profile *p = profile_new();
+	struct query q;
+
+	add_sample(p, 1, add_stack(p, "a"), 100);
+	profile_add_text(p, FACT_EVENT, NULL, "page-faults, my-clock");
+	filter.event = "my-clock";
+	q = select_all(p, &filter);
+	assert_int_equal(q.weight, 100);
+	query_release(&q);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		filter.event = others[i];
+		assert_int_equal(query_select(&q, p, &filter, NULL), -ENOENT);
+	}
+	profile_free(p);
+}

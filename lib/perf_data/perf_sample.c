@@ -147,8 +147,8 @@ static void read_off_cpu(struct perf_sample *s, bool is_raw, struct ordered_byte
 	s->period = ordered_u64(&raw);
 	s->chain_count = ordered_u64(&raw);
 	s->chain = take_words(&raw, s->chain_count);
-	s->cgroup = ordered_u64(&raw);
 	b->bytes.failed |= raw.bytes.failed;
+	s->cgroup = ordered_u64(&raw);
 }
 
 bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const void *body,

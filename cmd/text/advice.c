@@ -173,7 +173,7 @@ static struct share find_worst(const struct profile *p, bool of_waits)
 /* Returns the way a program that generates code can report it, NULL if there is none. */
 static const char *jit_remedy(enum language_id language)
 {
-	if (language != LANGUAGE_NONE)
+	if (language != LANGUAGE_NONE && languages[language]->program)
 		return languages[language]->remedy;
 	return "see \"Code made at run time\" in: man prof-record";
 }

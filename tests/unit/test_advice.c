@@ -233,6 +233,7 @@ TEST(the_caller_of_code_made_at_run_time_tells_its_compiler)
 	expect_remedy("java", "/usr/lib/jvm/lib/server/libjvm.so", java);
 	expect_remedy("python3", "/usr/lib/jvm/lib/server/libjvm.so", java);
 	expect_remedy("python3", "/usr/lib/wasmtime/libwasmtime.so", manual);
+	expect_remedy("ruby", "/usr/lib/libruby-3.3.so.3.3", manual);
 	expect_remedy("pypy3", "/usr/lib/libpypy3-c.so", manual);
 	/* With the option that names some of Python's code, Python does not compile any. */
 	expect_remedy("python3", "/usr/bin/python3.14", NULL);

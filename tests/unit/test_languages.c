@@ -107,7 +107,7 @@ TEST(rows_are_whole)
 		assert_non_null(language->category.name);
 		assert_non_null(language->category.color);
 		assert_string_equal(language->category.subcategories[0], "Other");
-		assert_int_equal(language->program != NULL, language->remedy != NULL);
+		assert_true(language->program || !language->remedy);
 		/* Either tells the language of its code. */
 		assert_true(language->parse_name || language->library);
 	}

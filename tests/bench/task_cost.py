@@ -19,7 +19,7 @@ import recorders
 PROGRAM = os.path.join(recorders.BUILD, "tests/workloads/task_loops")
 EMPTY = os.path.join(recorders.BUILD, "tests/workloads/empty_recorder")
 NAMES = ("alone", "empty recorder", "prof", "prof, no waits", "perf record -g")
-# What is made, how many in a window, the target of prof.
+# Name of the loop, rounds in a window, prof's target.
 LOOPS = (("threads", 1500, "at most 1.18 and less than perf's"),
          ("programs", 150, "at most 1.05, or the empty recorder's"),
          ("mappings", 20000, ""))

@@ -84,7 +84,7 @@ CASE(nobody_waits_longer_than_a_timer)
 }
 
 /* A wake-up interrupts the CPU that maps, forks and exits. */
-CASE(a_mapping_wakes_nobody_but_many_do)
+CASE(many_mappings_end_a_wait_but_one_does_not)
 {
 	uint64_t before = fake_clock_passed();
 

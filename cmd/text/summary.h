@@ -35,7 +35,7 @@ struct outcome {
 void summary_print(const struct outcome *outcome, bool quiet);
 /* Reports that --fail-on-loss failed the recording; returns the exit status. */
 int summary_fail_on_loss(const char *command);
-/* Writes one JSON object with the keys documented in prof-record(1). The caller commits. */
+/* Writes one JSON object with the keys documented in prof-stats(5). The caller commits. */
 void summary_write_stats(const struct outcome *outcome, struct outfile *out);
 
 #endif

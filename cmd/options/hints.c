@@ -38,7 +38,7 @@ static const struct {
 	{"script", "profiles are JSON, and opened at https://profiler.firefox.com"},
 	{"top", "the whole machine is recorded by: prof record -a"},
 	{"stat", "what is counted becomes samples by: prof record -e EVENT -- COMMAND"},
-	{"list", "events are listed by: man prof-record"},
+	{"list", "events are listed by: man prof-events"},
 };
 
 /* True if a shell would run a program by that name. */

@@ -175,7 +175,7 @@ static const char *jit_remedy(enum language_id language)
 {
 	if (language != LANGUAGE_NONE && languages[language]->program)
 		return languages[language]->remedy;
-	return "see \"Code made at run time\" in: man prof-record";
+	return "see \"Code made at run time\" in: man prof-runtimes";
 }
 
 /* Returns a remedy, NULL if none; the caller frees. */

@@ -224,7 +224,7 @@ TEST(the_caller_of_code_made_at_run_time_tells_its_compiler)
 {
 	static const char node[] = "start node with --perf-basic-prof",
 			  java[] = "while it runs: jcmd PID Compiler.perfmap",
-			  manual[] = "see \"Code made at run time\" in: man prof-record";
+			  manual[] = "see \"Code made at run time\" in: man prof-runtimes";
 
 	expect_remedy("node", "/usr/bin/node", node);
 	expect_remedy("MainThread", "/usr/lib/x86_64-linux-gnu/libnode.so.115", node);

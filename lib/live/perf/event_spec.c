@@ -121,7 +121,7 @@ static int parse_name(const char *item, const char *name, struct event_spec *spe
 		name += strlen(TRACEPOINT_PREFIX);
 	if (!is_marked && !strchr(name, ':')) {
 		error_text(err, -EINVAL, "--event %s: no such event", item);
-		error_hint(err, "the names are in prof-record(1); a tracepoint is given as "
+		error_hint(err, "the names are in prof-events(7); a tracepoint is given as "
 				"CATEGORY:NAME");
 		return -EINVAL;
 	}

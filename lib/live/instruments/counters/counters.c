@@ -346,7 +346,7 @@ static const struct instrument_option options[] = {
 	 .set = set_interval},
 	{.name = "counter",
 	 .argument = "NAME=FILE",
-	 .help = "record the number in FILE; see prof-record(1)",
+	 .help = "record the number in FILE; see prof-events(7)",
 	 .set = add_file},
 	{0},
 };

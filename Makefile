@@ -72,14 +72,14 @@ bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/view/main.c cmd/view/view.c cmd/view/share.c cmd/view/request.c cmd/view/pusher.c lib/server/server.c lib/server/client.c cmd/view/engine_client.c
+view_src := cmd/net/main.c cmd/net/view.c cmd/net/share.c cmd/net/request.c cmd/net/pusher.c lib/fleet/server/server.c lib/fleet/server/client.c cmd/net/engine_client.c
 # What knows ncurses is in another one, prof-browse.
 browse_src := $(sort $(wildcard cmd/browse/*.c))
-shim_src := $(wildcard lib/alloc_shim/*.c)
+shim_src := $(wildcard lib/live/alloc_shim/*.c)
 launcher_src := cmd/launcher/launcher.c
 bpf_bytes_src := lib/live/bpf/object_bytes.c
 page_engine_src := $(sort $(wildcard lib/format/page/engine/*.c))
-lib_src := $(filter-out cmd/main.c lib/alloc_shim/prof_alloc.c $(view_src) $(browse_src) $(launcher_src) $(bpf_bytes_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
+lib_src := $(filter-out cmd/main.c lib/live/alloc_shim/prof_alloc.c $(view_src) $(browse_src) $(launcher_src) $(bpf_bytes_src) $(page_engine_src),$(shell find lib symbolize cmd -name '*.c' | sort))
 cmd_src := cmd/main.c
 header = $(wildcard $(SYSROOT)/usr/include/$(1) $(SYSROOT)/usr/include/$(triple)/$(1))
 has_browse := $(call header,ncursesw/curses.h)
@@ -94,8 +94,8 @@ own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort
 bpf_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(sort $(wildcard bpf/runtimes/*.bpf.c)))
 # What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly.
 page_base := alloc bytes error index log radix strbuf text vec
-page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/facts/*.c lib/languages/*.c lib/query/*.c)) \
-	$(addprefix lib/slab/,check.c columns.c read.c) $(filter-out lib/profile/sample_store.c,$(sort $(wildcard lib/profile/*.c)))
+page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/model/facts/*.c lib/model/languages/*.c lib/model/meaning/*.c lib/query/*.c)) \
+	$(addprefix lib/format/page/slab/,check.c columns.c read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \
@@ -182,7 +182,7 @@ $(BUILD)/prof-launcher: $(launcher_src) lib/base/program.h Makefile
 
 # Programs load it that know nothing of prof: it needs libc alone, and no sanitizer's runtime. libdl
 # has dlsym() in libcs before 2.34.
-$(prof_alloc): $(shim_src) $(wildcard lib/alloc_shim/*.h) Makefile
+$(prof_alloc): $(shim_src) $(wildcard lib/live/alloc_shim/*.h) Makefile
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(sysroot) $(prof_cppflags) $(CPPFLAGS) -std=gnu11 $(same_paths) -O2 $(warnings) $(CFLAGS) -fPIC -shared \

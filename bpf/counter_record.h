@@ -11,7 +11,7 @@
 struct rec_counter_info {
 	struct rec rec;
 	__u32 counter;
-	__u8 graph; /* enum counter_graph of lib/facts/marker_schema.h */
+	__u8 graph; /* enum counter_graph of lib/model/facts/marker_schema.h */
 	__u8 reserved[3];
 	/* Texts, in this order and not terminated. */
 	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;

@@ -108,7 +108,7 @@ enum {
 	/* With NAME_EXEC: its control groups may have changed since they were reported. */
 	NAME_MOVED = 1 << 4,
 	/*
-	 * Names the process, not its first thread: see lib/process/process_name.h. Follows the
+	 * Names the process, not its first thread: see lib/stream/process/process_name.h. Follows the
 	 * record of the thread's name.
 	 */
 	NAME_PROCESS = 1 << 5,
@@ -366,7 +366,7 @@ struct rec_code {
 };
 
 struct rec_schema_field {
-	__u8 type; /* enum field_type of lib/facts/marker_schema.h */
+	__u8 type; /* enum field_type of lib/model/facts/marker_schema.h */
 	__u8 reserved;
 	__u16 key_size, label_size; /* bytes in the text */
 	__u16 reserved2;

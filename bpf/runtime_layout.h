@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Knowledge that the programs of bpf/runtimes have of a runtime's structures: one layout a file
- * that contains a runtime, found by lib/runtimes in the file itself. Offsets are bytes from the
+ * that contains a runtime, found by lib/code/runtimes in the file itself. Offsets are bytes from the
  * start of the structure named first; addresses are vaddrs of the file.
  */
 #ifndef PROF_BPF_RUNTIME_LAYOUT_H

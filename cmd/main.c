@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/workplace/naming.h"
+#include "lib/recording/workplace/naming.h"
 #include "cmd/command.h"
 #include "cmd/config.h"
 #include "cmd/elevate/elevation.h"
@@ -19,7 +19,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/thread.h"
-#include "lib/capture/capture_format.h"
+#include "lib/stream/capture/capture_format.h"
 #include "lib/format/firefox/version.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 

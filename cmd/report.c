@@ -16,7 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/query/heaviest_names.h"
-#include "lib/profile/thinned.h"
+#include "lib/model/tables/thinned.h"
 
 static const char name[] = "report";
 

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "lib/workplace/lookup.h"
+#include "lib/recording/workplace/lookup.h"
 #include "cmd/run/profile_file.h"
 #include "lib/recording/coverage.h"
 #include "cmd/options/output_options.h"
-#include "lib/workplace/naming.h"
+#include "lib/recording/workplace/naming.h"
 #include "cmd/elevate/signals.h"
 #include "cmd/text/progress.h"
 #include "lib/base/alloc.h"

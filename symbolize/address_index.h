@@ -3,7 +3,7 @@
 #ifndef PROF_SYMBOLIZE_ADDRESS_INDEX_H
 #define PROF_SYMBOLIZE_ADDRESS_INDEX_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct place {
 	uint64_t rva;

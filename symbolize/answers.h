@@ -7,7 +7,7 @@
 #ifndef PROF_SYMBOLIZE_ANSWERS_H
 #define PROF_SYMBOLIZE_ANSWERS_H
 
-#include "lib/profile/expand_inlines.h"
+#include "lib/model/tables/expand_inlines.h"
 #include "symbolize/address_index.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/string_pool.h"

@@ -7,7 +7,7 @@
 #ifndef PROF_SYMBOLIZE_MODULE_FILES_H
 #define PROF_SYMBOLIZE_MODULE_FILES_H
 
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "symbolize/symbolizer.h"
 

@@ -10,8 +10,8 @@
 #include "lib/base/log.h"
 #include "lib/base/open_regular.h"
 #include "lib/base/readers.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/code_dump.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/code_dump.h"
 
 /* Chooses between two reasons against a file: the further the check got, the better. */
 static int worse_or(int before, int failure)

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/base/identity.h"
 #include "lib/base/readers.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/workers.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "symbolize/source_text.h"
 
 #define SOURCES_FILE_BYTES ((uint64_t)2 << 20)

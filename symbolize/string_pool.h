@@ -10,7 +10,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
-#include "lib/profile/strings.h"
+#include "lib/model/tables/strings.h"
 #include "symbolize/arena.h"
 
 #define NO_TEXT UINT32_MAX

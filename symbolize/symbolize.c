@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/workers.h"
-#include "lib/profile/expand_inlines.h"
+#include "lib/model/tables/expand_inlines.h"
 #include "symbolize/module_files.h"
 #include "symbolize/name_job.h"
 

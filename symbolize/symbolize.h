@@ -9,9 +9,9 @@
 #include <stdbool.h>
 
 #include "lib/base/error.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/base/workers.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "symbolize/kernel/kernel_table.h"
 #include "symbolize/name_cache.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
-#include "lib/profile/modules.h"
+#include "lib/model/tables/modules.h"
 
 struct location {
 	const char *func; /* NULL: unknown; as in the file, not demangled */

@@ -6,7 +6,7 @@
 #ifndef PROF_TESTS_UNWIND_TABLE_FIND_H
 #define PROF_TESTS_UNWIND_TABLE_FIND_H
 
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/unwind/unwind_table.h"
 
 /* Returns the rule that holds at that vaddr, as the walker finds it. */
 static inline uint16_t unwind_table_find(const struct unwind_table *table, uint64_t vaddr)

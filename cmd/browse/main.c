@@ -11,7 +11,7 @@
 #include "cmd/options/browse_options.h"
 #include "cmd/options/top_options.h"
 #include "lib/base/program.h"
-#include "lib/workplace/naming.h"
+#include "lib/recording/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 int main(int argc, char **argv)

@@ -15,7 +15,7 @@
 #include "cmd/command.h"
 #include "cmd/elevate/control_socket.h"
 #include "cmd/elevate/elevation.h"
-#include "lib/workplace/naming.h"
+#include "lib/recording/workplace/naming.h"
 #include "lib/recording/meta.h"
 #include "cmd/elevate/ready.h"
 #include "cmd/elevate/signals.h"

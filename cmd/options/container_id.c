@@ -18,7 +18,7 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/live/process/cgroup_search.h"
-#include "lib/process/cgroup.h"
+#include "lib/stream/process/cgroup.h"
 
 #define FILE_MAX ((size_t)16 << 20)
 #define DOCKER "/var/lib/docker/containers"

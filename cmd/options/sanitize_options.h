@@ -5,7 +5,7 @@
 
 #include "cmd/options/option_table.h"
 #include "lib/base/strbuf.h"
-#include "lib/sanitize/sanitize.h"
+#include "lib/query/sanitize/sanitize.h"
 
 struct sanitize_settings {
 	bool is_asked; /* --sanitize was given */

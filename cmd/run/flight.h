@@ -13,7 +13,7 @@
 
 #include "cmd/run/triggers.h"
 #include "lib/base/error.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 struct child;
 struct pipeline;

@@ -13,7 +13,7 @@
 #include "cmd/run/supervisor.h"
 #include "lib/base/vec.h"
 #include "lib/live/machine/child.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct iteration_run {
 	struct child *child; /* until it is collected */

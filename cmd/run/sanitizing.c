@@ -16,7 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
-#include "lib/sanitize/search.h"
+#include "lib/query/sanitize/search.h"
 
 #define FINDINGS_MAX 3
 #define HOST_SIZE 256

@@ -11,7 +11,7 @@
 #include "cmd/run/watched_file.h"
 #include "lib/base/error.h"
 #include "lib/base/identity.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* State of one of them. */
 struct trigger_state {

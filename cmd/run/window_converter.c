@@ -12,7 +12,7 @@
 #include "cmd/command.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/outfile.h"
-#include "lib/capture/capture_format.h"
+#include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/resources.h"
 #include "lib/format/format.h"
 #include "lib/format/written_text.h"

@@ -11,9 +11,9 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "lib/base/identity.h"
-#include "lib/capture/capture_window.h"
+#include "lib/stream/capture/capture_window.h"
 #include "lib/fleet/window_pipe.h"
-#include "lib/workplace/read_contents.h"
+#include "lib/recording/workplace/read_contents.h"
 #include "symbolize/name_cache.h"
 
 /* A window that the recorder gives out. */

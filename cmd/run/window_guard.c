@@ -17,7 +17,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 #include "lib/base/neighbour.h"
-#include "lib/capture/capture_format.h"
+#include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/request_process.h"
 
 /* Descriptors that are kept. */

@@ -12,9 +12,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/languages/language.h"
-#include "lib/profile/symbol_reason.h"
-#include "lib/profile/wait_sums.h"
+#include "lib/model/languages/language.h"
+#include "lib/model/tables/symbol_reason.h"
+#include "lib/model/meaning/wait_sums.h"
 
 /* Too few samples to show where time was spent. */
 #define FEW_SAMPLES 3

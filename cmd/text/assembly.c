@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/workplace/code_fetch.h"
-#include "lib/workplace/function_code.h"
-#include "lib/workplace/lookup.h"
+#include "lib/recording/workplace/code_fetch.h"
+#include "lib/recording/workplace/function_code.h"
+#include "lib/recording/workplace/lookup.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"

@@ -14,7 +14,7 @@
 #include "lib/base/identity.h"
 #include "lib/base/open_regular.h"
 #include "lib/base/text.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 enum verdict { SAME_FILE, OTHER_FILE, NOT_KNOWN };
 

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /*
  * Returns how a module's file gets names if it is not the one at its path on this machine, by the

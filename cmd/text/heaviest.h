@@ -3,7 +3,7 @@
 #ifndef PROF_CMD_TEXT_HEAVIEST_H
 #define PROF_CMD_TEXT_HEAVIEST_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* Writes a table of the ten functions with the most samples to stderr. */
 void heaviest_print(const struct profile *p);

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "cmd/options/output_options.h"
-#include "lib/workplace/naming.h"
+#include "lib/recording/workplace/naming.h"
 #include "symbolize/source_texts.h"
 
 /* Steps after recording has ended. */

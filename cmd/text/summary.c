@@ -21,9 +21,9 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"
-#include "lib/profile/run_markers.h"
+#include "lib/model/meaning/run_markers.h"
 #include "lib/recording/outcome_facts.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* Modules that are named where the time of naming went; shorter times are left out. */
 #define SLOWEST_MAX 5

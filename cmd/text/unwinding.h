@@ -7,7 +7,7 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/live/recorder.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /*
  * Appends one line for people, without a newline: only shares that are not zero. Nothing if there

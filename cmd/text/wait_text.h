@@ -4,7 +4,7 @@
 #define PROF_CMD_TEXT_WAIT_TEXT_H
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/wait_sums.h"
+#include "lib/model/meaning/wait_sums.h"
 
 /*
  * "ran 2.1 s, blocked 3.4 s (disk 2.9), waited for a CPU 0.2 s, added up over 12 threads"; nothing

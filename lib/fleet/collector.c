@@ -9,7 +9,7 @@
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/format/protobuf_cursor.h"
-#include "lib/process/resource.h"
+#include "lib/stream/process/resource.h"
 
 enum { RESPONSE_PARTIAL = 1 };
 enum { PARTIAL_REFUSED = 1, PARTIAL_WORDS };

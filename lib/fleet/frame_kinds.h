@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "lib/profile/frames.h"
+#include "lib/model/tables/frames.h"
 
 static const char *const fleet_kind_names[] = {
 	[PROFILE_FRAME_NATIVE] = "native", [PROFILE_FRAME_KERNEL] = "kernel",

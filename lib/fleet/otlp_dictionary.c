@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/protobuf.h"
-#include "lib/languages/language.h"
+#include "lib/model/languages/language.h"
 
 /* Fields of the messages, by their numbers in profiles.proto. */
 enum { MAPPING_LIMIT = 2, MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES };

@@ -8,7 +8,7 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/format/location_table.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* Fields of the message, by their numbers in profiles.proto. */
 enum table {

@@ -13,7 +13,7 @@
 #include "lib/fleet/schema.h"
 #include "lib/fleet/sql.h"
 #include "lib/fleet/stack_rows.h"
-#include "lib/profile/event_counts.h"
+#include "lib/model/tables/event_counts.h"
 
 /* Bytes of a request before it is sent. */
 #define REQUEST_BYTES ((size_t)2 << 20)

@@ -8,7 +8,7 @@
 #define PROF_LIB_FLEET_PUSH_H
 
 #include "lib/fleet/engine.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 #define FLEET_WINDOW_S 10
 

@@ -7,7 +7,7 @@
 #define PROF_LIB_FLEET_READ_H
 
 #include "lib/fleet/engine.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* -ENODATA: nothing is there that the address chooses. */
 int fleet_read(const struct engine *e, struct profile **p, struct error *err);

@@ -7,9 +7,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/process/cgroup.h"
-#include "lib/process/resource.h"
-#include "lib/profile/schemas.h"
+#include "lib/stream/process/cgroup.h"
+#include "lib/stream/process/resource.h"
+#include "lib/model/tables/schemas.h"
 
 #define UNIT_SUFFIX ".service"
 #define POD "pod"

@@ -8,7 +8,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* By default, a window has so many at most. */
 #define RESOURCES_MAX 500

@@ -4,8 +4,8 @@
 #define PROF_LIB_FLEET_STACK_ROWS_H
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/profile.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/tables/profile.h"
 
 #define STACK_KEY_SIZE 16
 

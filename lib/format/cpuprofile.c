@@ -14,7 +14,7 @@
 #include "lib/base/clock.h"
 #include "lib/format/foreign.h"
 #include "lib/format/json_members.h"
-#include "lib/profile/label_frames.h"
+#include "lib/model/meaning/label_frames.h"
 
 #define NO_NODE UINT32_MAX
 

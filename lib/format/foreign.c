@@ -7,8 +7,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
-#include "lib/languages/language.h"
-#include "lib/profile/time_range.h"
+#include "lib/model/languages/language.h"
+#include "lib/model/tables/time_range.h"
 
 /* Rows that large weights may take; beyond, they are cut and counted. */
 #define SPLIT_ROWS_MAX (1u << 20)

@@ -9,7 +9,7 @@
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
 #include "lib/base/strbuf.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* Samples of `thread` weigh `weight` times, those of `base` count against them. */
 struct export_difference {

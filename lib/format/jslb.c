@@ -12,7 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/format/jslb_read.h"
 #include "lib/format/written_text.h"
-#include "lib/json/cursor.h"
+#include "lib/base/json/cursor.h"
 
 #define SLAB_ALIGN 8
 #define NUMBER_MAX 40

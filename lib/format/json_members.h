@@ -3,7 +3,7 @@
 #ifndef PROF_LIB_FORMAT_JSON_MEMBERS_H
 #define PROF_LIB_FORMAT_JSON_MEMBERS_H
 
-#include "lib/json/cursor.h"
+#include "lib/base/json/cursor.h"
 
 /*
  * Finds the values of members of the object at the cursor; spans of those that are missing stay as

@@ -9,8 +9,8 @@
 #define PROF_LIB_FORMAT_LABEL_TREE_H
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/profile.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/tables/profile.h"
 
 /* Profiles that a tree holds beside each other. */
 #define LABEL_TREE_SIDES 2

@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_FORMAT_LOCATION_TABLE_H
 #define PROF_LIB_FORMAT_LOCATION_TABLE_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct location_table {
 	struct stacks

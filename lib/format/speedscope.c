@@ -15,7 +15,7 @@
 #include "lib/base/index.h"
 #include "lib/base/text.h"
 #include "lib/format/speedscope_read.h"
-#include "lib/json/writer.h"
+#include "lib/base/json/writer.h"
 
 /* Functions with the same name and file are one. */
 struct speedscope_frame {

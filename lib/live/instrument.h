@@ -23,13 +23,13 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/perf/throttling.h"
 #include "lib/live/report.h"
-#include "lib/record/sink.h"
+#include "lib/stream/record/sink.h"
 
 struct feature;
 struct filter;

@@ -9,7 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/process/running_name.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 struct found {
 	struct rec_name name; /* of its first thread */

@@ -18,7 +18,7 @@
 #include "lib/live/proc_walk.h"
 #include "lib/live/recorder_internal.h"
 #include "lib/live/machine/ring_size.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* Descriptors for other purposes than rings and mapped files: pipes, events, the output. */
 #define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS + SPAN_FILES_DESCRIPTORS)

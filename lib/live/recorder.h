@@ -21,7 +21,7 @@
 #include "lib/base/error.h"
 #include "lib/live/kernel/kernel_symbols.h"
 #include "lib/live/report.h"
-#include "lib/record/source.h"
+#include "lib/stream/record/source.h"
 
 struct recorder;
 struct filter;

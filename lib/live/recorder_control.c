@@ -7,9 +7,9 @@
 #include "lib/live/process/filter.h"
 #include "lib/live/recorder.h"
 #include "lib/live/recorder_internal.h"
-#include "lib/record/marker_record.h"
-#include "lib/record/record.h"
-#include "lib/record/schema_record.h"
+#include "lib/stream/record/marker_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/schema_record.h"
 
 /* Descriptors that could not be watched are looked at this often. */
 #define ASKED_NS 100000000ull

@@ -11,7 +11,7 @@
 #include "lib/live/perf/throttling.h"
 #include "lib/live/tracker.h"
 #include "lib/live/machine/wakeup.h"
-#include "lib/record/merge.h"
+#include "lib/stream/record/merge.h"
 
 enum recorder_phase {
 	PHASE_RUNNING,

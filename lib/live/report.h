@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/facts/facts.h"
+#include "lib/model/facts/facts.h"
 
 /* Fate of an event's records, which the recorder does not see. */
 struct event_tally {

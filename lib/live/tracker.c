@@ -23,7 +23,7 @@
 #include "lib/live/process/resource_watch.h"
 #include "lib/live/process/running_name.h"
 #include "lib/live/perf/event_queue.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /*
  * Further code that the kernel generates gets names only from the kernel's list, if it still exists

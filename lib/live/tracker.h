@@ -8,7 +8,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"
 #include "lib/live/process/live_process.h"

@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/thinned.h"
+#include "lib/model/tables/thinned.h"
 #include "lib/query/distributions.h"
 #include "lib/query/run_weights.h"
 

@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/copy.h"
+#include "lib/model/tables/copy.h"
 
 #define NOT_COPIED (UINT32_MAX - 1)
 

@@ -3,7 +3,7 @@
 #ifndef PROF_LIB_QUERY_JOIN_FUNCTIONS_H
 #define PROF_LIB_QUERY_JOIN_FUNCTIONS_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "lib/query/shares.h"
 
 /*

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/copy.h"
+#include "lib/model/tables/copy.h"
 #include "lib/query/copy_rows.h"
 
 struct narrowing {

@@ -3,7 +3,7 @@
 #ifndef PROF_LIB_QUERY_PROGRAM_NAMES_H
 #define PROF_LIB_QUERY_PROGRAM_NAMES_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct program_names {
 	struct strings names; /* of programs */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "lib/base/error.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
 /* More than anyone waits for; a file could ask for more work than its size. */

@@ -10,7 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/thinned.h"
+#include "lib/model/tables/thinned.h"
 #include "lib/query/pattern.h"
 #include "lib/query/spans.h"
 

@@ -10,8 +10,8 @@
 
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/profile.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/tables/profile.h"
 
 /*
  * All conditions must hold. Globs match as in a shell. Expressions are POSIX extended and match any

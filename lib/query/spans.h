@@ -4,7 +4,7 @@
 #define PROF_LIB_QUERY_SPANS_H
 
 #include "lib/base/error.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* [from, until), CLOCK_MONOTONIC ns. */
 struct query_span {

@@ -13,7 +13,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/live/recorder.h"
-#include "lib/record/sink.h"
+#include "lib/stream/record/sink.h"
 #include "symbolize/kernel/kernel_table.h"
 
 struct asked_symbols {

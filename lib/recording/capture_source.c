@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/capture/capture_reader.h"
+#include "lib/stream/capture/capture_reader.h"
 #include "lib/recording/source_kind.h"
 
 static bool matches(int fd)

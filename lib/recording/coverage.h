@@ -4,7 +4,7 @@
 #define PROF_LIB_RECORDING_COVERAGE_H
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "symbolize/source_texts.h"
 
 #define LINES_UNKNOWN UINT64_MAX

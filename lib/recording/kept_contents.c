@@ -18,8 +18,8 @@
 #include "lib/base/bounded_call.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/binary/essential_parts.h"
-#include "lib/record/record.h"
+#include "lib/code/binary/essential_parts.h"
+#include "lib/stream/record/record.h"
 
 #define POLL_NS 2000000000ull
 /* Each takes memory and a descriptor until it is written. */

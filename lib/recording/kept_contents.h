@@ -7,11 +7,11 @@
 #define PROF_LIB_RECORDING_KEPT_CONTENTS_H
 
 #include "bpf/record.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/base/identity.h"
 #include "lib/base/vec.h"
-#include "lib/capture/capture_writer.h"
-#include "lib/workplace/read_contents.h"
+#include "lib/stream/capture/capture_writer.h"
+#include "lib/recording/workplace/read_contents.h"
 
 struct kept_module {
 	uint32_t id;

@@ -3,7 +3,7 @@
 #ifndef PROF_LIB_RECORDING_LAUNCHED_H
 #define PROF_LIB_RECORDING_LAUNCHED_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /*
  * Names the profile after what ran in the container if the recorded command is a launcher of

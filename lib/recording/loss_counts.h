@@ -8,7 +8,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/strbuf.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* True for a lost sample, false for an event about a process or a mapping. */
 bool loss_is_sample(enum lost_cause cause);

@@ -7,11 +7,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
-#include "lib/base/secrets.h"
+#include "lib/stream/text/secrets.h"
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/unwind_methods.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 char *meta_quote_command(char *const *argv)
 {

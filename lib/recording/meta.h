@@ -7,7 +7,7 @@
 
 #include "lib/live/recorder.h"
 #include "lib/live/process/targets.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* The name of the subject, if that is the machine. */
 #define META_ALL_PROCESSES "all processes"

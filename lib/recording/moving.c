@@ -4,8 +4,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/base/file_set.h"
-#include "lib/capture/capture_stream.h"
+#include "lib/code/files/file_set.h"
+#include "lib/stream/capture/capture_stream.h"
 #include "lib/query/copy_rows.h"
 #include "lib/recording/moving_rows.h"
 

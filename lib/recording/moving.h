@@ -8,7 +8,7 @@
 #define PROF_LIB_RECORDING_MOVING_H
 
 #include "lib/base/error.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct moving;
 

@@ -5,9 +5,9 @@
 
 #include "lib/base/identity.h"
 #include "lib/base/index.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "lib/recording/recording_facts.h"
-#include "lib/workplace/read_contents.h"
+#include "lib/recording/workplace/read_contents.h"
 #include "symbolize/name_cache.h"
 
 /* Result for a frame: frames in the chain of struct moving_names, the outermost first. */

@@ -5,11 +5,11 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/thread.h"
-#include "lib/profile/copy.h"
-#include "lib/profile/wait_frames.h"
+#include "lib/model/tables/copy.h"
+#include "lib/model/meaning/wait_frames.h"
 #include "lib/query/copy_rows.h"
-#include "lib/workplace/lookup.h"
-#include "lib/workplace/naming.h"
+#include "lib/recording/workplace/lookup.h"
+#include "lib/recording/workplace/naming.h"
 
 #define STALL_NS 1000000000ull
 /* Descriptors that are not for modules. */

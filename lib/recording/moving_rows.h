@@ -3,9 +3,9 @@
 #ifndef PROF_LIB_RECORDING_MOVING_ROWS_H
 #define PROF_LIB_RECORDING_MOVING_ROWS_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "lib/recording/moving_names.h"
-#include "lib/session/session.h"
+#include "lib/stream/session/session.h"
 
 /* A sample that waits for names. */
 struct held_sample {

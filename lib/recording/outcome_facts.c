@@ -9,8 +9,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
-#include "lib/profile/wait_sums.h"
-#include "lib/record/record.h"
+#include "lib/model/meaning/wait_sums.h"
+#include "lib/stream/record/record.h"
 #include "lib/recording/loss_counts.h"
 
 static uint64_t throttled_ticks(const struct profile *p, uint64_t interval_ns)

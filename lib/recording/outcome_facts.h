@@ -3,9 +3,9 @@
 #ifndef PROF_LIB_RECORDING_OUTCOME_FACTS_H
 #define PROF_LIB_RECORDING_OUTCOME_FACTS_H
 
-#include "lib/facts/facts.h"
+#include "lib/model/facts/facts.h"
 #include "lib/live/recorder.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* Asks the instruments about their records, once these are in the profile. */
 void outcome_facts_ask(struct report *report, const struct recorder *recorder,

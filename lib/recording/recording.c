@@ -10,15 +10,15 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/base/thread.h"
-#include "lib/profile/recording_markers.h"
-#include "lib/profile/wait_frames.h"
+#include "lib/model/meaning/recording_markers.h"
+#include "lib/model/meaning/wait_frames.h"
 #include "lib/recording/launched.h"
 #include "lib/recording/own_cost.h"
 #include "lib/recording/raw_tally.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/recording/unopened_shares.h"
-#include "lib/workplace/lookup.h"
-#include "lib/workplace/perf_cache.h"
+#include "lib/recording/workplace/lookup.h"
+#include "lib/recording/workplace/perf_cache.h"
 
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 64

@@ -11,13 +11,13 @@
 #define PROF_LIB_RECORDING_RECORDING_H
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "lib/recording/coverage.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/recording/source_kind.h"
-#include "lib/session/session.h"
-#include "lib/workplace/naming.h"
-#include "lib/workplace/read_contents.h"
+#include "lib/stream/session/session.h"
+#include "lib/recording/workplace/naming.h"
+#include "lib/recording/workplace/read_contents.h"
 #include "symbolize/source_texts.h"
 
 /* Zeroed is empty. */

@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* A hostile capture may hold no more rows of one kind. */
 #define ROWS_MAX 4096

@@ -13,8 +13,8 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/recorder.h"
-#include "lib/profile/profile.h"
-#include "lib/record/sink.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/record/sink.h"
 #include "symbolize/kernel/kernel_table.h"
 
 /* Subject of the recording, for people. */

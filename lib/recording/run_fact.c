@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/text.h"
-#include "lib/profile/run_markers.h"
+#include "lib/model/meaning/run_markers.h"
 
 /* Returns the main thread of the executed process: the first one of that pid. */
 static thread_id find_thread(const struct profile *p, uint32_t pid)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct run_fact {
 	uint32_t pid;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
-#include "lib/record/source.h"
+#include "lib/stream/record/source.h"
 
 struct source_part {
 	uint64_t from_ns, until_ns; /* since the start of the recording; until_ns 0: to its end */

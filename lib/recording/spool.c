@@ -20,7 +20,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/profile/sample_store.h"
+#include "lib/model/tables/sample_store.h"
 
 #define NAME_TRIES 100
 /* A part of a capture that is read by itself begins this often. */

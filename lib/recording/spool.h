@@ -13,7 +13,7 @@
 #include "lib/recording/kept_contents.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/base/identity.h"
-#include "lib/capture/capture_writer.h"
+#include "lib/stream/capture/capture_writer.h"
 
 struct spool_options {
 	const char *path; /* of the profile; "-": standard output */

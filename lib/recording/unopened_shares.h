@@ -3,9 +3,9 @@
 #ifndef PROF_LIB_RECORDING_UNOPENED_SHARES_H
 #define PROF_LIB_RECORDING_UNOPENED_SHARES_H
 
-#include "lib/facts/facts.h"
+#include "lib/model/facts/facts.h"
 #include "lib/live/recorder.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* Adds a fact for each file that samples go through, those with the most samples first. */
 void unopened_shares_add(struct facts *f, const struct profile *p, enum recorder_unwind unwind);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/identity.h"
-#include "lib/profile/modules.h"
+#include "lib/model/tables/modules.h"
 
 /* The descriptor on which the started process receives requests. */
 #define DEBUG_FETCH_FD 3

@@ -12,10 +12,10 @@
 #include "lib/base/log.h"
 #include "lib/base/open_regular.h"
 #include "lib/base/readers.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/debug_link.h"
-#include "lib/binary/unpack.h"
-#include "lib/profile/symbol_reason.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/debug_link.h"
+#include "lib/code/binary/unpack.h"
+#include "lib/model/tables/symbol_reason.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 /* Limits for the checksum of one file and for unpacking one; a gigabyte takes a second. */

@@ -11,7 +11,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/identity.h"
-#include "lib/profile/modules.h"
+#include "lib/model/tables/modules.h"
 
 struct debug_fetcher;
 struct debug_link;

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 #include "symbolize/segments.h"
 #include "symbolize/dwarf/step_budget.h"
 

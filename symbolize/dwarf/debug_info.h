@@ -13,7 +13,7 @@
 #include <elfutils/libdw.h>
 
 #include "lib/base/index.h"
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 #include "symbolize/arena.h"
 #include "symbolize/dwarf/die_walk.h"
 #include "symbolize/dwarf/line_table.h"

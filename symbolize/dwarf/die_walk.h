@@ -8,7 +8,7 @@
 #define PROF_SYMBOLIZE_DWARF_DIE_WALK_H
 
 #include "lib/base/bytes.h"
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 #include "symbolize/dwarf/step_budget.h"
 
 struct abbrevs;

@@ -7,7 +7,7 @@
 #define PROF_SYMBOLIZE_DWARF_RANGE_LIST_H
 
 #include "lib/base/bytes.h"
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 
 /* Parameters of all lists of one unit. */
 struct range_source {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 
 /*
  * Views the package as the unit's own file: each section cut to the unit's part, strings whole.

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
-#include "lib/unwind/go_file.h"
+#include "lib/code/unwind/go_file.h"
 #include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"
 

@@ -11,7 +11,7 @@
 #ifndef PROF_SYMBOLIZE_ELF_NEAR_SYMBOLS_H
 #define PROF_SYMBOLIZE_ELF_NEAR_SYMBOLS_H
 
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 #define NEAR_SYMBOLS_GRID 4096
 

@@ -8,7 +8,7 @@
 #define PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
 
 #include "lib/base/error.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 struct symbol_table;
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "lib/base/bytes.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 struct jump_place {
 	uint64_t vaddr;

@@ -7,7 +7,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "symbolize/kernel/jump_table.h"
 
 #define SECTION_MAX ((size_t)16 << 20)

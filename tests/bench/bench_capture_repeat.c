@@ -13,9 +13,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/vec.h"
-#include "lib/capture/capture_reader.h"
-#include "lib/capture/capture_writer.h"
-#include "lib/record/record.h"
+#include "lib/stream/capture/capture_reader.h"
+#include "lib/stream/capture/capture_writer.h"
+#include "lib/stream/record/record.h"
 
 #define EPOCH_NS 30000000000ull
 #define TIDS (1u << 22)

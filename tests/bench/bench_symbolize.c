@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "symbolize/symbolize.h"
 
 #define ADDRESSES 20000

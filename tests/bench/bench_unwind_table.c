@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/unwind/unwind_table.h"
 
 #define RUNS 21
 

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
-#include "lib/binary/vdso.h"
+#include "lib/code/binary/vdso.h"
 
 #if defined(__aarch64__)
 #define IS_ARM64 true

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/process/mapping.h"
+#include "lib/stream/process/mapping.h"
 #include "tests/bench/libdw_walk.h"
 #include "tests/bench/perf_samples.h"
 #include "tests/unit/walk_tables.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "lib/binary/needed.h"
-#include "lib/binary/objects.h"
+#include "lib/code/binary/needed.h"
+#include "lib/code/binary/objects.h"
 #include "tests/fuzz/input.h"
 
 static void summarize(int fd)

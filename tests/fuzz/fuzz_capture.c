@@ -10,11 +10,11 @@
 
 #include "lib/recording/recording_facts.h"
 #include "lib/base/crc32.h"
-#include "lib/capture/capture_reader.h"
+#include "lib/stream/capture/capture_reader.h"
 #include "lib/query/select.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "lib/recording/moving.h"
-#include "lib/session/session.h"
+#include "lib/stream/session/session.h"
 #include "tests/fuzz/input.h"
 
 static void replay(struct capture_reader *reader, bool is_part)

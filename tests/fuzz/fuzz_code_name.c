@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/languages/language.h"
+#include "lib/model/languages/language.h"
 #include "tests/fuzz/input.h"
 
 static bool lies_in(const char *piece, size_t piece_size, const char *text, size_t size)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/capture/capture_format.h"
-#include "lib/capture/columns.h"
-#include "lib/record/record.h"
+#include "lib/stream/capture/capture_format.h"
+#include "lib/stream/capture/columns.h"
+#include "lib/stream/record/record.h"
 #include "tests/fuzz/input.h"
 
 #define SIZE_LIMIT ((size_t)256 << 10)

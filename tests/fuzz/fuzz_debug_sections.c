@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/debug_sections.h"
 #include "tests/fuzz/input.h"
 
 /* Reads every byte that is handed out, once per reader. */

@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/unwind/compile.h"
+#include "lib/code/unwind/compile.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/table_check.h"
 

@@ -4,10 +4,10 @@
  */
 #include <stdbool.h>
 
-#include "lib/binary/binary.h"
-#include "lib/binary/debug_link.h"
-#include "lib/unwind/fde_ranges.h"
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/debug_link.h"
+#include "lib/code/unwind/fde_ranges.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "symbolize/module_files.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/name_all.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "symbolize/symbolizer.h"
 #include "tests/fuzz/input.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/unwind/fde_ranges.h"
+#include "lib/code/unwind/fde_ranges.h"
 #include "tests/fuzz/input.h"
 
 /* The seeds' code lies below. */

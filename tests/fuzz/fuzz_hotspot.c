@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/runtimes/hotspot_names.h"
+#include "lib/code/runtimes/hotspot_names.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 

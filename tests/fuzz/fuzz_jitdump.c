@@ -9,10 +9,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/binary/code_dump.h"
+#include "lib/code/binary/code_dump.h"
 #include "lib/live/code/jitdump.h"
-#include "lib/unwind/machine.h"
-#include "lib/unwind/native/jit_tables.h"
+#include "lib/code/unwind/machine.h"
+#include "lib/code/unwind/native/jit_tables.h"
 #include "tests/fuzz/input.h"
 #include "bpf/walk_table.h"
 

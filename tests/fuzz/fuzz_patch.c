@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/profile/expand_inlines.h"
+#include "lib/model/tables/expand_inlines.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "tests/fuzz/input.h"
 

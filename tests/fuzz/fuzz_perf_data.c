@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a perf.data file: its records are valid, and make a profile. */
-#include "lib/perf_data/perf_source.h"
-#include "lib/record/record.h"
-#include "lib/session/session.h"
+#include "lib/recording/perf_data/perf_source.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/session/session.h"
 #include "tests/fuzz/input.h"
 
 #define EVENTS 63

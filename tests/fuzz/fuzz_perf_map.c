@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/live/code/perf_map.h"
-#include "lib/languages/code_name.h"
+#include "lib/model/languages/code_name.h"
 #include "tests/fuzz/input.h"
 
 /* Parses the name in memory that ends with it. */

@@ -12,8 +12,8 @@
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_notes.h"
 #include "lib/live/process/proc_maps.h"
-#include "lib/process/cgroup.h"
-#include "lib/record/record.h"
+#include "lib/stream/process/cgroup.h"
+#include "lib/stream/record/record.h"
 #include "tests/fuzz/input.h"
 
 /* /proc/PID/maps */

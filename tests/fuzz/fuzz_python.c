@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/runtimes/python.h"
+#include "lib/code/runtimes/python.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 #include "tests/python_identity.h"

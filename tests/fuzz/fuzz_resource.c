@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/process/resource.h"
+#include "lib/stream/process/resource.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

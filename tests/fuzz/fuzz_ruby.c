@@ -2,7 +2,7 @@
 /* Any bytes as what the kernel saw of a function of Ruby's, and as the memory of its process. */
 #include <stdlib.h>
 
-#include "lib/runtimes/ruby.h"
+#include "lib/code/runtimes/ruby.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 #include "tests/unit/ruby_function.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a file that may contain a runtime. */
-#include "lib/runtimes/python.h"
-#include "lib/runtimes/v8.h"
+#include "lib/code/runtimes/python.h"
+#include "lib/code/runtimes/v8.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,11 +9,11 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/expand_inlines.h"
-#include "lib/profile/wait_frames.h"
-#include "lib/session/session.h"
-#include "lib/record/merge.h"
-#include "lib/record/record.h"
+#include "lib/model/tables/expand_inlines.h"
+#include "lib/model/meaning/wait_frames.h"
+#include "lib/stream/session/session.h"
+#include "lib/stream/record/merge.h"
+#include "lib/stream/record/record.h"
 #include "tests/fuzz/input.h"
 
 /* Words that begin no record are skipped, which helps the fuzzer. */

@@ -11,7 +11,7 @@
 #include "lib/query/table.h"
 #include "lib/query/timeline.h"
 #include "lib/query/tree.h"
-#include "lib/slab/slab.h"
+#include "lib/format/page/slab/slab.h"
 #include "tests/fuzz/input.h"
 
 /* Asks for all that is drawn over time. */

@@ -11,9 +11,9 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
-#include "lib/unwind/native/stack_finisher.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
+#include "lib/code/unwind/native/stack_finisher.h"
 #include "tests/fuzz/input.h"
 
 #define MAPPINGS_MAX 8

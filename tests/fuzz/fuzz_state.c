@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/capture/state.h"
-#include "lib/record/record.h"
-#include "lib/session/session.h"
+#include "lib/stream/capture/state.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/session/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 /* Reads whatever a store answers: a name that is found can be a part of a path. */
 #include <string.h>
 
-#include "cmd/view/store_answer.h"
+#include "cmd/net/store_answer.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/live/perf/tracepoint_format.h"
+#include "lib/stream/text/tracepoint_format.h"
 #include "tests/fuzz/input.h"
 
 static void check_layout(const struct tracepoint_format *format)

@@ -2,7 +2,7 @@
 /* Any bytes as an ELF file whose call frame information becomes a table. */
 #include <stdbool.h>
 
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "tests/fuzz/table_check.h"
 #include "tests/fuzz/input.h"
 

@@ -3,7 +3,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "lib/live/perf/usdt_arguments.h"
+#include "lib/stream/text/usdt_arguments.h"
 #include "tests/fuzz/input.h"
 
 #define REGISTERS_SIZE 272 /* of arm64's struct; x86-64's is smaller */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a file that declares probes. */
-#include "lib/binary/usdt_notes.h"
+#include "lib/code/binary/usdt_notes.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/runtimes/known_functions.h"
-#include "lib/runtimes/v8.h"
+#include "lib/code/runtimes/known_functions.h"
+#include "lib/code/runtimes/v8.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"
 #include "tests/unit/script_layout.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/view/viewer.h"
+#include "cmd/net/viewer.h"
 #include "lib/base/alloc.h"
 #include "tests/fuzz/input.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "tests/fuzz/input.h"
 #include "tests/unwind_table_find.h"
 

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/facts/marker_schema.h"
+#include "lib/model/facts/marker_schema.h"
 #include "lib/base/cleanup.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/golden/events.h"
 #include "tests/golden/record_text.h"
 

@@ -5,8 +5,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 #include "tests/golden/record_text.h"
 
 #define DEPTH_MAX 64

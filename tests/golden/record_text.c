@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/facts/marker_schema.h"
+#include "lib/model/facts/marker_schema.h"
 #include "lib/base/cleanup.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/golden/events.h"
 
 static const struct event_word sample_flags[] = {

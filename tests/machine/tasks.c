@@ -11,8 +11,8 @@
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
 #include "lib/base/vec.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 #include "tests/machine/internal.h"
 #include "tests/unit/fake_clock.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "symbolize/disassemble.h"
 
 static int print_range(int fd, const struct binary_summary *summary, uint64_t address,

@@ -16,12 +16,12 @@
 #include "lib/base/outfile.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
-#include "lib/profile/sample_store.h"
-#include "lib/record/marker_record.h"
-#include "lib/record/record.h"
-#include "lib/record/schema_record.h"
-#include "lib/record/stack_record.h"
-#include "lib/session/session.h"
+#include "lib/model/tables/sample_store.h"
+#include "lib/stream/record/marker_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/schema_record.h"
+#include "lib/stream/record/stack_record.h"
+#include "lib/stream/session/session.h"
 
 #define START_NS 1000000000000ull
 #define INTERVAL_NS 1001001u

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "lib/capture/capture_reader.h"
-#include "lib/capture/capture_writer.h"
+#include "lib/stream/capture/capture_reader.h"
+#include "lib/stream/capture/capture_writer.h"
 
 #define MS 1000000ull
 #define START_NS 1000000000ull

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes CFI byte by byte and compiles it, for the tests of lib/unwind. */
+/* Writes CFI byte by byte and compiles it, for the tests of lib/code/unwind. */
 #ifndef PROF_TESTS_UNIT_CFI_BYTES_H
 #define PROF_TESTS_UNIT_CFI_BYTES_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/unwind/compile.h"
+#include "lib/code/unwind/compile.h"
 
 /* Addresses of a test's sections and code. */
 #define CFI_VADDR 0x10000

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/unwind/arch.h"
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "tests/unwind_table_find.h"
 
 #define REG_COUNT 34

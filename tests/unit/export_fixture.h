@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "lib/format/format.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* meta.start_ns of the profile. */
 #define EXPORT_START_NS 5000000000ull

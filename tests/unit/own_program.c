@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 /* The linker's name for the first byte of the first segment. */
 extern const char __executable_start[];

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "lib/profile/modules.h"
+#include "lib/model/tables/modules.h"
 #include "symbolize/symbolizer.h"
 
 /* outer() calls middle() calls inner(), all inlined into own_outer(). */

@@ -4,7 +4,7 @@
 #define PROF_TESTS_UNIT_PERF_FIXTURE_H
 
 #include "lib/base/vec.h"
-#include "lib/perf_data/perf_source.h"
+#include "lib/recording/perf_data/perf_source.h"
 
 #define START_NS 5000000000ull
 #define IMAGE 0xffffffff81000000ull

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/runtimes/ruby.h"
+#include "lib/code/runtimes/ruby.h"
 
 struct ruby_case {
 	uint64_t code, identity;

@@ -3,7 +3,7 @@
 #ifndef PROF_TESTS_UNIT_RUNTIME_FILE_H
 #define PROF_TESTS_UNIT_RUNTIME_FILE_H
 
-#include "lib/runtimes/runtime.h"
+#include "lib/code/runtimes/runtime.h"
 
 /* As runtime_probe(), of the file with that name. */
 int runtime_probed(const char *name, struct runtime_layout *layout, struct error *err);

@@ -14,7 +14,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 void scratch_init(struct scratch *s)
 {

@@ -14,8 +14,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 
 int fed_setup(void **state)
 {

@@ -3,8 +3,8 @@
 #ifndef PROF_TESTS_UNIT_SESSION_FIXTURE_H
 #define PROF_TESTS_UNIT_SESSION_FIXTURE_H
 
-#include "lib/profile/profile.h"
-#include "lib/session/session.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/session/session.h"
 
 #define SESSION_START_NS 1000000000ull
 

@@ -7,7 +7,7 @@
 #include "cmd/text/debug_package.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"
 
@@ -230,8 +230,8 @@ TEST(the_caller_of_code_made_at_run_time_tells_its_compiler)
 	expect_remedy("MainThread", "/usr/lib/x86_64-linux-gnu/libnode.so.115", node);
 	expect_remedy("node", "/app/node_modules/query.node", manual);
 	expect_remedy("node", NULL, manual);
-	expect_remedy("java", "/usr/lib/jvm/lib/server/libjvm.so", java);
-	expect_remedy("python3", "/usr/lib/jvm/lib/server/libjvm.so", java);
+	expect_remedy("java", "/usr/lib/jvm/lib/fleet/server/libjvm.so", java);
+	expect_remedy("python3", "/usr/lib/jvm/lib/fleet/server/libjvm.so", java);
 	expect_remedy("python3", "/usr/lib/wasmtime/libwasmtime.so", manual);
 	expect_remedy("ruby", "/usr/lib/libruby-3.3.so.3.3", manual);
 	expect_remedy("pypy3", "/usr/lib/libpypy3-c.so", manual);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocations joined with their frees, and how their number is bounded. */
-#include "lib/session/alloc_feed.h"
+#include "lib/stream/session/alloc_feed.h"
 
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 #define START 1000u

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "lib/alloc_shim/block_table.h"
-#include "lib/alloc_shim/byte_sampler.h"
+#include "lib/live/alloc_shim/block_table.h"
+#include "lib/live/alloc_shim/byte_sampler.h"
 #include "lib/base/alloc.h"
 #include "tests/unit/test.h"
 

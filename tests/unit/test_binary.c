@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "tests/unit/test.h"
 
 /*

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/profile/categories.h"
-#include "lib/profile/kernel_subsystems.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/kernel_subsystems.h"
 #include "tests/unit/test.h"
 
 static struct profile *p;

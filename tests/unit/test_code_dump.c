@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine code in a jitdump: only what a load record holds. */
-#include "lib/binary/code_dump.h"
+#include "lib/code/binary/code_dump.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/live/instruments/runtimes/code_records.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 #define POSITION 1000

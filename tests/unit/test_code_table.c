@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/code/code_table.h"
+#include "lib/stream/session/code/code_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 #define LINES 3

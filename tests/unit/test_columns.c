@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/capture/capture_format.h"
-#include "lib/capture/columns.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/capture/capture_format.h"
+#include "lib/stream/capture/columns.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 
 #define SIZE ((size_t)64 << 10)

@@ -8,7 +8,7 @@
 
 #include "cmd/run/control_words.h"
 #include "lib/base/strbuf.h"
-#include "lib/session/tasks/pauses.h"
+#include "lib/stream/session/tasks/pauses.h"
 #include "tests/unit/test.h"
 
 static json_t *echo(void *ctx, const char *command, const json_t *request)

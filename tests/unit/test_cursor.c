@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/json/cursor.h"
+#include "lib/base/json/cursor.h"
 #include "tests/unit/test.h"
 
 static struct json_cursor over(const char *text)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/debug_sections.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/debug_sections.h"
 #include "tests/unit/marked_program.h"
 #include "tests/unit/test.h"
 

@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "symbolize/debuginfo/debug_file.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/vdso.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/vdso.h"
 #include "symbolize/elf/symbol_table.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/tasks/ended_spaces.h"
+#include "lib/stream/session/tasks/ended_spaces.h"
 #include "tests/unit/test.h"
 
 #define SECOND 1000000000ull

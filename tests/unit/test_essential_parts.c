@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/essential_parts.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/essential_parts.h"
 #include "tests/unit/test.h"
 
 static int open_own(void)

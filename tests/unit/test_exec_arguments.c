@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/bpf/ring_record.h"
 #include "lib/live/process/exec_arguments.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 static struct rec_arguments *sent;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/strbuf.h"
-#include "lib/profile/expand_inlines.h"
+#include "lib/model/tables/expand_inlines.h"
 #include "tests/unit/test.h"
 
 /* A module with one segment: its vaddrs are file offsets plus 0x1000. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts of a recording: found by what files call them, and the same after a capture. */
-#include "lib/facts/facts.h"
+#include "lib/model/facts/facts.h"
 
 #include <string.h>
 
 #include "lib/recording/recording_facts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 /* Finds each fact by its own name, key and row, and by no other fact's. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "tests/unit/test.h"
 
 #define HARD_LIMIT 200u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Short-lived threads that share rows: which ones do, and that nothing is lost. */
 
-#include "lib/profile/schema_text.h"
+#include "lib/model/tables/schema_text.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/write/fold.h"

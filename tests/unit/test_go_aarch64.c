@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/unwind/arch.h"
-#include "lib/unwind/go_code.h"
+#include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/go_code.h"
 #include "tests/unit/test.h"
 
 #define VADDR 0x10000

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/pclntab.h"
-#include "lib/unwind/go_file.h"
-#include "lib/unwind/go_labels.h"
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/binary/pclntab.h"
+#include "lib/code/unwind/go_file.h"
+#include "lib/code/unwind/go_labels.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "tests/unit/own_program.h"
 #include "bpf/walk_table.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/runtimes/hotspot_names.h"
+#include "lib/code/runtimes/hotspot_names.h"
 #include "tests/unit/test.h"
 
 enum {

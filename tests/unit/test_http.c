@@ -2,8 +2,8 @@
 /* Parts of a body, and the answers of a store. */
 #include <string.h>
 
-#include "cmd/view/store_answer.h"
-#include "lib/server/http.h"
+#include "cmd/net/store_answer.h"
+#include "lib/fleet/server/http.h"
 #include "tests/unit/test.h"
 
 static void expect(const char *header, unsigned int status, uint64_t offset, uint64_t length)

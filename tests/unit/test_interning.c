@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 #include "tests/unit/test.h"
 
 static int setup(void **state)

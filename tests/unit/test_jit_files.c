@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/languages/language.h"
+#include "lib/model/languages/language.h"
 #include "lib/live/code/jit_process.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/jitdump_bytes.h"
 #include "tests/unit/test.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of generated code: where they are, and how the walker's description changes. */
-#include "lib/unwind/native/jit_tables.h"
+#include "lib/code/unwind/native/jit_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/unwind/machine.h"
+#include "lib/code/unwind/machine.h"
 #include "tests/unit/jit_frame.h"
 #include "bpf/walk_table.h"
 #include "tests/unit/test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/languages/language.h"
+#include "lib/model/languages/language.h"
 #include "tests/unit/test.h"
 
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "lib/live/process/module_registry.h"
 #include "lib/live/process/proc_maps.h"
 #include "lib/live/process/maps_walk.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 TEST(maps_lines_are_parsed)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/profile/ids.h"
-#include "lib/process/mapping.h"
+#include "lib/model/tables/ids.h"
+#include "lib/stream/process/mapping.h"
 #include "tests/unit/test.h"
 
 struct fixture {

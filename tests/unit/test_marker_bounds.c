@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/profile/schema_text.h"
-#include "lib/session/markers/marker_bounds.h"
+#include "lib/model/tables/schema_text.h"
+#include "lib/stream/session/markers/marker_bounds.h"
 
 #include "tests/unit/test.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/record/merge.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/merge.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 static int setup(void **state)

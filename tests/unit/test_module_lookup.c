@@ -11,7 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "symbolize/module_lookup.h"
 #include "tests/unit/test.h"
 

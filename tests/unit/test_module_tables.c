@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/unwind/native/module_tables.h"
-#include "lib/record/record.h"
+#include "lib/code/unwind/native/module_tables.h"
+#include "lib/stream/record/record.h"
 
 /* These tests look up rules, not stacks. */
 #define walk_word(frame) ((void)(frame), 8)

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/profile/profile.h"
-#include "lib/profile/symbol_reason.h"
-#include "lib/record/record.h"
+#include "lib/model/tables/profile.h"
+#include "lib/model/tables/symbol_reason.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

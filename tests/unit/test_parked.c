@@ -4,9 +4,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/label_frames.h"
-#include "lib/profile/wait_frames.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/wait_frames.h"
 #include "tests/unit/test.h"
 
 /* `module`: NULL for none. */

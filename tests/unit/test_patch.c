@@ -12,9 +12,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
-#include "lib/json/writer.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/expand_inlines.h"
+#include "lib/base/json/writer.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/tables/expand_inlines.h"
 #include "lib/format/firefox/patch/patch.h"
 #include "tests/unit/test.h"
 

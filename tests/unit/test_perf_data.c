@@ -11,9 +11,9 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/perf_data/perf_source.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/recording/perf_data/perf_source.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 #include "tests/unit/perf_fixture.h"
 #include "tests/unit/test.h"
 

@@ -11,7 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/runtimes/python.h"
+#include "lib/code/runtimes/python.h"
 #include "tests/python_identity.h"
 #include "tests/unit/runtime_file.h"
 #include "tests/unit/test.h"

@@ -8,7 +8,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
-#include "lib/profile/wait_sums.h"
+#include "lib/model/meaning/wait_sums.h"
 #include "tests/unit/test.h"
 
 #define SEEDS "tests/fuzz/corpus/patch/"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/record/record.h"
-#include "lib/session/markers/marker_bounds.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/session/markers/marker_bounds.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

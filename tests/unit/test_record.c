@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/record/record.h"
-#include "lib/record/schema_record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/schema_record.h"
+#include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 
 static uint64_t buffer[512];

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "bpf/live_record.h"
-#include "lib/facts/marker_schema.h"
+#include "lib/model/facts/marker_schema.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/live/report.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/rings.h"

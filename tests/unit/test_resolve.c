@@ -3,13 +3,13 @@
  * A stack that continues another one resolves to the same frames whether the other was resolved
  * before or not.
  */
-#include "lib/session/resolve.h"
+#include "lib/stream/session/resolve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 
 #define STACKS 40

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/process/resource.h"
+#include "lib/stream/process/resource.h"
 #include "tests/unit/test.h"
 
 static void expect(const char *text, const char *written)

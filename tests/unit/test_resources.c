@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/facts/facts.h"
+#include "lib/model/facts/facts.h"
 #include "lib/fleet/resources.h"
 #include "tests/unit/test.h"
 

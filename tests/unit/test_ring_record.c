@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lib/live/bpf/ring_record.h"
-#include "lib/record/merge.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/merge.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 static const struct {

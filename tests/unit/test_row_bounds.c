@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/session/row_bounds.h"
+#include "lib/stream/session/row_bounds.h"
 
-#include "lib/profile/categories.h"
-#include "lib/profile/label_frames.h"
-#include "lib/profile/thinned.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/label_frames.h"
+#include "lib/model/tables/thinned.h"
 #include "lib/query/select.h"
 #include "tests/unit/test.h"
 

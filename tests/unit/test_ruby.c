@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/runtimes/ruby.h"
+#include "lib/code/runtimes/ruby.h"
 #include "tests/unit/ruby_function.h"
 #include "tests/unit/runtime_file.h"
 #include "tests/unit/test.h"

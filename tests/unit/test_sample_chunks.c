@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "lib/profile/sample_pack.h"
-#include "lib/profile/sample_store.h"
-#include "lib/profile/samples.h"
+#include "lib/model/tables/sample_pack.h"
+#include "lib/model/tables/sample_store.h"
+#include "lib/model/tables/samples.h"
 #include "tests/unit/test.h"
 
 #define ROWS 20000u

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/label_frames.h"
-#include "lib/profile/run_markers.h"
-#include "lib/sanitize/scrub.h"
-#include "lib/sanitize/search.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/run_markers.h"
+#include "lib/query/sanitize/scrub.h"
+#include "lib/query/sanitize/search.h"
 #include "tests/unit/test.h"
 
 /* The first vectors of SipHash's authors. */

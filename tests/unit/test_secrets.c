@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/base/secrets.h"
+#include "lib/stream/text/secrets.h"
 #include "tests/unit/test.h"
 
 /* Arguments are separated by '|' here. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/stack_record.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/session/raw_stacks.h"
-#include "lib/record/record.h"
+#include "lib/stream/session/raw_stacks.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 #define DEPTH 7

@@ -7,9 +7,9 @@
 #include <sys/auxv.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/stub_code.h"
-#include "lib/unwind/fde_ranges.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/stub_code.h"
+#include "lib/code/unwind/fde_ranges.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"
 

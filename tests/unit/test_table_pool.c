@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/unwind/native/table_pool.h"
+#include "lib/code/unwind/native/table_pool.h"
 #include "tests/unit/test.h"
 
 #define FILES 60

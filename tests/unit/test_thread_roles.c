@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of threads that have none of their own: the first function of theirs, or their pool. */
 
-#include "lib/languages/language.h"
-#include "lib/profile/stacks.h"
+#include "lib/model/languages/language.h"
+#include "lib/model/tables/stacks.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

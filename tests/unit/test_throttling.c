@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/live/perf/throttling.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "tests/unit/test.h"
 
 struct seen {

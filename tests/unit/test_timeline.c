@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lib/base/alloc.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 #include "lib/query/timeline.h"
 #include "tests/unit/test.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/live/perf/tracepoint_format.h"
+#include "lib/stream/text/tracepoint_format.h"
 #include "tests/unit/test.h"
 
 #define COMMON \

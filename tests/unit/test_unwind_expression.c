@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/unwind/expression.h"
+#include "lib/code/unwind/expression.h"
 #include "tests/unit/test.h"
 
 #define PC 16

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/vdso.h"
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/binary/vdso.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/walk_fixture.h"

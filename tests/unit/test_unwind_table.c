@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/vdso.h"
-#include "lib/unwind/cfi_file.h"
-#include "lib/unwind/unwind_table.h"
+#include "lib/code/binary/vdso.h"
+#include "lib/code/unwind/cfi_file.h"
+#include "lib/code/unwind/unwind_table.h"
 #include "tests/unwind_table_find.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unit/cfi_reference.h"

@@ -9,9 +9,9 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/binary/usdt_notes.h"
+#include "lib/code/binary/usdt_notes.h"
 #include "lib/live/instruments/usdt/usdt_pattern.h"
-#include "lib/live/perf/usdt_arguments.h"
+#include "lib/stream/text/usdt_arguments.h"
 #include "tests/unit/test.h"
 
 #define SEEDS "tests/fuzz/corpus/usdt_notes/"

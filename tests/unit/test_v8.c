@@ -8,7 +8,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/runtimes/v8.h"
+#include "lib/code/runtimes/v8.h"
 #include "tests/unit/runtime_file.h"
 #include "tests/unit/script_layout.h"
 #include "tests/unit/test.h"

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/runtimes/known_functions.h"
-#include "lib/runtimes/v8.h"
+#include "lib/code/runtimes/known_functions.h"
+#include "lib/code/runtimes/v8.h"
 #include "tests/unit/script_layout.h"
 #include "tests/unit/test.h"
 

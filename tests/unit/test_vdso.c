@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/vdso.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/vdso.h"
 #include "tests/unit/test.h"
 
 TEST(copy_is_the_mapped_image)

@@ -18,10 +18,10 @@
 #include "bpf/config.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/binary/vdso.h"
+#include "lib/code/binary/vdso.h"
 #include "lib/live/process/proc_maps.h"
-#include "lib/process/mapping.h"
-#include "lib/unwind/walk.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/walk.h"
 #include "tests/unit/walk_tables.h"
 #include "tests/unit/test.h"
 

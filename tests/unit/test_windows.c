@@ -12,8 +12,8 @@
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 #include "lib/recording/recording.h"
 #include "tests/unit/test.h"
 

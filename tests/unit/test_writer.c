@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/json/writer.h"
+#include "lib/base/json/writer.h"
 #include "tests/unit/test.h"
 
 struct fixture {

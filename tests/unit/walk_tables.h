@@ -11,10 +11,10 @@
 
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
-#include "lib/binary/binary.h"
-#include "lib/process/mapping.h"
-#include "lib/unwind/unwind_table.h"
-#include "lib/unwind/walk.h"
+#include "lib/code/binary/binary.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/unwind_table.h"
+#include "lib/code/unwind/walk.h"
 
 struct walk_module {
 	int fd; /* owned; -1: none */

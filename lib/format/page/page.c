@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One HTML file that shows a whole profile, in a browser that need not be connected to anything. It
- * holds the profile as blocks of lib/slab, lib/query as WebAssembly, and a script that draws. Its
+ * holds the profile as blocks of lib/format/page/slab, lib/query as WebAssembly, and a script that draws. Its
  * first content, for those who forbid scripts, is a summary and the heaviest functions.
  */
 #include "lib/format/format.h"
@@ -18,7 +18,7 @@
 #include "lib/format/page/parts.h"
 #include "lib/query/summary.h"
 #include "lib/query/table.h"
-#include "lib/slab/slab.h"
+#include "lib/format/page/slab/slab.h"
 
 #define GENERATOR "<meta name=\"generator\" content=\"prof profile page\">"
 #define SERVED "<meta name=\"prof-server\" content=\".\">\n"

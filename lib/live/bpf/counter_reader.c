@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 int counter_reader_init(struct counter_reader *c, struct error *err)
 {

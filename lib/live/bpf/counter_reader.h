@@ -7,7 +7,7 @@
 
 #include "bpf/config.h"
 #include "lib/live/machine/cpu_list.h"
-#include "lib/record/sink.h"
+#include "lib/stream/record/sink.h"
 #include "lib/live/bpf/programs.h"
 
 struct counter_reader {

@@ -22,7 +22,7 @@
 #include "lib/live/bpf/programs_internal.h"
 #include "lib/live/bpf/shared_maps.h"
 #include "lib/live/machine/proc_status.h"
-#include "lib/unwind/walk.h"
+#include "lib/code/unwind/walk.h"
 #include "prof.skel.h"
 #include "running.skel.h"
 #include "shared.skel.h"

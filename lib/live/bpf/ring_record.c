@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/ring_record.h"
 
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 #define LIVE_RECORD(kind, type, size, needed) \
 	static bool is_valid_##kind(const struct rec *rec) \

@@ -15,7 +15,7 @@
 #include "lib/live/code/jit_process.h"
 #include "lib/live/code/jitdump.h"
 #include "lib/live/code/perf_map.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 #define POLL_NS 100000000ull
 /* Interval for a dump that is still empty: stacks wait for it from its first record on. */

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "lib/languages/language.h"
-#include "lib/record/record.h"
+#include "lib/model/languages/language.h"
+#include "lib/stream/record/record.h"
 
 void jit_mappings_release(struct jit_mappings *m)
 {

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"

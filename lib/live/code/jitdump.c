@@ -8,8 +8,8 @@
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/binary/code_dump.h"
-#include "lib/languages/language.h"
+#include "lib/code/binary/code_dump.h"
+#include "lib/model/languages/language.h"
 
 #define PREFIX_SIZE CODE_DUMP_PREFIX_SIZE
 #define LOAD_SIZE CODE_DUMP_LOAD_SIZE

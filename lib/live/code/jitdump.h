@@ -9,7 +9,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
-#include "lib/binary/code_dump.h"
+#include "lib/code/binary/code_dump.h"
 #include "lib/live/machine/arch_clock.h"
 #include "lib/live/unwind/code_piece.h"
 

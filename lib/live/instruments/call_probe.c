@@ -14,7 +14,7 @@
 #include "lib/base/log.h"
 #include "lib/live/bpf/task_iterator.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/process/system_calls.h"
+#include "lib/stream/process/system_calls.h"
 
 #if defined(__aarch64__)
 #define NATIVE_CALLS CALLS_ARM64

@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
-#include "lib/process/cgroup.h"
+#include "lib/stream/process/cgroup.h"
 
 #define SHOWN_MAX 3
 /* The summary mentions groups from this share of their periods on, in percent. */

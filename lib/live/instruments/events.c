@@ -20,7 +20,7 @@
 #include "bpf/live_record.h"
 #include "lib/live/instruments/tracepoint_markers.h"
 #include "lib/live/perf/event_fds.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "events.skel.h"
 
 /* Up to this rate per second and CPU, each occurrence becomes a sample: that costs some percent. */

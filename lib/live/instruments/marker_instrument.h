@@ -13,8 +13,8 @@
 #include "bpf/live_record.h"
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/instrument.h"
-#include "lib/record/marker_record.h"
-#include "lib/record/schema_record.h"
+#include "lib/stream/record/marker_record.h"
+#include "lib/stream/record/schema_record.h"
 
 /* Settings of such an instrument, by its option. */
 struct marker_settings {

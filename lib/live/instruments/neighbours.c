@@ -15,7 +15,7 @@
 #include "lib/live/bpf/idle_time.h"
 #include "lib/live/instrument.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/process/process_name.h"
+#include "lib/stream/process/process_name.h"
 
 /* Time between two readings of the kernel's rows, and the longest pause within an interval. */
 #define READ_NS 500000000ull

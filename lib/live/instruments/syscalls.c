@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/call_probe.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/process/system_calls.h"
+#include "lib/stream/process/system_calls.h"
 #include "syscalls.skel.h"
 
 #define DEFAULT_MIN_NS 1000000

@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/machine/tracefs.h"
-#include "lib/live/perf/tracepoint_format.h"
+#include "lib/stream/text/tracepoint_format.h"
 #include "tracepoint_markers.skel.h"
 
 struct tracepoint_markers {

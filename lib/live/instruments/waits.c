@@ -19,7 +19,7 @@
 #include "lib/live/feature_probe.h"
 #include "lib/live/instrument.h"
 #include "lib/live/recorder.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 #include "waits.skel.h"
 
 /* Stacks a second and CPU. */

@@ -8,7 +8,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /*
  * Limits on programs and functions per program; beyond them, names come from the kernel's list

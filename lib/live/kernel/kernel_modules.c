@@ -16,8 +16,8 @@
 #include "lib/base/vec.h"
 #include "lib/live/kernel/kernel_notes.h"
 #include "lib/live/kernel/kernel_symbols.h"
-#include "lib/record/record.h"
-#include "lib/record/stack_record.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/record/stack_record.h"
 
 /* Normally linked modules have some five sections with code. */
 #define MAX_SECTIONS 32

@@ -12,7 +12,7 @@
 #include "lib/base/text.h"
 #include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_notes.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* _text is near the beginning, after the per-CPU symbols. Reading the rest takes 30 ms. */
 #define KALLSYMS_FIRST (16u << 10)

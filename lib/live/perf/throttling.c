@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "lib/base/log.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 void throttling_init(struct throttling *t, record_sink_fn *sink, void *ctx)
 {

@@ -12,7 +12,7 @@
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
-#include "lib/record/sink.h"
+#include "lib/stream/record/sink.h"
 #include "lib/live/perf/perf_event.h"
 
 /*

@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/search_path.h"
 #include "lib/base/text.h"
-#include "lib/binary/needed.h"
+#include "lib/code/binary/needed.h"
 
 /* Limits of the kernel: interpreters of interpreters, and bytes of a first line. */
 #define SCRIPTS_MAX 5

@@ -10,8 +10,8 @@
 #include "lib/base/text.h"
 #include "lib/live/bpf/task_filter.h"
 #include "lib/live/machine/proc_status.h"
-#include "lib/process/cgroup.h"
-#include "lib/record/record.h"
+#include "lib/stream/process/cgroup.h"
+#include "lib/stream/record/record.h"
 
 #define CGROUP_MAX (64u << 10)
 #define PATH_SIZE_MAX 4096

@@ -10,11 +10,11 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
-#include "lib/base/secrets.h"
+#include "lib/stream/text/secrets.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/live/process/path_names.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* Longest text of a REC_EXEC once masked: "***" may replace each character. */
 #define TEXT_MAX (4 * EXEC_TEXT_MAX)

@@ -11,7 +11,7 @@
 #include "lib/base/bounded_call.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/process/mapping.h"
+#include "lib/stream/process/mapping.h"
 
 /* Rings hold what comes meanwhile. */
 #define LIMIT_NS 500000000ull

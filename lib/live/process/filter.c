@@ -8,8 +8,8 @@
 #include "lib/base/text.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/targets.h"
-#include "lib/process/cgroup.h"
-#include "lib/record/record.h"
+#include "lib/stream/process/cgroup.h"
+#include "lib/stream/record/record.h"
 
 void filter_release(struct filter *f)
 {

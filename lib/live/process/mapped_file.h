@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 
 /* Known properties by which the file is recognised. */
 struct mapped_file {

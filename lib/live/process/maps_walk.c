@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/process/exec_maps.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 #define COMM_MAX 64
 

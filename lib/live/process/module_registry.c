@@ -17,12 +17,12 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/binary/binary.h"
-#include "lib/binary/vdso.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/vdso.h"
 #include "lib/live/process/file_opener.h"
 #include "lib/live/process/process_root.h"
 #include "lib/live/process/unopened_file.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* ELF machine of the recorder, and so of the kernel. */
 #if defined(__x86_64__)

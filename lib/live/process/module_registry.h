@@ -16,10 +16,10 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/live/perf/perf_event.h"
-#include "lib/process/mapping.h"
-#include "lib/record/sink.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/stream/record/sink.h"
 
 struct module_registry;
 

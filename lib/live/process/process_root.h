@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/live/process/live_process.h"
 
 /*

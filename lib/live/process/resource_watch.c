@@ -11,8 +11,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/process/resource.h"
-#include "lib/record/record.h"
+#include "lib/stream/process/resource.h"
+#include "lib/stream/record/record.h"
 
 #define ENVIRONMENT_MAX (256u << 10)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes that processes give themselves in their environments, see lib/process/resource.h. */
+/* Attributes that processes give themselves in their environments, see lib/stream/process/resource.h. */
 #ifndef PROF_LIB_LIVE_PROCESS_RESOURCE_WATCH_H
 #define PROF_LIB_LIVE_PROCESS_RESOURCE_WATCH_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of running processes, see lib/process/process_name.h. */
+/* Names of running processes, see lib/stream/process/process_name.h. */
 #ifndef PROF_LIB_LIVE_PROCESS_RUNNING_NAME_H
 #define PROF_LIB_LIVE_PROCESS_RUNNING_NAME_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "lib/record/sink.h"
+#include "lib/stream/record/sink.h"
 
 /* Replaces the name of a process's first thread by that of the process. False: unknown. */
 bool running_name_read(uint32_t pid, char name[REC_NAME_SIZE]);

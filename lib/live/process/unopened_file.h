@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "lib/live/perf/map_event.h"
-#include "lib/process/mapping.h"
+#include "lib/stream/process/mapping.h"
 
 struct unopened_file {
 	struct map_event event; /* the first mapping; its path is owned */

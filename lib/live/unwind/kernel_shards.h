@@ -4,7 +4,7 @@
 #define PROF_LIB_LIVE_UNWIND_KERNEL_SHARDS_H
 
 #include "lib/base/vec.h"
-#include "lib/unwind/native/table_arena.h"
+#include "lib/code/unwind/native/table_arena.h"
 
 struct kernel_shards {
 	int maps_fd; /* the walker's array of shards, borrowed */

@@ -9,9 +9,9 @@
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
 #include "lib/live/unwind/spaces.h"
-#include "lib/process/mapping.h"
-#include "lib/unwind/native/module_tables.h"
-#include "lib/unwind/native/table_pool.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/native/module_tables.h"
+#include "lib/code/unwind/native/table_pool.h"
 
 /* A process with a runtime. */
 struct starting_process {

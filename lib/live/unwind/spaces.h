@@ -11,10 +11,10 @@
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
 #include "lib/live/unwind/code_piece.h"
-#include "lib/process/mapping.h"
-#include "lib/unwind/native/jit_tables.h"
-#include "lib/unwind/native/module_tables.h"
-#include "lib/unwind/native/table_arena.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/native/jit_tables.h"
+#include "lib/code/unwind/native/module_tables.h"
+#include "lib/code/unwind/native/table_arena.h"
 
 /* Progress of the runtime that a process has, which must start first. */
 enum space_start {

@@ -7,7 +7,7 @@
 
 #include "lib/live/process/module_registry.h"
 #include "lib/live/unwind/spaces.h"
-#include "lib/unwind/native/native_tables.h"
+#include "lib/code/unwind/native/native_tables.h"
 
 void unused_files_forget(const struct spaces *spaces, struct native_tables *tables,
 			 struct module_registry *files, uint64_t since_ns, uint64_t now);

@@ -16,10 +16,10 @@
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/live/unwind/spaces.h"
 #include "lib/live/unwind/unused_files.h"
-#include "lib/process/mapping.h"
-#include "lib/unwind/native/deferred_unwind.h"
-#include "lib/unwind/native/native_tables.h"
-#include "lib/unwind/native/table_pool.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/native/deferred_unwind.h"
+#include "lib/code/unwind/native/native_tables.h"
+#include "lib/code/unwind/native/table_pool.h"
 
 /* Tables of files unmapped for UNUSED_NS are dropped; checked every EVICTION_NS. */
 #define UNUSED_NS 10000000000ull

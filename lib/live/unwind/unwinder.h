@@ -13,7 +13,7 @@
 #include "bpf/live_record.h"
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
-#include "lib/base/file_set.h"
+#include "lib/code/files/file_set.h"
 #include "lib/live/unwind/code_piece.h"
 #include "lib/live/unwind/runtime_files.h"
 #include "lib/live/process/live_process.h"

@@ -15,7 +15,7 @@
 #define PROF_LIB_FORMAT_FIREFOX_PATCH_INTERNAL_H
 
 #include "lib/base/index.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/patch/patch.h"
 

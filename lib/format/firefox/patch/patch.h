@@ -15,7 +15,7 @@
 
 #include "lib/base/error.h"
 #include "lib/base/outfile.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct patch;
 

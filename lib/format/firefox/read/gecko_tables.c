@@ -11,7 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/own_tables.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 
 #define PLACE_MAX INT32_MAX
 

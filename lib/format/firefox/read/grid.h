@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_GRID_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_GRID_H
 
-#include "lib/json/cursor.h"
+#include "lib/base/json/cursor.h"
 
 struct grid_reader {
 	const char *const *names; /* known columns, at most 32; NULL-terminated */

@@ -31,7 +31,7 @@
 
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/format.h"
-#include "lib/profile/time_range.h"
+#include "lib/model/tables/time_range.h"
 
 struct sample_list {
 	VEC(struct sample) rows;

@@ -9,7 +9,7 @@
 
 #include "lib/format/firefox/read/table.h"
 #include "lib/format/firefox/version.h"
-#include "lib/profile/modules.h"
+#include "lib/model/tables/modules.h"
 
 /* Range of versions that are understood. */
 #define LAYOUT_VERSION_MIN 60 /* the first with one set of tables for all threads */

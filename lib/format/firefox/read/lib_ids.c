@@ -2,7 +2,7 @@
 #include "lib/format/firefox/read/lib_ids.h"
 
 #include "lib/base/alloc.h"
-#include "lib/json/cursor.h"
+#include "lib/base/json/cursor.h"
 
 void lib_ids_release(struct lib_ids *ids)
 {

@@ -7,8 +7,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/format/firefox/read/internal.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/parked.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/parked.h"
 
 #define NO_CATEGORY UINT8_MAX
 

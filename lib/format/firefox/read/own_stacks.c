@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/own_tables.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 
 /* First version of processed profiles in which stacks have no categories of their own. */
 #define PROCESSED_FRAME_CATEGORIES 53

@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/grid.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 
 /* First versions in which ... */
 #define VERSION_FILE_NAMES 4 /* functions have files and lines, not only names that tell them */

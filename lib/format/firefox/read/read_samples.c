@@ -11,7 +11,7 @@
 #include "lib/format/firefox/read/grid.h"
 #include "lib/format/firefox/read/internal.h"
 #include "lib/format/firefox/version.h"
-#include "lib/profile/long_tasks.h"
+#include "lib/model/meaning/long_tasks.h"
 
 struct sample_reader {
 	struct import *reader;

@@ -6,7 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/read/internal.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 
 /* Largest line or column in front-ends. */
 #define PLACE_MAX INT32_MAX

@@ -9,8 +9,8 @@
 
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
-#include "lib/json/writer.h"
-#include "lib/json/cursor.h"
+#include "lib/base/json/writer.h"
+#include "lib/base/json/cursor.h"
 
 /* Special values of integer columns. All others lie between -2^53 and 2^53. */
 #define CELL_NULL INT64_MIN

@@ -7,7 +7,7 @@
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_CPU_STACKS_H
 
 #include "lib/base/index.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct cpu_stack {
 	uint32_t frame, parent; /* positions in the file; NO_STACK: a root */

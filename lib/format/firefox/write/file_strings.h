@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FILE_STRINGS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_FILE_STRINGS_H
 
-#include "lib/profile/strings.h"
+#include "lib/model/tables/strings.h"
 
 struct file_strings {
 	const struct strings *profile;

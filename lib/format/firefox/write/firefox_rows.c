@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/profile/wait_sums.h"
+#include "lib/model/meaning/wait_sums.h"
 
 /* Tells of each stack whether its outermost frame is the kernel's. The caller frees. */
 static bool *find_kernel_stacks(const struct profile *p)

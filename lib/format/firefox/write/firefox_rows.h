@@ -9,7 +9,7 @@
 
 #include "lib/base/radix.h"
 #include "lib/format/firefox/write/file_strings.h"
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 /* Set in the incarnation of folded rows: their process is no real one. */
 #define FOLDED_INCARNATION (1u << 31)

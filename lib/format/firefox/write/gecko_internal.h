@@ -3,8 +3,8 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_GECKO_INTERNAL_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_GECKO_INTERNAL_H
 
-#include "lib/json/writer.h"
-#include "lib/profile/categories.h"
+#include "lib/base/json/writer.h"
+#include "lib/model/meaning/categories.h"
 
 /* Rows of the thread being written. The rest of all stacks stays as it is between threads. */
 struct gecko_row {

@@ -33,10 +33,10 @@
 #include "lib/format/firefox/write/file_strings.h"
 #include "lib/format/firefox/version.h"
 #include "lib/format/format.h"
-#include "lib/json/writer.h"
-#include "lib/profile/categories.h"
-#include "lib/profile/long_tasks.h"
-#include "lib/profile/profile.h"
+#include "lib/base/json/writer.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/long_tasks.h"
+#include "lib/model/tables/profile.h"
 
 #define NO_POSITION UINT32_MAX
 #define NO_LIB (-1)

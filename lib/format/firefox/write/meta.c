@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/format/firefox/write/initial_rows.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 
 /* 16 digits hold a wall clock in ms to the µs, and 0.1 stays 0.1. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(16))

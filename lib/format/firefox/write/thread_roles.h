@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_THREAD_ROLES_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_THREAD_ROLES_H
 
-#include "lib/profile/profile.h"
+#include "lib/model/tables/profile.h"
 
 struct stack_role;
 

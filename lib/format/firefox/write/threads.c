@@ -6,7 +6,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/profile/categories.h"
+#include "lib/model/meaning/categories.h"
 
 /* Counts the uses of a thread id. Kernels reuse ids; the file needs unique ones. */
 struct tid_use {

@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/query/summary.h"
-#include "lib/slab/slab.h"
+#include "lib/format/page/slab/slab.h"
 
 struct engine engine = {.filter = {.until = UINT64_MAX}};
 

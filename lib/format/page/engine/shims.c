@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/alloc.h"
 #include "lib/base/readers.h"
-#include "lib/profile/sample_store.h"
+#include "lib/model/tables/sample_store.h"
 
 /* Merges two sorted halves, of which the first is in `left`. */
 static void merge(char *rows, char *left, size_t half, size_t count, size_t size,

@@ -8,7 +8,7 @@
 #include "bpf/config.h"
 #include "lib/base/read_at.h"
 #include "lib/base/text.h"
-#include "lib/binary/binary.h"
+#include "lib/code/binary/binary.h"
 #include "lib/live/instruments/allocs/emulated_entry.h"
 
 static const struct {

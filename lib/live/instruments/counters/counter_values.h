@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "bpf/record.h"
-#include "lib/facts/marker_schema.h"
-#include "lib/record/sink.h"
+#include "lib/model/facts/marker_schema.h"
+#include "lib/stream/record/sink.h"
 
 /* A zeroed struct is a counter that nothing is known of. */
 struct sent_counter {

@@ -8,7 +8,7 @@
 #include "bpf/record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/record/record.h"
+#include "lib/stream/record/record.h"
 
 /* Lines [first, end) of the function, for units [start, stop). */
 struct piece {

@@ -3,8 +3,8 @@
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_CODE_RECORDS_H
 #define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_CODE_RECORDS_H
 
-#include "lib/record/sink.h"
-#include "lib/runtimes/runtime.h"
+#include "lib/stream/record/sink.h"
+#include "lib/code/runtimes/runtime.h"
 
 /*
  * Sends the function's code: one record, or several for consecutive ranges of its positions if it

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "lib/runtimes/runtime.h"
+#include "lib/code/runtimes/runtime.h"
 
 /* A zeroed struct is ready for use. */
 struct late_reader {

@@ -10,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/live/bpf/programs.h"
-#include "lib/runtimes/runtime.h"
+#include "lib/code/runtimes/runtime.h"
 
 struct found_layout {
 	struct runtime_layout file; /* as the file alone tells it */

@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "lib/runtimes/runtime.h"
+#include "lib/code/runtimes/runtime.h"
 
 struct runtime_source {
 	pid_t pid;

@@ -7,7 +7,7 @@
 #include "lib/live/instruments/runtimes/late_reader.h"
 #include "lib/live/instruments/runtimes/runtime_programs.h"
 #include "lib/live/unwind/runtime_files.h"
-#include "lib/runtimes/runtime.h"
+#include "lib/code/runtimes/runtime.h"
 
 /*
  * Reads what the process tells, completes the layout of its file and hands the rest to the loaded

@@ -25,9 +25,9 @@
 #include "lib/live/instruments/runtimes/runtime_sources.h"
 #include "lib/live/instruments/runtimes/runtime_start.h"
 #include "lib/live/tracker.h"
-#include "lib/record/record.h"
-#include "lib/runtimes/known_functions.h"
-#include "lib/runtimes/runtime.h"
+#include "lib/stream/record/record.h"
+#include "lib/code/runtimes/known_functions.h"
+#include "lib/code/runtimes/runtime.h"
 
 /* Programs may invent functions, and files with interpreters in them. */
 #define FUNCTIONS_MAX ((uint64_t)1 << 22)

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/binary/usdt_notes.h"
-#include "lib/live/perf/usdt_arguments.h"
+#include "lib/code/binary/usdt_notes.h"
+#include "lib/stream/text/usdt_arguments.h"
 
 static const struct usdt_pattern *find_pattern(const struct usdt_probes *p,
 					       const struct usdt_note *note)

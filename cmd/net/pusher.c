@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that sends windows to one engine, prof-view __push: it alone has the network and the
+ * spool, and neither privileges nor other system calls than these take.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/run/fleet_engine.h"
+#include "cmd/run/window_guard.h"
+#include "cmd/run/window_send.h"
+#include "cmd/net/confine.h"
+#include "cmd/net/drop.h"
+#include "cmd/net/engine_client.h"
+#include "cmd/net/programs.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
+#include "lib/base/text.h"
+#include "lib/fleet/backoff.h"
+#include "lib/fleet/engine_kind.h"
+#include "lib/fleet/outbox.h"
+#include "lib/fleet/window_pipe.h"
+#include "lib/fleet/server/client.h"
+
+#define NS_PER_SECOND 1000000000ull
+#define NS_PER_MS 1000000ull
+#define SPOOL_BYTES ((uint64_t)256 << 20)
+#define MEMORY_BYTES ((uint64_t)16 << 20)
+/* Collectors refuse what is an hour old. */
+#define AGE_NS (50 * 60 * NS_PER_SECOND)
+/* Time after the end for what is left. */
+#define END_NS (3 * NS_PER_SECOND)
+/* A request without progress ends after this many times the first wait. */
+#define STALL_RATIO 30
+#define OWN_USER "prof"
+#define NOBODY 65534
+
+#define SETTINGS_MAX ((size_t)1 << 20)
+
+/* Arguments: descriptors. */
+enum { ARG_SOCKET = 1, ARG_SETTINGS, ARG_COUNT };
+/* Texts in the settings, in their order; labels follow. */
+enum {
+	SETTING_URL,
+	SETTING_SPOOL,
+	SETTING_FIRST_NS,
+	SETTING_HOST,
+	SETTING_SERVICE,
+	SETTING_FALLBACK,
+	SETTING_SERIES,
+	SETTING_LABELS,
+};
+
+struct settings {
+	char *text; /* owned */
+	VEC(const char *) words; /* NULL-terminated */
+};
+
+struct pusher {
+	int socket; /* -1: the other side has ended */
+	const char *spool; /* "": there is none */
+	struct fleet_engine engine;
+	struct window_send send;
+	struct outbox outbox;
+	struct backoff backoff;
+	struct push_report report;
+	int status; /* of the latest answer; 0: there was none */
+	uint64_t retry_after_s;
+	uint64_t end_ns; /* when to give up; 0: not yet known */
+	int disk_failure; /* the one that was told; negative errno */
+	char shown[sizeof(((struct push_report *)0)->words)];
+};
+
+static volatile sig_atomic_t is_orphan;
+
+static void on_orphan(int signal)
+{
+	(void)signal;
+	is_orphan = 1;
+}
+
+static void end(struct pusher *p)
+{
+	if (p->socket >= 0)
+		close(steal_fd(&p->socket));
+	if (!p->end_ns)
+		p->end_ns = clock_monotonic_ns() + END_NS;
+}
+
+static void answer(struct pusher *p, uint64_t id)
+{
+	struct push_report *report = &p->report;
+
+	report->id = id;
+	report->lost_windows = p->outbox.lost_windows;
+	report->lost_samples = p->outbox.lost_samples;
+	report->waiting_windows = p->outbox.rows.count;
+	report->waiting_bytes = p->outbox.bytes + p->outbox.memory_bytes;
+	report->failures = p->backoff.failures;
+	if (window_pipe_send(p->socket, report, sizeof(*report), -1))
+		end(p);
+}
+
+/* Says once that the disk takes no more. */
+static void say_disk(struct pusher *p)
+{
+	int failure = p->outbox.folder < 0 ? 0 : p->outbox.failure;
+
+	if (failure && failure != p->disk_failure)
+		command_say("%s: %s: windows wait in memory", p->spool, strerror(-failure));
+	p->disk_failure = failure;
+}
+
+static void keep(struct pusher *p, const struct push_job *job, int fd)
+{
+	const struct outbox_row row = {.id = job->id, .samples = job->samples, .lost = job->lost};
+
+	outbox_add(&p->outbox, &row, fd, clock_realtime_ns());
+	say_disk(p);
+}
+
+/* Takes windows in, as long as there are some. */
+static void take_in(struct pusher *p, int timeout_ms)
+{
+	struct push_job job;
+	struct pollfd ready = {.fd = p->socket, .events = POLLIN};
+	int fd, got;
+
+	while (p->socket >= 0 && !is_orphan && poll(&ready, 1, timeout_ms) > 0) {
+		got = window_pipe_peek(p->socket, &job, sizeof(job), &fd);
+		if (got <= 0) {
+			end(p);
+			return;
+		}
+		if (fd >= 0)
+			keep(p, &job, fd);
+		answer(p, job.id);
+		if (p->socket >= 0)
+			window_pipe_take(p->socket);
+		timeout_ms = 0;
+	}
+	if (is_orphan)
+		end(p);
+}
+
+/* Also takes in what comes meanwhile. */
+static bool is_over(void *ctx)
+{
+	struct pusher *p = ctx;
+
+	take_in(p, 0);
+	return p->end_ns && clock_monotonic_ns() > p->end_ns;
+}
+
+static int send_request(void *ctx, const struct engine_request *r, struct strbuf *answer,
+			struct error *err)
+{
+	struct pusher *p = ctx;
+	const struct client_request request = {
+		.url = r->url,
+		.headers = r->headers,
+		.body = r->body,
+		.size = r->size,
+		.is_over = is_over,
+		.ctx = p,
+		.stall_ns = p->backoff.first_ns * STALL_RATIO,
+		.timeout_ns = r->to->timeout_ns,
+		.ca_file = r->to->tls_files[FLEET_TLS_CA],
+		.certificate_file = r->to->tls_files[FLEET_TLS_CERTIFICATE],
+		.key_file = r->to->tls_files[FLEET_TLS_KEY],
+		.is_http2 = r->to->kind->is_grpc,
+	};
+	int ret = engine_client_send(&request, answer, &p->retry_after_s, err);
+
+	p->status = ret > 0 ? ret : 0;
+	return ret;
+}
+
+/* Says it on standard error, unless that was shown last. */
+static void say(struct pusher *p, const struct error *err, const char *consequence)
+{
+	_cleanup_(strbuf_release) struct strbuf words = {0};
+
+	strbuf_adds(&words, err->text);
+	if (err->hint[0])
+		strbuf_addf(&words, " (%s)", err->hint);
+	snprintf(p->report.words, sizeof(p->report.words), "%s", words.text);
+	text_to_line(p->report.words);
+	if (strcmp(p->shown, p->report.words) == 0)
+		return;
+	memcpy(p->shown, p->report.words, sizeof(p->shown));
+	command_say("%s: %s", p->report.words, consequence);
+}
+
+static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fate,
+		   const struct fleet_pushed *pushed, const struct error *err)
+{
+	bool is_known = row->samples <= row->done;
+
+	p->report.sent_samples += pushed->samples;
+	p->report.refused_profiles += pushed->refused;
+	switch (fate) {
+	case WINDOW_SENT:
+		backoff_succeed(&p->backoff);
+		p->report.sent_windows += !is_known || !row->samples;
+		outbox_remove(&p->outbox, row, false);
+		p->report.words[0] = p->shown[0] = '\0';
+		if (pushed->refused)
+			say(p, err, "it is not sent again");
+		return;
+	case WINDOW_REFUSED:
+		say(p, err, "a window is given up");
+		outbox_remove(&p->outbox, row, true);
+		return;
+	case WINDOW_LATER:
+		if (pushed->samples)
+			outbox_progress(&p->outbox, row, row->done + pushed->samples);
+		backoff_fail(&p->backoff, clock_monotonic_ns(), p->retry_after_s * NS_PER_SECOND,
+			     hash_pair(clock_monotonic_ns(), (uint64_t)getpid()));
+		say(p, err, "it is tried again");
+		return;
+	}
+}
+
+static void send_one(struct pusher *p)
+{
+	struct outbox_row *row = outbox_choose(&p->outbox);
+	struct outbox_row copy = *row;
+	struct fleet_pushed pushed = {0};
+	struct error err = {0};
+	_cleanup_close_ int fd = outbox_read(&p->outbox, row);
+	enum window_fate fate = WINDOW_REFUSED;
+
+	p->outbox.busy = copy.id;
+	p->status = 0;
+	if (fd < 0)
+		error_set(&err, fd, "read a window");
+	else
+		fate = window_send(&p->send, &p->engine.engine, fd, &copy, &p->status, &pushed,
+				   &err);
+	p->outbox.busy = 0;
+	row = outbox_find(&p->outbox, copy.id);
+	if (row)
+		settle(p, row, fate, &pushed, &err);
+}
+
+static int wait_ms(const struct pusher *p)
+{
+	uint64_t now = clock_monotonic_ns(), due = p->backoff.due_ns;
+	uint64_t wait = 1000 * NS_PER_MS;
+
+	if (p->outbox.rows.count)
+		wait = due > now ? due - now : 0;
+	if (wait > 1000 * NS_PER_MS)
+		wait = 1000 * NS_PER_MS;
+	return (int)((wait + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+static void run(struct pusher *p)
+{
+	while (!p->end_ns || (p->outbox.rows.count && clock_monotonic_ns() < p->end_ns)) {
+		if (p->socket >= 0)
+			take_in(p, wait_ms(p));
+		else
+			poll(NULL, 0, wait_ms(p));
+		outbox_expire(&p->outbox, clock_realtime_ns());
+		/* At the end, all is tried once more, at once. */
+		if (p->outbox.rows.count && clock_monotonic_ns() >= p->backoff.due_ns)
+			send_one(p);
+	}
+}
+
+/* Makes the folder of this engine, which belongs to the user that sends. */
+static void make_folder(struct pusher *p, uid_t uid, gid_t gid)
+{
+	_cleanup_free_ char *path = xstrdup(p->spool);
+	int fd;
+
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(path, 0711);
+		*slash = '/';
+	}
+	mkdir(path, 0700);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && geteuid() == 0)
+		(void)!fchown(fd, uid, gid);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Root becomes a user of its own, unless it has given up the right to do so. */
+static int drop_all(struct pusher *p, struct error *err)
+{
+	struct identity who = identity_of_invoker();
+	const struct passwd *own = getpwnam(OWN_USER);
+	uid_t uid = who.uid ? who.uid : own ? own->pw_uid : NOBODY;
+	gid_t gid = who.uid ? who.gid : own ? own->pw_gid : NOBODY;
+	int ret;
+
+	if (*p->spool)
+		make_folder(p, uid, gid);
+	if (who.uid == 0 &&
+	    (setgroups(1, &gid) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)) &&
+	    errno != EPERM)
+		return error_set(err, -errno, "give up privileges");
+	ret = drop_privileges(err);
+	return ret ? ret : drop_new_privileges(err);
+}
+
+static int prepare(struct pusher *p, const struct settings *s, struct error *err)
+{
+	int ret = fleet_engine_open(&p->engine, s->words.items[SETTING_URL], err);
+
+	if (!ret)
+		ret = drop_all(p, err);
+	if (ret)
+		return ret;
+	p->engine.engine.send = send_request;
+	p->engine.engine.ctx = p;
+	p->outbox.limits = (struct outbox_limits){
+		.bytes = SPOOL_BYTES,
+		.memory_bytes = MEMORY_BYTES,
+		.age_ns = engine_kind_is_collector(p->engine.url.kind) ? AGE_NS : 0,
+	};
+	if (*p->spool && outbox_open(&p->outbox, p->spool, err)) {
+		command_say("%s: what waits is kept in memory only", err->text);
+		*err = (struct error){0};
+	}
+	client_prepare();
+	ret = confine(err);
+	if (ret == -ENOSYS)
+		ret = 0;
+	return ret;
+}
+
+/* Reads them to the end. False: they are not of prof. */
+static bool read_settings(struct settings *s, const char *number)
+{
+	uint64_t fd;
+	size_t size;
+
+	if (!text_to_u64(number, 10, &fd) || fd > INT_MAX)
+		return false;
+	s->text = text_read_fd((int)fd, SETTINGS_MAX, &size);
+	close((int)fd);
+	if (!s->text || !size || s->text[size - 1])
+		return false;
+	for (const char *at = s->text; at < s->text + size; at += strlen(at) + 1)
+		vec_push(&s->words, at);
+	vec_push(&s->words, NULL);
+	return s->words.count > SETTING_LABELS;
+}
+
+static bool take_settings(struct pusher *p, const struct settings *s)
+{
+	const char *const *words = s->words.items;
+	uint64_t series;
+
+	if (!text_to_u64(words[SETTING_FIRST_NS], 10, &p->backoff.first_ns) ||
+	    !text_to_u64(words[SETTING_SERIES], 10, &series))
+		return false;
+	p->spool = words[SETTING_SPOOL];
+	p->send = (struct window_send){
+		.host = words[SETTING_HOST],
+		.service = words[SETTING_SERVICE],
+		.fallback = words[SETTING_FALLBACK],
+		.max_series = series,
+		.labels = words + SETTING_LABELS,
+	};
+	return true;
+}
+
+static void set_signals(void)
+{
+	struct sigaction action = {.sa_handler = on_orphan};
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigaction(SIGUSR1, &action, NULL);
+}
+
+static int push_all(struct pusher *p, const struct settings *s)
+{
+	struct error err = {0};
+	int status = 0;
+
+	set_signals();
+	if (prepare(p, s, &err))
+		return command_fail("push", EXIT_REFUSED, &err);
+	/* The one that looks after it has ended. */
+	prctl(PR_SET_PDEATHSIG, SIGUSR1);
+	run(p);
+	if (p->outbox.rows.count)
+		status = p->outbox.memory_bytes ? WINDOW_GUARD_UNSENT : WINDOW_GUARD_WAITING;
+	if (status == WINDOW_GUARD_UNSENT)
+		command_say("%zu %s not sent", p->outbox.rows.count,
+			    text_counted(p->outbox.rows.count, "window was", "windows were"));
+	outbox_release(&p->outbox);
+	return status;
+}
+
+int push_run(int argc, char **argv)
+{
+	struct pusher p = {.outbox.folder = -1};
+	struct settings settings = {0};
+	int status = EXIT_USAGE;
+	uint64_t fd;
+
+	if (argc >= ARG_COUNT && text_to_u64(argv[ARG_SOCKET], 10, &fd) && fd <= INT_MAX &&
+	    read_settings(&settings, argv[ARG_SETTINGS]) && take_settings(&p, &settings)) {
+		p.socket = (int)fd;
+		status = push_all(&p, &settings);
+	}
+	fleet_engine_release(&p.engine);
+	vec_release(&settings.words);
+	free(settings.text);
+	return status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that sends a request to an engine: it has no privileges, and one request's life. */
+#include <errno.h>
+#include <grp.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/net/drop.h"
+#include "cmd/net/engine_client.h"
+#include "cmd/net/programs.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/identity.h"
+#include "lib/base/infile.h"
+#include "lib/fleet/request_process.h"
+
+/* Requests of rows are of a few MiB. */
+#define REQUEST_MAX ((size_t)64 << 20)
+/* The user that owns nothing. */
+#define NOBODY 65534
+
+/* Root that nobody invoked becomes nobody, unless it has given up the right to do so. */
+static int drop_all(struct error *err)
+{
+	struct identity who = identity_of_invoker();
+	gid_t group = NOBODY;
+	int ret;
+
+	if (who.uid == 0 &&
+	    (setgroups(1, &group) || setresgid(NOBODY, NOBODY, NOBODY) ||
+	     setresuid(NOBODY, NOBODY, NOBODY)) &&
+	    errno != EPERM)
+		return error_set(err, -errno, "give up privileges");
+	ret = drop_privileges(err);
+	return ret ? ret : drop_new_privileges(err);
+}
+
+static int send_request(struct strbuf *answer, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	struct request_message message;
+	struct client_request request = {0};
+	size_t size;
+	int ret = drop_all(err);
+
+	if (!ret)
+		ret = infile_read(STDIN_FILENO, "request", REQUEST_MAX, &text, &size, err);
+	if (ret)
+		return ret;
+	if (!request_message_read(&message, text, size))
+		return error_text(err, -EBADMSG, "this is a part of prof: see 'prof push --help'");
+	request.url = message.url;
+	request.headers = message.headers.items;
+	request.timeout_ns = message.timeout_ns;
+	request.is_http2 = message.is_grpc;
+	request.ca_file = message.tls_files[FLEET_TLS_CA];
+	request.certificate_file = message.tls_files[FLEET_TLS_CERTIFICATE];
+	request.key_file = message.tls_files[FLEET_TLS_KEY];
+	request.body = message.body;
+	request.size = message.size;
+	ret = engine_client_send(&request, answer, NULL, err);
+	vec_release(&message.headers);
+	return ret;
+}
+
+int request_run(void)
+{
+	_cleanup_(strbuf_release) struct strbuf answer = {0};
+	struct error err = {0};
+	int32_t code = send_request(&answer, &err);
+	const char *text = code < 0 ? err.text : strbuf_text(&answer);
+	size_t size = code < 0 ? strlen(err.text) : answer.size;
+
+	return request_write(STDOUT_FILENO, &code, sizeof(code)) &&
+			       request_write(STDOUT_FILENO, text, size)
+		       ? 0
+		       : EXIT_REFUSED;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of the profile that a front-end gets. */
+#ifndef PROF_CMD_NET_SERVED_FILE_H
+#define PROF_CMD_NET_SERVED_FILE_H
+
+#include "cmd/options/output_options.h"
+#include "lib/base/readers.h"
+#include "lib/model/tables/profile.h"
+
+struct served_file {
+	int fd; /* not 0 */
+	uint64_t size;
+	bool is_gzip;
+};
+
+/*
+ * Opens a file, or writes it as front-ends read it; of two files both and their difference, -EXDEV:
+ * they have none. Sets `text` to the uncompressed bytes, which the caller frees.
+ */
+int served_file_open(struct served_file *f, const char *const *paths, size_t count,
+		     const struct output_options *options, char **text, size_t *size,
+		     struct error *err);
+/*
+ * Adds the sources of scripts that the profile, which was read from `text`, lacks. Leaves the file
+ * as it was if that fails.
+ */
+void served_file_add_scripts(struct served_file *f, const struct profile *p,
+			     const struct readers *owners, const char *text, size_t size);
+/*
+ * Writes a page of two files. Returns its descriptor, for the caller to close, and sets *size; or a
+ * negative errno.
+ */
+int served_page_of_sides(const char *const *paths, const struct output_options *options,
+			 uint64_t *size, struct error *err);
+void served_file_close(struct served_file *f);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A cursor over untrusted JSON text (RFC 8259). It builds no tree: a caller enters the values it
+ * knows, skips the others, and keeps their spans. Invalid JSON sets `failed`, which stays set:
+ * every function then does nothing and returns false or nothing.
+ *
+ *	struct json_cursor_list list = {0};
+ *	struct span key;
+ *
+ *	while (json_cursor_member(s, &list, &key))	// '{' or what follows it
+ *		if (span_is(s, key, "length"))
+ *			json_cursor_i64(s, &length);
+ *		else
+ *			json_cursor_skip(s);		// each value must be consumed
+ */
+#ifndef PROF_LIB_BASE_JSON_CURSOR_H
+#define PROF_LIB_BASE_JSON_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/base/json/decimal.h"
+
+/* Deepest nesting of values. */
+#define JSON_CURSOR_DEPTH_MAX 128
+
+/* [start, end) of the text. */
+struct span {
+	size_t start, end;
+};
+
+/*
+ * Ends of large objects and arrays that were skipped once: a reader who validates a text
+ * first, then enters it level by level, goes through it twice, not once for each level. Zeroed
+ * before, and valid for one text.
+ */
+struct json_ends {
+	struct span rows[4096]; /* by a hash of the start */
+};
+
+struct json_cursor {
+	const char *text;
+	size_t at, size;
+	unsigned int depth;
+	bool failed; /* at `at` */
+	struct json_ends *ends; /* NULL: nothing is remembered */
+};
+
+/* State of a walk over an object or array. Zeroed before the first member or element. */
+struct json_cursor_list {
+	bool is_begun;
+};
+
+void json_cursor_init(struct json_cursor *s, const char *text, size_t size);
+/* A cursor over a part of the same text; offsets remain those of the whole. */
+struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span);
+
+/*
+ * Returns the first character of the next value; '\0' at the end and after a failure. Consumes
+ * nothing.
+ */
+char json_cursor_peek(struct json_cursor *s);
+/* Goes to the next member of the object that begins here; `key` is the text between the quotes. */
+bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key);
+/* Goes to the next element of the array that begins here. */
+bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list);
+/* Skips any value; false if none. */
+bool json_cursor_skip(struct json_cursor *s);
+/* As json_cursor_skip(); gives the span of the value. */
+bool json_cursor_value(struct json_cursor *s, struct span *value);
+/* Reads an integer that fits; all else fails. */
+bool json_cursor_i64(struct json_cursor *s, int64_t *value);
+/* Reads any number below 9e12, cut off after nine decimal places; all else fails. */
+bool json_cursor_decimal(struct json_cursor *s, struct decimal *value);
+/* Reads true or false; all else fails. */
+bool json_cursor_bool(struct json_cursor *s, bool *value);
+/* Consumes a null; false, consuming nothing, for any other value. */
+bool json_cursor_null(struct json_cursor *s);
+/*
+ * Reads a string as UTF-8, replacing the content of `text`; half a surrogate pair becomes U+FFFD.
+ */
+bool json_cursor_string(struct json_cursor *s, struct strbuf *text);
+/* Copies a string up to its first NUL; the caller frees. Skips any other value, and copies "". */
+char *json_cursor_text(struct json_cursor *s);
+/* True if nothing but white space follows. */
+bool json_cursor_end(struct json_cursor *s);
+
+/* True if the span has this text. */
+bool span_is(const struct json_cursor *s, struct span span, const char *text);
+
+#endif

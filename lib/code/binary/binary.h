@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One opened ELF file: identity, segments, sections, symbols. The only room that knows libelf. The
+ * file is untrusted: whatever it contains, these functions fail only by returning an error.
+ */
+#ifndef PROF_LIB_CODE_BINARY_BINARY_H
+#define PROF_LIB_CODE_BINARY_BINARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/vec.h"
+
+#define BUILD_ID_MAX 20
+
+struct binary_segment {
+	uint64_t file_offset, file_size, vaddr;
+	bool executable;
+};
+
+/* The facts a recorder needs about a mapped file, read with a few pread() calls. */
+struct binary_summary {
+	uint8_t build_id[BUILD_ID_MAX];
+	/* 0: none. Go programs without a GNU build id have 20, a hash of Go's own. */
+	uint8_t build_id_size;
+	uint16_t machine; /* e_machine */
+	bool is_64bit;
+	struct binary_segment *segments; /* PT_LOADs in file order; owned */
+	size_t segment_count; /* at most 1024 are read */
+};
+
+/* -ENOEXEC if it is no ELF file of this machine's byte order. fd is borrowed. */
+int binary_summarize(int fd, struct binary_summary *summary, struct error *err);
+void binary_summary_release(struct binary_summary *summary);
+
+/*
+ * Opens the file with libelf. fd is borrowed, may be unlinked, and must stay open for the life of
+ * the binary. -ENOEXEC if it is no ELF file, or one built to keep libelf busy.
+ */
+struct binary;
+int binary_open(struct binary **out, int fd, struct error *err);
+/* NULL is fine. */
+void binary_free(struct binary *b);
+
+/*
+ * The place of a loaded section of a relocatable file (ET_REL), known only for kernel modules:
+ * `offset` from the start of the module's code.
+ */
+#define SECTION_NAME_SIZE 32
+struct section_place {
+	char name[SECTION_NAME_SIZE]; /* terminated */
+	uint64_t offset;
+};
+
+struct section_places {
+	const struct section_place *rows; /* borrowed for the call */
+	size_t count;
+};
+
+/*
+ * Sets the places of a relocatable file's sections, which the file itself does not know. By default
+ * its code sections are placed as the kernel places a module's. After this call they are at these
+ * places, and sections not listed are nowhere. Has no effect on other files.
+ */
+void binary_place_sections(struct binary *b, const struct section_places *places);
+
+/*
+ * The vaddr of the first PT_LOAD, to which RVAs are relative; 0 without one. For a relocatable
+ * file: the vaddr assumed for the start of its code.
+ */
+uint64_t binary_first_vaddr(const struct binary *b);
+/*
+ * Reads the build id from the note sections, else from the segments. Sections come first because
+ * the segments of a separate debug file have offsets of another file. Otherwise as in struct
+ * binary_summary. Returns the size; 0: none.
+ */
+size_t binary_build_id(const struct binary *b, uint8_t build_id[BUILD_ID_MAX]);
+/* True if a section of that name has bytes in the file. */
+bool binary_has_section(const struct binary *b, const char *name);
+
+/* Gives the vaddr of a section that has bytes in the file; false if no section has that name. */
+bool binary_section_vaddr(const struct binary *b, const char *name, uint64_t *vaddr);
+
+/*
+ * Copies the section, inflated; the caller frees the copy. -ENOENT if missing, -EFBIG if it has
+ * more than `max` bytes, -ENOEXEC if it cannot be read.
+ */
+int binary_read_section(const struct binary *b, const char *name, size_t max, uint8_t **data,
+			size_t *size, struct error *err);
+
+enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
+
+/* The largest section of code that is believed, whatever its header says. */
+#define BINARY_SYMBOL_MAX ((uint64_t)1 << 40)
+
+struct binary_symbol {
+	uint64_t vaddr;
+	uint64_t size; /* 0: unknown; ends within its section */
+	uint64_t limit; /* end of its section */
+	const char *name; /* the binary's; with "@VERSION" if the table has it */
+	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
+	enum binary_binding binding : 8; /* packed: there can be a million rows */
+	bool is_reach_guessed; /* for the caller: size is not the symbol's own */
+};
+
+struct binary_symbols {
+	VEC(struct binary_symbol) rows;
+};
+
+/* Chooses symbols by all that is known of them without their names. */
+struct binary_symbol_filter {
+	bool (*wants)(void *ctx, const struct binary_symbol *symbol);
+	void *ctx;
+};
+
+/*
+ * Appends the symbols in executable sections from .symtab, or from .dynsym if there is no .symtab,
+ * in table order. filter NULL: all of them.
+ */
+void binary_add_symbols(const struct binary *b, const struct binary_symbol_filter *filter,
+			struct binary_symbols *symbols);
+
+/* A stub that calls a function of another file, or one chosen at run time. */
+struct binary_stub {
+	uint64_t vaddr, size;
+	const char *name; /* of the function it leads to; the binary's; NULL: none */
+	uint64_t target; /* without a name: vaddr of the function that chooses; 0: none */
+};
+
+struct binary_stubs {
+	VEC(struct binary_stub) rows; /* by vaddr, not overlapping */
+};
+
+/*
+ * Finds the entries of .plt, .plt.sec, .plt.got and .iplt that lead to a function, on x86-64 and
+ * arm64, from their code and from the relocations (ELF gABI and psABIs) of the words they jump
+ * through. `stubs` must be empty.
+ */
+void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
+/* Gives a range of vaddrs, [*start, *end), outside of which no stub lies. Costs next to nothing. */
+void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
+
+/*
+ * Returns a hash of the file's size and of some of its pages, to tell files without a build id
+ * apart: of two builds, it is the same only if they differ nowhere there. 0: not readable, or
+ * empty.
+ */
+uint64_t binary_contents_hash(int fd);
+/* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */
+void build_id_to_text(const uint8_t *build_id, size_t size, char *text);
+
+#endif

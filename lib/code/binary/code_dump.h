@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The head of a jitdump, and the machine code in it. */
+#ifndef PROF_LIB_CODE_BINARY_CODE_DUMP_H
+#define PROF_LIB_CODE_BINARY_CODE_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+
+/* Size of what all versions have. */
+#define CODE_DUMP_HEAD_SIZE 40
+/* Sizes within a load record, before the name; the code follows it. */
+#define CODE_DUMP_PREFIX_SIZE 16
+#define CODE_DUMP_LOAD_SIZE (CODE_DUMP_PREFIX_SIZE + 40)
+#define CODE_DUMP_ID_SIZE 16
+
+struct code_dump_head {
+	uint32_t size; /* records follow it */
+	uint32_t machine; /* e_machine */
+	uint32_t mark; /* the field that the format leaves unused */
+	bool has_arch_times; /* times are ticks of the CPU's clock */
+	/* Machine, pid and time of the process: dumps of other processes have others. */
+	uint8_t id[CODE_DUMP_ID_SIZE];
+};
+
+/* False: not the head of a jitdump. */
+bool code_dump_head_parse(struct code_dump_head *head, const uint8_t data[CODE_DUMP_HEAD_SIZE]);
+/* False: no such file. The descriptor is borrowed. */
+bool code_dump_head_read(struct code_dump_head *head, int fd);
+
+/* Code as it was when it was made: code that moved may have changed since then. */
+struct dumped_code {
+	uint8_t *bytes; /* owned */
+	size_t size;
+	uint64_t address; /* at which it was made */
+	uint16_t machine;
+};
+
+/* Reads the load record at `offset`. -EBADMSG if there is no such record. */
+int code_dump_read(struct dumped_code *code, int fd, uint64_t offset, struct error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The opened ELF file, shared by the files of this room; no other room sees libelf. */
+#ifndef PROF_LIB_CODE_BINARY_HANDLE_H
+#define PROF_LIB_CODE_BINARY_HANDLE_H
+
+#include <gelf.h>
+#include <libelf.h>
+
+#include "lib/base/vec.h"
+#include "lib/code/binary/binary.h"
+
+/* A section of strings, cut after its last terminator, so that every string ends within it. */
+struct string_table {
+	const char *text;
+	size_t size;
+};
+
+struct lazy_names;
+
+struct binary {
+	Elf *elf;
+	int fd; /* borrowed */
+	struct string_table section_names;
+	uint64_t file_size, first_vaddr;
+	uint16_t machine;
+	bool is_relocatable;
+	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see placement.c */
+	struct lazy_names **names; /* of symbols, as far as they were read; see symbol_rows.h */
+};
+
+/* Empty if the section does not hold strings or has no terminator. */
+struct string_table string_table_open(Elf *elf, size_t section);
+/* NULL outside the table. */
+const char *string_table_get(const struct string_table *table, uint64_t offset);
+
+/* Gives the next section of a type after scn, and its header, NULL if none. */
+Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header);
+
+/* Do its bytes lie in the file? Not meant for sections without any. */
+bool section_is_in_file(const struct binary *b, const GElf_Shdr *header);
+
+/* The section's address: from its header, or in a relocatable file its place. */
+uint64_t section_addr(const struct binary *b, size_t number, uint64_t sh_addr);
+
+#endif

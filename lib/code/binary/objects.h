@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Objects in the data of an ELF file, such as tables that a runtime keeps for debuggers. Untrusted,
+ * as in binary.h; relocatable files have none.
+ */
+#ifndef PROF_LIB_CODE_BINARY_OBJECTS_H
+#define PROF_LIB_CODE_BINARY_OBJECTS_H
+
+#include "lib/code/binary/binary.h"
+
+struct binary_object {
+	const char *name;
+	uint64_t vaddr, size; /* as the symbol has them */
+	bool is_there;
+};
+
+/*
+ * Looks up objects and functions that the file defines, in .dynsym, then in .symtab. Rows that are
+ * there already stay as they are.
+ */
+void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count);
+/* The same in .dynsym alone, which is far smaller in large files. */
+void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count);
+/*
+ * Looks up what a runtime is known by. A library that others ask for by its name exports it: the
+ * other symbols are searched in programs alone, and in libraries without a name.
+ */
+void binary_find_mark(const struct binary *b, struct binary_object *mark);
+/* Finds a section that is loaded; also one without bytes in the file. */
+bool binary_section_extent(const struct binary *b, const char *name, uint64_t *vaddr,
+			   uint64_t *size);
+/*
+ * Reads what would be at these addresses if the file was loaded at the vaddrs that it has, with
+ * pointers into the file itself. Returns false if a part is not in the file.
+ */
+bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size);
+/* binary_read_loaded() of bytes without pointers: far faster where a file has many relocations. */
+bool binary_read_text(const struct binary *b, uint64_t vaddr, void *out, size_t size);
+
+#endif

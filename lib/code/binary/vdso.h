@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The vDSO, which is no file: a copy of our own image, the same in every 64-bit process. */
+#ifndef PROF_LIB_CODE_BINARY_VDSO_H
+#define PROF_LIB_CODE_BINARY_VDSO_H
+
+#include "lib/base/error.h"
+
+/* Returns a new memory file with a copy of this process's vDSO; -ENOENT if it has none. */
+int vdso_open(struct error *err);
+/* The same with the image of 32-bit programs; -ENOENT if the kernel does not provide it. */
+int vdso_open_32bit(struct error *err);
+
+#endif

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/files/file_set.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/index.h"
+#include "lib/code/files/owner_counts.h"
+#include "lib/code/files/reopen.h"
+#include "lib/base/vec.h"
+
+#define NO_ROW UINT32_MAX
+/* Roughly the number of containers. */
+#define MAX_ROOTS 256
+/* Ids count up from 0. A larger one is damage, for which no table should grow. */
+#define MAX_ROOT_ID (1u << 24)
+
+/* Closed files that can be opened again. Further ones are forgotten. */
+#define MAX_CLOSED (1u << 17)
+
+/*
+ * Rows stay in place, so that the index stays valid. They are chained by age, per owner or as free
+ * rows.
+ */
+struct file {
+	uint32_t id;
+	int fd;
+	uint32_t owner; /* row in owners; NO_OWNER: shared */
+	uint32_t older, newer;
+};
+
+struct ages {
+	uint32_t oldest, newest; /* NO_ROW: none */
+};
+
+struct closed_file {
+	uint32_t id;
+	struct reopen how;
+};
+
+/* Roots with different mounts differ, because so do the files below them. */
+struct root {
+	uint64_t mount, inode;
+	int fd;
+};
+
+struct process_root {
+	uint32_t pid;
+	uint32_t root; /* 1 + row in roots; 0: none */
+};
+
+struct file_set {
+	VEC(struct file) files;
+	VEC(struct root) roots;
+	VEC(uint32_t) root_of; /* by id: 1 + row in roots; 0: none */
+	VEC(struct process_root) processes;
+	VEC(int) held;
+	struct index by_id, by_pid;
+	struct owner_counts owners;
+	VEC(struct ages) ages; /* by row of owners */
+	struct ages shared;
+	VEC(struct closed_file) closed;
+	uint32_t free_row;
+	uint64_t limit;
+	uint32_t dropped;
+};
+
+static bool has_id(const void *table, uint32_t row, const void *key)
+{
+	const struct file_set *files = table;
+
+	return files->files.items[row].id == *(const uint32_t *)key;
+}
+
+static uint32_t find_row(const struct file_set *files, uint32_t id)
+{
+	return index_find(&files->by_id, hash_u64(id), has_id, files, &id);
+}
+
+uint64_t file_limit_raise(void)
+{
+	struct rlimit limit, raised;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	raised = (struct rlimit){.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+	if (limit.rlim_cur < limit.rlim_max && !setrlimit(RLIMIT_NOFILE, &raised))
+		return raised.rlim_cur;
+	return limit.rlim_cur;
+}
+
+struct file_set *file_set_new(unsigned int reserve)
+{
+	struct file_set *files = xcalloc(1, sizeof(*files));
+	uint64_t limit = file_limit_raise();
+
+	files->shared = (struct ages){NO_ROW, NO_ROW};
+	files->free_row = NO_ROW;
+	files->limit = limit > reserve ? limit - reserve : 0;
+	return files;
+}
+
+static struct ages *ages_of(struct file_set *files, uint32_t owner)
+{
+	return owner == NO_OWNER ? &files->shared : &files->ages.items[owner];
+}
+
+/* Links the row as its owner's youngest. */
+static void link_row(struct file_set *files, uint32_t row)
+{
+	struct file *file = &files->files.items[row];
+	struct ages *ages = ages_of(files, file->owner);
+
+	file->older = ages->newest;
+	file->newer = NO_ROW;
+	if (ages->newest == NO_ROW)
+		ages->oldest = row;
+	else
+		files->files.items[ages->newest].newer = row;
+	ages->newest = row;
+}
+
+static void unlink_row(struct file_set *files, uint32_t row)
+{
+	const struct file *file = &files->files.items[row];
+	struct ages *ages = ages_of(files, file->owner);
+
+	if (file->older == NO_ROW)
+		ages->oldest = file->newer;
+	else
+		files->files.items[file->older].newer = file->newer;
+	if (file->newer == NO_ROW)
+		ages->newest = file->older;
+	else
+		files->files.items[file->newer].older = file->older;
+}
+
+static uint32_t add_owner(struct file_set *files, uint32_t pid)
+{
+	uint32_t owner = owner_counts_add(&files->owners, pid);
+
+	if (files->ages.count <= owner)
+		vec_add_zeroed(&files->ages, owner + 1 - files->ages.count);
+	if (files->owners.rows.items[owner].count == 1)
+		files->ages.items[owner] = (struct ages){NO_ROW, NO_ROW};
+	return owner;
+}
+
+/* Closes the file. */
+static void remove_row(struct file_set *files, uint32_t row)
+{
+	struct file *file = &files->files.items[row];
+
+	unlink_row(files, row);
+	if (file->owner != NO_OWNER)
+		owner_counts_remove(&files->owners, file->owner);
+	index_remove(&files->by_id, hash_u64(file->id), row);
+	close(file->fd);
+	file->newer = files->free_row;
+	files->free_row = row;
+}
+
+/*
+ * The process with most files loses its oldest one; shared files come last, least recently used
+ * first.
+ */
+static uint32_t choose_victim(const struct file_set *files)
+{
+	uint32_t owner = owner_counts_largest(&files->owners);
+
+	return owner == NO_OWNER ? files->shared.oldest : files->ages.items[owner].oldest;
+}
+
+static void drop_one(struct file_set *files)
+{
+	uint32_t row = choose_victim(files);
+	struct closed_file closed = {.id = files->files.items[row].id};
+
+	if (files->closed.count < MAX_CLOSED &&
+	    reopen_remember(&closed.how, files->files.items[row].fd))
+		vec_push(&files->closed, closed);
+	remove_row(files, row);
+	files->dropped++;
+}
+
+void file_set_free(struct file_set *files)
+{
+	if (!files)
+		return;
+	while (files->by_id.count)
+		remove_row(files, choose_victim(files));
+	vec_for_each(&files->closed, struct closed_file *, it)
+		reopen_release(&it->how);
+	vec_release(&files->closed);
+	owner_counts_release(&files->owners);
+	vec_release(&files->ages);
+	vec_for_each(&files->roots, struct root *, it)
+		close(it->fd);
+	vec_release(&files->roots);
+	vec_release(&files->root_of);
+	vec_for_each(&files->held, const int *, fd)
+		close(*fd);
+	vec_release(&files->held);
+	vec_release(&files->processes);
+	index_release(&files->by_pid);
+	vec_release(&files->files);
+	index_release(&files->by_id);
+	free(files);
+}
+
+static uint32_t take_row(struct file_set *files)
+{
+	uint32_t row = files->free_row;
+
+	if (row == NO_ROW) {
+		row = (uint32_t)files->files.count;
+		vec_add_zeroed(&files->files, 1);
+	} else {
+		files->free_row = files->files.items[row].newer;
+	}
+	return row;
+}
+
+static void add(struct file_set *files, uint32_t id, uint32_t owner, int fd)
+{
+	uint32_t row = take_row(files);
+
+	files->files.items[row] = (struct file){.id = id, .fd = fd, .owner = owner};
+	link_row(files, row);
+	index_add(&files->by_id, hash_u64(id), row);
+}
+
+/* Makes room. Returns false if that is impossible; fd is then closed. */
+static bool prepare(struct file_set *files, uint32_t id, int fd)
+{
+	uint32_t row = find_row(files, id);
+
+	if (row != INDEX_NONE)
+		remove_row(files, row);
+	if (fd < 0)
+		return false;
+	if (!files->limit) {
+		close(fd);
+		files->dropped++;
+		return false;
+	}
+	if (files->by_id.count >= files->limit)
+		drop_one(files);
+	return true;
+}
+
+void file_set_add(struct file_set *files, uint32_t id, int fd)
+{
+	if (prepare(files, id, fd))
+		add(files, id, NO_OWNER, fd);
+}
+
+void file_set_add_for(struct file_set *files, uint32_t id, uint32_t pid, int fd)
+{
+	if (prepare(files, id, fd))
+		add(files, id, add_owner(files, pid), fd);
+}
+
+void file_set_use(struct file_set *files, uint32_t id, uint32_t pid)
+{
+	uint32_t row = find_row(files, id);
+	struct file *file;
+
+	if (row == INDEX_NONE)
+		return;
+	file = &files->files.items[row];
+	if (file->owner != NO_OWNER && files->owners.rows.items[file->owner].pid == pid)
+		return;
+	unlink_row(files, row);
+	if (file->owner != NO_OWNER)
+		owner_counts_remove(&files->owners, file->owner);
+	file->owner = NO_OWNER;
+	link_row(files, row);
+}
+
+void file_set_remove(struct file_set *files, uint32_t id)
+{
+	uint32_t row = find_row(files, id);
+
+	if (row != INDEX_NONE)
+		remove_row(files, row);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool is_among(const uint32_t *ids, size_t count, uint32_t id)
+{
+	return count && bsearch(&id, ids, count, sizeof(*ids), compare_ids);
+}
+
+static void keep_only(struct file_set *files, struct ages *ages, const uint32_t *ids, size_t count)
+{
+	for (uint32_t row = ages->oldest, next; row != NO_ROW; row = next) {
+		next = files->files.items[row].newer;
+		if (!is_among(ids, count, files->files.items[row].id))
+			remove_row(files, row);
+	}
+}
+
+void file_set_need(struct file_set *files, const uint32_t *ids, size_t count)
+{
+	if (!files->closed.count)
+		return;
+	keep_only(files, &files->shared, ids, count);
+	for (size_t owner = 0; owner < files->owners.rows.count; owner++) {
+		if (files->owners.rows.items[owner].count)
+			keep_only(files, &files->ages.items[owner], ids, count);
+	}
+	vec_for_each(&files->closed, struct closed_file *, it) {
+		int root = file_set_find_root(files, it->id), fd;
+
+		if (files->by_id.count >= files->limit || !is_among(ids, count, it->id) ||
+		    find_row(files, it->id) != INDEX_NONE)
+			continue;
+		fd = reopen(&it->how, root);
+		if (fd >= 0)
+			add(files, it->id, NO_OWNER, fd);
+	}
+}
+
+int file_set_find(const struct file_set *files, uint32_t id)
+{
+	uint32_t row = find_row(files, id);
+
+	return row == INDEX_NONE ? -1 : files->files.items[row].fd;
+}
+
+/* Returns 1 + the row of that folder, added if new; 0: no room. */
+static uint32_t take_root(struct file_set *files, int fd, bool *is_new)
+{
+	struct root root = {.fd = fd};
+	struct statx st;
+
+	*is_new = false;
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) != 0) {
+		close(fd);
+		return 0;
+	}
+	root.mount = st.stx_mnt_id;
+	root.inode = st.stx_ino;
+	for (size_t i = 0; i < files->roots.count; i++) {
+		const struct root *known = &files->roots.items[i];
+
+		if (known->mount == root.mount && known->inode == root.inode) {
+			close(fd);
+			return (uint32_t)i + 1;
+		}
+	}
+	if (files->roots.count >= MAX_ROOTS) {
+		close(fd);
+		return 0;
+	}
+	vec_push(&files->roots, root);
+	*is_new = true;
+	return (uint32_t)files->roots.count;
+}
+
+bool file_set_add_root(struct file_set *files, uint32_t id, int fd)
+{
+	bool is_new;
+	uint32_t row = take_root(files, fd, &is_new);
+
+	if (!row || id >= MAX_ROOT_ID)
+		return is_new;
+	if (files->root_of.count <= id)
+		vec_add_zeroed(&files->root_of, id + 1 - files->root_of.count);
+	files->root_of.items[id] = row;
+	return is_new;
+}
+
+int file_set_find_root(const struct file_set *files, uint32_t id)
+{
+	uint32_t row = id < files->root_of.count ? files->root_of.items[id] : 0;
+
+	return row ? files->roots.items[row - 1].fd : 0;
+}
+
+static bool has_pid(const void *table, uint32_t row, const void *key)
+{
+	const struct file_set *files = table;
+
+	return files->processes.items[row].pid == *(const uint32_t *)key;
+}
+
+static uint32_t find_process(const struct file_set *files, uint32_t pid)
+{
+	return index_find(&files->by_pid, hash_u64(pid), has_pid, files, &pid);
+}
+
+bool file_set_add_process_root(struct file_set *files, uint32_t pid, int fd)
+{
+	bool is_new;
+	uint32_t row = find_process(files, pid), root = take_root(files, fd, &is_new);
+
+	if (row != INDEX_NONE) {
+		files->processes.items[row].root = root;
+		return is_new;
+	}
+	index_add(&files->by_pid, hash_u64(pid), (uint32_t)files->processes.count);
+	vec_push(&files->processes, (struct process_root){pid, root});
+	return is_new;
+}
+
+int file_set_find_process_root(const struct file_set *files, uint32_t pid)
+{
+	uint32_t row = find_process(files, pid);
+	uint32_t root = row == INDEX_NONE ? 0 : files->processes.items[row].root;
+
+	return root ? files->roots.items[root - 1].fd : 0;
+}
+
+void file_set_hold(struct file_set *files, int fd)
+{
+	vec_push(&files->held, fd);
+}
+
+uint32_t file_set_limit_wanted(uint32_t missing)
+{
+	struct rlimit limit = {0};
+	uint64_t wanted = 4096;
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	while (wanted < FILE_LIMIT_MAX && wanted < limit.rlim_max + missing + 1)
+		wanted *= 2;
+	return (uint32_t)wanted;
+}
+
+uint32_t file_set_dropped(const struct file_set *files)
+{
+	return files->dropped;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * HotSpot, the virtual machine of OpenJDK, from 11 on, on x86-64. Its library exports tables of its
+ * structures for debuggers, whose contents are there once the library has been loaded.
+ */
+#ifndef PROF_LIB_CODE_RUNTIMES_HOTSPOT_H
+#define PROF_LIB_CODE_RUNTIMES_HOTSPOT_H
+
+#include "lib/code/runtimes/runtime.h"
+
+extern const struct runtime runtime_hotspot;
+
+#define HOTSPOT_OLDEST 11
+
+/* See struct runtime. */
+int hotspot_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
+int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
+		  void *process, struct runtime_memory *lasting, struct error *err);
+void hotspot_decode(const struct runtime_layout *layout, const struct rec_function *function,
+		    struct managed_code *code);
+bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,
+		  runtime_read_fn *read, void *ctx, struct managed_code *code);
+
+/* Reads memory of a process. */
+struct hotspot_memory {
+	runtime_read_fn *read;
+	void *ctx;
+};
+
+bool hotspot_memory_read(struct hotspot_memory *m, uint64_t addr, void *to, size_t size);
+/* Reads 64 bits. */
+bool hotspot_memory_word(struct hotspot_memory *m, uint64_t addr, void *word);
+/* Reads 32 bits. */
+bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value);
+/* Reads a terminated text, cut to `size`; empty if it is unreadable. */
+void hotspot_memory_text(struct hotspot_memory *m, uint64_t addr, char *text, size_t size);
+
+/*
+ * Completes the layout by the tables of a process. 1: done; 0: they are not there yet; a negative
+ * errno: the JVM cannot be followed.
+ */
+int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias, struct hotspot_memory *m,
+			struct error *err);
+/* Does the kernel's program stay within what it reads? */
+bool hotspot_layout_is_sane(const struct hotspot_layout *layout);
+
+#endif

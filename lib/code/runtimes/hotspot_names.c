@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/runtimes/hotspot_names.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+#define NAME_MAX_SIZE 1024
+#define LINES_MAX 65536
+#define HAS_LINES 1 /* of a ConstMethod's flags */
+#define ESCAPE 0xff /* numbers follow */
+#define HIGH_CODES 64
+#define HIGH_SHIFT 6
+#define NUMBER_MAX 5
+
+/* Returns where a hidden class's number begins, which is its address: "/0x…", "+0x…". */
+static size_t without_number(const char *text, size_t size)
+{
+	size_t at = size;
+
+	while (at && text[at - 1] && strchr("0123456789abcdef", text[at - 1]))
+		at--;
+	if (at < 4 || at == size || memcmp(text + at - 2, "0x", 2) != 0)
+		return size;
+	at -= 3;
+	return text[at] == '/' || text[at] == '+' ? at : size;
+}
+
+/* Appends text of a class file, in which what is no UTF-8 becomes question marks. */
+static void add_text(struct strbuf *to, const char *text, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		size_t length = text[at] ? text_utf8_length(text + at, size - at) : 0;
+
+		if (length)
+			strbuf_add(to, text + at, length);
+		else
+			strbuf_addch(to, '?');
+		at += length ? length : 1;
+	}
+}
+
+/* The same, with dots between packages. */
+static void add_dotted(struct strbuf *name, const char *text, size_t size)
+{
+	size_t begin = name->size;
+
+	add_text(name, text, size);
+	for (size_t i = begin; i < name->size; i++) {
+		if (name->text[i] == '/')
+			name->text[i] = '.';
+	}
+}
+
+void hotspot_set_name(struct strbuf *name, const char *holder, size_t holder_size,
+		      const char *method, size_t method_size)
+{
+	strbuf_reset(name);
+	if (holder_size) {
+		add_dotted(name, holder, without_number(holder, holder_size));
+		strbuf_add(name, ".", 1);
+	}
+	add_text(name, method, method_size);
+}
+
+uint8_t hotspot_next_byte(struct hotspot_numbers *n)
+{
+	uint8_t byte = 0;
+
+	n->is_bad |= !hotspot_memory_read(n->memory, n->at++, &byte, 1);
+	return byte;
+}
+
+uint32_t hotspot_next_number(struct hotspot_numbers *n)
+{
+	uint32_t excluded = n->has_no_zeros, low_codes = 256 - HIGH_CODES - excluded, sum = 0;
+
+	for (unsigned int i = 0; i < NUMBER_MAX; i++) {
+		uint32_t byte = hotspot_next_byte(n);
+
+		if (byte < excluded) {
+			n->is_bad = true;
+			return 0;
+		}
+		byte -= excluded;
+		sum += byte << (HIGH_SHIFT * i);
+		if (byte < low_codes)
+			break;
+	}
+	return sum;
+}
+
+static int32_t next_signed(struct hotspot_numbers *n)
+{
+	uint32_t bits = hotspot_next_number(n);
+
+	return (int32_t)(bits >> 1 ^ (0 - (bits & 1)));
+}
+
+void hotspot_method_release(struct hotspot_method *m)
+{
+	strbuf_release(&m->name);
+	strbuf_release(&m->file);
+	strbuf_release(&m->parameters);
+	vec_release(&m->lines);
+	*m = (struct hotspot_method){0};
+}
+
+/* Reads a Symbol. Empty if it is not one. */
+static void read_symbol(const struct hotspot_layout *l, struct hotspot_memory *memory,
+			uint64_t symbol, struct strbuf *text)
+{
+	char bytes[NAME_MAX_SIZE];
+	uint16_t size;
+
+	symbol &= ~UINT64_C(1);
+	if (!symbol || !hotspot_memory_read(memory, symbol + l->symbol_length, &size, sizeof(size)))
+		return;
+	if (size > sizeof(bytes))
+		size = sizeof(bytes);
+	if (hotspot_memory_read(memory, symbol + l->symbol_text, bytes, size))
+		strbuf_add(text, bytes, size);
+}
+
+/* Reads entry `index` of a constant pool, which is a Symbol. */
+static void read_constant(const struct hotspot_layout *l, struct hotspot_memory *memory,
+			  uint64_t pool, uint16_t index, struct strbuf *text)
+{
+	uint64_t symbol;
+
+	if (index && hotspot_memory_word(memory, pool + l->pool_size + 8ull * index, &symbol))
+		read_symbol(l, memory, symbol, text);
+}
+
+static void read_lines(const struct hotspot_layout *l, struct hotspot_memory *memory, uint64_t at,
+		       struct hotspot_method *m)
+{
+	struct hotspot_numbers n = {memory, at, l->flags & HOTSPOT_NO_ZEROS, false};
+	int64_t bci = 0, line = 0;
+
+	while (m->lines.count < LINES_MAX) {
+		uint8_t byte = hotspot_next_byte(&n);
+
+		if (!byte)
+			return;
+		if (byte == ESCAPE) {
+			bci += next_signed(&n);
+			line += next_signed(&n);
+		} else {
+			bci += byte >> 3;
+			line += byte & 7;
+		}
+		if (n.is_bad || bci < 0 || bci > UINT16_MAX || line < 0 || line > UINT16_MAX)
+			return;
+		vec_push(&m->lines, ((struct hotspot_line){(uint32_t)bci, (uint32_t)line}));
+		if (!m->first_line || line < m->first_line)
+			m->first_line = (uint32_t)line;
+	}
+}
+
+/* Writes the path of the source below the folder of all packages. */
+static void set_file(struct hotspot_method *m, const struct strbuf *holder,
+		     const struct strbuf *source)
+{
+	const char *slash = holder->size ? memrchr(holder->text, '/',
+						   without_number(holder->text, holder->size))
+					 : NULL;
+
+	if (!source->size)
+		return;
+	if (slash)
+		add_text(&m->file, holder->text, (size_t)(slash - holder->text) + 1);
+	add_text(&m->file, source->text, source->size);
+}
+
+/* Appends the type that begins at `text` as the source has it, without its package. */
+static size_t add_type(const char *text, size_t size, struct strbuf *to)
+{
+	static const char *const basic[] = {
+		['B'] = "byte", ['C'] = "char", ['D'] = "double", ['F'] = "float",
+		['I'] = "int",	['J'] = "long", ['S'] = "short",  ['Z'] = "boolean",
+	};
+	size_t arrays = 0, end;
+	const char *slash;
+
+	while (arrays < size && text[arrays] == '[')
+		arrays++;
+	end = arrays + 1;
+	if (arrays < size && text[arrays] == 'L') {
+		const char *semicolon = memchr(text + arrays, ';', size - arrays);
+
+		end = semicolon ? (size_t)(semicolon - text) : size;
+		slash = memrchr(text + arrays, '/', end - arrays);
+		slash = slash ? slash + 1 : text + arrays + 1;
+		add_text(to, slash, (size_t)(text + end - slash));
+		end++;
+	} else if (arrays < size && (uint8_t)text[arrays] < sizeof(basic) / sizeof(*basic) &&
+		   basic[(uint8_t)text[arrays]]) {
+		strbuf_adds(to, basic[(uint8_t)text[arrays]]);
+	}
+	while (arrays--)
+		strbuf_add(to, "[]", 2);
+	return end < size ? end : size;
+}
+
+/* Makes "(int, String)" of "(ILjava/lang/String;)V". */
+static void set_parameters(struct strbuf *to, const char *text, size_t size)
+{
+	size_t at = 1;
+
+	if (!size || text[0] != '(')
+		return;
+	strbuf_addch(to, '(');
+	while (at < size && text[at] != ')') {
+		if (at > 1)
+			strbuf_add(to, ", ", 2);
+		at += add_type(text + at, size - at, to);
+	}
+	strbuf_addch(to, ')');
+}
+
+static void read_parameters(const struct hotspot_layout *l, struct hotspot_memory *memory,
+			    uint64_t pool, uint16_t index, struct hotspot_method *m)
+{
+	_cleanup_(strbuf_release) struct strbuf types = {0};
+
+	read_constant(l, memory, pool, index, &types);
+	set_parameters(&m->parameters, strbuf_text(&types), types.size);
+}
+
+bool hotspot_method_read(const struct hotspot_layout *l, struct hotspot_memory *memory,
+			 uint64_t const_method, bool wants_types, struct hotspot_method *m)
+{
+	_cleanup_(strbuf_release) struct strbuf holder = {0}, source = {0}, name = {0};
+	uint8_t bytes[HOTSPOT_CONST_SIZE];
+	uint16_t flags, code_size, index;
+	uint64_t pool, klass, symbol;
+
+	if (!const_method || !hotspot_memory_read(memory, const_method, bytes, sizeof(bytes)))
+		return false;
+	memcpy(&pool, bytes + l->const_pool, sizeof(pool));
+	memcpy(&flags, bytes + l->const_flags, sizeof(flags));
+	memcpy(&code_size, bytes + l->const_code_size, sizeof(code_size));
+	memcpy(&index, bytes + l->const_name, sizeof(index));
+	read_constant(l, memory, pool, index, &name);
+	if (!name.size)
+		return false;
+	if (hotspot_memory_word(memory, pool + l->pool_holder, &klass) &&
+	    hotspot_memory_word(memory, klass + l->klass_name, &symbol))
+		read_symbol(l, memory, symbol, &holder);
+	hotspot_set_name(&m->name, strbuf_text(&holder), holder.size, name.text, name.size);
+	if (wants_types) {
+		memcpy(&index, bytes + l->const_signature, sizeof(index));
+		read_parameters(l, memory, pool, index, m);
+	}
+	if (l->pool_source &&
+	    hotspot_memory_read(memory, pool + l->pool_source, &index, sizeof(index)))
+		read_constant(l, memory, pool, index, &source);
+	set_file(m, &holder, &source);
+	if (flags & HAS_LINES)
+		read_lines(l, memory, const_method + l->const_size + code_size, m);
+	return true;
+}
+
+uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci)
+{
+	uint32_t best = 0, line = 0;
+
+	/* Not always ascending. */
+	vec_for_each(&m->lines, const struct hotspot_line *, row) {
+		if (row->bci > bci || (line && row->bci < best))
+			continue;
+		best = row->bci;
+		line = row->line;
+	}
+	return line;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct managed_line *x = a, *y = b;
+
+	return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* Takes the lines of an interpreted method: its units are bytecodes. */
+static void take_lines(const struct hotspot_method *m, struct managed_code *code)
+{
+	vec_clear(&code->lines);
+	vec_for_each(&m->lines, const struct hotspot_line *, row)
+		vec_push(&code->lines, ((struct managed_line){row->bci, row->line, 0}));
+	vec_sort(&code->lines, compare_lines);
+}
+
+static bool is_same_name(const struct strbuf *a, const struct strbuf *b)
+{
+	return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+}
+
+bool hotspot_late(const struct runtime_layout *layout, const struct rec_function *function,
+		  runtime_read_fn *read, void *ctx, struct managed_code *code)
+{
+	const struct hotspot_layout *l = &layout->hotspot;
+	struct hotspot_memory memory = {.read = read, .ctx = ctx};
+	struct hotspot_function_head head;
+	struct hotspot_method method = {0};
+	uint64_t const_method;
+	bool is_read;
+
+	if (!(l->flags & HOTSPOT_IS_COMPLETE) || !hotspot_head_of(function, &head))
+		return false;
+	if (head.kind == HOTSPOT_STUB)
+		return head.stubs && hotspot_read_stubs(&memory, &head, function->units, code);
+	if (!head.method)
+		return false;
+	is_read = hotspot_memory_word(&memory, head.method + l->const_method, &const_method) &&
+		  (!head.const_method || head.const_method == const_method) &&
+		  hotspot_method_read(l, &memory, const_method, code->wants_types, &method);
+	/* Another method may have the memory by now. */
+	if (is_read && code->name.size && !code->is_cut && !is_same_name(&code->name, &method.name))
+		is_read = false;
+	if (is_read) {
+		code->first_line = method.first_line;
+		strbuf_reset(&code->name);
+		strbuf_add(&code->name, method.name.text, method.name.size);
+		strbuf_adds(&code->name, strbuf_text(&method.parameters));
+		strbuf_reset(&code->file);
+		strbuf_add(&code->file, strbuf_text(&method.file), method.file.size);
+		code->is_cut = false;
+		if (head.kind == HOTSPOT_INTERPRETED)
+			take_lines(&method, code);
+		else if (head.kind == HOTSPOT_COMPILED &&
+			 !hotspot_read_scopes(l, &memory, &head, function->units, code))
+			vec_push(&code->lines, ((struct managed_line){0})); /* no place has one */
+	}
+	hotspot_method_release(&method);
+	return is_read;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Names and lines of methods. */
+#ifndef PROF_LIB_CODE_RUNTIMES_HOTSPOT_NAMES_H
+#define PROF_LIB_CODE_RUNTIMES_HOTSPOT_NAMES_H
+
+#include "lib/code/runtimes/hotspot.h"
+
+/* The record's piece "lines". False: it has none. */
+bool hotspot_head_of(const struct rec_function *function, struct hotspot_function_head *head);
+
+/*
+ * Writes the name of a method as "package.Class.method"; without a class, what the JVM calls a
+ * stub. Numbers of hidden classes are cut.
+ */
+void hotspot_set_name(struct strbuf *name, const char *holder, size_t holder_size,
+		      const char *method, size_t method_size);
+
+/* Numbers of 1 to 5 bytes, of which later versions have no zero bytes. */
+struct hotspot_numbers {
+	struct hotspot_memory *memory;
+	uint64_t at; /* address of the next byte */
+	bool has_no_zeros;
+	bool is_bad; /* unreadable */
+};
+
+uint32_t hotspot_next_number(struct hotspot_numbers *n);
+uint8_t hotspot_next_byte(struct hotspot_numbers *n);
+
+/* A line begins at this bytecode. */
+struct hotspot_line {
+	uint32_t bci, line;
+};
+
+/* A method. A zeroed struct is empty. */
+struct hotspot_method {
+	struct strbuf name, file;
+	struct strbuf parameters; /* "(int, String)"; empty if not wanted */
+	uint32_t first_line; /* 0: unknown */
+	VEC(struct hotspot_line) lines; /* as the class file has them */
+};
+
+void hotspot_method_release(struct hotspot_method *m);
+/* Reads a method, whose ConstMethod is at that address. False, and *m empty, if it is not one. */
+bool hotspot_method_read(const struct hotspot_layout *layout, struct hotspot_memory *memory,
+			 uint64_t const_method, bool wants_types, struct hotspot_method *m);
+/* Returns the line of a bytecode; 0: unknown. */
+uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci);
+
+/* Reads what compiled code was made from. False, and `code` unchanged: it is not the same code. */
+bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hotspot_memory *memory,
+			 const struct hotspot_function_head *head, uint32_t units,
+			 struct managed_code *code);
+
+/*
+ * Names the pieces of code of the JVM's own as what the blob has taken in. False, and `code`
+ * without lines: there are none.
+ */
+bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
+			uint32_t units, struct managed_code *code);
+
+#endif

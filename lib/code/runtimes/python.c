@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/runtimes/python.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/runtime_identity.h"
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+
+/* Bytes of a text and of a line table that are read late. */
+#define LATE_TEXT_MAX 16384
+#define LATE_LINES_MAX (1u << 20)
+
+static void write_version(const struct runtime_layout *layout, char *text, size_t size)
+{
+	uint16_t version = layout->python.version;
+
+	snprintf(text, size, "%u.%u", version >> 8, version & 255u);
+}
+
+const struct runtime runtime_python = {
+	.kind = RUNTIME_PYTHON,
+	.name = "Python",
+	.probe = python_probe,
+	.version = write_version,
+	.decode = python_decode,
+	.late = python_late,
+};
+
+static bool is_whole(const struct function_text *text)
+{
+	return text->width && !(text->flags & (FUNCTION_CUT | FUNCTION_UNREADABLE));
+}
+
+static void decode_text(const struct function_text *piece, struct bytes *body, struct strbuf *text,
+			struct managed_code *code)
+{
+	const void *data = bytes_take(body, piece->size);
+
+	strbuf_reset(text);
+	if (!data || !piece->width || piece->flags & FUNCTION_UNREADABLE) {
+		code->lacks_text = true;
+		return;
+	}
+	python_text(piece->width, data, piece->size, text);
+	if (piece->flags & FUNCTION_CUT)
+		code->is_cut = code->lacks_text = true;
+}
+
+void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code)
+{
+	struct bytes body;
+	const void *lines;
+
+	bytes_init(&body, function->body, function_body_size(function));
+	code->first_line = function->first_line <= INT32_MAX ? function->first_line : 0;
+	code->is_cut = code->lacks_text = false;
+	decode_text(&function->name, &body, &code->name, code);
+	decode_text(&function->file, &body, &code->file, code);
+	lines = bytes_take(&body, function->lines.size);
+	vec_clear(&code->lines);
+	if (lines && is_whole(&function->lines))
+		python_lines(layout->python.version, lines, function->lines.size, code->first_line,
+			     function->units, code);
+	else
+		code->lacks_text = true;
+}
+
+struct reader {
+	const struct python_layout *layout;
+	runtime_read_fn *read;
+	void *ctx;
+};
+
+static uint64_t u64_at(const uint8_t *data, size_t size, uint16_t offset)
+{
+	struct bytes b;
+
+	bytes_init(&b, data, size);
+	bytes_seek(&b, offset);
+	return bytes_u64(&b);
+}
+
+static bool read_u64(const struct reader *r, uint64_t addr, uint64_t *value)
+{
+	uint8_t bytes[8];
+
+	if (!r->read(r->ctx, addr, bytes, sizeof(bytes)))
+		return false;
+	*value = u64_at(bytes, sizeof(bytes), 0);
+	return true;
+}
+
+/* A str as it lies in memory. */
+struct string_head {
+	uint64_t text; /* address */
+	uint64_t length; /* characters */
+	unsigned int width;
+};
+
+#define STATE_KIND 7u
+#define STATE_COMPACT (1u << 3) /* from the kind on */
+#define STATE_ASCII (1u << 4)
+
+static bool read_string_head(const struct reader *r, uint64_t addr, struct string_head *head)
+{
+	const struct python_layout *l = r->layout;
+	uint8_t word[4];
+	struct bytes b;
+	uint32_t state;
+
+	if (!read_u64(r, addr + l->string_length, &head->length) ||
+	    !r->read(r->ctx, addr + l->string_state, word, sizeof(word)))
+		return false;
+	bytes_init(&b, word, sizeof(word));
+	state = bytes_u32(&b) >> (l->string_kind_shift & 31);
+	head->width = state & STATE_KIND;
+	head->text = addr + (state & STATE_ASCII ? l->string_ascii : l->string_other);
+	return state & STATE_COMPACT && (head->width == 1 || head->width == 2 || head->width == 4);
+}
+
+/* The hash of the name of a file, for identities; 0: unreadable. */
+static uint64_t hash_file(const struct reader *r, uint64_t file)
+{
+	uint64_t sum, text[IDENTITY_TEXT_MAX / 8] = {0};
+	struct string_head head;
+	size_t size = IDENTITY_TEXT_MAX;
+
+	if (!read_string_head(r, file, &head))
+		return 0;
+	if (head.length < IDENTITY_TEXT_MAX / head.width)
+		size = head.length * head.width;
+	if (!r->read(r->ctx, head.text, text, size))
+		return 0;
+	sum = runtime_identity_add(0, head.length);
+	for (size_t i = 0; i < IDENTITY_TEXT_MAX / 8; i++)
+		sum = runtime_identity_add(sum, text[i]);
+	return sum;
+}
+
+/*
+ * Is the code object in `object` the one of that identity? See bpf/runtime_identity.h. The kernel
+ * may have failed to read the name of its file.
+ */
+static bool has_identity(const struct reader *r, const uint8_t *object, uint64_t identity)
+{
+	const struct python_layout *l = r->layout;
+	uint64_t sum = RUNTIME_IDENTITY_SEED, file;
+
+	for (unsigned int i = 2; i < PYTHON_CODE_WORDS; i++) {
+		uint64_t word = i < l->code_size / 8u
+					? u64_at(object, l->code_size, (uint16_t)(8 * i))
+					: 0;
+
+		sum = runtime_identity_add(sum, word & l->code_identity[i]);
+	}
+	if (!l->has_file_check)
+		return sum == identity;
+	file = hash_file(r, u64_at(object, l->code_size, l->code_file));
+	return runtime_identity_add(sum, file) == identity ||
+	       runtime_identity_add(sum, 0) == identity;
+}
+
+static bool read_text(const struct reader *r, uint64_t addr, struct strbuf *text, bool *is_cut)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	struct string_head head;
+	size_t size;
+
+	if (!read_string_head(r, addr, &head))
+		return false;
+	*is_cut |= head.length > LATE_TEXT_MAX / head.width;
+	size = head.length > LATE_TEXT_MAX / head.width ? LATE_TEXT_MAX : head.length * head.width;
+	data = xmalloc(size + 1);
+	if (!r->read(r->ctx, head.text, data, size))
+		return false;
+	python_text(head.width, data, size, text);
+	return true;
+}
+
+static bool read_lines(const struct reader *r, uint64_t addr, uint32_t units,
+		       struct managed_code *code)
+{
+	_cleanup_free_ uint8_t *data = NULL;
+	uint64_t size;
+
+	if (!read_u64(r, addr + r->layout->bytes_size, &size) || size > LATE_LINES_MAX)
+		return false;
+	data = xmalloc(size + 1);
+	if (!r->read(r->ctx, addr + r->layout->bytes_text, data, size))
+		return false;
+	python_lines(r->layout->version, data, size, code->first_line, units, code);
+	return true;
+}
+
+static bool read_code(const struct reader *r, const struct rec_function *function,
+		      const uint8_t *object, struct managed_code *code)
+{
+	const struct python_layout *l = r->layout;
+	uint8_t again[PYTHON_CODE_WORDS * 8];
+
+	code->first_line = function->first_line <= INT32_MAX ? function->first_line : 0;
+	if (!read_text(r, u64_at(object, l->code_size, l->code_name), &code->name, &code->is_cut) ||
+	    !read_text(r, u64_at(object, l->code_size, l->code_file), &code->file, &code->is_cut) ||
+	    !read_lines(r, u64_at(object, l->code_size, l->code_lines), function->units, code))
+		return false;
+	/* All that was read was the function's if the object is the same as before. */
+	return r->read(r->ctx, function->code, again, l->code_size) &&
+	       has_identity(r, again, function->identity);
+}
+
+bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
+		 runtime_read_fn *read, void *ctx, struct managed_code *code)
+{
+	const struct reader r = {.layout = &layout->python, .read = read, .ctx = ctx};
+	uint8_t object[PYTHON_CODE_WORDS * 8];
+	struct managed_code found = {0};
+
+	if (layout->python.code_size > sizeof(object) ||
+	    !read(ctx, function->code, object, layout->python.code_size) ||
+	    !has_identity(&r, object, function->identity) ||
+	    !read_code(&r, function, object, &found)) {
+		managed_code_release(&found);
+		return false;
+	}
+	managed_code_release(code);
+	*code = found;
+	return true;
+}

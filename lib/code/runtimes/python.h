@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal of its source), told by
+ * debug offsets in the file from 3.13 on, and by a table of versions before.
+ */
+#ifndef PROF_LIB_CODE_RUNTIMES_PYTHON_H
+#define PROF_LIB_CODE_RUNTIMES_PYTHON_H
+
+#include "lib/code/runtimes/runtime.h"
+
+extern const struct runtime runtime_python;
+
+/* Versions as in struct python_layout. */
+#define PYTHON_VERSION(minor) (3 << 8 | (minor))
+#define PYTHON_OLDEST PYTHON_VERSION(8)
+#define PYTHON_NEWEST PYTHON_VERSION(15)
+
+/* See struct runtime's probe(). */
+int python_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
+
+/*
+ * Fills in the offsets of a version from tables; not the addresses. From 3.13 on they are only
+ * where values come from that debug offsets do not have. False: an unknown version.
+ */
+bool python_layout_of_version(uint16_t version, struct python_layout *layout);
+
+/* Bytes of debug offsets that are read. */
+#define PYTHON_DEBUG_OFFSETS_SIZE 1024
+/* The version in debug offsets, as in Py_Version; 0 if these are not debug offsets. */
+uint32_t python_debug_version(const void *data, size_t size);
+/*
+ * Fills in the offsets from the start of _PyRuntime of 3.13 and newer. -ENOTSUP: free-threaded, or
+ * of an unknown version; -EINVAL: they make no sense.
+ */
+int python_layout_of_debug_offsets(const void *data, size_t size, struct python_layout *layout,
+				   struct error *err);
+/* Do all members lie within what is read? */
+bool python_layout_is_sane(const struct python_layout *layout);
+
+/*
+ * Appends the text of a str: `width` bytes a character (1, 2 or 4), of 1 Latin-1 or ASCII. What
+ * UTF-8 or a terminated string cannot hold becomes U+FFFD.
+ */
+void python_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
+/* Sets the lines of a function of this many units, from its line table. */
+void python_lines(uint16_t version, const void *table, size_t size, uint32_t first_line,
+		  uint32_t units, struct managed_code *code);
+
+void python_decode(const struct runtime_layout *layout, const struct rec_function *function,
+		   struct managed_code *code);
+bool python_late(const struct runtime_layout *layout, const struct rec_function *function,
+		 runtime_read_fn *read, void *ctx, struct managed_code *code);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/runtimes/ruby.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bpf/runtime_identity.h"
+#include "lib/base/cleanup.h"
+
+static void write_version(const struct runtime_layout *layout, char *text, size_t size)
+{
+	snprintf(text, size, "%u.%u", layout->ruby.version >> 8, layout->ruby.version & 255u);
+}
+
+const struct runtime runtime_ruby = {
+	.kind = RUNTIME_RUBY,
+	.name = "Ruby",
+	.probe = ruby_probe,
+	.version = write_version,
+	.decode = ruby_decode,
+	.late = ruby_late,
+};
+
+static bool head_of(const struct rec_function *function, struct ruby_function_head *head)
+{
+	if (function->lines.size < sizeof(*head))
+		return false;
+	memcpy(head, function->body + function->name.size + function->file.size, sizeof(*head));
+	return true;
+}
+
+void ruby_decode(const struct runtime_layout *layout, const struct rec_function *function,
+		 struct managed_code *code)
+{
+	struct ruby_function_head head;
+
+	(void)layout;
+	code->start = -1;
+	code->first_line = 0;
+	code->tier = "Ruby";
+	vec_clear(&code->lines);
+	/* Lines and classes are always late. */
+	code->lacks_text = true;
+	code->is_cut = (function->name.flags | function->file.flags) & FUNCTION_CUT;
+	strbuf_reset(&code->name);
+	strbuf_reset(&code->file);
+	ruby_text(function->body, function->name.size, &code->name);
+	ruby_text(function->body + function->name.size, function->file.size, &code->file);
+	if (head_of(function, &head) && head.definition)
+		code->tier = "C method";
+}
+
+struct reader {
+	struct ruby_memory memory;
+	uint64_t symbols; /* address; 0: unknown */
+	const struct ruby_function_head *head;
+	uint64_t body[RUBY_BODY_WORDS];
+};
+
+static uint64_t body_word(const struct reader *r, uint16_t at)
+{
+	return r->body[at / 8];
+}
+
+/* See ruby_code_identity() in bpf/runtimes/ruby_first_seen.bpf.h. */
+static bool has_identity(const struct reader *r, uint64_t identity)
+{
+	const struct ruby_layout *l = r->memory.layout;
+	const uint64_t words[] = {r->body[RUBY_BODY_CODE], r->body[RUBY_BODY_SIZE] >> 32,
+				  body_word(r, l->body_path), body_word(r, l->body_label),
+				  body_word(r, l->body_first_line)};
+	uint64_t sum = RUNTIME_IDENTITY_SEED;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		sum = runtime_identity_add(sum, words[i]);
+	return sum == identity;
+}
+
+/* Reads a method by its entry. */
+static bool read_method(const struct reader *r, uint64_t addr, uint64_t *method)
+{
+	return ruby_read_words(&r->memory, addr, method, RUBY_METHOD_WORDS) &&
+	       (method[RUBY_METHOD_FLAGS] & RUBY_INTERNAL_MASK) == RUBY_METHOD_TYPE;
+}
+
+/* Puts the class before the name of a method, which may follow words: "block in Foo#bar". */
+static void qualify(const struct reader *r, const uint64_t *method, struct strbuf *name)
+{
+	_cleanup_(strbuf_release) struct strbuf class = {0}, whole = {0};
+	const char *text = strbuf_text(name), *space = strrchr(text, ' ');
+	size_t words = space ? (size_t)(space + 1 - text) : 0;
+
+	/* Labels of no method: "<main>", "<class:Foo>"; but "<=>" is one. */
+	if (text[words] == '<' && text[words + 1] >= 'a' && text[words + 1] <= 'z')
+		return;
+	if (!ruby_read_class(&r->memory, r->symbols, method[RUBY_METHOD_OWNER], &class))
+		return;
+	strbuf_add(&whole, text, words);
+	strbuf_add(&whole, strbuf_text(&class), class.size);
+	strbuf_adds(&whole, text + words);
+	strbuf_reset(name);
+	strbuf_add(name, whole.text, whole.size);
+}
+
+static bool late_code(struct reader *r, const struct rec_function *function,
+		      struct managed_code *code)
+{
+	const struct ruby_layout *l = r->memory.layout;
+	uint64_t method[RUBY_METHOD_WORDS], line;
+
+	if (!ruby_read_words(&r->memory, function->code, r->body, RUBY_BODY_WORDS) ||
+	    !has_identity(r, function->identity))
+		return false;
+	if (!code->name.size)
+		ruby_read_string(&r->memory, body_word(r, l->body_label), &code->name);
+	if (!code->file.size)
+		ruby_read_string(&r->memory, body_word(r, l->body_path), &code->file);
+	line = body_word(r, l->body_first_line);
+	/* An Integer has a tag as its lowest bit. */
+	line = l->has_line_number ? (uint32_t)line : line >> 1;
+	code->first_line = line <= INT32_MAX ? (uint32_t)line : 0;
+	ruby_read_lines(&r->memory, function->code + l->body_lines, function->units, code);
+	if (read_method(r, r->head->method, method))
+		qualify(r, method, &code->name);
+	return true;
+}
+
+static bool late_method(const struct reader *r, struct managed_code *code)
+{
+	uint64_t method[RUBY_METHOD_WORDS];
+	_cleanup_(strbuf_release) struct strbuf name = {0};
+
+	if (!read_method(r, r->head->method, method) ||
+	    method[RUBY_METHOD_DEFINITION] != r->head->definition ||
+	    !ruby_read_symbol(&r->memory, r->symbols, r->head->id, &name))
+		return false;
+	strbuf_reset(&code->name);
+	ruby_read_class(&r->memory, r->symbols, method[RUBY_METHOD_OWNER], &code->name);
+	strbuf_add(&code->name, name.text, name.size);
+	return true;
+}
+
+bool ruby_late(const struct runtime_layout *layout, const struct rec_function *function,
+	       runtime_read_fn *read, void *ctx, struct managed_code *code)
+{
+	struct ruby_function_head head;
+	struct reader r = {
+		.memory = {.layout = &layout->ruby, .read = read, .ctx = ctx},
+		.head = &head,
+	};
+
+	if (!head_of(function, &head))
+		return false;
+	r.symbols = head.symbols;
+	return head.definition ? late_method(&r, code) : late_code(&r, function, code);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CRuby on x86-64. Nothing in it tells where its structures have what: offsets are those of a table
+ * by version, and functions that it exports show where its variables are.
+ */
+#ifndef PROF_LIB_CODE_RUNTIMES_RUBY_H
+#define PROF_LIB_CODE_RUNTIMES_RUBY_H
+
+#include "lib/code/runtimes/runtime.h"
+
+extern const struct runtime runtime_ruby;
+
+#define RUBY_VERSION(major, minor) (uint16_t)((major) << 8 | (minor))
+
+/* See struct runtime. */
+int ruby_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
+void ruby_decode(const struct runtime_layout *layout, const struct rec_function *function,
+		 struct managed_code *code);
+bool ruby_late(const struct runtime_layout *layout, const struct rec_function *function,
+	       runtime_read_fn *read, void *ctx, struct managed_code *code);
+
+/* Offsets of a version. False: it is not supported. */
+bool ruby_layout_of_version(uint16_t version, struct ruby_layout *layout);
+
+/* The memory of a process with the layout of its interpreter. */
+struct ruby_memory {
+	const struct ruby_layout *layout;
+	runtime_read_fn *read;
+	void *ctx;
+};
+
+bool ruby_read_words(const struct ruby_memory *m, uint64_t addr, uint64_t *words, size_t count);
+/* Appends text of any bytes up to a zero, as UTF-8. */
+void ruby_text(const char *data, size_t size, struct strbuf *text);
+/* Appends the text of a String. False: unreadable, or none. */
+bool ruby_read_string(const struct ruby_memory *m, uint64_t addr, struct strbuf *text);
+/* Appends the name of a symbol; `symbols`: the address of the names of all. */
+bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id,
+		      struct strbuf *text);
+/*
+ * Appends the name of a class and what its methods are told by: "Foo#", of an object's own methods
+ * "Foo.".
+ */
+bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t class,
+		     struct strbuf *text);
+/*
+ * Finds the lines of code with so many instructions, by the addresses of the rows, `row_size` bytes
+ * each, of their positions, of the number of both, and of an index that may be in place of these.
+ */
+bool ruby_read_lines(const struct ruby_memory *m, uint64_t addr, uint32_t units,
+		     struct managed_code *code);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds Ruby's interpreter in a file, and in its code where its variables are. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
+#include "lib/base/cleanup.h"
+#include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/ruby.h"
+#include "lib/code/unwind/eh_frame.h"
+#include "lib/code/unwind/eh_frame_hdr.h"
+
+enum {
+	CURRENT, /* rb_thread_current(), also in files without other symbols */
+	VERSION,
+	ID_TO_TEXT,
+	EXEC,
+	EVAL,
+	CONTEXT, /* until 2.7 a variable, then one of each thread's */
+	OBJECT_COUNT,
+};
+
+static const struct binary_object wanted[OBJECT_COUNT] = {
+	[CURRENT] = {.name = "rb_thread_current"},
+	[VERSION] = {.name = "ruby_version"},
+	[ID_TO_TEXT] = {.name = "rb_id2str"},
+	[EXEC] = {.name = "rb_vm_exec"},
+	[EVAL] = {.name = "rb_iseq_eval"},
+	[CONTEXT] = {.name = "ruby_current_execution_context_ptr"},
+};
+
+#define CODE_MAX 512
+#define EXEC_MAX 65536
+#define HDR_MAX ((size_t)1 << 24)
+
+struct ruby_file {
+	const struct binary *binary;
+	struct binary_object objects[OBJECT_COUNT];
+};
+
+/* The version as text: "3.1.2". */
+static uint16_t find_version(const struct ruby_file *f)
+{
+	char text[8] = "";
+
+	if (!binary_read_text(f->binary, f->objects[VERSION].vaddr, text, 5) || text[1] != '.' ||
+	    text[3] != '.')
+		return 0;
+	return RUBY_VERSION(text[0] - '0', text[2] - '0');
+}
+
+static int32_t int_at(const uint8_t *code)
+{
+	struct bytes b;
+
+	bytes_init(&b, code, 4);
+	return (int32_t)bytes_u32(&b);
+}
+
+/* Reads up to `size` bytes of code. Returns how many there are. */
+static size_t read_code(const struct ruby_file *f, uint64_t vaddr, uint8_t *code, size_t size)
+{
+	while (size && !binary_read_text(f->binary, vaddr, code, size))
+		size /= 2;
+	return size;
+}
+
+/* lea index(%rip),%rdi; call __tls_get_addr, as the linkers require it. */
+static const uint8_t index_code[] = {0x66, 0x48, 0x8d, 0x3d};
+static const uint8_t call_code[] = {0x66, 0x66, 0x48, 0xe8};
+
+/*
+ * The rest, up to the thread's object: mov (%rax),%rax; mov 48(%rax),%rax; mov 16(%rax),%rax.
+ * It tells that the variable is the context, and how that begins. From 4.0 on the context goes
+ * through memory: mov %rax,8(%rsp); mov 8(%rsp),%rax.
+ */
+static const uint8_t thread_code[] = {0x48, 0x8b, 0x00, 0x48, 0x8b, 0x40,
+				      0x30, 0x48, 0x8b, 0x40, 0x10};
+static const uint8_t volatile_code[] = {0x48, 0x8b, 0x00, 0x48, 0x89, 0x44, 0x24,
+					0x08, 0x48, 0x8b, 0x44, 0x24, 0x08, 0x48,
+					0x8b, 0x40, 0x30, 0x48, 0x8b, 0x40, 0x10};
+
+static bool has_code(const uint8_t *code, size_t left, const uint8_t *pattern, size_t size)
+{
+	return left >= size && memcmp(code, pattern, size) == 0;
+}
+
+/*
+ * Has the file the variable of 2.7, the context that runs? Its code begins with
+ * mov slot(%rip),%rax; the thread lies at 56.
+ */
+static bool has_variable(const struct ruby_file *f)
+{
+	static const uint8_t slot[] = {0x48, 0x8b, 0x05},
+			     thread[] = {0x48, 0x8b, 0x00, 0x48, 0x8b, 0x40,
+					 0x38, 0x48, 0x8b, 0x40, 0x10};
+	uint8_t code[18];
+
+	return f->objects[CONTEXT].is_there &&
+	       read_code(f, f->objects[CURRENT].vaddr, code, sizeof(code)) == sizeof(code) &&
+	       memcmp(code, slot, sizeof(slot)) == 0 &&
+	       memcmp(code + 7, thread, sizeof(thread)) == 0;
+}
+
+/* Finds the words for the variable with each thread's context. */
+static bool find_context_index(const struct ruby_file *f, struct ruby_layout *l)
+{
+	const size_t call_at = sizeof(index_code) + 4, then_at = call_at + sizeof(call_code) + 4;
+	uint8_t code[64];
+	size_t size = read_code(f, f->objects[CURRENT].vaddr, code, sizeof(code));
+
+	for (size_t at = 0; at + then_at <= size; at++) {
+		const uint8_t *then = code + at + then_at;
+		size_t left = size - at - then_at;
+
+		if (memcmp(code + at, index_code, sizeof(index_code)) == 0 &&
+		    memcmp(code + at + call_at, call_code, sizeof(call_code)) == 0 &&
+		    (has_code(then, left, thread_code, sizeof(thread_code)) ||
+		     has_code(then, left, volatile_code, sizeof(volatile_code)))) {
+			l->context_index =
+				f->objects[CURRENT].vaddr + at + call_at +
+				(uint64_t)(int64_t)int_at(code + at + sizeof(index_code));
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Finds the names of symbols: the function that names one compares its number with that of the last
+ * one, with which they begin: cmp last(%rip),%reg, or the other way round; from 4.0 on
+ * mov last(%rip),%reg; cmp %reg,%reg.
+ */
+static bool compares_last(const uint8_t *code, size_t left)
+{
+	bool is_loaded = code[0] == 0x8b && left >= 8 && (code[6] & 0xfd) == 0x39 &&
+			 code[7] >= 0xc0;
+
+	return (code[1] & 0xc7) == 5 && (code[0] == 0x39 || code[0] == 0x3b || is_loaded);
+}
+
+static uint64_t find_symbols(const struct ruby_file *f)
+{
+	uint64_t vaddr = f->objects[ID_TO_TEXT].vaddr;
+	uint8_t code[CODE_MAX];
+
+	for (int hop = 0; hop < 2; hop++) {
+		size_t size = read_code(f, vaddr, code, sizeof(code));
+		uint64_t next = 0;
+
+		for (size_t at = 0; at + 6 <= size; at++) {
+			if (compares_last(code + at, size - at))
+				return vaddr + at + 6 + (uint64_t)(int64_t)int_at(code + at + 2);
+			/* The function ends with a jump to the one that does it. */
+			if (code[at] == 0xe9 && !next && at < f->objects[ID_TO_TEXT].size)
+				next = vaddr + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
+		}
+		if (!next)
+			return 0;
+		vaddr = next;
+	}
+	return 0;
+}
+
+/* Functions of the file, by the table of its linker. */
+struct functions {
+	struct eh_frame_hdr hdr;
+	uint8_t *data;
+};
+
+static bool read_functions(const struct ruby_file *f, struct functions *functions)
+{
+	struct cfi_section section = {0};
+	size_t size;
+
+	if (!binary_section_vaddr(f->binary, ".eh_frame_hdr", &section.vaddr) ||
+	    binary_read_section(f->binary, ".eh_frame_hdr", HDR_MAX, &functions->data, &size, NULL))
+		return false;
+	section.data = functions->data;
+	section.size = size;
+	eh_frame_hdr_read(&functions->hdr, &section);
+	return functions->hdr.count;
+}
+
+/* Returns the start of the next function; 0 if none begins at `start`. */
+static uint64_t function_end(const struct functions *functions, uint64_t start)
+{
+	struct eh_frame_hdr hdr = functions->hdr;
+
+	while (bytes_left(&hdr.entries)) {
+		if (eh_frame_hdr_next(&hdr).start == start)
+			return bytes_left(&hdr.entries) ? eh_frame_hdr_next(&hdr).start : 0;
+	}
+	return 0;
+}
+
+/*
+ * Does rb_vm_exec begin there? It looks early at the innermost tag and the thread of its argument:
+ * mov 24(%rdi),%rax; mov 48(%rdi),%rax.
+ */
+static bool is_exec(const struct ruby_file *f, uint64_t start)
+{
+	static const uint8_t tag[] = {0x48, 0x8b, 0x47, 0x18}, thread[] = {0x48, 0x8b, 0x47, 0x30};
+	uint8_t code[128];
+	size_t size = read_code(f, start, code, sizeof(code));
+
+	return memmem(code, size, tag, sizeof(tag)) && memmem(code, size, thread, sizeof(thread));
+}
+
+/* Finds rb_vm_exec: by its name, or as what the one that runs a program calls, or ends with. */
+static bool find_exec(const struct ruby_file *f, const struct functions *functions,
+		      struct ruby_layout *l)
+{
+	const struct binary_object *eval = &f->objects[EVAL];
+	uint8_t code[CODE_MAX];
+	size_t size = eval->size < sizeof(code) ? eval->size : sizeof(code);
+
+	l->exec_start = f->objects[EXEC].vaddr;
+	l->exec_end = l->exec_start + f->objects[EXEC].size;
+	if (f->objects[EXEC].is_there)
+		return l->exec_end > l->exec_start;
+	size = read_code(f, eval->vaddr, code, size);
+	for (size_t at = 0; at + 5 <= size && !l->exec_start; at++) {
+		uint64_t start = eval->vaddr + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
+
+		if ((code[at] == 0xe8 || code[at] == 0xe9) && function_end(functions, start) &&
+		    is_exec(f, start))
+			l->exec_start = start;
+	}
+	l->exec_end = function_end(functions, l->exec_start);
+	return l->exec_end;
+}
+
+/* Finds the loop: by far the largest of the functions that rb_vm_exec calls. */
+static bool find_loop(const struct ruby_file *f, const struct functions *functions,
+		      struct ruby_layout *l)
+{
+	_cleanup_free_ uint8_t *code = xmalloc(EXEC_MAX);
+	size_t size = l->exec_end - l->exec_start;
+
+	if (size > EXEC_MAX || !binary_read_text(f->binary, l->exec_start, code, size))
+		return false;
+	for (size_t at = 0; at + 5 <= size; at++) {
+		uint64_t start, end;
+
+		if (code[at] != 0xe8)
+			continue;
+		start = l->exec_start + at + 5 + (uint64_t)(int64_t)int_at(code + at + 1);
+		end = function_end(functions, start);
+		if (end && end - start > l->loop_end - l->loop_start) {
+			l->loop_start = start;
+			l->loop_end = end;
+		}
+	}
+	return true;
+}
+
+/* Is it lea label(%rip),%reg, of a label in the same code? */
+static bool is_own_label(const uint8_t *code, size_t at, size_t size)
+{
+	int64_t label;
+
+	if ((code[at] & 0xfb) != 0x48 || code[at + 1] != 0x8d || (code[at + 2] & 0xc7) != 5)
+		return false;
+	label = (int64_t)at + 7 + int_at(code + at + 3);
+	return label > 0 && label < (int64_t)size;
+}
+
+#define TAG_BUFFER 16 /* place of the registers in a tag */
+#define HIDDEN_OUTER (TAG_BUFFER + 200) /* behind the C library's jmp_buf */
+
+/*
+ * Is it lea buffer(%rsp),%rdi, of the registers that the C library's setjmp() saves? Returns the
+ * place of the tag from the sp on, else 0, and the size of the instruction.
+ */
+static uint64_t tag_at(const uint8_t *code, size_t left, size_t *size)
+{
+	static const uint8_t lea[] = {0x48, 0x8d}, short_form = 0x7c, long_form = 0xbc;
+	int64_t buffer = 0;
+
+	if (left < 8 || memcmp(code, lea, sizeof(lea)) != 0 || code[3] != 0x24)
+		return 0;
+	if (code[2] == short_form)
+		buffer = (int8_t)code[4];
+	else if (code[2] == long_form)
+		buffer = int_at(code + 4);
+	*size = code[2] == short_form ? 5 : 8;
+	return buffer >= TAG_BUFFER && buffer < 4096 ? (uint64_t)(buffer - TAG_BUFFER) : 0;
+}
+
+/* Is there mov %reg,outer(%rsp)? The tag's last member but one is the next one further out. */
+static bool stores_outer(const uint8_t *code, size_t size, uint64_t outer)
+{
+	for (size_t at = 0; at + 8 <= size; at++) {
+		if ((code[at] & 0xfb) == 0x48 && code[at + 1] == 0x89 &&
+		    (code[at + 2] & 0xc7) == 0x84 && code[at + 3] == 0x24 &&
+		    int_at(code + at + 4) == (int64_t)outer)
+			return true;
+	}
+	return false;
+}
+
+#define SETJMP_WITHIN 24 /* bytes from its argument to the call */
+
+/* Finds the place of rb_vm_exec's own tag, and where its call of setjmp() returns. */
+static bool find_hidden(struct ruby_layout *l, const uint8_t *code, size_t size)
+{
+	for (size_t at = 0; at + 8 <= size; at++) {
+		size_t call = 0, last = at + 8 + SETJMP_WITHIN;
+		uint64_t tag = tag_at(code + at, size - at, &call);
+
+		if (!tag || !stores_outer(code, size, tag + HIDDEN_OUTER))
+			continue;
+		for (call += at; call <= last && call + 5 <= size && !l->hidden_at; call++) {
+			if (code[call] != 0xe8)
+				continue;
+			l->hidden_at = (uint16_t)tag;
+			l->hidden_label = (uint16_t)(call + 5);
+		}
+		return l->hidden_at;
+	}
+	return false;
+}
+
+/*
+ * Finds the form of tags by what rb_vm_exec keeps in its own: the compiler's __builtin_setjmp()
+ * stores the address of a label, else it is the C library's jmp_buf, which hides what it has.
+ */
+static bool find_tag_form(const struct ruby_file *f, struct ruby_layout *l)
+{
+	uint8_t code[CODE_MAX];
+	size_t size = l->exec_end - l->exec_start;
+	bool has_label = false;
+
+	if (size > sizeof(code))
+		size = sizeof(code);
+	size = read_code(f, l->exec_start, code, size);
+	for (size_t at = 0; at + 7 <= size && !has_label; at++)
+		has_label = is_own_label(code, at, size);
+	l->tag_fp = has_label ? TAG_BUFFER : TAG_BUFFER + 8;
+	l->tag_label = has_label ? TAG_BUFFER + 8 : TAG_BUFFER + 56;
+	l->tag_sp = has_label ? TAG_BUFFER + 16 : TAG_BUFFER + 48;
+	l->tag_outer = has_label ? 56 : HIDDEN_OUTER;
+	return has_label || find_hidden(l, code, size);
+}
+
+static bool find_interpreter(const struct ruby_file *f, struct ruby_layout *l)
+{
+	struct functions functions = {0};
+	bool is_found = read_functions(f, &functions) && find_exec(f, &functions, l) &&
+			find_loop(f, &functions, l);
+
+	free(functions.data);
+	return is_found && find_tag_form(f, l);
+}
+
+static int find_places(const struct ruby_file *f, struct ruby_layout *l, struct error *err)
+{
+	const unsigned int major = l->version >> 8, minor = l->version & 255u;
+
+	if (has_variable(f))
+		l->context = f->objects[CONTEXT].vaddr;
+	else if (!find_context_index(f, l))
+		return error_text(err, -ENOTSUP, "Ruby %u.%u whose threads' contexts are not found",
+				  major, minor);
+	if (!find_interpreter(f, l))
+		return error_text(err, -ENOTSUP, "Ruby %u.%u whose interpreter is not found", major,
+				  minor);
+	if (f->objects[ID_TO_TEXT].is_there)
+		l->symbols = find_symbols(f);
+	return 0;
+}
+
+int ruby_probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
+{
+	struct ruby_file f = {.binary = b};
+	struct ruby_layout *l = &layout->ruby;
+	uint16_t version;
+	int result;
+
+	memcpy(f.objects, wanted, sizeof(wanted));
+	/* Only this one at first: most files have it not. */
+	binary_find_exported(b, f.objects, 1);
+	if (!f.objects[CURRENT].is_there)
+		return 0;
+	binary_find_objects(b, f.objects, OBJECT_COUNT);
+	if (!f.objects[VERSION].is_there)
+		return 0;
+	version = find_version(&f);
+	if (!ruby_layout_of_version(version, l))
+		return error_text(err, -ENOTSUP, "Ruby %u.%u is not supported", version >> 8,
+				  version & 255u);
+	result = find_places(&f, l, err);
+	if (result != 0)
+		return result;
+	layout->kind = RUNTIME_RUBY;
+	return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * V8 from 10 on, as in node 18 and newer: its layout is known from constants that it exports for
+ * debuggers, named v8dbg_…, and from rules for the rest.
+ */
+#ifndef PROF_LIB_CODE_RUNTIMES_V8_H
+#define PROF_LIB_CODE_RUNTIMES_V8_H
+
+#include "lib/base/bytes.h"
+#include "lib/code/runtimes/runtime.h"
+
+extern const struct runtime runtime_v8;
+
+#define V8_OLDEST 10
+
+/* See struct runtime. */
+int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
+void v8_decode(const struct runtime_layout *layout, const struct rec_function *function,
+	       struct managed_code *code);
+bool v8_read_source(const struct runtime_layout *layout, const struct managed_source *source,
+		    runtime_read_fn *read, void *ctx, struct line_starts *lines);
+bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_function *function,
+		     struct known_functions *known, runtime_read_fn *read, void *ctx,
+		     struct managed_code *code);
+
+/* Does the kernel's program stay within what it reads? */
+bool v8_layout_is_sane(const struct v8_layout *layout);
+
+/* Appends the text of a string: `width` bytes a character, 1 (Latin-1) or 2 (UTF-16). */
+void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
+/* Names a function that has no name. */
+void v8_set_anonymous(struct strbuf *name);
+/* Leaves the path of an address of a file. */
+void v8_cut_scheme(struct strbuf *file);
+
+/* An entry of a table of source positions. */
+struct v8_position {
+	int64_t unit;
+	int64_t place; /* bit 0: of another text; 30 bits of characters plus 1; an inlined call */
+};
+
+/* Tables begin with the call itself, before the code. */
+#define V8_POSITION_BEGIN (-1)
+
+/* Goes on to the next entry; to the first from V8_POSITION_BEGIN. False: there are no more. */
+bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
+		      struct v8_position *position);
+/* Adds the places in a function's source, from its table of `size` bytes. */
+void v8_places(const struct v8_layout *layout, const void *table, size_t size, uint32_t units,
+	       struct managed_code *code);
+
+#endif

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/bytes.h"
+#include "lib/code/binary/objects.h"
+#include "lib/code/runtimes/v8.h"
+
+#define MAJOR "_ZN2v88internal7Version6major_E"
+#define MINOR "_ZN2v88internal7Version6minor_E"
+#define NAMES_MAX 3
+
+/* A constant for debuggers, under the names that it has had. */
+struct constant {
+	const char *names[NAMES_MAX];
+	int32_t fallback; /* V8 without it; REQUIRED if none */
+};
+
+#define REQUIRED INT32_MIN
+
+enum {
+	FIRST, /* looked for before the others: a small part of all files has it */
+	VERSION_MAJOR,
+	VERSION_MINOR,
+	BUILTIN, /* a symbol of the table that strip removes */
+	/* Numbers that must be as the kernel's program has them. */
+	SMI_TAG,
+	SMI_SHIFT,
+	OBJECT_TAG,
+	OFF_CONTEXT,
+	OFF_BYTECODE,
+	OFF_OFFSET,
+	STRING_LENGTH,
+	STRING_TEXT,
+	STRING_FIRST,
+	STRING_SECOND,
+	STRING_ACTUAL,
+	STRING_PARENT,
+	STRING_OFFSET,
+	KIND_MASK,
+	ONE_BYTE_TAG,
+	/* Members of the layout. */
+	MAP_TYPE,
+	STRING_END,
+	TYPE_SHARED,
+	TYPE_SCRIPT,
+	TYPE_SCOPE,
+	TYPE_BYTECODE,
+	TYPE_POSITIONS,
+	TYPE_CODE,
+	FUNCTION_SHARED,
+	SHARED_DATA,
+	SHARED_NAME,
+	SHARED_SCRIPT,
+	SHARED_COUNTS,
+	SHARED_FLAGS,
+	SCRIPT_SOURCE,
+	SCRIPT_NAME,
+	SCRIPT_LINE_ENDS,
+	SCOPE_LOCALS,
+	SCOPE_VARIABLES,
+	BYTECODE_DATA,
+	BYTECODE_WRAPPER,
+	ARRAY_LENGTH,
+	ARRAY_DATA,
+	CODE_BASELINE,
+	CODE_KIND_MASK,
+	CONSTANT_COUNT,
+};
+
+static const struct constant constants[CONSTANT_COUNT] = {
+	[FIRST] = {{"v8dbg_off_fp_function"}, REQUIRED},
+	[VERSION_MAJOR] = {{MAJOR}, REQUIRED},
+	[VERSION_MINOR] = {{MINOR}, REQUIRED},
+	[BUILTIN] = {{"Builtins_InterpreterEntryTrampoline"}, 0},
+	[SMI_TAG] = {{"v8dbg_SmiTag"}, REQUIRED},
+	[SMI_SHIFT] = {{"v8dbg_SmiShiftSize"}, REQUIRED},
+	[OBJECT_TAG] = {{"v8dbg_HeapObjectTag"}, REQUIRED},
+	[OFF_CONTEXT] = {{"v8dbg_off_fp_context_or_frame_type"}, REQUIRED},
+	[OFF_BYTECODE] = {{"v8dbg_off_fp_bytecode_array"}, REQUIRED},
+	[OFF_OFFSET] = {{"v8dbg_off_fp_bytecode_offset"}, REQUIRED},
+	[STRING_LENGTH] = {{"v8dbg_class_String__length__int32_t"}, REQUIRED},
+	[STRING_TEXT] = {{"v8dbg_class_SeqOneByteString__chars__char"}, REQUIRED},
+	[STRING_FIRST] = {{"v8dbg_class_ConsString__first__String"}, REQUIRED},
+	[STRING_SECOND] = {{"v8dbg_class_ConsString__second__String"}, REQUIRED},
+	[STRING_ACTUAL] = {{"v8dbg_class_ThinString__actual__String"}, REQUIRED},
+	[STRING_PARENT] = {{"v8dbg_class_SlicedString__parent__String"}, REQUIRED},
+	[STRING_OFFSET] = {{"v8dbg_class_SlicedString__offset__SMI"}, REQUIRED},
+	[KIND_MASK] = {{"v8dbg_StringRepresentationMask"}, REQUIRED},
+	[ONE_BYTE_TAG] = {{"v8dbg_OneByteStringTag"}, REQUIRED},
+	[MAP_TYPE] = {{"v8dbg_class_Map__instance_type__uint16_t"}, REQUIRED},
+	[STRING_END] = {{"v8dbg_FirstNonstringType"}, REQUIRED},
+	[TYPE_SHARED] = {{"v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"}, REQUIRED},
+	[TYPE_SCRIPT] = {{"v8dbg_type_Script__SCRIPT_TYPE"}, REQUIRED},
+	[TYPE_SCOPE] = {{"v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE"}, REQUIRED},
+	[TYPE_BYTECODE] = {{"v8dbg_type_BytecodeArray__BYTECODE_ARRAY_TYPE"}, REQUIRED},
+	[TYPE_POSITIONS] = {{"v8dbg_type_TrustedByteArray__TRUSTED_BYTE_ARRAY_TYPE",
+			     "v8dbg_type_ByteArray__BYTE_ARRAY_TYPE"},
+			    REQUIRED},
+	[TYPE_CODE] = {{"v8dbg_type_Code__CODE_TYPE"}, 0},
+	[FUNCTION_SHARED] = {{"v8dbg_class_JSFunction__shared__Tagged_SharedFunctionInfo_",
+			      "v8dbg_class_JSFunction__shared__SharedFunctionInfo"},
+			     REQUIRED},
+	[SHARED_DATA] = {{"v8dbg_class_SharedFunctionInfo__function_data__Object"}, -1},
+	[SHARED_NAME] =
+		{{"v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_",
+		  "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_",
+		  "v8dbg_class_SharedFunctionInfo__name_or_scope_info__Object"},
+		 REQUIRED},
+	[SHARED_SCRIPT] = {{"v8dbg_class_SharedFunctionInfo__script__Tagged_HeapObject_",
+			    "v8dbg_class_SharedFunctionInfo__script_or_debug_info__HeapObject"},
+			   REQUIRED},
+	[SHARED_COUNTS] = {{"v8dbg_class_SharedFunctionInfo__length__uint16_t"}, REQUIRED},
+	[SHARED_FLAGS] = {{"v8dbg_class_SharedFunctionInfo__flags__int"}, REQUIRED},
+	[SCRIPT_SOURCE] = {{"v8dbg_class_Script__source__Object"}, REQUIRED},
+	[SCRIPT_NAME] = {{"v8dbg_class_Script__name__Object"}, REQUIRED},
+	[SCRIPT_LINE_ENDS] = {{"v8dbg_class_Script__line_ends__Object"}, REQUIRED},
+	[SCOPE_LOCALS] = {{"v8dbg_scopeinfo_idx_ncontextlocals"}, REQUIRED},
+	[SCOPE_VARIABLES] = {{"v8dbg_scopeinfo_idx_first_vars"}, REQUIRED},
+	[BYTECODE_DATA] = {{"v8dbg_class_BytecodeArray__data__uintptr_t"}, REQUIRED},
+	[BYTECODE_WRAPPER] = {{"v8dbg_class_BytecodeArray__wrapper__Tagged_BytecodeWrapper_"}, 0},
+	[ARRAY_LENGTH] = {{"v8dbg_class_FixedArrayBase__length__SMI"}, REQUIRED},
+	[ARRAY_DATA] = {{"v8dbg_class_FixedArray__data__uintptr_t"}, REQUIRED},
+	[CODE_BASELINE] = {{"v8dbg_CodeKindBaseline"}, 0},
+	[CODE_KIND_MASK] = {{"v8dbg_CodeKindFieldMask"}, 0},
+};
+
+struct v8_file {
+	const struct binary *binary;
+	struct binary_object objects[CONSTANT_COUNT * NAMES_MAX];
+	int32_t values[CONSTANT_COUNT];
+};
+
+/* Numbers that are 0 lie in .bss, of which the file has nothing. */
+static int32_t value_of(const struct v8_file *f, const struct binary_object *object)
+{
+	uint8_t word[4];
+	struct bytes b;
+
+	if (!binary_read_loaded(f->binary, object->vaddr, word, sizeof(word)))
+		return 0;
+	bytes_init(&b, word, sizeof(word));
+	return (int32_t)bytes_u32(&b);
+}
+
+/*
+ * Looks for them where the first one is. Most files export all, and a part of the names is of other
+ * versions: nobody has to look for those in all symbols.
+ */
+static void find_objects(struct v8_file *f, size_t count)
+{
+	struct binary_object first = {.name = constants[FIRST].names[0]};
+
+	binary_find_exported(f->binary, &first, 1);
+	if (!first.is_there) {
+		binary_find_objects(f->binary, f->objects, count);
+		return;
+	}
+	binary_find_exported(f->binary, f->objects, count);
+	for (size_t i = 0; i < count; i++) {
+		if (f->objects[i].name == constants[BUILTIN].names[0])
+			binary_find_objects(f->binary, &f->objects[i], 1);
+	}
+}
+
+/* Returns the first constant that is missing, or NULL. */
+static const char *find_values(struct v8_file *f)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < CONSTANT_COUNT; i++) {
+		for (size_t k = 0; k < NAMES_MAX && constants[i].names[k]; k++)
+			f->objects[count++].name = constants[i].names[k];
+	}
+	find_objects(f, count);
+	count = 0;
+	for (size_t i = 0; i < CONSTANT_COUNT; i++) {
+		bool is_there = false;
+
+		f->values[i] = constants[i].fallback;
+		for (size_t k = 0; k < NAMES_MAX && constants[i].names[k]; k++, count++) {
+			if (is_there || !f->objects[count].is_there)
+				continue;
+			f->values[i] = i == BUILTIN ? 1 : value_of(f, &f->objects[count]);
+			is_there = true;
+		}
+		if (!is_there && constants[i].fallback == REQUIRED)
+			return constants[i].names[0];
+	}
+	return NULL;
+}
+
+/* Is all that the kernel's program has no layout for as it expects? */
+static bool is_expected(const int32_t *v)
+{
+	const struct {
+		int which, value;
+	} rows[] = {
+		{FIRST, V8_FRAME_FUNCTION},
+		{OFF_CONTEXT, V8_FRAME_CONTEXT},
+		{OFF_BYTECODE, V8_FRAME_BYTECODE},
+		{OFF_OFFSET, V8_FRAME_OFFSET},
+		{SMI_TAG, 0},
+		{OBJECT_TAG, 1},
+		{STRING_LENGTH, V8_STRING_LENGTH},
+		{STRING_TEXT, V8_STRING_TEXT},
+		{STRING_FIRST, V8_STRING_FIRST},
+		{STRING_SECOND, V8_STRING_SECOND},
+		{STRING_ACTUAL, V8_STRING_FIRST},
+		{STRING_PARENT, V8_STRING_FIRST},
+		{STRING_OFFSET, V8_STRING_SECOND},
+		{KIND_MASK, 7},
+		{ONE_BYTE_TAG, 8},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (v[rows[i].which] != rows[i].value)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Forms of compiled code, of versions in which they were looked at: most of this has no constant,
+ * and changes.
+ */
+static const struct code_form {
+	uint8_t major, minor;
+	uint8_t header, stream, start, flags, size, deopt, positions, literals, inlined;
+} code_forms[] = {
+	{10, 2, 128, 128, 0, 48, 40, 16, 24, 2, 7}, /* node 18 */
+	{11, 3, 0, 16, 40, 48, 56, 16, 24, 2, 7}, /* node 20 */
+	{12, 4, 0, 32, 40, 48, 52, 8, 16, 2, 7}, /* node 22 */
+	{13, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 24 */
+	{14, 1, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 25 */
+	{14, 6, 0, 32, 40, 52, 56, 8, 16, 3, 8}, /* node 26 */
+};
+
+static void set_code_form(const int32_t *v, struct v8_layout *l)
+{
+	if (!v[TYPE_CODE] || !v[CODE_BASELINE] || v[CODE_KIND_MASK] != V8_CODE_KIND)
+		return;
+	for (size_t i = 0; i < sizeof(code_forms) / sizeof(code_forms[0]); i++) {
+		const struct code_form *form = &code_forms[i];
+
+		if (form->major != l->major || form->minor != l->minor)
+			continue;
+		l->types[V8_CODE] = (uint16_t)v[TYPE_CODE];
+		l->code_header = form->header;
+		l->stream_size = form->stream;
+		l->code_start = form->start;
+		l->code_flags = form->flags;
+		l->code_size = form->size;
+		l->code_baseline = (uint8_t)v[CODE_BASELINE];
+		l->code_deopt = form->deopt;
+		l->code_positions = form->positions;
+		l->deopt_literals = form->literals;
+		l->deopt_inlined = form->inlined;
+	}
+}
+
+/* Offsets without a constant, and those taken as they are. */
+static bool set_layout(const int32_t *v, struct v8_layout *l)
+{
+	/* From 13 on, a ScopeInfo begins with the function's place in the source. */
+	bool has_start = v[SCOPE_VARIABLES] == 5;
+	int data = v[SHARED_DATA] >= 0 ? v[SHARED_DATA] : v[SHARED_NAME] - 8;
+
+	/* Larger and negative ones would change when stored. */
+	for (size_t i = MAP_TYPE; i < CONSTANT_COUNT; i++) {
+		if (i != SHARED_DATA && (v[i] < 0 || v[i] > 4096))
+			return false;
+	}
+	*l = (struct v8_layout){
+		.major = (uint16_t)v[VERSION_MAJOR],
+		.minor = (uint16_t)v[VERSION_MINOR],
+		.map_type = (uint16_t)v[MAP_TYPE],
+		.string_end = (uint16_t)v[STRING_END],
+		.types =
+			{
+				[V8_SHARED] = (uint16_t)v[TYPE_SHARED],
+				[V8_SCRIPT] = (uint16_t)v[TYPE_SCRIPT],
+				[V8_SCOPE] = (uint16_t)v[TYPE_SCOPE],
+				[V8_BYTECODE] = (uint16_t)v[TYPE_BYTECODE],
+				[V8_POSITIONS] = (uint16_t)v[TYPE_POSITIONS],
+			},
+		.function_shared = (uint16_t)v[FUNCTION_SHARED],
+		.shared_builtin = (uint16_t)data,
+		.shared_name = (uint16_t)v[SHARED_NAME],
+		.shared_script = (uint16_t)v[SHARED_SCRIPT],
+		.shared_counts = (uint16_t)v[SHARED_COUNTS],
+		.shared_literal = (uint16_t)(v[SHARED_FLAGS] + 4),
+		.script_source = (uint16_t)v[SCRIPT_SOURCE],
+		.script_name = (uint16_t)v[SCRIPT_NAME],
+		.script_id = (uint16_t)(v[SCRIPT_LINE_ENDS] + 8),
+		.scope_flags = 8,
+		.scope_locals = (uint16_t)(8 * (v[SCOPE_LOCALS] + 1)),
+		.scope_names = (uint16_t)(8 * (v[SCOPE_VARIABLES] + 1)),
+		.scope_start = has_start ? 32 : 0,
+		.scope_flags_shift = has_start ? 0 : 32,
+		.scope_module = has_start ? 5 : 3,
+		.bytecode_length = (uint16_t)v[ARRAY_LENGTH],
+		.bytecode_data = (uint16_t)v[BYTECODE_DATA],
+		.bytecode_positions = v[BYTECODE_WRAPPER] ? 24 : 32,
+		.array_length = (uint16_t)v[ARRAY_LENGTH],
+		.array_data = (uint16_t)v[ARRAY_DATA],
+		.names_builtins = !v[BUILTIN],
+		.has_place_flags = v[VERSION_MAJOR] >= 14,
+	};
+	set_code_form(v, l);
+	return v8_layout_is_sane(l);
+}
+
+bool v8_layout_is_sane(const struct v8_layout *l)
+{
+	const uint16_t words[] = {l->shared_builtin, l->shared_name, l->shared_script,
+				  l->shared_counts};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (words[i] % 8 || words[i] > V8_SHARED_MAX - 8)
+			return false;
+	}
+	return l->shared_literal % 4 == 0 && l->shared_literal <= V8_SHARED_MAX - 4;
+}
+
+int v8_probe(const struct binary *b, struct runtime_layout *layout, struct error *err)
+{
+	struct binary_object first = {.name = constants[FIRST].names[0]};
+	struct v8_file f = {.binary = b};
+	const char *missing;
+	int32_t *v = f.values;
+
+	binary_find_mark(b, &first);
+	if (!first.is_there)
+		return 0;
+	missing = find_values(&f);
+	if (v[VERSION_MAJOR] != REQUIRED && v[VERSION_MAJOR] < V8_OLDEST)
+		return error_text(err, -ENOTSUP, "V8 is older than %d", V8_OLDEST);
+	if (missing)
+		return error_text(err, -ENOTSUP, "V8 without %s", missing);
+	if (v[SMI_SHIFT] != 31)
+		return error_text(err, -ENOTSUP, "V8 %d.%d compresses pointers", v[VERSION_MAJOR],
+				  v[VERSION_MINOR]);
+	if (!is_expected(v) || !set_layout(v, &layout->v8))
+		return error_text(err, -EINVAL, "V8 %d.%d has objects of an unknown form",
+				  v[VERSION_MAJOR], v[VERSION_MINOR]);
+	layout->kind = RUNTIME_V8;
+	return 0;
+}

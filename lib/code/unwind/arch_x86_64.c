@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* x86-64: register numbers of the System V ABI, figure 3.36. */
+#include "lib/code/unwind/arch.h"
+
+#include <elf.h>
+
+static void add_row(struct stubs *stubs, uint64_t vaddr, int cfa_offset)
+{
+	stubs_add_row(stubs, vaddr, stubs_rule_at_entry(&unwind_arch_x86_64, cfa_offset));
+}
+
+/*
+ * Returns the offset in a 16-byte entry from which on the relocation's index is on the stack; 0:
+ * unknown.
+ */
+static int push_end(const struct stub_code *code, size_t at)
+{
+	if (stub_has(code, at, "\xff\x25") && stub_has(code, at + 6, "\x68"))
+		return 11; /* jmp *slot; push $index */
+	if (stub_has(code, at, "\xf3\x0f\x1e\xfa\x68"))
+		return 9; /* endbr64; push $index */
+	return stub_has(code, at, "\x68") ? 5 : 0;
+}
+
+/* GNU ld writes CFI for this; other linkers do not. */
+static void add_plt(struct stubs *stubs, const struct stub_code *code)
+{
+	struct unwind_rule rule = stubs_rule_at_entry(&unwind_arch_x86_64, 0);
+	int threshold = push_end(code, 16);
+
+	/* The first entry: push the module, jump to the resolver. */
+	if (code->vaddr % 16 || !stub_has(code, 0, "\xff\x35") || !threshold)
+		return;
+	add_row(stubs, code->vaddr, 16);
+	add_row(stubs, code->vaddr + 6, 24);
+	rule.cfa_kind = UNWIND_CFA_PLT;
+	rule.cfa_offset = threshold;
+	stubs_add_row(stubs, code->vaddr + 16, rule);
+	stubs_add_end(stubs, code);
+}
+
+static void add_jumps(struct stubs *stubs, const struct stub_code *code)
+{
+	if (!stub_has(code, 0, "\xff\x25") && !stub_has(code, 0, "\xf3\x0f\x1e\xfa"))
+		return;
+	add_row(stubs, code->vaddr, 8);
+	stubs_add_end(stubs, code);
+}
+
+/* sub $8,%rsp … add $8,%rsp; ret */
+static void add_init(struct stubs *stubs, const struct stub_code *code)
+{
+	size_t at = stub_has(code, 0, "\xf3\x0f\x1e\xfa") ? 4 : 0;
+
+	if (code->size < at + 9 || !stub_has(code, at, "\x48\x83\xec\x08") ||
+	    !stub_has(code, code->size - 5, "\x48\x83\xc4\x08\xc3"))
+		return;
+	add_row(stubs, code->vaddr, 8);
+	add_row(stubs, code->vaddr + at + 4, 16);
+	add_row(stubs, code->vaddr + code->size - 1, 8);
+	stubs_add_end(stubs, code);
+}
+
+static void add_stub(struct stubs *stubs, const struct stub_code *code)
+{
+	if (code->kind == STUB_PLT)
+		add_plt(stubs, code);
+	else if (code->kind == STUB_PLT_JUMPS)
+		add_jumps(stubs, code);
+	else if (code->kind == STUB_INIT_FINI)
+		add_init(stubs, code);
+}
+
+const struct unwind_arch unwind_arch_x86_64 = {
+	.machine = EM_X86_64,
+	.ra_column = 16,
+	.reg_count = 16,
+	.word = 8,
+	.sp = 7,
+	.fp = 6,
+	.base = 3,
+	/* The CIE of some assembler code omits the place of the return address. */
+	.initial = {.kinds = UNWIND_AT_CFA, .ra_offset = -1},
+	.add_stub = add_stub,
+	.go = &go_arch_x86_64,
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* The state of CFI at one pc: a rule, and the facts that decide whether a rule can express it. */
+#ifndef PROF_LIB_CODE_UNWIND_CFI_STATE_H
+#define PROF_LIB_CODE_UNWIND_CFI_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/expression.h"
+#include "lib/code/unwind/rule_words.h"
+
+/* The caller's stack pointer as CFI describes it. */
+enum cfi_sp {
+	CFI_SP_IS_CFA, /* the usual case */
+	CFI_SP_SAVED, /* in memory, at sp_reg + sp_offset words */
+	CFI_SP_OTHER,
+};
+
+struct cfi_state {
+	struct rule_words rule; /* UNWIND_CFA_NONE: the CFA is unknown, or no rule expresses it */
+	uint8_t at_regs[UNWIND_VALUE_COUNT]; /* base registers of UNWIND_AT_REG values */
+	bool ra_undefined;
+	uint8_t sp; /* enum cfi_sp */
+	uint8_t sp_reg;
+	int16_t sp_offset;
+};
+
+/* `reg` is a DWARF number. These functions ignore registers that rules do not follow. */
+
+/* The register is saved at CFA + offset bytes. */
+void cfi_state_set_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			  int64_t offset);
+/* The register is saved at the expression's address (EXPRESSION_CFA stands for the CFA). */
+void cfi_state_set_expression(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			      const struct expression *expression);
+void cfi_state_set_undefined(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
+void cfi_state_set_same(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
+/* The value is in another register. */
+void cfi_state_set_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			    uint64_t other);
+/* The value is CFA + offset bytes. */
+void cfi_state_set_val_offset(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+			      int64_t offset);
+/* The value is computed in a way that no rule can express. */
+void cfi_state_set_untold(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
+/* Restores the register's rule from `initial`. */
+void cfi_state_restore(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+		       const struct cfi_state *initial);
+
+void cfi_state_set_cfa(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg,
+		       int64_t offset);
+void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch *arch,
+				  const struct expression *expression);
+/* These two change a CFA that is reg + offset; any other CFA becomes unknown. */
+void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
+void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset);
+
+/* Does `rule` express the state as it is? Else call cfi_state_rule(). */
+static inline bool cfi_state_is_plain(const struct cfi_state *s)
+{
+	return !s->ra_undefined && s->sp == CFI_SP_IS_CFA &&
+	       rule_cfa_kind(s->rule) != UNWIND_CFA_NONE &&
+	       rule_value_kind(s->rule, UNWIND_VALUE_RA) != UNWIND_UNKNOWN &&
+	       !rule_has_at_reg(s->rule);
+}
+
+/*
+ * Makes the rule that expresses the state. False if none can: the CFA or the return address is
+ * unknown, or the stack pointer is not the CFA. A frame pointer or base register that cannot be
+ * expressed becomes UNWIND_UNKNOWN.
+ */
+bool cfi_state_rule(const struct cfi_state *s, struct rule_words *rule);
+
+#endif

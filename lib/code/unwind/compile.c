@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/unwind/compile.h"
+
+#include <errno.h>
+
+struct compile {
+	const struct compile_input *input;
+	struct eh_frame frame;
+	struct rows rows;
+	size_t next_stub;
+	const struct code_range *code; /* range of the last FDE */
+	uint64_t end; /* end of the last FDE's rows */
+};
+
+static bool lies_in(const struct code_range *code, uint64_t vaddr)
+{
+	return vaddr >= code->start && vaddr < code->end;
+}
+
+/* Returns the executable range of a vaddr, usually the one found last; NULL: not executable. */
+static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
+{
+	if (c->code && lies_in(c->code, vaddr))
+		return c->code;
+	for (size_t i = 0; i < c->input->code_count; i++) {
+		if (!lies_in(&c->input->code[i], vaddr))
+			continue;
+		c->code = &c->input->code[i];
+		return c->code;
+	}
+	return NULL;
+}
+
+/*
+ * Returns the next FDE in executable code with a start of its own, cut to the executable range.
+ * False at the end.
+ */
+static bool next_fde(struct compile *c, const struct fde *before, struct fde *fde)
+{
+	struct unwind_table_stats *stats = &c->rows.table->stats;
+
+	while (eh_frame_next(&c->frame, fde)) {
+		const struct code_range *code = find_code(c, fde->start);
+
+		if (!code) {
+			stats->outside++;
+			continue;
+		}
+		if (fde->end > code->end)
+			fde->end = code->end;
+		if (before && fde->start < before->end) {
+			stats->overlapping++;
+			if (fde->start == before->start)
+				continue;
+		}
+		return true;
+	}
+	return false;
+}
+
+static uint16_t stub_rule(struct compile *c, const struct stub_row *stub)
+{
+	if (stub->rule.cfa_kind == UNWIND_CFA_NONE)
+		return UNWIND_RULE_NONE;
+	return rows_rule(&c->rows, rule_pack(&stub->rule));
+}
+
+/* Adds rows for code without an FDE. */
+static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
+{
+	const struct stub_row *stubs = c->input->stubs;
+	size_t at = c->next_stub, count = c->input->stub_count;
+
+	while (at < count && stubs[at].vaddr < from)
+		at++;
+	if (at == count || stubs[at].vaddr > from)
+		rows_add(&c->rows, from, UNWIND_RULE_NONE);
+	for (; at < count && stubs[at].vaddr < to; at++)
+		rows_add(&c->rows, stubs[at].vaddr, stub_rule(c, &stubs[at]));
+	c->next_stub = at;
+}
+
+static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
+{
+	if (fde->start > c->end)
+		fill_gap(c, c->end, fde->start);
+	c->end = fde->end;
+	if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->frame, fde), fde, limit, &c->rows))
+		c->rows.table->stats.malformed++;
+}
+
+/* Stubs often lie outside all FDEs: the first and the last extend the table. */
+static uint64_t first_stub(const struct compile_input *input)
+{
+	return input->stub_count ? input->stubs[0].vaddr : UINT64_MAX;
+}
+
+static uint64_t last_stub(const struct compile_input *input)
+{
+	return input->stub_count ? input->stubs[input->stub_count - 1].vaddr : 0;
+}
+
+static void add_all(struct compile *c)
+{
+	/* Reads one FDE ahead, because an FDE ends at the start of the next. */
+	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
+	bool more = next_fde(c, NULL, fde);
+
+	c->end = first_stub(c->input);
+	if (more && fde->start < c->end)
+		c->end = fde->start;
+	while (more && !c->rows.overflowed) {
+		struct fde *done = fde;
+
+		more = next_fde(c, fde, next);
+		add_fde(c, fde, more ? next->start : UINT64_MAX);
+		fde = next;
+		next = done;
+	}
+	/* The last stub row only marks the end of the stubs. */
+	if (last_stub(c->input) > c->end) {
+		fill_gap(c, c->end, last_stub(c->input));
+		c->end = last_stub(c->input);
+	}
+	rows_finish(&c->rows, c->end);
+}
+
+/* Returns an upper bound: overlapping ranges count twice. */
+static uint64_t code_size(const struct compile_input *input)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < input->code_count; i++) {
+		if (__builtin_add_overflow(size, input->code[i].end - input->code[i].start, &size))
+			return UINT64_MAX;
+	}
+	return size;
+}
+
+int compile_table(const struct compile_input *input, struct unwind_rules *rules,
+		  struct unwind_table *table, struct error *err)
+{
+	struct compile c = {.input = input};
+
+	/*
+	 * In compilers' output a row takes at least five bytes of CFI, including its share of the
+	 * FDE's header.
+	 */
+	vec_reserve(&table->rows, input->cfi.size / 4 + 1);
+	rows_init(&c.rows, table, rules, code_size(input));
+	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,
+		      &table->stats);
+	add_all(&c);
+	eh_frame_release(&c.frame);
+	if (c.rows.overflowed)
+		return error_text(err, -EFBIG, "too much call frame information");
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Compiles sections in memory to a table: table.h without the file. */
+#ifndef PROF_LIB_CODE_UNWIND_COMPILE_H
+#define PROF_LIB_CODE_UNWIND_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/code/unwind/eh_frame.h"
+#include "lib/code/unwind/stubs.h"
+
+struct code_range {
+	uint64_t start, end; /* vaddr */
+};
+
+struct compile_input {
+	const struct unwind_arch *arch;
+	struct cfi_section cfi; /* .eh_frame or .debug_frame */
+	struct cfi_section hdr; /* .eh_frame_hdr; size 0: none */
+	bool is_debug_frame;
+	/* Executable ranges: FDEs elsewhere are ignored. */
+	const struct code_range *code;
+	size_t code_count;
+	/* Rows for code without an FDE, in order of address. */
+	const struct stub_row *stubs;
+	size_t stub_count;
+};
+
+/*
+ * Fills the (zeroed) table. Time and memory are proportional to the section's size plus a 256th of
+ * the code's, with a constant of a quarter of a megabyte. -EFBIG if limits are exceeded. Release
+ * the table even on error.
+ */
+int compile_table(const struct compile_input *input, struct unwind_rules *rules,
+		  struct unwind_table *table, struct error *err);
+
+#endif

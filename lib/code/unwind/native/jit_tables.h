@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unwind tables of code that processes generate, from the call frame information in their jitdumps.
+ * A process's tables cover regions of JIT_REGION_SIZE: a new piece of code changes the regions it
+ * lies in, and only these are rewritten. Forked processes share regions until one of them changes
+ * them. The owner of processes keeps a struct jit_code for each.
+ */
+#ifndef PROF_LIB_CODE_UNWIND_NATIVE_JIT_TABLES_H
+#define PROF_LIB_CODE_UNWIND_NATIVE_JIT_TABLES_H
+
+#include <stdint.h>
+
+#include "bpf/unwind.h"
+#include "lib/base/vec.h"
+#include "lib/code/unwind/native/module_tables.h"
+#include "lib/code/unwind/native/deferred_free.h"
+#include "lib/code/unwind/native/table_arena.h"
+#include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/native/rule_store.h"
+
+#define JIT_REGION_SIZE ((uint64_t)1 << 16)
+/* Larger pieces get no rows, to limit the time for a piece. */
+#define JIT_PIECE_SIZE_MAX ((uint64_t)4 << 20)
+/* Per region; real code has at most one row in 10 bytes. */
+#define JIT_REGION_ROWS_MAX 16384
+
+struct jit_region;
+
+/* A piece of code, as described by its process. */
+struct jit_piece {
+	uint64_t start, size;
+	uint64_t moved_from; /* its address until now; 0: new code */
+	/*
+	 * .eh_frame of the code, relocated to the next multiple of 8 after the code; NULL: none
+	 * given.
+	 */
+	const uint8_t *eh_frame;
+	size_t eh_frame_size;
+};
+
+/* The code that a process has described. NULL stands for none. */
+struct jit_code {
+	uint32_t holders; /* all of them see later additions */
+	VEC(struct jit_region *) regions; /* ascending */
+};
+
+struct jit_tables {
+	struct table_arena *arena;
+	struct deferred_free *garbage;
+	struct rule_store *store;
+	const struct unwind_arch *arch;
+	struct rule_numbers rules;
+	VEC(struct unwind_mapping) scratch;
+	uint64_t max_bytes, bytes; /* of regions in this process, in addition to the shards */
+	uint64_t pieces; /* pieces with rows */
+	uint64_t malformed; /* pieces with (partly) unreadable call frame information */
+	uint64_t refused; /* pieces or regions that found no room */
+};
+
+/* Borrows all pointers. Replaced tables go to `garbage`. */
+void jit_tables_init(struct jit_tables *t, struct table_arena *arena, struct deferred_free *garbage,
+		     struct rule_store *store, const struct unwind_arch *arch);
+/* Call after the last holder of any code has dropped it. */
+void jit_tables_release(struct jit_tables *t);
+
+/* Empty, for a holder who waits for later additions; the caller's to drop. */
+struct jit_code *jit_code_new(void);
+/*
+ * Adds new or moved code, which replaces older code at its place. Creates *code when first needed.
+ * False: no rows changed.
+ */
+bool jit_tables_add(struct jit_tables *t, struct jit_code **code, const struct jit_piece *piece);
+/*
+ * Copies the code for a child process; regions are shared until one of them changes. NULL for NULL.
+ */
+struct jit_code *jit_code_fork(const struct jit_code *parent);
+/* Adds a holder, who may keep the code beyond the process's exec or exit. */
+struct jit_code *jit_code_hold(struct jit_code *code);
+/* Drops a hold; the last one frees the code. */
+void jit_tables_drop(struct jit_tables *t, struct jit_code *code);
+/* Writes changed regions into the shards. */
+void jit_tables_store(struct jit_tables *t, const struct jit_code *code, uint64_t now);
+/*
+ * Adds the stored regions to a description of the process, in mappings without a table. Sets
+ * `flags` on all those mappings, inside and outside of regions.
+ */
+void jit_tables_describe(struct jit_tables *t, const struct jit_code *code, uint32_t flags,
+			 struct unwind_mappings *mappings);
+
+#endif

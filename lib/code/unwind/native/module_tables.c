@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/unwind/native/module_tables.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "lib/base/log.h"
+
+/* Maximum words of index and rows of a chunk. Leaves little of a shard unused. */
+#define CHUNK_WORDS_MAX (UNWIND_SHARD_WORDS - 1024)
+
+void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size)
+{
+	*t = (struct module_tables){.arena = arena, .page_size = page_size};
+}
+
+void module_tables_release(struct module_tables *t)
+{
+	vec_for_each(&t->rows, struct module_table *, row) {
+		vec_release(&row->segments);
+		vec_release(&row->chunks);
+	}
+	vec_release(&t->rows);
+}
+
+void module_tables_add(struct module_tables *t, const struct rec_module *rec,
+		       enum table_state state)
+{
+	struct module_table *row;
+
+	if (rec->module_id >= t->rows.count)
+		vec_add_zeroed(&t->rows, rec->module_id + 1 - t->rows.count);
+	row = &t->rows.items[rec->module_id];
+	row->state = state;
+	row->machine = rec->machine;
+	vec_clear(&row->segments);
+	for (unsigned int i = 0; i < rec->segment_count; i++)
+		vec_push(&row->segments, rec->segments[i]);
+}
+
+/* Returns the first row a page needs: the one before its own, which reaches into it. */
+static uint32_t first_row(const struct unwind_table *table, uint32_t page)
+{
+	uint32_t row = table->index.items[page];
+
+	return row ? row - 1 : 0;
+}
+
+/* Returns the number of pages from `page` on that fit into a chunk. */
+static uint32_t chunk_pages(const struct unwind_table *table, uint32_t page)
+{
+	uint32_t low = page, high = table->page_count, start = first_row(table, page);
+
+	while (low < high) {
+		uint32_t middle = low + (high - low + 1) / 2;
+		uint32_t words = middle - page + 1 + (table->index.items[middle] - start);
+
+		if (words <= CHUNK_WORDS_MAX)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low - page;
+}
+
+static bool store_chunk(struct module_tables *t, const struct unwind_table *table, uint32_t page,
+			uint32_t count, struct table_chunk *chunk)
+{
+	uint32_t start = first_row(table, page);
+	uint32_t rows = table->index.items[page + count] - start;
+	uint32_t *words;
+
+	if (!table_arena_alloc(t->arena, count + 1 + rows, &chunk->piece))
+		return false;
+	words = table_arena_words(t->arena, &chunk->piece);
+	for (uint32_t i = 0; i <= count; i++)
+		words[i] = table->index.items[page + i] - start;
+	memcpy(words + count + 1, table->rows.items + start, rows * sizeof(uint32_t));
+	chunk->start = table->start + (uint64_t)page * UNWIND_PAGE_SIZE;
+	chunk->page_count = count;
+	return true;
+}
+
+/* Gives back the memory of chunks that nobody has been told of. */
+static void drop_chunks(struct module_tables *t, struct module_table *row)
+{
+	vec_for_each(&row->chunks, const struct table_chunk *, chunk)
+		table_arena_free(t->arena, &chunk->piece);
+	row->chunks.count = 0;
+	row->rows = 0;
+	row->state = TABLE_NONE;
+}
+
+void module_tables_store(struct module_tables *t, uint32_t module_id,
+			 const struct unwind_table *table)
+{
+	struct module_table *row = &t->rows.items[module_id];
+
+	row->state = TABLE_NONE;
+	row->entry = table->entry;
+	row->rows = 0;
+	for (uint32_t page = 0; page < table->page_count;) {
+		struct table_chunk chunk;
+		uint32_t count = chunk_pages(table, page);
+
+		if (!count || !store_chunk(t, table, page, count, &chunk)) {
+			t->too_large++;
+			log_debug("no room for the unwind table of module %u", module_id);
+			drop_chunks(t, row);
+			return;
+		}
+		vec_push(&row->chunks, chunk);
+		row->state = TABLE_READY;
+		page += count;
+		row->rows = table->index.items[page];
+	}
+}
+
+/* Finds the vaddr of a file offset by the executable segment that covers it. */
+static bool find_vaddr(const struct module_table *row, uint64_t offset, uint64_t page_size,
+		       uint64_t *vaddr)
+{
+	vec_for_each(&row->segments, const struct rec_segment *, segment) {
+		/* A mapping begins at a page boundary, possibly before its segment. */
+		uint64_t start = segment->file_offset & ~(page_size - 1);
+
+		if (!segment->executable || offset < start ||
+		    offset - start >= segment->file_size + (segment->file_offset - start))
+			continue;
+		*vaddr = segment->vaddr + (offset - segment->file_offset);
+		return true;
+	}
+	return false;
+}
+
+static void describe_chunk(const struct table_chunk *chunk, struct unwind_mapping *m)
+{
+	m->flags = UNWIND_HAS_TABLE;
+	m->table_start = chunk->start;
+	m->shard = chunk->piece.shard;
+	m->index_at = chunk->piece.at;
+	m->page_count = chunk->page_count;
+	m->rows_at = chunk->piece.at + chunk->page_count + 1;
+}
+
+/* Adds one entry per chunk, split at the chunks' borders. */
+static void describe_chunks(const struct module_table *row, const struct unwind_mapping *whole,
+			    struct unwind_mappings *out)
+{
+	uint64_t at = whole->start;
+
+	for (size_t i = 0; i < row->chunks.count && at < whole->end; i++) {
+		const struct table_chunk *chunk = &row->chunks.items[i];
+		bool is_last = i + 1 == row->chunks.count;
+		uint64_t end = is_last ? whole->end : row->chunks.items[i + 1].start + whole->bias;
+		struct unwind_mapping m = *whole;
+
+		if (end <= at)
+			continue;
+		m.start = at;
+		m.end = end < whole->end ? end : whole->end;
+		describe_chunk(chunk, &m);
+		vec_push(&out->rows, m);
+		at = m.end;
+	}
+}
+
+void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
+			    struct unwind_mappings *out)
+{
+	struct unwind_mapping m = {.start = mapping->start, .end = mapping->end};
+	const struct module_table *row = NULL;
+	uint64_t vaddr;
+
+	if (mapping->module < t->rows.count)
+		row = &t->rows.items[mapping->module];
+	if (!row || !find_vaddr(row, mapping->file_offset, t->page_size, &vaddr)) {
+		vec_push(&out->rows, m);
+		return;
+	}
+	m.bias = mapping->start - vaddr;
+	m.entry = row->entry;
+	if (row->state == TABLE_PENDING || row->state == TABLE_NONE) {
+		m.flags = row->state == TABLE_PENDING ? UNWIND_PENDING : 0;
+		vec_push(&out->rows, m);
+		return;
+	}
+	describe_chunks(row, &m, out);
+}
+
+struct mapped_runtime module_tables_runtime(const struct module_tables *t,
+					    const struct mapping_table *mappings)
+{
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		const struct module_table *row;
+		uint64_t vaddr;
+
+		if (mapping->module >= t->rows.count)
+			continue;
+		row = &t->rows.items[mapping->module];
+		if (row->runtime && find_vaddr(row, mapping->file_offset, t->page_size, &vaddr))
+			return (struct mapped_runtime){row->runtime, row->layout,
+						       mapping->start - vaddr};
+	}
+	return (struct mapped_runtime){0};
+}
+
+bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings)
+{
+	bool is_32bit = false;
+
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		uint16_t machine = mapping->module < t->rows.count
+					   ? t->rows.items[mapping->module].machine
+					   : 0;
+
+		if (machine == EM_X86_64 || machine == EM_AARCH64)
+			return false;
+		is_32bit |= machine == EM_386 || machine == EM_ARM;
+	}
+	return is_32bit;
+}
+
+void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows)
+{
+	*tables = *rows = 0;
+	vec_for_each(&t->rows, const struct module_table *, table) {
+		*tables += table->state == TABLE_READY;
+		*rows += table->rows;
+	}
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The unwind tables of modules in the shards: one per file, independent of the number of processes
+ * that map it.
+ */
+#ifndef PROF_LIB_CODE_UNWIND_NATIVE_MODULE_TABLES_H
+#define PROF_LIB_CODE_UNWIND_NATIVE_MODULE_TABLES_H
+
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "bpf/unwind.h"
+#include "lib/base/vec.h"
+#include "lib/code/unwind/native/table_arena.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/unwind_table.h"
+
+enum table_state {
+	TABLE_NONE, /* no CFI, or it is unreadable */
+	TABLE_PENDING,
+	TABLE_READY,
+	TABLE_DROPPED, /* unmapped for a while; compile again when it is mapped */
+};
+
+/* A run of pages with index and rows in one shard. */
+struct table_chunk {
+	uint64_t start; /* vaddr */
+	uint32_t page_count;
+	struct shard_piece piece; /* the index, then the rows */
+};
+
+struct module_table {
+	enum table_state state;
+	uint16_t machine; /* e_machine; 0: unknown */
+	VEC(struct rec_segment) segments;
+	VEC(struct table_chunk) chunks; /* ascending */
+	uint64_t entry;
+	uint64_t rows;
+	uint64_t last_used_ns;
+	uint32_t runtime; /* enum runtime_kind of the runtime in the file; 0: none */
+	uint32_t layout; /* its number */
+};
+
+struct module_tables {
+	struct table_arena *arena;
+	uint32_t page_size; /* bytes, of the machine that mapped the files */
+	VEC(struct module_table) rows; /* by module_id */
+	uint64_t too_large; /* tables refused by the ceiling */
+};
+
+/* Borrows the arena. */
+void module_tables_init(struct module_tables *t, struct table_arena *arena, uint32_t page_size);
+void module_tables_release(struct module_tables *t);
+void module_tables_add(struct module_tables *t, const struct rec_module *rec,
+		       enum table_state state);
+/* Copies the compiled table into the shards, as a whole or, without room, not at all. */
+void module_tables_store(struct module_tables *t, uint32_t module_id,
+			 const struct unwind_table *table);
+/*
+ * The walker's view of a mapping: one entry, or several if the module's table has several chunks.
+ * Appends to `out`.
+ */
+struct unwind_mappings {
+	VEC(struct unwind_mapping) rows;
+};
+void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
+			    struct unwind_mappings *out);
+/* The runtime of a process: the first one in its mappings. */
+struct mapped_runtime {
+	uint32_t kind; /* enum runtime_kind; 0: none */
+	uint32_t layout;
+	uint64_t bias; /* address - bias = vaddr of the file */
+};
+struct mapped_runtime module_tables_runtime(const struct module_tables *t,
+					    const struct mapping_table *mappings);
+/* Are these the mappings of a 32-bit program: only files of a 32-bit machine? */
+bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
+/* Counts the tables that are ready, and the rows of all. */
+void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows);
+
+#endif

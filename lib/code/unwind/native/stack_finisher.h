@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes a stack record of copied registers and stack (struct rec_copy): the walk that the kernel's
+ * walker could not do, or for recordings without a kernel. Any source of copies will do. It gives
+ *
+ *	- the copy: general registers by DWARF number (a 32-bit program's as x86-64 has them), the
+ *	  stack from below_sp bytes below sp on, and frames of the kernel, if any, in front;
+ *	- the mappings of its process at that time, with the tables' module ids;
+ *	- the tables compiled so far.
+ *
+ * Frames end at the end of the stack, at the end of the copy (STACK_TRUNCATED), or at unknown code
+ * (STACK_UNKNOWN). The kernel_depth, stack_size, other_size and managed_count of a copy must lie
+ * within its record; nothing else in it is trusted. Of the kernel's frames, the innermost
+ *KERNEL_DEPTH_MAX are kept.
+ */
+#ifndef PROF_LIB_CODE_UNWIND_NATIVE_STACK_FINISHER_H
+#define PROF_LIB_CODE_UNWIND_NATIVE_STACK_FINISHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/live_record.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/code/unwind/native/native_tables.h"
+
+struct stack_finisher_options {
+	struct native_tables *tables; /* borrowed */
+	uint32_t methods; /* UNWIND_BY_CFI, UNWIND_BY_FRAME_POINTER, UNWIND_BY_SCAN */
+	/*
+	 * Reads code of a module, to tell calls from data in a scan for return addresses. False:
+	 * unreadable. NULL: no scans.
+	 */
+	bool (*read_file)(void *ctx, uint32_t module, uint64_t offset, void *to, size_t size);
+	void *ctx;
+};
+
+struct stack_finisher;
+
+struct stack_finisher *stack_finisher_new(const struct stack_finisher_options *options);
+/* NULL is fine. */
+void stack_finisher_free(struct stack_finisher *f);
+/*
+ * Makes the stack record (STACK_LATER) of a copy, with the copy's id, pids and CPU and the time
+ * `now`; the caller frees it. `mappings` and `code` may be NULL.
+ */
+struct rec_stack *stack_finisher_finish(struct stack_finisher *f, const struct rec_copy *copy,
+					const struct mapping_table *mappings,
+					const struct jit_code *code, uint64_t now);
+/*
+ * Call when tables or generated code have changed since the last copy. Otherwise consecutive copies
+ * of a process share one description.
+ */
+void stack_finisher_forget(struct stack_finisher *f);
+
+#endif

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/unwind/native/table_pool.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/thread.h"
+
+/* More threads would only take more memory. */
+#define THREADS_MAX 8
+/* One thread always remains for small files. */
+#define THREADS_MIN 2
+#define LARGE_FILE (4u << 20)
+
+struct job {
+	uint32_t module_id;
+	int fd;
+	bool is_large;
+};
+
+/* A queue, first in, first out. */
+struct jobs {
+	size_t next; /* jobs before it are taken */
+	VEC(struct job) rows;
+};
+
+struct worker {
+	struct table_pool *pool;
+	pthread_t thread;
+	struct rule_numbers own; /* avoids asking the store for every rule */
+	struct unwind_scratch *scratch; /* NULL while idle */
+};
+
+struct table_pool {
+	pthread_mutex_t lock;
+	pthread_cond_t wake, done;
+	bool stop;
+	struct jobs small, large;
+	unsigned int idle, busy, busy_large, count, max;
+	struct worker workers[THREADS_MAX];
+	size_t next_result;
+	VEC(struct table_result) results;
+	int event_fd;
+	bool is_announced; /* event_fd is readable */
+	struct rule_store *rules; /* borrowed */
+	table_probe_fn *probe; /* NULL: none */
+};
+
+void table_result_release(struct table_result *result)
+{
+	unwind_table_release(&result->table);
+	free(result->layout);
+	free(result->refusal);
+}
+
+static size_t left(const struct jobs *jobs)
+{
+	return jobs->rows.count - jobs->next;
+}
+
+static struct job take_first(struct jobs *jobs)
+{
+	struct job job = jobs->rows.items[jobs->next++];
+
+	if (!left(jobs)) {
+		vec_clear(&jobs->rows);
+		jobs->next = 0;
+	} else if (jobs->next == TABLE_POOL_MAX) {
+		memmove(jobs->rows.items, jobs->rows.items + jobs->next,
+			left(jobs) * sizeof(*jobs->rows.items));
+		jobs->rows.count -= jobs->next;
+		jobs->next = 0;
+	}
+	return job;
+}
+
+/* Returns the reason with the file's name, from malloc. */
+static char *refusal_of(int fd, const struct error *err)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, sizeof(path) - 1);
+	path[size > 0 ? size : 0] = '\0';
+	return xasprintf("%s: %s", path, err->text);
+}
+
+static void probe(table_probe_fn *fn, int fd, struct table_result *result)
+{
+	struct runtime_layout layout = {0};
+	struct error err = {0};
+
+	if (fn(fd, &layout, &err))
+		result->refusal = refusal_of(fd, &err);
+	else if (layout.kind != RUNTIME_NONE)
+		result->layout = xmemdup(&layout, sizeof(layout));
+}
+
+static void compile(struct worker *w, const struct job *job, struct table_result *result)
+{
+	struct error err = {0};
+
+	*result = (struct table_result){.module_id = job->module_id};
+	if (!w->scratch)
+		w->scratch = unwind_scratch_new();
+	if (unwind_table_compile(job->fd, &w->own.rules, w->scratch, &result->table, &err)) {
+		log_debug("no unwind table: %s", err.text);
+		unwind_table_release(&result->table);
+	}
+	if (w->pool->probe)
+		probe(w->pool->probe, job->fd, result);
+	close(job->fd);
+	rule_store_number(w->pool->rules, &w->own);
+	vec_for_each(&result->table.rows, struct unwind_row *, row)
+		row->rule = w->own.numbers.items[row->rule];
+}
+
+/*
+ * Takes one large file at a time while small ones wait; then as many as leave one thread for small
+ * files to come.
+ */
+static bool find_job(struct table_pool *p, struct job *job)
+{
+	bool takes_large = left(&p->large) && p->busy_large + 1 < p->max &&
+			   (!p->busy_large || !left(&p->small));
+
+	if (!takes_large && !left(&p->small))
+		return false;
+	*job = take_first(takes_large ? &p->large : &p->small);
+	return true;
+}
+
+/* Waits for the next job; call with the lock held. False: the pool stops. */
+static bool take_job(struct worker *w, struct job *job)
+{
+	struct table_pool *p = w->pool;
+
+	while (!p->stop && !find_job(p, job)) {
+		unwind_scratch_free(steal(w->scratch));
+		p->idle++;
+		pthread_cond_wait(&p->wake, &p->lock);
+		p->idle--;
+	}
+	return !p->stop;
+}
+
+static size_t not_done(const struct table_pool *p)
+{
+	return p->busy + left(&p->small) + left(&p->large);
+}
+
+static size_t not_taken(const struct table_pool *p)
+{
+	return p->results.count - p->next_result;
+}
+
+static void give(struct table_pool *p, const struct table_result *result)
+{
+	const uint64_t one = 1;
+
+	/* Signal once: the reader takes all results. */
+	if (!p->is_announced)
+		(void)!write(p->event_fd, &one, sizeof(one));
+	p->is_announced = true;
+	vec_push(&p->results, *result);
+	pthread_cond_broadcast(&p->done);
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct table_pool *p = w->pool;
+	struct job job;
+
+	pthread_mutex_lock(&p->lock);
+	while (take_job(w, &job)) {
+		struct table_result result;
+
+		p->busy++;
+		p->busy_large += job.is_large;
+		pthread_mutex_unlock(&p->lock);
+		compile(w, &job, &result);
+		pthread_mutex_lock(&p->lock);
+		p->busy--;
+		p->busy_large -= job.is_large;
+		give(p, &result);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+/* Adds a thread. On failure the existing ones do the work. */
+static bool add_thread(struct table_pool *p)
+{
+	struct worker *w = &p->workers[p->count];
+
+	*w = (struct worker){.pool = p};
+	rule_numbers_init(&w->own);
+	if (thread_start(&w->thread, "prof-tables", work, w)) {
+		rule_numbers_release(&w->own);
+		return false;
+	}
+	p->count++;
+	return true;
+}
+
+static unsigned int thread_limit(void)
+{
+	cpu_set_t cpus;
+	unsigned int count;
+
+	/* The call fails on machines with more CPUs than the set holds. */
+	if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
+		return THREADS_MAX;
+	count = (unsigned int)CPU_COUNT(&cpus);
+	if (count < THREADS_MIN)
+		return THREADS_MIN;
+	return count < THREADS_MAX ? count : THREADS_MAX;
+}
+
+struct table_pool *table_pool_new(struct rule_store *rules, int event_fd)
+{
+	struct table_pool *p = xcalloc(1, sizeof(*p));
+
+	p->event_fd = event_fd;
+	p->rules = rules;
+	p->max = thread_limit();
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	thread_cond_init(&p->done);
+	if (!add_thread(p)) {
+		table_pool_free(p);
+		return NULL;
+	}
+	return p;
+}
+
+void table_pool_probe(struct table_pool *p, table_probe_fn *fn)
+{
+	p->probe = fn;
+}
+
+/* False: a thread was left behind. */
+static bool stop_workers(struct table_pool *p)
+{
+	bool have_ended = true;
+
+	pthread_mutex_lock(&p->lock);
+	p->stop = true;
+	pthread_cond_broadcast(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+	for (unsigned int i = 0; i < p->count; i++) {
+		if (!thread_join_soon(p->workers[i].thread)) {
+			have_ended = false;
+			continue;
+		}
+		rule_numbers_release(&p->workers[i].own);
+		unwind_scratch_free(p->workers[i].scratch);
+	}
+	return have_ended;
+}
+
+static void release_jobs(struct jobs *jobs)
+{
+	while (left(jobs))
+		close(take_first(jobs).fd);
+	vec_release(&jobs->rows);
+}
+
+bool table_pool_free(struct table_pool *p)
+{
+	struct table_result result;
+
+	if (!p)
+		return true;
+	if (!stop_workers(p))
+		return false;
+	release_jobs(&p->small);
+	release_jobs(&p->large);
+	while (table_pool_next(p, &result))
+		table_result_release(&result);
+	vec_release(&p->results);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->wake);
+	pthread_cond_destroy(&p->done);
+	free(p);
+	return true;
+}
+
+static size_t room(const struct table_pool *p)
+{
+	size_t taken = not_done(p) + not_taken(p);
+
+	return taken < TABLE_POOL_MAX ? TABLE_POOL_MAX - taken : 0;
+}
+
+size_t table_pool_room(struct table_pool *p)
+{
+	size_t count;
+
+	pthread_mutex_lock(&p->lock);
+	count = room(p);
+	pthread_mutex_unlock(&p->lock);
+	return count;
+}
+
+bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd)
+{
+	struct job job = {.module_id = module_id, .fd = fd};
+	struct stat st;
+	bool has_room;
+
+	job.is_large = fstat(fd, &st) == 0 && st.st_size >= LARGE_FILE;
+	pthread_mutex_lock(&p->lock);
+	has_room = room(p);
+	if (has_room) {
+		vec_push(job.is_large ? &p->large.rows : &p->small.rows, job);
+		if (left(&p->small) + left(&p->large) > p->idle && p->count < p->max)
+			add_thread(p);
+		pthread_cond_signal(&p->wake);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return has_room;
+}
+
+bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns)
+{
+	uint64_t end = clock_monotonic_ns() + max_ns;
+	struct timespec until = {(time_t)(end / 1000000000), (long)(end % 1000000000)};
+	int code = 0;
+	bool done;
+
+	pthread_mutex_lock(&p->lock);
+	while (not_done(p) > count && !code)
+		code = pthread_cond_timedwait(&p->done, &p->lock, &until);
+	done = not_done(p) <= count;
+	pthread_mutex_unlock(&p->lock);
+	return done;
+}
+
+bool table_pool_next(struct table_pool *p, struct table_result *result)
+{
+	uint64_t announced;
+	bool found;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->is_announced)
+		(void)!read(p->event_fd, &announced, sizeof(announced));
+	p->is_announced = false;
+	found = not_taken(p);
+	if (found) {
+		*result = p->results.items[p->next_result++];
+	} else {
+		vec_clear(&p->results);
+		p->next_result = 0;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+bool table_pool_is_empty(struct table_pool *p)
+{
+	bool is_empty;
+
+	pthread_mutex_lock(&p->lock);
+	is_empty = !not_done(p) && !not_taken(p);
+	pthread_mutex_unlock(&p->lock);
+	return is_empty;
+}

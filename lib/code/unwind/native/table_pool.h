@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that compile unwind tables on all CPUs, so that files delay neither the draining of the
+ * rings nor, if large, each other.
+ */
+#ifndef PROF_LIB_CODE_UNWIND_NATIVE_TABLE_POOL_H
+#define PROF_LIB_CODE_UNWIND_NATIVE_TABLE_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/runtime_layout.h"
+#include "lib/base/error.h"
+#include "lib/code/unwind/native/rule_store.h"
+#include "lib/code/unwind/unwind_table.h"
+
+struct table_pool;
+
+/* A compiled table; empty if there was nothing to compile. */
+struct table_result {
+	uint32_t module_id;
+	struct unwind_table table;
+	struct runtime_layout *layout; /* of the file's runtime; from malloc; NULL: none */
+	char *refusal; /* why its runtime cannot be followed; from malloc; NULL: it can, or none */
+};
+
+void table_result_release(struct table_result *result);
+
+/*
+ * Looks for a runtime in a file, as struct runtime's probe() in lib/code/runtimes. Called by several
+ * threads.
+ */
+typedef int table_probe_fn(int fd, struct runtime_layout *layout, struct error *err);
+
+/*
+ * Borrows the store, which holds a table's rules before the table is done. event_fd, a borrowed
+ * eventfd(2), becomes readable when there are results, until one is taken; -1: no notification.
+ * Starts threads when there is work. NULL with errno set if not even one thread can be started.
+ */
+struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
+/* From now on every file is also probed. Call before the first one is submitted. */
+void table_pool_probe(struct table_pool *p, table_probe_fn *probe);
+/*
+ * Waits for the files being compiled, but not long. False: a thread was left behind, and goes on to
+ * use all that the pool borrows. NULL is fine.
+ */
+bool table_pool_free(struct table_pool *p);
+/* Limit for waiting files plus results, to spare descriptors and memory. */
+#define TABLE_POOL_MAX 256
+
+/* Returns the number of files that may be submitted now. */
+size_t table_pool_room(struct table_pool *p);
+/*
+ * Takes over the descriptor. False: too many wait already, and the descriptor remains the caller's.
+ */
+bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd);
+/*
+ * Waits until at most `count` jobs are pending or max_ns elapsed. True: at most `count` are
+ * pending.
+ */
+bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns);
+/* Takes the next result, the caller's to release. False: none now. */
+bool table_pool_next(struct table_pool *p, struct table_result *result);
+/* Have all submitted files been taken as results? */
+bool table_pool_is_empty(struct table_pool *p);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* A request and its answer, whoever carried them. */
+#ifndef PROF_LIB_FLEET_SERVER_HTTP_H
+#define PROF_LIB_FLEET_SERVER_HTTP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+/* Bytes of a request's body; a server refuses more. */
+#define HTTP_BODY_MAX ((size_t)4 << 20)
+
+/* All borrowed; headers are NULL if none. */
+struct http_request {
+	const char *method;
+	const char *path; /* without the query, and with its escapes resolved */
+	const char *host, *origin, *cookie, *range, *accept_encoding;
+	const char *wanted_headers; /* Access-Control-Request-Headers */
+	const char *body; /* terminated; NULL: it has not been read */
+	size_t body_size;
+};
+
+struct http_header {
+	char *name, *value; /* owned */
+};
+
+/* A zeroed one is empty, and has no status. */
+struct http_response {
+	unsigned int status;
+	VEC(struct http_header) headers;
+	char *body; /* owned */
+	size_t size;
+	int fd; /* the body is in this file, the server's; 0: it is in `body` */
+	uint64_t offset; /* in that file */
+};
+
+void http_response_release(struct http_response *r);
+/* Copies name and value. A value with a control character is left out. */
+void http_response_add(struct http_response *r, const char *name, const char *value);
+/* Takes the body over. */
+void http_response_take(struct http_response *r, unsigned int status, const char *type, char *body,
+			size_t size);
+
+/*
+ * Understands "bytes=A-B", "bytes=A-" and "bytes=-N" of a body with `size` bytes. Returns 206 with
+ * the part, 416, or 200: there is no range, or one to be ignored.
+ */
+unsigned int http_range(const char *header, uint64_t size, uint64_t *offset, uint64_t *length);
+
+#endif

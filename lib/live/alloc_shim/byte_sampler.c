@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/live/alloc_shim/byte_sampler.h"
+
+#include <string.h>
+
+#define LN2 0.6931471805599453
+
+/* Natural logarithm of a positive normal number, within 1e-12. */
+static double log_of(double x)
+{
+	uint64_t bits;
+	int exponent;
+	double t, square, power, sum = 0;
+
+	memcpy(&bits, &x, sizeof(bits));
+	exponent = (int)(bits >> 52) - 1023;
+	bits = (bits & 0xfffffffffffffull) | 1023ull << 52;
+	memcpy(&x, &bits, sizeof(x));
+	/* 2 * artanh(t), |t| ≤ 1/3 */
+	t = power = (x - 1) / (x + 1);
+	square = t * t;
+	for (int i = 1; i < 25; i += 2) {
+		sum += power / i;
+		power *= square;
+	}
+	return 2 * sum + exponent * LN2;
+}
+
+/* 1 - e^(-x), x ≥ 0, within 1e-12 of it. */
+static double chance_of(double x)
+{
+	double part, sum = 0, rest = 1;
+	int halvings = 0;
+
+	if (x > 40)
+		return 1;
+	for (; x > 0.5; halvings++)
+		x /= 2;
+	part = x;
+	for (int i = 2; i < 16; i++) {
+		sum += part;
+		part *= -x / i;
+	}
+	/* e^(-2x) is the square of e^(-x). */
+	for (rest = 1 - sum; halvings; halvings--) {
+		rest *= rest;
+		sum = 1 - rest;
+	}
+	return sum;
+}
+
+static uint64_t next(struct byte_sampler *s)
+{
+	s->random ^= s->random >> 12;
+	s->random ^= s->random << 25;
+	s->random ^= s->random >> 27;
+	return s->random * 0x2545f4914f6cdd1dull;
+}
+
+void byte_sampler_draw(struct byte_sampler *s, double mean)
+{
+	/* In (0, 1]. */
+	double part = (double)((next(s) >> 11) + 1) / (double)(1ull << 53);
+	double distance = -log_of(part) * mean;
+
+	s->distance = distance < 1e18 ? (int64_t)distance + 1 : (int64_t)1e18;
+}
+
+void byte_sampler_begin(struct byte_sampler *s, uint64_t seed, double mean)
+{
+	/* Neighbouring seeds must not give similar numbers: splitmix64. */
+	seed += 0x9e3779b97f4a7c15ull;
+	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9ull;
+	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebull;
+	s->random = (seed ^ seed >> 31) | 1;
+	byte_sampler_draw(s, mean);
+}
+
+uint64_t byte_sampler_weight(uint64_t size, double mean)
+{
+	double weight = (double)size / chance_of((double)size / mean);
+
+	return weight < 1.8e19 ? (uint64_t)(weight + 0.5) : size;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Facts of a recording about itself: numbers and texts by id. facts.def has a row for each,
+ * which says where --stats, the info panel and captures have it. Whoever asks for a fact asks by
+ * its id.
+ */
+#ifndef PROF_LIB_MODEL_FACTS_FACTS_H
+#define PROF_LIB_MODEL_FACTS_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+
+enum fact_id {
+#define FACT(id, key, section, label, format, shared, origin) FACT_##id,
+#include "lib/model/facts/facts.def"
+	FACT_COUNT,
+	FACT_NONE = FACT_COUNT, /* a row of the panel that is no fact of ours */
+};
+
+enum fact_format {
+	FACT_FORMAT_COUNT,
+	FACT_FORMAT_COUNT_UNLESS_0, /* without a row in the panel if it is 0 */
+	FACT_FORMAT_BYTES,
+	FACT_FORMAT_MS, /* a count of ms */
+	FACT_FORMAT_NS, /* a count of ns; --stats has it in ms with three decimals */
+	FACT_FORMAT_FLAG,
+	FACT_FORMAT_REAL, /* the panel shows it as a percentage, 1 being all */
+	FACT_FORMAT_SHARE, /* likewise, with six decimals */
+	FACT_FORMAT_TEXT,
+	FACT_FORMAT_JSON, /* a text that --stats takes as it is */
+	FACT_FORMAT_OBJECT, /* no value: an object of --stats that may stay empty */
+};
+
+/* In the order of the panel. */
+enum fact_section {
+	FACT_SECTION_NONE,
+	FACT_SECTION_RECORDING,
+	FACT_SECTION_SETTINGS,
+	FACT_SECTION_UNWINDING,
+	FACT_SECTION_TABLES, /* the end of the one before */
+	FACT_SECTION_CODE,
+	FACT_SECTION_LOSSES,
+	FACT_SECTION_EVENTS,
+	FACT_SECTION_SYMBOLS,
+	FACT_SECTION_WAITS,
+	FACT_SECTION_SOURCES,
+	FACT_SECTION_COUNT,
+};
+
+enum fact_origin { FACT_LIVE, FACT_MADE, FACT_WRITTEN }; /* see facts.def */
+
+struct fact_kind {
+	const char *name; /* of its id, for captures */
+	const char *key, *label; /* "" if it has none */
+	enum fact_section section;
+	enum fact_format format;
+	enum fact_origin origin;
+	bool is_harmless; /* its row stays in a sanitized profile */
+};
+
+struct fact {
+	enum fact_id id;
+	char *of; /* subject that "*" stands for; NULL if nothing; owned */
+	uint64_t count; /* also of bytes, ms, ns; a flag is 0 or 1 */
+	double real;
+	char *text; /* owned; NULL for numbers */
+	bool is_hidden; /* from the panel */
+};
+
+/* Zeroed is empty. */
+struct facts {
+	VEC(struct fact) rows; /* in the order in which they were added */
+};
+
+void facts_release(struct facts *f);
+
+/*
+ * Sets a fact, replacing an earlier value. `of`, copied, is what "*" stands for in its row, NULL if
+ * none. Which of these is used follows from the format.
+ */
+void facts_count(struct facts *f, enum fact_id id, const char *of, uint64_t count);
+void facts_real(struct facts *f, enum fact_id id, const char *of, double real);
+/* Copies the text. */
+void facts_text(struct facts *f, enum fact_id id, const char *of, const char *text);
+void facts_object(struct facts *f, enum fact_id id);
+/* Keep the facts of this section so far, or one fact, out of the panel. */
+void facts_hide(struct facts *f, enum fact_section section);
+void facts_hide_one(struct facts *f, enum fact_id id, const char *of, bool is_hidden);
+
+/* Returns NULL if it was not set. */
+const struct fact *facts_get(const struct facts *f, enum fact_id id, const char *of);
+/* Returns 0 if it was not set. */
+uint64_t facts_number(const struct facts *f, enum fact_id id);
+
+const struct fact_kind *fact_kind(enum fact_id id);
+/* Returns "Losses"; NULL for FACT_SECTION_NONE. */
+const char *fact_section_title(enum fact_section section);
+/* Returns the marker format of its row in the panel: "integer". */
+const char *fact_panel_format(enum fact_id id);
+/* Appends its value as the row in the panel has it. */
+void fact_panel_value(const struct fact *fact, struct strbuf *out);
+
+/*
+ * Find a fact by what a file calls it: by the name of its id, by its key in --stats (object and
+ * member may be NULL), by its row in the panel. Return FACT_NONE if nothing is called so. *of is
+ * what stands for "*" there and borrows from the text; NULL if the row has no "*".
+ */
+enum fact_id fact_by_name(const char *name);
+enum fact_id fact_by_key(const char *object, const char *member, const char *key, const char **of);
+enum fact_id fact_by_row(const char *section, const char *label, const char **of);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kinds of markers and counters, as constants: what they are called, where front-ends show them,
+ * and what may leave the house. markers.def and counters.def have a row for each that prof makes
+ * itself; programs' own markers and tracepoints are described by the same structs.
+ */
+#ifndef PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
+#define PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Type of a marker field's value. Captures have these numbers. */
+enum field_type {
+	FIELD_NONE, /* no value: a marker may lack any field of its schema */
+	FIELD_STRING,
+	FIELD_INTEGER, /* signed */
+	FIELD_BYTES,
+	FIELD_DURATION, /* ns */
+	FIELD_TIME, /* CLOCK_MONOTONIC ns */
+	FIELD_PERCENTAGE, /* millionths of the whole */
+	FIELD_STACK,
+	FIELD_PROCESS_ID,
+	FIELD_THREAD_ID,
+	FIELD_TYPE_COUNT,
+};
+
+/* Places in which front-ends show markers. Captures have these numbers. */
+enum {
+	SHOWN_IN_CHART = 1 << 0,
+	SHOWN_IN_TABLE = 1 << 1,
+	SHOWN_IN_OVERVIEW = 1 << 2, /* on the thread's track */
+	SHOWN_WITH_MEMORY = 1 << 3,
+	SHOWN_WITH_IPC = 1 << 4,
+	SHOWN_WITH_FILE_IO = 1 << 5,
+	SHOWN_WITH_NETWORK = 1 << 6,
+	SHOWN_ANYWHERE = (1 << 7) - 1,
+};
+
+/* Groups of markers that have no category of their own, in the second byte of what is shown. */
+enum marker_group {
+	GROUP_NONE,
+	GROUP_WAITS,
+	GROUP_DISK,
+	GROUP_SYSCALLS,
+	GROUP_PROCESS,
+	GROUP_SIGNALS,
+	GROUP_OWN, /* of the recorder itself */
+	GROUP_NETWORK,
+	GROUP_COUNT,
+};
+
+#define SHOWN_GROUP_SHIFT 8
+#define SHOWN_GROUP(group) ((uint32_t)(group) << SHOWN_GROUP_SHIFT)
+#define SHOWN_GROUP_MASK SHOWN_GROUP(7)
+
+/* Kinds of values, for whoever shares a profile. */
+enum value_kind {
+	VALUE_UNKNOWN, /* left out */
+	VALUE_NUMBER, /* or a stack */
+	VALUE_WORDS, /* the program's own, or a name that somebody chose for others to read */
+	VALUE_PATH,
+	VALUE_FOLDER, /* kept only with all other paths */
+	VALUE_ARGUMENTS,
+	VALUE_TASK, /* name of a thread or process */
+	VALUE_MACHINE, /* describes this machine or others */
+};
+
+#define MARKER_SCHEMA_FIELDS_MAX 16
+
+struct marker_schema_field {
+	const char *key, *label;
+	enum field_type type;
+	enum value_kind value;
+};
+
+/* Borrows texts. Chart, table and tooltip use the label. */
+struct marker_schema {
+	const char *name, *label;
+	uint32_t shown; /* SHOWN_…, and a group */
+	bool stays; /* kept whatever a sanitized profile leaves out */
+	struct marker_schema_field fields[MARKER_SCHEMA_FIELDS_MAX]; /* up to one without a key */
+};
+
+#define NO_FIELDS
+
+enum marker_id {
+#define MARKER(id, ...) MARKER_##id,
+#include "lib/model/facts/markers.def"
+	MARKER_ID_COUNT,
+	MARKERS_OF_SESSION = MARKER_THROTTLED + 1,
+};
+
+/* Numbers of their fields. */
+#define FIELD(id, ...) id,
+#define MARKER(id, name, label, shown, group, stays, ...) \
+	enum { __VA_ARGS__ MARKER_##id##_FIELD_COUNT };
+#include "lib/model/facts/markers.def"
+
+const struct marker_schema *marker_schema(enum marker_id id);
+/* Returns the schema of that name; NULL: prof makes no such markers. */
+const struct marker_schema *marker_schema_find(const char *name);
+
+enum counter_graph {
+	COUNTER_LEVEL, /* shown as the running sum: memory */
+	COUNTER_RATE, /* shown as the amount per time: bytes read */
+	COUNTER_GRAPH_COUNT,
+};
+
+struct counter_schema {
+	const char *name, *category, *description, *unit, *color;
+	enum counter_graph graph;
+};
+
+enum counter_kind {
+#define COUNTER(id, ...) COUNTER_##id,
+#define OLD_COUNTER(name)
+#include "lib/model/facts/counters.def"
+	COUNTER_KIND_COUNT,
+	COUNTERS_OF_TASKS = COUNTER_WRITTEN + 1, /* the first that no task has */
+	COUNTERS_OF_PROCESS = COUNTER_MALLOC + 1, /* the first of the machine */
+};
+
+const struct counter_schema *counter_schema(enum counter_kind kind);
+/* Tells whether prof makes or has made counters of that name. */
+bool counter_is_own(const char *name);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Categories and subcategories of frames. Users rely on their names. */
+#ifndef PROF_LIB_MODEL_MEANING_CATEGORIES_H
+#define PROF_LIB_MODEL_MEANING_CATEGORIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/model/languages/language.h"
+#include "lib/model/tables/profile.h"
+
+/* In the order of the file. */
+enum category {
+	CATEGORY_OTHER, /* the default one: grey */
+	CATEGORY_USER,
+	CATEGORY_KERNEL,
+	CATEGORY_IDLE, /* all waits: front-ends can hide a category of this name, and no other */
+	/* A language's category is this plus its enum language_id. */
+	CATEGORY_BEFORE_LANGUAGES = CATEGORY_IDLE,
+#define LANGUAGE(NAME, name) CATEGORY_##NAME,
+#include "lib/model/languages/languages.def"
+#undef LANGUAGE
+	CATEGORY_COUNT,
+	/* The frame has the category and subcategory of its caller. */
+	CATEGORY_OF_CALLER = UINT8_MAX,
+};
+
+/* Subcategories of CATEGORY_USER. In every category, 0 is "Other". */
+enum user_subcategory {
+	USER_OTHER,
+	USER_GUESS, /* a return address found by scanning, which may not be that of a caller */
+	USER_PROGRAM,
+	USER_LIBC, /* including the dynamic linker, libm and the rest of it */
+	USER_LIBRARY,
+	USER_JIT, /* memory without a file behind it */
+	USER_UNNAMED, /* in a file, without a name for its function */
+	USER_SUBCATEGORY_COUNT,
+};
+
+/* Subcategories of CATEGORY_KERNEL: the way into the kernel, then the part that the code is in. */
+enum kernel_subcategory {
+	KERNEL_OTHER,
+	KERNEL_SYSCALL,
+	KERNEL_FAULT, /* page faults and other exceptions caused by an instruction */
+	KERNEL_INTERRUPT, /* including the work done at the end of one */
+	KERNEL_SCHEDULER,
+	KERNEL_MEMORY,
+	KERNEL_FILES, /* including block devices */
+	KERNEL_NETWORK,
+	KERNEL_BPF,
+	KERNEL_SUBCATEGORY_COUNT,
+};
+
+/* Subcategories of CATEGORY_IDLE: what the thread waits for. */
+enum idle_subcategory {
+	IDLE_OTHER, /* any event, or nobody knows */
+	IDLE_TIMER, /* for time to pass */
+	IDLE_LOCK,
+	IDLE_CONDITION, /* another thread's signal, post, arrival or end */
+	IDLE_DISK,
+	IDLE_FAULT, /* a page of memory */
+	IDLE_PIPE,
+	IDLE_SOCKET,
+	IDLE_CHILD,
+	IDLE_PREEMPTED, /* others run in its place */
+	IDLE_QUEUED, /* its wait is over, and no CPU is free */
+	IDLE_SUBCATEGORY_COUNT,
+	/* Labels alone: events or work, by design. Files have IDLE_OTHER. */
+	IDLE_FOR_WORK = IDLE_SUBCATEGORY_COUNT,
+};
+
+/* True for waits that hold a thread up: neither for time nor for work nor for a CPU. */
+static inline bool idle_is_blocked(uint8_t subcategory)
+{
+	return subcategory >= IDLE_LOCK && subcategory <= IDLE_CHILD;
+}
+
+/* True for waits for a CPU. */
+static inline bool idle_is_runnable(uint8_t subcategory)
+{
+	return subcategory == IDLE_PREEMPTED || subcategory == IDLE_QUEUED;
+}
+
+extern const struct category_row *const categories[CATEGORY_COUNT];
+
+/* Rows of `categories`, or of the profile's own categories if it has some. */
+struct frame_category {
+	uint8_t category, subcategory; /* both 0 with CATEGORY_OF_CALLER */
+};
+
+/*
+ * Returns the category and subcategory of each frame by its id; free it. Kernel functions that
+ * serve all subsystems (copying, locking) get CATEGORY_OF_CALLER, except if some stack has no
+ * kernel frame above them.
+ */
+struct frame_category *categories_of_frames(const struct profile *p);
+
+/* Returns "" without one. */
+const char *category_name(const struct profile *p, uint8_t category);
+/* Returns NULL if the category, which exists, has only one. */
+const char *subcategory_name(const struct profile *p, struct frame_category of);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/meaning/wait_sums.h"
+
+#include <string.h>
+
+/*
+ * Finds the wait category that a category of the profile stands for; false if it is not of waits.
+ */
+static bool find_subcategory(const struct profile *p, struct frame_category *of)
+{
+	const struct profile_category *row;
+	const char *const *names = categories[CATEGORY_IDLE]->subcategories;
+
+	if (!p->categories.count)
+		return of->category == CATEGORY_IDLE;
+	if (of->category >= p->categories.count)
+		return false;
+	row = &p->categories.items[of->category];
+	if (strcmp(row->name, categories[CATEGORY_IDLE]->name) != 0)
+		return false;
+	for (uint8_t i = 0; of->subcategory < row->subcategories.count && names[i]; i++) {
+		if (strcmp(row->subcategories.items[of->subcategory], names[i]) == 0) {
+			of->subcategory = i;
+			return true;
+		}
+	}
+	of->subcategory = IDLE_OTHER;
+	return true;
+}
+
+void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample)
+{
+	struct frame_category of;
+	const struct frame *frame;
+
+	if (!profile_is_wait(p, sample))
+		return;
+	sums->rows++;
+	frame = &p->frames.rows.items[p->stacks.rows.items[sample->stack].frame];
+	of = (struct frame_category){frame->category, frame->subcategory};
+	if (!find_subcategory(p, &of))
+		return;
+	if (idle_is_runnable(of.subcategory)) {
+		sums->runnable += sample->weight;
+	} else if (idle_is_blocked(of.subcategory)) {
+		sums->blocked += sample->weight;
+		sums->blocked_by[of.subcategory] += sample->weight;
+	} else {
+		sums->idle += sample->weight;
+	}
+}
+
+struct wait_sums wait_sums_of(const struct profile *p)
+{
+	struct wait_sums sums = {0};
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample)
+			wait_sums_add(&sums, p, sample);
+	}
+	return sums;
+}
+
+uint64_t wait_sums_ran(const struct profile *p)
+{
+	uint64_t ran = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample)
+			ran += sample->cpu_delta;
+	}
+	return ran;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Quantities over time, of a process or of the machine: memory, bytes read, energy. */
+#ifndef PROF_LIB_MODEL_TABLES_COUNTERS_H
+#define PROF_LIB_MODEL_TABLES_COUNTERS_H
+
+#include "lib/base/vec.h"
+#include "lib/model/facts/marker_schema.h"
+#include "lib/model/tables/ids.h"
+
+#define COUNTERS_MAX (1u << 20)
+
+struct counter_sample {
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	int64_t delta; /* since the sample before */
+};
+
+/* Strings are NO_STRING if none. */
+struct counter {
+	uint32_t pid, incarnation; /* of its process, as in its threads; pid 0: the machine */
+	string_id name, category, description;
+	string_id label; /* name of the counter: "Memory" */
+	string_id unit; /* "bytes", "pWh", "percent" or any other word */
+	string_id color; /* one of the front-end's graph colours */
+	uint8_t graph; /* enum counter_graph */
+	VEC(struct counter_sample) samples; /* ascending, at most one per time */
+};
+
+struct profile_counters {
+	VEC(struct counter) rows;
+};
+
+void profile_counters_release(struct profile_counters *c);
+/* Takes ownership of like->samples. Returns NO_COUNTER if there are too many counters. */
+counter_id profile_counters_add(struct profile_counters *c, const struct counter *like);
+/* Deltas of a hostile stream may overflow: the sum is then meaningless, but defined. */
+static inline int64_t counter_add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+/* Inserts in order of time, mostly at the end. Adds to the sample of the same time, if any. */
+void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
+/*
+ * Leaves about half of the samples: but for the first one, each is added to the one after it. Sums
+ * up to those that stay are as before. Returns how many have gone.
+ */
+size_t counter_halve(struct counter *counter);
+
+#endif

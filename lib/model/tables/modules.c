@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/tables/modules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/model/languages/language.h"
+
+void modules_release(struct modules *m)
+{
+	vec_for_each(&m->rows, struct module *, module) {
+		vec_release(&module->segments);
+		vec_release(&module->sections);
+		vec_for_each(&module->symbols, struct module_symbol *, symbol)
+			free(symbol->name);
+		vec_release(&module->symbols);
+		readers_release(&module->users);
+	}
+	vec_release(&m->rows);
+}
+
+module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
+		      string_id name)
+{
+	struct module module = {
+		.kind = kind,
+		.file_key = UINT32_MAX,
+		.path = path,
+		.name = name,
+		.debug_file = NO_STRING,
+	};
+
+	vec_push(&m->rows, module);
+	return (module_id)(m->rows.count - 1);
+}
+
+module_id modules_copy(struct modules *m, const struct module *from, string_id path, string_id name)
+{
+	module_id id = modules_add(m, from->kind, path, name);
+	struct module *into = modules_get(m, id);
+
+	memcpy(into->build_id, from->build_id, sizeof(into->build_id));
+	into->build_id_size = from->build_id_size;
+	into->contents = from->contents;
+	into->machine = from->machine;
+	into->was_deleted = from->was_deleted;
+	into->base = from->base;
+	into->pid = from->pid;
+	into->reason = from->reason;
+	vec_for_each(&from->segments, const struct module_segment *, segment)
+		vec_push(&into->segments, *segment);
+	vec_for_each(&from->sections, const struct module_section *, section)
+		vec_push(&into->sections, *section);
+	return id;
+}
+
+struct module *modules_get(struct modules *m, module_id id)
+{
+	return &m->rows.items[id];
+}
+
+bool module_is_kernel(const struct module *m)
+{
+	return m->kind == PROFILE_MODULE_KERNEL || m->kind == PROFILE_MODULE_KERNEL_MODULE ||
+	       m->kind == PROFILE_MODULE_KERNEL_DYNAMIC;
+}
+
+bool module_name_is_c_library(const char *name)
+{
+	/* Includes names of older glibc releases: "libm-2.31.so". */
+	static const char *const prefixes[] = {
+		"libc.so", "libc-2.",  "libc.musl-", "ld-linux", "ld-musl-",	  "ld-2.",
+		"ld.so",   "libm.so",  "libm-2.",    "libmvec.", "libmvec-2.",	  "libpthread.so",
+		"librt.",  "librt-2.", "libdl.so",   "libdl-2.", "libpthread-2.", "libresolv.so",
+	};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (text_starts_with(name, prefixes[i]))
+			return true;
+	}
+	return false;
+}
+
+void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT])
+{
+	*text = '\0';
+	for (size_t i = 0; i < m->build_id_size && i < sizeof(m->build_id); i++)
+		snprintf(text + 2 * i, 3, "%02x", m->build_id[i]);
+}
+
+bool module_path_is_dump(const char *path)
+{
+	return language_dump_is_path(path);
+}
+
+/* Returns the number of symbols that begin at or before the offset. */
+static size_t count_symbols_until(const struct module *m, uint64_t offset)
+{
+	return vec_count_front(&m->symbols, it, it->offset <= offset);
+}
+
+void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
+		       size_t name_size)
+{
+	size_t at = count_symbols_until(m, offset), behind = m->symbols.count - at;
+	struct module_symbol symbol = {
+		.offset = offset, .size = size, .name = xstrndup(name, name_size)};
+
+	vec_push(&m->symbols, symbol);
+	memmove(&m->symbols.items[at + 1], &m->symbols.items[at], behind * sizeof(symbol));
+	m->symbols.items[at] = symbol;
+}
+
+const struct module_symbol *module_find_symbol(const struct module *m, uint64_t offset)
+{
+	size_t at = count_symbols_until(m, offset);
+	const struct module_symbol *symbol = at ? &m->symbols.items[at - 1] : NULL;
+
+	return symbol && offset - symbol->offset < symbol->size ? symbol : NULL;
+}
+
+bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva)
+{
+	const struct module_segment *found = NULL;
+
+	if (!m->segments.count) {
+		*rva = offset;
+		return true;
+	}
+	/* Two segments may share a page. The executable one decides what is code. */
+	vec_for_each(&m->segments, const struct module_segment *, segment) {
+		if (offset < segment->file_offset ||
+		    offset - segment->file_offset >= segment->file_size)
+			continue;
+		if (!found || (segment->executable && !found->executable))
+			found = segment;
+	}
+	if (!found)
+		return false;
+	*rva = offset - found->file_offset + found->vaddr - m->segments.items[0].vaddr;
+	return true;
+}
+
+uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset)
+{
+	uint64_t address = offset;
+
+	if (id != NO_MODULE)
+		module_offset_to_rva(&m->rows.items[id], offset, &address);
+	return address;
+}
+
+uint64_t module_bytes_from(const struct module *m, uint64_t rva)
+{
+	uint64_t most = 0;
+
+	vec_for_each(&m->segments, const struct module_segment *, segment) {
+		uint64_t at = rva - (segment->vaddr - m->segments.items[0].vaddr);
+
+		if (at < segment->file_size && segment->file_size - at > most)
+			most = segment->file_size - at;
+	}
+	return most && most < MODULE_CODE_MAX ? most : MODULE_CODE_MAX;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files (and pseudo files) that frames lie in. There are three kinds of addresses: virtual
+ * addresses in a process; file offsets, which frames hold; and RVAs, which profiles and debug
+ * information are looked up by. An RVA is the byte's virtual address in the ELF file minus that of
+ * the first PT_LOAD.
+ */
+#ifndef PROF_LIB_MODEL_TABLES_MODULES_H
+#define PROF_LIB_MODEL_TABLES_MODULES_H
+
+#include <stdbool.h>
+
+#include "lib/base/readers.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/ids.h"
+
+/* Same values as enum module_kind on the wire: lib/stream/session asserts it. */
+enum profile_module_kind {
+	PROFILE_MODULE_FILE,
+	PROFILE_MODULE_VDSO,
+	PROFILE_MODULE_KERNEL,
+	PROFILE_MODULE_KERNEL_MODULE,
+	PROFILE_MODULE_KERNEL_DYNAMIC,
+	PROFILE_MODULE_ANON,
+	PROFILE_MODULE_KIND_COUNT,
+	/*
+	 * The jitdump with the bytes of generated code; no record has it. An offset is that of the
+	 * code's load record in the dump plus that in the code. The build id is the dump's own.
+	 */
+	PROFILE_MODULE_CODE_DUMP = PROFILE_MODULE_KIND_COUNT,
+};
+
+/* Outcome of the search for debug information; symbol_reason.h has the texts. */
+enum symbol_reason {
+	SYMBOLS_UNASKED, /* also if the search was stopped early */
+	SYMBOLS_FOUND,
+	SYMBOLS_STRIPPED,
+	SYMBOLS_NO_LINES, /* not stripped, but no trace of debug information */
+	SYMBOLS_NO_DEBUG_FILE,
+	SYMBOLS_BUILD_ID_MISMATCH,
+	SYMBOLS_CRC_MISMATCH,
+	SYMBOLS_NO_SHARED_PART, /* of dwz: .gnu_debugaltlink */
+	SYMBOLS_NO_SPLIT_UNITS, /* of all or some of the units */
+	SYMBOLS_UNREADABLE,
+	SYMBOLS_NOT_THEIRS, /* the recorded users may not read it */
+	SYMBOLS_DELETED,
+	SYMBOLS_NOT_HERE, /* prof symbolize: the file is not on this machine */
+	SYMBOLS_OTHER_BUILD, /* likewise, the file here is not the one recorded */
+	SYMBOLS_NO_BUILD_ID, /* likewise, no build id was recorded */
+	SYMBOLS_TOO_LARGE,
+	SYMBOLS_DAMAGED,
+	SYMBOLS_DOWNLOAD_FAILED,
+	SYMBOLS_DOWNLOAD_TIMEOUT,
+	SYMBOLS_NO_CODE_MAP, /* of just-in-time compilers */
+	SYMBOLS_KERNEL_HIDDEN,
+	SYMBOLS_KERNEL_NO_DEBUG_FILE,
+	SYMBOLS_SILENT, /* a file system did not answer */
+	SYMBOL_REASON_COUNT,
+};
+
+/* Was the file opened while it was recorded? Else it had no unwind tables. */
+enum module_opening {
+	MODULE_OPENED,
+	MODULE_NOT_OPENED, /* for other reasons than these */
+	MODULE_PROCESS_ENDED, /* the process that mapped it had ended before */
+	MODULE_FILES_SILENT, /* its file system did not answer */
+};
+
+struct module_segment {
+	uint64_t file_offset, file_size, vaddr;
+	bool executable;
+};
+
+#define MODULE_SECTION_NAME 32
+
+/* Address of a code section of a loaded kernel module. Its file does not tell it. */
+struct module_section {
+	char name[MODULE_SECTION_NAME]; /* terminated */
+	uint64_t offset; /* from the module's base */
+};
+
+/* A kernel module's function, as the kernel listed it while the module was loaded. */
+struct module_symbol {
+	uint64_t offset, size; /* from the module's base */
+	char *name; /* owned */
+};
+
+struct module {
+	enum profile_module_kind kind;
+	uint32_t file_key; /* key in the source's file_set; UINT32_MAX: not there */
+	uint8_t build_id[20];
+	uint8_t build_id_size; /* 0: none */
+	uint64_t contents; /* without a build id, a hash of the file's contents; 0: unknown */
+	uint16_t machine; /* e_machine, 0: unknown */
+	string_id path; /* as the process sees it */
+	string_id name; /* the last component, or "[vdso]" */
+	enum module_opening opening;
+	bool was_deleted; /* path ends with PATH_DELETED, appended by the kernel */
+	uint64_t base; /* kernel modules: load address */
+	uint32_t pid; /* MODULE_ANON: its process; else 0 */
+	VEC(struct module_segment) segments; /* PT_LOADs in file order */
+	VEC(struct module_section) sections; /* of a kernel module; empty: not known */
+	VEC(struct module_symbol) symbols; /* likewise; only those that were asked for, by offset */
+	struct readers users; /* real ids of all processes with frames in the module */
+	enum symbol_reason reason; /* why frames lack names or lines, or SYMBOLS_FOUND */
+	uint64_t naming_ns; /* time that it took to name its frames */
+	/* File with the debug information. NO_STRING: the module itself, or none. */
+	string_id debug_file;
+};
+
+struct modules {
+	VEC(struct module) rows;
+};
+
+void modules_release(struct modules *m);
+/* Always adds a row. The caller pushes the segments onto modules_get(). */
+module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
+		      string_id name);
+/*
+ * Adds a row like that of another profile, which has names of its own here. Left out: file, users,
+ * symbols, and the file with debug information.
+ */
+module_id modules_copy(struct modules *m, const struct module *from, string_id path,
+		       string_id name);
+struct module *modules_get(struct modules *m, module_id id);
+bool module_is_kernel(const struct module *m);
+/* Writes the build id in hexadecimal; "" if there is none. */
+#define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
+void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT]);
+/* Is a file called so, as the module's name is, a part of a C library or its dynamic linker? */
+bool module_name_is_c_library(const char *name);
+/* Is a file called so a PROFILE_MODULE_CODE_DUMP? */
+bool module_path_is_dump(const char *path);
+/* Adds a symbol. Copies the name, which need not be terminated. */
+void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
+		       size_t name_size);
+/* Returns the symbol that covers the offset, or NULL. */
+const struct module_symbol *module_find_symbol(const struct module *m, uint64_t offset);
+/*
+ * Converts a file offset to an RVA, by the executable PT_LOAD that covers it, else by any that
+ * does. Modules without segments (kernel, vdso, anonymous memory): the offset itself. Returns false
+ * if no segment covers the offset.
+ */
+bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
+/*
+ * Returns the address that stands for code without a name: its RVA, else the offset. NO_MODULE: the
+ * offset is the address.
+ */
+uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset);
+/*
+ * Returns the number of bytes from the RVA to the end of its segment, which bounds functions
+ * whatever symbols and debug information claim. At most MODULE_CODE_MAX, which is the result
+ * outside of all segments.
+ */
+#define MODULE_CODE_MAX ((uint64_t)1 << 40)
+uint64_t module_bytes_from(const struct module *m, uint64_t rva);
+/* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
+
+#endif

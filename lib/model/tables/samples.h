@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of samples of one thread, in order of time. The last ones lie open; older ones are closed in
+ * chunks: as they are while there is room, then packed to a few bytes each, and beyond a bound in a
+ * file (sample_store.h). So rows are read and changed from one end to the other, not by number:
+ *
+ *	samples_for_each(&thread->samples, sample) sum += sample->weight;
+ *	samples_change_each(&thread->samples, sample) sample->stack = map[sample->stack];
+ *
+ * A loop may be left at any time. A zeroed struct is empty.
+ */
+#ifndef PROF_LIB_MODEL_TABLES_SAMPLES_H
+#define PROF_LIB_MODEL_TABLES_SAMPLES_H
+
+#include <stdbool.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/ids.h"
+
+#define NO_CPU UINT16_MAX
+
+struct sample {
+	uint64_t time; /* CLOCK_MONOTONIC ns */
+	stack_id stack; /* NO_STACK: unknown */
+	/*
+	 * Ticks of the clock, or occurrences of the event; of a wait, ticks that it took. 0: it
+	 * only says what CPU time was used, and has no stack.
+	 */
+	uint32_t weight;
+	/* CPU time since the thread's previous row, ns, saturated; 0 for other events. */
+	uint32_t cpu_delta;
+	uint16_t cpu; /* it was taken on, or NO_CPU */
+	uint8_t event; /* 0: the clock; else a row of struct event_counts */
+};
+
+/* Rows of a chunk when it is closed; late rows may double it. */
+#define CHUNK_ROWS 4096u
+
+struct sample_chunks; /* closed ones */
+
+struct samples {
+	VEC(struct sample) open; /* the latest rows */
+	struct sample_chunks *closed; /* NULL: none */
+};
+
+void samples_release(struct samples *s);
+/* Returns the number of rows. */
+size_t samples_count(const struct samples *s);
+/* Return the time of the first row, UINT64_MAX without one; and of the last row, 0 without one. */
+uint64_t samples_first_time(const struct samples *s);
+uint64_t samples_last_time(const struct samples *s);
+/* Inserts behind all rows that are not later, mostly at the end. */
+void samples_add(struct samples *s, const struct sample *sample);
+/* Takes over `count` rows in order of time, from malloc(), in place of the present ones. */
+void samples_take(struct samples *s, struct sample *rows, size_t count);
+/* Closes all rows: no more are expected. */
+void samples_close(struct samples *s);
+/* Moves all rows of `from` to `into`, in order of time; of equal times, those of `into` first. */
+void samples_merge(struct samples *into, struct samples *from);
+
+struct sample_iterator {
+	struct samples *of;
+	struct sample *rows; /* of the present part, */
+	size_t at, count; /* of which [at, count) come next, and [0, at) on the way back */
+	struct sample *buffer; /* of a chunk's rows, owned; NULL: none */
+	size_t room; /* rows of the buffer */
+	size_t part; /* the present one; the open rows come after the closed chunks */
+	bool changes;
+};
+
+/* Begins before the first row, or after all rows that are not later than `time`. */
+struct sample_iterator samples_begin(const struct samples *s);
+struct sample_iterator samples_after(const struct samples *s, uint64_t time);
+/* Begins after the last row. */
+struct sample_iterator samples_end(const struct samples *s);
+/* Likewise; rows may be changed, except for their times. */
+struct sample_iterator samples_begin_change(struct samples *s);
+struct sample_iterator samples_end_change(struct samples *s);
+/* Keeps changes. */
+void sample_iterator_release(struct sample_iterator *it);
+/* Goes to the part after, or before; false at the end. Its rows are [0, count). */
+bool sample_iterator_next_part(struct sample_iterator *it);
+bool sample_iterator_part_before(struct sample_iterator *it);
+/* Returns the time of the clock's last row in the parts before the present one; 0: none. */
+uint64_t sample_iterator_tick_before(const struct sample_iterator *it);
+
+/* Return NULL at the end. A row is valid until the next call. */
+static inline struct sample *sample_iterator_next(struct sample_iterator *it)
+{
+	while (it->at == it->count) {
+		if (!sample_iterator_next_part(it))
+			return NULL;
+	}
+	return &it->rows[it->at++];
+}
+
+static inline struct sample *sample_iterator_before(struct sample_iterator *it)
+{
+	while (!it->at) {
+		if (!sample_iterator_part_before(it))
+			return NULL;
+	}
+	return &it->rows[--it->at];
+}
+
+static inline void sample_iterator_release_cleanup(struct sample_iterator *it)
+{
+	sample_iterator_release(it);
+}
+
+/* The outer loop runs once, so that `break` leaves both. */
+#define SAMPLES_LOOP(type, it, begin, step) \
+	for (struct sample_iterator iterator_##it _cleanup_(sample_iterator_release) = (begin), \
+						  *once_##it = &iterator_##it; \
+	     once_##it; once_##it = NULL) \
+		for (type it; (it = step(&iterator_##it));)
+
+#define samples_for_each(s, it) \
+	SAMPLES_LOOP(const struct sample *, it, samples_begin(s), sample_iterator_next)
+#define samples_for_each_back(s, it) \
+	SAMPLES_LOOP(const struct sample *, it, samples_end(s), sample_iterator_before)
+#define samples_change_each(s, it) \
+	SAMPLES_LOOP(struct sample *, it, samples_begin_change(s), sample_iterator_next)
+
+/*
+ * Moves CPU time that a thread cannot have used since its previous tick to earlier ticks. The
+ * kernel updates a thread's CPU time only now and then, so a reading may be old but never too new.
+ * Working from the last tick to the first gives the least that is true and never more than the time
+ * that passed. Samples of other events are not changed.
+ */
+void samples_settle_cpu_deltas(struct samples *s);
+/* Likewise in an array. `before`: time of the tick before it, 0: none; *excess: of later ticks. */
+void sample_rows_settle(struct sample *rows, size_t count, uint64_t before, uint64_t *excess);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/tables/schemas.h"
+
+#include <stdbool.h>
+
+void schemas_release(struct schemas *s)
+{
+	vec_release(&s->rows);
+	vec_release(&s->fields);
+}
+
+static bool is_same(const struct schemas *s, const struct schema *a, const struct schema *b,
+		    const struct schema_field *b_fields)
+{
+	const struct schema_field *a_fields = schema_fields(s, a);
+
+	if (a->chart_label != b->chart_label || a->table_label != b->table_label ||
+	    a->tooltip_label != b->tooltip_label || a->shown != b->shown ||
+	    a->field_count != b->field_count)
+		return false;
+	for (uint32_t i = 0; i < a->field_count; i++) {
+		if (a_fields[i].key != b_fields[i].key || a_fields[i].label != b_fields[i].label ||
+		    a_fields[i].type != b_fields[i].type)
+			return false;
+	}
+	return true;
+}
+
+schema_id schemas_intern(struct schemas *s, const struct schema *schema,
+			 const struct schema_field *fields)
+{
+	schema_id id = schemas_find(s, schema->name);
+	struct schema row = *schema;
+
+	if (id != NO_SCHEMA)
+		return is_same(s, &s->rows.items[id], schema, fields) ? id : NO_SCHEMA;
+	if (s->rows.count == MARKER_SCHEMAS_MAX || schema->field_count > SCHEMA_FIELDS_MAX)
+		return NO_SCHEMA;
+	row.first_field = (uint32_t)s->fields.count;
+	for (uint32_t i = 0; i < schema->field_count; i++)
+		vec_push(&s->fields, fields[i]);
+	vec_push(&s->rows, row);
+	return (schema_id)(s->rows.count - 1);
+}
+
+schema_id schemas_find(const struct schemas *s, string_id name)
+{
+	for (size_t i = 0; i < s->rows.count; i++) {
+		if (s->rows.items[i].name == name)
+			return (schema_id)i;
+	}
+	return NO_SCHEMA;
+}
+
+const struct schema *schemas_get(const struct schemas *s, schema_id id)
+{
+	return &s->rows.items[id];
+}
+
+const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema)
+{
+	return schema->field_count ? s->fields.items + schema->first_field : NULL;
+}
+
+uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key)
+{
+	const struct schema_field *fields = schema_fields(s, schema);
+	uint32_t i = 0;
+
+	while (i < schema->field_count && fields[i].key != key)
+		i++;
+	return i;
+}
+
+const char *schema_group(uint32_t shown)
+{
+	static const char *const names[GROUP_COUNT] = {
+		[GROUP_WAITS] = "Waits",	   [GROUP_DISK] = "Disk",
+		[GROUP_SYSCALLS] = "System calls", [GROUP_PROCESS] = "Process",
+		[GROUP_SIGNALS] = "Signals",	   [GROUP_OWN] = "Own",
+		[GROUP_NETWORK] = "Network",
+	};
+	uint32_t group = (shown & SHOWN_GROUP_MASK) >> SHOWN_GROUP_SHIFT;
+
+	return group < GROUP_COUNT ? names[group] : NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Schemas of markers: name, labels, where front-ends show them, and fields. Code that knows the
+ * schema can read any marker, whatever it means.
+ */
+#ifndef PROF_LIB_MODEL_TABLES_SCHEMAS_H
+#define PROF_LIB_MODEL_TABLES_SCHEMAS_H
+
+#include "lib/base/vec.h"
+#include "lib/model/facts/marker_schema.h"
+#include "lib/model/tables/ids.h"
+
+#define MARKER_SCHEMAS_MAX 1024
+#define SCHEMA_FIELDS_MAX 32
+
+/* Returns the name of the schema's group, NULL if it has none. */
+const char *schema_group(uint32_t shown);
+
+struct schema_field {
+	string_id key; /* an identifier, unique in the schema */
+	string_id label; /* NO_STRING: use the key */
+	uint8_t type; /* enum field_type, not FIELD_NONE */
+};
+
+/*
+ * Labels are templates: "{marker.data.KEY}", "{marker.name}". NO_STRING: the front-end's default.
+ */
+struct schema {
+	string_id name; /* unique */
+	string_id chart_label, table_label, tooltip_label;
+	uint32_t shown; /* SHOWN_…, and a group */
+	uint32_t first_field;
+	uint32_t field_count;
+};
+
+struct schemas {
+	VEC(struct schema) rows;
+	VEC(struct schema_field) fields;
+};
+
+void schemas_release(struct schemas *s);
+/*
+ * Returns the schema with these fields, new or existing; sets first_field. NO_SCHEMA: the name is
+ * taken by a different schema, or there are too many schemas or fields.
+ */
+schema_id schemas_intern(struct schemas *s, const struct schema *schema,
+			 const struct schema_field *fields);
+/* Returns NO_SCHEMA if no schema has that name. */
+schema_id schemas_find(const struct schemas *s, string_id name);
+const struct schema *schemas_get(const struct schemas *s, schema_id id);
+/* Returns field_count fields; NULL if none. */
+const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema);
+/* Returns the number of the field with that key, or field_count. */
+uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key);
+
+#endif

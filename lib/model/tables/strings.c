@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/tables/strings.h"
+
+#include <stdbool.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+struct string_key {
+	const char *text;
+	size_t size;
+};
+
+void strings_release(struct strings *s)
+{
+	vec_release(&s->text);
+	vec_release(&s->rows);
+	index_release(&s->index);
+}
+
+static bool string_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct strings *s = table;
+	const struct string_key *wanted = key;
+	const struct string_row *row = &s->rows.items[id];
+
+	return row->size == wanted->size &&
+	       !memcmp(s->text.items + row->offset, wanted->text, wanted->size);
+}
+
+/* memcmp() must not get the NULL of an empty string. */
+static struct string_key key_of(const char *text, size_t size)
+{
+	return (struct string_key){size ? text : "", size};
+}
+
+static string_id find(const struct strings *s, const struct string_key *key, uint64_t hash)
+{
+	_Static_assert(INDEX_NONE == NO_STRING, "one of them is no id");
+
+	return index_find(&s->index, hash, string_equal, s, key);
+}
+
+string_id strings_intern_list(struct strings *s, const char *text, size_t size)
+{
+	const struct string_key key = key_of(text, size);
+	uint64_t hash = hash_bytes(key.text, key.size, 0);
+	string_id id = find(s, &key, hash);
+
+	if (id != NO_STRING)
+		return id;
+
+	struct string_row row = {
+		.offset = s->text.count,
+		.size = (uint32_t)key.size,
+		.hash = (uint32_t)hash,
+	};
+	/* `text` may be part of an interned string, which growing moves. */
+	uintptr_t inside = (uintptr_t)text - (uintptr_t)s->text.items;
+	bool is_own = s->text.items && inside < s->text.count;
+
+	vec_reserve(&s->text, s->text.count + key.size + 1);
+	memcpy(s->text.items + row.offset, is_own ? s->text.items + inside : key.text, key.size);
+	s->text.items[row.offset + key.size] = '\0';
+	s->text.count += key.size + 1;
+
+	id = (uint32_t)s->rows.count;
+	vec_push(&s->rows, row);
+	index_add(&s->index, hash, id);
+	return id;
+}
+
+string_id strings_intern_sized(struct strings *s, const char *text, size_t size)
+{
+	return strings_intern_list(s, text, size ? strnlen(text, size) : 0);
+}
+
+string_id strings_intern(struct strings *s, const char *text)
+{
+	return strings_intern_sized(s, text, strlen(text));
+}
+
+string_id strings_intern_line(struct strings *s, const char *text)
+{
+	_cleanup_free_ char *line = xstrdup(text);
+
+	text_to_line(line);
+	return strings_intern(s, line);
+}
+
+string_id strings_find(const struct strings *s, const char *text, size_t size)
+{
+	const struct string_key key = key_of(text, size ? strnlen(text, size) : 0);
+
+	return find(s, &key, hash_bytes(key.text, key.size, 0));
+}
+
+const char *strings_get(const struct strings *s, string_id id)
+{
+	return id < s->rows.count ? s->text.items + s->rows.items[id].offset : "";
+}
+
+size_t strings_size(const struct strings *s, string_id id)
+{
+	return id < s->rows.count ? s->rows.items[id].size : 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Interned strings: arbitrary bytes without NUL. Formats convert them to valid UTF-8. */
+#ifndef PROF_LIB_MODEL_TABLES_STRINGS_H
+#define PROF_LIB_MODEL_TABLES_STRINGS_H
+
+#include <stddef.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/ids.h"
+
+struct string_row {
+	uint64_t offset; /* into text */
+	uint32_t size;
+	uint32_t hash;
+};
+
+struct strings {
+	VEC(char) text; /* all strings, each terminated */
+	VEC(struct string_row) rows;
+	struct index index;
+};
+
+void strings_release(struct strings *s);
+string_id strings_intern(struct strings *s, const char *text);
+string_id strings_intern_sized(struct strings *s, const char *text, size_t size);
+/* Interns a text as one printable line of valid UTF-8, see text_to_line(). */
+string_id strings_intern_line(struct strings *s, const char *text);
+/* Interns several terminated texts as one row. Not for display. */
+string_id strings_intern_list(struct strings *s, const char *text, size_t size);
+/* Returns the id of an existing string, else NO_STRING. */
+string_id strings_find(const struct strings *s, const char *text, size_t size);
+/* Valid until the next intern. Returns "" for NO_STRING. */
+const char *strings_get(const struct strings *s, string_id id);
+size_t strings_size(const struct strings *s, string_id id);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* The time that a profile covers, where its file does not say it. */
+#ifndef PROF_LIB_MODEL_TABLES_TIME_RANGE_H
+#define PROF_LIB_MODEL_TABLES_TIME_RANGE_H
+
+#include "lib/model/tables/profile.h"
+
+struct time_range {
+	uint64_t start, end;
+};
+
+/*
+ * Sets start and end of a profile that was read. NULL as `told`: it begins with the first sample,
+ * marker or allocation and ends with the end of the last one, as in front-ends. Rows with
+ * CLOCK_NO_TIME get a time that makes the range no longer. A start of the wall clock that cannot be
+ * one is dropped.
+ */
+void profile_set_range(struct profile *p, const struct time_range *told);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A second look at a profile that shall leave the house: does anything in it tell whose it is? */
+#ifndef PROF_LIB_QUERY_SANITIZE_SEARCH_H
+#define PROF_LIB_QUERY_SANITIZE_SEARCH_H
+
+#include "lib/base/vec.h"
+#include "lib/query/sanitize/sanitize.h"
+
+struct sanitize_finding {
+	const char *what; /* "the name of a user", … */
+	char *text; /* in which it was found; owned */
+};
+
+struct sanitize_findings {
+	VEC(struct sanitize_finding) rows;
+};
+
+void sanitize_findings_release(struct sanitize_findings *f);
+/*
+ * Searches all texts of `p` for the user, the host and the home folder of the options, for paths
+ * outside of the system's folders, and for the arguments of the processes of `from`, which may be
+ * `p` itself. Arguments count that are no option and no program's name; those without a slash only
+ * outside of the names of code. Stops at `max` findings.
+ */
+void sanitize_search(struct sanitize_findings *f, const struct profile *p,
+		     const struct profile *from, const struct sanitize_options *options,
+		     size_t max);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The events of a recording: how each was sampled, and how its records are laid out. */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_ATTRS_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_ATTRS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/recording/perf_data/ordered_bytes.h"
+
+/* More than any recording has; limits what a file can make us keep. */
+#define PERF_ATTRS_MAX 4096
+#define PERF_IDS_MAX (1u << 20)
+/* The smallest struct perf_event_attr that kernels had. */
+#define PERF_ATTR_SIZE_MIN 64
+
+/* The members of struct perf_event_attr that prof reads. */
+struct perf_attr {
+	uint32_t type;
+	uint64_t config;
+	uint64_t period; /* or the frequency, in Hz, if is_frequency */
+	uint64_t sample_type, read_format, branch_type;
+	uint64_t user_regs, interrupt_regs; /* masks */
+	bool is_frequency;
+	bool is_inherited; /* by new threads, each of which has counts of its own */
+	bool has_trailer; /* records other than samples end with time, task and so on */
+	bool has_switches; /* records of context switches come with it */
+	char *name; /* as perf calls it; owned; NULL: not known */
+	/* Derived: offsets in words. */
+	uint8_t time_at, id_at; /* in a sample, from its body's start; 0xff: not there */
+	/* In other records, from their end, from 1 on; 0: not there. */
+	uint8_t time_before_end, id_before_end;
+	uint8_t trailer_words; /* task, time and so on, all of them */
+	uint32_t event; /* number in records: 0 is the clock; UINT32_MAX: not shown */
+	bool is_wait; /* its samples are waits */
+};
+
+struct perf_id {
+	uint64_t id;
+	uint32_t attr;
+};
+
+struct perf_attrs {
+	VEC(struct perf_attr) rows;
+	VEC(struct perf_id) ids;
+	struct index by_id;
+	bool has_one_layout; /* ids are at the same place for all of them */
+};
+
+#define PERF_NOT_THERE 0xff
+
+void perf_attrs_release(struct perf_attrs *a);
+/* Reads an attribute of `size` bytes. False: it is no such thing, or there are too many. */
+bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t size);
+/* The id means the last attribute added. The first meaning counts. */
+void perf_attrs_add_id(struct perf_attrs *a, uint64_t id);
+/* Copies the name, which need not be terminated. */
+void perf_attrs_name(struct perf_attrs *a, uint32_t attr, const char *name, size_t size);
+/* Returns the number of the attribute with that id; UINT32_MAX: none has it. */
+uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
+/*
+ * Gives each attribute without a name that of its type and number, and each one its event: the
+ * first clock of the CPU or of the task that samples is event 0, others count from 1 on, up to
+ * `max`. Waits are no event, unless switches tell of the same ones.
+ */
+void perf_attrs_number(struct perf_attrs *a, uint32_t max);
+bool perf_attr_is_clock(const struct perf_attr *attr);
+/* Is it that of perf record --off-cpu? */
+bool perf_attr_is_off_cpu(const struct perf_attr *attr);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The last values of counters that samples tell (PERF_SAMPLE_READ). */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_COUNTS_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_COUNTS_H
+
+#include <stdint.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+
+struct perf_count {
+	uint64_t id; /* of the event, on its CPU or of its thread */
+	uint32_t tid; /* 0 unless each thread has its own */
+	uint64_t value;
+};
+
+/* Zeroed is empty. */
+struct perf_counts {
+	VEC(struct perf_count) rows;
+	struct index by_id;
+};
+
+void perf_counts_release(struct perf_counts *c);
+/* Returns by how much the counter has grown since its last value, and stores this one. */
+uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_t tid, uint64_t value);
+
+#endif

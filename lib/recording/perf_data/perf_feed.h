@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes of a perf.data file's records, in pieces of any size → the file's tables. */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_FEED_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_FEED_H
+
+#include "lib/recording/perf_data/perf_file.h"
+
+struct perf_unpacker;
+
+struct perf_feed {
+	struct perf_file *file;
+	struct perf_unpacker *unpacker; /* of compressed records; NULL until the first one */
+	bool is_unpacked; /* these bytes were compressed */
+	uint8_t *carried; /* the beginning of a record; owned */
+	size_t carried_size;
+	uint64_t to_skip; /* bytes after a record that are no records */
+	/* The part of these that is the formats of tracepoints. */
+	uint8_t *tracing;
+	size_t tracing_wanted, tracing_size;
+};
+
+/* Zeroed, but for `file`, is ready. */
+void perf_feed_release(struct perf_feed *f);
+/* -EBADMSG: damaged from some record on, which err tells; what came before is in the file. */
+int perf_feed_bytes(struct perf_feed *f, const void *bytes, size_t size, struct error *err);
+/* Tells whether the bytes so far end between two records. */
+bool perf_feed_is_whole(const struct perf_feed *f);
+
+#endif

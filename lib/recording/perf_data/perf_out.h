@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Records on their way to the reader. */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_OUT_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_OUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/base/vec.h"
+
+/* Zeroed is empty. */
+struct perf_out {
+	VEC(uint64_t) words;
+	size_t at; /* words read */
+};
+
+/*
+ * Appends a zeroed record of so many bytes, rounded up to 8, with its common part set. Valid until
+ * the next one is added.
+ */
+void *perf_out_add(struct perf_out *o, unsigned int kind, size_t size, uint64_t time, uint32_t pid,
+		   uint32_t tid);
+/* Appends a copy of a record. */
+void perf_out_copy(struct perf_out *o, const struct rec *rec);
+/* Takes the next record, valid until the next is added; NULL: there is none. */
+const struct rec *perf_out_next(struct perf_out *o);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* A sample, taken apart. */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_SAMPLE_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_SAMPLE_H
+
+#include "lib/recording/perf_data/perf_attrs.h"
+
+/* Bodies point into the record; words are in the byte order of the file. */
+struct perf_sample {
+	uint64_t ip, time, addr, period, cgroup;
+	uint32_t pid, tid, cpu;
+	const void *chain; /* chain_count words */
+	uint64_t chain_count;
+	bool has_ip;
+	const void *values; /* value_count times value_words words: the count, and its event's id */
+	uint64_t value_count;
+	uint8_t value_words;
+	const void *raw; /* of a tracepoint */
+	uint32_t raw_size;
+	const void *branches; /* branch_count times 3 words; the newest one first */
+	uint64_t branch_count;
+	uint64_t regs_abi; /* 0: no registers */
+	const void *regs; /* one word for each bit of the attribute's user_regs */
+	const void *stack; /* from the stack pointer on */
+	uint64_t stack_size; /* bytes, a multiple of 8 */
+	bool is_swapped;
+};
+
+/* Takes the body of a sample apart. False: it says more than it has. */
+bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const void *body,
+		      size_t size, bool is_swapped);
+/* Returns register `number`, by perf's numbers of the machine; 0 if it was not sampled. */
+uint64_t perf_sample_reg(const struct perf_sample *s, const struct perf_attr *attr,
+			 unsigned int number);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The records of a perf.data file as prof's own. */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_SOURCE_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_SOURCE_H
+
+#include "lib/recording/perf_data/perf_file.h"
+#include "lib/recording/perf_data/perf_modules.h"
+#include "lib/stream/record/source.h"
+
+struct perf_source_options {
+	/* As in struct perf_modules; NULL: no file is here. */
+	int (*open_file)(void *ctx, const struct perf_mapped *file);
+	void *ctx;
+	uint32_t max_event; /* highest number that an event may have */
+};
+
+struct perf_source;
+
+/* fd is borrowed. */
+int perf_source_open(struct perf_source **out, int fd, const struct perf_source_options *options,
+		     struct error *err);
+void perf_source_free(struct perf_source *s);
+struct source *perf_source_records(struct perf_source *s);
+const struct perf_file *perf_source_file(const struct perf_source *s);
+/* Returns ns between samples: of the clock or, without one, as good as can be told. */
+uint64_t perf_source_interval(const struct perf_source *s);
+
+/* The subject of a recording. */
+struct perf_origin {
+	uint32_t root_pid; /* 0: it is of several processes */
+	char name[REC_NAME_SIZE]; /* of the root's program; "": not known */
+	bool is_machine;
+	bool has_copies; /* of stacks */
+};
+struct perf_origin perf_source_origin(const struct perf_source *s);
+
+#endif

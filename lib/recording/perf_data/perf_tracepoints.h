@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples of tracepoints → markers with the tracepoints' fields, by the formats in the file. */
+#ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
+#define PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
+
+#include "lib/stream/text/tracepoint_format.h"
+#include "lib/recording/perf_data/perf_file.h"
+#include "lib/recording/perf_data/perf_out.h"
+#include "lib/recording/perf_data/perf_sample.h"
+#include "lib/recording/perf_data/perf_stacks.h"
+
+struct perf_tracepoint {
+	uint32_t attr;
+	struct tracepoint_format format;
+};
+
+/* Zeroed is empty. */
+struct perf_tracepoints {
+	VEC(struct perf_tracepoint) rows; /* the number is that of the schema */
+};
+
+void perf_tracepoints_release(struct perf_tracepoints *t);
+/*
+ * Reads the formats of the file's events, and sends their schemas. Formats that are damaged, or of
+ * a machine of the other byte order, are left out.
+ */
+void perf_tracepoints_begin(struct perf_tracepoints *t, const struct perf_file *file,
+			    struct perf_out *out);
+/* Sends the marker of a sample, if its event has a format. */
+void perf_tracepoints_sample(const struct perf_tracepoints *t, uint32_t attr,
+			     const struct perf_sample *sample, const struct perf_place *place,
+			     struct perf_out *out);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/recording/workplace/function_code.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/code/binary/binary.h"
+#include "lib/code/binary/code_dump.h"
+#include "lib/model/tables/symbol_reason.h"
+
+static int fail_missing(const struct module *module, const char *name, struct error *err)
+{
+	if (module_is_kernel(module)) {
+		error_text(err, -ENOENT, "%s: the code of the kernel is not here", name);
+		error_hint(err, "install the kernel's debug package, with its vmlinux, or name a "
+				"server in DEBUGINFOD_URLS");
+		return -ENOENT;
+	}
+	if (module->kind == PROFILE_MODULE_CODE_DUMP) {
+		error_text(err, -ENOENT, "%s: the code that the program made at run time is %s",
+			   name,
+			   module->reason == SYMBOLS_OTHER_BUILD
+				   ? "not there any more: another run has overwritten the dump"
+			   : module->reason == SYMBOLS_UNREADABLE ? "in a dump you may not read"
+								  : "gone: the dump is not here");
+		error_hint(err, "keep the dump where it was written, or give its folder to "
+				"--debug-dir");
+		return -ENOENT;
+	}
+	return error_text(err, -ENOENT, "%s: no code: %s", name,
+			  symbol_reason_text(module->reason == SYMBOLS_UNASKED ? SYMBOLS_NOT_HERE
+									       : module->reason));
+}
+
+static int read_segment(struct function_code *code, int fd, const struct binary_summary *summary,
+			uint64_t rva, uint64_t size)
+{
+	uint64_t vaddr = rva + (summary->segment_count ? summary->segments[0].vaddr : 0);
+
+	for (size_t i = 0; i < summary->segment_count; i++) {
+		const struct binary_segment *s = &summary->segments[i];
+		ssize_t got;
+
+		if (!s->executable || vaddr < s->vaddr || vaddr - s->vaddr >= s->file_size)
+			continue;
+		if (size > s->file_size - (vaddr - s->vaddr))
+			size = s->file_size - (vaddr - s->vaddr);
+		code->bytes = xmalloc(size + 1);
+		got = pread(fd, code->bytes, size, (off_t)(s->file_offset + (vaddr - s->vaddr)));
+		if (got > 0) {
+			code->size = (size_t)got;
+			return 0;
+		}
+		free(code->bytes);
+		code->bytes = NULL;
+	}
+	return -ERANGE;
+}
+
+static int read_dump(struct function_code *code, int fd, const char *name, uint64_t rva,
+		     uint64_t size, struct error *err)
+{
+	struct dumped_code dumped;
+	int ret = code_dump_read(&dumped, fd, rva, err);
+
+	if (ret)
+		return error_wrap(err, "%s", name);
+	code->bytes = dumped.bytes;
+	code->size = dumped.size < size ? dumped.size : size;
+	code->machine = dumped.machine;
+	code->address = dumped.address;
+	return 0;
+}
+
+int function_code_read(struct function_code *code, const struct module *module, const char *name,
+		       const struct file_set *files, uint64_t rva, uint64_t size, struct error *err)
+{
+	int fd = module->file_key == UINT32_MAX ? -1 : file_set_find(files, module->file_key);
+	struct binary_summary summary = {0};
+	int ret;
+
+	*code = (struct function_code){0};
+	if (fd < 0 || module_is_kernel(module))
+		return fail_missing(module, name, err);
+	size = size < FUNCTION_CODE_MAX ? size : FUNCTION_CODE_MAX;
+	if (module->kind == PROFILE_MODULE_CODE_DUMP)
+		return read_dump(code, fd, name, rva, size, err);
+	code->address = rva;
+	ret = binary_summarize(fd, &summary, err);
+	if (ret)
+		return error_wrap(err, "%s", name);
+	code->machine = summary.machine;
+	ret = read_segment(code, fd, &summary, rva, size);
+	binary_summary_release(&summary);
+	return ret ? error_text(err, ret, "%s: no code is at 0x%llx", name, (unsigned long long)rva)
+		   : 0;
+}

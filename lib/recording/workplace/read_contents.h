@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Files that a capture holds, because they may not have outlived the recording. */
+#ifndef PROF_LIB_RECORDING_WORKPLACE_READ_CONTENTS_H
+#define PROF_LIB_RECORDING_WORKPLACE_READ_CONTENTS_H
+
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/base/vec.h"
+
+/* Bytes of one file, and of all of them, that a capture may hold. */
+#define KEPT_FILE_MAX ((uint64_t)64 << 20)
+#define KEPT_ALL_MAX ((uint64_t)256 << 20)
+
+/* The files of a capture, in memory. Zeroed is empty. */
+struct read_contents {
+	VEC(struct {
+		uint32_t module_id;
+		int fd;
+		uint64_t bytes; /* of memory, in whole pages */
+		uint64_t used; /* when, in calls */
+	})
+	rows;
+	uint64_t bytes; /* of all */
+	uint64_t calls;
+};
+
+void read_contents_release(struct read_contents *c);
+/* Takes a valid record of an untrusted file. */
+void read_contents_take(struct read_contents *c, const struct rec_file *rec);
+/* Returns a borrowed descriptor, -1 if none. */
+int read_contents_find(struct read_contents *c, uint32_t module_id);
+/* Forgets files that were not asked for the longest until the others have at most `bytes`. */
+void read_contents_trim(struct read_contents *c, uint64_t bytes);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layout of a capture file: a header, then frames of packed records. See prof-capture(5). All
+ * numbers are little-endian, the byte order of every machine that prof records.
+ */
+#ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_FORMAT_H
+#define PROF_LIB_STREAM_CAPTURE_CAPTURE_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
+#define CAPTURE_MAGIC "\x89prof\r\n\x1a"
+#define CAPTURE_MAGIC_SIZE 8
+/* Version 1 has no columns, version 2 no epochs, version 3 no shapes for waits in columns. */
+#define CAPTURE_VERSION 4
+#define CAPTURE_BOOT_ID_SIZE 16
+
+struct capture_header {
+	char magic[CAPTURE_MAGIC_SIZE];
+	uint32_t version;
+	uint32_t size; /* bytes from the beginning of the file to the first frame */
+	uint8_t boot_id[CAPTURE_BOOT_ID_SIZE];
+	/* One moment by two clocks: CLOCK_MONOTONIC, and since the Unix epoch. */
+	uint64_t start_ns, start_realtime_ns;
+	uint16_t machine; /* e_machine */
+	uint16_t reserved;
+	uint32_t check; /* CRC-32 of all before it */
+};
+
+#define CAPTURE_FRAME_MAGIC 0xf7a35e1du
+
+/* capture_frame.flags */
+enum {
+	CAPTURE_FRAME_END = 1 << 0, /* the recording ended here by itself */
+	/*
+	 * Holds contents of files, REC_FILE, and stands beside the others: its sequence and samples
+	 * are 0 and mean nothing.
+	 */
+	CAPTURE_FRAME_FILE = 1 << 1,
+	CAPTURE_FRAME_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
+	/*
+	 * Repeats what the records so far have led to, for readers who start with the next epoch;
+	 * others skip it. Stands beside the others: its sequence is that of the epoch's first
+	 * frame, samples counts the frames of this state down to 1, and both times are that from
+	 * which on records belong to the epoch.
+	 */
+	CAPTURE_FRAME_STATE = 1 << 3,
+	CAPTURE_FRAME_EPOCH = 1 << 4, /* the first one after a state */
+};
+
+/* Precedes packed_size bytes: the records, one after the other, as one frame of zstd. */
+struct capture_frame {
+	uint32_t magic;
+	uint32_t flags;
+	uint64_t sequence; /* counts up from 0 */
+	uint64_t samples; /* REC_SAMPLE records before this frame, unwritten ones included */
+	uint64_t first_ns, last_ns; /* earliest and latest time of the records; 0, 0: none */
+	uint32_t records;
+	uint32_t raw_size, packed_size; /* bytes */
+	uint32_t packed_check; /* CRC-32 of the packed bytes */
+	uint32_t columns_size; /* bytes of the records in columns; 0: they are not */
+	uint32_t check; /* CRC-32 of all before it in this structure */
+};
+
+/* A frame ends with the record that reaches this size, or after this time; the first ones sooner.
+ */
+#define CAPTURE_FRAME_BYTES ((uint32_t)256 << 10)
+#define CAPTURE_FRAME_NS 500000000ull
+/* Larger frames are damaged: the last record may be of the maximum size. */
+#define CAPTURE_RAW_MAX (CAPTURE_FRAME_BYTES + ((uint32_t)512 << 10))
+#define CAPTURE_PACKED_MAX (CAPTURE_RAW_MAX + ((uint32_t)16 << 10))
+
+/* Writes all of it to a file. 0 or a negative errno. */
+int capture_write(int fd, const void *data, size_t size);
+/* Sets everything that does not depend on the recording, and the check. */
+void capture_header_seal(struct capture_header *header);
+/* Makes the frame that ends a capture; nothing follows its header. */
+struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples);
+
+_Static_assert(sizeof(struct capture_header) == 56, "file format");
+_Static_assert(sizeof(struct capture_frame) == 64, "file format");
+
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/capture/frame_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/crc32.h"
+#include "lib/base/read_at.h"
+#include "lib/stream/capture/frame_unpacker.h"
+#include "lib/stream/record/record.h"
+
+/* Bytes that are read at once when the next frame is searched for. */
+#define SEARCH_SIZE ((size_t)64 << 10)
+/*
+ * Bytes of frames with a good header and bad contents that are read in vain. A forged file cannot
+ * make the search take longer than this, and the file's own size.
+ */
+#define VAIN_MAX ((uint64_t)64 << 20)
+/*
+ * Bytes of records that a file may hold: so many, and so many times its own size. Real ones hold 2
+ * to 20 times; zstd could make 10,000 times of a forged one, and memory end.
+ */
+#define RAW_FREE ((uint64_t)64 << 20)
+#define RAW_RATIO 40
+
+/* Stacks of samples before the end of a part may come this much later. */
+#define LATE_NS 1000000000ull
+
+/* A place where reading can start. */
+struct epoch {
+	uint64_t at; /* position of its state; 0: none */
+	uint64_t sequence, left; /* of its first frame; frames of the state still to come */
+	uint64_t time;
+};
+
+struct frame_reader {
+	int fd;
+	struct capture_header header;
+	uint64_t at; /* position of the next frame */
+	uint64_t sequence, samples; /* as the next frame should tell them */
+	uint64_t vain;
+	uint64_t raw_total, packed_total; /* bytes of frames so far */
+	struct capture_counts counts;
+	uint64_t first_at; /* position of the state to start with; 0: the file's beginning */
+	uint64_t to_ns; /* records after this time are not wanted */
+	bool is_past; /* records after to_ns were read */
+	bool is_skipped; /* the frame was not read, since nobody wants it */
+	bool is_begun; /* a frame of the stream was read */
+	bool is_window;
+	bool is_late; /* the state of the next window came */
+	bool has_late; /* a frame after it was read */
+	bool is_settled; /* frames that the window before needs are over */
+	bool wants_state; /* frames are missing: the next state brings back what they told */
+	struct frame_contents *out; /* takes the frame that is read */
+	uint8_t *packed;
+	struct frame_unpacker *unpacker;
+};
+
+bool capture_is_one(const void *bytes, size_t size)
+{
+	return size >= CAPTURE_MAGIC_SIZE && !memcmp(bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
+}
+
+static int read_header(struct frame_reader *r, struct error *err)
+{
+	struct capture_header *h = &r->header;
+	ssize_t n = read_at(r->fd, h, sizeof(*h), 0);
+	int ret;
+
+	if (n < 0)
+		return error_set(err, (int)n, "read");
+	ret = capture_header_check(h, (size_t)n, err);
+	if (!ret)
+		r->at = h->size;
+	return ret;
+}
+
+/* Is the frame to be read, whose header was? Others need not even be whole. */
+static bool is_wanted(struct frame_reader *r)
+{
+	const struct capture_frame *f = &r->out->frame;
+
+	if (f->flags & CAPTURE_FRAME_FILE)
+		return true;
+	if (r->at < r->first_at)
+		return false;
+	r->is_late |= r->is_window && f->flags & CAPTURE_FRAME_STATE && r->is_begun;
+	if (f->flags & CAPTURE_FRAME_STATE)
+		return r->wants_state || f->sequence > r->sequence;
+	if (f->records && f->first_ns > r->to_ns)
+		r->is_past = true;
+	return !r->is_past || f->flags & CAPTURE_FRAME_END;
+}
+
+/* Reads the frame at r->at. 1: it is whole; 0: it is not; else a negative errno. */
+static int read_frame(struct frame_reader *r)
+{
+	struct capture_frame *f = &r->out->frame;
+	ssize_t n = read_at(r->fd, f, sizeof(*f), r->at);
+
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n < sizeof(*f) || !capture_frame_is_good(f) || r->vain > VAIN_MAX)
+		return 0;
+	r->is_skipped = !is_wanted(r);
+	if (r->is_skipped)
+		return 1;
+	n = read_at(r->fd, r->packed, f->packed_size, r->at + sizeof(*f));
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
+		if (frame_unpacker_unpack(r->unpacker, r->header.version, f, r->packed,
+					  r->out->raw))
+			return 1;
+		r->vain += f->raw_size;
+	}
+	r->vain += (uint64_t)n;
+	return 0;
+}
+
+/* Returns the first header with a good check, or one that the end cuts, NULL if none. */
+static const uint8_t *find_header(const uint8_t *data, size_t size)
+{
+	const uint32_t magic = CAPTURE_FRAME_MAGIC;
+	const uint8_t *at = data, *end = data + size;
+	struct capture_frame frame;
+
+	while ((at = memmem(at, (size_t)(end - at), &magic, sizeof(magic)))) {
+		if ((size_t)(end - at) < sizeof(frame))
+			return at;
+		memcpy(&frame, at, sizeof(frame));
+		if (capture_frame_is_good(&frame))
+			return at;
+		at++;
+	}
+	return NULL;
+}
+
+/* Moves to the next frame with a good header at or after `at`; UINT64_MAX if none. */
+static int find_magic(struct frame_reader *r, uint64_t *at)
+{
+	for (;;) {
+		ssize_t n = read_at(r->fd, r->packed, SEARCH_SIZE, *at);
+		const uint8_t *found;
+
+		if (n < 0)
+			return (int)n;
+		if ((size_t)n < sizeof(struct capture_frame))
+			break;
+		found = find_header(r->packed, (size_t)n);
+		if (!found) {
+			*at += (uint64_t)n - sizeof(uint32_t) + 1;
+			continue;
+		}
+		*at += (uint64_t)(found - r->packed);
+		if ((size_t)(r->packed + n - found) >= sizeof(struct capture_frame))
+			return 0;
+	}
+	*at = UINT64_MAX;
+	return 0;
+}
+
+/* Moves to the next whole frame and reads it. As read_frame(); 0: the file ends. */
+static int next_whole_frame(struct frame_reader *r)
+{
+	uint64_t start = r->at, at = start;
+	int ret = read_frame(r);
+
+	while (!ret) {
+		at++;
+		ret = find_magic(r, &at);
+		if (ret || at == UINT64_MAX || r->vain > VAIN_MAX)
+			break;
+		r->at = at;
+		ret = read_frame(r);
+	}
+	if (ret > 0)
+		r->counts.skipped_bytes += r->at - start;
+	return ret;
+}
+
+/* Learns from the counts of a frame what the missing ones before it held. */
+static void note_missing(struct frame_reader *r)
+{
+	const struct capture_frame *f = &r->out->frame;
+
+	if (f->sequence <= r->sequence)
+		return;
+	r->out->is_after_gap = true;
+	/* Nothing is missing that lies before the part that is read. */
+	if (f->samples > r->samples && (r->is_begun || !r->first_at))
+		r->out->lost_samples = f->samples - r->samples;
+	/* The next window counts that itself. */
+	if (r->has_late)
+		r->out->lost_samples = 0;
+	r->counts.lost_samples += r->out->lost_samples;
+	r->wants_state = true;
+}
+
+/* The part of the file that was read is what counts: the rest may be a hole. */
+static bool is_swollen(struct frame_reader *r)
+{
+	r->raw_total += r->out->frame.raw_size;
+	r->packed_total += r->out->frame.packed_size;
+	return r->raw_total > RAW_FREE + RAW_RATIO * r->packed_total;
+}
+
+/* Takes up a frame of the stream, and notes where that goes on. */
+static void enter_stream(struct frame_reader *r)
+{
+	const struct capture_frame *f = &r->out->frame;
+
+	if (f->flags & CAPTURE_FRAME_END)
+		r->counts.is_complete = true;
+	if (r->is_past)
+		return;
+	note_missing(r);
+	r->has_late |= r->is_late;
+	r->is_settled |= f->records && f->first_ns > r->header.start_ns + LATE_NS;
+	r->is_begun = true;
+	r->sequence = f->sequence + 1;
+	r->samples = f->samples;
+	/* The state before it, if it was wanted, has been read. */
+	if (f->flags & CAPTURE_FRAME_EPOCH)
+		r->wants_state = false;
+}
+
+static uint64_t count_samples(const struct frame_contents *frame)
+{
+	size_t left = frame->frame.raw_size;
+	uint64_t count = 0;
+
+	for (const uint8_t *at = frame->raw; left >= sizeof(struct rec);) {
+		const struct rec *rec = (const struct rec *)at;
+		size_t size = record_size(rec);
+
+		if (size < sizeof(*rec) || size > left)
+			break;
+		count += rec->kind == REC_SAMPLE;
+		at += size;
+		left -= size;
+	}
+	return count;
+}
+
+static int read_next(struct frame_reader *r)
+{
+	const struct capture_frame *f = &r->out->frame;
+	int ret;
+
+	do {
+		ret = next_whole_frame(r);
+		if (ret <= 0)
+			return ret;
+		r->at += sizeof(*f) + f->packed_size;
+	} while (r->is_skipped);
+	if (is_swollen(r))
+		return -EFBIG;
+	r->counts.frames++;
+	if (!(f->flags & (CAPTURE_FRAME_FILE | CAPTURE_FRAME_STATE)))
+		enter_stream(r);
+	r->samples += count_samples(r->out);
+	return 1;
+}
+
+int frame_reader_next(struct frame_reader *r, struct frame_contents *out)
+{
+	r->out = out;
+	out->is_after_gap = false;
+	out->lost_samples = 0;
+	out->result = read_next(r);
+	out->is_past = r->is_past;
+	out->is_late = r->is_late;
+	out->is_early = r->first_at && !r->is_settled;
+	out->counts = r->counts;
+	return out->result;
+}
+
+/* The end of a recording begins with a state: nothing is missing before it. */
+static void find_start(struct frame_reader *r)
+{
+	struct capture_frame f;
+
+	if (read_at(r->fd, &f, sizeof(f), r->at) != (ssize_t)sizeof(f) ||
+	    !capture_frame_is_good(&f) || !(f.flags & CAPTURE_FRAME_STATE))
+		return;
+	r->first_at = r->at;
+	r->wants_state = true;
+}
+
+int frame_reader_open(struct frame_reader **out, int fd, struct error *err)
+{
+	struct frame_reader *r = xcalloc(1, sizeof(*r));
+	int ret;
+
+	r->fd = fd;
+	r->to_ns = UINT64_MAX;
+	ret = read_header(r, err);
+	if (ret) {
+		free(r);
+		return ret;
+	}
+	find_start(r);
+	r->packed = xmalloc(CAPTURE_PACKED_MAX);
+	r->unpacker = frame_unpacker_new();
+	*out = r;
+	return 0;
+}
+
+void frame_reader_free(struct frame_reader *r)
+{
+	if (!r)
+		return;
+	frame_unpacker_free(r->unpacker);
+	free(r->packed);
+	free(r);
+}
+
+const struct capture_header *frame_reader_header(const struct frame_reader *r)
+{
+	return &r->header;
+}
+
+/* Notes an epoch whose state is there from the first frame on. */
+static bool note_epoch(struct epoch *e, const struct capture_frame *f, uint64_t at)
+{
+	if (f->flags & CAPTURE_FRAME_STATE) {
+		if (e->sequence != f->sequence || f->samples != e->left)
+			*e = (struct epoch){.at = at, .sequence = f->sequence};
+		e->time = f->first_ns;
+		e->left = f->samples - 1;
+		return false;
+	}
+	return f->flags & CAPTURE_FRAME_EPOCH && e->at && f->sequence == e->sequence && !e->left;
+}
+
+/* Moves over the frames by their headers. 0 or a negative errno. */
+static int find_epoch(struct frame_reader *r, uint64_t from_ns, struct epoch *found)
+{
+	struct epoch next = {0};
+
+	for (uint64_t at = r->header.size;;) {
+		struct capture_frame f;
+		ssize_t n = read_at(r->fd, &f, sizeof(f), at);
+		int ret;
+
+		if (n < 0)
+			return (int)n;
+		if ((size_t)n < sizeof(f))
+			return 0;
+		if (!capture_frame_is_good(&f)) {
+			at++;
+			ret = find_magic(r, &at);
+			if (ret || at == UINT64_MAX)
+				return ret;
+			continue;
+		}
+		if (note_epoch(&next, &f, at)) {
+			if (next.time > from_ns)
+				return 0;
+			*found = next;
+		}
+		at += sizeof(f) + f.packed_size;
+	}
+}
+
+int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns, struct error *err)
+{
+	struct epoch first = {0};
+	int ret = find_epoch(r, from_ns, &first);
+
+	if (ret)
+		return error_set(err, ret, "read the capture");
+	if (first.at) {
+		r->first_at = first.at;
+		r->wants_state = true;
+	}
+	if (to_ns < UINT64_MAX - LATE_NS)
+		r->to_ns = to_ns + LATE_NS;
+	return 0;
+}
+
+void frame_reader_limit(struct frame_reader *r, uint64_t end_ns)
+{
+	r->is_window = true;
+	r->to_ns = end_ns + LATE_NS;
+}

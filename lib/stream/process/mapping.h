@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The executable mappings of a process, or of the kernel: which module lies where. Forked processes
+ * share one table until either changes it.
+ */
+#ifndef PROF_LIB_STREAM_PROCESS_MAPPING_H
+#define PROF_LIB_STREAM_PROCESS_MAPPING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+/* mapping.module of anonymous memory, which belongs to the process it is looked up for. */
+#define MAPPING_ANON (UINT32_MAX - 1)
+
+struct mapping {
+	uint64_t start, end; /* [start, end) */
+	uint64_t file_offset; /* of start */
+	uint32_t module; /* a number of the owner's, or MAPPING_ANON */
+};
+
+struct mapping_table {
+	VEC(struct mapping) rows; /* ascending, without overlap */
+	/*
+	 * Tables with the same stamp resolve every address alike. Each stamp is used once; all
+	 * empty tables have 0.
+	 */
+	uint64_t stamp;
+	uint32_t holders; /* with several, the table does not change */
+	uint32_t waiting; /* holders that are waiting records */
+	bool has_anon;
+};
+
+struct mapping_table *mapping_table_new(void);
+/*
+ * Holds the table for a forked process, which starts with its parent's mappings, or for a later
+ * lookup of today's mappings. The last holder's drop frees it.
+ */
+struct mapping_table *mapping_table_hold(struct mapping_table *t);
+void mapping_table_drop(struct mapping_table *t);
+/*
+ * Hold and drop for a waiting record. A process that goes on mapping leaves its old table to such
+ * records, so both return the change in bytes kept alive for waiting records.
+ */
+size_t mapping_table_await(struct mapping_table *t);
+size_t mapping_table_settle(struct mapping_table *t);
+
+/*
+ * Replaces what *mapping overlaps; neighbours that continue each other become one row. If the table
+ * has other holders, replaces *table by a copy. False: nothing changed (it was mapped exactly so
+ * already, or is empty), and the stamp was not used.
+ */
+bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,
+			  uint64_t stamp);
+/* Copies a table that must not be shared. */
+struct mapping_table *mapping_table_copy(const struct mapping_table *t, uint64_t stamp);
+/* Finds the mapping at the address; NULL if unknown. Valid until the next insert. */
+const struct mapping *mapping_table_find(const struct mapping_table *t, uint64_t addr);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/process/process_name.h"
+
+#include <string.h>
+
+#include "bpf/record.h"
+#include "lib/base/text.h"
+
+/* An interpreter's arguments before the script: itself, and one of the script's first line. */
+#define SCRIPT_AFTER 2
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Is it the program's, or a title that begins with that? "python3" is a link to "python3.11". */
+static bool is_of_program(const char *name, const char *program)
+{
+	return text_starts_with(program, name) ||
+	       (text_starts_with(name, program) && name[strlen(program)] == ':');
+}
+
+/* Is it the first argument, a title or a path, as a login shell has it? */
+static bool is_first_argument(const char *name, const char *argument)
+{
+	return text_starts_with(argument, name) ||
+	       text_starts_with(last_component(argument + (*argument == '-')), name);
+}
+
+/* An exec of a script names the process after it, not after the interpreter. */
+static bool is_script(const char *name, const char *argument)
+{
+	return strncmp(last_component(argument), name, REC_NAME_SIZE - 1) == 0;
+}
+
+bool process_name_fits(const char *name, const char *program, const char *arguments, size_t size)
+{
+	const char *end = arguments + size;
+
+	if (!*program || is_of_program(name, program))
+		return true;
+	for (unsigned int i = 0; i <= SCRIPT_AFTER && arguments < end; i++) {
+		if (i ? is_script(name, arguments) : is_first_argument(name, arguments))
+			return true;
+		arguments += strlen(arguments) + 1;
+	}
+	return false;
+}

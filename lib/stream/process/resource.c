@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/process/resource.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
+#include "lib/base/text.h"
+
+#define KEY_MAX 64
+#define SERVICE_VARIABLE "OTEL_SERVICE_NAME="
+#define ATTRIBUTES_VARIABLE "OTEL_RESOURCE_ATTRIBUTES="
+
+void resource_release(struct resource *r)
+{
+	vec_for_each(&r->rows, struct resource_attribute *, row) {
+		free(row->key);
+		free(row->value);
+	}
+	vec_release(&r->rows);
+}
+
+static bool may_leave(const char *key)
+{
+	static const char *const prefixes[] = {"service.", "deployment.", "k8s."};
+
+	if (strlen(key) > KEY_MAX)
+		return false;
+	for (const char *at = key; *at; at++) {
+		if (!isalnum((unsigned char)*at) && !strchr("._-", *at))
+			return false;
+	}
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (text_starts_with(key, prefixes[i]) && key[strlen(prefixes[i])])
+			return true;
+	}
+	return false;
+}
+
+/* Cuts a value between characters. */
+static void bound(char *value)
+{
+	size_t size = 0, length;
+
+	while (value[size]) {
+		length = text_utf8_length(value + size, strlen(value + size));
+		length = length ? length : 1;
+		if (size + length > RESOURCE_VALUE_MAX)
+			break;
+		size += length;
+	}
+	value[size] = '\0';
+	text_to_line(value);
+}
+
+/* Takes both over. */
+static void add(struct resource *r, char *key, char *value)
+{
+	size_t at = 0;
+
+	bound(value);
+	while (at < r->rows.count && strcmp(r->rows.items[at].key, key) < 0)
+		at++;
+	if (*value && at < r->rows.count && strcmp(r->rows.items[at].key, key) == 0) {
+		free(key);
+		free(r->rows.items[at].value);
+		r->rows.items[at].value = value;
+		return;
+	}
+	if (!*value || !may_leave(key) || r->rows.count == RESOURCE_ATTRIBUTES_MAX) {
+		free(key);
+		free(value);
+		return;
+	}
+	vec_push(&r->rows, (struct resource_attribute){0});
+	memmove(&r->rows.items[at + 1], &r->rows.items[at],
+		(r->rows.count - 1 - at) * sizeof(*r->rows.items));
+	r->rows.items[at] = (struct resource_attribute){key, value};
+}
+
+/* Adds what the text has; NULL: only judges it. */
+static bool parse(struct resource *r, const char *text, size_t size)
+{
+	const char *end = text + size;
+
+	while (text < end) {
+		const char *comma = memchr(text, ',', (size_t)(end - text));
+		const char *stop = comma ? comma : end;
+		const char *equal = memchr(text, '=', (size_t)(stop - text));
+		_cleanup_free_ char *key = NULL, *value = NULL;
+
+		if (equal) {
+			key = unquote_url_trimmed(text, (size_t)(equal - text));
+			value = unquote_url_trimmed(equal + 1, (size_t)(stop - equal - 1));
+		}
+		/* A comma at the end is common. */
+		if ((!key || !*key || !value) && stop > text)
+			return false;
+		if (r && key && value)
+			add(r, steal(key), steal(value));
+		text = comma ? comma + 1 : end;
+	}
+	return true;
+}
+
+bool resource_parse(struct resource *r, const char *text, size_t size)
+{
+	return parse(NULL, text, size) && parse(r, text, size);
+}
+
+void resource_parse_environment(struct resource *r, const char *text, size_t size)
+{
+	const char *end = text + size, *service = NULL, *attributes = NULL;
+
+	for (const char *next; text < end; text = next + 1) {
+		next = memchr(text, '\0', (size_t)(end - text));
+		if (!next)
+			break;
+		/* The first of two counts, as for getenv(). */
+		if (!service && text_starts_with(text, SERVICE_VARIABLE))
+			service = text + strlen(SERVICE_VARIABLE);
+		else if (!attributes && text_starts_with(text, ATTRIBUTES_VARIABLE))
+			attributes = text + strlen(ATTRIBUTES_VARIABLE);
+	}
+	/* Taken first, the service has a place among those that are kept; taken last, it counts. */
+	if (service && *service)
+		add(r, xstrdup(RESOURCE_SERVICE_NAME), xstrdup(service));
+	if (!attributes)
+		return;
+	resource_parse(r, attributes, strlen(attributes));
+	if (service && *service)
+		add(r, xstrdup(RESOURCE_SERVICE_NAME), xstrdup(service));
+}
+
+void resource_write(const struct resource *r, struct strbuf *out)
+{
+	_cleanup_(strbuf_release) struct strbuf pair = {0};
+
+	vec_for_each(&r->rows, const struct resource_attribute *, row) {
+		strbuf_reset(&pair);
+		strbuf_addf(&pair, "%s%s=", out->size ? "," : "", row->key);
+		quote_url(&pair, row->value);
+		if (out->size + pair.size <= RESOURCE_TEXT_MAX)
+			strbuf_add(out, pair.text, pair.size);
+	}
+}

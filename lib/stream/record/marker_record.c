@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/record/marker_record.h"
+
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/stream/record/record.h"
+
+#define TEXT_MAX 0xffffu
+
+static size_t length(const struct marker_text *text)
+{
+	return text->size < TEXT_MAX ? text->size : TEXT_MAX;
+}
+
+/* Returns the offset of the text in the record's. */
+static size_t put_text(struct rec_marker *rec, char *to, const struct marker_text *text)
+{
+	size_t at = rec->text_size, size = length(text);
+
+	if (size)
+		memcpy(to + at, text->at, size);
+	rec->text_size += (__u32)size;
+	return at;
+}
+
+struct marker_text marker_text(const char *text)
+{
+	return (struct marker_text){text, text ? strlen(text) : 0};
+}
+
+static void set_type(struct marker_record *marker, unsigned int field, enum field_type type)
+{
+	marker->values[field].type = type;
+	if (marker->value_count <= field)
+		marker->value_count = field + 1;
+}
+
+void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text)
+{
+	set_type(marker, field, FIELD_STRING);
+	marker->values[field].text = text;
+}
+
+void marker_set_number(struct marker_record *marker, unsigned int field, enum field_type type,
+		       __u64 number)
+{
+	set_type(marker, field, type);
+	marker->values[field].number = number;
+}
+
+struct rec_marker *marker_record_new(const struct marker_record *from)
+{
+	size_t text_size = length(&from->name) + length(&from->category), size;
+	unsigned int value_count = 0;
+	struct rec_marker *rec;
+	char *text;
+
+	for (unsigned int i = 0; i < from->value_count; i++) {
+		value_count += from->values[i].type != FIELD_NONE;
+		text_size += length(&from->values[i].text);
+	}
+	size = rec_marker_size(value_count, from->cause != NULL, text_size);
+	rec = xcalloc(1, size);
+	record_init(&rec->rec, REC_MARKER, size, from->end, from->pid, from->tid);
+	rec->rec.flags = from->flags;
+	rec->rec.cpu = from->cpu;
+	rec->start = from->start;
+	rec->schema = from->schema;
+	rec->value_count = (__u16)value_count;
+	if (from->cause) {
+		rec->rec.flags |= MARKER_CAUSE;
+		rec->stack_count = 1;
+		memcpy((void *)rec_marker_stacks(rec), from->cause, sizeof(*from->cause));
+	}
+	text = (char *)rec_marker_text(rec);
+	put_text(rec, text, &from->name);
+	put_text(rec, text, &from->category);
+	rec->name_size = (__u16)length(&from->name);
+	rec->category_size = (__u16)length(&from->category);
+	for (unsigned int i = 0, at = 0; i < from->value_count; i++) {
+		bool is_text = from->values[i].type == FIELD_STRING;
+
+		if (from->values[i].type == FIELD_NONE)
+			continue;
+		rec->values[at++] = (struct rec_value){
+			.field = (__u16)i,
+			.type = (__u8)from->values[i].type,
+			.size = is_text ? (__u32)length(&from->values[i].text) : 0,
+			.value = is_text ? put_text(rec, text, &from->values[i].text)
+					 : from->values[i].number,
+		};
+	}
+	return rec;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds REC_MARKERs, for sources in user space. */
+#ifndef PROF_LIB_STREAM_RECORD_MARKER_RECORD_H
+#define PROF_LIB_STREAM_RECORD_MARKER_RECORD_H
+
+#include <stddef.h>
+
+#include "bpf/record.h"
+#include "lib/model/facts/marker_schema.h"
+
+#define MARKER_RECORD_VALUES_MAX 16
+
+/* Borrowed, not terminated; NULL: none. */
+struct marker_text {
+	const char *at;
+	size_t size;
+};
+
+struct marker_record {
+	__u32 schema; /* of an earlier REC_SCHEMA */
+	__u8 flags; /* MARKER_… */
+	__u16 cpu; /* of its end; 0: unknown */
+	__u32 pid, tid; /* 0: of the machine */
+	__u64 start, end; /* CLOCK_MONOTONIC ns */
+	struct marker_text name, category; /* cut to 65,535 bytes */
+	const struct rec_marker_stack *cause; /* borrowed; NULL: none */
+	unsigned int value_count;
+	/* By field of the schema; without a type: no value. */
+	struct {
+		enum field_type type;
+		struct marker_text text; /* of strings */
+		__u64 number; /* of all others */
+	} values[MARKER_RECORD_VALUES_MAX];
+};
+
+struct marker_text marker_text(const char *text);
+/* Sets the value of a field. The text is borrowed. */
+void marker_set_text(struct marker_record *marker, unsigned int field, struct marker_text text);
+void marker_set_number(struct marker_record *marker, unsigned int field, enum field_type type,
+		       __u64 number);
+/* The caller frees the record. */
+struct rec_marker *marker_record_new(const struct marker_record *from);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Puts the records of many rings into one order of time, with a bounded delay. A round is:
+ *
+ *	merge_begin_round(m, clock);		// clock read *before* any ring is
+ *	merge_add(m, rec); …			// everything in the rings now
+ *	while ((rec = merge_next(m))) …		// those older than the previous round's clock
+ *
+ * The rings contain everything written before the round began, so no predecessor of a record older
+ * than the previous round's clock can still arrive. Records that come even later are counted and
+ * kept, never dropped. Equal times keep the order of merge_add().
+ *
+ * At most the records of two rounds wait here, and those that the caller does not take: it bounds
+ * them by what a round may bring.
+ */
+#ifndef PROF_LIB_STREAM_RECORD_MERGE_H
+#define PROF_LIB_STREAM_RECORD_MERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+
+struct merge;
+
+struct merge *merge_new(void);
+void merge_free(struct merge *m);
+
+void merge_begin_round(struct merge *m, uint64_t clock_ns);
+/*
+ * Says that this round did not read everything: records younger than the last complete round stay
+ * until the next.
+ */
+void merge_hold_watermark(struct merge *m);
+/* Copies the record. False if its kind never leaves the recorder: nothing was added. */
+bool merge_add(struct merge *m, const struct rec *rec);
+/* Ends the last round: from now on merge_next() gives everything. */
+void merge_finish(struct merge *m);
+/* Returns the next record in order, valid until the next merge_begin_round(), or NULL. */
+const struct rec *merge_next(struct merge *m);
+/*
+ * True if there are many records, or if it was last true long ago: call it once a round, and take
+ * none if it is false. To take few in each round costs more, because other programs use the CPU's
+ * caches in between.
+ */
+bool merge_is_due(struct merge *m);
+/* Bytes taken by waiting records: now, and the highest so far. */
+uint64_t merge_size(const struct merge *m);
+uint64_t merge_peak(const struct merge *m);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* A source of records: the live machine or a capture file. One of the three seams. */
+#ifndef PROF_LIB_STREAM_RECORD_SOURCE_H
+#define PROF_LIB_STREAM_RECORD_SOURCE_H
+
+#include "bpf/record.h"
+#include "lib/base/error.h"
+
+struct file_set;
+struct source;
+
+enum source_result {
+	SOURCE_END = 0, /* no more records */
+	SOURCE_RECORD = 1, /* *rec is the next one, valid until the next call */
+	SOURCE_IDLE = 2, /* none for now: the caller may do other work */
+};
+
+struct source_ops {
+	/* Returns an enum source_result, or a negative errno. Records come in time order. */
+	int (*next)(struct source *s, const struct rec **rec, struct error *err);
+};
+
+struct source {
+	const struct source_ops *ops;
+	struct file_set *files; /* by module_id; may be NULL. Owned by the source. */
+};
+
+static inline int source_next(struct source *s, const struct rec **rec, struct error *err)
+{
+	return s->ops->next(s, rec, err);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Frames <-> the body of a stack record, see struct rec_stack. */
+#ifndef PROF_LIB_STREAM_RECORD_STACK_RECORD_H
+#define PROF_LIB_STREAM_RECORD_STACK_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+
+/*
+ * Makes a record of these frames, innermost first, with no outer stack. The caller frees it and
+ * fills in time, pids, flags and id.
+ */
+struct rec_stack *stack_record_new(const uint64_t *addrs, const uint8_t *kinds,
+				   uint16_t kernel_depth, uint16_t user_depth);
+
+/* Number of frames in the record itself. */
+static inline uint32_t stack_record_depth(const struct rec_stack *rec)
+{
+	return (uint32_t)rec->kernel_depth + rec->user_depth;
+}
+
+/* Bytes after the fixed part. */
+size_t stack_record_body_size(uint32_t depth, uint32_t run_count);
+
+/* The body of a record, in any memory. */
+struct stack_body {
+	const uint32_t *lows;
+	const struct rec_run *runs;
+	uint32_t depth, run_count;
+};
+
+struct stack_body stack_record_body(const struct rec_stack *rec);
+/* The body with `depth` frames in `run_count` runs at `words`. */
+struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_count);
+
+/* Clears what the kernel's programs leave in unused bytes: it means nothing, and packs badly. */
+void stack_record_clear_padding(struct rec_stack *rec);
+/* True if the runs cover exactly `depth` frames. */
+bool stack_body_is_valid(const struct stack_body *body);
+/* Stores the frames except the innermost `skip`; returns their number, at most depth. */
+uint32_t stack_body_unpack(const struct stack_body *body, uint32_t skip, uint64_t *addrs,
+			   uint8_t *kinds);
+
+#endif

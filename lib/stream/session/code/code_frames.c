@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/session/code/code_frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/runtime_layout.h"
+#include "lib/base/alloc.h"
+#include "lib/model/languages/language.h"
+#include "lib/stream/session/code/code_versions.h"
+
+/* Stands for a function without a name. */
+#define NAME_LOST "(name lost)"
+
+/* The profile function of a code-table row. */
+struct code_func {
+	func_id func; /* NO_FUNC: not made yet */
+	uint8_t language, tier;
+};
+
+struct code_frames {
+	struct profile *profile;
+	const struct code_table *table;
+	const struct process_table *processes;
+	struct code_versions versions;
+	process_id *owners; /* by module: process of this anonymous memory, or NO_PROCESS */
+	struct code_func *funcs; /* by row of the table */
+	struct code_func *managed; /* by row of table->managed */
+	module_id *dumps; /* by row of table->dumps; NO_MODULE: not looked for yet, or not found */
+	bool has_managed;
+};
+
+/* If a name has no language, a mapped library of the compiler decides. */
+static uint8_t language_of_process(const struct profile *p, const struct process *process)
+{
+	vec_for_each(&process->mappings->rows, const struct mapping *, mapping) {
+		uint8_t language;
+
+		if (mapping->module >= p->modules.rows.count)
+			continue;
+		language = language_of_library(
+			strings_get(&p->strings, p->modules.rows.items[mapping->module].name));
+		if (language != LANGUAGE_NONE)
+			return language;
+	}
+	return LANGUAGE_NONE;
+}
+
+/* NO_USER is READER_UNKNOWN in both ids. */
+static struct reader reader_of(uint64_t user)
+{
+	return (struct reader){(uint32_t)user, (uint32_t)(user >> 32)};
+}
+
+static source_file_id intern_file(struct profile *p, const char *path, size_t size)
+{
+	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
+}
+
+static source_file_id file_of_text(struct code_frames *c, string_id file)
+{
+	if (file == NO_STRING || !strings_size(&c->table->names, file))
+		return NO_SOURCE_FILE;
+	return intern_file(c->profile, strings_get(&c->table->names, file),
+			   strings_size(&c->table->names, file));
+}
+
+/* If the name has no file, take that of the first line in the debug information. */
+static source_file_id file_of_lines(struct code_frames *c, const struct code_entry *entry)
+{
+	return file_of_text(c, entry->line_count ? c->table->lines.items[entry->first_line].file
+						 : NO_STRING);
+}
+
+/*
+ * Functions of a runtime have no module that would tell who may read their file, and in which root
+ * it is.
+ */
+static void add_users(struct code_frames *c, const struct code_entry *entry, source_file_id id)
+{
+	const struct process *process = &c->processes->rows.items[entry->process];
+	struct source_file *file;
+
+	if (id == NO_SOURCE_FILE)
+		return;
+	file = &c->profile->source_files.rows.items[id];
+	readers_add(&file->users, reader_of(process->first_user));
+	vec_for_each(&process->users, const struct user_change *, change)
+		readers_add(&file->users, reader_of(change->user));
+	file->pid = process->pid;
+}
+
+static void name_entry(struct code_frames *c, const struct code_entry *entry, module_id module,
+		       struct code_func *out)
+{
+	struct code_name name;
+	struct func func = {.module = module, .file = NO_SOURCE_FILE, .is_named = true};
+
+	code_name_parse(&name, strings_get(&c->table->names, entry->name),
+			strings_size(&c->table->names, entry->name));
+	if (name.language == LANGUAGE_NONE)
+		name.language = language_of_process(c->profile,
+						    &c->processes->rows.items[entry->process]);
+	func.name = strings_intern_sized(&c->profile->strings, name.name, name.name_size);
+	func.file = name.file ? intern_file(c->profile, name.file, name.file_size)
+			      : file_of_lines(c, entry);
+	func.line = name.line;
+	func.column = name.column;
+	func.is_js = name.is_js;
+	/* The same function as the runtime reports it. */
+	if (c->has_managed && name.is_js && name.language == LANGUAGE_JAVASCRIPT) {
+		func.module = NO_MODULE;
+		func.column = 0;
+		add_users(c, entry, func.file);
+	}
+	out->func = funcs_intern(&c->profile->funcs, &func);
+	out->language = name.language;
+	out->tier = name.tier;
+}
+
+/* 0: unknown */
+static uint32_t line_at(const struct code_table *t, const struct code_entry *entry, uint64_t offset)
+{
+	size_t low = count_front(&t->lines.items[entry->first_line], entry->line_count, it,
+				 it->offset <= offset);
+
+	return low ? t->lines.items[entry->first_line + low - 1].line : 0;
+}
+
+static uint8_t language_of_category(const char *name, size_t size)
+{
+	for (uint8_t i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
+		const char *category = languages[i]->category.name;
+
+		if (strlen(category) == size && memcmp(category, name, size) == 0)
+			return i;
+	}
+	return LANGUAGE_NONE;
+}
+
+static uint8_t tier_of_name(uint8_t language, const char *name, size_t size)
+{
+	const char *const *tiers = languages[language] ? languages[language]->category.subcategories
+						       : NULL;
+
+	for (uint8_t i = 0; tiers && tiers[i]; i++) {
+		if (strlen(tiers[i]) == size && memcmp(tiers[i], name, size) == 0)
+			return i;
+	}
+	return 0;
+}
+
+/* The name begins with "CATEGORY:" or "CATEGORY/TIER:"; the first line is the definition's. */
+static void name_managed(struct code_frames *c, const struct code_entry *entry,
+			 struct code_func *out)
+{
+	const char *text = strings_get(&c->table->names, entry->name);
+	size_t size = strings_size(&c->table->names, entry->name), category;
+	const char *colon = memchr(text, ':', size), *slash;
+	struct func func = {.module = NO_MODULE, .is_js = true, .is_named = true};
+
+	category = colon ? (size_t)(colon - text) : 0;
+	slash = memchr(text, '/', category);
+	out->language = language_of_category(text, slash ? (size_t)(slash - text) : category);
+	out->tier = slash ? tier_of_name(out->language, slash + 1, (size_t)(colon - slash - 1)) : 0;
+	if (colon) {
+		text += category + 1;
+		size -= category + 1;
+	}
+	func.name = size ? strings_intern_sized(&c->profile->strings, text, size)
+			 : strings_intern(&c->profile->strings, NAME_LOST);
+	func.file = file_of_lines(c, entry);
+	add_users(c, entry, func.file);
+	func.line = entry->line_count ? c->table->lines.items[entry->first_line].line : 0;
+	out->func = funcs_intern(&c->profile->funcs, &func);
+}
+
+static uint8_t language_of_runtime(uint64_t kind)
+{
+	static const uint8_t by_kind[RUNTIME_KIND_COUNT] = {
+#define RUNTIME(KIND, name, LANGUAGE, ...) [RUNTIME_##KIND] = LANGUAGE_##LANGUAGE,
+#include "bpf/runtimes.def"
+#undef RUNTIME
+	};
+
+	return kind < RUNTIME_KIND_COUNT ? by_kind[kind] : LANGUAGE_NONE;
+}
+
+/* Code without a record: the ring was full, or its record was lost. */
+static void set_name_lost(struct code_frames *c, struct frame *frame)
+{
+	struct func func = {
+		.module = NO_MODULE,
+		.file = NO_SOURCE_FILE,
+		.is_js = true,
+		.is_named = true,
+		.name = strings_intern(&c->profile->strings, NAME_LOST),
+	};
+
+	frame->language = language_of_runtime(frame->offset);
+	frame->func = funcs_intern(&c->profile->funcs, &func);
+	frame->offset = 0;
+}
+
+/* Takes what was known of the interpreter's lock out of the frame's address. */
+static enum managed_lock take_lock(struct frame *frame)
+{
+	enum managed_lock lock = (enum managed_lock)(frame->offset >> MANAGED_LOCK_SHIFT);
+
+	frame->offset &= ((uint64_t)1 << MANAGED_LOCK_SHIFT) - 1;
+	return lock;
+}
+
+static void set_lock(struct frame *frame, enum managed_lock lock)
+{
+	const struct language *language = languages[frame->language];
+
+	if (language && language->lock_tier &&
+	    (lock == MANAGED_LOCK_HELD || lock == MANAGED_LOCK_FREE))
+		frame->tier = language->lock_tier + (lock == MANAGED_LOCK_FREE);
+}
+
+/* Sets the function of a frame, and its tier if the name, "LINE:NAME", has one before it. */
+static void set_inlined(struct code_frames *c, const struct code_entry *entry,
+			const struct code_line *line, struct frame *frame)
+{
+	const char *text = strings_get(&c->table->names, line->inlined);
+	size_t size = strings_size(&c->table->names, line->inlined), at = 0;
+	struct func func = {.module = NO_MODULE, .is_js = true, .is_named = true};
+
+	while (at < size && text[at] >= 'A' && text[at] <= 'z')
+		at++;
+	if (at && at < size) {
+		frame->tier = tier_of_name(frame->language, text, at);
+		at++;
+	}
+	for (; at < size && text[at] >= '0' && text[at] <= '9'; at++)
+		func.line = 10 * func.line + (uint32_t)(text[at] - '0');
+	at += at < size;
+	func.name = strings_intern_sized(&c->profile->strings, text + at, size - at);
+	func.file = file_of_text(c, line->file);
+	add_users(c, entry, func.file);
+	frame->func = funcs_intern(&c->profile->funcs, &func);
+	frame->line = line->line;
+}
+
+/*
+ * Sets the line at `offset` of the code, and adds the functions that are inlined there. Returns the
+ * number of frames.
+ */
+static size_t set_calls(struct code_frames *c, const struct code_entry *entry, uint64_t offset,
+			struct frame *frames)
+{
+	const struct code_line *lines = c->table->lines.items + entry->first_line;
+	size_t end = count_front(lines, entry->line_count, it, it->offset <= offset);
+	size_t first = end, count = 1;
+
+	while (first && lines[first - 1].inlined != NO_STRING)
+		first--;
+	first -= first > 0;
+	frames[0].offset = 0;
+	frames[0].line = first < end ? lines[first].line : 0;
+	for (size_t i = first + 1; i < end && count < REBIND_CHAIN_MAX; i++, count++) {
+		frames[count] = frames[0];
+		set_inlined(c, entry, &lines[i], &frames[count]);
+		frames[count].inline_depth = (uint16_t)count;
+	}
+	return count;
+}
+
+/* Positions of a recording mean the same at all times. */
+static size_t name_managed_position(struct code_frames *c, struct frame *frame)
+{
+	const struct code_table *t = c->table;
+	size_t low = count_front(t->managed.items, t->managed.count, it,
+				 it->start <= frame->offset);
+	const struct code_entry *entry = low ? &t->managed.items[low - 1] : NULL;
+	struct code_func *func;
+
+	if (!entry || frame->offset >= entry->end) {
+		set_name_lost(c, frame);
+		return 1;
+	}
+	func = &c->managed[low - 1];
+	if (func->func == NO_FUNC)
+		name_managed(c, entry, func);
+	frame->func = func->func;
+	frame->language = func->language;
+	frame->tier = func->tier;
+	return set_calls(c, entry, frame->offset - entry->start, frame);
+}
+
+static size_t name_managed_frame(struct code_frames *c, struct frame *frame)
+{
+	enum managed_lock lock = take_lock(frame);
+	size_t count = name_managed_position(c, frame);
+
+	for (size_t i = 0; i < count; i++)
+		set_lock(&frame[i], lock);
+	return count;
+}
+
+/* The last mapped one: a process that was forked has its parent's, too. */
+static const struct module *find_dump_file(const struct code_frames *c, process_id process)
+{
+	const struct mapping_table *mappings = c->processes->rows.items[process].mappings;
+	const struct module *found = NULL;
+
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		const struct module *module = mapping->module < c->profile->modules.rows.count
+						      ? modules_get(&c->profile->modules,
+								    mapping->module)
+						      : NULL;
+
+		if (module && module_path_is_dump(strings_get(&c->profile->strings, module->path)))
+			found = module;
+	}
+	return found;
+}
+
+/* Returns a module for the dump alone, or NO_MODULE. */
+static module_id dump_module(struct code_frames *c, uint32_t dump)
+{
+	const struct code_dump *row = &c->table->dumps.items[dump];
+	const struct module *file = c->dumps[dump] == NO_MODULE ? find_dump_file(c, row->process)
+								: NULL;
+	struct module *module;
+
+	if (!file)
+		return c->dumps[dump];
+	c->dumps[dump] = modules_add(&c->profile->modules, PROFILE_MODULE_CODE_DUMP, file->path,
+				     file->name);
+	module = modules_get(&c->profile->modules, c->dumps[dump]);
+	memcpy(module->build_id, row->id, sizeof(row->id));
+	module->build_id_size = sizeof(row->id);
+	module->machine = row->id[0] | (uint16_t)row->id[1] << 8;
+	module->reason = SYMBOLS_FOUND;
+	return c->dumps[dump];
+}
+
+/* Places the frame where the bytes of its instruction are. False: nobody has kept them. */
+static bool place_in_dump(struct code_frames *c, const struct code_entry *entry,
+			  struct frame *frame)
+{
+	module_id module = entry->dump == NO_DUMP ? NO_MODULE : dump_module(c, entry->dump);
+	struct symbol symbol = {
+		.module = module,
+		.rva = entry->dump_offset,
+		.size = entry->end - entry->start,
+	};
+
+	/* Profiles have no further addresses. */
+	if (module == NO_MODULE || symbol.size > INT32_MAX ||
+	    entry->dump_offset > INT32_MAX - symbol.size)
+		return false;
+	symbol.name = c->profile->funcs.rows.items[frame->func].name;
+	frame->offset = entry->dump_offset + (frame->offset - entry->start);
+	frame->module = module;
+	frame->symbol = symbols_intern(&c->profile->symbols, &symbol);
+	return true;
+}
+
+static size_t name_frame(void *ctx, uint64_t time, struct frame *frame, struct rebind_span *span)
+{
+	struct code_frames *c = ctx;
+	process_id owner = frame->module == NO_MODULE ? NO_PROCESS : c->owners[frame->module];
+	const struct code_entry *entry;
+	struct code_func *func;
+	uint32_t row;
+
+	if (frame->kind == PROFILE_FRAME_MANAGED)
+		return name_managed_frame(c, frame);
+	if (owner == NO_PROCESS)
+		return 1;
+	row = code_versions_find(&c->versions, owner, frame->offset, time, span);
+	if (row == NO_CODE)
+		return 1;
+	entry = &c->table->rows.items[row];
+	func = &c->funcs[row];
+	if (func->func == NO_FUNC)
+		name_entry(c, entry, frame->module, func);
+	frame->func = func->func;
+	frame->language = func->language;
+	frame->tier = func->tier;
+	frame->line = line_at(c->table, entry, frame->offset - entry->start);
+	if (!place_in_dump(c, entry, frame))
+		frame->offset = entry->start;
+	return 1;
+}
+
+/*
+ * Code that Python makes for profilers that see native frames alone: a call of it runs one
+ * function, which has its name.
+ */
+static bool is_trampoline_of(const struct frame *frame, const struct frame *caller)
+{
+	return frame->kind == PROFILE_FRAME_MANAGED && frame->language == LANGUAGE_PYTHON &&
+	       caller->kind != PROFILE_FRAME_MANAGED && caller->language == LANGUAGE_PYTHON;
+}
+
+static void set_reasons(struct code_frames *c)
+{
+	bool *has_code = xcalloc(c->processes->rows.count + 1, sizeof(*has_code));
+
+	vec_for_each(&c->table->rows, const struct code_entry *, entry)
+		has_code[entry->process] = true;
+	for (size_t i = 0; i < c->processes->rows.count; i++) {
+		const struct process *process = &c->processes->rows.items[i];
+
+		/* Parents come before their children, so their state is known by now. */
+		if (process->parent != NO_PROCESS && !process->space_start)
+			has_code[i] |= has_code[process->parent];
+		if (process->anon != NO_MODULE)
+			modules_get(&c->profile->modules, process->anon)->reason =
+				has_code[i] ? SYMBOLS_FOUND : SYMBOLS_NO_CODE_MAP;
+	}
+	free(has_code);
+}
+
+static void find_owners(struct code_frames *c)
+{
+	size_t count = c->profile->modules.rows.count;
+
+	c->owners = xreallocarray(NULL, count + 1, sizeof(*c->owners));
+	for (size_t i = 0; i < count; i++)
+		c->owners[i] = NO_PROCESS;
+	for (size_t i = 0; i < c->processes->rows.count; i++) {
+		if (c->processes->rows.items[i].anon != NO_MODULE)
+			c->owners[c->processes->rows.items[i].anon] = (process_id)i;
+	}
+}
+
+static void find_versions(struct code_frames *c, struct code_table *table)
+{
+	VEC(uint64_t) addrs = {0};
+
+	vec_for_each(&c->profile->frames.rows, const struct frame *, frame) {
+		if (frame->module != NO_MODULE && c->owners[frame->module] != NO_PROCESS)
+			vec_push(&addrs, frame->offset);
+	}
+	code_versions_init(&c->versions, table, c->processes, addrs.items, addrs.count);
+	vec_release(&addrs);
+}
+
+static bool has_managed_frames(const struct profile *p)
+{
+	vec_for_each(&p->frames.rows, const struct frame *, frame) {
+		if (frame->kind == PROFILE_FRAME_MANAGED)
+			return true;
+	}
+	return false;
+}
+
+static struct code_func *new_funcs(size_t count)
+{
+	struct code_func *funcs = xreallocarray(NULL, count + 1, sizeof(*funcs));
+
+	for (size_t i = 0; i < count; i++)
+		funcs[i] = (struct code_func){.func = NO_FUNC};
+	return funcs;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_entry *left = a, *right = b;
+
+	return (left->start > right->start) - (left->start < right->start);
+}
+
+void code_frames_name(struct profile *p, struct code_table *table,
+		      const struct process_table *processes)
+{
+	struct code_frames c = {.profile = p, .table = table, .processes = processes};
+
+	set_reasons(&c);
+	c.has_managed = has_managed_frames(p);
+	if (!table->rows.count && !c.has_managed)
+		return;
+	find_owners(&c);
+	find_versions(&c, table);
+	vec_sort(&table->managed, by_start);
+	c.funcs = new_funcs(table->rows.count);
+	c.managed = new_funcs(table->managed.count);
+	c.dumps = xreallocarray(NULL, table->dumps.count + 1, sizeof(*c.dumps));
+	memset(c.dumps, 0xff, (table->dumps.count + 1) * sizeof(*c.dumps));
+	rebind_frames_apply(p, name_frame, is_trampoline_of, &c);
+	code_versions_release(&c.versions);
+	free(c.owners);
+	free(c.funcs);
+	free(c.managed);
+	free(c.dumps);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Names frames in anonymous memory by the code that lay there when they were sampled. */
+#ifndef PROF_LIB_STREAM_SESSION_CODE_CODE_FRAMES_H
+#define PROF_LIB_STREAM_SESSION_CODE_CODE_FRAMES_H
+
+#include "lib/model/tables/profile.h"
+#include "lib/stream/session/code/code_table.h"
+
+/*
+ * Call once all samples and all code are there. Records for each process's anonymous memory whether
+ * it had a map.
+ */
+void code_frames_name(struct profile *p, struct code_table *table,
+		      const struct process_table *processes);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Code that processes generated, as reported by perf maps and jitdumps. Reports come later than
+ * samples of the code, and an address may hold different code at different times. So code is
+ * collected here, and frames are named once all of it is known (code_frames.h).
+ */
+#ifndef PROF_LIB_STREAM_SESSION_CODE_CODE_TABLE_H
+#define PROF_LIB_STREAM_SESSION_CODE_CODE_TABLE_H
+
+#include <stdbool.h>
+
+#include "bpf/record.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/strings.h"
+#include "lib/stream/session/tasks/process.h"
+
+struct code_line {
+	uint32_t offset; /* from the start of the code */
+	uint32_t line;
+	string_id file; /* in `names`, NO_STRING: unknown */
+	string_id inlined; /* in `names`: as in rec_code_line; NO_STRING: the code's own function */
+};
+
+struct code_entry {
+	uint64_t since;
+	uint64_t start, end; /* [start, end) */
+	process_id process;
+	string_id name; /* in `names` */
+	uint32_t first_line, line_count; /* in `lines` */
+	bool is_exact; /* no earlier than `since` */
+	uint32_t dump; /* in `dumps`; NO_DUMP: its bytes are nowhere */
+	uint64_t dump_offset; /* of its load record */
+};
+
+#define NO_DUMP UINT32_MAX
+
+/* Lines of a piece of code, which many processes may have. */
+struct code_lines {
+	uint32_t first, count; /* in `lines` */
+};
+
+/* Some dump that a process wrote. */
+struct code_dump {
+	process_id process;
+	uint8_t id[sizeof(((struct rec_code_dump *)NULL)->id)];
+};
+
+/* The process runs another program from this time on. */
+struct code_exec {
+	process_id process;
+	uint64_t time;
+};
+
+struct code_table {
+	VEC(struct code_entry) rows; /* in order of arrival */
+	VEC(struct code_entry) managed; /* code of runtimes, by position; likewise */
+	VEC(struct code_line) lines;
+	VEC(struct code_lines) pieces; /* the different ones */
+	struct index by_lines; /* of `pieces` */
+	VEC(struct code_exec) execs;
+	VEC(struct code_dump) dumps;
+	struct strings names; /* separate from the profile: most code is never sampled */
+};
+
+/* A zeroed struct is an empty table. */
+void code_table_release(struct code_table *t);
+/* `space_start`: begin of the process's present program. */
+void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
+		    const struct rec_code *rec);
+void code_table_exec(struct code_table *t, process_id process, uint64_t time);
+
+#endif

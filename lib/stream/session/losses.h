@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Losses and throttling during the recording, by CPU and time. */
+#ifndef PROF_LIB_STREAM_SESSION_LOSSES_H
+#define PROF_LIB_STREAM_SESSION_LOSSES_H
+
+#include "bpf/record.h"
+#include "lib/model/tables/profile.h"
+
+struct loss_series;
+
+/* A loss that becomes a marker. */
+struct loss {
+	uint64_t start, end;
+	uint64_t count;
+	string_id reason;
+	uint16_t cpu;
+	uint8_t kind; /* enum marker_id */
+};
+
+struct losses {
+	struct profile *profile;
+	VEC(struct loss) rows;
+	VEC(struct loss_series) series; /* last row for each reason and CPU */
+};
+
+void losses_init(struct losses *l, struct profile *profile);
+void losses_release(struct losses *l);
+/* `time` is that of the record on the profile's time line. */
+void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time);
+void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time);
+/*
+ * Shows losses, which belong to no thread, on the recording's first one: nearly always the main
+ * thread of the recorded command.
+ */
+void losses_finish(struct losses *l);
+
+#endif

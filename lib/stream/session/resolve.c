@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/session/resolve.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/base/alloc.h"
+#include "lib/stream/session/code/frame_kinds.h"
+
+/*
+ * Each key has a pair of lines, of which the one filled first is overwritten. A pair is a cache
+ * line. A miss costs a walk over the stack and nothing else, and a machine full of short-lived
+ * processes cannot fill memory. Short recordings touch few lines.
+ */
+#define FIRST_LINES (1u << 12)
+#define LINES_MAX (1u << 15)
+/* Places for the last child of a stack, 2 MB. */
+#define CHILDREN_MAX (1u << 16)
+
+struct resolved {
+	uint64_t stamp; /* of the mappings used */
+	uint32_t key; /* raw_stack_id plus one; 0: empty */
+	stack_id stack;
+	struct stack_extent extent;
+};
+
+/* A stack with its leaf. */
+struct resolved_leaf {
+	uint64_t stamp, addr;
+	stack_id base, stack;
+	uint8_t kind;
+	bool is_used;
+};
+
+#define LINE_BYTES 32
+_Static_assert(sizeof(struct resolved) == LINE_BYTES, "");
+_Static_assert(sizeof(struct resolved_leaf) == LINE_BYTES, "");
+
+/*
+ * The frame that was last put on a stack. Stacks of a program repeat each other from the root on,
+ * in all its processes: mostly this is the one that is wanted again, without two searches.
+ */
+struct last_child {
+	uint64_t offset;
+	module_id module;
+	stack_id parent;
+	stack_id stack; /* NO_STACK: none yet */
+	uint8_t kind;
+};
+
+/* A user frame as it was received, with the stack from the root to it. */
+struct last_frame {
+	uint64_t addr;
+	stack_id stack;
+	uint8_t kind;
+};
+
+/* Place of a frame. */
+struct located_frame {
+	uint64_t addr; /* the one that stands for it */
+	const struct frame_kind_info *info;
+	const struct mapping *mapping; /* NULL: in none */
+};
+
+/* Makes empty caches. They take memory only where they are used. */
+static void make_caches(struct resolver *r)
+{
+	uint8_t *memory = mmap(NULL, 2 * (size_t)r->lines * LINE_BYTES, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		alloc_failed();
+	r->cache = (void *)memory;
+	r->leaves = (void *)(memory + (size_t)r->lines * LINE_BYTES);
+}
+
+static void drop_caches(struct resolver *r)
+{
+	munmap(r->cache, 2 * (size_t)r->lines * LINE_BYTES);
+}
+
+void resolver_init(struct resolver *r, struct profile *profile)
+{
+	*r = (struct resolver){.profile = profile};
+	r->kernel = mapping_table_new();
+	r->lines = FIRST_LINES;
+	make_caches(r);
+}
+
+/* Makes the caches larger, and empty, after as many misses as they have lines. */
+static void note_miss(struct resolver *r)
+{
+	if (++r->misses < r->lines || r->lines == LINES_MAX)
+		return;
+	r->misses = 0;
+	drop_caches(r);
+	r->lines *= 2;
+	make_caches(r);
+}
+
+/* Forgets all that was found for stacks. */
+static void clear_found(struct resolver *r)
+{
+	memset(r->cache, 0, 2 * (size_t)r->lines * LINE_BYTES);
+	for (size_t i = 0; i < LAST_STACKS; i++)
+		vec_clear(&r->last[i].frames);
+}
+
+/* Forgets it when the kernel's mappings have changed, which is rare. */
+static void check_kernel(struct resolver *r)
+{
+	if (r->kernel_stamp == r->kernel->stamp)
+		return;
+	clear_found(r);
+	r->kernel_stamp = r->kernel->stamp;
+}
+
+void resolver_release(struct resolver *r)
+{
+	mapping_table_drop(r->kernel);
+	raw_stacks_release(&r->raw);
+	vec_release(&r->addrs);
+	vec_release(&r->kinds);
+	vec_release(&r->located);
+	vec_release(&r->children);
+	for (size_t i = 0; i < LAST_STACKS; i++)
+		vec_release(&r->last[i].frames);
+	drop_caches(r);
+}
+
+/*
+ * Returns the address that stands for a frame. A return address is that of the instruction after
+ * the call, which may belong to another line or even another function; one less lies in the call.
+ * No other place subtracts it.
+ */
+static uint64_t frame_addr(uint64_t addr, bool is_pc)
+{
+	return is_pc || !addr ? addr : addr - 1;
+}
+
+/* Made on the first frame in it: most anonymous memory is never executed. */
+static module_id anon_module(struct profile *p, struct process *process)
+{
+	if (process->anon == NO_MODULE) {
+		string_id name = strings_intern(&p->strings, "[anon]");
+
+		process->anon = modules_add(&p->modules, PROFILE_MODULE_ANON, name, name);
+		modules_get(&p->modules, process->anon)->pid = process->pid;
+	}
+	return process->anon;
+}
+
+/* Returns the place of the stack, which may be another's, too. */
+static struct last_child *last_child_of(struct resolver *r, stack_id parent)
+{
+	size_t at = (parent + 1u) % CHILDREN_MAX; /* NO_STACK comes first */
+
+	while (r->children.count <= at)
+		vec_push(&r->children, (struct last_child){.stack = NO_STACK});
+	return &r->children.items[at];
+}
+
+static stack_id intern(struct resolver *r, stack_id parent, const struct frame *frame)
+{
+	struct last_child *last = last_child_of(r, parent);
+
+	if (last->stack != NO_STACK && last->parent == parent && last->offset == frame->offset &&
+	    last->module == frame->module && last->kind == frame->kind)
+		return last->stack;
+	*last = (struct last_child){
+		.offset = frame->offset,
+		.module = frame->module,
+		.parent = parent,
+		.stack = stacks_intern(&r->profile->stacks, parent,
+				       frames_intern(&r->profile->frames, frame)),
+		.kind = frame->kind,
+	};
+	return last->stack;
+}
+
+static void find_mapping(const struct resolver *r, struct located_frame *place,
+			 const struct mapping_table *mappings)
+{
+	place->mapping = NULL;
+	if (place->info->place != FRAME_PLACE_NONE)
+		place->mapping = mapping_table_find(
+			place->info->place == FRAME_PLACE_KERNEL ? r->kernel : mappings,
+			place->addr);
+}
+
+static stack_id push_frame(struct resolver *r, stack_id parent, const struct located_frame *place,
+			   struct process *process)
+{
+	const struct mapping *mapping = place->mapping;
+	struct frame frame = {
+		.module = NO_MODULE,
+		.func = NO_FUNC,
+		.offset = place->addr,
+		.symbol = NO_SYMBOL,
+		.kind = (uint8_t)place->info->kind,
+	};
+
+	if (mapping) {
+		frame.offset = place->addr - mapping->start + mapping->file_offset;
+		frame.module = mapping->module;
+		if (mapping->module == MAPPING_ANON)
+			frame.module = anon_module(r->profile, process);
+	}
+	return intern(r, parent, &frame);
+}
+
+static bool is_interrupted(const struct resolver *r, uint32_t i)
+{
+	return frame_kind_info(r->kinds.items[i], false)->is_interrupted;
+}
+
+/*
+ * True if the address of user frame `i` is an instruction's own and not a return address. A signal
+ * trampoline is not called, either: the kernel makes the handler return to its first instruction.
+ * Its frame comes just before the interrupted one.
+ */
+static bool is_pc(const struct resolver *r, const struct raw_stack *stack, uint32_t i)
+{
+	if (is_interrupted(r, i) || (i == stack->kernel_depth && stack->flags & STACK_USER_PC))
+		return true;
+	return i + 1 < stack->depth && is_interrupted(r, i + 1);
+}
+
+/* Finds the place of frame `i`; `near`: that of a frame beside it, or NULL. */
+static const struct located_frame *locate(struct resolver *r, const struct raw_stack *stack,
+					  uint32_t i, const struct mapping_table *mappings,
+					  const struct located_frame *near)
+{
+	bool is_kernel = i < stack->kernel_depth;
+	struct located_frame *place = &r->located.items[i];
+
+	place->info = frame_kind_info(r->kinds.items[i], is_kernel);
+	place->addr = r->addrs.items[i];
+	if (place->info->place != FRAME_PLACE_NONE)
+		place->addr = frame_addr(place->addr, !is_kernel && is_pc(r, stack, i));
+	if (near && near->mapping && near->info->place == place->info->place &&
+	    place->addr >= near->mapping->start && place->addr < near->mapping->end)
+		place->mapping = near->mapping;
+	else
+		find_mapping(r, place, mappings);
+	return place;
+}
+
+/*
+ * Locates all frames before frame `end`, and returns how many of the user frames among them are
+ * code, judged by the mappings. A frame pointer register with other contents leads the walker into
+ * data: if the first native address lies in no executable mapping, the rest is no chain, either.
+ */
+static uint32_t code_depth(struct resolver *r, const struct raw_stack *stack, uint32_t end,
+			   const struct mapping_table *mappings)
+{
+	const struct located_frame *place = NULL;
+	uint32_t i = 0;
+
+	while (i < end) {
+		place = locate(r, stack, i, mappings, place);
+		if (i >= stack->kernel_depth && place->info->place == FRAME_PLACE_PROCESS &&
+		    !place->mapping && mappings->rows.count)
+			break;
+		i++;
+	}
+	return i - stack->kernel_depth;
+}
+
+/* Remembers frame `i`, if all frames outside it are; the innermost one may be an address of another
+ * kind in the next stack. */
+static void remember(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
+		     stack_id id, struct last_stack *last)
+{
+	if (i > stack->kernel_depth && last->frames.count == stack->depth - 1 - i)
+		vec_push(&last->frames,
+			 (struct last_frame){r->addrs.items[i], id, r->kinds.items[i]});
+}
+
+/* Adds the `count` innermost frames, located, to `base`, without those of unknown kinds. */
+static stack_id walk(struct resolver *r, const struct raw_stack *stack, stack_id base,
+		     uint32_t count, struct process *process, struct stack_extent *extent,
+		     struct last_stack *last)
+{
+	stack_id id = base;
+
+	while (count-- > 0) {
+		const struct located_frame *place = &r->located.items[count];
+
+		if (place->info->place == FRAME_PLACE_UNKNOWN) {
+			extent->unknown_depth++;
+			continue;
+		}
+		extent->has_user_frame |= count >= stack->kernel_depth;
+		id = push_frame(r, id, place, process);
+		remember(r, stack, count, id, last);
+	}
+	return id;
+}
+
+static void unpack(struct resolver *r, const struct raw_stack *stack)
+{
+	vec_reserve(&r->addrs, stack->depth);
+	vec_reserve(&r->kinds, stack->depth);
+	vec_reserve(&r->located, stack->depth);
+	raw_stack_unpack(&r->raw, stack, r->addrs.items, r->kinds.items);
+}
+
+/* Returns the first line of a pair. */
+static struct resolved *pair_of(const struct resolver *r, raw_stack_id raw,
+				const struct mapping_table *mappings)
+{
+	uint64_t hash = hash_u64(mappings->stamp << 32 | raw);
+
+	return &r->cache[hash % r->lines & ~1u];
+}
+
+static bool is_line_of(const struct resolved *line, raw_stack_id raw,
+		       const struct mapping_table *mappings)
+{
+	return line->key == raw + 1 && line->stamp == mappings->stamp;
+}
+
+/* Returns the last stack with these mappings; without frames if there was none. */
+static struct last_stack *last_stack_of(struct resolver *r, const struct mapping_table *mappings)
+{
+	struct last_stack *last = &r->last[mappings->stamp % LAST_STACKS];
+
+	if (last->stamp == mappings->stamp)
+		return last;
+	last->stamp = mappings->stamp;
+	vec_clear(&last->frames);
+	return last;
+}
+
+/* Counts the outermost frames that both stacks have; never the innermost user frame. */
+static uint32_t count_common(const struct resolver *r, const struct raw_stack *stack,
+			     const struct last_stack *last)
+{
+	uint32_t count = 0, user_depth = raw_stack_user_depth(stack);
+
+	while (count < last->frames.count && count + 1 < user_depth) {
+		const struct last_frame *frame = &last->frames.items[count];
+		uint32_t i = stack->depth - 1 - count;
+
+		if (frame->addr != r->addrs.items[i] || frame->kind != r->kinds.items[i])
+			break;
+		count++;
+	}
+	return count;
+}
+
+static void resolve(struct resolver *r, const struct raw_stack *stack, struct process *process,
+		    const struct mapping_table *mappings, struct resolved *line)
+{
+	struct last_stack *last = last_stack_of(r, mappings);
+	struct stack_extent *extent = &line->extent;
+	uint32_t common, user_depth = raw_stack_user_depth(stack);
+
+	unpack(r, stack);
+	common = count_common(r, stack, last);
+	extent->user_depth = common + code_depth(r, stack, stack->depth - common, mappings);
+	/* Ends the stack before the first frame that is no code. */
+	if (extent->user_depth < user_depth) {
+		extent->user_depth -= common;
+		common = 0;
+	}
+	last->frames.count = common;
+	extent->has_user_frame = common;
+	line->stack = walk(r, stack, common ? vec_last(&last->frames).stack : NO_STACK,
+			   stack->kernel_depth + extent->user_depth - common, process, extent,
+			   last);
+}
+
+stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
+			const struct mapping_table *mappings, struct stack_extent *extent)
+{
+	struct resolved *line, new;
+
+	check_kernel(r);
+	line = pair_of(r, raw, mappings);
+	if (!is_line_of(line, raw, mappings) && !is_line_of(++line, raw, mappings)) {
+		new = (struct resolved){.stamp = mappings->stamp, .key = raw + 1};
+		resolve(r, &r->raw.rows.items[raw], process, mappings, &new);
+		note_miss(r);
+		line = pair_of(r, raw, mappings);
+		line[1] = line[0];
+		line[0] = new;
+	}
+	*extent = line->extent;
+	return line->stack;
+}
+
+/* Returns the first line of a pair. */
+static struct resolved_leaf *leaf_pair_of(const struct resolver *r,
+					  const struct resolved_leaf *wanted)
+{
+	uint64_t hash = hash_pair(wanted->addr, wanted->stamp << 32 | wanted->base);
+
+	return &r->leaves[hash % r->lines & ~1u];
+}
+
+static bool is_leaf(const struct resolved_leaf *line, const struct resolved_leaf *wanted)
+{
+	return line->is_used && line->addr == wanted->addr && line->base == wanted->base &&
+	       line->stamp == wanted->stamp && line->kind == wanted->kind;
+}
+
+stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
+		       struct process *process, const struct mapping_table *mappings)
+{
+	struct located_frame place = {
+		.addr = frame_addr(addr, true),
+		.info = frame_kind_info(kind, kind == FRAME_KERNEL),
+	};
+	struct resolved_leaf new = {
+		.stamp = mappings ? mappings->stamp : 0,
+		.addr = addr,
+		.base = base,
+		.kind = kind,
+		.is_used = true,
+	};
+	struct resolved_leaf *line;
+
+	check_kernel(r);
+	line = leaf_pair_of(r, &new);
+	if (is_leaf(line, &new) || is_leaf(++line, &new))
+		return line->stack;
+	note_miss(r);
+	find_mapping(r, &place, mappings);
+	new.stack = push_frame(r, base, &place, process);
+	line = leaf_pair_of(r, &new);
+	line[1] = line[0];
+	line[0] = new;
+	return new.stack;
+}
+
+void resolver_forget(struct resolver *r)
+{
+	raw_stacks_forget(&r->raw);
+	memset(r->cache, 0, (size_t)r->lines * LINE_BYTES);
+}
+
+void resolver_clear(struct resolver *r)
+{
+	clear_found(r);
+	vec_clear(&r->children);
+}
+
+bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings)
+{
+	bool is_32bit = false;
+
+	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+		uint16_t machine = 0;
+
+		if (mapping->module < r->profile->modules.rows.count)
+			machine = r->profile->modules.rows.items[mapping->module].machine;
+		/* The first mapping nearly always decides. */
+		if (machine == EM_X86_64 || machine == EM_AARCH64)
+			return false;
+		is_32bit |= machine == EM_386 || machine == EM_ARM;
+	}
+	return is_32bit;
+}

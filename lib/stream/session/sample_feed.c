@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/session/sample_feed.h"
+
+#include "lib/base/alloc.h"
+#include "lib/stream/record/record.h"
+#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/tick_stats.h"
+
+void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses *losses)
+{
+	*f = (struct sample_feed){
+		.profile = tasks->profile,
+		.tasks = tasks,
+		.losses = losses,
+		.lost_cause = LOST_STACK,
+	};
+	resolver_init(&f->resolver, f->profile);
+	waits_init(&f->waits, tasks);
+	alloc_feed_init(&f->allocs, tasks);
+}
+
+void sample_feed_release(struct sample_feed *f)
+{
+	pending_release(&f->pending);
+	resolver_release(&f->resolver);
+	waits_release(&f->waits);
+	alloc_feed_release(&f->allocs);
+}
+
+static bool has_user_frame(const struct rec_sample *rec, const struct stack_extent *extent)
+{
+	return extent->has_user_frame || !(rec->rec.flags & (SAMPLE_NO_LEAF | SAMPLE_LEAF_KERNEL));
+}
+
+/* The kernel completes no stack of a 32-bit program, so most samples need no check. */
+static bool may_be_32bit(const struct tick_stats_entry *entry)
+{
+	return !(entry->sample_flags & (SAMPLE_KERNEL_THREAD | SAMPLE_EXITING)) &&
+	       (entry->stack_flags & (STACK_WHOLE | STACK_LATER)) != STACK_WHOLE;
+}
+
+/* Weighs the sample by its period, at least 1: a weight of 0 would be taken for a gap. */
+static void count_event(struct sample_feed *f, const struct pending_sample *pending,
+			struct sample *sample)
+{
+	struct event_count *count = event_counts_get(&f->profile->events, pending->event);
+
+	sample->weight = 1;
+	if (pending->period)
+		sample->weight = pending->period < UINT32_MAX ? (uint32_t)pending->period
+							      : UINT32_MAX;
+	count->samples++;
+	count->weight += sample->weight;
+}
+
+static uint8_t leaf_kind(const struct rec_sample *rec)
+{
+	if (rec->rec.flags & SAMPLE_LEAF_MANAGED)
+		return FRAME_MANAGED;
+	return rec->rec.flags & SAMPLE_LEAF_KERNEL ? FRAME_KERNEL : FRAME_NATIVE;
+}
+
+/* Is the leaf one that the stack has another frame for? */
+static bool leaf_is_replaced(const struct rec_sample *rec, const struct tick_stats_entry *entry)
+{
+	return leaf_kind(rec) == FRAME_NATIVE && entry->stack_flags & STACK_LEAF_REPLACED;
+}
+
+/*
+ * Resolves the stack of a sample or marker and what is known of it. raw: the stack below the leaf,
+ * NO_RAW_STACK for none.
+ */
+static stack_id resolve_pending(struct sample_feed *f, const struct pending_sample *pending,
+				raw_stack_id raw, struct tick_stats_entry *entry,
+				struct stack_extent *extent)
+{
+	const struct rec_sample *rec = &pending->rec;
+	struct process *process = tasks_process_of(f->tasks, pending->thread);
+	stack_id id = NO_STACK;
+
+	if (raw != NO_RAW_STACK) {
+		const struct raw_stack *stack = &f->resolver.raw.rows.items[raw];
+
+		id = resolver_stack(&f->resolver, raw, process, pending->mappings, extent);
+		entry->stack_flags = stack->flags;
+		entry->is_cut = extent->user_depth < raw_stack_user_depth(stack);
+		entry->has_unknown_kind = extent->unknown_depth;
+	}
+	if (!(rec->rec.flags & SAMPLE_NO_LEAF) && !leaf_is_replaced(rec, entry))
+		id = resolver_leaf(&f->resolver, id, rec->leaf, leaf_kind(rec), process,
+				   pending->mappings);
+	return id;
+}
+
+static void place_sample(struct sample_feed *f, const struct pending_sample *pending,
+			 raw_stack_id raw)
+{
+	const struct rec_sample *rec = &pending->rec;
+	struct sample sample = {
+		.time = tasks_time(f->tasks, rec->rec.time),
+		.weight = rec->rec.weight ? rec->rec.weight : 1,
+		.cpu_delta = pending->cpu_time,
+		.cpu = rec->rec.cpu,
+		.event = (uint8_t)pending->event,
+	};
+	struct tick_stats_entry entry = {.sample_flags = rec->rec.flags, .ticks = sample.weight};
+	struct stack_extent extent = {0};
+
+	sample.stack = resolve_pending(f, pending, raw, &entry, &extent);
+	if (pending->marker_value == NO_VALUE)
+		return;
+	if (pending->marker_value) {
+		struct marker_value *value =
+			&f->profile->markers.values.items[pending->marker_value - 1];
+
+		value->stack = sample.stack;
+		value->time = sample.time;
+		return;
+	}
+	if (pending->wait) {
+		f->profile->stats.waits.classes[tick_stats_class(&entry)]++;
+		waits_set_stack(&f->waits, pending->wait - 1, sample.stack);
+		return;
+	}
+	if (pending->alloc) {
+		alloc_feed_set_stack(&f->allocs, pending->alloc - 1, sample.time, sample.stack);
+		return;
+	}
+	f->profile->stats.user_stacks += has_user_frame(rec, &extent);
+	entry.is_32bit = may_be_32bit(&entry) && pending->mappings &&
+			 resolver_is_32bit(&f->resolver, pending->mappings);
+	if (pending->event)
+		count_event(f, pending, &sample);
+	else
+		tick_stats_count(&f->profile->stats, &entry);
+	thread_add_sample(&f->tasks->threads, pending->thread, &sample);
+}
+
+/* Stack lost: drop the sample, or the marker's value. */
+static void lose_sample(struct sample_feed *f, const struct pending_sample *pending)
+{
+	const struct rec *rec = &pending->rec.rec;
+	uint64_t time = tasks_time(f->tasks, rec->time);
+	struct rec_lost lost = {
+		.rec.cpu = rec->cpu,
+		.cause = f->lost_cause,
+		.event = pending->event,
+		.count = rec->weight ? rec->weight : 1,
+	};
+
+	if (pending->marker_value) {
+		f->profile->stats.lost_marker_values++;
+		return;
+	}
+	if (pending->wait) {
+		f->profile->stats.waits.lost_stacks++;
+		waits_set_stack(&f->waits, pending->wait - 1, NO_STACK);
+		return;
+	}
+	/* It is in the profile all the same. */
+	if (pending->alloc)
+		return;
+	if (pending->event)
+		lost.count = pending->period;
+	losses_add(f->losses, &lost, time);
+}
+
+static void feed_pending(struct sample_feed *f, struct pending_sample *pending)
+{
+	const struct rec_sample *rec = &pending->rec;
+	raw_stack_id raw = NO_RAW_STACK;
+
+	pending->mappings = process_mappings_at(tasks_process_of(f->tasks, pending->thread),
+						tasks_time(f->tasks, rec->rec.time));
+	if (!(rec->rec.flags & SAMPLE_NO_STACK)) {
+		raw = raw_stacks_find(&f->resolver.raw, rec->stack_id);
+		if (raw == NO_RAW_STACK) {
+			if (!pending_add(&f->pending, pending))
+				lose_sample(f, pending);
+			return;
+		}
+	}
+	place_sample(f, pending, raw);
+}
+
+static void feed_sample(struct sample_feed *f, const struct rec_sample *rec)
+{
+	thread_id thread = tasks_sampled(f->tasks, &rec->rec, 0);
+	struct pending_sample pending = {
+		.rec = *rec,
+		.thread = thread,
+		.cpu_time = thread_read_cpu(&f->tasks->threads, thread, rec->rec.time,
+					    rec->cpu_time),
+	};
+
+	waits_seen(&f->waits, thread, rec->rec.time, &pending.cpu_time);
+	life_markers_cpu(f->tasks, thread, tasks_time(f->tasks, rec->rec.time), rec->rec.cpu);
+	feed_pending(f, &pending);
+}
+
+/*
+ * Reads the whole CPU time of a thread that is dead. Such a record introduces nobody, and does not
+ * mean that the filters let the thread pass.
+ */
+static void feed_death(struct sample_feed *f, const struct rec_sample *sample)
+{
+	thread_id thread = tasks_known(f->tasks, &sample->rec);
+	uint32_t cpu;
+
+	if (thread == NO_THREAD)
+		return;
+	cpu = thread_read_cpu(&f->tasks->threads, thread, sample->rec.time, sample->cpu_time);
+	waits_seen(&f->waits, thread, sample->rec.time, &cpu);
+}
+
+static void feed_wait(struct sample_feed *f, const struct rec_wait *rec)
+{
+	const struct rec_sample *sample = &rec->sample;
+	struct pending_sample pending = {.rec = *sample};
+	uint32_t row;
+
+	if (rec->reason.state == WAIT_DEAD) {
+		feed_death(f, sample);
+		return;
+	}
+	pending.thread = tasks_sampled(f->tasks, &sample->rec, rec->start);
+	row = waits_begin(&f->waits, pending.thread, rec);
+	if (row == NO_WAIT)
+		return;
+	pending.wait = row + 1;
+	feed_pending(f, &pending);
+}
+
+static void feed_run(struct sample_feed *f, const struct rec_resumed *rec)
+{
+	thread_id thread = tasks_sampled(f->tasks, &rec->rec, rec->start);
+
+	waits_end(&f->waits, thread, rec);
+	life_markers_cpu(f->tasks, thread, tasks_time(f->tasks, rec->rec.time), rec->rec.cpu);
+}
+
+void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec)
+{
+	uint64_t time = tasks_time(f->tasks, rec->rec.time);
+	uint32_t cpu;
+
+	if (rec->cpu_time)
+		cpu = thread_read_cpu(&f->tasks->threads, thread, time, rec->cpu_time);
+	waits_seen(&f->waits, thread, time, rec->cpu_time ? &cpu : NULL);
+	waits_exit(&f->waits, thread);
+}
+
+/* Events with an unknown id are ignored and do not mark the task alive. */
+static void feed_event(struct sample_feed *f, const struct rec_event *rec)
+{
+	struct pending_sample pending = {
+		.rec = rec->sample,
+		.event = rec->event,
+		.period = rec->period,
+	};
+
+	if (!rec->event || rec->event >= EVENT_COUNTS_MAX)
+		return;
+	pending.thread = tasks_sampled(f->tasks, &rec->sample.rec, 0);
+	waits_seen(&f->waits, pending.thread, rec->sample.rec.time, NULL);
+	feed_pending(f, &pending);
+}
+
+static void feed_alloc(struct sample_feed *f, const struct rec_alloc *rec)
+{
+	struct pending_sample pending = {.rec = rec->sample};
+	uint32_t row;
+
+	pending.thread = tasks_sampled(f->tasks, &rec->sample.rec, 0);
+	waits_seen(&f->waits, pending.thread, rec->sample.rec.time, NULL);
+	row = alloc_feed_add(&f->allocs, pending.thread, rec);
+	if (row == NO_ALLOC)
+		return;
+	pending.alloc = row + 1;
+	feed_pending(f, &pending);
+}
+
+void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack)
+{
+	struct sample_feed *f = ctx;
+	process_id process = process_table_find(&f->tasks->processes, stack->pid);
+	struct pending_sample pending = {
+		.rec = {.leaf = stack->leaf, .stack_id = stack->stack_id},
+		.marker_value = value + 1,
+	};
+
+	/* A marker about a task that was never recorded does not introduce it. */
+	if (process == NO_PROCESS) {
+		f->profile->stats.lost_marker_values++;
+		return;
+	}
+	record_init(&pending.rec.rec, REC_SAMPLE, sizeof(pending.rec), stack->time, stack->pid,
+		    stack->tid);
+	pending.rec.rec.flags = stack->flags;
+	pending.thread = f->tasks->processes.rows.items[process].main_thread;
+	feed_pending(f, &pending);
+}
+
+static void feed_stack(struct sample_feed *f, const struct rec_stack *rec)
+{
+	raw_stack_id raw = raw_stacks_add(&f->resolver.raw, rec);
+	struct pending_sample pending;
+	struct rec_stack *next;
+
+	if (raw == NO_RAW_STACK) {
+		pending_add_stack(&f->pending, rec);
+		return;
+	}
+	while (pending_take(&f->pending, rec->stack_id, &pending)) {
+		place_sample(f, &pending, raw);
+		mapping_table_drop(pending.mappings);
+	}
+	while ((next = pending_take_stack(&f->pending, rec->stack_id))) {
+		feed_stack(f, next);
+		free(next);
+	}
+}
+
+void sample_feed_record(struct sample_feed *f, const struct rec *rec)
+{
+	if (rec->kind == REC_SAMPLE)
+		feed_sample(f, (const struct rec_sample *)rec);
+	else if (rec->kind == REC_STACK)
+		feed_stack(f, (const struct rec_stack *)rec);
+	else if (rec->kind == REC_EVENT)
+		feed_event(f, (const struct rec_event *)rec);
+	else if (rec->kind == REC_ALLOC)
+		feed_alloc(f, (const struct rec_alloc *)rec);
+	else if (rec->kind == REC_WAIT)
+		feed_wait(f, (const struct rec_wait *)rec);
+	else
+		feed_run(f, (const struct rec_resumed *)rec);
+}
+
+static void lose_before(struct sample_feed *f, uint64_t time_ns)
+{
+	struct pending_sample pending;
+	uint32_t cursor = 0;
+
+	while (pending_take_next(&f->pending, time_ns, &cursor, &pending)) {
+		lose_sample(f, &pending);
+		mapping_table_drop(pending.mappings);
+	}
+}
+
+void sample_feed_mark_stacks(const struct sample_feed *f, bool *used)
+{
+	waits_mark_stacks(&f->waits, used);
+	alloc_feed_mark_stacks(&f->allocs, used);
+}
+
+void sample_feed_move_stacks(struct sample_feed *f, const stack_id *map)
+{
+	waits_move_stacks(&f->waits, map);
+	alloc_feed_move_stacks(&f->allocs, map);
+	resolver_clear(&f->resolver);
+}
+
+void sample_feed_forget(struct sample_feed *f, uint64_t before_ns)
+{
+	lose_before(f, before_ns);
+	resolver_forget(&f->resolver);
+}
+
+void sample_feed_finish(struct sample_feed *f, uint64_t end_ns)
+{
+	lose_before(f, UINT64_MAX);
+	waits_finish(&f->waits, end_ns);
+	alloc_feed_finish(&f->allocs);
+}

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/tables/schema_text.h"
+#include "lib/stream/session/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/model/meaning/long_tasks.h"
+#include "lib/stream/session/tasks/arguments.h"
+#include "lib/stream/session/counter_feed.h"
+#include "lib/stream/session/label_feed.h"
+#include "lib/stream/session/markers/marker_feed.h"
+#include "lib/stream/session/code/code_frames.h"
+#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/losses.h"
+#include "lib/stream/session/tasks/module_map.h"
+#include "lib/stream/session/tasks/module_users.h"
+#include "lib/stream/session/tasks/pauses.h"
+#include "lib/stream/session/sample_feed.h"
+#include "lib/stream/session/reclaim.h"
+#include "lib/stream/session/markers/span_frames.h"
+#include "lib/stream/session/tasks/tasks.h"
+#include "lib/stream/record/record.h"
+
+/* Changes of CPU state that are listed one by one. */
+#define CPU_CHANGES_MAX 32
+/* Records of the epoch before are under way no more. */
+#define EPOCH_MIN_NS 5000000000ull
+
+struct cpu_change {
+	uint64_t time;
+	uint16_t cpu;
+	bool is_online;
+};
+
+struct session {
+	struct profile *profile;
+	struct tasks tasks;
+	struct module_map modules;
+	struct code_table code;
+	struct losses losses;
+	struct sample_feed samples;
+	struct marker_feed markers;
+	struct counter_feed counters;
+	struct label_feed labels;
+	struct pauses pauses;
+	struct reclaim reclaim;
+	VEC(struct cpu_change) cpu_changes;
+	uint64_t cpu_change_count;
+	uint64_t last_time;
+	uint64_t epoch_ns; /* when stacks were forgotten last; CLOCK_MONOTONIC */
+};
+
+struct session *session_new(struct profile *profile)
+{
+	struct session *s = xcalloc(1, sizeof(*s));
+
+	s->profile = profile;
+	schema_text_intern_first(&profile->markers.schemas, &profile->strings);
+	tasks_init(&s->tasks, profile);
+	module_map_init(&s->modules, profile);
+	losses_init(&s->losses, profile);
+	sample_feed_init(&s->samples, &s->tasks, &s->losses);
+	s->tasks.threads.pauses = &s->pauses;
+	marker_feed_init(&s->markers, profile, &s->tasks);
+	counter_feed_init(&s->counters, profile, &s->tasks);
+	label_feed_init(&s->labels, &s->tasks);
+	reclaim_init(&s->reclaim, &s->samples, &s->markers, ROW_LIMITS);
+	return s;
+}
+
+void session_set_unlimited(struct session *s)
+{
+	s->reclaim.is_off = true;
+	s->markers.bounds.is_off = true;
+	s->counters.max = SIZE_MAX;
+}
+
+void session_set_meanwhile(struct session *s, void (*meanwhile)(void *ctx), void *ctx)
+{
+	s->reclaim.meanwhile = meanwhile;
+	s->reclaim.ctx = ctx;
+}
+
+void session_keep_stacks(struct session *s)
+{
+	s->reclaim.keeps_stacks = true;
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	code_table_release(&s->code);
+	sample_feed_release(&s->samples);
+	module_map_release(&s->modules);
+	tasks_release(&s->tasks);
+	losses_release(&s->losses);
+	marker_feed_release(&s->markers);
+	counter_feed_release(&s->counters);
+	label_feed_release(&s->labels);
+	pauses_release(&s->pauses);
+	vec_release(&s->cpu_changes);
+	free(s);
+}
+
+static void feed_map(struct session *s, const struct rec_map *rec)
+{
+	bool is_kernel = rec->rec.flags & MAP_KERNEL_SPACE;
+	struct mapping mapping = {
+		.start = rec->start,
+		.end = rec->end,
+		.file_offset = rec->file_offset,
+		.module = module_map_find(&s->modules, rec->module_id),
+	};
+
+	if (rec->module_id == NO_REC_MODULE && !is_kernel)
+		mapping.module = MAPPING_ANON;
+	/* Without file and offset, the frame is known by its address. */
+	if (mapping.module == NO_MODULE || mapping.module == MAPPING_ANON)
+		mapping.file_offset = rec->start;
+	if (!is_kernel)
+		tasks_map(&s->tasks, &rec->rec, &mapping);
+	else if (mapping_table_insert(&s->samples.resolver.kernel, &mapping,
+				      s->tasks.last_stamp + 1))
+		s->tasks.last_stamp++;
+}
+
+static void feed_event_name(struct session *s, const struct rec_event_name *rec)
+{
+	struct event_count *count = event_counts_get(&s->profile->events, rec->event);
+	size_t size = strnlen(rec->name, rec->name_size);
+
+	if (count && rec->event && size)
+		count->name = strings_intern_sized(&s->profile->strings, rec->name, size);
+}
+
+static void feed_name(struct session *s, const struct rec_name *rec)
+{
+	tasks_name(&s->tasks, rec);
+	if (rec->rec.flags & NAME_NEW_SPACE) {
+		process_id process = tasks_process(&s->tasks, &rec->rec);
+		uint64_t time = tasks_time(&s->tasks, rec->rec.time);
+
+		code_table_exec(&s->code, process, time);
+		alloc_feed_exec(&s->samples.allocs, process, time);
+	}
+}
+
+static void feed_code(struct session *s, const struct rec_code *rec)
+{
+	process_id process = tasks_process(&s->tasks, &rec->rec);
+
+	code_table_add(&s->code, process, s->tasks.processes.rows.items[process].space_start, rec);
+}
+
+static void feed_cpu(struct session *s, const struct rec_cpu *rec)
+{
+	struct cpu_change change = {
+		.time = tasks_time(&s->tasks, rec->rec.time),
+		.cpu = rec->rec.cpu,
+		.is_online = rec->rec.flags & CPU_ONLINE,
+	};
+
+	s->cpu_change_count++;
+	if (s->cpu_changes.count < CPU_CHANGES_MAX)
+		vec_push(&s->cpu_changes, change);
+}
+
+static void feed_pause(struct session *s, bool is_paused, uint64_t time)
+{
+	if (!pauses_set(&s->pauses, is_paused, time))
+		return;
+	if (is_paused)
+		waits_pause(&s->samples.waits, time);
+	else
+		waits_resume(&s->samples.waits, time);
+}
+
+static void feed_setting(struct session *s, const struct rec_setting *rec)
+{
+	if (rec->setting == SETTING_SLOW_NS)
+		s->samples.waits.slow_ns = rec->value;
+	else if (rec->setting == SETTING_HELD_ONLY)
+		s->samples.allocs.held_only = rec->value;
+	else if (rec->setting == SETTING_PAUSED)
+		feed_pause(s, rec->value, tasks_time(&s->tasks, rec->rec.time));
+}
+
+/* Feeds what belongs to no task. */
+static void feed_machine(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_CPU)
+		feed_cpu(s, (const struct rec_cpu *)rec);
+	else
+		feed_setting(s, (const struct rec_setting *)rec);
+}
+
+static void feed_loss(struct session *s, const struct rec *rec)
+{
+	uint64_t time = tasks_time(&s->tasks, rec->time);
+
+	/* Stacks may be in the part that is missing. */
+	if (rec->kind == REC_LOST && ((const struct rec_lost *)rec)->cause == LOST_CAPTURE)
+		s->samples.lost_cause = LOST_CAPTURE;
+	if (rec->kind == REC_LOST)
+		losses_add(&s->losses, (const struct rec_lost *)rec, time);
+	else
+		losses_throttled(&s->losses, (const struct rec_throttled *)rec, time);
+}
+
+static void feed_sample(struct session *s, const struct rec *rec)
+{
+	if (rec->kind != REC_STACK && pauses_are_on(&s->pauses))
+		return;
+	if (rec->kind == REC_SAMPLE)
+		label_feed_sample(&s->labels, rec);
+	sample_feed_record(&s->samples, rec);
+}
+
+static void feed_marker(struct session *s, const struct rec_marker *rec)
+{
+	uint64_t start = tasks_time(&s->tasks, rec->start);
+
+	if (!pauses_hide(&s->pauses, start, tasks_time(&s->tasks, rec->rec.time)))
+		marker_feed_marker(&s->markers, rec, sample_feed_marker_stack, &s->samples);
+}
+
+/* Feeds markers, labels and counters. */
+static void feed_shown(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_SCHEMA)
+		marker_feed_schema(&s->markers, (const struct rec_schema *)rec);
+	else if (rec->kind == REC_MARKER)
+		feed_marker(s, (const struct rec_marker *)rec);
+	else if (rec->kind == REC_LABELS)
+		label_feed_labels(&s->labels, (const struct rec_labels *)rec);
+	else if (rec->kind == REC_COUNTER_INFO)
+		counter_feed_info(&s->counters, (const struct rec_counter_info *)rec);
+	else
+		counter_feed_count(&s->counters, (const struct rec_counter *)rec);
+}
+
+/* Programs tell later what they have done; a schema only has to come before its markers. */
+static bool may_be_late(const struct rec *rec)
+{
+	return rec->kind == REC_SCHEMA || (rec->kind == REC_MARKER && rec->flags & MARKER_TOLD);
+}
+
+static void note_time(struct session *s, const struct rec *rec)
+{
+	if (rec->time >= s->last_time)
+		s->last_time = rec->time;
+	else if (!may_be_late(rec))
+		s->profile->stats.late_records++;
+}
+
+void session_feed(struct session *s, const struct rec *rec)
+{
+	note_time(s, rec);
+	session_feed_state(s, rec);
+	reclaim_step(&s->reclaim);
+}
+
+/* Takes what belongs to a process, and to its children. */
+static void feed_process(struct session *s, const struct rec *rec)
+{
+	if (rec->kind == REC_CONTAINER)
+		tasks_set_container(&s->tasks, (const struct rec_container *)rec);
+	else if (rec->kind == REC_RESOURCE)
+		tasks_set_resource(&s->tasks, (const struct rec_resource *)rec);
+	else
+		tasks_user(&s->tasks, (const struct rec_user *)rec);
+}
+
+void session_feed_state(struct session *s, const struct rec *rec)
+{
+	switch (rec->kind) {
+	case REC_SAMPLE:
+	case REC_STACK:
+	case REC_EVENT:
+	case REC_WAIT:
+	case REC_RUN:
+	case REC_ALLOC:
+		feed_sample(s, rec);
+		break;
+	case REC_FREE:
+		alloc_feed_free(&s->samples.allocs, (const struct rec_free *)rec);
+		break;
+	case REC_FORK:
+		tasks_fork(&s->tasks, (const struct rec_fork *)rec);
+		break;
+	case REC_NAME:
+		feed_name(s, (const struct rec_name *)rec);
+		break;
+	case REC_EXIT:
+		sample_feed_exit(&s->samples, tasks_exit(&s->tasks, (const struct rec_exit *)rec),
+				 (const struct rec_exit *)rec);
+		break;
+	case REC_ARGUMENTS:
+		arguments_enter(&s->tasks, (const struct rec_arguments *)rec);
+		break;
+	case REC_CONTAINER:
+	case REC_RESOURCE:
+	case REC_USER:
+		feed_process(s, rec);
+		break;
+	case REC_MAP:
+		feed_map(s, (const struct rec_map *)rec);
+		break;
+	case REC_MODULE:
+		module_map_add(&s->modules, (const struct rec_module *)rec);
+		break;
+	case REC_SECTION:
+		module_map_add_section(&s->modules, (const struct rec_section *)rec);
+		break;
+	case REC_SYMBOL:
+		module_map_add_symbol(&s->modules, (const struct rec_symbol *)rec);
+		break;
+	case REC_LOST:
+	case REC_THROTTLED:
+		feed_loss(s, rec);
+		break;
+	case REC_EVENT_NAME:
+		feed_event_name(s, (const struct rec_event_name *)rec);
+		break;
+	case REC_CODE:
+		feed_code(s, (const struct rec_code *)rec);
+		break;
+	case REC_SCHEMA:
+	case REC_MARKER:
+	case REC_COUNTER_INFO:
+	case REC_COUNTER:
+	case REC_LABELS:
+		feed_shown(s, rec);
+		break;
+	case REC_SETTING:
+	case REC_CPU:
+		feed_machine(s, rec);
+		break;
+	}
+}
+
+static void finish_cpu_changes(struct session *s)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (!s->cpu_change_count)
+		return;
+	vec_for_each(&s->cpu_changes, const struct cpu_change *, change) {
+		double seconds = (double)(change->time - s->profile->meta.start_ns) / 1e9;
+
+		strbuf_addf(&text, "%sCPU %u %s at %.3f s", text.size ? ", " : "", change->cpu,
+			    change->is_online ? "online" : "offline", seconds);
+	}
+	if (s->cpu_change_count > s->cpu_changes.count)
+		strbuf_addf(&text, " and %" PRIu64 " more",
+			    s->cpu_change_count - s->cpu_changes.count);
+	profile_add_text(s->profile, FACT_CPU_CHANGES, NULL, strbuf_text(&text));
+}
+
+void session_begin_epoch(struct session *s, uint64_t time_ns)
+{
+	if (time_ns - s->epoch_ns < EPOCH_MIN_NS)
+		return;
+	sample_feed_forget(&s->samples, s->epoch_ns);
+	s->epoch_ns = time_ns;
+}
+
+void session_finish(struct session *s, uint64_t end_ns)
+{
+	if (!s->profile->meta.end_ns)
+		s->profile->meta.end_ns = end_ns;
+	label_feed_finish(&s->labels);
+	sample_feed_finish(&s->samples, s->profile->meta.end_ns);
+	tasks_finish(&s->tasks);
+	thread_table_finish(&s->tasks.threads);
+	life_markers_children(&s->tasks, s->profile->meta.end_ns);
+	module_users_find(&s->tasks);
+	marker_feed_limit(&s->markers);
+	long_tasks_set_causes(s->profile);
+	span_frames_finish(s->profile);
+	tasks_drop_unwanted(&s->tasks);
+	/* Needs all samples in the profile. */
+	code_frames_name(s->profile, &s->code, &s->tasks.processes);
+	marker_feed_finish(&s->markers);
+	reclaim_finish(&s->reclaim);
+	pauses_finish(&s->pauses, s->profile, s->profile->meta.end_ns);
+	losses_finish(&s->losses);
+	finish_cpu_changes(s);
+}
+
+void session_advance(struct session *s, uint64_t until_ns)
+{
+	waits_advance(&s->samples.waits, until_ns);
+	tasks_name_rows(&s->tasks);
+}
+
+void session_drop_rows(struct session *s)
+{
+	vec_for_each(&s->profile->threads.rows, struct profile_thread *, row) {
+		samples_release(&row->samples);
+		vec_release(&row->markers);
+	}
+}
+
+bool session_wants_thread(struct session *s, thread_id id)
+{
+	return process_is_wanted(tasks_process_of(&s->tasks, id));
+}
+
+void session_name_code(struct session *s, struct profile *p)
+{
+	code_frames_name(p, &s->code, &s->tasks.processes);
+}

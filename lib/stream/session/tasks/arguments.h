@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments with which processes were executed. */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_ARGUMENTS_H
+#define PROF_LIB_STREAM_SESSION_TASKS_ARGUMENTS_H
+
+#include "bpf/record.h"
+#include "lib/stream/session/tasks/tasks.h"
+
+/*
+ * Enters the arguments into the record's process and into its last exec. A process that was already
+ * running has no exec.
+ */
+void arguments_enter(struct tasks *t, const struct rec_arguments *rec);
+
+#endif

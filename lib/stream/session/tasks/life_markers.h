@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Markers of rare events in the lives of tasks, from the records that there are anyway. */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
+#define PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
+
+#include "lib/stream/session/tasks/tasks.h"
+
+/* Tells how the process has ended: its status, the signal, a lack of memory. */
+void life_markers_exit(struct tasks *t, process_id process, const struct rec_exit *end);
+/* Tells that a signal had stopped the thread. */
+void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uint64_t end);
+/* Tells that the thread has moved, if it was last seen on another CPU. */
+void life_markers_cpu(struct tasks *t, thread_id thread, uint64_t time, uint16_t cpu);
+/*
+ * Adds the lives of processes, as far as they are recorded, to the threads that forked them. Call
+ * it once names, ends and CPU times are final.
+ */
+void life_markers_children(struct tasks *t, uint64_t end_ns);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Maps module ids of the stream to rows of the profile. */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_MODULE_MAP_H
+#define PROF_LIB_STREAM_SESSION_TASKS_MODULE_MAP_H
+
+#include "bpf/record.h"
+#include "lib/base/index.h"
+#include "lib/model/tables/profile.h"
+
+struct module_map {
+	struct profile *profile;
+	struct index by_key; /* by module.file_key, the id on the wire */
+};
+
+void module_map_init(struct module_map *m, struct profile *profile);
+void module_map_release(struct module_map *m);
+/* A reused id means the new module from now on. */
+void module_map_add(struct module_map *m, const struct rec_module *rec);
+/* Ignores sections of unknown modules. */
+void module_map_add_section(struct module_map *m, const struct rec_section *rec);
+void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec);
+/* NO_MODULE if no record had this id. */
+module_id module_map_find(const struct module_map *m, uint32_t key);
+
+#endif

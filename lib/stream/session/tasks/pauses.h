@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Times in which recording paused: which they were, and what they mean for others. */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_PAUSES_H
+#define PROF_LIB_STREAM_SESSION_TASKS_PAUSES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/model/tables/profile.h"
+
+struct pause {
+	uint64_t start, end; /* end: UINT64_MAX while it lasts */
+};
+
+/* Zeroed: no pauses. */
+struct pauses {
+	VEC(struct pause) rows; /* in order of time */
+};
+
+void pauses_release(struct pauses *p);
+/* Begins or ends one. False: it is so already. */
+bool pauses_set(struct pauses *p, bool is_paused, uint64_t time);
+bool pauses_are_on(const struct pauses *p);
+/* Returns when recording last went on, 0: it has never paused. */
+uint64_t pauses_resumed(const struct pauses *p);
+/* Is all of it in one pause? */
+bool pauses_hide(const struct pauses *p, uint64_t start, uint64_t end);
+/* Ends the last one, and adds all to the profile. */
+void pauses_finish(struct pauses *p, struct profile *profile, uint64_t end);
+
+#endif

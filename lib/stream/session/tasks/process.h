@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes of a recording, by pid and by incarnation: pids are reused. */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_PROCESS_H
+#define PROF_LIB_STREAM_SESSION_TASKS_PROCESS_H
+
+#include <stdbool.h>
+
+#include "bpf/record.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/ids.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/model/tables/strings.h"
+
+typedef uint32_t process_id;
+
+#define NO_PROCESS UINT32_MAX
+
+/* Kind of the first record that mentioned a task. */
+enum task_origin {
+	TASK_SEEN, /* activity: its beginning is unknown */
+	TASK_SCANNED, /* already running when recording began */
+	TASK_FORKED, /* its beginning was recorded */
+};
+
+/* No user. Both this and rec_user have the group in the upper half. */
+#define NO_USER UINT64_MAX
+
+struct user_change {
+	uint64_t since;
+	uint64_t user;
+};
+
+struct process {
+	uint32_t pid, incarnation;
+	uint64_t start, end; /* end is valid if has_ended */
+	string_id name; /* NO_STRING: not known yet */
+	string_id cgroup; /* path; NO_STRING: the recorder's own */
+	string_id container; /* name, NO_STRING: not known */
+	string_id resource; /* as in struct rec_resource; NO_STRING: it says nothing */
+	string_id arguments; /* as in struct profile_thread */
+	uint32_t ns_pid; /* pid in its own pid namespace; 0: it is in the recorder's */
+	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
+	process_id parent; /* NO_PROCESS: unknown */
+	thread_id parent_thread; /* the one that forked it, NO_THREAD: unknown */
+	uint32_t status; /* as wait(2) reports it; valid if has_status */
+	uint64_t space_start; /* time of its last exec, 0: none seen */
+	struct mapping_table *mappings;
+	struct mapping_table *replaced; /* those before its last exec; NULL: none seen */
+	thread_id main_thread, last_thread; /* last_thread begins the chain of all threads */
+	uint8_t origin; /* enum task_origin */
+	uint64_t first_user; /* NO_USER: unknown */
+	VEC(struct user_change) users; /* later changes, by time */
+	bool is_forked; /* and has executed nothing since */
+	bool has_ended;
+	bool has_status;
+	bool was_oom_killed;
+	bool was_outside, was_wanted; /* filters rejected it, or passed it, at some time */
+};
+
+struct process_table {
+	VEC(struct process) rows;
+	struct index by_pid; /* latest incarnation of each pid */
+};
+
+/* True if the filters passed it at some time, or were never asked. */
+static inline bool process_is_wanted(const struct process *process)
+{
+	return process->was_wanted || !process->was_outside;
+}
+
+void process_table_release(struct process_table *t);
+/* Returns the latest incarnation of pid, or NO_PROCESS. */
+process_id process_table_find(const struct process_table *t, uint32_t pid);
+/* Adds an incarnation of pid. Takes `mappings` over; the caller sets the threads. */
+process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
+			     enum task_origin origin, struct mapping_table *mappings);
+/*
+ * Returns the process's mappings at a time that is not before its last exec but one. They may have
+ * changed since, but for those that an exec has replaced.
+ */
+struct mapping_table *process_mappings_at(const struct process *process, uint64_t time);
+/* Takes control group and pid namespace over. */
+void process_set_container(struct process *process, struct strings *strings,
+			   const struct rec_container *container);
+void process_set_resource(struct process *process, struct strings *strings,
+			  const struct rec_resource *resource);
+/* Copies from the parent what nothing is known of. */
+void process_inherit(struct process *process, const struct process *parent);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/session/tasks/tasks.h"
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/tasks/task_names.h"
+
+void tasks_init(struct tasks *t, struct profile *profile)
+{
+	*t = (struct tasks){.profile = profile};
+	thread_table_init(&t->threads, &profile->threads);
+}
+
+void tasks_release(struct tasks *t)
+{
+	process_table_release(&t->processes);
+	ended_spaces_release(&t->ended);
+	thread_table_release(&t->threads);
+}
+
+static struct process *process_at(struct tasks *t, process_id id)
+{
+	return &t->processes.rows.items[id];
+}
+
+static struct profile_thread *row_at(struct tasks *t, thread_id id)
+{
+	return threads_get(&t->profile->threads, id);
+}
+
+/* Adds the main thread, too: all of the leader's own records may have been lost. */
+static process_id add_process(struct tasks *t, uint32_t pid, uint64_t start,
+			      enum task_origin origin, struct mapping_table *mappings)
+{
+	process_id id = process_table_add(&t->processes, pid, start, origin, mappings);
+
+	thread_table_add(&t->threads, &t->processes, id, pid, start, origin);
+	return id;
+}
+
+/* Returns the latest process with that pid, dead or alive. */
+static process_id get_process(struct tasks *t, uint32_t pid, uint64_t time)
+{
+	process_id id = process_table_find(&t->processes, pid);
+
+	if (id == NO_PROCESS)
+		id = add_process(t, pid, time, TASK_SEEN, mapping_table_new());
+	return id;
+}
+
+/*
+ * For records that only live processes cause and the kernel itself reports: if the latest process
+ * with that pid has ended, adds a newer one, whose fork record was lost.
+ */
+static process_id get_live_process(struct tasks *t, uint32_t pid, uint64_t time)
+{
+	process_id id = get_process(t, pid, time);
+
+	if (process_at(t, id)->has_ended)
+		id = add_process(t, pid, time, TASK_SEEN, mapping_table_new());
+	return id;
+}
+
+static thread_id get_thread(struct tasks *t, process_id process, uint32_t tid, uint64_t time)
+{
+	thread_id id = thread_table_find(&t->threads, process, tid);
+
+	if (id == NO_THREAD)
+		id = thread_table_add(&t->threads, &t->processes, process, tid, time, TASK_SEEN);
+	return id;
+}
+
+/* Ends all live threads except `spared`. */
+static void end_threads(struct tasks *t, process_id process, uint64_t time, thread_id spared)
+{
+	thread_id id = process_at(t, process)->last_thread;
+
+	for (; id != NO_THREAD; id = t->threads.rows.items[id].next) {
+		if (id != spared && !t->threads.rows.items[id].has_ended)
+			thread_end(&t->threads, id, time);
+	}
+}
+
+static void end_process(struct tasks *t, process_id id, uint64_t time)
+{
+	struct process *process = process_at(t, id);
+	thread_id thread = process->last_thread;
+
+	end_threads(t, id, time, NO_THREAD);
+	process->has_ended = true;
+	process->end = time > process->start ? time : process->start;
+	for (; thread != NO_THREAD; thread = t->threads.rows.items[thread].next) {
+		if (row_at(t, thread)->end > process->end)
+			process->end = row_at(t, thread)->end;
+	}
+	ended_spaces_add(&t->ended, &t->processes, id);
+}
+
+void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
+		      string_id name)
+{
+	struct marker marker = markers_make(&t->profile->markers, kind, time, time);
+
+	*marker_value(&t->profile->markers, &marker, 0) = marker_string(name);
+	thread_add_marker(&t->threads, id, &marker);
+}
+
+/*
+ * True if the task was known only by what it did after this fork: then the fork record came late,
+ * and does not introduce a later task with the same number.
+ */
+static bool is_late_introduction(uint8_t origin, uint64_t start, uint64_t fork_time)
+{
+	return origin == TASK_SEEN && fork_time <= start;
+}
+
+static void fork_thread(struct tasks *t, const struct rec_fork *fork, uint64_t time, string_id name)
+{
+	process_id process = get_live_process(t, fork->rec.pid, time);
+	thread_id id = thread_table_find(&t->threads, process, fork->rec.tid);
+
+	/* A thread's fork does not create a leader; it must not add a second main thread. */
+	if (fork->rec.tid == fork->rec.pid)
+		return;
+	if (id != NO_THREAD &&
+	    is_late_introduction(t->threads.rows.items[id].origin, row_at(t, id)->start, time)) {
+		t->threads.rows.items[id].origin = TASK_FORKED;
+		row_at(t, id)->start = time;
+		cpu_clock_begin(&t->threads.rows.items[id].cpu, time);
+		if (row_at(t, id)->name == NO_STRING)
+			row_at(t, id)->name = name;
+		return;
+	}
+	if (id != NO_THREAD && !t->threads.rows.items[id].has_ended)
+		thread_end(&t->threads, id, time);
+	id = thread_table_add(&t->threads, &t->processes, process, fork->rec.tid, time,
+			      TASK_FORKED);
+	row_at(t, id)->name = name;
+}
+
+/*
+ * Shares the parent's mappings until either process changes them. Anonymous memory is a module of
+ * its own in each process, so mappings that have any get a new stamp: resolved stacks of the parent
+ * are wrong for the child.
+ */
+static struct mapping_table *inherit_mappings(struct tasks *t, uint32_t parent_pid)
+{
+	process_id parent = process_table_find(&t->processes, parent_pid);
+	struct mapping_table *mappings;
+
+	if (parent == NO_PROCESS)
+		return mapping_table_new();
+	mappings = process_at(t, parent)->mappings;
+	if (mappings->has_anon)
+		return mapping_table_copy(mappings, ++t->last_stamp);
+	return mapping_table_hold(mappings);
+}
+
+static uint64_t last_user(const struct process *process)
+{
+	return process->users.count ? vec_last(&process->users).user : process->first_user;
+}
+
+/* Copies container, user and program of the parent, until a record says otherwise. */
+static void inherit_container(struct tasks *t, process_id id, const struct rec_fork *fork)
+{
+	process_id parent_id = process_table_find(&t->processes, fork->parent_pid);
+	struct process *process = process_at(t, id);
+	const struct process *parent;
+
+	process->ns_pid = fork->ns_pid;
+	if (parent_id == NO_PROCESS)
+		return;
+	parent = process_at(t, parent_id);
+	process->first_user = last_user(parent);
+	process_inherit(process, parent);
+}
+
+static void set_parent(struct tasks *t, struct process *process, const struct rec_fork *fork)
+{
+	process_id parent = process_table_find(&t->processes, fork->parent_pid);
+
+	process->parent = parent;
+	if (parent != NO_PROCESS)
+		process->parent_thread = thread_table_find(&t->threads, parent, fork->parent_tid);
+}
+
+static void introduce_late(struct tasks *t, process_id id, const struct rec_fork *fork,
+			   uint64_t time, string_id name)
+{
+	struct process *process = process_at(t, id);
+
+	process->origin = TASK_FORKED;
+	process->start = time;
+	set_parent(t, process, fork);
+	t->threads.rows.items[process->main_thread].origin = TASK_FORKED;
+	row_at(t, process->main_thread)->start = time;
+	cpu_clock_begin(&t->threads.rows.items[process->main_thread].cpu, time);
+	inherit_container(t, id, fork);
+	if (process->name == NO_STRING)
+		task_name_fork(t, id, name);
+	if (!process->mappings->stamp) {
+		mapping_table_drop(process->mappings);
+		process->mappings = inherit_mappings(t, fork->parent_pid);
+	}
+}
+
+static void fork_process(struct tasks *t, const struct rec_fork *fork, uint64_t time,
+			 string_id name)
+{
+	process_id id = process_table_find(&t->processes, fork->rec.pid);
+	struct mapping_table *mappings;
+
+	if (id != NO_PROCESS &&
+	    is_late_introduction(process_at(t, id)->origin, process_at(t, id)->start, time)) {
+		introduce_late(t, id, fork, time, name);
+		return;
+	}
+	mappings = inherit_mappings(t, fork->parent_pid);
+	if (id != NO_PROCESS && !process_at(t, id)->has_ended)
+		end_process(t, id, time);
+	id = add_process(t, fork->rec.pid, time, TASK_FORKED, mappings);
+	process_at(t, id)->is_forked = true;
+	set_parent(t, process_at(t, id), fork);
+	inherit_container(t, id, fork);
+	task_name_fork(t, id, name);
+}
+
+/* Notes the result of the filters in a record of a task's life. */
+static void note_filters(struct tasks *t, const struct rec *rec)
+{
+	process_id id = process_table_find(&t->processes, rec->pid);
+
+	if (id == NO_PROCESS)
+		return;
+	if (rec->flags & REC_OUTSIDE) {
+		process_at(t, id)->was_outside = true;
+		return;
+	}
+	process_at(t, id)->was_wanted = true;
+	if (!(rec->flags & REC_UNSAMPLED))
+		t->profile->stats.wanted_threads++;
+}
+
+static thread_id find_thread(const struct tasks *t, const struct rec *rec)
+{
+	process_id process = process_table_find(&t->processes, rec->pid);
+
+	return process == NO_PROCESS ? NO_THREAD
+				     : thread_table_find(&t->threads, process, rec->tid);
+}
+
+/* True if the fork is repeated of a task that is known; gives it the name that it has now. */
+static bool is_repeated(struct tasks *t, const struct rec_fork *fork, uint64_t time, string_id name)
+{
+	thread_id id = fork->rec.flags & FORK_RUNNING ? find_thread(t, &fork->rec) : NO_THREAD;
+
+	if (id == NO_THREAD || t->threads.rows.items[id].has_ended || row_at(t, id)->start != time)
+		return false;
+	task_name_set(t, t->threads.rows.items[id].process, id, name);
+	return true;
+}
+
+void tasks_fork(struct tasks *t, const struct rec_fork *fork)
+{
+	uint64_t time = tasks_time(t, fork->rec.time);
+	string_id name = task_name_intern(t, fork->name);
+	bool is_known = is_repeated(t, fork, time, name);
+
+	if (is_known)
+		; /* as it is */
+	else if (fork->rec.pid == fork->parent_pid)
+		fork_thread(t, fork, time, name);
+	else
+		fork_process(t, fork, time, name);
+	/* The CPU time that it has used is not known. */
+	if (!is_known && fork->rec.flags & FORK_RUNNING)
+		t->threads.rows.items[find_thread(t, &fork->rec)].cpu = (struct cpu_clock){0};
+	note_filters(t, &fork->rec);
+}
+
+static void new_space(struct tasks *t, uint32_t pid, uint64_t time)
+{
+	struct process *process = process_at(t, get_live_process(t, pid, time));
+
+	if (process->replaced)
+		mapping_table_drop(process->replaced);
+	process->replaced = process->mappings;
+	process->mappings = mapping_table_new();
+	process->space_start = time;
+	process->is_forked = false;
+}
+
+/* Moves the start of the task to that of the recording, unless its fork was recorded. */
+static void scanned(struct tasks *t, process_id process, thread_id thread)
+{
+	thread_id main_thread = process_at(t, process)->main_thread;
+	uint64_t start = t->profile->meta.start_ns;
+
+	if (process_at(t, process)->origin == TASK_SEEN) {
+		process_at(t, process)->origin = TASK_SCANNED;
+		process_at(t, process)->start = start;
+		t->threads.rows.items[main_thread].origin = TASK_SCANNED;
+		row_at(t, main_thread)->start = start;
+	}
+	if (t->threads.rows.items[thread].origin == TASK_SEEN) {
+		t->threads.rows.items[thread].origin = TASK_SCANNED;
+		row_at(t, thread)->start = process_at(t, process)->start;
+	}
+}
+
+/* An exec renames the task on its way, and the kernel reports that as a rename of its own. */
+static void drop_rename_by_exec(struct tasks *t, struct profile_thread *row, string_id name)
+{
+	const struct marker *last = row->markers.count ? &vec_last(&row->markers) : NULL;
+
+	if (last && last->schema == MARKER_RENAME &&
+	    marker_value(&t->profile->markers, last, RENAME_NAME)->string == name)
+		row->markers.count--;
+}
+
+/*
+ * An exec leaves only the executing thread, which becomes the main thread: it takes over the
+ * leader's tid. If the leader had ended before, the CPU time that goes on is another thread's.
+ */
+static void executed(struct tasks *t, process_id process, uint64_t time, string_id name)
+{
+	thread_id id = process_at(t, process)->main_thread;
+	struct thread *thread = &t->threads.rows.items[id];
+
+	end_threads(t, process, time, id);
+	if (thread->has_ended) {
+		thread->has_ended = false;
+		cpu_clock_replace(&thread->cpu);
+	}
+	task_name_set(t, process, id, name);
+	process_at(t, process)->arguments = NO_STRING;
+	process_at(t, process)->is_forked = false;
+	drop_rename_by_exec(t, row_at(t, id), name);
+	tasks_add_marker(t, id, MARKER_EXEC, time, row_at(t, id)->name);
+}
+
+static void renamed(struct tasks *t, process_id process, thread_id thread, uint64_t time,
+		    string_id name)
+{
+	if (name == NO_STRING || row_at(t, thread)->name == name)
+		return;
+	task_name_change(t, process, thread, name);
+	tasks_add_marker(t, thread, MARKER_RENAME, time, name);
+}
+
+void tasks_name(struct tasks *t, const struct rec_name *rec)
+{
+	uint32_t pid = rec->rec.pid, tid = rec->rec.tid;
+	uint64_t time = tasks_time(t, rec->rec.time);
+	string_id name = task_name_intern(t, rec->name);
+	process_id process;
+	thread_id thread;
+
+	if (rec->rec.flags & NAME_NEW_SPACE) {
+		new_space(t, pid, time);
+		return;
+	}
+	if (rec->rec.flags & NAME_PROCESS) {
+		task_name_set_process(t, get_process(t, pid, time), name);
+		return;
+	}
+	if (rec->rec.flags & NAME_EXEC) {
+		executed(t, get_live_process(t, pid, time), time, name);
+		note_filters(t, &rec->rec);
+		return;
+	}
+	process = get_process(t, pid, time);
+	thread = get_thread(t, process, tid, time);
+	note_filters(t, &rec->rec);
+	if (!(rec->rec.flags & NAME_SCAN)) {
+		renamed(t, process, thread, time, name);
+		return;
+	}
+	scanned(t, process, thread);
+	task_name_set(t, process, thread, name);
+}
+
+/* Extends the lives of a process and its thread to a sign of life. */
+static void note_life(struct tasks *t, struct process *owner, thread_id thread, uint64_t time)
+{
+	thread_seen(&t->threads, thread, time);
+	if (time < owner->start)
+		owner->start = time;
+	if (owner->has_ended && time > owner->end)
+		owner->end = time;
+}
+
+thread_id tasks_exit(struct tasks *t, const struct rec_exit *end)
+{
+	uint64_t time = tasks_time(t, end->rec.time);
+	process_id process = get_process(t, end->rec.pid, time);
+	thread_id thread = get_thread(t, process, end->rec.tid, time);
+
+	note_filters(t, &end->rec);
+	/* The process may have ended it: the last two threads may both take themselves for that. */
+	if (t->threads.rows.items[thread].has_ended)
+		note_life(t, process_at(t, process), thread, time);
+	else
+		thread_end(&t->threads, thread, time);
+	if (end->rec.flags & EXIT_PROCESS && !process_at(t, process)->has_ended) {
+		end_process(t, process, time);
+		if (!(end->rec.flags & EXIT_STATUS_UNKNOWN))
+			life_markers_exit(t, process, end);
+	}
+	return thread;
+}
+
+void tasks_set_container(struct tasks *t, const struct rec_container *container)
+{
+	process_id id = get_process(t, container->rec.pid, tasks_time(t, container->rec.time));
+
+	process_set_container(process_at(t, id), &t->profile->strings, container);
+}
+
+void tasks_set_resource(struct tasks *t, const struct rec_resource *resource)
+{
+	process_id id = get_process(t, resource->rec.pid, tasks_time(t, resource->rec.time));
+
+	process_set_resource(process_at(t, id), &t->profile->strings, resource);
+}
+
+void tasks_user(struct tasks *t, const struct rec_user *user)
+{
+	uint64_t time = tasks_time(t, user->rec.time);
+	struct process *process = process_at(t, get_process(t, user->rec.pid, time));
+	struct user_change change = {time, (uint64_t)user->gid << 32 | user->uid};
+
+	vec_push(&process->users, change);
+}
+
+void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping)
+{
+	process_id process = get_process(t, rec->pid, tasks_time(t, rec->time));
+
+	if (mapping_table_insert(&process_at(t, process)->mappings, mapping, t->last_stamp + 1))
+		t->last_stamp++;
+}
+
+process_id tasks_process(struct tasks *t, const struct rec *rec)
+{
+	return get_process(t, rec->pid, tasks_time(t, rec->time));
+}
+
+thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since)
+{
+	uint64_t time = tasks_time(t, rec->time);
+	process_id process = get_process(t, rec->pid, time);
+	thread_id thread = get_thread(t, process, rec->tid, time);
+	struct process *owner = process_at(t, process);
+
+	owner->was_wanted = true;
+	t->profile->stats.wanted_threads++;
+	note_life(t, owner, thread, time);
+	if (since)
+		note_life(t, owner, thread, tasks_time(t, since));
+	return thread;
+}
+
+thread_id tasks_known(struct tasks *t, const struct rec *rec)
+{
+	process_id process = process_table_find(&t->processes, rec->pid);
+	thread_id thread = NO_THREAD;
+
+	if (process != NO_PROCESS)
+		thread = thread_table_find(&t->threads, process, rec->tid);
+	if (thread != NO_THREAD)
+		note_life(t, process_at(t, process), thread, tasks_time(t, rec->time));
+	return thread;
+}
+
+thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name)
+{
+	uint64_t start = t->profile->meta.start_ns;
+	process_id process = get_process(t, 0, start);
+	thread_id thread = get_thread(t, process, number, start);
+
+	process_at(t, process)->was_wanted = true;
+	task_name_set(t, process, thread, name);
+	return thread;
+}

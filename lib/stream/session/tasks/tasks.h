@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Processes and threads, and the effect of their records. Every task that a record mentions exists
+ * from then on: the record that introduces it may have been lost.
+ */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
+#define PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
+
+#include "bpf/record.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/session/tasks/ended_spaces.h"
+#include "lib/stream/session/tasks/process.h"
+#include "lib/stream/session/tasks/thread.h"
+
+struct tasks {
+	struct profile *profile;
+	struct process_table processes;
+	struct thread_table threads;
+	uint64_t last_stamp; /* last one given to a mapping table */
+	struct ended_spaces ended;
+};
+
+void tasks_init(struct tasks *t, struct profile *profile);
+void tasks_release(struct tasks *t);
+
+void tasks_fork(struct tasks *t, const struct rec_fork *fork);
+void tasks_name(struct tasks *t, const struct rec_name *name);
+/* Returns the thread that ended. */
+thread_id tasks_exit(struct tasks *t, const struct rec_exit *end);
+void tasks_set_container(struct tasks *t, const struct rec_container *container);
+void tasks_set_resource(struct tasks *t, const struct rec_resource *resource);
+void tasks_user(struct tasks *t, const struct rec_user *user);
+/* Inserts into the mappings of the record's process. */
+void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *mapping);
+/* Returns the latest process with the record's pid, dead or alive. */
+process_id tasks_process(struct tasks *t, const struct rec *rec);
+/*
+ * Returns the sampled task, which is known to have lived at `since`, too; 0: not known. If it was
+ * reported as ended before, moves its end.
+ */
+thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
+/*
+ * Returns the thread of a record that neither introduces it nor shows that the filters let it pass;
+ * NO_THREAD: unknown.
+ */
+thread_id tasks_known(struct tasks *t, const struct rec *rec);
+/* Returns the thread with that number of process 0, which stands for the machine. */
+thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
+/* Adds a marker whose only value is a name, in the first field. */
+void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
+		      string_id name);
+/* Gives every thread of the profile its name and times, as far as they are known. */
+void tasks_name_rows(struct tasks *t);
+/* The same at the end, and tells control groups. */
+void tasks_finish(struct tasks *t);
+
+/*
+ * Removes threads of processes that the filters never passed. Call last: thread ids are invalid
+ * afterwards.
+ */
+void tasks_drop_unwanted(struct tasks *t);
+
+static inline struct process *tasks_process_of(struct tasks *t, thread_id thread)
+{
+	return &t->processes.rows.items[t->threads.rows.items[thread].process];
+}
+
+/* Clamps a time to the start of the profile. */
+static inline uint64_t tasks_time(const struct tasks *t, uint64_t time)
+{
+	return time > t->profile->meta.start_ns ? time : t->profile->meta.start_ns;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * State of a thread besides its row in the profile. A thread has the same id in both tables, which
+ * grow together.
+ */
+#ifndef PROF_LIB_STREAM_SESSION_TASKS_THREAD_H
+#define PROF_LIB_STREAM_SESSION_TASKS_THREAD_H
+
+#include <stdbool.h>
+
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/threads.h"
+#include "lib/stream/session/tasks/pauses.h"
+#include "lib/stream/session/tasks/cpu_time.h"
+#include "lib/stream/session/tasks/process.h"
+
+#define NO_WAIT UINT32_MAX
+
+struct thread {
+	process_id process;
+	uint32_t tid;
+	thread_id next; /* next in the same process, NO_THREAD: last */
+	struct cpu_clock cpu;
+	struct wait_rows *wait_rows; /* NULL: no wait has ended yet; see waits.h */
+	uint32_t open_waits; /* its first one there, NO_WAIT: none */
+	uint64_t seen; /* time of its latest sign of life */
+	uint16_t last_cpu; /* number of the last one it was seen on, or NO_CPU */
+	bool has_ended;
+	uint8_t origin; /* enum task_origin */
+};
+
+struct thread_table {
+	struct threads *profile;
+	const struct pauses *pauses; /* of the recording, borrowed */
+	VEC(struct thread) rows;
+	struct index by_tid; /* latest thread of each (process, tid) */
+};
+
+/* `profile` must be empty. */
+void thread_table_init(struct thread_table *t, struct threads *profile);
+void thread_table_release(struct thread_table *t);
+/* Returns the latest thread `tid` of the process, or NO_THREAD. */
+thread_id thread_table_find(const struct thread_table *t, process_id process, uint32_t tid);
+/* Adds a thread of processes->rows.items[process]; main if tid is the pid. */
+thread_id thread_table_add(struct thread_table *t, struct process_table *processes,
+			   process_id process, uint32_t tid, uint64_t start,
+			   enum task_origin origin);
+/* Ends the thread then, or at its latest sign of life: the record of its end may be late. */
+void thread_end(struct thread_table *t, thread_id id, uint64_t time);
+/* Gives back the room for markers of a thread that has ended. */
+void thread_fit(struct thread_table *t, thread_id id);
+/* Extends start and end of the thread to this time: it was alive then. */
+void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
+
+/* Takes the wire's CPU time at `time`. Returns what the cpu_delta of a sample keeps until the end.
+ */
+uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
+/* Gives samples their CPU time. Call once all samples are there. */
+void thread_table_finish(struct thread_table *t);
+/* Inserts the sample in order of time; nearly always at the end. */
+void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);
+void thread_add_marker(struct thread_table *t, thread_id id, const struct marker *marker);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Makes rows of a thread's waits. All of them together weigh what the thread waited: a wait that
+ * was sampled by chance stands for its length divided by the chance, fitted to the time that the
+ * thread was known to be off the CPU.
+ *
+ * The time waited, put end to end, has one random point in each interval. A wait gets the points
+ * that lie in it as weight: one in a row at its start, the rest in a row at its end. So there are
+ * never more rows than intervals, and no rhythm of the thread can fall in step with them.
+ */
+#ifndef PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
+#define PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
+
+#include "lib/base/vec.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/session/tasks/cpu_time.h"
+
+/* Tells which other waits one stands for. */
+enum wait_group {
+	WAIT_COUNTS, /* its length, with nothing missing */
+	WAIT_LONG, /* sampled by chance, and long enough for all to be known, most without stack */
+	WAIT_LONG_UNSAMPLED, /* one of those without stack */
+	WAIT_SHORT, /* sampled by chance; others are not known */
+	WAIT_GROUP_COUNT,
+};
+
+/* A wait that is over, or the part of it in which the thread was queued. */
+struct wait_part {
+	uint64_t start, length; /* ns */
+	stack_id stack; /* with its label */
+	uint32_t cpu; /* as in struct cpu_reading */
+	uint32_t chance; /* as in struct rec_wait */
+	uint8_t group; /* enum wait_group */
+};
+
+struct wait_rows {
+	uint64_t seed;
+	uint64_t begin_ns, begin_used_ns; /* time and CPU time from which on `parts` are */
+	double position; /* ns waited before */
+	VEC(struct wait_part) parts;
+	struct samples rows; /* cpu_delta is a reading */
+};
+
+/* Returns the number of waits that a sampled one stands for. */
+double wait_part_count(const struct wait_part *part);
+
+/* For a thread whose clock has a reading already. */
+struct wait_rows *wait_rows_new(uint64_t seed, const struct cpu_clock *clock);
+void wait_rows_free(struct wait_rows *w);
+void wait_rows_add(struct wait_rows *w, const struct wait_part *part);
+/*
+ * Turns the parts into rows; `clock` has the latest reading of the thread's CPU time, interval_ns
+ * is what a weight of 1 stands for.
+ */
+void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_t interval_ns,
+		     struct wait_stats *stats);
+/* Gives back the room for more: few waits are expected, or none. */
+void wait_rows_trim(struct wait_rows *w);
+/* Moves the rows to those of the thread, in order of time. */
+void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
+
+/* Mark the stacks of parts and rows, see stacks_mark(); and give them their new ones. */
+void wait_rows_mark_stacks(const struct wait_rows *w, const struct stacks *stacks, bool *used);
+void wait_rows_move_stacks(struct wait_rows *w, const stack_id *map);
+
+#endif

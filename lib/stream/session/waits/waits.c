@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/session/waits/waits.h"
+
+#include "lib/base/index.h"
+#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/waits/wait_markers.h"
+
+/* Parts of waits kept until their threads are fitted. */
+#define PARTS_MAX (1u << 20)
+/*
+ * Waits of one thread that records are looked for. More are open only if records were lost, or if
+ * stacks come very late.
+ */
+#define OPEN_MAX 64
+/* A chance that leaves no wait out. */
+#define CERTAIN UINT32_MAX
+
+void waits_init(struct waits *w, struct tasks *tasks)
+{
+	w->tasks = tasks;
+	w->stats = &tasks->profile->stats.waits;
+	w->free = NO_WAIT;
+	wait_labels_init(&w->labels, tasks->profile);
+}
+
+void waits_release(struct waits *w)
+{
+	vec_release(&w->rows);
+	for (size_t i = 0; i < w->tasks->threads.rows.count; i++)
+		wait_rows_free(w->tasks->threads.rows.items[i].wait_rows);
+}
+
+static struct thread *thread_of(struct waits *w, thread_id id)
+{
+	return &w->tasks->threads.rows.items[id];
+}
+
+static uint32_t add_row(struct waits *w, thread_id thread)
+{
+	struct thread *owner = thread_of(w, thread);
+	uint32_t id = w->free;
+
+	if (id == NO_WAIT) {
+		id = (uint32_t)w->rows.count;
+		vec_add_zeroed(&w->rows, 1);
+	} else {
+		w->free = w->rows.items[id].next;
+	}
+	w->rows.items[id] = (struct open_wait){
+		.thread = thread,
+		.next = owner->open_waits,
+		.previous = NO_WAIT,
+		.stack = NO_STACK,
+	};
+	if (owner->open_waits != NO_WAIT)
+		w->rows.items[owner->open_waits].previous = id;
+	owner->open_waits = id;
+	return id;
+}
+
+static void remove_row(struct waits *w, uint32_t id)
+{
+	struct open_wait *row = &w->rows.items[id];
+
+	if (row->previous == NO_WAIT)
+		thread_of(w, row->thread)->open_waits = row->next;
+	else
+		w->rows.items[row->previous].next = row->next;
+	if (row->next != NO_WAIT)
+		w->rows.items[row->next].previous = row->previous;
+	row->next = w->free;
+	row->stack = NO_STACK;
+	w->free = id;
+}
+
+/* Returns the thread's wait that began then, NO_WAIT if it has none. */
+static uint32_t find_row(struct waits *w, thread_id thread, uint64_t start)
+{
+	uint32_t id = thread_of(w, thread)->open_waits;
+
+	for (int i = 0; i < OPEN_MAX && id != NO_WAIT; i++, id = w->rows.items[id].next) {
+		if (w->rows.items[id].start == start)
+			return id;
+	}
+	return NO_WAIT;
+}
+
+/* A start that was not recorded is that of the thread, or of the recording or its last part. */
+static uint64_t known_start(struct waits *w, thread_id thread, uint64_t start)
+{
+	const struct profile_thread *row = threads_get(&w->tasks->profile->threads, thread);
+
+	if (start)
+		return tasks_time(w->tasks, start);
+	return row->start > w->resumed_ns ? row->start : w->resumed_ns;
+}
+
+static struct wait_rows *rows_of(struct waits *w, thread_id id)
+{
+	struct thread *thread = thread_of(w, id);
+	const struct profile_thread *row = threads_get(&w->tasks->profile->threads, id);
+
+	if (!thread->wait_rows)
+		thread->wait_rows =
+			wait_rows_new(hash_pair((uint64_t)row->pid << 32 | row->tid,
+						row->start - w->tasks->profile->meta.start_ns),
+				      &thread->cpu);
+	return thread->wait_rows;
+}
+
+/* Returns the ns that a weight of 1 stands for. */
+static uint64_t interval_of(const struct waits *w)
+{
+	uint64_t interval = w->tasks->profile->meta.interval_ns;
+
+	return interval ? interval : 1000000;
+}
+
+static void place(struct waits *w, thread_id id)
+{
+	struct wait_rows *rows = thread_of(w, id)->wait_rows;
+
+	if (rows && samples_count(&rows->rows))
+		wait_rows_place(rows, threads_get(&w->tasks->profile->threads, id));
+}
+
+/* Makes rows of all parts. Threads that have ended need nothing else. */
+static void flush(struct waits *w)
+{
+	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
+		struct thread *thread = thread_of(w, id);
+
+		if (!thread->wait_rows)
+			continue;
+		wait_rows_flush(thread->wait_rows, &thread->cpu, interval_of(w), w->stats);
+		if (!thread->has_ended)
+			continue;
+		place(w, id);
+		wait_rows_free(thread->wait_rows);
+		thread->wait_rows = NULL;
+	}
+	w->parts = 0;
+}
+
+static void add_part(struct waits *w, thread_id thread, const struct wait_part *part)
+{
+	if (!part->length)
+		return;
+	if (w->parts >= PARTS_MAX)
+		flush(w);
+	wait_rows_add(rows_of(w, thread), part);
+	w->parts++;
+}
+
+static enum wait_group group_of(const struct waits *w, const struct open_wait *row)
+{
+	uint64_t length = row->end - row->start, interval = w->tasks->profile->meta.interval_ns;
+
+	if (length >= WAIT_CERTAIN_NS || (row->has_begin && !row->is_sampled))
+		return WAIT_COUNTS;
+	if (!row->is_sampled)
+		return WAIT_LONG_UNSAMPLED;
+	return interval && length >= 2 * interval ? WAIT_LONG : WAIT_SHORT;
+}
+
+static void add_slow(struct waits *w, const struct open_wait *row, stack_id stack)
+{
+	const struct slow_wait slow = {
+		.thread = row->thread,
+		.start = row->start,
+		.end = row->end,
+		.stack = stack,
+		.reason = row->reason,
+		.chance = row->chance,
+		.taken = row->stack == NO_STACK			     ? WAIT_STACK_NONE
+			 : row->is_sampled && row->chance != CERTAIN ? WAIT_STACK_BY_CHANCE
+								     : WAIT_STACK_BY_LENGTH,
+	};
+	bool is_blocked = row->reason.state == WAIT_SLEEPING ||
+			  row->reason.state == WAIT_UNINTERRUPTIBLE;
+
+	if (is_blocked && !row->is_kernel_thread)
+		wait_markers_add(w->tasks, &slow);
+}
+
+/* The wait is over: its time as far as it was blocked, then the time in which it was queued. */
+static void add_wait(struct waits *w, const struct open_wait *row)
+{
+	uint64_t start = row->told ? row->told : row->start;
+	uint64_t length = row->end > start ? row->end - start : 0;
+	bool is_queued = row->reason.state != WAIT_RUNNABLE;
+	uint64_t queued = !is_queued ? 0 : row->queued < length ? row->queued : length;
+	struct wait_part part = {
+		.start = start,
+		.length = length - queued,
+		.cpu = row->cpu,
+		.group = (uint8_t)group_of(w, row),
+	};
+
+	if (row->is_sampled && part.group != WAIT_COUNTS)
+		part.chance = row->chance;
+	w->stats->count += wait_part_count(&part);
+
+	part.stack = wait_labels_add(&w->labels, row->stack, &row->reason, row->is_kernel_thread);
+	add_part(w, row->thread, &part);
+	if (row->reason.state == WAIT_STOPPED)
+		life_markers_stopped(w->tasks, row->thread, row->start, part.start + part.length);
+	if (w->slow_ns && length >= w->slow_ns)
+		add_slow(w, row, part.stack);
+	if (!queued)
+		return;
+	part.start += part.length;
+	part.length = queued;
+	part.stack = wait_labels_add_queued(&w->labels, row->stack);
+	add_part(w, row->thread, &part);
+}
+
+static void finish_if_complete(struct waits *w, uint32_t id)
+{
+	const struct open_wait *row = &w->rows.items[id];
+
+	if (!row->has_end || row->awaits_begin || row->awaits_stack)
+		return;
+	add_wait(w, row);
+	remove_row(w, id);
+}
+
+/*
+ * Ends a wait whose end was never reported. One without a later record of its thread goes on until
+ * the recording or the thread ends. Of others it is known when the thread ran again at the latest:
+ * that is the end, less the CPU time used since, if there can have been no other wait.
+ */
+static bool find_end(struct waits *w, struct open_wait *row, uint64_t end_ns)
+{
+	const struct profile_thread *thread = threads_get(&w->tasks->profile->threads, row->thread);
+	int32_t used = (int32_t)(row->seen_cpu - row->cpu);
+
+	if (!row->seen) {
+		row->end = thread_of(w, row->thread)->has_ended ? thread->end : end_ns;
+		thread_read_cpu(&w->tasks->threads, row->thread, row->end,
+				row->cpu + thread_of(w, row->thread)->cpu.base);
+		return true;
+	}
+	row->end = row->seen;
+	if (row->is_sampled && row->chance != CERTAIN)
+		return false;
+	if (row->seen_has_cpu && used > 0)
+		row->end -= (uint64_t)used << 4 < row->end - row->start ? (uint64_t)used << 4 : 0;
+	return true;
+}
+
+/* Takes a wait as it is: nothing more comes. */
+static void close_row(struct waits *w, uint32_t id, uint64_t end_ns)
+{
+	struct open_wait *row = &w->rows.items[id];
+
+	if (row->has_end || find_end(w, row, end_ns))
+		add_wait(w, row);
+	else
+		w->stats->unended++;
+	remove_row(w, id);
+}
+
+/* Keeps the number of a thread's open waits bounded. */
+static void close_oldest(struct waits *w, thread_id thread)
+{
+	uint32_t id = thread_of(w, thread)->open_waits;
+
+	for (int i = 0; i < OPEN_MAX && id != NO_WAIT; i++)
+		id = w->rows.items[id].next;
+	if (id != NO_WAIT && !w->rows.items[id].awaits_stack &&
+	    (w->rows.items[id].seen || w->rows.items[id].has_end))
+		close_row(w, id, 0);
+}
+
+/* Kernel threads map nothing and make no calls. Of a process, mappings may have been lost. */
+static bool is_kernel_thread(struct waits *w, thread_id thread, const struct wait_reason *reason)
+{
+	return reason->call < 0 && !tasks_process_of(w->tasks, thread)->mappings->rows.count;
+}
+
+uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *rec)
+{
+	uint64_t start = known_start(w, thread, rec->start);
+	uint32_t id = find_row(w, thread, start), cpu;
+	struct open_wait *row;
+
+	/* The clock stands still until the wait ends. */
+	cpu = thread_read_cpu(&w->tasks->threads, thread, start, rec->sample.cpu_time);
+	waits_seen(w, thread, start, &cpu);
+	/* One that was sampled by chance may be visited later. */
+	if (id != NO_WAIT && w->rows.items[id].has_begin)
+		return NO_WAIT;
+	if (id == NO_WAIT) {
+		close_oldest(w, thread);
+		id = add_row(w, thread);
+	}
+	row = &w->rows.items[id];
+	row->start = start;
+	row->cpu = cpu;
+	row->reason = rec->reason;
+	row->chance = rec->chance;
+	row->is_sampled = rec->chance;
+	row->is_kernel_thread = rec->sample.rec.flags & SAMPLE_KERNEL_THREAD;
+	row->has_begin = true;
+	row->awaits_begin = false;
+	row->awaits_stack = true;
+	w->stats->sampled++;
+	if (row->is_sampled && (!w->stats->chance_min || rec->chance < w->stats->chance_min))
+		w->stats->chance_min = rec->chance;
+	return id;
+}
+
+void waits_set_stack(struct waits *w, uint32_t id, stack_id stack)
+{
+	struct open_wait *row = &w->rows.items[id];
+
+	row->stack = stack;
+	row->awaits_stack = false;
+	finish_if_complete(w, id);
+}
+
+void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec)
+{
+	uint64_t start = known_start(w, thread, rec->start);
+	uint32_t id = find_row(w, thread, start), cpu;
+	struct open_wait *row;
+
+	cpu = thread_read_cpu(&w->tasks->threads, thread, start, rec->cpu_time);
+	waits_seen(w, thread, start, &cpu);
+	thread_read_cpu(&w->tasks->threads, thread, tasks_time(w->tasks, rec->rec.time),
+			rec->cpu_time);
+	if (id == NO_WAIT || w->rows.items[id].has_end) {
+		close_oldest(w, thread);
+		id = add_row(w, thread);
+		w->rows.items[id].start = start;
+		w->rows.items[id].is_kernel_thread = is_kernel_thread(w, thread, &rec->reason);
+		w->rows.items[id].awaits_begin = rec->rec.flags & RUN_SAMPLED;
+	}
+	row = &w->rows.items[id];
+	row->cpu = cpu;
+	row->end = tasks_time(w->tasks, rec->rec.time);
+	row->queued = rec->queued;
+	row->reason = rec->reason;
+	if (rec->rec.flags & RUN_SAMPLED) {
+		row->is_sampled = true;
+		row->chance = rec->chance;
+	}
+	row->has_end = true;
+	finish_if_complete(w, id);
+}
+
+void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu)
+{
+	uint32_t id = thread_of(w, thread)->open_waits;
+
+	for (int i = 0; i < OPEN_MAX && id != NO_WAIT; i++, id = w->rows.items[id].next) {
+		struct open_wait *row = &w->rows.items[id];
+
+		/* The record that saw this one has seen the older ones, too. */
+		if (row->seen && row->seen <= time)
+			return;
+		if (row->has_end || time <= row->start)
+			continue;
+		row->seen = time;
+		row->seen_has_cpu = cpu;
+		row->seen_cpu = cpu ? *cpu : 0;
+	}
+}
+
+/* Ends a wait, whose stack may still come. One of unknown length is left out. */
+static void cut_wait(struct waits *w, uint32_t id, uint64_t time)
+{
+	struct open_wait *row = &w->rows.items[id];
+
+	if (!find_end(w, row, time)) {
+		w->stats->unended++;
+		row->end = row->start;
+	}
+	row->has_end = true;
+	row->awaits_begin = false;
+	finish_if_complete(w, id);
+}
+
+void waits_exit(struct waits *w, thread_id thread)
+{
+	if (thread_of(w, thread)->wait_rows)
+		wait_rows_trim(thread_of(w, thread)->wait_rows);
+}
+
+void waits_pause(struct waits *w, uint64_t time)
+{
+	for (thread_id thread = 0; thread < w->tasks->threads.rows.count; thread++) {
+		uint32_t id = thread_of(w, thread)->open_waits, next;
+
+		for (; id != NO_WAIT; id = next) {
+			next = w->rows.items[id].next;
+			if (!w->rows.items[id].has_end)
+				cut_wait(w, id, time);
+		}
+	}
+	flush(w);
+}
+
+void waits_resume(struct waits *w, uint64_t time)
+{
+	w->resumed_ns = time;
+	vec_for_each(&w->tasks->threads.rows, struct thread *, thread) {
+		if (thread->wait_rows)
+			thread->wait_rows->begin_ns = time;
+	}
+}
+
+/* Makes a part of a wait that goes on, if none will stand for it by chance. */
+static void tell_open(struct waits *w, uint32_t id, uint64_t time)
+{
+	struct open_wait *row = &w->rows.items[id];
+	struct wait_part part = {
+		.start = row->told ? row->told : row->start,
+		.cpu = row->cpu,
+		.group = WAIT_COUNTS,
+	};
+
+	if (row->has_end || !row->has_begin || row->awaits_stack || row->seen ||
+	    time < row->start + WAIT_CERTAIN_NS || time <= part.start)
+		return;
+	part.length = time - part.start;
+	part.stack = wait_labels_add(&w->labels, row->stack, &row->reason, row->is_kernel_thread);
+	row->told = time;
+	add_part(w, row->thread, &part);
+}
+
+void waits_place(struct waits *w)
+{
+	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++)
+		place(w, id);
+}
+
+static void place_rows(struct waits *w)
+{
+	flush(w);
+	waits_place(w);
+}
+
+void waits_advance(struct waits *w, uint64_t time)
+{
+	for (thread_id thread = 0; thread < w->tasks->threads.rows.count; thread++) {
+		uint32_t id = thread_of(w, thread)->open_waits;
+
+		for (; id != NO_WAIT; id = w->rows.items[id].next)
+			tell_open(w, id, time);
+	}
+	place_rows(w);
+}
+
+size_t waits_row_count(const struct waits *w)
+{
+	size_t sum = 0;
+
+	vec_for_each(&w->tasks->threads.rows, const struct thread *, thread)
+		sum += thread->wait_rows ? samples_count(&thread->wait_rows->rows) : 0;
+	return sum;
+}
+
+void waits_mark_stacks(const struct waits *w, bool *used)
+{
+	const struct stacks *stacks = &w->tasks->profile->stacks;
+
+	vec_for_each(&w->rows, const struct open_wait *, row)
+		stacks_mark(stacks, row->stack, used);
+	vec_for_each(&w->tasks->threads.rows, const struct thread *, thread) {
+		if (thread->wait_rows)
+			wait_rows_mark_stacks(thread->wait_rows, stacks, used);
+	}
+}
+
+void waits_move_stacks(struct waits *w, const stack_id *map)
+{
+	vec_for_each(&w->rows, struct open_wait *, row) {
+		if (row->stack != NO_STACK)
+			row->stack = map[row->stack];
+	}
+	vec_for_each(&w->tasks->threads.rows, struct thread *, thread) {
+		if (thread->wait_rows)
+			wait_rows_move_stacks(thread->wait_rows, map);
+	}
+}
+
+void waits_finish(struct waits *w, uint64_t end_ns)
+{
+	for (thread_id id = 0; id < w->tasks->threads.rows.count; id++) {
+		while (thread_of(w, id)->open_waits != NO_WAIT)
+			close_row(w, thread_of(w, id)->open_waits, end_ns);
+	}
+	place_rows(w);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Joins the records of waits: where a thread waits, the stack that may come later, and when it runs
+ * again. They may come in any order, and any of them may be lost.
+ */
+#ifndef PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
+#define PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
+
+#include "bpf/record.h"
+#include "lib/stream/session/tasks/tasks.h"
+#include "lib/stream/session/waits/wait_labels.h"
+#include "lib/stream/session/waits/wait_rows.h"
+
+/* A wait of which something is still to come. */
+struct open_wait {
+	thread_id thread;
+	uint32_t next,
+		previous; /* of the same thread, newest first, or next free row; or NO_WAIT */
+	uint64_t start, end;
+	uint64_t told; /* rows were made of it up to then; 0: none */
+	/* The thread's first record after `start` that is not the end: it was running again. */
+	uint64_t seen;
+	uint64_t queued;
+	uint32_t cpu, seen_cpu; /* readings; that of `seen` only if seen_has_cpu */
+	uint32_t chance;
+	stack_id stack;
+	struct wait_reason reason;
+	bool has_begin, has_end; /* REC_WAIT or REC_RUN has come */
+	bool awaits_stack, awaits_begin; /* a record is known to be under way */
+	bool is_sampled; /* by chance */
+	bool is_kernel_thread;
+	bool seen_has_cpu;
+};
+
+struct waits {
+	struct tasks *tasks;
+	struct wait_stats *stats;
+	struct wait_labels labels;
+	VEC(struct open_wait) rows;
+	uint32_t free; /* first free row, NO_WAIT: none */
+	size_t parts; /* of all threads, not yet rows */
+	uint64_t resumed_ns; /* when recording went on after a pause; 0: there was none */
+	uint64_t slow_ns; /* waits of this length become markers; 0: none */
+};
+
+void waits_init(struct waits *w, struct tasks *tasks);
+void waits_release(struct waits *w);
+
+/*
+ * A thread waits. Returns the row that waits_set_stack() must be called for; NO_WAIT if the stack
+ * is not needed.
+ */
+uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *rec);
+/* The stack of a wait; NO_STACK: it was lost. */
+void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
+void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
+/* The thread has run at `time`. cpu: a reading, NULL if none. */
+void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
+/* The thread has ended. */
+void waits_exit(struct waits *w, thread_id thread);
+/*
+ * Recording pauses at `time`: waits end there as far as they are known. From when it goes on,
+ * waits that had begun before are new ones.
+ */
+void waits_pause(struct waits *w, uint64_t time);
+void waits_resume(struct waits *w, uint64_t time);
+/* Gives threads the rows of waits up to `time`, also of those that go on and are known to be long.
+ */
+void waits_advance(struct waits *w, uint64_t time);
+/* Gives threads the rows of waits that are there already. */
+void waits_place(struct waits *w);
+/* Returns the number of rows of waits that are not yet the threads'. */
+size_t waits_row_count(const struct waits *w);
+/* Mark the stacks of waits, see stacks_mark(); and give them their new ones. */
+void waits_mark_stacks(const struct waits *w, bool *used);
+void waits_move_stacks(struct waits *w, const stack_id *map);
+/* Ends all waits, and gives threads their rows. */
+void waits_finish(struct waits *w, uint64_t end_ns);
+
+#endif

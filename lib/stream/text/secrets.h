@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * Masks secrets in command lines as "***". It guesses by names, and masks when in doubt:
+ *
+ *	--password=x --api-key x -DTOKEN=x PGPASSWORD=x	named password, token, secret or key
+ *	Authorization: Bearer x				headers named so
+ *	https://user:x@host				in URLs
+ *	mysql -px, curl -u user:x			options of known programs
+ */
+/* clang-format on */
+#ifndef PROF_LIB_STREAM_TEXT_SECRETS_H
+#define PROF_LIB_STREAM_TEXT_SECRETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/strbuf.h"
+
+/*
+ * Appends the arguments in `list` (`size` bytes; each terminated, except perhaps the last) to
+ * `out`, each terminated. `is_cut`: the last one may be incomplete.
+ */
+void secrets_mask(struct strbuf *out, const char *list, size_t size, bool is_cut);
+
+#endif

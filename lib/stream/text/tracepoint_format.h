@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The fields of a tracepoint, by its `format` file in tracefs, and their values in the bytes that
+ * the kernel records: integers, and texts of fixed size or after a __data_loc. Pointers and other
+ * arrays are left out.
+ */
+#ifndef PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
+#define PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/config.h"
+#include "lib/base/error.h"
+
+#define TRACEPOINT_FIELDS_MAX 16
+#define TRACEPOINT_KEY_SIZE 64
+
+enum tracepoint_field_kind {
+	TRACEPOINT_INTEGER,
+	TRACEPOINT_TEXT, /* an array of characters */
+	TRACEPOINT_DYNAMIC_TEXT, /* its place is a word of length and offset */
+};
+
+struct tracepoint_field {
+	enum tracepoint_field_kind kind;
+	char key[TRACEPOINT_KEY_SIZE]; /* an identifier; neither "type" nor "cause" */
+	uint32_t offset, size; /* in the recorded bytes */
+	bool is_signed;
+};
+
+struct tracepoint_format {
+	struct tracepoint_field fields[TRACEPOINT_FIELDS_MAX];
+	uint32_t count;
+	struct tracepoint_layout layout; /* bytes to be recorded */
+};
+
+/*
+ * Reads the text of a format file. Fields beyond the bytes or the number that are recorded are left
+ * out. 0, or -EBADMSG with err if it is not such a text, or has no field at all.
+ */
+int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const char *text,
+			    size_t size, struct error *err);
+
+struct tracepoint_value {
+	const char *text; /* in the bytes; not terminated; NULL: it is a number */
+	size_t size;
+	int64_t number;
+};
+
+/* False: the bytes do not have that field. */
+bool tracepoint_field_read(const struct tracepoint_field *field, const void *bytes, size_t size,
+			   struct tracepoint_value *value);
+
+#endif

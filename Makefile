@@ -72,7 +72,7 @@ bpf_cflags := --target=bpf $(same_paths) -mcpu=v3 -g -O2 -D__TARGET_ARCH_$(subst
 # Commands are in the library, so that tests can link their parts: prof adds only main().
 # What knows libmicrohttpd and libcurl is in a program of its own, prof-view, which is built where
 # they are.
-view_src := cmd/net/main.c cmd/net/view.c cmd/net/share.c cmd/net/request.c cmd/net/pusher.c lib/fleet/server/server.c lib/fleet/server/client.c cmd/net/engine_client.c
+view_src := cmd/net/net_main.c cmd/net/net_view.c cmd/net/net_share.c cmd/net/request.c cmd/net/pusher.c lib/fleet/server/server.c lib/fleet/server/client.c cmd/net/engine_client.c
 # What knows ncurses is in another one, prof-browse.
 browse_src := $(sort $(wildcard cmd/browse/*.c))
 shim_src := $(wildcard lib/live/alloc_shim/*.c)
@@ -95,7 +95,7 @@ bpf_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(sort $(wildcard bpf/runtimes
 # What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly.
 page_base := alloc bytes error index log radix strbuf text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/model/facts/*.c lib/model/languages/*.c lib/model/meaning/*.c lib/query/*.c)) \
-	$(addprefix lib/format/page/slab/,check.c columns.c read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
+	$(addprefix lib/format/page/slab/,slab_check.c slab_columns.c slab_read.c) $(filter-out lib/model/tables/sample_store.c,$(sort $(wildcard lib/model/tables/*.c)))
 page_objects := $(page_src:%.c=$(BUILD)/page/%.o)
 page_include := /usr/include/wasm32-wasi
 page_cflags := --target=wasm32-wasi -std=gnu11 -O2 -D_GNU_SOURCE -I. -nostdlibinc -isystem $(page_include) \

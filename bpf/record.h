@@ -12,11 +12,101 @@
 #define PROF_BPF_RECORD_H
 
 #include "bpf/alloc_record.h"
-#include "bpf/counter_record.h"
-#include "bpf/frame_kind.h"
-#include "bpf/label_record.h"
 #include "bpf/record_head.h"
 #include "bpf/wait_record.h"
+
+/* Kinds of frames on the wire, see record.h. */
+
+/*
+ * Tells how the pc of a frame was found. The wire has one byte per frame, so that frames of any
+ * kind can take their place in walk order.
+ */
+enum frame_kind {
+	FRAME_NATIVE, /* user code, by unwinding */
+	FRAME_KERNEL,
+	FRAME_GUESS, /* user code, by scanning the stack for return addresses */
+	FRAME_SIGNAL, /* interrupted by a signal: its address is a pc, not a return address */
+	/*
+	 * Code of a runtime, such as Python's: the address is a position, in a space that the whole
+	 * recording has in common and in which no position is given twice. A REC_CODE names it.
+	 */
+	FRAME_MANAGED,
+	FRAME_KIND_COUNT,
+};
+
+/* Positions below it have no name: the one with the number of a runtime, one of its functions. */
+#define MANAGED_POSITION_FIRST 256
+
+/*
+ * The upper bits of a FRAME_MANAGED's address, above its position: whether the thread held the lock
+ * of its interpreter, which lets one thread at a time run (Python's GIL).
+ */
+#define MANAGED_LOCK_SHIFT 62
+enum managed_lock {
+	MANAGED_LOCK_UNKNOWN, /* or not asked for */
+	MANAGED_LOCK_HELD,
+	MANAGED_LOCK_FREE, /* waited for it, or ran code that needs no lock */
+};
+
+/* The records of counters; part of the wire format, see record.h. */
+
+/*
+ * Describes a counter of process rec.pid; pid 0: of the machine. The first sent for an id is kept.
+ */
+struct rec_counter_info {
+	struct rec rec;
+	__u32 counter;
+	__u8 graph; /* enum counter_graph of lib/model/facts/marker_schema.h */
+	__u8 reserved[3];
+	/* Texts, in this order and not terminated. */
+	__u16 name_size, category_size, description_size, label_size, unit_size, color_size;
+	__u32 reserved2;
+	char text[]; /* padded to 8 */
+};
+
+/* rec.flags of REC_COUNTER */
+enum {
+	COUNTER_TOTAL = 1 << 0, /* delta is the sum of all changes so far */
+};
+
+struct rec_counter {
+	struct rec rec;
+	__u32 counter; /* of an earlier REC_COUNTER_INFO */
+	__u32 reserved;
+	__s64 delta; /* change since the counter's previous record */
+};
+
+/* Labels of what threads do. See record.h. */
+
+#define LABELS_MAX 8
+#define LABEL_KEY_MAX 32
+#define LABEL_VALUE_MAX 88
+
+/* rec_label.flags */
+enum {
+	LABEL_CUT = 1 << 0, /* the key or the value has more bytes */
+};
+
+struct rec_label {
+	__u8 key_size, value_size; /* bytes, not terminated */
+	__u8 flags;
+	__u8 reserved[5];
+	char key[LABEL_KEY_MAX], value[LABEL_VALUE_MAX];
+};
+
+/*
+ * Labels that the program has given to what the thread does from now on, until the next such
+ * record; in no particular order. May say what is known already.
+ */
+struct rec_labels {
+	struct rec rec;
+	__u16 count; /* at most LABELS_MAX; 0: none, or none that could be read */
+	__u16 more; /* labels left out */
+	__u32 reserved;
+	struct rec_label labels[];
+};
+
+_Static_assert(sizeof(struct rec_label) == 128, "wire format");
 
 /*
  * rec.flags of REC_FORK, REC_NAME and REC_EXIT: the filters' verdict on the task at that time. A
@@ -108,8 +198,8 @@ enum {
 	/* With NAME_EXEC: its control groups may have changed since they were reported. */
 	NAME_MOVED = 1 << 4,
 	/*
-	 * Names the process, not its first thread: see lib/stream/process/process_name.h. Follows the
-	 * record of the thread's name.
+	 * Names the process, not its first thread: see lib/stream/process/process_name.h. Follows
+	 * the record of the thread's name.
 	 */
 	NAME_PROCESS = 1 << 5,
 };

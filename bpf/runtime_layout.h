@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Knowledge that the programs of bpf/runtimes have of a runtime's structures: one layout a file
- * that contains a runtime, found by lib/code/runtimes in the file itself. Offsets are bytes from the
- * start of the structure named first; addresses are vaddrs of the file.
+ * that contains a runtime, found by lib/code/runtimes in the file itself. Offsets are bytes from
+ * the start of the structure named first; addresses are vaddrs of the file.
  */
 #ifndef PROF_BPF_RUNTIME_LAYOUT_H
 #define PROF_BPF_RUNTIME_LAYOUT_H
@@ -10,8 +10,245 @@
 #include <linux/types.h>
 
 #include "bpf/hotspot_layout.h"
-#include "bpf/ruby_layout.h"
-#include "bpf/v8_layout.h"
+
+/*
+ * Knowledge that bpf/runtimes/ruby.bpf.c has of the structures of CRuby, the usual interpreter of
+ * Ruby. Offsets are bytes from the start of the structure named first.
+ */
+
+/* rb_execution_context_t: the same in all versions. */
+#define RUBY_EC_WORDS 4
+enum {
+	RUBY_EC_STACK, /* the stack of values; control frames grow down from its end */
+	RUBY_EC_STACK_SIZE, /* in words */
+	RUBY_EC_FRAME, /* the innermost control frame */
+	RUBY_EC_TAG, /* the innermost place that exceptions go to, a struct rb_vm_tag in a C frame
+		      */
+};
+
+/* rb_control_frame_t */
+#define RUBY_FRAME_WORDS 5
+enum {
+	RUBY_FRAME_PC, /* of the next instruction */
+	RUBY_FRAME_ISEQ = 2, /* rb_iseq_t, of Ruby code */
+	RUBY_FRAME_ENV = 4, /* the word with the frame's flags */
+};
+
+/* Words up to the flags of a frame, from RUBY_ENV_OFFSET on. */
+#define RUBY_ENV_OFFSET (-16)
+#define RUBY_ENV_WORDS 3
+enum {
+	RUBY_ENV_METHOD, /* rb_callable_method_entry_t, of the code of a method */
+	RUBY_ENV_OUTER, /* the environment around a block, with a tag of 2 bits */
+	RUBY_ENV_FLAGS,
+};
+
+/* The flags of a frame, and its kind. */
+#define RUBY_FRAME_FINISH 0x20 /* the outermost of its call of the interpreter */
+#define RUBY_FRAME_C 0x80
+#define RUBY_FRAME_LOCAL 0x02 /* no block: its environment is its own */
+#define RUBY_KIND_MASK 0x7fff0000
+#define RUBY_KIND_C_METHOD 0x55550000
+#define RUBY_KIND_DUMMY 0x79990000
+
+/* The types of objects of the interpreter's own, in their flags. */
+#define RUBY_INTERNAL_MASK 0xf01f
+#define RUBY_VARIABLES_TYPE 0x201a /* $~ and $_ of a method; the next word is its entry */
+#define RUBY_METHOD_TYPE 0x601a
+#define RUBY_ISEQ_TYPE 0x701a
+
+/* rb_iseq_t */
+#define RUBY_ISEQ_WORDS 3
+enum {
+	RUBY_ISEQ_FLAGS,
+	RUBY_ISEQ_BODY = 2,
+};
+
+/* Bytes that are read of a struct rb_iseq_constant_body. */
+#define RUBY_BODY_WORDS 19
+enum {
+	RUBY_BODY_SIZE, /* upper half: instructions, in words */
+	RUBY_BODY_CODE,
+};
+
+/* rb_method_entry_t, rb_method_definition_t */
+#define RUBY_METHOD_WORDS 5
+enum {
+	RUBY_METHOD_FLAGS,
+	RUBY_METHOD_DEFINITION = 2,
+	RUBY_METHOD_OWNER = 4,
+};
+#define RUBY_DEFINITION_WORDS 5
+enum {
+	RUBY_DEFINITION_BODY = 1,
+	RUBY_DEFINITION_ID = 4, /* the method's name, a number of a symbol */
+};
+
+/* A String: the lowest bits of its flags, and one that says that its text lies elsewhere. */
+#define RUBY_TYPE_MASK 0x1f
+#define RUBY_TYPE_STRING 5
+#define RUBY_TYPE_ARRAY 7
+#define RUBY_STRING_APART (1 << 13)
+#define RUBY_STRING_WORDS 5
+
+/* Vaddrs are of the file with the interpreter. */
+struct ruby_layout {
+	/* A pair of words, module and offset, for the variable of each thread with its context. */
+	__u64 context_index;
+	__u64 context; /* else a variable with the context that runs */
+	__u64 symbols; /* struct of the names of symbols; 0: unknown */
+	/* The code of rb_vm_exec, and that of the loop that it calls. */
+	__u64 exec_start, exec_end;
+	__u64 loop_start, loop_end;
+	__u16 version; /* 0x0301 for 3.1 */
+	__u16 frame_size;
+	/* struct rb_iseq_constant_body: all within RUBY_BODY_WORDS. */
+	__u16 body_path, body_label, body_first_line;
+	__u16 body_lines; /* struct iseq_insn_info */
+	__u16 line_size; /* bytes of a row of it */
+	/* A String: its text, if it lies in it, and the length of that: 0 if among the flags. */
+	__u16 string_text, string_length;
+	/* A class: where its name is, and the object whose own it is; 0: among its variables. */
+	__u16 class_name, class_object;
+	__u16 class_more, more_variables; /* members apart from it, and there its variables */
+	/*
+	 * struct rb_vm_tag: the registers with which its function goes on, and the tag further out.
+	 * Three of them: frame pointer, code, stack pointer.
+	 */
+	__u16 tag_fp, tag_label, tag_sp, tag_outer;
+	/*
+	 * Bytes from the sp of rb_vm_exec to its tag, if the C library hides registers; 0: it does
+	 * not. The place of what it hides them with depends on its version, but it is the same for
+	 * all, and the sp is known. The code, from exec_start.
+	 */
+	__u16 hidden_at, hidden_label;
+	__u8 has_line_number; /* body_first_line is an int, not an Integer */
+	__u8 singleton; /* bit in the flags of a class: it is that of one object */
+};
+
+/* The piece "lines" of a REC_FUNCTION. */
+struct ruby_function_head {
+	__u64 method; /* rb_callable_method_entry_t of the method, or around the code; 0: none */
+	__u64 definition; /* of a method in C; 0: it is Ruby code */
+	__u64 id; /* of its name */
+	__u64 symbols; /* address of the names of symbols; 0: unknown */
+};
+
+_Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel side");
+_Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
+
+/*
+ * Knowledge that bpf/runtimes/v8.bpf.c has of V8's structures. Offsets are bytes from the start of
+ * an object, whose references are its address plus 1.
+ */
+
+/* Slots of a function's frame, from its frame pointer. The same in all versions, and checked. */
+#define V8_FRAME_OFFSET (-40) /* of the instruction, a small integer; baseline code: other */
+#define V8_FRAME_BYTECODE (-32) /* interpreted and baseline code */
+#define V8_FRAME_FUNCTION (-16)
+#define V8_FRAME_CONTEXT (-8) /* no reference: the frame is of another type */
+
+/* Likewise, in strings: 32 bits of length, text; of those made of others, both or part and start.
+ */
+#define V8_STRING_LENGTH 12
+#define V8_STRING_TEXT 16
+#define V8_STRING_FIRST 16
+#define V8_STRING_SECOND 24
+#define V8_STRING_DATA 24 /* of external ones: address of the text */
+
+/* Bytes that are read of a SharedFunctionInfo. */
+#define V8_SHARED_MAX 64
+/* Bytes that are read of a Code, and the bits of its flags that tell what made it. */
+#define V8_CODE_MAX 64
+#define V8_CODE_KIND 15
+/* No more locals than these have their names in a ScopeInfo itself. */
+#define V8_SCOPE_LOCALS 75
+#define V8_SCOPE_LOCALS_MAX 4096
+
+/* The words of a ScopeInfo after the names of its locals. */
+enum {
+	V8_SCOPE_NAME,
+	V8_SCOPE_VARIABLE,
+	V8_SCOPE_INFERRED,
+	V8_SCOPE_START,
+	V8_SCOPE_END,
+	V8_SCOPE_WORDS,
+};
+
+/* Types of objects that are distinguished. */
+enum v8_type {
+	V8_SHARED, /* SharedFunctionInfo */
+	V8_SCRIPT,
+	V8_SCOPE, /* ScopeInfo */
+	V8_BYTECODE, /* BytecodeArray */
+	V8_POSITIONS, /* its table of source positions: ByteArray, TrustedByteArray */
+	V8_CODE, /* compiled code */
+	V8_TYPE_COUNT,
+};
+
+struct v8_layout {
+	__u16 major, minor;
+	/* Instance types, in a Map: the first type that is no string, and those above. */
+	__u16 map_type, string_end;
+	__u16 types[V8_TYPE_COUNT];
+	__u16 function_shared; /* JSFunction */
+	/* SharedFunctionInfo. All within V8_SHARED_MAX. */
+	__u16 shared_builtin; /* a small integer, if the function is built in */
+	__u16 shared_name; /* a string or a ScopeInfo */
+	__u16 shared_script;
+	__u16 shared_counts; /* 8 bytes: length, parameters, position of the name, other */
+	__u16 shared_literal; /* 32 bits: number of the function in its script */
+	/* Script */
+	__u16 script_source, script_name, script_id;
+	/* ScopeInfo: names of locals; start and end, if before them, else 0. */
+	__u16 scope_locals, scope_names, scope_start;
+	__u16 scope_flags;
+	__u8 scope_flags_shift; /* to its number */
+	__u8 scope_module; /* kind of the scope that has one more slot before its names */
+	/* BytecodeArray */
+	__u16 bytecode_length, bytecode_data, bytecode_positions;
+	/* ByteArray and the like */
+	__u16 array_length, array_data;
+	__u8 names_builtins; /* the file has no symbols of them */
+	/* Code; code_size 0: its form is not known. All within V8_CODE_MAX. */
+	__u8 code_header; /* bytes of it before its instructions; 0: these are an object apart */
+	__u8 stream_size; /* bytes of that object before them: its map, a reference to the Code */
+	__u8 code_start, code_flags, code_size; /* 64, 32 and 32 bits */
+	__u8 code_baseline; /* kind of baseline code; the next ones are those of the compilers */
+	__u8 code_deopt, code_positions; /* DeoptimizationData, table of source positions */
+	__u8 deopt_literals, deopt_inlined; /* words of DeoptimizationData */
+	__u8 has_place_flags; /* distances in tables of places have a flag as lowest bit */
+	__u8 reserved[2];
+};
+
+/* Tiers of a function's code, as in V8's own order. */
+enum v8_tier {
+	V8_TIER_UNKNOWN, /* compiled, by whichever compiler */
+	V8_TIER_INTERPRETED,
+	V8_TIER_BASELINE,
+	V8_TIER_MIDTIER,
+	V8_TIER_OPTIMIZED,
+	V8_TIER_BUILTIN,
+	V8_TIER_COUNT,
+};
+
+/*
+ * The head of the piece "lines" of a REC_FUNCTION; the function's table of source positions
+ * follows, if it has one.
+ */
+struct v8_function_head {
+	__u64 script; /* reference to the Script; 0: none */
+	__u32 script_id;
+	__s32 start, end; /* positions of the function in the text, in characters; -1: unknown */
+	__u32 tier; /* enum v8_tier */
+	/* Compiled code: reference to the Code, and its first instruction. 0 if unknown. */
+	__u64 code, code_start;
+	__u32 source_length; /* of the script's text, in characters; 0: unknown */
+	__u32 reserved;
+};
+
+_Static_assert(sizeof(struct v8_layout) == 72, "layout shared with the kernel side");
+_Static_assert(sizeof(struct v8_function_head) == 48, "part of a live record");
 
 enum runtime_kind {
 	RUNTIME_NONE,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * prof agent: records a machine for months, and sends what it finds. The process that was started
- * keeps its rights, does nothing but look after the recorder, which gives them up, and starts it
- * anew by SIGHUP.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,10 +17,8 @@
 #include "cmd/elevate/privileges.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/live_options.h"
-#include "cmd/options/live_values.h"
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
-#include "cmd/run/notify.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -29,6 +26,36 @@
 #include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/recording/spool.h"
+
+/* Tells systemd how a service is, see sd_notify(3). */
+
+/* "READY=1". Nothing happens if nobody asks. */
+static void notify(const char *state)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	size_t size = path ? strlen(path) : 0;
+	int fd;
+
+	if (!size || size >= sizeof(to.sun_path) || (*path != '/' && *path != '@'))
+		return;
+	memcpy(to.sun_path, path, size);
+	/* An abstract name begins with NUL. */
+	if (*path == '@')
+		to.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&to,
+	       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size));
+	close(fd);
+}
+
+/*
+ * prof agent: records a machine for months, and sends what it finds. The process that was started
+ * keeps its rights, does nothing but look after the recorder, which gives them up, and starts it
+ * anew by SIGHUP.
+ */
 
 extern const struct command command_agent;
 

@@ -7,7 +7,6 @@
 #include "cmd/options/filter_options.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/live_options.h"
-#include "cmd/options/live_values.h"
 #include "cmd/options/output_options.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"

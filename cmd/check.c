@@ -9,7 +9,7 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/sudo.h"
-#include "cmd/options/live_values.h"
+#include "cmd/options/live_options.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"

@@ -15,7 +15,7 @@
 
 #include "cmd/command.h"
 #include "cmd/elevate/control_socket.h"
-#include "cmd/options/live_values.h"
+#include "cmd/options/live_options.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"

@@ -14,7 +14,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/fleet/list.h"
-#include "lib/fleet/schema.h"
 #include "lib/fleet/sql.h"
 
 static const char name[] = "fleet";

@@ -18,7 +18,7 @@
 #include "cmd/run/neighbour_program.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"
-#include "lib/base/thread.h"
+#include "lib/base/workers.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/format/firefox/version.h"
 #include "symbolize/debuginfo/debug_fetch.h"

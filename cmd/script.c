@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
-#include "cmd/options/query_options.h"
+#include "cmd/options/report_options.h"
 #include "cmd/run/profile_file.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof view: in a program of its own. */
 #include "cmd/command.h"
-#include "cmd/run/view_program.h"
+#include "cmd/run/neighbour_program.h"
 
 const struct command command_view = {
 	.name = "view",

@@ -1,6 +1,145 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/answers.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "symbolize/demangle.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	if (x->rva != y->rva)
+		return x->rva < y->rva ? -1 : 1;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
+}
+
+/* Finds the group of a frame and its address there; false if nothing could name it. */
+static bool place_frame(struct profile *p, const struct frame *frame, size_t *group, uint64_t *rva)
+{
+	if (frame->module != NO_MODULE) {
+		*group = frame->module;
+		return module_offset_to_rva(modules_get(&p->modules, frame->module), frame->offset,
+					    rva);
+	}
+	*group = p->modules.rows.count;
+	*rva = frame->offset;
+	return frame->kind == PROFILE_FRAME_KERNEL;
+}
+
+static void sort_groups(struct address_index *index)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < index->group_count; start = index->ends[i++])
+		qsort(index->rows + start, index->ends[i] - start, sizeof(*index->rows), compare);
+}
+
+void address_index_collect(struct address_index *index, struct profile *p)
+{
+	size_t frame_count = p->frames.rows.count, group, total = 0;
+	uint64_t rva;
+
+	index->group_count = p->modules.rows.count + 1;
+	index->ends = xcalloc(index->group_count, sizeof(*index->ends));
+	for (size_t i = 0; i < frame_count; i++) {
+		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
+			index->ends[group]++;
+	}
+	/* Turn counts into starts; filling in the rows turns starts into ends. */
+	for (size_t i = 0; i < index->group_count; i++) {
+		size_t count = index->ends[i];
+
+		index->ends[i] = total;
+		total += count;
+	}
+	index->rows = xcalloc(total + 1, sizeof(*index->rows));
+	for (size_t i = 0; i < frame_count; i++) {
+		if (place_frame(p, frames_get(&p->frames, (frame_id)i), &group, &rva))
+			index->rows[index->ends[group]++] = (struct place){rva, (frame_id)i};
+	}
+	sort_groups(index);
+}
+
+void address_index_release(struct address_index *index)
+{
+	free(index->rows);
+	free(index->ends);
+}
+
+size_t address_index_count_distinct(const struct place *places, size_t count)
+{
+	size_t distinct = 0;
+
+	for (size_t i = 0; i < count; i++)
+		distinct += !i || places[i].rva != places[i - 1].rva;
+	return distinct;
+}
+
+/* In a damaged file each of many names can be as long as the file. */
+#define MAX_TEXT 16384
+
+static bool equal_source(const void *table, uint32_t id, const void *key)
+{
+	const struct string_pool *t = table;
+
+	return t->rows.items[id].source == key;
+}
+
+/* Returns the number of a text; NO_TEXT for NULL. */
+static uint32_t string_pool_add(struct string_pool *t, const char *text)
+{
+	struct text row = {.source = text, .id = NO_STRING};
+	uint64_t hash = hash_u64((uintptr_t)text);
+	uint32_t number;
+
+	if (!text)
+		return NO_TEXT;
+	number = index_find(&t->index, hash, equal_source, t, text);
+	if (number != INDEX_NONE)
+		return number;
+	if (t->is_mangled && demangle(text, &t->readable)) {
+		row.size = (uint32_t)t->readable.size;
+		row.text = arena_strndup(&t->arena, t->readable.text, row.size);
+	} else {
+		row.size = (uint32_t)strnlen(text, MAX_TEXT);
+		row.text = arena_strndup(&t->arena, text, row.size);
+	}
+	number = (uint32_t)t->rows.count;
+	vec_push(&t->rows, row);
+	index_add(&t->index, hash, number);
+	return number;
+}
+
+/* Ends adding: the sources may be freed now. */
+static void string_pool_seal(struct string_pool *t)
+{
+	index_release(&t->index);
+	strbuf_release(&t->readable);
+}
+
+/* NO_STRING for NO_TEXT. */
+static string_id string_pool_intern(struct string_pool *t, uint32_t number, struct strings *strings)
+{
+	struct text *row;
+
+	if (number == NO_TEXT)
+		return NO_STRING;
+	row = &t->rows.items[number];
+	if (row->id == NO_STRING)
+		row->id = strings_intern_sized(strings, row->text, row->size);
+	return row->id;
+}
+
+static void string_pool_release(struct string_pool *t)
+{
+	string_pool_seal(t);
+	vec_release(&t->rows);
+	arena_release(&t->arena);
+}
+
 /*
  * Name the physical function by its symbol, which distinguishes clones, and inlined ones by DWARF.
  */

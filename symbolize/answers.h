@@ -7,10 +7,60 @@
 #ifndef PROF_SYMBOLIZE_ANSWERS_H
 #define PROF_SYMBOLIZE_ANSWERS_H
 
+#include <stdbool.h>
+
+#include "lib/base/index.h"
+#include "lib/base/strbuf.h"
 #include "lib/model/tables/expand_inlines.h"
-#include "symbolize/address_index.h"
+#include "lib/model/tables/profile.h"
+#include "lib/model/tables/strings.h"
+#include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"
-#include "symbolize/string_pool.h"
+
+/* The frames of a profile, by module and within it by address. */
+
+struct place {
+	uint64_t rva;
+	frame_id frame;
+};
+
+/*
+ * Groups one after the other: group i belongs to module i; the frames of the last lie in no module.
+ */
+struct address_index {
+	struct place *rows; /* by address in each group */
+	size_t *ends; /* by group */
+	size_t group_count;
+};
+
+/* Collects the frames of the profile, except those that nothing could name. */
+void address_index_collect(struct address_index *index, struct profile *p);
+void address_index_release(struct address_index *index);
+/* Number of different addresses among `count` sorted places. */
+size_t address_index_count_distinct(const struct place *places, size_t count);
+
+/*
+ * Texts from symbolizers, copied before those are freed: each text once, demangled, and interned in
+ * the profile only when used there. Symbolizers give the same pointer for the same text.
+ */
+
+#define NO_TEXT UINT32_MAX
+
+struct text {
+	const void *source; /* the symbolizer's pointer; only an identity once that is freed */
+	const char *text; /* the arena's, terminated */
+	uint32_t size;
+	string_id id; /* NO_STRING until it is interned */
+};
+
+/* A zeroed struct is empty. */
+struct string_pool {
+	VEC(struct text) rows;
+	struct index index;
+	struct arena arena;
+	struct strbuf readable;
+	bool is_mangled; /* texts are names of functions, which may be mangled */
+};
 
 /* A function of a chain, outermost first. */
 struct named_level {

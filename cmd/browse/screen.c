@@ -1,16 +1,317 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/browse/screen.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/browse/term.h"
 #include "cmd/command.h"
+#include "cmd/options/report_options.h"
+#include "cmd/text/annotation.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
+
+static const char *const help_lines[] = {
+	"Views",
+	"  1 functions  2 tree  3 inverted tree  4 flame graph  5 threads over time",
+	"  6 lines  7 assembly of a function  8 difference of two files, d other file",
+	"Moving",
+	"  arrows, hjkl, pages, Ctrl-F Ctrl-B Ctrl-D Ctrl-U, Home End, g G, mouse",
+	"  / search by an expression   n next   N before   Esc back",
+	"Rows",
+	"  Enter  functions: lines; trees: open, close; flame: zoom; threads: choose",
+	"  right, left  open, close, to the caller       a  assembly",
+	"  s  order: self, total, name                   B  by module, file, process ...",
+	"  z  half lines in the flame graph",
+	"What counts (u undoes, R undoes all)",
+	"  f  stacks with this function    i  those without    r  stacks begin at it",
+	"  m  leave it out, callers get its weight             c  its callers",
+	"  K  without the kernel           w  with waits       F  fold recursion",
+	"  [ ]  begin and end of a range of time in threads, Enter takes it",
+	"  :  options of prof report: --process make --time 1..2",
+	"More",
+	"  space  live: freeze, go on; else a page down    + -  live: length of the window",
+	"  !  the prof report command for this   Ctrl-L  draw anew   q  quit",
+};
+
+/* Draws the keys. */
+static void screen_draw_help(struct screen *s, int line, int height)
+{
+	int count = (int)(sizeof(help_lines) / sizeof(*help_lines)), rows, columns;
+
+	term_size(&rows, &columns);
+	if (s->help_top > count - height)
+		s->help_top = count - height;
+	if (s->help_top < 0)
+		s->help_top = 0;
+	for (int i = 0; i < height && s->help_top + i < count; i++) {
+		const char *text = help_lines[s->help_top + i];
+
+		term_text(line + i, 1, columns - 1, *text == ' ' ? TERM_PLAIN : TERM_BOLD, false,
+			  text);
+	}
+}
+
+/* Lines and instructions of a function. */
+
+static const struct query_listing_options listing_options = {.unit = QUERY_UNIT_PERCENT,
+							     .for_people = true};
+
+static void clear(struct screen *s)
+{
+	listing_release(&s->detail);
+	s->detail = (struct listing){0};
+	free(s->detail_title);
+	s->detail_title = NULL;
+}
+
+/* The row with the largest self weight is what is looked for. */
+static void go_to_heaviest(struct screen *s, size_t row)
+{
+	struct rows *r = &s->rows[s->view];
+
+	rows_reset(r);
+	r->cursor = row;
+	r->top = row > 5 ? row - 5 : 0;
+}
+
+static bool open_lines(struct screen *s, const char *function)
+{
+	struct annotation a;
+
+	annotation_make(&a, &s->model.query, function, s->source->writer);
+	if (a.files.count) {
+		const struct annotation_file *file = &a.files.items[0];
+
+		clear(s);
+		annotation_list_file(&s->detail, file, &s->model.query, &listing_options);
+		s->detail_title = xasprintf("%s: %s%s", function,
+					    file->path ? file->path : "no source file is known",
+					    file->path && !file->text ? " (its text is not here)"
+					    : file->is_changed	      ? " (changed since)"
+								      : "");
+	} else {
+		screen_say(s, "no sample with the function %s", function);
+	}
+	annotation_release(&a);
+	return s->detail_title;
+}
+
+static bool open_assembly(struct screen *s, const char *function)
+{
+	static const char *const none[] = {NULL};
+	struct assembly a;
+	struct error err = {0};
+	const char *const *dirs = s->source->debug_dirs ? s->source->debug_dirs : none;
+
+	clear(s);
+	if (assembly_make(&a, s->model.profile, &s->model.query, function, dirs, &err)) {
+		screen_say(s, "%s", err.text);
+	} else if (!a.functions.count) {
+		screen_say(s, "no instruction of %s was sampled", function);
+	} else {
+		assembly_list_function(&s->detail, &a.functions.items[0], &s->model.query,
+				       &listing_options);
+		s->detail_title = xasprintf("assembly of %s", function);
+	}
+	assembly_release(&a);
+	return s->detail_title;
+}
+
+static size_t heaviest(const struct listing *l)
+{
+	double best = 0;
+	size_t found = 0;
+
+	for (size_t row = 0; l->column_count && row < l->depths.count; row++) {
+		const char *cell = l->cells.items[row * l->column_count];
+		double share = cell ? strtod(cell, NULL) : 0;
+
+		if (share > best) {
+			best = share;
+			found = row;
+		}
+	}
+	return found;
+}
+
+void screen_open(struct screen *s, const char *function, enum view view)
+{
+	bool is_open;
+
+	if (!s->model.has_query)
+		return;
+	is_open = view == VIEW_LINES ? open_lines(s, function) : open_assembly(s, function);
+	if (!is_open)
+		return;
+	s->detail_function = function;
+	if (s->view < VIEW_LINES)
+		s->before = s->view;
+	s->view = view;
+	if (s->source->period_ms)
+		s->is_frozen = true;
+	go_to_heaviest(s, heaviest(&s->detail));
+}
+
+/* Texts that a person types: what is searched for, and options of prof report. */
+
+/* Splits words at blanks; quotes keep them together. They are the model's. */
+static void split(struct screen *s, const char *text, char **words, size_t room, int *count)
+{
+	_cleanup_(strbuf_release) struct strbuf word = {0};
+	bool is_word = false;
+	char quote = 0;
+
+	for (; *count + 1 < (int)room; text++) {
+		if (*text &&
+		    (quote ? *text != quote : *text != ' ' && *text != '\'' && *text != '"')) {
+			strbuf_addch(&word, *text);
+			is_word = true;
+		} else if (*text == '\'' || *text == '"') {
+			quote = quote ? 0 : *text;
+			is_word = true;
+		} else {
+			if (is_word)
+				words[(*count)++] = (char *)model_keep(&s->model,
+								       strbuf_text(&word));
+			word.size = 0;
+			is_word = false;
+			if (!*text)
+				break;
+		}
+	}
+	words[*count] = NULL;
+}
+
+static void fill_options(struct option_table *t, void *ctx)
+{
+	option_table_add(t, query_options, ctx);
+}
+
+/* Takes options of prof report. */
+static void take_options(struct screen *s, const char *text)
+{
+	static char name[] = "filter";
+	struct query_filter filter = *model_filter(&s->model);
+	char *words[64] = {name};
+	struct error err = {0};
+	int count = 1;
+
+	/* getopt() begins anew. */
+	optind = 0;
+	split(s, text, words, sizeof(words) / sizeof(*words), &count);
+	if (command_parse(count, words, fill_options, &filter, &err) || optind < count) {
+		screen_say(s, "%s", err.code ? err.text : "only options are understood here");
+		return;
+	}
+	model_push(&s->model, &filter);
+	screen_update(s);
+}
+
+static bool is_found(void *ctx, const char *name)
+{
+	const struct rows *r = ctx;
+
+	return r->has_regex && regexec(&r->regex, name, 0, NULL, 0) == 0;
+}
+
+void screen_find(struct screen *s, int direction)
+{
+	struct rows *r = &s->rows[s->view];
+	struct rows_source rows;
+	bool found;
+
+	screen_rows(s, &rows);
+	if (!r->has_regex) {
+		screen_say(s, "nothing is searched for: / asks");
+		return;
+	}
+	found = s->view == VIEW_FLAME ? flame_find(&s->flame, &s->model, is_found, r, direction)
+				      : rows.count && rows_find(r, &rows, direction);
+	if (!found)
+		screen_say(s, "not found");
+}
+
+static void search(struct screen *s, const char *text)
+{
+	struct error err = {0};
+
+	for (int i = 0; i < VIEW_COUNT; i++) {
+		if (rows_search(&s->rows[i], text, &err)) {
+			screen_say(s, "%s", err.text);
+			return;
+		}
+	}
+	if (*text)
+		screen_find(s, 1);
+}
+
+static void end_prompt(struct screen *s)
+{
+	_cleanup_free_ char *text = xstrdup(strbuf_text(&s->typed));
+	char prompt = s->prompt;
+
+	s->prompt = 0;
+	if (prompt == '/')
+		search(s, text);
+	else
+		take_options(s, text);
+}
+
+static void add_character(struct strbuf *out, uint32_t point)
+{
+	if (point < 0x80) {
+		strbuf_addch(out, (char)point);
+	} else if (point < 0x800) {
+		strbuf_addch(out, (char)(0xc0 | point >> 6));
+		strbuf_addch(out, (char)(0x80 | (point & 0x3f)));
+	} else {
+		if (point >= 0x10000) {
+			strbuf_addch(out, (char)(0xf0 | point >> 18));
+			strbuf_addch(out, (char)(0x80 | (point >> 12 & 0x3f)));
+		} else {
+			strbuf_addch(out, (char)(0xe0 | point >> 12));
+		}
+		strbuf_addch(out, (char)(0x80 | (point >> 6 & 0x3f)));
+		strbuf_addch(out, (char)(0x80 | (point & 0x3f)));
+	}
+}
+
+void screen_type(struct screen *s, int key)
+{
+	struct strbuf *typed = &s->typed;
+
+	if (key == TERM_KEY_ENTER) {
+		end_prompt(s);
+	} else if (key == TERM_KEY_ESCAPE || (key == TERM_KEY_DELETE && !typed->size)) {
+		s->prompt = 0;
+	} else if (key == TERM_KEY_DELETE) {
+		while (typed->size && ((uint8_t)typed->text[typed->size - 1] & 0xc0) == 0x80)
+			typed->size--;
+		typed->size -= typed->size > 0;
+	} else if (key == ('U' & 037)) {
+		typed->size = 0;
+	} else if (key >= ' ' && key < TERM_KEY_UP) {
+		add_character(typed, (uint32_t)key);
+	}
+	if (typed->text)
+		typed->text[typed->size] = '\0';
+}
+
+void screen_ask(struct screen *s, char prompt)
+{
+	s->prompt = prompt;
+	s->typed.size = 0;
+	strbuf_adds(&s->typed, "");
+	if (s->typed.text)
+		s->typed.text[0] = '\0';
+}
 
 #define NS_PER_MS 1000000ull
 /* Smaller screens cannot show a row. */

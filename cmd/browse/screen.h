@@ -5,7 +5,7 @@
 
 #include "cmd/browse/flame.h"
 #include "cmd/browse/model.h"
-#include "cmd/browse/rows.h"
+#include "cmd/browse/browse_rows.h"
 #include "lib/base/readers.h"
 
 enum view {
@@ -94,7 +94,5 @@ bool screen_threads_key(struct screen *s, int key);
 void screen_list_threads(struct screen *s);
 /* Shows lines or instructions of a function. */
 void screen_open(struct screen *s, const char *function, enum view view);
-/* Draws the keys. */
-void screen_draw_help(struct screen *s, int line, int height);
 
 #endif

@@ -9,7 +9,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/base/text_width.h"
 #include "lib/query/timeline.h"
 
 /* Columns before the time: the name, and the share. */

@@ -16,7 +16,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
-#include "lib/base/text_width.h"
 
 /* Milliseconds in which the rest of an escape sequence comes. */
 #define ESCAPE_MS 25

@@ -16,7 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
-#include "lib/live/machine/proc_status.h"
+#include "lib/live/machine/host.h"
 
 /* Real, effective, saved and file system id. */
 #define UID_COUNT 4

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "cmd/options/live_options.h"
-#include "cmd/elevate/signals.h"
+#include "cmd/elevate/elevate_signals.h"
 #include "lib/base/error.h"
 #include "lib/live/machine/child.h"
 

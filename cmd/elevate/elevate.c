@@ -18,7 +18,7 @@
 #include "lib/recording/workplace/naming.h"
 #include "lib/recording/meta.h"
 #include "cmd/elevate/ready.h"
-#include "cmd/elevate/signals.h"
+#include "cmd/elevate/elevate_signals.h"
 #include "cmd/elevate/sudo.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"

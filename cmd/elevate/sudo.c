@@ -16,7 +16,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/live/machine/proc_status.h"
+#include "lib/live/machine/host.h"
 
 #define SUDO "sudo"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "cmd/elevate/signals.h"
+#include "cmd/elevate/elevate_signals.h"
 #include "lib/base/error.h"
 
 struct sudo {

@@ -1,39 +1,313 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The process that sends windows to one engine, prof-view __push: it alone has the network and the
- * spool, and neither privileges nor other system calls than these take.
- */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
-#include "cmd/run/fleet_engine.h"
-#include "cmd/run/window_guard.h"
-#include "cmd/run/window_send.h"
-#include "cmd/net/confine.h"
 #include "cmd/net/drop.h"
 #include "cmd/net/engine_client.h"
-#include "cmd/net/programs.h"
+#include "cmd/net/net_programs.h"
+#include "cmd/run/fleet_engine.h"
+#include "cmd/run/window_guard.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "lib/base/index.h"
+#include "lib/base/infile.h"
 #include "lib/base/text.h"
+#include "lib/base/vec.h"
 #include "lib/fleet/backoff.h"
+#include "lib/fleet/engine.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/outbox.h"
-#include "lib/fleet/window_pipe.h"
+#include "lib/fleet/fleet_push.h"
 #include "lib/fleet/server/client.h"
+#include "lib/fleet/window_pipe.h"
+#include "lib/format/format.h"
+
+/* Sends a window, which is a profile, to an engine, and judges what came of it. */
+
+enum window_fate {
+	WINDOW_SENT, /* the engine has it, as far as it wants it */
+	WINDOW_LATER, /* it is to be sent again */
+	WINDOW_REFUSED, /* it never will be taken */
+};
+
+struct window_send {
+	const char *host, *service, *fallback; /* the last two as in fleet_origin, or "" */
+	size_t max_series;
+	const char *const *labels; /* "key=value", NULL-terminated */
+	size_t request_bytes; /* learnt from refusals; 0: the default */
+};
+
+/*
+ * `fd` has the profile. *status is that of the latest answer, 0 without one, which the engine's
+ * send() sets. err says what failed, and with WINDOW_SENT what was refused.
+ */
+enum window_fate window_send(struct window_send *s, const struct engine *e, int fd,
+			     const struct outbox_row *row, const int *status,
+			     struct fleet_pushed *pushed, struct error *err);
+
+/* Leaves a process that talks to the network only the system calls that this takes. */
+
+#if defined(__x86_64__)
+#define OWN_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OWN_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+/*
+ * Files are opened by names of hosts, certificates and the spool; threads are those of curl that
+ * look up names. Nothing is executed, traced, mounted, or given rights.
+ */
+static const int allowed[] = {
+	SYS_read,
+	SYS_write,
+	SYS_readv,
+	SYS_writev,
+	SYS_pread64,
+	SYS_pwrite64,
+	SYS_lseek,
+	SYS_close,
+	SYS_openat,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_statx,
+	SYS_statfs,
+	SYS_fstatfs,
+	SYS_faccessat,
+	SYS_faccessat2,
+	SYS_readlinkat,
+	SYS_getdents64,
+	SYS_renameat,
+	SYS_renameat2,
+	SYS_unlinkat,
+	SYS_ftruncate,
+	SYS_fcntl,
+	SYS_dup,
+	SYS_dup3,
+	SYS_pipe2,
+	SYS_eventfd2,
+	SYS_memfd_create,
+	SYS_ioctl,
+	SYS_getcwd,
+	/* Memory and threads. */
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mprotect,
+	SYS_mremap,
+	SYS_madvise,
+	SYS_brk,
+	SYS_clone,
+	SYS_clone3,
+	SYS_set_robust_list,
+	SYS_set_tid_address,
+	SYS_rseq,
+	SYS_futex,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_sched_yield,
+	SYS_sched_getaffinity,
+	SYS_getcpu,
+	SYS_membarrier,
+	/* The network. */
+	SYS_socket,
+	SYS_socketpair,
+	SYS_connect,
+	SYS_bind,
+	SYS_getsockname,
+	SYS_getpeername,
+	SYS_setsockopt,
+	SYS_getsockopt,
+	SYS_sendto,
+	SYS_recvfrom,
+	SYS_sendmsg,
+	SYS_recvmsg,
+	SYS_sendmmsg,
+	SYS_recvmmsg,
+	SYS_shutdown,
+	SYS_ppoll,
+	SYS_pselect6,
+	SYS_epoll_create1,
+	SYS_epoll_ctl,
+	SYS_epoll_pwait,
+	/* Time, signals, who it is. */
+	SYS_clock_gettime,
+	SYS_clock_nanosleep,
+	SYS_clock_getres,
+	SYS_nanosleep,
+	SYS_gettimeofday,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_sigaltstack,
+	SYS_restart_syscall,
+	SYS_tgkill,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_getppid,
+	SYS_getuid,
+	SYS_geteuid,
+	SYS_getgid,
+	SYS_getegid,
+	SYS_getrandom,
+	SYS_getrusage,
+	SYS_times,
+	SYS_uname,
+	SYS_sysinfo,
+	SYS_prlimit64,
+#ifdef SYS_poll
+	SYS_open,
+	SYS_stat,
+	SYS_lstat,
+	SYS_access,
+	SYS_readlink,
+	SYS_poll,
+	SYS_select,
+	SYS_epoll_wait,
+	SYS_pipe,
+	SYS_dup2,
+	SYS_rename,
+	SYS_unlink,
+	SYS_getdents,
+	SYS_time,
+	SYS_arch_prctl,
+	SYS_eventfd,
+#endif
+};
+
+#define COUNT (sizeof(allowed) / sizeof(*allowed))
+#define REFUSE (SECCOMP_RET_ERRNO | ENOSYS)
+
+/*
+ * Refuses all others from now on, for all threads, as if the kernel did not have them. Call after
+ * drop_new_privileges(). -ENOSYS: this kernel has no filters.
+ */
+static int confine(struct error *err)
+{
+	VEC(struct sock_filter) rules = {0};
+	struct sock_fprog program;
+	int ret = 0;
+
+	vec_push(&rules, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						      offsetof(struct seccomp_data, arch)));
+	vec_push(&rules, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCH, 1, 0));
+	vec_push(&rules, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, REFUSE));
+	vec_push(&rules, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+						      offsetof(struct seccomp_data, nr)));
+	for (size_t i = 0; i < COUNT; i++) {
+		vec_push(&rules, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+							      (unsigned int)allowed[i], 0, 1));
+		vec_push(&rules, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	}
+	vec_push(&rules, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, REFUSE));
+	program = (struct sock_fprog){.len = (unsigned short)rules.count, .filter = rules.items};
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		ret = error_set(err, errno == EINVAL ? -ENOSYS : -errno, "confine the process");
+	vec_release(&rules);
+	return ret;
+}
+
+#define WINDOW_MAX ((size_t)256 << 20)
+/* Halved as long as an engine refuses requests. */
+#define REQUEST_BYTES ((size_t)2 << 20)
+#define REQUEST_BYTES_MIN ((size_t)2 << 10)
+
+enum { STATUS_OK = 200, STATUS_TIMEOUT = 408, STATUS_TOO_MANY = 429, STATUS_SERVER = 500 };
+
+static uint64_t lost_of(const struct profile *p)
+{
+	const char *text = profile_fact(p, FACT_LOST_SAMPLES, NULL);
+	uint64_t lost = 0;
+
+	return text && text_to_u64(text, 10, &lost) ? lost : 0;
+}
+
+static enum window_fate judge(const struct engine *e, int ret, int status,
+			      const struct fleet_pushed *pushed)
+{
+	if (!ret || ret == -ENODATA)
+		return WINDOW_SENT;
+	/* A collector took a part. */
+	if (status == STATUS_OK && pushed->refused)
+		return WINDOW_SENT;
+	if (ret == -EINVAL || ret == -EMSGSIZE)
+		return WINDOW_REFUSED;
+	/* There is no answer, or one that makes no sense, or tables are missing. */
+	if (status <= STATUS_OK || status == STATUS_TIMEOUT || status == STATUS_TOO_MANY)
+		return WINDOW_LATER;
+	if (engine_kind_is_collector(e->url->kind))
+		return status >= 502 && status <= 504 ? WINDOW_LATER : WINDOW_REFUSED;
+	return status >= STATUS_SERVER ? WINDOW_LATER : WINDOW_REFUSED;
+}
+
+static int push(struct window_send *s, const struct engine *e, const struct profile *p,
+		const struct outbox_row *row, struct fleet_pushed *pushed, struct error *err)
+{
+	const struct fleet_origin origin = {
+		.host = s->host,
+		.service = *s->service ? s->service : NULL,
+		.fallback = *s->fallback ? s->fallback : NULL,
+		.max_series = s->max_series,
+		.labels = s->labels,
+		.lost = lost_of(p) + row->lost,
+		.is_window = true,
+		.request_bytes = s->request_bytes,
+		.done = row->done,
+	};
+
+	return fleet_push(e, p, &origin, pushed, err);
+}
+
+enum window_fate window_send(struct window_send *s, const struct engine *e, int fd,
+			     const struct outbox_row *row, const int *status,
+			     struct fleet_pushed *pushed, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	const struct format *format;
+	struct profile *p = NULL;
+	size_t size;
+	int ret = infile_read(fd, "a window", WINDOW_MAX, &text, &size, err);
+
+	if (ret)
+		return WINDOW_REFUSED;
+	format = format_of_text(text, size);
+	if (!format || !format->read || format->read(&p, text, size, NULL, err)) {
+		error_text(err, -EBADMSG, "a window is damaged");
+		return WINDOW_REFUSED;
+	}
+	/* Requests to collectors halve themselves. */
+	while ((ret = push(s, e, p, row, pushed, err)) == -EMSGSIZE &&
+	       !engine_kind_is_collector(e->url->kind)) {
+		size_t bytes = s->request_bytes ? s->request_bytes : REQUEST_BYTES;
+
+		if (bytes <= REQUEST_BYTES_MIN)
+			break;
+		s->request_bytes = bytes / 2;
+	}
+	profile_free(p);
+	return judge(e, ret, *status, pushed);
+}
+
+/*
+ * The process that sends windows to one engine, prof-view __push: it alone has the network and the
+ * spool, and neither privileges nor other system calls than these take.
+ */
 
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull

@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/net/drop.h"
 #include "cmd/net/engine_client.h"
-#include "cmd/net/programs.h"
+#include "cmd/net/net_programs.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/infile.h"

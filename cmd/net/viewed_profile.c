@@ -7,17 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/recording/workplace/code_fetch.h"
+#include "lib/recording/workplace/function_code.h"
 #include "lib/recording/workplace/lookup.h"
 #include "cmd/run/profile_file.h"
 #include "lib/recording/workplace/naming.h"
-#include "cmd/text/debug_package.h"
+#include "cmd/text/advice.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/open_regular.h"
+#include "lib/base/open_file.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
-#include "lib/model/tables/symbol_reason.h"
+#include "lib/model/tables/modules.h"
 #include "symbolize/source_texts.h"
 
 /* Descriptors that are not for modules. */

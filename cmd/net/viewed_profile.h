@@ -9,7 +9,7 @@
 #include "cmd/net/served_file.h"
 #include "lib/code/files/file_set.h"
 #include "lib/base/readers.h"
-#include "lib/format/firefox/read/lib_ids.h"
+#include "lib/format/firefox/read/read_tables.h"
 #include "lib/model/tables/profile.h"
 
 struct viewed_profile {

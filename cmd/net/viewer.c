@@ -9,14 +9,63 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/net/front_end_files.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
+#include "lib/fleet/server/http.h"
 #include "lib/format/format.h"
-#include "lib/format/written_text.h"
+
+/* The files of a built front-end in a folder, out of which no path leads. */
+
+/* The largest of them has 5 MB. */
+#define FILE_MAX ((size_t)64 << 20)
+
+static const char *type_of(const char *path)
+{
+	static const struct {
+		const char *suffix, *type;
+	} types[] = {
+		{".html", "text/html; charset=utf-8"},
+		{".js", "text/javascript"},
+		{".css", "text/css"},
+		{".json", "application/json"},
+		{".svg", "image/svg+xml"},
+		{".png", "image/png"},
+		{".jpg", "image/jpeg"},
+		{".wasm", "application/wasm"},
+		{".ftl", "text/plain; charset=utf-8"},
+		{".txt", "text/plain"},
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (text_ends_with(path, types[i].suffix))
+			return types[i].type;
+	}
+	return "application/octet-stream";
+}
+
+/*
+ * Sends the file of that path. Paths that are no file, and do not look like one, are places within
+ * the front-end, and get its page.
+ */
+static void front_end_files_send(int folder, const char *path, struct http_response *response)
+{
+	static const char page[] = "/index.html";
+	_cleanup_close_ int fd = open_regular_named(folder, path);
+	const char *type = type_of(path);
+	size_t size = 0;
+	char *text;
+
+	if (fd < 0 && !strchr(strrchr(path, '/') ? strrchr(path, '/') : path, '.')) {
+		fd = open_regular_named(folder, page);
+		type = type_of(page);
+	}
+	text = fd < 0 ? NULL : text_read_fd(fd, FILE_MAX, &size);
+	http_response_take(response, text ? 200 : 404, text ? type : NULL, text, size);
+}
 
 #define PAGE "page.html"
 

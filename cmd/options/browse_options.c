@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "cmd/command.h"
-#include "cmd/options/query_options.h"
+#include "cmd/options/report_options.h"
 
 #define DEFAULT_PATH "profile.json.gz"
 #define AT(member) OPTION_AT(browse_options, member)

@@ -10,7 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/near_miss.h"
+#include "lib/base/text.h"
 #include "lib/base/strbuf.h"
 
 /* No command has more options. */

@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/signal_name.h"
+#include "lib/base/program.h"
 #include "lib/base/text.h"
 
 #define NS_PER_SECOND 1e9

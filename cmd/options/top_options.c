@@ -4,8 +4,8 @@
 #include <errno.h>
 
 #include "cmd/command.h"
-#include "cmd/options/live_values.h"
-#include "cmd/options/query_options.h"
+#include "cmd/options/live_options.h"
+#include "cmd/options/report_options.h"
 
 #define SECOND_NS 1000000000ull
 #define WINDOW_NS (2 * SECOND_NS)

@@ -8,12 +8,50 @@
 #define PROF_CMD_RUN_FLIGHT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "cmd/run/triggers.h"
+#include "cmd/options/last_options.h"
 #include "lib/base/error.h"
-#include "lib/stream/record/record.h"
+#include "lib/base/identity.h"
+#include "lib/stream/record/records.h"
+
+/*
+ * A file that is polled some times a second, in a thread of its own: its file system may not
+ * answer, which must hold up neither the recording nor its end.
+ */
+
+struct watched_file;
+
+/* Watches for what --when-exit, --when-file and their like ask a snapshot for. */
+
+/* State of one of them. */
+struct trigger_state {
+	const struct trigger *trigger;
+	bool has_fired; /* a stall goes on */
+	uint64_t total_us; /* of the pressure, when looked at last */
+	struct watched_file *file; /* owned; NULL: it is about no file */
+};
+
+struct trigger_schema {
+	uint32_t id;
+	char *name;
+};
+
+/* Gets why a snapshot is wanted. */
+typedef void trigger_fn(void *ctx, const char *reason);
+
+/* Zeroed is empty. */
+struct triggers {
+	VEC(struct trigger_state) rows;
+	VEC(struct trigger_schema) schemas; /* by id; only if markers are watched */
+	uint64_t polled_ns, pressure_ns; /* when; CLOCK_MONOTONIC */
+	uint64_t active_ns; /* when something recorded ran last; 0: never */
+	bool has_markers, has_stall;
+	trigger_fn *fire;
+	void *ctx;
+};
 
 struct child;
 struct pipeline;

@@ -8,7 +8,7 @@
 #define PROF_CMD_RUN_KEPT_CAPTURE_H
 
 #include "cmd/options/output_options.h"
-#include "lib/stream/capture/capture_window.h"
+#include "lib/stream/capture/capture_format.h"
 
 /* The hidden command: prof __snapshot NUMBER... OUTPUT [OPTION of recover]... */
 #define COMMAND_SNAPSHOT "__snapshot"

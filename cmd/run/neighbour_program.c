@@ -2,12 +2,15 @@
 #include "cmd/run/neighbour_program.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/neighbour.h"
+#include "lib/base/program.h"
 
 const struct neighbour_program program_browse = {"prof-browse", "ncurses is"};
 const struct neighbour_program program_view = {"prof-view", "libmicrohttpd and libcurl are"};
@@ -34,4 +37,27 @@ int neighbour_program_run(const struct neighbour_program *p, const char *command
 	error_set(&err, path ? -errno : -ENOENT, "start %s", path ? path : p->name);
 	error_hint(&err, "it is built where %s: scripts/deps, make", p->needs);
 	return command_fail(command, EXIT_REFUSED, &err);
+}
+
+int view_program_run(int argc, char **argv)
+{
+	return neighbour_program_run(&program_view, argv[0], argc, argv);
+}
+
+void view_program_open(const char *path)
+{
+	/* A name that begins with '-' is no option. */
+	char command[] = "view", *file = xasprintf("%s%s", *path == '-' ? "./" : "", path);
+	char *argv[] = {command, file, NULL};
+	void (*before)(int) = signal(SIGINT, SIG_IGN);
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		_exit(view_program_run(2, argv));
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	signal(SIGINT, before);
+	free(file);
 }

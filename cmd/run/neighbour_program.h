@@ -23,4 +23,12 @@ bool neighbour_program_is_installed(const struct neighbour_program *p);
 int neighbour_program_run(const struct neighbour_program *p, const char *command, int argc,
 			  char **argv);
 
+/* Commands that are in a program of their own beside prof, so that others do not load its
+ * libraries. */
+
+/* Replaces this program by prof-view. argv[0] is the command's name. Returns only on failure. */
+int view_program_run(int argc, char **argv);
+/* Shows a file in a browser until the user ends that. */
+void view_program_open(const char *path);
+
 #endif

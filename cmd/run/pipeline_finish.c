@@ -1,22 +1,115 @@
 /* SPDX-License-Identifier: MIT */
+#include "cmd/run/pipeline_finish.h"
+
 #include <errno.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/run/full_disk.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/subject.h"
-#include "cmd/text/heaviest.h"
+#include "cmd/text/profile_summary.h"
 #include "cmd/text/progress.h"
-#include "lib/recording/loss_counts.h"
-#include "cmd/text/summary.h"
+#include "cmd/text/record_summary.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/thread.h"
+#include "lib/base/workers.h"
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
+#include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
+
+/* Refuses two names of one file: the last one written would replace the other. */
+static int check(const struct outputs *o, const struct output_options *output,
+		 const struct live_options *live, struct error *err)
+{
+	const struct {
+		const char *option, *path;
+		const struct outfile *file;
+	} files[] = {
+		{"--output", output->path, o->profile},
+		{"--stats", output->stats_path, o->stats},
+		{"--ready-file", live->ready_path, o->ready.file},
+	};
+
+	for (size_t i = 1; i < sizeof(files) / sizeof(files[0]); i++) {
+		for (size_t j = 0; j < i; j++) {
+			if (files[i].file && files[j].file &&
+			    outfile_is_same(files[i].file, files[j].file))
+				return error_text(err, -EINVAL, "%s %s and %s %s are the same file",
+						  files[j].option, files[j].path, files[i].option,
+						  files[i].path);
+		}
+	}
+	return 0;
+}
+
+int outputs_open(struct outputs *o, const struct output_options *output,
+		 const struct live_options *live, const struct identity *owner, struct error *err)
+{
+	/* Snapshots open their own. */
+	int ret = live->last.keep_ns ? 0 : output_open(output, owner, &o->profile, err);
+
+	if (!ret && output->stats_path)
+		ret = outfile_open_plain(&o->stats, output->stats_path, owner, err);
+	if (!ret)
+		ret = ready_open(&o->ready, live, *owner, err);
+	if (!ret)
+		ret = check(o, output, live, err);
+	if (!ret)
+		output_check_debug_dirs(output, owner);
+	return ret;
+}
+
+void outputs_release(struct outputs *o)
+{
+	ready_release(&o->ready);
+	outfile_free(o->stats);
+	outfile_free(o->profile);
+	*o = OUTPUTS_INIT;
+}
+
+#define WINDOW_NS 1000000000ull
+
+/* Takes fewer samples, or pauses. */
+static void relieve(struct pipeline *p, double share)
+{
+	const char *what = "half as many samples from now on, which weigh twice as much";
+
+	if (!recorder_thin(p->recorder)) {
+		what = "the recording pauses; 'prof resume' lets it go on";
+		steering_pause(p, true);
+	}
+	progress_erase(&p->progress);
+	command_say("recording took %.2g %% of the CPUs' time for a second: %s", share * 100, what);
+}
+
+void overhead_poll(struct pipeline *p)
+{
+	struct overhead *o = &p->overhead;
+	double limit = p->options->live->max_overhead, share;
+	uint64_t now, spent_ns, passed_ns;
+
+	if (!(limit > 0) || p->steering.is_paused) {
+		o->checked_ns = 0;
+		return;
+	}
+	now = clock_monotonic_ns();
+	passed_ns = now - o->checked_ns;
+	if (o->checked_ns && passed_ns < WINDOW_NS)
+		return;
+	spent_ns = clock_process_cpu_ns() + recorder_kernel_ns(p->recorder);
+	share = (double)(spent_ns - o->spent_ns) / (double)passed_ns /
+		(double)sysconf(_SC_NPROCESSORS_ONLN);
+	/* The first second is that of the tables of all programs. */
+	if (o->checked_ns && o->has_begun && share > limit)
+		relieve(p, share);
+	o->has_begun |= o->checked_ns != 0;
+	o->checked_ns = now;
+	o->spent_ns = spent_ns;
+}
 
 /* Patience once something has stalled already. */
 #define IMPATIENT_NS 500000000ull

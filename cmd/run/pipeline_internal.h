@@ -5,10 +5,9 @@
 
 #include "cmd/run/flight.h"
 #include "cmd/run/iterations.h"
-#include "cmd/run/outputs.h"
-#include "cmd/run/overhead.h"
+#include "cmd/run/pipeline_finish.h"
 #include "cmd/run/pipeline.h"
-#include "cmd/elevate/signals.h"
+#include "cmd/elevate/elevate_signals.h"
 #include "lib/recording/recording.h"
 #include "lib/recording/spool.h"
 #include "cmd/run/steering.h"

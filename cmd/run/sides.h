@@ -6,7 +6,7 @@
 #include "cmd/run/profile_file.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "lib/query/comparable.h"
+#include "lib/query/gate.h"
 #include "lib/query/runs.h"
 #include "lib/query/select.h"
 #include "lib/query/shares.h"

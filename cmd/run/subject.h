@@ -7,7 +7,7 @@
 
 #include "lib/recording/meta.h"
 #include "cmd/run/pipeline.h"
-#include "cmd/text/summary.h"
+#include "cmd/text/record_summary.h"
 
 struct subject {
 	struct meta_subject meta; /* strings borrowed from the options, and from below */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/elevate/signals.h"
+#include "cmd/elevate/elevate_signals.h"
 #include "lib/base/error.h"
 #include "lib/live/machine/child.h"
 #include "lib/live/process/targets.h"

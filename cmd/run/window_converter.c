@@ -15,7 +15,6 @@
 #include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/resources.h"
 #include "lib/format/format.h"
-#include "lib/format/written_text.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/recording.h"
 

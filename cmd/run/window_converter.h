@@ -11,7 +11,7 @@
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
 #include "lib/base/identity.h"
-#include "lib/stream/capture/capture_window.h"
+#include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/window_pipe.h"
 #include "lib/recording/workplace/read_contents.h"
 #include "symbolize/name_cache.h"

@@ -16,7 +16,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
-#include "lib/base/neighbour.h"
+#include "lib/base/program.h"
 #include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/request_process.h"
 

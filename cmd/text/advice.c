@@ -1,20 +1,408 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/text/advice.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <linux/openat2.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cmd/text/common_library.h"
-#include "cmd/text/debug_package.h"
-#include "cmd/text/foreign_file.h"
-#include "lib/recording/loss_counts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/identity.h"
+#include "lib/base/open_file.h"
 #include "lib/base/text.h"
+#include "lib/code/binary/binary.h"
 #include "lib/model/languages/language.h"
-#include "lib/model/tables/symbol_reason.h"
 #include "lib/model/meaning/wait_sums.h"
+#include "lib/model/tables/modules.h"
+#include "lib/model/tables/profile.h"
+#include "lib/recording/loss_counts.h"
+
+#define SMALL_FILE_MAX 65536
+#define LIST_MAX ((size_t)16 << 20)
+/* Reading the package lists of a machine with some thousand packages takes a tenth of this. */
+#define SEARCH_NS 500000000ull
+/* Bytes of a list that are read at once. */
+#define PART_BYTES ((size_t)64 << 10)
+
+/* Folders that link into /usr on systems with a merged /usr. */
+static const char *const merged[] = {"/bin/", "/sbin/", "/lib/", "/lib32/", "/lib64/", "/libx32/"};
+
+static bool is_merged_folder(const char *path)
+{
+	for (size_t i = 0; i < sizeof(merged) / sizeof(merged[0]); i++) {
+		if (text_starts_with(path, merged[i]))
+			return true;
+	}
+	return false;
+}
+
+bool debug_package_may_have(const char *path)
+{
+	if (text_starts_with(path, "/usr/"))
+		return !text_starts_with(path, "/usr/local/");
+	return is_merged_folder(path);
+}
+
+/* No link leads out of a root, whose files are those of a container. */
+static int open_place(const char *root, const char *path, int flags)
+{
+	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct open_how how = {
+		.flags = (uint64_t)flags | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return folder < 0 ? -1 : (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
+}
+
+static DIR *open_folder(const char *root, const char *path)
+{
+	int fd = open_place(root, path, O_RDONLY | O_DIRECTORY);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	return dir;
+}
+
+static char *read_text(const char *root, const char *path, size_t max)
+{
+	_cleanup_close_ int place = open_place(root, path, O_PATH);
+	_cleanup_close_ int fd = place < 0 ? -1 : open_regular_place(place);
+
+	return fd < 0 ? NULL : text_read_fd(fd, max, NULL);
+}
+
+/* A search of the lists of packages for a file. */
+struct search {
+	const char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
+	const char *stem; /* of the file's name: such packages come first */
+	size_t stem_size;
+	char part[PART_BYTES + 1];
+};
+
+static bool has_lines(const struct search *s, size_t size)
+{
+	for (size_t i = 0; i < 2; i++) {
+		if (s->lines[i] && memmem(s->part, size, s->lines[i], strlen(s->lines[i])))
+			return true;
+	}
+	return false;
+}
+
+/* True if the package's list has the file. */
+static bool lists(struct search *s, int folder, const char *list)
+{
+	_cleanup_close_ int fd = openat(folder, list,
+					O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+	size_t size = 1;
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	s->part[0] = '\n';
+	while ((got = read(fd, s->part + size, PART_BYTES - size)) > 0) {
+		const char *rest;
+
+		size += (size_t)got;
+		if (has_lines(s, size))
+			return true;
+		/* The last line goes on in the next part, and none is as long as a part. */
+		rest = memrchr(s->part, '\n', size);
+		if (!rest || rest == s->part)
+			break;
+		size -= (size_t)(rest - s->part);
+		memmove(s->part, rest, size);
+	}
+	s->part[size] = '\n';
+	return has_lines(s, size + 1);
+}
+
+/* Returns the first package with the file, of those named like it or of the others. */
+static char *find_among(struct search *s, DIR *dir, bool like_file, uint64_t end)
+{
+	const struct dirent *entry;
+
+	rewinddir(dir);
+	while ((entry = readdir(dir)) && clock_monotonic_ns() < end) {
+		const char *name = entry->d_name;
+
+		if (text_ends_with(name, ".list") &&
+		    (strncasecmp(name, s->stem, s->stem_size) == 0) == like_file &&
+		    lists(s, dirfd(dir), name))
+			return xstrndup(name, strlen(name) - strlen(".list"));
+	}
+	return NULL;
+}
+
+/* Returns the Debian package of the file; NULL if not found in time. The caller frees. */
+static char *find_package(const char *root, const char *path)
+{
+	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/dpkg/info");
+	uint64_t end = clock_monotonic_ns() + SEARCH_NS;
+	const char *file = strrchr(path, '/');
+	_cleanup_free_ char *line = xasprintf("\n%s\n", path), *other = NULL;
+	struct search s = {.stem = file ? file + 1 : path};
+	char *package;
+
+	if (!dir)
+		return NULL;
+	/* "libdw.so.1" is in libdw1, "python3.11" in python3.11-minimal. */
+	s.stem_size = text_starts_with(s.stem, "lib") ? strcspn(s.stem, ".-") : strlen(s.stem);
+	if (is_merged_folder(path))
+		other = xasprintf("\n/usr%s\n", path);
+	else if (is_merged_folder(path + strlen("/usr")))
+		other = xasprintf("\n%s\n", path + strlen("/usr"));
+	s.lines[0] = line;
+	s.lines[1] = other;
+	package = find_among(&s, dir, true, end);
+	return package ? package : find_among(&s, dir, false, end);
+}
+
+/* Names the package "bash-dbgsym"; the C library's has an older suffix. */
+static void add_debian(struct strbuf *out, const char *root, const char *path)
+{
+	_cleanup_free_ char *package = find_package(root, path);
+
+	if (!package) {
+		strbuf_adds(out, "install the -dbgsym package of the one that it is in");
+		return;
+	}
+	package[strcspn(package, ":")] = '\0';
+	strbuf_addf(out, "install %s-%s", package,
+		    strcmp(package, "libc6") == 0 ? "dbg" : "dbgsym");
+}
+
+/* True if ID or ID_LIKE in os-release contains it. */
+static bool is_like(const char *os_release, const char *name)
+{
+	for (const char *line = os_release; line; line = strchr(line, '\n')) {
+		_cleanup_free_ char *words = NULL;
+		char *rest, *word;
+
+		line += *line == '\n';
+		if (!text_starts_with(line, "ID=") && !text_starts_with(line, "ID_LIKE="))
+			continue;
+		rest = words = xstrndup(line, strcspn(line, "\n"));
+		while ((word = strsep(&rest, "= \"'"))) {
+			if (strcmp(word, name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+static void add_package(struct strbuf *out, const char *root, const char *path)
+{
+	_cleanup_free_ char *os_release = read_text(root, "/etc/os-release", SMALL_FILE_MAX);
+
+	if (!os_release)
+		return;
+	if (is_like(os_release, "debian") || is_like(os_release, "ubuntu"))
+		add_debian(out, root, path);
+	else if (is_like(os_release, "fedora") || is_like(os_release, "rhel"))
+		strbuf_addf(out, "run: sudo dnf debuginfo-install \"$(rpm -qf %s)\"", path);
+	else if (is_like(os_release, "suse") || is_like(os_release, "opensuse"))
+		strbuf_adds(out, "install the -debuginfo package of the one that it is in");
+}
+
+/* Returns a file in which the distribution lists servers, or NULL; the caller frees. */
+static char *find_servers(const char *root)
+{
+	_cleanup_closedir_ DIR *dir = open_folder(root, "/etc/debuginfod");
+	const struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (text_ends_with(entry->d_name, ".urls"))
+			return xasprintf("/etc/debuginfod/%s", entry->d_name);
+	}
+	return NULL;
+}
+
+char *debug_package_remedy(const char *root, const char *path, bool has_servers)
+{
+	_cleanup_free_ char *servers = has_servers ? NULL : find_servers(root);
+	struct strbuf out = {0};
+
+	add_package(&out, root, path);
+	if (!has_servers) {
+		strbuf_addf(&out, "%sset DEBUGINFOD_URLS to ", out.size ? ", or " : "");
+		if (servers)
+			strbuf_addf(&out, "what is in %s", servers);
+		else
+			strbuf_addf(&out, "the debuginfod server of %s distribution",
+				    *root ? "its" : "your");
+	}
+	return out.size ? strbuf_take(&out) : NULL;
+}
+
+/* Returns the name of the source package, mostly that of the package. The caller frees. */
+static char *find_source_package(const char *root, const char *package)
+{
+	_cleanup_free_ char *status = read_text(root, "/var/lib/dpkg/status", LIST_MAX);
+	_cleanup_free_ char *wanted = xasprintf("Package: %s\n", package);
+	const char *at = status;
+
+	while (at && (at = strstr(at, wanted)) && at > status && at[-1] != '\n')
+		at++;
+	/* A paragraph ends with an empty line. */
+	while (at && (at = strchr(at, '\n')) && *++at != '\n') {
+		if (text_starts_with(at, "Source: "))
+			return xstrndup(at + 8, strcspn(at + 8, " \n"));
+	}
+	return xstrdup(package);
+}
+
+char *debug_package_sources(const char *root, const char *path)
+{
+	_cleanup_free_ char *package = NULL, *source = NULL;
+
+	if (!debug_package_may_have(path))
+		return NULL;
+	package = find_package(root, path);
+	if (!package)
+		return NULL;
+	package[strcspn(package, ":")] = '\0';
+	source = find_source_package(root, package);
+	return xasprintf("sources of %s are not on this machine: apt source %s", package, source);
+}
+
+/* Advises on files of other systems than this one: of containers and changed roots. */
+
+enum verdict { SAME_FILE, OTHER_FILE, NOT_KNOWN };
+
+/* Compares the file at the module's path below a root with the recorded one. */
+static enum verdict compare(const struct module *module, const char *root, const char *path)
+{
+	_cleanup_close_ int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = folder < 0 ? -1 : open_regular_named(folder, path);
+	uint8_t build_id[BUILD_ID_MAX];
+	struct binary *b = NULL;
+	size_t size;
+
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return OTHER_FILE;
+	if (fd < 0 || binary_open(&b, fd, NULL))
+		return NOT_KNOWN;
+	size = binary_build_id(b, build_id);
+	binary_free(b);
+	if (size == module->build_id_size && memcmp(build_id, module->build_id, size) == 0)
+		return SAME_FILE;
+	return OTHER_FILE;
+}
+
+/* Finds, by stack, whether a frame of the module is in it; the caller frees. */
+static bool *find_stacks(const struct profile *p, module_id id)
+{
+	bool *has = xcalloc(p->stacks.rows.count, sizeof(*has));
+
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+
+		has[i] = p->frames.rows.items[stack->frame].module == id ||
+			 (stack->parent != NO_STACK && has[stack->parent]);
+	}
+	return has;
+}
+
+static uint64_t weight_of(const struct profile_thread *thread, const bool *has)
+{
+	uint64_t weight = 0;
+
+	samples_for_each(&thread->samples, sample) {
+		if (!sample->event && sample->stack != NO_STACK && has[sample->stack])
+			weight += sample->weight;
+	}
+	return weight;
+}
+
+/* Returns the thread that has used the module most, NULL for none. */
+static const struct profile_thread *find_user(const struct profile *p, module_id id)
+{
+	_cleanup_free_ bool *has = find_stacks(p, id);
+	const struct profile_thread *user = NULL;
+	uint64_t most = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		uint64_t weight = weight_of(thread, has);
+
+		if (weight > most) {
+			most = weight;
+			user = thread;
+		}
+	}
+	return user;
+}
+
+/* Returns "spin (pid 1 in 4b1a0d8704e5)"; the caller frees. */
+static char *describe(const struct profile *p, const struct profile_thread *user)
+{
+	bool is_named = user && user->process_name != NO_STRING;
+	bool is_labelled = user && user->process_label != NO_STRING;
+
+	return xasprintf("%s%s%s%s",
+			 is_named ? strings_get(&p->strings, user->process_name) : "a process",
+			 is_labelled ? " (" : "",
+			 is_labelled ? strings_get(&p->strings, user->process_label) : "",
+			 is_labelled ? ")" : "");
+}
+
+/* Returns the remedy in the root of the process if it lives and the file is there; else NULL. */
+static char *remedy_in_root(const struct module *module, const char *path, uint32_t pid,
+			    bool has_servers)
+{
+	/* Show nothing of a container that the user could not read. */
+	struct identity invoker = identity_of_invoker();
+	struct identity before = identity_assume_files(&invoker);
+	char *remedy = NULL, root[32];
+
+	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	if (!before.failure && compare(module, root, path) == SAME_FILE)
+		remedy = debug_package_remedy(root, path, has_servers);
+	identity_restore_files(&before);
+	return remedy;
+}
+
+/*
+ * Returns how a module's file gets names if it is not the one at its path on this machine, by the
+ * build ids; NULL if it is. The caller frees. has_servers: DEBUGINFOD_URLS is set.
+ */
+static char *foreign_file_remedy(const struct profile *p, module_id id, bool has_servers)
+{
+	const struct module *module = &p->modules.rows.items[id];
+	const char *path = strings_get(&p->strings, module->path);
+	_cleanup_free_ char *remedy = NULL, *process = NULL;
+	const struct profile_thread *user;
+	char *text;
+
+	if (!module->build_id_size || compare(module, "/", path) != OTHER_FILE)
+		return NULL;
+	user = find_user(p, id);
+	process = describe(p, user);
+	remedy = user ? remedy_in_root(module, path, user->pid, has_servers) : NULL;
+	if (remedy)
+		text = xasprintf("it is in the container or root of %s, so there %s", process,
+				 remedy);
+	else
+		text = xasprintf("it is a file of %s that is not the one of that name on this "
+				 "machine: %sname the folder of its debug files by --debug-dir",
+				 process,
+				 has_servers ? ""
+					     : "set DEBUGINFOD_URLS to the debuginfod server "
+					       "of its distribution, or ");
+	text_to_line(text);
+	return text;
+}
 
 /* Too few samples to show where time was spent. */
 #define FEW_SAMPLES 3

@@ -5,7 +5,6 @@
 
 #include "cmd/text/listing.h"
 #include "lib/base/strbuf.h"
-#include "lib/query/comparable.h"
 #include "lib/query/comparison.h"
 #include "lib/query/gate.h"
 

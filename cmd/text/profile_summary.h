@@ -5,7 +5,13 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/format/format.h"
+#include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
+
+/* Says where most of the time was spent, at the end of a recording. */
+
+/* Writes a table of the ten functions with the most samples to stderr. */
+void heaviest_print(const struct profile *p);
 
 /* A line, safe to print; a second one where the file has what is not read. */
 void profile_summary_text(const struct query *q, const struct import_counts *counts,

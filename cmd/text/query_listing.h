@@ -26,4 +26,13 @@ void query_listing_add_weights(struct listing *l, const struct query *q,
 			       const struct query_listing_options *options, uint64_t self,
 			       uint64_t total);
 
+/* Markers as rows to be printed, in the order of their beginnings. */
+
+/*
+ * Lists the markers of the threads that the filter selects, which last in its time. Returns how
+ * many were left out because of the limit.
+ */
+size_t marker_listing(struct listing *l, const struct profile *p, const struct query_filter *filter,
+		      const struct query_listing_options *options);
+
 #endif

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/thread.h"
+#include "lib/base/workers.h"
 
 /* Freed by whoever comes last. */
 struct call {

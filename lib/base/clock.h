@@ -6,6 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define BOOT_ID_SIZE 16
+
+/*
+ * Reads the id that the kernel chose when the machine started, as random(4) describes. False: it
+ * cannot be read, and bytes that are missing stay as they are.
+ */
+bool boot_id_read(uint8_t id[BOOT_ID_SIZE]);
+
 /*
  * Latest time that a file may tell, ns: 100 years after its clock began, with the machine, the
  * recording or the Unix epoch. The sum of two such times fits an int64_t.

@@ -1,13 +1,73 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/base/program.h"
 
-#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+static bool is_there(int length, const char *file)
+{
+	return length < PATH_MAX && access(file, F_OK) == 0;
+}
+
+bool search_path_find(const char *name, char file[PATH_MAX])
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return is_there(snprintf(file, PATH_MAX, "%s", name), file);
+	while (path) {
+		size_t size = strcspn(path, ":");
+		int length;
+
+		/* An empty component is the working directory. */
+		if (size)
+			length = snprintf(file, PATH_MAX, "%.*s/%s", (int)size, path, name);
+		else
+			length = snprintf(file, PATH_MAX, "./%s", name);
+		if (is_there(length, file))
+			return true;
+		path = path[size] ? path + size + 1 : NULL;
+	}
+	return false;
+}
+
+char *neighbour_path(const char *name)
+{
+	_cleanup_free_ char *path = program_path();
+	char *slash, *beside, *installed;
+
+	slash = path ? strrchr(path, '/') : NULL;
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	beside = xasprintf("%s/%s", path, name);
+	installed = xasprintf("%s/../lib/prof/%s", path, name);
+	if (access(beside, F_OK) == 0 || access(installed, F_OK) != 0) {
+		free(installed);
+		return beside;
+	}
+	free(beside);
+	return installed;
+}
+
+void signal_name(int number, char to[SIGNAL_NAME_SIZE])
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		snprintf(to, SIGNAL_NAME_SIZE, "SIG%s", name);
+	else if (number < SIGRTMIN)
+		snprintf(to, SIGNAL_NAME_SIZE, "signal %d", number);
+	else
+		snprintf(to, SIGNAL_NAME_SIZE, "SIGRTMIN+%d", number - SIGRTMIN);
+}
 
 #define RUNNING "/proc/self/exe"
 

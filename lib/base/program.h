@@ -6,8 +6,32 @@
 #ifndef PROF_LIB_BASE_PROGRAM_H
 #define PROF_LIB_BASE_PROGRAM_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Commands by name, as execvp() looks them up. */
+
+/*
+ * Finds the first file with that name in PATH, regardless of its permissions. Allocates nothing. A
+ * name with a slash is found where it says.
+ */
+bool search_path_find(const char *name, char file[PATH_MAX]);
+
+/* Files that are installed with the running program: beside it, or in ../lib/prof. */
+
+/*
+ * Returns the path of that file, which the caller frees; the place beside the program if it is
+ * nowhere, NULL if the program has no folder.
+ */
+char *neighbour_path(const char *name);
+
+#define SIGNAL_NAME_SIZE 32 /* including the terminator */
+
+/*
+ * Writes "SIGTERM" or "SIGRTMIN+3". Numbers are the kernel's; the C library reserves two of them.
+ */
+void signal_name(int number, char to[SIGNAL_NAME_SIZE]);
 
 /* Places below the folder that holds all, which may lie anywhere. */
 #define PROGRAM_PROF "bin/prof"

@@ -12,7 +12,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
-#include "lib/base/open_regular.h"
+#include "lib/base/open_file.h"
 
 /* Shown by the kernel for ids without a mapping; owns nothing, or should not. */
 #define OVERFLOW_ID 65534

@@ -13,6 +13,199 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+
+#define ELLIPSIS "…"
+
+struct range {
+	uint32_t first, last;
+};
+
+static bool has(const struct range *ranges, size_t count, uint32_t point)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (point >= ranges[i].first && point <= ranges[i].last)
+			return true;
+	}
+	return false;
+}
+
+/* Blocks of Unicode 15. */
+static size_t width_of_point(uint32_t point)
+{
+	static const struct range none[] = {{0x0300, 0x036f}, {0x0483, 0x0489},	 {0x0591, 0x05bd},
+					    {0x064b, 0x065f}, {0x1ab0, 0x1aff},	 {0x1dc0, 0x1dff},
+					    {0x200b, 0x200f}, {0x20d0, 0x20ff},	 {0xfe00, 0xfe0f},
+					    {0xfe20, 0xfe2f}, {0xe0100, 0xe01ef}};
+	static const struct range two[] = {
+		{0x1100, 0x115f},   {0x2e80, 0x303e},	{0x3041, 0x4dbf},   {0x4e00, 0xa4cf},
+		{0xa960, 0xa97f},   {0xac00, 0xd7a3},	{0xf900, 0xfaff},   {0xfe30, 0xfe6f},
+		{0xff00, 0xff60},   {0xffe0, 0xffe6},	{0x16fe0, 0x18cff}, {0x1b000, 0x1b2ff},
+		{0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x1fa70, 0x1faff},
+		{0x20000, 0x3fffd}};
+
+	if (point < none[0].first || has(none, sizeof(none) / sizeof(none[0]), point))
+		return point < none[0].first;
+	return 1 + has(two, sizeof(two) / sizeof(two[0]), point);
+}
+
+/* Bytes of the character at text, and the columns that it takes. */
+static size_t step(const char *text, size_t *width)
+{
+	size_t size = text_utf8_length(text, strlen(text));
+
+	*width = size ? width_of_point(text_code_point(text, size)) : 1;
+	return size ? size : 1;
+}
+
+size_t text_width(const char *text)
+{
+	size_t total = 0, width;
+
+	for (; *text; total += width)
+		text += step(text, &width);
+	return total;
+}
+
+char *text_cut(const char *text, size_t width, bool keeps_end)
+{
+	size_t all = text_width(text), end = keeps_end ? (width - 1) * 2 / 5 : 0;
+	size_t done = 0, own, size = step(text, &own);
+	struct strbuf out = {0};
+
+	if (all <= width)
+		return xstrdup(text);
+	for (; *text && done + own <= width - 1 - end; size = step(text, &own)) {
+		strbuf_add(&out, text, size);
+		text += size;
+		done += own;
+	}
+	strbuf_adds(&out, ELLIPSIS);
+	for (; *text && all - done > end; size = step(text, &own)) {
+		text += size;
+		done += own;
+	}
+	strbuf_adds(&out, text);
+	return strbuf_take(&out);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Takes the text up to the closing quote and leaves `at` after it; false if none. */
+static bool take_quoted(const char **at, char quote, struct strbuf *word)
+{
+	for (; **at && **at != quote; ++*at) {
+		/* In double quotes, a backslash means something before these alone. */
+		if (quote == '"' && **at == '\\' && (*at)[1] && strchr("\"\\$`", (*at)[1]))
+			++*at;
+		strbuf_addch(word, **at);
+	}
+	if (!**at)
+		return false;
+	++*at;
+	return true;
+}
+
+static bool take_word(const char **at, struct strbuf *word)
+{
+	while (**at && !is_blank(**at)) {
+		char c = *(*at)++;
+
+		if (c == '\'' || c == '"') {
+			if (!take_quoted(at, c, word))
+				return false;
+		} else if (c == '\\') {
+			if (!**at)
+				return false;
+			strbuf_addch(word, *(*at)++);
+		} else {
+			strbuf_addch(word, c);
+		}
+	}
+	return true;
+}
+
+char **words_split(const char *text)
+{
+	struct {
+		VEC(char *) list;
+	} words = {0};
+	bool is_complete = true;
+
+	while (is_complete && *(text += strspn(text, " \t\n"))) {
+		struct strbuf word = {0};
+
+		is_complete = take_word(&text, &word);
+		vec_push(&words.list, strbuf_take(&word));
+	}
+	vec_push(&words.list, NULL);
+	if (is_complete && words.list.items[0])
+		return words.list.items;
+	words_free(words.list.items);
+	return NULL;
+}
+
+void words_free(char **words)
+{
+	for (char **word = words; word && *word; word++)
+		free(*word);
+	free(words);
+}
+
+#define WORD_MAX 32
+/* Allow one mistake per this many letters, and one in a word of two. */
+#define LETTERS_PER_MISTAKE 3
+
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+size_t near_miss_distance(const char *a, const char *b)
+{
+	/* rows[i % 3][j]: distance between the first i bytes of a and the first j of b. */
+	size_t rows[3][WORD_MAX + 1], a_size = strlen(a), b_size = strlen(b);
+
+	if (a_size > WORD_MAX || b_size > WORD_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= b_size; j++)
+		rows[0][j] = j;
+	for (size_t i = 1; i <= a_size; i++) {
+		const size_t *above = rows[(i - 1) % 3], *swapped = rows[(i + 1) % 3];
+		size_t *row = rows[i % 3];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_size; j++) {
+			row[j] = above[j - 1] + (a[i - 1] != b[j - 1]);
+			row[j] = min(row[j], min(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = min(row[j], swapped[j - 2] + 1);
+		}
+	}
+	return rows[a_size % 3][b_size];
+}
+
+const char *near_miss(const char *word, const char *const *candidates, size_t count)
+{
+	size_t length = strlen(word), allowed = length / LETTERS_PER_MISTAKE;
+	const char *nearest = NULL;
+
+	if (!allowed && length > 1)
+		allowed = 1;
+	for (size_t i = 0; i < count && allowed; i++) {
+		size_t distance = near_miss_distance(word, candidates[i]);
+
+		if (distance > allowed || (nearest && distance == allowed))
+			continue;
+		nearest = candidates[i];
+		allowed = distance;
+	}
+	return nearest;
+}
 
 const char *text_counted(uint64_t count, const char *one, const char *many)
 {

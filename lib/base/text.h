@@ -7,6 +7,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Text in columns of a terminal: letters of East Asia take two, accents none. */
+
+/* The columns that a line takes, which is valid UTF-8 without control characters. */
+size_t text_width(const char *text);
+/*
+ * Copies a line, cut to `width` columns (1 or more) by an ellipsis: at the end, or before the last
+ * two fifths, where the end of a name says more. To be freed.
+ */
+char *text_cut(const char *text, size_t width, bool keeps_end);
+
+/* A command line, split into words as a shell does it, but without anything else of a shell. */
+
+/*
+ * Words are separated by blanks; quotes and backslashes work as in a shell. NULL-terminated, to be
+ * freed with words_free(); NULL: a quote has no end, or there is no word.
+ */
+char **words_split(const char *text);
+/* NULL is fine. */
+void words_free(char **words);
+
+/* Guesses the word that a mistyped one was meant to be. */
+
+/*
+ * Counts the letters to add, drop, replace or swap with their neighbour to turn one word into the
+ * other. SIZE_MAX if a word has more than 32 bytes.
+ */
+size_t near_miss_distance(const char *a, const char *b);
+/*
+ * Returns the nearest candidate, the first of equally near ones; NULL if all are too far for a
+ * typo.
+ */
+const char *near_miss(const char *word, const char *const *candidates, size_t count);
+
 /* The kernel's suffix to the path of an unlinked file; a real file name may end in it, too. */
 #define PATH_DELETED " (deleted)"
 

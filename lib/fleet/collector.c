@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
-#include "lib/format/protobuf_cursor.h"
+#include "lib/format/protobuf.h"
 #include "lib/stream/process/resource.h"
 
 enum { RESPONSE_PARTIAL = 1 };

@@ -6,10 +6,10 @@
 #ifndef PROF_LIB_FLEET_COLLECTOR_H
 #define PROF_LIB_FLEET_COLLECTOR_H
 
-#include "lib/fleet/push.h"
+#include "lib/fleet/fleet_push.h"
 #include "lib/fleet/resources.h"
 #include "lib/fleet/stack_rows.h"
-#include "lib/format/location_table.h"
+#include "lib/format/pprof.h"
 
 /* All samples of a resource with the same stack and event. */
 struct collector_sum {

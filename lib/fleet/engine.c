@@ -8,11 +8,34 @@
 #include "lib/base/alloc.h"
 #include "lib/base/base64.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/open_file.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/grpc.h"
-#include "lib/fleet/packed_body.h"
+
+/* Bodies of requests, packed by gzip. */
+
+#define SMALL 1024
+
+/* Leaves `packed` empty where it is not worth it. */
+static int packed_body(const void *body, size_t size, struct strbuf *packed, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t packed_size;
+	_cleanup_close_ int fd = -1;
+	int ret;
+
+	if (size < SMALL)
+		return 0;
+	fd = memory_file_pack("a request", body, size, &packed_size, err);
+	if (fd < 0)
+		return fd;
+	ret = memory_file_read(fd, "a request", packed_size, &text, err);
+	if (!ret)
+		strbuf_add(packed, text, packed_size);
+	return ret;
+}
 
 #define STATUS_OK 200
 #define STATUS_UNAUTHORIZED 401

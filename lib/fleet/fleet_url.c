@@ -13,7 +13,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
-#include "lib/fleet/otlp_environment.h"
+#include "lib/fleet/otlp.h"
 #include "lib/fleet/sql.h"
 
 #define LABEL "label."

@@ -12,7 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/quote.h"
 #include "lib/base/text.h"
-#include "lib/format/protobuf_cursor.h"
+#include "lib/format/protobuf.h"
 
 /* Fields of the messages of google.rpc. */
 enum { STATUS_DETAILS = 3 };

@@ -2,8 +2,7 @@
 #include "lib/fleet/list.h"
 
 #include "lib/base/cleanup.h"
-#include "lib/fleet/schema.h"
-#include "lib/fleet/select_sql.h"
+#include "lib/fleet/sql.h"
 
 /* Seconds as they are: a server's time zone is its own. */
 #define FIRST "toUInt32(min(time))"

@@ -1,14 +1,428 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/fleet/otlp.h"
 
+#include <ctype.h>
 #include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/quote.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/text.h"
-#include "lib/fleet/otlp_dictionary.h"
+#include "lib/format/pprof.h"
 #include "lib/format/protobuf.h"
+#include "lib/model/languages/language.h"
+#include "lib/model/tables/profile.h"
+
+/*
+ * Tables that all profiles of an OTLP message share. Each begins with an element for nothing, and
+ * has only what is used.
+ */
+
+/* Fields of the message, by their numbers in profiles.proto. */
+enum table {
+	MAPPING_TABLE = 1,
+	LOCATION_TABLE,
+	FUNCTION_TABLE,
+	LINK_TABLE,
+	STRING_TABLE,
+	ATTRIBUTE_TABLE,
+	STACK_TABLE,
+	TABLES_END,
+};
+struct otlp_dictionary {
+	const struct profile *profile;
+	struct strings strings; /* the first is "" */
+	const struct location_table *locations;
+	/* Numbers in the tables, by ids of the profile and rows of chains; 0: not there. */
+	uint32_t *stacks, *mappings, *functions, *places;
+	uint32_t counts[TABLES_END]; /* rows of the tables, without those for nothing */
+	struct strings attributes; /* key and value; the first is "" */
+	struct strbuf tables[TABLES_END], message; /* the latter is being built */
+};
+
+#define PREFIX "OTEL_EXPORTER_OTLP_"
+#define PROFILES PREFIX "PROFILES_"
+#define DEFAULT_ENDPOINT "http://localhost:4318"
+#define DEFAULT_GRPC_ENDPOINT "http://localhost:4317"
+#define NS_PER_MS 1000000ull
+#define TIMEOUT_MS_MAX 3600000
+
+static const char *const tls_names[FLEET_TLS_COUNT] = {
+	[FLEET_TLS_CA] = "CERTIFICATE",
+	[FLEET_TLS_CERTIFICATE] = "CLIENT_CERTIFICATE",
+	[FLEET_TLS_KEY] = "CLIENT_KEY",
+};
+
+/* Returns the value of a variable; NULL: it is not set, or empty, which is the same. */
+static const char *value_of(const char *prefix, const char *name)
+{
+	_cleanup_free_ char *variable = xasprintf("%s%s", prefix, name);
+	const char *value = getenv(variable);
+
+	return value && *value ? value : NULL;
+}
+
+static const char *find(const char *name)
+{
+	const char *value = value_of(PROFILES, name);
+
+	return value ? value : value_of(PREFIX, name);
+}
+
+static bool has_port(const char *host)
+{
+	host += *host == '[' ? strcspn(host, "]") : 0;
+	return host[strcspn(host, ":/")] == ':';
+}
+
+/* Parses http[s]://host[:port][/path] by the rules of addresses with a scheme of ours. */
+static int parse_endpoint(struct fleet_url *url, const char *endpoint, bool is_whole,
+			  struct error *err)
+{
+	int size = (int)strlen(endpoint);
+	_cleanup_free_ char *address = NULL;
+	const char *host = strstr(endpoint, "://"), *path;
+	int ret;
+
+	if (!host)
+		return error_text(err, -EINVAL, "must be http://HOST or https://HOST");
+	host += strlen("://");
+	path = strchr(host, '/');
+	while (!is_whole && size && endpoint[size - 1] == '/')
+		size--;
+	address = is_whole ? xasprintf("otlp+%s", endpoint)
+			   : xasprintf("otlp+%.*s/%s", size, endpoint, OTLP_PATH);
+	ret = fleet_url_parse(url, address, 0, err);
+	if (ret)
+		return ret;
+	if (!has_port(host))
+		url->port = url->is_secure ? 443 : 80;
+	/* A whole address without a path has none. */
+	if (is_whole && (!path || !path[1])) {
+		free(url->database);
+		url->database = xstrdup("");
+	}
+	return 0;
+}
+
+/* Parses http[s]://host[:port]; gRPC has paths of its own. */
+static int parse_grpc_endpoint(struct fleet_url *url, const char *endpoint, struct error *err)
+{
+	const char *host = strstr(endpoint, "://");
+	bool is_secure = text_starts_with(endpoint, "https:");
+	_cleanup_free_ char *address = NULL;
+
+	if (!host || (!is_secure && !text_starts_with(endpoint, "http:")))
+		return error_text(err, -EINVAL, "must be http://HOST or https://HOST");
+	host += strlen("://");
+	address = xasprintf("otlp+grpc%s://%.*s", is_secure ? "s" : "", (int)strcspn(host, "/?"),
+			    host);
+	return fleet_url_parse(url, address, 0, err);
+}
+
+static int read_endpoint(struct fleet_url *url, struct error *err)
+{
+	const char *own = value_of(PROFILES, "ENDPOINT"), *all = value_of(PREFIX, "ENDPOINT");
+	const char *protocol = find("PROTOCOL"), *endpoint = own ? own : all;
+	int ret;
+
+	if (protocol && strcmp(protocol, "grpc") == 0)
+		ret = parse_grpc_endpoint(url, endpoint ? endpoint : DEFAULT_GRPC_ENDPOINT, err);
+	else if (protocol && strcmp(protocol, "http/protobuf") != 0)
+		return error_text(err, -EINVAL,
+				  PREFIX "PROTOCOL: prof speaks http/protobuf and grpc");
+	else
+		ret = parse_endpoint(url, endpoint ? endpoint : DEFAULT_ENDPOINT, own, err);
+	return ret ? error_wrap(err, "%sENDPOINT", own ? PROFILES : PREFIX) : 0;
+}
+
+static bool is_header(const char *name, const char *value)
+{
+	for (const char *at = name; *at; at++) {
+		if (!isalnum((unsigned char)*at) && !strchr("-_.", *at))
+			return false;
+	}
+	for (const char *at = value; *at; at++) {
+		if (iscntrl((unsigned char)*at))
+			return false;
+	}
+	return *name;
+}
+
+/* The values are secrets: no message has them. */
+static int read_headers(struct fleet_url *url, struct error *err)
+{
+	const char *text = find("HEADERS");
+
+	while (text && *text) {
+		size_t size = strcspn(text, ","), key_size = strcspn(text, "=,");
+		_cleanup_free_ char *key = unquote_url_trimmed(text, key_size), *value = NULL;
+
+		if (key_size < size)
+			value = unquote_url_trimmed(text + key_size + 1, size - key_size - 1);
+		if (!key || !value || !is_header(key, value))
+			return error_text(err, -EINVAL,
+					  PREFIX "HEADERS: must be NAME=VALUE, with commas between "
+						 "several");
+		vec_push(&url->headers, xasprintf("%s: %s", key, value));
+		text += size + (text[size] == ',');
+	}
+	return 0;
+}
+
+static int read_others(struct fleet_url *url, struct error *err)
+{
+	const char *packing = find("COMPRESSION"), *timeout = find("TIMEOUT");
+	uint64_t ms = 0;
+
+	if (packing && strcmp(packing, "gzip") != 0 && strcmp(packing, "none") != 0)
+		return error_text(err, -EINVAL, PREFIX "COMPRESSION: must be gzip or none");
+	if (timeout && (!text_to_u64(timeout, 10, &ms) || ms > TIMEOUT_MS_MAX))
+		return error_text(err, -EINVAL, PREFIX "TIMEOUT: must be milliseconds");
+	url->is_unpacked = packing && strcmp(packing, "none") == 0;
+	url->timeout_ns = ms * NS_PER_MS;
+	for (int i = 0; i < FLEET_TLS_COUNT; i++) {
+		const char *path = find(tls_names[i]);
+
+		if (path)
+			url->tls_files[i] = xstrdup(path);
+	}
+	return 0;
+}
+
+int otlp_environment_read(struct fleet_url *url, struct error *err)
+{
+	int ret = read_endpoint(url, err);
+
+	if (!ret)
+		ret = read_headers(url, err);
+	if (!ret)
+		ret = read_others(url, err);
+	if (ret)
+		fleet_url_release(url);
+	return ret;
+}
+
+/* Fields of the messages, by their numbers in profiles.proto. */
+enum { MAPPING_LIMIT = 2, MAPPING_FILENAME = 4, MAPPING_ATTRIBUTES };
+enum { STACK_LOCATIONS = 1 };
+enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS, LOCATION_LINES, LOCATION_ATTRIBUTES };
+enum { LINE_FUNCTION = 1, LINE_LINE };
+enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILENAME, FUNCTION_LINE };
+enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
+enum { OTLP_DICTIONARY_VALUE_STRING = 1, VALUE_INT = 3 };
+
+/* Return the number of a string, of an attribute with a text or, if that is NULL, a number, ... */
+static uint64_t otlp_text(struct otlp_dictionary *w, const char *text)
+{
+	return strings_intern_line(&w->strings, text);
+}
+
+static uint64_t string_of(struct otlp_dictionary *w, string_id id)
+{
+	return otlp_text(w, strings_get(&w->profile->strings, id));
+}
+
+/* Makes an element of a table of the message that was built, also if it is empty. */
+static void emit(struct otlp_dictionary *w, enum table table)
+{
+	protobuf_head(&w->tables[table], (uint32_t)table, w->message.size);
+	strbuf_add(&w->tables[table], strbuf_text(&w->message), w->message.size);
+	strbuf_reset(&w->message);
+}
+
+static uint64_t otlp_attribute(struct otlp_dictionary *w, const char *key, const char *text,
+			       uint64_t number)
+{
+	_cleanup_free_ char *name = text ? xasprintf("%s\n%s", key, text)
+					 : xasprintf("%s\t%ju", key, (uintmax_t)number);
+	struct strbuf row = {0}, value = {0};
+	size_t known = w->attributes.rows.count;
+	string_id id = strings_intern(&w->attributes, name);
+
+	if (id < known)
+		return id;
+	if (text) {
+		protobuf_head(&value, OTLP_DICTIONARY_VALUE_STRING, strlen(text));
+		strbuf_adds(&value, text);
+	} else {
+		protobuf_varint(&value, VALUE_INT << 3);
+		protobuf_varint(&value, number);
+	}
+	protobuf_u64(&row, ATTRIBUTE_KEY, otlp_text(w, key));
+	protobuf_bytes(&row, ATTRIBUTE_VALUE, value.text, value.size);
+	protobuf_bytes(&w->tables[ATTRIBUTE_TABLE], ATTRIBUTE_TABLE, row.text, row.size);
+	strbuf_release(&row);
+	strbuf_release(&value);
+	return id;
+}
+
+/* Adds a list of one attribute. */
+static void add_attribute(struct strbuf *out, uint32_t field, uint64_t number)
+{
+	struct strbuf packed = {0};
+
+	protobuf_varint(&packed, number);
+	protobuf_bytes(out, field, packed.text, packed.size);
+	strbuf_release(&packed);
+}
+
+/* Writes what was built as the next row of a table, and returns its number. */
+static uint32_t add_row(struct otlp_dictionary *w, enum table table, const struct strbuf *row)
+{
+	protobuf_bytes(&w->tables[table], (uint32_t)table, row->text, row->size);
+	return ++w->counts[table];
+}
+
+static uint32_t mapping_of(struct otlp_dictionary *w, module_id id)
+{
+	const struct profile *p = w->profile;
+	const struct module *module = id == NO_MODULE ? NULL : &p->modules.rows.items[id];
+	_cleanup_(strbuf_release) struct strbuf row = {0};
+	char build_id[MODULE_BUILD_ID_TEXT];
+
+	if (!module || w->mappings[id])
+		return module ? w->mappings[id] : 0;
+	module_build_id_text(module, build_id);
+	protobuf_u64(&row, MAPPING_FILENAME,
+		     string_of(w, strings_size(&p->strings, module->path) ? module->path
+									  : module->name));
+	if (*build_id)
+		add_attribute(&row, MAPPING_ATTRIBUTES,
+			      otlp_attribute(w, "process.executable.build_id.gnu", build_id, 0));
+	return w->mappings[id] = add_row(w, MAPPING_TABLE, &row);
+}
+
+static uint32_t function_of(struct otlp_dictionary *w, func_id id)
+{
+	const struct profile *p = w->profile;
+	const struct func *func = &p->funcs.rows.items[id];
+	_cleanup_(strbuf_release) struct strbuf row = {0};
+	uint64_t name;
+
+	if (w->functions[id])
+		return w->functions[id];
+	name = string_of(w, func->name);
+	protobuf_u64(&row, FUNCTION_NAME, name);
+	protobuf_u64(&row, FUNCTION_SYSTEM_NAME, name);
+	if (func->file != NO_SOURCE_FILE)
+		protobuf_u64(&row, FUNCTION_FILENAME,
+			     string_of(w, p->source_files.rows.items[func->file].path));
+	protobuf_u64(&row, FUNCTION_LINE, func->line);
+	return w->functions[id] = add_row(w, FUNCTION_TABLE, &row);
+}
+
+static const char *frame_type(const struct profile *p, const struct frame *frame)
+{
+	if (frame->kind == PROFILE_FRAME_KERNEL)
+		return "kernel";
+	switch (frame->language) {
+	case LANGUAGE_PYTHON:
+		return "cpython";
+	case LANGUAGE_JAVASCRIPT:
+		return "v8js";
+	case LANGUAGE_JAVA:
+		return "jvm";
+	default:
+		return frame->func != NO_FUNC && p->funcs.rows.items[frame->func].is_js ? "v8js"
+											: "native";
+	}
+}
+
+/* The innermost function is the first line; an address without a name has none. */
+static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
+{
+	const struct profile *p = w->profile;
+	const struct stack *chains = w->locations->chains.rows.items;
+	const struct frame *frame = frames_get(&p->frames, chains[chain].frame);
+	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
+
+	if (w->places[chain])
+		return w->places[chain];
+	protobuf_u64(&row, LOCATION_MAPPING, mapping_of(w, frame->module));
+	protobuf_u64(&row, LOCATION_ADDRESS,
+		     modules_address(&p->modules, frame->module, frame->offset));
+	for (stack_id at = chain; at != NO_STACK; at = chains[at].parent) {
+		const struct frame *line = frames_get(&p->frames, chains[at].frame);
+
+		if (line->func == NO_FUNC)
+			continue;
+		strbuf_reset(&inner);
+		protobuf_u64(&inner, LINE_FUNCTION, function_of(w, line->func));
+		protobuf_u64(&inner, LINE_LINE, line->line);
+		protobuf_bytes(&row, LOCATION_LINES, inner.text, inner.size);
+	}
+	add_attribute(&row, LOCATION_ATTRIBUTES,
+		      otlp_attribute(w, "profile.frame.type", frame_type(p, frame), 0));
+	return w->places[chain] = add_row(w, LOCATION_TABLE, &row);
+}
+
+/* ... and of a stack, NO_STACK included. */
+static uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
+{
+	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
+
+	if (stack == NO_STACK)
+		return 0;
+	if (w->stacks[stack])
+		return w->stacks[stack];
+	for (stack_id at = stack; at != NO_STACK; at = w->locations->callers[at])
+		protobuf_varint(&inner, location_of(w, w->locations->of_stacks[at]));
+	protobuf_bytes(&row, STACK_LOCATIONS, inner.text, inner.size);
+	return w->stacks[stack] = add_row(w, STACK_TABLE, &row);
+}
+
+/* Appends all of it as that field. */
+static void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out, uint32_t field)
+{
+	struct strbuf dictionary = {0};
+
+	for (string_id id = 0; id < w->strings.rows.count; id++) {
+		strbuf_add(&w->message, strings_get(&w->strings, id),
+			   strings_size(&w->strings, id));
+		emit(w, STRING_TABLE);
+	}
+	for (size_t i = MAPPING_TABLE; i < TABLES_END; i++)
+		strbuf_add(&dictionary, strbuf_text(&w->tables[i]), w->tables[i].size);
+	protobuf_bytes(out, field, dictionary.text, dictionary.size);
+	strbuf_release(&dictionary);
+}
+
+/* Borrows both. */
+static void otlp_dictionary_init(struct otlp_dictionary *w, const struct profile *p,
+				 const struct location_table *locations)
+{
+	*w = (struct otlp_dictionary){.profile = p, .locations = locations};
+	otlp_text(w, "");
+	strings_intern(&w->attributes, "");
+	emit(w, ATTRIBUTE_TABLE);
+	emit(w, STACK_TABLE);
+	emit(w, LINK_TABLE);
+	emit(w, MAPPING_TABLE);
+	emit(w, FUNCTION_TABLE);
+	emit(w, LOCATION_TABLE);
+	w->stacks = xcalloc(p->stacks.rows.count + 1, sizeof(*w->stacks));
+	w->mappings = xcalloc(p->modules.rows.count + 1, sizeof(*w->mappings));
+	w->functions = xcalloc(p->funcs.rows.count + 1, sizeof(*w->functions));
+	w->places = xcalloc(w->locations->chains.rows.count + 1, sizeof(*w->places));
+}
+
+static void otlp_dictionary_release(struct otlp_dictionary *w)
+{
+	strings_release(&w->strings);
+	strings_release(&w->attributes);
+	free(w->stacks);
+	free(w->mappings);
+	free(w->functions);
+	free(w->places);
+	for (size_t i = 0; i < TABLES_END; i++)
+		strbuf_release(&w->tables[i]);
+	strbuf_release(&w->message);
+}
 
 /* Fields of the messages, by their numbers in profiles.proto. */
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };

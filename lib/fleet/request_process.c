@@ -11,7 +11,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/neighbour.h"
+#include "lib/base/program.h"
 #include "lib/base/text.h"
 #include "lib/fleet/engine_kind.h"
 

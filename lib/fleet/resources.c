@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/process/cgroup.h"
+#include "lib/stream/process/mapping.h"
 #include "lib/stream/process/resource.h"
 #include "lib/model/tables/schemas.h"
 

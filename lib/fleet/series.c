@@ -9,10 +9,10 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/memory_file.h"
+#include "lib/base/open_file.h"
 #include "lib/base/text.h"
 #include "lib/format/pprof_fields.h"
-#include "lib/format/pprof_tables.h"
+#include "lib/format/pprof.h"
 #include "lib/format/protobuf.h"
 
 /* Fields of the messages, which differ by engine: those of a request come with each. */

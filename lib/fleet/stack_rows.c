@@ -5,7 +5,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/fleet/engine.h"
-#include "lib/fleet/frame_kinds.h"
 
 /* Seeds of both halves of a key. */
 #define SEED_LOW 0x70726f6600000001ull

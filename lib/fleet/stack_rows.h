@@ -3,9 +3,23 @@
 #ifndef PROF_LIB_FLEET_STACK_ROWS_H
 #define PROF_LIB_FLEET_STACK_ROWS_H
 
+#include <stddef.h>
+
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/categories.h"
+#include "lib/model/tables/frames.h"
 #include "lib/model/tables/profile.h"
+
+/* Values of the column "kind" of stacks. */
+
+static const char *const fleet_kind_names[] = {
+	[PROFILE_FRAME_NATIVE] = "native", [PROFILE_FRAME_KERNEL] = "kernel",
+	[PROFILE_FRAME_GUESS] = "guess",   [PROFILE_FRAME_SIGNAL] = "signal",
+	[PROFILE_FRAME_LABEL] = "wait",	   [PROFILE_FRAME_MANAGED] = "managed",
+};
+#define FLEET_KIND_COUNT (sizeof(fleet_kind_names) / sizeof(*fleet_kind_names))
+/* Stands for native, in JavaScript. */
+#define FLEET_KIND_SCRIPT "script"
 
 #define STACK_KEY_SIZE 16
 

@@ -13,7 +13,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/format/foreign.h"
-#include "lib/format/json_members.h"
 #include "lib/model/meaning/label_frames.h"
 
 #define NO_NODE UINT32_MAX

@@ -1,4 +1,272 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/format/flamegraph.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/index.h"
+#include "lib/base/text.h"
+#include "lib/format/label_tree.h"
+
+/* Colours of flame graphs: by the kind of code, or by what differs between two profiles. */
+
+/* "#rrggbb" */
+#define COLOR_SIZE 8
+
+/* Time that a function took in two recordings, in samples of either. */
+struct time_pair {
+	double before, now;
+	double scale; /* samples of now that one of before stands for */
+};
+
+/* The script inside flame graphs. It reads names as text and never as markup. */
+
+extern const char flamegraph_script[];
+
+/* Standard errors that a difference must exceed: a graph has hundreds of functions. */
+#define ERRORS_MIN 3.3
+/* Assumed variation of the time of runs, which is unknown. */
+#define RUN_NOISE 0.03
+
+#define GREY 0xd0d0d0
+
+/* Front-ends' names of colours, as backgrounds of black text. */
+static const struct {
+	const char *name;
+	uint32_t color;
+} kinds[] = {
+	{"yellow", 0xf5d547},	{"orange", 0xf29f45},	 {"transparent", 0xdde5ee},
+	{"grey", 0xc9c9c9},	{"lightblue", 0x8fc8ee}, {"blue", 0x86abf2},
+	{"green", 0x8fce82},	{"red", 0xf0897f},	 {"magenta", 0xe092d6},
+	{"purple", 0xb8a0f0},	{"brown", 0xc9a57e},	 {"lightgreen", 0xb5e0a0},
+	{"lightred", 0xf5b0a8},
+};
+
+static void set(char color[COLOR_SIZE], double red, double green, double blue)
+{
+	snprintf(color, COLOR_SIZE, "#%02x%02x%02x", (unsigned int)(uint8_t)red,
+		 (unsigned int)(uint8_t)green, (unsigned int)(uint8_t)blue);
+}
+
+/* Mixes a part of a colour with white. */
+static double mix(uint32_t color, int shift, double part)
+{
+	return 255 - part * (255 - (double)(color >> shift & 0xff));
+}
+
+/*
+ * The colour of a kind of code, by the name that front-ends have for it. Inlined functions are
+ * paler. Neighbours differ a little by their labels, each the same in every graph; NULL: none.
+ */
+static void flamegraph_kind_color(const char *name, bool is_inlined, const char *label,
+				  char color[COLOR_SIZE])
+{
+	uint32_t base = GREY;
+	double part = is_inlined ? 0.45 : 1;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(name, kinds[i].name) == 0)
+			base = kinds[i].color;
+	}
+	if (label)
+		part -= 0.2 * (double)(hash_bytes(label, strlen(label), 0) % 100) / 100;
+	set(color, mix(base, 16, part), mix(base, 8, part), mix(base, 0, part));
+}
+
+/*
+ * Red for more time, blue for less, the stronger the more. Grey where the error of sampling, and
+ * the noise that two runs of one program have, explain the difference.
+ */
+static void flamegraph_difference_color(const struct time_pair *times, char color[COLOR_SIZE])
+{
+	double before = times->before * times->scale, change = times->now - before;
+	double noise = RUN_NOISE * fmax(before, times->now);
+	double variance = times->now + before * times->scale + 2 * noise * noise;
+	double pale = 210 - 150 * fmin(1, fabs(change) / fmax(before, times->now));
+
+	if (fabs(change) <= ERRORS_MIN * sqrt(variance))
+		set(color, mix(GREY, 16, 1), mix(GREY, 8, 1), mix(GREY, 0, 1));
+	else if (change > 0)
+		set(color, 255, pale, pale);
+	else
+		set(color, pale, pale, 255);
+}
+
+const char flamegraph_script[] =
+	"(function () {\n"
+	"  'use strict';\n"
+	"  function id(name) { return document.getElementById(name); }\n"
+	"  var svg = id('flamegraph'), head = id('head'), field = id('field'), detail = id('detail');\n"
+	"  var full = svg.viewBox.baseVal.width, height = svg.viewBox.baseVal.height, width = full;\n"
+	"  var nodes = Array.from(id('nodes').children).map(function (g) {\n"
+	"    var rect = g.querySelector('rect'), title = g.querySelector('title').textContent;\n"
+	"    var facts = / \\(([^()]*)\\)$/.exec(title);\n"
+	"    return {g: g, rect: rect, text: g.querySelector('text'), y: +rect.getAttribute('y'),\n"
+	"            x: rect.getAttribute('x') / full, w: rect.getAttribute('width') / full,\n"
+	"            name: facts ? title.slice(0, facts.index) : title, facts: facts ? facts[1] : ''};\n"
+	"  });\n"
+	"  var of = new Map(nodes.map(function (n) { return [n.g, n]; }));\n"
+	"  var root = nodes[0], shown = root, marked = null, back = [], slack = 1e-5;\n"
+	"  if (!root) return;\n"
+	"  function cut(text, room) {\n"
+	"    return text.length <= room ? text : text.slice(0, Math.max(0, room - 1)) + '\\u2026';\n"
+	"  }\n"
+	"  function place(n, x, w) {\n"
+	"    n.g.style.display = w < 0.1 ? 'none' : '';\n"
+	"    n.rect.setAttribute('x', x);\n"
+	"    n.rect.setAttribute('width', w);\n"
+	"    n.text.setAttribute('x', x + 3);\n"
+	"    n.text.textContent = w < 21 ? '' : cut(n.name, Math.floor((w - 6) / 6.7));\n"
+	"  }\n"
+	"  function within(n, outer) {\n"
+	"    return n.x >= outer.x - slack && n.x + n.w <= outer.x + outer.w + slack;\n"
+	"  }\n"
+	"  function draw() {\n"
+	"    nodes.forEach(function (n) {\n"
+	"      var above = n.y < shown.y && within(shown, n);\n"
+	"      n.g.classList.toggle('faded', above);\n"
+	"      if (above) place(n, 0, width);\n"
+	"      else if (n.y >= shown.y && within(n, shown))\n"
+	"        place(n, (n.x - shown.x) / shown.w * width, n.w / shown.w * width);\n"
+	"      else n.g.style.display = 'none';\n"
+	"    });\n"
+	"    id('back').classList.toggle('off', !back.length);\n"
+	"    id('reset').classList.toggle('off', shown === root);\n"
+	"  }\n"
+	"  function zoom(to) {\n"
+	"    if (to === shown) return;\n"
+	"    back.push(shown);\n"
+	"    shown = to;\n"
+	"    draw();\n"
+	"  }\n"
+	"  function goBack() {\n"
+	"    if (!back.length) return;\n"
+	"    shown = back.pop();\n"
+	"    draw();\n"
+	"    describe(marked);\n"
+	"  }\n"
+	"  function describe(n) {\n"
+	"    var facts = n ? n.facts : '';\n"
+	"    if (n && shown !== root && n !== shown && within(n, shown) && n.y > shown.y)\n"
+	"      facts += ', ' + (100 * n.w / shown.w).toFixed(2) + ' % of what is shown';\n"
+	"    detail.textContent = !n ? '' : facts\n"
+	"      ? cut(n.name, Math.floor(width / 6.7) - facts.length - 5) + '  (' + facts + ')' : n.name;\n"
+	"  }\n"
+	"  function mark(n) {\n"
+	"    if (marked) marked.g.classList.remove('marked');\n"
+	"    marked = n;\n"
+	"    if (n) n.g.classList.add('marked');\n"
+	"    describe(n);\n"
+	"  }\n"
+	"  function search(wanted) {\n"
+	"    var found = [], sum = 0, end = -1, re = null, result = '';\n"
+	"    try {\n"
+	"      re = wanted && new RegExp(wanted, /[A-Z]/.test(wanted) ? '' : 'i');\n"
+	"    } catch (e) {\n"
+	"      result = 'not a regular expression';\n"
+	"    }\n"
+	"    field.classList.toggle('wrong', result !== '');\n"
+	"    nodes.forEach(function (n) {\n"
+	"      var hit = !!re && n !== root && re.test(n.name);\n"
+	"      n.g.classList.toggle('found', hit);\n"
+	"      if (hit) found.push(n);\n"
+	"    });\n"
+	"    found.sort(function (a, b) { return a.x - b.x || b.w - a.w; });\n"
+	"    found.forEach(function (n) {\n"
+	"      if (n.x < end - slack) return;\n"
+	"      sum += n.w;\n"
+	"      end = n.x + n.w;\n"
+	"    });\n"
+	"    id('result').textContent = re ? (100 * sum).toFixed(2) + ' % in functions that match'\n"
+	"      : result;\n"
+	"  }\n"
+	"  function clear() {\n"
+	"    field.value = '';\n"
+	"    search('');\n"
+	"    field.blur();\n"
+	"  }\n"
+	"  function step(key) {\n"
+	"    var from = marked || shown, best = null;\n"
+	"    nodes.forEach(function (n) {\n"
+	"      var fits = n.g.style.display !== 'none' && (\n"
+	"        key === 'ArrowDown' ? n.y > from.y && within(n, from) :\n"
+	"        key === 'ArrowUp' ? n.y < from.y && within(from, n) :\n"
+	"        n.y === from.y && (key === 'ArrowLeft' ? n.x < from.x : n.x > from.x));\n"
+	"      if (!fits) return;\n"
+	"      if (!best) best = n;\n"
+	"      else if (n.y !== best.y ? key === 'ArrowDown' ? n.y < best.y : n.y > best.y\n"
+	"               : key === 'ArrowLeft' ? n.x > best.x : key === 'ArrowRight' ? n.x < best.x\n"
+	"               : n.w > best.w) best = n;\n"
+	"    });\n"
+	"    if (best) mark(best);\n"
+	"    if (best && best.rect.scrollIntoView) best.rect.scrollIntoView({block: 'nearest'});\n"
+	"  }\n"
+	"  function resize() {\n"
+	"    var body = document.body;\n"
+	"    width = Math.max(480, (body ? document.documentElement.clientWidth : window.innerWidth) - 16);\n"
+	"    svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);\n"
+	"    svg.setAttribute('width', width);\n"
+	"    svg.style.width = width + 'px';\n"
+	"    svg.style.height = height + 'px';\n"
+	"    id('paper').setAttribute('width', width);\n"
+	"    draw();\n"
+	"  }\n"
+	"  /* The lines above the graph stay in sight. */\n"
+	"  function follow() {\n"
+	"    head.setAttribute('transform', 'translate(0,' +\n"
+	"      Math.max(0, window.scrollY - (document.body ? 8 : 0)) + ')');\n"
+	"  }\n"
+	"  id('nodes').addEventListener('click', function (e) {\n"
+	"    var n = of.get(e.target.parentNode);\n"
+	"    if (n) zoom(n);\n"
+	"    describe(n);\n"
+	"  });\n"
+	"  id('nodes').addEventListener('mouseover', function (e) {\n"
+	"    describe(of.get(e.target.parentNode) || marked);\n"
+	"  });\n"
+	"  id('nodes').addEventListener('mouseleave', function () { describe(marked); });\n"
+	"  id('back').addEventListener('click', goBack);\n"
+	"  id('reset').addEventListener('click', function () { zoom(root); });\n"
+	"  field.addEventListener('input', function () { search(field.value); });\n"
+	"  window.addEventListener('keydown', function (e) {\n"
+	"    var inField = e.target === field;\n"
+	"    if ((e.key === 'f' && (e.ctrlKey || e.metaKey)) || (e.key === '/' && !inField)) {\n"
+	"      field.focus();\n"
+	"      field.select();\n"
+	"    } else if (inField && e.key === 'Escape') {\n"
+	"      clear();\n"
+	"    } else if (inField && e.key === 'Enter') {\n"
+	"      field.blur();\n"
+	"    } else if (inField || e.ctrlKey || e.altKey || e.metaKey) {\n"
+	"      return;\n"
+	"    } else if (e.key === 'Escape') {\n"
+	"      if (back.length) goBack();\n"
+	"      else if (field.value) clear();\n"
+	"      else mark(null);\n"
+	"    } else if (e.key.startsWith('Arrow')) {\n"
+	"      step(e.key);\n"
+	"    } else if (e.key === 'Enter' && marked) {\n"
+	"      zoom(marked);\n"
+	"      describe(marked);\n"
+	"    } else {\n"
+	"      return;\n"
+	"    }\n"
+	"    e.preventDefault();\n"
+	"  });\n"
+	"  window.addEventListener('resize', resize);\n"
+	"  window.addEventListener('scroll', follow);\n"
+	"  svg.classList.add('live');\n"
+	"  resize();\n"
+	"})();\n";
+
 /*
  * A flame graph as an SVG image, or of a difference as an HTML page around it. It needs no other
  * file: a click zooms, a search marks functions, both by a script inside. Without scripts it is a
@@ -6,20 +274,6 @@
  * that differs between two graphs. Functions of all processes and threads are merged, unless each
  * thread is asked for.
  */
-#include "lib/format/flamegraph.h"
-
-#include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/text.h"
-#include "lib/format/flamegraph_colors.h"
-#include "lib/format/flamegraph_script.h"
-#include "lib/format/label_tree.h"
 
 #define WIDTH 1200.0
 #define ROW 17

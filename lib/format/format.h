@@ -124,4 +124,18 @@ bool format_is_compressed(const struct format *format, const char *path);
 /* Returns the names of all writable formats, NULL-terminated. */
 const char *const *format_names(void);
 
+/* A profile as the text that a format makes of it. */
+
+/*
+ * Writes into a file in memory. Returns its descriptor, which the caller closes, and sets *size; a
+ * negative errno with err set if that failed.
+ */
+int written_file(const struct format *format, const struct profile *p,
+		 const struct export_options *options, struct export_counts *counts, bool gzip,
+		 uint64_t *size, struct error *err);
+/* The same as a text. Sets *text, terminated, which the caller frees. */
+int written_text(const struct format *format, const struct profile *p,
+		 const struct export_options *options, struct export_counts *counts, char **text,
+		 size_t *size, struct error *err);
+
 #endif

@@ -5,7 +5,7 @@
 
 #include "lib/format/foreign.h"
 #include "lib/format/pprof_fields.h"
-#include "lib/format/protobuf_cursor.h"
+#include "lib/format/protobuf.h"
 
 #define TYPES_MAX 64
 

@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/format/pprof_internal.h"
 #include "lib/format/pprof_fields.h"
-#include "lib/format/protobuf_cursor.h"
+#include "lib/format/protobuf.h"
 
 static int damaged(struct error *err, const char *what)
 {

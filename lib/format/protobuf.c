@@ -1,6 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/protobuf.h"
 
+#include <string.h>
+
+enum { PROTOBUF_CURSOR_VARINT = 0, FIXED_64 = 1, PROTOBUF_CURSOR_DELIMITED = 2, FIXED_32 = 5 };
+
+struct protobuf_cursor protobuf_cursor_of(const void *data, size_t size)
+{
+	return (struct protobuf_cursor){.at = data, .end = (const uint8_t *)data + size};
+}
+
+static bool fail(struct protobuf_cursor *s)
+{
+	s->failed = true;
+	return false;
+}
+
+bool protobuf_take(struct protobuf_cursor *s, uint64_t *value)
+{
+	*value = 0;
+	if (s->failed || s->at == s->end)
+		return false;
+	for (unsigned int shift = 0; shift < 64 && s->at < s->end; shift += 7) {
+		uint8_t byte = *s->at++;
+
+		*value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return true;
+	}
+	return fail(s);
+}
+
+static bool take_fixed(struct protobuf_cursor *s, size_t size, uint64_t *value)
+{
+	if ((size_t)(s->end - s->at) < size)
+		return fail(s);
+	*value = 0;
+	memcpy(value, s->at, size);
+	s->at += size;
+	return true;
+}
+
+static bool take_bytes(struct protobuf_cursor *s, struct protobuf_field *field)
+{
+	uint64_t size;
+
+	if (!protobuf_take(s, &size) || size > (uint64_t)(s->end - s->at))
+		return fail(s);
+	field->is_bytes = true;
+	field->bytes = protobuf_cursor_of(s->at, (size_t)size);
+	s->at += size;
+	return true;
+}
+
+bool protobuf_next(struct protobuf_cursor *s, struct protobuf_field *field)
+{
+	uint64_t tag;
+
+	if (!protobuf_take(s, &tag))
+		return false;
+	if (tag >> 3 == 0 || tag >> 3 > UINT32_MAX)
+		return fail(s);
+	*field = (struct protobuf_field){.number = (uint32_t)(tag >> 3)};
+	switch (tag & 7) {
+	case PROTOBUF_CURSOR_VARINT:
+		return protobuf_take(s, &field->value) || fail(s);
+	case FIXED_64:
+		return take_fixed(s, 8, &field->value);
+	case PROTOBUF_CURSOR_DELIMITED:
+		return take_bytes(s, field);
+	case FIXED_32:
+		return take_fixed(s, 4, &field->value);
+	default:
+		return fail(s);
+	}
+}
+
 /* Wire types. */
 enum { VARINT = 0, DELIMITED = 2 };
 

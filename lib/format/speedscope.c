@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * speedscope's own format: a profile a thread with its samples in the order of time; samples of
- * each other event are a profile of their own. Weights of the clock are milliseconds.
- */
-#include "lib/format/format.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,10 +6,434 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/index.h"
-#include "lib/base/text.h"
-#include "lib/format/speedscope_read.h"
 #include "lib/base/json/writer.h"
+#include "lib/base/text.h"
+#include "lib/format/foreign.h"
+#include "lib/format/format.h"
+
+#define INTERVAL_MIN_NS 1000
+#define INTERVAL_DEFAULT_NS 1000000
+
+/* Samples of one profile: stacks and weights, or begins and ends of functions. */
+struct part {
+	struct span name, unit, start, samples, weights, events;
+	double ns; /* in a unit; 0: it does not measure time */
+	string_id unit_id; /* equal for all that can be added up */
+	string_id thread;
+	uint8_t event; /* 0: samples of the clock */
+};
+
+static const char *const part_names[] = {"name",    "unit",   "startValue", "samples",
+					 "weights", "events", NULL};
+
+struct scope_reader {
+	struct foreign f;
+	struct json_cursor s; /* the whole text */
+	VEC(frame_id) frames;
+	VEC(struct part) parts;
+	VEC(double) weights; /* of the part being read */
+	VEC(stack_id) open; /* of functions that have begun */
+	double interval; /* shortest weight, ns */
+	bool has_times, is_own;
+	size_t active; /* the part that is shown first */
+	struct strings texts; /* of stacks, each once: most samples have one that came before */
+	VEC(stack_id) stacks; /* by text */
+};
+
+static int damaged(struct error *err, const char *what)
+{
+	return error_text(err, -EBADMSG, "not a speedscope profile: %s", what);
+}
+
+static void find_unit(struct scope_reader *r, struct part *part)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {
+		{"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6}, {"seconds", 1e9}};
+	_cleanup_free_ char *unit = json_members_text_at(&r->s, part->unit);
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(unit, units[i].name) == 0)
+			part->ns = units[i].ns;
+	}
+	if (part->ns > 0)
+		part->unit_id = strings_intern(&r->f.profile->strings, "nanoseconds");
+	else
+		part->unit_id = strings_intern(&r->f.profile->strings,
+					       strcmp(unit, "none") == 0 ? "" : unit);
+}
+
+static void read_frame(struct scope_reader *r, struct json_cursor *s)
+{
+	static const char *const names[] = {"name", "file", "line", "col", NULL};
+	struct span spans[4] = {{0}};
+	_cleanup_free_ char *name = NULL, *file = NULL;
+	struct foreign_frame frame = {.module = NO_MODULE};
+	double line;
+
+	json_members_find(*s, names, spans);
+	json_cursor_skip(s);
+	frame.name = name = json_members_text_at(&r->s, spans[0]);
+	frame.file = file = json_members_text_at(&r->s, spans[1]);
+	line = json_members_number_at(&r->s, spans[2]);
+	frame.func_line = line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
+	if (!*name)
+		frame.name = "(anonymous)";
+	vec_push(&r->frames, foreign_frame(&r->f, &frame));
+}
+
+static int read_frames(struct scope_reader *r, struct span shared, struct error *err)
+{
+	static const char *const names[] = {"frames", NULL};
+	struct json_cursor s = json_cursor_within(&r->s, shared);
+	struct json_cursor_list list = {0};
+	struct span frames = {0};
+
+	if (!shared.end || !json_members_find(s, names, &frames) || !frames.end)
+		return damaged(err, "it has no shared frames");
+	s = json_cursor_within(&r->s, frames);
+	while (json_cursor_element(&s, &list))
+		read_frame(r, &s);
+	return s.failed ? damaged(err, "its frames are damaged") : 0;
+}
+
+static void read_weights(struct scope_reader *r, const struct part *part)
+{
+	struct json_cursor s = json_cursor_within(&r->s, part->weights);
+	struct json_cursor_list list = {0};
+
+	vec_clear(&r->weights);
+	while (part->weights.end && json_cursor_element(&s, &list))
+		vec_push(&r->weights, json_members_number(&s));
+}
+
+static int find_parts(struct scope_reader *r, struct span profiles, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, profiles);
+	struct json_cursor_list list = {0};
+
+	while (json_cursor_element(&s, &list)) {
+		struct part part = {.name = {0}};
+
+		json_members_find(s, part_names, &part.name);
+		json_cursor_skip(&s);
+		find_unit(r, &part);
+		vec_push(&r->parts, part);
+		r->has_times |= part.ns > 0;
+		read_weights(r, &part);
+		vec_for_each(&r->weights, const double *, weight) {
+			double ns = *weight * part.ns;
+
+			if (ns >= INTERVAL_MIN_NS && (!(r->interval > 0) || ns < r->interval))
+				r->interval = ns;
+		}
+		if (part.events.end && part.ns > 0)
+			r->interval = INTERVAL_MIN_NS;
+	}
+	return s.failed ? damaged(err, "its profiles are damaged") : 0;
+}
+
+static bool have_one_unit(const struct scope_reader *r)
+{
+	vec_for_each(&r->parts, const struct part *, part) {
+		if (part->unit_id != r->parts.items[0].unit_id)
+			return false;
+	}
+	return true;
+}
+
+/* prof's own parts are called "thread" and "thread, event". */
+static void split_name(struct scope_reader *r, struct part *part, char *name)
+{
+	char *comma = NULL;
+
+	for (char *at = name; !(part->ns > 0) && (at = strstr(at, ", ")); at++)
+		comma = at;
+	if (comma) {
+		*comma = '\0';
+		part->event = foreign_event(&r->f, comma + 2);
+	}
+	part->thread = strings_intern(&r->f.profile->strings, name);
+}
+
+/* Makes the part an event with its name, if that is no thread's, and its unit. */
+static void make_event(struct scope_reader *r, struct part *part, const char *name)
+{
+	const char *unit = strings_get(&r->f.profile->strings, part->unit_id);
+	_cleanup_free_ char *event = NULL;
+
+	if (*name && *unit)
+		event = xasprintf("%s/%s", name, unit);
+	else
+		event = xstrdup(*unit ? unit : *name ? name : "samples");
+	part->event = foreign_event(&r->f, event);
+}
+
+/*
+ * Parts with one unit are threads, of the clock unless they measure something else than time. Parts
+ * with several units are measures that do not add up; times are the clock if they are to be shown.
+ */
+static void name_part(struct scope_reader *r, struct part *part, bool has_one_unit)
+{
+	_cleanup_free_ char *name = json_members_text_at(&r->s, part->name);
+	struct strings *strings = &r->f.profile->strings;
+	bool is_count = !*strings_get(strings, part->unit_id);
+
+	part->thread = strings_intern(strings, *name ? name : "all");
+	if (r->is_own) {
+		split_name(r, part, name);
+	} else if (part->ns > 0 ? r->parts.items[r->active].ns > 0 : has_one_unit && is_count) {
+		part->event = 0;
+	} else {
+		make_event(r, part, has_one_unit ? "" : name);
+		if (!has_one_unit)
+			part->thread = strings_intern(strings, "all");
+	}
+}
+
+/* The first event is the one that is shown: that of the active part. */
+static void name_parts(struct scope_reader *r)
+{
+	bool has_one_unit = have_one_unit(r);
+
+	for (size_t i = 0; i < r->parts.count; i++)
+		name_part(r, &r->parts.items[!i ? r->active : i - (i <= r->active)], has_one_unit);
+}
+
+/* Events are in the row of the thread that is called so. */
+static uint32_t tid_of(const struct scope_reader *r, size_t number)
+{
+	const struct part *part = &r->parts.items[number];
+
+	for (size_t i = 0; part->event && i < number; i++) {
+		if (r->parts.items[i].thread == part->thread)
+			return (uint32_t)i + 1;
+	}
+	return (uint32_t)number + 1;
+}
+
+/* The clock of a part: what rounding takes from a sample, the next one gets. */
+struct scope_clock {
+	const struct part *part;
+	thread_id thread;
+	double now, rest; /* ns; the rest of an event is in its unit */
+};
+
+/* Returns the time of the next sample. In a file with times, other measures have none. */
+static uint64_t time_now(const struct scope_reader *r, const struct scope_clock *clock)
+{
+	return clock->part->ns > 0 || !r->has_times ? clock_time_from(clock->now) : CLOCK_NO_TIME;
+}
+
+static void add_sample(struct scope_reader *r, struct scope_clock *clock, stack_id stack,
+		       double weight)
+{
+	const struct part *part = clock->part;
+	double interval = (double)r->f.profile->meta.interval_ns;
+	double unit = part->event ? 1 : interval;
+	double amount = weight * (part->ns > 0 ? part->ns : unit);
+	uint64_t count;
+
+	if (!(amount > 0) || clock_time_from(amount) == CLOCK_NO_TIME) {
+		r->f.counts->unread[UNREAD_WEIGHTS] += amount < 0 || amount > 0;
+		return;
+	}
+	count = (uint64_t)((amount + clock->rest) / unit + 0.5);
+	clock->rest += amount - (double)count * unit;
+	foreign_sample(&r->f, clock->thread, part->event, time_now(r, clock), stack, count);
+	/* Other events have no extent in time. */
+	clock->now += part->event && !(part->ns > 0) ? interval : amount;
+}
+
+static bool make_stack(struct scope_reader *r, struct json_cursor s, stack_id *stack)
+{
+	struct json_cursor_list list = {0};
+	int64_t frame;
+
+	*stack = NO_STACK;
+	while (json_cursor_element(&s, &list)) {
+		if (!json_cursor_i64(&s, &frame) || frame < 0 || (uint64_t)frame >= r->frames.count)
+			return false;
+		*stack = stacks_intern(&r->f.profile->stacks, *stack, r->frames.items[frame]);
+	}
+	return !s.failed;
+}
+
+static bool read_stack(struct scope_reader *r, struct json_cursor *s, stack_id *stack)
+{
+	struct span value;
+	string_id text;
+
+	if (!json_cursor_value(s, &value))
+		return false;
+	text = strings_intern_sized(&r->texts, s->text + value.start, value.end - value.start);
+	if (text == r->stacks.count) {
+		if (!make_stack(r, json_cursor_within(s, value), stack))
+			return false;
+		vec_push(&r->stacks, *stack);
+	}
+	*stack = r->stacks.items[text];
+	return true;
+}
+
+static int read_samples(struct scope_reader *r, const struct part *part, struct scope_clock *clock,
+			struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, part->samples);
+	struct json_cursor_list list = {0};
+	stack_id stack;
+
+	read_weights(r, part);
+	for (size_t i = 0; json_cursor_element(&s, &list); i++) {
+		if (!read_stack(r, &s, &stack))
+			return damaged(err, "a sample points nowhere");
+		add_sample(r, clock, stack, i < r->weights.count ? r->weights.items[i] : 1);
+	}
+	return s.failed ? damaged(err, "its samples are damaged") : 0;
+}
+
+/* Begins or ends a function; what was open until then took the time since the last event. */
+static int take_event(struct scope_reader *r, struct json_cursor event, struct scope_clock *clock,
+		      double *before, struct error *err)
+{
+	static const char *const names[] = {"type", "frame", "at", NULL};
+	struct span spans[3] = {{0}};
+	_cleanup_free_ char *type = NULL;
+	stack_id top = r->open.count ? vec_last(&r->open) : NO_STACK;
+	double frame, at;
+
+	if (!json_members_find(event, names, spans))
+		return damaged(err, "an event is damaged");
+	type = json_members_text_at(&r->s, spans[0]);
+	frame = json_members_number_at(&r->s, spans[1]);
+	at = json_members_number_at(&r->s, spans[2]);
+	if (clock_time_from(at * clock->part->ns) == CLOCK_NO_TIME)
+		at = *before;
+	if (top != NO_STACK)
+		add_sample(r, clock, top, at - *before);
+	else
+		clock->now += (at - *before) * clock->part->ns;
+	*before = at;
+	if (*type != 'O') {
+		r->open.count -= r->open.count > 0;
+		return 0;
+	}
+	if (!(frame >= 0) || frame >= (double)r->frames.count)
+		return damaged(err, "an event points nowhere");
+	vec_push(&r->open,
+		 stacks_intern(&r->f.profile->stacks, top, r->frames.items[(size_t)frame]));
+	return 0;
+}
+
+static int read_events(struct scope_reader *r, const struct part *part, struct scope_clock *clock,
+		       struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->s, part->events);
+	struct json_cursor_list list = {0};
+	double before = json_members_number_at(&r->s, part->start);
+	int ret = 0;
+
+	vec_clear(&r->open);
+	while (!ret && json_cursor_element(&s, &list)) {
+		ret = take_event(r, s, clock, &before, err);
+		json_cursor_skip(&s);
+	}
+	return !ret && s.failed ? damaged(err, "its events are damaged") : ret;
+}
+
+static int read_part(struct scope_reader *r, size_t number, struct error *err)
+{
+	const struct part *part = &r->parts.items[number];
+	struct scope_clock clock = {.part = part};
+	int ret;
+
+	clock.thread = foreign_thread(&r->f, 1, tid_of(r, number), "speedscope",
+				      strings_get(&r->f.profile->strings, part->thread), false);
+	clock.now = json_members_number_at(&r->s, part->start) * part->ns;
+	ret = part->events.end ? read_events(r, part, &clock, err)
+			       : read_samples(r, part, &clock, err);
+	if (!r->has_times && clock_can_show(time_now(r, &clock)) && time_now(r, &clock) > r->f.now)
+		r->f.now = time_now(r, &clock);
+	return ret;
+}
+
+static int read_file(struct scope_reader *r, const char *text, size_t size, struct error *err)
+{
+	static const char *const names[] = {"shared",	"profiles", "name", "activeProfileIndex",
+					    "exporter", NULL};
+	struct span spans[5] = {{0}};
+	struct json_cursor whole;
+	_cleanup_free_ char *exporter = NULL;
+	double active;
+	int ret;
+
+	json_cursor_init(&r->s, text, size);
+	whole = r->s;
+	json_cursor_skip(&whole);
+	if (!json_cursor_end(&whole))
+		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
+	if (!json_members_find(r->s, names, spans) || !spans[1].end)
+		return damaged(err, "it has no profiles");
+	ret = read_frames(r, spans[0], err);
+	if (!ret)
+		ret = find_parts(r, spans[1], err);
+	r->f.profile->meta.product = json_members_text_at(&r->s, spans[2]);
+	r->f.profile->meta.interval_ns = r->interval > 0 && r->interval < 1e12
+						 ? (uint64_t)r->interval
+						 : INTERVAL_DEFAULT_NS;
+	active = json_members_number_at(&r->s, spans[3]);
+	if (active > 0 && active < (double)r->parts.count)
+		r->active = (size_t)active;
+	exporter = json_members_text_at(&r->s, spans[4]);
+	r->is_own = strcmp(exporter, "prof") == 0;
+	name_parts(r);
+	for (size_t i = 0; i < r->parts.count && !ret; i++)
+		ret = read_part(r, i, err);
+	return ret ? ret : foreign_finish(&r->f, r->has_times, err);
+}
+
+static int speedscope_read(struct profile **p, const char *text, size_t size,
+			   struct import_counts *counts, struct error *err)
+{
+	struct scope_reader r = {0};
+	struct import_counts own;
+	int ret;
+
+	foreign_init(&r.f, counts, &own);
+	ret = read_file(&r, text, size, err);
+	if (!ret)
+		*p = r.f.profile;
+	foreign_release(&r.f, ret);
+	vec_release(&r.frames);
+	vec_release(&r.parts);
+	vec_release(&r.weights);
+	vec_release(&r.open);
+	strings_release(&r.texts);
+	vec_release(&r.stacks);
+	return ret;
+}
+
+/*
+ * Implement struct format. Each profile of the file is a thread. Weights in a unit of time are
+ * ticks of the clock, which is as fast as the shortest of them; the others are a profile without
+ * times.
+ */
+static bool speedscope_matches(const char *text, size_t size)
+{
+	static const char *const wanted[] = {"$schema", "profiles", NULL};
+	static const char *const others[] = {"meta", "threads", "nodes", "libs", NULL};
+
+	return json_members_begin(text, size, wanted, others);
+}
+
+/*
+ * speedscope's own format: a profile a thread with its samples in the order of time; samples of
+ * each other event are a profile of their own. Weights of the clock are milliseconds.
+ */
 
 /* Functions with the same name and file are one. */
 struct speedscope_frame {

@@ -27,8 +27,8 @@
 #include "lib/live/bpf/counter_reader.h"
 #include "lib/live/bpf/programs.h"
 #include "lib/live/bpf/cpus.h"
-#include "lib/live/perf/throttling.h"
-#include "lib/live/report.h"
+#include "lib/live/perf/event_fds.h"
+#include "lib/live/live_report.h"
 #include "lib/stream/record/sink.h"
 
 struct feature;

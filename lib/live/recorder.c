@@ -8,17 +8,252 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
-#include "lib/live/process/filter.h"
-#include "lib/live/bpf/ring_record.h"
+#include "lib/base/vec.h"
+#include "lib/live/bpf/program_costs.h"
+#include "lib/live/bpf/programs.h"
+#include "lib/live/bpf/ring.h"
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/span_files.h"
-#include "lib/live/proc_walk.h"
-#include "lib/live/recorder_internal.h"
 #include "lib/live/machine/ring_size.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/process/exec_arguments.h"
+#include "lib/live/process/filter.h"
+#include "lib/live/process/module_registry.h"
+#include "lib/live/process/running_name.h"
+#include "lib/live/recorder_internal.h"
+#include "lib/live/tracker.h"
+#include "lib/stream/record/marker_record.h"
+#include "lib/stream/record/records.h"
+
+/* Finds the processes that exist when recording begins: their names and mappings. */
+
+/* All members are borrowed. */
+struct proc_walk {
+	struct programs *programs;
+	struct tracker *tracker;
+	const struct filter *filter;
+	bool no_arguments; /* do not send their arguments */
+	record_sink_fn *sink;
+	void *ctx;
+};
+
+struct found {
+	struct rec_name name; /* of its first thread */
+	uint64_t since; /* time from which its events are in the rings */
+};
+
+struct run {
+	const struct proc_walk *scan;
+	uint64_t time; /* of all records made here; before everything in the rings */
+	VEC(struct found) processes;
+	unsigned int refused; /* processes that this process may not inspect */
+};
+
+/* Processes that can never match the filter are not followed. */
+static bool is_followed(const struct filter *filter, const struct rec *rec)
+{
+	return !(rec->flags & REC_OUTSIDE) || filter->criteria & ~FILTER_PID;
+}
+
+static void on_found(void *ctx, const void *data, size_t size)
+{
+	struct run *run = ctx;
+	struct rec_name name;
+	uint64_t since;
+
+	if (size != sizeof(name) || !record_is_valid(data, size))
+		return;
+	memcpy(&name, data, sizeof(name));
+	if (!is_followed(run->scan->filter, &name.rec))
+		return;
+	since = name.rec.time;
+	name.rec.time = run->time;
+	/* Kernel threads have no mappings and no container. */
+	if (name.rec.pid == name.rec.tid && !(name.rec.flags & NAME_KERNEL_THREAD))
+		vec_push(&run->processes, (struct found){name, since});
+	run->scan->sink(run->scan->ctx, &name.rec);
+}
+
+/* Ignores processes that have ended, and those that may be sampled but not inspected. */
+static int add_process(struct run *run, const struct found *process, struct error *err)
+{
+	uint32_t pid = process->name.rec.pid;
+	int code = tracker_add(run->scan->tracker, pid, process->since, run->time, err);
+
+	running_name_send(&process->name, run->scan->sink, run->scan->ctx);
+	if (!run->scan->no_arguments)
+		exec_arguments_send_running(pid, run->time, run->scan->sink, run->scan->ctx);
+	if (code == -EACCES || code == -EPERM)
+		run->refused++;
+	else if (code != -ENOENT && code != -ESRCH)
+		return code;
+	return 0;
+}
+
+/* Enters them into filter and tracker, and sends their names. */
+static int proc_walk_run(const struct proc_walk *scan, struct error *err)
+{
+	struct run run = {.scan = scan, .time = clock_monotonic_ns()};
+	int code = programs_scan(scan->programs, on_found, &run, err);
+
+	vec_for_each(&run.processes, const struct found *, process)
+		code = code ? code : add_process(&run, process, err);
+	if (run.refused)
+		log_warn("the mappings of %u of %zu processes may not be read: their code stays "
+			 "without names; see 'prof check'",
+			 run.refused, run.processes.count);
+	tracker_added(scan->tracker);
+	vec_release(&run.processes);
+	return code;
+}
+
+/* Tells a recorder what to track, and steers it while it records. */
+
+/* Descriptors that could not be watched are looked at this often. */
+#define ASKED_NS 100000000ull
+
+int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
+{
+	int code = programs_track(r->programs, (uint32_t)pid, from_exec, err);
+
+	if (!code && from_exec)
+		code = tracker_await(r->tracker, (uint32_t)pid,
+				     filter_pending_flags(r->options.filter), clock_monotonic_ns(),
+				     err);
+	r->has_to_walk_proc |= !from_exec;
+	return code;
+}
+
+void recorder_expect(struct recorder *r, const char *command)
+{
+	tracker_expect(r->tracker, command);
+}
+
+void recorder_pause(struct recorder *r, bool pause)
+{
+	struct rec_setting rec = {.setting = SETTING_PAUSED, .value = pause};
+
+	if (!r->start_ns || r->phase != PHASE_RUNNING || r->is_paused == pause)
+		return;
+	r->is_paused = pause;
+	/* Before what comes first, or after what came last. */
+	if (pause)
+		instrument_set_pause(&r->instruments, true);
+	record_init(&rec.rec, REC_SETTING, sizeof(rec), clock_monotonic_ns(), 0, 0);
+	merge_add(r->merge, &rec.rec);
+	if (!pause)
+		instrument_set_pause(&r->instruments, false);
+}
+
+bool recorder_thin(struct recorder *r)
+{
+	return instrument_set_thin(&r->instruments);
+}
+
+uint64_t recorder_kernel_ns(struct recorder *r)
+{
+	uint32_t cpus = (uint32_t)r->counters.possible.count;
+	_cleanup_free_ struct program_costs *costs = xcalloc(cpus, sizeof(*costs));
+	uint64_t ns = 0;
+
+	if (programs_read_costs(r->programs, costs))
+		return 0;
+	for (uint32_t i = 0; i < cpus; i++) {
+		for (uint32_t program = 0; program < TIMED_PROGRAM_COUNT; program++)
+			ns += program_cost_ns(&costs[i].of[program]);
+	}
+	return ns;
+}
+
+void recorder_mark(struct recorder *r, const char *text)
+{
+	uint64_t now = clock_monotonic_ns();
+	struct marker_record marker = {.start = now, .end = now};
+	_cleanup_free_ struct rec_schema *schema = NULL;
+	_cleanup_free_ struct rec_marker *rec = NULL;
+
+	if (!r->mark_schema) {
+		r->mark_schema = instrument_new_schema(&r->instruments.live) + 1;
+		schema = schema_record_new(marker_schema(MARKER_SNAPSHOT), r->mark_schema - 1, now);
+		merge_add(r->merge, &schema->rec);
+	}
+	marker.schema = r->mark_schema - 1;
+
+	marker_set_text(&marker, 0, marker_text(text));
+	rec = marker_record_new(&marker);
+	merge_add(r->merge, &rec->rec);
+}
+
+void recorder_stop(struct recorder *r)
+{
+	if (!r->start_ns || r->phase != PHASE_RUNNING)
+		return;
+	instrument_set_enable(&r->instruments, false, NULL);
+	r->end_ns = clock_monotonic_ns();
+	r->phase = PHASE_STOPPED;
+}
+
+int recorder_watch(struct recorder *r, int fd, struct error *err)
+{
+	int code = wakeup_watch(&r->wakeup, fd);
+
+	return code ? error_set(err, code, "watch a descriptor") : 0;
+}
+
+void recorder_unwatch(struct recorder *r, int fd)
+{
+	wakeup_unwatch(&r->wakeup, fd);
+}
+
+bool recorder_is_asked(struct recorder *r)
+{
+	uint64_t now = clock_monotonic_ns();
+
+	if (now < r->next_asked_ns && !wakeup_is_asked(&r->wakeup))
+		return false;
+	r->next_asked_ns = now + ASKED_NS;
+	return true;
+}
+
+void recorder_get_info(const struct recorder *r, struct recorder_info *info)
+{
+	const struct cpu_list *only = &r->options.filter->cpus;
+
+	*info = (struct recorder_info){
+		.cpu_count = only->count ? only->count : (uint32_t)r->cpus.cpus.count,
+		.interval_ns = r->instruments.live.interval_ns,
+		.ring_bytes = r->options.ring_bytes * r->cpus.cpus.count,
+		.start_ns = r->start_ns,
+		.start_realtime_ns = r->start_realtime_ns,
+		.end_ns = r->end_ns,
+		.written_bytes = r->counters.sums.written_bytes,
+		.dropped_files = file_set_dropped(r->source.files),
+		.backlog_bytes = merge_peak(r->merge),
+	};
+}
+
+/* Time for all CPUs to see that an epoch begins. */
+#define EPOCH_AHEAD_NS 2000000ull
+
+uint64_t recorder_begin_epoch(struct recorder *r)
+{
+	uint64_t time = clock_monotonic_ns() + EPOCH_AHEAD_NS;
+
+	programs_begin_epoch(r->programs, time);
+	if (r->options.forget_ns && time - r->start_ns > r->options.forget_ns)
+		tracker_forget_files(r->tracker, time - r->options.forget_ns,
+				     time - EPOCH_AHEAD_NS);
+	return time;
+}
+
+void recorder_report(const struct recorder *r, const struct record_tally *tally,
+		     struct report *report)
+{
+	instrument_set_report(&r->instruments, tally, report);
+}
 
 /* Descriptors for other purposes than rings and mapped files: pipes, events, the output. */
 #define RESERVED_DESCRIPTORS (64 + JIT_FILES_DESCRIPTORS + SPAN_FILES_DESCRIPTORS)

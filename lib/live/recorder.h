@@ -19,8 +19,8 @@
 #include <sys/types.h>
 
 #include "lib/base/error.h"
-#include "lib/live/kernel/kernel_symbols.h"
-#include "lib/live/report.h"
+#include "lib/live/kernel/kernel_space.h"
+#include "lib/live/live_report.h"
 #include "lib/stream/record/source.h"
 
 struct recorder;

@@ -8,7 +8,7 @@
 #include "lib/live/bpf/cpus.h"
 #include "lib/live/instrument_set.h"
 #include "lib/live/recorder.h"
-#include "lib/live/perf/throttling.h"
+#include "lib/live/perf/event_fds.h"
 #include "lib/live/tracker.h"
 #include "lib/live/machine/wakeup.h"
 #include "lib/stream/record/merge.h"

@@ -12,18 +12,16 @@
 #include "lib/live/code/jit_files.h"
 #include "lib/live/code/jit_mappings.h"
 #include "lib/live/code/span_files.h"
-#include "lib/live/kernel/kernel_code.h"
-#include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/kernel/kernel_space.h"
+#include "lib/live/kernel/kernel_modules.h"
 #include "lib/live/process/command_files.h"
 #include "lib/live/process/maps_walk.h"
 #include "lib/live/process/container_watch.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/process_root.h"
-#include "lib/live/process/resource_watch.h"
 #include "lib/live/process/running_name.h"
 #include "lib/live/perf/event_queue.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 /*
  * Further code that the kernel generates gets names only from the kernel's list, if it still exists

@@ -3,7 +3,20 @@
 #ifndef PROF_LIB_QUERY_GATE_H
 #define PROF_LIB_QUERY_GATE_H
 
+#include "lib/base/vec.h"
 #include "lib/query/comparison.h"
+#include "lib/query/runs.h"
+
+/* Judges whether two sides can be compared, and what differs besides the program. */
+
+struct comparable {
+	VEC(char *) refusals; /* reasons against any comparison; owned */
+	VEC(char *) warnings; /* other possible reasons for a difference; owned */
+};
+
+/* Looks at the profiles of all runs; sides have one or more. */
+void comparable_check(struct comparable *c, const struct query_runs *a, const struct query_runs *b);
+void comparable_release(struct comparable *c);
 
 /* In the order in which the worst one counts. */
 enum verdict {

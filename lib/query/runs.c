@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/model/meaning/run_markers.h"
+#include "lib/model/meaning/recording_markers.h"
 
 /* Exit statuses above are those of commands that a signal ended. */
 #define SIGNAL_BASE 128

@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/query/distributions.h"
+#include "lib/query/intervals.h"
 
 /*
  * The common dispersion never outweighs so many degrees of freedom: noise is not the same in all

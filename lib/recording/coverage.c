@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/model/tables/symbol_reason.h"
+#include "lib/model/tables/modules.h"
 
 /* Modules listed one by one; the others are summed up. */
 #define LISTED_MAX 40

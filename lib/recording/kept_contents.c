@@ -19,7 +19,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/code/binary/essential_parts.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define POLL_NS 2000000000ull
 /* Each takes memory and a descriptor until it is written. */

@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/query/program_names.h"
+#include "lib/query/keys.h"
 
 static const char *const launchers[] = {
 	"apptainer", "buildah", "bwrap", "crun",	"docker",	  "firejail", "flatpak",

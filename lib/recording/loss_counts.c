@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 _Static_assert(LOST_CAUSE_COUNT <= PROFILE_LOST_CAUSES, "every cause has its counter");
 

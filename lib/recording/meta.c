@@ -11,7 +11,7 @@
 #include "lib/live/process/exec_arguments.h"
 #include "lib/live/machine/host.h"
 #include "lib/live/unwind_methods.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 char *meta_quote_command(char *const *argv)
 {

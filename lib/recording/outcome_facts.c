@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/wait_sums.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/recording/loss_counts.h"
 
 static uint64_t throttled_ticks(const struct profile *p, uint64_t interval_ns)

@@ -12,12 +12,12 @@
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/recording/perf_data/perf_source.h"
-#include "lib/model/tables/event_counts.h"
-#include "lib/stream/record/record.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/record/records.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/recording/source_kind.h"
 #include "lib/recording/workplace/lookup.h"
-#include "symbolize/module_lookup.h"
+#include "symbolize/module_files.h"
 
 #define SECOND_NS 1000000000ull
 

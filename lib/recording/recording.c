@@ -2,23 +2,211 @@
 #include "lib/recording/recording.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bpf/record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
-#include "lib/base/thread.h"
+#include "lib/base/workers.h"
+#include "lib/live/recorder.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/recording/launched.h"
-#include "lib/recording/own_cost.h"
-#include "lib/recording/raw_tally.h"
+#include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/recording/unopened_shares.h"
 #include "lib/recording/workplace/lookup.h"
-#include "lib/recording/workplace/perf_cache.h"
+
+/* Fills the profile with what recording itself took, from the facts that the recorder told. */
+
+#define MILLIONTHS 1e6
+
+/* Larger values are damage; the format has room for them. */
+#define VALUE_MAX 9e12
+
+/* Figures of one program, or of all: runs, and µs. */
+struct cost {
+	double runs, us, mean, max, min;
+};
+
+/* Reports come from captures, too, which may be damaged. */
+static uint64_t in_millionths(double value)
+{
+	return value > 0 && value < VALUE_MAX ? (uint64_t)(value * MILLIONTHS + 0.5) : 0;
+}
+
+static void add(struct cost *sum, const struct cost *cost)
+{
+	sum->runs += cost->runs;
+	sum->us += cost->us;
+	if (cost->max > sum->max)
+		sum->max = cost->max;
+	if (cost->min > 0 && (!(sum->min > 0) || cost->min < sum->min))
+		sum->min = cost->min;
+	sum->mean = sum->runs > 0 ? sum->us / sum->runs : 0;
+}
+
+static double real_of(const struct facts *f, enum fact_id id, const char *program)
+{
+	const struct fact *fact = facts_get(f, id, program);
+
+	return fact ? fact->real : 0;
+}
+
+/* Sums the figures of a program; NULL: of all. */
+static struct cost find_cost(const struct facts *f, const char *program)
+{
+	struct cost sum = {0};
+
+	vec_for_each(&f->rows, const struct fact *, runs) {
+		const struct fact *time;
+
+		if (runs->id != FACT_BPF_PROGRAM_RUNS || !runs->of ||
+		    (program && strcmp(runs->of, program) != 0))
+			continue;
+		time = facts_get(f, FACT_BPF_PROGRAM_TIME, runs->of);
+		add(&sum, &(struct cost){
+				  .runs = (double)runs->count,
+				  .us = time ? (double)time->count / 1e3 : 0,
+				  .max = real_of(f, FACT_BPF_PROGRAM_MAX, runs->of),
+				  .min = real_of(f, FACT_BPF_PROGRAM_MIN, runs->of),
+			  });
+	}
+	return sum;
+}
+
+/* Sets three fields from `mean` on. */
+static void set_range(uint64_t *mean, const struct cost *cost)
+{
+	mean[0] = in_millionths(cost->mean);
+	mean[1] = in_millionths(cost->max);
+	mean[2] = in_millionths(cost->min);
+}
+
+static void fill_statistics(struct profile_overhead *o, const struct recorder_info *info,
+			    const struct facts *facts)
+{
+	struct cost all = find_cost(facts, NULL), ticks = find_cost(facts, "on_tick");
+	struct cost counters = find_cost(facts, "count_tasks");
+	double interval = (double)info->interval_ns / 1e3;
+	struct cost intervals = {.mean = interval, .max = interval, .min = interval};
+	double profiled = info->end_ns > info->start_ns
+				  ? (double)(info->end_ns - info->start_ns) / 1e3
+				  : 0;
+
+	o->has_statistics = all.runs > 0;
+	set_range(&o->statistics[OVERHEAD_MEAN], &all);
+	set_range(&o->statistics[OVERHEAD_MEAN_THREAD], &ticks);
+	set_range(&o->statistics[OVERHEAD_MEAN_COUNTER], &counters);
+	set_range(&o->statistics[OVERHEAD_MEAN_INTERVAL], &intervals);
+	o->statistics[OVERHEAD_DURATIONS] = in_millionths(all.us);
+	o->statistics[OVERHEAD_SHARE] = in_millionths(profiled > 0 ? all.us / profiled : 0);
+	o->statistics[OVERHEAD_PROFILED] = in_millionths(profiled);
+	o->statistics[OVERHEAD_SAMPLINGS] = in_millionths(ticks.runs);
+}
+
+/* Returns 0 if none. */
+static uint64_t first_tick(const struct profile *p)
+{
+	uint64_t first = 0;
+
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (sample->weight && !sample->event && !profile_is_wait(p, sample)) {
+				if (!first || sample->time < first)
+					first = sample->time;
+				break;
+			}
+		}
+	}
+	return first;
+}
+
+static void fill_log(struct profile_overhead *o, const struct profile *p,
+		     const struct recorder_info *info, const struct facts *facts)
+{
+	uint64_t first = first_tick(p), start = p->meta.start_ns;
+
+	o->has_log = true;
+	o->log[MOMENT_FIRST_TICK] = first > start ? first - start : 0;
+	o->log[MOMENT_STOPPED] = info->end_ns > start ? info->end_ns - start : 0;
+	o->log[MOMENT_TABLES] = in_millionths((double)facts_number(facts, FACT_TABLES));
+	o->log[MOMENT_LOST_SAMPLES] = in_millionths((double)losses_count(&p->stats, true));
+	o->log[MOMENT_LOST_EVENTS] = in_millionths((double)losses_count(&p->stats, false));
+}
+
+/* Sets the profile's overhead. Its samples and losses must be complete. */
+static void own_cost_fill(struct profile *p, const struct recorder_info *info,
+			  const struct facts *facts)
+{
+	fill_statistics(&p->overhead, info, facts);
+	fill_log(&p->overhead, p, info, facts);
+}
+
+/* Counts records that no session sees, for progress and for the instruments' reports. */
+
+static void tally_event(struct profile *p, const struct rec_event *rec)
+{
+	struct event_count *count = event_counts_get(&p->events, rec->event);
+
+	if (!count)
+		return;
+	count->samples++;
+	count->weight += rec->period;
+}
+
+static void tally_loss(struct profile *p, const struct rec_lost *rec)
+{
+	struct event_count *count = NULL;
+
+	if (rec->cause >= LOST_CAUSE_COUNT || rec->event == LOST_WAITS)
+		return;
+	if (rec->event)
+		count = event_counts_get(&p->events, rec->event);
+	if (count)
+		count->lost += rec->count;
+	else if (!rec->event)
+		p->stats.lost[rec->cause] += rec->count;
+}
+
+/* Counts as the session does: an exec's new address space says nothing of filters. */
+static bool is_wanted(const struct rec *rec)
+{
+	return !(rec->flags & (REC_OUTSIDE | REC_UNSAMPLED)) &&
+	       !(rec->kind == REC_NAME && rec->flags & NAME_NEW_SPACE);
+}
+
+/* Adds the record to the counts of the profile, which holds nothing else. */
+static void raw_tally(struct profile *p, const struct rec *rec)
+{
+	switch (rec->kind) {
+	case REC_SAMPLE:
+		p->stats.cpu_samples++;
+		p->stats.wanted_threads++;
+		break;
+	case REC_ALLOC:
+		p->stats.allocs.sampled++;
+		p->stats.wanted_threads++;
+		break;
+	case REC_EVENT:
+		tally_event(p, (const struct rec_event *)rec);
+		p->stats.wanted_threads++;
+		break;
+	case REC_FORK:
+	case REC_NAME:
+	case REC_EXIT:
+		p->stats.wanted_threads += is_wanted(rec);
+		break;
+	case REC_LOST:
+		tally_loss(p, (const struct rec_lost *)rec);
+		break;
+	}
+}
 
 /* Descriptors that are not for modules. */
 #define RESERVED_FILES 64

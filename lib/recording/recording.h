@@ -15,9 +15,9 @@
 #include "lib/recording/coverage.h"
 #include "lib/recording/recording_facts.h"
 #include "lib/recording/source_kind.h"
-#include "lib/stream/session/session.h"
 #include "lib/recording/workplace/naming.h"
 #include "lib/recording/workplace/read_contents.h"
+#include "lib/stream/session/session.h"
 #include "symbolize/source_texts.h"
 
 /* Zeroed is empty. */

@@ -7,13 +7,36 @@
 #ifndef PROF_LIB_RECORDING_SPOOL_H
 #define PROF_LIB_RECORDING_SPOOL_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
-#include "lib/recording/asked_symbols.h"
+#include "lib/base/address_ranges.h"
+#include "lib/base/identity.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/live/recorder.h"
 #include "lib/recording/kept_contents.h"
 #include "lib/recording/recording_facts.h"
-#include "lib/base/identity.h"
 #include "lib/stream/capture/capture_writer.h"
+#include "lib/stream/record/sink.h"
+#include "symbolize/kernel/kernel_table.h"
+
+/*
+ * Asks the kernel for the names of its functions while it is recorded, each function once: code of
+ * BPF programs may be gone later, and who reads the capture may have another kernel.
+ */
+
+struct asked_symbols {
+	struct address_ranges functions; /* named; what lies there later is another one */
+	struct kernel_table *answers; /* their names; NULL: none yet */
+	struct index known; /* of the addresses */
+	VEC(uint64_t) addresses; /* in the order seen, outside of the functions known then */
+	size_t asked; /* of them */
+	uint64_t asked_ns; /* when; CLOCK_MONOTONIC */
+	bool is_hidden; /* the kernel does not answer */
+	bool has_image; /* it told where its image lies */
+};
 
 struct spool_options {
 	const char *path; /* of the profile; "-": standard output */

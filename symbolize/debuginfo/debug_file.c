@@ -10,12 +10,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/open_regular.h"
+#include "lib/base/open_file.h"
 #include "lib/base/readers.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/debug_link.h"
-#include "lib/code/binary/unpack.h"
-#include "lib/model/tables/symbol_reason.h"
+#include "lib/code/binary/paged_section.h"
+#include "lib/model/tables/modules.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
 /* Limits for the checksum of one file and for unpacking one; a gigabyte takes a second. */

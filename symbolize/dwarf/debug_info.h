@@ -18,7 +18,7 @@
 #include "symbolize/dwarf/die_walk.h"
 #include "symbolize/dwarf/line_table.h"
 #include "symbolize/module_files.h"
-#include "symbolize/dwarf/range_list.h"
+#include "symbolize/dwarf/dwarf_units.h"
 #include "symbolize/segments.h"
 #include "symbolize/symbolizer.h"
 #include "symbolize/dwarf/step_budget.h"

@@ -7,8 +7,8 @@
 #define PROF_SYMBOLIZE_DWARF_LINE_TABLE_H
 
 #include "lib/base/bytes.h"
-#include "symbolize/segments.h"
 #include "symbolize/dwarf/step_budget.h"
+#include "symbolize/segments.h"
 
 /* Whole sections; a missing one is empty. */
 struct line_sections {

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/code/unwind/fde_ranges.h"
+#include "lib/code/unwind/eh_frame.h"
 
 struct shared_fdes {
 	int fd; /* the module's own file, borrowed, -1 if none */

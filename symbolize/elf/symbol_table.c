@@ -9,8 +9,138 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/radix.h"
-#include "symbolize/elf/near_symbols.h"
 #include "symbolize/segments.h"
+
+/*
+ * Chooses the symbols that decide the names of some addresses, out of tables that may have a
+ * million rows. The name of an address within symbols of known size is decided by them and by what
+ * else lies at their places, which competes with them. Outside of them, a label without a size may
+ * reach it from behind the last of them. Nothing else counts.
+ *
+ * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() chooses all
+ * that lies there. Both are members of a struct binary_symbol_filter, with this as its context.
+ */
+
+#define NEAR_SYMBOLS_GRID 4096
+
+/* Addresses in order, and for each cell of a grid over them the first that is not before it. */
+struct near_addresses {
+	VEC(uint64_t) rows;
+	unsigned int shift; /* to the cell of an address */
+	uint32_t first[NEAR_SYMBOLS_GRID];
+};
+
+/* Zeroed at first. */
+struct near_symbols {
+	struct near_addresses wanted, places; /* RVAs */
+	VEC(uint64_t) before; /* by wanted address: where the last symbol with a size begins, + 1 */
+	/* Set by the caller: RVAs of the file being read are relative to it. */
+	uint64_t first_vaddr;
+	size_t label_count;
+};
+
+/* More labels than these are not marked. */
+#define NEAR_SYMBOLS_LABELS 1024
+
+/* Sets shift and cells for rows that are in order. */
+static void draw_grid(struct near_addresses *a)
+{
+	uint64_t last = a->rows.count ? vec_last(&a->rows) : 0;
+	uint32_t row = 0;
+
+	while (last >> a->shift >= NEAR_SYMBOLS_GRID)
+		a->shift++;
+	for (uint64_t cell = 0; cell < NEAR_SYMBOLS_GRID; cell++) {
+		while (row < a->rows.count && a->rows.items[row] >> a->shift < cell)
+			row++;
+		a->first[cell] = row;
+	}
+}
+
+/* Returns the number of the first address that is not before this one. */
+static size_t first_from(const struct near_addresses *a, uint64_t address)
+{
+	uint64_t cell = address >> a->shift;
+	size_t first, end;
+
+	if (cell >= NEAR_SYMBOLS_GRID)
+		return a->rows.count;
+	first = a->first[cell];
+	end = cell + 1 < NEAR_SYMBOLS_GRID ? a->first[cell + 1] : a->rows.count;
+	return first + count_front(a->rows.items + first, end - first, it, *it < address);
+}
+
+static bool has(const struct near_addresses *a, uint64_t address)
+{
+	size_t row = first_from(a, address);
+
+	return row < a->rows.count && a->rows.items[row] == address;
+}
+
+/* Puts the wanted addresses in order, once the caller has added them all to wanted.rows. */
+static void near_symbols_begin(struct near_symbols *n)
+{
+	vec_sort(&n->wanted.rows, u64_compare);
+	vec_add_zeroed(&n->before, n->wanted.rows.count);
+	draw_grid(&n->wanted);
+}
+
+/* True for a label without a size, from where a wanted address may be reached. */
+static bool near_symbols_mark(void *ctx, const struct binary_symbol *symbol)
+{
+	struct near_symbols *n = ctx;
+	uint64_t rva = symbol->vaddr - n->first_vaddr, end;
+	size_t row = first_from(&n->wanted, rva);
+
+	if (symbol->vaddr < n->first_vaddr || row == n->wanted.rows.count)
+		return false;
+	end = (symbol->size ? symbol->vaddr + symbol->size : symbol->limit) - n->first_vaddr;
+	if (symbol->size && n->before.items[row] <= rva)
+		n->before.items[row] = rva + 1;
+	if (n->wanted.rows.items[row] >= end)
+		return false;
+	if (symbol->size)
+		vec_push(&n->places.rows, rva);
+	return !symbol->size && n->label_count++ < NEAR_SYMBOLS_LABELS;
+}
+
+/* Runs between the two passes. */
+static void near_symbols_seal(struct near_symbols *n)
+{
+	uint64_t last = 0;
+
+	vec_for_each(&n->before, uint64_t *, before) {
+		if (*before > last)
+			vec_push(&n->places.rows, *before - 1);
+		if (*before < last)
+			*before = last;
+		last = *before;
+	}
+	vec_sort(&n->places.rows, u64_compare);
+	draw_grid(&n->places);
+}
+
+static bool near_symbols_wants(void *ctx, const struct binary_symbol *symbol)
+{
+	const struct near_symbols *n = ctx;
+	uint64_t rva = symbol->vaddr - n->first_vaddr;
+
+	return symbol->vaddr >= n->first_vaddr && has(&n->places, rva);
+}
+
+/* Is this one of the wanted addresses? */
+static bool near_symbols_has(const struct near_symbols *n, uint64_t rva)
+{
+	return has(&n->wanted, rva);
+}
+
+static void near_symbols_release(struct near_symbols *n)
+{
+	vec_release(&n->wanted.rows);
+	vec_release(&n->places.rows);
+	vec_release(&n->before);
+	*n = (struct near_symbols){0};
+}
 
 /* Only this much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256

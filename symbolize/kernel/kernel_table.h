@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
@@ -55,5 +56,13 @@ void kernel_table_seal(struct kernel_table *t);
 bool kernel_table_find(const struct kernel_table *t, uint64_t addr, struct kernel_symbol *symbol);
 /* Returns the address of the first code symbol of a module, such as "[ext4]"; UINT64_MAX: none. */
 uint64_t kernel_table_module_start(const struct kernel_table *t, const char *module);
+
+/* The kernel's own list of all its symbols, as text. */
+
+/*
+ * Reads all of /proc/kallsyms, or a copy of it, from the start of fd (borrowed). -ENOENT if the
+ * kernel hides its addresses, which are all 0 then.
+ */
+int kallsyms_read(struct kernel_table **out, int fd, struct error *err);
 
 #endif

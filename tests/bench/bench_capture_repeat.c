@@ -15,7 +15,7 @@
 #include "lib/base/vec.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_writer.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define EPOCH_NS 30000000000ull
 #define TIDS (1u << 22)

@@ -11,7 +11,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/code/binary/binary.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/symbolize_profile.h"
 
 #define ADDRESSES 20000
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/code/unwind/walk.h"
+#include "lib/code/unwind/user_walk.h"
 
 /* The files of one address space. */
 struct libdw_space;

@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "lib/base/error.h"
-#include "lib/code/unwind/walk.h"
+#include "lib/code/unwind/user_walk.h"
 
 enum perf_item_kind {
 	PERF_ITEM_SAMPLE,

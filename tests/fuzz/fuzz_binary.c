@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "lib/code/binary/needed.h"
 #include "lib/code/binary/objects.h"
 #include "tests/fuzz/input.h"
 

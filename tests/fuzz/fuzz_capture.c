@@ -12,7 +12,7 @@
 #include "lib/base/crc32.h"
 #include "lib/stream/capture/capture_reader.h"
 #include "lib/query/select.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/recording/moving.h"
 #include "lib/stream/session/session.h"
 #include "tests/fuzz/input.h"

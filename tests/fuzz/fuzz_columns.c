@@ -8,7 +8,7 @@
 
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/capture/columns.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/fuzz/input.h"
 
 #define SIZE_LIMIT ((size_t)256 << 10)

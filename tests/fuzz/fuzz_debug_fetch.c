@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 
 #include "symbolize/debuginfo/debug_fetch.h"
-#include "symbolize/debuginfo/debug_fetch_wire.h"
 #include "tests/fuzz/input.h"
 
 #define PACKETS_MAX 32

@@ -6,7 +6,7 @@
 
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/debug_link.h"
-#include "lib/code/unwind/fde_ranges.h"
+#include "lib/code/unwind/eh_frame.h"
 #include "lib/code/unwind/unwind_table.h"
 #include "symbolize/module_files.h"
 #include "tests/fuzz/input.h"

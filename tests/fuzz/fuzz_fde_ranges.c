@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/code/unwind/fde_ranges.h"
+#include "lib/code/unwind/eh_frame.h"
 #include "tests/fuzz/input.h"
 
 /* The seeds' code lies below. */

@@ -7,7 +7,7 @@
 
 #include "lib/fleet/collector.h"
 #include "lib/fleet/list.h"
-#include "lib/fleet/read.h"
+#include "lib/fleet/fleet_read.h"
 #include "lib/format/format.h"
 
 #define WINDOWS_SIZE 56

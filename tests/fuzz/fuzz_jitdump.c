@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/code/binary/code_dump.h"
 #include "lib/live/code/jitdump.h"
-#include "lib/code/unwind/machine.h"
+#include "lib/code/unwind/user_walk.h"
 #include "lib/code/unwind/native/jit_tables.h"
 #include "tests/fuzz/input.h"
 #include "bpf/walk_table.h"

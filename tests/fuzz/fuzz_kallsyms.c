@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbolize/kernel/kallsyms.h"
+#include "symbolize/kernel/kernel_table.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as the table of functions of a Go program. */
-#include "lib/code/binary/pclntab.h"
+#include "lib/code/unwind/go_file.h"
 #include "tests/fuzz/input.h"
 
 /* Functions looked at; a forged table may claim millions. */

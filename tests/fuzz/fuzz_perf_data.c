@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a perf.data file: its records are valid, and make a profile. */
 #include "lib/recording/perf_data/perf_source.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/session/session.h"
 #include "tests/fuzz/input.h"
 

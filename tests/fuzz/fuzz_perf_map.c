@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "lib/live/code/perf_map.h"
-#include "lib/model/languages/code_name.h"
+#include "lib/live/code/jit_files.h"
+#include "lib/model/languages/language.h"
 #include "tests/fuzz/input.h"
 
 /* Parses the name in memory that ends with it. */

@@ -10,10 +10,9 @@
 #include "lib/base/alloc.h"
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/live/kernel/kernel_modules.h"
-#include "lib/live/kernel/kernel_notes.h"
-#include "lib/live/process/proc_maps.h"
-#include "lib/stream/process/cgroup.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/process/maps_walk.h"
+#include "lib/stream/process/mapping.h"
+#include "lib/stream/record/records.h"
 #include "tests/fuzz/input.h"
 
 /* /proc/PID/maps */

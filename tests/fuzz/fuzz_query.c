@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "cmd/text/annotation.h"
-#include "cmd/text/marker_listing.h"
 #include "cmd/text/query_listing.h"
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"

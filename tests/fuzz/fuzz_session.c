@@ -13,7 +13,7 @@
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/stream/session/session.h"
 #include "lib/stream/record/merge.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/fuzz/input.h"
 
 /* Words that begin no record are skipped, which helps the fuzzer. */

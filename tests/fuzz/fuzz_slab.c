@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/format/written_text.h"
+#include "lib/format/format.h"
 #include "lib/query/marker_rows.h"
 #include "lib/query/table.h"
 #include "lib/query/timeline.h"

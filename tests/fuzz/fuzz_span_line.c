@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/live/code/line_file.h"
-#include "lib/live/code/span_line.h"
+#include "lib/live/code/span_files.h"
 #include "tests/fuzz/input.h"
 
 static void require_inside(const struct span_text *text, const char *line, size_t size)

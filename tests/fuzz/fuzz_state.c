@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/stream/capture/state.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/session/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

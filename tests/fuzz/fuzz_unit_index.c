@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "symbolize/dwarf/aranges.h"
-#include "symbolize/dwarf/range_list.h"
-#include "symbolize/dwarf/unit_index.h"
+#include "symbolize/dwarf/dwarf_index.h"
+#include "symbolize/dwarf/dwarf_units.h"
+#include "symbolize/dwarf/dwarf_split.h"
 #include "tests/fuzz/input.h"
 
 static void check_index(const uint8_t *data, size_t size, uint64_t id)

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/code/binary/unpack.h"
+#include "lib/code/binary/paged_section.h"
 #include "tests/fuzz/input.h"
 
 #define MAX_SIZE ((size_t)1 << 20)

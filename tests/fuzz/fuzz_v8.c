@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/code/runtimes/known_functions.h"
+#include "lib/code/runtimes/runtime.h"
 #include "lib/code/runtimes/v8.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/text_check.h"

@@ -11,7 +11,7 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
-#include "lib/code/unwind/walk.h"
+#include "lib/code/unwind/user_walk.h"
 #include "tests/fuzz/input.h"
 
 #define MAX_MAPPINGS 8

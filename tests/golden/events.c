@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/golden/event_line.h"
 #include "tests/golden/record_text.h"
 

@@ -23,7 +23,7 @@
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/recording/recording.h"
 #include "lib/stream/session/session.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/golden/events.h"
 #include "tests/golden/text_source.h"
 

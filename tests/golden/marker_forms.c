@@ -5,7 +5,7 @@
 
 #include "lib/model/facts/marker_schema.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/golden/events.h"
 #include "tests/golden/record_text.h"
 

@@ -8,7 +8,7 @@
 
 #include "lib/model/facts/marker_schema.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/golden/events.h"
 
 static const struct event_word sample_flags[] = {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/golden/events.h"
 
 #define TEXT_MAX (1 << 20)

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lib/live/machine/proc_status.h"
+#include "lib/live/machine/host.h"
 #include "tests/machine/internal.h"
 
 long __real_syscall(long number, ...);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/tasks.h"
 

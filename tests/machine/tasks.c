@@ -11,7 +11,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
 #include "lib/base/vec.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/machine/internal.h"
 #include "tests/unit/fake_clock.h"

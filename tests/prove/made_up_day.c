@@ -18,8 +18,7 @@
 #include "lib/format/format.h"
 #include "lib/model/tables/sample_store.h"
 #include "lib/stream/record/marker_record.h"
-#include "lib/stream/record/record.h"
-#include "lib/stream/record/schema_record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "lib/stream/session/session.h"
 

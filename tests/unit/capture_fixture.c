@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 int capture_fixture_setup(void **state)
 {

@@ -3,7 +3,7 @@
 #ifndef PROF_TESTS_UNIT_COMPARISON_FIXTURE_H
 #define PROF_TESTS_UNIT_COMPARISON_FIXTURE_H
 
-#include "lib/model/meaning/run_markers.h"
+#include "lib/model/meaning/recording_markers.h"
 #include "lib/query/comparison.h"
 
 #define MS 1000000ull

@@ -9,7 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define FOLDER "tests/fuzz/corpus/perf_data/"

@@ -14,7 +14,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 
 int fed_setup(void **state)

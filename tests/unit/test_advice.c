@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cmd/text/advice.h"
-#include "cmd/text/debug_package.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/categories.h"

@@ -2,7 +2,7 @@
 /* Allocations joined with their frees, and how their number is bounded. */
 #include "lib/stream/session/alloc_feed.h"
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define START 1000u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "symbolize/dwarf/aranges.h"
+#include "symbolize/dwarf/dwarf_index.h"
 
 #include <stdio.h>
 #include <stdlib.h>

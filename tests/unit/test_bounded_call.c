@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/thread.h"
+#include "lib/base/workers.h"
 #include "tests/unit/test.h"
 
 #define LONG_NS 60000000000ull

@@ -10,7 +10,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/crc32.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/capture_fixture.h"
 #include "tests/unit/test.h"
 

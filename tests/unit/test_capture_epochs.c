@@ -10,8 +10,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/alloc.h"
-#include "lib/stream/capture/capture_window.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/capture/capture_format.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define EPOCH_SAMPLES 4

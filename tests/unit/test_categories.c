@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/model/meaning/categories.h"
-#include "lib/model/meaning/kernel_subsystems.h"
 #include "tests/unit/test.h"
 
 static struct profile *p;

@@ -12,7 +12,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/machine/child.h"
-#include "lib/live/machine/user_env.h"
 #include "tests/unit/process_state.h"
 #include "tests/unit/test.h"
 

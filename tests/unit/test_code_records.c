@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/live/instruments/runtimes/code_records.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/instruments/runtimes/runtimes.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define POSITION 1000

@@ -5,7 +5,7 @@
 
 #include "lib/stream/capture/capture_format.h"
 #include "lib/stream/capture/columns.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "lib/live/process/container_watch.h"
-#include "lib/stream/session/tasks/container.h"
-#include "lib/stream/process/cgroup.h"
+#include "lib/stream/session/tasks/tasks.h"
+#include "lib/stream/process/mapping.h"
 #include "tests/unit/test.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/run/control_words.h"
+#include "cmd/run/steering.h"
 #include "lib/base/strbuf.h"
 #include "lib/stream/session/tasks/pauses.h"
 #include "tests/unit/test.h"

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "symbolize/dwarf/range_list.h"
-#include "symbolize/dwarf/unit_index.h"
+#include "symbolize/dwarf/dwarf_units.h"
+#include "symbolize/dwarf/dwarf_split.h"
 #include "tests/unit/marked_program.h"
 #include "tests/unit/test.h"
 

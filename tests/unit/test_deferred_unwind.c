@@ -9,7 +9,7 @@
 #include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
 #include "lib/code/unwind/native/deferred_unwind.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/elevate/elevation.h"
-#include "lib/live/machine/user_env.h"
+#include "lib/live/machine/child.h"
 #include "tests/unit/test.h"
 
 struct pair {

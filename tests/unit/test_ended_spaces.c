@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/session/tasks/ended_spaces.h"
+#include "lib/stream/session/tasks/tasks.h"
 #include "tests/unit/test.h"
 
 #define SECOND 1000000000ull

@@ -6,7 +6,7 @@
 #include "tests/unit/test.h"
 
 #include "bpf/record.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define MILLISECOND 1000000ull
 /* Size from which tables, unlike what a task has, are blocks of their own. */

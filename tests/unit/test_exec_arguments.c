@@ -6,9 +6,9 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/live/bpf/ring_record.h"
+#include "lib/live/bpf/ring.h"
 #include "lib/live/process/exec_arguments.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 static struct rec_arguments *sent;

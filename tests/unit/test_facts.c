@@ -7,7 +7,7 @@
 #include "lib/recording/recording_facts.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 /* Finds each fact by its own name, key and row, and by no other fact's. */

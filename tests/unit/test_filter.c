@@ -7,7 +7,6 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/live/process/cgroup_filter.h"
-#include "lib/live/process/cgroup_search.h"
 #include "lib/live/process/filter.h"
 #include "tests/unit/test.h"
 

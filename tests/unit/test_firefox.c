@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/model/tables/schema_text.h"
+#include "lib/model/tables/schemas.h"
 #include "lib/base/alloc.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "lib/fleet/engine_kind.h"
-#include "lib/fleet/select_sql.h"
 #include "lib/fleet/sql.h"
 #include "tests/unit/test.h"
 

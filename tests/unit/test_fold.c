@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Short-lived threads that share rows: which ones do, and that nothing is lost. */
 
-#include "lib/model/tables/schema_text.h"
+#include "lib/model/tables/schemas.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/write/fold.h"
-#include "lib/format/firefox/write/row_counters.h"
+#include "lib/format/firefox/write/write_counters.h"
 #include "lib/format/firefox/write/titles.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"

@@ -10,7 +10,6 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/format/format.h"
-#include "lib/format/written_text.h"
 #include "tests/unit/test.h"
 
 #define CORPUS "tests/fuzz/corpus/"

@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/code/binary/pclntab.h"
 #include "lib/code/unwind/go_file.h"
-#include "lib/code/unwind/go_labels.h"
+#include "lib/code/runtimes/go.h"
 #include "lib/code/unwind/unwind_table.h"
 #include "tests/unit/own_program.h"
 #include "bpf/walk_table.h"

@@ -14,7 +14,7 @@
 
 #include "lib/model/languages/language.h"
 #include "lib/live/code/jit_process.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/jitdump_bytes.h"
 #include "tests/unit/test.h"
 

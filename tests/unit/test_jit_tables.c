@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/code/unwind/machine.h"
+#include "lib/code/unwind/user_walk.h"
 #include "tests/unit/jit_frame.h"
 #include "bpf/walk_table.h"
 #include "tests/unit/test.h"

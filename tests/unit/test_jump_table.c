@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of static keys among other read-only data. */
-#include "symbolize/kernel/jump_table.h"
+#include "symbolize/kernel/patched_code.h"
 #include "tests/unit/test.h"
 
 #include <elf.h>

@@ -9,7 +9,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "symbolize/kernel/kallsyms.h"
+#include "symbolize/kernel/kernel_table.h"
 #include "symbolize/symbolizer.h"
 #include "tests/unit/test.h"
 

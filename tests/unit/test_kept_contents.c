@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "lib/recording/kept_contents.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define MODULE 3

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/live/kernel/kernel_symbols.h"
+#include "lib/live/kernel/kernel_space.h"
 #include "tests/unit/test.h"
 
 #define ADDR 0xffffffff81001012

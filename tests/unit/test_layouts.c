@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The versions that the summary begins its line about functions with. */
 #include "lib/base/cleanup.h"
-#include "lib/live/instruments/runtimes/layouts.h"
+#include "lib/live/instruments/runtimes/runtimes.h"
 #include "tests/unit/test.h"
 
 static void add(struct layouts *l, const struct runtime_layout *layout)

@@ -13,13 +13,11 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/live/process/exec_maps.h"
-#include "lib/live/kernel/kernel_space.h"
-#include "lib/live/process/mapped_file.h"
-#include "lib/live/process/module_registry.h"
-#include "lib/live/process/proc_maps.h"
 #include "lib/live/process/maps_walk.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/kernel/kernel_space.h"
+#include "lib/live/process/file_opener.h"
+#include "lib/live/process/module_registry.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 TEST(maps_lines_are_parsed)

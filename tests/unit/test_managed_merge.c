@@ -2,7 +2,7 @@
 /* Frames of a runtime among native ones: the kernel's merge (bpf/runtime_merge.h), run here. */
 #include <string.h>
 
-#include "lib/code/unwind/native/managed_merge.h"
+#include "lib/code/unwind/native/stack_finisher.h"
 #include "tests/unit/test.h"
 
 #define ROOM 16

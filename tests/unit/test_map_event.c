@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Records of mapping rings, as the kernel writes them. */
-#include "lib/live/perf/map_event.h"
+#include "lib/live/perf/perf_event.h"
 #include "tests/unit/test.h"
 
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/model/tables/schema_text.h"
-#include "lib/stream/session/markers/marker_bounds.h"
+#include "lib/model/tables/schemas.h"
+#include "lib/stream/session/markers/marker_feed.h"
 
 #include "tests/unit/test.h"
 

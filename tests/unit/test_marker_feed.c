@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

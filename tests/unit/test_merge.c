@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/stream/record/merge.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 static int setup(void **state)

@@ -12,7 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
-#include "symbolize/module_lookup.h"
+#include "symbolize/module_files.h"
 #include "tests/unit/test.h"
 
 #define SEED "tests/fuzz/corpus/binary/plain"

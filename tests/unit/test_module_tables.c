@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/code/unwind/native/module_tables.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 /* These tests look up rules, not stacks. */
 #define walk_word(frame) ((void)(frame), 8)

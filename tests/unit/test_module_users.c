@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/readers.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

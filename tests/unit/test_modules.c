@@ -4,8 +4,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/model/tables/profile.h"
-#include "lib/model/tables/symbol_reason.h"
-#include "lib/stream/record/record.h"
+#include "lib/model/tables/modules.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

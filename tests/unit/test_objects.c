@@ -4,7 +4,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/code/binary/binary.h"
-#include "lib/code/binary/needed.h"
 #include "lib/code/binary/objects.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/test.h"

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "lib/fleet/engine_kind.h"
-#include "lib/fleet/otlp_environment.h"
+#include "lib/fleet/otlp.h"
 #include "tests/unit/test.h"
 
 static void set(const char *name, const char *value)

@@ -2,8 +2,8 @@
 /* Samples that wait for their stacks: how many, with what, and what happens to the others. */
 #include <string.h>
 
-#include "lib/stream/session/pending.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/session/sample_feed.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

@@ -12,7 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/recording/perf_data/perf_source.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/unit/perf_fixture.h"
 #include "tests/unit/test.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/unit/perf_fixture.h"
 #include "tests/unit/test.h"

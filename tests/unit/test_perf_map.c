@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/code/perf_map.h"
+#include "lib/live/code/jit_files.h"
 #include "tests/unit/test.h"
 
 #include <stdio.h>

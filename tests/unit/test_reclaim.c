@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/stream/record/record.h"
-#include "lib/stream/session/markers/marker_bounds.h"
+#include "lib/stream/record/records.h"
+#include "lib/stream/session/markers/marker_feed.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

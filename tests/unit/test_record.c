@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/stream/record/record.h"
-#include "lib/stream/record/schema_record.h"
+#include "lib/stream/record/records.h"
+#include "lib/stream/record/marker_record.h"
 #include "lib/stream/record/stack_record.h"
 #include "tests/unit/test.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bpf/record.h"
-#include "lib/live/instruments/counters/file_counters.h"
 #include "lib/live/instruments/counters/machine_counters.h"
 #include "tests/machine/machine.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/live/process/cpu_limits.h"
+#include "lib/live/process/cgroup_limits.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"

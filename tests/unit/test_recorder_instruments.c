@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/rings.h"

@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/code/files/file_set.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/live/kernel/kernel_symbols.h"
+#include "lib/live/kernel/kernel_space.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"

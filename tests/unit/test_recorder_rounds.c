@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/machine/machine.h"
 #include "tests/machine/recording.h"
 #include "tests/machine/tasks.h"

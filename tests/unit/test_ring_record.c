@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "lib/live/bpf/ring_record.h"
+#include "lib/live/bpf/ring.h"
 #include "lib/stream/record/merge.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 static const struct {

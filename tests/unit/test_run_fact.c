@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "lib/recording/run_fact.h"
+#include "lib/recording/recording_facts.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"
 

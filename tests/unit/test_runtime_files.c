@@ -4,7 +4,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/live/unwind/runtime_files.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 struct told {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

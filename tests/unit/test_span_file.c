@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/code/span_file.h"
+#include "lib/live/code/span_files.h"
 
 #include <fcntl.h>
 #include <stdio.h>

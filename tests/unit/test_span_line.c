@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/live/code/span_line.h"
+#include "lib/live/code/span_files.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/live/code/span_files.h"
 #include "tests/unit/test.h"
 
 /* Prints what was understood; "" if the line is malformed. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/stream/session/raw_stacks.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/session/resolve.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 #define DEPTH 7

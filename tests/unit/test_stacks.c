@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/model/tables/stacks.h"
+#include "lib/model/tables/frames.h"
 #include "tests/unit/test.h"
 
 static int setup(void **state)

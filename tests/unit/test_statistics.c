@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lib/query/distributions.h"
 #include "lib/query/intervals.h"
 #include "lib/query/shares.h"
 #include "tests/unit/statistics_reference.h"

@@ -8,8 +8,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/code/binary/binary.h"
-#include "lib/code/binary/stub_code.h"
-#include "lib/code/unwind/fde_ranges.h"
+#include "lib/code/binary/stubs.h"
+#include "lib/code/unwind/eh_frame.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"
 
@@ -118,7 +118,7 @@ TEST(answers_say_where_stubs_lead)
 
 static size_t count_jumps(uint16_t machine, const void *bytes, size_t size)
 {
-	struct stub_code code = {.machine = machine, .bytes = bytes, .size = size};
+	struct stub_reader code = {.machine = machine, .bytes = bytes, .size = size};
 	struct stub_jump jump;
 	size_t count = 0;
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "lib/recording/loss_counts.h"
-#include "cmd/text/summary.h"
+#include "cmd/text/record_summary.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/features.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/text.h"
-#include "symbolize/symbolize.h"
+#include "symbolize/symbolize_profile.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Lives of processes and threads, by their fork, name and exit records. */
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lib/base/text.h"
-#include "lib/base/text_width.h"
 #include "tests/unit/test.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

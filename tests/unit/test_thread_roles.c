@@ -2,7 +2,7 @@
 /* Names of threads that have none of their own: the first function of theirs, or their pool. */
 
 #include "lib/model/languages/language.h"
-#include "lib/model/tables/stacks.h"
+#include "lib/model/tables/frames.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 

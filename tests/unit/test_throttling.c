@@ -2,8 +2,8 @@
 /* Times without sampling: pairs of events become intervals, by event and CPU. */
 #include <string.h>
 
-#include "lib/live/perf/throttling.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/perf/event_fds.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 struct seen {

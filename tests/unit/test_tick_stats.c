@@ -2,7 +2,7 @@
 /* Ticks: each is in exactly one class, whatever the records say and in any order. */
 #include <string.h>
 
-#include "lib/stream/session/tick_stats.h"
+#include "lib/stream/session/sample_feed.h"
 #include "tests/unit/session_fixture.h"
 #include "tests/unit/test.h"
 

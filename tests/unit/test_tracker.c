@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/test.h"
 
 /* A pid that no kernel gives: /proc has nothing about it. */

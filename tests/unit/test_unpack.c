@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/code/binary/unpack.h"
+#include "lib/code/binary/paged_section.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/code/unwind/expression.h"
+#include "lib/code/unwind/cfi_state.h"
 #include "tests/unit/test.h"
 
 #define PC 16

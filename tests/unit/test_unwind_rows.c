@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/code/unwind/rows.h"
+#include "lib/code/unwind/unwind_rows.h"
 #include "tests/unit/cfi_bytes.h"
 #include "tests/unwind_table_find.h"
 #include "tests/unit/test.h"

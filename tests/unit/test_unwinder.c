@@ -8,7 +8,7 @@
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
 #include "lib/code/unwind/native/table_pool.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/fake_clock.h"
 #include "tests/unit/unwinder_fixture.h"
 #include "tests/unit/test.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/unwinder_fixture.h"
 #include "tests/unit/test.h"
 

@@ -2,7 +2,7 @@
 /* Reports on unwinding: shares, without lines that are zero. */
 #include <string.h>
 
-#include "cmd/text/unwinding.h"
+#include "cmd/text/record_summary.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/base/cleanup.h"
 #include "tests/unit/test.h"

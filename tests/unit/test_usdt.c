@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/code/binary/usdt_notes.h"
-#include "lib/live/instruments/usdt/usdt_pattern.h"
+#include "lib/live/instruments/usdt/usdt_probes.h"
 #include "lib/stream/text/usdt_arguments.h"
 #include "tests/unit/test.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/code/runtimes/known_functions.h"
+#include "lib/code/runtimes/runtime.h"
 #include "lib/code/runtimes/v8.h"
 #include "tests/unit/script_layout.h"
 #include "tests/unit/test.h"

@@ -19,9 +19,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/code/binary/vdso.h"
-#include "lib/live/process/proc_maps.h"
+#include "lib/live/process/maps_walk.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/code/unwind/walk.h"
+#include "lib/code/unwind/user_walk.h"
 #include "tests/unit/walk_tables.h"
 #include "tests/unit/test.h"
 

@@ -12,7 +12,7 @@
 #include "lib/base/index.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
 #include "lib/recording/recording.h"
 #include "tests/unit/test.h"

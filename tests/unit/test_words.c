@@ -4,7 +4,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
-#include "lib/base/words.h"
+#include "lib/base/text.h"
 #include "tests/unit/test.h"
 
 /* Joins the words with '|'; "none" if there are none. */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
-#include "lib/base/thread.h"
 #include "tests/unit/test.h"
 
 #define JOBS 100

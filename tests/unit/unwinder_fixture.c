@@ -11,7 +11,7 @@
 
 #include "bpf/config.h"
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "tests/unit/fake_clock.h"
 
 static void set_space(void *ctx, uint32_t pid, const struct unwind_space *space)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "bpf/config.h"
-#include "lib/code/unwind/walk.h"
+#include "lib/code/unwind/user_walk.h"
 
 #define WORLD_FUNCS 32
 #define WORLD_FUNC_SIZE 256

@@ -14,7 +14,7 @@
 #include "lib/code/binary/binary.h"
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/unwind_table.h"
-#include "lib/code/unwind/walk.h"
+#include "lib/code/unwind/user_walk.h"
 
 struct walk_module {
 	int fd; /* owned; -1: none */

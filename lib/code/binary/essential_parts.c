@@ -12,7 +12,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/read_at.h"
+#include "lib/base/open_file.h"
 #include "lib/base/text.h"
 
 #define SECTIONS_MAX 65280

@@ -8,6 +8,20 @@
 
 #include "lib/code/binary/binary.h"
 
+/* Libraries that an ELF file asks the dynamic loader for. Untrusted, as in binary.h. */
+
+#define BINARY_NEEDED_MAX 64
+
+struct binary_needed {
+	const char *names[BINARY_NEEDED_MAX]; /* of libraries; the binary's, as run_path is */
+	size_t count;
+	const char *run_path; /* folders to search first, between colons; NULL: none */
+};
+
+void binary_find_needed(const struct binary *b, struct binary_needed *needed);
+/* Is it a library with a name (DT_SONAME) by which others ask for it? */
+bool binary_has_soname(const struct binary *b);
+
 struct binary_object {
 	const char *name;
 	uint64_t vaddr, size; /* as the symbol has them */

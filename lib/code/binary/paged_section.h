@@ -4,9 +4,50 @@
 #define PROF_LIB_CODE_BINARY_PAGED_SECTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "lib/code/binary/unpack.h"
+#include "lib/base/error.h"
+
+/* Unpacks untrusted compressed bytes into memory of a size decided beforehand. */
+
+enum packing { PACKING_NONE, PACKING_ZLIB, PACKING_ZSTD, PACKING_XZ, PACKING_GZIP };
+
+/* Detects the packing by the first bytes of a file; never PACKING_ZLIB, which has no mark. */
+enum packing packing_of(const void *data, size_t size);
+
+/* zstd: fills exactly `size` bytes. -ENOEXEC if the data is damaged or of another size. */
+int unpack_zstd(const void *data, size_t data_size, void *out, size_t size, struct error *err);
+
+/* `size` bytes of a file from `offset` on. The descriptor is borrowed. */
+struct file_part {
+	int fd;
+	uint64_t offset, size;
+};
+
+/*
+ * Unpacks zlib from a file in steps into `size` bytes at `out`, and reads no more than that takes.
+ * `out` and the file are borrowed until unpacker_free(). A file that cannot be read is damaged.
+ */
+struct unpacker;
+struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t size);
+/* NULL is fine. */
+void unpacker_free(struct unpacker *u);
+/*
+ * Unpacks until this many bytes are there. -ENOEXEC, now and on later calls, if the data is damaged
+ * before that point or soon after it, or if at the end its size is another one.
+ */
+int unpacker_run(struct unpacker *u, size_t until, struct error *err);
+/* Bytes unpacked so far. */
+size_t unpacker_done(const struct unpacker *u);
+
+/*
+ * xz, zstd or gzip: returns a new memory file, sealed, so that nobody can change or truncate it.
+ * -EFBIG if more than max_size bytes come out or the format asks for more memory than compressors
+ * do, -ETIME after deadline_ns (CLOCK_MONOTONIC, 0: none), -ENOEXEC if the data is damaged.
+ */
+int unpack_to_file(enum packing packing, const void *data, size_t data_size, uint64_t max_size,
+		   uint64_t deadline_ns, struct error *err);
 
 struct paged_section {
 	struct file_part from;

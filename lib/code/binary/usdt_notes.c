@@ -8,7 +8,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/read_at.h"
+#include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
 
 #define SECTION ".note.stapsdt"

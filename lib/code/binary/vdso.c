@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lib/base/read_at.h"
+#include "lib/base/open_file.h"
 #include "lib/base/cleanup.h"
 
 /* Far more than any kernel's vDSO; the size comes from the mapping, not from the ELF header. */

@@ -1,17 +1,215 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/code/files/file_set.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/index.h"
-#include "lib/code/files/owner_counts.h"
-#include "lib/code/files/reopen.h"
 #include "lib/base/vec.h"
+
+/* Counts something per process and knows the process with the most without a search. */
+
+#define NO_OWNER UINT32_MAX
+
+struct owner {
+	uint32_t pid;
+	uint32_t count;
+	uint32_t before, after; /* list of equal counts; `after` of a free row: next free one */
+};
+
+/* A row keeps its place while its count is not 0. */
+struct owner_counts {
+	VEC(struct owner) rows;
+	VEC(uint32_t) heads; /* by count: 1 + the row of the first owner; 0: none */
+	struct index by_pid;
+	uint32_t largest; /* highest count of an owner; 0: none */
+	uint32_t free_row; /* 1 + its number; 0: none */
+};
+
+/* Closes a file for a while and opens it again only if it is still the same one. */
+
+struct reopen {
+	char *path;
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	int64_t modified_ns;
+};
+
+/* A zeroed struct is empty. */
+static void owner_counts_release(struct owner_counts *c)
+{
+	vec_release(&c->rows);
+	vec_release(&c->heads);
+	index_release(&c->by_pid);
+}
+
+static bool owner_counts_has_pid(const void *table, uint32_t row, const void *key)
+{
+	const struct owner_counts *c = table;
+
+	return c->rows.items[row].pid == *(const uint32_t *)key;
+}
+
+static void owner_counts_unlink_row(struct owner_counts *c, uint32_t row)
+{
+	const struct owner *o = &c->rows.items[row];
+
+	if (o->before == NO_OWNER)
+		c->heads.items[o->count] = o->after == NO_OWNER ? 0 : o->after + 1;
+	else
+		c->rows.items[o->before].after = o->after;
+	if (o->after != NO_OWNER)
+		c->rows.items[o->after].before = o->before;
+}
+
+static void owner_counts_link_row(struct owner_counts *c, uint32_t row)
+{
+	struct owner *o = &c->rows.items[row];
+	uint32_t *head;
+
+	if (c->heads.count <= o->count)
+		vec_add_zeroed(&c->heads, o->count + 1 - c->heads.count);
+	head = &c->heads.items[o->count];
+	o->before = NO_OWNER;
+	o->after = *head ? *head - 1 : NO_OWNER;
+	if (*head)
+		c->rows.items[*head - 1].before = row;
+	*head = row + 1;
+}
+
+static uint32_t new_row(struct owner_counts *c, uint32_t pid)
+{
+	uint32_t row = c->free_row;
+
+	if (row) {
+		c->free_row = c->rows.items[--row].after;
+	} else {
+		row = (uint32_t)c->rows.count;
+		vec_add_zeroed(&c->rows, 1);
+	}
+	c->rows.items[row] = (struct owner){.pid = pid};
+	index_add(&c->by_pid, hash_u64(pid), row);
+	return row;
+}
+
+/* Adds one to the process. Returns its row. */
+static uint32_t owner_counts_add(struct owner_counts *c, uint32_t pid)
+{
+	uint32_t row = index_find(&c->by_pid, hash_u64(pid), owner_counts_has_pid, c, &pid);
+
+	if (row == INDEX_NONE)
+		row = new_row(c, pid);
+	else
+		owner_counts_unlink_row(c, row);
+	c->rows.items[row].count++;
+	owner_counts_link_row(c, row);
+	if (c->rows.items[row].count > c->largest)
+		c->largest = c->rows.items[row].count;
+	return row;
+}
+
+/* Takes one from the row's process. */
+static void owner_counts_remove(struct owner_counts *c, uint32_t row)
+{
+	struct owner *o = &c->rows.items[row];
+
+	owner_counts_unlink_row(c, row);
+	/* It was the only one with that count, so it still has the most. */
+	if (o->count == c->largest && !c->heads.items[o->count])
+		c->largest--;
+	if (--o->count) {
+		owner_counts_link_row(c, row);
+		return;
+	}
+	index_remove(&c->by_pid, hash_u64(o->pid), row);
+	o->after = c->free_row;
+	c->free_row = row + 1;
+}
+
+/* A process with the highest count, or NO_OWNER. */
+static uint32_t owner_counts_largest(const struct owner_counts *c)
+{
+	return c->largest ? c->heads.items[c->largest] - 1 : NO_OWNER;
+}
+
+static int64_t modified_ns(const struct stat *st)
+{
+	return st->st_mtim.tv_sec * 1000000000ll + st->st_mtim.tv_nsec;
+}
+
+/* Notes the file's path and identity. False if it has no name any more. */
+static bool reopen_remember(struct reopen *r, int fd)
+{
+	char name[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t size;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	size = readlink(name, path, sizeof(path));
+	if (size <= 0 || size == sizeof(path) || *path != '/' || fstat(fd, &st) != 0 ||
+	    !S_ISREG(st.st_mode) || !st.st_nlink)
+		return false;
+	*r = (struct reopen){
+		.path = xstrndup(path, (size_t)size),
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.size = st.st_size,
+		.modified_ns = modified_ns(&st),
+	};
+	return true;
+}
+
+static bool is_same(const struct reopen *r, const struct stat *st)
+{
+	return st->st_dev == r->device && st->st_ino == r->inode && st->st_size == r->size &&
+	       modified_ns(st) == r->modified_ns;
+}
+
+/*
+ * Opens for reading by the path, without links, in the open folder `root`, or in this process's
+ * root if that is 0. Returns a new descriptor, -ESTALE if another file has the path now, or another
+ * negative errno.
+ */
+static int reopen(const struct reopen *r, int root)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS |
+			   (root > 0 ? RESOLVE_IN_ROOT : 0),
+	};
+	_cleanup_close_ int place = (int)syscall(SYS_openat2, root > 0 ? root : AT_FDCWD, r->path,
+						 &how, sizeof(how));
+	char name[32];
+	struct stat st;
+	int fd;
+
+	if (place < 0 || fstat(place, &st) != 0)
+		return -errno;
+	if (!is_same(r, &st))
+		return -ESTALE;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", place);
+	/* O_NONBLOCK: a lease held by the file's owner would block the open for a minute. */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static void reopen_release(struct reopen *r)
+{
+	free(r->path);
+	*r = (struct reopen){0};
+}
 
 #define NO_ROW UINT32_MAX
 /* Roughly the number of containers. */

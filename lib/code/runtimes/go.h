@@ -3,7 +3,28 @@
 #ifndef PROF_LIB_CODE_RUNTIMES_GO_H
 #define PROF_LIB_CODE_RUNTIMES_GO_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
 #include "lib/code/runtimes/runtime.h"
+
+/* Finds where a Go program keeps the labels of its goroutines (pprof.Do of Go's runtime/pprof). */
+
+struct go_label_places {
+	uint16_t version; /* 119 for Go 1.19 */
+	/* Place of "g" from the thread pointer, bytes; 0: in the register with DWARF number g_reg.
+	 */
+	int16_t tls;
+	uint8_t g_reg;
+	uint16_t m, current, labels; /* of m in g, of the goroutine in m, of labels in g; bytes */
+};
+
+/*
+ * 0: found. -ENOENT: no Go program, or one that never sets labels. Another negative errno: one that
+ * cannot be followed, err says why.
+ */
+int go_label_places_find(struct go_label_places *places, int fd, struct error *err);
 
 extern const struct runtime runtime_go;
 

@@ -12,8 +12,6 @@ extern const struct runtime runtime_hotspot;
 
 #define HOTSPOT_OLDEST 11
 
-/* See struct runtime. */
-int hotspot_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
 int hotspot_start(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
 		  void *process, struct runtime_memory *lasting, struct error *err);
 void hotspot_decode(const struct runtime_layout *layout, const struct rec_function *function,
@@ -32,15 +30,7 @@ bool hotspot_memory_read(struct hotspot_memory *m, uint64_t addr, void *to, size
 bool hotspot_memory_word(struct hotspot_memory *m, uint64_t addr, void *word);
 /* Reads 32 bits. */
 bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value);
-/* Reads a terminated text, cut to `size`; empty if it is unreadable. */
-void hotspot_memory_text(struct hotspot_memory *m, uint64_t addr, char *text, size_t size);
 
-/*
- * Completes the layout by the tables of a process. 1: done; 0: they are not there yet; a negative
- * errno: the JVM cannot be followed.
- */
-int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias, struct hotspot_memory *m,
-			struct error *err);
 /* Does the kernel's program stay within what it reads? */
 bool hotspot_layout_is_sane(const struct hotspot_layout *layout);
 

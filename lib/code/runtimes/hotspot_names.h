@@ -24,7 +24,6 @@ struct hotspot_numbers {
 };
 
 uint32_t hotspot_next_number(struct hotspot_numbers *n);
-uint8_t hotspot_next_byte(struct hotspot_numbers *n);
 
 /* A line begins at this bytecode. */
 struct hotspot_line {
@@ -38,18 +37,6 @@ struct hotspot_method {
 	uint32_t first_line; /* 0: unknown */
 	VEC(struct hotspot_line) lines; /* as the class file has them */
 };
-
-void hotspot_method_release(struct hotspot_method *m);
-/* Reads a method, whose ConstMethod is at that address. False, and *m empty, if it is not one. */
-bool hotspot_method_read(const struct hotspot_layout *layout, struct hotspot_memory *memory,
-			 uint64_t const_method, bool wants_types, struct hotspot_method *m);
-/* Returns the line of a bytecode; 0: unknown. */
-uint32_t hotspot_method_line(const struct hotspot_method *m, uint32_t bci);
-
-/* Reads what compiled code was made from. False, and `code` unchanged: it is not the same code. */
-bool hotspot_read_scopes(const struct hotspot_layout *layout, struct hotspot_memory *memory,
-			 const struct hotspot_function_head *head, uint32_t units,
-			 struct managed_code *code);
 
 /*
  * Names the pieces of code of the JVM's own as what the blob has taken in. False, and `code`

@@ -1,11 +1,392 @@
 /* SPDX-License-Identifier: MIT */
 #include <endian.h>
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "lib/base/bytes.h"
 #include "lib/code/binary/objects.h"
 #include "lib/code/runtimes/python.h"
+
+/*
+ * struct _Py_DebugOffsets at the start of _PyRuntime (Include/internal/pycore_debug_offsets.h, of
+ * 3.13 pycore_runtime.h): a cookie, the version, whether it is free-threaded, then a list of 64-bit
+ * words in an order of its own in each minor version.
+ */
+
+#define COOKIE "xdebugpy"
+#define COOKIE_SIZE 8
+#define WORDS_AT 24
+
+/* Numbers of the words of 3.13 to 3.15 that follow each other in all. */
+enum {
+	RUNTIME_INTERPRETERS = 2,
+	INTERPRETER_NEXT = 5,
+	INTERPRETER_THREADS = 6,
+};
+
+/* Numbers of words at which parts of the list begin. */
+struct debug_order {
+	uint16_t version;
+	uint8_t gil; /* of an interpreter: pointer to it, its own, 1 more, locked, holder */
+	uint8_t thread; /* size, previous, next, interpreter, frame */
+	uint8_t thread_ids; /* thread_id, native_thread_id */
+	uint8_t frame; /* size, previous, executable, instruction, locals, owner */
+	uint8_t code; /* size, file, name, qualified name, lines, first line, 3 more, bytecode */
+	uint8_t bytes; /* size, length, text */
+	uint8_t unicode; /* size, state, length, size of the ASCII header */
+};
+
+static const struct debug_order orders[] = {
+	{PYTHON_VERSION(13), 11, 16, 21, 25, 31, 61, 64},
+	{PYTHON_VERSION(14), 12, 19, 24, 28, 36, 71, 74},
+	{PYTHON_VERSION(15), 12, 19, 27, 36, 44, 83, 86},
+};
+
+static const struct debug_order *find_order(uint16_t version)
+{
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
+		if (orders[i].version == version)
+			return &orders[i];
+	}
+	return NULL;
+}
+
+uint32_t python_debug_version(const void *data, size_t size)
+{
+	struct bytes b;
+	const char *cookie;
+	uint64_t version;
+
+	bytes_init(&b, data, size);
+	cookie = bytes_take(&b, COOKIE_SIZE);
+	version = bytes_u64(&b);
+	if (b.failed || memcmp(cookie, COOKIE, COOKIE_SIZE) != 0 || version > UINT32_MAX)
+		return 0;
+	return (uint32_t)version;
+}
+
+struct words {
+	struct bytes bytes;
+	bool failed; /* a word is not there, or no offset */
+};
+
+/* Reads an offset in a structure; interpreters are the largest of those, with some 300 KB. */
+static uint16_t word_at(struct words *words, unsigned int number)
+{
+	uint64_t value;
+
+	bytes_seek(&words->bytes, WORDS_AT + 8 * (size_t)number);
+	value = bytes_u64(&words->bytes);
+	if (words->bytes.failed || value > UINT16_MAX) {
+		words->failed = true;
+		return 0;
+	}
+	return (uint16_t)value;
+}
+
+static uint16_t max_u16(uint16_t a, uint16_t b)
+{
+	return a > b ? a : b;
+}
+
+static void read_thread(struct words *words, const struct debug_order *order,
+			struct python_layout *l)
+{
+	l->interpreters = word_at(words, RUNTIME_INTERPRETERS);
+	l->interpreter_next = word_at(words, INTERPRETER_NEXT);
+	l->threads = word_at(words, INTERPRETER_THREADS);
+	l->thread_next = word_at(words, order->thread + 2u);
+	l->thread_interpreter = word_at(words, order->thread + 3u);
+	l->thread_frame = word_at(words, order->thread + 4u);
+	l->thread_id = word_at(words, order->thread_ids);
+	l->thread_native = word_at(words, order->thread_ids + 1u);
+	l->thread_size = max_u16(max_u16(l->thread_id, l->thread_native), l->thread_frame) + 8;
+}
+
+/* Members of the GIL are those of the interpreter that owns it. */
+static void read_gil(struct words *words, const struct debug_order *order, struct python_layout *l)
+{
+	uint16_t own = word_at(words, order->gil + 1u);
+	uint16_t locked = word_at(words, order->gil + 3u);
+	uint16_t holder = word_at(words, order->gil + 4u);
+
+	l->gil = word_at(words, order->gil);
+	if (!l->gil || locked < own || holder < own)
+		words->failed = true;
+	l->gil_locked = locked - own;
+	l->gil_holder = holder - own;
+}
+
+static void read_frame(struct words *words, const struct debug_order *order,
+		       struct python_layout *l)
+{
+	l->frame_previous = word_at(words, order->frame + 1u);
+	l->frame_code = word_at(words, order->frame + 2u);
+	l->frame_instruction = word_at(words, order->frame + 3u);
+	l->frame_owner = word_at(words, order->frame + 5u);
+	l->frame_size = (uint16_t)((l->frame_owner + 8) / 8 * 8);
+}
+
+static void read_objects(struct words *words, const struct debug_order *order,
+			 struct python_layout *l)
+{
+	l->code_file = word_at(words, order->code + 1u);
+	l->code_name = word_at(words, order->code + 3u);
+	l->code_lines = word_at(words, order->code + 4u);
+	l->code_first_line = word_at(words, order->code + 5u);
+	l->code_bytes = word_at(words, order->code + 9u);
+	l->code_size = l->code_lines + 8;
+	l->bytes_size = word_at(words, order->bytes + 1u);
+	l->bytes_text = word_at(words, order->bytes + 2u);
+	/* A str that is not ASCII has two words more: the size and address of its UTF-8. */
+	l->string_state = word_at(words, order->unicode + 1u);
+	l->string_length = word_at(words, order->unicode + 2u);
+	l->string_ascii = word_at(words, order->unicode + 3u);
+	l->string_other = l->string_ascii + 16;
+}
+
+#define RELEASE_LEVEL(version) ((version) >> 4 & 15)
+#define RELEASE_CANDIDATE 0xc
+
+int python_layout_of_debug_offsets(const void *data, size_t size, struct python_layout *layout,
+				   struct error *err)
+{
+	uint32_t full = python_debug_version(data, size);
+	uint16_t version = (uint16_t)(full >> 16);
+	const struct debug_order *order = find_order(version);
+	struct words words = {0};
+
+	if (!order || !python_layout_of_version(version, layout))
+		return error_text(err, -ENOTSUP, "Python %u.%u is not known to this prof",
+				  full >> 24 & 255, full >> 16 & 255);
+	if (RELEASE_LEVEL(full) < RELEASE_CANDIDATE)
+		return error_text(err, -ENOTSUP, "Python 3.%u before its release is not supported",
+				  version & 255u);
+	bytes_init(&words.bytes, data, size);
+	bytes_seek(&words.bytes, COOKIE_SIZE + 8);
+	if (bytes_u64(&words.bytes))
+		return error_text(err, -ENOTSUP, "free-threaded Python is not supported");
+	read_thread(&words, order, layout);
+	read_gil(&words, order, layout);
+	read_frame(&words, order, layout);
+	read_objects(&words, order, layout);
+	if (words.failed || !python_layout_is_sane(layout))
+		return error_text(err, -EINVAL, "the debug offsets of Python 3.%u make no sense",
+				  version & 255u);
+	return 0;
+}
+
+/* Words of a code object that never change, for code_identity. */
+#define WHOLE UINT64_MAX
+#define LOW_HALF UINT32_MAX /* the upper half is mutable, or padding */
+
+/* Argument counts, flags, first line, then pointers up to the line table. */
+#define CODE_3_8 [2 ... 4] = WHOLE, [5] = LOW_HALF, [6 ... 15] = WHOLE
+/* 3.11 counts calls beside the flags. */
+#define CODE_3_11 [2 ... 5] = WHOLE, [6] = LOW_HALF, [7 ... 17] = WHOLE
+#define CODE_3_12 [2 ... 17] = WHOLE
+
+/* Common to 3.8, 3.9 and 3.10. */
+#define BEFORE_3_11 \
+	.code_identity = {CODE_3_8}, .instruction = PYTHON_INDEX, .has_file_check = true, \
+	.interpreters = 32, .threads = 8, .thread_next = 8, .thread_interpreter = 16, \
+	.thread_id = 176, .thread_frame = 24, .thread_size = 184, .frame_code = 32, \
+	.frame_previous = 24, .code_first_line = 40, .code_file = 104, .code_name = 112, \
+	.code_lines = 120, .code_size = 128, .code_bytes = 48, .has_code_object = true
+
+/* Strings and bytes; from 3.12 on str has no wchar_t any more. */
+#define STRINGS(ascii, other) \
+	.string_kind_shift = 2, .string_length = 16, .string_state = 32, .string_ascii = (ascii), \
+	.string_other = (other), .bytes_size = 16, .bytes_text = 32
+
+static const struct python_layout layouts[] = {
+	{
+		.version = PYTHON_VERSION(8),
+		.place = PYTHON_PLACE_COUNT,
+		.gil_holder = 1368,
+		BEFORE_3_11,
+		.index_scale = 1,
+		.frame_instruction = 104,
+		.frame_size = 112,
+		STRINGS(48, 72),
+	},
+	{
+		.version = PYTHON_VERSION(9),
+		.place = PYTHON_PLACE_COUNT,
+		.gil_holder = 568,
+		BEFORE_3_11,
+		.index_scale = 1,
+		.frame_instruction = 104,
+		.frame_size = 112,
+		STRINGS(48, 72),
+	},
+	{
+		.version = PYTHON_VERSION(10),
+		.place = PYTHON_PLACE_CFRAME,
+		.gil_holder = 568,
+		BEFORE_3_11,
+		.index_scale = 2,
+		.thread_cframe = 48,
+		.cframe_current = UINT16_MAX,
+		.cframe_previous = 8,
+		.frame_instruction = 96,
+		.frame_size = 104,
+		STRINGS(48, 72),
+	},
+	{
+		.version = PYTHON_VERSION(11),
+		.place = PYTHON_PLACE_CFRAME,
+		.gil_holder = 576,
+		.code_identity = {CODE_3_11},
+		.instruction = PYTHON_POINTER,
+		.owner_max = 2,
+		.has_file_check = true,
+		.interpreters = 40,
+		.threads = 16,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 152,
+		.thread_native = 160,
+		.thread_cframe = 56,
+		.thread_size = 168,
+		.cframe_current = 8,
+		.cframe_previous = 16,
+		.frame_code = 32,
+		.frame_previous = 48,
+		.frame_instruction = 56,
+		.frame_entry = 68,
+		.frame_owner = 69,
+		.frame_size = 72,
+		.code_first_line = 72,
+		.code_file = 112,
+		.code_name = 128,
+		.code_lines = 136,
+		.code_size = 144,
+		.code_bytes = 184,
+		STRINGS(48, 72),
+	},
+	{
+		.version = PYTHON_VERSION(12),
+		.place = PYTHON_PLACE_ENTRY,
+		.gil = 384,
+		.gil_holder = 8,
+		.gil_locked = 16,
+		.code_identity = {CODE_3_12},
+		.instruction = PYTHON_POINTER,
+		.entry_owner = 3,
+		.owner_max = 3,
+		.interpreters = 40,
+		.threads = 72,
+		.thread_next = 8,
+		.thread_interpreter = 16,
+		.thread_id = 136,
+		.thread_native = 144,
+		.thread_cframe = 56,
+		.thread_size = 152,
+		.cframe_current = 0,
+		.cframe_previous = 8,
+		.frame_code = 0,
+		.frame_previous = 8,
+		.frame_instruction = 56,
+		.frame_owner = 70,
+		.frame_size = 72,
+		.code_first_line = 68,
+		.code_file = 112,
+		.code_name = 128,
+		.code_lines = 136,
+		.code_size = 144,
+		.code_bytes = 192,
+		STRINGS(40, 56),
+	},
+	/* The rest of these is in their debug offsets. */
+	{
+		.version = PYTHON_VERSION(13),
+		.place = PYTHON_PLACE_ENTRY,
+		.code_identity = {CODE_3_12},
+		.instruction = PYTHON_POINTER,
+		.entry_owner = 3,
+		.owner_max = 3,
+		.string_kind_shift = 2,
+	},
+	{
+		.version = PYTHON_VERSION(14),
+		.place = PYTHON_PLACE_ENTRY,
+		.code_identity = {CODE_3_12},
+		.instruction = PYTHON_POINTER,
+		.pointer_mask = 3,
+		.entry_owner = 3,
+		.owner_max = 4,
+		.string_kind_shift = 2,
+	},
+	{
+		.version = PYTHON_VERSION(15),
+		.place = PYTHON_PLACE_ENTRY,
+		.code_identity = {CODE_3_12},
+		.instruction = PYTHON_POINTER,
+		.pointer_mask = 3,
+		.entry_owner = 3,
+		.owner_max = 4,
+		.string_kind_shift = 2,
+	},
+};
+
+bool python_layout_of_version(uint16_t version, struct python_layout *layout)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		if (layouts[i].version != version)
+			continue;
+		*layout = layouts[i];
+		return true;
+	}
+	return false;
+}
+
+/* Are this many bytes at an offset within the size? */
+static bool lies_within(uint32_t offset, uint32_t bytes, uint32_t size)
+{
+	return offset <= size && bytes <= size - offset;
+}
+
+static bool reads_are_sane(const struct python_layout *l)
+{
+	return l->thread_size <= PYTHON_THREAD_MAX && l->frame_size <= PYTHON_FRAME_MAX &&
+	       l->code_size % 8 == 0 && l->code_size <= PYTHON_CODE_WORDS * 8;
+}
+
+static bool thread_is_sane(const struct python_layout *l)
+{
+	return lies_within(l->thread_next, 8, l->thread_size) &&
+	       lies_within(l->thread_interpreter, 8, l->thread_size) &&
+	       lies_within(l->thread_id, 8, l->thread_size) &&
+	       lies_within(l->thread_native, 8, l->thread_size) &&
+	       lies_within(l->thread_frame, 8, l->thread_size) &&
+	       lies_within(l->thread_cframe, 8, l->thread_size);
+}
+
+static bool frame_is_sane(const struct python_layout *l)
+{
+	return lies_within(l->frame_code, 8, l->frame_size) &&
+	       lies_within(l->frame_previous, 8, l->frame_size) &&
+	       lies_within(l->frame_instruction, 8, l->frame_size) &&
+	       lies_within(l->frame_owner, 1, l->frame_size) &&
+	       lies_within(l->frame_entry, 1, l->frame_size) && l->frame_code != l->frame_previous;
+}
+
+static bool code_is_sane(const struct python_layout *l)
+{
+	return lies_within(l->code_first_line, 4, l->code_size) &&
+	       lies_within(l->code_file, 8, l->code_size) &&
+	       lies_within(l->code_name, 8, l->code_size) &&
+	       lies_within(l->code_lines, 8, l->code_size) && l->code_file != l->code_name &&
+	       l->code_bytes;
+}
+
+bool python_layout_is_sane(const struct python_layout *layout)
+{
+	return reads_are_sane(layout) && thread_is_sane(layout) && frame_is_sane(layout) &&
+	       code_is_sane(layout);
+}
 
 enum {
 	RUNTIME,

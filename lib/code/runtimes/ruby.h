@@ -43,11 +43,5 @@ bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id
  */
 bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t class,
 		     struct strbuf *text);
-/*
- * Finds the lines of code with so many instructions, by the addresses of the rows, `row_size` bytes
- * each, of their positions, of the number of both, and of an index that may be in place of these.
- */
-bool ruby_read_lines(const struct ruby_memory *m, uint64_t addr, uint32_t units,
-		     struct managed_code *code);
 
 #endif

@@ -8,9 +8,8 @@
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/alloc.h"
-#include "lib/code/runtimes/known_functions.h"
+#include "lib/code/runtimes/runtime.h"
 #include "lib/code/runtimes/v8.h"
-#include "lib/code/runtimes/v8_heap.h"
 
 #define TABLE_MAX ((uint64_t)1 << 18) /* bytes */
 #define FUNCTIONS_MAX 512

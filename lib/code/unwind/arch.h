@@ -8,7 +8,7 @@
 
 #include "bpf/unwind.h"
 #include "lib/code/unwind/rule_words.h"
-#include "lib/code/unwind/stubs.h"
+#include "lib/code/unwind/stub_rows.h"
 
 struct go_arch;
 

@@ -9,7 +9,7 @@
 #include "lib/base/bytes.h"
 #include "lib/code/unwind/arch.h"
 #include "lib/code/unwind/cfi_state.h"
-#include "lib/code/unwind/rows.h"
+#include "lib/code/unwind/unwind_rows.h"
 
 /* Limit for alignment factors, to prevent overflows. Real files have one digit. */
 #define CIE_MAX_FACTOR 65536

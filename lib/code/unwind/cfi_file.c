@@ -12,7 +12,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/read_at.h"
+#include "lib/base/open_file.h"
 #include "lib/code/binary/binary.h"
 
 /* Limit for the table of section names; real ones are far smaller. */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "lib/code/unwind/eh_frame.h"
-#include "lib/code/unwind/stubs.h"
+#include "lib/code/unwind/stub_rows.h"
 
 struct code_range {
 	uint64_t start, end; /* vaddr */

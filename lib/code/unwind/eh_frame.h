@@ -10,10 +10,73 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/bytes.h"
+#include "lib/base/error.h"
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/code/unwind/cfi.h"
-#include "lib/code/unwind/eh_frame_hdr.h"
+
+/*
+ * Function bounds of a file without symbols: each function has an FDE of its own. A part that a
+ * compiler split off (".cold") has one, too.
+ */
+
+struct fde_ranges;
+
+/* A function; addresses are vaddrs minus that of the first PT_LOAD. */
+struct fde_range {
+	uint64_t rva, size;
+	bool is_entry; /* beginning of a program */
+};
+
+/*
+ * Reads the call frame information of a file; `fd` is borrowed until fde_ranges_free(). -ENOENT if
+ * it has none, -ENOEXEC if it is not an ELF file of a supported machine, -EFBIG if it is too large.
+ */
+int fde_ranges_new(struct fde_ranges **out, int fd, struct error *err);
+/* NULL is fine. */
+void fde_ranges_free(struct fde_ranges *r);
+/* Finds the function around an address. False: none, or not in code. */
+bool fde_ranges_find(struct fde_ranges *r, uint64_t rva, struct fde_range *range);
+
+/* .eh_frame_hdr: the linker's sorted table of FDEs (LSB core). */
+
+struct cfi_section;
+
+struct fde_place {
+	uint64_t start; /* vaddr of the code */
+	uint64_t vaddr; /* of the FDE */
+};
+
+struct eh_frame_hdr {
+	uint64_t target; /* vaddr of .eh_frame; 0: not said */
+	uint64_t count; /* entries in the table; 0: unusable */
+	struct bytes entries; /* exactly those */
+	uint64_t base; /* vaddr to which they are relative */
+	bool is_wide; /* numbers have 8 bytes, else 4 */
+};
+
+/*
+ * Never fails: a table that is unsorted, does not fit or is not of the kind that linkers make
+ * counts as none. Takes time proportional to the table.
+ */
+void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *section);
+/* Returns the next entry, in order of address; hdr->entries must have one left. */
+static inline struct fde_place eh_frame_hdr_next(struct eh_frame_hdr *hdr)
+{
+	struct fde_place place;
+
+	if (hdr->is_wide) {
+		place.start = hdr->base + bytes_u64(&hdr->entries);
+		place.vaddr = hdr->base + bytes_u64(&hdr->entries);
+	} else {
+		uint64_t both = bytes_u64(&hdr->entries);
+
+		place.start = hdr->base + (uint64_t)(int64_t)(int32_t)both;
+		place.vaddr = hdr->base + (uint64_t)(int64_t)(int32_t)(both >> 32);
+	}
+	return place;
+}
 
 struct paged_section;
 
@@ -56,11 +119,6 @@ void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 void eh_frame_release(struct eh_frame *frame);
 /* Returns the next FDE that covers code; starts never decrease. False at the end. */
 bool eh_frame_next(struct eh_frame *frame, struct fde *fde);
-/*
- * Finds the FDE that covers a vaddr, independent of eh_frame_next(). Its program is not read from a
- * section with pages. False: none.
- */
-bool eh_frame_find(struct eh_frame *frame, uint64_t vaddr, struct fde *fde);
 /* Borrowed until the next eh_frame_next() or eh_frame_find(). */
 const struct cie *eh_frame_cie(const struct eh_frame *frame, const struct fde *fde);
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/code/unwind/stubs.h"
+#include "lib/code/unwind/stub_rows.h"
 
 struct go_file;
 

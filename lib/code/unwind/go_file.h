@@ -4,10 +4,88 @@
 #define PROF_LIB_CODE_UNWIND_GO_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "lib/code/binary/pclntab.h"
+#include "lib/base/bytes.h"
 #include "lib/code/unwind/cfi_file.h"
+
+/*
+ * Reads .gopclntab, the table of functions that Go's linker puts into each program and its runtime
+ * needs, so that strip(1) leaves it alone: Go 1.18 and newer (src/debug/gosym/pclntab.go and
+ * src/runtime/symtab.go of Go's source). Functions stand in order of address; addresses are offsets
+ * from the start of Go's code, "text". The bytes are untrusted.
+ */
+
+/* Size of the largest header. */
+#define PCLNTAB_HEADER_SIZE 72
+/* Place of the address of "text" in a header up to Go 1.25; later it is 0. */
+#define PCLNTAB_TEXT_AT 24
+
+struct pclntab {
+	const uint8_t *data; /* borrowed */
+	size_t size;
+	bool has_start_line; /* Go 1.20 and newer */
+	uint8_t quantum; /* bytes of the smallest instruction */
+	uint32_t count; /* functions */
+	uint64_t text; /* vaddr, as the header has it; 0: not there */
+	uint64_t names, units, files, values, functions; /* offsets of parts */
+};
+
+/* Flags of a function (funcFlag in src/runtime/symtab.go). */
+enum {
+	PCLNTAB_TOP_FRAME = 1 << 0, /* the outermost function of a stack */
+	PCLNTAB_WRITES_SP = 1 << 1, /* assembler that sets the stack pointer */
+	PCLNTAB_ASSEMBLER = 1 << 2,
+};
+
+struct pclntab_function {
+	uint64_t start, end; /* from "text" */
+	const char *name; /* in the table; "" if unreadable */
+	uint32_t frame; /* of its frame sizes, for pclntab_values_init() */
+	uint32_t file, line; /* likewise, of numbers for pclntab_file() and of lines */
+	uint32_t inlined_calls; /* likewise, of numbers of inlined calls; 0: none */
+	uint32_t unit; /* its compilation unit, for pclntab_file() */
+	/* Place of its inlined calls from the module's "gofunc"; UINT32_MAX: none. */
+	uint32_t call_tree;
+	uint8_t flags;
+};
+
+/* An inlined call, as it stands in a program's read-only data. */
+#define PCLNTAB_CALL_SIZE_MAX 20
+
+struct pclntab_call {
+	const char *name; /* of the inlined function, in the table */
+	uint32_t parent_pc; /* offset in the function around it of code at the place of the call */
+};
+
+/* A value that changes along a function's code. */
+struct pclntab_values {
+	struct bytes bytes;
+	uint8_t quantum;
+	bool began;
+	uint64_t end; /* offset in the function where `value` ends to hold */
+	int32_t value;
+};
+
+/* Reads the header. False: none, of another version, or damaged. */
+bool pclntab_init(struct pclntab *table, const uint8_t *data, size_t size);
+/* Reads function number `index`. False: it is damaged. */
+bool pclntab_function(const struct pclntab *table, uint32_t index,
+		      struct pclntab_function *function);
+void pclntab_values_init(struct pclntab_values *values, const struct pclntab *table, uint32_t at);
+/* Returns the value that holds at an offset in a function; -1: none. */
+int32_t pclntab_value_at(const struct pclntab *table, uint32_t at, uint64_t offset);
+/* Finds the function around an offset from "text". False: none. */
+bool pclntab_find(const struct pclntab *table, uint64_t offset, struct pclntab_function *function);
+/* Returns the name of a file of a compilation unit; NULL: unknown. */
+const char *pclntab_file(const struct pclntab *table, uint32_t unit, int32_t number);
+/* Returns the bytes of an inlined call. */
+size_t pclntab_call_size(const struct pclntab *table);
+/* Reads an inlined call from that many bytes. */
+void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclntab_call *call);
+/* Reads the next value; the first holds from the function's start on. False: no more. */
+bool pclntab_values_next(struct pclntab_values *values);
 
 struct go_file {
 	const struct cfi_file *file; /* borrowed */

@@ -7,15 +7,156 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
-#include "lib/fleet/server/connections.h"
+#include "lib/base/vec.h"
+
+/*
+ * Connections of a server, so that nobody is shut out by others who hold them: one without the head
+ * of a request ends after some seconds, and the oldest of these as soon as there are many.
+ */
+
+/* Time for the head of a request. */
+#define CONNECTION_HEAD_NS 5000000000ull
+/* Connections at a time whose request has not been admitted. */
+#define CONNECTIONS_WAITING_MAX 128
+
+enum connection_state {
+	CONNECTION_HEAD, /* waits for the head of a request */
+	CONNECTION_ADMITTED, /* its head was accepted or refused: takes as long as it takes */
+	CONNECTION_IDLE, /* has had its answer, and may send another request */
+};
+
+struct connections;
+struct connection;
+
+struct connection {
+	int fd;
+	enum connection_state state;
+	uint64_t since; /* of the state */
+	bool is_down;
+};
+
+struct connections {
+	pthread_mutex_t lock;
+	VEC(struct connection *) rows;
+};
+
+static struct connections *connections_new(void)
+{
+	struct connections *c = xcalloc(1, sizeof(*c));
+
+	pthread_mutex_init(&c->lock, NULL);
+	return c;
+}
+
+/* NULL is fine. All connections have been removed. */
+static void connections_free(struct connections *c)
+{
+	if (!c)
+		return;
+	vec_for_each(&c->rows, struct connection **, row)
+		free(*row);
+	vec_release(&c->rows);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* The server's thread finds the end of the stream, and closes the socket. */
+static void shut_down(struct connection *connection)
+{
+	connection->is_down = true;
+	shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* Is it the other end that has to go on? Bytes that nobody has read yet are the server's delay. */
+static bool is_waiting(const struct connection *connection)
+{
+	int unread = 0;
+
+	if (connection->is_down || connection->state == CONNECTION_ADMITTED)
+		return false;
+	return ioctl(connection->fd, FIONREAD, &unread) != 0 || !unread;
+}
+
+static void drop_oldest(struct connections *c)
+{
+	struct connection *oldest = NULL;
+	size_t waiting = 0;
+
+	vec_for_each(&c->rows, struct connection **, row) {
+		if (!is_waiting(*row))
+			continue;
+		waiting++;
+		if (!oldest || (*row)->since < oldest->since)
+			oldest = *row;
+	}
+	if (waiting > CONNECTIONS_WAITING_MAX)
+		shut_down(oldest);
+}
+
+/*
+ * Adds a socket, which is borrowed until connections_remove(). Shuts down the oldest one that
+ * waits if there are too many.
+ */
+static struct connection *connections_add(struct connections *c, int fd, uint64_t now)
+{
+	struct connection *connection = xcalloc(1, sizeof(*connection));
+
+	connection->fd = fd;
+	connection->since = now;
+	pthread_mutex_lock(&c->lock);
+	vec_push(&c->rows, connection);
+	drop_oldest(c);
+	pthread_mutex_unlock(&c->lock);
+	return connection;
+}
+
+static void connections_remove(struct connections *c, struct connection *connection)
+{
+	pthread_mutex_lock(&c->lock);
+	for (size_t i = 0; i < c->rows.count; i++) {
+		if (c->rows.items[i] != connection)
+			continue;
+		c->rows.items[i] = vec_last(&c->rows);
+		c->rows.count--;
+		break;
+	}
+	pthread_mutex_unlock(&c->lock);
+	free(connection);
+}
+
+static void connections_set(struct connections *c, struct connection *connection,
+			    enum connection_state state, uint64_t now)
+{
+	pthread_mutex_lock(&c->lock);
+	connection->state = state;
+	connection->since = now;
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* Shuts down those that have waited for too long; call several times a second. */
+static void connections_evict(struct connections *c, uint64_t now)
+{
+	pthread_mutex_lock(&c->lock);
+	vec_for_each(&c->rows, struct connection **, row) {
+		if ((*row)->state == CONNECTION_HEAD && now - (*row)->since > CONNECTION_HEAD_NS &&
+		    is_waiting(*row))
+			shut_down(*row);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
 
 #define THREADS 4
 #define BACKLOG 128

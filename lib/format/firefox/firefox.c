@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "lib/format/firefox/read/gecko.h"
-#include "lib/format/firefox/read/read.h"
-#include "lib/format/firefox/write/gecko.h"
-#include "lib/format/firefox/write/write.h"
+#include "lib/format/firefox/read/gecko_read.h"
+#include "lib/format/firefox/read/firefox_read.h"
+#include "lib/format/firefox/write/gecko_write.h"
+#include "lib/format/firefox/write/firefox_write.h"
 
 /* Accepts any JSON object: its kind shows when it is read. */
 static bool firefox_matches(const char *text, size_t size)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 int counter_reader_init(struct counter_reader *c, struct error *err)
 {

@@ -10,7 +10,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/open_regular.h"
+#include "lib/base/open_file.h"
 #include "lib/base/text.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"

@@ -5,19 +5,434 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/log.h"
 #include "lib/base/strbuf.h"
-#include "lib/live/bpf/task_filter.h"
+#include "lib/base/workers.h"
 #include "lib/live/bpf/programs_internal.h"
+#include "lib/live/bpf/shared_maps.h"
+#include "lib/live/bpf/task_filter.h"
+#include "lib/live/machine/cpu_list.h"
 #include "prof.skel.h"
-#include "shared.skel.h"
 #include "running.skel.h"
+#include "shared.skel.h"
+
+/* Threads that wait at the same time. */
+#define THREADS_MAX 16
+
+struct worker {
+	struct map_slot_filler *filler;
+	size_t first; /* it fills this slot and every worker_count-th after it */
+	pthread_t thread;
+	bool is_running;
+};
+
+struct map_slot_filler {
+	struct map_slot *slots;
+	size_t count;
+	map_slot_make_fn *make;
+	void *ctx;
+	struct worker workers[THREADS_MAX];
+	size_t worker_count;
+};
+
+static int fill(const struct map_slot_filler *f, struct map_slot *slot)
+{
+	if (slot->fd < 0)
+		slot->fd = f->make(f->ctx, slot);
+	if (slot->fd < 0)
+		return slot->fd;
+	return bpf_map_update_elem(slot->outer_fd, &slot->key, &slot->fd, BPF_ANY);
+}
+
+static void *work(void *arg)
+{
+	const struct worker *w = arg;
+	const struct map_slot_filler *f = w->filler;
+
+	for (size_t i = w->first; i < f->count; i += f->worker_count)
+		f->slots[i].code = fill(f, &f->slots[i]);
+	return NULL;
+}
+
+/*
+ * Begins to fill the slots. The caller owns slots and descriptors, but must not touch them before
+ * the wait.
+ */
+static struct map_slot_filler *map_slots_fill(struct map_slot *slots, size_t count,
+					      map_slot_make_fn *make, void *ctx)
+{
+	struct map_slot_filler *f = xcalloc(1, sizeof(*f));
+
+	f->slots = slots;
+	f->count = count;
+	f->make = make;
+	f->ctx = ctx;
+	f->worker_count = count < THREADS_MAX ? count : THREADS_MAX;
+	for (size_t i = 0; i < f->worker_count; i++) {
+		struct worker *w = &f->workers[i];
+
+		w->filler = f;
+		w->first = i;
+		w->is_running = thread_start(&w->thread, "prof-slots", work, w) == 0;
+	}
+	return f;
+}
+
+/* Waits until all slots are filled or have failed. Frees the filler; NULL is fine. */
+static void map_slots_wait(struct map_slot_filler *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->worker_count; i++) {
+		if (f->workers[i].is_running)
+			pthread_join(f->workers[i].thread, NULL);
+		else
+			work(&f->workers[i]);
+	}
+	free(f);
+}
+
+/* Makes the maps of maps: a ring for each CPU, and shards for unwind tables. */
+
+static int make_ring(void *ctx, const struct map_slot *slot)
+{
+	const struct programs *p = ctx;
+
+	(void)slot;
+	return ring_make(p->ring_bytes);
+}
+
+/* Makes a map of maps like `inner`. */
+static int make_outer(const char *name, uint32_t count, int inner)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .inner_map_fd = (uint32_t)inner);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, name, sizeof(uint32_t), sizeof(uint32_t),
+			      count, &options);
+}
+
+static int make_rings(struct programs *p, const struct programs_options *options)
+{
+	/* The verifier ignores the size of inner rings. */
+	_cleanup_close_ int like = ring_make((uint64_t)sysconf(_SC_PAGESIZE));
+	struct cpu_list online;
+	int code;
+
+	if (like < 0)
+		return like;
+	p->rings_fd = make_outer("rings", options->possible_cpus, like);
+	if (p->rings_fd < 0)
+		return p->rings_fd;
+	code = cpu_list_read("online", &online);
+	if (code)
+		return code;
+	for (uint32_t i = 0; i < online.count; i++) {
+		vec_push(&p->slots, (struct map_slot){p->rings_fd, online.cpus[i], -1, 0});
+		p->copying_cpus = online.cpus[i] + 1;
+	}
+	cpu_list_release(&online);
+	return 0;
+}
+
+/* The first shard is always needed with tables, and is the template for all others. */
+static int make_shards(struct programs *p)
+{
+	int first = shard_make(UNWIND_SHARD_BYTES);
+
+	if (first < 0)
+		return first;
+	vec_push(&p->slots, (struct map_slot){.fd = first});
+	p->shards_fd = make_outer("unwind_shards", UNWIND_SHARDS_MAX, first);
+	vec_last(&p->slots).outer_fd = p->shards_fd;
+	return p->shards_fd < 0 ? p->shards_fd : 0;
+}
+
+/*
+ * The programs refer to the map even without tables. Kernels before 6.8 check functions that nobody
+ * calls, too, so the template is as large as a shard; it is gone at once.
+ */
+static int make_no_shards(struct programs *p)
+{
+	_cleanup_close_ int like = shard_make(UNWIND_SHARD_BYTES);
+
+	if (like < 0)
+		return like;
+	p->shards_fd = make_outer("unwind_shards", 1, like);
+	return p->shards_fd < 0 ? p->shards_fd : 0;
+}
+
+int programs_make_maps(struct programs *p, const struct programs_options *options,
+		       struct error *err)
+{
+	int code = options->unwind & UNWIND_BY_CFI ? make_shards(p) : make_no_shards(p);
+
+	if (!code)
+		code = make_rings(p, options);
+	if (code)
+		return error_set(err, code, "create BPF maps");
+	p->filler = map_slots_fill(p->slots.items, p->slots.count, make_ring, p);
+	return 0;
+}
+
+static void wait_for_slots(struct programs *p)
+{
+	map_slots_wait(steal(p->filler));
+}
+
+void programs_free_maps(struct programs *p)
+{
+	wait_for_slots(p);
+	vec_for_each(&p->rings, struct ring *, ring)
+		ring_close(ring);
+	vec_release(&p->rings);
+	vec_for_each(&p->slots, struct map_slot *, slot) {
+		if (slot->fd >= 0)
+			close(slot->fd);
+	}
+	vec_release(&p->slots);
+	if (p->epoll_fd >= 0)
+		close(p->epoll_fd);
+	if (p->rings_fd >= 0)
+		close(p->rings_fd);
+	if (p->shards_fd >= 0)
+		close(p->shards_fd);
+}
+
+static struct map_slot *find_ring(struct programs *p, uint32_t cpu)
+{
+	wait_for_slots(p);
+	vec_for_each(&p->slots, struct map_slot *, slot) {
+		if (slot->outer_fd == p->rings_fd && slot->key == cpu)
+			return slot;
+	}
+	return NULL;
+}
+
+/*
+ * Edge-triggered: a ring that is read is hardly ever empty, and its reader waits until it holds
+ * much data.
+ */
+static int watch_ring(struct programs *p, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = fd};
+
+	return epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/*
+ * Gives the CPU's ring to the programs, unless they have it: of CPUs that come online later, and of
+ * those whose ring could not be made or mapped before.
+ */
+static int fill_slot(struct programs *p, uint32_t cpu, int *fd)
+{
+	struct map_slot *slot = find_ring(p, cpu);
+
+	if (!slot) {
+		vec_push(&p->slots, (struct map_slot){p->rings_fd, cpu, -1, 0});
+		slot = &vec_last(&p->slots);
+	}
+	if (slot->code || slot->fd < 0)
+		map_slots_wait(map_slots_fill(slot, 1, make_ring, p));
+	*fd = slot->code ? -1 : steal_fd(&slot->fd);
+	return slot->code;
+}
+
+/* Reads the ring from now on. Takes over the descriptor. */
+static int open_ring(struct programs *p, uint32_t cpu, int fd, struct error *err)
+{
+	struct ring ring;
+	int code = ring_open(&ring, fd, p->ring_bytes);
+
+	if (code)
+		return error_set(err, code, "map the ring of CPU %u", cpu);
+	ring.cpu = cpu;
+	code = watch_ring(p, ring.fd);
+	if (code) {
+		ring_close(&ring);
+		return error_set(err, code, "watch the ring of CPU %u", cpu);
+	}
+	vec_push(&p->rings, ring);
+	return 0;
+}
+
+int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
+{
+	int fd, code = fill_slot(p, cpu, &fd);
+
+	if (code)
+		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
+				 (unsigned long long)p->ring_bytes, cpu);
+	code = open_ring(p, cpu, fd, err);
+	/* Without a ring, the programs count what they lose; nobody would read this one. */
+	if (code)
+		bpf_map_delete_elem(p->rings_fd, &cpu);
+	return code;
+}
+
+int programs_unwind_shards_fd(const struct programs *p)
+{
+	return p->shards_fd;
+}
+
+int programs_take_shard(struct programs *p)
+{
+	wait_for_slots(p);
+	vec_for_each(&p->slots, struct map_slot *, slot) {
+		if (slot->outer_fd == p->shards_fd && !slot->code)
+			return steal_fd(&slot->fd);
+	}
+	return -1;
+}
+
+/*
+ * Loads the objects. Most of the time goes into the kernel's check of each program, so a second
+ * thread loads the parts beside the first object. Neither has maps that the other one needs: all
+ * that they share are those of an object without programs, which is loaded before.
+ */
+
+static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
+{
+	int code = size_maps_by_cpu(*skeleton->obj, p->copying_cpus);
+
+	if (!code)
+		code = share_maps(*skeleton->obj, p->shared->obj);
+	return code ? code : bpf_object__load_skeleton(skeleton);
+}
+
+static int load_parts(struct programs *p)
+{
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		int code = row->part.is_late ? 0 : load_object(p, row->skeleton);
+
+		if (code)
+			return code;
+	}
+	return 0;
+}
+
+static void *load_beside(void *p)
+{
+	return (void *)(intptr_t)load_parts(p);
+}
+
+int programs_load_late(struct programs *p, const void *part_ctx)
+{
+	struct open_part found = {0};
+
+	pthread_mutex_lock(&p->parts_lock);
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (row->part.is_late && row->part.ctx == part_ctx && !found.skeleton)
+			found = *row;
+	}
+	pthread_mutex_unlock(&p->parts_lock);
+	return found.skeleton ? load_object(p, found.skeleton) : -ENOENT;
+}
+
+bool programs_have_unsampled_waits(const struct programs *p)
+{
+	const volatile struct shared_bpf__data_shared *shared = p->shared->data_shared;
+
+	return shared->has_unsampled_waits;
+}
+
+static bool has_parts(const struct programs *p)
+{
+	vec_for_each(&p->parts, const struct open_part *, row) {
+		if (!row->part.is_late)
+			return true;
+	}
+	return false;
+}
+
+int programs_load_parts(struct programs *p)
+{
+	int code = size_maps_by_cpu(p->shared->obj, p->copying_cpus);
+	bool is_beside;
+	pthread_t thread;
+	void *result;
+
+	if (!code)
+		code = shared_bpf__load(p->shared);
+	if (code)
+		return code;
+	is_beside = has_parts(p) && thread_start(&thread, "prof-loader", load_beside, p) == 0;
+	code = load_object(p, p->skeleton->skeleton);
+	if (!is_beside)
+		return code ? code : load_parts(p);
+	pthread_join(thread, &result);
+	return code ? code : (int)(intptr_t)result;
+}
+
+/* Objects that are loaded while recording. */
+
+static int share_with_partners(struct programs *p, struct bpf_object *object,
+			       const char *const *partners)
+{
+	int code = share_maps(object, p->skeleton->obj);
+
+	for (; partners && *partners && !code; partners++) {
+		const struct bpf_object *partner = programs_find_object(p, *partners);
+
+		if (partner)
+			code = share_maps(object, partner);
+	}
+	return code;
+}
+
+/* `types`: a file with the needed kernel types; -1: libbpf reads the kernel's own. */
+static int add_late(struct programs *p, const struct programs_part *part, int types,
+		    struct bpf_object_skeleton **out, struct error *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, open);
+	struct bpf_object_skeleton *skeleton;
+	char path[64];
+	int code;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types);
+	if (types >= 0)
+		open.btf_custom_path = path;
+	code = part->open(part->ctx, &open, &skeleton);
+	if (code)
+		return error_set(err, code, "open a BPF object");
+	code = size_maps_by_cpu(*skeleton->obj, p->copying_cpus);
+	if (!code)
+		code = share_with_partners(p, *skeleton->obj, part->partners);
+	if (!code)
+		code = bpf_object__load_skeleton(skeleton);
+	*out = skeleton;
+	return code ? error_set(err, code, "load a BPF program") : 0;
+}
+
+int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err)
+{
+	struct open_part row = {.part = *part};
+	struct error first = {0};
+	int code = add_late(p, part, p->types_fd, &row.skeleton, p->types_fd >= 0 ? &first : err);
+
+	if (code && p->types_fd >= 0) {
+		part->close(part->ctx);
+		log_info("%s; again with all types of the kernel", first.text);
+		code = add_late(p, part, -1, &row.skeleton, err);
+	}
+	if (code) {
+		part->close(part->ctx);
+		return code;
+	}
+	pthread_mutex_lock(&p->parts_lock);
+	vec_push(&p->parts, row);
+	pthread_mutex_unlock(&p->parts_lock);
+	return 0;
+}
 
 #define AWAIT_MS 5
 #define RULES_SIZE (UNWIND_RULES_MAX * sizeof(struct unwind_rule))

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Each skeleton uses these types, because all objects contain the shared variables. */
 #include "bpf/config.h"
 #include "bpf/name_set.h"
 #include "bpf/record.h"
@@ -19,6 +18,25 @@
 #include "lib/base/error.h"
 #include "lib/live/bpf/ring.h"
 
+/*
+ * Fills maps of maps in the background. After storing a map, the kernel waits until no program on
+ * any CPU can be using the previous one: some 10 ms per slot, but concurrent callers share the
+ * wait.
+ */
+
+struct map_slot {
+	int outer_fd; /* the map of maps, and the slot in it */
+	uint32_t key;
+	int fd; /* the map to store; -1: made when needed */
+	int code; /* 0, or the negative errno of what failed */
+};
+
+/* Makes a map for the slot. Returns a descriptor or a negative errno. Called by several threads. */
+typedef int map_slot_make_fn(void *ctx, const struct map_slot *slot);
+
+struct map_slot_filler;
+
+/* Each skeleton uses these types, because all objects contain the shared variables. */
 struct programs;
 struct filter;
 

@@ -8,7 +8,6 @@
 
 #include "lib/base/vec.h"
 #include "lib/live/bpf/kernel_types.h"
-#include "lib/live/bpf/map_slots.h"
 #include "lib/live/bpf/programs.h"
 
 #define PROGRAMS_HANDLERS 5

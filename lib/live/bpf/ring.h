@@ -11,6 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/live_record.h"
+
+/* Records from the rings: those of the wire and those of live_record.h. */
+
+/* record_is_valid() that also accepts the kinds that never leave the recorder. */
+bool ring_record_is_valid(const struct rec *rec, size_t available);
+
 struct ring {
 	int fd; /* of the map; readable when a program has asked to wake the reader */
 	uint64_t size; /* a power of two */

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/bpf/shared_maps.h"
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/unwind.h"
 #include "lib/base/text.h"
+
+int shard_make(uint32_t size)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "prof_shard", sizeof(uint32_t), size, 1,
+			      &options);
+}
 
 int share_maps(struct bpf_object *object, const struct bpf_object *loaded)
 {

@@ -5,6 +5,11 @@
 
 #include <stdint.h>
 
+/* Makes shards: maps of UNWIND_SHARD_BYTES with unwind tables for the kernel's walker. */
+
+/* Makes a mappable map of `size` bytes. Returns a descriptor, the caller's, or -errno. */
+int shard_make(uint32_t size);
+
 struct bpf_object;
 
 /*

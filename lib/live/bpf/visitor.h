@@ -10,6 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Reads what an iterator over the machine's tasks writes. */
+
+struct bpf_program;
+
+typedef void task_row_fn(void *ctx, const void *row);
+
+/* Passes each row of `size` bytes, at most 256, to `fn`. 0 or a negative errno. */
+int task_iterator_read(const struct bpf_program *program, size_t size, task_row_fn *fn, void *ctx);
+
 /* Going through more processes than this costs as much as going through all of the machine. */
 #define VISITOR_PROCESSES_MAX 64
 /* Minimum time from a pass to the next. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "lib/model/languages/language.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 void jit_mappings_release(struct jit_mappings *m)
 {

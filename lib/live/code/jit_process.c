@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/live/machine/proc_status.h"
+#include "lib/live/machine/host.h"
 
 /* Index in the "Uid" line: real, effective, … */
 #define EFFECTIVE 1

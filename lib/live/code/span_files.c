@@ -1,15 +1,390 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/code/span_files.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/index.h"
 #include "lib/base/text.h"
-#include "lib/base/vec.h"
 #include "lib/live/code/jit_process.h"
+#include "lib/live/machine/host.h"
+
+static bool take_space(const char **at, const char *end)
+{
+	if (*at == end || **at != ' ')
+		return false;
+	while (*at < end && **at == ' ')
+		++*at;
+	return true;
+}
+
+static bool take_time(const char **at, const char *end, uint64_t *time)
+{
+	return text_scan_decimal(at, end, time) && (*at == end || **at == ' ');
+}
+
+static bool take_id(const char **at, const char *end, struct span_text *id)
+{
+	id->at = *at;
+	while (*at < end && **at != ' ')
+		++*at;
+	id->size = (size_t)(*at - id->at);
+	return id->size && id->size <= SPAN_TEXT_MAX;
+}
+
+static struct span_text text_until(const char *at, const char *end)
+{
+	struct span_text text = {at, (size_t)(end - at)};
+
+	if (text.size > SPAN_TEXT_MAX)
+		text.size = SPAN_TEXT_MAX;
+	return text;
+}
+
+static size_t key_size(const char *word, const char *end)
+{
+	const char *at = word;
+
+	if (at == end || isdigit((unsigned char)*at))
+		return 0;
+	while (at < end && (isalnum((unsigned char)*at) || *at == '_'))
+		at++;
+	return at < end && *at == '=' && at - word <= SPAN_KEY_MAX ? (size_t)(at - word) : 0;
+}
+
+/* False: the word is no addition, so it belongs to the name. */
+static bool take_addition(struct span_line *out, const char *word, const char *end)
+{
+	const char *at = word + 1;
+	uint64_t tid;
+	size_t size;
+
+	if (*word == '@') {
+		if (!text_scan_decimal(&at, end, &tid) || at != end || !tid || tid > INT32_MAX)
+			return false;
+		out->tid = (uint32_t)tid;
+		return true;
+	}
+	if (*word == '#') {
+		out->category = text_until(at, end);
+		return at < end;
+	}
+	size = key_size(word, end);
+	if (!size || out->attribute_count == SPAN_ATTRIBUTES_MAX)
+		return false;
+	out->attributes[out->attribute_count++] = (struct span_attribute){
+		.key = {word, size},
+		.value = text_until(word + size + 1, end),
+	};
+	return true;
+}
+
+/* Takes words from the end of [at, end) as long as they are additions. Returns the new end. */
+static const char *take_additions(struct span_line *out, const char *at, const char *end)
+{
+	for (;;) {
+		const char *word;
+
+		while (end > at && end[-1] == ' ')
+			end--;
+		word = end;
+		while (word > at && word[-1] != ' ')
+			word--;
+		if (word == end || !take_addition(out, word, end))
+			break;
+		end = word;
+	}
+	for (size_t i = 0; i < out->attribute_count / 2; i++) {
+		struct span_attribute *other = &out->attributes[out->attribute_count - 1 - i];
+		struct span_attribute swap = out->attributes[i];
+
+		out->attributes[i] = *other;
+		*other = swap;
+	}
+	return end;
+}
+
+static bool parse_prefixed(const char *at, const char *end, struct span_line *out)
+{
+	if (!take_space(&at, end) || !take_time(&at, end, &out->start))
+		return false;
+	out->end = out->start;
+	if (out->kind != SPAN_INSTANT && (!take_space(&at, end) || !take_id(&at, end, &out->id)))
+		return false;
+	take_space(&at, end);
+	end = take_additions(out, at, end);
+	out->name = text_until(at, end);
+	return out->kind == SPAN_END ? !out->name.size : out->name.size;
+}
+
+bool span_line_parse(const char *line, size_t size, struct span_line *out)
+{
+	const char *at = line, *end = line + size;
+
+	*out = (struct span_line){.kind = SPAN_WHOLE};
+	if (memchr(line, 0, size))
+		return false;
+	if (end > at && end[-1] == '\r')
+		end--;
+	if (at < end && *at == 'i')
+		out->kind = SPAN_INSTANT;
+	else if (at < end && *at == 'b')
+		out->kind = SPAN_BEGIN;
+	else if (at < end && *at == 'e')
+		out->kind = SPAN_END;
+	if (out->kind != SPAN_WHOLE)
+		return parse_prefixed(at + 1, end, out);
+	if (!take_time(&at, end, &out->start) || !take_space(&at, end) ||
+	    !take_time(&at, end, &out->end) || !take_space(&at, end))
+		return false;
+	out->name = text_until(at, end);
+	return out->name.size && out->end >= out->start;
+}
+
+/* Limits of a recording. Bytes are those read, so that a sparse file ends, too. */
+#define RECORDING_BYTES ((uint64_t)64 << 20)
+#define SPANS_MAX 2000000u
+/* Bytes between two looks at the limits at the end of a program. */
+#define FINISH_BYTES ((uint64_t)1 << 20)
+#define OPEN_MAX 1024
+/* Threads of a pid namespace that are looked up, per file. */
+#define LOOKUPS_MAX 256
+
+/* The lines of a file being read. */
+struct reader {
+	struct span_file *file;
+	struct span_sink *sink;
+};
+
+/* Reads a number from 1 to INT32_MAX, and advances *at. */
+static bool span_file_number(const char **at, uint32_t *number)
+{
+	uint64_t value;
+
+	if (!text_scan_decimal(at, *at + strlen(*at), &value) || !value || value > INT32_MAX)
+		return false;
+	*number = (uint32_t)value;
+	return true;
+}
+
+/* Returns the thread of `pid` that has this number in its pid namespace; 0: none. */
+static uint32_t find_ns_thread(uint32_t pid, uint32_t inner)
+{
+	char path[40];
+	struct dirent *entry;
+	DIR *dir;
+	uint32_t found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && !found && (entry = readdir(dir))) {
+		const char *at = entry->d_name;
+		uint32_t numbers[PROC_STATUS_NUMBERS_MAX], outer;
+		_cleanup_free_ char *status = NULL;
+		size_t count;
+
+		if (!span_file_number(&at, &outer))
+			continue;
+		status = proc_status_read(outer);
+		count = status ? proc_status_numbers(status, "NSpid", numbers) : 0;
+		if (count && numbers[count - 1] == inner)
+			found = outer;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* Threads that are gone count as the process's first one. */
+static uint32_t outer_tid(struct span_file *file, uint32_t tid)
+{
+	struct ns_thread thread = {.inner = tid};
+
+	if (!file->own_pid)
+		return tid ? tid : file->pid;
+	if (!tid || tid == file->own_pid)
+		return file->pid;
+	vec_for_each(&file->threads, const struct ns_thread *, known) {
+		if (known->inner == tid)
+			return known->outer ? known->outer : file->pid;
+	}
+	if (file->threads.count == LOOKUPS_MAX)
+		return file->pid;
+	thread.outer = find_ns_thread(file->pid, tid);
+	vec_push(&file->threads, thread);
+	return thread.outer ? thread.outer : file->pid;
+}
+
+static void set_attribute(struct span_attribute *to, size_t *count,
+			  const struct span_attribute *attribute)
+{
+	for (size_t i = 0; i < *count; i++) {
+		if (to[i].key.size == attribute->key.size &&
+		    memcmp(to[i].key.at, attribute->key.at, to[i].key.size) == 0) {
+			to[i] = *attribute;
+			return;
+		}
+	}
+	to[(*count)++] = *attribute;
+}
+
+/* Sends a span; `last` may say more about it. Spans cannot begin in the future. */
+static void send_span(struct reader *r, const struct span_line *line, uint64_t end,
+		      const struct span_line *last)
+{
+	struct span_attribute attributes[2 * SPAN_ATTRIBUTES_MAX];
+	uint64_t now = clock_monotonic_ns();
+	struct span span = {
+		.pid = r->file->pid,
+		.tid = outer_tid(r->file, line->tid ? line->tid : r->file->tid),
+		.start = line->start < now ? line->start : now,
+		.end = end < now ? end : now,
+		.is_open = line->kind == SPAN_BEGIN && !last,
+		.name = line->name,
+		.category = last && last->category.size ? last->category : line->category,
+		.attributes = attributes,
+	};
+
+	if (r->sink->spans >= SPANS_MAX) {
+		r->file->is_cut = true;
+		return;
+	}
+	r->sink->spans++;
+	r->file->spans++;
+	for (size_t i = 0; i < line->attribute_count; i++)
+		set_attribute(attributes, &span.attribute_count, &line->attributes[i]);
+	for (size_t i = 0; last && i < last->attribute_count; i++)
+		set_attribute(attributes, &span.attribute_count, &last->attributes[i]);
+	r->sink->fn(r->sink->ctx, &span);
+}
+
+static size_t find_open(const struct span_file *file, const struct span_text *id)
+{
+	uint64_t hash = hash_bytes(id->at, id->size, 0);
+	size_t at = file->open.count;
+
+	while (at && file->open.items[at - 1].id_hash != hash)
+		at--;
+	return at - 1;
+}
+
+static void remove_open(struct span_file *file, size_t at)
+{
+	free(file->open.items[at].line);
+	memmove(&file->open.items[at], &file->open.items[at + 1],
+		(file->open.count - at - 1) * sizeof(file->open.items[0]));
+	file->open.count--;
+}
+
+/* Ends an open span; last: the line that did it, NULL if none. Returns false if malformed.
+ */
+static bool close_span(struct reader *r, size_t at, uint64_t time, const struct span_line *last)
+{
+	const struct open_span *open = &r->file->open.items[at];
+	struct span_line line;
+	bool is_fine = span_line_parse(open->line, open->size, &line) && time >= line.start;
+
+	if (is_fine)
+		send_span(r, &line, time, last);
+	remove_open(r->file, at);
+	return is_fine;
+}
+
+/* An id that is used again ends the span that had it. */
+static bool begin_span(struct reader *r, const struct span_line *line, const char *text,
+		       size_t size)
+{
+	struct open_span open = {
+		.id_hash = hash_bytes(line->id.at, line->id.size, 0),
+		.size = size,
+	};
+	size_t before = find_open(r->file, &line->id);
+
+	if (before != SIZE_MAX && !close_span(r, before, line->start, NULL))
+		return false;
+	if (r->file->open.count == OPEN_MAX)
+		return false;
+	open.line = xmemdup(text, size);
+	vec_push(&r->file->open, open);
+	return true;
+}
+
+static bool end_span(struct reader *r, const struct span_line *line)
+{
+	size_t at = find_open(r->file, &line->id);
+
+	return at != SIZE_MAX && close_span(r, at, line->start, line);
+}
+
+static void on_line(void *ctx, const char *text, size_t size)
+{
+	struct reader *r = ctx;
+	struct span_line line;
+	bool is_fine = text && span_line_parse(text, size, &line);
+
+	if (is_fine && line.kind == SPAN_BEGIN)
+		is_fine = begin_span(r, &line, text, size);
+	else if (is_fine && line.kind == SPAN_END)
+		is_fine = end_span(r, &line);
+	else if (is_fine)
+		send_span(r, &line, line.end, &line);
+	r->file->malformed += !is_fine;
+}
+
+/* Reads at most `budget` bytes. True: the file has more. */
+static bool span_file_read(struct span_file *file, uint64_t budget, bool is_last,
+			   struct span_sink *sink)
+{
+	struct reader r = {file, sink};
+	uint64_t before = file->lines.bytes;
+	struct stat st;
+	bool has_more;
+
+	if (fstat(file->fd, &st) || (!is_last && (uint64_t)st.st_size == file->size))
+		return false;
+	if (sink->bytes >= RECORDING_BYTES) {
+		file->is_cut = true;
+		return false;
+	}
+	has_more = line_file_read(&file->lines, file->fd, budget, is_last, on_line, &r);
+	sink->bytes += file->lines.bytes - before;
+	if (has_more)
+		return true;
+	file->size = (uint64_t)st.st_size;
+	return false;
+}
+
+void span_file_free(struct span_file *file)
+{
+	if (!file)
+		return;
+	if (file->fd >= 0)
+		close(file->fd);
+	while (file->open.count)
+		remove_open(file, file->open.count - 1);
+	vec_release(&file->open);
+	vec_release(&file->threads);
+	free(file);
+}
+
+void span_file_finish(struct span_file *file, uint64_t time, struct span_sink *sink)
+{
+	struct reader r = {file, sink};
+
+	while (span_file_read(file, FINISH_BYTES, true, sink))
+		;
+	while (file->open.count)
+		close_span(&r, 0, time, NULL);
+}
 
 #define POLL_NS 100000000ull
 /* A process with generated code seldom has a file of its own: try less and less often. */

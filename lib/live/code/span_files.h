@@ -10,9 +10,119 @@
 #ifndef PROF_LIB_LIVE_CODE_SPAN_FILES_H
 #define PROF_LIB_LIVE_CODE_SPAN_FILES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/vec.h"
 #include "lib/live/code/jit_files.h"
-#include "lib/live/code/span_file.h"
+#include "lib/live/code/line_file.h"
 #include "lib/live/process/live_process.h"
+
+/*
+ * Lines of marker files, in which programs tell what they did and when. Times are CLOCK_MONOTONIC
+ * ns, in decimal:
+ *
+ *	START END NAME		an interval; the name is the rest of the line
+ *	i TIME NAME		an instant
+ *	b TIME ID NAME		an interval begins; the id is any word
+ *	e TIME ID		it ends
+ *
+ * The last three may end with words that say more: "@TID" the thread, "#CATEGORY", "key=value".
+ */
+
+/* Longer texts are cut; further attributes stay in the name. */
+#define SPAN_TEXT_MAX 1024
+#define SPAN_ATTRIBUTES_MAX 8
+#define SPAN_KEY_MAX 32
+
+/* Borrowed, not terminated. */
+struct span_text {
+	const char *at;
+	size_t size;
+};
+
+struct span_attribute {
+	struct span_text key, value;
+};
+
+enum span_line_kind {
+	SPAN_WHOLE,
+	SPAN_INSTANT,
+	SPAN_BEGIN,
+	SPAN_END,
+};
+
+struct span_line {
+	enum span_line_kind kind;
+	uint64_t start, end; /* equal, but for SPAN_WHOLE */
+	struct span_text id; /* of SPAN_BEGIN and SPAN_END */
+	struct span_text name; /* empty: SPAN_END */
+	struct span_text category;
+	uint32_t tid; /* 0: not said */
+	size_t attribute_count;
+	struct span_attribute attributes[SPAN_ATTRIBUTES_MAX]; /* in the line's order */
+};
+
+/* Parses a line without its end; `out` points into it. False: malformed. */
+bool span_line_parse(const char *line, size_t size, struct span_line *out);
+
+/* Reads one marker file of a program: pairs beginnings with ends, and finds threads. */
+
+struct span {
+	uint32_t pid, tid;
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; an instant if equal */
+	bool is_open; /* it had not ended when its program did; `end` is that time */
+	struct span_text name, category;
+	size_t attribute_count;
+	const struct span_attribute *attributes; /* keys are unique */
+};
+
+/* Borrows the span. */
+typedef void span_fn(void *ctx, const struct span *span);
+
+/* Takes the spans of all files, up to a limit. */
+struct span_sink {
+	span_fn *fn;
+	void *ctx;
+	uint64_t spans, bytes;
+};
+
+struct open_span {
+	uint64_t id_hash;
+	char *line; /* owned, the one that began it */
+	size_t size;
+};
+
+struct ns_thread {
+	uint32_t inner, outer;
+};
+
+struct live_process;
+
+struct span_file {
+	struct live_process *owner; /* the one whose end is the file's; not used here */
+	int fd;
+	dev_t device;
+	ino_t inode;
+	uint64_t size; /* when last read to its end */
+	uint32_t pid, tid; /* thread of the spans, unless lines say another one */
+	uint32_t own_pid; /* in its pid namespace; 0: in the recorder's */
+	VEC(struct ns_thread) threads;
+	struct line_file lines;
+	VEC(struct open_span) open; /* in the order of their beginnings */
+	uint64_t spans, malformed;
+	bool is_cut;
+};
+
+/* Closes the descriptor and frees everything. NULL is fine. */
+void span_file_free(struct span_file *f);
+/*
+ * Reads the file to its end, or to the limit of the recording. Spans that are open end at `time`,
+ * with the program.
+ */
+void span_file_finish(struct span_file *f, uint64_t time, struct span_sink *sink);
 
 /* Maximum open descriptors. */
 #define SPAN_FILES_DESCRIPTORS 128

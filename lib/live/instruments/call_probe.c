@@ -12,7 +12,7 @@
 #include "bpf/live_record.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/live/bpf/task_iterator.h"
+#include "lib/live/bpf/visitor.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/stream/process/system_calls.h"
 

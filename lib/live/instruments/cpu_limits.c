@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Time for which CPU limits of control groups held the recorded processes back. */
-#include "lib/live/process/cpu_limits.h"
+#include "lib/live/process/cgroup_limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/instrument.h"
 #include "lib/live/tracker.h"
-#include "lib/stream/process/cgroup.h"
+#include "lib/stream/process/mapping.h"
 
 #define SHOWN_MAX 3
 /* The summary mentions groups from this share of their periods on, in percent. */

@@ -11,7 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "lib/live/perf/event_fds.h"
-#include "lib/live/process/path_names.h"
+#include "lib/live/process/process_root.h"
 #include "faults.skel.h"
 
 #define EVENT "major-faults/period=1/"

@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/live/instruments/marker_instrument.h"
-#include "lib/live/process/path_names.h"
+#include "lib/live/process/process_root.h"
 
 struct mapped_files {
 	struct live *live;

@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/option_value.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define NS_PER_MS 1e6
 

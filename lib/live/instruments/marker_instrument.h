@@ -14,7 +14,6 @@
 #include "lib/live/bpf/programs_object.h"
 #include "lib/live/instrument.h"
 #include "lib/stream/record/marker_record.h"
-#include "lib/stream/record/schema_record.h"
 
 /* Settings of such an instrument, by its option. */
 struct marker_settings {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lib/base/log.h"
-#include "lib/live/bpf/task_iterator.h"
+#include "lib/live/bpf/visitor.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "net.skel.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/signal_name.h"
+#include "lib/base/program.h"
 #include "lib/live/instruments/marker_instrument.h"
 #include "signals.skel.h"
 

@@ -2,6 +2,7 @@
 #include "lib/live/kernel/kernel_modules.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,44 @@
 #include "bpf/config.h"
 #include "lib/base/address_ranges.h"
 #include "lib/base/alloc.h"
+#include "lib/base/bytes.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/live/kernel/kernel_notes.h"
-#include "lib/live/kernel/kernel_symbols.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/kernel/kernel_space.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
+
+#define NOTES_MAX (64u << 10)
+
+void kernel_notes_read_build_id(const char *path, struct special_module *module)
+{
+	size_t size;
+	_cleanup_free_ char *notes = text_read_file(path, NOTES_MAX, &size);
+	struct bytes b;
+
+	if (!notes)
+		return;
+	bytes_init(&b, notes, size);
+	while (bytes_left(&b) >= 12) {
+		uint32_t name_size = bytes_u32(&b), desc_size = bytes_u32(&b);
+		uint32_t type = bytes_u32(&b);
+		const char *name = bytes_take(&b, name_size);
+		const uint8_t *desc;
+
+		bytes_align(&b, 4);
+		desc = bytes_take(&b, desc_size);
+		bytes_align(&b, 4);
+		if (!name || !desc)
+			return;
+		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name, "GNU", 4) &&
+		    desc_size <= sizeof(module->build_id)) {
+			memcpy(module->build_id, desc, desc_size);
+			module->build_id_size = (uint8_t)desc_size;
+			return;
+		}
+	}
+}
 
 /* Normally linked modules have some five sections with code. */
 #define MAX_SECTIONS 32

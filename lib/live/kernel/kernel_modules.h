@@ -8,6 +8,11 @@
 #include "bpf/live_record.h"
 #include "lib/live/process/module_registry.h"
 
+/* Reads the build id of the running kernel or of a module from sysfs. */
+
+/* Reads the build id from a file of ELF notes. Leaves *module unchanged if it has none. */
+void kernel_notes_read_build_id(const char *path, struct special_module *module);
+
 #define KERNEL_MODULES_LIST "/proc/modules"
 #define KERNEL_MODULES_MAX ((size_t)4 << 20)
 #define KERNEL_MODULES_DIR "/sys/module"

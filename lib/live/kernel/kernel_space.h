@@ -6,8 +6,47 @@
 #define PROF_LIB_LIVE_KERNEL_KERNEL_SPACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "lib/live/process/module_registry.h"
+
+/* Kernel symbols for sampled addresses, looked up by the kernel. */
+
+struct programs;
+
+/* A parsed kernel symbol; strings point into the parsed text. */
+struct kernel_symbol_text {
+	uint64_t start, size;
+	const char *name;
+	size_t name_size;
+	const char *module; /* "[ext4]", terminated; NULL: the kernel image */
+};
+
+/* *symbol is valid during the call only. */
+typedef void kernel_symbol_fn(void *ctx, const struct kernel_symbol_text *symbol);
+
+/* Parses `text`, the kernel's "name+0x12/0x34 [module]" for `addr`. False: not a symbol. */
+bool kernel_symbol_parse(struct kernel_symbol_text *symbol, uint64_t addr, const char *text);
+/* See recorder_find_symbols(). */
+bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_t count,
+			 kernel_symbol_fn *fn, void *ctx);
+
+/*
+ * Sends code that the kernel generates (BPF programs, trampolines) as module and mapping records.
+ * Each piece is a module of its own whose path is the function's name, so it keeps its name even if
+ * it is gone at the end or its place was reused.
+ */
+
+/*
+ * Sends the loaded BPF programs that this process may see, as of `time`. They replace parts of
+ * mappings sent before.
+ */
+void kernel_code_send_loaded(struct module_registry *modules, record_sink_fn *sink, void *ctx,
+			     uint64_t time);
+/* Sends the code of a MAP_EVENT_CODE. */
+void kernel_code_send(struct module_registry *modules, record_sink_fn *sink, void *ctx,
+		      const struct map_event *event);
 
 /*
  * Sends the records, as of `time`; call before any sample. If addresses are hidden

@@ -11,10 +11,55 @@
 #include <stdint.h>
 
 #include "lib/base/error.h"
+#include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/live/perf/event_spec.h"
 #include "lib/live/perf/perf_event.h"
-#include "lib/live/perf/throttling.h"
+#include "lib/stream/record/sink.h"
+
+/*
+ * Records when the kernel stopped sampling: an event that ticks more often than
+ * kernel.perf_event_max_sample_rate allows is stopped until the CPU's next timer interrupt. The
+ * kernel reports this only in rings, so sampling events share their CPU's mapping ring. They write
+ * nothing else into it, because a BPF program takes each sample first.
+ */
+
+/*
+ * A busy CPU has a timer interrupt at least every 10 ms. In a longer interval the CPU was idle,
+ * except for the first and the last timer interval.
+ */
+#define THROTTLED_MAX_NS 20000000ull
+
+/* An event on a CPU. */
+struct throttled_event {
+	uint64_t id; /* the kernel's; 0: the row is free */
+	uint64_t since; /* 0: not throttled */
+	uint32_t event; /* 0: the clock; else an id of REC_EVENT_NAME */
+	uint16_t cpu;
+};
+
+struct throttling {
+	record_sink_fn *sink;
+	void *ctx;
+	VEC(struct throttled_event) rows;
+	struct index by_id;
+};
+
+void throttling_init(struct throttling *t, record_sink_fn *sink, void *ctx);
+void throttling_release(struct throttling *t);
+/*
+ * Makes the ring report when the event `fd` is throttled on its CPU. If the kernel refuses,
+ * throttling of the event stays unknown.
+ */
+void throttling_watch(struct throttling *t, int fd, uint32_t event, const struct map_ring *ring);
+/* Adds a row, as throttling_watch() does. */
+void throttling_add(struct throttling *t, uint64_t id, uint32_t event, uint32_t cpu);
+/* Takes MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED in ring order. Sends a record for each pair. */
+void throttling_take(struct throttling *t, const struct map_event *event);
+/* Ends the CPU's events at `time`. */
+void throttling_forget(struct throttling *t, uint32_t cpu, uint64_t time);
+/* Ends all open intervals at `time`, the end of the recording. */
+void throttling_finish(struct throttling *t, uint64_t time);
 
 struct event_fd {
 	uint32_t cpu, event;

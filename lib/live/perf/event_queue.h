@@ -3,9 +3,9 @@
  * Sorts events from many rings: those of this round, and those of the previous round that were too
  * young for it.
  *
- * lib/stream/record/merge cannot do this: handling these events makes records that merge has to sort, so
- * events are handled up to this round's clock, while merge gives out records only up to the clock
- * of the previous round.
+ * lib/stream/record/merge cannot do this: handling these events makes records that merge has to
+ * sort, so events are handled up to this round's clock, while merge gives out records only up to
+ * the clock of the previous round.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_QUEUE_H
 #define PROF_LIB_LIVE_PERF_EVENT_QUEUE_H

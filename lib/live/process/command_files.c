@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/search_path.h"
+#include "lib/base/program.h"
 #include "lib/base/text.h"
-#include "lib/code/binary/needed.h"
+#include "lib/code/binary/objects.h"
 
 /* Limits of the kernel: interpreters of interpreters, and bytes of a first line. */
 #define SCRIPTS_MAX 5

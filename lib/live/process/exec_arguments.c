@@ -13,8 +13,8 @@
 #include "lib/stream/text/secrets.h"
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
-#include "lib/live/process/path_names.h"
-#include "lib/stream/record/record.h"
+#include "lib/live/process/process_root.h"
+#include "lib/stream/record/records.h"
 
 /* Longest text of a REC_EXEC once masked: "***" may replace each character. */
 #define TEXT_MAX (4 * EXEC_TEXT_MAX)

@@ -2,16 +2,192 @@
 #include "lib/live/process/file_opener.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/bounded_call.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "lib/stream/process/mapping.h"
+
+/* A file that may be the mapped one. */
+struct candidate {
+	int fd; /* O_PATH */
+	bool is_mapped; /* found through map_files, not by path */
+};
+
+static int open_in_map_files(const struct mapped_file *file)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, file->pid,
+		 file->start, file->end);
+	return open(name, O_PATH | O_CLOEXEC);
+}
+
+int mapped_file_find(const struct mapped_file *file, dev_t *device)
+{
+	int fd = open_in_map_files(file);
+	struct statx st;
+
+	*device = 0;
+	/* Asked for nothing, the kernel tells the device all the same. */
+	if (fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0)
+		*device = makedev(st.stx_dev_major, st.stx_dev_minor);
+	return fd;
+}
+
+/*
+ * The kernel reports paths without links. A link on the way was put there later and leads to
+ * another file.
+ */
+static int open_by_path(int root, const char *path, uint64_t resolve)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+static int open_in_process_root(const struct mapped_file *file)
+{
+	_cleanup_close_ int root = -1;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%u/root", file->pid);
+	root = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -1;
+	return open_by_path(root, file->path, RESOLVE_IN_ROOT);
+}
+
+static int open_in_own_root(const struct mapped_file *file)
+{
+	return open_by_path(AT_FDCWD, file->path, 0);
+}
+
+/* map_files names the mapping, but another file may be mapped there by now. */
+static bool same_link(const struct mapped_file *file, int path_fd)
+{
+	char name[32], target[PATH_MAX];
+	ssize_t size;
+
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path_fd);
+	size = readlink(name, target, sizeof(target) - 1);
+	if (size < 0)
+		return false;
+	target[size] = 0;
+	return strcmp(target, file->path) == 0;
+}
+
+/* On overlays stat's device, and with several layers its inode, differs from the mapping's. */
+static bool has_layers(int path_fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(path_fd, &fs) &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC);
+}
+
+static bool is_the_file(const struct mapped_file *file, const struct candidate *candidate,
+			const struct stat *st, const struct binary_summary *summary)
+{
+	bool same_inode = file->inode && st->st_ino == file->inode;
+
+	if (file->build_id_size)
+		return summary->build_id_size == file->build_id_size &&
+		       memcmp(summary->build_id, file->build_id, file->build_id_size) == 0;
+	/* The kernel itself led to the file that is mapped there, or was a moment ago. */
+	if (candidate->is_mapped)
+		return same_inode || same_link(file, candidate->fd);
+	/* An inode number alone proves nothing: users choose it in file systems of their own. */
+	return same_inode && (st->st_dev == file->device || has_layers(candidate->fd));
+}
+
+static int open_candidate(const struct mapped_file *file, const struct candidate *candidate,
+			  struct file_identity *identity, struct binary_summary *summary)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	char name[32];
+
+	if (fstat(candidate->fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENXIO;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", candidate->fd);
+	/* O_NONBLOCK: a lease held by the file's owner would block open() for up to a minute. */
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	memset(summary, 0, sizeof(*summary));
+	if (binary_summarize(fd, summary, NULL))
+		memset(summary, 0, sizeof(*summary));
+	if (!is_the_file(file, candidate, &st, summary)) {
+		binary_summary_release(summary);
+		return -ESTALE;
+	}
+	identity->device = st.st_dev;
+	identity->inode = st.st_ino;
+	identity->size = st.st_size;
+	identity->modified_ns = st.st_mtim.tv_sec * 1000000000ll + st.st_mtim.tv_nsec;
+	return steal_fd(&fd);
+}
+
+static int (*const ways_by_path[])(const struct mapped_file *) = {
+	open_in_process_root,
+	open_in_own_root,
+};
+
+#define WAYS_BY_PATH (sizeof(ways_by_path) / sizeof(ways_by_path[0]))
+
+int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
+		     struct binary_summary *summary)
+{
+	struct candidate candidate = {.fd = found, .is_mapped = true};
+	int fd = -ENOENT;
+
+	for (size_t next = 0;; next++) {
+		if (candidate.fd >= 0) {
+			fd = open_candidate(file, &candidate, identity, summary);
+			close(candidate.fd);
+		}
+		if (fd >= 0 || next == WAYS_BY_PATH)
+			return fd;
+		candidate = (struct candidate){.fd = ways_by_path[next](file)};
+		if (candidate.fd < 0)
+			fd = -errno;
+	}
+}
+
+bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < WAYS_BY_PATH && !found; i++) {
+		_cleanup_close_ int fd = ways_by_path[i](file);
+		struct stat st;
+
+		found = fd >= 0 && !fstat(fd, &st) && st.st_dev == identity->device &&
+			st.st_ino == identity->inode;
+	}
+	return found;
+}
 
 /* Rings hold what comes meanwhile. */
 #define LIMIT_NS 500000000ull

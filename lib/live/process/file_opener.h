@@ -6,8 +6,59 @@
 #ifndef PROF_LIB_LIVE_PROCESS_FILE_OPENER_H
 #define PROF_LIB_LIVE_PROCESS_FILE_OPENER_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "lib/base/vec.h"
-#include "lib/live/process/mapped_file.h"
+#include "lib/code/binary/binary.h"
+
+/*
+ * Opens the file behind a mapping of another process. The process may be hostile, in another mount
+ * namespace, or gone: never opens a device or a FIFO, follows no link out of the process's root,
+ * and returns no file but the mapped one.
+ */
+
+/* Known properties by which the file is recognised. */
+struct mapped_file {
+	uint32_t pid;
+	uint64_t start, end; /* the mapping */
+	const char *path; /* as the process sees it */
+	const uint8_t *build_id; /* NULL if build_id_size is 0 */
+	uint8_t build_id_size;
+	/* Compared only without a build id; inode 0: unknown. */
+	uint64_t inode;
+	dev_t device; /* of the underlying file system; on an overlay it differs from stat's */
+};
+
+/* Identity of a file without a build id. */
+struct file_identity {
+	dev_t device;
+	ino_t inode;
+	off_t size;
+	int64_t modified_ns;
+};
+
+/*
+ * Finds the file through /proc/PID/map_files, and its device, without asking its file system, which
+ * need not answer. Returns an O_PATH descriptor, or -1 with device 0 if the kernel does not lead
+ * there, or the process has ended.
+ */
+int mapped_file_find(const struct mapped_file *file, dev_t *device);
+/*
+ * Opens the file for reading: the one that was found, else by its path in the process's root, else
+ * by its path in the recorder's root. Takes `found` over, -1 for none. Fills in identity and
+ * summary (0 segments if the file is not ELF). Returns a descriptor or a negative errno; on success
+ * the caller releases the summary.
+ */
+int mapped_file_open(const struct mapped_file *file, int found, struct file_identity *identity,
+		     struct binary_summary *summary);
+/*
+ * True if the opened file can still be found by its path, in the process's root or in the
+ * recorder's. The kernel appends " (deleted)" for an unlinked file, but a file's name may end so,
+ * too.
+ */
+bool mapped_file_has_path(const struct mapped_file *file, const struct file_identity *identity);
 
 /* Zeroed is empty. */
 struct file_opener {

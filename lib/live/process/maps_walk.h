@@ -6,9 +6,88 @@
 #ifndef PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
 #define PROF_LIB_LIVE_PROCESS_MAPS_WALK_H
 
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "lib/base/error.h"
+#include "lib/base/index.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
 #include "lib/live/process/module_registry.h"
-#include "lib/live/process/identity_cache.h"
+
+/* The executable lines of /proc/PID/maps, see proc(5). */
+
+struct proc_map {
+	uint64_t start, end, file_offset, inode;
+	uint32_t device_major, device_minor;
+	bool executable;
+	const char *path; /* "" for anonymous memory; points into the text */
+};
+
+/*
+ * Parses the line at *text, terminates it in place and advances to the next. False at the end.
+ * Malformed lines are skipped.
+ */
+bool proc_maps_next(char **text, struct proc_map *map);
+
+/*
+ * Iterates over the executable mappings of a process. Kernels from 6.11 on are asked for those
+ * alone, which saves writing and parsing a line for each other mapping.
+ */
+
+enum exec_maps_way {
+	EXEC_MAPS_ASK, /* falls back to reading if the kernel does not answer */
+	EXEC_MAPS_READ,
+};
+
+struct exec_maps {
+	enum exec_maps_way way;
+	int fd; /* /proc/PID/maps */
+	uint64_t next; /* mappings below were returned */
+	char name[PATH_MAX]; /* of the returned mapping */
+	char *text, *at; /* owned */
+};
+
+/*
+ * Returns 0; -ENOENT or -ESRCH if the process does not exist or has ended; -EACCES if its mappings
+ * must not be read. Release after success.
+ */
+int exec_maps_open(struct exec_maps *maps, uint32_t pid, enum exec_maps_way way);
+void exec_maps_release(struct exec_maps *maps);
+/*
+ * Stores the next mapping, in order of address; its path is valid until the next call. False at the
+ * end. Leaves out the kernel's pages that every process sees (vsyscall).
+ */
+bool exec_maps_next(struct exec_maps *maps, struct proc_map *map);
+
+/*
+ * Caches files that several processes map, while many processes are scanned at once: each file is
+ * opened once. Device and inode do not identify a file on overlays; together with the path, the
+ * root and the mounts they do.
+ */
+
+/* The root and mounts by which a process resolves paths; all zero: unknown. */
+struct scan_view {
+	uint64_t root_device, root_inode, mounts;
+};
+
+struct scan_file {
+	struct scan_view view;
+	uint64_t inode;
+	uint32_t device_major, device_minor;
+	size_t path; /* position in `paths` */
+	uint32_t module_id;
+};
+
+/* A zeroed struct is an empty cache. Keep it for a short time only: files may be replaced. */
+struct identity_cache {
+	VEC(struct scan_file) rows;
+	struct index index;
+	struct strbuf paths;
+};
+
+void identity_cache_release(struct identity_cache *c);
 
 /*
  * Sends a name record of the main thread (NAME_SCAN, and `flags` with the result of the filters).

@@ -21,8 +21,97 @@
 #include "lib/code/binary/vdso.h"
 #include "lib/live/process/file_opener.h"
 #include "lib/live/process/process_root.h"
-#include "lib/live/process/unopened_file.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
+
+/*
+ * A mapped file that could not be opened yet, usually because its process had ended before. It is
+ * tried again with other processes that have it mapped.
+ */
+
+struct unopened_file {
+	struct map_event event; /* the first mapping; its path is owned */
+	/* The mapping that was tried last. */
+	uint32_t tried_pid;
+	uint64_t tried_start;
+	uint32_t tries; /* those with living processes */
+};
+
+/* After so many failures with living processes, a file is given up. */
+#define TRIES_MAX 256
+
+/* Copies the event with its path. */
+static struct unopened_file *unopened_file_new(const struct map_event *event)
+{
+	struct unopened_file *u = xcalloc(1, sizeof(*u));
+
+	u->event = *event;
+	u->event.path = xstrdup(event->path);
+	return u;
+}
+
+/* Accepts NULL. */
+static void unopened_file_free(struct unopened_file *u)
+{
+	if (u)
+		free((char *)u->event.path);
+	free(u);
+}
+
+/* Recognises a file without a build id: the same inode, and the same path. */
+static uint64_t unopened_file_hash(const struct map_event *event)
+{
+	return hash_pair(
+		hash_bytes(event->path, strlen(event->path), event->inode_generation),
+		hash_pair(event->inode, hash_pair(event->device_major, event->device_minor)));
+}
+
+static bool unopened_file_equal(const struct unopened_file *u, const struct map_event *event)
+{
+	const struct map_event *own = &u->event;
+
+	return own->inode == event->inode && own->inode_generation == event->inode_generation &&
+	       own->device_major == event->device_major &&
+	       own->device_minor == event->device_minor && strcmp(own->path, event->path) == 0;
+}
+
+/* Has the process's program ended? A zombie has none any more. */
+static bool process_has_ended(uint32_t pid)
+{
+	char name[32], target[1];
+
+	snprintf(name, sizeof(name), "/proc/%u/exe", pid);
+	return readlink(name, target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);
+}
+
+/* Does this mapping promise more than those that were tried? */
+static bool unopened_file_is_worth_a_try(const struct unopened_file *u, uint32_t pid,
+					 uint64_t start)
+{
+	return u->tries < TRIES_MAX && (u->tried_pid != pid || u->tried_start != start) &&
+	       !process_has_ended(pid);
+}
+
+static void unopened_file_note_try(struct unopened_file *u, const struct map_event *event)
+{
+	u->tried_pid = event->pid;
+	u->tried_start = event->start;
+	u->tries += !process_has_ended(event->pid);
+}
+
+/* Describes another process's mapping of the file. The path is that of `u`. */
+static struct map_event unopened_file_mapped(const struct unopened_file *u,
+					     const struct mapping *mapping, uint32_t pid,
+					     uint64_t time)
+{
+	struct map_event event = u->event;
+
+	event.time = time;
+	event.pid = event.tid = pid;
+	event.start = mapping->start;
+	event.size = mapping->end - mapping->start;
+	event.file_offset = mapping->file_offset;
+	return event;
+}
 
 /* ELF machine of the recorder, and so of the kernel. */
 #if defined(__x86_64__)

@@ -4,10 +4,18 @@
 #define PROF_LIB_LIVE_PROCESS_PROCESS_ROOT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/strbuf.h"
 #include "lib/code/files/file_set.h"
 #include "lib/live/process/live_process.h"
+
+/*
+ * Appends a path to `path`, which is empty: from its names, innermost first, each terminated. With
+ * `is_cut`, outer ones are missing, and the path begins with an ellipsis.
+ */
+void path_names_join(struct strbuf *path, const char *names, size_t size, bool is_cut);
 
 /*
  * Keeps the root under a module's id, to find files there after the process has ended. With

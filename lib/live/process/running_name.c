@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/stream/process/process_name.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define ARGUMENTS_MAX 4096
 #define STAT_MAX 1024

@@ -18,8 +18,8 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/identity.h"
 #include "lib/base/text.h"
-#include "lib/live/machine/proc_status.h"
-#include "lib/live/process/cgroup_search.h"
+#include "lib/live/machine/host.h"
+#include "lib/live/process/cgroup_filter.h"
 #include "lib/live/process/running_name.h"
 
 /* Kernel workers have names longer than REC_NAME_SIZE in /proc. */

@@ -14,7 +14,7 @@
 #include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/native/jit_tables.h"
 #include "lib/code/unwind/native/module_tables.h"
-#include "lib/code/unwind/native/table_arena.h"
+#include "lib/code/unwind/native/table_pool.h"
 
 /* Progress of the runtime that a process has, which must start first. */
 enum space_start {

@@ -1,25 +1,118 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/live/unwind/unwinder.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-#include "bpf/unwind.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/vec.h"
-#include "lib/live/unwind/kernel_shards.h"
-#include "lib/live/unwind/runtime_files.h"
-#include "lib/live/unwind/spaces.h"
-#include "lib/live/unwind/unused_files.h"
-#include "lib/stream/process/mapping.h"
 #include "lib/code/unwind/native/deferred_unwind.h"
 #include "lib/code/unwind/native/native_tables.h"
 #include "lib/code/unwind/native/table_pool.h"
+#include "lib/live/bpf/shared_maps.h"
+#include "lib/live/unwind/spaces.h"
+#include "lib/stream/process/mapping.h"
+
+/* Shards for the kernel's walker: maps in its array, mapped into this process. */
+
+struct kernel_shards {
+	int maps_fd; /* the walker's array of shards, borrowed */
+	VEC(int) fds; /* by the shard's number; owned */
+};
+
+/* Takes over first_fd, the descriptor of shard 0 if it is in the array already; -1: it is not. */
+static void kernel_shards_init(struct kernel_shards *k, int maps_fd, int first_fd)
+{
+	*k = (struct kernel_shards){.maps_fd = maps_fd};
+	if (first_fd >= 0)
+		vec_push(&k->fds, first_fd);
+}
+
+/* Call after releasing the arena that uses the shards. */
+static void kernel_shards_release(struct kernel_shards *k)
+{
+	vec_for_each(&k->fds, const int *, fd)
+		close(*fd);
+	vec_release(&k->fds);
+}
+
+/* Adds a new map to the walker's array. Returns its descriptor, negative with errno set. */
+static int add_map(struct kernel_shards *k, uint32_t id)
+{
+	int fd = shard_make(UNWIND_SHARD_BYTES);
+
+	if (fd < 0) {
+		errno = -fd;
+		return -1;
+	}
+	if (bpf_map_update_elem(k->maps_fd, &id, &fd, BPF_ANY)) {
+		close(fd);
+		return -1;
+	}
+	vec_push(&k->fds, fd);
+	return fd;
+}
+
+static uint32_t *make(void *ctx, uint32_t id)
+{
+	struct kernel_shards *k = ctx;
+	int fd = id < k->fds.count ? k->fds.items[id] : add_map(k, id);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0)
+		memory = mmap(NULL, UNWIND_SHARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void drop(void *ctx, uint32_t id, uint32_t *words)
+{
+	(void)ctx;
+	(void)id;
+	munmap(words, UNWIND_SHARD_BYTES);
+}
+
+static struct shard_source kernel_shards_source(struct kernel_shards *k)
+{
+	return (struct shard_source){make, drop, k};
+}
+
+/* Forgets files that nothing has mapped for long, in a recording that keeps only its end. */
+
+struct forgetting {
+	struct native_tables *tables;
+	uint64_t now;
+};
+
+static bool is_used(void *ctx, uint32_t module_id, uint64_t since_ns)
+{
+	const struct forgetting *f = ctx;
+
+	return native_tables_was_used(f->tables, module_id, since_ns);
+}
+
+static void forget(void *ctx, uint32_t module_id)
+{
+	const struct forgetting *f = ctx;
+
+	native_tables_forget(f->tables, module_id, f->now);
+}
+
+static void unused_files_forget(const struct spaces *spaces, struct native_tables *tables,
+				struct module_registry *files, uint64_t since_ns, uint64_t now)
+{
+	struct forgetting f = {tables, now};
+	const struct module_users users = {is_used, forget, &f};
+
+	spaces_use_tables(spaces, &tables->modules, now);
+	module_registry_forget(files, since_ns, now, &users);
+}
 
 /* Tables of files unmapped for UNUSED_NS are dropped; checked every EVICTION_NS. */
 #define UNUSED_NS 10000000000ull

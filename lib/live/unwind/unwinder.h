@@ -14,10 +14,10 @@
 #include "bpf/unwind.h"
 #include "lib/base/error.h"
 #include "lib/code/files/file_set.h"
-#include "lib/live/unwind/code_piece.h"
-#include "lib/live/unwind/runtime_files.h"
 #include "lib/live/process/live_process.h"
 #include "lib/live/process/module_registry.h"
+#include "lib/live/unwind/code_piece.h"
+#include "lib/live/unwind/runtime_files.h"
 
 struct unwinder;
 

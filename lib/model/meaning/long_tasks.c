@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/long_tasks.h"
 
-#include "lib/model/tables/schema_text.h"
+#include "lib/model/tables/schemas.h"
 
 /* NO_SCHEMA if none. */
 static schema_id find_schema(const struct profile *p)

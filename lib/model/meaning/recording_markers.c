@@ -1,7 +1,95 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/meaning/recording_markers.h"
 
-#include "lib/model/tables/schema_text.h"
+#include <string.h>
+
+#include "lib/model/tables/schemas.h"
+
+static struct marker_value duration(uint64_t ns)
+{
+	return (struct marker_value){.type = FIELD_DURATION, .number = ns};
+}
+
+void run_marker_add(struct profile *p, thread_id thread, const struct run_marker *run)
+{
+	schema_id schema = schema_text_intern(marker_schema(MARKER_RUN), &p->markers.schemas,
+					      &p->strings);
+	struct marker marker;
+
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, run->start, run->end);
+	*marker_value(&p->markers, &marker, RUN_ITERATION) = marker_integer(run->iteration);
+	*marker_value(&p->markers, &marker, RUN_STATUS) = marker_integer(run->status);
+	*marker_value(&p->markers, &marker, RUN_WALL) = duration(run->end - run->start);
+	*marker_value(&p->markers, &marker, RUN_CPU) = duration(run->cpu_ns);
+	if (run->variant != NO_STRING) {
+		*marker_value(&p->markers, &marker, RUN_VARIANT) = marker_string(run->variant);
+		*marker_value(&p->markers, &marker,
+			      RUN_VARIANT_NUMBER) = marker_integer(run->variant_number);
+	}
+	if (run->looks > 1)
+		*marker_value(&p->markers, &marker, RUN_LOOKS) = marker_integer(run->looks);
+	if (run->seed)
+		*marker_value(&p->markers, &marker, RUN_SEED) = marker_integer((int64_t)run->seed);
+	vec_push(&threads_get(&p->threads, thread)->markers, marker);
+}
+
+/* The value of a field by its key: a file may have them in another order. NULL: it has none. */
+static const struct marker_value *find_value(const struct profile *p, const struct marker *marker,
+					     unsigned int field)
+{
+	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
+	const struct marker_schema_field *text = &marker_schema(MARKER_RUN)->fields[field];
+	string_id key = strings_find(&p->strings, text->key, strlen(text->key));
+	uint32_t number = schema_find_field(&p->markers.schemas, schema, key);
+	const struct marker_value *value;
+
+	if (number == schema->field_count)
+		return NULL;
+	value = marker_value(&p->markers, marker, number);
+	return value->type == text->type ? value : NULL;
+}
+
+static uint64_t find_number(const struct profile *p, const struct marker *marker,
+			    unsigned int field)
+{
+	const struct marker_value *value = find_value(p, marker, field);
+
+	return value && (int64_t)value->number > 0 ? value->number : 0;
+}
+
+static uint32_t find_small(const struct profile *p, const struct marker *marker, unsigned int field)
+{
+	uint64_t number = find_number(p, marker, field);
+
+	return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+bool run_marker_read(const struct profile *p, const struct marker *marker, struct run_marker *run)
+{
+	const struct schema *schema = schemas_get(&p->markers.schemas, marker->schema);
+	const struct marker_value *variant;
+
+	if (strcmp(strings_get(&p->strings, schema->name), marker_schema(MARKER_RUN)->name) != 0 ||
+	    !find_value(p, marker, RUN_ITERATION) || !find_value(p, marker, RUN_WALL))
+		return false;
+	variant = find_value(p, marker, RUN_VARIANT);
+	*run = (struct run_marker){
+		.start = marker->start,
+		.end = marker->end,
+		.iteration = find_small(p, marker, RUN_ITERATION),
+		.variant = variant ? variant->string : NO_STRING,
+		.variant_number = find_small(p, marker, RUN_VARIANT_NUMBER),
+		.status = find_small(p, marker, RUN_STATUS),
+		.cpu_ns = find_number(p, marker, RUN_CPU),
+		.looks = find_small(p, marker, RUN_LOOKS),
+		.seed = find_number(p, marker, RUN_SEED),
+	};
+	if (!run->looks)
+		run->looks = 1;
+	return true;
+}
 
 static thread_id choose_thread(const struct profile *p)
 {

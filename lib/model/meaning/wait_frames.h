@@ -5,6 +5,28 @@
 
 #include "lib/model/tables/profile.h"
 
+/* Tells threads that wait for work from those that something holds up. */
+
+enum parked {
+	PARKED_NOT, /* or nobody knows */
+	PARKED_FOR_WORK,
+	PARKED_FOR_TIME, /* a sleep that is made of a condition variable */
+};
+
+/*
+ * Tells by the function that called the means of waiting: a worker of Go, libuv, V8, the Java
+ * virtual machine, a pool of threads. `id`: as above.
+ */
+enum parked parked_of_stack(const struct profile *p, stack_id id);
+
+/*
+ * Markers of long waits. They are made as slow calls; once the kernel's functions have names, these
+ * tell which ones waited for a lock, the disk or a page of memory.
+ */
+
+/* Returns the schema of slow calls, NO_SCHEMA if the profile can have no more. */
+schema_id slow_waits_schema(struct profile *p);
+
 /*
  * Gives labels the category that the kernel's frames below them tell: a system call says nothing of
  * the file that it reads, and one that waits for a page of its argument's memory is a page fault.

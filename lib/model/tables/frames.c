@@ -1,7 +1,93 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/frames.h"
 
-#include <stdbool.h>
+void funcs_release(struct funcs *f)
+{
+	vec_release(&f->rows);
+	index_release(&f->index);
+}
+
+static bool func_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct func *a = &((const struct funcs *)table)->rows.items[id], *b = key;
+
+	return a->name == b->name && a->module == b->module && a->file == b->file &&
+	       a->line == b->line && a->column == b->column;
+}
+
+func_id funcs_intern(struct funcs *f, const struct func *func)
+{
+	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->file);
+	uint64_t hash = hash_pair((uint64_t)func->name << 32 | func->module, place);
+	func_id id = index_find(&f->index, hash, func_equal, f, func);
+
+	if (id != INDEX_NONE)
+		return id;
+	id = (func_id)f->rows.count;
+	vec_push(&f->rows, *func);
+	index_add(&f->index, hash, id);
+	return id;
+}
+
+void symbols_release(struct symbols *s)
+{
+	vec_release(&s->rows);
+	index_release(&s->index);
+}
+
+static bool symbol_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct symbol *a = &((const struct symbols *)table)->rows.items[id], *b = key;
+
+	return a->rva == b->rva && a->module == b->module;
+}
+
+symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol)
+{
+	uint64_t hash = hash_pair(symbol->module, symbol->rva);
+	symbol_id id = index_find(&s->index, hash, symbol_equal, s, symbol);
+
+	if (id != INDEX_NONE)
+		return id;
+	id = (symbol_id)s->rows.count;
+	vec_push(&s->rows, *symbol);
+	index_add(&s->index, hash, id);
+	return id;
+}
+
+void source_files_release(struct source_files *s)
+{
+	vec_for_each(&s->rows, struct source_file *, file) {
+		free(file->text);
+		readers_release(&file->users);
+	}
+	vec_release(&s->rows);
+	index_release(&s->index);
+}
+
+static bool source_file_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct source_files *)table)->rows.items[id].path == *(const string_id *)key;
+}
+
+source_file_id source_files_intern(struct source_files *s, string_id path)
+{
+	uint64_t hash = hash_u64(path);
+	source_file_id id = index_find(&s->index, hash, source_file_equal, s, &path);
+
+	if (id != INDEX_NONE)
+		return id;
+	id = (source_file_id)s->rows.count;
+	vec_push(&s->rows, (struct source_file){.path = path});
+	index_add(&s->index, hash, id);
+	return id;
+}
+
+void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size)
+{
+	s->rows.items[id].text = text;
+	s->rows.items[id].size = size;
+}
 
 void frames_release(struct frames *f)
 {
@@ -48,4 +134,41 @@ frame_id frames_intern(struct frames *f, const struct frame *frame)
 const struct frame *frames_get(const struct frames *f, frame_id id)
 {
 	return &f->rows.items[id];
+}
+
+void stacks_release(struct stacks *s)
+{
+	vec_release(&s->rows);
+	index_release(&s->index);
+}
+
+static bool stack_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct stack *a = &((const struct stacks *)table)->rows.items[id], *b = key;
+
+	return a->parent == b->parent && a->frame == b->frame;
+}
+
+stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame)
+{
+	struct stack stack = {parent, frame};
+	uint64_t hash = hash_u64((uint64_t)parent << 32 | frame);
+	stack_id id = INDEX_NONE;
+
+	/* The newest stack is the parent of none yet: so are all but the first of a new chain. */
+	if (parent == NO_STACK || parent + 1 != s->rows.count)
+		id = index_find(&s->index, hash, stack_equal, s, &stack);
+
+	if (id != INDEX_NONE)
+		return id;
+	id = (stack_id)s->rows.count;
+	vec_push(&s->rows, stack);
+	index_add(&s->index, hash, id);
+	return id;
+}
+
+void stacks_mark(const struct stacks *s, stack_id stack, bool *used)
+{
+	for (; stack != NO_STACK && !used[stack]; stack = s->rows.items[stack].parent)
+		used[stack] = true;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "lib/base/readers.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
@@ -155,5 +156,20 @@ uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset)
 #define MODULE_CODE_MAX ((uint64_t)1 << 40)
 uint64_t module_bytes_from(const struct module *m, uint64_t rva);
 /* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
+
+/*
+ * Outcome of the search for a module's functions and lines, in words for people who wonder why
+ * something has no name.
+ */
+
+/* A static phrase, in lower case and without a full stop. */
+const char *symbol_reason_text(enum symbol_reason reason);
+/* Is it the outcome of a search for the module's own file, of which nothing was found? */
+bool symbol_reason_is_of_search(enum symbol_reason reason);
+/*
+ * Appends the reason with the build id: "no debug file for build id 1a2b…". Appends nothing for
+ * SYMBOLS_FOUND.
+ */
+void module_describe_reason(const struct module *m, struct strbuf *text);
 
 #endif

@@ -1,8 +1,211 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/model/tables/profile.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+
+const char *const overhead_fields[OVERHEAD_FIELD_COUNT] = {
+	[OVERHEAD_MEAN] = "meanOverhead",
+	[OVERHEAD_MAX] = "maxOverhead",
+	[OVERHEAD_MIN] = "minOverhead",
+	[OVERHEAD_MEAN_CLEANING] = "meanCleaning",
+	[OVERHEAD_MAX_CLEANING] = "maxCleaning",
+	[OVERHEAD_MIN_CLEANING] = "minCleaning",
+	[OVERHEAD_MEAN_COUNTER] = "meanCounter",
+	[OVERHEAD_MAX_COUNTER] = "maxCounter",
+	[OVERHEAD_MIN_COUNTER] = "minCounter",
+	[OVERHEAD_MEAN_INTERVAL] = "meanInterval",
+	[OVERHEAD_MAX_INTERVAL] = "maxInterval",
+	[OVERHEAD_MIN_INTERVAL] = "minInterval",
+	[OVERHEAD_MEAN_LOCKINGS] = "meanLockings",
+	[OVERHEAD_MAX_LOCKINGS] = "maxLockings",
+	[OVERHEAD_MIN_LOCKINGS] = "minLockings",
+	[OVERHEAD_MEAN_THREAD] = "meanThread",
+	[OVERHEAD_MAX_THREAD] = "maxThread",
+	[OVERHEAD_MIN_THREAD] = "minThread",
+	[OVERHEAD_DURATIONS] = "overheadDurations",
+	[OVERHEAD_SHARE] = "overheadPercentage",
+	[OVERHEAD_PROFILED] = "profiledDuration",
+	[OVERHEAD_SAMPLINGS] = "samplingCount",
+};
+
+const char *const recording_moments[MOMENT_COUNT] = {
+	[MOMENT_ARMED] = "armed_ms",
+	[MOMENT_FIRST_TICK] = "first_tick_ms",
+	[MOMENT_STOPPED] = "stopped_ms",
+	[MOMENT_TABLES] = "unwind_tables",
+	[MOMENT_LOST_SAMPLES] = "lost_samples",
+	[MOMENT_LOST_EVENTS] = "lost_events",
+};
+
+static void event_counts_release(struct event_counts *c)
+{
+	vec_release(&c->rows);
+}
+
+struct event_count *event_counts_get(struct event_counts *c, uint32_t number)
+{
+	if (number >= EVENT_COUNTS_MAX)
+		return NULL;
+	while (c->rows.count <= number)
+		vec_push(&c->rows, (struct event_count){.name = NO_STRING});
+	return &c->rows.items[number];
+}
+
+static const size_t texts[] = {
+#define META_TEXT(member) offsetof(struct profile_meta, member),
+	META_TEXTS
+#undef META_TEXT
+};
+
+#define TEXT_COUNT (sizeof(texts) / sizeof(*texts))
+
+static char **text_at(struct profile_meta *meta, size_t member)
+{
+	return (char **)((char *)meta + member);
+}
+
+static void profile_meta_release(struct profile_meta *meta)
+{
+	for (size_t i = 0; i < TEXT_COUNT; i++)
+		free(*text_at(meta, texts[i]));
+	vec_for_each(&meta->features, char **, feature)
+		free(*feature);
+	vec_for_each(&meta->filters, char **, filter)
+		free(*filter);
+	vec_for_each(&meta->extra, struct profile_extra *, extra) {
+		free(extra->section);
+		free(extra->label);
+		free(extra->value);
+	}
+	vec_release(&meta->features);
+	vec_release(&meta->filters);
+	vec_release(&meta->extra);
+}
+
+/* Copies texts as they are. */
+static char *duplicate(void *ctx, size_t member, const char *text)
+{
+	(void)ctx;
+	(void)member;
+	return xstrdup(text);
+}
+
+void profile_meta_copy(struct profile_meta *into, const struct profile_meta *from,
+		       meta_text_fn *copy_text, void *ctx)
+{
+	char *text;
+
+	if (!copy_text)
+		copy_text = duplicate;
+	*into = *from;
+	memset(&into->features, 0, sizeof(into->features));
+	memset(&into->filters, 0, sizeof(into->filters));
+	memset(&into->extra, 0, sizeof(into->extra));
+	for (size_t i = 0; i < TEXT_COUNT; i++) {
+		text = *text_at(into, texts[i]);
+		*text_at(into, texts[i]) = text ? copy_text(ctx, texts[i], text) : NULL;
+	}
+	vec_for_each(&from->features, char *const *, feature) {
+		text = copy_text(ctx, offsetof(struct profile_meta, features), *feature);
+		if (text)
+			vec_push(&into->features, text);
+	}
+	vec_for_each(&from->filters, char *const *, filter) {
+		text = copy_text(ctx, offsetof(struct profile_meta, filters), *filter);
+		if (text)
+			vec_push(&into->filters, text);
+	}
+}
+
+/* Rows of the front-end's info panel. */
+
+const char *profile_extra_format(const char *format)
+{
+	static const char *const formats[] = {"integer",     "bytes",		"percentage",
+					      "duration",    "milliseconds",	"microseconds",
+					      "nanoseconds", "seconds",		"time",
+					      "decimal",     "hexadecimal",	"file-path",
+					      "url",	     "sanitized-string"};
+
+	for (size_t i = 0; format && i < sizeof(formats) / sizeof(*formats); i++) {
+		if (strcmp(format, formats[i]) == 0)
+			return formats[i];
+	}
+	return "string";
+}
+
+void profile_add_extra(struct profile *p, const char *section, const char *label,
+		       const char *format, const char *value)
+{
+	struct profile_extra extra = {
+		.section = xstrdup(section),
+		.label = xstrdup(label),
+		.value = xstrdup(value),
+		.format = format,
+	};
+
+	extra.fact = fact_by_row(extra.section, extra.label, &extra.of);
+	vec_push(&p->meta.extra, extra);
+}
+
+/* Add the row of one fact. `of` is what "*" stands for in its label, NULL without one. */
+static void profile_add_fact(struct profile *p, const struct fact *fact)
+{
+	const struct fact_kind *kind = fact_kind(fact->id);
+	size_t before = strcspn(kind->label, "*");
+	_cleanup_free_ char *label = xasprintf("%.*s%s", (int)before, kind->label,
+					       fact->of ? fact->of : "");
+	_cleanup_(strbuf_release) struct strbuf value = {0};
+
+	if (fact->is_hidden || (kind->format == FACT_FORMAT_COUNT_UNLESS_0 && !fact->count))
+		return;
+	fact_panel_value(fact, &value);
+	profile_add_extra(p, fact_section_title(kind->section), label, fact_panel_format(fact->id),
+			  strbuf_text(&value));
+}
+
+void profile_add_count(struct profile *p, enum fact_id id, const char *of, uint64_t count)
+{
+	profile_add_fact(p, &(struct fact){.id = id, .of = (char *)of, .count = count});
+}
+
+void profile_add_text(struct profile *p, enum fact_id id, const char *of, const char *text)
+{
+	profile_add_fact(p, &(struct fact){.id = id, .of = (char *)of, .text = (char *)text});
+}
+
+static void add_section(struct profile *p, const struct facts *facts, enum fact_section section)
+{
+	for (enum fact_id id = 0; id < FACT_COUNT; id++) {
+		if (fact_kind(id)->section != section)
+			continue;
+		vec_for_each(&facts->rows, const struct fact *, fact) {
+			if (fact->id == id)
+				profile_add_fact(p, fact);
+		}
+	}
+}
+
+void profile_add_facts(struct profile *p, const struct facts *facts, enum fact_section first,
+		       enum fact_section last)
+{
+	for (enum fact_section i = first; i <= last; i++)
+		add_section(p, facts, i);
+}
+
+const char *profile_fact(const struct profile *p, enum fact_id id, const char *of)
+{
+	vec_for_each(&p->meta.extra, const struct profile_extra *, extra) {
+		if (extra->fact == id &&
+		    (of && extra->of ? strcmp(extra->of, of) == 0 : of == extra->of))
+			return extra->value;
+	}
+	return NULL;
+}
 
 struct profile *profile_new(void)
 {

@@ -7,19 +7,142 @@
 #define PROF_LIB_MODEL_TABLES_PROFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/vec.h"
 #include "lib/model/facts/facts.h"
 #include "lib/model/tables/counters.h"
-#include "lib/model/tables/event_counts.h"
 #include "lib/model/tables/frames.h"
-#include "lib/model/tables/funcs.h"
+#include "lib/model/tables/ids.h"
 #include "lib/model/tables/modules.h"
-#include "lib/model/tables/overhead.h"
-#include "lib/model/tables/profile_meta.h"
-#include "lib/model/tables/stacks.h"
 #include "lib/model/tables/strings.h"
 #include "lib/model/tables/threads.h"
+
+/* Costs of recording itself, in the fields that front-ends know, and its main moments. */
+
+/* Times in µs; mean, longest and shortest of one thing. */
+enum overhead_field {
+	OVERHEAD_MEAN, /* a run of any of the recorder's programs in the kernel */
+	OVERHEAD_MAX,
+	OVERHEAD_MIN,
+	OVERHEAD_MEAN_CLEANING, /* unused */
+	OVERHEAD_MAX_CLEANING,
+	OVERHEAD_MIN_CLEANING,
+	OVERHEAD_MEAN_COUNTER, /* a run of the program that reads counters */
+	OVERHEAD_MAX_COUNTER,
+	OVERHEAD_MIN_COUNTER,
+	OVERHEAD_MEAN_INTERVAL, /* nominal time between two ticks */
+	OVERHEAD_MAX_INTERVAL,
+	OVERHEAD_MIN_INTERVAL,
+	OVERHEAD_MEAN_LOCKINGS, /* unused */
+	OVERHEAD_MAX_LOCKINGS,
+	OVERHEAD_MIN_LOCKINGS,
+	OVERHEAD_MEAN_THREAD, /* a run of the clock's program */
+	OVERHEAD_MAX_THREAD,
+	OVERHEAD_MIN_THREAD,
+	OVERHEAD_DURATIONS, /* of all runs */
+	OVERHEAD_SHARE, /* those in the profiled time: 1 is a whole CPU */
+	OVERHEAD_PROFILED,
+	OVERHEAD_SAMPLINGS, /* number of ticks */
+	OVERHEAD_FIELD_COUNT
+};
+
+enum recording_moment {
+	MOMENT_ARMED, /* ms since the start of the profile */
+	MOMENT_FIRST_TICK,
+	MOMENT_STOPPED,
+	MOMENT_TABLES, /* numbers */
+	MOMENT_LOST_SAMPLES,
+	MOMENT_LOST_EVENTS,
+	MOMENT_COUNT
+};
+
+/* All values in millionths of their unit. Zeroed: nothing is known. */
+struct profile_overhead {
+	bool has_statistics, has_log;
+	uint64_t statistics[OVERHEAD_FIELD_COUNT];
+	uint64_t log[MOMENT_COUNT];
+};
+
+/* Names in files. */
+extern const char *const overhead_fields[OVERHEAD_FIELD_COUNT];
+extern const char *const recording_moments[MOMENT_COUNT];
+
+/* Sampled events other than the clock, by the number that the recording gives them. */
+
+/* More than any recorder numbers. Higher numbers in a file are rejected. */
+#define EVENT_COUNTS_MAX 64
+
+struct event_count {
+	string_id name; /* NO_STRING: not known */
+	uint64_t samples; /* in the profile */
+	uint64_t weight; /* occurrences that the samples stand for */
+	uint64_t lost; /* occurrences known to be missing */
+	uint64_t throttled, throttled_ns; /* as in struct cpu_losses, summed over all CPUs */
+};
+
+struct event_counts {
+	VEC(struct event_count) rows; /* 0 is the clock, and empty */
+};
+
+/*
+ * Returns the row of that number, added if new; NULL from EVENT_COUNTS_MAX on. Valid until the next
+ * call.
+ */
+struct event_count *event_counts_get(struct event_counts *c, uint32_t number);
+
+/* Meta data: what a profile says of the recording as a whole. */
+
+/* An entry of "Show more" in the front-end's info panel. */
+struct profile_extra {
+	char *section, *label, *value; /* owned */
+	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
+	enum fact_id fact; /* FACT_NONE: of another program */
+	const char *of; /* subject that "*" stands for, within the label; NULL without one */
+};
+
+/* Feature of a recording of the whole machine. */
+#define FEATURE_ALL_PROCESSES "all-processes"
+
+/* Texts; owned, NULL where unknown. */
+#define META_TEXTS \
+	META_TEXT(product) /* title: the command's name */ \
+	META_TEXT(command_line) \
+	META_TEXT(os) /* "Linux 6.1.0 x86_64" */ \
+	META_TEXT(distribution) /* "Debian GNU/Linux 12 (bookworm)" */ \
+	META_TEXT(abi) /* "x86_64-linux" */ \
+	META_TEXT(cpu_name) \
+	META_TEXT(imported_from) /* program that another one converted from: "perf" */
+
+struct profile_meta {
+#define META_TEXT(member) char *member;
+	META_TEXTS
+#undef META_TEXT
+	uint32_t root_pid; /* of the command, or of the process attached to, 0 if none */
+	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
+	uint64_t memory_bytes;
+	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed; time 0 of the file */
+	uint64_t start_realtime_ns; /* the same moment since the Unix epoch */
+	uint64_t end_ns; /* CLOCK_MONOTONIC when sampling ended */
+	uint64_t interval_ns; /* nominal time between samples */
+	uint64_t duration_limit_ns; /* -d, 0: none */
+	uint64_t buffer_bytes; /* sum over all rings */
+	bool symbolicated;
+	VEC(char *) features; /* "stackwalk", "cpu-clock", FEATURE_ALL_PROCESSES … */
+	VEC(char *) filters; /* the front-end's thread filters; holds the command */
+	VEC(struct profile_extra) extra;
+};
+
+/* Returns an owned copy of the text of that member (its offset), or NULL to leave it out. */
+typedef char *meta_text_fn(void *ctx, size_t member, const char *text);
+
+/*
+ * Copies everything but `extra`, whose rows belong to facts. `into` is overwritten. NULL as
+ * copy_text: texts stay as they are.
+ */
+void profile_meta_copy(struct profile_meta *into, const struct profile_meta *from,
+		       meta_text_fn *copy_text, void *ctx);
 
 #define PROFILE_LOST_CAUSES 8
 
@@ -125,8 +248,6 @@ const char *profile_extra_format(const char *format);
 /* Copies section, label and value, and finds the fact that is called so. */
 void profile_add_extra(struct profile *p, const char *section, const char *label,
 		       const char *format, const char *value);
-/* Add the row of one fact. `of` is what "*" stands for in its label, NULL without one. */
-void profile_add_fact(struct profile *p, const struct fact *fact);
 void profile_add_count(struct profile *p, enum fact_id id, const char *of, uint64_t count);
 void profile_add_text(struct profile *p, enum fact_id id, const char *of, const char *text);
 /* Adds the rows of these sections, in the order of the panel. */

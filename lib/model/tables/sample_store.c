@@ -10,7 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
-#include "lib/base/read_at.h"
+#include "lib/base/open_file.h"
 
 /* The exit status when the machine refuses. */
 #define EXIT_REFUSED 125

@@ -9,6 +9,7 @@
 #include "lib/base/vec.h"
 #include "lib/model/facts/marker_schema.h"
 #include "lib/model/tables/ids.h"
+#include "lib/model/tables/strings.h"
 
 #define MARKER_SCHEMAS_MAX 1024
 #define SCHEMA_FIELDS_MAX 32
@@ -52,5 +53,19 @@ const struct schema *schemas_get(const struct schemas *s, schema_id id);
 const struct schema_field *schema_fields(const struct schemas *s, const struct schema *schema);
 /* Returns the number of the field with that key, or field_count. */
 uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key);
+
+/* Adds schemas that are constants. */
+
+/* As schemas_intern(). */
+schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
+			     struct strings *strings);
+/* Returns NO_SCHEMA if none of that name. */
+schema_id schema_text_find(enum marker_id id, const struct schemas *schemas,
+			   const struct strings *strings);
+/*
+ * Adds those that each session has, whose ids are then their enum marker_id. Call before there is
+ * any other.
+ */
+void schema_text_intern_first(struct schemas *schemas, struct strings *strings);
 
 #endif

@@ -7,9 +7,17 @@
 #ifndef PROF_LIB_QUERY_SANITIZE_SANITIZE_H
 #define PROF_LIB_QUERY_SANITIZE_SANITIZE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
-#include "lib/query/sanitize/keyed_hash.h"
+
+/* SipHash-2-4: without the key, nobody can try names until one has the hash. */
+
+#define KEYED_HASH_KEY_SIZE 16
+
+uint64_t keyed_hash(const uint8_t key[KEYED_HASH_KEY_SIZE], const void *data, size_t size);
 
 /* ROW(CONSTANT, "name", is it a part of the default?, one that is counted, several) */
 #define SANITIZE_CLASSES(ROW) \

@@ -3,19 +3,624 @@
 
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/query/sanitize/net_addresses.h"
-#include "lib/query/sanitize/path_text.h"
+
+/* Folders whose next part is a user's name. */
+static const char *const parents[] = {"/home/", "/Users/", "/var/home/", "/export/home/",
+				      "/usr/home/"};
+/* Folders in these with those of the users of one kind, or of one domain. */
+static const char *const groups[] = {"users", "staff",	"students", "people",
+				     "nfs",   "domain", "domains"};
+/* Folders with one for each domain. */
+static const char *const joined_accounts[] = {"local", "likewise-open", "pbis"};
+/* Ends of domains that no user's name has. */
+static const char *const home_folders_suffixes[] = {
+	".com", ".org",	     ".net",   ".edu",	".gov", ".local", ".lan",  ".corp",   ".priv",
+	".int", ".internal", ".intra", ".home", ".ad",	".test",  ".arpa", ".example"};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static void home_folders_release(struct home_folders *h)
+{
+	vec_for_each(&h->rows, char **, home)
+		free(*home);
+	vec_release(&h->rows);
+	vec_for_each(&h->groups, char **, group)
+		free(*group);
+	vec_release(&h->groups);
+}
+
+static bool is_one_of(const char *text, size_t size, const char *const *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strlen(list[i]) == size && memcmp(list[i], text, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_domain(const char *name, size_t size)
+{
+	size_t upper = 0;
+
+	if (memchr(name, '@', size))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(home_folders_suffixes); i++) {
+		size_t length = strlen(home_folders_suffixes[i]);
+
+		if (size > length &&
+		    strncasecmp(name + size - length, home_folders_suffixes[i], length) == 0)
+			return true;
+	}
+	/* Upper case is Windows'; useradd refuses it. */
+	for (size_t i = 0; i < size; i++) {
+		if (islower((unsigned char)name[i]))
+			return false;
+		upper += isupper((unsigned char)name[i]) != 0;
+	}
+	return upper > 1;
+}
+
+static bool is_group(const struct home_folders *h, const char *name, size_t size)
+{
+	vec_for_each(&h->groups, char *const *, group) {
+		if (strlen(*group) == size && memcmp(*group, name, size) == 0)
+			return true;
+	}
+	return is_one_of(name, size, groups, COUNT_OF(groups)) || is_domain(name, size);
+}
+
+static size_t part_end(const char *path, size_t size, size_t at)
+{
+	while (at < size && path[at] != '/')
+		at++;
+	return at;
+}
+
+/* Returns the end of the next part if there is one, else `at`. */
+static size_t next_part(const char *path, size_t size, size_t at)
+{
+	size_t start = at;
+
+	while (start < size && path[start] == '/')
+		start++;
+	return start < size ? part_end(path, size, start) : at;
+}
+
+static size_t usual_size(const struct home_folders *h, const char *path, size_t size, size_t start)
+{
+	size_t end = part_end(path, size, start), group = start;
+
+	if (end == start)
+		return 0;
+	if (is_one_of(path + start, end - start, joined_accounts, COUNT_OF(joined_accounts))) {
+		size_t domain = next_part(path, size, end);
+
+		/* A user may have such a name, and a domain has folders of users. */
+		if (domain == size || domain == end)
+			return end;
+		return next_part(path, size, domain);
+	}
+	if (is_group(h, path + group, end - group))
+		end = next_part(path, size, end);
+	return end;
+}
+
+static bool path_begins_with(const char *path, size_t size, const char *prefix);
+static bool path_is_name_end(const char *path, size_t size, size_t at);
+
+/* Returns the size of the home folder in which an absolute path lies, 0: it lies in none. */
+static size_t home_folders_size(const struct home_folders *h, const char *path, size_t size)
+{
+	vec_for_each(&h->rows, char *const *, home) {
+		size_t length = strlen(*home);
+
+		if (path_begins_with(path, size, *home) && path_is_name_end(path, size, length))
+			return length;
+	}
+	if (path_begins_with(path, size, "/root") && path_is_name_end(path, size, 5))
+		return 5;
+	for (size_t i = 0; i < COUNT_OF(parents); i++) {
+		if (path_begins_with(path, size, parents[i]))
+			return usual_size(h, path, size, strlen(parents[i]));
+	}
+	return 0;
+}
+
+/* Returns the end of the last home folder in a path, 0 if none. */
+static size_t home_folders_last_end(const struct home_folders *h, const char *path, size_t size)
+{
+	size_t end = 0;
+
+	for (size_t at = 0; at < size; at++) {
+		size_t home = path[at] == '/' ? home_folders_size(h, path + at, size - at) : 0;
+
+		if (home)
+			end = at + home;
+	}
+	return end;
+}
+
+static size_t parent_size(const char *path, size_t size)
+{
+	for (size_t i = 0; i < COUNT_OF(parents); i++) {
+		if (path_begins_with(path, size, parents[i]))
+			return strlen(parents[i]);
+	}
+	return 0;
+}
+
+/* Also learns from "/home/INITECH/bob" that INITECH is no user. */
+static void home_folders_add(struct home_folders *h, const char *path, size_t size)
+{
+	size_t group = parent_size(path, size), end;
+
+	vec_push(&h->rows, xstrndup(path, size));
+	if (!group)
+		return;
+	end = part_end(path, size, group);
+	if (end < size && end > group)
+		vec_push(&h->groups, xstrndup(path + group, end - group));
+}
+
+/* Returns where in a home folder's path, of that size, the parts begin that tell whose it is. */
+static size_t home_folders_owner_start(const char *path, size_t size)
+{
+	size_t start = parent_size(path, size);
+
+	if (start)
+		return start;
+	for (start = size; start && path[start - 1] != '/';)
+		start--;
+	return start;
+}
+
+#define WORD_MIN 2
+/* Shorter names are parts of too many words: "tom" of "custom", "eric" of "numeric". */
+#define ANYWHERE_MIN 5
+/* Replaced text may form a name with its neighbours. */
+#define PASSES_MAX 16
+
+/* Accounts, machines and folders of many systems. */
+static const char *const common[] = {
+	"admin",     "administrator", "alpine",	   "apache", "app",	  "apps",      "arch",
+	"azureuser", "backup",	      "bin",	   "build",  "buildbot",  "builder",   "centos",
+	"ci",	     "cloud-user",    "code",	   "common", "core",	  "daemon",    "data",
+	"debian",    "default",	      "deploy",	   "dev",    "devel",	  "developer", "docker",
+	"ec2-user",  "fedora",	      "ftp",	   "games",  "git",	  "go",	       "guest",
+	"home",	     "host",	      "http",	   "java",   "jenkins",	  "kali",      "kernel",
+	"lib",	     "linux",	      "linuxbrew", "local",  "localhost", "mail",      "main",
+	"make",	     "man",	      "me",	   "mysql",  "nginx",	  "node",      "nobody",
+	"opc",	     "ops",	      "opt",	   "pi",     "postgres",  "project",   "projects",
+	"public",    "python",	      "redis",	   "rocky",  "root",	  "runner",    "rust",
+	"service",   "services",      "share",	   "shared", "source",	  "src",       "staff",
+	"students",  "svn",	      "sync",	   "system", "test",	  "tester",    "tests",
+	"tmp",	     "tools",	      "ubuntu",	   "user",   "users",	  "vagrant",   "work",
+	"workspace", "www",	      "www-data",
+};
+
+enum letter_class { CLASS_OTHER, CLASS_DIGIT, CLASS_LETTER };
+
+static void private_words_release(struct private_words *w)
+{
+	vec_for_each(&w->rows, struct private_word *, word) {
+		free(word->text);
+		free(word->becomes);
+	}
+	vec_release(&w->rows);
+}
+
+static bool is_common(const char *text, size_t size)
+{
+	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++) {
+		if (strlen(common[i]) == size && strncasecmp(common[i], text, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool has_letter(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (isalnum((unsigned char)text[i]) || (text[i] & 0x80))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds a name. `becomes` NULL: "user" or "host". Ignored: names that many systems have ("root",
+ * "ubuntu"), and single letters.
+ */
+static void private_words_add(struct private_words *w, enum private_kind kind, const char *text,
+			      size_t size, const char *becomes)
+{
+	static const char *const usual[] = {[PRIVATE_USER] = "user", [PRIVATE_HOST] = "host"};
+	struct private_word row = {.size = size, .kind = kind};
+
+	if (size < WORD_MIN || is_common(text, size) || !has_letter(text, size))
+		return;
+	vec_for_each(&w->rows, const struct private_word *, word) {
+		if (word->size == size && strncasecmp(word->text, text, size) == 0)
+			return;
+	}
+	row.text = xstrndup(text, size);
+	for (size_t i = 0; i < size; i++)
+		row.text[i] = (char)tolower((unsigned char)row.text[i]);
+	row.becomes = xstrdup(becomes ? becomes : usual[kind]);
+	w->begins[kind][(unsigned char)row.text[0]] = true;
+	vec_push(&w->rows, row);
+}
+
+static enum letter_class class_of(char c)
+{
+	if (isdigit((unsigned char)c))
+		return CLASS_DIGIT;
+	return isalpha((unsigned char)c) || (c & 0x80) ? CLASS_LETTER : CLASS_OTHER;
+}
+
+/* True if a part of a word may end between these bytes: "a_b", "a1", "aB". */
+static bool is_seam(char before, char after)
+{
+	if (class_of(before) != class_of(after) || class_of(before) == CLASS_OTHER)
+		return true;
+	return islower((unsigned char)before) && isupper((unsigned char)after);
+}
+
+static bool is_after_lib(const char *text, size_t at)
+{
+	return at >= 3 && strncasecmp(text + at - 3, "lib", 3) == 0 &&
+	       (at == 3 || is_seam(text[at - 4], text[at - 3]));
+}
+
+static bool stands_at(const struct private_word *word, const char *text, size_t size, size_t at)
+{
+	size_t end = at + word->size;
+
+	if (word->size > size - at || strncasecmp(text + at, word->text, word->size) != 0)
+		return false;
+	if (word->size >= ANYWHERE_MIN)
+		return true;
+	return (!at || is_seam(text[at - 1], text[at]) || is_after_lib(text, at)) &&
+	       (end == size || is_seam(text[end - 1], text[end]));
+}
+
+/* The longest one. */
+static const struct private_word *find(const struct private_words *w, const bool *wanted,
+				       const char *text, size_t size, size_t at)
+{
+	unsigned char first = (unsigned char)tolower((unsigned char)text[at]);
+	const struct private_word *best = NULL;
+
+	if (!(wanted[PRIVATE_USER] && w->begins[PRIVATE_USER][first]) &&
+	    !(wanted[PRIVATE_HOST] && w->begins[PRIVATE_HOST][first]))
+		return NULL;
+	vec_for_each(&w->rows, const struct private_word *, word) {
+		if (wanted[word->kind] && stands_at(word, text, size, at) &&
+		    (!best || word->size > best->size))
+			best = word;
+	}
+	return best;
+}
+
+static uint64_t replace_once(const struct private_words *w, const bool *wanted, struct strbuf *out,
+			     const char *text, size_t size, uint64_t *counts)
+{
+	uint64_t replaced = 0;
+
+	for (size_t at = 0; at < size; at++) {
+		const struct private_word *word = find(w, wanted, text, size, at);
+
+		if (!word) {
+			strbuf_addch(out, text[at]);
+			continue;
+		}
+		strbuf_adds(out, word->becomes);
+		counts[word->kind]++;
+		replaced++;
+		at += word->size - 1;
+	}
+	return replaced;
+}
+
+/*
+ * Appends the text with names of the wanted kinds replaced, and counts them. Case does not matter.
+ * Long names are found anywhere, short ones only where words and parts of words begin and end, as
+ * in "bob_main", "startBob" and "libbob".
+ */
+static void private_words_replace(const struct private_words *w,
+				  const bool wanted[PRIVATE_KIND_COUNT], struct strbuf *out,
+				  const char *text, size_t size,
+				  uint64_t counts[PRIVATE_KIND_COUNT])
+{
+	_cleanup_(strbuf_release) struct strbuf result = {0}, next = {0};
+	uint64_t replaced = w->rows.count;
+
+	strbuf_add(&result, text, size);
+	for (unsigned int pass = 0; replaced && pass < PASSES_MAX; pass++) {
+		struct strbuf before = result;
+
+		strbuf_reset(&next);
+		replaced = replace_once(w, wanted, &next, strbuf_text(&before), before.size,
+					counts);
+		result = next;
+		next = before;
+	}
+	strbuf_add(out, strbuf_text(&result), result.size);
+}
+
+/* Addresses of people and machines in texts. */
+
+static bool is_name_byte(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("._-+", c));
+}
+
+/* Returns the size of "example.org": ends with letters after a dot. */
+static size_t domain_size(const char *text, size_t size)
+{
+	size_t end = 0, dot;
+
+	while (end < size &&
+	       (isalnum((unsigned char)text[end]) || text[end] == '-' || (text[end] == '.' && end)))
+		end++;
+	while (end && text[end - 1] == '.')
+		end--;
+	for (dot = end; dot && text[dot - 1] != '.'; dot--)
+		;
+	if (dot < 2 || end - dot < 2)
+		return 0;
+	for (size_t i = dot; i < end; i++) {
+		if (!isalpha((unsigned char)text[i]))
+			return 0;
+	}
+	return end;
+}
+
+/* Returns the size of "alice@example.org" at text[at], 0 if none. */
+static size_t mail_address_size(const char *text, size_t size, size_t at)
+{
+	size_t end = at, domain;
+
+	if (at && is_name_byte(text[at - 1]))
+		return 0;
+	while (end < size && is_name_byte(text[end]))
+		end++;
+	if (end == at || end == size || text[end] != '@')
+		return 0;
+	domain = domain_size(text + end + 1, size - end - 1);
+	return domain ? end + 1 + domain - at : 0;
+}
+
+static size_t ipv4_size(const char *text, size_t size, size_t at)
+{
+	size_t end = at;
+	unsigned int first = 0;
+
+	for (int part = 0; part < 4; part++) {
+		unsigned int value = 0;
+		size_t start;
+
+		if (part && (end == size || text[end++] != '.'))
+			return 0;
+		for (start = end;
+		     end < size && end - start < 3 && isdigit((unsigned char)text[end]); end++)
+			value = value * 10 + (unsigned int)(text[end] - '0');
+		if (end == start || value > 255)
+			return 0;
+		first = part ? first : value;
+	}
+	if (end < size && is_name_byte(text[end]) && text[end] != '.')
+		return 0;
+	return !first || first == 127 ? 0 : end - at;
+}
+
+struct ipv6 {
+	size_t end;
+	unsigned int groups;
+	bool has_gap; /* "::" */
+	bool has_colon; /* between two groups */
+	bool has_number; /* a group begins with a digit */
+};
+
+/* Takes groups of hexadecimal digits as long as they follow one another. */
+static void take_groups(struct ipv6 *a, const char *text, size_t size)
+{
+	for (bool goes_on = true; goes_on;) {
+		size_t start = a->end;
+
+		while (a->end < size && isxdigit((unsigned char)text[a->end]))
+			a->end++;
+		if (a->end == start)
+			return;
+		a->groups += a->end - start > 4 ? 9 : 1;
+		a->has_number |= isdigit((unsigned char)text[start]) != 0;
+		goes_on = a->end + 1 < size && text[a->end] == ':';
+		if (goes_on && !a->has_gap && text[a->end + 1] == ':') {
+			a->has_gap = true;
+			a->end += 2;
+		} else if (goes_on && isxdigit((unsigned char)text[a->end + 1])) {
+			a->has_colon = true;
+			a->end++;
+		} else {
+			goes_on = false;
+		}
+	}
+}
+
+/* True for the first group of addresses that are valid in one network. */
+static bool is_local_group(const char *text)
+{
+	return strncasecmp(text, "fe80::", 6) == 0 ||
+	       (tolower((unsigned char)text[0]) == 'f' && strchr("cdCD", text[1]) &&
+		(isdigit((unsigned char)text[2]) || isdigit((unsigned char)text[3])));
+}
+
+/* Names of code such as "a::b" look alike: no part of theirs begins with a digit. */
+static size_t ipv6_size(const char *text, size_t size, size_t at)
+{
+	struct ipv6 a = {.end = at};
+	size_t left;
+
+	if (size - at < 3 || (at && text[at - 1] == ':'))
+		return 0;
+	if (text[at] == ':' && text[at + 1] == ':') {
+		a.has_gap = true;
+		a.end += 2;
+	}
+	take_groups(&a, text, size);
+	left = size - a.end;
+	if (!a.groups || a.groups > 8 || a.has_gap == (a.groups == 8) ||
+	    (left && is_name_byte(text[a.end]) && text[a.end] != '.') ||
+	    (left > 1 && text[a.end] == '.' && isalnum((unsigned char)text[a.end + 1])) ||
+	    (left > 1 && text[a.end] == ':' && text[a.end + 1] == ':') ||
+	    (a.end - at == 3 && memcmp(text + at, "::1", 3) == 0))
+		return 0;
+	return a.has_number || a.has_colon || (size - at > 6 && is_local_group(text + at))
+		       ? a.end - at
+		       : 0;
+}
+
+/*
+ * Returns the size of "10.1.2.3" or "fe80::1" at text[at], 0 if none, or one that every
+ * machine has, or the number of a version ("libx.so.1.2.3.4").
+ */
+static size_t ip_address_size(const char *text, size_t size, size_t at)
+{
+	size_t found;
+
+	if (at && (is_name_byte(text[at - 1]) || (text[at - 1] & 0x80)))
+		return 0;
+	found = ipv4_size(text, size, at);
+	return found ? found : ipv6_size(text, size, at);
+}
+
+/* Finds paths in texts. */
+
+/* Suffixes of sources and of what is made of them. */
+static const char *const path_text_suffixes[] = {
+	"S",   "a",   "asm",   "bin",  "c",    "cc",   "cfg",	 "class", "conf", "cpp",  "css",
+	"csv", "cxx", "db",    "dll",  "exe",  "go",   "h",	 "hh",	  "hpp",  "html", "hxx",
+	"inc", "ini", "jar",   "java", "js",   "json", "jsx",	 "ko",	  "kt",	  "log",  "lua",
+	"md",  "mjs", "mm",    "o",    "php",  "pl",   "pm",	 "py",	  "pyc",  "pyx",  "rb",
+	"rs",  "s",   "scala", "sh",   "so",   "sql",  "sqlite", "swift", "tmp",  "toml", "ts",
+	"tsx", "txt", "wasm",  "xml",  "yaml", "yml",  "zig",
+};
+
+static bool path_begins_with(const char *path, size_t size, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	return size >= length && memcmp(path, prefix, length) == 0;
+}
+
+/* True for bytes that end a path in a text. */
+static bool path_is_end(char c)
+{
+	return (unsigned char)c <= ' ' || strchr("\"'`<>|;,()[]{}=*?&", c);
+}
+
+/* True if a folder's name ends there. */
+static bool path_is_name_end(const char *path, size_t size, size_t at)
+{
+	return at == size || path[at] == '/' || path[at] == ':' || path_is_end(path[at]);
+}
+
+/* '/' or '\\' */
+static bool path_is_separator(char c)
+{
+	return c == '/' || c == '\\';
+}
+
+/*
+ * Returns the end of "//user:password@machine:80" after a colon, as in the address of a page; `at`
+ * if there is no such thing.
+ */
+static size_t path_machine_end(const char *text, size_t size, size_t at)
+{
+	size_t end = at + 2;
+
+	if (!at || text[at - 1] != ':' || !path_begins_with(text + at, size - at, "//"))
+		return at;
+	while (end < size && text[end] != '/' && !path_is_end(text[end]))
+		end++;
+	return end > at + 2 ? end : at;
+}
+
+static bool has_known_suffix(const char *name, size_t size)
+{
+	size_t dot = size;
+
+	while (dot && name[dot - 1] != '.')
+		dot--;
+	/* A file may be nothing but a suffix: ".js" */
+	if (!dot)
+		return false;
+	for (size_t i = 0; i < sizeof(path_text_suffixes) / sizeof(path_text_suffixes[0]); i++) {
+		if (strlen(path_text_suffixes[i]) == size - dot &&
+		    memcmp(path_text_suffixes[i], name + dot, size - dot) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True if a token with separators looks like a path. */
+static bool looks_like_path(const char *token, size_t size)
+{
+	static const char *const begins[] = {"./", "../", "home/", "Users/"};
+	size_t part = 0;
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {
+		if (path_begins_with(token, size, begins[i]))
+			return true;
+	}
+	if (token[0] == '\\' && size > 2)
+		return true;
+	for (size_t i = 0; i < size; i++)
+		part = path_is_separator(token[i]) ? i + 1 : part;
+	return has_known_suffix(token + part, size - part);
+}
+
+/* "~/x.c" and "-I~/x.h" are what home folders became. */
+static bool begins_at_home(const char *token, size_t size)
+{
+	size_t at = 0;
+
+	if (token[0] == '-') {
+		while (at < size && (isalnum((unsigned char)token[at]) || token[at] == '-'))
+			at++;
+	}
+	return at + 1 < size && token[at] == '~' && token[at + 1] == '/';
+}
+
+/*
+ * Returns the end of the relative path that begins at text[at]; `at` if none does. Relative paths
+ * begin with "./", "../" or "home/", lead to a file with a known suffix, or are Windows'.
+ * "github.com/x/y.Run" and "kworker/0:1" are not paths.
+ */
+static size_t path_relative_end(const char *text, size_t size, size_t at)
+{
+	bool has_separator = false;
+	size_t end = at;
+
+	if (text[at] == '/' || (at && !path_is_end(text[at - 1]) && text[at - 1] != ':'))
+		return at;
+	for (; end < size && !path_is_end(text[end]) && text[end] != ':'; end++)
+		has_separator |= path_is_separator(text[end]);
+	if (!has_separator || begins_at_home(text + at, end - at) ||
+	    !looks_like_path(text + at, end - at))
+		return at;
+	return end;
+}
 
 static const char *const system_folders[] = {"/usr/",	 "/lib/", "/lib64/", "/lib32/",
 					     "/libx32/", "/bin/", "/sbin/"};
 /* Below a system folder, and yet one's own. */
 static const char *const own_folders[] = {"/usr/local/", "/usr/home/", "/usr/src/"};
 static const char kernel_modules[] = "/lib/modules/";
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 void scrubber_release(struct scrubber *s)
 {

@@ -9,10 +9,38 @@
 #define PROF_LIB_QUERY_SANITIZE_SCRUB_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/strbuf.h"
-#include "lib/query/sanitize/home_folders.h"
-#include "lib/query/sanitize/private_words.h"
+#include "lib/base/vec.h"
+
+/* Home folders in paths, and whose they are. */
+
+struct home_folders {
+	VEC(char *) rows; /* besides the usual ones */
+	VEC(char *) groups; /* "INITECH" of "/home/INITECH/bob" */
+};
+
+/* Names of users and machines, replaced wherever they stand in a text. */
+
+enum private_kind {
+	PRIVATE_USER,
+	PRIVATE_HOST,
+	PRIVATE_KIND_COUNT,
+};
+
+struct private_word {
+	char *text; /* in lower case; owned */
+	size_t size;
+	enum private_kind kind;
+	char *becomes; /* owned */
+};
+
+struct private_words {
+	VEC(struct private_word) rows;
+	bool begins[PRIVATE_KIND_COUNT][256]; /* a word of that kind, by byte in lower case */
+};
 
 struct scrubber {
 	bool paths, users, hosts; /* are taken away */

@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/query/sanitize/internal.h"
+#include "lib/query/sanitize/sanitize_internal.h"
 
 /* Shorter arguments are also words of other things. */
 #define ARGUMENT_MIN 4

@@ -1,12 +1,453 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_convert.h"
 
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/base/clock.h"
+#include "lib/stream/record/records.h"
+
+/* More CPUs than any machine has; limits what a file can make us keep. */
+#define CPUS_MAX 65535
+#define CHANCE_CERTAIN UINT32_MAX
+
+static uint32_t event_of(const struct perf_convert *c, uint64_t id)
+{
+	uint32_t attr = perf_attrs_find(&c->file->attrs, id);
+
+	if (attr == UINT32_MAX)
+		attr = 0;
+	return c->file->attrs.rows.items[attr].event;
+}
+
+static void send_lost(struct perf_convert *c, const struct perf_input *in, uint32_t event,
+		      uint64_t count)
+{
+	struct rec_lost *rec = perf_out_add(&c->out, REC_LOST, sizeof(*rec), in->time, 0, 0);
+
+	rec->rec.cpu = (uint16_t)in->trailer.cpu;
+	rec->cause = LOST_RING_FULL;
+	rec->event = event == UINT32_MAX ? 0 : event;
+	rec->count = count;
+}
+
+static void take_lost(struct perf_convert *c, struct perf_input *in)
+{
+	uint64_t id = ordered_u64(&in->body), count = ordered_u64(&in->body);
+
+	if (!in->body.bytes.failed)
+		send_lost(c, in, event_of(c, id), count);
+}
+
+static void take_lost_samples(struct perf_convert *c, struct perf_input *in)
+{
+	uint64_t count = ordered_u64(&in->body);
+
+	if (!in->body.bytes.failed)
+		send_lost(c, in, event_of(c, in->trailer.id), count);
+}
+
+/* The kernel says that it stops sampling on a CPU, then that it goes on. */
+static void take_throttling(struct perf_convert *c, struct perf_input *in)
+{
+	uint32_t cpu = in->trailer.cpu;
+	struct rec_throttled *rec;
+	uint64_t id, since;
+
+	ordered_u64(&in->body); /* time */
+	id = ordered_u64(&in->body);
+	if (in->body.bytes.failed || cpu >= CPUS_MAX)
+		return;
+	if (c->throttled.count <= cpu)
+		vec_add_zeroed(&c->throttled, cpu + 1 - c->throttled.count);
+	since = c->throttled.items[cpu];
+	c->throttled.items[cpu] = in->head.type == PERF_RECORD_THROTTLE ? in->time : 0;
+	if (in->head.type == PERF_RECORD_THROTTLE)
+		return;
+	rec = perf_out_add(&c->out, REC_THROTTLED, sizeof(*rec), in->time, 0, 0);
+	rec->rec.cpu = (uint16_t)cpu;
+	rec->duration = since && in->time > since ? in->time - since : 0;
+	rec->event = event_of(c, id);
+}
+
+static struct wait_reason reason_of(const struct perf_task *task)
+{
+	return (struct wait_reason){
+		.call = WAIT_CALL_UNKNOWN,
+		.state = task->was_preempted ? WAIT_RUNNABLE : WAIT_SLEEPING,
+	};
+}
+
+static uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t time);
+
+static void switch_out(struct perf_convert *c, const struct perf_input *in, struct perf_task *task)
+{
+	struct rec_wait *rec;
+
+	if (task->on_ns && in->time > task->on_ns)
+		task->cpu_ns += in->time - task->on_ns;
+	task->on_ns = 0;
+	task->off_ns = in->time;
+	task->was_preempted = in->head.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+	rec = perf_out_add(&c->out, REC_WAIT, sizeof(*rec), in->time, task->pid, task->tid);
+	rec->sample.rec.cpu = (uint16_t)in->trailer.cpu;
+	rec->sample.rec.flags = SAMPLE_NO_STACK | SAMPLE_NO_LEAF;
+	rec->sample.cpu_time = perf_convert_cpu_time(task, in->time);
+	rec->start = in->time;
+	rec->chance = CHANCE_CERTAIN;
+	rec->reason = reason_of(task);
+	/* The switch may have been recorded with its stack, too. */
+	if (!task->switch_ns)
+		return;
+	rec->sample.rec.flags = task->switch_flags;
+	rec->sample.leaf = task->switch_leaf;
+	rec->sample.stack_id = task->switch_stack;
+	task->switch_ns = 0;
+}
+
+static void switch_in(struct perf_convert *c, const struct perf_input *in, struct perf_task *task)
+{
+	struct rec_resumed *rec;
+
+	task->on_ns = in->time;
+	if (!task->off_ns)
+		return;
+	rec = perf_out_add(&c->out, REC_RUN, sizeof(*rec), in->time, task->pid, task->tid);
+	rec->rec.cpu = (uint16_t)in->trailer.cpu;
+	rec->rec.flags = RUN_SAMPLED | RUN_QUEUE_UNKNOWN;
+	rec->start = task->off_ns;
+	rec->cpu_time = perf_convert_cpu_time(task, in->time);
+	rec->chance = CHANCE_CERTAIN;
+	rec->reason = reason_of(task);
+	task->off_ns = 0;
+}
+
+/* The idle task does not wait. */
+static void take_switch(struct perf_convert *c, struct perf_input *in)
+{
+	struct perf_task *task;
+
+	if (!in->trailer.tid || in->trailer.tid == UINT32_MAX)
+		return;
+	task = perf_tasks_get(&c->tasks, in->trailer.pid, in->trailer.tid);
+	if (in->head.misc & PERF_RECORD_MISC_SWITCH_OUT)
+		switch_out(c, in, task);
+	else
+		switch_in(c, in, task);
+}
+
+static void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
+			      const struct perf_place *place);
+
+/* Takes a wait that ended. */
+static void perf_convert_wait(struct perf_convert *c, const struct perf_sample *sample,
+			      const struct perf_place *place)
+{
+	const struct perf_task *task = perf_tasks_get(&c->tasks, sample->pid, sample->tid);
+	const struct wait_reason reason = {.call = WAIT_CALL_UNKNOWN, .state = WAIT_SLEEPING};
+	uint32_t cpu_time = perf_convert_cpu_time(task, sample->time);
+	uint64_t start = sample->period < sample->time ? sample->time - sample->period : 0;
+	struct rec_wait *wait;
+	struct rec_resumed *run;
+
+	if (!sample->period)
+		return;
+	wait = perf_out_add(&c->out, REC_WAIT, sizeof(*wait), sample->time, sample->pid,
+			    sample->tid);
+	perf_convert_fill(&wait->sample, sample, place);
+	wait->sample.cpu_time = cpu_time;
+	wait->start = start;
+	wait->reason = reason;
+	run = perf_out_add(&c->out, REC_RUN, sizeof(*run), sample->time, sample->pid, sample->tid);
+	run->rec.cpu = UINT16_MAX;
+	run->rec.flags = RUN_QUEUE_UNKNOWN;
+	run->start = start;
+	run->cpu_time = cpu_time;
+	run->reason = reason;
+}
+
+/* Takes losses, throttling and context switches. False for any other record. */
+static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
+{
+	switch (in->head.type) {
+	case PERF_RECORD_LOST:
+		take_lost(c, in);
+		return true;
+	case PERF_RECORD_LOST_SAMPLES:
+		take_lost_samples(c, in);
+		return true;
+	case PERF_RECORD_THROTTLE:
+	case PERF_RECORD_UNTHROTTLE:
+		take_throttling(c, in);
+		return true;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		take_switch(c, in);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Bits of misc that the headers of older kernels lack. */
+#define MISC_FORK_EXEC (1 << 13)
+#define MISC_BUILD_ID (1 << 14)
+
+#define GROUPS_MAX (1u << 16)
+#define PID_KERNEL UINT32_MAX
+
+/* Reads the text that the record ends with; "" if it is not terminated. */
+static const char *read_text(struct perf_input *in)
+{
+	const char *text = bytes_cstr(&in->body.bytes);
+
+	return text ? text : "";
+}
+
+static void send_name(struct perf_convert *c, const struct perf_input *in,
+		      const struct perf_task *task, uint8_t flags)
+{
+	struct rec_name *rec = perf_out_add(&c->out, REC_NAME, sizeof(*rec), in->time, task->pid,
+					    task->tid);
+
+	rec->rec.flags = flags;
+	memcpy(rec->name, task->name, sizeof(rec->name));
+}
+
+/* The stack of an exec itself is still that of the old program: it goes with the first mapping. */
+static void begin_space(struct perf_convert *c, uint32_t pid, uint64_t time)
+{
+	struct rec_name *rec;
+
+	if (!perf_tasks_begin_space(&c->tasks, pid))
+		return;
+	rec = perf_out_add(&c->out, REC_NAME, sizeof(*rec), time, pid, pid);
+	rec->rec.flags = NAME_NEW_SPACE;
+}
+
+static void take_map(struct perf_convert *c, struct perf_input *in, struct perf_map *map)
+{
+	uint32_t module;
+
+	map->time = in->time;
+	map->file.path = read_text(in);
+	if (in->body.bytes.failed || strlen(map->file.path) >= PATH_MAX)
+		return;
+	if (!map->is_kernel)
+		begin_space(c, map->pid, map->time);
+	module = perf_modules_map(&c->modules, map);
+	if (map->is_kernel || !map->size || map->start + map->size < map->start)
+		return;
+	perf_tasks_map(&c->tasks, map->pid,
+		       &(struct mapping){
+			       .start = map->start,
+			       .end = map->start + map->size,
+			       .file_offset = module == NO_REC_MODULE ? map->start : map->offset,
+			       .module = module == NO_REC_MODULE ? MAPPING_ANON : module,
+		       });
+}
+
+static void read_range(struct perf_input *in, struct perf_map *map)
+{
+	uint16_t mode = in->head.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+	map->pid = ordered_u32(&in->body);
+	map->tid = ordered_u32(&in->body);
+	map->start = ordered_u64(&in->body);
+	map->size = ordered_u64(&in->body);
+	map->offset = ordered_u64(&in->body);
+	map->is_kernel = mode == PERF_RECORD_MISC_KERNEL || map->pid == PID_KERNEL;
+}
+
+static void take_mmap(struct perf_convert *c, struct perf_input *in)
+{
+	struct perf_map map = {0};
+
+	read_range(in, &map);
+	if (!(in->head.misc & PERF_RECORD_MISC_MMAP_DATA))
+		take_map(c, in, &map);
+}
+
+/*
+ * Reads a build id, after which the kernel writes zeros. False if there is none. Kernels mark
+ * records for all listeners once one of them has asked for build ids, and the others get inodes all
+ * the same.
+ */
+static bool read_build_id(struct perf_input *in, struct perf_mapped *file)
+{
+	static const uint8_t zeros[sizeof(file->build_id)];
+	uint8_t size = bytes_u8(&in->body.bytes);
+	const uint8_t *id;
+
+	bytes_skip(&in->body.bytes, 3);
+	id = bytes_take(&in->body.bytes, sizeof(file->build_id));
+	if (!id || !size || size > sizeof(file->build_id) ||
+	    memcmp(id + size, zeros, sizeof(file->build_id) - size) != 0)
+		return false;
+	file->build_id_size = size;
+	memcpy(file->build_id, id, size);
+	return true;
+}
+
+static void read_inode(struct perf_input *in, struct perf_mapped *file)
+{
+	uint32_t major = ordered_u32(&in->body);
+
+	file->device = makedev(major, ordered_u32(&in->body));
+	file->inode = ordered_u64(&in->body);
+	ordered_u64(&in->body); /* generation */
+}
+
+static void take_mmap2(struct perf_convert *c, struct perf_input *in)
+{
+	struct perf_map map = {0};
+	struct ordered_bytes identity;
+	uint32_t protection;
+
+	read_range(in, &map);
+	identity = in->body;
+	if (!(in->head.misc & MISC_BUILD_ID) || !read_build_id(in, &map.file)) {
+		in->body = identity;
+		read_inode(in, &map.file);
+	}
+	protection = ordered_u32(&in->body);
+	ordered_u32(&in->body); /* flags */
+	/* perf's own records of the kernel's code say nothing of that. */
+	if (protection & PROT_EXEC || map.is_kernel)
+		take_map(c, in, &map);
+}
+
+/* A name that perf has found itself, before the kernel's first record, has no time. */
+static void take_name(struct perf_convert *c, struct perf_input *in)
+{
+	uint32_t pid = ordered_u32(&in->body), tid = ordered_u32(&in->body);
+	const char *name = read_text(in);
+	struct perf_task *task;
+
+	if (in->body.bytes.failed)
+		return;
+	if (in->head.misc & PERF_RECORD_MISC_COMM_EXEC)
+		perf_tasks_exec(&c->tasks, pid, tid);
+	task = perf_tasks_get(&c->tasks, pid, tid);
+	memset(task->name, 0, sizeof(task->name));
+	memcpy(task->name, name, strnlen(name, sizeof(task->name) - 1));
+	if (in->head.misc & PERF_RECORD_MISC_COMM_EXEC)
+		send_name(c, in, task, NAME_EXEC);
+	else
+		send_name(c, in, task, in->time ? 0 : NAME_SCAN);
+}
+
+struct life {
+	uint32_t pid, parent_pid, tid, parent_tid;
+	uint64_t time;
+};
+
+static bool read_life(struct perf_input *in, struct life *life)
+{
+	life->pid = ordered_u32(&in->body);
+	life->parent_pid = ordered_u32(&in->body);
+	life->tid = ordered_u32(&in->body);
+	life->parent_tid = ordered_u32(&in->body);
+	life->time = ordered_u64(&in->body);
+	if (in->time || !clock_can_show(life->time))
+		life->time = in->time;
+	return !in->body.bytes.failed;
+}
+
+/* Forks that perf tells of running tasks are followed by their own mappings: the parent's do not
+ * count. */
+static void take_fork(struct perf_convert *c, struct perf_input *in)
+{
+	struct rec_fork *rec;
+	struct life life;
+
+	if (!read_life(in, &life) || in->head.misc & MISC_FORK_EXEC)
+		return;
+	rec = perf_out_add(&c->out, REC_FORK, sizeof(*rec), life.time, life.pid, life.tid);
+	rec->parent_pid = life.parent_pid;
+	rec->parent_tid = life.parent_tid;
+	memcpy(rec->name, perf_tasks_get(&c->tasks, life.parent_pid, life.parent_tid)->name,
+	       sizeof(rec->name));
+	perf_tasks_fork(&c->tasks, rec);
+}
+
+static void take_exit(struct perf_convert *c, struct perf_input *in)
+{
+	struct rec_exit *rec;
+	struct life life;
+	struct perf_task *task;
+
+	if (!read_life(in, &life))
+		return;
+	task = perf_tasks_get(&c->tasks, life.pid, life.tid);
+	rec = perf_out_add(&c->out, REC_EXIT, sizeof(*rec), life.time, life.pid, life.tid);
+	rec->rec.flags = EXIT_STATUS_UNKNOWN;
+	rec->cpu_time = perf_convert_cpu_time(task, life.time);
+	if (perf_tasks_exit(&c->tasks, life.pid, life.tid))
+		rec->rec.flags |= EXIT_PROCESS;
+}
+
+static void take_cgroup(struct perf_convert *c, struct perf_input *in)
+{
+	struct perf_cgroup cgroup = {.id = ordered_u64(&in->body)};
+	const char *path = read_text(in);
+
+	if (in->body.bytes.failed || c->cgroups.count >= GROUPS_MAX)
+		return;
+	cgroup.path = xstrndup(path, PATH_MAX);
+	vec_push(&c->cgroups, cgroup);
+}
+
+/* Functions of BPF programs and trampolines come and go; where one goes, another may come. */
+static void take_symbol(struct perf_convert *c, struct perf_input *in)
+{
+	uint64_t start = ordered_u64(&in->body);
+	uint32_t size = ordered_u32(&in->body);
+	uint16_t flags;
+
+	ordered_u16(&in->body); /* kind */
+	flags = ordered_u16(&in->body);
+	if (!(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER))
+		perf_modules_kernel_symbol(&c->modules, in->time, start, size, read_text(in));
+}
+
+/* Takes mappings, lives of tasks and control groups. False for any other record. */
+static bool perf_convert_task(struct perf_convert *c, struct perf_input *in)
+{
+	switch (in->head.type) {
+	case PERF_RECORD_MMAP:
+		take_mmap(c, in);
+		return true;
+	case PERF_RECORD_MMAP2:
+		take_mmap2(c, in);
+		return true;
+	case PERF_RECORD_COMM:
+		take_name(c, in);
+		return true;
+	case PERF_RECORD_FORK:
+		take_fork(c, in);
+		return true;
+	case PERF_RECORD_EXIT:
+		take_exit(c, in);
+		return true;
+	case PERF_RECORD_CGROUP:
+		take_cgroup(c, in);
+		return true;
+	case PERF_RECORD_KSYMBOL:
+		take_symbol(c, in);
+		return true;
+	case PERF_RECORD_BPF_EVENT: /* its functions are told as symbols */
+	case PERF_RECORD_NAMESPACES: /* files are found by build id and inode */
+		return true;
+	default:
+		return false;
+	}
+}
 
 #define SECOND_NS 1000000000ull
 /* Tracepoint of a thread that leaves its CPU. */
@@ -65,7 +506,8 @@ void perf_convert_begin(struct perf_convert *c)
 	perf_tracepoints_begin(&c->tracepoints, c->file, &c->out);
 }
 
-uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t time)
+/* CPU time of a thread at a time, in the unit of struct rec_sample. */
+static uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t time)
 {
 	uint64_t ns = task->cpu_ns;
 
@@ -104,8 +546,9 @@ static void send_cgroup(struct perf_convert *c, const struct perf_sample *sample
 	memcpy(rec->cgroup, path, size);
 }
 
-void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
-		       const struct perf_place *place)
+/* Fills in the place of a sample, and its CPU. */
+static void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
+			      const struct perf_place *place)
 {
 	rec->rec.flags = place->flags;
 	rec->rec.cpu = sample->cpu < UINT16_MAX ? (uint16_t)sample->cpu : UINT16_MAX;
@@ -189,8 +632,8 @@ static void note_switch(struct perf_convert *c, const struct perf_sample *sample
 	task->switch_flags = place->flags;
 }
 
-void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
-			 struct perf_sample *sample, uint16_t misc)
+static void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
+				struct perf_sample *sample, uint16_t misc)
 {
 	uint16_t mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	struct perf_place place;

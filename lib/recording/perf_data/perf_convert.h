@@ -52,19 +52,4 @@ struct perf_input {
 	uint64_t time;
 };
 
-/* Takes mappings, lives of tasks and control groups. False for any other record. */
-bool perf_convert_task(struct perf_convert *c, struct perf_input *in);
-/* Takes losses, throttling and context switches. False for any other record. */
-bool perf_convert_event(struct perf_convert *c, struct perf_input *in);
-void perf_convert_sample(struct perf_convert *c, const struct perf_attr *attr,
-			 struct perf_sample *sample, uint16_t misc);
-/* Fills in the place of a sample, and its CPU. */
-void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
-		       const struct perf_place *place);
-/* Takes a wait that ended. */
-void perf_convert_wait(struct perf_convert *c, const struct perf_sample *sample,
-		       const struct perf_place *place);
-/* CPU time of a thread at a time, in the unit of struct rec_sample. */
-uint32_t perf_convert_cpu_time(const struct perf_task *task, uint64_t time);
-
 #endif

@@ -4,14 +4,104 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/recording/perf_data/perf_record_types.h"
-#include "lib/recording/perf_data/perf_unpacker.h"
+#include "lib/base/error.h"
+
+/* Kinds of records that perf itself writes; the kernel's are in linux/perf_event.h. */
+
+enum {
+	PERF_FIRST_OWN_RECORD = 64,
+	PERF_HEADER_ATTR = 64,
+	PERF_HEADER_TRACING_DATA = 66,
+	PERF_HEADER_BUILD_ID = 67,
+	PERF_FINISHED_ROUND = 68,
+	PERF_ID_INDEX = 69,
+	PERF_AUXTRACE_INFO = 70,
+	PERF_AUXTRACE = 71,
+	PERF_AUXTRACE_ERROR = 72,
+	PERF_STAT_CONFIG = 75,
+	PERF_STAT = 76,
+	PERF_STAT_ROUND = 77,
+	PERF_EVENT_UPDATE = 78,
+	PERF_TIME_CONV = 79,
+	PERF_HEADER_FEATURE = 80,
+	PERF_COMPRESSED = 81,
+	PERF_FINISHED_INIT = 82,
+	PERF_COMPRESSED2 = 83,
+};
+
+/* Compressed records: one stream of zstd in pieces, which holds records. */
+
+struct perf_file;
+struct perf_unpacker;
+
+#define UNPACKED_SIZE ((size_t)256 << 10)
+
+struct perf_unpacker {
+	struct perf_feed feed;
+	ZSTD_DCtx *stream;
+	uint8_t *bytes;
+};
+
+static struct perf_unpacker *perf_unpacker_new(struct perf_file *file)
+{
+	struct perf_unpacker *u = xcalloc(1, sizeof(*u));
+
+	u->feed = (struct perf_feed){.file = file, .is_unpacked = true};
+	u->bytes = xmalloc(UNPACKED_SIZE);
+	u->stream = ZSTD_createDCtx();
+	if (!u->stream)
+		alloc_failed();
+	return u;
+}
+
+/* NULL is fine. */
+static void perf_unpacker_free(struct perf_unpacker *u)
+{
+	if (!u)
+		return;
+	perf_feed_release(&u->feed);
+	ZSTD_freeDCtx(u->stream);
+	free(u->bytes);
+	free(u);
+}
+
+/* As perf_feed_bytes(), for the next piece. */
+static int perf_unpacker_take(struct perf_unpacker *u, const void *piece, size_t size,
+			      struct error *err)
+{
+	ZSTD_inBuffer in = {piece, size, 0};
+	ZSTD_outBuffer out;
+
+	do {
+		size_t result;
+		int ret;
+
+		out = (ZSTD_outBuffer){u->bytes, UNPACKED_SIZE, 0};
+		result = ZSTD_decompressStream(u->stream, &out, &in);
+		if (ZSTD_isError(result))
+			return error_text(err, -EBADMSG, "compressed data is damaged: %s",
+					  ZSTD_getErrorName(result));
+		ret = perf_feed_bytes(&u->feed, u->bytes, out.pos, err);
+		if (ret)
+			return ret;
+	} while (in.pos < in.size || out.pos == out.size);
+	return 0;
+}
+
+/* Did what was unpacked end between two records? True for NULL. */
+static bool perf_unpacker_is_whole(const struct perf_unpacker *u)
+{
+	return !u || perf_feed_is_whole(&u->feed);
+}
 
 #define HEAD_SIZE sizeof(struct perf_event_header)
 #define RECORD_MAX ((size_t)64 << 10)

@@ -8,11 +8,94 @@
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_FILE_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_FILE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "lib/base/error.h"
+#include "lib/base/radix.h"
 #include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/recording/perf_data/ordered_bytes.h"
 #include "lib/recording/perf_data/perf_attrs.h"
-#include "lib/recording/perf_data/perf_features.h"
-#include "lib/recording/perf_data/perf_store.h"
+
+/*
+ * The kernel's records of a recording, sorted by time. Files have them by CPU and buffer; one sort
+ * of all is cheaper than to follow the rounds in which they were written, and gives the same order.
+ */
+
+/* Zeroed is empty. */
+struct perf_store {
+	VEC(uint8_t *) blocks; /* of PERF_BLOCK_SIZE; a record lies in one */
+	size_t used; /* bytes of the last one */
+	VEC(struct radix_row) order; /* by time; the value is the place, in units of 8 bytes */
+};
+
+#define PERF_BLOCK_SIZE ((size_t)4 << 20)
+/* Places are 32 bits. */
+#define PERF_STORE_MAX ((uint64_t)32 << 30)
+
+/* Copies a record of at most 64 KiB. False: there is no room for more. */
+bool perf_store_add(struct perf_store *s, uint64_t time, const void *record, size_t size);
+
+/* Returns record `i` in order, aligned to 8 bytes. */
+static inline const void *perf_store_get(const struct perf_store *s, size_t i)
+{
+	const size_t per_block = PERF_BLOCK_SIZE / 8;
+	uint32_t place = s->order.items[i].value;
+
+	return s->blocks.items[place / per_block] + place % per_block * 8;
+}
+
+/* Facts in a perf.data file about the machine and about itself, beside the records. */
+
+/* Numbers of features in the file's bitmap. */
+enum perf_feature {
+	PERF_FEATURE_TRACING_DATA = 1,
+	PERF_FEATURE_BUILD_ID,
+	PERF_FEATURE_HOSTNAME,
+	PERF_FEATURE_OSRELEASE,
+	PERF_FEATURE_VERSION,
+	PERF_FEATURE_ARCH,
+	PERF_FEATURE_NRCPUS,
+	PERF_FEATURE_CPUDESC,
+	PERF_FEATURE_TOTAL_MEM = 10,
+	PERF_FEATURE_CMDLINE,
+	PERF_FEATURE_EVENT_DESC,
+	PERF_FEATURE_DIR_FORMAT = 24,
+	PERF_FEATURE_CLOCK_DATA = 29,
+	PERF_FEATURE_MAX = 256, /* bits of the bitmap */
+};
+
+struct perf_build_id {
+	uint8_t bytes[20];
+	uint8_t size;
+	char *path; /* owned */
+};
+
+/* Zeroed is empty. Texts are owned; NULL: unknown. */
+struct perf_features {
+	char *hostname, *release, *arch, *cpu_name, *command_line, *perf_version;
+	uint32_t cpus_online, cpus;
+	uint64_t memory_bytes;
+	/* The same moment by two clocks, ns; realtime_ns 0: not told. */
+	uint64_t clock_ns, realtime_ns;
+	VEC(struct perf_build_id) build_ids;
+	struct index by_path;
+	uint8_t *tracing; /* formats of tracepoints; owned */
+	size_t tracing_size;
+};
+
+/*
+ * Takes the contents of a feature; names of events go to `attrs`. Unknown features are ignored.
+ * False: it is damaged.
+ */
+bool perf_features_take(struct perf_features *f, unsigned int feature, struct ordered_bytes bytes,
+			struct perf_attrs *attrs);
+/* Takes one entry of the list of build ids. */
+bool perf_features_add_build_id(struct perf_features *f, struct ordered_bytes *bytes);
+/* Returns the build id of a path; NULL: it is not listed. */
+const struct perf_build_id *perf_features_build_id(const struct perf_features *f, const char *path);
 
 /* The head of a record. */
 struct perf_head {

@@ -8,7 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"

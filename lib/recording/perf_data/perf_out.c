@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/recording/perf_data/perf_out.h"
 
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 void *perf_out_add(struct perf_out *o, unsigned int kind, size_t size, uint64_t time, uint32_t pid,
 		   uint32_t tid)

@@ -9,8 +9,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/recording/perf_data/perf_convert.h"
-#include "lib/stream/record/record.h"
-#include "lib/code/unwind/machine.h"
+#include "lib/stream/record/records.h"
+#include "lib/code/unwind/user_walk.h"
 
 /* Descriptors that are not for files of code. */
 #define RESERVED_FILES 64

@@ -9,7 +9,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/stream/record/marker_record.h"
-#include "lib/stream/record/schema_record.h"
 
 /* First bytes of the formats, as in files of trace-cmd. */
 static const char magic[] = "\x17\x08\x44tracing";

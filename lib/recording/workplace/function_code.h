@@ -3,9 +3,22 @@
 #ifndef PROF_LIB_RECORDING_WORKPLACE_FUNCTION_CODE_H
 #define PROF_LIB_RECORDING_WORKPLACE_FUNCTION_CODE_H
 
+#include <stdbool.h>
+
 #include "lib/base/error.h"
+#include "lib/base/identity.h"
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/modules.h"
+
+/* Files with machine code that are not here, from debuginfod servers. */
+
+/* May servers have its code? Generated code and that of kernel modules, none has. */
+bool code_fetch_is_possible(const struct module *module);
+/*
+ * Gets the file with the module's code; the kernel's is its vmlinux. `owner`: the user to get it
+ * for; NULL: the process's. Returns a descriptor; -1: there are no servers, or none has it.
+ */
+int code_fetch(const struct module *module, const struct identity *owner);
 
 /* More than any function has. */
 #define FUNCTION_CODE_MAX ((uint64_t)1 << 20)

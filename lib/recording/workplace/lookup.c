@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,36 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
-#include "lib/base/open_regular.h"
+#include "lib/base/open_file.h"
 #include "lib/base/text.h"
 #include "lib/base/workers.h"
 #include "lib/code/binary/binary.h"
 #include "lib/code/binary/vdso.h"
 #include "lib/live/kernel/kernel_space.h"
-#include "symbolize/module_lookup.h"
+#include "symbolize/module_files.h"
+
+/* Under sudo, HOME may be anybody's. */
+static const char *home_of(const struct identity *user)
+{
+	const struct passwd *entry = getpwuid(user->uid);
+	const char *home = user->is_self ? getenv("HOME") : NULL;
+
+	if (home && *home)
+		return home;
+	return entry ? entry->pw_dir : NULL;
+}
+
+char *perf_cache_folder(const struct identity *user)
+{
+	const char *home = home_of(user);
+	_cleanup_free_ char *path = home ? xasprintf("%s/.debug", home) : NULL;
+	struct stat st;
+
+	if (!path || stat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != user->uid ||
+	    st.st_mode & (S_IWGRP | S_IWOTH))
+		return NULL;
+	return steal(path);
+}
 
 /* _text is near the beginning of a System.map, too. */
 #define SYSTEM_MAP_START (64u << 10)

@@ -3,10 +3,19 @@
 #ifndef PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
 #define PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
 
-#include "lib/recording/workplace/read_contents.h"
-#include "lib/code/files/file_set.h"
+#include "lib/base/identity.h"
 #include "lib/base/readers.h"
+#include "lib/code/files/file_set.h"
 #include "lib/format/firefox/patch/patch.h"
+#include "lib/recording/workplace/read_contents.h"
+
+/* The cache of perf: files of recordings by build id, in the user's ~/.debug. */
+
+/*
+ * Returns the folder of the user, who owns it; NULL: there is none, or another one could have
+ * filled it. The caller frees.
+ */
+char *perf_cache_folder(const struct identity *user);
 
 struct lookup {
 	struct profile *profile;

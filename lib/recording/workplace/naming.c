@@ -9,8 +9,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"
-#include "lib/base/thread.h"
-#include "symbolize/symbolize.h"
+#include "lib/base/workers.h"
+#include "symbolize/symbolize_profile.h"
 
 /* Limit for all downloads of one profile, unless those are given up that stall. */
 #define DOWNLOAD_NS 60000000000ull

@@ -3,9 +3,51 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/crc32.h"
+
+#define COPY_BYTES ((size_t)1 << 20)
+
+static int copy_frames(const struct capture_window *w, int from, int to)
+{
+	_cleanup_free_ char *part = xmalloc(COPY_BYTES);
+	uint64_t at = w->at;
+	int ret = 0;
+
+	while (!ret && at < w->end) {
+		uint64_t left = w->end - at;
+		ssize_t count = pread(from, part, left < COPY_BYTES ? left : COPY_BYTES, (off_t)at);
+
+		if (count <= 0)
+			return count ? -errno : -EIO;
+		ret = capture_write(to, part, (size_t)count);
+		at += (uint64_t)count;
+	}
+	return ret;
+}
+
+static struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples);
+
+int capture_window_copy(const struct capture_window *w, int from, int to)
+{
+	const struct capture_frame end = capture_end_frame(w->sequence, w->samples);
+	struct capture_header header;
+	int ret;
+
+	if (pread(from, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
+		return -EIO;
+	header.start_ns = w->start_ns;
+	header.start_realtime_ns = w->start_realtime_ns;
+	capture_header_seal(&header);
+	ret = capture_write(to, &header, sizeof(header));
+	if (!ret)
+		ret = copy_frames(w, from, to);
+	return ret ? ret : capture_write(to, &end, sizeof(end));
+}
 
 int capture_write(int fd, const void *data, size_t size)
 {
@@ -32,7 +74,8 @@ void capture_header_seal(struct capture_header *header)
 	header->check = crc32_add(0, header, offsetof(struct capture_header, check));
 }
 
-struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples)
+/* Makes the frame that ends a capture; nothing follows its header. */
+static struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples)
 {
 	struct capture_frame frame = {
 		.magic = CAPTURE_FRAME_MAGIC,

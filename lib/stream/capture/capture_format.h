@@ -9,6 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * A part of a capture that is a capture itself, after another header: what is kept if only the end
+ * is, or one of the windows that follow each other.
+ */
+
+struct capture_window {
+	uint64_t at, end; /* bytes from its first frame to its end */
+	uint64_t start_ns; /* of its first record; CLOCK_MONOTONIC */
+	uint64_t end_ns; /* beginning of the next one; 0: the recording's end */
+	uint64_t next_at; /* place of the next one; 0: there is none yet */
+	uint64_t held; /* samples in it; 0: not known */
+	uint64_t start_realtime_ns; /* by CLOCK_REALTIME, which the writer does not know */
+	uint64_t sequence, samples; /* as the next frame will tell them */
+};
+
+/*
+ * Copies it from a capture that may still grow, and completes it: a header of its own, its frames,
+ * the frame that ends it. 0 or a negative errno.
+ */
+int capture_window_copy(const struct capture_window *w, int from, int to);
+
 /* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
@@ -75,8 +96,6 @@ struct capture_frame {
 int capture_write(int fd, const void *data, size_t size);
 /* Sets everything that does not depend on the recording, and the check. */
 void capture_header_seal(struct capture_header *header);
-/* Makes the frame that ends a capture; nothing follows its header. */
-struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples);
 
 _Static_assert(sizeof(struct capture_header) == 56, "file format");
 _Static_assert(sizeof(struct capture_frame) == 64, "file format");

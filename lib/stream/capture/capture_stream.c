@@ -7,8 +7,8 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/crc32.h"
-#include "lib/stream/capture/frame_unpacker.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/capture/frame_reader.h"
+#include "lib/stream/record/records.h"
 
 /* Parts of a capture, in the order of reading. */
 enum part { PART_HEADER, PART_PADDING, PART_FRAME, PART_CONTENTS };

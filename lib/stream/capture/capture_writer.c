@@ -1,15 +1,640 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/capture/capture_writer.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <zstd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/capture/batch_queue.h"
+#include "lib/base/clock.h"
+#include "lib/base/crc32.h"
+#include "lib/base/vec.h"
+#include "lib/base/workers.h"
+#include "lib/stream/capture/columns.h"
 #include "lib/stream/capture/state.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/record/stack_record.h"
+
+/* Batches of records that the adding thread of a capture writer hands to the writing one. */
+
+/* The records of a frame, not packed yet; or contents, which become records when written. */
+struct capture_batch {
+	struct capture_batch *next;
+	struct capture_contents *contents; /* NULL: none */
+	struct capture_frame frame;
+	uint64_t begin_ns; /* when its first record was added */
+	size_t size;
+	uint8_t data[CAPTURE_RAW_MAX];
+};
+
+/* The epochs in a file that keeps only the end of a recording. */
+
+struct kept_epoch {
+	uint64_t at; /* position of its state */
+	uint64_t start_ns;
+	uint64_t samples; /* REC_SAMPLE records before it */
+	bool has_samples; /* the number is known */
+};
+
+struct kept_epochs {
+	uint64_t keep_ns, keep_bytes; /* 0: no limit */
+	VEC(struct kept_epoch) rows; /* the oldest first; the recording's beginning is one */
+	uint64_t latest_ns; /* time of the latest record */
+	uint64_t sequence; /* of the state that was noted last */
+	bool has_windows; /* only kept_epochs_end_window() and kept_epochs_drop_windows() drop */
+	bool is_given; /* the first one is in use */
+};
+
+/* Records → a frame of a capture, packed. */
+
+struct frame_packer;
+
+/* Batches of a capture on their way into the file: a thread packs and writes them. */
+
+struct batch_queue;
+
+/* After this time all is written that the window before needs. */
+#define LATE_NS 2000000000ull
+
+static void kept_epochs_init(struct kept_epochs *k, const struct capture_writer_options *options)
+{
+	*k = (struct kept_epochs){
+		.keep_ns = options->keep_ns,
+		.keep_bytes = options->keep_bytes,
+		.sequence = UINT64_MAX,
+		.has_windows = options->has_windows,
+	};
+	vec_push(&k->rows,
+		 (struct kept_epoch){.at = sizeof(struct capture_header), .has_samples = true});
+}
+
+static void kept_epochs_release(struct kept_epochs *k)
+{
+	vec_release(&k->rows);
+}
+
+/* Notes a frame that was written at that position. */
+static void kept_epochs_note(struct kept_epochs *k, const struct capture_frame *frame, uint64_t at)
+{
+	if (frame->last_ns > k->latest_ns)
+		k->latest_ns = frame->last_ns;
+	if (!(frame->flags & CAPTURE_FRAME_STATE) && frame->records && k->rows.count &&
+	    !vec_last(&k->rows).has_samples) {
+		vec_last(&k->rows).samples = frame->samples;
+		vec_last(&k->rows).has_samples = true;
+	}
+	if (!(frame->flags & CAPTURE_FRAME_STATE) || frame->sequence == k->sequence)
+		return;
+	k->sequence = frame->sequence;
+	vec_push(&k->rows, (struct kept_epoch){.at = at, .start_ns = frame->first_ns});
+}
+
+/* Is the rest enough without the oldest epoch, or too much with it? */
+static bool is_spent(const struct kept_epochs *k, uint64_t size)
+{
+	if (k->rows.count < 2)
+		return false;
+	return (k->keep_bytes && size - k->rows.items[0].at > k->keep_bytes) ||
+	       (k->keep_ns && k->latest_ns - k->rows.items[1].start_ns >= k->keep_ns);
+}
+
+/* Frees the bytes between. All before them but the header has gone, so pages go as a whole. */
+static void make_hole(int fd, uint64_t at, uint64_t end)
+{
+	uint64_t page = at - at % (uint64_t)sysconf(_SC_PAGESIZE);
+
+	if (page < sizeof(struct capture_header))
+		page = sizeof(struct capture_header);
+	/* A file system without holes keeps them. */
+	(void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)page,
+			 (off_t)(end - page));
+}
+
+static void drop_first(struct kept_epochs *k, int fd, uint64_t size)
+{
+	make_hole(fd, k->rows.items[0].at, k->rows.count > 1 ? k->rows.items[1].at : size);
+	k->rows.count--;
+	memmove(&k->rows.items[0], &k->rows.items[1], k->rows.count * sizeof(k->rows.items[0]));
+}
+
+/* Makes holes of epochs that are too old, or too much. `size`: bytes of the file. */
+static void kept_epochs_drop(struct kept_epochs *k, int fd, uint64_t size)
+{
+	if ((!k->keep_ns && !k->keep_bytes) || k->has_windows)
+		return;
+	while (is_spent(k, size))
+		drop_first(k, fd, size);
+}
+
+static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window);
+
+/* Gives the first one as a window, once the second one began a while ago. False: not yet. */
+static bool kept_epochs_next(struct kept_epochs *k, uint64_t now_ns, bool is_end,
+			     struct capture_window *window)
+{
+	bool has_next = k->rows.count > 1;
+
+	if (k->is_given || !k->rows.count)
+		return false;
+	if (!is_end && (!has_next || now_ns < k->rows.items[1].start_ns + LATE_NS))
+		return false;
+	*window = (struct capture_window){0};
+	if (has_next) {
+		window->end_ns = k->rows.items[1].start_ns;
+		window->next_at = k->rows.items[1].at;
+		window->held = k->rows.items[1].samples - k->rows.items[0].samples;
+	}
+	kept_epochs_window(k, window);
+	k->is_given = true;
+	return true;
+}
+
+/* Makes a hole of the window that was given. `size`: bytes of the file. */
+static void kept_epochs_end_window(struct kept_epochs *k, int fd, uint64_t size)
+{
+	if (k->is_given)
+		drop_first(k, fd, size);
+	k->is_given = false;
+}
+
+/* Makes holes of the first ones, unless given, while all is too much. Returns their samples. */
+static uint64_t kept_epochs_drop_windows(struct kept_epochs *k, int fd, uint64_t size)
+{
+	uint64_t samples = 0;
+
+	while (!k->is_given && k->rows.count > 1 && k->rows.items[1].has_samples &&
+	       size - k->rows.items[0].at > k->keep_bytes) {
+		samples += k->rows.items[1].samples - k->rows.items[0].samples;
+		drop_first(k, fd, size);
+	}
+	return samples;
+}
+
+/* Sets where the first one is that is left, and when it begins; 0: with the recording. */
+static void kept_epochs_window(const struct kept_epochs *k, struct capture_window *window)
+{
+	window->at = k->rows.items[0].at;
+	window->start_ns = k->rows.items[0].start_ns;
+}
+
+/* Fast enough for any recording; higher levels save 3 to 4 %. */
+#define PACK_LEVEL 1
+
+struct frame_packer {
+	ZSTD_CCtx *context;
+	struct columns *columns;
+	uint8_t *packed; /* the header, then the payload */
+};
+
+/* Keeps memory between frames, and nothing else. */
+static struct frame_packer *frame_packer_new(void)
+{
+	struct frame_packer *p = xcalloc(1, sizeof(*p));
+
+	p->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
+	p->columns = columns_new();
+	p->context = ZSTD_createCCtx();
+	if (!p->context)
+		alloc_failed();
+	return p;
+}
+
+/* NULL is fine. */
+static void frame_packer_free(struct frame_packer *p)
+{
+	if (!p)
+		return;
+	ZSTD_freeCCtx(p->context);
+	columns_free(p->columns);
+	free(p->packed);
+	free(p);
+}
+
+/*
+ * Packs whole records and completes the frame's header: its sizes, checks and
+ * CAPTURE_FRAME_COLUMNS. Returns header and packed bytes, valid until the next call; NULL: memory
+ * ended.
+ */
+static const uint8_t *frame_packer_pack(struct frame_packer *p, struct capture_frame *frame,
+					uint8_t *records, size_t size, size_t *bytes)
+{
+	uint8_t *payload = p->packed + sizeof(*frame);
+	size_t columns_size, packed_size;
+	const uint8_t *columns = frame->flags & CAPTURE_FRAME_FILE
+					 ? NULL
+					 : columns_encode(p->columns, records, size, size,
+							  &columns_size);
+
+	if (columns) {
+		frame->flags |= CAPTURE_FRAME_COLUMNS;
+		frame->columns_size = (uint32_t)columns_size;
+	}
+	packed_size = ZSTD_compressCCtx(p->context, payload, CAPTURE_PACKED_MAX,
+					columns ? columns : records, columns ? columns_size : size,
+					PACK_LEVEL);
+	if (ZSTD_isError(packed_size))
+		return NULL;
+	frame->magic = CAPTURE_FRAME_MAGIC;
+	frame->raw_size = (uint32_t)size;
+	frame->packed_size = (uint32_t)packed_size;
+	frame->packed_check = crc32_add(0, payload, packed_size);
+	frame->check = crc32_add(0, frame, offsetof(struct capture_frame, check));
+	memcpy(p->packed, frame, sizeof(*frame));
+	*bytes = sizeof(*frame) + packed_size;
+	return p->packed;
+}
+
+#define DEFAULT_ROOM ((uint64_t)16 << 20)
+#define SYNC_NS 1000000000ull
+
+struct batch_queue {
+	int fd;
+	bool sync;
+	uint64_t room;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards everything up to is_ending */
+	pthread_cond_t changed, idle;
+	struct capture_batch *head, **tail; /* wait for the thread */
+	struct capture_batch *spare; /* to be used again; at most one */
+	uint64_t waiting; /* bytes of those */
+	struct capture_written written;
+	bool is_ending;
+	bool is_dropped; /* skip what waits */
+	bool is_busy; /* a batch is being written */
+	bool is_pinned; /* nothing is dropped */
+	struct kept_epochs kept;
+	/* Belongs to the adding thread. */
+	bool has_thread;
+	/* Belongs to the writing thread. */
+	struct frame_packer *packer;
+	uint64_t synced_ns;
+};
+
+/* Takes over the options' descriptor. */
+static struct batch_queue *batch_queue_new(const struct capture_writer_options *options)
+{
+	struct batch_queue *q = xcalloc(1, sizeof(*q));
+
+	q->fd = options->fd;
+	q->sync = options->sync;
+	q->room = options->room ? options->room : DEFAULT_ROOM;
+	q->tail = &q->head;
+	kept_epochs_init(&q->kept, options);
+	pthread_mutex_init(&q->lock, NULL);
+	pthread_cond_init(&q->changed, NULL);
+	pthread_cond_init(&q->idle, NULL);
+	return q;
+}
+
+/*
+ * The header and the packed bytes go out as one, so that a killed process leaves few torn frames.
+ */
+static int write_frame(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
+{
+	size_t size;
+	const uint8_t *frame = frame_packer_pack(q->packer, &batch->frame, batch->data, batch->size,
+						 &size);
+
+	if (!frame)
+		return -ENOMEM;
+	*bytes += size;
+	return capture_write(q->fd, frame, size);
+}
+
+static void sync_file(struct batch_queue *q, bool now)
+{
+	uint64_t time = clock_monotonic_ns();
+
+	if (!q->sync || (!now && time - q->synced_ns < SYNC_NS))
+		return;
+	q->synced_ns = time;
+	/* Some files cannot be synced; the data went as far as it goes. */
+	(void)fdatasync(q->fd);
+}
+
+static bool is_over(struct batch_queue *q)
+{
+	bool is_over;
+
+	pthread_mutex_lock(&q->lock);
+	is_over = q->is_dropped;
+	pthread_mutex_unlock(&q->lock);
+	return is_over;
+}
+
+/* Writes the records that the contents have become, if any. */
+static int write_contents_frame(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
+{
+	int ret;
+
+	if (!batch->size)
+		return 0;
+	batch->frame = (struct capture_frame){
+		.flags = CAPTURE_FRAME_FILE,
+		.records = batch->frame.records,
+	};
+	ret = write_frame(q, batch, bytes);
+	batch->size = batch->frame.records = 0;
+	return ret;
+}
+
+static int write_contents(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
+{
+	size_t size = 1;
+	int ret = 0;
+
+	while (!ret && size && !is_over(q)) {
+		size = capture_contents_next(batch->contents, batch->data + batch->size);
+		batch->size += size;
+		batch->frame.records += size > 0;
+		if (batch->size >= CAPTURE_FRAME_BYTES)
+			ret = write_contents_frame(q, batch, bytes);
+	}
+	return ret ? ret : write_contents_frame(q, batch, bytes);
+}
+
+/* State and contents are no part of the stream. */
+static bool is_beside(const struct capture_batch *batch)
+{
+	return batch->contents || batch->frame.flags & CAPTURE_FRAME_STATE;
+}
+
+static uint64_t batch_samples(const struct capture_batch *batch)
+{
+	uint64_t count = 0;
+
+	for (size_t at = 0; at < batch->size;) {
+		const struct rec *rec = (const struct rec *)(batch->data + at);
+
+		count += rec->kind == REC_SAMPLE;
+		at += record_size(rec);
+	}
+	return count;
+}
+
+static void discard(struct batch_queue *q, const struct capture_batch *batch)
+{
+	if (is_beside(batch))
+		return;
+	q->written.unwritten_records += batch->frame.records;
+	q->written.unwritten_samples += batch_samples(batch);
+}
+
+/* Writes one batch, without the lock. After a failure the file has ended. */
+static void write_batch(struct batch_queue *q, struct capture_batch *batch, bool has_failed)
+{
+	uint64_t bytes = 0;
+	int ret = 0;
+
+	if (!has_failed)
+		ret = batch->contents ? write_contents(q, batch, &bytes)
+				      : write_frame(q, batch, &bytes);
+	if (!has_failed && !ret)
+		sync_file(q, false);
+	pthread_mutex_lock(&q->lock);
+	kept_epochs_note(&q->kept, &batch->frame, q->written.bytes);
+	if (!q->is_pinned)
+		kept_epochs_drop(&q->kept, q->fd, q->written.bytes + bytes);
+	if (batch->contents)
+		batch->size = 0;
+	if (has_failed || ret)
+		discard(q, batch);
+	else
+		q->written.bytes += bytes;
+	if (batch->frame.flags & CAPTURE_FRAME_STATE)
+		q->written.state_bytes += bytes;
+	if (ret)
+		q->written.failure = ret;
+	q->waiting -= batch->size;
+	capture_contents_free(steal(batch->contents));
+	if (q->spare)
+		free(batch);
+	else
+		q->spare = batch;
+	pthread_mutex_unlock(&q->lock);
+}
+
+static void *write_batches(void *ctx)
+{
+	struct batch_queue *q = ctx;
+
+	q->packer = frame_packer_new();
+	pthread_mutex_lock(&q->lock);
+	for (;;) {
+		struct capture_batch *batch = q->head;
+		bool has_failed = q->written.failure || q->is_dropped;
+
+		q->is_busy = batch;
+		if (!batch)
+			pthread_cond_broadcast(&q->idle);
+		if (!batch && q->is_ending)
+			break;
+		if (!batch) {
+			pthread_cond_wait(&q->changed, &q->lock);
+			continue;
+		}
+		q->head = batch->next;
+		if (!q->head)
+			q->tail = &q->head;
+		pthread_mutex_unlock(&q->lock);
+		write_batch(q, batch, has_failed);
+		pthread_mutex_lock(&q->lock);
+	}
+	pthread_mutex_unlock(&q->lock);
+	if (!q->is_dropped)
+		sync_file(q, true);
+	return NULL;
+}
+
+/*
+ * Not before the first batch: many recordings end sooner. Signals belong to the main thread.
+ * Without a thread, nothing is written.
+ */
+static void start_thread(struct batch_queue *q)
+{
+	int ret;
+
+	if (q->has_thread || q->written.failure)
+		return;
+
+	ret = thread_start(&q->thread, "prof-writer", write_batches, q);
+	q->has_thread = !ret;
+	if (ret)
+		q->written.failure = -ret;
+}
+
+static void join(struct batch_queue *q)
+{
+	if (!q->has_thread)
+		return;
+	q->has_thread = false;
+	pthread_mutex_lock(&q->lock);
+	q->is_ending = true;
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+	pthread_join(q->thread, NULL);
+}
+
+/* Writes all that waits, and ends the thread. */
+static void batch_queue_finish(struct batch_queue *q)
+{
+	join(q);
+}
+
+/* Leaves what was not finished unwritten. NULL is fine. */
+static void batch_queue_free(struct batch_queue *q)
+{
+	if (!q)
+		return;
+	pthread_mutex_lock(&q->lock);
+	q->is_dropped = q->is_ending = true;
+	pthread_cond_signal(&q->changed);
+	pthread_mutex_unlock(&q->lock);
+	/* It may read or write a file that does not answer. */
+	if (q->has_thread && !thread_join_soon(q->thread))
+		return;
+	frame_packer_free(q->packer);
+	free(q->spare);
+	pthread_cond_destroy(&q->changed);
+	pthread_cond_destroy(&q->idle);
+	kept_epochs_release(&q->kept);
+	pthread_mutex_destroy(&q->lock);
+	close(q->fd);
+	free(q);
+}
+
+/* Writes at once, before the first batch. 0 or a negative errno. */
+static int batch_queue_write(struct batch_queue *q, const void *data, size_t size)
+{
+	q->written.bytes += size;
+	return capture_write(q->fd, data, size);
+}
+
+/* Returns an empty batch, from malloc(). */
+static struct capture_batch *batch_queue_take(struct batch_queue *q)
+{
+	struct capture_batch *batch;
+
+	pthread_mutex_lock(&q->lock);
+	batch = steal(q->spare);
+	pthread_mutex_unlock(&q->lock);
+	if (!batch)
+		batch = xmalloc(sizeof(*batch));
+	batch->next = NULL;
+	batch->contents = NULL;
+	batch->size = 0;
+	batch->frame = (struct capture_frame){0};
+	return batch;
+}
+
+/*
+ * Takes over one batch or a list of them. Without room for all of it writes nothing, unless they
+ * `must`, counts the records, and returns false.
+ */
+static bool batch_queue_push(struct batch_queue *q, struct capture_batch *batches, bool must)
+{
+	uint64_t size = 0;
+	bool has_room;
+
+	for (const struct capture_batch *batch = batches; batch; batch = batch->next)
+		size += batch->size;
+	start_thread(q);
+	pthread_mutex_lock(&q->lock);
+	has_room = q->has_thread && (must || q->waiting + size <= q->room);
+	while (batches) {
+		struct capture_batch *batch = batches;
+
+		batches = steal(batch->next);
+		if (has_room) {
+			*q->tail = batch;
+			q->tail = &batch->next;
+			q->waiting += batch->size;
+			pthread_cond_signal(&q->changed);
+			continue;
+		}
+		discard(q, batch);
+		capture_contents_free(batch->contents);
+		free(batch);
+	}
+	pthread_mutex_unlock(&q->lock);
+	return has_room;
+}
+
+/* With the lock. */
+static void await_idle(struct batch_queue *q)
+{
+	while (q->has_thread && (q->head || q->is_busy))
+		pthread_cond_wait(&q->idle, &q->lock);
+}
+
+/* Waits until nothing waits. */
+static void batch_queue_drain(struct batch_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	await_idle(q);
+	pthread_mutex_unlock(&q->lock);
+}
+
+/* As capture_writer_pin(): sets the place and start time of the window. */
+static void batch_queue_pin(struct batch_queue *q, struct capture_window *window)
+{
+	pthread_mutex_lock(&q->lock);
+	await_idle(q);
+	q->is_pinned = true;
+	kept_epochs_window(&q->kept, window);
+	window->end = q->written.bytes;
+	pthread_mutex_unlock(&q->lock);
+}
+
+static void batch_queue_unpin(struct batch_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->is_pinned = false;
+	pthread_mutex_unlock(&q->lock);
+}
+
+/* Do what those of capture_writer.h do. */
+static bool batch_queue_next_window(struct batch_queue *q, uint64_t now_ns, bool is_end,
+				    struct capture_window *window)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&q->lock);
+	is_there = kept_epochs_next(&q->kept, now_ns, is_end, window);
+	window->end = q->written.bytes;
+	pthread_mutex_unlock(&q->lock);
+	return is_there;
+}
+
+static void batch_queue_end_window(struct batch_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	kept_epochs_end_window(&q->kept, q->fd, q->written.bytes);
+	pthread_mutex_unlock(&q->lock);
+}
+
+static uint64_t batch_queue_drop_windows(struct batch_queue *q)
+{
+	uint64_t samples;
+
+	pthread_mutex_lock(&q->lock);
+	samples = kept_epochs_drop_windows(&q->kept, q->fd, q->written.bytes);
+	pthread_mutex_unlock(&q->lock);
+	return samples;
+}
+
+/* Reads what has been written so far. */
+static void batch_queue_count(struct batch_queue *q, struct capture_written *written)
+{
+	pthread_mutex_lock(&q->lock);
+	*written = q->written;
+	pthread_mutex_unlock(&q->lock);
+}
 
 /* Number of first frames that are shorter, each twice as long as the one before. */
 #define FIRST_FRAMES 5

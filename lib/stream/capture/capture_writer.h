@@ -13,8 +13,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/error.h"
-#include "lib/stream/capture/capture_window.h"
-#include "lib/stream/capture/capture_contents.h"
+#include "lib/stream/capture/capture_reader.h"
 #include "lib/stream/capture/capture_format.h"
 
 struct capture_writer;

@@ -10,6 +10,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+
+/*
+ * Streams of numbers that are written or read by the same calls: code that says what follows what
+ * is written once, for both directions, and cannot disagree with itself.
+ */
+
+#define COLUMN_STREAMS 35
+
+struct column_streams {
+	bool is_decoding;
+	bool failed; /* decoding: the bytes are damaged; stays set */
+	VEC(uint8_t) written[COLUMN_STREAMS]; /* encoding */
+	struct {
+		const uint8_t *at, *end;
+	} read[COLUMN_STREAMS]; /* decoding */
+	VEC(uint8_t) whole; /* encoding: all of them */
+};
+
+/*
+ * Values that occurred before, by number. Zeroed is empty. A secret seed keeps forged values from
+ * having the same hash, all of them.
+ */
+struct column_values {
+	uint64_t seed;
+	bool is_found; /* decoding needs to find values, too */
+	VEC(uint64_t) rows;
+	struct index by_value;
+};
+
+/* Returns the value instead, or 0. */
+uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
+		      uint64_t value);
+/*
+ * The same of addresses, of which many share a page. New ones are in four streams from
+ * `page_stream` on: the page, as a value, the higher four bits within it, and the lower eight.
+ */
+uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
+			unsigned int page_stream, struct column_values *pages, uint64_t value);
+
 struct columns;
 
 /* Keeps memory between frames, and nothing else. */

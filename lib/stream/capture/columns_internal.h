@@ -5,7 +5,7 @@
 
 #include "bpf/record.h"
 #include "lib/base/vec.h"
-#include "lib/stream/capture/column_streams.h"
+#include "lib/stream/capture/columns.h"
 
 /* Ways to encode a record. */
 enum shape {

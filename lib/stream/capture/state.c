@@ -1,11 +1,312 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/capture/state_internal.h"
+#include "lib/stream/capture/state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/base/cleanup.h"
+#include "lib/stream/capture/state_internal.h"
+#include "lib/stream/record/records.h"
+
+static bool start_equal(const void *table, uint32_t row, const void *key)
+{
+	const struct state_process *p = table;
+
+	return p->code.items[row] && p->code.items[row]->start == *(const uint64_t *)key;
+}
+
+/* Drops older code that begins at the same address: nearly all that is replaced does. */
+void state_code_add(struct state_process *p, const struct rec_code *rec)
+{
+	uint64_t hash = hash_u64(rec->start);
+	uint32_t row;
+
+	if (!(rec->rec.flags & CODE_MANAGED)) {
+		row = index_find(&p->by_start, hash, start_equal, p, &rec->start);
+		if (row != INDEX_NONE && p->code.items[row]->size <= rec->size) {
+			index_remove(&p->by_start, hash, row);
+			free(p->code.items[row]);
+			p->code.items[row] = NULL;
+		}
+		if (row == INDEX_NONE || !p->code.items[row])
+			index_add(&p->by_start, hash, (uint32_t)p->code.count);
+	}
+	vec_push(&p->code, state_copy(&rec->rec));
+}
+
+void state_code_clear(struct state_process *p)
+{
+	vec_for_each(&p->code, struct rec_code **, rec)
+		free(*rec);
+	vec_release(&p->code);
+	index_release(&p->by_start);
+	p->by_start = (struct index){0};
+}
+
+/* Links of a chain; real ones have some hundreds at most. */
+#define LINKS_MAX 2048
+
+void state_stacks_release(struct state_stacks *s)
+{
+	vec_release(&s->words);
+	vec_release(&s->rows);
+	index_release(&s->by_id);
+}
+
+static const struct rec_stack *stack_at(const struct state_stacks *s, uint32_t row)
+{
+	return (const struct rec_stack *)(s->words.items + s->rows.items[row]);
+}
+
+static bool id_equal(const void *table, uint32_t row, const void *key)
+{
+	return stack_at(table, row)->stack_id == *(const uint32_t *)key;
+}
+
+static const struct rec_stack *find(const struct state_stacks *s, uint32_t id)
+{
+	uint32_t row = id ? index_find(&s->by_id, hash_u64(id), id_equal, s, &id) : INDEX_NONE;
+
+	return row == INDEX_NONE ? NULL : stack_at(s, row);
+}
+
+void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec)
+{
+	size_t at = s->words.count;
+
+	if (!s->is_wanted || find(s, rec->stack_id))
+		return;
+	vec_add_zeroed(&s->words, rec->rec.words);
+	memcpy(s->words.items + at, rec, record_size(&rec->rec));
+	index_add(&s->by_id, hash_u64(rec->stack_id), (uint32_t)s->rows.count);
+	vec_push(&s->rows, at);
+}
+
+void state_stacks_give(const struct state_stacks *s, uint32_t stack_id, record_sink_fn *sink,
+		       void *ctx)
+{
+	const struct rec_stack *chain[LINKS_MAX];
+	size_t count = 0;
+
+	for (const struct rec_stack *rec = find(s, stack_id); rec && count < LINKS_MAX;
+	     rec = find(s, rec->prefix_id))
+		chain[count++] = rec;
+	while (count)
+		sink(ctx, &chain[--count]->rec);
+}
+
+static void keep(void *ctx, const struct rec *rec)
+{
+	state_stacks_add(ctx, (const struct rec_stack *)rec);
+}
+
+void state_stacks_renew(struct state_stacks *s, const struct state_tasks *t)
+{
+	struct state_stacks old = *s;
+
+	*s = (struct state_stacks){.is_wanted = old.is_wanted};
+	vec_for_each(&t->threads, const struct state_thread *, thread) {
+		if (!thread->is_free && thread->wait)
+			state_stacks_give(&old, thread->wait->sample.stack_id, keep, s);
+	}
+	state_stacks_release(&old);
+}
+
+struct giving {
+	struct state_tasks *tasks;
+	record_sink_fn *sink;
+	void *ctx;
+};
+
+static void give(const struct giving *g, const struct rec *rec)
+{
+	if (rec)
+		g->sink(g->ctx, rec);
+}
+
+/* The record may be that of another process, which left it to this one. */
+static void give_as(const struct giving *g, const struct rec *rec, uint32_t pid)
+{
+	_cleanup_free_ struct rec *own = rec ? state_copy(rec) : NULL;
+
+	if (!rec)
+		return;
+	own->pid = own->tid = pid;
+	give(g, own);
+}
+
+static void give_fork(const struct giving *g, const struct state_process *p,
+		      const struct state_thread *thread, uint8_t flags)
+{
+	struct rec_fork rec = {
+		.parent_pid = thread->parent_pid,
+		.parent_tid = thread->parent_tid,
+		.ns_pid = p->ns_pid,
+	};
+
+	record_init(&rec.rec, REC_FORK, sizeof(rec), thread->start, p->pid, thread->tid);
+	rec.rec.flags = flags | FORK_RUNNING;
+	if (thread->tid != p->pid) {
+		rec.parent_pid = p->pid;
+	} else if (p->parent != NO_STATE_ROW) {
+		/* It runs the code of that one, whoever forked it. */
+		rec.parent_pid = rec.parent_tid = g->tasks->processes.items[p->parent].pid;
+	}
+	memcpy(rec.name, thread->name, sizeof(rec.name));
+	give(g, &rec.rec);
+}
+
+static void give_thread(const struct giving *g, const struct state_process *p,
+			const struct state_thread *thread)
+{
+	struct rec_name rec = {0};
+	uint8_t flags = thread->flags & REC_UNSAMPLED;
+
+	flags |= p->is_outside ? REC_OUTSIDE : 0;
+	if (thread->origin == STATE_FORKED) {
+		give_fork(g, p, thread, flags);
+		return;
+	}
+	record_init(&rec.rec, REC_NAME, sizeof(rec), thread->start, p->pid, thread->tid);
+	rec.rec.flags = flags;
+	if (thread->origin == STATE_SCANNED)
+		rec.rec.flags |= NAME_SCAN | (thread->flags & NAME_KERNEL_THREAD);
+	memcpy(rec.name, thread->name, sizeof(rec.name));
+	give(g, &rec.rec);
+}
+
+static void give_code(const struct giving *g, const struct state_process *p)
+{
+	vec_for_each(&p->code, struct rec_code *const *, rec)
+		give(g, *rec ? &(*rec)->rec : NULL);
+}
+
+/* Gives a process that has ended, whose code others run. */
+static void give_dead(const struct giving *g, const struct state_process *p)
+{
+	const struct state_thread thread = {.tid = p->pid, .origin = STATE_FORKED};
+	struct rec_exit rec = {.status = p->end_status};
+
+	give_fork(g, p, &thread, REC_OUTSIDE);
+	give(g, p->space);
+	give_code(g, p);
+	record_init(&rec.rec, REC_EXIT, sizeof(rec), p->end, p->pid, p->pid);
+	rec.rec.flags = EXIT_PROCESS | REC_OUTSIDE;
+	give(g, &rec.rec);
+}
+
+static const struct state_thread *thread_at(const struct state_tasks *t, uint32_t row)
+{
+	return &t->threads.items[row];
+}
+
+/* Introduces a process by its main thread, which may have a name of its own. */
+static void give_main_thread(const struct giving *g, const struct state_process *p,
+			     const struct state_thread *thread)
+{
+	struct rec_name rec = {0};
+
+	give_thread(g, p, thread);
+	if (strncmp(p->name, thread->name, sizeof(rec.name)) == 0)
+		return;
+	record_init(&rec.rec, REC_NAME, sizeof(rec), thread->start, p->pid, p->pid);
+	rec.rec.flags = NAME_PROCESS;
+	memcpy(rec.name, p->name, sizeof(rec.name));
+	give(g, &rec.rec);
+}
+
+static void give_threads(const struct giving *g, const struct state_process *p)
+{
+	const struct state_tasks *t = g->tasks;
+
+	for (uint32_t row = p->threads; row != NO_STATE_ROW; row = thread_at(t, row)->next) {
+		if (thread_at(t, row)->tid == p->pid)
+			give_main_thread(g, p, thread_at(t, row));
+	}
+	for (uint32_t row = p->threads; row != NO_STATE_ROW; row = thread_at(t, row)->next) {
+		const struct state_thread *thread = thread_at(t, row);
+
+		if (thread->tid != p->pid && thread->origin != STATE_SEEN)
+			give_thread(g, p, thread);
+	}
+}
+
+void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel,
+		     record_sink_fn *sink, void *ctx)
+{
+	vec_for_each(&t->rows, const struct mapping *, mapping) {
+		struct rec_map rec = {
+			.start = mapping->start,
+			.end = mapping->end,
+			.file_offset = mapping->file_offset,
+			.module_id = mapping->module == MAPPING_ANON ? NO_REC_MODULE
+								     : mapping->module,
+		};
+
+		record_init(&rec.rec, REC_MAP, sizeof(rec), 0, pid, pid);
+		rec.rec.flags = is_kernel ? MAP_KERNEL_SPACE : 0;
+		sink(ctx, &rec.rec);
+	}
+}
+
+static int by_order(const void *a, const void *b)
+{
+	const struct state_process *x = *(const struct state_process *const *)a;
+	const struct state_process *y = *(const struct state_process *const *)b;
+
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/*
+ * Introduces all processes first: what they are said to have afterwards, no child of theirs
+ * inherits.
+ */
+void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
+{
+	const struct giving g = {t, sink, ctx};
+	VEC(const struct state_process *) sorted = {0};
+
+	vec_for_each(&t->processes, const struct state_process *, p) {
+		if (!p->is_free)
+			vec_push(&sorted, p);
+	}
+	if (sorted.count)
+		vec_sort(&sorted, by_order);
+	vec_for_each(&sorted, const struct state_process *const *, p) {
+		if ((*p)->end)
+			give_dead(&g, *p);
+		else
+			give_threads(&g, *p);
+	}
+	vec_for_each(&sorted, const struct state_process *const *, p) {
+		if ((*p)->end)
+			continue;
+		give(&g, (*p)->space);
+		state_maps_give((*p)->mappings, (*p)->pid, false, sink, ctx);
+		give_as(&g, (*p)->user, (*p)->pid);
+		give_as(&g, (*p)->container, (*p)->pid);
+		give_as(&g, (*p)->resource, (*p)->pid);
+		give_as(&g, (*p)->arguments, (*p)->pid);
+		give_code(&g, *p);
+	}
+	vec_release(&sorted);
+}
+
+void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
+			record_sink_fn *sink, void *ctx)
+{
+	vec_for_each(&t->threads, const struct state_thread *, thread) {
+		if (thread->is_free)
+			continue;
+		if (thread->labels)
+			sink(ctx, &thread->labels->rec);
+		if (!thread->wait)
+			continue;
+		state_stacks_give(stacks, thread->wait->sample.stack_id, sink, ctx);
+		sink(ctx, &thread->wait->sample.rec);
+	}
+}
 
 /* Facts with such keys are the last records: no epoch comes after them. */
 #define END_KEY "end."

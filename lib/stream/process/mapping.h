@@ -7,9 +7,20 @@
 #define PROF_LIB_STREAM_PROCESS_MAPPING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/vec.h"
+
+/* Reads the path of a control group, see cgroups(7). */
+
+/* Hexadecimal digits by which container engines name containers and their control groups. */
+#define CONTAINER_ID_SIZE 64
+
+/* Finds the last container's id in the path (size bytes); NULL: none. */
+const char *cgroup_container_id(const char *path, size_t size);
+/* The last component of the path, which need not end in a slash or be terminated. */
+const char *cgroup_leaf(const char *path, size_t *size);
 
 /* mapping.module of anonymous memory, which belongs to the process it is looked up for. */
 #define MAPPING_ANON (UINT32_MAX - 1)

@@ -8,6 +8,11 @@
 #include "bpf/record.h"
 #include "lib/model/facts/marker_schema.h"
 
+/* Builds the REC_SCHEMA of a kind of markers, for sources whose schemas are fixed. */
+
+/* The caller frees the record. Markers refer to it by `id`. */
+struct rec_schema *schema_record_new(const struct marker_schema *from, __u32 id, __u64 time);
+
 #define MARKER_RECORD_VALUES_MAX 16
 
 /* Borrowed, not terminated; NULL: none. */

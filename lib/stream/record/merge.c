@@ -6,7 +6,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/log.h"
 #include "lib/base/vec.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 /* Any record fits: REC_MAX_WORDS * 8 is just below it. */
 #define CHUNK_SIZE (512 * 1024)

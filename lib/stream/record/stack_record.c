@@ -2,7 +2,7 @@
 #include "lib/stream/record/stack_record.h"
 
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 /* Runs begin at a multiple of 8 bytes. */
 static size_t lows_size(uint32_t depth)

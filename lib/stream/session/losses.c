@@ -5,7 +5,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 /* Losses this close to one another share a marker. */
 #define BURST_NS 100000000ull

@@ -1,13 +1,161 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/row_bounds.h"
 
+#include <malloc.h>
 #include <math.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/workers.h"
 #include "lib/model/tables/thinned.h"
-#include "lib/stream/session/markers/fair_share.h"
-#include "lib/stream/session/row_merging.h"
-#include "lib/stream/session/waits/points.h"
+#include "lib/stream/session/markers/marker_feed.h"
+#include "lib/stream/session/waits/waits.h"
+
+/*
+ * Makes fewer rows of a thread's samples where little is lost by it. What each stack weighs and the
+ * CPU time stay exactly as they are. has_readings: the rows' cpu_delta is still a reading, as in
+ * cpu_time.h.
+ */
+
+/* Ticks of a window that are looked through. */
+#define WINDOW_ROWS 512u
+
+struct merging {
+	const struct profile *profile;
+	struct samples out;
+	bool has_readings;
+	uint64_t gone;
+	uint64_t used_ns; /* CPU time of rows that have gone, for the next one */
+	VEC(struct sample) rows; /* of the present wait, or window */
+};
+
+static uint32_t saturated(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+/* Rows of other events have no CPU time. */
+static void row_merging_keep(struct merging *m, struct sample row)
+{
+	if (!row.event && !m->has_readings) {
+		row.cpu_delta = saturated(row.cpu_delta + m->used_ns);
+		m->used_ns = 0;
+	}
+	samples_add(&m->out, &row);
+}
+
+static void row_merging_leave_out(struct merging *m, const struct sample *row)
+{
+	m->used_ns += row->cpu_delta;
+	m->gone++;
+}
+
+/* Replaces the rows by those that are left. */
+static uint64_t finish(struct merging *m, struct samples *samples)
+{
+	vec_release(&m->rows);
+	samples_release(samples);
+	*samples = m->out;
+	return m->gone;
+}
+
+/* Writes the first row of the waits, and the last one with the weight of all others. */
+static void end_waits(struct merging *m)
+{
+	size_t count = m->rows.count;
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct sample row = m->rows.items[i];
+
+		if (i)
+			weight += row.weight;
+		if (i && i + 1 < count) {
+			row_merging_leave_out(m, &row);
+			continue;
+		}
+		if (i)
+			row.weight = saturated(weight);
+		row_merging_keep(m, row);
+	}
+	vec_clear(&m->rows);
+}
+
+/*
+ * Makes one wait, with a row at its start and one at its end, of waits that follow each other
+ * without anything between them. Returns how many rows have gone.
+ */
+static uint64_t row_merging_waits(const struct profile *p, struct samples *samples,
+				  bool has_readings)
+{
+	struct merging m = {.profile = p, .has_readings = has_readings};
+
+	samples_for_each(samples, row) {
+		bool is_wait = row->weight && profile_is_wait(p, row);
+
+		if (m.rows.count && (!is_wait || vec_last(&m.rows).stack != row->stack))
+			end_waits(&m);
+		if (is_wait)
+			vec_push(&m.rows, *row);
+		else
+			row_merging_keep(&m, *row);
+	}
+	end_waits(&m);
+	return finish(&m, samples);
+}
+
+/* Gives the weight of a tick to the last one of the window with its stack. */
+static bool hand_on(struct merging *m, size_t tick)
+{
+	const struct sample *row = &m->rows.items[tick];
+
+	if (row->event || !row->weight)
+		return false;
+	for (size_t i = m->rows.count; i-- > tick + 1;) {
+		struct sample *later = &m->rows.items[i];
+
+		if (later->stack != row->stack || later->event || !later->weight ||
+		    later->cpu != row->cpu)
+			continue;
+		later->weight = saturated((uint64_t)later->weight + row->weight);
+		return true;
+	}
+	return false;
+}
+
+static void end_window(struct merging *m)
+{
+	for (size_t i = 0; i < m->rows.count; i++) {
+		if (hand_on(m, i))
+			row_merging_leave_out(m, &m->rows.items[i]);
+		else
+			row_merging_keep(m, m->rows.items[i]);
+	}
+	vec_clear(&m->rows);
+}
+
+/*
+ * Lets the last of the ticks with one stack within `window` ns stand for all of them. Waits end a
+ * window. Returns how many rows have gone.
+ */
+static uint64_t row_merging_ticks(const struct profile *p, struct samples *samples, uint64_t window,
+				  bool has_readings)
+{
+	struct merging m = {.profile = p, .has_readings = has_readings};
+
+	samples_for_each(samples, row) {
+		bool is_wait = profile_is_wait(p, row);
+
+		if (m.rows.count && (is_wait || m.rows.count == WINDOW_ROWS ||
+				     row->time - m.rows.items[0].time >= window))
+			end_window(&m);
+		if (is_wait)
+			row_merging_keep(&m, *row);
+		else
+			vec_push(&m.rows, *row);
+	}
+	end_window(&m);
+	return finish(&m, samples);
+}
 
 #define SEED 0x726f7773u
 /* Bytes of a row in a file, of the two that mark a gap, and of a stack with inlined functions. */
@@ -41,11 +189,6 @@ static void count_rows(struct row_bounds *b)
 			before = profile_is_wait(b->profile, sample) ? UINT64_MAX : sample->time;
 		}
 	}
-}
-
-static uint32_t saturated(uint64_t value)
-{
-	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
 /* Rows that are left out or stay together: one, or the two of a wait, the second at its end. */
@@ -372,7 +515,11 @@ void row_bounds_init(struct row_bounds *b, struct profile *p, struct row_limits 
 	};
 }
 
-void row_bounds_limit(struct row_bounds *b, int rounds)
+/*
+ * Leaves about as many as the limits allow. Each round comes nearer. May be called again when more
+ * rows have come.
+ */
+static void row_bounds_limit(struct row_bounds *b, int rounds)
 {
 	double share;
 
@@ -404,4 +551,223 @@ void row_bounds_finish(struct row_bounds *b)
 		if (b->kinds[i].left_out)
 			tell(p, &b->kinds[i], i);
 	}
+}
+
+/* Smaller tables are not looked through. */
+#define VALUES_MIN ((size_t)1 << 16)
+#define STACKS_MIN ((size_t)1 << 17)
+/* Markers that were left out whose values may stay. */
+#define DROPPED_MAX (MARKERS_MAX / 4)
+/* Rows are counted after this many records. */
+#define RECORDS (1u << 18)
+/* Rows are few, and not thinned for the sake of stacks, below this part of the stacks' limit. */
+#define FEW_ROWS 16
+/* Rows are limited once there are this many times as many as the limit. */
+#define EXCESS 2
+
+/* Copies values that markers have, and notes their new numbers, plus one. */
+struct value_copy {
+	struct markers *markers;
+	struct markers into; /* values alone */
+	uint32_t *map;
+};
+
+static void copy_values(struct value_copy *c, struct marker *marker)
+{
+	uint32_t count = schemas_get(&c->markers->schemas, marker->schema)->field_count + 1u;
+	uint32_t first = (uint32_t)c->into.values.count;
+	struct marker_value *values = vec_add_zeroed(&c->into.values, count);
+
+	for (uint32_t i = 0; i < count; i++) {
+		values[i] = *marker_value(c->markers, marker, i);
+		c->map[marker->first_value + i] = first + i + 1;
+	}
+	marker->first_value = first;
+}
+
+static void reclaim_values(struct reclaim *r)
+{
+	struct markers *markers = &r->profile->markers;
+	size_t count = markers->values.count;
+	struct value_copy copy = {
+		.markers = markers,
+		.map = xreallocarray(NULL, count + 1, sizeof(*copy.map)),
+	};
+
+	memset(copy.map, 0xff, count * sizeof(*copy.map)); /* NO_VALUE */
+	vec_for_each(&r->profile->threads.rows, struct profile_thread *, row) {
+		vec_for_each(&row->markers, struct marker *, marker)
+			copy_values(&copy, marker);
+	}
+	vec_for_each(&r->markers->machine, struct marker *, marker)
+		copy_values(&copy, marker);
+	pending_move_values(&r->samples->pending, copy.map);
+	vec_release(&markers->values);
+	markers->values = copy.into.values;
+	free(copy.map);
+	r->markers->bounds.dropped = 0;
+	r->values_next = 2 * markers->values.count;
+	if (r->values_next < VALUES_MIN)
+		r->values_next = VALUES_MIN;
+}
+
+static size_t count_used(const bool *used, size_t count)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += used[i];
+	return sum;
+}
+
+static void mark_machine(const struct reclaim *r, bool *used)
+{
+	vec_for_each(&r->markers->machine, const struct marker *, marker)
+		profile_mark_marker(r->profile, marker, used);
+}
+
+/* Drops stacks that nothing has; unless `all` must go, they stay if they are few. */
+static void reclaim_stacks(struct reclaim *r, bool all)
+{
+	struct profile *p = r->profile;
+	size_t count = p->stacks.rows.count, limit = EXCESS * r->bounds.limits.stacks;
+	bool *used = xcalloc(count + 1, sizeof(*used));
+	stack_id *map = NULL;
+
+	profile_mark_stacks(p, used);
+	sample_feed_mark_stacks(r->samples, used);
+	mark_machine(r, used);
+	if (all || count_used(used, count) < count - count / 4) {
+		map = profile_keep_stacks(p, used);
+		sample_feed_move_stacks(r->samples, map);
+	}
+	free(map);
+	free(used);
+	r->stacks_next = 2 * p->stacks.rows.count;
+	if (!r->is_off && r->stacks_next > limit)
+		r->stacks_next = limit;
+	/* Looks again only after some growth: what cannot go stays. */
+	if (r->stacks_next < p->stacks.rows.count + p->stacks.rows.count / 4)
+		r->stacks_next = p->stacks.rows.count + p->stacks.rows.count / 4;
+	if (r->stacks_next < STACKS_MIN)
+		r->stacks_next = STACKS_MIN;
+}
+
+static void reclaim_drop_unused(void *ctx)
+{
+	struct reclaim *r = ctx;
+
+	reclaim_values(r);
+	reclaim_stacks(r, true);
+}
+
+static void reclaim_limit_rows(struct reclaim *r)
+{
+	waits_place(&r->samples->waits);
+	r->bounds.drop_unused = reclaim_drop_unused;
+	r->bounds.ctx = r;
+	r->bounds.has_readings = true;
+	row_bounds_limit(&r->bounds, 1);
+}
+
+static uint64_t reclaim_count_rows(const struct reclaim *r)
+{
+	uint64_t sum = waits_row_count(&r->samples->waits);
+
+	vec_for_each(&r->profile->threads.rows, const struct profile_thread *, row)
+		sum += samples_count(&row->samples);
+	return sum;
+}
+
+void reclaim_init(struct reclaim *r, struct sample_feed *samples, struct marker_feed *markers,
+		  struct row_limits limits)
+{
+	*r = (struct reclaim){
+		.profile = samples->profile,
+		.samples = samples,
+		.markers = markers,
+		.values_next = VALUES_MIN,
+		.stacks_next = STACKS_MIN,
+	};
+	row_bounds_init(&r->bounds, r->profile, limits);
+}
+
+static void step_stacks(struct reclaim *r)
+{
+	uint64_t limit = r->bounds.limits.stacks;
+
+	reclaim_stacks(r, false);
+	/* Markers have stacks, too: few rows are not the cause. */
+	if (!r->is_off && r->profile->stacks.rows.count > limit &&
+	    reclaim_count_rows(r) > limit / FEW_ROWS)
+		reclaim_limit_rows(r);
+}
+
+static bool values_are_due(const struct reclaim *r)
+{
+	return r->profile->markers.values.count >= r->values_next ||
+	       r->markers->bounds.dropped >= DROPPED_MAX;
+}
+
+static bool stacks_are_due(const struct reclaim *r)
+{
+	return !r->keeps_stacks && r->profile->stacks.rows.count >= r->stacks_next;
+}
+
+static bool rows_are_due(struct reclaim *r)
+{
+	if (r->keeps_stacks || r->is_off || ++r->records < RECORDS)
+		return false;
+	r->records = 0;
+	return reclaim_count_rows(r) > EXCESS * r->bounds.limits.rows;
+}
+
+/* Tables to look through. */
+struct pass {
+	struct reclaim *reclaim;
+	bool values, stacks, rows;
+};
+
+static void run_pass(void *ctx)
+{
+	const struct pass *pass = ctx;
+	struct reclaim *r = pass->reclaim;
+
+	if (pass->values) {
+		marker_bounds_limit(&r->markers->bounds, r->profile);
+		reclaim_values(r);
+	}
+	if (pass->stacks)
+		step_stacks(r);
+	if (pass->rows)
+		reclaim_limit_rows(r);
+	/* Gives back the memory that was freed between what stays. */
+	malloc_trim(0);
+}
+
+void reclaim_step(struct reclaim *r)
+{
+	struct pass pass = {
+		.reclaim = r,
+		.values = values_are_due(r),
+		.stacks = stacks_are_due(r),
+		.rows = rows_are_due(r),
+	};
+
+	if (!pass.values && !pass.stacks && !pass.rows)
+		return;
+	if (r->meanwhile)
+		thread_run_beside("prof-reclaim", run_pass, &pass, r->meanwhile, r->ctx);
+	else
+		run_pass(&pass);
+}
+
+void reclaim_finish(struct reclaim *r)
+{
+	struct row_bounds *b = &r->bounds;
+
+	b->has_readings = false;
+	b->drop_unused = NULL;
+	if (!r->is_off)
+		row_bounds_finish(b);
 }

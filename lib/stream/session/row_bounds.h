@@ -10,6 +10,8 @@
 #define PROF_LIB_STREAM_SESSION_ROW_BOUNDS_H
 
 #include "lib/model/tables/profile.h"
+#include "lib/stream/session/markers/marker_feed.h"
+#include "lib/stream/session/sample_feed.h"
 
 struct row_limits {
 	uint64_t bytes; /* in a file, of rows and their stacks, about */
@@ -42,14 +44,38 @@ struct row_bounds {
 /* The limits are ROW_LIMITS but in tests. */
 void row_bounds_init(struct row_bounds *b, struct profile *p, struct row_limits limits);
 /*
- * Leaves about as many as the limits allow. Each round comes nearer. May be called again when more
- * rows have come.
- */
-void row_bounds_limit(struct row_bounds *b, int rounds);
-/*
  * Leaves no more than the limits, at the end; says in the profile what has been merged and left
  * out, ever.
  */
 void row_bounds_finish(struct row_bounds *b);
+
+/*
+ * Keeps the memory of a long recording within what its profile may hold: drops values of markers
+ * that were left out, stacks and frames that nothing has any more, and rows of samples beyond their
+ * limits.
+ */
+
+struct reclaim {
+	struct profile *profile;
+	struct sample_feed *samples;
+	struct marker_feed *markers;
+	struct row_bounds bounds;
+	/* Sizes of tables at which to look next. */
+	size_t values_next, stacks_next;
+	uint32_t records; /* since rows were counted */
+	bool is_off; /* rows have no limits */
+	bool keeps_stacks; /* somebody else has numbers of stacks, and takes the rows */
+	/* Called some times a second while memory is looked through, in a thread; NULL: in none. */
+	void (*meanwhile)(void *ctx);
+	void *ctx;
+};
+
+/* The limits are ROW_LIMITS but in tests. */
+void reclaim_init(struct reclaim *r, struct sample_feed *samples, struct marker_feed *markers,
+		  struct row_limits limits);
+/* Looks for what can go if tables have grown. Call it between records. */
+void reclaim_step(struct reclaim *r);
+/* Limits the rows at the end. The feeds may be gone. */
+void reclaim_finish(struct reclaim *r);
 
 #endif

@@ -6,12 +6,98 @@
 #ifndef PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H
 #define PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/record.h"
+#include "lib/base/index.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/ids.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/process/mapping.h"
 #include "lib/stream/session/alloc_feed.h"
 #include "lib/stream/session/losses.h"
-#include "lib/stream/session/pending.h"
 #include "lib/stream/session/resolve.h"
 #include "lib/stream/session/tasks/tasks.h"
 #include "lib/stream/session/waits/waits.h"
+
+/*
+ * Samples, and stack records that continue another stack, waiting for a stack record that may still
+ * be in another CPU's ring. Their number and memory are bounded. A sample whose stack never arrives
+ * is lost.
+ */
+
+/* 24 MB; covers a stall of some seconds on a large machine. */
+#define PENDING_SAMPLES_MAX (1u << 18)
+/* Bytes of mappings kept for waiting samples. */
+#define PENDING_MAPPINGS_MAX ((size_t)64 << 20)
+/* Few records wait, and briefly: each ring is in order. */
+#define PENDING_STACKS_MAX 4096
+
+#define NO_VALUE UINT32_MAX
+
+/* A sample with all state that must be remembered from its own time. */
+struct pending_sample {
+	struct rec_sample rec;
+	uint32_t event; /* 0: the clock; else a sample of that event, with weight `period` */
+	uint64_t period;
+	/*
+	 * For a marker's stack, which is no sample: number of the value it becomes, plus one;
+	 * NO_VALUE: the marker was left out.
+	 */
+	uint32_t marker_value;
+	uint32_t wait; /* for the stack of a wait, likewise: row of struct waits, plus one */
+	uint32_t
+		alloc; /* for that of an allocation, likewise: row of struct alloc_feed, plus one */
+	thread_id thread;
+	uint32_t cpu_time; /* as in struct cpu_reading */
+	struct mapping_table *mappings; /* mappings of its process, held while it waits */
+};
+
+struct waiting_sample {
+	struct pending_sample sample;
+	uint32_t next; /* next with the same stack_id, or next free row; UINT32_MAX: none */
+	uint32_t last; /* in the first row of a chain: its last row */
+	bool is_taken;
+};
+
+struct pending {
+	VEC(struct waiting_sample) rows;
+	struct index by_stack_id; /* first row of each chain */
+	uint32_t free; /* first free row plus one; 0: none */
+	uint32_t count;
+	size_t mappings_size; /* bytes held by all waiting samples */
+	VEC(struct rec_stack *) stacks; /* copied records */
+};
+
+void pending_release(struct pending *p);
+/* False if all room is taken; then nothing is kept. */
+bool pending_add(struct pending *p, const struct pending_sample *sample);
+/*
+ * Takes out the oldest sample that waits for this stack; false if none. The caller drops
+ * sample->mappings.
+ */
+bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sample);
+/* Gives stacks of markers their new values. map: of each number plus one, as in marker_value. */
+void pending_move_values(struct pending *p, const uint32_t *map);
+
+/*
+ * Classifies each timer tick: a tick with a sample is in exactly one class of profile_stats, any
+ * other in profile_stats.lost.
+ */
+
+struct tick_stats_entry {
+	uint8_t sample_flags; /* flags of REC_SAMPLE */
+	uint8_t stack_flags; /* flags of its REC_STACK; 0 without one */
+	bool is_cut; /* outer frames of the record are missing from the profile */
+	bool is_32bit; /* the program is 32-bit */
+	bool has_unknown_kind; /* frames were left out because their kind is unknown */
+	uint32_t ticks;
+};
+
+/* Classifies the stack of a tick, or of a wait. */
+enum stack_class tick_stats_class(const struct tick_stats_entry *entry);
+void tick_stats_count(struct profile_stats *stats, const struct tick_stats_entry *entry);
 
 struct sample_feed {
 	struct profile *profile;

@@ -1,29 +1,317 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/model/tables/schema_text.h"
 #include "lib/stream/session/session.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/strbuf.h"
 #include "lib/model/meaning/long_tasks.h"
-#include "lib/stream/session/tasks/arguments.h"
-#include "lib/stream/session/counter_feed.h"
-#include "lib/stream/session/label_feed.h"
-#include "lib/stream/session/markers/marker_feed.h"
+#include "lib/model/tables/schemas.h"
+#include "lib/stream/record/records.h"
 #include "lib/stream/session/code/code_frames.h"
-#include "lib/stream/session/tasks/life_markers.h"
 #include "lib/stream/session/losses.h"
-#include "lib/stream/session/tasks/module_map.h"
-#include "lib/stream/session/tasks/module_users.h"
-#include "lib/stream/session/tasks/pauses.h"
-#include "lib/stream/session/sample_feed.h"
-#include "lib/stream/session/reclaim.h"
+#include "lib/stream/session/markers/marker_feed.h"
 #include "lib/stream/session/markers/span_frames.h"
+#include "lib/stream/session/row_bounds.h"
+#include "lib/stream/session/sample_feed.h"
+#include "lib/stream/session/tasks/arguments.h"
+#include "lib/stream/session/tasks/life_markers.h"
+#include "lib/stream/session/tasks/module_map.h"
+#include "lib/stream/session/tasks/pauses.h"
 #include "lib/stream/session/tasks/tasks.h"
-#include "lib/stream/record/record.h"
+
+/* Enters counters of the stream into the profile. */
+
+/* Bounds the values: half are left of more. */
+#define COUNTER_VALUES_MAX (1u << 20)
+
+struct wire_counter {
+	uint32_t wire_id;
+	counter_id id;
+	uint64_t total; /* sum of all changes; wraps around */
+};
+
+struct counter_feed {
+	struct profile *profile;
+	struct tasks *tasks;
+	VEC(struct wire_counter) rows;
+	struct index by_wire_id;
+	size_t values; /* of all counters */
+	size_t max; /* of these; COUNTER_VALUES_MAX but in tests */
+};
+
+/*
+ * Labels that a program gives to what its threads do: each becomes markers over the times in which
+ * its samples were taken.
+ */
+
+/* A thread's labels since its last record of them, and its samples with them up to a pause. */
+struct label_run {
+	string_id text; /* NO_STRING: no labels */
+	uint64_t first, last; /* times of samples, CLOCK_MONOTONIC ns */
+	uint32_t samples; /* 0: none yet */
+};
+
+struct label_feed {
+	struct tasks *tasks;
+	schema_id schema; /* of the markers; NO_SCHEMA: there were no labels yet */
+	VEC(struct label_run) runs; /* by thread_id; those of later threads are empty */
+};
+
+static void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks)
+{
+	*f = (struct counter_feed){
+		.profile = profile,
+		.tasks = tasks,
+		.max = COUNTER_VALUES_MAX,
+	};
+}
+
+static void counter_feed_release(struct counter_feed *f)
+{
+	vec_release(&f->rows);
+	index_release(&f->by_wire_id);
+}
+
+static bool wire_id_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct counter_feed *f = table;
+
+	return f->rows.items[id].wire_id == *(const uint32_t *)key;
+}
+
+static uint32_t find(const struct counter_feed *f, uint32_t wire_id)
+{
+	return index_find(&f->by_wire_id, hash_u64(wire_id), wire_id_equal, f, &wire_id);
+}
+
+/* Consumes the next text; NO_STRING if it is empty. */
+static string_id take_text(struct strings *strings, const char **text, size_t size)
+{
+	const char *start = *text;
+
+	*text += size;
+	return size ? strings_intern_sized(strings, start, size) : NO_STRING;
+}
+
+/* Ignores later descriptions of the same id, and any without a name. */
+static void counter_feed_info(struct counter_feed *f, const struct rec_counter_info *rec)
+{
+	struct strings *strings = &f->profile->strings;
+	struct wire_counter row = {.wire_id = rec->counter};
+	struct counter counter = {.graph = rec->graph};
+	const char *text = rec->text;
+
+	if (!rec->name_size || find(f, rec->counter) != INDEX_NONE)
+		return;
+	if (rec->rec.pid) {
+		process_id id = tasks_process(f->tasks, &rec->rec);
+		const struct process *process = &f->tasks->processes.rows.items[id];
+
+		counter.pid = process->pid;
+		counter.incarnation = process->incarnation;
+	}
+	counter.name = take_text(strings, &text, rec->name_size);
+	counter.category = take_text(strings, &text, rec->category_size);
+	counter.description = take_text(strings, &text, rec->description_size);
+	counter.label = take_text(strings, &text, rec->label_size);
+	counter.unit = take_text(strings, &text, rec->unit_size);
+	counter.color = take_text(strings, &text, rec->color_size);
+	row.id = profile_counters_add(&f->profile->counters, &counter);
+	if (row.id == NO_COUNTER)
+		return;
+	index_add(&f->by_wire_id, hash_u64(row.wire_id), (uint32_t)f->rows.count);
+	vec_push(&f->rows, row);
+}
+
+/* Leaves half of the most values, where there are most. */
+static void limit_values(struct counter_feed *f)
+{
+	struct profile_counters *counters = &f->profile->counters;
+	uint64_t *counts = xreallocarray(NULL, counters->rows.count + 1, sizeof(*counts)), share;
+
+	for (size_t i = 0; i < counters->rows.count; i++)
+		counts[i] = counters->rows.items[i].samples.count;
+	share = fair_share(counts, counters->rows.count, f->max / 2);
+	free(counts);
+	f->values = 0;
+	vec_for_each(&counters->rows, struct counter *, counter) {
+		while (counter->samples.count > share && counter->samples.count > 2)
+			f->profile->stats.merged_counter_values += counter_halve(counter);
+		f->values += counter->samples.count;
+	}
+	/* There are too many counters for fewer. */
+	if (f->values > f->max / 2)
+		f->max = 2 * f->values;
+}
+
+/* Values of a counter without a description are counted as lost. */
+static void counter_feed_count(struct counter_feed *f, const struct rec_counter *rec)
+{
+	uint32_t row = find(f, rec->counter);
+	int64_t delta = rec->delta;
+	uint64_t *total;
+
+	if (row == INDEX_NONE) {
+		f->profile->stats.lost_counter_values++;
+		return;
+	}
+	total = &f->rows.items[row].total;
+	if (rec->rec.flags & COUNTER_TOTAL)
+		delta = (int64_t)((uint64_t)rec->delta - *total);
+	*total += (uint64_t)delta;
+	if (rec->rec.flags & COUNTER_TOTAL && !delta)
+		return;
+	counter_add_sample(&f->profile->counters.rows.items[f->rows.items[row].id],
+			   tasks_time(f->tasks, rec->rec.time), delta);
+	if (++f->values > f->max)
+		limit_values(f);
+}
+
+/*
+ * After this many intervals without a sample a marker ends: the thread did nothing. Each tick of a
+ * thread that runs now and then would be a marker of its own with fewer.
+ */
+#define PAUSE_INTERVALS 10
+/*
+ * Markers begin and end this much before the samples that show them: readers that select samples by
+ * markers have times with rounding errors.
+ */
+#define AHEAD_NS 1000
+
+static void label_feed_init(struct label_feed *f, struct tasks *tasks)
+{
+	*f = (struct label_feed){.tasks = tasks, .schema = NO_SCHEMA};
+}
+
+/* Numbers of the fields. */
+enum {
+	FIELD_LABELS,
+	FIELD_SAMPLES, /* with these labels */
+};
+
+static schema_id add_schema(struct profile *p)
+{
+	static const struct marker_schema text = {
+		.name = "labels",
+		.label = "{marker.data.labels}",
+		.shown = SHOWN_IN_CHART | SHOWN_IN_TABLE | SHOWN_IN_OVERVIEW,
+		.fields =
+			{
+				[FIELD_LABELS] = {"labels", "Labels", FIELD_STRING, VALUE_UNKNOWN},
+				[FIELD_SAMPLES] = {"samples", "Samples", FIELD_INTEGER,
+						   VALUE_UNKNOWN},
+			},
+	};
+
+	return schema_text_intern(&text, &p->markers.schemas, &p->strings);
+}
+
+static void label_feed_release(struct label_feed *f)
+{
+	vec_release(&f->runs);
+}
+
+/* Ends the marker under way, `limit` at the latest; begins no other. */
+static void end_marker(struct label_feed *f, thread_id thread, uint64_t limit)
+{
+	struct profile *p = f->tasks->profile;
+	struct label_run *run = &f->runs.items[thread];
+	uint64_t end = run->last + p->meta.interval_ns;
+	struct marker marker;
+
+	if (!run->samples)
+		return;
+	if (end > limit)
+		end = limit > run->last ? limit : run->last;
+	marker = markers_make(&p->markers, f->schema, tasks_time(f->tasks, run->first - AHEAD_NS),
+			      tasks_time(f->tasks, end - AHEAD_NS));
+	*marker_value(&p->markers, &marker, FIELD_LABELS) = marker_string(run->text);
+	*marker_value(&p->markers, &marker, FIELD_SAMPLES) = marker_integer(run->samples);
+	thread_add_marker(&f->tasks->threads, thread, &marker);
+	run->samples = 0;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+	const struct rec_label *x = *(const struct rec_label *const *)a;
+	const struct rec_label *y = *(const struct rec_label *const *)b;
+	size_t size = x->key_size < y->key_size ? x->key_size : y->key_size;
+	int order = memcmp(x->key, y->key, size);
+
+	return order ? order : x->key_size - y->key_size;
+}
+
+/* Interns "key: value, …" by key, as pprof prints it: a map of Go has no order. */
+static string_id intern(struct strings *strings, const struct rec_labels *rec)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	const struct rec_label *sorted[LABELS_MAX];
+
+	for (size_t i = 0; i < rec->count; i++)
+		sorted[i] = &rec->labels[i];
+	qsort(sorted, rec->count, sizeof(*sorted), compare_labels);
+	for (size_t i = 0; i < rec->count; i++) {
+		const struct rec_label *label = sorted[i];
+
+		strbuf_adds(&text, i ? ", " : "");
+		strbuf_add(&text, label->key, label->key_size);
+		strbuf_adds(&text, ": ");
+		strbuf_add(&text, label->value, label->value_size);
+		if (label->flags & LABEL_CUT)
+			strbuf_adds(&text, "…");
+	}
+	if (rec->more)
+		strbuf_addf(&text, " and %u more", rec->more);
+	return text.size ? strings_intern_sized(strings, text.text, text.size) : NO_STRING;
+}
+
+static void label_feed_labels(struct label_feed *f, const struct rec_labels *rec)
+{
+	string_id text = intern(&f->tasks->profile->strings, rec);
+	thread_id thread = tasks_sampled(f->tasks, &rec->rec, 0);
+
+	if (f->schema == NO_SCHEMA && text != NO_STRING)
+		f->schema = add_schema(f->tasks->profile);
+	while (f->runs.count <= thread)
+		vec_push(&f->runs, (struct label_run){.text = NO_STRING});
+	if (f->runs.items[thread].text == text)
+		return;
+	end_marker(f, thread, rec->rec.time);
+	f->runs.items[thread].text = text;
+}
+
+/* Takes a tick of the clock. Costs nothing in recordings without labels. */
+static void label_feed_sample(struct label_feed *f, const struct rec *rec)
+{
+	uint64_t pause = PAUSE_INTERVALS * f->tasks->profile->meta.interval_ns;
+	struct label_run *run;
+	thread_id thread;
+
+	if (!f->runs.count)
+		return;
+	thread = tasks_sampled(f->tasks, rec, 0);
+	if (thread >= f->runs.count || f->runs.items[thread].text == NO_STRING)
+		return;
+	run = &f->runs.items[thread];
+	if (run->samples && rec->time > run->last + pause)
+		end_marker(f, thread, rec->time);
+	if (!run->samples)
+		run->first = rec->time;
+	run->last = rec->time;
+	run->samples++;
+}
+
+/* Ends what is still under way. */
+static void label_feed_finish(struct label_feed *f)
+{
+	for (thread_id thread = 0; thread < f->runs.count; thread++)
+		end_marker(f, thread, f->tasks->profile->meta.end_ns);
+}
 
 /* Changes of CPU state that are listed one by one. */
 #define CPU_CHANGES_MAX 32

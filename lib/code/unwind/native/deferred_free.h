@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "lib/base/vec.h"
-#include "lib/code/unwind/native/table_arena.h"
+#include "lib/code/unwind/native/table_pool.h"
 
 struct deferred_free_row {
 	struct shard_piece piece;

@@ -5,7 +5,7 @@
 
 #include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 struct waiting {
 	struct rec_copy *copy; /* owned */

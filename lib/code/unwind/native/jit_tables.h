@@ -12,11 +12,11 @@
 
 #include "bpf/unwind.h"
 #include "lib/base/vec.h"
-#include "lib/code/unwind/native/module_tables.h"
-#include "lib/code/unwind/native/deferred_free.h"
-#include "lib/code/unwind/native/table_arena.h"
 #include "lib/code/unwind/arch.h"
+#include "lib/code/unwind/native/deferred_free.h"
+#include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/rule_store.h"
+#include "lib/code/unwind/native/table_pool.h"
 
 #define JIT_REGION_SIZE ((uint64_t)1 << 16)
 /* Larger pieces get no rows, to limit the time for a piece. */

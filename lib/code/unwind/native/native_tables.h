@@ -21,12 +21,12 @@
 
 #include "bpf/unwind.h"
 #include "lib/stream/process/mapping.h"
-#include "lib/code/unwind/machine.h"
+#include "lib/code/unwind/user_walk.h"
 #include "lib/code/unwind/native/deferred_free.h"
 #include "lib/code/unwind/native/jit_tables.h"
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/rule_store.h"
-#include "lib/code/unwind/native/table_arena.h"
+#include "lib/code/unwind/native/table_pool.h"
 
 struct native_tables_options {
 	const struct shard_source *shards; /* copied; NULL: memory of this process */

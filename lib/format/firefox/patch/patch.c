@@ -2,11 +2,628 @@
 #include "lib/format/firefox/patch/patch.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/format/firefox/patch/internal.h"
+#include "lib/format/firefox/patch/patch_internal.h"
+#include "lib/format/firefox/read/layout.h"
+
+struct contents {
+	struct layout layout;
+	VEC(struct span) strings; /* of shared.stringArray */
+	int64_t *names; /* by source; positions of strings */
+	VEC(bool) has_text; /* by source */
+	source_content_fn *find;
+	void *ctx;
+};
+
+static void list_strings(struct contents *c)
+{
+	struct json_cursor s = json_cursor_within(&c->layout.cursor, c->layout.strings);
+	struct json_cursor_list list = {0};
+	struct span value;
+
+	while (json_cursor_element(&s, &list)) {
+		json_cursor_value(&s, &value);
+		vec_push(&c->strings, value);
+	}
+}
+
+static void list_texts(struct contents *c)
+{
+	const struct column *column = table_column(&c->layout.sources, &c->layout.cursor,
+						   "content");
+	struct json_cursor_list list = {0};
+	struct json_cursor s;
+
+	if (!column)
+		return;
+	s = json_cursor_within(&c->layout.cursor, column->values);
+	while (json_cursor_element(&s, &list)) {
+		bool has_text = !json_cursor_null(&s);
+
+		if (has_text)
+			json_cursor_skip(&s);
+		vec_push(&c->has_text, has_text);
+	}
+}
+
+static int read_sources(struct contents *c, const char *text, size_t size, struct error *err)
+{
+	int ret = layout_read(&c->layout, text, size, err);
+	const struct cell_range range = {.max = (int64_t)c->layout.string_count - 1};
+
+	if (!ret)
+		ret = table_read_cells(&c->layout.sources, &c->layout.cursor, "filename", &range,
+				       true, &c->names, err);
+	if (ret)
+		return ret;
+	list_strings(c);
+	list_texts(c);
+	return 0;
+}
+
+static bool write_text(void *ctx, struct jsonw *w, size_t row)
+{
+	struct contents *c = ctx;
+	struct json_cursor s = json_cursor_within(&c->layout.cursor,
+						  c->strings.items[c->names[row]]);
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	size_t size = 0;
+
+	if (c->has_text.items[row])
+		return false;
+	path = json_cursor_text(&s);
+	text = path ? c->find(c->ctx, path, &size) : NULL;
+	if (text)
+		jsonw_string(w, text, size);
+	return text;
+}
+
+static void write_sources(struct contents *c, struct jsonw *w)
+{
+	const struct new_column column = {.name = "content", .write = write_text, .ctx = c};
+	size_t count = c->layout.sources.length;
+	_cleanup_free_ uint32_t *rows = xreallocarray(NULL, count + 1, sizeof(*rows));
+
+	for (size_t row = 0; row < count; row++)
+		rows[row] = (uint32_t)row;
+	table_write(&c->layout.sources, &c->layout.cursor,
+		    &(struct new_rows){rows, count, &column, 1}, w);
+}
+
+int contents_write(const char *text, size_t size, source_content_fn *find, void *ctx,
+		   struct outfile *out, struct error *err)
+{
+	struct contents c = {.find = find, .ctx = ctx};
+	int ret = read_sources(&c, text, size, err);
+	struct span at = c.layout.sources.span;
+	struct jsonw w;
+
+	if (!ret) {
+		jsonw_init(&w, out);
+		jsonw_raw(&w, text, at.start);
+		w.is_first = true;
+		write_sources(&c, &w);
+		jsonw_raw(&w, text + at.end, size - at.end);
+		jsonw_release(&w);
+	}
+	layout_release(&c.layout);
+	vec_release(&c.strings);
+	vec_release(&c.has_text);
+	free(c.names);
+	return ret;
+}
+
+/* Kernel frames get their subcategories late, by the function's name. */
+
+/* Positions of categories take a byte. */
+#define CATEGORIES_MAX 256
+
+static bool is_text(struct json_cursor *s, const char *wanted)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+
+	if (json_cursor_peek(s) != '"')
+		return json_cursor_skip(s) && false;
+	return json_cursor_string(s, &text) && wanted && strcmp(strbuf_text(&text), wanted) == 0;
+}
+
+/* Tells whether the value at the cursor is a list of exactly these texts. */
+static bool are_texts(struct json_cursor *s, const char *const *wanted)
+{
+	struct json_cursor_list list = {0};
+	bool is_same = true;
+
+	if (json_cursor_peek(s) != '[')
+		return json_cursor_skip(s) && false;
+	while (json_cursor_element(s, &list)) {
+		is_same &= is_text(s, *wanted);
+		wanted += *wanted != NULL;
+	}
+	return is_same && !*wanted;
+}
+
+static bool is_category(struct json_cursor *s, const struct category_row *wanted)
+{
+	bool has_name = false, has_subcategories = false;
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{')
+		return json_cursor_skip(s) && false;
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "name"))
+			has_name = is_text(s, wanted->name);
+		else if (span_is(s, key, "subcategories"))
+			has_subcategories = are_texts(s, wanted->subcategories);
+		else
+			json_cursor_skip(s);
+	}
+	return has_name && has_subcategories;
+}
+
+int patch_kernel_category(const struct patch *r)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.categories);
+	struct json_cursor_list list = {0};
+
+	if (!r->layout.categories.end || json_cursor_peek(&s) != '[')
+		return -1;
+	for (int row = 0; row < CATEGORIES_MAX && json_cursor_element(&s, &list); row++) {
+		if (is_category(&s, categories[CATEGORY_KERNEL]))
+			return row;
+	}
+	return -1;
+}
+
+/* New positions for rows that move because others come and go. */
+
+/* Drops functions that were only addresses; functions that were unused from the beginning stay. */
+static bool drop_funcs(struct patch *r, const bool *had_use, bool *dropped_names)
+{
+	size_t count = r->funcs.count, kept = 0;
+	_cleanup_free_ bool *is_used = xcalloc(count + 1, sizeof(*is_used));
+	_cleanup_free_ int64_t *positions = xreallocarray(NULL, count + 1, sizeof(*positions));
+
+	vec_for_each(&r->frames, const struct frame_draft *, frame)
+		is_used[frame->func] = true;
+	for (size_t i = 0; i < count; i++) {
+		struct func_draft *func = &r->funcs.items[i];
+
+		if (i < r->layout.funcs.length && had_use[i] && !is_used[i]) {
+			dropped_names[func->name] = true;
+			continue;
+		}
+		positions[i] = (int64_t)kept;
+		r->funcs.items[kept++] = *func;
+	}
+	r->funcs.count = kept;
+	vec_for_each(&r->frames, struct frame_draft *, frame)
+		frame->func = positions[frame->func];
+	return kept < count;
+}
+
+static void keep_cells(bool *dropped, const int64_t *cells, size_t count)
+{
+	for (size_t i = 0; cells && i < count; i++) {
+		if (cells[i] >= 0)
+			dropped[cells[i]] = false;
+	}
+}
+
+static void keep_reference(const struct patch *r, const struct reference *reference, bool *dropped)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, reference->at);
+	struct json_cursor_list list = {0};
+	int64_t value;
+
+	if (reference->kind == REFERENCE_STRING) {
+		if (!json_cursor_null(&s) && json_cursor_i64(&s, &value))
+			dropped[value] = false;
+		return;
+	}
+	while (json_cursor_element(&s, &list)) {
+		if (!json_cursor_null(&s) && json_cursor_i64(&s, &value))
+			dropped[value] = false;
+	}
+}
+
+/* `dropped` by position: names of dropped functions. Keeps the names with other uses. */
+static void keep_used_strings(const struct patch *r, bool *dropped)
+{
+	const struct layout *l = &r->layout;
+
+	vec_for_each(&r->funcs, const struct func_draft *, func)
+		dropped[func->name] = false;
+	vec_for_each(&r->symbols, const struct symbol_draft *, symbol)
+		dropped[symbol->name] = false;
+	vec_for_each(&r->sources, const struct source_draft *, source)
+		dropped[source->name] = false;
+	keep_cells(dropped, r->cells.source_map, l->sources.length);
+	keep_cells(dropped, r->cells.resource_name, l->resources.length);
+	keep_cells(dropped, r->cells.resource_host, l->resources.length);
+	vec_for_each(&r->references, const struct reference *, reference) {
+		if (reference->kind == REFERENCE_STRING || reference->kind == REFERENCE_STRINGS)
+			keep_reference(r, reference, dropped);
+	}
+}
+
+void patch_drop_unused(struct patch *r, const bool *had_use)
+{
+	size_t count = r->layout.string_count + r->new_strings.count;
+	_cleanup_free_ bool *dropped = xcalloc(count + 1, sizeof(*dropped));
+	uint32_t position = 0;
+
+	/* Unknown parts may refer to strings, so all strings stay. */
+	if (!drop_funcs(r, had_use, dropped) || r->layout.has_unknown)
+		return;
+	keep_used_strings(r, dropped);
+	r->string_map = xreallocarray(NULL, count + 1, sizeof(*r->string_map));
+	for (size_t i = 0; i < count; i++)
+		r->string_map[i] = dropped[i] ? NO_POSITION : position++;
+}
+
+static bool has_extras(const struct patch *r)
+{
+	return r->frames.count > r->layout.frames.length;
+}
+
+void patch_stacks(struct patch *r)
+{
+	size_t count = r->layout.stacks.length;
+
+	if (!has_extras(r))
+		return;
+	r->stack_positions = xreallocarray(NULL, count + 1, sizeof(*r->stack_positions));
+	for (uint32_t row = 0; row < count; row++) {
+		int64_t frame = r->cells.stack_frame[row], parent = r->cells.stack_parent[row];
+		const struct extra_frames *extras = &r->extras[frame];
+		struct stack_draft draft = {
+			.from = row,
+			.frame = frame,
+			.parent = parent == CELL_NULL ? NO_POSITION : r->stack_positions[parent],
+		};
+
+		vec_push(&r->stacks, draft);
+		for (uint32_t i = 0; i < extras->count; i++) {
+			draft.parent = (uint32_t)r->stacks.count - 1;
+			draft.frame = extras->first + i;
+			vec_push(&r->stacks, draft);
+		}
+		r->stack_positions[row] = (uint32_t)r->stacks.count - 1;
+	}
+}
+
+/* Finds the references from threads to the shared tables. */
+
+/* Bounds the cost of hostile schemas by that of the markers. */
+#define SCHEMAS_MAX 500
+#define FIELDS_MAX 2000
+
+struct string_field {
+	struct span type, key; /* exactly as spelled, with or without quotes */
+};
+
+struct walk {
+	struct patch *patch;
+	struct layout *layout;
+	struct json_cursor s;
+	VEC(struct span) types; /* types with a schema */
+	VEC(struct string_field) fields; /* fields of markers that hold indexes of strings */
+};
+
+static bool span_equal(const struct json_cursor *s, struct span a, struct span b)
+{
+	return a.end - a.start == b.end - b.start &&
+	       !memcmp(s->text + a.start, s->text + b.start, a.end - a.start);
+}
+
+/* Returns a string's text without its quotes; escapes stay as they are. */
+static bool read_raw_string(struct json_cursor *s, struct span *inside)
+{
+	if (json_cursor_peek(s) != '"') {
+		json_cursor_skip(s);
+		return false;
+	}
+	json_cursor_value(s, inside);
+	inside->start++;
+	inside->end--;
+	return true;
+}
+
+static bool is_index_format(const struct json_cursor *s, struct span format)
+{
+	return span_is(s, format, "unique-string") || span_is(s, format, "flow-id") ||
+	       span_is(s, format, "terminating-flow-id");
+}
+
+static void read_field(struct walk *w, struct span type)
+{
+	struct json_cursor_list list = {0};
+	struct string_field field = {.type = type};
+	bool has_key = false, is_index = false;
+	struct span name, format;
+
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
+		return;
+	}
+	while (json_cursor_member(&w->s, &list, &name)) {
+		if (span_is(&w->s, name, "key"))
+			has_key = read_raw_string(&w->s, &field.key);
+		else if (span_is(&w->s, name, "format"))
+			is_index = read_raw_string(&w->s, &format) &&
+				   is_index_format(&w->s, format);
+		else
+			json_cursor_skip(&w->s);
+	}
+	if (has_key && is_index)
+		vec_push(&w->fields, field);
+}
+
+static void read_fields(struct walk *w, struct span fields, struct span type)
+{
+	struct json_cursor_list list = {0};
+
+	w->s = json_cursor_within(&w->layout->cursor, fields);
+	if (json_cursor_peek(&w->s) != '[')
+		return;
+	while (json_cursor_element(&w->s, &list))
+		read_field(w, type);
+}
+
+/* Name and fields may come in any order. */
+static void read_schema(struct walk *w)
+{
+	struct json_cursor_list list = {0};
+	struct span key, type = {0}, fields = {0};
+	bool has_type = false;
+	struct json_cursor after;
+
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
+		return;
+	}
+	while (json_cursor_member(&w->s, &list, &key)) {
+		if (span_is(&w->s, key, "name"))
+			has_type = read_raw_string(&w->s, &type);
+		else if (span_is(&w->s, key, "fields") || span_is(&w->s, key, "data"))
+			json_cursor_value(&w->s, &fields);
+		else
+			json_cursor_skip(&w->s);
+	}
+	after = w->s;
+	if (has_type) {
+		vec_push(&w->types, type);
+		read_fields(w, fields, type);
+	}
+	w->s = after;
+}
+
+static void read_schemas(struct walk *w, struct span schemas)
+{
+	struct json_cursor_list list = {0};
+
+	w->s = json_cursor_within(&w->layout->cursor, schemas);
+	if (json_cursor_peek(&w->s) != '[')
+		return;
+	while (json_cursor_element(&w->s, &list)) {
+		read_schema(w);
+		if (w->types.count > SCHEMAS_MAX || w->fields.count > FIELDS_MAX) {
+			w->layout->has_unknown = true;
+			vec_clear(&w->fields);
+			return;
+		}
+	}
+}
+
+static size_t index_count(const struct walk *w, enum reference_kind kind)
+{
+	bool is_stack = kind == REFERENCE_STACK || kind == REFERENCE_STACKS;
+
+	return is_stack ? w->layout->stacks.length : w->layout->string_count;
+}
+
+/* Fails for all but an index in range or null. */
+static void check_index(struct walk *w, size_t count)
+{
+	int64_t value;
+
+	if (json_cursor_null(&w->s))
+		return;
+	if (json_cursor_i64(&w->s, &value) && (value < 0 || (uint64_t)value >= count))
+		w->s.failed = true;
+}
+
+static void add_index(struct walk *w, enum reference_kind kind)
+{
+	struct reference reference = {.kind = kind};
+
+	json_cursor_peek(&w->s);
+	reference.at.start = w->s.at;
+	check_index(w, index_count(w, kind));
+	reference.at.end = w->s.at;
+	vec_push(&w->patch->references, reference);
+}
+
+static void add_indexes(struct walk *w, enum reference_kind kind)
+{
+	struct reference reference = {.kind = kind};
+	size_t count = index_count(w, kind);
+	struct json_cursor_list list = {0};
+
+	json_cursor_peek(&w->s);
+	reference.at.start = w->s.at;
+	while (json_cursor_element(&w->s, &list))
+		check_index(w, count);
+	reference.at.end = w->s.at;
+	vec_push(&w->patch->references, reference);
+}
+
+/* Walks an object whose "stack" refers to stacks: one, or a list with one per sample. */
+static void walk_stack(struct walk *w, enum reference_kind kind)
+{
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
+		return;
+	}
+	while (json_cursor_member(&w->s, &list, &key)) {
+		if (!span_is(&w->s, key, "stack"))
+			json_cursor_skip(&w->s);
+		else if (kind == REFERENCE_STACKS)
+			add_indexes(w, kind);
+		else
+			add_index(w, kind);
+	}
+}
+
+static bool is_string_field(const struct walk *w, struct span type, struct span key)
+{
+	vec_for_each(&w->fields, const struct string_field *, field) {
+		if (span_equal(&w->s, field->key, key) && span_equal(&w->s, field->type, type))
+			return true;
+	}
+	return false;
+}
+
+static bool has_schema(const struct walk *w, struct span type)
+{
+	vec_for_each(&w->types, const struct span *, known) {
+		if (span_equal(&w->s, *known, type))
+			return true;
+	}
+	return false;
+}
+
+static void walk_field(struct walk *w, struct span type, struct span key)
+{
+	char c = json_cursor_peek(&w->s);
+	bool is_number = c == '-' || (c >= '0' && c <= '9');
+
+	if (span_is(&w->s, key, "cause"))
+		walk_stack(w, REFERENCE_STACK);
+	else if (is_number && is_string_field(w, type, key))
+		add_index(w, REFERENCE_STRING);
+	else
+		json_cursor_skip(&w->s);
+}
+
+/* The type decides how the other fields are read, but may come after them. */
+static void walk_data(struct walk *w)
+{
+	struct span value, key, type = {0};
+	struct json_cursor_list first = {0}, second = {0};
+	struct json_cursor after;
+
+	if (json_cursor_peek(&w->s) != '{') {
+		json_cursor_skip(&w->s);
+		return;
+	}
+	json_cursor_value(&w->s, &value);
+	after = w->s;
+	w->s = json_cursor_within(&after, value);
+	while (json_cursor_member(&w->s, &first, &key)) {
+		if (span_is(&w->s, key, "type"))
+			read_raw_string(&w->s, &type);
+		else
+			json_cursor_skip(&w->s);
+	}
+	if (!has_schema(w, type))
+		w->layout->has_unknown = true;
+	w->s = json_cursor_within(&after, value);
+	while (json_cursor_member(&w->s, &second, &key))
+		walk_field(w, type, key);
+	after.failed |= w->s.failed;
+	w->s = after;
+}
+
+static bool is_known(const struct json_cursor *s, struct span key, const char *const *names)
+{
+	while (*names && !span_is(s, key, *names))
+		names++;
+	return *names;
+}
+
+static void walk_markers(struct walk *w)
+{
+	static const char *const others[] = {"startTime", "endTime",  "phase", "category",
+					     "length",	  "threadId", NULL};
+	struct json_cursor_list list = {0}, rows;
+	struct span key;
+
+	while (json_cursor_member(&w->s, &list, &key)) {
+		if (span_is(&w->s, key, "name")) {
+			add_indexes(w, REFERENCE_STRINGS);
+		} else if (span_is(&w->s, key, "data")) {
+			rows = (struct json_cursor_list){0};
+			while (json_cursor_element(&w->s, &rows))
+				walk_data(w);
+		} else {
+			w->layout->has_unknown |= !is_known(&w->s, key, others);
+			json_cursor_skip(&w->s);
+		}
+	}
+}
+
+static void walk_thread(struct walk *w)
+{
+	static const char *const samples[] = {"samples", "nativeAllocations", "jsAllocations",
+					      NULL};
+	static const char *const others[] = {"pid",
+					     "tid",
+					     "registerTime",
+					     "unregisterTime",
+					     "processStartupTime",
+					     "processShutdownTime",
+					     "pausedRanges",
+					     "userContextId",
+					     "usedInnerWindowIDs",
+					     NULL};
+	struct json_cursor_list list = {0};
+	struct span key;
+	char c;
+
+	while (json_cursor_member(&w->s, &list, &key)) {
+		c = json_cursor_peek(&w->s);
+		if (is_known(&w->s, key, samples)) {
+			walk_stack(w, REFERENCE_STACKS);
+		} else if (span_is(&w->s, key, "markers")) {
+			walk_markers(w);
+		} else {
+			/* An index can only be a number or in a list. */
+			if (!strchr("\"tfn", c) && !is_known(&w->s, key, others))
+				w->layout->has_unknown = true;
+			json_cursor_skip(&w->s);
+		}
+	}
+}
+
+int patch_find_references(struct patch *r, struct error *err)
+{
+	struct walk w = {.patch = r, .layout = &r->layout};
+	struct json_cursor_list list = {0};
+	size_t count = 0;
+	int ret = 0;
+
+	read_schemas(&w, r->layout.schemas);
+	w.s = json_cursor_within(&r->layout.cursor, r->layout.threads);
+	while (json_cursor_element(&w.s, &list)) {
+		walk_thread(&w);
+		count++;
+	}
+	if (!count || w.s.failed)
+		ret = error_text(err, -EBADMSG, "threads[%zu] is damaged, at byte %zu",
+				 count ? count - 1 : 0, w.s.at);
+	vec_release(&w.types);
+	vec_release(&w.fields);
+	return ret;
+}
 
 static uint32_t *position_of(struct patch *r, string_id id)
 {

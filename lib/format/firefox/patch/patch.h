@@ -17,6 +17,19 @@
 #include "lib/base/outfile.h"
 #include "lib/model/tables/profile.h"
 
+/* Adds texts of source files to a processed profile; all other bytes stay as they were. */
+
+/* Returns the text of the file, which the writer frees, and its size. NULL: none. */
+typedef char *source_content_fn(void *ctx, const char *path, size_t *size);
+
+/*
+ * Writes the profile in `text` with what `find` has for those of its source files that have no text
+ * yet. Returns -EBADMSG if it is not a processed profile or damaged, -ENOTSUP for an unknown
+ * version; failures to write stay in `out`.
+ */
+int contents_write(const char *text, size_t size, source_content_fn *find, void *ctx,
+		   struct outfile *out, struct error *err);
+
 struct patch;
 
 /*

@@ -7,7 +7,7 @@
 #define PROF_LIB_FORMAT_FIREFOX_READ_OWN_TABLES_H
 
 #include "lib/base/index.h"
-#include "lib/format/firefox/read/internal.h"
+#include "lib/format/firefox/read/read_internal.h"
 
 /* A library of a process, with the addresses that it was mapped at. */
 struct own_lib {

@@ -6,7 +6,171 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
-#include "lib/format/firefox/read/internal.h"
+#include "lib/format/firefox/read/read_internal.h"
+
+/* meta.extra, "Show more" in the front-end: sections of entries. */
+
+static void add_entry(struct import *r, const char *section, const char *label, const char *format,
+		      const char *value)
+{
+	struct profile_meta *meta = &r->profile->meta;
+	const char *of;
+	enum fact_id fact = fact_by_row(section, label, &of);
+
+	if (fact == FACT_USER_STACKS)
+		text_to_u64(value, 10, &r->profile->stats.user_stacks);
+	else if (fact == FACT_DISTRIBUTION && !meta->distribution)
+		meta->distribution = xstrdup(value);
+	/* The writer adds these to every profile. */
+	else if (fact == FACT_NONE || fact_kind(fact)->origin != FACT_WRITTEN)
+		profile_add_extra(r->profile, section, label, profile_extra_format(format), value);
+}
+
+/* Keeps the spelling of numbers. */
+static char *read_value(struct json_cursor *s)
+{
+	struct span value;
+
+	if (json_cursor_peek(s) == '"')
+		return json_cursor_text(s);
+	json_cursor_value(s, &value);
+	return xstrndup(s->text + value.start, value.end - value.start);
+}
+
+static void read_entry(struct import *r, struct json_cursor *s, const char *section)
+{
+	_cleanup_free_ char *label = NULL, *format = NULL, *value = NULL;
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (json_cursor_member(s, &list, &key)) {
+		char **to = span_is(s, key, "label")	? &label
+			    : span_is(s, key, "format") ? &format
+			    : span_is(s, key, "value")	? &value
+							: NULL;
+
+		if (to && !*to)
+			*to = read_value(s);
+		else
+			json_cursor_skip(s);
+	}
+	if (label && value)
+		add_entry(r, section, label, format, value);
+}
+
+static void read_section(struct import *r, struct json_cursor *s)
+{
+	_cleanup_free_ char *label = NULL;
+	struct json_cursor entries = {0};
+	struct json_cursor_list list = {0}, rows = {0};
+	struct span key, value;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	/* The label may come after the entries. */
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "label") && !label) {
+			label = json_cursor_text(s);
+			continue;
+		}
+		json_cursor_value(s, &value);
+		if (span_is(s, key, "entries"))
+			entries = json_cursor_within(s, value);
+	}
+	if (json_cursor_peek(&entries) != '[')
+		return;
+	while (json_cursor_element(&entries, &rows))
+		read_entry(r, &entries, label ? label : "");
+}
+
+void import_extra(struct import *r)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
+	struct json_cursor_list list = {0};
+
+	while (r->layout.extra.end && json_cursor_element(&s, &list))
+		read_section(r, &s);
+}
+
+/* Reads what recording took, and the known fields of other recorders. */
+
+static void read_numbers(struct json_cursor *s, const char *const *names, uint64_t *millionths,
+			 size_t count, bool *has_one)
+{
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	while (json_cursor_member(s, &list, &key)) {
+		uint64_t value = import_time(s);
+
+		for (size_t i = 0; i < count; i++) {
+			if (span_is(s, key, names[i])) {
+				millionths[i] = value;
+				*has_one = true;
+			}
+		}
+	}
+}
+
+static void read_process(struct import *r, struct json_cursor *s)
+{
+	struct profile_overhead *o = &r->profile->overhead;
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "statistics") && json_cursor_peek(s) == '{')
+			read_numbers(s, overhead_fields, o->statistics, OVERHEAD_FIELD_COUNT,
+				     &o->has_statistics);
+		else
+			json_cursor_skip(s);
+	}
+}
+
+/* A profile has those of one process: other recorders write some for each. */
+static void read_statistics(struct import *r)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.overhead);
+	struct json_cursor_list list = {0};
+
+	if (!r->layout.overhead.end || json_cursor_peek(&s) != '[')
+		return;
+	while (json_cursor_element(&s, &list)) {
+		if (!r->profile->overhead.has_statistics && json_cursor_peek(&s) == '{')
+			read_process(r, &s);
+		else
+			r->counts->unread[UNREAD_MEMBERS] += import_skip(&s);
+	}
+}
+
+static void read_log(struct import *r)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.log);
+	struct profile_overhead *o = &r->profile->overhead;
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (!r->layout.log.end || json_cursor_peek(&s) != '{')
+		return;
+	while (json_cursor_member(&s, &list, &key)) {
+		if (!o->has_log && json_cursor_peek(&s) == '{')
+			read_numbers(&s, recording_moments, o->log, MOMENT_COUNT, &o->has_log);
+		else
+			r->counts->unread[UNREAD_MEMBERS] += import_skip(&s);
+	}
+}
+
+void import_overhead(struct import *r)
+{
+	read_statistics(r);
+	read_log(r);
+}
 
 /* Positions of categories take a byte, and one value means none. */
 #define CATEGORIES_MAX UINT8_MAX

@@ -1,17 +1,446 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Samples, read from the columns straight into rows: the first column makes the rows, the others
- * fill them in.
- */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
-#include "lib/format/firefox/read/grid.h"
-#include "lib/format/firefox/read/internal.h"
+#include "lib/base/index.h"
+#include "lib/format/firefox/read/cells.h"
+#include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/version.h"
 #include "lib/model/meaning/long_tasks.h"
+
+/* The table nativeAllocations: joins the frees with their allocations. */
+
+/* A row of the file. */
+struct change {
+	uint64_t time;
+	int64_t weight, block, tid;
+	stack_id stack;
+};
+
+struct change_list {
+	VEC(struct change) rows;
+	struct allocations *into;
+	VEC(int64_t) blocks; /* by row of `into` */
+	struct index by_block; /* rows that are held */
+};
+
+typedef bool read_value_fn(struct import *r, struct json_cursor *s, struct change *row);
+
+static bool read_time(struct import *r, struct json_cursor *s, struct change *row)
+{
+	row->time = import_moment(r, import_instant(s));
+	return true;
+}
+
+static bool read_allocations_read_weight(struct import *r, struct json_cursor *s,
+					 struct change *row)
+{
+	(void)r;
+	return import_integer(s, &row->weight);
+}
+
+static bool read_block(struct import *r, struct json_cursor *s, struct change *row)
+{
+	(void)r;
+	return import_integer(s, &row->block);
+}
+
+static bool read_tid(struct import *r, struct json_cursor *s, struct change *row)
+{
+	(void)r;
+	return import_integer(s, &row->tid);
+}
+
+static bool read_allocations_read_stack(struct import *r, struct json_cursor *s, struct change *row)
+{
+	int64_t stack;
+
+	if (json_cursor_null(s))
+		return true;
+	if (!import_integer(s, &stack) || stack < 0 || (uint64_t)stack >= r->layout.stacks.length)
+		return false;
+	row->stack = (stack_id)stack;
+	return true;
+}
+
+static void read_column(struct import *r, struct json_cursor *s, read_value_fn *read,
+			struct change_list *list)
+{
+	struct json_cursor_list values = {0};
+	bool is_first = !list->rows.count;
+	size_t row = 0;
+
+	while (json_cursor_element(s, &values)) {
+		if (is_first)
+			vec_push(&list->rows,
+				 (struct change){.time = CLOCK_NO_TIME, .stack = NO_STACK});
+		if (row == list->rows.count)
+			s->failed = true;
+		else if (!read(r, s, &list->rows.items[row++]))
+			r->counts->unread[UNREAD_ALLOCATIONS]++;
+	}
+	s->failed |= row != list->rows.count;
+}
+
+static void read_allocations_read_member(struct import *r, struct json_cursor *s, struct span key,
+					 struct change_list *list)
+{
+	static const struct {
+		const char *name;
+		read_value_fn *read;
+	} columns[] = {{"time", read_time},
+		       {"weight", read_allocations_read_weight},
+		       {"stack", read_allocations_read_stack},
+		       {"memoryAddress", read_block},
+		       {"threadId", read_tid}};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		if (span_is(s, key, columns[i].name) && json_cursor_peek(s) == '[') {
+			read_column(r, s, columns[i].read, list);
+			return;
+		}
+	}
+	json_cursor_skip(s);
+}
+
+static bool block_equal(const void *table, uint32_t id, const void *key)
+{
+	return ((const struct change_list *)table)->blocks.items[id] == *(const int64_t *)key;
+}
+
+static void add_allocation(struct change_list *list, const struct change *row)
+{
+	vec_push(&list->into->rows, (struct allocation){
+					    .time = row->time,
+					    .bytes = (uint64_t)row->weight,
+					    .stack = row->stack,
+					    .tid = (uint32_t)row->tid,
+				    });
+	vec_push(&list->blocks, row->block);
+	index_add(&list->by_block, hash_u64((uint64_t)row->block),
+		  (uint32_t)(list->into->rows.count - 1));
+}
+
+/* Returns the first time that is known. */
+static uint64_t read_allocations_first_time(const struct import *r, const struct change_list *list)
+{
+	vec_for_each(&list->rows, const struct change *, row) {
+		if (row->time != CLOCK_NO_TIME)
+			return row->time;
+	}
+	return r->profile->meta.start_ns;
+}
+
+/* Frees of unknown blocks are counted as unread, and so is all of tables without blocks. */
+static void join(struct import *r, struct change_list *list)
+{
+	uint64_t last = read_allocations_first_time(r, list);
+
+	vec_for_each(&list->rows, struct change *, row) {
+		uint64_t hash = hash_u64((uint64_t)row->block);
+		uint32_t at = index_find(&list->by_block, hash, block_equal, list, &row->block);
+		bool is_known = at != INDEX_NONE;
+
+		if (row->time == CLOCK_NO_TIME)
+			row->time = last;
+		if (row->time < last || !row->block || (row->weight < 0 ? !is_known : is_known)) {
+			r->counts->unread[UNREAD_ALLOCATIONS]++;
+			continue;
+		}
+		last = row->time;
+		if (row->weight >= 0) {
+			add_allocation(list, row);
+			continue;
+		}
+		list->into->rows.items[at].freed = row->time;
+		index_remove(&list->by_block, hash, at);
+	}
+}
+
+int import_allocations(struct import *r, struct json_cursor *s, struct allocations *into,
+		       struct error *err)
+{
+	struct change_list list = {.into = into};
+	struct json_cursor_list members = {0};
+	struct span key;
+
+	vec_clear(&into->rows);
+	while (json_cursor_member(s, &members, &key))
+		read_allocations_read_member(r, s, key, &list);
+	if (!s->failed)
+		join(r, &list);
+	vec_release(&list.rows);
+	vec_release(&list.blocks);
+	index_release(&list.by_block);
+	return s->failed ? error_text(err, -EBADMSG, "allocations are damaged, at byte %zu", s->at)
+			 : 0;
+}
+
+struct counter_rows {
+	VEC(struct counter_sample) rows;
+};
+
+/* A counter of the file, until its process is known. */
+struct draft {
+	struct counter counter;
+	struct counter_rows samples;
+	int64_t main_thread; /* index in the file; -1: not told */
+	bool has_pid, is_drawn;
+};
+
+/* Reads the samples of a counter. */
+struct read_counters_sample_reader {
+	struct import *reader;
+	struct counter_rows *samples;
+	struct import_clock clock;
+};
+
+enum { READ_COUNTERS_TIME, READ_COUNTERS_TIME_DELTAS, COUNT, NUMBER };
+
+static void read_counters_add_row(void *ctx)
+{
+	struct read_counters_sample_reader *of = ctx;
+
+	vec_push(&of->samples->rows, (struct counter_sample){0});
+}
+
+static void read_counters_read_value(void *ctx, struct json_cursor *s, size_t column, size_t row)
+{
+	struct read_counters_sample_reader *of = ctx;
+	struct counter_sample *sample = &of->samples->rows.items[row];
+	uint64_t *unread = of->reader->counts->unread;
+
+	switch (column) {
+	case READ_COUNTERS_TIME:
+		of->clock = (struct import_clock){0};
+		sample->time = import_clock_add(&of->clock, s);
+		break;
+	case READ_COUNTERS_TIME_DELTAS:
+		sample->time = import_clock_add(&of->clock, s);
+		break;
+	case COUNT:
+		if (!import_integer(s, &sample->delta))
+			unread[UNREAD_COUNTER_VALUES]++;
+		break;
+	default: /* The number of changes is counted as unread. */
+		unread[UNREAD_COUNTER_VALUES] += import_skip(s);
+	}
+}
+
+static void read_counters_read_samples(struct import *r, struct json_cursor *s,
+				       struct counter_rows *samples)
+{
+	static const char *const columns[] = {"time", "timeDeltas", "count", "number", NULL};
+	struct read_counters_sample_reader of = {.reader = r, .samples = samples};
+	const struct grid_reader reader = {columns, read_counters_add_row, read_counters_read_value,
+					   NULL, &of};
+	struct grid grid;
+
+	vec_clear(&samples->rows);
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	grid_read(&grid, s, &reader);
+	s->failed |= grid.is_ragged;
+}
+
+/* Older files have groups of samples, of which the first counts. */
+static void read_groups(struct import *r, struct json_cursor *s, struct counter_rows *samples)
+{
+	struct json_cursor_list groups = {0}, members = {0};
+	bool is_list = json_cursor_peek(s) == '[', is_read = false;
+	struct span key;
+
+	if (!is_list && json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	while (is_list ? json_cursor_element(s, &groups) : !is_read) {
+		if (is_read || json_cursor_peek(s) != '{') {
+			json_cursor_skip(s);
+			continue;
+		}
+		is_read = true;
+		while (json_cursor_member(s, &members, &key)) {
+			if (span_is(s, key, "samples"))
+				read_counters_read_samples(r, s, samples);
+			else
+				json_cursor_skip(s);
+		}
+	}
+}
+
+/* Reads how the counter is drawn. Tooltips, order and marker tracks are up to the writer. */
+static void read_display(struct import *r, struct json_cursor *s, struct draft *draft)
+{
+	struct counter *counter = &draft->counter;
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	if (json_cursor_peek(s) != '{') {
+		json_cursor_skip(s);
+		return;
+	}
+	draft->is_drawn = true;
+	while (json_cursor_member(s, &list, &key)) {
+		if (span_is(s, key, "graphType")) {
+			_cleanup_free_ char *type = json_cursor_text(s);
+
+			counter->graph = strcmp(type, "line-rate") == 0 ? COUNTER_RATE
+									: COUNTER_LEVEL;
+		} else if (span_is(s, key, "unit")) {
+			counter->unit = import_string(r, s);
+		} else if (span_is(s, key, "color")) {
+			counter->color = import_string(r, s);
+		} else if (span_is(s, key, "label")) {
+			counter->label = import_string(r, s);
+		} else {
+			json_cursor_skip(s);
+		}
+	}
+}
+
+/* Chooses the graph by category, as older front-ends did. */
+static void draw(struct import *r, struct counter *counter)
+{
+	static const struct {
+		const char *category, *unit;
+		uint8_t graph;
+	} known[] = {
+		{"Memory", "bytes", COUNTER_LEVEL},
+		{"power", "pWh", COUNTER_RATE},
+		{"Bandwidth", "bytes", COUNTER_RATE},
+		{"CPU", "percent", COUNTER_RATE},
+	};
+	struct strings *strings = &r->profile->strings;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (strcmp(strings_get(strings, counter->category), known[i].category) != 0)
+			continue;
+		counter->unit = strings_intern(strings, known[i].unit);
+		counter->graph = known[i].graph;
+	}
+}
+
+static void read_counters_read_member(struct import *r, struct json_cursor *s, struct span key,
+				      struct draft *draft)
+{
+	struct counter *counter = &draft->counter;
+
+	if (span_is(s, key, "name")) {
+		counter->name = import_string(r, s);
+	} else if (span_is(s, key, "category")) {
+		counter->category = import_string(r, s);
+	} else if (span_is(s, key, "description")) {
+		counter->description = import_string(r, s);
+	} else if (span_is(s, key, "pid")) {
+		counter->pid = import_id(r, s, &counter->incarnation);
+		draft->has_pid = true;
+	} else if (span_is(s, key, "samples")) {
+		read_counters_read_samples(r, s, &draft->samples);
+	} else if (span_is(s, key, "sampleGroups") || span_is(s, key, "sample_groups")) {
+		read_groups(r, s, &draft->samples);
+	} else if (span_is(s, key, "display")) {
+		read_display(r, s, draft);
+	} else if (span_is(s, key, "mainThreadIndex") && r->read_own_tables) {
+		import_integer(s, &draft->main_thread);
+	} else if (span_is(s, key, "mainThreadIndex")) {
+		json_cursor_skip(s); /* Redundant: the pid says the same. */
+	} else {
+		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
+	}
+}
+
+static bool has_process(const struct profile *p, const struct counter *counter)
+{
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		if (thread->is_main && thread->pid == counter->pid &&
+		    thread->incarnation == counter->incarnation)
+			return true;
+	}
+	return false;
+}
+
+/* Older files may have other pids in counters than in threads. */
+static void find_process(const struct import *r, struct draft *draft)
+{
+	const struct threads *threads = &r->profile->threads;
+
+	if (draft->main_thread < 0 || (size_t)draft->main_thread >= threads->rows.count)
+		return;
+	draft->counter.pid = threads->rows.items[draft->main_thread].pid;
+	draft->counter.incarnation = threads->rows.items[draft->main_thread].incarnation;
+	draft->has_pid = true;
+}
+
+/* Checks that times ascend. */
+static void add_counter(struct import *r, struct draft *draft)
+{
+	uint64_t before = 0;
+	struct counter *counter = &draft->counter;
+
+	if (r->is_gecko && !draft->samples.rows.count)
+		return;
+	find_process(r, draft);
+	if (!draft->has_pid || !has_process(r->profile, counter) ||
+	    r->profile->counters.rows.count == COUNTERS_MAX) {
+		r->counts->unread[UNREAD_COUNTERS]++;
+		return;
+	}
+	if (!draft->is_drawn)
+		draw(r, counter);
+	vec_for_each(&draft->samples.rows, const struct counter_sample *, sample) {
+		if (sample->time != CLOCK_NO_TIME && sample->time > before)
+			before = sample->time;
+		counter_add_sample(counter, import_moment(r, before), sample->delta);
+	}
+	profile_counters_add(&r->profile->counters, counter);
+}
+
+static void read_counter(struct import *r, struct json_cursor *s)
+{
+	struct draft draft = {.counter = {.name = NO_STRING,
+					  .category = NO_STRING,
+					  .description = NO_STRING,
+					  .label = NO_STRING,
+					  .unit = NO_STRING,
+					  .color = NO_STRING,
+					  .pid = r->process_pid},
+			      .main_thread = -1,
+			      .has_pid = r->is_gecko};
+	struct json_cursor_list list = {0};
+	struct span key;
+
+	while (json_cursor_member(s, &list, &key))
+		read_counters_read_member(r, s, key, &draft);
+	if (!s->failed)
+		add_counter(r, &draft);
+	vec_release(&draft.samples.rows);
+}
+
+int import_counters(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.counters);
+	struct json_cursor_list list = {0};
+	size_t row = 0;
+
+	if (!r->layout.counters.end || json_cursor_peek(&s) != '[')
+		return 0;
+	while (json_cursor_element(&s, &list)) {
+		read_counter(r, &s);
+		row += !s.failed;
+	}
+	return s.failed ? error_text(err, -EBADMSG, "counters[%zu] is damaged", row) : 0;
+}
+
+/*
+ * Samples, read from the columns straight into rows: the first column makes the rows, the others
+ * fill them in.
+ */
 
 struct sample_reader {
 	struct import *reader;

@@ -8,7 +8,7 @@
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_FIREFOX_ROWS_H
 
 #include "lib/base/radix.h"
-#include "lib/format/firefox/write/file_strings.h"
+#include "lib/format/firefox/write/write_tables.h"
 #include "lib/model/tables/profile.h"
 
 /* Set in the incarnation of folded rows: their process is no real one. */

@@ -2,16 +2,549 @@
 #include "lib/format/firefox/write/titles.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/strbuf.h"
+#include "lib/base/index.h"
 #include "lib/base/text.h"
-#include "lib/format/firefox/write/distinct_argument.h"
-#include "lib/format/firefox/write/thread_roles.h"
+#include "lib/base/vec.h"
+#include "lib/model/tables/profile.h"
+
+/*
+ * Names threads by what they do. Threads get their process's name from the kernel unless they are
+ * given another; the first function of their own in most of their stacks says more.
+ */
+
+struct stack_role;
+
+/* Zeroed is empty. */
+struct thread_roles {
+	struct stack_role *by_stack; /* by stack_id of the profile */
+};
+
+#define TEXT_MAX 24 /* bytes; titles are read at a glance */
+#define ROLE_MAX 56 /* of a program's own title */
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* An argument and the number of command lines that contain it. */
+struct word {
+	const char *text;
+	uint32_t count;
+	uint32_t last_line; /* last line that contained it, plus 1 */
+};
+
+struct words {
+	VEC(struct word) rows;
+	struct index index;
+	uint32_t line_count; /* lines with known arguments */
+};
+
+static bool equal_text(const void *table, uint32_t id, const void *key)
+{
+	return strcmp(((const struct words *)table)->rows.items[id].text, key) == 0;
+}
+
+static uint64_t hash_text(const char *text)
+{
+	return hash_bytes(text, strlen(text), 0);
+}
+
+static struct word *find_word(const struct words *w, const char *text)
+{
+	uint32_t id = index_find(&w->index, hash_text(text), equal_text, w, text);
+
+	return id == INDEX_NONE ? NULL : &w->rows.items[id];
+}
+
+static void count_word(struct words *w, const char *text, uint32_t line)
+{
+	struct word *word = find_word(w, text);
+
+	if (!word) {
+		index_add(&w->index, hash_text(text), (uint32_t)w->rows.count);
+		vec_push(&w->rows, (struct word){.text = text});
+		word = &vec_last(&w->rows);
+	}
+	if (word->last_line != line + 1)
+		word->count++;
+	word->last_line = line + 1;
+}
+
+/* Returns the argument after `text`, or NULL. The first call gives the program. */
+static const char *next_argument(const struct command_line *line, const char *text)
+{
+	const char *next = text ? text + strlen(text) + 1 : line->list;
+
+	return (size_t)(next - line->list) < line->size ? next : NULL;
+}
+
+static bool names_dependencies(const char *option)
+{
+	static const char *const options[] = {"-MF", "-MT", "-MQ", "-MD", "-MMD"};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
+		if (strcmp(option, options[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_folder_itself(const char *text)
+{
+	return strcmp(text, ".") == 0 || strcmp(text, "..") == 0;
+}
+
+/*
+ * Returns the first argument that at most `limit` lines contain, but no option: the first of those
+ * goes to *option. NULL: none.
+ */
+static const char *choose_among(const struct words *w, const struct command_line *line,
+				uint32_t limit, const char **option)
+{
+	const char *before = next_argument(line, NULL);
+
+	for (const char *at = before; (at = next_argument(line, at)); before = at) {
+		if (!*at || is_folder_itself(at) || find_word(w, at)->count > limit)
+			continue;
+		if (*at != '-' && !names_dependencies(before))
+			return at;
+		if (!*option)
+			*option = at;
+	}
+	return NULL;
+}
+
+static const char *choose(const struct words *w, const struct command_line *line)
+{
+	const char *option = NULL, *argument = NULL;
+
+	if (!line->size)
+		return NULL;
+	/* An argument that most lines share says little. */
+	argument = choose_among(w, line, w->line_count / 2, &option);
+	if (!argument)
+		argument = choose_among(w, line, w->line_count - 1, &option);
+	return argument ? argument : option;
+}
+
+/*
+ * Returns the role in a title that a program has put in place of its arguments, "worker process" of
+ * "nginx: worker process"; NULL if they are arguments.
+ */
+static const char *find_role(const struct command_line *line)
+{
+	const char *program = next_argument(line, NULL);
+	const char *colon = program ? strstr(program, ": ") : NULL;
+
+	return colon && !next_argument(line, program) ? colon + 2 : NULL;
+}
+
+/* Clips between characters. */
+static size_t clip_end(const char *text, size_t size)
+{
+	while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
+		size--;
+	return size;
+}
+
+static size_t clip_start(const char *text, size_t at)
+{
+	while (((unsigned char)text[at] & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
+static bool is_path(const char *text)
+{
+	return *text != '-' && strchr(text, '/') && !text[strcspn(text, " \t\n")];
+}
+
+/* Appends a path's name with its last `folders` folders; of other texts, the beginning. */
+static void shorten(struct strbuf *out, const char *text, unsigned int folders, size_t max)
+{
+	size_t size = strlen(text), start;
+	char *line;
+
+	while (size > 1 && text[size - 1] == '/')
+		size--;
+	start = is_path(text) && size > 1 ? size : 0;
+	while (start && (text[start - 1] != '/' || folders--))
+		start--;
+	line = xstrndup(text + start, size - start);
+	text_to_line(line);
+	size -= start;
+	strbuf_reset(out);
+	if (size <= max) {
+		strbuf_add(out, line, size);
+	} else if (is_path(text)) {
+		strbuf_adds(out, ELLIPSIS);
+		strbuf_adds(out, line + clip_start(line, size - (max - 1)));
+	} else {
+		strbuf_add(out, line, clip_end(line, max - 1));
+		strbuf_adds(out, ELLIPSIS);
+	}
+	free(line);
+}
+
+struct choice {
+	const char *argument;
+	struct strbuf *text;
+	size_t line;
+};
+
+static int compare_choices(const void *a, const void *b)
+{
+	const struct choice *left = a, *right = b;
+	int result = strcmp(strbuf_text(left->text), strbuf_text(right->text));
+
+	if (!result)
+		result = strcmp(left->argument, right->argument);
+	return result ? result : (left->line > right->line) - (left->line < right->line);
+}
+
+/* Resolves "util.c" of two folders to "a/util.c" and "b/util.c". */
+static void lengthen_equals(struct choice *choices, size_t count)
+{
+	if (count > 1)
+		qsort(choices, count, sizeof(*choices), compare_choices);
+	for (size_t i = 0, end; i < count; i = end) {
+		bool differs = false;
+
+		for (end = i + 1; end < count; end++) {
+			if (strcmp(strbuf_text(choices[i].text), strbuf_text(choices[end].text)) !=
+			    0)
+				break;
+			differs |= strcmp(choices[i].argument, choices[end].argument) != 0;
+		}
+		for (size_t at = i; differs && at < end; at++) {
+			if (is_path(choices[at].argument))
+				shorten(choices[at].text, choices[at].argument, 1, TEXT_MAX);
+		}
+	}
+}
+
+void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts)
+{
+	_cleanup_free_ struct choice *choices = xcalloc(count + 1, sizeof(*choices));
+	struct words words = {0};
+	size_t chosen = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		words.line_count += lines[i].size != 0;
+		for (const char *at = NULL; (at = next_argument(&lines[i], at));)
+			count_word(&words, at, (uint32_t)i);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const char *role = find_role(&lines[i]);
+		const char *argument = role ? role : choose(&words, &lines[i]);
+
+		if (!argument)
+			continue;
+		shorten(&texts[i], argument, 0, role ? ROLE_MAX : TEXT_MAX);
+		choices[chosen++] = (struct choice){argument, &texts[i], i};
+	}
+	lengthen_equals(choices, chosen);
+	vec_release(&words.rows);
+	index_release(&words.index);
+}
+
+/* Kinds of what the outer functions of a stack say, better ones last. */
+enum role_kind {
+	ROLE_UNKNOWN, /* they start any thread */
+	ROLE_SYSTEM, /* a function of the C library */
+	ROLE_NATIVE,
+	ROLE_SCRIPT, /* a function of a language that its runtime runs */
+	ROLE_POOL,
+};
+
+struct stack_role {
+	uint8_t kind;
+	bool is_module; /* the function has no name: its module stands for it */
+	bool is_rooted; /* it begins where threads do, so no frame is cut off */
+	uint32_t value; /* string_id of the function's name, or its module's, or row of `pools` */
+};
+
+/* Functions of pools, whose threads do anybody's work. */
+static const struct {
+	const char *part; /* of the function's name */
+	const char *file; /* end of its file or library; NULL: any */
+	const char *role;
+} pools[] = {
+	{"PlatformWorkerThread", NULL, "V8 worker"},
+	{"DelayedTaskScheduler", NULL, "V8 timer"},
+	{"v8::platform::", NULL, "V8 worker"},
+	{"worker", "/deps/uv/src/threadpool.c", "libuv worker"},
+	{"worker", "/src/threadpool.c", "libuv worker"},
+	{"", "/libuv.so.1", "libuv worker"},
+	{"runtime.mstart", NULL, "Go M"},
+	{"runtime.goexit", NULL, "Go M"},
+	{"runtime.mcall", NULL, "Go M"},
+	{"runtime.main", NULL, "Go M"},
+};
+
+/* Beginnings of functions that have no caller. */
+static const char *const roots[] = {
+	"_start", "clone", "__clone", "start_thread", "thread_start", "__libc_start",
+};
+
+/* Beginnings of functions that start threads of any program, and also do other things. */
+static const char *const starters[] = {
+	"std::",
+	"void std::",
+	"execute_native_thread_routine",
+	"thread_run",
+	"t_bootstrap",
+	"pythread_wrapper",
+	"core::ops::",
+	"alloc::boxed",
+	"<alloc::boxed",
+	"g_thread_proxy",
+	"__rust_begin",
+	"boost::",
+	"runtime.asm",
+	"StubRoutines",
+	"call_stub",
+	"java.lang.Thread.",
+};
+
+/* Ends of scripts that start threads. */
+static const char *const starter_files[] = {"/threading.py", "/concurrent/futures/thread.py"};
+
+static const char *file_of(const struct profile *p, const struct func *func)
+{
+	if (func->file != NO_SOURCE_FILE)
+		return strings_get(&p->strings, p->source_files.rows.items[func->file].path);
+	if (func->module != NO_MODULE)
+		return strings_get(&p->strings, p->modules.rows.items[func->module].path);
+	return "";
+}
+
+static bool starts_with_any(const char *name, const char *const *parts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (text_starts_with(name, parts[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool has_no_caller(const char *name)
+{
+	return starts_with_any(name, roots, sizeof(roots) / sizeof(*roots));
+}
+
+static bool is_starter(const char *name, const char *file)
+{
+	if (has_no_caller(name) ||
+	    starts_with_any(name, starters, sizeof(starters) / sizeof(*starters)))
+		return true;
+	for (size_t i = 0; i < sizeof(starter_files) / sizeof(*starter_files); i++) {
+		if (text_ends_with(file, starter_files[i]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_c_library(const struct profile *p, const struct func *func)
+{
+	return func->module != NO_MODULE &&
+	       module_name_is_c_library(
+		       strings_get(&p->strings, p->modules.rows.items[func->module].name));
+}
+
+/* Tells whether threads begin in the function. That of a stripped C library has no name. */
+static bool is_root(const struct profile *p, const struct frame *frame)
+{
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+
+	if (!func)
+		return false;
+	return func->is_named ? has_no_caller(strings_get(&p->strings, func->name))
+			      : is_c_library(p, func);
+}
+
+static bool is_of_pool(size_t row, const char *name, const char *file)
+{
+	if (!pools[row].file)
+		return strstr(name, pools[row].part);
+	return text_ends_with(file, pools[row].file) &&
+	       (!*pools[row].part || strcmp(name, pools[row].part) == 0);
+}
+
+/* Tells what is known of a function without a name. */
+static struct stack_role role_of_module(const struct profile *p, const struct func *func)
+{
+	if (func->module == NO_MODULE || is_c_library(p, func))
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	return (struct stack_role){.kind = ROLE_NATIVE,
+				   .is_module = true,
+				   .value = p->modules.rows.items[func->module].name};
+}
+
+/* Tells what a function says by itself. */
+static struct stack_role role_of_func(const struct profile *p, const struct func *func)
+{
+	const char *name = strings_get(&p->strings, func->name), *file = file_of(p, func);
+
+	for (uint32_t i = 0; i < sizeof(pools) / sizeof(*pools); i++) {
+		if (is_of_pool(i, name, file))
+			return (struct stack_role){.kind = ROLE_POOL, .value = i};
+	}
+	if (func->module != NO_MODULE && module_is_kernel(&p->modules.rows.items[func->module]))
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	if (!func->is_named)
+		return role_of_module(p, func);
+	if (is_starter(name, file))
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	return (struct stack_role){
+		.kind = is_c_library(p, func) ? ROLE_SYSTEM : ROLE_NATIVE,
+		.value = func->name,
+	};
+}
+
+/* Roles of functions, each found when the first of its frames needs it. */
+struct func_roles {
+	struct stack_role *rows; /* by func */
+	bool *is_known;
+};
+
+static struct stack_role role_of(struct func_roles *funcs, const struct profile *p,
+				 const struct frame *frame)
+{
+	struct stack_role role;
+
+	if (frame->func == NO_FUNC || frame->kind == PROFILE_FRAME_LABEL ||
+	    frame->kind == PROFILE_FRAME_KERNEL)
+		return (struct stack_role){.kind = ROLE_UNKNOWN};
+	if (!funcs->is_known[frame->func]) {
+		funcs->is_known[frame->func] = true;
+		funcs->rows[frame->func] = role_of_func(p, &p->funcs.rows.items[frame->func]);
+	}
+	role = funcs->rows[frame->func];
+	if (frame->language && !role.is_module &&
+	    (role.kind == ROLE_SYSTEM || role.kind == ROLE_NATIVE))
+		role.kind = ROLE_SCRIPT;
+	return role;
+}
+
+/* Reads the stacks once. Uses only what is in the profile, so the result may be shared with it. */
+static void thread_roles_init(struct thread_roles *roles, const struct profile *p)
+{
+	size_t count = p->stacks.rows.count;
+	struct func_roles funcs = {
+		.rows = xcalloc(p->funcs.rows.count + 1, sizeof(*funcs.rows)),
+		.is_known = xcalloc(p->funcs.rows.count + 1, sizeof(*funcs.is_known)),
+	};
+
+	roles->by_stack = xcalloc(count + 1, sizeof(*roles->by_stack));
+	for (size_t i = 0; i < count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		struct stack_role *role = &roles->by_stack[i], own;
+
+		if (stack->parent != NO_STACK)
+			*role = roles->by_stack[stack->parent];
+		else
+			role->is_rooted = is_root(p, &p->frames.rows.items[stack->frame]);
+		if (role->kind == ROLE_POOL)
+			continue;
+		own = role_of(&funcs, p, &p->frames.rows.items[stack->frame]);
+		/* The outermost function counts, but one of a script more than the runtime's. */
+		if (own.kind > role->kind &&
+		    (own.kind == ROLE_POOL ? role->kind != ROLE_SCRIPT : role->is_rooted)) {
+			own.is_rooted = role->is_rooted;
+			*role = own;
+		}
+	}
+	free(funcs.rows);
+	free(funcs.is_known);
+}
+
+static void thread_roles_release(struct thread_roles *roles)
+{
+	free(roles->by_stack);
+	*roles = (struct thread_roles){0};
+}
+
+struct role_weight {
+	struct stack_role role;
+	uint64_t weight;
+};
+
+struct role_weights {
+	VEC(struct role_weight) rows;
+};
+
+static void add_weight(struct role_weights *weights, struct stack_role role, uint64_t weight)
+{
+	vec_for_each(&weights->rows, struct role_weight *, row) {
+		if (row->role.kind == role.kind && row->role.is_module == role.is_module &&
+		    row->role.value == role.value) {
+			row->weight += weight;
+			return;
+		}
+	}
+	if (weights->rows.count < 64)
+		vec_push(&weights->rows, (struct role_weight){role, weight});
+}
+
+/*
+ * "node::(anonymous namespace)::StartIoThread" → "StartIoThread", "main.<locals>.load" → "load". A
+ * lambda has nothing but its scope.
+ */
+static const char *without_scope(const char *name)
+{
+	static const char locals[] = ".<locals>.";
+
+	for (const char *at = name; (at = strstr(at, locals));) {
+		at += sizeof(locals) - 1;
+		if (*at != '<')
+			name = at;
+	}
+	for (const char *at = name; (at = strstr(at, "::")); at += 2) {
+		if (at[2] && !strpbrk(at + 2, "<>()"))
+			name = at + 2;
+	}
+	return name;
+}
+
+static const char *text_of(const struct profile *p, struct stack_role role)
+{
+	if (role.kind == ROLE_UNKNOWN)
+		return NULL;
+	if (role.kind == ROLE_POOL)
+		return pools[role.value].role;
+	if (role.is_module)
+		return strings_get(&p->strings, role.value);
+	return without_scope(strings_get(&p->strings, role.value));
+}
+
+/*
+ * Returns the thread's role, "worker" or "libuv worker", borrowed from the profile or static; NULL
+ * if it is unknown.
+ */
+static const char *thread_role(const struct thread_roles *roles, const struct profile *p,
+			       const struct profile_thread *thread)
+{
+	struct role_weights weights = {0};
+	struct role_weight best = {0};
+
+	samples_for_each(&thread->samples, sample) {
+		if (sample->stack != NO_STACK && !sample->event)
+			add_weight(&weights, roles->by_stack[sample->stack], sample->weight);
+	}
+	vec_for_each(&weights.rows, const struct role_weight *, row) {
+		if (row->role.kind &&
+		    (row->role.kind > best.role.kind || row->weight > best.weight))
+			best = *row;
+	}
+	vec_release(&weights.rows);
+	return text_of(p, best.role);
+}
 
 /* Rows to compare, sorted by key. */
 struct keyed_row {

@@ -6,7 +6,7 @@
 #include "bpf/record.h"
 #include "lib/base/option_value.h"
 #include "lib/base/text.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 #define MEAN_DEFAULT (512u << 10)
 #define PAGES "pages"

@@ -1,33 +1,401 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Allocations of memory. A command and its descendants load prof-alloc.so, which tells of a sample
- * of them by probes; other allocators that have such probes are heard, too. Of processes that run
- * already, the functions of the allocator are probed.
- */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "bpf/alloc_record.h"
+#include "bpf/config.h"
 #include "bpf/live_record.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/log.h"
-#include "lib/base/neighbour.h"
+#include "lib/base/open_file.h"
+#include "lib/base/program.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/text.h"
+#include "lib/code/binary/binary.h"
+#include "lib/live/bpf/uprobe.h"
 #include "lib/live/feature_probe.h"
-#include "lib/live/instruments/allocs/alloc_functions.h"
 #include "lib/live/instruments/allocs/alloc_settings.h"
-#include "lib/live/instruments/allocs/call_cost.h"
-#include "lib/live/instruments/allocs/unheard_programs.h"
+#include "lib/live/instruments/allocs/emulated_entry.h"
 #include "lib/live/instruments/marker_instrument.h"
+#include "lib/live/instruments/usdt/probed_processes.h"
+#include "lib/live/instruments/usdt/usdt_probes.h"
 #include "lib/live/recorder.h"
 #include "allocs.skel.h"
+
+/* Measures on this machine what it takes a program to pass a probe: up to 10 us in some. */
+
+struct call_cost {
+	double call_ns; /* of a function that is probed as it is called */
+	double return_ns; /* in addition, if as it returns, too */
+};
+
+/* Programs whose allocations nobody tells of: static, set-user-id, or of another libc. */
+
+struct unheard_programs {
+	const struct probed_processes *probed; /* borrowed */
+	struct live_processes *processes; /* borrowed */
+	struct process_state state;
+	VEC(char *) names; /* each once */
+};
+
+/* The functions of an allocator that has no probes: libc's, or another that a file brings. */
+
+static const struct {
+	const char *name;
+	enum alloc_function function;
+} functions[] = {
+	{"malloc", ALLOC_SIZE},
+	{"free", ALLOC_FREE},
+	{"calloc", ALLOC_COUNT_SIZE},
+	{"realloc", ALLOC_REALLOC},
+	{"reallocarray", ALLOC_REALLOCARRAY},
+	{"memalign", ALLOC_OTHER_SIZE},
+	{"aligned_alloc", ALLOC_OTHER_SIZE},
+	{"posix_memalign", ALLOC_POSIX_MEMALIGN},
+	{"valloc", ALLOC_SIZE},
+	{"pvalloc", ALLOC_SIZE},
+	/* operator new and delete of allocators that have their own. */
+	{"_Znwm", ALLOC_SIZE},
+	{"_Znam", ALLOC_SIZE},
+	{"_ZdlPv", ALLOC_FREE},
+	{"_ZdaPv", ALLOC_FREE},
+	{"_ZdlPvm", ALLOC_FREE},
+	{"_ZdaPvm", ALLOC_FREE},
+};
+
+#define FUNCTION_COUNT (sizeof(functions) / sizeof(*functions))
+#define MALLOC 0
+#define FREE 1
+
+/* Names may end in "@VERSION". */
+static size_t find_function(const char *name)
+{
+	size_t size = strcspn(name, "@");
+
+	for (size_t i = 0; i < FUNCTION_COUNT; i++) {
+		if (strlen(functions[i].name) == size &&
+		    strncmp(functions[i].name, name, size) == 0)
+			return i;
+	}
+	return FUNCTION_COUNT;
+}
+
+static bool alloc_functions_find_offset(const struct binary_summary *summary, uint64_t vaddr,
+					uint64_t *offset)
+{
+	for (size_t i = 0; i < summary->segment_count; i++) {
+		const struct binary_segment *segment = &summary->segments[i];
+
+		if (!segment->executable || vaddr < segment->vaddr ||
+		    vaddr - segment->vaddr >= segment->file_size)
+			continue;
+		*offset = vaddr - segment->vaddr + segment->file_offset;
+		return true;
+	}
+	return false;
+}
+
+/* Returns the offset of the instruction to probe, which each call passes. */
+static uint64_t choose_place(const struct binary_summary *summary, int fd, uint64_t entry)
+{
+	uint8_t code[EMULATED_ENTRY_BYTES];
+	ssize_t size;
+
+	if (summary->machine != EM_X86_64)
+		return entry;
+	size = read_at(fd, code, sizeof(code), entry);
+	return size < 0 ? entry : entry + emulated_entry_find(code, (size_t)size);
+}
+
+static bool has_place(const struct usdt_file *file, uint64_t offset)
+{
+	vec_for_each(&file->places, const struct uprobe_place *, place) {
+		if (place->offset == offset)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A file that has only some of the functions is no allocator: libstdc++'s operator new calls
+ * malloc().
+ */
+static void read_symbols(struct usdt_file *file, int fd, const struct binary *b,
+			 const struct binary_summary *summary, bool returning)
+{
+	struct binary_symbols symbols = {0};
+	bool found[FUNCTION_COUNT] = {false};
+
+	binary_add_symbols(b, NULL, &symbols);
+	vec_for_each(&symbols.rows, const struct binary_symbol *, symbol) {
+		size_t i = symbol->is_func && symbol->binding != BINARY_LOCAL
+				   ? find_function(symbol->name)
+				   : FUNCTION_COUNT;
+		struct uprobe_place place = {0};
+
+		if (i == FUNCTION_COUNT)
+			continue;
+		found[i] = true;
+		place.cookie = functions[i].function;
+		if ((returning && functions[i].function == ALLOC_FREE) ||
+		    !alloc_functions_find_offset(summary, symbol->vaddr, &place.offset))
+			continue;
+		place.offset = choose_place(summary, fd, place.offset);
+		if (!has_place(file, place.offset))
+			vec_push(&file->places, place);
+	}
+	if (!found[MALLOC] || !found[FREE])
+		vec_clear(&file->places);
+	vec_release(&symbols.rows);
+}
+
+static void read_functions(struct usdt_file *file, int fd, bool returning)
+{
+	struct binary_summary summary = {0};
+	struct binary *b = NULL;
+
+	if (binary_summarize(fd, &summary, NULL) == 0 && summary.is_64bit &&
+	    binary_open(&b, fd, NULL) == 0)
+		read_symbols(file, fd, b, &summary, returning);
+	binary_free(b);
+	binary_summary_release(&summary);
+}
+
+/* Readers of struct usdt_probes: all functions, and those that return a block. */
+static void alloc_functions_read(struct usdt_file *file, int fd)
+{
+	read_functions(file, fd, false);
+}
+
+static void alloc_functions_read_returning(struct usdt_file *file, int fd)
+{
+	read_functions(file, fd, true);
+}
+
+/* The fastest of several rounds: others may take the CPU. */
+#define ROUNDS 10
+#define CALLS 200
+
+__attribute__((noinline)) static void probed_function(void)
+{
+	asm volatile("nop\n\tnop" ::: "memory");
+}
+
+/* Looks in the program itself, which is the first object of all. */
+static int call_cost_find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	uint64_t *offset = ctx, vaddr = (uintptr_t)probed_function - info->dlpi_addr;
+
+	(void)size;
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD && vaddr - segment->p_vaddr < segment->p_filesz)
+			*offset = vaddr - segment->p_vaddr + segment->p_offset;
+	}
+	return 1;
+}
+
+static double time_call(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		uint64_t start = clock_thread_cpu_ns(), took;
+
+		for (int i = 0; i < CALLS; i++)
+			probed_function();
+		took = clock_thread_cpu_ns() - start;
+		if (took < least)
+			least = took;
+	}
+	return (double)least / CALLS;
+}
+
+/*
+ * Attaches the programs to a function of prof's own, which nobody calls later. The links are the
+ * caller's, who may leave them open, as closing takes long. Returns 0 or -errno with err.
+ */
+static int call_cost_measure(struct call_cost *cost, int program, int return_program,
+			     uint32_t flags, struct uprobe_links *links, struct error *err)
+{
+	_cleanup_close_ int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct uprobe_place place = {.cookie = ALLOC_SIZE};
+	struct uprobe_target target = {
+		.program = program,
+		.flags = flags,
+		.file = file,
+		.pid = (uint32_t)getpid(),
+		.places = &place,
+		.count = 1,
+	};
+
+	dl_iterate_phdr(call_cost_find_offset, &place.offset);
+	if (file < 0 || !place.offset)
+		return error_text(err, -ENOENT, "find the program's own file");
+#ifdef __x86_64__
+	place.offset += emulated_entry_find((const uint8_t *)(uintptr_t)probed_function,
+					    EMULATED_ENTRY_BYTES);
+#endif
+	if (uprobe_attach(&target, links, err) != 1)
+		return -EIO;
+	cost->call_ns = time_call();
+	target.program = return_program;
+	target.flags |= UPROBE_RETURNS;
+	if (uprobe_attach(&target, links, err) != 1)
+		return -EIO;
+	cost->return_ns = time_call() - cost->call_ns;
+	return 0;
+}
+
+#define NAMES_MAX 100
+#define NAMES_SHOWN 5
+#define NAME_SIZE 64
+
+/* In each process, since its last exec. */
+struct program_state {
+	bool is_executed, is_heard;
+	char name[NAME_SIZE]; /* of its file; empty: not known yet */
+};
+
+static struct program_state *state_of(const struct unheard_programs *u, struct live_process *p)
+{
+	return live_process_state(p, u->state);
+}
+
+static void end_program(struct unheard_programs *u, struct program_state *s)
+{
+	if (!s->is_executed || s->is_heard || !s->name[0])
+		return;
+	vec_for_each(&u->names, char *const *, name) {
+		if (strcmp(*name, s->name) == 0)
+			return;
+	}
+	if (u->names.count < NAMES_MAX)
+		vec_push(&u->names, xstrdup(s->name));
+}
+
+static void on_exec(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct program_state *s = state_of(ctx, process);
+
+	(void)time;
+	end_program(ctx, s);
+	*s = (struct program_state){.is_executed = true};
+}
+
+static void on_exit_of(void *ctx, struct live_process *process, uint64_t time)
+{
+	struct program_state *s = state_of(ctx, process);
+
+	(void)time;
+	end_program(ctx, s);
+	s->is_executed = false;
+}
+
+/* The program's own file is mapped first. */
+static void read_name(struct program_state *s, int fd)
+{
+	char link[32], path[4096];
+	const char *base;
+	ssize_t size;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	size = readlink(link, path, sizeof(path) - 1);
+	if (fd < 0 || size < 0)
+		return;
+	path[size] = '\0';
+	base = strrchr(path, '/');
+	snprintf(s->name, sizeof(s->name), "%.*s", NAME_SIZE - 1, base ? base + 1 : path);
+}
+
+static void on_map(void *ctx, const struct rec_map *map, int fd)
+{
+	struct unheard_programs *u = ctx;
+	struct live_process *process;
+	struct program_state *s;
+
+	if (map->module_id == NO_REC_MODULE)
+		return;
+	process = live_processes_find(u->processes, map->rec.pid, map->rec.time);
+	if (!process)
+		return;
+	s = state_of(u, process);
+	if (!s->name[0])
+		read_name(s, fd);
+	if (probed_processes_have(u->probed, map->module_id))
+		s->is_heard = true;
+}
+
+/* Follows the processes of the tracker, after `probed` does. */
+static void unheard_programs_watch(struct unheard_programs *u,
+				   const struct probed_processes *probed, struct tracker *tracker)
+{
+	static const struct process_listener listener = {
+		.stage = LISTENER_HOLDS,
+		.state_size = sizeof(struct program_state),
+		.exec = on_exec,
+		.exit = on_exit_of,
+	};
+	const struct mapping_watcher watcher = {.map = on_map, .ctx = u};
+
+	u->probed = probed;
+	u->processes = tracker_processes(tracker);
+	u->state = live_processes_listen(u->processes, &listener, u);
+	tracker_watch_mappings(tracker, &watcher);
+}
+
+static void unheard_programs_release(struct unheard_programs *u)
+{
+	vec_for_each(&u->names, char **, name)
+		free(*name);
+	vec_release(&u->names);
+}
+
+/* Processes may go on when recording ends. */
+static void add_living(struct unheard_programs *u)
+{
+	struct live_process *process;
+	uint32_t at = 0;
+
+	while (u->processes && (process = live_processes_next(u->processes, &at)))
+		end_program(u, state_of(u, process));
+}
+
+/* Appends "sudo, busybox and 3 more"; nothing if there are none. */
+static void unheard_programs_describe(const struct unheard_programs *u, struct strbuf *out)
+{
+	struct unheard_programs all = {.processes = u->processes, .state = u->state};
+	size_t shown;
+
+	vec_for_each(&u->names, char *const *, name)
+		vec_push(&all.names, xstrdup(*name));
+	add_living(&all);
+	shown = all.names.count < NAMES_SHOWN ? all.names.count : NAMES_SHOWN;
+	for (size_t i = 0; i < shown; i++)
+		strbuf_addf(out, "%s%s", i ? ", " : "", all.names.items[i]);
+	if (all.names.count > shown)
+		strbuf_addf(out, " and %zu more", all.names.count - shown);
+	unheard_programs_release(&all);
+}
+
+/*
+ * Allocations of memory. A command and its descendants load prof-alloc.so, which tells of a sample
+ * of them by probes; other allocators that have such probes are heard, too. Of processes that run
+ * already, the functions of the allocator are probed.
+ */
 
 #define COST_TEXT \
 	"--alloc: the processes allocate and free %.0f times a second, which takes %.0f %% of a " \

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/stream/record/record.h"
+#include "lib/stream/record/records.h"
 
 static uint32_t announce(struct counter_values *t, const struct counter_schema *schema,
 			 uint32_t pid, uint64_t time)

@@ -6,7 +6,45 @@
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
 #define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
 
+#include <stddef.h>
+
+#include "lib/base/error.h"
 #include "lib/live/instruments/counters/counter_values.h"
+
+/* Counters from files that were asked for: NAME=FILE[:KEY][,rate|level][,UNIT]. */
+
+#define FILE_COUNTERS_MAX 32
+
+struct file_counter_settings {
+	const char *values[FILE_COUNTERS_MAX]; /* borrowed */
+	size_t count;
+};
+
+/* Checks and adds the value of an option. Returns 0, or -EINVAL with err. */
+int file_counter_add(struct file_counter_settings *s, const char *value, struct error *err);
+
+struct file_counter {
+	char *name, *path, *key, *unit; /* key: NULL for the first number of the file */
+	enum counter_graph graph;
+	int fd;
+	struct sent_counter counter;
+};
+
+/* A zeroed struct is empty. */
+struct file_counters {
+	struct file_counter rows[FILE_COUNTERS_MAX];
+	size_t count;
+	uint64_t missing; /* values that were not there */
+};
+
+/*
+ * Opens the files as the invoking user, who reads them, too. Returns 0, or a negative errno with
+ * err if one cannot be opened or has no such number.
+ */
+int file_counters_open(struct file_counters *f, const struct file_counter_settings *settings,
+		       struct error *err);
+void file_counters_close(struct file_counters *f);
+void file_counters_read(struct file_counters *f, struct counter_values *t, uint64_t now);
 
 struct machine_counters;
 

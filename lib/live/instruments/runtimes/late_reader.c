@@ -13,7 +13,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
-#include "lib/base/thread.h"
+#include "lib/base/workers.h"
 
 /* A page may belong to a file system that does not answer, and belongs to a stranger. */
 #define BLOCKED_MAX_NS 50000000

@@ -1,33 +1,367 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/live/instruments/runtimes/runtimes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpf/config.h"
+#include "bpf/live_record.h"
+#include "bpf/record.h"
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
+#include "lib/live/instrument.h"
+#include "lib/live/instruments/runtimes/late_reader.h"
+#include "lib/live/instruments/runtimes/runtime_programs.h"
+#include "lib/live/instruments/runtimes/runtime_sources.h"
+#include "lib/live/live_report.h"
+#include "lib/live/tracker.h"
+#include "lib/live/unwind/runtime_files.h"
+#include "lib/stream/record/records.h"
+
+/* The summary of runtimes: which there were, how complete stacks and names are. */
+
+struct runtime_totals {
+	const struct runtime_counters *kernel; /* of all CPUs */
+	uint64_t early; /* stacks finished from copies made before the runtime was known */
+	uint64_t functions; /* described */
+	uint64_t late; /* of those, read again from the process */
+	uint64_t nameless; /* of those, without a name */
+	uint64_t dropped; /* functions beyond the limit */
+	uint64_t refused_reads;
+	uint64_t compiled, inlined; /* pieces of code; those whose inlined functions are known */
+	uint64_t refused_files;
+};
+
+/* Lines [first, end) of the function, for units [start, stop). */
+struct piece {
+	size_t first, end;
+	uint32_t start, stop;
+};
+
+/* Offsets of a function's name and file in the text. */
+struct named {
+	uint32_t name, file;
+};
+
+static struct named write_inlined(struct strbuf *text, const struct managed_function *function)
+{
+	struct named named = {.name = (uint32_t)text->size};
+
+	if (function->tier)
+		strbuf_addf(text, "%s/", function->tier);
+	strbuf_addf(text, "%" PRIu32 ":", function->first_line);
+	strbuf_add(text, strbuf_text(&function->name), function->name.size);
+	strbuf_add(text, "", 1);
+	named.file = (uint32_t)text->size;
+	strbuf_add(text, strbuf_text(&function->file), function->file.size);
+	strbuf_add(text, "", 1);
+	return named;
+}
+
+/* Stores the names. Returns where they are, by number of function; to be freed. */
+static struct named *write_text(struct strbuf *text, const struct runtime *runtime,
+				const struct managed_code *code)
+{
+	struct named *named = xcalloc(code->inlined.count + 1, sizeof(*named));
+
+	strbuf_addf(text, code->tier ? "%s/%s:" : "%s%s:", runtime->name,
+		    code->tier ? code->tier : "");
+	strbuf_add(text, code->name.text, code->name.size);
+	strbuf_add(text, "", 1);
+	named[0].file = (uint32_t)text->size;
+	strbuf_add(text, code->file.text, code->file.size);
+	strbuf_add(text, "", 1);
+	for (size_t i = 0; i < code->inlined.count; i++)
+		named[i + 1] = write_inlined(text, &code->inlined.items[i]);
+	return named;
+}
+
+/* Makes the record of a piece, to be freed by the caller. */
+static struct rec_code *make_record(const struct rec_function *function,
+				    const struct managed_code *code, const struct strbuf *text,
+				    const struct named *named, const struct piece *piece)
+{
+	uint32_t count = (uint32_t)(piece->end - piece->first) + 1;
+	size_t size = rec_code_size(count, text->size);
+	struct rec_code *rec = xcalloc(1, size);
+
+	record_init(&rec->rec, REC_CODE, size, function->rec.time, function->rec.pid,
+		    function->rec.tid);
+	rec->rec.flags = CODE_MANAGED;
+	rec->since = function->rec.time;
+	rec->start = function->position + piece->start;
+	rec->size = piece->stop - piece->start;
+	rec->line_count = count;
+	rec->text_size = (uint32_t)text->size;
+	rec->lines[0] = (struct rec_code_line){.line = code->first_line, .file = named[0].file};
+	for (uint32_t i = 1; i < count; i++) {
+		const struct managed_line *line = &code->lines.items[piece->first + i - 1];
+
+		rec->lines[i] = (struct rec_code_line){
+			.offset = line->unit - piece->start,
+			.line = line->line,
+			.file = named[line->function].file,
+			.inlined = named[line->function].name,
+		};
+	}
+	memcpy(rec->lines + count, text->text, text->size);
+	return rec;
+}
+
+void send_code_records(const struct runtime *runtime, const struct rec_function *function,
+		       const struct managed_code *code, record_sink_fn *sink, void *ctx)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	_cleanup_free_ struct named *named = write_text(&text, runtime, code);
+	size_t fixed = rec_code_size(1, text.size), total = code->lines.count;
+	size_t room = (REC_MAX_WORDS * 8ul - fixed) / sizeof(struct rec_code_line);
+	struct piece piece = {0};
+
+	while (piece.start < function->units) {
+		struct rec_code *rec;
+
+		piece.end = total - piece.first > room ? piece.first + room : total;
+		/* Chains of calls stay together. */
+		while (piece.end < total && piece.end > piece.first + 1 &&
+		       code->lines.items[piece.end].function)
+			piece.end--;
+		piece.stop = piece.end < total ? code->lines.items[piece.end].unit
+					       : function->units;
+		/* A table that covers more than the code. */
+		if (piece.stop > function->units)
+			piece.stop = function->units;
+		if (piece.stop > piece.start) {
+			rec = make_record(function, code, &text, named, &piece);
+			sink(ctx, &rec->rec);
+			free(rec);
+		}
+		piece.first = piece.end;
+		piece.start = piece.stop;
+	}
+}
+
+static bool is_equal(const struct runtime_layout *a, const struct runtime_layout *b)
+{
+	return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+void layouts_release(struct layouts *l)
+{
+	vec_release(&l->rows);
+}
+
+/* Finds the layout of a file: those that are equal as far as the kernel is concerned share one. */
+static bool layouts_find(const struct layouts *l, const struct runtime_layout *file,
+			 uint32_t *number)
+{
+	for (uint32_t i = 0; i < l->rows.count; i++) {
+		if (is_equal(&l->rows.items[i].file, file)) {
+			*number = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* True if there is no room for one more; counts the refusal. */
+static bool layouts_are_full(struct layouts *l)
+{
+	bool is_full = l->rows.count >= RUNTIME_LAYOUTS_MAX;
+
+	l->refused += is_full;
+	return is_full;
+}
+
+/*
+ * Stores a layout as row `number`, which is there or is the next one, for the programs, too.
+ * -ENOSPC if there is no room, or a negative errno of theirs.
+ */
+static int layouts_store(struct layouts *l, struct programs *programs, uint32_t number,
+			 const struct runtime_layout *layout, struct error *err)
+{
+	struct found_layout *found;
+	int code;
+
+	if (number == l->rows.count && layouts_are_full(l))
+		return error_text(err, -ENOSPC, "too many processes tell different things");
+	code = programs_set_layout(programs, number, layout, err);
+	if (code)
+		return code;
+	if (number == l->rows.count)
+		vec_push(&l->rows, ((struct found_layout){.file = *layout}));
+	found = &l->rows.items[number];
+	found->layout = *layout;
+	runtimes[layout->kind]->version(layout, found->version, sizeof(found->version));
+	return 0;
+}
+
+/*
+ * Finds the row of what a process has told of its file, *number. The first one completes the row;
+ * one that tells something else, which may be a lie, gets another one, alone. Errors: as above.
+ */
+static int layouts_complete(struct layouts *l, struct programs *programs, uint32_t *number,
+			    const struct runtime_layout *layout, struct error *err)
+{
+	const struct found_layout *found = &l->rows.items[*number];
+
+	if (is_equal(&found->layout, layout))
+		return 0;
+	if (is_equal(&found->layout, &found->file))
+		return layouts_store(l, programs, *number, layout, err);
+	for (*number = 0; *number < l->rows.count; ++*number) {
+		if (is_equal(&l->rows.items[*number].layout, layout))
+			return 0;
+	}
+	return layouts_store(l, programs, *number, layout, err);
+}
+
+/* Tells whether an earlier row has the version. */
+static bool is_listed(const struct layouts *l, size_t row)
+{
+	const struct found_layout *found = &l->rows.items[row];
+
+	for (size_t i = 0; i < row; i++) {
+		if (l->rows.items[i].layout.kind == found->layout.kind &&
+		    strcmp(l->rows.items[i].version, found->version) == 0)
+			return true;
+	}
+	return false;
+}
+
+void layouts_list_versions(const struct layouts *l, struct strbuf *out)
+{
+	for (size_t i = 0; i < l->rows.count; i++) {
+		const struct found_layout *found = &l->rows.items[i];
+
+		if (found->layout.kind == RUNTIME_NONE || found->layout.kind == RUNTIME_GO ||
+		    !*found->version || is_listed(l, i))
+			continue;
+		strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
+			    runtimes[found->layout.kind]->name, found->version);
+	}
+}
+
+static void report_stats(const struct runtime_totals *t, const char *versions,
+			 struct report *report)
+{
+	const struct runtime_counters *c = t->kernel;
+	const struct {
+		enum fact_id id;
+		uint64_t value;
+	} rows[] = {
+		{FACT_RUNTIME_SAMPLES, c->samples},
+		{FACT_RUNTIME_WHOLE, c->whole},
+		{FACT_RUNTIME_IDLE, c->idle},
+		{FACT_RUNTIME_THREADLESS, c->threadless},
+		{FACT_RUNTIME_COPIED, c->copied},
+		{FACT_RUNTIME_TORN, c->torn},
+		{FACT_RUNTIME_RETRIED, c->retried},
+		{FACT_RUNTIME_UNPLACED, c->unplaced},
+		{FACT_RUNTIME_CUT, c->cut},
+		{FACT_RUNTIME_GREENLETS, c->switched},
+		{FACT_RUNTIME_MISSED, c->missed},
+		{FACT_RUNTIME_EARLY, t->early},
+		{FACT_RUNTIME_FUNCTIONS, t->functions},
+		{FACT_RUNTIME_LATE, t->late},
+		{FACT_RUNTIME_NAMELESS, t->nameless},
+		{FACT_RUNTIME_REFUSED_READS, t->refused_reads},
+		{FACT_RUNTIME_COMPILED, t->compiled},
+		{FACT_RUNTIME_WITH_INLINED, t->inlined},
+		{FACT_RUNTIME_LOST_FUNCTIONS, c->lost_functions + t->dropped},
+		{FACT_RUNTIME_MISPLACED, c->clamped},
+		{FACT_RUNTIME_REFUSED_FILES, t->refused_files},
+		{FACT_RUNTIME_ABANDONED, c->abandoned},
+	};
+
+	facts_text(&report->facts, FACT_RUNTIMES, NULL, versions);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		facts_count(&report->facts, rows[i].id, NULL, rows[i].value);
+}
+
+/* Stacks from before the runtime was known count as lacking functions. */
+static void report_share(const struct runtime_totals *t, const char *versions,
+			 struct report *report)
+{
+	const struct runtime_counters *c = t->kernel;
+	uint64_t before = c->missed + t->early;
+	uint64_t all = c->samples - c->idle - c->threadless - c->copied + before;
+	uint64_t lost = t->nameless + c->lost_functions + t->dropped;
+	_cleanup_free_ char *early = before ? xasprintf(" (%" PRIu64 " came too early)", before)
+					    : NULL;
+
+	report_line(report,
+		    "%s: %.2f %% of stacks have all their functions%s; %" PRIu64
+		    " functions, %" PRIu64 " names lost",
+		    versions, all ? 100.0 * (double)c->whole / (double)all : 100,
+		    early ? early : "", t->functions, lost);
+}
+
+/* `versions` names the runtimes. Says nothing unless recorded stacks met one. */
+static void runtime_report(const struct runtime_totals *t, const char *versions,
+			   struct report *report)
+{
+	uint64_t switched = t->kernel->switched, abandoned = t->kernel->abandoned;
+
+	/* Ran in processes that nobody wants to record. */
+	if (!t->kernel->samples && !t->kernel->missed && !t->early)
+		return;
+	report_stats(t, versions, report);
+	report_share(t, versions, report);
+	if (switched)
+		report_line(report,
+			    "%" PRIu64 " stacks end where the functions of their greenlet begin: "
+			    "the rest of the native stack belongs to others",
+			    switched);
+	if (abandoned)
+		report_warning(report,
+			       "the functions of %" PRIu64 " %s are not looked for any more: the "
+			       "structures there misled each time",
+			       abandoned, text_counted(abandoned, "process", "processes"));
+}
+
+/* Runtimes that only a process tells how to follow. */
+
+/*
+ * Reads what the process tells, completes the layout of its file and hands the rest to the loaded
+ * program. Returns as hooks.start does.
+ */
+static int runtime_start(const struct runtime_program *program, struct late_reader *reader,
+			 const struct starting_process *process, struct runtime_layout *layout,
+			 struct error *err)
+{
+	const struct runtime *runtime = runtimes[layout->kind];
+	union {
+		struct runtime_process head;
+		uint64_t words[RUNTIME_PROCESS_MAX / sizeof(uint64_t)];
+	} told = {0};
+	struct runtime_memory lasting = {0};
+	int result;
+
+	if (!runtime->start)
+		return 1;
+	late_reader_begin(reader, (pid_t)process->pid, clock_monotonic_ns());
+	result = runtime->start(layout, process->bias, late_reader_read, reader, &told, &lasting,
+				err);
+	if (result > 0)
+		late_reader_keep(reader, (pid_t)process->pid, &lasting);
+	told.head.execs = process->execs;
+	if (result > 0 && runtime_program_set_process(program, process->pid, &told, err))
+		result = -EIO;
+	return result;
+}
+
 /*
  * Runtimes in the recorded processes: loads the program that follows a runtime when the first file
  * with one is mapped, and makes code records of the functions that the kernel sees for the first
  * time.
  */
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "bpf/live_record.h"
-#include "lib/base/alloc.h"
-#include "lib/base/cleanup.h"
-#include "lib/base/log.h"
-#include "lib/base/strbuf.h"
-#include "lib/base/text.h"
-#include "lib/live/instrument.h"
-#include "lib/live/instruments/runtimes/code_records.h"
-#include "lib/live/instruments/runtimes/late_reader.h"
-#include "lib/live/instruments/runtimes/layouts.h"
-#include "lib/live/instruments/runtimes/runtime_programs.h"
-#include "lib/live/instruments/runtimes/runtime_report.h"
-#include "lib/live/instruments/runtimes/runtime_sources.h"
-#include "lib/live/instruments/runtimes/runtime_start.h"
-#include "lib/live/tracker.h"
-#include "lib/stream/record/record.h"
-#include "lib/code/runtimes/known_functions.h"
-#include "lib/code/runtimes/runtime.h"
 
 /* Programs may invent functions, and files with interpreters in them. */
 #define FUNCTIONS_MAX ((uint64_t)1 << 22)

@@ -9,9 +9,35 @@
 #define PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
 
 #include "bpf/live_record.h"
-#include "lib/live/instruments/usdt/uprobe_jobs.h"
+#include "lib/live/bpf/uprobe.h"
 #include "lib/live/instruments/usdt/usdt_probes.h"
 #include "lib/live/tracker.h"
+
+/*
+ * Attaches to processes, and detaches from them, on threads of its own: the kernel takes
+ * milliseconds for the former and some 50 for the latter, in which rings would fill up.
+ */
+
+/* Links that are open at a time. */
+#define UPROBE_LINKS_MAX 1024
+
+struct uprobe_jobs;
+
+/* The number of an attachment; it is used again once that is detached. */
+typedef uint32_t uprobe_job;
+#define NO_UPROBE_JOB UINT32_MAX
+
+/* Waits until everything is attached that has to be. */
+void uprobe_jobs_wait(struct uprobe_jobs *j);
+
+struct uprobe_jobs_stats {
+	uint64_t attached; /* processes' files */
+	uint64_t failed; /* places */
+	uint64_t left_out; /* processes' files, for which there was no room */
+	uint32_t links; /* open just now */
+	struct error failure; /* the first one */
+};
+void uprobe_jobs_get_stats(struct uprobe_jobs *j, struct uprobe_jobs_stats *stats);
 
 struct probe_attachment {
 	uint32_t pid, file;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/signal_name.h"
-#include "lib/model/tables/schema_text.h"
+#include "lib/base/program.h"
+#include "lib/model/tables/schemas.h"
 
 #define STATUS_SIZE (SIGNAL_NAME_SIZE + 32)
 

@@ -6,6 +6,15 @@
 #include "bpf/record.h"
 #include "lib/base/index.h"
 #include "lib/model/tables/profile.h"
+#include "lib/stream/session/tasks/tasks.h"
+
+/* Users whose processes have frames in a module. */
+
+/*
+ * Fills in the users of all modules except the kernel's. Call once all samples are in the rows of
+ * their threads, while thread ids are still valid.
+ */
+void module_users_find(struct tasks *t);
 
 struct module_map {
 	struct profile *profile;

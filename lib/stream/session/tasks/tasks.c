@@ -3,8 +3,138 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/stream/process/mapping.h"
 #include "lib/stream/session/tasks/life_markers.h"
 #include "lib/stream/session/tasks/task_names.h"
+
+/* Records are late by milliseconds, and by seconds if the recorder lags. */
+#define LATE_NS 30000000000u
+
+void ended_spaces_release(struct ended_spaces *e)
+{
+	if (e->none)
+		mapping_table_drop(e->none);
+	vec_release(&e->rows);
+}
+
+static void drop(struct ended_spaces *e, struct process *process)
+{
+	if (!e->none)
+		e->none = mapping_table_new();
+	mapping_table_drop(process->mappings);
+	process->mappings = mapping_table_hold(e->none);
+	if (process->replaced)
+		mapping_table_drop(process->replaced);
+	process->replaced = NULL;
+}
+
+void ended_spaces_add(struct ended_spaces *e, struct process_table *t, process_id process)
+{
+	uint64_t now = t->rows.items[process].end;
+
+	vec_push(&e->rows, (struct ended_space){process, now});
+	while (e->first < e->rows.count && e->rows.items[e->first].end + LATE_NS < now)
+		drop(e, &t->rows.items[e->rows.items[e->first++].process]);
+	if (e->first <= e->rows.count / 2)
+		return;
+	e->rows.count -= e->first;
+	memmove(e->rows.items, e->rows.items + e->first, e->rows.count * sizeof(*e->rows.items));
+	e->first = 0;
+}
+
+/* Length to which container engines shorten ids. */
+#define SHORT_ID_SIZE 12
+
+string_id container_label(struct strings *strings, string_id cgroup, string_id container,
+			  uint32_t ns_pid)
+{
+	_cleanup_(strbuf_release) struct strbuf label = {0};
+	size_t size = cgroup == NO_STRING ? 0 : strings_size(strings, cgroup);
+	const char *name = size ? strings_get(strings, cgroup) : "";
+	const char *id = cgroup_container_id(name, size);
+
+	if (container != NO_STRING) {
+		name = strings_get(strings, container);
+		size = strings_size(strings, container);
+	} else if (id) {
+		name = id;
+		size = SHORT_ID_SIZE;
+	} else {
+		name = cgroup_leaf(name, &size);
+	}
+	if (ns_pid)
+		strbuf_addf(&label, "pid %u%s", ns_pid, size ? " in " : "");
+	strbuf_add(&label, name, size);
+	return label.size ? strings_intern_sized(strings, label.text, label.size) : NO_STRING;
+}
+
+static void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
+			     string_id name);
+
+/* Stores the whole path; the process's name has only the end of it. */
+static void set_container(struct tasks *t, const struct process *process)
+{
+	if (process->cgroup != NO_STRING)
+		tasks_add_marker(t, process->main_thread, MARKER_CGROUP, process->start,
+				 process->cgroup);
+	if (process->resource != NO_STRING)
+		tasks_add_marker(t, process->main_thread, MARKER_RESOURCE, process->start,
+				 process->resource);
+}
+
+void tasks_name_rows(struct tasks *t)
+{
+	string_id unknown = NO_STRING;
+
+	vec_for_each(&t->profile->threads.rows, struct profile_thread *, row) {
+		thread_id id = (thread_id)(row - t->profile->threads.rows.items);
+		const struct process *process = tasks_process_of(t, id);
+
+		row->process_name = process->name;
+		row->process_label = container_label(&t->profile->strings, process->cgroup,
+						     process->container, process->ns_pid);
+		row->arguments = process->arguments;
+		row->process_start = process->start;
+		row->process_end = process->has_ended ? process->end : 0;
+		if (row->process_name == NO_STRING) {
+			if (unknown == NO_STRING)
+				unknown = strings_intern(&t->profile->strings, "[unknown]");
+			row->process_name = unknown;
+		}
+		if (row->name == NO_STRING)
+			row->name = row->process_name;
+		if (!t->threads.rows.items[id].has_ended)
+			row->end = 0;
+	}
+}
+
+void tasks_finish(struct tasks *t)
+{
+	vec_for_each(&t->processes.rows, struct process *, process)
+		set_container(t, process);
+	tasks_name_rows(t);
+}
+
+void tasks_drop_unwanted(struct tasks *t)
+{
+	struct threads *threads = &t->profile->threads;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < threads->rows.count; i++) {
+		struct profile_thread *row = &threads->rows.items[i];
+		const struct process *process = tasks_process_of(t, (thread_id)i);
+
+		if (process_is_wanted(process)) {
+			threads->rows.items[kept++] = *row;
+			continue;
+		}
+		samples_release(&row->samples);
+		vec_release(&row->markers);
+		vec_release(&row->allocations.rows);
+	}
+	threads->rows.count = kept;
+}
 
 void tasks_init(struct tasks *t, struct profile *profile)
 {
@@ -97,8 +227,9 @@ static void end_process(struct tasks *t, process_id id, uint64_t time)
 	ended_spaces_add(&t->ended, &t->processes, id);
 }
 
-void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
-		      string_id name)
+/* Adds a marker whose only value is a name, in the first field. */
+static void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
+			     string_id name)
 {
 	struct marker marker = markers_make(&t->profile->markers, kind, time, time);
 

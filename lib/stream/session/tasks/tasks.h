@@ -8,9 +8,37 @@
 
 #include "bpf/record.h"
 #include "lib/model/tables/profile.h"
-#include "lib/stream/session/tasks/ended_spaces.h"
 #include "lib/stream/session/tasks/process.h"
 #include "lib/stream/session/tasks/thread.h"
+
+/* Frees the mappings of processes that have ended, once no late sample of them can come. */
+
+struct ended_space {
+	process_id process;
+	uint64_t end; /* CLOCK_MONOTONIC ns */
+};
+
+/* Zeroed is empty. */
+struct ended_spaces {
+	struct mapping_table *none; /* shared by all of them; NULL: not made yet */
+	VEC(struct ended_space) rows;
+	size_t first; /* row that has ended first; those before are done */
+};
+
+void ended_spaces_release(struct ended_spaces *e);
+/* Call it when a process has ended, with its end as the present time. */
+void ended_spaces_add(struct ended_spaces *e, struct process_table *t, process_id process);
+
+/* Labels that tell processes of the same name apart by their container. */
+
+/*
+ * Returns "1a2b3c4d5e6f" for a container, "ssh.service" for any other control group, "pid 7 in …"
+ * and "pid 7" for a pid namespace; NO_STRING if there is nothing to tell. cgroup: its path,
+ * NO_STRING for the recorder's own. container: its name, to be shown in place of the id, or
+ * NO_STRING.
+ */
+string_id container_label(struct strings *strings, string_id cgroup, string_id container,
+			  uint32_t ns_pid);
 
 struct tasks {
 	struct profile *profile;
@@ -46,9 +74,6 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
 thread_id tasks_known(struct tasks *t, const struct rec *rec);
 /* Returns the thread with that number of process 0, which stands for the machine. */
 thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
-/* Adds a marker whose only value is a name, in the first field. */
-void tasks_add_marker(struct tasks *t, thread_id id, enum marker_id kind, uint64_t time,
-		      string_id name);
 /* Gives every thread of the profile its name and times, as far as they are known. */
 void tasks_name_rows(struct tasks *t);
 /* The same at the end, and tells control groups. */

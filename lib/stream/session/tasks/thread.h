@@ -7,13 +7,40 @@
 #define PROF_LIB_STREAM_SESSION_TASKS_THREAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 #include "lib/model/tables/threads.h"
 #include "lib/stream/session/tasks/pauses.h"
-#include "lib/stream/session/tasks/cpu_time.h"
 #include "lib/stream/session/tasks/process.h"
+
+/*
+ * The CPU time of a thread, from the readings that its records have. Rows of a thread keep the
+ * reading of their time until all are there; then each gets what was used since the row before.
+ */
+
+/* CPU time in units of 16 ns; it wraps around. */
+struct cpu_reading {
+	uint64_t time;
+	uint32_t cpu;
+};
+
+/* A zeroed one has no reading yet. */
+struct cpu_clock {
+	struct cpu_reading first, last; /* by time */
+	uint64_t used_ns; /* between the two */
+	uint32_t base; /* of the wire's values: the thread may take over another's clock */
+	bool is_known;
+	bool is_replaced; /* the next reading is the first of another clock */
+};
+
+/* Tells that the thread began at `time`, without any CPU time. */
+void cpu_clock_begin(struct cpu_clock *c, uint64_t time);
+/* Tells that the thread takes over the clock of another one, which may go on from any value. */
+void cpu_clock_replace(struct cpu_clock *c);
+/* Takes the wire's value at `time`. Returns the reading to keep in a row. */
+uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
 
 #define NO_WAIT UINT32_MAX
 

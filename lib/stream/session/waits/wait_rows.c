@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "lib/base/alloc.h"
-#include "lib/stream/session/waits/points.h"
+#include "lib/stream/session/waits/waits.h"
 
 /* Fewer long waits than this, sampled by chance, say too little of the others. */
 #define LONG_SAMPLED_MIN 16

@@ -13,7 +13,7 @@
 
 #include "lib/base/vec.h"
 #include "lib/model/tables/profile.h"
-#include "lib/stream/session/tasks/cpu_time.h"
+#include "lib/stream/session/tasks/thread.h"
 
 /* Tells which other waits one stands for. */
 enum wait_group {

@@ -1,9 +1,224 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/stream/session/waits/waits.h"
 
+#include <elf.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "lib/base/index.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/label_frames.h"
+#include "lib/model/meaning/wait_frames.h"
 #include "lib/stream/session/tasks/life_markers.h"
-#include "lib/stream/session/waits/wait_markers.h"
+
+/* Markers of long waits, named by lib/model/meaning/slow_waits.h once stacks have names. */
+
+enum wait_stack_taken {
+	WAIT_STACK_NONE,
+	WAIT_STACK_BY_CHANCE,
+	WAIT_STACK_BY_LENGTH, /* taken while the thread waited, or of every wait */
+};
+
+struct slow_wait {
+	thread_id thread;
+	uint64_t start, end;
+	stack_id stack; /* with its label */
+	struct wait_reason reason;
+	enum wait_stack_taken taken;
+	uint32_t chance; /* of WAIT_STACK_BY_CHANCE, in 2^-32 */
+};
+
+double points_before(uint64_t seed, double position, double interval)
+{
+	double number = floor(position / interval), within = position / interval - number;
+	uint64_t point = hash_pair(seed, (uint64_t)number) >> 11;
+
+	return number + ((double)point * 0x1p-53 < within);
+}
+
+static void wait_labels_init(struct wait_labels *l, struct profile *p)
+{
+	*l = (struct wait_labels){.profile = p};
+}
+
+static stack_id add_label(struct wait_labels *l, stack_id stack, const char *text,
+			  struct frame_category category)
+{
+	struct profile *p = l->profile;
+	string_id name = strings_intern(&p->strings, text);
+
+	return stacks_intern(&p->stacks, stack, label_frames_intern(p, name, category));
+}
+
+/* By any program's file: all of a machine have one native table. */
+static enum system_call_table native_table(const struct profile *p)
+{
+	vec_for_each(&p->modules.rows, const struct module *, module) {
+		if (module->machine == EM_AARCH64)
+			return CALLS_ARM64;
+		if (module->machine == EM_X86_64)
+			break;
+	}
+	return CALLS_X86_64;
+}
+
+/* NULL: unknown, as are all calls of 32-bit programs but those of i386. */
+static const struct system_call *find_call(struct wait_labels *l, const struct wait_reason *reason)
+{
+	enum system_call_table table = native_table(l->profile);
+	uint32_t number = (uint32_t)reason->call;
+
+	if (reason->flags & WAIT_COMPAT) {
+		if (table != CALLS_X86_64)
+			return NULL;
+		table = CALLS_I386;
+	}
+	if (number >= WAIT_LABEL_CALLS)
+		return NULL;
+	if (!l->is_known[table][number]) {
+		l->calls[table][number] = system_call_find(table, reason->call);
+		l->is_known[table][number] = true;
+	}
+	return l->calls[table][number];
+}
+
+static struct frame_category idle(enum idle_subcategory subcategory)
+{
+	return (struct frame_category){CATEGORY_IDLE, (uint8_t)subcategory};
+}
+
+/*
+ * The kernel says of io_uring_enter that it waits for I/O whatever it waits for. A call that waits
+ * for time or events is not interrupted by signals only while it is held up by something else.
+ */
+static struct frame_category category_of_call(const struct system_call *call,
+					      const struct wait_reason *reason)
+{
+	static const uint8_t subcategories[] = {
+		[CALL_WAIT_OTHER] = IDLE_OTHER,	  [CALL_WAIT_EVENT] = IDLE_OTHER,
+		[CALL_WAIT_TIMER] = IDLE_OTHER,	  [CALL_WAIT_LOCK] = IDLE_LOCK,
+		[CALL_WAIT_DISK] = IDLE_DISK,	  [CALL_WAIT_PIPE] = IDLE_PIPE,
+		[CALL_WAIT_SOCKET] = IDLE_SOCKET, [CALL_WAIT_CHILD] = IDLE_CHILD,
+	};
+	bool is_io = reason->flags & WAIT_IO;
+
+	if (!call)
+		return idle(is_io ? IDLE_DISK : IDLE_OTHER);
+	if (strcmp(call->name, "io_uring_enter") == 0)
+		return idle(IDLE_OTHER);
+	if (call->waits_for == CALL_WAIT_TIMER && reason->state == WAIT_SLEEPING)
+		return idle(IDLE_TIMER);
+	if (call->waits_for == CALL_WAIT_EVENT && reason->state == WAIT_SLEEPING)
+		return idle(IDLE_FOR_WORK);
+	return idle(is_io ? IDLE_DISK : subcategories[call->waits_for]);
+}
+
+static stack_id add_call(struct wait_labels *l, stack_id stack, const struct wait_reason *reason)
+{
+	const struct system_call *call = find_call(l, reason);
+	char text[64];
+
+	if (call)
+		snprintf(text, sizeof(text), "[%s]", call->name);
+	else
+		snprintf(text, sizeof(text), "[system call %" PRId32 "]", reason->call);
+	return add_label(l, stack, text, category_of_call(call, reason));
+}
+
+static stack_id add_kernel_thread(struct wait_labels *l, stack_id stack,
+				  const struct wait_reason *reason)
+{
+	struct frame_category category = idle(IDLE_FOR_WORK);
+
+	if (reason->state == WAIT_UNINTERRUPTIBLE)
+		category = idle(reason->flags & WAIT_IO ? IDLE_DISK : IDLE_OTHER);
+	return add_label(l, stack, "[kernel thread]", category);
+}
+
+/* Adds the label to the stack (NO_STACK: the label is all). */
+static stack_id wait_labels_add(struct wait_labels *l, stack_id stack,
+				const struct wait_reason *reason, bool is_kernel_thread)
+{
+	if (reason->state == WAIT_RUNNABLE)
+		return add_label(l, stack, "[preempted]", idle(IDLE_PREEMPTED));
+	if (reason->state == WAIT_STOPPED)
+		return add_label(l, stack, "[stopped]", idle(IDLE_OTHER));
+	if (reason->state == WAIT_TRACED)
+		return add_label(l, stack, "[traced]", idle(IDLE_OTHER));
+	if (is_kernel_thread)
+		return add_kernel_thread(l, stack, reason);
+	if (reason->call >= 0)
+		return add_call(l, stack, reason);
+	if (reason->call == WAIT_CALL_UNKNOWN)
+		return add_label(l, stack, "[waiting]", idle(IDLE_OTHER));
+	/* User code that makes no call waits for nothing else. */
+	return add_label(l, stack, "[page fault]", idle(IDLE_FAULT));
+}
+
+/* Adds that of the end of a wait, when the thread could go on but had no CPU. */
+static stack_id wait_labels_add_queued(struct wait_labels *l, stack_id stack)
+{
+	return add_label(l, stack, "[queued]", idle(IDLE_QUEUED));
+}
+
+/* "[read]" → "read" */
+static string_id without_brackets(struct strings *strings, string_id label)
+{
+	const char *text = strings_get(strings, label);
+	size_t size = strings_size(strings, label);
+
+	return size > 2 ? strings_intern_sized(strings, text + 1, size - 2) : label;
+}
+
+/* "one of 12 like it" */
+static string_id taken_text(struct strings *strings, const struct slow_wait *wait)
+{
+	char text[48];
+
+	if (wait->taken == WAIT_STACK_NONE)
+		return strings_intern(strings, "not at all");
+	if (wait->taken == WAIT_STACK_BY_LENGTH || !wait->chance)
+		return strings_intern(strings, "by length");
+	snprintf(text, sizeof(text), "one of %.0f like it", 4294967296.0 / wait->chance);
+	return strings_intern(strings, text);
+}
+
+static void set_values(struct profile *p, const struct marker *marker, const struct slow_wait *wait,
+		       string_id label)
+{
+	struct marker_value *values = marker_value(&p->markers, marker, 0);
+	string_id call = without_brackets(&p->strings, label);
+
+	if (wait->reason.argument && system_call_takes_file(strings_get(&p->strings, call)))
+		values[SLOW_WAIT_FD] = marker_integer(wait->reason.argument - 1);
+	values[SLOW_WAIT_TAKEN] = marker_string(taken_text(&p->strings, wait));
+	values[MARKER_SLOW_CALL_FIELD_COUNT] = marker_stack(wait->stack);
+	values[MARKER_SLOW_CALL_FIELD_COUNT].time = wait->start;
+	values[SLOW_WAIT_CALL] = marker_string(call);
+}
+
+/* Adds a marker to the thread, unless the label says that it idled. */
+static void wait_markers_add(struct tasks *tasks, const struct slow_wait *wait)
+{
+	struct profile *p = tasks->profile;
+	const struct frame *label = &p->frames.rows.items[p->stacks.rows.items[wait->stack].frame];
+	string_id name = p->funcs.rows.items[label->func].name;
+	struct marker marker;
+	schema_id schema;
+
+	/* The program's functions may yet tell that an event is a lock. */
+	if (label->subcategory == IDLE_TIMER ||
+	    (label->subcategory == IDLE_FOR_WORK && wait->taken == WAIT_STACK_NONE))
+		return;
+	schema = slow_waits_schema(p);
+	if (schema == NO_SCHEMA)
+		return;
+	marker = markers_make(&p->markers, schema, wait->start, wait->end);
+	set_values(p, &marker, wait, name);
+	thread_add_marker(&tasks->threads, wait->thread, &marker);
+}
 
 /* Parts of waits kept until their threads are fitted. */
 #define PARTS_MAX (1u << 20)

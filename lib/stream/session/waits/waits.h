@@ -6,10 +6,39 @@
 #ifndef PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
 #define PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "bpf/record.h"
+#include "bpf/wait_record.h"
+#include "lib/model/tables/profile.h"
+#include "lib/stream/process/system_calls.h"
 #include "lib/stream/session/tasks/tasks.h"
-#include "lib/stream/session/waits/wait_labels.h"
 #include "lib/stream/session/waits/wait_rows.h"
+
+/*
+ * Random points along a line, one in each interval. Pieces of the line weigh as many as lie in
+ * them: few pieces stand for all, each by its length, and no rhythm can fall in step with them.
+ */
+
+/* Counts the points before a position; interval number k has one of them. */
+double points_before(uint64_t seed, double position, double interval);
+
+/*
+ * Says of a wait what it is for, by a label as its innermost frame: "[futex]". The label is that of
+ * the system call, and its category what such calls wait for; wait_frames.h makes it more exact
+ * once the kernel's functions have names.
+ */
+
+/* Numbers in no table are looked up once each. */
+#define WAIT_LABEL_CALLS 512
+
+struct wait_labels {
+	struct profile *profile;
+	/* By table and number: its call, as in system_calls.h; valid where `is_known`. */
+	const struct system_call *calls[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
+	bool is_known[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
+};
 
 /* A wait of which something is still to come. */
 struct open_wait {

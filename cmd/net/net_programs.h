@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of prof-view, which prof executes. argv[0] is the command's name. */
+#ifndef PROF_CMD_NET_NET_PROGRAMS_H
+#define PROF_CMD_NET_NET_PROGRAMS_H
+
+#include "cmd/options/option_table.h"
+
+int view_run(int argc, char **argv);
+int share_run(int argc, char **argv);
+/* Not a command: see lib/fleet/request_process.h. Returns the exit status. */
+int request_run(void);
+/* Likewise: see lib/fleet/window_pipe.h. argv[0] is PUSH_PROCESS. */
+int push_run(int argc, char **argv);
+/* Functions of struct command. */
+void view_options(struct option_table *t, void *ctx);
+void share_options(struct option_table *t, void *ctx);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports the method that found user stacks, and how the stacks ended. */
+#ifndef PROF_CMD_TEXT_RECORD_SUMMARY_H
+#define PROF_CMD_TEXT_RECORD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/base/outfile.h"
+#include "lib/base/strbuf.h"
+#include "lib/format/format.h"
+#include "lib/live/recorder.h"
+#include "lib/model/tables/profile.h"
+#include "lib/recording/recording.h"
+
+/*
+ * Appends one line for people, without a newline: only shares that are not zero. Nothing if there
+ * were no stacks.
+ */
+void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,
+			struct strbuf *out);
+
+/* The result of a recording: the summary on stderr and the file of --stats. */
+
+struct outcome {
+	struct recording *recording; /* complete; --stats adds facts */
+	struct export_counts counts;
+	bool verbose; /* adds details of stacks and of names */
+	bool leaves_addresses; /* --no-symbols: missing names are no surprise */
+	bool symbolizing_was_cut; /* a signal cut symbolization short */
+	pid_t left_running; /* pid of a command that goes on; 0: ended, or none */
+	bool may_kill; /* --kill would have ended it */
+	bool has_sources; /* they were asked for */
+	const char *path; /* path of the profile; "-": standard output; NULL if none is kept */
+	uint64_t file_bytes;
+	uint64_t finish_ns; /* from the end of the command to the finished file */
+	uint64_t drain_ns, write_ns; /* of that, beside names and sources */
+	uint64_t stall_ns; /* patience with what makes no progress */
+	uint64_t recorder_cpu_ns;
+	int exit_status;
+	bool is_cut; /* of a source whose recorder did not end by itself */
+};
+
+/* Writes the summary. Warns of losses even if `quiet` silences the rest. */
+void summary_print(const struct outcome *outcome, bool quiet);
+/* Reports that --fail-on-loss failed the recording; returns the exit status. */
+int summary_fail_on_loss(const char *command);
+/* Writes one JSON object with the keys documented in prof-stats(5). The caller commits. */
+void summary_write_stats(const struct outcome *outcome, struct outfile *out);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/base/open_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+
+int open_regular_place(int place)
+{
+	char self[64];
+	struct stat st;
+	int fd;
+
+	if (fstat(place, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENXIO;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", place);
+	/* O_NONBLOCK: a lease held by the file's owner would block the open for a minute. */
+	fd = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+int open_regular(const char *path)
+{
+	_cleanup_close_ int place = open(path, O_PATH | O_CLOEXEC);
+
+	return place < 0 ? -errno : open_regular_place(place);
+}
+
+int open_regular_named(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS | (root > 0 ? RESOLVE_IN_ROOT : 0),
+	};
+	_cleanup_close_ int place = (int)syscall(SYS_openat2, root > 0 ? root : AT_FDCWD, path,
+						 &how, sizeof(how));
+
+	return place < 0 ? -errno : open_regular_place(place);
+}
+
+ssize_t read_at(int fd, void *data, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	/* No file has bytes there. */
+	if (offset > INT64_MAX - size)
+		return 0;
+	while (done < size) {
+		ssize_t n = pread(fd, (char *)data + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+int write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t n = pwrite(fd, (const char *)data + done, size - done,
+				   (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+struct bytes_written {
+	const void *data;
+	size_t size;
+};
+
+static int write_bytes(void *ctx, struct outfile *out, struct error *err)
+{
+	const struct bytes_written *b = ctx;
+
+	(void)err;
+	outfile_write(out, b->data, b->size);
+	return 0;
+}
+
+int memory_file_write(const char *what, bool gzip, memory_file_writer *write, void *ctx,
+		      uint64_t *size, struct error *err)
+{
+	_cleanup_close_ int fd = memfd_create(what, MFD_CLOEXEC);
+	/* outfile closes its own. */
+	const struct outfile_options options = {
+		.fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1),
+		.path = what,
+		.gzip = gzip,
+	};
+	struct outfile *out = NULL;
+	int ret;
+
+	if (options.fd < 0)
+		return error_set(err, -errno, "keep %s in memory", what);
+	ret = outfile_open(&out, &options, err);
+	if (!ret)
+		ret = write(ctx, out, err);
+	if (!ret)
+		ret = outfile_commit(out, err);
+	*size = ret ? 0 : outfile_size(out);
+	outfile_free(out);
+	return ret ? ret : steal_fd(&fd);
+}
+
+int memory_file_pack(const char *what, const void *data, size_t data_size, uint64_t *size,
+		     struct error *err)
+{
+	struct bytes_written bytes = {data, data_size};
+
+	return memory_file_write(what, true, write_bytes, &bytes, size, err);
+}
+
+int memory_file_read(int fd, const char *what, size_t size, char **text, struct error *err)
+{
+	_cleanup_free_ char *bytes = xmalloc(size + 1);
+	ssize_t got = read_at(fd, bytes, size, 0);
+
+	*text = NULL;
+	if (got != (ssize_t)size)
+		return error_set(err, got < 0 ? (int)got : -EIO, "read %s in memory", what);
+	bytes[size] = '\0';
+	*text = steal(bytes);
+	return 0;
+}

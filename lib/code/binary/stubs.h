@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Decodes linkers' stubs: the word of the GOT through which each jumps. Private to this room. */
+#ifndef PROF_LIB_CODE_BINARY_STUBS_H
+#define PROF_LIB_CODE_BINARY_STUBS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The bytes of a section of stubs; `next` starts at 0. */
+struct stub_reader {
+	uint16_t machine; /* EM_X86_64 or EM_AARCH64; others have no stubs */
+	const uint8_t *bytes; /* borrowed */
+	size_t size;
+	uint64_t vaddr;
+	size_t next; /* start of the search for the next stub */
+};
+
+struct stub_jump {
+	size_t at, size; /* of the stub in the section */
+	bool is_numbered; /* it passes the number of its relocation to the dynamic linker instead */
+	uint64_t slot; /* vaddr of the word */
+	uint32_t number;
+};
+
+/* Finds the next stub, in order; false if there are no more. The code is untrusted. */
+bool stub_code_next(struct stub_reader *code, struct stub_jump *jump);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rows of a symbol table, one after the other, and their names: read in small steps, because
+ * the tables of large programs have tens of megabytes, of which most callers need a few names.
+ */
+#ifndef PROF_LIB_CODE_BINARY_SYMBOLS_H
+#define PROF_LIB_CODE_BINARY_SYMBOLS_H
+
+#include "lib/code/binary/handle.h"
+
+/* Names read so far of a section of strings. The binary's: they live as long as it does. */
+struct lazy_names;
+
+struct symbol_rows {
+	struct lazy_names *names;
+	int fd;
+	uint64_t at, end; /* of the rows not yet read, in the file */
+	size_t row_size;
+	uint8_t *step; /* rows read */
+	size_t step_at, step_size;
+	uint64_t count; /* of all rows */
+};
+
+/*
+ * Opens the first table of this type (SHT_SYMTAB, SHT_DYNSYM). False: there is none, or one that
+ * does not lie in the file. Close it.
+ */
+bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t type);
+/* Gives the next row. The first of a table is none, and is left out. False: there are no more. */
+bool symbol_rows_next(struct symbol_rows *rows, GElf_Sym *symbol);
+/* Reads all names at once, which is faster if most of them are needed. */
+void symbol_rows_need_names(const struct symbol_rows *rows);
+/* The name of a row; NULL if it does not end within the table, or only after 64 KB. */
+const char *symbol_rows_name(const struct symbol_rows *rows, const GElf_Sym *symbol);
+void symbol_rows_close(struct symbol_rows *rows);
+
+/* Bytes of a row in the file. */
+size_t symbol_row_size(const struct binary *b);
+/* Reads a row of a table from its bytes, sizeof(Elf64_Sym) or sizeof(Elf32_Sym) of them. */
+void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol);
+
+/* Frees a list of names. */
+void lazy_names_free(struct lazy_names *names);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/code/unwind/user_walk.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "bpf/config.h"
+#include "lib/base/vec.h"
+
+#ifdef __aarch64__
+#define OWN_ARCH unwind_arch_aarch64
+#else
+#define OWN_ARCH unwind_arch_x86_64
+#endif
+
+struct unwind_machine unwind_machine_own(void)
+{
+	return (struct unwind_machine){
+		.arch = &OWN_ARCH,
+		.pc_mask = walk_own_pc_mask(),
+		.page_size = (uint32_t)sysconf(_SC_PAGESIZE),
+	};
+}
+
+bool unwind_machine_is_arm64(const struct unwind_machine *machine)
+{
+	return machine->arch == &unwind_arch_aarch64;
+}
+
+struct walk_frame;
+
+static int read_words(const struct walk_frame *frame, __u64 *to, uint64_t addr, size_t count);
+static uint32_t word_size(const struct walk_frame *frame);
+static bool is_arm64(const struct walk_frame *frame);
+static uint64_t pc_mask(const struct walk_frame *frame);
+static uint64_t thread_pointer(const struct walk_frame *frame);
+
+#define walk_word(frame) word_size(frame)
+#define walk_read_word(frame, to, addr) read_words(frame, to, addr, 1)
+#define walk_read_pair(frame, to, addr) read_words(frame, to, addr, 2)
+#define walk_is_arm64(frame) is_arm64(frame)
+#define walk_pc_mask(frame) pc_mask(frame)
+#define walk_thread_pointer(frame) thread_pointer(frame)
+#include "bpf/walk.h"
+
+struct walk {
+	struct walk_frame frame; /* first, because steps get a pointer to it alone */
+	const struct walk_target *target;
+	struct walk_path *path;
+	bool leaves_stack; /* this step leads to another stack */
+	bool left_copy; /* this step read outside the copy, probably on a stack */
+	struct unwind_mapping mapping; /* the mapping found last */
+	struct unwind_rule rule;
+};
+
+static bool read_piece(const struct walk_piece *piece, void *to, uint64_t addr, size_t size)
+{
+	uint64_t offset = addr - piece->start;
+
+	if (addr < piece->start || offset > piece->size || size > piece->size - offset)
+		return false;
+	memcpy(to, (const char *)piece->bytes + offset, size);
+	return true;
+}
+
+/* Is it probably an address of the stack that this piece is the inner end of? */
+static bool is_beyond(const struct walk_piece *piece, uint64_t addr)
+{
+	return piece->is_stack && addr >= piece->start &&
+	       addr - piece->start < piece->size + WALK_FRAME_SIZE_MAX;
+}
+
+static int read_stack(const struct walk_frame *frame, void *to, uint64_t addr, size_t size)
+{
+	struct walk *w = (struct walk *)frame;
+	const struct walk_target *t = w->target;
+	const struct walk_piece stack = {t->stack_start, t->stack, t->stack_size, true};
+	bool left = w->leaves_stack || is_beyond(&stack, addr);
+
+	if (read_piece(&stack, to, addr, size))
+		return 0;
+	for (size_t i = 0; i < t->piece_count; i++) {
+		if (read_piece(&t->pieces[i], to, addr, size))
+			return 0;
+		left |= is_beyond(&t->pieces[i], addr);
+	}
+	w->left_copy |= left;
+	return -1;
+}
+
+static uint32_t word_size(const struct walk_frame *frame)
+{
+	return ((const struct walk *)frame)->target->is_32bit ? 4 : 8;
+}
+
+/* Reads one or two words. */
+static int read_words(const struct walk_frame *frame, __u64 *to, uint64_t addr, size_t count)
+{
+	uint32_t narrow[2];
+
+	if (word_size(frame) == 8)
+		return read_stack(frame, to, addr, count * 8);
+	if (read_stack(frame, narrow, addr, count * 4))
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		to[i] = narrow[i];
+	return 0;
+}
+
+static bool is_arm64(const struct walk_frame *frame)
+{
+	return ((const struct walk *)frame)->target->is_arm64;
+}
+
+static uint64_t pc_mask(const struct walk_frame *frame)
+{
+	uint64_t mask = ((const struct walk *)frame)->target->pc_mask;
+
+	return mask ? mask : UINT64_MAX;
+}
+
+static uint64_t thread_pointer(const struct walk_frame *frame)
+{
+	return ((const struct walk *)frame)->target->thread_pointer;
+}
+
+static bool find_mapping(struct walk *w, uint64_t addr)
+{
+	const struct walk_target *t = w->target;
+	size_t low;
+
+	if (addr >= w->mapping.start && addr < w->mapping.end)
+		return true;
+	low = count_front(t->mappings, t->mapping_count, it, it->start <= addr);
+	if (!low || addr >= t->mappings[low - 1].end)
+		return false;
+	w->mapping = t->mappings[low - 1];
+	return true;
+}
+
+/* Finds the rule of the frame's pc minus `back` bytes. */
+static bool find_rule(struct walk *w, uint32_t back)
+{
+	const struct walk_target *t = w->target;
+	uint64_t addr = w->frame.pc - back;
+	uint32_t number = UNWIND_RULE_NONE;
+	uint64_t vaddr;
+
+	if (!find_mapping(w, addr))
+		return false;
+	vaddr = addr - w->mapping.bias;
+	if (w->mapping.flags & UNWIND_HAS_TABLE && w->mapping.shard < t->shard_count)
+		number = walk_find_rule(&w->mapping, t->shards[w->mapping.shard].words,
+					t->shards[w->mapping.shard].size, vaddr);
+	if (walk_is_entry(&w->mapping, number, vaddr))
+		number = UNWIND_RULE_END;
+	if (number >= t->rule_count)
+		return false;
+	w->rule = t->rules[number];
+	return true;
+}
+
+static bool step_by_link_register(struct walk *w)
+{
+	uint64_t pc = w->frame.pc, start = w->mapping.start;
+	__u64 ra;
+
+	if (!w->target->is_arm64 || !walk_link_register(&w->frame, &ra))
+		return false;
+	w->frame.pc = ra;
+	if (find_rule(w, 1) && (w->rule.cfa_kind != UNWIND_CFA_NONE || w->mapping.start != start)) {
+		walk_to_return(&w->frame, ra, w->frame.sp);
+		return true;
+	}
+	w->frame.pc = pc;
+	return false;
+}
+
+static bool step_by_frame_pointer(struct walk *w)
+{
+	__u64 pair[2];
+
+	if (!walk_frame_pointer(&w->frame, pair) || !find_mapping(w, pair[1] - 1))
+		return false;
+	walk_to_frame_pointer(&w->frame, pair);
+	return true;
+}
+
+static bool follows_call(const struct walk *w, uint64_t addr)
+{
+	const struct walk_target *t = w->target;
+	uint8_t code[WALK_CALL_SIZE];
+
+	return t->read_code(t->ctx, addr - sizeof(code), code, sizeof(code)) &&
+	       walk_is_call(code, t->is_arm64);
+}
+
+static bool step_by_scan(struct walk *w)
+{
+	uint32_t size = word_size(&w->frame);
+
+	if (!w->target->read_code)
+		return false;
+	for (uint32_t i = 0; i < WALK_SCAN_WORDS; i++) {
+		uint64_t at = w->frame.sp + i * (uint64_t)size;
+		__u64 word;
+
+		if (read_words(&w->frame, &word, at, 1))
+			return false;
+		word &= pc_mask(&w->frame);
+		if (!find_mapping(w, word - 1) || !follows_call(w, word))
+			continue;
+		walk_to_return(&w->frame, word, at + size);
+		return true;
+	}
+	return false;
+}
+
+static bool push(struct walk *w, uint8_t kind)
+{
+	struct walk_path *path = w->path;
+
+	if (path->depth >= path->capacity) {
+		path->flags |= STACK_TRUNCATED;
+		return false;
+	}
+	path->addrs[path->depth] = w->frame.pc;
+	if (path->sps)
+		path->sps[path->depth] = w->frame.sp;
+	path->kinds[path->depth++] = kind;
+	return true;
+}
+
+static bool end(struct walk *w, uint8_t flag)
+{
+	w->path->flags |= flag;
+	return false;
+}
+
+static bool end_broken(struct walk *w)
+{
+	return end(w, w->left_copy ? STACK_TRUNCATED : STACK_BROKEN);
+}
+
+/* Steps one frame outwards, in the same order as the kernel's walker. False: end of the stack. */
+static bool step(struct walk *w)
+{
+	uint32_t methods = w->target->methods, back = w->frame.is_pc ? 0 : 1;
+	struct walk_caller caller;
+	enum walk_result result;
+
+	if (!find_rule(w, back))
+		return end(w, w->path->depth ? STACK_BROKEN : STACK_UNKNOWN);
+	if (!back && w->rule.cfa_kind == UNWIND_CFA_NONE)
+		find_rule(w, 1);
+	w->left_copy = false;
+	walk_load_needed(&w->frame, &w->rule);
+	result = walk_find_caller(&w->frame, &w->rule, &caller);
+	if (result == WALK_NO_RULE && w->rule.cfa_kind != UNWIND_CFA_NONE) {
+		w->leaves_stack = true;
+		result = walk_find_other_stack(&w->frame, &w->rule, &caller);
+		w->leaves_stack = false;
+	}
+	if (result == WALK_END ||
+	    (result == WALK_NO_RULE && walk_is_chain_end(&w->frame, &w->mapping, UNWIND_PENDING)))
+		return end(w, STACK_WHOLE);
+	if (result == WALK_STEPPED) {
+		walk_to_caller(&w->frame, &w->rule, &caller);
+		return push(w, w->frame.is_pc ? FRAME_SIGNAL : FRAME_NATIVE);
+	}
+	if (w->mapping.flags & UNWIND_PENDING)
+		return end(w, STACK_UNKNOWN);
+	/* The rule is right, but the copy ends: other methods would find something wrong. */
+	if (result == WALK_BAD_READ && w->left_copy)
+		return end_broken(w);
+	/* Any other method would miss what leads from one stack to another. */
+	if (w->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK)
+		return end_broken(w);
+	if (methods & UNWIND_BY_FRAME_POINTER &&
+	    ((result == WALK_NO_RULE && step_by_link_register(w)) || step_by_frame_pointer(w)))
+		return push(w, FRAME_NATIVE);
+	if (methods & UNWIND_BY_SCAN && step_by_scan(w)) {
+		w->path->flags |= STACK_GUESSED;
+		return push(w, FRAME_GUESS);
+	}
+	return end_broken(w);
+}
+
+uint64_t walk_own_pc_mask(void)
+{
+#if defined(__aarch64__)
+	/*
+	 * xpaclri strips a signature: of the bits below the sign, those left are not the
+	 * signature's.
+	 */
+	register uint64_t lr __asm__("x30") = (1ull << 55) - 1;
+
+	__asm__("hint #7" : "+r"(lr));
+	return lr;
+#else
+	return UINT64_MAX;
+#endif
+}
+
+void walk_stack(const struct walk_target *target, const struct walk_regs *regs,
+		struct walk_path *path)
+{
+	int fp = target->is_arm64 ? 29 : target->is_32bit ? 5 : 6;
+	struct walk w = {
+		.frame.pc = regs->pc,
+		.frame.sp = regs->sp,
+		.frame.fp = regs->general[fp],
+		.frame.base = regs->general[target->is_arm64 ? 19 : 3],
+		.frame.ra = target->is_arm64 ? regs->general[30] : 0,
+		.frame.has_sp = 1,
+		.frame.has_others = 1,
+		.frame.is_pc = 1,
+		.target = target,
+		.path = path,
+	};
+
+	memcpy(w.frame.other, regs->general, sizeof(w.frame.other));
+	path->depth = 0;
+	path->flags = 0;
+	while (step(&w))
+		;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Stacks of an engine → those of a profile. */
+#ifndef PROF_LIB_FLEET_FLEET_READ_H
+#define PROF_LIB_FLEET_FLEET_READ_H
+
+#include "lib/base/bytes.h"
+#include "lib/base/error.h"
+#include "lib/fleet/engine.h"
+#include "lib/fleet/stack_rows.h"
+#include "lib/format/foreign.h"
+#include "lib/model/tables/profile.h"
+
+/* Columns of prof_stacks in the order that is read. */
+#define STACK_COLUMNS \
+	"name, is_named, file, line, function_line, function_column, module, build_id, address," \
+	" kind, inline_depth, category, subcategory"
+
+/* Zeroed is empty. */
+struct stack_reader {
+	struct foreign *f;
+	VEC(struct {
+		struct stack_key key;
+		stack_id stack;
+	})
+	rows;
+	struct index index;
+};
+
+/*
+ * Rows of an engine → a profile of many machines. The engine adds up by stack and time; a thread
+ * stands for a service, or for what else the address says.
+ */
+
+/* -ENODATA: nothing is there that the address chooses. */
+int fleet_read(const struct engine *e, struct profile **p, struct error *err);
+
+/* Answers of the engine to each of the questions, RowBinary. */
+struct fleet_answers {
+	struct strbuf windows, samples, stacks;
+};
+
+/* Makes a profile of them. They are not trusted: memory is bounded by a multiple of their size. */
+int fleet_build(struct profile **p, const struct fleet_url *url, const struct fleet_answers *from,
+		struct error *err);
+
+#endif

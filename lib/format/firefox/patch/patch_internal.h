@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Private to this room. A "position" is an index into a table of the new file, a "row" one into a
+ * table of the old file.
+ *
+ *	patch.c		makes a profile of the unnamed frames
+ *	references.c	finds the references to stacks and strings in threads
+ *	merge.c		makes new rows from names
+ *	categories.c	subcategories of kernel code
+ *	renumber.c	drops unused rows, and gives strings and stacks new positions
+ *	write.c		writes the text with its new parts
+ *	write_extra.c	writes meta.extra
+ */
+#ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_INTERNAL_H
+#define PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_INTERNAL_H
+
+#include "lib/base/index.h"
+#include "lib/format/firefox/patch/patch.h"
+#include "lib/format/firefox/read/cells.h"
+#include "lib/model/meaning/categories.h"
+
+#define NO_POSITION UINT32_MAX
+
+enum reference_kind {
+	REFERENCE_STACK, /* an index, or null */
+	REFERENCE_STACKS, /* a list of them */
+	REFERENCE_STRING,
+	REFERENCE_STRINGS,
+};
+
+/* A place in the text that holds the index of a stack or a string. */
+struct reference {
+	struct span at;
+	enum reference_kind kind;
+};
+
+struct func_draft {
+	uint32_t from; /* row that the other columns are copied from */
+	int64_t name, resource, source; /* cells; name is a string's position */
+};
+
+struct frame_draft {
+	uint32_t from;
+	int64_t func, symbol, line, depth; /* func: in funcs; the others may be CELL_KEEP */
+	int64_t category, subcategory; /* likewise */
+};
+
+struct symbol_draft {
+	uint32_t from; /* or NO_ROW: new */
+	int64_t lib, address, name, size;
+};
+
+struct source_draft {
+	uint32_t from; /* or NO_ROW */
+	int64_t name;
+	source_file_id file; /* file whose text it gets, or NO_SOURCE_FILE */
+};
+
+struct stack_draft {
+	uint32_t from;
+	int64_t frame;
+	uint32_t parent; /* a position or NO_POSITION */
+};
+
+/* The functions inlined into a frame's function: positions in frames, outermost first. */
+struct extra_frames {
+	uint32_t first, count;
+};
+
+struct patch {
+	struct layout layout;
+	char *text; /* the whole file */
+	struct profile *profile;
+	struct cells cells;
+	VEC(struct reference) references; /* in order of the text */
+	VEC(string_id) string_ids; /* ids in the profile's table by row of stringArray */
+	VEC(uint32_t) string_positions; /* by string_id; NO_POSITION: not in the file */
+	VEC(string_id) new_strings; /* appended to those of the file */
+	module_id *lib_modules; /* by lib; NO_MODULE if no unnamed frame lies in it */
+	VEC(uint32_t) module_libs; /* by module */
+	VEC(uint32_t) unnamed; /* rows of frames, one per sample of the profile's only thread */
+
+	/* merge.c */
+	VEC(struct frame_draft) frames;
+	VEC(struct func_draft) funcs;
+	VEC(struct symbol_draft) symbols;
+	VEC(struct source_draft) sources;
+	struct index func_index, symbol_index, source_index;
+	struct extra_frames *extras; /* by row of frames */
+	/* By frame of the profile; NULL: the file has categories of its own. */
+	struct frame_category *categories;
+	int kernel_category; /* row of the file's categories, if `categories` is set */
+
+	/* renumber.c */
+	VEC(struct stack_draft) stacks;
+	uint32_t *stack_positions; /* by row; NULL: unchanged */
+	uint32_t *string_map; /* new position by old, or NO_POSITION; NULL: unchanged */
+};
+
+/* Returns the string's position; appends the string if the file does not have it. */
+uint32_t patch_string(struct patch *r, string_id id);
+
+/* references.c: finds all references. Fails if the threads are not a list. */
+int patch_find_references(struct patch *r, struct error *err);
+/* categories.c: row of the file's kernel category, if it is like prof's; else -1. */
+int patch_kernel_category(const struct patch *r);
+/*
+ * renumber.c: call it when the drafts are complete. `had_use` by row of funcs: used by a frame that
+ * changed.
+ */
+void patch_drop_unused(struct patch *r, const bool *had_use);
+void patch_stacks(struct patch *r);
+/*
+ * write_extra.c: writes the value of meta.extra. The profile's entries replace those of the file
+ * with the same section and label.
+ */
+void patch_extra(const struct patch *r, struct jsonw *w);
+
+#endif

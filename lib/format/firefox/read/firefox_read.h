@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads a processed profile as a struct profile. */
+#ifndef PROF_LIB_FORMAT_FIREFOX_READ_FIREFOX_READ_H
+#define PROF_LIB_FORMAT_FIREFOX_READ_FIREFOX_READ_H
+
+#include "lib/format/format.h"
+
+/*
+ * Implements read() of struct format for versions up to 70 of any writer. Rows of events that prof
+ * made of a thread's samples are merged back into them; rows of CPUs tell where each was taken.
+ *
+ * Reads everything that prof writes, except:
+ *	stacks as fields of markers	stay the texts that they are in the file
+ *	counters of the machine		go to the first process, whose row they had
+ *	several threads of one tid	all keep that tid
+ *
+ * Counts these parts of other writers' files in `counts` and drops them:
+ *	markers		of more kinds than a profile can have
+ *	fields		lists, tables, flows, times in other units, values of another type
+ *	samples		event delays, arguments; allocations; weights that are neither counts nor
+ *			whole intervals
+ *	frames		column, innerWindowID, originalLocation
+ *	counters	changes ("number"), fractions; counters of processes without a thread
+ *	libs		build ids known only in part, from a breakpadId
+ *	other parts	of the file, of meta, of threads, and of schemas
+ *
+ * Drops these without counting them: formats of fields that are all texts or all numbers (url,
+ * file-path, pid, …), tooltips and places of counters, types of processes, relevantForJS, hosts and
+ * originalLocation of functions, ids and source maps of source files.
+ */
+int firefox_read(struct profile **p, const char *text, size_t size, struct import_counts *counts,
+		 struct error *err);
+
+/*
+ * Tells whether a processed profile has one set of tables for all threads, as patches need it.
+ * Cheap if meta comes first.
+ */
+bool firefox_is_current(const char *text, size_t size);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/write/firefox_write.h"
+
+#include <errno.h>
+
+#include "lib/format/firefox/write/fold.h"
+#include "lib/format/firefox/write/titles.h"
+#include "lib/format/firefox/write/write_internal.h"
+
+static void write_profile(struct firefox *f, struct jsonw *w)
+{
+	jsonw_object_begin(w);
+	jsonw_key(w, "meta");
+	firefox_write_meta(f, w);
+	jsonw_key(w, "libs");
+	firefox_write_libs(f, w);
+	jsonw_key(w, "threads");
+	firefox_write_threads(f, w);
+	if (f->profile->counters.rows.count)
+		firefox_write_counters(f, w);
+	firefox_write_overhead(f, w);
+	jsonw_key(w, "shared");
+	firefox_write_shared(f, w);
+	jsonw_object_end(w);
+}
+
+/* More rows cost a browser a gigabyte; more of one program tell a person nothing. */
+static const struct fold_limits fold_limits = {.rows = 500, .processes = 50};
+
+/* Makes the rows of the file from the threads of the profile. */
+static void make_rows(struct firefox *f, const struct export_options *options)
+{
+	struct fold_counts folded = {0};
+
+	firefox_rows_init(&f->rows, f->profile);
+	if (!options->all_threads)
+		folded = fold_rows(&f->rows, &f->file_strings, &fold_limits);
+	title_rows(&f->rows, &f->file_strings);
+	firefox_rows_add_events(&f->rows, &f->file_strings);
+	*f->counts = (struct export_counts){
+		.threads = f->rows.list.count,
+		.folded_threads = folded.threads,
+		.folded_rows = folded.rows,
+	};
+	/* Every process has exactly one main thread. */
+	vec_for_each(&f->rows.list, const struct firefox_row *, row)
+		f->counts->processes += row->is_main;
+	if (options->cpus)
+		firefox_rows_add_cpus(&f->rows, &f->file_strings);
+	f->difference = options->difference;
+	if (f->difference)
+		firefox_rows_add_difference(&f->rows, &f->file_strings);
+}
+
+int firefox_write(const struct profile *p, const struct export_options *options,
+		  struct outfile *out, struct export_counts *counts, struct error *err)
+{
+	const struct export_options defaults = {0};
+	struct export_counts own;
+	struct firefox f = {
+		.profile = p,
+		.file_strings.profile = &p->strings,
+		.counts = counts ? counts : &own,
+	};
+	struct jsonw w;
+
+	if (!p->threads.rows.count)
+		return error_text(err, -ENODATA, "the recording has no thread");
+	make_rows(&f, options ? options : &defaults);
+	firefox_find_peaks(&f);
+	firefox_tables_init(&f);
+
+	jsonw_init(&w, out);
+	write_profile(&f, &w);
+	jsonw_release(&w);
+
+	firefox_tables_release(&f);
+	firefox_rows_release(&f.rows);
+	file_strings_release(&f.file_strings);
+	return 0;
+}

@@ -1,0 +1,764 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/write/gecko_write.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/json/writer.h"
+#include "lib/format/firefox/breakpad_id.h"
+#include "lib/format/firefox/version.h"
+#include "lib/model/meaning/categories.h"
+
+/* Shared by the writers of Gecko's format: gecko.c, gecko_thread.c and gecko_markers.c. */
+
+/* Rows of the thread being written. The rest of all stacks stays as it is between threads. */
+struct gecko_row {
+	uint32_t thread; /* number of its thread, from 1 on */
+	uint32_t row;
+};
+
+struct gecko {
+	const struct profile *profile;
+	const struct profile_thread *first;
+	struct frame_category *categories; /* by frame_id */
+	uint32_t thread; /* being written */
+	struct strings strings; /* locations and names */
+	VEC(struct gecko_row) string_rows; /* by string_id of those */
+	VEC(string_id) thread_strings; /* by row */
+	/* By stack_id, twice: at the leaf, and as a caller. */
+	struct gecko_row *stack_rows[2];
+	VEC(uint32_t) stacks; /* by row: twice the stack_id, plus 1 for a caller */
+	VEC(stack_id) path;
+};
+
+enum { PHASE_INSTANT, PHASE_INTERVAL };
+
+/* Formats of fields; stacks are left out. */
+static const char *const formats[FIELD_TYPE_COUNT] = {
+	[FIELD_STRING] = "string",  [FIELD_INTEGER] = "integer",
+	[FIELD_BYTES] = "bytes",    [FIELD_DURATION] = "duration",
+	[FIELD_TIME] = "time",	    [FIELD_PERCENTAGE] = "percentage",
+	[FIELD_PROCESS_ID] = "pid", [FIELD_THREAD_ID] = "tid",
+};
+
+/* gecko_markers.c */
+static size_t gecko_category_count(const struct profile *p)
+{
+	return p->categories.count ? p->categories.count : CATEGORY_COUNT;
+}
+
+static const char *gecko_category_name(const struct profile *p, size_t category)
+{
+	return p->categories.count ? p->categories.items[category].name
+				   : categories[category]->name;
+}
+
+static void write_places(struct jsonw *w, uint32_t shown)
+{
+	static const char *const places[] = {"marker-chart",	"marker-table", "timeline-overview",
+					     "timeline-memory", "timeline-ipc", "timeline-fileio",
+					     "timeline-network"};
+
+	jsonw_key(w, "display");
+	jsonw_array_begin(w);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (shown >> i & 1)
+			jsonw_cstring(w, places[i]);
+	}
+	jsonw_array_end(w);
+}
+
+static void gecko_key_string(struct jsonw *w, const char *key, const char *text);
+
+static void write_schema(const struct profile *p, struct jsonw *w, const struct schema *schema)
+{
+	const struct schema_field *fields = schema_fields(&p->markers.schemas, schema);
+	const struct {
+		const char *key;
+		string_id label;
+	} labels[] = {{"chartLabel", schema->chart_label},
+		      {"tableLabel", schema->table_label},
+		      {"tooltipLabel", schema->tooltip_label}};
+
+	jsonw_object_begin(w);
+	gecko_key_string(w, "name", strings_get(&p->strings, schema->name));
+	for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+		if (labels[i].label != NO_STRING)
+			gecko_key_string(w, labels[i].key,
+					 strings_get(&p->strings, labels[i].label));
+	}
+	write_places(w, schema->shown);
+	jsonw_key(w, "data");
+	jsonw_array_begin(w);
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		if (!formats[fields[i].type])
+			continue;
+		jsonw_object_begin(w);
+		gecko_key_string(w, "key", strings_get(&p->strings, fields[i].key));
+		if (fields[i].label != NO_STRING)
+			gecko_key_string(w, "label", strings_get(&p->strings, fields[i].label));
+		gecko_key_string(w, "format", formats[fields[i].type]);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+static void gecko_write_schemas(const struct gecko *g, struct jsonw *w)
+{
+	jsonw_key(w, "markerSchema");
+	jsonw_array_begin(w);
+	vec_for_each(&g->profile->markers.schemas.rows, const struct schema *, schema)
+		write_schema(g->profile, w, schema);
+	jsonw_array_end(w);
+}
+
+static uint64_t gecko_time(const struct gecko *g, uint64_t time);
+
+static void write_value(const struct gecko *g, struct jsonw *w, const char *key,
+			const struct marker_value *value)
+{
+	const struct strings *strings = &g->profile->strings;
+	char pid[24];
+
+	if (!formats[value->type] || (value->type == FIELD_STRING && value->string == NO_STRING))
+		return;
+	jsonw_key(w, key);
+	switch (value->type) {
+	case FIELD_STRING:
+		jsonw_string(w, strings_get(strings, value->string),
+			     strings_size(strings, value->string));
+		break;
+	case FIELD_INTEGER:
+	case FIELD_THREAD_ID:
+		jsonw_i64(w, (int64_t)value->number);
+		break;
+	case FIELD_PROCESS_ID:
+		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
+		jsonw_cstring(w, pid);
+		break;
+	case FIELD_TIME:
+		jsonw_ms(w, gecko_time(g, value->number));
+		break;
+	case FIELD_DURATION:
+	case FIELD_PERCENTAGE:
+		jsonw_ms(w, value->number);
+		break;
+	default:
+		jsonw_u64(w, value->number);
+	}
+}
+
+static void gecko_schema(struct jsonw *w, const char *const *names);
+static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller);
+
+/* A cause is a thread of its own with one sample. */
+static void write_cause(struct gecko *g, struct jsonw *w, const struct marker *marker)
+{
+	static const char *const names[] = {"stack", "time", NULL};
+	stack_id stack = marker_cause(&g->profile->markers, marker);
+
+	if (stack == NO_STACK)
+		return;
+	jsonw_key(w, "stack");
+	jsonw_object_begin(w);
+	gecko_key_string(w, "name", "SyncProfile");
+	if (marker->cause_tid) {
+		jsonw_key(w, "tid");
+		jsonw_u64(w, marker->cause_tid);
+	}
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	gecko_schema(w, names);
+	jsonw_array_begin(w);
+	jsonw_array_begin(w);
+	jsonw_u64(w, gecko_stack(g, stack, true));
+	jsonw_ms(w, gecko_time(g, marker->cause_time ? marker->cause_time : marker->start));
+	jsonw_array_end(w);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+	jsonw_object_end(w);
+}
+
+static void write_data(struct gecko *g, struct jsonw *w, const struct marker *marker)
+{
+	const struct markers *markers = &g->profile->markers;
+	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
+	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
+	const struct strings *strings = &g->profile->strings;
+
+	jsonw_object_begin(w);
+	gecko_key_string(w, "type", strings_get(strings, schema->name));
+	for (uint32_t i = 0; i < schema->field_count; i++)
+		write_value(g, w, strings_get(strings, fields[i].key),
+			    marker_value(markers, marker, i));
+	write_cause(g, w, marker);
+	jsonw_object_end(w);
+}
+
+static size_t category_of(const struct profile *p, const struct marker *marker)
+{
+	const char *group = schema_group(schemas_get(&p->markers.schemas, marker->schema)->shown);
+	const char *name = marker->category != NO_STRING
+				   ? strings_get(&p->strings, marker->category)
+			   : group ? group
+				   : "";
+	size_t i = 0;
+
+	while (i < gecko_category_count(p) && strcmp(gecko_category_name(p, i), name) != 0)
+		i++;
+	return i < gecko_category_count(p) ? i : 0;
+}
+
+static uint32_t gecko_string(struct gecko *g, const char *text);
+
+static void write_marker(struct gecko *g, struct jsonw *w, const struct marker *marker)
+{
+	const struct profile *p = g->profile;
+	bool is_interval = marker->end > marker->start;
+
+	jsonw_array_begin(w);
+	jsonw_u64(w, gecko_string(g, strings_get(&p->strings, marker->name)));
+	jsonw_ms(w, gecko_time(g, marker->start));
+	if (is_interval)
+		jsonw_ms(w, gecko_time(g, marker->end));
+	else
+		jsonw_null(w);
+	jsonw_u64(w, is_interval ? PHASE_INTERVAL : PHASE_INSTANT);
+	jsonw_u64(w, category_of(p, marker));
+	write_data(g, w, marker);
+	jsonw_array_end(w);
+}
+
+static void gecko_write_markers(struct gecko *g, struct jsonw *w,
+				const struct profile_thread *thread)
+{
+	static const char *const names[] = {"name",	"startTime", "endTime", "phase",
+					    "category", "data",	     NULL};
+
+	jsonw_key(w, "markers");
+	jsonw_object_begin(w);
+	gecko_schema(w, names);
+	jsonw_array_begin(w);
+	vec_for_each(&thread->markers, const struct marker *, marker)
+		write_marker(g, w, marker);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+/* A thread with its tables: rows are numbered as samples and markers ask for them. */
+
+/* Most rows that a sample becomes: heavier ones lose the rest of their weight. */
+#define REPEAT_MAX 100000
+
+/* gecko_thread.c */
+static void gecko_tables_init(struct gecko *g)
+{
+	size_t count = g->profile->stacks.rows.count;
+
+	g->categories = categories_of_frames(g->profile);
+	for (size_t i = 0; i < 2; i++)
+		g->stack_rows[i] = xcalloc(count + 1, sizeof(**g->stack_rows));
+}
+
+static void gecko_tables_release(struct gecko *g)
+{
+	free(g->categories);
+	free(g->stack_rows[0]);
+	free(g->stack_rows[1]);
+	strings_release(&g->strings);
+	vec_release(&g->string_rows);
+	vec_release(&g->thread_strings);
+	vec_release(&g->stacks);
+	vec_release(&g->path);
+}
+
+/* Returns rows of the thread being written, new or old. */
+static uint32_t gecko_string(struct gecko *g, const char *text)
+{
+	string_id id = strings_intern(&g->strings, text);
+	struct gecko_row *row;
+
+	if (id >= g->string_rows.count)
+		(void)vec_add_zeroed(&g->string_rows, id + 1 - g->string_rows.count);
+	row = &g->string_rows.items[id];
+	if (row->thread != g->thread) {
+		*row = (struct gecko_row){g->thread, (uint32_t)g->thread_strings.count};
+		vec_push(&g->thread_strings, id);
+	}
+	return row->row;
+}
+
+/* A stack's callers come before it. */
+static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller)
+{
+	const struct stack *stacks = g->profile->stacks.rows.items;
+
+	vec_clear(&g->path);
+	for (stack_id at = stack; at != NO_STACK; at = stacks[at].parent) {
+		bool is_outer = at != stack || is_caller;
+
+		if (g->stack_rows[is_outer][at].thread == g->thread)
+			break;
+		vec_push(&g->path, at);
+	}
+	while (g->path.count) {
+		stack_id at = g->path.items[--g->path.count];
+		bool is_outer = at != stack || is_caller;
+
+		g->stack_rows[is_outer][at] = (struct gecko_row){g->thread,
+								 (uint32_t)g->stacks.count};
+		vec_push(&g->stacks, 2 * at + is_outer);
+	}
+	return g->stack_rows[is_caller][stack].row;
+}
+
+static uint64_t gecko_address(const struct gecko *g, const struct frame *frame);
+
+/* "name (file:line:column)", "name (in library)", an address, or a name alone. */
+static void add_location(const struct gecko *g, const struct frame *frame, bool is_caller,
+			 struct strbuf *out)
+{
+	const struct profile *p = g->profile;
+	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
+	bool has_name = func && strings_size(&p->strings, func->name);
+	bool has_address = frame->module != NO_MODULE || !has_name;
+
+	if (has_address && !(has_name && func->is_named)) {
+		strbuf_addf(out, "0x%" PRIx64,
+			    gecko_address(g, frame) + (is_caller && frame->module != NO_MODULE));
+		return;
+	}
+	strbuf_adds(out, strings_get(&p->strings, func->name));
+	if (func->is_js && func->file != NO_SOURCE_FILE && func->line) {
+		strbuf_addf(out, " (%s:%u",
+			    strings_get(&p->strings, p->source_files.rows.items[func->file].path),
+			    func->line);
+		if (func->column)
+			strbuf_addf(out, ":%u", func->column);
+		strbuf_addch(out, ')');
+	} else if (func->module != NO_MODULE) {
+		strbuf_addf(out, " (in %s)",
+			    strings_get(&p->strings, p->modules.rows.items[func->module].name));
+	}
+}
+
+/* Each row of stacks has a frame of its own. */
+static void write_frame(struct gecko *g, struct jsonw *w, uint32_t stack)
+{
+	const struct profile *p = g->profile;
+	frame_id id = p->stacks.rows.items[stack / 2].frame;
+	const struct frame *frame = frames_get(&p->frames, id);
+	const struct frame_category *category = &g->categories[id];
+	_cleanup_(strbuf_release) struct strbuf location = {0};
+
+	add_location(g, frame, stack % 2, &location);
+	jsonw_array_begin(w);
+	jsonw_u64(w, gecko_string(g, strbuf_text(&location)));
+	jsonw_bool(w, false);
+	jsonw_u64(w, 0);
+	jsonw_null(w);
+	if (frame->line)
+		jsonw_u64(w, frame->line);
+	else
+		jsonw_null(w);
+	jsonw_null(w);
+	if (category->category == CATEGORY_OF_CALLER) {
+		jsonw_null(w);
+		jsonw_null(w);
+	} else {
+		jsonw_u64(w, category->category);
+		jsonw_u64(w, category->subcategory);
+	}
+	jsonw_array_end(w);
+}
+
+static void write_tables(struct gecko *g, struct jsonw *w)
+{
+	static const char *const frame_names[] = {
+		"location",	  "relevantForJS", "innerWindowID",
+		"implementation", "line",	   "column",
+		"category",	  "subcategory",   NULL};
+	static const char *const stack_names[] = {"prefix", "frame", NULL};
+	const struct stack *stacks = g->profile->stacks.rows.items;
+
+	jsonw_key(w, "frameTable");
+	jsonw_object_begin(w);
+	gecko_schema(w, frame_names);
+	jsonw_array_begin(w);
+	vec_for_each(&g->stacks, const uint32_t *, stack)
+		write_frame(g, w, *stack);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+	jsonw_key(w, "stackTable");
+	jsonw_object_begin(w);
+	gecko_schema(w, stack_names);
+	jsonw_array_begin(w);
+	for (uint32_t row = 0; row < g->stacks.count; row++) {
+		stack_id parent = stacks[g->stacks.items[row] / 2].parent;
+
+		jsonw_array_begin(w);
+		if (parent == NO_STACK)
+			jsonw_null(w);
+		else
+			jsonw_u64(w, g->stack_rows[1][parent].row);
+		jsonw_u64(w, row);
+		jsonw_array_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+	jsonw_key(w, "stringTable");
+	jsonw_array_begin(w);
+	vec_for_each(&g->thread_strings, const string_id *, id)
+		jsonw_string(w, strings_get(&g->strings, *id), strings_size(&g->strings, *id));
+	jsonw_array_end(w);
+}
+
+static void write_sample(struct gecko *g, struct jsonw *w, const struct sample *sample,
+			 uint32_t cpu_delta)
+{
+	jsonw_array_begin(w);
+	if (sample->stack == NO_STACK)
+		jsonw_null(w);
+	else
+		jsonw_u64(w, gecko_stack(g, sample->stack, false));
+	jsonw_ms(w, gecko_time(g, sample->time));
+	jsonw_u64(w, 0);
+	jsonw_u64(w, cpu_delta);
+	jsonw_array_end(w);
+}
+
+static void write_samples(struct gecko *g, struct jsonw *w, const struct profile_thread *thread)
+{
+	static const char *const names[] = {"stack", "time", "eventDelay", "threadCPUDelta", NULL};
+
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	gecko_schema(w, names);
+	jsonw_array_begin(w);
+	samples_for_each(&thread->samples, sample) {
+		uint32_t weight = sample->weight < REPEAT_MAX ? sample->weight : REPEAT_MAX;
+
+		if (sample->event)
+			continue;
+		write_sample(g, w, sample, sample->cpu_delta);
+		for (uint32_t i = 1; i < weight; i++)
+			write_sample(g, w, sample, 0);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+static void write_life(const struct gecko *g, struct jsonw *w, const struct profile_thread *thread)
+{
+	jsonw_key(w, "registerTime");
+	jsonw_ms(w, gecko_time(g, thread->start));
+	jsonw_key(w, "unregisterTime");
+	if (thread->end)
+		jsonw_ms(w, gecko_time(g, thread->end));
+	else
+		jsonw_null(w);
+}
+
+static void gecko_write_thread(struct gecko *g, struct jsonw *w,
+			       const struct profile_thread *thread)
+{
+	const struct strings *strings = &g->profile->strings;
+	char pid[32];
+
+	g->thread++;
+	vec_clear(&g->thread_strings);
+	vec_clear(&g->stacks);
+	jsonw_object_begin(w);
+	gecko_key_string(w, "name", strings_get(strings, thread->name));
+	gecko_key_string(w, "processName", strings_get(strings, thread->process_name));
+	gecko_key_string(w, "processType", thread->pid == g->first->pid ? "default" : "process");
+	jsonw_key(w, "pid");
+	snprintf(pid, sizeof(pid), "%u.%u", thread->pid, thread->incarnation);
+	if (thread->incarnation)
+		jsonw_cstring(w, pid);
+	else
+		jsonw_u64(w, thread->pid);
+	jsonw_key(w, "tid");
+	jsonw_u64(w, thread->tid);
+	write_life(g, w, thread);
+	write_samples(g, w, thread);
+	gecko_write_markers(g, w, thread);
+	/* All rows are known now. */
+	write_tables(g, w);
+	jsonw_object_end(w);
+}
+
+/* Modules lie one after another in the addresses of each process. */
+#define MODULE_SIZE ((uint64_t)1 << 32)
+
+static void gecko_key_string(struct jsonw *w, const char *key, const char *text)
+{
+	jsonw_key(w, key);
+	jsonw_cstring(w, text);
+}
+
+/* Writes the columns of a table, and the key of its rows. */
+static void gecko_schema(struct jsonw *w, const char *const *names)
+{
+	jsonw_key(w, "schema");
+	jsonw_object_begin(w);
+	for (size_t i = 0; names[i]; i++) {
+		jsonw_key(w, names[i]);
+		jsonw_u64(w, i);
+	}
+	jsonw_object_end(w);
+	jsonw_key(w, "data");
+}
+
+static uint64_t gecko_time(const struct gecko *g, uint64_t time)
+{
+	return time > g->profile->meta.start_ns ? time - g->profile->meta.start_ns : 0;
+}
+
+static uint64_t gecko_address(const struct gecko *g, const struct frame *frame)
+{
+	uint64_t rva = modules_address(&g->profile->modules, frame->module, frame->offset);
+
+	return frame->module == NO_MODULE ? rva : (frame->module + 1) * MODULE_SIZE + rva;
+}
+
+static void write_categories(const struct gecko *g, struct jsonw *w)
+{
+	const struct profile *p = g->profile;
+
+	jsonw_key(w, "categories");
+	jsonw_array_begin(w);
+	for (size_t i = 0; i < gecko_category_count(p); i++) {
+		jsonw_object_begin(w);
+		gecko_key_string(w, "name", gecko_category_name(p, i));
+		gecko_key_string(w, "color",
+				 p->categories.count ? p->categories.items[i].color
+						     : categories[i]->color);
+		jsonw_key(w, "subcategories");
+		jsonw_array_begin(w);
+		if (p->categories.count) {
+			vec_for_each(&p->categories.items[i].subcategories, char **, name)
+				jsonw_cstring(w, *name);
+		} else {
+			for (size_t j = 0; categories[i]->subcategories[j]; j++)
+				jsonw_cstring(w, categories[i]->subcategories[j]);
+		}
+		jsonw_array_end(w);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+}
+
+static void write_texts(const struct gecko *g, struct jsonw *w)
+{
+	const struct profile_meta *meta = &g->profile->meta;
+
+	gecko_key_string(w, "product", meta->product ? meta->product : "prof");
+	if (meta->imported_from)
+		gecko_key_string(w, "importedFrom", meta->imported_from);
+	if (meta->os)
+		gecko_key_string(w, "oscpu", meta->os);
+	if (meta->abi)
+		gecko_key_string(w, "abi", meta->abi);
+	if (meta->cpu_name)
+		gecko_key_string(w, "CPUName", meta->cpu_name);
+	if (meta->physical_cpus) {
+		jsonw_key(w, "physicalCPUs");
+		jsonw_u64(w, meta->physical_cpus);
+	}
+	if (meta->logical_cpus) {
+		jsonw_key(w, "logicalCPUs");
+		jsonw_u64(w, meta->logical_cpus);
+	}
+}
+
+static void write_meta(const struct gecko *g, struct jsonw *w, const struct profile_thread *main)
+{
+	const struct profile_meta *meta = &g->profile->meta;
+
+	jsonw_key(w, "meta");
+	jsonw_object_begin(w);
+	jsonw_key(w, "version");
+	jsonw_u64(w, FIREFOX_GECKO_VERSION);
+	jsonw_key(w, "startTime");
+	jsonw_ms(w, meta->start_realtime_ns);
+	jsonw_key(w, "startTimeAsClockMonotonicNanosecondsSinceBoot");
+	jsonw_u64(w, meta->start_ns);
+	jsonw_key(w, "shutdownTime");
+	if (main->process_end)
+		jsonw_ms(w, gecko_time(g, main->process_end));
+	else
+		jsonw_null(w);
+	jsonw_key(w, "interval");
+	jsonw_ms(w, meta->interval_ns);
+	jsonw_key(w, "profilingStartTime");
+	jsonw_u64(w, 0);
+	jsonw_key(w, "profilingEndTime");
+	jsonw_ms(w, gecko_time(g, meta->end_ns));
+	jsonw_key(w, "processType");
+	jsonw_u64(w, 0);
+	jsonw_key(w, "stackwalk");
+	jsonw_u64(w, 1);
+	jsonw_key(w, "presymbolicated");
+	jsonw_bool(w, meta->symbolicated);
+	jsonw_key(w, "sampleUnits");
+	jsonw_object_begin(w);
+	gecko_key_string(w, "time", "ms");
+	gecko_key_string(w, "eventDelay", "ms");
+	gecko_key_string(w, "threadCPUDelta", "ns");
+	jsonw_object_end(w);
+	write_texts(g, w);
+	write_categories(g, w);
+	gecko_write_schemas(g, w);
+	jsonw_object_end(w);
+}
+
+static void write_lib(const struct gecko *g, struct jsonw *w, module_id id)
+{
+	const struct profile *p = g->profile;
+	const struct module *module = &p->modules.rows.items[id];
+	const char *name = strings_get(&p->strings, module->name);
+	const char *path = strings_get(&p->strings, module->path);
+	char breakpad_id[BREAKPAD_ID_SIZE + 1], code_id[MODULE_BUILD_ID_TEXT];
+	uint8_t build_id[16] = {0};
+
+	memcpy(build_id, module->build_id, module->build_id_size < 16 ? module->build_id_size : 16);
+	module_build_id_text(module, code_id);
+	if (module->build_id_size)
+		breakpad_id_format(breakpad_id, build_id);
+	else
+		breakpad_id_invent(breakpad_id, path, strlen(path), 0);
+	jsonw_object_begin(w);
+	jsonw_key(w, "start");
+	jsonw_u64(w, (id + 1) * MODULE_SIZE);
+	jsonw_key(w, "end");
+	jsonw_u64(w, (id + 2) * MODULE_SIZE);
+	jsonw_key(w, "offset");
+	jsonw_u64(w, 0);
+	gecko_key_string(w, "name", name);
+	gecko_key_string(w, "path", path);
+	gecko_key_string(w, "debugName", name);
+	gecko_key_string(w, "debugPath", path);
+	gecko_key_string(w, "breakpadId", breakpad_id);
+	gecko_key_string(w, "codeId", code_id);
+	gecko_key_string(w, "arch", "");
+	jsonw_object_end(w);
+}
+
+static void write_counter(const struct gecko *g, struct jsonw *w, const struct counter *counter)
+{
+	static const char *const names[] = {"time", "count", NULL};
+	const struct strings *strings = &g->profile->strings;
+
+	jsonw_object_begin(w);
+	gecko_key_string(w, "name", strings_get(strings, counter->name));
+	gecko_key_string(w, "category", strings_get(strings, counter->category));
+	gecko_key_string(w, "description", strings_get(strings, counter->description));
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	gecko_schema(w, names);
+	jsonw_array_begin(w);
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		jsonw_array_begin(w);
+		jsonw_ms(w, gecko_time(g, sample->time));
+		jsonw_i64(w, sample->delta);
+		jsonw_array_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+	jsonw_object_end(w);
+}
+
+static bool is_same_process(const struct profile_thread *a, uint32_t pid, uint32_t incarnation)
+{
+	return a->pid == pid && a->incarnation == incarnation;
+}
+
+/* Writes the members of a process, whose object has begun. */
+static void write_process(struct gecko *g, struct jsonw *w, const struct profile_thread *main)
+{
+	static const char *const sources[] = {"id", "filename", NULL};
+	const struct profile *p = g->profile;
+
+	write_meta(g, w, main);
+	jsonw_key(w, "libs");
+	jsonw_array_begin(w);
+	for (module_id id = 0; id < p->modules.rows.count; id++)
+		write_lib(g, w, id);
+	jsonw_array_end(w);
+	jsonw_key(w, "pages");
+	jsonw_array_begin(w);
+	jsonw_array_end(w);
+	jsonw_key(w, "pausedRanges");
+	jsonw_array_begin(w);
+	jsonw_array_end(w);
+	jsonw_key(w, "sources");
+	jsonw_object_begin(w);
+	gecko_schema(w, sources);
+	jsonw_array_begin(w);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+	jsonw_key(w, "counters");
+	jsonw_array_begin(w);
+	vec_for_each(&p->counters.rows, const struct counter *, counter) {
+		/* Counters of the machine go to the first process. */
+		if (is_same_process(main, counter->pid, counter->incarnation) ||
+		    (!counter->pid && main == g->first))
+			write_counter(g, w, counter);
+	}
+	jsonw_array_end(w);
+	jsonw_key(w, "threads");
+	jsonw_array_begin(w);
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		if (is_same_process(thread, main->pid, main->incarnation))
+			gecko_write_thread(g, w, thread);
+	}
+	jsonw_array_end(w);
+}
+
+static void write_file(struct gecko *g, struct jsonw *w)
+{
+	const struct profile *p = g->profile;
+
+	jsonw_object_begin(w);
+	write_process(g, w, g->first);
+	jsonw_key(w, "processes");
+	jsonw_array_begin(w);
+	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
+		if (!thread->is_main ||
+		    is_same_process(thread, g->first->pid, g->first->incarnation))
+			continue;
+		jsonw_object_begin(w);
+		write_process(g, w, thread);
+		jsonw_key(w, "processes");
+		jsonw_array_begin(w);
+		jsonw_array_end(w);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+int gecko_write(const struct profile *p, const struct export_options *options, struct outfile *out,
+		struct export_counts *counts, struct error *err)
+{
+	struct gecko g = {.profile = p};
+	struct jsonw w;
+
+	(void)options;
+	(void)counts;
+	if (!p->threads.rows.count)
+		return error_text(err, -ENODATA, "the recording has no thread");
+	g.first = &p->threads.rows.items[0];
+	gecko_tables_init(&g);
+	jsonw_init(&w, out);
+	write_file(&g, &w);
+	jsonw_release(&w);
+	gecko_tables_release(&g);
+	return 0;
+}

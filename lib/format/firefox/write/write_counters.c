@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/write/write_counters.h"
+
+#include "lib/format/firefox/write/write_internal.h"
+
+struct process_row {
+	uint32_t pid, incarnation;
+	size_t row;
+	uint64_t end; /* of the process; 0: it did not */
+};
+
+struct processes {
+	VEC(struct process_row) list;
+};
+
+/* A counter of a process that shares its row. */
+struct part {
+	size_t row;
+	string_id name;
+	size_t number; /* of the counter */
+	uint64_t end;
+};
+
+struct parts {
+	VEC(struct part) list;
+};
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct process_row *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->incarnation > y->incarnation) - (x->incarnation < y->incarnation);
+}
+
+static void list_processes(const struct firefox_rows *rows, struct processes *processes)
+{
+	for (size_t i = 0; i < rows->list.count; i++) {
+		const struct firefox_row *row = &rows->list.items[i];
+
+		for (size_t k = 0; row->kind <= ROW_FOLDED && k < row->count; k++) {
+			const struct profile_thread *thread =
+				&rows->profile->threads.rows
+					 .items[rows->members.items[row->first + k]];
+			struct process_row process = {thread->pid, thread->incarnation, i,
+						      thread->process_end};
+
+			if (thread->is_main)
+				vec_push(&processes->list, process);
+		}
+	}
+	vec_sort(&processes->list, compare_processes);
+}
+
+/* NULL: the process has no row. */
+static const struct process_row *find_process(const struct processes *processes,
+					      const struct counter *counter)
+{
+	struct process_row key = {.pid = counter->pid, .incarnation = counter->incarnation};
+	size_t at = vec_count_front(&processes->list, it, compare_processes(it, &key) < 0);
+
+	if (at == processes->list.count || compare_processes(&processes->list.items[at], &key) != 0)
+		return NULL;
+	return &processes->list.items[at];
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* By time; at one time that without a change comes first. */
+static int compare_samples(const void *a, const void *b)
+{
+	const struct counter_sample *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->delta != 0) - (y->delta != 0);
+}
+
+/* A step, before which the level stays what it was: front-ends draw a line from value to value. */
+static void add_step(struct counter *sum, uint64_t time, int64_t delta)
+{
+	vec_push(&sum->samples, (struct counter_sample){time, 0});
+	vec_push(&sum->samples, (struct counter_sample){time, delta});
+}
+
+/* Adds a counter's values; what a process had comes and ends with it. */
+static void add_part(struct counter *sum, const struct counter *counter, uint64_t end)
+{
+	int64_t level = 0;
+
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		if (sum->graph == COUNTER_LEVEL && sample == counter->samples.items)
+			add_step(sum, sample->time, sample->delta);
+		else
+			vec_push(&sum->samples, *sample);
+		level = counter_add(level, sample->delta);
+	}
+	if (sum->graph != COUNTER_LEVEL || !end || !level)
+		return;
+	if (end < vec_last(&counter->samples).time)
+		end = vec_last(&counter->samples).time;
+	add_step(sum, end, counter_add(~level, 1));
+}
+
+/* Sorts by time, and leaves one change at each; a step keeps the value before it. */
+static void join_samples(struct counter *sum)
+{
+	size_t kept = 0;
+
+	vec_sort(&sum->samples, compare_samples);
+	vec_for_each(&sum->samples, const struct counter_sample *, sample) {
+		struct counter_sample *last = kept ? &sum->samples.items[kept - 1] : NULL;
+
+		if (last && last->time == sample->time &&
+		    (sum->graph == COUNTER_RATE || last->delta || !sample->delta))
+			last->delta = counter_add(last->delta, sample->delta);
+		else
+			sum->samples.items[kept++] = *sample;
+	}
+	sum->samples.count = kept;
+}
+
+/* Returns the end of the last of the row's processes, with counters or without. */
+static uint64_t end_of_row(const struct firefox_rows *rows, size_t row)
+{
+	uint64_t end = rows->list.items[row].end;
+
+	return end ? end : rows->profile->meta.end_ns;
+}
+
+/* Tells whether a level is 0 or 1 all along, as the threads of most programs. */
+static bool is_dull(const struct counter *counter)
+{
+	const struct counter_sample *first = counter->samples.items;
+
+	if (counter->graph != COUNTER_LEVEL || first->delta < 0 || first->delta > 1)
+		return false;
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		if (sample != first && sample->delta)
+			return false;
+	}
+	return true;
+}
+
+static void add_sums(struct row_counters *c, const struct firefox_rows *rows, struct parts *parts)
+{
+	const struct profile *p = rows->profile;
+	struct row_counter row;
+
+	vec_sort(&parts->list, compare_parts);
+	for (size_t i = 0, k; i < parts->list.count; i = k) {
+		const struct part *first = &parts->list.items[i];
+
+		row = (struct row_counter){
+			.row = first->row,
+			.counter = p->counters.rows.items[first->number],
+			.end = end_of_row(rows, first->row),
+			.number = first->number,
+			.is_sum = true,
+		};
+		memset(&row.counter.samples, 0, sizeof(row.counter.samples));
+		for (k = i; k < parts->list.count; k++) {
+			const struct part *part = &parts->list.items[k];
+
+			if (part->row != first->row || part->name != first->name)
+				break;
+			add_part(&row.counter, &p->counters.rows.items[part->number], part->end);
+		}
+		join_samples(&row.counter);
+		vec_push(&c->list, row);
+	}
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct row_counter *x = a, *y = b;
+
+	if (x->is_machine != y->is_machine)
+		return x->is_machine ? 1 : -1;
+	return x->number < y->number ? -1 : 1;
+}
+
+void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
+{
+	const struct profile *p = rows->profile;
+	struct process_row machine = {.end = p->meta.end_ns};
+	struct processes processes = {0};
+	struct parts parts = {0};
+
+	if (!rows->list.count)
+		return;
+	list_processes(rows, &processes);
+	for (size_t i = 0; i < p->counters.rows.count; i++) {
+		const struct counter *counter = &p->counters.rows.items[i];
+		const struct process_row *process = counter->pid ? find_process(&processes, counter)
+								 : &machine;
+
+		if (!process || !counter->samples.count)
+			continue;
+		if (counter->pid && rows->list.items[process->row].kind == ROW_FOLDED) {
+			vec_push(&parts.list,
+				 (struct part){process->row, counter->name, i, process->end});
+			continue;
+		}
+		if (counter->pid && is_dull(counter))
+			continue;
+		vec_push(&c->list, (struct row_counter){
+					   .row = process->row,
+					   .counter = *counter,
+					   .end = process->end ? process->end : p->meta.end_ns,
+					   .number = i,
+					   .is_machine = !counter->pid,
+				   });
+	}
+	add_sums(c, rows, &parts);
+	vec_sort(&c->list, compare_rows);
+	vec_release(&parts.list);
+	vec_release(&processes.list);
+}
+
+void row_counters_release(struct row_counters *c)
+{
+	vec_for_each(&c->list, struct row_counter *, row) {
+		if (row->is_sum)
+			vec_release(&row->counter.samples);
+	}
+	vec_release(&c->list);
+}
+
+/* Writes "counters": each with the row of its process, and how it is drawn. */
+
+/* Position among the tracks of counters in front-ends. */
+#define SORT_WEIGHT 50
+
+static bool is_graph_color(const char *name)
+{
+	static const char *const colors[] = {
+		"blue",	  "green",  "grey", "ink",  "magenta",
+		"orange", "purple", "red",  "teal", "yellow",
+	};
+
+	for (size_t i = 0; i < sizeof(colors) / sizeof(*colors); i++) {
+		if (strcmp(colors[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+struct counter_samples {
+	VEC(struct counter_sample) rows;
+};
+
+static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
+{
+	jsonw_key(w, key);
+	jsonw_string(w, file_strings_get(&f->file_strings, id),
+		     file_strings_size(&f->file_strings, id));
+}
+
+/*
+ * Adds what follows the last value: the same level, or nothing a second, for what was used after
+ * the last pass is not known. Falls at once where that pass is long ago.
+ */
+static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
+{
+	size_t count = list->rows.count;
+	uint64_t last = list->rows.items[count - 1].time;
+	bool is_flat = is_level || count < 2 || !list->rows.items[count - 1].delta;
+	uint64_t before = is_flat ? 0 : last - list->rows.items[count - 2].time;
+
+	if (end <= last)
+		return;
+	if (before && end - last > before + before / 2)
+		vec_push(&list->rows, (struct counter_sample){.time = last + before});
+	vec_push(&list->rows, (struct counter_sample){.time = end});
+}
+
+/*
+ * Lists what the front-end needs to draw the counter from its beginning to its end. It takes the
+ * first count for 0, whatever its value: a level gets a 0 first. A rate begins where its source
+ * says.
+ */
+static void list_samples(struct counter_samples *list, const struct counter *counter, uint64_t end)
+{
+	bool is_level = counter->graph == COUNTER_LEVEL;
+
+	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
+		struct counter_sample at = *sample;
+		bool is_late = end && at.time > end;
+
+		/* A pass may meet a process that has just ended: its level is nothing by then. */
+		if (is_late && is_level && list->rows.count)
+			break;
+		at.time = is_late ? end : at.time;
+		if (is_level && !list->rows.count && at.delta)
+			vec_push(&list->rows, (struct counter_sample){.time = at.time});
+		vec_push(&list->rows, at);
+	}
+	add_end(list, is_level, end);
+}
+
+static void write_samples(const struct firefox *f, struct jsonw *w, const struct row_counter *row)
+{
+	struct counter_samples list = {0};
+
+	list_samples(&list, &row->counter, row->end);
+	jsonw_key(w, "samples");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "time", &list.rows, struct counter_sample, sample, at,
+		       jsonw_format_ms(at, firefox_time(f, sample->time)));
+	FIREFOX_COLUMN(w, "count", &list.rows, struct counter_sample, sample, at,
+		       jsonw_format_i64(at, sample->delta));
+	jsonw_key(w, "length");
+	jsonw_u64(w, list.rows.count);
+	jsonw_object_end(w);
+	vec_release(&list.rows);
+}
+
+/*
+ * A line of the tooltip. The front-end's page dies of a unit other than bytes, bytes-per-second,
+ * percent and number.
+ */
+struct tooltip_row {
+	const char *source, *unit, *scale; /* scale NULL: none */
+	const char *label; /* NULL: the counter's */
+	bool of_selection; /* shown only while there is a selection */
+};
+
+#define TOOLTIP_ROWS_MAX 4
+
+/* Graph and tooltip of counters, by their graph type and unit. */
+struct counter_form {
+	const char *unit; /* NULL: any other */
+	uint8_t graph;
+	struct tooltip_row rows[TOOLTIP_ROWS_MAX];
+};
+
+/* In the order of their tracks. Rates are per ms unless the unit says otherwise. */
+static const struct counter_form forms[] = {
+	{"bytes",
+	 COUNTER_LEVEL,
+	 {{"accumulated", "bytes", NULL, NULL, false},
+	  {"count-range", "bytes", NULL, "range in view", false}}},
+	{"µs",
+	 COUNTER_RATE,
+	 {{"cpu-ratio", "percent", NULL, "of the highest in view", false},
+	  {"count", "number", NULL, "µs since the value before", false},
+	  {"committed-range-total", "number", NULL, "µs in view", false},
+	  {"selection-total", "number", NULL, "µs in the selection", true}}},
+	{NULL,
+	 COUNTER_LEVEL,
+	 {{"accumulated", "number", NULL, NULL, false},
+	  {"count-range", "number", NULL, "range in view", false}}},
+	{"bytes",
+	 COUNTER_RATE,
+	 {{"rate", "bytes-per-second", NULL, NULL, false},
+	  {"committed-range-total", "bytes", NULL, "in view", false},
+	  {"selection-total", "bytes", NULL, "in the selection", true}}},
+	{"pWh",
+	 COUNTER_RATE,
+	 {{"count", "number", "power", "power", false},
+	  {"committed-range-total", "number", "energy", "energy in view", false},
+	  {"selection-total", "number", "energy", "energy in the selection", true},
+	  {"selection-rate", "number", "power", "average power in the selection", true}}},
+	{NULL,
+	 COUNTER_RATE,
+	 {{"count", "number", NULL, "since the value before", false},
+	  {"committed-range-total", "number", NULL, "in view", false},
+	  {"selection-total", "number", NULL, "in the selection", true}}},
+};
+
+static const struct counter_form *form_of(const struct firefox *f, const struct counter *counter)
+{
+	const char *unit = counter->unit == NO_STRING
+				   ? ""
+				   : file_strings_get(&f->file_strings, counter->unit);
+	const struct counter_form *form = forms;
+
+	while (form->graph != counter->graph || (form->unit && strcmp(form->unit, unit) != 0))
+		form++;
+	return form;
+}
+
+static string_id label_of(const struct counter *counter)
+{
+	return counter->label != NO_STRING ? counter->label : counter->name;
+}
+
+static void write_tooltip_row(const struct firefox *f, struct jsonw *w,
+			      const struct counter *counter, const struct tooltip_row *row)
+{
+	jsonw_object_begin(w);
+	jsonw_key(w, "type");
+	jsonw_cstring(w, "value");
+	jsonw_key(w, "source");
+	jsonw_cstring(w, row->source);
+	jsonw_key(w, "format");
+	jsonw_object_begin(w);
+	jsonw_key(w, "unit");
+	jsonw_cstring(w, row->unit);
+	if (row->scale) {
+		jsonw_key(w, "scale");
+		jsonw_cstring(w, row->scale);
+	}
+	jsonw_object_end(w);
+	if (row->of_selection) {
+		jsonw_key(w, "requiresPreviewSelection");
+		jsonw_bool(w, true);
+	}
+	if (row->label) {
+		jsonw_key(w, "label");
+		jsonw_cstring(w, row->label);
+	} else {
+		write_text(f, w, "label", label_of(counter));
+	}
+	jsonw_object_end(w);
+}
+
+static void write_display(const struct firefox *f, struct jsonw *w, const struct counter *counter)
+{
+	const char *color = file_strings_get(&f->file_strings, counter->color);
+	const struct counter_form *form = form_of(f, counter);
+
+	jsonw_key(w, "display");
+	jsonw_object_begin(w);
+	jsonw_key(w, "graphType");
+	jsonw_cstring(w, counter->graph == COUNTER_RATE ? "line-rate" : "line-accumulated");
+	write_text(f, w, "unit", counter->unit);
+	jsonw_key(w, "color");
+	jsonw_cstring(w, is_graph_color(color) ? color : "grey");
+	jsonw_key(w, "markerSchemaLocation");
+	jsonw_null(w);
+	jsonw_key(w, "sortWeight");
+	jsonw_u64(w, SORT_WEIGHT);
+	write_text(f, w, "label", label_of(counter));
+	jsonw_key(w, "tooltipRows");
+	jsonw_array_begin(w);
+	for (size_t i = 0; i < TOOLTIP_ROWS_MAX && form->rows[i].source; i++)
+		write_tooltip_row(f, w, counter, &form->rows[i]);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+static void write_counter(const struct firefox *f, struct jsonw *w, const struct row_counter *from)
+{
+	const struct firefox_row *row = &f->rows.list.items[from->row];
+	char pid[FIREFOX_ID_SIZE];
+
+	firefox_format_pid(pid, row);
+	jsonw_object_begin(w);
+	write_text(f, w, "name", from->counter.name);
+	write_text(f, w, "category", from->counter.category);
+	write_text(f, w, "description", from->counter.description);
+	jsonw_key(w, "pid");
+	jsonw_cstring(w, pid);
+	jsonw_key(w, "mainThreadIndex");
+	jsonw_u64(w, from->row);
+	write_samples(f, w, from);
+	write_display(f, w, &from->counter);
+	jsonw_object_end(w);
+}
+
+void firefox_write_counters(const struct firefox *f, struct jsonw *w)
+{
+	struct row_counters counters = {0};
+
+	row_counters_find(&counters, &f->rows);
+	jsonw_key(w, "counters");
+	jsonw_array_begin(w);
+	vec_for_each(&counters.list, const struct row_counter *, row)
+		write_counter(f, w, row);
+	jsonw_array_end(w);
+	row_counters_release(&counters);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* clang-format off */
+/*
+ * Private to this room. The file has only the rows that are used, in its own order: the tables here
+ * hold them and map the profile's ids to positions in the file. A "position" is always an index
+ * into a table of the file.
+ *
+ *	write.c		the whole file, in its order
+ *	tables.c	strings, frames, functions, symbols: collects used ones, assigns positions
+ *	libs.c		likewise for modules, which the file calls libs
+ *	meta.c		meta and libs, built as trees
+ *	shared.c	the shared tables, streamed
+ *	firefox_rows.h	the rows of the file: threads of the profile, and views of them
+ *	fold.h		merges rows of threads
+ *	titles.h	titles of rows
+ *	threads.c	rows with their samples, streamed
+ *	allocations.c	allocations of a row, streamed
+ *	markers.c	the markers of a row, by their schemas
+ *	counters.c	counters, streamed
+ *	row_counters.h	which row shows which counter
+ *	samples.c	the samples of a row, with gaps where it did not run
+ *	difference.c	the samples of the row of a difference
+ */
+/* clang-format on */
+#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_INTERNAL_H
+#define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_INTERNAL_H
+
+#include "lib/base/index.h"
+#include "lib/base/json/writer.h"
+#include "lib/base/vec.h"
+#include "lib/format/firefox/breakpad_id.h"
+#include "lib/format/firefox/version.h"
+#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/format/firefox/write/write_samples.h"
+#include "lib/format/firefox/write/write_tables.h"
+#include "lib/format/format.h"
+#include "lib/model/meaning/categories.h"
+#include "lib/model/meaning/long_tasks.h"
+#include "lib/model/tables/profile.h"
+
+#define NO_POSITION UINT32_MAX
+#define NO_LIB (-1)
+#define NO_ADDRESS (-1)
+
+/* Strings are valid UTF-8: see firefox_clean(). */
+struct firefox_lib {
+	module_id module;
+	string_id name; /* without a slash */
+	string_id path;
+	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* unique together with the name */
+};
+
+/* A frame of the file; indexed by frame_id. Those of cpu_stacks.h follow. */
+struct firefox_frame {
+	int32_t lib, address; /* both or neither known */
+	uint32_t func, symbol; /* symbol may be NO_POSITION */
+	uint32_t line; /* 0: unknown */
+	struct frame_category category;
+	uint8_t inline_depth;
+};
+
+struct firefox_func {
+	uint32_t name; /* in strings */
+	int32_t resource; /* the lib's position: each lib is one resource */
+	uint32_t source; /* or NO_POSITION */
+	uint32_t line, column; /* 0: unknown */
+	bool is_js;
+};
+
+struct firefox_symbol {
+	int32_t lib, address;
+	uint32_t name; /* in strings */
+	uint64_t size; /* 0: unknown */
+};
+
+struct firefox_category {
+	string_id name;
+	uint32_t position;
+};
+
+struct firefox_source {
+	uint32_t path; /* in strings */
+	source_file_id file; /* file whose text it has */
+};
+
+/* Samples of one row. A weight of 0 stands for nothing. */
+struct firefox_samples {
+	struct sample_buffer buffer;
+	VEC(struct sample) rows; /* ascending; time 0 is the start of the file */
+	size_t gap_rows; /* number of rows that only say that the thread did not run */
+	bool has_weights; /* false: all rows stand for one sample */
+	uint64_t cpu_ns; /* CPU time of a row of several threads; 0: that of its rows */
+	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
+};
+
+struct firefox {
+	const struct profile *profile;
+	struct file_strings file_strings;
+	struct firefox_rows rows;
+	/* By event: the largest weight of a row within an interval. 0 for the clock. */
+	uint64_t event_peaks[EVENT_COUNTS_MAX];
+	uint8_t category_positions[UINT8_MAX]; /* of `categories` or of the profile's own */
+	bool has_category[CATEGORY_COUNT]; /* used by a frame or required by the format */
+	/* Appended after them: categories that only markers use. */
+	VEC(struct firefox_category) marker_categories;
+	struct export_counts *counts;
+	const struct export_difference *difference; /* NULL: none */
+
+	VEC(string_id) strings;
+	VEC(uint32_t) string_positions; /* by string_id */
+
+	VEC(struct firefox_lib) libs;
+	struct index lib_index;
+	int32_t *module_libs; /* by module_id; NO_LIB while unused */
+
+	VEC(struct firefox_frame) frames;
+	struct cpu_stacks cpu_stacks; /* they follow the stacks of the profile */
+
+	VEC(struct firefox_func) funcs;
+	struct index func_index;
+	uint32_t *func_positions; /* by func_id */
+
+	VEC(struct firefox_symbol) symbols;
+	struct index symbol_index;
+	uint32_t *symbol_positions; /* by symbol_id */
+
+	VEC(struct firefox_source) sources;
+	struct index source_index;
+};
+
+/* Converts to valid UTF-8. Two different strings may become one. */
+string_id firefox_clean(struct firefox *f, string_id id);
+/* Returns the position of the clean text among the strings of the file, and marks it as used. */
+uint32_t firefox_string(struct firefox *f, string_id id);
+uint32_t firefox_string_of(struct firefox *f, const char *text);
+/* Collects everything that frames use. */
+void firefox_tables_init(struct firefox *f);
+void firefox_tables_release(struct firefox *f);
+
+/* Returns the position of the module's lib, added if new. */
+int32_t firefox_lib(struct firefox *f, module_id module);
+
+/* Call it before the first firefox_samples_fill(). */
+void firefox_find_peaks(struct firefox *f);
+/* Replaces the contents of `out` by the samples of a row. Zeroed is empty. */
+void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
+			  struct firefox_samples *out);
+void firefox_samples_release(struct firefox_samples *s);
+
+/* Writes "samples" of the row of a difference. */
+void firefox_write_difference(const struct firefox *f, struct jsonw *w);
+
+/* Writes the values of "meta" and "libs". */
+void firefox_write_meta(struct firefox *f, struct jsonw *w);
+void firefox_write_libs(struct firefox *f, struct jsonw *w);
+/* Writes the value of "threads". Markers may add strings, so "shared" comes later. */
+void firefox_write_threads(struct firefox *f, struct jsonw *w);
+/* Writes the value of "shared". */
+void firefox_write_shared(struct firefox *f, struct jsonw *w);
+
+#define FIREFOX_ID_SIZE 40
+/* Formats the pid of a row, which is unique to its process. */
+void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *row);
+
+/* Writes "counters". */
+void firefox_write_counters(const struct firefox *f, struct jsonw *w);
+void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
+
+/* Writes a column of equal values. */
+void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
+
+/*
+ * Marks categories that markers name as used. Call it before positions of categories are assigned.
+ */
+void firefox_use_marker_categories(struct firefox *f);
+
+/* Buffer for the markers of a row. Zeroed is empty. */
+struct marker_list {
+	VEC(struct marker) markers;
+};
+
+/* Front-ends know the fields of such markers by themselves, and as plain texts. */
+bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema);
+/* Writes "nativeAllocations" of a row that has some. */
+void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
+			       const struct firefox_row *row);
+/* Writes "markers" of a row. */
+void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+			   struct marker_list *list);
+
+/* Nominal time between samples, ns; never 0. */
+static inline uint64_t firefox_interval(const struct firefox *f)
+{
+	uint64_t interval = f->profile->meta.interval_ns;
+
+	return interval ? interval : 1000000;
+}
+
+/* Converts to a time in the file: ns since its start. Earlier times become the start. */
+static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)
+{
+	uint64_t start = f->profile->meta.start_ns;
+
+	return ns > start ? ns - start : 0;
+}
+
+static inline char *firefox_format_position(char *at, uint32_t position)
+{
+	return position == NO_POSITION ? jsonw_format_null(at) : jsonw_format_u64(at, position);
+}
+
+/*
+ * Writes a column: `format` writes the value of `row` at `at` and gives its end, for each of
+ * `rows`.
+ */
+#define FIREFOX_COLUMN(w, key, rows, type, row, at, format) \
+	do { \
+		char *at = jsonw_column_begin(w, key); \
+		vec_for_each(rows, const type *, row) { \
+			at = jsonw_column_room(w, at); \
+			at = jsonw_column_next(format); \
+		} \
+		jsonw_column_end(w, at); \
+	} while (0)
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/strbuf.h"
+#include "lib/format/firefox/write/write_internal.h"
+
+enum { PHASE_INSTANT, PHASE_INTERVAL };
+
+/*
+ * Most frames written for a stack in a field. The front-end shows the whole stack of a cause only.
+ */
+#define STACK_TEXT_DEPTH 16
+/* The front-end has room for 256 categories in all. */
+#define OWN_CATEGORIES_MAX 200
+
+/* Returns the category of frames with that name, or CATEGORY_COUNT. */
+static size_t find_category(const struct firefox *f, string_id name)
+{
+	const char *text = file_strings_get(&f->file_strings, name);
+	size_t i = 0;
+
+	while (i < CATEGORY_COUNT && strcmp(categories[i]->name, text) != 0)
+		i++;
+	return i;
+}
+
+/* Returns the marker's own category, else its group; NO_STRING: neither. */
+static string_id category_of(struct firefox *f, const struct marker *marker)
+{
+	const struct schemas *schemas = &f->profile->markers.schemas;
+	const char *group;
+
+	if (marker->category != NO_STRING)
+		return marker->category;
+	group = schema_group(schemas_get(schemas, marker->schema)->shown);
+	return group ? file_strings_intern(&f->file_strings, group) : NO_STRING;
+}
+
+static void use_category(struct firefox *f, string_id name)
+{
+	size_t common;
+
+	if (name == NO_STRING)
+		return;
+	vec_for_each(&f->marker_categories, const struct firefox_category *, row) {
+		if (row->name == name)
+			return;
+	}
+	common = find_category(f, name);
+	if (common < CATEGORY_COUNT)
+		f->has_category[common] = true;
+	else if (f->marker_categories.count < OWN_CATEGORIES_MAX)
+		vec_push(&f->marker_categories, (struct firefox_category){.name = name});
+}
+
+void firefox_use_marker_categories(struct firefox *f)
+{
+	vec_for_each(&f->profile->threads.rows, const struct profile_thread *, thread) {
+		vec_for_each(&thread->markers, const struct marker *, marker)
+			use_category(f, category_of(f, marker));
+	}
+}
+
+static uint32_t own_position(const struct firefox *f, string_id name)
+{
+	const char *text = file_strings_get(&f->file_strings, name);
+	uint32_t position = 0;
+
+	vec_for_each(&f->profile->categories, const struct profile_category *, category) {
+		if (strcmp(category->name, text) == 0)
+			return position;
+		position++;
+	}
+	return CATEGORY_OTHER;
+}
+
+static uint32_t category_position(struct firefox *f, const struct marker *marker)
+{
+	string_id name = category_of(f, marker);
+	size_t common;
+
+	if (f->profile->categories.count)
+		return own_position(f, name);
+	if (name == NO_STRING)
+		return f->category_positions[CATEGORY_OTHER];
+	vec_for_each(&f->marker_categories, const struct firefox_category *, row) {
+		if (row->name == name)
+			return row->position;
+	}
+	common = find_category(f, name);
+	return f->category_positions[common < CATEGORY_COUNT ? common : CATEGORY_OTHER];
+}
+
+/* Formats a stack as "read ← copy ← main": front-ends cannot show a stack in a field. */
+static uint32_t stack_text(struct firefox *f, stack_id id)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	const struct profile *p = f->profile;
+
+	for (unsigned int depth = 0; id != NO_STACK; depth++) {
+		const struct stack *stack = &p->stacks.rows.items[id];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+
+		if (depth == STACK_TEXT_DEPTH) {
+			strbuf_adds(&text, " ← …");
+			break;
+		}
+		strbuf_adds(&text, depth ? " ← " : "");
+		if (frame->func != NO_FUNC)
+			strbuf_adds(&text, file_strings_get(&f->file_strings,
+							    p->funcs.rows.items[frame->func].name));
+		id = stack->parent;
+	}
+	return firefox_string_of(f, strbuf_text(&text));
+}
+
+static void write_value(struct firefox *f, struct jsonw *w, const struct marker_value *value)
+{
+	char pid[24];
+
+	switch (value->type) {
+	case FIELD_STRING:
+		jsonw_u64(w, firefox_string(f, value->string));
+		break;
+	case FIELD_STACK:
+		jsonw_u64(w, stack_text(f, value->stack));
+		break;
+	case FIELD_INTEGER:
+	case FIELD_THREAD_ID:
+		jsonw_i64(w, (int64_t)value->number);
+		break;
+	case FIELD_PROCESS_ID:
+		/* A process is found by its pid as it is spelled. */
+		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
+		jsonw_cstring(w, pid);
+		break;
+	case FIELD_DURATION:
+		jsonw_ms(w, value->number);
+		break;
+	case FIELD_TIME:
+		jsonw_ms(w, firefox_time(f, value->number));
+		break;
+	case FIELD_PERCENTAGE:
+		/* Millionths become fractions by the same division as ns become ms. */
+		jsonw_ms(w, value->number);
+		break;
+	default:
+		jsonw_u64(w, value->number);
+		break;
+	}
+}
+
+static bool has_value(const struct marker_value *value)
+{
+	return value->type != FIELD_NONE && !(value->type == FIELD_PROCESS_ID && !value->number) &&
+	       !(value->type == FIELD_STRING && value->string == NO_STRING) &&
+	       !(value->type == FIELD_STACK && value->stack == NO_STACK);
+}
+
+static void write_cause(struct firefox *f, struct jsonw *w, const struct marker *marker)
+{
+	stack_id stack = marker_cause(&f->profile->markers, marker);
+
+	if (stack == NO_STACK)
+		return;
+	jsonw_key(w, "cause");
+	jsonw_object_begin(w);
+	if (marker->cause_tid) {
+		jsonw_key(w, "tid");
+		jsonw_u64(w, marker->cause_tid);
+	}
+	if (marker->cause_time) {
+		jsonw_key(w, "time");
+		jsonw_ms(w, firefox_time(f, marker->cause_time));
+	}
+	jsonw_key(w, "stack");
+	jsonw_u64(w, stack);
+	jsonw_object_end(w);
+}
+
+/* The front-end shows the stack of the cause: not once more as a text. */
+static bool is_cause(const struct firefox *f, const struct marker *marker,
+		     const struct marker_value *value)
+{
+	return value->type == FIELD_STACK &&
+	       value->stack == marker_cause(&f->profile->markers, marker);
+}
+
+bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema)
+{
+	return strcmp(file_strings_get(&f->file_strings, schema->name), "Network") == 0;
+}
+
+static void write_text(struct firefox *f, struct jsonw *w, string_id id)
+{
+	jsonw_string(w, file_strings_get(&f->file_strings, id),
+		     file_strings_size(&f->file_strings, id));
+}
+
+static void write_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
+{
+	const struct markers *markers = &f->profile->markers;
+	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
+	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
+
+	jsonw_object_begin(w);
+	jsonw_key(w, "type");
+	jsonw_string(w, file_strings_get(&f->file_strings, schema->name),
+		     file_strings_size(&f->file_strings, schema->name));
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		const struct marker_value *value = marker_value(markers, marker, i);
+
+		if (!has_value(value) || is_cause(f, marker, value))
+			continue;
+		jsonw_key(w, file_strings_get(&f->file_strings, fields[i].key));
+		if (value->type == FIELD_STRING && firefox_schema_is_network(f, schema))
+			write_text(f, w, value->string);
+		else
+			write_value(f, w, value);
+	}
+	write_cause(f, w, marker);
+	jsonw_object_end(w);
+}
+
+static bool is_interval(const struct marker *marker)
+{
+	return marker->end > marker->start;
+}
+
+static void write_times(const struct firefox *f, struct jsonw *w, const struct marker_list *list)
+{
+	FIREFOX_COLUMN(w, "startTime", &list->markers, struct marker, marker, at,
+		       jsonw_format_ms(at, firefox_time(f, marker->start)));
+	FIREFOX_COLUMN(w, "endTime", &list->markers, struct marker, marker, at,
+		       is_interval(marker) ? jsonw_format_ms(at, firefox_time(f, marker->end))
+					   : jsonw_format_null(at));
+	FIREFOX_COLUMN(w, "phase", &list->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, is_interval(marker) ? PHASE_INTERVAL : PHASE_INSTANT));
+}
+
+/* Lists the markers of a row's threads; views have none. */
+static void list_markers(const struct firefox *f, const struct firefox_row *row,
+			 struct marker_list *list)
+{
+	const struct profile_thread *threads = f->profile->threads.rows.items;
+
+	vec_clear(&list->markers);
+	if (row->kind >= ROW_EVENT)
+		return;
+	for (size_t i = 0; i < row->count; i++) {
+		thread_id id = f->rows.members.items[row->first + i];
+
+		vec_for_each(&threads[id].markers, const struct marker *, marker)
+			vec_push(&list->markers, *marker);
+	}
+}
+
+void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+			   struct marker_list *list)
+{
+	list_markers(f, row, list);
+	jsonw_key(w, "markers");
+	jsonw_object_begin(w);
+	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, firefox_string(f, marker->name)));
+	FIREFOX_COLUMN(w, "category", &list->markers, struct marker, marker, at,
+		       jsonw_format_u64(at, category_position(f, marker)));
+	jsonw_key(w, "data");
+	jsonw_array_begin(w);
+	vec_for_each(&list->markers, const struct marker *, marker)
+		write_data(f, w, marker);
+	jsonw_array_end(w);
+	write_times(f, w, list);
+	jsonw_key(w, "length");
+	jsonw_u64(w, list->markers.count);
+	jsonw_object_end(w);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/write/write_samples.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/format/firefox/write/write_internal.h"
+
+static bool is_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct cpu_stack *row = &((const struct cpu_stacks *)table)->rows.items[id];
+	const struct cpu_stack *wanted = key;
+
+	return row->program == wanted->program && row->stack == wanted->stack;
+}
+
+static uint32_t find(const struct cpu_stacks *c, const struct cpu_stack *row)
+{
+	return index_find(&c->index, hash_pair(row->program, row->stack), is_equal, c, row);
+}
+
+static uint32_t add(struct cpu_stacks *c, const struct cpu_stack *row)
+{
+	uint32_t id = (uint32_t)c->rows.count;
+
+	vec_push(&c->rows, *row);
+	index_add(&c->index, hash_pair(row->program, row->stack), id);
+	return id;
+}
+
+static uint32_t add_root(struct cpu_stacks *c, const struct profile *p, string_id program)
+{
+	struct cpu_stack row = {
+		.frame = (uint32_t)(p->frames.rows.count + c->programs.count),
+		.parent = NO_STACK,
+		.program = program,
+		.stack = NO_STACK,
+	};
+
+	vec_push(&c->programs, program);
+	return add(c, &row);
+}
+
+uint32_t cpu_stacks_intern(struct cpu_stacks *c, const struct profile *p, string_id program,
+			   stack_id stack)
+{
+	uint32_t first = (uint32_t)p->stacks.rows.count, id = INDEX_NONE;
+	VEC(stack_id) missing = {0};
+
+	/* The outer part of the stack may be there already. */
+	for (;; stack = p->stacks.rows.items[stack].parent) {
+		id = find(c, &(struct cpu_stack){.program = program, .stack = stack});
+		if (id != INDEX_NONE || stack == NO_STACK)
+			break;
+		vec_push(&missing, stack);
+	}
+	if (id == INDEX_NONE)
+		id = add_root(c, p, program);
+	while (missing.count) {
+		stack = missing.items[--missing.count];
+		id = add(c, &(struct cpu_stack){
+				    .frame = p->stacks.rows.items[stack].frame,
+				    .parent = first + id,
+				    .program = program,
+				    .stack = stack,
+			    });
+	}
+	vec_release(&missing);
+	return first + id;
+}
+
+void cpu_stacks_release(struct cpu_stacks *c)
+{
+	vec_release(&c->rows);
+	index_release(&c->index);
+	vec_release(&c->programs);
+}
+
+void sample_buffer_release(struct sample_buffer *b)
+{
+	vec_release(&b->samples);
+	vec_release(&b->times);
+}
+
+static void copy_event(struct sample_buffer *b, const struct profile_thread *thread, uint8_t event)
+{
+	samples_for_each(&thread->samples, sample) {
+		if (sample->event == event)
+			vec_push(&b->samples, *sample);
+	}
+}
+
+/* Drops the rows at which threads begin: one would end the stack of another thread. */
+static void drop_beginnings(struct sample_buffer *b)
+{
+	size_t kept = 0;
+
+	vec_for_each(&b->samples, const struct sample *, sample) {
+		if (sample->weight || sample->cpu_delta)
+			b->samples.items[kept++] = *sample;
+	}
+	b->samples.count = kept;
+}
+
+/* Sorts by time; keeps the order of equal times. */
+static void sort_samples(struct sample_buffer *b)
+{
+	size_t count = b->samples.count;
+	struct sample *sorted;
+
+	vec_clear(&b->times);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&b->times, (struct radix_row){b->samples.items[i].time, (uint32_t)i});
+	if (!count)
+		return;
+	radix_sort(b->times.items, count);
+	sorted = xcalloc(count, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = b->samples.items[b->times.items[i].value];
+	free(b->samples.items);
+	b->samples.items = sorted;
+	b->samples.capacity = count;
+}
+
+/*
+ * Time that a tick stands for, during which its CPU was busy. The thread's own delta does not fit:
+ * it includes time on other CPUs, and is 0 for a new thread.
+ */
+static uint32_t busy_ns(uint64_t interval, uint32_t weight)
+{
+	uint64_t most = weight ? UINT32_MAX / weight : UINT32_MAX;
+
+	return interval < most ? (uint32_t)(interval * weight) : UINT32_MAX;
+}
+
+static void copy_cpu(const struct firefox_rows *r, const struct firefox_row *row,
+		     struct sample_buffer *b)
+{
+	uint64_t excess = 0;
+
+	for (size_t i = row->first; i < row->first + row->count; i++) {
+		const struct cpu_sample *from = &r->cpu_samples.items[i];
+
+		vec_push(&b->samples,
+			 (struct sample){
+				 .time = from->time,
+				 .stack = from->stack,
+				 .weight = from->weight,
+				 .cpu_delta = busy_ns(r->profile->meta.interval_ns, from->weight),
+				 .cpu = (uint16_t)row->tid,
+			 });
+	}
+	sort_samples(b);
+	sample_rows_settle(b->samples.items, b->samples.count, 0, &excess);
+}
+
+struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct firefox_row *row,
+				      struct sample_buffer *buffer)
+{
+	const struct profile_thread *threads = r->profile->threads.rows.items;
+	const thread_id *members = r->members.items + row->first;
+
+	/* Common case: few rows, and no other events, so no copy. */
+	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event &&
+	    !threads[*members].samples.closed)
+		return (struct sample_run){threads[*members].samples.open.items,
+					   threads[*members].samples.open.count};
+	vec_clear(&buffer->samples);
+	if (row->kind == ROW_CPU) {
+		copy_cpu(r, row, buffer);
+	} else {
+		for (size_t i = 0; i < row->count; i++)
+			copy_event(buffer, &threads[members[i]], row->event);
+		if (row->count > 1) {
+			drop_beginnings(buffer);
+			sort_samples(buffer);
+		}
+	}
+	return (struct sample_run){buffer->samples.items, buffer->samples.count};
+}
+
+/* Allocations of a row, and their frees: the table nativeAllocations. */
+
+static int compare_times(const void *left, const void *right)
+{
+	const struct allocation *a = left, *b = right;
+
+	return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* Collects those of all threads of the row. */
+static void collect(const struct firefox *f, const struct firefox_row *row, struct allocations *all)
+{
+	size_t members = 0;
+
+	for (size_t i = 0; i < row->count; i++) {
+		thread_id id = f->rows.members.items[row->first + i];
+		const struct allocations *own = &f->profile->threads.rows.items[id].allocations;
+
+		vec_for_each(&own->rows, const struct allocation *, allocation)
+			vec_push(&all->rows, *allocation);
+		members += own->rows.count > 0;
+	}
+	if (members > 1)
+		qsort(all->rows.items, all->rows.count, sizeof(*all->rows.items), compare_times);
+}
+
+/*
+ * Blocks have numbers in place of addresses: front-ends only compare them, and a profile has no
+ * addresses of a process.
+ */
+static void write_table(const struct firefox *f, struct jsonw *w, const struct allocations *all,
+			const struct allocation_events *events)
+{
+#define COLUMN(key, format) \
+	FIREFOX_COLUMN(w, key, &events->rows, struct allocation_event, event, at, format)
+#define ROW (&all->rows.items[event->row])
+	jsonw_key(w, "nativeAllocations");
+	jsonw_object_begin(w);
+	COLUMN("time", jsonw_format_ms(at, firefox_time(f, event->time)));
+	COLUMN("weight",
+	       jsonw_format_i64(at, event->is_free ? -(int64_t)ROW->bytes : (int64_t)ROW->bytes));
+	jsonw_key(w, "weightType");
+	jsonw_cstring(w, WEIGHTS_ARE_BYTES);
+	COLUMN("stack", firefox_format_position(at, ROW->stack));
+	COLUMN("memoryAddress", jsonw_format_u64(at, event->row + 1ull));
+	COLUMN("threadId", jsonw_format_u64(at, ROW->tid));
+	jsonw_key(w, "length");
+	jsonw_u64(w, events->rows.count);
+	jsonw_object_end(w);
+#undef COLUMN
+#undef ROW
+}
+
+void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
+			       const struct firefox_row *row)
+{
+	struct allocation_events events = {0};
+	struct allocations all = {0};
+
+	if (row->kind == ROW_THREAD || row->kind == ROW_FOLDED)
+		collect(f, row, &all);
+	allocations_list(&all, &events);
+	if (events.rows.count)
+		write_table(f, w, &all, &events);
+	vec_release(&events.rows);
+	vec_release(&all.rows);
+}
+
+/*
+ * Writes a thread's samples. Front-ends draw a stack until the thread's next sample, however late
+ * that is, so rows without a stack mark where the thread was off the CPU.
+ */
+
+/* Times are relative to the start of the file. */
+struct filler {
+	const struct profile *profile;
+	struct firefox_samples *out;
+	uint64_t interval;
+	uint64_t edge; /* distance of a gap's row from the sample beside it */
+	uint64_t peak; /* rows of events: the highest rate; 0: rows have CPU time */
+};
+
+/* Rounds an interval down to three digits, so that times take few characters. */
+static uint64_t edge_of(uint64_t interval)
+{
+	uint64_t unit = 1;
+
+	while (interval / unit >= 1000)
+		unit *= 10;
+	return interval / unit * unit;
+}
+
+static void add_null_row(struct filler *f, uint64_t time, uint32_t cpu_delta)
+{
+	const struct sample row = {.time = time, .stack = NO_STACK, .cpu_delta = cpu_delta};
+
+	vec_push(&f->out->rows, row);
+	f->out->gap_rows++;
+}
+
+static void add_gap_row(struct filler *f, uint64_t time)
+{
+	add_null_row(f, time, 0);
+}
+
+/* Distance from the row that ends a gap to its sample: the sample's CPU time fits in between. */
+static uint64_t end_of_gap(const struct filler *f, const struct sample *sample)
+{
+	return !f->peak && sample->cpu_delta > f->edge ? sample->cpu_delta : f->edge;
+}
+
+static bool is_null(const struct sample *row)
+{
+	return row->stack == NO_STACK && !row->weight;
+}
+
+/*
+ * Marks the time before a thread's first sample, in which it has not run. It may have a row at its
+ * start already, and a row of several threads one at the end of each. `before`: time of the last
+ * such row, or the thread's start.
+ */
+static void add_first_gap(struct filler *f, uint64_t before, struct sample *sample)
+{
+	uint64_t passed = sample->time - before, used;
+
+	if (!f->out->rows.count) {
+		if (passed <= f->interval)
+			return;
+		add_gap_row(f, before);
+	}
+	if (sample->cpu_delta > passed)
+		sample->cpu_delta = (uint32_t)passed;
+	used = end_of_gap(f, sample);
+	/* A sample without CPU time draws nothing before it. */
+	if (passed > 2 * f->interval && passed > used && (f->peak || sample->cpu_delta))
+		add_gap_row(f, sample->time - used);
+}
+
+/*
+ * True if a wait goes on until the sample. Its last row may have CPU time: the kernel counts some
+ * of a thread before the thread is switched in. Its weight shows that it is the same wait: together
+ * with the first row's, it is the time that passed, but for the random points at both ends.
+ */
+static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struct sample *sample)
+{
+	const struct sample *before = &vec_last(&f->out->rows);
+
+	if (!profile_is_wait(f->profile, before))
+		return false;
+	return !sample->cpu_delta ||
+	       (sample->stack == before->stack && sample->weight + 2ull >= passed / f->interval);
+}
+
+/*
+ * Marks time off the CPU between two samples. A thread that used CPU time all along has lost
+ * samples; it did not sleep. One that waits, and has used none since, still waits.
+ */
+static void add_gap(struct filler *f, uint64_t before, const struct sample *sample)
+{
+	uint64_t passed = sample->time - before, used = end_of_gap(f, sample);
+
+	if (passed <= 2 * f->interval || passed <= f->edge + used)
+		return;
+	if (goes_on_waiting(f, passed, sample))
+		return;
+	add_gap_row(f, before + f->edge);
+	if (sample->cpu_delta || !is_null(sample))
+		add_gap_row(f, sample->time - used);
+}
+
+/* Weight of the samples up to `at` that are at most an interval older. */
+static uint64_t weight_around(const struct sample_run *run, uint64_t interval, size_t at,
+			      size_t *first, uint64_t *weight)
+{
+	const struct sample *samples = run->items;
+
+	*weight += samples[at].weight;
+	while (*first < at && samples[*first].time + interval <= samples[at].time)
+		*weight -= samples[(*first)++].weight;
+	return *weight;
+}
+
+void firefox_find_peaks(struct firefox *f)
+{
+	struct sample_buffer buffer = {0};
+
+	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
+		uint64_t *peak = &f->event_peaks[row->event];
+		uint64_t interval = firefox_interval(f), sum = 0, weight;
+		struct sample_run run;
+		size_t first = 0;
+
+		if (!row->event)
+			continue;
+		run = firefox_row_samples(&f->rows, row, &buffer);
+		for (size_t i = 0; i < run.count; i++) {
+			weight = weight_around(&run, interval, i, &first, &sum);
+			if (weight > *peak)
+				*peak = weight;
+		}
+	}
+	sample_buffer_release(&buffer);
+}
+
+/* Share of the time since the previous row: the event's rate relative to its highest. */
+static uint32_t rate_as_cpu_time(uint64_t passed, uint64_t weight, uint64_t peak)
+{
+	double share = (double)weight / (double)peak;
+	double time = share < 1 ? (double)passed * share : (double)passed;
+
+	return time < UINT32_MAX ? (uint32_t)time : UINT32_MAX;
+}
+
+static void add_sample(struct filler *f, struct sample sample, uint64_t event_weight)
+{
+	struct firefox_samples *out = f->out;
+
+	if (f->peak)
+		sample.cpu_delta =
+			out->rows.count ? rate_as_cpu_time(sample.time - vec_last(&out->rows).time,
+							   event_weight, f->peak)
+					: 0;
+	/* Without weights, a sample without a stack would look like a gap. */
+	out->has_weights |= sample.weight != 1 || sample.stack == NO_STACK;
+	vec_push(&out->rows, sample);
+}
+
+/* Only a row of the clock of one thread has event delays. */
+static void find_tasks(const struct firefox *f, const struct firefox_row *row,
+		       struct long_tasks *tasks)
+{
+	const struct profile *p = f->profile;
+
+	vec_clear(&tasks->rows);
+	if (row->kind != ROW_THREAD)
+		return;
+	long_tasks_find(tasks, p, &p->threads.rows.items[f->rows.members.items[row->first]]);
+	vec_for_each(&tasks->rows, struct long_task *, task) {
+		task->start = firefox_time(f, task->start);
+		task->end = firefox_time(f, task->end);
+	}
+}
+
+/*
+ * Bounds the CPU time of rows by the time between them: of a row that several threads share,
+ * front-ends show one CPU at most. What is taken away stays in the row's sum.
+ */
+static void bound_cpu_time(struct firefox_samples *out)
+{
+	uint64_t before = 0, left = 0;
+
+	vec_for_each(&out->rows, struct sample *, sample) {
+		uint64_t passed = sample->time - before;
+
+		out->cpu_ns += sample->cpu_delta;
+		if (sample > out->rows.items && sample->cpu_delta > passed) {
+			left += sample->cpu_delta - passed;
+			sample->cpu_delta = (uint32_t)passed;
+		}
+		before = sample->time;
+	}
+	if (!left)
+		out->cpu_ns = 0;
+}
+
+void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
+			  struct firefox_samples *out)
+{
+	struct filler filler = {
+		.profile = f->profile,
+		.out = out,
+		.interval = firefox_interval(f),
+		.edge = edge_of(firefox_interval(f)),
+		.peak = f->event_peaks[row->event],
+	};
+	struct sample_run run = firefox_row_samples(&f->rows, row, &out->buffer);
+	const uint64_t begin = firefox_time(f, row->start);
+	uint64_t before = begin, weight = 0;
+	bool has_samples = false;
+	size_t first = 0;
+
+	vec_clear(&out->rows);
+	find_tasks(f, row, &out->tasks);
+	out->gap_rows = 0;
+	out->cpu_ns = 0;
+	out->has_weights = false;
+	for (size_t i = 0; i < run.count; i++) {
+		struct sample sample = run.items[i];
+
+		sample.time = firefox_time(f, sample.time);
+		/* A time out of order is raised to that of the sample before. */
+		if (sample.time < before)
+			sample.time = before;
+		if (has_samples)
+			add_gap(&filler, before, &sample);
+		else if (!is_null(&sample) || i || sample.time > begin + filler.interval)
+			add_first_gap(&filler, before, &sample);
+		has_samples |= !is_null(&sample);
+		if (filler.peak)
+			weight_around(&run, filler.interval, i, &first, &weight);
+		before = sample.time;
+		if (is_null(&sample))
+			add_null_row(&filler, sample.time, filler.peak ? 0 : sample.cpu_delta);
+		else
+			add_sample(&filler, sample, weight);
+	}
+	/* Both sides of a difference have the threads of a process, or of more, in one row. */
+	if ((row->is_folded || f->difference) && !filler.peak)
+		bound_cpu_time(out);
+}
+
+void firefox_samples_release(struct firefox_samples *s)
+{
+	sample_buffer_release(&s->buffer);
+	vec_release(&s->rows);
+	long_tasks_release(&s->tasks);
+}

@@ -1,0 +1,702 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/format/firefox/write/write_tables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/format/firefox/write/write_internal.h"
+
+void file_strings_release(struct file_strings *t)
+{
+	strings_release(&t->own);
+}
+
+/* Upper bound of ids. */
+static size_t file_strings_count(const struct file_strings *t)
+{
+	return t->profile->rows.count + t->own.rows.count;
+}
+
+string_id file_strings_intern_sized(struct file_strings *t, const char *text, size_t size)
+{
+	string_id id = strings_find(t->profile, text, size);
+
+	if (id != NO_STRING)
+		return id;
+	return (string_id)t->profile->rows.count + strings_intern_sized(&t->own, text, size);
+}
+
+string_id file_strings_intern(struct file_strings *t, const char *text)
+{
+	return file_strings_intern_sized(t, text, strlen(text));
+}
+
+const char *file_strings_get(const struct file_strings *t, string_id id)
+{
+	size_t known = t->profile->rows.count;
+
+	return id < known ? strings_get(t->profile, id)
+			  : strings_get(&t->own, id - (string_id)known);
+}
+
+size_t file_strings_size(const struct file_strings *t, string_id id)
+{
+	size_t known = t->profile->rows.count;
+
+	return id < known ? strings_size(t->profile, id)
+			  : strings_size(&t->own, id - (string_id)known);
+}
+
+/*
+ * Modules become libs. Symbolizers find a lib by (debug name, breakpad id), so the pair must be
+ * unique, and the name must not contain a slash.
+ */
+
+static bool lib_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+	const struct firefox_lib *row = &f->libs.items[id], *wanted = key;
+
+	return row->name == wanted->name && !strcmp(row->breakpad_id, wanted->breakpad_id);
+}
+
+static uint64_t lib_hash(const struct firefox_lib *lib)
+{
+	return hash_bytes(lib->breakpad_id, BREAKPAD_ID_SIZE, lib->name);
+}
+
+static string_id intern(struct firefox *f, const struct strbuf *text)
+{
+	return file_strings_intern_sized(&f->file_strings, strbuf_text(text), text->size);
+}
+
+static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct module *module)
+{
+	struct file_strings *strings = &f->file_strings;
+	struct strbuf name __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	lib->name = firefox_clean(f, module->name);
+	lib->path = firefox_clean(f, module->path);
+	if (module->kind == PROFILE_MODULE_KERNEL)
+		lib->name = file_strings_intern(strings, "[kernel.kallsyms]");
+	else if (module->kind == PROFILE_MODULE_VDSO)
+		lib->name = file_strings_intern(strings, "[vdso]");
+	if (!file_strings_size(strings, lib->name))
+		lib->name = lib->path;
+	if (!file_strings_size(strings, lib->name))
+		lib->name = file_strings_intern(strings, "unknown");
+	if (!file_strings_size(strings, lib->path))
+		lib->path = lib->name;
+
+	strbuf_add(&name, file_strings_get(strings, lib->name),
+		   file_strings_size(strings, lib->name));
+	for (size_t i = 0; i < name.size; i++) {
+		if (name.text[i] == '/')
+			name.text[i] = '_';
+	}
+	lib->name = intern(f, &name);
+}
+
+static uint32_t find_lib(const struct firefox *f, const struct firefox_lib *lib)
+{
+	return index_find(&f->lib_index, lib_hash(lib), lib_equal, f, lib);
+}
+
+/* Makes one lib of modules with equal name and build id (a file and its copy in a container). */
+static uint32_t intern_lib(struct firefox *f, module_id id)
+{
+	const struct module *module = &f->profile->modules.rows.items[id];
+	struct firefox_lib lib = {.module = id};
+	uint8_t build_id[16] = {0};
+	uint32_t position;
+
+	name_lib(f, &lib, module);
+	if (module->build_id_size) {
+		memcpy(build_id, module->build_id,
+		       module->build_id_size < 16 ? module->build_id_size : 16);
+		breakpad_id_format(lib.breakpad_id, build_id);
+		position = find_lib(f, &lib);
+		if (position != INDEX_NONE)
+			return position;
+	} else {
+		for (uint64_t salt = 0; !salt || find_lib(f, &lib) != INDEX_NONE; salt++)
+			breakpad_id_invent(lib.breakpad_id,
+					   file_strings_get(&f->file_strings, lib.path),
+					   file_strings_size(&f->file_strings, lib.path), salt);
+	}
+	position = (uint32_t)f->libs.count;
+	vec_push(&f->libs, lib);
+	index_add(&f->lib_index, lib_hash(&lib), position);
+	/* Each lib becomes a resource, which needs its name as a string. */
+	firefox_string(f, lib.name);
+	return position;
+}
+
+int32_t firefox_lib(struct firefox *f, module_id module)
+{
+	if (f->module_libs[module] == NO_LIB)
+		f->module_libs[module] = (int32_t)intern_lib(f, module);
+	return f->module_libs[module];
+}
+
+#define RESOURCE_LIBRARY 1
+
+static void table_begin(struct jsonw *w, const char *name)
+{
+	jsonw_key(w, name);
+	jsonw_object_begin(w);
+}
+
+static void table_end(struct jsonw *w, size_t length)
+{
+	jsonw_key(w, "length");
+	jsonw_u64(w, length);
+	jsonw_object_end(w);
+}
+
+static void write_nulls(struct jsonw *w, const char *key, size_t count)
+{
+	char *at = jsonw_column_begin(w, key);
+
+	for (size_t i = 0; i < count; i++)
+		at = jsonw_column_next(jsonw_format_null(jsonw_column_room(w, at)));
+	jsonw_column_end(w, at);
+}
+
+void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value)
+{
+	char *at = jsonw_column_begin(w, key);
+
+	for (size_t i = 0; i < count; i++)
+		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), value));
+	jsonw_column_end(w, at);
+}
+
+static void write_false(struct jsonw *w, const char *key, size_t count)
+{
+	char *at = jsonw_column_begin(w, key);
+
+	for (size_t i = 0; i < count; i++)
+		at = jsonw_column_next(jsonw_format_bool(jsonw_column_room(w, at), false));
+	jsonw_column_end(w, at);
+}
+
+/* Lines and columns count from 1; 0 is unknown. */
+static char *format_place(char *at, uint32_t place)
+{
+	return place ? jsonw_format_u64(at, place) : jsonw_format_null(at);
+}
+
+static void write_stacks(const struct firefox *f, struct jsonw *w)
+{
+	const struct stacks *stacks = &f->profile->stacks;
+	stack_id id = 0;
+	char *at;
+
+	table_begin(w, "stackTable");
+	at = jsonw_column_begin(w, "frame");
+	vec_for_each(&stacks->rows, const struct stack *, row)
+		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), row->frame));
+	vec_for_each(&f->cpu_stacks.rows, const struct cpu_stack *, row)
+		at = jsonw_column_next(jsonw_format_u64(jsonw_column_room(w, at), row->frame));
+	jsonw_column_end(w, at);
+	/* Distance to the parent; 0 for a root. */
+	at = jsonw_column_begin(w, "prefixOffset");
+	vec_for_each(&stacks->rows, const struct stack *, row) {
+		at = jsonw_column_room(w, at);
+		at = jsonw_format_u64(at, row->parent == NO_STACK ? 0 : id - row->parent);
+		at = jsonw_column_next(at);
+		id++;
+	}
+	vec_for_each(&f->cpu_stacks.rows, const struct cpu_stack *, row) {
+		at = jsonw_column_room(w, at);
+		at = jsonw_format_u64(at, row->parent == NO_STACK ? 0 : id - row->parent);
+		at = jsonw_column_next(at);
+		id++;
+	}
+	jsonw_column_end(w, at);
+	table_end(w, id);
+}
+
+/* A frame without a category of its own has that of its caller. */
+static bool has_category(const struct firefox_frame *frame)
+{
+	return frame->category.category != CATEGORY_OF_CALLER;
+}
+
+static char *format_category(char *at, const struct firefox *f, const struct firefox_frame *frame)
+{
+	return has_category(frame)
+		       ? jsonw_format_u64(at, f->category_positions[frame->category.category])
+		       : jsonw_format_null(at);
+}
+
+static char *format_subcategory(char *at, const struct firefox_frame *frame)
+{
+	return has_category(frame) ? jsonw_format_u64(at, frame->category.subcategory)
+				   : jsonw_format_null(at);
+}
+
+static void write_frames(const struct firefox *f, struct jsonw *w)
+{
+	size_t count = f->frames.count;
+
+	table_begin(w, "frameTable");
+	FIREFOX_COLUMN(w, "address", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_i64(at, row->address));
+	FIREFOX_COLUMN(w, "lib", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_i64(at, row->lib));
+	FIREFOX_COLUMN(w, "inlineDepth", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_u64(at, row->inline_depth));
+	FIREFOX_COLUMN(w, "category", &f->frames, struct firefox_frame, row, at,
+		       format_category(at, f, row));
+	FIREFOX_COLUMN(w, "subcategory", &f->frames, struct firefox_frame, row, at,
+		       format_subcategory(at, row));
+	FIREFOX_COLUMN(w, "func", &f->frames, struct firefox_frame, row, at,
+		       jsonw_format_u64(at, row->func));
+	FIREFOX_COLUMN(w, "nativeSymbol", &f->frames, struct firefox_frame, row, at,
+		       firefox_format_position(at, row->symbol));
+	write_nulls(w, "innerWindowID", count);
+	FIREFOX_COLUMN(w, "line", &f->frames, struct firefox_frame, row, at,
+		       format_place(at, row->line));
+	write_nulls(w, "column", count);
+	write_nulls(w, "originalLocation", count);
+	table_end(w, count);
+}
+
+static void write_funcs(const struct firefox *f, struct jsonw *w)
+{
+	size_t count = f->funcs.count;
+
+	table_begin(w, "funcTable");
+	FIREFOX_COLUMN(w, "name", &f->funcs, struct firefox_func, row, at,
+		       jsonw_format_u64(at, row->name));
+	FIREFOX_COLUMN(w, "isJS", &f->funcs, struct firefox_func, row, at,
+		       jsonw_format_bool(at, row->is_js));
+	write_false(w, "relevantForJS", count);
+	FIREFOX_COLUMN(w, "resource", &f->funcs, struct firefox_func, row, at,
+		       jsonw_format_i64(at, row->resource));
+	FIREFOX_COLUMN(w, "source", &f->funcs, struct firefox_func, row, at,
+		       firefox_format_position(at, row->source));
+	FIREFOX_COLUMN(w, "lineNumber", &f->funcs, struct firefox_func, row, at,
+		       format_place(at, row->line));
+	FIREFOX_COLUMN(w, "columnNumber", &f->funcs, struct firefox_func, row, at,
+		       format_place(at, row->column));
+	write_nulls(w, "originalLocation", count);
+	table_end(w, count);
+}
+
+static void write_symbols(const struct firefox *f, struct jsonw *w)
+{
+	table_begin(w, "nativeSymbols");
+	FIREFOX_COLUMN(w, "libIndex", &f->symbols, struct firefox_symbol, row, at,
+		       jsonw_format_i64(at, row->lib));
+	FIREFOX_COLUMN(w, "address", &f->symbols, struct firefox_symbol, row, at,
+		       jsonw_format_i64(at, row->address));
+	FIREFOX_COLUMN(w, "name", &f->symbols, struct firefox_symbol, row, at,
+		       jsonw_format_u64(at, row->name));
+	FIREFOX_COLUMN(w, "functionSize", &f->symbols, struct firefox_symbol, row, at,
+		       row->size ? jsonw_format_u64(at, row->size) : jsonw_format_null(at));
+	table_end(w, f->symbols.count);
+}
+
+static void write_resources(struct firefox *f, struct jsonw *w)
+{
+	size_t count = f->libs.count;
+
+	table_begin(w, "resourceTable");
+	FIREFOX_COLUMN(w, "name", &f->libs, struct firefox_lib, row, at,
+		       jsonw_format_u64(at, firefox_string(f, row->name)));
+	write_nulls(w, "host", count);
+	firefox_write_same(w, "type", count, RESOURCE_LIBRARY);
+	table_end(w, count);
+}
+
+/* Texts may be large, so this is not a fast column. */
+static void write_contents(const struct firefox *f, struct jsonw *w)
+{
+	const struct source_file *files = f->profile->source_files.rows.items;
+
+	jsonw_key(w, "content");
+	jsonw_array_begin(w);
+	vec_for_each(&f->sources, const struct firefox_source *, row) {
+		const struct source_file *file = &files[row->file];
+
+		if (file->text)
+			jsonw_string(w, file->text, file->size);
+		else
+			jsonw_null(w);
+	}
+	jsonw_array_end(w);
+}
+
+static void write_sources(const struct firefox *f, struct jsonw *w)
+{
+	size_t count = f->sources.count;
+
+	table_begin(w, "sources");
+	write_nulls(w, "id", count);
+	FIREFOX_COLUMN(w, "filename", &f->sources, struct firefox_source, row, at,
+		       jsonw_format_u64(at, row->path));
+	firefox_write_same(w, "startLine", count, 1);
+	firefox_write_same(w, "startColumn", count, 1);
+	write_nulls(w, "sourceMapURL", count);
+	write_contents(f, w);
+	table_end(w, count);
+
+	/* Targets of source maps, which native code does not have. */
+	table_begin(w, "sourceLocationTable");
+	write_nulls(w, "source", 0);
+	write_nulls(w, "line", 0);
+	write_nulls(w, "column", 0);
+	table_end(w, 0);
+}
+
+static void write_strings(const struct firefox *f, struct jsonw *w)
+{
+	const struct file_strings *strings = &f->file_strings;
+
+	jsonw_key(w, "stringArray");
+	jsonw_array_begin(w);
+	vec_for_each(&f->strings, const string_id *, id)
+		jsonw_string(w, file_strings_get(strings, *id), file_strings_size(strings, *id));
+	jsonw_array_end(w);
+}
+
+void firefox_write_shared(struct firefox *f, struct jsonw *w)
+{
+	jsonw_object_begin(w);
+	write_stacks(f, w);
+	write_frames(f, w);
+	write_funcs(f, w);
+	write_symbols(f, w);
+	write_resources(f, w);
+	write_sources(f, w);
+	/* Strings come last: all other writers may add some. */
+	write_strings(f, w);
+	jsonw_object_end(w);
+}
+
+string_id firefox_clean(struct firefox *f, string_id id)
+{
+	struct file_strings *strings = &f->file_strings;
+	const char *text = file_strings_get(strings, id);
+	size_t size = file_strings_size(strings, id);
+	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+
+	if (jsonw_is_clean(text, size))
+		return id == NO_STRING ? file_strings_intern(strings, "") : id;
+	jsonw_clean(&clean, text, size);
+	return file_strings_intern_sized(strings, strbuf_text(&clean), clean.size);
+}
+
+/* Works for ids from before and after the profile got more strings. */
+static uint32_t *string_position(struct firefox *f, string_id id)
+{
+	size_t known = f->string_positions.count, needed = file_strings_count(&f->file_strings);
+
+	if (id >= known) {
+		vec_reserve(&f->string_positions, needed);
+		for (size_t i = known; i < needed; i++)
+			f->string_positions.items[i] = NO_POSITION;
+		f->string_positions.count = needed;
+	}
+	return &f->string_positions.items[id];
+}
+
+uint32_t firefox_string(struct firefox *f, string_id id)
+{
+	string_id clean;
+	uint32_t position;
+
+	if (id != NO_STRING && *string_position(f, id) != NO_POSITION)
+		return *string_position(f, id);
+	clean = firefox_clean(f, id);
+	position = *string_position(f, clean);
+	if (position == NO_POSITION) {
+		position = (uint32_t)f->strings.count;
+		vec_push(&f->strings, clean);
+		*string_position(f, clean) = position;
+	}
+	/* Cached for the unclean string, too. */
+	if (id != NO_STRING)
+		*string_position(f, id) = position;
+	return position;
+}
+
+uint32_t firefox_string_of(struct firefox *f, const char *text)
+{
+	return firefox_string(f, file_strings_intern(&f->file_strings, text));
+}
+
+static bool source_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+
+	return f->sources.items[id].path == *(const uint32_t *)key;
+}
+
+static uint32_t find_source(struct firefox *f, source_file_id id)
+{
+	uint32_t path, position;
+	string_id name;
+
+	if (id == NO_SOURCE_FILE)
+		return NO_POSITION;
+	name = f->profile->source_files.rows.items[id].path;
+	if (!file_strings_size(&f->file_strings, name))
+		return NO_POSITION;
+	path = firefox_string(f, name);
+	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
+	if (position == INDEX_NONE) {
+		position = (uint32_t)f->sources.count;
+		vec_push(&f->sources, (struct firefox_source){.path = path, .file = id});
+		index_add(&f->source_index, hash_u64(path), position);
+	}
+	return position;
+}
+
+static bool symbol_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+	const struct firefox_symbol *row = &f->symbols.items[id], *wanted = key;
+
+	return row->lib == wanted->lib && row->address == wanted->address;
+}
+
+/* Two modules may have become one lib. The first symbol at an address is kept. */
+static uint32_t intern_symbol(struct firefox *f, const struct symbol *symbol, int32_t lib)
+{
+	struct firefox_symbol row = {
+		.lib = lib,
+		.address = (int32_t)symbol->rva,
+		.size = symbol->size,
+	};
+	uint64_t hash = hash_pair((uint32_t)row.lib, (uint32_t)row.address);
+	uint32_t position = index_find(&f->symbol_index, hash, symbol_equal, f, &row);
+
+	if (position == INDEX_NONE) {
+		position = (uint32_t)f->symbols.count;
+		row.name = firefox_string(f, symbol->name);
+		vec_push(&f->symbols, row);
+		index_add(&f->symbol_index, hash, position);
+	}
+	return position;
+}
+
+/* The file requires that a frame's native symbol covers its address. */
+static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefox_frame *frame)
+{
+	const struct symbol *symbol;
+	const struct firefox_symbol *row;
+
+	if (id == NO_SYMBOL || frame->lib == NO_LIB)
+		return NO_POSITION;
+	symbol = &f->profile->symbols.rows.items[id];
+	if (symbol->rva > (uint64_t)frame->address || symbol->module == NO_MODULE ||
+	    f->module_libs[symbol->module] != frame->lib ||
+	    !file_strings_size(&f->file_strings, symbol->name))
+		return NO_POSITION;
+	if (f->symbol_positions[id] == NO_POSITION)
+		f->symbol_positions[id] = intern_symbol(f, symbol, frame->lib);
+	row = &f->symbols.items[f->symbol_positions[id]];
+	if (row->size && (uint64_t)frame->address - (uint64_t)row->address >= row->size)
+		return NO_POSITION;
+	return f->symbol_positions[id];
+}
+
+static bool func_equal(const void *table, uint32_t id, const void *key)
+{
+	const struct firefox *f = table;
+	const struct firefox_func *row = &f->funcs.items[id], *wanted = key;
+
+	return row->name == wanted->name && row->resource == wanted->resource &&
+	       row->source == wanted->source && row->line == wanted->line &&
+	       row->column == wanted->column;
+}
+
+/*
+ * Functions that differ in the profile may be equal here: their modules have no lib, or their names
+ * differ in invalid bytes only.
+ */
+static uint32_t intern_func(struct firefox *f, const struct firefox_func *func)
+{
+	uint64_t place = hash_pair((uint64_t)func->line << 32 | func->column, func->source);
+	uint64_t hash = hash_pair(hash_pair(func->name, (uint32_t)func->resource), place);
+	uint32_t position = index_find(&f->func_index, hash, func_equal, f, func);
+
+	if (position == INDEX_NONE) {
+		position = (uint32_t)f->funcs.count;
+		vec_push(&f->funcs, *func);
+		index_add(&f->func_index, hash, position);
+	}
+	return position;
+}
+
+/* The name of a nameless function: its frame's address. */
+static uint32_t address_name(struct firefox *f, const struct frame *frame)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64,
+		 modules_address(&f->profile->modules, frame->module, frame->offset));
+	return firefox_string_of(f, text);
+}
+
+static uint32_t find_func(struct firefox *f, const struct frame *frame)
+{
+	struct firefox_func row = {.resource = NO_LIB, .source = NO_POSITION};
+	const struct func *func;
+	uint32_t position;
+
+	if (frame->func == NO_FUNC) {
+		if (frame->module != NO_MODULE)
+			row.resource = f->module_libs[frame->module];
+		row.name = address_name(f, frame);
+		return intern_func(f, &row);
+	}
+	if (f->func_positions[frame->func] != NO_POSITION)
+		return f->func_positions[frame->func];
+	func = &f->profile->funcs.rows.items[frame->func];
+	if (func->module != NO_MODULE)
+		row.resource = f->module_libs[func->module];
+	row.source = find_source(f, func->file);
+	row.line = func->line;
+	row.column = func->column;
+	row.is_js = func->is_js;
+	if (!file_strings_size(&f->file_strings, func->name)) {
+		row.name = address_name(f, frame);
+		return intern_func(f, &row);
+	}
+	row.name = firefox_string(f, func->name);
+	position = intern_func(f, &row);
+	f->func_positions[frame->func] = position;
+	return position;
+}
+
+/* Code outside of files has neither lib nor address. Addresses must fit into 31 bits. */
+static void place_frame(struct firefox *f, const struct frame *frame, struct firefox_frame *row)
+{
+	const struct module *module;
+	uint64_t rva;
+
+	row->lib = NO_LIB;
+	row->address = NO_ADDRESS;
+	if (frame->module == NO_MODULE)
+		return;
+	module = &f->profile->modules.rows.items[frame->module];
+	if (module->kind == PROFILE_MODULE_ANON || module->kind == PROFILE_MODULE_KERNEL_DYNAMIC)
+		return;
+	if (!module_offset_to_rva(module, frame->offset, &rva) || rva > INT32_MAX)
+		return;
+	row->lib = firefox_lib(f, frame->module);
+	row->address = (int32_t)rva;
+}
+
+/* Assigns positions to used categories and to the default one, which must not be missing. */
+static void place_categories(struct firefox *f)
+{
+	uint8_t position = 0;
+
+	/* All categories of the profile's own are written. */
+	for (size_t i = 0; i < f->profile->categories.count; i++)
+		f->category_positions[i] = (uint8_t)i;
+	if (f->profile->categories.count)
+		return;
+	f->has_category[CATEGORY_OTHER] = true;
+	firefox_use_marker_categories(f);
+	vec_for_each(&f->frames, const struct firefox_frame *, frame) {
+		if (frame->category.category < CATEGORY_COUNT)
+			f->has_category[frame->category.category] = true;
+	}
+	for (size_t i = 0; i < CATEGORY_COUNT; i++)
+		f->category_positions[i] = f->has_category[i] ? position++ : UINT8_MAX;
+	vec_for_each(&f->marker_categories, struct firefox_category *, row)
+		row->position = position++;
+}
+
+static uint32_t *new_positions(size_t count)
+{
+	uint32_t *positions = xmalloc((count + 1) * sizeof(*positions));
+
+	memset(positions, 0xff, (count + 1) * sizeof(*positions));
+	return positions;
+}
+
+/* Makes the stacks of the rows of CPUs, and the frames of programs. */
+static void add_cpu_stacks(struct firefox *f)
+{
+	const struct profile *p = f->profile;
+
+	vec_for_each(&f->rows.cpu_samples, struct cpu_sample *, ref) {
+		if (ref->stack != NO_STACK)
+			ref->stack = cpu_stacks_intern(
+				&f->cpu_stacks, p, p->threads.rows.items[ref->thread].process_name,
+				ref->stack);
+	}
+	vec_for_each(&f->cpu_stacks.programs, const string_id *, name) {
+		const struct firefox_func func = {
+			.name = firefox_string(f, *name),
+			.resource = NO_LIB,
+			.source = NO_POSITION,
+		};
+
+		vec_push(&f->frames, (struct firefox_frame){
+					     .lib = NO_LIB,
+					     .address = NO_ADDRESS,
+					     .func = intern_func(f, &func),
+					     .symbol = NO_POSITION,
+				     });
+	}
+}
+
+void firefox_tables_init(struct firefox *f)
+{
+	const struct frames *frames = &f->profile->frames;
+	size_t count = frames->rows.count;
+	_cleanup_free_ struct frame_category *categories_of = categories_of_frames(f->profile);
+
+	/* All bits set is NO_LIB, too. */
+	f->module_libs = (int32_t *)new_positions(f->profile->modules.rows.count);
+	f->func_positions = new_positions(f->profile->funcs.rows.count);
+	f->symbol_positions = new_positions(f->profile->symbols.rows.count);
+	vec_reserve(&f->frames, count);
+	f->frames.count = count;
+	for (size_t i = 0; i < count; i++) {
+		struct firefox_frame *row = &f->frames.items[i];
+
+		place_frame(f, &frames->rows.items[i], row);
+		row->line = frames->rows.items[i].line;
+		row->inline_depth = frames->rows.items[i].inline_depth;
+		row->category = categories_of[i];
+		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
+	}
+	place_categories(f);
+	/* Only now all frames have told whether their module is a lib. */
+	for (size_t i = 0; i < count; i++)
+		f->frames.items[i].func = find_func(f, &frames->rows.items[i]);
+	add_cpu_stacks(f);
+}
+
+void firefox_tables_release(struct firefox *f)
+{
+	vec_release(&f->marker_categories);
+	vec_release(&f->strings);
+	vec_release(&f->string_positions);
+	vec_release(&f->libs);
+	index_release(&f->lib_index);
+	free(f->module_libs);
+	vec_release(&f->frames);
+	cpu_stacks_release(&f->cpu_stacks);
+	vec_release(&f->funcs);
+	index_release(&f->func_index);
+	free(f->func_positions);
+	vec_release(&f->symbols);
+	index_release(&f->symbol_index);
+	free(f->symbol_positions);
+	vec_release(&f->sources);
+	index_release(&f->source_index);
+}

@@ -1,0 +1,701 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/text.h"
+#include "lib/format/page/slab/slab.h"
+#include "lib/query/code_places.h"
+#include "lib/query/marker_rows.h"
+#include "lib/query/pattern.h"
+#include "lib/query/summary.h"
+#include "lib/query/table.h"
+#include "lib/query/timeline.h"
+#include "lib/query/tree.h"
+
+/*
+ * Functions that the page's script calls. Numbers go in and out as 32-bit integers, wider ones as
+ * doubles; texts are terminated and in memory that the script reads. What a function returns a
+ * pointer to is valid until the next call of the same function.
+ */
+
+#define EXPORT(name) __attribute__((export_name(#name), used)) name
+
+/* All that the page has of its profile; the query is the present selection. */
+struct engine {
+	struct profile *profile;
+	struct query_filter filter; /* its texts are owned */
+	bool *threads; /* by thread_id: those of the filter */
+	struct query query;
+	bool is_selected; /* the query was made */
+	uint32_t shape; /* another number wherever other frames are shown */
+	struct query_keys *keys[QUERY_BY_COUNT]; /* made when first asked for */
+	struct error err;
+};
+
+extern struct engine engine;
+
+#define ENGINE_BUFFERS 8
+
+/* Tables and trees of the present selection. */
+
+/* The script reads rows by these sizes. */
+_Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
+_Static_assert(sizeof(struct query_node) == 40, "key … stack, self, total");
+
+static struct query_table table;
+static struct query_tree kept; /* the plain one by function; others come and go */
+static struct query_tree other;
+static const struct query_tree *tree; /* the last one asked for */
+
+static struct query_keys *engine_keys(enum query_by by);
+
+/* Returns the number of rows; page_rows() has them. */
+uint32_t EXPORT(page_table)(unsigned int by)
+{
+	if (by >= QUERY_BY_COUNT)
+		return 0;
+	query_table_release(&table);
+	query_table_make(&table, &engine.query, by, engine_keys(by));
+	return (uint32_t)table.rows.count;
+}
+
+const void *EXPORT(page_rows)(void)
+{
+	return table.rows.items;
+}
+
+/* Makes the kept tree anew only where other frames are shown. */
+static void weigh_kept(const struct query_tree_options *options)
+{
+	static uint32_t shape;
+
+	if (shape == engine.shape) {
+		query_tree_weigh(&kept, &engine.query, options->min_weight);
+		return;
+	}
+	shape = engine.shape;
+	query_tree_release(&kept);
+	query_tree_make(&kept, &engine.query, options);
+}
+
+/*
+ * Returns the first root, or QUERY_NO_NODE; page_nodes() has them. `function` is that of trees of
+ * callers or callees.
+ */
+uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *function,
+			   double min_weight)
+{
+	const struct query_tree_options options = {
+		.by = by,
+		.kind = kind,
+		.function = function,
+		.min_weight = (uint64_t)min_weight,
+		.keys = engine_keys(by),
+	};
+
+	if (by == QUERY_BY_FUNCTION && kind == QUERY_TREE_PLAIN) {
+		weigh_kept(&options);
+		tree = &kept;
+	} else {
+		query_tree_release(&other);
+		query_tree_make(&other, &engine.query, &options);
+		tree = &other;
+	}
+	return tree->first_root;
+}
+
+const void *EXPORT(page_nodes)(void)
+{
+	return tree->nodes.items;
+}
+
+uint32_t EXPORT(page_node_count)(void)
+{
+	return (uint32_t)tree->nodes.count;
+}
+
+int EXPORT(page_tree_is_cut)(void)
+{
+	return tree->is_cut;
+}
+
+/* The contents of a key; texts are "" if it says nothing. */
+struct shown_key {
+	const char *function, *module, *file, *category, *process, *thread;
+	uint32_t line, pid, incarnation, tid;
+	uint32_t processes;
+	uint32_t has_frame; /* it is that of a frame, though nothing may be known */
+	uint64_t address;
+};
+
+static const char *engine_shown(const char *text, unsigned int buffer);
+
+static const char *key_text(const struct query_keys *k, string_id id, unsigned int buffer)
+{
+	return engine_shown(query_keys_text(k, id), buffer);
+}
+
+const struct shown_key *EXPORT(page_key)(unsigned int by, uint32_t id)
+{
+	static struct shown_key shown;
+	const struct query_keys *k = engine_keys(by);
+	const struct query_key *key;
+
+	if (id >= k->rows.count)
+		return NULL;
+	key = &k->rows.items[id];
+	shown = (struct shown_key){
+		.function = key_text(k, key->function, 0),
+		.module = key_text(k, key->module, 1),
+		.file = key_text(k, key->file, 2),
+		.category = key_text(k, key->category, 3),
+		.process = key_text(k, key->process, 4),
+		.thread = key_text(k, key->thread, 5),
+		.line = key->line,
+		.pid = key->pid,
+		.incarnation = key->incarnation,
+		.tid = key->tid,
+		.processes = k->processes ? k->processes[id] : 0,
+		.has_frame = key->function != NO_STRING || key->module != NO_STRING,
+		.address = key->address,
+	};
+	return &shown;
+}
+
+uint32_t EXPORT(page_key_count)(unsigned int by)
+{
+	return (uint32_t)engine_keys(by)->rows.count;
+}
+
+/* Returns the function as it is, for filters. */
+const char *EXPORT(page_key_function)(unsigned int by, uint32_t id)
+{
+	const struct query_keys *k = engine_keys(by);
+
+	return id < k->rows.count ? query_keys_text(k, k->rows.items[id].function) : "";
+}
+
+/* Kinds of frames that a picture tells apart. */
+enum frame_mark {
+	MARK_GUESSED = 1 << 0,
+	MARK_UNNAMED = 1 << 1,
+	MARK_INLINED = 1 << 2,
+};
+
+/* Returns the category of a stack's innermost frame in the low byte, then its marks. */
+uint32_t EXPORT(page_frame_marks)(uint32_t stack)
+{
+	const struct profile *p = engine.profile;
+	const struct frame *frame;
+	uint32_t marks = 0;
+
+	if (stack >= p->stacks.rows.count)
+		return 0;
+	frame = &p->frames.rows.items[p->stacks.rows.items[stack].frame];
+	if (frame->kind == PROFILE_FRAME_GUESS)
+		marks |= MARK_GUESSED;
+	if (frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named)
+		marks |= MARK_UNNAMED;
+	if (frame->inline_depth)
+		marks |= MARK_INLINED;
+	return engine.query.categories[stack].category | marks << 8;
+}
+
+/* Returns the weight of stacks with a function that was marked by the last search. */
+double EXPORT(page_search_weight)(unsigned int by, const uint8_t *marks)
+{
+	const struct query *q = &engine.query;
+	const struct query_keys *k = engine_keys(by);
+	size_t count = engine.profile->stacks.rows.count;
+	bool *is_within = xcalloc(count + 1, sizeof(*is_within));
+	double weight = 0;
+
+	for (stack_id id = 0; id < count; id++) {
+		stack_id parent = q->parents[id];
+
+		is_within[id] = (q->is_shown[id] && marks[k->of_stacks[id]]) ||
+				(parent != NO_STACK && is_within[parent]);
+		if (is_within[id])
+			weight += (double)q->weights[id];
+	}
+	free(is_within);
+	return weight;
+}
+
+/* By key: 1 if the function's name matches; NULL: the expression is wrong, see page_error(). */
+const uint8_t *EXPORT(page_search)(unsigned int by, const char *expression)
+{
+	static uint8_t *marks;
+	const struct query_keys *k = engine_keys(by);
+	regex_t regex;
+
+	if (pattern_compile(&regex, NULL, expression, &engine.err))
+		return NULL;
+	free(marks);
+	marks = xcalloc(k->rows.count + 1, 1);
+	for (uint32_t i = 0; i < k->rows.count; i++)
+		marks[i] = k->rows.items[i].function != NO_STRING &&
+			   !regexec(&regex, query_keys_text(k, k->rows.items[i].function), 0, NULL,
+				    0);
+	regfree(&regex);
+	return marks;
+}
+
+/* Threads over time, and what the profile says of itself. */
+
+uint32_t EXPORT(page_thread_count)(void)
+{
+	return (uint32_t)engine.profile->threads.rows.count;
+}
+
+struct shown_thread {
+	const char *name, *process;
+	uint32_t pid, incarnation, tid, is_main;
+	double start, end; /* ns since the profile's start; end 0: at the end */
+	double weight; /* in the present selection */
+};
+
+static double since_start(uint64_t time)
+{
+	uint64_t start = engine.profile->meta.start_ns;
+
+	return time > start ? (double)(time - start) : 0;
+}
+
+const struct shown_thread *EXPORT(page_thread)(uint32_t id)
+{
+	static struct shown_thread shown;
+	const struct profile *p = engine.profile;
+	const struct profile_thread *thread;
+
+	if (id >= p->threads.rows.count)
+		return NULL;
+	thread = &p->threads.rows.items[id];
+	shown = (struct shown_thread){
+		.name = engine_shown(strings_get(&p->strings, thread->name), 0),
+		.process = engine_shown(strings_get(&p->strings, thread->process_name), 1),
+		.pid = thread->pid,
+		.incarnation = thread->incarnation,
+		.tid = thread->tid,
+		.is_main = thread->is_main,
+		.start = since_start(thread->start),
+		.end = thread->end ? since_start(thread->end) : 0,
+		.weight = (double)engine.query.thread_weights[id],
+	};
+	return &shown;
+}
+
+uint32_t EXPORT(page_timeline_kinds)(void)
+{
+	return query_timeline_kinds(&engine.query);
+}
+
+/* Returns the times of a thread, or of all: see struct query_timeline. */
+const float *EXPORT(page_timeline)(uint32_t thread, double from, double until, uint32_t bins)
+{
+	static struct query_timeline timeline;
+
+	if ((thread >= engine.profile->threads.rows.count && thread != NO_THREAD) || !bins ||
+	    !(until >= from + 1))
+		return NULL;
+	query_timeline_release(&timeline);
+	timeline.from = (uint64_t)from;
+	timeline.until = (uint64_t)until;
+	timeline.bins = bins;
+	query_timeline_make(&timeline, &engine.query, thread);
+	return timeline.times;
+}
+
+/* Returns the kinds of markers in each part of a time: see query_timeline_marks(). */
+const uint8_t *EXPORT(page_timeline_marks)(uint32_t thread, double from, double until,
+					   uint32_t bins)
+{
+	static uint8_t *marks;
+	struct query_timeline timeline;
+
+	if (!bins || !(until >= from + 1))
+		return NULL;
+	timeline = (struct query_timeline){
+		.from = (uint64_t)from, .until = (uint64_t)until, .bins = bins};
+	free(marks);
+	marks = query_timeline_marks(&timeline, engine.profile, thread);
+	return marks;
+}
+
+uint32_t EXPORT(page_counter_count)(void)
+{
+	return (uint32_t)engine.profile->counters.rows.count;
+}
+
+struct shown_counter {
+	const char *name, *unit, *description;
+	uint32_t pid, is_level, count;
+};
+
+const struct shown_counter *EXPORT(page_counter)(uint32_t id)
+{
+	static struct shown_counter shown;
+	const struct profile *p = engine.profile;
+	const struct counter *counter;
+	string_id name;
+
+	if (id >= p->counters.rows.count)
+		return NULL;
+	counter = &p->counters.rows.items[id];
+	name = counter->label == NO_STRING ? counter->name : counter->label;
+	shown = (struct shown_counter){
+		.name = engine_shown(strings_get(&p->strings, name), 0),
+		.unit = engine_shown(strings_get(&p->strings, counter->unit), 1),
+		.description = engine_shown(strings_get(&p->strings, counter->description), 2),
+		.pid = counter->pid,
+		.is_level = counter->graph == COUNTER_LEVEL,
+		.count = (uint32_t)counter->samples.count,
+	};
+	return &shown;
+}
+
+/* Returns the values of a counter in each part of a time: see query_timeline_counter(). */
+const double *EXPORT(page_counter_values)(uint32_t id, double from, double until, uint32_t bins)
+{
+	static double *values;
+	struct query_timeline timeline;
+
+	if (id >= engine.profile->counters.rows.count || !bins || !(until >= from + 1))
+		return NULL;
+	timeline = (struct query_timeline){
+		.from = (uint64_t)from, .until = (uint64_t)until, .bins = bins};
+	free(values);
+	values = query_timeline_counter(&timeline, engine.profile, id);
+	return values;
+}
+
+uint32_t EXPORT(page_category_count)(void)
+{
+	return (uint32_t)engine.profile->categories.count;
+}
+
+const char *EXPORT(page_category)(uint32_t id)
+{
+	return engine_shown(category_name(engine.profile, (uint8_t)id), 0);
+}
+
+const char *EXPORT(page_category_color)(uint32_t id)
+{
+	return id < engine.profile->categories.count ? engine.profile->categories.items[id].color
+						     : "";
+}
+
+/* Rows of the information about the recording: section, label, value, format; NULL at the end. */
+const char *EXPORT(page_fact)(uint32_t id, unsigned int which)
+{
+	const struct profile_meta *meta = &engine.profile->meta;
+	const struct profile_extra *row;
+
+	if (id >= meta->extra.count)
+		return NULL;
+	row = &meta->extra.items[id];
+	switch (which) {
+	case 0:
+		return engine_shown(row->section, 0);
+	case 1:
+		return engine_shown(row->label, 1);
+	case 2:
+		return engine_shown(row->value, 2);
+	default:
+		return row->format;
+	}
+}
+
+/* Texts of struct profile_meta, in the order of META_TEXTS. */
+const char *EXPORT(page_meta)(unsigned int which)
+{
+	const struct profile_meta *meta = &engine.profile->meta;
+	const char *const texts[] = {
+#define META_TEXT(member) meta->member,
+		META_TEXTS
+#undef META_TEXT
+	};
+
+	if (which >= sizeof(texts) / sizeof(texts[0]) || !texts[which])
+		return "";
+	return engine_shown(texts[which], 3);
+}
+
+/* Returns the text of a source file with that path; NULL: the profile has none. */
+const char *EXPORT(page_source)(const char *path)
+{
+	const struct profile *p = engine.profile;
+
+	vec_for_each(&p->source_files.rows, const struct source_file *, row) {
+		if (row->text && !strcmp(strings_get(&p->strings, row->path), path))
+			return row->text;
+	}
+	return NULL;
+}
+
+static struct marker_rows markers;
+
+/* Lists the markers of the selection's threads and time; returns how many there are. */
+uint32_t EXPORT(page_markers)(void)
+{
+	marker_rows_release(&markers);
+	marker_rows_make(&markers, engine.profile, &engine.filter);
+	return (uint32_t)markers.list.count;
+}
+
+struct shown_marker {
+	const char *name, *fields;
+	uint32_t thread, cause; /* cause: a stack or NO_STACK */
+	double start, duration; /* ns, since the profile's start */
+};
+
+const struct shown_marker *EXPORT(page_marker)(uint32_t id)
+{
+	static struct shown_marker shown;
+	const struct profile *p = engine.profile;
+	const struct marker_row *row;
+	char *fields;
+
+	if (id >= markers.list.count)
+		return NULL;
+	row = &markers.list.items[id];
+	fields = marker_fields_text(p, row->marker);
+	shown = (struct shown_marker){
+		.name = engine_shown(strings_get(&p->strings, row->marker->name), 4),
+		.fields = engine_shown(fields ? fields : "", 5),
+		.thread = (uint32_t)(row->thread - p->threads.rows.items),
+		.cause = marker_cause(&p->markers, row->marker),
+		.start = since_start(row->marker->start),
+		.duration = (double)(row->marker->end - row->marker->start),
+	};
+	free(fields);
+	return &shown;
+}
+
+/* Functions of machine code: where the server of prof view finds their instructions. */
+
+/* The script reads places by these sizes. */
+_Static_assert(sizeof(struct code_place) == 32, "rva, self, total, stamp");
+
+static struct code_functions functions;
+
+/* Finds those of a name, else those that it is inlined into. Returns how many there are. */
+uint32_t EXPORT(page_code_functions)(const char *name)
+{
+	code_functions_release(&functions);
+	code_functions_find(&functions, &engine.query, name);
+	if (!functions.list.count) {
+		code_functions_release(&functions);
+		code_functions_find_callers(&functions, &engine.query, name);
+	}
+	return (uint32_t)functions.list.count;
+}
+
+struct code_function {
+	const char *name; /* safe to show */
+	const char *module; /* as it is */
+	const char *build_id; /* "" if unknown */
+	const struct code_place *places;
+	uint32_t place_count, padding;
+	uint64_t start, size; /* an RVA; bytes */
+};
+
+/* Returns a function of the last search; valid until the next call. */
+const struct code_function *EXPORT(page_code_function)(uint32_t i)
+{
+	static struct code_function shown;
+	static char build_id[MODULE_BUILD_ID_TEXT];
+	const struct profile *p = engine.profile;
+	const struct code_places *places;
+	const struct symbol *symbol;
+
+	if (i >= functions.list.count)
+		return NULL;
+	places = &functions.list.items[i];
+	symbol = &p->symbols.rows.items[places->symbol];
+	module_build_id_text(&p->modules.rows.items[symbol->module], build_id);
+	shown = (struct code_function){
+		.name = engine_shown(strings_get(&p->strings, symbol->name), 6),
+		.module = strings_get(&p->strings, p->modules.rows.items[symbol->module].name),
+		.build_id = build_id,
+		.places = places->list.items,
+		.place_count = (uint32_t)places->list.count,
+		.start = symbol->rva,
+		.size = code_places_size(places, p),
+	};
+	return &shown;
+}
+
+/* Reads the profile, and selects samples of it. */
+
+struct engine engine = {.filter = {.until = UINT64_MAX}};
+
+static struct slab_reader *reader;
+
+static struct query_keys *engine_keys(enum query_by by)
+{
+	if (!engine.keys[by]) {
+		engine.keys[by] = xcalloc(1, sizeof(*engine.keys[by]));
+		query_keys_make(engine.keys[by], &engine.query, by);
+	}
+	return engine.keys[by];
+}
+
+/* Returns a text that is safe to show, in a buffer of that number. */
+static const char *engine_shown(const char *text, unsigned int buffer)
+{
+	static char *buffers[ENGINE_BUFFERS];
+
+	free(buffers[buffer]);
+	buffers[buffer] = xstrdup(text);
+	text_to_line(buffers[buffer]);
+	return buffers[buffer];
+}
+
+void *EXPORT(page_alloc)(size_t size)
+{
+	return xmalloc(size);
+}
+
+void EXPORT(page_free)(void *p)
+{
+	free(p);
+}
+
+/* Returns what the last failure was. */
+const char *EXPORT(page_error)(void)
+{
+	return engine.err.text;
+}
+
+/* Takes the next block of the profile. 0, or the number of an error. */
+int EXPORT(page_read)(const void *data, size_t size)
+{
+	if (!reader)
+		reader = slab_reader_new();
+	return slab_read(reader, data, size, &engine.err);
+}
+
+/* Ends reading: all blocks were there. */
+int EXPORT(page_open)(void)
+{
+	int ret = slab_reader_take(reader, &engine.profile, &engine.err);
+
+	if (!ret)
+		engine.threads = xcalloc(engine.profile->threads.rows.count + 1, sizeof(bool));
+	return ret;
+}
+
+/* Sets a text of the filter, as struct query_filter lists them. NULL: no condition. */
+int EXPORT(page_filter_text)(unsigned int which, const char *text)
+{
+	const char **texts[] = {
+		&engine.filter.process,	 &engine.filter.thread, &engine.filter.event,
+		&engine.filter.category, &engine.filter.during, &engine.filter.focus,
+		&engine.filter.ignore,	 &engine.filter.hide,	&engine.filter.root,
+	};
+
+	if (which >= sizeof(texts) / sizeof(texts[0]))
+		return -EINVAL;
+	free((char *)*texts[which]);
+	*texts[which] = text ? xstrdup(text) : NULL;
+	return 0;
+}
+
+void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int fold_recursion,
+			      int include_idle)
+{
+	engine.filter.from = from > 0 ? (uint64_t)from : 0;
+	engine.filter.until = until < 1.8e19 ? (uint64_t)until : UINT64_MAX;
+	engine.filter.no_kernel = no_kernel;
+	engine.filter.fold_recursion = fold_recursion;
+	engine.filter.include_idle = include_idle;
+}
+
+/* Returns bytes, by thread, in which the script sets those that count; not used unless `is_used`.
+ */
+bool *EXPORT(page_filter_threads)(int is_used)
+{
+	engine.filter.threads = is_used ? engine.threads : NULL;
+	return engine.threads;
+}
+
+/* Tells whether other frames are shown than at the last call. */
+static bool shows_others(const struct query_filter *filter)
+{
+	static char *last;
+	char *now = xasprintf("%s\n%s\n%d%d", filter->hide ? filter->hide : "",
+			      filter->root ? filter->root : "", filter->no_kernel,
+			      filter->fold_recursion);
+	bool differs = !last || strcmp(last, now) != 0;
+
+	free(last);
+	last = now;
+	return differs;
+}
+
+int EXPORT(page_select)(void)
+{
+	int ret;
+
+	engine.shape += shows_others(&engine.filter);
+
+	if (engine.is_selected)
+		query_release(&engine.query);
+	ret = query_select(&engine.query, engine.profile, &engine.filter, &engine.err);
+	engine.is_selected = !ret;
+	return ret;
+}
+
+/* Returns the profile's length, ns. */
+static double profile_length(void)
+{
+	const struct profile_meta *meta = &engine.profile->meta;
+
+	return meta->end_ns > meta->start_ns ? (double)(meta->end_ns - meta->start_ns) : 0;
+}
+
+/* Sums of the selection and of the profile. */
+const double *EXPORT(page_totals)(void)
+{
+	static double totals[12];
+	const struct query *q = &engine.query;
+	const struct profile_meta *meta = &engine.profile->meta;
+	struct query_summary s = query_summarize(q);
+	const double values[] = {
+		(double)q->weight,
+		(double)q->samples,
+		(double)q->cpu_ns,
+		(double)q->no_frame,
+		(double)q->waits[QUERY_IDLE],
+		(double)q->waits[QUERY_BLOCKED],
+		(double)q->waits[QUERY_RUNNABLE],
+		(double)meta->interval_ns,
+		profile_length(),
+		q->event,
+		s.named,
+		(double)meta->start_realtime_ns,
+	};
+
+	_Static_assert(sizeof(values) == sizeof(totals), "the script knows them by number");
+	memcpy(totals, values, sizeof(values));
+	return totals;
+}
+
+/* The line that `prof report` begins with. */
+const char *EXPORT(page_summary)(void)
+{
+	struct strbuf line = {0};
+	static char *text;
+
+	free(text);
+	query_summary_text(&engine.query, &line);
+	text = strbuf_take(&line);
+	return text;
+}
+
+/* The half width of the confidence interval of a weight. */
+double EXPORT(page_weight_error)(double weight)
+{
+	return query_error(&engine.query, (uint64_t)weight);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of a slab and their columns, as columns.def lists them. */
+#ifndef PROF_LIB_FORMAT_PAGE_SLAB_SLAB_COLUMNS_H
+#define PROF_LIB_FORMAT_PAGE_SLAB_SLAB_COLUMNS_H
+
+#include <stddef.h>
+
+#include "lib/format/page/slab/slab.h"
+
+#define SLAB_MAGIC "PROFSLAB"
+#define SLAB_VERSION 1u
+
+/* Rows of tables that consist of one value. */
+struct slab_text {
+	char *text;
+};
+struct slab_number {
+	uint64_t number;
+};
+struct slab_byte {
+	uint8_t byte;
+};
+
+enum slab_table {
+#define TABLE(name, ...) SLAB_##name,
+#define FIXED(name, ...) SLAB_##name,
+#include "lib/format/page/slab/columns.def"
+	SLAB_TABLE_COUNT,
+	SLAB_NONE = SLAB_TABLE_COUNT,
+};
+
+enum column_kind {
+	COLUMN_NUMBER, /* below the limit; 0: no limit */
+	COLUMN_SIGNED, /* likewise, often negative */
+	COLUMN_ASCENDING, /* differences from the row before, of one parent */
+	COLUMN_NEAR, /* likewise, of numbers that go up and down */
+	COLUMN_ID, /* a row of the table `limit`, or UINT32_MAX */
+	COLUMN_NEAR_ID, /* likewise, near that of the row before */
+	COLUMN_ROW, /* a row of it */
+	COLUMN_PARENT, /* an earlier row of the same table, or UINT32_MAX */
+	COLUMN_VALUE, /* a struct marker_value, whose type is a column before */
+	COLUMN_BYTES, /* as many as the member has */
+	COLUMN_TEXT, /* of an owned char *, which may be NULL */
+	COLUMN_SIZED_TEXT, /* likewise, its size_t follows */
+	COLUMN_FORMAT, /* of a marker; a static text */
+};
+
+struct slab_column {
+	const char *name; /* "FRAMES.line" */
+	enum slab_table table;
+	enum slab_block block;
+	enum column_kind kind;
+	uint32_t limit;
+	size_t offset, size; /* of the member in a row */
+};
+
+struct slab_table_row {
+	const char *name;
+	enum slab_block block;
+	enum slab_table parent; /* SLAB_NONE: the profile */
+	size_t offset; /* of the VEC in a row of the parent; of FIXED ones, of the rows */
+	size_t row_size;
+	size_t fixed; /* rows; 0: a VEC */
+};
+
+extern const struct slab_column slab_columns[];
+extern const size_t slab_column_count;
+extern const struct slab_table_row slab_tables[SLAB_TABLE_COUNT];
+
+/* The form that all VECs have. */
+struct any_vec {
+	void *items;
+	size_t count, capacity;
+};
+
+/*
+ * Returns the rows that belong to a row of the parent; the first `count` of them are used. Samples
+ * must be open.
+ */
+struct any_vec slab_rows(const struct profile *p, enum slab_table table, size_t parent);
+void slab_set_rows(struct profile *p, enum slab_table table, size_t parent, struct any_vec rows);
+/* Returns the number of rows of the parent, 1 for the profile. */
+size_t slab_parents(const struct profile *p, enum slab_table table);
+
+/* Returns where the first row has the column's value; NULL without rows. */
+static inline char *slab_member(const struct any_vec *rows, const struct slab_column *c)
+{
+	return rows->count ? (char *)rows->items + c->offset : NULL;
+}
+
+/* Checks everything that other rooms believe of a profile. */
+int slab_check(struct profile *p, struct error *err);
+
+static inline uint64_t zigzag(uint64_t value)
+{
+	return value << 1 ^ (uint64_t)((int64_t)value >> 63);
+}
+
+static inline uint64_t unzigzag(uint64_t value)
+{
+	return value >> 1 ^ -(value & 1);
+}
+
+#endif

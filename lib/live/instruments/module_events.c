@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bpf/live_record.h"
+#include "lib/base/alloc.h"
+#include "lib/live/instrument.h"
+
+/*
+ * Modules that the kernel loads during a recording: the tracker makes mappings from the probe's
+ * records.
+ */
+
+static void *create(struct live *live, const void *settings)
+{
+	(void)live;
+	(void)settings;
+	return xcalloc(1, 1);
+}
+
+static int configure(void *state, struct programs_options *programs, struct error *err)
+{
+	(void)state;
+	(void)err;
+	/* Kernels without modules lack the tracepoint. */
+	if (access("/proc/modules", F_OK))
+		programs_leave_out(programs, "on_module");
+	return 0;
+}
+
+const struct instrument instrument_modules = {
+	.name = "modules",
+	.takes = INSTRUMENT_TAKES(REC_LOADED),
+	.create = create,
+	.destroy = free,
+	.configure = configure,
+};

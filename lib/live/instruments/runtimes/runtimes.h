@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions of runtimes → code records. */
+#ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIMES_H
+#define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/error.h"
+#include "lib/base/strbuf.h"
+#include "lib/base/vec.h"
+#include "lib/code/runtimes/runtime.h"
+#include "lib/live/bpf/programs.h"
+#include "lib/stream/record/sink.h"
+
+/*
+ * Sends the function's code: one record, or several for consecutive ranges of its positions if it
+ * has more lines than fit into one.
+ */
+void send_code_records(const struct runtime *runtime, const struct rec_function *function,
+		       const struct managed_code *code, record_sink_fn *sink, void *ctx);
+
+/* Layouts of the interpreters that were met, as the kernel's programs have them: by number. */
+
+struct found_layout {
+	struct runtime_layout file; /* as the file alone tells it */
+	struct runtime_layout layout;
+	char version[16];
+};
+
+/* Empty when zeroed. */
+struct layouts {
+	VEC(struct found_layout) rows;
+	uint64_t refused; /* beyond RUNTIME_LAYOUTS_MAX */
+};
+
+void layouts_release(struct layouts *l);
+/*
+ * Appends "Python 3.11, Node.js 20": each version once. A runtime that is only mapped, as by an
+ * editor that could run scripts, is left out if it is known not to have started.
+ */
+void layouts_list_versions(const struct layouts *l, struct strbuf *out);
+
+#endif

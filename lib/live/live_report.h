@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reports of instruments on a recording, as data that cmd prints: facts, lines of the summary,
+ * warnings.
+ */
+#ifndef PROF_LIB_LIVE_LIVE_REPORT_H
+#define PROF_LIB_LIVE_LIVE_REPORT_H
+
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/model/facts/facts.h"
+
+/* Fate of an event's records, which the recorder does not see. */
+struct event_tally {
+	uint64_t samples; /* in the profile */
+	uint64_t weight; /* occurrences that they stand for */
+	uint64_t lost;
+	/* Number and length of the kernel's pauses of the event. */
+	uint64_t throttled, throttled_ns;
+};
+
+struct record_tally {
+	uint64_t ticks; /* of the clock: in the profile, or known to be lost */
+	/* Ticks that never came because the kernel had stopped the clock. */
+	uint64_t throttled_ticks;
+	const struct event_tally *events; /* by number */
+	uint32_t event_count;
+};
+
+/* Zeroed is empty. */
+struct report {
+	VEC(char *) features; /* for the profile's meta: what it was recorded with */
+	VEC(char *) lines; /* for the summary */
+	VEC(char *) warnings;
+	struct facts facts;
+};
+
+void report_release(struct report *r);
+
+static inline void report_release_cleanup(struct report *r)
+{
+	report_release(r);
+}
+
+/* Copies the text. */
+void report_feature(struct report *r, const char *name);
+void report_line(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void report_warning(struct report *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * CPU limits of the control groups of recorded processes, and of the groups above them: how often
+ * the kernel held their threads back until the next period. Threads that are held back look like
+ * threads that wait for a CPU. Works with version 2, and with the controller "cpu" of version 1.
+ */
+#ifndef PROF_LIB_LIVE_PROCESS_CGROUP_LIMITS_H
+#define PROF_LIB_LIVE_PROCESS_CGROUP_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+
+/* The mounted hierarchy that limits CPU time. Zeroed: none. */
+struct cpu_hierarchy {
+	char *mount;
+	char *root; /* the group that it shows */
+	bool is_version_1;
+};
+
+void cpu_hierarchy_find(struct cpu_hierarchy *h);
+void cpu_hierarchy_release(struct cpu_hierarchy *h);
+/*
+ * Returns the path of the group in the text of /proc/PID/cgroup, below the mount point, "" for the
+ * one that it shows; NULL if it is not among those shown. The caller frees.
+ */
+char *cpu_hierarchy_path(const struct cpu_hierarchy *h, const char *text);
+
+struct cpu_limit_counts {
+	uint64_t periods; /* in which the group had something to run */
+	uint64_t throttled; /* those in which it was held back */
+	uint64_t throttled_ns; /* added up over the CPUs */
+};
+
+struct cpu_limit {
+	char *path; /* below the mount point */
+	struct cpu_limit_counts counts; /* since the group was first seen, or the beginning */
+	struct cpu_limit_counts last; /* the kernel's, as read last */
+	uint64_t first_ns, next_ns;
+};
+
+/* Zeroed is empty. */
+struct cpu_limits {
+	struct cpu_hierarchy hierarchy;
+	bool is_searched;
+	VEC(struct cpu_limit) rows;
+};
+
+void cpu_limits_release(struct cpu_limits *l);
+/* Adds the group of a process, given the text of its /proc/PID/cgroup, and those above. */
+void cpu_limits_add(struct cpu_limits *l, const char *text, uint64_t now);
+/* Forgets what was counted so far. */
+void cpu_limits_begin(struct cpu_limits *l);
+/* Reads the groups that are due. A group that is gone keeps its counts. */
+void cpu_limits_read(struct cpu_limits *l, uint64_t now);
+void cpu_limits_read_all(struct cpu_limits *l);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "lib/model/languages/language.h"
+
+/*
+ * V8, as in node: "JS:*name /path/file.js:12:3" (older: "LazyCompile:", "Function:"), where the
+ * mark in front of the name is the tier; "Builtin:Name"
+ */
+
+/* Tiers that run a function, from the slowest to the fastest, then other kinds of code. */
+enum tier {
+	TIER_OTHER,
+	TIER_INTERPRETER,
+	TIER_BASELINE,
+	TIER_MIDTIER,
+	TIER_OPTIMIZED,
+	TIER_BUILTIN,
+	TIER_REGEXP,
+	TIER_COUNT,
+};
+
+static const char *const tiers[TIER_COUNT + 1] = {
+	[TIER_OTHER] = "Other",		[TIER_INTERPRETER] = "Interpreter",
+	[TIER_BASELINE] = "Baseline",	[TIER_MIDTIER] = "Mid-tier",
+	[TIER_OPTIMIZED] = "Optimized", [TIER_BUILTIN] = "Builtin",
+	[TIER_REGEXP] = "RegExp",
+};
+
+static const char anonymous[] = "(anonymous)";
+
+/* The tags that V8 begins a name with. */
+static const struct {
+	const char *tag;
+	uint8_t tier;
+	bool is_function; /* of a script: a mark for the tier, a name, a place */
+} tags[] = {
+	{"JS:", TIER_OTHER, true},	   {"LazyCompile:", TIER_OTHER, true},
+	{"Function:", TIER_OTHER, true},   {"Eval:", TIER_OTHER, true},
+	{"Script:", TIER_OTHER, true},	   {"InterpretedFunction:", TIER_INTERPRETER, true},
+	{"Builtin:", TIER_BUILTIN, false}, {"BytecodeHandler:", TIER_INTERPRETER, false},
+	{"RegExp:", TIER_REGEXP, false},   {"Stub:", TIER_OTHER, false},
+	{"Handler:", TIER_OTHER, false},
+};
+
+/* Maps V8's mark of the tier. Returns false if the character is part of the name. */
+static bool tier_of_mark(char mark, uint8_t *tier)
+{
+	switch (mark) {
+	case '~':
+		*tier = TIER_INTERPRETER;
+		return true;
+	case '^':
+		*tier = TIER_BASELINE;
+		return true;
+	case '+':
+		*tier = TIER_MIDTIER;
+		return true;
+	case '*':
+		*tier = TIER_OPTIMIZED;
+		return true;
+	}
+	return false;
+}
+
+/* Takes ":NUMBER" off the end. */
+static bool cut_number(const char *text, size_t *size, uint32_t *number)
+{
+	size_t at = *size;
+	uint64_t value = 0;
+
+	while (at && text[at - 1] >= '0' && text[at - 1] <= '9')
+		at--;
+	if (at == *size || *size - at > 9 || !at || text[at - 1] != ':')
+		return false;
+	for (size_t i = at; i < *size; i++)
+		value = value * 10 + (uint64_t)(text[i] - '0');
+	*number = (uint32_t)value;
+	*size = at - 1;
+	return true;
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A path from the root, or something with a scheme: "node:fs", "file:///x". */
+static bool begins_file(const char *text, size_t size)
+{
+	size_t at = 0;
+
+	if (size && text[0] == '/')
+		return true;
+	while (at < size && (is_letter(text[at]) || text[at] == '-'))
+		at++;
+	return at > 1 && at < size && text[at] == ':';
+}
+
+/*
+ * Names of functions and files may both contain spaces. Splits before the part that looks like a
+ * file, else at the first space.
+ */
+static const char *find_file(const char *text, size_t size)
+{
+	const char *end = text + size, *space;
+
+	for (const char *at = text; (space = memchr(at, ' ', (size_t)(end - at))); at = space + 1) {
+		if (begins_file(space + 1, (size_t)(end - space - 1)))
+			return space;
+	}
+	return memchr(text, ' ', size);
+}
+
+static void parse_function(struct code_name *out, const char *text, size_t size)
+{
+	const char *space;
+	uint32_t last;
+
+	if (size && tier_of_mark(text[0], &out->tier)) {
+		text++;
+		size--;
+	}
+	out->is_js = true;
+	space = find_file(text, size);
+	if (space) {
+		const char *file = space + 1;
+		size_t file_size = size - (size_t)(file - text);
+
+		if (cut_number(file, &file_size, &last)) {
+			out->line = last;
+			if (cut_number(file, &file_size, &out->line))
+				out->column = last;
+		}
+		code_name_set_file(out, file, file_size);
+		size = (size_t)(space - text);
+	}
+	out->name = size ? text : anonymous;
+	out->name_size = size ? size : sizeof(anonymous) - 1;
+}
+
+static bool parse_name(struct code_name *out, const char *text, size_t size)
+{
+	for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+		size_t tag_size = strlen(tags[i].tag);
+
+		if (!code_name_starts_with(text, size, tags[i].tag))
+			continue;
+		out->tier = tags[i].tier;
+		if (tags[i].is_function)
+			parse_function(out, text + tag_size, size - tag_size);
+		return true;
+	}
+	return false;
+}
+
+const struct language language_javascript = {
+	.category = {"JavaScript", "green", tiers},
+	.parse_name = parse_name,
+	.program = "node",
+	.remedy = "start node with --perf-basic-prof",
+	/* Addresses include the header of the ELF file that a dump is made into. */
+	.dump_mark = 0xdeadbeef,
+	.dump_line_shift = 0x40,
+};

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/stream/record/records.h"
+
+#include <string.h>
+
+#include "lib/model/facts/marker_schema.h"
+#include "lib/stream/record/stack_record.h"
+
+static const char *const cause_names[LOST_CAUSE_COUNT] = {
+	[LOST_RING_FULL] = "ring-full", [LOST_STACK] = "stack",	      [LOST_EVENT] = "event",
+	[LOST_MAPPING] = "mapping",	[LOST_TRACKING] = "tracking", [LOST_NO_RING] = "no-ring",
+	[LOST_CAPTURE] = "capture",
+};
+
+static size_t padded(size_t size)
+{
+	return (size + 7) & ~(size_t)7;
+}
+
+size_t rec_module_size(unsigned int segment_count, size_t path_size)
+{
+	return sizeof(struct rec_module) + segment_count * sizeof(struct rec_segment) +
+	       padded(path_size);
+}
+
+size_t rec_code_size(unsigned int line_count, size_t text_size)
+{
+	return sizeof(struct rec_code) + line_count * sizeof(struct rec_code_line) +
+	       padded(text_size);
+}
+
+size_t rec_container_size(size_t cgroup_size)
+{
+	return sizeof(struct rec_container) + padded(cgroup_size);
+}
+
+size_t rec_resource_size(size_t size)
+{
+	return sizeof(struct rec_resource) + padded(size);
+}
+
+size_t rec_event_name_size(size_t name_size)
+{
+	return sizeof(struct rec_event_name) + padded(name_size);
+}
+
+size_t rec_section_size(size_t name_size)
+{
+	return sizeof(struct rec_section) + padded(name_size);
+}
+
+size_t rec_symbol_size(size_t name_size)
+{
+	return sizeof(struct rec_symbol) + padded(name_size);
+}
+
+size_t rec_arguments_size(size_t folder_size, size_t arguments_size)
+{
+	return sizeof(struct rec_arguments) + padded(folder_size + arguments_size);
+}
+
+/* Text from the kernel can end in the middle of an argument; text from user space never does. */
+static bool arguments_end(const struct rec_arguments *rec)
+{
+	size_t size = rec->arguments_size;
+
+	return !size || !rec->text[rec->folder_size + size - 1];
+}
+
+size_t rec_schema_size(unsigned int field_count, size_t text_size)
+{
+	return sizeof(struct rec_schema) + field_count * sizeof(struct rec_schema_field) +
+	       padded(text_size);
+}
+
+size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_t text_size)
+{
+	return sizeof(struct rec_marker) + value_count * sizeof(struct rec_value) +
+	       stack_count * sizeof(struct rec_marker_stack) + padded(text_size);
+}
+
+size_t rec_meta_size(size_t key_size, size_t value_size)
+{
+	return sizeof(struct rec_meta) + padded(key_size + value_size);
+}
+
+size_t rec_file_size(size_t size)
+{
+	return sizeof(struct rec_file) + padded(size);
+}
+
+size_t rec_labels_size(unsigned int count)
+{
+	return sizeof(struct rec_labels) + count * sizeof(struct rec_label);
+}
+
+static bool labels_hold(const struct rec_labels *rec)
+{
+	if (rec->count > LABELS_MAX)
+		return false;
+	for (unsigned int i = 0; i < rec->count; i++) {
+		if (rec->labels[i].key_size > LABEL_KEY_MAX ||
+		    rec->labels[i].value_size > LABEL_VALUE_MAX)
+			return false;
+	}
+	return true;
+}
+
+size_t rec_counter_info_size(const struct rec_counter_info *info)
+{
+	return sizeof(*info) +
+	       padded((size_t)info->name_size + info->category_size + info->description_size +
+		      info->label_size + info->unit_size + info->color_size);
+}
+
+const char *rec_schema_text(const struct rec_schema *schema)
+{
+	return (const char *)(schema->fields + schema->field_count);
+}
+
+const struct rec_marker_stack *rec_marker_stacks(const struct rec_marker *marker)
+{
+	return (const struct rec_marker_stack *)(marker->values + marker->value_count);
+}
+
+const char *rec_marker_text(const struct rec_marker *marker)
+{
+	return (const char *)(rec_marker_stacks(marker) + marker->stack_count);
+}
+
+static bool schema_holds(const struct rec_schema *rec)
+{
+	size_t size = (size_t)rec->name_size + rec->chart_size + rec->table_size +
+		      rec->tooltip_size;
+
+	for (unsigned int i = 0; i < rec->field_count; i++) {
+		const struct rec_schema_field *field = &rec->fields[i];
+
+		if (!field->type || field->type >= FIELD_TYPE_COUNT)
+			return false;
+		size += (size_t)field->key_size + field->label_size;
+	}
+	return size <= rec->text_size;
+}
+
+static bool value_holds(const struct rec_marker *rec, const struct rec_value *value)
+{
+	if (!value->type || value->type >= FIELD_TYPE_COUNT)
+		return false;
+	if (value->type == FIELD_STRING)
+		return value->value <= rec->text_size &&
+		       value->size <= rec->text_size - value->value;
+	return value->type != FIELD_STACK || value->value < rec->stack_count;
+}
+
+static bool marker_holds(const struct rec_marker *rec)
+{
+	for (unsigned int i = 0; i < rec->value_count; i++) {
+		if (!value_holds(rec, &rec->values[i]))
+			return false;
+	}
+	return rec->start <= rec->rec.time &&
+	       (size_t)rec->name_size + rec->category_size <= rec->text_size &&
+	       (rec->stack_count || !(rec->rec.flags & MARKER_CAUSE));
+}
+
+static bool wait_holds(const struct rec_wait *rec)
+{
+	return rec->reason.state < WAIT_STATE_COUNT && rec->start <= rec->sample.rec.time;
+}
+
+static bool resumed_holds(const struct rec_resumed *rec)
+{
+	return rec->reason.state < WAIT_STATE_COUNT && rec->start <= rec->rec.time;
+}
+
+static size_t stack_record_size(const struct rec_stack *rec)
+{
+	return sizeof(*rec) + stack_record_body_size(stack_record_depth(rec), rec->run_count);
+}
+
+static bool stack_record_is_valid(const struct rec_stack *rec)
+{
+	struct stack_body body = stack_record_body(rec);
+
+	return stack_body_is_valid(&body);
+}
+
+#define RECORD(kind, name, type, size, epoch, needed, holds, ...) \
+	static bool is_valid_##kind(const struct rec *rec) \
+	{ \
+		const struct type *r = (const struct type *)rec; \
+\
+		return record_size(rec) >= (size) && record_size(rec) >= (needed) && (holds); \
+	}
+#include "bpf/record.def"
+#undef RECORD
+
+typedef bool is_valid_fn(const struct rec *rec);
+
+static is_valid_fn *const validators[REC_KIND_COUNT] = {
+#define RECORD(kind, ...) [REC_##kind] = is_valid_##kind,
+#include "bpf/record.def"
+#undef RECORD
+};
+
+bool record_is_valid(const struct rec *rec, size_t available)
+{
+	if (available < sizeof(*rec) || record_size(rec) > available)
+		return false;
+	return rec->kind < REC_KIND_COUNT && validators[rec->kind] && validators[rec->kind](rec);
+}
+
+const char *lost_cause_name(unsigned int cause)
+{
+	return cause < LOST_CAUSE_COUNT ? cause_names[cause] : "unknown";
+}
+
+const char *rec_module_path(const struct rec_module *module)
+{
+	return (const char *)(module->segments + module->segment_count);
+}
+
+uint64_t rec_module_contents(const struct rec_module *module)
+{
+	uint64_t hash = 0;
+
+	if (!module->build_id_size)
+		memcpy(&hash, module->build_id, sizeof(hash));
+	return hash;
+}
+
+const char *rec_code_text(const struct rec_code *code)
+{
+	return (const char *)(code->lines + code->line_count);
+}
+
+bool rec_code_dump(const struct rec_code *code, struct rec_code_dump *dump)
+{
+	if (!(code->rec.flags & CODE_DUMPED) || code->text_size < sizeof(*dump))
+		return false;
+	memcpy(dump, rec_code_text(code) + code->text_size - sizeof(*dump), sizeof(*dump));
+	return true;
+}
+
+void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid)
+{
+	memset(rec, 0, sizeof(*rec));
+	rec->words = (__u16)(size / 8);
+	rec->kind = (__u8)kind;
+	rec->time = time;
+	rec->pid = pid;
+	rec->tid = tid;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * .debug_aranges (DWARF 5, 6.1.2): the code ranges of units. Not all compilers write it, and one
+ * file may have units of several compilers.
+ */
+#ifndef PROF_SYMBOLIZE_DWARF_DWARF_INDEX_H
+#define PROF_SYMBOLIZE_DWARF_DWARF_INDEX_H
+
+#include <stdint.h>
+
+#include "lib/base/vec.h"
+#include "lib/code/binary/debug_sections.h"
+#include "symbolize/dwarf/step_budget.h"
+#include "symbolize/segments.h"
+
+/*
+ * If several units claim the same code, it belongs to the first: inline functions are compiled with
+ * each unit that uses them; linkers keep the first copy and let the entries of all others point to
+ * it.
+ */
+#define UNIT_RANK(number) (UINT32_MAX - (uint32_t)(number))
+
+struct aranges {
+	VEC(uint64_t) units; /* offset of each in .debug_info; ascending */
+	struct intervals ranges; /* their ids are numbers in `units` */
+};
+
+/* Leaves out damaged sets and forms that no supported machine uses. */
+void aranges_read(struct aranges *a, const struct debug_section *section,
+		  struct step_budget *budget);
+void aranges_release(struct aranges *a);
+
+#endif

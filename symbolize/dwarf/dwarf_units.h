@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Address range lists of split units, whose base address and address table are in another file:
+ * DWARF 5 §7.25, for older units DWARF 4 §2.17.3.
+ */
+#ifndef PROF_SYMBOLIZE_DWARF_DWARF_UNITS_H
+#define PROF_SYMBOLIZE_DWARF_DWARF_UNITS_H
+
+#include "lib/base/bytes.h"
+#include "lib/code/binary/debug_sections.h"
+
+/* Parameters of all lists of one unit. */
+struct range_source {
+	const struct debug_view *view; /* .debug_addr from the unit's first address on */
+	uint64_t base; /* of the unit */
+	uint16_t version;
+	uint8_t address_size, offset_size;
+};
+
+struct range_list {
+	const struct range_source *source;
+	struct bytes at;
+	uint64_t base;
+};
+
+/* Opens a list by offset in .debug_ranges or .debug_rnglists. */
+void range_list_open(struct range_list *l, const struct range_source *source, uint64_t offset);
+/* Opens a list by number (DW_FORM_rnglistx). */
+void range_list_open_number(struct range_list *l, const struct range_source *source,
+			    uint64_t number);
+/* False at the end, or if the list is damaged. Gives empty ranges, too. */
+bool range_list_next(struct range_list *l, uint64_t *start, uint64_t *end);
+
+#endif

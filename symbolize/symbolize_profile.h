@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names all frames of a profile: module by module, several at a time, only for addresses that
+ * occur. The result does not depend on the number of threads.
+ */
+#ifndef PROF_SYMBOLIZE_SYMBOLIZE_PROFILE_H
+#define PROF_SYMBOLIZE_SYMBOLIZE_PROFILE_H
+
+#include <stdbool.h>
+
+#include "lib/base/error.h"
+#include "lib/base/workers.h"
+#include "lib/code/files/file_set.h"
+#include "lib/model/tables/profile.h"
+#include "symbolize/debuginfo/debug_file.h"
+#include "symbolize/kernel/kernel_table.h"
+#include "symbolize/name_cache.h"
+
+struct symbolize_options {
+	struct file_set *files; /* by module.file_key; NULL: none */
+	/*
+	 * Sealed, with the symbols of all kernel frames; NULL: use the kernel's list among the
+	 * files.
+	 */
+	const struct kernel_table *kernel_symbols;
+	const struct debug_search *search; /* for debug files, or NULL */
+	struct name_cache *cache; /* of names from profile to profile; NULL: none */
+	unsigned int threads; /* naming side by side; 0: one for each CPU */
+	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
+	/*
+	 * Called now and then with the modules (or parts of large ones) done and in total, in the
+	 * caller's thread. Any wish but to go on stops and keeps the names found so far.
+	 */
+	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
+	void *ctx;
+};
+
+/*
+ * Bad input files are never an error: their frames stay addresses, and the reason is logged at
+ * debug level. Sets meta.symbolicated; false if stopped. Modules whose files do not answer get that
+ * reason; then threads_are_left(), and the profile and the options' objects must stay.
+ */
+void symbolize_profile(struct profile *p, const struct symbolize_options *options);
+
+#endif

@@ -17,7 +17,8 @@ is on. Prints a table, of 10th percentiles over the rounds; behind ± is the dis
     whole       stacks of user code that reach the program's entry
     named       frames with a function's name; samply names them when its file is looked at
 
---readme writes the table into README.md. No verdict: a machine has neighbours.
+--readme writes the medians over the workloads into README.md. No verdict: other programs run on the
+machine, too.
 """
 
 import argparse
@@ -40,6 +41,14 @@ BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
 PROF = os.path.abspath(os.environ.get("PROF", os.path.join(BUILD, "prof")))
 TOOLS = ("prof", "perf", "samply")
 HEADER = ("workload", "tool", "program", "recorder s", "finish s", "kB", "whole", "named")
+# Rows of README's table: label, figure, form of its value. The program's is relative to it alone.
+README_ROWS = (
+    ("CPU time added to the program", "program", lambda value: f"{100 * value - 100:.1f} %"),
+    ("CPU time of the recorder, with naming", "recorder", lambda value: f"{value:.2f} s"),
+    ("from the program's end to a file with names", "finish", lambda value: f"{value:.2f} s"),
+    ("stacks that reach the program's entry", "whole", lambda value: f"{100 * value:.1f} %"),
+    ("frames with a function's name", "named", lambda value: f"{100 * value:.1f} %"),
+)
 PYTHON_LOOP = """
 import json
 data = [{"key": str(i), "value": list(range(60))} for i in range(2000)]
@@ -235,13 +244,35 @@ def rows(workload, found):
                      if not math.isnan(figures[name][0]) else "?" for name in ("whole", "named")))
 
 
-def write_readme(table):
+def summarize(found):
+    """One value for each tool and figure of a workload; naming is part of its costs."""
+    alone = tenth(found["alone"]["program"])
+    return {tool: {
+        "program": tenth(found[tool]["program"]) / alone,
+        **{name: tenth(found[tool][name]) + tenth(found[tool].get("+" + name, [0.0]))
+           for name in ("recorder", "finish")},
+        **{name: statistics.median(found[tool][name]) for name in ("whole", "named")},
+    } for tool in TOOLS if tool in found}
+
+
+def readme_table(summaries):
+    """Lines of README's table: the medians over the workloads, by figure and tool."""
+    lines = ["| | " + " | ".join(TOOLS) + " |", "|" + "---|" * (1 + len(TOOLS))]
+    for label, name, form in README_ROWS:
+        cells = []
+        for tool in TOOLS:
+            values = [summary[tool][name] for summary in summaries if tool in summary]
+            is_known = values and not any(map(math.isnan, values))
+            cells.append(form(statistics.median(values)) if is_known else "?")
+        lines.append("| " + " | ".join([label, *cells]) + " |")
+    return lines
+
+
+def write_readme(lines):
     """Puts the table between the two comments that stand around it."""
     path = os.path.join(ROOT, "README.md")
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    lines = ["| " + " | ".join(row) + " |" for row in table]
-    lines.insert(1, "|" + "---|" * len(HEADER))
     begin, end = "<!-- compare.py -->\n", "<!-- end -->"
     head, rest = text.split(begin, 1)
     with open(path, "w", encoding="utf-8") as file:
@@ -255,7 +286,7 @@ def main():
     parser.add_argument("--readme", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    table = [HEADER]
+    summaries = []
     widths = (9, 7, 14, 21, 21, 6, 8, 8)
     with tempfile.TemporaryDirectory(prefix="prof-bench.") as folder:
         known = workloads(folder)
@@ -265,11 +296,11 @@ def main():
         print("".join(name.ljust(width) for name, width in zip(HEADER, widths)))
         for name in arguments.names or known:
             found = measure(known[name], folder, arguments.rounds, arguments.frequency)
+            summaries.append(summarize(found))
             for row in rows(name, found):
-                table.append(row)
                 print("".join(text.ljust(width) for text, width in zip(row, widths)), flush=True)
     if arguments.readme:
-        write_readme(table)
+        write_readme(readme_table(summaries))
 
 
 if __name__ == "__main__":

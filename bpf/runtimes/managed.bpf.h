@@ -19,7 +19,7 @@ struct managed_scratch {
 	/* The frames and native ones together. */
 	struct merge merge;
 	__u32 depth;
-	/* For calls.bpf.h. */
+	/* For merge.bpf.h. */
 	__u64 process; /* identifies the process; 0: the interpreter's calls are not learnt */
 	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some have no place yet */
 	__u32 is_foreign; /* native frames further out are another chain's */

@@ -275,7 +275,7 @@ static const struct viewed_profile *find_profile(const struct viewer *v, const c
 	return NULL;
 }
 
-/* Lax: a strict cookie is withheld where a page of another site led here, as browser.c's does. */
+/* Lax: a strict cookie is withheld where a page of another site led here, as net_view.c's does. */
 static void open_front_end(const struct viewer *v, struct http_response *r)
 {
 	_cleanup_free_ char *url = front_end_url(v);

@@ -46,7 +46,7 @@ struct option_row {
 	const struct size_range *range;
 	const char *const *choices; /* end with NULL; of other types, for help and completion */
 	const char *const *(*list)(void); /* the same, where they are not constant */
-	/* Values on this machine now, for completion alone: see live_values.h. */
+	/* Values on this machine now, for completion alone: see live_options.h. */
 	const char *const *(*live)(void);
 	option_set_fn *set;
 	/*

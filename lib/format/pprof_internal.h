@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by pprof_read.c and pprof_places.c alone. */
+/* Shared by pprof_read.c and pprof.c alone. */
 #ifndef PROF_LIB_FORMAT_PPROF_INTERNAL_H
 #define PROF_LIB_FORMAT_PPROF_INTERNAL_H
 

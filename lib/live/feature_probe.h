@@ -22,7 +22,7 @@ void feature_hint(struct feature *f, const char *fmt, ...) __attribute__((format
 /* The hint for a kernel that has no memory. */
 #define HINT_MEMORY "stop other programs, or give prof's control group more memory"
 
-/* features_privileges.c */
+/* features.c */
 uint64_t machine_read_capabilities(void);
 bool machine_has_capability(const struct machine *m, unsigned int capability);
 /* Sets the hint how to gain the missing privileges. */

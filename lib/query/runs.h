@@ -21,7 +21,7 @@ struct query_run {
 	uint32_t variant_number; /* in the order in which variants were given */
 	uint32_t iteration; /* 0 of a whole profile */
 	uint32_t status; /* of its exit; 0 of a whole profile */
-	uint32_t looks; /* see run_markers.h */
+	uint32_t looks; /* see recording_markers.h */
 	bool is_marked; /* else it is a whole profile */
 };
 

@@ -24,7 +24,7 @@ struct debug_search {
 	const struct identity *owner; /* opens files with this user's permissions; NULL: ours */
 	struct debug_fetcher *fetcher; /* NULL: nothing is downloaded */
 	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
-	const char *unpacked; /* the folder of kept_sections.h; NULL: nothing is kept */
+	const char *unpacked; /* the folder of debug_sections.h; NULL: nothing is kept */
 };
 
 /* The folder of distributions' debug files. */

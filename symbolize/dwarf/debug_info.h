@@ -161,7 +161,7 @@ void split_free(struct split *split);
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		      struct intervals *intervals, struct step_budget *budget);
 
-/* dwarf_inlines.c */
+/* dwarf_names.c */
 struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
 				    const struct function *function);
 /* NULL is fine. */
@@ -182,7 +182,7 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
  */
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 
-/* dwarf_paths.c */
+/* dwarf_names.c */
 /* The path of a file number in the line table, DW_AT_decl_file or DW_AT_call_file; or NULL. */
 const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
 void path_set_release(struct path_set *set);

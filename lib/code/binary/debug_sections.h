@@ -68,7 +68,7 @@ int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use us
  * The same for readers of a small part: .debug_info and .debug_line are zeros until
  * debug_sections_need() reads or unpacks them, so fd stays open until the release. The file may be
  * relocatable; its addresses are then relocated to `places`, or to the default ones of
- * binary_place_sections(). What is unpacked is kept for later runs in `folder`, as kept_sections.h
+ * binary_place_sections(). What is unpacked is kept for later runs in `folder`, as debug_sections.h
  * says; NULL: it is not.
  */
 int debug_sections_open_lazily(struct debug_sections *s, int fd,

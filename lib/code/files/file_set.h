@@ -34,7 +34,7 @@ void file_set_add_for(struct file_set *files, uint32_t id, uint32_t pid, int fd)
 void file_set_use(struct file_set *files, uint32_t id, uint32_t pid);
 /*
  * Declares that only these files are needed from now on, in ascending order. If some had to be
- * closed, closes others and opens them again, by path and identity: see reopen.h.
+ * closed, closes others and opens them again, by path and identity: see file_set.h.
  */
 void file_set_need(struct file_set *files, const uint32_t *ids, size_t count);
 /* Returns a borrowed descriptor; -1: never added, or closed for lack of room. */

@@ -17,7 +17,7 @@
 
 /*
  * Rows for the code of Go programs, from the sizes of frames in Go's table of functions
- * (lib/code/binary/pclntab.h), which stripped programs have, too. Go's CFI, if it is there at all,
+ * (lib/code/unwind/go_file.h), which stripped programs have, too. Go's CFI, if it is there at all,
  * says neither where the frame pointer is saved nor how the runtime goes from one stack to another.
  */
 

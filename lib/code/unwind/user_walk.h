@@ -22,9 +22,9 @@ struct unwind_machine unwind_machine_own(void);
 bool unwind_machine_is_arm64(const struct unwind_machine *machine);
 
 /*
- * The walker outside the kernel: takes the same steps (bpf/walk.h) as bpf/unwind.bpf.h, in the same
- * order, over a copy of registers and stack. It finishes stacks in code that the kernel's walker
- * did not know yet, and tests compare it with other unwinders.
+ * The walker outside the kernel: takes the same steps (bpf/walk.h) as bpf/capture_stack.bpf.h, in
+ * the same order, over a copy of registers and stack. It finishes stacks in code that the kernel's
+ * walker did not know yet, and tests compare it with other unwinders.
  */
 
 /* Memory with tables; `size` is in words, a power of two. */

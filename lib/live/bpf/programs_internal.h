@@ -53,13 +53,13 @@ struct programs {
 	void *ctx;
 };
 
-/* programs_maps.c */
+/* programs.c */
 /* Makes the maps of maps and begins to fill them. */
 int programs_make_maps(struct programs *p, const struct programs_options *options,
 		       struct error *err);
 void programs_free_maps(struct programs *p);
 
-/* programs_parts.c */
+/* programs.c */
 /*
  * Loads the shared maps, the first object and all parts that are not late. 0 or a negative errno.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the marker files of recorded processes, in which they tell their spans (span_line.h). A
+ * Reads the marker files of recorded processes, in which they tell their spans (span_files.h). A
  * file `marker-PID.txt` or `marker-PID-TID.txt`, wherever it is, is found when it is mapped
  * executable. A process with generated code, whose language may have no way to map a file, may
  * write /tmp/marker-PID.txt instead. PID and TID are those of the process's own pid namespace.

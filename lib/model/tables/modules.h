@@ -31,7 +31,7 @@ enum profile_module_kind {
 	PROFILE_MODULE_CODE_DUMP = PROFILE_MODULE_KIND_COUNT,
 };
 
-/* Outcome of the search for debug information; symbol_reason.h has the texts. */
+/* Outcome of the search for debug information; modules.h has the texts. */
 enum symbol_reason {
 	SYMBOLS_UNASKED, /* also if the search was stopped early */
 	SYMBOLS_FOUND,

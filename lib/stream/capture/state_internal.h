@@ -96,12 +96,12 @@ struct state_process *state_tasks_process(struct state_tasks *t, const struct re
 /* Returns the record's live thread, or NULL. */
 struct state_thread *state_tasks_thread(struct state_tasks *t, const struct rec *rec);
 
-/* state_code.c */
+/* state.c */
 void state_code_add(struct state_process *p, const struct rec_code *rec);
 /* The address space is replaced, or gone. */
 void state_code_clear(struct state_process *p);
 
-/* state_give.c */
+/* state.c */
 void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx);
 void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel,
 		     record_sink_fn *sink, void *ctx);
@@ -109,7 +109,7 @@ void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel
 void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
 			record_sink_fn *sink, void *ctx);
 
-/* state_stacks.c */
+/* state.c */
 void state_stacks_release(struct state_stacks *s);
 void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec);
 /* Passes on the stack and those that it continues, these first. */

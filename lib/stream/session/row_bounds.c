@@ -13,7 +13,7 @@
 /*
  * Makes fewer rows of a thread's samples where little is lost by it. What each stack weighs and the
  * CPU time stay exactly as they are. has_readings: the rows' cpu_delta is still a reading, as in
- * cpu_time.h.
+ * thread.h.
  */
 
 /* Ticks of a window that are looked through. */

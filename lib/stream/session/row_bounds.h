@@ -36,7 +36,7 @@ struct row_bounds {
 	/* Drops stacks that are not needed; NULL: profile_drop_unused() of `profile`. */
 	void (*drop_unused)(void *ctx);
 	void *ctx;
-	bool has_readings; /* the rows' cpu_delta is a reading, as in cpu_time.h */
+	bool has_readings; /* the rows' cpu_delta is a reading, as in thread.h */
 	uint64_t gaps; /* in which threads were off the CPU */
 	struct row_kind kinds[EVENT_COUNTS_MAX];
 };

@@ -4,12 +4,10 @@
  * table of the old file.
  *
  *	patch.c		makes a profile of the unnamed frames
- *	references.c	finds the references to stacks and strings in threads
- *	merge.c		makes new rows from names
- *	categories.c	subcategories of kernel code
- *	renumber.c	drops unused rows, and gives strings and stacks new positions
- *	write.c		writes the text with its new parts
- *	write_extra.c	writes meta.extra
+ *	patch.c		finds the references to stacks and strings in threads, the subcategories of
+ *			kernel code; drops unused rows, and gives strings and stacks new positions
+ *	patch_merge.c	makes new rows from names
+ *	patch_write.c	writes the text with its new parts, and meta.extra
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_INTERNAL_H
 #define PROF_LIB_FORMAT_FIREFOX_PATCH_PATCH_INTERNAL_H
@@ -80,7 +78,7 @@ struct patch {
 	VEC(uint32_t) module_libs; /* by module */
 	VEC(uint32_t) unnamed; /* rows of frames, one per sample of the profile's only thread */
 
-	/* merge.c */
+	/* patch_merge.c */
 	VEC(struct frame_draft) frames;
 	VEC(struct func_draft) funcs;
 	VEC(struct symbol_draft) symbols;
@@ -91,7 +89,7 @@ struct patch {
 	struct frame_category *categories;
 	int kernel_category; /* row of the file's categories, if `categories` is set */
 
-	/* renumber.c */
+	/* patch.c */
 	VEC(struct stack_draft) stacks;
 	uint32_t *stack_positions; /* by row; NULL: unchanged */
 	uint32_t *string_map; /* new position by old, or NO_POSITION; NULL: unchanged */
@@ -100,18 +98,18 @@ struct patch {
 /* Returns the string's position; appends the string if the file does not have it. */
 uint32_t patch_string(struct patch *r, string_id id);
 
-/* references.c: finds all references. Fails if the threads are not a list. */
+/* patch.c: finds all references. Fails if the threads are not a list. */
 int patch_find_references(struct patch *r, struct error *err);
-/* categories.c: row of the file's kernel category, if it is like prof's; else -1. */
+/* patch.c: row of the file's kernel category, if it is like prof's; else -1. */
 int patch_kernel_category(const struct patch *r);
 /*
- * renumber.c: call it when the drafts are complete. `had_use` by row of funcs: used by a frame that
+ * patch.c: call it when the drafts are complete. `had_use` by row of funcs: used by a frame that
  * changed.
  */
 void patch_drop_unused(struct patch *r, const bool *had_use);
 void patch_stacks(struct patch *r);
 /*
- * write_extra.c: writes the value of meta.extra. The profile's entries replace those of the file
+ * patch_write.c: writes the value of meta.extra. The profile's entries replace those of the file
  * with the same section and label.
  */
 void patch_extra(const struct patch *r, struct jsonw *w);

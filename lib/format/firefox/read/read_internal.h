@@ -3,28 +3,16 @@
  * Private to this room, which reads a processed profile into a struct profile. Ids of the profile
  * are rows of the file, except those of strings and source files.
  *
- *	layout.h	the places of the file's parts
- *	table.h		one column table
- *	cells.h		the columns that describe frames
- *	read.c		the whole file
- *	read_meta.c	meta
- *	read_extra.c	meta.extra
+ *	layout.h	the places of the file's parts, and one column table
+ *	cells.h		the columns that describe frames; tables by columns or rows, a cell at a
+ *time firefox_read.c	the whole file, threads and views, which it merges into their threads
+ *	read_meta.c	meta with its extra part, and the overhead of the recording
  *	read_tables.c	the shared tables
- *	old_waits.c	categories of waits in older files
- *	read_threads.c	threads and views
- *	read_samples.c	a thread's samples
- *	read_schemas.c	schemas of markers
- *	read_markers.c	a thread's markers
- *	marker_values.c	their data
- *	read_counters.c	counters
- *	read_overhead.c	what recording took
- *	views.c		merges views into their threads
- *	grid.h		tables by columns or rows, a cell at a time
- *	own_tables.c	tables of each thread, in processed profiles up to version 59
- *	gecko.c		Gecko profiles: processes in processes
- *	gecko_tables.c	tables of each thread of those
- *	own_stacks.c	stacks of both
- *	old_markers.c	markers of older files
+ *	read_samples.c	a thread's samples and allocations, counters
+ *	read_markers.c	a thread's markers, their schemas and data
+ *	own_tables.c	tables of each thread, in processed profiles up to version 59, and their
+ *stacks gecko_read.c	Gecko profiles: processes in processes, with the tables of each thread
+ *	old_markers.c	markers and categories of waits in older files
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_READ_INTERNAL_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_READ_INTERNAL_H
@@ -125,7 +113,7 @@ bool import_skip(struct json_cursor *s);
 int import_meta(struct import *r, struct error *err);
 /* Sets start and end of the profile, when all else is read. */
 void import_set_range(struct import *r);
-/* read.c: release what an import has; settle what needs all threads. */
+/* firefox_read.c: release what an import has; settle what needs all threads. */
 void import_release(struct import *r);
 int import_finish(struct import *r, struct error *err);
 /* Adds the categories that files had before they told them. */
@@ -133,7 +121,7 @@ int import_old_categories(struct import *r, struct error *err);
 /* Reads a list of categories, or of schemas, and adds them to those of the profile. */
 int import_categories(struct import *r, struct json_cursor *s, struct error *err);
 void import_schema_list(struct import *r, struct json_cursor *s);
-/* read_extra.c: meta.extra, except entries that the writer counts itself. */
+/* read_meta.c: meta.extra, except entries that the writer counts itself. */
 void import_extra(struct import *r);
 /* read_tables.c */
 int import_tables(struct import *r, struct error *err);
@@ -141,12 +129,12 @@ int import_tables(struct import *r, struct error *err);
 module_id import_module(struct import *r, const struct layout_lib *lib);
 /* Sets kind, language and tier by module and category. */
 void import_categorize(struct import *r, struct frame *frame);
-/* old_waits.c: call it when frames and functions are read. */
+/* old_markers.c: call it when frames and functions are read. */
 void import_join_waits(struct import *r);
 /* own_tables.c: prepares to read the tables of each thread. */
 int import_own_tables(struct import *r, struct error *err);
 /*
- * read_threads.c: adds those of layout.threads. import_settle_threads() follows when all are there.
+ * firefox_read.c: adds those of layout.threads. import_settle_threads() follows when all are there.
  */
 void import_settle_threads(struct import *r);
 int import_threads(struct import *r, struct error *err);
@@ -156,16 +144,16 @@ int import_threads(struct import *r, struct error *err);
  */
 int import_samples(struct import *r, struct json_cursor *s, struct sample_list *samples,
 		   struct error *err);
-/* read_allocations.c: reads the object at the cursor; replaces what is in `into`. */
+/* read_samples.c: reads the object at the cursor; replaces what is in `into`. */
 int import_allocations(struct import *r, struct json_cursor *s, struct allocations *into,
 		       struct error *err);
-/* read_schemas.c, read_markers.c: the schemas, and a thread's table of markers. */
+/* read_markers.c: the schemas, and a thread's table of markers. */
 void import_schemas(struct import *r);
 int import_markers(struct import *r, struct span table, struct profile_thread *thread,
 		   struct error *err);
 /* Reads the index of one of `count` rows; -1: null. Fails if there is no such row. */
 int64_t import_index(struct json_cursor *s, size_t count);
-/* marker_values.c: sets the values that the schema has, and the cause. */
+/* read_markers.c: sets the values that the schema has, and the cause. */
 void import_marker_data(struct import *r, struct json_cursor *s, struct marker *marker);
 /* old_markers.c: schemas of files that have none. */
 void import_old_schemas(struct import *r);
@@ -173,11 +161,11 @@ void import_old_schemas(struct import *r);
 void import_upgrade_marker(struct import *r, struct marker_draft *draft);
 /* Returns the schema for markers without one in the file; NO_SCHEMA: there are too many. */
 schema_id import_schema_for(struct import *r, const char *type, struct json_cursor data);
-/* read_counters.c: call it after the threads are read. */
+/* read_samples.c: call it after the threads are read. */
 int import_counters(struct import *r, struct error *err);
-/* read_overhead.c: what it does not know is left out. */
+/* read_meta.c: what it does not know is left out. */
 void import_overhead(struct import *r);
-/* views.c: returns the number of an event by its name; 0: too many events. */
+/* firefox_read.c: returns the number of an event by its name; 0: too many events. */
 uint8_t import_event(struct import *r, const char *name);
 /* Adds the samples of an event to those of their thread. */
 void import_add_event(struct import *r, struct profile_thread *thread,

@@ -45,7 +45,7 @@ struct cpu_sample {
 	uint64_t time;
 	thread_id thread;
 	uint32_t weight;
-	stack_id stack; /* below a frame of the program: see cpu_stacks.h */
+	stack_id stack; /* below a frame of the program: see write_samples.h */
 };
 
 struct firefox_rows {
@@ -70,7 +70,7 @@ void firefox_rows_sort(struct firefox_rows *r);
 void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *strings);
 /* Appends a row for each CPU with samples of the clock, by number. */
 void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings);
-/* Appends the row of a difference, whose samples are elsewhere: difference.c. */
+/* Appends the row of a difference, whose samples are elsewhere: write_meta.c. */
 void firefox_rows_add_difference(struct firefox_rows *r, struct file_strings *strings);
 /*
  * Finds the `max` rows with the most CPU time, busiest first, then those that were blocked longest,

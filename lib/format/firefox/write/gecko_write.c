@@ -13,8 +13,6 @@
 #include "lib/format/firefox/version.h"
 #include "lib/model/meaning/categories.h"
 
-/* Shared by the writers of Gecko's format: gecko.c, gecko_thread.c and gecko_markers.c. */
-
 /* Rows of the thread being written. The rest of all stacks stays as it is between threads. */
 struct gecko_row {
 	uint32_t thread; /* number of its thread, from 1 on */
@@ -45,7 +43,6 @@ static const char *const formats[FIELD_TYPE_COUNT] = {
 	[FIELD_PROCESS_ID] = "pid", [FIELD_THREAD_ID] = "tid",
 };
 
-/* gecko_markers.c */
 static size_t gecko_category_count(const struct profile *p)
 {
 	return p->categories.count ? p->categories.count : CATEGORY_COUNT;
@@ -255,7 +252,6 @@ static void gecko_write_markers(struct gecko *g, struct jsonw *w,
 /* Most rows that a sample becomes: heavier ones lose the rest of their weight. */
 #define REPEAT_MAX 100000
 
-/* gecko_thread.c */
 static void gecko_tables_init(struct gecko *g)
 {
 	size_t count = g->profile->stacks.rows.count;

@@ -5,21 +5,17 @@
  * hold them and map the profile's ids to positions in the file. A "position" is always an index
  * into a table of the file.
  *
- *	write.c		the whole file, in its order
- *	tables.c	strings, frames, functions, symbols: collects used ones, assigns positions
- *	libs.c		likewise for modules, which the file calls libs
- *	meta.c		meta and libs, built as trees
- *	shared.c	the shared tables, streamed
- *	firefox_rows.h	the rows of the file: threads of the profile, and views of them
- *	fold.h		merges rows of threads
- *	titles.h	titles of rows
- *	threads.c	rows with their samples, streamed
- *	allocations.c	allocations of a row, streamed
- *	markers.c	the markers of a row, by their schemas
- *	counters.c	counters, streamed
- *	row_counters.h	which row shows which counter
- *	samples.c	the samples of a row, with gaps where it did not run
- *	difference.c	the samples of the row of a difference
+ *	firefox_write.c		the whole file, in its order
+ *	write_meta.c		meta, built as a tree; the row of a difference and its samples
+ *	write_tables.c		strings, frames, functions, symbols and modules, which the file calls
+ *				libs: collects used ones, assigns positions, streams them
+ *	firefox_rows.h		the rows of the file: threads of the profile, and views of them
+ *	fold.h			merges rows of threads
+ *	titles.h		titles of rows
+ *	write_threads.c		rows, streamed
+ *	write_samples.c		the samples of a row, with gaps where it did not run, and allocations
+ *	write_markers.c		the markers of a row, by their schemas
+ *	write_counters.c	counters, streamed, and the row that shows each
  */
 /* clang-format on */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_INTERNAL_H
@@ -50,7 +46,7 @@ struct firefox_lib {
 	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* unique together with the name */
 };
 
-/* A frame of the file; indexed by frame_id. Those of cpu_stacks.h follow. */
+/* A frame of the file; indexed by frame_id. Those of write_samples.h follow. */
 struct firefox_frame {
 	int32_t lib, address; /* both or neither known */
 	uint32_t func, symbol; /* symbol may be NO_POSITION */

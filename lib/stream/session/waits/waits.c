@@ -13,7 +13,7 @@
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/stream/session/tasks/life_markers.h"
 
-/* Markers of long waits, named by lib/model/meaning/slow_waits.h once stacks have names. */
+/* Markers of long waits, named by lib/model/meaning/wait_frames.h once stacks have names. */
 
 enum wait_stack_taken {
 	WAIT_STACK_NONE,

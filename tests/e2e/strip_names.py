@@ -85,11 +85,14 @@ def forget_areas(p):
     """Kernel frames that the kernel calls have their caller's subcategory, the others none."""
     frames, stacks = p["shared"]["frameTable"], p["shared"]["stackTable"]
     is_kernel = [lib >= 0 and p["libs"][lib]["name"].startswith("[kernel") for lib in frames["lib"]]
+    kernel = [c["name"] for c in p["meta"]["categories"]].index("Kernel")
+    # BPF programs lie in no lib.
+    calls_kernel = [holds or category == kernel
+                    for holds, category in zip(is_kernel, frames["category"])]
     entered = set()
     for i, (frame, offset) in enumerate(zip(stacks["frame"], stacks["prefixOffset"])):
-        if not offset or not is_kernel[stacks["frame"][i - offset]]:
+        if not offset or not calls_kernel[stacks["frame"][i - offset]]:
             entered.add(frame)
-    kernel = [c["name"] for c in p["meta"]["categories"]].index("Kernel")
     for i, holds in enumerate(is_kernel):
         if holds:
             frames["category"][i], frames["subcategory"][i] = \

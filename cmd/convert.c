@@ -149,11 +149,6 @@ static void make_table(struct option_table *t, void *ctx)
 		   "--check-sanitized.\n";
 }
 
-static bool is_flame_graph(const struct format *format)
-{
-	return format == &format_flamegraph || format == &format_html;
-}
-
 static int check(struct convert *c, struct error *err)
 {
 	int stdins = c->base_path && strcmp(c->base_path, "-") == 0;
@@ -174,7 +169,7 @@ static int check(struct convert *c, struct error *err)
 				  c->output.path);
 	if (c->sanitize.key_path && !c->sanitize.options.names)
 		return error_text(err, -EINVAL, "--sanitize-key: only --sanitize=names=RE hashes");
-	if (c->base_path && !is_flame_graph(c->output.format))
+	if (c->base_path && !c->output.format->is_flame_graph)
 		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
 	if (c->is_part && c->filter.from >= c->filter.until)
 		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in that time");

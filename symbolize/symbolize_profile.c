@@ -125,7 +125,7 @@ static size_t open_symbolizers(const struct name_task *task, const struct groups
 		struct error err = {0};
 		int ret;
 
-		if (all == for_kernel_modules && *ops == &symbolizer_elf && count)
+		if (all == for_kernel_modules && (*ops)->reads_symbols && count)
 			continue;
 		ret = (*ops)->open(&symbolizers[count], &input, &err);
 
@@ -133,8 +133,8 @@ static size_t open_symbolizers(const struct name_task *task, const struct groups
 			count++;
 		else
 			log_debug("%s: %s: %s", input.path, (*ops)->name, err.text);
-		if (ret == 0 && *ops == &symbolizer_elf)
-			input.has_symbols = true;
+		if (ret == 0)
+			input.has_symbols |= (*ops)->reads_symbols;
 	}
 	symbolizers[count] = NULL;
 	return count;

@@ -59,6 +59,7 @@ struct symbolizer_input {
 
 struct symbolizer_ops {
 	const char *name;
+	bool reads_symbols; /* of the file: those after it need not give functions names */
 	/*
 	 * Returns 0 and *out, -ENOENT if it knows nothing about this module, else another negative
 	 * errno.

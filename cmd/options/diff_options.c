@@ -125,7 +125,7 @@ static int check_output(const struct diff_options *o, struct error *err)
 
 	if (is_stdout(o->json_path) + is_stdout(o->markdown_path) + is_stdout(o->output_path) > 1)
 		return error_text(err, -EINVAL, "standard output can get only one of the outputs");
-	if (format && format != FORMAT_DEFAULT && format != &format_html)
+	if (format && !format->has_comparison)
 		return error_text(err, -EINVAL,
 				  "--output %s: only %s and %s can have a difference; for flame "
 				  "graphs see prof convert --diff",

@@ -673,6 +673,7 @@ int flamegraph_write_html(const struct profile *p, const struct export_options *
 const struct format format_flamegraph = {
 	.name = "flamegraph",
 	.suffixes = (const char *const[]){".svg", NULL},
+	.is_flame_graph = true,
 	.is_plain = true,
 	.write = svg_write,
 };

@@ -71,6 +71,8 @@ struct format {
 	const char *name; /* as --format takes it */
 	/* Endings of file names without ".gz", NULL-terminated. Such files are plain. */
 	const char *const *suffixes;
+	bool is_flame_graph; /* colours the difference from another profile */
+	bool has_comparison; /* holds the samples of two sides, as prof diff writes them */
 	bool is_timeline; /* shows when a sample was taken, so that waits belong into it */
 	bool is_asked_last; /* about a content: others know better */
 	bool is_plain; /* plain under every name but those that end in ".gz" */

@@ -146,6 +146,7 @@ static void symtab_free(struct symbolizer *base)
 
 const struct symbolizer_ops symbolizer_elf = {
 	.name = "elf",
+	.reads_symbols = true,
 	.open = symtab_open,
 	.lookup = symtab_lookup,
 	.free = symtab_free,

@@ -22,6 +22,7 @@ const struct format format_firefox = {
 	.name = "firefox",
 	.is_timeline = true,
 	.suffixes = (const char *const[]){".json", NULL},
+	.has_comparison = true,
 	.matches = firefox_matches,
 	.is_asked_last = true,
 	.read = firefox_read,

@@ -3,6 +3,7 @@
 #ifndef PROF_CMD_COMMAND_H
 #define PROF_CMD_COMMAND_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cmd/options/option_table.h"
@@ -20,6 +21,7 @@ enum {
 };
 
 struct caller;
+struct defaults;
 
 /* Adds the options of a command, whose values go into `ctx`. */
 typedef void option_table_fn(struct option_table *t, void *ctx);
@@ -33,6 +35,17 @@ struct command {
 	/* Runs the command as the helper of a caller; NULL: not possible. */
 	int (*run_for)(struct caller *front, int argc, char **argv);
 };
+
+/* Returns the command of that name, NULL if none. */
+const struct command *find_command(const char *name);
+/* Returns the nth command; NULL: there are no more. */
+const struct command *command_at(size_t n);
+/*
+ * Reads the defaults of a command that fit these words; none with --no-config. -EINVAL with err: a
+ * line is wrong.
+ */
+int config_read(struct defaults *d, const struct command *command, int argc, char **argv,
+		struct error *err);
 
 /*
  * Sets *file to the only operand of a command; -EINVAL with err if it is set already, or if the

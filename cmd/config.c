@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof config: shows which options count by default, and where they are from. */
-#include "cmd/config.h"
+#include "cmd/command.h"
+#include "cmd/options/defaults.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 
 #include "lib/recording/workplace/naming.h"
 #include "cmd/command.h"
-#include "cmd/config.h"
 #include "cmd/elevate/elevation.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/defaults.h"

@@ -174,11 +174,11 @@ static void tally_loss(struct profile *p, const struct rec_lost *rec)
 		p->stats.lost[rec->cause] += rec->count;
 }
 
-/* Counts as the session does: an exec's new address space says nothing of filters. */
+/* Counts as the session does: an exec's new address space and a process's name pass no filter. */
 static bool is_wanted(const struct rec *rec)
 {
 	return !(rec->flags & (REC_OUTSIDE | REC_UNSAMPLED)) &&
-	       !(rec->kind == REC_NAME && rec->flags & NAME_NEW_SPACE);
+	       !(rec->kind == REC_NAME && rec->flags & (NAME_NEW_SPACE | NAME_PROCESS));
 }
 
 /* Adds the record to the counts of the profile, which holds nothing else. */

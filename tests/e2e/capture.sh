@@ -171,8 +171,13 @@ refuses "no folder for the capture" 125 'write nowhere/x: No such' \
 echo old >old.prof
 refuses "no command" 127 'not found' "$PROF" record --raw old.prof -- no-such-command
 is "no command: the old file stays" "$(<old.prof)" old
+# Names of other processes that differ from their first threads' are no match, either.
+"$workloads/call_me" thread 1000000 &
+renamed=$!
+wait_until grep -q MainThread "/proc/$renamed/comm"
 refuses "filters that nothing meets" 125 'no process matched the filters' \
 	"$PROF" record -a --comm no-such-name --raw old.prof -- true
+kill "$renamed"
 is "filters that nothing meets: the old file stays" "$(<old.prof)" old
 is "no spool is left" "$(spools)" ""
 

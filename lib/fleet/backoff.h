@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times between attempts at a server that fails: longer each time, and never all at once. */
+/* Exponential backoff with jitter for a server that fails. */
 #ifndef PROF_LIB_FLEET_BACKOFF_H
 #define PROF_LIB_FLEET_BACKOFF_H
 
@@ -9,14 +9,16 @@
 #define BACKOFF_RATIO 300
 #define BACKOFF_FIRST_NS 1000000000ull
 
-/* Zeroed, but for first_ns, nothing has failed. */
+/* Zeroed except first_ns is the state before any failure. */
 struct backoff {
 	uint64_t first_ns;
 	uint64_t failures; /* in a row */
 	uint64_t due_ns; /* when to try again; CLOCK_MONOTONIC; 0: at once */
 };
 
-/* Chooses when to try again; at_least_ns is what the server asks for. `random`: any number. */
+/*
+ * Sets the time of the next attempt; at_least_ns is the server's Retry-After. `random`: any number.
+ */
 void backoff_fail(struct backoff *b, uint64_t now_ns, uint64_t at_least_ns, uint64_t random);
 void backoff_succeed(struct backoff *b);
 

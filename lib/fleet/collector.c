@@ -87,7 +87,7 @@ void collector_id(const struct collector *c, size_t first, uint8_t id[COLLECTOR_
 	memcpy(id, halves, sizeof(halves));
 }
 
-/* Tells whether who runs the recorder gave this label: it comes before what processes say. */
+/* Returns true if the user gave this label, which takes precedence over the process's own. */
 static bool has_label(const struct collector *c, const char *key)
 {
 	size_t size = strlen(key);
@@ -155,7 +155,7 @@ uint64_t collector_refused(const struct strbuf *answer, struct strbuf *words)
 	return refused;
 }
 
-/* Sends the sums [first, end) if a request has room for them. -EMSGSIZE: it has not. */
+/* Sends the sums [first, end). -EMSGSIZE if they do not fit in a request. */
 static int send_request(struct collector *c, size_t first, size_t end, struct fleet_pushed *pushed,
 			struct strbuf *words, struct error *err)
 {
@@ -174,7 +174,7 @@ static int send_request(struct collector *c, size_t first, size_t end, struct fl
 	return ret;
 }
 
-/* Sends the sums [first, end), in halves if they are too much for a request. */
+/* Sends the sums [first, end), split in halves if they do not fit in a request. */
 static int send_part(struct collector *c, size_t first, size_t end, struct fleet_pushed *pushed,
 		     struct strbuf *words, struct error *err)
 {

@@ -14,11 +14,11 @@
 #include "lib/fleet/engine_kind.h"
 #include "lib/fleet/grpc.h"
 
-/* Bodies of requests, packed by gzip. */
+/* Request bodies, compressed by gzip. */
 
 #define SMALL 1024
 
-/* Leaves `packed` empty where it is not worth it. */
+/* Leaves `packed` empty if compression is not worth it. */
 static int packed_body(const void *body, size_t size, struct strbuf *packed, struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
@@ -41,10 +41,10 @@ static int packed_body(const void *body, size_t size, struct strbuf *packed, str
 #define STATUS_UNAUTHORIZED 401
 #define STATUS_FORBIDDEN 403
 #define STATUS_TOO_LARGE 413
-/* Bytes of an engine's words that are shown. */
+/* Limit for bytes of an engine's message that are shown. */
 #define WORDS_MAX 300
 
-/* The whole answer is made before its status is sent. */
+/* The server buffers the whole answer, so that its status is final. */
 static void add_url(const struct engine *e, bool is_outside, const char *query, struct strbuf *url)
 {
 	const struct fleet_url *to = e->url;
@@ -54,7 +54,7 @@ static void add_url(const struct engine *e, bool is_outside, const char *query, 
 	if (!is_outside)
 		strbuf_addf(url, "&database=%s", to->database);
 	if (query) {
-		/* Rows are where they belong, also in a cluster, before the answer comes. */
+		/* Insert synchronously, also into a cluster's other servers. */
 		strbuf_adds(url, "&insert_distributed_sync=1&query=");
 		quote_url(url, query);
 	}
@@ -80,7 +80,7 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 	return status == STATUS_TOO_LARGE ? -EMSGSIZE : -EREMOTEIO;
 }
 
-/* Headers of a request; `owned` are those that are made for it. */
+/* Headers of a request; `owned` holds those allocated for it. */
 struct headers {
 	VEC(const char *) list; /* NULL-terminated at last */
 	char *owned[2];
@@ -123,7 +123,10 @@ static void add_rights(struct headers *h, const struct engine *e)
 		vec_push(&h->list, *header);
 }
 
-/* Packs a body, and puts it into a frame where one is due; `sent` stays empty if it is as it is. */
+/*
+ * Compresses a body and adds gRPC's prefix if needed; leaves `sent` empty if the body is sent as it
+ * is.
+ */
 static int wrap(const struct engine *e, const struct strbuf *body, bool *is_packed,
 		struct strbuf *sent, struct error *err)
 {
@@ -161,7 +164,7 @@ static int post(const struct engine *e, const char *url, const struct strbuf *bo
 	request.body = sent.size ? strbuf_text(&sent) : strbuf_text(body);
 	request.size = sent.size ? sent.size : body->size;
 	vec_push(&headers.list, content);
-	/* Nothing is asked before a body is sent. */
+	/* Send the body without waiting for "100 Continue". */
 	vec_push(&headers.list, "Expect:");
 	if (kind->is_grpc)
 		vec_push(&headers.list, "TE: trailers");

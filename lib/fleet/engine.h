@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * An engine that keeps samples: one request, one answer. What it answers is not trusted.
- */
+/* An engine that stores samples: one request, one answer. Answers are untrusted. */
 #ifndef PROF_LIB_FLEET_ENGINE_H
 #define PROF_LIB_FLEET_ENGINE_H
 
@@ -12,7 +10,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/fleet/fleet_url.h"
 
-/* More than a profile of many machines has. */
+/* Limit for an answer, in bytes; above any profile of many machines. */
 #define ENGINE_ANSWER_MAX ((size_t)256 << 20)
 
 struct engine_request {
@@ -24,8 +22,8 @@ struct engine_request {
 };
 
 /*
- * Returns the status of the answer, of at most ENGINE_ANSWER_MAX bytes. Negative, with err, without
- * one.
+ * Returns the HTTP status and the answer, at most ENGINE_ANSWER_MAX bytes. Negative, with err, if
+ * there is no answer.
  */
 typedef int engine_send_fn(void *ctx, const struct engine_request *request, struct strbuf *answer,
 			   struct error *err);
@@ -39,13 +37,12 @@ struct engine {
 };
 
 /*
- * Runs a statement. An engine that refuses it is an error with its words, -EREMOTEIO, or -EMSGSIZE
- * if it is too large for it. `is_outside`: the
- * database need not exist.
+ * Runs a statement. If the engine rejects it, returns -EREMOTEIO, or -EMSGSIZE if it is too large,
+ * with the engine's message in err. `is_outside`: the database need not exist.
  */
 int engine_run(const struct engine *e, const char *sql, bool is_outside, struct strbuf *answer,
 	       struct error *err);
-/* Adds rows to a table, in the form of RowBinary. */
+/* Inserts rows in RowBinary format into a table. */
 int engine_insert(const struct engine *e, const char *table, const struct strbuf *rows,
 		  struct error *err);
 /* Sends a message to a collector. */
@@ -54,19 +51,19 @@ int engine_post(const struct engine *e, const struct strbuf *body, struct strbuf
 /* Runs a statement whose result is one number. */
 int engine_number(const struct engine *e, const char *sql, bool is_outside, uint64_t *number,
 		  struct error *err);
-/* Says that the answer is not what was asked for. -EBADMSG */
+/* Reports an unexpected answer. Returns -EBADMSG. */
 int engine_damaged(struct error *err);
 
-/* RowBinary: numbers as they are, a length before texts, arrays and their elements. */
+/* RowBinary: plain numbers; texts and arrays follow their length. */
 void rows_add_u8(struct strbuf *rows, uint8_t value);
 void rows_add_u16(struct strbuf *rows, uint16_t value);
 void rows_add_u32(struct strbuf *rows, uint32_t value);
 void rows_add_u64(struct strbuf *rows, uint64_t value);
 void rows_add_count(struct strbuf *rows, uint64_t count);
 void rows_add_text(struct strbuf *rows, const char *text);
-/* Takes a text, NUL replaced by '?'; the caller frees it. "" after the end. */
+/* Reads a text, with NUL replaced by '?'; the caller frees it. "" after the end. */
 char *rows_take_text(struct bytes *b);
-/* Takes the length of an array whose elements have at least so many bytes. */
+/* Reads the length of an array whose elements have at least `element_size` bytes each. */
 size_t rows_take_count(struct bytes *b, size_t element_size);
 
 #endif

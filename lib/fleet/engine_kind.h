@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of engines: how each is addressed, spoken to and sent to. A new one is a row. */
+/* Kinds of engines: address, protocol and message format. A new kind is a new row. */
 #ifndef PROF_LIB_FLEET_ENGINE_KIND_H
 #define PROF_LIB_FLEET_ENGINE_KIND_H
 
@@ -12,7 +12,7 @@ struct engine_kind {
 	const struct collector_form *form;
 	const char *path;
 	const char *content_type; /* of requests */
-	bool is_grpc; /* ... which are those of gRPC, by HTTP/2 */
+	bool is_grpc; /* requests are gRPC calls, by HTTP/2 */
 };
 
 /* Ends with a row without a scheme. */

@@ -13,7 +13,7 @@
 #include "lib/fleet/sql.h"
 #include "lib/fleet/stack_rows.h"
 
-/* Bytes of a request before it is sent. */
+/* Default size of a request, in bytes. */
 #define REQUEST_BYTES ((size_t)2 << 20)
 #define NS_PER_SECOND 1000000000ull
 
@@ -39,7 +39,7 @@ struct push {
 	const struct fleet_origin *origin;
 	struct stack_rows stacks;
 	struct fleet_resources resources;
-	VEC(struct sum) sums; /* in the order of windows at last */
+	VEC(struct sum) sums; /* finally in the order of windows */
 	struct index index;
 	VEC(struct window) windows;
 	struct strbuf rows; /* being built */
@@ -100,7 +100,7 @@ static const char *event_name(const struct profile *p, uint8_t event)
 	return event ? strings_get(&p->strings, p->events.rows.items[event].name) : "clock";
 }
 
-/* Appends what a row says besides time, batch and host. */
+/* Appends a row's columns other than time, batch and host. */
 static void add_values(const struct push *w, const struct sum *sum, struct strbuf *out)
 {
 	const struct profile *p = w->profile;
@@ -124,7 +124,7 @@ static int compare_times(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Says which window it is: the same for each copy of a recording. */
+/* Returns the id of a window, the same for each copy of a recording. */
 static uint64_t window_id(struct push *w, uint32_t time)
 {
 	strbuf_reset(&w->rows);
@@ -135,7 +135,7 @@ static uint64_t window_id(struct push *w, uint32_t time)
 	return hash_bytes(w->rows.text, w->rows.size, 0);
 }
 
-/* Also says what is in it, in whatever order: with other names, it is another batch. */
+/* Includes the contents, in any order: with other names, it is another batch. */
 static uint64_t batch_id(struct push *w, const struct window *window)
 {
 	uint64_t hash = window->id;
@@ -169,7 +169,7 @@ static uint32_t time_of(const struct push *w, const struct window *window)
 	return w->sums.items[window->first].time;
 }
 
-/* Marks the windows that the engine has. */
+/* Marks the windows that the engine already has. */
 static int find_known(struct push *w, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf sql = {0}, answer = {0};
@@ -197,7 +197,7 @@ static int find_known(struct push *w, struct error *err)
 	return ret;
 }
 
-/* Sends the rows if there are many, or at the end. */
+/* Sends the rows once there are many, or at the end. */
 static int send_rows(struct push *w, const char *table, bool is_end, struct error *err)
 {
 	size_t limit = w->origin->request_bytes ? w->origin->request_bytes : REQUEST_BYTES;
@@ -262,7 +262,7 @@ static void add_counts(struct push *w, const struct window *window)
 	}
 	rows_add_u64(&w->rows, ticks);
 	rows_add_u64(&w->rows, waits);
-	/* Lost samples have no known time: they count with the first window. */
+	/* Lost samples have no known time, so the first window counts them. */
 	rows_add_u64(&w->rows, window == w->windows.items ? w->origin->lost : 0);
 	rows_add_u64(&w->rows, guessed);
 	rows_add_u64(&w->rows, unnamed);

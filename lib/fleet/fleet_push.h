@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Profile → an engine. Its rows are sums by window of time and stack: a window that the engine has
- * is not sent again, and one that was sent in part does not count, as its row of prof_windows comes
- * last.
+ * Sends a profile to an engine, as sums by time window and stack. A window that the engine has is
+ * not sent again. A window sent in part does not count, as its row of prof_windows comes last.
  */
 #ifndef PROF_LIB_FLEET_FLEET_PUSH_H
 #define PROF_LIB_FLEET_FLEET_PUSH_H
@@ -12,31 +11,32 @@
 
 #define FLEET_WINDOW_S 10
 
-/* Facts that a profile does not say of itself. */
+/* Facts about a profile that it does not contain. */
 struct fleet_origin {
 	const char *host;
-	const char *service; /* NULL: each process has its own */
-	const char *fallback; /* of those that say nothing; NULL: what is known of each */
-	size_t max_series; /* resources at most; 0: the default */
+	const char *service; /* for all processes; NULL: each process has its own */
+	const char
+		*fallback; /* for processes that name no service; NULL: derived from the process */
+	size_t max_series; /* limit for resources; 0: the default */
 	const char *const *labels; /* "key=value", NULL-terminated */
 	uint64_t lost; /* samples */
-	bool is_window; /* all of the profile is one window */
-	size_t request_bytes; /* a request has about so many at most; 0: the default */
-	uint64_t done; /* samples that a collector has already; an engine knows that itself */
+	bool is_window; /* the whole profile is one window */
+	size_t request_bytes; /* approximate limit for a request; 0: the default */
+	uint64_t done; /* samples that a collector has already; a database reports its own */
 };
 
 struct fleet_pushed {
-	uint64_t windows, known; /* sent, and not sent because they are there */
-	uint64_t samples; /* in the windows sent, by their weights, of all events */
-	uint64_t merged; /* resources that became one, as they were too many */
-	uint64_t refused; /* profiles, by a collector that took the others */
+	uint64_t windows, known; /* windows sent, and not sent because the engine has them */
+	uint64_t samples; /* weighted, in the windows sent, of all events */
+	uint64_t merged; /* resources merged into one because there were too many */
+	uint64_t refused; /* profiles rejected by a collector that accepted the others */
 };
 
 /*
- * Sends a profile, in the way of the engine's kind; see engine_kind.h.
+ * Sends a profile in the format of the engine's kind; see engine_kind.h.
  *
- * -ENODATA: there is nothing to send. -EINVAL: it does not say when it was recorded. -EMSGSIZE: a
- * request is too large. Otherwise what engine_send_fn says, or -EREMOTEIO; *pushed is set, too.
+ * -ENODATA: nothing to send. -EINVAL: the profile has no start time. -EMSGSIZE: a request is too
+ * large. Otherwise an error of engine_send_fn, or -EREMOTEIO. Sets *pushed also on error.
  */
 int fleet_push(const struct engine *e, const struct profile *p, const struct fleet_origin *origin,
 	       struct fleet_pushed *pushed, struct error *err);

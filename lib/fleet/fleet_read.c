@@ -11,9 +11,9 @@
 #include "lib/fleet/fleet_push.h"
 #include "lib/fleet/sql.h"
 
-/* Deeper stacks are not recorded by anyone. */
+/* Limit for frames of a stack; no recorder stores deeper ones. */
 #define DEPTH_MAX 100000
-/* Numbers of categories are bytes; the last one has a meaning of its own. */
+/* Category numbers are bytes; the last one is reserved. */
 #define CATEGORIES_MAX UINT8_MAX
 #define DEFAULT_COLOR "grey"
 #define OTHER "Other"
@@ -78,7 +78,7 @@ static const char *color_of(const char *name)
 	return DEFAULT_COLOR;
 }
 
-/* Returns the number of a category of that name; 0: there are too many. */
+/* Returns the number of a category; 0: there are too many. */
 static uint8_t find_category(struct profile *p, const char *name)
 {
 	struct profile_category row = {0};
@@ -249,7 +249,7 @@ static int read_row(struct stack_reader *r, struct bytes *b, struct error *err)
 	return 0;
 }
 
-/* Reads all rows. The first of several with one key counts. */
+/* Reads all rows. The first row with a key wins. */
 static int stack_reader_read(struct stack_reader *r, struct bytes *b, struct error *err)
 {
 	int ret = 0;
@@ -260,16 +260,16 @@ static int stack_reader_read(struct stack_reader *r, struct bytes *b, struct err
 	return ret;
 }
 
-/* Pieces of time that a profile is divided into, at most. */
+/* Limit for time buckets of a profile. */
 #define BUCKETS_MAX 2000
 #define NS_PER_SECOND 1000000000ull
-/* More than a row stands for; a profile divides it into rows of 32 bits. */
+/* Limit for a row's value; a profile splits it into rows of 32 bits. */
 #define VALUE_MAX ((uint64_t)1 << 44)
 
 /* Sums over the windows. */
 struct overview {
 	uint64_t windows, hosts, first_s, last_s, lost;
-	uint64_t intervals, interval_ns; /* number of different ones, and the shortest */
+	uint64_t intervals, interval_ns; /* number of distinct ones, and the shortest */
 };
 
 static bool read_overview(const struct strbuf *answer, struct overview *o)
@@ -374,8 +374,8 @@ static void add_row(struct build *w, const struct row *row, uint32_t number, uin
 }
 
 /*
- * Spreads rows over their piece of time, because the time of a single sample is not known. A
- * thread's rows are together, in the order of time.
+ * Spreads rows over their time bucket, because the time of a single sample is unknown. A thread's
+ * rows are adjacent, in order of time.
  */
 static void add_rows(struct build *w)
 {
@@ -456,7 +456,7 @@ int fleet_build(struct profile **p, const struct fleet_url *url, const struct fl
 	return ret;
 }
 
-/* Asks for what the first answer says is there. */
+/* Queries the data that the first answer lists. */
 static int ask(const struct engine *e, struct fleet_answers *answers, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf windows = {0}, once = {0}, samples = {0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks of an engine → those of a profile. */
+/* Reads stacks of an engine into a profile. */
 #ifndef PROF_LIB_FLEET_FLEET_READ_H
 #define PROF_LIB_FLEET_FLEET_READ_H
 
@@ -10,7 +10,7 @@
 #include "lib/format/foreign.h"
 #include "lib/model/tables/profile.h"
 
-/* Columns of prof_stacks in the order that is read. */
+/* Columns of prof_stacks, in the order they are read. */
 #define STACK_COLUMNS \
 	"name, is_named, file, line, function_line, function_column, module, build_id, address," \
 	" kind, inline_depth, category, subcategory"
@@ -27,19 +27,19 @@ struct stack_reader {
 };
 
 /*
- * Rows of an engine → a profile of many machines. The engine adds up by stack and time; a thread
- * stands for a service, or for what else the address says.
+ * Converts rows of an engine to a profile of many machines. The engine sums by stack and time; a
+ * thread stands for a service, or for another column chosen by the address.
  */
 
-/* -ENODATA: nothing is there that the address chooses. */
+/* -ENODATA: the address matches no samples. */
 int fleet_read(const struct engine *e, struct profile **p, struct error *err);
 
-/* Answers of the engine to each of the questions, RowBinary. */
+/* Answers of the engine to each query, RowBinary. */
 struct fleet_answers {
 	struct strbuf windows, samples, stacks;
 };
 
-/* Makes a profile of them. They are not trusted: memory is bounded by a multiple of their size. */
+/* Makes a profile from untrusted answers; memory is bounded by a multiple of their size. */
 int fleet_build(struct profile **p, const struct fleet_url *url, const struct fleet_answers *from,
 		struct error *err);
 

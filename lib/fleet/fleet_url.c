@@ -31,7 +31,7 @@ static const char *const tls_keys[FLEET_TLS_COUNT] = {
 	[FLEET_TLS_KEY] = "key-file",
 };
 
-/* Returns what is after the scheme, which tells the kind and the port; NULL: it is none. */
+/* Parses the scheme, which gives kind and port. Returns the rest; NULL: no known scheme. */
 static const char *take_scheme(struct fleet_url *url, const char *text)
 {
 	for (const struct engine_kind *kind = engine_kinds; kind->scheme; kind++) {
@@ -160,7 +160,7 @@ static int set_by(struct fleet_filter *f, const char *value, struct error *err)
 			  value);
 }
 
-/* Takes the value over. */
+/* Takes ownership of the value. */
 static int set_key(struct fleet_url *url, const char *key, char *value, uint64_t now_s,
 		   struct error *err)
 {

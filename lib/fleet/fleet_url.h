@@ -24,7 +24,7 @@
 #include "lib/base/error.h"
 #include "lib/base/vec.h"
 
-/* Subjects of the threads of a profile of many machines. Each is a column of samples. */
+/* Columns of samples by which a profile of many machines is split into threads. */
 enum fleet_by {
 	FLEET_BY_SERVICE,
 	FLEET_BY_HOST,
@@ -36,10 +36,10 @@ enum fleet_by {
 /* "service", … */
 extern const char *const fleet_by_names[FLEET_BY_COUNT];
 
-/* Files that TLS takes: whom to trust, and who one is. */
+/* Files for TLS: the trusted authorities, the client's certificate and its key. */
 enum fleet_tls { FLEET_TLS_CA, FLEET_TLS_CERTIFICATE, FLEET_TLS_KEY, FLEET_TLS_COUNT };
 
-/* The part that is asked for. */
+/* The requested part of the samples. */
 struct fleet_filter {
 	char *of[FLEET_BY_COUNT]; /* exact values; owned; NULL: any */
 	char *event; /* "clock", or the name of another one; owned; NULL: all */
@@ -58,15 +58,18 @@ struct fleet_url {
 	char *password_file; /* owned, or NULL */
 	char *tls_files[FLEET_TLS_COUNT]; /* owned; NULL: the machine's own, or none */
 	VEC(char *) headers; /* "Name: value", of requests; owned */
-	uint64_t timeout_ns; /* of a request; 0: as long as it moves */
-	bool is_unpacked; /* bodies are sent as they are */
-	bool is_filtered; /* it has other keys than that of the password */
+	uint64_t timeout_ns; /* of a request; 0: no limit while it makes progress */
+	bool is_unpacked; /* bodies are sent uncompressed */
+	bool is_filtered; /* it has keys other than password-file */
 	struct fleet_filter filter;
 };
 
-/* Is the operand of a command one, and no file? Its scheme tells. */
+/* Returns true if the operand of a command is an address, by its scheme, not a file. */
 bool fleet_url_is_one(const char *text);
-/* Times such as "-1h" count from now_s. -EINVAL: it is wrong. A zeroed struct is empty. */
+/*
+ * Relative times such as "-1h" count from now_s. -EINVAL: invalid address. A zeroed struct is
+ * empty.
+ */
 int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err);
 void fleet_url_release(struct fleet_url *url);
 

@@ -23,7 +23,7 @@ enum { DURATION_SECONDS = 1, DURATION_NANOS };
 #define RETRY_TYPE "/google.rpc.RetryInfo"
 #define PREFIX_SIZE 5
 #define EXHAUSTED 8
-/* Longer details have no room in a header. */
+/* Limit for details; longer ones do not fit in a header. */
 #define DETAILS_MAX 65536
 #define DELAY_MAX_S 86400
 #define HTTP_OK 200
@@ -31,7 +31,7 @@ enum { DURATION_SECONDS = 1, DURATION_NANOS };
 #define HTTP_TOO_LARGE 413
 #define HTTP_TOO_MANY 429
 
-/* By number. Those of 503 and 504 may be over later. */
+/* By status number. 503 and 504 are temporary. */
 static const struct {
 	const char *name;
 	int http;
@@ -159,7 +159,7 @@ void grpc_answer_take(void *ctx, const char *line, size_t size)
 		read_details(a, value, (size_t)(end - value));
 }
 
-/* Servers that get more than they take say so in words alone. */
+/* Servers report a message over their limit only in the text of the status. */
 static bool is_too_large(const struct grpc_answer *a)
 {
 	return a->words &&
@@ -176,7 +176,7 @@ static int status_of(const struct grpc_answer *a)
 								: HTTP_BAD;
 }
 
-/* Leaves nothing of an answer that is cut off, or packed: nobody asked for that. */
+/* Empties an answer that is truncated, or compressed, which was not requested. */
 static void unframe(struct strbuf *text)
 {
 	uint32_t size = 0;

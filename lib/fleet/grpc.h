@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unary calls of gRPC: one message each way, behind five bytes that say its size, and a status that
- * comes after the answer, or in place of it. What servers answer is not trusted.
+ * Unary gRPC calls: one message each way, prefixed by five bytes with its size, and a status that
+ * follows the answer or replaces it. Answers of servers are untrusted.
  */
 #ifndef PROF_LIB_FLEET_GRPC_H
 #define PROF_LIB_FLEET_GRPC_H
@@ -13,25 +13,24 @@
 #include "lib/base/error.h"
 #include "lib/base/strbuf.h"
 
-/* Zeroed, nothing has come. */
+/* Zeroed is an answer without any header. */
 struct grpc_answer {
 	bool has_status;
 	uint64_t status;
-	char *words; /* why it failed, printable; owned; NULL: nothing was said */
-	bool has_delay; /* the server says when to try again */
+	char *words; /* grpc-message: the reason of a failure, printable; owned; NULL: none given */
+	bool has_delay; /* the server gave a time for the next attempt */
 	uint64_t delay_s;
 };
 
-/* Appends a message as it is sent. False: it is too large. */
+/* Appends a message in its wire format. False: it is too large. */
 bool grpc_frame(const struct strbuf *message, bool is_packed, struct strbuf *out);
-/* Takes a line of the answer's head, or of what comes after it; ctx is a struct grpc_answer. */
+/* Parses a header or trailer line of the answer; ctx is a struct grpc_answer. */
 void grpc_answer_take(void *ctx, const char *line, size_t size);
 /*
- * Returns the status that an answer by HTTP would have for the same: 200, or one from 400 on; those
- * of failures that may be over later are 429, 503 or 504, and that of messages which are too large
- * is 413. `http_status` is that of the answer that carried it. In `text`, the frame becomes its
- * message, or the words for what failed. *retry_after_s is set, or left.
- * Negative, with err: it is no answer of gRPC.
+ * Returns the equivalent HTTP status: 200, or 400 and above. Temporary failures are 429, 503 or
+ * 504; a message that is too large is 413. `http_status` is that of the HTTP response. Replaces the
+ * framed message in `text` by the plain one, or by the reason of the failure. Sets *retry_after_s
+ * if the server gave a time. Negative, with err: not a gRPC answer.
  */
 int grpc_answer_judge(const struct grpc_answer *a, int http_status, struct strbuf *text,
 		      uint64_t *retry_after_s, struct error *err);

@@ -30,10 +30,10 @@ struct fleet_cells {
 };
 
 void fleet_cells_release(struct fleet_cells *c);
-/* Asks for the list, of what the engine's address chooses. A zeroed struct is empty. */
+/* Queries the list, filtered by the engine's address. A zeroed struct is empty. */
 int fleet_list_get(const struct engine *e, const struct fleet_list *list, struct fleet_cells *c,
 		   struct error *err);
-/* Reads the answer: a text for each column. */
+/* Parses the answer into one text for each column of each row. */
 int fleet_list_read(const struct fleet_list *list, const struct strbuf *answer,
 		    struct fleet_cells *c, struct error *err);
 

@@ -18,8 +18,8 @@
 #include "lib/model/tables/profile.h"
 
 /*
- * Tables that all profiles of an OTLP message share. Each begins with an element for nothing, and
- * has only what is used.
+ * Tables shared by all profiles of an OTLP message. Each begins with an empty element and contains
+ * only rows in use.
  */
 
 /* Fields of the message, by their numbers in profiles.proto. */
@@ -39,7 +39,7 @@ struct otlp_dictionary {
 	const struct location_table *locations;
 	/* Numbers in the tables, by ids of the profile and rows of chains; 0: not there. */
 	uint32_t *stacks, *mappings, *functions, *places;
-	uint32_t counts[TABLES_END]; /* rows of the tables, without those for nothing */
+	uint32_t counts[TABLES_END]; /* rows of the tables, without the empty ones */
 	struct strings attributes; /* key and value; the first is "" */
 	struct strbuf tables[TABLES_END], message; /* the latter is being built */
 };
@@ -57,7 +57,7 @@ static const char *const tls_names[FLEET_TLS_COUNT] = {
 	[FLEET_TLS_KEY] = "CLIENT_KEY",
 };
 
-/* Returns the value of a variable; NULL: it is not set, or empty, which is the same. */
+/* Returns the value of a variable; NULL if unset or empty. */
 static const char *value_of(const char *prefix, const char *name)
 {
 	_cleanup_free_ char *variable = xasprintf("%s%s", prefix, name);
@@ -79,7 +79,7 @@ static bool has_port(const char *host)
 	return host[strcspn(host, ":/")] == ':';
 }
 
-/* Parses http[s]://host[:port][/path] by the rules of addresses with a scheme of ours. */
+/* Parses http[s]://host[:port][/path] by the rules of fleet addresses. */
 static int parse_endpoint(struct fleet_url *url, const char *endpoint, bool is_whole,
 			  struct error *err)
 {
@@ -101,7 +101,7 @@ static int parse_endpoint(struct fleet_url *url, const char *endpoint, bool is_w
 		return ret;
 	if (!has_port(host))
 		url->port = url->is_secure ? 443 : 80;
-	/* A whole address without a path has none. */
+	/* A complete address without a path has an empty one. */
 	if (is_whole && (!path || !path[1])) {
 		free(url->database);
 		url->database = xstrdup("");
@@ -153,7 +153,7 @@ static bool is_header(const char *name, const char *value)
 	return *name;
 }
 
-/* The values are secrets: no message has them. */
+/* Values are secrets: never put them into a message. */
 static int read_headers(struct fleet_url *url, struct error *err)
 {
 	const char *text = find("HEADERS");
@@ -216,7 +216,7 @@ enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME, FUNCTION_FILENAME, FUNCTION_LINE
 enum { ATTRIBUTE_KEY = 1, ATTRIBUTE_VALUE };
 enum { OTLP_DICTIONARY_VALUE_STRING = 1, VALUE_INT = 3 };
 
-/* Return the number of a string, of an attribute with a text or, if that is NULL, a number, ... */
+/* Returns the number of a string. */
 static uint64_t otlp_text(struct otlp_dictionary *w, const char *text)
 {
 	return strings_intern_line(&w->strings, text);
@@ -227,7 +227,7 @@ static uint64_t string_of(struct otlp_dictionary *w, string_id id)
 	return otlp_text(w, strings_get(&w->profile->strings, id));
 }
 
-/* Makes an element of a table of the message that was built, also if it is empty. */
+/* Emits the built message as an element of a table, also if it is empty. */
 static void emit(struct otlp_dictionary *w, enum table table)
 {
 	protobuf_head(&w->tables[table], (uint32_t)table, w->message.size);
@@ -271,7 +271,7 @@ static void add_attribute(struct strbuf *out, uint32_t field, uint64_t number)
 	strbuf_release(&packed);
 }
 
-/* Writes what was built as the next row of a table, and returns its number. */
+/* Adds the built row to a table and returns its number. */
 static uint32_t add_row(struct otlp_dictionary *w, enum table table, const struct strbuf *row)
 {
 	protobuf_bytes(&w->tables[table], (uint32_t)table, row->text, row->size);
@@ -333,7 +333,7 @@ static const char *frame_type(const struct profile *p, const struct frame *frame
 	}
 }
 
-/* The innermost function is the first line; an address without a name has none. */
+/* Line 0 is the innermost function; an address without a name has no lines. */
 static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
 {
 	const struct profile *p = w->profile;
@@ -361,7 +361,7 @@ static uint32_t location_of(struct otlp_dictionary *w, stack_id chain)
 	return w->places[chain] = add_row(w, LOCATION_TABLE, &row);
 }
 
-/* ... and of a stack, NO_STACK included. */
+/* Returns the number of a stack, NO_STACK included. */
 static uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
 {
 	_cleanup_(strbuf_release) struct strbuf row = {0}, inner = {0};
@@ -376,7 +376,7 @@ static uint64_t otlp_stack(struct otlp_dictionary *w, stack_id stack)
 	return w->stacks[stack] = add_row(w, STACK_TABLE, &row);
 }
 
-/* Appends all of it as that field. */
+/* Appends the dictionary as that field. */
 static void otlp_dictionary_write(struct otlp_dictionary *w, struct strbuf *out, uint32_t field)
 {
 	struct strbuf dictionary = {0};
@@ -446,7 +446,7 @@ enum { VALUE_STRING = 1 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE };
 
 #define WIRE_FIXED64 1
-/* Bytes of a request, before they are packed. */
+/* Bytes of a request, uncompressed. */
 #define REQUEST_BYTES ((size_t)3 << 20)
 
 struct otlp {
@@ -466,7 +466,7 @@ static void add_value_type(struct otlp *w, struct strbuf *out, uint32_t field, c
 	strbuf_release(&value);
 }
 
-/* Writes the sums [first, end), of one resource and event. */
+/* Writes the sums [first, end) of one resource and event. */
 static void write_profile(struct otlp *w, size_t first, size_t end, struct strbuf *out)
 {
 	const struct profile *p = w->collector->profile;
@@ -537,7 +537,7 @@ static void write_resource(struct otlp *w, uint32_t number, struct strbuf *out)
 	strbuf_release(&resource);
 }
 
-/* Writes the sums [first, last), of all resources and events among them. */
+/* Writes the sums [first, last), which may span resources and events. */
 static void write_resources(struct otlp *w, size_t first, size_t last, struct strbuf *out)
 {
 	const struct collector_sum *sums = w->collector->sums.items;

@@ -11,14 +11,14 @@
 
 /* The collector that OpenTelemetry's environment variables name, OTEL_EXPORTER_OTLP_…. */
 
-/* The address that means it. */
+/* The address that stands for this collector. */
 #define OTLP_ENVIRONMENT "otlp"
 /* Path of requests at collectors. */
 #define OTLP_PATH "v1development/profiles"
 
 /*
- * Fills the address. Variables of profiles alone, OTEL_EXPORTER_OTLP_PROFILES_…, come first;
- * without any it is http://localhost:4318. -EINVAL: one of them is wrong.
+ * Fills the address. Variables for profiles alone, OTEL_EXPORTER_OTLP_PROFILES_…, take precedence;
+ * the default is http://localhost:4318. -EINVAL: a variable has an invalid value.
  */
 int otlp_environment_read(struct fleet_url *url, struct error *err);
 

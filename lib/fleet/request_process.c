@@ -18,7 +18,7 @@
 static const char program[] = "prof-view";
 static const char grpc[] = "grpc";
 
-/* Returns the next text; NULL: it does not end, nor does any after it. */
+/* Returns the next text; NULL, then and on later calls, if it is not terminated. */
 static const char *take_text(const char **at, const char *end)
 {
 	const char *text = *at;
@@ -95,7 +95,7 @@ static int write_request(const struct engine_request *request)
 	return -1;
 }
 
-/* Makes only system calls: other threads may hold locks. */
+/* Only system calls are safe here: other threads may hold locks. */
 static void run_child(const char *path, int request, int answer)
 {
 	char argument[] = REQUEST_PROCESS;
@@ -110,7 +110,7 @@ static void run_child(const char *path, int request, int answer)
 	_exit(1);
 }
 
-/* Reads to the end. False: it is too much. */
+/* Reads to the end of file. False: the answer is too large. */
 static bool read_answer(int fd, struct strbuf *answer)
 {
 	char part[16384];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sends requests to an engine from a process of its own, without privileges: the only part that
- * talks to the network. It is the program prof-view, which has the library for that.
+ * Sends requests to an engine from a separate process without privileges, the only part that uses
+ * the network. The process runs prof-view, which links the network library.
  */
 #ifndef PROF_LIB_FLEET_REQUEST_PROCESS_H
 #define PROF_LIB_FLEET_REQUEST_PROCESS_H
 
 #include "lib/fleet/engine.h"
 
-/* The argument that makes the program do it. */
+/* The argument that makes prof-view serve a request. */
 #define REQUEST_PROCESS "__request"
 
 /* An engine_send_fn; ctx is not used. */
@@ -16,9 +16,10 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 			 struct error *err);
 
 /*
- * The other side reads a request on standard input: the URL, files of TLS (or empty texts), the
- * timeout in ns, "grpc" or an empty text, headers and an empty text, each terminated, then the
- * body. It writes the status as int32_t, then the answer; or a negative errno, then what failed.
+ * Protocol: the process reads a request from standard input: the URL, files of TLS (or empty
+ * texts), the timeout in ns, "grpc" or an empty text, headers and an empty text, each terminated,
+ * then the body. It writes the status as int32_t, then the answer; or a negative errno, then the
+ * error message.
  */
 struct request_message {
 	const char *url;
@@ -30,12 +31,12 @@ struct request_message {
 	size_t size;
 };
 
-/* Writes all bytes. False: they cannot be written, see errno. */
+/* Writes all bytes. False, with errno, on failure. */
 bool request_write(int fd, const void *data, size_t size);
 /* Writes a terminated text; NULL is "". */
 bool request_write_text(int fd, const char *text);
 
-/* Borrows the text, which is terminated. False: it is no request. */
+/* Borrows the text, which is terminated. False: not a valid request. */
 bool request_message_read(struct request_message *m, const char *text, size_t size);
 
 #endif

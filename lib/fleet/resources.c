@@ -61,7 +61,7 @@ void cgroup_pod(const char *path, struct strbuf *pod)
 		const char *uid = at + strlen(POD);
 		size_t size = uid_size(uid);
 
-		/* The driver of systemd cannot have dashes there. */
+		/* The systemd driver cannot use dashes there. */
 		for (size_t i = 0; i < size; i++)
 			strbuf_addch(pod, uid[i] == '_' ? '-' : uid[i]);
 		if (size)
@@ -69,13 +69,13 @@ void cgroup_pod(const char *path, struct strbuf *pod)
 	}
 }
 
-/* Kinds of markers that tell of a process, and the one field that each has. */
+/* Kinds of markers that describe a process; each has one field. */
 enum told { TOLD_CGROUP, TOLD_RESOURCE, TOLD_COUNT };
 
 static const char *const told_names[TOLD_COUNT] = {
 	[TOLD_CGROUP] = "cgroup", [TOLD_RESOURCE] = "resource"};
 
-/* A process, while markers are searched for what they tell of it. */
+/* A process during the search for its markers. */
 struct process {
 	uint32_t pid, incarnation;
 	string_id told[TOLD_COUNT];
@@ -109,7 +109,7 @@ static struct process *process_of(struct search *s, const struct profile_thread 
 	return &s->processes.items[id];
 }
 
-/* Returns the schema of that name which has one field; NO_SCHEMA: there is none. */
+/* Returns the schema with that name and one field; NO_SCHEMA: none. */
 static schema_id find_schema(const struct profile *p, const char *name)
 {
 	const struct schemas *schemas = &p->markers.schemas;
@@ -154,7 +154,7 @@ static char *executable_of(const struct profile *p, const struct profile_thread 
 	return xstrdup(name);
 }
 
-/* Takes the service out of what a process says of itself. NULL: it names none. */
+/* Takes the service out of a process's attributes. NULL: they name none. */
 static char *take_attributes(const char *told, struct fleet_resource *row)
 {
 	_cleanup_(strbuf_release) struct strbuf others = {0};
@@ -176,7 +176,7 @@ static char *take_attributes(const char *told, struct fleet_resource *row)
 	return service;
 }
 
-/* Takes the unit, unless that is one of its container's host. */
+/* Returns the unit, unless that is one of the container's host. */
 static char *find_service(const char *cgroup, const char *container, const char *executable)
 {
 	_cleanup_(strbuf_release) struct strbuf unit = {0};
@@ -265,7 +265,7 @@ static uint64_t weight_of(const struct profile_thread *thread)
 	return weight;
 }
 
-/* Merges all that have less than the last one of `max` into one more. */
+/* Merges all resources smaller than the last one of `max` into one more. */
 static void merge_smallest(struct fleet_resources *r, size_t threads, size_t max)
 {
 	struct fleet_resource other = {.service = xstrdup(RESOURCE_OTHER),
@@ -341,7 +341,10 @@ void fleet_resources_release(struct fleet_resources *r)
 	*r = (struct fleet_resources){0};
 }
 
-/* Finds the threads with samples, and the main ones beside them, which tell of their processes. */
+/*
+ * Finds the threads with samples, and the main threads of the same processes, which have the
+ * markers.
+ */
 static void find_sampled(struct search *s, bool *is_kept)
 {
 	const struct profile *p = s->profile;
@@ -359,7 +362,7 @@ static void find_sampled(struct search *s, bool *is_kept)
 	}
 }
 
-/* Leaves the markers that find_told() reads. */
+/* Keeps only the markers that find_told() reads. */
 static void keep_told(struct profile_thread *thread, const schema_id *schemas)
 {
 	size_t kept = 0;

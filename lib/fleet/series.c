@@ -15,7 +15,7 @@
 #include "lib/format/pprof.h"
 #include "lib/format/protobuf.h"
 
-/* Fields of the messages, which differ by engine: those of a request come with each. */
+/* Fields of the messages. The fields of requests differ by engine and stand with each. */
 enum { SERIES_LABELS = 1, SERIES_SAMPLES };
 enum { LABEL_SET_LABELS = 1 };
 enum { PAIR_NAME = 1, PAIR_VALUE };
@@ -23,12 +23,12 @@ enum { RAW_PROFILE = 1, RAW_ID };
 enum { PARCA_SERIES = 2, PARCA_NORMALIZED };
 enum { PYROSCOPE_SERIES = 1 };
 
-/* Limits of Pyroscope by default; that for a burst is 2 MiB. */
+/* Pyroscope's default limits; that for a burst is 2 MiB. */
 #define REQUEST_BYTES ((size_t)3 << 19)
 #define SAMPLES_MAX 16000
 #define LABELS_MAX 30
 #define VALUE_MAX 2048
-/* The name that both engines have for profiles of CPU time. */
+/* The name of profiles of CPU time in both engines. */
 #define PROFILE_NAME "process_cpu"
 #define NO_VALUE UINT8_MAX
 
@@ -39,10 +39,10 @@ struct series {
 	struct pprof_tables tables;
 	uint8_t value_of_event[UINT8_MAX + 1]; /* its first value */
 	size_t value_count;
-	uint64_t size; /* of the profile before it is packed */
+	uint64_t size; /* of the uncompressed profile */
 };
 
-/* Letters, digits and '_' are what all names may have. */
+/* All names allow letters, digits and '_' only. */
 static char *word_of(const char *text)
 {
 	char *word = xasprintf("%s%s", isdigit((unsigned char)*text) ? "_" : "", text);
@@ -172,7 +172,7 @@ static void write_labels(struct collector *c, uint32_t resource, bool is_set, st
 	strbuf_release(&l.pairs);
 }
 
-/* A text of the usual form, as the server parses it. */
+/* Writes an id in the canonical text form that the server parses. */
 static void write_id(struct collector *c, size_t first, struct strbuf *out)
 {
 	static const uint8_t ends[] = {4, 6, 8, 10, COLLECTOR_ID_SIZE};
@@ -188,7 +188,7 @@ static void write_id(struct collector *c, size_t first, struct strbuf *out)
 	strbuf_release(&text);
 }
 
-/* Adds the sums [first, end), of one resource, and what they take before they are packed. */
+/* Adds the sums [first, end) of one resource, and their uncompressed size. */
 static int write_series(struct collector *c, size_t first, size_t end, uint32_t field,
 			bool is_parca, uint64_t *size, struct strbuf *out, struct error *err)
 {
@@ -233,7 +233,7 @@ static int write_pyroscope(struct collector *c, size_t first, size_t end, struct
 	return write_all(c, first, end, PYROSCOPE_SERIES, false, out, err);
 }
 
-/* Addresses are those in files, wherever these were mapped. */
+/* Addresses are offsets in files, independent of mappings. */
 static int write_parca(struct collector *c, size_t first, size_t end, struct strbuf *out,
 		       struct error *err)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages of engines that take pprof: a series for each resource, which is labels and a profile.
- * Both engines refuse labels that are there twice and names of samples that are no words.
+ * Messages of engines that accept pprof: one series for each resource, made of labels and a
+ * profile. Both engines reject duplicate labels and sample names that are not words.
  */
 #ifndef PROF_LIB_FLEET_SERIES_H
 #define PROF_LIB_FLEET_SERIES_H
 
 #include "lib/fleet/collector.h"
 
-/* Pyroscope's push.v1, which may take some of the series of a request: each has one. */
+/* Pyroscope's push.v1. It may accept only some series of a request, so a request has one series. */
 extern const struct collector_form series_pyroscope;
 /* Parca's WriteRaw. */
 extern const struct collector_form series_parca;

@@ -50,15 +50,15 @@ bool sql_is_name(const char *text)
 	return true;
 }
 
-/* Names the table of what one server of a cluster has. */
+/* Suffix of the table with one server's part of a cluster's rows. */
 #define LOCAL_SUFFIX "_local"
 
 struct table {
 	const char *name, *columns, *engine;
-	const char *shard; /* chooses the server of a cluster that has a row; NULL: each has it */
+	const char *shard; /* sharding key in a cluster; NULL: each server has all rows */
 };
 
-/* Tables of each version, which follow those of the one before; a nameless one ends them. */
+/* Tables added by each version to those of the previous one; a nameless row ends the list. */
 static const struct table version_1[] = {
 	{
 		.name = "prof_schema",
@@ -151,7 +151,7 @@ static int make_database(const struct engine *e, struct error *err)
 }
 
 /*
- * Makes a table, or, in a cluster, this server's part of it and a table that stands for all parts.
+ * Creates a table, or in a cluster this server's part of it and a distributed table over all parts.
  */
 static int make_table(const struct engine *e, const struct table *t, const char *cluster,
 		      struct error *err)
@@ -233,14 +233,14 @@ static void add_times(struct strbuf *sql, const struct fleet_filter *f)
 	add_equal(sql, "host", f->of[FLEET_BY_HOST]);
 }
 
-/* Chooses by what only samples have. */
+/* Adds conditions on columns that only samples have. */
 static void add_sample_values(struct strbuf *sql, const struct fleet_filter *f)
 {
 	for (int i = 0; i < FLEET_BY_COUNT; i++) {
 		if (i != FLEET_BY_HOST)
 			add_equal(sql, fleet_by_names[i], f->of[i]);
 	}
-	/* An event of that name may exist. */
+	/* A recorded event may be named "clock", too. */
 	if (f->event && strcmp(f->event, "clock") == 0)
 		strbuf_adds(sql, " AND interval_ns > 0");
 	else
@@ -259,7 +259,7 @@ static void add_window_conditions(struct strbuf *sql, const struct fleet_filter 
 	}
 }
 
-/* Names differ from those of the columns: older servers would take one for the other. */
+/* Aliases differ from column names, because older servers would confuse the two. */
 static void add_batches(struct strbuf *sql, const struct fleet_filter *f)
 {
 	strbuf_adds(sql, " AND batch GLOBAL IN (SELECT argMax(batch, made) FROM prof_windows");
@@ -299,7 +299,7 @@ void sql_add_windows(struct strbuf *sql, const struct fleet_filter *f)
 	strbuf_addch(sql, ')');
 }
 
-/* A window's last row says how many rows of samples it has. */
+/* A window's last row has its number of sample rows. */
 void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f)
 {
 	strbuf_adds(sql, "SELECT toUInt64(present = expected) FROM (SELECT 1 AS one, count() AS"

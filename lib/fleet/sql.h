@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts in statements. Whatever they contain, they stay texts. */
+/* Quotes strings for SQL; any input yields one string literal. */
 #ifndef PROF_LIB_FLEET_SQL_H
 #define PROF_LIB_FLEET_SQL_H
 
@@ -10,43 +10,43 @@
 #include "lib/fleet/engine.h"
 #include "lib/fleet/fleet_url.h"
 
-/* Appends a literal, quoted: every byte but letters, digits and a few others as \xHH. */
+/* Appends a quoted literal: every byte but letters, digits and a few others as \xHH. */
 void sql_add_text(struct strbuf *sql, const char *text, size_t size);
-/* Can it stand for a database or table as it is? At most 64 letters, digits and _. */
+/* Returns true if the name needs no quotes: at most 64 letters, digits and _. */
 bool sql_is_name(const char *text);
 
 /*
- * The tables of an engine, by version; prof-fleet(7) describes them. They use only what all servers
- * since 18.16 have.
+ * The tables of an engine, by version, as described in prof-fleet(7). Uses only features that all
+ * servers since 18.16 have.
  */
 
 #define SCHEMA_VERSION 1
 
 /*
- * Makes the database and its tables, or brings older ones up to this version. *before: the version
- * that they had, 0: none. `cluster`: the servers of that name share the rows, of which this is one;
- * NULL: it has all. -ENOTSUP: they are newer.
+ * Creates the database and its tables, or migrates older ones to this version. *before receives the
+ * version found, 0 if none. `cluster`: name of the cluster, whose servers share the rows; NULL: a
+ * single server. -ENOTSUP: the tables are newer.
  */
 int schema_init(const struct engine *e, const char *cluster, uint32_t *before, struct error *err);
-/* Checks that the tables are there. -ENOENT, -ENOTSUP, with what to do. */
+/* Checks that the tables exist. -ENOENT or -ENOTSUP, with a hint in err. */
 int schema_check(const struct engine *e, struct error *err);
 
-/* Statements' parts that choose windows and samples, by an engine's address. */
+/* Parts of statements that select windows and samples by an engine's address. */
 
 /*
- * Appends windows that count: each once, by the last batch of it. Columns time, batch, host,
- * start_ns, end_ns, labels, ticks, waits, lost, guessed, unnamed.
+ * Appends the selection of valid windows: each once, from its last batch. Columns: time, batch,
+ * host, start_ns, end_ns, labels, ticks, waits, lost, guessed, unnamed.
  */
 void sql_add_windows(struct strbuf *sql, const struct fleet_filter *f);
-/* Appends a statement that answers 1 if no row of their samples is there twice. */
+/* Appends a statement whose result is 1 if the windows' samples have no duplicate rows. */
 void sql_add_is_once(struct strbuf *sql, const struct fleet_filter *f);
 /*
- * Appends their samples, each once, also if it was sent twice; `is_once`: it is known that none is.
- * Columns time, host, service, container, executable, event, interval_ns, stack, waits (0 or 1),
- * amount.
+ * Appends the selection of the windows' samples, without duplicates. `is_once`: there are known to
+ * be none. Columns: time, host, service, container, executable, event, interval_ns, stack, waits (0
+ * or 1), amount.
  */
 void sql_add_samples(struct strbuf *sql, const struct fleet_filter *f, bool is_once);
-/* Appends stacks of these, more than once. */
+/* Appends the selection of the samples' stacks, with duplicates. */
 void sql_add_stacks(struct strbuf *sql, const struct fleet_filter *f);
 
 #endif

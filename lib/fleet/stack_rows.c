@@ -57,7 +57,7 @@ static struct frame_category category_of(const struct stack_rows *s, stack_id st
 	return (struct frame_category){0, 0};
 }
 
-/* Each appends what its column says of a stack's innermost frame. */
+/* Appends the column's value for a stack's innermost frame. */
 typedef void column_fn(const struct stack_rows *s, stack_id stack, struct strbuf *out);
 
 static void add_name(const struct stack_rows *s, stack_id stack, struct strbuf *out)
@@ -169,7 +169,7 @@ static column_fn *const columns[] = {
 	add_subcategory,
 };
 
-/* The innermost frame is the first. */
+/* Adds the innermost frame first. */
 static void add_columns(struct stack_rows *s, stack_id stack, struct strbuf *out)
 {
 	const struct stacks *stacks = &s->profile->stacks;

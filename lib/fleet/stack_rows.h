@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stacks as rows of an engine: equal on every machine, whatever ids they have there. */
+/* Stacks as rows of an engine, independent of the ids on each machine. */
 #ifndef PROF_LIB_FLEET_STACK_ROWS_H
 #define PROF_LIB_FLEET_STACK_ROWS_H
 
@@ -18,7 +18,7 @@ static const char *const fleet_kind_names[] = {
 	[PROFILE_FRAME_LABEL] = "wait",	   [PROFILE_FRAME_MANAGED] = "managed",
 };
 #define FLEET_KIND_COUNT (sizeof(fleet_kind_names) / sizeof(*fleet_kind_names))
-/* Stands for native, in JavaScript. */
+/* Replaces "native" for frames in JavaScript. */
 #define FLEET_KIND_SCRIPT "script"
 
 #define STACK_KEY_SIZE 16
@@ -30,7 +30,7 @@ struct stack_key {
 
 struct stack_row {
 	struct stack_key key;
-	stack_id stack; /* one of those with these contents */
+	stack_id stack; /* any stack with these contents */
 	bool is_wait, is_guessed, is_unnamed;
 };
 
@@ -38,7 +38,7 @@ struct stack_row {
 struct stack_rows {
 	const struct profile *profile;
 	struct frame_category *of_frames; /* by frame_id */
-	uint32_t *of_stacks; /* by stack_id, that of NO_STACK after all others: the row + 1, or 0 */
+	uint32_t *of_stacks; /* by stack_id, NO_STACK last: the row + 1, or 0 */
 	VEC(struct stack_row) rows;
 	struct index index; /* by key */
 	struct strbuf text; /* being built */
@@ -46,7 +46,7 @@ struct stack_rows {
 
 void stack_rows_init(struct stack_rows *s, const struct profile *p);
 void stack_rows_release(struct stack_rows *s);
-/* Returns the number of its row, new or old. */
+/* Returns the number of the stack's row, new or old. */
 uint32_t stack_rows_intern(struct stack_rows *s, stack_id stack);
 /* Appends the row in the form of RowBinary. */
 void stack_rows_write(struct stack_rows *s, uint32_t row, struct strbuf *out);

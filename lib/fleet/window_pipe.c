@@ -76,7 +76,7 @@ void window_pipe_take(int socket)
 {
 	char byte;
 
-	/* The rest of it goes, too, and so do descriptors. */
+	/* Receiving one byte discards the rest of the message and its descriptors. */
 	while (recv(socket, &byte, 1, 0) < 0 && errno == EINTR)
 		continue;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages about windows of a recording that goes on, between the processes that record it, name it
- * and send it: recorder ─► converter ─► a pusher for each engine. Sockets of the kind
- * SOCK_SEQPACKET: who gets a message looks at it, answers, and only then takes it, so that another
- * one can take over.
+ * Messages about windows of a running recording, between its processes: recorder ─► converter ─► a
+ * pusher for each engine. Sockets are SOCK_SEQPACKET. A receiver peeks at a message, answers it,
+ * and only then removes it, so that another process can take over.
  */
 #ifndef PROF_LIB_FLEET_WINDOW_PIPE_H
 #define PROF_LIB_FLEET_WINDOW_PIPE_H
@@ -17,32 +16,34 @@
 
 /* A window on its way to an engine: a profile, whose descriptor comes with the message. */
 struct push_job {
-	uint64_t id; /* when it began, since the Unix epoch, ns; 0: a question for the report */
+	uint64_t id; /* start of the window, ns since the Unix epoch; 0: only requests the report */
 	uint64_t samples;
-	uint64_t lost; /* samples lost before it that it does not say of itself */
+	uint64_t lost; /* samples lost before it that the profile does not count */
 };
 
-/* A pusher's answer; what it counts begins with the process. */
+/* A pusher's answer; counts start with the process. */
 struct push_report {
 	uint64_t id; /* of the job */
 	uint64_t sent_windows, sent_samples;
-	uint64_t lost_windows, lost_samples; /* refused, or given up for lack of room */
-	uint64_t refused_profiles; /* of those sent, by a collector that took a part */
+	uint64_t lost_windows,
+		lost_samples; /* rejected by the engine, or dropped for lack of room */
+	uint64_t refused_profiles; /* profiles rejected by a collector that accepted others */
 	uint64_t waiting_windows, waiting_bytes;
-	uint64_t failures; /* requests in a row */
-	char words[200]; /* why the last one failed; "": it did not */
+	uint64_t failures; /* consecutive failed requests */
+	char words[200]; /* reason of the last failure; "": none */
 };
 
-/* Makes a pair of sockets. 0 or a negative errno. */
+/* Makes a pair of sockets. Returns 0 or a negative errno. */
 int window_pipe_new(int ends[2]);
-/* Sends a message with a descriptor; -1: without. 0 or a negative errno. */
+/* Sends a message with a descriptor; fd -1: without. Returns 0 or a negative errno. */
 int window_pipe_send(int socket, const void *message, size_t size, int fd);
 /*
- * Waits for a message of that size and leaves it there. *fd, the caller's, is the descriptor that
- * came with it, or -1; NULL: none is expected. 1; 0: the other side has ended; or a negative errno.
+ * Waits for a message of `size` bytes and leaves it in the socket. *fd, owned by the caller,
+ * receives its descriptor or -1; NULL: none is expected. Returns 1, 0 if the other side has ended,
+ * or a negative errno.
  */
 int window_pipe_peek(int socket, void *message, size_t size, int *fd);
-/* Takes the message that was looked at. */
+/* Removes the message last peeked at. */
 void window_pipe_take(int socket);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define ANSWER_MAX ((size_t)64 << 10)
 #define CONNECT_S 20L
-/* An upload that moves less than this in that time is given up. */
+/* Uploads slower than SLOW_BYTES in this time are cancelled. */
 #define SLOW_BYTES 100L
 #define SLOW_S 30L
 

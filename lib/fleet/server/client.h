@@ -14,28 +14,28 @@ struct client_request {
 	const char *const *headers; /* "Name: value", NULL-terminated */
 	const void *body; /* NULL if none */
 	size_t size;
-	/* A longer answer is a failure; 0: its beginning is enough. */
+	/* Limit for the answer, in bytes; a longer one is a failure. 0: keep only its beginning. */
 	size_t answer_max;
-	/* Called about once a second while it lasts; true gives it up. NULL: not at all. */
+	/* Called about once a second during the request; true cancels it. NULL: never cancelled. */
 	bool (*is_over)(void *ctx);
 	void *ctx;
-	uint64_t stall_ns; /* without progress it is given up after this time; 0: the default */
-	uint64_t timeout_ns; /* of all of it; 0: as long as it moves */
-	/* It is sent by HTTP/2, from its beginning or as TLS agrees on it. */
+	uint64_t stall_ns; /* limit without progress; 0: the default */
+	uint64_t timeout_ns; /* for the whole request; 0: no limit while it makes progress */
+	/* Use HTTP/2, by prior knowledge or as negotiated by TLS. */
 	bool is_http2;
-	/* Gets each line before and after the answer's text; NULL: nobody reads them. */
+	/* Receives each header and trailer line; may be NULL. */
 	void (*on_header)(void *ctx, const char *line, size_t size);
 	void *header_ctx;
 	/* Files of TLS; NULL or "": the machine's authorities, and no certificate. */
 	const char *ca_file, *certificate_file, *key_file;
-	uint64_t *retry_after_s; /* gets what the server asks for; 0: nothing. NULL: nobody asks */
+	uint64_t *retry_after_s; /* receives Retry-After; 0: none given; may be NULL */
 };
 
-/* Loads what the first request would load. */
+/* Loads in advance all that the first request would load. */
 void client_prepare(void);
 /*
- * Returns the status of the answer, and its text. Follows no redirection.
- * Negative, with err, without an answer: the network is gone, or the server is not authentic.
+ * Returns the HTTP status, and the body in `answer`. Follows no redirection. Negative, with err, if
+ * there is no answer: the network failed, or the server is not authentic.
  */
 int client_send(const struct client_request *request, struct strbuf *answer, struct error *err);
 

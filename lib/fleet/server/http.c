@@ -54,7 +54,7 @@ unsigned int http_range(const char *header, uint64_t size, uint64_t *offset, uin
 	if (*at++ != '-')
 		return 200;
 	has_last = text_scan_decimal(&at, end, &last);
-	/* Several ranges, or none. */
+	/* Several ranges, or an invalid one. */
 	if (*at || (!has_first && !has_last) || (has_first && has_last && last < first))
 		return 200;
 	if (!has_first) {

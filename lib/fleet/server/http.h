@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request and its answer, whoever carried them. */
+/* An HTTP request and its response, independent of the transport. */
 #ifndef PROF_LIB_FLEET_SERVER_HTTP_H
 #define PROF_LIB_FLEET_SERVER_HTTP_H
 
@@ -14,7 +14,7 @@
 /* All borrowed; headers are NULL if none. */
 struct http_request {
 	const char *method;
-	const char *path; /* without the query, and with its escapes resolved */
+	const char *path; /* without the query, percent-decoded */
 	const char *host, *origin, *cookie, *range, *accept_encoding;
 	const char *wanted_headers; /* Access-Control-Request-Headers */
 	const char *body; /* terminated; NULL: it has not been read */
@@ -38,13 +38,13 @@ struct http_response {
 void http_response_release(struct http_response *r);
 /* Copies name and value. A value with a control character is left out. */
 void http_response_add(struct http_response *r, const char *name, const char *value);
-/* Takes the body over. */
+/* Takes ownership of the body. */
 void http_response_take(struct http_response *r, unsigned int status, const char *type, char *body,
 			size_t size);
 
 /*
- * Understands "bytes=A-B", "bytes=A-" and "bytes=-N" of a body with `size` bytes. Returns 206 with
- * the part, 416, or 200: there is no range, or one to be ignored.
+ * Parses "bytes=A-B", "bytes=A-" and "bytes=-N" for a body of `size` bytes. Returns 206 and the
+ * part, 416, or 200 if there is no range or one to be ignored.
  */
 unsigned int http_range(const char *header, uint64_t size, uint64_t *offset, uint64_t *length);
 

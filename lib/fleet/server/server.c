@@ -23,19 +23,19 @@
 #include "lib/base/vec.h"
 
 /*
- * Connections of a server, so that nobody is shut out by others who hold them: one without the head
- * of a request ends after some seconds, and the oldest of these as soon as there are many.
+ * Connections of a server. Idle clients cannot shut out others: a connection that sends no request
+ * head ends after some seconds, and the oldest of these at once if there are many.
  */
 
 /* Time for the head of a request. */
 #define CONNECTION_HEAD_NS 5000000000ull
-/* Connections at a time whose request has not been admitted. */
+/* Limit for connections whose request has not been admitted. */
 #define CONNECTIONS_WAITING_MAX 128
 
 enum connection_state {
 	CONNECTION_HEAD, /* waits for the head of a request */
-	CONNECTION_ADMITTED, /* its head was accepted or refused: takes as long as it takes */
-	CONNECTION_IDLE, /* has had its answer, and may send another request */
+	CONNECTION_ADMITTED, /* its head was accepted or rejected; no time limit */
+	CONNECTION_IDLE, /* answered, and may send another request */
 };
 
 struct connections;
@@ -80,7 +80,7 @@ static void shut_down(struct connection *connection)
 	shutdown(connection->fd, SHUT_RDWR);
 }
 
-/* Is it the other end that has to go on? Bytes that nobody has read yet are the server's delay. */
+/* Returns true if the client has to act. Unread bytes are the server's delay. */
 static bool is_waiting(const struct connection *connection)
 {
 	int unread = 0;
@@ -146,7 +146,7 @@ static void connections_set(struct connections *c, struct connection *connection
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Shuts down those that have waited for too long; call several times a second. */
+/* Shuts down connections that have waited too long; call several times a second. */
 static void connections_evict(struct connections *c, uint64_t now)
 {
 	pthread_mutex_lock(&c->lock);
@@ -160,14 +160,17 @@ static void connections_evict(struct connections *c, uint64_t now)
 
 #define THREADS 4
 #define BACKLOG 128
-/* More than wait at a time, so that whoever has a request is let in. */
+/* Above CONNECTIONS_WAITING_MAX, so that clients with a request are accepted. */
 #define CONNECTIONS_MAX 1024
-/* Bytes of bodies and answers in memory; further requests are refused until there is room. */
+/*
+ * Limit for bytes of bodies and answers in memory; further requests are rejected until there is
+ * room.
+ */
 #define BYTES_MAX ((size_t)48 << 20)
 #define EVICT_MS 250
 /* Room for the headers of a request. */
 #define CONNECTION_BYTES ((size_t)32 << 10)
-/* A connection without progress ends, even if it is the server that is slow. */
+/* Connections without progress end, even if the server is the slow side. */
 #define TIMEOUT_S 60u
 
 struct server {
@@ -251,7 +254,7 @@ static struct http_request describe(struct MHD_Connection *connection, const cha
 	};
 }
 
-/* Refuses what needs no body to be refused, and leaves such a body unread. */
+/* Rejects a request that can be rejected without its body, which stays unread. */
 static enum MHD_Result begin(struct server *s, struct MHD_Connection *connection, const char *url,
 			     const char *method, struct exchange *x)
 {
@@ -353,7 +356,7 @@ static void *evict(void *ctx)
 	return NULL;
 }
 
-/* Keeps the library's own lines, with parts of requests in them, off the terminal. */
+/* Suppresses the library's log lines, which contain parts of requests. */
 static void ignore_text(void *ctx, const char *format, va_list args)
 {
 	(void)ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Serves HTTP on 127.0.0.1. Requests that are slow, too large or too many are refused before
- * anybody sees them.
+ * Serves HTTP on 127.0.0.1. Rejects requests that are slow, too large or too many before they reach
+ * the handler.
  */
 #ifndef PROF_LIB_FLEET_SERVER_SERVER_H
 #define PROF_LIB_FLEET_SERVER_SERVER_H
@@ -14,23 +14,21 @@
 struct server;
 
 /*
- * Answers a request; called from several threads at once. Called first without a body (NULL), when
- * only the headers are there: a status then refuses it, 0 lets it go on. With a body, sets a
+ * Answers a request; called from several threads at once. The first call has the headers but no
+ * body (NULL): a status rejects the request, 0 accepts it. The call with the body must set a
  * status.
  */
 typedef void server_answer_fn(void *ctx, const struct http_request *request,
 			      struct http_response *response);
 
-/*
- * Returns a socket that listens on *port of 127.0.0.1; 0: on a free one, which is stored there.
- */
+/* Returns a socket that listens on 127.0.0.1:*port. A port of 0 is replaced by a free one. */
 int server_listen(uint16_t *port, struct error *err);
-/* Takes the socket over. */
+/* Takes ownership of the socket. */
 int server_start(struct server **out, int listener, server_answer_fn *answer, void *ctx,
 		 struct error *err);
 /* CLOCK_MONOTONIC of the last request, or of the start. */
 uint64_t server_last_ns(const struct server *s);
-/* Waits for answers that are under way. NULL is fine. */
+/* Waits for pending responses. NULL is fine. */
 void server_stop(struct server *s);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Modules listed one by one; the others are summed up. */
 #define LISTED_MAX 40
-/* Files named of those that do not answer. */
+/* Limit for names of files that do not answer. */
 #define SILENT_SHOWN 3
 
 static int compare(const void *a, const void *b)
@@ -53,7 +53,7 @@ void coverage_release(struct coverage *n)
 	vec_release(&n->rows);
 }
 
-/* Returns one line, whatever the name of the file; the caller frees. */
+/* Returns a single line, even for a name with newlines; the caller frees. */
 static char *module_text(const struct module_coverage *row, const struct profile *p)
 {
 	const char *known = row->module == NO_MODULE
@@ -66,7 +66,7 @@ static char *module_text(const struct module_coverage *row, const struct profile
 	return name;
 }
 
-/* Adds nothing if all is known. */
+/* Adds nothing if nothing is missing. */
 static void add_reason(const struct module_coverage *row, const struct profile *p,
 		       const char *separator, struct strbuf *out)
 {

@@ -24,16 +24,16 @@
 #define POLL_NS 2000000000ull
 /* Each takes memory and a descriptor until it is written. */
 #define MODULES_AT_ONCE 64
-/* Rings hold what comes meanwhile. */
+/* The rings buffer records during the search. */
 #define SEARCH_NS 500000000ull
 
-/* A file with a name in the recorder's own root is found there later. */
+/* Files with a name in the recorder's own root can be found there later. */
 static bool may_vanish(uint32_t module_id, const struct file_set *files, const struct statx *st)
 {
 	return !st->stx_nlink || file_set_find_root(files, module_id) > 0;
 }
 
-/* Is the file on the kernel's own tmpfs, which nobody can mount? */
+/* Returns true on the kernel's internal tmpfs, which cannot be mounted. */
 static bool is_on_own_tmpfs(const struct statx *st)
 {
 	_cleanup_close_ int own = memfd_create("device", MFD_CLOEXEC);
@@ -44,7 +44,7 @@ static bool is_on_own_tmpfs(const struct statx *st)
 		st->stx_dev_minor == own_st.stx_dev_minor);
 }
 
-/* Files of memfd_create() have mode 0777, and no name by which others could open them. */
+/* Files of memfd_create() have mode 0777, but no name by which others could open them. */
 static bool is_memory(int fd, const struct statx *st)
 {
 	struct statfs fs;
@@ -71,7 +71,10 @@ static int open_folder(const struct rec_module *rec, int root)
 	return (int)syscall(SYS_openat2, root > 0 ? root : AT_FDCWD, path, &how, sizeof(how));
 }
 
-/* May the owner enter the file's folder, and all above it? Once it is deleted, nobody knows. */
+/*
+ * Returns true if the owner may enter the file's folder and all above it. Must be checked before
+ * the folder is deleted.
+ */
 static bool may_reach(const struct rec_module *rec, const struct file_set *files,
 		      const struct identity *owner)
 {
@@ -119,7 +122,7 @@ static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
 	capture_writer_add_file(writer, module_id, fd, rows, count);
 }
 
-/* A search for the parts of a file, which may outlive its caller. */
+/* A search for the parts of a file; may outlive its caller. */
 struct search {
 	int fd; /* owned */
 	uint64_t limit; /* bytes */
@@ -144,7 +147,7 @@ static void free_search(void *ctx)
 	free(s);
 }
 
-/* Nothing is kept of a file whose file system does not answer. */
+/* Skips a file whose file system does not answer. */
 static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct capture_writer *writer)
 {
 	uint64_t left = KEPT_ALL_MAX - k->bytes;
@@ -163,15 +166,15 @@ static void keep(struct kept_contents *k, uint32_t module_id, int fd, struct cap
 }
 
 /*
- * Takes what the machine knows of the file: asking a server that does not answer, again and again,
- * would hold up the recording.
+ * Uses cached attributes: repeated requests to a file server that does not answer would delay the
+ * recording.
  */
 static bool poll_file(int fd, struct statx *st)
 {
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, st) == 0;
 }
 
-/* False: the file has a name still. */
+/* False: the file still has a name. */
 static bool keep_if_vanishing(struct kept_contents *k, const struct kept_module *module,
 			      const struct file_set *files, const struct identity *owner,
 			      struct capture_writer *writer)
@@ -199,7 +202,7 @@ void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		keep(k, rec->module_id, fd, writer);
 		module.is_vdso = true;
 	}
-	/* The file may be opened yet, with another process: another record then says so. */
+	/* The file may be opened later, with another process; another record reports it then. */
 	if (rec->rec.flags & MODULE_UNOPENED ||
 	    (rec->kind != MODULE_FILE && !(module.is_vdso && k->is_deferred)))
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contents of files that a capture holds because they may not outlive the recording: deleted, in
- * memory only, in another root; and the vDSO.
+ * Contents of files embedded in a capture because they may not outlive the recording: deleted
+ * files, files in memory or in another root, and the vDSO.
  */
 #ifndef PROF_LIB_RECORDING_KEPT_CONTENTS_H
 #define PROF_LIB_RECORDING_KEPT_CONTENTS_H
@@ -24,26 +24,27 @@ struct kept_contents {
 	uint64_t bytes; /* of all files so far */
 	uint32_t left_out; /* files that were too large */
 	VEC(struct kept_module) others; /* files that had a name when last seen */
-	bool is_deferred; /* only kept_contents_repeat() hands over, and does so each time */
+	bool is_deferred; /* kept_contents_add() writes nothing; each kept_contents_repeat() writes
+			     all */
 	uint64_t polled_ns; /* when; CLOCK_MONOTONIC */
 };
 
 void kept_contents_release(struct kept_contents *k);
 
 /*
- * Hands what must be kept of a new module's file to the writer. Files that the owner of the capture
- * may not read are left out, and memory of others that was mapped like one.
+ * Writes the parts of a new module's file that must be retained. Leaves out files that the
+ * capture's owner may not read, and other users' memory that was mapped like a file.
  */
 void kept_contents_add(struct kept_contents *k, const struct rec_module *rec,
 		       const struct file_set *files, const struct identity *owner,
 		       struct capture_writer *writer);
-/* Does it for files that were deleted since; looks at most once in some seconds, unless `now`. */
+/* Does the same for files deleted since; checks at most once in some seconds, unless `now`. */
 void kept_contents_poll(struct kept_contents *k, bool now, const struct file_set *files,
 			const struct identity *owner, struct capture_writer *writer);
 
-/* The recorder has forgotten the module. */
+/* Call when the recorder has dropped the module. */
 void kept_contents_remove(struct kept_contents *k, uint32_t module_id);
-/* Hands over all that must be kept of modules so far, as if it had not been done before. */
+/* Writes all that must be retained of modules so far, as if for the first time. */
 void kept_contents_repeat(struct kept_contents *k, const struct file_set *files,
 			  const struct identity *owner, struct capture_writer *writer);
 

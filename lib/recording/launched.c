@@ -23,7 +23,7 @@ static bool is_launcher(const char *command)
 	return false;
 }
 
-/* Is it in a pid namespace of its own? */
+/* Returns true in a pid namespace below the recorder's. */
 static bool is_inside(const struct profile *p, const struct profile_thread *thread)
 {
 	return thread->process_label != NO_STRING &&

@@ -6,9 +6,9 @@
 #include "lib/model/tables/profile.h"
 
 /*
- * Names the profile after what ran in the container if the recorded command is a launcher of
- * containers: the process with more than half of all CPU time, else the container's first one.
- * Nothing if less than half was used there. Call when all samples have their CPU time.
+ * If the recorded command launches containers, names the profile after the program in the
+ * container: the process with more than half of all CPU time, else the container's first one. Does
+ * nothing if the container used less than half. Call when all samples have their CPU time.
  */
 void launched_name_profile(struct profile *p);
 

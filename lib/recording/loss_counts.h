@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Losses of a recording, for the summary, the profile's meta and --stats alike. */
+/* Losses of a recording, as shown in the summary, the profile's meta and --stats. */
 #ifndef PROF_LIB_RECORDING_LOSS_COUNTS_H
 #define PROF_LIB_RECORDING_LOSS_COUNTS_H
 

@@ -19,23 +19,23 @@
 #include "lib/stream/session/session.h"
 #include "symbolize/name_cache.h"
 
-/* Names of the frames of a moving profile, which outlive the session that has the frames. */
+/* Names of the frames of a moving profile; they outlive the session of the frames. */
 
-/* Result for a frame: frames in the chain of struct moving_names, the outermost first. */
+/* The names of a frame: frames in the chain of struct moving_names, the outermost first. */
 struct moved_frame {
 	uint32_t first, count; /* count 0: nothing yet */
 };
 
-/* A frame of a file or of the kernel, whatever the session. */
+/* A frame of a file or of the kernel, identified across sessions. */
 struct known_frame {
 	uint64_t module; /* hash of what identifies it */
 	uint64_t offset;
 	uint8_t kind;
-	bool is_used; /* since the profile is there */
+	bool is_used; /* since the start of the profile */
 	struct moved_frame as;
 };
 
-/* Sources of names, and those that are known. */
+/* Sources of names, and names found so far. */
 struct moving_names {
 	struct recording_facts facts;
 	struct read_contents contents;
@@ -46,11 +46,11 @@ struct moving_names {
 	VEC(frame_id) chain; /* frames of the profile */
 	VEC(struct known_frame) known;
 	struct index index; /* of those */
-	uint64_t spent_ns, last_spent_ns; /* on all naming, and at the last time */
-	uint64_t named_ns; /* when that ended */
+	uint64_t spent_ns, last_spent_ns; /* on all naming, and on the last run */
+	uint64_t named_ns; /* end of the last run */
 };
 
-/* Takes rows of samples from a session into a profile that keeps them, with names. */
+/* Moves rows of samples from a session into a lasting profile, with names. */
 
 /* A sample that waits for names. */
 struct held_sample {
@@ -58,7 +58,7 @@ struct held_sample {
 	struct sample sample;
 };
 
-/* A session, and what became of its rows in the profile they go to. */
+/* A session, and the ids of its rows in the target profile. */
 struct moving_rows {
 	struct session *session; /* NULL: none */
 	struct profile *from; /* the session's */
@@ -69,8 +69,8 @@ struct moving_rows {
 };
 
 /*
- * Naming new frames takes at most one part in so many of the time, more if it is urgent, but is
- * never so long overdue.
+ * Naming new frames takes at most 1/SPARE of the time, more if it is urgent, and is delayed by no
+ * more than the limit below.
  */
 #define SPARE 200
 #define URGENT_SPARE 20
@@ -78,8 +78,8 @@ struct moving_rows {
 #define OVERDUE_NS 10000000000ull
 
 /*
- * Is it time to name new frames, so that it takes a small part of all time? `is_urgent`: many
- * samples wait for them.
+ * Returns true if it is time to name new frames, so that naming takes a small part of all time.
+ * `is_urgent`: many samples wait for names.
  */
 static bool moving_names_are_due(const struct moving_names *n, bool is_urgent)
 {
@@ -99,7 +99,7 @@ static void moving_names_release(struct moving_names *n)
 	index_release(&n->index);
 }
 
-/* Identifies the frame. False: it may mean something else in the next session. */
+/* Identifies the frame across sessions. False: it may have another meaning in the next one. */
 static bool identify(const struct profile *p, const struct frame *frame, struct known_frame *known)
 {
 	const struct module *module = frame->module == NO_MODULE
@@ -133,7 +133,7 @@ static uint64_t hash_of(const struct known_frame *known)
 	return hash_pair(known->module, known->offset << 3 ^ known->kind);
 }
 
-/* Returns what a session's frame became, whichever session asked for it. */
+/* Returns the names of a session's frame, perhaps found for another session. */
 static struct moved_frame moving_names_find(const struct moving_names *n, const struct profile *p,
 					    frame_id id)
 {
@@ -155,7 +155,7 @@ static void add(struct moving_names *n, const struct known_frame *known)
 	vec_push(&n->known, *known);
 }
 
-/* Keeps what a frame of a session became. */
+/* Stores the names of a session's frame. */
 static void moving_names_learn(struct moving_names *n, const struct profile *p, frame_id id,
 			       struct moved_frame as)
 {
@@ -169,7 +169,7 @@ static void moving_names_learn(struct moving_names *n, const struct profile *p, 
 	add(n, &key);
 }
 
-/* Moves what is known, as far as it is used, from one profile to the next. */
+/* Moves the names in use from one profile to the next. */
 static void moving_names_move(struct moving_names *n, struct profile *into,
 			      const struct profile *from)
 {
@@ -219,7 +219,7 @@ static void moving_rows_init(struct moving_rows *r, const struct recording_facts
 	session_keep_stacks(r->session);
 }
 
-/* Forgets what became of them: they go to another profile from now on. */
+/* Drops the mapping of rows: they go to another profile from now on. */
 static void moving_rows_forget(struct moving_rows *r)
 {
 	vec_clear(&r->stacks);
@@ -277,7 +277,7 @@ static struct profile *picture(const struct profile *from, const struct frame_li
 	return p;
 }
 
-/* Adds what became of the frames: the stack of a sample is the chain of one. */
+/* Adds the names of the frames: the stack of each sample is the chain of one frame. */
 static void take_chains(struct moving_rows *r, const struct frame_list *list,
 			const struct profile *named, struct profile *into, struct moving_names *n)
 {
@@ -329,7 +329,10 @@ static void name_picture(struct moving_names *n, struct profile *p, bool is_of_k
 		file_set_free(naming.files);
 }
 
-/* Names frames of one kind: records name code of runtimes, the kernel its own, files the rest. */
+/*
+ * Names frames of one kind: code of runtimes by records, the kernel's by the kernel, the rest by
+ * files.
+ */
 static void name_list(struct moving_rows *r, const struct frame_list *list, struct profile *into,
 		      struct moving_names *names, bool is_of_kernel, bool is_of_runtimes)
 {
@@ -374,7 +377,7 @@ static void name_frames(struct moving_rows *r, const struct frame_list *frames,
 	vec_release(&files.rows);
 }
 
-/* Makes room for what the session has by now. */
+/* Grows the tables to the session's present size. */
 static void follow_session(struct moving_rows *r)
 {
 	const struct profile *p = r->from;
@@ -387,7 +390,7 @@ static void follow_session(struct moving_rows *r)
 		vec_add_zeroed(&r->frames, p->frames.rows.count - r->frames.count);
 }
 
-/* Looks for frames without names in a stack that was not taken yet. True: there are none. */
+/* Collects frames without names of a stack not yet taken. True: there are none. */
 static bool find_frames(struct moving_rows *r, stack_id stack, const struct moving_names *names,
 			bool *is_seen, struct frame_list *list)
 {
@@ -461,7 +464,7 @@ static thread_id moving_thread(struct profile *into, const struct profile *from,
 			       const struct profile_thread *row)
 {
 	struct two_profiles profiles = {into, from};
-	/* Leaves out arguments, which are not shown, and ends, which are not known yet. */
+	/* Omits arguments, which are not shown, and end times, which are not known yet. */
 	struct profile_thread shown = *row, copy;
 
 	shown.arguments = NO_STRING;
@@ -477,7 +480,7 @@ static thread_id moving_thread(struct profile *into, const struct profile *from,
 	return threads_add(&into->threads, &copy);
 }
 
-/* Processes get the names of their programs only by and by. */
+/* Processes may get the names of their programs later. */
 static void rename_thread(struct profile *into, const struct profile *from,
 			  struct profile_thread *thread, const struct profile_thread *row)
 {
@@ -501,7 +504,7 @@ static void take_sample(struct moving_rows *r, thread_id thread, const struct sa
 	into->stats.cpu_samples += copy.event ? 0 : copy.weight;
 }
 
-/* A part of those that come at once, which is seen if it is missing. */
+/* Naming is urgent if more than this part of the samples waits: the gap would be visible. */
 #define URGENT_PART 10
 
 static void hold_samples(struct moving_rows *r)
@@ -529,8 +532,8 @@ static void rename_threads(struct moving_rows *r, struct profile *into)
 }
 
 /*
- * Takes all rows that the session has, and those of waits up to until_ns; those without names wait
- * unless it names them, too.
+ * Takes all rows of the session, and those of waits up to until_ns. Rows without names are held
+ * back unless it names them.
  */
 static void moving_rows_take(struct moving_rows *r, struct profile *into,
 			     struct moving_names *names, uint64_t until_ns, bool names_all)
@@ -564,15 +567,15 @@ static void moving_rows_take(struct moving_rows *r, struct profile *into,
 	rename_threads(r, into);
 }
 
-/* Stacks of samples before an epoch come at most this much later. */
+/* Limit for the delay of stacks of samples before an epoch. */
 #define LATE_NS 1000000000ull
-/* Records of a moment have arrived after this time, or more where the recorder is starved. */
+/* Usual delay of records; more if the recorder is starved. */
 #define SETTLE_NS 400000000ull
 #define SETTLE_MAX_NS 10000000000ull
 #define SPARE_NS 200000000ull
 /* Bytes of names that are kept. */
 #define NAMES_BYTES ((size_t)32 << 20)
-/* Records that are taken at once, so that the caller can do something else. */
+/* Limit for records per call, so that the caller is not blocked for long. */
 #define RECORDS_MAX (1u << 20)
 
 struct moving {
@@ -580,15 +583,15 @@ struct moving {
 	struct capture_stream *stream;
 	struct moving_names names;
 	struct profile *profile; /* NULL: no record yet */
-	struct profile *held; /* somebody still looks at it; NULL: nobody */
+	struct profile *held; /* still in use by the caller; NULL: none */
 	uint64_t number; /* of the profile */
 	struct moving_rows now, before; /* the session before this epoch gets late stacks */
-	uint64_t epoch_ns; /* when the present one began */
+	uint64_t epoch_ns; /* start of the present epoch */
 	uint64_t end_ns; /* time of the latest record */
 	uint64_t renewed_ns; /* when the profile was renewed */
-	uint64_t settle_ns; /* records of a moment arrive so late, for now */
+	uint64_t settle_ns; /* current delay of records */
 	bool has_ended; /* no more records come */
-	bool begins; /* a state has begun, for a session that has not */
+	bool begins; /* state records have begun, for a session that has not */
 };
 
 struct moving *moving_new(int fd, const struct moving_options *options)
@@ -647,7 +650,7 @@ static stack_id copy_stack(struct row_copier *c, struct profile *into, const str
 	return map[stack];
 }
 
-/* Leaves what is older behind, with all that belongs to it. */
+/* Starts a new profile without old rows and all that only these refer to. */
 static void renew_profile(struct moving *m)
 {
 	struct profile *old = m->profile, *p = new_profile(m);
@@ -743,7 +746,7 @@ static void take(struct moving *m, const struct rec *rec)
 	session_feed(m->now.session, rec);
 }
 
-/* Measures how late the records are that have just come. */
+/* Measures the delay of the latest records. */
 static void note_delay(struct moving *m)
 {
 	uint64_t now = clock_monotonic_ns(), late = SPARE_NS;
@@ -776,7 +779,7 @@ int moving_read(struct moving *m, struct error *err)
 	return 1;
 }
 
-/* All that happened before has arrived. */
+/* Returns the time up to which all records have arrived. */
 static uint64_t settled_ns(const struct moving *m)
 {
 	return m->has_ended ? m->end_ns : clock_monotonic_ns() - m->settle_ns;

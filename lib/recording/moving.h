@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording that goes on, as a profile of its latest seconds: records from a pipe, as another
- * process writes them, become the rows of a session, which leave it at each look and get the names
- * that are known already. The session is renewed with each epoch of the records.
+ * A running recording as a profile of its latest seconds: records from another process's pipe
+ * become rows of a session. Each look moves the rows to the profile, with the names known so far.
+ * Each epoch of the records starts a new session.
  */
 #ifndef PROF_LIB_RECORDING_MOVING_H
 #define PROF_LIB_RECORDING_MOVING_H
@@ -13,14 +13,14 @@
 struct moving;
 
 struct moving_options {
-	uint64_t keep_ns; /* length of what is kept, at least */
+	uint64_t keep_ns; /* minimum length of the profile */
 	const char *const *dirs; /* of --debug-dir, NULL-terminated; borrowed */
 	bool no_symbols;
 };
 
 struct moving_counts {
 	uint64_t lost; /* samples */
-	uint64_t held; /* samples that wait for names, and are not in the profile */
+	uint64_t held; /* samples waiting for names, not in the profile */
 	uint64_t names_ns; /* time that naming took */
 };
 
@@ -29,22 +29,22 @@ struct moving *moving_new(int fd, const struct moving_options *options);
 /* NULL is fine. */
 void moving_free(struct moving *m);
 /*
- * Takes the records that are there. 1: more will come; 0: the recording has ended; -EBADMSG, or
- * what reading failed with.
+ * Reads the available records. Returns 1 if more will come, 0 if the recording has ended, -EBADMSG
+ * or the error of reading.
  */
 int moving_read(struct moving *m, struct error *err);
 /*
- * Brings the profile up to the records taken. Without names_all, samples in new functions come as
- * soon as naming these would not take too much of the time. It is borrowed, without CPU times of
- * samples, valid until the next call, and the same one while *number stays. NULL: nothing was
- * recorded yet.
+ * Updates the profile with the records read. Without names_all, samples in new functions are added
+ * once naming them would not take too much of the time. The profile is borrowed, without CPU times
+ * of samples, valid until the next call, and the same one while *number is unchanged. NULL: nothing
+ * was recorded yet.
  */
 const struct profile *moving_profile(struct moving *m, bool names_all, uint64_t *number);
-/* Keeps at least so much from now on. */
+/* Sets the minimum length of the profile from now on. */
 void moving_keep(struct moving *m, uint64_t keep_ns);
-/* Keeps the profile that was given last as it is: a copy goes on. False: no more. */
+/* Freezes the last returned profile; updates go to a copy. False: unfreezes it. */
 void moving_hold(struct moving *m, bool is_held);
-/* Returns the time of which all is known, ns since the profile's start; 0: of none. */
+/* Returns the time up to which the profile is complete, ns since its start; 0: none. */
 uint64_t moving_end(const struct moving *m);
 struct moving_counts moving_count(const struct moving *m);
 

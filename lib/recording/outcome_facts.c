@@ -163,7 +163,7 @@ static double fitted_by(const struct wait_stats *stats)
 	return stats->estimated_ns > 0 ? stats->fitted_ns / stats->estimated_ns - 1 : 0;
 }
 
-/* Chances on the wire are numbers of 32 bits; one that is sure is the largest. */
+/* Probabilities in records have 32 bits; the maximum stands for 1. */
 static double chance(const struct wait_stats *stats)
 {
 	return stats->chance_min ? ((double)stats->chance_min + 1) / 4294967296.0 : 1;
@@ -196,7 +196,7 @@ void outcome_facts_add_waits(struct facts *f, const struct profile *p)
 	struct wait_sums sums = wait_sums_of(p);
 	uint64_t interval = p->meta.interval_ns, waits = (uint64_t)(stats->count + 0.5);
 
-	/* An instrument has counted what is an estimate here. */
+	/* An instrument's count takes precedence over this estimate. */
 	if (!facts_get(f, FACT_WAITS, NULL))
 		facts_count(f, FACT_WAITS, NULL, waits);
 	facts_count(f, FACT_WAITS_ESTIMATED, NULL, waits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds the facts of a recording that its records and its recorder give. */
+/* Adds facts derived from a recording's records and recorder. */
 #ifndef PROF_LIB_RECORDING_OUTCOME_FACTS_H
 #define PROF_LIB_RECORDING_OUTCOME_FACTS_H
 
@@ -7,13 +7,13 @@
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
 
-/* Asks the instruments about their records, once these are in the profile. */
+/* Adds the instruments' reports; call once their records are in the profile. */
 void outcome_facts_ask(struct report *report, const struct recorder *recorder,
 		       const struct profile *p);
 /* Adds settings, stacks, losses and pauses of the finished profile. */
 void outcome_facts_add_end(struct facts *f, const struct profile *p, enum recorder_unwind unwind,
 			   const struct recorder_info *info);
-/* Adds how many waits there were, how long, and how well they are known. */
+/* Adds number, length and precision of waits. */
 void outcome_facts_add_waits(struct facts *f, const struct profile *p);
 
 /*
@@ -22,8 +22,9 @@ void outcome_facts_add_waits(struct facts *f, const struct profile *p);
  */
 uint64_t outcome_stacks(const struct profile_stats *stats);
 /*
- * Appends "CPU 1 for 12 ms (3 times), cycles for 4 ms (1 time)": CPUs on which the kernel stopped
- * the clock, and other events that it stopped, summed over all CPUs. Nothing if it stopped none.
+ * Appends "CPU 1 for 12 ms (3 times), cycles for 4 ms (1 time)": CPUs on which the kernel throttled
+ * the clock, and other throttled events, summed over all CPUs. Appends nothing if there was no
+ * throttling.
  */
 void throttling_describe(const struct profile *p, struct strbuf *out);
 

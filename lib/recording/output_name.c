@@ -41,7 +41,7 @@ static void add_host(struct strbuf *out)
 	add_word(out, host);
 }
 
-/* Adds what the letter stands for. False: nothing. */
+/* Adds the value of a placeholder. False: unknown letter. */
 static bool add_part(struct strbuf *out, char letter, const struct output_words *words,
 		     unsigned int number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of outputs with parts that are known only when they are written. */
+/* Expands placeholders in names of outputs. */
 #ifndef PROF_LIB_RECORDING_OUTPUT_NAME_H
 #define PROF_LIB_RECORDING_OUTPUT_NAME_H
 
@@ -16,9 +16,9 @@ struct output_words {
 };
 
 /*
- * Replaces %p, %c, %t, %h by the host's name, %n by the first number from 1 for which there is no
- * such file, and %% by one. The caller frees the name. NULL with -EINVAL in err: another letter
- * follows a %.
+ * Replaces %p, %c, %t; %h by the host name; %n by the first number from 1 for which no such file
+ * exists; %% by one %. The caller frees the name. NULL with -EINVAL in err: unknown letter after a
+ * %.
  */
 char *output_name_expand(const char *name, const struct output_words *words, struct error *err);
 

@@ -26,13 +26,13 @@ struct perf_data {
 	struct perf_source *records;
 	struct source_part part;
 	struct readers authors; /* must be able to read the files that the recording names */
-	struct perf_out facts; /* records of what the file says of itself */
+	struct perf_out facts; /* records of the file's own facts */
 	uint64_t start_ns, realtime_ns, end_ns, count;
-	uint64_t from_ns; /* earlier samples are not wanted */
+	uint64_t from_ns; /* skip earlier samples */
 	bool has_ended;
 };
 
-/* A file without a build id is the mapped one if it has its number, on its device. */
+/* Opens a file without a build id by its inode and device. */
 static int open_by_inode(const struct perf_data *d, const struct perf_mapped *file)
 {
 	_cleanup_close_ int fd = -1;
@@ -48,7 +48,7 @@ static int open_by_inode(const struct perf_data *d, const struct perf_mapped *fi
 	return steal_fd(&fd);
 }
 
-/* Machines that run one kernel have one vDSO. */
+/* Machines with the same kernel have the same vDSO. */
 static int open_vdso(const struct perf_mapped *file)
 {
 	_cleanup_close_ int fd = vdso_open(NULL);
@@ -127,7 +127,7 @@ static void send_begin(struct perf_data *d)
 	recording_facts_release(&facts);
 }
 
-/* The names of the events, and what was left out. */
+/* Sends the events' names, and the records left out. */
 static void send_end(struct perf_data *d)
 {
 	const struct perf_file *file = perf_source_file(d->records);
@@ -186,7 +186,10 @@ static int next(struct source *source, const struct rec **rec, struct error *err
 	}
 }
 
-/* perf notes the time of day only if asked (-k); else the file was written as recording ended. */
+/*
+ * perf records the time of day only with -k; else derive it from the file's modification at the end
+ * of the recording.
+ */
 static void find_realtime(struct perf_data *d, int fd)
 {
 	const struct perf_features *f = &perf_source_file(d->records)->features;

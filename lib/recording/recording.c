@@ -22,19 +22,19 @@
 #include "lib/recording/unopened_shares.h"
 #include "lib/recording/workplace/lookup.h"
 
-/* Fills the profile with what recording itself took, from the facts that the recorder told. */
+/* Fills in the profile's overhead from the recorder's reports. */
 
 #define MILLIONTHS 1e6
 
-/* Larger values are damage; the format has room for them. */
+/* Limit for valid values; the format can hold larger ones. */
 #define VALUE_MAX 9e12
 
-/* Figures of one program, or of all: runs, and µs. */
+/* Cost of one program, or of all: runs, and µs. */
 struct cost {
 	double runs, us, mean, max, min;
 };
 
-/* Reports come from captures, too, which may be damaged. */
+/* Reports may come from damaged captures. */
 static uint64_t in_millionths(double value)
 {
 	return value > 0 && value < VALUE_MAX ? (uint64_t)(value * MILLIONTHS + 0.5) : 0;
@@ -58,7 +58,7 @@ static double real_of(const struct facts *f, enum fact_id id, const char *progra
 	return fact ? fact->real : 0;
 }
 
-/* Sums the figures of a program; NULL: of all. */
+/* Sums the cost of a program; NULL: of all. */
 static struct cost find_cost(const struct facts *f, const char *program)
 {
 	struct cost sum = {0};
@@ -148,7 +148,7 @@ static void own_cost_fill(struct profile *p, const struct recorder_info *info,
 	fill_log(&p->overhead, p, info, facts);
 }
 
-/* Counts records that no session sees, for progress and for the instruments' reports. */
+/* Counts records without a session, for progress and for the instruments' reports. */
 
 static void tally_event(struct profile *p, const struct rec_event *rec)
 {
@@ -208,12 +208,12 @@ static void raw_tally(struct profile *p, const struct rec *rec)
 	}
 }
 
-/* Descriptors that are not for modules. */
+/* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 
 void recording_release(struct recording *r)
 {
-	/* They may still use it. */
+	/* Threads left behind may still use it. */
 	if (threads_are_left())
 		return;
 	session_free(r->session);
@@ -292,13 +292,13 @@ void recording_complete(struct recording *r, const struct completion *c)
 		collect_sources(r, c->sources);
 }
 
-/* The facts of the beginning are there. */
+/* Call once the facts of the beginning are read. */
 static void begin(struct recording *r, const struct source_kind *kind, const void *state)
 {
 	struct profile *p = profile_new();
 	uint64_t start_ns = 0, realtime_ns = 0;
 
-	/* A copy: the facts stay whole. */
+	/* Copy, so that the facts stay complete. */
 	profile_meta_copy(&p->meta, &r->facts.meta, NULL, NULL);
 	if (!p->meta.product)
 		p->meta.product = xstrdup("unknown");
@@ -342,7 +342,7 @@ static int replay(struct recording *r, const struct source_kind *kind, void *sta
 	return result;
 }
 
-/* Estimates what only the end of a recording says, if it was cut. */
+/* If the recording was truncated, estimates the facts that its end would have. */
 static void conclude(struct recording *r, const struct source_part *part)
 {
 	struct recorder_info *info = &r->facts.info;
@@ -362,7 +362,7 @@ static void conclude(struct recording *r, const struct source_part *part)
 		info->end_ns = part->window_end_ns;
 }
 
-/* Waits that go on are over at the end of the part. */
+/* Pending waits end with the part. */
 static uint64_t end_of(const struct recording *r, const struct source_part *part)
 {
 	uint64_t end = r->facts.info.end_ns, until = r->profile->meta.start_ns + part->until_ns;
@@ -425,7 +425,7 @@ static void say_damage(const struct recording *r, const char *label,
 	}
 }
 
-/* Finds the recorded files on this machine, where others may have written the source. */
+/* Finds the recorded files on this machine. The source may have been written by others. */
 static void complete(struct recording *r, int fd, const struct recording_options *options)
 {
 	const struct identity owner = identity_of_invoker();
@@ -483,7 +483,7 @@ static int load(struct recording *r, const struct source_kind *kind, int fd, con
 	int ret;
 
 	r->is_unlimited = options->no_limit;
-	/* Each file that the records hold takes one. */
+	/* Each embedded file takes a descriptor. */
 	file_limit_raise();
 	ret = read_all(r, kind, fd, options, err);
 	if (ret) {

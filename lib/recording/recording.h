@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From records to a finished profile, in one way for all sources:
+ * Turns records into a finished profile, in one way for all sources:
  *
- *	begin ─► take, take, … ─► finish ─► complete
+ * begin ─► take, take, … ─► finish ─► complete
  *
- * A recording that goes on hands over its records one by one; recording_load() does all of it for a
- * file that holds records.
+ * A live recording passes its records one by one; recording_load() does all of it for a file that
+ * holds records.
  */
 #ifndef PROF_LIB_RECORDING_RECORDING_H
 #define PROF_LIB_RECORDING_RECORDING_H
@@ -31,13 +31,16 @@ struct recording {
 	/* Results of completing it. */
 	struct coverage coverage;
 	struct sources_stats sources;
-	uint64_t names_ns, sources_ns; /* time that these took */
+	uint64_t names_ns, sources_ns; /* duration of each */
 };
 
-/* Leaves everything if threads were left behind. */
+/* Frees nothing if threads were left behind. */
 void recording_release(struct recording *r);
 
-/* Takes over the profile, whose meta is known. `only_counts`: no session sees the records. */
+/*
+ * Takes ownership of the profile, whose meta is set. `only_counts`: records are counted without a
+ * session.
+ */
 void recording_begin(struct recording *r, struct profile *p, bool only_counts);
 /* Takes a valid record. */
 void recording_take(struct recording *r, const struct rec *rec);
@@ -51,27 +54,27 @@ struct completion {
 	const struct sources_options *sources; /* NULL: leave texts of source files out */
 };
 
-/* Completes the finished profile: facts, names, what they cover, texts of sources. */
+/* Completes the finished profile: facts, names, coverage, texts of sources. */
 void recording_complete(struct recording *r, const struct completion *c);
 
 struct recording_options {
 	struct source_part part;
 	const char *const *dirs; /* of --debug-dir, NULL-terminated */
 	bool no_symbols;
-	struct name_cache *cache; /* of names from one to the next; NULL: none */
-	bool no_limit; /* all rows and markers, also more than front-ends show */
+	struct name_cache *cache; /* of names from profile to profile; NULL: none */
+	bool no_limit; /* keep all rows and markers, even more than front-ends show */
 	bool sources;
-	/* Gets lines about what is damaged or missing. */
+	/* Receives messages about damaged or missing parts. */
 	void (*say)(const char *line);
-	/* Fills in who hears of progress; may be NULL. */
+	/* Sets the progress callbacks; may be NULL. */
 	void (*progress)(void *ctx, struct naming *naming, struct sources_options *sources);
 	void *ctx;
 };
 
 /*
- * Reads, completes and names what a file holds; fd is of that kind, and `label` is its name in
- * messages. Looks for the recorded files by their paths and in `dirs`. A source that was cut gives
- * what it has, with a message. -EBADMSG if it cannot be read, -ENODATA if there is nothing in it.
+ * Loads a file of that kind: reads, completes and names its profile. `label` is its name in
+ * messages. Looks for the recorded files by their paths and in `dirs`. A truncated source yields
+ * its readable part, with a message. -EBADMSG if it cannot be read, -ENODATA if it is empty.
  */
 int recording_load(struct recording *r, const struct source_kind *kind, int fd, const char *label,
 		   const struct recording_options *options, struct error *err);

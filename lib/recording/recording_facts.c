@@ -30,7 +30,7 @@ static thread_id find_thread(const struct profile *p, uint32_t pid)
 	return found;
 }
 
-/* Begins the process when it was executed: it was forked with all others, and waited. */
+/* Sets the process's start to its exec: it was forked with all others, and waited. */
 static void begin_process(struct profile *p, thread_id main, uint64_t start)
 {
 	const struct profile_thread of = *threads_get(&p->threads, main);
@@ -62,7 +62,7 @@ void run_fact_add_marker(const struct run_fact *run, struct profile *p)
 
 	if (thread == NO_THREAD)
 		return;
-	/* Prefer the kernel's time of the end to that at which the recorder noticed. */
+	/* Prefer the kernel's time of the end to the recorder's. */
 	if (p->threads.rows.items[thread].process_end > run->start_ns)
 		marker.end = p->threads.rows.items[thread].process_end;
 	if (run->variant)
@@ -73,7 +73,7 @@ void run_fact_add_marker(const struct run_fact *run, struct profile *p)
 
 #define NUMBERS 9
 
-/* The numbers, then the name of the variant if there is one. */
+/* Prints the numbers, then the name of the variant if there is one. */
 void run_fact_print(const struct run_fact *run, struct strbuf *out)
 {
 	const uint64_t numbers[NUMBERS] = {
@@ -119,12 +119,12 @@ bool run_fact_parse(struct run_fact *run, const char *text)
 	return run->end_ns >= run->start_ns;
 }
 
-/* A hostile capture may hold no more rows of one kind. */
+/* Limit for rows of one kind, against hostile captures. */
 #define ROWS_MAX 4096
 #define KERNEL_SYMBOLS_MAX (1u << 20)
-/* Longest value: command lines and names of programs are shorter. */
+/* Limit for a value, above any command line. */
 #define VALUE_MAX ((size_t)256 << 10)
-/* Bytes of all values: more than a million symbols of the kernel take. */
+/* Limit for bytes of all values, above a million kernel symbols. */
 #define BYTES_MAX ((uint64_t)128 << 20)
 
 enum meta_type {
@@ -276,7 +276,7 @@ void recording_facts_send_begin(const struct recording_facts *f, record_sink_fn 
 		send_text(&s, "filter", *text);
 }
 
-/* "ffffffff81000000 1f0 name module": module names have no spaces, and may be missing. */
+/* Prints "ffffffff81000000 1f0 name module". Module names have no spaces, and may be missing. */
 void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbol_text *symbol,
 					record_sink_fn *sink, void *ctx)
 {
@@ -314,7 +314,7 @@ static void add_field(struct strbuf *row, const char *text)
 	strbuf_add(row, text ? text : "", (text ? strlen(text) : 0) + 1);
 }
 
-/* The facts that the recorder told; others are made again from the records. */
+/* Sends the recorder's facts; others are derived from the records again. */
 static void send_fact(const struct sender *s, const struct fact *fact)
 {
 	_cleanup_(strbuf_release) struct strbuf row = {0};
@@ -351,7 +351,7 @@ void recording_facts_send_end(const struct recorder_info *info, const struct rep
 
 /* Taking. */
 
-/* 0 if it is no number. */
+/* Returns 0 if the text is not a number. */
 static uint64_t number_of(const char *text)
 {
 	uint64_t value = 0;
@@ -383,7 +383,7 @@ static bool take_field(struct recording_facts *f, const struct meta_field *field
 	return false;
 }
 
-/* Splits a row, which is changed. False: it is damaged. */
+/* Splits a row in place. False: damaged. */
 static bool split_row(char *text, size_t size, char **fields, size_t count)
 {
 	char *end = text + size;
@@ -399,7 +399,7 @@ static bool split_row(char *text, size_t size, char **fields, size_t count)
 	return text == end;
 }
 
-/* Takes what a fact of the recorder's can have, and nothing for another one. */
+/* Takes a recorder's fact; ignores others. */
 static void take_value(struct recording_facts *f, enum fact_id id, const char *of,
 		       const char *count, const char *real, const char *text)
 {
@@ -438,7 +438,7 @@ static void take_fact(struct recording_facts *f, char *value, size_t size)
 		facts_hide_one(&f->report.facts, id, field[1], true);
 }
 
-/* Older captures tell each fact twice: by its key in --stats, and by its row in the panel. */
+/* Older captures hold each fact twice: by its key in --stats, and by its row in the panel. */
 static void take_stat(struct recording_facts *f, char *value, size_t size)
 {
 	char *field[8];
@@ -503,7 +503,7 @@ static void take_run(struct recording_facts *f, const char *value)
 		return true; \
 	}
 
-/* False: the key is not one that adds a text to a list. */
+/* Adds a text to a list. False: not the key of a list. */
 static bool take_text(struct recording_facts *f, const char *key, const char *value)
 {
 	TAKE_TEXT("feature", f->meta.features)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts of a recording that are in no event: the machine, the command, the settings, the
- * instruments' reports. Captures hold them as REC_META records, so that a profile made of one is
- * that of the recording itself. prof-capture(5) lists the keys.
+ * Facts of a recording that no event contains: the machine, the command, the settings, the
+ * instruments' reports. Captures hold them as REC_META records, so that a profile made from a
+ * capture equals that of the recording itself. prof-capture(5) lists the keys.
  */
 #ifndef PROF_LIB_RECORDING_RECORDING_FACTS_H
 #define PROF_LIB_RECORDING_RECORDING_FACTS_H
@@ -31,12 +31,12 @@ struct run_fact {
 	uint64_t cpu_ns;
 };
 
-/* Puts the run's marker into the finished profile, unless its process is not there. */
+/* Adds the run's marker to the finished profile, unless its process is not in it. */
 void run_fact_add_marker(const struct run_fact *run, struct profile *p);
 
-/* Appends it as one line of text, for captures. */
+/* Appends the run as one line of text, for captures. */
 void run_fact_print(const struct run_fact *run, struct strbuf *out);
-/* False: it is damaged. The variant borrows from the text. */
+/* Parses such a line. False: damaged. The variant borrows from the text. */
 bool run_fact_parse(struct run_fact *run, const char *text);
 
 /* Subject of the recording, for people. */
@@ -44,22 +44,22 @@ enum recording_subject {
 	RECORDING_OF_COMMAND,
 	RECORDING_OF_PROCESSES, /* running processes */
 	RECORDING_OF_MACHINE,
-	RECORDING_OF_FILTERS, /* tasks that the filters passed */
+	RECORDING_OF_FILTERS, /* tasks that match the filters */
 };
 
 /* Zeroed is empty. Texts are owned; NULL: unknown. */
 struct recording_facts {
-	/* Known when recording begins. */
+	/* Set when recording begins. */
 	struct profile_meta meta; /* without end_ns, symbolicated and extra */
 	char *version; /* of prof */
 	char *output; /* absolute path of the profile; NULL: it has none */
 	enum recorder_unwind unwind;
 	enum recording_subject subject;
 	bool per_cpu;
-	/* Added while it goes on. */
+	/* Added during the recording. */
 	struct kernel_table *kernel; /* symbols of the kernel, not sealed; NULL: none yet */
 	VEC(struct run_fact) runs; /* of a command that is recorded several times */
-	/* Known when it has ended. */
+	/* Set at the end. */
 	bool has_ended;
 	struct recorder_info info;
 	struct report report;
@@ -69,14 +69,14 @@ struct recording_facts {
 
 void recording_facts_release(struct recording_facts *f);
 
-/* Sends what is known when recording begins. Borrows all of `facts`. */
+/* Sends the facts set when recording begins. Borrows all of `facts`. */
 void recording_facts_send_begin(const struct recording_facts *facts, record_sink_fn *sink,
 				void *ctx);
 void recording_facts_send_kernel_symbol(uint64_t time, const struct kernel_symbol_text *symbol,
 					record_sink_fn *sink, void *ctx);
 void recording_facts_send_run(uint64_t time, const struct run_fact *run, record_sink_fn *sink,
 			      void *ctx);
-/* Tells the first recorded process, where it was not known when recording began. */
+/* Sends the first recorded process, if it was unknown when recording began. */
 void recording_facts_send_root(uint64_t time, uint32_t pid, record_sink_fn *sink, void *ctx);
 void recording_facts_send_end(const struct recorder_info *info, const struct report *report,
 			      record_sink_fn *sink, void *ctx);

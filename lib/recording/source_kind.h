@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files that hold the records of a recording. A kind is a file here and a row of source_kinds: its
- * records go through the session, the walker and the names as those of a live recording do.
+ * Files that hold the records of a recording. Each kind has a file here and a row in source_kinds.
+ * Its records pass through session, walker and naming like those of a live recording.
  */
 #ifndef PROF_LIB_RECORDING_SOURCE_KIND_H
 #define PROF_LIB_RECORDING_SOURCE_KIND_H
@@ -14,36 +14,36 @@
 
 struct source_part {
 	uint64_t from_ns, until_ns; /* since the start of the recording; until_ns 0: to its end */
-	uint64_t window_end_ns; /* it is a window that ends then, CLOCK_MONOTONIC; 0: it is not */
+	uint64_t window_end_ns; /* end of the window, CLOCK_MONOTONIC; 0: not a window */
 	/* Folders with files by build id, NULL-terminated; NULL: none. */
 	const char *const *dirs;
 };
 
-/* Tells how well a source was read. */
+/* Statistics of reading a source. */
 struct source_counts {
 	uint64_t records;
 	uint64_t skipped_bytes; /* damaged */
 	uint64_t end_ns; /* CLOCK_MONOTONIC of the last record */
-	bool is_complete; /* false: the recorder did not end by itself */
+	bool is_complete; /* false: the recorder was killed */
 	char left_out[256]; /* "3 records of unknown kinds" that are not shown; "": none */
 };
 
 enum record_place {
 	RECORD_OF_STREAM,
-	RECORD_OF_STATE, /* it repeats what was true before the part began */
-	RECORD_BEGINS_EPOCH, /* stacks are sent anew from it on */
+	RECORD_OF_STATE, /* it repeats state from before the part began */
+	RECORD_BEGINS_EPOCH, /* stacks are sent again from this record on */
 };
 
 struct source_kind {
 	const char *name; /* "capture" */
-	/* Tells by its first bytes whether an open file is one. */
+	/* Recognizes an open file by its first bytes. */
 	bool (*matches)(int fd);
-	/* Opens it to read only that part. fd is borrowed as long as the state lives. */
+	/* Opens a file to read only that part. fd is borrowed while the state lives. */
 	int (*open)(void **state, int fd, const struct source_part *part, struct error *err);
 	struct source *(*source)(void *state);
-	/* Gives the start of the recording, CLOCK_MONOTONIC and since the Unix epoch. */
+	/* Returns the start of the recording, CLOCK_MONOTONIC and since the Unix epoch. */
 	void (*start)(const void *state, uint64_t *start_ns, uint64_t *realtime_ns);
-	/* Tells where the record just given stands. NULL: each is RECORD_OF_STREAM. */
+	/* Returns the place of the last returned record. NULL: always RECORD_OF_STREAM. */
 	enum record_place (*place)(const void *state);
 	void (*count)(const void *state, struct source_counts *counts);
 	void (*close)(void *state);

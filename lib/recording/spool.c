@@ -23,7 +23,7 @@
 #include "lib/stream/record/stack_record.h"
 
 #define ASK_NS 200000000ull
-/* More distinct addresses than a kernel has functions. */
+/* Limit for distinct addresses, above the functions of any kernel. */
 #define ADDRESSES_MAX (1u << 20)
 
 static void asked_symbols_release(struct asked_symbols *k)
@@ -50,7 +50,7 @@ static void note(struct asked_symbols *k, uint64_t addr)
 	vec_push(&k->addresses, addr);
 }
 
-/* The kernel's frames are the innermost ones; the call is before its return address. */
+/* Kernel frames are the innermost ones; a call precedes its return address. */
 static void note_stack(struct asked_symbols *k, const struct rec_stack *rec)
 {
 	struct stack_body body = stack_record_body(rec);
@@ -114,7 +114,7 @@ struct answer {
 	void *ctx;
 };
 
-/* Drops functions in the place of older ones: their addresses were seen when it had gone. */
+/* Drops functions that overlap an older one: their addresses were seen after it had gone. */
 static void take_answer(void *ctx, const struct kernel_symbol_text *symbol)
 {
 	const struct answer *a = ctx;
@@ -131,8 +131,8 @@ static void take_answer(void *ctx, const struct kernel_symbol_text *symbol)
 }
 
 /*
- * Finds the symbols of new addresses; at most some times a second, unless `now`. `sink` gets them,
- * too; it may be NULL.
+ * Queries the symbols of new addresses, at most some times a second unless `now`. Passes them to
+ * `sink`, too, unless NULL.
  */
 static void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder, bool now,
 			      record_sink_fn *sink, void *ctx)
@@ -141,7 +141,7 @@ static void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder
 	size_t count = k->addresses.count - k->asked;
 	_cleanup_free_ uint64_t *sorted = NULL;
 
-	/* If the kernel hides symbols, it hides the address of its image, too: the owner's wish. */
+	/* A kernel that hides symbols also hides the address of its image: respect that. */
 	if (!count || !k->has_image || k->is_hidden || (!now && answer.time - k->asked_ns < ASK_NS))
 		return;
 	k->asked_ns = answer.time;
@@ -152,7 +152,7 @@ static void asked_symbols_ask(struct asked_symbols *k, struct recorder *recorder
 		k->is_hidden = true;
 }
 
-/* The names of all functions found, sealed: ask for no more. NULL if the kernel hides them. */
+/* Returns the symbols found, sealed: no more queries may follow. NULL if the kernel hides them. */
 static const struct kernel_table *asked_symbols_seal(struct asked_symbols *k)
 {
 	if (k->answers)
@@ -161,9 +161,9 @@ static const struct kernel_table *asked_symbols_seal(struct asked_symbols *k)
 }
 
 #define NAME_TRIES 100
-/* A part of a capture that is read by itself begins this often. */
+/* Interval of epochs, from which a capture can be read independently. */
 #define EPOCH_NS 30000000000ull
-/* Bytes of windows that wait, with the files that the first has. */
+/* Limit for bytes of waiting windows, with the files in the first. */
 #define WINDOWS_BYTES (KEPT_ALL_MAX + ((uint64_t)32 << 20))
 
 #if defined(__x86_64__)
@@ -197,7 +197,7 @@ static void make_folders(const char *path)
 	mkdir(part, 0700);
 }
 
-/* Creates ".NAME.XXXXXX.capture" in the folder. 0 or a negative errno. */
+/* Creates ".NAME.XXXXXX.capture" in the folder. Returns 0 or a negative errno. */
 static int create(struct spool *s, const char *folder, const char *name)
 {
 	const int kept = NAME_MAX - (int)sizeof(SPOOL_SUFFIX) - 8;
@@ -225,7 +225,7 @@ static int create(struct spool *s, const char *folder, const char *name)
 	s->path = strcmp(folder, ".")
 			  ? xasprintf("%s/%s", strcmp(folder, "/") ? folder : "", s->name)
 			  : xstrdup(s->name);
-	/* Tells prof recover that the recorder lives. */
+	/* The lock shows prof recover that the recorder is alive. */
 	flock(s->fd, LOCK_EX | LOCK_NB);
 	return 0;
 }
@@ -234,12 +234,12 @@ static bool is_beside(const char *path)
 {
 	struct stat st;
 
-	/* Links in /dev stand for descriptors. */
+	/* Links in /dev refer to descriptors. */
 	return strcmp(path, "-") != 0 &&
 	       (lstat(path, &st) != 0 ? errno == ENOENT : S_ISREG(st.st_mode));
 }
 
-/* Lets rows of samples that are too many for memory lie in the same folder. */
+/* Stores rows of samples in the same folder if they are too many for memory. */
 static void open_sample_store(const struct spool *s)
 {
 	int fd = openat(s->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -248,7 +248,7 @@ static void open_sample_store(const struct spool *s)
 		sample_store_set_file(fd, SAMPLE_STORE_MAX);
 }
 
-/* Creates it where it belongs, as the owner. */
+/* Creates the spool in its folder, as the owner. */
 static int create_somewhere(struct spool *s)
 {
 	const struct spool_options *o = &s->options;
@@ -278,7 +278,7 @@ static int open_memory(struct spool *s, struct error *err)
 	s->memory = memfd_create(s->options.window_ns ? "prof-windows" : "prof-last", MFD_CLOEXEC);
 	s->fd = s->memory >= 0 ? fcntl(s->memory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : -1;
 	s->path = xstrdup("memory");
-	/* Readers of windows keep the contents in them. */
+	/* Readers of windows retain the contents. */
 	s->contents.is_deferred = !s->options.window_ns;
 	return s->fd < 0 ? error_set(err, -errno, "memory for what is kept") : 0;
 }
@@ -385,7 +385,7 @@ void spool_add_root(struct spool *s, uint32_t pid)
 		recording_facts_send_root(clock_monotonic_ns(), pid, add, s);
 }
 
-/* Says once that less than everything is in the file. */
+/* Warns once that the file is incomplete. */
 static void warn(struct spool *s)
 {
 	struct capture_written now;
@@ -401,7 +401,7 @@ static void warn(struct spool *s)
 		log_warn("%s: the disk is too slow: parts are missing in it", s->path);
 }
 
-/* Returns the age of an epoch: a small part of what is kept, which is dropped as a whole. */
+/* Returns the length of an epoch: a small part of the retained time, dropped as a whole. */
 static uint64_t epoch_ns(const struct spool *s)
 {
 	if (s->options.keep_ns)
@@ -409,7 +409,10 @@ static uint64_t epoch_ns(const struct spool *s)
 	return s->options.epoch_ns ? s->options.epoch_ns : EPOCH_NS;
 }
 
-/* Is it time for an epoch? Windows begin where wall clocks of all machines say so. */
+/*
+ * Returns true if it is time for an epoch. Windows are aligned to the wall clock, equally on all
+ * machines.
+ */
 static bool wants_epoch(struct spool *s, uint64_t now)
 {
 	const struct spool_options *o = &s->options;
@@ -433,7 +436,7 @@ uint64_t spool_poll(struct spool *s, struct recorder *recorder)
 {
 	uint64_t now = clock_monotonic_ns(), epoch = 0;
 
-	/* The names go into the frame of their addresses, which may be the last one. */
+	/* Names go into the block of their addresses, which may be the last one. */
 	asked_symbols_ask(&s->asked_symbols, recorder,
 			  s->writer && capture_writer_is_due(s->writer, now),
 			  s->writer ? add : NULL, s);
@@ -494,7 +497,7 @@ void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder
 	asked_symbols_ask(&s->asked_symbols, recorder, true, add, s);
 	kept_contents_repeat(&s->contents, recorder_source(recorder)->files, &s->owner, s->writer);
 	recording_facts_send_end(&end, report, add, s);
-	/* The facts are part of it. */
+	/* The facts include the window's times. */
 	end.start_ns = window->start_ns;
 	capture_writer_pin(s->writer, window);
 	window->start_ns = end.start_ns;

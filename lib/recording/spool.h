@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The capture file of a recording that is going on: what is left if the recorder is killed. Beside
- * the output, with a hidden name, locked as long as this process lives. That of --raw gets its name
- * at the end. Trouble with it ends the spool with a warning, never the recording.
+ * The capture file of a running recording, for recovery if the recorder is killed. It lies beside
+ * the output, has a hidden name and is locked while this process lives. The file of --raw is
+ * renamed at the end. Failures end the spool with a warning, never the recording.
  */
 #ifndef PROF_LIB_RECORDING_SPOOL_H
 #define PROF_LIB_RECORDING_SPOOL_H
@@ -23,45 +23,47 @@
 #include "symbolize/kernel/kernel_table.h"
 
 /*
- * Asks the kernel for the names of its functions while it is recorded, each function once: code of
- * BPF programs may be gone later, and who reads the capture may have another kernel.
+ * Queries the kernel's symbols during the recording, each function once: code of BPF programs may
+ * be gone later, and the capture may be read under another kernel.
  */
 
 struct asked_symbols {
-	struct address_ranges functions; /* named; what lies there later is another one */
+	struct address_ranges
+		functions; /* with names; later code at the same address is another function */
 	struct kernel_table *answers; /* their names; NULL: none yet */
 	struct index known; /* of the addresses */
 	VEC(uint64_t) addresses; /* in the order seen, outside of the functions known then */
 	size_t asked; /* of them */
 	uint64_t asked_ns; /* when; CLOCK_MONOTONIC */
-	bool is_hidden; /* the kernel does not answer */
-	bool has_image; /* it told where its image lies */
+	bool is_hidden; /* the kernel hides its symbols */
+	bool has_image; /* the address of the kernel's image is known */
 };
 
 struct spool_options {
 	const char *path; /* of the profile; "-": standard output */
 	bool no_file; /* the profile is not kept, so the spool is not beside it */
-	/* Path of the capture that is asked for; NULL if none is, "-" is standard output. */
+	/* Path of the requested capture; "-": standard output; NULL: none. */
 	const char *raw_path;
 	const char *dir; /* folder of the spool; NULL: beside the profile */
-	bool is_off; /* no spool, unless a capture is asked for */
-	bool is_kept; /* the spool stays after a success, too */
-	bool sync; /* it is flushed to the disk once a second */
-	bool is_unnamed; /* nobody wants the names */
-	uint64_t keep_ns, keep_bytes; /* only the end is kept, in memory; 0: all */
-	uint64_t epoch_ns; /* time between epochs, whatever they cost; 0: as often as is cheap */
-	uint64_t frame_ns; /* readers get records in parts of so long; 0: by default */
-	uint64_t window_ns; /* windows of so long are given out, from memory; 0: none */
+	bool is_off; /* no spool, unless a capture is requested */
+	bool is_kept; /* keep the spool after a success, too */
+	bool sync; /* flush to disk once a second */
+	bool is_unnamed; /* kernel symbols are not needed */
+	uint64_t keep_ns, keep_bytes; /* keep only the latest records, in memory; 0: all */
+	uint64_t epoch_ns; /* fixed time between epochs; 0: as often as is cheap */
+	uint64_t frame_ns; /* length of a block, the unit in which readers get records; 0: the
+			      default */
+	uint64_t window_ns; /* length of windows, which are handed out from memory; 0: none */
 };
 
 struct spool {
-	struct capture_writer *writer; /* NULL if none, or it was ended */
+	struct capture_writer *writer; /* NULL if none, or after its end */
 	int fd; /* opened, not yet the writer's; -1: none */
-	int memory; /* capture in memory, which is the writer's, too; -1: none */
+	int memory; /* capture in memory, shared with the writer; -1: none */
 	int dir_fd; /* of the folder; -1: none */
 	char *name; /* in the folder */
 	char *path; /* for messages */
-	uint64_t window; /* number of the one that grows, since the Unix epoch */
+	uint64_t window; /* number of the current window, since the Unix epoch */
 	struct identity owner;
 	struct asked_symbols asked_symbols; /* without a file, too */
 	struct kept_contents contents;
@@ -76,60 +78,62 @@ struct spool {
 #define SPOOL_SUFFIX ".capture"
 
 /*
- * Opens the file as that user. Only --raw can be refused; without a place for a spool recording
- * goes on without, with a message.
+ * Opens the file as that user. Fails only for --raw; without a place for a spool, recording
+ * continues without one, with a message.
  */
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
 	       struct error *err);
-/* Begins to write. `facts` says what the records do not. */
+/* Begins to write. `facts` has what records do not contain. */
 int spool_begin(struct spool *s, const struct recording_facts *facts, struct error *err);
-/* `files` are those of the source that the record comes from. */
+/* Adds a record. `files` are those of the record's source. */
 void spool_add(struct spool *s, const struct rec *rec, const struct file_set *files);
-/* Adds a run that has ended, of a command that is recorded several times. */
+/* Adds a completed run of a command that is recorded several times. */
 void spool_add_run(struct spool *s, const struct run_fact *run);
-/* Tells the first recorded process, unless it was known when recording began. */
+/* Adds the first recorded process, unless it was known when recording began. */
 void spool_add_root(struct spool *s, uint32_t pid);
 /*
- * Call whenever there is no record. Asks the kernel for names of its functions. Returns when an
- * epoch begins (CLOCK_MONOTONIC ns), and 0 if none does.
+ * Call whenever there is no record. Queries the kernel for new symbols. Returns the time when an
+ * epoch begins (CLOCK_MONOTONIC ns), 0 if none does.
  */
 uint64_t spool_poll(struct spool *s, struct recorder *recorder);
-/* The names of the kernel's functions in all records, until the spool is released. NULL: none. */
-const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder);
-/* True if the file is to stay although the profile is complete: --raw, --keep-capture. */
-bool spool_is_wanted(const struct spool *s);
 /*
- * Finishes the file: the recording has ended by itself, and this is what it leaves. Call it once,
- * if the file is to stay.
+ * Returns the symbols of the kernel's functions in all records, valid until the spool is released.
+ * NULL: none.
  */
+const struct kernel_table *spool_kernel_symbols(struct spool *s, struct recorder *recorder);
+/* True if the file is kept although the profile is complete: --raw, --keep-capture. */
+bool spool_is_wanted(const struct spool *s);
+/* Finishes the file at the regular end of the recording. Call once, if the file is kept. */
 void spool_end(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
 	       const struct report *report);
 /*
- * Completes what is kept of a recording that goes on, whose window it sets, and keeps it until
- * spool_unpin(). *fd is the capture in memory, which the spool owns.
+ * Completes the retained part of a running recording, sets its window, and retains it until
+ * spool_unpin(). *fd receives the capture in memory, which the spool owns.
  */
 void spool_pin(struct spool *s, struct recorder *recorder, const struct recorder_info *info,
 	       const struct report *report, struct capture_window *window, int *fd);
 void spool_unpin(struct spool *s);
 /*
- * Gives the oldest window that is complete; `info` says when the recording began, and ended if
- * `is_end`, after spool_end(). False: none yet. The capture in `memory` holds it until
+ * Returns the oldest complete window. `info` has the start of the recording, and its end if
+ * `is_end`, after spool_end(). False: none yet. The capture in `memory` holds the window until
  * spool_end_window().
  */
 bool spool_next_window(struct spool *s, const struct recorder_info *info, bool is_end,
 		       struct capture_window *window);
 void spool_end_window(struct spool *s);
-/* Gives up windows that wait for too long: returns the number of their samples. */
+/* Drops windows that have waited too long. Returns the number of their samples. */
 uint64_t spool_drop_windows(struct spool *s);
-/* Gives the finished file of --raw its name, in place of an older file. */
+/* Renames the finished file of --raw to its final name, replacing an older file. */
 int spool_commit(struct spool *s, struct error *err);
-/* Asks the kernel about the file. Returns false if none. */
+/* Calls fstat() on the file. Returns false if there is none. */
 bool spool_stat(const struct spool *s, struct stat *st);
 void spool_remove(struct spool *s);
-/* Ends the spool, which keeps its name unless it was removed. */
+/* Closes the spool; its file stays unless it was removed. */
 void spool_release(struct spool *s);
 
-/* The folder for spools that cannot be beside the output; the caller frees. NULL: none known. */
+/*
+ * Returns the folder for spools that cannot lie beside the output; the caller frees. NULL: unknown.
+ */
 char *spool_state_folder(const struct identity *owner);
 
 #endif

@@ -12,7 +12,7 @@
 /* Files listed one by one. */
 #define LISTED_MAX 5
 
-/* Files with one path are one row: a build may run many programs of the same name. */
+/* Files with the same path share a row: a build may run many programs of one name. */
 struct share {
 	string_id path;
 	enum module_opening opening;
@@ -50,7 +50,7 @@ static uint64_t *sum_stacks(const struct profile *p, uint64_t *of)
 	return sums;
 }
 
-/* Counts a stack once for each file, however many of its frames lie there. */
+/* Counts a stack once for each file in it. */
 static void add_stack(const struct profile *p, stack_id id, uint64_t samples, stack_id *last,
 		      uint64_t *counts)
 {
@@ -131,7 +131,7 @@ static const char *reason_text(enum module_opening opening)
 	}
 }
 
-/* Rounds up, so that nothing is 0. */
+/* Rounds up, so that no share is 0. */
 static void add_share(struct strbuf *out, uint64_t samples, uint64_t of)
 {
 	uint64_t permille = (samples * 1000 + of - 1) / of;

@@ -7,7 +7,7 @@
 #include "lib/live/recorder.h"
 #include "lib/model/tables/profile.h"
 
-/* Adds a fact for each file that samples go through, those with the most samples first. */
+/* Adds a fact for each such file with samples in it, those with the most samples first. */
 void unopened_shares_add(struct facts *f, const struct profile *p, enum recorder_unwind unwind);
 
 #endif

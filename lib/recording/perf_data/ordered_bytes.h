@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The checked cursor over bytes of a machine whose byte order may be another. */
+/* Checked cursor over bytes in either byte order. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_ORDERED_BYTES_H
 #define PROF_LIB_RECORDING_PERF_DATA_ORDERED_BYTES_H
 
@@ -7,7 +7,7 @@
 
 struct ordered_bytes {
 	struct bytes bytes;
-	bool is_swapped; /* the most significant byte comes first */
+	bool is_swapped; /* big-endian */
 };
 
 static inline struct ordered_bytes ordered_bytes_of(const void *data, size_t size, bool is_swapped)

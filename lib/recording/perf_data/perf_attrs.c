@@ -26,7 +26,7 @@ void perf_attrs_release(struct perf_attrs *a)
 	index_release(&a->by_id);
 }
 
-/* A machine of the other byte order numbers the bits of each byte from the other end, too. */
+/* The other byte order also reverses the bits of each byte. */
 static uint64_t read_flags(struct ordered_bytes *b)
 {
 	uint64_t flags = bytes_u64(&b->bytes), mirrored = 0;

@@ -10,7 +10,7 @@
 #include "lib/base/vec.h"
 #include "lib/recording/perf_data/ordered_bytes.h"
 
-/* More than any recording has; limits what a file can make us keep. */
+/* Limit for memory, above any real recording. */
 #define PERF_ATTRS_MAX 4096
 #define PERF_IDS_MAX (1u << 20)
 /* The smallest struct perf_event_attr that kernels had. */
@@ -27,7 +27,7 @@ struct perf_attr {
 	bool is_inherited; /* by new threads, each of which has counts of its own */
 	bool has_trailer; /* records other than samples end with time, task and so on */
 	bool has_switches; /* records of context switches come with it */
-	char *name; /* as perf calls it; owned; NULL: not known */
+	char *name; /* perf's name; owned; NULL: unknown */
 	/* Derived: offsets in words. */
 	uint8_t time_at, id_at; /* in a sample, from its body's start; 0xff: not there */
 	/* In other records, from their end, from 1 on; 0: not there. */
@@ -52,22 +52,22 @@ struct perf_attrs {
 #define PERF_NOT_THERE 0xff
 
 void perf_attrs_release(struct perf_attrs *a);
-/* Reads an attribute of `size` bytes. False: it is no such thing, or there are too many. */
+/* Parses an attribute of `size` bytes. False: invalid, or too many attributes. */
 bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t size);
-/* The id means the last attribute added. The first meaning counts. */
+/* Maps the id to the last attribute added. The first mapping of an id wins. */
 void perf_attrs_add_id(struct perf_attrs *a, uint64_t id);
 /* Copies the name, which need not be terminated. */
 void perf_attrs_name(struct perf_attrs *a, uint32_t attr, const char *name, size_t size);
 /* Returns the number of the attribute with that id; UINT32_MAX: none has it. */
 uint32_t perf_attrs_find(const struct perf_attrs *a, uint64_t id);
 /*
- * Gives each attribute without a name that of its type and number, and each one its event: the
- * first clock of the CPU or of the task that samples is event 0, others count from 1 on, up to
- * `max`. Waits are no event, unless switches tell of the same ones.
+ * Names unnamed attributes by type and number, and numbers the events: the first clock of the CPU
+ * or of the task that samples is event 0, others count from 1 on, up to `max`. Waits are an event
+ * only if switches report them, too.
  */
 void perf_attrs_number(struct perf_attrs *a, uint32_t max);
 bool perf_attr_is_clock(const struct perf_attr *attr);
-/* Is it that of perf record --off-cpu? */
+/* Returns true for the attribute of perf record --off-cpu. */
 bool perf_attr_is_off_cpu(const struct perf_attr *attr);
 
 #endif

@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/stream/record/records.h"
 
-/* More CPUs than any machine has; limits what a file can make us keep. */
+/* Limit for memory, above the CPUs of any machine. */
 #define CPUS_MAX 65535
 #define CHANCE_CERTAIN UINT32_MAX
 
@@ -52,7 +52,7 @@ static void take_lost_samples(struct perf_convert *c, struct perf_input *in)
 		send_lost(c, in, event_of(c, in->trailer.id), count);
 }
 
-/* The kernel says that it stops sampling on a CPU, then that it goes on. */
+/* Handles the kernel's records of throttling and its end on a CPU. */
 static void take_throttling(struct perf_convert *c, struct perf_input *in)
 {
 	uint32_t cpu = in->trailer.cpu;
@@ -144,7 +144,7 @@ static void take_switch(struct perf_convert *c, struct perf_input *in)
 static void perf_convert_fill(struct rec_sample *rec, const struct perf_sample *sample,
 			      const struct perf_place *place);
 
-/* Takes a wait that ended. */
+/* Converts a wait that has ended. */
 static void perf_convert_wait(struct perf_convert *c, const struct perf_sample *sample,
 			      const struct perf_place *place)
 {
@@ -171,7 +171,7 @@ static void perf_convert_wait(struct perf_convert *c, const struct perf_sample *
 	run->reason = reason;
 }
 
-/* Takes losses, throttling and context switches. False for any other record. */
+/* Converts losses, throttling and context switches. False for any other record. */
 static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 {
 	switch (in->head.type) {
@@ -201,7 +201,7 @@ static bool perf_convert_event(struct perf_convert *c, struct perf_input *in)
 #define GROUPS_MAX (1u << 16)
 #define PID_KERNEL UINT32_MAX
 
-/* Reads the text that the record ends with; "" if it is not terminated. */
+/* Reads the text at the end of the record; "" if it is not terminated. */
 static const char *read_text(struct perf_input *in)
 {
 	const char *text = bytes_cstr(&in->body.bytes);
@@ -274,9 +274,8 @@ static void take_mmap(struct perf_convert *c, struct perf_input *in)
 }
 
 /*
- * Reads a build id, after which the kernel writes zeros. False if there is none. Kernels mark
- * records for all listeners once one of them has asked for build ids, and the others get inodes all
- * the same.
+ * Reads a build id, padded with zeros. False if there is none. Once one listener has requested
+ * build ids, kernels mark the records of all listeners, though the others get inodes.
  */
 static bool read_build_id(struct perf_input *in, struct perf_mapped *file)
 {
@@ -317,12 +316,12 @@ static void take_mmap2(struct perf_convert *c, struct perf_input *in)
 	}
 	protection = ordered_u32(&in->body);
 	ordered_u32(&in->body); /* flags */
-	/* perf's own records of the kernel's code say nothing of that. */
+	/* perf's own records of the kernel's code have no protection. */
 	if (protection & PROT_EXEC || map.is_kernel)
 		take_map(c, in, &map);
 }
 
-/* A name that perf has found itself, before the kernel's first record, has no time. */
+/* Names that perf found itself, before the kernel's first record, have no time. */
 static void take_name(struct perf_convert *c, struct perf_input *in)
 {
 	uint32_t pid = ordered_u32(&in->body), tid = ordered_u32(&in->body);
@@ -359,8 +358,10 @@ static bool read_life(struct perf_input *in, struct life *life)
 	return !in->body.bytes.failed;
 }
 
-/* Forks that perf tells of running tasks are followed by their own mappings: the parent's do not
- * count. */
+/*
+ * perf's own fork records of running tasks are followed by the tasks' mappings: ignore the
+ * parent's.
+ */
 static void take_fork(struct perf_convert *c, struct perf_input *in)
 {
 	struct rec_fork *rec;
@@ -403,7 +404,7 @@ static void take_cgroup(struct perf_convert *c, struct perf_input *in)
 	vec_push(&c->cgroups, cgroup);
 }
 
-/* Functions of BPF programs and trampolines come and go; where one goes, another may come. */
+/* Functions of BPF programs and trampolines are temporary; their addresses are reused. */
 static void take_symbol(struct perf_convert *c, struct perf_input *in)
 {
 	uint64_t start = ordered_u64(&in->body);
@@ -416,7 +417,7 @@ static void take_symbol(struct perf_convert *c, struct perf_input *in)
 		perf_modules_kernel_symbol(&c->modules, in->time, start, size, read_text(in));
 }
 
-/* Takes mappings, lives of tasks and control groups. False for any other record. */
+/* Converts mappings, forks, exits and control groups. False for any other record. */
 static bool perf_convert_task(struct perf_convert *c, struct perf_input *in)
 {
 	switch (in->head.type) {
@@ -441,7 +442,7 @@ static bool perf_convert_task(struct perf_convert *c, struct perf_input *in)
 	case PERF_RECORD_KSYMBOL:
 		take_symbol(c, in);
 		return true;
-	case PERF_RECORD_BPF_EVENT: /* its functions are told as symbols */
+	case PERF_RECORD_BPF_EVENT: /* its functions are reported as symbols */
 	case PERF_RECORD_NAMESPACES: /* files are found by build id and inode */
 		return true;
 	default:
@@ -450,7 +451,7 @@ static bool perf_convert_task(struct perf_convert *c, struct perf_input *in)
 }
 
 #define SECOND_NS 1000000000ull
-/* Tracepoint of a thread that leaves its CPU. */
+/* Tracepoint hit when a thread leaves its CPU. */
 #define SWITCH_NAME "sched:sched_switch"
 
 /* The samples of a clock have a fixed distance. */
@@ -525,7 +526,7 @@ static const char *cgroup_path(const struct perf_convert *c, uint64_t id)
 	return NULL;
 }
 
-/* A sample tells the control group that its process is in. */
+/* Sends the control group in a sample if its process has moved to it. */
 static void send_cgroup(struct perf_convert *c, const struct perf_sample *sample)
 {
 	struct perf_process *process = perf_tasks_process(&c->tasks, sample->pid);
@@ -565,7 +566,7 @@ static void send_tick(struct perf_convert *c, const struct perf_attr *attr,
 	uint64_t weight = c->interval_ns ? (period + c->interval_ns / 2) / c->interval_ns : 1;
 	struct rec_sample *rec;
 
-	/* Without switches, ticks tell how long a task ran; the idle task never runs. */
+	/* Without switches, estimate CPU time from ticks; the idle task has none. */
 	if (!c->has_switches && sample->pid)
 		task->cpu_ns += period;
 	rec = perf_out_add(&c->out, REC_SAMPLE, sizeof(*rec), sample->time, sample->pid,
@@ -587,8 +588,8 @@ static void send_event(struct perf_convert *c, const struct perf_attr *attr,
 }
 
 /*
- * A sample of a group ({a,b}:S) is one of each member that has counted something since the last
- * one. The leader's own is sent already.
+ * Splits a sample of a group ({a,b}:S) into one for each member whose count has grown. The leader's
+ * own is sent already.
  */
 static void send_members(struct perf_convert *c, const struct perf_attr *leader,
 			 const struct perf_sample *sample, const struct perf_place *place)
@@ -613,14 +614,14 @@ static void send_members(struct perf_convert *c, const struct perf_attr *leader,
 	}
 }
 
-/* Samples without times follow each other at the distance of the clock. */
+/* Spaces samples without times by the clock's interval. */
 static void set_time(struct perf_convert *c, struct perf_sample *sample)
 {
 	if (!c->file->has_times)
 		sample->time = c->untimed++ * (c->interval_ns ? c->interval_ns : SECOND_NS / 1000);
 }
 
-/* The thread is about to leave the CPU: its wait has this stack. */
+/* Keeps the stack of a thread that leaves the CPU, for its wait. */
 static void note_switch(struct perf_convert *c, const struct perf_sample *sample,
 			const struct perf_place *place)
 {
@@ -666,7 +667,7 @@ static void perf_convert_sample(struct perf_convert *c, const struct perf_attr *
 		note_switch(c, sample, &place);
 }
 
-/* Cuts the trailer off, and reads it. */
+/* Removes and parses the trailer. */
 static void read_trailer(struct perf_input *in, bool is_swapped)
 {
 	const uint64_t type = in->attr->sample_type;
@@ -704,7 +705,7 @@ void perf_convert_record(struct perf_convert *c, const void *record, uint64_t ti
 	size_t size = in.head.size - sizeof(struct perf_event_header);
 	struct perf_sample sample;
 
-	/* It was known when the record was read. */
+	/* The attribute was known when the record was read. */
 	if (attr >= file->attrs.rows.count)
 		return;
 	in.attr = &file->attrs.rows.items[attr];

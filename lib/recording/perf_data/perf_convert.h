@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One record of the kernel → records of ours. */
+/* Converts a record of the kernel to records of prof. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_CONVERT_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_CONVERT_H
 
@@ -25,7 +25,7 @@ struct perf_convert {
 	struct perf_tracepoints tracepoints;
 	struct perf_counts counts; /* of groups */
 	VEC(struct perf_cgroup) cgroups;
-	VEC(uint64_t) throttled; /* by CPU: since when; 0: it is not */
+	VEC(uint64_t) throttled; /* by CPU: start of throttling; 0: not throttled */
 	uint64_t interval_ns; /* of the clock */
 	uint64_t untimed; /* samples without a time so far */
 	bool has_switches;
@@ -33,7 +33,7 @@ struct perf_convert {
 
 void perf_convert_init(struct perf_convert *c, struct perf_file *file);
 void perf_convert_release(struct perf_convert *c);
-/* Sends what is to come before all records. */
+/* Sends the records that precede all others. */
 void perf_convert_begin(struct perf_convert *c);
 void perf_convert_record(struct perf_convert *c, const void *record, uint64_t time);
 

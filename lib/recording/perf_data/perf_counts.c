@@ -28,6 +28,6 @@ uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_t tid, 
 	}
 	before = c->rows.items[row].value;
 	c->rows.items[row].value = value;
-	/* The id of a thread that has ended may be another one's by now. */
+	/* Ids of ended threads may be reused. */
 	return value < before ? value : value - before;
 }

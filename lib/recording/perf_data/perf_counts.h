@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The last values of counters that samples tell (PERF_SAMPLE_READ). */
+/* Last values of the counters in samples (PERF_SAMPLE_READ). */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_COUNTS_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_COUNTS_H
 
@@ -10,7 +10,7 @@
 
 struct perf_count {
 	uint64_t id; /* of the event, on its CPU or of its thread */
-	uint32_t tid; /* 0 unless each thread has its own */
+	uint32_t tid; /* 0 unless the counter is per thread */
 	uint64_t value;
 };
 
@@ -21,7 +21,7 @@ struct perf_counts {
 };
 
 void perf_counts_release(struct perf_counts *c);
-/* Returns by how much the counter has grown since its last value, and stores this one. */
+/* Returns the increase of the counter since its last value, and stores this one. */
 uint64_t perf_counts_increase(struct perf_counts *c, uint64_t id, uint32_t tid, uint64_t value);
 
 #endif

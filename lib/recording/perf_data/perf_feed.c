@@ -97,7 +97,7 @@ static int perf_unpacker_take(struct perf_unpacker *u, const void *piece, size_t
 	return 0;
 }
 
-/* Did what was unpacked end between two records? True for NULL. */
+/* Returns true if the unpacked bytes end between two records, or for NULL. */
 static bool perf_unpacker_is_whole(const struct perf_unpacker *u)
 {
 	return !u || perf_feed_is_whole(&u->feed);
@@ -125,7 +125,10 @@ static int damaged(struct error *err, const char *what)
 	return error_text(err, -EBADMSG, "a record of %s is damaged", what);
 }
 
-/* perf writes the kernel's mappings itself, perf inject late: they hold from the start. */
+/*
+ * perf writes the kernel's mappings itself, and perf inject writes them late: they hold from the
+ * start.
+ */
 static bool is_kernel_map(const struct perf_head *head)
 {
 	return (head->type == PERF_RECORD_MMAP || head->type == PERF_RECORD_MMAP2) &&
@@ -197,7 +200,7 @@ static int take_kernel(struct perf_file *file, const uint8_t *record, const stru
 	}
 }
 
-/* An attribute, then the ids of its events. */
+/* Parses an attribute and the ids of its events. */
 static int take_attr(struct perf_file *file, struct ordered_bytes b, struct error *err)
 {
 	struct ordered_bytes peek = b;
@@ -235,7 +238,7 @@ static int take_feature(struct perf_file *file, struct ordered_bytes b, struct e
 	return 0;
 }
 
-/* The bytes after it are formats of tracepoints. */
+/* Parses the record before the formats of tracepoints. */
 static int begin_tracing(struct perf_feed *f, struct ordered_bytes b, struct error *err)
 {
 	uint32_t size = ordered_u32(&b);
@@ -317,7 +320,7 @@ static int take(struct perf_feed *f, const uint8_t *record, const struct perf_he
 	return take_own(f, record, head, err);
 }
 
-/* Takes bytes that follow a record but are no records. Returns how many. */
+/* Skips bytes after a record. Returns how many. */
 static size_t skip(struct perf_feed *f, const uint8_t *bytes, size_t size)
 {
 	struct perf_features *features = &f->file->features;
@@ -343,7 +346,7 @@ static size_t skip(struct perf_feed *f, const uint8_t *bytes, size_t size)
 }
 
 /*
- * Takes the record at the start of the bytes. Returns its size, 0: it is not all there, or a
+ * Parses the record at the start of the bytes. Returns its size, 0 if it is incomplete, or a
  * negative errno.
  */
 static ssize_t take_first(struct perf_feed *f, const uint8_t *bytes, size_t size, struct error *err)
@@ -362,7 +365,7 @@ static ssize_t take_first(struct perf_feed *f, const uint8_t *bytes, size_t size
 	return ret ? ret : head.size;
 }
 
-/* Completes the record that is begun. Returns the bytes taken, or a negative errno. */
+/* Completes the carried record. Returns the bytes consumed, or a negative errno. */
 static ssize_t complete(struct perf_feed *f, const uint8_t *bytes, size_t size, struct error *err)
 {
 	size_t before = f->carried_size, wanted = HEAD_SIZE;

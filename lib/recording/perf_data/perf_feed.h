@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of a perf.data file's records, in pieces of any size → the file's tables. */
+/*
+ * Splits the bytes of a perf.data file, in pieces of any size, into records for the file's tables.
+ */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_FEED_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_FEED_H
 
@@ -13,17 +15,17 @@ struct perf_feed {
 	bool is_unpacked; /* these bytes were compressed */
 	uint8_t *carried; /* the beginning of a record; owned */
 	size_t carried_size;
-	uint64_t to_skip; /* bytes after a record that are no records */
-	/* The part of these that is the formats of tracepoints. */
+	uint64_t to_skip; /* bytes after a record to skip */
+	/* The formats of tracepoints among the skipped bytes. */
 	uint8_t *tracing;
 	size_t tracing_wanted, tracing_size;
 };
 
-/* Zeroed, but for `file`, is ready. */
+/* Zeroed except `file` is ready for use. */
 void perf_feed_release(struct perf_feed *f);
-/* -EBADMSG: damaged from some record on, which err tells; what came before is in the file. */
+/* -EBADMSG: damaged from the record named in err; earlier records are in the file. */
 int perf_feed_bytes(struct perf_feed *f, const void *bytes, size_t size, struct error *err);
-/* Tells whether the bytes so far end between two records. */
+/* Returns true if the bytes so far end between two records. */
 bool perf_feed_is_whole(const struct perf_feed *f);
 
 #endif

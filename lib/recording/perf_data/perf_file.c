@@ -47,7 +47,7 @@ bool perf_store_add(struct perf_store *s, uint64_t time, const void *record, siz
 	return true;
 }
 
-/* Records of one time keep their order. */
+/* Keeps the order of records with equal times. */
 static void perf_store_sort(struct perf_store *s)
 {
 	radix_sort(s->order.items, s->order.count);
@@ -74,7 +74,7 @@ static void perf_features_release(struct perf_features *f)
 	index_release(&f->by_path);
 }
 
-/* Texts have their size in front, with padding. NULL: damaged. The caller frees. */
+/* Reads a padded text after its size. NULL: damaged. The caller frees. */
 static char *read_text(struct ordered_bytes *b)
 {
 	uint32_t size = ordered_u32(b);
@@ -99,7 +99,7 @@ static bool take_text(char **to, struct ordered_bytes *b)
 	return true;
 }
 
-/* Shown as our own command lines are: quoted, with secrets masked. */
+/* Formats the command line as for prof's own recordings: quoted, with secrets masked. */
 static bool take_command(struct perf_features *f, struct ordered_bytes *b)
 {
 	uint32_t count = ordered_u32(b);
@@ -272,7 +272,7 @@ bool perf_features_take(struct perf_features *f, unsigned int feature, struct or
 #define FILE_HEADER_SIZE 104
 #define PIECE_SIZE ((size_t)1 << 20)
 #define FEATURE_SIZE_MAX ((uint64_t)256 << 20)
-/* Threads of perf record, each with a file. */
+/* Limit for threads of perf record, each with a file. */
 #define FOLDER_FILES_MAX 4096
 
 struct section {
@@ -303,7 +303,7 @@ struct perf_head perf_file_head(const struct perf_file *f, const void *record)
 	return head;
 }
 
-/* Address, size, kind and flags of a function, which its name follows. */
+/* Words of address, size, kind and flags before a function's name. */
 #define SYMBOL_WORDS 2
 
 size_t perf_file_words(const struct perf_file *f, const void *record)
@@ -339,7 +339,7 @@ uint32_t perf_file_attr(const struct perf_file *f, const void *record)
 		id = ordered_word(body, words - first->id_before_end, f->is_swapped);
 	else
 		return is_sample ? UINT32_MAX : 0;
-	/* perf's own records, of what was there before, have no id. */
+	/* perf's own records of earlier state have no id. */
 	return id ? perf_attrs_find(attrs, id) : 0;
 }
 
@@ -399,7 +399,7 @@ static bool is_inside(const struct section *section, uint64_t size)
 	return section->offset <= size && section->size <= size - section->offset;
 }
 
-/* Reads a section that must be there; the caller frees it. */
+/* Reads a mandatory section; the caller frees it. */
 static int read_all(int fd, const struct section *section, uint8_t **bytes, struct error *err)
 {
 	ssize_t size;
@@ -454,7 +454,7 @@ static int read_attrs(struct perf_file *f, int fd, uint64_t file_size, const str
 	return ret;
 }
 
-/* The list of features follows the records: a file that was cut has none of them. */
+/* The list of features follows the records; a truncated file lacks it. */
 static bool read_features(struct perf_file *f, int fd, uint64_t file_size,
 			  const struct header *header, struct error *err)
 {
@@ -485,7 +485,7 @@ static bool read_features(struct perf_file *f, int fd, uint64_t file_size,
 	return is_whole;
 }
 
-/* Feeds the records of a file. What is damaged ends it, but what came before counts. */
+/* Feeds the records of a file. Damage ends it, but earlier records count. */
 static int read_records(struct perf_file *f, int fd, const struct section *data, struct error *err)
 {
 	_cleanup_free_ uint8_t *piece = xmalloc(PIECE_SIZE);
@@ -542,7 +542,7 @@ static int read_file(struct perf_file *f, int fd, uint64_t file_size, struct ord
 	return read_records(f, fd, &header.data, err);
 }
 
-/* Each thread of perf record has written a file of its own, in the first one's terms. */
+/* Each thread of perf record writes its own file, with the attributes and ids of the first. */
 static int read_parts(struct perf_file *f, int dir, struct error *err)
 {
 	for (unsigned int i = 0; i < FOLDER_FILES_MAX; i++) {

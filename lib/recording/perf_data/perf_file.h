@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A perf.data file, read as a whole: as `perf record` writes it to a file, to a pipe, or to a
- * folder
- * (--threads), compressed or not, by a machine of either byte order. The format is described in the
- * kernel's tools/perf/Documentation/perf.data-file-format.txt.
+ * A perf.data file, read as a whole: as `perf record` writes it to a file, a pipe or a folder
+ * (--threads), compressed or not, in either byte order. The format is described in the kernel's
+ * tools/perf/Documentation/perf.data-file-format.txt.
  */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_FILE_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_FILE_H
@@ -21,7 +20,7 @@
 
 /*
  * The kernel's records of a recording, sorted by time. Files have them by CPU and buffer; one sort
- * of all is cheaper than to follow the rounds in which they were written, and gives the same order.
+ * of all is cheaper than following the rounds in which they were written, and gives the same order.
  */
 
 /* Zeroed is empty. */
@@ -35,7 +34,7 @@ struct perf_store {
 /* Places are 32 bits. */
 #define PERF_STORE_MAX ((uint64_t)32 << 30)
 
-/* Copies a record of at most 64 KiB. False: there is no room for more. */
+/* Copies a record of at most 64 KiB. False: the store is full. */
 bool perf_store_add(struct perf_store *s, uint64_t time, const void *record, size_t size);
 
 /* Returns record `i` in order, aligned to 8 bytes. */
@@ -47,7 +46,7 @@ static inline const void *perf_store_get(const struct perf_store *s, size_t i)
 	return s->blocks.items[place / per_block] + place % per_block * 8;
 }
 
-/* Facts in a perf.data file about the machine and about itself, beside the records. */
+/* Facts about the machine and the recording in a perf.data file's header. */
 
 /* Numbers of features in the file's bitmap. */
 enum perf_feature {
@@ -78,7 +77,7 @@ struct perf_features {
 	char *hostname, *release, *arch, *cpu_name, *command_line, *perf_version;
 	uint32_t cpus_online, cpus;
 	uint64_t memory_bytes;
-	/* The same moment by two clocks, ns; realtime_ns 0: not told. */
+	/* The same moment on two clocks, ns; realtime_ns 0: unknown. */
 	uint64_t clock_ns, realtime_ns;
 	VEC(struct perf_build_id) build_ids;
 	struct index by_path;
@@ -87,14 +86,14 @@ struct perf_features {
 };
 
 /*
- * Takes the contents of a feature; names of events go to `attrs`. Unknown features are ignored.
- * False: it is damaged.
+ * Parses the contents of a feature; names of events go to `attrs`. Unknown features are ignored.
+ * False: damaged.
  */
 bool perf_features_take(struct perf_features *f, unsigned int feature, struct ordered_bytes bytes,
 			struct perf_attrs *attrs);
-/* Takes one entry of the list of build ids. */
+/* Parses one entry of the build id list. */
 bool perf_features_add_build_id(struct perf_features *f, struct ordered_bytes *bytes);
-/* Returns the build id of a path; NULL: it is not listed. */
+/* Returns the build id of a path; NULL: not listed. */
 const struct perf_build_id *perf_features_build_id(const struct perf_features *f, const char *path);
 
 /* The head of a record. */
@@ -109,7 +108,7 @@ enum perf_left_out {
 	PERF_LEFT_TEXT_POKES, /* changes of the kernel's code */
 	PERF_LEFT_STATS, /* counts of perf stat */
 	PERF_LEFT_GUEST, /* samples of virtual machines */
-	PERF_LEFT_EVENTS, /* samples of events without a number: there are too many, or unknown */
+	PERF_LEFT_EVENTS, /* samples of events without a number: too many events, or unknown */
 	PERF_LEFT_OTHER, /* of an unknown kind */
 	PERF_LEFT_COUNT,
 };
@@ -119,23 +118,23 @@ struct perf_file {
 	struct perf_attrs attrs;
 	struct perf_features features;
 	struct perf_store store;
-	uint64_t start_ns, end_ns; /* times of the first and the last record that has one */
+	uint64_t start_ns, end_ns; /* times of the first and last record with a time */
 	uint64_t left_out[PERF_LEFT_COUNT];
 	uint64_t samples;
 	uint64_t damaged_bytes;
-	bool is_cut; /* perf did not end by itself, or the file was cut */
+	bool is_cut; /* perf was killed, or the file is truncated */
 	bool has_times;
 };
 
 void perf_file_release(struct perf_file *f);
-/* Is it a perf.data file, or a folder with one? */
+/* Returns true for a perf.data file, or a folder with one. */
 bool perf_file_is_one(int fd);
 /* Reads and sorts everything; fd is borrowed. *f must be zeroed. */
 int perf_file_read(struct perf_file *f, int fd, struct error *err);
 /*
- * Returns the words of a record's body. Where several events listen for the functions of BPF
- * programs, the kernel adds the size of the trailer to such a record once for each: what follows
- * the first is not part of it, and left from other records.
+ * Returns the number of words of a record's body. If several events listen for the functions of BPF
+ * programs, the kernel adds the trailer's size to such a record once for each: the bytes after the
+ * first trailer are stale.
  */
 size_t perf_file_words(const struct perf_file *f, const void *record);
 /* Returns the attribute of a record: its number; UINT32_MAX: unknown. */

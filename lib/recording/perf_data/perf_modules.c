@@ -12,10 +12,13 @@
 
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define VDSO_NAME "[vdso]"
-/* Limit of a kernel image, as in live recordings: modules, mapped later, replace what is beyond. */
+/*
+ * Limit for the kernel image, as in live recordings; modules, mapped later, replace the part beyond
+ * it.
+ */
 #define IMAGE_SIZE_MAX ((uint64_t)256 << 20)
 #define X86_64_MODULES 0xffffffffc0000000ull
-/* More than any recording has; limits what a file can make us keep and open. */
+/* Limit for memory and open files, above any real recording. */
 #define MODULES_MAX (1u << 18)
 
 void perf_modules_init(struct perf_modules *m, const struct perf_features *features,
@@ -117,7 +120,7 @@ static void add_file(struct perf_modules *m, uint64_t time, const struct perf_ma
 	add_row(m, file);
 }
 
-/* "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz" is "[ext4]", as the kernel calls it. */
+/* Converts "/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz" to the kernel's name, "[ext4]". */
 static char *kernel_module_name(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -160,7 +163,7 @@ static bool is_anonymous(const char *path)
 		text_starts_with(path, "/SYSV"));
 }
 
-/* The list of build ids knows the kernel by one name. */
+/* The list of build ids has a single name for the kernel. */
 static void find_build_id(const struct perf_modules *m, struct perf_mapped *file)
 {
 	bool is_kernel = text_starts_with(file->path, KERNEL_NAME);
@@ -210,7 +213,7 @@ static void send_map(struct perf_modules *m, const struct perf_map *map, uint32_
 	rec->module_id = module;
 }
 
-/* perf tells where the kernel's main code ends; that of its start comes after its data. */
+/* perf reports the end of the kernel's main code; its init code lies after its data. */
 static void extend_image(struct perf_map *map)
 {
 	if (map->size < IMAGE_SIZE_MAX && map->start <= UINT64_MAX - IMAGE_SIZE_MAX)
@@ -236,7 +239,7 @@ uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *told)
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name)
 {
-	/* Its address tells it from others of the same name, as an inode does. */
+	/* Like an inode, the address distinguishes functions of one name. */
 	const struct perf_map map = {
 		.time = time,
 		.start = start,

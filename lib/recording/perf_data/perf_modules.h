@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that recorded processes mapped, and the kernel's code → modules and mappings. */
+/* Converts files mapped by recorded processes, and the kernel's code, to modules and mappings. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_MODULES_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_MODULES_H
 
@@ -9,7 +9,7 @@
 #include "lib/recording/perf_data/perf_file.h"
 #include "lib/recording/perf_data/perf_out.h"
 
-/* A mapped file as the recording knows it. */
+/* A mapped file as identified by the recording. */
 struct perf_mapped {
 	const char *path;
 	uint8_t build_id[REC_BUILD_ID_MAX];
@@ -29,16 +29,16 @@ struct perf_module_row {
 struct perf_modules {
 	const struct perf_features *features; /* borrowed */
 	struct perf_out *out; /* borrowed */
-	/* Opens a file that is the mapped one; negative: it is not here. */
+	/* Opens the mapped file; negative: not available. */
 	int (*open_file)(void *ctx, const struct perf_mapped *file);
 	void *ctx;
-	/* Hears of each new module; NULL: nobody does. */
+	/* Called for each new module; may be NULL. */
 	void (*on_module)(void *listener, const struct rec_module *rec);
 	void *listener;
-	struct file_set *files; /* keeps them open, by module id; NULL: they are closed at once */
+	struct file_set *files; /* keeps files open, by module id; NULL: they are closed at once */
 	VEC(struct perf_module_row) rows; /* the number is the module id */
 	struct index by_file;
-	uint32_t missing; /* files that are not here */
+	uint32_t missing; /* files not found on this machine */
 };
 
 void perf_modules_init(struct perf_modules *m, const struct perf_features *features,
@@ -55,13 +55,13 @@ struct perf_map {
 };
 
 /*
- * Sends the mapping, and before it the module if it is new. Returns the module's id, NO_REC_MODULE
+ * Sends the mapping, preceded by its module if that is new. Returns the module's id, NO_REC_MODULE
  * for memory without a file.
  */
 uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *map);
 /*
- * Sends a function that the kernel made at run time, of BPF or a trampoline, as a module of its
- * own: it keeps its name if another one takes its place.
+ * Sends a function that the kernel generated, of BPF or a trampoline, as a module of its own, so
+ * that it keeps its name if another one takes its place.
  */
 void perf_modules_kernel_symbol(struct perf_modules *m, uint64_t time, uint64_t start,
 				uint32_t size, const char *name);

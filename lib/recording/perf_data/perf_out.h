@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records on their way to the reader. */
+/* Queue of records for the reader. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_OUT_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_OUT_H
 
@@ -16,14 +16,14 @@ struct perf_out {
 };
 
 /*
- * Appends a zeroed record of so many bytes, rounded up to 8, with its common part set. Valid until
+ * Appends a zeroed record of `size` bytes, rounded up to 8, with its common part set. Valid until
  * the next one is added.
  */
 void *perf_out_add(struct perf_out *o, unsigned int kind, size_t size, uint64_t time, uint32_t pid,
 		   uint32_t tid);
 /* Appends a copy of a record. */
 void perf_out_copy(struct perf_out *o, const struct rec *rec);
-/* Takes the next record, valid until the next is added; NULL: there is none. */
+/* Returns the next record, valid until another is added; NULL: none. */
 const struct rec *perf_out_next(struct perf_out *o);
 
 #endif

@@ -5,7 +5,7 @@
 
 #define CPU_UNKNOWN UINT32_MAX
 
-/* Bits of newer kernels than the headers may know. */
+/* Bits that older kernel headers lack. */
 #define READ_LOST (1u << 4)
 #define BRANCH_COUNTERS (1u << 19)
 
@@ -25,7 +25,7 @@ static const void *take_words(struct ordered_bytes *b, uint64_t count)
 	return b->bytes.failed ? NULL : words;
 }
 
-/* Values of counters; those of a group are kept if they tell whose they are. */
+/* Reads counter values; those of a group only if they have ids. */
 static void read_values(struct perf_sample *s, uint64_t format, struct ordered_bytes *b)
 {
 	unsigned int times = !!(format & PERF_FORMAT_TOTAL_TIME_ENABLED) +
@@ -71,7 +71,7 @@ static void read_regs(struct perf_sample *s, const struct perf_attr *attr, struc
 		s->regs = take_words(b, (uint64_t)__builtin_popcountll(attr->user_regs));
 }
 
-/* The room that was asked for is all there; how much of it was used comes last. */
+/* Reads the copied stack: full size first, used size last. */
 static void read_stack(struct perf_sample *s, struct ordered_bytes *b)
 {
 	uint64_t room = ordered_u64(b), used;
@@ -87,7 +87,7 @@ static void read_stack(struct perf_sample *s, struct ordered_bytes *b)
 	s->stack_size = (used < room ? used : room) & ~7ull;
 }
 
-/* Members of one word or less, in front. */
+/* Reads the leading members of at most one word. */
 static void read_first(struct perf_sample *s, uint64_t type, struct ordered_bytes *b)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
@@ -115,7 +115,7 @@ static void read_first(struct perf_sample *s, uint64_t type, struct ordered_byte
 		s->period = ordered_u64(b);
 }
 
-/* Members after the copied stack. */
+/* Reads the members after the copied stack. */
 static void read_last(struct perf_sample *s, const struct perf_attr *attr, struct ordered_bytes *b)
 {
 	const uint64_t type = attr->sample_type;
@@ -132,8 +132,8 @@ static void read_last(struct perf_sample *s, const struct perf_attr *attr, struc
 }
 
 /*
- * A wait that ended, or the sum of such waits. Of perf 6.16 and newer, the bytes that its BPF
- * program sends tell everything; the sample's own members are of that program.
+ * Reads a wait that ended, or a sum of waits. Since perf 6.16, the bytes sent by its BPF program
+ * have all facts; the sample's own members describe that program.
  */
 static void read_off_cpu(struct perf_sample *s, bool is_raw, struct ordered_bytes *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample, taken apart. */
+/* A parsed sample. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_SAMPLE_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_SAMPLE_H
 
@@ -26,10 +26,10 @@ struct perf_sample {
 	bool is_swapped;
 };
 
-/* Takes the body of a sample apart. False: it says more than it has. */
+/* Parses the body of a sample. False: its counts exceed its size. */
 bool perf_sample_read(struct perf_sample *s, const struct perf_attr *attr, const void *body,
 		      size_t size, bool is_swapped);
-/* Returns register `number`, by perf's numbers of the machine; 0 if it was not sampled. */
+/* Returns register `number` (perf's numbering of the machine); 0 if it was not sampled. */
 uint64_t perf_sample_reg(const struct perf_sample *s, const struct perf_attr *attr,
 			 unsigned int number);
 

@@ -12,9 +12,9 @@
 #include "lib/stream/record/records.h"
 #include "lib/code/unwind/user_walk.h"
 
-/* Descriptors that are not for files of code. */
+/* Descriptors reserved for other uses than files of code. */
 #define RESERVED_FILES 64
-/* Process that starts the threads of the kernel. */
+/* Parent of all kernel threads. */
 #define KTHREADD 2
 #define USUAL_INTERVAL_NS 1000000
 
@@ -133,8 +133,9 @@ static bool read_naming(const struct perf_file *file, const void *record, struct
 }
 
 /*
- * Tasks that ran before the recording have names without times. A single process is the command, or
- * the one attached to; its first exec names it. Kernel threads are there if all processes are.
+ * Finds the subject. Names without times belong to tasks that ran before the recording. A single
+ * process is the command, or the one attached to; its first exec names it. Kernel threads occur if
+ * all processes were recorded.
  */
 struct perf_origin perf_source_origin(const struct perf_source *s)
 {

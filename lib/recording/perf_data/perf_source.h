@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The records of a perf.data file as prof's own. */
+/* Converts the records of a perf.data file to prof's own. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_SOURCE_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_SOURCE_H
 
@@ -8,7 +8,7 @@
 #include "lib/stream/record/source.h"
 
 struct perf_source_options {
-	/* As in struct perf_modules; NULL: no file is here. */
+	/* As in struct perf_modules; NULL: no file is available. */
 	int (*open_file)(void *ctx, const struct perf_mapped *file);
 	void *ctx;
 	uint32_t max_event; /* highest number that an event may have */
@@ -22,12 +22,12 @@ int perf_source_open(struct perf_source **out, int fd, const struct perf_source_
 void perf_source_free(struct perf_source *s);
 struct source *perf_source_records(struct perf_source *s);
 const struct perf_file *perf_source_file(const struct perf_source *s);
-/* Returns ns between samples: of the clock or, without one, as good as can be told. */
+/* Returns the ns between samples of the clock; without a clock, the usual interval. */
 uint64_t perf_source_interval(const struct perf_source *s);
 
 /* The subject of a recording. */
 struct perf_origin {
-	uint32_t root_pid; /* 0: it is of several processes */
+	uint32_t root_pid; /* 0: several processes */
 	char name[REC_NAME_SIZE]; /* of the root's program; "": not known */
 	bool is_machine;
 	bool has_copies; /* of stacks */

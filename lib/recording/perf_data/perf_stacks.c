@@ -20,7 +20,7 @@ struct perf_walker;
 
 #define TABLES_MAX ((uint64_t)512 << 20)
 #define PAGE_SIZE_USUAL 4096
-/* Bits of an address on arm64; a signature takes those above. */
+/* Bits of an address on arm64; pointer authentication uses those above. */
 #define ARM64_PC_MASK ((1ull << 48) - 1)
 
 /* perf's numbers of registers, see asm/perf_regs.h of these machines. */
@@ -58,7 +58,7 @@ static void on_module(void *ctx, const struct rec_module *rec)
 	module_tables_add(&w->tables.modules, rec, TABLE_NONE);
 }
 
-/* Files come from `modules`, which is borrowed. NULL: no machine that prof can walk stacks of. */
+/* Borrows `modules`, the source of files. NULL: stacks of this machine are not supported. */
 static struct perf_walker *perf_walker_new(struct perf_modules *modules, uint16_t machine)
 {
 	struct native_tables_options options = {
@@ -125,7 +125,7 @@ static void compile(struct perf_walker *w, uint32_t module)
 	stack_finisher_forget(w->finisher);
 }
 
-/* Compiles what the process maps, if that is not done yet. */
+/* Compiles the tables of the process's mappings, if not done yet. */
 static void prepare(struct perf_walker *w, struct perf_process *process)
 {
 	const struct mapping_table *mappings = process->mappings;
@@ -146,7 +146,7 @@ static void prepare(struct perf_walker *w, struct perf_process *process)
 	process->ready_stamp = mappings->stamp;
 }
 
-/* Tells whether the sample has what a walk takes. */
+/* Returns true if the sample has the registers and stack for a walk. */
 static bool perf_walker_can(const struct perf_walker *w, const struct perf_attr *attr,
 			    const struct perf_sample *sample)
 {
@@ -174,9 +174,9 @@ static void fill_registers(const struct perf_walker *w, const struct perf_attr *
 }
 
 /*
- * Makes the stack record, without id and time, of a sample: `kernel`, return addresses of the
- * kernel, innermost first, then what the walk finds. `leaf_is_kernel`: the first user frame is part
- * of the stack; else it is the leaf, which *leaf gets. The caller frees.
+ * Makes the stack record of a sample, without id and time: `kernel`, the kernel's return addresses,
+ * innermost first, then the walked frames. `leaf_is_kernel`: the first user frame is part of the
+ * stack; else it is the leaf, stored in *leaf. The caller frees.
  */
 static struct rec_stack *perf_walker_walk(struct perf_walker *w, const struct perf_attr *attr,
 					  const struct perf_sample *sample, const uint64_t *kernel,
@@ -203,7 +203,7 @@ static struct rec_stack *perf_walker_walk(struct perf_walker *w, const struct pe
 	return stack_finisher_finish(w->finisher, copy, process->mappings, NULL, sample->time);
 }
 
-/* perf's default: a chain of so many addresses may have been longer. */
+/* perf's default limit: a chain of this length may be truncated. */
 #define CHAIN_FULL 127
 
 void perf_stacks_init(struct perf_stacks *s, struct perf_out *out)
@@ -232,7 +232,7 @@ static bool hash_equal(const void *table, uint32_t row, const void *key)
 	return ((const struct perf_stacks *)table)->sent.items[row] == *(const uint64_t *)key;
 }
 
-/* Returns the stack's id; *is_new: it is to be sent. */
+/* Returns the stack's id. *is_new: it must be sent. */
 static uint32_t find(struct perf_stacks *s, uint64_t hash, bool *is_new)
 {
 	uint32_t row = index_find(&s->by_hash, hash, hash_equal, s, &hash);
@@ -256,7 +256,7 @@ static void send(struct perf_stacks *s, struct rec_stack *stack, uint32_t id,
 	perf_out_copy(s->out, &stack->rec);
 }
 
-/* A chain as it will be sent: the kernel's frames first, the leaf among them. */
+/* A chain to send: the kernel's frames first, the leaf among them. */
 struct chain {
 	uint32_t kernel, user; /* frames */
 	bool is_full;
@@ -267,7 +267,7 @@ static bool is_context(uint64_t addr)
 	return addr >= (uint64_t)PERF_CONTEXT_MAX;
 }
 
-/* Markers in a chain say what the addresses after them are of. */
+/* Markers in a chain give the kind of the addresses after them. */
 static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *sample,
 			       bool is_kernel)
 {
@@ -282,7 +282,7 @@ static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *
 			is_known = is_user || addr == (uint64_t)PERF_CONTEXT_KERNEL;
 			continue;
 		}
-		/* The user's side is the outer one. */
+		/* User frames are the outer ones. */
 		if (!is_known || (!is_user && chain.user))
 			continue;
 		if (chain.kernel + chain.user == PERF_DEPTH_MAX)
@@ -296,8 +296,8 @@ static struct chain read_chain(struct perf_stacks *s, const struct perf_sample *
 }
 
 /*
- * The processor's stack of calls (--call-graph lbr) in place of the user's side: the addresses of
- * the calls themselves, so that one more is a return address's.
+ * Replaces the user frames by the CPU's call stack (--call-graph lbr). It has the addresses of the
+ * calls themselves: add 1 to make them return addresses.
  */
 static void use_branches(struct perf_stacks *s, const struct perf_sample *sample,
 			 struct chain *chain)
@@ -344,7 +344,7 @@ static struct perf_place send_chain(struct perf_stacks *s, const struct perf_sam
 	return place;
 }
 
-/* Walks the copied stack below the kernel's frames that the chain has. */
+/* Walks the copied stack below the chain's kernel frames. */
 static struct perf_place send_walk(struct perf_stacks *s, const struct perf_attr *attr,
 				   const struct perf_sample *sample, const struct chain *chain,
 				   struct perf_process *process)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Call chains and copied stacks of samples → stack records, each of them once. */
+/* Converts call chains and copied stacks of samples to stack records, each stack once. */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_STACKS_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_STACKS_H
 
@@ -7,21 +7,21 @@
 #include "lib/recording/perf_data/perf_sample.h"
 #include "lib/recording/perf_data/perf_tasks.h"
 
-/* Frames that are kept of a chain; perf records 127 unless told otherwise. */
+/* Limit for frames of a chain; perf's default is 127. */
 #define PERF_DEPTH_MAX 8192
 
 struct perf_walker;
 
 struct perf_stacks {
 	struct perf_out *out; /* borrowed */
-	struct perf_walker *walker; /* NULL: there are no copied stacks */
+	struct perf_walker *walker; /* NULL: no copied stacks */
 	VEC(uint64_t) sent; /* hashes of stacks; the stack's id is its number plus 1 */
 	struct index by_hash;
 	uint64_t *addrs; /* PERF_DEPTH_MAX */
 	uint8_t *kinds;
 };
 
-/* A sample's place: leaf and the stack without it. */
+/* A sample's leaf, and the stack without it. */
 struct perf_place {
 	uint64_t leaf;
 	uint32_t stack;
@@ -30,9 +30,9 @@ struct perf_place {
 
 void perf_stacks_init(struct perf_stacks *s, struct perf_out *out);
 void perf_stacks_release(struct perf_stacks *s);
-/* Copied stacks will be walked: machine is the e_machine of the recording, 0: our own. */
+/* Prepares to walk copied stacks. machine: e_machine of the recording, 0: this machine's. */
 void perf_stacks_walk(struct perf_stacks *s, struct perf_modules *modules, uint16_t machine);
-/* Finds the place of a sample, and sends its stack if it is new. is_kernel: ip is. */
+/* Finds the place of a sample, and sends its stack if it is new. is_kernel: ip is in the kernel. */
 struct perf_place perf_stacks_place(struct perf_stacks *s, const struct perf_attr *attr,
 				    const struct perf_sample *sample, bool is_kernel,
 				    struct perf_tasks *tasks);

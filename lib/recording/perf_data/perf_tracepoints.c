@@ -33,7 +33,7 @@ static void skip_sized(struct bytes *b)
 		bytes_skip(b, size);
 }
 
-/* Skips what comes before the list of systems. False: it is in a form that prof does not know. */
+/* Skips the header before the list of systems. False: unknown format. */
 static bool skip_head(struct bytes *b)
 {
 	const void *start = bytes_take(b, sizeof(magic) - 1);
@@ -76,7 +76,7 @@ static void send_schema(const struct perf_tracepoints *t, const char *name, stru
 	perf_out_copy(out, &rec->rec);
 }
 
-/* Finds the events that are of this tracepoint, by the kernel's number of it. */
+/* Finds the events of this tracepoint by the kernel's number. */
 static void take_format(struct perf_tracepoints *t, const struct perf_file *file, const char *text,
 			size_t size, struct perf_out *out)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Samples of tracepoints → markers with the tracepoints' fields, by the formats in the file. */
+/*
+ * Converts samples of tracepoints to markers with the tracepoints' fields, by the formats in the
+ * file.
+ */
 #ifndef PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
 #define PROF_LIB_RECORDING_PERF_DATA_PERF_TRACEPOINTS_H
 
@@ -21,8 +24,8 @@ struct perf_tracepoints {
 
 void perf_tracepoints_release(struct perf_tracepoints *t);
 /*
- * Reads the formats of the file's events, and sends their schemas. Formats that are damaged, or of
- * a machine of the other byte order, are left out.
+ * Parses the formats of the file's events, and sends their schemas. Formats that are damaged, or in
+ * the other byte order, are left out.
  */
 void perf_tracepoints_begin(struct perf_tracepoints *t, const struct perf_file *file,
 			    struct perf_out *out);

@@ -32,7 +32,7 @@ static void add_exit(struct exits *exits, const struct perf_file *f, size_t row)
 		vec_push(&exits->rows, (struct radix_row){tid, (uint32_t)row});
 }
 
-/* Returns the thread that a record is of, if it is a sample. False: it is none, or damaged. */
+/* Returns the thread of a sample. False: another record, or damaged. */
 static bool read_thread(const struct perf_file *f, const void *record, uint32_t *tid)
 {
 	struct perf_head head = perf_file_head(f, record);

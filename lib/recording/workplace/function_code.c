@@ -16,7 +16,7 @@ bool code_fetch_is_possible(const struct module *module)
 	       (module->kind == PROFILE_MODULE_FILE || module->kind == PROFILE_MODULE_KERNEL);
 }
 
-/* Tells a whole file from what was stripped off, which has only addresses of code. */
+/* Returns false for a debug file, which has only addresses of code. */
 static bool has_code(int fd)
 {
 	struct binary *binary;
@@ -41,7 +41,7 @@ int code_fetch(const struct module *module, const struct identity *owner)
 	fd = naming_fetch(&request, owner);
 	if (fd >= 0 || module->kind != PROFILE_MODULE_KERNEL)
 		return steal_fd(&fd);
-	/* To some servers a vmlinux is nothing but debug information. */
+	/* Some servers offer a vmlinux only as debug information. */
 	request.kind = DEBUG_FETCH_INFO;
 	fd = naming_fetch(&request, owner);
 	return fd >= 0 && has_code(fd) ? steal_fd(&fd) : -1;

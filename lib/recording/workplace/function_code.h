@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The machine code of a function, from the file or dump that the profile's module is here. */
+/* Machine code of a function, from the local file or dump of its module. */
 #ifndef PROF_LIB_RECORDING_WORKPLACE_FUNCTION_CODE_H
 #define PROF_LIB_RECORDING_WORKPLACE_FUNCTION_CODE_H
 
@@ -10,28 +10,31 @@
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/modules.h"
 
-/* Files with machine code that are not here, from debuginfod servers. */
+/* Downloads missing files with machine code from debuginfod servers. */
 
-/* May servers have its code? Generated code and that of kernel modules, none has. */
+/* Returns true if servers may have the module's code: neither generated code nor kernel modules. */
 bool code_fetch_is_possible(const struct module *module);
 /*
- * Gets the file with the module's code; the kernel's is its vmlinux. `owner`: the user to get it
- * for; NULL: the process's. Returns a descriptor; -1: there are no servers, or none has it.
+ * Downloads the file with the module's code; the kernel's is its vmlinux. `owner`: the user to run
+ * as; NULL: the process's. Returns a descriptor; -1: no servers, or none has it.
  */
 int code_fetch(const struct module *module, const struct identity *owner);
 
-/* More than any function has. */
+/* Limit for the size of a function, in bytes. */
 #define FUNCTION_CODE_MAX ((uint64_t)1 << 20)
 
 struct function_code {
 	uint8_t *bytes; /* owned */
-	size_t size; /* less than asked for where the file ends */
+	size_t size; /* less than requested at the end of the file */
 	uint16_t machine; /* e_machine */
-	/* RVA of the first byte; where it was, of generated code: as its jumps see it. */
+	/*
+	 * RVA of the first byte; of generated code, its address at run time, so that jump targets
+	 * are right.
+	 */
 	uint64_t address;
 };
 
-/* -ENOENT with a reason: the file is not here; -ERANGE: no code is there. */
+/* -ENOENT with a reason: the file is missing; -ERANGE: no code at that address. */
 int function_code_read(struct function_code *code, const struct module *module, const char *name,
 		       const struct file_set *files, uint64_t rva, uint64_t size,
 		       struct error *err);

@@ -21,7 +21,7 @@
 #include "lib/live/kernel/kernel_space.h"
 #include "symbolize/module_files.h"
 
-/* Under sudo, HOME may be anybody's. */
+/* Under sudo, HOME may be another user's. */
 static const char *home_of(const struct identity *user)
 {
 	const struct passwd *entry = getpwuid(user->uid);
@@ -44,7 +44,7 @@ char *perf_cache_folder(const struct identity *user)
 	return steal(path);
 }
 
-/* _text is near the beginning of a System.map, too. */
+/* Bytes searched for _text, which is near the beginning of a System.map, too. */
 #define SYSTEM_MAP_START (64u << 10)
 
 static enum symbol_reason reason_of(int failure)
@@ -105,7 +105,7 @@ char *lookup_kernel_release(const char *os)
 	return size ? xstrndup(start + 1, size) : NULL;
 }
 
-/* A file to look for in a thread; copies, because others change the profile. */
+/* A file to find in a thread; holds copies, because others change the profile. */
 struct wanted {
 	uint8_t build_id[sizeof(((struct module *)0)->build_id)];
 	size_t build_id_size;
@@ -118,7 +118,7 @@ struct wanted {
 	uint64_t map_base; /* … and the kernel's base there */
 };
 
-/* Stays if files were given up. */
+/* Not freed if a thread was left behind. */
 struct finding {
 	const struct lookup *lookup;
 	const char *const *dirs;
@@ -158,7 +158,10 @@ static int find_running(const struct profile *p, struct module *module)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens a list of the kernel's symbols that says where the kernel begins. Takes the path over. */
+/*
+ * Opens a list of the kernel's symbols that contains the kernel's base. Takes ownership of the
+ * path.
+ */
 static int open_map(struct wanted *w, char *name)
 {
 	_cleanup_free_ char *path = name;
@@ -170,8 +173,8 @@ static int open_map(struct wanted *w, char *name)
 }
 
 /*
- * Finds the list in perf's cache, by build id, else a System.map, which has none: trusted because
- * the user put it there and its release fits.
+ * Finds the list in perf's cache by build id, else a System.map. That has no build id; it is
+ * trusted because the user put it there and its release matches.
  */
 static int find_map(const struct finding *f, struct wanted *w)
 {
@@ -210,7 +213,7 @@ static void find_file(void *ctx, size_t number)
 		});
 }
 
-/* Adds the list as the file of a module, where the search for kernel symbols finds it. */
+/* Adds the list as the file of a module, as the search for kernel symbols expects. */
 static void add_kernel_list(const struct lookup *l, struct file_set *files, int fd)
 {
 	struct profile *p = l->profile;
@@ -279,7 +282,7 @@ static void release_wanted(struct wanted *w)
 	free(w->release);
 }
 
-/* The recorder could not open the file, so only now is it known which address an offset has. */
+/* The recorder could not open the file: only now can offsets be mapped to addresses. */
 static void find_segments(struct module *module, int fd)
 {
 	struct binary_summary summary = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the code of a profile on this machine; it may have been recorded elsewhere. */
+/* Finds the code files of a profile, perhaps recorded elsewhere, on this machine. */
 #ifndef PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
 #define PROF_LIB_RECORDING_WORKPLACE_LOOKUP_H
 
@@ -12,33 +12,34 @@
 /* The cache of perf: files of recordings by build id, in the user's ~/.debug. */
 
 /*
- * Returns the folder of the user, who owns it; NULL: there is none, or another one could have
- * filled it. The caller frees.
+ * Returns the user's cache folder, owned by the user. NULL: none, or others could have written to
+ * it. The caller frees.
  */
 char *perf_cache_folder(const struct identity *user);
 
 struct lookup {
 	struct profile *profile;
-	const struct patch *patch; /* knows the debug files that the profile names; NULL: none */
+	const struct patch *patch; /* has the debug files named in the profile; NULL: none */
 	struct read_contents *contents; /* by file_key; NULL: none */
 	const char *os; /* "Linux 6.1.0 x86_64"; NULL: as the profile says */
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*
-	 * Writers of the profile, who must not see files through it that they may not read; NULL:
-	 * only the current user. They, and the owner of each file found, become users of its
-	 * module.
+	 * Writers of the profile: only files that they may read are used, so that the profile
+	 * cannot expose others. NULL: the current user alone. They and the owner of each file found
+	 * become users of its module.
 	 */
 	const struct readers *readers;
-	/* Gives up files that do not answer for so long, and leaves threads behind; 0: waits. */
+	/* Limit for files that do not answer; their threads are left behind. 0: none. */
 	uint64_t stall_ns;
 };
 
 /*
- * Opens the files of the profile's modules, by file_key, and gives modules without one a reason.
- * `reserved`: descriptors that the caller needs for other things. The caller frees the set.
- * Kernel code: a vmlinux with the recorded build id, else the running kernel's own list if it is
- * the recorded kernel, else its list in perf's cache, else System.map-RELEASE in one of the
- * directories. Files of kernel modules are debug files, which are found later.
+ * Opens the files of the profile's modules, by file_key; sets a reason for modules without one.
+ * `reserved`: number of descriptors that the caller needs. The caller frees the set.
+ *
+ * Sources for kernel code, in order: a vmlinux with the recorded build id, the running kernel's
+ * symbol list if it is the recorded kernel, the list in perf's cache, System.map-RELEASE in one of
+ * the directories. Files of kernel modules are debug files, which are found later.
  */
 struct file_set *lookup_files(const struct lookup *lookup, unsigned int reserved);
 

@@ -12,7 +12,7 @@
 #include "lib/base/workers.h"
 #include "symbolize/symbolize_profile.h"
 
-/* Limit for all downloads of one profile, unless those are given up that stall. */
+/* Limit for all downloads of one profile, unless there is a limit for stalls. */
 #define DOWNLOAD_NS 60000000000ull
 
 const char *const naming_fetch_command[] = {program_again, NAMING_FETCH, NULL};
@@ -24,14 +24,14 @@ bool naming_downloads(void)
 	return urls && *urls;
 }
 
-/* Stays if threads were left behind. */
+/* Not freed if threads were left behind. */
 struct finding {
 	struct naming naming;
 	struct identity owner; /* if naming.owner */
 	char *kernel_release;
 	struct debug_search search;
 	pthread_mutex_t lock; /* symbolizing and downloads run in parallel */
-	bool is_over; /* nobody hears of progress any more */
+	bool is_over; /* no more progress callbacks */
 	char *home; /* home of the owner; NULL: as in the environment */
 	char *cache;
 	char *unpacked;
@@ -84,7 +84,7 @@ static char *cache_of(const char *home)
 	return home && *home ? xasprintf("%s/.cache/debuginfod_client", home) : NULL;
 }
 
-/* Returns the folder of what is unpacked: the effective user's. Root takes none from elsewhere. */
+/* Returns the effective user's folder for unpacked files. Root uses no other folder. */
 static char *unpacked_folder(void)
 {
 	const struct passwd *root = geteuid() == 0 ? getpwuid(0) : NULL;
@@ -183,7 +183,7 @@ int naming_fetch(const struct debug_request *request, const struct identity *own
 	fetcher = debug_fetcher_new(&options);
 	fd = debug_fetch(fetcher, request, &reason);
 	debug_fetcher_free(fetcher);
-	/* The client has written it just now. */
+	/* The client has just written it. */
 	if (fd >= 0)
 		lseek(fd, 0, SEEK_SET);
 	return fd;

@@ -4,9 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Files of a capture; hostile ones may name more. */
+/* Limit for files of a capture, against hostile ones. */
 #define FILES_MAX 16384
-/* Larger files are damage. */
+/* Limit for offsets in a valid file. */
 #define OFFSET_MAX ((uint64_t)1 << 40)
 #define PAGE ((uint64_t)4096)
 
@@ -45,7 +45,7 @@ void read_contents_trim(struct read_contents *c, uint64_t bytes)
 	}
 }
 
-/* The contents of a file come together, so the last row is the likely one. */
+/* Parts of a file are adjacent, so the last row is the likely one. */
 static size_t find_or_add(struct read_contents *c, uint32_t module_id)
 {
 	size_t i = c->rows.count;
@@ -64,7 +64,7 @@ static size_t find_or_add(struct read_contents *c, uint32_t module_id)
 	return c->rows.count - 1;
 }
 
-/* Memory that the bytes take: whole pages, even for one byte in each. */
+/* Returns the memory used by the bytes: whole pages, even for one byte in each. */
 static uint64_t memory_of(const struct rec_file *rec)
 {
 	uint64_t first = rec->offset / PAGE, end = (rec->offset + rec->size + PAGE - 1) / PAGE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that a capture holds, because they may not have outlived the recording. */
+/* Files embedded in a capture, because they may not outlive the recording. */
 #ifndef PROF_LIB_RECORDING_WORKPLACE_READ_CONTENTS_H
 #define PROF_LIB_RECORDING_WORKPLACE_READ_CONTENTS_H
 
@@ -8,7 +8,7 @@
 #include "bpf/record.h"
 #include "lib/base/vec.h"
 
-/* Bytes of one file, and of all of them, that a capture may hold. */
+/* Limits for bytes of one embedded file, and of all. */
 #define KEPT_FILE_MAX ((uint64_t)64 << 20)
 #define KEPT_ALL_MAX ((uint64_t)256 << 20)
 
@@ -18,7 +18,7 @@ struct read_contents {
 		uint32_t module_id;
 		int fd;
 		uint64_t bytes; /* of memory, in whole pages */
-		uint64_t used; /* when, in calls */
+		uint64_t used; /* time of the last use, counted in calls */
 	})
 	rows;
 	uint64_t bytes; /* of all */
@@ -30,7 +30,7 @@ void read_contents_release(struct read_contents *c);
 void read_contents_take(struct read_contents *c, const struct rec_file *rec);
 /* Returns a borrowed descriptor, -1 if none. */
 int read_contents_find(struct read_contents *c, uint32_t module_id);
-/* Forgets files that were not asked for the longest until the others have at most `bytes`. */
+/* Drops the least recently used files until the others have at most `bytes`. */
 void read_contents_trim(struct read_contents *c, uint64_t bytes);
 
 #endif

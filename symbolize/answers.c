@@ -16,7 +16,7 @@ static int compare(const void *a, const void *b)
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
-/* Finds the group of a frame and its address there; false if nothing could name it. */
+/* Finds the group of a frame and its address there; false if no symbolizer could name it. */
 static bool place_frame(struct profile *p, const struct frame *frame, size_t *group, uint64_t *rva)
 {
 	if (frame->module != NO_MODULE) {

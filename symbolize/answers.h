@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The combined answers of all symbolizers about some addresses of one module, in a form that needs
- * neither them nor the profile. A worker makes them independently of others; they enter the profile
- * later, in an order that does not depend on which worker was first.
+ * The combined answers of all symbolizers for some addresses of one module, independent of
+ * symbolizers and profile. A worker makes them in parallel with others; they are applied to the
+ * profile later, in a fixed order.
  */
 #ifndef PROF_SYMBOLIZE_ANSWERS_H
 #define PROF_SYMBOLIZE_ANSWERS_H
@@ -33,7 +33,7 @@ struct address_index {
 	size_t group_count;
 };
 
-/* Collects the frames of the profile, except those that nothing could name. */
+/* Collects the frames of the profile that can be named. */
 void address_index_collect(struct address_index *index, struct profile *p);
 void address_index_release(struct address_index *index);
 /* Number of different addresses among `count` sorted places. */
@@ -69,14 +69,12 @@ struct named_level {
 	bool is_named; /* func is a real name, not made up */
 };
 
-/* An address about which something is known. */
+/* An address with an answer. */
 struct named {
 	uint64_t func_start, func_size; /* RVA and bytes of the symbol, size 0: unknown */
 	size_t first_level; /* in levels */
 	uint32_t depth;
-	/*
-	 * First place with this address among those asked for. Places are frames: 32 bits suffice.
-	 */
+	/* First place with this address in the request. Places are frames: 32 bits suffice. */
 	uint32_t place, place_count;
 	bool has_symbol;
 };

@@ -10,8 +10,8 @@
 #include "lib/base/text.h"
 
 /*
- * The one style of function names: with scopes and template arguments, without parameters. Debug
- * information often knows no more about inlined functions.
+ * The style of function names: with scopes and template arguments, without parameters. Debug
+ * information often has no more for inlined functions.
  */
 
 struct scan {

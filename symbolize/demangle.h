@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Readable forms of the names that compilers give C++ and Rust functions. */
+/* Demangles names of C++ and Rust functions. */
 #ifndef PROF_SYMBOLIZE_DEMANGLE_H
 #define PROF_SYMBOLIZE_DEMANGLE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface is declared here as LLVM promises to keep it (llvm-c/Disassembler.h), so that the
- * build needs no header of it, and any version installed later will do.
+ * Declares LLVM's stable interface (llvm-c/Disassembler.h) itself, so that the build needs no LLVM
+ * header and any installed version works.
  */
 #include "symbolize/disassemble.h"
 
@@ -25,8 +25,8 @@
 #define TEXT_SIZE 256
 
 /*
- * Extensions of arm64 that version 14 decodes. It has no word for all of them, and complains of
- * those that it does not know.
+ * Extensions of arm64 that version 14 decodes. It has no name for all of them, and prints errors
+ * for unknown ones.
  */
 #define ARM64_FEATURES_14 \
 	"+v8.8a,+v9.3a,+crypto,+aes,+sha2,+sha3,+sm4,+crc,+dotprod,+fullfp16,+fp16fml,+bf16," \
@@ -39,7 +39,7 @@ typedef const char *lookup_fn(void *ctx, uint64_t value, uint64_t *type, uint64_
 struct machine {
 	uint16_t machine;
 	const char *triple, *features, *arch, *syntax;
-	unsigned int step; /* bytes of what is no instruction */
+	unsigned int step; /* bytes skipped at an invalid instruction */
 	const char *initializers[3];
 };
 
@@ -130,7 +130,7 @@ static int load(struct error *err)
 	return -ENOENT;
 }
 
-/* Notes where the instruction goes, and gives it no name: addresses are then printed. */
+/* Stores the instruction's target without naming it, so that addresses are printed. */
 static const char *note_target(void *ctx, uint64_t value, uint64_t *type, uint64_t pc,
 			       const char **name)
 {
@@ -193,8 +193,8 @@ static char *plain(const char *text)
 }
 
 /*
- * The address that it reports, relative to the next instruction. LLVM's own is wrong in some
- * versions (14) where a number follows.
+ * Computes the address from the reported one, which is relative to the next instruction. LLVM's own
+ * is wrong in some versions (14) if an immediate follows.
  */
 static uint64_t data_address(const char *text, uint64_t next)
 {
@@ -224,7 +224,7 @@ static char *bytes_text(const uint8_t *code, size_t size)
 	return text;
 }
 
-/* Some versions decode a prefix in front of some instructions as one of its own. */
+/* Some versions decode a prefix of some instructions as a separate instruction. */
 static bool is_prefix(const char *text)
 {
 	static const char *const prefixes[] = {"lock",	   "rep",     "repne",

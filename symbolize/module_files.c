@@ -56,7 +56,7 @@ static char *split_path(const char *base, unsigned int place, const char *dir, c
 	}
 }
 
-/* Chooses between two reasons against a file: the further the check got, the better. */
+/* Returns the reason whose check got further. */
 static int worse_or(int before, int failure)
 {
 	static const int order[] = {-ENOENT, -EACCES, -ESTALE};
@@ -80,7 +80,7 @@ static bool take_dump_id(struct binary_summary *summary, int fd)
 	return true;
 }
 
-/* Takes `opened` over. */
+/* Takes ownership of `opened`. */
 static int check_identity(const struct module_search *search, int opened, const char *path)
 {
 	_cleanup_close_ int fd = opened;
@@ -441,8 +441,8 @@ static enum symbol_reason reason_of(int result)
 _Static_assert(MODULE_SECTION_NAME == SECTION_NAME_SIZE, "the same names");
 
 /*
- * Returns the folder for what is unpacked of the file with lines; NULL: it is not kept. Only that
- * of distributions' files: nobody but root changes them, and they alone are large and packed.
+ * Returns the folder for unpacked contents of the file with lines; NULL: not kept. Used for
+ * distributions' files alone: only root can change them, and only they are large and compressed.
  */
 static const char *folder_of(const struct module_files *f)
 {
@@ -503,7 +503,9 @@ struct shared_fdes *module_files_fdes(struct module_files *f)
 	return &f->fdes;
 }
 
-/* Searches for a file with symbols, if the kernel cannot be asked for them. With the lock held. */
+/*
+ * Searches for a file with symbols, if they are not available from the kernel. With the lock held.
+ */
 static void search_for_symbols(struct module_files *f)
 {
 	enum symbol_reason reason;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files with information about one module: found, opened and unpacked once, on the first
- * request, for all workers that name parts of the module. Results live as long as the caller's
- * reference.
+ * request, for all workers on parts of the module. Results live as long as the caller's reference.
  */
 #ifndef PROF_SYMBOLIZE_MODULE_FILES_H
 #define PROF_SYMBOLIZE_MODULE_FILES_H
@@ -28,11 +27,10 @@ struct module_search {
 };
 
 /*
- * Tries these paths, then in each directory .build-id/xx/yyy, yyy/elf (perf's
- * cache), the path as if the directory were the
- * root, and the name alone. Takes only a regular ELF file or jitdump with the build id, or without
- * any the contents. Returns a descriptor, or -ENOENT: nowhere, -ESTALE: only of another build,
- * -EACCES: only unreadable ones, -EINVAL: nothing to tell files apart by.
+ * Tries these paths, then in each directory .build-id/xx/yyy, yyy/elf (perf's cache), the path
+ * below the directory, and the bare name. Accepts only a regular ELF file or jitdump with the build
+ * id or, without one, the same contents. Returns a descriptor, or -ENOENT: not found, -ESTALE: only
+ * other builds, -EACCES: only unreadable files, -EINVAL: no identity given.
  */
 int module_file_open(const struct module_search *search);
 
@@ -47,15 +45,17 @@ struct module_files *module_files_ref(struct module_files *f);
 void module_files_unref(struct module_files *f);
 
 /*
- * The symbols of the own file and of the one with what was stripped from it. The first caller's
- * addresses, which ascend, are found at the least cost. NULL with -ENOENT or -ENOEXEC in err.
+ * Returns the symbols of the module's own file and its separate debug file. The first caller's
+ * addresses, which ascend, are cheapest to look up. NULL with -ENOENT or -ENOEXEC in err.
  */
 struct symbol_table *module_files_symbol_table(struct module_files *f, const uint64_t *rvas,
 					       size_t count, struct error *err);
-/* Functions of the own file by its call frame information; never NULL, perhaps empty. */
+/*
+ * Returns the functions of the own file by its call frame information; never NULL, perhaps empty.
+ */
 struct shared_fdes *module_files_fdes(struct module_files *f);
 /*
- * The debug information with functions and lines, of the own file or another one. NULL with
+ * Returns the debug information with functions and lines, of the own file or another one. NULL with
  * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC in err.
  */
 const struct debug_sections *module_files_debug(struct module_files *f, struct error *err);

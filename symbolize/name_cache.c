@@ -20,7 +20,7 @@ struct entry {
 	struct answer answer; /* the arena's; of an outcome: func is the path, depth the reason */
 };
 
-/* Entries that were asked for at about the same time. */
+/* Entries last used at about the same time. */
 struct generation {
 	VEC(struct entry) rows;
 	struct index index;
@@ -136,7 +136,7 @@ static struct entry *add(struct generation *g, uint64_t module, uint64_t rva,
 	return &vec_last(&g->rows);
 }
 
-/* With the lock. Moves what was asked for before to what is asked for now. */
+/* Moves a found entry to the present generation. With the lock held. */
 static struct entry *find_any(struct name_cache *c, uint64_t module, uint64_t rva)
 {
 	struct entry *entry = find(&c->now, module, rva);

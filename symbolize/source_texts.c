@@ -20,7 +20,10 @@
 /* Links on the way to a file. */
 #define LINKS_MAX 16
 
-/* Endings for compiled languages, and those whose interpreters tell a profiler their place. */
+/*
+ * Endings for compiled languages, and for interpreted ones whose interpreters report places to
+ * profilers.
+ */
 static const char *const endings[] = {
 	"ada", "adb", "ads", "asm", "bas", "c",	   "c++", "cc",	   "cjs",    "clj",   "cpp", "cr",
 	"cs",  "cu",  "cuh", "cxx", "d",   "def",  "erl", "ex",	   "exs",    "f",     "f03", "f08",
@@ -92,8 +95,8 @@ static bool may_lead(const struct readers *readers, const struct stat *link)
 }
 
 /*
- * Replaces the first link in an absolute path by what it leads to. Returns NULL if there is none,
- * or if its owner could lead us anywhere; *is_path says which.
+ * Replaces the first link in an absolute path by its target. Returns NULL if there is none, or if
+ * its owner is not trusted; *is_path distinguishes them.
  */
 static char *follow_link(const struct readers *readers, const char *path, bool *is_path)
 {
@@ -125,7 +128,7 @@ static char *follow_link(const struct readers *readers, const char *path, bool *
 	return NULL;
 }
 
-/* Follows all links of a path, so that what is opened has none. NULL: it leads astray. */
+/* Resolves all links of a path, so that the opened path has none. NULL: an untrusted link. */
 static char *resolve(const struct readers *readers, const char *path)
 {
 	char *at = xstrdup(path);
@@ -201,7 +204,7 @@ struct candidate {
 	struct source_text source;
 };
 
-/* Stays if files were given up: threads still use it. */
+/* Not freed if files were abandoned: threads still use it. */
 struct collection {
 	struct profile *profile;
 	struct sources_options options;
@@ -218,7 +221,7 @@ struct sighting {
 	int root;
 };
 
-/* Takes what the machine knows of the file: its server may not answer. */
+/* Uses cached attributes of the file: its server may not answer. */
 static int64_t module_time(const struct module *module, const struct file_set *files)
 {
 	struct statx st;
@@ -363,7 +366,7 @@ static struct candidate *find_candidates(struct profile *p, const struct sources
 	return rows;
 }
 
-/* Tells apart a file that is too large from one for which there is no more room. */
+/* Distinguishes a file that is too large from one for which there is no more room. */
 static enum source_outcome read_source(const struct readers *readers, int root, const char *path,
 				       const struct sources_options *options, uint64_t room,
 				       struct source_text *source)
@@ -456,7 +459,7 @@ static enum workers_wish ask(void *ctx, size_t done)
 	return wish;
 }
 
-/* Keeps those that have frames, and no text yet. */
+/* Keeps candidates with frames and without a text. */
 static void select_candidates(struct collection *c)
 {
 	const struct profile *p = c->profile;
@@ -491,7 +494,7 @@ void sources_collect(struct profile *p, const struct sources_options *options,
 	c->rows = find_candidates(p, options);
 	select_candidates(c);
 	jobs.count = c->count;
-	/* More would only read what there is no room for. */
+	/* More threads would read files for which there is no room. */
 	if (workers_run(&jobs, 1)) {
 		free(c->rows);
 		free(c);

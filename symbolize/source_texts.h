@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes the texts of source files into the profile, so that it can be read without them. */
+/* Embeds the texts of source files in the profile, so that it can be read without them. */
 #ifndef PROF_SYMBOLIZE_SOURCE_TEXTS_H
 #define PROF_SYMBOLIZE_SOURCE_TEXTS_H
 
@@ -14,7 +14,7 @@
 #include "lib/code/files/file_set.h"
 #include "lib/model/tables/profile.h"
 
-/* Reads a source file that a profile names. */
+/* Reads a source file named in a profile. */
 
 enum source_outcome {
 	SOURCE_TAKEN,
@@ -38,18 +38,16 @@ struct source_text {
 };
 
 /*
- * Reads a source file that a profile names, which anybody may have written. Takes only a regular
- * file with a name of source code, at most `max` bytes and no NUL, not of /proc, /sys or /dev, that
- * this thread and all readers may open. Follows links of root, this thread's user and the readers.
+ * Reads a source file named in a profile, which is untrusted. Accepts only a regular file with a
+ * name of source code, at most `max` bytes and no NUL, not of /proc, /sys or /dev, that this thread
+ * and all readers may open. Follows only links owned by root, this thread's user or the readers.
  */
 enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
 				     struct source_text *source);
-/*
- * The same in the folder `root`, out of which no link leads; links elsewhere were followed before.
- */
+/* The same in the folder `root`, which no link may leave; links elsewhere were followed before. */
 enum source_outcome source_text_read_at(const struct readers *readers, int root, const char *path,
 					uint64_t max, struct source_text *source);
-/* Returns what the outcome says of a file: "not here". */
+/* Returns a text for the outcome: "not here". */
 const char *source_outcome_text(enum source_outcome outcome);
 
 #define SOURCES_FILE_BYTES ((uint64_t)2 << 20)
@@ -60,12 +58,12 @@ struct sources_options {
 	struct identity owner; /* files are read with this user's permissions */
 	/*
 	 * Possible users of functions whose users are unknown; NULL: none. Users of modules are
-	 * asked in any case.
+	 * checked in any case.
 	 */
 	const struct readers *strangers;
 	uint64_t file_bytes, total_bytes; /* limits */
 	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
-	/* As in struct naming, of files; NULL: nobody asks. */
+	/* As in struct naming, of files; may be NULL. */
 	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;
 };
@@ -78,10 +76,10 @@ struct sources_stats {
 
 /*
  * Reads the source files of the profile's functions, those with the most frames first: in the root
- * of the functions' process, out of which no link leads, else in ours. Debug information is
- * untrusted and may name any file, so only regular files with a name of source code and without NUL
- * bytes are taken, and only those that the owner and all users of the modules that name it may
- * read, see readers.h. Outside the process's own root everybody must be able to read it.
+ * of the functions' process, which no link may leave, else in this process's root. Debug
+ * information is untrusted and may name any file. Accepts only regular files with a name of source
+ * code and without NUL bytes, readable by the owner and all users of the modules that name the
+ * file, see readers.h. Outside the process's own root a file must be readable by everybody.
  */
 void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats);

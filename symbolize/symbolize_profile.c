@@ -15,8 +15,8 @@
 #include "symbolize/symbolizer.h"
 
 /*
- * Names addresses of one module: opens the symbolizers for its kind, asks them in turn, and frees
- * them. Several jobs can run side by side, even on parts of one module: each opens its own
+ * Names addresses of one module: opens the symbolizers for its kind, queries them in turn, and
+ * frees them. Jobs can run in parallel, even on parts of one module: each opens its own
  * symbolizers.
  */
 
@@ -40,7 +40,7 @@ struct name_task {
 	struct name_cache *cache; /* NULL: none */
 	const struct place *places; /* in order of their addresses */
 	size_t count;
-	/* Asked between two batches; true stops, and the rest stays unnamed. */
+	/* Called between batches; true stops, and the rest stays unnamed. */
 	bool (*should_stop)(void *ctx);
 	void *ctx;
 };
@@ -49,7 +49,7 @@ struct name_task {
 #define BATCH 256
 #define MAX_SYMBOLIZERS 4
 
-/* In the order of asking. */
+/* In the order of queries. */
 static const struct symbolizer_ops *const for_files[] = {
 	&symbolizer_elf, &symbolizer_dwarf, &symbolizer_go, &symbolizer_fde, NULL,
 };
@@ -58,7 +58,7 @@ static const struct symbolizer_ops *const for_kernel[] = {
 	&symbolizer_dwarf,
 	NULL,
 };
-/* If the kernel that loaded a module cannot be asked, the module's file can. */
+/* A module's file replaces a kernel that cannot be queried. */
 static const struct symbolizer_ops *const for_kernel_modules[] = {
 	&symbolizer_kernel,
 	&symbolizer_elf,
@@ -187,7 +187,7 @@ static void note_outcome(const struct name_task *task, size_t symbolizers, struc
 	else if (module->kind == PROFILE_MODULE_ANON)
 		names->reason = module->reason == SYMBOLS_FOUND ? SYMBOLS_FOUND
 								: SYMBOLS_NO_CODE_MAP;
-	/* No file knows more about code that the kernel generated. */
+	/* No file describes code that the kernel generated. */
 	else if (module->kind == PROFILE_MODULE_KERNEL_DYNAMIC && symbolizers)
 		names->reason = SYMBOLS_FOUND;
 	else if (module_is_kernel(module) && !symbolizers)
@@ -254,7 +254,7 @@ struct job {
 	uint64_t ns; /* spent on it */
 };
 
-/* Stays, with all that it refers to, if jobs were given up. */
+/* Not freed, with all that it refers to, if jobs were abandoned. */
 struct run {
 	struct profile *profile;
 	struct symbolize_options options;
@@ -324,7 +324,7 @@ static void add_job(struct run *r, const struct symbolizer_input *module,
 			   });
 }
 
-/* Says which addresses all parts of a module will ask for: they share what is read of its files. */
+/* Sets the addresses of all parts of a module, which share what is read of its files. */
 static void expect(struct run *r, struct symbolizer_input *input, const struct place *places,
 		   size_t count)
 {
@@ -380,7 +380,7 @@ static int compare_keys(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Asks only for files with frames and the kernel's: most mapped files have no frames. */
+/* Requests only files with frames and the kernel's: most mapped files have no frames. */
 static void need_files(const struct run *r)
 {
 	struct {

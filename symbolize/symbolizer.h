@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A source of names for addresses of a module: ELF symbols, DWARF, the kernel … One of the three
- * seams; each source is one set of ops. Symbolizers only answer: they see neither frames nor
- * stacks.
+ * seams; each source is one set of ops. Symbolizers have no access to frames and stacks.
  */
 #ifndef PROF_SYMBOLIZE_SYMBOLIZER_H
 #define PROF_SYMBOLIZE_SYMBOLIZER_H
@@ -53,7 +52,7 @@ struct symbolizer_input {
 	struct module_files *files; /* found by the members above; NULL: each searches anew */
 	const struct kernel_table *kernel_symbols; /* NULL: not available */
 	bool has_symbols; /* the symbol table is asked before this symbolizer */
-	const uint64_t *rvas; /* addresses that will be asked for, ascending; NULL: not known */
+	const uint64_t *rvas; /* addresses of later lookups, ascending; NULL: not known */
 	size_t rva_count;
 };
 
@@ -61,7 +60,7 @@ struct symbolizer_ops {
 	const char *name;
 	bool reads_symbols; /* of the file: those after it need not give functions names */
 	/*
-	 * Returns 0 and *out, -ENOENT if it knows nothing about this module, else another negative
+	 * Returns 0 and *out, -ENOENT if it has nothing for this module, else another negative
 	 * errno.
 	 */
 	int (*open)(struct symbolizer **out, const struct symbolizer_input *input,

@@ -65,12 +65,14 @@ static int send_answer(const struct fetch_answer *answer, int fd)
 	return sendmsg(DEBUG_FETCH_FD, &message, MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* Tells the server that has begun to send; the library's own, NULL if it is too old. */
+/*
+ * Returns the URL of the server that is sending; the library's own function, NULL if it is too old.
+ */
 static const char *(*get_url)(struct debuginfod_client *client);
 
 /*
- * Called a few times a second; anything but 0 ends the download. `done` are the bytes of a file
- * that has begun to come, and else a number of calls.
+ * Called a few times a second; nonzero cancels the download. `done`: bytes of the file once it is
+ * arriving, before that a number of calls.
  */
 static int on_progress(struct debuginfod_client *client, long done, long size)
 {
@@ -234,8 +236,9 @@ void debug_fetcher_free(struct debug_fetcher *f)
 }
 
 /*
- * Replaces our home and XDG folders by the owner's home, so that the client uses the owner's cache.
- * Its own limit would cut slow downloads, too; those that stall are given up here.
+ * Replaces the home and XDG folders by the owner's home, so that the client uses the owner's cache.
+ * Disables the client's own limit, which would cut slow downloads, too; stalled ones are cancelled
+ * here.
  */
 static void environment_init(struct environment *e, const char *home)
 {
@@ -391,7 +394,7 @@ static enum symbol_reason failed(struct debug_fetcher *f, struct fetch_answer *a
 								    : SYMBOLS_DOWNLOAD_FAILED;
 }
 
-/* Waits until the file has arrived or is known not to come. */
+/* Waits until the file has arrived or failed. */
 static int wait_for_file(struct debug_fetcher *f, const char *path, enum symbol_reason *reason)
 {
 	const struct debug_fetcher_options *o = &f->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Downloads debug files with debuginfod's client, in a separate process without our privileges: the
- * only part that talks to a network.
+ * Downloads debug files with debuginfod's client in a separate process without privileges, the only
+ * part that uses the network.
  */
 #ifndef PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_H
 #define PROF_SYMBOLIZE_DEBUGINFO_DEBUG_FETCH_H
@@ -13,8 +13,8 @@
 #include "lib/model/tables/modules.h"
 
 /*
- * The protocol between the two sides of debug_fetch.h: text that asks, then answers. It is a build
- * id, which asks for debug information; "executable ID"; or "source ID PATH".
+ * The protocol between the two processes, as text. A request is a build id, for debug information;
+ * "executable ID"; or "source ID PATH".
  */
 
 #define FETCH_REQUEST_MAX 4608
@@ -46,7 +46,7 @@ struct debug_fetcher_options {
 	uint64_t stall_ns; /* for a download without any progress; 0: none */
 	/*
 	 * Called a few times a second during a download, with bytes done and in total (0: unknown).
-	 * True stops it and all later downloads. Never called from two threads at a time.
+	 * True cancels it and all later downloads. Calls never overlap.
 	 */
 	bool (*progress)(void *ctx, const char *path, uint64_t done, uint64_t size);
 	void *ctx;
@@ -80,14 +80,13 @@ struct debug_request {
 };
 
 /*
- * Gets the file. Returns a new descriptor, or -1 and the reason:
- * SYMBOLS_NO_DEBUG_FILE if no server has it, SYMBOLS_DOWNLOAD_FAILED or _TIMEOUT. Gets one file at
- * a time; other threads wait.
+ * Downloads the file. Returns a new descriptor, or -1 and the reason: SYMBOLS_NO_DEBUG_FILE if no
+ * server has it, SYMBOLS_DOWNLOAD_FAILED or _TIMEOUT. One file at a time; other threads wait.
  */
 int debug_fetch(struct debug_fetcher *f, const struct debug_request *request,
 		enum symbol_reason *reason);
 
-/* The other side: serves requests until the requester is gone. Returns the exit status. */
+/* Serves requests in the downloading process until the requester exits. Returns the exit status. */
 int debug_fetch_serve(void);
 
 #endif

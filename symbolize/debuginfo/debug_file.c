@@ -67,7 +67,7 @@ static bool belongs(struct hunt *h, const struct binary *b, int fd, const char *
 	return wanted->link && has_link_checksum(h, fd, path);
 }
 
-/* The link by build id may lead to the module's file itself, which says nothing new. */
+/* Returns false if the link by build id leads to the module's file itself, which adds nothing. */
 static bool says_something(const struct hunt *h, const struct binary *b)
 {
 	return binary_has_section(b, ".debug_info") || binary_has_section(b, ".zdebug_info") ||
@@ -101,7 +101,7 @@ static int unpack_file(int fd, struct error *err)
 	return ret;
 }
 
-/* Takes `opened` over. */
+/* Takes ownership of `opened`. */
 static bool take(struct hunt *h, int opened, const char *path)
 {
 	struct error err = {0};

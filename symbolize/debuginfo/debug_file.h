@@ -39,7 +39,7 @@ struct debug_wanted {
 	const char *const *alt_paths; /* other places, NULL-terminated, or NULL */
 	int root; /* root of that process, an open folder, if it differs from ours; else 0 */
 	const struct readers *readers; /* users who must be able to read it, too; NULL: none */
-	bool needs_lines; /* symbols alone are of no use */
+	bool needs_lines; /* symbols alone are not enough */
 	bool is_shared_part; /* strings alone are enough */
 	bool is_never_fetched; /* too large for a download */
 	bool may_be_packed; /* with xz, zstd or gzip as a whole, as kernel modules are */

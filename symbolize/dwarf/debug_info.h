@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DWARF of one file, indexed as far as addresses need it: all units by address; functions and
- * lines of a unit once an address hits it; inlined calls of a function once one hits that. Private
- * to the dwarf*.c. Everything hangs off one struct debug_info with its own libdw handle, so several
- * can work side by side.
+ * The DWARF of one file, indexed on demand: all units by address; functions and lines of a unit
+ * once an address hits it; inlined calls of a function once one hits that. Private to the dwarf*.c.
+ * All state is in one struct debug_info with its own libdw handle, so several can work in parallel.
  *
- * DWARF is untrusted: the depth of each walk is limited, and the steps of all together by `budget`.
+ * DWARF is untrusted: the depth of each walk is limited, and the steps of all walks together by
+ * `budget`.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
 #define PROF_SYMBOLIZE_DWARF_DEBUG_INFO_H
@@ -26,7 +26,7 @@
 /* Deepest nesting of scopes and of inlined calls. */
 #define MAX_DIE_DEPTH 200
 
-/* Every entry and line takes more than a byte; each is visited at most this often. */
+/* Limit for visits: each entry and line takes more than a byte. */
 #define STEPS_PER_BYTE 4
 
 struct inlined_call {
@@ -74,7 +74,7 @@ struct unit {
 /* Limit on the memory of all details; a single unit may exceed it. */
 #define MAX_DETAIL_BYTES ((size_t)64 << 20)
 
-/* A result about something that does not move in memory. */
+/* A result for an object that does not move in memory. */
 struct cached {
 	const void *place;
 	const void *value; /* may be NULL */
@@ -119,8 +119,8 @@ struct debug_info {
 /* dwarf_index.c */
 void units_index(struct debug_info *info);
 /*
- * NULL: no unit covers the address. Pointers to other units may become invalid. `listed`: asks only
- * units that list their code ranges apart, if there are such.
+ * Finds the unit that covers the address; NULL: none. May invalidate pointers to other units.
+ * `listed`: searches only units that list their code ranges apart, if there are such.
  */
 struct unit *units_find_at(struct debug_info *info, uint64_t addr, bool listed);
 /* Unpacks all units of the module's own file. False: damaged. */
@@ -153,7 +153,7 @@ struct function *unit_find_function(struct debug_info *info, struct unit *unit, 
 /* dwarf_split.c */
 /* True if the functions of this unit of the module's file are elsewhere; `type` is libdw's. */
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
-/* NULL if it is not available; the module's files know why. */
+/* NULL if not available; the module's files have the reason. */
 struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
 /* NULL is fine. */
 void split_free(struct split *split);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The entries of one unit in section order, read straight from the bytes. For nearly all of them
- * only the next entry's place and whether they have code matter; libdw takes several times as long
- * to tell. DWARF 2 to 5, .debug_info and .debug_types.
+ * Walks the entries of one unit in section order, straight from the bytes. Most entries only need
+ * the next one's place and whether they have code; libdw takes several times as long for that.
+ * DWARF 2 to 5, .debug_info and .debug_types.
  */
 #ifndef PROF_SYMBOLIZE_DWARF_DIE_WALK_H
 #define PROF_SYMBOLIZE_DWARF_DIE_WALK_H
@@ -13,7 +13,7 @@
 
 struct abbrevs;
 
-/* The abbreviation tables used last, as many units can share one. A zeroed struct is empty. */
+/* Cache of recent abbreviation tables, which many units can share. A zeroed struct is empty. */
 #define ABBREV_TABLES 8
 struct abbrev_cache {
 	struct abbrevs *tables[ABBREV_TABLES];

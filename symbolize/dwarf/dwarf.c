@@ -102,8 +102,8 @@ static void fill_in_function(struct debug_info *info, const struct unit *unit,
 }
 
 /*
- * Is it code that the linker adds to each file: a stub, or a function of its startup files? To find
- * that no unit has it, all would have to be read.
+ * Returns true for code that the linker adds to each file: a stub, or a function of its startup
+ * files. Only a search of all units would show that none has it.
  */
 static bool is_linkers(const struct answer *answer)
 {

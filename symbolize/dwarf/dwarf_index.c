@@ -108,14 +108,14 @@ void aranges_release(struct aranges *a)
 }
 
 /*
- * The index of units. Units whose code ranges .debug_aranges gives are read only when hit: of the
- * others no more than the heads, and of a packed section nothing behind the last one hit. All units
- * are read once an address lies in none of those.
+ * The index of units. Units with code ranges in .debug_aranges are read only when hit; before that
+ * only their heads are read, and of a packed section nothing behind the last one hit. All units are
+ * read once an address lies in none of those ranges.
  */
 
 /*
- * libdw reads the headers of all units before one, and the beginning of their first entry: it may
- * name a split unit. Few have more bytes.
+ * libdw reads the headers of all units before one, and the beginning of their first entry, which
+ * may name a split unit. Few are longer.
  */
 #define HEAD_BYTES 1024
 

@@ -218,7 +218,7 @@ static void put_absolute_in_front(struct strbuf *path, const char *dir)
 
 /*
  * Directories are relative to the unit's own, which DWARF 5 repeats as number 0. If the build hid
- * that one, a relative path says more without it.
+ * that one, a relative path is more useful without it.
  */
 static void build_path(struct debug_info *info, struct unit *unit, const struct line_file *file,
 		       struct strbuf *path)
@@ -258,7 +258,7 @@ const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t numbe
  */
 #define MAX_REFERENCES 8
 #define MAX_TEXT 65536
-/* Longer names are nonsense, and nesting could make many of them from a small file. */
+/* Limit for the length of a name: nesting could make many long names from a small file. */
 #define MAX_BUILT_NAME 2048
 
 static const struct debug_view *view_of(const struct debug_info *info, Dwarf_CU *cu)
@@ -309,7 +309,7 @@ const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int
 }
 
 /*
- * True if the target of the reference is there. Only the module's own file may not be unpacked yet.
+ * Returns true if the target of the reference is unpacked. Only the module's own file may not be.
  */
 static bool is_there(struct debug_info *info, Dwarf_Attribute *attribute)
 {
@@ -425,8 +425,8 @@ static void add_scope(struct debug_info *info, struct strbuf *name, Dwarf_Die *s
 }
 
 /*
- * Entries do not know their parents. They are in depth-first order, so the entries open when the
- * walk reaches one are its scopes.
+ * Entries have no links to their parents. They are in depth-first order, so the entries open when
+ * the walk reaches one are its scopes.
  */
 static void add_scopes(struct debug_info *info, Dwarf_Die unit, const Dwarf_Die *die,
 		       const char *member, struct strbuf *name)

@@ -10,7 +10,7 @@
 #include "lib/base/log.h"
 #include "symbolize/dwarf/debug_info.h"
 
-/* More kinds of sections than there are. */
+/* Limit above the number of section kinds. */
 #define MAX_COLUMNS 16
 
 struct index_table {
@@ -265,7 +265,7 @@ static bool open_file(struct debug_info *info, struct split *split, Dwarf_Die *s
 		split->view = split->sections.view;
 		if (begin(info, split, skeleton, id))
 			return true;
-		/* Perhaps from an older build; the right file may be elsewhere. */
+		/* May be from an older build; the right file may be elsewhere. */
 		log_debug("%s: not the unit that it should be", name);
 		end(split);
 	}

@@ -58,7 +58,7 @@ static const char *plain_name(struct symtab *t, const char *name)
 	return arena_strndup(&t->names, name, (size_t)(version - name));
 }
 
-/* Name of the function a stub leads to. A function that chooses one at run time has its name. */
+/* Returns the name of a stub's target. An ifunc resolver has the name of its function. */
 static const char *stub_target(struct symtab *t, const struct binary_stub *stub,
 			       uint64_t first_vaddr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * "fun_<hex>" for functions without a name, which are known only from CFI. A program's entry has
- * the name that linkers expect of it.
+ * Names functions "fun_<hex>" that are known only from CFI. A program's entry gets the name that
+ * linkers expect.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static int fde_open(struct symbolizer **out, const struct symbolizer_input *inpu
 	return 0;
 }
 
-/* If DWARF knows the function, a guessed size of its symbol does no harm. */
+/* A guessed symbol size does no harm if DWARF has the function. */
 static bool needs_name(const struct answer *answer)
 {
 	if (!answer->func)

@@ -13,7 +13,7 @@
 #include "symbolize/arena.h"
 #include "symbolize/symbolizer.h"
 
-/* More calls inlined in one another are not believed. */
+/* Limit for nested inlined calls. */
 #define MAX_DEPTH 64
 
 struct go_names {

@@ -12,13 +12,12 @@
 #include "symbolize/segments.h"
 
 /*
- * Chooses the symbols that decide the names of some addresses, out of tables that may have a
- * million rows. The name of an address within symbols of known size is decided by them and by what
- * else lies at their places, which competes with them. Outside of them, a label without a size may
- * reach it from behind the last of them. Nothing else counts.
+ * Selects the symbols that decide the names of some addresses, from tables that may have a million
+ * rows. An address within symbols of known size is named by them and their aliases. Outside of
+ * them, a label without a size may reach it from behind the last of them. Nothing else counts.
  *
- * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() chooses all
- * that lies there. Both are members of a struct binary_symbol_filter, with this as its context.
+ * Tables are read twice: near_symbols_mark() finds the places, near_symbols_wants() selects all
+ * symbols there. Both are members of a struct binary_symbol_filter, with this struct as context.
  */
 
 #define NEAR_SYMBOLS_GRID 4096
@@ -128,7 +127,7 @@ static bool near_symbols_wants(void *ctx, const struct binary_symbol *symbol)
 	return symbol->vaddr >= n->first_vaddr && has(&n->places, rva);
 }
 
-/* Is this one of the wanted addresses? */
+/* Returns true for a wanted address. */
 static bool near_symbols_has(const struct near_symbols *n, uint64_t rva)
 {
 	return has(&n->wanted, rva);
@@ -144,7 +143,7 @@ static void near_symbols_release(struct near_symbols *n)
 
 /* Only this much of a name counts when two symbols of one place are compared. */
 #define COMPARED_NAME 256
-/* For more addresses than these, all symbols are read at once: to choose takes two passes. */
+/* Above this number of addresses all symbols are read at once, as a selection takes two passes. */
 #define WANTED_MAX 60000
 
 struct sorted_symbols {
@@ -352,7 +351,7 @@ static void collect_wanted(struct symbol_table *t,
 	}
 }
 
-/* Does a symbol begin there? */
+/* Returns true if a symbol begins at the address. */
 static bool begins(const struct binary_symbols *sorted, uint64_t rva)
 {
 	size_t row = vec_count_front(&sorted->rows, it, it->vaddr < rva);
@@ -380,7 +379,7 @@ static bool is_decided(const struct symbol_table *t, const struct binary_symbols
 
 		if (symbol && !symbol->is_reach_guessed)
 			continue;
-		/* A symbol that turns out to have no name ends no label's reach. */
+		/* A symbol without a name does not end the reach of a label. */
 		if (symbol || (before && !begins(&t->near.symbols, before - 1)) ||
 		    is_reached(rva, before, labels))
 			return false;
@@ -420,7 +419,7 @@ const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_
 	return stub && vaddr - stub->vaddr < stub->size ? stub : NULL;
 }
 
-/* Wants the address, and the function that a stub there leads to: some have no other name. */
+/* Adds the address, and the target of a stub there, which may have no other name. */
 static void want(struct symbol_table *t, uint64_t rva)
 {
 	const struct binary_stub *stub = symbol_table_find_stub(t, rva);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The symbols of a module, from its own file and a separate one together, and linkers' stubs. Those
- * around expected addresses are read first, all of them when another is asked for. One table serves
- * all workers: any thread may call all functions except those that make and free it.
+ * The symbols of a module, from its own and a separate file, and linkers' stubs. Symbols around
+ * expected addresses are read first, all once another address is looked up. One table serves all
+ * workers: all functions except those that make and free it are thread-safe.
  */
 #ifndef PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
 #define PROF_SYMBOLIZE_ELF_SYMBOL_TABLE_H
@@ -14,7 +14,7 @@ struct symbol_table;
 
 struct symbol_table_input {
 	int own, separate; /* descriptors, borrowed for the table's life; -1: no such file */
-	/* Addresses that will be asked for, ascending: others cost more. May be none. */
+	/* Expected addresses, ascending; others cost more. May be none. */
 	const uint64_t *rvas;
 	size_t rva_count;
 };
@@ -29,8 +29,8 @@ int symbol_table_new(struct symbol_table **out, const struct symbol_table_input 
 void symbol_table_free(struct symbol_table *t);
 
 /*
- * Finds the innermost symbol around the address; of several for one place, the one that names it
- * best. Its vaddr is an RVA, its size settled. NULL: none.
+ * Finds the innermost symbol around the address, the best name among aliases. Its vaddr is an RVA,
+ * and its size is final. NULL: none.
  */
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
 /* Finds the stub around the address, with vaddrs as in the file; NULL: none. */

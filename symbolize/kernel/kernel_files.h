@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Possible paths of debug files of the kernel and its modules, which do not know their own paths.
- */
+/* Candidate paths of debug files of the kernel and its modules, whose paths are not recorded. */
 #ifndef PROF_SYMBOLIZE_KERNEL_KERNEL_FILES_H
 #define PROF_SYMBOLIZE_KERNEL_KERNEL_FILES_H
 

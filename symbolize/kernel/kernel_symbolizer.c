@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names the kernel's code by its name when recorded, else by the table. */
+/* Names the kernel's code by its recorded name, else by the table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,9 @@ struct kernel_symbolizer {
 };
 
 /*
- * Tells whether the table knows a module at the place where it was recorded. Modules begin on a
- * page of their own, with code. One that lookup_files() found running has its present place; of
- * others, only the list tells.
+ * Returns true if the table has a module at its recorded place. Modules begin on a page of their
+ * own, with code. A module that lookup_files() found running has its present place; of others, only
+ * the list has one.
  */
 static bool has_module(const struct kernel_table *table, const struct module *module,
 		       const char *name)
@@ -78,8 +78,8 @@ static bool find_own_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 }
 
 /*
- * Elsewhere than in a module, a list names the kernel itself: modules and generated code that it
- * has there are those of its time. Generated code that is known has a name to compare.
+ * Outside modules, a list names only the kernel itself: its modules and generated code are those of
+ * the list's time. Generated code with a recorded name can be compared.
  */
 static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
 {
@@ -88,13 +88,16 @@ static bool is_of_module(const struct kernel_symbolizer *n, const char *name)
 	return !name || n->own_name || !n->table->is_list;
 }
 
-/* Finds the name in the list, which may have other code there by now. */
+/* Finds the name in the list, which may have other code there. */
 static bool find_symbol(const struct kernel_symbolizer *n, uint64_t rva,
 			struct kernel_symbol *symbol)
 {
 	bool is_listed = n->table && kernel_table_find(n->table, n->load_addr + rva, symbol);
 
-	/* A symbol before the module is another one's; so may be a later one: its module says. */
+	/*
+	 * Skip symbols of other modules: those before its start, and those listed with another
+	 * module.
+	 */
 	if (is_listed && (symbol->start < n->load_addr || !is_of_module(n, symbol->module)))
 		is_listed = false;
 	if (!n->own_name)

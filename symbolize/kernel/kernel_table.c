@@ -60,7 +60,7 @@ int kallsyms_read(struct kernel_table **out, int fd, struct error *err)
 	struct strbuf *text = &t->text;
 
 	t->is_list = true;
-	/* The kernel's list does not tell its size; it has 5 to 10 MB. */
+	/* The kernel's list has no size before it is read; it has 5 to 10 MB. */
 	text->capacity = (size_t)4 << 20;
 	text->text = xmalloc(text->capacity);
 	while (text->size < MAX_TEXT) {

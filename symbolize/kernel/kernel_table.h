@@ -29,8 +29,8 @@ struct kernel_table {
 	struct strbuf text;
 	VEC(struct kernel_table_row) rows; /* once sealed: by address, one for each */
 	/*
-	 * A whole list of some moment, not answers about recorded addresses: modules and generated
-	 * code may have been elsewhere then.
+	 * A complete list from another time, not queries for recorded addresses: modules and
+	 * generated code may have been elsewhere then.
 	 */
 	bool is_list;
 };

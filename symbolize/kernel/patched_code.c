@@ -12,7 +12,7 @@
 /* Distances from themselves to the instruction, to where it jumps, and to the key. */
 #define ENTRY_SIZE 16
 #define ENTRY_ALIGN 8
-/* Fewer could be there by chance. */
+/* Shorter runs could occur by chance. */
 #define RUN_MIN 8
 /* The target is in the same function, whose cold part is far away. */
 #define DISTANCE_MAX ((int64_t)64 << 20)
@@ -72,7 +72,7 @@ static uint32_t read_instruction(const struct search *s, uint64_t vaddr)
 	return instruction_size(s->summary->machine, code);
 }
 
-/* Looks at the entry at `at`. The key's two lowest bits are flags. */
+/* Checks the entry at `at`. The key's two lowest bits are flags. */
 static bool take_entry(const struct search *s, size_t at, struct jump_place *place)
 {
 	uint64_t entry = s->vaddr + at;
@@ -136,7 +136,7 @@ static const struct {
 	{".smp_locks", "lock prefix, on one CPU", 1},
 };
 
-/* Functions that calls of which become something else: by the beginnings of their names. */
+/* Functions whose calls are replaced, by the beginnings of their names. */
 static const struct {
 	const char *name, *how;
 } callees[] = {
@@ -179,8 +179,8 @@ static void read_table(struct reading *r, const char *section, const char *how, 
 }
 
 /*
- * An entry begins with the distance to its instruction; the kernel's versions differ in what lies
- * between and the length of the code. Counts entries that make sense.
+ * Reads entries. Each begins with the distance to its instruction; kernel versions differ in the
+ * members between that and the length of the code. Counts plausible entries.
  */
 static size_t read_alternatives(struct reading *r, const uint8_t *data, size_t size, uint64_t vaddr,
 				size_t stride, size_t length_at)
@@ -200,7 +200,7 @@ static size_t read_alternatives(struct reading *r, const uint8_t *data, size_t s
 	return r->patched->places.count - before;
 }
 
-/* Takes the form in which all entries make sense. */
+/* Chooses the format in which all entries are plausible. */
 static void find_alternatives(struct reading *r)
 {
 	static const struct {

@@ -21,9 +21,9 @@ struct jump_table {
 };
 
 /*
- * Finds the table in a section of a vmlinux. No section is the table's own, and its symbols may be
- * stripped, so it is known by its entries: a run of them that all lead to such instructions. fd, of
- * which `summary` is, is borrowed.
+ * Finds the table in a vmlinux. It has no section of its own and its symbols may be stripped, so it
+ * is recognized by a run of entries that all refer to such instructions. `summary` describes fd,
+ * which is borrowed.
  */
 void jump_table_find(struct jump_table *t, int fd, const struct binary_summary *summary,
 		     const uint8_t *section, size_t size, uint64_t vaddr);
@@ -43,8 +43,8 @@ struct patched_code {
 void patched_code_read(struct patched_code *p, int fd);
 void patched_code_release(struct patched_code *p);
 /*
- * Returns how the instruction at `rva` is changed, NULL if the file does not say. `callee`: name of
- * the function that it calls or jumps to; NULL: none.
+ * Returns how the instruction at `rva` is changed, NULL if not recorded in the file. `callee`: name
+ * of the function that it calls or jumps to; NULL: none.
  */
 const char *patched_code_find(const struct patched_code *p, uint64_t rva, uint32_t size,
 			      const char *callee);

@@ -86,7 +86,7 @@ static bool build_ids_add(struct build_ids *ids, const void *notes, size_t size,
 	return ids->gnu_size;
 }
 
-/* Gives the GNU one, else Go's. Returns its size; 0: none. */
+/* Returns the size of the GNU build id, else of Go's; 0: none. */
 static size_t build_ids_choose(const struct build_ids *ids, uint8_t build_id[BUILD_ID_MAX])
 {
 	if (ids->gnu_size)
@@ -172,7 +172,7 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 
 /* Start of code. Not 0, which in debug information means "no code". */
 #define CODE_START ((uint64_t)1 << 20)
-/* Address of sections without a place: nobody asks for it, and no placed section is there. */
+/* Address of sections without a place: never looked up, and outside all placed sections. */
 #define NOWHERE ((uint64_t)1 << 62)
 /* Limits beyond any section of a loadable file. */
 #define MAX_SECTION ((uint64_t)1 << 32)

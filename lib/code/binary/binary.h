@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One opened ELF file: identity, segments, sections, symbols. The only room that knows libelf. The
- * file is untrusted: whatever it contains, these functions fail only by returning an error.
+ * One opened ELF file: identity, segments, sections, symbols. The only room that uses libelf. The
+ * file is untrusted: any contents at most make these functions return an error.
  */
 #ifndef PROF_LIB_CODE_BINARY_BINARY_H
 #define PROF_LIB_CODE_BINARY_BINARY_H
@@ -31,13 +31,13 @@ struct binary_summary {
 	size_t segment_count; /* at most 1024 are read */
 };
 
-/* -ENOEXEC if it is no ELF file of this machine's byte order. fd is borrowed. */
+/* -ENOEXEC if it is not an ELF file of this machine's byte order. fd is borrowed. */
 int binary_summarize(int fd, struct binary_summary *summary, struct error *err);
 void binary_summary_release(struct binary_summary *summary);
 
 /*
  * Opens the file with libelf. fd is borrowed, may be unlinked, and must stay open for the life of
- * the binary. -ENOEXEC if it is no ELF file, or one built to keep libelf busy.
+ * the binary. -ENOEXEC if it is not an ELF file, or one made to overload libelf.
  */
 struct binary;
 int binary_open(struct binary **out, int fd, struct error *err);
@@ -60,15 +60,15 @@ struct section_places {
 };
 
 /*
- * Sets the places of a relocatable file's sections, which the file itself does not know. By default
- * its code sections are placed as the kernel places a module's. After this call they are at these
- * places, and sections not listed are nowhere. Has no effect on other files.
+ * Sets the places of a relocatable file's sections, which the file does not contain. By default its
+ * code sections are placed as the kernel places a module's. After this call sections not listed
+ * have no place. Has no effect on other files.
  */
 void binary_place_sections(struct binary *b, const struct section_places *places);
 
 /*
- * The vaddr of the first PT_LOAD, to which RVAs are relative; 0 without one. For a relocatable
- * file: the vaddr assumed for the start of its code.
+ * Returns the vaddr of the first PT_LOAD, to which RVAs are relative; 0 without one. For a
+ * relocatable file: the vaddr assumed for the start of its code.
  */
 uint64_t binary_first_vaddr(const struct binary *b);
 /*
@@ -92,7 +92,7 @@ int binary_read_section(const struct binary *b, const char *name, size_t max, ui
 
 enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 
-/* The largest section of code that is believed, whatever its header says. */
+/* Limit for a code section's size; larger headers are damage. */
 #define BINARY_SYMBOL_MAX ((uint64_t)1 << 40)
 
 struct binary_symbol {
@@ -109,7 +109,7 @@ struct binary_symbols {
 	VEC(struct binary_symbol) rows;
 };
 
-/* Chooses symbols by all that is known of them without their names. */
+/* Selects symbols by their properties other than names. */
 struct binary_symbol_filter {
 	bool (*wants)(void *ctx, const struct binary_symbol *symbol);
 	void *ctx;
@@ -139,13 +139,12 @@ struct binary_stubs {
  * through. `stubs` must be empty.
  */
 void binary_find_stubs(const struct binary *b, struct binary_stubs *stubs);
-/* Gives a range of vaddrs, [*start, *end), outside of which no stub lies. Costs next to nothing. */
+/* Returns the range of vaddrs, [*start, *end), that contains all stubs. Very cheap. */
 void binary_stub_extent(const struct binary *b, uint64_t *start, uint64_t *end);
 
 /*
- * Returns a hash of the file's size and of some of its pages, to tell files without a build id
- * apart: of two builds, it is the same only if they differ nowhere there. 0: not readable, or
- * empty.
+ * Returns a hash of the file's size and some of its pages, to distinguish files without a build id;
+ * builds that differ only elsewhere have the same one. 0: unreadable or empty.
  */
 uint64_t binary_contents_hash(int fd);
 /* "1a2b…", lower case; text has room for 2 * BUILD_ID_MAX + 1. */

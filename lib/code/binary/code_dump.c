@@ -12,7 +12,7 @@
 #define MAGIC 0x4a695444u /* "JiTD" */
 #define ARCH_TIMESTAMP 1u
 #define JIT_CODE_LOAD 0
-/* With the end; writers have none that is longer. */
+/* Limit with the terminator; no writer has longer names. */
 #define NAME_MAX_SIZE 4097
 /* More than any function has. */
 #define CODE_MAX ((uint64_t)16 << 20)

@@ -9,7 +9,7 @@
 
 #include "lib/base/error.h"
 
-/* Size of what all versions have. */
+/* Size of the part common to all versions. */
 #define CODE_DUMP_HEAD_SIZE 40
 /* Sizes within a load record, before the name; the code follows it. */
 #define CODE_DUMP_PREFIX_SIZE 16
@@ -21,16 +21,16 @@ struct code_dump_head {
 	uint32_t machine; /* e_machine */
 	uint32_t mark; /* the field that the format leaves unused */
 	bool has_arch_times; /* times are ticks of the CPU's clock */
-	/* Machine, pid and time of the process: dumps of other processes have others. */
+	/* Machine, pid and time of the process, which identify its dump. */
 	uint8_t id[CODE_DUMP_ID_SIZE];
 };
 
-/* False: not the head of a jitdump. */
+/* Parses the head of a jitdump. False: another kind of file. */
 bool code_dump_head_parse(struct code_dump_head *head, const uint8_t data[CODE_DUMP_HEAD_SIZE]);
 /* False: no such file. The descriptor is borrowed. */
 bool code_dump_head_read(struct code_dump_head *head, int fd);
 
-/* Code as it was when it was made: code that moved may have changed since then. */
+/* Code as first generated; code that moved may have changed since then. */
 struct dumped_code {
 	uint8_t *bytes; /* owned */
 	size_t size;

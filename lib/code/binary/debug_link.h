@@ -22,7 +22,7 @@ struct alt_link {
 	size_t build_id_size;
 };
 
-/* Parses the bytes of such a section; false if they are damaged or name nothing. */
+/* Parses the bytes of such a section; false if they are damaged or the name is empty. */
 bool debug_link_parse(struct debug_link *link, const void *data, size_t size);
 bool alt_link_parse(struct alt_link *link, const void *data, size_t size);
 /* Reads the link from the file; false also if it has none. */

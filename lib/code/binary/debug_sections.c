@@ -185,7 +185,7 @@ static uint64_t align(uint64_t size)
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Accepts only what this user alone can have written. */
+/* Accepts only files that no other user can have written. */
 static bool is_own(const struct stat *st, mode_t type)
 {
 	return (st->st_mode & S_IFMT) == type && st->st_uid == geteuid() && !(st->st_mode & 022);
@@ -294,7 +294,7 @@ static uint64_t kept_sections_map(const struct kept_sections *k, unsigned int se
 	return p->there;
 }
 
-/* Makes the folder and the one that it is in. */
+/* Makes the folder and its parent. */
 static bool make_folder(const char *folder)
 {
 	_cleanup_free_ char *parent = xstrdup(folder);
@@ -307,7 +307,7 @@ static bool make_folder(const char *folder)
 	return (mkdir(folder, 0700) == 0 || errno == EEXIST) && is_own_folder(folder);
 }
 
-/* Lays the parts out in a new file. Returns its size, 0 if it is not worth one. */
+/* Writes the parts to a new file. Returns its size, 0 if it is not worth one. */
 static uint64_t lay_out(const struct kept_part *parts, struct header *header)
 {
 	uint64_t end = ALIGNMENT, there = 0;
@@ -409,7 +409,7 @@ static void kept_sections_store(const struct kept_sections *k, const struct kept
 		is_fine = write_at(fd, (const uint8_t *)parts[i].data + from, p->there - from,
 				   p->offset + from) == 0;
 	}
-	/* The header comes last: until then, nobody reads what is there. */
+	/* Write the header last: the file is not read without it. */
 	if (is_more && is_fine)
 		is_fine = write_at(fd, &header, sizeof(header), 0) == 0;
 	if (is_new && fd >= 0 && !is_fine)
@@ -458,12 +458,12 @@ struct debug_source {
 	uint64_t budget; /* bytes that may still be unpacked */
 	bool is_lazy;
 	struct kept_sections *kept; /* NULL: nothing is kept */
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* of the members below */
 	struct packed_section packed[DEBUG_SECTION_COUNT];
 	struct paged_section paged[DEBUG_SECTION_COUNT]; /* of plain sections; zeroed for others */
 };
 
-/* Describes what stands before the bytes of a compressed section. */
+/* Header before the bytes of a compressed section. */
 struct packed {
 	enum packing packing; /* PACKING_NONE: not compressed after all */
 	size_t header_size;
@@ -603,7 +603,10 @@ static int unpack_part(struct debug_source *source, struct packed_section *part,
 	int ret;
 
 	if (!part->unpacker) {
-		/* Keeps what readers use already from being written again, even with the same. */
+		/*
+		 * Keep bytes that readers already use from being written again, even with equal
+		 * ones.
+		 */
 		part->out = part->there ? map_memory(source, part->size, err) : memory;
 		if (!part->out)
 			return err ? err->code : -EFBIG;

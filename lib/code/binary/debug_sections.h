@@ -53,7 +53,7 @@ struct debug_sections {
 enum debug_file_use {
 	DEBUG_FILE_WHOLE,
 	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: its sections that end in ".dwo" */
-	/* A part shared by several files, as dwz makes it: perhaps strings alone. */
+	/* A part shared by several files, as made by dwz: perhaps strings alone. */
 	DEBUG_FILE_SHARED,
 };
 
@@ -68,8 +68,7 @@ int debug_sections_open(struct debug_sections *s, int fd, enum debug_file_use us
  * The same for readers of a small part: .debug_info and .debug_line are zeros until
  * debug_sections_need() reads or unpacks them, so fd stays open until the release. The file may be
  * relocatable; its addresses are then relocated to `places`, or to the default ones of
- * binary_place_sections(). What is unpacked is kept for later runs in `folder`, as debug_sections.h
- * says; NULL: it is not.
+ * binary_place_sections(). Unpacked contents are kept for later runs in `folder`; NULL: not kept.
  */
 int debug_sections_open_lazily(struct debug_sections *s, int fd,
 			       const struct section_places *places, const char *folder,

@@ -21,7 +21,7 @@
 #define SMALLEST_AREA ((size_t)1 << 20)
 #define SLOT_SIZE 1024
 
-/* The empty section, the section of names, and those that libdw is asked for. */
+/* The empty section, the section of names, and those that libdw reads. */
 #define MAX_SECTIONS (2 + DEBUG_SECTION_COUNT - 2)
 #define MAX_NAMES_SIZE 160
 
@@ -143,7 +143,7 @@ static bool add_section(struct image_builder *b, const char *name, uint32_t type
 	return true;
 }
 
-/* Always 64-bit, because of the distances; units themselves tell the size of their addresses. */
+/* Always 64-bit, because of the distances; units contain the size of their addresses. */
 static void write_header(struct image_builder *b, const struct debug_view *view)
 {
 	b->slot->image.header = (Elf64_Ehdr){
@@ -170,7 +170,7 @@ static bool build_image(struct image_builder *b, const struct debug_view *view)
 	for (enum debug_section_kind kind = 0; kind < DEBUG_SECTION_COUNT; kind++) {
 		const struct debug_section *s = &view->at[kind];
 
-		/* libdw is never asked for these. */
+		/* Sections that libdw never reads. */
 		if (!s->data || kind == DEBUG_CU_INDEX || kind == DEBUG_ARANGES)
 			continue;
 		if (!add_section(b, debug_section_name(kind), SHT_PROGBITS, s->data, s->size))

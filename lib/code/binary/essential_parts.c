@@ -145,8 +145,7 @@ static void add(struct essential_parts *p, uint64_t offset, uint64_t size)
 	p->bytes += size;
 }
 
-/* Adds what is of that importance. Leaves it out if it does not fit; a section cannot lie outside.
- */
+/* Adds the sections of that importance. False: they exceed the limit, and none is added. */
 static bool choose(struct essential_parts *p, const struct header *h, const char *names,
 		   uint64_t names_size, uint64_t limit, enum importance wanted)
 {

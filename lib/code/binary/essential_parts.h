@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of an ELF file that names are found in: symbols, unwind tables, notes, debug
- * information. Parts left out are marked in the table of sections, as in a separate debug file.
+ * The parts of an ELF file needed to find names: symbols, unwind tables, notes, debug information.
+ * Omitted parts are marked in the section table, as in a separate debug file.
  */
 #ifndef PROF_LIB_CODE_BINARY_ESSENTIAL_PARTS_H
 #define PROF_LIB_CODE_BINARY_ESSENTIAL_PARTS_H
@@ -15,16 +15,16 @@ struct essential_part {
 };
 
 struct essential_parts {
-	/* To be read from the file; without the table of sections. */
+	/* Parts to read from the file; without the section table. */
 	VEC(struct essential_part) rows;
-	uint8_t *sections; /* the changed table; owned; NULL: the rows have everything */
+	uint8_t *sections; /* the changed section table; owned; NULL: the rows have everything */
 	uint64_t sections_offset, sections_size;
 	uint64_t bytes; /* of all */
 };
 
 /*
- * Chooses the parts of an open file, which is borrowed: at most `limit` bytes, if need be without
- * debug information. -EFBIG: there is more; -ENOEXEC: it is no ELF file; or another negative errno.
+ * Selects the parts of an open file, which is borrowed: at most `limit` bytes, if need be without
+ * debug information. -EFBIG: over the limit; -ENOEXEC: not an ELF file; or another negative errno.
  */
 int essential_parts_find(struct essential_parts *parts, int fd, uint64_t limit);
 void essential_parts_release(struct essential_parts *parts);

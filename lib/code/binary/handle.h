@@ -36,7 +36,7 @@ const char *string_table_get(const struct string_table *table, uint64_t offset);
 /* Gives the next section of a type after scn, and its header, NULL if none. */
 Elf_Scn *section_of_type(Elf *elf, Elf_Scn *scn, uint32_t type, GElf_Shdr *header);
 
-/* Do its bytes lie in the file? Not meant for sections without any. */
+/* Returns true if the section's bytes lie in the file. Not meant for sections without any. */
 bool section_is_in_file(const struct binary *b, const GElf_Shdr *header);
 
 /* The section's address: from its header, or in a relocatable file its place. */

@@ -63,7 +63,7 @@ static uint64_t bloom_size(const struct gnu_hash *h)
 	return h->row_size == sizeof(Elf64_Sym) ? 8 : 4;
 }
 
-/* False: the file has no such table, or one that does not lie in it. */
+/* False: the table is missing or lies outside the file. */
 static bool gnu_hash_open(struct gnu_hash *h, const struct binary *b)
 {
 	uint32_t head[4];
@@ -241,7 +241,7 @@ bool section_is_in_file(const struct binary *b, const GElf_Shdr *header)
 	       header->sh_size <= b->file_size - header->sh_offset;
 }
 
-/* Objects that are looked for, and what the names of those not found yet begin with. */
+/* Objects searched for, and hashes of the beginnings of names not yet found. */
 struct search {
 	struct binary_object *wanted;
 	size_t count, left;

@@ -8,7 +8,10 @@
 
 #include "lib/code/binary/binary.h"
 
-/* Libraries that an ELF file asks the dynamic loader for. Untrusted, as in binary.h. */
+/*
+ * Libraries that an ELF file requests from the dynamic loader (DT_NEEDED). Untrusted, as in
+ * binary.h.
+ */
 
 #define BINARY_NEEDED_MAX 64
 
@@ -19,7 +22,7 @@ struct binary_needed {
 };
 
 void binary_find_needed(const struct binary *b, struct binary_needed *needed);
-/* Is it a library with a name (DT_SONAME) by which others ask for it? */
+/* Returns true for a library with a DT_SONAME. */
 bool binary_has_soname(const struct binary *b);
 
 struct binary_object {
@@ -29,26 +32,26 @@ struct binary_object {
 };
 
 /*
- * Looks up objects and functions that the file defines, in .dynsym, then in .symtab. Rows that are
- * there already stay as they are.
+ * Looks up objects and functions that the file defines, in .dynsym, then in .symtab. Rows already
+ * found stay unchanged.
  */
 void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count);
 /* The same in .dynsym alone, which is far smaller in large files. */
 void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count);
 /*
- * Looks up what a runtime is known by. A library that others ask for by its name exports it: the
- * other symbols are searched in programs alone, and in libraries without a name.
+ * Looks up the symbol that identifies a runtime. A library with a DT_SONAME exports it; .symtab is
+ * searched only in programs and libraries without one.
  */
 void binary_find_mark(const struct binary *b, struct binary_object *mark);
-/* Finds a section that is loaded; also one without bytes in the file. */
+/* Finds a loaded section, even one without bytes in the file. */
 bool binary_section_extent(const struct binary *b, const char *name, uint64_t *vaddr,
 			   uint64_t *size);
 /*
- * Reads what would be at these addresses if the file was loaded at the vaddrs that it has, with
- * pointers into the file itself. Returns false if a part is not in the file.
+ * Reads the memory at these addresses as if the file were loaded at its own vaddrs, with pointers
+ * into the file relocated. Returns false if a part is not in the file.
  */
 bool binary_read_loaded(const struct binary *b, uint64_t vaddr, void *out, size_t size);
-/* binary_read_loaded() of bytes without pointers: far faster where a file has many relocations. */
+/* binary_read_loaded() for bytes without pointers: far faster in files with many relocations. */
 bool binary_read_text(const struct binary *b, uint64_t vaddr, void *out, size_t size);
 
 #endif

@@ -73,7 +73,7 @@ size_t unpacker_done(const struct unpacker *u)
 	return (size_t)(u->state.next_out - u->out);
 }
 
-/* Reads what comes next, once all that was read before is used up. */
+/* Refills the buffer once it is used up. */
 static bool fill_window(struct unpacker *u)
 {
 	ssize_t n;

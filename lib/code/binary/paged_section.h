@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A section of a file whose pages are read when they are needed. */
+/* A section of a file whose pages are read on demand. */
 #ifndef PROF_LIB_CODE_BINARY_PAGED_SECTION_H
 #define PROF_LIB_CODE_BINARY_PAGED_SECTION_H
 
@@ -9,7 +9,7 @@
 
 #include "lib/base/error.h"
 
-/* Unpacks untrusted compressed bytes into memory of a size decided beforehand. */
+/* Unpacks untrusted compressed bytes into memory of a fixed size. */
 
 enum packing { PACKING_NONE, PACKING_ZLIB, PACKING_ZSTD, PACKING_XZ, PACKING_GZIP };
 
@@ -26,24 +26,24 @@ struct file_part {
 };
 
 /*
- * Unpacks zlib from a file in steps into `size` bytes at `out`, and reads no more than that takes.
- * `out` and the file are borrowed until unpacker_free(). A file that cannot be read is damaged.
+ * Unpacks zlib from a file in steps into `size` bytes at `out`, reading no more than needed. `out`
+ * and the file are borrowed until unpacker_free(). A file that cannot be read counts as damaged.
  */
 struct unpacker;
 struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t size);
 /* NULL is fine. */
 void unpacker_free(struct unpacker *u);
 /*
- * Unpacks until this many bytes are there. -ENOEXEC, now and on later calls, if the data is damaged
- * before that point or soon after it, or if at the end its size is another one.
+ * Unpacks at least `until` bytes. -ENOEXEC, now and on later calls, if the data is damaged before
+ * or soon after that point, or if its final size is wrong.
  */
 int unpacker_run(struct unpacker *u, size_t until, struct error *err);
 /* Bytes unpacked so far. */
 size_t unpacker_done(const struct unpacker *u);
 
 /*
- * xz, zstd or gzip: returns a new memory file, sealed, so that nobody can change or truncate it.
- * -EFBIG if more than max_size bytes come out or the format asks for more memory than compressors
+ * Unpacks xz, zstd or gzip. Returns a new memory file, sealed against writing and truncation.
+ * -EFBIG if the result exceeds max_size bytes or the format requests more memory than compressors
  * do, -ETIME after deadline_ns (CLOCK_MONOTONIC, 0: none), -ENOEXEC if the data is damaged.
  */
 int unpack_to_file(enum packing packing, const void *data, size_t data_size, uint64_t max_size,
@@ -55,7 +55,7 @@ struct paged_section {
 	uint64_t *there; /* a bit a page */
 };
 
-/* `memory` is zeroed, and stays so where nothing was needed. */
+/* `memory` must be zeroed; parts not needed stay zero. */
 void paged_section_init(struct paged_section *s, const struct file_part *from, uint8_t *memory);
 /* Reads the bytes from `start` to `end`. False if the file has fewer. */
 bool paged_section_need(struct paged_section *s, uint64_t start, uint64_t end);

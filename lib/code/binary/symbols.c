@@ -111,7 +111,7 @@ static bool read_step(struct symbol_rows *rows)
 	return true;
 }
 
-/* Does what gelf_getsym() does, which takes several times as long. Byte orders are the same. */
+/* Replaces gelf_getsym(), which takes several times as long. Byte orders are the same. */
 void symbol_row_read(const uint8_t *row, size_t size, GElf_Sym *symbol)
 {
 	Elf32_Sym small;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of a symbol table, one after the other, and their names: read in small steps, because
- * the tables of large programs have tens of megabytes, of which most callers need a few names.
+ * Reads the rows of a symbol table and their names in small steps, because the tables of large
+ * programs have tens of megabytes, of which most callers need a few names.
  */
 #ifndef PROF_LIB_CODE_BINARY_SYMBOLS_H
 #define PROF_LIB_CODE_BINARY_SYMBOLS_H
@@ -22,11 +22,11 @@ struct symbol_rows {
 };
 
 /*
- * Opens the first table of this type (SHT_SYMTAB, SHT_DYNSYM). False: there is none, or one that
- * does not lie in the file. Close it.
+ * Opens the first table of this type (SHT_SYMTAB, SHT_DYNSYM). False: none, or not in the file.
+ * Close it.
  */
 bool symbol_rows_open(struct symbol_rows *rows, const struct binary *b, uint32_t type);
-/* Gives the next row. The first of a table is none, and is left out. False: there are no more. */
+/* Returns the next row, without the empty first one. False: no more. */
 bool symbol_rows_next(struct symbol_rows *rows, GElf_Sym *symbol);
 /* Reads all names at once, which is faster if most of them are needed. */
 void symbol_rows_need_names(const struct symbol_rows *rows);

@@ -61,7 +61,7 @@ static bool is_nop(const struct usdt_file *file, uint64_t offset)
 		return memcmp(code, arm64, sizeof(arm64)) == 0;
 	if (file->summary.machine != EM_X86_64 && file->summary.machine != EM_386)
 		return false;
-	/* Has one byte, or several, with or without a prefix. */
+	/* One byte or several, with or without a prefix. */
 	return code[0] == 0x90 || (code[0] == 0x0f && code[1] == 0x1f) ||
 	       (code[0] == 0x66 && (code[1] == 0x90 || (code[1] == 0x0f && code[2] == 0x1f)));
 }

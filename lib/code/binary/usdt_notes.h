@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probes that a program or library declares for tracers (USDT): notes of the owner "stapsdt",
- * as <sys/sdt.h> writes them. At the place of each the code has an instruction that does nothing.
- * Untrusted, as in binary.h.
+ * USDT probes of a program or library: notes of the owner "stapsdt", as written by <sys/sdt.h>. The
+ * code has a no-op at the place of each. Untrusted, as in binary.h.
  */
 #ifndef PROF_LIB_CODE_BINARY_USDT_NOTES_H
 #define PROF_LIB_CODE_BINARY_USDT_NOTES_H
@@ -33,9 +32,9 @@ struct usdt_notes {
 };
 
 /*
- * Reads the notes of an ELF file; fd is borrowed. Leaves out what is damaged: a place that is not
- * in a segment of code, or has no instruction that does nothing. A file without notes has none.
- * -ENOEXEC if it is no ELF file.
+ * Reads the notes of an ELF file; fd is borrowed. Leaves out damaged notes: those whose place is
+ * not in a code segment, or has no no-op. A file without notes yields none. -ENOEXEC if it is not
+ * an ELF file.
  */
 int usdt_notes_read(struct usdt_notes *notes, int fd, struct error *err);
 void usdt_notes_release(struct usdt_notes *notes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The vDSO, which is no file: a copy of our own image, the same in every 64-bit process. */
+/* The vDSO, which has no file: a copy of this process's image, the same in every 64-bit process. */
 #ifndef PROF_LIB_CODE_BINARY_VDSO_H
 #define PROF_LIB_CODE_BINARY_VDSO_H
 

@@ -18,7 +18,7 @@
 #include "lib/base/index.h"
 #include "lib/base/vec.h"
 
-/* Counts something per process and knows the process with the most without a search. */
+/* Counts per process, and finds the process with the most without a search. */
 
 #define NO_OWNER UINT32_MAX
 

@@ -30,7 +30,7 @@ void file_set_free(struct file_set *files);
 void file_set_add(struct file_set *files, uint32_t id, int fd);
 /* Does the same for a file that this process has mapped. */
 void file_set_add_for(struct file_set *files, uint32_t id, uint32_t pid, int fd);
-/* A process has mapped the file (again). A file of two processes is shared. */
+/* Call when a process maps the file (again). A file of two processes is shared. */
 void file_set_use(struct file_set *files, uint32_t id, uint32_t pid);
 /*
  * Declares that only these files are needed from now on, in ascending order. If some had to be

@@ -9,7 +9,7 @@
 #include "lib/base/error.h"
 #include "lib/code/runtimes/runtime.h"
 
-/* Finds where a Go program keeps the labels of its goroutines (pprof.Do of Go's runtime/pprof). */
+/* Finds the place of goroutine labels in a Go program (pprof.Do of Go's runtime/pprof). */
 
 struct go_label_places {
 	uint16_t version; /* 119 for Go 1.19 */
@@ -17,12 +17,12 @@ struct go_label_places {
 	 */
 	int16_t tls;
 	uint8_t g_reg;
-	uint16_t m, current, labels; /* of m in g, of the goroutine in m, of labels in g; bytes */
+	uint16_t m, current, labels; /* offsets of m in g, the goroutine in m, labels in g; bytes */
 };
 
 /*
- * 0: found. -ENOENT: no Go program, or one that never sets labels. Another negative errno: one that
- * cannot be followed, err says why.
+ * Returns 0 if found; -ENOENT: not a Go program, or one that never sets labels. Another negative
+ * errno: not supported, with the reason in err.
  */
 int go_label_places_find(struct go_label_places *places, int fd, struct error *err);
 

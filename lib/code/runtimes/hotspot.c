@@ -125,7 +125,7 @@ bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_func
 
 /* Reads the tables of structures and types that a JVM has for debuggers. */
 
-/* Entries of the tables, of which each JVM tells the size. */
+/* Entries of the tables; each JVM exports their size. */
 struct struct_entry {
 	uint64_t type, field, kind; /* texts */
 	uint32_t is_static, padding;
@@ -323,7 +323,7 @@ static void take_type(struct tables *t, const struct type_entry *entry)
 		set16(t->layout, offsetof(struct hotspot_layout, entry_frame), entry->size + 16);
 }
 
-/* Returns the address of a table's first entry; 0: it is not there yet. */
+/* Returns the address of a table's first entry; 0: not filled in yet. */
 static uint64_t find_table(const struct tables *t, uint64_t variable, uint64_t stride_variable,
 			   size_t stride)
 {
@@ -335,7 +335,7 @@ static uint64_t find_table(const struct tables *t, uint64_t variable, uint64_t s
 	return first;
 }
 
-/* False: the tables are not there yet. */
+/* False: the tables are not filled in yet. */
 static bool read_entries(struct tables *t)
 {
 	uint64_t structs = find_table(t, t->layout->structs, t->layout->struct_stride,
@@ -365,7 +365,7 @@ static bool read_entries(struct tables *t)
 	return true;
 }
 
-/* Returns the first field that the JVM does not tell; NULL: all are there. */
+/* Returns the first field missing in the JVM's tables; NULL: none. */
 static const struct field *missing_field(const struct tables *t)
 {
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
@@ -489,7 +489,7 @@ static bool read_variable(const struct starting *s, uint64_t vaddr, uint64_t *va
 	return hotspot_memory_word(s->memory, vaddr + s->bias, value) && *value;
 }
 
-/* Has the first thread been made? All code that the JVM begins with is there by then. */
+/* Returns true once the first thread exists: all of the JVM's initial code exists by then. */
 static bool has_threads(const struct starting *s)
 {
 	uint32_t length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * HotSpot, the virtual machine of OpenJDK, from 11 on, on x86-64. Its library exports tables of its
- * structures for debuggers, whose contents are there once the library has been loaded.
+ * structures for debuggers, which are filled in when the library is loaded.
  */
 #ifndef PROF_LIB_CODE_RUNTIMES_HOTSPOT_H
 #define PROF_LIB_CODE_RUNTIMES_HOTSPOT_H
@@ -31,7 +31,7 @@ bool hotspot_memory_word(struct hotspot_memory *m, uint64_t addr, void *word);
 /* Reads 32 bits. */
 bool hotspot_memory_int(struct hotspot_memory *m, uint64_t addr, uint32_t *value);
 
-/* Does the kernel's program stay within what it reads? */
+/* Returns true if all offsets lie within what the BPF program reads. */
 bool hotspot_layout_is_sane(const struct hotspot_layout *layout);
 
 #endif

@@ -47,7 +47,7 @@ struct scope_reader {
 	uint32_t tail; /* unit behind the last place */
 };
 
-/* Is it still the code that was sampled? */
+/* Returns true if it is still the sampled code. */
 static bool is_same_code(const struct scope_reader *r)
 {
 	uint64_t method;
@@ -234,7 +234,7 @@ static void add_place(struct scope_reader *r, uint32_t unit, uint32_t end)
 	add_chain(r, end - 1);
 }
 
-/* A place tells of the code before it, up to the place before. */
+/* A place describes the code before it, up to the previous place. */
 static bool read_places(struct scope_reader *r, uint32_t units)
 {
 	uint32_t place[2], end = units - 1;
@@ -317,7 +317,7 @@ static size_t without_number(const char *text, size_t size)
 	return text[at] == '/' || text[at] == '+' ? at : size;
 }
 
-/* Appends text of a class file, in which what is no UTF-8 becomes question marks. */
+/* Appends text of a class file; invalid UTF-8 becomes question marks. */
 static void add_text(struct strbuf *to, const char *text, size_t size)
 {
 	for (size_t at = 0; at < size;) {
@@ -397,7 +397,7 @@ static void hotspot_method_release(struct hotspot_method *m)
 	*m = (struct hotspot_method){0};
 }
 
-/* Reads a Symbol. Empty if it is not one. */
+/* Reads a Symbol. Empty if the object is not one. */
 static void read_symbol(const struct hotspot_layout *l, struct hotspot_memory *memory,
 			uint64_t symbol, struct strbuf *text)
 {

@@ -15,7 +15,7 @@ bool hotspot_head_of(const struct rec_function *function, struct hotspot_functio
 void hotspot_set_name(struct strbuf *name, const char *holder, size_t holder_size,
 		      const char *method, size_t method_size);
 
-/* Numbers of 1 to 5 bytes, of which later versions have no zero bytes. */
+/* Compressed numbers of 1 to 5 bytes; in later versions without zero bytes. */
 struct hotspot_numbers {
 	struct hotspot_memory *memory;
 	uint64_t at; /* address of the next byte */
@@ -39,8 +39,8 @@ struct hotspot_method {
 };
 
 /*
- * Names the pieces of code of the JVM's own as what the blob has taken in. False, and `code`
- * without lines: there are none.
+ * Names the JVM's own stubs in a blob as its inlined functions. False, and `code` without lines:
+ * none.
  */
 bool hotspot_read_stubs(struct hotspot_memory *memory, const struct hotspot_function_head *head,
 			uint32_t units, struct managed_code *code);

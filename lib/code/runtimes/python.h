@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal of its source), told by
- * debug offsets in the file from 3.13 on, and by a table of versions before.
+ * CPython 3.8 to 3.15: its structures (Include/cpython and Include/internal of its source), from
+ * debug offsets in the file from 3.13 on, and from tables by version before.
  */
 #ifndef PROF_LIB_CODE_RUNTIMES_PYTHON_H
 #define PROF_LIB_CODE_RUNTIMES_PYTHON_H
@@ -19,27 +19,27 @@ extern const struct runtime runtime_python;
 int python_probe(const struct binary *b, struct runtime_layout *layout, struct error *err);
 
 /*
- * Fills in the offsets of a version from tables; not the addresses. From 3.13 on they are only
- * where values come from that debug offsets do not have. False: an unknown version.
+ * Fills in the offsets of a version from tables, without addresses. From 3.13 on the tables only
+ * have values that debug offsets lack. False: an unknown version.
  */
 bool python_layout_of_version(uint16_t version, struct python_layout *layout);
 
-/* Bytes of debug offsets that are read. */
+/* Bytes read of debug offsets. */
 #define PYTHON_DEBUG_OFFSETS_SIZE 1024
 /* The version in debug offsets, as in Py_Version; 0 if these are not debug offsets. */
 uint32_t python_debug_version(const void *data, size_t size);
 /*
- * Fills in the offsets from the start of _PyRuntime of 3.13 and newer. -ENOTSUP: free-threaded, or
- * of an unknown version; -EINVAL: they make no sense.
+ * Fills in the offsets from the start of _PyRuntime of 3.13 and newer. -ENOTSUP: free-threaded or
+ * an unknown version; -EINVAL: invalid.
  */
 int python_layout_of_debug_offsets(const void *data, size_t size, struct python_layout *layout,
 				   struct error *err);
-/* Do all members lie within what is read? */
+/* Returns true if all members lie within what the BPF program reads. */
 bool python_layout_is_sane(const struct python_layout *layout);
 
 /*
- * Appends the text of a str: `width` bytes a character (1, 2 or 4), of 1 Latin-1 or ASCII. What
- * UTF-8 or a terminated string cannot hold becomes U+FFFD.
+ * Appends the text of a str: `width` bytes a character (1: Latin-1 or ASCII, 2 or 4). Characters
+ * that UTF-8 or a terminated string cannot hold become U+FFFD.
  */
 void python_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
 /* Sets the lines of a function of this many units, from its line table. */

@@ -342,7 +342,7 @@ bool python_layout_of_version(uint16_t version, struct python_layout *layout)
 	return false;
 }
 
-/* Are this many bytes at an offset within the size? */
+/* Returns true if this many bytes at an offset lie within the size. */
 static bool lies_within(uint32_t offset, uint32_t bytes, uint32_t size)
 {
 	return offset <= size && bytes <= size - offset;
@@ -441,7 +441,7 @@ static bool find_runtime(struct python_file *f)
 	return true;
 }
 
-/* 0: unknown. Old versions are told apart by what they export. */
+/* Returns 0 if unknown. Old versions are distinguished by their exports. */
 static uint16_t find_version(const struct python_file *f)
 {
 	uint8_t word[4];

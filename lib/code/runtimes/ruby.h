@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * CRuby on x86-64. Nothing in it tells where its structures have what: offsets are those of a table
- * by version, and functions that it exports show where its variables are.
+ * CRuby on x86-64. It has no description of its structures: offsets come from a table by version,
+ * and addresses of its variables from the code of exported functions.
  */
 #ifndef PROF_LIB_CODE_RUNTIMES_RUBY_H
 #define PROF_LIB_CODE_RUNTIMES_RUBY_H
@@ -38,7 +38,7 @@ bool ruby_read_string(const struct ruby_memory *m, uint64_t addr, struct strbuf 
 bool ruby_read_symbol(const struct ruby_memory *m, uint64_t symbols, uint64_t id,
 		      struct strbuf *text);
 /*
- * Appends the name of a class and what its methods are told by: "Foo#", of an object's own methods
+ * Appends the name of a class and the separator of its methods: "Foo#"; for singleton methods
  * "Foo.".
  */
 bool ruby_read_class(const struct ruby_memory *m, uint64_t symbols, uint64_t class,

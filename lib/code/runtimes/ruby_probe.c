@@ -499,7 +499,7 @@ static bool find_loop(const struct ruby_file *f, const struct functions *functio
 	return true;
 }
 
-/* Is it lea label(%rip),%reg, of a label in the same code? */
+/* Returns true for lea label(%rip),%reg with a label in the same code. */
 static bool is_own_label(const uint8_t *code, size_t at, size_t size)
 {
 	int64_t label;
@@ -532,7 +532,10 @@ static uint64_t tag_at(const uint8_t *code, size_t left, size_t *size)
 	return buffer >= TAG_BUFFER && buffer < 4096 ? (uint64_t)(buffer - TAG_BUFFER) : 0;
 }
 
-/* Is there mov %reg,outer(%rsp)? The tag's last member but one is the next one further out. */
+/*
+ * Returns true if there is mov %reg,outer(%rsp). The tag's last member but one is the next outer
+ * tag.
+ */
 static bool stores_outer(const uint8_t *code, size_t size, uint64_t outer)
 {
 	for (size_t at = 0; at + 8 <= size; at++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runtimes whose functions are no native code: what the kernel's programs (bpf/runtimes) must know
- * of a file that contains one, and what the functions are that they have seen. Touches no machine:
- * bytes in, layouts and names out. A runtime is one file here, one in bpf/runtimes and a row of
- * runtimes[].
+ * Runtimes with functions that are not native code: the layouts that the BPF programs
+ * (bpf/runtimes) need for a file with a runtime, and the names of the functions they have recorded.
+ * Touches no machine: bytes in, layouts and names out. A runtime is one file here, one in
+ * bpf/runtimes and a row of runtimes[].
  */
 #ifndef PROF_LIB_CODE_RUNTIMES_RUNTIME_H
 #define PROF_LIB_CODE_RUNTIMES_RUNTIME_H
@@ -23,18 +23,18 @@
 #define RUNTIME_PROCESS_MAX 256 /* bytes */
 
 /*
- * A line of code begins at that unit of its function's instructions. If compiled code has taken in
- * other functions, lines of the same unit are a chain of calls, outermost first.
+ * A line of code, from that unit of its function's instructions on. In compiled code with inlined
+ * functions, lines of the same unit are a chain of calls, outermost first.
  */
 struct managed_line {
 	uint32_t unit;
 	uint32_t line; /* 0: none */
-	uint32_t function; /* 0: the own one of the code; else 1 + row of managed_code.inlined */
+	uint32_t function; /* 0: the code's own function; else 1 + row of managed_code.inlined */
 };
 
-/* The text that a function was compiled from, as the process has it. */
+/* A function's source text in its process's memory. */
 struct managed_source {
-	uint64_t object; /* address of what has it, 0 if none, or it is not needed */
+	uint64_t object; /* address of the object with the text; 0: none, or not needed */
 	uint32_t id; /* of the object, which may move */
 	uint32_t length; /* of the text, in characters; 0: unknown */
 };
@@ -43,10 +43,10 @@ struct managed_source {
 struct line_starts {
 	VEC(uint32_t) rows; /* from the second line on, ascending */
 	uint32_t length; /* of the text */
-	bool after_return; /* it ends with \r by now */
+	bool after_return; /* the text so far ends with \r */
 };
 
-/* Code from that unit on was made from this place in the source; chains as of managed_line. */
+/* Code from that unit on was compiled from this place in the source; chains as in managed_line. */
 struct managed_place {
 	uint32_t unit;
 	int32_t place; /* in characters; -1: unknown */
@@ -54,11 +54,11 @@ struct managed_place {
 	uint32_t line; /* once the lines of the source are known; else 0 */
 };
 
-/* A function that others' code has taken in. A zeroed struct is empty. */
+/* A function inlined into other code. A zeroed struct is empty. */
 struct managed_function {
 	struct strbuf name, file;
 	struct managed_source source;
-	int32_t start, end; /* places of the definition and after it; -1: unknown */
+	int32_t start, end; /* places of the definition's start and end; -1: unknown */
 	uint32_t first_line; /* 0: unknown */
 	const char *tier; /* NULL: that of the code */
 };
@@ -69,14 +69,14 @@ struct managed_code {
 	uint32_t first_line; /* of the definition; 0: unknown */
 	VEC(struct managed_line) lines; /* ascending by unit, each line once in a row */
 	const char *tier; /* a tier of its language; NULL: its runtime has none */
-	/* For runtimes that know places in a text instead of lines; see runtime_set_lines(). */
+	/* For runtimes that have places in a text instead of lines; see runtime_set_lines(). */
 	struct managed_source source;
 	int32_t start; /* place of the definition; -1: unknown */
 	VEC(struct managed_place) places; /* ascending by unit */
 	VEC(struct managed_function) inlined;
-	bool wants_types; /* set by the caller: names tell the types of parameters, if they can */
+	bool wants_types; /* set by the caller: names contain parameter types, if possible */
 	bool is_compiled; /* it may have inlined functions */
-	bool is_cut; /* name or file lack their end */
+	bool is_cut; /* name or file are truncated */
 	bool lacks_text; /* name, file or lines were not in the record: see late() */
 };
 
@@ -99,19 +99,19 @@ struct runtime {
 	enum runtime_kind kind;
 	const char *name; /* of its language's category */
 	/*
-	 * NULL: one that is looked for only if asked for, without functions to decode.
+	 * Looks for the runtime in a file, by the file's contents and with few reads: most files
+	 * have none. 0 with layout->kind RUNTIME_NONE: none. A negative errno: a runtime that is
+	 * not supported, with the reason in err (version, free-threaded, a failed self-check).
 	 *
-	 * Looks for the runtime in a file, by what the file contains and with few reads: most files
-	 * have none. 0 with layout->kind RUNTIME_NONE: none. A negative errno: it has one that
-	 * cannot be followed, err says why (version, free-threaded, a failed self-check).
+	 * NULL: the runtime is looked for only on request, and has no functions to decode.
 	 */
 	int (*probe)(const struct binary *b, struct runtime_layout *layout, struct error *err);
 	/*
-	 * Reads what only a process tells: stores which memory of it stays as it is, completes
-	 * `layout`, and fills `process`, the value for the program's map runtime_processes of
-	 * process_size bytes, which begins with a struct runtime_process of the caller's. `bias`:
-	 * address - vaddr. 1: done; 0: the runtime has not started yet; a negative errno: it cannot
-	 * be followed, err says why. NULL: the file tells all.
+	 * Completes `layout` from a process's memory that does not change, and fills `process`, the
+	 * value for the BPF map runtime_processes, of process_size bytes; it begins with a struct
+	 * runtime_process set by the caller. `bias`: address - vaddr. 1: done; 0: the runtime has
+	 * not started yet; a negative errno: not supported, with the reason in err. NULL: the file
+	 * has all facts.
 	 */
 	int (*start)(struct runtime_layout *layout, uint64_t bias, runtime_read_fn *read, void *ctx,
 		     void *process, struct runtime_memory *lasting, struct error *err);
@@ -119,25 +119,25 @@ struct runtime {
 	/* Writes the version in a layout as text, "3.11"; nothing before the runtime has started.
 	 */
 	void (*version)(const struct runtime_layout *layout, char *text, size_t size);
-	/* Decodes a valid record. Never fails: what is not there or malformed stays empty. */
+	/* Decodes a valid record. Never fails: missing or malformed parts stay empty. */
 	void (*decode)(const struct runtime_layout *layout, const struct rec_function *function,
 		       struct managed_code *code);
 	/*
-	 * Reads from the process what the record lacks. False, and `code` unchanged: the code
-	 * object is not the same any more, or unreadable.
+	 * Reads the parts missing in the record from the process. False, and `code` unchanged: the
+	 * code object has changed, or is unreadable.
 	 */
 	bool (*late)(const struct runtime_layout *layout, const struct rec_function *function,
 		     runtime_read_fn *read, void *ctx, struct managed_code *code);
 	/*
-	 * Finds the lines of a source. False, and `lines` empty: it is not there any more, or
-	 * unreadable. NULL: functions tell lines.
+	 * Finds the lines of a source. False, and `lines` empty: it is gone or unreadable. NULL:
+	 * functions have lines.
 	 */
 	bool (*read_source)(const struct runtime_layout *layout,
 			    const struct managed_source *source, runtime_read_fn *read, void *ctx,
 			    struct line_starts *lines);
 	/*
-	 * Reads the places in compiled code, and the functions that it has taken in. False, and
-	 * `code` unchanged: it is not there any more, or unreadable. NULL: there is no such code.
+	 * Reads the places in compiled code, and its inlined functions. False, and `code`
+	 * unchanged: it is gone or unreadable. NULL: the runtime has no such code.
 	 */
 	bool (*read_inlined)(const struct runtime_layout *layout,
 			     const struct rec_function *function, struct known_functions *known,
@@ -147,26 +147,26 @@ struct runtime {
 /* Sets the lines of the places in one of the code's functions, numbered as in managed_line. */
 void runtime_set_lines(struct managed_code *code, uint32_t function,
 		       const struct line_starts *lines);
-/* Makes the code's lines of its places, once their lines are set. */
+/* Converts the code's places to lines, once their lines are set. */
 void runtime_make_lines(struct managed_code *code);
 /* Adds the lines of a piece of text, `width` bytes a character: 1 or 2. */
 void line_starts_add(struct line_starts *lines, unsigned int width, const void *text, size_t size);
-/* The same of UTF-8, whose characters are counted in UTF-16. False: it is invalid. */
+/* The same for UTF-8, counting UTF-16 units. False: invalid. */
 bool line_starts_add_utf8(struct line_starts *lines, const char *text, size_t size);
 void line_starts_release(struct line_starts *lines);
 
 /* By enum runtime_kind; RUNTIME_NONE has no row. */
 extern const struct runtime *const runtimes[RUNTIME_KIND_COUNT];
 
-/* Asks the probes of all runtimes; as struct runtime's probe. */
+/* Runs the probes of all runtimes; as struct runtime's probe. */
 int runtime_probe(int fd, struct runtime_layout *layout, struct error *err);
-/* The same, and finds Go programs that set labels, where there is no other runtime. */
+/* The same; also finds Go programs that set labels, if there is no other runtime. */
 int runtime_probe_with_go(int fd, struct runtime_layout *layout, struct error *err);
 
-/* Functions that were read from processes: most compiled code takes in the same few. */
+/* Cache of functions read from processes: most compiled code inlines the same few. */
 
 struct function_key {
-	uint32_t pid, tid; /* of the process and of the thread that runs it */
+	uint32_t pid, tid; /* of the process and of its thread */
 	struct managed_source source;
 	uint32_t number; /* of the function in its source */
 };
@@ -186,7 +186,7 @@ void known_functions_release(struct known_functions *k);
 /* NULL: unknown. Valid until one is added. */
 const struct managed_function *known_functions_find(const struct known_functions *k,
 						    const struct function_key *key);
-/* Adds a copy of one that is unknown; forgets all others once there are many. */
+/* Adds a copy of a new function; drops all others once there are many. */
 void known_functions_add(struct known_functions *k, const struct function_key *key,
 			 const struct managed_function *function);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8 from 10 on, as in node 18 and newer: its layout is known from constants that it exports for
+ * V8 from 10 on, as in node 18 and newer. Its layout comes from constants that it exports for
  * debuggers, named v8dbg_…, and from rules for the rest.
  */
 #ifndef PROF_LIB_CODE_RUNTIMES_V8_H
@@ -22,7 +22,7 @@ bool v8_heap_read(const struct v8_heap *h, uint64_t reference, uint64_t offset, 
 		  size_t size);
 bool v8_heap_words(const struct v8_heap *h, uint64_t reference, uint64_t offset, uint64_t *words,
 		   size_t count);
-/* Is the object of that type? */
+/* Returns true if the object has that type. */
 bool v8_heap_is(const struct v8_heap *h, uint64_t reference, enum v8_type type);
 
 /* Takes a piece of a text, `width` bytes a character. */
@@ -46,14 +46,14 @@ bool v8_read_inlined(const struct runtime_layout *layout, const struct rec_funct
 		     struct known_functions *known, runtime_read_fn *read, void *ctx,
 		     struct managed_code *code);
 
-/* Does the kernel's program stay within what it reads? */
+/* Returns true if all offsets lie within what the BPF program reads. */
 bool v8_layout_is_sane(const struct v8_layout *layout);
 
 /* Appends the text of a string: `width` bytes a character, 1 (Latin-1) or 2 (UTF-16). */
 void v8_text(unsigned int width, const void *data, size_t size, struct strbuf *text);
 /* Names a function that has no name. */
 void v8_set_anonymous(struct strbuf *name);
-/* Leaves the path of an address of a file. */
+/* Strips the scheme from a file: URL, leaving the path. */
 void v8_cut_scheme(struct strbuf *file);
 
 /* An entry of a table of source positions. */
@@ -65,7 +65,7 @@ struct v8_position {
 /* Tables begin with the call itself, before the code. */
 #define V8_POSITION_BEGIN (-1)
 
-/* Goes on to the next entry; to the first from V8_POSITION_BEGIN. False: there are no more. */
+/* Advances to the next entry; from V8_POSITION_BEGIN to the first. False: no more. */
 bool v8_next_position(const struct v8_layout *layout, struct bytes *table,
 		      struct v8_position *position);
 /* Adds the places in a function's source, from its table of `size` bytes. */

@@ -61,7 +61,7 @@ static bool read_length(const struct inline_reader *r, uint64_t array, uint64_t 
 	return *length <= max;
 }
 
-/* Is it still the code that was sampled? */
+/* Returns true if it is still the sampled code. */
 static bool is_same_code(const struct v8_layout *l, const struct inline_reader *r,
 			 const uint64_t *words)
 {
@@ -267,7 +267,7 @@ static int32_t characters_of(uint64_t place)
 	return (int32_t)(place >> 1 & 0x3fffffff) - 1;
 }
 
-/* The call that a place belongs to, plus 1; 0: none. */
+/* Returns the call of a place, plus 1; 0: none. */
 static uint32_t call_of(uint64_t place)
 {
 	return place >> 31 & 0xffff;

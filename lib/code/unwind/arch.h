@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about a machine that the table compiler needs: everything in which machines differ. */
+/* Machine-dependent facts for the table compiler. */
 #ifndef PROF_LIB_CODE_UNWIND_ARCH_H
 #define PROF_LIB_CODE_UNWIND_ARCH_H
 
@@ -19,7 +19,7 @@ struct unwind_arch {
 	uint8_t word; /* bytes of an address, and the unit of offsets in rules; 4 or 8 */
 	uint8_t sp, fp, base; /* DWARF numbers */
 	bool ra_is_register; /* ra_column is a register that holds the return address at first */
-	bool has_signed_ra; /* CFI may say that return addresses are signed */
+	bool has_signed_ra; /* CFI may mark return addresses as signed */
 	/* The rule of signal frames, in place of their CFI; NULL: use the CFI. */
 	const struct unwind_rule *signal_rule;
 	struct unwind_rule initial; /* the rule before a CIE's first instruction */

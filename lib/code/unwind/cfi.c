@@ -62,7 +62,9 @@ struct cfi_run {
 /* Bytes past a program's end that are read but not used; they must be in its section. */
 #define CFI_SHORT_READ 4
 
-/* Does the state equal its rule, also after any of the instructions of cfi_run_short()? */
+/*
+ * Returns true if the state equals its rule, also after any of the instructions of cfi_run_short().
+ */
 static inline bool cfi_state_is_short(const struct cfi_state *s)
 {
 	return cfi_state_is_plain(s) && rule_cfa_kind(s->rule) == UNWIND_CFA_REG;

@@ -5,7 +5,7 @@
 
 #include "lib/base/cleanup.h"
 
-/* Without section headers, .eh_frame_hdr says where .eh_frame starts; its size is unknown. */
+/* Without section headers, .eh_frame_hdr has the start of .eh_frame; its size is unknown. */
 static int find_eh_frame(struct cfi_file *file, struct error *err)
 {
 	_cleanup_free_ uint8_t *data = NULL;

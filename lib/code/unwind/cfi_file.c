@@ -196,7 +196,7 @@ static void add_segment(struct cfi_file *file, struct bytes *b)
 	file->has_interpreter |= type == PT_INTERP;
 	if (type == PT_TLS && !b->failed)
 		file->tls_size = align_up(memory, alignment);
-	/* Count only bytes in the file: a segment may ask for any amount of memory. */
+	/* Count only bytes in the file: a segment may request any amount of memory. */
 	if (range.offset > file->size)
 		return;
 	if (range.size > file->size - range.offset)

@@ -45,8 +45,8 @@ struct cfi_file {
 	struct file_range eh_frame, eh_frame_hdr, debug_frame;
 	bool packed_debug_frame; /* debug_frame is compressed: read it with cfi_file_inflate() */
 	struct file_range plt, plt_sec, plt_got, init, fini, text;
-	/* Go's: the table of functions, sections that may contain it, and the source of its
-	 * addresses.
+	/*
+	 * Go's table of functions, sections that may contain it, and the source of its addresses.
 	 */
 	struct file_range go_build_info, go_build_id, go_functions, go_module, relro, relocations;
 	uint64_t tls_size; /* of the file's thread-local variables, aligned */

@@ -89,7 +89,7 @@ void cfi_state_set_cfa_expression(struct cfi_state *s, const struct unwind_arch 
 void cfi_state_set_cfa_register(struct cfi_state *s, const struct unwind_arch *arch, uint64_t reg);
 void cfi_state_set_cfa_offset(struct cfi_state *s, int64_t offset);
 
-/* Does `rule` express the state as it is? Else call cfi_state_rule(). */
+/* Returns true if `rule` expresses the state as it is; else call cfi_state_rule(). */
 static inline bool cfi_state_is_plain(const struct cfi_state *s)
 {
 	return !s->ra_undefined && s->sp == CFI_SP_IS_CFA &&

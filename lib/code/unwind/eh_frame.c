@@ -414,7 +414,7 @@ static inline bool read_usual_fde(const struct eh_frame *frame, uint64_t offset,
 	return fde->end >= fde->start;
 }
 
-/* Does the place lead to an FDE for the code it names? */
+/* Returns true if the place points to an FDE of the code it lists. */
 static bool read_place(struct eh_frame *frame, const struct fde_place *place, struct fde *fde)
 {
 	uint64_t offset = place->vaddr - frame->section.vaddr;
@@ -426,7 +426,10 @@ static bool read_place(struct eh_frame *frame, const struct fde_place *place, st
 	       read_fde(frame, &entry, fde) && fde->start == place->start;
 }
 
-/* Do the first, the last and a middle entry of the table lead to the FDEs of their code? */
+/*
+ * Returns true if the first, the last and a middle entry of the table point to the FDEs of their
+ * code.
+ */
 static bool table_is_true(struct eh_frame *frame)
 {
 	size_t entry_size = frame->hdr.is_wide ? 16 : 8;

@@ -49,7 +49,7 @@ struct fde_place {
 };
 
 struct eh_frame_hdr {
-	uint64_t target; /* vaddr of .eh_frame; 0: not said */
+	uint64_t target; /* vaddr of .eh_frame; 0: not given */
 	uint64_t count; /* entries in the table; 0: unusable */
 	struct bytes entries; /* exactly those */
 	uint64_t base; /* vaddr to which they are relative */
@@ -57,8 +57,8 @@ struct eh_frame_hdr {
 };
 
 /*
- * Never fails: a table that is unsorted, does not fit or is not of the kind that linkers make
- * counts as none. Takes time proportional to the table.
+ * Never fails: a table that is unsorted, does not fit or has an unusual encoding is ignored. Takes
+ * time proportional to the table.
  */
 void eh_frame_hdr_read(struct eh_frame_hdr *hdr, const struct cfi_section *section);
 /* Returns the next entry, in order of address; hdr->entries must have one left. */
@@ -110,8 +110,8 @@ struct eh_frame {
 };
 
 /*
- * `hdr` is .eh_frame_hdr, size 0 if none. If its table is unusable or does not lead to
- * FDEs, the section is walked and sorted instead.
+ * `hdr` is .eh_frame_hdr, size 0 if none. If its table is unusable or does not point to FDEs, the
+ * section is walked and sorted instead.
  */
 void eh_frame_init(struct eh_frame *frame, const struct unwind_arch *arch,
 		   const struct cfi_section *section, const struct cfi_section *hdr,

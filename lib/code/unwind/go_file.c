@@ -21,7 +21,7 @@ static bool is_magic(uint32_t magic)
 	return magic == MAGIC_1_18 || magic == MAGIC_1_20;
 }
 
-/* Do these bytes, at least 8, look like the beginning of a table? */
+/* Returns true if these bytes, at least 8, look like the beginning of a table. */
 static bool pclntab_is_header(const uint8_t *data)
 {
 	struct bytes b;
@@ -136,7 +136,7 @@ bool pclntab_function(const struct pclntab *table, uint32_t index,
 	function->unit = bytes_u32(&b);
 	if (table->has_start_line)
 		bytes_skip(&b, 4);
-	bytes_skip(&b, 1); /* number of a function that the runtime knows */
+	bytes_skip(&b, 1); /* id of a function special to the runtime */
 	function->flags = bytes_u8(&b);
 	bytes_skip(&b, 1);
 	data_count = bytes_u8(&b);
@@ -303,7 +303,9 @@ static uint64_t read_u64(const struct cfi_file *file, const struct file_range *f
 	return value;
 }
 
-/* Returns the vaddr of Go's code; position-independent programs may tell it by relocation alone. */
+/*
+ * Returns the vaddr of Go's code; in position-independent programs it may be only in a relocation.
+ */
 static uint64_t find_text(struct go_file *go)
 {
 	const struct cfi_file *file = go->file;
@@ -319,7 +321,7 @@ static uint64_t find_text(struct go_file *go)
 	return text ? text : file->text.vaddr;
 }
 
-/* Does all the code of the table lie in one executable range? */
+/* Returns true if all code of the table lies in one executable range. */
 static bool is_code(const struct go_file *go)
 {
 	struct pclntab_function first, last;

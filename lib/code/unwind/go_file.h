@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the table of functions of a Go program, and the address that it counts from. */
+/* Finds a Go program's table of functions, and the base of its addresses. */
 #ifndef PROF_LIB_CODE_UNWIND_GO_FILE_H
 #define PROF_LIB_CODE_UNWIND_GO_FILE_H
 
@@ -11,15 +11,15 @@
 #include "lib/code/unwind/cfi_file.h"
 
 /*
- * Reads .gopclntab, the table of functions that Go's linker puts into each program and its runtime
- * needs, so that strip(1) leaves it alone: Go 1.18 and newer (src/debug/gosym/pclntab.go and
- * src/runtime/symtab.go of Go's source). Functions stand in order of address; addresses are offsets
- * from the start of Go's code, "text". The bytes are untrusted.
+ * Reads .gopclntab, the function table that Go's linker puts into each program. Go's runtime needs
+ * it, so strip(1) keeps it: Go 1.18 and newer (src/debug/gosym/pclntab.go and src/runtime/symtab.go
+ * of Go's source). Functions are sorted by address; addresses are offsets from the start of Go's
+ * code, "text". The bytes are untrusted.
  */
 
 /* Size of the largest header. */
 #define PCLNTAB_HEADER_SIZE 72
-/* Place of the address of "text" in a header up to Go 1.25; later it is 0. */
+/* Offset of the address of "text" in the header up to Go 1.25; later it is 0. */
 #define PCLNTAB_TEXT_AT 24
 
 struct pclntab {
@@ -28,7 +28,7 @@ struct pclntab {
 	bool has_start_line; /* Go 1.20 and newer */
 	uint8_t quantum; /* bytes of the smallest instruction */
 	uint32_t count; /* functions */
-	uint64_t text; /* vaddr, as the header has it; 0: not there */
+	uint64_t text; /* vaddr, from the header; 0: not stored */
 	uint64_t names, units, files, values, functions; /* offsets of parts */
 };
 
@@ -42,21 +42,21 @@ enum {
 struct pclntab_function {
 	uint64_t start, end; /* from "text" */
 	const char *name; /* in the table; "" if unreadable */
-	uint32_t frame; /* of its frame sizes, for pclntab_values_init() */
-	uint32_t file, line; /* likewise, of numbers for pclntab_file() and of lines */
-	uint32_t inlined_calls; /* likewise, of numbers of inlined calls; 0: none */
+	uint32_t frame; /* its frame sizes, for pclntab_values_init() */
+	uint32_t file, line; /* likewise, its numbers for pclntab_file(), and its lines */
+	uint32_t inlined_calls; /* likewise, its numbers of inlined calls; 0: none */
 	uint32_t unit; /* its compilation unit, for pclntab_file() */
-	/* Place of its inlined calls from the module's "gofunc"; UINT32_MAX: none. */
+	/* Offset of its inlined calls from the module's "gofunc"; UINT32_MAX: none. */
 	uint32_t call_tree;
 	uint8_t flags;
 };
 
-/* An inlined call, as it stands in a program's read-only data. */
+/* An inlined call, as stored in a program's read-only data. */
 #define PCLNTAB_CALL_SIZE_MAX 20
 
 struct pclntab_call {
 	const char *name; /* of the inlined function, in the table */
-	uint32_t parent_pc; /* offset in the function around it of code at the place of the call */
+	uint32_t parent_pc; /* offset of the call's code in the calling function */
 };
 
 /* A value that changes along a function's code. */
@@ -64,17 +64,17 @@ struct pclntab_values {
 	struct bytes bytes;
 	uint8_t quantum;
 	bool began;
-	uint64_t end; /* offset in the function where `value` ends to hold */
+	uint64_t end; /* offset in the function where `value` stops being valid */
 	int32_t value;
 };
 
-/* Reads the header. False: none, of another version, or damaged. */
+/* Parses the header. False: missing, damaged, or of another version. */
 bool pclntab_init(struct pclntab *table, const uint8_t *data, size_t size);
-/* Reads function number `index`. False: it is damaged. */
+/* Parses function number `index`. False: damaged. */
 bool pclntab_function(const struct pclntab *table, uint32_t index,
 		      struct pclntab_function *function);
 void pclntab_values_init(struct pclntab_values *values, const struct pclntab *table, uint32_t at);
-/* Returns the value that holds at an offset in a function; -1: none. */
+/* Returns the value valid at an offset in a function; -1: none. */
 int32_t pclntab_value_at(const struct pclntab *table, uint32_t at, uint64_t offset);
 /* Finds the function around an offset from "text". False: none. */
 bool pclntab_find(const struct pclntab *table, uint64_t offset, struct pclntab_function *function);
@@ -82,9 +82,9 @@ bool pclntab_find(const struct pclntab *table, uint64_t offset, struct pclntab_f
 const char *pclntab_file(const struct pclntab *table, uint32_t unit, int32_t number);
 /* Returns the bytes of an inlined call. */
 size_t pclntab_call_size(const struct pclntab *table);
-/* Reads an inlined call from that many bytes. */
+/* Parses an inlined call of pclntab_call_size() bytes. */
 void pclntab_call(const struct pclntab *table, const uint8_t *data, struct pclntab_call *call);
-/* Reads the next value; the first holds from the function's start on. False: no more. */
+/* Reads the next value; the first is valid from the function's start on. False: no more. */
 bool pclntab_values_next(struct pclntab_values *values);
 
 struct go_file {
@@ -93,19 +93,19 @@ struct go_file {
 	uint64_t text; /* vaddr of the start of Go's code */
 	uint64_t vaddr; /* of the table */
 	uint8_t *data; /* the section that holds the table; owned */
-	uint8_t *relocations; /* .rela.dyn, once a word of it was asked for; owned */
+	uint8_t *relocations; /* .rela.dyn, read on first use; owned */
 	size_t relocations_size;
 };
 
 /*
  * Finds the table by its section, or by its first bytes in .data.rel.ro, where the system's linker
- * puts it. False: no Go program, one of an older version than Go 1.18, or a damaged one; nothing is
- * to be released then.
+ * puts it. False: not a Go program, older than Go 1.18, or damaged; then there is nothing to
+ * release.
  */
 bool go_file_find(struct go_file *go, const struct cfi_file *file);
 /*
- * Returns "gofunc", the vaddr that the places of a function's data count from (struct moduledata of
- * Go's runtime); 0: not found.
+ * Returns "gofunc", the vaddr to which offsets of functions' data are relative (struct moduledata
+ * of Go's runtime); 0: not found.
  */
 uint64_t go_file_data(struct go_file *go);
 void go_file_release(struct go_file *go);

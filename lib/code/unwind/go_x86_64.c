@@ -358,7 +358,7 @@ static void mend_asmcgocall(const struct go_function *function, const struct go_
 		mend_asmcgocall_branch(function, leave, own, no_rule);
 }
 
-/* The kernel returns here twice: what the new thread runs has no caller. */
+/* The kernel returns here twice; code of the new thread has no caller. */
 static void mend_clone(const struct go_function *function, const struct go_layout *layout)
 {
 	size_t at = find_code(&function->code, 0, "\x0f\x05");

@@ -30,7 +30,7 @@ enum {
 
 /*
  * Adapts an encoding to addresses of `word` bytes: absolute pointers of 4 bytes become POINTER_U32.
- * Encodings that no known 32-bit file has become one that fails.
+ * Encodings not seen in 32-bit files become an invalid one.
  */
 uint8_t pointer_encoding(uint8_t encoding, uint8_t word);
 /*

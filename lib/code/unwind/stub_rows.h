@@ -48,7 +48,7 @@ void stubs_add_row(struct stubs *stubs, uint64_t vaddr, struct unwind_rule rule)
 void stubs_add_end(struct stubs *stubs, const struct stub_code *code);
 /* Returns the rule CFA = sp + offset, with everything else as at the call of the function. */
 struct unwind_rule stubs_rule_at_entry(const struct unwind_arch *arch, int offset);
-/* Is `bytes` at that offset? */
+/* True if the code has `bytes` at that offset. */
 #define stub_has(code, at, bytes) stub_has_bytes(code, at, bytes, sizeof(bytes) - 1)
 bool stub_has_bytes(const struct stub_code *code, size_t at, const char *bytes, size_t count);
 

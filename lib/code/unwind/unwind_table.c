@@ -270,7 +270,7 @@ static void add_stubs(struct stubs *stubs, struct cfi_file *file)
 	add_stub(stubs, file, STUB_INIT_FINI, &file->init, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_INIT_FINI, &file->fini, MAX_STUB_SIZE);
 	add_stub(stubs, file, STUB_TEXT, &file->text, MAX_SMALL_TEXT);
-	/* The rows of Go's functions say more than its .debug_frame. */
+	/* The rows of Go's functions have more facts than its .debug_frame. */
 	if (go_rows_add(stubs, file)) {
 		file->debug_frame.size = 0;
 		file->packed_debug_frame = false;

@@ -63,7 +63,7 @@ static bool read_piece(const struct walk_piece *piece, void *to, uint64_t addr, 
 	return true;
 }
 
-/* Is it probably an address of the stack that this piece is the inner end of? */
+/* Returns true if the address probably lies in the stack whose inner end this piece is. */
 static bool is_beyond(const struct walk_piece *piece, uint64_t addr)
 {
 	return piece->is_stack && addr >= piece->start &&
@@ -273,7 +273,7 @@ static bool step(struct walk *w)
 	/* The rule is right, but the copy ends: other methods would find something wrong. */
 	if (result == WALK_BAD_READ && w->left_copy)
 		return end_broken(w);
-	/* Any other method would miss what leads from one stack to another. */
+	/* Other methods would miss the switch from one stack to another. */
 	if (w->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK)
 		return end_broken(w);
 	if (methods & UNWIND_BY_FRAME_POINTER &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts about the machine that ran the unwound programs, which no file and no record contains. */
+/* Facts about the machine of the unwound programs that no file or record contains. */
 #ifndef PROF_LIB_CODE_UNWIND_USER_WALK_H
 #define PROF_LIB_CODE_UNWIND_USER_WALK_H
 
@@ -17,14 +17,14 @@ struct unwind_machine {
 	uint32_t page_size; /* bytes, a power of two */
 };
 
-/* Returns the machine that this program runs on. */
+/* Returns the facts about the running machine. */
 struct unwind_machine unwind_machine_own(void);
 bool unwind_machine_is_arm64(const struct unwind_machine *machine);
 
 /*
- * The walker outside the kernel: takes the same steps (bpf/walk.h) as bpf/capture_stack.bpf.h, in
- * the same order, over a copy of registers and stack. It finishes stacks in code that the kernel's
- * walker did not know yet, and tests compare it with other unwinders.
+ * The walker in user space: takes the same steps (bpf/walk.h) in the same order as
+ * bpf/capture_stack.bpf.h, over a copy of registers and stack. Finishes stacks in code without
+ * tables in the kernel's walker, and is compared with other unwinders in tests.
  */
 
 /* Memory with tables; `size` is in words, a power of two. */
@@ -38,7 +38,7 @@ struct walk_piece {
 	uint64_t start; /* address */
 	const void *bytes;
 	size_t size;
-	bool is_stack; /* the inner end of one; the rest was not copied */
+	bool is_stack; /* the inner end of a stack; the rest was not copied */
 };
 
 struct walk_target {

@@ -70,7 +70,10 @@ static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 	return true;
 }
 
-/* May it lack functions of a runtime that was not known yet? Labels of Go are no functions. */
+/*
+ * Returns true if functions of a runtime may be missing because it was found later. Go's labels are
+ * not functions.
+ */
 static bool is_early(const struct deferred_unwind *l, const struct waiting *w)
 {
 	uint32_t kind;

@@ -28,8 +28,8 @@ void deferred_unwind_free(struct deferred_unwind *l);
 #define DEFERRED_BYTES_MAX ((uint64_t)64 << 20)
 
 /*
- * Copies the record, and holds the process's mappings at the record's time and its code; NULL:
- * nothing is known of them. The copy waits at least until the time `until`.
+ * Copies the record, and holds the process's mappings and code at the record's time; NULL: none
+ * known. The copy waits at least until the time `until`.
  */
 void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
 			 struct mapping_table *mappings, struct jit_code *code, uint64_t until,
@@ -40,7 +40,7 @@ void deferred_unwind_add(struct deferred_unwind *l, const struct rec_copy *copy,
  */
 uint64_t deferred_unwind_finish(struct deferred_unwind *l, uint32_t pid, uint64_t before,
 				uint64_t now);
-/* Finishes the copies whose tables are ready; with `all`, also the others, as far as possible. */
+/* Finishes the copies whose tables are ready; with `all`, also the others, as well as possible. */
 void deferred_unwind_flush(struct deferred_unwind *l, uint64_t now, bool all);
 /* Number of finished copies that were made before their process's runtime was known. */
 uint64_t deferred_unwind_early(const struct deferred_unwind *l);

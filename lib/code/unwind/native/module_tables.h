@@ -73,7 +73,7 @@ struct mapped_runtime {
 };
 struct mapped_runtime module_tables_runtime(const struct module_tables *t,
 					    const struct mapping_table *mappings);
-/* Are these the mappings of a 32-bit program: only files of a 32-bit machine? */
+/* Returns true for a 32-bit program: all mapped files are of a 32-bit machine. */
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 /* Counts the tables that are ready, and the rows of all. */
 void module_tables_count(const struct module_tables *t, uint64_t *tables, uint64_t *rows);

@@ -62,13 +62,13 @@ void native_tables_describe(struct native_tables *t, const struct mapping_table 
 			    const struct jit_code *code, uint32_t flags,
 			    struct native_space *space);
 /*
- * Drops the tables of files that were last used more than that time ago; they are compiled again
- * when they are mapped again. Files are used at `last_used_ns` of their module_table.
+ * Drops the tables of files last used more than unused_ns ago; they are compiled again when mapped
+ * again. The time of last use is last_used_ns of their module_table.
  */
 void native_tables_evict(struct native_tables *t, uint64_t unused_ns, uint64_t now);
-/* Was the file used then or later, or is its table still compiled? */
+/* Returns true if the file was used since then, or its table still has to be compiled. */
 bool native_tables_was_used(const struct native_tables *t, uint32_t module_id, uint64_t since_ns);
-/* Drops what is known of a file that will not be mapped again. */
+/* Drops the data of a file that will not be mapped again. */
 void native_tables_forget(struct native_tables *t, uint32_t module_id, uint64_t now);
 
 /* Ends a round. Memory that no description refers to is reused some rounds and ns later. */

@@ -24,7 +24,7 @@
 #include "lib/code/unwind/native/native_tables.h"
 #include "lib/stream/process/mapping.h"
 
-/* Puts the frames of a runtime into a stack that was walked in this process. */
+/* Merges a runtime's frames into a stack walked in user space. */
 
 struct managed_merge {
 	/* The user frames after the leaf, innermost first, and the sp of each. */
@@ -32,16 +32,16 @@ struct managed_merge {
 	const uint8_t *kinds;
 	uint32_t depth;
 	uint64_t top_sp; /* of the leaf; UINT64_MAX: it is in the kernel */
-	/* Nothing lies beyond the outermost frame; else frames of the runtime may stand alone. */
+	/* The outermost frame is the root; else frames of the runtime may stand alone. */
 	bool is_whole;
-	bool keeps_interpreter; /* leave native frames beside those that they run */
+	bool keeps_interpreter; /* keep the interpreter's native frames beside those it runs */
 	const struct managed_frame *managed;
 	uint32_t managed_count;
 };
 
 struct managed_merge_result {
 	uint32_t depth; /* frames stored */
-	uint32_t left; /* frames of the runtime that no native frame holds */
+	uint32_t left; /* frames of the runtime without a native frame */
 	bool leaf_replaced; /* as STACK_LEAF_REPLACED */
 	bool is_truncated; /* there was no room for all */
 };

@@ -82,8 +82,8 @@ struct table_pool *table_pool_new(struct rule_store *rules, int event_fd);
 /* From now on every file is also probed. Call before the first one is submitted. */
 void table_pool_probe(struct table_pool *p, table_probe_fn *probe);
 /*
- * Waits for the files being compiled, but not long. False: a thread was left behind, and goes on to
- * use all that the pool borrows. NULL is fine.
+ * Waits a limited time for the files being compiled. False: a thread was left behind and still uses
+ * all that the pool borrows. NULL is fine.
  */
 bool table_pool_free(struct table_pool *p);
 /* Limit for waiting files plus results, to spare descriptors and memory. */
@@ -102,7 +102,7 @@ bool table_pool_submit(struct table_pool *p, uint32_t module_id, int fd);
 bool table_pool_wait(struct table_pool *p, size_t count, uint64_t max_ns);
 /* Takes the next result, the caller's to release. False: none now. */
 bool table_pool_next(struct table_pool *p, struct table_result *result);
-/* Have all submitted files been taken as results? */
+/* Returns true if all submitted files have been taken as results. */
 bool table_pool_is_empty(struct table_pool *p);
 
 #endif

@@ -22,7 +22,7 @@
 #include "lib/live/process/cgroup_filter.h"
 #include "lib/stream/process/mapping.h"
 
-#define FILE_MAX ((size_t)16 << 20)
+#define FILE_MAX ((size_t)2 << 20)
 #define DOCKER "/var/lib/docker/containers"
 #define STORAGE "containers/storage"
 #define STORAGE_CONF "containers/storage.conf"

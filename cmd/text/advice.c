@@ -88,6 +88,7 @@ struct search {
 	const char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
 	const char *stem; /* of the file's name: such packages come first */
 	size_t stem_size;
+	uint64_t end; /* when to give up, monotonic ns */
 	char part[PART_BYTES + 1];
 };
 
@@ -117,6 +118,8 @@ static bool lists(struct search *s, int folder, const char *list)
 		size += (size_t)got;
 		if (has_lines(s, size))
 			return true;
+		if (clock_monotonic_ns() > s->end)
+			return false;
 		/* The last line goes on in the next part, and none is as long as a part. */
 		rest = memrchr(s->part, '\n', size);
 		if (!rest || rest == s->part)
@@ -129,12 +132,12 @@ static bool lists(struct search *s, int folder, const char *list)
 }
 
 /* Returns the first package with the file, of those named like it or of the others. */
-static char *find_among(struct search *s, DIR *dir, bool like_file, uint64_t end)
+static char *find_among(struct search *s, DIR *dir, bool like_file)
 {
 	const struct dirent *entry;
 
 	rewinddir(dir);
-	while ((entry = readdir(dir)) && clock_monotonic_ns() < end) {
+	while ((entry = readdir(dir)) && clock_monotonic_ns() < s->end) {
 		const char *name = entry->d_name;
 
 		if (text_ends_with(name, ".list") &&
@@ -149,10 +152,9 @@ static char *find_among(struct search *s, DIR *dir, bool like_file, uint64_t end
 static char *find_package(const char *root, const char *path)
 {
 	_cleanup_closedir_ DIR *dir = open_folder(root, "/var/lib/dpkg/info");
-	uint64_t end = clock_monotonic_ns() + SEARCH_NS;
 	const char *file = strrchr(path, '/');
 	_cleanup_free_ char *line = xasprintf("\n%s\n", path), *other = NULL;
-	struct search s = {.stem = file ? file + 1 : path};
+	struct search s = {.stem = file ? file + 1 : path, .end = clock_monotonic_ns() + SEARCH_NS};
 	char *package;
 
 	if (!dir)
@@ -165,8 +167,8 @@ static char *find_package(const char *root, const char *path)
 		other = xasprintf("\n%s\n", path + strlen("/usr"));
 	s.lines[0] = line;
 	s.lines[1] = other;
-	package = find_among(&s, dir, true, end);
-	return package ? package : find_among(&s, dir, false, end);
+	package = find_among(&s, dir, true);
+	return package ? package : find_among(&s, dir, false);
 }
 
 /* Names the package "bash-dbgsym"; the C library's has an older suffix. */

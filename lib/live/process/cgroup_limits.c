@@ -116,7 +116,8 @@ static void read_row(const struct cpu_limits *l, struct cpu_limit *row)
 	if (!read_counts(l, row, &now))
 		return;
 	/* Another group of that name counts from 0. */
-	if (now.periods < last.periods)
+	if (now.periods < last.periods || now.throttled < last.throttled ||
+	    now.throttled_ns < last.throttled_ns)
 		last = (struct cpu_limit_counts){0};
 	row->counts.periods += now.periods - last.periods;
 	row->counts.throttled += now.throttled - last.throttled;

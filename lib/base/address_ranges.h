@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ranges of addresses that do not overlap. */
+/* Address ranges that do not overlap. */
 #ifndef PROF_BASE_ADDRESS_RANGES_H
 #define PROF_BASE_ADDRESS_RANGES_H
 
@@ -18,7 +18,7 @@ struct address_ranges {
 
 void address_ranges_release(struct address_ranges *r);
 bool address_ranges_cover(const struct address_ranges *r, uint64_t addr);
-/* Adds from `start` to before `end`. False, and nothing is added: it is empty or overlaps one. */
+/* Adds [start, end). Returns false and adds nothing if it is empty or overlaps another range. */
 bool address_ranges_add(struct address_ranges *r, uint64_t start, uint64_t end);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Allocation that never returns NULL. Out of memory prints one line and ends the process with
- * status 125: a recorded command goes on; incomplete files are gone or keep their temporary names;
- * files that had the final names stay as they were.
+ * Allocation that never returns NULL. Out of memory prints one line and exits with status 125. A
+ * recorded command keeps running; incomplete files are removed or keep their temporary names;
+ * existing files stay as they were.
  */
 #ifndef PROF_LIB_BASE_ALLOC_H
 #define PROF_LIB_BASE_ALLOC_H

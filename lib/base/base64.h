@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Characters that so many bytes take. */
+/* Number of characters that encode `size` bytes. */
 #define BASE64_SIZE(size) (((size) + 2) / 3 * 4)
 
-/* Writes BASE64_SIZE(size) characters, without an end. */
+/* Writes BASE64_SIZE(size) characters, without a terminator. */
 void base64_encode(const void *data, size_t size, char *out);
 /*
- * Decodes text, in which white space does not count; `out` has room for 3/4 of its size. False if
- * it is not base64.
+ * Decodes text, ignoring white space; `out` has room for 3/4 of its size. Returns false if it is
+ * not base64.
  */
 bool base64_decode(const char *text, size_t size, unsigned char *out, size_t *out_size);
 

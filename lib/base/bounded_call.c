@@ -8,12 +8,12 @@
 #include "lib/base/alloc.h"
 #include "lib/base/workers.h"
 
-/* Freed by whoever comes last. */
+/* Freed by the last of caller and thread. */
 struct call {
 	void (*run)(void *ctx);
 	void (*release)(void *ctx);
 	void *ctx;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t ended;
 	bool has_ended, is_left;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that need not come back, as of file systems whose server does not answer. */
+/* Calls that may never return, for example into a file system whose server does not respond. */
 #ifndef PROF_LIB_BASE_BOUNDED_CALL_H
 #define PROF_LIB_BASE_BOUNDED_CALL_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * Calls run(ctx) in a thread of its own, and waits for it limit_ns at most. True: it came back.
- * False: the thread was left behind, and calls release(ctx) if it ever comes back; the caller must
- * not touch ctx any more. Calls it in the caller's thread if there can be no other.
+ * Calls run(ctx) in a new thread and waits up to limit_ns for it. Returns true if it returned.
+ * False: the thread was left behind and calls release(ctx) if it ever returns; the caller must not
+ * touch ctx any more. Calls run(ctx) in the caller's thread if no thread can be started.
  */
 bool bounded_call(void (*run)(void *ctx), void (*release)(void *ctx), void *ctx, uint64_t limit_ns);
 

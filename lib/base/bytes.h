@@ -27,7 +27,7 @@ static inline size_t bytes_position(const struct bytes *b)
 {
 	return (size_t)(b->at - b->start);
 }
-/* `size` bytes in place, or NULL. */
+/* Consumes `size` bytes and returns them in place, or NULL. */
 static inline const void *bytes_take(struct bytes *b, size_t size)
 {
 	const uint8_t *at = b->at;
@@ -78,8 +78,8 @@ static inline uint64_t bytes_u64(struct bytes *b)
 	return le64toh(value);
 }
 /*
- * Reads the length of what follows, as a unit of DWARF begins (DWARF 5, 7.4), and tells whether
- * offsets in it have 64 bits.
+ * Reads the unit_length that begins a DWARF unit (DWARF 5, 7.4). Sets *is_64bit if its offsets have
+ * 64 bits.
  */
 static inline uint64_t bytes_unit_length(struct bytes *b, bool *is_64bit)
 {
@@ -94,13 +94,13 @@ uint64_t bytes_uleb_long(struct bytes *b);
 /* LEB128 as in DWARF; values of more than 64 bits fail. */
 static inline uint64_t bytes_uleb(struct bytes *b)
 {
-	/* Nearly all are one byte. */
+	/* Nearly all values take one byte. */
 	if (!b->failed && b->at < b->end && *b->at < 0x80)
 		return *b->at++;
 	return bytes_uleb_long(b);
 }
 int64_t bytes_sleb(struct bytes *b);
-/* Reads a string terminated within the bounds; NULL if it is not. */
+/* Reads a string that is terminated within the bounds; else returns NULL. */
 const char *bytes_cstr(struct bytes *b);
 /* Moves to an absolute position from the start. */
 void bytes_seek(struct bytes *b, size_t position);

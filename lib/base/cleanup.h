@@ -37,7 +37,7 @@ DEFINE_CLEANUP(DIR *, closedir)
 #define _cleanup_fclose_ _cleanup_(fclose)
 #define _cleanup_closedir_ _cleanup_(closedir)
 
-/* Hands ownership on: gives the value of the pointer and sets it to NULL. */
+/* Transfers ownership: returns the pointer and sets it to NULL. */
 #define steal(p) \
 	({ \
 		__typeof__(p) stolen_ = (p); \

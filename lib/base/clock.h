@@ -9,22 +9,22 @@
 #define BOOT_ID_SIZE 16
 
 /*
- * Reads the id that the kernel chose when the machine started, as random(4) describes. False: it
- * cannot be read, and bytes that are missing stay as they are.
+ * Reads the kernel's boot id, see random(4). Returns false if it cannot be read; missing bytes stay
+ * as they are.
  */
 bool boot_id_read(uint8_t id[BOOT_ID_SIZE]);
 
 /*
- * Latest time that a file may tell, ns: 100 years after its clock began, with the machine, the
+ * Latest time accepted from a file, ns: 100 years after its clock began, with the machine, the
  * recording or the Unix epoch. The sum of two such times fits an int64_t.
  */
 #define CLOCK_TIME_MAX (36525ull * 86400 * 1000000000)
-/* Greater than any time; stands for one that is missing, negative or beyond the latest. */
+/* Greater than any time; marks one that is missing, negative or beyond CLOCK_TIME_MAX. */
 #define CLOCK_NO_TIME UINT64_MAX
 
 /*
- * False: no clock can show this. The event that has it counts, but it happened at the end of what
- * is known of its thread, or of its file, and does not make that longer.
+ * Returns false for a time that no clock can show. An event with such a time counts, but is placed
+ * at the end of its thread, or of its file, and does not extend that.
  */
 static inline bool clock_can_show(uint64_t ns)
 {

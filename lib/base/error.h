@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One idiom for failures: `struct error *err` comes last, a function returns 0 or a negative errno,
- * and the place where it happens says
+ * and the place of the failure calls
  *
  *	return error_set(err, -errno, "open %s", path);
  *
@@ -11,7 +11,7 @@
 #define PROF_LIB_BASE_ERROR_H
 
 struct error {
-	int code; /* negative errno, 0 while nothing failed */
+	int code; /* negative errno, 0 without a failure */
 	char text[512]; /* the failure, one line without a full stop */
 	char hint[256]; /* the remedy, possibly empty */
 };
@@ -27,7 +27,7 @@ int error_text(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Prefixes the text with the formatted message and ": ". Returns err's code. */
 int error_wrap(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Says what to do about the failure, in one line ("run: sysctl kernel.perf_event_paranoid=1"). */
+/* Sets the remedy, one line ("run: sysctl kernel.perf_event_paranoid=1"). */
 void error_hint(struct error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -84,7 +84,7 @@ static char *user_name(uid_t uid)
 	return found ? xstrdup(entry.pw_name) : NULL;
 }
 
-/* Groups from the group database; the main group alone for a user without an entry. */
+/* Groups from the group database; only the main group for a user without an entry. */
 static struct identity_groups *groups_of(const struct identity *who)
 {
 	_cleanup_free_ char *name = user_name(who->uid);
@@ -109,9 +109,9 @@ static struct identity_groups *groups_of(const struct identity *who)
 }
 
 /*
- * The system call itself, because glibc's setgroups() changes every thread. It may fail without
- * CAP_SETGID or in a user namespace that denies it: such a process has no groups that its user
- * lacks.
+ * Calls the system call directly, because glibc's setgroups() changes every thread. It may fail
+ * without CAP_SETGID or in a user namespace that denies it: such a process has no groups that its
+ * user lacks.
  */
 static void set_groups(const struct identity_groups *groups)
 {
@@ -135,7 +135,7 @@ static bool set_file_ids(uid_t uid, gid_t gid)
 	(BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_FOWNER) | \
 	 BIT(CAP_FSETID) | BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MKNOD))
 
-/* Drops and raises capabilities of this thread alone, as libcap does. */
+/* Drops and raises capabilities of this thread only, as libcap does. */
 static int change_capabilities(uint32_t drop, uint32_t raise, uint32_t *dropped)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -148,7 +148,7 @@ static int change_capabilities(uint32_t drop, uint32_t raise, uint32_t *dropped)
 	return (*dropped || raise) && syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-/* Leave root alone; other users have such capabilities only from this program's file. */
+/* Leaves root unchanged; other users have such capabilities only from this program's file. */
 static struct identity assume_own_files(void)
 {
 	struct identity before = {.is_self = true};
@@ -256,7 +256,7 @@ static void restore_whole(struct identity_whole *whole)
 	syscall(SYS_setresuid, -1L, (long)whole->uid, -1L);
 	syscall(SYS_setresgid, -1L, (long)whole->gid, -1L);
 	change_effective(whole->capabilities);
-	/* The kernel takes this from whoever changes an effective id. */
+	/* The kernel clears the dumpable flag when an effective id changes. */
 	if (whole->is_dumpable == 1)
 		prctl(PR_SET_DUMPABLE, 1);
 	free(whole);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The user for whom the program works: the invoking one, also under sudo. */
+/* The user on whose behalf the program runs: the invoking one, also under sudo. */
 #ifndef PROF_LIB_BASE_IDENTITY_H
 #define PROF_LIB_BASE_IDENTITY_H
 
@@ -14,7 +14,7 @@ struct identity {
 	uid_t uid;
 	gid_t gid;
 	bool is_self; /* already the effective user: nothing to switch */
-	/* Set only in what identity_assume_files() returns. */
+	/* Set only in the value that identity_assume_files() returns. */
 	struct identity_groups *groups;
 	uint32_t dropped; /* capabilities, by number */
 	struct identity_whole *whole; /* NULL: files alone */
@@ -22,8 +22,8 @@ struct identity {
 };
 
 /*
- * The user in SUDO_UID and SUDO_GID if the effective uid is 0, both are numbers and SUDO_UID is not
- * 0; otherwise the current user.
+ * Returns the user in SUDO_UID and SUDO_GID if the effective uid is 0, both are numbers and
+ * SUDO_UID is not 0; otherwise the current user.
  */
 struct identity identity_of_invoker(void);
 
@@ -36,17 +36,17 @@ struct identity identity_of_invoker(void);
  */
 struct identity identity_assume_files(const struct identity *who);
 /*
- * Accesses files as a process with these ids alone: without groups and without file capabilities,
- * regardless of the identity assumed before. -1 matches no user and no group.
+ * Accesses files as a process with only these ids: without groups and file capabilities, regardless
+ * of the identity assumed before. -1 matches no user and no group.
  */
 struct identity identity_assume_ids(uid_t uid, gid_t gid);
 /*
- * Accesses files as that user and without any capability: also those whose permission the kernel
- * derives from effective ids (/proc/sys) or from capabilities of whoever opens or reads them
- * (/proc/kallsyms, /proc/PID/io). Root itself stays as it is.
+ * Accesses files as that user and without any capability. Also covers files whose permission the
+ * kernel derives from effective ids (/proc/sys) or from capabilities of the process that opens or
+ * reads them (/proc/kallsyms, /proc/PID/io). Root itself stays as it is.
  */
 struct identity identity_assume_all(const struct identity *who);
-/* Undoes each of these functions. */
+/* Undoes either of these functions. */
 void identity_restore_files(const struct identity *before);
 
 #endif

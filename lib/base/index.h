@@ -21,19 +21,19 @@ struct index {
 	uint32_t count, capacity; /* capacity is 0 or a power of two */
 };
 
-/* Does row `id` of `table` have this key? */
+/* Returns true if row `id` of `table` has this key. */
 typedef bool index_equal_fn(const void *table, uint32_t id, const void *key);
 
 /* A zeroed struct is an empty index. */
 void index_release(struct index *ix);
-/* Removes all rows, and keeps the memory. */
+/* Removes all rows, but keeps the memory. */
 void index_clear(struct index *ix);
-/* The id of the row with this key, or INDEX_NONE. */
+/* Returns the id of the row with this key, or INDEX_NONE. */
 uint32_t index_find(const struct index *ix, uint64_t hash, index_equal_fn *equal, const void *table,
 		    const void *key);
 /* Adds a row whose key must not be in the index yet. */
 void index_add(struct index *ix, uint64_t hash, uint32_t id);
-/* Removes a row; hash is that of its key. Does nothing if no row has this id. */
+/* Removes a row; `hash` is its key's. Does nothing if no row has this id. */
 void index_remove(struct index *ix, uint64_t hash, uint32_t id);
 
 /* Does not resist adversarial collisions: a flood of equal hashes is slow, never wrong. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The one way to read a file that outfile wrote: whole, and inflated if it is gzip. */
+/* The only way to read a file written by outfile: whole, decompressed if it is gzip. */
 #ifndef PROF_LIB_BASE_INFILE_H
 #define PROF_LIB_BASE_INFILE_H
 

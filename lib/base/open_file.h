@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens files whose names somebody else chose. */
+/* Opens files whose names are untrusted. */
 #ifndef PROF_LIB_BASE_OPEN_FILE_H
 #define PROF_LIB_BASE_OPEN_FILE_H
 
@@ -15,37 +15,37 @@
  * negative errno; -ENXIO if it is not a regular file.
  */
 int open_regular(const char *path);
-/* The same for the file that an O_PATH descriptor stands for, which is borrowed. */
+/* The same for the file behind an O_PATH descriptor, which is borrowed. */
 int open_regular_place(int place);
 /*
- * The same for a name that the recorded program chose. Follows no link of /proc, which would lead
- * to files that this process has open. If `root` is not 0 but an open folder, that is "/": no link
- * and no ".." leads out of it, and even a relative path starts there.
+ * The same for a name that the recorded program chose. Follows no link in /proc, which could lead
+ * to files that this process has open. If `root` is not 0, it is an open directory that serves as
+ * "/": no link and no ".." leads out of it, and even a relative path starts there.
  */
 int open_regular_named(int root, const char *path);
 
 /*
- * Reads up to `size` bytes, fewer only at the end of the file; none where the offset is beyond what
- * a file can have. Returns their number or a negative errno.
+ * Reads up to `size` bytes; fewer only at the end of the file, none if the offset is beyond the
+ * largest possible file. Returns their number or a negative errno.
  */
 ssize_t read_at(int fd, void *data, size_t size, uint64_t offset);
 /* Writes all of it. Returns 0 or a negative errno. */
 int write_at(int fd, const void *data, size_t size, uint64_t offset);
 
-/* Files in memory: what is written into one can be packed, sent, mapped or taken as a text. */
+/* Files in memory: their content can be packed, sent, mapped or read back as text. */
 
 typedef int memory_file_writer(void *ctx, struct outfile *out, struct error *err);
 
 /*
- * Calls write() once. Returns the descriptor, which the caller closes, and sets *size; a negative
- * errno with err set if something failed. `what` stands in messages: "the page".
+ * Calls write() once. Returns a descriptor, which the caller closes, and sets *size; on failure a
+ * negative errno with err set. `what` names the content in messages: "the page".
  */
 int memory_file_write(const char *what, bool gzip, memory_file_writer *write, void *ctx,
 		      uint64_t *size, struct error *err);
-/* The same for bytes that are there. */
+/* The same for bytes in memory. */
 int memory_file_pack(const char *what, const void *data, size_t data_size, uint64_t *size,
 		     struct error *err);
-/* Sets *text to the file's bytes, terminated, which the caller frees. */
+/* Sets *text to the content of the file, terminated; the caller frees it. */
 int memory_file_read(int fd, const char *what, size_t size, char **text, struct error *err);
 
 #endif

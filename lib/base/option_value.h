@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of command line options: each failure names the option, the value, and what is wrong. */
+/* Values of command line options. Each failure names the option, the value and the fault. */
 #ifndef PROF_LIB_BASE_OPTION_VALUE_H
 #define PROF_LIB_BASE_OPTION_VALUE_H
 
@@ -12,7 +12,7 @@
 /* A decimal number above 0. */
 int option_parse_positive(const char *option, const char *value, double *number, struct error *err);
 /*
- * A time in units of `unit_ns`, or with a unit of its own: us, ms, s, m or h. At least one
+ * A time in units of `unit_ns`, or with an explicit unit: us, ms, s, m or h. At least one
  * nanosecond.
  */
 int option_parse_time(const char *option, const char *value, double unit_ns, uint64_t *ns,

@@ -82,7 +82,7 @@ static int open_folder(struct outfile *f, struct error *err)
 }
 
 /*
- * Symbolic links in /dev and /proc stand for descriptors (/dev/stdout, /dev/fd/3): replacing one
+ * Symbolic links in /dev and /proc lead to descriptors (/dev/stdout, /dev/fd/3): replacing one
  * would break /dev for everybody.
  */
 static bool folder_is_special(const struct outfile *f)
@@ -133,9 +133,7 @@ typedef int make_fn(struct outfile *f, const char *name);
 /* Makes a file with a temporary name and stores that in f->temp. */
 static int make_temporary(struct outfile *f, make_fn *make)
 {
-	/*
-	 * The temporary name is longer than the final one, which may use all that NAME_MAX allows.
-	 */
+	/* The temporary name is longer than the final one, which may have the full NAME_MAX. */
 	int kept = NAME_MAX - RANDOM_SIZE - 2, rc = -EEXIST;
 
 	for (int tries = 0; rc == -EEXIST && tries < 100; tries++) {
@@ -194,7 +192,7 @@ static int open_new(struct outfile *f, struct error *err)
 		return error_set(err, rc, "write %s: find a temporary name", f->path);
 	if (rc)
 		return error_set(err, rc, "write %s", f->path);
-	/* Undoes what umask or a default ACL did to the mode. */
+	/* Restores the mode that umask or a default ACL changed. */
 	fchmod(f->fd, 0600);
 	return 0;
 }
@@ -214,9 +212,7 @@ static bool is_trap(const struct outfile *f, const struct stat *st)
 
 static int open_directly(struct outfile *f, int flags, struct error *err)
 {
-	/*
-	 * Not repeated on EINTR: a FIFO that nobody reads must not keep the program from stopping.
-	 */
+	/* No retry on EINTR: a FIFO without a reader must not keep the program from stopping. */
 	f->fd = openat(f->dir_fd, f->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
 	if (f->fd < 0)
 		return error_set(err, -errno, "open %s", f->path);
@@ -298,7 +294,7 @@ static bool is_cancelled(const struct outfile *f)
 	return f->is_cancelled && __atomic_load_n(f->is_cancelled, __ATOMIC_RELAXED);
 }
 
-/* Writes all bytes despite signals and descriptors that somebody made non-blocking. */
+/* Writes all bytes despite signals and non-blocking descriptors. */
 static void write_all(struct outfile *f, const uint8_t *data, size_t size)
 {
 	while (size && !f->failure) {
@@ -408,8 +404,8 @@ static int copy_named(struct outfile *f, const char *name)
 }
 
 /*
- * Links the final name if it is free, else a temporary one to be renamed. If links are refused,
- * which not every file system says beforehand, writes the file once more.
+ * Links the final name if it is free, else a temporary one to be renamed. Some file systems refuse
+ * links only when asked to: then writes the file once more.
  */
 static int name_file(struct outfile *f)
 {

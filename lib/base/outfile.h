@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The one way to write a result. Writes to an unnamed file in the target folder, or to a temporary
- * name if the file system has no unnamed files; the file gets its final name only when it is
- * complete. Opens and names files as the invoking user; compresses into one gzip member if asked
- * to. Replaces a symbolic link itself. Writes directly to a device, to a FIFO and through links in
- * /dev or /proc (/dev/stdout, /dev/fd/3). For "-" the caller gives a descriptor.
+ * The only way to write a result. Writes to an unnamed file in the target folder, or to a temporary
+ * name if the file system lacks unnamed files; the file gets its final name only when it is
+ * complete. Opens and names files as the invoking user; compresses into one gzip member on request.
+ * Replaces a symbolic link itself. Writes directly to a device, to a FIFO and through links in /dev
+ * or /proc (/dev/stdout, /dev/fd/3). For "-" the caller passes a descriptor.
  */
 #ifndef PROF_LIB_BASE_OUTFILE_H
 #define PROF_LIB_BASE_OUTFILE_H
@@ -19,20 +19,20 @@
 struct outfile;
 
 struct outfile_options {
-	const char *path; /* for messages only if fd is given */
+	const char *path; /* if fd is given, used only in messages */
 	int fd; /* >= 0: write here (taken over) instead of opening path */
 	bool gzip;
-	struct identity owner; /* permissions and ownership of the file are this user's */
-	const bool *is_cancelled; /* once it is set, atomically, writing fails; NULL: never */
+	struct identity owner; /* the user that owns the file, with that user's permissions */
+	const bool *is_cancelled; /* once set, atomically, writing fails; NULL: never */
 };
 
 /*
- * Opens at once, so that failures come early: a missing folder, no permission, a directory in the
- * file's place. Leaves the final name alone until outfile_commit(). Mode 0600. Opening a FIFO waits
+ * Opens at once, so that failures come early: a missing folder, no permission, a directory in place
+ * of the file. Leaves the final name alone until outfile_commit(). Mode 0600. Opening a FIFO waits
  * for its reader; a signal whose handler lacks SA_RESTART ends the wait with -EINTR.
  */
 int outfile_open(struct outfile **out, const struct outfile_options *options, struct error *err);
-/* The same for a file at `path` that is not compressed. */
+/* The same for an uncompressed file at `path`. */
 static inline int outfile_open_plain(struct outfile **out, const char *path,
 				     const struct identity *owner, struct error *err)
 {
@@ -43,23 +43,23 @@ static inline int outfile_open_plain(struct outfile **out, const char *path,
 
 /*
  * Writes through a buffer; outfile_commit() returns the first failure. The program must ignore
- * SIGPIPE and SIGXFSZ, or they end it.
+ * SIGPIPE and SIGXFSZ, which would kill it.
  */
 void outfile_write(struct outfile *f, const void *data, size_t size);
-/* True once a write has failed: going on is pointless. */
+/* True once a write has failed: further writes are pointless. */
 bool outfile_failed(const struct outfile *f);
 /*
- * Flushes, closes and renames; call once. On failure removes the temporary file; an older file of
- * the final name stays.
+ * Flushes, closes and renames; call once. On failure removes the temporary file; an existing file
+ * of the final name stays.
  */
 int outfile_commit(struct outfile *f, struct error *err);
 /* Bytes in the file (after compression); final after outfile_commit(). */
 uint64_t outfile_size(const struct outfile *f);
-/* False: it is written directly, as several may be, and somebody may read it meanwhile. */
+/* False if the file is written directly: other writers may share it, and readers see it grow. */
 bool outfile_is_placed_at_end(const struct outfile *f);
-/* True if both write to the same place: the one committed last would replace the other. */
+/* True if both write to the same file: the last commit would replace the other. */
 bool outfile_is_same(const struct outfile *a, const struct outfile *b);
-/* Removes the temporary file, too, if outfile_commit() was not called. NULL is fine. */
+/* Removes the temporary file unless outfile_commit() was called. Accepts NULL. */
 void outfile_free(struct outfile *f);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The running program as a file. A tarball has a loader and libraries of its own: there a launcher
- * (cmd/launcher) lies in the program's place and starts the loader, and /proc/self/exe names that.
+ * The running program as a file. A tarball has its own loader and libraries: a launcher
+ * (cmd/launcher) takes the program's place and starts the loader, so /proc/self/exe names the
+ * loader.
  */
 #ifndef PROF_LIB_BASE_PROGRAM_H
 #define PROF_LIB_BASE_PROGRAM_H
@@ -14,32 +15,33 @@
 
 /*
  * Finds the first file with that name in PATH, regardless of its permissions. Allocates nothing. A
- * name with a slash is found where it says.
+ * name with a slash is used as a path.
  */
 bool search_path_find(const char *name, char file[PATH_MAX]);
 
-/* Files that are installed with the running program: beside it, or in ../lib/prof. */
+/* Files installed with the running program: in its folder, or in ../lib/prof. */
 
 /*
- * Returns the path of that file, which the caller frees; the place beside the program if it is
- * nowhere, NULL if the program has no folder.
+ * Returns the path of the companion file, which the caller frees. If it exists nowhere, returns its
+ * path in the program's folder; NULL if that folder is unknown.
  */
 char *neighbour_path(const char *name);
 
 #define SIGNAL_NAME_SIZE 32 /* including the terminator */
 
 /*
- * Writes "SIGTERM" or "SIGRTMIN+3". Numbers are the kernel's; the C library reserves two of them.
+ * Writes "SIGTERM" or "SIGRTMIN+3". Numbers are the kernel's; the C library reserves two real-time
+ * signals.
  */
 void signal_name(int number, char to[SIGNAL_NAME_SIZE]);
 
-/* Places below the folder that holds all, which may lie anywhere. */
+/* Paths below the root of the tarball, which may lie anywhere. */
 #define PROGRAM_PROF "bin/prof"
 #define PROGRAM_VIEW "lib/prof/prof-view"
 #define PROGRAM_BROWSE "lib/prof/prof-browse"
 #define PROGRAM_LOADED "lib/prof/loaded/"
 #define PROGRAM_LOADER "ld-prof.so"
-/* Words before the program's file in the loader's command line. */
+/* Number of words before the program's file in the loader's command line. */
 #define PROGRAM_LOADER_WORDS 6
 
 /*
@@ -56,21 +58,21 @@ void signal_name(int number, char to[SIGNAL_NAME_SIZE]);
 extern char program_again[];
 
 /*
- * Tells where the program lies, by one of the places above, and undoes what the launcher did to
- * `environment`. To be called before threads run; without it, there is no launcher.
+ * Sets where the program lies, one of the paths above, and undoes the launcher's changes to
+ * `environment`. Call before threads run; without this call, no launcher is assumed.
  */
 void program_begin(const char *place, char **environment);
 
 /*
- * Returns where in /proc/self/cmdline the program's own words begin, after the launcher's; the
- * first of them is the file that the loader runs, for the program's name.
+ * Returns the offset in /proc/self/cmdline at which the program's own words begin, after the
+ * launcher's. The first of them is the file that the loader runs, in place of the program's name.
  */
 size_t program_first_word(void);
 
 /* Returns true if a launcher started the program. */
 bool program_is_launched(void);
 
-/* Returns the program's path for the caller to free; NULL and errno if the kernel does not tell. */
+/* Returns the program's path for the caller to free; NULL with errno set on failure. */
 char *program_path(void);
 
 #endif

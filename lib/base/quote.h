@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts as parts of command lines, as typed into a shell, and of URLs. */
+/* Quotes strings for shell command lines and URLs. */
 #ifndef PROF_LIB_BASE_QUOTE_H
 #define PROF_LIB_BASE_QUOTE_H
 
@@ -7,13 +7,13 @@
 
 /* Appends the word, quoted if a shell needs that; control characters become "$'\n'". */
 void quote_word(struct strbuf *out, const char *word, size_t size);
-/* Appends the words of a list (`size` bytes, each terminated), with blanks between them. */
+/* Appends the words of a list (`size` bytes, each terminated), separated by blanks. */
 void quote_list(struct strbuf *out, const char *list, size_t size);
-/* Appends the text as a part of a URL: all but unreserved characters (RFC 3986) become %XX. */
+/* Appends the text escaped for a URL: all but unreserved characters (RFC 3986) become %XX. */
 void quote_url(struct strbuf *out, const char *text);
-/* Decodes %XX; the caller frees. NULL: that is wrong, or a byte is 0. */
+/* Decodes %XX; the caller frees. NULL for an invalid escape or a NUL byte. */
 char *unquote_url(const char *text, size_t size);
-/* Decodes the text without the blanks around it, likewise. */
+/* The same, after trimming blanks at both ends. */
 char *unquote_url_trimmed(const char *text, size_t size);
 
 #endif

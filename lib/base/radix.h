@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorts by number; many times as fast as qsort() on many rows. */
+/* Sorts by number; many times faster than qsort() on many rows. */
 #ifndef PROF_LIB_BASE_RADIX_H
 #define PROF_LIB_BASE_RADIX_H
 
@@ -11,7 +11,7 @@ struct radix_row {
 	uint32_t value; /* the caller's; usually the number of a larger row */
 };
 
-/* By key, ascending; rows of one key keep their order. */
+/* By key, ascending; stable. */
 void radix_sort(struct radix_row *rows, size_t count);
 
 #endif

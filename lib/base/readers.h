@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Opens a file that a recorded program named, for example a source file in debug information. Its
- * contents end up in the profile, so the program's users must be able to read it themselves.
+ * contents end up in the profile, so the program's users must have permission to read it.
  */
 #ifndef PROF_LIB_BASE_READERS_H
 #define PROF_LIB_BASE_READERS_H
@@ -10,7 +10,7 @@
 
 #include "lib/base/vec.h"
 
-/* In both ids: an unknown user, who can read what everybody can. */
+/* In both ids: an unknown user, who may read only files open to everybody. */
 #define READER_UNKNOWN UINT32_MAX
 
 struct reader {
@@ -23,7 +23,7 @@ struct readers {
 };
 
 void readers_release(struct readers *readers);
-/* Adds the reader unless it is in the list. */
+/* Adds the reader unless it is already in the list. */
 void readers_add(struct readers *readers, struct reader reader);
 
 /* readers_open(): this process can read the file, but not all readers can. */

@@ -19,9 +19,9 @@ void strbuf_addch(struct strbuf *s, char c);
 void strbuf_addf(struct strbuf *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* "1,234,567" in every locale. */
 void strbuf_add_grouped(struct strbuf *s, uint64_t value);
-/* The text, "" when nothing was ever added; valid until the next change. */
+/* Returns the text, "" if nothing was ever added; valid until the next change. */
 const char *strbuf_text(const struct strbuf *s);
-/* Hands over the text, never NULL, which the caller frees; s is empty afterwards. */
+/* Transfers ownership of the text, never NULL; s is empty afterwards. */
 char *strbuf_take(struct strbuf *s);
 
 static inline void strbuf_release_cleanup(struct strbuf *s)

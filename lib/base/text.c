@@ -99,7 +99,7 @@ static bool is_blank(char c)
 static bool take_quoted(const char **at, char quote, struct strbuf *word)
 {
 	for (; **at && **at != quote; ++*at) {
-		/* In double quotes, a backslash means something before these alone. */
+		/* In double quotes, a backslash escapes only these. */
 		if (quote == '"' && **at == '\\' && (*at)[1] && strchr("\"\\$`", (*at)[1]))
 			++*at;
 		strbuf_addch(word, **at);

@@ -7,31 +7,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Text in columns of a terminal: letters of East Asia take two, accents none. */
+/* Terminal columns of text: East Asian letters take two, accents none. */
 
-/* The columns that a line takes, which is valid UTF-8 without control characters. */
+/* Returns the columns of a line, which must be valid UTF-8 without control characters. */
 size_t text_width(const char *text);
 /*
- * Copies a line, cut to `width` columns (1 or more) by an ellipsis: at the end, or before the last
- * two fifths, where the end of a name says more. To be freed.
+ * Copies a line, shortened to `width` columns (1 or more) by an ellipsis: at the end, or, with
+ * keeps_end, before the last two fifths, for names that differ at the end. The caller frees it.
  */
 char *text_cut(const char *text, size_t width, bool keeps_end);
 
-/* A command line, split into words as a shell does it, but without anything else of a shell. */
+/* A command line, split into words by the quoting rules of a shell, without expansions. */
 
 /*
- * Words are separated by blanks; quotes and backslashes work as in a shell. NULL-terminated, to be
- * freed with words_free(); NULL: a quote has no end, or there is no word.
+ * Words are separated by blanks; quotes and backslashes work as in a shell. Returns a
+ * NULL-terminated list to free with words_free(); NULL for an open quote or without a word.
  */
 char **words_split(const char *text);
 /* NULL is fine. */
 void words_free(char **words);
 
-/* Guesses the word that a mistyped one was meant to be. */
+/* Guesses the intended word behind a typo. */
 
 /*
- * Counts the letters to add, drop, replace or swap with their neighbour to turn one word into the
- * other. SIZE_MAX if a word has more than 32 bytes.
+ * Returns the edit distance: letters to add, drop, replace or swap with the next one. SIZE_MAX if a
+ * word has more than 32 bytes.
  */
 size_t near_miss_distance(const char *a, const char *b);
 /*
@@ -40,20 +40,26 @@ size_t near_miss_distance(const char *a, const char *b);
  */
 const char *near_miss(const char *word, const char *const *candidates, size_t count);
 
-/* The kernel's suffix to the path of an unlinked file; a real file name may end in it, too. */
+/*
+ * The kernel's suffix to the path of an unlinked file; the name of an existing file may end in it,
+ * too.
+ */
 #define PATH_DELETED " (deleted)"
 
-/* The word for this number. */
+/* Returns `one` or `many`, by the count. */
 const char *text_counted(uint64_t count, const char *one, const char *many);
 
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);
 
-/* The whole string is a number of the base, without sign or space; else false. */
+/* Parses the whole string as a number of the base, without sign or space; else false. */
 bool text_to_u64(const char *text, int base, uint64_t *value);
-/* The whole string is a finite decimal number ("2", "0.5"); else false. */
+/* Parses the whole string as a finite decimal number ("2", "0.5"); else false. */
 bool text_to_double(const char *text, double *value);
-/* Bytes, with an optional suffix K, M or G (powers of 1024); false on overflow or rubbish. */
+/*
+ * Parses bytes, with an optional suffix K, M or G (powers of 1024); false on overflow or if
+ * malformed.
+ */
 bool text_to_size(const char *text, uint64_t *size);
 
 /*
@@ -62,14 +68,14 @@ bool text_to_size(const char *text, uint64_t *size);
 bool text_scan_hex(const char **at, const char *end, uint64_t *value);
 bool text_scan_decimal(const char **at, const char *end, uint64_t *value);
 
-/* Length in bytes of the valid UTF-8 sequence at text (at most size); 0 if it is invalid. */
+/* Returns the length in bytes of the valid UTF-8 sequence at text (at most size); 0 if invalid. */
 size_t text_utf8_length(const char *text, size_t size);
 /* Decodes one sequence that text_utf8_length() found valid. */
 uint32_t text_code_point(const char *text, size_t length);
 /*
- * Makes a foreign name safe to print: replaces control and format characters (C0, C1, bidirectional
- * and invisible ones) and bytes that are not UTF-8 by one '?' each, so that the name cannot steer a
- * terminal, add lines or look like another one. The text never grows.
+ * Makes an untrusted name safe to print: replaces each control and format character (C0, C1,
+ * bidirectional and invisible ones) and each byte that is not UTF-8 by one '?', so that the name
+ * cannot send terminal escapes, add lines or look like another name. The text never grows.
  */
 void text_to_line(char *text);
 
@@ -80,7 +86,7 @@ void text_to_line(char *text);
 char *text_read_file(const char *path, size_t max, size_t *size);
 char *text_read_fd(int fd, size_t max, size_t *size);
 
-/* "1.2 MB", "312 kB", "87 B": decimal units, for people. */
+/* "1.2 MB", "312 kB", "87 B": decimal units, for display. */
 void text_format_bytes(char *buf, size_t buf_size, uint64_t bytes);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 
-/* Large arrays grow by less: their pages move, and what is not used takes memory. */
+/* Large arrays grow by a smaller factor: moving their pages is cheap, unused room is not. */
 #define LARGE ((size_t)4 << 20)
 
 static size_t growth(size_t capacity, size_t item_size)
@@ -34,7 +34,7 @@ void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size)
 
 	if (*capacity == count)
 		return items;
-	/* In place, it would leave a hole that few things fit into. */
+	/* Shrinking in place would leave a hole that few allocations fit into. */
 	if (count)
 		moved = memcpy(xreallocarray(NULL, count, item_size), items, count * item_size);
 	free(items);

@@ -23,7 +23,7 @@
 
 /* Makes room for `capacity` items of item_size bytes each; returns the (moved) items. */
 void *vec_grow(void *items, size_t *capacity, size_t needed, size_t item_size);
-/* Returns the (moved) items with room for `count` of them, NULL for none. */
+/* Returns the (moved) items with room for exactly `count` of them, NULL for none. */
 void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 
 #define vec_reserve(v, needed) \
@@ -49,22 +49,22 @@ void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 		(v)->items + (v)->count - vec_n_; \
 	})
 
-/* Gives back the room for more items than there are. */
+/* Releases unused capacity. */
 #define vec_fit(v) \
 	((v)->items = vec_shrink((v)->items, &(v)->capacity, (v)->count, sizeof(*(v)->items)))
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
 /* Orders uint64_t ascending, for vec_sort() and qsort(). */
 int u64_compare(const void *a, const void *b);
-/* Works for an empty VEC, too, whose items qsort() must not see as NULL. */
+/* Works for an empty VEC, too: qsort() must not get NULL as items. */
 #define vec_sort(v, compare) \
 	do { \
 		if ((v)->count > 1) \
 			qsort((v)->items, (v)->count, sizeof(*(v)->items), compare); \
 	} while (0)
 /*
- * Counts by bisection the leading items that meet a condition on `it`, a pointer to an item. Of the
- * `n` items those that meet it must come first.
+ * Counts by bisection the leading items that meet a condition on `it`, a pointer to an item. All
+ * items that meet it must precede those that do not.
  */
 #define count_front(array, n, it, ...) \
 	({ \

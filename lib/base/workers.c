@@ -28,7 +28,7 @@ void urgency_lower(void)
 		setpriority(PRIO_PROCESS, SELF, 0);
 }
 
-/* Time for a thread to end that was told to. */
+/* Time that a thread gets to end. */
 #define JOIN_NS 500000000
 /* Between two calls while a thread runs. */
 #define BESIDE_NS 20000000
@@ -44,7 +44,7 @@ int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	code = pthread_create(thread, NULL, run, ctx);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	/* Without a name it works as well. */
+	/* The name is optional. */
 	if (!code)
 		pthread_setname_np(*thread, name);
 	return code;
@@ -125,9 +125,9 @@ bool threads_are_left(void)
 #define CHECK_NS 50000000ull
 /* Jobs that were not begun get threads of their own after this long without progress. */
 #define STILL_NS 250000000ull
-/* Time for jobs to end that were told to. */
+/* Time that jobs get to finish after WORKERS_HURRY. */
 #define HURRY_NS 2000000000ull
-/* Less CPU time is what waiting itself takes. */
+/* Waiting itself uses up to this much CPU time. */
 #define PROGRESS_CPU_NS 1000000ll
 
 /* Signs of life of all threads but the caller's. */
@@ -146,7 +146,7 @@ struct pool {
 	bool is_over; /* no more jobs are begun */
 	bool is_abandoned; /* the last thread frees all */
 	enum workers_wish wish;
-	/* Only the caller's thread uses the rest. */
+	/* The members below are used only by the caller's thread. */
 	struct pace pace;
 	uint64_t progress_ns, checked_ns, hurry_ns; /* when; CLOCK_MONOTONIC */
 };
@@ -215,7 +215,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void add_threads(struct pool *pool, unsigned int count, unsigned int max)
 {
 	pthread_t thread;
@@ -233,7 +233,7 @@ static bool is_watched(const struct pool *pool)
 	return pool->jobs.stall_ns || pool->jobs.ask;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void wait_a_moment(struct pool *pool)
 {
 	uint64_t end = clock_monotonic_ns() + CHECK_NS;
@@ -301,7 +301,7 @@ static void take_all(struct pool *pool)
 
 	for (size_t i = 0; i < jobs->count; i++) {
 		while (!pool->is_done[i] && !pool->is_over) {
-			/* Without any thread, in this one. */
+			/* If no thread could be started, run the job in this one. */
 			if (pool->threads || !run_next(pool))
 				wait_a_moment(pool);
 			watch(pool);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs jobs in threads and hands them back in their order, whatever the order in which they finish.
- * A job that reads files may never end: a network's file system need not answer. Once no thread of
- * the process but the caller's uses a CPU or comes back from waiting for a while, jobs that still
- * run are given up, and their threads are left behind.
+ * Runs jobs in threads and returns results in job order, regardless of the order in which they
+ * finish. A job that reads files may block forever on a network file system. Once no thread of the
+ * process but the caller's has used a CPU or returned from a wait for a while, running jobs are
+ * given up and their threads left behind.
  */
 #ifndef PROF_LIB_BASE_WORKERS_H
 #define PROF_LIB_BASE_WORKERS_H
@@ -15,52 +15,54 @@
 
 /*
  * Niceness of a thread, see setpriority(2). On a machine with many more runnable threads than CPUs,
- * a recorder gets less than it needs, and records are lost.
+ * a recorder of normal niceness gets too little CPU time and loses records.
  */
 
 /*
- * Makes the calling thread, and those that it starts from now on, more urgent than others. Changes
- * nothing if that takes rights that prof lacks, or if the user chose a niceness.
+ * Raises the priority of the calling thread and of threads it starts from now on. Changes nothing
+ * if prof lacks the rights, or if the user chose a niceness.
  */
 void urgency_raise(void);
-/* Makes the calling thread as urgent as others if it is more so. */
+/* Lowers the calling thread to normal priority if it was raised. */
 void urgency_lower(void);
 
-/* Threads of the program's own. */
+/* Threads of the program itself. */
 
 /*
- * Starts a thread that receives no signals. `name` shows in lists of threads, 15 bytes of it.
- * Returns 0 or an error number, as pthread_create() does; whoever starts it joins or detaches it.
+ * Starts a thread with all signals blocked. `name` (15 bytes of it) shows in lists of threads.
+ * Returns 0 or an error number, as pthread_create() does; the caller joins or detaches the thread.
  */
 int thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *ctx);
 /*
  * Calls run(ctx) in a thread of that name, and meanwhile(arg) in the caller's every 20 ms until it
- * has ended. The thread is no more urgent than others. Without a thread, calls run(ctx) in the
+ * has ended. The thread has normal priority. If no thread can be started, calls run(ctx) in the
  * caller's.
  */
 void thread_run_beside(const char *name, void (*run)(void *ctx), void *ctx,
 		       void (*meanwhile)(void *arg), void *arg);
-/* Initializes a condition whose waits end by CLOCK_MONOTONIC. */
+/* Initializes a condition whose timed waits use CLOCK_MONOTONIC. */
 void thread_cond_init(pthread_cond_t *cond);
 /*
- * Joins a thread that ends soon unless a file system does not answer it. False: it was left behind,
- * so what it uses must stay.
+ * Joins a thread that ends soon unless a file system blocks it. False: it was left behind, so
+ * memory it uses must stay allocated.
  */
 bool thread_join_soon(pthread_t thread);
-/* Notes that a thread was left behind: nothing that it may use is freed any more. */
+/* Notes that a thread was left behind: memory it may use must not be freed any more. */
 void threads_leave(void);
-/* Was a thread left behind? Then the process ends by _exit(), and frees nothing before. */
+/*
+ * True if a thread was left behind. The process must then end by _exit(), freeing nothing before.
+ */
 bool threads_are_left(void);
 
 enum workers_wish {
 	WORKERS_GO_ON,
-	WORKERS_HURRY, /* give up what is not done within a moment */
-	WORKERS_END, /* give up what is not done now */
+	WORKERS_HURRY, /* give up jobs that do not finish within a moment */
+	WORKERS_END, /* give up unfinished jobs now */
 };
 
 struct worker_jobs {
 	size_t count;
-	const uint32_t *order; /* of starting: each number below count once; NULL: as they are */
+	const uint32_t *order; /* starting order, a permutation of [0, count); NULL: ascending */
 	uint64_t stall_ns; /* time without any progress, after which jobs are given up; 0: never */
 	/* Called in one of the threads. */
 	void (*run)(void *ctx, size_t job);
@@ -69,20 +71,19 @@ struct worker_jobs {
 	 * given up.
 	 */
 	void (*take)(void *ctx, size_t job);
-	/* Called instead for a job that still runs, or that was never begun. NULL: nothing to do.
-	 */
+	/* Called instead for a job that still runs or was never begun. NULL: nothing to do. */
 	void (*abandon)(void *ctx, size_t job);
-	/* Called some times a second in the caller's thread. NULL: go on. */
+	/* Called a few times a second in the caller's thread. NULL: go on. */
 	enum workers_wish (*ask)(void *ctx, size_t done);
 	void *ctx;
 };
 
-/* CPUs that this process may use. */
+/* Number of CPUs that this process may use. */
 unsigned int workers_default(void);
 /*
  * Returns when all jobs are taken or given up. `threads` must be at least 1 and may exceed the
- * number of jobs; more are started while some stand still. False: threads were left behind, so all
- * that the jobs use must stay as long as the process.
+ * number of jobs; more are started while some are blocked. False: threads were left behind, so
+ * everything that the jobs use must live as long as the process.
  */
 bool workers_run(const struct worker_jobs *jobs, unsigned int threads);
 

@@ -32,9 +32,9 @@ struct span {
 };
 
 /*
- * Ends of large objects and arrays that were skipped once: a reader who validates a text
- * first, then enters it level by level, goes through it twice, not once for each level. Zeroed
- * before, and valid for one text.
+ * Ends of large objects and arrays that were skipped once. With them, a reader that first validates
+ * a text and then enters it level by level scans it twice, not once per level. Zero it before use;
+ * valid for one text.
  */
 struct json_ends {
 	struct span rows[4096]; /* by a hash of the start */
@@ -44,7 +44,7 @@ struct json_cursor {
 	const char *text;
 	size_t at, size;
 	unsigned int depth;
-	bool failed; /* at `at` */
+	bool failed; /* at offset `at` */
 	struct json_ends *ends; /* NULL: nothing is remembered */
 };
 
@@ -54,7 +54,7 @@ struct json_cursor_list {
 };
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size);
-/* A cursor over a part of the same text; offsets remain those of the whole. */
+/* Returns a cursor over a part of the same text; offsets remain relative to the whole. */
 struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span);
 
 /*
@@ -64,25 +64,25 @@ struct json_cursor json_cursor_within(const struct json_cursor *s, struct span s
 char json_cursor_peek(struct json_cursor *s);
 /* Goes to the next member of the object that begins here; `key` is the text between the quotes. */
 bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key);
-/* Goes to the next element of the array that begins here. */
+/* Moves to the next element of the array that begins here. */
 bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list);
-/* Skips any value; false if none. */
+/* Skips any value; false if there is none. */
 bool json_cursor_skip(struct json_cursor *s);
-/* As json_cursor_skip(); gives the span of the value. */
+/* As json_cursor_skip(), and sets *value to its span. */
 bool json_cursor_value(struct json_cursor *s, struct span *value);
-/* Reads an integer that fits; all else fails. */
+/* Reads an integer that fits; anything else fails. */
 bool json_cursor_i64(struct json_cursor *s, int64_t *value);
-/* Reads any number below 9e12, cut off after nine decimal places; all else fails. */
+/* Reads any number below 9e12, truncated after nine decimal places; anything else fails. */
 bool json_cursor_decimal(struct json_cursor *s, struct decimal *value);
-/* Reads true or false; all else fails. */
+/* Reads true or false; anything else fails. */
 bool json_cursor_bool(struct json_cursor *s, bool *value);
 /* Consumes a null; false, consuming nothing, for any other value. */
 bool json_cursor_null(struct json_cursor *s);
-/*
- * Reads a string as UTF-8, replacing the content of `text`; half a surrogate pair becomes U+FFFD.
- */
+/* Reads a string as UTF-8, replacing the content of `text`; a lone surrogate becomes U+FFFD. */
 bool json_cursor_string(struct json_cursor *s, struct strbuf *text);
-/* Copies a string up to its first NUL; the caller frees. Skips any other value, and copies "". */
+/*
+ * Copies a string up to its first NUL; the caller frees it. Skips any other value and returns "".
+ */
 char *json_cursor_text(struct json_cursor *s);
 /* True if nothing but white space follows. */
 bool json_cursor_end(struct json_cursor *s);

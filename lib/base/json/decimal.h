@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers of JSON (RFC 8259) with digits after the point, exact to a thousandth of a millionth. */
+/* JSON numbers (RFC 8259) with decimal places, exact to 1e-9. */
 #ifndef PROF_LIB_BASE_JSON_DECIMAL_H
 #define PROF_LIB_BASE_JSON_DECIMAL_H
 
@@ -19,11 +19,11 @@ static inline bool decimal_is_digit(char c)
 }
 
 /*
- * Parses a number without a sign and an exponent, and returns the place after it. NULL: it is no
- * such number, or is 9e12 or more.
+ * Parses a number without sign and exponent. Returns the position after it, or NULL if there is no
+ * such number or it is 9e12 or more.
  */
 const char *decimal_parse_plain(const char *at, const char *end, struct decimal *value);
-/* Parses any number of `size` bytes, which is known to be one. False: too long or too large. */
+/* Parses a valid number of `size` bytes. Returns false if it is too long or too large. */
 bool decimal_parse_scientific(const char *text, size_t size, struct decimal *value);
 
 #endif

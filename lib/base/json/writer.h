@@ -36,9 +36,9 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *w, struct outfile *out);
-/* The same, appending to a text. */
+/* The same, appending to a strbuf. */
 void jsonw_init_text(struct jsonw *w, struct strbuf *text);
-/* Hands the buffered bytes to the outfile. */
+/* Passes the buffered bytes to the outfile. */
 void jsonw_flush(struct jsonw *w);
 /* Flushes, and frees the buffer. */
 void jsonw_release(struct jsonw *w);
@@ -52,11 +52,11 @@ void jsonw_key(struct jsonw *w, const char *key);
 /* Writes invalid UTF-8 as jsonw_clean() does. */
 void jsonw_string(struct jsonw *w, const char *text, size_t size);
 void jsonw_cstring(struct jsonw *w, const char *text);
-/* Begins a value that the caller has formatted; it follows in any number of pieces. */
+/* Begins a value that the caller formats and writes in any number of pieces. */
 void jsonw_raw_begin(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, const void *data, size_t size);
 
-/* True for valid UTF-8. */
+/* Returns true for valid UTF-8. */
 bool jsonw_is_clean(const char *text, size_t size);
 /* Appends the text with U+FFFD for every byte that is not part of valid UTF-8. */
 void jsonw_clean(struct strbuf *s, const char *text, size_t size);
@@ -83,8 +83,8 @@ static inline void jsonw_store(char *at, uint64_t bytes)
 }
 
 /*
- * All jsonw_format_… return the end of what they wrote and may overwrite up to 8 bytes after it.
- * The large variants take the values that the inline ones leave to them.
+ * All jsonw_format_… return the end of the written text and may overwrite up to 8 bytes after it.
+ * The large variants take the values that the inline functions do not handle.
  */
 char *jsonw_format_large_u64(char *at, uint64_t value);
 char *jsonw_format_large_ms(char *at, uint64_t ns);
@@ -118,7 +118,7 @@ static inline char *jsonw_format_ms(char *at, uint64_t ns)
 
 	if (__builtin_expect(ns >= 100000000, 0))
 		return jsonw_format_large_ms(at, ns);
-	/* Two digits before the point, the first perhaps a superfluous 0, and six after it. */
+	/* Two digits before the point, the first possibly a leading 0, and six after it. */
 	digits = jsonw_digits((uint32_t)ns);
 	leading = (digits & 0xff) == '0';
 	jsonw_store(at, digits >> 8 * leading);
@@ -142,7 +142,7 @@ static inline char *jsonw_format_bool(char *at, bool value)
 	return at + 5 - value;
 }
 
-/* Returns `at` with JSONW_SLACK bytes of room, after a flush if need be. */
+/* Returns `at` with JSONW_SLACK bytes of room, flushing if necessary. */
 static inline char *jsonw_column_room(struct jsonw *w, char *at)
 {
 	if (__builtin_expect(at >= w->limit, 0)) {
@@ -163,7 +163,7 @@ static inline char *jsonw_column_next(char *at)
 	return at + 1;
 }
 
-/* Returns the place of the next value, after its comma, with JSONW_SLACK bytes of room. */
+/* Returns the position of the next value, after its comma, with JSONW_SLACK bytes of room. */
 static inline char *jsonw_begin_value(struct jsonw *w)
 {
 	char *at = jsonw_column_room(w, w->at);

@@ -169,7 +169,7 @@ enum fact_id fact_by_name(const char *name)
 	return id;
 }
 
-/* Matches a part of a key. What "*" stands for goes to *of. */
+/* Matches a part of a key. Sets *of to the text in place of "*". */
 static bool matches_part(const char *part, size_t size, const char *text, const char **of)
 {
 	if (size == 1 && *part == '*') {

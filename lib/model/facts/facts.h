@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts of a recording about itself: numbers and texts by id. facts.def has a row for each,
- * which says where --stats, the info panel and captures have it. Whoever asks for a fact asks by
- * its id.
+ * Facts of a recording about itself: numbers and texts by id. Each has a row in facts.def, which
+ * defines its place in --stats, in the info panel and in captures. Code looks facts up by id.
  */
 #ifndef PROF_LIB_MODEL_FACTS_FACTS_H
 #define PROF_LIB_MODEL_FACTS_FACTS_H
@@ -17,20 +16,20 @@ enum fact_id {
 #define FACT(id, key, section, label, format, shared, origin) FACT_##id,
 #include "lib/model/facts/facts.def"
 	FACT_COUNT,
-	FACT_NONE = FACT_COUNT, /* a row of the panel that is no fact of ours */
+	FACT_NONE = FACT_COUNT, /* a row of the panel from another program */
 };
 
 enum fact_format {
 	FACT_FORMAT_COUNT,
-	FACT_FORMAT_COUNT_UNLESS_0, /* without a row in the panel if it is 0 */
+	FACT_FORMAT_COUNT_UNLESS_0, /* 0 has no row in the panel */
 	FACT_FORMAT_BYTES,
 	FACT_FORMAT_MS, /* a count of ms */
 	FACT_FORMAT_NS, /* a count of ns; --stats has it in ms with three decimals */
 	FACT_FORMAT_FLAG,
 	FACT_FORMAT_REAL, /* the panel shows it as a percentage, 1 being all */
-	FACT_FORMAT_SHARE, /* likewise, with six decimals */
+	FACT_FORMAT_SHARE, /* the same, with six decimals */
 	FACT_FORMAT_TEXT,
-	FACT_FORMAT_JSON, /* a text that --stats takes as it is */
+	FACT_FORMAT_JSON, /* a text, unchanged in --stats */
 	FACT_FORMAT_OBJECT, /* no value: an object of --stats that may stay empty */
 };
 
@@ -40,7 +39,7 @@ enum fact_section {
 	FACT_SECTION_RECORDING,
 	FACT_SECTION_SETTINGS,
 	FACT_SECTION_UNWINDING,
-	FACT_SECTION_TABLES, /* the end of the one before */
+	FACT_SECTION_TABLES, /* printed at the end of the section before */
 	FACT_SECTION_CODE,
 	FACT_SECTION_LOSSES,
 	FACT_SECTION_EVENTS,
@@ -53,7 +52,7 @@ enum fact_section {
 enum fact_origin { FACT_LIVE, FACT_MADE, FACT_WRITTEN }; /* see facts.def */
 
 struct fact_kind {
-	const char *name; /* of its id, for captures */
+	const char *name; /* name of the id, for captures */
 	const char *key, *label; /* "" if it has none */
 	enum fact_section section;
 	enum fact_format format;
@@ -78,15 +77,15 @@ struct facts {
 void facts_release(struct facts *f);
 
 /*
- * Sets a fact, replacing an earlier value. `of`, copied, is what "*" stands for in its row, NULL if
- * none. Which of these is used follows from the format.
+ * Sets a fact, replacing an earlier value. `of` is the subject that replaces "*" in its row,
+ * copied; NULL if none. The format determines which of these functions to use.
  */
 void facts_count(struct facts *f, enum fact_id id, const char *of, uint64_t count);
 void facts_real(struct facts *f, enum fact_id id, const char *of, double real);
 /* Copies the text. */
 void facts_text(struct facts *f, enum fact_id id, const char *of, const char *text);
 void facts_object(struct facts *f, enum fact_id id);
-/* Keep the facts of this section so far, or one fact, out of the panel. */
+/* Hide the facts of this section so far, or one fact, from the panel. */
 void facts_hide(struct facts *f, enum fact_section section);
 void facts_hide_one(struct facts *f, enum fact_id id, const char *of, bool is_hidden);
 
@@ -100,13 +99,13 @@ const struct fact_kind *fact_kind(enum fact_id id);
 const char *fact_section_title(enum fact_section section);
 /* Returns the marker format of its row in the panel: "integer". */
 const char *fact_panel_format(enum fact_id id);
-/* Appends its value as the row in the panel has it. */
+/* Appends its value as formatted in the panel. */
 void fact_panel_value(const struct fact *fact, struct strbuf *out);
 
 /*
- * Find a fact by what a file calls it: by the name of its id, by its key in --stats (object and
- * member may be NULL), by its row in the panel. Return FACT_NONE if nothing is called so. *of is
- * what stands for "*" there and borrows from the text; NULL if the row has no "*".
+ * Find a fact by its external name: by the name of its id, by its key in --stats (object and member
+ * may be NULL), by its row in the panel. Return FACT_NONE if there is none. *of is the subject in
+ * place of "*" and borrows from the text; NULL if the row has no "*".
  */
 enum fact_id fact_by_name(const char *name);
 enum fact_id fact_by_key(const char *object, const char *member, const char *key, const char **of);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kinds of markers and counters, as constants: what they are called, where front-ends show them,
- * and what may leave the house. markers.def and counters.def have a row for each that prof makes
- * itself; programs' own markers and tracepoints are described by the same structs.
+ * Constant schemas of markers and counters: names, where front-ends show them, and how private
+ * their values are. markers.def and counters.def have a row for each that prof makes itself;
+ * markers of programs and tracepoints are described by the same structs.
  */
 #ifndef PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
 #define PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Type of a marker field's value. Captures have these numbers. */
+/* Type of a marker field's value. The numbers are part of the capture format. */
 enum field_type {
 	FIELD_NONE, /* no value: a marker may lack any field of its schema */
 	FIELD_STRING,
@@ -25,7 +25,7 @@ enum field_type {
 	FIELD_TYPE_COUNT,
 };
 
-/* Places in which front-ends show markers. Captures have these numbers. */
+/* Places in which front-ends show markers. The numbers are part of the capture format. */
 enum {
 	SHOWN_IN_CHART = 1 << 0,
 	SHOWN_IN_TABLE = 1 << 1,
@@ -37,7 +37,7 @@ enum {
 	SHOWN_ANYWHERE = (1 << 7) - 1,
 };
 
-/* Groups of markers that have no category of their own, in the second byte of what is shown. */
+/* Groups of markers without a category of their own, in the second byte of `shown`. */
 enum marker_group {
 	GROUP_NONE,
 	GROUP_WAITS,
@@ -54,11 +54,11 @@ enum marker_group {
 #define SHOWN_GROUP(group) ((uint32_t)(group) << SHOWN_GROUP_SHIFT)
 #define SHOWN_GROUP_MASK SHOWN_GROUP(7)
 
-/* Kinds of values, for whoever shares a profile. */
+/* Kinds of values, by which a profile is sanitized before sharing. */
 enum value_kind {
 	VALUE_UNKNOWN, /* left out */
 	VALUE_NUMBER, /* or a stack */
-	VALUE_WORDS, /* the program's own, or a name that somebody chose for others to read */
+	VALUE_WORDS, /* the program's own, or a name meant for others to read */
 	VALUE_PATH,
 	VALUE_FOLDER, /* kept only with all other paths */
 	VALUE_ARGUMENTS,
@@ -74,11 +74,11 @@ struct marker_schema_field {
 	enum value_kind value;
 };
 
-/* Borrows texts. Chart, table and tooltip use the label. */
+/* Texts are borrowed. Chart, table and tooltip use the label. */
 struct marker_schema {
 	const char *name, *label;
 	uint32_t shown; /* SHOWN_…, and a group */
-	bool stays; /* kept whatever a sanitized profile leaves out */
+	bool stays; /* kept in every sanitized profile */
 	struct marker_schema_field fields[MARKER_SCHEMA_FIELDS_MAX]; /* up to one without a key */
 };
 
@@ -98,7 +98,7 @@ enum marker_id {
 #include "lib/model/facts/markers.def"
 
 const struct marker_schema *marker_schema(enum marker_id id);
-/* Returns the schema of that name; NULL: prof makes no such markers. */
+/* Returns the schema of that name, or NULL if prof makes no such markers. */
 const struct marker_schema *marker_schema_find(const char *name);
 
 enum counter_graph {
@@ -117,12 +117,12 @@ enum counter_kind {
 #define OLD_COUNTER(name)
 #include "lib/model/facts/counters.def"
 	COUNTER_KIND_COUNT,
-	COUNTERS_OF_TASKS = COUNTER_WRITTEN + 1, /* the first that no task has */
-	COUNTERS_OF_PROCESS = COUNTER_MALLOC + 1, /* the first of the machine */
+	COUNTERS_OF_TASKS = COUNTER_WRITTEN + 1, /* first counter of the process, not of a task */
+	COUNTERS_OF_PROCESS = COUNTER_MALLOC + 1, /* first counter of the machine */
 };
 
 const struct counter_schema *counter_schema(enum counter_kind kind);
-/* Tells whether prof makes or has made counters of that name. */
+/* True if prof makes, or once made, counters of that name. */
 bool counter_is_own(const char *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Languages whose compilers run inside the program: how their code is shown and named, and how it
- * is recognized. A language is one file and one row of languages.def.
+ * Languages with a compiler inside the program: how their code is recognized, named and displayed.
+ * A language is one file and one row of languages.def.
  */
 #ifndef PROF_LIB_MODEL_LANGUAGES_LANGUAGE_H
 #define PROF_LIB_MODEL_LANGUAGES_LANGUAGE_H
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /*
- * Names of code in perf maps and jitdumps. Both formats have one free text; runtimes put more into
- * it than a name.
+ * Names of code in perf maps and jitdumps. Both formats have one free-form text, into which
+ * runtimes put more than a name.
  */
 
 /* Pieces of the text that was parsed, or constants; not terminated. */
@@ -24,10 +24,10 @@ struct code_name {
 	uint32_t line, column; /* of the definition, 0: unknown */
 	uint8_t language; /* enum language_id */
 	uint8_t tier; /* a row of the language's tiers */
-	bool is_js; /* a function of a script, not a part of what runs it */
+	bool is_js; /* a function of a script, not part of the engine */
 };
 
-/* Any bytes; text that is in no language's form is a name as it stands. */
+/* Accepts any bytes; text in no language's form becomes the name unchanged. */
 void code_name_parse(struct code_name *out, const char *text, size_t size);
 
 /* For parsers. */
@@ -47,7 +47,7 @@ enum language_id {
 /* A category of frames in a profile. */
 struct category_row {
 	const char *name;
-	const char *color; /* one of the front-end's */
+	const char *color; /* one of the front-end's colours */
 	const char *const *subcategories; /* NULL-terminated; the first is "Other" */
 };
 
@@ -55,28 +55,28 @@ struct language {
 	struct category_row category; /* its subcategories are the tiers of the runtime */
 	/*
 	 * Parses any bytes. Returns false, without a change, if the text does not have the
-	 * language's form. *out holds the whole text as name; sets the tier and other members that
-	 * the text has. NULL if names say nothing.
+	 * language's form. *out has the whole text as name; the parser sets the tier and other
+	 * members found in the text. NULL if names carry no information.
 	 */
 	bool (*parse_name)(struct code_name *out, const char *text, size_t size);
 	/*
-	 * File name of the runtime's library, if names tell nothing; else NULL. One that ends with
-	 * "-" is only the beginning, before a version.
+	 * File name of the runtime's library, for languages whose names cannot be recognized; else
+	 * NULL. One that ends with "-" is a prefix, before a version.
 	 */
 	const char *library;
 	/*
-	 * Beginning of the names of programs that are the runtime; `remedy` says how to get names
-	 * of its code. NULL: there is no way, or none without other code in its place.
+	 * Prefix of process names of the runtime's program; `remedy` explains how to get names of
+	 * its code. NULL: there is no way, or only by running other code instead.
 	 */
 	const char *program, *remedy;
 	/*
-	 * Value of the header field that the jitdump format leaves unused, and what the runtime
-	 * adds to addresses in lines. A mark of 0: none.
+	 * Value of the jitdump header field that the format leaves unused, and the offset that the
+	 * runtime adds to addresses in lines. A mark of 0: none.
 	 */
 	uint32_t dump_mark, dump_line_shift;
 	/*
-	 * The subcategory of frames whose thread held the interpreter's lock; the next one is that
-	 * of others. 0: no lock.
+	 * Subcategory of frames whose thread held the interpreter's lock; the next one is for those
+	 * without it. 0: no lock.
 	 */
 	uint8_t lock_tier;
 };
@@ -94,7 +94,7 @@ enum language_id language_of_library(const char *name);
 enum language_id language_of_program(const char *name);
 /* Returns the number to subtract from addresses in the lines of a jitdump. */
 uint32_t language_dump_line_shift(uint32_t mark);
-/* Is it the path of a jitdump, by its name? */
+/* True if the path is named like a jitdump. */
 bool language_dump_is_path(const char *path);
 
 #endif

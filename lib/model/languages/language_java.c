@@ -2,7 +2,7 @@
 #include "lib/model/languages/language.h"
 
 /*
- * HotSpot: names in perf maps are signatures such as "int W.fib(int)", which do not tell the
+ * HotSpot: names in perf maps are signatures such as "int W.fib(int)", which do not identify the
  * language.
  */
 

@@ -298,7 +298,7 @@ uint8_t kernel_subsystems_of_module(const struct kernel_subsystems *a, const cha
 	return subsystem ? subsystem->id : KERNEL_SUBSYSTEM_ANY;
 }
 
-/* Neither known nor looked for yet. */
+/* Not looked up yet. */
 #define NOT_ASKED UINT8_MAX
 
 static const char *const only_other[] = {"Other", NULL};
@@ -362,7 +362,7 @@ const char *subcategory_name(const struct profile *p, struct frame_category of)
 		       : NULL;
 }
 
-/* Findings by module and by function, of which there are fewer than frames. */
+/* Results by module and by function, of which there are fewer than frames. */
 struct classes {
 	const struct profile *profile;
 	struct kernel_subsystems *subsystems;
@@ -391,7 +391,7 @@ static uint8_t class_of_module(const struct profile *p, const struct module *mod
 	return is_library(name) ? USER_LIBRARY : USER_PROGRAM;
 }
 
-/* Frames that no symbolizer has been asked about may still get a name from a reader. */
+/* Frames that no symbolizer has looked up may still get a name from a reader. */
 static bool is_nameless(const struct profile *p, const struct frame *frame)
 {
 	return frame->func != NO_FUNC && !p->funcs.rows.items[frame->func].is_named;
@@ -412,7 +412,7 @@ static uint8_t user_subcategory(struct classes *c, const struct frame *frame)
 	return *class != USER_JIT && is_nameless(p, frame) ? USER_UNNAMED : *class;
 }
 
-/* Falls back to the name of the module if the function's name does not tell the subsystem. */
+/* Falls back to the name of the module if the function's name does not identify the subsystem. */
 static uint8_t area_of_func(const struct classes *c, const struct func *func)
 {
 	const struct profile *p = c->profile;

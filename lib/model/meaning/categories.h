@@ -21,9 +21,9 @@ struct kernel_subsystems *kernel_subsystems_new(void);
 /* Accepts NULL. */
 void kernel_subsystems_free(struct kernel_subsystems *a);
 /*
- * Returns an enum kernel_subcategory or KERNEL_SUBSYSTEM_ANY. Tries three things in turn: the names
- * of ways into the kernel; the directory of the source file (NULL: unknown); the prefix of the
- * name, by the kernel's naming habits.
+ * Returns an enum kernel_subcategory or KERNEL_SUBSYSTEM_ANY. Tries in turn: names of entry points
+ * into the kernel; the directory of the source file (NULL: unknown); the prefix of the name, by the
+ * kernel's naming conventions.
  */
 uint8_t kernel_subsystems_of_function(const struct kernel_subsystems *a, const char *name,
 				      const char *file);
@@ -35,7 +35,7 @@ enum category {
 	CATEGORY_OTHER, /* the default one: grey */
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
-	CATEGORY_IDLE, /* all waits: front-ends can hide a category of this name, and no other */
+	CATEGORY_IDLE, /* all waits: front-ends can hide only a category of this name */
 	/* A language's category is this plus its enum language_id. */
 	CATEGORY_BEFORE_LANGUAGES = CATEGORY_IDLE,
 #define LANGUAGE(NAME, name) CATEGORY_##NAME,
@@ -49,7 +49,7 @@ enum category {
 /* Subcategories of CATEGORY_USER. In every category, 0 is "Other". */
 enum user_subcategory {
 	USER_OTHER,
-	USER_GUESS, /* a return address found by scanning, which may not be that of a caller */
+	USER_GUESS, /* a return address found by scanning, possibly not a caller's */
 	USER_PROGRAM,
 	USER_LIBC, /* including the dynamic linker, libm and the rest of it */
 	USER_LIBRARY,
@@ -58,12 +58,12 @@ enum user_subcategory {
 	USER_SUBCATEGORY_COUNT,
 };
 
-/* Subcategories of CATEGORY_KERNEL: the way into the kernel, then the part that the code is in. */
+/* Subcategories of CATEGORY_KERNEL: the way into the kernel, then the subsystem of the code. */
 enum kernel_subcategory {
 	KERNEL_OTHER,
 	KERNEL_SYSCALL,
 	KERNEL_FAULT, /* page faults and other exceptions caused by an instruction */
-	KERNEL_INTERRUPT, /* including the work done at the end of one */
+	KERNEL_INTERRUPT, /* including softirqs at its end */
 	KERNEL_SCHEDULER,
 	KERNEL_MEMORY,
 	KERNEL_FILES, /* including block devices */
@@ -74,7 +74,7 @@ enum kernel_subcategory {
 
 /* Subcategories of CATEGORY_IDLE: what the thread waits for. */
 enum idle_subcategory {
-	IDLE_OTHER, /* any event, or nobody knows */
+	IDLE_OTHER, /* any event, or unknown */
 	IDLE_TIMER, /* for time to pass */
 	IDLE_LOCK,
 	IDLE_CONDITION, /* another thread's signal, post, arrival or end */
@@ -84,13 +84,13 @@ enum idle_subcategory {
 	IDLE_SOCKET,
 	IDLE_CHILD,
 	IDLE_PREEMPTED, /* others run in its place */
-	IDLE_QUEUED, /* its wait is over, and no CPU is free */
+	IDLE_QUEUED, /* runnable, but no CPU is free */
 	IDLE_SUBCATEGORY_COUNT,
-	/* Labels alone: events or work, by design. Files have IDLE_OTHER. */
+	/* Only in labels: waits for events or work, by design. Files have IDLE_OTHER instead. */
 	IDLE_FOR_WORK = IDLE_SUBCATEGORY_COUNT,
 };
 
-/* True for waits that hold a thread up: neither for time nor for work nor for a CPU. */
+/* True for waits that block a thread: not those for time, work or a CPU. */
 static inline bool idle_is_blocked(uint8_t subcategory)
 {
 	return subcategory >= IDLE_LOCK && subcategory <= IDLE_CHILD;
@@ -104,21 +104,21 @@ static inline bool idle_is_runnable(uint8_t subcategory)
 
 extern const struct category_row *const categories[CATEGORY_COUNT];
 
-/* Rows of `categories`, or of the profile's own categories if it has some. */
+/* Rows of `categories`, or of the profile's own categories if it has any. */
 struct frame_category {
 	uint8_t category, subcategory; /* both 0 with CATEGORY_OF_CALLER */
 };
 
 /*
- * Returns the category and subcategory of each frame by its id; free it. Kernel functions that
- * serve all subsystems (copying, locking) get CATEGORY_OF_CALLER, except if some stack has no
- * kernel frame above them.
+ * Returns the category and subcategory of each frame, by frame id; the caller frees it. Kernel
+ * functions that serve all subsystems (copying, locking) get CATEGORY_OF_CALLER, unless they are
+ * the outermost kernel frame of some stack.
  */
 struct frame_category *categories_of_frames(const struct profile *p);
 
-/* Returns "" without one. */
+/* Returns "" if the profile has no such category. */
 const char *category_name(const struct profile *p, uint8_t category);
-/* Returns NULL if the category, which exists, has only one. */
+/* Returns NULL if the category, which must exist, has only one. */
 const char *subcategory_name(const struct profile *p, struct frame_category of);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Frames that stand for no code: what a thread waits for, a span of the program. */
+/* Frames without code: the reason of a wait, or a span of the program. */
 #ifndef PROF_LIB_MODEL_MEANING_LABEL_FRAMES_H
 #define PROF_LIB_MODEL_MEANING_LABEL_FRAMES_H
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
-/* As frames_intern(), of a frame with nothing but a name and a category. */
+/* As frames_intern(), for a frame with only a name and a category. */
 frame_id label_frames_intern(struct profile *p, string_id name, struct frame_category category);
 
 #endif

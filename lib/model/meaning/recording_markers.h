@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Markers about the recording itself. They go to the main thread of the root process, else to the
- * first thread.
+ * Markers about the recording itself. They go to the main thread of the root process, or to the
+ * first thread if there is none.
  */
 #ifndef PROF_LIB_MODEL_MEANING_RECORDING_MARKERS_H
 #define PROF_LIB_MODEL_MEANING_RECORDING_MARKERS_H
@@ -10,17 +10,19 @@
 
 #include "lib/model/tables/profile.h"
 
-/* Runs of a command within one profile: a marker each, on the main thread of its first process. */
+/*
+ * Runs of a command within one profile: one marker each, on the main thread of its first process.
+ */
 
 struct run_marker {
 	uint64_t start, end; /* CLOCK_MONOTONIC ns, from before its exec to its end */
-	uint32_t iteration; /* from 1 on; of each variant there is a run with that number */
+	uint32_t iteration; /* from 1 on; each variant has a run with that number */
 	string_id variant; /* NO_STRING if none */
 	uint32_t variant_number; /* from 1 on, in the order in which they were given */
-	uint32_t status; /* of its exit, as a shell has it */
-	uint64_t cpu_ns; /* of the command and of those descendants that were waited for */
-	uint32_t looks; /* number of times that may decide whether the runs are enough; 1 or more */
-	uint64_t seed; /* of the order of the variants; 0: they have none */
+	uint32_t status; /* exit status as in a shell */
+	uint64_t cpu_ns; /* of the command and its descendants that were waited for */
+	uint32_t looks; /* number of checks that may find the runs sufficient; 1 or more */
+	uint64_t seed; /* of the order of the variants; 0: without variants */
 };
 
 /* Adds a marker to a thread. The schema is added with the first one. */
@@ -28,9 +30,9 @@ void run_marker_add(struct profile *p, thread_id thread, const struct run_marker
 /* Returns false for other markers. Missing values are 0. */
 bool run_marker_read(const struct profile *p, const struct marker *marker, struct run_marker *run);
 
-/* Marks the end of a recording that did not end by itself. */
+/* Marks the end of a recording that was cut off. */
 void cut_marker_add(struct profile *p, uint64_t time);
-/* Marks a time in which nothing was recorded, because somebody wanted that. */
+/* Marks a pause, requested by the user, in which nothing was recorded. */
 void pause_marker_add(struct profile *p, uint64_t start, uint64_t end);
 
 #endif

@@ -15,7 +15,7 @@
 /* A function that does not wait itself but serves those that do. */
 #define SERVES UINT8_MAX
 
-/* By how names begin, the first that fits. */
+/* By prefix of the name; the first match wins. */
 static const struct {
 	const char *prefix;
 	uint8_t parked;
@@ -124,7 +124,7 @@ static const struct frame *frame_at(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
-/* Returns the name of a frame's function, "" without one. */
+/* Returns the name of a frame's function, "" if it has none. */
 static const char *parked_frame_name(const struct profile *p, const struct frame *frame)
 {
 	return frame->func == NO_FUNC
@@ -153,9 +153,9 @@ static bool is_of_c_library(const struct profile *p, stack_id id)
 }
 
 /*
- * Returns the outermost of the C library's frames that a wait ends with: the function that the
- * program has called. Releases differ in those within it, which only debug information names. A
- * wait without such frames: its own. `id`: the innermost frame of the program.
+ * Returns the outermost of the C library's frames at the end of a wait: the function that the
+ * program called. Inner ones differ between releases, and only debug information names them. A wait
+ * without such frames: its own. `id`: the innermost frame of the program.
  */
 static stack_id parked_call(const struct profile *p, stack_id id)
 {
@@ -165,8 +165,8 @@ static stack_id parked_call(const struct profile *p, stack_id id)
 }
 
 /*
- * True if none of those frames has a name although exported functions have: the one that was called
- * has jumped to another, as those of semaphores and joins do, and hardly a lock's. `id`: as above.
+ * True if none of those frames has a name although exported functions have: the called function has
+ * jumped to another, as semaphores and joins do, and locks hardly ever. `id`: as above.
  */
 static bool parked_is_by_jump(const struct profile *p, stack_id id)
 {
@@ -180,7 +180,7 @@ static bool parked_is_by_jump(const struct profile *p, stack_id id)
 	return has_frames;
 }
 
-/* Short names say it only together with what they call: libuv's, and Python's pool of threads. */
+/* Short names count only together with their callee: those of libuv and of Python's thread pool. */
 static bool is_pool_of_library(const char *name, const char *callee)
 {
 	return (strcmp(name, "worker") == 0 && text_starts_with(callee, "uv_cond_")) ||
@@ -192,7 +192,7 @@ enum parked parked_of_stack(const struct profile *p, stack_id id)
 	const char *name, *callee = "";
 
 	id = parked_call(p, id);
-	/* Only a caller that does nothing else tells what a function without a name does. */
+	/* A function without a name can be identified only by a caller with a single purpose. */
 	if (is_of_c_library(p, id) && !is_named(p, id)) {
 		id = p->stacks.rows.items[id].parent;
 		if (id == NO_STACK || find_prefix(name_at(p, id)) != SERVES)
@@ -298,7 +298,7 @@ schema_id slow_waits_schema(struct profile *p)
 	return intern_schema(p, KIND_CALL);
 }
 
-/* Tells what a label says that the thread waited for; KIND_NONE: for nothing to show. */
+/* Returns the reason of a wait by its label; KIND_NONE: nothing to show. */
 static enum kind kind_of(const struct frame *label)
 {
 	static const uint8_t kinds[] = {
@@ -361,7 +361,7 @@ enum meaning {
 	MEANS_WORK, /* an event, or something to do */
 	MEANS_TIMER,
 	MEANS_LOCK,
-	MEANS_FUTEX, /* a lock, unless the program's functions tell */
+	MEANS_FUTEX, /* a lock, unless the program's functions show otherwise */
 	MEANS_CONDITION,
 	MEANS_DISK, /* or a page that is read from there */
 	MEANS_FAULT,
@@ -371,7 +371,7 @@ enum meaning {
 	NOT_ASKED = UINT8_MAX,
 };
 
-/* By how names begin, the first that fits. */
+/* By prefix of the name; the first match wins. */
 static const struct {
 	const char *prefix;
 	uint8_t meaning;
@@ -493,10 +493,7 @@ static const struct frame *frame_of(const struct profile *p, stack_id id)
 	return &p->frames.rows.items[p->stacks.rows.items[id].frame];
 }
 
-/*
- * Tells what a thread waits for by a futex, from its own functions, the innermost of which is that
- * of `id`.
- */
+/* Classifies a futex wait by the program's functions, the innermost of which is that of `id`. */
 static uint8_t meaning_of_futex(const struct profile *p, stack_id id)
 {
 	enum parked parked = parked_of_stack(p, id);
@@ -531,7 +528,7 @@ static const struct {
 	{"SyncRepWaitForLSN", MEANS_CONDITION},
 };
 
-/* Tells what a thread waits for by an event, from its own functions. */
+/* Classifies a wait for an event by the program's functions. */
 static uint8_t meaning_of_event(const struct profile *p, stack_id id)
 {
 	while (id != NO_STACK && frame_of(p, id)->kind == PROFILE_FRAME_KERNEL)
@@ -622,8 +619,8 @@ static void refine(struct profile *p, struct frame *label, uint8_t meaning)
 }
 
 /*
- * Functions of the scheduler between the one that waits and the end of the stack. The kernel leaves
- * them out of the stack of a thread that sleeps already.
+ * Scheduler functions between the waiting function and the end of the stack. The kernel leaves them
+ * out of the stack of a thread that is already asleep.
  */
 static const char *const scheduler[] = {
 	"__schedule",
@@ -668,7 +665,9 @@ static stack_id refine_label(struct profile *p, stack_id stack, struct frame *la
 
 	if (label->category == CATEGORY_IDLE && !idle_is_runnable(label->subcategory)) {
 		meaning = meaning_of_stack(p, stack, known);
-		/* Without names of the kernel, the system call tells that it is for an event. */
+		/*
+		 * Without the kernel's names, the system call alone shows that it is for an event.
+		 */
 		if (meaning == MEANS_WORK ||
 		    (meaning == MEANS_NOTHING && label->subcategory == IDLE_FOR_WORK))
 			meaning = meaning_of_event(p, stack);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /*
- * Finds the wait category that a category of the profile stands for; false if it is not of waits.
+ * Finds the wait category that corresponds to a category of the profile; false if it is not a wait.
  */
 static bool find_subcategory(const struct profile *p, struct frame_category *of)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums up how long threads waited, by what for. */
+/* Sums of the time that threads waited, by reason. */
 #ifndef PROF_LIB_MODEL_MEANING_WAIT_SUMS_H
 #define PROF_LIB_MODEL_MEANING_WAIT_SUMS_H
 
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
-/* Weights: ticks of the clock that would have gone by. */
+/* Weights: ticks of the clock that would have elapsed. */
 struct wait_sums {
 	uint64_t rows;
 	uint64_t idle, runnable, blocked;
 	uint64_t blocked_by[IDLE_SUBCATEGORY_COUNT];
 };
 
-/* Adds a sample if its thread waited then. */
+/* Adds a sample if it is a wait. */
 void wait_sums_add(struct wait_sums *sums, const struct profile *p, const struct sample *sample);
 /* Sums over all threads. */
 struct wait_sums wait_sums_of(const struct profile *p);

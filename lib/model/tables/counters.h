@@ -11,7 +11,7 @@
 
 struct counter_sample {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
-	int64_t delta; /* since the sample before */
+	int64_t delta; /* since the previous sample */
 };
 
 /* Strings are NO_STRING if none. */
@@ -32,7 +32,10 @@ struct profile_counters {
 void profile_counters_release(struct profile_counters *c);
 /* Takes ownership of like->samples. Returns NO_COUNTER if there are too many counters. */
 counter_id profile_counters_add(struct profile_counters *c, const struct counter *like);
-/* Deltas of a hostile stream may overflow: the sum is then meaningless, but defined. */
+/*
+ * Wraps around: deltas of a hostile stream may overflow, and their sum is then meaningless but
+ * defined.
+ */
 static inline int64_t counter_add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -41,8 +44,8 @@ static inline int64_t counter_add(int64_t a, int64_t b)
 /* Inserts in order of time, mostly at the end. Adds to the sample of the same time, if any. */
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
 /*
- * Leaves about half of the samples: but for the first one, each is added to the one after it. Sums
- * up to those that stay are as before. Returns how many have gone.
+ * Keeps about half of the samples: except for the first, each is added to its successor. Running
+ * sums at the remaining samples do not change. Returns the number removed.
  */
 size_t counter_halve(struct counter *counter);
 

@@ -29,7 +29,7 @@ static bool holds(const struct rebind_span *span, uint64_t time)
 	return span->from <= time && time < span->to;
 }
 
-/* Returns the stack without the innermost frames that the next one stands for. */
+/* Returns the stack without the innermost frames that the next frame already represents. */
 static stack_id leave_out(const struct rebinding *r, stack_id parent, const struct frame *frame)
 {
 	while (parent != NO_STACK) {
@@ -113,7 +113,7 @@ void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *cov
 
 struct frame_answer {
 	symbol_id symbol;
-	uint32_t depth; /* 0: nobody answered */
+	uint32_t depth; /* 0: no answer */
 	size_t first; /* in names */
 };
 
@@ -175,7 +175,7 @@ void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id s
 		vec_push(&e->names, chain[i]);
 }
 
-/* The name of a nameless frame: its address. */
+/* Names a nameless frame by its address. */
 static string_id address_name(struct profile *p, const struct frame *frame)
 {
 	char text[24];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only place that rewrites tables once the session has filled them: an answer about a frame
+ * The only place that rewrites tables once the session has filled them: the answer for a frame
  * becomes its function, line and symbol, and a chain of inlined functions becomes more frames.
  * Symbolizers only give answers, so they cannot corrupt a profile.
  */
@@ -13,7 +13,7 @@
 
 /*
  * Gives each sample the frames of its own time where an address held different code at different
- * times. Rewrites tables, as expand_inlines.h does, and leaves the knowledge to the caller.
+ * times. Rewrites tables like expand_inlines.h; the caller supplies the answers.
  */
 
 /* Validity of an answer, [from, to). */
@@ -24,16 +24,16 @@ struct rebind_span {
 #define REBIND_CHAIN_MAX 64
 
 /*
- * Replaces frames[0] by what it is at `time`, and narrows *span to the times for which this holds;
- * `time` stays inside. *span is everything on entry. May intern functions and strings. Returns how
- * many frames it has become, at least 1: the outermost, then those that are inlined in it.
+ * Replaces frames[0] by the frames valid at `time`, and narrows *span to their validity; `time`
+ * stays inside. *span is unlimited on entry. May intern functions and strings. Returns the number
+ * of frames, at least 1: the outermost, then those inlined into it.
  */
 typedef size_t rebind_fn(void *ctx, uint64_t time, struct frame frames[REBIND_CHAIN_MAX],
 			 struct rebind_span *span);
 
 /*
- * Does the frame stand for its caller, too? Both are new ones. Such callers are left out, also
- * several in a row.
+ * True if the frame already represents its caller, both being new ones. Such callers are left out,
+ * also several in a row.
  */
 typedef bool rebind_covers_fn(const struct frame *frame, const struct frame *caller);
 
@@ -53,9 +53,9 @@ struct expand_inlines;
 struct expand_inlines *expand_inlines_new(struct profile *p);
 void expand_inlines_free(struct expand_inlines *e);
 /*
- * Answers for `frame` (an id from before the expansion): the native symbol that covers it, or
- * NO_SYMBOL, and a chain of 1 … 256 functions, outermost (physical) first. Frames without an answer
- * and without a function get their address as name. Strings must be interned in the profile
+ * Sets the answer for `frame` (an id from before the expansion): the native symbol that covers it,
+ * or NO_SYMBOL, and a chain of 1 … 256 functions, outermost (physical) first. Frames without an
+ * answer and without a function are named by their address. Strings must be interned in the profile
  * already.
  */
 void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id symbol,

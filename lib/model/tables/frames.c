@@ -95,7 +95,7 @@ void frames_release(struct frames *f)
 	index_release(&f->index);
 }
 
-/* Frames differ by their place alone, mostly: what else there is needs no more than a product. */
+/* Frames mostly differ only by offset: multiplying is enough for the other members. */
 static uint64_t frame_hash(const struct frame *frame)
 {
 	uint64_t place = hash_pair((uint64_t)frame->module << 32 | frame->func, frame->offset);

@@ -12,8 +12,8 @@
 
 /*
  * Functions, the native symbols that cover their machine code, and their source files. A function
- * is one row of the call tree: one per (name, module, source file). In scripts, where many
- * functions are anonymous, the place in the file counts, too.
+ * is one row of the call tree, identified by name, module and source file. In scripts, where many
+ * functions are anonymous, the position in the file is part of the identity, too.
  */
 
 struct func {
@@ -44,9 +44,12 @@ struct symbols {
 
 struct source_file {
 	string_id path;
-	char *text; /* contents, owned; NULL: not known */
+	char *text; /* contents, owned; NULL: unknown */
 	size_t size;
-	/* Users and one pid of the processes whose functions without a module are in it. */
+	/*
+	 * Users, with one pid each, of the processes whose functions without a module are in the
+	 * file.
+	 */
 	struct readers users;
 	uint32_t pid;
 };
@@ -61,12 +64,12 @@ void funcs_release(struct funcs *f);
 func_id funcs_intern(struct funcs *f, const struct func *func);
 
 void symbols_release(struct symbols *s);
-/* Identity is (module, rva). The first name and size are kept. */
+/* Identity is (module, rva). The first name and size win. */
 symbol_id symbols_intern(struct symbols *s, const struct symbol *symbol);
 
 void source_files_release(struct source_files *s);
 source_file_id source_files_intern(struct source_files *s, string_id path);
-/* Takes ownership of the text (from malloc) of a file that has none yet. */
+/* Takes ownership of the text (from malloc) for a file that has none yet. */
 void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size);
 
 /* lib/stream/session translates the kinds on the wire to these. */
@@ -75,8 +78,8 @@ enum profile_frame_kind {
 	PROFILE_FRAME_KERNEL,
 	PROFILE_FRAME_GUESS,
 	PROFILE_FRAME_SIGNAL,
-	PROFILE_FRAME_LABEL, /* no code: says what the thread waits for */
-	PROFILE_FRAME_MANAGED, /* code of a runtime; offset is a position until it is named */
+	PROFILE_FRAME_LABEL, /* no code: the reason of a wait */
+	PROFILE_FRAME_MANAGED, /* code of a runtime; offset is a code position until it is named */
 };
 
 struct frame {
@@ -117,7 +120,7 @@ struct stacks {
 
 void stacks_release(struct stacks *s);
 stack_id stacks_intern(struct stacks *s, stack_id parent, frame_id frame);
-/* Marks a stack and its parents in an array with a place for each stack. NO_STACK: none. */
+/* Marks a stack and its ancestors in `used`, an array indexed by stack. Accepts NO_STACK. */
 void stacks_mark(const struct stacks *s, stack_id stack, bool *used);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Markers: events on a thread at a moment or over an interval. The fields of a marker are those of
- * its schema, so any marker can be read, shown and searched without knowing what it means.
+ * Markers: events on a thread at an instant or over an interval. The schema of a marker lists its
+ * fields, so any marker can be read, shown and searched without knowing its meaning.
  */
 #ifndef PROF_LIB_MODEL_TABLES_MARKERS_H
 #define PROF_LIB_MODEL_TABLES_MARKERS_H
@@ -17,7 +17,7 @@ struct marker_value {
 		stack_id stack;
 		uint64_t number; /* every other type; integers in two's complement */
 	};
-	uint64_t time; /* of a stack: when it was taken, CLOCK_MONOTONIC ns; 0: not known */
+	uint64_t time; /* of a stack: when it was taken, CLOCK_MONOTONIC ns; 0: unknown */
 };
 
 /* A thread's list is unordered. */
@@ -27,9 +27,11 @@ struct marker {
 	string_id name;
 	string_id category; /* NO_STRING: none */
 	uint32_t first_value; /* index for the functions below */
-	bool is_told; /* by the program itself */
-	bool is_frame; /* its name belongs to the thread's stacks meanwhile */
-	/* Task that caused the marker, whose stack is marker_cause(). 0: the marker's own task. */
+	bool is_told; /* reported by the program itself */
+	bool is_frame; /* its name is a frame of the thread's stacks during it */
+	/*
+	 * Task that caused the marker and whose stack is marker_cause(). 0: the marker's own task.
+	 */
 	uint32_t cause_tid;
 	uint64_t cause_time; /* CLOCK_MONOTONIC ns; 0: start */
 };
@@ -44,12 +46,12 @@ void markers_release(struct markers *m);
 struct marker markers_make(struct markers *m, schema_id schema, uint64_t start, uint64_t end);
 
 /*
- * The value of a field by its number in the schema, to be read or set; number field_count is the
- * stack of the cause. Valid until the next markers_make().
+ * Returns the value of a field, by its number in the schema, to read or set. Number field_count is
+ * the stack of the cause. Valid until the next markers_make().
  */
 struct marker_value *marker_value(const struct markers *m, const struct marker *marker,
 				  uint32_t field);
-/* Returns NO_STACK if none or it is unknown. */
+/* Returns NO_STACK if there is none or it is unknown. */
 stack_id marker_cause(const struct markers *m, const struct marker *marker);
 
 static inline struct marker_value marker_string(string_id string)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files (and pseudo files) that frames lie in. There are three kinds of addresses: virtual
- * addresses in a process; file offsets, which frames hold; and RVAs, which profiles and debug
- * information are looked up by. An RVA is the byte's virtual address in the ELF file minus that of
- * the first PT_LOAD.
+ * The files (and pseudo files) that contain frames. There are three kinds of addresses: virtual
+ * addresses in a process; file offsets, used in frames; and RVAs, by which profiles and debug
+ * information are looked up. An RVA is the byte's virtual address in the ELF file minus that of the
+ * first PT_LOAD.
  */
 #ifndef PROF_LIB_MODEL_TABLES_MODULES_H
 #define PROF_LIB_MODEL_TABLES_MODULES_H
@@ -15,7 +15,7 @@
 #include "lib/base/vec.h"
 #include "lib/model/tables/ids.h"
 
-/* Same values as enum module_kind on the wire: lib/stream/session asserts it. */
+/* Same values as enum module_kind in records, asserted in lib/stream/session. */
 enum profile_module_kind {
 	PROFILE_MODULE_FILE,
 	PROFILE_MODULE_VDSO,
@@ -25,13 +25,14 @@ enum profile_module_kind {
 	PROFILE_MODULE_ANON,
 	PROFILE_MODULE_KIND_COUNT,
 	/*
-	 * The jitdump with the bytes of generated code; no record has it. An offset is that of the
-	 * code's load record in the dump plus that in the code. The build id is the dump's own.
+	 * A jitdump with the bytes of generated code; never in records. An offset is that of the
+	 * code's load record in the dump plus the offset in the code. The build id is the dump's
+	 * own.
 	 */
 	PROFILE_MODULE_CODE_DUMP = PROFILE_MODULE_KIND_COUNT,
 };
 
-/* Outcome of the search for debug information; modules.h has the texts. */
+/* Outcome of the search for debug information; symbol_reason_text() explains each. */
 enum symbol_reason {
 	SYMBOLS_UNASKED, /* also if the search was stopped early */
 	SYMBOLS_FOUND,
@@ -40,10 +41,10 @@ enum symbol_reason {
 	SYMBOLS_NO_DEBUG_FILE,
 	SYMBOLS_BUILD_ID_MISMATCH,
 	SYMBOLS_CRC_MISMATCH,
-	SYMBOLS_NO_SHARED_PART, /* of dwz: .gnu_debugaltlink */
+	SYMBOLS_NO_SHARED_PART, /* the file of dwz: .gnu_debugaltlink */
 	SYMBOLS_NO_SPLIT_UNITS, /* of all or some of the units */
 	SYMBOLS_UNREADABLE,
-	SYMBOLS_NOT_THEIRS, /* the recorded users may not read it */
+	SYMBOLS_NOT_THEIRS, /* the recorded users have no permission to read it */
 	SYMBOLS_DELETED,
 	SYMBOLS_NOT_HERE, /* prof symbolize: the file is not on this machine */
 	SYMBOLS_OTHER_BUILD, /* likewise, the file here is not the one recorded */
@@ -59,12 +60,12 @@ enum symbol_reason {
 	SYMBOL_REASON_COUNT,
 };
 
-/* Was the file opened while it was recorded? Else it had no unwind tables. */
+/* Result of opening the file while recording; its unwind tables need it to be open. */
 enum module_opening {
 	MODULE_OPENED,
-	MODULE_NOT_OPENED, /* for other reasons than these */
+	MODULE_NOT_OPENED, /* failed for another reason */
 	MODULE_PROCESS_ENDED, /* the process that mapped it had ended before */
-	MODULE_FILES_SILENT, /* its file system did not answer */
+	MODULE_FILES_SILENT, /* its file system did not respond */
 };
 
 struct module_segment {
@@ -74,7 +75,7 @@ struct module_segment {
 
 #define MODULE_SECTION_NAME 32
 
-/* Address of a code section of a loaded kernel module. Its file does not tell it. */
+/* Address of a code section of a loaded kernel module, which its file does not contain. */
 struct module_section {
 	char name[MODULE_SECTION_NAME]; /* terminated */
 	uint64_t offset; /* from the module's base */
@@ -100,11 +101,11 @@ struct module {
 	uint64_t base; /* kernel modules: load address */
 	uint32_t pid; /* MODULE_ANON: its process; else 0 */
 	VEC(struct module_segment) segments; /* PT_LOADs in file order */
-	VEC(struct module_section) sections; /* of a kernel module; empty: not known */
-	VEC(struct module_symbol) symbols; /* likewise; only those that were asked for, by offset */
+	VEC(struct module_section) sections; /* of a kernel module; empty: unknown */
+	VEC(struct module_symbol) symbols; /* likewise; only the requested ones, by offset */
 	struct readers users; /* real ids of all processes with frames in the module */
 	enum symbol_reason reason; /* why frames lack names or lines, or SYMBOLS_FOUND */
-	uint64_t naming_ns; /* time that it took to name its frames */
+	uint64_t naming_ns; /* time spent on naming its frames */
 	/* File with the debug information. NO_STRING: the module itself, or none. */
 	string_id debug_file;
 };
@@ -118,7 +119,7 @@ void modules_release(struct modules *m);
 module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
 		      string_id name);
 /*
- * Adds a row like that of another profile, which has names of its own here. Left out: file, users,
+ * Adds a copy of a row of another profile, with strings of this one. Leaves out file, users,
  * symbols, and the file with debug information.
  */
 module_id modules_copy(struct modules *m, const struct module *from, string_id path,
@@ -128,9 +129,9 @@ bool module_is_kernel(const struct module *m);
 /* Writes the build id in hexadecimal; "" if there is none. */
 #define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
 void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT]);
-/* Is a file called so, as the module's name is, a part of a C library or its dynamic linker? */
+/* True if a file of that name, as in module.name, is part of a C library or its dynamic linker. */
 bool module_name_is_c_library(const char *name);
-/* Is a file called so a PROFILE_MODULE_CODE_DUMP? */
+/* True if a file of that name is a PROFILE_MODULE_CODE_DUMP. */
 bool module_path_is_dump(const char *path);
 /* Adds a symbol. Copies the name, which need not be terminated. */
 void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
@@ -138,33 +139,30 @@ void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const c
 /* Returns the symbol that covers the offset, or NULL. */
 const struct module_symbol *module_find_symbol(const struct module *m, uint64_t offset);
 /*
- * Converts a file offset to an RVA, by the executable PT_LOAD that covers it, else by any that
- * does. Modules without segments (kernel, vdso, anonymous memory): the offset itself. Returns false
- * if no segment covers the offset.
+ * Converts a file offset to an RVA by the executable PT_LOAD that covers it, or by any other
+ * PT_LOAD if none does. Modules without segments (kernel, vdso, anonymous memory): returns the
+ * offset itself. Returns false if no segment covers the offset.
  */
 bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
 /*
- * Returns the address that stands for code without a name: its RVA, else the offset. NO_MODULE: the
- * offset is the address.
+ * Returns the address shown for code without a name: its RVA, or the offset if it has none.
+ * NO_MODULE: the offset is the address.
  */
 uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset);
 /*
- * Returns the number of bytes from the RVA to the end of its segment, which bounds functions
- * whatever symbols and debug information claim. At most MODULE_CODE_MAX, which is the result
- * outside of all segments.
+ * Returns the number of bytes from the RVA to the end of its segment, which limits the size of
+ * functions whatever symbols and debug information claim. At most MODULE_CODE_MAX, also outside of
+ * all segments.
  */
 #define MODULE_CODE_MAX ((uint64_t)1 << 40)
 uint64_t module_bytes_from(const struct module *m, uint64_t rva);
 /* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
 
-/*
- * Outcome of the search for a module's functions and lines, in words for people who wonder why
- * something has no name.
- */
+/* Explains to users why a module's functions or lines have no name. */
 
-/* A static phrase, in lower case and without a full stop. */
+/* Returns a static phrase, in lower case and without a full stop. */
 const char *symbol_reason_text(enum symbol_reason reason);
-/* Is it the outcome of a search for the module's own file, of which nothing was found? */
+/* True if the reason is that a search for the module's own file found nothing. */
 bool symbol_reason_is_of_search(enum symbol_reason reason);
 /*
  * Appends the reason with the build id: "no debug file for build id 1a2b…". Appends nothing for

@@ -152,7 +152,7 @@ void profile_add_extra(struct profile *p, const char *section, const char *label
 	vec_push(&p->meta.extra, extra);
 }
 
-/* Add the row of one fact. `of` is what "*" stands for in its label, NULL without one. */
+/* Add the row of one fact. `of` is the subject in place of "*" in its label, NULL if none. */
 static void profile_add_fact(struct profile *p, const struct fact *fact)
 {
 	const struct fact_kind *kind = fact_kind(fact->id);
@@ -328,7 +328,7 @@ struct kept_frames {
 	frame_id *map; /* by their old numbers: the new ones; NO_FRAME: not yet */
 };
 
-/* Looks each frame up once, however many stacks have it. */
+/* Looks up each frame once, however many stacks have it. */
 static frame_id keep_frame(struct kept_frames *kept, const struct frames *from, frame_id id)
 {
 	if (kept->map[id] == NO_FRAME)

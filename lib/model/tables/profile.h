@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The result of a recording: one table per file, nothing else. Rows in memory; columns exist only
- * in the format. All times are CLOCK_MONOTONIC ns until a format subtracts meta.start_ns.
+ * The result of a recording: one table per header. Tables consist of rows; columns exist only in
+ * file formats. All times are CLOCK_MONOTONIC ns until a format subtracts meta.start_ns.
  */
 #ifndef PROF_LIB_MODEL_TABLES_PROFILE_H
 #define PROF_LIB_MODEL_TABLES_PROFILE_H
@@ -19,17 +19,20 @@
 #include "lib/model/tables/strings.h"
 #include "lib/model/tables/threads.h"
 
-/* Costs of recording itself, in the fields that front-ends know, and its main moments. */
+/*
+ * Costs of recording itself, in the fields that front-ends expect, and the main moments of the
+ * recording.
+ */
 
-/* Times in µs; mean, longest and shortest of one thing. */
+/* Times in µs; mean, maximum and minimum of each. */
 enum overhead_field {
-	OVERHEAD_MEAN, /* a run of any of the recorder's programs in the kernel */
+	OVERHEAD_MEAN, /* a run of any of the recorder's BPF programs */
 	OVERHEAD_MAX,
 	OVERHEAD_MIN,
 	OVERHEAD_MEAN_CLEANING, /* unused */
 	OVERHEAD_MAX_CLEANING,
 	OVERHEAD_MIN_CLEANING,
-	OVERHEAD_MEAN_COUNTER, /* a run of the program that reads counters */
+	OVERHEAD_MEAN_COUNTER, /* a run of the BPF program that reads counters */
 	OVERHEAD_MAX_COUNTER,
 	OVERHEAD_MIN_COUNTER,
 	OVERHEAD_MEAN_INTERVAL, /* nominal time between two ticks */
@@ -38,11 +41,11 @@ enum overhead_field {
 	OVERHEAD_MEAN_LOCKINGS, /* unused */
 	OVERHEAD_MAX_LOCKINGS,
 	OVERHEAD_MIN_LOCKINGS,
-	OVERHEAD_MEAN_THREAD, /* a run of the clock's program */
+	OVERHEAD_MEAN_THREAD, /* a run of the clock's BPF program */
 	OVERHEAD_MAX_THREAD,
 	OVERHEAD_MIN_THREAD,
-	OVERHEAD_DURATIONS, /* of all runs */
-	OVERHEAD_SHARE, /* those in the profiled time: 1 is a whole CPU */
+	OVERHEAD_DURATIONS, /* time of all runs */
+	OVERHEAD_SHARE, /* of the runs in the profiled time; 1 is a whole CPU */
 	OVERHEAD_PROFILED,
 	OVERHEAD_SAMPLINGS, /* number of ticks */
 	OVERHEAD_FIELD_COUNT
@@ -58,7 +61,7 @@ enum recording_moment {
 	MOMENT_COUNT
 };
 
-/* All values in millionths of their unit. Zeroed: nothing is known. */
+/* All values in millionths of their unit. Zeroed: unknown. */
 struct profile_overhead {
 	bool has_statistics, has_log;
 	uint64_t statistics[OVERHEAD_FIELD_COUNT];
@@ -69,15 +72,15 @@ struct profile_overhead {
 extern const char *const overhead_fields[OVERHEAD_FIELD_COUNT];
 extern const char *const recording_moments[MOMENT_COUNT];
 
-/* Sampled events other than the clock, by the number that the recording gives them. */
+/* Sampled events other than the clock, by their number in the recording. */
 
-/* More than any recorder numbers. Higher numbers in a file are rejected. */
+/* More than any recorder uses. Higher numbers in a file are rejected. */
 #define EVENT_COUNTS_MAX 64
 
 struct event_count {
-	string_id name; /* NO_STRING: not known */
+	string_id name; /* NO_STRING: unknown */
 	uint64_t samples; /* in the profile */
-	uint64_t weight; /* occurrences that the samples stand for */
+	uint64_t weight; /* occurrences that the samples represent */
 	uint64_t lost; /* occurrences known to be missing */
 	uint64_t throttled, throttled_ns; /* as in struct cpu_losses, summed over all CPUs */
 };
@@ -92,20 +95,20 @@ struct event_counts {
  */
 struct event_count *event_counts_get(struct event_counts *c, uint32_t number);
 
-/* Meta data: what a profile says of the recording as a whole. */
+/* Meta data: properties of the recording as a whole. */
 
 /* An entry of "Show more" in the front-end's info panel. */
 struct profile_extra {
 	char *section, *label, *value; /* owned */
 	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
-	enum fact_id fact; /* FACT_NONE: of another program */
-	const char *of; /* subject that "*" stands for, within the label; NULL without one */
+	enum fact_id fact; /* FACT_NONE: from another program */
+	const char *of; /* subject in place of "*", within the label; NULL if none */
 };
 
 /* Feature of a recording of the whole machine. */
 #define FEATURE_ALL_PROCESSES "all-processes"
 
-/* Texts; owned, NULL where unknown. */
+/* Texts; owned, NULL if unknown. */
 #define META_TEXTS \
 	META_TEXT(product) /* title: the command's name */ \
 	META_TEXT(command_line) \
@@ -113,7 +116,7 @@ struct profile_extra {
 	META_TEXT(distribution) /* "Debian GNU/Linux 12 (bookworm)" */ \
 	META_TEXT(abi) /* "x86_64-linux" */ \
 	META_TEXT(cpu_name) \
-	META_TEXT(imported_from) /* program that another one converted from: "perf" */
+	META_TEXT(imported_from) /* source of a conversion: "perf" */
 
 struct profile_meta {
 #define META_TEXT(member) char *member;
@@ -134,11 +137,11 @@ struct profile_meta {
 	VEC(struct profile_extra) extra;
 };
 
-/* Returns an owned copy of the text of that member (its offset), or NULL to leave it out. */
+/* Returns an owned copy of a text, given the offset of its member, or NULL to leave it out. */
 typedef char *meta_text_fn(void *ctx, size_t member, const char *text);
 
 /*
- * Copies everything but `extra`, whose rows belong to facts. `into` is overwritten. NULL as
+ * Copies everything except `extra`, whose rows belong to facts. Overwrites `into`. NULL as
  * copy_text: texts stay as they are.
  */
 void profile_meta_copy(struct profile_meta *into, const struct profile_meta *from,
@@ -152,66 +155,65 @@ struct profile_category {
 	VEC(char *) subcategories;
 };
 
-/* Ends of the user side of a stack. */
+/* End of the user side of a stack. */
 enum stack_class {
 	STACK_CLASS_WHOLE, /* at the outermost frame */
 	STACK_CLASS_TRUNCATED, /* at a depth limit */
 	STACK_CLASS_BROKEN, /* at a frame whose caller was not found */
-	STACK_CLASS_UNKNOWN, /* unknown where */
+	STACK_CLASS_UNKNOWN, /* end unknown */
 	STACK_CLASS_KERNEL_ONLY, /* no user side: a kernel thread */
-	STACK_CLASS_EXITING, /* no user side any more */
+	STACK_CLASS_EXITING, /* the user side is already gone */
 	STACK_CLASS_COUNT,
 };
 
-/* Counts waits, and nothing of ticks. */
+/* Statistics of waits; clock ticks do not count. */
 struct wait_stats {
 	uint64_t sampled; /* records with a stack; each is in one of the classes, or lost */
 	uint64_t classes[STACK_CLASS_COUNT];
-	uint64_t lost_stacks; /* sampled ones whose stack never came */
+	uint64_t lost_stacks; /* sampled waits whose stack never arrived */
 	uint64_t lost; /* sampled ones without a record */
-	uint64_t unended; /* nobody knows how long */
-	double count; /* estimate of all that were sampled or could have been */
-	uint32_t chance_min; /* lowest chance of being sampled, in 2^-32; 0: none by chance */
-	double estimated_ns, fitted_ns; /* time waited as sampled, and as in the profile */
+	uint64_t unended; /* of unknown length */
+	double count; /* estimate of all waits that were or could have been sampled */
+	uint32_t chance_min; /* lowest probability of being sampled, in 2^-32; 0: none was random */
+	double estimated_ns, fitted_ns; /* time waited, as sampled and as in the profile */
 };
 
-/* Counts allocations, and nothing of ticks. */
+/* Statistics of allocations; clock ticks do not count. */
 struct alloc_stats {
 	uint64_t sampled; /* records */
-	uint64_t thinned; /* left out because there were too many: others stand for them */
+	uint64_t thinned; /* left out for lack of room; others represent them */
 	uint64_t matched, unmatched; /* frees of sampled blocks, and of others */
-	uint64_t bytes, held_bytes; /* estimates: of all, and of those held at the end */
+	uint64_t bytes, held_bytes; /* estimates: in total, and still held at the end */
 };
 
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
-	/* Each of these ticks is in exactly one class, by the end of the user side of its stack. */
+	/* Each of these ticks is in exactly one class, by where the user side of its stack ends. */
 	uint64_t whole; /* at the outermost frame */
 	uint64_t truncated; /* at a depth limit */
 	uint64_t broken; /* at a frame whose caller was not found */
-	uint64_t unknown; /* unknown where */
+	uint64_t unknown; /* end unknown */
 	uint64_t kernel_only; /* no user side: a kernel thread */
-	uint64_t exiting; /* no user side any more */
+	uint64_t exiting; /* the user side is already gone */
 	uint64_t guessed; /* of all these: with a guessed frame */
 	uint64_t finished_later; /* likewise: finished in user space from a copy */
 	uint64_t unknown_kinds; /* likewise: without the frames of unknown kinds */
-	uint64_t compat; /* likewise: of 32-bit programs */
-	uint64_t compat_unknown; /* of those, in `unknown` */
+	uint64_t compat; /* likewise: from 32-bit programs */
+	uint64_t compat_unknown; /* the part of compat that is in `unknown` */
 	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */
 	uint64_t wanted_threads; /* records and samples of threads that pass the filters */
-	uint64_t late_records; /* records out of order, which were kept */
+	uint64_t late_records; /* records that arrived out of order, and were kept */
 	uint64_t lost_markers; /* without a schema that could be stored */
-	uint64_t left_out_markers; /* there were too many: the shortest */
-	uint64_t
-		merged_rows; /* of samples: there were too many, and a later one has their weight */
-	uint64_t merged_counter_values; /* of counters: there were too many, likewise */
-	uint64_t left_out_rows; /* of samples: there were too many, and others stand for them */
-	uint64_t lost_marker_values; /* values that do not fit the schema; stacks that never came */
+	uint64_t left_out_markers; /* left out for lack of room, shortest first */
+	uint64_t merged_rows; /* samples left out for lack of room; a later one has their weight */
+	uint64_t merged_counter_values; /* counter samples added to a later one, for lack of room */
+	uint64_t left_out_rows; /* samples left out for lack of room; others represent them */
+	uint64_t lost_marker_values; /* values that do not fit the schema; stacks never received */
 	uint64_t lost_counter_values; /* of counters without a description */
 	struct wait_stats waits;
 	struct alloc_stats allocs;
-	uint64_t pauses, paused_ns; /* number and time of pauses of the recording */
+	uint64_t pauses, paused_ns; /* number and total time of pauses of the recording */
 };
 
 /* Losses and throttling of one CPU. */
@@ -219,7 +221,7 @@ struct cpu_losses {
 	uint16_t cpu;
 	uint64_t samples; /* of the clock */
 	uint64_t events; /* about processes and mappings */
-	uint64_t throttled, throttled_ns; /* number and length of pauses of the clock */
+	uint64_t throttled, throttled_ns; /* number and length of throttled periods of the clock */
 };
 
 struct profile {
@@ -243,9 +245,9 @@ struct profile {
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
-/* Returns a static string, unlike those of files; "string" for unknown formats and NULL. */
+/* Returns a static string, unlike formats in files; "string" for unknown formats and NULL. */
 const char *profile_extra_format(const char *format);
-/* Copies section, label and value, and finds the fact that is called so. */
+/* Copies section, label and value, and looks up the fact of that name. */
 void profile_add_extra(struct profile *p, const char *section, const char *label,
 		       const char *format, const char *value);
 void profile_add_count(struct profile *p, enum fact_id id, const char *of, uint64_t count);
@@ -253,35 +255,35 @@ void profile_add_text(struct profile *p, enum fact_id id, const char *of, const 
 /* Adds the rows of these sections, in the order of the panel. */
 void profile_add_facts(struct profile *p, const struct facts *facts, enum fact_section first,
 		       enum fact_section last);
-/* Returns the value in the row of a fact, NULL without such a row. */
+/* Returns the value in the row of a fact, or NULL if it has no row. */
 const char *profile_fact(const struct profile *p, enum fact_id id, const char *of);
 /* Number of frames whose function has a real name (not an address, not fun_…). */
 size_t profile_named_frames(const struct profile *p);
-/* Number of frames whose function is fun_…: known only from call frame information. */
+/* Number of frames whose function is fun_…: found only by call frame information. */
 size_t profile_fde_frames(const struct profile *p);
 bool profile_is_fde_frame(const struct profile *p, const struct frame *frame);
 /*
- * Takes over these tables instead of its own, and empties them; map: the new stack of each old one,
+ * Replaces the profile's own tables by these, and empties them. map: the new stack of each old one,
  * for samples and markers.
  */
 void profile_replace_stacks(struct profile *p, struct frames *frames, struct stacks *stacks,
 			    const stack_id *map);
-/* Marks the stacks of samples, markers and allocations in an array with a place for each stack. */
+/* Marks the stacks of samples, markers and allocations in an array indexed by stack. */
 void profile_mark_stacks(const struct profile *p, bool *used);
-/* Marks those of one marker, likewise. */
+/* Marks the stacks of one marker in such an array. */
 void profile_mark_marker(const struct profile *p, const struct marker *marker, bool *used);
 /*
- * Drops all other stacks, and frames that none has. Returns the new stack of each old one, NO_STACK
- * if it has gone, which the caller frees.
+ * Drops all other stacks, and frames that no stack uses any more. Returns the new id of each old
+ * stack, NO_STACK if dropped; the caller frees it.
  */
 stack_id *profile_keep_stacks(struct profile *p, const bool *used);
-/* Drops stacks and frames that no sample and no marker has. */
+/* Drops stacks and frames that no sample, marker or allocation uses. */
 void profile_drop_unused(struct profile *p);
-/* Number of samples of all threads, without those that stand for nothing. */
+/* Number of samples of all threads, without those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);
 /* Returns the clock if it has a sample, else the lowest event with one. */
 uint8_t profile_first_event(const struct profile *p);
-/* True if the thread waited then: the innermost frame is a label. */
+/* True if the sample is a wait: its innermost frame is a label. */
 bool profile_is_wait(const struct profile *p, const struct sample *sample);
 /* Number of distinct (pid, incarnation) of all threads. */
 size_t profile_process_count(const struct profile *p);

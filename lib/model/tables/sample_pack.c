@@ -7,7 +7,7 @@
 
 /* Traits of the clock that took the rows of a chunk. */
 
-/* Other intervals, in ns, say nothing of the times that come. */
+/* Other intervals, in ns, do not predict later times. */
 #define INTERVAL_MIN 1024u
 #define INTERVAL_MAX (1u << 31)
 /* CPU time is a reading in units of 16 ns while it is recorded, then a difference in ns. */
@@ -88,7 +88,7 @@ static bool sample_clock_has_readings(const struct sample *rows, size_t count)
 	return votes > 0;
 }
 
-/* One function both packs and unpacks a row, so that both foretell the same. */
+/* One function both packs and unpacks a row, so that both make the same predictions. */
 #define BOTH_WAYS static inline __attribute__((always_inline))
 
 /*
@@ -99,13 +99,13 @@ static bool sample_clock_has_readings(const struct sample *rows, size_t count)
 #define LOW_BITS_MAX 40
 /* The mean follows the numbers by a sixteenth of their distance. */
 #define MEAN_SHIFT 4
-/* One number, of a row after a long pause, say, does not raise it more than so many times. */
+/* Limits the effect of a single number, for example after a long pause, on the mean. */
 #define MEAN_STEP 16
 #define NUMBER_MAX (1ull << 48)
 #define KINDS 8
 /* The clock's phase follows the ticks by an eighth of their distance. */
 #define PHASE_SHIFT 3
-/* Differences from what is foretold, as code_signed() has them. */
+/* Differences from the prediction, as coded by code_signed(). */
 #define FAR_CPU_TIME 32
 
 /* Bits, the lowest first. */
@@ -122,7 +122,7 @@ struct rice {
 	uint64_t mean;
 };
 
-/* Rows that have these in common come at times that foretell each other. */
+/* Rows with the same values of these come at times that predict each other. */
 struct kind {
 	uint16_t cpu;
 	uint8_t event;
@@ -132,8 +132,8 @@ struct kind {
 };
 
 /*
- * Stacks of the rows, the most frequent first. The number of one is the class, of which class n has
- * 2^n stacks, in ascending order, and the place in it.
+ * Stacks of the rows, the most frequent first. Class n has 2^n stacks in ascending order; a stack
+ * is coded as its class and its position in the class.
  */
 struct dictionary {
 	uint32_t count;
@@ -150,7 +150,7 @@ struct model {
 	bool are_readings, has_failed;
 	bool has_gap; /* before the present row: it is not the next tick */
 	struct rice steps, weights, new_stacks;
-	struct rice cpu_times[3]; /* close to the foretold ones; far, in step; far, after a gap */
+	struct rice cpu_times[3]; /* close to the prediction; far, in step; far, after a gap */
 	struct kind kinds[KINDS]; /* the last ones, the latest first */
 	uint64_t time, cpu_time_at; /* of the last row, and of the last one with CPU time */
 	uint32_t cpu_time; /* of that one */
@@ -348,7 +348,9 @@ BOTH_WAYS void code_cpu_time(struct model *m, struct sample *row, bool is_packin
 	uint32_t foretold = m->are_readings ? m->cpu_time + (uint32_t)(passed >> READING_SHIFT)
 					    : (uint32_t)passed;
 	uint64_t change = (uint64_t)(int64_t)(int32_t)(row->cpu_delta - foretold);
-	/* Most are foretold but for rounding; the others have lost any part of the time. */
+	/*
+	 * Most match the prediction except for rounding; the others have lost any part of the time.
+	 */
 	bool is_far = code_bits(m, zigzag(change) >= FAR_CPU_TIME, 1, is_packing);
 	struct rice *rice = &m->cpu_times[is_far ? 1 + m->has_gap : 0];
 
@@ -473,7 +475,7 @@ BOTH_WAYS void code_row(struct model *m, struct sample *row, bool is_packing)
 	code_stack(m, row, is_packing);
 }
 
-/* Codes what holds for all rows. */
+/* Codes the values common to all rows. */
 BOTH_WAYS void code_head(struct model *m, bool is_packing)
 {
 	uint64_t low;

@@ -71,7 +71,7 @@ static void count(uint64_t *sum, int64_t change)
 	pthread_mutex_unlock(&store.lock);
 }
 
-/* Without room on the disk, the bytes stay in memory. */
+/* If the disk is full, the bytes stay in memory. */
 static bool put_in_file(struct stored_bytes *s, const unsigned char *bytes, uint32_t size)
 {
 	struct stored_bytes new = {.offset = s->offset, .size = size, .room = s->room};

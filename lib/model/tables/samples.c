@@ -233,7 +233,7 @@ void samples_merge(struct samples *into, struct samples *from)
 	*from = empty;
 }
 
-/* Keeps what was changed in the present part. */
+/* Stores the changes of the present part. */
 static void leave_part(struct sample_iterator *it)
 {
 	if (it->changes && it->rows && it->rows == it->buffer)

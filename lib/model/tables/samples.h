@@ -24,20 +24,20 @@ struct sample {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	stack_id stack; /* NO_STACK: unknown */
 	/*
-	 * Ticks of the clock, or occurrences of the event; of a wait, ticks that it took. 0: it
-	 * only says what CPU time was used, and has no stack.
+	 * Ticks of the clock, or occurrences of the event; for a wait, the ticks that it took. 0:
+	 * the row only holds CPU time, and has no stack.
 	 */
 	uint32_t weight;
 	/* CPU time since the thread's previous row, ns, saturated; 0 for other events. */
 	uint32_t cpu_delta;
-	uint16_t cpu; /* it was taken on, or NO_CPU */
+	uint16_t cpu; /* CPU of the sample, or NO_CPU */
 	uint8_t event; /* 0: the clock; else a row of struct event_counts */
 };
 
-/* Rows of a chunk when it is closed; late rows may double it. */
+/* Rows of a chunk when it is closed; late rows may double the number. */
 #define CHUNK_ROWS 4096u
 
-struct sample_chunks; /* closed ones */
+struct sample_chunks; /* closed chunks */
 
 struct samples {
 	VEC(struct sample) open; /* the latest rows */
@@ -47,24 +47,30 @@ struct samples {
 void samples_release(struct samples *s);
 /* Returns the number of rows. */
 size_t samples_count(const struct samples *s);
-/* Return the time of the first row, UINT64_MAX without one; and of the last row, 0 without one. */
+/*
+ * Return the time of the first row, UINT64_MAX if there is none; and of the last row, 0 if there is
+ * none.
+ */
 uint64_t samples_first_time(const struct samples *s);
 uint64_t samples_last_time(const struct samples *s);
-/* Inserts behind all rows that are not later, mostly at the end. */
+/* Inserts after all rows that are not later, mostly at the end. */
 void samples_add(struct samples *s, const struct sample *sample);
-/* Takes over `count` rows in order of time, from malloc(), in place of the present ones. */
+/* Takes over `count` rows in order of time, from malloc(), replacing the present ones. */
 void samples_take(struct samples *s, struct sample *rows, size_t count);
 /* Closes all rows: no more are expected. */
 void samples_close(struct samples *s);
-/* Moves all rows of `from` to `into`, in order of time; of equal times, those of `into` first. */
+/*
+ * Moves all rows of `from` to `into`, in order of time; with equal times, rows of `into` come
+ * first.
+ */
 void samples_merge(struct samples *into, struct samples *from);
 
 struct sample_iterator {
 	struct samples *of;
 	struct sample *rows; /* of the present part, */
 	size_t at, count; /* of which [at, count) come next, and [0, at) on the way back */
-	struct sample *buffer; /* of a chunk's rows, owned; NULL: none */
-	size_t room; /* rows of the buffer */
+	struct sample *buffer; /* for the rows of a chunk, owned; NULL: none */
+	size_t room; /* capacity of the buffer, in rows */
 	size_t part; /* the present one; the open rows come after the closed chunks */
 	bool changes;
 };
@@ -74,15 +80,17 @@ struct sample_iterator samples_begin(const struct samples *s);
 struct sample_iterator samples_after(const struct samples *s, uint64_t time);
 /* Begins after the last row. */
 struct sample_iterator samples_end(const struct samples *s);
-/* Likewise; rows may be changed, except for their times. */
+/* The same; rows may be changed, except for their times. */
 struct sample_iterator samples_begin_change(struct samples *s);
 struct sample_iterator samples_end_change(struct samples *s);
-/* Keeps changes. */
+/* Stores changes. */
 void sample_iterator_release(struct sample_iterator *it);
-/* Goes to the part after, or before; false at the end. Its rows are [0, count). */
+/* Moves to the next part, or the previous one; false at the end. Its rows are [0, count). */
 bool sample_iterator_next_part(struct sample_iterator *it);
 bool sample_iterator_part_before(struct sample_iterator *it);
-/* Returns the time of the clock's last row in the parts before the present one; 0: none. */
+/*
+ * Returns the time of the clock's last row in the parts before the present one; 0 if there is none.
+ */
 uint64_t sample_iterator_tick_before(const struct sample_iterator *it);
 
 /* Return NULL at the end. A row is valid until the next call. */
@@ -126,11 +134,13 @@ static inline void sample_iterator_release_cleanup(struct sample_iterator *it)
 /*
  * Moves CPU time that a thread cannot have used since its previous tick to earlier ticks. The
  * kernel updates a thread's CPU time only now and then, so a reading may be old but never too new.
- * Working from the last tick to the first gives the least that is true and never more than the time
- * that passed. Samples of other events are not changed.
+ * Working from the last tick to the first gives the smallest values consistent with the readings,
+ * never more than the elapsed time. Samples of other events are not changed.
  */
 void samples_settle_cpu_deltas(struct samples *s);
-/* Likewise in an array. `before`: time of the tick before it, 0: none; *excess: of later ticks. */
+/*
+ * The same for an array. `before`: time of the previous tick, 0: none; *excess: from later ticks.
+ */
 void sample_rows_settle(struct sample *rows, size_t count, uint64_t before, uint64_t *excess);
 
 #endif

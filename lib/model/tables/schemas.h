@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Schemas of markers: name, labels, where front-ends show them, and fields. Code that knows the
- * schema can read any marker, whatever it means.
+ * Schemas of markers: name, labels, where front-ends show them, and fields. With the schema, code
+ * can read any marker, whatever its meaning.
  */
 #ifndef PROF_LIB_MODEL_TABLES_SCHEMAS_H
 #define PROF_LIB_MODEL_TABLES_SCHEMAS_H
@@ -41,8 +41,8 @@ struct schemas {
 
 void schemas_release(struct schemas *s);
 /*
- * Returns the schema with these fields, new or existing; sets first_field. NO_SCHEMA: the name is
- * taken by a different schema, or there are too many schemas or fields.
+ * Returns the schema with these fields, new or existing; sets first_field. NO_SCHEMA if the name
+ * belongs to a different schema, or there are too many schemas or fields.
  */
 schema_id schemas_intern(struct schemas *s, const struct schema *schema,
 			 const struct schema_field *fields);
@@ -54,17 +54,17 @@ const struct schema_field *schema_fields(const struct schemas *s, const struct s
 /* Returns the number of the field with that key, or field_count. */
 uint32_t schema_find_field(const struct schemas *s, const struct schema *schema, string_id key);
 
-/* Adds schemas that are constants. */
+/* Adds constant schemas. */
 
 /* As schemas_intern(). */
 schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
 			     struct strings *strings);
-/* Returns NO_SCHEMA if none of that name. */
+/* Returns NO_SCHEMA if there is none of that name. */
 schema_id schema_text_find(enum marker_id id, const struct schemas *schemas,
 			   const struct strings *strings);
 /*
- * Adds those that each session has, whose ids are then their enum marker_id. Call before there is
- * any other.
+ * Adds the schemas that every session has, with their enum marker_id as ids. Call before adding any
+ * other schema.
  */
 void schema_text_intern_first(struct schemas *schemas, struct strings *strings);
 

@@ -10,12 +10,12 @@
 #include "lib/model/tables/markers.h"
 #include "lib/model/tables/samples.h"
 
-/* A sample of the memory that a process allocated, and until when it had it. */
+/* A sampled allocation of a process, and the time of its free. */
 
 struct allocation {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
-	uint64_t freed; /* likewise; 0: held when recording ended */
-	uint64_t bytes; /* of allocations that it stands for */
+	uint64_t freed; /* CLOCK_MONOTONIC ns; 0: still held when recording ended */
+	uint64_t bytes; /* of all allocations that it represents */
 	stack_id stack; /* of the allocation; NO_STACK: unknown */
 	uint32_t tid; /* of the thread that allocated */
 };
@@ -25,10 +25,10 @@ struct allocations {
 	VEC(struct allocation) rows; /* ascending times */
 };
 
-/* A change of what is held: an allocation, or its end. */
+/* A change of the memory held: an allocation, or its free. */
 struct allocation_event {
 	uint64_t time;
-	uint32_t row; /* the number that tells blocks apart */
+	uint32_t row; /* the number that identifies the block */
 	bool is_free;
 };
 
@@ -41,9 +41,9 @@ void allocations_list(const struct allocations *a, struct allocation_events *eve
 
 enum allocation_sum { ALLOCATED, RETAINED, DEALLOCATED, ALLOCATION_SUM_COUNT };
 
-/* "allocated", "retained", "deallocated": how they are asked for. */
+/* Names on the command line: "allocated", "retained", "deallocated". */
 extern const char *const allocation_sum_names[ALLOCATION_SUM_COUNT];
-/* Returns the bytes that a row adds to a sum, 0: none. */
+/* Returns the bytes that a row adds to a sum; 0 if none. */
 uint64_t allocation_bytes(const struct allocation *row, enum allocation_sum sum);
 
 struct profile_thread {
@@ -59,13 +59,13 @@ struct profile_thread {
 	uint64_t process_start, process_end; /* likewise */
 	bool is_main; /* exactly one per process */
 	/*
-	 * Stands for several short-lived threads, in files with too many threads: its samples may
-	 * use more CPU time than passed.
+	 * Merged row of several short-lived threads, in files with too many threads: its samples
+	 * may have more CPU time than elapsed.
 	 */
 	bool is_folded;
 	struct samples samples; /* of all events */
 	VEC(struct marker) markers;
-	struct allocations allocations; /* of the whole process, with its main thread */
+	struct allocations allocations; /* of the whole process, stored with its main thread */
 };
 
 struct threads {
@@ -75,7 +75,9 @@ struct threads {
 void threads_release(struct threads *t);
 thread_id threads_add(struct threads *t, const struct profile_thread *thread);
 struct profile_thread *threads_get(struct threads *t, thread_id id);
-/* Drops all others: is_kept has a place for each. Ids of those that stay change. */
+/*
+ * Drops all threads not in is_kept, an array indexed by thread. Ids of the remaining ones change.
+ */
 void threads_keep(struct threads *t, const bool *is_kept);
 
 #endif

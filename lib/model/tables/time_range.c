@@ -7,7 +7,7 @@
 /* 2000-01-01: smaller times since the Unix epoch are those of other clocks. */
 #define WALL_CLOCK_MIN (946684800 * 1000000000ull)
 
-/* Times that are known; `last` is that of the last row, before it ends. */
+/* Known times; `last` is that of the last row, before its end. */
 struct known_times {
 	struct time_range range;
 	uint64_t last;
@@ -25,7 +25,7 @@ static void include(struct known_times *known, uint64_t time, uint64_t end)
 		known->range.end = end;
 }
 
-/* Returns the time that a row of samples stands for; weights of events are no times. */
+/* Returns the time that a row of samples represents; weights of events are not times. */
 static uint64_t weighed(const struct sample *sample, uint64_t interval)
 {
 	uint64_t length;
@@ -36,7 +36,10 @@ static uint64_t weighed(const struct sample *sample, uint64_t interval)
 	return length;
 }
 
-/* A row begins what it stands for, except a wait's, which fills the time since the row before. */
+/*
+ * A row is the start of the time it represents, except for a wait's, which covers the time since
+ * the previous row.
+ */
 static uint64_t end_of(const struct sample *last, const struct sample *before, uint64_t interval)
 {
 	uint64_t length = weighed(last, interval), gap;
@@ -101,7 +104,7 @@ static struct known_times find_times(const struct profile *p)
 	return known;
 }
 
-/* Rows without a time are the last ones. They happened at the end of what is known. */
+/* Rows without a time come last, and are placed at the end of the known times. */
 static void settle_samples(struct samples *samples, uint64_t last)
 {
 	size_t count = 0;
@@ -125,7 +128,7 @@ static void settle_thread(struct profile_thread *thread, const struct known_time
 {
 	settle_samples(&thread->samples, known->last);
 	vec_for_each(&thread->markers, struct marker *, marker) {
-		/* It began before the first time that is known. */
+		/* It began before the first known time. */
 		if (marker->start == CLOCK_NO_TIME && marker->end != CLOCK_NO_TIME)
 			marker->start = known->range.start;
 		if (marker->start == CLOCK_NO_TIME)

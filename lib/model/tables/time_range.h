@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that a profile covers, where its file does not say it. */
+/* The time that a profile covers, for files that do not contain it. */
 #ifndef PROF_LIB_MODEL_TABLES_TIME_RANGE_H
 #define PROF_LIB_MODEL_TABLES_TIME_RANGE_H
 
@@ -12,8 +12,7 @@ struct time_range {
 /*
  * Sets start and end of a profile that was read. NULL as `told`: it begins with the first sample,
  * marker or allocation and ends with the end of the last one, as in front-ends. Rows with
- * CLOCK_NO_TIME get a time that makes the range no longer. A start of the wall clock that cannot be
- * one is dropped.
+ * CLOCK_NO_TIME get a time that does not extend the range. Drops an impossible wall-clock start.
  */
 void profile_set_range(struct profile *p, const struct time_range *told);
 

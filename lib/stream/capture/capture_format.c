@@ -74,7 +74,7 @@ void capture_header_seal(struct capture_header *header)
 	header->check = crc32_add(0, header, offsetof(struct capture_header, check));
 }
 
-/* Makes the frame that ends a capture; nothing follows its header. */
+/* Makes the block that ends a capture; nothing follows its header. */
 static struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples)
 {
 	struct capture_frame frame = {

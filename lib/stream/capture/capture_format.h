@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of a capture file: a header, then frames of packed records. See prof-capture(5). All
+ * The layout of a capture file: a header, then blocks of packed records. See prof-capture(5). All
  * numbers are little-endian, the byte order of every machine that prof records.
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_FORMAT_H
@@ -10,27 +10,27 @@
 #include <stdint.h>
 
 /*
- * A part of a capture that is a capture itself, after another header: what is kept if only the end
- * is, or one of the windows that follow each other.
+ * A part of a capture that forms a capture itself with another header: the end that is kept, or one
+ * of consecutive windows.
  */
 
 struct capture_window {
-	uint64_t at, end; /* bytes from its first frame to its end */
-	uint64_t start_ns; /* of its first record; CLOCK_MONOTONIC */
-	uint64_t end_ns; /* beginning of the next one; 0: the recording's end */
-	uint64_t next_at; /* place of the next one; 0: there is none yet */
-	uint64_t held; /* samples in it; 0: not known */
-	uint64_t start_realtime_ns; /* by CLOCK_REALTIME, which the writer does not know */
-	uint64_t sequence, samples; /* as the next frame will tell them */
+	uint64_t at, end; /* offsets of its first block and of its end */
+	uint64_t start_ns; /* time of its first record; CLOCK_MONOTONIC */
+	uint64_t end_ns; /* start of the next one; 0: the recording's end */
+	uint64_t next_at; /* offset of the next one; 0: there is none yet */
+	uint64_t held; /* samples in it; 0: unknown */
+	uint64_t start_realtime_ns; /* CLOCK_REALTIME, set by the caller, not by the writer */
+	uint64_t sequence, samples; /* as in the header of the next block */
 };
 
 /*
- * Copies it from a capture that may still grow, and completes it: a header of its own, its frames,
- * the frame that ends it. 0 or a negative errno.
+ * Copies a window from a capture that may still grow, and completes it: its own header, its blocks,
+ * and a final block. Returns 0 or a negative errno.
  */
 int capture_window_copy(const struct capture_window *w, int from, int to);
 
-/* A byte above 127 and both line ends show transfers as text; so it is with PNG files. */
+/* A byte above 127 and both kinds of line end reveal transfers in text mode, as in PNG files. */
 #define CAPTURE_MAGIC "\x89prof\r\n\x1a"
 #define CAPTURE_MAGIC_SIZE 8
 /* Version 1 has no columns, version 2 no epochs, version 3 no shapes for waits in columns. */
@@ -40,9 +40,9 @@ int capture_window_copy(const struct capture_window *w, int from, int to);
 struct capture_header {
 	char magic[CAPTURE_MAGIC_SIZE];
 	uint32_t version;
-	uint32_t size; /* bytes from the beginning of the file to the first frame */
+	uint32_t size; /* offset of the first block */
 	uint8_t boot_id[CAPTURE_BOOT_ID_SIZE];
-	/* One moment by two clocks: CLOCK_MONOTONIC, and since the Unix epoch. */
+	/* The same moment by two clocks: CLOCK_MONOTONIC, and since the Unix epoch. */
 	uint64_t start_ns, start_realtime_ns;
 	uint16_t machine; /* e_machine */
 	uint16_t reserved;
@@ -55,44 +55,45 @@ struct capture_header {
 enum {
 	CAPTURE_FRAME_END = 1 << 0, /* the recording ended here by itself */
 	/*
-	 * Holds contents of files, REC_FILE, and stands beside the others: its sequence and samples
-	 * are 0 and mean nothing.
+	 * Holds contents of files, REC_FILE, outside of the stream: its sequence and samples are 0
+	 * and mean nothing.
 	 */
 	CAPTURE_FRAME_FILE = 1 << 1,
 	CAPTURE_FRAME_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
 	/*
-	 * Repeats what the records so far have led to, for readers who start with the next epoch;
-	 * others skip it. Stands beside the others: its sequence is that of the epoch's first
-	 * frame, samples counts the frames of this state down to 1, and both times are that from
-	 * which on records belong to the epoch.
+	 * Repeats the state after the records so far, for readers that start with the next epoch;
+	 * others skip it. Outside of the stream: its sequence is that of the epoch's first block,
+	 * samples counts the blocks of this state down to 1, and both times are that of the first
+	 * record of the epoch at the earliest.
 	 */
 	CAPTURE_FRAME_STATE = 1 << 3,
 	CAPTURE_FRAME_EPOCH = 1 << 4, /* the first one after a state */
 };
 
-/* Precedes packed_size bytes: the records, one after the other, as one frame of zstd. */
+/* Precedes packed_size bytes: the records, one after the other, as one zstd frame. */
 struct capture_frame {
 	uint32_t magic;
 	uint32_t flags;
 	uint64_t sequence; /* counts up from 0 */
-	uint64_t samples; /* REC_SAMPLE records before this frame, unwritten ones included */
+	uint64_t samples; /* REC_SAMPLE records before this block, including unwritten ones */
 	uint64_t first_ns, last_ns; /* earliest and latest time of the records; 0, 0: none */
 	uint32_t records;
 	uint32_t raw_size, packed_size; /* bytes */
 	uint32_t packed_check; /* CRC-32 of the packed bytes */
-	uint32_t columns_size; /* bytes of the records in columns; 0: they are not */
+	uint32_t columns_size; /* bytes of the records in columns; 0: not in columns */
 	uint32_t check; /* CRC-32 of all before it in this structure */
 };
 
-/* A frame ends with the record that reaches this size, or after this time; the first ones sooner.
+/*
+ * A block ends with the record that reaches this size, or after this time; the first ones sooner.
  */
 #define CAPTURE_FRAME_BYTES ((uint32_t)256 << 10)
 #define CAPTURE_FRAME_NS 500000000ull
-/* Larger frames are damaged: the last record may be of the maximum size. */
+/* Larger blocks are damaged: the last record may be of the maximum size. */
 #define CAPTURE_RAW_MAX (CAPTURE_FRAME_BYTES + ((uint32_t)512 << 10))
 #define CAPTURE_PACKED_MAX (CAPTURE_RAW_MAX + ((uint32_t)16 << 10))
 
-/* Writes all of it to a file. 0 or a negative errno. */
+/* Writes all bytes to a file. Returns 0 or a negative errno. */
 int capture_write(int fd, const void *data, size_t size);
 /* Sets everything that does not depend on the recording, and the check. */
 void capture_header_seal(struct capture_header *header);

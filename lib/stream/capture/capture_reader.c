@@ -13,30 +13,29 @@
 #include "lib/stream/capture/frame_reader.h"
 #include "lib/stream/record/records.h"
 
-/* Reads frames ahead in a thread of its own, so that unpacking them and using them go on at once.
- */
+/* Reads blocks ahead in a separate thread, so that unpacking and processing overlap. */
 
 struct frame_ahead;
 
-/* One is in use, the others are read meanwhile. */
+/* One is in use while the others are filled. */
 #define SLOTS 4u
-/* Files of few frames are read before a thread could help. */
+/* Files with few blocks are read before a thread could help. */
 #define FRAMES_WITHOUT 8u
 
 struct frame_ahead {
 	struct frame_reader *reader;
 	struct frame_contents slots[SLOTS];
-	uint64_t used; /* frames given out */
+	uint64_t used; /* blocks given out */
 	pthread_t thread;
 	bool has_thread, has_failed; /* failed: the system gave no thread */
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t changed;
-	uint64_t read; /* frames read by the thread, and those before it */
-	uint64_t released; /* frames that are no longer in use */
+	uint64_t read; /* blocks read by the thread, and those before it */
+	uint64_t released; /* blocks that are no longer in use */
 	bool is_ending;
 };
 
-/* The reader is borrowed, and from the first frame on nobody else's. */
+/* Borrows the reader, which no other code may use from the first block on. */
 static struct frame_ahead *frame_ahead_new(struct frame_reader *reader)
 {
 	struct frame_ahead *a = xcalloc(1, sizeof(*a));
@@ -92,7 +91,7 @@ static void *read_frames(void *ctx)
 	return NULL;
 }
 
-/* Without a thread, frames are read as they are needed. */
+/* Without a thread, blocks are read on demand. */
 static void start_thread(struct frame_ahead *a)
 {
 	a->read = a->released = a->used;
@@ -193,7 +192,7 @@ static bool is_in_place(const struct frame_contents *frame, const struct rec *re
 	return rec->kind != REC_FILE && (!frame->is_past || rec->kind == REC_META);
 }
 
-/* Does it tell what happened once, so that it must be in one window alone? */
+/* True for a record of a single event, which must be in one window only. */
 static bool happens_once(const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -221,7 +220,7 @@ static bool is_in_window(const struct capture_reader *r, const struct rec *rec)
 	       rec->time >= frame_reader_header(r->frames)->start_ns;
 }
 
-/* The next record of the frame, or NULL at its end. */
+/* Returns the next record of the block, or NULL at its end. */
 static const struct rec *next_record(struct capture_reader *r)
 {
 	while (r->raw_size - r->raw_at >= sizeof(struct rec)) {
@@ -247,7 +246,7 @@ static const struct rec *next_record(struct capture_reader *r)
 	return NULL;
 }
 
-/* Tells of samples in missing frames; NULL: none are missing. */
+/* Returns a record of the samples in missing blocks; NULL if none are missing. */
 static const struct rec *begin_frame(struct capture_reader *r)
 {
 	r->raw_at = 0;

@@ -18,12 +18,12 @@ struct capture_stream {
 	int fd;
 	enum part part;
 	struct capture_header header;
-	struct capture_frame frame; /* the one that is read, or whose records are given out */
+	struct capture_frame frame; /* the one being read, or whose records are given out */
 	size_t filled; /* bytes of the part that are there */
 	uint8_t *packed, *raw;
 	size_t raw_at, raw_size;
 	struct frame_unpacker *unpacker;
-	bool was_state; /* the frame before was one of a state */
+	bool was_state; /* the previous block was one of a state */
 	bool begins_state; /* the record given last is the first one of a state */
 	uint64_t samples; /* records so far */
 	uint64_t lost;

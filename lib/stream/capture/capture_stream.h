@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a capture while it is written, from a pipe. Unlike files, whose parts can be read again, it
- * must be whole: damage ends it.
+ * Reads a capture from a pipe while it is written. A pipe cannot be reread, so any damage ends the
+ * stream.
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_STREAM_H
 #define PROF_LIB_STREAM_CAPTURE_CAPTURE_STREAM_H
@@ -15,19 +15,18 @@
 
 struct capture_stream;
 
-/* The descriptor is borrowed, and does not block. */
+/* Borrows the descriptor, which must be non-blocking. */
 struct capture_stream *capture_stream_new(int fd);
-/* NULL is fine. */
+/* Accepts NULL. */
 void capture_stream_free(struct capture_stream *s);
 /*
- * A source whose records come as they are there: SOURCE_IDLE where the next ones are not written
- * yet. Its files are NULL. -EBADMSG if it is damaged.
+ * Returns a source that yields records as they arrive, and SOURCE_IDLE when none are available yet.
+ * Its files are NULL. -EBADMSG if the capture is damaged.
  */
 struct source *capture_stream_source(struct capture_stream *s);
-/* True if the record read last repeats what was before; *begins if it is the first one that does.
- */
+/* True if the last record read repeats earlier state; *begins if it is the first that does. */
 bool capture_stream_is_state(const struct capture_stream *s, bool *begins);
-/* Returns the number of samples in frames that were not written. */
+/* Returns the number of samples in blocks that were not written. */
 uint64_t capture_stream_lost(const struct capture_stream *s);
 
 #endif

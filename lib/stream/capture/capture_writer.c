@@ -22,7 +22,7 @@
 
 /* Batches of records that the adding thread of a capture writer hands to the writing one. */
 
-/* The records of a frame, not packed yet; or contents, which become records when written. */
+/* The records of a block, not packed yet; or contents, which become records when written. */
 struct capture_batch {
 	struct capture_batch *next;
 	struct capture_contents *contents; /* NULL: none */
@@ -50,7 +50,7 @@ struct kept_epochs {
 	bool is_given; /* the first one is in use */
 };
 
-/* Records → a frame of a capture, packed. */
+/* Packs records into a block of a capture. */
 
 struct frame_packer;
 
@@ -78,7 +78,7 @@ static void kept_epochs_release(struct kept_epochs *k)
 	vec_release(&k->rows);
 }
 
-/* Notes a frame that was written at that position. */
+/* Notes a block that was written at that position. */
 static void kept_epochs_note(struct kept_epochs *k, const struct capture_frame *frame, uint64_t at)
 {
 	if (frame->last_ns > k->latest_ns)
@@ -94,7 +94,7 @@ static void kept_epochs_note(struct kept_epochs *k, const struct capture_frame *
 	vec_push(&k->rows, (struct kept_epoch){.at = at, .start_ns = frame->first_ns});
 }
 
-/* Is the rest enough without the oldest epoch, or too much with it? */
+/* True if the rest is enough without the oldest epoch, or too much with it. */
 static bool is_spent(const struct kept_epochs *k, uint64_t size)
 {
 	if (k->rows.count < 2)
@@ -191,7 +191,7 @@ struct frame_packer {
 	uint8_t *packed; /* the header, then the payload */
 };
 
-/* Keeps memory between frames, and nothing else. */
+/* Keeps only memory between blocks. */
 static struct frame_packer *frame_packer_new(void)
 {
 	struct frame_packer *p = xcalloc(1, sizeof(*p));
@@ -216,9 +216,9 @@ static void frame_packer_free(struct frame_packer *p)
 }
 
 /*
- * Packs whole records and completes the frame's header: its sizes, checks and
- * CAPTURE_FRAME_COLUMNS. Returns header and packed bytes, valid until the next call; NULL: memory
- * ended.
+ * Packs whole records and completes the block's header: its sizes, checks and
+ * CAPTURE_FRAME_COLUMNS. Returns header and packed bytes, valid until the next call; NULL if out of
+ * memory.
  */
 static const uint8_t *frame_packer_pack(struct frame_packer *p, struct capture_frame *frame,
 					uint8_t *records, size_t size, size_t *bytes)
@@ -264,7 +264,7 @@ struct batch_queue {
 	uint64_t waiting; /* bytes of those */
 	struct capture_written written;
 	bool is_ending;
-	bool is_dropped; /* skip what waits */
+	bool is_dropped; /* skip everything that waits */
 	bool is_busy; /* a batch is being written */
 	bool is_pinned; /* nothing is dropped */
 	struct kept_epochs kept;
@@ -291,9 +291,7 @@ static struct batch_queue *batch_queue_new(const struct capture_writer_options *
 	return q;
 }
 
-/*
- * The header and the packed bytes go out as one, so that a killed process leaves few torn frames.
- */
+/* Writes header and packed bytes at once, so that a killed process leaves few torn blocks. */
 static int write_frame(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
 {
 	size_t size;
@@ -452,7 +450,7 @@ static void *write_batches(void *ctx)
 }
 
 /*
- * Not before the first batch: many recordings end sooner. Signals belong to the main thread.
+ * Starts with the first batch: many recordings end sooner. Signals belong to the main thread.
  * Without a thread, nothing is written.
  */
 static void start_thread(struct batch_queue *q)
@@ -480,13 +478,13 @@ static void join(struct batch_queue *q)
 	pthread_join(q->thread, NULL);
 }
 
-/* Writes all that waits, and ends the thread. */
+/* Writes everything that waits, and ends the thread. */
 static void batch_queue_finish(struct batch_queue *q)
 {
 	join(q);
 }
 
-/* Leaves what was not finished unwritten. NULL is fine. */
+/* Leaves unfinished data unwritten. Accepts NULL. */
 static void batch_queue_free(struct batch_queue *q)
 {
 	if (!q)
@@ -495,7 +493,7 @@ static void batch_queue_free(struct batch_queue *q)
 	q->is_dropped = q->is_ending = true;
 	pthread_cond_signal(&q->changed);
 	pthread_mutex_unlock(&q->lock);
-	/* It may read or write a file that does not answer. */
+	/* The thread may be blocked by a file system that does not respond. */
 	if (q->has_thread && !thread_join_soon(q->thread))
 		return;
 	frame_packer_free(q->packer);
@@ -565,7 +563,7 @@ static bool batch_queue_push(struct batch_queue *q, struct capture_batch *batche
 	return has_room;
 }
 
-/* With the lock. */
+/* Call with the lock held. */
 static void await_idle(struct batch_queue *q)
 {
 	while (q->has_thread && (q->head || q->is_busy))
@@ -598,7 +596,7 @@ static void batch_queue_unpin(struct batch_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Do what those of capture_writer.h do. */
+/* Implement those of capture_writer.h. */
 static bool batch_queue_next_window(struct batch_queue *q, uint64_t now_ns, bool is_end,
 				    struct capture_window *window)
 {
@@ -628,7 +626,7 @@ static uint64_t batch_queue_drop_windows(struct batch_queue *q)
 	return samples;
 }
 
-/* Reads what has been written so far. */
+/* Returns the counts so far. */
 static void batch_queue_count(struct batch_queue *q, struct capture_written *written)
 {
 	pthread_mutex_lock(&q->lock);
@@ -636,7 +634,7 @@ static void batch_queue_count(struct batch_queue *q, struct capture_written *wri
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* Number of first frames that are shorter, each twice as long as the one before. */
+/* Number of first blocks that are shorter, each twice as long as the previous one. */
 #define FIRST_FRAMES 5
 /* An epoch is at most this large, and this many times as large as the state before it. */
 #define EPOCH_BYTES ((uint64_t)64 << 20)
@@ -648,17 +646,17 @@ static void batch_queue_count(struct batch_queue *q, struct capture_written *wri
 
 struct capture_writer {
 	struct batch_queue *queue;
-	struct capture_batch *batch; /* the one that grows, or NULL */
+	struct capture_batch *batch; /* the open one, or NULL */
 	uint64_t sequence, samples;
-	uint64_t now_ns; /* as last told */
+	uint64_t now_ns; /* as of the last call */
 	struct capture_state *state;
-	uint64_t frame_ns; /* length of a frame */
+	uint64_t frame_ns; /* length of a block */
 	uint64_t epoch_bytes; /* limit for an epoch */
 	uint64_t epoch_ns; /* when the latest epoch began, or will */
 	uint64_t epoch_at; /* bytes written then */
 	uint64_t state_at; /* written.state_bytes before it */
 	bool awaits_epoch; /* no record of it has come yet */
-	uint32_t next_flags; /* of the next frame */
+	uint32_t next_flags; /* of the next block */
 };
 
 static int write_header(struct capture_writer *w, const struct capture_start *start)
@@ -744,7 +742,7 @@ static void end_batch(struct capture_writer *w, uint32_t flags)
 	batch_queue_push(w->queue, batch, flags);
 }
 
-/* The frames of a state, before they are handed to the thread. */
+/* The blocks of a state, before they are handed to the thread. */
 struct state_frames {
 	struct capture_writer *writer;
 	struct capture_batch *head, **tail, *last;
@@ -782,7 +780,7 @@ static void label_state(const struct state_frames *f)
 	}
 }
 
-/* Writes the state before the frame that begins an epoch. Without room there is no epoch. */
+/* Writes the state before the block that begins an epoch. Without room, no epoch begins. */
 static void write_state(struct capture_writer *w)
 {
 	struct state_frames f = {.writer = w, .tail = &f.head};
@@ -828,7 +826,7 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 	size_t size = record_size(rec);
 	struct capture_frame *frame;
 
-	/* Facts come between, as they become known. */
+	/* Facts arrive in between, as they become known. */
 	if (w->awaits_epoch && rec->kind != REC_META && rec->time >= w->epoch_ns)
 		write_state(w);
 	capture_state_take(w->state, rec);
@@ -849,7 +847,7 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 		end_batch(w, 0);
 }
 
-/* The first frames are shorter: whoever is killed soon leaves something, too. */
+/* The first blocks are shorter, so that a recording killed early leaves data, too. */
 static uint64_t frame_ns(const struct capture_writer *w)
 {
 	return w->sequence < FIRST_FRAMES ? w->frame_ns >> (FIRST_FRAMES - w->sequence)

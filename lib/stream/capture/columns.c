@@ -61,7 +61,7 @@ static uint8_t *add_bytes(struct column_streams *s, const void *bytes, size_t si
 	return s->whole.items;
 }
 
-/* Returns all that was written, valid until the next beginning. */
+/* Returns everything written, valid until the next beginning. */
 static const uint8_t *column_streams_end(struct column_streams *s, size_t *size)
 {
 	uint32_t sizes[COLUMN_STREAMS];
@@ -88,8 +88,8 @@ static uint8_t column_byte(struct column_streams *s, unsigned int stream, uint8_
 	return 0;
 }
 
-/* Each writes the value and returns it, or returns the one that is read. */
-/* Seven bits a byte, the lowest first; the highest bit says that another byte follows. */
+/* Each writes the value and returns it, or returns the value read. */
+/* Seven bits per byte, lowest first; the highest bit is set if another byte follows. */
 static uint64_t column_number(struct column_streams *s, unsigned int stream, uint64_t value)
 {
 	uint64_t read = 0;
@@ -253,12 +253,12 @@ uint64_t column_value(struct column_streams *s, unsigned int stream, struct colu
 	return row == INDEX_NONE ? 0 : v->rows.items[row];
 }
 
-/* Makes the task in a row known and sets it. Returns the row. */
+/* Marks the task in a row as known and sets it. Returns the row. */
 static uint32_t set_task(struct columns *c, struct rec *rec, uint32_t row)
 {
 	uint64_t value;
 
-	/* Not known where the bytes are damaged. */
+	/* Unknown if the bytes are damaged. */
 	if (row == INDEX_NONE)
 		row = column_values_add(&c->tasks, 0);
 	value = c->tasks.rows.items[row];
@@ -274,7 +274,7 @@ static uint64_t task_of(const struct rec *rec)
 	return (uint64_t)rec->pid << 32 | rec->tid;
 }
 
-/* Codes the task; 0 says that it is the CPU's last one. Returns its row. */
+/* Codes the task; 0 stands for the CPU's last one. Returns its row. */
 static uint32_t code_task(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 {
 	bool is_last = !c->streams.is_decoding && cpu->task &&
@@ -323,7 +323,9 @@ static void code_tick(struct columns *c, struct known_cpu *cpu, struct rec *rec)
 	cpu->next_tick = rec->time + c->interval - (uint64_t)(rest > 0 ? rest - (rest >> 4) : 0);
 }
 
-/* Codes what every such record begins with, except words and kind. Returns the row of the task. */
+/*
+ * Codes the common beginning of such records, except words and kind. Returns the row of the task.
+ */
 static uint32_t code_head(struct columns *c, struct rec *rec, bool is_tick)
 {
 	struct known_cpu *cpu;
@@ -340,7 +342,7 @@ static uint32_t code_head(struct columns *c, struct rec *rec, bool is_tick)
 	return row;
 }
 
-/* CPU time goes on as time does while a thread runs. Its unit is 16 ns. */
+/* CPU time advances with time while a thread runs. Its unit is 16 ns. */
 static void code_cpu_time(struct columns *c, struct rec_sample *rec, uint32_t row)
 {
 	struct known_task *task = &c->known_tasks.items[row];
@@ -433,7 +435,7 @@ static void code_resumed(struct columns *c, struct rec_resumed *rec)
 	task->cpu_time = rec->cpu_time;
 }
 
-/* It says nothing about what the CPU runs. */
+/* Such a record does not predict what the CPU runs next. */
 static void code_plain(struct columns *c, struct rec *rec)
 {
 	struct column_streams *s = &c->streams;
@@ -645,7 +647,7 @@ static uint64_t find_interval(const uint8_t *records, size_t size)
 static void code_interval(struct columns *c, uint64_t interval)
 {
 	c->interval = column_number(&c->streams, CLOCK, interval);
-	/* Keeps sums within 64 bits, whatever is read. */
+	/* Keeps sums within 64 bits for any input. */
 	if (!c->interval || c->interval > UINT32_MAX)
 		c->interval = DEFAULT_INTERVAL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The records of a frame by columns: what is alike stands together, and what can be foretold is
- * left out, so that packing finds more. Lossless for any records; see prof-capture(5).
+ * The records of a block in columns: similar values are stored together and predictable ones are
+ * left out, so that they compress better. Lossless for any records; see prof-capture(5).
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_COLUMNS_H
 #define PROF_LIB_STREAM_CAPTURE_COLUMNS_H
@@ -14,15 +14,15 @@
 #include "lib/base/vec.h"
 
 /*
- * Streams of numbers that are written or read by the same calls: code that says what follows what
- * is written once, for both directions, and cannot disagree with itself.
+ * Streams of numbers that the same calls write or read: the order of fields is coded once for both
+ * directions, so that encoder and decoder cannot disagree.
  */
 
 #define COLUMN_STREAMS 35
 
 struct column_streams {
 	bool is_decoding;
-	bool failed; /* decoding: the bytes are damaged; stays set */
+	bool failed; /* decoding: the bytes are damaged; sticky */
 	VEC(uint8_t) written[COLUMN_STREAMS]; /* encoding */
 	struct {
 		const uint8_t *at, *end;
@@ -31,8 +31,8 @@ struct column_streams {
 };
 
 /*
- * Values that occurred before, by number. Zeroed is empty. A secret seed keeps forged values from
- * having the same hash, all of them.
+ * Values that occurred before, by number. Zeroed is empty. A secret seed prevents forged values
+ * from all having the same hash.
  */
 struct column_values {
 	uint64_t seed;
@@ -41,11 +41,11 @@ struct column_values {
 	struct index by_value;
 };
 
-/* Returns the value instead, or 0. */
+/* Codes a value and returns it; 0 if the bytes are damaged. */
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
 		      uint64_t value);
 /*
- * The same of addresses, of which many share a page. New ones are in four streams from
+ * The same for addresses, many of which share a page. New ones are coded in four streams from
  * `page_stream` on: the page, as a value, the higher four bits within it, and the lower eight.
  */
 uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
@@ -53,21 +53,21 @@ uint64_t column_address(struct column_streams *s, unsigned int stream, struct co
 
 struct columns;
 
-/* Keeps memory between frames, and nothing else. */
+/* Keeps only memory between blocks. */
 struct columns *columns_new(void);
-/* NULL is fine. */
+/* Accepts NULL. */
 void columns_free(struct columns *c);
 
 /*
- * Encodes whole records of `size` bytes, which stay as they are. Returns the bytes, valid until the
- * next call, or NULL if they would be more than `max`.
+ * Encodes whole records of `size` bytes, which stay as they are. Returns the encoded bytes, valid
+ * until the next call, or NULL if they would exceed `max`.
  */
 const uint8_t *columns_encode(struct columns *c, uint8_t *records, size_t size, size_t max,
 			      size_t *encoded);
 /*
- * Decodes untrusted bytes into exactly `size` bytes of records, whose sizes are in order but not
- * their contents. `records` is aligned as a record; `version` is the capture's. False: the bytes
- * are damaged.
+ * Decodes untrusted bytes into exactly `size` bytes of records. Their sizes are consistent, but
+ * their contents are unchecked. `records` is aligned as a record; `version` is the capture's.
+ * Returns false if the bytes are damaged.
  */
 bool columns_decode(struct columns *c, uint32_t version, const uint8_t *bytes, size_t encoded,
 		    uint8_t *records, size_t size);

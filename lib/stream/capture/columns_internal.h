@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps what is known of a frame's records so far, and codes one record in the streams. */
+/* The coding state of a block's records so far, and the coding of one record in the streams. */
 #ifndef PROF_LIB_STREAM_CAPTURE_COLUMNS_INTERNAL_H
 #define PROF_LIB_STREAM_CAPTURE_COLUMNS_INTERNAL_H
 
@@ -67,10 +67,10 @@ enum stream {
 
 _Static_assert(STREAM_COUNT == COLUMN_STREAMS, "each has a name");
 
-/* CPUs with higher numbers share what is foretold. */
+/* CPUs with higher numbers share a prediction. */
 #define CPUS_KNOWN 1024
 #define DEFAULT_INTERVAL 1000000
-/* Deltas that tell the interval. */
+/* Number of deltas from which the interval is derived. */
 #define DELTAS_MAX 63
 
 struct known_cpu {
@@ -92,7 +92,7 @@ struct columns {
 	VEC(struct known_task) known_tasks; /* by row of tasks */
 	struct known_cpu cpus[CPUS_KNOWN];
 	uint64_t interval;
-	uint64_t time; /* of the last record that is no tick */
+	uint64_t time; /* of the last record that is not a tick */
 	uint32_t stack_id; /* of the last stack */
 	struct rec head; /* likewise */
 };
@@ -100,8 +100,8 @@ struct columns {
 /* The fixed part of a stack, with its size; it comes before the rest. */
 void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape);
 /*
- * Codes a record in place, after its shape and, where the shape does not tell it, its size: when
- * encoding, it stays as it is.
+ * Codes a record in place, after its shape and, for shapes of variable size, its size. Encoding
+ * does not change it.
  */
 void columns_code(struct columns *c, struct rec *rec, enum shape shape);
 

@@ -77,16 +77,16 @@ bool capture_frame_is_good(const struct capture_frame *f)
 	       (!(f->flags & CAPTURE_FRAME_COLUMNS) || f->columns_size <= CAPTURE_RAW_MAX);
 }
 
-/* Bytes that are read at once when the next frame is searched for. */
+/* Bytes to read at once when searching for the next block. */
 #define SEARCH_SIZE ((size_t)64 << 10)
 /*
- * Bytes of frames with a good header and bad contents that are read in vain. A forged file cannot
- * make the search take longer than this, and the file's own size.
+ * Limit of bytes wasted on blocks with a valid header and damaged contents. A forged file cannot
+ * make the search take longer than this plus the file's own size.
  */
 #define VAIN_MAX ((uint64_t)64 << 20)
 /*
- * Bytes of records that a file may hold: so many, and so many times its own size. Real ones hold 2
- * to 20 times; zstd could make 10,000 times of a forged one, and memory end.
+ * Limits of the records in a file, in bytes: an absolute one, and a multiple of its size. Real
+ * files expand 2 to 20 times; zstd could expand a forged one 10,000 times and exhaust memory.
  */
 #define RAW_FREE ((uint64_t)64 << 20)
 #define RAW_RATIO 40
@@ -97,29 +97,29 @@ bool capture_frame_is_good(const struct capture_frame *f)
 /* A place where reading can start. */
 struct epoch {
 	uint64_t at; /* position of its state; 0: none */
-	uint64_t sequence, left; /* of its first frame; frames of the state still to come */
+	uint64_t sequence, left; /* of its first block; state blocks still to come */
 	uint64_t time;
 };
 
 struct frame_reader {
 	int fd;
 	struct capture_header header;
-	uint64_t at; /* position of the next frame */
-	uint64_t sequence, samples; /* as the next frame should tell them */
+	uint64_t at; /* position of the next block */
+	uint64_t sequence, samples; /* expected in the next block */
 	uint64_t vain;
-	uint64_t raw_total, packed_total; /* bytes of frames so far */
+	uint64_t raw_total, packed_total; /* total bytes of blocks so far */
 	struct capture_counts counts;
 	uint64_t first_at; /* position of the state to start with; 0: the file's beginning */
 	uint64_t to_ns; /* records after this time are not wanted */
 	bool is_past; /* records after to_ns were read */
-	bool is_skipped; /* the frame was not read, since nobody wants it */
-	bool is_begun; /* a frame of the stream was read */
+	bool is_skipped; /* the block was not read because it is not needed */
+	bool is_begun; /* a block of the stream was read */
 	bool is_window;
 	bool is_late; /* the state of the next window came */
-	bool has_late; /* a frame after it was read */
-	bool is_settled; /* frames that the window before needs are over */
-	bool wants_state; /* frames are missing: the next state brings back what they told */
-	struct frame_contents *out; /* takes the frame that is read */
+	bool has_late; /* a block after it was read */
+	bool is_settled; /* no more blocks for the previous window */
+	bool wants_state; /* blocks are missing: the next state restores their effect */
+	struct frame_contents *out; /* destination of the block that is read */
 	uint8_t *packed;
 	struct frame_unpacker *unpacker;
 };
@@ -143,7 +143,7 @@ static int read_header(struct frame_reader *r, struct error *err)
 	return ret;
 }
 
-/* Is the frame to be read, whose header was? Others need not even be whole. */
+/* True if the block with this header must be read. Others need not even be whole. */
 static bool is_wanted(struct frame_reader *r)
 {
 	const struct capture_frame *f = &r->out->frame;
@@ -160,7 +160,7 @@ static bool is_wanted(struct frame_reader *r)
 	return !r->is_past || f->flags & CAPTURE_FRAME_END;
 }
 
-/* Reads the frame at r->at. 1: it is whole; 0: it is not; else a negative errno. */
+/* Reads the block at r->at. Returns 1 if it is whole, 0 if not, or a negative errno. */
 static int read_frame(struct frame_reader *r)
 {
 	struct capture_frame *f = &r->out->frame;
@@ -186,7 +186,7 @@ static int read_frame(struct frame_reader *r)
 	return 0;
 }
 
-/* Returns the first header with a good check, or one that the end cuts, NULL if none. */
+/* Returns the first header with a valid check, or one truncated by the end; NULL if none. */
 static const uint8_t *find_header(const uint8_t *data, size_t size)
 {
 	const uint32_t magic = CAPTURE_FRAME_MAGIC;
@@ -204,7 +204,7 @@ static const uint8_t *find_header(const uint8_t *data, size_t size)
 	return NULL;
 }
 
-/* Moves to the next frame with a good header at or after `at`; UINT64_MAX if none. */
+/* Moves to the next block with a valid header at or after `at`; UINT64_MAX if none. */
 static int find_magic(struct frame_reader *r, uint64_t *at)
 {
 	for (;;) {
@@ -228,7 +228,7 @@ static int find_magic(struct frame_reader *r, uint64_t *at)
 	return 0;
 }
 
-/* Moves to the next whole frame and reads it. As read_frame(); 0: the file ends. */
+/* Moves to the next whole block and reads it. As read_frame(), but 0 at the end of the file. */
 static int next_whole_frame(struct frame_reader *r)
 {
 	uint64_t start = r->at, at = start;
@@ -247,7 +247,7 @@ static int next_whole_frame(struct frame_reader *r)
 	return ret;
 }
 
-/* Learns from the counts of a frame what the missing ones before it held. */
+/* Derives the number of missing blocks and samples from the counts of a block. */
 static void note_missing(struct frame_reader *r)
 {
 	const struct capture_frame *f = &r->out->frame;
@@ -265,7 +265,7 @@ static void note_missing(struct frame_reader *r)
 	r->wants_state = true;
 }
 
-/* The part of the file that was read is what counts: the rest may be a hole. */
+/* Counts only the part of the file that was read: the rest may be a hole. */
 static bool is_swollen(struct frame_reader *r)
 {
 	r->raw_total += r->out->frame.raw_size;
@@ -273,7 +273,7 @@ static bool is_swollen(struct frame_reader *r)
 	return r->raw_total > RAW_FREE + RAW_RATIO * r->packed_total;
 }
 
-/* Takes up a frame of the stream, and notes where that goes on. */
+/* Enters a block of the stream, and notes where the stream continues. */
 static void enter_stream(struct frame_reader *r)
 {
 	const struct capture_frame *f = &r->out->frame;
@@ -389,7 +389,7 @@ const struct capture_header *frame_reader_header(const struct frame_reader *r)
 	return &r->header;
 }
 
-/* Notes an epoch whose state is there from the first frame on. */
+/* Notes an epoch whose state is complete from its first block on. */
 static bool note_epoch(struct epoch *e, const struct capture_frame *f, uint64_t at)
 {
 	if (f->flags & CAPTURE_FRAME_STATE) {
@@ -402,7 +402,7 @@ static bool note_epoch(struct epoch *e, const struct capture_frame *f, uint64_t 
 	return f->flags & CAPTURE_FRAME_EPOCH && e->at && f->sequence == e->sequence && !e->left;
 }
 
-/* Moves over the frames by their headers. 0 or a negative errno. */
+/* Seeks over the blocks by their headers. Returns 0 or a negative errno. */
 static int find_epoch(struct frame_reader *r, uint64_t from_ns, struct epoch *found)
 {
 	struct epoch next = {0};

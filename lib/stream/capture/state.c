@@ -16,7 +16,7 @@ static bool start_equal(const void *table, uint32_t row, const void *key)
 	return p->code.items[row] && p->code.items[row]->start == *(const uint64_t *)key;
 }
 
-/* Drops older code that begins at the same address: nearly all that is replaced does. */
+/* Drops older code that begins at the same address, as nearly all replaced code does. */
 void state_code_add(struct state_process *p, const struct rec_code *rec)
 {
 	uint64_t hash = hash_u64(rec->start);
@@ -150,7 +150,7 @@ static void give_fork(const struct giving *g, const struct state_process *p,
 	if (thread->tid != p->pid) {
 		rec.parent_pid = p->pid;
 	} else if (p->parent != NO_STATE_ROW) {
-		/* It runs the code of that one, whoever forked it. */
+		/* It runs the code of that process, whichever one forked it. */
 		rec.parent_pid = rec.parent_tid = g->tasks->processes.items[p->parent].pid;
 	}
 	memcpy(rec.name, thread->name, sizeof(rec.name));
@@ -259,8 +259,8 @@ static int by_order(const void *a, const void *b)
 }
 
 /*
- * Introduces all processes first: what they are said to have afterwards, no child of theirs
- * inherits.
+ * Introduces all processes first, so that children do not inherit attributes that their parents get
+ * afterwards.
  */
 void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx)
 {
@@ -308,7 +308,7 @@ void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks
 	}
 }
 
-/* Facts with such keys are the last records: no epoch comes after them. */
+/* Facts with such keys are the last records: no epoch follows them. */
 #define END_KEY "end."
 
 struct capture_state *capture_state_new(void)
@@ -549,7 +549,7 @@ static void take_module(struct capture_state *s, const struct rec *rec)
 
 typedef void take_fn(struct capture_state *s, const struct rec *rec);
 
-/* Each kind's row in record.def says what becomes of it. */
+/* record.def defines in each kind's row how its state is kept. */
 #define PASSING NULL
 #define LASTING take_lasting
 #define STATE(function) function

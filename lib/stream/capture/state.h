@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state that records leave behind: what a reader must know who starts in the middle of a
- * capture. Takes each record that passes, and gives back records that bring a session there.
+ * The state that records leave behind, which a reader needs to start in the middle of a capture.
+ * Consumes each record that passes, and produces records that recreate the state in a session.
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_STATE_H
 #define PROF_LIB_STREAM_CAPTURE_STATE_H
@@ -15,17 +15,17 @@
 struct capture_state;
 
 struct capture_state *capture_state_new(void);
-/* NULL is fine. */
+/* Accepts NULL. */
 void capture_state_free(struct capture_state *s);
 
 /* Takes a valid record, in the order of the stream. */
 void capture_state_take(struct capture_state *s, const struct rec *rec);
 /*
- * Passes the state on, as records with flags that say so. An epoch begins: stacks from before are
- * dropped, but for those of waits that go on.
+ * Passes the state on as records, flagged as such. An epoch begins: drops earlier stacks, except
+ * those of open waits.
  */
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx);
-/* Bytes of memory that stacks of this epoch take; an early new epoch frees them. */
+/* Returns the memory, in bytes, of this epoch's stacks; beginning a new epoch frees it. */
 size_t capture_state_stack_bytes(const struct capture_state *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a capture's state, for the files that keep them. */
+/* The parts of a capture's state, for the files that implement them. */
 #ifndef PROF_LIB_STREAM_CAPTURE_STATE_INTERNAL_H
 #define PROF_LIB_STREAM_CAPTURE_STATE_INTERNAL_H
 
@@ -12,9 +12,9 @@
 
 #define NO_STATE_ROW UINT32_MAX
 
-/* Ways in which a task became known. */
+/* Kind of the first record that mentioned a task. */
 enum state_origin {
-	STATE_SEEN, /* by a record that does not introduce it */
+	STATE_SEEN, /* a record that does not introduce it */
 	STATE_SCANNED,
 	STATE_FORKED,
 };
@@ -23,17 +23,17 @@ enum state_origin {
 struct state_thread {
 	uint32_t pid, tid;
 	uint32_t parent_pid, parent_tid; /* STATE_FORKED */
-	uint64_t start; /* time of the record that made it known */
+	uint64_t start; /* time of its first record */
 	char name[REC_NAME_SIZE];
 	uint8_t origin; /* enum state_origin */
 	uint8_t flags; /* REC_UNSAMPLED, and NAME_KERNEL_THREAD if scanned */
-	bool is_free; /* the row may be used again */
+	bool is_free; /* the row may be reused */
 	uint32_t next; /* of its process, or of the free rows */
 	struct rec_labels *labels; /* owned; NULL: none */
 	struct rec_wait *wait; /* the open one, owned; NULL: none */
 };
 
-/* A process; one that has ended is kept as long as live ones may run the code that it made. */
+/* A process. One that has ended is kept as long as live ones may run code that it generated. */
 struct state_process {
 	uint32_t pid, ns_pid;
 	uint32_t parent; /* row of the process that it was forked from and whose code it runs */
@@ -42,10 +42,10 @@ struct state_process {
 	uint64_t end; /* 0: it lives */
 	uint32_t end_status;
 	char name[REC_NAME_SIZE]; /* "": unknown */
-	bool is_forked; /* and has executed nothing since */
+	bool is_forked; /* and has not executed anything since */
 	bool is_free;
 	bool is_outside; /* no filter ever let it pass */
-	uint64_t order; /* when it became known, in order of all */
+	uint64_t order; /* order of first mention among all processes */
 	struct mapping_table *mappings;
 	struct rec *space; /* the latest NAME_NEW_SPACE, owned; likewise the others */
 	struct rec *arguments, *container, *resource, *user;
@@ -55,7 +55,7 @@ struct state_process {
 
 struct state_tasks {
 	VEC(struct state_process) processes;
-	struct index by_pid; /* those that live */
+	struct index by_pid; /* live ones */
 	VEC(struct state_thread) threads;
 	struct index by_tid;
 	uint32_t free_process, free_thread;
@@ -67,7 +67,7 @@ struct state_stacks {
 	VEC(uint64_t) words; /* records, one after the other */
 	VEC(size_t) rows; /* position of each */
 	struct index by_id;
-	bool is_wanted; /* waits are recorded */
+	bool is_wanted; /* waits are being recorded */
 };
 
 struct state_counter {
@@ -75,8 +75,8 @@ struct state_counter {
 };
 
 struct capture_state {
-	VEC(uint64_t) lasting; /* records that stay as they are, one after the other */
-	VEC(uint32_t) gone; /* modules among those that have been forgotten */
+	VEC(uint64_t) lasting; /* records kept unchanged, one after the other */
+	VEC(uint32_t) gone; /* ids of modules that have been forgotten */
 	VEC(uint64_t) counter_infos; /* likewise */
 	struct rec_setting settings[SETTING_COUNT]; /* the latest ones */
 	VEC(struct state_counter) counters;
@@ -112,7 +112,7 @@ void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks
 /* state.c */
 void state_stacks_release(struct state_stacks *s);
 void state_stacks_add(struct state_stacks *s, const struct rec_stack *rec);
-/* Passes on the stack and those that it continues, these first. */
+/* Passes on the stacks that this one continues, then the stack itself. */
 void state_stacks_give(const struct state_stacks *s, uint32_t stack_id, record_sink_fn *sink,
 		       void *ctx);
 /* Keeps only the stacks of open waits. */

@@ -164,7 +164,7 @@ void state_tasks_release(struct state_tasks *t)
 	for (uint32_t i = 0; i < t->processes.count; i++) {
 		struct state_process *p = &t->processes.items[i];
 
-		/* All end at once, so none keeps another for its heirs. */
+		/* All end at once, so none needs to be kept for its heirs. */
 		p->parent = p->is_free ? p->parent : NO_STATE_ROW;
 		if (!p->is_free)
 			end_threads(t, p, NO_STATE_ROW);
@@ -233,7 +233,7 @@ static void change_name(struct state_process *p, struct state_thread *thread, co
 		copy_name(p->name, before);
 }
 
-/* Children begin with what is known of their parent. */
+/* Children begin with the known attributes of their parent. */
 static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *rec)
 {
 	uint32_t parent_row = find_process(t, rec->parent_pid), thread;
@@ -256,7 +256,7 @@ static void inherit(struct state_tasks *t, uint32_t row, const struct rec_fork *
 	thread = find_thread(t, rec->parent_pid, rec->parent_tid);
 	if (thread != INDEX_NONE && equal_names(t->threads.items[thread].name, rec->name))
 		copy_name(p->name, parent->name);
-	/* The nearest one that made code. */
+	/* The nearest ancestor that generated code. */
 	p->parent = parent->code.count ? parent_row : parent->parent;
 	if (p->parent != NO_STATE_ROW)
 		t->processes.items[p->parent].heirs++;

@@ -14,53 +14,56 @@
 
 /* Reads the path of a control group, see cgroups(7). */
 
-/* Hexadecimal digits by which container engines name containers and their control groups. */
+/*
+ * Number of hexadecimal digits in the ids of containers, by which engines name their control
+ * groups.
+ */
 #define CONTAINER_ID_SIZE 64
 
-/* Finds the last container's id in the path (size bytes); NULL: none. */
+/* Finds the innermost container's id in the path (size bytes); NULL if there is none. */
 const char *cgroup_container_id(const char *path, size_t size);
 /* The last component of the path, which need not end in a slash or be terminated. */
 const char *cgroup_leaf(const char *path, size_t *size);
 
-/* mapping.module of anonymous memory, which belongs to the process it is looked up for. */
+/* mapping.module of anonymous memory, resolved per process. */
 #define MAPPING_ANON (UINT32_MAX - 1)
 
 struct mapping {
 	uint64_t start, end; /* [start, end) */
 	uint64_t file_offset; /* of start */
-	uint32_t module; /* a number of the owner's, or MAPPING_ANON */
+	uint32_t module; /* the owner's module number, or MAPPING_ANON */
 };
 
 struct mapping_table {
 	VEC(struct mapping) rows; /* ascending, without overlap */
 	/*
-	 * Tables with the same stamp resolve every address alike. Each stamp is used once; all
-	 * empty tables have 0.
+	 * Tables with the same stamp resolve every address alike. Each stamp is used once; every
+	 * empty table has 0.
 	 */
 	uint64_t stamp;
-	uint32_t holders; /* with several, the table does not change */
+	uint32_t holders; /* if several, the table is immutable */
 	uint32_t waiting; /* holders that are waiting records */
 	bool has_anon;
 };
 
 struct mapping_table *mapping_table_new(void);
 /*
- * Holds the table for a forked process, which starts with its parent's mappings, or for a later
- * lookup of today's mappings. The last holder's drop frees it.
+ * Takes a reference for a forked process, which starts with its parent's mappings, or for a later
+ * lookup of the present mappings. Dropping the last reference frees the table.
  */
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
 /*
- * Hold and drop for a waiting record. A process that goes on mapping leaves its old table to such
+ * Hold and drop for a waiting record. If the process maps more, its old table is kept for such
  * records, so both return the change in bytes kept alive for waiting records.
  */
 size_t mapping_table_await(struct mapping_table *t);
 size_t mapping_table_settle(struct mapping_table *t);
 
 /*
- * Replaces what *mapping overlaps; neighbours that continue each other become one row. If the table
- * has other holders, replaces *table by a copy. False: nothing changed (it was mapped exactly so
- * already, or is empty), and the stamp was not used.
+ * Replaces overlapped parts of other mappings; adjacent mappings that continue each other become
+ * one row. If the table has other holders, replaces *table by a copy. False: nothing changed (the
+ * mapping existed already, or is empty), and the stamp was not used.
  */
 bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,
 			  uint64_t stamp);

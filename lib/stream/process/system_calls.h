@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls by number, and what threads in them wait for. */
+/* System calls by number, and the reason that threads wait in them. */
 #ifndef PROF_LIB_STREAM_PROCESS_SYSTEM_CALLS_H
 #define PROF_LIB_STREAM_PROCESS_SYSTEM_CALLS_H
 
@@ -30,11 +30,11 @@ struct system_call {
 	uint8_t waits_for; /* enum call_wait */
 };
 
-/* NULL: there is no such call, or it is newer than the table. */
+/* Returns NULL if there is no such call, or it is newer than the table. */
 const struct system_call *system_call_find(enum system_call_table table, int32_t number);
 /* Returns the number of the call with that name; -1: the table has none. */
 int32_t system_call_number(enum system_call_table table, const char *name);
-/* Is the first argument of the call with that name a file descriptor? */
+/* True if the first argument of the call with that name is a file descriptor. */
 bool system_call_takes_file(const char *name);
 
 #endif

@@ -28,8 +28,7 @@ void merge_free(struct merge *m);
 
 void merge_begin_round(struct merge *m, uint64_t clock_ns);
 /*
- * Says that this round did not read everything: records younger than the last complete round stay
- * until the next.
+ * Marks this round as incomplete: records younger than the last complete round stay until the next.
  */
 void merge_hold_watermark(struct merge *m);
 /* Copies the record. False if its kind never leaves the recorder: nothing was added. */
@@ -39,9 +38,9 @@ void merge_finish(struct merge *m);
 /* Returns the next record in order, valid until the next merge_begin_round(), or NULL. */
 const struct rec *merge_next(struct merge *m);
 /*
- * True if there are many records, or if it was last true long ago: call it once a round, and take
- * none if it is false. To take few in each round costs more, because other programs use the CPU's
- * caches in between.
+ * True if there are many records, or a long time has passed since it was last true. Call it once a
+ * round, and take no records if it is false: taking a few each round costs more, because other
+ * programs use the CPU's caches in between.
  */
 bool merge_is_due(struct merge *m);
 /* Bytes taken by waiting records: now, and the highest so far. */

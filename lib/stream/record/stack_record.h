@@ -36,7 +36,7 @@ struct stack_body stack_record_body(const struct rec_stack *rec);
 /* The body with `depth` frames in `run_count` runs at `words`. */
 struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_count);
 
-/* Clears what the kernel's programs leave in unused bytes: it means nothing, and packs badly. */
+/* Clears unused bytes, in which BPF programs leave garbage that compresses badly. */
 void stack_record_clear_padding(struct rec_stack *rec);
 /* True if the runs cover exactly `depth` frames. */
 bool stack_body_is_valid(const struct stack_body *body);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joins allocations with their frees. Front-ends hold some 100,000 of them: of more, one stands for
- * two, again and again, so that sums stay as they are on average.
+ * Joins allocations with their frees. Front-ends hold some 100,000 of them. Beyond that, sampling
+ * is halved repeatedly and weights doubled, so that sums stay as they are on average.
  */
 #ifndef PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
 #define PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
@@ -9,7 +9,7 @@
 #include "bpf/record.h"
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Rows in a file are up to twice as many: those of frees. */
+/* A file has up to twice as many rows, including frees. */
 #define FED_ALLOCS_MAX 250000u
 
 struct fed_alloc {
@@ -19,15 +19,14 @@ struct fed_alloc {
 };
 
 /*
- * A free may come before its allocation, or after the next one of the same address: clocks of CPUs
- * differ a little, and records come late from a CPU whose ring a preempted thread is writing. The
- * last ones without a partner are kept for that.
+ * A free may arrive before its allocation, or after the next one at the same address: clocks of
+ * CPUs differ a little, and a CPU delivers late while a preempted thread writes to its ring.
+ * Therefore the last unmatched ones are kept.
  */
 struct loose_end {
-	process_id process; /* NO_PROCESS: it has found its partner */
+	process_id process; /* NO_PROCESS: already matched */
 	uint16_t cpu;
-	/* A free of a block that nobody knows; else a block that is held no more, without a free.
-	 */
+	/* A free of an unknown block; else a block that ended without a free. */
 	bool is_free;
 	uint64_t address, time;
 };
@@ -40,29 +39,29 @@ struct alloc_feed {
 	struct index by_address; /* rows that are held */
 	VEC(uint32_t) free_rows;
 	VEC(uint32_t) held; /* by process_id: number of rows; those of later ones are 0 */
-	uint32_t halvings; /* of new ones, one in 2^halvings is taken */
+	uint32_t halvings; /* one in 2^halvings new ones is taken */
 	struct loose_end loose_ends[LOOSE_ENDS_MAX]; /* a ring */
 	uint32_t loose_count; /* so far */
 	uint32_t max; /* rows; FED_ALLOCS_MAX but in tests */
 	uint64_t random; /* state of a generator */
-	bool held_only; /* leave out what was freed */
+	bool held_only; /* leave out freed blocks */
 };
 
 void alloc_feed_init(struct alloc_feed *f, struct tasks *tasks);
 void alloc_feed_release(struct alloc_feed *f);
 
-/* Returns the row that alloc_feed_set_stack() must be called for; NO_ALLOC: it is left out. */
+/* Returns the row to pass to alloc_feed_set_stack(); NO_ALLOC if it is left out. */
 #define NO_ALLOC UINT32_MAX
 uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec_alloc *rec);
-/* The stack of a row, of that time; NO_STACK: it was lost. */
+/* Sets the stack of a row of that time; NO_STACK if it was lost. */
 void alloc_feed_set_stack(struct alloc_feed *f, uint32_t row, uint64_t time, stack_id stack);
 void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec);
-/* The process executes another program: nothing is left of what it had. */
+/* The process executes another program, which frees all its memory. */
 void alloc_feed_exec(struct alloc_feed *f, process_id process, uint64_t time);
-/* Mark the stacks of allocations, see stacks_mark(); and give them their new ones. */
+/* Mark the stacks of allocations, see stacks_mark(); and replace them by the new ids. */
 void alloc_feed_mark_stacks(const struct alloc_feed *f, bool *used);
 void alloc_feed_move_stacks(struct alloc_feed *f, const stack_id *map);
-/* Gives main threads their allocations, and each process a counter of them. */
+/* Adds the allocations to main threads, and a counter of them to each process. */
 void alloc_feed_finish(struct alloc_feed *f);
 
 #endif

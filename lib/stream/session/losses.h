@@ -25,11 +25,11 @@ struct losses {
 
 void losses_init(struct losses *l, struct profile *profile);
 void losses_release(struct losses *l);
-/* `time` is that of the record on the profile's time line. */
+/* `time` is the record's, on the profile's time line. */
 void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time);
 void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time);
 /*
- * Shows losses, which belong to no thread, on the recording's first one: nearly always the main
+ * Adds losses, which belong to no thread, to the recording's first one: nearly always the main
  * thread of the recorded command.
  */
 void losses_finish(struct losses *l);

@@ -44,7 +44,7 @@ struct stack_cache_entry {
 	uint32_t stack_id; /* of the wire */
 	raw_stack_id stack;
 	bool is_recent; /* sent since raw_stacks_forget() */
-	bool is_unasked; /* nothing has asked for it: a connection may, when it closes */
+	bool is_unasked; /* not looked up yet: a connection may do so when it closes */
 };
 
 struct raw_stacks {
@@ -57,15 +57,15 @@ struct raw_stacks {
 
 void raw_stacks_release(struct raw_stacks *s);
 /*
- * Gives the record's stack_id this meaning from now on. NO_RAW_STACK, with nothing changed, if it
- * continues a stack that has not arrived yet.
+ * Binds the record's stack_id to this stack from now on. Returns NO_RAW_STACK, with nothing
+ * changed, if it continues a stack that has not arrived yet.
  */
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec);
 /* Returns the present meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */
 raw_stack_id raw_stacks_find(struct raw_stacks *s, uint32_t wire_id);
 /*
- * Drops what was sent before the last call, but for stacks that nothing has asked for yet. All ids
- * change. The recorder sends what it still needs anew in each epoch.
+ * Drops stacks sent before the last call, except those not looked up yet. All ids change. The
+ * recorder resends the stacks it still needs in each epoch.
  */
 void raw_stacks_forget(struct raw_stacks *s);
 /* Stores all stack->depth frames of a stack, innermost first. */
@@ -79,8 +79,8 @@ struct last_frame;
 struct located_frame;
 
 /*
- * The user frames of a stack that was resolved, from the outermost one inwards: the next stack with
- * the same mappings mostly shares many of them.
+ * The user frames of the last resolved stack, outermost first: the next stack with the same
+ * mappings mostly shares many of them.
  */
 struct last_stack {
 	uint64_t stamp; /* of the mappings used */
@@ -116,17 +116,17 @@ struct stack_extent {
 };
 
 /*
- * Resolves the stack below the leaf. `mappings` may be older than the process's present ones; their
- * anonymous memory is that of `process`.
+ * Resolves the stack below the leaf. `mappings` may be older than the process's present ones;
+ * anonymous memory is attributed to `process`.
  */
 stack_id resolver_stack(struct resolver *r, raw_stack_id raw, struct process *process,
 			const struct mapping_table *mappings, struct stack_extent *extent);
 /* Adds the interrupted frame to `base`; `kind` is an enum frame_kind. */
 stack_id resolver_leaf(struct resolver *r, stack_id base, uint64_t addr, uint8_t kind,
 		       struct process *process, const struct mapping_table *mappings);
-/* Forgets stacks and what was found for them, see raw_stacks_forget(). */
+/* Forgets raw stacks and their cached results, see raw_stacks_forget(). */
 void resolver_forget(struct resolver *r);
-/* Forgets which stacks were found: they have other numbers now. */
+/* Clears cached results after stack ids have changed. */
 void resolver_clear(struct resolver *r);
 /* True if these are the mappings of a 32-bit program. */
 bool resolver_is_32bit(const struct resolver *r, const struct mapping_table *mappings);

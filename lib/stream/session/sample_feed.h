@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples of all kinds, and what becomes of them once their stack is there: rows of threads, values
- * of markers, waits.
+ * Samples of all kinds, and their conversion once their stack has arrived: to rows of threads,
+ * values of markers, or waits.
  */
 #ifndef PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H
 #define PROF_LIB_STREAM_SESSION_SAMPLE_FEED_H
@@ -36,7 +36,7 @@
 
 #define NO_VALUE UINT32_MAX
 
-/* A sample with all state that must be remembered from its own time. */
+/* A sample with all state remembered from its own time. */
 struct pending_sample {
 	struct rec_sample rec;
 	uint32_t event; /* 0: the clock; else a sample of that event, with weight `period` */
@@ -74,11 +74,13 @@ void pending_release(struct pending *p);
 /* False if all room is taken; then nothing is kept. */
 bool pending_add(struct pending *p, const struct pending_sample *sample);
 /*
- * Takes out the oldest sample that waits for this stack; false if none. The caller drops
+ * Removes the oldest sample that waits for this stack; false if there is none. The caller drops
  * sample->mappings.
  */
 bool pending_take(struct pending *p, uint32_t wire_id, struct pending_sample *sample);
-/* Gives stacks of markers their new values. map: of each number plus one, as in marker_value. */
+/*
+ * Renumbers the values of marker stacks. map: new number by old one plus one, as in marker_value.
+ */
 void pending_move_values(struct pending *p, const uint32_t *map);
 
 /*
@@ -120,13 +122,12 @@ void sample_feed_record(struct sample_feed *f, const struct rec *rec);
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec);
 /* A marker_stack_fn of marker_feed.h; ctx: struct sample_feed. */
 void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
-/* Drops stacks of old epochs, see resolver_forget(), and samples from before that time without one.
- */
+/* Drops stacks of old epochs, see resolver_forget(), and earlier samples without a stack. */
 void sample_feed_forget(struct sample_feed *f, uint64_t before_ns);
-/* Mark stacks of what has no row yet, see stacks_mark(); and give it the new ones. */
+/* Mark stacks not yet in rows, see stacks_mark(); and replace them by the new ids. */
 void sample_feed_mark_stacks(const struct sample_feed *f, bool *used);
 void sample_feed_move_stacks(struct sample_feed *f, const stack_id *map);
-/* Samples that still wait for their stack are lost. */
+/* Counts samples that still wait for their stack as lost. */
 void sample_feed_finish(struct sample_feed *f, uint64_t end_ns);
 
 #endif

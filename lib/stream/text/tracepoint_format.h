@@ -37,8 +37,8 @@ struct tracepoint_format {
 };
 
 /*
- * Reads the text of a format file. Fields beyond the bytes or the number that are recorded are left
- * out. 0, or -EBADMSG with err if it is not such a text, or has no field at all.
+ * Parses the text of a format file. Skips fields beyond the limits of recorded bytes or fields.
+ * Returns 0, or -EBADMSG with err if the text is malformed or has no field at all.
  */
 int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const char *text,
 			    size_t size, struct error *err);
@@ -49,7 +49,7 @@ struct tracepoint_value {
 	int64_t number;
 };
 
-/* False: the bytes do not have that field. */
+/* Returns false if the bytes do not contain that field. */
 bool tracepoint_field_read(const struct tracepoint_field *field, const void *bytes, size_t size,
 			   struct tracepoint_value *value);
 

@@ -7,8 +7,8 @@
 #include "lib/stream/session/code/code_table.h"
 
 /*
- * Call once all samples and all code are there. Records for each process's anonymous memory whether
- * it had a map.
+ * Call once all samples and all code have arrived. Notes for each process's anonymous memory
+ * whether it had a map.
  */
 void code_frames_name(struct profile *p, struct code_table *table,
 		      const struct process_table *processes);

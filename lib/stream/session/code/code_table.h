@@ -2,7 +2,7 @@
 /*
  * Code that processes generated, as reported by perf maps and jitdumps. Reports come later than
  * samples of the code, and an address may hold different code at different times. So code is
- * collected here, and frames are named once all of it is known (code_frames.h).
+ * collected here, and frames are named once all reports have arrived (code_frames.h).
  */
 #ifndef PROF_LIB_STREAM_SESSION_CODE_CODE_TABLE_H
 #define PROF_LIB_STREAM_SESSION_CODE_CODE_TABLE_H
@@ -55,19 +55,19 @@ struct code_entry {
 	process_id process;
 	string_id name; /* in `names` */
 	uint32_t first_line, line_count; /* in `lines` */
-	bool is_exact; /* no earlier than `since` */
-	uint32_t dump; /* in `dumps`; NO_DUMP: its bytes are nowhere */
+	bool is_exact; /* exists no earlier than `since` */
+	uint32_t dump; /* in `dumps`; NO_DUMP: its bytes are not stored */
 	uint64_t dump_offset; /* of its load record */
 };
 
 #define NO_DUMP UINT32_MAX
 
-/* Lines of a piece of code, which many processes may have. */
+/* Lines of a piece of code, which several processes may share. */
 struct code_lines {
 	uint32_t first, count; /* in `lines` */
 };
 
-/* Some dump that a process wrote. */
+/* A dump that a process wrote. */
 struct code_dump {
 	process_id process;
 	uint8_t id[sizeof(((struct rec_code_dump *)NULL)->id)];

@@ -10,18 +10,18 @@
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Divides room among kinds of which some need little. */
+/* Divides room among kinds, some of which need little. */
 
 /*
- * Returns the most that each kind may have of `max`, where kinds that need less leave the rest to
- * the others; UINT64_MAX: there is room for all. Sorts the counts.
+ * Returns the maximum per kind for a total of `max`: kinds that need less leave the rest to the
+ * others. UINT64_MAX if there is room for all. Sorts the counts.
  */
 uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max);
 
 /*
- * Limits the number of markers: front-ends cannot show millions. Of the kinds with too many, the
- * shortest are left out, and a marker has their number. Among equally short ones chance decides.
- * Markers of losses stay, and so do kinds with few.
+ * Limits the number of markers: front-ends cannot show millions. Of kinds with too many, drops the
+ * shortest, and adds a marker with their number. Ties are broken at random. Keeps markers of losses
+ * and kinds with few.
  */
 
 #define MARKERS_PER_THREAD 20000u
@@ -29,9 +29,12 @@ uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max);
 
 struct marker_bounds {
 	VEC(uint64_t) left_out; /* by thread */
-	VEC(uint64_t) floors; /* by schema: ranks below have gone, and will */
-	uint64_t added; /* since the last limit of all */
-	/* By limits: their values are in the profile's table still. Reset by who takes them out. */
+	VEC(uint64_t) floors; /* by schema: lower ranks have been and will be dropped */
+	uint64_t added; /* since all were last limited */
+	/*
+	 * Dropped by limits; their values still take room in the profile's table. Reset by the
+	 * caller that reclaims it.
+	 */
 	uint64_t dropped;
 	bool is_off; /* all stay */
 };
@@ -39,11 +42,11 @@ struct marker_bounds {
 void marker_bounds_release(struct marker_bounds *b);
 /* Call it after a marker was added to the thread. */
 void marker_bounds_added(struct marker_bounds *b, struct profile *p, thread_id thread);
-/* Limits all markers: many may have been added in other ways. */
+/* Limits all markers, for example after adding many by other means. */
 void marker_bounds_limit(struct marker_bounds *b, struct profile *p);
 /*
- * Call it at the end, while thread ids are still valid. True: `others` covers threads without a
- * marker of their own.
+ * Call at the end, while thread ids are still valid. Returns true if `others` was set to a marker
+ * for the threads without their own.
  */
 bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct marker *others);
 
@@ -66,7 +69,7 @@ void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tas
 void marker_feed_release(struct marker_feed *f);
 
 /*
- * Ignores later schemas of the same id. A schema that cannot be taken is left out, and its markers
+ * Ignores later schemas of the same id. A schema that cannot be stored is left out, and its markers
  * are lost.
  */
 void marker_feed_schema(struct marker_feed *f, const struct rec_schema *rec);
@@ -75,14 +78,14 @@ void marker_feed_schema(struct marker_feed *f, const struct rec_schema *rec);
 typedef void marker_stack_fn(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
 
 /*
- * Counts a marker without a schema, or of an unknown process, as lost; leaves out what a program
- * reported of the time before the recording; leaves out values that do not fit the schema.
+ * Counts a marker without a schema, or of an unknown process, as lost. Skips a program's reports
+ * from before the recording, and values that do not fit the schema.
  */
 void marker_feed_marker(struct marker_feed *f, const struct rec_marker *rec, marker_stack_fn *fn,
 			void *ctx);
 /* Limits the markers of threads. Call it while thread ids are valid. */
 void marker_feed_limit(struct marker_feed *f);
-/* Shows markers of the machine on the first thread, like losses. */
+/* Adds markers of the machine to the first thread, like losses. */
 void marker_feed_finish(struct marker_feed *f);
 
 #endif

@@ -7,7 +7,7 @@
 #include "lib/stream/session/tasks/tasks.h"
 
 /*
- * Enters the arguments into the record's process and into its last exec. A process that was already
+ * Adds the arguments to the record's process and to its last exec. A process that was already
  * running has no exec.
  */
 void arguments_enter(struct tasks *t, const struct rec_arguments *rec);

@@ -5,15 +5,15 @@
 
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Tells how the process has ended: its status, the signal, a lack of memory. */
+/* Notes how the process ended: its status, the signal, out of memory. */
 void life_markers_exit(struct tasks *t, process_id process, const struct rec_exit *end);
-/* Tells that a signal had stopped the thread. */
+/* Notes that a signal had stopped the thread. */
 void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uint64_t end);
-/* Tells that the thread has moved, if it was last seen on another CPU. */
+/* Notes a migration of the thread, if it was last seen on another CPU. */
 void life_markers_cpu(struct tasks *t, thread_id thread, uint64_t time, uint16_t cpu);
 /*
- * Adds the lives of processes, as far as they are recorded, to the threads that forked them. Call
- * it once names, ends and CPU times are final.
+ * Adds the recorded lives of processes to the threads that forked them. Call it once names, ends
+ * and CPU times are final.
  */
 void life_markers_children(struct tasks *t, uint64_t end_ns);
 

@@ -28,7 +28,7 @@ void module_map_add(struct module_map *m, const struct rec_module *rec);
 /* Ignores sections of unknown modules. */
 void module_map_add_section(struct module_map *m, const struct rec_section *rec);
 void module_map_add_symbol(struct module_map *m, const struct rec_symbol *rec);
-/* NO_MODULE if no record had this id. */
+/* Returns NO_MODULE if no record had this id. */
 module_id module_map_find(const struct module_map *m, uint32_t key);
 
 #endif

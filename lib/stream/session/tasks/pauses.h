@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times in which recording paused: which they were, and what they mean for others. */
+/* Pauses of the recording, and their effect on other intervals. */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_PAUSES_H
 #define PROF_LIB_STREAM_SESSION_TASKS_PAUSES_H
 
@@ -19,14 +19,14 @@ struct pauses {
 };
 
 void pauses_release(struct pauses *p);
-/* Begins or ends one. False: it is so already. */
+/* Begins or ends a pause. Returns false if that changes nothing. */
 bool pauses_set(struct pauses *p, bool is_paused, uint64_t time);
 bool pauses_are_on(const struct pauses *p);
-/* Returns when recording last went on, 0: it has never paused. */
+/* Returns when recording last resumed; 0 if it never paused. */
 uint64_t pauses_resumed(const struct pauses *p);
-/* Is all of it in one pause? */
+/* True if the interval lies within one pause. */
 bool pauses_hide(const struct pauses *p, uint64_t start, uint64_t end);
-/* Ends the last one, and adds all to the profile. */
+/* Ends the last pause, and adds all to the profile. */
 void pauses_finish(struct pauses *p, struct profile *profile, uint64_t end);
 
 #endif

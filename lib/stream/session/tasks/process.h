@@ -36,10 +36,10 @@ struct process {
 	uint64_t start, end; /* end is valid if has_ended */
 	string_id name; /* NO_STRING: not known yet */
 	string_id cgroup; /* path; NO_STRING: the recorder's own */
-	string_id container; /* name, NO_STRING: not known */
-	string_id resource; /* as in struct rec_resource; NO_STRING: it says nothing */
+	string_id container; /* name; NO_STRING: unknown */
+	string_id resource; /* as in struct rec_resource; NO_STRING: it has none */
 	string_id arguments; /* as in struct profile_thread */
-	uint32_t ns_pid; /* pid in its own pid namespace; 0: it is in the recorder's */
+	uint32_t ns_pid; /* pid in its own pid namespace; 0: the recorder's namespace */
 	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
 	process_id parent; /* NO_PROCESS: unknown */
 	thread_id parent_thread; /* the one that forked it, NO_THREAD: unknown */
@@ -51,7 +51,7 @@ struct process {
 	uint8_t origin; /* enum task_origin */
 	uint64_t first_user; /* NO_USER: unknown */
 	VEC(struct user_change) users; /* later changes, by time */
-	bool is_forked; /* and has executed nothing since */
+	bool is_forked; /* and has not executed anything since */
 	bool has_ended;
 	bool has_status;
 	bool was_oom_killed;
@@ -63,7 +63,7 @@ struct process_table {
 	struct index by_pid; /* latest incarnation of each pid */
 };
 
-/* True if the filters passed it at some time, or were never asked. */
+/* True if the filters passed it at some time, or were never applied. */
 static inline bool process_is_wanted(const struct process *process)
 {
 	return process->was_wanted || !process->was_outside;
@@ -76,16 +76,16 @@ process_id process_table_find(const struct process_table *t, uint32_t pid);
 process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
 			     enum task_origin origin, struct mapping_table *mappings);
 /*
- * Returns the process's mappings at a time that is not before its last exec but one. They may have
- * changed since, but for those that an exec has replaced.
+ * Returns the process's mappings at a time not before its last exec but one. They include later
+ * changes, except those by an exec.
  */
 struct mapping_table *process_mappings_at(const struct process *process, uint64_t time);
-/* Takes control group and pid namespace over. */
+/* Sets control group and pid namespace. */
 void process_set_container(struct process *process, struct strings *strings,
 			   const struct rec_container *container);
 void process_set_resource(struct process *process, struct strings *strings,
 			  const struct rec_resource *resource);
-/* Copies from the parent what nothing is known of. */
+/* Copies unknown attributes from the parent. */
 void process_inherit(struct process *process, const struct process *parent);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Processes and threads, and the effect of their records. Every task that a record mentions exists
- * from then on: the record that introduces it may have been lost.
+ * from then on, because the record that introduces it may have been lost.
  */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
 #define PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
@@ -11,7 +11,7 @@
 #include "lib/stream/session/tasks/process.h"
 #include "lib/stream/session/tasks/thread.h"
 
-/* Frees the mappings of processes that have ended, once no late sample of them can come. */
+/* Frees the mappings of ended processes once no late sample of theirs can arrive. */
 
 struct ended_space {
 	process_id process;
@@ -22,20 +22,19 @@ struct ended_space {
 struct ended_spaces {
 	struct mapping_table *none; /* shared by all of them; NULL: not made yet */
 	VEC(struct ended_space) rows;
-	size_t first; /* row that has ended first; those before are done */
+	size_t first; /* first row not done yet */
 };
 
 void ended_spaces_release(struct ended_spaces *e);
-/* Call it when a process has ended, with its end as the present time. */
+/* Call when a process ends, with its end as the present time. */
 void ended_spaces_add(struct ended_spaces *e, struct process_table *t, process_id process);
 
 /* Labels that tell processes of the same name apart by their container. */
 
 /*
  * Returns "1a2b3c4d5e6f" for a container, "ssh.service" for any other control group, "pid 7 in …"
- * and "pid 7" for a pid namespace; NO_STRING if there is nothing to tell. cgroup: its path,
- * NO_STRING for the recorder's own. container: its name, to be shown in place of the id, or
- * NO_STRING.
+ * and "pid 7" for a pid namespace; NO_STRING if no label is needed. cgroup: its path, NO_STRING for
+ * the recorder's own. container: a name to show in place of the id, or NO_STRING.
  */
 string_id container_label(struct strings *strings, string_id cgroup, string_id container,
 			  uint32_t ns_pid);
@@ -63,8 +62,8 @@ void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *map
 /* Returns the latest process with the record's pid, dead or alive. */
 process_id tasks_process(struct tasks *t, const struct rec *rec);
 /*
- * Returns the sampled task, which is known to have lived at `since`, too; 0: not known. If it was
- * reported as ended before, moves its end.
+ * Returns the sampled task, which was alive at `since`, too; 0: unknown. Extends its end if it had
+ * been reported as ended earlier.
  */
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
 /*
@@ -74,9 +73,9 @@ thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
 thread_id tasks_known(struct tasks *t, const struct rec *rec);
 /* Returns the thread with that number of process 0, which stands for the machine. */
 thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
-/* Gives every thread of the profile its name and times, as far as they are known. */
+/* Sets the known names and times of all the profile's threads. */
 void tasks_name_rows(struct tasks *t);
-/* The same at the end, and tells control groups. */
+/* The same at the end, with labels for control groups. */
 void tasks_finish(struct tasks *t);
 
 /*

@@ -16,8 +16,8 @@
 #include "lib/stream/session/tasks/process.h"
 
 /*
- * The CPU time of a thread, from the readings that its records have. Rows of a thread keep the
- * reading of their time until all are there; then each gets what was used since the row before.
+ * The CPU time of a thread, from readings in its records. Rows of a thread keep the reading of
+ * their time until all have arrived; then each gets the CPU time used since the previous row.
  */
 
 /* CPU time in units of 16 ns; it wraps around. */
@@ -35,9 +35,9 @@ struct cpu_clock {
 	bool is_replaced; /* the next reading is the first of another clock */
 };
 
-/* Tells that the thread began at `time`, without any CPU time. */
+/* The thread began at `time`, with no CPU time. */
 void cpu_clock_begin(struct cpu_clock *c, uint64_t time);
-/* Tells that the thread takes over the clock of another one, which may go on from any value. */
+/* The thread takes over the clock of another one, which may continue from any value. */
 void cpu_clock_replace(struct cpu_clock *c);
 /* Takes the wire's value at `time`. Returns the reading to keep in a row. */
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
@@ -69,13 +69,13 @@ void thread_table_init(struct thread_table *t, struct threads *profile);
 void thread_table_release(struct thread_table *t);
 /* Returns the latest thread `tid` of the process, or NO_THREAD. */
 thread_id thread_table_find(const struct thread_table *t, process_id process, uint32_t tid);
-/* Adds a thread of processes->rows.items[process]; main if tid is the pid. */
+/* Adds a thread to processes->rows.items[process]; main if tid is the pid. */
 thread_id thread_table_add(struct thread_table *t, struct process_table *processes,
 			   process_id process, uint32_t tid, uint64_t start,
 			   enum task_origin origin);
-/* Ends the thread then, or at its latest sign of life: the record of its end may be late. */
+/* Ends the thread at `time`, or at its latest sign of life: the record of its end may be late. */
 void thread_end(struct thread_table *t, thread_id id, uint64_t time);
-/* Gives back the room for markers of a thread that has ended. */
+/* Frees spare room for markers of a thread that has ended. */
 void thread_fit(struct thread_table *t, thread_id id);
 /* Extends start and end of the thread to this time: it was alive then. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
@@ -83,7 +83,7 @@ void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 /* Takes the wire's CPU time at `time`. Returns what the cpu_delta of a sample keeps until the end.
  */
 uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
-/* Gives samples their CPU time. Call once all samples are there. */
+/* Computes the CPU time of samples. Call once all samples have arrived. */
 void thread_table_finish(struct thread_table *t);
 /* Inserts the sample in order of time; nearly always at the end. */
 void thread_add_sample(struct thread_table *t, thread_id id, const struct sample *sample);

@@ -15,12 +15,12 @@
 #include "lib/model/tables/profile.h"
 #include "lib/stream/session/tasks/thread.h"
 
-/* Tells which other waits one stands for. */
+/* The waits that a sampled one represents. */
 enum wait_group {
-	WAIT_COUNTS, /* its length, with nothing missing */
-	WAIT_LONG, /* sampled by chance, and long enough for all to be known, most without stack */
-	WAIT_LONG_UNSAMPLED, /* one of those without stack */
-	WAIT_SHORT, /* sampled by chance; others are not known */
+	WAIT_COUNTS, /* only itself, with its exact length */
+	WAIT_LONG, /* sampled at random; long enough for all to be known, most without a stack */
+	WAIT_LONG_UNSAMPLED, /* one of those without a stack */
+	WAIT_SHORT, /* sampled at random; others are unknown */
 	WAIT_GROUP_COUNT,
 };
 
@@ -41,25 +41,25 @@ struct wait_rows {
 	struct samples rows; /* cpu_delta is a reading */
 };
 
-/* Returns the number of waits that a sampled one stands for. */
+/* Returns the number of waits that a sampled one represents. */
 double wait_part_count(const struct wait_part *part);
 
-/* For a thread whose clock has a reading already. */
+/* For a thread whose clock already has a reading. */
 struct wait_rows *wait_rows_new(uint64_t seed, const struct cpu_clock *clock);
 void wait_rows_free(struct wait_rows *w);
 void wait_rows_add(struct wait_rows *w, const struct wait_part *part);
 /*
- * Turns the parts into rows; `clock` has the latest reading of the thread's CPU time, interval_ns
- * is what a weight of 1 stands for.
+ * Turns the parts into rows. `clock` has the latest reading of the thread's CPU time; a weight of 1
+ * represents interval_ns.
  */
 void wait_rows_flush(struct wait_rows *w, const struct cpu_clock *clock, uint64_t interval_ns,
 		     struct wait_stats *stats);
-/* Gives back the room for more: few waits are expected, or none. */
+/* Frees spare room: few waits are expected, or none. */
 void wait_rows_trim(struct wait_rows *w);
 /* Moves the rows to those of the thread, in order of time. */
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
 
-/* Mark the stacks of parts and rows, see stacks_mark(); and give them their new ones. */
+/* Mark the stacks of parts and rows, see stacks_mark(); and replace them by the new ids. */
 void wait_rows_mark_stacks(const struct wait_rows *w, const struct stacks *stacks, bool *used);
 void wait_rows_move_stacks(struct wait_rows *w, const stack_id *map);
 

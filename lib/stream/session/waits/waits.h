@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joins the records of waits: where a thread waits, the stack that may come later, and when it runs
- * again. They may come in any order, and any of them may be lost.
+ * Joins the records of a wait: its beginning, its stack, which may arrive later, and its end. They
+ * may arrive in any order, and any of them may be lost.
  */
 #ifndef PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
 #define PROF_LIB_STREAM_SESSION_WAITS_WAITS_H
@@ -17,20 +17,21 @@
 #include "lib/stream/session/waits/wait_rows.h"
 
 /*
- * Random points along a line, one in each interval. Pieces of the line weigh as many as lie in
- * them: few pieces stand for all, each by its length, and no rhythm can fall in step with them.
+ * Random points along a line, one in each interval. The weight of a piece of the line is the number
+ * of points in it, so that few pieces represent all in proportion to their length, without
+ * aliasing.
  */
 
 /* Counts the points before a position; interval number k has one of them. */
 double points_before(uint64_t seed, double position, double interval);
 
 /*
- * Says of a wait what it is for, by a label as its innermost frame: "[futex]". The label is that of
- * the system call, and its category what such calls wait for; wait_frames.h makes it more exact
+ * Labels a wait with its reason, as its innermost frame: "[futex]". The label is the name of the
+ * system call, and its category the usual reason to wait in that call; wait_frames.h refines it
  * once the kernel's functions have names.
  */
 
-/* Numbers in no table are looked up once each. */
+/* Call numbers to cache, also those in no table; higher ones are unknown. */
 #define WAIT_LABEL_CALLS 512
 
 struct wait_labels {
@@ -40,13 +41,13 @@ struct wait_labels {
 	bool is_known[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
 };
 
-/* A wait of which something is still to come. */
+/* A wait whose records have not all arrived. */
 struct open_wait {
 	thread_id thread;
 	uint32_t next,
 		previous; /* of the same thread, newest first, or next free row; or NO_WAIT */
 	uint64_t start, end;
-	uint64_t told; /* rows were made of it up to then; 0: none */
+	uint64_t told; /* rows cover it up to then; 0: none */
 	/* The thread's first record after `start` that is not the end: it was running again. */
 	uint64_t seen;
 	uint64_t queued;
@@ -55,7 +56,7 @@ struct open_wait {
 	stack_id stack;
 	struct wait_reason reason;
 	bool has_begin, has_end; /* REC_WAIT or REC_RUN has come */
-	bool awaits_stack, awaits_begin; /* a record is known to be under way */
+	bool awaits_stack, awaits_begin; /* a record is known to be pending */
 	bool is_sampled; /* by chance */
 	bool is_kernel_thread;
 	bool seen_has_cpu;
@@ -76,31 +77,29 @@ void waits_init(struct waits *w, struct tasks *tasks);
 void waits_release(struct waits *w);
 
 /*
- * A thread waits. Returns the row that waits_set_stack() must be called for; NO_WAIT if the stack
- * is not needed.
+ * Begins a wait. Returns the row to pass to waits_set_stack(); NO_WAIT if the stack is not needed.
  */
 uint32_t waits_begin(struct waits *w, thread_id thread, const struct rec_wait *rec);
-/* The stack of a wait; NO_STACK: it was lost. */
+/* Sets the stack of a wait; NO_STACK if it was lost. */
 void waits_set_stack(struct waits *w, uint32_t row, stack_id stack);
 void waits_end(struct waits *w, thread_id thread, const struct rec_resumed *rec);
-/* The thread has run at `time`. cpu: a reading, NULL if none. */
+/* The thread ran at `time`. cpu: a reading, NULL if none. */
 void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t *cpu);
 /* The thread has ended. */
 void waits_exit(struct waits *w, thread_id thread);
 /*
- * Recording pauses at `time`: waits end there as far as they are known. From when it goes on,
- * waits that had begun before are new ones.
+ * Recording pauses at `time`: waits end there as far as known. After it resumes, waits that had
+ * begun earlier count as new.
  */
 void waits_pause(struct waits *w, uint64_t time);
 void waits_resume(struct waits *w, uint64_t time);
-/* Gives threads the rows of waits up to `time`, also of those that go on and are known to be long.
- */
+/* Gives threads the rows of waits up to `time`, including open ones that are known to be long. */
 void waits_advance(struct waits *w, uint64_t time);
-/* Gives threads the rows of waits that are there already. */
+/* Gives threads the existing rows of waits. */
 void waits_place(struct waits *w);
-/* Returns the number of rows of waits that are not yet the threads'. */
+/* Returns the number of rows of waits not yet given to threads. */
 size_t waits_row_count(const struct waits *w);
-/* Mark the stacks of waits, see stacks_mark(); and give them their new ones. */
+/* Mark the stacks of waits, see stacks_mark(); and replace them by the new ids. */
 void waits_mark_stacks(const struct waits *w, bool *used);
 void waits_move_stacks(struct waits *w, const stack_id *map);
 /* Ends all waits, and gives threads their rows. */

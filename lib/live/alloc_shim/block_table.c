@@ -5,7 +5,7 @@
 
 _Static_assert(BLOCK_FILTER == 1u << 16, "see block_filter()");
 
-/* More in pages of one hash than any program has; keeps the counter from overflowing. */
+/* More blocks per page hash than any program has; keeps the counter from overflowing. */
 #define FILTER_MAX 60000
 #define BLOCK_SET_BITS 17
 _Static_assert(BLOCKS_MAX == BLOCK_WAYS << BLOCK_SET_BITS, "all slots are used");
@@ -45,12 +45,12 @@ bool block_table_add(struct block_table *t, uint64_t address)
 	uint64_t *ways = ways_of(t, address);
 	uint16_t *filter = block_filter(t, address);
 
-	/* Its free was not seen, for instance because nobody listened then. */
+	/* The free was missed, for instance for lack of a listener. */
 	if (has(ways, address))
 		return true;
 	if (__atomic_load_n(filter, __ATOMIC_RELAXED) >= FILTER_MAX)
 		return false;
-	/* Before the slot: whoever finds that may count down. */
+	/* Counts before setting the slot: a thread that finds it may count down. */
 	__atomic_fetch_add(filter, 1, __ATOMIC_ACQ_REL);
 	if (replace(ways, 0, address))
 		return true;
@@ -60,7 +60,7 @@ bool block_table_add(struct block_table *t, uint64_t address)
 
 bool block_table_take(struct block_table *t, uint64_t address)
 {
-	/* Free slots are 0, which programs free, too. */
+	/* Programs also free NULL, which is the value of free slots. */
 	if (!address || !replace(ways_of(t, address), address, 0))
 		return false;
 	__atomic_fetch_sub(block_filter(t, address), 1, __ATOMIC_ACQ_REL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses of sampled blocks, without locks: any number of threads, and signal handlers that
- * interrupt them, may add and take at the same time. A block's address is added before anybody else
- * can free it, and taken before the allocator can give it away again.
+ * Lock-free set of the addresses of sampled blocks: threads, and signal handlers that interrupt
+ * them, may add and take concurrently. A block's address is added before another thread can free
+ * the block, and taken before the allocator can reuse it.
  */
 #ifndef PROF_LIB_LIVE_ALLOC_SHIM_BLOCK_TABLE_H
 #define PROF_LIB_LIVE_ALLOC_SHIM_BLOCK_TABLE_H
@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 #define BLOCKS_MAX (1u << 20)
-/* Slots in which an address may be: those of a cache line. */
+/* Slots that may hold an address: one cache line. */
 #define BLOCK_WAYS 8
 #define BLOCK_FILTER (1u << 16)
 
 /* Zeroed is empty. */
 struct block_table {
-	/* Numbers of blocks in pages of each hash: most frees need to know no more. */
+	/* Number of blocks per page hash. Most frees need no further look-up. */
 	uint16_t filter[BLOCK_FILTER];
 	uint64_t slots[BLOCKS_MAX] __attribute__((aligned(64))); /* 0: free */
 };
@@ -29,15 +29,15 @@ static inline uint16_t *block_filter(struct block_table *t, uint64_t address)
 	return &t->filter[(address >> 12) * BLOCK_HASH >> 48];
 }
 
-/* False if surely no block with that address was added. */
+/* False: the table does not have the address. True: it may have it. */
 static inline bool block_table_may_have(struct block_table *t, uint64_t address)
 {
 	return __builtin_expect(__atomic_load_n(block_filter(t, address), __ATOMIC_RELAXED), 0);
 }
 
-/* False: there is no room. An address that is there already stays there once. */
+/* Adds the address, unless it is present. False: no room. */
 bool block_table_add(struct block_table *t, uint64_t address);
-/* Removes the address. False: it was not there. */
+/* Removes the address. False: not present. */
 bool block_table_take(struct block_table *t, uint64_t address);
 
 #endif

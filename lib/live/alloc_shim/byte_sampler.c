@@ -68,7 +68,7 @@ void byte_sampler_draw(struct byte_sampler *s, double mean)
 
 void byte_sampler_begin(struct byte_sampler *s, uint64_t seed, double mean)
 {
-	/* Neighbouring seeds must not give similar numbers: splitmix64. */
+	/* splitmix64: adjacent seeds must not give similar numbers. */
 	seed += 0x9e3779b97f4a7c15ull;
 	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9ull;
 	seed = (seed ^ seed >> 27) * 0x94d049bb133111ebull;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Chooses allocations by chance, as if each byte were marked with probability 1 / mean: an
- * allocation is sampled if a byte of it is. Needs no library. Each thread has its own.
+ * Samples allocations at random, as if each byte were marked with probability 1 / mean: an
+ * allocation with a marked byte is sampled. Needs no library. Each thread has its own sampler.
  */
 #ifndef PROF_LIB_LIVE_ALLOC_SHIM_BYTE_SAMPLER_H
 #define PROF_LIB_LIVE_ALLOC_SHIM_BYTE_SAMPLER_H
@@ -9,13 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Zeroed has not begun. */
+/* Zeroed: not begun. */
 struct byte_sampler {
 	int64_t distance; /* bytes up to the next marked one */
 	uint64_t random; /* state of xorshift64*; 0: not begun */
 };
 
-/* True if nothing of the next `size` bytes is marked, as far as this is known without effort. */
+/*
+ * Advances by `size` bytes. True: none of them is marked. False: one is, or the sampler has not
+ * begun.
+ */
 static inline bool byte_sampler_passes(struct byte_sampler *s, uint64_t size)
 {
 	int64_t bytes = size > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)size;
@@ -24,11 +27,11 @@ static inline bool byte_sampler_passes(struct byte_sampler *s, uint64_t size)
 	return __builtin_expect(s->distance > 0, 1);
 }
 
-/* Begins, with any seed, or again with another one. */
+/* Begins, or begins again, with any seed. */
 void byte_sampler_begin(struct byte_sampler *s, uint64_t seed, double mean);
-/* Goes on after a sample: draws the distance to the next marked byte. */
+/* Draws the distance to the next marked byte, after a sample. */
 void byte_sampler_draw(struct byte_sampler *s, double mean);
-/* Bytes that a sampled allocation of that size stands for: size / (1 - e^(-size / mean)). */
+/* Returns the bytes that a sampled allocation represents: size / (1 - e^(-size / mean)). */
 uint64_t byte_sampler_weight(uint64_t size, double mean);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof-alloc.so: tells of a sample of a program's allocations by two probes (USDT), which cost
- * nothing until somebody listens:
+ * prof-alloc.so: reports a sample of a program's allocations by two probes (USDT), which cost
+ * nothing without a listener:
  *
  *	otel_memory:alloc(address, size, weighted)	weighted: bytes that it stands for
  *	otel_memory:free(address)			of a block that was sampled
  *
- * It is preloaded into programs that do not know of it. So it allocates nothing, takes no lock,
- * makes no system call, keeps errno, and works before constructors have run, in signal handlers and
- * after fork(). Its thread-local memory is part of each thread from the start.
+ * It is preloaded into programs unaware of it. So it allocates nothing, takes no lock, makes no
+ * system call, keeps errno, and works before constructors have run, in signal handlers and after
+ * fork(). Its thread-local memory is part of each thread from the start.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -82,7 +82,7 @@ static struct block_table blocks;
 static double mean = MEAN_DEFAULT;
 static __thread struct byte_sampler sampler __attribute__((tls_model("initial-exec")));
 
-/* Read by prof when it likes. */
+/* Read by prof at any time. */
 SHOWN uint64_t prof_alloc_overflow;
 
 RARE static void probe_alloc(void *address, size_t size, uint64_t weighted)
@@ -116,7 +116,7 @@ static uint64_t make_seed(void)
 	return seed ^ (uintptr_t)&sampler;
 }
 
-/* The next marked byte may be in these ones. */
+/* Takes an allocation that may contain the next marked byte. */
 RARE static void sample(void *address, size_t size)
 {
 	if (!sampler.random) {
@@ -149,7 +149,7 @@ RARE static void forget(void *address)
 		probe_free(address);
 }
 
-/* Call it while the block still is the caller's. */
+/* Call it before the allocator gets the block back. */
 static inline void freed(void *address)
 {
 	if (__builtin_expect(free_listeners, 0) &&
@@ -158,8 +158,8 @@ static inline void freed(void *address)
 }
 
 /*
- * Memory for whoever allocates while the allocator is being found: the dynamic linker, when it
- * keeps an error. It is never used again.
+ * Memory for allocations during the look-up of the allocator: the dynamic linker makes some to
+ * store an error. It is never reused.
  */
 static char early[16 << 10] __attribute__((aligned(16)));
 static size_t early_used;
@@ -181,7 +181,7 @@ static void *allocate_early(size_t size, size_t alignment)
 	return (void *)(((uintptr_t)early + at + alignment - 1) & ~(alignment - 1));
 }
 
-/* The allocator: the next one after this file. Functions of the first call are there at first. */
+/* The allocator: the next one after this file. Initially, functions that resolve it. */
 static void *first_malloc(size_t size);
 static void *first_calloc(size_t count, size_t size);
 static void *first_realloc(void *address, size_t size);
@@ -202,7 +202,7 @@ static int (*next_posix_memalign)(void **, size_t, size_t) = first_posix_memalig
 static void *(*next_valloc)(size_t) = first_valloc;
 static void *(*next_pvalloc)(size_t) = first_pvalloc;
 
-/* The version of all libcs; before 2.34 there is no other, and it would end the program. */
+/* The version in all libcs. Those before 2.34 lack the later one, which would end the program. */
 #ifdef __x86_64__
 __asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
 #else
@@ -219,7 +219,7 @@ static void resolve_one(void *function, const char *name)
 		__atomic_store_n((void **)function, found, __ATOMIC_RELEASE);
 }
 
-/* Returns false in the middle of it. Several threads may do so at a time, and find the same. */
+/* Returns false if called recursively. Threads may run it concurrently, and find the same. */
 static bool resolve(void)
 {
 	int error = errno;
@@ -326,8 +326,8 @@ static void *move_early(void *address, size_t size)
 }
 
 /*
- * A free and an allocation. Of a block that stays because there is no memory for a larger one,
- * nothing is known from then on.
+ * Counts as a free and an allocation. A block that stays because memory for a larger one is lacking
+ * is not tracked from then on.
  */
 SHOWN void *realloc(void *address, size_t size)
 {
@@ -396,7 +396,7 @@ SHOWN void *pvalloc(size_t size)
 	return allocated(next_pvalloc(size), size);
 }
 
-/* Without this, all children would sample what their parent does. */
+/* Without this, all children would make their parent's random choices. */
 static void on_fork(void)
 {
 	if (sampler.random)

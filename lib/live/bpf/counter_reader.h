@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the BPF programs' per-CPU counters now and then, and makes records of losses. */
+/* Reads the BPF programs' per-CPU counters periodically, and sends records of losses. */
 #ifndef PROF_LIB_LIVE_BPF_COUNTER_READER_H
 #define PROF_LIB_LIVE_BPF_COUNTER_READER_H
 

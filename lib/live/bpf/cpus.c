@@ -36,7 +36,7 @@ static struct live_cpu *find_cpu(const struct cpu_set *set, uint32_t id)
 	return NULL;
 }
 
-/* A CPU that was there before keeps its ring. */
+/* A CPU that was online before keeps its ring. */
 static int add_cpu(struct cpu_set *set, uint32_t id, struct error *err)
 {
 	struct live_cpu *cpu = find_cpu(set, id);
@@ -102,7 +102,7 @@ void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx)
 			continue;
 		code = add_cpu(set, online.cpus[i], &err);
 		cpu = find_cpu(set, online.cpus[i]);
-		/* It is tried again, and may succeed: said once. */
+		/* It is retried and may succeed: warn only once. */
 		if (code && !cpu->has_failed)
 			log_warn("CPU %u came online but is not sampled: %s", online.cpus[i],
 				 err.text);

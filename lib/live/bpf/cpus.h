@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The CPUs: each with its mapping ring and its BPF ring, and whatever is opened there. CPU ids are
- * read from the machine; they have gaps, and neither an affinity mask nor a cgroup's quota of the
- * recorder has anything to do with them.
+ * The machine's CPUs, each with its mapping ring, its BPF ring and the events opened on it. CPU ids
+ * are read from the machine and may have gaps; the recorder's affinity mask and cgroup quota do not
+ * affect them.
  */
 #ifndef PROF_LIB_LIVE_BPF_CPUS_H
 #define PROF_LIB_LIVE_BPF_CPUS_H
@@ -20,8 +20,8 @@ struct live_cpu {
 	uint32_t id;
 	bool online;
 	bool has_ring; /* for records of the programs; it stays when the CPU goes */
-	bool has_failed; /* it is online, cannot be opened, and that was said */
-	bool is_open; /* it is sampled, and what open_cpu() opens is there */
+	bool has_failed; /* online, but could not be opened; already reported */
+	bool is_open; /* sampled: everything is open on it */
 	struct map_ring *map_ring; /* NULL: offline */
 };
 
@@ -35,17 +35,17 @@ struct cpu_hooks {
 struct cpu_set {
 	VEC(struct live_cpu) cpus;
 	struct programs *programs; /* borrowed */
-	const struct cpu_list *only; /* borrowed: those that are sampled; empty: all */
+	const struct cpu_list *only; /* borrowed: CPUs to sample; empty: all */
 	struct cpu_hooks hooks;
 };
 
-/* Told about a CPU that came, or that is about to go: its mapping ring is still there. */
+/* Called for a CPU that was opened, or has gone offline and is about to be closed. */
 typedef void cpu_change_fn(void *ctx, const struct live_cpu *cpu);
 
-/* Everything for all CPUs that are online. The set's borrowed members and hooks are set before. */
+/* Opens everything on all online CPUs. Set the borrowed members and the hooks first. */
 int cpu_set_open(struct cpu_set *set, struct error *err);
 void cpu_set_release(struct cpu_set *set);
-/* Compares with what is online now: adds what came, reports what changed. */
+/* Closes CPUs that have gone offline, opens those that came online, and reports each to `fn`. */
 void cpu_set_refresh(struct cpu_set *set, cpu_change_fn *fn, void *ctx);
 
 #endif

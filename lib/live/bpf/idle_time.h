@@ -13,7 +13,7 @@
 
 /* Returns ns since boot, summed over these CPUs, or over all if the list is empty; 0: unknown. */
 uint64_t idle_time_read(const struct cpu_list *only);
-/* Likewise, the time that the hypervisor took from them. */
+/* Returns likewise the time stolen by the hypervisor. */
 uint64_t steal_time_read(const struct cpu_list *only);
 uint64_t steal_time_parse(const char *text, const struct cpu_list *only, uint64_t unit_ns);
 /* idle_time_read() from the text of /proc/stat; unit_ns is its unit of time. */

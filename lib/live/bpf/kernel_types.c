@@ -105,7 +105,7 @@ static bool may_have(const struct name_starts *starts, const char *name)
 	return starts->bits[bit / 64] >> bit % 64 & 1;
 }
 
-/* A name may be so short that its flavor, or that of the type that it finds, is in the start. */
+/* The start of a short name may include its flavor, or the flavor of the type that it matches. */
 static void add_name_starts(struct name_starts *starts, const char *name)
 {
 	char essence[4] = {0};
@@ -392,7 +392,7 @@ static void copy_type(struct picker *p, uint32_t number)
 		copy_enumerators(p, &b, count, 2 * sizeof(uint32_t));
 	else if (kind == BTF_KIND_FUNC || kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR ||
 		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG || kind >= KIND_COUNT)
-		p->failed = true; /* no type is made of these, or how is not known */
+		p->failed = true; /* no types consist of these, or their layout is unknown */
 	p->failed |= b.failed;
 }
 

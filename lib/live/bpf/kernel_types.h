@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes a small BTF from the kernel's (Documentation/bpf/btf.rst): the types with certain names,
- * and the types within them. libbpf gets it in place of the whole. It needs no more than these
- * types, but would search all 150,000 types of the kernel for each.
+ * and the types within them. libbpf gets it in place of the full BTF, in which it would search all
+ * 150,000 types for each.
  */
 #ifndef PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
 #define PROF_LIB_LIVE_BPF_KERNEL_TYPES_H
@@ -16,7 +16,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* A set of names by their first three characters; it may have more than were added. */
+/* A set of names by their first three characters; it may report names that were not added. */
 struct name_starts {
 	uint64_t bits[64];
 };
@@ -35,8 +35,8 @@ void type_names_add_needed(struct type_names *names);
 void type_names_release(struct type_names *names);
 
 /*
- * The beginning of a BTF. Not struct btf_header: that of 7.2 has grown by the offset and size of a
- * section that tells how large types of each kind are, and kernels need not write them.
+ * The beginning of a BTF. Not struct btf_header: in Linux 7.2 it also has the offset and size of a
+ * section with the sizes of each kind of type, which kernels may omit.
  */
 struct types_header {
 	uint16_t magic;
@@ -49,17 +49,17 @@ _Static_assert(sizeof(struct types_header) == 24, "as kernels until 7.1 write it
 
 /* A function of the kernel, or the type of a tracepoint, that a program can be attached to. */
 struct attach_point {
-	const char *name; /* NULL: nobody asks */
+	const char *name; /* NULL: not needed */
 	bool is_type;
 	uint32_t number; /* in the kernel's BTF; 0: absent */
 };
 
 /*
  * Appends to `out` a BTF with all types of `btf` (`size` bytes, untrusted) that have one of these
- * names, and all that they are made of: each stays as it is, but for pointers, which point to void.
- * -ENOEXEC where anything is not as this code expects it, be it damaged or of a later format.
+ * names, and the types they consist of, unchanged except that pointers point to void. Returns
+ * -ENOEXEC if the BTF is malformed or of an unknown format.
  *
- * Sets the numbers of `points`, too.
+ * Also sets the numbers of `points`.
  */
 int kernel_types_pick(struct strbuf *out, const void *btf, size_t size,
 		      const struct type_names *names, struct attach_point *points,

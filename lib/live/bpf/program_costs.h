@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time that runs of a BPF program have taken, of which only some are timed. */
+/* Total time of a BPF program's runs, of which only some are timed. */
 #ifndef PROF_LIB_LIVE_BPF_PROGRAM_COSTS_H
 #define PROF_LIB_LIVE_BPF_PROGRAM_COSTS_H
 
@@ -7,7 +7,7 @@
 
 #include "bpf/live_record.h"
 
-/* Returns ns: later runs that were not timed took as long as the timed ones on average. */
+/* Returns ns. Later runs that were not timed count with the average of those that were. */
 static inline uint64_t program_cost_ns(const struct program_cost *cost)
 {
 	uint64_t late = cost->runs > TIMED_RUNS ? cost->runs - TIMED_RUNS : 0;

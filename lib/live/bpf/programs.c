@@ -158,8 +158,8 @@ static int make_shards(struct programs *p)
 }
 
 /*
- * The programs refer to the map even without tables. Kernels before 6.8 check functions that nobody
- * calls, too, so the template is as large as a shard; it is gone at once.
+ * The programs refer to the map even without tables. Kernels before 6.8 also check functions that
+ * are never called, so the template is as large as a shard; it is freed at once.
  */
 static int make_no_shards(struct programs *p)
 {
@@ -230,8 +230,8 @@ static int watch_ring(struct programs *p, int fd)
 }
 
 /*
- * Gives the CPU's ring to the programs, unless they have it: of CPUs that come online later, and of
- * those whose ring could not be made or mapped before.
+ * Gives the CPU's ring to the programs, unless they have it: for CPUs that come online later, and
+ * for those whose ring could not be made or mapped before.
  */
 static int fill_slot(struct programs *p, uint32_t cpu, int *fd)
 {
@@ -273,7 +273,7 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
 				 (unsigned long long)p->ring_bytes, cpu);
 	code = open_ring(p, cpu, fd, err);
-	/* Without a ring, the programs count what they lose; nobody would read this one. */
+	/* Without a ring, the programs count what they lose. This one would never be read. */
 	if (code)
 		bpf_map_delete_elem(p->rings_fd, &cpu);
 	return code;
@@ -296,8 +296,8 @@ int programs_take_shard(struct programs *p)
 
 /*
  * Loads the objects. Most of the time goes into the kernel's check of each program, so a second
- * thread loads the parts beside the first object. Neither has maps that the other one needs: all
- * that they share are those of an object without programs, which is loaded before.
+ * thread loads the parts beside the first object. Neither needs the other's maps: the shared ones
+ * belong to an object without programs, which is loaded before.
  */
 
 static int load_object(struct programs *p, struct bpf_object_skeleton *skeleton)
@@ -458,7 +458,7 @@ static int fill_filter(struct prof_bpf *skeleton, const struct filter *f, struct
 }
 
 /*
- * Finds the depth of the pid namespace, which its inode does not tell; see bpf/probes/self.bpf.c.
+ * Finds the depth of the pid namespace, which its inode does not reveal; see bpf/probes/self.bpf.c.
  */
 static int find_self(struct prof_bpf *skeleton, struct error *err)
 {
@@ -478,8 +478,8 @@ static int attach_iterator(const struct bpf_program *program, struct bpf_link **
 }
 
 /*
- * From version 1.2 on libbpf forgets the section of a program whose type changes, as that of those
- * in programs_load.c does, and with it how to attach it.
+ * Since version 1.2, libbpf forgets the section of a program whose type changes, as in
+ * programs_load.c, and thereby how to attach it.
  */
 static int attach_tracing(const struct bpf_object_skeleton *skeleton)
 {
@@ -635,7 +635,7 @@ struct unwind_rule *programs_unwind_rules(struct programs *p)
 	return p->rules;
 }
 
-/* A CPU sees both words in the order in which it needs them: the younger one is never replaced. */
+/* Replaces the older epoch, never the newer one, so CPUs see both in the order they need. */
 void programs_begin_epoch(struct programs *p, uint64_t time_ns)
 {
 	uint64_t *epochs = (uint64_t *)p->shared->data_shared->stack_epochs;
@@ -654,7 +654,7 @@ void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_sp
 		return;
 	}
 	value = *space;
-	/* Else a process that maps files all the time would never be found to mislead. */
+	/* Otherwise, a process that keeps mapping files would never be found to mislead. */
 	if (!bpf_map_lookup_elem(fd, &pid, &before) && before.execs == value.execs)
 		value.misled = before.misled;
 	bpf_map_update_elem(fd, &pid, &value, BPF_ANY);

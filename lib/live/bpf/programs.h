@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loaded BPF objects: configuration, filter, rings and counters. One object has what every
- * recording needs; others are loaded when asked for.
+ * The loaded BPF objects: configuration, filter, rings and counters. One object serves every
+ * recording; the others are loaded on request.
  */
 #ifndef PROF_LIB_LIVE_BPF_PROGRAMS_H
 #define PROF_LIB_LIVE_BPF_PROGRAMS_H
@@ -58,12 +58,12 @@ struct programs_part {
 		    struct bpf_object_skeleton **out);
 	void (*close)(void *ctx); /* destroys the skeleton, if open */
 	void *ctx;
-	/* Names of other objects whose maps it uses, too; NULL: none. A NULL ends the list. */
+	/* Names of other objects whose maps it uses as well, NULL-terminated; NULL: none. */
 	const char *const *partners;
 	bool is_late; /* loaded by programs_load_late(), and not attached */
-	/* "waits": this is recorded by it, and a recording can do without. NULL: it cannot. */
+	/* "waits": names its records, if a recording works without them. NULL: required. */
 	const char *optional;
-	/* Resets what it needs in the options, since it will not be loaded. Not if it is NULL. */
+	/* Resets the options that depend on it, since it will not be loaded. May be NULL. */
 	void (*drop)(void *ctx, struct programs_options *options);
 };
 
@@ -82,7 +82,7 @@ struct programs_options {
 
 void programs_add_part(struct programs_options *options, const struct programs_part *part);
 
-/* Makes all parts so far necessary: more depends on them. */
+/* Makes all parts so far required, because others depend on them. */
 void programs_keep_parts(struct programs_options *options);
 
 /* Removes the optional parts. Returns what they record; NULL: there was none. */
@@ -95,16 +95,16 @@ int programs_load(struct programs **out, const struct programs_options *options,
 		  ring_record_fn *on_record, void *ctx, struct error *err);
 void programs_free(struct programs *p);
 /*
- * Opens and loads one more object, while recording, on any thread. It is not attached, and has only
- * iterators of kinds that the other parts have.
+ * Opens and loads one more object while recording, on any thread, without attaching it. Its
+ * iterators must be of kinds that the other parts have.
  */
 int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err);
-/* Is the object loaded? By the name of its skeleton. */
+/* Is the object with this skeleton name loaded? */
 bool programs_has(struct programs *p, const char *name);
 
 /*
- * Enters a loaded program of a late object as that of a runtime, into this map of an object; NULL:
- * of the first one.
+ * Enters a loaded program of a late object as a runtime's into this map of `object`; NULL: of the
+ * first object.
  */
 int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, const char *object,
 			   const char *map, struct error *err);
@@ -115,10 +115,10 @@ int programs_set_layout(struct programs *p, uint32_t number, const struct runtim
 int programs_read_runtime_counters(struct programs *p, uint32_t row,
 				   struct runtime_counters *counters);
 
-/* Loads the late part with that context. On any thread, but on one at a time. */
+/* Loads the late part with that context, on any thread, but only one at a time. */
 int programs_load_late(struct programs *p, const void *part_ctx);
 
-/* Has a wait that began while waits were recorded no stack? On any thread. */
+/* Has any wait that began while waits were recorded no stack? Callable on any thread. */
 bool programs_have_unsampled_waits(const struct programs *p);
 
 /* Gives a CPU its ring. Call before anything is sampled there. */
@@ -139,11 +139,13 @@ int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, stru
 /* Returns the walker's UNWIND_RULES_MAX rules, writable; NULL with errno set. */
 struct unwind_rule *programs_unwind_rules(struct programs *p);
 int programs_unwind_shards_fd(const struct programs *p);
-/* Returns the descriptor of the first shard, already in the map, the caller's; -1: none. */
+/*
+ * Returns the descriptor, owned by the caller, of the first shard, which is in the map; -1: none.
+ */
 int programs_take_shard(struct programs *p);
 /*
- * Has all stacks of records from then on sent anew. It must be to come, and later than the last one
- * by more than a record is under way.
+ * Has the stacks of all records from time_ns on sent again. time_ns must be in the future, and
+ * later than the previous one by more than a record takes to arrive.
  */
 void programs_begin_epoch(struct programs *p, uint64_t time_ns);
 /* Sets the walker's mappings of a process, by its pid in this process's namespace; NULL: none. */
@@ -170,11 +172,11 @@ typedef void ring_left_fn(void *ctx, uint32_t cpu, unsigned int count);
 void programs_drain_rest(struct programs *p, ring_left_fn *fn);
 /* Reads the counters of all possible CPUs; `counters` has room for them. */
 int programs_read_counters(struct programs *p, struct bpf_counters *counters);
-/* Likewise, what the programs' runs have taken. */
+/* Reads likewise the time of the programs' runs. */
 int programs_read_costs(struct programs *p, struct program_costs *costs);
-/* Lets each tick of the clock stand for so many intervals from now on; at least 1. */
+/* Sets the number of intervals that each further clock tick represents; at least 1. */
 void programs_weigh_ticks(struct programs *p, uint32_t intervals);
-/* Takes out the rows of processes that are not recorded and passes each to `fn`. */
+/* Removes the rows of processes that are not recorded, and passes each to `fn`. */
 typedef void neighbour_fn(void *ctx, const struct neighbour *row);
 void programs_take_neighbours(struct programs *p, neighbour_fn *fn, void *ctx);
 

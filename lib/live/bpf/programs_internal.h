@@ -20,12 +20,12 @@ struct open_part {
 struct programs {
 	/*
 	 * The maps and variables of all objects; loaded first. Later versions of libbpf map
-	 * variables here alone, not in the skeletons that use them, too.
+	 * variables only here, not in every skeleton that uses them.
 	 */
 	struct shared_bpf *shared;
 	struct prof_bpf *skeleton;
 	struct running_bpf *running; /* NULL: no scan for running tasks */
-	/* The objects beside the first, `running` included; late ones come on any thread. */
+	/* Objects other than the first, including `running`; any thread may add late ones. */
 	VEC(struct open_part) parts;
 	pthread_mutex_t parts_lock;
 	/* Targets of programs in certain sections, and libbpf's handlers of these sections; 0:
@@ -44,8 +44,8 @@ struct programs {
 	int epoll_fd; /* of the rings */
 	uint64_t ring_bytes;
 	/*
-	 * Highest id of a CPU that was online at first, + 1. Later ones copy no stacks: memory for
-	 * all that are possible, 100 kB each, would mostly be wasted.
+	 * Highest id of a CPU that was online at first, + 1. CPUs that come later copy no stacks:
+	 * 100 kB for each possible CPU would mostly be wasted.
 	 */
 	uint32_t copying_cpus;
 	struct unwind_rule *rules; /* NULL until first asked for */

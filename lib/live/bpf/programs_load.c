@@ -154,7 +154,7 @@ const char *programs_drop_parts(struct programs_options *options)
 	return dropped;
 }
 
-/* Has it to know the tasks that run already? */
+/* Does the filter need the tasks that already run? */
 static bool has_to_scan(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;
@@ -208,13 +208,13 @@ static int attach_tracing(const struct bpf_program *program, long point, struct 
 	return *link ? 0 : -errno;
 }
 
-/* Sections, and what their programs attach to. */
+/* Sections, and the attach points of their programs. */
 static const struct {
 	const char *section;
-	const char *about; /* news of this reach the programs */
+	const char *about; /* subject of the programs' events, for messages */
 	enum bpf_attach_type type;
 	libbpf_prog_prepare_load_fn_t prepare;
-	libbpf_prog_attach_fn_t attach; /* NULL: their owner does it */
+	libbpf_prog_attach_fn_t attach; /* NULL: attached by the owner */
 	struct attach_point point;
 } attach_points[PROGRAMS_HANDLERS] = {
 	{"iter/task",
@@ -249,7 +249,7 @@ static const struct {
 	 {.name = "btf_trace_sched_process_fork", .is_type = true}},
 };
 
-/* Keeps one handler for good: without any, libbpf frees its table and uses it when one is added. */
+/* Keeps one handler for good: without any, libbpf frees its table, but uses it to add one. */
 static int keep_handler(void)
 {
 	static bool is_kept;
@@ -281,7 +281,7 @@ static int handle_sections(struct programs *p)
 	return 0;
 }
 
-/* Asks for what the object's programs attach to. */
+/* Requests the attach points of the object's programs. */
 static void add_points(struct programs *p, const struct bpf_object *object)
 {
 	struct bpf_program *program;
@@ -296,7 +296,7 @@ static void add_points(struct programs *p, const struct bpf_object *object)
 	}
 }
 
-/* Writes the kernel types that all objects need, late ones too, to the file that they are given. */
+/* Writes the kernel types that all objects need, including late ones, to `file`. */
 static int give_types(struct programs *p, int file, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf types = {0};
@@ -394,7 +394,7 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 		code = error_set(&first, -errno, "memfd_create");
 	else
 		code = load(p, options, p->types_fd, &first);
-	/* A second try would fail, too, with a text that says less. */
+	/* Retrying fails as well, with a less specific message. */
 	if (code == -EPERM || code == -ENOTSUP)
 		return error_text(err, code, "%s", first.text);
 	if (!code)

@@ -21,7 +21,7 @@ bool ring_record_is_valid(const struct rec *rec, size_t available);
 struct ring {
 	int fd; /* of the map; readable when a program has asked to wake the reader */
 	uint64_t size; /* a power of two */
-	uint32_t cpu; /* the owner's to set */
+	uint32_t cpu; /* set by the owner */
 	/* Positions of reader and writer, in bytes since the beginning. */
 	unsigned long *consumed;
 	const unsigned long *produced;

@@ -33,7 +33,7 @@ struct filter {
 	VEC(uint64_t) cgroups; /* their ids */
 	uint32_t cgroup_hierarchy; /* hierarchy of all cgroups; 0: version 2 */
 	struct cpu_list cpus; /* to be sampled; empty: all */
-	/* Names by which the user knows containers, for their processes; borrowed. */
+	/* The user's names of containers, for their processes; borrowed. */
 	VEC(struct container_name) containers;
 };
 

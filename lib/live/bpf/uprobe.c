@@ -42,7 +42,7 @@ static int create_multi(const struct multi_attr *attr)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Loads a program that does nothing, of the kind that has several places. */
+/* Loads an empty program of the kind that has several places. */
 static int load_nothing(void)
 {
 	/* r0 = 0; exit */
@@ -190,7 +190,7 @@ int uprobe_attach(const struct uprobe_target *target, struct uprobe_links *links
 
 	if (fd == -ESRCH)
 		return -ESRCH;
-	/* The kernel refuses all places for one of them, and does not say which. */
+	/* The kernel refuses all places because of one, and does not report which. */
 	if (fd < 0)
 		return attach_each(target, links, err);
 	vec_push(&links->fds, fd);

@@ -25,8 +25,8 @@ struct uprobe_links {
 };
 
 /*
- * Can this kernel attach to all places of a file at once? Programs have to be loaded with
- * UPROBE_MULTI as expected attach type then.
+ * Can this kernel attach to all places of a file at once? If so, load programs with the expected
+ * attach type UPROBE_MULTI.
  */
 #define UPROBE_MULTI 48
 bool uprobe_has_multi(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that goes through the threads of tracked processes now and then, and visits those that
- * are due. A visit waits for memory of its process, even forever, which must delay nothing else.
+ * A thread that periodically walks the threads of tracked processes, and visits those that are due.
+ * A visit may block on memory of its process, even forever, and must delay nothing else.
  */
 #ifndef PROF_LIB_LIVE_BPF_VISITOR_H
 #define PROF_LIB_LIVE_BPF_VISITOR_H
@@ -43,13 +43,13 @@ typedef struct pass_cost visitor_pass_fn(void *ctx, const uint32_t *pids, size_t
 struct visitor *visitor_start(visitor_pass_fn *pass, void *ctx);
 /* Sets the processes to go through: at most VISITOR_PROCESSES_MAX; 0: all of the machine. */
 void visitor_set_processes(struct visitor *v, const uint32_t *pids, size_t count);
-/* Asks for the last pass, at once. */
+/* Requests the last pass, at once. */
 void visitor_finish(struct visitor *v);
 /* Waits at most max_ns for the end of the last pass. True: it is over. */
 bool visitor_wait(struct visitor *v, uint64_t max_ns);
 /*
- * Frees the visitor after its last pass, for which it waits at most max_ns. False: a visit still
- * waits. The thread goes on using the context, and frees the visitor. NULL is fine.
+ * Waits at most max_ns for the last pass, then frees the visitor. False: a visit is still blocked;
+ * the thread keeps using the context, and frees the visitor later. NULL is fine.
  */
 bool visitor_free(struct visitor *v, uint64_t max_ns);
 

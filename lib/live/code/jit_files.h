@@ -50,7 +50,7 @@ void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
 /* NULL is fine. */
 void jit_files_free(struct jit_files *j);
 
-/* The process has mapped anonymous executable memory. True: for the first time known. */
+/* The process has mapped anonymous executable memory. True: for the first time. */
 bool jit_files_memory(struct jit_files *j, struct live_process *process);
 /* The process has mapped a jitdump; `fd` is borrowed, -1: the file could not be opened. */
 void jit_files_dump(struct jit_files *j, struct live_process *process, int fd);
@@ -62,9 +62,9 @@ void jit_files_dump(struct jit_files *j, struct live_process *process, int fd);
 int jit_files_open(const struct jit_files *j, struct live_process *process, const char *format,
 		   uint32_t *own_pid);
 /*
- * Call now and then. Reads a limited amount of the files that are due. Stacks taken after
- * `complete` are not known yet, so dumps are read only up to the first later move of code. 0: all
- * are known.
+ * Call periodically. Reads a limited amount of the files that are due. Stacks taken after
+ * `complete` have not arrived yet, so dumps are read only up to the first later move of code. 0:
+ * all have arrived.
  */
 void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete);
 /* Reads everything that is left; call at the end. */

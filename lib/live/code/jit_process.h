@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process by its own view, for files that it names after its pid: its root, its pid there, its
- * user. Files opened in its root are regular files of its own, or of root's that everybody may
- * read; links cannot lead out.
+ * A process as it sees itself, for files that it names after its pid: its root folder, its pid in
+ * its namespace, its user. Files opened in its root are regular, and owned by its user or, if
+ * world-readable, by root; links cannot lead out.
  */
 #ifndef PROF_LIB_LIVE_CODE_JIT_PROCESS_H
 #define PROF_LIB_LIVE_CODE_JIT_PROCESS_H
@@ -19,8 +19,8 @@ struct jit_process {
 /* -ESRCH: the process is gone. */
 int jit_process_read(struct jit_process *p, uint32_t pid);
 /*
- * Opens its root folder, which may be kept beyond its end. Returns a descriptor or a negative
- * errno.
+ * Opens the process's root folder, which may be kept after the process has ended. Returns a
+ * descriptor or a negative errno.
  */
 int jit_process_open_root(const struct jit_process *p);
 /* Opens a file for reading by its path in the root. Returns a descriptor or a negative errno. */

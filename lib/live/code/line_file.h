@@ -17,13 +17,13 @@ struct line_file {
 	uint64_t bytes; /* read in all */
 };
 
-/* Takes a line without its end; NULL: one that is too long. */
+/* Takes a line without its newline; NULL: the line is too long. */
 typedef void line_file_fn(void *ctx, const char *line, size_t size);
 
 /*
  * Reads the lines appended since the last call, at most about `budget` bytes. True: there is more.
- * Reads a file that was started anew from its beginning. With is_last the last line needs no end. A
- * zeroed struct has read nothing.
+ * A file that was started anew is read from its beginning. With is_last, the last line needs no
+ * newline. A zeroed struct has read nothing.
  */
 bool line_file_read(struct line_file *f, int fd, uint64_t budget, bool is_last, line_file_fn *fn,
 		    void *ctx);

@@ -153,7 +153,7 @@ bool span_line_parse(const char *line, size_t size, struct span_line *out)
 /* Limits of a recording. Bytes are those read, so that a sparse file ends, too. */
 #define RECORDING_BYTES ((uint64_t)64 << 20)
 #define SPANS_MAX 2000000u
-/* Bytes between two looks at the limits at the end of a program. */
+/* Bytes between two checks of the limits at the end of a program. */
 #define FINISH_BYTES ((uint64_t)1 << 20)
 #define OPEN_MAX 1024
 /* Threads of a pid namespace that are looked up, per file. */
@@ -237,7 +237,7 @@ static void set_attribute(struct span_attribute *to, size_t *count,
 	to[(*count)++] = *attribute;
 }
 
-/* Sends a span; `last` may say more about it. Spans cannot begin in the future. */
+/* Sends a span; `last` may have further attributes. Spans cannot begin in the future. */
 static void send_span(struct reader *r, const struct span_line *line, uint64_t end,
 		      const struct span_line *last)
 {
@@ -285,8 +285,7 @@ static void remove_open(struct span_file *file, size_t at)
 	file->open.count--;
 }
 
-/* Ends an open span; last: the line that did it, NULL if none. Returns false if malformed.
- */
+/* Ends an open span; last: the line that ends it, NULL if none. Returns false if malformed. */
 static bool close_span(struct reader *r, size_t at, uint64_t time, const struct span_line *last)
 {
 	const struct open_span *open = &r->file->open.items[at];
@@ -476,8 +475,8 @@ static bool is_known(const struct span_files *s, const struct live_process *proc
 }
 
 /*
- * Sets whose spans the file has: those of the process that it is named after. A helper, which may
- * be gone by now, can map the file of another process if both file and process are one user's.
+ * Sets the owner of the file's spans: the process that the file is named after. A helper, which may
+ * have ended by now, can map another process's file if one user owns both file and process.
  */
 static void set_owner(struct span_files *s, struct span_file *file, uint32_t pid, uid_t uid)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the marker files of recorded processes, in which they tell their spans (span_files.h). A
+ * Reads the marker files of recorded processes, in which they report their spans (span_files.h). A
  * file `marker-PID.txt` or `marker-PID-TID.txt`, wherever it is, is found when it is mapped
  * executable. A process with generated code, whose language may have no way to map a file, may
  * write /tmp/marker-PID.txt instead. PID and TID are those of the process's own pid namespace.
@@ -21,15 +21,15 @@
 #include "lib/live/process/live_process.h"
 
 /*
- * Lines of marker files, in which programs tell what they did and when. Times are CLOCK_MONOTONIC
- * ns, in decimal:
+ * Lines of marker files, in which programs report what they did, and when. Times are
+ * CLOCK_MONOTONIC ns, in decimal:
  *
  *	START END NAME		an interval; the name is the rest of the line
  *	i TIME NAME		an instant
  *	b TIME ID NAME		an interval begins; the id is any word
  *	e TIME ID		it ends
  *
- * The last three may end with words that say more: "@TID" the thread, "#CATEGORY", "key=value".
+ * The last three may end with attributes: "@TID" the thread, "#CATEGORY", "key=value".
  */
 
 /* Longer texts are cut; further attributes stay in the name. */
@@ -60,7 +60,7 @@ struct span_line {
 	struct span_text id; /* of SPAN_BEGIN and SPAN_END */
 	struct span_text name; /* empty: SPAN_END */
 	struct span_text category;
-	uint32_t tid; /* 0: not said */
+	uint32_t tid; /* 0: not given */
 	size_t attribute_count;
 	struct span_attribute attributes[SPAN_ATTRIBUTES_MAX]; /* in the line's order */
 };
@@ -73,7 +73,7 @@ bool span_line_parse(const char *line, size_t size, struct span_line *out);
 struct span {
 	uint32_t pid, tid;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; an instant if equal */
-	bool is_open; /* it had not ended when its program did; `end` is that time */
+	bool is_open; /* cut off at `end`, when its program ended */
 	struct span_text name, category;
 	size_t attribute_count;
 	const struct span_attribute *attributes; /* keys are unique */
@@ -91,7 +91,7 @@ struct span_sink {
 
 struct open_span {
 	uint64_t id_hash;
-	char *line; /* owned, the one that began it */
+	char *line; /* owned: the line that began the span */
 	size_t size;
 };
 
@@ -102,12 +102,12 @@ struct ns_thread {
 struct live_process;
 
 struct span_file {
-	struct live_process *owner; /* the one whose end is the file's; not used here */
+	struct live_process *owner; /* the process with which the file ends; not used here */
 	int fd;
 	dev_t device;
 	ino_t inode;
 	uint64_t size; /* when last read to its end */
-	uint32_t pid, tid; /* thread of the spans, unless lines say another one */
+	uint32_t pid, tid; /* thread of the spans, unless a line names another */
 	uint32_t own_pid; /* in its pid namespace; 0: in the recorder's */
 	VEC(struct ns_thread) threads;
 	struct line_file lines;
@@ -133,19 +133,22 @@ struct span_files;
 struct span_files *span_files_new(struct live_processes *processes);
 /* NULL is fine. */
 void span_files_free(struct span_files *s);
-/* Spans go to `fn`. Without it no file is read. */
+/* Sets the receiver of spans. Without one, no file is read. */
 void span_files_on_span(struct span_files *s, span_fn *fn, void *ctx);
 /* Processes with generated code open their files by their rows there; borrowed. */
 void span_files_set_jit_files(struct span_files *s, struct jit_files *jit_files);
 
 /* Is this the path of a marker file? The tid is 0 if it names none. */
 bool span_files_is_file(const char *path, uint32_t *pid, uint32_t *tid);
-/* The process has mapped a marker file named after pid and tid. `fd` is borrowed, -1: none. */
+/*
+ * Notes that the process has mapped a marker file named after pid and tid. `fd` is borrowed, -1:
+ * none.
+ */
 void span_files_map(struct span_files *s, struct live_process *process, uint32_t pid, uint32_t tid,
 		    int fd);
-/* The process has generated code. */
+/* Notes that the process has generated code. */
 void span_files_memory(struct span_files *s, struct live_process *process);
-/* Reads a limited amount of the files that have grown. Call now and then. */
+/* Reads a limited amount of the files that have grown. Call periodically. */
 void span_files_poll(struct span_files *s, uint64_t now);
 /* Reads everything that is left; call at the end. */
 void span_files_finish(struct span_files *s, uint64_t now);

@@ -100,7 +100,7 @@ void call_probe_pause(struct call_probe *p, bool pause)
 	marker_state_pause(p->owner, pause);
 }
 
-/* Programs of 32 bits are known on x86-64 alone. */
+/* 32-bit programs are supported on x86-64 only. */
 static bool find_table(bool is_compat, enum system_call_table *table)
 {
 	*table = is_compat ? CALLS_I386 : NATIVE_CALLS;

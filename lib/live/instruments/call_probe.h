@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by instruments whose probes are at the entry and the exit of all system calls. */
+/* Shared by instruments that probe the entry and exit of all system calls. */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_CALL_PROBE_H
 #define PROF_LIB_LIVE_INSTRUMENTS_CALL_PROBE_H
 
@@ -28,7 +28,7 @@ struct call_probe {
 	size_t size; /* of the records of open calls */
 	struct call_programs programs;
 	int enter, exit; /* links; -1: not attached */
-	uint64_t begin_ns; /* calls from before are not described; UINT64_MAX while it pauses */
+	uint64_t begin_ns; /* earlier calls are not described; UINT64_MAX while paused */
 	uint64_t end_ns;
 };
 
@@ -38,15 +38,15 @@ void call_probe_open(struct call_probe *p, struct marker_state *owner, call_desc
 /* Detaches the programs. */
 void call_probe_close(struct call_probe *p);
 /*
- * Attaches the programs, or detaches them and describes what is open. Enables the owner, too. While
- * they are attached, the kernel takes its slow path into and out of all calls of the machine. 0 or
- * a negative errno with err; what is attached is then closed later.
+ * Attaches the programs, or detaches them and describes open calls. Also enables the owner. While
+ * they are attached, every system call of the machine takes the kernel's slow path. Returns 0, or a
+ * negative errno with err; programs attached before the failure are closed later.
  */
 int call_probe_enable(struct call_probe *p, bool enable, struct error *err);
-/* Pauses the owner, too. The programs stay attached. */
+/* Also pauses the owner. The programs stay attached. */
 void call_probe_pause(struct call_probe *p, bool pause);
 
-/* Returns the number of the call in programs of this machine, or of 32 bits; -1: it has none. */
+/* Returns the call's number in native or 32-bit (compat) programs; -1: none. */
 int32_t call_probe_number(bool is_compat, const char *name);
 
 #define CALL_NAME_SIZE 32

@@ -20,7 +20,7 @@
 #include "lib/live/perf/perf_event.h"
 
 /*
- * The clock: a sampling event on every CPU, the CPU clock unless cycles are asked for. Its ticks
+ * The clock: a sampling event on every CPU, the CPU clock unless cycles are requested. Its ticks
  * are the samples of the profile.
  */
 
@@ -51,7 +51,7 @@ struct clock {
 	uint64_t start_ns, start_idle_ns; /* when it was last enabled */
 	uint64_t active_ns; /* time enabled */
 	uint64_t idle_ns; /* idle time of all sampled CPUs, while enabled */
-	uint32_t weight; /* intervals that a tick stands for */
+	uint32_t weight; /* intervals that a tick represents */
 };
 
 static uint64_t max_sample_rate(void)
@@ -144,9 +144,9 @@ static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, 
 }
 
 /*
- * Chooses the clock of the wish, else the CPU clock, whose ticks are CPU time. The kernel keeps to
- * a rate of cycles by averages over time in which a CPU may have been idle: it has counted 1.3
- * times the CPU time of a thread that sleeps now and then.
+ * Chooses the requested clock, by default the CPU clock, whose ticks are CPU time. The kernel
+ * controls a rate of cycles by averages that include idle time: it has counted 1.3 times the CPU
+ * time of a thread that sleeps now and then.
  */
 static int choose(struct sampling_event *event, const struct event_spec *wish,
 		  const struct clock_settings *settings, struct error *err)
@@ -275,8 +275,8 @@ static int enable(void *state, bool enable, struct error *err)
 }
 
 /*
- * Lengthens the period on all CPUs, and later of those that come. A rate of the kernel's choice is
- * set as a rate.
+ * Lengthens the period on all CPUs, and on those that come online later. A rate that the kernel
+ * controls is set as a rate.
  */
 static bool thin(void *state)
 {

@@ -185,7 +185,7 @@ static int tracepoint_markers_program(const struct tracepoint_markers *t)
 
 /* Up to this rate per second and CPU, each occurrence becomes a sample: that costs some percent. */
 #define DEFAULT_RATE_HZ 10000
-/* Minimum of samples that fit a window, so that low rates do not depend on luck. */
+/* Minimum of samples that fit a window, so that low rates do not depend on chance. */
 #define QUOTA_MIN 10
 #define WINDOW_NS 10000000ull
 #define NS_PER_SECOND 1e9

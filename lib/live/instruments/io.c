@@ -98,7 +98,7 @@ static void take(void *state, const struct rec *rec)
 	const struct rec_io *io = (const struct rec_io *)rec;
 	struct io *s = state;
 	const char *device = find_device(s, io->device);
-	/* One line a device in charts. */
+	/* One line per device in charts. */
 	_cleanup_free_ char *name = xasprintf("I/O %s", device);
 	bool is_write_back = rec->flags & IO_WRITE_BACK;
 	struct marker_record marker = marker_begin(s->base.schema, rec,

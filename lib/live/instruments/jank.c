@@ -10,7 +10,7 @@
 #include "lib/live/instruments/marker_instrument.h"
 #include "jank.skel.h"
 
-/* Longer ones are felt. */
+/* Users notice longer ones. */
 #define DEFAULT_MIN_NS 50000000
 
 struct jank {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Common part of instruments that send markers: schema, losses and report. The simple ones have an
- * option, and a BPF object whose records become markers of one schema. For those, MARKER_OBJECT()
- * and MARKER_INSTRUMENT() leave the instrument only to prepare its object and to describe a record.
+ * option, and a BPF object whose records become markers of one schema. For these, MARKER_OBJECT()
+ * and MARKER_INSTRUMENT() provide all but the preparation of the object and the description of a
+ * record.
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
 #define PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
@@ -18,18 +19,23 @@
 /* Settings of such an instrument, by its option. */
 struct marker_settings {
 	bool is_wanted;
-	uint64_t min_ns; /* shorter ones are no markers; 0: all are */
+	uint64_t min_ns; /* shorter ones make no marker; 0: all do */
 };
 
-/* Is it asked for? As struct instrument has it. */
+/* The is_wanted() of struct instrument. */
 bool marker_is_wanted(const void *settings);
-/* Sets an option without a value: as struct instrument_option has it. */
+/* The set() of struct instrument_option for an option without a value. */
 int marker_want(void *settings, const char *value, struct error *err);
-/* Sets one with a length: ms, 0, or NULL for the default. Returns 0 or -EINVAL with err. */
+/*
+ * Sets an option with a minimum length: ms, or NULL for the default. Returns 0 or -EINVAL with err.
+ */
 int marker_want_long(void *settings, const char *option, const char *value, uint64_t default_ns,
 		     struct error *err);
 
-/* Sends the schema, to which markers refer by `id`. It has the time of the begin, however late. */
+/*
+ * Sends the schema, to which markers refer by `id`. Its time is that of the beginning, however late
+ * it is sent.
+ */
 void marker_announce(const struct live *live, const struct marker_schema *schema, uint32_t id);
 /* Begins the marker of a record, at its time. `cause`: borrowed; NULL: none. */
 struct marker_record marker_begin(uint32_t schema, const struct rec *rec,
@@ -65,7 +71,7 @@ struct marker_state {
 	uint64_t lost; /* reported so far */
 };
 
-/* Returns a zeroed state of that size, but for its beginning; the caller frees. */
+/* Returns a state of that size, zeroed after its marker_state; the caller frees. */
 void *marker_state_new(size_t size, const struct marker_kind *kind, struct live *live,
 		       const void *settings);
 /* Functions of struct instrument. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that are not recorded but take the CPUs from those that are: the clock's probe counts
- * its ticks in them. The heaviest names become markers over the times in which they ran.
+ * Background load: processes that are not recorded, but compete for CPUs with those that are. The
+ * clock's probe counts its ticks in them. The heaviest names become markers over the times in which
+ * they ran.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,10 +22,10 @@
 #define READ_NS 500000000ull
 #define SHOWN_MAX 5
 #define NAMES_MAX 1024
-#define INTERVALS_MAX 1000 /* of one name; then the last one goes on */
-/* Neighbours that used less than this part of a CPU get no markers. */
+#define INTERVALS_MAX 1000 /* of one name; then the last one is extended */
+/* Background load of less than this part of a CPU gets no markers. */
 #define SHARE 100
-/* The summary mentions neighbours from this share of the CPUs on, in percent. */
+/* The summary mentions background load from this share of the CPUs on, in percent. */
 #define TOLD_FROM 10
 
 struct interval {
@@ -32,7 +33,7 @@ struct interval {
 };
 
 struct named {
-	char name[16]; /* "": processes whose names are not for the user */
+	char name[16]; /* "": processes whose names are hidden from the user */
 	uint64_t ticks;
 	VEC(struct interval) intervals;
 };
@@ -40,7 +41,7 @@ struct named {
 struct neighbours {
 	struct live *live;
 	uint32_t schema;
-	bool hides_names; /* users do not see processes of others */
+	bool hides_names; /* users do not see other users' processes */
 	bool is_over, is_told;
 	VEC(struct named) names;
 	uint64_t ticks, next_ns;
@@ -81,7 +82,7 @@ static void destroy(void *state)
 	free(n);
 }
 
-/* Counts processes that have no room of their own as ones without a name. */
+/* Counts processes for which there is no row as processes without a name. */
 static struct named *find_name(struct neighbours *n, const char *name)
 {
 	struct named row = {0};

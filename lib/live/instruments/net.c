@@ -53,7 +53,7 @@ static const char *origin_text(const struct rec_connection *c)
 	return c->rec.flags & CONNECTION_CAME_IN ? "accepted" : "connected";
 }
 
-/* The state that it is in, or from which it was closed. */
+/* Names the connection's state, or the state in which it was closed. */
 static const char *state_text(const struct rec_connection *c)
 {
 	bool is_open = c->rec.flags & CONNECTION_IS_OPEN;

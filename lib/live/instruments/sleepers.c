@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Part of the recording of waits: stacks of threads that sleep already when it begins, and of long
- * waits that chance did not choose. See bpf/probes/sleepers.bpf.c.
+ * Part of the recording of waits: stacks of threads that already sleep when it begins, and of long
+ * waits that were not sampled. See bpf/probes/sleepers.bpf.c.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -89,7 +89,7 @@ static void share_start(const struct sleepers *s)
 }
 
 /* In the visitor's thread if it cannot be loaded. */
-/* Loads the program that a thread is due for. Without it, the other visits that thread. */
+/* Loads the program for Python when a thread is due for it; the other one is the fallback. */
 static void load_python(struct sleepers *s)
 {
 	static const char *const partners[] = {"python_bpf", NULL};
@@ -182,14 +182,14 @@ static int search(const struct sleepers *s, uint32_t pid)
 	return 0;
 }
 
-/* Many recordings have a stack of each wait that began in them: then nobody is searched for. */
+/* In many recordings, each wait that began has a stack: then a search is useless. */
 static bool may_be_due(const struct sleepers *s)
 {
 	return s->may_sleep_already || programs_have_unsampled_waits(s->live->programs);
 }
 
 /*
- * Loads the program before the first pass, so that a short recording need not. False: nobody is
+ * Loads the program before the first pass, so that a short recording need not. False: no thread is
  * due, or the program cannot be loaded.
  */
 static bool is_ready(struct sleepers *s, bool is_last)
@@ -281,7 +281,7 @@ static void finish(struct sleepers *s)
 	visitor_finish(s->visitor);
 	while (!visitor_wait(s->visitor, ROOM_MS * NS_PER_MS) && clock_monotonic_ns() < end)
 		programs_drain(s->live->programs);
-	/* A visit that has not returned goes on using all this. */
+	/* A visit that has not returned still uses all this. */
 	s->live->is_in_use |= !visitor_free(steal(s->visitor), 0);
 }
 
@@ -301,7 +301,7 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
-/* Visits all who sleep when recording goes on: they may have begun to in the pause. */
+/* Visits all sleeping threads after a pause: they may have fallen asleep during it. */
 static void pause_visits(void *state, bool pause)
 {
 	struct sleepers *s = state;
@@ -335,7 +335,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	if (!s->is_on || !s->skeleton)
 		return;
 	if (s->live->is_in_use) {
-		/* Its thread still writes the numbers. */
+		/* The visitor's thread still writes the counts. */
 		report_warning(r, "the memory of a sleeping thread could not be read in time: some "
 				  "threads that slept all the time have no stack");
 		return;

@@ -24,7 +24,7 @@ struct syscalls {
 	struct call_probe probe;
 };
 
-/* Names an error; those of the kernel alone tell that the call is to be made again. */
+/* Names an error; those internal to the kernel mean that the call is restarted. */
 static const char *error_name(int code)
 {
 	switch (code) {

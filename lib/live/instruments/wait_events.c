@@ -25,7 +25,7 @@
 
 /* Stacks a second and CPU. */
 #define DEFAULT_RATE_HZ 2000
-/* A window has room for at least that many stacks, so that a low rate is not a matter of luck. */
+/* Minimum of stacks per window, so that a low rate does not depend on chance. */
 #define QUOTA_MIN 10
 #define WINDOW_NS 100000000ull
 #define NS_PER_SECOND 1e9
@@ -209,7 +209,7 @@ static void pause_waits(void *state, bool pause)
 		w->skeleton->bss->waits_since = pause ? 0 : clock_monotonic_ns();
 }
 
-/* Tells what each CPU has lost since the last time. */
+/* Sends the losses of each CPU since the last call. */
 static void count(void *state, uint64_t time)
 {
 	struct waits *w = state;
@@ -296,7 +296,7 @@ static const struct instrument_option options[] = {
 	{0},
 };
 
-/* Loads the programs as a recording does. Kernels whose types differ refuse them alone. */
+/* Loads the programs as a recording does. Kernels whose types differ refuse only these. */
 static int try_programs(struct error *err)
 {
 	const struct waits_settings settings = {.mode = WAITS_ALL};

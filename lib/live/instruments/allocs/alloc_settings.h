@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Settings of --alloc and its companions, and what both of its instruments do with them. */
+/* Settings of --alloc and related options, and the code that its two instruments share. */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_ALLOC_SETTINGS_H
 #define PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_ALLOC_SETTINGS_H
 
@@ -12,7 +12,7 @@
 
 struct alloc_settings {
 	bool is_wanted, anyway, held_only;
-	bool has_pages; /* those of the kernel instead of an allocator's blocks */
+	bool has_pages; /* samples the kernel's pages, not an allocator's blocks */
 	uint64_t mean; /* bytes */
 };
 
@@ -20,7 +20,7 @@ struct alloc_settings {
 int alloc_settings_parse(struct alloc_settings *s, const char *value, struct error *err);
 /* Fills the kernel's tables. */
 void alloc_settings_sampling(const struct alloc_settings *s, struct alloc_sampling *out);
-/* Sends what the session has to know. */
+/* Sends the settings that the session needs. */
 void alloc_settings_announce(const struct alloc_settings *s, const struct live *live);
 
 #endif

@@ -34,14 +34,14 @@
 #include "lib/live/recorder.h"
 #include "allocs.skel.h"
 
-/* Measures on this machine what it takes a program to pass a probe: up to 10 us in some. */
+/* Measures the time that a program takes to pass a probe: up to 10 us on some machines. */
 
 struct call_cost {
-	double call_ns; /* of a function that is probed as it is called */
-	double return_ns; /* in addition, if as it returns, too */
+	double call_ns; /* of a function probed at its entry */
+	double return_ns; /* in addition, if also probed at its return */
 };
 
-/* Programs whose allocations nobody tells of: static, set-user-id, or of another libc. */
+/* Programs whose allocations are not reported: static, set-user-id, or with another libc. */
 
 struct unheard_programs {
 	const struct probed_processes *probed; /* borrowed */
@@ -50,7 +50,7 @@ struct unheard_programs {
 	VEC(char *) names; /* each once */
 };
 
-/* The functions of an allocator that has no probes: libc's, or another that a file brings. */
+/* The functions of an allocator without probes: libc's, or one that another file contains. */
 
 static const struct {
 	const char *name;
@@ -193,7 +193,7 @@ __attribute__((noinline)) static void probed_function(void)
 	asm volatile("nop\n\tnop" ::: "memory");
 }
 
-/* Looks in the program itself, which is the first object of all. */
+/* Looks in the program itself, which is the first object. */
 static int call_cost_find_offset(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	uint64_t *offset = ctx, vaddr = (uintptr_t)probed_function - info->dlpi_addr;
@@ -225,8 +225,8 @@ static double time_call(void)
 }
 
 /*
- * Attaches the programs to a function of prof's own, which nobody calls later. The links are the
- * caller's, who may leave them open, as closing takes long. Returns 0 or -errno with err.
+ * Attaches the programs to a function of prof's own, which is never called later. The caller owns
+ * the links and may leave them open, as closing takes long. Returns 0 or -errno with err.
  */
 static int call_cost_measure(struct call_cost *cost, int program, int return_program,
 			     uint32_t flags, struct uprobe_links *links, struct error *err)
@@ -364,7 +364,7 @@ static void unheard_programs_release(struct unheard_programs *u)
 	vec_release(&u->names);
 }
 
-/* Processes may go on when recording ends. */
+/* Adds the processes that are still alive when recording ends. */
 static void add_living(struct unheard_programs *u)
 {
 	struct live_process *process;
@@ -392,9 +392,9 @@ static void unheard_programs_describe(const struct unheard_programs *u, struct s
 }
 
 /*
- * Allocations of memory. A command and its descendants load prof-alloc.so, which tells of a sample
- * of them by probes; other allocators that have such probes are heard, too. Of processes that run
- * already, the functions of the allocator are probed.
+ * Allocations of memory. A command and its descendants load prof-alloc.so, which reports a sample
+ * of them by probes; other allocators with such probes are recorded as well. In processes that
+ * already run, the functions of the allocator are probed.
  */
 
 #define COST_TEXT \
@@ -504,7 +504,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 	return 0;
 }
 
-/* Attaches to the probes of prof's own library wherever it is loaded: only recordings do. */
+/* Attaches to the probes of prof's own library wherever it is loaded: only recordings load it. */
 static int attach_shim(struct allocs *a, struct error *err)
 {
 	_cleanup_free_ char *path = neighbour_path(ALLOC_SHIM_NAME);
@@ -555,7 +555,7 @@ static void announce(void *state)
 	alloc_settings_announce(a->settings, a->live);
 }
 
-/* Leaves the functions of processes alone that declare probes, and tell all by themselves. */
+/* Leaves processes that declare probes, and so report everything, without probed functions. */
 static void prefer_declared(struct allocs *a)
 {
 	vec_for_each(&a->declared.attachments, const struct probe_attachment *, row) {
@@ -573,7 +573,7 @@ static struct alloc_counts counts_of(const struct allocs *a)
 	return (struct alloc_counts){a->skeleton->bss->alloc_frees, a->skeleton->bss->alloc_others};
 }
 
-/* Refuses what slows the processes down too much. */
+/* Refuses a rate that slows the processes down too much. */
 static int judge_rate(struct allocs *a, struct error *err)
 {
 	struct alloc_counts before = counts_of(a), after;
@@ -707,7 +707,7 @@ static int judge(const void *settings, struct error *err)
 	return 0;
 }
 
-/* Tells whether programs of user code can be probed, for --usdt as well. */
+/* Checks whether user code can be probed, also for --usdt. */
 static void check_uprobes(struct machine *m, struct feature *f)
 {
 	(void)m;

@@ -15,7 +15,7 @@ static bool is_rex(uint8_t byte)
 	return byte >> 4 == 4;
 }
 
-/* Knows push, calls, jumps and nop, as arch/x86/kernel/uprobes.c does. */
+/* Recognizes push, calls, jumps and nop, as arch/x86/kernel/uprobes.c does. */
 static bool is_emulated(const uint8_t *code)
 {
 	if (code[0] == 0x41)

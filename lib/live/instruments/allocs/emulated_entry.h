@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the instruction of a function to probe: one that the kernel emulates. Others are copied
- * into a page of their own, where the CPU steps over the copy. That is slower, 10 us in a virtual
- * machine; and once, a program ran on into what came after the copy, up to the end of the page.
+ * into a separate page and single-stepped there. That is slower, 10 us in a virtual machine, and a
+ * program was once seen to run on past the copy, to the end of the page.
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_EMULATED_ENTRY_H
 #define PROF_LIB_LIVE_INSTRUMENTS_ALLOCS_EMULATED_ENTRY_H
@@ -14,8 +14,8 @@
 #define EMULATED_ENTRY_BYTES 32
 
 /*
- * Returns the offset, in x86-64 code, of the first instruction that the kernel emulates, if those
- * before leave all registers and memory as they are; 0 otherwise.
+ * Returns the offset, in x86-64 code, of the first instruction that the kernel emulates, if the
+ * instructions before it change no registers or memory; 0 otherwise.
  */
 size_t emulated_entry_find(const uint8_t *code, size_t size);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that become resident, as allocations: of runtimes that have their memory from the kernel
- * and give it to no malloc(). They share the settings of allocations.
+ * Pages that become resident, recorded as allocations: for runtimes that get memory from the kernel
+ * without malloc(). They share the settings of allocations.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -65,7 +65,7 @@ void counter_values_send(struct counter_values *t, struct sent_counter *counter,
 	if (!is_level && (delta < 0 || t->is_resuming))
 		delta = 0;
 	if (!delta) {
-		/* A line is drawn from row to row: a rate of nothing needs one where it begins. */
+		/* Charts draw a line from row to row: a rate of 0 needs a row where it begins. */
 		if (!is_level && !counter->is_flat)
 			tell(t, counter, now, 0);
 		counter->is_flat = true;

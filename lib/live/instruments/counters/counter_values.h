@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes records of counters: only what has changed; a flat stretch keeps its two ends. */
+/* Makes records of counters, only when they change; a flat stretch keeps its two ends. */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_VALUES_H
 #define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_COUNTER_VALUES_H
 
@@ -10,7 +10,7 @@
 #include "lib/model/facts/marker_schema.h"
 #include "lib/stream/record/sink.h"
 
-/* A zeroed struct is a counter that nothing is known of. */
+/* A zeroed struct is a counter without a value yet. */
 struct sent_counter {
 	uint32_t id;
 	int64_t told;
@@ -24,13 +24,13 @@ struct counter_values {
 	void *ctx;
 	uint32_t last_id;
 	uint64_t last_ns; /* time of the pass before */
-	bool is_resuming; /* after a pause: what rates have gained in it is left out */
+	bool is_resuming; /* after a pause: increases during it are left out */
 };
 
 /*
- * Tells the value at the time `now` of the counter of a process, or of the machine for pid 0. A
- * rate begins with the first value, which belongs to the time before, and never falls. Counters
- * keep the order in which they are first told.
+ * Sends the value at the time `now` of the counter of a process, or of the machine for pid 0. A
+ * rate starts from its first value, which accrued before, and never falls. Counters keep the order
+ * in which they are first sent.
  */
 void counter_values_send(struct counter_values *t, struct sent_counter *counter,
 			 const struct counter_schema *schema, uint32_t pid, int64_t value,

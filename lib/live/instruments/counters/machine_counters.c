@@ -293,7 +293,7 @@ static void open_packages(struct machine_counters *m)
 struct machine_counters *machine_counters_open(void)
 {
 	struct machine_counters *m = xcalloc(1, sizeof(*m));
-	/* Energy reveals what programs of others compute, so it is for root alone. */
+	/* Energy reveals other users' computations, so only root may read it. */
 	struct identity invoker = identity_of_invoker();
 	struct identity before = identity_assume_files(&invoker);
 

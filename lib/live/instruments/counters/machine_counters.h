@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Counters of the whole machine, from files of the kernel: CPU time by class, memory, bytes of the
- * network, energy; and the time for which a control group was kept from running.
+ * network, energy; and the time for which a control group was throttled.
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
 #define PROF_LIB_LIVE_INSTRUMENTS_COUNTERS_MACHINE_COUNTERS_H
@@ -11,7 +11,7 @@
 #include "lib/base/error.h"
 #include "lib/live/instruments/counters/counter_values.h"
 
-/* Counters from files that were asked for: NAME=FILE[:KEY][,rate|level][,UNIT]. */
+/* Counters from files named by the user: NAME=FILE[:KEY][,rate|level][,UNIT]. */
 
 #define FILE_COUNTERS_MAX 32
 
@@ -34,7 +34,7 @@ struct file_counter {
 struct file_counters {
 	struct file_counter rows[FILE_COUNTERS_MAX];
 	size_t count;
-	uint64_t missing; /* values that were not there */
+	uint64_t missing; /* values that could not be read */
 };
 
 /*
@@ -48,7 +48,7 @@ void file_counters_read(struct file_counters *f, struct counter_values *t, uint6
 
 struct machine_counters;
 
-/* Opens what there is. The control group is that of the calling process. */
+/* Opens those that exist. The control group is that of the calling process. */
 struct machine_counters *machine_counters_open(void);
 /* Accepts NULL. */
 void machine_counters_free(struct machine_counters *m);

@@ -66,7 +66,7 @@ static void release(void *ctx, struct live_process *process)
 	m->open--;
 }
 
-/* Listens to the processes; free them first. The values is borrowed. */
+/* Listens to the processes; free them first. `values` is borrowed. */
 static struct process_memory *process_memory_new(struct live_processes *processes,
 						 struct counter_values *values)
 {
@@ -115,7 +115,7 @@ static bool read_pages(int fd, uint64_t *pages)
 	       text_scan_decimal(&at, end, pages) && *pages && *pages < (uint64_t)1 << 40;
 }
 
-/* Tells the memory of each process at the time `now`. */
+/* Sends the memory of each process at the time `now`. */
 static void process_memory_read(struct process_memory *m, uint64_t now)
 {
 	struct live_process *process;
@@ -136,8 +136,8 @@ static void process_memory_read(struct process_memory *m, uint64_t now)
 }
 
 /*
- * Counters: what the recorded processes use, by one pass over all tasks of the machine in the
- * kernel every interval; what the machine does; and numbers in files that were asked for.
+ * Counters: resources that the recorded processes use, by one pass over all tasks of the machine in
+ * the kernel every interval; those of the machine; and numbers in files that the user named.
  */
 
 #define NS_PER_MS 1000000ull
@@ -145,7 +145,7 @@ static void process_memory_read(struct process_memory *m, uint64_t now)
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
 #define FILES_NS (50 * NS_PER_MS) /* for files alone */
-/* Memory that nobody asked for is read this often, or less often: by its share of a core. */
+/* Interval of reading memory that was not requested; longer if it exceeds its share of a core. */
 #define MEMORY_NS (100 * NS_PER_MS)
 #define MEMORY_SHARE 1000
 
@@ -157,7 +157,7 @@ struct counters_settings {
 
 struct counted_process {
 	uint32_t pid;
-	uint64_t pass; /* the last one that saw it */
+	uint64_t pass; /* the last pass that found it */
 	uint64_t start_ns; /* of its first thread */
 	int64_t sums[COUNTERS_OF_TASKS]; /* of that pass */
 	struct sent_counter counters[COUNTERS_OF_TASKS];
@@ -319,7 +319,7 @@ static void tell_processes(struct counters *c, uint64_t now)
 	forget_rest(c);
 }
 
-/* Reads memory if it is time. What that took decides when it is the next time. */
+/* Reads memory if it is due. The time taken determines when it is due next. */
 static void read_memory(struct counters *c, uint64_t now)
 {
 	uint64_t cpu_ns = clock_thread_cpu_ns(), wait_ns;
@@ -334,7 +334,7 @@ static void read_memory(struct counters *c, uint64_t now)
 	c->memory_ns = now + (wait_ns > MEMORY_NS ? wait_ns : MEMORY_NS);
 }
 
-/* Fits the interval to what the last pass took. */
+/* Adapts the interval to the CPU time of the last pass. */
 static void fit_interval(struct counters *c, uint64_t cpu_ns)
 {
 	uint64_t ns = cpu_ns * SHARE;
@@ -385,7 +385,7 @@ static int enable(void *state, bool enable, struct error *err)
 	return 0;
 }
 
-/* The first pass after a pause counts as the first of all, except for levels, which go on. */
+/* Treats the first pass after a pause as the very first, except for levels, which go on. */
 static void pause_passes(void *state, bool pause)
 {
 	struct counters *c = state;

@@ -15,18 +15,18 @@
 #include "lib/base/clock.h"
 #include "lib/base/workers.h"
 
-/* A page may belong to a file system that does not answer, and belongs to a stranger. */
+/* A page may be on a file system that does not answer; an untrusted process chose it. */
 #define BLOCKED_MAX_NS 50000000
-/* A busy machine lets the worker wait for a CPU, which is no fault of the page. */
+/* On a busy machine, the worker waits for a CPU, which the page has not caused. */
 #define WAIT_MAX_NS 1000000000
-/* Between two questions what the worker waits for. */
+/* Interval of checks whether the worker waits for the page or for a CPU. */
 #define POLL_NS 10000000
 /* Bytes that are read in each second of the recording. */
 #define BYTES_MAX ((size_t)64 << 20)
-/* The same of waiting: pages that come just in time would stop the recorder, too. */
+/* Likewise for waiting: pages that arrive just in time would block the recorder, too. */
 #define BLOCKED_SECOND_MAX_NS 200000000
 
-/* Reads cost a wakeup of the worker each, and neighbours are asked for one after the other. */
+/* Each read costs a wakeup of the worker, and adjacent data is requested piece by piece. */
 #define PAGE_SIZE 4096
 #define PAGES 2048 /* kept; a power of two */
 #define LARGE (64 * PAGE_SIZE) /* bytes of a read whose pages are not kept */
@@ -39,7 +39,7 @@ struct late_page {
 
 #define LASTING 64 /* processes; a power of two */
 
-/* Memory that stays as it is. */
+/* Memory that does not change. */
 struct late_lasting {
 	pid_t pid; /* 0: none */
 	uint64_t since;
@@ -74,7 +74,7 @@ static bool read_there(const struct late_worker *w)
 	return process_vm_readv(w->pid, &own, 1, &other, 1, 0) == (ssize_t)w->size;
 }
 
-/* Returns how long this thread has run and waited for a CPU; 0: the kernel does not tell. */
+/* Returns how long this thread has run and waited for a CPU; 0: the kernel does not report it. */
 static uint64_t scheduled_ns(int fd)
 {
 	char text[64];
@@ -186,7 +186,7 @@ void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_mem
 	*row = (struct late_lasting){pid, clock_monotonic_ns(), *memory};
 }
 
-/* Returns when a page may have been read that is as good as one that is read now. */
+/* Returns the earliest time of a read that is as good as a read now. */
 static uint64_t oldest_good(const struct late_reader *r, uint64_t addr)
 {
 	const struct late_lasting *row = r->own_lasting;
@@ -231,7 +231,7 @@ static bool is_runnable(const struct late_worker *w)
 	return state && state[1] && state[2] == 'R';
 }
 
-/* Waits for the worker. False: the page does not come. */
+/* Waits for the worker. False: the page does not arrive. */
 static bool wait_for(struct late_reader *r, struct late_worker *w)
 {
 	uint64_t start = clock_monotonic_ns(), now = start, blocked_ns = 0;
@@ -253,7 +253,7 @@ static bool wait_for(struct late_reader *r, struct late_worker *w)
 	return !w->is_asked;
 }
 
-/* Has a page come at last that was waited for too long? */
+/* Has a page that was waited for too long arrived at last? */
 static bool is_ready(struct late_reader *r)
 {
 	struct late_worker *w;

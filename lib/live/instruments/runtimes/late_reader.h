@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads memory of recorded processes, without ever waiting for long. */
+/* Reads memory of recorded processes, and never blocks for long. */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_LATE_READER_H
 #define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_LATE_READER_H
 
@@ -13,26 +13,26 @@
 /* A zeroed struct is ready for use. */
 struct late_reader {
 	struct late_worker *worker; /* NULL: not started */
-	bool is_stuck; /* a read has not come back: until then there are no others */
+	bool is_stuck; /* a read has not returned: no other begins before it does */
 	struct late_pages *pages; /* read before; NULL: none yet */
 	pid_t pid;
-	uint64_t time; /* the reads are to be as late at least */
+	uint64_t time; /* the data must not be older */
 	struct late_lasting *lasting; /* LASTING rows; NULL: none */
 	const struct late_lasting *own_lasting; /* the process's row */
-	size_t next_lasting; /* row that gives way */
-	uint64_t second; /* of the recording's clock, in which */
-	size_t left; /* bytes that may still be read in it */
-	uint64_t blocked_ns; /* in it, by pages that were not there */
+	size_t next_lasting; /* next row to replace */
+	uint64_t second; /* current second of the recording's clock */
+	size_t left; /* bytes that may still be read in this second */
+	uint64_t blocked_ns; /* time blocked in this second by absent pages */
 	uint64_t refused; /* reads that would have taken too long */
 };
 
 void late_reader_release(struct late_reader *r);
 /*
- * Selects the process of the next reads. `time`: the recording's, in ns. What was read after it
- * before is not read again: it is as new as what is to be read needs it.
+ * Selects the process of the next reads. `time`: the recording's, in ns. Memory that was last read
+ * after `time` is recent enough, and is not read again.
  */
 void late_reader_begin(struct late_reader *r, pid_t pid, uint64_t time);
-/* Notes memory of the process that stays as it is from now on: reads of it are as new as any. */
+/* Notes memory of the process that will not change any more: earlier reads of it stay valid. */
 void late_reader_keep(struct late_reader *r, pid_t pid, const struct runtime_memory *memory);
 /* A runtime_read_fn; ctx: the reader. */
 bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size);

@@ -11,7 +11,7 @@
 #define ENTRIES_MAX 2
 #define PARTNERS_MAX 3
 
-/* A program of an object, and what goes over to it. */
+/* A program of an object, and the map from which it is tail-called. */
 struct runtime_entry {
 	const char *program; /* NULL: none */
 	const char *map; /* of such programs, by their runtimes */
@@ -98,7 +98,7 @@ static bool is_needed(const struct runtime_entry *entry, struct programs *progra
 	return !entry->source || programs_has(programs, entry->source);
 }
 
-/* Each program that nothing goes over to would double the time of loading. */
+/* Each program without a caller would double the time of loading. */
 static void leave_out_unneeded(const struct runtime_skeleton *s, const struct bpf_object *opened)
 {
 	const struct runtime_entry *entry = s->object->entries;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's programs that follow runtimes: loads each when the first file with one is mapped. */
+/*
+ * BPF programs that follow runtimes. Each is loaded when the first file with its runtime is mapped.
+ */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_PROGRAMS_H
 #define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_PROGRAMS_H
 
@@ -27,7 +29,7 @@
 	ROW(name, PAGES, "pages_bpf", "_fault", " of pages") \
 	ROW(name, WAKERS, "wakers_bpf", "_waking", " of wakers")
 
-/* Stacks, by what they belong to. For each there is a BPF object. */
+/* Kinds of stacks. Each has a BPF object. */
 enum runtime_part {
 	RUNTIME_SAMPLES, /* ticks and events */
 	RUNTIME_WAITS,
@@ -54,15 +56,15 @@ struct runtime_program {
 int runtime_program_load(struct runtime_program *program, uint32_t kind, enum runtime_part part,
 			 struct programs *programs, struct error *err);
 
-/* Stores what is known of a process, for the programs of its runtime. 0 or a negative errno. */
+/* Stores the description of a process for the programs of its runtime. 0 or a negative errno. */
 int runtime_program_set_process(const struct runtime_program *program, uint32_t pid,
 				const void *process, struct error *err);
 
 /* Counts of Go's program. */
 struct go_label_counts {
 	uint64_t samples; /* of programs that set labels */
-	uint64_t labelled; /* of those, with labels */
-	uint64_t unreadable; /* of those, with some that could not be read, and none taken */
+	uint64_t labelled; /* samples with labels */
+	uint64_t unreadable; /* samples with an unreadable label, of which none is taken */
 };
 
 /* `program` is that of RUNTIME_GO. */

@@ -26,7 +26,7 @@
 /* Index in the "Uid" and "Gid" lines: real, effective, … */
 #define EFFECTIVE 1
 
-/* Does a server answer for this file, or another process? */
+/* Is the file served over a network, or by another process? */
 static bool is_remote(int fd)
 {
 	static const uint32_t types[] = {FUSE_SUPER_MAGIC, NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,
@@ -57,8 +57,8 @@ static int open_in(int root, const char *path)
 
 /*
  * Opens a regular file for reading by its path in the root of the process, as the process's user
- * without groups; files that have to be asked for elsewhere, by file systems that may not answer,
- * are refused. Returns a descriptor or a negative errno.
+ * without groups. Refuses files that a server or another process provides, as it may not answer.
+ * Returns a descriptor or a negative errno.
  */
 static int script_file_open(uint32_t pid, const char *path)
 {
@@ -87,13 +87,13 @@ static int script_file_open(uint32_t pid, const char *path)
 }
 
 #define SOURCES_MAX 512
-/* Times that a source is read until it is readable, once for a function. */
+/* Attempts to read a source that is not readable yet, one per function. */
 #define TRIES_MAX 8
 /* Bytes of a file that is read in place of its script, and those of one character at most. */
 #define FILE_MAX ((size_t)4 << 20)
 #define CHARACTER_MAX 3
 #define FILES_MAX ((size_t)64 << 20) /* bytes of all files of a recording */
-/* Lines of all together, 4 bytes each: more than real scripts have. */
+/* Lines of all sources, 4 bytes each: more than real scripts have. */
 #define LINES_MAX ((size_t)8 << 20)
 
 static void release_row(struct runtime_source *row)
@@ -140,8 +140,8 @@ static struct runtime_source *add(struct runtime_sources *s)
 }
 
 /*
- * Finds a known source of that file with as long a text: for one whose script has moved since, or
- * whose process has ended. NULL if none.
+ * Finds a known source of that file with a text of the same length, since the script may have moved
+ * or the process may have ended. NULL if none.
  */
 static const struct line_starts *find_alike(const struct runtime_sources *s,
 					    const struct managed_source *source, const char *file)
@@ -156,7 +156,7 @@ static const struct line_starts *find_alike(const struct runtime_sources *s,
 	return NULL;
 }
 
-/* Reads the file of a script. False: it is not there, or not as long as the script's text. */
+/* Reads the file of a script. False: it does not exist, or its length differs from the script's. */
 static bool read_file(struct runtime_sources *s, uint32_t pid, const struct managed_source *source,
 		      const char *file, struct line_starts *lines)
 {
@@ -185,7 +185,7 @@ static bool read_file(struct runtime_sources *s, uint32_t pid, const struct mana
 	return false;
 }
 
-/* Finds the lines of a script that the process does not have any more, or has elsewhere. */
+/* Finds the lines of a script that the process has moved or no longer has. */
 static const struct line_starts *find_elsewhere(struct runtime_sources *s,
 						struct runtime_source *row,
 						const struct managed_source *source,

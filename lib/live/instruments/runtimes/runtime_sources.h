@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of scripts, kept for the functions of a script that are seen later. */
+/* Line tables of scripts, kept for functions of a script that are seen later. */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_SOURCES_H
 #define PROF_LIB_LIVE_INSTRUMENTS_RUNTIMES_RUNTIME_SOURCES_H
 
@@ -12,21 +12,21 @@ struct runtime_source {
 	struct managed_source source;
 	char *file; /* its name; NULL: none */
 	struct line_starts lines;
-	bool is_known; /* else it could not be read yet */
+	bool is_known; /* false: it could not be read yet */
 	unsigned int tries;
-	bool is_file_tried; /* to be read in place of the script */
+	bool is_file_tried; /* `file` was tried in place of the script */
 };
 
 /* A zeroed struct is empty. */
 struct runtime_sources {
 	VEC(struct runtime_source) rows;
-	size_t next; /* row to be replaced, once there is no room */
+	size_t next; /* next row to replace when full */
 	size_t lines; /* of all rows */
-	size_t files; /* bytes that were read of scripts' files */
+	size_t files; /* bytes read from files of scripts */
 };
 
 void runtime_sources_release(struct runtime_sources *s);
-/* Sets the lines of a function whose runtime knows places in a source. */
+/* Sets the lines of a function whose runtime provides source positions. */
 void runtime_sources_set_lines(struct runtime_sources *s, const struct runtime_layout *layout,
 			       pid_t pid, runtime_read_fn *read, void *ctx,
 			       struct managed_code *code);

@@ -157,7 +157,7 @@ void layouts_release(struct layouts *l)
 	vec_release(&l->rows);
 }
 
-/* Finds the layout of a file: those that are equal as far as the kernel is concerned share one. */
+/* Finds the layout of a file. Layouts that are equal to the BPF programs share a row. */
 static bool layouts_find(const struct layouts *l, const struct runtime_layout *file,
 			 uint32_t *number)
 {
@@ -180,8 +180,8 @@ static bool layouts_are_full(struct layouts *l)
 }
 
 /*
- * Stores a layout as row `number`, which is there or is the next one, for the programs, too.
- * -ENOSPC if there is no room, or a negative errno of theirs.
+ * Stores a layout in row `number`, an existing one or the next, and in the BPF programs. Returns
+ * -ENOSPC if there is no room, or a negative errno of the programs.
  */
 static int layouts_store(struct layouts *l, struct programs *programs, uint32_t number,
 			 const struct runtime_layout *layout, struct error *err)
@@ -203,8 +203,9 @@ static int layouts_store(struct layouts *l, struct programs *programs, uint32_t 
 }
 
 /*
- * Finds the row of what a process has told of its file, *number. The first one completes the row;
- * one that tells something else, which may be a lie, gets another one, alone. Errors: as above.
+ * Finds the row, *number, for the layout that a process reports of its file. The first process
+ * completes the file's row; one with a different layout, which may be a lie, gets a row of its own.
+ * Errors: as above.
  */
 static int layouts_complete(struct layouts *l, struct programs *programs, uint32_t *number,
 			    const struct runtime_layout *layout, struct error *err)
@@ -222,7 +223,7 @@ static int layouts_complete(struct layouts *l, struct programs *programs, uint32
 	return layouts_store(l, programs, *number, layout, err);
 }
 
-/* Tells whether an earlier row has the version. */
+/* Does an earlier row have the version? */
 static bool is_listed(const struct layouts *l, size_t row)
 {
 	const struct found_layout *found = &l->rows.items[row];
@@ -303,13 +304,13 @@ static void report_share(const struct runtime_totals *t, const char *versions,
 		    early ? early : "", t->functions, lost);
 }
 
-/* `versions` names the runtimes. Says nothing unless recorded stacks met one. */
+/* `versions` names the runtimes. Reports nothing unless recorded stacks had one. */
 static void runtime_report(const struct runtime_totals *t, const char *versions,
 			   struct report *report)
 {
 	uint64_t switched = t->kernel->switched, abandoned = t->kernel->abandoned;
 
-	/* Ran in processes that nobody wants to record. */
+	/* Ran only in processes that are not recorded. */
 	if (!t->kernel->samples && !t->kernel->missed && !t->early)
 		return;
 	report_stats(t, versions, report);
@@ -326,10 +327,10 @@ static void runtime_report(const struct runtime_totals *t, const char *versions,
 			       abandoned, text_counted(abandoned, "process", "processes"));
 }
 
-/* Runtimes that only a process tells how to follow. */
+/* Runtimes whose processes alone have the complete layout. */
 
 /*
- * Reads what the process tells, completes the layout of its file and hands the rest to the loaded
+ * Reads the layout in the process, completes that of its file and hands the rest to the loaded
  * program. Returns as hooks.start does.
  */
 static int runtime_start(const struct runtime_program *program, struct late_reader *reader,
@@ -440,7 +441,10 @@ static void refuse(struct runtimes *r, const char *why)
 		r->more_refused++;
 }
 
-/* Loads a part of what follows the runtime. Returns false if the runtime cannot be followed. */
+/*
+ * Loads a part of the programs that follow the runtime. Returns false if the runtime cannot be
+ * followed.
+ */
 static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
 	static const char *const stacks[RUNTIME_PART_COUNT] = {[RUNTIME_SAMPLES] = "",
@@ -466,7 +470,10 @@ static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 	return !program->parts[RUNTIME_SAMPLES].has_failed;
 }
 
-/* Loads what waits and markers need: samples come first, of which a new process has more. */
+/*
+ * Loads the programs for waits and markers, after those for samples, which are more frequent in a
+ * new process.
+ */
 static void on_described(void *ctx)
 {
 	struct runtimes *r = ctx;

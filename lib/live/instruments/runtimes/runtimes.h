@@ -20,10 +20,10 @@
 void send_code_records(const struct runtime *runtime, const struct rec_function *function,
 		       const struct managed_code *code, record_sink_fn *sink, void *ctx);
 
-/* Layouts of the interpreters that were met, as the kernel's programs have them: by number. */
+/* Layouts of the interpreters found so far, by the numbers that the BPF programs use. */
 
 struct found_layout {
-	struct runtime_layout file; /* as the file alone tells it */
+	struct runtime_layout file; /* derived from the file alone */
 	struct runtime_layout layout;
 	char version[16];
 };

@@ -18,8 +18,8 @@
 #include "lib/base/workers.h"
 
 /*
- * Detaching is waiting for the kernel, which several threads do at a time; but only one can with
- * perf events.
+ * Detaching mostly waits for the kernel, so several threads do it at once; with perf events, only
+ * one can.
  */
 #define THREADS_MAX 4
 
@@ -30,7 +30,7 @@ enum job_state {
 	JOB_ATTACHED,
 	JOB_LEAVES, /* to be detached */
 	JOB_DETACHING,
-	JOB_ENDED, /* its owner does not know yet */
+	JOB_ENDED, /* not reported to its owner yet */
 };
 
 struct job {
@@ -118,7 +118,7 @@ static void detach(struct uprobe_jobs *j, struct job *job)
 	end_job(j, &j->rows.items[row]);
 }
 
-/* Attaches first: what comes by a probe meanwhile is lost. */
+/* Attaches before it detaches: events of a probe are lost until it is attached. */
 static void *work(void *arg)
 {
 	struct uprobe_jobs *j = arg;
@@ -133,7 +133,10 @@ static void *work(void *arg)
 		} else if (j->is_freed) {
 			break;
 		} else {
-			/* Tells nobody: threads that do so for nothing never rest. */
+			/*
+			 * Signals no other thread: threads that wake each other for nothing never
+			 * sleep.
+			 */
 			pthread_cond_wait(&j->changed, &j->lock);
 			continue;
 		}
@@ -187,7 +190,7 @@ static void leave(struct uprobe_jobs *j, struct job *job)
 		job->state = JOB_FREE;
 }
 
-/* Begins to detach from all, but waits only for what is being attached just now. */
+/* Begins to detach from all, but waits only for attachments in progress. */
 static void uprobe_jobs_stop(struct uprobe_jobs *j)
 {
 	pthread_mutex_lock(&j->lock);
@@ -285,7 +288,7 @@ void uprobe_jobs_get_stats(struct uprobe_jobs *j, struct uprobe_jobs_stats *stat
 /* A new process gets all known files only while so few are attached in all. */
 #define FEW_ATTACHED 256
 
-/* Tells what a module has: files of the same build id are one. */
+/* State of a module. Files with the same build id are one module. */
 enum module_state {
 	MODULE_NEW,
 	MODULE_WITHOUT,
@@ -380,7 +383,7 @@ static void on_await(void *ctx, uint32_t pid)
 	uprobe_jobs_wait(p->jobs);
 }
 
-/* Opens the file that is mapped there, which a module of another process may be a copy of. */
+/* Opens the file that is mapped there. The module's own file may be a copy of it. */
 static int open_mapped(const struct rec_map *map, int module_fd)
 {
 	char name[96];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Attaches a program to places in the files that recorded processes map, in these processes alone:
- * attached to all at once, each process of the machine that has the file would trap. A file is read
- * when a process has mapped it; those that are known are attached to new processes before they map
- * them.
+ * Attaches a program to places in the files that recorded processes map, in these processes only:
+ * otherwise, every process of the machine that has the file would trap. A file is read once a
+ * process has mapped it. Files already read are attached to new processes before these map them.
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
 #define PROF_LIB_LIVE_INSTRUMENTS_USDT_PROBED_PROCESSES_H
@@ -14,8 +13,8 @@
 #include "lib/live/tracker.h"
 
 /*
- * Attaches to processes, and detaches from them, on threads of its own: the kernel takes
- * milliseconds for the former and some 50 for the latter, in which rings would fill up.
+ * Attaches to processes and detaches from them on its own threads: the kernel takes milliseconds to
+ * attach and some 50 ms to detach, during which rings would fill up.
  */
 
 /* Links that are open at a time. */
@@ -23,11 +22,11 @@
 
 struct uprobe_jobs;
 
-/* The number of an attachment; it is used again once that is detached. */
+/* Number of an attachment, reused after the attachment is detached. */
 typedef uint32_t uprobe_job;
 #define NO_UPROBE_JOB UINT32_MAX
 
-/* Waits until everything is attached that has to be. */
+/* Waits until all requested attachments are made. */
 void uprobe_jobs_wait(struct uprobe_jobs *j);
 
 struct uprobe_jobs_stats {
@@ -49,7 +48,7 @@ struct probed_processes {
 	struct usdt_probes probes;
 	struct uprobe_jobs *jobs; /* NULL: not yet */
 	int layouts_map; /* of the kernel; -1: its program needs none */
-	uint32_t stored; /* layouts that the kernel has */
+	uint32_t stored; /* layouts stored in the kernel */
 	VEC(struct probe_attachment) attachments;
 	VEC(uint8_t) modules; /* enum module_state */
 };
@@ -60,18 +59,18 @@ void probed_processes_begin(struct probed_processes *p, int program, uint32_t fl
 /* Follows the processes of the tracker, which is borrowed. */
 void probed_processes_watch(struct probed_processes *p, struct tracker *tracker);
 /*
- * Attaches to the probes of a file that recorded processes alone have, in all processes at once:
- * also in those to come, which lose nothing. `like` is without file and places. Returns 0 or
- * -errno with err.
+ * Attaches to the probes of a file that only recorded processes have, in all processes at once,
+ * including future ones, which then lose nothing. `like` lacks file and places. Returns 0 or -errno
+ * with err.
  */
 int probed_processes_attach_all(struct probed_processes *p, int fd,
 				const struct uprobe_target *like, struct uprobe_links *links,
 				struct error *err);
-/* A process has been forked, or one has lost what was attached. */
+/* Handles a fork, or a process that has lost its attachments. */
 void probed_processes_task(struct probed_processes *p, const struct rec_usdt_task *task);
 /* Detaches everything from the process. */
 void probed_processes_forget(struct probed_processes *p, uint32_t pid);
-/* Tells whether the file of a module that a process has mapped so far has such places. */
+/* Returns whether a module that some process has mapped so far has such places in its file. */
 bool probed_processes_have(const struct probed_processes *p, uint32_t module_id);
 /* Begins to detach from all. */
 void probed_processes_stop(struct probed_processes *p);

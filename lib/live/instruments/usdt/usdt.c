@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Probes that programs declare (USDT). A file is read when a process has mapped it, and its probes
- * are attached to that process: on all processes at once, each process of the machine that has the
- * file would trap. Files that are known are attached to new processes before they map them.
+ * are attached to that process: in all processes at once, every process of the machine with the
+ * file would trap. Files already read are attached to new processes before these map them.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -160,7 +160,7 @@ _Static_assert(USDT_ARGUMENTS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
 		       USDT_ARGUMENTS_MAX <= MARKER_RECORD_VALUES_MAX,
 	       "all arguments have room");
 
-/* Numbers in hexadecimal have room in `texts`. */
+/* `texts` has room for hexadecimal numbers. */
 static void set_values(struct marker_record *marker, const struct usdt_probe *probe,
 		       const struct rec_usdt *rec, char texts[USDT_ARGUMENTS_MAX][20])
 {

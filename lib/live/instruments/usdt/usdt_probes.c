@@ -273,7 +273,7 @@ uint32_t usdt_probes_find(struct usdt_probes *p, int fd)
 	file = xcalloc(1, sizeof(*file));
 	file->device = st.st_dev;
 	file->inode = st.st_ino;
-	/* Keeps the inode as well: its number is not used again meanwhile. */
+	/* Also keeps the inode, whose number is not reused meanwhile. */
 	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (p->read)
 		p->read(file, fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of recorded processes that have probes that somebody wants, and where these are. A file
- * is known by its inode: one on which nothing is attached twice.
+ * Files of recorded processes with requested probes, and the places of these. A file is identified
+ * by its inode, so that nothing is attached twice.
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_USDT_USDT_PROBES_H
 #define PROF_LIB_LIVE_INSTRUMENTS_USDT_USDT_PROBES_H
@@ -17,14 +17,14 @@
 #include "lib/live/bpf/uprobe.h"
 
 /*
- * Reads what --usdt asks for: PROVIDER:NAME[=LABEL]. Provider and name are globs. In the label,
- * "%d", "%x" and "%s" stand for an argument each, in their order, or that of a number: "%2$s" is
- * the second, read as the address of a text. "%%" is a percent sign.
+ * Parses the argument of --usdt: PROVIDER:NAME[=LABEL]. Provider and name are globs. In the label,
+ * "%d", "%x" and "%s" each stand for the next argument, or for a numbered one: "%2$s" is the
+ * second, read as the address of a string. "%%" is a percent sign.
  */
 
 struct usdt_pattern {
 	char provider[64], name[128];
-	const char *text; /* the whole, as it was asked for; borrowed */
+	const char *text; /* the whole argument of --usdt; borrowed */
 	const char *label; /* in it; NULL: none */
 	/* Bits of arguments. */
 	uint16_t texts, hexadecimals;
@@ -34,12 +34,12 @@ struct usdt_pattern {
 int usdt_pattern_parse(struct usdt_pattern *p, const char *text, struct error *err);
 bool usdt_pattern_matches(const struct usdt_pattern *p, const char *provider, const char *name);
 /*
- * Appends the name of markers: what the label begins with, up to its first argument; by default
- * PROVIDER:NAME.
+ * Appends the name of markers: the label up to its first argument, or PROVIDER:NAME if that is
+ * empty.
  */
 void usdt_pattern_print_name(const struct usdt_pattern *p, const char *provider, const char *name,
 			     struct strbuf *out);
-/* Appends the label of a schema, in which fields stand for the arguments, of `count` ones. */
+/* Appends the label of a schema, with fields in place of the `count` arguments. */
 void usdt_pattern_print_label(const struct usdt_pattern *p, uint32_t count, struct strbuf *out);
 
 #define USDT_PATTERNS_MAX 32
@@ -51,7 +51,7 @@ struct usdt_settings {
 	uint32_t count;
 };
 
-/* Probes of one name, with as many arguments. */
+/* Probes with the same name and number of arguments. */
 struct usdt_probe {
 	const struct usdt_pattern *pattern;
 	char *provider, *name;
@@ -70,7 +70,7 @@ struct usdt_file {
 
 struct usdt_probes {
 	const struct usdt_settings *settings;
-	/* Finds the places in a new file. NULL: the probes that the settings ask for. */
+	/* Finds the places in a new file. NULL: those of the probes in the settings. */
 	void (*read)(struct usdt_file *file, int fd);
 	VEC(struct usdt_probe) probes;
 	VEC(struct usdt_file *) files; /* only files that have such probes */
@@ -81,8 +81,7 @@ struct usdt_probes {
 
 #define NO_USDT_FILE UINT32_MAX
 
-/* Returns the row of a file that has probes, which is read if it is new; NO_USDT_FILE: it has none.
- */
+/* Returns the row of a file with probes, after reading a new file; NO_USDT_FILE: no probes. */
 uint32_t usdt_probes_find(struct usdt_probes *p, int fd);
 void usdt_probes_release(struct usdt_probes *p);
 

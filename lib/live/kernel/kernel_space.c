@@ -129,7 +129,7 @@ static uint32_t read_program(int fd, struct program *p)
 	return smaller(smaller(count, p->info.nr_prog_tags), MAX_FUNCTIONS);
 }
 
-/* Uses the kernel's naming, except that the kernel knows names whole that are cut here. */
+/* Names functions as the kernel does, except that long names are cut here. */
 static void name_function(const struct program *p, uint32_t number, char *name, size_t size)
 {
 	size_t used = (size_t)snprintf(name, size, "bpf_prog_");

@@ -165,7 +165,7 @@ struct child {
 	int pidfd;
 	int socket;
 	struct child_keeper keeper; /* all NULL: this process keeps the child */
-	bool executed; /* the command was told to execute */
+	bool executed; /* the command was requested to execute */
 	bool collected;
 	int wait_status;
 	uint64_t cpu_before_ns; /* used before its exec, by code of this process */
@@ -297,7 +297,7 @@ static noreturn void child_exec(const struct plan *plan)
 	child_fail(plan->socket, STAGE_EXEC);
 }
 
-/* In front of what the user has there. */
+/* Prepends the library to the user's own value. */
 static void child_preload(const struct child_options *options)
 {
 	const char *others = getenv(PRELOAD_VARIABLE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command to record: forked at once, so that its pid is known, executed only when told to. It
+ * The command to record: forked at once, so that its pid is known, executed only on request. It
  * keeps terminal, standard input, environment and working directory. Call child_new() before
  * anything that changes this process's limits (recorder_new() raises that of open files), so that
  * the command has the limits prof was started with.
@@ -25,12 +25,13 @@
 char **user_env_of_caller(uid_t uid);
 /*
  * Returns the caller's environment plus the variables that only `own`, this process's, has: those
- * that sudo was told to keep or set. PATH, SHELL and MAIL, which sudo replaces, stay the caller's.
+ * that sudo is configured to keep or set. PATH, SHELL and MAIL, which sudo replaces, stay the
+ * caller's.
  */
 char **user_env_merge(char *const *caller, char *const *own);
 /*
  * Returns a copy of `env` with HOME, USER and LOGNAME of the user (unless NULL) and without sudo's
- * variables, which would tell the command that it is root's. NULL-terminated.
+ * variables, which would reveal to the command that root runs it. NULL-terminated.
  */
 char **user_env_new(char *const *env, const char *user, const char *home);
 void user_env_free(char **env);
@@ -51,8 +52,8 @@ struct child_options {
 };
 
 /*
- * Another process that started the command and collects it. fd() is readable when there may be
- * news; execute() and has_ended() are as child_execute() and child_poll().
+ * Another process that started the command and collects it. fd() is readable when the state may
+ * have changed; execute() and has_ended() are as child_execute() and child_poll().
  */
 struct child_keeper {
 	void *ctx;
@@ -76,10 +77,7 @@ int child_new(struct child **out, const struct child_options *options, struct er
 /* Makes a child of a command that waits in another process. Takes over pidfd. */
 struct child *child_adopt(pid_t pid, int pidfd, const struct child_keeper *keeper);
 pid_t child_pid(const struct child *c);
-/*
- * Readable when the child may have ended: call child_poll(), after which the descriptor may be
- * another.
- */
+/* Readable when the child may have ended: call child_poll(), which may replace the descriptor. */
 int child_fd(const struct child *c);
 /*
  * Executes the command and waits for the exec. -ENOENT (exit status 127) or another errno (126),
@@ -90,8 +88,8 @@ int child_execute(struct child *c, struct error *err);
 /* Collects the child if it has ended; *wait_status as from wait(2). */
 enum child_result child_poll(struct child *c, int *wait_status);
 /*
- * CPU time of a collected child from its exec on, with that of the descendants that were waited
- * for; of an adopted one as its keeper reports it.
+ * Returns the CPU time of a collected child since its exec, including descendants that were waited
+ * for; for an adopted child, as its keeper reports it.
  */
 uint64_t child_cpu_ns(const struct child *c);
 /* Sends a signal. 0 or a negative errno; -ESRCH after the child was collected. */

@@ -13,7 +13,7 @@ struct wakeup {
 /* Watches descriptors until they are closed. All three return 0 or a negative errno. */
 int wakeup_open(struct wakeup *w);
 int wakeup_add(struct wakeup *w, int fd);
-/* Like wakeup_add(), for descriptors of others: wakeup_is_asked() tells it apart. */
+/* Like wakeup_add(), for descriptors of others, which wakeup_is_asked() checks separately. */
 int wakeup_watch(struct wakeup *w, int fd);
 /* Undoes wakeup_watch(), for a descriptor that another process keeps open. */
 void wakeup_unwatch(struct wakeup *w, int fd);

@@ -143,7 +143,7 @@ static struct perf_event_choice choose(const struct event_fds *e, const struct e
 	};
 	double hz = spec->rate_hz > 0 ? spec->rate_hz : NS_PER_SECOND / (double)e->interval_ns;
 
-	/* Get every occurrence: only the programs know whose it is, so they count. */
+	/* Get every occurrence: only the programs can attribute it, so they count. */
 	if (spec->kind == EVENT_SOFTWARE)
 		choice.period = 1;
 	else if (event_is_measured(spec) && spec->period)

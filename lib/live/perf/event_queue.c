@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of paths of events that were handed out, from which on they are freed. */
+/* Bytes of paths of returned events from which on these paths are freed. */
 #define OLD_PATHS_MAX (1u << 20)
 
 void event_queue_release(struct event_queue *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Parses the argument of -e: names of events, their sampling rates, and the clock. Parsing does not
- * depend on the machine; event_list_resolve() asks the machine.
+ * depend on the machine; event_list_resolve() queries the machine.
  */
 #ifndef PROF_LIB_LIVE_PERF_EVENT_SPEC_H
 #define PROF_LIB_LIVE_PERF_EVENT_SPEC_H
@@ -32,7 +32,7 @@ struct event_spec {
 	double rate_hz; /* maximum samples per second and CPU; 0: the default */
 };
 
-/* Does the kernel tell how much a sample stands for, and not each occurrence? */
+/* Does the kernel report the weight of a sample, rather than each occurrence? */
 bool event_is_measured(const struct event_spec *spec);
 
 struct event_list {
@@ -42,8 +42,8 @@ struct event_list {
 };
 
 /*
- * Returns the names of events, up to NULL: those that prof knows, and tracepoints if tracefs can be
- * read. The list is made at the first call and lives until the program ends.
+ * Returns the names of events, up to NULL: those that prof supports, and tracepoints if tracefs can
+ * be read. The list is made at the first call and lives until the program ends.
  */
 const char *const *event_names(void);
 /* Adds the comma-separated events in `text`. 0, or -EINVAL if it is malformed. */

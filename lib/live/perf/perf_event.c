@@ -233,7 +233,7 @@ struct map_ring {
 	uint8_t *data;
 	uint8_t *record; /* copy of the current record: the ring wraps inside records */
 	uint64_t last_time; /* time of the previous record */
-	uint64_t lost; /* records, as far as the ring has told */
+	uint64_t lost; /* records, as far as the ring has reported */
 };
 
 /* Before 6.0, the kernel does not count what an event has lost. */
@@ -266,7 +266,8 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 		.read_format = PERF_FORMAT_LOST,
 		/*
 		 * In bytes: a number of events would count only samples, which do not occur here.
-		 * The kernel writes of each fork and exit, too, and a wake-up interrupts its CPU.
+		 * The kernel also writes a record of each fork and exit, and a wake-up interrupts
+		 * its CPU.
 		 */
 		.watermark = 1,
 		.wakeup_watermark = MAP_RING_BYTES / 8,

@@ -35,7 +35,7 @@ struct map_event {
 	uint32_t parent_pid; /* of MAP_EVENT_FORK */
 	uint64_t start, size, file_offset;
 	uint64_t inode; /* valid without a build id */
-	uint64_t inode_generation; /* likewise; tells files apart that had the number in turn */
+	uint64_t inode_generation; /* likewise; distinguishes files that reuse the number */
 	uint32_t device_major, device_minor;
 	uint8_t build_id_size; /* 0: none */
 	uint8_t build_id[20];
@@ -105,8 +105,8 @@ uint32_t map_ring_cpu(const struct map_ring *ring);
 /* Passes every complete record to fn, oldest first. */
 void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx);
 /*
- * map_ring_drain() for the last time: also tells of lost records that no later one has followed,
- * since the ring tells of them only then.
+ * map_ring_drain() for the last time: also reports losses at its end, since the kernel reports a
+ * loss only with the next record.
  */
 void map_ring_finish(struct map_ring *ring, map_event_fn *fn, void *ctx);
 void map_ring_free(struct map_ring *ring);

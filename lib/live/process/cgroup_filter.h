@@ -12,14 +12,14 @@
 
 /* Finds the control groups of services and containers, and the processes in a group. */
 
-/* Judges the name of a folder, "nginx.service". */
+/* Matches the name of a folder, "nginx.service". */
 typedef bool cgroup_match_fn(const char *name, const char *wanted);
 
 /* Is it the group of this unit of systemd, "nginx.service" or "nginx"? */
 bool cgroup_is_unit(const char *name, const char *unit);
 /*
- * Is it the group of the container with this id, or of one whose id begins so, or is it called so?
- * Knows the names that Docker, Podman, CRI-O, containerd, LXC and systemd give.
+ * Is it the group of the container with this id, id prefix or name? Supports the names that Docker,
+ * Podman, CRI-O, containerd, LXC and systemd give.
  */
 bool cgroup_is_container(const char *name, const char *id);
 
@@ -33,7 +33,7 @@ char *cgroup_search(const char *what, const char *wanted, cgroup_match_fn *match
 
 /*
  * Calls fn for each folder of the hierarchy of version 2, or of the first one of version 1. `path`
- * begins below the mount point. False: leave out what is below.
+ * begins below the mount point. False: skip its subfolders.
  */
 void cgroup_folders(bool (*fn)(void *ctx, const char *path), void *ctx);
 
@@ -51,7 +51,7 @@ struct cgroup_id {
  */
 int cgroup_find(const char *path, struct cgroup_id *found, struct error *err);
 
-/* Returns the folder that is meant by such a path; the caller frees. NULL with err. */
+/* Returns the folder that such a path denotes; the caller frees. NULL with err. */
 char *cgroup_folder(const char *path, struct error *err);
 
 /*

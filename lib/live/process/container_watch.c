@@ -30,7 +30,10 @@ static int open_environment(uint32_t pid)
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -1;
-	/* The folder is always the user's; its files are root's where the user may not look. */
+	/*
+	 * The folder always belongs to the user; its files belong to root if the user may not read
+	 * them.
+	 */
 	*strrchr(path, '/') = '\0';
 	if (fstat(fd, &file) || stat(path, &folder) || file.st_uid != folder.st_uid)
 		return -1;
@@ -139,7 +142,7 @@ void container_watch_release(struct container_watch *h)
 	cpu_limits_release(&h->limits);
 }
 
-/* Returns the name of the container that the group is of, NULL if it is not known. */
+/* Returns the name of the group's container, NULL if it is unknown. */
 static const char *find_name(const struct container_watch *h, const char *path, size_t size)
 {
 	const char *id = h->filter ? cgroup_container_id(path, size) : NULL;

@@ -14,12 +14,12 @@
  * lib/stream/process/resource.h. */
 
 struct resource_watch {
-	bool is_any_told; /* one was sent: from then on processes that say nothing are, too */
+	bool is_any_told; /* one was sent: from now on, processes without any are sent as well */
 };
 
 /*
  * Sends a REC_RESOURCE for the process as it is now. A process that has ended, or whose user could
- * not read its environment, keeps what its parent says.
+ * not read its environment, keeps its parent's.
  */
 void resource_watch_send(struct resource_watch *w, uint32_t pid, uint64_t time,
 			 record_sink_fn *sink, void *ctx);

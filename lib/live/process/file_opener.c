@@ -44,7 +44,7 @@ int mapped_file_find(const struct mapped_file *file, dev_t *device)
 	struct statx st;
 
 	*device = 0;
-	/* Asked for nothing, the kernel tells the device all the same. */
+	/* The kernel reports the device even if no fields are requested. */
 	if (fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0)
 		*device = makedev(st.stx_dev_major, st.stx_dev_minor);
 	return fd;
@@ -112,7 +112,7 @@ static bool is_the_file(const struct mapped_file *file, const struct candidate *
 	if (file->build_id_size)
 		return summary->build_id_size == file->build_id_size &&
 		       memcmp(summary->build_id, file->build_id, file->build_id_size) == 0;
-	/* The kernel itself led to the file that is mapped there, or was a moment ago. */
+	/* map_files leads to the file that is mapped there, or was a moment ago. */
 	if (candidate->is_mapped)
 		return same_inode || same_link(file, candidate->fd);
 	/* An inode number alone proves nothing: users choose it in file systems of their own. */
@@ -189,7 +189,7 @@ bool mapped_file_has_path(const struct mapped_file *file, const struct file_iden
 	return found;
 }
 
-/* Rings hold what comes meanwhile. */
+/* Rings hold the events that arrive meanwhile. */
 #define LIMIT_NS 500000000ull
 #define ABANDONED_MAX 4
 
@@ -278,7 +278,7 @@ int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 	dev_t device;
 	int found = mapped_file_find(file, &device);
 
-	/* Others have no device of their own: they are on a network, in memory, or in layers. */
+	/* Others have no block device: they are on a network, in memory, or in layers. */
 	if (major(device)) {
 		open_file(file, found, opened);
 		return opened->fd;

@@ -40,9 +40,9 @@ struct file_identity {
 };
 
 /*
- * Finds the file through /proc/PID/map_files, and its device, without asking its file system, which
- * need not answer. Returns an O_PATH descriptor, or -1 with device 0 if the kernel does not lead
- * there, or the process has ended.
+ * Finds the file through /proc/PID/map_files, and its device, without accessing its file system,
+ * which may hang. Returns an O_PATH descriptor, or -1 with device 0 if the link cannot be opened or
+ * the process has ended.
  */
 int mapped_file_find(const struct mapped_file *file, dev_t *device);
 /*
@@ -63,14 +63,14 @@ bool mapped_file_has_path(const struct mapped_file *file, const struct file_iden
 /* Zeroed is empty. */
 struct file_opener {
 	VEC(dev_t) silent; /* devices that did not answer */
-	unsigned int abandoned; /* files on devices that are not known */
+	unsigned int abandoned; /* files on unknown devices */
 };
 
 struct opened_file {
 	int fd;
 	struct file_identity identity;
 	struct binary_summary summary; /* to be released */
-	bool has_path; /* see mapped_file_has_path(); asked if the path ends with PATH_DELETED */
+	bool has_path; /* mapped_file_has_path(), checked if the path ends with PATH_DELETED */
 };
 
 void file_opener_release(struct file_opener *o);

@@ -17,7 +17,7 @@ int filter_add_tid(struct filter *f, uint32_t tid, struct error *err);
 int filter_add_uid(struct filter *f, const char *user, struct error *err);
 /* Takes a folder of a cgroup file system, or a path below its mount. */
 int filter_add_cgroup(struct filter *f, const char *path, struct error *err);
-/* Calls the container of that cgroup by its name, unless that is its id or a part of it. */
+/* Sets the name of that cgroup's container, unless the name is its id or a part of it. */
 void filter_name_container(struct filter *f, const char *cgroup, const char *name);
 /* Takes "0-3,8", whether the CPUs exist or not. -EINVAL: not such a list. */
 int filter_set_cpus(struct filter *f, const char *list, struct error *err);

@@ -22,8 +22,8 @@
  *	}
  *
  * An instrument does so in announce(), with the processes of tracker_processes(). Every process has
- * the state, so what is large or rare belongs behind a pointer in it. What is known of single
- * threads is a table in the state of their process, by tid.
+ * the state, so what is large or rare belongs behind a pointer in it. Data about single threads
+ * belongs into a table by tid in their process's state.
  */
 #ifndef PROF_LIB_LIVE_PROCESS_LIVE_PROCESS_H
 #define PROF_LIB_LIVE_PROCESS_LIVE_PROCESS_H

@@ -219,7 +219,7 @@ static uint32_t identity_cache_resolve(struct identity_cache *c, struct module_r
 	if (id != INDEX_NONE)
 		return c->rows.items[id].module_id;
 	row.module_id = module_registry_resolve(modules, event);
-	/* The next process may lead to it. */
+	/* The next process may make it accessible. */
 	if (module_registry_is_unopened(modules, row.module_id))
 		return row.module_id;
 	strbuf_add(&c->paths, event->path, strlen(event->path) + 1);

@@ -32,8 +32,8 @@ struct proc_map {
 bool proc_maps_next(char **text, struct proc_map *map);
 
 /*
- * Iterates over the executable mappings of a process. Kernels from 6.11 on are asked for those
- * alone, which saves writing and parsing a line for each other mapping.
+ * Iterates over the executable mappings of a process. Kernels from 6.11 on can report only these,
+ * which saves formatting and parsing a line for each other mapping.
  */
 
 enum exec_maps_way {

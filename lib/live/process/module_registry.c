@@ -36,7 +36,7 @@ struct unopened_file {
 	uint32_t tries; /* those with living processes */
 };
 
-/* After so many failures with living processes, a file is given up. */
+/* After this many failures with living processes, a file is not tried again. */
 #define TRIES_MAX 256
 
 /* Copies the event with its path. */
@@ -83,7 +83,7 @@ static bool process_has_ended(uint32_t pid)
 	return readlink(name, target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);
 }
 
-/* Does this mapping promise more than those that were tried? */
+/* May this mapping succeed where those that were tried did not? */
 static bool unopened_file_is_worth_a_try(const struct unopened_file *u, uint32_t pid,
 					 uint64_t start)
 {
@@ -241,8 +241,7 @@ static void send_module(struct module_registry *r, uint32_t id, uint64_t time,
 	r->sink(r->ctx, &rec->rec);
 }
 
-/* Notes what is known of the row, keeps what->fd for that process (0: for all), sends the record.
- */
+/* Fills in the row, keeps what->fd for that process (0: for all), sends the record. */
 static void set_module(struct module_registry *r, uint32_t id, uint64_t time,
 		       const struct special_module *what, const struct binary_summary *summary,
 		       const struct file_identity *identity, uint32_t pid)
@@ -498,7 +497,7 @@ void module_registry_inherit(struct module_registry *r, const struct mapping *ma
 	if (id >= r->rows.count || !is_worth_a_try(&r->rows.items[id], pid, mapping->start))
 		return;
 	event = unopened_file_mapped(r->rows.items[id].unopened, mapping, pid, time);
-	/* Opening the file frees its own. */
+	/* Opening the file frees the event's own path. */
 	event.path = path = xstrdup(event.path);
 	resolve_file(r, &event);
 }

@@ -43,8 +43,8 @@ void module_registry_inherit(struct module_registry *r, const struct mapping *ma
 			     uint64_t time);
 
 /*
- * Forgets files that were not mapped since that time, and that `is_used` does not know of either:
- * sends a REC_GONE for each, closes it, and calls `forget`.
+ * Forgets files that were not mapped since that time and are not used according to `is_used`: sends
+ * a REC_GONE for each, closes it, and calls `forget`.
  */
 struct module_users {
 	bool (*is_used)(void *ctx, uint32_t module_id, uint64_t since_ns);

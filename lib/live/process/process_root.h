@@ -12,8 +12,8 @@
 #include "lib/live/process/live_process.h"
 
 /*
- * Appends a path to `path`, which is empty: from its names, innermost first, each terminated. With
- * `is_cut`, outer ones are missing, and the path begins with an ellipsis.
+ * Writes a path into `path`, which is empty, from its names, innermost first, each terminated. With
+ * `is_cut`, outer names are missing, and the path begins with an ellipsis.
  */
 void path_names_join(struct strbuf *path, const char *names, size_t size, bool is_cut);
 

@@ -200,8 +200,9 @@ static char *read_command_line(pid_t pid)
 }
 
 /*
- * The program's name is the last part of the first argument. A whole command line is meant only by
- * a glob that spans arguments: others would find whoever was given the glob.
+ * The program's name is the last part of the first argument. Only a glob that spans arguments is
+ * matched against the whole command line: others would match any process that has the glob as an
+ * argument.
  */
 static bool matches(const char *glob, const char *comm, const char *line)
 {

@@ -5,7 +5,7 @@
 
 #include "lib/base/cleanup.h"
 
-/* Between two questions whether a runtime has started. */
+/* Interval of checks whether a runtime has started. */
 #define START_WAIT_NS 5000000
 #define START_WAIT_MAX_NS 1000000000
 
@@ -75,7 +75,7 @@ void runtime_files_end(const struct runtime_files *f)
 	f->hooks.described(f->hooks.ctx);
 }
 
-/* Has the runtime started? Asks it, but not again and again. */
+/* Has the runtime started? Limits how often that is checked. */
 static bool has_started(struct runtime_files *f, struct live_process *process, struct space *space,
 			struct mapped_runtime *runtime, uint64_t now)
 {

@@ -23,20 +23,23 @@ struct starting_process {
 /* Functions called for files with a runtime. */
 struct runtime_hooks {
 	table_probe_fn *probe;
-	/* A file has one. Stores the number of its layout. False: its frames cannot be followed. */
+	/*
+	 * Called for a file with a runtime. Stores the number of its layout. False: its frames
+	 * cannot be followed.
+	 */
 	bool (*found)(void *ctx, const struct runtime_layout *layout, uint32_t *number);
 	/*
 	 * Prepares for a process that has the file with that layout, and stores the number of its
-	 * own. 1: its frames can be followed; 0: not yet, ask again; negative: never.
+	 * own. 1: its frames can be followed; 0: not yet, try again; negative: never.
 	 */
 	int (*start)(void *ctx, const struct starting_process *process, uint32_t *layout);
-	/* The processes with what was found are described: time for what could wait. */
+	/* Called once the processes with found runtimes are described: time for deferred work. */
 	void (*described)(void *ctx);
 	void (*refused)(void *ctx, const char *why);
 	void *ctx;
 };
 
-/* A runtime in a file that nobody has been told of yet. */
+/* A runtime found in a file, but not reported yet. */
 struct new_runtime {
 	uint32_t module_id;
 	struct runtime_layout *layout; /* owned */
@@ -50,14 +53,14 @@ struct runtime_files {
 };
 
 void runtime_files_release(struct runtime_files *f);
-/* Takes what the search has found in a file out of the result. */
+/* Moves the runtime that the search has found in a file out of the result. */
 void runtime_files_take(struct runtime_files *f, const struct module_tables *modules,
 			struct table_result *result);
 /* Searches a file that will be mapped, and reports what it finds. */
 void runtime_files_expect(struct runtime_files *f, int fd);
 /*
- * Tells of what was found, which may take longer than native stacks should have to wait, and notes
- * it in the files' rows. False: there is nothing new to be followed.
+ * Reports found runtimes, which may take longer than native stacks should have to wait, and notes
+ * them in the files' rows. False: nothing new to follow.
  */
 bool runtime_files_tell(struct runtime_files *f, struct module_tables *modules);
 /* Ends what runtime_files_tell() began: all spaces with the runtimes are described. */

@@ -33,7 +33,7 @@ struct space {
 	uint32_t pending_exec; /* copies that may still wait for code */
 	uint32_t pending_waits; /* likewise, those by tracepoints; 0 if the others are */
 	uint32_t dirty_at; /* position in the dirty list, from 1 on; 0: not dirty */
-	uint64_t start_ns, start_wait_ns; /* when to ask whether the runtime has started */
+	uint64_t start_ns, start_wait_ns; /* when to check whether the runtime has started */
 	uint8_t start_state; /* enum space_start */
 	uint32_t layout; /* of the runtime, once it has started */
 	bool is_pending; /* a mapping waits for its table */

@@ -170,7 +170,7 @@ void unwinder_free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	/* Reading a file that does not answer. */
+	/* A thread is stuck in a file that does not answer. */
 	if (!table_pool_free(u->pool))
 		return;
 	if (u->event_fd >= 0)
@@ -474,7 +474,7 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 	u->next_republish_ns = end + (end - start) * DESCRIBE_SHARE;
 }
 
-/* Native stacks are whole already, but for those in files that are still being compiled. */
+/* Native stacks are complete already, except in files that are still being compiled. */
 static void follow_runtimes(struct unwinder *u, uint64_t now)
 {
 	if (runtime_files_tell(&u->runtimes, &u->tables.modules)) {

@@ -47,8 +47,8 @@ void unwinder_free(struct unwinder *u);
 /* From now on, files are searched for runtimes. Copied; call before the first file. */
 void unwinder_set_runtimes(struct unwinder *u, const struct runtime_hooks *hooks);
 /*
- * Prepares for a file that will probably be mapped: what it takes to follow a runtime in it is
- * loaded now. Call after unwinder_set_runtimes(). `fd` is borrowed.
+ * Prepares for a file that will probably be mapped: loads now the programs that follow a runtime in
+ * it. Call after unwinder_set_runtimes(). `fd` is borrowed.
  */
 void unwinder_expect(struct unwinder *u, int fd);
 /* Readable when a table has been compiled: call unwinder_flush(). */
@@ -84,8 +84,7 @@ void unwinder_wait(struct unwinder *u, uint64_t max_ns);
 /* Has the registry try files that it could not open yet, with a process just forked. */
 void unwinder_inherit_files(struct unwinder *u, struct module_registry *files,
 			    struct live_process *child, uint64_t time);
-/* Has the registry forget files that nothing has mapped since then, with all that is known of them.
- */
+/* Has the registry forget files that nothing has mapped since then, with all data about them. */
 void unwinder_forget_files(struct unwinder *u, struct module_registry *files, uint64_t since_ns,
 			   uint64_t now);
 

@@ -28,8 +28,8 @@ bool machine_has_capability(const struct machine *m, unsigned int capability);
 /* Sets the hint how to gain the missing privileges. */
 void feature_hint_privilege(struct feature *f);
 /*
- * Sets the hint and returns true if a seccomp filter gave the error of bpf() or perf_event_open():
- * this process has one, and the kernel has the call and would allow it.
+ * Sets the hint and returns true if the error of bpf() or perf_event_open() came from a seccomp
+ * filter: this process has one, and the kernel has the call and would allow it.
  */
 bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code);
 void feature_probe_capabilities(struct machine *m, struct feature *f);

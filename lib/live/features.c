@@ -90,7 +90,7 @@ static void hint_setcap(struct feature *f)
 	}
 	for (size_t i = 0; i < CAPABILITY_COUNT; i++)
 		strbuf_addf(&list, "%scap_%s", i ? "," : "", capabilities[i].name);
-	/* A user who installed prof at a longer path knows it. */
+	/* Longer paths are left to the user to fill in. */
 	if (size <= 0 || (size_t)size >= sizeof(path))
 		size = snprintf(path, sizeof(path), "PROF");
 	quote_word(&program, path, (size_t)size);
@@ -144,7 +144,7 @@ static bool has_necessary(const struct machine *m)
 
 bool feature_hint_seccomp(const struct machine *m, struct feature *f, int code)
 {
-	/* Without the sysctl the kernel has no perf events, which another row says. */
+	/* Without the sysctl the kernel has no perf events, which another row reports. */
 	if (!has_seccomp_filter() || m->paranoid == -2)
 		return false;
 	if (code != -ENOSYS && (code != -EPERM || in_user_namespace() || !has_necessary(m)))
@@ -191,7 +191,7 @@ void feature_probe_capabilities(struct machine *m, struct feature *f)
 
 /*
  * Probes try things wherever possible. Sysctls and capabilities only explain failed trials, because
- * containers, security modules and seccomp filters refuse without telling.
+ * containers, security modules and seccomp filters refuse without a reason.
  */
 
 #define KERNEL_MAJOR_MIN 6
@@ -377,7 +377,7 @@ static void probe_kptr(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_OK, "%d, addresses are visible", (int)restricted);
 		return;
 	}
-	/* Above 0, root needs CAP_SYSLOG, too; above 1, nobody sees addresses. */
+	/* Above 0, root needs CAP_SYSLOG as well; above 1, no process sees addresses. */
 	feature_set(f, FEATURE_NOTE, "%d: kernel functions stay without names", (int)restricted);
 	if (restricted > 1)
 		feature_hint(f, "run: sudo sysctl kernel.kptr_restrict=1");

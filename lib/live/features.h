@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells whether this machine can record: one row per requirement, with the one command that fixes
+ * Reports whether this machine can record: one row per requirement, with the one command that fixes
  * it.
  */
 #ifndef PROF_LIB_LIVE_FEATURES_H
@@ -41,8 +41,10 @@ int features_explain(struct error *err);
  * process can see their addresses.
  */
 int features_explain_kernel_symbols(struct error *err);
-/* Explains likewise why only a container's processes are there; returns 0 if all of the machine
- * are. */
+/*
+ * Explains likewise why only a container's processes are visible; returns 0 if all of the machine's
+ * are.
+ */
 int features_explain_processes(struct error *err);
 
 #endif

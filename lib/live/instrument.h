@@ -12,7 +12,7 @@
  *	pause()       recording pauses, or goes on
  *	thin()        during recording: take half as many samples
  *	take()        during recording: records of its own kinds
- *	count()       now and then, and at the end: report losses as records
+ *	count()       periodically, and at the end: report losses as records
  *	report()      totals
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENT_H
@@ -50,7 +50,7 @@ struct live {
 	uint64_t interval_ns; /* of the clock, which sets it in configure(), before all others */
 	uint64_t begin_ns; /* time of the first records, available from announce() on */
 	uint64_t count_ns; /* interval of count(), set in configure(); 0: any */
-	bool is_in_use; /* a thread that does not return goes on using all this */
+	bool is_in_use; /* a thread that has not returned still uses all this */
 	uint32_t schema_count; /* number of marker schemas; see instrument_new_schema() */
 	record_sink_fn *sink; /* leads into the stream */
 	void *ctx;
@@ -69,7 +69,7 @@ struct instrument_option {
 	int (*set)(void *settings, const char *value, struct error *err);
 	/* Values for completion, up to NULL; a comma-separated list of them. NULL: unknown. */
 	const char *const *(*values)(void);
-	bool is_plain; /* names no file and no command, and lets nobody see more */
+	bool is_plain; /* names no file and no command, and discloses nothing */
 };
 
 #define INSTRUMENT_TAKES(kind) (1ull << (-REC_LIVE + (kind)))
@@ -95,12 +95,12 @@ struct instrument {
 	const struct instrument_option *options; /* ends with a row without a name; NULL: none */
 	const struct instrument_check *checks; /* likewise */
 	size_t settings_size; /* size of what the options set; zeroed at first */
-	const struct instrument *shares; /* row before, whose settings are this one's; NULL: none */
+	const struct instrument *shares; /* earlier row whose settings it shares; NULL: none */
 	uint64_t takes; /* INSTRUMENT_TAKES(…) of the kinds in live_record.h that take() replaces */
 
 	/* Rejects contradicting options, once all are set. */
 	int (*judge)(const void *settings, struct error *err);
-	/* Tells whether the instrument is asked for. NULL: always. */
+	/* Returns whether the instrument is requested. NULL: always. */
 	bool (*is_wanted)(const void *settings);
 	/* Has a command load a library first. */
 	void (*preload)(const void *settings, struct preload *preload);
@@ -113,18 +113,18 @@ struct instrument {
 			   struct bpf_object_skeleton **out);
 	void (*close_object)(void *state);
 	int (*attach)(void *state, struct error *err);
-	/* Opens everything on that CPU, or nothing. The CPU may have been there before. */
+	/* Opens everything on that CPU, or nothing. The CPU may have been online before. */
 	int (*open_cpu)(void *state, const struct live_cpu *cpu, struct error *err);
 	void (*close_cpu)(void *state, const struct live_cpu *cpu);
 	void (*announce)(void *state);
 	/* Disables everything it can, even after a failure. */
 	int (*enable)(void *state, bool enable, struct error *err);
 	/*
-	 * Stops or goes on, at once and as often as one likes, while recording is enabled. NULL:
-	 * the instrument goes on all the time, because what is recorded later depends on it.
+	 * Pauses or resumes at once, any number of times, while recording is enabled. NULL: the
+	 * instrument ignores pauses, because later records depend on it.
 	 */
 	void (*pause)(void *state, bool pause);
-	/* Halves its rate, and doubles what a sample stands for. False: it is as low as it goes. */
+	/* Halves its rate, and doubles the weight of a sample. False: the rate is at its lowest. */
 	bool (*thin)(void *state);
 	void (*take)(void *state, const struct rec *rec);
 	void (*count)(void *state, uint64_t time);
@@ -155,7 +155,7 @@ void *instrument_settings_of(const struct instrument_settings *s, const struct i
 /* Returns the first failure of all judge() functions. */
 int instrument_settings_judge(const struct instrument_settings *s, struct error *err);
 
-/* Asks all that are wanted. The caller frees the texts. */
+/* Calls preload() of the requested instruments. The caller frees the strings. */
 struct preload instrument_settings_preload(const struct instrument_settings *s);
 
 /*

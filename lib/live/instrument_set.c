@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-/* Iterates over the instruments that are asked for, as numbers in the table. */
+/* Iterates over the requested instruments, as numbers in the table. */
 #define for_each_instrument(s, i) \
 	for (size_t i = 0; instruments[i]; i++) \
 		if ((s)->states[i])

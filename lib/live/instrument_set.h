@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruments of one recording: those that are asked for, in the table's order. */
+/* The instruments of one recording: those requested, in the table's order. */
 #ifndef PROF_LIB_LIVE_INSTRUMENT_SET_H
 #define PROF_LIB_LIVE_INSTRUMENT_SET_H
 
@@ -8,13 +8,14 @@
 
 struct instrument_set {
 	struct live live;
-	void *states[INSTRUMENTS_MAX]; /* NULL: not asked for */
+	void *states[INSTRUMENTS_MAX]; /* NULL: not requested */
 	const struct instrument *takers[LIVE_REC_END - REC_LIVE]; /* by kind of record */
 	void *taker_states[LIVE_REC_END - REC_LIVE];
 };
 
 /*
- * struct instrument describes each function. Set `live` before, except for members that come later.
+ * struct instrument describes each function. Set `live` before, except for members that become
+ * available later.
  */
 int instrument_set_configure(struct instrument_set *s, struct programs_options *programs,
 			     struct error *err);
@@ -28,7 +29,7 @@ void instrument_set_close_cpu(struct instrument_set *s, const struct live_cpu *c
 void instrument_set_announce(struct instrument_set *s, uint64_t time);
 /* Enables or disables all. Returns the first failure, but goes on. */
 int instrument_set_enable(struct instrument_set *s, bool enable, struct error *err);
-/* Stops, or goes on; only while recording is enabled. */
+/* Pauses or resumes; only while recording is enabled. */
 void instrument_set_pause(struct instrument_set *s, bool pause);
 /* False: no instrument can take fewer samples. */
 bool instrument_set_thin(struct instrument_set *s);

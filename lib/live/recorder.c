@@ -93,7 +93,7 @@ static int add_process(struct run *run, const struct found *process, struct erro
 	return 0;
 }
 
-/* Enters them into filter and tracker, and sends their names. */
+/* Enters the processes into filter and tracker, and sends their names. */
 static int proc_walk_run(const struct proc_walk *scan, struct error *err)
 {
 	struct run run = {.scan = scan, .time = clock_monotonic_ns()};
@@ -110,9 +110,9 @@ static int proc_walk_run(const struct proc_walk *scan, struct error *err)
 	return code;
 }
 
-/* Tells a recorder what to track, and steers it while it records. */
+/* Sets the processes that a recorder tracks, and controls it while it records. */
 
-/* Descriptors that could not be watched are looked at this often. */
+/* Interval of polling descriptors that could not be watched. */
 #define ASKED_NS 100000000ull
 
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err)
@@ -139,7 +139,7 @@ void recorder_pause(struct recorder *r, bool pause)
 	if (!r->start_ns || r->phase != PHASE_RUNNING || r->is_paused == pause)
 		return;
 	r->is_paused = pause;
-	/* Before what comes first, or after what came last. */
+	/* Sends the record between the last one before, and the first one after the change. */
 	if (pause)
 		instrument_set_pause(&r->instruments, true);
 	record_init(&rec.rec, REC_SETTING, sizeof(rec), clock_monotonic_ns(), 0, 0);
@@ -263,13 +263,13 @@ void recorder_report(const struct recorder *r, const struct record_tally *tally,
 /* The same after a round without a sample: rings that fill up end the wait. */
 #define IDLE_POLL_MS 500
 /*
- * While it throttles, the kernel reports so at each of its own ticks, too often for a round each.
- * And the writer of an unfinished record may be waiting for this CPU.
+ * A kernel that throttles reports it at each of its own ticks, too often for a round each. And the
+ * writer of an unfinished record may be waiting for this CPU.
  */
 #define PAUSE_MS 5
 /* Longest time that an unfinished record holds back others. */
 #define HOLD_MAX_NS 1000000000ull
-/* Bytes that wait while nobody takes records; then the rings fill up. */
+/* Maximum of bytes held while no records are taken; then the rings fill up. */
 #define HELD_MAX (256u << 20)
 /*
  * Interval and limit of waiting for unwind tables before sampling begins. Stacks in code without a
@@ -560,14 +560,14 @@ static int configure(struct recorder *r, struct programs_options *programs, stru
 	return code;
 }
 
-/* Leaves out what nobody asked for if the kernel refuses it. */
+/* Leaves out parts that were not requested if the kernel refuses them. */
 static int load_programs(struct recorder *r, struct programs_options *programs, struct error *err)
 {
 	struct error first = {0};
 	int code = programs_load(&r->programs, programs, on_ring_entry, r, &first);
 	const char *dropped = NULL;
 
-	/* Looks at no code: some failures of libbpf itself look like missing permission. */
+	/* Ignores the code: some failures of libbpf itself look like missing permission. */
 	if (code)
 		dropped = programs_drop_parts(programs);
 	if (!dropped) {
@@ -677,13 +677,13 @@ static int scan(struct recorder *r, struct error *err)
 	return proc_walk_run(&scan, err);
 }
 
-/* Waits until the walker knows all processes. Empties the rings meanwhile. */
+/* Waits until the walker has all processes. Empties the rings meanwhile. */
 static void warm_up(struct recorder *r)
 {
 	uint64_t end = clock_monotonic_ns() + WARM_UP_MAX_NS;
 
 	run_round(r);
-	/* Nobody takes records out of the merge yet, so its size is limited. */
+	/* Records are not taken out of the merge yet, so its size is limited. */
 	while (!tracker_is_warm(r->tracker) && clock_monotonic_ns() < end &&
 	       merge_size(r->merge) < WARM_UP_MAX_BYTES) {
 		tracker_wait(r->tracker, WARM_UP_ROUND_NS);

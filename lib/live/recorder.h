@@ -58,10 +58,7 @@ void recorder_free(struct recorder *r);
  * starts at its next exec: nothing before that is sampled.
  */
 int recorder_track(struct recorder *r, pid_t pid, bool from_exec, struct error *err);
-/*
- * Prepares for a command, as execvp() takes it: what is slow to load is there before the command
- * runs.
- */
+/* Prepares for a command, named as for execvp(): loads early what takes long to load. */
 void recorder_expect(struct recorder *r, const char *command);
 /*
  * Reads names and mappings of the tracked processes, waits for their unwind tables, and starts
@@ -69,41 +66,44 @@ void recorder_expect(struct recorder *r, const char *command);
  */
 int recorder_arm(struct recorder *r, struct error *err);
 /*
- * Pauses or goes on, between recorder_arm() and recorder_stop(), and sends a REC_SETTING. Does
- * nothing if that is already so. Takes some 0.1 ms.
+ * Pauses or resumes, between recorder_arm() and recorder_stop(), and sends a REC_SETTING. Does
+ * nothing if already in that state. Takes some 0.1 ms.
  */
 void recorder_pause(struct recorder *r, bool pause);
-/* Takes half as many samples from now on, which weigh twice as much. False: no fewer can be had. */
+/*
+ * Takes half as many samples from now on, which weigh twice as much. False: the rate is at its
+ * lowest.
+ */
 bool recorder_thin(struct recorder *r);
 /* Returns the time that the recorder's programs have taken in the kernel on all CPUs, ns. */
 uint64_t recorder_kernel_ns(struct recorder *r);
-/* Marks this moment as that of a snapshot, and why it is taken. */
+/* Marks this moment as that of a snapshot; `text` is the reason for it. */
 void recorder_mark(struct recorder *r, const char *text);
 /* Ends sampling at once. May be called again. */
 void recorder_stop(struct recorder *r);
 
 /* Makes source_next() return SOURCE_IDLE when fd is readable, at most 100 ms later. */
 int recorder_watch(struct recorder *r, int fd, struct error *err);
-/* Ends that. Closing the descriptor does, too, unless another process has it. */
+/* Undoes recorder_watch(), as does closing the descriptor, unless another process has it. */
 void recorder_unwatch(struct recorder *r, int fd);
 /* True if a watched descriptor is readable, and once in 100 ms. */
 bool recorder_is_asked(struct recorder *r);
 /*
- * Empties the rings for source_next() to hand out later. Call it while nothing can be taken for
- * longer than the rings last; the record that was handed out last is no longer valid.
+ * Empties the rings; source_next() returns the records later. Call it while records cannot be taken
+ * for longer than the rings last. Invalidates the record returned last.
  */
 void recorder_hold(struct recorder *r);
 /* Owned by the recorder. */
 struct source *recorder_source(struct recorder *r);
 
 /*
- * Has all stacks sent anew that records from a moment to come on refer to. Returns that moment,
- * CLOCK_MONOTONIC; call it at most some times a second.
+ * Has the stacks of all records from a future moment on sent again. Returns that moment,
+ * CLOCK_MONOTONIC ns. Call it at most a few times a second.
  */
 uint64_t recorder_begin_epoch(struct recorder *r);
 /*
- * Asks the kernel for the symbols of these addresses (kernel addresses, ascending), and passes each
- * to `fn`. Reading /proc/kallsyms would take longer than most recordings take to finish. Returns
+ * Looks up these addresses (ascending) in the kernel's symbol table, and passes each symbol to
+ * `fn`. Reading /proc/kallsyms would take longer than most recordings take to finish. Returns
  * false, possibly after passing some, if the kernel does not answer.
  */
 bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t count,

@@ -24,7 +24,7 @@ struct recorder {
 	struct recorder_options options;
 	enum recorder_phase phase;
 	bool idle_given; /* the caller got control since the last round */
-	bool gives_records; /* those of the merge are due, until none is left */
+	bool gives_records; /* records of the merge are due, until none is left */
 	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;
@@ -35,7 +35,7 @@ struct recorder {
 	struct tracker *tracker;
 	bool has_to_walk_proc; /* some running process is to be tracked */
 	bool is_behind; /* events wait for the next round: do not sleep */
-	bool wants_pause; /* the last round found that another one at once is useless */
+	bool wants_pause; /* the last round found that an immediate next one is useless */
 	bool has_sampled; /* the last round took a sample of a clock or an event */
 	uint64_t round_ns; /* start of the last round */
 	uint64_t complete_ns; /* start of the last round that could read everything */
@@ -43,7 +43,7 @@ struct recorder {
 	uint64_t next_asked_ns; /* recorder_is_asked() is true from then on */
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	bool is_paused;
-	uint32_t mark_schema; /* id + 1 of that of recorder_mark(); 0: not announced yet */
+	uint32_t mark_schema; /* schema id of recorder_mark() + 1; 0: not announced yet */
 	uint64_t invalid_records;
 };
 

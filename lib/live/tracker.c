@@ -28,7 +28,7 @@
  * at the end.
  */
 #define MAX_KERNEL_CODE 10000
-/* Renames of processes that are looked up in /proc, each round. */
+/* Maximum of renamed processes that are looked up in /proc, per round. */
 #define TITLES_MAX 64
 
 struct tracker {
@@ -321,8 +321,8 @@ static void add_event(struct tracker *t, enum map_event_kind kind, const struct 
 }
 
 /*
- * Tells what an exec may have changed. Skips processes that /proc described after this record: what
- * is known of them is later.
+ * Sends the properties that an exec may have changed. Skips processes that were read from /proc
+ * after this record.
  */
 static void describe(struct tracker *t, const struct rec *rec)
 {

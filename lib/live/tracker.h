@@ -53,7 +53,8 @@ struct live_processes *tracker_processes(const struct tracker *t);
 struct cpu_limits *tracker_cpu_limits(struct tracker *t);
 
 /*
- * Learns of the files that processes map, as soon as the tracker does. Borrowed, as all arguments:
+ * Callbacks for the files that processes map, called as soon as the tracker has them. All arguments
+ * are borrowed.
  * expect: a command's file that it will map, open for reading, before await.
  * await: a process that is about to execute the command.
  * map: a mapping of a followed process, of the module's file; -1: it could not be opened.
@@ -68,7 +69,7 @@ struct mapping_watcher {
 /* Copies the watcher, of which expect and await may be NULL. */
 void tracker_watch_mappings(struct tracker *t, const struct mapping_watcher *watcher);
 
-/* Returns the reader of marker files, which reads nothing until somebody wants spans. */
+/* Returns the reader of marker files, which reads nothing until spans are requested. */
 struct span_files *tracker_span_files(const struct tracker *t);
 
 /* Sends the kernel's own modules and mappings. */
@@ -85,7 +86,7 @@ int tracker_await(struct tracker *t, uint32_t pid, uint8_t flags, uint64_t time,
 int tracker_add(struct tracker *t, uint32_t pid, uint64_t since, uint64_t time, struct error *err);
 /* Call it after the last of several tracker_add(). */
 void tracker_added(struct tracker *t);
-/* Tells whether the walker knows all mappings so far, with their tables. */
+/* Returns whether the walker has all mappings so far, with their tables. */
 bool tracker_is_warm(const struct tracker *t);
 
 /* Waits for tables, at most max_ns. */
@@ -109,7 +110,7 @@ void tracker_finish(struct tracker *t, uint64_t now);
 
 /*
  * Forgets files that nothing has mapped since then, so that a recording that keeps only its end
- * does not grow. Does nothing without unwinding by tables, which is what knows.
+ * does not grow. Does nothing without unwinding by tables, which tracks their use.
  */
 void tracker_forget_files(struct tracker *t, uint64_t since_ns, uint64_t now);
 void tracker_get_stats(const struct tracker *t, struct unwinder_stats *stats);

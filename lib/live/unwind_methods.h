@@ -13,7 +13,7 @@ const char *unwind_method_text(enum recorder_unwind method);
 extern const char *const unwind_method_names[];
 /* Returns 0, or -EINVAL for any other name. */
 int unwind_method_parse(const char *name, enum recorder_unwind *method);
-/* Frame pointers do not tell how a stack ended. */
+/* Does the method show how a stack ended? Frame pointers do not. */
 bool unwind_method_tells_ends(enum recorder_unwind method);
 
 #endif

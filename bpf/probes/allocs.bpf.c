@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Allocations of memory. Some programs tell of a sample of them, by probes that they declare (USDT)
+ * Allocations of memory. Some programs report a sample of them, by probes that they declare (USDT)
  * as OpenTelemetry's profiler has them: otel_memory:alloc(address, size, weighted) and
  * otel_memory:free(address). The functions of other allocators are probed, and the sample is taken
  * here.
@@ -79,7 +79,7 @@ struct alloc_blocks {
 
 struct alloc_blocks alloc_blocks SEC(".maps");
 
-__u64 alloc_overflow; /* blocks that had no room in it, and are not recorded */
+__u64 alloc_overflow; /* blocks for which it had no room, and which are not recorded */
 
 /* Sets pids and time. Returns the current process, NULL: it is not recorded. */
 static __always_inline struct tracked_process *begin_record(struct task_struct *task,
@@ -205,7 +205,7 @@ static __always_inline __u64 count_bytes(struct pt_regs *ctx, __u32 function)
 	}
 }
 
-/* Notes the call. Returns false if another one makes it, of which it is a part. */
+/* Notes the call. Returns false if another call of the allocator makes it. */
 static __always_inline bool enter_call(struct pt_regs *ctx, struct task_struct *task)
 {
 	__u64 sp = PT_REGS_SP(ctx);
@@ -234,7 +234,7 @@ static __always_inline bool leave_call(struct pt_regs *ctx, struct task_struct *
 	return true;
 }
 
-/* Takes about as long as to record, as what calls cost is measured meanwhile. */
+/* Takes about as long as recording, because the cost of calls is measured meanwhile. */
 static __always_inline void count_call(struct pt_regs *ctx, struct task_struct *task,
 				       __u32 function)
 {
@@ -311,7 +311,7 @@ static __always_inline void end_call(struct pt_regs *ctx, struct task_struct *ta
 		return;
 	}
 	rec.address = block.address;
-	/* Now it is there for other threads, which may free it from now on. */
+	/* Other threads can see and free the block from now on. */
 	rec.sample.rec.time = bpf_ktime_get_ns();
 	rec.sample.rec.cpu = bpf_get_smp_processor_id();
 	count_marker(send_marker(&rec.sample.rec, sizeof(rec), sizeof(rec), true));

@@ -9,7 +9,7 @@
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
 
-/* Intervals that a tick stands for beside its own. Set by user space, with a longer period. */
+/* Intervals that a tick represents besides its own. Set by user space, with a longer period. */
 __u32 tick_intervals = 0;
 
 /*
@@ -108,7 +108,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 
 	if (cost)
 		begin_cost(cost);
-	/* Asks at the end anew: remembering the row takes stack that old kernels do not have. */
+	/* Looks the row up again: keeping it takes stack that old kernels do not have. */
 	tick(ctx);
 	end_run(TIMED_TICK, 0);
 	return 0;

@@ -39,7 +39,7 @@ struct request {
 	struct bio *bio;
 } CORE;
 
-/* Requests under way, by the kernel's address. One that never ends gives its place to the next. */
+/* Requests under way, by the kernel's address. The next one there replaces one that never ends. */
 struct requests {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -112,7 +112,7 @@ int end_submission(void *ctx)
 
 struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_submission}};
 
-/* Tells who wants it. */
+/* Sets the submitter. */
 static __always_inline void submit(void *ctx, struct task_struct *task, struct submission *new)
 {
 	struct tracked_process *process;
@@ -127,7 +127,7 @@ static __always_inline void submit(void *ctx, struct task_struct *task, struct s
 		finish_submission(send_user_marker_stack(ctx, task, process, &new->io.rec, 0));
 }
 
-/* Layers above a device submit copies of what they were given: those are no further requests. */
+/* Layers above a device submit copies of their requests, which do not count again. */
 static __always_inline void note_submission(void *ctx, struct bio *bio)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -220,8 +220,8 @@ static long complete_bio(__u32 i, void *ctx)
 }
 
 /*
- * A part of what others see as one request: several may have been merged. If one was split, its
- * last part counts, which is nearly always the last to complete.
+ * Completes a part of a request: several bios may have been merged. If one was split, its last part
+ * counts, which is nearly always the last to complete.
  */
 static __always_inline void complete_request(struct request *request, __u32 status, __u32 bytes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Tasks of event loops: from the return of a call that waits for events to the thread's next such
- * call. A call that does not sleep makes no context switch, so only the calls themselves tell.
+ * call. A call that does not sleep makes no context switch, so the calls themselves are probed.
  */
 #include "bpf/marker.bpf.h"
 #include "bpf/system_call.bpf.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Tells of large files that recorded programs map, when the kernel looks for room for them. */
+/* Reports large files that recorded programs map, when the kernel looks for room for them. */
 #include "bpf/emit.bpf.h"
 #include "bpf/filter_match.bpf.h"
 #include "bpf/live_record.h"
@@ -7,7 +7,7 @@
 #include "bpf/ring.bpf.h"
 
 #define LARGE (1ul << 20) /* bytes */
-/* Flags of mmap(2). Loaders of programs deny writing; theirs are no news. */
+/* Flags of mmap(2). Loaders of programs deny writing; their mappings are left out. */
 #define MAP_ANONYMOUS 0x20
 #define MAP_DENYWRITE 0x800
 
@@ -100,7 +100,7 @@ int BPF_PROG(on_unmapped_area, unsigned long address, struct vm_unmapped_area_in
 	struct file *file;
 	__u64 size, flags;
 
-	/* It may be more than was asked for, for the sake of alignment. */
+	/* It may be more than was requested, for the sake of alignment. */
 	if (BPF_CORE_READ(info, length) < LARGE || !find_current(task))
 		return 0;
 	regs = (struct pt_regs___mmap *)bpf_task_pt_regs(task);

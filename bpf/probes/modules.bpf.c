@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Reports modules that the kernel loads during the recording. The record is sent before their first
- * code runs, with a wake-up, because user space must ask for the names of their functions while
+ * code runs, with a wake-up, because user space must look up the names of their functions while
  * they are loaded.
  */
 #include "bpf/emit.bpf.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * TCP connections of recorded processes. Whoever connects is the current task then. A connection
- * that comes in belongs to the process that has its socket among its files when recording ends, or
+ * TCP connections of recorded processes. The current task is the one that connects. An incoming
+ * connection belongs to the process that has its socket among its files when recording ends, or
  * that closes it.
  */
 /* Packets arrive in interrupts. */
@@ -145,14 +145,14 @@ static __always_inline void open_connection(void *ctx, struct sock *sk)
 		finish_opening(send_user_marker_stack(ctx, task, process, &new->row.rec, 0));
 }
 
-/* Notes the port, too: it is known only now, and no longer when the connection closes. */
+/* Also notes the port: it is set only now, and gone when the connection closes. */
 static __always_inline void establish(struct rec_connection *row, struct sock *sk)
 {
 	row->established = bpf_ktime_get_ns();
 	row->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 }
 
-/* A connection has come in. Nobody has accepted it yet. */
+/* Notes an incoming connection, which is not accepted yet. */
 static __always_inline void take_in(struct sock *sk)
 {
 	struct rec_connection row;
@@ -244,7 +244,7 @@ static __always_inline struct sock *socket_of(struct file *file)
 	return sk && BPF_CORE_READ(sk, sk_protocol) == PROTOCOL_TCP ? sk : NULL;
 }
 
-/* Learns of connections that were there before recording began. */
+/* Notes connections that existed before recording began. */
 SEC("iter/task_file")
 int note_connections(struct bpf_iter__task_file *ctx)
 {

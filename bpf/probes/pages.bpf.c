@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pages of memory that processes make resident, as allocations: a sample of them, with the stack of
- * the fault. The kernel tells how large a page is when it allocates it, and that the fault is over
+ * the fault. The kernel reports the size of a page when it allocates it, and the end of the fault
  * by a software event. Memory that is unmapped or dropped is free.
  */
 #include "bpf/own_scratch.bpf.h"
@@ -108,8 +108,8 @@ static long judge_area(struct task_struct *task, struct vm_area_struct *area, vo
 }
 
 /*
- * Tells whether the page is one of a file: the last one that the thread got was read into the
- * cache then, and is not the process's. A global function: its variables are off the stack while
+ * Returns whether the page is one of a file: then the last page that the thread got was read into
+ * the cache, and is not the process's. A global function: its variables are off the stack while
  * others need it.
  */
 __noinline int is_page_of_file(void)
@@ -218,7 +218,7 @@ static __always_inline __u64 end_of_heap(struct task_struct *task)
 	return BPF_CORE_READ(mm, brk);
 }
 
-/* Tells of memory before it is unmapped, as others may map it again. */
+/* Reports memory before it is unmapped, as other threads may map it again. */
 static __always_inline void take_call(struct pt_regs___call *regs, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -66,7 +66,7 @@ __noinline int read_arguments(__u64 used)
 	}
 	if (first > size)
 		first = size;
-	/* The last thing before reading: kernels until 6.1 forget limits of what they store. */
+	/* Last check before reading: verifiers until 6.1 forget limits of stored values. */
 	if (first > EXEC_TEXT_MAX || used > PATH_NAMES_MAX)
 		return 0;
 	if (bpf_probe_read_user(exec->text + used, first, (void *)start))

@@ -138,7 +138,7 @@ static __always_inline void read_info(struct signal_info *info, __s32 signal, co
 		info->code = CODE_KERNEL;
 }
 
-/* Without a pid as well: of a process that is ended, threads are not told by whom. */
+/* Also without a pid: the threads of a process that is ended get no sender. */
 static __always_inline void note_sender(int signal, const void *from, struct task_struct *target)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -30,7 +30,7 @@ struct call_rows {
 	__type(value, struct call_row);
 };
 
-/* Keeps what is gone when an exec returns. */
+/* Data that is gone when an exec returns. */
 struct exec_row {
 	struct rec_marker_stack stack;
 	__u32 path_size;
@@ -97,7 +97,7 @@ static __always_inline __u32 read_path(const struct call_row *row, char *to)
 	return size > 0 && size <= CALL_PATH_SIZE ? size - 1 : 0;
 }
 
-/* Programs that go on when the stack is sent. */
+/* Programs that continue after the stack was sent. */
 enum call_end {
 	END_CALL,
 	END_EXEC, /* an exec begins */
@@ -123,7 +123,7 @@ int end_exec(void *ctx)
 	return 0;
 }
 
-/* Keeps what the exec that begins will replace. */
+/* Keeps the data that the beginning exec will replace. */
 static __always_inline void keep_exec(void *ctx, struct task_struct *task,
 				      struct tracked_process *process, const struct call_row *row,
 				      __u64 now)
@@ -216,7 +216,7 @@ int end_call(void *ctx)
 struct marker_ends marker_ends SEC(".maps") = {
 	.values = {[END_CALL] = (void *)end_call, [END_EXEC] = (void *)end_exec}};
 
-/* Sends the call with what was kept when it began. False: there is no stack, or no room. */
+/* Sends the call with the data kept when it began. False: there is no stack, or no room. */
 static __always_inline bool send_exec(struct task_struct *task, struct rec_call *call)
 {
 	struct exec_row *exec = bpf_task_storage_get(&exec_rows, task, NULL, 0);

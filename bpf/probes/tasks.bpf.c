@@ -106,8 +106,8 @@ static __always_inline __u8 send_name(struct task_struct *task, struct task_ids 
 	__builtin_memset(rec->name, 0, sizeof(rec->name));
 	bpf_probe_read_kernel_str(rec->name, sizeof(rec->name), name);
 	/*
-	 * The walker does not know a new program: wake user space, which may be waiting for more
-	 * data.
+	 * The walker does not have a new program yet: wake user space, which may be waiting for
+	 * more data.
 	 */
 	emit_submit(rec, flags & NAME_EXEC ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return matched;
@@ -146,7 +146,7 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
-/* An exec names its task before the new address space has arguments; on_exec() tells that name. */
+/* An exec names its task before the new address space has arguments; on_exec() sends that name. */
 static __always_inline bool is_in_exec(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, mm) && !BPF_CORE_READ(task, mm, arg_start);

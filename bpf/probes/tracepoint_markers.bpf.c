@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends what tracepoints record of recorded threads, with the stack. The attach cookie is the
+ * Sends the fields of tracepoints in recorded threads, with the stack. The attach cookie is the
  * event's number. Being programs of events, they never interrupt each other on a CPU.
  */
 #include "bpf/capture_stack.bpf.h"
@@ -74,7 +74,7 @@ static __always_inline void copy_fields(void *ctx, const volatile struct tracepo
 
 /*
  * False: the ring has no room. Copies the fields after the stack was captured: their number would
- * multiply the ways through the capture that the verifier goes.
+ * multiply the paths through the capture that the verifier checks.
  */
 static __always_inline bool send_tracepoint(void *ctx, struct task_struct *task,
 					    struct tracked_process *process,

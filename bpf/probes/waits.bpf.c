@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Records waits: at each context switch, of the thread that leaves the CPU and of the one that
- * comes. Interrupts are disabled then, and the run queue is locked; only a hardware counter's tick
- * (an NMI) can come in between.
+ * Records waits: at each context switch, of the thread that leaves the CPU and of the next one.
+ * Interrupts are disabled then, and the run queue is locked; only a hardware counter's tick (an
+ * NMI) can come in between.
  */
 #include "bpf/own_scratch.bpf.h"
 
@@ -63,7 +63,7 @@ __noinline int send_death(__u64 time)
 	return 0;
 }
 
-/* False: the kernel does not tell how long tasks are queued. */
+/* False: the kernel does not report how long tasks are queued. */
 static __always_inline bool knows_run_delay(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info.run_delay) &&
@@ -89,7 +89,7 @@ static __always_inline __u64 last_run_delay_of(struct task_struct *task)
 	return clock > queued ? delay + clock - queued : delay;
 }
 
-/* Tells of the wait of a task that arrives on this CPU; `reason`: the bytes of one. */
+/* Sends the wait of a task that arrives on this CPU; `reason`: the bytes of one. */
 __noinline int send_run(__u64 address, struct switch_state *st, const struct wait_row *row,
 			__u64 now, __u64 reason)
 {
@@ -150,7 +150,7 @@ static __always_inline bool note_departure(struct task_struct *task, struct swit
 	row->state = wait_state_of(task);
 	row->is_off = 1;
 	row->is_sampled = 0;
-	/* Not by row->state: the verifier would keep its values apart. */
+	/* Not by row->state: the verifier would track each of its values. */
 	if (task->__state & TASK_DEAD) {
 		send_death(now);
 		return false;
@@ -207,7 +207,7 @@ __noinline int find_schedule(struct stack_scratch *s, struct switch_state *st)
 	return 0;
 }
 
-/* The frames before __schedule() are this program's, and differ as others come and go. */
+/* The frames before __schedule() are this program's, and vary with other attached programs. */
 static __always_inline void capture_switch(void *ctx, struct stack_scratch *s,
 					   struct switch_state *st)
 {
@@ -277,8 +277,8 @@ __noinline int send_native_wait(struct stack_scratch *s, struct switch_state *st
 }
 
 /*
- * Makes the wait that begins a sample. Only this function's kernel stack is that of the switch. A
- * runtime's program does not come back.
+ * Makes the beginning wait a sample. Only this function's kernel stack is that of the switch. A
+ * runtime's program does not return.
  */
 static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 					struct switch_state *st, struct wait_row *row)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Makes a marker of each long wait that has a stack when it ends: who has ended it, and that task's
- * stack. The lock of the woken thread is held, and interrupts are disabled, unless it is the
- * current one.
+ * Makes a marker of each long wait that has a stack when it ends: the waker, and the waker's stack.
+ * The lock of the woken thread is held, and interrupts are disabled, unless it is the current one.
  */
 /* A tick, or a context switch's hardware counter, can come in between. */
 #include "bpf/own_scratch.bpf.h"
@@ -16,14 +15,14 @@
 
 __u64 fence = 0;
 
-/* Functions of the kernel that tell what a stack is about. */
+/* Functions of the kernel that determine the meaning of a stack. */
 enum frame_meaning {
 	MEANS_NOTHING,
 	MEANS_WAKING, /* frames inside of it are this program's */
 	MEANS_INTERRUPT, /* frames outside of it were interrupted */
 };
 
-/* By address: finding the name of one takes longer than all else. */
+/* By address: looking up a name takes longer than everything else. */
 struct frame_meanings {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -140,7 +139,7 @@ struct marker_ends marker_ends SEC(".maps") = {.values = {[0] = (void *)end_waki
 
 /*
  * Names the waker. Returns its process, which has a kernel stack then. NULL: it is an interrupt, or
- * nobody who is recorded: the stacks of others are not what was asked for.
+ * not recorded: the stacks of other processes were not requested.
  */
 static __always_inline struct tracked_process *name_waker(void *ctx, struct task_struct *task,
 							  struct stack_scratch *s,
@@ -193,8 +192,7 @@ static __always_inline bool is_told(struct task_struct *task, struct wait_row *r
 
 	if (!row->is_off || task->on_cpu)
 		return false;
-	/* The task may still be leaving: what it writes then must not be mixed with what it wrote.
-	 */
+	/* The task may still be leaving: its new values must not be mixed with its earlier ones. */
 	__sync_lock_test_and_set(&fence, 1);
 	if (left != row->left)
 		return false;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Functions of runtimes: gives each a range of positions when it is first seen in a process, and
- * sends what it is then. A function's address is no identity: code is freed and made anew.
+ * sends its description. An address does not identify a function: code is freed, and its memory
+ * reused.
  */
 #ifndef PROF_BPF_RUNTIMES_FIRST_SEEN_BPF_H
 #define PROF_BPF_RUNTIMES_FIRST_SEEN_BPF_H
@@ -63,8 +64,7 @@ static __always_inline bool seen_is(const struct seen_entry *entry, __u64 key, _
 	return entry->check == (key ^ *value);
 }
 
-/* Two slots can hold a function, so that two that are met all the time do not replace each other.
- */
+/* Two slots can hold a function, so that two frequent functions do not replace each other. */
 static __always_inline bool find_seen(__u64 key, __u64 *value)
 {
 	return seen_is(seen_slot(key, 0), key, value) || seen_is(seen_slot(key, 1), key, value);

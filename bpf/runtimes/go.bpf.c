@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Labels of goroutines (pprof.Do of Go's runtime/pprof): sends those of the goroutine that a
- * sampled thread runs, if they are others than before. The system stack runs for the thread's
- * goroutine, and has its labels, as for Go's own profiler. All addresses come from the target, and
- * may be anything.
+ * sampled thread runs, if they have changed. The system stack runs for the thread's goroutine, and
+ * has its labels, as in Go's own profiler. All addresses come from the target, and are untrusted.
  */
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/runtimes/pending.bpf.h"
 
 #define THREADS (1 << 12) /* a power of two */
-/* Time after which labels that are known already are sent again: they may have been lost. */
+/* Time after which labels already sent are sent again: they may have been lost. */
 #define REPEAT_NS 1000000000ull
 
 /* The labels sent last of a thread. Two threads may share a slot: they are sent more often then. */
@@ -93,7 +92,7 @@ static __always_inline bool read_user(void *to, __u32 size, __u64 from)
 	return !bpf_probe_read_user(to, size, (const void *)from);
 }
 
-/* Finds the goroutine of the thread: 0 if it runs none, or nothing that is consistent. */
+/* Finds the goroutine of the thread: 0 if it runs none, or its data is inconsistent. */
 static __always_inline __u64 find_goroutine(struct stack_scratch *s, struct go_walk *w)
 {
 	__u64 g = 0, m, current, own_m, thread = thread_pointer_of(bpf_get_current_task_btf());
@@ -198,7 +197,7 @@ static long hash_word(__u32 i, void *ctx)
 	return 0;
 }
 
-/* Sets where to look for labels, and how often. False: unreadable. */
+/* Sets the address of the labels, and the number of visits. False: unreadable. */
 static __always_inline bool find_items(struct go_walk *w, __u64 labels)
 {
 	struct go_slice slice;
@@ -246,7 +245,7 @@ static __always_inline void read_labels(struct go_walk *w, __u64 goroutine)
 	bpf_loop(w->visits, read_label, &loop, 0);
 }
 
-/* Sends the labels if the thread had others. False: no room. */
+/* Sends the labels if they differ from the thread's last ones. False: no room. */
 static __always_inline bool send_labels(struct go_walk *w, const struct rec *like, __u64 key)
 {
 	__u32 slot = mix_bits(key) & (THREADS - 1), found = w->found, size;
@@ -296,7 +295,7 @@ static __always_inline bool go_begin(struct stack_scratch *s, struct go_walk *w)
 	return true;
 }
 
-/* False: what the labels need did not fit into the ring. */
+/* False: the ring has no room for the labels. */
 static __always_inline bool take_labels(struct stack_scratch *s, struct go_walk *w,
 					const struct rec *like)
 {

@@ -35,7 +35,7 @@ struct runtime_processes {
 struct hotspot_run {
 	struct hotspot_walk walk;
 	struct rec like; /* header of the sample */
-	__u64 process; /* hash that tells the process from others */
+	__u64 process; /* hash that identifies the process */
 	__u64 identity, key; /* of the function that was found */
 	__u64 stubs; /* address of the list of the JVM's own pieces of code; 0: unknown */
 	__u32 layout_number;

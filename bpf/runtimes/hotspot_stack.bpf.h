@@ -8,7 +8,7 @@
 
 #include "bpf/runtimes/hotspot.bpf.h"
 
-/* Functions of a JVM: what they are, and the positions of frames in them. */
+/* Functions of a JVM: their descriptions, and the positions of frames in them. */
 
 /* Reads a Symbol as the name, or as the file behind it. */
 __noinline int hotspot_read_symbol(struct hotspot_run *r, struct function_scratch *function,
@@ -100,7 +100,7 @@ __noinline int hotspot_describe(struct hotspot_run *r)
 	return 1;
 }
 
-/* Sends what was described. Returns the function's seen value; 0: there is no room. */
+/* Sends the description. Returns the function's seen value; 0: there is no room. */
 __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *like)
 {
 	struct runtime_counters *count = own_runtime_counters();
@@ -148,8 +148,8 @@ __noinline __u64 hotspot_send_function(struct hotspot_run *r, const struct rec *
 }
 
 /*
- * Hashes what tells the function from others: compiled code has a number, an interpreted method two
- * addresses, of which the second one changes when the method is redefined.
+ * Hashes the function's identity: compiled code has a number, an interpreted method two addresses,
+ * of which the second one changes when the method is redefined.
  */
 static __always_inline __u64 hotspot_identity(const struct hotspot_found *found)
 {
@@ -186,8 +186,8 @@ __noinline __u64 hotspot_position(struct hotspot_run *r, const struct rec *like)
 }
 
 /*
- * Return addresses in compiled methods, which most frames of a stack have, and most of those that
- * the stack before had. What was found of one holds as long as its code has the same number.
+ * Caches return addresses in compiled methods: most frames have one, mostly one of the previous
+ * stack's. An entry is valid as long as its code has the same number.
  */
 
 #define HOTSPOT_RETURNED (1 << 10) /* a power of two */
@@ -217,7 +217,7 @@ static __always_inline struct hotspot_return *hotspot_return_slot(__u64 pc)
 }
 _Static_assert(HOTSPOT_RETURNED == 1 << (32 - 22), "slots are the upper bits of a hash");
 
-/* Keeps what was found of the frame that was left, if the next one like it can be left alike. */
+/* Caches the frame that was left, if the next one with its pc can be left alike. */
 static __always_inline void hotspot_keep_return(const struct hotspot_run *r, __u64 pc,
 						__u64 position)
 {
@@ -241,7 +241,7 @@ static __always_inline bool hotspot_is_known(const struct hotspot_run *r,
 	return known && known->pc == pc && known->process == r->process;
 }
 
-/* Steps from a frame that is known. Returns its position; 0: it is not known, or has changed. */
+/* Steps from a cached frame. Returns its position; 0: it is not cached, or has changed. */
 __noinline __u64 hotspot_step_known(struct stack_scratch *s, struct hotspot_run *r)
 {
 	struct hotspot_return *known;
@@ -286,7 +286,7 @@ static __always_inline void hotspot_name_frame(struct stack_scratch *s, __u64 po
 	}
 }
 
-/* Steps from a frame of the JVM's. 0: the stack has ended, s->stack_flags says how. */
+/* Steps from a frame of the JVM's. 0: the stack has ended, as s->stack_flags reports. */
 static __always_inline int hotspot_step_frame(struct stack_scratch *s, struct hotspot_run *r)
 {
 	int is_interpreter, is_entry, has_registers, has_stepped;

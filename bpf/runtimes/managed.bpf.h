@@ -20,7 +20,7 @@ struct managed_scratch {
 	struct merge merge;
 	__u32 depth;
 	/* For merge.bpf.h. */
-	__u64 process; /* identifies the process; 0: the interpreter's calls are not learnt */
+	__u64 process; /* identifies the process; 0: the interpreter's calls are not learned */
 	__u32 placed_depth; /* 1 + depth of the outermost frame's end; 0: some have no place yet */
 	__u32 is_foreign; /* native frames further out are another chain's */
 	__u64 foreign_sp; /* place of the first one known to be foreign, 0 if none */

@@ -8,9 +8,9 @@
 #include "bpf/tables.bpf.h"
 
 /*
- * The C frames of an interpreter, learnt from those that hold frames of the runtime. One that is
- * further out than all of the thread's frames runs another chain: greenlets have a chain each, but
- * lie on the stack of the one that made them, whose frames may be stale. The stack ends before.
+ * The C frames of an interpreter, learned from those that hold frames of the runtime. A C frame
+ * further out than all of the thread's frames runs another chain: each greenlet has its own chain,
+ * but lies on its creator's stack, whose frames may be stale. The stack is cut before that frame.
  */
 
 #define CALL_SHAPES 256 /* a power of two */
@@ -46,7 +46,7 @@ struct calls {
 struct call_shapes call_shapes SEC(".maps");
 struct calls calls SEC(".maps");
 
-/* Has the C frame the interpreter's shape? Votes for its own. */
+/* Does the C frame have the interpreter's shape? Votes for its own. */
 static __always_inline bool has_call_shape(__u64 process, __u64 distance)
 {
 	__u32 slot = process & (CALL_SHAPES - 1);
@@ -90,7 +90,7 @@ __noinline int learn_call(struct managed_scratch *m, __u64 addr, __u64 place, __
 	return 0;
 }
 
-/* Runs the native frame at `addr`, which holds no group, another chain? */
+/* Does the native frame at `addr`, which holds no group, run another chain? */
 static __always_inline bool is_foreign_call(struct managed_scratch *m, __u64 addr)
 {
 	__u64 hash, *known;
@@ -198,7 +198,7 @@ static long merge_next(__u32 i, void *ctx)
 	return more ? 0 : 1;
 }
 
-/* Puts the first frame in the place of the leaf, which runs it. */
+/* Replaces the leaf by the first frame, which it runs. */
 static __always_inline void replace_leaf(struct stack_scratch *s, struct managed_scratch *m)
 {
 	s->leaf = m->frames[0].position;
@@ -256,9 +256,9 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 }
 
 /*
- * Notes that a walk for the process found so many frames. Structures that are being changed are
- * left alone at the next one, so a runtime whose structures always mislead is no runtime, or does
- * so on purpose.
+ * Notes how many frames a walk for the process found. Structures that are being changed are
+ * consistent again at a later walk, so a runtime whose structures always mislead is not one, or
+ * does so on purpose.
  */
 static __always_inline void note_walk(const struct stack_scratch *s, const struct rec *like,
 				      __u32 found, __u32 torn)

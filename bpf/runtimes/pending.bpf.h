@@ -8,7 +8,7 @@
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 
-/* The ring has no room for the pending sample: counts it as whoever took it would have. */
+/* The ring has no room for the pending sample: counts it as the program that took it would have. */
 static __always_inline void lose_pending(struct runtime_scratch *m, struct bpf_counters *losses)
 {
 	__u32 event = m->pending.event.event;

@@ -11,7 +11,7 @@
 struct runtime_scratches runtime_scratches SEC(".maps");
 struct marker_ends marker_ends SEC(".maps");
 
-/* Adds the runtime's frames to the stack of the marker, sends it, and goes back to the probe. */
+/* Adds the runtime's frames to the marker's stack, sends it, and tail-calls the probe's end. */
 static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();

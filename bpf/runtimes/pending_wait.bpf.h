@@ -8,8 +8,8 @@
 #include "bpf/wait_send.bpf.h"
 
 /*
- * Sends the current task's wait with the stack that was made of it, which has that many frames of
- * the runtime. The caller's memory is short: this finds all by itself.
+ * Sends the current task's wait with its stack, which has `frames` frames of the runtime. The
+ * caller is short of stack, so this looks up all else itself.
  */
 __noinline int send_pending_wait(__u32 frames)
 {

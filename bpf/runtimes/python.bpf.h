@@ -38,7 +38,7 @@ struct python_threads {
 	__type(value, struct python_thread);
 };
 
-/* Variables of a walk. All addresses come from the target, and may be anything. */
+/* Variables of a walk. All addresses come from the target, and are untrusted. */
 struct python_walk {
 	struct python_layout layout;
 	__u64 bias;
@@ -88,7 +88,7 @@ static __always_inline struct python_walk *own_python_walk(void)
 	return bpf_map_lookup_elem(&python_walks, &zero);
 }
 
-/* Returns what is known of the thread whose state was found. */
+/* Returns the row of the thread whose state was found. */
 static __always_inline struct python_thread *python_known_thread(const struct python_walk *w)
 {
 	__u32 slot = w->slot;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Places of frames that tell none, in 3.8 and 3.9: each has one C frame of the interpreter, counted
- * from the leaf. C frames further out than the chain's root belong to the parent of a greenlet,
- * which has a chain of its own.
+ * Places of frames that have no address of one, in 3.8 and 3.9: each has one C frame of the
+ * interpreter, counted from the leaf. C frames further out than the chain's root belong to the
+ * parent of a greenlet, which has a chain of its own.
  */
 #ifndef PROF_BPF_RUNTIMES_PYTHON_COUNT_BPF_H
 #define PROF_BPF_RUNTIMES_PYTHON_COUNT_BPF_H
@@ -38,7 +38,7 @@ static __always_inline void place_call(struct managed_scratch *m, struct python_
 		m->frames[at].place = sp & ~1ull;
 }
 
-/* Looks at native frame `i` after the leaf. */
+/* Checks native frame `i` after the leaf. */
 __noinline int python_count_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 				  struct managed_scratch *m, struct python_walk *w, __u32 i)
 {
@@ -87,8 +87,8 @@ static __always_inline void place_calls(struct stack_scratch *s, struct runtime_
 }
 
 /*
- * May the innermost call have no frame yet, or none any more? Only in its own code, and in what it
- * calls to check its result.
+ * May the innermost call have no frame yet, or none any more? Only in its own code, and in the
+ * function that checks its result.
  */
 static __always_inline bool python_may_be_early(const struct stack_scratch *s,
 						const struct python_walk *w)

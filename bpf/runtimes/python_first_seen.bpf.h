@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Code objects: what they are, and the positions of frames in them. */
+/* Code objects: their descriptions, and the positions of frames in them. */
 #ifndef PROF_BPF_RUNTIMES_PYTHON_FIRST_SEEN_BPF_H
 #define PROF_BPF_RUNTIMES_PYTHON_FIRST_SEEN_BPF_H
 
@@ -86,7 +86,7 @@ __noinline int python_read_lines(struct python_walk *w, struct function_scratch 
 	return 1;
 }
 
-/* Units of code whose size cannot be read: positions are many, and few functions are longer. */
+/* Units of code whose size is unreadable: positions are plentiful, few functions are longer. */
 #define UNITS_UNKNOWN (1u << 14)
 
 /* Returns the number of instruction units of the code object that was read. */
@@ -106,8 +106,8 @@ static __always_inline __u32 python_units(struct python_walk *w)
 }
 
 /*
- * Returns the pid of the process that the current one may have been forked from. It is asked again
- * what could not be read here. User space compares identities, so it may be another process.
+ * Returns the pid of the process that the current one may have been forked from. Data unreadable
+ * here is read again from it. User space compares identities, so another process does no harm.
  */
 static __always_inline __u32 python_parent(const struct python_walk *w)
 {
@@ -191,7 +191,7 @@ __noinline __u64 python_hash_file(struct python_walk *w, __u64 file)
 	return hash;
 }
 
-/* Hashes what never changes in the code object that was read. */
+/* Hashes the invariant parts of the code object that was read. */
 static __always_inline __u64 python_identity(struct python_walk *w)
 {
 	__u64 sum = RUNTIME_IDENTITY_SEED;
@@ -220,7 +220,7 @@ static __always_inline __s64 python_unit(struct python_walk *w, __u64 code)
 	return w->layout.index_scale == 1 ? (__u32)unit / PYTHON_UNIT : unit;
 }
 
-/* Frames of the interpreter's own make, which stand for no function. */
+/* Frames that the interpreter makes for itself, which represent no function. */
 #define POSITION_NONE ~0ull
 
 /*

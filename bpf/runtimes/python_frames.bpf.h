@@ -111,7 +111,7 @@ static long visit_thread(__u32 i, void *ctx)
 
 /*
  * Finds the thread's state, and reads it. False: it has none. `anew`: the state found last is not
- * believed, because the thread may have another one by now.
+ * trusted, because the thread may have another one by now.
  */
 __noinline int python_find_thread(struct python_walk *w, __u32 anew)
 {
@@ -340,9 +340,9 @@ static long walk_frame(__u32 i, void *ctx)
 }
 
 /*
- * 3.10, more calls than frames: the innermost call has just begun, or the outermost cframe is not
- * a call's, but greenlet's. The former is only possible where the stack's innermost C frame is the
- * call's (`runs_leaf`). Other stacks tell that the thread has greenlets, and where the chain ends.
+ * 3.10, more calls than frames: the innermost call has just begun, or the outermost cframe is not a
+ * call's, but greenlet's. The former is only possible where the stack's innermost C frame is the
+ * call's (`runs_leaf`). Other stacks show that the thread has greenlets, and where the chain ends.
  */
 static __always_inline bool python_is_greenlet(const struct python_walk *w,
 					       const struct managed_scratch *m, bool runs_leaf)
@@ -403,7 +403,7 @@ static __always_inline void python_walk_chain(struct python_walk *w, struct mana
 /*
  * Begins the walk again one call further out. The innermost cframe is linked before it is filled
  * in; in 3.10 a call links its cframe and its frame one after the other, when it begins and when it
- * ends: what has no partner is left out.
+ * ends: calls and frames without a partner are left out.
  */
 static __always_inline void python_retry(struct python_walk *w, struct managed_scratch *m,
 					 struct runtime_counters *count)
@@ -485,7 +485,7 @@ static __always_inline void python_capture_other(struct managed_scratch *m, stru
 	m->count = m->group;
 }
 
-/* Can its frames be those of several chains? Older versions tell no place for them. */
+/* Can its frames be those of several chains? Older versions have no place for them. */
 static __always_inline bool may_be_nested(const struct python_walk *w)
 {
 	return w->layout.place == PYTHON_PLACE_ENTRY || w->layout.frame_entry;

@@ -5,8 +5,8 @@
  *
  * Each call of the interpreter's loop leaves something in its C frame: until 3.10 a cframe for each
  * Python frame, in 3.11 one for the group of frames that the call runs, from 3.12 on a frame
- * without code at the outer end of the group. Its address tells the C frame, whatever the
- * compiler has made of the interpreter's code.
+ * without code at the outer end of the group. Its address identifies the C frame, however the
+ * compiler has arranged the interpreter's code.
  */
 #ifndef PROF_BPF_RUNTIMES_PYTHON_STACK_BPF_H
 #define PROF_BPF_RUNTIMES_PYTHON_STACK_BPF_H
@@ -49,7 +49,7 @@ static __always_inline void place_frames(struct stack_scratch *s, struct runtime
 	count->switched += m->count && m->is_foreign;
 }
 
-/* Returns where the innermost C frame ends on the stack; 0: unknown. */
+/* Returns the end of the innermost C frame on the stack; 0: unknown. */
 static __always_inline __u64 leaf_end(const struct stack_scratch *s,
 				      const struct runtime_scratch *notes)
 {

@@ -12,7 +12,7 @@
 #define RUBY_STACK_MAX (1u << 24) /* words */
 #define RUBY_MACHINE_MAX (1u << 23) /* bytes of a thread's stack up to its innermost call */
 
-/* Variables of a walk. All addresses come from the target, and may be anything. */
+/* Variables of a walk. All addresses come from the target, and are untrusted. */
 struct ruby_walk {
 	struct ruby_layout layout;
 	__u64 bias;
@@ -92,7 +92,7 @@ static __always_inline __u64 ruby_thread_variable(struct ruby_walk *w, __u64 thr
 	return block + index[1];
 }
 
-/* Finds what the thread runs. False: no Ruby. */
+/* Finds the thread's execution context. False: no Ruby. */
 __noinline int ruby_find_context(struct ruby_walk *w)
 {
 	__u64 thread_pointer = thread_pointer_of(bpf_get_current_task_btf());
@@ -118,7 +118,7 @@ __noinline int ruby_find_context(struct ruby_walk *w)
 	return 1;
 }
 
-/* Registers with which the function of a tag goes on. */
+/* Registers with which the function of a tag continues. */
 struct ruby_registers {
 	__u64 pc, sp, fp;
 };
@@ -149,7 +149,7 @@ __noinline int ruby_read_tag(const struct ruby_walk *w, __u64 tag, struct ruby_r
 	return 1;
 }
 
-/* Does rb_vm_exec go on there? */
+/* Does rb_vm_exec continue there? */
 static __always_inline bool ruby_is_call(const struct ruby_walk *w, const struct ruby_registers *r)
 {
 	__u64 at = r->pc - w->bias - w->layout.exec_start;
@@ -159,8 +159,7 @@ static __always_inline bool ruby_is_call(const struct ruby_walk *w, const struct
 	return at < w->layout.exec_end - w->layout.exec_start;
 }
 
-/* Looks at the tag at w->tag. False: there are no more. They lie on the stack one below the other.
- */
+/* Checks the tag at w->tag. False: there are no more. They lie on the stack one below the other. */
 __noinline int ruby_take_tag(struct ruby_walk *w)
 {
 	struct ruby_registers registers = {};

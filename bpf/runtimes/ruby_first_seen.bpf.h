@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Methods and blocks: what they are, and the positions of frames in them. */
+/* Methods and blocks: their descriptions, and the positions of frames in them. */
 #ifndef PROF_BPF_RUNTIMES_RUBY_FIRST_SEEN_BPF_H
 #define PROF_BPF_RUNTIMES_RUBY_FIRST_SEEN_BPF_H
 
@@ -52,7 +52,7 @@ __noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *func
 		size = max;
 		text->flags = FUNCTION_CUT;
 	}
-	/* Older verifiers forget what they knew of both by now. */
+	/* Older verifiers have forgotten the bounds of both by now. */
 	barrier_var(size);
 	barrier_var(at);
 	if (size > FUNCTION_FILE_MAX || at > FUNCTION_NAME_MAX ||
@@ -65,7 +65,7 @@ __noinline int ruby_read_text(struct ruby_walk *w, struct function_scratch *func
 	return 1;
 }
 
-/* Adds what the rest is found by late. */
+/* Adds the keys by which user space looks up the rest later. */
 static __always_inline __u32 ruby_add_head(struct function_scratch *function,
 					   const struct ruby_function_head *head)
 {
@@ -84,7 +84,7 @@ static __always_inline __u32 ruby_add_head(struct function_scratch *function,
 	return at + sizeof(*head);
 }
 
-/* Sends what was described, with so many units. Returns its seen value; 0: there is no room. */
+/* Sends the description, with this number of units. Returns its seen value; 0: there is no room. */
 static __always_inline __u64 ruby_send(struct ruby_walk *w, const struct rec *like,
 				       struct ruby_function_head *head, __u32 units)
 {
@@ -157,7 +157,7 @@ __noinline __u64 ruby_send_code(struct ruby_walk *w, const struct rec *like)
 	return ruby_send(w, like, &head, units < UNITS_MAX ? units : UNITS_MAX);
 }
 
-/* Describes the method in C that was read. Its name is found late. */
+/* Describes the method in C that was read. User space looks up its name later. */
 __noinline __u64 ruby_send_method(struct ruby_walk *w, const struct rec *like)
 {
 	struct function_scratch *function = own_function();
@@ -173,7 +173,7 @@ __noinline __u64 ruby_send_method(struct ruby_walk *w, const struct rec *like)
 	return ruby_send(w, like, &head, 1);
 }
 
-/* Hashes what never changes in the body of Ruby code that was read. */
+/* Hashes the invariant parts of the body of Ruby code that was read. */
 static __always_inline __u64 ruby_code_identity(const struct ruby_walk *w)
 {
 	__u64 sum = RUNTIME_IDENTITY_SEED;

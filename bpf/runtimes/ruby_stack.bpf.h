@@ -2,7 +2,8 @@
 /*
  * Adds Ruby's methods and blocks to a stack. Each call of the interpreter, rb_vm_exec, runs a group
  * of control frames up to one with a flag, and leaves a tag in its C frame, for exceptions. Tags of
- * others are told apart by the code in which they go on. There must be as many of both.
+ * other functions are recognized by the code in which they continue. There must be as many tags as
+ * groups.
  */
 #ifndef PROF_BPF_RUNTIMES_RUBY_STACK_BPF_H
 #define PROF_BPF_RUNTIMES_RUBY_STACK_BPF_H
@@ -77,7 +78,7 @@ __noinline int ruby_take_frame(struct ruby_walk *w, struct managed_scratch *m)
 	    !ruby_read(w->env, sizeof(w->env), w->frame_words[RUBY_FRAME_ENV] + RUBY_ENV_OFFSET))
 		return 0;
 	w->frame += w->layout.frame_size;
-	/* The outermost one, and those for what is compiled, stand for no call. */
+	/* The outermost frame, and those for compiled code, represent no call. */
 	if ((w->env[RUBY_ENV_FLAGS] & RUBY_KIND_MASK) == RUBY_KIND_DUMMY) {
 		w->torn = 0;
 		return w->frame < w->end;
@@ -227,8 +228,8 @@ static __always_inline void ruby_join_frames(struct stack_scratch *s, struct run
 }
 
 /*
- * Is it another thread's context that was found, in an interpreter that only tells which one runs?
- * Then no call lies on this one's stack.
+ * Is the context another thread's, in an interpreter that only has the running one? Then no call
+ * lies on this thread's stack.
  */
 static __always_inline bool ruby_is_foreign(const struct stack_scratch *s,
 					    const struct ruby_walk *w)
@@ -294,7 +295,7 @@ static long skip_call(__u32 i, void *ctx)
 
 /*
  * Goes to the C frame of the interpreter's call that runs the compiled code of s->frame, which
- * stands for all of that code: the frames that it has cannot be told, but its methods have control
+ * represents all of that code: its native frames cannot be found, but its methods have control
  * frames. The tag has the registers of the C frame. False: there is none.
  */
 __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
@@ -323,7 +324,7 @@ __noinline int ruby_leave_compiled(struct stack_scratch *s, struct ruby_walk *w)
 	return 1;
 }
 
-/* Steps on from where the walk has stopped. */
+/* Steps on from the frame at which the walk has stopped. */
 __noinline int ruby_turn(struct stack_scratch *s, struct ruby_walk *w)
 {
 	if (!s || !w)

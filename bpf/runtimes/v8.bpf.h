@@ -11,7 +11,7 @@
 #define V8_STRING_HOPS 3
 #define V8_STRING_WORDS 4
 
-/* Variables of a walk. All addresses come from the target, and may be anything. */
+/* Variables of a walk. All addresses come from the target, and are untrusted. */
 struct v8_walk {
 	struct v8_layout layout;
 	__u64 process; /* hash that identifies the process */

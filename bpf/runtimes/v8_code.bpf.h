@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Compiled code of functions: which object of V8's a program counter lies in. The function knows
- * only the code that its next call runs, so the instructions are searched for their start, before
- * which a reference to that object lies. The code found last for a function is tried first.
+ * Compiled code of functions: finds the V8 object that contains a program counter. The function
+ * refers only to the code that its next call runs, so the instructions are searched for their
+ * start, before which a reference to that object lies. The code found last for a function is tried
+ * first.
  */
 #ifndef PROF_BPF_RUNTIMES_V8_CODE_BPF_H
 #define PROF_BPF_RUNTIMES_V8_CODE_BPF_H
@@ -72,7 +73,7 @@ static __always_inline bool v8_may_be_map(const struct v8_walk *w, __u64 word)
 	return v8_is_reference(word) && word < 1ull << 56;
 }
 
-/* Looks whether code begins at w->search. True: the search is over. */
+/* Checks whether code begins at w->search. True: the search is over. */
 __noinline int v8_try_start(struct v8_walk *w)
 {
 	__u64 words[2], start, code;
@@ -161,7 +162,7 @@ __noinline int v8_find_code(struct v8_walk *w, __u64 key)
 	return 1;
 }
 
-/* Finds the compiled code of the frame and what made it. */
+/* Finds the compiled code of the frame and its compiler. */
 static __always_inline void v8_find_compiler(struct v8_walk *w, __u64 key)
 {
 	if (!v8_find_code(w, key))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions: what they are, and the positions of frames in them. */
+/* Functions: their descriptions, and the positions of frames in them. */
 #ifndef PROF_BPF_RUNTIMES_V8_FIRST_SEEN_BPF_H
 #define PROF_BPF_RUNTIMES_V8_FIRST_SEEN_BPF_H
 
@@ -19,7 +19,7 @@ __noinline int v8_append(struct v8_walk *w, struct function_scratch *function, _
 	text = which ? &rec->file : &rec->name;
 	max = which ? FUNCTION_FILE_MAX : FUNCTION_NAME_MAX;
 	at = (which ? rec->name.size : 0) + text->size;
-	/* Halves of unlike width, and more than there is room for, are read late. */
+	/* Halves of different width, and text that does not fit, are read later. */
 	if (w->length > 1u << 30 || text->size > max || (text->width && text->width != w->width)) {
 		text->flags |= FUNCTION_CUT;
 		return 0;
@@ -71,7 +71,7 @@ __noinline int v8_read_text(struct v8_walk *w, struct function_scratch *function
 	return 1;
 }
 
-/* Returns where in a ScopeInfo the function's name is; 0: unknown. */
+/* Returns the place of the function's name in a ScopeInfo; 0: unknown. */
 static __always_inline __u32 v8_scope_name(struct v8_walk *w, __u64 scope)
 {
 	__u64 flags, locals;
@@ -118,7 +118,7 @@ static __always_inline void v8_describe_scope(struct v8_walk *w, struct function
 	}
 }
 
-/* Returns the length of the script's text, by which it is known again; 0: unknown. */
+/* Returns the length of the script's text, by which it is recognized; 0: unknown. */
 static __always_inline __u32 v8_source_length(const struct v8_walk *w)
 {
 	__u64 source, length;
@@ -131,7 +131,7 @@ static __always_inline __u32 v8_source_length(const struct v8_walk *w)
 }
 
 /*
- * Describes the function that was read: its name, its file, and where in its script it is. Called
+ * Describes the function that was read: its name, its file, and its place in its script. Called
  * before v8_send_function(), not by it: older kernels limit the stack of all calls together.
  */
 __noinline int v8_describe_names(struct v8_walk *w)
@@ -218,7 +218,7 @@ static __always_inline __u32 v8_units(const struct v8_walk *w)
 	return units < UNITS_MAX ? units : UNITS_MAX;
 }
 
-/* Sends what was described. Returns the function's seen value; 0: there is no room. */
+/* Sends the description. Returns the function's seen value; 0: there is no room. */
 __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 {
 	struct runtime_counters *count = own_runtime_counters();
@@ -247,8 +247,8 @@ __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 	count->functions++;
 	value = rec->position << UNITS_BITS | (rec->units - 1);
 	/*
-	 * Text that could not be read is tried again when it is next seen, but not at each tick for
-	 * ever: once in so many times this one stays.
+	 * A function with unreadable text is described again when it is next seen, but not at each
+	 * tick forever: once in V8_TRIES times, on average, this description is final.
 	 */
 	if (!((rec->name.flags | rec->file.flags) & FUNCTION_UNREADABLE) ||
 	    !(mix_bits(rec->position) >> 32 & (V8_TRIES - 1)))
@@ -257,9 +257,9 @@ __noinline __u64 v8_send_function(struct v8_walk *w, const struct rec *like)
 }
 
 /*
- * Hashes what never changes in the function that was read. Objects move, so their addresses are
+ * Hashes the invariant parts of the function that was read. Objects move, so their addresses are
  * left out: a script has a number in its isolate, which has one thread, and a function one in its
- * script. Builtins are told apart by their own number.
+ * script. Builtins differ by their own number.
  */
 static __always_inline __u64 v8_identity(const struct v8_walk *w)
 {
@@ -272,7 +272,7 @@ static __always_inline __u64 v8_identity(const struct v8_walk *w)
 	return sum;
 }
 
-/* The same, and which code of the function it is. */
+/* The same, with the function's code. */
 static __always_inline __u64 v8_code_identity(const struct v8_walk *w, __u64 sum)
 {
 	sum = runtime_identity_add(sum, w->bytecode_size << 8 | w->tier);

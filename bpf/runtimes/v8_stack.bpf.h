@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Adds the functions of JavaScript to a stack. V8 makes code that keeps a frame
- * pointer, so the walker knows the frame of each call, and the frame itself tells whose it is: two
- * slots below the frame pointer is the function, unless the slot above that says that the frame is
- * of another type. A function takes the place of the native frame that runs it: its own machine
- * code, or the interpreter's.
+ * Adds the functions of JavaScript to a stack. V8 makes code that keeps a frame pointer, so the
+ * walker finds the frame of each call, and the frame has its function: two slots below the frame
+ * pointer, unless the slot above that marks a frame of another type. A function takes the place of
+ * the native frame that runs it: its own machine code, or the interpreter's.
  */
 #ifndef PROF_BPF_RUNTIMES_V8_STACK_BPF_H
 #define PROF_BPF_RUNTIMES_V8_STACK_BPF_H
@@ -20,8 +19,8 @@ struct v8_loop {
 };
 
 /*
- * Finds how the frame's code was made. `sp`: where the frame ends by now. The interpreter and
- * baseline code keep the bytecode in the frame, the former with its place in it.
+ * Finds the tier of the frame's code. `sp`: the frame's present end. The interpreter and baseline
+ * code keep the bytecode in the frame, the former with its place in it.
  */
 static __always_inline void v8_find_tier(struct v8_walk *w, __u64 fp, __u64 sp)
 {
@@ -79,7 +78,7 @@ static __always_inline bool v8_read_frame(struct v8_walk *w, __u64 fp, __u64 sp)
 	return v8_find_script(w);
 }
 
-/* Looks at the native frame inside frame `i` of those after the leaf. */
+/* Checks the native frame inside frame `i` of those after the leaf. */
 __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *notes,
 			     struct managed_scratch *m, struct v8_walk *w, __u32 i)
 {
@@ -89,7 +88,7 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	if (!s || !notes || !m || !w || i >= USER_DEPTH_MAX)
 		return 0;
 	end = notes->sps[i];
-	/* The callee of the frame, or nobody yet. */
+	/* The callee of the frame, or none yet. */
 	barrier_var(inner);
 	sp = inner < USER_DEPTH_MAX ? notes->sps[inner] & ~1ull : s->top_sp;
 	/* There is no user frame inside the first one if the leaf is in the kernel. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Allocations of memory, a sample of them, and what becomes of it. Part of the wire format. */
+/* A sample of the allocations of memory, and their frees. Part of the wire format. */
 #ifndef PROF_BPF_ALLOC_RECORD_H
 #define PROF_BPF_ALLOC_RECORD_H
 
 #include "bpf/record_head.h"
 
-/* File of the library that tells of allocations: a part of prof. */
+/* File of the library that reports allocations: a part of prof. */
 #define ALLOC_SHIM_NAME "prof-alloc.so"
 
 /* A block of memory that rec.pid got. */
@@ -13,12 +13,12 @@ struct rec_alloc {
 	struct rec_sample sample; /* as for REC_SAMPLE, except that weight and cpu_time are 0 */
 	__u64 address; /* of the process */
 	__u64 size; /* bytes */
-	__u64 weighted; /* bytes of allocations that it stands for */
+	__u64 weighted; /* bytes of allocations that it represents */
 };
 
 /*
- * The process gives back the block that was sent with that address. Blocks that were not sent may
- * be told of, too.
+ * The process frees the block that was sent with that address. Frees of blocks that were not sent
+ * may occur as well.
  */
 struct rec_free {
 	struct rec rec;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Chooses allocations by chance, byte by byte; see struct alloc_sampling. */
+/* Samples allocations at random, byte by byte; see struct alloc_sampling. */
 #ifndef PROF_BPF_ALLOC_SAMPLING_BPF_H
 #define PROF_BPF_ALLOC_SAMPLING_BPF_H
 
@@ -8,7 +8,7 @@
 
 const volatile struct alloc_sampling alloc_sampling = {};
 
-/* Chance has no memory, so it does not matter whose bytes count down. */
+/* The distribution is memoryless, so any process's bytes may count down. */
 struct alloc_distances {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -61,7 +61,7 @@ static __always_inline bool takes_bytes(__u64 size)
 	return true;
 }
 
-/* Bytes that such an allocation stands for. */
+/* Returns the bytes that such an allocation represents. */
 static __always_inline __u64 weigh_bytes(__u64 size)
 {
 	__u64 mean = alloc_sampling.mean, at;

@@ -30,7 +30,7 @@ static __always_inline struct aside *own_aside(void)
 	return bpf_map_lookup_elem(&asides, &zero);
 }
 
-/* Keeps a record that may not be written now. Returns 0, else there is no room. */
+/* Keeps a record that must not be written now. Returns 0; other values: no room. */
 static __always_inline long put_aside(struct aside *aside, const void *rec, __u32 size)
 {
 	__u64 at;

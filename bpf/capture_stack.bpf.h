@@ -125,7 +125,7 @@ __noinline int unwind_search_rule(struct stack_scratch *s, __u64 addr)
 
 /*
  * Sets s->rule to the rule of the frame's pc minus `back` bytes. If that rule is UNWIND_CFA_NONE,
- * s->mapping is the mapping of the address. False: nothing is known of the address.
+ * s->mapping is the mapping of the address. False: the address is unknown.
  */
 __noinline int unwind_find_rule(struct stack_scratch *s, __u32 back)
 {
@@ -273,7 +273,7 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	return loop.found;
 }
 
-/* Notes where on the stack the frame begins. */
+/* Notes the address on the stack at which the frame begins. */
 static __always_inline void note_sp(const struct stack_scratch *s, __u32 i)
 {
 	struct runtime_scratch *m = own_runtime_scratch();
@@ -311,7 +311,7 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 	return 1;
 }
 
-/* Is the frame left to the program of the process's runtime? Until that has it, it is broken. */
+/* Is the frame left to the program of the process's runtime? Until then, it is broken. */
 static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 {
 	if (!runtime_resumes(s->runtime) || s->resumes == RESUME_REFUSED)
@@ -321,12 +321,12 @@ static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 	return true;
 }
 
-/* Calls of probed functions, the latest ones, that are searched. */
+/* Maximum of the latest calls of probed functions that are searched. */
 #define PROBED_CALLS_MAX 4
 
 /*
- * While a function runs whose return is probed, its return address is that of a page of the
- * kernel's, and the kernel keeps the true one, which becomes the frame's pc.
+ * While a function with a probed return runs, its return address lies in a page of the kernel,
+ * which keeps the true one. Makes that the frame's pc.
  */
 __noinline int unwind_find_return(struct stack_scratch *s)
 {
@@ -349,7 +349,7 @@ __noinline int unwind_find_return(struct stack_scratch *s)
 	return 0;
 }
 
-/* Steps one frame outwards by any method. 0: the stack has ended, s->stack_flags says how. */
+/* Steps one frame outwards by any method. 0: the stack has ended, as s->stack_flags reports. */
 static __always_inline int unwind_frame(struct stack_scratch *s)
 {
 	__u32 back = s->frame.is_pc ? 0 : 1;
@@ -359,7 +359,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 	if (!unwind_find_rule(s, back)) {
 		if (stops_for_runtime(s))
 			return 0;
-		/* Garbage, or code mapped a moment ago: user space will know. */
+		/* Garbage, or code mapped a moment ago: user space can tell them apart. */
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
@@ -390,7 +390,7 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		s->stack_flags |= STACK_UNKNOWN;
 		return 0;
 	}
-	/* Any other method would miss what leads from one stack to another. */
+	/* Any other method would miss the switch from one stack to another. */
 	if (!(config.unwind & UNWIND_BY_FRAME_POINTER) ||
 	    s->rule.cfa_kind >= UNWIND_CFA_OTHER_STACK) {
 		s->stack_flags |= STACK_BROKEN;
@@ -559,7 +559,7 @@ __noinline int load_interrupted_regs(struct bpf_perf_event_data *ctx, struct sta
 #define ENTRY_STACK_BYTES 4096
 
 /*
- * Replaces the part of s->regs from the stack pointer `sp` on by what was pushed to `saved`, a
+ * Replaces the part of s->regs from the stack pointer `sp` on by the words pushed to `saved`, a
  * struct pt_regs.
  */
 static __always_inline void take_pushed_regs(struct stack_scratch *s, __u64 saved, __u64 sp)
@@ -574,9 +574,9 @@ static __always_inline void take_pushed_regs(struct stack_scratch *s, __u64 save
 
 /*
  * Loads the registers with which user code was left, if an NMI came in the midst of the kernel's
- * entry or exit code: what is not pushed yet, or was popped, is still in the CPU. False elsewhere.
- * Follows arch/x86/entry/entry_64.S: a system call keeps the user's pc in rcx until all is pushed,
- * and so does its return.
+ * entry or exit code: registers not pushed yet, or popped already, are still in the CPU. False
+ * elsewhere. Follows arch/x86/entry/entry_64.S: a system call keeps the user's pc in rcx until all
+ * is pushed, and so does its return.
  */
 __noinline int load_entering_regs(struct bpf_perf_event_data *ctx, struct stack_scratch *s)
 {
@@ -602,7 +602,7 @@ __noinline int load_entering_regs(struct bpf_perf_event_data *ctx, struct stack_
 	if (sp <= ENTRY_STACKS || sp > ENTRY_STACKS_END)
 		return 0;
 	saved = ((sp - 1) | (ENTRY_STACK_BYTES - 1)) + 1 - sizeof(s->regs);
-	/* The CPU has pushed the pc and what lies above it; a return to user code does so later. */
+	/* The CPU has pushed the pc and the words above it; a return to user code does so later. */
 	if (sp > saved + offsetof(bpf_user_pt_regs_t, rip))
 		return 0;
 	take_pushed_regs(s, saved, sp);
@@ -679,7 +679,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	load_user_regs(ctx, is_interrupted, task, s);
 	begin_walk(s);
 	s->pending = is_interrupted ? UNWIND_PENDING | UNWIND_PENDING_TICKS : UNWIND_PENDING;
-	/* Before the first frame, of which it says whether its sp is noted. */
+	/* Before the first frame: it determines whether that frame's sp is noted. */
 	is_known = find_space(task, process, s, pid);
 	if (s->sample_flags & SAMPLE_LEAF_KERNEL)
 		unwind_push(s, FRAME_NATIVE);
@@ -689,7 +689,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 		bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, unwind_turn, &loop, 0);
 	else
 		s->stack_flags |= STACK_UNKNOWN;
-	/* Threads that run none of the runtime's code have their whole stack. */
+	/* The stack of a thread that runs none of the runtime's code is complete. */
 	if (runtime_is_walked(s->runtime) && !s->resumes)
 		s->runtime = RUNTIME_NONE;
 	/* The loop used up its turns. */
@@ -699,8 +699,8 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 }
 
 /*
- * Has user space woken if the current process's code is not what it was at its last stack. Mappings
- * that no stack follows can wait.
+ * Requests a wakeup of user space if the current process's code has changed since its last stack.
+ * Mappings that no stack follows can wait.
  */
 __noinline int note_code(struct tracked_process *process)
 {
@@ -768,7 +768,7 @@ static __always_inline void capture_stack(void *ctx, bool is_interrupted, struct
 	if (!is_interrupted || (__s64)pc < 0)
 		capture_kernel(ctx, s);
 	capture_user(ctx, is_interrupted, task, process, s, pid);
-	/* Read again: the verifier would keep apart what it knows of the two kinds of addresses. */
+	/* Read again: the verifier would track the two kinds of addresses separately. */
 	if (is_interrupted)
 		pc = PT_REGS_IP(
 			(volatile bpf_user_pt_regs_t *)&((struct bpf_perf_event_data *)ctx)->regs);

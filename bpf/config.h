@@ -90,7 +90,7 @@ enum usdt_argument_kind {
 /* struct usdt_argument.flags */
 enum {
 	USDT_SIGNED = 1 << 0,
-	USDT_TEXT = 1 << 1, /* the address of a text, which is wanted */
+	USDT_TEXT = 1 << 1, /* the address of a text, which is requested */
 	USDT_INDEX_LOW = 1 << 2, /* of the index, the lower 32 bits count */
 	USDT_INDEX_SIGNED = 1 << 3, /* likewise, with their sign */
 };
@@ -114,8 +114,8 @@ struct usdt_layout {
 };
 
 /*
- * A function of an allocator, by what its arguments are; the attach cookie of its probes. PROBES:
- * the cookie is the number of a struct usdt_layout.
+ * A function of an allocator, by its arguments; the attach cookie of its probes. PROBES: the cookie
+ * is the number of a struct usdt_layout.
  */
 enum alloc_function {
 	ALLOC_SIZE, /* malloc(size) */
@@ -130,10 +130,10 @@ enum alloc_function {
 /* Steps of the tables in struct alloc_sampling. */
 #define ALLOC_LOG_STEPS 256
 #define ALLOC_WEIGHT_STEPS 1024
-/* Sizes from so many times the mean on stand for themselves. */
+/* Allocations of at least this many times the mean have their own size as weight. */
 #define ALLOC_WEIGHT_MAX 32
 
-/* Chooses allocations by chance, as if each byte were marked with probability 1 / mean. */
+/* Samples allocations at random, as if each byte were marked with probability 1 / mean. */
 struct alloc_sampling {
 	__u64 mean; /* bytes, below 2^31 */
 	__u32 log2[ALLOC_LOG_STEPS + 1]; /* of 1 to 2, in 2^-26 */
@@ -179,7 +179,7 @@ enum {
 
 /* A process in the filter. */
 struct tracked_process {
-	__u64 start; /* its start time: tells it from a later process with the same pid */
+	__u64 start; /* its start time: distinguishes it from a later process with the same pid */
 	__u64 first_exec; /* its task's exec count when it entered the filter */
 	__u64 entered; /* when a scan found it; 0: its start was recorded */
 	__u64 cgroups; /* cgroups_of() it when user space last read its control group; 0: never */
@@ -212,7 +212,7 @@ struct bpf_config {
 	__u32 waits; /* record what threads wait for */
 	__u32 wait_quota; /* stacks of waits per window and CPU; 0: all */
 	__u32 interpreter_frames; /* keep the native frames of interpreters */
-	__u32 locks; /* find out which threads hold the lock of their interpreter */
+	__u32 locks; /* determine which threads hold their interpreter's lock */
 	__u64 wait_window_ns;
 	__u64 wait_long_ns; /* send a REC_RUN after each wait of this length or longer */
 };
@@ -266,8 +266,8 @@ struct switch_state {
 struct runtime_counters {
 	__u64 samples; /* taken over by a runtime's program */
 	__u64 missed; /* the program or the layout was not there */
-	__u64 threadless; /* the thread is not known to the runtime */
-	__u64 idle; /* the thread runs no function of it */
+	__u64 threadless; /* the runtime has no such thread */
+	__u64 idle; /* the thread runs no function of the runtime */
 	__u64 whole; /* all frames found, each in its place */
 	__u64 copied; /* sent with a copied stack, to be put in place in user space */
 	__u64 torn; /* frames missing: structures were being changed */
@@ -280,7 +280,7 @@ struct runtime_counters {
 	__u64 functions; /* functions described */
 	__u64 lost_functions; /* the ring had no room */
 	__u64 clamped; /* instructions outside of their code */
-	__u64 abandoned; /* processes whose structures misled each time */
+	__u64 abandoned; /* processes whose structures misled every time */
 };
 
 /* One per CPU; only the programs on that CPU add to it. */
@@ -305,7 +305,7 @@ struct neighbour {
 	__u64 ticks, first, last; /* ns */
 	__u64 is_recorder;
 	__u64 flags; /* of its first thread */
-	/* Names its first thread and its executed file; "": unknown, or not to be known. */
+	/* Names its first thread and its executed file; "": unknown, or hidden. */
 	char name[16], program[16];
 	char arguments[NEIGHBOUR_ARGUMENTS_MAX];
 };
@@ -352,12 +352,12 @@ enum timed_program {
 };
 
 /*
- * The first runs of a program on a CPU are all timed, so that what runs seldom is known as well;
- * later one in as many, on average. A power of two.
+ * Number of runs of a program on a CPU that are all timed, so that rare programs are measured as
+ * well; later, one in as many is timed, on average. A power of two.
  */
 #define TIMED_RUNS 64
 
-/* Sums of a program on a CPU, with the program of a runtime that it went over to. */
+/* Sums of a program on a CPU, including the runtime's program that it tail-called. */
 struct program_cost {
 	__u64 runs;
 	__u64 next; /* timed from this number of runs on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Copies the registers and stack of a task whose code the walker does not know yet: of a new
+ * Copies the registers and stack of a task whose code the walker does not have yet: of a new
  * process, or in a library just loaded. User space finishes such stacks a moment later.
  */
 #ifndef PROF_BPF_COPY_BPF_H
@@ -40,7 +40,7 @@ struct copy_scratch {
 
 /*
  * One for each CPU, by its number: maps with memory for each CPU are limited to 32 kB. User space
- * knows such maps by the end of their names.
+ * finds such maps by the end of their names.
  */
 struct copies {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -136,9 +136,9 @@ static __always_inline __u32 copy_stack(struct copy_scratch *c, __u32 at, __u64 
 #define GO_CURG_1_26 23
 
 /*
- * Copies what leads to the other stack of a Go program, and `at` a word of the copy that stack, of
- * which it returns the bytes. No failure is looked for: what cannot be read is 0, and nothing can
- * be read there. User space judges what it gets by the layout that it knows by then.
+ * Copies the structures that lead to the other stack of a Go program and, to word `at` of the copy,
+ * that stack. Returns its bytes. Failures are not checked: unreadable memory yields 0, an address
+ * at which nothing is readable. User space checks the result by the layout it has then.
  */
 __noinline int copy_go(struct copy_scratch *c, __u32 at)
 {

@@ -2,11 +2,11 @@
 /*
  * Puts records into this CPU's ring and counts them. A ring has a lock, and a tick of the
  * hardware's counter (an NMI) may come in while the program that it interrupts holds it. From 6.15
- * on the kernel then waits for 1 to 2 ms before it refuses, earlier ones refuse at once. So whoever
- * writes says so, and what comes in between puts its records aside; the writer sends them
- * afterwards. Two kinds of programs are at a limit of the verifier: those that define
- * EMIT_LEAVES_ASIDE leave that to the next writer, and those that define EMIT_PLAINLY and rarely
- * write do not even say so.
+ * on the kernel then waits for 1 to 2 ms before it refuses, earlier ones refuse at once. So a
+ * writer sets a mark, and a program that interrupts it puts its records aside; the writer sends
+ * them afterwards. Two kinds of programs are at a limit of the verifier: those that define
+ * EMIT_LEAVES_ASIDE leave this to the next writer, and those that define EMIT_PLAINLY and rarely
+ * write do not even set the mark.
  */
 #ifndef PROF_BPF_EMIT_BPF_H
 #define PROF_BPF_EMIT_BPF_H
@@ -64,12 +64,12 @@ static __always_inline void emit_submit(void *rec, __u64 flags)
 }
 
 /*
- * Sends what was put aside, as one entry of the ring. More may be put aside meanwhile, which stays
- * for the next call.
+ * Sends the records put aside, as one entry of the ring. Records put aside meanwhile stay for the
+ * next call.
  */
 __noinline int send_aside(void);
 
-/* Returns 0, else there is no room. */
+/* Returns 0; other values: no room. */
 static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size, __u64 flags)
 {
 	struct aside *aside = own_aside();
@@ -81,7 +81,7 @@ static __always_inline long write_or_put_aside(void *ring, void *rec, __u32 size
 	if (aside->writer == task) {
 		code = put_aside(aside, rec, size);
 	} else {
-		/* Another task that said so was preempted and does not hold the lock. */
+		/* Another task that has set the mark was preempted and does not hold the lock. */
 		aside->writer = task;
 		barrier();
 		code = bpf_ringbuf_output(ring, rec, size, flags);

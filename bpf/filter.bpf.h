@@ -7,8 +7,9 @@
 #include "bpf/kernel.h"
 
 /*
- * Tracked processes, by tgid of the initial pid namespace. The value's start time tells a process
- * from a later one with the same pid. Never an LRU: new processes must not push out tracked ones.
+ * Tracked processes, by tgid of the initial pid namespace. The value's start time distinguishes a
+ * process from a later one with the same pid. Never an LRU: new processes must not push out tracked
+ * ones.
  */
 struct tracked {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -36,8 +37,8 @@ struct pending_exec {
 };
 
 /*
- * Tids of the initial pid namespace → those of the recorder's, where that is another one: a thread
- * that ends gives its number back before it is through with itself.
+ * Tids of the initial pid namespace → the recorder's, if it differs: an exiting thread frees its
+ * number before it has finished.
  */
 struct own_tids {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -104,7 +105,7 @@ static __always_inline bool is_recorder(__u32 tgid)
 
 /*
  * Returns the process's pid in the upper half and the tid in the lower one, in the recorder's
- * namespace. They come from the two struct pid, or from what is remembered for the ids.
+ * namespace. They come from the two struct pid, or from the pids remembered for the ids.
  */
 extern __u64 own_pids(__u64 process_pid, __u64 thread_pid, __u32 tgid, __u32 pid);
 

@@ -8,7 +8,7 @@
 
 #define HOTSPOT_HOPS 12 /* to the first segment of a blob */
 #define HOTSPOT_FREE 0xff /* tag of a segment without code */
-/* Code that is read: so many bytes before the pc, and in all. */
+/* Bytes of code that are read: before the pc, and in all. */
 #define HOTSPOT_BEFORE 24
 #define HOTSPOT_CODE 40
 #define HOTSPOT_PUSHED 10 /* words on top of a frame that are searched for its caller */
@@ -50,7 +50,7 @@ enum hotspot_blob {
 	HOTSPOT_BLOB_CONTINUATION, /* stubs of virtual threads */
 };
 
-/* The function that a frame is of. */
+/* The function of a frame. */
 struct hotspot_found {
 	__u64 blob, code; /* 0: interpreted */
 	__u64 name; /* of the blob: address of its text */
@@ -64,7 +64,7 @@ struct hotspot_found {
 	__u32 is_deoptimized; /* the frame's pc is not that of the instruction */
 };
 
-/* A JVM's frame, and memory for what was read. All addresses come from the target. */
+/* A JVM's frame, and memory for the data read. All addresses come from the target. */
 struct hotspot_walk {
 	struct hotspot_layout layout;
 	struct hotspot_process vm;
@@ -173,7 +173,7 @@ HOTSPOT_SHARED __u64 hotspot_find_start(const struct hotspot_walk *w, __u64 addr
 			break;
 		segment -= tag;
 	}
-	/* A map that leads nowhere is no matter: the blob must hold the address. */
+	/* An invalid map does no harm: the blob must hold the address. */
 	return heap->low + (segment << shift) + w->layout.heap_block;
 }
 
@@ -206,7 +206,7 @@ WALK_INLINE int hotspot_take_code(struct hotspot_walk *w, __u64 addr)
 	return addr >= w->blob && addr <= w->code_end && w->code_end - w->blob < 1u << 30;
 }
 
-/* Takes the interpreter's code for a blob: that is by far the largest one. */
+/* Takes the interpreter's code as a blob: it is by far the largest one. */
 WALK_INLINE int hotspot_take_interpreter(struct hotspot_walk *w)
 {
 	w->blob = w->code = w->complete = w->vm.interpreter;
@@ -254,7 +254,7 @@ HOTSPOT_SHARED int hotspot_find_blob(struct hotspot_walk *w, __u64 addr)
 	return w->frame_size >= 16;
 }
 
-/* Is it where a method goes on that is to be deoptimized? */
+/* Is it the address at which a method to be deoptimized continues? */
 WALK_INLINE int hotspot_is_deopt(const struct hotspot_walk *w, __u64 addr)
 {
 	const struct hotspot_layout *l = &w->layout;
@@ -270,7 +270,7 @@ WALK_INLINE int hotspot_is_deopt(const struct hotspot_walk *w, __u64 addr)
 /*
  * Can code return to this address, which follows no call? The interpreter pushes such addresses,
  * and the return address of a method that is to be deoptimized, or whose callers are frozen, is
- * replaced. Uses the memory for what was read of the frame's own blob.
+ * replaced. Overwrites the data read of the frame's own blob.
  */
 WALK_INLINE int hotspot_may_return(struct hotspot_walk *w, __u64 addr)
 {

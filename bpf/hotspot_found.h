@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Functions that frames of HotSpot are of. See hotspot_walk.h. */
+/* Functions of HotSpot's frames. See hotspot_walk.h. */
 #ifndef PROF_BPF_HOTSPOT_FOUND_H
 #define PROF_BPF_HOTSPOT_FOUND_H
 
 #include "bpf/hotspot_blob.h"
 
-/* Is it where the frames of a virtual thread end that are on this stack? No call leads there. */
+/* Do the frames of a virtual thread on this stack end here? No call leads there. */
 WALK_INLINE int hotspot_is_frozen(const struct walk_frame *f, const struct hotspot_walk *w)
 {
 	__u8 code[WALK_CALL_SIZE];
@@ -40,13 +40,13 @@ WALK_INLINE void hotspot_note(const struct walk_frame *f, struct hotspot_walk *w
 			pc = real;
 		}
 	}
-	/* A method's last unit is the method itself, without those that it has taken in. */
+	/* A method's last unit is the method itself, without inlined ones. */
 	found->units = (__u32)(w->code_end - w->code) + 1;
 	found->unit = pc - w->code - 1;
 	found->unit = found->unit < found->units ? found->unit : 0;
 }
 
-/* Reads what identifies a method. False if it is not one. */
+/* Reads the identity of a method. False: not a method. */
 WALK_INLINE int hotspot_read_method(struct hotspot_walk *w, __u64 method)
 {
 	const struct hotspot_layout *l = &w->layout;

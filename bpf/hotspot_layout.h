@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Knowledge that bpf/runtimes/hotspot.bpf.c has of HotSpot. The JVM keeps tables of its structures
- * for debuggers, which are complete once it runs: the first process with a file completes the
- * file's layout, and each has a description of its own.
+ * HotSpot's structures, for bpf/runtimes/hotspot.bpf.c. The JVM keeps tables of its structures for
+ * debuggers, which are complete once it runs: the first process with a file completes the file's
+ * layout, and each has a description of its own.
  */
 #ifndef PROF_BPF_HOTSPOT_LAYOUT_H
 #define PROF_BPF_HOTSPOT_LAYOUT_H
@@ -21,9 +21,9 @@ struct hotspot_layout {
 	/* Variables that lead to the tables: pointers to them, and the bytes of their entries. */
 	__u64 structs, types, struct_stride, type_stride;
 	__u64 stubs; /* variable with a list of pieces of the JVM's own code; 0: unknown */
-	/* From here on 0 until a process has told. */
+	/* From here on 0 until a process has provided it. */
 	__u64 heaps, interpreter, call_stub, threads; /* variables */
-	__u64 shared_start, shared_end; /* the same: archived classes; 0: it does not tell */
+	__u64 shared_start, shared_end; /* the same: archived classes; 0: not provided */
 	__u16 version; /* of the JDK */
 	__u16 flags; /* HOTSPOT_… */
 	/* GrowableArray, CodeHeap, VirtualSpace, StubQueue, InterpreterCodelet, ThreadsList */
@@ -51,7 +51,7 @@ struct hotspot_layout {
 };
 
 enum {
-	HOTSPOT_IS_COMPLETE = 1 << 0, /* a process has told */
+	HOTSPOT_IS_COMPLETE = 1 << 0, /* a process has completed the layout */
 	/* Blobs have 32-bit offsets from themselves where others have pointers (JDK 23). */
 	HOTSPOT_OFFSETS = 1 << 1,
 	HOTSPOT_SHORT_COMPLETE = 1 << 2, /* blob_complete is of 16 bits */

@@ -13,9 +13,9 @@
 #include "bpf/hotspot_blob.h"
 
 /*
- * Ways from a frame of HotSpot's to its caller. Most frames have the size that their blob tells.
- * Code that has not made its frame yet, or has left it, is known by instructions: whole patterns
- * with the frame's own size, since a single byte may be the end of anything. See hotspot_walk.h.
+ * Ways from a frame of HotSpot's to its caller. Most frames have the size given by their blob. Code
+ * that has not made its frame yet, or has left it, is recognized by instructions: whole patterns
+ * with the frame's own size, since a single byte may end any instruction. See hotspot_walk.h.
  */
 
 /* Goes to the caller. False: it cannot be one. */
@@ -111,7 +111,7 @@ HOTSPOT_SHARED int hotspot_note_progress(struct hotspot_walk *w, __u32 back)
 	return 0;
 }
 
-/* Tells by the instructions before the pc, in a method that begins. */
+/* Determines it by the instructions before the pc, in a method that begins. */
 WALK_INLINE enum hotspot_progress hotspot_begun(const struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 passed = f->pc - w->code;
@@ -211,7 +211,7 @@ HOTSPOT_SHARED int hotspot_search(struct walk_frame *f, struct hotspot_walk *w, 
 	return 0;
 }
 
-/* Steps from a frame with the size that its blob tells. */
+/* Steps from a frame with the size given by its blob. */
 HOTSPOT_SHARED int hotspot_leave_sized(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u64 end;
@@ -400,8 +400,8 @@ WALK_INLINE int hotspot_is_inside(struct hotspot_walk *w, __u64 addr)
 }
 
 /*
- * Steps from code that hands an exception on: it has taken the place where that was thrown off the
- * stack.
+ * Steps from code that passes an exception on: it has popped the address at which the exception was
+ * thrown.
  */
 WALK_INLINE int hotspot_leave_thrown(struct walk_frame *f, struct hotspot_walk *w)
 {
@@ -464,7 +464,7 @@ HOTSPOT_SHARED int hotspot_leave_runtime(struct walk_frame *f, struct hotspot_wa
 	    (f->is_pc && f->pc == w->code && hotspot_leave_at(f, w, f->sp)) ||
 	    hotspot_leave_pair(f, w, end))
 		return 1;
-	/* Code that handles an exception returns to where it was thrown. */
+	/* Code that handles an exception returns to the throwing instruction. */
 	if (!f->is_pc && hotspot_is_inside(w, w->pair[1]))
 		return hotspot_leave(f, w->pair[1], end + 16, w->pair[0]);
 	return hotspot_leave_fp(f, w) || hotspot_search(f, w, f->sp, 0);

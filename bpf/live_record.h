@@ -129,9 +129,9 @@ struct rec_exec {
 
 /* A piece of the body of a REC_FUNCTION: an object's text as it was in memory. */
 struct function_text {
-	__u32 size; /* bytes in the body; less than the text has: see the flags */
-	__u32 length; /* of the text, in units of `width` bytes, as the object says */
-	__u8 width; /* bytes of a unit: 1, 2 or 4; 0: nothing is known of the text */
+	__u32 size; /* bytes in the body; fewer than the text has: see the flags */
+	__u32 length; /* of the text, in units of `width` bytes, from the object */
+	__u8 width; /* bytes of a unit: 1, 2 or 4; 0: the text is unknown */
 	__u8 flags; /* FUNCTION_… */
 	__u8 reserved[6];
 };
@@ -147,8 +147,8 @@ enum {
 #define FUNCTION_LINES_MAX 4096
 
 /*
- * A function of a runtime was seen for the first time in its process. Says what the function is, as
- * far as that could be read just then. User space makes a REC_CODE of it, over the positions
+ * A function of a runtime was seen for the first time in its process. Describes the function, as
+ * far as it was readable just then. User space makes a REC_CODE of it, over the positions
  * [position, position + units).
  */
 struct rec_function {
@@ -201,7 +201,7 @@ struct rec_call {
 	__u64 argument; /* the first one */
 	__s32 number;
 	__u32 path_size; /* bytes, without the padding; 0: the call has none, or it is unreadable */
-	struct rec_marker_stack stack; /* of who made it */
+	struct rec_marker_stack stack; /* of the caller */
 	char path[]; /* not terminated, padded to 8 */
 };
 
@@ -269,7 +269,7 @@ struct rec_mapped {
 	char names[]; /* as in struct rec_fault */
 };
 
-/* A thread has come by a probe that its program declares. User space makes a REC_MARKER of it. */
+/* A thread has hit a probe that its program declares. User space makes a REC_MARKER of it. */
 struct rec_usdt {
 	struct rec rec;
 	__u32 probe; /* as in struct usdt_layout */
@@ -294,7 +294,7 @@ struct rec_usdt_task {
 	__u32 reserved;
 };
 
-/* Source of a signal, as far as siginfo says. */
+/* Source of a signal, as far as siginfo has it. */
 enum signal_origin {
 	SIGNAL_FROM_OTHER,
 	SIGNAL_FROM_USER,
@@ -368,7 +368,7 @@ struct rec_connection {
 	__u8 peer[16]; /* address in network byte order; of IPv4 the first 4 bytes */
 	__u8 state; /* enum connection_state, before the end */
 	__u8 reserved[7];
-	struct rec_marker_stack stack; /* of who connected */
+	struct rec_marker_stack stack; /* of the connecting task */
 };
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Shared by probes whose records become markers: whether they record, whom, and what was lost. Each
- * object has its own variables.
+ * Shared by probes whose records become markers: recording state, owners and losses. Each object
+ * has its own variables.
  */
 #ifndef PROF_BPF_MARKER_BPF_H
 #define PROF_BPF_MARKER_BPF_H
@@ -36,8 +36,8 @@ static __always_inline void count_marker(bool is_sent)
 
 /*
  * Sends the record of `size` bytes, padded, from memory of `room` bytes. `may_wake`: user space is
- * woken when much has piled up, which a program that holds locks must not do. False: the ring has
- * no room.
+ * woken when much data has piled up, which a program that holds locks must not do. False: the ring
+ * has no room.
  */
 static __always_inline bool send_marker(struct rec *rec, __u32 size, __u32 room, bool may_wake)
 {

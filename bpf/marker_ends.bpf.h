@@ -10,7 +10,7 @@
 
 #define MARKER_ENDS 2
 
-/* Programs of the probe that make markers, whose stacks have been sent. */
+/* Programs of the probe that make markers after their stacks were sent. */
 struct marker_ends {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, MARKER_ENDS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Stacks of markers, with the functions of runtimes. A probe captures the stack of the current task
- * for the sample in its CPU's runtime_scratch, and keeps what else it knows in memory, too. Then
- * it goes over to the runtime's program (bpf/runtimes/pending_marker.bpf.h), which adds the frames,
+ * for the sample in its CPU's runtime_scratch, and keeps its other data in memory, too. Then it
+ * tail-calls the runtime's program (bpf/runtimes/pending_marker.bpf.h), which adds the frames,
  * sends the stack and goes on to an end of the probe: a program that makes the marker. Without a
  * runtime, the probe does all that itself. Include own_scratch.bpf.h first.
  */
@@ -46,7 +46,7 @@ static __always_inline struct stack_scratch *begin_marker_stack(struct tracked_p
 	return bpf_map_lookup_elem(&scratches, &zero);
 }
 
-/* Begins it with what the task did in user code. NULL: the ring has no room. */
+/* Begins it with the task's user stack. NULL: the ring has no room. */
 static __always_inline struct stack_scratch *capture_marker(void *ctx, struct task_struct *task,
 							    struct tracked_process *process,
 							    struct rec_sample *sample)
@@ -83,8 +83,8 @@ static __always_inline struct rec_sample *ended_marker_sample(void)
 }
 
 /*
- * Captures and sends what the task did in user code. Returns the sample, like `head`; NULL: the
- * ring has no room. As send_marker_stack().
+ * Captures and sends the task's user stack. Returns the sample, like `head`; NULL: the ring has no
+ * room. As send_marker_stack().
  */
 #define send_user_marker_stack(ctx, task, process, head, end) \
 	({ \

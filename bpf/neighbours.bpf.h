@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Counts the clock's ticks in processes that are not recorded. */
+/* Counts the clock's ticks in background load: processes that are not recorded. */
 #ifndef PROF_BPF_NEIGHBOURS_BPF_H
 #define PROF_BPF_NEIGHBOURS_BPF_H
 
 #include "bpf/config.h"
 #include "bpf/kernel.h"
 
-/* By tgid of the initial pid namespace. User space takes the rows out now and then. */
+/* By tgid of the initial pid namespace. User space removes the rows periodically. */
 struct neighbours_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, NEIGHBOURS_MAX);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names the memory of programs that others can interrupt, with runtimes: it is not the sampler's.
- * Include this first. Objects do not share these maps unless user space is told so: a program that
- * finishes the stacks of another object has to.
+ * Include this first. Objects share these maps only if user space is set up to do so: a program
+ * that finishes the stacks of another object needs that.
  */
 #ifndef PROF_BPF_OWN_SCRATCH_BPF_H
 #define PROF_BPF_OWN_SCRATCH_BPF_H

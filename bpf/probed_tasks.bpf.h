@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tells user space of processes that need probes of user code: what is attached by pid follows no
- * fork. `kind` is that of a struct rec_usdt_task.
+ * Reports processes that need probes of user code: attachments by pid do not follow forks. `kind`
+ * is that of a struct rec_usdt_task.
  */
 #ifndef PROF_BPF_PROBED_TASKS_BPF_H
 #define PROF_BPF_PROBED_TASKS_BPF_H
@@ -10,7 +10,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/live_record.h"
 
-/* Has user space read it at once: the process may come by a probe any time now. */
+/* Sent with a wakeup of user space: the process may hit a probe at any time. */
 static __always_inline void send_probed_task(__u8 kind, struct task_struct *task,
 					     struct task_struct *parent)
 {
@@ -39,7 +39,7 @@ static __always_inline void send_probed_fork(__u8 kind, struct task_struct *pare
 		send_probed_task(kind, child, parent);
 }
 
-/* An exec by another thread than the first: that one is gone, and with it what was attached. */
+/* An exec by another thread than the first, which is gone along with its attachments. */
 static __always_inline void send_probed_exec(__u8 kind, struct task_struct *task, __u32 old_pid)
 {
 	__u32 tgid = BPF_CORE_READ(task, tgid);

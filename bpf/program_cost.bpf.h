@@ -32,16 +32,16 @@ static __always_inline bool begin_cost(struct program_cost *cost)
 }
 
 /*
- * The first thing that a program (enum timed_program) does, and the last one if the first returned
- * true. `end` in ns; 0 if it is not known whether the run is timed: the clock is then read if so.
- * Global functions: the verifier checks them once, apart from their callers.
+ * Called first by a program (enum timed_program), and last if begin_run() returned true. `end` in
+ * ns; 0 if it is unknown whether the run is timed: the clock is then read if it is. Global
+ * functions: the verifier checks them once, apart from their callers.
  */
 extern int begin_run(__u32 program);
 extern int end_run(__u32 program, __u64 end);
 
 /*
- * Runs all that a program does. The end is read before what only timed runs do, which is seldom
- * cached.
+ * Runs the body of a program. The end is read before code that only timed runs execute, which is
+ * seldom cached.
  */
 #define RUN_TIMED(program, work) \
 	do { \

@@ -18,8 +18,8 @@
 /* Kinds of frames on the wire, see record.h. */
 
 /*
- * Tells how the pc of a frame was found. The wire has one byte per frame, so that frames of any
- * kind can take their place in walk order.
+ * Method by which the pc of a frame was found. The wire has one byte per frame, so that frames of
+ * any kind can take their place in walk order.
  */
 enum frame_kind {
 	FRAME_NATIVE, /* user code, by unwinding */
@@ -43,7 +43,7 @@ enum frame_kind {
  */
 #define MANAGED_LOCK_SHIFT 62
 enum managed_lock {
-	MANAGED_LOCK_UNKNOWN, /* or not asked for */
+	MANAGED_LOCK_UNKNOWN, /* or not requested */
 	MANAGED_LOCK_HELD,
 	MANAGED_LOCK_FREE, /* waited for it, or ran code that needs no lock */
 };
@@ -96,7 +96,7 @@ struct rec_label {
 
 /*
  * Labels that the program has given to what the thread does from now on, until the next such
- * record; in no particular order. May say what is known already.
+ * record; in no particular order. May repeat known labels.
  */
 struct rec_labels {
 	struct rec rec;
@@ -110,7 +110,7 @@ _Static_assert(sizeof(struct rec_label) == 128, "wire format");
 
 /*
  * rec.flags of REC_FORK, REC_NAME and REC_EXIT: the filters' verdict on the task at that time. A
- * process was not asked for if all its records are outside.
+ * process was not requested if all its records are outside.
  */
 enum {
 	REC_OUTSIDE = 1 << 6, /* the process is unwanted: its threads are not sampled */
@@ -123,7 +123,7 @@ enum {
 /* An occurrence of an event other than the clock. */
 struct rec_event {
 	struct rec_sample sample; /* as for REC_SAMPLE, except that weight and cpu_time are 0 */
-	__u64 period; /* number of occurrences it stands for; taken at the last one */
+	__u64 period; /* number of occurrences it represents; taken at the last one */
 	__u32 event; /* defined by an earlier REC_EVENT_NAME */
 	__u32 reserved;
 };
@@ -264,8 +264,8 @@ struct rec_user {
 /* rec.flags of REC_EXIT */
 enum {
 	EXIT_PROCESS = 1 << 0, /* this was the last thread */
-	EXIT_OOM_KILLED = 1 << 1, /* the kernel ended the process to have its memory */
-	EXIT_STATUS_UNKNOWN = 1 << 2, /* `status` says nothing */
+	EXIT_OOM_KILLED = 1 << 1, /* the kernel killed the process for lack of memory */
+	EXIT_STATUS_UNKNOWN = 1 << 2, /* `status` is meaningless */
 };
 
 struct rec_exit {
@@ -533,7 +533,7 @@ enum rec_setting_kind {
 };
 
 /*
- * Nothing has mapped the file for longer than anything is kept that refers to it: a recorder that
+ * The file has not been mapped for longer than records that refer to it are kept: a recorder that
  * keeps only the end of a recording has forgotten it. If it is mapped again, it is another module.
  */
 struct rec_gone {

@@ -29,7 +29,7 @@ struct counters {
 extern const volatile struct bpf_config config;
 extern struct rings rings SEC(".maps");
 extern struct counters counters SEC(".maps");
-/* A process that is sampled has mapped code that user space may not know of. */
+/* A process that is sampled has mapped code that user space may not have yet. */
 extern bool has_new_code;
 
 static __always_inline struct bpf_counters *own_counters(void)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Stacks of processes with a runtime. The walker notes where on the stack each native frame lies.
- * Then the program that has captured the stack goes over to the runtime's program (bpf/runtimes),
- * which adds the runtime's frames and sends the sample. It never comes back. The runtime's programs
+ * Then the program that has captured the stack tail-calls the runtime's program (bpf/runtimes),
+ * which adds the runtime's frames and sends the sample. It never returns. The runtime's programs
  * are objects of their own, loaded when the first such process is seen; until then, and whenever
- * going over fails, the native stack is sent.
+ * the tail call fails, the native stack is sent.
  */
 #ifndef PROF_BPF_RUNTIME_BPF_H
 #define PROF_BPF_RUNTIME_BPF_H
@@ -26,7 +26,7 @@ struct runtime_scratch {
 	} pending;
 	__u32 pending_size; /* bytes of it; of a marker: 0 if its stack is not sent */
 	__u32 copy_bytes; /* limit for place_stack() */
-	__u32 program; /* enum timed_program: the one that it comes from; of a marker: its end */
+	__u32 program; /* enum timed_program: the caller; of a marker: its end */
 	/*
 	 * Places on the stack where each user frame after the leaf begins: its sp, the CFA of
 	 * the frame inside. Bit 0: it was reached by frame pointer.
@@ -91,9 +91,9 @@ static __always_inline struct runtime_counters *own_runtime_counters(void)
 }
 
 /*
- * Goes over to the program of the process's runtime, if it has one, to send `size` bytes of
- * `record`, which begins with a sample. Comes back only if that fails. Only in main programs: a
- * tail call replaces the function that makes it. `from` is the main program, as an enum
+ * Tail-calls the program of the process's runtime, if it has one, to send `size` bytes of `record`,
+ * which begins with a sample. Returns only if that fails. Only in main programs: a tail call
+ * replaces the function that makes it. `from` is the main program, as an enum
  * timed_program: the runtime's ends its run.
  */
 #define go_to_runtime(ctx, programs, from, s, record, size, copies) \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Knowledge that the programs of bpf/runtimes have of a runtime's structures: one layout a file
- * that contains a runtime, found by lib/code/runtimes in the file itself. Offsets are bytes from
- * the start of the structure named first; addresses are vaddrs of the file.
+ * A runtime's structures, for the programs of bpf/runtimes: one layout per file that contains a
+ * runtime, found by lib/code/runtimes in the file itself. Offsets are bytes from the start of the
+ * structure named first; addresses are vaddrs of the file.
  */
 #ifndef PROF_BPF_RUNTIME_LAYOUT_H
 #define PROF_BPF_RUNTIME_LAYOUT_H
@@ -12,8 +12,8 @@
 #include "bpf/hotspot_layout.h"
 
 /*
- * Knowledge that bpf/runtimes/ruby.bpf.c has of the structures of CRuby, the usual interpreter of
- * Ruby. Offsets are bytes from the start of the structure named first.
+ * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby.bpf.c. Offsets are
+ * bytes from the start of the structure named first.
  */
 
 /* rb_execution_context_t: the same in all versions. */
@@ -108,9 +108,9 @@ struct ruby_layout {
 	__u16 line_size; /* bytes of a row of it */
 	/* A String: its text, if it lies in it, and the length of that: 0 if among the flags. */
 	__u16 string_text, string_length;
-	/* A class: where its name is, and the object whose own it is; 0: among its variables. */
+	/* A class: its name, and the object that it is the singleton of; 0: among its variables. */
 	__u16 class_name, class_object;
-	__u16 class_more, more_variables; /* members apart from it, and there its variables */
+	__u16 class_more, more_variables; /* separate members, and its variables there */
 	/*
 	 * struct rb_vm_tag: the registers with which its function goes on, and the tag further out.
 	 * Three of them: frame pointer, code, stack pointer.
@@ -138,8 +138,8 @@ _Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel 
 _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
 
 /*
- * Knowledge that bpf/runtimes/v8.bpf.c has of V8's structures. Offsets are bytes from the start of
- * an object, whose references are its address plus 1.
+ * V8's structures, for bpf/runtimes/v8.bpf.c. Offsets are bytes from the start of an object, whose
+ * references are its address plus 1.
  */
 
 /* Slots of a function's frame, from its frame pointer. The same in all versions, and checked. */
@@ -158,7 +158,7 @@ _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record")
 
 /* Bytes that are read of a SharedFunctionInfo. */
 #define V8_SHARED_MAX 64
-/* Bytes that are read of a Code, and the bits of its flags that tell what made it. */
+/* Bytes that are read of a Code, and the bits of its flags with its compiler. */
 #define V8_CODE_MAX 64
 #define V8_CODE_KIND 15
 /* No more locals than these have their names in a ScopeInfo itself. */
@@ -210,8 +210,8 @@ struct v8_layout {
 	/* ByteArray and the like */
 	__u16 array_length, array_data;
 	__u8 names_builtins; /* the file has no symbols of them */
-	/* Code; code_size 0: its form is not known. All within V8_CODE_MAX. */
-	__u8 code_header; /* bytes of it before its instructions; 0: these are an object apart */
+	/* Code; code_size 0: unknown form. All within V8_CODE_MAX. */
+	__u8 code_header; /* bytes of it before its instructions; 0: these are a separate object */
 	__u8 stream_size; /* bytes of that object before them: its map, a reference to the Code */
 	__u8 code_start, code_flags, code_size; /* 64, 32 and 32 bits */
 	__u8 code_baseline; /* kind of baseline code; the next ones are those of the compilers */
@@ -223,7 +223,7 @@ struct v8_layout {
 
 /* Tiers of a function's code, as in V8's own order. */
 enum v8_tier {
-	V8_TIER_UNKNOWN, /* compiled, by whichever compiler */
+	V8_TIER_UNKNOWN, /* compiled, by any compiler */
 	V8_TIER_INTERPRETED,
 	V8_TIER_BASELINE,
 	V8_TIER_MIDTIER,
@@ -258,19 +258,19 @@ enum runtime_kind {
 	RUNTIME_KIND_COUNT,
 };
 
-/* Are all of the runtime's frames found where its program walks on? Others' need no such place. */
+/* Are all of the runtime's frames found from the address at which its program walks on? */
 static inline __attribute__((always_inline)) int runtime_is_walked(__u32 kind)
 {
 	return kind == RUNTIME_HOTSPOT;
 }
 
-/* Does the walk stop at code that is made while the program runs, for the runtime's to walk on? */
+/* Does the walk stop at code generated at run time, for the runtime's program to continue? */
 static inline __attribute__((always_inline)) int runtime_resumes(__u32 kind)
 {
 	return runtime_is_walked(kind) || kind == RUNTIME_RUBY;
 }
 
-/* The way to the C frame of a call of Python's interpreter. */
+/* Method to find the C frame of a call of Python's interpreter. */
 enum python_place {
 	PYTHON_PLACE_COUNT, /* 3.8, 3.9: one C frame a Python frame, counted from the root */
 	PYTHON_PLACE_CFRAME, /* 3.10, 3.11: a struct _PyCFrame lies in it */
@@ -353,12 +353,12 @@ struct go_labels_layout {
 	__u32 reserved;
 };
 
-/* The begin of what is known of a process alone; the rest is the runtime's. */
+/* The beginning of the data of a single process; the rest is the runtime's. */
 struct runtime_process {
 	__u32 execs; /* of the process since it was tracked: stale if it differs */
 };
 
-/* The layout of a file, whatever its runtime. */
+/* The layout of a file with any runtime. */
 struct runtime_layout {
 	__u32 kind; /* enum runtime_kind; RUNTIME_NONE: the file has no runtime */
 	__u32 reserved;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Takes the stacks of threads that sleep: whose wait began before the recording, or is so long that
- * it counts although chance did not choose it. User space runs the iterator from one thread.
+ * Takes the stacks of sleeping threads whose wait began before the recording, or is so long that it
+ * counts although it was not sampled. User space runs the iterator from one thread.
  *
  * The program is interrupted by all others: define HAS_OWN_STACK_SCRATCH first. HAS_OWN_FRAMES,
  * too, if there is an add_frames(), see copy_of().
@@ -17,7 +17,7 @@
 #include "bpf/user.bpf.h"
 #include "bpf/wait.bpf.h"
 
-/* After the recording has begun, visits wait so long for tables of the program's files, ns. */
+/* Time after the beginning for which visits wait for tables of the program's files, ns. */
 #define SLEEPERS_PATIENCE_NS 500000000ull
 
 /* Set by user space. */
@@ -40,7 +40,7 @@ __u64 fence = 0;
 /* The wait of the thread that is visited. Not on the program's stack, which all calls share. */
 static struct rec_wait sleeper_wait;
 
-/* Returns when the wait began; 0: before recording did, or went on. */
+/* Returns the start of the wait; 0: before recording began or was resumed. */
 static __always_inline __u64 known_start(const struct wait_row *row)
 {
 	__u64 left = row->left;
@@ -146,7 +146,7 @@ static __always_inline __u32 copy_of(struct task_struct *task, struct stack_scra
 	return sizeof(*rec) + depth * 8 + bytes + rec->managed_count * sizeof(struct managed_frame);
 }
 
-/* Is the address space gone, or replaced by another than the registers belong to? */
+/* Is the address space gone, or replaced by one that the registers do not belong to? */
 static __always_inline bool has_left_space(struct task_struct *task)
 {
 	if (task->flags & PF_EXITING)
@@ -192,7 +192,7 @@ static long follow_frame_pointer(__u32 i, void *ctx)
 	return 0;
 }
 
-/* The kernel follows frame pointers of the running task alone. */
+/* The kernel follows frame pointers of the running task only. */
 static __always_inline void walk_frame_pointers(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
@@ -307,7 +307,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	size = capture_sleeper(task, process, s, c, head);
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
 	*(__u64 *)&wait->reason = wait_reason_of(task, wait_state_of(task));
-	/* The thread sleeps now, or else the next test tells. */
+	/* The thread sleeps now; otherwise the next test fails. */
 	head->time = bpf_ktime_get_ns();
 	order_loads();
 	after = pause_of(task);
@@ -344,7 +344,7 @@ static __always_inline bool is_due(const struct wait_row *row, struct pause paus
 	if (!pause.is_asleep || (start && row->is_sampled) ||
 	    row->visited == pause.switches + sleepers_mark)
 		return false;
-	/* A thread that slept already had no chance. It has some time to wake up by itself. */
+	/* A thread that already slept was not sampled. It has some time to wake up by itself. */
 	if (!start) {
 		if (sleepers_final)
 			return true;

@@ -25,13 +25,13 @@ struct sent sent SEC(".maps");
 
 /*
  * The times at which the latest two epochs begin, in any order. User space replaces the older one
- * by a time to come, so that every CPU sees it before its clock gets there.
+ * by a future time, so that every CPU sees it before its clock gets there.
  */
 extern __u64 stack_epochs[2];
 
 /*
  * Returns the begin of the epoch that a record of this time belongs to. Hashes contain it, so that
- * a record's stack, and all that this continues, was sent in the same epoch.
+ * a record's stack, and the stacks that it continues, were sent in the same epoch.
  */
 static __always_inline __u64 stack_epoch(__u64 time)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reports the owner of a sampled process. User space reads files for it with that user's
- * permission.
+ * Sends the owner of a sampled process. User space reads files for it with that user's permission.
  */
 #ifndef PROF_BPF_USER_BPF_H
 #define PROF_BPF_USER_BPF_H
@@ -11,9 +10,9 @@
 
 /*
  * Sends a REC_USER if the current task's user is not the one last sent for its process. `like` is
- * the record of the sample. The real ids count: a process that gave them up cannot get them back,
- * while effective ones come and go. False if the ring has no room: a sample must not be recorded
- * without its user. A global function, so the verifier checks it once.
+ * the record of the sample. The real ids count: a process that has given them up cannot get them
+ * back, while effective ids may come and go. False if the ring has no room: a sample must not be
+ * recorded without its user. A global function, so the verifier checks it once.
  */
 __noinline bool user_is_told(struct tracked_process *process, struct rec *like);
 /* user_is_told() for another task. `ids`: as bpf_get_current_uid_gid() gives them there. */

@@ -20,7 +20,7 @@ struct wait_row {
 	__u64 left; /* when it last left the CPU, ns; 0: before it was known */
 	__u64 run_delay; /* ns it had waited for CPUs when it left */
 	__u64 visited; /* number of its switches when it was visited last, see sleepers.bpf.c */
-	__u32 mean; /* length of its waits, recent ones above all, in WAIT_MEAN_NS */
+	__u32 mean; /* mean length of its waits, weighted to recent ones, in WAIT_MEAN_NS */
 	__u32 chance; /* as in struct rec_wait */
 	__u8 is_off; /* it has left the CPU */
 	__u8 is_sampled; /* the wait has a REC_WAIT */
@@ -36,9 +36,9 @@ struct wait_row {
 #define WAIT_MEAN_FIRST (1000000 / WAIT_MEAN_NS) /* of a thread that has not waited yet: 1 ms */
 
 /*
- * Recorded threads. A row is made when a thread is forked or found, and goes with the thread. In a
- * context switch it is only looked up: memory cannot be had there. A thread without one is not
- * recorded.
+ * Recorded threads. A row is made when a thread is forked or found, and freed with the thread. In a
+ * context switch it is only looked up: memory cannot be allocated there. A thread without one is
+ * not recorded.
  */
 struct wait_rows {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -49,10 +49,10 @@ struct wait_rows {
 
 extern struct wait_rows wait_rows SEC(".maps");
 
-/* Some wait that began since recording did has no stack: only then does a sleeper need a visit. */
+/* A wait that began during the recording has no stack: only then do sleepers need visits. */
 extern bool has_unsampled_waits;
 
-/* Stores at the first time only: all CPUs read this. */
+/* Stores only once, because all CPUs read this. */
 static __always_inline void note_unsampled_wait(void)
 {
 	if (!has_unsampled_waits)
@@ -81,7 +81,7 @@ static __always_inline struct wait_row *find_wait_row(struct task_struct *task)
 	return bpf_task_storage_get(&wait_rows, task, NULL, 0);
 }
 
-/* Is it on a run queue? One that is only to be taken from there does not count. */
+/* Is it on a run queue? A task about to be dequeued does not count. */
 static __always_inline bool is_queued(struct task_struct *task)
 {
 	return task->on_rq &&
@@ -122,9 +122,9 @@ static __always_inline __u16 wait_argument_of(struct task_struct *task)
 }
 
 /*
- * Why a task is off the CPU, or about to leave it, or has just come back: all but its state stays
- * the same until it runs. Returns the bytes of a struct wait_reason: the verifier would keep apart
- * what is known of each byte of a struct.
+ * Reason why a task is off the CPU, or about to leave it, or has just come back: all but its state
+ * stays the same until it runs. Returns the bytes of a struct wait_reason: the verifier would track
+ * each byte of a struct separately.
  */
 static __always_inline __u64 wait_reason_of(struct task_struct *task, __u8 state)
 {

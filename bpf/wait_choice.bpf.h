@@ -37,7 +37,7 @@ __noinline int begin_wait_window(struct switch_state *st, __u64 now)
 	return 0;
 }
 
-/* An xorshift generator: calling the kernel's takes longer than all else that is decided here. */
+/* An xorshift generator: a call of the kernel's takes longer than the rest of the decision. */
 static __always_inline __u32 next_random(struct switch_state *st)
 {
 	__u64 x = st->random;

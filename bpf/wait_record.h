@@ -6,7 +6,7 @@
 #include "bpf/record_head.h"
 
 /*
- * Why a thread left the CPU: its state, without the kernel's bits for signals, freezing and
+ * Reason why a thread left the CPU: its state, without the kernel's bits for signals, freezing and
  * frozen mounts.
  */
 enum wait_state {
@@ -32,7 +32,7 @@ enum {
 struct wait_reason {
 	/*
 	 * Number of the system call the thread is in, -1 if none: it was preempted or waits for a
-	 * page in user code. A fault inside a call shows the call; only frames tell.
+	 * page in user code. A fault inside a call shows the call; only frames reveal it.
 	 * WAIT_CALL_UNKNOWN if the recorder does not know the call.
 	 */
 	__s32 call;
@@ -52,7 +52,7 @@ struct wait_reason {
  * the CPU for good is reported with WAIT_DEAD, without a stack, and with the thread's whole CPU
  * time; its REC_EXIT comes before.
  *
- * A wait may have two of them, with the same `start`: one by chance, then one of a visit. It ends
+ * A wait may have two of them, with the same `start`: a sampled one, then one of a visit. It ends
  * with the thread's next REC_RUN. If that was lost, the wait ended at an unknown time before the
  * thread's next REC_SAMPLE, REC_EVENT, REC_EXIT or REC_WAIT with another start; at the end of the
  * recording it may still go on. Short waits that were not sampled have no record.
@@ -69,8 +69,8 @@ struct rec_wait {
 	 */
 	__u64 start;
 	/*
-	 * Chance with which it was sampled, in units of 2^-32: it stands for waits of its length
-	 * divided by this, in the same thread. 0: it stands for itself alone.
+	 * Chance with which it was sampled, in units of 2^-32: it represents waits of its length
+	 * divided by this, in the same thread. 0: it represents only itself.
 	 */
 	__u32 chance;
 	__u32 reserved;
@@ -80,7 +80,7 @@ struct rec_wait {
 /* rec.flags of REC_RUN */
 enum {
 	RUN_SAMPLED = 1 << 0, /* the wait has a REC_WAIT that was sampled as the thread left */
-	RUN_QUEUE_UNKNOWN = 1 << 1, /* the kernel does not tell `queued` */
+	RUN_QUEUE_UNKNOWN = 1 << 1, /* the kernel does not report `queued` */
 };
 
 /*

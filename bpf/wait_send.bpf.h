@@ -36,7 +36,7 @@ static __always_inline bool write_wait(struct stack_scratch *s, struct switch_st
 	if (!count || !ring || !place_stack(s, &wait->sample, config.copy_bytes / 4))
 		return false;
 	/*
-	 * Taking the stack is part of this wait, but not of those that it stands for: let it begin
+	 * Taking the stack is part of this wait, but not of those that it represents: let it begin
 	 * afterwards.
 	 */
 	if (row->chance)

@@ -127,7 +127,7 @@ WALK_INLINE enum walk_result walk_cfa(const struct walk_frame *f, const struct u
 	return WALK_STEPPED;
 }
 
-/* Computes the address where the rule says the caller's value of a register is saved. */
+/* Computes the address at which, by the rule, the caller's value of a register is saved. */
 WALK_INLINE enum walk_result walk_saved_at(const struct walk_frame *f,
 					   const struct unwind_rule *rule, __u32 kind, __s16 offset,
 					   __u64 cfa, __u64 *at)
@@ -290,8 +290,8 @@ WALK_INLINE int walk_go_depth(const struct walk_frame *f, const struct unwind_ru
 }
 
 /*
- * Does what walk_find_caller() does for rules that lead to another stack, of which nobody knows
- * whether it lies above or below. fp must be loaded.
+ * Does the same as walk_find_caller() for rules that lead to another stack, which may lie above or
+ * below. fp must be loaded.
  */
 WALK_INLINE enum walk_result walk_find_other_stack(const struct walk_frame *f,
 						   const struct unwind_rule *rule,
@@ -341,7 +341,7 @@ WALK_INLINE void walk_to_caller(struct walk_frame *f, const struct unwind_rule *
 	walk_restore(f, rule, UNWIND_BASE_KIND(kinds), rule->base_offset, cfa, &base, &base_at);
 	if (is_signal && walk_is_arm64(f))
 		walk_link_to_caller(f, rule, ra_at || rule->cfa_deref >= 0 ? ra_at : cfa);
-	/* Always mask: rules say where the address is signed, but code without CFI cannot. */
+	/* Always mask: rules report a signed address, but code without CFI cannot. */
 	f->pc = to->pc & walk_pc_mask(f);
 	f->sp = cfa;
 	f->fp = fp;

@@ -106,7 +106,7 @@ static long copy_page(__u32 i, void *ctx)
 		return 1;
 	if (size > want - done)
 		size = want - done;
-	/* Impossible, as the compiler knows; the verifier does not. */
+	/* Impossible, but only the compiler can prove it, not the verifier. */
 	barrier_var(size);
 	if (!size || size > COPY_PAGE)
 		return 1;

@@ -7,8 +7,7 @@
 
 /*
  * Returns the number of a struct pid in the recorder's pid namespace; 0: it has none. The address
- * is passed as a number, because kernels before 6.2 forbid arithmetic on pointers whose type they
- * know.
+ * is passed as a number, because kernels before 6.2 forbid arithmetic on pointers of a known type.
  */
 static __always_inline __u32 pid_number(__u64 address)
 {

@@ -139,7 +139,7 @@ enum {
 	STACK_UNKNOWN = 1 << 4, /* at code that was not known yet */
 	STACK_GUESSED = 1 << 5, /* contains a FRAME_GUESS */
 	STACK_LATER = 1 << 6, /* unwound in user space, from a copy */
-	/* The leaf is the interpreter that runs the first frame, which stands for it. */
+	/* The leaf is the interpreter that runs the first frame, which replaces it. */
 	STACK_LEAF_REPLACED = 1 << 7,
 };
 

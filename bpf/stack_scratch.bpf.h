@@ -193,7 +193,7 @@ static long pack_frame(__u32 i, void *ctx)
 
 /*
  * Packs the stack without its `shared` outermost frames into a record, except the ids. Returns its
- * size in bytes, 0 if it might not fit as far as the verifier can tell.
+ * size in bytes, 0 if the verifier cannot prove that it fits.
  */
 static __always_inline __u32 pack_stack(struct stack_scratch *s)
 {

@@ -37,7 +37,7 @@ struct pt_regs___call {
 #define has_compat_call(task) ((task)->thread_info.status & X86_TS_COMPAT)
 #endif
 
-/* The system call that the task is in; -1: none. */
+/* Returns the number of the task's system call; -1: none. */
 static __always_inline __s32 call_number_of(struct task_struct *task)
 {
 	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);

@@ -44,8 +44,8 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_INDEXED,
 	UNWIND_CFA_PLT, /* reg + (1 + ((pc & 15) >= offset)) * word: lazy binding stubs of x86 */
 	/*
-	 * From here on: the caller's frame is on another stack. Words of such a rule that nothing
-	 * else uses say where to look.
+	 * From here on: the caller's frame is on another stack. Otherwise unused words of such a
+	 * rule locate that stack.
 	 */
 	UNWIND_CFA_OTHER_STACK, /* fp + offset */
 	/*

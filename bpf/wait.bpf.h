@@ -107,7 +107,7 @@ static __always_inline __u8 wait_state_of(struct task_struct *task)
 	return state & TASK_TRACED ? WAIT_TRACED : WAIT_OTHER;
 }
 
-/* Returns the first argument of the call that the task is in, plus 1; 0: it is larger. */
+/* Returns the first argument of the task's system call, plus 1; 0: it is larger. */
 static __always_inline __u16 wait_argument_of(struct task_struct *task)
 {
 	struct pt_regs___call *regs = (struct pt_regs___call *)bpf_task_pt_regs(task);

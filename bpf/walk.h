@@ -48,7 +48,7 @@ struct walk_frame {
 	__u32 is_pc; /* pc was interrupted; not a return address */
 	/*
 	 * sp is exact, not just a lower bound. arm64 keeps the frame pointer and the return address
-	 * anywhere in a frame, so their place does not tell where the frame ends.
+	 * anywhere in a frame, so their place does not reveal the end of the frame.
 	 */
 	__u32 has_sp;
 	__u32 by_fp; /* reached by a frame pointer: fp comes from memory */

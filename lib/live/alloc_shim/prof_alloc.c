@@ -3,7 +3,7 @@
  * prof-alloc.so: reports a sample of a program's allocations by two probes (USDT), which cost
  * nothing without a listener:
  *
- *	otel_memory:alloc(address, size, weighted)	weighted: bytes that it stands for
+ *	otel_memory:alloc(address, size, weighted)	weighted: bytes that it represents
  *	otel_memory:free(address)			of a block that was sampled
  *
  * It is preloaded into programs unaware of it. So it allocates nothing, takes no lock, makes no

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the instruction of a function to probe: one that the kernel emulates. Others are copied
+ * Finds the instruction at which to probe a function: one emulated by the kernel. Others are copied
  * into a separate page and single-stepped there. That is slower, 10 us in a virtual machine, and a
  * program was once seen to run on past the copy, to the end of the page.
  */

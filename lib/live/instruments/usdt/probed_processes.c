@@ -50,7 +50,7 @@ struct uprobe_jobs {
 	bool is_stopped;
 	bool is_freed; /* threads end once nothing is left to do */
 	uint32_t links_max;
-	pthread_mutex_t lock; /* guards all that follows, and the two flags above */
+	pthread_mutex_t lock; /* guards all members below, and the two flags above */
 	pthread_cond_t changed;
 	VEC(struct job) rows;
 	struct uprobe_jobs_stats stats;

@@ -154,7 +154,8 @@ void user_env_free(char **env)
 /*
  * Parent and child talk over a socket pair; both ends close on exec. The child sends a report when
  * it is ready (or why it cannot be), waits for one byte, and sends a second report only if the exec
- * fails. End of file tells the parent that the exec worked, and the child that prof is gone.
+ * fails. End of file means, to the parent, that the exec worked, and to the child, that prof is
+ * gone.
  */
 
 extern char **environ;

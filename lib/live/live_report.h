@@ -14,7 +14,7 @@
 /* Fate of an event's records, which the recorder does not see. */
 struct event_tally {
 	uint64_t samples; /* in the profile */
-	uint64_t weight; /* occurrences that they stand for */
+	uint64_t weight; /* occurrences that they represent */
 	uint64_t lost;
 	/* Number and length of the kernel's pauses of the event. */
 	uint64_t throttled, throttled_ns;

@@ -33,7 +33,7 @@ struct wait_reason {
 	/*
 	 * Number of the system call the thread is in, -1 if none: it was preempted or waits for a
 	 * page in user code. A fault inside a call shows the call; only frames reveal it.
-	 * WAIT_CALL_UNKNOWN if the call is not in the recorder's table.
+	 * WAIT_CALL_UNKNOWN if the recorder does not report the call.
 	 */
 	__s32 call;
 	__u8 state; /* enum wait_state */

@@ -29,7 +29,7 @@ typedef void option_table_fn(struct option_table *t, void *ctx);
 struct command {
 	const char *name; /* "record" */
 	const char *summary; /* one line for `prof --help` */
-	option_table_fn *options; /* NULL: prof-view has them */
+	option_table_fn *options; /* NULL: prof-view defines them */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
 	/* Runs the command as the helper of a caller; NULL: not possible. */
@@ -54,24 +54,25 @@ int config_read(struct defaults *d, const struct command *command, int argc, cha
 int command_take_file(const char **file, const char *operand, struct error *err);
 
 /*
- * Parses options and operands, and applies the rules. Without take() in the table, optind then is
- * at the first operand. -ECANCELED: --help was printed; -EINVAL with err: it is wrong.
+ * Parses options and operands and applies the rules. Without take() in the table, optind is at the
+ * first operand afterwards. -ECANCELED: --help was printed; -EINVAL with err: the command line is
+ * wrong.
  */
 int command_parse(int argc, char **argv, option_table_fn *options, void *ctx, struct error *err);
 
 /*
- * Prints what the last of the words may become, the options being those of a command: the engine of
- * completion in shells. Prints nothing where a file is wanted.
+ * Prints the completions of the last word for a command with these options, for shells. Prints
+ * nothing if the word is a file name.
  */
 void command_complete(option_table_fn *options, int count, char **words);
-/* The hidden command that does it: prof __complete COMMAND WORD... */
+/* The hidden command for completion: prof __complete COMMAND WORD... */
 #define COMMAND_COMPLETE "__complete"
 
-/* Writes "prof: text" to stderr in one write; names in it are made safe to print. */
+/* Writes "prof: text" to stderr in one write. Names in it are made safe to print. */
 void command_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Writes "prof NAME: text" in the same way, without a limit of length. */
 void command_say_as(const char *name, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Says "wrote FILE (SIZE)", with what `more` adds; "-": standard output. */
+/* Writes "wrote FILE (SIZE)" followed by `more`. FILE "-": standard output. */
 void command_say_written(const char *path, uint64_t bytes, const char *more);
 /* Writes "prof NAME: text" and the hint to stderr: at most two lines. Returns the status. */
 int command_fail(const char *name, int status, const struct error *err);

@@ -9,13 +9,13 @@
 #include "cmd/text/listing.h"
 #include "lib/base/error.h"
 
-/* Gives the rows; all get `ctx`. */
+/* Source of the rows. All functions get `ctx`. */
 struct rows_source {
 	void *ctx;
 	size_t count;
-	/* A number that a row keeps when others come and go; NULL: its place. */
+	/* Identifies a row while others come and go. NULL: its index does. */
 	uint64_t (*id)(void *ctx, size_t row);
-	/* The name that is searched for; may be foreign. */
+	/* Returns the name that searches match; untrusted. */
 	const char *(*name)(void *ctx, size_t row);
 	void (*list)(void *ctx, struct listing *l, size_t first, size_t count);
 	/* Share of the row, 0 to 1, for its colour; NULL: none. */
@@ -27,26 +27,26 @@ struct rows_source {
 struct rows {
 	size_t cursor, top; /* rows */
 	uint64_t id; /* of the cursor's row */
-	bool is_moved; /* the cursor is where a person put it: it follows its row */
+	bool is_moved; /* the user moved the cursor, so it follows its row */
 	size_t widths[LISTING_COLUMNS_MAX]; /* of columns, which only grow */
 	size_t columns; /* of the last listing */
 	int height; /* lines of the screen */
 	regex_t regex;
 	bool has_regex;
-	size_t found; /* rows that it finds */
+	size_t found; /* rows that match */
 };
 
 void rows_release(struct rows *r);
-/* Forgets places of columns and rows: another kind of rows comes. */
+/* Resets cursor and column widths for another kind of rows. */
 void rows_reset(struct rows *r);
-/* Sets what is searched for, "" for nothing. -EINVAL with err. */
+/* Sets the search expression, "" for none. -EINVAL with err. */
 int rows_search(struct rows *r, const char *expression, struct error *err);
-/* Goes to the next row that is found, or the one before. False: none is. */
+/* Moves the cursor to the next or previous match. False if there is none. */
 bool rows_find(struct rows *r, const struct rows_source *s, int direction);
-/* Follows the cursor's row after the rows were made anew. */
+/* Moves the cursor to its row after the rows were rebuilt. */
 void rows_follow(struct rows *r, const struct rows_source *s);
 void rows_go(struct rows *r, const struct rows_source *s, size_t row);
-/* Understands keys of movement, of the arrows, less and vim. False if it is no such key. */
+/* Handles movement keys: arrows and those of less and vim. False for other keys. */
 bool rows_key(struct rows *r, const struct rows_source *s, int key);
 /* Draws a head and rows into lines [line, line + height). */
 void rows_draw(struct rows *r, const struct rows_source *s, int line, int height);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree as a flame graph in characters, the root above: a line a level, or two by half blocks. */
+/* A tree as a flame graph of characters, root first: one level a line, or two with half blocks. */
 #ifndef PROF_CMD_BROWSE_FLAME_H
 #define PROF_CMD_BROWSE_FLAME_H
 
@@ -13,21 +13,21 @@ struct flame_box {
 struct flame {
 	VEC(struct flame_box) boxes; /* parents first */
 	size_t cursor; /* box */
-	uint64_t cursor_path, zoom_path; /* by the model; 0: none */
+	uint64_t cursor_path, zoom_path; /* as in struct model; 0: none */
 	uint32_t zoom; /* node; QUERY_NO_NODE: all */
 	int top; /* first level that is shown */
-	int levels; /* number of all */
+	int levels; /* number of levels */
 	int line, height, columns; /* of the screen */
 	bool is_dense; /* half blocks, without names */
 };
 
 void flame_release(struct flame *f);
-/* Lays the model's tree out anew. */
+/* Lays out the model's tree. */
 void flame_make(struct flame *f, const struct model *m, int columns);
 void flame_draw(struct flame *f, const struct model *m, int line, int height);
-/* False: it is no key for flames. */
+/* Handles a key. False if flame graphs do not use it. */
 bool flame_key(struct flame *f, const struct model *m, int key);
-/* Goes to the next box whose name meets the condition. False: there is none. */
+/* Moves the cursor to the next box with a matching name. False if there is none. */
 bool flame_find(struct flame *f, const struct model *m, bool (*is_found)(void *ctx, const char *),
 		void *ctx, int direction);
 /* Returns the node under the cursor, QUERY_NO_NODE without one. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views of a profile on the terminal, and the keys that a person moves between them by. */
+/* Views of a profile on the terminal, and the keys that switch between them. */
 #ifndef PROF_CMD_BROWSE_SCREEN_H
 #define PROF_CMD_BROWSE_SCREEN_H
 
@@ -26,23 +26,23 @@ struct screen;
 struct screen_source {
 	void *ctx;
 	const char *command; /* "top" */
-	const char *path; /* as prof report wants it; NULL: it is no file */
+	const char *path; /* in the form that prof report accepts; NULL: not a file */
 	struct reader writer; /* of the file */
 	const char *const *debug_dirs; /* NULL-terminated; NULL: none */
-	int period_ms; /* between two pictures; 0: the profile stays */
-	/* Brings the screen's model up to date, unless `is_frozen`. False: nothing more comes. */
+	int period_ms; /* between two updates; 0: the profile is static */
+	/* Updates the screen's model, unless `is_frozen`. False if there will be no more data. */
 	bool (*renew)(void *ctx, struct screen *s, bool is_frozen);
-	/* Appends what the first line says besides the selection. */
+	/* Appends the text of the first line that follows the selection. */
 	void (*describe)(void *ctx, const struct query *q, struct strbuf *out);
 	/*
-	 * Lists what differs between two files, and appends a line about it; NULL: there is one.
-	 * -EINVAL or -ENODATA with err.
+	 * Lists the differences between two files and appends a line about them; NULL: there is one
+	 * file. -EINVAL or -ENODATA with err.
 	 */
 	int (*compare)(void *ctx, struct screen *s, struct listing *l, struct strbuf *line,
 		       struct error *err);
-	/* Shows the other file. */
+	/* Switches to the other file. */
 	void (*change_side)(void *ctx, struct screen *s);
-	/* Makes the window of a live view longer or shorter; NULL: it has none. */
+	/* Lengthens or shortens the window of a live view; NULL: there is none. */
 	void (*stretch)(void *ctx, int seconds);
 };
 
@@ -58,35 +58,35 @@ struct screen {
 	char *detail_title; /* owned */
 	const char *detail_function; /* the model's */
 	VEC(thread_id) threads; /* of VIEW_THREADS, the busiest first */
-	uint64_t range_from, range_until; /* ns; both 0: no range is chosen */
-	int column; /* of the cursor in the time */
-	char prompt; /* '/' or ':', of what is typed; 0: nothing is */
+	uint64_t range_from, range_until; /* ns; both 0: no range */
+	int column; /* of the cursor on the time axis */
+	char prompt; /* '/' or ':' while text is typed; 0: no prompt */
 	struct strbuf typed;
 	struct strbuf message;
-	bool is_frozen, has_help, is_over; /* is_over: nothing more comes */
+	bool is_frozen, has_help, is_over; /* is_over: there will be no more data */
 	int help_top;
 	bool is_done;
 };
 
-/* Shows it until a person, a signal or the source ends it. Returns the exit status. */
+/* Runs the screen until the user, a signal or the source ends it. Returns the exit status. */
 int screen_run(struct screen *s, const struct screen_source *source);
 void screen_init(struct screen *s);
 void screen_release(struct screen *s);
 
-/* Makes rows anew from the model's settings; an error becomes the message. */
+/* Rebuilds the rows from the model's settings. An error becomes the message. */
 void screen_update(struct screen *s);
-/* Is there something to show in it? */
+/* True if the view has something to show. */
 bool screen_has(const struct screen *s, enum view view);
 void screen_show(struct screen *s, enum view view);
 void screen_say(struct screen *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Obeys a key. */
+/* Handles a key. */
 void screen_key(struct screen *s, int key);
-/* Begins to ask for a text, and takes a key of it. */
+/* Open the prompt, and handle a key typed into it. */
 void screen_ask(struct screen *s, char prompt);
 void screen_type(struct screen *s, int key);
-/* Goes to what is found next, or before. */
+/* Moves to the next or previous match. */
 void screen_find(struct screen *s, int direction);
-/* Sets what the rows of the view are. */
+/* Fills in the source of the view's rows. */
 void screen_rows(struct screen *s, struct rows_source *rows);
 /* Draws VIEW_THREADS. */
 void screen_draw_threads(struct screen *s, int line, int height);

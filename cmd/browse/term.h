@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terminal as a screen of lines: the only file that knows ncurses. Whatever ends the program
- * leaves the terminal as it was found.
+ * The terminal as a screen of lines. The only file that uses ncurses. The terminal is restored
+ * however the program ends.
  */
 #ifndef PROF_CMD_BROWSE_TERM_H
 #define PROF_CMD_BROWSE_TERM_H
@@ -11,12 +11,12 @@
 
 #include "lib/base/error.h"
 
-/* Looks of text; without colours some are the same. */
+/* Text styles. Without colours some look the same. */
 enum term_style {
 	TERM_PLAIN,
 	TERM_DIM,
 	TERM_BOLD,
-	TERM_TITLE, /* heads of columns, and the first line */
+	TERM_TITLE, /* column headings, and the first line */
 	TERM_SELECTED,
 	TERM_FOUND,
 	TERM_ALERT,
@@ -25,13 +25,13 @@ enum term_style {
 	TERM_STYLE_COUNT,
 };
 
-/* Colours of areas, by what runs there: those of flame graphs. */
+/* Colours of flame graphs, by the kind of code. */
 #define TERM_COLORS 24
 
-/* Keys besides characters. */
+/* Keys other than characters. */
 enum term_key {
-	TERM_KEY_NONE = -1, /* the time is over */
-	TERM_KEY_UP = 0x110000, /* after all characters */
+	TERM_KEY_NONE = -1, /* timeout */
+	TERM_KEY_UP = 0x110000, /* above all characters */
 	TERM_KEY_DOWN,
 	TERM_KEY_LEFT,
 	TERM_KEY_RIGHT,
@@ -43,48 +43,47 @@ enum term_key {
 	TERM_KEY_ESCAPE,
 	TERM_KEY_TAB,
 	TERM_KEY_BACK_TAB,
-	TERM_KEY_DELETE, /* the character before */
+	TERM_KEY_DELETE, /* deletes the character before the cursor */
 	TERM_KEY_RESIZE,
-	TERM_KEY_CLICK, /* at the mouse's place, which term_mouse() tells */
+	TERM_KEY_CLICK, /* at the position that term_mouse() returns */
 	TERM_KEY_DOUBLE_CLICK,
-	TERM_KEY_PRESS, /* begins to drag */
+	TERM_KEY_PRESS, /* begins a drag */
 	TERM_KEY_RELEASE,
 	TERM_KEY_WHEEL_UP,
 	TERM_KEY_WHEEL_DOWN,
 	TERM_KEY_HELP, /* F1 */
 };
 
-/* -ENOTTY with err: there is no terminal, or one that cannot move its cursor. */
+/* Returns -ENOTTY with err without a terminal that can move its cursor. */
 int term_open(struct error *err);
 void term_close(void);
-/* True once a signal has come that ends the program: its number is in *signal. */
+/* True once a terminating signal has arrived. Stores its number in *signal. */
 bool term_is_ended(int *signal);
 
 void term_size(int *rows, int *columns);
 bool term_has_colors(void);
-/* False: only ASCII can be shown, and other characters are replaced. */
+/* False if only ASCII can be shown. Other characters are then replaced. */
 bool term_is_unicode(void);
-/* Returns a character of Unicode or an enum term_key; waits at most so long, -1: for ever. */
+/* Returns a Unicode character or an enum term_key. timeout_ms -1: waits forever. */
 int term_key(int timeout_ms);
 void term_mouse(int *row, int *column);
 
-/* Begins a picture, which is empty. */
+/* Begins an empty screen. */
 void term_begin(void);
-/* Shows it: only what has changed is sent. */
+/* Shows the screen. Sends only the changes. */
 void term_end(void);
 /*
- * Writes a line of text that is safe to print, cut to `width` columns; `fills`: the rest of these
- * gets the style, too. Returns the columns that were written.
+ * Writes a line of text that is safe to print, cut to `width` columns. With `fills`, the rest of
+ * them gets the style as well. Returns the number of columns written.
  */
 int term_text(int row, int column, int width, enum term_style style, bool fills, const char *text);
-/* The same on a coloured ground; `color` is below TERM_COLORS. */
+/* The same on a coloured background; `color` is below TERM_COLORS. */
 void term_block(int row, int column, int width, int color, bool is_selected, const char *text);
-/* Two cells one above the other in one, by half blocks; -1: no colour. Needs Unicode and colours.
- */
+/* Two cells, one above the other, in one character; -1: no colour. Needs Unicode and colours. */
 void term_halves(int row, int column, int upper, int lower);
-/* Places the cursor where text is typed; a negative row hides it. */
+/* Places the text cursor. A negative row hides it. */
 void term_cursor(int row, int column);
-/* Draws everything anew at the next term_end(): something else has written there. */
+/* Redraws everything at the next term_end(), after another program has written to the terminal. */
 void term_redraw(void);
 
 #endif

@@ -24,8 +24,8 @@ struct caller {
 	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	int command_fd; /* pidfd of the command; -1: none */
 	pid_t command;
-	bool gone; /* end of file was seen */
-	bool ended; /* the command has ended, with this status: */
+	bool gone; /* the socket has reached end of file */
+	bool ended; /* the command has ended, with the status: */
 	int wait_status;
 	uint64_t cpu_ns;
 	struct signal_event signals[CALLER_SIGNALS];
@@ -39,17 +39,17 @@ struct caller {
  */
 int caller_accept(struct caller *f, struct error *err);
 void caller_release(struct caller *f);
-/* Replaces descriptors in options, which are the caller's numbers, by those received from it. */
+/* Replaces the caller's descriptor numbers in the options by the descriptors received from it. */
 void caller_set_options(struct caller *f, struct live_options *live);
 /* Returns the command, which waits in the caller. */
 int caller_child(struct caller *f, struct child **out, struct error *err);
-/* Has the caller fork a command of that variant, in place of the one before. */
+/* Has the caller fork the variant's command, replacing the previous one. */
 int caller_fork(struct caller *f, uint32_t variant, struct child **out, struct error *err);
 /* Readable when the caller has sent a message. */
 int caller_fd(const struct caller *f);
 /* Callback for struct signals; ctx is the caller. */
 bool caller_next_signal(void *ctx, struct signal_event *event);
-/* Sends the exit status. Call when everything is written. */
+/* Sends the exit status. Call after all output is written. */
 void caller_finish(struct caller *f, int status);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A socket in the file system on which a recording answers requests of its owner and of root: one
- * line of JSON each, see prof-control(7). Requests come from anybody who may connect, so lines are
- * bounded, and who does not read answers is dropped.
+ * A Unix socket through which a recording answers requests of its owner and of root: one line of
+ * JSON each, see prof-control(7). Any user may be able to connect, so lines are bounded, and
+ * clients that do not read their answers are disconnected.
  */
 #ifndef PROF_CMD_ELEVATE_CONTROL_SOCKET_H
 #define PROF_CMD_ELEVATE_CONTROL_SOCKET_H
@@ -14,7 +14,7 @@
 
 #include "lib/base/identity.h"
 
-/* Connections at a time; the one that has been silent longest makes room for another. */
+/* Connections at a time. A further one replaces the client that has been silent longest. */
 #define CONTROL_CLIENTS_MAX 32
 /* Bytes of a line, with its end. */
 #define CONTROL_LINE_MAX 4096
@@ -28,32 +28,32 @@ struct control_client {
 };
 
 struct control_socket {
-	int fd; /* -1: nobody can connect */
-	int folder; /* of the socket; -1: it is another process's to remove */
+	int fd; /* -1: not listening */
+	int folder; /* of the socket; -1: another process removes it */
 	char *name, *path;
 	uid_t owner;
 	size_t client_count;
-	struct control_client clients[CONTROL_CLIENTS_MAX]; /* the one silent longest first */
+	struct control_client clients[CONTROL_CLIENTS_MAX]; /* the longest silent first */
 };
 
 #define CONTROL_SOCKET_INIT ((struct control_socket){.fd = -1, .folder = -1})
 
 /*
- * Listens on PID.sock in the runtime folder of that user. False: there is no such folder, or it is
- * not the user's alone; signals remain.
+ * Listens on PID.sock in the runtime folder of that user. False if there is no such folder, or
+ * others can access it. Signals still work then.
  */
 bool control_socket_listen(struct control_socket *s, pid_t pid, const struct identity *owner);
 /* Takes over a listening socket that belongs to another process. */
 void control_socket_adopt(struct control_socket *s, int fd, const struct identity *owner);
 
 /*
- * Answers a request. Returns a new object, to which "ok" is added unless it has an "error"; -EPROTO
- * and the like never happen here: the request is an object with a text "command".
+ * Answers a request, an object with a string "command". Returns a new object, to which "ok" is
+ * added unless it has "error".
  */
 typedef json_t *control_answer_fn(void *ctx, const char *command, const json_t *request);
 
 /*
- * Accepts, reads and answers without waiting. added() and removed() report descriptors that become
+ * Accepts, reads and answers without blocking. added() and removed() report descriptors that become
  * readable when there is work.
  */
 struct control_hooks {
@@ -62,15 +62,15 @@ struct control_hooks {
 	void *ctx;
 };
 void control_socket_poll(struct control_socket *s, const struct control_hooks *hooks);
-/* Closes all, and removes the socket. */
+/* Closes everything and removes the socket. */
 void control_socket_close(struct control_socket *s);
 
-/* Makes the answer to one line, which the caller frees with free(). For tests, too. */
+/* Returns the answer to one line, to be freed with free(). Exported for tests as well. */
 char *control_answer_line(const char *line, size_t size, control_answer_fn *answer, void *ctx);
 
 /*
- * Returns the folder of that user's sockets as a descriptor, -1: none that is safe. `creates`: it
- * is made if it is not there. *path gets its name, from malloc(), unless NULL.
+ * Returns a descriptor of the folder for that user's sockets, -1 if none is safe. `creates`:
+ * creates a missing folder. *path gets its name, from malloc(), unless NULL.
  */
 int control_folder_open(const struct identity *owner, bool creates, char **path);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records for a user without privileges: a helper, started through sudo, does it. See
- * cmd/run/elevation.h.
+ * Records for a user without privileges through a helper started by sudo. See cmd/run/elevation.h.
  */
 #ifndef PROF_CMD_ELEVATE_ELEVATE_H
 #define PROF_CMD_ELEVATE_ELEVATE_H

@@ -35,8 +35,8 @@ enum elevation_kind {
 	ELEVATION_SIGNAL, /* value: its number */
 	ELEVATION_ENDED, /* value: as from wait(2); cpu_ns */
 	ELEVATION_DONE, /* value: exit status of prof */
-	ELEVATION_FORK, /* value: the variant of which a command is wanted, which then waits */
-	ELEVATION_FORKED, /* value: as of START; text: why it failed */
+	ELEVATION_FORK, /* value: the variant to fork; the new command waits */
+	ELEVATION_FORKED, /* value: as in START; text: why it failed */
 };
 
 /* Descriptors in the order in which they are sent. */

@@ -9,14 +9,13 @@
 
 /*
  * True if all capabilities needed for recording are missing. Root is assumed to have them. If
- * prof's file has some of them, a later message names the others.
+ * prof's file has only some of them, a later message names the missing ones.
  */
 bool privileges_are_missing(void);
 /*
  * Drops, for good, every capability not needed for recording, and all that an executed program
- * would inherit. Capabilities belong to threads: call while there is only one, after the command
- * was forked, which may keep more. writes_as_root: root may write the output, and nobody invoked
- * sudo.
+ * would inherit. Capabilities are per thread: call while there is only one, after forking the
+ * command, which may keep more. writes_as_root: root may write the output, and sudo was not used.
  */
 int privileges_reduce(bool writes_as_root, struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells a script that recording has begun: --ready-fd and --ready-file. */
+/* Reports to a script that recording has begun: --ready-fd and --ready-file. */
 #ifndef PROF_CMD_ELEVATE_READY_H
 #define PROF_CMD_ELEVATE_READY_H
 
@@ -15,10 +15,13 @@ struct ready {
 
 /* -EBADF if the descriptor of --ready-fd is not writable. */
 int ready_check(const struct live_options *options, struct error *err);
-/* Opens early, to be refused early. Takes the descriptor over and makes it close-on-exec. */
+/*
+ * Opens early, so that errors come early. Takes ownership of the descriptor and makes it close-on-
+ * exec.
+ */
 int ready_open(struct ready *r, const struct live_options *options, struct identity owner,
 	       struct error *err);
-/* Writes "ready" and closes. A reader that has gone is no error. */
+/* Writes "ready" and closes. A reader that has closed its end is no error. */
 int ready_say(struct ready *r, struct error *err);
 void ready_release(struct ready *r);
 

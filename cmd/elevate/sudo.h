@@ -22,20 +22,20 @@ struct sudo {
 
 /* True if PATH has sudo. */
 bool sudo_is_installed(void);
-/* True if the kernel lets no program that this process starts gain privileges: no_new_privs. */
+/* True if programs started by this process cannot gain privileges: no_new_privs. */
 bool sudo_is_powerless(void);
 /*
- * Runs argv (NULL-terminated, argv[0] an absolute path) by `sudo -n`, which never prompts, in a
- * process group in the background. Standard output is /dev/null.
+ * Runs argv (NULL-terminated, argv[0] an absolute path) with `sudo -n`, which never prompts, in a
+ * background process group. Standard output is /dev/null.
  */
 int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals, struct error *err);
-/* Has sudo ask for the password, in the foreground. False if it was refused. */
+/* Lets sudo prompt for the password, in the foreground. False if it was refused. */
 bool sudo_authenticate(const struct signals *signals);
-/* Stores the last line on standard error so far, "" if none. */
+/* Stores the last line written to standard error so far, "" if none. */
 void sudo_last_words(const struct sudo *s, char *line, size_t size);
-/* Waits for its end. Returns the wait status. */
+/* Waits for sudo to end. Returns the wait status. */
 int sudo_wait(struct sudo *s);
-/* Closes descriptors; a running sudo is left alone. */
+/* Closes the descriptors. Does not stop a running sudo. */
 void sudo_release(struct sudo *s);
 
 #endif

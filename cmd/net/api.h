@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers what front-ends ask a symbol server for, by version 5 of that interface: requests and
- * answers are JSON. A wrong request gets an object with "error".
+ * Answers front-ends' requests to a symbol server, version 5 of that interface: JSON in and out. An
+ * invalid request gets an object with "error".
  */
 #ifndef PROF_CMD_NET_API_H
 #define PROF_CMD_NET_API_H
@@ -14,10 +14,10 @@ struct api {
 	size_t count;
 };
 
-/* Answers a POST to "symbolicate/v5", "source/v1" or "asm/v1"; false: there is no such path. */
+/* Answers a POST to "symbolicate/v5", "source/v1" or "asm/v1". False for other paths. */
 bool api_answer(const struct api *api, const char *path, const struct http_request *request,
 		struct http_response *response);
-/* True if api_answer() knows the path. */
+/* True if api_answer() serves the path. */
 bool api_has(const char *path);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests to engines, as both processes send them that do. */
+/* Requests to engines, as sent by both processes that talk to them. */
 #ifndef PROF_CMD_NET_ENGINE_CLIENT_H
 #define PROF_CMD_NET_ENGINE_CLIENT_H
 
 #include "lib/fleet/server/client.h"
 
 /*
- * Posts a request, of gRPC if it is by HTTP/2: client_send() for engines. *retry_after_s is what
- * the engine asks for, 0: nothing; NULL: nobody asks.
+ * client_send() for engines: posts a request, with gRPC over HTTP/2. *retry_after_s gets the delay
+ * that the engine requests, 0 for none; may be NULL.
  */
 int engine_client_send(const struct client_request *request, struct strbuf *answer,
 		       uint64_t *retry_after_s, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of the profile that a front-end gets. */
+/* The bytes of the profile that is served to a front-end. */
 #ifndef PROF_CMD_NET_SERVED_FILE_H
 #define PROF_CMD_NET_SERVED_FILE_H
 
@@ -14,21 +14,22 @@ struct served_file {
 };
 
 /*
- * Opens a file, or writes it as front-ends read it; of two files both and their difference, -EXDEV:
- * they have none. Sets `text` to the uncompressed bytes, which the caller frees.
+ * Opens a file, or converts it to a format that front-ends read. Two files give both sides and
+ * their difference; -EXDEV if their difference is undefined. Sets `text` to the uncompressed bytes,
+ * which the caller frees.
  */
 int served_file_open(struct served_file *f, const char *const *paths, size_t count,
 		     const struct output_options *options, char **text, size_t *size,
 		     struct error *err);
 /*
- * Adds the sources of scripts that the profile, which was read from `text`, lacks. Leaves the file
- * as it was if that fails.
+ * Adds missing sources of scripts to the profile, which was read from `text`. Leaves the file
+ * unchanged on failure.
  */
 void served_file_add_scripts(struct served_file *f, const struct profile *p,
 			     const struct readers *owners, const char *text, size_t size);
 /*
- * Writes a page of two files. Returns its descriptor, for the caller to close, and sets *size; or a
- * negative errno.
+ * Writes a page that compares two files. Returns its descriptor, which the caller closes, and sets
+ * *size; or a negative errno.
  */
 int served_page_of_sides(const char *const *paths, const struct output_options *options,
 			 uint64_t *size, struct error *err);

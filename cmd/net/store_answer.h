@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads what a store answers to an upload: the name of the profile there. */
+/* Parses a store's answer to an upload: the name of the stored profile. */
 #ifndef PROF_CMD_NET_STORE_ANSWER_H
 #define PROF_CMD_NET_STORE_ANSWER_H
 
@@ -9,11 +9,11 @@
 #define STORE_TOKEN_MAX 128
 
 /*
- * Reads the name from the answer: a JSON web token with "profileToken", or the name itself. False:
- * it is neither. A name has letters, digits, "-" and "_" only.
+ * Parses the answer: a JSON web token with "profileToken", or the name itself. False if it is
+ * neither. A name has letters, digits, "-" and "_" only.
  */
 bool store_answer_read(const char *text, size_t size, char token[STORE_TOKEN_MAX + 1]);
-/* True if it can be a name. */
+/* True if the text is a valid name. */
 bool store_token_is_valid(const char *token);
 
 #endif

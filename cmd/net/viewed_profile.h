@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile that is looked at: its bytes, and the code that it is about. */
+/* A profile being viewed: its bytes, and the code that its frames refer to. */
 #ifndef PROF_CMD_NET_VIEWED_PROFILE_H
 #define PROF_CMD_NET_VIEWED_PROFILE_H
 
@@ -13,58 +13,58 @@
 #include "lib/model/tables/profile.h"
 
 struct viewed_profile {
-	const char *path; /* the first, of two; borrowed */
+	const char *path; /* the first of two; borrowed */
 	struct served_file served;
 	struct profile *profile; /* its modules are the libs of the file, in the same order */
-	struct readers owners; /* of the files: what they name must be theirs to read, too */
+	struct readers owners; /* of the files; they must be able to read the files named there */
 	struct lib_ids libs;
 	struct file_set *files; /* by module.file_key */
 	char *kernel_release;
-	const struct output_options *options; /* say where files are; borrowed */
+	const struct output_options *options; /* locates files; borrowed */
 	pthread_mutex_t fetching; /* taken before `lock` */
 	bool *was_fetched; /* by module: servers were asked for its file */
 	bool has_kernel_code; /* a server's vmlinux is in `files`, by the kernel's module_id */
-	pthread_mutex_t lock; /* of naming, of `files`, and of the list below */
-	struct strings named; /* source files that naming has found */
+	pthread_mutex_t lock; /* of naming, of `files` and of `named` */
+	struct strings named; /* source files found while naming */
 };
 
-/* A function of a chain of inlined ones. */
+/* A function in a chain of inlined functions. */
 struct viewed_level {
 	char *func, *file; /* NULL: unknown */
 	uint32_t line; /* 0: unknown */
 };
 
-/* Facts about an address. */
+/* Names of an address. */
 struct viewed_place {
-	VEC(struct viewed_level) levels; /* innermost first; empty: nothing is known */
+	VEC(struct viewed_level) levels; /* innermost first; empty: unknown */
 	bool has_start; /* of the function in machine code, which is the last level */
 	uint64_t start, size; /* its RVA; size 0: unknown */
 };
 
 /*
- * Reads it with the permissions that the process has. Of two paths, it is both and their
- * difference; -EXDEV: they have none.
+ * Reads the profile with the process's permissions. Two paths give both sides and their difference;
+ * -EXDEV if that is undefined.
  */
 int viewed_profile_open(struct viewed_profile *v, const char *const *paths, size_t count,
 			const struct output_options *options, struct error *err);
 void viewed_profile_close(struct viewed_profile *v);
-/* Returns NO_MODULE if no lib is called so. */
+/* Returns NO_MODULE if there is no such lib. */
 module_id viewed_profile_find(const struct viewed_profile *v, const char *debug_name,
 			      const char *breakpad_id);
 /* Fills in `places`, one for each RVA; release them with viewed_places_release(). */
 void viewed_profile_name(struct viewed_profile *v, module_id module, const uint64_t *rvas,
 			 size_t count, struct viewed_place *places);
 void viewed_places_release(struct viewed_place *places, size_t count);
-/* Gets the module's file from a server if it is not here; asks once. */
+/* Fetches the module's file from a server if it is missing here. Each module is tried once. */
 void viewed_profile_fetch(struct viewed_profile *v, module_id module);
 /*
  * Does the same, and returns a copy of the module that leads to its code: a vmlinux is an ordinary
- * file. Shares what it points to.
+ * file. The copy shares the original's pointers.
  */
 struct module viewed_profile_code_module(struct viewed_profile *v, module_id module);
 /*
- * Returns the text of a source file of the module that the profile names, to be freed; NULL with
- * err: it names none such, or it cannot be had. Scripts have NO_MODULE.
+ * Returns the text of a source file of the module, to be freed. NULL with err if the profile does
+ * not name the file, or it cannot be read. Scripts have NO_MODULE.
  */
 char *viewed_profile_source(struct viewed_profile *v, module_id module, const char *path,
 			    size_t *size, struct error *err);

@@ -8,7 +8,7 @@
 #include "lib/query/keys.h"
 
 struct browse_options {
-	const char *path, *other; /* other: what it is compared with; NULL: nothing */
+	const char *path, *other; /* other: the file to compare with; NULL: none */
 	struct query_filter filter;
 	enum query_by by;
 	bool is_tree, is_inverted;
@@ -16,7 +16,7 @@ struct browse_options {
 };
 
 void browse_options_release(struct browse_options *o);
-/* Fills a table of the options, whose values go into a struct browse_options. */
+/* Fills a table with the options. Values go into a struct browse_options. */
 void browse_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
 int browse_options_parse(struct browse_options *o, int argc, char **argv, struct error *err);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that a user or a machine wants by default, in order of their weight:
+ * Default options of a user or a machine, in increasing order of precedence:
  *
  *	/etc/prof.conf, $XDG_CONFIG_HOME/prof/config, PROF_OPTIONS, the command line
  *
- * Files have a section for each command, with "option = value" in its lines. Defaults become words
- * before those of the command line, so that whatever parses them knows nothing of where they are
- * from. Of what a process with more rights than its caller reads from him, only options that are
- * `is_plain` count.
+ * Files have a section for each command, with lines "option = value". Defaults become words before
+ * those of the command line, so parsers treat both alike. A process with more rights than its
+ * caller accepts only options that are `is_plain` from the caller's defaults.
  */
 #ifndef PROF_CMD_OPTIONS_DEFAULTS_H
 #define PROF_CMD_OPTIONS_DEFAULTS_H
@@ -22,38 +21,38 @@ struct default_option {
 	char *name;
 	char *value; /* NULL: none */
 	char *origin; /* "/etc/prof.conf:3" */
-	unsigned int weight; /* of its source: the larger one counts */
-	/* Why it does not count: "replaced by /etc/prof.conf:5". NULL: it counts. */
+	unsigned int weight; /* precedence of its source: the largest wins */
+	/* Why it is ignored: "replaced by /etc/prof.conf:5". NULL: it applies. */
 	char *left_out;
 };
 
 /* Zeroed is empty. */
 struct defaults {
 	VEC(struct default_option) rows;
-	VEC(char *) sources; /* lines for people: what was read */
+	VEC(char *) sources; /* printable: the sources that were read */
 };
 
-/* Tells whether there is such a command. */
+/* True if there is a command of that name. */
 typedef bool is_command_fn(const char *name);
 
 /*
- * Reads what there is for a command with these options. `others`: sections whose options count too,
- * where the command has them; NULL: none. -EINVAL with err that begins with the origin: a line is
+ * Reads the defaults of a command with these options. `others`: sections whose options apply too if
+ * the command has them; NULL: none. -EINVAL with an err that begins with the origin: a line is
  * wrong.
  */
 int defaults_read(struct defaults *d, const char *command, const char *others,
 		  struct option_table *table, is_command_fn *is_command, struct error *err);
 /*
- * Leaves out what the words of the command line replace, or does not fit them: options of the same
- * name, and those that a rule of the table keeps apart.
+ * Drops defaults that the command line overrides or excludes: options of the same name, and those
+ * in conflict by a rule of the table.
  */
 void defaults_fit(struct defaults *d, struct option_table *table, int argc, char **argv);
 /*
- * Returns the words with the defaults after the first one, NULL-terminated, and sets *argc. The
- * caller frees the array; the words stay as long as both.
+ * Returns the words with the defaults inserted after the first one, NULL-terminated, and sets
+ * *argc. The caller frees the array. The words belong to d and argv.
  */
 char **defaults_expand(const struct defaults *d, int *argc, char **argv);
-/* Says in err which default is the wrong word, if it is one of them. */
+/* If the wrong word is a default, adds its origin to err. */
 void defaults_blame(const char *word, struct error *err);
 void defaults_release(struct defaults *d);
 

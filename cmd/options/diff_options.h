@@ -16,19 +16,19 @@ struct diff_options {
 	struct gate gate;
 	struct {
 		VEC(const char *) paths;
-	} sides[SIDE_COUNT]; /* no files of B: the file of A has both sides */
-	const char *base; /* the variant that is A; NULL: the one that was given first */
+	} sides[SIDE_COUNT]; /* without files of B, the file of A has both sides */
+	const char *base; /* the variant that is A; NULL: the first given */
 	const char *against; /* the variant that is B; NULL: the only other one */
 	const char *json_path, *markdown_path, *output_path; /* NULL: none */
 	size_t limit; /* rows; 0: all */
-	bool strict; /* give an inconclusive result an exit status of its own */
+	bool strict; /* an inconclusive result has an exit status of its own */
 	bool force;
-	bool is_divided; /* by "--" */
+	bool is_divided; /* the sides are separated by "--" */
 	int metric; /* 1: wall */
 	enum diff_format format;
 };
 
-/* Fills a table of the options, whose values go into `o`. */
+/* Fills a table with the options. Values go into `o`. */
 void diff_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. Release always. */
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options that select the tasks to record. Parsing only collects them, so that a wrong command line
- * is wrong on every machine; resolving asks the machine.
+ * Options that select the tasks to record. Parsing is independent of the machine, so that a wrong
+ * command line is wrong everywhere. Resolving looks the names up.
  */
 #ifndef PROF_CMD_OPTIONS_FILTER_OPTIONS_H
 #define PROF_CMD_OPTIONS_FILTER_OPTIONS_H
@@ -37,12 +37,12 @@ struct filter_options {
 	VEC(struct filter_choice) choices; /* in order of the command line */
 	struct name_set names; /* patterns of --comm */
 	char *names_text; /* for messages; NULL: no names */
-	bool is_searched; /* processes are meant by something else than their pids */
+	bool is_searched; /* processes are selected otherwise than by pid */
 	bool is_group; /* a control group is attached to */
 	bool is_limited; /* only some processes or threads are recorded */
 };
 
-/* Values go into filter_options. For every recording; for one of the whole machine; */
+/* Values go into filter_options. Options for every recording; for one of the whole machine; */
 extern const struct option_row filter_options[], system_options[];
 /* and those that select running processes. */
 extern const struct option_row target_options[];
@@ -54,7 +54,7 @@ void filter_options_release(struct filter_options *o);
  * added there instead of to the filter.
  */
 int filter_options_resolve(struct filter_options *o, struct targets *targets, struct error *err);
-/* Forgets what was looked up, so that it can be looked up anew. */
+/* Discards the looked-up state, so that it can be resolved again. */
 void filter_options_reset(struct filter_options *o);
 /* Describes the recorded part of the machine; the caller frees. */
 char *filter_options_describe(const struct filter_options *o);

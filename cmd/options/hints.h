@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Guesses the meaning of an unknown word on the command line: a typing mistake, or perf(1)'s. */
+/*
+ * Suggests corrections of an unknown word on the command line: a typing mistake, or a word of
+ * perf(1).
+ */
 #ifndef PROF_CMD_OPTIONS_HINTS_H
 #define PROF_CMD_OPTIONS_HINTS_H
 
@@ -8,7 +11,7 @@
 
 #include "lib/base/error.h"
 
-/* Sets err to say that the command is unknown, and suggests one if possible. */
+/* Sets err for an unknown command, with a suggestion if possible. */
 void hint_unknown_command(struct error *err, const char *word, const char *const *names,
 			  size_t count);
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options that have a command recorded several times, or two variants of it in turns. */
+/* Options that record a command several times, or two variants of it alternately. */
 #ifndef PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
 #define PROF_CMD_OPTIONS_ITERATION_OPTIONS_H
 
@@ -9,7 +9,7 @@
 #include "cmd/options/option_table.h"
 #include "lib/base/error.h"
 
-/* Limits all runs together: each waits as a process of its own until it is executed. */
+/* Limit of all runs together. Each waits as a process of its own until it is executed. */
 #define ITERATION_RUNS_MAX 1000
 #define ITERATION_VARIANTS 8
 
@@ -19,12 +19,12 @@ struct iteration_variant {
 };
 
 struct iteration_options {
-	uint32_t min, max; /* iterations; unequal: looks decide how many */
-	uint32_t warmup; /* earlier runs of each variant, which are not recorded */
+	uint32_t min, max; /* iterations; if unequal, interim looks decide how many */
+	uint32_t warmup; /* unrecorded runs of each variant before the others */
 	/* Owned; none for a command without variants. */
 	struct iteration_variant variants[ITERATION_VARIANTS];
 	uint32_t variant_count;
-	uint32_t seed; /* of the order within each iteration; never 0 after the check */
+	uint32_t seed; /* seed of the order within each iteration; never 0 after the check */
 	bool keep_going; /* after a run that fails */
 	bool is_used; /* an option was given */
 };
@@ -37,10 +37,10 @@ extern const struct option_row iteration_options[];
  * option. 0 or -EINVAL.
  */
 int iteration_options_check(struct iteration_options *o, char *const *argv, struct error *err);
-/* The command to be named: that of the options, or of the first variant. */
+/* The command for display: that of the options, or of the first variant. */
 char *const *iteration_options_argv(const struct iteration_options *o, char *const *argv);
 void iteration_options_release(struct iteration_options *o);
-/* Returns the number of looks at whether the iterations are enough: after min, 2 min … max. */
+/* Returns the number of interim looks at the result: after min, 2 min … max iterations. */
 uint32_t iteration_options_looks(const struct iteration_options *o);
 
 #endif

@@ -47,16 +47,16 @@ struct live_options {
 	bool as_root;
 	bool no_arguments; /* leave program arguments out of the profile */
 	int ready_fd; /* descriptor for "ready"; -1: none */
-	/* Recording begins paused, and goes on after this time; 0: not by itself. */
+	/* Recording begins paused and resumes after this time; 0: only on request. */
 	uint64_t delay_ns;
 	bool starts_paused;
-	double max_overhead; /* share of the CPUs' time that recording may take; 0: any */
+	double max_overhead; /* share of the CPUs' time that recording may use; 0: unlimited */
 	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	const char *ready_path; /* file for "ready"; NULL: none */
 	struct last_options last;
 };
 
-/* Adds these options and those of the instruments, whose values go into `o`. */
+/* Adds these options and those of the instruments. Values go into `o`. */
 void live_options_table(struct option_table *t, struct live_options *o);
 /* Options for a command that prof starts; values go into live_options, too. */
 extern const struct option_row command_options[];

@@ -21,41 +21,41 @@ enum progress_style {
 
 struct output_options {
 	const char *path; /* "-": standard output */
-	bool path_is_set; /* by --output */
+	bool path_is_set; /* set by --output */
 	const char *stats_path; /* NULL: none */
-	const char *raw_path; /* write a capture there, and no profile; NULL: a profile */
+	const char *raw_path; /* write a capture there instead of a profile; NULL: a profile */
 	const char *spool_dir; /* folder of the spool; NULL: beside the profile */
 	bool no_spool;
-	bool keep_capture; /* the spool stays after a success, too */
-	bool sync; /* the spool is flushed to the disk once a second */
-	uint64_t frame_ns; /* the capture is written in parts of so long; 0: by default */
-	uint64_t epoch_ns; /* the capture can be read from so many places; 0: by default */
-	uint64_t from_ns, until_ns; /* the part of a capture to be read; 0: from or to its end */
+	bool keep_capture; /* keep the spool after a success, too */
+	bool sync; /* flush the spool to the disk once a second */
+	uint64_t frame_ns; /* length of a block of the capture; 0: the default */
+	uint64_t epoch_ns; /* interval of the capture's entry points; 0: the default */
+	uint64_t from_ns, until_ns; /* part to read of a capture; 0: from or to its end */
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
-	bool no_cache; /* keep nothing of debug files for the next recording */
+	bool no_cache; /* cache nothing of debug files for later recordings */
 	bool all_threads;
 	bool no_limit; /* all rows and markers */
 	bool sources;
 	bool fail_on_loss;
 	bool report; /* print the heaviest functions at the end */
-	bool no_file; /* the profile is not kept; set by output_options_check() */
+	bool no_file; /* do not keep the profile; set by output_options_check() */
 	bool quiet;
 	unsigned int verbose;
 	int progress; /* enum progress_style */
-	uint64_t stall_ns; /* give up what makes no progress for so long at the end */
-	const volatile sig_atomic_t *finish_now; /* set: naming ends early; or NULL */
-	const bool *is_cancelled; /* set atomically: the profile is written no further; or NULL */
+	uint64_t stall_ns; /* at the end, give up steps that make no progress for so long */
+	const volatile sig_atomic_t *finish_now; /* if set, naming ends early; or NULL */
+	const bool *is_cancelled; /* if set (atomically), writing the profile stops; or NULL */
 };
 
 /* Adds the options of commands that record. */
-/* Rules of its options, for tables that have some of them. */
+/* Rules of these options, for tables with some of them. */
 extern const struct option_rule output_rules[];
 void output_options_table(struct option_table *t, struct output_options *o);
 /* Functions of OPTION_CALL, whose values go into output_options. */
 option_set_fn output_set_format, output_add_debug_dir;
-/* Sets the format by name; `option` is for the error, -EINVAL. */
+/* Sets the format by name. `option` is named in the error, -EINVAL. */
 int output_choose_format(struct output_options *o, const char *option, const char *value,
 			 struct error *err);
 
@@ -67,11 +67,11 @@ void output_options_release(struct output_options *o);
  */
 int output_options_check(struct output_options *o, struct error *err);
 
-/* Does only that, for commands with checks of their own. */
+/* Only NULL-terminates debug_dirs, for commands with checks of their own. */
 void output_options_end_dirs(struct output_options *o);
 
 bool output_is_stdout(const struct output_options *o);
-/* Warns of folders of --debug-dir that this user cannot read. */
+/* Warns about --debug-dir folders that this user cannot read. */
 void output_check_debug_dirs(const struct output_options *o, const struct identity *owner);
 /* Opens the file at `path` as that user; refuses a terminal. *out is NULL with no_file. */
 int output_open(const struct output_options *o, const struct identity *owner, struct outfile **out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All that a recording is asked for. */
+/* All settings of a recording. */
 #ifndef PROF_CMD_OPTIONS_PIPELINE_OPTIONS_H
 #define PROF_CMD_OPTIONS_PIPELINE_OPTIONS_H
 
@@ -22,7 +22,7 @@ struct pipeline_options {
 	const char *filter_text; /* description of the filters; used without command and targets */
 	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
 	const struct iteration_options *iterations; /* NULL: the command runs once */
-	struct caller *front; /* the caller that runs it and gets the status; NULL: this process */
+	struct caller *front; /* runs it and receives the status; NULL: this process */
 	struct targets *targets; /* running processes to record; NULL: none */
 };
 

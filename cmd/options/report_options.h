@@ -8,7 +8,7 @@
 #include "lib/query/select.h"
 #include "lib/query/tree.h"
 
-/* Options of every command that asks a profile: which samples count, which frames are shown. */
+/* Options of every command that queries a profile: which samples count, which frames are shown. */
 
 /* Two groups of options with headings, after an empty line; values go into a query_filter. */
 extern const struct option_row query_options[];
@@ -16,7 +16,7 @@ extern const struct option_row query_options[];
 #define QUERY_BY_HELP \
 	"rows: function (default), module, file, line, process\n" \
 	"(of a program), pid, thread, category, address"
-/* Checks that stacks consist of such rows, for trees. 0, or -EINVAL with err. */
+/* Checks that stacks can be made of such rows, for trees. 0, or -EINVAL with err. */
 int query_options_check_tree(enum query_by by, struct error *err);
 /* Range for a limit of rows: size_t. */
 extern const struct size_range query_limit;
@@ -32,14 +32,14 @@ enum report_format {
 };
 
 enum query_unit {
-	QUERY_UNIT_PERCENT, /* of all that is selected */
+	QUERY_UNIT_PERCENT, /* of everything selected */
 	QUERY_UNIT_MS, /* of the clock */
 	QUERY_UNIT_SAMPLES, /* ticks, or occurrences of the event */
 };
 
 struct query_listing_options {
 	enum query_unit unit;
-	bool for_people; /* else columns are as programs want them */
+	bool for_people; /* else columns are in machine-readable form */
 	double min_share; /* of the total; rows below are left out; 0 … 1 */
 	size_t limit; /* of rows; 0: none */
 };
@@ -48,17 +48,17 @@ struct report_options {
 	const char *path;
 	enum report_format format;
 	struct query_filter filter;
-	bool is_summary; /* Markdown for a job, without a view of its own */
-	bool is_tree; /* else it is a table, and of `tree` only by counts */
-	bool markers; /* a list of those instead */
-	const char *annotate; /* NULL, or the function whose lines are shown instead */
+	bool is_summary; /* Markdown summary for a CI job, without a view of its own */
+	bool is_tree; /* else a table; with `tree`, only by counts */
+	bool markers; /* a list of markers instead */
+	const char *annotate; /* function whose lines are shown instead, or NULL */
 	bool assembly; /* its instructions instead of its lines */
 	const char *debug_dirs[REPORT_DEBUG_DIRS_MAX + 1]; /* NULL-terminated */
 	struct query_tree_options tree;
 	struct query_listing_options listing;
 };
 
-/* Fills a table of the options, whose values go into `o`. */
+/* Fills a table with the options. Values go into `o`. */
 void report_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of commands that write profiles for others to read. */
+/* Options of commands that write profiles for publication. */
 #ifndef PROF_CMD_OPTIONS_SANITIZE_OPTIONS_H
 #define PROF_CMD_OPTIONS_SANITIZE_OPTIONS_H
 
@@ -16,10 +16,10 @@ struct sanitize_settings {
 
 /* A group of options with a heading, after an empty line; values go into sanitize_settings. */
 extern const struct option_row sanitize_options[];
-/* Function of OPTION_CALL for sanitize_settings; without a list: what is taken away by default. */
+/* OPTION_CALL function for sanitize_settings. Without a list, removes the default classes. */
 option_set_fn sanitize_set;
 
-/* Takes away what is taken away by default. */
+/* Selects the default classes for removal. */
 void sanitize_options_default(struct sanitize_settings *s);
 
 #endif

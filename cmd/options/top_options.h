@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of prof top, which two programs read: who records, and who shows. */
+/* The command line of prof top, parsed by both of its programs: the recorder and the viewer. */
 #ifndef PROF_CMD_OPTIONS_TOP_OPTIONS_H
 #define PROF_CMD_OPTIONS_TOP_OPTIONS_H
 
@@ -11,21 +11,21 @@
 struct top_options {
 	struct filter_options filter;
 	struct live_options live;
-	struct output_options output; /* of which only some are options here */
+	struct output_options output; /* only some of these are options here */
 	bool all; /* the whole machine */
-	uint64_t window_ns; /* length of what is shown */
-	uint64_t every_ns; /* between two windows that are printed; 0: as long as these */
-	bool batch; /* prints windows as JSON */
+	uint64_t window_ns; /* length of the displayed window */
+	uint64_t every_ns; /* between two printed windows; 0: their length */
+	bool batch; /* print windows as JSON */
 	enum query_by by;
 	bool is_tree, is_inverted;
-	bool by_total; /* the order of a table; else by self */
+	bool by_total; /* sort a table by total instead of self */
 	bool has_waits;
 	size_t limit; /* of printed rows; 0: none */
 };
 
 void top_options_init(struct top_options *o);
 void top_options_release(struct top_options *o);
-/* Fills a table of the options, whose values go into a struct top_options. */
+/* Fills a table with the options. Values go into a struct top_options. */
 void top_options_table(struct option_table *t, void *options);
 /* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
 int top_options_parse(struct top_options *o, int argc, char **argv, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An engine that a user names on the command line. */
+/* An engine whose address is given on the command line. */
 #ifndef PROF_CMD_RUN_FLEET_ENGINE_H
 #define PROF_CMD_RUN_FLEET_ENGINE_H
 
@@ -9,15 +9,15 @@ struct fleet_engine {
 	struct fleet_url url;
 	char *password; /* owned, or NULL */
 	int tls_files[FLEET_TLS_COUNT]; /* descriptors; 0: none */
-	struct engine engine; /* borrows both: the struct stays where it is */
+	struct engine engine; /* borrows both, so the struct must not move */
 };
 
 /*
- * Parses the address, and reads its files as the invoking user, before privileges are given up; no
- * request is made. Call release in any case. -EINVAL: the address is wrong.
+ * Parses the address, and reads its files as the invoking user, before privileges are dropped.
+ * Sends no request. Release also after a failure. -EINVAL: invalid address.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);
-/* Refuses collectors, too, which keep nothing. */
+/* Likewise, but refuses collectors, which store nothing. */
 int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err);
 void fleet_engine_release(struct fleet_engine *e);
 

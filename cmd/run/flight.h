@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flight recorder, --last: only the end of a recording is kept, in memory, and written when
- * something asks for it. Writing and naming happen in processes of their own, with the rights of
- * the invoking user, so that recording never waits for them.
+ * The flight recorder, --last: keeps only the end of a recording, in memory, and writes it when a
+ * snapshot is requested. Separate processes write and name it, with the rights of the invoking
+ * user, so that recording never waits for them.
  */
 #ifndef PROF_CMD_RUN_FLIGHT_H
 #define PROF_CMD_RUN_FLIGHT_H
@@ -18,20 +18,20 @@
 #include "lib/stream/record/records.h"
 
 /*
- * A file that is polled some times a second, in a thread of its own: its file system may not
- * answer, which must hold up neither the recording nor its end.
+ * A file polled several times a second by a thread of its own: its file system may hang, which must
+ * not delay the recording or its end.
  */
 
 struct watched_file;
 
-/* Watches for what --when-exit, --when-file and their like ask a snapshot for. */
+/* Evaluates the triggers: --when-exit, --when-file and similar options. */
 
-/* State of one of them. */
+/* State of one trigger. */
 struct trigger_state {
 	const struct trigger *trigger;
-	bool has_fired; /* a stall goes on */
-	uint64_t total_us; /* of the pressure, when looked at last */
-	struct watched_file *file; /* owned; NULL: it is about no file */
+	bool has_fired; /* the stall goes on */
+	uint64_t total_us; /* of the pressure, at the last poll */
+	struct watched_file *file; /* owned; NULL: not a trigger on a file */
 };
 
 struct trigger_schema {
@@ -39,15 +39,15 @@ struct trigger_schema {
 	char *name;
 };
 
-/* Gets why a snapshot is wanted. */
+/* Called with the reason for a snapshot. */
 typedef void trigger_fn(void *ctx, const char *reason);
 
 /* Zeroed is empty. */
 struct triggers {
 	VEC(struct trigger_state) rows;
 	VEC(struct trigger_schema) schemas; /* by id; only if markers are watched */
-	uint64_t polled_ns, pressure_ns; /* when; CLOCK_MONOTONIC */
-	uint64_t active_ns; /* when something recorded ran last; 0: never */
+	uint64_t polled_ns, pressure_ns; /* last polls; CLOCK_MONOTONIC */
+	uint64_t active_ns; /* when a recorded task last ran; 0: never */
 	bool has_markers, has_stall;
 	trigger_fn *fire;
 	void *ctx;
@@ -56,33 +56,33 @@ struct triggers {
 struct child;
 struct pipeline;
 
-/* Snapshots have numbers from 1; those who ask before it is taken share it. */
+/* Snapshots are numbered from 1. Requests made before a snapshot is taken share it. */
 struct flight {
-	uint64_t due_ns; /* when the next snapshot is taken; 0: nobody wants one */
+	uint64_t due_ns; /* when the next snapshot is taken; 0: none is requested */
 	struct triggers triggers;
 	struct child *child; /* the writing process; NULL: none */
-	int copying; /* end of file once the child has copied what is kept; -1: none */
-	char *path; /* of the snapshot that is written, or was written last */
-	uint64_t kept_ns; /* length of that one */
-	uint64_t triggered_ns; /* when a trigger last asked */
+	int copying; /* end of file once the child has copied the kept data; -1: none */
+	char *path; /* of the snapshot being written, or of the last one */
+	uint64_t kept_ns; /* length of that snapshot */
+	uint64_t triggered_ns; /* when a trigger last fired */
 	uint32_t asked, taken, ended; /* number of the latest one */
-	bool has_failed; /* the one that ended last */
+	bool has_failed; /* the last one to end */
 };
 
 #define FLIGHT_INIT ((struct flight){.copying = -1})
 
-/* Prepares it, if the options want it. Refuses names that cannot be written. */
+/* Prepares it if the options enable it. Refuses paths that cannot be written. */
 int flight_open(struct pipeline *p, struct error *err);
 /*
- * Asks for a snapshot, --after from now, and marks this moment in the recording. Returns its
- * number. 0: it is not recorded with --last.
+ * Requests a snapshot, taken --after from now, and marks this moment in the recording. Returns its
+ * number, 0 without --last.
  */
 uint32_t flight_ask(struct pipeline *p, const char *reason);
-/* Looks at a record for what triggers wait for. */
+/* Checks a record against the triggers. */
 void flight_take(struct pipeline *p, const struct rec *rec);
-/* Takes a snapshot that is due, and looks after the one that is being written. Call often. */
+/* Takes a due snapshot, and monitors the one being written. Call often. */
 void flight_poll(struct pipeline *p);
-/* Sampling has ended: writes the last snapshot, and waits for it. */
+/* Writes the last snapshot after sampling has ended, and waits for it. */
 int flight_finish(struct pipeline *p, struct error *err);
 void flight_release(struct flight *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writes a profile where the capture from which it can be made may fill the disk. If there is no
- * room for both, the capture is given up once it is certain that the profile fits without it.
+ * Writes a profile even if its capture fills the disk. Without room for both, the capture is
+ * removed once the profile is certain to fit without it.
  */
 #ifndef PROF_CMD_RUN_FULL_DISK_H
 #define PROF_CMD_RUN_FULL_DISK_H
@@ -16,16 +16,16 @@
 struct full_disk {
 	const struct output_options *output;
 	const struct identity *owner;
-	/* Writes all of the profile; may be called again after a failure. */
+	/* Writes the whole profile. May be called again after a failure. */
 	int (*write)(void *ctx, struct outfile *out, struct error *err);
-	/* Gives the capture's status. Returns false if no capture may be given up. */
+	/* Stats the capture. Returns false if there is none that may be removed. */
 	bool (*find_capture)(void *ctx, struct stat *st);
 	/* Removes the capture and closes it. */
 	void (*abandon)(void *ctx);
 	void *ctx;
 };
 
-/* Writes and commits `*out`, which is opened anew if the first try fails. */
+/* Writes and commits `*out`, which is reopened if the first attempt fails. */
 int full_disk_write(const struct full_disk *d, struct outfile **out, struct error *err);
 
 #endif

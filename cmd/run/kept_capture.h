@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that writes a snapshot: copies the window of a capture that is kept in memory into a
- * capture of its own beside the output, and has `prof recover` make the profile of it. It runs with
- * the rights of the invoking user.
+ * The process that writes a snapshot: copies the window of a capture in memory into a file beside
+ * the output, and runs `prof recover` on it. It has the rights of the invoking user.
  */
 #ifndef PROF_CMD_RUN_KEPT_CAPTURE_H
 #define PROF_CMD_RUN_KEPT_CAPTURE_H
@@ -15,13 +14,13 @@
 
 struct kept_capture {
 	int fd; /* of the capture in memory */
-	int copied; /* is closed once all is copied */
+	int copied; /* closed once all data is copied */
 	struct capture_window window;
 };
 
 /*
- * Returns the command's arguments, NULL-terminated. The strings are borrowed from `output` or
- * belong to the caller, who releases them by kept_capture_free_arguments().
+ * Returns the command's arguments, NULL-terminated. The strings are borrowed from `output` or owned
+ * by the caller, who releases them with kept_capture_free_arguments().
  */
 char **kept_capture_arguments(const struct kept_capture *k, const char *path,
 			      const struct output_options *output);

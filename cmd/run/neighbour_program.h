@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs beside prof that have commands of it, so that others do not load their libraries: they
- * are built where these libraries are.
+ * Companion programs of prof, which implement some of its commands, so that prof itself does not
+ * load their libraries. They are built only if these libraries are installed.
  */
 #ifndef PROF_CMD_RUN_NEIGHBOUR_PROGRAM_H
 #define PROF_CMD_RUN_NEIGHBOUR_PROGRAM_H
@@ -10,25 +10,24 @@
 
 struct neighbour_program {
 	const char *name;
-	const char *needs; /* libraries that it is built with, and a verb, for messages */
+	const char *needs; /* required libraries, and a verb, for messages */
 };
 
 extern const struct neighbour_program program_browse, program_view;
 
 bool neighbour_program_is_installed(const struct neighbour_program *p);
 /*
- * Replaces this program by that one, with these words after its name. Returns only on failure, the
- * exit status, with a message of the command.
+ * Executes the companion program with these words after its name. Returns only on failure, with the
+ * exit status, after printing a message of the command.
  */
 int neighbour_program_run(const struct neighbour_program *p, const char *command, int argc,
 			  char **argv);
 
-/* Commands that are in a program of their own beside prof, so that others do not load its
- * libraries. */
+/* The commands of prof-view. */
 
-/* Replaces this program by prof-view. argv[0] is the command's name. Returns only on failure. */
+/* Executes prof-view. argv[0] is the command's name. Returns only on failure. */
 int view_program_run(int argc, char **argv);
-/* Shows a file in a browser until the user ends that. */
+/* Shows a file in a browser until the user ends it. */
 void view_program_open(const char *path);
 
 #endif

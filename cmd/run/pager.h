@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for people, on standard output. */
+/* Text for users, on standard output. */
 #ifndef PROF_CMD_RUN_PAGER_H
 #define PROF_CMD_RUN_PAGER_H
 
@@ -10,8 +10,8 @@ size_t pager_width(void);
 /* Width for text: that of the terminal, or 120 without one. */
 size_t pager_columns(void);
 /*
- * Prints; where standard output is a terminal, by $PAGER, or less(1), which ends at once where a
- * page is enough. Never for another user than the invoking one: it could run commands as root.
+ * Prints the text. On a terminal, runs $PAGER or less(1), which exits at once if the text fits a
+ * page. Only the invoking user gets a pager: it could run commands as root.
  */
 void pager_print(const char *text, size_t size);
 

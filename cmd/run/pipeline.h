@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs from the machine to the finished file: the only place that knows every room. */
+/* Runs a recording from start to finished file. The only file that depends on every room. */
 #ifndef PROF_CMD_RUN_PIPELINE_H
 #define PROF_CMD_RUN_PIPELINE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that a recording writes. Opened before anything is started, to be refused early. */
+/* Output files of a recording. Opened before anything is started, so that errors come early. */
 #ifndef PROF_CMD_RUN_PIPELINE_FINISH_H
 #define PROF_CMD_RUN_PIPELINE_FINISH_H
 
@@ -15,29 +15,29 @@
 
 struct outputs {
 	struct outfile *profile;
-	struct outfile *stats; /* NULL: not asked for */
+	struct outfile *stats; /* NULL: not requested */
 	struct ready ready;
 };
 
 #define OUTPUTS_INIT ((struct outputs){.ready.fd = -1})
 
-/* Opens them as that user. Release also after a failure. */
+/* Opens the files as that user. Release also after a failure. */
 int outputs_open(struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, const struct identity *owner, struct error *err);
 /* Discards files that were not committed. */
 void outputs_release(struct outputs *o);
 
-/* Keeps what recording costs below --max-overhead: takes fewer samples, and in the end none. */
+/* Keeps the cost of recording below --max-overhead: takes fewer samples, finally none. */
 
 struct pipeline;
 
 /* Zeroed at first. */
 struct overhead {
-	uint64_t checked_ns, spent_ns; /* when, and what had been spent by then; 0: never */
+	uint64_t checked_ns, spent_ns; /* time and cost at the last check; 0: never */
 	bool has_begun; /* a second has passed */
 };
 
-/* Looks once a second, in the kernel and at prof's own time. Call often. */
+/* Checks the cost in the kernel and prof's own CPU time once a second. Call often. */
 void overhead_poll(struct pipeline *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of a running recording, for the files of the pipeline. */
+/* The parts of a running recording, shared by the files of the pipeline. */
 #ifndef PROF_CMD_RUN_PIPELINE_INTERNAL_H
 #define PROF_CMD_RUN_PIPELINE_INTERNAL_H
 
@@ -18,21 +18,21 @@
 #include "lib/live/machine/child.h"
 #include "lib/live/recorder.h"
 
-/* Part of the finishing that a thread does, because files need not answer. */
+/* A step of finishing that runs in a thread, because file access may hang. */
 struct pipeline_part {
 	void (*run)(struct pipeline *p);
 	enum progress_phase phase;
-	bool is_last; /* a further signal gives it up */
-	unsigned int signals; /* number of them when it began */
+	bool is_last; /* a further signal abandons it */
+	unsigned int signals; /* signals received when it began */
 };
 
-/* On the heap: it stays as long as the process if threads are left behind. */
+/* On the heap: if threads are left behind, it lives as long as the process. */
 struct pipeline {
-	/* Copies, with the name of the output. */
+	/* Copies that contain the name of the output. */
 	struct pipeline_options own_options;
 	struct output_options own_output;
 	char *path;
-	const struct pipeline_options *options; /* those */
+	const struct pipeline_options *options; /* points to own_options */
 	struct identity owner; /* the invoking user */
 	struct outputs outputs;
 	struct progress progress;
@@ -43,7 +43,7 @@ struct pipeline {
 	struct windows windows;
 	struct overhead overhead;
 	struct preload preload; /* of the command */
-	struct child *child; /* the one that runs; of several runs, borrowed */
+	struct child *child; /* the running one; borrowed if there are several runs */
 	struct iterations iterations;
 	struct recorder *recorder;
 	struct recording recording; /* has no session with --raw */
@@ -51,27 +51,27 @@ struct pipeline {
 	struct export_counts counts;
 	int status; /* status of prof's own failures after the command ran; 0: none */
 	struct pipeline_part part;
-	struct error part_err; /* of that */
-	bool is_cancelled; /* atomically: the profile is not wanted any more */
-	uint64_t drain_ns, write_ns; /* time that these took */
+	struct error part_err; /* error of `part` */
+	bool is_cancelled; /* atomic: the profile is no longer wanted */
+	uint64_t drain_ns, write_ns; /* duration of these steps */
 };
 
-/* Prepares everything; the command has not been executed yet. */
+/* Prepares everything. Does not execute the command yet. */
 int pipeline_prepare(struct pipeline *p, struct error *err);
-/* Records the command that is executed next, unless it is a run to warm up. */
+/* Records the command that is executed next, unless it is a warm-up run. */
 int pipeline_track_child(struct pipeline *p, struct error *err);
 /* Runs from the last record to the finished files. */
 int pipeline_finish(struct pipeline *p, struct error *err);
 /*
- * Runs a part of the finishing in a thread. False: it was given up, as it made no progress for
- * so long (0: as long as it takes), or by a signal.
+ * Runs a step of finishing in a thread. False if it was abandoned, by a signal or because it made
+ * no progress for so long (0: no limit).
  */
 bool pipeline_run_apart(struct pipeline *p, const struct pipeline_part *part, uint64_t stall_ns);
-/* Reports that there is no profile, and where its data is. Returns the exit status. */
+/* Reports that there is no profile, and the location of its data. Returns the exit status. */
 int pipeline_fail(struct pipeline *p, struct error *err);
-/* The path from the root, which the caller frees; NULL: it is standard output. */
+/* Returns the absolute path, which the caller frees; NULL: standard output. */
 char *absolute_path(const char *path);
-/* Prof's exit status, once the command has ended. */
+/* Returns prof's exit status after the command has ended. */
 int pipeline_exit_status(const struct pipeline *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A profile that a user names on the command line: opened, read and understood. */
+/* A profile named on the command line: opened, read and parsed. */
 #ifndef PROF_CMD_RUN_PROFILE_FILE_H
 #define PROF_CMD_RUN_PROFILE_FILE_H
 
@@ -15,39 +15,39 @@ struct profile_file {
 	const char *label; /* the path, or "standard input" for "-"; borrowed */
 	char *text; /* inflated; owned */
 	size_t size;
-	const struct format *format; /* of the text, NULL: of none */
-	/* Set by profile_file_load(), which keeps no text, and of records. */
+	const struct format *format; /* of the text; NULL: unknown */
+	/* Set by profile_file_load(), which keeps no text, and for captures. */
 	struct profile *profile;
 	struct import_counts counts;
-	struct recording *recording; /* owns the profile that was made of it; NULL: none */
+	struct recording *recording; /* owns the profile made from it; NULL: none */
 };
 
-/* A zeroed struct is empty, and so it is after a failure. */
+/* Zeroed is empty; so is the struct after a failure. */
 void profile_file_release(struct profile_file *f);
-/* Opens a path, or standard input for "-"; the descriptor is the caller's. Sets the label. */
+/* Opens a path, or standard input for "-". Sets the label. The caller owns the descriptor. */
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
-/* Reads the text of a descriptor opened in this way, and finds its format. */
+/* Reads the text of such a descriptor and detects its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
-/* The same; of records, which are no text, it makes a profile without names. */
+/* The same; makes a capture, which is not text, a profile without names. */
 int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err);
 /*
- * Replaces what was read so, unless it is a processed profile with shared tables, by the text of
- * one.
+ * Replaces the profile that was read by the text of a processed profile with shared tables, unless
+ * it is one.
  */
 int profile_file_upgrade(struct profile_file *f, struct error *err);
-/* Returns the owner of the file, who may have written what it names; unknown for a pipe. */
+/* Returns the file's owner, whose rights limit the files that it may name; unknown for a pipe. */
 struct reader profile_file_owner(const char *path);
 /*
- * Loads a file of records, which is the caller's to release; lines about it go to stderr. Errors
- * are those of recording_load().
+ * Loads a capture, which the caller releases. Prints messages about it to stderr. Errors as
+ * recording_load().
  */
 int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
 			      const char *label, const struct output_options *output,
 			      struct error *err);
 /*
- * All of it, as the invoking user: root reads nothing that the user may not read. A path may be the
- * address of an engine that keeps samples of many machines. A file of records is named as `output`
- * says; NULL: by default.
+ * Opens, reads and parses as the invoking user, so that root reads no file which the user cannot
+ * read. A path may be the address of an engine that stores samples of many machines. A capture is
+ * named according to `output`; NULL: the default.
  */
 int profile_file_load(struct profile_file *f, const char *path, const struct output_options *output,
 		      struct error *err);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Sanitizes a profile as the invoking user asks, and reports what was removed. */
+/* Sanitizes a profile with the user's settings, and reports what was removed. */
 #ifndef PROF_CMD_RUN_SANITIZING_H
 #define PROF_CMD_RUN_SANITIZING_H
 
 #include "cmd/options/sanitize_options.h"
 
 /*
- * Replaces *p, which is owned, by what the settings leave of it. `label`: of the command, for lines
- * on stderr. Returns 0; 1 if it is to be checked and something was found, with err set; negative
- * with err on failure. *p is valid in any case.
+ * Replaces *p, which is owned, by its sanitized form. `label`: the command's, for messages on
+ * stderr. Returns 0; 1 with err if a check found something; negative with err on failure. *p is
+ * valid in any case.
  */
 int sanitizing_run(struct profile **p, const struct sanitize_settings *settings, const char *label,
 		   struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The two sides of a comparison: profiles that a user names, and their runs. */
+/* The two sides of a comparison: profiles named by the user, and their runs. */
 #ifndef PROF_CMD_RUN_SIDES_H
 #define PROF_CMD_RUN_SIDES_H
 
@@ -16,18 +16,18 @@ struct sides {
 		VEC(struct profile_file) list;
 	} files;
 	struct query_runs runs[SIDE_COUNT];
-	const char *names[SIDE_COUNT]; /* of files, or of variants; borrowed */
+	const char *names[SIDE_COUNT]; /* of files or of variants; borrowed */
 };
 
-/* A zeroed struct is empty. */
+/* Zeroed is empty. */
 void sides_release(struct sides *s);
 /*
- * Loads a file and appends its runs; sets the number of those left out because a signal ended them.
- * A capture is named as `output` says, NULL: by default. -ENODATA without a run.
+ * Loads a file and appends its runs. Sets the number of runs that were dropped because a signal
+ * ended them. A capture is named according to `output`; NULL: the default. -ENODATA without a run.
  */
 int sides_load(struct sides *s, const char *path, const struct output_options *output,
 	       struct query_runs *runs, size_t *killed, struct error *err);
-/* A difference as it is to be written. */
+/* Properties of a difference to write. */
 struct sides_output {
 	const struct format *format;
 	const char *text, *json; /* of the comparison, for pages; NULL: none */
@@ -37,7 +37,9 @@ struct sides_output {
 /* Compares them as prof diff does without options. */
 int sides_compare(struct sides *s, const struct comparable *comparable, struct strbuf *text,
 		  struct strbuf *json, struct error *err);
-/* Writes a profile of both sides and their difference; each weighs as if it had as many runs. */
+/*
+ * Writes a profile of both sides and their difference. Sides are scaled to equal numbers of runs.
+ */
 int sides_write_difference(const struct sides *s, const struct query_filter *filter,
 			   const struct sides_output *output, struct outfile *out,
 			   struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lets a user decide when to record: a recording pauses, goes on and ends by --delay, signals,
- * requests to its control socket (see prof-control(7)) and words on the descriptor of --control-fd.
+ * Controls when to record: a recording pauses, resumes and ends by --delay, signals, requests to
+ * its control socket (see prof-control(7)) and words on the descriptor of --control-fd.
  */
 #ifndef PROF_CMD_RUN_STEERING_H
 #define PROF_CMD_RUN_STEERING_H
@@ -13,25 +13,25 @@
 #include "lib/base/error.h"
 
 /*
- * The words of --control-fd, as `perf record --control` has them: "enable", "disable", "snapshot",
- * "stop" and "ping", one a line; each may be answered by "ack".
+ * The words of --control-fd, as in `perf record --control`: "enable", "disable", "snapshot", "stop"
+ * and "ping", one a line; each may be answered by "ack".
  */
 
 #define CONTROL_WORD_MAX 128
 
 struct control_words {
-	int fd; /* -1: none, or its other end was closed */
-	int ack_fd; /* -1: nobody wants answers */
+	int fd; /* -1: none, or the other end is closed */
+	int ack_fd; /* -1: answers are not wanted */
 	size_t used;
 	char line[CONTROL_WORD_MAX];
 };
 
 #define CONTROL_WORDS_INIT ((struct control_words){.fd = -1, .ack_fd = -1})
 
-/* Does what a word asks for. Returns false, with a message, if it is unknown. */
+/* Executes a word. Returns false, with a message, if it is unknown. */
 typedef bool control_word_fn(void *ctx, const char *word);
 
-/* Reads and obeys without waiting. */
+/* Reads and executes words without blocking. */
 void control_words_poll(struct control_words *w, control_word_fn *obey, void *ctx);
 
 struct pipeline;
@@ -48,17 +48,17 @@ struct steering {
 		.timer_fd = -1, .socket = CONTROL_SOCKET_INIT, .words = CONTROL_WORDS_INIT})
 
 /*
- * Opens what requests come through, before the command is forked, which finds the socket in its
- * environment. Only --control-fd can be refused.
+ * Opens the sources of requests before the command is forked, which finds the socket in its
+ * environment. Only --control-fd can fail.
  */
 int steering_open(struct pipeline *p, struct error *err);
-/* Makes the recorder wake up for requests. */
+/* Makes requests wake the recorder. */
 int steering_watch(struct pipeline *p, struct error *err);
-/* Recording has begun: pauses at once if that is wanted. */
+/* Called when recording begins. Pauses at once if requested. */
 int steering_begin(struct pipeline *p, struct error *err);
-/* Lets the recording pause, or go on. */
+/* Pauses or resumes the recording. */
 void steering_pause(struct pipeline *p, bool is_paused);
-/* Does what is asked for. Call often while recording, and while finishing. */
+/* Executes pending requests. Call often while recording and while finishing. */
 void steering_poll(struct pipeline *p);
 void steering_release(struct steering *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The subject of a recording in words: a command, running processes, the machine. */
+/* Describes the subject of a recording: a command, running processes, the machine. */
 #ifndef PROF_CMD_RUN_SUBJECT_H
 #define PROF_CMD_RUN_SUBJECT_H
 
@@ -10,7 +10,7 @@
 #include "cmd/text/record_summary.h"
 
 struct subject {
-	struct meta_subject meta; /* strings borrowed from the options, and from below */
+	struct meta_subject meta; /* strings borrowed from the options and from this struct */
 	char *name, *command_line; /* owned; NULL: none */
 };
 
@@ -23,12 +23,12 @@ static inline void subject_release_cleanup(struct subject *s)
 	subject_release(s);
 }
 
-/* The subject as one word, for names of files: a program's, "attach" or "system". */
+/* The subject as one word for file names: a program's name, "attach" or "system". */
 const char *subject_word(const struct pipeline_options *options);
 /* The subject as the progress line shows it; the caller frees. */
 char *subject_heading(const struct pipeline_options *options, const struct profile *profile);
 enum recording_subject subject_kind(const struct pipeline_options *options);
-/* 0, or why there is nothing to write: -ENODATA or -ESRCH with err. */
+/* Returns 0, or -ENODATA or -ESRCH with err if there is nothing to write. */
 int subject_check_found(const struct pipeline_options *options, const struct profile_stats *stats,
 			bool has_threads, struct error *err);
 

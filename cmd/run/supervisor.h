@@ -25,15 +25,15 @@ enum stop_reason {
 
 struct supervisor {
 	struct signals *signals; /* borrowed */
-	struct child *child; /* borrowed; NULL: nothing was started */
-	struct targets *targets; /* borrowed; NULL: no process is waited for */
+	struct child *child; /* borrowed; NULL: no command */
+	struct targets *targets; /* borrowed; NULL: no attached processes */
 	int timer_fd; /* -1: no duration */
 	bool kill_at_end;
 	enum stop_reason reason;
 	int stop_signal; /* the signal of STOP_SIGNAL */
-	bool interrupted; /* interrupted once from the terminal: the command decides when it ends */
-	unsigned int requests[2]; /* numbers of SIGUSR1 and SIGUSR2, for the caller to take */
-	unsigned int finish_signals; /* number of them since sampling ended */
+	bool interrupted; /* interrupted once from the terminal: the command decides when to end */
+	unsigned int requests[2]; /* pending SIGUSR1 and SIGUSR2, taken by the caller */
+	unsigned int finish_signals; /* signals since sampling ended */
 	bool child_ended;
 	int wait_status; /* valid if child_ended */
 	/* CLOCK_MONOTONIC of the reason, or of the end of the command if later. */
@@ -43,15 +43,17 @@ struct supervisor {
 /* Initialises; the duration starts with supervisor_start(). */
 int supervisor_init(struct supervisor *s, struct signals *signals, struct error *err);
 void supervisor_release(struct supervisor *s);
-/* Starts the duration (0: none). Call when the command has been executed, or all is armed. */
+/*
+ * Starts the duration (0: none). Call when the command has been executed, or everything is armed.
+ */
 int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *err);
-/* Polls command, targets, signals and time. True once sampling is to end. */
+/* Polls command, targets, signals and time. True if sampling must end. */
 bool supervisor_poll(struct supervisor *s);
-/* Ends the recording as if its time was over. */
+/* Ends the recording as if its time were over. */
 void supervisor_end(struct supervisor *s);
-/* Goes on with another child, once supervisor_poll() has said that the one before has ended. */
+/* Continues with another child after supervisor_poll() reported the end of the previous one. */
 void supervisor_next(struct supervisor *s, struct child *child);
-/* Ends the recording because it has failed. */
+/* Ends the recording after an error. */
 void supervisor_abandon(struct supervisor *s);
 /*
  * Gives the command time to end after a signal, or ends it with --kill. Call after sampling has
@@ -59,11 +61,11 @@ void supervisor_abandon(struct supervisor *s);
  */
 void supervisor_settle(struct supervisor *s);
 /*
- * Returns the number of signals since sampling ended. One: finish with the data at hand. More: give
- * up the profile.
+ * Returns the number of signals since sampling ended. One: finish with the data at hand. More:
+ * abandon the profile.
  */
 unsigned int supervisor_finish_signals(struct supervisor *s);
-/* Returns prof's exit status, if nothing of its own fails. */
+/* Returns prof's exit status, unless prof itself fails. */
 int supervisor_exit_status(const struct supervisor *s);
 
 #endif

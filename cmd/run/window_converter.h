@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The process that makes profiles of windows, with names, and hands them to a pusher for each
- * engine. It takes no part in recording, and may be started anew.
+ * The process that makes named profiles of windows and hands them to a pusher for each engine. It
+ * takes no part in recording, and can be restarted.
  */
 #ifndef PROF_CMD_RUN_WINDOW_CONVERTER_H
 #define PROF_CMD_RUN_WINDOW_CONVERTER_H
@@ -16,24 +16,24 @@
 #include "lib/recording/workplace/read_contents.h"
 #include "symbolize/name_cache.h"
 
-/* A window that the recorder gives out. */
+/* A window handed out by the recorder. */
 struct window_job {
 	struct capture_window window; /* all zero: the recording has ended */
-	uint64_t lost; /* samples given up before it */
+	uint64_t lost; /* samples dropped before it */
 };
 
-/* The answer, once every pusher has it. */
+/* The answer after every pusher has the window. */
 struct window_answer {
 	uint64_t start_ns; /* of the window */
-	uint64_t lost_windows, lost_samples; /* of them, that could not be read */
+	uint64_t lost_windows, lost_samples; /* those that could not be read */
 	struct push_report sums; /* over all pushers */
 };
 
-/* State that survives a converter, in memory that all share. */
+/* State that survives a converter, in shared memory. */
 struct window_memory {
-	struct capture_window last; /* the one handed over last */
-	uint64_t start_ns; /* of the one being worked on */
-	unsigned int attempts; /* at it */
+	struct capture_window last; /* the latest one handed over */
+	uint64_t start_ns; /* of the window in progress */
+	unsigned int attempts; /* attempts at that window */
 };
 
 struct window_converter {
@@ -47,7 +47,7 @@ struct window_converter {
 	struct name_cache *cache;
 };
 
-/* Returns the status of the process. */
+/* Returns the exit status of the process. */
 int window_converter_run(struct window_converter *n);
 
 #endif

@@ -8,28 +8,28 @@
 #include "cmd/text/record_summary.h"
 #include "lib/base/strbuf.h"
 
-/* Tells how a distribution provides names for an installed program. */
+/* Package remedies: names of installed programs, as distributions provide them. */
 
-/* True if the path is in a folder that only a distribution's packages write to. */
+/* True if only a distribution's packages write to the path's folder. */
 bool debug_package_may_have(const char *path);
 /*
  * Returns "install bash-dbgsym, or set DEBUGINFOD_URLS …" for a file that may be in a package; NULL
- * if there is nothing to say. The caller frees. `root`: folder with the distribution's files, ""
- * for the machine's own, of a container perhaps, whose files are not trusted; has_servers:
- * DEBUGINFOD_URLS is set.
+ * if there is no advice. The caller frees. `root`: folder with the distribution's files, "" for
+ * this machine's; may be a container's, whose files are untrusted. has_servers: DEBUGINFOD_URLS is
+ * set.
  */
 char *debug_package_remedy(const char *root, const char *path, bool has_servers);
 /*
  * Returns "sources of libc6 are not on this machine: apt source glibc" for a file that may be in a
- * Debian package; NULL if there is nothing to say. The caller frees.
+ * Debian package; NULL if there is no advice. The caller frees.
  */
 char *debug_package_sources(const char *root, const char *path);
 
-/* Appends one line, or nothing if there are enough samples. */
+/* Appends one line if there are too few samples. */
 void advice_on_samples(const struct outcome *outcome, struct strbuf *out);
 /*
- * Appends one line about the module with the most samples in code without names, and a remedy.
- * Nothing if that is less than a twentieth of the samples.
+ * Appends one line about the module with the most samples in unnamed code, and a remedy. Appends
+ * nothing below a twentieth of the samples.
  */
 void advice_on_names(const struct profile *p, struct strbuf *out);
 

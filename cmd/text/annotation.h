@@ -10,35 +10,35 @@
 /* Instructions of a function with their weights. */
 
 struct assembly_row {
-	uint64_t address; /* RVA; of generated code: where it was */
+	uint64_t address; /* RVA; generated code: its address at run time */
 	uint64_t self, total;
 	char *text; /* of the instruction; owned */
 };
 
-/* A function in machine code, with all that is inlined into it. */
+/* A function in machine code, including the functions inlined into it. */
 struct assembly_function {
 	symbol_id symbol;
 	bool is_kernel;
-	uint64_t address; /* of its first instruction, as jumps in it see it */
-	uint64_t total; /* at most what all rows have */
+	uint64_t address; /* of its first instruction, as in the operands of its jumps */
+	uint64_t total; /* at most the sum of the rows */
 	VEC(struct assembly_row) rows; /* ascending */
 };
 
 struct assembly {
 	VEC(struct assembly_function) functions; /* the heaviest first */
-	uint64_t without_code; /* self weight that a runtime told of without an address */
+	uint64_t without_code; /* self weight reported by a runtime without an address */
 };
 
 /*
- * Finds the code of all functions of that name here, by build id, with the permissions of the
- * invoking user, who also finds the files of the profile's modules thereby. -ENODATA: no sample has
- * such a function; else why the code of the heaviest cannot be shown. `dirs`: folders of
+ * Finds the local code of all functions of that name, by build id, with the permissions of the
+ * invoking user; these also apply to the modules' files. -ENODATA: no sample has such a function;
+ * otherwise the reason why the code of the heaviest one cannot be shown. `dirs`: folders of
  * --debug-dir, NULL-terminated.
  */
 int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 		  const char *function, const char *const *dirs, struct error *err);
 void assembly_release(struct assembly *a);
-/* For people; a listing of its own. */
+/* For people: one function in a listing of its own. */
 void assembly_list_function(struct listing *l, const struct assembly_function *function,
 			    const struct query *q, const struct query_listing_options *options);
 /* For programs: all functions. */
@@ -46,17 +46,17 @@ void assembly_list(struct listing *l, const struct assembly *a, const struct que
 		   const struct query_listing_options *options);
 
 struct annotation_line {
-	uint32_t line; /* 0: not known */
+	uint32_t line; /* 0: unknown */
 	uint64_t self, total;
 };
 
-/* Lines of one file that functions of that name have, ascending. */
+/* Lines of one file in functions of that name, ascending. */
 struct annotation_file {
-	char *path, *module; /* owned; NULL: not known */
+	char *path, *module; /* owned; NULL: unknown */
 	char *text; /* owned, NULL if none */
 	size_t size;
-	bool is_changed; /* the text is that of a file that was written after the recording */
-	uint64_t total; /* at most what all lines have */
+	bool is_changed; /* the text's file was modified after the recording */
+	uint64_t total; /* at most the sum of the lines */
 	VEC(struct annotation_line) lines;
 };
 
@@ -65,17 +65,17 @@ struct annotation {
 };
 
 /*
- * Finds the lines of all functions of that name, and their text: the profile's own, else that of
- * the file of that name here, which the invoking user and the writer of the profile may both read.
+ * Finds the lines of all functions of that name, and their text: from the profile, else from a
+ * local file of that name which both the invoking user and the writer of the profile may read.
  */
 void annotation_make(struct annotation *a, const struct query *q, const char *function,
 		     struct reader writer);
 void annotation_release(struct annotation *a);
 
-/* For people: the lines with weight and some around them. A listing of its own. */
+/* For people: weighted lines and their context, in a listing of its own. */
 void annotation_list_file(struct listing *l, const struct annotation_file *file,
 			  const struct query *q, const struct query_listing_options *options);
-/* For programs: the lines with weight of all files. */
+/* For programs: the weighted lines of all files. */
 void annotation_list(struct listing *l, const struct annotation *a, const struct query *q,
 		     const struct query_listing_options *options);
 

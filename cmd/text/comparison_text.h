@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says what became of a comparison: for people, for a job's summary, for programs. */
+/* Prints the result of a comparison: for people, for a job's summary, for programs. */
 #ifndef PROF_CMD_TEXT_COMPARISON_TEXT_H
 #define PROF_CMD_TEXT_COMPARISON_TEXT_H
 
@@ -22,14 +22,14 @@ struct comparison_text {
 	size_t limit; /* rows; 0: all */
 };
 
-/* "CPU +4.6 % (+3.1 … +6.2), 10 pairs", with "Slower: " or the like before. */
+/* "CPU +4.6 % (+3.1 … +6.2), 10 pairs", prefixed by "Slower: " or similar. */
 void comparison_headline(const struct comparison_text *t, struct strbuf *out);
 /* width: columns of the terminal, 0 without one. */
 void comparison_print_text(const struct comparison_text *t, size_t width, struct strbuf *out);
-/* Lists the rows of the text. Returns the number of those that were left out. */
+/* Lists the rows of the text. Returns the number of omitted rows. */
 size_t comparison_list(const struct comparison_text *t, struct listing *l);
 void comparison_print_markdown(const struct comparison_text *t, struct strbuf *out);
-/* An object, as prof-diff(1) describes it. */
+/* A JSON object as described in prof-diff(1). */
 void comparison_print_json(const struct comparison_text *t, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Summarizes a profile, and how far it can be trusted, in a few figures. */
+/* Summarizes a profile and its reliability in a few figures. */
 #ifndef PROF_CMD_TEXT_PROFILE_SUMMARY_H
 #define PROF_CMD_TEXT_PROFILE_SUMMARY_H
 
@@ -8,17 +8,17 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Says where most of the time was spent, at the end of a recording. */
+/* Prints the heaviest functions at the end of a recording. */
 
 /* Writes a table of the ten functions with the most samples to stderr. */
 void heaviest_print(const struct profile *p);
 
-/* A line, safe to print; a second one where the file has what is not read. */
+/* One line, safe to print; a second one if parts of the file were not read. */
 void profile_summary_text(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);
-/* "not read: 2 markers, …" in a line; nothing if all was read. */
+/* One line, "not read: 2 markers, …"; nothing if everything was read. */
 void profile_summary_unread(const struct import_counts *counts, struct strbuf *out);
-/* A JSON object; null for what the profile does not say. */
+/* A JSON object; null for values missing in the profile. */
 void profile_summary_json(const struct query *q, const struct import_counts *counts,
 			  struct strbuf *out);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Shows progress on a terminal: a line that stays when recording begins, and one that is updated in
- * place and erased. Nothing if stderr is not a terminal or prof runs in the background. A terminal
- * that cannot erase a line (TERM=dumb) is only told what to do after an interrupt. Others get
- * lines, if they ask for them.
+ * place and erased. Prints nothing if stderr is not a terminal or prof runs in the background. A
+ * terminal that cannot erase a line (TERM=dumb) only gets a hint after an interrupt. Other outputs
+ * get lines with --progress.
  */
 #ifndef PROF_CMD_TEXT_PROGRESS_H
 #define PROF_CMD_TEXT_PROGRESS_H
@@ -36,7 +36,7 @@ struct progress {
 	/* 1 + the phase shown last in lines, and when it began. */
 	unsigned int phase;
 	uint64_t phase_ns;
-	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: already said */
+	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: already printed */
 };
 
 /* front: the process that owns the terminal instead of prof; 0: prof itself. */
@@ -46,12 +46,12 @@ void progress_init(struct progress *progress, bool quiet, enum progress_style st
  * output is the same terminal, so leave it alone while the command runs.
  */
 void progress_begin(struct progress *progress, const char *what, uint64_t duration_ns, bool shared);
-/* Erases that line: the command could not be executed. */
+/* Erases that line because the command could not be executed. */
 void progress_withdraw(struct progress *progress);
-/* Updates at most once a second. `interrupted`: by Ctrl-C, and the command goes on. */
+/* Updates at most once a second. `interrupted`: by Ctrl-C, with the command still running. */
 void progress_recording(struct progress *progress, uint64_t samples, uint64_t lost,
 			bool interrupted);
-/* Recording pauses or goes on. */
+/* Shows that recording pauses or resumes. */
 void progress_paused(struct progress *progress, bool is_paused);
 /* `done` of `count`; 0: unknown. */
 void progress_step(struct progress *progress, enum progress_phase phase, size_t done, size_t count);
@@ -59,19 +59,19 @@ void progress_step(struct progress *progress, enum progress_phase phase, size_t 
 void progress_download(struct progress *progress, const char *path, uint64_t done, uint64_t size);
 void progress_erase(struct progress *progress);
 
-/* Shows how far naming is. `wish`, which may be NULL, is asked whether it is to go on. */
+/* Shows the progress of naming. `wish` decides whether naming goes on; may be NULL. */
 struct progress_naming {
 	struct progress progress;
 	enum workers_wish (*wish)(void *ctx);
 	void *ctx;
 };
 
-/* Fills in the functions of `naming` that report, and of the sources' options unless NULL. */
+/* Sets the reporting callbacks of `naming`, and of `sources` unless NULL. */
 void progress_naming_begin(struct progress_naming *p, bool quiet, enum progress_style style,
 			   pid_t front, struct naming *naming, struct sources_options *sources);
 void progress_naming_end(struct progress_naming *p);
 
-/* True if both descriptors lead to the same terminal. */
+/* True if both descriptors refer to the same terminal. */
 bool progress_is_same_terminal(int a, int b);
 
 #endif

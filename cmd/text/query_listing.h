@@ -8,29 +8,29 @@
 #include "lib/query/table.h"
 #include "lib/query/tree.h"
 
-/* Both return how many rows were left out because of the limit. */
+/* Both return the number of rows omitted because of the limit. */
 size_t query_listing_table(struct listing *l, const struct query *q, const struct query_table *t,
 			   const struct query_listing_options *options);
 size_t query_listing_tree(struct listing *l, const struct query *q, const struct query_tree *t,
 			  const struct query_listing_options *options);
 
-/* Lists some nodes of a tree, in that order. */
+/* Lists the given nodes of a tree in that order. */
 void query_listing_nodes(struct listing *l, const struct query *q, const struct query_tree *t,
 			 const uint32_t *nodes, size_t count,
 			 const struct query_listing_options *options);
 
-/* Columns, and the cells of a row, as all such listings have them: two, for programs four. */
+/* Columns and cells of weight that all such listings share: two, four for programs. */
 void query_listing_add_weight_columns(struct listing *l,
 				      const struct query_listing_options *options);
 void query_listing_add_weights(struct listing *l, const struct query *q,
 			       const struct query_listing_options *options, uint64_t self,
 			       uint64_t total);
 
-/* Markers as rows to be printed, in the order of their beginnings. */
+/* Markers as rows to print, in order of start. */
 
 /*
- * Lists the markers of the threads that the filter selects, which last in its time. Returns how
- * many were left out because of the limit.
+ * Lists markers of the filter's threads that overlap its time. Returns the number omitted because
+ * of the limit.
  */
 size_t marker_listing(struct listing *l, const struct profile *p, const struct query_filter *filter,
 		      const struct query_listing_options *options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reports the method that found user stacks, and how the stacks ended. */
+/* Reports how user stacks were found, and how they ended. */
 #ifndef PROF_CMD_TEXT_RECORD_SUMMARY_H
 #define PROF_CMD_TEXT_RECORD_SUMMARY_H
 
@@ -16,8 +16,8 @@
 #include "lib/recording/recording.h"
 
 /*
- * Appends one line for people, without a newline: only shares that are not zero. Nothing if there
- * were no stacks.
+ * Appends one line for people, without a newline: the nonzero shares. Appends nothing without
+ * stacks.
  */
 void unwinding_describe(enum recorder_unwind method, const struct profile_stats *stats,
 			struct strbuf *out);
@@ -28,22 +28,22 @@ struct outcome {
 	struct recording *recording; /* complete; --stats adds facts */
 	struct export_counts counts;
 	bool verbose; /* adds details of stacks and of names */
-	bool leaves_addresses; /* --no-symbols: missing names are no surprise */
+	bool leaves_addresses; /* --no-symbols: missing names are expected */
 	bool symbolizing_was_cut; /* a signal cut symbolization short */
-	pid_t left_running; /* pid of a command that goes on; 0: ended, or none */
+	pid_t left_running; /* pid of a command still running; 0: ended, or none */
 	bool may_kill; /* --kill would have ended it */
-	bool has_sources; /* they were asked for */
-	const char *path; /* path of the profile; "-": standard output; NULL if none is kept */
+	bool has_sources; /* sources were requested */
+	const char *path; /* path of the profile; "-": standard output; NULL: not kept */
 	uint64_t file_bytes;
 	uint64_t finish_ns; /* from the end of the command to the finished file */
-	uint64_t drain_ns, write_ns; /* of that, beside names and sources */
-	uint64_t stall_ns; /* patience with what makes no progress */
+	uint64_t drain_ns, write_ns; /* parts of finish_ns other than names and sources */
+	uint64_t stall_ns; /* limit for steps that make no progress */
 	uint64_t recorder_cpu_ns;
 	int exit_status;
-	bool is_cut; /* of a source whose recorder did not end by itself */
+	bool is_cut; /* the source's recorder did not end by itself */
 };
 
-/* Writes the summary. Warns of losses even if `quiet` silences the rest. */
+/* Prints the summary. Warns of losses even with `quiet`. */
 void summary_print(const struct outcome *outcome, bool quiet);
 /* Reports that --fail-on-loss failed the recording; returns the exit status. */
 int summary_fail_on_loss(const char *command);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Builds a profile of what another tool recorded, whose files have other tables than a profile.
- * Threads, events and modules are found again by what they are called.
+ * Builds a profile from another tool's recording, whose tables differ from a profile's. Threads,
+ * events and modules are found by name.
  */
 #ifndef PROF_LIB_FORMAT_FOREIGN_H
 #define PROF_LIB_FORMAT_FOREIGN_H
@@ -13,23 +13,23 @@
 /* Members of a JSON object, by name. */
 
 /*
- * Finds the values of members of the object at the cursor; spans of those that are missing stay as
- * they are. False if it is no object, or damaged.
+ * Finds the values of members of the object at the cursor. Leaves spans of missing members
+ * unchanged. False if it is damaged or not an object.
  */
 bool json_members_find(struct json_cursor s, const char *const *names, struct span *spans);
-/* Tells whether the object has one of these members before any of the other ones. */
+/* True if the object has one of these members before any of the others. */
 bool json_members_begin(const char *text, size_t size, const char *const *wanted,
 			const char *const *others);
-/* Reads any number as a double; 0, consuming the value, for others. */
+/* Reads any number as a double. Reads other values as 0. */
 double json_members_number(struct json_cursor *s);
-/* Returns the number in a span of `whole`; 0 if the span is empty. */
+/* Returns the number in a span of `whole`, 0 for an empty span. */
 double json_members_number_at(const struct json_cursor *whole, struct span span);
-/* Returns the text in a span of `whole`, the caller's to free; "" if the span is empty. */
+/* Returns the text in a span of `whole`, "" for an empty span; free it. */
 char *json_members_text_at(const struct json_cursor *whole, struct span span);
 
 struct foreign_thread {
 	uint32_t pid, tid;
-	string_id name; /* of threads with equal ids that are not the same; NO_STRING: any */
+	string_id name; /* distinguishes threads with equal ids; NO_STRING: any */
 	thread_id id;
 };
 
@@ -44,13 +44,13 @@ struct foreign {
 	VEC(struct foreign_thread) threads;
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index;
-	uint64_t now; /* time of the next sample in a profile without times */
-	uint64_t split_rows; /* added because a weight was too large for one row */
+	uint64_t now; /* time of the next sample if there are no timestamps */
+	uint64_t split_rows; /* added because a weight exceeded a row's limit */
 };
 
 /* A place in code. Strings are NULL or "" if unknown; they are copied. */
 struct foreign_frame {
-	const char *name; /* NULL: an address */
+	const char *name; /* NULL: unknown; the address stands for it */
 	const char *file;
 	uint32_t line; /* of the place; 0: unknown */
 	uint32_t func_line, func_column; /* of the function's definition in a script; 0: unknown */
@@ -62,29 +62,30 @@ struct foreign_frame {
 
 /* `counts` is cleared; it may be NULL if `own` is given instead. */
 void foreign_init(struct foreign *f, struct import_counts *counts, struct import_counts *own);
-/* Frees everything but the profile, which is the caller's; on failure, that too (`ret` != 0). */
+/*
+ * Frees everything but the profile, which belongs to the caller. On failure (`ret` != 0) frees that
+ * as well.
+ */
 void foreign_release(struct foreign *f, int ret);
 
-/*
- * Returns a module by path and build id (hexadecimal, or ""); NO_MODULE for memory without a file.
- */
+/* Returns a module by path and build id (hexadecimal, or ""); NO_MODULE for anonymous memory. */
 module_id foreign_module(struct foreign *f, const char *path, const char *build_id);
 frame_id foreign_frame(struct foreign *f, const struct foreign_frame *frame);
-/* Returns the thread, new or found. The first one of a pid is its main thread. */
+/* Returns the thread, existing or new. The first one of a pid is its main thread. */
 thread_id foreign_thread(struct foreign *f, uint32_t pid, uint32_t tid, const char *process,
 			 const char *name, bool by_name);
-/* Returns the number of an event; 0, and counted as unread: there are too many. */
+/* Returns an event's number; 0 if there are too many, which counts as unread. */
 uint8_t foreign_event(struct foreign *f, const char *name);
-/* The same of a sample with CPU and event; its weight is not used. */
+/* Adds a sample with the CPU and event of `like`, whose weight is ignored. */
 void foreign_add(struct foreign *f, thread_id thread, const struct sample *like, uint64_t weight);
-/* Weights of 0 add nothing. Times are since the start of the profile, ns, or CLOCK_NO_TIME. */
+/* Adds nothing for a weight of 0. Times are ns since the profile's start, or CLOCK_NO_TIME. */
 void foreign_sample(struct foreign *f, thread_id thread, uint8_t event, uint64_t time,
 		    stack_id stack, uint64_t weight);
-/* Moves `now` on by so many intervals, within reason. */
+/* Advances `now` by a number of intervals, within limits. */
 void foreign_pass(struct foreign *f, uint64_t ticks);
 /*
- * Call it once at the end. Without times, samples stand one after another, each for as long as it
- * weighs, and the profile says so.
+ * Call once at the end. Without timestamps, samples follow one another, each as long as its weight;
+ * a note in the profile says that.
  */
 int foreign_finish(struct foreign *f, bool has_times, struct error *err);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats that profiles are read from and written in. A format is one file and one row of FORMATS;
- * everything else finds it by its own name, a file's name, or content.
+ * Formats for reading and writing profiles. A format is one file and one row of FORMATS. It is
+ * found by its name, a file's name, or content.
  */
 #ifndef PROF_LIB_FORMAT_FORMAT_H
 #define PROF_LIB_FORMAT_FORMAT_H
@@ -11,38 +11,38 @@
 #include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 
-/* Samples of `thread` weigh `weight` times, those of `base` count against them. */
+/* Samples of `thread` have weight `weight`; those of `base` are subtracted. */
 struct export_difference {
 	thread_id base, thread;
 	uint32_t base_weight, weight;
-	/* html: the outcome of the comparison, as text and as JSON; NULL: none was made. */
+	/* html: the result of the comparison, as text and as JSON; NULL: none. */
 	const char *text, *json;
 };
 
 struct export_options {
-	const struct profile *base; /* flame graphs: show what differs from it; NULL: nothing */
+	const struct profile *base; /* flame graphs: show the difference to it; NULL: none */
 	/*
-	 * firefox: adds a row of what one thread has more of than another. html: compares the
-	 * threads. NULL: none.
+	 * firefox: adds a row of one thread's excess over another. html: compares the threads.
+	 * NULL: none.
 	 */
 	const struct export_difference *difference;
-	bool is_served; /* html: by a server that answers what prof view's does */
-	bool all_threads; /* each thread has its own row, however many there are */
-	bool cpus; /* adds a row for each CPU with the clock's samples taken there */
+	bool is_served; /* html: served by a server with prof view's interface */
+	bool all_threads; /* each thread has its own row, without a limit */
+	bool cpus; /* adds a row of clock samples for each CPU */
 };
 
 /*
- * Counts of a file's contents. The caller sets those of the profile; a format changes what it
- * writes differently.
+ * Counts of a file's contents. The caller sets the profile's; a format changes them where it writes
+ * something else.
  */
 struct export_counts {
 	size_t threads; /* entries, including those of other events, without those of CPUs */
 	size_t processes;
 	size_t folded_threads, folded_rows; /* threads without an own entry; entries they share */
-	uint64_t gap_rows; /* samples that only say that a thread did not run */
+	uint64_t gap_rows; /* samples that only mark times when a thread did not run */
 };
 
-/* Parts of a file without a place in a profile. */
+/* Parts of a file that a profile cannot represent. */
 enum unread {
 	UNREAD_MARKERS,
 	UNREAD_COUNTERS, /* of processes without threads, or too many counters */
@@ -63,29 +63,29 @@ enum unread {
 extern const char *const unread_names[UNREAD_KIND_COUNT];
 
 struct import_counts {
-	uint64_t gap_rows; /* as in struct export_counts; left out of the profile */
+	uint64_t gap_rows; /* as in struct export_counts; dropped */
 	uint64_t unread[UNREAD_KIND_COUNT];
 };
 
 struct format {
-	const char *name; /* as --format takes it */
+	const char *name; /* as in --format */
 	/* Endings of file names without ".gz", NULL-terminated. Such files are plain. */
 	const char *const *suffixes;
 	bool is_flame_graph; /* colours the difference from another profile */
 	bool has_comparison; /* holds the samples of two sides, as prof diff writes them */
-	bool is_timeline; /* shows when a sample was taken, so that waits belong into it */
-	bool is_asked_last; /* about a content: others know better */
+	bool is_timeline; /* shows times of samples, so waits are useful */
+	bool is_asked_last; /* content is checked last: others are more specific */
 	bool is_plain; /* plain under every name but those that end in ".gz" */
 	/*
-	 * Tells cheaply whether the text may be such a file; only reading it is certain. NULL:
-	 * cannot be read.
+	 * Fast check whether the text may be such a file; only reading is certain. NULL: cannot be
+	 * read.
 	 */
 	bool (*matches)(const char *text, size_t size);
 	/*
 	 * Makes a new profile, owned by the caller, from text that matches(). The text is
 	 * untrusted: memory is bounded by a multiple of its size. Returns -EBADMSG if damaged,
-	 * -ENOTSUP for an unknown version. Rows are those of the file, which interning does not
-	 * find. `counts` may be NULL. NULL: cannot be read.
+	 * -ENOTSUP for an unknown version. Rows are those of the file and are not interned.
+	 * `counts` may be NULL. NULL: cannot be read.
 	 */
 	int (*read)(struct profile **p, const char *text, size_t size, struct import_counts *counts,
 		    struct error *err);
@@ -98,7 +98,7 @@ struct format {
 };
 
 /*
- * All formats, in the order in which they are offered a content. ROW(NAME) stands for the variable
+ * All formats, in the order in which they check a content. ROW(NAME) stands for the variable
  * format_NAME in that format's own file.
  */
 #define FORMATS(ROW) \
@@ -112,30 +112,30 @@ struct format {
 FORMATS(FORMAT_DECLARE)
 #undef FORMAT_DECLARE
 
-/* Written if no other format is asked for. */
+/* The default for output. */
 #define FORMAT_DEFAULT (&format_firefox)
 
 /* Returns the writable format of that name, or NULL. */
 const struct format *format_find(const char *name);
 /* Returns the writable format for a file's name, or NULL. */
 const struct format *format_of_path(const char *path);
-/* Returns the format of a content, writable or not; NULL: unknown. */
+/* Returns the format of a text, writable or not; NULL: unknown. */
 const struct format *format_of_text(const char *text, size_t size);
-/* Tells whether a file of that name is compressed. "-" is standard output. */
+/* True if a file of that name is compressed. "-" is standard output. */
 bool format_is_compressed(const struct format *format, const char *path);
 /* Returns the names of all writable formats, NULL-terminated. */
 const char *const *format_names(void);
 
-/* A profile as the text that a format makes of it. */
+/* The output of a format as a file or text in memory. */
 
 /*
- * Writes into a file in memory. Returns its descriptor, which the caller closes, and sets *size; a
- * negative errno with err set if that failed.
+ * Writes a file in memory. Returns its descriptor, which the caller closes, and sets *size; or a
+ * negative errno with err.
  */
 int written_file(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, bool gzip,
 		 uint64_t *size, struct error *err);
-/* The same as a text. Sets *text, terminated, which the caller frees. */
+/* The same as a text. Sets *text, NUL-terminated; free it. */
 int written_text(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, char **text,
 		 size_t *size, struct error *err);

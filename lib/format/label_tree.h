@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of a profile as a tree of labels, for formats that show nothing else. Processes and
- * threads that have a stack in common share it, unless the tree has roots for them. Weights are
- * ticks of the clock: samples of other events are left out, because a sum of both would mean
- * nothing.
+ * Stacks of a profile as a tree of labels, for formats that show only that. Processes and threads
+ * share common stacks, unless the tree has roots for them. Weights are clock ticks: samples of
+ * other events are omitted, because their sum with ticks is meaningless.
  */
 #ifndef PROF_LIB_FORMAT_LABEL_TREE_H
 #define PROF_LIB_FORMAT_LABEL_TREE_H
@@ -12,13 +11,13 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
-/* Profiles that a tree holds beside each other. */
+/* Profiles side by side in a tree. */
 #define LABEL_TREE_SIDES 2
 
-/* Row 0 of label_tree.kinds: processes and threads, and code of which nothing is known. */
+/* Row 0 of label_tree.kinds: processes and threads, and unknown code. */
 #define LABEL_KIND_NONE 0
 
-/* A category of frames, as front-ends call and colour it. */
+/* A category of frames, with the name and colour of front-ends. */
 struct label_kind {
 	string_id name, color; /* labels */
 };
@@ -26,7 +25,7 @@ struct label_kind {
 struct label_node {
 	uint64_t weight[LABEL_TREE_SIDES]; /* samples that end there, by side */
 	stack_id first_child, next_sibling; /* by label; NO_STACK at the end */
-	uint8_t kind; /* of the frame that came first */
+	uint8_t kind; /* of the first frame added */
 	bool is_inlined; /* likewise */
 };
 
@@ -45,7 +44,7 @@ struct label_tree {
 	struct stacks tree; /* its frames are labels; parents have lower ids */
 	VEC(struct label_node) nodes; /* by the ids of tree */
 	stack_id first_root; /* set by label_tree_link() */
-	uint64_t rootless[LABEL_TREE_SIDES]; /* weight of samples that have no node */
+	uint64_t rootless[LABEL_TREE_SIDES]; /* weight of samples without a node */
 	VEC(struct label_kind) kinds;
 
 	/* State of label_tree_add(). */
@@ -60,10 +59,10 @@ struct label_tree {
 
 /* Adds all samples of the clock to one side. */
 void label_tree_add(struct label_tree *t, const struct profile *p, int side);
-/* Puts siblings in the order of their labels. Call once, after the last profile. */
+/* Sorts siblings by label. Call once, after the last profile. */
 void label_tree_link(struct label_tree *t);
 void label_tree_release(struct label_tree *t);
-/* The label of a node; valid until the next profile is added. */
+/* Returns the label of a node. Valid until the next profile is added. */
 const char *label_tree_text(const struct label_tree *t, stack_id node);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locations as pprof and OTLP have them: a place in code with all functions that are inlined there,
- * in place of a frame for each.
+ * Locations of pprof and OTLP: a place in code with all functions inlined there, instead of a frame
+ * for each.
  */
 #ifndef PROF_LIB_FORMAT_PPROF_H
 #define PROF_LIB_FORMAT_PPROF_H
@@ -21,9 +21,8 @@ void location_table_init(struct location_table *t, const struct profile *p);
 void location_table_release(struct location_table *t);
 
 /*
- * Tables of a pprof message, to which its samples refer: locations, functions, mappings and
- * strings. Only those that are used are written, numbered from 1 without gaps, as some readers want
- * them.
+ * Tables of a pprof message that its samples refer to: locations, functions, mappings and strings.
+ * Only used rows are written, numbered from 1 without gaps, as some readers require.
  */
 
 struct pprof_tables {
@@ -31,16 +30,16 @@ struct pprof_tables {
 	const struct location_table *locations;
 	struct outfile *out;
 	struct strings strings; /* the first is "" */
-	struct stacks made_up; /* names of functions that are addresses */
-	/* Numbers, by rows of chains and ids of the profile; 0: not used. */
+	struct stacks made_up; /* function names that are addresses */
+	/* Numbers by rows of chains and ids of the profile; 0: unused. */
 	uint32_t *of_locations, *of_functions, *of_modules;
 	uint32_t function_count;
-	uint64_t *limits; /* by module_id: after the last address */
+	uint64_t *limits; /* by module_id: the end of its addresses */
 	struct strbuf message, inner, head; /* being built */
 	uint64_t size; /* bytes written so far */
 };
 
-/* Borrows all of it. */
+/* Borrows all arguments. */
 void pprof_tables_init(struct pprof_tables *t, const struct profile *p,
 		       const struct location_table *locations, struct outfile *out);
 void pprof_tables_release(struct pprof_tables *t);
@@ -48,14 +47,15 @@ void pprof_tables_release(struct pprof_tables *t);
 void pprof_tables_emit(struct pprof_tables *t, uint32_t field);
 void pprof_tables_value_type(struct pprof_tables *t, uint32_t field, const char *type,
 			     const char *unit);
-/* Says which stacks samples have, by stack_id; it is changed. Call it once, before the next ones.
+/*
+ * Sets the stacks of samples, by stack_id; modifies is_used. Call once, before the functions below.
  */
 void pprof_tables_use(struct pprof_tables *t, bool *is_used);
 /* Appends a stack's locations, innermost first. */
 void pprof_tables_stack(const struct pprof_tables *t, stack_id stack, struct strbuf *out);
-/* Writes all but the strings, ... */
+/* Writes everything but the strings, ... */
 void pprof_tables_write(struct pprof_tables *t);
-/* ... when the profile was recorded, what `comment` says if it is not NULL, and the strings. */
+/* ... the time of the recording, `comment` unless NULL, and the strings. */
 void pprof_tables_end(struct pprof_tables *t, const char *comment, bool has_clock);
 
 #endif

@@ -12,7 +12,7 @@
 struct pprof_type {
 	uint64_t type, unit; /* strings */
 	uint8_t event;
-	bool is_dropped; /* another type says the same */
+	bool is_dropped; /* equivalent to another type */
 };
 
 /* Messages of the file, by their ids. */
@@ -33,23 +33,23 @@ struct pprof_reader {
 	struct pprof_rows mappings, locations, functions;
 	VEC(struct protobuf_cursor) strings, samples;
 	VEC(frame_id) frames; /* of locations */
-	VEC(uint64_t) path, values; /* of the sample being read */
+	VEC(uint64_t) path, values; /* of the current sample */
 	struct pprof_type types[TYPES_MAX];
 	size_t type_count;
 	uint64_t period, default_type, time_ns, duration_ns, comment;
-	int clock; /* the type that counts samples; -1: none */
+	int clock; /* index of the type that counts samples; -1: none */
 };
 
 struct pprof_mapping {
 	uint64_t start, offset, filename, build_id;
 };
 
-/* Returns a string by its number; free it. NUL in it ends it. */
+/* Returns a string by number, up to its first NUL; free it. */
 char *pprof_string(const struct pprof_reader *r, uint64_t number);
-/* Returns NULL for 0, and for an id that is not there. */
+/* Returns NULL for 0 and for an unknown id. */
 struct pprof_row *pprof_find(struct pprof_rows *rows, uint64_t id);
 struct pprof_mapping pprof_mapping(const struct pprof_row *row);
-/* Adds the frames of a location, from the function that the others are inlined into. */
+/* Adds the frames of a location, outermost function first. */
 void pprof_add_location(struct pprof_reader *r, struct pprof_row *row);
 
 #endif

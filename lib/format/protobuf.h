@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fields of protocol buffers, appended to bytes. Formats need few of them, written in one pass; a
+ * Appends fields of protocol buffers to bytes. Formats need few of them, written in one pass; a
  * library would first build the whole message in memory.
  */
 #ifndef PROF_LIB_FORMAT_PROTOBUF_H
@@ -12,7 +12,7 @@
 
 #include "lib/base/strbuf.h"
 
-/* A cursor over the fields of an untrusted message. Once it fails, it returns nothing more. */
+/* A cursor over the fields of an untrusted message. It returns nothing more after a failure. */
 
 struct protobuf_cursor {
 	const uint8_t *at, *end;
@@ -21,7 +21,7 @@ struct protobuf_cursor {
 
 struct protobuf_field {
 	uint32_t number;
-	bool is_bytes; /* `bytes` holds it, else `value` */
+	bool is_bytes; /* the value is in `bytes`, else in `value` */
 	uint64_t value;
 	struct protobuf_cursor bytes; /* a string, a message, or packed numbers */
 };
@@ -29,15 +29,17 @@ struct protobuf_field {
 struct protobuf_cursor protobuf_cursor_of(const void *data, size_t size);
 /* Returns false at the end, and after a failure. */
 bool protobuf_next(struct protobuf_cursor *s, struct protobuf_field *field);
-/* Takes one number off packed ones. */
+/* Reads the next of the packed numbers. */
 bool protobuf_take(struct protobuf_cursor *s, uint64_t *value);
 
 void protobuf_varint(struct strbuf *out, uint64_t value);
-/* Fields of value 0, which is the default, are left out. */
+/* Omits fields of value 0, the default. */
 void protobuf_u64(struct strbuf *out, uint32_t field, uint64_t value);
-/* A string, a message, or packed numbers; left out if it is empty. */
+/* A string, a message, or packed numbers; omitted if empty. */
 void protobuf_bytes(struct strbuf *out, uint32_t field, const void *data, size_t size);
-/* Adds what comes before the bytes of a string or message; an empty one may be an element. */
+/*
+ * Appends the head of a string or message, whose bytes follow; writes empty ones too, as elements.
+ */
 void protobuf_head(struct strbuf *out, uint32_t field, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of untrusted text that need not be terminated. */
+/* Iterates over lines of untrusted text without a terminating NUL. */
 #ifndef PROF_LIB_FORMAT_TEXT_LINES_H
 #define PROF_LIB_FORMAT_TEXT_LINES_H
 
@@ -13,7 +13,7 @@ struct text_lines {
 };
 
 struct text_line {
-	const char *text, *end; /* without the newline, and a carriage return before it */
+	const char *text, *end; /* without the newline and a carriage return before it */
 };
 
 static inline struct text_lines text_lines_of(const char *text, size_t size)

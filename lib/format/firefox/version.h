@@ -8,7 +8,7 @@
 /* Version of the Gecko format that processed profiles derive from; no reader uses it. */
 #define FIREFOX_GECKO_VERSION 36
 
-/* Types of a table's weights. Times are in ms: each tick of the clock stands for an interval. */
+/* Types of a table's weights. Times are in ms: each clock tick stands for an interval. */
 #define WEIGHTS_ARE_TIMES "tracing-ms"
 #define WEIGHTS_ARE_COUNTS "samples"
 #define WEIGHTS_ARE_BYTES "bytes"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of a page that are the same in all: made from ui/ and engine/ when prof is built. */
+/* Parts shared by all pages: built from ui/ and engine/ together with prof. */
 #ifndef PROF_LIB_FORMAT_PAGE_PARTS_H
 #define PROF_LIB_FORMAT_PAGE_PARTS_H
 
@@ -14,7 +14,7 @@ extern const struct page_part page_style, page_boot;
 /* Runs after page_boot unpacked it; gzip. */
 extern const struct page_part page_script;
 extern const struct page_part page_engine; /* lib/query as WebAssembly, gzip */
-/* The policy for browsers: run these scripts alone, and load nothing. */
+/* Content security policy: allows only these scripts, and no loads. */
 extern const char page_policy[];
 
 #endif

@@ -33,14 +33,14 @@ struct reference {
 };
 
 struct func_draft {
-	uint32_t from; /* row that the other columns are copied from */
+	uint32_t from; /* row from which the other columns are copied */
 	int64_t name, resource, source; /* cells; name is a string's position */
 };
 
 struct frame_draft {
 	uint32_t from;
 	int64_t func, symbol, line, depth; /* func: in funcs; the others may be CELL_KEEP */
-	int64_t category, subcategory; /* likewise */
+	int64_t category, subcategory; /* or CELL_KEEP */
 };
 
 struct symbol_draft {
@@ -51,7 +51,7 @@ struct symbol_draft {
 struct source_draft {
 	uint32_t from; /* or NO_ROW */
 	int64_t name;
-	source_file_id file; /* file whose text it gets, or NO_SOURCE_FILE */
+	source_file_id file; /* file whose text it receives, or NO_SOURCE_FILE */
 };
 
 struct stack_draft {
@@ -85,7 +85,7 @@ struct patch {
 	VEC(struct source_draft) sources;
 	struct index func_index, symbol_index, source_index;
 	struct extra_frames *extras; /* by row of frames */
-	/* By frame of the profile; NULL: the file has categories of its own. */
+	/* By frame of the profile; NULL: the file has its own categories. */
 	struct frame_category *categories;
 	int kernel_category; /* row of the file's categories, if `categories` is set */
 
@@ -95,16 +95,15 @@ struct patch {
 	uint32_t *string_map; /* new position by old, or NO_POSITION; NULL: unchanged */
 };
 
-/* Returns the string's position; appends the string if the file does not have it. */
+/* Returns the string's position. Appends a string that the file lacks. */
 uint32_t patch_string(struct patch *r, string_id id);
 
 /* patch.c: finds all references. Fails if the threads are not a list. */
 int patch_find_references(struct patch *r, struct error *err);
-/* patch.c: row of the file's kernel category, if it is like prof's; else -1. */
+/* patch.c: returns the row of the file's kernel category if it is equivalent to prof's, else -1. */
 int patch_kernel_category(const struct patch *r);
 /*
- * patch.c: call it when the drafts are complete. `had_use` by row of funcs: used by a frame that
- * changed.
+ * patch.c: call after the drafts are complete. `had_use` by row of funcs: used by a changed frame.
  */
 void patch_drop_unused(struct patch *r, const bool *had_use);
 void patch_stacks(struct patch *r);

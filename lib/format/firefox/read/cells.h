@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The columns of the shared tables that describe frames, as range-checked numbers. All versions of
- * the format look alike here.
+ * The columns of the shared tables that describe frames, as range-checked numbers. Hides the
+ * differences between versions of the format.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_CELLS_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_CELLS_H
@@ -10,28 +10,28 @@
 #include "lib/format/firefox/read/layout.h"
 
 /*
- * A table whose cells are handed to a function one by one, whether the file has it by columns
+ * Passes the cells of a table to a function one by one. The file may store it by columns
  * ({"length": 2, "a": [1, 2]}) or by rows ({"schema": {"a": 0}, "data": [[1], [2]]}).
  */
 
 struct grid_reader {
 	const char *const *names; /* known columns, at most 32; NULL-terminated */
 	void (*add_row)(void *ctx);
-	/* Consumes the value at the cursor, of a row that was added. */
+	/* Consumes the value at the cursor, which belongs to an added row. */
 	void (*read)(void *ctx, struct json_cursor *s, size_t column, size_t row);
-	/* Consumes a member of any other name, or a cell of one; NULL: skips it. */
+	/* Consumes a member or cell of any other name; NULL: skips it. */
 	void (*skip)(void *ctx, struct json_cursor *s, struct span key);
 	void *ctx;
 };
 
 struct grid {
 	size_t row_count;
-	size_t length; /* as the file has it; SIZE_MAX: not told */
-	uint32_t columns; /* bit n: names[n] is there */
+	size_t length; /* as stated in the file; SIZE_MAX: not stated */
+	uint32_t columns; /* bit n: names[n] is present */
 	bool is_ragged; /* columns differ in length; rows at the end lack some */
 };
 
-/* Reads the object at the cursor. The cursor fails if it is no such table. */
+/* Reads the object at the cursor. The cursor fails if it is not such a table. */
 void grid_read(struct grid *grid, struct json_cursor *s, const struct grid_reader *reader);
 
 struct cells {
@@ -51,7 +51,7 @@ struct cells {
 int cells_read(struct cells *c, const struct layout *l, bool needed, struct error *err);
 void cells_release(struct cells *c);
 
-/* Tells whether the name stands for an unknown function: 0x<hex> or fun_<hex>. */
+/* True if the name stands for an unknown function: 0x<hex> or fun_<hex>. */
 bool cells_is_synthetic(const char *name);
 
 #endif

@@ -7,10 +7,10 @@
 
 /*
  * Implements read() of struct format for versions up to 70 of any writer. Rows of events that prof
- * made of a thread's samples are merged back into them; rows of CPUs tell where each was taken.
+ * derived from a thread's samples are merged back into them; rows of CPUs give each sample its CPU.
  *
  * Reads everything that prof writes, except:
- *	stacks as fields of markers	stay the texts that they are in the file
+ *	stacks as fields of markers	remain texts as in the file
  *	counters of the machine		go to the first process, whose row they had
  *	several threads of one tid	all keep that tid
  *
@@ -32,8 +32,8 @@ int firefox_read(struct profile **p, const char *text, size_t size, struct impor
 		 struct error *err);
 
 /*
- * Tells whether a processed profile has one set of tables for all threads, as patches need it.
- * Cheap if meta comes first.
+ * True if all threads of the processed profile share one set of tables, as patches require. Fast if
+ * meta comes first.
  */
 bool firefox_is_current(const char *text, size_t size);
 

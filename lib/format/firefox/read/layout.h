@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The places of the parts of a processed profile in its text: the shared tables, the members of
- * meta, and the lists that readers walk through. The only place that knows the format's versions,
+ * meta, and the lists that readers iterate over. Only this file depends on the format's versions,
  * for readers and patchers alike.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_LAYOUT_H
@@ -16,11 +16,11 @@
 
 /*
  * One column table of a processed profile ({"length": n, "a": [...], "b": [...]}) in place in the
- * text. Unknown columns are carried along: a new table is given by the old row of each new row, and
- * by the columns that change.
+ * text. Unknown columns are preserved: a new table is defined by the old row of each new row, and
+ * by the changed columns.
  */
 
-/* Special values of integer columns. All others lie between -2^53 and 2^53. */
+/* Special values of integer columns. All others are between -2^53 and 2^53. */
 #define CELL_NULL INT64_MIN
 #define CELL_MAX ((int64_t)1 << 53)
 #define CELL_KEEP (INT64_MIN + 1) /* unchanged from the old row */
@@ -56,10 +56,10 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 		     const struct cell_range *range, bool needed, int64_t **values,
 		     struct error *err);
 
-/* Number of values of a column that are neither null nor 0. */
+/* Returns the number of values of a column that are neither null nor 0. */
 size_t table_count_values(const struct table *t, const struct json_cursor *s, const char *name);
 
-/* A new row without an old one: null in columns that are not given. */
+/* Marks a new row without an old one: null in columns that are not given. */
 #define NO_ROW UINT32_MAX
 
 struct new_column {
@@ -74,14 +74,14 @@ struct new_rows {
 	const uint32_t *from; /* old row by new row, or NO_ROW */
 	size_t count;
 	const struct new_column *columns;
-	size_t column_count; /* columns that the table does not have are ignored */
+	size_t column_count; /* columns missing in the table are ignored */
 };
 
 /* Writes the table as one value, an object. */
 void table_write(const struct table *t, const struct json_cursor *s, const struct new_rows *rows,
 		 struct jsonw *w);
 
-/* Range of versions that are understood. */
+/* Range of supported versions. */
 #define LAYOUT_VERSION_MIN 60 /* the first with one set of tables for all threads */
 #define LAYOUT_VERSION_MAX FIREFOX_FORMAT_VERSION
 /* First versions in which ... */
@@ -93,17 +93,16 @@ struct layout_lib {
 	char *name, *path, *debug_path, *arch; /* owned; "" if missing */
 	uint8_t build_id[20];
 	uint8_t build_id_size;
-	bool has_breakpad_id; /* build_id is only its start, taken from a breakpadId */
-	/* Addresses of the process that a part of it was mapped at, and where that part begins. */
-	uint64_t start, end, offset; /* 0, 0: not told */
+	bool has_breakpad_id; /* build_id is only a prefix, from a breakpadId */
+	/* Addresses at which a part of it was mapped, and the part's offset. */
+	uint64_t start, end, offset; /* 0, 0: missing */
 };
 
 struct layout_libs {
 	VEC(struct layout_lib) rows;
 };
 
-/* Reads the list of libraries at the cursor; adds to `libs`, which is to be released in any case.
- */
+/* Appends the libraries listed at the cursor to `libs`. Release `libs` also after a failure. */
 int layout_read_libs(struct layout_libs *libs, struct json_cursor *s, struct error *err);
 void layout_libs_release(struct layout_libs *libs);
 
@@ -129,21 +128,18 @@ struct layout {
  */
 int layout_read(struct layout *l, const char *text, size_t size, struct error *err);
 /*
- * Likewise for any version up to LAYOUT_VERSION_MAX. Of those before LAYOUT_VERSION_MIN, whose
- * threads have tables of their own, it finds the members alone.
+ * Likewise for any version up to LAYOUT_VERSION_MAX. Finds only the members before
+ * LAYOUT_VERSION_MIN, when threads had tables of their own.
  */
 int layout_find(struct layout *l, const char *text, size_t size, struct error *err);
-/* Reads the shared tables. Call it after layout_find(), for a version of LAYOUT_VERSION_MIN on. */
+/* Reads the shared tables. Call after layout_find(), from version LAYOUT_VERSION_MIN on. */
 int layout_read_tables(struct layout *l, struct error *err);
 /* Finds the members of the value of meta, at l->meta. */
 int layout_read_meta(struct layout *l, struct error *err);
 void layout_release(struct layout *l);
 
 enum profile_module_kind layout_lib_kind(const struct layout_lib *lib);
-/*
- * Tells whether prof recorded the file as deleted: the path ends with PATH_DELETED, the name does
- * not.
- */
+/* True if prof recorded the file as deleted: the path ends with PATH_DELETED, the name does not. */
 bool layout_lib_was_deleted(const struct layout_lib *lib);
 
 #endif

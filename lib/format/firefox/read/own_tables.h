@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables that each thread has of its own: in processed profiles up to version 59, and in those of
- * Gecko. Their rows are interned, so that a function of several threads is one.
+ * Tables of a single thread, in processed profiles up to version 59 and in Gecko profiles. Rows are
+ * interned, so that several threads share a function.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_OWN_TABLES_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_OWN_TABLES_H
@@ -9,10 +9,10 @@
 #include "lib/base/index.h"
 #include "lib/format/firefox/read/read_internal.h"
 
-/* A library of a process, with the addresses that it was mapped at. */
+/* A library of a process, with the addresses of its mapping. */
 struct own_lib {
-	uint64_t start, end; /* 0, 0: not told */
-	uint64_t offset; /* of what is at `start` */
+	uint64_t start, end; /* 0, 0: missing */
+	uint64_t offset; /* file offset of `start` */
 	module_id module;
 };
 
@@ -20,14 +20,14 @@ struct own_libs {
 	VEC(struct own_lib) rows;
 };
 
-/* A module by what it was made of. */
+/* A module, found by the library's properties. */
 struct own_module {
 	string_id name, path;
 	uint64_t id_hash; /* of the build id */
 	module_id module;
 };
 
-/* A frame as it is at the leaf of a sample, and as a caller. */
+/* A frame in two forms: as the leaf of a sample, and as a caller. */
 struct own_frame {
 	frame_id exact, caller;
 };
@@ -50,27 +50,27 @@ struct own_tables {
 struct own_tables *own_tables_new(void);
 void own_tables_free(struct own_tables *own);
 
-/* Returns the module of a library, which may be that of another thread. */
+/* Returns the module of a library; other threads may share it. */
 module_id own_tables_module(struct import *r, const struct layout_lib *lib);
-/* Reads the tables of the thread at the cursor, of a Gecko profile. */
+/* Gecko profiles: reads the tables of the thread at the cursor. */
 int gecko_read_tables(struct import *r, struct json_cursor s, struct error *err);
-/* Replaces the libraries by those of the list at the cursor. */
+/* Replaces the libraries by the list at the cursor. */
 int own_libs_read(struct import *r, struct json_cursor *s, struct error *err);
-/* Replaces the strings by those of the list at the cursor. */
+/* Replaces the strings by the list at the cursor. */
 int own_strings_read(struct import *r, struct json_cursor *s, struct error *err);
-/* Adds a frame that is as it is at a leaf. Addresses of callers are return addresses up to now. */
+/* Adds a frame in its form as a leaf. are_returns: addresses of callers are return addresses. */
 void own_frames_add(struct import *r, const struct frame *frame, bool are_returns);
-/* Reads the stackTable at the cursor, which is that of the frames added since. */
+/* Reads the stackTable at the cursor, which refers to the frames added since the last one. */
 int own_stacks_read(struct import *r, struct json_cursor *s, struct error *err);
-/* Returns the value at the cursor; -1 for null, negative numbers, and all that are no integers. */
+/* Returns the value at the cursor; -1 for null, negative numbers and everything but integers. */
 int64_t own_number(struct json_cursor *s);
-/* Returns the category of a frame by that in the file; -1: none. */
+/* Returns a frame's category by its number in the file; -1: none. */
 uint8_t own_category(const struct import *r, int64_t category);
 
-/* Returns the name of a function that is no script's, without what older versions add. */
+/* Returns the name of a native function without the additions of older versions. */
 string_id own_label(struct import *r, string_id name);
 
-/* Places of the tables of a thread in its object; 0, 0: missing. */
+/* Places of a thread's tables in its object; 0, 0: missing. */
 struct own_spans {
 	struct span strings, libs, frames, stacks, funcs, resources, symbols;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts of a file that a profile lacks: names by which front-ends ask symbol servers for its libs,
- * and the thread that they show first.
+ * Properties of a file that a profile lacks: ids of its libs for symbol servers, and the thread
+ * that front-ends show first.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_READ_TABLES_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_READ_TABLES_H
@@ -17,11 +17,11 @@ struct lib_id {
 
 struct lib_ids {
 	VEC(struct lib_id) rows; /* in the order of the file, which is that of the modules */
-	uint64_t first_thread; /* number in the file */
+	uint64_t first_thread; /* its number in the file */
 };
 
 void lib_ids_release(struct lib_ids *ids);
-/* Reads them from the text of a file that was read as a profile. */
+/* Reads them from the text of a file that was loaded as a profile. */
 void lib_ids_read(struct lib_ids *ids, const char *text, size_t size);
 
 #endif

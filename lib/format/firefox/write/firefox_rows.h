@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows: the entries of "threads" in a file. They are threads, groups of short-lived threads, and
- * views made of threads' samples. Front-ends take all samples of a row for one kind, so a thread
- * has another row for each event that it has samples of.
+ * views of threads' samples. Front-ends assume samples of one kind in a row, so a thread has
+ * another row for each of its events.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_FIREFOX_ROWS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_FIREFOX_ROWS_H
@@ -11,31 +11,31 @@
 #include "lib/format/firefox/write/write_tables.h"
 #include "lib/model/tables/profile.h"
 
-/* Set in the incarnation of folded rows: their process is no real one. */
+/* Set in the incarnation of merged rows, whose process is not real. */
 #define FOLDED_INCARNATION (1u << 31)
 
 enum row_kind {
 	ROW_THREAD,
 	ROW_FOLDED, /* several short-lived threads; see fold.h */
 	ROW_EVENT, /* samples of an event other than the clock */
-	ROW_CPU, /* clock samples of a CPU, which are in the rows of threads, too */
-	ROW_DIFFERENCE, /* samples of two threads, those of one against the other's */
+	ROW_CPU, /* clock samples of a CPU, which are also in the rows of threads */
+	ROW_DIFFERENCE, /* samples of two threads, one subtracted from the other */
 };
 
 struct firefox_row {
 	enum row_kind kind;
 	uint8_t event; /* event of its samples; 0: the clock */
 	bool is_main; /* main thread of its process; the process of all CPUs has none */
-	bool has_run; /* it has samples of the clock that are no waits */
-	bool is_kernel; /* no thread of the process was seen in user code */
+	bool has_run; /* has clock samples that are not waits */
+	bool is_kernel; /* no thread of the process was ever in user code */
 	bool is_folded; /* shared by short-lived threads; also set in their rows of events */
 	uint32_t pid, tid, incarnation; /* tid of ROW_CPU: the CPU's number */
 	string_id name, process_name, process_label, arguments; /* of the profile, or of the file */
-	string_id title, process_title; /* as the file shows them; set by titles.h */
+	string_id title, process_title; /* as displayed in the file; set by titles.h */
 	uint64_t start, end; /* as in struct profile_thread */
 	uint64_t process_start, process_end;
 	uint64_t cpu_ns, process_cpu_ns; /* sum of the deltas, of the row and of its process */
-	uint64_t blocked; /* weight of its waits, but those in which it was idle or runnable */
+	uint64_t blocked; /* weight of its waits, except idle and runnable ones */
 	uint64_t events; /* bit n: its threads have samples of event n */
 	size_t first, count; /* range in members; of ROW_CPU in cpu_samples; others have none */
 };
@@ -61,24 +61,24 @@ void firefox_rows_init(struct firefox_rows *r, const struct profile *p);
 void firefox_rows_release(struct firefox_rows *r);
 /*
  * Sorts rows of threads. The first process with pid meta.root_pid comes first, then processes by
- * start; those that were there when recording began by CPU time, largest first. For the whole
- * machine, all processes are sorted by CPU time, the kernel's last. In each process, the main
- * thread comes first, then threads by start.
+ * start; those that existed when recording began by CPU time, largest first. For the whole machine,
+ * all processes are sorted by CPU time, the kernel's last. In each process, the main thread comes
+ * first, then threads by start.
  */
 void firefox_rows_sort(struct firefox_rows *r);
-/* Inserts after each row one for each event besides the clock. Needs the row's title. */
+/* Inserts after each row one for each of its events but the clock. Needs the row's title. */
 void firefox_rows_add_events(struct firefox_rows *r, struct file_strings *strings);
-/* Appends a row for each CPU with samples of the clock, by number. */
+/* Appends a row for each CPU with clock samples, by number. */
 void firefox_rows_add_cpus(struct firefox_rows *r, struct file_strings *strings);
-/* Appends the row of a difference, whose samples are elsewhere: write_meta.c. */
+/* Appends the row of a difference. write_meta.c writes its samples. */
 void firefox_rows_add_difference(struct firefox_rows *r, struct file_strings *strings);
 /*
- * Finds the `max` rows with the most CPU time, busiest first, then those that were blocked longest,
- * except views and rows without samples. Returns their number.
+ * Finds the `max` rows with the most CPU time, busiest first, then those blocked longest. Ignores
+ * views and rows without samples. Returns their number.
  */
 size_t firefox_rows_busiest(const struct firefox_rows *r, uint32_t *positions, size_t max);
 
-/* Tells whether the row has samples of the clock or of its own event. */
+/* True if the row has samples of the clock or of its own event. */
 static inline bool firefox_row_has_samples(const struct firefox_row *row)
 {
 	return row->events >> row->event & 1;
@@ -96,7 +96,7 @@ struct sample_run {
 };
 
 void sample_buffer_release(struct sample_buffer *b);
-/* Returns the samples of a row; valid until the next call with that buffer. */
+/* Returns the samples of a row. Valid until the next call with that buffer. */
 struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct firefox_row *row,
 				      struct sample_buffer *buffer);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reduces rows where a person, or a front-end, would have too many: threads that began and ended
- * during the recording share one row per program ("cc1 × 312"). So do those of each program with
- * many short-lived processes, and others beyond a number of rows.
+ * Limits the number of rows: threads that began and ended during the recording share one row per
+ * program ("cc1 × 312"). So do the threads of each program with many short-lived processes, and
+ * others beyond a number of rows.
  *
  * These keep a row of their own: threads that existed when recording began or ended, the main
  * thread of the root process, and the main thread of each process that has another thread with a
@@ -20,10 +20,10 @@ struct fold_counts {
 
 struct fold_limits {
 	size_t rows;
-	size_t processes; /* short-lived ones of a program */
+	size_t processes; /* short-lived processes of a program */
 };
 
-/* Folds rows of threads beyond the limits. Expects them sorted, and sorts the result. */
+/* Merges rows of threads beyond the limits. Expects sorted rows, and sorts the result. */
 struct fold_counts fold_rows(struct firefox_rows *r, struct file_strings *strings,
 			     const struct fold_limits *limits);
 

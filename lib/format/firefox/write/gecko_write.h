@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a profile as Gecko does. */
+/* Writes a profile in the Gecko format. */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_GECKO_WRITE_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_GECKO_WRITE_H
 
 #include "lib/format/format.h"
 
 /*
- * Implements write() of struct format. A frame has a name or an address: those with a name lose
- * their address and line. A sample that weighs more is several. Left out: samples of other events
- * than the clock, CPUs, overhead, rows of the info panel, stacks in fields of markers.
+ * Implements write() of struct format. A frame has a name or an address: named frames lose their
+ * address and line. A sample of a larger weight becomes several. Omits samples of events other than
+ * the clock, CPUs, overhead, rows of the info panel, stacks in fields of markers.
  */
 int gecko_write(const struct profile *p, const struct export_options *options, struct outfile *out,
 		struct export_counts *counts, struct error *err);

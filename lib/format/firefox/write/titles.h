@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Titles of rows. Processes of one name get the first argument in which they differ ("cc1
- * parse.c"), threads of one name within a process by their tids ("worker 1235").
+ * Titles of rows. Processes of the same name get the first argument in which they differ ("cc1
+ * parse.c"), threads of the same name within a process their tids ("worker 1235").
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_TITLES_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_TITLES_H
@@ -11,7 +11,7 @@
 #include "lib/base/strbuf.h"
 #include "lib/format/firefox/write/firefox_rows.h"
 
-/* Finds the argument that distinguishes a command line from others of the same program. */
+/* Finds the argument that distinguishes command lines of the same program. */
 
 /* Arguments, each terminated, the program first; empty: unknown. */
 struct command_line {
@@ -20,13 +20,13 @@ struct command_line {
 };
 
 /*
- * Sets texts[i] to what distinguishes lines[i], shortened; "" if nothing does. This is the first
- * argument that at most half of the lines contain, else the first that not all contain. Options,
- * and names of files that a compiler writes dependencies to, are the last choice.
+ * Sets texts[i] to the shortened argument that distinguishes lines[i], "" if there is none: the
+ * first argument that at most half of the lines contain, else the first that not all contain.
+ * Options and names of compilers' dependency files are the last choice.
  */
 void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts);
 
-/* Sets the titles of rows of threads. Call it before views are added. */
+/* Sets the titles of rows of threads. Call before views are added. */
 void title_rows(struct firefox_rows *r, struct file_strings *strings);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters with the rows that show them: each process's with its own, and of those that share a
- * row, the sum of all. In the order of announcement; the machine's come last.
+ * Counters and the rows that show them: a process's counters at its own row, the sums of processes
+ * that share a row at that row. In order of announcement, the machine's last.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_COUNTERS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_COUNTERS_H
@@ -10,9 +10,9 @@
 
 struct row_counter {
 	size_t row; /* in the list of rows */
-	struct counter counter; /* its samples belong to the profile, or to the list below */
-	uint64_t end; /* of what it counts: the process, or the recording */
-	size_t number; /* of the counter, or of the first one that it sums up */
+	struct counter counter; /* samples are owned by the profile or by the list below */
+	uint64_t end; /* end of the process or of the recording */
+	size_t number; /* of the counter, or of the first one in a sum */
 	bool is_machine, is_sum;
 };
 
@@ -20,7 +20,7 @@ struct row_counters {
 	VEC(struct row_counter) list;
 };
 
-/* Zeroed is empty. Counters without values, or of processes without a row, are left out. */
+/* Zeroed is empty. Omits counters without values, and those of processes without a row. */
 void row_counters_find(struct row_counters *c, const struct firefox_rows *rows);
 void row_counters_release(struct row_counters *c);
 

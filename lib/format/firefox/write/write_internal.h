@@ -46,7 +46,7 @@ struct firefox_lib {
 	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* unique together with the name */
 };
 
-/* A frame of the file; indexed by frame_id. Those of write_samples.h follow. */
+/* A frame of the file, indexed by frame_id. Frames of write_samples.h follow. */
 struct firefox_frame {
 	int32_t lib, address; /* both or neither known */
 	uint32_t func, symbol; /* symbol may be NO_POSITION */
@@ -76,15 +76,15 @@ struct firefox_category {
 
 struct firefox_source {
 	uint32_t path; /* in strings */
-	source_file_id file; /* file whose text it has */
+	source_file_id file; /* file with its text */
 };
 
 /* Samples of one row. A weight of 0 stands for nothing. */
 struct firefox_samples {
 	struct sample_buffer buffer;
 	VEC(struct sample) rows; /* ascending; time 0 is the start of the file */
-	size_t gap_rows; /* number of rows that only say that the thread did not run */
-	bool has_weights; /* false: all rows stand for one sample */
+	size_t gap_rows; /* number of rows that only mark times when the thread did not run */
+	bool has_weights; /* false: all rows have weight 1 */
 	uint64_t cpu_ns; /* CPU time of a row of several threads; 0: that of its rows */
 	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
 };
@@ -110,7 +110,7 @@ struct firefox {
 	int32_t *module_libs; /* by module_id; NO_LIB while unused */
 
 	VEC(struct firefox_frame) frames;
-	struct cpu_stacks cpu_stacks; /* they follow the stacks of the profile */
+	struct cpu_stacks cpu_stacks; /* they follow the profile's stacks */
 
 	VEC(struct firefox_func) funcs;
 	struct index func_index;
@@ -124,9 +124,9 @@ struct firefox {
 	struct index source_index;
 };
 
-/* Converts to valid UTF-8. Two different strings may become one. */
+/* Converts to valid UTF-8. Two different strings may become equal. */
 string_id firefox_clean(struct firefox *f, string_id id);
-/* Returns the position of the clean text among the strings of the file, and marks it as used. */
+/* Returns the position of the clean text among the file's strings, and marks it as used. */
 uint32_t firefox_string(struct firefox *f, string_id id);
 uint32_t firefox_string_of(struct firefox *f, const char *text);
 /* Collects everything that frames use. */
@@ -136,7 +136,7 @@ void firefox_tables_release(struct firefox *f);
 /* Returns the position of the module's lib, added if new. */
 int32_t firefox_lib(struct firefox *f, module_id module);
 
-/* Call it before the first firefox_samples_fill(). */
+/* Call before the first firefox_samples_fill(). */
 void firefox_find_peaks(struct firefox *f);
 /* Replaces the contents of `out` by the samples of a row. Zeroed is empty. */
 void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
@@ -165,9 +165,7 @@ void firefox_write_overhead(const struct firefox *f, struct jsonw *w);
 /* Writes a column of equal values. */
 void firefox_write_same(struct jsonw *w, const char *key, size_t count, uint64_t value);
 
-/*
- * Marks categories that markers name as used. Call it before positions of categories are assigned.
- */
+/* Marks categories named by markers as used. Call before positions of categories are assigned. */
 void firefox_use_marker_categories(struct firefox *f);
 
 /* Buffer for the markers of a row. Zeroed is empty. */
@@ -175,9 +173,9 @@ struct marker_list {
 	VEC(struct marker) markers;
 };
 
-/* Front-ends know the fields of such markers by themselves, and as plain texts. */
+/* True for network markers: front-ends have their fields built in, as plain texts. */
 bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema);
-/* Writes "nativeAllocations" of a row that has some. */
+/* Writes "nativeAllocations" of a row that has allocations. */
 void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
 			       const struct firefox_row *row);
 /* Writes "markers" of a row. */
@@ -206,8 +204,8 @@ static inline char *firefox_format_position(char *at, uint32_t position)
 }
 
 /*
- * Writes a column: `format` writes the value of `row` at `at` and gives its end, for each of
- * `rows`.
+ * Writes a column: for each of `rows`, `format` writes the value of `row` to `at` and returns its
+ * end.
  */
 #define FIREFOX_COLUMN(w, key, rows, type, row, at, format) \
 	do { \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of the rows of CPUs: those of the threads, with the name of the program as the outermost
- * frame, so that the flame graph of a CPU separates programs. They follow those of the profile.
+ * Stacks of the rows of CPUs: threads' stacks with the name of the program as outermost frame, so
+ * that a CPU's flame graph separates programs. They follow the profile's stacks.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_SAMPLES_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_SAMPLES_H
@@ -11,15 +11,15 @@
 
 struct cpu_stack {
 	uint32_t frame, parent; /* positions in the file; NO_STACK: a root */
-	/* Made of these. */
+	/* The source of the stack. */
 	string_id program;
-	stack_id stack; /* NO_STACK: the root of the program */
+	stack_id stack; /* NO_STACK: only the program's frame */
 };
 
 struct cpu_stacks {
 	VEC(struct cpu_stack) rows;
 	struct index index;
-	VEC(string_id) programs; /* of the frames after the profile's */
+	VEC(string_id) programs; /* of the frames that follow the profile's */
 };
 
 /* Returns the position of the stack in the file, added if new. */

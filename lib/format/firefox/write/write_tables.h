@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The strings of a file: those of the profile under their ids, then strings of the file alone, such
- * as titles. The profile does not change.
+ * The strings of a file: the profile's under their ids, then strings of the file alone, such as
+ * titles. Does not modify the profile.
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_TABLES_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_TABLES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Included before all else: what the C library for WebAssembly lacks of glibc. */
+/* Included first: supplies glibc functions that the C library for WebAssembly lacks. */
 #ifndef PROF_LIB_FORMAT_PAGE_ENGINE_SHIMS_H
 #define PROF_LIB_FORMAT_PAGE_ENGINE_SHIMS_H
 
@@ -10,7 +10,7 @@
 #ifndef ENODATA
 #define ENODATA 61
 #endif
-/* The one of GNU returns the text. */
+/* The GNU version returns the text. */
 #define strerror_r(code, text, size) ((void)(text), (void)(size), strerror(code))
 /* Not in all versions. */
 #define qsort_r page_sort

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of a slab and their columns, as columns.def lists them. */
+/* The tables of a slab and their columns, as defined in columns.def. */
 #ifndef PROF_LIB_FORMAT_PAGE_SLAB_SLAB_COLUMNS_H
 #define PROF_LIB_FORMAT_PAGE_SLAB_SLAB_COLUMNS_H
 
@@ -10,7 +10,7 @@
 #define SLAB_MAGIC "PROFSLAB"
 #define SLAB_VERSION 1u
 
-/* Rows of tables that consist of one value. */
+/* Rows of tables with a single value. */
 struct slab_text {
 	char *text;
 };
@@ -32,16 +32,16 @@ enum slab_table {
 enum column_kind {
 	COLUMN_NUMBER, /* below the limit; 0: no limit */
 	COLUMN_SIGNED, /* likewise, often negative */
-	COLUMN_ASCENDING, /* differences from the row before, of one parent */
+	COLUMN_ASCENDING, /* difference from the previous row of the same parent */
 	COLUMN_NEAR, /* likewise, of numbers that go up and down */
 	COLUMN_ID, /* a row of the table `limit`, or UINT32_MAX */
-	COLUMN_NEAR_ID, /* likewise, near that of the row before */
-	COLUMN_ROW, /* a row of it */
+	COLUMN_NEAR_ID, /* likewise, near that of the previous row */
+	COLUMN_ROW, /* a row of that table */
 	COLUMN_PARENT, /* an earlier row of the same table, or UINT32_MAX */
-	COLUMN_VALUE, /* a struct marker_value, whose type is a column before */
-	COLUMN_BYTES, /* as many as the member has */
+	COLUMN_VALUE, /* a struct marker_value, whose type is in an earlier column */
+	COLUMN_BYTES, /* raw bytes of the member */
 	COLUMN_TEXT, /* of an owned char *, which may be NULL */
-	COLUMN_SIZED_TEXT, /* likewise, its size_t follows */
+	COLUMN_SIZED_TEXT, /* likewise, followed by its size_t */
 	COLUMN_FORMAT, /* of a marker; a static text */
 };
 
@@ -67,28 +67,28 @@ extern const struct slab_column slab_columns[];
 extern const size_t slab_column_count;
 extern const struct slab_table_row slab_tables[SLAB_TABLE_COUNT];
 
-/* The form that all VECs have. */
+/* The layout common to all VECs. */
 struct any_vec {
 	void *items;
 	size_t count, capacity;
 };
 
 /*
- * Returns the rows that belong to a row of the parent; the first `count` of them are used. Samples
- * must be open.
+ * Returns the rows that belong to a row of the parent; the first `count` are in use. Samples must
+ * be open.
  */
 struct any_vec slab_rows(const struct profile *p, enum slab_table table, size_t parent);
 void slab_set_rows(struct profile *p, enum slab_table table, size_t parent, struct any_vec rows);
 /* Returns the number of rows of the parent, 1 for the profile. */
 size_t slab_parents(const struct profile *p, enum slab_table table);
 
-/* Returns where the first row has the column's value; NULL without rows. */
+/* Returns the address of the column's value in the first row; NULL without rows. */
 static inline char *slab_member(const struct any_vec *rows, const struct slab_column *c)
 {
 	return rows->count ? (char *)rows->items + c->offset : NULL;
 }
 
-/* Checks everything that other rooms believe of a profile. */
+/* Checks every invariant of a profile that other rooms rely on. */
 int slab_check(struct profile *p, struct error *err);
 
 static inline uint64_t zigzag(uint64_t value)

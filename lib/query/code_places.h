@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions of machine code, and what their instructions weigh. */
+/* Functions of machine code, and the weights of their instructions. */
 #ifndef PROF_LIB_QUERY_CODE_PLACES_H
 #define PROF_LIB_QUERY_CODE_PLACES_H
 
 #include "lib/query/select.h"
 
-/* An address with frames: that of an instruction, or within it. */
+/* An address with frames, at the start of an instruction or within it. */
 struct code_place {
 	uint64_t rva, self, total;
-	uint64_t stamp; /* of the last stack that counted for the total */
+	uint64_t stamp; /* of the last stack counted in the total */
 };
 
-/* A function in machine code, with all that is inlined into it. */
+/* A function in machine code, including the functions inlined into it. */
 struct code_places {
 	symbol_id symbol;
-	uint64_t total; /* at most what all places have */
+	uint64_t total; /* at most the sum of all places */
 	VEC(struct code_place) list; /* ascending */
 };
 
 struct code_functions {
-	VEC(struct code_places) list; /* those with weight, the heaviest first */
+	VEC(struct code_places) list; /* with weight only, the heaviest first */
 };
 
 /* Finds the functions of that name. */
 void code_functions_find(struct code_functions *f, const struct query *q, const char *function);
-/* Finds those that a function of that name is inlined into. */
+/* Finds the functions into which a function of that name is inlined. */
 void code_functions_find_callers(struct code_functions *f, const struct query *q,
 				 const char *function);
 void code_functions_release(struct code_functions *f);
-/* Returns the function's size in bytes; one of unknown size ends a little after its last place. */
+/*
+ * Returns the function's size in bytes. If unknown, the function ends a little after its last
+ * place.
+ */
 uint64_t code_places_size(const struct code_places *places, const struct profile *p);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows of one profile as rows of another, each copied when it is first asked for. */
+/* Copies rows of one profile into another, each on its first use. */
 #ifndef PROF_LIB_QUERY_COPY_ROWS_H
 #define PROF_LIB_QUERY_COPY_ROWS_H
 
@@ -11,25 +11,25 @@ struct row_copier;
 struct row_copier *row_copier_new(struct profile *into, const struct profile *from);
 void row_copier_free(struct row_copier *c);
 
-/* NO_STRING stays what it is. */
+/* Returns the new id. NO_STRING stays NO_STRING. */
 string_id row_copier_string(struct row_copier *c, string_id id);
-/* The same for several texts in one row. */
+/* The same for a string that is a list of texts. */
 string_id row_copier_list(struct row_copier *c, string_id id);
 /* NO_SCHEMA if another schema has its name, or there are too many. */
 schema_id row_copier_schema(struct row_copier *c, schema_id id);
-/* Copies all modules, in their order: the new profile has none yet. */
+/* Copies all modules in order. The new profile must not have modules yet. */
 void row_copier_modules(struct row_copier *c);
-/* Copies a frame as it is. Neither profile has categories of its own. */
+/* Copies a frame unchanged. Neither profile may have categories of its own. */
 frame_id row_copier_frame(struct row_copier *c, frame_id id);
 /*
- * Copies the shown frames of all used stacks, with the categories that the query gives them.
- * Returns new ids by old, NO_STACK for others; to be freed. Marks their callers in is_used.
+ * Copies the shown frames of all used stacks, with the query's categories. Returns new ids by old,
+ * NO_STACK for other stacks; free it. Marks their callers in is_used.
  */
 stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *is_used);
 
 /*
- * Copies what is said of the recording as a whole: the end always, the rest from the first profile
- * only, and lines about it only if it is alone.
+ * Copies properties of the whole recording: always the end, the others from the first profile only,
+ * and lines about it only if there is one profile.
  */
 void row_copy_meta(struct profile *into, const struct profile *from, uint64_t offset_ns,
 		   bool is_first, bool is_alone);

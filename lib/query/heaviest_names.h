@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Names to ask for, where a filter has left nothing. */
+/* Suggests names when a filter selects nothing. */
 #ifndef PROF_LIB_QUERY_HEAVIEST_NAMES_H
 #define PROF_LIB_QUERY_HEAVIEST_NAMES_H
 
 #include "lib/query/select.h"
 
 /*
- * Adds a hint to an error: the heaviest threads or processes of those that the filter's other
- * conditions leave. Nothing if it asks for neither a thread nor a process.
+ * Adds a hint to an error: the heaviest threads or processes that match the filter's other
+ * conditions. Does nothing without a condition on thread or process.
  */
 void heaviest_names_hint(struct error *err, const struct profile *p,
 			 const struct query_filter *filter);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs of two sides as one profile, for front-ends that show both and their difference. */
+/*
+ * Joins the runs of two sides in one profile, for front-ends that show both and their difference.
+ */
 #ifndef PROF_LIB_QUERY_JOIN_SIDES_H
 #define PROF_LIB_QUERY_JOIN_SIDES_H
 
@@ -9,9 +11,9 @@
 
 /*
  * Makes a new profile, to be freed, of the samples that the filter keeps. Its threads are sides, by
- * enum side. A side has its runs one after the other, each beginning together with that of the
- * other side. Functions are joined, see join_functions(). Times of the filter count from the start
- * of each run. -EXDEV: intervals differ, so that samples of both could not be subtracted; or as
+ * enum side. The runs of a side follow one another; each begins at the same time as the other
+ * side's. Functions are joined: see join_functions(). Times of the filter count from the start of
+ * each run. -EXDEV: sampling intervals differ, so samples cannot be subtracted; else as
  * query_select().
  */
 int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_COUNT],

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys: what a row of a table or a node of a tree stands for. */
+/* Keys: the meaning of a table row or a tree node. */
 #ifndef PROF_LIB_QUERY_KEYS_H
 #define PROF_LIB_QUERY_KEYS_H
 
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* The programs of processes, by their names: "cc1" of "cc1 f1.c" and "cc1 f2.c". */
+/* Programs of processes by their names: "cc1" of "cc1 f1.c" and "cc1 f2.c". */
 
 struct program_names {
 	struct strings names; /* of programs */
 	string_id *of_threads; /* by thread_id */
 	thread_id *firsts; /* by thread_id: the first row of its process */
-	uint32_t *processes; /* by thread_id: those that the row stands for, mostly 1 */
+	uint32_t *processes; /* by thread_id: number of processes merged in the row, mostly 1 */
 };
 
 /*
- * Writers tell processes of one name apart by words after it, so a program is what the names of
- * all processes that begin with the same word have in common.
+ * Writers distinguish processes of the same name by appended words. A program is the common prefix
+ * of the names of all processes that begin with the same word.
  */
 void program_names_find(struct program_names *programs, const struct profile *p);
 void program_names_release(struct program_names *programs);
-/* The size of a process's name without its container, which is another one in each run. */
+/* Returns the size of a process's name without its container, which differs between runs. */
 size_t program_name_bare_size(const char *name);
 
 enum query_by {
@@ -40,7 +40,7 @@ enum query_by {
 /* "function", … */
 extern const char *const query_by_names[QUERY_BY_COUNT + 1]; /* NULL-terminated */
 
-/* Texts are ids of struct query_keys' own table, which has no duplicates. NO_STRING: none. */
+/* Strings are ids in the table of struct query_keys, which has no duplicates. NO_STRING: none. */
 struct query_key {
 	string_id function, module, file, category;
 	string_id process, thread; /* names */
@@ -52,28 +52,27 @@ struct query_key {
 struct query_keys {
 	enum query_by by;
 	struct strings texts;
-	uint32_t *ranks; /* by string_id: their places in the order of their bytes */
+	uint32_t *ranks; /* by string_id: rank in byte order */
 	VEC(struct query_key) rows;
 	struct index index;
-	uint32_t *of_stacks; /* by stack_id, those that a query hides, too; unused for threads */
+	uint32_t *of_stacks; /* by stack_id, including hidden stacks; unused for threads */
 	uint32_t *of_threads; /* by thread_id; only for processes and threads */
-	/* By key: those of the program that count in the last query that asked; only for processes.
-	 */
+	/* By key: the program's processes with weight in the latest query; only for processes. */
 	uint32_t *processes;
 };
 
-/* Tells whether keys are those of frames, so that trees can be made. */
+/* True if keys are those of frames, so that trees can be made. */
 bool query_by_has_stacks(enum query_by by);
-/* Makes the keys of all stacks or threads: they are the same for each query of a profile. */
+/* Makes the keys of all stacks or threads, which do not depend on the query. */
 void query_keys_make(struct query_keys *k, const struct query *q, enum query_by by);
 /* Counts the processes of programs that have weight in the query. */
 void query_keys_count_processes(struct query_keys *k, const struct query *q);
 void query_keys_release(struct query_keys *k);
-/* Returns the empty key, added if new: samples without a frame. */
+/* Returns the empty key for samples without a frame. Adds it if missing. */
 uint32_t query_keys_nothing(struct query_keys *k);
 /* Returns "" for NO_STRING. */
 const char *query_keys_text(const struct query_keys *k, string_id id);
-/* Orders by text, then line and number, independent of the file's order. */
+/* Orders by text, then line and number, independently of the file's order. */
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b);
 
 #endif

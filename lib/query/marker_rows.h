@@ -16,13 +16,13 @@ struct marker_rows {
 };
 
 /*
- * Adds the markers of the filter's threads that lie in its time, at least partly. Of one time, they
- * are in the order of the file. Rows borrow from the profile.
+ * Adds markers of the filter's threads that overlap its time. Markers of the same time stay in file
+ * order. Rows borrow from the profile.
  */
 void marker_rows_make(struct marker_rows *rows, const struct profile *p,
 		      const struct query_filter *filter);
 void marker_rows_release(struct marker_rows *rows);
-/* Returns "sender: 12, size: 4 kB", to be freed; NULL: there are none. Stacks are left out. */
+/* Returns "sender: 12, size: 4 kB", to be freed; NULL: no fields. Omits stacks. */
 char *marker_fields_text(const struct profile *p, const struct marker *marker);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples that a filter keeps as a profile of their own, without anything that belongs to others.
- * Several profiles become one, side by side in the order of wall clock.
+ * Makes a profile of the samples that a filter keeps, without data of others. Merges several
+ * profiles on the wall clock.
  */
 #ifndef PROF_LIB_QUERY_NARROW_H
 #define PROF_LIB_QUERY_NARROW_H
@@ -9,14 +9,13 @@
 #include "lib/query/select.h"
 
 struct narrow_counts {
-	uint64_t lost_markers; /* of a schema whose name another profile uses for another one */
+	uint64_t lost_markers; /* the schema's name has another meaning in another profile */
 };
 
 /*
  * Makes a new profile, to be freed, of `count` profiles. A pid that occurs in several is numbered
- * as if it was used again. Counters are kept if neither a process nor a thread is asked for.
- * -ENOENT or -EINVAL as query_select(); -EINVAL if intervals differ: ticks of both could not be
- * added up.
+ * as if it was reused. Keeps counters unless the filter selects processes or threads. -ENOENT or
+ * -EINVAL as query_select(); -EINVAL if sampling intervals differ, so that ticks cannot be added.
  */
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Regular expressions for names of functions: POSIX extended ones. */
+/* POSIX extended regular expressions for names of functions. */
 #ifndef PROF_LIB_QUERY_PATTERN_H
 #define PROF_LIB_QUERY_PATTERN_H
 
@@ -8,8 +8,8 @@
 #include "lib/base/error.h"
 
 /*
- * Compiles an expression, to be freed by regfree(). `option` is for messages, NULL for none.
- * -EINVAL: it is wrong, or C libraries differ in what it means: it must find the same in a page.
+ * Compiles an expression, to be freed with regfree(). `option` is for messages, NULL for none.
+ * -EINVAL: invalid, or interpreted differently by C libraries: a page must find the same.
  */
 int pattern_compile(regex_t *regex, const char *option, const char *expression, struct error *err);
 

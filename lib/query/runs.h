@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The runs that profiles hold: those of their markers, or a whole profile as one. */
+/* The runs in profiles: delimited by markers, or the whole profile as one. */
 #ifndef PROF_LIB_QUERY_RUNS_H
 #define PROF_LIB_QUERY_RUNS_H
 
@@ -9,7 +9,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* More than anyone waits for; a file could ask for more work than its size. */
+/* Bounds the work, which a file could otherwise raise far beyond its size. */
 #define QUERY_RUNS_MAX 2000
 
 struct query_run {
@@ -17,37 +17,39 @@ struct query_run {
 	uint64_t from, until; /* ns since the profile's start */
 	uint64_t began_ns; /* Unix epoch; 0: not known */
 	uint64_t wall_ns;
-	string_id variant; /* of the profile; NO_STRING: none */
+	string_id variant; /* in the profile's strings; NO_STRING: none */
 	uint32_t variant_number; /* in the order in which variants were given */
-	uint32_t iteration; /* 0 of a whole profile */
-	uint32_t status; /* of its exit; 0 of a whole profile */
+	uint32_t iteration; /* 0: the whole profile */
+	uint32_t status; /* exit status; 0 for a whole profile */
 	uint32_t looks; /* see recording_markers.h */
-	bool is_marked; /* else it is a whole profile */
+	bool is_marked; /* delimited by a marker, else a whole profile */
 };
 
 struct query_runs {
-	VEC(struct query_run) rows; /* of a profile in the order in which they began */
+	VEC(struct query_run) rows; /* in the order in which they began */
 };
 
 /* Appends the runs of a profile. -E2BIG: there are too many. */
 int query_runs_find(struct query_runs *r, const struct profile *p, struct error *err);
 /*
- * Moves the runs of two variants of a profile apart: those of the variant that was given first, or
- * that is called `base`, to `a`; those of the only other one, or that is called `other`, to `b`. An
- * iteration that was not finished is left out. -ENODATA: there are no such variants.
+ * Distributes the runs of two variants of a profile: those of the first given variant, or of
+ * `base`, go to `a`; those of the only other one, or of `other`, to `b`. Drops an unfinished
+ * iteration. -ENODATA: there are no such variants.
  */
 int query_runs_split(struct query_runs *r, const char *base, const char *other,
 		     struct query_runs *a, struct query_runs *b, struct error *err);
-/* Drops runs that a signal ended: they are of no known length. Returns how many. */
+/* Drops runs ended by a signal, whose full length is unknown. Returns their number. */
 size_t query_runs_drop_killed(struct query_runs *r);
-/* The filter with its times, which count from the start of each run, within that run. */
+/*
+ * Returns the filter with its times, which count from the start of each run, confined to that run.
+ */
 struct query_filter query_run_filter(const struct query_run *run,
 				     const struct query_filter *filter);
-/* "" where it has none; valid as long as the profile. */
+/* Returns "" without a variant. Valid as long as the profile. */
 const char *query_run_variant(const struct query_run *run);
 /*
- * Sorts both by the time at which they began. Did they run in pairs, one of each in any order, then
- * the next two? False if there is but one pair.
+ * Sorts both by start time. True if they ran in pairs: one of each in any order, then the next two.
+ * False for a single pair.
  */
 bool query_runs_are_pairs(struct query_runs *a, struct query_runs *b);
 void query_runs_release(struct query_runs *r);

@@ -22,11 +22,11 @@ struct query_table {
 	VEC(struct query_row) rows; /* by self, then total, both descending, then by key */
 };
 
-/* Leaves out rows without weight. Keys are NULL, or were made for that profile before. */
+/* Omits rows without weight. `keys` is NULL, or was made for the same profile. */
 void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
 		      struct query_keys *keys);
 enum query_order { QUERY_ORDER_SELF, QUERY_ORDER_TOTAL, QUERY_ORDER_NAME };
-/* Puts the rows in another order; that of self is how they were made. */
+/* Changes the order of the rows, which are first made in order of self. */
 void query_table_sort(struct query_table *t, enum query_order order);
 void query_table_release(struct query_table *t);
 

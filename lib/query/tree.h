@@ -9,10 +9,10 @@ enum query_tree_kind {
 	QUERY_TREE_PLAIN, /* roots are outermost functions, children their callees */
 	QUERY_TREE_INVERTED, /* roots are functions that were sampled, children their callers */
 	QUERY_TREE_CALLERS, /* inverted for one function, with the weight of all its callees */
-	QUERY_TREE_CALLEES, /* roots are the function */
+	QUERY_TREE_CALLEES, /* roots are that function */
 };
 
-/* Deeper nodes are left out. Their weight is counted in their ancestors. */
+/* Deeper nodes are omitted. Their weight counts in their ancestors. */
 #define QUERY_TREE_DEPTH 256
 
 struct query_tree_options {
@@ -29,9 +29,9 @@ struct query_tree_options {
 struct query_node {
 	uint32_t key;
 	uint32_t parent, first_child,
-		next_sibling; /* or QUERY_NO_NODE; siblings ordered as rows of tables */
+		next_sibling; /* or QUERY_NO_NODE; siblings in the order of table rows */
 	uint32_t depth; /* 0: a root */
-	stack_id stack; /* one of those that it stands for */
+	stack_id stack; /* one of the stacks merged in the node */
 	uint64_t self; /* samples taken there; 0 in trees of callers */
 	uint64_t total;
 };
@@ -45,16 +45,19 @@ struct query_tree {
 	bool is_cut; /* some nodes were too deep or too many */
 };
 
-/* A recursive function is entered at its outermost call only, so its weight counts once. */
+/* A recursive function is entered only at its outermost call, so its weight counts once. */
 void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options);
 /*
- * Gives a plain tree the weights of another query of the profile. It must show the same frames:
- * only `hide`, `root`, `no_kernel` and `fold_recursion` of a filter change that.
+ * Replaces a plain tree's weights by those of another query of the profile. The queries must show
+ * the same frames: only `hide`, `root`, `no_kernel` and `fold_recursion` of a filter affect that.
  */
 void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight);
 void query_tree_release(struct query_tree *t);
-/* Returns the next node in display order: the first child, the sibling, or that of an ancestor. */
+/*
+ * Returns the next node in display order: the first child, else the next sibling of the node or of
+ * an ancestor.
+ */
 uint32_t query_tree_next(const struct query_tree *t, uint32_t node);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A profile that may leave the house: a new one, into which only what is known to be harmless is
- * written. Leaves out or replaces what a class below names, and leaves out what no part of the
- * program knows.
+ * Makes a profile for publication: a new one that contains only data known to be harmless. Removes
+ * or replaces the classes below, and drops data of unknown meaning.
  */
 #ifndef PROF_LIB_QUERY_SANITIZE_SANITIZE_H
 #define PROF_LIB_QUERY_SANITIZE_SANITIZE_H
@@ -13,13 +12,13 @@
 #include "lib/base/error.h"
 #include "lib/model/tables/profile.h"
 
-/* SipHash-2-4: without the key, nobody can try names until one has the hash. */
+/* SipHash-2-4: without the key, names cannot be guessed by hashing candidates. */
 
 #define KEYED_HASH_KEY_SIZE 16
 
 uint64_t keyed_hash(const uint8_t key[KEYED_HASH_KEY_SIZE], const void *data, size_t size);
 
-/* ROW(CONSTANT, "name", is it a part of the default?, one that is counted, several) */
+/* ROW(CONSTANT, "name", whether removed by default, singular, plural) */
 #define SANITIZE_CLASSES(ROW) \
 	ROW(ARGS, "args", true, "argument", "arguments") \
 	ROW(ENV, "env", true, "environment", "environments") \
@@ -47,12 +46,12 @@ struct sanitize_user {
 struct sanitize_options {
 	bool removes[SANITIZE_CLASS_COUNT];
 	/*
-	 * Functions and modules whose name does not match this expression become "f_" with a hash
-	 * of their name; so do processes and threads. NULL: all keep their names.
+	 * Functions and modules whose names do not match this expression become "f_" with a hash of
+	 * the name; so do processes and threads. NULL: all keep their names.
 	 */
 	const char *names;
-	uint8_t key[KEYED_HASH_KEY_SIZE]; /* of these hashes */
-	/* Names of this machine, besides those in the profile. */
+	uint8_t key[KEYED_HASH_KEY_SIZE]; /* for these hashes */
+	/* Names of this machine, in addition to those in the profile. */
 	const struct sanitize_user *users;
 	size_t user_count;
 	const char *host; /* may be NULL */
@@ -61,10 +60,10 @@ struct sanitize_options {
 struct sanitize_counts {
 	uint64_t removed[SANITIZE_CLASS_COUNT];
 	uint64_t hashed; /* names */
-	uint64_t unknown; /* values that no part of the program knows */
+	uint64_t unknown; /* values of unknown meaning */
 };
 
-/* Makes a new profile, to be freed. -EINVAL: `names` is no expression. */
+/* Makes a new profile, to be freed. -EINVAL: `names` is not a valid expression. */
 int sanitize(struct profile **into, const struct profile *from,
 	     const struct sanitize_options *options, struct sanitize_counts *counts,
 	     struct error *err);

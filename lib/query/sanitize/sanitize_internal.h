@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the files that make a sanitised profile. */
+/* Shared by the files that sanitize a profile. */
 #ifndef PROF_LIB_QUERY_SANITIZE_SANITIZE_INTERNAL_H
 #define PROF_LIB_QUERY_SANITIZE_SANITIZE_INTERNAL_H
 
@@ -15,53 +15,53 @@ struct sanitizer {
 	struct profile *into;
 	struct scrubber scrubber;
 	regex_t names; /* valid if options->names */
-	/* By old ids: new ones. */
+	/* New ids by old. */
 	module_id *modules;
 	func_id *funcs;
 	symbol_id *symbols;
 	source_file_id *files;
 	frame_id *frames;
 	stack_id *stacks;
-	bool *is_label; /* by func_id: no code, says what the thread waits for */
+	bool *is_label; /* by func_id: a label for a wait, not code */
 };
 
-/* The scrubbed text, NO_STRING for NO_STRING. */
+/* Returns the scrubbed text; NO_STRING for NO_STRING. */
 string_id sanitize_text(struct sanitizer *s, string_id id);
 string_id sanitize_path(struct sanitizer *s, string_id id);
-/* The same for strings without a row; NULL for NULL. To be freed. */
+/* The same for strings outside the table; NULL for NULL; free it. */
 char *sanitize_copy(struct sanitizer *s, const char *text);
-/* Rules of a copier, whose ctx is the sanitizer: scrubs texts, leaves them out, maps stacks. */
+/* Callbacks of a row_copier, whose ctx is the sanitizer: scrub texts, drop them, map stacks. */
 string_id sanitize_any_text(void *ctx, string_id id);
 string_id sanitize_no_text(void *ctx, string_id id);
 stack_id sanitize_stack(void *ctx, stack_id id);
-/* A name that `names` may hide. */
+/* Returns the name, or its hash if `names` hides it. */
 string_id sanitize_name(struct sanitizer *s, string_id id);
-/* Only the first word of a name, unless arguments may stay. */
+/* Returns only the first word of a name, unless arguments are kept. */
 string_id sanitize_program_name(struct sanitizer *s, string_id id);
 /* "process 7" */
 string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t number);
-/* Names of processes, and of threads, which may be made up of a number from 1 on. */
+/* Names of processes and threads, which may be replaced by a number, from 1 on. */
 string_id sanitize_process_name(struct sanitizer *s, string_id id, uint32_t number);
 string_id sanitize_thread_name(struct sanitizer *s, const struct profile_thread *from,
 			       uint32_t number);
-/* True if an option hides names, and that of the string. */
+/* True if an option hides names, including this one. */
 bool sanitize_hides(const struct sanitizer *s, string_id id);
 
-/* Learns names of users, machines and kernels: they may stand anywhere. */
+/* Collects names of users, machines and kernels, which may occur anywhere. */
 void sanitize_learn(struct scrubber *scrubber, const struct profile *from,
 		    const struct sanitize_options *options);
 /*
- * True for the kernel and files in folders of the system: their functions are named by those who
- * wrote them, and "vm" in there is no machine's name.
+ * True for the kernel and files in system folders: their function names are public, and "vm" in
+ * them is not a machine's name.
  */
 bool sanitize_is_public_module(const struct profile *p, module_id module);
-/* Everything that is said of the recording as a whole. */
+/* Copies properties of the whole recording. */
 void sanitize_meta(struct sanitizer *s);
 /* Modules, functions, symbols, files, frames and stacks. */
 void sanitize_tables(struct sanitizer *s);
-/* Adds the marker to the new profile's thread, unless it is left out. */
+/* Adds the marker to the new profile's thread, unless it must be dropped. */
 void sanitize_marker(struct sanitizer *s, const struct marker *from, struct profile_thread *thread);
-/* Threads with their samples and markers, and counters. */
+/* Copies threads with their samples and markers, and counters. */
 void sanitize_threads(struct sanitizer *s);
 
 #endif

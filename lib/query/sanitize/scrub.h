@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Removes from texts who recorded, and where. Paths in them keep their folders only below the
- * system's own; home folders become "~", and of other paths, also relative ones, the last part is
- * left. Names of users and machines become "user" and "host" wherever they stand; addresses of
- * pages lose their machine, and kernels what follows their version.
+ * Removes from texts the identity of the user and the machine. Paths keep only folders of the
+ * system; home folders become "~", and other paths, including relative ones, are cut to their last
+ * part. Names of users and machines become "user" and "host" everywhere; addresses of pages lose
+ * their host, and kernel releases the part after the version.
  */
 #ifndef PROF_LIB_QUERY_SANITIZE_SCRUB_H
 #define PROF_LIB_QUERY_SANITIZE_SCRUB_H
@@ -15,14 +15,14 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 
-/* Home folders in paths, and whose they are. */
+/* Home folders in paths, and their owners. */
 
 struct home_folders {
-	VEC(char *) rows; /* besides the usual ones */
+	VEC(char *) rows; /* in addition to the usual ones */
 	VEC(char *) groups; /* "INITECH" of "/home/INITECH/bob" */
 };
 
-/* Names of users and machines, replaced wherever they stand in a text. */
+/* Names of users and machines, replaced wherever they occur in a text. */
 
 enum private_kind {
 	PRIVATE_USER,
@@ -39,35 +39,35 @@ struct private_word {
 
 struct private_words {
 	VEC(struct private_word) rows;
-	bool begins[PRIVATE_KIND_COUNT][256]; /* a word of that kind, by byte in lower case */
+	bool begins[PRIVATE_KIND_COUNT][256]; /* such words exist, by first byte in lower case */
 };
 
 struct scrubber {
-	bool paths, users, hosts; /* are taken away */
+	bool paths, users, hosts; /* classes to remove */
 	struct home_folders homes;
 	struct private_words words;
 	uint64_t changed_paths, changed_users, changed_hosts; /* counts */
 };
 
 void scrubber_release(struct scrubber *s);
-/* Ignored: NULL, "/", and names that many have ("root", "localhost", "ubuntu"). */
+/* Ignores NULL, "/", and common names ("root", "localhost", "ubuntu"). */
 void scrubber_add_home(struct scrubber *s, const char *path);
 void scrubber_add_user(struct scrubber *s, const char *name);
-/* A name with blanks, as accounts have it. NULL is fine; one word may be anything. */
+/* Adds a name with blanks, as in accounts. Accepts NULL; a single word is ignored. */
 void scrubber_add_full_name(struct scrubber *s, const char *name);
-/* Adds the name without its domain, and the domain, too. */
+/* Adds the name without its domain, and the domain as well. */
 void scrubber_add_host(struct scrubber *s, const char *name);
-/* Adds the name of a kernel's build, "6.1.0-27-initech": its version stays. */
+/* Adds the build name in a kernel release, "6.1.0-27-initech"; the version is kept. */
 void scrubber_add_release(struct scrubber *s, const char *release, size_t size);
-/* Adds the users in whose home folders a path of the text lies. */
+/* Adds the users whose home folders contain a path of the text. */
 void scrubber_learn(struct scrubber *s, const char *text, size_t size);
 
-/* Appends any text; paths begin with a slash. */
+/* Appends any text. Recognizes paths by a leading slash. */
 void scrub_text(struct scrubber *s, struct strbuf *out, const char *text, size_t size);
-/* Appends a path, which may be relative, or a pseudo path such as "[vdso]". */
+/* Appends a path, relative or absolute, or a pseudo path such as "[vdso]". */
 void scrub_path(struct scrubber *s, struct strbuf *out, const char *path, size_t size);
 
-/* True if the path lies in a folder of the system, whose paths everybody has. */
+/* True if the path is in a system folder, whose paths exist on every machine. */
 bool scrub_is_public_path(const char *path, size_t size);
 
 #endif

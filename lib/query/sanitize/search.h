@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A second look at a profile that shall leave the house: does anything in it tell whose it is? */
+/* Checks a profile before publication for anything that identifies its user or machine. */
 #ifndef PROF_LIB_QUERY_SANITIZE_SEARCH_H
 #define PROF_LIB_QUERY_SANITIZE_SEARCH_H
 
@@ -8,7 +8,7 @@
 
 struct sanitize_finding {
 	const char *what; /* "the name of a user", … */
-	char *text; /* in which it was found; owned */
+	char *text; /* text of the finding; owned */
 };
 
 struct sanitize_findings {
@@ -19,7 +19,7 @@ void sanitize_findings_release(struct sanitize_findings *f);
 /*
  * Searches all texts of `p` for the user, the host and the home folder of the options, for paths
  * outside of the system's folders, and for the arguments of the processes of `from`, which may be
- * `p` itself. Arguments count that are no option and no program's name; those without a slash only
+ * `p`. Ignores arguments that are options or names of programs; searches those without a slash only
  * outside of the names of code. Stops at `max` findings.
  */
 void sanitize_search(struct sanitize_findings *f, const struct profile *p,

@@ -27,9 +27,9 @@
 #include "lib/base/text.h"
 #include "lib/recording/spool.h"
 
-/* Tells systemd how a service is, see sd_notify(3). */
+/* Reports a service's state to systemd, see sd_notify(3). */
 
-/* "READY=1". Nothing happens if nobody asks. */
+/* Sends "READY=1" or the like. Does nothing without NOTIFY_SOCKET. */
 static void notify(const char *state)
 {
 	const char *path = getenv("NOTIFY_SOCKET");
@@ -52,23 +52,22 @@ static void notify(const char *state)
 }
 
 /*
- * prof agent: records a machine for months, and sends what it finds. The process that was started
- * keeps its rights, does nothing but look after the recorder, which gives them up, and starts it
- * anew by SIGHUP.
+ * prof agent: records a machine for months and sends the data. The initial process keeps its
+ * privileges and only supervises the recorder, which drops them. SIGHUP restarts the recorder.
  */
 
 extern const struct command command_agent;
 
 static const char name[] = "agent";
 
-/* Between the end of a recorder that was killed and the next one. */
+/* Delay before a killed recorder is replaced. */
 #define RESTART_US 1000000
 #define OWN_FOLDER "/var/lib/prof/agent"
 
 struct agent {
 	struct filter_options filter;
 	struct live_options live;
-	struct output_options output; /* of which only some are options here */
+	struct output_options output; /* only some of these are options here */
 	struct push_options push;
 };
 
@@ -137,7 +136,7 @@ static int parse(struct agent *a, int argc, char **argv, struct error *err)
 	_cleanup_free_ char **words = xcalloc((size_t)argc + 2, sizeof(*words));
 	int ret;
 
-	/* Words of the command line come later, and win. */
+	/* Words of the command line follow and take precedence. */
 	words[0] = argv[0];
 	words[1] = rate;
 	memcpy(words + 2, argv + 1, (size_t)argc * sizeof(*words));
@@ -194,12 +193,12 @@ static int record(struct agent *a, char **argv)
 	return pipeline_run(&options);
 }
 
-/* The process that was started. */
+/* The initial process. */
 struct keeper {
 	struct agent *agent;
 	char **argv;
 	int signals;
-	int alive; /* the recorder writes to it while it records; -1: it has ended */
+	int alive; /* written by the recorder while it records; -1: it has ended */
 	pid_t recorder;
 	bool is_ready, is_ending, is_reloading;
 };
@@ -228,7 +227,7 @@ static void start(struct keeper *k, const sigset_t *mask)
 	k->is_ready = false;
 }
 
-/* Waits for a signal or for the recorder, whose signs of life systemd gets. */
+/* Waits for a signal or for the recorder, whose signs of life are passed to systemd. */
 static int next_signal(struct keeper *k)
 {
 	struct pollfd fds[] = {{.fd = k->signals, .events = POLLIN},
@@ -269,7 +268,7 @@ static void obey(struct keeper *k, int signal)
 	kill(k->recorder, SIGTERM);
 }
 
-/* Ends as asked for, or because it had to. */
+/* Returns the exit status for a requested end or a failure. */
 static int status_of(const struct keeper *k, int status)
 {
 	if (!WIFEXITED(status))
@@ -317,7 +316,7 @@ static int supervise(struct agent *a, char **argv)
 	return keep(&k, &mask);
 }
 
-/* Becomes the program as it is now, with the words that this one was started with. */
+/* Executes the program's present file with the original arguments. */
 static int start_over(void)
 {
 	_cleanup_free_ char *words = NULL;

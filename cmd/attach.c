@@ -16,9 +16,9 @@
 
 extern const struct command command_attach;
 
-/* Time between two looks for what is to come. */
+/* Interval between searches while waiting. */
 #define WAIT_US 50000
-/* Names that are said of those that were found. */
+/* Maximum number of names printed. */
 #define SHOWN_MAX 8
 
 struct attach {
@@ -26,7 +26,7 @@ struct attach {
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
-	bool waits; /* until there is such a process */
+	bool waits; /* until such a process exists */
 };
 
 static void make_table(struct option_table *t, void *ctx)
@@ -87,7 +87,7 @@ static bool is_to_come(const struct error *err)
 	return err->code == -ESRCH || err->code == -ENOENT;
 }
 
-/* Finds the processes, as soon as there are some with --wait. */
+/* Finds the processes; with --wait, as soon as there are any. */
 static int find(struct attach *a, struct targets *targets, struct error *err)
 {
 	bool is_silent = a->output.quiet || a->front;
@@ -106,7 +106,7 @@ static int find(struct attach *a, struct targets *targets, struct error *err)
 	return ret;
 }
 
-/* Says which processes a name stands for. */
+/* Prints the processes that a name stands for. */
 static void say_found(const struct targets *targets)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof check: may this machine record? */
+/* prof check: whether this machine can record. */
 #include <errno.h>
 #include <jansson.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void print_row(const struct feature *f)
 	printf("%s%s\n", line, hint);
 }
 
-/* True if only privileges are missing and sudo, which prof can ask, is able to give them. */
+/* True if only privileges are missing and sudo, which prof can run, can provide them. */
 static bool sudo_is_enough(const struct feature *features, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -13,7 +13,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
-/* Writes the line at once, so that it does not mix with output of others. */
+/* Writes the line in one call, so that it is not mixed with output of others. */
 static void print_line(const char *prefix, const char *text)
 {
 	_cleanup_free_ char *text_line = xasprintf("%s%s", prefix, text), *line = NULL;
@@ -41,7 +41,7 @@ int command_parse(int argc, char **argv, option_table_fn *options, void *ctx, st
 
 	options(&t, ctx);
 	while (ret >= 0 && optind < argc && (ret || t.take)) {
-		/* getopt_long() would swallow it. */
+		/* getopt_long() would skip it. */
 		is_divided |= t.divides && strcmp(argv[optind], "--") == 0;
 		ret = is_divided ? 0 : option_table_next(&t, argc, argv, err);
 		if (!ret && t.take && optind < argc)
@@ -56,7 +56,7 @@ void command_complete(option_table_fn *options, int count, char **words)
 {
 	_cleanup_(option_table_release) struct option_table table = {0};
 	_cleanup_(strbuf_release) struct strbuf out = {0};
-	/* Values are stored nowhere; rows only take addresses in it. */
+	/* Values are not stored; rows only take addresses in it. */
 	static char nowhere[1 << 16];
 
 	options(&table, nowhere);

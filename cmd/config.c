@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof config: shows which options count by default, and where they are from. */
+/* prof config: shows the effective default options and their origins. */
 #include "cmd/command.h"
 #include "cmd/options/defaults.h"
 
@@ -34,14 +34,14 @@ int config_read(struct defaults *d, const struct command *command, int argc, cha
 		struct error *err)
 {
 	_cleanup_(option_table_release) struct option_table table = {0}, given = {0};
-	/* Values are stored nowhere; rows only take addresses in it. */
+	/* Values are not stored; rows only take addresses in it. */
 	static char nowhere[1 << 16];
 	struct error ignored = {0};
 	int taken, ret;
 
 	command->options(&table, nowhere);
 	command->options(&given, nowhere);
-	/* A wrong word is refused later. */
+	/* A wrong word is rejected later. */
 	option_table_scan(&given, argc, argv, scan_nothing, NULL, &taken, &ignored);
 	if (!option_table_find(&table, "no-config") || option_table_has(&given, "no-config help"))
 		return 0;

@@ -23,16 +23,16 @@
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 
-/* Time for an answer. */
+/* Timeout for an answer. */
 #define ANSWER_MS 10000
-/* Time between two questions about a snapshot. */
+/* Interval between queries about a snapshot. */
 #define POLL_US 50000
 
 extern const struct command command_pause, command_resume, command_snapshot, command_stop,
 	command_status;
 
 struct control {
-	const char *pid; /* NULL: the only one there is */
+	const char *pid; /* NULL: the only one */
 	bool as_json;
 };
 
@@ -72,7 +72,7 @@ static int connect_to(const char *path)
 	return fd;
 }
 
-/* Adds those whose sockets are in the folder, which is closed. */
+/* Adds recordings whose sockets are in the folder, and closes it. */
 static void add_folder(struct recorders *r, int folder)
 {
 	DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
@@ -103,7 +103,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Root sees those of all users who have logged in. */
+/* Root finds recordings of all users who have logged in. */
 static void find_all(struct recorders *r)
 {
 	struct identity owner = identity_of_invoker(),
@@ -186,7 +186,7 @@ static int fail_choice(const struct recorders *r, struct error *err)
 			  strbuf_text(&pids));
 }
 
-/* Finds the recording that is meant: by its pid, by the environment, or the only one. */
+/* Selects the recording: by pid, by the environment, or the only one. */
 static int choose(const struct control *c, struct recorders *r, struct error *err)
 {
 	const char *path = c->pid ? NULL : getenv(CONTROL_VARIABLE);
@@ -255,7 +255,7 @@ static void await_end(const struct recorder_at *at)
 		;
 }
 
-/* Asks until that snapshot is written, and prints its name. */
+/* Polls until that snapshot is written, and prints its name. */
 static int await_snapshot(const struct recorder_at *at, json_int_t number, struct error *err)
 {
 	for (;;) {

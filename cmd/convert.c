@@ -29,14 +29,14 @@ static const char name[] = "convert";
 struct convert {
 	struct output_options output;
 	struct query_filter filter;
-	bool is_filtered; /* by an option of the query */
+	bool is_filtered; /* set by an option of the query */
 	bool is_part; /* --from or --to */
 	bool cpu_only;
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	const char *base_path; /* of --diff, or NULL */
 	VEC(const char *) paths;
-	struct profile_file *files; /* by path */
+	struct profile_file *files; /* in the order of the paths */
 	struct profile_file base;
 };
 
@@ -47,7 +47,7 @@ static bool is_number(const char *value)
 	return text_to_double(value, &number);
 }
 
-/* Sets one end of the part of a capture that is read. */
+/* Sets one end of the part of a capture to read. */
 static int set_time(struct convert *c, const char *option, const char *value, uint64_t *time,
 		    struct error *err)
 {
@@ -185,7 +185,7 @@ static int check(struct convert *c, struct error *err)
 		return error_text(err, -EINVAL, "--stats %s: must be a file of its own",
 				  c->output.stats_path);
 	output_options_end_dirs(&c->output);
-	/* Formats with a time line show waits. */
+	/* Formats with a timeline show waits. */
 	c->filter.include_idle |= c->output.format->is_timeline && !c->cpu_only;
 	return 0;
 }
@@ -276,7 +276,7 @@ static int write_out(const struct convert *c, const struct profile *p,
 	return ret;
 }
 
-/* True if the profile of a capture is written as the recording would have written it. */
+/* True if a capture's profile is written just as the recording would have written it. */
 static bool is_replay(const struct convert *c)
 {
 	return c->paths.count == 1 && c->files[0].recording && !c->base_path && !c->is_filtered &&
@@ -293,7 +293,10 @@ static int write_replay(const struct convert *c, struct error *err)
 	return write_out(c, c->files[0].profile, &options, err);
 }
 
-/* Rows of CPUs are made of samples: those of a written profile are where a row had them. */
+/*
+ * True if the profile has rows of CPUs. They derive from samples, which have CPUs in a written
+ * profile only if it had such rows.
+ */
 static bool has_cpu_rows(const struct profile_file *file)
 {
 	if (file->recording)
@@ -309,7 +312,7 @@ static bool has_cpu_rows(const struct profile_file *file)
 
 static int write_narrowed(const struct convert *c, struct error *err)
 {
-	/* CPUs of several recordings have the same numbers. */
+	/* CPU numbers of several recordings coincide. */
 	struct export_options options = {
 		.all_threads = c->output.format->is_timeline || c->output.all_threads,
 		.cpus = c->paths.count == 1 && !c->base_path && has_cpu_rows(&c->files[0]),
@@ -320,7 +323,7 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	if (!ret && c->base_path)
 		ret = narrow_files(c, &c->base, 1, &base, err);
 	options.base = base;
-	/* A timeline also shows what has no samples, unless it is the filter that left none. */
+	/* A timeline also shows data without samples, unless the filter removed the samples. */
 	if (!ret && !profile_sample_count(all) &&
 	    (c->is_filtered || !c->output.format->is_timeline)) {
 		ret = error_text(err, -ENODATA, "no sample that counts");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof diff: is B slower than A, and where? */
+/* prof diff: whether B is slower than A, and in which functions. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static int write_file(const char *path, const struct strbuf *text, struct error 
 	return ret;
 }
 
-/* Writes to a file, or to standard output in place of the text. */
+/* Writes to a file, or to standard output instead of the text. */
 static int write_as(void (*print)(const struct comparison_text *t, struct strbuf *out),
 		    const struct comparison_text *t, const char *path, bool *has_stdout,
 		    struct error *err)
@@ -234,7 +234,7 @@ static int run(int argc, char **argv)
 		return ret == -ECANCELED ? 0 : command_fail_usage(name, &err);
 	}
 	ret = compare(&d, &err);
-	/* An invalid expression is wrong use, whatever the file. */
+	/* An invalid expression is a usage error in any file. */
 	if (ret == -EINVAL)
 		ret = command_fail_usage(name, &err);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof fleet: the tables of an engine that keeps samples of many machines, and what is in them. */
+/* prof fleet: lists tables of an engine that stores samples of many machines, and their rows. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static int make_tables(const struct engine *e, const char *cluster, struct error
 	return 0;
 }
 
-/* Takes the text over. People read local time. */
+/* Takes ownership of the text. Shows local time to people. */
 static char *cell_text(const struct fleet_column *column, char *text, bool json)
 {
 	char buf[64];
@@ -105,7 +105,7 @@ static char *cell_text(const struct fleet_column *column, char *text, bool json)
 	return xstrdup(buf);
 }
 
-/* JSON takes numbers as they are. */
+/* True for JSON numbers, which are printed unquoted. */
 static bool are_numbers(const struct fleet_list *list, const struct fleet_cells *cells)
 {
 	size_t at = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof info: what is in a profile, without its samples. */
+/* prof info: describes a profile without its samples. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

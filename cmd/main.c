@@ -22,7 +22,7 @@
 #include "lib/format/firefox/version.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* In the order of the help. The variable of the row NAME is command_NAME, in a file of its own. */
+/* In the order of the help. The row NAME refers to command_NAME, in a file of its own. */
 #define COMMANDS(ROW) \
 	ROW(record) \
 	ROW(attach) \
@@ -96,7 +96,7 @@ static int fail_unknown(const char *name)
 	return command_fail_usage(NULL, &err);
 }
 
-/* Runs the command with what the user and the machine want by default. */
+/* Runs the command with the defaults of the user and the machine. */
 static int run_command(const char *name, int argc, char **argv)
 {
 	const struct command *command = find_command(name);
@@ -174,7 +174,7 @@ static int run_version(int argc, char **argv)
 	return 0;
 }
 
-/* argv: a command and words after it, the last of which is not finished. */
+/* argv: a command and its words, the last of which is incomplete. */
 static int run_complete(int argc, char **argv)
 {
 	const struct command *command = argc > 1 ? find_command(argv[0]) : NULL;
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
 		error_set(&err, -errno, "write to standard output");
 		status = command_fail(NULL, EXIT_REFUSED, &err);
 	}
-	/* They may still use anything. */
+	/* They may still use any data. */
 	if (threads_are_left())
 		_exit(status);
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof push: a profile's samples into an engine that keeps those of many machines. */
+/* prof push: sends a profile's samples to an engine that stores those of many machines. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static uint64_t lost_samples(const struct profile_file *file)
 	return text && text_to_u64(text, 10, &lost) ? lost : 0;
 }
 
-/* A profile of the whole machine is of many services: each process has its own then. */
+/* A profile of the whole machine has many services: each process is one. */
 static const char *fallback_of(const struct profile *p)
 {
 	const char *product = p->meta.product;

@@ -20,7 +20,7 @@
 extern const struct command command_record;
 
 struct record {
-	bool open; /* the profile is shown at the end */
+	bool open; /* show the profile at the end */
 	struct caller *front; /* NULL if none */
 	struct filter_options filter;
 	struct live_options live;
@@ -179,7 +179,7 @@ static int record(struct record *r, char **argv)
 	return pipeline_run(&options);
 }
 
-/* A helper of a caller leaves that to it. */
+/* With a caller, leaves opening to it. */
 static int record_and_open(struct record *r, char **argv)
 {
 	int status = record(r, argv);

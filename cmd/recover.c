@@ -27,13 +27,13 @@ extern const struct command command_recover;
 struct recover {
 	struct output_options output;
 	struct identity owner; /* the invoking user */
-	VEC(const char *) places; /* folders and captures to look at */
-	const char *path; /* of the profile, by --output; NULL: none was given */
+	VEC(const char *) places; /* folders and captures to search */
+	const char *path; /* path of the profile, set by --output; NULL: not given */
 	bool only_list;
 	size_t found, failed;
 };
 
-/* A spool that was found. */
+/* A spool found in a folder. */
 struct leftover {
 	const char *path;
 	int fd;
@@ -106,7 +106,7 @@ static void describe(const struct leftover *l)
 		    l->recording.counts.is_complete ? "complete" : "cut");
 }
 
-/* The time of modification decides which is newer, as both are written to the end. */
+/* Modification times decide which is newer, as both are written to the end. */
 static bool is_free(const struct leftover *l, const char *path)
 {
 	struct stat st;
@@ -118,7 +118,10 @@ static bool is_free(const struct leftover *l, const char *path)
 					st.st_mtim.tv_nsec <= l->st.st_mtim.tv_nsec));
 }
 
-/* Does the capture name a file of its own folder, with its own name? It is believed no other. */
+/*
+ * True if the capture names a file in its own folder and with its own name. Other names are not
+ * trusted.
+ */
 static bool is_own_place(const char *beside, const char *wanted)
 {
 	const char *name = strrchr(beside, '/'), *other = strrchr(wanted, '/');
@@ -139,7 +142,7 @@ static bool is_absent(const char *path)
 	return lstat(path, &st) != 0 && errno == ENOENT;
 }
 
-/* Returns ".profile.json.gz.XXXXXX.capture" without what the spool added. */
+/* Returns the name in ".profile.json.gz.XXXXXX.capture" without the spool's additions. */
 static char *name_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -153,7 +156,7 @@ static char *name_beside(const char *path)
 	return xasprintf("%.*s%.*s", (int)folder, path, (int)size, name);
 }
 
-/* Chooses the place that was asked for, that of the recording, or a free name beside the spool. */
+/* Chooses the requested path, the recording's, or a free name beside the spool. */
 static char *choose_target(const struct recover *r, const struct leftover *l)
 {
 	const char *wanted = l->recording.facts.output;
@@ -182,7 +185,7 @@ static bool is_spool(const char *name)
 	return *name == '.' && text_ends_with(name, SPOOL_SUFFIX);
 }
 
-/* Captures that were asked for and other files stay: prof removes only its own spools. */
+/* True for spools, the only files that prof may remove: requested captures and other files stay. */
 static bool may_remove(const struct leftover *l)
 {
 	const char *slash = strrchr(l->path, '/');
@@ -190,7 +193,7 @@ static bool may_remove(const struct leftover *l)
 	return is_spool(slash ? slash + 1 : l->path);
 }
 
-/* Arguments of a try to write the profile. */
+/* Arguments of an attempt to write the profile. */
 struct recovery {
 	struct recover *recover;
 	struct leftover *leftover;
@@ -213,7 +216,7 @@ static bool find_capture(void *ctx, struct stat *st)
 	return may_remove(l);
 }
 
-/* Removes the file, which has its room until it is closed. */
+/* Removes the file, whose space is freed only when it is closed. */
 static void remove_capture(void *ctx)
 {
 	struct leftover *l = ((const struct recovery *)ctx)->leftover;
@@ -254,13 +257,13 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 	return ret ? error_wrap(err, "%s", l->path) : 0;
 }
 
-/* Tells whether nothing was lost with a profile without threads. */
+/* True if a profile without threads has lost nothing. */
 static bool is_nobody(const struct recording *f)
 {
 	return !f->profile->threads.rows.count && !f->counts.skipped_bytes;
 }
 
-/* Removes a spool from which there is nothing to be had. */
+/* Removes a spool without usable data. */
 static int discard(struct recover *r, const struct leftover *l, struct error *err)
 {
 	command_say("%s: its recorder was killed before it began", l->path);
@@ -268,7 +271,7 @@ static int discard(struct recover *r, const struct leftover *l, struct error *er
 						    : error_set(err, -errno, "remove %s", l->path);
 }
 
-/* -ENODATA: there is nothing to be had from it. */
+/* -ENODATA: no usable data. */
 static int recover_opened(struct recover *r, struct leftover *l, struct error *err)
 {
 	int ret;
@@ -293,7 +296,7 @@ static int recover_opened(struct recover *r, struct leftover *l, struct error *e
 	return ret;
 }
 
-/* NFS gives an exclusive lock only to writers; the recorder's excludes both. */
+/* NFS grants exclusive locks only to writers; the recorder's excludes both. */
 static int lock(int fd)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
@@ -302,7 +305,7 @@ static int lock(int fd)
 	return -errno;
 }
 
-/* Recovers an opened file unless its recorder lives, or has just removed it. */
+/* Recovers an opened file unless its recorder is alive or has just removed it. */
 static int recover_unless_locked(struct recover *r, struct leftover *l, struct error *err)
 {
 	int ret = lock(l->fd);
@@ -318,7 +321,7 @@ static int recover_unless_locked(struct recover *r, struct leftover *l, struct e
 	return recover_opened(r, l, err);
 }
 
-/* Names in a folder that others may write to are not trusted: no link, and nobody else's file. */
+/* Does not trust names in a folder writable by others: no links, and only the user's own files. */
 static void recover_file(struct recover *r, const char *path)
 {
 	struct leftover l = {.path = path};
@@ -360,7 +363,7 @@ static void recover_folder(struct recover *r, const char *folder, DIR *dir)
 	}
 }
 
-/* Without `must_exist`, a folder that is not there has no spools. */
+/* Without `must_exist`, a missing folder has no spools. */
 static void recover_path(struct recover *r, const char *path, bool must_exist)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
@@ -384,7 +387,7 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 static int recover_all(struct recover *r)
 {
 	struct identity before = identity_assume_files(&r->owner);
-	/* Recordings through sudo do not know the user's environment. */
+	/* Recordings through sudo lack the user's environment. */
 	const struct identity by_sudo = {.uid = r->owner.uid, .gid = r->owner.gid};
 	_cleanup_free_ char *state = spool_state_folder(&r->owner);
 	_cleanup_free_ char *other = spool_state_folder(&by_sudo);
@@ -432,7 +435,7 @@ static void hurry(int signal)
 	finish_now = 1;
 }
 
-/* Lets the first signal end the search for names, and the next one the process. */
+/* Lets the first signal end naming, and the next one the process. */
 static void watch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = hurry, .sa_flags = SA_RESETHAND};
@@ -457,7 +460,7 @@ static int run(int argc, char **argv)
 
 	output_options_init(&r.output);
 	ret = parse(&r, argc, argv, &err);
-	/* Only to say what there is needs no names. */
+	/* A list needs no names. */
 	r.output.no_symbols |= r.only_list;
 	r.output.finish_now = &finish_now;
 	watch_signals();

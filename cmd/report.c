@@ -21,8 +21,8 @@ static const char name[] = "report";
 
 struct report_rows {
 	struct listing listing;
-	size_t left_out; /* rows beyond the limit */
-	bool is_cut; /* a tree is deeper or larger than is shown */
+	size_t left_out; /* rows omitted by the limit */
+	bool is_cut; /* a tree is deeper or larger than shown */
 };
 
 static void make_table(const struct report_options *o, const struct query *q,
@@ -59,14 +59,14 @@ static void add_footer(const struct report_rows *rows, struct strbuf *out)
 			    QUERY_TREE_DEPTH);
 }
 
-/* Are there waits that would have been selected, too? */
+/* True if waits match the selection otherwise. */
 static bool leaves_waits_out(const struct report_options *o, const struct query *q)
 {
 	return !o->filter.include_idle && !o->filter.category &&
 	       (q->waits[QUERY_IDLE] || q->waits[QUERY_BLOCKED] || q->waits[QUERY_RUNNABLE]);
 }
 
-/* Sets an error: nothing is left to show. */
+/* Sets an error for an empty result. */
 static int fail_for_want_of(const struct report_options *o, const struct profile_file *file,
 			    const struct query *q, const char *what, struct error *err)
 {
@@ -105,7 +105,7 @@ static void print_json(const struct report_options *o, const struct query *q,
 	strbuf_adds(out, "}\n");
 }
 
-/* Tells of rows that were left out: the errors of shares are those of fewer samples. */
+/* Reports dropped rows: errors of shares are those of fewer samples. */
 static void add_thinned(const struct query *q, struct strbuf *out)
 {
 	uint64_t weight = thinned_weight(q->profile);
@@ -155,7 +155,7 @@ static int check_unit(const struct report_options *o, const struct query *q, str
 	return 0;
 }
 
-/* Prints a heading and rows; `notes` are lines about them, in texts. */
+/* Prints a heading and rows; `notes` are lines about them, in text formats. */
 static void print_listing(const struct report_options *o, char *heading,
 			  const struct listing *listing, const char *notes, struct strbuf *out)
 {
@@ -330,7 +330,7 @@ static int run(int argc, char **argv)
 		ret = report(&options, &file, &query, &err) ? EXIT_REFUSED : 0;
 		query_release(&query);
 	} else {
-		/* An invalid expression is wrong use, whatever the file. */
+		/* An invalid expression is a usage error in any file. */
 		ret = ret == -EINVAL ? EXIT_USAGE : EXIT_REFUSED;
 	}
 	profile_file_release(&file);

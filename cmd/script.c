@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof script: the samples of a profile as lines, as perf script prints them. */
+/* prof script: prints the samples of a profile as lines in the format of perf script. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,14 +29,14 @@ struct script {
 	struct query_filter filter;
 	bool has[FIELD_COUNT];
 	const struct profile *profile;
-	struct strbuf *frames; /* lines, by frame_id; empty until asked for */
+	struct strbuf *frames; /* lines, by frame_id; empty until needed */
 	struct strbuf line;
 };
 
-/* A sample by its place. */
+/* A sample and its position. */
 struct place {
 	thread_id thread;
-	struct sample sample; /* copied: rows do not stay in place */
+	struct sample sample; /* copied, because rows move */
 };
 
 struct places {
@@ -107,7 +107,7 @@ static void add_text(struct strbuf *out, const char *text)
 	strbuf_adds(out, safe);
 }
 
-/* The name of an inlined function stands with those of the code that it is in. */
+/* Prints an inlined function with the module of the code that contains it. */
 static void add_module(const struct script *c, const struct frame *frame, struct strbuf *out)
 {
 	const struct profile *p = c->profile;
@@ -261,7 +261,7 @@ static int script(struct script *c, struct error *err)
 	if (p)
 		profile_free(p);
 	profile_file_release(&file);
-	/* The reader has what it wanted. */
+	/* The reader has closed the pipe early. */
 	return ret == -EPIPE ? 0 : ret;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof share: in a program of its own. */
+/* prof share is in a program of its own. */
 #include "cmd/command.h"
 #include "cmd/run/neighbour_program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof symbolize: add names to a profile that was written without them. */
+/* prof symbolize: adds names to a profile written without them. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include "lib/format/firefox/patch/patch.h"
 #include "symbolize/source_texts.h"
 
-/* Descriptors that are not for modules. */
+/* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 
 struct symbolize_command {
@@ -34,7 +34,7 @@ struct symbolize_command {
 	struct signals signals;
 	struct sources_stats sources;
 	struct coverage coverage;
-	/* Writers of the profile, who must see no more of other files than before. Only as root. */
+	/* Writers of the profile, who must gain no access to other files. Only as root. */
 	struct readers authors;
 	int signal; /* signal that ended it; 0: none */
 };
@@ -103,7 +103,7 @@ static int parse(int argc, char **argv, struct symbolize_command *c, struct erro
 	return ret ? ret : check(c, err);
 }
 
-/* Patches are for one format, and others become that. Takes the text. */
+/* Patches need one format; others are converted to it. Takes ownership of the text. */
 static int open_patch(struct symbolize_command *c, struct profile_file *file, struct error *err)
 {
 	int ret;
@@ -135,7 +135,7 @@ static int read_input(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
-/* True if files must be kept from others, who could not read them without prof. */
+/* True if the contents of files must be kept from users who could not read them without prof. */
 static bool is_root(const struct symbolize_command *c)
 {
 	return c->owner.is_self && geteuid() == 0;
@@ -156,7 +156,9 @@ static void find_files(struct symbolize_command *c)
 	c->files = lookup_files(&lookup, RESERVED_FILES);
 }
 
-/* The reason for a missing file says more than that of the search for names in it. */
+/*
+ * Restores the reason for a missing file, which is more specific than that of the search for names.
+ */
 static void restore_reasons(struct profile *p, const enum symbol_reason *before)
 {
 	vec_for_each(&p->modules.rows, struct module *, module) {
@@ -168,7 +170,7 @@ static void restore_reasons(struct profile *p, const enum symbol_reason *before)
 	}
 }
 
-/* Another machine may know more, if it has the files that are missing here. */
+/* False if files are missing here, so that another machine may find more names. */
 static bool is_complete(const struct profile *p)
 {
 	vec_for_each(&p->modules.rows, const struct module *, module) {
@@ -233,7 +235,7 @@ static void add_sources(struct symbolize_command *c)
 	readers_release(&strangers);
 }
 
-/* Keeps the earlier row of a module about which nothing new is known. */
+/* Keeps the earlier row of a module without new results. */
 static void add_new_coverage(struct symbolize_command *c)
 {
 	struct coverage coverage = {0};
@@ -247,7 +249,7 @@ static void add_new_coverage(struct symbolize_command *c)
 			continue;
 		row.frames += before;
 		row.named += before;
-		/* Lines of frames that were named before are not counted. */
+		/* Do not count lines of frames that had names before. */
 		if (before)
 			row.with_lines = LINES_UNKNOWN;
 		vec_push(&coverage.rows, row);
@@ -269,7 +271,7 @@ static void add_extra(struct symbolize_command *c, const struct patch_counts *co
 		sources_add_extra(p, &c->sources);
 }
 
-/* Said with --quiet, too: the profile lacks what could have been there. */
+/* Warns even with --quiet: the profile lacks names that servers might have had. */
 static void warn_of_silence(const struct symbolize_command *c)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -297,7 +299,7 @@ static void report(struct symbolize_command *c, const struct patch_counts *count
 	command_say_written(c->output.path, outfile_size(c->out), "");
 }
 
-/* Until then a signal ends prof at once, even while it waits for a pipe. */
+/* Opens the files. Until then a signal ends prof at once, even while it waits for a pipe. */
 static int open_files(struct symbolize_command *c, struct error *err)
 {
 	int ret = read_input(c, err);
@@ -332,7 +334,7 @@ static int work(struct symbolize_command *c, struct error *err)
 	return ret;
 }
 
-/* Root reads nothing that the invoking user may not read. */
+/* Root must not read files that the invoking user cannot read. */
 static int work_as_owner(struct symbolize_command *c)
 {
 	struct identity before = identity_assume_files(&c->owner);
@@ -370,7 +372,7 @@ static int run(int argc, char **argv)
 		ret = work_as_owner(&c);
 	}
 	outfile_free(c.out);
-	/* They may still use it. */
+	/* The threads may still use it. */
 	if (threads_are_left())
 		return ret;
 	coverage_release(&c.coverage);

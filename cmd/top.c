@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prof top: what runs now. A child records, and its records go through a pipe to prof-browse, which
- * this process becomes: it keeps the terminal.
+ * prof top: what runs now. A child process records and pipes its records to prof-browse. This
+ * process becomes prof-browse, as it owns the terminal.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 extern const struct command command_top;
 
-/* Records in the pipe while the terminal is slow. */
+/* Buffer of the pipe for a slow terminal. */
 #define PIPE_BYTES (1 << 20)
 
 static int record(struct top_options *o, struct caller *front, char **argv)
@@ -71,7 +71,7 @@ static int run_for(struct caller *front, int argc, char **argv)
 	return ret;
 }
 
-/* Becomes the viewer. */
+/* Executes the viewer. */
 static int show(int fd, pid_t recorder, int argc, char **argv)
 {
 	static char command[] = COMMAND_TOP;
@@ -88,8 +88,8 @@ static int show(int fd, pid_t recorder, int argc, char **argv)
 }
 
 /*
- * Becomes the recorder. Signals of the terminal do not reach a process group of its own; sudo must
- * stay in the terminal's to ask for a password.
+ * Becomes the recorder. It gets a process group of its own, out of reach of the terminal's signals;
+ * sudo must stay in the terminal's to prompt for a password.
  */
 static void become_recorder(struct top_options *o, pid_t parent, int ends[2], char **argv)
 {

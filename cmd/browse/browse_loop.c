@@ -12,16 +12,16 @@
 #include "lib/base/text.h"
 #include "lib/query/summary.h"
 
-/* prof browse: the views of a file, or of two and what differs between them. */
+/* prof browse: the views of a file, or of two files and their difference. */
 
 static const char name[] = "browse";
 
 struct browse {
 	struct browse_options options;
-	struct profile_file file; /* if there is one */
-	struct sides sides; /* if there are two */
+	struct profile_file file; /* with one file */
+	struct sides sides; /* with two files */
 	struct profile *profiles[SIDE_COUNT]; /* of the first run a side */
-	int side; /* the one that is shown */
+	int side; /* the side shown */
 };
 
 static void describe(void *ctx, const struct query *q, struct strbuf *out)
@@ -100,7 +100,7 @@ static int show(struct browse *b)
 	struct screen s;
 	int status;
 
-	/* Mistakes in the filter are said before the screen begins. */
+	/* Report mistakes in the filter before the screen is opened. */
 	if (o->filter.is_given) {
 		if (query_select(&query, b->profiles[0], &o->filter, &err))
 			return command_fail(name, EXIT_REFUSED, &err);

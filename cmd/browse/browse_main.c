@@ -11,9 +11,7 @@
 #include "lib/recording/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/*
- * prof-browse, a program of its own beside prof: recordings need no library for terminals.
- */
+/* prof-browse, a companion program of prof, so that recordings need no terminal library. */
 
 int main(int argc, char **argv)
 {

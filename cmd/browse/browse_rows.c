@@ -9,13 +9,13 @@
 #include "lib/base/text.h"
 #include "lib/query/pattern.h"
 
-/* Shares from which on a row is hot or warm. */
+/* Minimum shares of hot and warm rows. */
 #define HOT 0.1
 #define WARM 0.02
 #define GAP 2
-/* Columns that names have before those after them give way. */
+/* Below this width of the names, the columns after them are narrowed. */
 #define MAIN_MIN 20
-/* Screens narrower than this show less. */
+/* Narrower screens omit the last column. */
 #define WIDE 100
 #define WHEEL_ROWS 3
 
@@ -151,7 +151,7 @@ bool rows_key(struct rows *r, const struct rows_source *s, int key)
 	case TERM_KEY_CLICK:
 	case TERM_KEY_PRESS:
 		term_mouse(&row, &column);
-		/* The view begins in line 2, with the head. */
+		/* The view begins in line 2, with the column headings. */
 		if (row > 2 && r->top + (size_t)row - 3 < s->count)
 			rows_go(r, s, r->top + (size_t)row - 3);
 		return true;
@@ -170,8 +170,8 @@ static char *cell_of(const struct listing *l, size_t row, size_t column)
 }
 
 /*
- * The column that gets the room: the first one of text, or, of lines and instructions, which keep
- * their beginnings, the last.
+ * Returns the column that gets the remaining room: the first one of text. For lines and
+ * instructions, which are cut at their end, the last.
  */
 static size_t first_text(const struct listing *l)
 {
@@ -205,7 +205,7 @@ static void measure(struct rows *r, const struct listing *l, size_t screen)
 			width = most;
 		if (width > r->widths[c])
 			r->widths[c] = width;
-		/* The last one says least. */
+		/* The last column is the least important. */
 		if (c > main && c + 1 == l->column_count && c > main + 1 && screen < WIDE)
 			r->widths[c] = 0;
 		if (c != main && r->widths[c])
@@ -218,7 +218,7 @@ static void measure(struct rows *r, const struct listing *l, size_t screen)
 	r->widths[main] = screen > used + 8 ? screen - used - 1 : 8;
 }
 
-/* Writes a cell, at the right of its column unless it is text. */
+/* Writes a cell, right-aligned unless it is text. */
 static void draw_cell(const struct rows *r, const struct listing *l, int line, int at,
 		      size_t column, const char *text, enum term_style style)
 {
@@ -260,7 +260,7 @@ static void draw_row(const struct rows *r, const struct rows_source *s, const st
 				xasprintf("%s%s", s->mark ? s->mark(s->ctx, number) : "", text);
 
 			indent = (int)l->depths.items[row];
-			/* Deep in a tree, names stay in sight. */
+			/* Keep names visible deep in a tree. */
 			indent = indent > most ? most : indent;
 			free(text);
 			text = text_cut(whole, r->widths[c] - (size_t)indent,

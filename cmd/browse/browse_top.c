@@ -24,24 +24,24 @@
 #include "lib/query/select.h"
 #include "lib/recording/moving.h"
 
-/* The data of prof top: the records of a recorder, as rows of their latest seconds. */
+/* The data of prof top: a recorder's records of the latest seconds as rows. */
 
 struct top {
 	struct top_options options;
 	struct moving *moving;
-	int fd; /* of the records */
+	int fd; /* source of the records */
 	pid_t recorder;
-	bool has_ended; /* nothing more comes */
-	/* State of the picture that is shown, which may be frozen. */
+	bool has_ended; /* there will be no more data */
+	/* State of the view, which may be frozen. */
 	struct moving_counts counts;
 	uint64_t until_ns;
 	bool has_waits;
 
-	struct error err; /* why, unless the recorder ended by itself */
+	struct error err; /* reason, unless the recorder ended by itself */
 };
 
 #define STEP_MS 100
-/* For people, and so for trees in windows. */
+/* Only for people; applies to trees in windows. */
 #define TREE_MIN_SHARE 0.005
 
 static void list(const struct top *t, const struct query *q, struct listing *l)
@@ -75,7 +75,7 @@ static void list(const struct top *t, const struct query *q, struct listing *l)
 
 static void top_filter(const struct top *t, uint64_t until_ns, struct query_filter *filter);
 
-/* Prints a window as one line: texts in JSON have no line ends of their own. */
+/* Prints a window as one line: JSON strings escape line ends. */
 static void print(struct top *t, const struct profile *p, uint64_t until_ns)
 {
 	struct query_filter filter = QUERY_FILTER_ALL;
@@ -143,13 +143,13 @@ static bool renew(void *ctx, struct screen *s, bool is_frozen)
 	moving_hold(t->moving, is_frozen);
 	top_read(t);
 	if (is_frozen) {
-		/* Rows would pile up. */
+		/* Rows would accumulate. */
 		moving_profile(t->moving, false, &number);
 		return !t->has_ended;
 	}
 	end_ns = moving_end(t->moving);
 	s->model.profile = (struct profile *)moving_profile(t->moving, false, &number);
-	/* Each filter that can be gone back to is of the same time. */
+	/* Apply the time to all filters on the undo stack. */
 	vec_for_each(&s->model.filters, struct query_filter *, filter)
 		top_filter(t, end_ns, filter);
 	t->counts = moving_count(t->moving);
@@ -158,7 +158,7 @@ static bool renew(void *ctx, struct screen *s, bool is_frozen)
 	return !t->has_ended;
 }
 
-/* Returns the CPUs that were in use on average. */
+/* Returns the mean number of busy CPUs. */
 static double cpus(const struct top *t, const struct query *q)
 {
 	uint64_t window_ns = t->options.window_ns, waits = 0;
@@ -200,7 +200,7 @@ static void stretch(void *ctx, int seconds)
 	moving_keep(t->moving, t->options.window_ns);
 }
 
-/* Waits until the recorder is at work; it may ask for a password, or fail, on the terminal. */
+/* Waits until the recorder has started. It may prompt for a password, or fail, on the terminal. */
 static void await_records(struct top *t)
 {
 	while (!t->has_ended && !top_is_interrupted() && !moving_end(t->moving)) {
@@ -211,7 +211,7 @@ static void await_records(struct top *t)
 	}
 }
 
-/* Shows them on the terminal in the same way. */
+/* Shows windows on the terminal. */
 static int top_screen(struct top *t)
 {
 	const struct screen_source source = {
@@ -250,7 +250,7 @@ static int top_screen(struct top *t)
 
 static const char name[] = "top";
 
-/* The recorder has so long to end. */
+/* Number of waits for the recorder to end. */
 #define END_STEPS 100
 #define END_STEP_MS 50
 
@@ -262,7 +262,7 @@ static void on_signal(int signal)
 	is_interrupted = 1;
 }
 
-/* Has a signal come that ends it? */
+/* True after a signal that ends prof top. */
 static bool top_is_interrupted(void)
 {
 	return is_interrupted;
@@ -278,14 +278,14 @@ static void handle_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Sets the parts of the filter that say how much of the profile counts: [until - window, until). */
+/* Sets the time range and other parts of the filter: [until - window, until). */
 static void top_filter(const struct top *t, uint64_t until_ns, struct query_filter *filter)
 {
 	filter->from = until_ns > t->options.window_ns ? until_ns - t->options.window_ns : 0;
 	filter->until = until_ns;
 }
 
-/* Takes the records that are there. */
+/* Reads the available records. */
 static void top_read(struct top *t)
 {
 	int ret = moving_read(t->moving, &t->err);
@@ -299,7 +299,7 @@ static int end(struct top *t, int status)
 	int recorder = 0;
 
 	kill(t->recorder, SIGTERM);
-	/* Its last records have room. */
+	/* Make room for its last records. */
 	for (int i = 0; i < END_STEPS && !t->has_ended; i++) {
 		struct pollfd ready = {.fd = t->fd, .events = POLLIN};
 
@@ -311,7 +311,7 @@ static int end(struct top *t, int status)
 		;
 	if (t->err.code)
 		return command_fail(name, EXIT_REFUSED, &t->err);
-	/* It has said why. */
+	/* It has reported the reason. */
 	if (!status && t->has_ended && WIFEXITED(recorder) && WEXITSTATUS(recorder) &&
 	    WEXITSTATUS(recorder) < EXIT_SIGNAL_BASE)
 		status = WEXITSTATUS(recorder);
@@ -319,8 +319,8 @@ static int end(struct top *t, int status)
 }
 
 /*
- * Debug information comes and goes in large buffers, in threads that live for moments: what they
- * free goes back at once, hour after hour.
+ * Returns freed memory to the system at once, for hours of use. Debug information is loaded into
+ * large buffers in short-lived threads.
  */
 static void limit_memory(void)
 {
@@ -347,9 +347,9 @@ static int show(struct top *t, const char *const *words)
 	t->recorder = (pid_t)pid;
 	(void)fcntl(t->fd, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(t->fd, F_SETFL, O_NONBLOCK);
-	/* Ask no server for debug files: the view would stand still meanwhile. */
+	/* Do not query servers for debug files: the view would freeze meanwhile. */
 	unsetenv("DEBUGINFOD_URLS");
-	/* Root reads nothing that the invoking user may not read. */
+	/* Root must not read files that the invoking user cannot read. */
 	before = identity_assume_files(&owner);
 	if (before.failure)
 		return EXIT_REFUSED;

@@ -34,7 +34,7 @@ static void add_box(struct flame *f, uint32_t node, int level, int column, int w
 		f->levels = level + 1;
 }
 
-/* Lays the children of a box, or all roots, side by side in its columns by their weights. */
+/* Lays out the children of a box, or all roots, in its columns in proportion to their weights. */
 static void add_children(struct flame *f, const struct model *m, uint32_t first, int level,
 			 double column, double width, uint64_t weight)
 {
@@ -50,7 +50,7 @@ static void add_children(struct flame *f, const struct model *m, uint32_t first,
 	}
 }
 
-/* Shows the callers of what is zoomed to over its whole width. */
+/* Shows the callers of the zoomed node over the full width. */
 static int add_callers(struct flame *f, const struct model *m, uint32_t node)
 {
 	uint32_t parent = node_of(m, node)->parent;
@@ -153,7 +153,7 @@ static void draw_names(const struct flame *f, const struct model *m)
 	}
 }
 
-/* Two levels a line: an array of colours first. */
+/* Two levels a line: fill an array of colours first. */
 static void draw_halves(const struct flame *f, const struct model *m)
 {
 	size_t cells = (size_t)(2 * f->height) * (size_t)f->columns;
@@ -199,7 +199,7 @@ static void set_cursor(struct flame *f, const struct model *m, size_t box)
 	f->cursor_path = m->paths[f->boxes.items[box].node];
 }
 
-/* Goes to the nearest box on another level, or beside it. */
+/* Moves to the nearest box on another level, or beside it. */
 static void walk(struct flame *f, const struct model *m, int levels, int direction)
 {
 	const struct flame_box *from;
@@ -214,7 +214,9 @@ static void walk(struct flame *f, const struct model *m, int levels, int directi
 
 		if (box->level != from->level + levels || box == from || away < 0)
 			continue;
-		/* A caller has the cursor's columns, callees are in them: the widest one. */
+		/*
+		 * The caller contains the cursor's columns. Among callees, take the widest in them.
+		 */
 		if (levels < 0 &&
 		    !(box->column <= from->column && from->column < box->column + box->width))
 			continue;

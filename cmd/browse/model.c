@@ -6,7 +6,7 @@
 
 #include "lib/base/alloc.h"
 
-/* Nodes with a larger share are open at first. */
+/* Nodes with a larger share are initially open. */
 #define OPEN_SHARE 0.05
 #define MIN_SHARE 0.0005
 
@@ -112,7 +112,7 @@ static bool is_open(const struct model *m, uint32_t node)
 	return row->first_child != QUERY_NO_NODE && is_heavy != is_toggled(m, m->paths[node]);
 }
 
-/* Lists the nodes whose callers are all open. */
+/* Lists the nodes whose ancestors are all open. */
 static void show_nodes(struct model *m)
 {
 	const struct query_node *rows = m->tree.nodes.items;

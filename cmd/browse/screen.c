@@ -40,7 +40,7 @@ static const char *const help_lines[] = {
 	"  !  the prof report command for this   Ctrl-L  draw anew   q  quit",
 };
 
-/* Draws the keys. */
+/* Draws the help on keys. */
 static void screen_draw_help(struct screen *s, int line, int height)
 {
 	int count = (int)(sizeof(help_lines) / sizeof(*help_lines)), rows, columns;
@@ -71,7 +71,7 @@ static void clear(struct screen *s)
 	s->detail_title = NULL;
 }
 
-/* The row with the largest self weight is what is looked for. */
+/* Moves the cursor to the row with the largest self weight. */
 static void go_to_heaviest(struct screen *s, size_t row)
 {
 	struct rows *r = &s->rows[s->view];
@@ -159,9 +159,9 @@ void screen_open(struct screen *s, const char *function, enum view view)
 	go_to_heaviest(s, heaviest(&s->detail));
 }
 
-/* Texts that a person types: what is searched for, and options of prof report. */
+/* Text typed by the user: searches, and options of prof report. */
 
-/* Splits words at blanks; quotes keep them together. They are the model's. */
+/* Splits text into words at blanks, except within quotes. The model owns the words. */
 static void split(struct screen *s, const char *text, char **words, size_t room, int *count)
 {
 	_cleanup_(strbuf_release) struct strbuf word = {0};
@@ -194,7 +194,7 @@ static void fill_options(struct option_table *t, void *ctx)
 	option_table_add(t, query_options, ctx);
 }
 
-/* Takes options of prof report. */
+/* Applies options of prof report. */
 static void take_options(struct screen *s, const char *text)
 {
 	static char name[] = "filter";
@@ -203,7 +203,7 @@ static void take_options(struct screen *s, const char *text)
 	struct error err = {0};
 	int count = 1;
 
-	/* getopt() begins anew. */
+	/* Restart getopt(). */
 	optind = 0;
 	split(s, text, words, sizeof(words) / sizeof(*words), &count);
 	if (command_parse(count, words, fill_options, &filter, &err) || optind < count) {
@@ -314,7 +314,7 @@ void screen_ask(struct screen *s, char prompt)
 }
 
 #define NS_PER_MS 1000000ull
-/* Smaller screens cannot show a row. */
+/* Smaller screens have no room for rows. */
 #define LINES_MIN 5
 #define COLUMNS_MIN 20
 
@@ -394,7 +394,7 @@ static void list_rows(void *ctx, struct listing *l, size_t first, size_t count)
 	model_list(ctx, l, first, count);
 }
 
-/* Cells of a part of a listing that is there as a whole. */
+/* Returns cells of part of a complete listing. */
 static void list_detail(void *ctx, struct listing *l, size_t first, size_t count)
 {
 	const struct listing *all = ctx;
@@ -480,7 +480,7 @@ void screen_update(struct screen *s)
 		return;
 	if (model_update(m, &err)) {
 		screen_say(s, "%s", err.text);
-		/* Gives up what was wrong. */
+		/* Undo the invalid filter. */
 		if (!model_undo(m) || model_update(m, &err))
 			return;
 	}
@@ -526,7 +526,7 @@ static void draw_title(const struct screen *s, int columns)
 	term_text(0, 0, columns, TERM_TITLE, true, strbuf_text(&text));
 }
 
-/* The views, and what is selected. */
+/* Draws the names of the views, and the selection. */
 static void draw_views(struct screen *s, int columns)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -536,7 +536,7 @@ static void draw_views(struct screen *s, int columns)
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		bool is_shown = i == (int)s->view;
 
-		/* The title of a detail takes their room. */
+		/* The title of a detail takes their place. */
 		if (!is_shown && (s->view >= VIEW_LINES || !screen_has(s, (enum view)i)))
 			continue;
 		at += term_text(1, at, columns - at, is_shown ? TERM_BOLD : TERM_DIM, false,
@@ -551,7 +551,7 @@ static void draw_views(struct screen *s, int columns)
 		strbuf_adds(&text, strbuf_text(&s->difference_line));
 	if (s->detail_title && (s->view == VIEW_LINES || s->view == VIEW_ASSEMBLY))
 		strbuf_adds(&text, s->detail_title);
-	/* A live view says elsewhere what time it shows. */
+	/* A live view shows its time elsewhere. */
 	if (s->source->period_ms) {
 		filter.from = 0;
 		filter.until = UINT64_MAX;
@@ -598,7 +598,7 @@ static void draw_footer(struct screen *s, int line, int columns)
 	term_text(line, 0, columns, TERM_DIM, false, strbuf_text(&text));
 }
 
-/* The box under the cursor in words, below the flame graph. */
+/* Describes the box under the cursor below the flame graph. */
 static void draw_box(struct screen *s, int line, int columns)
 {
 	const struct model *m = &s->model;
@@ -611,7 +611,7 @@ static void draw_box(struct screen *s, int line, int columns)
 		return;
 	query_listing_nodes(&l, &m->query, &m->tree, &node, 1, &how);
 	strbuf_adds(&text, " ");
-	/* Names first: they are what is looked for. */
+	/* Names first: they matter most. */
 	for (size_t i = 2; i < l.column_count; i++)
 		strbuf_addf(&text, "%s  ", l.cells.items[i] ? l.cells.items[i] : "");
 	strbuf_addf(&text, "total %s  self %s", l.cells.items[1], l.cells.items[0]);
@@ -666,7 +666,7 @@ static void draw(struct screen *s)
 	term_end();
 }
 
-/* Takes what is new, if it is time. Returns the milliseconds until the next time, -1: never. */
+/* Updates the data if it is due. Returns the milliseconds until the next update, -1: never. */
 static int renew(struct screen *s, uint64_t *next_ns)
 {
 	uint64_t now = clock_monotonic_ns();

@@ -11,7 +11,7 @@ static struct rows *rows_of(struct screen *s)
 	return &s->rows[s->view];
 }
 
-/* Returns the function under the cursor, kept by the model; NULL: there is none. */
+/* Returns the function under the cursor, kept by the model; NULL: none. */
 static const char *function_here(struct screen *s)
 {
 	struct model *m = &s->model;
@@ -34,7 +34,7 @@ static const char *function_here(struct screen *s)
 	return name && *name ? model_keep(m, name) : NULL;
 }
 
-/* An expression that finds this function alone. */
+/* Returns an expression that matches only this function. */
 static const char *expression_of(struct model *m, const char *function)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -49,7 +49,7 @@ static const char *expression_of(struct model *m, const char *function)
 	return model_keep(m, strbuf_text(&text));
 }
 
-/* Puts a filter by the function under the cursor in force. */
+/* Applies a filter by the function under the cursor. */
 static void filter_by_function(struct screen *s, int key)
 {
 	struct query_filter filter = *model_filter(&s->model);
@@ -211,7 +211,7 @@ static void show_number(struct screen *s, enum view view)
 		screen_show(s, view);
 }
 
-/* Keys of the view that is shown. */
+/* Handles keys of the current view. */
 static bool view_key(struct screen *s, int key)
 {
 	struct rows_source rows;
@@ -259,7 +259,7 @@ static void stretch(struct screen *s, int seconds)
 	screen_update(s);
 }
 
-/* Keys that change what is selected. False: it is another one. */
+/* Handles keys that change the selection. False for other keys. */
 static bool select_key(struct screen *s, int key)
 {
 	switch (key) {

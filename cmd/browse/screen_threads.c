@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads over time: a line each, and a range of time that can be chosen. */
+/* Threads over time: one line each, and a selectable range of time. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/query/timeline.h"
 
-/* Columns before the time: the name, and the share. */
+/* Width of the columns before the time: name and share. */
 #define NAME_PART 4
 #define NAME_MIN 14
 #define SHARE_COLUMNS 8
@@ -40,7 +40,7 @@ void screen_list_threads(struct screen *s)
 			(void *)q);
 }
 
-/* The time that is shown: what is selected, as far as it was recorded. */
+/* Finds the displayed time: the selected range within the recording. */
 static void find_span(const struct screen *s, uint64_t *from, uint64_t *until)
 {
 	const struct query *q = &s->model.query;
@@ -72,7 +72,7 @@ static int bins_of(int columns)
 	return bins > 1 ? bins : 1;
 }
 
-/* A character for a part of all the time of a bin. */
+/* Returns a character for a fraction of a bin's time. */
 static const char *level_of(double part)
 {
 	static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -152,7 +152,7 @@ static void draw_head(struct screen *s, int line, int columns, uint64_t from, ui
 	term_text(line, columns - (int)strlen(right), (int)strlen(right), TERM_TITLE, false, right);
 }
 
-/* Rows are those of `threads`, for the keys of movement. */
+/* Makes rows of `threads`, for the movement keys. */
 static void make_rows(struct screen *s, struct rows_source *rows)
 {
 	*rows = (struct rows_source){.ctx = s, .count = s->threads.count};
@@ -192,7 +192,7 @@ void screen_draw_threads(struct screen *s, int line, int height)
 	}
 }
 
-/* Time at the cursor's column, or behind it. */
+/* Returns the time at the left edge of the cursor's column, or its right edge. */
 static uint64_t time_at(const struct screen *s, int column)
 {
 	int lines, columns;
@@ -212,7 +212,7 @@ static void choose_range(struct screen *s, int first, int last)
 	s->range_until = until;
 }
 
-/* Puts the range in force, or the thread under the cursor where there is none. */
+/* Selects the range or, without one, the thread under the cursor. */
 static void choose(struct screen *s)
 {
 	struct query_filter filter = *model_filter(&s->model);

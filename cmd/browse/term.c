@@ -17,9 +17,9 @@
 #include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 
-/* Milliseconds in which the rest of an escape sequence comes. */
+/* Timeout for the rest of an escape sequence, ms. */
 #define ESCAPE_MS 25
-/* The first pair of colours for areas; those before belong to styles. */
+/* The first colour pair of areas; lower ones are for styles. */
 #define FIRST_PAIR 16
 /* The first pair of half blocks: upper and lower colour. */
 #define FIRST_HALVES (FIRST_PAIR + TERM_COLORS)
@@ -40,8 +40,9 @@ static void on_end(int number)
 }
 
 /*
- * The program crashes: ncurses is not asked any more. Leaves the other screen, shows the cursor,
- * and switches attributes and the mouse off, which all terminals with those understand.
+ * Restores the terminal after a crash without ncurses: leaves the alternate screen, shows the
+ * cursor, and turns attributes and the mouse off, with sequences common to all terminals that have
+ * these.
  */
 static void on_crash(int number)
 {
@@ -97,7 +98,9 @@ static void set_styles(void)
 	term.styles[TERM_WARM] = COLOR_PAIR(3);
 }
 
-/* Colours of a terminal for those of areas: programs are warm, the kernel is blue, waits grey. */
+/*
+ * Returns the terminal's colour of an area: warm for programs, blue for the kernel, grey for waits.
+ */
 static int color_of(int color)
 {
 	static const short many[TERM_COLORS] = {208, 214, 172, 178, 220, 209, 173, 215,
@@ -131,7 +134,7 @@ int term_open(struct error *err)
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !name || !*name ||
 	    tcgetattr(STDIN_FILENO, &term.before))
 		return error_text(err, -ENOTTY, "there is no terminal");
-	/* Bytes of names are what they are; numbers stay as in all of prof. */
+	/* Keep bytes of names unchanged, and numbers as everywhere in prof. */
 	setlocale(LC_CTYPE, "");
 	term.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	term.screen = newterm(NULL, stdout, stdin);
@@ -237,7 +240,7 @@ static int function_key(wint_t key)
 	return TERM_KEY_NONE;
 }
 
-/* Control characters that are keys. */
+/* Returns the key of a control character. */
 static int control_key(wint_t key)
 {
 	switch (key) {
@@ -260,7 +263,7 @@ static int control_key(wint_t key)
 	}
 }
 
-/* Takes a key that is there. */
+/* Reads an available key. */
 static int take_key(void)
 {
 	wint_t key;
@@ -282,7 +285,7 @@ int term_key(int timeout_ms)
 		return key;
 	if (poll(&in, 1, timeout_ms) < 0 && errno != EINTR)
 		return TERM_KEY_NONE;
-	/* The terminal is gone, and nobody said so by a signal. */
+	/* The terminal is gone without a signal. */
 	if (in.revents & (POLLHUP | POLLERR | POLLNVAL))
 		ended = SIGHUP;
 	return take_key();
@@ -310,7 +313,7 @@ void term_end(void)
 	refresh();
 }
 
-/* Replaces what the terminal's encoding lacks. */
+/* Replaces characters missing in the terminal's encoding. */
 static char *in_ascii(const char *text)
 {
 	struct strbuf out = {0};
@@ -374,13 +377,13 @@ void term_block(int row, int column, int width, int color, bool is_selected, con
 	else
 		attrset(is_selected ? A_REVERSE | A_BOLD : A_NORMAL);
 	write_text(row, column, width, true, text);
-	/* Areas need an edge. */
+	/* Without colours, areas need an edge. */
 	if (!term.has_colors && width > 1)
 		mvaddch(row, column + width - 1, '|');
 	attrset(A_NORMAL);
 }
 
-/* Pairs are made as they are needed, and the first ones are used again when all are in use. */
+/* Allocates pairs on demand. Reuses the first ones when all are in use. */
 static int halves_pair(int upper, int lower)
 {
 	static struct {

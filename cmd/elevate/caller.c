@@ -31,7 +31,7 @@ static int fail_not_for_users(struct error *err)
 			  "standard input on");
 }
 
-/* Checks the process that made the socket, at the other end. */
+/* Checks the process at the other end, which made the socket. */
 static int check_peer(struct caller *f, const struct identity *user, struct error *err)
 {
 	struct ucred peer;
@@ -68,7 +68,7 @@ static void drop_environment(void)
 	}
 }
 
-/* Raises limits: those of the caller are meant for the command, not for the recorder. */
+/* Raises limits: the caller's are for the command, not for the recorder. */
 static void drop_limits(void)
 {
 	static const int unlimited[] = {RLIMIT_CPU, RLIMIT_AS, RLIMIT_DATA};
@@ -86,7 +86,7 @@ static void drop_limits(void)
 		setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* Returns -1 if the process has ended or the descriptor is no pidfd. */
+/* Returns -1 if the process has ended or the descriptor is not a pidfd. */
 static pid_t pid_of(int pidfd)
 {
 	struct pollfd poll_fd = {.fd = pidfd, .events = POLLIN};
@@ -122,7 +122,7 @@ static int check_command(struct caller *f, const struct identity *user, struct e
 			return error_text(err, -EPERM, "the command is user %u's, not user %u's",
 					  uids[i], user->uid);
 	}
-	/* Alive after the checks, so they were not made on another process with the same pid. */
+	/* Still alive, so the checks did not see another process that reused the pid. */
 	return pid_of(f->command_fd) == f->command
 		       ? 0
 		       : error_text(err, -ESRCH, "the command ended before it could start");
@@ -202,7 +202,7 @@ int caller_accept(struct caller *f, struct error *err)
 	if (f->socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
 		return error_set(err, -errno, "standard input");
 	close(null);
-	/* SIGTTOU comes in the background of a terminal with "stty tostop". */
+	/* SIGTTOU arrives in the background of a terminal with "stty tostop". */
 	signal(SIGTTOU, SIG_IGN);
 	drop_environment();
 	drop_limits();
@@ -261,7 +261,7 @@ static void handle(struct caller *f, const struct elevation_message *message)
 	}
 }
 
-/* Handles all waiting messages. */
+/* Handles all pending messages. */
 static void listen_to(struct caller *f)
 {
 	struct pollfd poll_fd = {.fd = f->socket, .events = POLLIN};
@@ -311,7 +311,7 @@ static bool has_ended(void *ctx, int *wait_status, uint64_t *cpu_ns)
 	return f->ended;
 }
 
-/* Keeps signals that arrive meanwhile. */
+/* Preserves signals that arrive meanwhile. */
 static int execute(void *ctx, struct error *err)
 {
 	struct elevation_message message = {.kind = ELEVATION_READY};

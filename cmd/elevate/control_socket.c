@@ -18,7 +18,7 @@
 
 #define BACKLOG 64
 
-/* Another user's environment is not asked. Root has a folder where nobody has logged in, too. */
+/* Ignores another user's environment. Root has a folder even if nobody has logged in. */
 static char *runtime_folder(const struct identity *owner)
 {
 	const char *folder = owner->is_self ? getenv("XDG_RUNTIME_DIR") : NULL;
@@ -60,7 +60,9 @@ int control_folder_open(const struct identity *owner, bool creates, char **path)
 	return folder;
 }
 
-/* Makes the address of a socket in the folder, whose own path may be too long for one. */
+/*
+ * Returns the address of a socket in the folder by descriptor: its own path may exceed the limit.
+ */
 static struct sockaddr_un address_of(int folder, const char *name)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -69,7 +71,7 @@ static struct sockaddr_un address_of(int folder, const char *name)
 	return address;
 }
 
-/* Removes what recorders have left that were killed. */
+/* Removes sockets of killed recorders. */
 static void remove_stale(int folder)
 {
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -119,7 +121,7 @@ bool control_socket_listen(struct control_socket *s, pid_t pid, const struct ide
 		setenv(CONTROL_VARIABLE, s->path, 1);
 		return true;
 	}
-	/* The name is another's: of a recorder in another pid namespace. */
+	/* The name belongs to a recorder in another pid namespace. */
 	if (!is_bound)
 		close(steal_fd(&s->folder));
 	control_socket_close(s);
@@ -192,7 +194,7 @@ char *control_answer_line(const char *line, size_t size, control_answer_fn *answ
 	return text;
 }
 
-/* False: the answer is not taken. */
+/* False: the client does not accept the answer. */
 static bool answer_line(const struct control_client *client, size_t size,
 			const struct control_hooks *hooks)
 {
@@ -204,7 +206,7 @@ static bool answer_line(const struct control_client *client, size_t size,
 	return send(client->fd, line, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) == length;
 }
 
-/* Answers the lines that are complete. False: the client is to be dropped. */
+/* Answers all complete lines. False: drop the client. */
 static bool answer_lines(struct control_client *client, const struct control_hooks *hooks)
 {
 	char *end;
@@ -220,7 +222,7 @@ static bool answer_lines(struct control_client *client, const struct control_hoo
 	return client->used < CONTROL_LINE_MAX;
 }
 
-/* False: the client is gone, or to be dropped. */
+/* False: the client has closed, or must be dropped. */
 static bool read_client(struct control_client *client, const struct control_hooks *hooks,
 			bool *has_spoken)
 {

@@ -26,7 +26,7 @@
 #include "lib/live/machine/child.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/* Time for sudo to end after the helper has. */
+/* Time for sudo to end after the helper. */
 #define SUDO_END_MS 10000
 #define AS_ROOT "as root (in a container: --user 0) run"
 
@@ -38,9 +38,9 @@ struct front {
 	struct child *child;
 	bool executed, ended; /* state of the command */
 	pid_t fetcher; /* 0: none */
-	struct control_socket control; /* the helper answers there */
+	struct control_socket control; /* answered by the helper */
 	struct preload preload; /* of the command */
-	int fetch_socket; /* until the helper has it; -1: none */
+	int fetch_socket; /* until passed to the helper; -1: none */
 	int interrupted; /* signal that came before the helper started; 0: none */
 };
 
@@ -95,7 +95,7 @@ static char **make_argv(struct front *f, char *first)
 	return words.items;
 }
 
-/* Writes one line, however long: the reason, and what to type instead. */
+/* Prints one line of any length: the reason, and the command to type instead. */
 static int refuse(struct front *f, const char *why, const char *prefix)
 {
 	_cleanup_free_ char **argv = make_argv(f, NULL);
@@ -117,7 +117,7 @@ static bool is_on_terminal(void)
 	return fd >= 0 && isatty(STDERR_FILENO);
 }
 
-/* Returns 0 if elevating is possible. */
+/* Returns 0 if elevation is possible. */
 static int check(struct front *f)
 {
 	const struct pipeline_options *options = f->options;
@@ -142,7 +142,7 @@ static void announce(const struct front *f, const char *text)
 			    f->options->argv ? "; the command itself runs as you" : "");
 }
 
-/* True if a signal that ends the recording has come. */
+/* True after a signal that ends the recording. */
 static bool is_interrupted(struct front *f)
 {
 	struct signal_event event;
@@ -154,7 +154,7 @@ static bool is_interrupted(struct front *f)
 	return f->interrupted;
 }
 
-/* Starts the helper. True if it greets. */
+/* Starts the helper. True once it sends HELLO. */
 static bool start_helper(struct front *f, struct error *err)
 {
 	static char helper[] = COMMAND_HELPER;
@@ -229,7 +229,7 @@ static int fork_command(struct front *f, char *const *argv, struct error *err)
 	return child_new(&f->child, &child, err);
 }
 
-/* Runs in the caller, because the user's environment names servers, proxies and the cache. */
+/* Runs in the caller, because the user's environment defines servers, proxies and the cache. */
 static void start_fetcher(struct front *f)
 {
 	const struct debug_fetcher_options fetcher = {.command = naming_fetch_command};
@@ -262,7 +262,7 @@ static int give_descriptors(struct front *f, struct error *err)
 
 	if (ret)
 		return error_set(err, ret, "talk to the recorder");
-	/* Nobody else accepts there. */
+	/* Only the helper accepts connections. */
 	if (f->control.fd >= 0)
 		close(steal_fd(&f->control.fd));
 	/* The reader of --ready-fd waits until the last copy is closed. */
@@ -287,7 +287,7 @@ static int hand_over(struct front *f, struct error *err)
 	}
 	control_socket_listen(&f->control, getpid(), &owner);
 	f->preload = instrument_settings_preload(&live->instruments);
-	/* Runs are forked one by one, when the helper asks for them. */
+	/* Runs are forked one by one on the helper's request. */
 	if (f->options->argv && !f->options->iterations)
 		ret = fork_command(f, f->options->argv, err);
 	if (ret)
@@ -296,7 +296,7 @@ static int hand_over(struct front *f, struct error *err)
 	return give_descriptors(f, err);
 }
 
-/* Ignores failures: the helper sees the end of file. */
+/* Ignores failures: the helper gets end of file. */
 static void tell(struct front *f, struct elevation_message message)
 {
 	elevation_send(f->sudo.socket, &message, NULL);
@@ -322,7 +322,7 @@ static char *const *argv_of(const struct front *f, uint32_t variant)
 	return iterations->variant_count ? iterations->variants[variant].argv : f->options->argv;
 }
 
-/* Forks the next run. One that was executed has ended before. */
+/* Forks the next run. An executed one has already ended. */
 static void fork_next(struct front *f, uint32_t variant)
 {
 	struct elevation_message message = {.kind = ELEVATION_FORKED};
@@ -383,7 +383,9 @@ static bool serve(struct front *f, int *status)
 		};
 
 		poll(fds, 3, -1);
-		/* Check the command first: if things happen at once, its own end counts. */
+		/*
+		 * Check the command first: its own end takes precedence over simultaneous events.
+		 */
 		poll_command(f);
 		pass_signals(f);
 		if (!fds[0].revents)
@@ -401,7 +403,7 @@ static bool serve(struct front *f, int *status)
 	}
 }
 
-/* Waits for sudo to end; a signal or SUDO_END_MS ends the wait. -1: it has not ended. */
+/* Waits for sudo to end; a signal or SUDO_END_MS ends the wait. -1: still running. */
 static int await_sudo(struct front *f)
 {
 	struct pollfd fds[] = {

@@ -7,7 +7,7 @@
 
 #include "lib/base/clock.h"
 
-/* Far below the interval of two key strokes or two commands of a script. */
+/* Far below the interval between two keystrokes or two commands of a script. */
 #define REPEAT_NS (50ull * 1000 * 1000)
 
 static void remember_ignored(sigset_t *ignored)

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* The padding after the descriptors may hold one more, which the kernel then fills. */
+/* One more: the kernel may fill the padding after the descriptors with it. */
 #define PACKED_MAX (ELEVATION_FD_COUNT + 1)
 
 union control {
@@ -14,7 +14,7 @@ union control {
 	char room[CMSG_SPACE(ELEVATION_FD_COUNT * sizeof(int))];
 };
 
-/* Packs the descriptors that are present one after the other. */
+/* Stores the present descriptors contiguously. */
 static size_t pack(struct elevation_message *message, const int *fds, int *packed)
 {
 	size_t count = 0;
@@ -60,7 +60,7 @@ static void close_all(const int *fds, size_t count)
 	}
 }
 
-/* Takes all descriptors of a message; -EPROTO if there are more than expected. */
+/* Receives all descriptors of a message. -EPROTO if there are more than expected. */
 static int take_fds(struct msghdr *header, int *packed, size_t *count)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(header);
@@ -75,7 +75,7 @@ static int take_fds(struct msghdr *header, int *packed, size_t *count)
 	return header->msg_flags & (MSG_CTRUNC | MSG_TRUNC) ? -EPROTO : 0;
 }
 
-/* Moves each descriptor to its place. */
+/* Moves each descriptor to its index. */
 static int unpack(const struct elevation_message *message, const int *packed, size_t count,
 		  int *fds)
 {

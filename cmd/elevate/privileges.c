@@ -15,7 +15,7 @@ static const cap_value_t recording[] = {
 	CAP_PERFMON, /* CPUs come online */
 	CAP_IPC_LOCK, /* rings of several recorders at once */
 	CAP_SYS_PTRACE, /* other users' /proc/PID/maps and root */
-	CAP_DAC_READ_SEARCH, /* the files that are mapped there */
+	CAP_DAC_READ_SEARCH, /* the mapped files */
 	CAP_CHECKPOINT_RESTORE, /* following /proc/PID/map_files, for deleted files */
 	CAP_SYSLOG, /* addresses in /proc/kallsyms */
 	CAP_KILL, /* the command runs as the invoking user */
@@ -27,7 +27,9 @@ static const cap_value_t writing_as_root[] = {
 	CAP_DAC_OVERRIDE, CAP_FOWNER, /* replacing a file in a sticky folder */
 };
 
-/* From 3 on, a level of some distributions' kernels only, perf events need CAP_SYS_ADMIN. */
+/*
+ * Perf events need CAP_SYS_ADMIN from this level on, which exists in some distributions' kernels.
+ */
 #define PARANOID_ADMIN 3
 
 static bool perf_takes_admin(void)
@@ -44,11 +46,11 @@ static bool has(cap_t set, cap_value_t capability)
 {
 	cap_flag_value_t value = CAP_CLEAR;
 
-	/* Kernels do not know capabilities that are younger. */
+	/* Older kernels lack newer capabilities. */
 	return cap_get_flag(set, capability, CAP_PERMITTED, &value) == 0 && value == CAP_SET;
 }
 
-/* Keeps those of the list that the thread may use. */
+/* Keeps capabilities of the list that the thread is permitted. */
 static int keep(cap_t kept, cap_t permitted, const cap_value_t *list, size_t count)
 {
 	static const cap_flag_t flags[] = {CAP_PERMITTED, CAP_EFFECTIVE};
@@ -74,7 +76,7 @@ bool privileges_are_missing(void)
 
 int privileges_reduce(bool writes_as_root, struct error *err)
 {
-	/* The newer capabilities were split off from this one, which some users have alone. */
+	/* Older users have only this capability, from which the newer ones were split off. */
 	static const cap_value_t admin = CAP_SYS_ADMIN;
 	_cleanup_(cap_free) cap_t permitted = cap_get_proc();
 	_cleanup_(cap_free) cap_t kept = cap_init();

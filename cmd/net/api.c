@@ -13,7 +13,9 @@
 #include "lib/base/text.h"
 #include "lib/base/json/writer.h"
 
-/* Objects and arrays of a request: a front-end sends some 10,000 addresses, each an array. */
+/*
+ * Limit of objects and arrays in a request: a front-end sends some 10,000 addresses, each an array.
+ */
 #define VALUES_MAX 200000
 
 json_t *api_text(const char *text, size_t size)
@@ -53,7 +55,7 @@ struct viewed_profile *api_find(const struct api *api, const char *debug_name,
 	return NULL;
 }
 
-/* A build id is that of one file, whatever its name. */
+/* A build id identifies one file, whatever its name. */
 static module_id find_module(const struct profile *p, const char *name, const char *build_id)
 {
 	for (module_id id = 0; id < p->modules.rows.count; id++) {
@@ -110,7 +112,7 @@ static int source(const struct api *api, const json_t *request, struct strbuf *o
 
 	if (!path)
 		return error_text(err, -EINVAL, "no \"file\"");
-	/* Pages say of scripts that they are in no lib. */
+	/* In pages, an empty lib stands for scripts. */
 	v = lib && !*lib ? api->profiles : api_find_asked(api, request, &module, err);
 	if (!v)
 		return -ENOENT;
@@ -226,7 +228,7 @@ bool api_answer(const struct api *api, const char *path, const struct http_reque
 		free_job(job);
 	}
 	size = out.size;
-	/* Front-ends read the reason only of answers that say 200. */
+	/* Front-ends read the reason only with status 200. */
 	http_response_take(response, 200, "application/json", strbuf_take(&out), size);
 	return true;
 }

@@ -10,7 +10,7 @@
 #include "symbolize/disassemble.h"
 #include "symbolize/kernel/patched_code.h"
 
-/* Targets of one function that get a name. */
+/* Limit of named targets of a function. */
 #define TARGETS_MAX 4096
 
 static uint64_t address_of(const struct instruction *row)
@@ -18,7 +18,7 @@ static uint64_t address_of(const struct instruction *row)
 	return row->target != NO_TARGET ? row->target : row->data;
 }
 
-/* Appends "<main+0x12>" to instructions that go or point there. */
+/* Appends "<main+0x12>" to instructions with such a target. */
 static void name_targets(struct viewed_profile *v, module_id module, struct disassembly *d,
 			 uint64_t start, const struct patched_code *patched)
 {
@@ -56,8 +56,7 @@ static void name_targets(struct viewed_profile *v, module_id module, struct disa
 }
 
 /*
- * Names jumps within generated code. What else it calls is elsewhere in the memory of a process
- * that has ended.
+ * Names jumps within generated code. Other targets were in the memory of a process that has ended.
  */
 static void name_own_targets(const struct viewed_profile *v, module_id module,
 			     struct disassembly *d, uint64_t start,
@@ -80,7 +79,7 @@ static void name_own_targets(const struct viewed_profile *v, module_id module,
 	}
 }
 
-/* A front-end that does not know the size gives a lower bound. */
+/* Front-ends without the size send a lower bound. */
 static uint64_t whole_size(struct viewed_profile *v, module_id module, uint64_t start,
 			   uint64_t size)
 {
@@ -106,7 +105,7 @@ static json_t *assembly_value(const struct disassembly *d, uint64_t start, uint6
 			 api_hex(size), "arch", d->arch, "syntax", d->syntax, "instructions", rows);
 }
 
-/* Naming closes files and opens them again: none may vanish while it is read. */
+/* Naming closes and reopens files: none may be closed while it is read. */
 static int read_code(struct function_code *code, struct patched_code *patched,
 		     struct viewed_profile *v, module_id module, const char *name, uint64_t start,
 		     uint64_t size, struct error *err)
@@ -118,7 +117,7 @@ static int read_code(struct function_code *code, struct patched_code *patched,
 	if (row.file_key != UINT32_MAX)
 		file_set_need(v->files, &row.file_key, 1);
 	ret = function_code_read(code, &row, name, v->files, start, size, err);
-	/* A vmlinux is an ordinary file by now. */
+	/* A vmlinux is now an ordinary file. */
 	if (!ret && text_starts_with(strings_get(&v->profile->strings, row.name), "[kernel"))
 		patched_code_read(patched, file_set_find(v->files, row.file_key));
 	pthread_mutex_unlock(&v->lock);

@@ -11,10 +11,7 @@
 #include "lib/recording/workplace/naming.h"
 #include "symbolize/debuginfo/debug_fetch.h"
 
-/*
- * prof-view, a program of its own beside prof: the libraries that it needs would delay every start
- * of a recording.
- */
+/* prof-view, a companion program of prof: its libraries would delay every start of a recording. */
 
 int main(int argc, char **argv)
 {

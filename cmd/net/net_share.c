@@ -29,7 +29,7 @@
 #include "lib/format/format.h"
 #include "lib/query/narrow.h"
 
-/* Profiles that the user has shared, with the right to delete each: one file of mode 0600 each. */
+/* Profiles shared by the user, with the right to delete each: one file of mode 0600 each. */
 
 struct shared_row {
 	char *token; /* its name in the store; strings are owned */
@@ -37,7 +37,7 @@ struct shared_row {
 };
 
 struct shared_list {
-	VEC(struct shared_row) rows; /* the oldest first */
+	VEC(struct shared_row) rows; /* oldest first */
 };
 
 #define FILE_MAX ((size_t)64 << 10)
@@ -61,7 +61,7 @@ static void shared_list_release(struct shared_list *l)
 	vec_release(&l->rows);
 }
 
-/* Returns the folder; NULL: there is no home. Makes it if asked to. */
+/* Returns the folder, created if `make`; NULL without a home. */
 static char *folder_path(bool make)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -83,7 +83,7 @@ static char *folder_path(bool make)
 	return path;
 }
 
-/* Fails if none can be kept. Makes the folder. */
+/* Creates the folder. Fails if nothing can be stored in it. */
 static int shared_list_prepare(struct error *err)
 {
 	_cleanup_free_ char *folder = folder_path(true);
@@ -95,7 +95,7 @@ static int shared_list_prepare(struct error *err)
 	return 0;
 }
 
-/* Keeps it; the token is valid as a name. */
+/* Stores the row; the token is a valid name. */
 static int shared_list_add(const struct shared_row *row, struct error *err)
 {
 	_cleanup_free_ char *folder = folder_path(true);
@@ -139,7 +139,7 @@ static int compare_rows(const void *a, const void *b)
 	return strcmp(((const struct shared_row *)a)->time, ((const struct shared_row *)b)->time);
 }
 
-/* Reads all; no list is an empty one. */
+/* Reads all rows; a missing list is empty. */
 static void shared_list_read(struct shared_list *l)
 {
 	_cleanup_free_ char *path = folder_path(false);
@@ -163,7 +163,10 @@ static int shared_list_remove(const char *token, struct error *err)
 	return 0;
 }
 
-/* prof share: sends a profile to the front-end's store, for everybody who has its address. */
+/*
+ * prof share: uploads a profile to the front-end's store, where anyone with the address can read
+ * it.
+ */
 
 #define STORE "https://api.profiler.firefox.com"
 #define FRONT_END "https://profiler.firefox.com"
@@ -262,7 +265,7 @@ static int load(struct share *s, struct error *err)
 	return ret;
 }
 
-/* Writes the profile into memory, compressed. */
+/* Writes the compressed profile into memory. */
 static int write_body(struct share *s, struct error *err)
 {
 	const struct export_options how = {.all_threads = true};
@@ -381,7 +384,7 @@ static int share_file(struct share *s, struct error *err)
 	if (ret)
 		return ret;
 	show(s);
-	/* Nothing is published that could not be taken back. */
+	/* Publish nothing that could not be deleted again. */
 	ret = shared_list_prepare(err);
 	if (!ret)
 		ret = ask(s, err);
@@ -410,7 +413,7 @@ static int delete_row(const struct shared_row *row, struct error *err)
 
 	if (status < 0)
 		return status;
-	/* It may have been deleted by other means. */
+	/* It may have been deleted otherwise. */
 	if ((status < 200 || status > 299) && status != 404)
 		return refuse(status, &answer, err);
 	command_say_as(name, "deleted %s", row->url);

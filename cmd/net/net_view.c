@@ -35,12 +35,12 @@
 /* Opens an address in the user's browser. */
 
 struct browser {
-	char *folder, *page; /* a page that leads to the address; owned */
-	bool is_missing; /* there is a screen, but not the program that opens browsers */
-	int starter; /* takes the name of that page, 0 if none */
+	char *folder, *page; /* a page that redirects to the address; owned */
+	bool is_missing; /* there is a display, but no program that opens browsers */
+	int starter; /* receives the name of that page; 0: none */
 };
 
-/* Is somebody here by ssh? */
+/* Tells whether the user is logged in over ssh. */
 
 #define ANCESTORS_MAX 32
 #define FILE_MAX ((size_t)1 << 20)
@@ -54,7 +54,7 @@ static char *read_file(pid_t pid, const char *name, size_t *size)
 	return text_read_file(path, FILE_MAX, size);
 }
 
-/* The name, in parentheses, may contain anything. */
+/* Parses the parent's pid. The name, in parentheses, may contain anything. */
 static pid_t parent_of(pid_t pid)
 {
 	size_t size;
@@ -80,8 +80,8 @@ static bool take_connection(pid_t pid)
 }
 
 /*
- * Sets SSH_CONNECTION as it is in the session of the invoking user: sudo leaves it out. Reads the
- * environments of this process's ancestors, with the rights that it has.
+ * Sets SSH_CONNECTION from the session of the invoking user, as sudo removes it. Reads the
+ * environments of this process's ancestors, with the process's rights.
  */
 static void ssh_find_connection(void)
 {
@@ -130,7 +130,7 @@ static const char *program_name(void)
 	return is_set("BROWSER") ? getenv("BROWSER") : "xdg-open";
 }
 
-/* Looks where execlp() does. */
+/* Searches the same folders as execlp(). */
 static bool is_installed(const char *program)
 {
 	const char *path = getenv("PATH");
@@ -162,7 +162,7 @@ static void await_page(int from)
 	execlp(program, program, page, (char *)NULL);
 }
 
-/* In a session of its own: Ctrl-C here does not end it. Its parent is init. */
+/* Starts a session, so that Ctrl-C here does not end it. Its parent is init. */
 static void become_starter(int from)
 {
 	sigset_t none;
@@ -170,7 +170,7 @@ static void become_starter(int from)
 
 	if (setsid() < 0 || fork())
 		_exit(0);
-	/* No files' modes give root's browser back what root has dropped. */
+	/* Keep the modes of files from restoring privileges to root's browser. */
 	if (!geteuid())
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	sigemptyset(&none);
@@ -187,8 +187,8 @@ static void become_starter(int from)
 }
 
 /*
- * Starts a process that waits to become the browser. Call before drop_new_privileges(): the
- * sandboxes of many browsers are set up by a set-user-id program. Does nothing without a screen.
+ * Starts a process that later becomes the browser. Call before drop_new_privileges(): the sandboxes
+ * of many browsers need a set-user-id program. Does nothing without a display.
  */
 static void browser_prepare(struct browser *b)
 {
@@ -219,8 +219,8 @@ static void browser_prepare(struct browser *b)
 static void browser_release(struct browser *b);
 
 /*
- * Command lines can be read by every user of the machine, so the browser gets the name of a page
- * that only this user can read. False: there is no browser, or no screen, or it is not prepared.
+ * Opens the browser with the name of a page that only this user can read, as every user of the
+ * machine can read command lines. False: no browser, no display, or not prepared.
  */
 static bool browser_open(struct browser *b, const char *url)
 {
@@ -240,7 +240,7 @@ static bool browser_open(struct browser *b, const char *url)
 	return is_told;
 }
 
-/* Removes the page; a browser that was not opened will not be. */
+/* Removes the page. A browser not opened yet never is. */
 static void browser_release(struct browser *b)
 {
 	if (b->starter)
@@ -254,7 +254,7 @@ static void browser_release(struct browser *b)
 	*b = (struct browser){0};
 }
 
-/* prof view: shows a profile in a browser, with the code that it is about. */
+/* prof view: shows a profile in a browser, with its code. */
 
 #define FILES_MAX 8
 #define FRONT_END "https://profiler.firefox.com"
@@ -267,11 +267,11 @@ struct view {
 	struct output_options options;
 	VEC(const char *) paths;
 	const char *front_end; /* an address or a folder; NULL: the public one */
-	uint64_t idle_ns; /* 0: no end */
-	bool is_alone; /* no terminal, and no time was given */
-	uint16_t port; /* 0: a free one */
+	uint64_t idle_ns; /* 0: never exits */
+	bool is_alone; /* no terminal, and no --idle option */
+	uint16_t port; /* 0: any free port */
 	bool no_open;
-	bool is_page, is_firefox; /* shows the page of x.html, the front-end */
+	bool is_page, is_firefox; /* shows the page of an .html file; shows the front-end */
 	struct viewer viewer;
 	struct server *server;
 	struct signals signals;
@@ -387,7 +387,7 @@ static void open_profile(void *ctx)
 	o->ret = viewed_profile_open(o->profile, o->paths, o->count, o->options, &o->err);
 }
 
-/* The files of its modules may lie anywhere. */
+/* The module files may be on any file system. */
 static int open_bounded(struct view *v, size_t i, size_t count, struct error *err)
 {
 	struct opening *o = xcalloc(1, sizeof(*o));
@@ -403,7 +403,7 @@ static int open_bounded(struct view *v, size_t i, size_t count, struct error *er
 	return ret;
 }
 
-/* Opens `count` files from number i on as one profile. */
+/* Opens `count` files, from number i on, as one profile. */
 static int open_next(struct view *v, size_t i, size_t count, struct error *err)
 {
 	struct api *api = &v->viewer.api;
@@ -421,7 +421,7 @@ static int open_next(struct view *v, size_t i, size_t count, struct error *err)
 	return 0;
 }
 
-/* Two are compared. Those that cannot be are shown side by side, as more than two are. */
+/* Compares two profiles. Incomparable or more than two profiles are shown side by side. */
 static int open_profiles(struct view *v, struct error *err)
 {
 	int ret = -EXDEV;
@@ -444,7 +444,7 @@ static int open_profiles(struct view *v, struct error *err)
 	return 0;
 }
 
-/* "ssh -L …" with the address of this machine as the other end knows it. */
+/* Prints "ssh -L …" with this machine's address as seen from the other end. */
 static void say_tunnel(const struct view *v)
 {
 	const char *connection = getenv("SSH_CONNECTION"), *user = getenv("USER");
@@ -491,7 +491,7 @@ static void wait_for_end(struct view *v)
 	}
 }
 
-/* Leaves to the front-end what cannot be on one page, and everything if prof has no pages. */
+/* Falls back to the front-end for profiles that a page cannot show, and if prof has no pages. */
 static int make_page(struct view *v, struct error *err)
 {
 	bool is_one = v->viewer.api.count == 1;
@@ -509,7 +509,10 @@ static int make_page(struct view *v, struct error *err)
 	return 0;
 }
 
-/* Threads that answer do not allocate much: each with memory of its own would keep most of it. */
+/*
+ * Limits malloc's arenas: threads that answer allocate little, but each arena keeps most of its
+ * memory.
+ */
 #define ARENAS_MAX 2
 
 static int serve(struct view *v, struct error *err)
@@ -587,7 +590,7 @@ int view_run(int argc, char **argv)
 			wait_for_end(&v);
 	}
 	if (bounded_stop()) {
-		/* Keeps what is used by something that stands still, and ends with the process. */
+		/* Keep data of stalled threads, which end with the process. */
 		browser_release(&v.browser);
 		_exit(status);
 	}

@@ -40,30 +40,30 @@
 #include "lib/fleet/window_pipe.h"
 #include "lib/format/format.h"
 
-/* Sends a window, which is a profile, to an engine, and judges what came of it. */
+/* Sends a window, which is a profile, to an engine, and classifies the result. */
 
 enum window_fate {
-	WINDOW_SENT, /* the engine has it, as far as it wants it */
-	WINDOW_LATER, /* it is to be sent again */
-	WINDOW_REFUSED, /* it never will be taken */
+	WINDOW_SENT, /* accepted, as far as the engine stores it */
+	WINDOW_LATER, /* must be sent again */
+	WINDOW_REFUSED, /* will never be accepted */
 };
 
 struct window_send {
 	const char *host, *service, *fallback; /* the last two as in fleet_origin, or "" */
 	size_t max_series;
 	const char *const *labels; /* "key=value", NULL-terminated */
-	size_t request_bytes; /* learnt from refusals; 0: the default */
+	size_t request_bytes; /* lowered after refusals; 0: the default */
 };
 
 /*
- * `fd` has the profile. *status is that of the latest answer, 0 without one, which the engine's
- * send() sets. err says what failed, and with WINDOW_SENT what was refused.
+ * `fd` contains the profile. *status is that of the latest answer, 0 without one, set by the
+ * engine's send(). err describes the failure or, with WINDOW_SENT, the refused part.
  */
 enum window_fate window_send(struct window_send *s, const struct engine *e, int fd,
 			     const struct outbox_row *row, const int *status,
 			     struct fleet_pushed *pushed, struct error *err);
 
-/* Leaves a process that talks to the network only the system calls that this takes. */
+/* Restricts a process with network access to the system calls that it needs. */
 
 #if defined(__x86_64__)
 #define OWN_ARCH AUDIT_ARCH_X86_64
@@ -72,8 +72,8 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 #endif
 
 /*
- * Files are opened by names of hosts, certificates and the spool; threads are those of curl that
- * look up names. Nothing is executed, traced, mounted, or given rights.
+ * Files are opened by host name resolution, for certificates and in the spool; curl has threads for
+ * name resolution. Nothing is executed, traced, mounted, or given rights.
  */
 static const int allowed[] = {
 	SYS_read,
@@ -146,7 +146,7 @@ static const int allowed[] = {
 	SYS_epoll_create1,
 	SYS_epoll_ctl,
 	SYS_epoll_pwait,
-	/* Time, signals, who it is. */
+	/* Time, signals, identity. */
 	SYS_clock_gettime,
 	SYS_clock_nanosleep,
 	SYS_clock_getres,
@@ -195,7 +195,7 @@ static const int allowed[] = {
 #define REFUSE (SECCOMP_RET_ERRNO | ENOSYS)
 
 /*
- * Refuses all others from now on, for all threads, as if the kernel did not have them. Call after
+ * Refuses all other system calls from now on, for all threads, with ENOSYS. Call after
  * drop_new_privileges(). -ENOSYS: this kernel has no filters.
  */
 static int confine(struct error *err)
@@ -224,7 +224,7 @@ static int confine(struct error *err)
 }
 
 #define WINDOW_MAX ((size_t)256 << 20)
-/* Halved as long as an engine refuses requests. */
+/* Halved while an engine refuses requests for their size. */
 #define REQUEST_BYTES ((size_t)2 << 20)
 #define REQUEST_BYTES_MIN ((size_t)2 << 10)
 
@@ -243,12 +243,12 @@ static enum window_fate judge(const struct engine *e, int ret, int status,
 {
 	if (!ret || ret == -ENODATA)
 		return WINDOW_SENT;
-	/* A collector took a part. */
+	/* A collector accepted a part. */
 	if (status == STATUS_OK && pushed->refused)
 		return WINDOW_SENT;
 	if (ret == -EINVAL || ret == -EMSGSIZE)
 		return WINDOW_REFUSED;
-	/* There is no answer, or one that makes no sense, or tables are missing. */
+	/* No answer, an invalid one, or missing tables. */
 	if (status <= STATUS_OK || status == STATUS_TIMEOUT || status == STATUS_TOO_MANY)
 		return WINDOW_LATER;
 	if (engine_kind_is_collector(e->url->kind))
@@ -291,7 +291,7 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 		error_text(err, -EBADMSG, "a window is damaged");
 		return WINDOW_REFUSED;
 	}
-	/* Requests to collectors halve themselves. */
+	/* Requests to collectors are halved elsewhere. */
 	while ((ret = push(s, e, p, row, pushed, err)) == -EMSGSIZE &&
 	       !engine_kind_is_collector(e->url->kind)) {
 		size_t bytes = s->request_bytes ? s->request_bytes : REQUEST_BYTES;
@@ -305,28 +305,28 @@ enum window_fate window_send(struct window_send *s, const struct engine *e, int 
 }
 
 /*
- * The process that sends windows to one engine, prof-view __push: it alone has the network and the
- * spool, and neither privileges nor other system calls than these take.
+ * The process that sends windows to one engine, prof-view __push. Only it has access to the network
+ * and the spool. It has no privileges, and only the system calls that this needs.
  */
 
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull
 #define SPOOL_BYTES ((uint64_t)256 << 20)
 #define MEMORY_BYTES ((uint64_t)16 << 20)
-/* Collectors refuse what is an hour old. */
+/* Collectors refuse windows older than an hour. */
 #define AGE_NS (50 * 60 * NS_PER_SECOND)
-/* Time after the end for what is left. */
+/* Time limit for the remaining windows at the end. */
 #define END_NS (3 * NS_PER_SECOND)
-/* A request without progress ends after this many times the first wait. */
+/* A request without progress ends after this multiple of the first wait. */
 #define STALL_RATIO 30
 #define OWN_USER "prof"
 #define NOBODY 65534
 
 #define SETTINGS_MAX ((size_t)1 << 20)
 
-/* Arguments: descriptors. */
+/* Arguments are descriptors. */
 enum { ARG_SOCKET = 1, ARG_SETTINGS, ARG_COUNT };
-/* Texts in the settings, in their order; labels follow. */
+/* Strings in the settings, in order; labels follow. */
 enum {
 	SETTING_URL,
 	SETTING_SPOOL,
@@ -344,17 +344,17 @@ struct settings {
 };
 
 struct pusher {
-	int socket; /* -1: the other side has ended */
-	const char *spool; /* "": there is none */
+	int socket; /* -1: the peer has ended */
+	const char *spool; /* "": none */
 	struct fleet_engine engine;
 	struct window_send send;
 	struct outbox outbox;
 	struct backoff backoff;
 	struct push_report report;
-	int status; /* of the latest answer; 0: there was none */
+	int status; /* of the latest answer; 0: none */
 	uint64_t retry_after_s;
-	uint64_t end_ns; /* when to give up; 0: not yet known */
-	int disk_failure; /* the one that was told; negative errno */
+	uint64_t end_ns; /* deadline; 0: not yet known */
+	int disk_failure; /* the last one reported; negative errno */
 	char shown[sizeof(((struct push_report *)0)->words)];
 };
 
@@ -388,7 +388,7 @@ static void answer(struct pusher *p, uint64_t id)
 		end(p);
 }
 
-/* Says once that the disk takes no more. */
+/* Reports once that the disk accepts no more data. */
 static void say_disk(struct pusher *p)
 {
 	int failure = p->outbox.folder < 0 ? 0 : p->outbox.failure;
@@ -406,7 +406,7 @@ static void keep(struct pusher *p, const struct push_job *job, int fd)
 	say_disk(p);
 }
 
-/* Takes windows in, as long as there are some. */
+/* Receives the available windows. */
 static void take_in(struct pusher *p, int timeout_ms)
 {
 	struct push_job job;
@@ -430,7 +430,7 @@ static void take_in(struct pusher *p, int timeout_ms)
 		end(p);
 }
 
-/* Also takes in what comes meanwhile. */
+/* Also receives windows that arrive meanwhile. */
 static bool is_over(void *ctx)
 {
 	struct pusher *p = ctx;
@@ -463,7 +463,7 @@ static int send_request(void *ctx, const struct engine_request *r, struct strbuf
 	return ret;
 }
 
-/* Says it on standard error, unless that was shown last. */
+/* Prints the error to standard error, unless it is the same as the last one. */
 static void say(struct pusher *p, const struct error *err, const char *consequence)
 {
 	_cleanup_(strbuf_release) struct strbuf words = {0};
@@ -551,13 +551,13 @@ static void run(struct pusher *p)
 		else
 			poll(NULL, 0, wait_ms(p));
 		outbox_expire(&p->outbox, clock_realtime_ns());
-		/* At the end, all is tried once more, at once. */
+		/* At the end, retry everything once without delay. */
 		if (p->outbox.rows.count && clock_monotonic_ns() >= p->backoff.due_ns)
 			send_one(p);
 	}
 }
 
-/* Makes the folder of this engine, which belongs to the user that sends. */
+/* Makes this engine's folder, owned by the sending user. */
 static void make_folder(struct pusher *p, uid_t uid, gid_t gid)
 {
 	_cleanup_free_ char *path = xstrdup(p->spool);
@@ -576,7 +576,7 @@ static void make_folder(struct pusher *p, uid_t uid, gid_t gid)
 		close(fd);
 }
 
-/* Root becomes a user of its own, unless it has given up the right to do so. */
+/* Root becomes a dedicated user, unless it lacks the right to do so. */
 static int drop_all(struct pusher *p, struct error *err)
 {
 	struct identity who = identity_of_invoker();
@@ -621,7 +621,7 @@ static int prepare(struct pusher *p, const struct settings *s, struct error *err
 	return ret;
 }
 
-/* Reads them to the end. False: they are not of prof. */
+/* Reads them to the end. False if they were not written by prof. */
 static bool read_settings(struct settings *s, const char *number)
 {
 	uint64_t fd;
@@ -678,7 +678,7 @@ static int push_all(struct pusher *p, const struct settings *s)
 	set_signals();
 	if (prepare(p, s, &err))
 		return command_fail("push", EXIT_REFUSED, &err);
-	/* The one that looks after it has ended. */
+	/* Its supervisor has ended. */
 	prctl(PR_SET_PDEATHSIG, SIGUSR1);
 	run(p);
 	if (p->outbox.rows.count)

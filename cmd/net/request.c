@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The process that sends a request to an engine: it has no privileges, and one request's life. */
+/*
+ * The process that sends one request to an engine. It has no privileges and lives as long as the
+ * request.
+ */
 #include <errno.h>
 #include <grp.h>
 #include <stdint.h>
@@ -15,12 +18,12 @@
 #include "lib/base/infile.h"
 #include "lib/fleet/request_process.h"
 
-/* Requests of rows are of a few MiB. */
+/* Requests with rows have a few MiB. */
 #define REQUEST_MAX ((size_t)64 << 20)
-/* The user that owns nothing. */
+/* The user without files. */
 #define NOBODY 65534
 
-/* Root that nobody invoked becomes nobody, unless it has given up the right to do so. */
+/* Root without an invoking user becomes nobody, unless it lacks the right to do so. */
 static int drop_all(struct error *err)
 {
 	struct identity who = identity_of_invoker();

@@ -19,8 +19,8 @@
 #include "symbolize/source_texts.h"
 
 /*
- * Sources of scripts. A front-end asks for those of machine code by address, and for no others:
- * they have to be in the profile.
+ * Sources of scripts. Front-ends request only those of machine code, by address: the others must be
+ * in the profile.
  */
 
 #define FILE_MAX ((uint64_t)4 << 20)
@@ -29,10 +29,10 @@
 struct scripts {
 	struct strings paths;
 	const struct readers *owners;
-	uint64_t left; /* bytes */
+	uint64_t left; /* remaining bytes */
 };
 
-/* Returns the file of a script's function that has no text. NULL: it is no such function. */
+/* Returns the file of a script's function if its text is missing; NULL otherwise. */
 static const struct source_file *missing_file(const struct profile *p, const struct func *func)
 {
 	const struct source_file *file;
@@ -43,7 +43,7 @@ static const struct source_file *missing_file(const struct profile *p, const str
 	return file->text ? NULL : file;
 }
 
-/* Tells whether the profile has functions of scripts without their texts. */
+/* True if functions of scripts lack their texts. */
 static bool script_sources_are_missing(const struct profile *p)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -68,8 +68,8 @@ static char *find_text(void *ctx, const char *path, size_t *size)
 }
 
 /*
- * Writes the profile, which `text` is, with the texts of its scripts as far as they are here and
- * source_text_read() takes them for the owners. Errors as for contents_write().
+ * Writes the profile in `text` with the texts of its scripts that exist here and that
+ * source_text_read() accepts for the owners. Errors as contents_write().
  */
 static int script_sources_write(const struct profile *p, const struct readers *owners,
 				const char *text, size_t size, struct outfile *out,
@@ -89,7 +89,7 @@ static int script_sources_write(const struct profile *p, const struct readers *o
 	return ret;
 }
 
-/* Keeps the file as it lies there, if it is one that can be sent. */
+/* Keeps the original file if its format can be served. */
 static int keep_file(struct served_file *f, int fd)
 {
 	unsigned char magic[2] = {0};
@@ -105,17 +105,17 @@ static int keep_file(struct served_file *f, int fd)
 	return f->fd < 0 ? -errno : 0;
 }
 
-/* Profile that is to be written for front-ends. */
+/* A profile to be written for front-ends. */
 struct original {
 	const char *const *paths;
 	const struct output_options *options;
 	const struct profile *profile; /* read from `text` */
 	const struct readers *owners;
-	const char *text; /* of a profile as front-ends read it; NULL: it is no such */
+	const char *text; /* the profile's text if front-ends can read it, else NULL */
 	size_t size;
 };
 
-/* Writes a profile of another format, or of a capture. */
+/* Writes a profile of another format, or a capture's. */
 static int write_copy(void *ctx, struct outfile *out, struct error *err)
 {
 	const struct original *from = ctx;
@@ -190,7 +190,7 @@ static int write_scripts(void *ctx, struct outfile *out, struct error *err)
 	return script_sources_write(from->profile, from->owners, from->text, from->size, out, err);
 }
 
-/* Keeps in memory what is written, and sets text to it. */
+/* Writes into memory, and sets text to the result. */
 static int keep_written(struct served_file *f, struct original *from, memory_file_writer *write,
 			char **text, size_t *size, struct error *err)
 {
@@ -204,7 +204,7 @@ static int keep_written(struct served_file *f, struct original *from, memory_fil
 	return memory_file_read(fd, "the profile", bytes, text, err);
 }
 
-/* Sets text and f->fd to a file of the format that front-ends read. */
+/* Sets text and f->fd to a file in a format that front-ends read. */
 static int read_bytes(struct served_file *f, struct original *from, char **text, size_t *size,
 		      struct error *err)
 {

@@ -13,7 +13,7 @@
 /* Limit for all jobs of a request. */
 #define ADDRESSES_MAX ((size_t)100000)
 
-/* An address that was asked for. */
+/* A requested address. */
 struct asked {
 	size_t lib; /* in the job's memory map */
 	uint64_t rva;
@@ -135,7 +135,7 @@ static void add_hex(struct jsonw *out, uint64_t value)
 	jsonw_cstring(out, text);
 }
 
-/* Keys whose value is not known are left out: front-ends refuse answers with a null. */
+/* Omits keys of unknown values: front-ends reject answers with null. */
 static void add_frame(struct jsonw *out, const struct job *job, const struct asked *row,
 		      size_t position)
 {
@@ -163,7 +163,7 @@ static void add_frame(struct jsonw *out, const struct job *job, const struct ask
 	jsonw_object_end(out);
 }
 
-/* Names are keys here: two libs may have one. */
+/* Names are keys here, and two libs may have the same. */
 static void add_found(struct jsonw *out, const struct job *job)
 {
 	json_t *found = json_object();

@@ -20,7 +20,7 @@
 #include "lib/model/tables/modules.h"
 #include "symbolize/source_texts.h"
 
-/* Descriptors that are not for modules. */
+/* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 512
 #define SOURCE_MAX ((size_t)16 << 20)
 #define MISSING_MAX 4
@@ -94,7 +94,7 @@ static bool is_fetched_later(const struct module *module)
 	return module->file_key == UINT32_MAX && code_fetch_is_possible(module);
 }
 
-/* Asks once. */
+/* Queries servers once. */
 static void fetch(struct viewed_profile *v, module_id module)
 {
 	struct module *row = &v->profile->modules.rows.items[module];
@@ -107,7 +107,7 @@ static void fetch(struct viewed_profile *v, module_id module)
 	if (fd >= 0) {
 		pthread_mutex_lock(&v->lock);
 		file_set_add(v->files, module, fd);
-		/* The kernel's names come from a list, which takes no memory to speak of. */
+		/* The kernel's names are in a list that needs little memory. */
 		if (module_is_kernel(row))
 			v->has_kernel_code = true;
 		else
@@ -136,7 +136,7 @@ struct module viewed_profile_code_module(struct viewed_profile *v, module_id mod
 	return copy;
 }
 
-/* A profile of nothing but these addresses, which is named as any other. */
+/* Makes a profile of only these addresses, to be named like any other. */
 static struct profile *address_profile(const struct viewed_profile *v, module_id id,
 				       const uint64_t *rvas, size_t count)
 {
@@ -217,7 +217,7 @@ void viewed_profile_name(struct viewed_profile *v, module_id module, const uint6
 	};
 
 	viewed_profile_fetch(v, module);
-	/* Files are closed and opened again as they are needed: one after the other. */
+	/* Files are closed and reopened on demand, so access is serialized. */
 	pthread_mutex_lock(&v->lock);
 	p = address_profile(v, module, rvas, count);
 	naming_run(p, &naming);
@@ -267,7 +267,7 @@ static int fetch_source(const struct module *module, const char *path)
 	return naming_fetch(&request, NULL);
 }
 
-/* Distributions build in folders that nobody has: says where their sources are. */
+/* Distributions build in folders that do not exist elsewhere: reports where their sources are. */
 static void fail_source(const char *module_path, const char *path, enum source_outcome outcome,
 			struct error *err)
 {
@@ -278,7 +278,7 @@ static void fail_source(const char *module_path, const char *path, enum source_o
 	error_text(err, -EACCES, "%s: %s", path, package ? package : source_outcome_text(outcome));
 }
 
-/* A file that is not here may be on a server. `module`: NULL for scripts, which have none. */
+/* Reads a source file, downloading it if missing. `module`: NULL for scripts, which have none. */
 static char *read_source(const struct viewed_profile *v, const struct module *module,
 			 const char *path, size_t *size, struct error *err)
 {

@@ -18,9 +18,9 @@
 #include "lib/fleet/server/http.h"
 #include "lib/format/format.h"
 
-/* The files of a built front-end in a folder, out of which no path leads. */
+/* The files of a local front-end in a folder. No path leads out of it. */
 
-/* The largest of them has 5 MB. */
+/* The largest one has 5 MB. */
 #define FILE_MAX ((size_t)64 << 20)
 
 static const char *type_of(const char *path)
@@ -48,8 +48,8 @@ static const char *type_of(const char *path)
 }
 
 /*
- * Sends the file of that path. Paths that are no file, and do not look like one, are places within
- * the front-end, and get its page.
+ * Sends the file of that path. A path without a file that does not look like a file name is a route
+ * of the front-end, and gets its page.
  */
 static void front_end_files_send(int folder, const char *path, struct http_response *response)
 {
@@ -116,7 +116,7 @@ void viewer_release(struct viewer *v)
 		close(v->page);
 }
 
-/* Tells nothing by the time that it takes. */
+/* Compares in constant time. */
 static bool is_equal(const char *a, size_t size, const char token[VIEW_TOKEN_SIZE + 1])
 {
 	unsigned char differs = 0;
@@ -142,7 +142,7 @@ static void add_profile(const struct viewer *v, struct strbuf *out, size_t numbe
 	strbuf_addch(out, '/');
 }
 
-/* Front-ends compare a thread of each profile, which its address must tell. */
+/* Front-ends compare a thread of each profile, which the address must select. */
 static void add_compared(const struct viewer *v, struct strbuf *out, size_t number)
 {
 	const struct viewed_profile *profile = &v->api.profiles[number];
@@ -211,7 +211,7 @@ static bool is_host(const struct viewer *v, const char *host)
 	return strcasecmp(host, name) == 0;
 }
 
-/* A page of this server itself is no stranger. */
+/* Same-origin requests are allowed. */
 static bool is_origin(const struct viewer *v, const char *origin)
 {
 	char own[48];
@@ -243,7 +243,7 @@ static void send_profile(const struct viewed_profile *p, const struct http_reque
 		return;
 	http_response_add(r, "Accept-Ranges", "bytes");
 	http_response_add(r, "Content-Type", "application/json");
-	/* It lies there compressed; a client that cannot undo that gets the bytes of the file. */
+	/* Stored compressed; a client without gzip gets the original bytes. */
 	if (p->served.is_gzip && encodings && strstr(encodings, "gzip"))
 		http_response_add(r, "Content-Encoding", "gzip");
 	r->fd = p->served.fd;
@@ -275,7 +275,9 @@ static const struct viewed_profile *find_profile(const struct viewer *v, const c
 	return NULL;
 }
 
-/* Lax: a strict cookie is withheld where a page of another site led here, as net_view.c's does. */
+/*
+ * Lax: browsers withhold strict cookies if a page of another site, such as net_view.c's, led here.
+ */
 static void open_front_end(const struct viewer *v, struct http_response *r)
 {
 	_cleanup_free_ char *url = front_end_url(v);
@@ -322,7 +324,7 @@ static bool is_get(const struct http_request *request)
 	return strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
 }
 
-/* `path`: what follows the token. */
+/* `path`: the part after the token. */
 static void answer_path(const struct viewer *v, const char *path,
 			const struct http_request *request, struct http_response *r)
 {

@@ -26,7 +26,7 @@ struct origin {
 	const char *file; /* or the variable */
 	unsigned int line; /* 0: none */
 	unsigned int weight;
-	bool is_callers; /* of a caller with fewer rights: only what is plain counts */
+	bool is_callers; /* from a caller with fewer rights: only plain options apply */
 };
 
 struct reading {
@@ -35,7 +35,7 @@ struct reading {
 	const char *command, *others;
 	is_command_fn *is_command;
 	struct origin origin;
-	bool is_meant, is_others; /* the section is that of the command, or of `others` */
+	bool is_meant, is_others; /* the section of the command, or of `others` */
 };
 
 void defaults_release(struct defaults *d)
@@ -85,7 +85,7 @@ static void add(struct reading *r, const struct option_row *row, const char *val
 	vec_push(&r->defaults->rows, option);
 }
 
-/* Takes away what a source of less weight has; repeated options of one add up. */
+/* Removes values from sources of lower precedence. Repeated options of one source accumulate. */
 static void replace(const struct reading *r, const char *name)
 {
 	_cleanup_free_ char *why = xasprintf("replaced by %s", r->origin.file);
@@ -192,7 +192,7 @@ static int take_text(struct reading *r, char *text, struct error *err)
 	return 0;
 }
 
-/* Returns the text of a file, NULL if it is left out; `sources` then says why. */
+/* Returns the text of a file. NULL if it is skipped, with the reason in `sources`. */
 static char *read_file(struct defaults *d, const char *path, bool needs_root)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -215,13 +215,13 @@ static char *read_file(struct defaults *d, const char *path, bool needs_root)
 	return text;
 }
 
-/* Does this process have more rights than whoever called it? */
+/* True if this process has more rights than its caller. */
 static bool is_raised(const struct identity *owner)
 {
 	return !owner->is_self || getauxval(AT_SECURE);
 }
 
-/* Returns the path in the home of the owner; NULL: he has none. The caller frees. */
+/* Returns the path in the owner's home; NULL without a home. The caller frees. */
 static char *own_path(const struct identity *owner)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -253,7 +253,7 @@ static int take_own_file(struct reading *r, const struct identity *owner, struct
 	return ret;
 }
 
-/* Cuts the next word, as a shell does, from the text. NULL: the end, or err is set. */
+/* Cuts the next word from the text with shell quoting. NULL: the end, or err is set. */
 static char *next_word(char **text, struct error *err)
 {
 	char *in = *text, *out, *word, quote = '\0';
@@ -338,7 +338,7 @@ int defaults_read(struct defaults *d, const char *command, const char *others,
 	return ret;
 }
 
-/* Pairs that no rule knows: both say the same in two ways. */
+/* True for pairs not covered by rules: two ways to say the same. */
 static bool excludes(const char *one, const char *other)
 {
 	static const char *const pairs[][2] = {
@@ -382,7 +382,7 @@ void defaults_fit(struct defaults *d, struct option_table *table, int argc, char
 	struct error err = {0};
 	int taken;
 
-	/* A wrong word is said later. */
+	/* A wrong word is reported later. */
 	option_table_scan(table, argc, argv, fit_word, &f, &taken, &err);
 	vec_for_each(&d->rows, const struct default_option *, option) {
 		if (!option->left_out)
@@ -396,7 +396,7 @@ void defaults_fit(struct defaults *d, struct option_table *table, int argc, char
 	}
 }
 
-/* The words of defaults in the command line that is parsed now, and where they are from. */
+/* Default words in the current command line, and their origins. */
 static struct {
 	char **words;
 	const struct defaults *defaults;

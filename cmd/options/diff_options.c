@@ -144,7 +144,7 @@ static size_t count_stdin(const struct diff_options *o)
 	return count;
 }
 
-/* Without "--", the last one of two files is B. */
+/* Without "--", the last of two files is B. */
 static int divide(struct diff_options *o, struct error *err)
 {
 	size_t count = o->sides[SIDE_A].paths.count;

@@ -26,12 +26,12 @@
 #define DOCKER "/var/lib/docker/containers"
 #define STORAGE "containers/storage"
 #define STORAGE_CONF "containers/storage.conf"
-/* Folders of drivers in one storage, and users who are asked for their lists. */
+/* Limits of driver folders in a storage, and of users whose lists are read. */
 #define DRIVERS_MAX 16
 #define USERS_MAX 256
 #define ID_SHOWN 12
 
-/* Containers of that name, the same one once. */
+/* Containers of that name, without duplicates. */
 struct search {
 	const char *name;
 	VEC(char *) ids;
@@ -64,7 +64,7 @@ static void add_id(struct search *s, const char *id)
 	vec_push(&s->ids, xstrdup(id));
 }
 
-/* Looks into the file of each container. */
+/* Searches the file of each container. */
 static void find_docker(struct search *s)
 {
 	_cleanup_closedir_ DIR *dir = opendir(DOCKER);
@@ -105,7 +105,7 @@ static void find_in_list(struct search *s, const char *path)
 	json_decref(all);
 }
 
-/* Looks into the lists of a storage of Podman, which has one folder for each driver. */
+/* Searches the lists of a Podman storage, which has one folder for each driver. */
 static void find_in_storage(struct search *s, const char *storage)
 {
 	_cleanup_closedir_ DIR *dir = opendir(storage);
@@ -119,7 +119,7 @@ static void find_in_storage(struct search *s, const char *storage)
 			continue;
 		count++;
 		lasting = xasprintf("%s/%s/containers.json", storage, entry->d_name);
-		/* Those of "podman run --rm". */
+		/* Containers of "podman run --rm". */
 		passing = xasprintf("%s/%s/volatile-containers.json", storage, entry->d_name);
 		find_in_list(s, lasting);
 		find_in_list(s, passing);
@@ -144,7 +144,7 @@ static char *setting_of(const char *text, const char *key)
 	return NULL;
 }
 
-/* Looks into the storage that a key of the file names. The home stands for "$HOME" in it. */
+/* Searches the storage named by a key of the file. "$HOME" in it is replaced by the home. */
 static void find_in_configured(struct search *s, const char *file, const char *key,
 			       const char *home)
 {
@@ -158,7 +158,10 @@ static void find_in_configured(struct search *s, const char *file, const char *k
 	find_in_storage(s, below ? below : storage);
 }
 
-/* Returns a folder below the home, which a variable may name for this user; the caller frees. */
+/*
+ * Returns a folder below the home, or the one in this user's environment variable; the caller
+ * frees.
+ */
 static char *folder_of(const struct identity *who, const char *home, const char *variable,
 		       const char *usual, const char *path)
 {
@@ -168,7 +171,7 @@ static char *folder_of(const struct identity *who, const char *home, const char 
 			       : xasprintf("%s/%s/%s", home, usual, path);
 }
 
-/* Reads as the user: the user chose what is there, and where it leads. */
+/* Reads with the user's rights: the user controls these files and links. */
 static void find_of_user(struct search *s, const struct identity *who, const char *home)
 {
 	_cleanup_free_ char *storage = folder_of(who, home, "XDG_DATA_HOME", ".local/share",
@@ -265,7 +268,7 @@ static int fail_to_find(const struct search *s, struct error *err)
 	return -ENOENT;
 }
 
-/* Finds the group of the one that runs: lists have containers that ended, too. */
+/* Finds the group of the running container: lists also contain ended ones. */
 static int search_groups(const struct search *s, char **found, struct error *err)
 {
 	if (!s->ids.count)
@@ -285,10 +288,10 @@ static int search_groups(const struct search *s, char **found, struct error *err
 }
 
 /*
- * Returns the control group's folder of a container that runs, by its id, the beginning of that, or
- * the name by which Docker or Podman know it; the caller frees. Looks names up in the lists of the
- * machine and of the invoking user, and for root in those of all users who run programs. NULL with
- * err: -ENOENT if no such container runs, -EINVAL for several.
+ * Returns the control group's folder of a running container by its id, a prefix of that, or its
+ * name in Docker or Podman; the caller frees. Looks names up in the lists of the machine and of the
+ * invoking user, and for root in those of all users with running programs. NULL with err: -ENOENT
+ * if no such container runs, -EINVAL for several.
  */
 static char *container_folder(const char *name, struct error *err)
 {
@@ -305,7 +308,7 @@ static char *container_folder(const char *name, struct error *err)
 	if (ret == -ENOENT)
 		fail_to_find(&s, err);
 	else if (!ret)
-		*err = (struct error){0}; /* other containers of that name do not run */
+		*err = (struct error){0}; /* other containers of that name are not running */
 	vec_for_each(&s.ids, char **, id)
 		free(*id);
 	vec_release(&s.ids);
@@ -585,7 +588,7 @@ static int resolve_uid(void *ctx, const char *word, struct error *err)
 	return filter_add_uid(r->filter, word, err);
 }
 
-/* The group limits what is recorded, and its processes tell when it ends. Takes over the folder. */
+/* Filters by the group. Its processes determine the end. Takes ownership of the folder. */
 static int resolve_folder(const struct resolution *r, char *folder, struct error *err)
 {
 	_cleanup_free_ char *own = folder;

@@ -41,7 +41,7 @@ static const struct {
 	{"list", "events are listed by: man prof-events"},
 };
 
-/* True if a shell would run a program by that name. */
+/* True if a shell would find a program of that name. */
 static bool is_program(const char *word)
 {
 	_cleanup_free_ char *dirs = NULL;

@@ -16,7 +16,7 @@
 #define KEEP_BYTES_MIN ((uint64_t)4 << 20)
 #define KEEP_BYTES_MAX ((uint64_t)64 << 30)
 #define EVERY_NS_DEFAULT 60000000000ull
-/* Puts n of exit(n) where wait(2) does. */
+/* Converts n of exit(n) to a wait(2) status. */
 #define STATUS_SHIFT 8
 
 void last_options_init(struct last_options *o)
@@ -31,7 +31,7 @@ void last_options_release(struct last_options *o)
 
 static const struct size_range keep_range = {KEEP_BYTES_MIN, KEEP_BYTES_MAX, "4M and 64G"};
 
-/* Sets how long and how much. */
+/* Sets the time or the size to keep. */
 static int set_last(void *at, const char *value, struct error *err)
 {
 	struct last_options *o = at;

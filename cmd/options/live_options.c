@@ -40,7 +40,7 @@ static bool is_made(const struct values *v)
 	return v->list.count;
 }
 
-/* Reads the name of a process in one call: thousands may be asked while somebody waits. */
+/* Reads a process's name in one call, as completion may read thousands. */
 static bool read_name(int proc, const char *pid, char name[NAME_SIZE])
 {
 	char path[sizeof("/comm") + NAME_MAX];
@@ -187,7 +187,7 @@ const char *const *live_nothing(void)
 #define NS_PER_SECOND 1e9
 #define RING_BYTES_MIN (64u << 10)
 #define RING_BYTES_MAX (1ull << 30)
-/* The memory is a number of tables of this size. */
+/* The memory consists of tables of this size. */
 #define UNWIND_BYTES_MIN (4u << 20)
 #define UNWIND_BYTES_MAX ((uint64_t)UNWIND_SHARDS_MAX * UNWIND_SHARD_BYTES)
 
@@ -212,7 +212,7 @@ static int set_unwind(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-/* Sets the two descriptors, of which the second one may be left out. */
+/* Sets the two descriptors. The second one is optional. */
 static int set_control(void *at, const char *value, struct error *err)
 {
 	int *fds = at;
@@ -235,7 +235,7 @@ static const struct size_range unwind_range = {UNWIND_BYTES_MIN, UNWIND_BYTES_MA
 
 #define AT(member) OPTION_AT(live_options, member)
 
-/* Names are those that `after` of the instruments' options refers to. */
+/* The instruments' options refer to these names in `after`. */
 static const struct option_row rows[] = {
 	{'d', "duration", "S", "stop recording after this many seconds", OPTION_TIME,
 	 AT(duration_ns), .unit_ns = NS_PER_SECOND},

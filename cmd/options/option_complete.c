@@ -6,8 +6,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Returns the number of the option whose value is the word after this one, or the number of rows.
- */
+/* Returns the index of the option whose value is the next word, or the number of rows. */
 static size_t find_waiting(const struct option_table *t, const char *word)
 {
 	size_t i;
@@ -24,7 +23,7 @@ static size_t find_waiting(const struct option_table *t, const char *word)
 	return i;
 }
 
-/* Does the word contain this option, which may be given only once? */
+/* True if the word contains this option, which may be given only once. */
 static bool is_given(const struct option_row *row, const char *word)
 {
 	size_t size = strlen(row->name);
@@ -42,7 +41,7 @@ static bool is_list(const struct option_row *row)
 	return strcmp(row->argument, "LIST") == 0 || strstr(row->argument, "[,...]");
 }
 
-/* Is this value, without its description, among those that precede in a list? */
+/* True if this value, without its description, precedes in the list. */
 static bool is_listed(const char *list, size_t list_size, const char *value)
 {
 	size_t size = strcspn(value, "\t");
@@ -54,7 +53,7 @@ static bool is_listed(const char *list, size_t list_size, const char *value)
 	return false;
 }
 
-/* `before`: what precedes the value in the same word. */
+/* `before`: the part of the word before the value. */
 static void complete_value(const struct option_row *row, const char *before, const char *word,
 			   struct strbuf *out)
 {

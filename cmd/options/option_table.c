@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Options that were given, and whether they fit together. */
+/* Given options, and conflicts between them. */
 
 static bool has_word(const char *words, const char *name)
 {
@@ -111,10 +111,10 @@ int option_table_judge(const struct option_table *t, struct error *err)
 
 /* Values of options for getopt_long(): the number of the row. */
 #define FIRST_VALUE 256
-/* The help's text begins here, or on a line of its own. */
+/* Column of the help texts. Longer names get a line of their own. */
 #define NAME_WIDTH 22
 
-/* Defaults are words before the others, and were left out already. */
+/* Defaults precede the other words. They were already dropped. */
 static int set_nothing(void *at, const char *value, struct error *err)
 {
 	(void)at;
@@ -340,7 +340,7 @@ static const char *long_name(const struct option *longs, int value)
 	return "?";
 }
 
-/* Says what is wrong with the option that getopt_long() has refused. */
+/* Describes the error that made getopt_long() refuse the option. */
 static int refuse(const struct option_table *t, int result, const char *word, struct error *err)
 {
 	const struct option *longs = t->longs.items;
@@ -423,7 +423,7 @@ int option_table_scan(struct option_table *t, int argc, char **argv, option_scan
 	if (!t->longs.count)
 		make_getopt(t);
 	opterr = 0;
-	/* Forgets words that were scanned before. */
+	/* Forget words scanned before. */
 	optind = 0;
 	while (!ret) {
 		size_t i;

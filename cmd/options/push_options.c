@@ -13,7 +13,7 @@
 #define NS_PER_SECOND 1e9
 #define EVERY_NS_DEFAULT 10000000000ull
 #define EVERY_NS_MIN 1000000000ull
-/* Engines keep times of windows in steps of so long. */
+/* Engines store times of windows at this resolution. */
 #define EVERY_NS_MAX 3600000000000ull
 
 void push_options_init(struct push_options *o)

@@ -82,7 +82,7 @@ int query_options_check_tree(enum query_by by, struct error *err)
 }
 
 #define DEFAULT_PATH "profile.json.gz"
-/* For people: a page of a table, and the large parts of a tree. */
+/* Limits for people: a page of a table, and the large parts of a tree. */
 #define TABLE_LIMIT 40
 #define TREE_LIMIT 200
 #define TREE_MIN_PERCENT 0.5
@@ -96,7 +96,7 @@ static int set_tree(struct report_options *o, enum query_tree_kind kind, const c
 {
 	if (o->is_tree && (function || o->tree.function))
 		return error_text(err, -EINVAL, "--callers and --callees print trees of their own");
-	/* --tree --inverted is --inverted, in any order. */
+	/* --tree --inverted equals --inverted, in any order. */
 	if (!o->is_tree || kind != QUERY_TREE_PLAIN)
 		o->tree.kind = kind;
 	o->is_tree = true;
@@ -182,7 +182,7 @@ static const struct option_rule rules[] = {
 	{0},
 };
 
-/* Sets defaults, and refuses what does not go together. */
+/* Sets defaults, and rejects conflicting options. */
 static int complete(struct report_options *o, struct error *err)
 {
 	int ret;

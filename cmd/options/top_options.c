@@ -12,9 +12,9 @@
 #define WINDOW_NS_MIN SECOND_NS
 #define WINDOW_NS_MAX (60 * SECOND_NS)
 #define LIMIT 40
-/* Readers get records in parts of so long. */
+/* Interval at which readers get blocks of records. */
 #define FRAME_NS 100000000ull
-/* A part begins so often that can be read on its own. */
+/* Interval of the points at which reading can start. */
 #define EPOCH_NS (10 * SECOND_NS)
 
 #define AT(member) OPTION_AT(top_options, member)

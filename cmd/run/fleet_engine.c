@@ -19,7 +19,7 @@
 #define PASSWORD_MAX 4096
 #define TLS_FILE_MAX ((size_t)1 << 20)
 
-/* The first line is the password; it becomes part of a header. */
+/* Reads the password from the first line. It becomes part of a header. */
 static int read_password(const char *path, char **password, struct error *err)
 {
 	size_t size;
@@ -39,8 +39,8 @@ static int read_password(const char *path, char **password, struct error *err)
 }
 
 /*
- * Copies a file of TLS into memory, and makes the copy the one that is named: programs that are
- * started, and those that have given up privileges, can open it.
+ * Copies a TLS file into memory and replaces its path by the copy, which started programs and those
+ * without privileges can open.
  */
 static int keep_file(struct fleet_engine *e, enum fleet_tls which, struct error *err)
 {

@@ -33,14 +33,14 @@
 #define NS_PER_SECOND 1000000000l
 
 struct file_state {
-	uint64_t ino, size, ns; /* ino 0: there is no such file */
+	uint64_t ino, size, ns; /* ino 0: no such file */
 };
 
 struct watched_file {
 	char *path;
 	const struct identity *owner; /* borrowed */
 	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
 	bool was_seen; /* the first poll is over */
 	bool has_change, is_over;
@@ -64,7 +64,7 @@ static bool differs(const struct file_state *a, const struct file_state *b)
 	return a->ino != b->ino || a->size != b->size || a->ns != b->ns;
 }
 
-/* Waits with the lock, until `ns` have passed or something has changed. */
+/* Waits, with the lock held, until `ns` have passed or something has changed. */
 static int wait_for_change(struct watched_file *w, long ns)
 {
 	struct timespec until;
@@ -76,7 +76,7 @@ static int wait_for_change(struct watched_file *w, long ns)
 	return pthread_cond_timedwait(&w->changed, &w->lock, &until);
 }
 
-/* Tells what was seen, and pauses. False: it is over. */
+/* Stores the observation and pauses. False at the end. */
 static bool go_on(struct watched_file *w, bool has_change)
 {
 	bool is_over;
@@ -119,8 +119,8 @@ static void release(struct watched_file *w)
 }
 
 /*
- * Begins to watch, with the rights of `owner`, which stays. Changes from now on count, unless the
- * file system does not answer within a second: then those after its first answer. NULL: no thread
+ * Starts watching with the rights of `owner`, which must stay valid. Reports changes from now on;
+ * if the file system does not answer within a second, from its first answer on. NULL: no thread
  * could be started. The caller frees.
  */
 static struct watched_file *watched_file_new(const char *path, const struct identity *owner,
@@ -146,7 +146,7 @@ static struct watched_file *watched_file_new(const char *path, const struct iden
 	return w;
 }
 
-/* True once after the file has appeared or was written. */
+/* True once after the file has appeared or was modified. */
 static bool watched_file_take_change(struct watched_file *w)
 {
 	bool has_change;
@@ -158,7 +158,7 @@ static bool watched_file_take_change(struct watched_file *w)
 	return has_change;
 }
 
-/* NULL is allowed. */
+/* Accepts NULL. */
 static void watched_file_free(struct watched_file *w)
 {
 	if (!w)
@@ -167,14 +167,14 @@ static void watched_file_free(struct watched_file *w)
 	w->is_over = true;
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&w->lock);
-	/* It may still use the path. */
+	/* The thread may still use the path. */
 	if (thread_join_soon(w->thread))
 		release(w);
 }
 
 #define TRIGGERS_POLL_NS 100000000ull
 #define PRESSURE_NS 1000000000ull
-/* Records come at most this much later than what they report. */
+/* Maximum delay between an event and its record. */
 #define RECORD_DELAY_NS 300000000ull
 #define NS_PER_MS 1e6
 
@@ -205,8 +205,8 @@ static int begin(struct trigger_state *s, const struct identity *owner, struct e
 }
 
 /*
- * Begins to watch, as the owner, whose struct stays. Refuses what this kernel does not measure: err
- * and a negative errno.
+ * Starts watching with the rights of the owner, whose struct must stay valid. err and a negative
+ * errno for conditions that this kernel does not measure.
  */
 static int triggers_open(struct triggers *t, const struct last_options *options,
 			 const struct identity *owner, trigger_fn *fire, void *ctx,
@@ -286,7 +286,7 @@ static const char *schema_name(const struct triggers *t, uint32_t id)
 	return "";
 }
 
-/* Returns the name of the marker's own, "" if it has none; the caller frees. */
+/* Returns the name given to the marker itself, "" without one; the caller frees. */
 static char *own_name(const struct rec_marker *rec)
 {
 	const char *text = (const char *)(rec->values + rec->value_count) +
@@ -314,7 +314,7 @@ static void take_marker(struct triggers *t, const struct rec_marker *rec)
 	}
 }
 
-/* Looks at a valid record. */
+/* Checks a valid record. */
 static void triggers_take(struct triggers *t, const struct rec *rec)
 {
 	switch (rec->kind) {
@@ -364,7 +364,7 @@ static void poll_pressure(struct triggers *t, struct trigger_state *s, uint64_t 
 	s->total_us = total_us;
 }
 
-/* Looks at what is in no record. `is_paused`: nothing recorded runs. */
+/* Checks conditions that are not in records. `is_paused`: nothing recorded runs. */
 static void triggers_poll(struct triggers *t, uint64_t now_ns, bool is_paused)
 {
 	uint64_t passed_ns = now_ns - t->pressure_ns;
@@ -396,7 +396,7 @@ static void triggers_release(struct triggers *t)
 	vec_release(&t->rows);
 }
 
-/* Records of a moment have left the recorder's rings and its sorting after this time. */
+/* Time after which an event's records have left the recorder's rings and sorting. */
 #define SETTLE_NS 200000000ull
 #define DEFAULT_NAME "profile-%t.json.gz"
 #define WAIT_MS 100
@@ -420,7 +420,7 @@ uint32_t flight_ask(struct pipeline *p, const char *reason)
 	return f->asked;
 }
 
-/* A trigger has fired. */
+/* Called when a trigger fires. */
 static void on_trigger(void *ctx, const char *reason)
 {
 	struct pipeline *p = ctx;
@@ -451,7 +451,7 @@ static char *choose_path(const struct pipeline *p, uint64_t realtime_ns, struct 
 	return output_name_expand(output->path_is_set ? output->path : DEFAULT_NAME, &words, err);
 }
 
-/* Starts the process that writes, with the rights of the invoking user. */
+/* Starts the writing process, with the rights of the invoking user. */
 static int start(struct pipeline *p, const struct kept_capture *k, struct error *err)
 {
 	struct flight *f = &p->flight;
@@ -465,7 +465,7 @@ static int start(struct pipeline *p, const struct kept_capture *k, struct error 
 	};
 	int ret;
 
-	/* A signal to hurry waits until that can be done. */
+	/* Block the signal that ends naming until it is handled. */
 	sigaddset(&options.signal_mask, SIGTERM);
 	ret = child_new(&f->child, &options, err);
 	if (!ret)
@@ -483,7 +483,7 @@ static void let_go(struct pipeline *p)
 	spool_unpin(&p->spool);
 }
 
-/* Refuses a name in a folder that the owner cannot write to. */
+/* Refuses a name in a folder that is not writable for the owner. */
 static int check_folder(const struct pipeline *p, const char *path, struct error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -496,7 +496,7 @@ static int check_folder(const struct pipeline *p, const char *path, struct error
 	if (fd >= 0)
 		close(fd);
 	identity_restore_files(&before);
-	/* Not all file systems have files without names. */
+	/* Not all file systems support unnamed files. */
 	return ret && ret != -EOPNOTSUPP ? error_set(err, ret, "%s", path) : 0;
 }
 
@@ -517,7 +517,7 @@ int flight_open(struct pipeline *p, struct error *err)
 			     err);
 }
 
-/* Begins to write what is kept. */
+/* Begins to write the kept data. */
 static int take(struct pipeline *p, struct error *err)
 {
 	_cleanup_(report_release) struct report report = {0};
@@ -565,7 +565,7 @@ static void take_due(struct pipeline *p)
 	struct flight *f = &p->flight;
 	struct error err = {0};
 
-	/* Later ones wait as one. */
+	/* Later requests share the next one. */
 	if (!f->due_ns || f->child || clock_monotonic_ns() < f->due_ns)
 		return;
 	progress_erase(&p->progress);
@@ -575,7 +575,7 @@ static void take_due(struct pipeline *p)
 	}
 }
 
-/* Says what became of the snapshot. */
+/* Reports the result of the snapshot. */
 static void say_end(struct pipeline *p, int status)
 {
 	const struct flight *f = &p->flight;
@@ -583,7 +583,7 @@ static void say_end(struct pipeline *p, int status)
 	struct stat st;
 
 	progress_erase(&p->progress);
-	/* The writer has said why it failed, unless it could not. */
+	/* The writer has reported its failure, unless a signal killed it. */
 	if (WIFSIGNALED(status))
 		command_say_as(p->options->command, "no snapshot: signal %d ended its writer",
 			       WTERMSIG(status));
@@ -593,7 +593,7 @@ static void say_end(struct pipeline *p, int status)
 	command_say("wrote %s (%s): the last %.1f s", f->path, size, (double)f->kept_ns / 1e9);
 }
 
-/* Looks after the process that writes. */
+/* Monitors the writing process. */
 static void follow(struct pipeline *p)
 {
 	struct flight *f = &p->flight;
@@ -642,7 +642,7 @@ static void await_child(struct pipeline *p)
 		signals = supervisor_finish_signals(&p->supervisor);
 		if (signals > 1)
 			return;
-		/* It ends naming then. */
+		/* The writer then ends naming. */
 		if (signals && p->flight.child && !finish_now)
 			child_kill(p->flight.child, SIGTERM);
 		finish_now = signals;

@@ -10,7 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 
-/* Leaves room for what the file system itself needs of a file. */
+/* Leaves room for the file system's metadata. */
 #define SPARE_BYTES 16384
 
 static int write_once(const struct full_disk *d, struct outfile *out, struct error *err)
@@ -40,7 +40,7 @@ static int measure(const struct full_disk *d, uint64_t *bytes)
 	return ret;
 }
 
-/* Does a file of this many bytes fit into the folder of the output without that capture? */
+/* True if a file of this size fits into the output's folder without that capture. */
 static bool has_room(const struct full_disk *d, uint64_t bytes, const struct stat *capture)
 {
 	const char *path = d->output->path, *slash = strrchr(path, '/');
@@ -64,7 +64,7 @@ int full_disk_write(const struct full_disk *d, struct outfile **out, struct erro
 
 	if (ret != -ENOSPC || output_is_stdout(d->output) || !d->find_capture(d->ctx, &capture))
 		return ret;
-	/* Gives back what the first try has taken. */
+	/* Free the space used by the first attempt. */
 	outfile_free(steal(*out));
 	if (measure(d, &bytes) || !has_room(d, bytes, &capture))
 		return ret;

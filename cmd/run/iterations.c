@@ -23,7 +23,10 @@ static void add_runs(struct iterations *it, uint32_t iteration)
 		vec_push(&it->runs, (struct iteration_run){.iteration = iteration, .variant = i});
 }
 
-/* Orders the runs of an iteration by chance, so that nothing periodic meets one variant alone. */
+/*
+ * Orders the runs of an iteration at random, so that periodic disturbances do not affect only one
+ * variant.
+ */
 static void shuffle(struct iterations *it, uint32_t iteration)
 {
 	uint32_t count = variants_of(it->options);
@@ -129,7 +132,7 @@ static struct sample_values times_of(const struct iterations *it, uint32_t varia
 	for (size_t i = 0; i <= it->current; i++) {
 		const struct iteration_run *run = &it->runs.items[i];
 
-		/* Take the least time for a run without any, which has no logarithm. */
+		/* A run without CPU time has no logarithm: take the least time. */
 		if (run->iteration && run->variant == variant)
 			times[values.count++] = run->cpu_ns ? (double)run->cpu_ns : 1;
 	}
@@ -145,7 +148,9 @@ static bool is_due(const struct iteration_options *o, uint32_t iteration)
 	return at == iteration && iteration < o->max;
 }
 
-/* True after the last run of an iteration if the difference is plain, with a look's own error. */
+/*
+ * True after the last run of an iteration if the difference is significant at the error of a look.
+ */
 static bool is_decided(const struct iterations *it)
 {
 	const struct iteration_options *o = it->options;

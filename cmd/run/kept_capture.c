@@ -19,7 +19,7 @@
 
 #define NUMBERS 8
 #define NICENESS 10
-/* Share of the machine's memory that is too much. */
+/* A snapshot may use at most the machine's memory divided by this. */
 #define MEMORY_PART 2
 
 extern const struct command command_recover;
@@ -36,7 +36,7 @@ char **kept_capture_arguments(const struct kept_capture *k, const char *path,
 	char **arguments = xcalloc(NUMBERS + 8 + output->debug_dirs.count, sizeof(*arguments));
 	size_t count = 0;
 
-	/* By /proc where there is no launcher: its path may not lead this user to it. */
+	/* Without a launcher, execute /proc/self/exe: this user may be unable to reach its path. */
 	arguments[count++] = xstrdup(program_again);
 	arguments[count++] = xstrdup(COMMAND_SNAPSHOT);
 	add_number(arguments, &count, (uint64_t)k->fd);
@@ -119,7 +119,7 @@ static int recover(char *path, char *output, char **options)
 	return command_recover.run(count, arguments);
 }
 
-/* Keeps a large snapshot from taking the memory of what is recorded: it fails before. */
+/* Limits memory, so that a large snapshot fails before it displaces the recorded programs. */
 static void limit_memory(void)
 {
 	const uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
@@ -131,7 +131,7 @@ static void limit_memory(void)
 		limit.rlim_cur = bytes;
 		setrlimit(RLIMIT_DATA, &limit);
 	}
-	/* If memory is short nevertheless, this process goes first. */
+	/* If memory runs out nevertheless, this process is killed first. */
 	if (fd >= 0)
 		(void)!write(fd, "1000", 4);
 }
@@ -157,7 +157,7 @@ int kept_capture_run(int argc, char **argv)
 	close(k.copied);
 	close(k.fd);
 	path = xstrdup(spool.path);
-	/* Unlocks the file, too. */
+	/* Also unlocks the file. */
 	spool_release(&spool);
 	status = recover(path, argv[NUMBERS + 1], argv + NUMBERS + 2);
 	return status;

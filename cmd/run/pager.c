@@ -56,7 +56,7 @@ static bool print_by(const char *pager, const char *text, size_t size)
 	pipe = popen(pager, "w");
 	if (!pipe)
 		return false;
-	/* It may be left before all is read. */
+	/* The user may quit before the end. */
 	if (fwrite(text, 1, size, pipe) != size)
 		clearerr(pipe);
 	status = pclose(pipe);

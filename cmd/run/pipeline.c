@@ -152,13 +152,13 @@ static int track(struct pipeline *p, struct error *err)
 	const struct targets *targets = p->options->targets;
 	int ret = p->child ? pipeline_track_child(p, err) : 0;
 
-	/* A control group is a filter, which also lets those pass that come later. */
+	/* A control group is a filter, which also matches later processes. */
 	for (size_t i = 0; !ret && targets && !targets->group && i < targets->rows.count; i++)
 		ret = recorder_track(p->recorder, targets->rows.items[i].pid, false, err);
 	return ret;
 }
 
-/* Length of the windows that are sent; 0: none are. */
+/* Returns the length of pushed windows; 0: none. */
 static uint64_t window_ns_of(const struct pipeline *p)
 {
 	const struct push_options *push = p->options->push;
@@ -176,7 +176,7 @@ static int arm(struct pipeline *p, struct error *err)
 		.ring_bytes = live->ring_bytes,
 		.unwind = live->unwind,
 		.unwind_bytes = live->unwind_bytes,
-		/* Engines know processes by the names of their programs. */
+		/* Engines identify processes by the names of their programs. */
 		.no_arguments = live->no_arguments || window_ns,
 		.keep_mounts = p->options->output->sources,
 		.tells_resources = window_ns != 0,
@@ -195,7 +195,7 @@ static int arm(struct pipeline *p, struct error *err)
 	return ret;
 }
 
-/* Says it where all processes are wanted. */
+/* Warns that a container hides processes if all are to be recorded. */
 static void warn_of_container(const struct pipeline *p)
 {
 	struct error err = {0};
@@ -345,7 +345,7 @@ int pipeline_prepare(struct pipeline *p, struct error *err)
 /* Poll child and signals at least every this many records. */
 #define RECORDS_PER_POLL 4096
 
-/* Frees nothing that threads may still use that were left behind. */
+/* Frees nothing that may still be used by threads left behind. */
 static void pipeline_free(struct pipeline *p)
 {
 	steering_release(&p->steering);
@@ -441,7 +441,7 @@ static void take(struct pipeline *p, const struct rec *rec)
 	recording_take(&p->recording, rec);
 }
 
-/* Takes what child, signals, timers and clients have to say. True: the recording ends. */
+/* Handles child, signals, timers and clients. True if the recording ends. */
 static bool attend(struct pipeline *p)
 {
 	if (!recorder_is_asked(p->recorder))
@@ -504,7 +504,7 @@ static void spool_runs(struct pipeline *p)
 		spool_add_run(&p->spool, &run);
 }
 
-/* Records one run after the other. Returns 0 or an exit status: a command could not be executed. */
+/* Records the runs in sequence. Returns 0, or an exit status if a command could not be executed. */
 static int record_all(struct pipeline *p, struct error *err)
 {
 	int fd = p->child ? child_fd(p->child) : -1, status;
@@ -523,7 +523,7 @@ static int record_all(struct pipeline *p, struct error *err)
 	return err->code ? EXIT_REFUSED : 0;
 }
 
-/* Takes the records written before sampling ended, and none after. */
+/* Reads the records written before sampling ended, and no later ones. */
 static void drain(struct pipeline *p)
 {
 	struct source *source = recorder_source(p->recorder);
@@ -580,7 +580,7 @@ static int run(struct pipeline *p)
 	return pipeline_exit_status(p);
 }
 
-/* Makes a name of the pattern that --output may be; that of snapshots is made for each. */
+/* Expands the pattern of --output. Each snapshot expands it by itself. */
 static char *name_output(const struct pipeline_options *options, struct error *err)
 {
 	const struct output_words words = {

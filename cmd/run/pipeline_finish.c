@@ -21,7 +21,7 @@
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 
-/* Refuses two names of one file: the last one written would replace the other. */
+/* Refuses the same file twice: the second would replace the first. */
 static int check(const struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, struct error *err)
 {
@@ -49,7 +49,7 @@ static int check(const struct outputs *o, const struct output_options *output,
 int outputs_open(struct outputs *o, const struct output_options *output,
 		 const struct live_options *live, const struct identity *owner, struct error *err)
 {
-	/* Snapshots open their own. */
+	/* Snapshots open their own files. */
 	int ret = live->last.keep_ns ? 0 : output_open(output, owner, &o->profile, err);
 
 	if (!ret && output->stats_path)
@@ -103,7 +103,7 @@ void overhead_poll(struct pipeline *p)
 	spent_ns = clock_process_cpu_ns() + recorder_kernel_ns(p->recorder);
 	share = (double)(spent_ns - o->spent_ns) / (double)passed_ns /
 		(double)sysconf(_SC_NPROCESSORS_ONLN);
-	/* The first second is that of the tables of all programs. */
+	/* The first second includes building the tables of all programs. */
 	if (o->checked_ns && o->has_begun && share > limit)
 		relieve(p, share);
 	o->has_begun |= o->checked_ns != 0;
@@ -111,7 +111,7 @@ void overhead_poll(struct pipeline *p)
 	o->spent_ns = spent_ns;
 }
 
-/* Patience once something has stalled already. */
+/* Limit after something has stalled. */
 #define IMPATIENT_NS 500000000ull
 
 static enum workers_wish ask(void *ctx)
@@ -236,7 +236,7 @@ static int write_profile(struct pipeline *p, struct error *err)
 		p->counts.processes = profile_process_count(p->recording.profile);
 		return 0;
 	}
-	/* A pipe's reader may take any time. */
+	/* A pipe's reader may be slow. */
 	is_done = pipeline_run_apart(p, &part,
 				     outfile_is_placed_at_end(p->outputs.profile) ? stall_ns : 0);
 	p->write_ns = clock_monotonic_ns() - start_ns;
@@ -299,7 +299,7 @@ static int write_stats(struct pipeline *p, const struct outcome *outcome, struct
 	return err->code;
 }
 
-/* The numbers are written although the profile, which err is of, was not. */
+/* Writes the numbers although the profile failed with err. */
 static int fail_to_write(struct pipeline *p)
 {
 	struct outcome outcome;
@@ -336,7 +336,7 @@ static void run_spool_end(struct pipeline *p)
 	spool_end(&p->spool, p->recorder, &p->recording.facts.info, &p->recording.facts.report);
 }
 
-/* Finishes the capture. False: it ends somewhere. */
+/* Finishes the capture. False if it is truncated. */
 static bool end_spool(struct pipeline *p, bool is_last)
 {
 	const struct pipeline_part part = {
@@ -345,7 +345,7 @@ static bool end_spool(struct pipeline *p, bool is_last)
 	return pipeline_run_apart(p, &part, patience_ns(p));
 }
 
-/* The capture has everything: it is completed and named when it is converted. */
+/* The capture is complete. Further data and names are added by a conversion. */
 static int finish_raw(struct pipeline *p, struct error *err)
 {
 	const struct capture_written *written = &p->spool.written;
@@ -383,7 +383,7 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 		return windows_finish(p, err);
 	iterations_add_runs(&p->iterations, &p->recording.facts);
 	recording_finish(&p->recording, info->end_ns);
-	/* The caller had not forked it when recording began. */
+	/* With a caller, it was not forked yet when recording began. */
 	if (p->iterations.front)
 		p->recording.profile->meta.root_pid = iterations_first(&p->iterations)->pid;
 	ret = subject_check_found(p->options, &p->recording.profile->stats,

@@ -20,7 +20,7 @@
 
 #define FINDINGS_MAX 3
 #define HOST_SIZE 256
-/* Ids of people, by the habit of distributions. */
+/* The first uid of people in most distributions. */
 #define PEOPLE_FIRST 1000
 #define PEOPLE_LAST 59999
 
@@ -32,7 +32,7 @@ static const struct {
 #undef COUNTED_ROW
 };
 
-/* The first one is the asking user. */
+/* The first one is the invoking user. */
 struct known_users {
 	VEC(struct sanitize_user) rows;
 };
@@ -57,7 +57,7 @@ static void add_user(struct known_users *k, const char *name, const char *home)
 	vec_push(&k->rows, row);
 }
 
-/* The full name is the first of some texts between commas. */
+/* Adds an account. The full name is the first comma-separated field. */
 static void add_account(struct known_users *k, const struct passwd *entry)
 {
 	const char *texts = entry->pw_gecos ? entry->pw_gecos : "";
@@ -66,7 +66,7 @@ static void add_account(struct known_users *k, const struct passwd *entry)
 	vec_last(&k->rows).full_name = xstrndup(texts, strcspn(texts, ","));
 }
 
-/* Other people's files may be in a recording of the whole machine. */
+/* Adds all people: a recording of the whole machine may contain their files. */
 static void add_people(struct known_users *k)
 {
 	FILE *file = fopen("/etc/passwd", "re");

@@ -62,7 +62,7 @@ void control_words_poll(struct control_words *w, control_word_fn *obey, void *ct
 		count = read(w->fd, w->line + w->used, sizeof(w->line) - w->used);
 		if (count < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		/* Nobody holds the other end. */
+		/* The other end is closed. */
 		if (count <= 0)
 			control_words_close(w);
 		else
@@ -118,7 +118,7 @@ int steering_watch(struct pipeline *p, struct error *err)
 	for (size_t i = 0; !ret && i < sizeof(fds) / sizeof(*fds); i++) {
 		if (fds[i] >= 0)
 			ret = recorder_watch(p->recorder, fds[i], err);
-		/* A file always has something to read. */
+		/* epoll refuses regular files, which are always readable. */
 		if (ret == -EPERM)
 			ret = error_text(err, -EINVAL, "--control-fd %d: not a pipe or a socket",
 					 fds[i]);
@@ -130,7 +130,7 @@ void steering_pause(struct pipeline *p, bool is_paused)
 {
 	const struct itimerspec never = {0};
 
-	/* A request outweighs --delay. */
+	/* A request overrides --delay. */
 	if (p->steering.timer_fd >= 0)
 		timerfd_settime(p->steering.timer_fd, 0, &never, NULL);
 	p->steering.is_paused = is_paused;
@@ -160,7 +160,7 @@ static const char *state_of(const struct pipeline *p)
 	return p->steering.is_paused ? "paused" : "recording";
 }
 
-/* Bytes that the recorder has in memory. */
+/* Returns the recorder's resident memory in bytes. */
 static json_int_t resident_bytes(void)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/self/statm", 128, NULL);
@@ -171,7 +171,7 @@ static json_int_t resident_bytes(void)
 	return (json_int_t)(resident * (unsigned long long)sysconf(_SC_PAGESIZE));
 }
 
-/* The file that is written, or the latest snapshot; the caller frees. NULL: none yet. */
+/* Returns the output file, or the latest snapshot; the caller frees. NULL: none yet. */
 static char *path_of_file(const struct pipeline *p)
 {
 	const struct output_options *output = p->options->output;
@@ -183,7 +183,7 @@ static char *path_of_file(const struct pipeline *p)
 	return output->no_file ? NULL : absolute_path(output->path);
 }
 
-/* Adds what became of the snapshots. */
+/* Adds the results of the snapshots. */
 static void describe_snapshots(const struct pipeline *p, json_t *status)
 {
 	const struct flight *f = &p->flight;
@@ -276,7 +276,7 @@ static bool obey(void *ctx, const char *word)
 	return true;
 }
 
-/* Ignores failures: then only the timer of the recorder finds what there is to read. */
+/* Ignores failures: requests then wait for the recorder's timer. */
 static void watch_client(void *ctx, int fd)
 {
 	struct pipeline *p = ctx;

@@ -86,12 +86,12 @@ bool supervisor_poll(struct supervisor *s)
 
 	if (s->reason != STOP_NOT_YET)
 		return true;
-	/* Check the child first: if things happen at once, its own end counts. */
+	/* Check the child first: its own end takes precedence over simultaneous events. */
 	if (child_has_ended(s))
 		stop(s, STOP_CHILD_ENDED);
 	if (s->targets && targets_have_ended(s->targets))
 		stop(s, STOP_TARGETS_ENDED);
-	/* Consume signals of an ended child, too: they are not meant for the finishing. */
+	/* Consume signals of an ended child, too: they are not meant for finishing. */
 	while (signals_next(s->signals, &event)) {
 		if (s->reason == STOP_NOT_YET)
 			handle_signal(s, &event);
@@ -128,7 +128,7 @@ unsigned int supervisor_finish_signals(struct supervisor *s)
 	return s->finish_signals;
 }
 
-/* Waits until the child has ended, time is up or another signal has come. */
+/* Waits until the child has ended, the time is up, or another signal arrives. */
 static void wait_for_child(struct supervisor *s, uint64_t grace_ns)
 {
 	uint64_t end = clock_monotonic_ns() + grace_ns, now;

@@ -19,13 +19,13 @@
 #include "lib/recording/recording.h"
 
 #define NICENESS 10
-/* A window that ends so many converters is given up. */
+/* A window that has ended this many converters is dropped. */
 #define ATTEMPTS_MAX 2
-/* Bytes of files that are kept from window to window. */
+/* Cached contents of files, in bytes, kept between windows. */
 #define CONTENTS_MAX ((uint64_t)256 << 20)
-/* Bytes of names that are kept. */
+/* Cached names, in bytes. */
 #define NAMES_BYTES ((size_t)32 << 20)
-/* More bytes that are free after a window go back to the kernel. */
+/* Free memory above this goes back to the kernel after a window. */
 #define FREE_MAX ((size_t)8 << 20)
 
 static void say(const char *line)
@@ -54,7 +54,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 
 	if (ret)
 		return error_set(err, ret, "read a window");
-	/* Contents of files that may be gone come once. */
+	/* Contents of files that may have been deleted are sent once. */
 	r.contents = n->contents;
 	n->contents = (struct read_contents){0};
 	ret = recording_load(&r, &source_capture, copy, "a window", &options, err);
@@ -73,7 +73,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	return ret;
 }
 
-/* A window with many processes takes many times what others do. */
+/* Returns memory: a window with many processes needs many times the usual amount. */
 static void return_memory(void)
 {
 	if (mallinfo2().fordblks > FREE_MAX)
@@ -94,8 +94,7 @@ static void add_report(struct push_report *sums, const struct push_report *repor
 		memcpy(sums->words, report->words, sizeof(sums->words));
 }
 
-/* Hands a profile, or the question for the report, to a pusher. Answers of before may come first.
- */
+/* Sends a profile, or a request for the report, to a pusher. Earlier answers may come first. */
 static int hand_over(int pusher, const struct push_job *job, int fd, struct push_report *report)
 {
 	int ret = window_pipe_send(pusher, job, sizeof(*job), fd);
@@ -158,7 +157,7 @@ static int work(struct window_converter *n, const struct window_job *job,
 	return ret;
 }
 
-/* The recorder was killed: what it left begins after the window that was handed over last. */
+/* Sends the rest of a killed recorder: the data after the last window handed over. */
 static int take_rest(struct window_converter *n)
 {
 	const struct capture_window *last = &n->memory->last;
@@ -208,7 +207,7 @@ static int work_all(struct window_converter *n)
 		if (ret)
 			break;
 		return_memory();
-		/* If the recorder is gone, the next message says so. */
+		/* If the recorder is gone, the next receive fails. */
 		window_pipe_send(n->jobs, &answer, sizeof(answer), -1);
 		window_pipe_take(n->jobs);
 	}
@@ -217,7 +216,7 @@ static int work_all(struct window_converter *n)
 
 int window_converter_run(struct window_converter *n)
 {
-	/* Root reads nothing that the invoking user may not read. */
+	/* Root must not read files that the invoking user cannot read. */
 	struct identity before = identity_assume_files(n->owner);
 	int ret = before.failure;
 

@@ -20,11 +20,11 @@
 #include "lib/stream/capture/capture_format.h"
 #include "lib/fleet/request_process.h"
 
-/* Descriptors that are kept. */
+/* Descriptors that stay open. */
 enum { CAPTURE_FD = STDERR_FILENO + 1, JOBS_FD, FIRST_FREE_FD };
-/* Between two starts of the same one. */
+/* Delay before a restart. */
 #define RESTART_US 200000
-/* After so many that ended by themselves, something is wrong with all. */
+/* Limit of failures, beyond which all processes are assumed to be broken. */
 #define FAILURES_MAX 20
 
 static const char program[] = "prof-view";
@@ -33,13 +33,13 @@ struct pusher_process {
 	const char *url;
 	char *spool; /* folder; "": none */
 	int outer, inner; /* ends of its socket */
-	pid_t pid; /* 0: it does not run */
+	pid_t pid; /* 0: not running */
 };
 
 struct guard {
 	struct window_converter *converter;
 	VEC(struct pusher_process) pushers;
-	pid_t converter_pid; /* 0: it has ended */
+	pid_t converter_pid; /* 0: ended */
 	char host[256];
 	bool is_unsent, is_waiting; /* of pushers that have ended */
 	unsigned int failures;
@@ -53,8 +53,8 @@ static char *spool_of(const char *dir, const char *url)
 }
 
 /*
- * Returns a descriptor of what a pusher is to know, in the order that it reads it: arguments would
- * show addresses and names to all users of this machine. Negative: it cannot be made.
+ * Returns a descriptor with a pusher's settings, in its order of reading: arguments would show
+ * addresses and names to all users of this machine. Negative on failure.
  */
 static int settings_of(const struct guard *g, const struct pusher_process *pusher)
 {
@@ -115,7 +115,7 @@ static void start_converter(struct guard *g)
 	_exit(window_converter_run(g->converter));
 }
 
-/* One has ended that should not: it is time for the next, unless it goes on like this. */
+/* Delays the restart after an unexpected end. Exits after too many failures. */
 static void pause_after(struct guard *g, int status)
 {
 	if (WIFEXITED(status) && ++g->failures > FAILURES_MAX)
@@ -123,7 +123,7 @@ static void pause_after(struct guard *g, int status)
 	usleep(RESTART_US);
 }
 
-/* Nothing more comes: the pushers see that their sockets end. */
+/* Closes the sockets, by which the pushers detect the end. */
 static void close_sockets(struct guard *g)
 {
 	vec_for_each(&g->pushers, struct pusher_process *, pusher) {

@@ -20,12 +20,12 @@
 #include "lib/recording/outcome_facts.h"
 
 #define NS_PER_MS 1000000ull
-/* After the end, naming and sending have so long. */
+/* Time limit for naming and sending after the end. */
 #define END_NS (4500 * NS_PER_MS)
-/* For a command's recording, whose status says whether all is sent, this is added. */
+/* Added for a command's recording, whose exit status reports whether everything was sent. */
 #define COMMAND_END_NS (20000 * NS_PER_MS)
 #define STEP_MS 50
-/* Between two signs of life. */
+/* Interval between signs of life. */
 #define ALIVE_NS (1000 * NS_PER_MS)
 
 bool windows_are_on(const struct pipeline *p)
@@ -69,7 +69,7 @@ int windows_open(struct pipeline *p, struct error *err)
 
 	if (!windows_are_on(p))
 		return 0;
-	/* The pushers open them, too, but could refuse them only later. */
+	/* The pushers open them as well, but could refuse them only later. */
 	for (size_t i = 0; !ret && i < push->urls.count; i++) {
 		struct fleet_engine engine;
 
@@ -84,7 +84,7 @@ int windows_watch(struct pipeline *p, struct error *err)
 	return p->windows.socket >= 0 ? recorder_watch(p->recorder, p->windows.socket, err) : 0;
 }
 
-/* The others were killed: new ones get what is out. */
+/* The processes were killed: new ones get the pending window. */
 static void start_again(struct pipeline *p)
 {
 	struct windows *w = &p->windows;
@@ -138,7 +138,7 @@ static void write_status(struct pipeline *p)
 	w->has_warned = err.code;
 }
 
-/* Takes the answer to the window that is out, if it is there. */
+/* Receives the answer to the pending window, if available. */
 static void take_answer(struct pipeline *p)
 {
 	struct windows *w = &p->windows;
@@ -206,7 +206,7 @@ void windows_poll(struct pipeline *p)
 	give_next(p, false);
 }
 
-/* Waits until the guard has ended. *status is its. False: it goes on. */
+/* Waits until the guard has ended, and stores its *status. False: still running. */
 static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
 {
 	struct windows *w = &p->windows;
@@ -220,7 +220,7 @@ static bool await_guard(struct pipeline *p, uint64_t until_ns, int *status)
 	return true;
 }
 
-/* The pushers have ended: the latest report may be older than what they did at last. */
+/* Reports the result after the pushers have ended. The latest report may be outdated. */
 static void say_end(const struct pipeline *p, bool is_waiting)
 {
 	const struct windows *w = &p->windows;

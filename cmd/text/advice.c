@@ -29,9 +29,11 @@
 
 #define SMALL_FILE_MAX 65536
 #define LIST_MAX ((size_t)16 << 20)
-/* Reading the package lists of a machine with some thousand packages takes a tenth of this. */
+/*
+ * Time limit for reading the package lists: ten times the usual time with some thousand packages.
+ */
 #define SEARCH_NS 500000000ull
-/* Bytes of a list that are read at once. */
+/* Bytes of a list read at once. */
 #define PART_BYTES ((size_t)64 << 10)
 
 /* Folders that link into /usr on systems with a merged /usr. */
@@ -53,7 +55,7 @@ bool debug_package_may_have(const char *path)
 	return is_merged_folder(path);
 }
 
-/* No link leads out of a root, whose files are those of a container. */
+/* Opens a file below a root, whose files may be a container's: no link leads out of it. */
 static int open_place(const char *root, const char *path, int flags)
 {
 	_cleanup_close_ int folder = open(*root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -120,7 +122,7 @@ static bool lists(struct search *s, int folder, const char *list)
 			return true;
 		if (clock_monotonic_ns() > s->end)
 			return false;
-		/* The last line goes on in the next part, and none is as long as a part. */
+		/* The last line continues in the next part, and no line is as long as a part. */
 		rest = memrchr(s->part, '\n', size);
 		if (!rest || rest == s->part)
 			break;
@@ -218,7 +220,7 @@ static void add_package(struct strbuf *out, const char *root, const char *path)
 		strbuf_adds(out, "install the -debuginfo package of the one that it is in");
 }
 
-/* Returns a file in which the distribution lists servers, or NULL; the caller frees. */
+/* Returns a file that lists the distribution's servers, or NULL; the caller frees. */
 static char *find_servers(const char *root)
 {
 	_cleanup_closedir_ DIR *dir = open_folder(root, "/etc/debuginfod");
@@ -248,7 +250,7 @@ char *debug_package_remedy(const char *root, const char *path, bool has_servers)
 	return out.size ? strbuf_take(&out) : NULL;
 }
 
-/* Returns the name of the source package, mostly that of the package. The caller frees. */
+/* Returns the name of the source package, usually that of the package. The caller frees. */
 static char *find_source_package(const char *root, const char *package)
 {
 	_cleanup_free_ char *status = read_text(root, "/var/lib/dpkg/status", LIST_MAX);
@@ -279,7 +281,7 @@ char *debug_package_sources(const char *root, const char *path)
 	return xasprintf("sources of %s are not on this machine: apt source %s", package, source);
 }
 
-/* Advises on files of other systems than this one: of containers and changed roots. */
+/* Advice on files of other systems: of containers and changed roots. */
 
 enum verdict { SAME_FILE, OTHER_FILE, NOT_KNOWN };
 
@@ -303,7 +305,7 @@ static enum verdict compare(const struct module *module, const char *root, const
 	return OTHER_FILE;
 }
 
-/* Finds, by stack, whether a frame of the module is in it; the caller frees. */
+/* Finds the stacks with a frame of the module. Returns an array by stack; the caller frees. */
 static bool *find_stacks(const struct profile *p, module_id id)
 {
 	bool *has = xcalloc(p->stacks.rows.count, sizeof(*has));
@@ -328,7 +330,7 @@ static uint64_t weight_of(const struct profile_thread *thread, const bool *has)
 	return weight;
 }
 
-/* Returns the thread that has used the module most, NULL for none. */
+/* Returns the thread with the most samples in the module, NULL for none. */
 static const struct profile_thread *find_user(const struct profile *p, module_id id)
 {
 	_cleanup_free_ bool *has = find_stacks(p, id);
@@ -376,8 +378,8 @@ static char *remedy_in_root(const struct module *module, const char *path, uint3
 }
 
 /*
- * Returns how a module's file gets names if it is not the one at its path on this machine, by the
- * build ids; NULL if it is. The caller frees. has_servers: DEBUGINFOD_URLS is set.
+ * Returns a remedy for a module whose build id differs from the file at its path on this machine;
+ * NULL if it is the same. The caller frees. has_servers: DEBUGINFOD_URLS is set.
  */
 static char *foreign_file_remedy(const struct profile *p, module_id id, bool has_servers)
 {
@@ -449,13 +451,13 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 	return frame->func == NO_FUNC || !p->funcs.rows.items[frame->func].is_named;
 }
 
-/* Code without names that a stack's time is spent in. */
+/* Unnamed code that accounts for a stack's time. */
 struct nameless {
 	module_id module; /* NO_MODULE: none */
-	module_id caller; /* file of the nearest frame with one, the common libraries aside */
+	module_id caller; /* file of the nearest caller with one, except common libraries */
 };
 
-/* Is its time that of its caller? */
+/* True if the frame's time belongs to its caller. */
 static bool is_callers(const struct profile *p, const struct frame *frame)
 {
 	if (frame->kind == PROFILE_FRAME_KERNEL || frame->kind == PROFILE_FRAME_LABEL)
@@ -466,8 +468,8 @@ static bool is_callers(const struct profile *p, const struct frame *frame)
 }
 
 /*
- * Returns a row for each stack; the caller frees. Files that time is only passed through, as libc
- * by main(), lack names that nobody misses.
+ * Returns a row for each stack; the caller frees. Unnamed files that only pass time through, as
+ * libc does below main(), do not count.
  */
 static struct nameless *find_nameless(const struct profile *p)
 {
@@ -490,7 +492,7 @@ static struct nameless *find_nameless(const struct profile *p)
 	return found;
 }
 
-/* Returns the language whose runtime is in a file, by the file's name. */
+/* Returns the language whose runtime a file contains, by the file's name. */
 static enum language_id language_of_file(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -504,8 +506,8 @@ static enum language_id language_of_file(const char *path)
 }
 
 /*
- * Returns the language whose compiler made the code: that of the file that called it, as a process
- * may have several. The process's name decides only where no caller is known.
+ * Returns the language of the compiler that made the code: that of the calling file, as a process
+ * may have several. Falls back to the process's name.
  */
 static enum language_id language_of_code(const struct profile *p, const struct nameless *code,
 					 const struct profile_thread *thread)
@@ -522,7 +524,7 @@ static enum language_id language_of_code(const struct profile *p, const struct n
 }
 
 struct share {
-	size_t row; /* a module; from their number on, the language of code made at run time */
+	size_t row; /* a module, or the number of modules plus the language of JIT code */
 	uint64_t samples, of;
 };
 
@@ -560,7 +562,7 @@ static struct share find_worst(const struct profile *p, bool of_waits)
 	return worst;
 }
 
-/* Returns the way a program that generates code can report it, NULL if there is none. */
+/* Returns how a program can report its JIT code, NULL if there is no way. */
 static const char *jit_remedy(enum language_id language)
 {
 	if (language != LANGUAGE_NONE && languages[language]->program)

@@ -17,10 +17,10 @@
 #include "symbolize/kernel/patched_code.h"
 #include "symbolize/source_texts.h"
 
-/* Descriptors that are not for modules. */
+/* Descriptors reserved for other uses than modules. */
 #define RESERVED_FILES 64
 
-/* Returns the function in that place; NO_SYMBOL: the profile has none there. */
+/* Returns the function at that place; NO_SYMBOL: none in the profile. */
 static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t rva)
 {
 	for (symbol_id id = 0; id < p->symbols.rows.count; id++) {
@@ -34,8 +34,8 @@ static symbol_id find_symbol(const struct profile *p, module_id module, uint64_t
 }
 
 /*
- * Appends "<main+0x12>" to a jump within the function, and to calls of others with samples, and how
- * the kernel changes the instruction.
+ * Appends "<main+0x12>" to a jump within the function, and to calls of functions with samples, and
+ * the kernel's patch of the instruction.
  */
 static char *full_text(const struct profile *p, const struct assembly_function *f,
 		       const struct instruction *row, uint64_t size,
@@ -61,7 +61,7 @@ static char *full_text(const struct profile *p, const struct assembly_function *
 		patched_code_find(patched, rva, row->size, row->target == NO_TARGET ? NULL : name));
 }
 
-/* A sample within an instruction, as a call that has not returned, counts for it. */
+/* Counts samples within an instruction, such as a call that has not returned, for it. */
 static void add_rows(struct assembly_function *f, const struct profile *p,
 		     const struct code_places *places, const struct disassembly *d,
 		     const struct patched_code *patched)
@@ -111,7 +111,7 @@ static int disassemble_function(struct assembly_function *f, const struct profil
 	return ret;
 }
 
-/* Asks servers for what is not here. */
+/* Downloads a missing file. */
 static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 		       const struct identity *owner)
 {
@@ -125,7 +125,7 @@ static void fetch_file(struct profile *p, module_id id, struct file_set *files,
 	file_set_add(files, id, fd);
 }
 
-/* Call it before files are looked for: a vmlinux that is found is an ordinary file from then on. */
+/* Call before files are searched: a vmlinux found then is an ordinary file. */
 static void take_functions(struct assembly *a, const struct profile *p,
 			   const struct code_functions *found)
 {
@@ -161,7 +161,7 @@ static int show(struct assembly *a, struct profile *p, const struct code_functio
 	return ret;
 }
 
-/* Samples in functions of that name that a runtime has told of, without an address. */
+/* Returns the weight of functions of that name that a runtime reported without an address. */
 static uint64_t weigh_without_code(const struct query *q, const char *function)
 {
 	const struct profile *p = q->profile;
@@ -178,7 +178,7 @@ static uint64_t weigh_without_code(const struct query *q, const char *function)
 	return total;
 }
 
-/* Functions that a perf map or a runtime has named are nothing but a name. */
+/* Functions named by a perf map or a runtime have only a name, no code. */
 static int fail_without_code(const struct profile *p, const char *function, struct error *err)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -228,7 +228,7 @@ void assembly_release(struct assembly *a)
 static void add_row(struct listing *l, const struct assembly_row *row, const struct query *q,
 		    const struct query_listing_options *options)
 {
-	/* Rows without weight have empty cells, so that the others stand out. */
+	/* Cells of rows without weight are empty, so that the others stand out. */
 	if (row->total || !options->for_people)
 		query_listing_add_weights(l, q, options, row->self, row->total);
 	else
@@ -272,16 +272,16 @@ void assembly_list(struct listing *l, const struct assembly *a, const struct que
 	}
 }
 
-/* Lines shown around one with weight. */
+/* Lines of context around a weighted one. */
 #define AROUND 3
 #define TAB 8
 #define TEXT_MAX ((size_t)16 << 20)
-/* Functions of one name are in few files, unless someone wants to keep us busy. */
+/* Limits the files of a function name: normally few, more only in malicious input. */
 #define TEXTS_MAX 16
 
 /* A row of the table by lines. */
 struct place {
-	string_id file, module; /* of the table's texts, or NO_STRING */
+	string_id file, module; /* in the table's texts, or NO_STRING */
 	struct annotation_line line;
 };
 
@@ -419,9 +419,9 @@ void annotation_release(struct annotation *a)
 	vec_release(&a->files);
 }
 
-/* A walk through the lines of a text, forwards. */
+/* An iterator over the lines of a text. */
 struct source_walk {
-	const char *at; /* the beginning of the line, NULL if none */
+	const char *at; /* start of the line, NULL if none */
 	uint32_t line;
 };
 
@@ -434,7 +434,7 @@ static void walk_to(struct source_walk *w, uint32_t line)
 	}
 }
 
-/* The line without tabs; NULL where the text ends before. To be freed. */
+/* Returns the line without tabs, to be freed; NULL past the end of the text. */
 static char *line_at(const struct source_walk *w)
 {
 	struct strbuf line = {0};
@@ -465,10 +465,10 @@ struct lister {
 	const struct query *q;
 	const struct query_listing_options *options;
 	struct source_walk walk;
-	uint32_t last; /* line that has been listed */
+	uint32_t last; /* the last listed line */
 };
 
-/* Lines without weight from `from` on, before `until`. */
+/* Adds lines without weight from `from` on, before `until`. */
 static void add_plain(struct lister *x, uint32_t from, uint32_t until)
 {
 	for (uint32_t line = from; line < until; line++) {
@@ -491,7 +491,7 @@ static void add_gap(struct lister *x)
 	add_empty_cells(x->l, 1);
 }
 
-/* Adds the lines before one with weight. */
+/* Adds the context before a weighted line. */
 static void add_before(struct lister *x, uint32_t line)
 {
 	uint32_t from = line > AROUND ? line - AROUND : 1;

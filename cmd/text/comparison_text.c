@@ -9,7 +9,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* null for what is not known, or is without limit. */
+/* Writes null for unknown or infinite values. */
 static void add_number(struct strbuf *out, const char *key, double value)
 {
 	if (isfinite(value))
@@ -159,7 +159,7 @@ void comparison_print_json(const struct comparison_text *t, struct strbuf *out)
 	strbuf_adds(out, "]}\n");
 }
 
-/* Markdown: so that all stays within COMPARISON_MARKDOWN_LINES. */
+/* Markdown: keeps the output within COMPARISON_MARKDOWN_LINES. */
 #define MARKDOWN_ROWS 12
 #define MARKDOWN_RULES 6
 #define MARKDOWN_WARNINGS 5
@@ -172,7 +172,7 @@ static void add_safe(struct strbuf *out, const char *text)
 	strbuf_adds(out, copy);
 }
 
-/* "+4.6 % (+3.1 … +6.2)"; without limits where nothing is known of the error. */
+/* "+4.6 % (+3.1 … +6.2)"; without limits if the error is unknown. */
 static void add_percent(struct strbuf *out, const struct interval *i)
 {
 	if (!isfinite(i->estimate)) {
@@ -216,10 +216,10 @@ void comparison_headline(const struct comparison_text *t, struct strbuf *out)
 	add_runs(out, t->comparison);
 }
 
-/* Appends a foreign name, so that it is nothing but text there. */
+/* Appends an untrusted name as plain text of the format. */
 typedef void add_name_fn(struct strbuf *out, const char *name);
 
-/* "total=2%: passed", with what decides. */
+/* Adds "total=2%: passed", with the deciding figures. */
 static void add_rule(struct strbuf *out, const struct comparison *c,
 		     const struct gate_result *result, add_name_fn *add_name)
 {
@@ -264,7 +264,7 @@ static char *p_cell(double p)
 	return p < 0.001 ? xstrdup("<0.001") : format("%.3f", p);
 }
 
-/* Adds shares, their difference with its limits, and the time that this is in a run. */
+/* Adds shares, their difference with its limits, and the resulting time per run. */
 static void add_row(struct listing *l, const struct comparison_row *row)
 {
 	_cleanup_(strbuf_release) struct strbuf change = {0};
@@ -329,7 +329,7 @@ static void add_side(struct strbuf *out, const struct comparison_text *t, int si
 		    t->comparison->ms[side]);
 }
 
-/* Limits everything else that is said. */
+/* Adds caveats that apply to the whole comparison. */
 static void add_caveats(struct strbuf *out, const struct comparison_text *t, const char *before)
 {
 	const struct comparison *c = t->comparison;
@@ -386,7 +386,7 @@ static const char *symbol(enum verdict verdict)
 	return symbols[verdict];
 }
 
-/* Plain text within markdown: nothing of a name is markup. */
+/* Escapes text for Markdown: a name never becomes markup. */
 static void add_plain(struct strbuf *out, const char *text)
 {
 	_cleanup_free_ char *copy = xstrdup(text);

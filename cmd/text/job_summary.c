@@ -31,7 +31,7 @@ static void add_table(const struct query *q, enum query_by by, const char *title
 	listing_release(&l);
 }
 
-/* Appends a line in which nothing is markup. */
+/* Appends an escaped line. */
 static void add_line(const char *before, struct strbuf *line, const char *after, struct strbuf *out)
 {
 	_cleanup_free_ char *text = xstrdup(strbuf_text(line));
@@ -55,7 +55,7 @@ static void add_losses(const struct profile *p, struct strbuf *out)
 		add_line("\nLost: ", &line, "\n", out);
 }
 
-/* Lists modules of whose frames some have no name, with the reason, as the recording says. */
+/* Lists modules with unnamed frames, and the recorded reason. */
 static void add_unnamed(const struct profile *p, struct strbuf *out)
 {
 	struct listing l = {0};
@@ -87,7 +87,7 @@ static void add_unnamed(const struct profile *p, struct strbuf *out)
 	listing_release(&l);
 }
 
-/* Cuts at the end of a line. */
+/* Truncates at the end of a line. */
 static void limit(struct strbuf *out, size_t begin)
 {
 	if (out->size - begin <= JOB_SUMMARY_MAX)

@@ -9,9 +9,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Between two columns. */
+/* Blanks between two columns. */
 #define GAP 2
-/* A text is not cut to less. */
+/* Minimum width of a truncated text. */
 #define TEXT_MIN 12
 /* Columns of a cell of Markdown: pages have a limit. */
 #define MARKDOWN_CELL 1000
@@ -50,7 +50,7 @@ static const char *cell_at(const struct listing *l, size_t row, size_t column)
 	return l->cells.items[row * l->column_count + column];
 }
 
-/* The cell as a line may have it; to be freed. */
+/* Returns the cell in a form that is safe in a line; to be freed. */
 static char *printable(const struct listing *l, size_t row, size_t column)
 {
 	const char *cell = cell_at(l, row, column);
@@ -80,7 +80,7 @@ static void measure(const struct listing *l, size_t *widths)
 	}
 }
 
-/* The widest text gives way first. */
+/* Truncates the widest text first. */
 static void fit(const struct listing *l, size_t width, size_t *widths)
 {
 	for (;;) {
@@ -146,7 +146,7 @@ void listing_print_text(const struct listing *l, size_t width, struct strbuf *ou
 	}
 }
 
-/* A code span, in which nothing is markup; bars would end the cell even there. */
+/* Writes a code span, in which markup has no effect. Bars would end the cell even there. */
 void listing_markdown_code(const char *text, struct strbuf *out)
 {
 	size_t run = 0, longest = 0;
@@ -176,7 +176,7 @@ static void add_markdown_cell(const struct listing *l, size_t row, size_t column
 	unsigned int depth = l->columns[column].is_tree ? l->depths.items[row] : 0;
 
 	strbuf_addch(out, ' ');
-	/* Blanks at the beginning are not shown. */
+	/* Leading blanks are not shown. */
 	for (unsigned int i = 0; i < depth; i++)
 		strbuf_adds(out, "&nbsp;");
 	if (l->columns[column].type != LISTING_TEXT)
@@ -208,7 +208,7 @@ static void add_csv_text(const char *cell, struct strbuf *out)
 	_cleanup_free_ char *text = xstrdup(cell);
 
 	text_to_line(text);
-	/* Spreadsheets would compute what begins so. */
+	/* Spreadsheets would evaluate a formula. */
 	if (*text && strchr("=+-@", *text))
 		strbuf_adds(out, "\"'");
 	else
@@ -243,7 +243,7 @@ void listing_print_csv(const struct listing *l, struct strbuf *out)
 	}
 }
 
-/* Bytes at the beginning that are the same within a JSON string. */
+/* Returns the length of the prefix that needs no escaping in a JSON string. */
 static size_t plain_length(const char *text)
 {
 	size_t size = 0;
@@ -303,7 +303,7 @@ static void add_members(const struct listing *l, size_t row, struct strbuf *out)
 	}
 }
 
-/* Goes back from a row's depth to that of the next one. */
+/* Closes the rows between a row's depth and that of the next one. */
 static void close_rows(unsigned int from, unsigned int to, struct strbuf *out)
 {
 	for (; from > to; from--)
@@ -317,7 +317,7 @@ void listing_print_json(const struct listing *l, struct strbuf *out)
 		unsigned int depth = l->depths.items[row];
 		unsigned int before = row ? l->depths.items[row - 1] : depth;
 
-		/* The row before is open where this one is in it. */
+		/* The previous row stays open for its children. */
 		if (row && l->is_tree && depth <= before)
 			close_rows(before + 1, depth, out);
 		strbuf_adds(out, row && (!l->is_tree || depth <= before) ? ",\n" : "\n");

@@ -46,7 +46,7 @@ void heaviest_print(const struct profile *p)
 	struct query_filter filter = QUERY_FILTER_ALL;
 	struct query q;
 
-	/* Without names in it, no filter is refused. */
+	/* A filter without names cannot be refused. */
 	if (query_select(&q, p, &filter, NULL))
 		return;
 	if (q.weight)

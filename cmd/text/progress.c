@@ -18,7 +18,7 @@
 #include "lib/base/text.h"
 
 #define REFRESH_NS 50000000ull
-/* Shorter waits are not shown. */
+/* Shorter steps are not shown. */
 #define PATIENCE_NS 200000000ull
 #define RECORDING_REFRESH_NS 1000000000ull
 #define PLAIN_REFRESH_NS 10000000000ull
@@ -156,7 +156,7 @@ void progress_withdraw(struct progress *progress)
 		log_write(ERASE_LINE_ABOVE);
 }
 
-/* Says once that the command goes on, if it takes longer than usual to end. */
+/* Reports once that the command is still running, if it takes longer than usual to end. */
 static void say_interrupted(struct progress *progress)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -181,7 +181,7 @@ static bool is_line_due(struct progress *progress, uint64_t period_ns)
 	return true;
 }
 
-/* For those who read lines. */
+/* Prints progress in lines. */
 static void print_recording(struct progress *progress, uint64_t samples, uint64_t lost)
 {
 	bool is_json = progress->style == PROGRESS_JSON;

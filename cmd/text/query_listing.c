@@ -73,7 +73,7 @@ size_t marker_listing(struct listing *l, const struct profile *p, const struct q
 	return left_out;
 }
 
-/* Columns, each one thing that a key says. */
+/* Columns, each showing one property of a key. */
 enum field {
 	FIELD_END,
 	FIELD_FUNCTION,
@@ -113,7 +113,7 @@ static const struct {
 
 #define FIELDS_MAX 6
 
-/* Defaults for people, then for programs. */
+/* Default columns for people, then for programs. */
 static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 	{
 		[QUERY_BY_FUNCTION] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
@@ -148,7 +148,7 @@ struct item {
 	uint32_t processes; /* of a program, 0 without one */
 };
 
-/* Most rows are light, and have the weights of many others. */
+/* Cache size: most rows are light, and share their weights with many others. */
 #define KNOWN_ERRORS 4096
 
 struct filler {
@@ -159,7 +159,7 @@ struct filler {
 	char **errors; /* by weight, for programs; owned, NULL until needed */
 };
 
-/* Does what "%PRIu64" does, at a fraction of its cost. */
+/* Does the same as "%PRIu64" at a fraction of the cost. */
 static char *whole_number(uint64_t value)
 {
 	char text[24], *at = text + sizeof(text) - 1;
@@ -172,7 +172,7 @@ static char *whole_number(uint64_t value)
 	return xstrdup(at);
 }
 
-/* NULL for the empty text. */
+/* Returns NULL for the empty text. */
 static char *copy_text(const struct filler *f, string_id id)
 {
 	return id == NO_STRING ? NULL : xstrdup(query_keys_text(f->keys, id));

@@ -25,9 +25,9 @@
 #include "lib/recording/outcome_facts.h"
 #include "lib/stream/record/records.h"
 
-/* Tells what the recorded processes allocated and did not free, and who has most of that. */
+/* Reports memory that the recorded processes allocated and did not free, and its largest owner. */
 
-/* Returns the frame that asked for the memory; NO_FRAME if it is unknown. */
+/* Returns the frame that allocated the memory; NO_FRAME if it is unknown. */
 static frame_id find_owner(const struct profile *p, stack_id stack)
 {
 	for (; stack != NO_STACK; stack = p->stacks.rows.items[stack].parent) {
@@ -39,7 +39,7 @@ static frame_id find_owner(const struct profile *p, stack_id stack)
 	return NO_FRAME;
 }
 
-/* Returns the function with most of what is held, by its bytes; NO_FUNC: none is known. */
+/* Returns the function that holds the most bytes; NO_FUNC: unknown. */
 static func_id find_largest(const struct profile *p, uint64_t *bytes, frame_id *largest)
 {
 	_cleanup_free_ uint64_t *sums = xcalloc(p->funcs.rows.count + 1, sizeof(*sums));
@@ -126,7 +126,7 @@ static json_t *value_of(const struct fact *fact)
 	}
 }
 
-/* Returns the object of that name in another one, created if necessary; NULL: it is no UTF-8. */
+/* Returns the object of that name in another one, created if necessary; NULL for invalid UTF-8. */
 static json_t *enter(json_t *root, const char *name)
 {
 	if (!json_object_get(root, name))
@@ -134,7 +134,7 @@ static json_t *enter(json_t *root, const char *name)
 	return json_object_get(root, name);
 }
 
-/* Follows the key's dots. */
+/* Sets a value at the path in the key, separated by dots. */
 static void set(json_t *at, const struct fact *fact)
 {
 	const char *key = fact_kind(fact->id)->key;
@@ -153,7 +153,7 @@ static void set(json_t *at, const struct fact *fact)
 	}
 }
 
-/* Writes one JSON object: the facts that have a key, in the order of facts.def. */
+/* Writes one JSON object: the facts with a key, in the order of facts.def. */
 static void stats_write(const struct facts *facts, struct outfile *out)
 {
 	json_t *root = json_object();
@@ -266,7 +266,7 @@ static void unwinding_summarize(enum recorder_unwind method, const struct profil
 		strbuf_adds(out, ", the others end early: -v tells how");
 }
 
-/* Modules that are named where the time of naming went; shorter times are left out. */
+/* Number of modules listed as slowest to name; shorter times are omitted. */
 #define SLOWEST_MAX 5
 #define SLOW_NAMING_NS 1000000ull
 
@@ -396,7 +396,7 @@ static void print_unwinding(const struct outcome *outcome)
 		command_say("stacks: %s", strbuf_text(&line));
 }
 
-/* The last row may sum up the rest. */
+/* The last row may be the sum of the others. */
 static void print_unopened(const struct outcome *outcome)
 {
 	vec_for_each(&outcome->recording->facts.report.facts.rows, const struct fact *, fact) {
@@ -440,7 +440,7 @@ static int by_naming_time(const void *a, const void *b)
 	return (x->naming_ns < y->naming_ns) - (x->naming_ns > y->naming_ns);
 }
 
-/* Collects the modules that took longest to name, and long enough to be told. */
+/* Collects the modules that took longest to name, above a threshold. */
 static size_t slowest_modules(const struct profile *p, const struct module **rows)
 {
 	struct {
@@ -650,7 +650,7 @@ static void add_run(struct strbuf *out, const struct profile *p, const struct ru
 		    (double)(run->cpu_ns / 1000) / 1000);
 }
 
-/* Adds the runs of a command that is recorded several times, as far as they have ended. */
+/* Adds the ended runs of a command that is recorded several times. */
 static void add_runs(struct facts *f, const struct profile *p)
 {
 	_cleanup_(strbuf_release) struct strbuf runs = {0};

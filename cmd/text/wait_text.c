@@ -8,7 +8,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Subcategories with less than this share of the time blocked are not named. */
+/* Subcategories below this share of the blocked time are not named. */
 #define NAMED_PERCENT 10
 #define NAMED_MAX 3
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * V8's own format, of node, deno and Chrome (--cpu-prof): a tree of functions, and a node of it for
- * each sample.
+ * V8's own format, used by node, deno and Chrome (--cpu-prof): a tree of functions, and one of its
+ * nodes for each sample.
  */
 #include "lib/format/format.h"
 
@@ -21,7 +21,7 @@ struct node {
 	int64_t id;
 	uint32_t parent; /* row, or NO_NODE */
 	struct span children;
-	int64_t parent_id; /* 0: not told */
+	int64_t parent_id; /* 0: missing */
 	frame_id frame;
 	stack_id stack; /* set once it is known */
 	bool is_known;
@@ -51,7 +51,7 @@ static uint32_t find_node(const struct v8_reader *r, int64_t id)
 	return index_find(&r->index, hash_u64((uint64_t)id), node_equal, r, &id);
 }
 
-/* Lines and columns of the file begin with 0. */
+/* Lines and columns of the file count from 0. */
 static uint32_t place(double number)
 {
 	return number >= 0 && number < INT32_MAX ? (uint32_t)number + 1 : 0;
@@ -136,7 +136,7 @@ static void link_nodes(struct v8_reader *r)
 	}
 }
 
-/* Walks up to a node whose stack is known; a circle ends where it began. */
+/* Walks up to a node whose stack is known. A cycle ends at its start. */
 static stack_id stack_of(struct v8_reader *r, uint32_t at)
 {
 	stack_id stack = NO_STACK;

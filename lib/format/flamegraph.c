@@ -16,7 +16,7 @@
 #include "lib/base/text.h"
 #include "lib/format/label_tree.h"
 
-/* Colours of flame graphs: by the kind of code, or by what differs between two profiles. */
+/* Colours of flame graphs: by kind of code, or by the difference between two profiles. */
 
 /* "#rrggbb" */
 #define COLOR_SIZE 8
@@ -24,7 +24,7 @@
 /* Time that a function took in two recordings, in samples of either. */
 struct time_pair {
 	double before, now;
-	double scale; /* samples of now that one of before stands for */
+	double scale; /* samples of now per sample of before */
 };
 
 /* The script inside flame graphs. It reads names as text and never as markup. */
@@ -63,8 +63,9 @@ static double mix(uint32_t color, int shift, double part)
 }
 
 /*
- * The colour of a kind of code, by the name that front-ends have for it. Inlined functions are
- * paler. Neighbours differ a little by their labels, each the same in every graph; NULL: none.
+ * Returns the colour of a kind of code, by its name in front-ends. Inlined functions are paler.
+ * Labels vary the colour slightly, the same in every graph, so that adjacent boxes differ; NULL: no
+ * variation.
  */
 static void flamegraph_kind_color(const char *name, bool is_inlined, const char *label,
 				  char color[COLOR_SIZE])
@@ -82,8 +83,8 @@ static void flamegraph_kind_color(const char *name, bool is_inlined, const char 
 }
 
 /*
- * Red for more time, blue for less, the stronger the more. Grey where the error of sampling, and
- * the noise that two runs of one program have, explain the difference.
+ * Red for more time, blue for less, stronger for larger differences. Grey if the sampling error and
+ * the noise between two runs of the same program explain the difference.
  */
 static void flamegraph_difference_color(const struct time_pair *times, char color[COLOR_SIZE])
 {
@@ -268,17 +269,17 @@ const char flamegraph_script[] =
 	"})();\n";
 
 /*
- * A flame graph as an SVG image, or of a difference as an HTML page around it. It needs no other
- * file: a click zooms, a search marks functions, both by a script inside. Without scripts it is a
- * picture. The root is at the top; siblings are in the order of their names, so that widths are all
- * that differs between two graphs. Functions of all processes and threads are merged, unless each
- * thread is asked for.
+ * A flame graph as an SVG image, or of a difference as an HTML page with the image. It is self-
+ * contained: a script inside zooms on a click and marks functions found by a search. Without
+ * scripts it is a static picture. The root is at the top; siblings are sorted by name, so that two
+ * graphs differ only in widths. Functions of all processes and threads are merged, unless each
+ * thread is requested.
  */
 
 #define WIDTH 1200.0
 #define ROW 17
 #define HEADER 78
-/* Narrower ones are not to be seen. */
+/* Narrower ones are invisible. */
 #define WIDTH_MIN 0.1
 #define CHAR_WIDTH 6.7
 #define TEXT_WIDTH_MIN 21
@@ -292,8 +293,8 @@ struct graph {
 	double *lefts; /* by node: samples to its left */
 	uint32_t *depths; /* by node; UINT32_MAX: not drawn */
 	uint64_t sums[LABEL_TREE_SIDES];
-	bool has_base; /* colours say what differs from side 1 */
-	double scale; /* samples of side 0 that one of side 1 stands for */
+	bool has_base; /* colours show the difference to side 1 */
+	double scale; /* samples of side 0 per sample of side 1 */
 	uint32_t rows; /* drawn */
 	bool is_cut;
 	struct outfile *out;
@@ -316,7 +317,7 @@ __attribute__((format(printf, 2, 3))) static void write_line(const struct graph 
 	write_text(g, text);
 }
 
-/* Appends at most `room` characters as text of XML, with an ellipsis where more follow. */
+/* Appends at most `room` characters as XML text, with an ellipsis if truncated. */
 static void add_escaped(const char *text, size_t room, struct strbuf *out)
 {
 	for (; *text; text++) {
@@ -346,7 +347,7 @@ static void add_escaped(const char *text, size_t room, struct strbuf *out)
 	}
 }
 
-/* Nodes above have lower ids. */
+/* Ancestors have lower ids. */
 static void sum_up(struct graph *g)
 {
 	size_t count = g->tree.nodes.count;
@@ -395,7 +396,7 @@ static void place_nodes(struct graph *g)
 	g->depths = xcalloc(count + 1, sizeof(*g->depths));
 	for (size_t i = 0; i < count; i++)
 		g->depths[i] = UINT32_MAX;
-	/* The first row is that of all samples. */
+	/* The first row contains all samples. */
 	g->rows = 1;
 	place_siblings(g, g->tree.first_root, 0, 1);
 	for (stack_id i = 0; i < count; i++) {
@@ -472,7 +473,7 @@ static void write_nodes(const struct graph *g)
 	}
 }
 
-/* The graph's title, escaped; to be freed. */
+/* Returns the graph's title, escaped; to be freed. */
 static char *make_heading(const struct graph *g, const struct profile *p)
 {
 	_cleanup_free_ char *product = xstrdup(p->meta.product ? p->meta.product : "profile");
@@ -491,7 +492,7 @@ static char *make_heading(const struct graph *g, const struct profile *p)
 	return strbuf_take(&heading);
 }
 
-/* Appends a square of that colour and what it stands for; returns where the next one begins. */
+/* Appends a square of that colour and its meaning. Returns the position of the next one. */
 static double add_square(double left, const char *color, const char *name, struct strbuf *out)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -504,7 +505,7 @@ static double add_square(double left, const char *color, const char *name, struc
 	return left + 30 + CHAR_WIDTH * (double)strlen(name);
 }
 
-/* Says what the colours of the nodes that are drawn mean; nothing of a difference. */
+/* Explains the colours of the drawn nodes. Appends nothing for a difference. */
 static void add_legend(const struct graph *g, struct strbuf *out)
 {
 	bool is_drawn[UINT8_MAX + 1] = {0}, has_inlined = false;
@@ -598,7 +599,7 @@ static void graph_release(struct graph *g)
 	free(g->depths);
 }
 
-/* Recordings that ended by the clock tell times by how long they took. */
+/* Scales by duration if both recordings ended by time. */
 static double scale_of(const struct profile *p, const struct profile *base)
 {
 	const struct profile_meta *now = &p->meta, *before = &base->meta;

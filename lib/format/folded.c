@@ -12,16 +12,16 @@
 #include "lib/format/label_tree.h"
 #include "lib/format/text_lines.h"
 
-/* Lines that must be stacks if the text is to be such a file. */
+/* Number of lines that must be stacks for the text to match. */
 #define LINES_JUDGED 10
 
 /* A line: "main;work;copy 12". */
 struct folded_line {
-	const char *stack, *end; /* without the blank */
+	const char *stack, *end; /* without the trailing blank */
 	uint64_t weight;
 };
 
-/* False if the line has no count at its end. A count may have a fraction, which is cut off. */
+/* False if the line does not end in a count. Fractions of a count are truncated. */
 static bool parse(struct text_line line, struct folded_line *parsed)
 {
 	const char *at = line.end, *number;
@@ -37,7 +37,7 @@ static bool parse(struct text_line line, struct folded_line *parsed)
 	       (number == line.end || *number == '.');
 }
 
-/* Frames by what their functions are called. */
+/* Frames by function name. */
 struct frames_by_name {
 	struct strings names;
 	VEC(frame_id) frames;
@@ -125,8 +125,8 @@ static int folded_read(struct profile **p, const char *text, size_t size,
 }
 
 /*
- * Implement struct format. All stacks are of one thread. Endings _[k], _[i] and _[j] of names, of
- * kernel, inlined and just-in-time compiled code, stay in them; the first two count.
+ * Implement struct format. All stacks belong to one thread. Suffixes _[k], _[i] and _[j] of names,
+ * for kernel, inlined and just-in-time compiled code, stay in them; the first two are interpreted.
  */
 static bool folded_matches(const char *text, size_t size)
 {
@@ -148,10 +148,10 @@ static bool folded_matches(const char *text, size_t size)
 }
 
 /*
- * Collapsed stacks for flame graphs: a line per distinct stack, its frames from the outermost on
- * with ';' between them, a blank, the weight in ticks of the clock. The process is the outermost
- * frame, followed by the thread if its name differs. Samples of other events are left out, unless
- * there are none of the clock: a line has room for one number without a unit.
+ * Collapsed stacks for flame graphs: a line per distinct stack, its frames from the outermost on,
+ * joined by ';', a blank, the weight in clock ticks. The process is the outermost frame, followed
+ * by the thread if its name differs. Samples of other events are omitted unless there are no ticks:
+ * a line has room for one number without a unit.
  */
 
 static void write_node(const struct label_tree *t, stack_id node, struct strbuf *stack,
@@ -167,7 +167,7 @@ static void write_node(const struct label_tree *t, stack_id node, struct strbuf 
 	outfile_write(out, weight, (size_t)size);
 }
 
-/* Walks the tree without recursion, whatever its depth; `stack` is the text so far. */
+/* Walks the tree without recursion, as it may be deep; `stack` is the text so far. */
 static void write_tree(const struct label_tree *t, stack_id node, struct outfile *out)
 {
 	_cleanup_(strbuf_release) struct strbuf stack = {0};
@@ -198,7 +198,7 @@ static int folded_write(const struct profile *p, const struct export_options *op
 {
 	struct label_tree t = {.has_threads = true, .is_collapsed = true};
 
-	/* The options and counts are about contents that such a file lacks. */
+	/* The options and counts concern contents that such a file lacks. */
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)

@@ -12,7 +12,7 @@
 #include "lib/model/languages/language.h"
 #include "lib/model/tables/time_range.h"
 
-/* Longest spelling of a number that counts. */
+/* Maximum length of a number. */
 #define NUMBER_MAX 64
 
 bool json_members_find(struct json_cursor s, const char *const *names, struct span *spans)
@@ -95,11 +95,11 @@ char *json_members_text_at(const struct json_cursor *whole, struct span span)
 	return span.end ? json_cursor_text(&s) : xstrdup("");
 }
 
-/* Rows that large weights may take; beyond, they are cut and counted. */
+/* Maximum of rows for large weights. Beyond, weights are cut and counted. */
 #define SPLIT_ROWS_MAX (1u << 20)
-/* Ticks that a sample takes at most in profiles without times. */
+/* Maximum of ticks of a sample in profiles without times. */
 #define TICKS_MAX 1000000
-/* Time between samples of profiles that do not tell it. */
+/* Sampling interval if the profile lacks it. */
 #define INTERVAL_NS 1000000
 
 void foreign_init(struct foreign *f, struct import_counts *counts, struct import_counts *own)
@@ -230,7 +230,7 @@ static bool thread_equal(const void *table, uint32_t id, const void *key)
 	return row->pid == wanted->pid && row->tid == wanted->tid && row->name == wanted->name;
 }
 
-/* One thread of a pid is the main one: the first. */
+/* True for the first thread of a pid, which is the main one. */
 static bool is_first(struct foreign *f, uint32_t pid)
 {
 	const struct foreign_thread key = {.pid = pid, .tid = UINT32_MAX, .name = NO_STRING - 1};

@@ -72,7 +72,7 @@ const struct format *format_find(const char *name)
 	return NULL;
 }
 
-/* Returns the bytes of the longest of the suffixes that the path has; 0: it has none. */
+/* Returns the length of the path's longest suffix in the list, 0 without one. */
 static size_t suffix_size(const char *path, size_t size, const char *const *suffixes)
 {
 	size_t longest = 0;
@@ -87,7 +87,7 @@ static size_t suffix_size(const char *path, size_t size, const char *const *suff
 	return longest;
 }
 
-/* Takes the format with the longest suffix: ".speedscope.json" ends in ".json", too. */
+/* Chooses the longest suffix: ".speedscope.json" also ends in ".json". */
 const struct format *format_of_path(const char *path)
 {
 	const struct format *found = NULL;

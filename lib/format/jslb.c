@@ -47,7 +47,7 @@ struct jslb_slab {
 
 /* Slabs of JSON within others. */
 #define DEPTH_MAX 16
-/* Text that a byte of the file may become: "-128," and ten references to a slab. */
+/* Maximum text per byte of the file: "-128," and ten references to a slab. */
 #define GROWTH_MAX 64
 
 struct slabs {
@@ -109,7 +109,7 @@ static void jslb_read_add_number(struct strbuf *out, uint32_t type, const char *
 	case JSLB_I16:
 	case JSLB_I32:
 	case JSLB_I64:
-		/* The sign is at the top of what was read. */
+		/* The sign bit is at the top of the bits read. */
 		strbuf_addf(out, "%" PRId64, (int64_t)(bits << (64 - 8 * size)) >> (64 - 8 * size));
 		break;
 	default:
@@ -133,7 +133,7 @@ static bool jslb_read_add_column(struct slabs *s, const struct jslb_slab *slab)
 	return true;
 }
 
-/* Returns the end of a string that begins at `at`; `end` if it does not end. */
+/* Returns the end of the string at `at`; `end` if it is unterminated. */
 static const char *string_end(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -141,7 +141,7 @@ static const char *string_end(const char *at, const char *end)
 	return at < end ? at + 1 : end;
 }
 
-/* {"$s":3}: returns what follows, and the number; NULL: it is another object. */
+/* Parses {"$s":3}. Returns the text after it, and the number; NULL for other objects. */
 static const char *scan_reference(const char *at, const char *end, uint64_t *number)
 {
 	static const char head[] = "{\"$s\":";
@@ -245,7 +245,7 @@ struct packer {
 	struct strbuf root; /* its JSON without columns */
 	VEC(struct jslb_slab) slabs; /* offsets are those in `data` */
 	struct strbuf data;
-	size_t kept; /* up to here the text is in `root` */
+	size_t kept; /* the text up to here is in `root` */
 };
 
 /* Columns that front-ends take as slabs. */
@@ -314,7 +314,7 @@ static size_t find_column(const struct packer *p, const char *table, struct span
 	return i;
 }
 
-/* Goes through a table, and leaves everything but its columns as it is. */
+/* Packs a table's columns, and leaves everything else unchanged. */
 static void pack_table(struct packer *p, const char *table)
 {
 	struct json_cursor_list list = {0};
@@ -330,7 +330,7 @@ static void pack_table(struct packer *p, const char *table)
 	}
 }
 
-/* Goes through the members of an object that are tables. */
+/* Packs the members of an object that are tables. */
 static void pack_tables(struct packer *p)
 {
 	struct json_cursor_list list = {0};

@@ -9,7 +9,7 @@
 #include "lib/base/radix.h"
 #include "lib/base/text.h"
 
-/* Readers would take "worker 5" and the weight after it for two weights. */
+/* Readers would parse "worker 5" and the following weight as two weights. */
 static void join_last_number(struct strbuf *label)
 {
 	size_t at = label->size;
@@ -43,7 +43,7 @@ static string_id name_label(struct label_tree *t, string_id name, const char *fa
 	return intern_label(t, &label);
 }
 
-/* Tells equal addresses in different files apart. */
+/* Distinguishes equal addresses in different files. */
 static void add_module(const struct module *module, const struct strings *strings,
 		       struct strbuf *label)
 {
@@ -153,7 +153,7 @@ static uint32_t find_place(const struct label_tree *t, stack_id root, stack_id s
 	return index_find(&t->place_index, hash_pair(root, stack), place_equal, t, &wanted);
 }
 
-/* Walks outwards to a stack that the tree has, then adds the nodes on the way back. */
+/* Walks outwards to a stack already in the tree, then adds the nodes on the way back. */
 static stack_id find_node(struct label_tree *t, stack_id root, stack_id stack)
 {
 	const struct stack *stacks = t->profile->stacks.rows.items;
@@ -186,7 +186,7 @@ static stack_id find_root(struct label_tree *t, const struct profile_thread *thr
 	string_id process, name;
 	stack_id root;
 
-	/* Files that know nothing of processes have stacks alone. */
+	/* Files without processes have only stacks. */
 	if (!t->has_threads ||
 	    (!thread->pid && !strings_size(&t->profile->strings, thread->process_name)))
 		return NO_STACK;
@@ -250,7 +250,7 @@ static int compare_labels(const void *a, const void *b)
 		      ((const struct ranked_label *)b)->text);
 }
 
-/* Rank of each label in byte order. */
+/* Returns the rank of each label in byte order. */
 static uint32_t *rank_labels(const struct strings *labels)
 {
 	VEC(struct ranked_label) sorted = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text as perf script and prof script print it. A sample is a line with the thread, the time and
- * the event, then a line for each frame, the innermost first. Addresses are those of the process,
- * and no line tells where its files were mapped: what has no name keeps its address.
+ * Text output of perf script and prof script. A sample is a line with the thread, the time and the
+ * event, then a line for each frame, innermost first. Addresses are the process's, and mappings are
+ * not included: unnamed code keeps its address.
  */
 #include "lib/format/format.h"
 
@@ -29,13 +29,13 @@ struct head {
 	const char *comm, *comm_end;
 	uint32_t pid, tid;
 	uint16_t cpu;
-	uint64_t time; /* CLOCK_NO_TIME: one that no clock can show */
-	uint64_t period; /* 0: not told */
-	const char *event, *event_end; /* equal: not told */
-	const char *rest; /* a frame, if there is one on this line */
+	uint64_t time; /* CLOCK_NO_TIME: out of a clock's range */
+	uint64_t period; /* 0: missing */
+	const char *event, *event_end; /* equal: missing */
+	const char *rest; /* a frame on the same line, if any */
 };
 
-/* The lines of a sample's frames in the text, and the stack that they make. */
+/* The lines of a sample's frames, and the resulting stack. */
 struct frame_lines {
 	const char *text;
 	size_t size;
@@ -44,13 +44,13 @@ struct frame_lines {
 
 struct script_reader {
 	struct foreign f;
-	VEC(struct frame_lines) known; /* most samples have lines that came before */
+	VEC(struct frame_lines) known; /* most samples repeat earlier lines */
 	struct index known_index;
 	struct strings lines; /* of frames, each once */
 	VEC(frame_id) frames; /* by line */
-	VEC(frame_id) stack; /* of the sample being read, the innermost first */
-	char clock[NAME_MAX_SIZE]; /* the event that is the clock */
-	uint64_t start; /* CLOCK_NO_TIME: no time is known */
+	VEC(frame_id) stack; /* of the current sample, innermost first */
+	char clock[NAME_MAX_SIZE]; /* the event chosen as the clock */
+	uint64_t start; /* CLOCK_NO_TIME: unknown */
 	uint64_t interval;
 	bool has_sample;
 };
@@ -74,7 +74,7 @@ static const char *word_end(const char *at, const char *end)
 	return at;
 }
 
-/* Reads any number of digits; those of numbers that are too large count as UINT64_MAX. */
+/* Reads any number of digits. Too large numbers become UINT64_MAX. */
 static bool scan_seconds(const char **at, const char *end, uint64_t *seconds)
 {
 	const char *first = *at;
@@ -113,7 +113,7 @@ static bool scan_time(const char *at, const char *end, uint64_t *time)
 	return true;
 }
 
-/* "pid/tid" or "tid", the last word; before it is the name. */
+/* Parses the last word, "pid/tid" or "tid", after the name. */
 static bool scan_ids(struct head *head, const char *at, const char *end)
 {
 	const char *word = end, *scan;
@@ -165,7 +165,7 @@ static bool scan_task(struct head *head, const char *at, const char *end)
 	return scan_ids(head, at, end);
 }
 
-/* Reads the words after the time: period, event, and perhaps a frame. */
+/* Parses the words after the time: period, event, and an optional frame. */
 static void scan_event(struct head *head, const char *at, const char *end)
 {
 	const char *scan, *word;
@@ -205,7 +205,7 @@ static bool parse_head(struct text_line line, struct head *head)
 	return false;
 }
 
-/* "  7f12 name+0x34 (/lib/x.so)": returns false if the line is no frame. */
+/* Parses "  7f12 name+0x34 (/lib/x.so)". Returns false for other lines. */
 static bool parse_frame(const char *at, const char *end, struct foreign_frame *frame, char **name,
 			char **module)
 {
@@ -218,7 +218,7 @@ static bool parse_frame(const char *at, const char *end, struct foreign_frame *f
 	    end[-1] != ')')
 		return false;
 	at = skip_blanks(at, end);
-	/* Names of functions have parentheses, too: the last " (" is the file's. */
+	/* Function names may have parentheses as well: the last " (" is the file's. */
 	for (open = end - 1; open > at && !(open[0] == '(' && is_blank(open[-1])); open--)
 		;
 	if (*open != '(')
@@ -253,7 +253,7 @@ static frame_id make_frame(struct script_reader *r, const char *text, const char
 		frame.module = foreign_module(&r->f, module, "");
 	if (strcmp(name, "[unknown]") != 0)
 		frame.name = name;
-	/* No file is so large: the address is that of the process, and says nothing here. */
+	/* Too large for a file offset: the address is the process's, which is meaningless here. */
 	if (frame.name && frame.address > INT32_MAX)
 		frame.address = 0;
 	return foreign_frame(&r->f, &frame);
@@ -277,7 +277,7 @@ static int rank_of(const char *event)
 											     : 1;
 }
 
-/* The same clock may have several spellings: of the kernel alone, of programs alone. */
+/* True for other spellings of the clock, for the kernel or user space only. */
 static bool is_clock(const struct script_reader *r, const char *event)
 {
 	return strcmp(event, r->clock) == 0 ||
@@ -340,7 +340,7 @@ static bool lines_equal(const void *table, uint32_t id, const void *key)
 	return row->size == wanted->size && memcmp(row->text, wanted->text, row->size) == 0;
 }
 
-/* Reads on while lines begin with a tab, as those of frames do. */
+/* Reads lines that begin with a tab, as those of frames do. */
 static struct frame_lines take_frames(struct text_lines *lines)
 {
 	struct frame_lines frames = {.text = lines->at};
@@ -430,7 +430,7 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 	return foreign_finish(&r->f, true, err);
 }
 
-/* Processes are called as their main threads. */
+/* Names processes after their main threads. */
 static void name_processes(struct profile *p)
 {
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread) {
@@ -472,7 +472,7 @@ static int script_read(struct profile **p, const char *text, size_t size,
 	return ret;
 }
 
-/* The first line that is no comment begins a sample. */
+/* The first line that is not a comment must begin a sample. */
 static bool script_matches(const char *text, size_t size)
 {
 	struct text_lines lines = text_lines_of(text, size);

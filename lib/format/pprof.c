@@ -16,7 +16,7 @@
 #include "lib/format/pprof_read.h"
 #include "lib/format/protobuf.h"
 
-/* Is that frame inlined into the one of its caller? */
+/* True if the frame is inlined into its caller's. */
 static bool is_inlined(const struct profile *p, const struct stack *stack)
 {
 	const struct frame *frame = &p->frames.rows.items[stack->frame], *caller;
@@ -137,7 +137,7 @@ static void use_location(struct pprof_tables *t, stack_id row)
 	}
 }
 
-/* Readers take the first mapping for the program: the kernel's come last. */
+/* Numbers the kernel's mappings last: readers take the first one for the program. */
 static void number_modules(struct pprof_tables *t)
 {
 	const struct modules *modules = &t->profile->modules;
@@ -152,7 +152,7 @@ static void number_modules(struct pprof_tables *t)
 	}
 }
 
-/* A caller's stack comes before those that it calls. */
+/* Callers of a stack have lower ids. */
 void pprof_tables_use(struct pprof_tables *t, bool *is_used)
 {
 	const struct location_table *locations = t->locations;
@@ -189,7 +189,7 @@ static uint64_t address_of(const struct profile *p, const struct frame *frame)
 	return modules_address(&p->modules, frame->module, frame->offset);
 }
 
-/* The number of a function: rows of the profile first, then those that are addresses. */
+/* Returns a function's number: rows of the profile first, then addresses. */
 static uint64_t function_of(struct pprof_tables *t, const struct frame *frame)
 {
 	char name[32];
@@ -201,7 +201,7 @@ static uint64_t function_of(struct pprof_tables *t, const struct frame *frame)
 	       stacks_intern(&t->made_up, NO_STACK, (frame_id)pprof_tables_text(t, name));
 }
 
-/* The innermost function is the first line. */
+/* The innermost function must be the first line. */
 static void write_location(struct pprof_tables *t, stack_id row)
 {
 	const struct frame *frame = frame_of(t, row);
@@ -256,7 +256,7 @@ static void write_functions(struct pprof_tables *t)
 	}
 }
 
-/* Names are as good as they get here: with these flags, readers look for no others. */
+/* Sets flags that keep readers from searching for names, as no better ones will be found. */
 static void write_mappings(struct pprof_tables *t, bool of_kernel)
 {
 	const struct profile *p = t->profile;
@@ -461,17 +461,17 @@ void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
 }
 
 /*
- * pprof's profile.proto. A location is an address with the functions that are inlined there; its
- * address is relative to its mapping, which begins at 0, as one file is mapped at many places. A
- * sample stands for all of one thread with one stack. Its values are the ticks of the clock, those
- * as CPU time, and the occurrences of each other event; its labels are pid, tid and thread.
+ * pprof's profile.proto. A location is an address with the functions inlined there. Addresses are
+ * relative to the mapping, which begins at 0, as a file may be mapped at many places. A sample
+ * stands for all samples of a thread with the same stack. Its values are clock ticks, these as CPU
+ * time, and the occurrences of each other event; its labels are pid, tid and thread.
  */
 
 #define NO_VALUE UINT8_MAX
 
 #define NO_SAMPLE UINT32_MAX
 
-/* All samples of a thread with that stack. */
+/* All samples of a thread with the same stack. */
 struct pprof_sample {
 	thread_id thread;
 	stack_id stack;
@@ -484,8 +484,8 @@ struct pprof {
 	struct pprof_tables tables;
 	uint32_t *first_samples; /* by stack_id, that of NO_STACK after all others: one, or
 				    NO_SAMPLE */
-	struct strbuf *labels; /* by thread_id: of its samples; empty until asked for */
-	uint8_t value_of_event[UINT8_MAX + 1]; /* its first value */
+	struct strbuf *labels; /* by thread_id: of its samples; empty until needed */
+	uint8_t value_of_event[UINT8_MAX + 1]; /* index of its first value */
 	size_t value_count;
 	bool has_clock;
 	VEC(struct pprof_sample) samples;
@@ -504,7 +504,7 @@ static bool has_clock(const struct profile *p)
 	return p->events.rows.count < 2;
 }
 
-/* Events of other tools may have a unit: "alloc_space/bytes". */
+/* Events of other tools may include a unit: "alloc_space/bytes". */
 static void write_event_type(struct pprof *w, uint32_t field, const char *name)
 {
 	_cleanup_free_ char *type = xstrdup(name);
@@ -537,7 +537,7 @@ static void write_types(struct pprof *w)
 	}
 }
 
-/* Gives numbers to what samples refer to. */
+/* Numbers the rows used by samples. */
 static void use_stacks(struct pprof *w)
 {
 	size_t count = w->profile->stacks.rows.count;
@@ -651,7 +651,7 @@ static void write_samples_of(struct pprof *w, stack_id stack)
 		write_sample(w, number, locations);
 }
 
-/* Goes by stack: all threads' samples have the same locations. */
+/* Goes by stack, as samples of all threads share its locations. */
 static void write_samples(struct pprof *w)
 {
 	w->labels = xcalloc(w->profile->threads.rows.count + 1, sizeof(*w->labels));

@@ -24,7 +24,7 @@ static bool string_is(const struct pprof_reader *r, uint64_t number, const char 
 	return strcmp(string, text) == 0;
 }
 
-/* The first of several rows with one id counts. The id is field 1 of each. */
+/* Keeps the first of several rows with the same id. The id is field 1 of each. */
 static void add_row(struct pprof_rows *rows, struct protobuf_cursor bytes)
 {
 	struct pprof_row row = {.bytes = bytes, .module = NO_MODULE};
@@ -124,7 +124,7 @@ bool pprof_is_unit(const char *text)
 	return false;
 }
 
-/* Takes the numbers of one field, packed or not. */
+/* Reads the numbers of one field, packed or not. */
 static bool take_numbers(const struct protobuf_field *field, struct protobuf_cursor *s,
 			 uint64_t *number)
 {
@@ -162,7 +162,7 @@ static int read_values(struct pprof_reader *r, struct protobuf_cursor s, struct 
 }
 
 /*
- * The clock is a type that counts, beside one of time that is always so many periods. Each of its
+ * Finds the clock: a type that counts, beside a time type that is always its multiple. Each of its
  * samples stands for a period.
  */
 static int find_clock(struct pprof_reader *r, struct error *err)
@@ -300,7 +300,7 @@ static int add_sample(struct pprof_reader *r, struct protobuf_cursor bytes, stru
 		else
 			foreign_sample(&r->f, thread, r->types[i].event, r->f.now, stack, value);
 	}
-	/* Other events have no extent in time. */
+	/* Other events have no duration. */
 	foreign_pass(&r->f, r->clock >= 0 ? r->values.items[r->clock] : 1);
 	return 0;
 }
@@ -322,7 +322,7 @@ static void read_meta(struct pprof_reader *r)
 	meta->interval_ns = r->clock >= 0 ? r->period : 1000000;
 }
 
-/* Several threads may have run in less time than their samples take one after another. */
+/* Threads may have run in parallel: the duration can be less than the sum of their samples. */
 static void set_duration(struct pprof_reader *r)
 {
 	if (clock_can_show(r->duration_ns) && r->duration_ns > r->f.now)
@@ -376,7 +376,7 @@ int pprof_read(struct profile **p, const char *text, size_t size, struct import_
 	return ret;
 }
 
-/* All fields are known, and strings are among them, the first of which is empty. */
+/* All fields are known, and the strings begin with an empty one. */
 bool pprof_matches(const char *text, size_t size)
 {
 	struct protobuf_cursor s = protobuf_cursor_of(text, size);
@@ -393,7 +393,7 @@ bool pprof_matches(const char *text, size_t size)
 		if (!field.is_bytes && !is_number)
 			return false;
 		has_type |= field.number == PROFILE_SAMPLE_TYPE;
-		/* Reading tells the rest. */
+		/* Reading decides the rest. */
 		if (field.number == PROFILE_STRING_TABLE && has_type)
 			return field.bytes.at == field.bytes.end;
 	}

@@ -19,10 +19,10 @@
 /* Samples of one profile: stacks and weights, or begins and ends of functions. */
 struct part {
 	struct span name, unit, start, samples, weights, events;
-	double ns; /* in a unit; 0: it does not measure time */
-	string_id unit_id; /* equal for all that can be added up */
+	double ns; /* per unit; 0: not a unit of time */
+	string_id unit_id; /* equal for all units that can be added up */
 	string_id thread;
-	uint8_t event; /* 0: samples of the clock */
+	uint8_t event; /* 0: clock samples */
 };
 
 static const char *const part_names[] = {"name",    "unit",   "startValue", "samples",
@@ -34,11 +34,11 @@ struct scope_reader {
 	VEC(frame_id) frames;
 	VEC(struct part) parts;
 	VEC(double) weights; /* of the part being read */
-	VEC(stack_id) open; /* of functions that have begun */
-	double interval; /* shortest weight, ns */
+	VEC(stack_id) open; /* of functions that have not ended */
+	double interval; /* minimum weight, ns */
 	bool has_times, is_own;
 	size_t active; /* the part that is shown first */
-	struct strings texts; /* of stacks, each once: most samples have one that came before */
+	struct strings texts; /* of stacks, each once: most samples repeat an earlier one */
 	VEC(stack_id) stacks; /* by text */
 };
 
@@ -146,7 +146,7 @@ static bool have_one_unit(const struct scope_reader *r)
 	return true;
 }
 
-/* prof's own parts are called "thread" and "thread, event". */
+/* prof's own parts are named "thread" and "thread, event". */
 static void split_name(struct scope_reader *r, struct part *part, char *name)
 {
 	char *comma = NULL;
@@ -160,7 +160,7 @@ static void split_name(struct scope_reader *r, struct part *part, char *name)
 	part->thread = strings_intern(&r->f.profile->strings, name);
 }
 
-/* Makes the part an event with its name, if that is no thread's, and its unit. */
+/* Makes the part an event of its name, unless that is a thread's, and its unit. */
 static void make_event(struct scope_reader *r, struct part *part, const char *name)
 {
 	const char *unit = strings_get(&r->f.profile->strings, part->unit_id);
@@ -174,8 +174,8 @@ static void make_event(struct scope_reader *r, struct part *part, const char *na
 }
 
 /*
- * Parts with one unit are threads, of the clock unless they measure something else than time. Parts
- * with several units are measures that do not add up; times are the clock if they are to be shown.
+ * Parts of the same unit are threads, with clock samples unless the unit is not a time. Parts of
+ * several units are measures that cannot be added; times become the clock if they are shown.
  */
 static void name_part(struct scope_reader *r, struct part *part, bool has_one_unit)
 {
@@ -195,7 +195,7 @@ static void name_part(struct scope_reader *r, struct part *part, bool has_one_un
 	}
 }
 
-/* The first event is the one that is shown: that of the active part. */
+/* The event of the active part comes first, because it is shown. */
 static void name_parts(struct scope_reader *r)
 {
 	bool has_one_unit = have_one_unit(r);
@@ -204,7 +204,7 @@ static void name_parts(struct scope_reader *r)
 		name_part(r, &r->parts.items[!i ? r->active : i - (i <= r->active)], has_one_unit);
 }
 
-/* Events are in the row of the thread that is called so. */
+/* Events belong to the row of the thread of that name. */
 static uint32_t tid_of(const struct scope_reader *r, size_t number)
 {
 	const struct part *part = &r->parts.items[number];
@@ -216,7 +216,7 @@ static uint32_t tid_of(const struct scope_reader *r, size_t number)
 	return (uint32_t)number + 1;
 }
 
-/* The clock of a part: what rounding takes from a sample, the next one gets. */
+/* The clock of a part. The rounding error of a sample is carried to the next one. */
 struct scope_clock {
 	const struct part *part;
 	thread_id thread;
@@ -245,7 +245,7 @@ static void add_sample(struct scope_reader *r, struct scope_clock *clock, stack_
 	count = (uint64_t)((amount + clock->rest) / unit + 0.5);
 	clock->rest += amount - (double)count * unit;
 	foreign_sample(&r->f, clock->thread, part->event, time_now(r, clock), stack, count);
-	/* Other events have no extent in time. */
+	/* Other events have no duration. */
 	clock->now += part->event && !(part->ns > 0) ? interval : amount;
 }
 
@@ -296,7 +296,7 @@ static int read_samples(struct scope_reader *r, const struct part *part, struct 
 	return s.failed ? damaged(err, "its samples are damaged") : 0;
 }
 
-/* Begins or ends a function; what was open until then took the time since the last event. */
+/* Begins or ends a function. The functions open until then get the time since the last event. */
 static int take_event(struct scope_reader *r, struct json_cursor event, struct scope_clock *clock,
 		      double *before, struct error *err)
 {
@@ -418,9 +418,8 @@ static int speedscope_read(struct profile **p, const char *text, size_t size,
 }
 
 /*
- * Implement struct format. Each profile of the file is a thread. Weights in a unit of time are
- * ticks of the clock, which is as fast as the shortest of them; the others are a profile without
- * times.
+ * Implement struct format. Each profile of the file is a thread. Weights in a unit of time become
+ * clock ticks at the rate of the shortest one; others make a profile without times.
  */
 static bool speedscope_matches(const char *text, size_t size)
 {
@@ -431,8 +430,8 @@ static bool speedscope_matches(const char *text, size_t size)
 }
 
 /*
- * speedscope's own format: a profile a thread with its samples in the order of time; samples of
- * each other event are a profile of their own. Weights of the clock are milliseconds.
+ * speedscope's own format: one profile per thread with its samples in time order, and one per other
+ * event. Weights of the clock are milliseconds.
  */
 
 /* Functions with the same name and file are one. */
@@ -571,7 +570,7 @@ static void write_stack(struct speedscope *w, stack_id stack)
 	vec_release(&path);
 }
 
-/* The sum of weights in the profile's unit. */
+/* Returns the sum of weights in the profile's unit. */
 static double write_samples(struct speedscope *w, const struct profile_thread *thread,
 			    uint8_t event, double unit)
 {

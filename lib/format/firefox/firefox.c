@@ -8,7 +8,7 @@
 #include "lib/format/firefox/write/gecko_write.h"
 #include "lib/format/firefox/write/firefox_write.h"
 
-/* Accepts any JSON object: its kind shows when it is read. */
+/* Accepts any JSON object: only reading determines its kind. */
 static bool firefox_matches(const char *text, size_t size)
 {
 	size_t at = 0;

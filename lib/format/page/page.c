@@ -23,14 +23,14 @@
 #include "lib/query/table.h"
 
 /*
- * Data in a page: elements that hold gzip as base64, which no browser runs, each with an id. They
- * stay where they are, also if a browser writes the page anew.
+ * Data in a page: elements with an id that contain gzip as base64, which no browser executes. They
+ * survive when a browser saves the page.
  */
 
 #define TYPE "application/octet-stream"
-/* Bytes that become text at a time: a multiple of 3. */
+/* Bytes encoded at a time: a multiple of 3. */
 #define STEP ((size_t)48 << 10)
-/* More than a browser could hold. */
+/* Beyond the memory of a browser. */
 #define UNPACKED_MAX ((size_t)1 << 30)
 
 static void write_encoded(struct outfile *out, const unsigned char *data, size_t size)
@@ -47,7 +47,7 @@ static void write_encoded(struct outfile *out, const unsigned char *data, size_t
 	}
 }
 
-/* Writes bytes that are gzip already. */
+/* Writes bytes that are already gzip. */
 static void block_write_packed(struct outfile *out, const char *id, const void *data, size_t size)
 {
 	_cleanup_free_ char *begin = xasprintf("<script type=\"" TYPE "\" id=\"%s\">", id);
@@ -131,14 +131,14 @@ static int block_read(const char *text, size_t text_size, const char *id, char *
 }
 
 /*
- * One HTML file that shows a whole profile, in a browser that need not be connected to anything. It
- * holds the profile as blocks of lib/format/page/slab, lib/query as WebAssembly, and a script that
- * draws. Its first content, for those who forbid scripts, is a summary and the heaviest functions.
+ * One HTML file that shows a whole profile offline. It contains the profile as blocks of
+ * lib/format/page/slab, lib/query as WebAssembly, and a script that draws. Without scripts, it
+ * shows a summary and the heaviest functions.
  */
 
 #define GENERATOR "<meta name=\"generator\" content=\"prof profile page\">"
 #define SERVED "<meta name=\"prof-server\" content=\".\">\n"
-/* Bytes at the beginning in which it is looked for: browsers add comments. */
+/* Bytes at the beginning that are searched: browsers add comments. */
 #define GENERATOR_WITHIN 8192
 #define HEAVIEST 10
 #define NAME_SIZE 300
@@ -154,7 +154,7 @@ static void add(struct outfile *out, const char *text)
 	outfile_write(out, text, strlen(text));
 }
 
-/* Adds a foreign text; not longer than it may be. */
+/* Adds an untrusted text of bounded length. */
 static void add_escaped(const char *text, struct strbuf *html)
 {
 	_cleanup_free_ char *line = xstrndup(text, NAME_SIZE);
@@ -222,7 +222,7 @@ static void add_heaviest(const struct query *q, struct strbuf *html)
 	query_table_release(&table);
 }
 
-/* Adds what is there without scripts. */
+/* Adds the content shown without scripts. */
 static int add_first(const struct profile *p, const struct export_difference *difference,
 		     struct strbuf *html, struct error *err)
 {

@@ -117,7 +117,7 @@ int contents_write(const char *text, size_t size, source_content_fn *find, void 
 	return ret;
 }
 
-/* Kernel frames get their subcategories late, by the function's name. */
+/* Kernel frames get their subcategories after naming, by the function's name. */
 
 /* Positions of categories take a byte. */
 #define CATEGORIES_MAX 256
@@ -131,7 +131,7 @@ static bool is_text(struct json_cursor *s, const char *wanted)
 	return json_cursor_string(s, &text) && wanted && strcmp(strbuf_text(&text), wanted) == 0;
 }
 
-/* Tells whether the value at the cursor is a list of exactly these texts. */
+/* True if the value at the cursor is a list of exactly these texts. */
 static bool are_texts(struct json_cursor *s, const char *const *wanted)
 {
 	struct json_cursor_list list = {0};
@@ -181,7 +181,7 @@ int patch_kernel_category(const struct patch *r)
 
 /* New positions for rows that move because others come and go. */
 
-/* Drops functions that were only addresses; functions that were unused from the beginning stay. */
+/* Drops functions that were only addresses. Functions that were never used stay. */
 static bool drop_funcs(struct patch *r, const bool *had_use, bool *dropped_names)
 {
 	size_t count = r->funcs.count, kept = 0;
@@ -375,7 +375,7 @@ static void read_fields(struct walk *w, struct span fields, struct span type)
 		read_field(w, type);
 }
 
-/* Name and fields may come in any order. */
+/* Name and fields may be in any order. */
 static void read_schema(struct walk *w)
 {
 	struct json_cursor_list list = {0};
@@ -514,7 +514,7 @@ static void walk_field(struct walk *w, struct span type, struct span key)
 		json_cursor_skip(&w->s);
 }
 
-/* The type decides how the other fields are read, but may come after them. */
+/* The type determines how the other fields are read, but may follow them. */
 static void walk_data(struct walk *w)
 {
 	struct span value, key, type = {0};
@@ -702,7 +702,7 @@ static bool has_made_up_name(const struct patch *r, size_t row)
 	return cells_is_synthetic(strings_get(&r->profile->strings, name));
 }
 
-/* Tells whether the frame is a place in the code of a lib and not inlined. */
+/* True if the frame is a place in a lib's code and not inlined. */
 static bool is_place(const struct patch *r, size_t row)
 {
 	const struct cells *c = &r->cells;

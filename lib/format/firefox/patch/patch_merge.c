@@ -6,7 +6,7 @@
 #include "lib/base/text.h"
 #include "lib/format/firefox/patch/patch_internal.h"
 
-/* Answers about unnamed frames become rows of the file's tables. */
+/* Converts the results for unnamed frames to rows of the file's tables. */
 
 static bool func_equal(const void *table, uint32_t id, const void *key)
 {
@@ -155,7 +155,7 @@ static int64_t find_source(struct patch *r, source_file_id file)
 		return CELL_NULL;
 	draft.name = patch_string(r, source->path);
 	position = intern_source(r, &draft);
-	/* Also set if the file names the source already. */
+	/* Also applies to sources already named by the file. */
 	r->sources.items[position].file = file;
 	return position;
 }
@@ -174,7 +174,7 @@ static int64_t find_func(struct patch *r, func_id id, uint32_t from)
 	return intern_func(r, &draft);
 }
 
-/* Tells whether the answer says more than the address that is there already. */
+/* True if the result is more specific than the address already present. */
 static bool is_table_ready(const struct patch *r, const struct frame *frame, size_t depth)
 {
 	const struct func *func = &r->profile->funcs.rows.items[frame->func];
@@ -203,7 +203,7 @@ static void find_chain(const struct profile *p, stack_id stack, struct chain *ch
 	}
 }
 
-/* Changes only what names can tell; everything else was known when the file was written. */
+/* Changes only what depends on names. The rest was known when the file was written. */
 static void categorize(const struct patch *r, frame_id id, struct frame_draft *draft)
 {
 	const struct frame_category *category = r->categories ? &r->categories[id] : NULL;

@@ -443,7 +443,7 @@ static void insert_symbolicated(struct patch *r, struct jsonw *w, const struct e
 	jsonw_raw(w, ",", 1);
 }
 
-/* Tells front-ends not to offer symbolication if everything is named. */
+/* Disables symbolication in front-ends if everything is named. */
 static void insert_not_supported(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	jsonw_key(w, "symbolicationNotSupported");
@@ -543,7 +543,7 @@ void patch_write(struct patch *r, struct outfile *out)
 	jsonw_init(&w, out);
 	vec_for_each(&edits.rows, const struct edit *, edit) {
 		jsonw_raw(&w, text + at, edit->at.start - at);
-		/* The text before has the comma, if one is needed. */
+		/* The preceding text includes the comma, if one is needed. */
 		w.is_first = true;
 		edit->write(r, &w, edit);
 		at = edit->at.end;

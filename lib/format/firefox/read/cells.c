@@ -11,9 +11,9 @@
 #define CELLS_MAX 64
 #define UNKNOWN SIZE_MAX
 
-/* Columns by their place in a row. */
+/* Columns by their position in a row. */
 struct shape {
-	size_t columns[CELLS_MAX]; /* UNKNOWN: `keys` says which */
+	size_t columns[CELLS_MAX]; /* UNKNOWN: its name is in `keys` */
 	struct span keys[CELLS_MAX]; /* 0, 0: nameless */
 };
 

@@ -14,7 +14,7 @@
 #include "lib/format/firefox/read/read_internal.h"
 #include "lib/format/firefox/read/own_tables.h"
 
-/* Marks ids that are words in the file. */
+/* Marks ids that are not numbers in the file. */
 #define NAMED_ID (1u << 31)
 
 /* An entry of "threads": a thread or a view of one. */
@@ -27,7 +27,7 @@ struct row {
 	char *tid; /* owned; as spelled */
 	char *type; /* of the process, owned */
 	bool has_pid, has_text_pid;
-	int64_t cpu_ns; /* of several threads together; 0: that of the samples */
+	int64_t cpu_ns; /* of a row of several threads; 0: the sum of the samples */
 };
 
 struct process {
@@ -169,7 +169,7 @@ static bool is_view(const struct row *row, const char *kind)
 	return row->view && strcmp(row->view, kind) == 0;
 }
 
-/* Is that a table which was read before? */
+/* True for a table that was read before. */
 static bool is_own_table(const struct import *r, const struct json_cursor *s, struct span key)
 {
 	static const char *const names[] = {"stringArray",   "stringTable",   "libs",
@@ -188,7 +188,7 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 {
 	uint64_t *unread = r->counts->unread;
 
-	/* Samples of a difference are those of other threads, with weights that no sample has. */
+	/* Samples of a difference derive from other threads, with weights that no sample has. */
 	if (span_is(s, key, "samples") && is_view(row, "difference"))
 		json_cursor_skip(s);
 	else if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
@@ -221,7 +221,7 @@ static char *event_name(const struct import *r, string_id title)
 	return xstrndup(open + 1, strlen(open) - 2);
 }
 
-/* The thread of an event's row: the previous thread with the same ids. */
+/* Returns the thread of an event's row: the previous thread with the same ids. */
 static struct profile_thread *find_owner(struct import *r, const struct row *row)
 {
 	struct threads *threads = &r->profile->threads;
@@ -236,7 +236,7 @@ static struct profile_thread *find_owner(struct import *r, const struct row *row
 		       : NULL;
 }
 
-/* Views have no rows that only say what CPU time was used. */
+/* Views have no rows that only record CPU time. */
 static void drop_edges(struct sample_list *samples)
 {
 	size_t kept = 0;
@@ -281,7 +281,7 @@ static bool keep_cpu(struct import *r, struct row *row)
 	return true;
 }
 
-/* Gives samples that several threads share the CPU time that the writer took from them. */
+/* Restores CPU time that the writer removed from samples shared by several threads. */
 static void restore_cpu_time(struct row *row)
 {
 	uint64_t known = 0, wanted = row->cpu_ns > 0 ? (uint64_t)row->cpu_ns : 0;
@@ -303,7 +303,7 @@ static void restore_cpu_time(struct row *row)
 	}
 }
 
-/* "cc1 × 180, 82 %" → "cc1 × 180": the share is the writer's. */
+/* "cc1 × 180, 82 %" → "cc1 × 180": the writer appends the share. */
 static string_id without_share(struct strings *strings, string_id name)
 {
 	const char *text = strings_get(strings, name);
@@ -338,7 +338,7 @@ static void take_samples(struct import *r, struct row *row)
 		r->profile->stats.cpu_samples += sample->weight != 0;
 }
 
-/* First version in which threads say that they are main threads; their pids are texts since. */
+/* First version with a mark for main threads, and with pids as texts. */
 #define VERSION_MAIN 46
 
 /* Older files have no pids, process types or main threads. */
@@ -393,7 +393,7 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 		is_derived = is_view(&row, "difference");
 	if (is_derived)
 		return 0;
-	/* Views have no markers. Those of intervals without an end last as long as the samples. */
+	/* Views have no markers. Markers of open intervals last as long as the samples. */
 	take_samples(r, &row);
 	ret = import_markers(r, row.markers, &row.thread, err);
 	threads_add(&r->profile->threads, &row.thread);
@@ -443,7 +443,7 @@ void import_settle_threads(struct import *r)
 	const struct threads *threads = &r->profile->threads;
 
 	settle_mains(r);
-	/* The recorded process, if there is one, comes first. */
+	/* The recorded process comes first, if any. */
 	if (threads->rows.count && !threads->rows.items[0].incarnation)
 		r->profile->meta.root_pid = threads->rows.items[0].pid;
 }
@@ -456,7 +456,7 @@ int import_threads(struct import *r, struct error *err)
 	int ret = 0;
 
 	while (!ret && json_cursor_element(&s, &list)) {
-		/* In the oldest Gecko files, other processes are texts between threads. */
+		/* In the oldest Gecko files, other processes are strings between threads. */
 		if (r->is_gecko && json_cursor_peek(&s) == '"')
 			json_cursor_skip(&s);
 		else if (json_cursor_peek(&s) != '{')
@@ -477,7 +477,7 @@ int import_threads(struct import *r, struct error *err)
 /* Samples searched per time, so that a file of equal times costs no more than others. */
 #define SAME_TIME_MAX 64
 
-/* Numbers events as the recording did, if its features tell. */
+/* Numbers events as the recording did, if its features list them. */
 static void find_events(struct import *r)
 {
 	const struct profile_meta *meta = &r->profile->meta;
@@ -552,7 +552,7 @@ static void list_samples(struct clock_samples *list)
 		radix_sort(list->times.items, list->times.count);
 }
 
-/* Gives the samples their CPUs, in the order in which they were listed. */
+/* Sets the CPUs of the samples, in the order of the list. */
 static void set_cpus(const struct clock_samples *list)
 {
 	size_t row = 0;
@@ -565,7 +565,7 @@ static void set_cpus(const struct clock_samples *list)
 	}
 }
 
-/* Is the stack of a CPU's row that of the thread, below a frame of its program or without one? */
+/* True if a CPU's stack equals the thread's, below a frame of its program or without one. */
 static bool is_same_stack(const struct stacks *stacks, stack_id thread, stack_id cpu)
 {
 	while (thread != cpu && thread != NO_STACK && cpu != NO_STACK) {
@@ -610,11 +610,11 @@ void import_apply_cpus(struct import *r)
 	set_cpus(&list);
 	vec_release(&list.rows);
 	vec_release(&list.times);
-	/* Stacks with programs are made when it is written. */
+	/* The writer recreates stacks with programs. */
 	profile_drop_unused(r->profile);
 }
 
-#define VERSION_CATEGORIES 12 /* the first with a list of them */
+#define VERSION_CATEGORIES 12 /* first version with a list of them */
 
 string_id import_string(struct import *r, struct json_cursor *s)
 {
@@ -668,7 +668,7 @@ uint64_t import_moment(const struct import *r, uint64_t ns)
 	return r->profile->meta.start_ns + (moment > 0 ? (uint64_t)moment : 0);
 }
 
-/* Reads a number; of others, null and numbers that are too large are no damage. */
+/* Reads a number. Null and too large numbers are accepted as missing. */
 static bool read_ms(struct json_cursor *s, struct decimal *ms)
 {
 	struct json_cursor value = *s;
@@ -701,7 +701,7 @@ uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
 	return clock_can_show((uint64_t)ns) ? (uint64_t)ns : CLOCK_NO_TIME;
 }
 
-/* Tells whether a value that is no object says something. */
+/* True if a value other than an object has content. */
 static bool says_something(const struct json_cursor *s, struct span value)
 {
 	struct json_cursor inside = json_cursor_within(s, value);
@@ -765,7 +765,7 @@ int import_finish(struct import *r, struct error *err)
 		return error_text(err, -EBADMSG, "there is no thread");
 	import_settle_threads(r);
 	import_apply_cpus(r);
-	/* Leaves of samples that are callers alone, and the other way round. */
+	/* Drop the unused form of each frame: leaf or caller. */
 	if (r->read_own_tables)
 		profile_drop_unused(r->profile);
 	return 0;

@@ -49,7 +49,7 @@ static const struct own_lib *find_lib(const struct own_libs *libs, uint64_t addr
 {
 	size_t count = vec_count_front(&libs->rows, it, it->start <= address);
 
-	/* A library inside of another one is not expected. */
+	/* A library inside another one is unexpected. */
 	if (!count || address >= libs->rows.items[count - 1].end)
 		return NULL;
 	return &libs->rows.items[count - 1];
@@ -74,7 +74,7 @@ static bool place_address(struct import *r, const char *location, struct func *f
 	return true;
 }
 
-/* Returns the part of the text in the parentheses at its end; NULL: it has none there. */
+/* Returns the part of the text in trailing parentheses; NULL without them. */
 static char *last_parentheses(char *text)
 {
 	char *open = strrchr(text, '(');
@@ -85,7 +85,7 @@ static char *last_parentheses(char *text)
 	return open + 1;
 }
 
-/* Cuts what follows the library: " + 1234" and " (file:34)". */
+/* Cuts the suffixes " + 1234" and " (file:34)" after the library. */
 static void cut_offset(char *text)
 {
 	char *plus = strstr(text, ") + "), *open;
@@ -125,7 +125,7 @@ static bool place_library(struct import *r, const char *location, struct func *f
 	return true;
 }
 
-/* Cuts ":34" off the end of the text; false: it does not end so. */
+/* Cuts ":34" off the end of the text; false without it. */
 static bool cut_number(char *text, uint32_t *number)
 {
 	char *colon = strrchr(text, ':');
@@ -138,7 +138,7 @@ static bool cut_number(char *text, uint32_t *number)
 	return true;
 }
 
-/* Cuts "[5]" off the end of the text, the row of a source; -1: it does not end so. */
+/* Cuts "[5]" off the end of the text, the row of a source; -1 without it. */
 static int64_t cut_source(char *text)
 {
 	char *open = strrchr(text, '[');
@@ -166,7 +166,7 @@ static string_id source_name(struct import *r, int64_t row, char *uri)
 	return strings_intern(&r->profile->strings, uri);
 }
 
-/* "function (file:line:column)[source]", or without a function: the script as a whole. */
+/* "function (file:line:column)[source]"; without a function: the whole script. */
 static bool place_script(struct import *r, const char *location, struct func *func)
 {
 	_cleanup_free_ char *text = xstrdup(location), *root = NULL;
@@ -270,20 +270,20 @@ int gecko_read_tables(struct import *r, struct json_cursor s, struct error *err)
 }
 
 /*
- * Profiles as Firefox and "perf script report gecko" write them: tables by rows, with those of each
- * thread, and processes in processes, each with a clock of its own. Threads, samples and markers
- * are read as those of a processed profile.
+ * Profiles written by Firefox and "perf script report gecko": tables by rows, separate for each
+ * thread, and nested processes, each with its own clock. Threads, samples and markers are read as
+ * in a processed profile.
  */
 
 #define GECKO_VERSION_MIN 3
 #define GECKO_CATEGORY_LIST 11
 #define PROCESSES_MAX 65536
 
-/* A process, whose object may be a text within another one. */
+/* A process, whose object may be a string within another one. */
 struct process {
 	struct json_cursor cursor; /* at the whole text */
 	struct span object;
-	char *text; /* owned, NULL: within that of the file */
+	char *text; /* owned; NULL: within the file's text */
 	unsigned int depth;
 	struct span meta, libs, threads, processes, counters, overhead, log, sources;
 	int64_t shift_ns;
@@ -339,7 +339,7 @@ static int find_members(struct process *p, struct error *err)
 	return s.failed ? damaged(&s, err) : 0;
 }
 
-/* A panel of the browser's tools wrapped profiles up: {"profile": {…}}. */
+/* A panel of the browser's tools wrapped profiles: {"profile": {…}}. */
 static int open_process(struct process *p, struct error *err)
 {
 	int ret = find_members(p, err);
@@ -351,7 +351,7 @@ static int open_process(struct process *p, struct error *err)
 	return ret;
 }
 
-/* Makes a process of a text that holds the object. */
+/* Adds the process whose object is in a string. */
 static void add_text(struct processes *all, struct json_cursor *s, unsigned int depth)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
@@ -366,7 +366,7 @@ static void add_text(struct processes *all, struct json_cursor *s, unsigned int 
 	vec_push(&all->rows, p);
 }
 
-/* Adds the processes of a list, which up to version 4 are texts in that of threads. */
+/* Adds the processes of a list; up to version 4, they are strings in the list of threads. */
 static void add_list(struct processes *all, size_t parent, struct span span, bool are_texts)
 {
 	struct process of = all->rows.items[parent];
@@ -431,7 +431,7 @@ static int compare_libs(const void *a, const void *b)
 	return left->start < right->start ? -1 : left->start > right->start;
 }
 
-/* Up to version 3, the list is a text. */
+/* Up to version 3, the list is a string. */
 static int read_libs(struct import *r, const struct process *p, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&p->cursor, p->libs);
@@ -477,7 +477,7 @@ static void read_sources(struct import *r, const struct process *p)
 		grid_read(&grid, &s, &reader);
 }
 
-/* The end of a process is told by meta, and its pid by its main thread, else the first one. */
+/* meta contains the end of a process; its main thread, else its first one, the pid. */
 static void finish_process(struct import *r, struct process *p, thread_id first)
 {
 	struct threads *threads = &r->profile->threads;
@@ -494,7 +494,7 @@ static void finish_process(struct import *r, struct process *p, thread_id first)
 	}
 }
 
-/* Points at the parts of a process what reads those of a file. */
+/* Makes the parts of a process those of the file for the readers. */
 static void enter_process(struct import *r, const struct process *p)
 {
 	r->layout.cursor = p->cursor;
@@ -638,7 +638,7 @@ static bool has_member(struct json_cursor s, const char *name)
 	return false;
 }
 
-/* Only old processed profiles have no version of their own, but strings in arrays. */
+/* Only old processed profiles lack a version of their own but have strings in arrays. */
 bool gecko_matches(const char *text, size_t size)
 {
 	struct json_cursor_list list = {0}, threads = {0};

@@ -43,7 +43,7 @@ static int check_length(const struct table *t, const struct json_cursor *s,
 			  s->text + column->key.start, count, t->length);
 }
 
-/* Reads the object at the cursor. Returns -EBADMSG if it is not such a table. */
+/* Reads the object at the cursor. Returns -EBADMSG if it is not a table. */
 static int table_read(struct table *t, struct json_cursor *s, const char *name, struct error *err)
 {
 	size_t counts[COLUMNS_MAX];
@@ -265,7 +265,7 @@ static void add_other(struct layout *l, struct span key, struct span value)
 {
 	static const char *const known[] = {"pages", "profileGatheringLog", NULL};
 
-	/* Neither [] nor null counts. */
+	/* [] and null do not count. */
 	l->other_count += value.end - value.start > strlen("null");
 	l->has_unknown |= !is_one_of(&l->cursor, key, known);
 }
@@ -339,7 +339,7 @@ int layout_read_meta(struct layout *l, struct error *err)
 		else if (span_is(&s, key, "markerSchema"))
 			l->schemas = value;
 	}
-	/* meta.extra is written anew, and must not be there twice. */
+	/* meta.extra is rewritten, so it must not be duplicated. */
 	if (is_there(l->extra) && s.text[l->extra.start] != '[')
 		return error_text(err, -EBADMSG, "meta.extra is not a list");
 	/* The oldest processed profiles have no version. */
@@ -363,7 +363,7 @@ static void read_build_id(struct layout_lib *lib, const char *text)
 	lib->build_id_size = (uint8_t)size;
 }
 
-/* Tells a real build id from one that prof invented for a file without one. */
+/* Distinguishes a real build id from one invented by prof for a file without one. */
 static bool is_build_id(const char *breakpad_id, const char *path)
 {
 	char invented[BREAKPAD_ID_SIZE + 1];
@@ -379,7 +379,9 @@ static bool is_build_id(const char *breakpad_id, const char *path)
 	return true;
 }
 
-/* The id of a program database: "{10000000-…-0000000000a2}" and the age 7 → "10000000…A27". */
+/*
+ * Joins the id of a program database, "{10000000-…-0000000000a2}", and the age 7 to "10000000…A27".
+ */
 static char *join_signature(const char *signature, int64_t age)
 {
 	_cleanup_(strbuf_release) struct strbuf id = {0};
@@ -392,7 +394,7 @@ static char *join_signature(const char *signature, int64_t age)
 	return xstrdup(strbuf_text(&id));
 }
 
-/* Members that only older files have. */
+/* Members that exist only in older files. */
 struct old_lib {
 	char *debug_name, *database, *signature;
 	int64_t age;

@@ -10,8 +10,8 @@
 #include "lib/model/meaning/wait_frames.h"
 
 /*
- * Older files have waits in three categories, "Idle", "Blocked" and "Runnable". They become one,
- * with what the thread waited for as its subcategory, so that old and new files say the same.
+ * Older files have waits in three categories, "Idle", "Blocked" and "Runnable". They are merged
+ * into one, with the reason for the wait as subcategory, as in new files.
  */
 
 #define NO_CATEGORY UINT8_MAX
@@ -34,7 +34,7 @@ static const char *subcategory_of(const struct profile *p, const struct frame *f
 		       : "";
 }
 
-/* Older files did not tell sleeps from other waits that block nobody, but by their labels. */
+/* Older files distinguish sleeps from other harmless waits only by their labels. */
 static bool is_sleep(const struct profile *p, const struct frame *frame)
 {
 	const char *name;
@@ -86,7 +86,7 @@ static uint8_t add_idle(struct profile *p)
 	return (uint8_t)(p->categories.count - 1);
 }
 
-/* Returns the stack's innermost frame that is neither a label nor the kernel's. */
+/* Returns the stack's innermost frame other than a label or the kernel's. */
 static stack_id own_code(const struct profile *p, stack_id id)
 {
 	while (id != NO_STACK) {
@@ -101,8 +101,8 @@ static stack_id own_code(const struct profile *p, stack_id id)
 }
 
 /*
- * Older files have threads that wait for work in Lock or Condition. Labels of such stacks become
- * others, each appended once.
+ * Older files have threads that wait for work in Lock or Condition. Replaces the labels of such
+ * stacks, each appended once.
  */
 static void mark_parked(struct profile *p, uint8_t idle)
 {
@@ -164,9 +164,9 @@ void import_join_waits(struct import *r)
 }
 
 /*
- * Markers as older files have them: with times and names of their own in their data, and without
- * schemas. The front-end upgrades such files by rules for each version; these are the same for what
- * a profile keeps.
+ * Markers of older files: with their own times and names in the data, and without schemas. The
+ * front-end upgrades such files by rules for each version; these are equivalent for the data that a
+ * profile keeps.
  */
 
 /* First versions of both kinds of files in which ... */
@@ -261,7 +261,7 @@ static const char old_schemas[] =
 																		     ",\"timeline-overview\"],\"fields\":["
 																		     "{\"key\":\"category\",\"label\":\"Type\",\"format\":\"string\"}]}]";
 
-/* Schemas that files lack, or that have no fields there though the data has many. */
+/* Schemas that files lack, or have without fields though the data has many. */
 static const struct {
 	const char *type, *schema;
 } late_schemas[] = {
@@ -301,7 +301,7 @@ static bool is_identifier(const struct json_cursor *s, struct span key)
 	return key.end > key.start && key.end - key.start <= 64;
 }
 
-/* Makes fields of all members that are texts or numbers. */
+/* Makes fields of all members with texts or numbers. */
 static uint32_t guess_fields(struct import *r, struct json_cursor *data,
 			     struct schema_field fields[SCHEMA_FIELDS_MAX])
 {
@@ -361,7 +361,7 @@ schema_id import_schema_for(struct import *r, const char *type, struct json_curs
 	return id;
 }
 
-/* Members of the data that other columns have in newer files. */
+/* Members of the data that are columns in newer files. */
 struct old_data {
 	string_id category, interval;
 	uint64_t start, end;
@@ -402,7 +402,7 @@ static bool is_text(const struct import *r, string_id id, const char *text)
 	return id != NO_STRING && strcmp(strings_get(&r->profile->strings, id), text) == 0;
 }
 
-/* Finds how an interval is told: by two times, or by a marker for each of its ends. */
+/* Determines the form of an interval: two times, or a marker for each end. */
 static void find_phase(const struct import *r, struct marker_draft *draft,
 		       const struct old_data *data)
 {

@@ -9,12 +9,12 @@
 #include "lib/format/firefox/read/cells.h"
 #include "lib/model/meaning/categories.h"
 
-/* First version of processed profiles in which stacks have no categories of their own. */
+/* First version of processed profiles with categories in frames only, not in stacks. */
 #define PROCESSED_FRAME_CATEGORIES 53
-/* First versions of both with a list of categories; before, categories were bits. */
+/* First versions with a list of categories; before, categories were bits. */
 #define PROCESSED_CATEGORY_LIST 12
 #define GECKO_CATEGORY_LIST 11
-/* First versions in which the entries of scripts have no name of their own. */
+/* First versions in which the entries of scripts have no name. */
 #define PROCESSED_ENTRIES 17
 #define GECKO_ENTRIES 15
 
@@ -183,7 +183,7 @@ static void own_stacks_read_value(void *ctx, struct json_cursor *s, size_t colum
 	}
 }
 
-/* Gives a frame without a category that of its stack, which older writers set there alone. */
+/* Gives a frame without a category that of its stack, where older writers set it. */
 static frame_id with_category(struct import *r, frame_id id, const struct own_stack *stack)
 {
 	struct frame frame = *frames_get(&r->profile->frames, id);
@@ -272,16 +272,16 @@ void own_spans_find(struct own_spans *spans, struct json_cursor s)
 }
 
 /* First versions in which ... */
-#define VERSION_FILE_NAMES 4 /* functions have files and lines, not only names that tell them */
-#define VERSION_COLUMNS 18 /* the last part of a file's name is no line */
+#define VERSION_FILE_NAMES 4 /* functions have files and lines; before, only as part of names */
+#define VERSION_COLUMNS 18 /* the last part of a file's name is not a line */
 #define VERSION_SYMBOLS 36 /* symbols have a table; before, functions had addresses */
-#define VERSION_NUDGED 38 /* callers have the address of their call, no return address */
-#define VERSION_SHARED_LIBS 41 /* the profile has libraries, not each thread */
+#define VERSION_NUDGED 38 /* callers have the address of their call instead of a return address */
+#define VERSION_SHARED_LIBS 41 /* the profile has libraries instead of each thread */
 
 #define RESOURCE_LIBRARY 1
 #define PLACE_MAX INT32_MAX
 
-/* Any row of these tables: what there is in its columns, -1 for nothing. */
+/* Any row of these tables: values of its columns, -1 for missing ones. */
 struct own_row {
 	int64_t at[12];
 };
@@ -309,7 +309,7 @@ struct thread_tables {
 	struct import *r;
 	struct rows resources, funcs, symbols, frames;
 	VEC(func_id) func_ids;
-	VEC(module_id) func_modules; /* by function: with its code */
+	VEC(module_id) func_modules; /* by function: the module with its code */
 	VEC(symbol_id) symbol_ids; /* of symbols; up to version 35, of functions */
 };
 
@@ -333,7 +333,7 @@ static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t r
 		*cell = own_number(s);
 }
 
-/* A table that is missing is empty. Columns of old ones may end early. */
+/* A missing table is empty. Columns of old ones may be shorter. */
 static int read_rows(const struct import *r, struct span span, const char *const *columns,
 		     struct rows *rows, struct error *err)
 {
@@ -388,7 +388,7 @@ static source_file_id source_at(struct import *r, const struct own_row *cells)
 				 : source_files_intern(&r->profile->source_files, name);
 }
 
-/* Cuts ":34" off the end of the text; false: it does not end so. */
+/* Cuts ":34" off the end of the text; false without it. */
 static bool cut_number(char *text, uint32_t *number)
 {
 	char *colon = strrchr(text, ':');
@@ -401,7 +401,7 @@ static bool cut_number(char *text, uint32_t *number)
 	return true;
 }
 
-/* "frobnicate (chrome://blargh:34)", and "chrome://blargh:34", a script as a whole. */
+/* "frobnicate (chrome://blargh:34)", or "chrome://blargh:34" for a whole script. */
 static void split_name(struct import *r, struct func *func)
 {
 	struct strings *strings = &r->profile->strings;
@@ -424,7 +424,7 @@ static void split_name(struct import *r, struct func *func)
 	func->name = strings_intern(strings, open ? name : uri);
 }
 
-/* The line was taken for part of the file's name, and the column for the line. */
+/* The line was parsed as part of the file's name, and the column as the line. */
 static void move_column(struct import *r, struct func *func)
 {
 	struct source_files *files = &r->profile->source_files;

@@ -9,7 +9,7 @@
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/firefox/read/read_internal.h"
 
-/* Reads the data of markers, by their schemas. */
+/* Reads the data of markers according to their schemas. */
 
 int64_t import_index(struct json_cursor *s, size_t count)
 {
@@ -52,7 +52,7 @@ static void read_cause(struct import *r, struct json_cursor *s, struct marker *m
 	}
 }
 
-/* The samples of a cause in older files: a thread of its own, with one sample. */
+/* The cause's samples in older files: a thread object with one sample. */
 struct cause_reader {
 	struct import *reader;
 	int64_t stack;
@@ -77,7 +77,7 @@ static void read_cause_value(void *ctx, struct json_cursor *s, size_t column, si
 		of->stack = import_index(s, of->reader->stack_count);
 }
 
-/* Reads such a thread. Anything else by the name "stack" is no cause. */
+/* Reads such a thread. Any other value of "stack" is not a cause. */
 static bool read_cause_thread(struct import *r, struct json_cursor *s, struct marker *marker,
 			      struct marker_value *value)
 {
@@ -118,13 +118,13 @@ static string_id read_string_value(struct import *r, struct json_cursor *s, bool
 		row = import_index(s, r->string_count);
 		return row < 0 ? NO_STRING : r->strings[row];
 	}
-	/* Other values become texts as they are spelled. */
+	/* Other values become texts in their original spelling. */
 	json_cursor_value(s, &value);
 	return strings_intern_sized(&r->profile->strings, s->text + value.start,
 				    value.end - value.start);
 }
 
-/* Processes have pids that are spelled like those of threads[]. */
+/* Processes have pids in the spelling of threads[]. */
 static struct marker_value read_pid(struct import *r, struct json_cursor *s)
 {
 	_cleanup_free_ char *text = json_cursor_text(s);
@@ -161,7 +161,7 @@ static struct marker_value read_field_value(struct import *r, struct json_cursor
 	return value;
 }
 
-/* The type of an event is a field in older files, whose own type has its place. */
+/* In older files, the type of an event is a field in the place of the marker's type. */
 static void read_type(struct import *r, struct json_cursor *s, const struct marker *marker)
 {
 	const struct markers *markers = &r->profile->markers;
@@ -247,7 +247,7 @@ static void read_format(struct import *r, struct json_cursor *s, struct field_dr
 	r->counts->unread[UNREAD_MEMBERS]++;
 }
 
-/* Returns false if a profile has no place for its values. */
+/* Returns false if a profile cannot represent its values. */
 static bool read_field(struct import *r, struct json_cursor *s, struct field_draft *draft)
 {
 	struct schema_field *field = &draft->field;
@@ -313,7 +313,7 @@ static uint32_t read_places(struct json_cursor *s)
 	return shown;
 }
 
-/* Returns the label, or NO_STRING if it is made of a field that is not there. */
+/* Returns the label, or NO_STRING if it refers to a missing field. */
 static string_id check_label(const struct strings *strings, string_id label,
 			     const struct schema_field *fields, uint32_t count)
 {
@@ -372,13 +372,13 @@ static void read_schema(struct import *r, struct json_cursor *s)
 			schema.tooltip_label = import_string(r, s);
 		else if (span_is(s, key, "display"))
 			schema.shown = read_places(s);
-		/* Up to version 54, and in Gecko profiles, the fields were called so. */
+		/* Name of the fields up to version 54, and in Gecko profiles. */
 		else if (span_is(s, key, "fields") || span_is(s, key, "data"))
 			schema.field_count = read_fields(r, s, fields, &row_fields);
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
-	/* A better one comes with the first marker. */
+	/* The first marker provides a better one. */
 	if (!schema.field_count &&
 	    strcmp(strings_get(&r->profile->strings, schema.name), "Network") == 0)
 		return;
@@ -504,7 +504,7 @@ static schema_id find_schema(struct import *r, const struct marker_draft *draft)
 	return import_schema_for(r, type, data);
 }
 
-/* Adds a marker with the data of its begin, if that has some, and of its end. */
+/* Adds a marker with the data of its end, and of its begin if that has data. */
 static bool add_marker(struct import *r, const struct marker_draft *draft, struct span before,
 		       struct profile_thread *thread)
 {
@@ -533,11 +533,11 @@ static bool add_marker(struct import *r, const struct marker_draft *draft, struc
 	return is_valid && !data.failed;
 }
 
-/* Begins of intervals whose ends are still to come. */
+/* Begins of intervals whose ends have not been read yet. */
 struct open_markers {
 	VEC(struct marker_draft) rows;
-	VEC(uint32_t) below; /* by row: the one of that name that began before, or INDEX_NONE */
-	VEC(uint32_t) tops; /* by name: the last begun one, or INDEX_NONE */
+	VEC(uint32_t) below; /* by row: the previous begin of that name, or INDEX_NONE */
+	VEC(uint32_t) tops; /* by name: the latest begin, or INDEX_NONE */
 	VEC(string_id) names;
 	struct index index; /* of names */
 };
@@ -572,7 +572,9 @@ static void open_marker(struct open_markers *open, const struct marker_draft *dr
 	vec_push(&open->rows, *draft);
 }
 
-/* Ends the interval of that name that began last; one that began before the recording is as old. */
+/*
+ * Ends the interval of that name that began last. One without a begin is as old as the recording.
+ */
 static bool close_marker(struct import *r, struct open_markers *open, struct marker_draft *end,
 			 struct profile_thread *thread)
 {
@@ -601,7 +603,7 @@ static bool close_marker(struct import *r, struct open_markers *open, struct mar
 	return is_valid;
 }
 
-/* Ends what is still open with the thread. */
+/* Ends open intervals at the end of the thread. */
 static bool close_rest(struct import *r, struct open_markers *open, struct profile_thread *thread)
 {
 	uint64_t last = samples_last_time(&thread->samples) + r->profile->meta.interval_ns;
@@ -655,7 +657,7 @@ static uint64_t last_time(const struct marker_draft *draft)
 	return draft->end && draft->end != CLOCK_NO_TIME ? draft->end : draft->start;
 }
 
-/* By the end of each, as the front-end sorts the unsorted ones of Gecko. */
+/* Orders by end, as the front-end sorts the unsorted markers of Gecko. */
 static int compare_drafts(const void *a, const void *b)
 {
 	const struct marker_draft *left = a, *right = b;
@@ -699,7 +701,7 @@ int import_markers(struct import *r, struct span table, struct profile_thread *t
 	if (!table.end || json_cursor_peek(&s) != '{')
 		return 0;
 	grid_read(&grid, &s, &reader);
-	/* Front-ends take no more than the length says. */
+	/* Front-ends read at most `length` markers. */
 	if (r->read_own_tables && grid.length < of.rows.count)
 		of.rows.count = grid.length;
 	is_valid = !s.failed && take_drafts(r, &of, grid.columns & 1u << PHASE, thread);

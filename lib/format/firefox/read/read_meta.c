@@ -98,7 +98,7 @@ void import_extra(struct import *r)
 		read_section(r, &s);
 }
 
-/* Reads what recording took, and the known fields of other recorders. */
+/* Reads the overhead of recording, and the known fields of other recorders. */
 
 static void read_numbers(struct json_cursor *s, const char *const *names, uint64_t *millionths,
 			 size_t count, bool *has_one)
@@ -133,7 +133,7 @@ static void read_process(struct import *r, struct json_cursor *s)
 	}
 }
 
-/* A profile has those of one process: other recorders write some for each. */
+/* Reads one process's statistics, the limit of a profile: other recorders write some for each. */
 static void read_statistics(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.overhead);
@@ -172,10 +172,10 @@ void import_overhead(struct import *r)
 	read_log(r);
 }
 
-/* Positions of categories take a byte, and one value means none. */
+/* Positions of categories are bytes, and one value means none. */
 #define CATEGORIES_MAX UINT8_MAX
 
-/* Times that only meta has, ns; 0: missing. */
+/* Times found only in meta, ns; 0: missing. */
 struct meta_times {
 	uint64_t start, end; /* since the Unix epoch */
 	uint64_t duration;
@@ -207,7 +207,7 @@ static bool read_text(struct import *r, struct json_cursor *s, struct span key)
 	return false;
 }
 
-/* Reads 0 for values that are not numbers; cuts off fractions. */
+/* Reads 0 for other values than numbers. Truncates fractions. */
 static uint64_t read_count(struct json_cursor *s)
 {
 	struct span value;
@@ -312,7 +312,9 @@ static void read_units(struct import *r, struct json_cursor *s)
 	}
 }
 
-/* Keys that the writer derives from tables or always writes, or that are read elsewhere. */
+/*
+ * True for keys that the writer derives from tables or always writes, or that are read elsewhere.
+ */
 static bool is_derived(const struct json_cursor *s, struct span key)
 {
 	static const char *const keys[] = {"version",
@@ -412,7 +414,7 @@ static void read_category(struct import *r, struct json_cursor *s)
 	add_category(r, &category);
 }
 
-/* Front-ends need a category for frames that have none: the first grey one. */
+/* Front-ends need a default category for frames: the first grey one. */
 static void add_default_category(struct import *r)
 {
 	struct profile_category other = {0};

@@ -24,7 +24,7 @@ struct change_list {
 	VEC(struct change) rows;
 	struct allocations *into;
 	VEC(int64_t) blocks; /* by row of `into` */
-	struct index by_block; /* rows that are held */
+	struct index by_block; /* rows still allocated */
 };
 
 typedef bool read_value_fn(struct import *r, struct json_cursor *s, struct change *row);
@@ -124,7 +124,7 @@ static void add_allocation(struct change_list *list, const struct change *row)
 		  (uint32_t)(list->into->rows.count - 1));
 }
 
-/* Returns the first time that is known. */
+/* Returns the first known time. */
 static uint64_t read_allocations_first_time(const struct import *r, const struct change_list *list)
 {
 	vec_for_each(&list->rows, const struct change *, row) {
@@ -134,7 +134,7 @@ static uint64_t read_allocations_first_time(const struct import *r, const struct
 	return r->profile->meta.start_ns;
 }
 
-/* Frees of unknown blocks are counted as unread, and so is all of tables without blocks. */
+/* Counts frees of unknown blocks as unread, and all frees in tables without blocks. */
 static void join(struct import *r, struct change_list *list)
 {
 	uint64_t last = read_allocations_first_time(r, list);
@@ -187,7 +187,7 @@ struct counter_rows {
 struct draft {
 	struct counter counter;
 	struct counter_rows samples;
-	int64_t main_thread; /* index in the file; -1: not told */
+	int64_t main_thread; /* index in the file; -1: missing */
 	bool has_pid, is_drawn;
 };
 
@@ -248,7 +248,7 @@ static void read_counters_read_samples(struct import *r, struct json_cursor *s,
 	s->failed |= grid.is_ragged;
 }
 
-/* Older files have groups of samples, of which the first counts. */
+/* Older files have groups of samples, of which only the first is used. */
 static void read_groups(struct import *r, struct json_cursor *s, struct counter_rows *samples)
 {
 	struct json_cursor_list groups = {0}, members = {0};
@@ -274,7 +274,7 @@ static void read_groups(struct import *r, struct json_cursor *s, struct counter_
 	}
 }
 
-/* Reads how the counter is drawn. Tooltips, order and marker tracks are up to the writer. */
+/* Reads the counter's graph. The writer chooses tooltips, order and marker tracks. */
 static void read_display(struct import *r, struct json_cursor *s, struct draft *draft)
 {
 	struct counter *counter = &draft->counter;
@@ -349,7 +349,7 @@ static void read_counters_read_member(struct import *r, struct json_cursor *s, s
 	} else if (span_is(s, key, "mainThreadIndex") && r->read_own_tables) {
 		import_integer(s, &draft->main_thread);
 	} else if (span_is(s, key, "mainThreadIndex")) {
-		json_cursor_skip(s); /* Redundant: the pid says the same. */
+		json_cursor_skip(s); /* Redundant with the pid. */
 	} else {
 		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
@@ -365,7 +365,7 @@ static bool has_process(const struct profile *p, const struct counter *counter)
 	return false;
 }
 
-/* Older files may have other pids in counters than in threads. */
+/* Older files may have different pids in counters and threads. */
 static void find_process(const struct import *r, struct draft *draft)
 {
 	const struct threads *threads = &r->profile->threads;
@@ -446,7 +446,7 @@ struct sample_reader {
 	struct import *reader;
 	struct sample_list *samples;
 	VEC(struct decimal) weights; /* by row; none if the file has none */
-	bool are_times; /* the weights */
+	bool are_times; /* type of the weights */
 	struct import_clock clock; /* time so far, from timeDeltas */
 };
 
@@ -490,8 +490,8 @@ static struct decimal read_weight(struct json_cursor *s)
 }
 
 /*
- * Sets the weights once their type is known. Times become multiples of the interval: what rounding
- * takes from a row, the next one gets.
+ * Sets the weights once their type is known. Times become multiples of the interval: the rounding
+ * error of a row is carried to the next one.
  */
 static void set_weights(struct sample_reader *of)
 {
@@ -572,7 +572,7 @@ static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 		read_weight_type(of, s);
 	} else if (span_is(s, key, "length") ||
 		   (span_is(s, key, "eventDelay") && long_tasks_are_in(of->reader->profile))) {
-		/* Markers tell the same. */
+		/* Redundant with markers. */
 		json_cursor_skip(s);
 	} else if (json_cursor_peek(s) == '[') {
 		while (json_cursor_element(s, &list))
@@ -582,7 +582,7 @@ static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 	}
 }
 
-/* Returns the first time that is known. */
+/* Returns the first known time. */
 static uint64_t first_time(const struct sample_list *samples)
 {
 	vec_for_each(&samples->rows, const struct sample *, sample) {
@@ -593,9 +593,9 @@ static uint64_t first_time(const struct sample_list *samples)
 }
 
 /*
- * Drops rows that stand for nothing; the next row gets their CPU time. The first row and the last
- * one stay: they say from when to when the CPU time is known. Rows without a time have that of the
- * row before.
+ * Drops rows that stand for nothing; the next row gets their CPU time. Keeps the first row and the
+ * last one: they delimit the time of known CPU time. Rows without a time get that of the previous
+ * row.
  */
 static void finish(struct sample_reader *of, bool has_weights)
 {

@@ -44,7 +44,7 @@ static void read_lib(struct lib_ids *ids, struct json_cursor *s)
 	vec_push(&ids->rows, row);
 }
 
-/* Takes the first of "initialSelectedThreads". */
+/* Reads the first of "initialSelectedThreads". */
 static void read_meta(struct lib_ids *ids, struct json_cursor *s)
 {
 	struct json_cursor_list members = {0};
@@ -93,7 +93,7 @@ void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 	}
 }
 
-/* Largest line or column in front-ends. */
+/* Maximum line or column in front-ends. */
 #define PLACE_MAX INT32_MAX
 
 static int read_strings(struct import *r, struct error *err)
@@ -152,7 +152,7 @@ static void add_modules(struct import *r)
 		import_module(r, lib);
 }
 
-/* Takes only the first of several files with one name: a profile cannot tell them apart. */
+/* Reads only the first of several files with the same name: a profile cannot distinguish them. */
 static void add_sources(struct import *r)
 {
 	const struct table *t = &r->layout.sources;

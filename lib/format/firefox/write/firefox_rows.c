@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/wait_sums.h"
 
-/* Tells of each stack whether its outermost frame is the kernel's. The caller frees. */
+/* Finds the stacks whose outermost frame is the kernel's. The caller frees. */
 static bool *find_kernel_stacks(const struct profile *p)
 {
 	bool *is_kernel = xcalloc(p->stacks.rows.count + 1, sizeof(*is_kernel));

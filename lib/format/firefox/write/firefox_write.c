@@ -24,7 +24,7 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 	jsonw_object_end(w);
 }
 
-/* More rows cost a browser a gigabyte; more of one program tell a person nothing. */
+/* More rows cost a browser a gigabyte, and more rows of one program are not readable. */
 static const struct fold_limits fold_limits = {.rows = 500, .processes = 50};
 
 /* Makes the rows of the file from the threads of the profile. */

@@ -5,7 +5,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
 
-/* Further programs share a row, with those that had only one thread. */
+/* Further programs share a row with those of a single thread. */
 #define PROGRAMS_MAX 100
 #define NO_GROUP UINT32_MAX
 #define NO_ROW SIZE_MAX
@@ -23,9 +23,9 @@ struct folder {
 	size_t *mains; /* by row: main thread of its process, or NO_ROW */
 	bool *is_crowd; /* by row: short-lived, of a program with many such processes */
 	bool *is_kept; /* by row */
-	uint32_t *group_of; /* by row; NO_GROUP: it is kept */
+	uint32_t *group_of; /* by row; NO_GROUP: kept */
 	size_t kept;
-	VEC(struct group) groups; /* the first holds what belongs to no other */
+	VEC(struct group) groups; /* the first has the rows without a group of their own */
 	struct index by_program;
 };
 
@@ -113,7 +113,7 @@ static bool find_crowds(struct folder *f, size_t processes)
 	return has_any;
 }
 
-/* Goes by order of the file, so that nothing depends on ids. */
+/* Follows the order of the file, so that the result does not depend on ids. */
 static void choose_kept(struct folder *f, size_t max)
 {
 	size_t rows = f->rows->list.count, count = 0;

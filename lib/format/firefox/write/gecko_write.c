@@ -13,7 +13,7 @@
 #include "lib/format/firefox/version.h"
 #include "lib/model/meaning/categories.h"
 
-/* Rows of the thread being written. The rest of all stacks stays as it is between threads. */
+/* Rows of the thread being written. Rows of other threads in these arrays are stale. */
 struct gecko_row {
 	uint32_t thread; /* number of its thread, from 1 on */
 	uint32_t row;
@@ -35,7 +35,7 @@ struct gecko {
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
 
-/* Formats of fields; stacks are left out. */
+/* Formats of fields. Stacks are omitted. */
 static const char *const formats[FIELD_TYPE_COUNT] = {
 	[FIELD_STRING] = "string",  [FIELD_INTEGER] = "integer",
 	[FIELD_BYTES] = "bytes",    [FIELD_DURATION] = "duration",
@@ -153,7 +153,7 @@ static void write_value(const struct gecko *g, struct jsonw *w, const char *key,
 static void gecko_schema(struct jsonw *w, const char *const *names);
 static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller);
 
-/* A cause is a thread of its own with one sample. */
+/* A cause is a thread object with one sample. */
 static void write_cause(struct gecko *g, struct jsonw *w, const struct marker *marker)
 {
 	static const char *const names[] = {"stack", "time", NULL};
@@ -247,9 +247,9 @@ static void gecko_write_markers(struct gecko *g, struct jsonw *w,
 	jsonw_object_end(w);
 }
 
-/* A thread with its tables: rows are numbered as samples and markers ask for them. */
+/* A thread with its tables. Rows are numbered on first use by samples and markers. */
 
-/* Most rows that a sample becomes: heavier ones lose the rest of their weight. */
+/* Maximum of rows for one sample: heavier ones lose the rest of their weight. */
 #define REPEAT_MAX 100000
 
 static void gecko_tables_init(struct gecko *g)
@@ -273,7 +273,7 @@ static void gecko_tables_release(struct gecko *g)
 	vec_release(&g->path);
 }
 
-/* Returns rows of the thread being written, new or old. */
+/* Returns a row of the thread being written, existing or new. */
 static uint32_t gecko_string(struct gecko *g, const char *text)
 {
 	string_id id = strings_intern(&g->strings, text);
@@ -289,7 +289,7 @@ static uint32_t gecko_string(struct gecko *g, const char *text)
 	return row->row;
 }
 
-/* A stack's callers come before it. */
+/* Callers of a stack come before it. */
 static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller)
 {
 	const struct stack *stacks = g->profile->stacks.rows.items;
@@ -315,7 +315,7 @@ static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller)
 
 static uint64_t gecko_address(const struct gecko *g, const struct frame *frame);
 
-/* "name (file:line:column)", "name (in library)", an address, or a name alone. */
+/* Appends "name (file:line:column)", "name (in library)", an address, or only a name. */
 static void add_location(const struct gecko *g, const struct frame *frame, bool is_caller,
 			 struct strbuf *out)
 {
@@ -484,12 +484,12 @@ static void gecko_write_thread(struct gecko *g, struct jsonw *w,
 	write_life(g, w, thread);
 	write_samples(g, w, thread);
 	gecko_write_markers(g, w, thread);
-	/* All rows are known now. */
+	/* All rows are now known. */
 	write_tables(g, w);
 	jsonw_object_end(w);
 }
 
-/* Modules lie one after another in the addresses of each process. */
+/* Modules are placed one after another in each process's addresses. */
 #define MODULE_SIZE ((uint64_t)1 << 32)
 
 static void gecko_key_string(struct jsonw *w, const char *key, const char *text)

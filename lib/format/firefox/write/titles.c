@@ -16,8 +16,8 @@
 #include "lib/model/tables/profile.h"
 
 /*
- * Names threads by what they do. Threads get their process's name from the kernel unless they are
- * given another; the first function of their own in most of their stacks says more.
+ * Names threads by their purpose. By default the kernel gives threads their process's name; the
+ * outermost specific function in most of their stacks is more informative.
  */
 
 struct stack_role;
@@ -125,7 +125,7 @@ static const char *choose(const struct words *w, const struct command_line *line
 
 	if (!line->size)
 		return NULL;
-	/* An argument that most lines share says little. */
+	/* An argument shared by most lines is not informative. */
 	argument = choose_among(w, line, w->line_count / 2, &option);
 	if (!argument)
 		argument = choose_among(w, line, w->line_count - 1, &option);
@@ -133,8 +133,8 @@ static const char *choose(const struct words *w, const struct command_line *line
 }
 
 /*
- * Returns the role in a title that a program has put in place of its arguments, "worker process" of
- * "nginx: worker process"; NULL if they are arguments.
+ * Returns the role in a title that a program set in place of its arguments, "worker process" of
+ * "nginx: worker process"; NULL for arguments.
  */
 static const char *find_role(const struct command_line *line)
 {
@@ -144,7 +144,7 @@ static const char *find_role(const struct command_line *line)
 	return colon && !next_argument(line, program) ? colon + 2 : NULL;
 }
 
-/* Clips between characters. */
+/* Returns the size clipped at a character boundary. */
 static size_t clip_end(const char *text, size_t size)
 {
 	while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
@@ -164,7 +164,7 @@ static bool is_path(const char *text)
 	return *text != '-' && strchr(text, '/') && !text[strcspn(text, " \t\n")];
 }
 
-/* Appends a path's name with its last `folders` folders; of other texts, the beginning. */
+/* Appends a path's name with its last `folders` folders; clips other texts at the end. */
 static void shorten(struct strbuf *out, const char *text, unsigned int folders, size_t max)
 {
 	size_t size = strlen(text), start;
@@ -207,7 +207,7 @@ static int compare_choices(const void *a, const void *b)
 	return result ? result : (left->line > right->line) - (left->line < right->line);
 }
 
-/* Resolves "util.c" of two folders to "a/util.c" and "b/util.c". */
+/* Resolves "util.c" in two folders to "a/util.c" and "b/util.c". */
 static void lengthen_equals(struct choice *choices, size_t count)
 {
 	if (count > 1)
@@ -253,23 +253,23 @@ void distinct_arguments(const struct command_line *lines, size_t count, struct s
 	index_release(&words.index);
 }
 
-/* Kinds of what the outer functions of a stack say, better ones last. */
+/* Kinds of roles that outer functions imply, better ones last. */
 enum role_kind {
-	ROLE_UNKNOWN, /* they start any thread */
+	ROLE_UNKNOWN, /* starts any thread */
 	ROLE_SYSTEM, /* a function of the C library */
 	ROLE_NATIVE,
-	ROLE_SCRIPT, /* a function of a language that its runtime runs */
+	ROLE_SCRIPT, /* a function run by a language's runtime */
 	ROLE_POOL,
 };
 
 struct stack_role {
 	uint8_t kind;
-	bool is_module; /* the function has no name: its module stands for it */
-	bool is_rooted; /* it begins where threads do, so no frame is cut off */
+	bool is_module; /* the function is unnamed, so its module stands for it */
+	bool is_rooted; /* begins where threads begin, so the stack is complete */
 	uint32_t value; /* string_id of the function's name, or its module's, or row of `pools` */
 };
 
-/* Functions of pools, whose threads do anybody's work. */
+/* Functions of thread pools, whose threads run any task. */
 static const struct {
 	const char *part; /* of the function's name */
 	const char *file; /* end of its file or library; NULL: any */
@@ -287,12 +287,12 @@ static const struct {
 	{"runtime.main", NULL, "Go M"},
 };
 
-/* Beginnings of functions that have no caller. */
+/* Prefixes of functions that have no caller. */
 static const char *const roots[] = {
 	"_start", "clone", "__clone", "start_thread", "thread_start", "__libc_start",
 };
 
-/* Beginnings of functions that start threads of any program, and also do other things. */
+/* Prefixes of functions that start threads of any program, and also have other purposes. */
 static const char *const starters[] = {
 	"std::",
 	"void std::",
@@ -312,7 +312,7 @@ static const char *const starters[] = {
 	"java.lang.Thread.",
 };
 
-/* Ends of scripts that start threads. */
+/* Suffixes of scripts that start threads. */
 static const char *const starter_files[] = {"/threading.py", "/concurrent/futures/thread.py"};
 
 static const char *file_of(const struct profile *p, const struct func *func)
@@ -357,7 +357,7 @@ static bool is_c_library(const struct profile *p, const struct func *func)
 		       strings_get(&p->strings, p->modules.rows.items[func->module].name));
 }
 
-/* Tells whether threads begin in the function. That of a stripped C library has no name. */
+/* True if threads begin in the function. A stripped C library's has no name. */
 static bool is_root(const struct profile *p, const struct frame *frame)
 {
 	const struct func *func = frame->func == NO_FUNC ? NULL : &p->funcs.rows.items[frame->func];
@@ -376,7 +376,7 @@ static bool is_of_pool(size_t row, const char *name, const char *file)
 	       (!*pools[row].part || strcmp(name, pools[row].part) == 0);
 }
 
-/* Tells what is known of a function without a name. */
+/* Returns the role implied by a function without a name. */
 static struct stack_role role_of_module(const struct profile *p, const struct func *func)
 {
 	if (func->module == NO_MODULE || is_c_library(p, func))
@@ -386,7 +386,7 @@ static struct stack_role role_of_module(const struct profile *p, const struct fu
 				   .value = p->modules.rows.items[func->module].name};
 }
 
-/* Tells what a function says by itself. */
+/* Returns the role implied by the function alone. */
 static struct stack_role role_of_func(const struct profile *p, const struct func *func)
 {
 	const char *name = strings_get(&p->strings, func->name), *file = file_of(p, func);
@@ -407,7 +407,7 @@ static struct stack_role role_of_func(const struct profile *p, const struct func
 	};
 }
 
-/* Roles of functions, each found when the first of its frames needs it. */
+/* Roles of functions, computed when the first of its frames needs it. */
 struct func_roles {
 	struct stack_role *rows; /* by func */
 	bool *is_known;
@@ -432,7 +432,7 @@ static struct stack_role role_of(struct func_roles *funcs, const struct profile 
 	return role;
 }
 
-/* Reads the stacks once. Uses only what is in the profile, so the result may be shared with it. */
+/* Reads the stacks once. Uses only the profile's data, so the result may be shared with it. */
 static void thread_roles_init(struct thread_roles *roles, const struct profile *p)
 {
 	size_t count = p->stacks.rows.count;
@@ -453,7 +453,10 @@ static void thread_roles_init(struct thread_roles *roles, const struct profile *
 		if (role->kind == ROLE_POOL)
 			continue;
 		own = role_of(&funcs, p, &p->frames.rows.items[stack->frame]);
-		/* The outermost function counts, but one of a script more than the runtime's. */
+		/*
+		 * The outermost function decides, but a script's takes precedence over the
+		 * runtime's.
+		 */
 		if (own.kind > role->kind &&
 		    (own.kind == ROLE_POOL ? role->kind != ROLE_SCRIPT : role->is_rooted)) {
 			own.is_rooted = role->is_rooted;
@@ -493,8 +496,8 @@ static void add_weight(struct role_weights *weights, struct stack_role role, uin
 }
 
 /*
- * "node::(anonymous namespace)::StartIoThread" → "StartIoThread", "main.<locals>.load" → "load". A
- * lambda has nothing but its scope.
+ * Strips scopes: "node::(anonymous namespace)::StartIoThread" → "StartIoThread",
+ * "main.<locals>.load" → "load". A lambda is only a scope.
  */
 static const char *without_scope(const char *name)
 {
@@ -599,7 +602,7 @@ static string_id extend(struct file_strings *strings, string_id name, const char
 	return join(strings, name, file_strings_size(strings, name), text);
 }
 
-/* Programs also name the process after their title, as far as it goes: "gunicorn: worke". */
+/* Programs also set the process's name to their title, truncated: "gunicorn: worke". */
 static size_t size_before_role(const char *name, const char *title)
 {
 	const char *colon = strstr(name, ": ");
@@ -652,8 +655,8 @@ static uint64_t process_key(const struct firefox_row *row)
 }
 
 /*
- * Names threads that only have their process's name after what they do: it says more, and they are
- * told apart by the numbers that follow.
+ * Names threads by role if they only have their process's name. Numbers after the name distinguish
+ * them.
  */
 static void name_by_roles(struct firefox_rows *r, struct file_strings *strings)
 {
@@ -727,7 +730,7 @@ static void compare_threads(struct firefox_rows *r, struct file_strings *strings
 	vec_release(&all.rows);
 }
 
-/* Adds its share of all CPU time to a row that stands for many: "cc1 × 180, 82 %". */
+/* Appends its share of all CPU time to the title of a merged row: "cc1 × 180, 82 %". */
 static void add_shares(struct firefox_rows *r, struct file_strings *strings)
 {
 	double all = 0;

@@ -6,14 +6,14 @@
 struct process_row {
 	uint32_t pid, incarnation;
 	size_t row;
-	uint64_t end; /* of the process; 0: it did not */
+	uint64_t end; /* of the process; 0: still running */
 };
 
 struct processes {
 	VEC(struct process_row) list;
 };
 
-/* A counter of a process that shares its row. */
+/* A counter of a process that shares its row with others. */
 struct part {
 	size_t row;
 	string_id name;
@@ -53,7 +53,7 @@ static void list_processes(const struct firefox_rows *rows, struct processes *pr
 	vec_sort(&processes->list, compare_processes);
 }
 
-/* NULL: the process has no row. */
+/* Returns NULL for a process without a row. */
 static const struct process_row *find_process(const struct processes *processes,
 					      const struct counter *counter)
 {
@@ -76,7 +76,7 @@ static int compare_parts(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* By time; at one time that without a change comes first. */
+/* Orders by time; at the same time, samples without a change come first. */
 static int compare_samples(const void *a, const void *b)
 {
 	const struct counter_sample *x = a, *y = b;
@@ -86,14 +86,14 @@ static int compare_samples(const void *a, const void *b)
 	return (x->delta != 0) - (y->delta != 0);
 }
 
-/* A step, before which the level stays what it was: front-ends draw a line from value to value. */
+/* Adds a step, preceded by the old level: front-ends interpolate between values. */
 static void add_step(struct counter *sum, uint64_t time, int64_t delta)
 {
 	vec_push(&sum->samples, (struct counter_sample){time, 0});
 	vec_push(&sum->samples, (struct counter_sample){time, delta});
 }
 
-/* Adds a counter's values; what a process had comes and ends with it. */
+/* Adds a counter's values. Levels of a process begin and end with it. */
 static void add_part(struct counter *sum, const struct counter *counter, uint64_t end)
 {
 	int64_t level = 0;
@@ -112,7 +112,7 @@ static void add_part(struct counter *sum, const struct counter *counter, uint64_
 	add_step(sum, end, counter_add(~level, 1));
 }
 
-/* Sorts by time, and leaves one change at each; a step keeps the value before it. */
+/* Sorts by time, with one change at each. A step keeps the value before it. */
 static void join_samples(struct counter *sum)
 {
 	size_t kept = 0;
@@ -138,7 +138,7 @@ static uint64_t end_of_row(const struct firefox_rows *rows, size_t row)
 	return end ? end : rows->profile->meta.end_ns;
 }
 
-/* Tells whether a level is 0 or 1 all along, as the threads of most programs. */
+/* True if a level is always 0 or 1, as the number of threads of most programs. */
 static bool is_dull(const struct counter *counter)
 {
 	const struct counter_sample *first = counter->samples.items;
@@ -268,8 +268,8 @@ static void write_text(const struct firefox *f, struct jsonw *w, const char *key
 }
 
 /*
- * Adds what follows the last value: the same level, or nothing a second, for what was used after
- * the last pass is not known. Falls at once where that pass is long ago.
+ * Adds the end of the counter: the same level, or a rate of 0, as use after the last pass is
+ * unknown. If the last pass was long ago, falls at once.
  */
 static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
 {
@@ -286,9 +286,8 @@ static void add_end(struct counter_samples *list, bool is_level, uint64_t end)
 }
 
 /*
- * Lists what the front-end needs to draw the counter from its beginning to its end. It takes the
- * first count for 0, whatever its value: a level gets a 0 first. A rate begins where its source
- * says.
+ * Lists the samples that the front-end needs to draw the counter from beginning to end. It assumes
+ * a first count of 0: a level gets a 0 first. A rate begins at the time that its source specifies.
  */
 static void list_samples(struct counter_samples *list, const struct counter *counter, uint64_t end)
 {
@@ -298,7 +297,7 @@ static void list_samples(struct counter_samples *list, const struct counter *cou
 		struct counter_sample at = *sample;
 		bool is_late = end && at.time > end;
 
-		/* A pass may meet a process that has just ended: its level is nothing by then. */
+		/* A pass may find a process that has just ended: its level is 0 by then. */
 		if (is_late && is_level && list->rows.count)
 			break;
 		at.time = is_late ? end : at.time;
@@ -327,8 +326,8 @@ static void write_samples(const struct firefox *f, struct jsonw *w, const struct
 }
 
 /*
- * A line of the tooltip. The front-end's page dies of a unit other than bytes, bytes-per-second,
- * percent and number.
+ * A line of the tooltip. The front-end crashes on units other than bytes, bytes-per-second, percent
+ * and number.
  */
 struct tooltip_row {
 	const char *source, *unit, *scale; /* scale NULL: none */

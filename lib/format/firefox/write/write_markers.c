@@ -12,7 +12,7 @@ enum { PHASE_INSTANT, PHASE_INTERVAL };
  * Most frames written for a stack in a field. The front-end shows the whole stack of a cause only.
  */
 #define STACK_TEXT_DEPTH 16
-/* The front-end has room for 256 categories in all. */
+/* The front-end's limit is 256 categories in all. */
 #define OWN_CATEGORIES_MAX 200
 
 /* Returns the category of frames with that name, or CATEGORY_COUNT. */
@@ -132,7 +132,7 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 		jsonw_i64(w, (int64_t)value->number);
 		break;
 	case FIELD_PROCESS_ID:
-		/* A process is found by its pid as it is spelled. */
+		/* Processes are looked up by the pid's spelling. */
 		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
 		jsonw_cstring(w, pid);
 		break;
@@ -143,7 +143,7 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 		jsonw_ms(w, firefox_time(f, value->number));
 		break;
 	case FIELD_PERCENTAGE:
-		/* Millionths become fractions by the same division as ns become ms. */
+		/* Millionths become fractions by the division that turns ns into ms. */
 		jsonw_ms(w, value->number);
 		break;
 	default:
@@ -180,7 +180,7 @@ static void write_cause(struct firefox *f, struct jsonw *w, const struct marker 
 	jsonw_object_end(w);
 }
 
-/* The front-end shows the stack of the cause: not once more as a text. */
+/* True for the stack of the cause, which the front-end shows: do not repeat it as text. */
 static bool is_cause(const struct firefox *f, const struct marker *marker,
 		     const struct marker_value *value)
 {

@@ -14,7 +14,7 @@
 
 #define VISIBLE_THREADS 15
 
-/* Threads are shown inside their process, which is the track of its main thread. */
+/* Threads are shown inside the track of their process's main thread. */
 static size_t main_position(const struct firefox_rows *r, size_t position)
 {
 	const struct firefox_row *rows = r->list.items, *row = &rows[position];
@@ -39,7 +39,7 @@ static uint64_t weight_of(const struct firefox_rows *r, const struct firefox_row
 	return weight;
 }
 
-/* Shows events' rows with their thread, and of each event the row with the most samples. */
+/* Shows rows of events with their thread, and each event's row with the most samples. */
 static void show_events(const struct firefox_rows *r, bool *is_visible)
 {
 	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
@@ -80,7 +80,7 @@ static bool has_processes(const struct firefox_rows *r)
 	return processes > 1;
 }
 
-/* Selects all rows that a sum of the recording needs. Returns false if none has CPU time. */
+/* Selects all rows needed for a sum of the recording. Returns false if none has CPU time. */
 static bool select_busy(const struct firefox_rows *r, bool *is_selected)
 {
 	bool has_any = false;
@@ -94,7 +94,7 @@ static bool select_busy(const struct firefox_rows *r, bool *is_selected)
 	return has_any;
 }
 
-/* Without samples of the clock, the rows of the first event tell most. */
+/* Without clock samples, selects the rows of the first event. */
 static void select_event(const struct firefox_rows *r, bool *is_visible, bool *is_selected)
 {
 	uint8_t first = EVENT_COUNTS_MAX;
@@ -152,7 +152,7 @@ static void initial_rows(const struct firefox_rows *r, bool *is_visible, bool *i
 		is_selected[busiest[0]] = true;
 }
 
-/* Writes what recording took: front-ends show it in the panel about the profile. */
+/* Writes the overhead of recording, which front-ends show in the panel about the profile. */
 
 static void write_numbers(struct jsonw *w, const char *const *names, const uint64_t *millionths,
 			  size_t count)
@@ -217,8 +217,8 @@ void firefox_write_overhead(const struct firefox *f, struct jsonw *w)
 }
 
 /*
- * Writes the row of a difference: the samples of two threads by time, those of the base with
- * negative weights. Sums over functions are then what the other thread has more of.
+ * Writes the row of a difference: the samples of two threads by time, the base's with negative
+ * weights. Sums over functions are the excess of the other thread.
  */
 
 struct difference_row {
@@ -326,7 +326,7 @@ void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 
 /* The small irregular parts of the file, built as trees and dumped into the stream. */
 
-/* 16 digits hold a wall clock in ms to the µs, and 0.1 stays 0.1. */
+/* 16 digits give a wall clock in ms a resolution of 1 µs, and leave 0.1 as 0.1. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(16))
 
 static json_t *text_value(const char *text, size_t size)
@@ -360,7 +360,7 @@ static json_t *count_value(uint64_t count)
 	return json_integer((json_int_t)count);
 }
 
-/* Leaves out unknown values. */
+/* Omits unknown values. */
 static void set_text(json_t *object, const char *key, const char *text)
 {
 	if (text && *text)
@@ -405,7 +405,7 @@ static void set_times(const struct firefox *f, json_t *meta)
 
 static void set_machine(const struct profile_meta *from, json_t *meta)
 {
-	/* No "toolkit": with one, front-ends show only the first word of oscpu. */
+	/* No "toolkit": it would make front-ends show only the first word of oscpu. */
 	set_text(meta, "oscpu", from->os);
 	set_text(meta, "abi", from->abi);
 	set_text(meta, "CPUName", from->cpu_name);
@@ -521,7 +521,7 @@ static void set_label(const struct firefox *f, json_t *row, const char *key, str
 		json_object_set_new(row, key, string_value(f, label));
 }
 
-/* Charts and tables show a marker's name beside its label; a tooltip has its label alone. */
+/* Charts and tables show a marker's name beside its label, a tooltip only the label. */
 static void set_tooltip(const struct firefox *f, json_t *row, const struct schema *schema)
 {
 	const char *label;
@@ -605,7 +605,7 @@ static void add_value(json_t *sections, const char *section, const char *label, 
 					format, "value", value));
 }
 
-/* Formats of texts need a string, all others a number. A value that does not fit becomes a text. */
+/* Text formats require a string, all others a number. Other values become texts. */
 static void add_entry(json_t *sections, const struct profile_extra *extra)
 {
 	static const char *const texts[] = {"string", "sanitized-string", "url", "file-path"};
@@ -656,7 +656,7 @@ static json_t *extra_value(const struct firefox *f)
 			  cstring_value(p->meta.distribution));
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
 		add_entry(sections, extra);
-	/* Comes last, where it also is in a file that was read and is written again. */
+	/* Comes last, as in a file that was read and is rewritten. */
 	if (f->counts->folded_threads) {
 		add_count(sections, FACT_FOLDED_THREADS, f->counts->folded_threads);
 		add_count(sections, FACT_FOLDED_ROWS, f->counts->folded_rows);
@@ -686,7 +686,7 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 	json_object_set_new(meta, "initialSelectedThreads", list_rows(is_selected, count));
 }
 
-/* Front-ends tell scripts' stacks from native ones only if there are both. */
+/* Front-ends distinguish scripts' stacks from native ones only if there are both. */
 static bool has_scripts(const struct profile *p)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
@@ -714,7 +714,7 @@ void firefox_write_meta(struct firefox *f, struct jsonw *w)
 	json_object_set_new(meta, "processType", count_value(0));
 	json_object_set_new(meta, "stackwalk", count_value(1));
 	json_object_set_new(meta, "symbolicated", json_boolean(from->symbolicated));
-	/* Nothing is left for a symbol server. */
+	/* Symbolication would find nothing more. */
 	if (from->symbolicated)
 		json_object_set_new(meta, "symbolicationNotSupported", json_true());
 	/* Without a channel, front-ends assume a browser under development. */

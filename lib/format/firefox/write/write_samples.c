@@ -91,7 +91,7 @@ static void copy_event(struct sample_buffer *b, const struct profile_thread *thr
 	}
 }
 
-/* Drops the rows at which threads begin: one would end the stack of another thread. */
+/* Drops the rows that mark the start of a thread: one would end another thread's stack. */
 static void drop_beginnings(struct sample_buffer *b)
 {
 	size_t kept = 0;
@@ -124,7 +124,7 @@ static void sort_samples(struct sample_buffer *b)
 }
 
 /*
- * Time that a tick stands for, during which its CPU was busy. The thread's own delta does not fit:
+ * Returns the time of a tick, during which its CPU was busy. The thread's own delta is unsuitable:
  * it includes time on other CPUs, and is 0 for a new thread.
  */
 static uint32_t busy_ns(uint64_t interval, uint32_t weight)
@@ -207,8 +207,8 @@ static void collect(const struct firefox *f, const struct firefox_row *row, stru
 }
 
 /*
- * Blocks have numbers in place of addresses: front-ends only compare them, and a profile has no
- * addresses of a process.
+ * Blocks have numbers instead of addresses: front-ends only compare them, and a profile has no
+ * addresses.
  */
 static void write_table(const struct firefox *f, struct jsonw *w, const struct allocations *all,
 			const struct allocation_events *events)
@@ -249,8 +249,8 @@ void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
 }
 
 /*
- * Writes a thread's samples. Front-ends draw a stack until the thread's next sample, however late
- * that is, so rows without a stack mark where the thread was off the CPU.
+ * Writes a thread's samples. Front-ends extend a stack to the thread's next sample, however late,
+ * so rows without a stack mark the times off the CPU.
  */
 
 /* Times are relative to the start of the file. */
@@ -259,7 +259,7 @@ struct filler {
 	struct firefox_samples *out;
 	uint64_t interval;
 	uint64_t edge; /* distance of a gap's row from the sample beside it */
-	uint64_t peak; /* rows of events: the highest rate; 0: rows have CPU time */
+	uint64_t peak; /* rows of events: the highest rate; 0: rows with CPU time */
 };
 
 /* Rounds an interval down to three digits, so that times take few characters. */
@@ -297,8 +297,8 @@ static bool is_null(const struct sample *row)
 }
 
 /*
- * Marks the time before a thread's first sample, in which it has not run. It may have a row at its
- * start already, and a row of several threads one at the end of each. `before`: time of the last
+ * Marks the time before a thread's first sample, during which it did not run. It may already have a
+ * row at its start, and a row of several threads one at the end of each. `before`: time of the last
  * such row, or the thread's start.
  */
 static void add_first_gap(struct filler *f, uint64_t before, struct sample *sample)
@@ -319,9 +319,9 @@ static void add_first_gap(struct filler *f, uint64_t before, struct sample *samp
 }
 
 /*
- * True if a wait goes on until the sample. Its last row may have CPU time: the kernel counts some
- * of a thread before the thread is switched in. Its weight shows that it is the same wait: together
- * with the first row's, it is the time that passed, but for the random points at both ends.
+ * True if a wait continues until the sample. Its last row may have CPU time: the kernel counts some
+ * before the thread is switched in. Its weight identifies the same wait: plus the first row's, it
+ * equals the elapsed time up to the random points at both ends.
  */
 static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struct sample *sample)
 {
@@ -334,8 +334,8 @@ static bool goes_on_waiting(const struct filler *f, uint64_t passed, const struc
 }
 
 /*
- * Marks time off the CPU between two samples. A thread that used CPU time all along has lost
- * samples; it did not sleep. One that waits, and has used none since, still waits.
+ * Marks time off the CPU between two samples. A thread that used CPU time throughout has lost
+ * samples; it did not sleep. One that waits without CPU time is still waiting.
  */
 static void add_gap(struct filler *f, uint64_t before, const struct sample *sample)
 {
@@ -350,7 +350,7 @@ static void add_gap(struct filler *f, uint64_t before, const struct sample *samp
 		add_gap_row(f, sample->time - used);
 }
 
-/* Weight of the samples up to `at` that are at most an interval older. */
+/* Returns the weight of the samples up to `at` that are at most an interval older. */
 static uint64_t weight_around(const struct sample_run *run, uint64_t interval, size_t at,
 			      size_t *first, uint64_t *weight)
 {
@@ -407,7 +407,7 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 	vec_push(&out->rows, sample);
 }
 
-/* Only a row of the clock of one thread has event delays. */
+/* Only a thread's clock row has event delays. */
 static void find_tasks(const struct firefox *f, const struct firefox_row *row,
 		       struct long_tasks *tasks)
 {
@@ -424,8 +424,8 @@ static void find_tasks(const struct firefox *f, const struct firefox_row *row,
 }
 
 /*
- * Bounds the CPU time of rows by the time between them: of a row that several threads share,
- * front-ends show one CPU at most. What is taken away stays in the row's sum.
+ * Bounds the CPU time of rows by the time between them: front-ends show at most one CPU for a row
+ * shared by several threads. The row's sum keeps the excess.
  */
 static void bound_cpu_time(struct firefox_samples *out)
 {
@@ -470,7 +470,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		struct sample sample = run.items[i];
 
 		sample.time = firefox_time(f, sample.time);
-		/* A time out of order is raised to that of the sample before. */
+		/* Raise a time out of order to that of the previous sample. */
 		if (sample.time < before)
 			sample.time = before;
 		if (has_samples)
@@ -486,7 +486,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		else
 			add_sample(&filler, sample, weight);
 	}
-	/* Both sides of a difference have the threads of a process, or of more, in one row. */
+	/* Both sides of a difference merge threads of one or more processes in a row. */
 	if ((row->is_folded || f->difference) && !filler.peak)
 		bound_cpu_time(out);
 }

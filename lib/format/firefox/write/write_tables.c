@@ -130,7 +130,7 @@ static uint32_t intern_lib(struct firefox *f, module_id id)
 	position = (uint32_t)f->libs.count;
 	vec_push(&f->libs, lib);
 	index_add(&f->lib_index, lib_hash(&lib), position);
-	/* Each lib becomes a resource, which needs its name as a string. */
+	/* Each lib becomes a resource, which needs a string with its name. */
 	firefox_string(f, lib.name);
 	return position;
 }
@@ -421,7 +421,7 @@ uint32_t firefox_string(struct firefox *f, string_id id)
 		vec_push(&f->strings, clean);
 		*string_position(f, clean) = position;
 	}
-	/* Cached for the unclean string, too. */
+	/* Also cached for the unclean string. */
 	if (id != NO_STRING)
 		*string_position(f, id) = position;
 	return position;
@@ -659,7 +659,7 @@ void firefox_tables_init(struct firefox *f)
 	size_t count = frames->rows.count;
 	_cleanup_free_ struct frame_category *categories_of = categories_of_frames(f->profile);
 
-	/* All bits set is NO_LIB, too. */
+	/* NO_LIB has all bits set as well. */
 	f->module_libs = (int32_t *)new_positions(f->profile->modules.rows.count);
 	f->func_positions = new_positions(f->profile->funcs.rows.count);
 	f->symbol_positions = new_positions(f->profile->symbols.rows.count);
@@ -675,7 +675,7 @@ void firefox_tables_init(struct firefox *f)
 		row->symbol = find_symbol(f, frames->rows.items[i].symbol, row);
 	}
 	place_categories(f);
-	/* Only now all frames have told whether their module is a lib. */
+	/* All frames have marked their modules as libs by now. */
 	for (size_t i = 0; i < count; i++)
 		f->frames.items[i].func = find_func(f, &frames->rows.items[i]);
 	add_cpu_stacks(f);

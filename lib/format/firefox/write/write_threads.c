@@ -98,7 +98,7 @@ void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *ro
 		strcat(text, "+");
 }
 
-/* These need ids that no process or thread can have. */
+/* True for rows that need ids which no process or thread can have. */
 static bool is_no_thread(const struct firefox_row *row)
 {
 	return row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
@@ -124,7 +124,7 @@ static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t t
 		jsonw_u64(w, row->tid);
 }
 
-/* Front-ends put processes of the type "default" first; if there are several, they re-sort them. */
+/* Front-ends put processes of the type "default" first, and re-sort several of them. */
 static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
 {
 	const struct firefox_row *root = f->rows.list.items;
@@ -132,7 +132,7 @@ static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
 	return !is_no_thread(row) && row->pid == root->pid && row->incarnation == root->incarnation;
 }
 
-/* Front-ends draw a comparison by its samples, not by CPU time. */
+/* Front-ends draw a comparison by samples instead of CPU time. */
 static const char *process_type(const struct firefox *f, const struct firefox_row *row)
 {
 	if (row->kind == ROW_DIFFERENCE)
@@ -140,7 +140,7 @@ static const char *process_type(const struct firefox *f, const struct firefox_ro
 	return is_of_root(f, row) ? "default" : "process";
 }
 
-/* Marks rows that are not threads for readers. */
+/* Marks rows for readers that are not threads. */
 static void write_view(struct jsonw *w, const struct firefox_row *row)
 {
 	static const char *const names[] = {
@@ -237,7 +237,7 @@ static void write_samples(struct jsonw *w, const struct firefox_samples *samples
 	jsonw_object_end(w);
 }
 
-/* For readers: rows tell a front-end no more than the time between them. */
+/* For readers: front-ends gain nothing but the time between rows. */
 static void write_cpu_time(struct jsonw *w, const struct firefox_samples *samples)
 {
 	if (!samples->cpu_ns)

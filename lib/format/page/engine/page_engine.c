@@ -13,22 +13,22 @@
 #include "lib/query/tree.h"
 
 /*
- * Functions that the page's script calls. Numbers go in and out as 32-bit integers, wider ones as
- * doubles; texts are terminated and in memory that the script reads. What a function returns a
- * pointer to is valid until the next call of the same function.
+ * Functions called by the page's script. Numbers are 32-bit integers, or doubles if wider; texts
+ * are NUL-terminated in memory that the script reads. A returned pointer is valid until the next
+ * call of the same function.
  */
 
 #define EXPORT(name) __attribute__((export_name(#name), used)) name
 
-/* All that the page has of its profile; the query is the present selection. */
+/* All data of the page's profile. The query is the current selection. */
 struct engine {
 	struct profile *profile;
 	struct query_filter filter; /* its texts are owned */
 	bool *threads; /* by thread_id: those of the filter */
 	struct query query;
-	bool is_selected; /* the query was made */
-	uint32_t shape; /* another number wherever other frames are shown */
-	struct query_keys *keys[QUERY_BY_COUNT]; /* made when first asked for */
+	bool is_selected; /* the query is valid */
+	uint32_t shape; /* changes whenever other frames are shown */
+	struct query_keys *keys[QUERY_BY_COUNT]; /* made on demand */
 	struct error err;
 };
 
@@ -43,13 +43,13 @@ _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
 _Static_assert(sizeof(struct query_node) == 40, "key … stack, self, total");
 
 static struct query_table table;
-static struct query_tree kept; /* the plain one by function; others come and go */
+static struct query_tree kept; /* the plain one by function; others are temporary */
 static struct query_tree other;
-static const struct query_tree *tree; /* the last one asked for */
+static const struct query_tree *tree; /* the last one requested */
 
 static struct query_keys *engine_keys(enum query_by by);
 
-/* Returns the number of rows; page_rows() has them. */
+/* Returns the number of rows, for page_rows(). */
 uint32_t EXPORT(page_table)(unsigned int by)
 {
 	if (by >= QUERY_BY_COUNT)
@@ -64,7 +64,7 @@ const void *EXPORT(page_rows)(void)
 	return table.rows.items;
 }
 
-/* Makes the kept tree anew only where other frames are shown. */
+/* Rebuilds the kept tree only if other frames are shown. */
 static void weigh_kept(const struct query_tree_options *options)
 {
 	static uint32_t shape;
@@ -79,7 +79,7 @@ static void weigh_kept(const struct query_tree_options *options)
 }
 
 /*
- * Returns the first root, or QUERY_NO_NODE; page_nodes() has them. `function` is that of trees of
+ * Returns the first root, or QUERY_NO_NODE, for page_nodes(). `function` is that of trees of
  * callers or callees.
  */
 uint32_t EXPORT(page_tree)(unsigned int by, unsigned int kind, const char *function,
@@ -119,12 +119,12 @@ int EXPORT(page_tree_is_cut)(void)
 	return tree->is_cut;
 }
 
-/* The contents of a key; texts are "" if it says nothing. */
+/* The contents of a key; unknown texts are "". */
 struct shown_key {
 	const char *function, *module, *file, *category, *process, *thread;
 	uint32_t line, pid, incarnation, tid;
 	uint32_t processes;
-	uint32_t has_frame; /* it is that of a frame, though nothing may be known */
+	uint32_t has_frame; /* the key has a frame, possibly unknown */
 	uint64_t address;
 };
 
@@ -167,7 +167,7 @@ uint32_t EXPORT(page_key_count)(unsigned int by)
 	return (uint32_t)engine_keys(by)->rows.count;
 }
 
-/* Returns the function as it is, for filters. */
+/* Returns the function's unescaped name, for filters. */
 const char *EXPORT(page_key_function)(unsigned int by, uint32_t id)
 {
 	const struct query_keys *k = engine_keys(by);
@@ -175,7 +175,7 @@ const char *EXPORT(page_key_function)(unsigned int by, uint32_t id)
 	return id < k->rows.count ? query_keys_text(k, k->rows.items[id].function) : "";
 }
 
-/* Kinds of frames that a picture tells apart. */
+/* Properties of frames that graphs distinguish. */
 enum frame_mark {
 	MARK_GUESSED = 1 << 0,
 	MARK_UNNAMED = 1 << 1,
@@ -201,7 +201,7 @@ uint32_t EXPORT(page_frame_marks)(uint32_t stack)
 	return engine.query.categories[stack].category | marks << 8;
 }
 
-/* Returns the weight of stacks with a function that was marked by the last search. */
+/* Returns the weight of stacks with a function marked by the last search. */
 double EXPORT(page_search_weight)(unsigned int by, const uint8_t *marks)
 {
 	const struct query *q = &engine.query;
@@ -222,7 +222,7 @@ double EXPORT(page_search_weight)(unsigned int by, const uint8_t *marks)
 	return weight;
 }
 
-/* By key: 1 if the function's name matches; NULL: the expression is wrong, see page_error(). */
+/* By key: 1 if the function's name matches; NULL for an invalid expression, see page_error(). */
 const uint8_t *EXPORT(page_search)(unsigned int by, const char *expression)
 {
 	static uint8_t *marks;
@@ -241,7 +241,7 @@ const uint8_t *EXPORT(page_search)(unsigned int by, const char *expression)
 	return marks;
 }
 
-/* Threads over time, and what the profile says of itself. */
+/* Threads over time, and the profile's metadata. */
 
 uint32_t EXPORT(page_thread_count)(void)
 {
@@ -479,7 +479,7 @@ _Static_assert(sizeof(struct code_place) == 32, "rva, self, total, stamp");
 
 static struct code_functions functions;
 
-/* Finds those of a name, else those that it is inlined into. Returns how many there are. */
+/* Finds functions by name, else those into which it is inlined. Returns their number. */
 uint32_t EXPORT(page_code_functions)(const char *name)
 {
 	code_functions_release(&functions);
@@ -492,8 +492,8 @@ uint32_t EXPORT(page_code_functions)(const char *name)
 }
 
 struct code_function {
-	const char *name; /* safe to show */
-	const char *module; /* as it is */
+	const char *name; /* escaped */
+	const char *module; /* unescaped */
 	const char *build_id; /* "" if unknown */
 	const struct code_place *places;
 	uint32_t place_count, padding;
@@ -541,7 +541,7 @@ static struct query_keys *engine_keys(enum query_by by)
 	return engine.keys[by];
 }
 
-/* Returns a text that is safe to show, in a buffer of that number. */
+/* Returns an escaped copy of a text in the given buffer. */
 static const char *engine_shown(const char *text, unsigned int buffer)
 {
 	static char *buffers[ENGINE_BUFFERS];
@@ -562,13 +562,13 @@ void EXPORT(page_free)(void *p)
 	free(p);
 }
 
-/* Returns what the last failure was. */
+/* Returns the message of the last failure. */
 const char *EXPORT(page_error)(void)
 {
 	return engine.err.text;
 }
 
-/* Takes the next block of the profile. 0, or the number of an error. */
+/* Reads the next block of the profile. 0, or the number of an error. */
 int EXPORT(page_read)(const void *data, size_t size)
 {
 	if (!reader)
@@ -576,7 +576,7 @@ int EXPORT(page_read)(const void *data, size_t size)
 	return slab_read(reader, data, size, &engine.err);
 }
 
-/* Ends reading: all blocks were there. */
+/* Ends reading after the last block. */
 int EXPORT(page_open)(void)
 {
 	int ret = slab_reader_take(reader, &engine.profile, &engine.err);
@@ -612,7 +612,8 @@ void EXPORT(page_filter_rest)(double from, double until, int no_kernel, int fold
 	engine.filter.include_idle = include_idle;
 }
 
-/* Returns bytes, by thread, in which the script sets those that count; not used unless `is_used`.
+/*
+ * Returns bytes, by thread, in which the script marks selected threads; ignored unless `is_used`.
  */
 bool *EXPORT(page_filter_threads)(int is_used)
 {
@@ -620,7 +621,7 @@ bool *EXPORT(page_filter_threads)(int is_used)
 	return engine.threads;
 }
 
-/* Tells whether other frames are shown than at the last call. */
+/* True if the shown frames have changed since the last call. */
 static bool shows_others(const struct query_filter *filter)
 {
 	static char *last;
@@ -682,7 +683,7 @@ const double *EXPORT(page_totals)(void)
 	return totals;
 }
 
-/* The line that `prof report` begins with. */
+/* Returns the first line of `prof report`. */
 const char *EXPORT(page_summary)(void)
 {
 	struct strbuf line = {0};
@@ -694,7 +695,7 @@ const char *EXPORT(page_summary)(void)
 	return text;
 }
 
-/* The half width of the confidence interval of a weight. */
+/* Returns half the width of a weight's confidence interval. */
 double EXPORT(page_weight_error)(double weight)
 {
 	return query_error(&engine.query, (uint64_t)weight);

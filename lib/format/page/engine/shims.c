@@ -39,7 +39,7 @@ void page_sort(void *rows, size_t count, size_t size,
 	free(left);
 }
 
-/* A page has no files: all stays in memory. */
+/* A page has no files: everything stays in memory. */
 void sample_store_put(struct stored_bytes *s, const unsigned char *bytes, uint32_t size)
 {
 	free(s->bytes);

@@ -35,7 +35,7 @@ static bool has_rows(const struct profile *p, const struct slab_column *c)
 	return true;
 }
 
-/* Finds where each string begins, and that all end. */
+/* Finds the start of each string, and checks that all are terminated. */
 static bool settle_strings(struct strings *s)
 {
 	uint64_t at = 0;
@@ -154,7 +154,7 @@ static bool markers_are_good(const struct profile *p, const struct profile_threa
 	return true;
 }
 
-/* Values that files leave out because they follow from others. */
+/* Completes values that files omit because they follow from others. */
 static void complete(struct profile *p)
 {
 	vec_for_each(&p->modules.rows, struct module *, module) {

@@ -10,10 +10,10 @@
 
 struct slab_reader {
 	struct profile *profile;
-	bool is_known[SLAB_TABLE_COUNT]; /* its rows are there */
+	bool is_known[SLAB_TABLE_COUNT]; /* its rows exist */
 };
 
-/* A column as the block has it. */
+/* A column's data in the block. */
 struct column_data {
 	char name[NAME_MAX_SIZE];
 	uint8_t width;
@@ -53,7 +53,7 @@ static uint64_t value_at(const struct column_data *d, size_t i)
 	return value;
 }
 
-/* Makes zeroed rows of all parents. Each row has a byte or more in what follows. */
+/* Makes zeroed rows of all parents. Each row has at least a byte in the rest. */
 static int make_rows(struct slab_reader *r, enum slab_table table, const struct column_data *d,
 		     size_t left, struct error *err)
 {
@@ -84,7 +84,7 @@ static void store(char *at, size_t size, uint64_t value)
 	memcpy(at, &value, size);
 }
 
-/* Decodes a value, and keeps what the next one needs; false: impossible. */
+/* Decodes a value and updates the state for the next one; false if impossible. */
 static bool decode(const struct slab_column *c, size_t number, uint64_t *before, uint64_t *value)
 {
 	uint64_t coded = *value;
@@ -160,7 +160,7 @@ static bool read_text(const struct slab_column *c, struct bytes *texts, uint64_t
 	return true;
 }
 
-/* A column that comes twice would leave the first texts behind. */
+/* A duplicate column would leak the first texts. */
 static bool has_text(const struct slab_column *c, const char *at)
 {
 	const char *text;

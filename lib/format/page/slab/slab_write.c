@@ -8,15 +8,15 @@
 #include "lib/model/meaning/categories.h"
 
 struct slab_writer {
-	/* A copy of the profile's own struct: with categories, whoever has them. */
+	/* A copy of the profile's struct, with categories from either source. */
 	struct profile view;
 	struct frame *frames; /* owned, NULL: those of the profile */
-	VEC(uint64_t) values; /* of the present column */
+	VEC(uint64_t) values; /* of the current column */
 	struct strbuf texts; /* likewise */
-	struct strbuf out; /* the present block */
+	struct strbuf out; /* the current block */
 };
 
-/* Files have the categories that are computed here, so that a reader need not know languages. */
+/* Computes categories for the file, so that readers need no rules about languages. */
 static void add_categories(struct slab_writer *w)
 {
 	struct profile *p = &w->view;
@@ -101,7 +101,7 @@ static uint64_t marker_number(const struct marker_value *value)
 	return value->type == FIELD_STACK ? value->stack : value->number;
 }
 
-/* Returns what a row's value is written as; *before is that of the row before, 0 at first. */
+/* Returns the encoded value of a row; *before is that of the previous row, 0 at first. */
 static uint64_t encode(const struct slab_column *c, const char *row, size_t number,
 		       uint64_t *before)
 {
@@ -131,7 +131,7 @@ static uint64_t encode(const struct slab_column *c, const char *row, size_t numb
 	}
 }
 
-/* Adds consecutive rows of one parent. `number` is that of the first. */
+/* Adds consecutive rows of one parent, from row `number` on. */
 static void add_rows(struct slab_writer *w, const struct slab_column *c, const char *rows,
 		     size_t count, size_t number, uint64_t *before)
 {
@@ -173,7 +173,7 @@ static void put(struct slab_writer *w, uint64_t value, size_t size)
 	strbuf_add(&w->out, &value, size);
 }
 
-/* Each value takes a byte or more: a reader can tell by the size what it must have room for. */
+/* Each value takes at least a byte, so that a reader can bound its memory by the size. */
 static void put_values(struct slab_writer *w)
 {
 	size_t count = w->values.count, width = 1;

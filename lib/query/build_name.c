@@ -17,7 +17,7 @@ static bool ends_with(const char *name, size_t size, const char *suffix)
 	return size > length && memcmp(name + size - length, suffix, length) == 0;
 }
 
-/* Strips one end of "parse.isra.0" or "parse.cold". Returns the size that is left. */
+/* Strips one suffix of "parse.isra.0" or "parse.cold". Returns the remaining size. */
 static size_t without_suffix(const char *name, size_t size)
 {
 	static const char *const numbered[] = {".constprop", ".isra", ".part",
@@ -49,7 +49,7 @@ static size_t without_hash(const char *name, size_t size)
 	return size - digits - strlen("::h");
 }
 
-/* Strips what demanglers append: "parse [clone .isra.0] [clone .cold]". */
+/* Strips demanglers' suffixes: "parse [clone .isra.0] [clone .cold]". */
 static size_t without_clone(const char *name, size_t size)
 {
 	size_t at = size;

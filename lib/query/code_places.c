@@ -7,7 +7,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Functions of one name that are shown, unless someone wants to keep us busy. */
+/* Limits the functions of a name that are shown, against malicious input. */
 #define FUNCTIONS_MAX 16
 /* Bytes after the last place of a function whose size is unknown. */
 #define BYTES_AFTER 16
@@ -40,7 +40,7 @@ static void collect(struct code_places *places, const struct profile *p)
 			vec_push(&places->list, (struct code_place){.rva = rva});
 	}
 	vec_sort(&places->list, compare_places);
-	/* Frames of inlined functions are at one address. */
+	/* Frames of inlined functions share an address. */
 	for (size_t i = 0; i < places->list.count; i++) {
 		if (!kept || places->list.items[kept - 1].rva != places->list.items[i].rva)
 			places->list.items[kept++] = places->list.items[i];
@@ -57,7 +57,7 @@ static struct code_place *find_place(const struct code_places *places, uint64_t 
 				  : NULL;
 }
 
-/* The interrupted instruction has the weight, and so do calls that have not returned. */
+/* Weight counts at the interrupted instruction, and at calls that have not returned. */
 static void weigh(struct code_places *places, const struct query *q)
 {
 	const struct profile *p = q->profile;

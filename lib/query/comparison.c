@@ -15,7 +15,7 @@
 #include "lib/query/heaviest_names.h"
 #include "lib/query/keys.h"
 
-/* Weighs runs, as a whole and by rows that both sides have in common. */
+/* Weighs runs, as a whole and by rows common to both sides. */
 
 /* A row's name and place, in the table's own strings. */
 struct run_row {
@@ -34,20 +34,20 @@ struct run_weight {
 };
 
 struct run_total {
-	double weight; /* of samples that count */
-	double cpu_ms; /* CPU time that they used, by their own account */
-	double sampled_ms; /* time that they stand for */
+	double weight; /* of selected samples */
+	double cpu_ms; /* CPU time that the samples recorded */
+	double sampled_ms; /* time represented by the samples */
 };
 
 struct run_weights {
 	struct strings texts;
 	VEC(struct run_row) rows;
 	struct index index; /* of rows */
-	VEC(struct run_weight) weights; /* in no order; a row and run may have several */
+	VEC(struct run_weight) weights; /* unordered; a row and run may have several */
 	VEC(struct run_total) runs[SIDE_COUNT];
 };
 
-/* A row as one run has it, before places of both sides are matched. */
+/* A row in one run, before places of both sides are matched. */
 struct entry {
 	string_id name, place;
 	uint32_t run;
@@ -87,7 +87,7 @@ static void add_key_name(const struct query_keys *k, const struct query_key *key
 		strbuf_addf(name, "+0x%" PRIx64, key->address);
 }
 
-/* The name of a row, which has nothing that differs between two runs of the same program. */
+/* Returns the name of a row without parts that differ between runs of the same program. */
 static string_id name_of_key(struct run_weights *w, const struct query_keys *k,
 			     const struct query_key *key)
 {
@@ -163,7 +163,7 @@ static void sum_stacks(const struct query *q, const struct query_keys *k, struct
 	}
 }
 
-/* Shares are of the samples themselves: what a function calls is another row. */
+/* Shares are of self weight: callees have rows of their own. */
 static void add_rows(struct gatherer *g, const struct query *q)
 {
 	_cleanup_free_ struct key_sum *sums = NULL;
@@ -193,8 +193,7 @@ static bool has_waits(const struct query *q)
 	return weight;
 }
 
-/* Adds the CPU time that samples of waits have: it was used before the wait, since the last tick.
- */
+/* Adds the CPU time of samples of waits: it was used before the wait, since the last tick. */
 static int add_waits(struct query *q, struct query_filter *filter, struct error *err)
 {
 	struct query with_waits;
@@ -236,7 +235,7 @@ static int add_run(struct gatherer *g, const struct query_run *run, struct error
 	return 0;
 }
 
-/* Marks places by the sides that have them: bit set by string_id. */
+/* Finds the sides that have each place: a bit set by string_id. */
 static uint8_t *find_sides(const struct gatherer *g)
 {
 	uint8_t *sides = xcalloc(g->w->texts.rows.count + 1, sizeof(*sides));
@@ -270,7 +269,7 @@ static uint32_t intern_row(struct run_weights *w, const struct run_row *row)
 }
 
 /*
- * Functions of a place that one side alone has are matched by name: it is another build, under
+ * Matches functions of a place on one side only by name: the other side is another build, of
  * another name.
  */
 static void match(struct gatherer *g)
@@ -315,7 +314,7 @@ static int add_side(struct gatherer *g, int side, const struct query_runs *runs,
 	return 0;
 }
 
-/* Zeroed it is empty. -ENODATA: no sample counts in a run. */
+/* Zeroed is empty. -ENODATA: a run has no selected sample. */
 static int run_weights_make(struct run_weights *w, const struct query_runs *a,
 			    const struct query_runs *b, const struct query_filter *filter,
 			    enum query_by by, struct error *err)
@@ -366,7 +365,10 @@ static double mean(struct sample_values values)
 	return sum / (double)values.count;
 }
 
-/* An interval of a log ratio, or of a share, of one run a side: by the noise that is assumed. */
+/*
+ * Widens an interval of a log ratio, or of a share, by the assumed noise if there is one run a
+ * side.
+ */
 static struct interval assume(struct interval i, double noise, double sampling, double alpha)
 {
 	if (noise < 0)
@@ -425,7 +427,7 @@ static void compare_times(struct comparison *c, double noise)
 	c->total = interval_from_log(i);
 }
 
-/* Numbers rows that are heavy enough; returns how many there are. */
+/* Numbers rows above the minimum share; returns their number. */
 static size_t choose_rows(struct comparison *c, const struct run_weights *w, uint32_t *numbers)
 {
 	double all = 0;
@@ -502,7 +504,7 @@ static void compare_shares(struct comparison *c, double noise)
 		c->rows.items[i].share = shares[i];
 }
 
-/* One run a side: samples are counted, and counts have an error by themselves. */
+/* With one run a side, estimates the error from the counts of samples. */
 static void assume_row(struct comparison_row *row, const struct comparison *c, double noise)
 {
 	double a = row->share.weights[SIDE_A][0], b = row->share.weights[SIDE_B][0];
@@ -517,8 +519,8 @@ static void assume_row(struct comparison_row *row, const struct comparison *c, d
 }
 
 /*
- * The probability of such a difference in time by chance: from the dispersion of the row's share,
- * which says more than the row's own few times, and the error of the CPU time.
+ * Returns the probability of such a difference in time by chance: from the dispersion of the row's
+ * share, which is more precise than the row's few times, and the error of the CPU time.
  */
 static double p_of_time(const struct comparison *c, const struct comparison_row *row)
 {
@@ -543,8 +545,8 @@ static double p_of_time(const struct comparison *c, const struct comparison_row 
 }
 
 /*
- * A share differs, too, because others do: where one function takes longer, all others have less.
- * So the time must differ as well, and in the same direction.
+ * A share also differs because others do: if one function takes longer, the shares of all others
+ * fall. So the time must differ as well, and in the same direction.
  */
 static bool row_differs(const struct comparison_row *row, const struct comparison *c, double time_p,
 			double noise)
@@ -605,7 +607,7 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : strcmp(x->place ? x->place : "", y->place ? y->place : "");
 }
 
-/* Returns the largest weight that a sample of any run stands for at least. */
+/* Returns the maximum over all runs of the minimum weight of a sample. */
 static double sample_weight_of(const struct query_runs *const *sides)
 {
 	uint64_t most = 1;

@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/model/tables/copy.h"
 
-/* Times are those of the new profile. */
+/* Times are relative to the new profile. */
 static void copy_first(struct profile_meta *into, const struct profile_meta *from)
 {
 	uint64_t start = into->start_ns, realtime = into->start_realtime_ns, end = into->end_ns;
@@ -45,7 +45,7 @@ void row_copy_meta(struct profile *into, const struct profile *from, uint64_t of
 struct row_copier {
 	struct profile *into;
 	const struct profile *from;
-	/* By old ids: new ones, or NOT_COPIED. */
+	/* New ids by old, or NOT_COPIED. */
 	uint32_t *strings, *modules, *funcs, *symbols, *files, *schemas;
 	struct index modules_index; /* of the new profile's */
 	uint32_t categories[UINT8_MAX + 1]; /* likewise; subcategories are the same */
@@ -127,7 +127,7 @@ static bool module_equal(const void *table, uint32_t id, const void *key)
 	       memcmp(row->build_id, wanted->build_id, sizeof(row->build_id)) == 0;
 }
 
-/* Files of several profiles are one if they have one name and one build id. */
+/* Files of several profiles are the same if name and build id are equal. */
 static module_id copy_module(struct row_copier *c, module_id id)
 {
 	struct profile *into = c->into;
@@ -260,7 +260,7 @@ static void release_category(struct profile_category *row)
 	vec_release(&row->subcategories);
 }
 
-/* The default one is the first that is grey; categories beyond 255 are that, too. */
+/* The default category is the first grey one. Categories beyond 255 map to it. */
 static uint8_t copy_category(struct row_copier *c, uint8_t id)
 {
 	struct profile *into = c->into;
@@ -280,7 +280,7 @@ static uint8_t copy_category(struct row_copier *c, uint8_t id)
 	return (uint8_t)c->categories[id];
 }
 
-/* Is the frame of that stack inlined into that of its shown caller? */
+/* True if the stack's frame is inlined into its shown caller's. */
 static bool is_inlined(const struct profile *p, const struct query *q, stack_id id)
 {
 	const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame], *caller;
@@ -327,7 +327,7 @@ stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *i
 	stack_id *map = new_map(count);
 	_cleanup_free_ uint16_t *depths = xcalloc(count + 1, sizeof(*depths));
 
-	/* Front-ends need one that is grey. */
+	/* Front-ends need a grey category. */
 	if (!c->into->categories.count && !c->from->categories.count)
 		copy_category(c, CATEGORY_OTHER);
 	for (size_t i = 0; i < c->from->categories.count && !c->into->categories.count; i++)

@@ -11,9 +11,9 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-/* Nobody knows what lost samples would have been. */
+/* The lost samples are unknown. */
 #define LOST_MAX 0.01
-/* Functions without a name match nothing in another build. */
+/* Unnamed functions cannot be matched between builds. */
 #define UNNAMED_MAX 0.1
 #define UNNAMED_DIFFERENCE_MAX 0.05
 
@@ -83,7 +83,7 @@ static void count_unnamed(const struct profile *p, double *unnamed, double *all)
 	}
 }
 
-/* The share of samples whose innermost function has no name. */
+/* Returns the share of samples whose innermost function has no name. */
 static double unnamed_share(const struct query_runs *runs)
 {
 	const struct profile *last = NULL;
@@ -137,7 +137,7 @@ static bool has_text(char *const *items, size_t count, const char *text)
 	return false;
 }
 
-/* Says each thing once, however many profiles there are. */
+/* Drops duplicates: several profiles may have the same reason. */
 static void drop_repeated(char **items, size_t *count)
 {
 	size_t kept = 0;
@@ -190,7 +190,7 @@ void comparable_release(struct comparable *c)
 	vec_release(&c->warnings);
 }
 
-/* Nobody waits for more. */
+/* More is impractical. */
 #define MORE_RUNS_MAX 10000
 
 const char *const verdict_names[VERDICT_COUNT] = {
@@ -206,7 +206,7 @@ void gate_release(struct gate *g)
 	vec_release(&g->rules);
 }
 
-/* "NAME=2%" → its rule. False: it has no such form. */
+/* Parses "NAME=2%". False for other forms. */
 static bool parse_rule(const char *text, struct gate_rule *rule)
 {
 	const char *equals = strrchr(text, '=');
@@ -232,7 +232,7 @@ int gate_parse(struct gate *g, const char *text, struct error *err)
 {
 	const char *start = text, *end = text;
 
-	/* A name may have commas in it: up to the first one, it is no rule then. */
+	/* A name may contain commas: the part up to the first one is then no rule. */
 	while (*start) {
 		_cleanup_free_ char *piece = NULL;
 		struct gate_rule rule;
@@ -262,15 +262,15 @@ static enum verdict judge(const struct interval *i, double margin)
 	return i->high < margin ? VERDICT_PASSED : VERDICT_INCONCLUSIVE;
 }
 
-/* The larger side's count: pairs, or runs a side. */
+/* Returns the larger side's count: pairs, or runs a side. */
 static size_t count_of(const struct comparison *c)
 {
 	return c->runs[SIDE_A] > c->runs[SIDE_B] ? c->runs[SIDE_A] : c->runs[SIDE_B];
 }
 
 /*
- * Counts the runs that would shrink the interval to above 0, or to below the margin, were the
- * estimate right. The interval is symmetric on the scale of `distance`.
+ * Returns the runs needed to shrink the interval to above 0, or to below the margin, if the
+ * estimate is right. The interval is symmetric on the scale of `distance`.
  */
 static size_t count_more(const struct comparison *c, const struct interval *i, double distance)
 {
@@ -296,7 +296,7 @@ static struct gate_result judge_total(const struct comparison *c, double margin)
 	return result;
 }
 
-/* Judges a row; one of many must also stand out from the others. */
+/* Judges a row. One of many must also be significant after adjustment. */
 static struct gate_result judge_row(const struct comparison *c, const struct comparison_row *row,
 				    double margin, bool is_one_of_many)
 {
@@ -304,7 +304,7 @@ static struct gate_result judge_row(const struct comparison *c, const struct com
 	struct gate_result result = {.row = row, .verdict = judge(i, margin)};
 	bool is_slower = row->differs && row->share.estimate > 0;
 
-	/* Nothing is a share of no time at all. */
+	/* A new row has no base time for a margin. */
 	if (row->mark == COMPARISON_NEW && is_slower && !c->is_single)
 		result.verdict = VERDICT_REGRESSION;
 	else if (result.verdict == VERDICT_REGRESSION && is_one_of_many && !is_slower)
@@ -324,7 +324,7 @@ static bool has_own_rule(const struct gate *g, const struct comparison_row *row)
 	return false;
 }
 
-/* The row with the worst verdict, and of those with the most time more. */
+/* Finds the row with the worst verdict; among equals, with the largest increase. */
 static struct gate_result judge_any(const struct gate *g, const struct comparison *c, double margin)
 {
 	struct gate_result worst = {.verdict = VERDICT_PASSED};

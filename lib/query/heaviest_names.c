@@ -38,7 +38,7 @@ static void list_names(const struct query *q, enum query_by by, struct strbuf *n
 	query_table_release(&table);
 }
 
-/* False: there are none. */
+/* False if there are no names. */
 static bool hint(struct error *err, const struct profile *p, const struct query_filter *filter,
 		 enum query_by by)
 {

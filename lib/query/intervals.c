@@ -68,7 +68,7 @@ double student_tail(double t, double df)
 	return t < 0 ? 1 - tail : tail;
 }
 
-/* Solves student_tail(t, df) = q for 0 < q <= 1/2 by bisection: slow, and sure. */
+/* Solves student_tail(t, df) = q for 0 < q <= 1/2 by bisection: slow but robust. */
 static double solve_student_tail(double q, double df)
 {
 	double low = 0, high = 1;
@@ -187,12 +187,12 @@ struct interval interval_paired(struct sample_values a, struct sample_values b, 
 	return interval_of(mean, sqrt(squares / (count - 1) / count), count - 1, alpha);
 }
 
-/* Welch's; each variance is that of a mean. */
+/* Welch's degrees of freedom; each variance is that of a mean. */
 static double welch_df(double a, size_t a_count, double b, size_t b_count)
 {
 	double sum = a + b;
 
-	/* Without any variance, the most that there can be. */
+	/* Without variance, take the maximum. */
 	if (sum == 0)
 		return (double)(a_count + b_count) - 2;
 	return sum * sum / (a * a / ((double)a_count - 1) + b * b / ((double)b_count - 1));

@@ -12,7 +12,7 @@
 #include "lib/query/build_name.h"
 #include "lib/query/copy_rows.h"
 
-/* Functions of two builds that are one function, for a profile that has both. */
+/* Joins functions of two builds, for a profile of both. */
 
 #define BOTH_SIDES ((1 << SIDE_COUNT) - 1)
 
@@ -24,7 +24,7 @@ struct joiner {
 	struct profile *p;
 	uint8_t *sides; /* by func_id: a bit for each side that has it */
 	struct joined_key *keys; /* by func_id */
-	func_id *joined; /* by func_id: the function that it becomes */
+	func_id *joined; /* by func_id: the function it is joined with */
 	struct index index; /* of functions that others become */
 };
 
@@ -113,7 +113,7 @@ static bool key_equal(const void *table, uint32_t id, const void *key)
 	return row->name == wanted->name && row->place == wanted->place;
 }
 
-/* A front-end shows one module and one source: none if there are two modules, that of B. */
+/* A front-end shows one module and one source: none for two modules, B's for two sources. */
 static void add_to(struct joiner *j, struct func *into, const struct func *func, uint8_t sides)
 {
 	const struct modules *modules = &j->p->modules;
@@ -139,7 +139,7 @@ static void join(struct joiner *j)
 		uint32_t found;
 
 		j->joined[i] = i;
-		/* An address says nothing of the other build. */
+		/* An address has no meaning in the other build. */
 		if (!j->sides[i] || !funcs->rows.items[i].is_named)
 			continue;
 		found = index_find(&j->index, hash, key_equal, j, key);
@@ -158,10 +158,9 @@ static void join(struct joiner *j)
 }
 
 /*
- * Makes one function of those that a comparison takes for one: they have one name, without what
- * compilers add, and one place. A place that one side alone has does not count. Threads are sides,
- * by enum side. Frames keep their modules, addresses and symbols; nothing can be interned in
- * frames and functions afterwards.
+ * Joins functions that a comparison treats as one: same name without the compiler's suffixes, and
+ * same place. A place on one side only is ignored. Threads are sides, by enum side. Frames keep
+ * their modules, addresses and symbols; frames and functions cannot be interned afterwards.
  */
 static void join_functions(struct profile *p)
 {
@@ -185,7 +184,7 @@ static const char *const side_names[SIDE_COUNT] = {"A", "B"};
 struct join {
 	struct profile *into;
 	const struct query_filter *filter;
-	const struct query_run *run; /* of which samples are taken */
+	const struct query_run *run; /* source of the samples */
 	enum side side;
 	uint64_t start; /* of the run in the new profile */
 	uint64_t end; /* latest of the run's samples there */

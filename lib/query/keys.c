@@ -8,13 +8,13 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* A row of many processes is called "cc1 × 60". */
+/* A row of many processes is named "cc1 × 60". */
 static const char times[] = " × ";
 
 struct finder {
 	const struct profile *p;
 	struct strings words; /* first ones of names */
-	VEC(string_id) commons; /* by id of words: what names have in common, in programs.names */
+	VEC(string_id) commons; /* by id of words: common part of names, in programs.names */
 };
 
 static const char *name_of(const struct finder *f, thread_id thread)
@@ -22,7 +22,7 @@ static const char *name_of(const struct finder *f, thread_id thread)
 	return strings_get(&f->p->strings, f->p->threads.rows.items[thread].process_name);
 }
 
-/* The size of a name without the number of processes that it stands for; sets that. */
+/* Returns the size of a name without its number of processes, and stores the number. */
 static size_t split_count(const char *name, uint32_t *count)
 {
 	const char *at = strstr(name, times);
@@ -42,7 +42,7 @@ static size_t word_end(const char *name, size_t size)
 	return end < size ? end : size;
 }
 
-/* The start of the container in "nginx (pid 1 in 1a2b3c4d5e6f)"; `size`: there is none. */
+/* Returns the start of the container in "nginx (pid 1 in 1a2b3c4d5e6f)"; `size`: none. */
 static size_t label_start(const char *name, size_t size)
 {
 	const char *at = memrchr(name, '(', size);
@@ -57,7 +57,7 @@ size_t program_name_bare_size(const char *name)
 	return size && name[size - 1] == ')' ? label_start(name, size) : size;
 }
 
-/* The size of what both begin with, in whole words. */
+/* Returns the size of the common prefix in whole words. */
 static size_t common_size(const char *a, size_t a_size, const char *b, size_t b_size)
 {
 	size_t size = 0, end = 0;
@@ -69,7 +69,7 @@ static size_t common_size(const char *a, size_t a_size, const char *b, size_t b_
 	}
 	if ((size == a_size || a[size] == ' ') && (size == b_size || b[size] == ' '))
 		end = size;
-	/* Labels have words in common, too. */
+	/* Labels share words as well. */
 	if (end && a[end - 1] != ')')
 		end = label_start(a, end);
 	return end ? end : word_end(a, a_size);
@@ -90,7 +90,7 @@ static void add_name(struct finder *f, struct program_names *out, const char *na
 	f->commons.items[word] = strings_intern_sized(&out->names, name, size);
 }
 
-/* Rows of a process need not be neighbours, in files of others. */
+/* Rows of a process need not be adjacent in files of other tools. */
 static bool process_equal(const void *table, uint32_t id, const void *key)
 {
 	const struct profile_thread *row = &((const struct profile *)table)->threads.rows.items[id];
@@ -192,7 +192,7 @@ static uint32_t intern(struct query_keys *k, const struct query_key *key)
 	return id;
 }
 
-/* Rows of a file may hold the same text under several ids. */
+/* A file may have the same text under several ids. */
 static string_id text(struct query_keys *k, const struct profile *p, string_id id)
 {
 	size_t size = strings_size(&p->strings, id);
@@ -212,7 +212,7 @@ static void set_function(struct query_keys *k, const struct profile *p, const st
 	_cleanup_(strbuf_release) struct strbuf address = {0};
 	const struct func *func;
 
-	/* Dumps have other names each time. */
+	/* Names of dumps change each time. */
 	if (frame->module != NO_MODULE &&
 	    p->modules.rows.items[frame->module].kind != PROFILE_MODULE_CODE_DUMP)
 		key->module = text(k, p, p->modules.rows.items[frame->module].name);
@@ -353,7 +353,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(((const struct ranked_text *)a)->text, ((const struct ranked_text *)b)->text);
 }
 
-/* Sorts the texts once, so that rows are compared by numbers. */
+/* Ranks the texts once, so that rows are compared by numbers. */
 static void rank_texts(struct query_keys *k)
 {
 	size_t count = k->texts.rows.count;

@@ -26,7 +26,7 @@ static void collect(struct marker_rows *rows, const struct profile *p,
 	}
 }
 
-/* Markers of one time keep the order of the file. */
+/* Orders markers of the same time as in the file. */
 static int compare(const void *a, const void *b)
 {
 	const struct marker_row *x = a, *y = b;

@@ -19,9 +19,9 @@ struct narrowing {
 	const struct query_filter *filter;
 	uint64_t offset_ns; /* of its start in the new profile */
 	thread_id *threads; /* by thread_id; NO_THREAD: left out */
-	uint8_t events[UINT8_MAX + 1]; /* by event; UINT8_MAX: not asked yet */
+	uint8_t events[UINT8_MAX + 1]; /* by event; UINT8_MAX: not yet mapped */
 	bool *is_used; /* by stack_id */
-	size_t first_thread; /* rows before are of other profiles */
+	size_t first_thread; /* earlier rows belong to other profiles */
 	struct narrow_counts *counts;
 };
 
@@ -33,7 +33,7 @@ static uint64_t time_in(void *ctx, uint64_t time)
 	return (time < start ? 0 : time - start) + n->offset_ns;
 }
 
-/* Counts the processes of a pid in the profiles before. */
+/* Counts the processes of a pid in the previous profiles. */
 static uint32_t used_incarnations(const struct narrowing *n, uint32_t pid)
 {
 	uint32_t count = 0;
@@ -56,7 +56,7 @@ static void add_thread(struct narrowing *n, thread_id id)
 	n->threads[id] = threads_add(&n->into->threads, &row);
 }
 
-/* The new profile's number of an event; 0 for those that have no room. */
+/* Returns an event's number in the new profile; 0 if there is no room. */
 static uint8_t event_in(struct narrowing *n, uint8_t event)
 {
 	string_id name;
@@ -147,7 +147,7 @@ static bool has_time(const struct narrowing *n, const struct marker *marker)
 	return has_times(n, marker->start, marker->end);
 }
 
-/* All of them are kept where all events are. */
+/* Allocations are kept completely if all events are. */
 static bool has_allocation(const struct narrowing *n, const struct allocation *row)
 {
 	return n->filter->all_events && has_times(n, row->time, row->time);
@@ -173,7 +173,7 @@ static void add_allocations(struct narrowing *n, const struct profile_thread *fr
 	}
 }
 
-/* Marks the stacks of all markers and allocations that are kept. */
+/* Marks the stacks of all kept markers and allocations. */
 static void use_markers(struct narrowing *n, const struct query *q)
 {
 	const struct markers *markers = &n->from->markers;
@@ -221,7 +221,7 @@ static void add_marker(struct narrowing *n, struct profile_thread *thread,
 	vec_push(&thread->markers, row);
 }
 
-/* Gives samples their new stacks, and threads their markers. */
+/* Maps samples to their new stacks, and adds markers to threads. */
 static void finish_threads(struct narrowing *n)
 {
 	for (thread_id id = 0; id < n->from->threads.rows.count; id++) {
@@ -243,7 +243,7 @@ static void finish_threads(struct narrowing *n)
 	}
 }
 
-/* Copies the samples of the filter's time. A level begins with what it was before. */
+/* Copies the samples of the filter's time. A level begins with its previous value. */
 static void add_counter_samples(struct narrowing *n, const struct counter *from,
 				struct counter *into)
 {
@@ -346,7 +346,7 @@ int narrow(struct profile **into, const struct profile *const *profiles, size_t 
 	}
 	for (size_t i = 0; !ret && i < count; i++) {
 		n.from = profiles[i];
-		/* Profiles without a date begin with the first one. */
+		/* Profiles without a date start with the first one. */
 		n.offset_ns = 0;
 		if (n.from->meta.start_realtime_ns)
 			n.offset_ns = n.from->meta.start_realtime_ns - start;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Returns what is wrong with an expression that one library takes and another one refuses or
- * understands otherwise; NULL: nothing. In brackets a backslash is one.
+ * Returns the problem with an expression that C libraries accept or interpret differently; NULL:
+ * none. In brackets, a backslash is literal.
  */
 static const char *find_foreign(const char *expression)
 {

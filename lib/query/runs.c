@@ -7,7 +7,7 @@
 
 #include "lib/model/meaning/recording_markers.h"
 
-/* Exit statuses above are those of commands that a signal ended. */
+/* Exit statuses above are those of commands ended by a signal. */
 #define SIGNAL_BASE 128
 
 static int compare_runs(const void *a, const void *b)
@@ -94,7 +94,7 @@ const char *query_run_variant(const struct query_run *run)
 	return strings_get(&run->profile->strings, run->variant);
 }
 
-/* Finds the variant that is not `base`. Several: the error names two of them. */
+/* Finds the variant other than `base`. If there are several, the error names two of them. */
 static int find_other(const struct query_runs *r, const char *base, const char **other,
 		      struct error *err)
 {
@@ -144,7 +144,7 @@ static int compare_iterations(const void *a, const void *b)
 	return (x->iteration > y->iteration) - (x->iteration < y->iteration);
 }
 
-/* Keeps the iterations that the other side has, too; it is sorted by them. */
+/* Keeps the iterations that exist on both sides; `r` is sorted by them. */
 static void keep_common(struct query_runs *r, const struct query_runs *other)
 {
 	size_t kept = 0;

@@ -13,14 +13,14 @@
 #include "lib/model/tables/thinned.h"
 #include "lib/query/pattern.h"
 
-/* Times that markers cover. */
+/* Times covered by markers. */
 
 /* [from, until), CLOCK_MONOTONIC ns. */
 struct query_span {
 	uint64_t from, until;
 };
 
-/* Ascending, and apart from each other. A zeroed struct is empty. */
+/* Ascending and disjoint. A zeroed struct is empty. */
 struct query_spans {
 	VEC(struct query_span) rows;
 };
@@ -32,7 +32,7 @@ static inline void query_spans_release_cleanup(struct query_spans *s)
 	query_spans_release(s);
 }
 
-/* known: 2 for names that match, 1 for others, 0 until asked. */
+/* known: 2 for matching names, 1 for others, 0 until evaluated. */
 static bool matches(const struct profile *p, string_id name, const char *glob, uint8_t *known)
 {
 	if (name >= p->strings.rows.count)
@@ -67,8 +67,8 @@ static void join(struct query_spans *s)
 }
 
 /*
- * Finds the times in which any marker lasts whose name matches the glob; none for NULL. -ENOENT
- * with err where there is no such marker.
+ * Finds the times of markers whose name matches the glob; none for NULL. -ENOENT with err if there
+ * is no such marker.
  */
 static int query_spans_find(struct query_spans *s, const struct profile *p, const char *glob,
 			    struct error *err)
@@ -103,7 +103,7 @@ static void query_spans_release(struct query_spans *s)
 	vec_release(&s->rows);
 }
 
-/* Is that time in one of them? *at is 0 before the first of ascending times. */
+/* True if the time is in one of them. *at is 0 before the first of ascending times. */
 static bool query_spans_have(const struct query_spans *s, uint64_t time, size_t *at)
 {
 	while (*at < s->rows.count && s->rows.items[*at].until <= time)
@@ -119,7 +119,7 @@ enum {
 	IS_ROOT = 1 << 3,
 };
 
-/* Set where samples of a wait count. */
+/* Set if samples of a wait are selected. */
 #define WAIT_COUNTS 0x80
 
 struct selection {
@@ -127,16 +127,16 @@ struct selection {
 	const struct query_filter *filter;
 	uint8_t *of_funcs; /* by func_id */
 	struct query_spans *spans; /* of filter->during */
-	bool *keeps; /* by stack_id: its samples count, unless they are of waits */
+	bool *keeps; /* by stack_id: samples are selected, unless they are waits */
 	uint8_t *waits; /* by stack_id: enum query_wait, with WAIT_COUNTS */
 	stack_id *shown; /* by stack_id: its innermost shown frame */
-	query_sample_fn *visit; /* NULL: nobody asks for samples */
+	query_sample_fn *visit; /* NULL: no visitor */
 	void *ctx;
 	struct {
 		thread_id thread;
 		stack_id stack;
 		uint64_t time;
-	} wait_start; /* the last first row of a wait that counts */
+	} wait_start; /* the latest selected first row of a wait */
 };
 
 static int mark_matches(struct selection *s, const char *option, const char *expression,
@@ -248,7 +248,7 @@ static uint8_t wait_of_category(const struct selection *s, struct frame_category
 	return wait && (s->filter->include_idle || s->filter->category) ? wait | WAIT_COUNTS : wait;
 }
 
-/* Answers about a category, evaluated once for each. */
+/* Results for a category, evaluated once for each. */
 struct category_answer {
 	bool is_known, counts;
 	uint8_t wait;
@@ -266,7 +266,7 @@ static const struct category_answer *ask_category(const struct selection *s,
 	return answer;
 }
 
-/* The first category replaces that of a caller that does not exist. */
+/* Without a caller, the first category replaces the caller's. */
 static struct frame_category resolve_category(const struct query *q,
 					      const struct frame_category *of_frames, stack_id id)
 {
@@ -279,13 +279,13 @@ static struct frame_category resolve_category(const struct query *q,
 					 : q->categories[stack->parent];
 }
 
-/* Files give each frame a category; few give the kind of frame. */
+/* All frames of a file have a category, few a kind of frame. */
 static bool is_kernel(const struct profile *p, struct frame_category category)
 {
 	return strcmp(category_name(p, category.category), "Kernel") == 0;
 }
 
-/* Does the frame belong to the function of the next outer frame that is shown? */
+/* True if the frame has the same function as the next shown outer frame. */
 static bool is_recursion(const struct profile *p, const struct frame *frame, stack_id outer)
 {
 	const struct frame *caller;
@@ -296,7 +296,7 @@ static bool is_recursion(const struct profile *p, const struct frame *frame, sta
 	return caller->func == frame->func && caller->module == frame->module;
 }
 
-/* Callers come first. */
+/* Callers have lower ids. */
 static void mark_stacks(struct selection *s)
 {
 	struct query *q = s->q;
@@ -330,8 +330,8 @@ static void mark_stacks(struct selection *s)
 }
 
 /*
- * Matches the whole name, or words that it begins with: writers tell processes of one program apart
- * by words after it ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and threads likewise.
+ * Matches the whole name, or a prefix of whole words: writers distinguish processes of a program by
+ * appended words ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and threads likewise.
  */
 static bool matches_name(const char *glob, const char *name)
 {
@@ -373,9 +373,9 @@ bool query_selects_thread(const struct profile *p, const struct profile_thread *
 }
 
 /*
- * Returns what a row of a wait adds to the squares. A wait has a row of weight 1 at its start, and
- * one with the rest at its end. If that stands for no more than the time between them, it is known
- * as well as this many ticks are; if it stands for other waits, too, it is one sample of them.
+ * Returns the contribution of a wait's row to the squares. A wait has a row of weight 1 at its
+ * start, and one with the rest at its end. A rest no longer than the time between them is as
+ * accurate as that many ticks. A longer one also stands for other waits, as one sample of them.
  */
 static double squares_of_wait(struct selection *s, thread_id thread, const struct sample *sample)
 {
@@ -426,7 +426,7 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 		s->visit(s->ctx, q, thread, sample, shown);
 }
 
-/* Adds the sample if it is of the filter's time and stacks. `span`: as of query_spans_have(). */
+/* Adds the sample if it matches the filter's time and stacks. `span`: as of query_spans_have(). */
 static void try_sample(struct selection *s, thread_id id, const struct sample *sample, size_t *span)
 {
 	const struct query_filter *filter = s->filter;
@@ -489,7 +489,7 @@ static bool has_allocations(const struct profile *p)
 	return false;
 }
 
-/* Recordings list their events by name, the clock among them, which has no row in the table. */
+/* True if the recording lists the event by name. The clock is listed, too, but has no row. */
 static bool is_listed(const struct profile *p, const char *name)
 {
 	const char *list = profile_fact(p, FACT_EVENT, NULL);

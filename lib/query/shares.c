@@ -10,8 +10,8 @@
 #include "lib/query/intervals.h"
 
 /*
- * The common dispersion never outweighs so many degrees of freedom: noise is not the same in all
- * functions, and a few rows say little of how much it differs.
+ * Limits the weight of the common dispersion, in degrees of freedom: noise differs between
+ * functions, and a few rows show little of how much.
  */
 #define PRIOR_DF_MAX 20
 /* A slope of 1 is a noise of 100 %. */
@@ -50,7 +50,7 @@ static struct totals totals_of(const struct share_runs *runs)
 	return t;
 }
 
-/* The variance of one sample of the row: with the share that both sides have. */
+/* Returns the variance of one sample of the row, given the share common to both sides. */
 static double binomial_variance(const struct share_row *row, const struct totals *t)
 {
 	double share = (row->shares[SIDE_A] * t->weights[SIDE_A] +
@@ -66,7 +66,10 @@ static double unit_variance(const struct share_row *row, const struct totals *t)
 	return t->row_weight * binomial_variance(row, t);
 }
 
-/* Pearson's: squared deviations of runs from their side's share, in binomial variances. */
+/*
+ * Returns Pearson's dispersion: squared deviations of runs from their side's share, in binomial
+ * variances.
+ */
 static double own_dispersion(const struct share_row *row, const struct share_runs *runs,
 			     const struct totals *t)
 {
@@ -88,15 +91,15 @@ static double own_dispersion(const struct share_row *row, const struct share_run
 }
 
 /*
- * Noise in proportion to a function's time shows the more, the more samples it has: a common
- * dispersion is a line over those.
+ * Noise proportional to a function's time grows with its number of samples, so the common
+ * dispersion is linear in that number.
  */
 static double common_dispersion(const struct share_row *row, const struct totals *t, double slope)
 {
 	return 1 + slope * t->per_run * binomial_variance(row, t);
 }
 
-/* The ratio to the common dispersion that chance alone exceeds once in a hundred rows. */
+/* Returns the ratio to the common dispersion that chance exceeds in one of a hundred rows. */
 static double ratio_limit(const struct totals *t)
 {
 	/* Wilson and Hilferty's approximation of chi squared. */
@@ -106,8 +109,8 @@ static double ratio_limit(const struct totals *t)
 }
 
 /*
- * The average by which dispersions exceed a line with that slope. A ratio counts up to a limit: one
- * row that is far noisier than all others says nothing of these.
+ * Returns the mean excess of dispersions over a line with that slope. Ratios are capped, so that
+ * one very noisy row does not dominate the others.
  */
 static double mean_excess(const struct share_row *rows, size_t count, const struct totals *t,
 			  double slope)
@@ -140,8 +143,8 @@ static double common_slope(const struct share_row *rows, size_t count, const str
 }
 
 /*
- * The prior's degrees of freedom, by the spread of the logarithms: what goes beyond that of chi
- * squared is how much dispersions really differ.
+ * Returns the prior's degrees of freedom from the spread of the logarithms: the excess over chi
+ * squared is the true variation of dispersions.
  */
 static double prior_df(const struct share_row *rows, size_t count, const struct totals *t,
 		       double slope)
@@ -149,7 +152,7 @@ static double prior_df(const struct share_row *rows, size_t count, const struct 
 	double mean = 0, squares = 0, excess, df;
 	size_t used = 0;
 
-	/* Rows without any deviation are of few samples, and say nothing of the spread. */
+	/* Rows without deviation have few samples, and no information on the spread. */
 	for (size_t i = 0; i < count; i++) {
 		double ratio = rows[i].own_dispersion / common_dispersion(&rows[i], t, slope);
 		double before = mean;
@@ -181,7 +184,7 @@ static void set_dispersion(struct share_row *row, const struct totals *t,
 		row->dispersion = (prior->df * common + t->df * row->own_dispersion) / df;
 		row->df = df;
 	}
-	/* A row that is noisier than others must not look less noisy because of them. */
+	/* Never lower a row's own dispersion because the others are less noisy. */
 	if (row->dispersion < row->own_dispersion)
 		row->dispersion = row->own_dispersion;
 	if (row->dispersion < 1)

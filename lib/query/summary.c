@@ -47,7 +47,7 @@ double query_wait_seconds(const struct query *q, int wait)
 	return (double)q->waits[wait] * (double)q->profile->meta.interval_ns / 1e9;
 }
 
-/* Waits are in intervals of the clock. */
+/* Waits are counted in clock intervals. */
 static void add_waits(const struct query *q, struct strbuf *out)
 {
 	static const uint8_t order[] = {QUERY_BLOCKED, QUERY_RUNNABLE, QUERY_IDLE};

@@ -57,7 +57,7 @@ static void walk_release(struct walk *w)
 	free(w->depths);
 }
 
-/* Works without recursion, whatever the depth. */
+/* Works without recursion, as stacks may be deep. */
 static stack_id walk_next(struct walk *w, stack_id at)
 {
 	if (w->first[at] != NO_STACK)
@@ -70,7 +70,7 @@ static stack_id walk_next(struct walk *w, stack_id at)
 	return NO_STACK;
 }
 
-/* Adds each key where the path first meets it: recursion adds nothing. */
+/* Adds each key at its first occurrence on the path, so that recursion adds nothing. */
 static void add_totals(struct query_table *t, const struct query *q, const uint64_t *subtrees)
 {
 	struct walk walk;

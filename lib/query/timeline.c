@@ -11,7 +11,7 @@ uint32_t query_timeline_kinds(const struct query *q)
 	return QUERY_WAIT_COUNT + (uint32_t)(own ? own : CATEGORY_COUNT);
 }
 
-/* Adds an amount, spread evenly over [from, until), as far as it lies in the timeline. */
+/* Spreads an amount evenly over the part of [from, until) within the timeline. */
 static void spread(struct query_timeline *t, uint32_t kind, uint64_t from, uint64_t until,
 		   double amount)
 {
@@ -97,7 +97,7 @@ static uint32_t bin_at(const struct query_timeline *t, uint64_t time)
 	return bin < t->bins ? bin : t->bins - 1;
 }
 
-/* Bins that no sample has changed have the level of the one before. */
+/* Bins without a change have the level of the previous bin. */
 static void fill_levels(const struct query_timeline *t, const struct counter *counter,
 			uint64_t start, double *values)
 {

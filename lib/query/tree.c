@@ -9,7 +9,7 @@
 #include "lib/base/radix.h"
 #include "lib/query/table.h"
 
-/* More than anyone reads. A file could ask for the square of its size. */
+/* Bounds the nodes, which a file could otherwise raise to the square of its size. */
 #define NODES_MAX (1u << 20)
 
 /* A stack on its way outwards, with its weight and current node. */

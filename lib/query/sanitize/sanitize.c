@@ -67,7 +67,7 @@ uint64_t keyed_hash(const uint8_t key[KEYED_HASH_KEY_SIZE], const void *data, si
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* A text among them has nothing of the recorded programs in it. */
+/* True for values that cannot contain text of the recorded programs. */
 static bool is_known(const struct profile_extra *extra)
 {
 	const struct fact_kind *kind;
@@ -97,7 +97,7 @@ static void copy_extras(struct sanitizer *s)
 	}
 }
 
-/* "stackwalk", "cpu-clock", "sched:sched_switch", and nothing with a folder in it. */
+/* True for "stackwalk", "cpu-clock", "sched:sched_switch"; false for texts with a folder. */
 static bool is_feature(const char *text)
 {
 	size_t size = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -106,7 +106,7 @@ static bool is_feature(const char *text)
 	return size && size < 64 && !text[size];
 }
 
-/* "Linux 6.1.0-27-amd64 x86_64" → "Linux 6.1.0 x86_64": what follows the version may be a name. */
+/* "Linux 6.1.0-27-amd64 x86_64" → "Linux 6.1.0 x86_64": the suffix of the version may be a name. */
 static char *plain_os(const char *os)
 {
 	const char *version = strchr(os, ' '), *machine = strrchr(os, ' ');
@@ -137,7 +137,7 @@ static char *copy_product(struct sanitizer *s, const char *product)
 	return copy;
 }
 
-/* Counts what the class takes away. */
+/* True if the class is removed; counts the removal. */
 static bool takes_away(struct sanitizer *s, enum sanitize_class class)
 {
 	s->counts->removed[class] += s->options->removes[class];
@@ -188,7 +188,7 @@ static const char *text_of(const struct sanitizer *s, string_id id)
 	return strings_get(&s->from->strings, id);
 }
 
-/* `known`: the schema of markers that prof makes. */
+/* `known`: the schema belongs to markers made by prof. */
 static enum value_kind kind_of(const struct sanitizer *s, const struct marker_schema *known,
 			       const struct schema_field *field)
 {
@@ -201,7 +201,7 @@ static enum value_kind kind_of(const struct sanitizer *s, const struct marker_sc
 	return VALUE_UNKNOWN;
 }
 
-/* The class that takes such a text away; SANITIZE_CLASS_COUNT: none does. */
+/* Returns the class that removes such a text; SANITIZE_CLASS_COUNT: none. */
 static enum sanitize_class class_of(enum value_kind kind)
 {
 	switch (kind) {
@@ -259,7 +259,7 @@ static schema_id copy_schema(struct sanitizer *s, const struct schema *from,
 	return schemas_intern(&s->into->markers.schemas, &row, rows);
 }
 
-/* Tells only that something was: not even names of fields are known to be harmless. */
+/* Returns a schema without fields: even the fields' names may be private. */
 static schema_id unknown_schema(struct sanitizer *s)
 {
 	const struct schema row = {
@@ -294,7 +294,7 @@ static void copy_values(struct sanitizer *s, const struct marker *from, const st
 	}
 }
 
-/* Keeps the stack of the cause, which comes after the fields. */
+/* Copies the stack of the cause, which follows the fields. */
 static void copy_cause(struct sanitizer *s, const struct marker *from, const struct marker *into)
 {
 	stack_id cause = marker_cause(&s->from->markers, from);
@@ -332,7 +332,7 @@ void sanitize_marker(struct sanitizer *s, const struct marker *from, struct prof
 	vec_push(&thread->markers, row);
 }
 
-/* Scrubs each text of a list by itself. */
+/* Scrubs each text of a list separately. */
 static string_id sanitize_list(struct sanitizer *s, string_id id)
 {
 	const char *text = strings_get(&s->from->strings, id);
@@ -387,7 +387,7 @@ static void copy_events(struct sanitizer *s)
 	}
 }
 
-/* Others may have been named by whoever recorded. */
+/* Other counters may have names chosen by the user. */
 static bool is_known_counter(const struct sanitizer *s, string_id name)
 {
 	return name != NO_STRING && counter_is_own(strings_get(&s->from->strings, name));
@@ -481,8 +481,8 @@ static source_file_id copy_file(struct sanitizer *s, const struct source_file *f
 }
 
 /*
- * "[futex]", "[preempted]": what the program says of waits. Other frames without code are spans,
- * which the recorded program has named.
+ * "[futex]", "[preempted]": prof's own labels of waits. Other frames without code are spans, named
+ * by the recorded program.
  */
 static bool is_wait(const char *name)
 {
@@ -491,7 +491,7 @@ static bool is_wait(const char *name)
 	return *name == '[' && size < 40 && strcmp(name + 1 + size, "]") == 0;
 }
 
-/* True for frames in no file, of no language, and outside of the categories of code. */
+/* True for frames without file and language, outside of the categories of code. */
 static bool is_told(const struct sanitizer *s, const struct frame *frame)
 {
 	const struct profile *p = s->from;
@@ -517,7 +517,7 @@ static bool is_kernel_func(const struct sanitizer *s, module_id module)
 	return module != NO_MODULE && module_is_kernel(&s->from->modules.rows.items[module]);
 }
 
-/* Made-up names, those of the kernel, and labels tell nothing. */
+/* Synthetic names, those of the kernel, and labels are public. */
 static bool is_public_func(const struct sanitizer *s, func_id id)
 {
 	const struct func *func = &s->from->funcs.rows.items[id];
@@ -538,7 +538,7 @@ bool sanitize_is_public_module(const struct profile *p, module_id module)
 				     strings_size(&p->strings, row->path)));
 }
 
-/* Paths may still be in there, names of users and machines are not. */
+/* The name may still contain paths, but no names of users and machines. */
 static string_id public_name(struct sanitizer *s, string_id id)
 {
 	bool users = s->scrubber.users, hosts = s->scrubber.hosts;
@@ -550,7 +550,7 @@ static string_id public_name(struct sanitizer *s, string_id id)
 	return id;
 }
 
-/* Asks the new module, whose path may have become "~/…". */
+/* Checks the new module, whose path may have become "~/…". */
 static string_id code_name(struct sanitizer *s, module_id module, string_id id)
 {
 	return sanitize_is_public_module(s->into, MAPPED(s->modules, module, NO_MODULE))
@@ -587,7 +587,7 @@ static symbol_id copy_symbol(struct sanitizer *s, const struct symbol *from)
 	return symbols_intern(&s->into->symbols, &row);
 }
 
-/* A file that only hidden functions name is left out. */
+/* Drops files used only by hidden functions. */
 static void copy_files(struct sanitizer *s)
 {
 	const struct source_files *files = &s->from->source_files;
@@ -618,7 +618,7 @@ static func_id span_func(struct sanitizer *s)
 	return funcs_intern(&s->into->funcs, &row);
 }
 
-/* A function that only spans have is left out. */
+/* Drops functions used only by spans. */
 static void copy_funcs(struct sanitizer *s)
 {
 	const struct profile *from = s->from;
@@ -764,8 +764,8 @@ string_id sanitize_numbered(struct sanitizer *s, const char *what, uint32_t numb
 }
 
 /*
- * Names that were read from a file may have an argument after them, as in "cc1 parse.c": only the
- * first word is certainly not one.
+ * Names from a file may be followed by an argument, as in "cc1 parse.c": only the first word
+ * certainly is not one.
  */
 string_id sanitize_program_name(struct sanitizer *s, string_id id)
 {
@@ -850,7 +850,7 @@ static void prepare(struct sanitizer *s)
 	s->scrubber.users = o->removes[SANITIZE_USERS];
 	s->scrubber.hosts = o->removes[SANITIZE_HOST];
 	sanitize_learn(&s->scrubber, s->from, o);
-	/* Labels of waits are no names of functions. */
+	/* Labels of waits are not names of functions. */
 	if (o->names && s->from->funcs.rows.count)
 		s->is_label = xcalloc(s->from->funcs.rows.count, sizeof(*s->is_label));
 	for (size_t i = 0; s->is_label && i < s->from->frames.rows.count; i++) {

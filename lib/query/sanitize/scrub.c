@@ -8,15 +8,15 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
-/* Folders whose next part is a user's name. */
+/* Folders whose entries are named after users. */
 static const char *const parents[] = {"/home/", "/Users/", "/var/home/", "/export/home/",
 				      "/usr/home/"};
-/* Folders in these with those of the users of one kind, or of one domain. */
+/* Subfolders of these that contain the homes of a group of users, or of a domain. */
 static const char *const groups[] = {"users", "staff",	"students", "people",
 				     "nfs",   "domain", "domains"};
-/* Folders with one for each domain. */
+/* Folders with a subfolder for each domain. */
 static const char *const joined_accounts[] = {"local", "likewise-open", "pbis"};
-/* Ends of domains that no user's name has. */
+/* Suffixes of domains that cannot be users' names. */
 static const char *const home_folders_suffixes[] = {
 	".com", ".org",	     ".net",   ".edu",	".gov", ".local", ".lan",  ".corp",   ".priv",
 	".int", ".internal", ".intra", ".home", ".ad",	".test",  ".arpa", ".example"};
@@ -55,7 +55,7 @@ static bool is_domain(const char *name, size_t size)
 		    strncasecmp(name + size - length, home_folders_suffixes[i], length) == 0)
 			return true;
 	}
-	/* Upper case is Windows'; useradd refuses it. */
+	/* Upper case occurs on Windows; useradd refuses it. */
 	for (size_t i = 0; i < size; i++) {
 		if (islower((unsigned char)name[i]))
 			return false;
@@ -99,7 +99,7 @@ static size_t usual_size(const struct home_folders *h, const char *path, size_t 
 	if (is_one_of(path + start, end - start, joined_accounts, COUNT_OF(joined_accounts))) {
 		size_t domain = next_part(path, size, end);
 
-		/* A user may have such a name, and a domain has folders of users. */
+		/* A user may have such a name, but a domain contains users' folders. */
 		if (domain == size || domain == end)
 			return end;
 		return next_part(path, size, domain);
@@ -112,7 +112,7 @@ static size_t usual_size(const struct home_folders *h, const char *path, size_t 
 static bool path_begins_with(const char *path, size_t size, const char *prefix);
 static bool path_is_name_end(const char *path, size_t size, size_t at);
 
-/* Returns the size of the home folder in which an absolute path lies, 0: it lies in none. */
+/* Returns the size of the home folder that contains an absolute path, 0 if none does. */
 static size_t home_folders_size(const struct home_folders *h, const char *path, size_t size)
 {
 	vec_for_each(&h->rows, char *const *, home) {
@@ -153,7 +153,7 @@ static size_t parent_size(const char *path, size_t size)
 	return 0;
 }
 
-/* Also learns from "/home/INITECH/bob" that INITECH is no user. */
+/* "/home/INITECH/bob" also shows that INITECH is not a user. */
 static void home_folders_add(struct home_folders *h, const char *path, size_t size)
 {
 	size_t group = parent_size(path, size), end;
@@ -166,7 +166,7 @@ static void home_folders_add(struct home_folders *h, const char *path, size_t si
 		vec_push(&h->groups, xstrndup(path + group, end - group));
 }
 
-/* Returns where in a home folder's path, of that size, the parts begin that tell whose it is. */
+/* Returns the offset in a home folder's path, of that size, at which the owner's parts begin. */
 static size_t home_folders_owner_start(const char *path, size_t size)
 {
 	size_t start = parent_size(path, size);
@@ -181,10 +181,10 @@ static size_t home_folders_owner_start(const char *path, size_t size)
 #define WORD_MIN 2
 /* Shorter names are parts of too many words: "tom" of "custom", "eric" of "numeric". */
 #define ANYWHERE_MIN 5
-/* Replaced text may form a name with its neighbours. */
+/* Replaced text may form a name with the text around it. */
 #define PASSES_MAX 16
 
-/* Accounts, machines and folders of many systems. */
+/* Accounts, machines and folders common to many systems. */
 static const char *const common[] = {
 	"admin",     "administrator", "alpine",	   "apache", "app",	  "apps",      "arch",
 	"azureuser", "backup",	      "bin",	   "build",  "buildbot",  "builder",   "centos",
@@ -232,8 +232,8 @@ static bool has_letter(const char *text, size_t size)
 }
 
 /*
- * Adds a name. `becomes` NULL: "user" or "host". Ignored: names that many systems have ("root",
- * "ubuntu"), and single letters.
+ * Adds a name. `becomes` NULL: "user" or "host". Ignores common names ("root", "ubuntu") and single
+ * letters.
  */
 static void private_words_add(struct private_words *w, enum private_kind kind, const char *text,
 			      size_t size, const char *becomes)
@@ -288,7 +288,7 @@ static bool stands_at(const struct private_word *word, const char *text, size_t 
 	       (end == size || is_seam(text[end - 1], text[end]));
 }
 
-/* The longest one. */
+/* Finds the longest matching word. */
 static const struct private_word *find(const struct private_words *w, const bool *wanted,
 				       const char *text, size_t size, size_t at)
 {
@@ -327,9 +327,9 @@ static uint64_t replace_once(const struct private_words *w, const bool *wanted, 
 }
 
 /*
- * Appends the text with names of the wanted kinds replaced, and counts them. Case does not matter.
- * Long names are found anywhere, short ones only where words and parts of words begin and end, as
- * in "bob_main", "startBob" and "libbob".
+ * Appends the text with names of the selected kinds replaced, and counts them. Ignores case. Long
+ * names match anywhere, short ones only at the boundaries of words and their parts, as in
+ * "bob_main", "startBob" and "libbob".
  */
 static void private_words_replace(const struct private_words *w,
 				  const bool wanted[PRIVATE_KIND_COUNT], struct strbuf *out,
@@ -359,7 +359,7 @@ static bool is_name_byte(char c)
 	return isalnum((unsigned char)c) || (c && strchr("._-+", c));
 }
 
-/* Returns the size of "example.org": ends with letters after a dot. */
+/* Returns the size of "example.org": must end in letters after a dot. */
 static size_t domain_size(const char *text, size_t size)
 {
 	size_t end = 0, dot;
@@ -426,7 +426,7 @@ struct ipv6 {
 	bool has_number; /* a group begins with a digit */
 };
 
-/* Takes groups of hexadecimal digits as long as they follow one another. */
+/* Parses consecutive groups of hexadecimal digits. */
 static void take_groups(struct ipv6 *a, const char *text, size_t size)
 {
 	for (bool goes_on = true; goes_on;) {
@@ -451,7 +451,7 @@ static void take_groups(struct ipv6 *a, const char *text, size_t size)
 	}
 }
 
-/* True for the first group of addresses that are valid in one network. */
+/* True for the first group of addresses that are valid only within a network. */
 static bool is_local_group(const char *text)
 {
 	return strncasecmp(text, "fe80::", 6) == 0 ||
@@ -459,7 +459,7 @@ static bool is_local_group(const char *text)
 		(isdigit((unsigned char)text[2]) || isdigit((unsigned char)text[3])));
 }
 
-/* Names of code such as "a::b" look alike: no part of theirs begins with a digit. */
+/* Names of code such as "a::b" look similar, but no part of them begins with a digit. */
 static size_t ipv6_size(const char *text, size_t size, size_t at)
 {
 	struct ipv6 a = {.end = at};
@@ -485,8 +485,8 @@ static size_t ipv6_size(const char *text, size_t size, size_t at)
 }
 
 /*
- * Returns the size of "10.1.2.3" or "fe80::1" at text[at], 0 if none, or one that every
- * machine has, or the number of a version ("libx.so.1.2.3.4").
+ * Returns the size of "10.1.2.3" or "fe80::1" at text[at]. 0 if there is none, for addresses common
+ * to all machines, and for numbers of versions ("libx.so.1.2.3.4").
  */
 static size_t ip_address_size(const char *text, size_t size, size_t at)
 {
@@ -500,7 +500,7 @@ static size_t ip_address_size(const char *text, size_t size, size_t at)
 
 /* Finds paths in texts. */
 
-/* Suffixes of sources and of what is made of them. */
+/* Suffixes of sources and of files built from them. */
 static const char *const path_text_suffixes[] = {
 	"S",   "a",   "asm",   "bin",  "c",    "cc",   "cfg",	 "class", "conf", "cpp",  "css",
 	"csv", "cxx", "db",    "dll",  "exe",  "go",   "h",	 "hh",	  "hpp",  "html", "hxx",
@@ -537,7 +537,7 @@ static bool path_is_separator(char c)
 
 /*
  * Returns the end of "//user:password@machine:80" after a colon, as in the address of a page; `at`
- * if there is no such thing.
+ * if there is none.
  */
 static size_t path_machine_end(const char *text, size_t size, size_t at)
 {
@@ -556,7 +556,7 @@ static bool has_known_suffix(const char *name, size_t size)
 
 	while (dot && name[dot - 1] != '.')
 		dot--;
-	/* A file may be nothing but a suffix: ".js" */
+	/* A file may consist of only a suffix: ".js" */
 	if (!dot)
 		return false;
 	for (size_t i = 0; i < sizeof(path_text_suffixes) / sizeof(path_text_suffixes[0]); i++) {
@@ -584,7 +584,7 @@ static bool looks_like_path(const char *token, size_t size)
 	return has_known_suffix(token + part, size - part);
 }
 
-/* "~/x.c" and "-I~/x.h" are what home folders became. */
+/* True for "~/x.c" and "-I~/x.h", the replacements of home folders. */
 static bool begins_at_home(const char *token, size_t size)
 {
 	size_t at = 0;
@@ -618,7 +618,7 @@ static size_t path_relative_end(const char *text, size_t size, size_t at)
 
 static const char *const system_folders[] = {"/usr/",	 "/lib/", "/lib64/", "/lib32/",
 					     "/libx32/", "/bin/", "/sbin/"};
-/* Below a system folder, and yet one's own. */
+/* Folders below system folders that are nevertheless private. */
 static const char *const own_folders[] = {"/usr/local/", "/usr/home/", "/usr/src/"};
 static const char kernel_modules[] = "/lib/modules/";
 
@@ -659,7 +659,7 @@ static void add_user(struct scrubber *s, const char *name, size_t size)
 	private_words_add(&s->words, PRIVATE_USER, name, size, NULL);
 }
 
-/* Adds the parts of "INITECH/bob" and "bob@initech.com", too. */
+/* Also adds the parts of "INITECH/bob" and "bob@initech.com". */
 static void add_users(struct scrubber *s, const char *names, size_t size)
 {
 	for (size_t at = 0, start = 0; at <= size; at++) {
@@ -676,7 +676,7 @@ void scrubber_add_user(struct scrubber *s, const char *name)
 		add_users(s, name, strlen(name));
 }
 
-/* Adds what people make of the words of a name: "Bob Miller", "bob.miller", "bobmiller". */
+/* Adds common forms of a name's words: "Bob Miller", "bob.miller", "bobmiller". */
 static void add_joined(struct scrubber *s, const char *words)
 {
 	static const char *const between[] = {" ", ".", "_", "-", ""};
@@ -695,8 +695,8 @@ static void add_joined(struct scrubber *s, const char *words)
 }
 
 /*
- * One word of a name tells nobody from others, and may be that of a function ("Frame", "Page"), as
- * an initial before it may ("JFrame"): first and last ones are taken away together, in either
+ * A single word of a name does not identify anyone, and may be a function's ("Frame", "Page"), as
+ * may an initial with it ("JFrame"): first and last names are only removed together, in either
  * order.
  */
 void scrubber_add_full_name(struct scrubber *s, const char *name)
@@ -714,7 +714,7 @@ void scrubber_add_full_name(struct scrubber *s, const char *name)
 	add_joined(s, turned);
 }
 
-/* True for domains of one network: "lan", "local", "internal". */
+/* True for domains local to a network: "lan", "local", "internal". */
 static bool is_common_domain(const char *domain)
 {
 	return !strchr(domain, '.') || strcmp(domain, "home.arpa") == 0;
@@ -791,7 +791,7 @@ void scrubber_learn(struct scrubber *s, const char *text, size_t size)
 	}
 }
 
-/* Appends a text in which all paths are as they shall be. */
+/* Appends a text whose paths are already scrubbed. */
 static void add_words(struct scrubber *s, struct strbuf *out, const char *text, size_t size)
 {
 	const bool wanted[PRIVATE_KIND_COUNT] = {
@@ -832,7 +832,7 @@ static void add_last_part(struct scrubber *s, struct strbuf *out, const char *pa
 	add_words(s, out, path + start, size - start);
 }
 
-/* Modules lie in a folder with the name of the kernel's build. */
+/* Modules are in a folder named after the kernel's release. */
 static void add_public_path(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
 {
 	const char *folder = s->hosts ? memmem(path, size, kernel_modules, strlen(kernel_modules))
@@ -867,7 +867,7 @@ static void add_path(struct scrubber *s, struct strbuf *out, const char *path, s
 	}
 }
 
-/* Appends the path after a machine's name, or a mark in its place. */
+/* Appends the path after a machine's name, or a placeholder. */
 static void add_address(struct scrubber *s, struct strbuf *out, const char *path, size_t size)
 {
 	s->changed_hosts++;
@@ -877,7 +877,7 @@ static void add_address(struct scrubber *s, struct strbuf *out, const char *path
 		strbuf_adds(out, "host");
 }
 
-/* "-I/home/bob/x.h" is no relative path. */
+/* "-I/home/bob/x.h" is not a relative path. */
 static size_t relative_end(const struct scrubber *s, const char *text, size_t size, size_t at)
 {
 	size_t end = s->paths ? path_relative_end(text, size, at) : at, slash = at;

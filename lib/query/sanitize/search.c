@@ -7,7 +7,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/query/sanitize/sanitize_internal.h"
 
-/* Shorter arguments are also words of other things. */
+/* Shorter arguments also occur as other words. */
 #define ARGUMENT_MIN 4
 
 struct search {
@@ -15,7 +15,7 @@ struct search {
 	size_t max;
 	struct scrubber scrubber;
 	const struct profile *p, *from;
-	struct strings arguments; /* looked for */
+	struct strings arguments; /* search terms */
 	bool *is_code; /* by string_id of p: name of a function, symbol, module or file */
 	bool *is_public; /* likewise: name of a function in a public module */
 };
@@ -42,7 +42,7 @@ static bool is_task_name(const struct search *s, const char *text, size_t size)
 		const char *name = strings_get(&s->from->strings, thread->process_name);
 		size_t length = strcspn(name, " ");
 
-		/* The kernel keeps 15 bytes of a name. */
+		/* The kernel truncates names to 15 bytes. */
 		if (length && length <= size - skip && memcmp(text + skip, name, length) == 0 &&
 		    (length == size - skip || length >= 15))
 			return true;
@@ -69,7 +69,7 @@ static void add_list(struct search *s, string_id list)
 		add_argument(s, text + at, strnlen(text + at, size - at));
 }
 
-/* Adds what blanks separate. */
+/* Adds blank-separated arguments. */
 static void add_line(struct search *s, const char *line)
 {
 	for (line += strcspn(line, " "); *line; line += strcspn(line, " ")) {

@@ -278,7 +278,7 @@ static void handle_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Sets the time range and other parts of the filter: [until - window, until). */
+/* Sets the filter's time range: [until - window, until). */
 static void top_filter(const struct top *t, uint64_t until_ns, struct query_filter *filter)
 {
 	filter->from = until_ns > t->options.window_ns ? until_ns - t->options.window_ns : 0;

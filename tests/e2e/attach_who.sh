@@ -35,6 +35,7 @@ unit=prof-test-$$
 cp "$spin" "named-$$"
 start "./named-$$" die 60 >/dev/null
 named=$started
+wait_until grep -qx "named-$$" "/proc/$named/comm"
 run "$PROF" attach --name "nobody-$$,named-$$" -d 0.2 -o name.json.gz
 is "name: exit status" "$status" 0
 like "name: says who that is" "$err" "^prof: attached to named-$$ \($named\)"

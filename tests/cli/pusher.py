@@ -6,6 +6,7 @@ as lost. Prints TAP. pusher.py PROF ENGINE_SCRIPT GRPC_SCRIPT, in an empty folde
 import array
 import gzip
 import json
+import multiprocessing
 import os
 import signal
 import shutil
@@ -29,16 +30,11 @@ SECOND = 10**9
 START = 1_700_000_000 * SECOND
 FIELDS = ("id", "sent_windows", "sent_samples", "lost_windows", "lost_samples", "refused", "waiting_windows",
           "waiting_bytes", "failures")
-count = failed = 0
+results = []
 
 
 def ok(description, holds, details=""):
-    global count, failed
-    count += 1
-    failed += not holds
-    print("ok" if holds else "not ok", count, "-", description, flush=True)
-    if not holds:
-        print("#", str(details).replace("\n", "\n# "))
+    results.append((bool(holds), description, str(details)))
 
 
 class Engine:
@@ -221,231 +217,6 @@ def start_again(engine, pusher):
     subprocess.run([prof, "fleet", "init", engine.url()], check=True, stderr=subprocess.DEVNULL)
 
 
-arrives("an engine that is down", lambda e, p: e.stop(), start_again)
-arrives("503", mode("status 503"), healthy)
-arrives("429", mode("status 429"), healthy)
-arrives("a reset in the middle of a body", mode("reset"), healthy)
-arrives("an answer that is none", mode("garbage"), healthy)
-arrives("a server of a byte a second", mode("slow"), healthy, windows=2, first=0.03, failures=1)
-arrives("a stopped server", lambda e, p: e.process.send_signal(signal.SIGSTOP),
-        lambda e, p: e.process.send_signal(signal.SIGCONT), windows=3, first=0.03, failures=1)
-
-# Retry-After, in both forms.
-for form in ("seconds", "a date"):
-    engine = ready()
-    pusher = Pusher(engine.url())
-    then = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 6))
-    engine.mode("status 429 " + ("6" if form == "seconds" else then))
-    pusher.send(0, TICKS)
-    pusher.answer()
-    pusher.wait_for(lambda r: r["failures"] == 1)
-    asked = len(engine.requests())
-    time.sleep(0.5)
-    ok(f"Retry-After in {form}: nothing is sent before", len(engine.requests()) == asked, engine.requests())
-    engine.mode("")
-    ok(f"Retry-After in {form}: it is sent then", pusher.wait_for(lambda r: r["sent_windows"] == 1)["sent_windows"] == 1)
-    pusher.end()
-    engine.stop()
-
-# Too large: halves, down to what it takes.
-engine = ready()
-pusher = Pusher(engine.url())
-engine.mode("limit 9000")
-for number in range(3):
-    pusher.send(number, TICKS)
-    pusher.answer()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
-ok("413: halves arrive", report["sent_windows"] == 3 and engine.ticks()[:2] == (3 * TICKS, 3), (report, engine.ticks()))
-ok("413: it was refused before", "413" in [row[0] for row in engine.requests()])
-sizes = [int(row[1]) for row in engine.requests() if row[2] == "gzip"]
-ok("bodies are packed", sizes, engine.requests())
-pusher.end()
-engine.stop()
-
-# Refused: given up, counted, said once.
-for status in (400, 401):
-    engine = ready()
-    pusher = Pusher(engine.url())
-    engine.mode(f"status {status}")
-    for number in range(3):
-        pusher.send(number, TICKS)
-        pusher.answer()
-    report = pusher.wait_for(lambda r: r["lost_windows"] == 3)
-    ok(f"{status}: given up and counted", (report["lost_windows"], report["lost_samples"], report["waiting_windows"]) ==
-       (3, 3 * TICKS, 0), report)
-    engine.mode("")
-    pusher.send(9, TICKS)
-    report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
-    ok(f"{status}: later ones go on", report["sent_windows"] == 1 and engine.ticks()[0] == TICKS, report)
-    ok(f"{status}: said once", open("stderr").read().count(f"status {status}") == 1, open("stderr").read())
-    pusher.end()
-    engine.stop()
-
-# A spool survives a kill, and the next process goes on.
-os.mkdir("spool")
-if os.geteuid() == 0:
-    os.chown("spool", 65534, 65534)
-folder = os.path.realpath("spool")
-engine = ready()
-engine.mode("status 503")
-pusher = Pusher(engine.url(), folder)
-for number in range(4):
-    pusher.send(number, TICKS, 1 if number == 2 else 0)
-    pusher.answer()
-pusher.send(4, TICKS)
-pusher.process.kill()
-pusher.process.wait()
-ok("killed: windows are in the spool", len(os.listdir("spool")) >= 4, os.listdir("spool"))
-engine.mode("")
-pusher.start()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 5)
-ok("killed: what it was told last is not lost either", engine.ticks()[:2] == (5 * TICKS, 5), (report, engine.ticks()))
-ok("samples lost before a window are told", engine.ticks()[2] == 1, engine.ticks())
-pusher.wait_for(lambda r: not os.listdir("spool"), 10)
-ok("nothing is left", os.listdir("spool") == [], os.listdir("spool"))
-pusher.send(4, TICKS)
-pusher.answer()
-pusher.wait_for(lambda r: not r["waiting_windows"])
-ok("a window that comes twice counts once", engine.ticks()[0] == 5 * TICKS, engine.ticks())
-
-# At the end, what cannot be sent stays in the spool, and the status says so.
-engine.mode("status 503")
-pusher.send(5, TICKS)
-pusher.answer()
-began = time.time()
-ok("the end: it ends soon", pusher.end() == 4 and time.time() - began < 10)
-ok("the end: the spool has the rest", len(os.listdir("spool")) == 1, os.listdir("spool"))
-engine.mode("")
-pusher = Pusher(engine.url(), folder)
-pusher.wait_for(lambda r: r["sent_windows"] == 1)
-ok("the end: the next process sends it", engine.ticks()[0] == 6 * TICKS, engine.ticks())
-pusher.end()
-engine.stop()
-
-# Too much: the oldest go, and are counted. Without a folder, 16 MB of memory are there.
-engine = ready()
-engine.mode("status 503")
-pusher = Pusher(engine.url())
-for number in range(32):
-    pusher.send(number, TICKS, size=1 << 20)
-    pusher.answer()
-report = pusher.ask()
-ok("memory is bounded", report["waiting_bytes"] <= 16 << 20 and report["lost_windows"] > 0, report)
-engine.mode("")
-report = pusher.wait_for(lambda r: not r["waiting_windows"])
-ok("memory: each is sent or counted", report["sent_windows"] + report["lost_windows"] == 32 and
-   report["lost_samples"] == report["lost_windows"] * TICKS and
-   engine.ticks()[0] == report["sent_windows"] * TICKS, (report, engine.ticks()))
-pusher.end()
-engine.stop()
-
-# A collector: parts of a window are not sent again.
-engine = ready()
-pusher = Pusher(engine.url(True))
-pusher.send(10**7, TICKS)  # newer than what is too old
-pusher.answer()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
-whole = report["sent_samples"]
-engine.mode("limit 12000")
-pusher.send(10**7 + 1, TICKS)
-pusher.answer()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 2)
-messages = os.listdir("engine/each")
-ok("a collector: all of it", whole == TICKS, whole)
-ok("a collector: halves arrive", len(messages) > 2 and report["sent_samples"] == 2 * whole, (report, messages))
-engine.mode("partial")
-pusher.send(10**7 + 2, TICKS)
-pusher.answer()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
-ok("a collector: what it refuses is counted", report["refused"] == 2 and "refuses 2 profiles" in report["words"], report)
-pusher.send(1, TICKS)
-pusher.send(10**7 + 3, TICKS)
-report = pusher.wait_for(lambda r: r["lost_windows"] == 1)
-ok("a collector: what is too old is given up", report["lost_windows"] == 1, report)
-pusher.end()
-engine.stop()
-
-# A collector that speaks gRPC.
-engine = GrpcEngine()
-open("stderr", "w").close()
-pusher = Pusher(engine.url())
-number = 10**7
-for fault, words in (("status 14", "UNAVAILABLE: it is 100% so"), ("status 4", "DEADLINE_EXCEEDED"), ("http 503", "status 503"),
-                     ("silent", "does not speak gRPC"), ("reset", "127.0.0.1"), ("status 8 1", "RESOURCE_EXHAUSTED")):
-    engine.mode(fault)
-    pusher.send(number, TICKS)
-    pusher.answer()
-    number += 1
-    before = pusher.wait_for(lambda r: r["failures"] >= 2)
-    asked = time.time()
-    ok(f"gRPC, {fault}: it is tried again", before["failures"] >= 2 and words in before["words"], before)
-    engine.mode("")
-    report = pusher.wait_for(lambda r: not r["waiting_windows"])
-    ok(f"gRPC, {fault}: it is sent", report["sent_windows"] == number - 10**7 and not report["lost_windows"], report)
-ok("gRPC: it waits as long as it is told to", time.time() - asked > 0.3, time.time() - asked)
-# Servers without a status may have taken it.
-again = sum(row[0] == "silent" for row in engine.requests())
-ok("gRPC: each sample once", engine.ticks() == report["sent_samples"] + again * TICKS ==
-   (number - 10**7 + again) * TICKS, (engine.ticks(), report))
-for fault in ("status 3", "status 8", "status 13", "http 404"):
-    engine.mode(fault)
-    pusher.send(number, TICKS)
-    pusher.answer()
-    number += 1
-    report = pusher.wait_for(lambda r: not r["waiting_windows"])
-    ok(f"gRPC, {fault}: a window is given up", report["lost_samples"] == report["lost_windows"] * TICKS > 0, report)
-ok("gRPC: what is given up is counted", report["lost_windows"] == 4, report)
-engine.mode("limit 12000")
-asked = len(engine.requests())
-pusher.send(number, TICKS)
-pusher.answer()
-report = pusher.wait_for(lambda r: not r["waiting_windows"])
-ok("gRPC: halves arrive", report["sent_windows"] == 7 and 2 < len(engine.requests()) - asked < 8,
-   (report, engine.requests()[asked:]))
-engine.mode("partial")
-pusher.send(number + 1, TICKS)
-pusher.answer()
-report = pusher.wait_for(lambda r: not r["waiting_windows"])
-ok("gRPC: what it refuses is counted", report["refused"] == 2 and "refuses 2 profiles" in report["words"], report)
-ok("gRPC: messages are packed", all(row[-1] == "gzip" for row in engine.requests()), engine.requests())
-ok("gRPC: it ends", pusher.end() == 0, open("stderr").read())
-engine.stop()
-
-# Engines that take pprof.
-for kind in (Pyroscope, Parca):
-    name, engine = kind.__name__, kind()
-    open("stderr", "w").close()
-    pusher = Pusher(engine.url())
-    for number, fault in enumerate(kind.faults):
-        engine.mode(fault)
-        pusher.send(10**7 + number, TICKS)
-        pusher.answer()
-        before = pusher.wait_for(lambda r: r["failures"] >= 2)
-        ok(f"{name}, {fault}: it is tried again", before["failures"] >= 2, before)
-        engine.mode("")
-        report = pusher.wait_for(lambda r: not r["waiting_windows"])
-    ok(f"{name}: each sample once", engine.ticks() == report["sent_samples"] == len(kind.faults) * TICKS,
-       (engine.ticks(), report, open("stderr").read()))
-    for number, fault in enumerate(kind.refusals):
-        engine.mode(fault)
-        pusher.send(10**7 + 100 + number, TICKS)
-        pusher.answer()
-        report = pusher.wait_for(lambda r: not r["waiting_windows"])
-    ok(f"{name}: what it refuses is given up and counted", report["lost_samples"] == len(kind.refusals) * TICKS, report)
-    engine.mode("limit 6000")
-    before = engine.ticks()
-    pusher.send(10**7 + 200, TICKS)
-    pusher.answer()
-    report = pusher.wait_for(lambda r: not r["waiting_windows"])
-    ok(f"{name}: halves arrive", engine.ticks() == before + TICKS and len(os.listdir("engine/each")) > len(kind.faults) + 1,
-       (report, engine.requests()))
-    ok(f"{name}: it ends", pusher.end() == 0, open("stderr").read())
-    engine.stop()
-
-# No DNS, a server that is not authentic, a certificate that is missing: said in one line, tried again, nothing
-# is lost. The collector is the one that the environment names.
-
-
 def certificate(name):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", f"{name}.key",
                     "-out", f"{name}.crt", "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1"],
@@ -470,72 +241,344 @@ def fails(name, address, words, environment=()):
     pusher.end()
 
 
-for name in ("server", "client", "other"):
-    certificate(name)
-shutil.rmtree("engine")
-os.makedirs("engine/each")
-shutil.copy("server.pem", "engine/tls.pem")
-shutil.copy("client.crt", "engine/client.pem")
-secure = Engine.__new__(Engine)
-secure.port = 0
-secure.start()
-base = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"https://127.0.0.1:{secure.port}", "OTEL_EXPORTER_OTLP_TIMEOUT": "5000",
-        "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=team",
-        "OTEL_EXPORTER_OTLP_COMPRESSION": "none", "no_proxy": "*"}
-trusted = dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="server.crt")
-fails("no DNS", "otlp+http://no-such-host.invalid", "no-such-host.invalid", {"no_proxy": "*"})
-fails("an unknown authority", "otlp", "certificate", base)
-fails("another server's certificate", "otlp", "certificate", dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="other.crt"))
-fails("no certificate of our own", "otlp", f"127.0.0.1:{secure.port}", trusted)
-os.chmod("client.key", 0o600)
-known = dict(trusted, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE="client.crt", OTEL_EXPORTER_OTLP_CLIENT_KEY="client.key")
-pusher = Pusher("otlp", environment=known)
-pusher.send(10**7, TICKS)
-pusher.answer()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
-ok("certificates of both: it is sent", report["sent_samples"] == TICKS, (report, open("stderr").read()))
-ok("headers of the environment", open("engine/headers").read().split(" ", 1)[1] == "Bearer s3cret team\n",
-   open("engine/headers").read())
-ok("no packing", all(row[2] == "None" for row in secure.requests()), secure.requests())
-with open(f"/proc/{pusher.process.pid}/cmdline") as arguments:
-    ok("arguments tell neither address nor names", not {"127.0.0.1", "h1", "web", "a=b"} & set(arguments.read().split("\0")))
-pusher.end()
-window["meta"]["startTime"] = START / 1e6
-json.dump(window, open("dated.json", "w"))
-run = subprocess.run([prof, "push", "dated.json", "otlp"], env=dict(os.environ, **known), capture_output=True, text=True)
-ok("prof push takes them, too", run.returncode == 0 and "sent" in run.stderr, run.stderr)
-secure.stop()
-shutil.rmtree("engine")
+def faults():
+    arrives("an engine that is down", lambda e, p: e.stop(), start_again)
+    arrives("503", mode("status 503"), healthy)
+    arrives("429", mode("status 429"), healthy)
+    arrives("a reset in the middle of a body", mode("reset"), healthy)
+    arrives("an answer that is none", mode("garbage"), healthy)
+    arrives("a server of a byte a second", mode("slow"), healthy, windows=2, first=0.03, failures=1)
+    arrives("a stopped server", lambda e, p: e.process.send_signal(signal.SIGSTOP),
+            lambda e, p: e.process.send_signal(signal.SIGCONT), windows=3, first=0.03, failures=1)
 
-# The same with gRPC.
-os.makedirs("engine/each")
-shutil.copy("server.pem", "engine/tls.pem")
-secure = GrpcEngine.__new__(GrpcEngine)
-secure.port = 0
-secure.start()
-address = secure.url().replace("grpc:", "grpcs:")
-fails("gRPC: an unknown authority", address, "certificate", {"no_proxy": "*"})
-fails("gRPC: another server's certificate", f"{address}?ca-file=other.crt", "certificate", {"no_proxy": "*"})
-pusher = Pusher(f"{address}?ca-file=server.crt", environment={"no_proxy": "*"})
-pusher.send(10**7, TICKS)
-pusher.answer()
-report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
-ok("gRPC: with TLS it is sent", secure.ticks() == report["sent_samples"] == TICKS, (report, open("stderr").read()))
-pusher.end()
-secure.stop()
-shutil.rmtree("engine")
 
-# Rights of the process.
-engine = ready()
-engine.mode("status 503")
-pusher = Pusher(engine.url())
-pusher.send(0, TICKS)
-pusher.answer()
-status = dict(line.split(":", 1) for line in open(f"/proc/{pusher.process.pid}/status"))
-ok("no capability", all(int(status[key], 16) == 0 for key in ("CapPrm", "CapEff", "CapAmb")), status)
-ok("not root", status["Uid"].split()[0] != "0", status["Uid"])
-ok("system calls are filtered", status["Seccomp"].strip() == "2" and status["NoNewPrivs"].strip() == "1", status)
-ok("windows that are in memory only are said", pusher.end() == 3 and "not sent" in open("stderr").read(), open("stderr").read())
-engine.stop()
-print(f"1..{count}")
-sys.exit(failed > 0)
+def retry_after():
+    """Retry-After, in both forms."""
+    for form in ("seconds", "a date"):
+        engine = ready()
+        pusher = Pusher(engine.url())
+        then = time.strftime("%a, %d %b %Y %H:%M:%S GMT", time.gmtime(time.time() + 6))
+        engine.mode("status 429 " + ("6" if form == "seconds" else then))
+        pusher.send(0, TICKS)
+        pusher.answer()
+        pusher.wait_for(lambda r: r["failures"] == 1)
+        asked = len(engine.requests())
+        time.sleep(0.5)
+        ok(f"Retry-After in {form}: nothing is sent before", len(engine.requests()) == asked, engine.requests())
+        engine.mode("")
+        ok(f"Retry-After in {form}: it is sent then", pusher.wait_for(lambda r: r["sent_windows"] == 1)["sent_windows"] == 1)
+        pusher.end()
+        engine.stop()
+
+
+def too_large():
+    """Too large: halves, down to what it takes."""
+    engine = ready()
+    pusher = Pusher(engine.url())
+    engine.mode("limit 9000")
+    for number in range(3):
+        pusher.send(number, TICKS)
+        pusher.answer()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
+    ok("413: halves arrive", report["sent_windows"] == 3 and engine.ticks()[:2] == (3 * TICKS, 3), (report, engine.ticks()))
+    ok("413: it was refused before", "413" in [row[0] for row in engine.requests()])
+    sizes = [int(row[1]) for row in engine.requests() if row[2] == "gzip"]
+    ok("bodies are packed", sizes, engine.requests())
+    pusher.end()
+    engine.stop()
+
+
+def refused():
+    """Refused: given up, counted, said once."""
+    for status in (400, 401):
+        engine = ready()
+        pusher = Pusher(engine.url())
+        engine.mode(f"status {status}")
+        for number in range(3):
+            pusher.send(number, TICKS)
+            pusher.answer()
+        report = pusher.wait_for(lambda r: r["lost_windows"] == 3)
+        ok(f"{status}: given up and counted", (report["lost_windows"], report["lost_samples"], report["waiting_windows"]) ==
+           (3, 3 * TICKS, 0), report)
+        engine.mode("")
+        pusher.send(9, TICKS)
+        report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+        ok(f"{status}: later ones go on", report["sent_windows"] == 1 and engine.ticks()[0] == TICKS, report)
+        ok(f"{status}: said once", open("stderr").read().count(f"status {status}") == 1, open("stderr").read())
+        pusher.end()
+        engine.stop()
+
+
+def spool():
+    """A spool survives a kill, and the next process goes on."""
+    os.mkdir("spool")
+    if os.geteuid() == 0:
+        os.chown("spool", 65534, 65534)
+    folder = os.path.realpath("spool")
+    engine = ready()
+    engine.mode("status 503")
+    pusher = Pusher(engine.url(), folder)
+    for number in range(4):
+        pusher.send(number, TICKS, 1 if number == 2 else 0)
+        pusher.answer()
+    pusher.send(4, TICKS)
+    pusher.process.kill()
+    pusher.process.wait()
+    ok("killed: windows are in the spool", len(os.listdir("spool")) >= 4, os.listdir("spool"))
+    engine.mode("")
+    pusher.start()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 5)
+    ok("killed: what it was told last is not lost either", engine.ticks()[:2] == (5 * TICKS, 5), (report, engine.ticks()))
+    ok("samples lost before a window are told", engine.ticks()[2] == 1, engine.ticks())
+    pusher.wait_for(lambda r: not os.listdir("spool"), 10)
+    ok("nothing is left", os.listdir("spool") == [], os.listdir("spool"))
+    pusher.send(4, TICKS)
+    pusher.answer()
+    pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok("a window that comes twice counts once", engine.ticks()[0] == 5 * TICKS, engine.ticks())
+
+    # At the end, what cannot be sent stays in the spool, and the status says so.
+    engine.mode("status 503")
+    pusher.send(5, TICKS)
+    pusher.answer()
+    began = time.time()
+    ok("the end: it ends soon", pusher.end() == 4 and time.time() - began < 10)
+    ok("the end: the spool has the rest", len(os.listdir("spool")) == 1, os.listdir("spool"))
+    engine.mode("")
+    pusher = Pusher(engine.url(), folder)
+    pusher.wait_for(lambda r: r["sent_windows"] == 1)
+    ok("the end: the next process sends it", engine.ticks()[0] == 6 * TICKS, engine.ticks())
+    pusher.end()
+    engine.stop()
+
+
+def memory():
+    """Too much: the oldest go, and are counted. Without a folder, 16 MB of memory are there."""
+    engine = ready()
+    engine.mode("status 503")
+    pusher = Pusher(engine.url())
+    for number in range(32):
+        pusher.send(number, TICKS, size=1 << 20)
+        pusher.answer()
+    report = pusher.ask()
+    ok("memory is bounded", report["waiting_bytes"] <= 16 << 20 and report["lost_windows"] > 0, report)
+    engine.mode("")
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok("memory: each is sent or counted", report["sent_windows"] + report["lost_windows"] == 32 and
+       report["lost_samples"] == report["lost_windows"] * TICKS and
+       engine.ticks()[0] == report["sent_windows"] * TICKS, (report, engine.ticks()))
+    pusher.end()
+    engine.stop()
+
+
+def collector():
+    """A collector: parts of a window are not sent again."""
+    engine = ready()
+    pusher = Pusher(engine.url(True))
+    pusher.send(10**7, TICKS)  # newer than what is too old
+    pusher.answer()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+    whole = report["sent_samples"]
+    engine.mode("limit 12000")
+    pusher.send(10**7 + 1, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 2)
+    messages = os.listdir("engine/each")
+    ok("a collector: all of it", whole == TICKS, whole)
+    ok("a collector: halves arrive", len(messages) > 2 and report["sent_samples"] == 2 * whole, (report, messages))
+    engine.mode("partial")
+    pusher.send(10**7 + 2, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 3)
+    ok("a collector: what it refuses is counted", report["refused"] == 2 and "refuses 2 profiles" in report["words"], report)
+    pusher.send(1, TICKS)
+    pusher.send(10**7 + 3, TICKS)
+    report = pusher.wait_for(lambda r: r["lost_windows"] == 1)
+    ok("a collector: what is too old is given up", report["lost_windows"] == 1, report)
+    pusher.end()
+    engine.stop()
+
+
+def grpc():
+    """A collector that speaks gRPC."""
+    engine = GrpcEngine()
+    open("stderr", "w").close()
+    pusher = Pusher(engine.url())
+    number = 10**7
+    for fault, words in (("status 14", "UNAVAILABLE: it is 100% so"), ("status 4", "DEADLINE_EXCEEDED"), ("http 503", "status 503"),
+                         ("silent", "does not speak gRPC"), ("reset", "127.0.0.1"), ("status 8 1", "RESOURCE_EXHAUSTED")):
+        engine.mode(fault)
+        pusher.send(number, TICKS)
+        pusher.answer()
+        number += 1
+        before = pusher.wait_for(lambda r: r["failures"] >= 2)
+        asked = time.time()
+        ok(f"gRPC, {fault}: it is tried again", before["failures"] >= 2 and words in before["words"], before)
+        engine.mode("")
+        report = pusher.wait_for(lambda r: not r["waiting_windows"])
+        ok(f"gRPC, {fault}: it is sent", report["sent_windows"] == number - 10**7 and not report["lost_windows"], report)
+    ok("gRPC: it waits as long as it is told to", time.time() - asked > 0.3, time.time() - asked)
+    # Servers without a status may have taken it.
+    again = sum(row[0] == "silent" for row in engine.requests())
+    ok("gRPC: each sample once", engine.ticks() == report["sent_samples"] + again * TICKS ==
+       (number - 10**7 + again) * TICKS, (engine.ticks(), report))
+    for fault in ("status 3", "status 8", "status 13", "http 404"):
+        engine.mode(fault)
+        pusher.send(number, TICKS)
+        pusher.answer()
+        number += 1
+        report = pusher.wait_for(lambda r: not r["waiting_windows"])
+        ok(f"gRPC, {fault}: a window is given up", report["lost_samples"] == report["lost_windows"] * TICKS > 0, report)
+    ok("gRPC: what is given up is counted", report["lost_windows"] == 4, report)
+    engine.mode("limit 12000")
+    asked = len(engine.requests())
+    pusher.send(number, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok("gRPC: halves arrive", report["sent_windows"] == 7 and 2 < len(engine.requests()) - asked < 8,
+       (report, engine.requests()[asked:]))
+    engine.mode("partial")
+    pusher.send(number + 1, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: not r["waiting_windows"])
+    ok("gRPC: what it refuses is counted", report["refused"] == 2 and "refuses 2 profiles" in report["words"], report)
+    ok("gRPC: messages are packed", all(row[-1] == "gzip" for row in engine.requests()), engine.requests())
+    ok("gRPC: it ends", pusher.end() == 0, open("stderr").read())
+    engine.stop()
+
+
+def pprof_engines():
+    """Engines that take pprof."""
+    for kind in (Pyroscope, Parca):
+        name, engine = kind.__name__, kind()
+        open("stderr", "w").close()
+        pusher = Pusher(engine.url())
+        for number, fault in enumerate(kind.faults):
+            engine.mode(fault)
+            pusher.send(10**7 + number, TICKS)
+            pusher.answer()
+            before = pusher.wait_for(lambda r: r["failures"] >= 2)
+            ok(f"{name}, {fault}: it is tried again", before["failures"] >= 2, before)
+            engine.mode("")
+            report = pusher.wait_for(lambda r: not r["waiting_windows"])
+        ok(f"{name}: each sample once", engine.ticks() == report["sent_samples"] == len(kind.faults) * TICKS,
+           (engine.ticks(), report, open("stderr").read()))
+        for number, fault in enumerate(kind.refusals):
+            engine.mode(fault)
+            pusher.send(10**7 + 100 + number, TICKS)
+            pusher.answer()
+            report = pusher.wait_for(lambda r: not r["waiting_windows"])
+        ok(f"{name}: what it refuses is given up and counted", report["lost_samples"] == len(kind.refusals) * TICKS, report)
+        engine.mode("limit 6000")
+        before = engine.ticks()
+        pusher.send(10**7 + 200, TICKS)
+        pusher.answer()
+        report = pusher.wait_for(lambda r: not r["waiting_windows"])
+        ok(f"{name}: halves arrive", engine.ticks() == before + TICKS and len(os.listdir("engine/each")) > len(kind.faults) + 1,
+           (report, engine.requests()))
+        ok(f"{name}: it ends", pusher.end() == 0, open("stderr").read())
+        engine.stop()
+
+
+def tls():
+    """No DNS, a server that is not authentic, a certificate that is missing: said in one line, tried again,
+    nothing is lost. The collector is the one that the environment names."""
+    for name in ("server", "client", "other"):
+        certificate(name)
+    os.makedirs("engine/each")
+    shutil.copy("server.pem", "engine/tls.pem")
+    shutil.copy("client.crt", "engine/client.pem")
+    secure = Engine.__new__(Engine)
+    secure.port = 0
+    secure.start()
+    base = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"https://127.0.0.1:{secure.port}", "OTEL_EXPORTER_OTLP_TIMEOUT": "5000",
+            "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20s3cret,x-scope=team",
+            "OTEL_EXPORTER_OTLP_COMPRESSION": "none", "no_proxy": "*"}
+    trusted = dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="server.crt")
+    fails("no DNS", "otlp+http://no-such-host.invalid", "no-such-host.invalid", {"no_proxy": "*"})
+    fails("an unknown authority", "otlp", "certificate", base)
+    fails("another server's certificate", "otlp", "certificate", dict(base, OTEL_EXPORTER_OTLP_CERTIFICATE="other.crt"))
+    fails("no certificate of our own", "otlp", f"127.0.0.1:{secure.port}", trusted)
+    os.chmod("client.key", 0o600)
+    known = dict(trusted, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE="client.crt", OTEL_EXPORTER_OTLP_CLIENT_KEY="client.key")
+    pusher = Pusher("otlp", environment=known)
+    pusher.send(10**7, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+    ok("certificates of both: it is sent", report["sent_samples"] == TICKS, (report, open("stderr").read()))
+    ok("headers of the environment", open("engine/headers").read().split(" ", 1)[1] == "Bearer s3cret team\n",
+       open("engine/headers").read())
+    ok("no packing", all(row[2] == "None" for row in secure.requests()), secure.requests())
+    with open(f"/proc/{pusher.process.pid}/cmdline") as arguments:
+        ok("arguments tell neither address nor names", not {"127.0.0.1", "h1", "web", "a=b"} & set(arguments.read().split("\0")))
+    pusher.end()
+    window["meta"]["startTime"] = START / 1e6
+    json.dump(window, open("dated.json", "w"))
+    run = subprocess.run([prof, "push", "dated.json", "otlp"], env=dict(os.environ, **known), capture_output=True, text=True)
+    ok("prof push takes them, too", run.returncode == 0 and "sent" in run.stderr, run.stderr)
+    secure.stop()
+    shutil.rmtree("engine")
+
+    # The same with gRPC.
+    os.makedirs("engine/each")
+    shutil.copy("server.pem", "engine/tls.pem")
+    secure = GrpcEngine.__new__(GrpcEngine)
+    secure.port = 0
+    secure.start()
+    address = secure.url().replace("grpc:", "grpcs:")
+    fails("gRPC: an unknown authority", address, "certificate", {"no_proxy": "*"})
+    fails("gRPC: another server's certificate", f"{address}?ca-file=other.crt", "certificate", {"no_proxy": "*"})
+    pusher = Pusher(f"{address}?ca-file=server.crt", environment={"no_proxy": "*"})
+    pusher.send(10**7, TICKS)
+    pusher.answer()
+    report = pusher.wait_for(lambda r: r["sent_windows"] == 1)
+    ok("gRPC: with TLS it is sent", secure.ticks() == report["sent_samples"] == TICKS, (report, open("stderr").read()))
+    pusher.end()
+    secure.stop()
+    shutil.rmtree("engine")
+
+
+def rights():
+    """Rights of the process."""
+    engine = ready()
+    engine.mode("status 503")
+    pusher = Pusher(engine.url())
+    pusher.send(0, TICKS)
+    pusher.answer()
+    status = dict(line.split(":", 1) for line in open(f"/proc/{pusher.process.pid}/status"))
+    ok("no capability", all(int(status[key], 16) == 0 for key in ("CapPrm", "CapEff", "CapAmb")), status)
+    ok("not root", status["Uid"].split()[0] != "0", status["Uid"])
+    ok("system calls are filtered", status["Seccomp"].strip() == "2" and status["NoNewPrivs"].strip() == "1", status)
+    ok("windows that are in memory only are said", pusher.end() == 3 and "not sent" in open("stderr").read(), open("stderr").read())
+    engine.stop()
+
+
+# The longest first.
+PARTS = (faults, grpc, retry_after, pprof_engines, tls, refused, spool, collector, memory, too_large, rights)
+
+
+def run(part):
+    """Runs a part in a process and a folder of its own; returns what it found."""
+    os.mkdir(part.__name__)
+    os.chdir(part.__name__)
+    part()
+    return results
+
+
+def main():
+    count = failed = 0
+    # Most of the time is spent waiting.
+    with multiprocessing.Pool(4, maxtasksperchild=1) as pool:
+        for found in pool.imap(run, PARTS):
+            for holds, description, details in found:
+                count += 1
+                failed += not holds
+                print("ok" if holds else "not ok", count, "-", description, flush=True)
+                if not holds:
+                    print("#", details.replace("\n", "\n# "))
+    print(f"1..{count}")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

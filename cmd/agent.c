@@ -151,7 +151,7 @@ static int parse(struct agent *a, int argc, char **argv, struct error *err)
 	if (!ret)
 		ret = push_options_check(&a->push, err);
 	if (!ret && !a->push.urls.count)
-		ret = error_text(err, -EINVAL, "nowhere to send to: give --push URL");
+		ret = error_text(err, -EINVAL, "a destination is missing: give --push URL");
 	return ret;
 }
 
@@ -330,7 +330,7 @@ static int start_over(void)
 	vec_push(&argv, NULL);
 	if (argv.count > program_first_word() + 1)
 		execv(program_again, argv.items + program_first_word());
-	error_set(&err, -errno, "start again");
+	error_set(&err, -errno, "cannot run the new program");
 	return command_fail(name, EXIT_REFUSED, &err);
 }
 

@@ -137,7 +137,7 @@ static json_t *ask(const struct recorder_at *at, const char *command, struct err
 	json_t *reply;
 
 	if (send(at->fd, request, strlen(request), MSG_NOSIGNAL) < 0) {
-		error_set(err, -errno, "ask recorder %ld", at->pid);
+		error_set(err, -errno, "cannot reach recorder %ld", at->pid);
 		return NULL;
 	}
 	while (!strchr(strbuf_text(&answer), '\n')) {

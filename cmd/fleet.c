@@ -174,7 +174,8 @@ static const struct fleet_list *find_list(const char *action)
 static int check(const struct fleet_command *c, struct error *err)
 {
 	if (!c->action || (strcmp(c->action, init) != 0 && !find_list(c->action)))
-		return error_text(err, -EINVAL, "say what: init, services, hosts or windows");
+		return error_text(err, -EINVAL,
+				  "an action is missing: init, services, hosts or windows");
 	if (c->cluster && strcmp(c->action, init) != 0)
 		return error_text(err, -EINVAL, "--cluster: only with init");
 	if (c->cluster && !sql_is_name(c->cluster))

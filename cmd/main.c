@@ -250,7 +250,7 @@ int main(int argc, char **argv)
 	status = run(argc, argv);
 	/* Checks text printed on purpose; the profile has its own descriptor. */
 	if (fflush(stdout)) {
-		error_set(&err, -errno, "write to standard output");
+		error_set(&err, -errno, "cannot write to standard output");
 		status = command_fail(NULL, EXIT_REFUSED, &err);
 	}
 	/* They may still use any data. */

@@ -243,7 +243,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 
 	l->target = choose_target(r, l);
 	if (!l->target)
-		return error_text(err, -EEXIST, "%s: no free name next to it", l->path);
+		return error_text(err, -EEXIST, "%s: no free name beside it", l->path);
 	r->output.path = l->target;
 	r->output.format = format_of_path(l->target);
 	if (!r->output.format)
@@ -267,8 +267,9 @@ static bool is_nobody(const struct recording *f)
 static int discard(struct recover *r, const struct leftover *l, struct error *err)
 {
 	command_say("%s: its recorder was killed before it began", l->path);
-	return r->only_list || unlink(l->path) == 0 ? 0
-						    : error_set(err, -errno, "remove %s", l->path);
+	return r->only_list || unlink(l->path) == 0
+		       ? 0
+		       : error_set(err, -errno, "cannot remove %s", l->path);
 }
 
 /* -ENODATA: no usable data. */
@@ -315,7 +316,7 @@ static int recover_unless_locked(struct recover *r, struct leftover *l, struct e
 		return 0;
 	}
 	if (ret)
-		return error_set(err, ret, "lock %s", l->path);
+		return error_set(err, ret, "cannot lock %s", l->path);
 	if (fstat(l->fd, &l->st) != 0 || !l->st.st_nlink)
 		return 0;
 	return recover_opened(r, l, err);
@@ -331,7 +332,7 @@ static void recover_file(struct recover *r, const char *path)
 	r->found++;
 	l.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	if (l.fd < 0 || fstat(l.fd, &l.st) != 0)
-		ret = error_set(&err, -errno, "read %s", path);
+		ret = error_set(&err, -errno, "cannot read %s", path);
 	else if (!S_ISREG(l.st.st_mode))
 		ret = error_text(&err, -EINVAL, "%s: not a regular file", path);
 	else if (l.st.st_uid != r->owner.uid)
@@ -379,7 +380,7 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 		recover_file(r, path);
 	} else if (must_exist) {
 		r->failed++;
-		error_set(&err, -errno, "read %s", path);
+		error_set(&err, -errno, "cannot read %s", path);
 		command_fail(command_recover.name, EXIT_REFUSED, &err);
 	}
 }
@@ -395,7 +396,7 @@ static int recover_all(struct recover *r)
 
 	if (before.failure) {
 		identity_restore_files(&before);
-		error_set(&err, before.failure, "read files as user %u", r->owner.uid);
+		error_set(&err, before.failure, "cannot read files as user %u", r->owner.uid);
 		return command_fail(command_recover.name, EXIT_REFUSED, &err);
 	}
 	vec_for_each(&r->places, const char **, place)

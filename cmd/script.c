@@ -230,7 +230,8 @@ static int print_all(struct script *c, struct error *err)
 	for (size_t i = 0; i < places.times.count && !ferror(stdout); i++)
 		print_sample(c, &places.rows.items[places.times.items[i].value]);
 	if (!ret && (fflush(stdout) || ferror(stdout)))
-		ret = error_set(err, errno == EPIPE ? -EPIPE : -EIO, "write standard output");
+		ret = error_set(err, errno == EPIPE ? -EPIPE : -EIO,
+				"cannot write standard output");
 	for (size_t i = 0; i < p->frames.rows.count; i++)
 		strbuf_release(&c->frames[i]);
 	free(c->frames);

@@ -342,7 +342,7 @@ static int work_as_owner(struct symbolize_command *c)
 	int ret = before.failure;
 
 	if (ret)
-		error_set(&err, ret, "read files as user %u", c->owner.uid);
+		error_set(&err, ret, "cannot read files as user %u", c->owner.uid);
 	else
 		ret = work(c, &err);
 	identity_restore_files(&before);

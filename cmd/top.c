@@ -113,7 +113,7 @@ static int start(struct top_options *o, int argc, char **argv)
 	if (!neighbour_program_is_installed(&program_browse))
 		return neighbour_program_run(&program_browse, command_top.name, 0, NULL);
 	if (pipe2(ends, O_CLOEXEC)) {
-		error_set(&err, -errno, "pipe");
+		error_set(&err, -errno, "cannot create a pipe");
 		return command_fail(command_top.name, EXIT_REFUSED, &err);
 	}
 	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
@@ -122,7 +122,7 @@ static int start(struct top_options *o, int argc, char **argv)
 		become_recorder(o, self, ends, argv);
 	close(ends[1]);
 	if (child < 0) {
-		error_set(&err, -errno, "fork");
+		error_set(&err, -errno, "cannot start a process");
 		return command_fail(command_top.name, EXIT_REFUSED, &err);
 	}
 	(void)fcntl(ends[0], F_SETFD, 0);

@@ -136,7 +136,7 @@ static int enter_folder(int folder, const struct identity *user, struct error *e
 	if (!ret && fchdir(folder))
 		ret = -errno;
 	identity_restore_files(&before);
-	return ret ? error_set(err, ret, "enter the working directory") : 0;
+	return ret ? error_set(err, ret, "cannot enter the working directory") : 0;
 }
 
 static int take_over(struct caller *f, int *fds, const struct identity *user, struct error *err)
@@ -153,7 +153,7 @@ static int take_over(struct caller *f, int *fds, const struct identity *user, st
 		ret = error_text(err, -EPROTO, "the caller has no standard output or error");
 	else if (dup2(fds[ELEVATION_STDOUT], STDOUT_FILENO) < 0 ||
 		 dup2(fds[ELEVATION_STDERR], STDERR_FILENO) < 0)
-		ret = error_set(err, -errno, "dup2");
+		ret = error_set(err, -errno, "cannot redirect a descriptor");
 	if (!ret && fds[ELEVATION_FOLDER] >= 0)
 		ret = enter_folder(fds[ELEVATION_FOLDER], user, err);
 	for (int i = ELEVATION_STDERR; i <= ELEVATION_FOLDER; i++) {
@@ -174,7 +174,7 @@ static int shake_hands(struct caller *f, const struct identity *user, struct err
 	if (!ret && message.kind != ELEVATION_START)
 		ret = -EPROTO;
 	if (ret)
-		return error_set(err, ret, "talk to the caller");
+		return error_set(err, ret, "cannot reach the caller");
 	return take_over(f, fds, user, err);
 }
 
@@ -200,7 +200,7 @@ int caller_accept(struct caller *f, struct error *err)
 	f->socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (f->socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0)
-		return error_set(err, -errno, "standard input");
+		return error_set(err, -errno, "cannot read standard input");
 	close(null);
 	/* SIGTTOU arrives in the background of a terminal with "stty tostop". */
 	signal(SIGTTOU, SIG_IGN);
@@ -346,7 +346,7 @@ int caller_child(struct caller *f, struct child **out, struct error *err)
 		return error_text(err, -EPROTO, "the caller has started no command");
 	pidfd = fcntl(f->command_fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (pidfd < 0)
-		return error_set(err, -errno, "follow the command");
+		return error_set(err, -errno, "cannot follow the command");
 	*out = child_adopt(f->command, pidfd, &keeper);
 	return 0;
 }

@@ -68,7 +68,7 @@ static int find_program(struct front *f, struct error *err)
 
 	f->program = program_path();
 	if (!f->program)
-		return error_set(err, -errno, "read /proc/self/exe");
+		return error_set(err, -errno, "cannot read /proc/self/exe");
 	if (program_is_launched())
 		return 0;
 	if (stat("/proc/self/exe", &running) || stat(f->program, &named) ||
@@ -261,7 +261,7 @@ static int give_descriptors(struct front *f, struct error *err)
 	int ret = elevation_send(f->sudo.socket, &message, fds);
 
 	if (ret)
-		return error_set(err, ret, "talk to the recorder");
+		return error_set(err, ret, "cannot reach the recorder");
 	/* Only the helper accepts connections. */
 	if (f->control.fd >= 0)
 		close(steal_fd(&f->control.fd));

@@ -50,7 +50,7 @@ int signals_init(struct signals *s, struct error *err)
 	signal(SIGCHLD, SIG_DFL);
 	s->fd = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)
-		return error_set(err, -errno, "signalfd");
+		return error_set(err, -errno, "cannot receive signals");
 	return 0;
 }
 

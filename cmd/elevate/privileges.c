@@ -83,7 +83,7 @@ int privileges_reduce(bool writes_as_root, struct error *err)
 	int ret;
 
 	if (!permitted || !kept)
-		return error_set(err, -errno, "read the capabilities");
+		return error_set(err, -errno, "cannot read the capabilities");
 	ret = keep(kept, permitted, recording, sizeof(recording) / sizeof(recording[0]));
 	if (!ret && writes_as_root)
 		ret = keep(kept, permitted, writing_as_root,
@@ -91,9 +91,9 @@ int privileges_reduce(bool writes_as_root, struct error *err)
 	if (!ret && (perf_takes_admin() || !has(kept, CAP_BPF) || !has(kept, CAP_PERFMON)))
 		ret = keep(kept, permitted, &admin, 1);
 	if (ret)
-		return error_set(err, ret, "choose the capabilities");
+		return error_set(err, ret, "cannot set the capabilities");
 	/* Clear the ambient set first: it must stay a subset of the inheritable one. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) || cap_set_proc(kept))
-		return error_set(err, -errno, "drop capabilities");
+		return error_set(err, -errno, "cannot drop capabilities");
 	return 0;
 }

@@ -70,7 +70,7 @@ int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals,
 	vec_push(&words, NULL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ||
 	    pipe2(errors, O_CLOEXEC) || fcntl(errors[0], F_SETFL, O_NONBLOCK))
-		ret = error_set(err, -errno, "socketpair");
+		ret = error_set(err, -errno, "cannot create a pair of sockets");
 	if (!ret) {
 		s->pid = fork();
 		if (s->pid == 0)
@@ -78,7 +78,7 @@ int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals,
 		if (s->pid > 0)
 			s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
 		if (s->pidfd < 0)
-			ret = error_set(err, -errno, "start sudo");
+			ret = error_set(err, -errno, "cannot start sudo");
 	}
 	s->socket = ends[0];
 	s->errors = errors[0];

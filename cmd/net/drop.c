@@ -18,7 +18,7 @@ static int become(const struct identity *who, struct error *err)
 
 	if ((entry ? initgroups(entry->pw_name, gid) : setgroups(1, &gid)) ||
 	    setresgid(gid, gid, gid) || setresuid(who->uid, who->uid, who->uid))
-		return error_set(err, -errno, "become user %u", who->uid);
+		return error_set(err, -errno, "cannot become user %u", who->uid);
 	if (entry) {
 		setenv("HOME", entry->pw_dir, 1);
 		setenv("USER", entry->pw_name, 1);
@@ -36,7 +36,7 @@ static int drop_capabilities(struct error *err)
 		failure = errno;
 	if (none)
 		cap_free(none);
-	return failure ? error_set(err, -failure, "drop capabilities") : 0;
+	return failure ? error_set(err, -failure, "cannot drop capabilities") : 0;
 }
 
 int drop_privileges(struct error *err)
@@ -51,6 +51,7 @@ int drop_privileges(struct error *err)
 
 int drop_new_privileges(struct error *err)
 {
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ? error_set(err, -errno, "give up privileges")
-						      : 0;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		       ? error_set(err, -errno, "cannot give up privileges")
+		       : 0;
 }

@@ -91,7 +91,7 @@ static int shared_list_prepare(struct error *err)
 	if (!folder)
 		return error_text(err, -ENOENT, "no home folder to keep the deletion token in");
 	if (access(folder, W_OK | X_OK))
-		return error_set(err, -errno, "keep the deletion token in %s", folder);
+		return error_set(err, -errno, "cannot store the deletion token in %s", folder);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int shared_list_add(const struct shared_row *row, struct error *err)
 		return error_text(err, -ENOENT, "no home folder");
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || fchmod(fd, 0600) || write(fd, text, (size_t)size) != size)
-		return error_set(err, -errno, "write %s", path);
+		return error_set(err, -errno, "cannot write %s", path);
 	return 0;
 }
 
@@ -159,7 +159,8 @@ static int shared_list_remove(const char *token, struct error *err)
 	_cleanup_free_ char *path = folder ? xasprintf("%s/%s", folder, token) : NULL;
 
 	if (!path || unlink(path))
-		return error_set(err, path ? -errno : -ENOENT, "remove %s", path ? path : token);
+		return error_set(err, path ? -errno : -ENOENT, "cannot remove %s",
+				 path ? path : token);
 	return 0;
 }
 

@@ -361,7 +361,7 @@ static int open_front_end(struct view *v, struct error *err)
 		return 0;
 	v->viewer.folder = open(v->front_end, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (v->viewer.folder < 0) {
-		error_set(err, -errno, "open the front-end %s", v->front_end);
+		error_set(err, -errno, "cannot open the front-end %s", v->front_end);
 		error_hint(err, "a folder with a built one, or an address: https://...");
 		return -ENOENT;
 	}
@@ -463,7 +463,7 @@ static int show(struct view *v, struct error *err)
 	_cleanup_free_ char *url = viewer_url(&v->viewer);
 
 	if (printf("%s\n", url) < 0 || fflush(stdout))
-		return error_set(err, -errno, "write the address");
+		return error_set(err, -errno, "cannot write the address");
 	if (!v->options.quiet)
 		say_tunnel(v);
 	if (!v->no_open && !getenv("SSH_CONNECTION") && !browser_open(&v->browser, url) &&
@@ -571,7 +571,7 @@ int view_run(int argc, char **argv)
 	if (!ret && !v.paths.count)
 		ret = error_text(&err, -EINVAL, "no file to view");
 	if (!ret && v.is_page && (v.front_end || v.is_firefox))
-		ret = error_text(&err, -EINVAL, "--page: is there in place of a front-end");
+		ret = error_text(&err, -EINVAL, "--page: cannot be given with a front-end");
 	output_options_end_dirs(&v.options);
 	if (ret == -ECANCELED) {
 		status = 0;

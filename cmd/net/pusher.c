@@ -218,7 +218,8 @@ static int confine(struct error *err)
 	vec_push(&rules, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, REFUSE));
 	program = (struct sock_fprog){.len = (unsigned short)rules.count, .filter = rules.items};
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		ret = error_set(err, errno == EINVAL ? -ENOSYS : -errno, "confine the process");
+		ret = error_set(err, errno == EINVAL ? -ENOSYS : -errno,
+				"cannot confine the process");
 	vec_release(&rules);
 	return ret;
 }
@@ -504,7 +505,7 @@ static void settle(struct pusher *p, struct outbox_row *row, enum window_fate fa
 			outbox_progress(&p->outbox, row, row->done + pushed->samples);
 		backoff_fail(&p->backoff, clock_monotonic_ns(), p->retry_after_s * NS_PER_SECOND,
 			     hash_pair(clock_monotonic_ns(), (uint64_t)getpid()));
-		say(p, err, "it is tried again");
+		say(p, err, "will be retried");
 		return;
 	}
 }
@@ -521,7 +522,7 @@ static void send_one(struct pusher *p)
 	p->outbox.busy = copy.id;
 	p->status = 0;
 	if (fd < 0)
-		error_set(&err, fd, "read a window");
+		error_set(&err, fd, "cannot read a window");
 	else
 		fate = window_send(&p->send, &p->engine.engine, fd, &copy, &p->status, &pushed,
 				   &err);
@@ -590,7 +591,7 @@ static int drop_all(struct pusher *p, struct error *err)
 	if (who.uid == 0 &&
 	    (setgroups(1, &gid) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid)) &&
 	    errno != EPERM)
-		return error_set(err, -errno, "give up privileges");
+		return error_set(err, -errno, "cannot give up privileges");
 	ret = drop_privileges(err);
 	return ret ? ret : drop_new_privileges(err);
 }

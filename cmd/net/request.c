@@ -34,7 +34,7 @@ static int drop_all(struct error *err)
 	    (setgroups(1, &group) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	     setresuid(NOBODY, NOBODY, NOBODY)) &&
 	    errno != EPERM)
-		return error_set(err, -errno, "give up privileges");
+		return error_set(err, -errno, "cannot give up privileges");
 	ret = drop_privileges(err);
 	return ret ? ret : drop_new_privileges(err);
 }

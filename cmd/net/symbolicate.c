@@ -59,7 +59,7 @@ static int read_stacks(struct job *job, const json_t *stacks, size_t *room, stru
 	json_array_foreach(stacks, i, stack)
 	{
 		if (!json_is_array(stack))
-			return error_text(err, -EINVAL, "a stack is no list");
+			return error_text(err, -EINVAL, "a stack is not a list");
 		json_array_foreach(stack, k, frame)
 		{
 			ret = read_frame(job, frame, room, err);

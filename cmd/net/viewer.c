@@ -76,7 +76,7 @@ static int make_token(char token[VIEW_TOKEN_SIZE + 1], struct error *err)
 	uint8_t bytes[VIEW_TOKEN_SIZE];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return error_set(err, -errno, "get random bytes");
+		return error_set(err, -errno, "cannot get random bytes");
 	for (size_t i = 0; i < VIEW_TOKEN_SIZE; i++)
 		token[i] = digits[bytes[i] % 64];
 	token[VIEW_TOKEN_SIZE] = '\0';

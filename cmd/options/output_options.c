@@ -208,7 +208,7 @@ int output_open(const struct output_options *o, const struct identity *owner, st
 		options.path = "standard output";
 		options.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 		if (options.fd < 0)
-			return error_set(err, -errno, "standard output");
+			return error_set(err, -errno, "cannot write standard output");
 	}
 	return outfile_open(out, &options, err);
 }

@@ -107,7 +107,7 @@ int push_options_check(struct push_options *o, struct error *err)
 		fleet_url_release(&url);
 		for (size_t j = 0; !ret && j < i; j++) {
 			if (strcmp(o->urls.items[i], o->urls.items[j]) == 0)
-				ret = error_text(err, -EINVAL, "--push %s: it is there twice",
+				ret = error_text(err, -EINVAL, "--push %s: given twice",
 						 o->urls.items[i]);
 		}
 	}

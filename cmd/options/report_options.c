@@ -77,8 +77,7 @@ int query_options_check_tree(enum query_by by, struct error *err)
 {
 	if (query_by_has_stacks(by))
 		return 0;
-	return error_text(err, -EINVAL, "--by %s: stacks do not consist of those",
-			  query_by_names[by]);
+	return error_text(err, -EINVAL, "--by %s: stacks have no such parts", query_by_names[by]);
 }
 
 #define DEFAULT_PATH "profile.json.gz"

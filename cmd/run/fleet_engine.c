@@ -26,7 +26,7 @@ static int read_password(const char *path, char **password, struct error *err)
 	char *text = text_read_file(path, PASSWORD_MAX, &size);
 
 	if (!text)
-		return error_set(err, -errno, "read the password in %s", path);
+		return error_set(err, -errno, "cannot read the password in %s", path);
 	text[strcspn(text, "\r\n")] = '\0';
 	for (const char *at = text; *at; at++) {
 		if (!iscntrl((unsigned char)*at))
@@ -51,7 +51,7 @@ static int keep_file(struct fleet_engine *e, enum fleet_tls which, struct error 
 	int fd = memory < 0 ? -1 : fcntl(memory, F_DUPFD, STDERR_FILENO + 1);
 
 	if (fd < 0 || !request_write(fd, text, size))
-		return error_set(err, -errno, "read %s", *path);
+		return error_set(err, -errno, "cannot read %s", *path);
 	e->tls_files[which] = fd;
 	explicit_bzero(text, size);
 	free(*path);
@@ -78,8 +78,9 @@ int fleet_engine_open(struct fleet_engine *e, const char *address, struct error 
 	if (ret)
 		return error_wrap(err, "the engine's address");
 	before = identity_assume_files(&owner);
-	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
-			     : read_files(e, err);
+	ret = before.failure
+		      ? error_set(err, before.failure, "cannot read files as user %u", owner.uid)
+		      : read_files(e, err);
 	identity_restore_files(&before);
 	e->engine = (struct engine){
 		.url = &e->url,

@@ -135,7 +135,7 @@ static struct watched_file *watched_file_new(const char *path, const struct iden
 	thread_cond_init(&w->changed);
 	code = thread_start(&w->thread, "prof-file", watch, w);
 	if (code) {
-		error_set(err, -code, "start a thread");
+		error_set(err, -code, "cannot start a thread");
 		release(w);
 		return NULL;
 	}
@@ -540,7 +540,7 @@ static int take(struct pipeline *p, struct error *err)
 	f->kept_ns = info.end_ns - k.window.start_ns;
 	k.window.start_realtime_ns = info.start_realtime_ns + (k.window.start_ns - info.start_ns);
 	if (pipe2(ends, O_CLOEXEC) != 0)
-		return error_set(err, -errno, "pipe");
+		return error_set(err, -errno, "cannot create a pipe");
 	f->copying = ends[0];
 	k.fd = fcntl(memory, F_DUPFD, STDERR_FILENO + 1);
 	k.copied = fcntl(ends[1], F_DUPFD, STDERR_FILENO + 1);

@@ -103,7 +103,7 @@ static int write_capture(struct spool *s, const struct kept_capture *k, const ch
 	if (!ret)
 		return 0;
 	spool_remove(s);
-	return error_set(err, ret, "write %s", s->path);
+	return error_set(err, ret, "cannot write %s", s->path);
 }
 
 static int recover(char *path, char *output, char **options)

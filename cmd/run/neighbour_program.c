@@ -34,7 +34,7 @@ int neighbour_program_run(const struct neighbour_program *p, const char *command
 		args[i + 1] = argv[i];
 	if (path)
 		execv(path, args);
-	error_set(&err, path ? -errno : -ENOENT, "start %s", path ? path : p->name);
+	error_set(&err, path ? -errno : -ENOENT, "cannot start %s", path ? path : p->name);
 	error_hint(&err, "it is built where %s: scripts/deps, make", p->needs);
 	return command_fail(command, EXIT_REFUSED, &err);
 }

@@ -241,9 +241,9 @@ static int write_profile(struct pipeline *p, struct error *err)
 				     outfile_is_placed_at_end(p->outputs.profile) ? stall_ns : 0);
 	p->write_ns = clock_monotonic_ns() - start_ns;
 	if (supervisor_finish_signals(&p->supervisor) > 1 && (!is_done || p->part_err.code))
-		return error_text(err, -EINTR, "write %s: ended by a signal", path);
+		return error_text(err, -EINTR, "cannot write %s: ended by a signal", path);
 	if (!is_done)
-		return error_text(err, -ETIMEDOUT, "write %s: no progress for %g s", path,
+		return error_text(err, -ETIMEDOUT, "cannot write %s: no progress for %g s", path,
 				  (double)stall_ns / 1e9);
 	*err = p->part_err;
 	return err->code;
@@ -293,7 +293,7 @@ static int write_stats(struct pipeline *p, const struct outcome *outcome, struct
 	p->part_err = (struct error){0};
 	summary_write_stats(outcome, p->outputs.stats);
 	if (!pipeline_run_apart(p, &part, patience_ns(p)))
-		return error_text(err, -ETIMEDOUT, "write %s: no progress",
+		return error_text(err, -ETIMEDOUT, "cannot write %s: no progress",
 				  p->options->output->stats_path);
 	*err = p->part_err;
 	return err->code;
@@ -357,10 +357,10 @@ static int finish_raw(struct pipeline *p, struct error *err)
 		return ret;
 	outcome_facts_ask(&p->recording.facts.report, p->recorder, p->recording.profile);
 	if (!end_spool(p, true))
-		return error_text(err, -ETIMEDOUT, "write %s: no progress for %g s", path,
+		return error_text(err, -ETIMEDOUT, "cannot write %s: no progress for %g s", path,
 				  (double)p->options->output->stall_ns / 1e9);
 	if (written->failure)
-		return error_set(err, written->failure, "write %s", path);
+		return error_set(err, written->failure, "cannot write %s", path);
 	ret = spool_commit(&p->spool, err);
 	if (ret)
 		return ret;

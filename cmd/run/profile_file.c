@@ -46,7 +46,7 @@ int profile_file_open(struct profile_file *f, const char *path, struct error *er
 			  : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
 	f->label = is_stdin ? "standard input" : path;
-	return fd < 0 ? error_set(err, -errno, "read %s", f->label) : fd;
+	return fd < 0 ? error_set(err, -errno, "cannot read %s", f->label) : fd;
 }
 
 static int unknown_format(const struct profile_file *f, struct error *err)
@@ -264,7 +264,7 @@ int profile_file_load(struct profile_file *f, const char *path, const struct out
 	*f = (struct profile_file){0};
 	sample_store_set_room(SAMPLE_STORE_ROOM_OF_READERS);
 	if (ret)
-		error_set(err, ret, "read files as user %u", owner.uid);
+		error_set(err, ret, "cannot read files as user %u", owner.uid);
 	else if (fleet_url_is_one(path))
 		ret = load_from_engine(f, path, err);
 	else

@@ -102,11 +102,11 @@ static int make_key(const char *path, uint8_t *key, struct error *err)
 				      0600);
 
 	if (fd < 0)
-		return error_set(err, -errno, "make the key %s", path);
+		return error_set(err, -errno, "cannot make the key %s", path);
 	if (getrandom(key, KEYED_HASH_KEY_SIZE, 0) != KEYED_HASH_KEY_SIZE ||
 	    write(fd, key, KEYED_HASH_KEY_SIZE) != KEYED_HASH_KEY_SIZE) {
 		unlink(path);
-		return error_set(err, -EIO, "make the key %s", path);
+		return error_set(err, -EIO, "cannot make the key %s", path);
 	}
 	return 0;
 }
@@ -117,10 +117,10 @@ static int read_key(const char *path, uint8_t *key, struct error *err)
 	ssize_t size;
 
 	if (fd < 0)
-		return error_set(err, -errno, "read the key %s", path);
+		return error_set(err, -errno, "cannot read the key %s", path);
 	size = read(fd, key, KEYED_HASH_KEY_SIZE);
 	if (size < 0)
-		return error_set(err, -errno, "read the key %s", path);
+		return error_set(err, -errno, "cannot read the key %s", path);
 	if (size < KEYED_HASH_KEY_SIZE)
 		return error_text(err, -EINVAL, "%s: a key needs at least %d bytes", path,
 				  KEYED_HASH_KEY_SIZE);
@@ -149,7 +149,7 @@ static int find_key(struct sanitize_options *o, const struct sanitize_settings *
 	int ret = before.failure;
 
 	if (ret)
-		error_set(err, ret, "read files as user %u", user->uid);
+		error_set(err, ret, "cannot read files as user %u", user->uid);
 	else
 		ret = settings->key_path ? read_key(settings->key_path, o->key, err)
 					 : own_key(home, o->key, err);
@@ -194,8 +194,8 @@ static int search(const struct profile *p, const struct profile *from,
 	sanitize_findings_release(&findings);
 	if (!count)
 		return 0;
-	error_text(err, -EPERM, "not sanitized: %zu %s whose it is; nothing was written", count,
-		   text_counted(count, "text tells", "texts tell"));
+	error_text(err, -EPERM, "not sanitized: %zu %s the owner; nothing was written", count,
+		   text_counted(count, "text names", "texts name"));
 	return 1;
 }
 

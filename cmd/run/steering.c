@@ -106,7 +106,7 @@ int steering_open(struct pipeline *p, struct error *err)
 	if (!live->delay_ns)
 		return 0;
 	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	return s->timer_fd < 0 ? error_set(err, -errno, "timerfd_create") : 0;
+	return s->timer_fd < 0 ? error_set(err, -errno, "cannot create a timer") : 0;
 }
 
 int steering_watch(struct pipeline *p, struct error *err)
@@ -149,7 +149,7 @@ int steering_begin(struct pipeline *p, struct error *err)
 	if (live->delay_ns || live->starts_paused)
 		steering_pause(p, true);
 	if (live->delay_ns && timerfd_settime(p->steering.timer_fd, 0, &at, NULL))
-		return error_set(err, -errno, "timerfd_settime");
+		return error_set(err, -errno, "cannot set a timer");
 	return 0;
 }
 

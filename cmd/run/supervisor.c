@@ -21,7 +21,7 @@ int supervisor_init(struct supervisor *s, struct signals *signals, struct error 
 	*s = (struct supervisor){.signals = signals};
 	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->timer_fd < 0)
-		return error_set(err, -errno, "timerfd_create");
+		return error_set(err, -errno, "cannot create a timer");
 	return 0;
 }
 
@@ -41,7 +41,7 @@ int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *e
 
 	/* A duration of 0 disarms: no limit. */
 	if (timerfd_settime(s->timer_fd, 0, &at, NULL))
-		return error_set(err, -errno, "timerfd_settime");
+		return error_set(err, -errno, "cannot set a timer");
 	return 0;
 }
 

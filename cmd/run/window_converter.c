@@ -53,7 +53,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	int ret = copy < 0 ? -errno : capture_window_copy(w, n->capture, copy);
 
 	if (ret)
-		return error_set(err, ret, "read a window");
+		return error_set(err, ret, "cannot read a window");
 	/* Contents of files that may have been deleted are sent once. */
 	r.contents = n->contents;
 	n->contents = (struct read_contents){0};
@@ -139,7 +139,7 @@ static int work(struct window_converter *n, const struct window_job *job,
 	m->attempts = m->start_ns == job->window.start_ns ? m->attempts + 1 : 1;
 	m->start_ns = job->window.start_ns;
 	if (m->attempts > ATTEMPTS_MAX)
-		fd = error_text(&err, -EIO, "a window ended who names it");
+		fd = error_text(&err, -EIO, "the process that names a window ended");
 	else
 		fd = name(n, &job->window, &window, &err);
 	if (fd < 0) {

@@ -86,7 +86,7 @@ static void exec_pusher(const struct guard *g, const struct pusher_process *push
 
 	if (path && settings >= 0)
 		execv(path, (char *const *)argv);
-	error_set(&err, path ? -errno : -ENOENT, "start %s", program);
+	error_set(&err, path ? -errno : -ENOENT, "cannot start %s", program);
 	error_hint(&err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
 	_exit(command_fail("push", EXIT_REFUSED, &err));
 }

@@ -39,7 +39,7 @@ static int start(struct pipeline *p, struct error *err)
 	int ends[2], ret = window_pipe_new(ends);
 
 	if (ret)
-		return error_set(err, ret, "socketpair");
+		return error_set(err, ret, "cannot create a pair of sockets");
 	w->guard = fork();
 	if (w->guard == 0) {
 		struct window_converter converter = {
@@ -56,7 +56,7 @@ static int start(struct pipeline *p, struct error *err)
 	if (w->guard < 0) {
 		w->guard = 0;
 		close(ends[0]);
-		return error_set(err, -errno, "fork");
+		return error_set(err, -errno, "cannot start a process");
 	}
 	w->socket = ends[0];
 	return 0;

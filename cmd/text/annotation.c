@@ -208,8 +208,9 @@ int assembly_make(struct assembly *a, struct profile *p, const struct query *q,
 	take_functions(a, p, &found);
 	a->without_code = weigh_without_code(q, function);
 	before = identity_assume_files(&owner);
-	ret = before.failure ? error_set(err, before.failure, "read files as user %u", owner.uid)
-			     : show(a, p, &found, dirs, &owner, err);
+	ret = before.failure
+		      ? error_set(err, before.failure, "cannot read files as user %u", owner.uid)
+		      : show(a, p, &found, dirs, &owner, err);
 	identity_restore_files(&before);
 	code_functions_release(&found);
 	return ret;

@@ -608,7 +608,7 @@ int summary_fail_on_loss(const char *command)
 {
 	struct error err = {0};
 
-	error_text(&err, -EIO, "--fail-on-loss: not everything was recorded; the profile is kept");
+	error_text(&err, -EIO, "--fail-on-loss: events were lost; the profile is kept");
 	error_hint(&err, "raise --ring-size, or sample less often with -F");
 	return command_fail(command, EXIT_REFUSED, &err);
 }

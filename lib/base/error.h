@@ -3,7 +3,7 @@
  * One idiom for failures: `struct error *err` comes last, a function returns 0 or a negative errno,
  * and the place of the failure calls
  *
- *	return error_set(err, -errno, "open %s", path);
+ *	return error_set(err, -errno, "cannot open %s", path);
  *
  * At most one caller above adds what it was doing with error_wrap(). err may be NULL everywhere.
  */

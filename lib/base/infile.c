@@ -43,7 +43,7 @@ static int read_some(struct reader *r, void *to, size_t room, struct error *err)
 		got = read(r->fd, to, room);
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
-		return error_set(err, -errno, "read %s", r->name);
+		return error_set(err, -errno, "cannot read %s", r->name);
 	r->chunk_size = (size_t)got;
 	return 0;
 }

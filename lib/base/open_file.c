@@ -115,7 +115,7 @@ int memory_file_write(const char *what, bool gzip, memory_file_writer *write, vo
 	int ret;
 
 	if (options.fd < 0)
-		return error_set(err, -errno, "keep %s in memory", what);
+		return error_set(err, -errno, "cannot copy %s to memory", what);
 	ret = outfile_open(&out, &options, err);
 	if (!ret)
 		ret = write(ctx, out, err);
@@ -141,7 +141,7 @@ int memory_file_read(int fd, const char *what, size_t size, char **text, struct 
 
 	*text = NULL;
 	if (got != (ssize_t)size)
-		return error_set(err, got < 0 ? (int)got : -EIO, "read %s in memory", what);
+		return error_set(err, got < 0 ? (int)got : -EIO, "cannot read %s in memory", what);
 	bytes[size] = '\0';
 	*text = steal(bytes);
 	return 0;

@@ -72,12 +72,12 @@ static int open_folder(struct outfile *f, struct error *err)
 		return error_text(err, -ENOENT, "the name of the output file is empty");
 	f->dir_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (f->dir_fd < 0 && errno == ENOENT)
-		return error_text(err, -ENOENT, "write %s: the folder %s does not exist", f->path,
-				  folder);
+		return error_text(err, -ENOENT, "cannot write %s: the folder %s does not exist",
+				  f->path, folder);
 	if (f->dir_fd < 0)
-		return error_set(err, -errno, "write %s: open the folder %s", f->path, folder);
+		return error_set(err, -errno, "cannot write %s: its folder %s", f->path, folder);
 	if (!*f->name)
-		return error_set(err, -EISDIR, "write %s", f->path);
+		return error_set(err, -EISDIR, "cannot write %s", f->path);
 	return 0;
 }
 
@@ -105,12 +105,13 @@ static int check_replaceable(const struct outfile *f, struct error *err)
 	if (statx(f->dir_fd, f->name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &old))
 		return 0;
 	if (old.stx_attributes & STATX_ATTR_MOUNT_ROOT)
-		return error_set(err, -EBUSY, "replace %s: it is a mount point", f->path);
+		return error_set(err, -EBUSY, "cannot replace %s: it is a mount point", f->path);
 	if (old.stx_attributes & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND))
-		return error_set(err, -EPERM, "replace %s", f->path);
+		return error_set(err, -EPERM, "cannot replace %s", f->path);
 	if (!fstat(f->dir_fd, &folder) && (folder.st_mode & S_ISVTX) && f->owner.uid != 0 &&
 	    old.stx_uid != f->owner.uid && folder.st_uid != f->owner.uid)
-		return error_set(err, -EPERM, "replace %s, which is another user's", f->path);
+		return error_set(err, -EPERM, "cannot replace %s, which is another user's",
+				 f->path);
 	return 0;
 }
 
@@ -189,9 +190,9 @@ static int open_new(struct outfile *f, struct error *err)
 	int rc = open_unnamed(f) ? 0 : make_temporary(f, create_named);
 
 	if (rc == -EEXIST)
-		return error_set(err, rc, "write %s: find a temporary name", f->path);
+		return error_set(err, rc, "cannot write %s: no temporary name beside it", f->path);
 	if (rc)
-		return error_set(err, rc, "write %s", f->path);
+		return error_set(err, rc, "cannot write %s", f->path);
 	/* Restores the mode that umask or a default ACL changed. */
 	fchmod(f->fd, 0600);
 	return 0;
@@ -215,7 +216,7 @@ static int open_directly(struct outfile *f, int flags, struct error *err)
 	/* No retry on EINTR: a FIFO without a reader must not keep the program from stopping. */
 	f->fd = openat(f->dir_fd, f->name, O_WRONLY | O_NOCTTY | O_CLOEXEC | flags);
 	if (f->fd < 0)
-		return error_set(err, -errno, "open %s", f->path);
+		return error_set(err, -errno, "cannot open %s", f->path);
 	return 0;
 }
 
@@ -228,13 +229,14 @@ static int open_path(struct outfile *f, struct error *err)
 		return rc;
 	if (fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW)) {
 		if (errno != ENOENT)
-			return error_set(err, -errno, "write %s", f->path);
+			return error_set(err, -errno, "cannot write %s", f->path);
 		return open_new(f, err);
 	}
 	if (S_ISDIR(st.st_mode))
-		return error_set(err, -EISDIR, "write %s", f->path);
+		return error_set(err, -EISDIR, "cannot write %s", f->path);
 	if (is_trap(f, &st))
-		return error_text(err, -EPERM, "write %s: it is another user's FIFO", f->path);
+		return error_text(err, -EPERM, "cannot write %s: it is another user's FIFO",
+				  f->path);
 	if (S_ISLNK(st.st_mode) && folder_is_special(f))
 		return open_directly(f, O_TRUNC, err);
 	if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
@@ -274,7 +276,7 @@ int outfile_open(struct outfile **out, const struct outfile_options *options, st
 		before = identity_assume_files(&f->owner);
 		rc = before.failure;
 		if (rc)
-			error_set(err, rc, "write %s as user %u", f->path, f->owner.uid);
+			error_set(err, rc, "cannot write %s as user %u", f->path, f->owner.uid);
 		else
 			rc = open_path(f, err);
 		identity_restore_files(&before);
@@ -451,7 +453,7 @@ int outfile_commit(struct outfile *f, struct error *err)
 	settle_name(f);
 	check_close(f, steal_fd(&f->fd));
 	if (f->failure)
-		return error_set(err, f->failure, "write %s", f->path);
+		return error_set(err, f->failure, "cannot write %s", f->path);
 	return 0;
 }
 

@@ -333,9 +333,9 @@ static int rows_push(const struct engine *e, const struct profile *p,
 
 	*pushed = (struct fleet_pushed){0};
 	if (!meta->start_realtime_ns || !meta->interval_ns)
-		return error_text(err, -EINVAL, "it does not say when it was recorded");
+		return error_text(err, -EINVAL, "it has no time of recording");
 	if (meta->start_realtime_ns / NS_PER_SECOND + lasts / NS_PER_SECOND > UINT32_MAX)
-		return error_text(err, -EINVAL, "it says that it was recorded after 2106");
+		return error_text(err, -EINVAL, "its time of recording is after 2106");
 	stack_rows_init(&w.stacks, p);
 	fleet_resources_init(&w.resources, p, origin->service, origin->fallback,
 			     origin->max_series);

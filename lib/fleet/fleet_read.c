@@ -473,9 +473,10 @@ static int ask(const struct engine *e, struct fleet_answers *answers, struct err
 	if (!read_overview(&answers->windows, &o))
 		return engine_damaged(err);
 	if (!o.windows)
-		return error_text(err, -ENODATA, "%s has nothing of that", e->url->database);
+		return error_text(err, -ENODATA, "%s has no samples of that selection",
+				  e->url->database);
 	if (o.intervals > 1) {
-		error_text(err, -EXDEV, "ticks of %" PRIu64 " different intervals do not add up",
+		error_text(err, -EXDEV, "ticks of %" PRIu64 " different intervals cannot be added",
 			   o.intervals);
 		error_hint(err, "give one, in milliseconds: interval=%.9g",
 			   (double)o.interval_ns / 1e6);

@@ -204,7 +204,7 @@ int grpc_answer_judge(const struct grpc_answer *a, int http_status, struct strbu
 		return http_status < HTTP_BAD ? HTTP_BAD : http_status;
 	}
 	if (!a->has_status)
-		return error_text(err, -EPROTO, "what answers there does not speak gRPC");
+		return error_text(err, -EPROTO, "the server does not speak gRPC");
 	status = status_of(a);
 	if (a->has_delay)
 		*retry_after_s = a->delay_s;

@@ -143,7 +143,7 @@ static int judge(struct strbuf *answer, struct error *err)
 		text_to_line(answer->text);
 		return error_text(err, code, "%s", answer->text);
 	}
-	error_set(err, code, "start %s", program);
+	error_set(err, code, "cannot start %s", program);
 	error_hint(err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
 	return code;
 }
@@ -159,14 +159,14 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 
 	(void)ctx;
 	if (fd < 0 || !path || pipe2(ends, O_CLOEXEC))
-		return error_set(err, path ? -errno : -ENOENT, "start %s", program);
+		return error_set(err, path ? -errno : -ENOENT, "cannot start %s", program);
 	pid = fork();
 	if (pid == 0)
 		run_child(path, fd, ends[1]);
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);
-		return error_set(err, -EAGAIN, "start %s", program);
+		return error_set(err, -EAGAIN, "cannot start %s", program);
 	}
 	is_whole = read_answer(ends[0], answer);
 	close(ends[0]);

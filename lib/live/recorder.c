@@ -200,7 +200,7 @@ int recorder_watch(struct recorder *r, int fd, struct error *err)
 {
 	int code = wakeup_watch(&r->wakeup, fd);
 
-	return code ? error_set(err, code, "watch a descriptor") : 0;
+	return code ? error_set(err, code, "cannot watch a descriptor") : 0;
 }
 
 void recorder_unwatch(struct recorder *r, int fd)
@@ -615,7 +615,7 @@ static int watch_all(struct recorder *r, struct error *err)
 		if (!code)
 			code = wakeup_add(&r->wakeup, map_ring_fd(cpu->map_ring));
 	}
-	return code ? error_set(err, code, "watch rings") : 0;
+	return code ? error_set(err, code, "cannot watch rings") : 0;
 }
 
 int recorder_new(struct recorder **out, const struct recorder_options *options, struct error *err)

@@ -110,7 +110,7 @@ static int make_unwinder(struct tracker *t, struct error *err)
 	};
 
 	if (!unwinder.walker.rules)
-		return error_set(err, -errno, "map the unwind rules");
+		return error_set(err, -errno, "cannot map the unwind rules");
 	unwinder.walker.first_shard_fd = programs_take_shard(options->programs);
 	return unwinder_new(&t->unwinder, &unwinder, err);
 }

@@ -164,11 +164,11 @@ int query_runs_split(struct query_runs *r, const char *base, const char *other,
 	const char *only;
 
 	if (!r->rows.count)
-		return error_text(err, -ENODATA, "no run");
+		return error_text(err, -ENODATA, "there is no run");
 	if (!base)
 		base = first_variant(r);
 	if (!has_variant(r, base) || (other && !has_variant(r, other)))
-		return error_text(err, -ENODATA, "no variant is called %s",
+		return error_text(err, -ENODATA, "there is no variant %s",
 				  has_variant(r, base) ? other : base);
 	if (!other) {
 		int ret = find_other(r, base, &only, err);

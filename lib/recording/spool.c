@@ -292,7 +292,7 @@ static int open_stream(struct spool *s, struct error *err)
 {
 	s->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	s->path = xstrdup("standard output");
-	return s->fd < 0 ? error_set(err, -errno, "standard output") : 0;
+	return s->fd < 0 ? error_set(err, -errno, "cannot write standard output") : 0;
 }
 
 int spool_open(struct spool *s, const struct spool_options *options, const struct identity *owner,
@@ -315,7 +315,7 @@ int spool_open(struct spool *s, const struct spool_options *options, const struc
 		open_sample_store(s);
 	identity_restore_files(&before);
 	if (options->raw_path)
-		return ret ? error_set(err, ret, "write %s", options->raw_path) : 0;
+		return ret ? error_set(err, ret, "cannot write %s", options->raw_path) : 0;
 	if (ret && options->dir)
 		return error_set(err, ret, "--spool-dir %s", options->dir);
 	if (ret)
@@ -546,7 +546,7 @@ int spool_commit(struct spool *s, struct error *err)
 	if (!ret && renameat(s->dir_fd, s->name, s->dir_fd, name) != 0)
 		ret = -errno;
 	identity_restore_files(&before);
-	return ret ? error_set(err, ret, "write %s", s->options.raw_path) : 0;
+	return ret ? error_set(err, ret, "cannot write %s", s->options.raw_path) : 0;
 }
 
 bool spool_stat(const struct spool *s, struct stat *st)

@@ -90,7 +90,7 @@ static int unpack_file(int fd, struct error *err)
 	if (packing == PACKING_NONE)
 		return steal_fd(&packed);
 	if (fstat(fd, &st) != 0)
-		return error_set(err, -errno, "fstat");
+		return error_set(err, -errno, "cannot stat a file");
 	if (st.st_size > MAX_PACKED)
 		return error_text(err, -EFBIG, "too large");
 	data = xmalloc((size_t)st.st_size);

@@ -73,7 +73,7 @@ int kallsyms_read(struct kernel_table **out, int fd, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return error_set(err, -errno, "read kernel symbols");
+			return error_set(err, -errno, "cannot read kernel symbols");
 		if (n == 0)
 			break;
 		text->size += (size_t)n;

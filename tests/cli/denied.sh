@@ -49,7 +49,7 @@ denied() { # REGEX CALL=ERRNO ARGUMENT...
 	shift 2
 	refuses "$call: prof $*" 125 "$regex" "$deny" "$call" -- "$PROF" "$@"
 }
-denied 'signalfd: Too many open files' signalfd4=EMFILE symbolize profile.json -o out.json
+denied 'cannot receive signals: Too many open files' signalfd4=EMFILE symbolize profile.json -o out.json
 denied 'standard input: Too many open files' fcntl@1:1030=EMFILE info -
 denied 'standard output: Too many open files' fcntl@1:1030=EMFILE symbolize profile.json -o -
 denied 'write profile.json: Permission denied' renameat=EACCES symbolize profile.json -o profile.json

@@ -60,7 +60,7 @@ unwritable() { # FILE REGEX
 	refuses "symbolize -o $1" 125 "prof symbolize: .*$2" "$PROF" symbolize profile.json -o "$1"
 }
 unwritable nowhere/out.json 'nowhere/out.json: the folder nowhere does not exist'
-unwritable text/out.json 'text/out.json: open the folder text: Not a directory'
+unwritable text/out.json 'text/out.json: its folder text: Not a directory'
 unwritable folder 'folder: Is a directory'
 unwritable folder/ 'folder/: Is a directory'
 unwritable "$long" 'File name too long'

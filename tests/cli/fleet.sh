@@ -24,7 +24,7 @@ run "$PROF" fleet init "$url"
 is "init: exit status" "$status" 0
 like "init says what it made" "$err" 'made the tables of many, version 1'
 like "once more" "$("$PROF" fleet init "$url" 2>&1)" 'were there'
-refuses "nothing in them" 125 'many has nothing of that' "$PROF" report "$url"
+refuses "nothing in them" 125 'many has no samples of that selection' "$PROF" report "$url"
 
 run "$PROF" push --host h1 --service web --label release=1 "$file" "$url"
 is "push: exit status" "$status" 0
@@ -41,7 +41,7 @@ run "$PROF" push --host "h'2" --service "$hostile" --label "release=2')" "$golde
 is "hostile names: exit status" "$status" 0
 is "they choose what they name" "$(rows "$url?host=h%272&label.release=2%27)")" "$(rows "$golden/simple.json")"
 is "and nothing else" "$(rows "$url?service=web")" "$wanted"
-refuses "they are not a part of a statement" 125 'nothing of that' "$PROF" report "$url?service=x%27%20OR%201=1%20--%20"
+refuses "they are not a part of a statement" 125 'no samples of that' "$PROF" report "$url?service=x%27%20OR%201=1%20--%20"
 run "$PROF" fleet services "$url"
 like "services" "$out" 'web +1 '
 unlike "no name steers the terminal" "$out" $'\e'
@@ -52,7 +52,7 @@ like "hosts" "$out" 'h1 +[0-9]+ +[0-9]+ +'
 run "$PROF" fleet windows "$url?label.release=1"
 like "windows" "$out" 'h1 .*release=1'
 unlike "not those of others" "$out" "h'2"
-refuses "a time without a window" 125 'nothing of that' "$PROF" report "$url?to=2001-01-01"
+refuses "a time without a window" 125 'no samples of that' "$PROF" report "$url?to=2001-01-01"
 run "$PROF" convert "$url?by=host" -o many.json
 is "convert: exit status" "$status" 0
 is "threads are hosts" "$(python3 -c 'import json; print(sorted(t["name"] for t in json.load(open("many.json"))["threads"]))')" \
@@ -93,7 +93,7 @@ refuses "a part of it that push cannot have" 2 'only password-file=' "$PROF" pus
 refuses "nothing to do" 2 'init, services, hosts or windows' "$PROF" fleet drop "$url"
 refuses "no address" 2 'address is missing' "$PROF" fleet hosts
 refuses "no such file" 125 'No such file' "$PROF" push nowhere "$url"
-refuses "no time of recording" 125 'does not say when' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"
+refuses "no time of recording" 125 'no time of recording' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"
 
 collector=${at/clickhouse/otlp}
 run "$PROF" push --host h1 --service "$hostile" --label release=1 "$file" "$collector?password-file=$PWD/password"

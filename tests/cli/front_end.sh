@@ -70,7 +70,7 @@ fails "sudo starts nothing, and says nothing" 125 'sudo started no recorder: it 
 fails "what sudo starts is no recorder" 125 'sudo started no recorder: ' 'send ready; exit' 'exit 0'
 fails "what sudo starts talks nonsense" 125 'sudo started no recorder: ' 'send malformed; exit' 'exit 0'
 fails "a recorder that ends before it was asked for anything" 125 \
-	'(the recorder was ended: no profile was written; the command was not run|talk to the recorder)' \
+	'(the recorder was ended: no profile was written; the command was not run|reach the recorder)' \
 	'send hello; exit' 'exit 0'
 fails "a recorder that ends before it records" 125 \
 	'the recorder was ended: no profile was written; the command was not run' \
@@ -111,8 +111,8 @@ like "a recorder that ends after the command: no word of the command" "$out" \
 	'no profile was written'
 
 # Things that are missing before sudo is asked.
-fails "no signals" 125 'signalfd: Too many open files' 'exit 1' 'exit 1' "$deny" signalfd4=EMFILE --
-fails "no sockets" 125 'socketpair: Too many open files' 'exit 1' 'exit 1' "$deny" socketpair=EMFILE --
+fails "no signals" 125 'cannot receive signals: Too many open files' 'exit 1' 'exit 1' "$deny" signalfd4=EMFILE --
+fails "no sockets" 125 'cannot create a pair of sockets: Too many open files' 'exit 1' 'exit 1' "$deny" socketpair=EMFILE --
 fails "no pidfd" 125 'start sudo: Too many open files' 'exit 1' 'exit 1' "$deny" pidfd_open=EMFILE --
 fails "no path of its own" 125 'read /proc/self/exe: Input/output error' 'exit 1' 'exit 1' \
 	"$deny" readlink=EIO readlinkat=EIO --

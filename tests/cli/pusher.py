@@ -194,7 +194,7 @@ def arrives(name, begin, end, windows=6, first=0.02, failures=2):
         pusher.send(number, TICKS)
         pusher.answer()
     report = pusher.wait_for(lambda r: r["failures"] >= failures)
-    ok(f"{name}: it is tried again", report["failures"] >= failures and not report["sent_windows"], report)
+    ok(f"{name}: will be retried", report["failures"] >= failures and not report["sent_windows"], report)
     end(engine, pusher)
     report = pusher.wait_for(lambda r: r["sent_windows"] == windows)
     ok(f"{name}: all is sent", report["sent_windows"] == windows and not report["waiting_windows"] and
@@ -232,12 +232,12 @@ def fails(name, address, words, environment=()):
     pusher.answer()
     report = pusher.wait_for(lambda r: r["failures"] >= 3)
     shown = open("stderr").read()
-    ok(f"{name}: it is tried again, and nothing is lost", report["failures"] >= 3 and report["waiting_windows"] == 1 and
+    ok(f"{name}: will be retried, and nothing is lost", report["failures"] >= 3 and report["waiting_windows"] == 1 and
        not report["lost_windows"], report)
     lines = shown.splitlines()
     # Without a certificate, the server ends the connection while something is sent, or before.
     ok(f"{name}: it is said in a line", 0 < len(lines) <= (3 if words.startswith("127") else 1) and
-       all(words in line and line.endswith("it is tried again") for line in lines), shown)
+       all(words in line and line.endswith("will be retried") for line in lines), shown)
     pusher.end()
 
 
@@ -413,7 +413,7 @@ def grpc():
         number += 1
         before = pusher.wait_for(lambda r: r["failures"] >= 2)
         asked = time.time()
-        ok(f"gRPC, {fault}: it is tried again", before["failures"] >= 2 and words in before["words"], before)
+        ok(f"gRPC, {fault}: will be retried", before["failures"] >= 2 and words in before["words"], before)
         engine.mode("")
         report = pusher.wait_for(lambda r: not r["waiting_windows"])
         ok(f"gRPC, {fault}: it is sent", report["sent_windows"] == number - 10**7 and not report["lost_windows"], report)
@@ -458,7 +458,7 @@ def pprof_engines():
             pusher.send(10**7 + number, TICKS)
             pusher.answer()
             before = pusher.wait_for(lambda r: r["failures"] >= 2)
-            ok(f"{name}, {fault}: it is tried again", before["failures"] >= 2, before)
+            ok(f"{name}, {fault}: will be retried", before["failures"] >= 2, before)
             engine.mode("")
             report = pusher.wait_for(lambda r: not r["waiting_windows"])
         ok(f"{name}: each sample once", engine.ticks() == report["sent_samples"] == len(kind.faults) * TICKS,

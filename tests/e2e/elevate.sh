@@ -326,9 +326,9 @@ no command:has started no command
 another user's command:the command is user 0's
 no pidfd:the command ended before
 an ended command:the command ended before
-half a message:talk to the caller
-fewer descriptors than said:talk to the caller
-descriptors that do not exist:talk to the caller
+half a message:reach the caller
+fewer descriptors than said:reach the caller
+descriptors that do not exist:reach the caller
 CASES
 ok "nothing was started or written" sh -c '! ls started x.json.gz false.json.gz 2>/dev/null'
 

@@ -56,7 +56,7 @@ is "it is the profile" "$("$PROF" report --format csv page.html)" "$("$PROF" rep
 like "it may ask this server" "$(<page.html)" "connect-src 'self'"
 asks "for the source and the assembly of what it shows" page
 ends "Ctrl-C ends it, too" INT
-refuses "a page in a front-end" 2 'in place of a front-end' "$PROF" view --page --firefox one.json.gz
+refuses "a page in a front-end" 2 'cannot be given with a front-end' "$PROF" view --page --firefox one.json.gz
 
 mkdir front
 echo -n '<p>front-end' >front/index.html
@@ -187,7 +187,7 @@ ends "it ends" INT
 refuses "no file" 2 'no file to view' "$PROF" view
 refuses "an address that cannot be written" 125 'write the address' \
 	sh -c "'$PROF' view --no-open one.json.gz >/dev/full"
-refuses "a file that is none" 125 '^prof view: read nowhere: No such file' "$PROF" view nowhere
+refuses "a file that is none" 125 '^prof view: cannot read nowhere: No such file' "$PROF" view nowhere
 refuses "a file of something else" 125 'not a profile' "$PROF" view front/app.js
 refuses "a time that is none" 2 'must be a time' "$PROF" view --idle soon one.json.gz
 refuses "a port that is none" 2 'must be a number' "$PROF" view --port 70000 one.json.gz

@@ -141,7 +141,7 @@ IN_FOLDER(test_no_space_on_device)
 	assert_true(outfile_failed(f));
 	outfile_write(f, data, 1 << 20);
 	assert_int_equal(outfile_commit(f, &err), -ENOSPC);
-	assert_string_equal(err.text, "write /dev/full: No space left on device");
+	assert_string_equal(err.text, "cannot write /dev/full: No space left on device");
 	outfile_free(f);
 	free(data);
 }
@@ -158,7 +158,7 @@ static void check_full(size_t size, bool gzip)
 	outfile_write(f, data, size);
 	assert_int_equal(outfile_failed(f), size > 200000);
 	assert_int_equal(outfile_commit(f, &err), -EFBIG);
-	assert_string_equal(err.text, "write p: File too large");
+	assert_string_equal(err.text, "cannot write p: File too large");
 	assert_int_equal(count_names(), 1);
 	outfile_free(f);
 	check_content("p", "old", 3);
@@ -203,7 +203,7 @@ IN_FOLDER(test_reader_went_away)
 	f = open_descriptor(fds[1]);
 	outfile_write(f, "abc", 3);
 	assert_int_equal(outfile_commit(f, &err), -EPIPE);
-	assert_string_equal(err.text, "write -: Broken pipe");
+	assert_string_equal(err.text, "cannot write -: Broken pipe");
 	/* Taken over, and so closed. */
 	assert_int_equal(fcntl(fds[1], F_GETFD), -1);
 	outfile_free(f);

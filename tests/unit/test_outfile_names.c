@@ -61,16 +61,16 @@ IN_FOLDER(test_refusals)
 	assert_int_equal(mkdir("folder", 0700), 0);
 	assert_int_equal(symlink("folder", "link"), 0);
 	put_file("file", "");
-	check_refused("folder", -EISDIR, "write folder: Is a directory");
-	check_refused("folder/", -EISDIR, "write folder/: Is a directory");
-	check_refused(".", -EISDIR, "write .: Is a directory");
-	check_refused("/", -EISDIR, "write /: Is a directory");
-	check_refused("none/p", -ENOENT, "write none/p: the folder none does not exist");
-	check_refused("file/p", -ENOTDIR, "write file/p: open the folder file: Not a directory");
+	check_refused("folder", -EISDIR, "cannot write folder: Is a directory");
+	check_refused("folder/", -EISDIR, "cannot write folder/: Is a directory");
+	check_refused(".", -EISDIR, "cannot write .: Is a directory");
+	check_refused("/", -EISDIR, "cannot write /: Is a directory");
+	check_refused("none/p", -ENOENT, "cannot write none/p: the folder none does not exist");
+	check_refused("file/p", -ENOTDIR, "cannot write file/p: its folder file: Not a directory");
 	check_refused("", -ENOENT, "the name of the output file is empty");
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
-	snprintf(text, sizeof(text), "write %s: File name too long", name);
+	snprintf(text, sizeof(text), "cannot write %s: File name too long", name);
 	check_refused(name, -ENAMETOOLONG, text);
 	assert_int_equal(count_names(), 3);
 	/* A link is replaced, wherever it leads; the longest name, too, has a temporary file. */
@@ -87,9 +87,10 @@ IN_FOLDER(test_folder_without_permission)
 
 	assert_int_equal(mkdir("locked", 0500), 0);
 	if (is_root)
-		check_refused("/proc/p", -ENOENT, "write /proc/p: No such file or directory");
+		check_refused("/proc/p", -ENOENT,
+			      "cannot write /proc/p: No such file or directory");
 	else
-		check_refused("locked/p", -EACCES, "write locked/p: Permission denied");
+		check_refused("locked/p", -EACCES, "cannot write locked/p: Permission denied");
 }
 
 IN_FOLDER(test_fifo_is_written_directly)
@@ -126,7 +127,8 @@ IN_FOLDER(test_fifo_of_another_user)
 	assert_int_equal(chmod("shared", 01777), 0);
 	assert_int_equal(mkfifo("shared/p", 0666), 0);
 	assert_int_equal(chown("shared/p", 54321, 54321), 0);
-	check_refused_as(user, "shared/p", -EPERM, "write shared/p: it is another user's FIFO");
+	check_refused_as(user, "shared/p", -EPERM,
+			 "cannot write shared/p: it is another user's FIFO");
 	assert_int_equal(stat("shared/p", &st), 0);
 	assert_true(S_ISFIFO(st.st_mode));
 	/* Files of the folder's owner are trusted. */
@@ -154,7 +156,7 @@ IN_FOLDER(test_fifo_without_a_reader_is_interruptible)
 		process_await_sleep(parent);
 		kill(parent, SIGUSR1);
 	}
-	check_refused("fifo", -EINTR, "open fifo: Interrupted system call");
+	check_refused("fifo", -EINTR, "cannot open fifo: Interrupted system call");
 	kill(sender, SIGKILL);
 	while (waitpid(sender, NULL, 0) < 0 && errno == EINTR)
 		continue;
@@ -232,7 +234,7 @@ static void check_as_user(struct identity user)
 	struct stat st;
 
 	assert_int_equal(chmod(".", 0755), 0);
-	check_refused_as(user, "p", -EACCES, "write p: Permission denied");
+	check_refused_as(user, "p", -EACCES, "cannot write p: Permission denied");
 	assert_int_equal(mkdir("mine", 0700), 0);
 	assert_int_equal(chown("mine", user.uid, user.gid), 0);
 	assert_int_equal(outfile_open(&f, &options, NULL), 0);
@@ -248,10 +250,11 @@ static void check_as_user(struct identity user)
 	assert_int_equal(mkdir("shared", 0700), 0);
 	assert_int_equal(chmod("shared", 01777), 0);
 	put_file("shared/p", "root's");
-	check_refused_as(user, "shared/p", -EPERM,
-			 "replace shared/p, which is another user's: Operation not permitted");
+	check_refused_as(
+		user, "shared/p", -EPERM,
+		"cannot replace shared/p, which is another user's: Operation not permitted");
 	assert_int_equal(mkdir("closed", 0700), 0);
-	check_refused_as(user, "closed/p", -EACCES, "write closed/p: Permission denied");
+	check_refused_as(user, "closed/p", -EACCES, "cannot write closed/p: Permission denied");
 }
 
 IN_FOLDER(test_as_another_user)
@@ -260,7 +263,7 @@ IN_FOLDER(test_as_another_user)
 
 	if (geteuid())
 		check_refused_as(user, "p", -EPERM,
-				 "write p as user 54321: Operation not permitted");
+				 "cannot write p as user 54321: Operation not permitted");
 	else
 		check_as_user(user);
 	assert_int_equal(access("p", F_OK), -1);

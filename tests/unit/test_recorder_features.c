@@ -246,7 +246,7 @@ CASE(rings_that_are_refused)
 {
 	machine_refuse("mmap", 0, -EPERM);
 	expect("rings", FEATURE_MISSING,
-	       "map the ring of mapping events of CPU 0: Operation not permitted",
+	       "cannot map the ring of mapping events of CPU 0: Operation not permitted",
 	       "run: sysctl kernel.perf_event_mlock_kb=516");
 }
 

@@ -48,39 +48,48 @@ CASE(calls_that_fail)
 {
 	/* The sampling event is tried first, then opened on each CPU. */
 	static const struct refusal refusals[] = {
-		{"perf_event_open", 0, -EACCES,
-		 "perf_event_open of the sampling event: Permission denied", ""},
-		{"perf_event_open", 2, -EMFILE,
-		 "perf_event_open of mapping events on CPU 0: Too many open files", ""},
-		{"perf_event_open", 5, -EMFILE,
-		 "perf_event_open of the sampling event on CPU 1: Too many open files", ""},
-		{"epoll_create", 1, -EMFILE, "epoll_create: Too many open files", ""},
-		{"epoll_create", 2, -EMFILE, "watch rings: Too many open files", ""},
-		{"epoll_create", 3, -EMFILE, "watch rings: Too many open files", ""},
-		{"epoll_ctl", 1, -ENOSPC, "watch the ring of CPU 0: No space left on device", ""},
-		{"epoll_ctl", 4, -ENOSPC, "watch rings: No space left on device", ""},
-		{"bpf_map_create", 0, -EPERM, "create BPF maps: Operation not permitted", ""},
-		{"bpf_map_create", 2, -ENOMEM, "create BPF maps: Cannot allocate memory", ""},
-		{"bpf_map_create", 3, -ENOMEM, "create BPF maps: Cannot allocate memory", ""},
-		{"bpf_map_create", 4, -ENOMEM, "create BPF maps: Cannot allocate memory", ""},
-		{"update:rings", 0, -ENOMEM,
-		 "create a ring of 65536 bytes for CPU 0: Cannot allocate memory", ""},
-		{"open_skeleton", 0, -ENOMEM, "open the BPF objects: Cannot allocate memory", ""},
-		{"register_handler", 0, -ENOMEM, "", ""},
-		{"bpf_map__reuse_fd", 0, -EINVAL, "configure the BPF objects: Invalid argument",
+		{"perf_event_open", 0, -EACCES, "cannot open the sampling event: Permission denied",
 		 ""},
-		{"load", 0, -EPERM, "load the BPF programs: Operation not permitted", ""},
-		{"load", 0, -EINVAL, "load the BPF programs: Invalid argument", ""},
+		{"perf_event_open", 2, -EMFILE,
+		 "cannot open mapping events on CPU 0: Too many open files", ""},
+		{"perf_event_open", 5, -EMFILE,
+		 "cannot open the sampling event on CPU 1: Too many open files", ""},
+		{"epoll_create", 1, -EMFILE, "cannot create an epoll instance: Too many open files",
+		 ""},
+		{"epoll_create", 2, -EMFILE, "cannot watch rings: Too many open files", ""},
+		{"epoll_create", 3, -EMFILE, "cannot watch rings: Too many open files", ""},
+		{"epoll_ctl", 1, -ENOSPC, "cannot watch the ring of CPU 0: No space left on device",
+		 ""},
+		{"epoll_ctl", 4, -ENOSPC, "cannot watch rings: No space left on device", ""},
+		{"bpf_map_create", 0, -EPERM, "cannot create BPF maps: Operation not permitted",
+		 ""},
+		{"bpf_map_create", 2, -ENOMEM, "cannot create BPF maps: Cannot allocate memory",
+		 ""},
+		{"bpf_map_create", 3, -ENOMEM, "cannot create BPF maps: Cannot allocate memory",
+		 ""},
+		{"bpf_map_create", 4, -ENOMEM, "cannot create BPF maps: Cannot allocate memory",
+		 ""},
+		{"update:rings", 0, -ENOMEM,
+		 "cannot create a ring of 65536 bytes for CPU 0: Cannot allocate memory", ""},
+		{"open_skeleton", 0, -ENOMEM, "cannot open the BPF objects: Cannot allocate memory",
+		 ""},
+		{"register_handler", 0, -ENOMEM, "", ""},
+		{"bpf_map__reuse_fd", 0, -EINVAL,
+		 "cannot configure the BPF objects: Invalid argument", ""},
+		{"load", 0, -EPERM, "cannot load the BPF programs: Operation not permitted", ""},
+		{"load", 0, -EINVAL, "cannot load the BPF programs: Invalid argument", ""},
 		{"bpf_prog_test_run", 1, -EPERM,
-		 "find the depth of the pid namespace: Operation not permitted", ""},
-		{"attach", 1, -ENOENT, "attach the BPF programs: No such file or directory", ""},
-		{"mmap", 1, -ENOMEM, "map the ring of CPU 0: Cannot allocate memory", ""},
-		{"mmap", 2, -ENOMEM, "map the ring of CPU 0: Cannot allocate memory", ""},
+		 "cannot find the depth of the pid namespace: Operation not permitted", ""},
+		{"attach", 1, -ENOENT, "cannot attach the BPF programs: No such file or directory",
+		 ""},
+		{"mmap", 1, -ENOMEM, "cannot map the ring of CPU 0: Cannot allocate memory", ""},
+		{"mmap", 2, -ENOMEM, "cannot map the ring of CPU 0: Cannot allocate memory", ""},
 		{"mmap", 3, -EPERM,
-		 "map the ring of mapping events of CPU 0: Operation not permitted",
+		 "cannot map the ring of mapping events of CPU 0: Operation not permitted",
 		 "run: sysctl kernel.perf_event_mlock_kb=516"},
-		{"ioctl", 1, -EEXIST, "attach the sampler to the sampling event: File exists", ""},
-		{"ioctl", 8, -EINVAL, "enable sampling on CPU 1: Invalid argument", ""},
+		{"ioctl", 1, -EEXIST,
+		 "cannot attach the sampler to the sampling event: File exists", ""},
+		{"ioctl", 8, -EINVAL, "cannot enable sampling on CPU 1: Invalid argument", ""},
 	};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
@@ -97,17 +106,18 @@ CASE(calls_that_fail)
 CASE(calls_for_running_tasks_that_fail)
 {
 	static const struct refusal refusals[] = {
-		{"attach", 2, -ENOENT, "attach the BPF programs: No such file or directory", ""},
-		{"attach_iter", 1, -ENOENT, "attach the BPF programs: No such file or directory",
+		{"attach", 2, -ENOENT, "cannot attach the BPF programs: No such file or directory",
 		 ""},
-		{"attach_iter", 2, -ENOENT, "attach the BPF programs: No such file or directory",
+		{"attach_iter", 1, -ENOENT,
+		 "cannot attach the BPF programs: No such file or directory", ""},
+		{"attach_iter", 2, -ENOENT,
+		 "cannot attach the BPF programs: No such file or directory", ""},
+		{"bpf_iter_create", 1, -EMFILE, "cannot list running tasks: Too many open files",
 		 ""},
-		{"bpf_iter_create", 1, -EMFILE,
-		 "list the tasks that run already: Too many open files", ""},
-		{"bpf_iter_create", 2, -EMFILE,
-		 "list the tasks that run already: Too many open files", ""},
+		{"bpf_iter_create", 2, -EMFILE, "cannot list running tasks: Too many open files",
+		 ""},
 		{"update:wanted", 1, -E2BIG,
-		 "enter pid 1073741824 into the filter: Argument list too long", ""},
+		 "cannot add pid 1073741824 to the filter: Argument list too long", ""},
 	};
 
 	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
@@ -122,14 +132,16 @@ CASE(files_that_are_missing)
 {
 	expect(PID + 1, true, -ESRCH, "no process with pid 1073741825", "");
 	machine_write_file("/sys/devices/system/cpu/possible", "0-70000\n");
-	expect(PID, true, -EINVAL, "read the list of possible CPUs: Invalid argument", "");
+	expect(PID, true, -EINVAL, "cannot read the list of possible CPUs: Invalid argument", "");
 	machine_remove_file("/sys/devices/system/cpu/possible");
-	expect(PID, true, -ENOENT, "read the list of possible CPUs: No such file or directory", "");
+	expect(PID, true, -ENOENT,
+	       "cannot read the list of possible CPUs: No such file or directory", "");
 	machine_write_file("/sys/devices/system/cpu/possible", "0-1\n");
 	machine_write_file("/sys/devices/system/cpu/online", "\n");
-	expect(PID, true, -EINVAL, "read the list of online CPUs: Invalid argument", "");
+	expect(PID, true, -EINVAL, "cannot read the list of online CPUs: Invalid argument", "");
 	machine_remove_file("/sys/devices/system/cpu/online");
-	expect(PID, true, -ENOENT, "read the list of online CPUs: No such file or directory", "");
+	expect(PID, true, -ENOENT, "cannot read the list of online CPUs: No such file or directory",
+	       "");
 }
 
 /* Without the small set of types, libbpf reads them all; only what fails then is an error. */
@@ -142,7 +154,7 @@ CASE(types_that_are_missing)
 	setup(state);
 	machine_remove_file("/sys/kernel/btf/vmlinux");
 	machine_refuse("load", 0, -ESRCH);
-	expect(PID, true, -ESRCH, "load the BPF programs: No such process", "");
+	expect(PID, true, -ESRCH, "cannot load the BPF programs: No such process", "");
 	recording_teardown(state);
 	setup(state);
 	/* The kernel's verifier may take what it refused with the small set. */
@@ -162,10 +174,10 @@ CASE(types_that_are_missing)
 CASE(not_allowed_is_not_tried_again)
 {
 	machine_refuse("load", 0, -EPERM);
-	expect(PID, true, -EPERM, "load the BPF programs: Operation not permitted", "");
+	expect(PID, true, -EPERM, "cannot load the BPF programs: Operation not permitted", "");
 	assert_int_equal(machine_call_count("load"), 1);
 	machine_refuse("load", 0, -EINVAL);
-	expect(PID, true, -EINVAL, "load the BPF programs: Invalid argument", "");
+	expect(PID, true, -EINVAL, "cannot load the BPF programs: Invalid argument", "");
 	assert_int_equal(machine_call_count("load"), 3);
 }
 
@@ -195,7 +207,7 @@ CASE(waits_that_are_refused)
 	machine_remove_file("/sys/kernel/btf/vmlinux");
 	machine_refuse("load", 2, -EINVAL);
 	recording_set(&recording, "off-cpu", "100");
-	expect(PID, true, -EINVAL, "load the BPF programs: Invalid argument", "");
+	expect(PID, true, -EINVAL, "cannot load the BPF programs: Invalid argument", "");
 	assert_int_equal(machine_call_count("load"), 3);
 	recording_teardown(state);
 	setup(state);
@@ -228,13 +240,13 @@ CASE(counters_that_are_missing)
 	machine_refuse("perf_event_open", 4, -EOPNOTSUPP);
 	expect(PID, true, -ENOENT, "branches: this machine's CPUs do not count it", "");
 	machine_refuse("perf_event_open", 4, -EBUSY);
-	expect(PID, true, -EBUSY, "perf_event_open of branches on CPU 0: Device or resource busy",
-	       "");
+	expect(PID, true, -EBUSY, "cannot open branches on CPU 0: Device or resource busy", "");
 	machine_refuse("bpf_link_create", 1, -EPERM);
-	expect(PID, true, -EPERM, "attach a program to branches: Operation not permitted", "");
+	expect(PID, true, -EPERM, "cannot attach a program to branches: Operation not permitted",
+	       "");
 	machine_refuse("ioctl", 0, -EPERM);
 	expect(PID, true, -EPERM,
-	       "attach the sampler to the sampling event: Operation not permitted", "");
+	       "cannot attach the sampler to the sampling event: Operation not permitted", "");
 }
 
 CASE(a_clock_that_is_too_slow)
@@ -270,7 +282,7 @@ CASE(filters_that_do_not_fit)
 	vec_push(&recording.filter.cgroups, group);
 	for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
 		machine_refuse(maps[i], 1, -E2BIG);
-		expect(PID, true, -E2BIG, "set up the filters: Argument list too long", "");
+		expect(PID, true, -E2BIG, "cannot set up the filters: Argument list too long", "");
 	}
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 }
@@ -279,11 +291,11 @@ CASE(tables_that_cannot_be_kept)
 {
 	recording.options.unwind = RECORDER_UNWIND_AUTO;
 	machine_refuse("mmap", 1, -ENOMEM);
-	expect(PID, true, -ENOMEM, "map the unwind rules: Cannot allocate memory", "");
+	expect(PID, true, -ENOMEM, "cannot map the unwind rules: Cannot allocate memory", "");
 	machine_refuse("bpf_map_create", 1, -ENOMEM);
-	expect(PID, true, -ENOMEM, "create BPF maps: Cannot allocate memory", "");
+	expect(PID, true, -ENOMEM, "cannot create BPF maps: Cannot allocate memory", "");
 	machine_refuse("bpf_map_create", 2, -ENOMEM);
-	expect(PID, true, -ENOMEM, "create BPF maps: Cannot allocate memory", "");
+	expect(PID, true, -ENOMEM, "cannot create BPF maps: Cannot allocate memory", "");
 }
 
 CASE(more_to_watch_than_may_be)
@@ -292,7 +304,7 @@ CASE(more_to_watch_than_may_be)
 
 	assert_int_equal(recording_begin(&recording, PID, true), 0);
 	assert_int_equal(recorder_watch(recording.recorder, -1, &err), -EBADF);
-	assert_string_equal(err.text, "watch a descriptor: Bad file descriptor");
+	assert_string_equal(err.text, "cannot watch a descriptor: Bad file descriptor");
 }
 
 static void give_symbol(void *ctx, const struct kernel_symbol_text *symbol)

@@ -69,7 +69,7 @@ CASE(processes_are_found_by_pid)
 	       "1073741826 is a thread of process 1073741824", "give the process: 1073741824");
 	machine_refuse("pidfd_open", 1, -EMFILE);
 	expect(targets_add(&targets, (pid_t)OTHER, &err), -EMFILE,
-	       "follow pid 1073741825: Too many open files", "");
+	       "cannot follow pid 1073741825: Too many open files", "");
 }
 
 CASE(ends_are_noticed)
@@ -104,7 +104,7 @@ CASE(processes_are_found_by_name)
 	       "there is no process with the name emacs", "");
 	machine_refuse("opendir", 1, -EMFILE);
 	expect(targets_add_names(&targets, &names, "emacs", &err), -EMFILE,
-	       "open /proc: Too many open files", "");
+	       "cannot open /proc: Too many open files", "");
 }
 
 CASE(a_file_holds_the_pid)
@@ -159,5 +159,5 @@ CASE(cpus_must_be_online)
 	assert_int_equal(filter_set_cpus(&filter, "0", &err), 0);
 	machine_remove_file("/sys/devices/system/cpu/online");
 	expect(filter_check_cpus(&filter, &err), -ENOENT,
-	       "read the list of online CPUs: No such file or directory", "");
+	       "cannot read the list of online CPUs: No such file or directory", "");
 }

@@ -305,7 +305,7 @@ static int read_header(int fd, struct elf_header *header, struct error *err)
 	struct bytes b;
 
 	if (n < 0)
-		return error_set(err, (int)n, "read ELF header");
+		return error_set(err, (int)n, "cannot read ELF header");
 	if ((size_t)n < sizeof(Elf32_Ehdr) || memcmp(raw, ELFMAG, SELFMAG) != 0)
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (raw[EI_DATA] != ELFDATA2LSB || raw[EI_CLASS] < ELFCLASS32 || raw[EI_CLASS] > ELFCLASS64)
@@ -481,7 +481,7 @@ int binary_summarize(int fd, struct binary_summary *summary, struct error *err)
 	table = xmalloc((size_t)count * header.phentsize);
 	n = read_at(fd, table, (size_t)count * header.phentsize, header.phoff);
 	if (n < 0)
-		return error_set(err, (int)n, "read program headers");
+		return error_set(err, (int)n, "cannot read program headers");
 	read_segments(fd, &header, table, (uint32_t)((size_t)n / header.phentsize), summary);
 	return 0;
 }
@@ -558,7 +558,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return error_text(err, -ENOEXEC, "libelf has an unexpected version");
 	if (fstat(fd, &st) != 0)
-		return error_set(err, -errno, "fstat");
+		return error_set(err, -errno, "cannot stat a file");
 	if (!S_ISREG(st.st_mode))
 		return error_text(err, -ENOEXEC, "no regular file");
 	/* Never mapped: a file that is truncated meanwhile would kill the reader by SIGBUS. */

@@ -570,7 +570,7 @@ static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct er
 	start = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 	if (start == MAP_FAILED) {
-		error_set(err, -ENOMEM, "unpack sections");
+		error_set(err, -ENOMEM, "cannot unpack sections");
 		return NULL;
 	}
 	vec_push(&source->unpacked, (struct mapping){start, whole + page});

@@ -178,7 +178,7 @@ static int sink_take(struct sink *sink, size_t size, struct error *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return error_set(err, n ? -errno : -EIO, "write to memory");
+			return error_set(err, n ? -errno : -EIO, "cannot write to memory");
 		done += (size_t)n;
 	}
 	return 0;
@@ -273,7 +273,7 @@ int unpack_to_file(enum packing packing, const void *data, size_t data_size, uin
 	int ret;
 
 	if (fd < 0)
-		return error_set(err, -errno, "memfd_create");
+		return error_set(err, -errno, "cannot create a file in memory");
 	if (packing == PACKING_XZ)
 		ret = sink_xz(&sink, data, data_size, err);
 	else if (packing == PACKING_ZSTD)
@@ -285,7 +285,7 @@ int unpack_to_file(enum packing packing, const void *data, size_t data_size, uin
 	if (ret)
 		return ret;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return error_set(err, -errno, "seal memory");
+		return error_set(err, -errno, "cannot seal memory");
 	return steal_fd(&fd);
 }
 

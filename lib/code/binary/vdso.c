@@ -52,10 +52,10 @@ int vdso_open(struct error *err)
 		return error_text(err, -ENOENT, "this process has no vDSO");
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
-		return error_set(err, -errno, "memfd_create");
+		return error_set(err, -errno, "cannot create a file in memory");
 	ret = write_at(fd, (const void *)start, end - start, 0);
 	if (ret)
-		return error_set(err, ret, "copy the vDSO");
+		return error_set(err, ret, "cannot copy the vDSO");
 	return steal_fd(&fd);
 }
 
@@ -122,10 +122,10 @@ int vdso_open_32bit(struct error *err)
 
 	fd = memfd_create("vdso32", MFD_CLOEXEC);
 	if (fd < 0)
-		return error_set(err, -errno, "memfd_create");
+		return error_set(err, -errno, "cannot create a file in memory");
 	child = fork();
 	if (child < 0)
-		return error_set(err, -errno, "fork");
+		return error_set(err, -errno, "cannot start a process");
 	if (child == 0)
 		_exit(-copy_other_image(fd));
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

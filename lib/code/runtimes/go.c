@@ -100,7 +100,8 @@ static int find(struct go_label_places *places, const struct cfi_file *file, str
 		return -ENOENT;
 	places->version = read_version(file);
 	if (!places->version)
-		return error_text(err, -ENOTSUP, "Go's labels: the file does not tell its version");
+		return error_text(err, -ENOTSUP,
+				  "Go's labels: the file does not state its version");
 	if (!layout.is_known || !places->labels)
 		return error_text(err, -ENOTSUP, "Go's labels: Go 1.%u keeps them elsewhere",
 				  places->version - 100u);

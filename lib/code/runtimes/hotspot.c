@@ -417,10 +417,10 @@ static int hotspot_read_tables(struct hotspot_layout *layout, uint64_t bias,
 		return 0;
 	missing = missing_field(&t);
 	if (missing)
-		return error_text(err, -ENOTSUP, "the JVM does not tell of %s::%s", missing->type,
+		return error_text(err, -ENOTSUP, "the JVM does not describe %s::%s", missing->type,
 				  missing->name);
 	if (!read.threads)
-		return error_text(err, -ENOTSUP, "the JVM does not tell of its threads");
+		return error_text(err, -ENOTSUP, "the JVM does not describe its threads");
 	if (read.version < HOTSPOT_OLDEST)
 		return error_text(err, -ENOTSUP, "Java is older than %d", HOTSPOT_OLDEST);
 	if (read.flags & HOTSPOT_OFFSETS)

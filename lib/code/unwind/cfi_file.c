@@ -92,7 +92,7 @@ int cfi_file_read_into(const struct cfi_file *file, const struct file_range *ran
 	make_room(buffer, (size_t)left + 1);
 	n = read_at(file->fd, buffer->data, (size_t)left, range->offset);
 	if (n < 0)
-		return error_set(err, (int)n, "read ELF file");
+		return error_set(err, (int)n, "cannot read ELF file");
 	*size = (size_t)n;
 	return 0;
 }
@@ -137,7 +137,7 @@ static int read_header(struct cfi_file *file, struct header *header, struct erro
 	uint16_t phentsize, shentsize;
 
 	if (n < 0)
-		return error_set(err, (int)n, "read ELF header");
+		return error_set(err, (int)n, "cannot read ELF header");
 	if (n != (ssize_t)sizeof(raw) || memcmp(raw, ELFMAG, SELFMAG) != 0)
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (raw[EI_DATA] != ELFDATA2LSB)
@@ -369,7 +369,7 @@ int cfi_file_open(struct cfi_file *file, int fd, struct error *err)
 
 	*file = (struct cfi_file){.fd = fd};
 	if (fstat(fd, &st) != 0)
-		return error_set(err, -errno, "stat ELF file");
+		return error_set(err, -errno, "cannot stat ELF file");
 	file->size = st.st_size > 0 ? (uint64_t)st.st_size : 0;
 	ret = read_header(file, &header, err);
 	if (ret)

@@ -375,14 +375,14 @@ int server_listen(uint16_t *port, struct error *err)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
 
 	if (fd < 0)
-		return error_set(err, -errno, "make a socket");
+		return error_set(err, -errno, "cannot make a socket");
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
 	    bind(fd, (const struct sockaddr *)&address, size) || listen(fd, BACKLOG) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size)) {
 		int failure = errno;
 
 		close(fd);
-		error_set(err, -failure, "listen on 127.0.0.1, port %u", *port);
+		error_set(err, -failure, "cannot listen on 127.0.0.1, port %u", *port);
 		if (failure == EADDRINUSE)
 			error_hint(err, "without --port, a free one is taken");
 		return -failure;

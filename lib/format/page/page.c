@@ -63,7 +63,7 @@ static int write_mapped(struct outfile *out, const char *id, int fd, size_t size
 	void *packed = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (packed == MAP_FAILED)
-		return error_set(err, -errno, "pack the profile in memory");
+		return error_set(err, -errno, "cannot pack the profile in memory");
 	block_write_packed(out, id, packed, size);
 	munmap(packed, size);
 	return 0;
@@ -102,11 +102,11 @@ static int unpack(const unsigned char *packed, size_t packed_size, char **data, 
 		ssize_t part = fd < 0 ? -1 : write(fd, packed + done, packed_size - done);
 
 		if (part < 0)
-			return error_set(err, -errno, "unpack the page in memory");
+			return error_set(err, -errno, "cannot unpack the page in memory");
 		done += (size_t)part;
 	}
 	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return error_set(err, -errno, "unpack the page in memory");
+		return error_set(err, -errno, "cannot unpack the page in memory");
 	return infile_read(fd, "a block of the page", UNPACKED_MAX, data, size, err);
 }
 

@@ -12,7 +12,8 @@ int counter_reader_init(struct counter_reader *c, struct error *err)
 	int code = cpu_list_read("possible", &c->possible);
 
 	if (code || !c->possible.count)
-		return error_set(err, code ? code : -ENODEV, "read the list of possible CPUs");
+		return error_set(err, code ? code : -ENODEV,
+				 "cannot read the list of possible CPUs");
 	c->now = xcalloc(c->possible.count, sizeof(*c->now));
 	c->before = xcalloc(c->possible.count, sizeof(*c->before));
 	return 0;

@@ -66,7 +66,7 @@ int cpu_set_open(struct cpu_set *set, struct error *err)
 	int code = cpu_list_read("online", &online);
 
 	if (code)
-		return error_set(err, code, "read the list of online CPUs");
+		return error_set(err, code, "cannot read the list of online CPUs");
 	for (uint32_t i = 0; i < online.count && !code; i++)
 		code = add_cpu(set, online.cpus[i], err);
 	cpu_list_release(&online);

@@ -483,7 +483,7 @@ int kernel_types_read(struct strbuf *out, const struct type_names *names,
 	int ret;
 
 	if (fd < 0 || fstat(fd, &st))
-		return error_set(err, fd < 0 ? fd : -errno, "open " KERNEL_BTF);
+		return error_set(err, fd < 0 ? fd : -errno, "cannot open " KERNEL_BTF);
 	/* From 6.16 on without a copy. */
 	btf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (btf != MAP_FAILED) {
@@ -494,6 +494,6 @@ int kernel_types_read(struct strbuf *out, const struct type_names *names,
 	}
 	copy = text_read_fd(fd, BTF_BYTES_MAX, &size);
 	if (!copy)
-		return error_set(err, -errno, "read " KERNEL_BTF);
+		return error_set(err, -errno, "cannot read " KERNEL_BTF);
 	return kernel_types_pick(out, copy, size, names, points, point_count, err);
 }

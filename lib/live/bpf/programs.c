@@ -179,7 +179,7 @@ int programs_make_maps(struct programs *p, const struct programs_options *option
 	if (!code)
 		code = make_rings(p, options);
 	if (code)
-		return error_set(err, code, "create BPF maps");
+		return error_set(err, code, "cannot create BPF maps");
 	p->filler = map_slots_fill(p->slots.items, p->slots.count, make_ring, p);
 	return 0;
 }
@@ -254,12 +254,12 @@ static int open_ring(struct programs *p, uint32_t cpu, int fd, struct error *err
 	int code = ring_open(&ring, fd, p->ring_bytes);
 
 	if (code)
-		return error_set(err, code, "map the ring of CPU %u", cpu);
+		return error_set(err, code, "cannot map the ring of CPU %u", cpu);
 	ring.cpu = cpu;
 	code = watch_ring(p, ring.fd);
 	if (code) {
 		ring_close(&ring);
-		return error_set(err, code, "watch the ring of CPU %u", cpu);
+		return error_set(err, code, "cannot watch the ring of CPU %u", cpu);
 	}
 	vec_push(&p->rings, ring);
 	return 0;
@@ -270,7 +270,7 @@ int programs_add_ring(struct programs *p, uint32_t cpu, struct error *err)
 	int fd, code = fill_slot(p, cpu, &fd);
 
 	if (code)
-		return error_set(err, code, "create a ring of %llu bytes for CPU %u",
+		return error_set(err, code, "cannot create a ring of %llu bytes for CPU %u",
 				 (unsigned long long)p->ring_bytes, cpu);
 	code = open_ring(p, cpu, fd, err);
 	/* Without a ring, the programs count what they lose. This one would never be read. */
@@ -403,14 +403,14 @@ static int add_late(struct programs *p, const struct programs_part *part, int ty
 		open.btf_custom_path = path;
 	code = part->open(part->ctx, &open, &skeleton);
 	if (code)
-		return error_set(err, code, "open a BPF object");
+		return error_set(err, code, "cannot open a BPF object");
 	code = size_maps_by_cpu(*skeleton->obj, p->copying_cpus);
 	if (!code)
 		code = share_with_partners(p, *skeleton->obj, part->partners);
 	if (!code)
 		code = bpf_object__load_skeleton(skeleton);
 	*out = skeleton;
-	return code ? error_set(err, code, "load a BPF program") : 0;
+	return code ? error_set(err, code, "cannot load a BPF program") : 0;
 }
 
 int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err)
@@ -454,7 +454,7 @@ static int fill_filter(struct prof_bpf *skeleton, const struct filter *f, struct
 		code = code ? code : add_to(skeleton->maps.wanted_tids, tid);
 	vec_for_each(&f->cgroups, const uint64_t *, id)
 		code = code ? code : add_to(skeleton->maps.wanted_cgroups, id);
-	return code ? error_set(err, code, "set up the filters") : 0;
+	return code ? error_set(err, code, "cannot set up the filters") : 0;
 }
 
 /*
@@ -465,7 +465,7 @@ static int find_self(struct prof_bpf *skeleton, struct error *err)
 	LIBBPF_OPTS(bpf_test_run_opts, run);
 	int code = bpf_prog_test_run_opts(bpf_program__fd(skeleton->progs.find_self), &run);
 
-	return code ? error_set(err, code, "find the depth of the pid namespace") : 0;
+	return code ? error_set(err, code, "cannot find the depth of the pid namespace") : 0;
 }
 
 /* Attaches an iterator that libbpf has not attached. */
@@ -514,7 +514,7 @@ int programs_attach(struct programs *p, struct error *err)
 		code = attach_iterator(running->progs.enter_tasks, &running->links.enter_tasks);
 	if (!code && running)
 		code = attach_iterator(running->progs.list_tasks, &running->links.list_tasks);
-	return code ? error_set(err, code, "attach the BPF programs") : 0;
+	return code ? error_set(err, code, "cannot attach the BPF programs") : 0;
 }
 
 int programs_load(struct programs **out, const struct programs_options *options,
@@ -529,7 +529,7 @@ int programs_load(struct programs **out, const struct programs_options *options,
 	p->on_record = on_record;
 	p->ctx = ctx;
 	p->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	code = p->epoll_fd < 0 ? error_set(err, -errno, "epoll_create") : 0;
+	code = p->epoll_fd < 0 ? error_set(err, -errno, "cannot create an epoll instance") : 0;
 	if (!code)
 		code = programs_make_maps(p, options, err);
 	if (!code)
@@ -572,7 +572,7 @@ int programs_track(struct programs *p, uint32_t pid, bool from_exec, struct erro
 					      : p->skeleton->maps.wanted;
 	int code = add_to(map, &pid);
 
-	return code ? error_set(err, code, "enter pid %u into the filter", pid) : 0;
+	return code ? error_set(err, code, "cannot add pid %u to the filter", pid) : 0;
 }
 
 /* Runs an iterator over all tasks. Appends its output to `out`, unless NULL. */
@@ -616,7 +616,7 @@ int programs_scan(struct programs *p, ring_record_fn *on_record, void *ctx, stru
 	if (!code)
 		code = run_iterator(p->running->links.list_tasks, &list);
 	if (code)
-		return error_set(err, code, "list the tasks that run already");
+		return error_set(err, code, "cannot list running tasks");
 	for (size_t at = 0; at + sizeof(struct rec_name) <= list.size;
 	     at += sizeof(struct rec_name))
 		on_record(ctx, list.text + at, sizeof(struct rec_name));
@@ -771,7 +771,7 @@ int programs_enter_runtime(struct programs *p, uint32_t kind, int program_fd, co
 	int code = found ? bpf_map_update_elem(bpf_map__fd(found), &kind, &program_fd, BPF_ANY)
 			 : -ENOENT;
 
-	return code ? error_set(err, code, "enter a runtime's program") : 0;
+	return code ? error_set(err, code, "cannot register a runtime's program") : 0;
 }
 
 int programs_set_layout(struct programs *p, uint32_t number, const struct runtime_layout *layout,
@@ -780,7 +780,7 @@ int programs_set_layout(struct programs *p, uint32_t number, const struct runtim
 	int fd = bpf_map__fd(p->skeleton->maps.runtime_layouts);
 	int code = bpf_map_update_elem(fd, &number, layout, BPF_ANY);
 
-	return code ? error_set(err, code, "store the layout of a runtime") : 0;
+	return code ? error_set(err, code, "cannot store the layout of a runtime") : 0;
 }
 
 int programs_read_runtime_counters(struct programs *p, uint32_t row,

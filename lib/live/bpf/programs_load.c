@@ -317,7 +317,7 @@ static int give_types(struct programs *p, int file, struct error *err)
 				attach_points[i].about, p->points[i].name);
 	}
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
-		code = error_set(err, -EIO, "write the kernel's types");
+		code = error_set(err, -EIO, "cannot write the kernel's types");
 	return code;
 }
 
@@ -367,19 +367,19 @@ static int load(struct programs *p, const struct programs_options *options, int 
 	if (types >= 0)
 		code = handle_sections(p);
 	if (code)
-		return error_set(err, code, "register a handler of libbpf's");
+		return error_set(err, code, "cannot register a handler of libbpf's");
 	code = open_objects(p, options, &open);
 	if (code)
-		return error_set(err, code, "open the BPF objects");
+		return error_set(err, code, "cannot open the BPF objects");
 	if (types >= 0)
 		code = give_types(p, types, err);
 	if (code)
 		return code;
 	code = configure(p, options);
 	if (code)
-		return error_set(err, code, "configure the BPF objects");
+		return error_set(err, code, "cannot configure the BPF objects");
 	code = programs_load_parts(p);
-	return code ? error_set(err, code, "load the BPF programs") : 0;
+	return code ? error_set(err, code, "cannot load the BPF programs") : 0;
 }
 
 int programs_load_objects(struct programs *p, const struct programs_options *options,
@@ -391,7 +391,7 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 	libbpf_set_print(on_libbpf_message);
 	p->types_fd = memfd_create("types", MFD_CLOEXEC);
 	if (p->types_fd < 0)
-		code = error_set(&first, -errno, "memfd_create");
+		code = error_set(&first, -errno, "cannot create a file in memory");
 	else
 		code = load(p, options, p->types_fd, &first);
 	/* Retrying fails as well, with a less specific message. */

@@ -179,7 +179,7 @@ static int attach_each(const struct uprobe_target *target, struct uprobe_links *
 		attached++;
 	}
 	if (failure)
-		error_set(err, failure, "attach to a probe");
+		error_set(err, failure, "cannot attach to a probe");
 	return attached;
 }
 

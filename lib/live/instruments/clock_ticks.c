@@ -97,7 +97,7 @@ static int first_online_cpu(uint32_t *cpu, struct error *err)
 	int code = cpu_list_read("online", &online);
 
 	if (code || !online.count)
-		return error_set(err, code ? code : -ENODEV, "read the list of online CPUs");
+		return error_set(err, code ? code : -ENODEV, "cannot read the list of online CPUs");
 	*cpu = online.cpus[0];
 	cpu_list_release(&online);
 	return 0;
@@ -169,7 +169,7 @@ static int choose(struct sampling_event *event, const struct event_spec *wish,
 	event->clock = is_wished(wish, CLOCK_TASK) ? CLOCK_TASK : CLOCK_CPU;
 	event->frequency_hz = 0; /* a period in ns is exact */
 	code = try_clock(event, cpu);
-	return code ? error_set(err, code, "perf_event_open of the sampling event") : 0;
+	return code ? error_set(err, code, "cannot open the sampling event") : 0;
 }
 
 static void *create(struct live *live, const void *settings)
@@ -210,13 +210,12 @@ static int open_cpu(void *state, const struct live_cpu *live, struct error *err)
 
 	cpu->fd = sampling_event_open(&c->event, cpu->id);
 	if (cpu->fd < 0)
-		return error_set(err, cpu->fd, "perf_event_open of the sampling event on CPU %u",
-				 cpu->id);
+		return error_set(err, cpu->fd, "cannot open the sampling event on CPU %u", cpu->id);
 	if (ioctl(cpu->fd, PERF_EVENT_IOC_SET_BPF, program))
-		return error_set(err, -errno, "attach the sampler to the sampling event");
+		return error_set(err, -errno, "cannot attach the sampler to the sampling event");
 	throttling_watch(c->live->throttling, cpu->fd, 0, live->map_ring);
 	if (c->enabled && ioctl(cpu->fd, PERF_EVENT_IOC_ENABLE, 0))
-		return error_set(err, -errno, "enable sampling on CPU %u", cpu->id);
+		return error_set(err, -errno, "cannot enable sampling on CPU %u", cpu->id);
 	return 0;
 }
 
@@ -267,7 +266,7 @@ static int enable(void *state, bool enable, struct error *err)
 	c->enabled = enable;
 	vec_for_each(&c->cpus, struct clock_cpu *, cpu) {
 		if (cpu->fd >= 0 && ioctl(cpu->fd, request, 0) && !code)
-			code = error_set(err, -errno, "%s sampling on CPU %u",
+			code = error_set(err, -errno, "cannot %s sampling on CPU %u",
 					 enable ? "enable" : "disable", cpu->id);
 	}
 	note_time(c, enable);

@@ -296,7 +296,8 @@ static int enable(void *state, bool enable, struct error *err)
 	s->skeleton->bss->sleepers_since = clock_monotonic_ns();
 	s->visitor = visitor_start(pass, s);
 	if (!s->visitor)
-		return error_set(err, -errno, "start the thread that visits sleeping threads");
+		return error_set(err, -errno,
+				 "cannot start the thread that visits sleeping threads");
 	set_processes(s);
 	return 0;
 }

@@ -198,7 +198,8 @@ static int enable(void *state, bool enable, struct error *err)
 		return 0;
 	w->skeleton->bss->waits_since = clock_monotonic_ns();
 	w->link = bpf_program__attach_trace(w->skeleton->progs.on_switch);
-	return w->link ? 0 : error_set(err, -errno, "attach the program to context switches");
+	return w->link ? 0
+		       : error_set(err, -errno, "cannot attach the program to context switches");
 }
 
 static void pause_waits(void *state, bool pause)

@@ -363,7 +363,7 @@ static int wait_until_ready(const struct child *c, const struct child_options *o
 	case STAGE_STDOUT:
 		return error_set(err, -report.code, "cannot redirect the output of %s", c->name);
 	case STAGE_GROUPS:
-		return error_set(err, -report.code, "cannot take on the groups of user %u",
+		return error_set(err, -report.code, "cannot assume the groups of user %u",
 				 who->uid);
 	case STAGE_USER:
 		return error_set(err, -report.code, "cannot become user %u", who->uid);
@@ -380,7 +380,7 @@ int child_new(struct child **out, const struct child_options *options, struct er
 	int ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		return error_set(err, -errno, "socketpair");
+		return error_set(err, -errno, "cannot create a pair of sockets");
 	if (!options->identity.is_self)
 		plan_user(&plan, &options->identity);
 	plan.socket = sockets[1];
@@ -395,13 +395,13 @@ int child_new(struct child **out, const struct child_options *options, struct er
 		close(sockets[0]);
 		child_main(&plan);
 	}
-	ret = c->pid < 0 ? error_set(err, -errno, "fork") : 0;
+	ret = c->pid < 0 ? error_set(err, -errno, "cannot start a process") : 0;
 	close(sockets[1]);
 	plan_release(&plan);
 	if (!ret) {
 		c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
 		if (c->pidfd < 0)
-			ret = error_set(err, -errno, "pidfd_open");
+			ret = error_set(err, -errno, "cannot open the process");
 	}
 	if (!ret)
 		ret = wait_until_ready(c, options, err);

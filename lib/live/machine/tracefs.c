@@ -51,7 +51,7 @@ static const char *find_events(struct error *err)
 		error_text(err, code, "tracepoints need tracefs, which is not mounted");
 		error_hint(err, "run: mount -t tracefs tracefs /sys/kernel/tracing");
 	} else {
-		error_set(err, code, "read %s", paths[0]);
+		error_set(err, code, "cannot read %s", paths[0]);
 		error_hint(err, "run prof as root");
 	}
 	return NULL;
@@ -100,10 +100,10 @@ static int read_id(const char *path, const char *name, uint64_t *id, struct erro
 	_cleanup_free_ char *text = text_read_file(path, ID_FILE_MAX, NULL);
 
 	if (!text)
-		return error_set(err, -errno, "read %s", path);
+		return error_set(err, -errno, "cannot read %s", path);
 	text[strcspn(text, "\n")] = '\0';
 	if (!text_to_u64(text, 10, id))
-		return error_text(err, -EINVAL, "%s: %s holds no number", name, path);
+		return error_text(err, -EINVAL, "%s: %s has no number", name, path);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ char *tracefs_read_format(const char *name, size_t *size, struct error *err)
 			 colon ? colon + 1 : "");
 	text = text_read_file(path, FORMAT_FILE_MAX, size);
 	if (!text)
-		error_set(err, -errno, "read %s", path);
+		error_set(err, -errno, "cannot read %s", path);
 	return text;
 }
 

@@ -159,7 +159,7 @@ static int refuse(const struct event_spec *spec, uint32_t cpu, int code, struct 
 
 	if (spec->type == PERF_TYPE_HARDWARE && is_missing)
 		return error_no_hardware(err, spec->name, cpu);
-	return error_set(err, code, "perf_event_open of %s on CPU %u", spec->name, cpu);
+	return error_set(err, code, "cannot open %s on CPU %u", spec->name, cpu);
 }
 
 static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
@@ -179,7 +179,7 @@ static int attach(struct event_fds *e, struct event_fd *row, struct error *err)
 	if (is_tracepoint && row->link == -EINVAL)
 		return error_text(err, row->link, "%s: this is a probe and not a tracepoint",
 				  spec->name);
-	return error_set(err, row->link, "attach a program to %s", spec->name);
+	return error_set(err, row->link, "cannot attach a program to %s", spec->name);
 }
 
 /*
@@ -198,8 +198,8 @@ static int enable_row(struct event_fds *e, struct event_fd *row, bool enable, st
 		return 0;
 	}
 	if (ioctl(row->fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-		return error_set(err, -errno, "%s %s on CPU %u", enable ? "enable" : "disable",
-				 spec->name, row->cpu);
+		return error_set(err, -errno, "cannot %s %s on CPU %u",
+				 enable ? "enable" : "disable", spec->name, row->cpu);
 	return 0;
 }
 

@@ -278,13 +278,13 @@ int map_ring_open(struct map_ring **out, uint32_t cpu, struct error *err)
 	int fd = open_dummy(&attr, cpu);
 
 	if (fd < 0)
-		return error_set(err, fd, "perf_event_open of mapping events on CPU %u", cpu);
+		return error_set(err, fd, "cannot open mapping events on CPU %u", cpu);
 	memory = mmap(NULL, page + MAP_RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED) {
 		int code = -errno;
 
 		close(fd);
-		error_set(err, code, "map the ring of mapping events of CPU %u", cpu);
+		error_set(err, code, "cannot map the ring of mapping events of CPU %u", cpu);
 		error_hint(err, "run: sysctl kernel.perf_event_mlock_kb=%u", 516u);
 		return code;
 	}

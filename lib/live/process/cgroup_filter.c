@@ -403,7 +403,7 @@ int cgroup_find(const char *path, struct cgroup_id *found, struct error *err)
 	struct stat st;
 
 	if (!mounts)
-		return error_set(err, -errno, "read /proc/self/mountinfo");
+		return error_set(err, -errno, "cannot read /proc/self/mountinfo");
 	folder = cgroup_folder(path, err);
 	if (!folder)
 		return err->code;

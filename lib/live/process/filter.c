@@ -220,7 +220,7 @@ int filter_check_cpus(const struct filter *f, struct error *err)
 		return 0;
 	ret = cpu_list_read("online", &online);
 	if (ret)
-		return error_set(err, ret, "read the list of online CPUs");
+		return error_set(err, ret, "cannot read the list of online CPUs");
 	for (uint32_t i = 0; i < f->cpus.count && !ret; i++) {
 		if (!cpu_list_has(&online, f->cpus.cpus[i]))
 			ret = error_text(err, -ENODEV, "--cpu: CPU %u is not online",

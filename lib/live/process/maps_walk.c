@@ -275,7 +275,7 @@ int proc_walk_name(record_sink_fn *sink, void *ctx, uint32_t pid, uint8_t flags,
 	_cleanup_free_ char *comm = text_read_file(path, COMM_MAX, &size);
 
 	if (!comm && errno != ENOENT && errno != ESRCH)
-		return error_set(err, -errno, "read the name of pid %u", pid);
+		return error_set(err, -errno, "cannot read the name of pid %u", pid);
 	if (!comm)
 		return error_text(err, -ESRCH, "no process with pid %u", pid);
 	if (size && comm[size - 1] == '\n')
@@ -303,7 +303,7 @@ int proc_walk_maps(struct module_registry *modules, struct identity_cache *cache
 	int code = exec_maps_open(&maps, pid, EXEC_MAPS_ASK);
 
 	if (code)
-		return error_set(err, code, "read the mappings of pid %u", pid);
+		return error_set(err, code, "cannot read the mappings of pid %u", pid);
 	while (exec_maps_next(&maps, &map)) {
 		if (!s.has_view)
 			s.view = scan_view_of(pid);

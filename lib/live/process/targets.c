@@ -59,7 +59,7 @@ static int fail_to_open(pid_t pid, int code, struct error *err)
 	if (!process)
 		return fail_missing(pid, err);
 	if (process == pid)
-		return error_set(err, code, "follow pid %d", (int)pid);
+		return error_set(err, code, "cannot follow pid %d", (int)pid);
 	error_text(err, -EINVAL, "%d is a thread of process %d", (int)pid, (int)process);
 	error_hint(err, "give the process: %d", (int)process);
 	return -EINVAL;
@@ -155,7 +155,7 @@ static int add_those(struct targets *t, process_fn *fn, const void *ctx, struct 
 	int found = 0;
 
 	if (!dir)
-		return error_set(err, -errno, "open /proc");
+		return error_set(err, -errno, "cannot open /proc");
 	while ((entry = readdir(dir))) {
 		uint64_t pid;
 
@@ -245,7 +245,7 @@ int targets_add_group(struct targets *t, char *folder, struct error *err)
 {
 	t->group = folder;
 	cgroup_processes(folder, add_member, t);
-	return t->alive ? 0 : error_text(err, -ESRCH, "%s: no process is in it", folder);
+	return t->alive ? 0 : error_text(err, -ESRCH, "%s: it has no process", folder);
 }
 
 /* Refuses files that only prof's file capabilities, not the caller, may read. -1 with errno set. */
@@ -272,12 +272,12 @@ int targets_add_pidfile(struct targets *t, const char *path, struct error *err)
 	size_t size;
 
 	if (fd < 0 || fstat(fd, &st))
-		return error_set(err, -errno, "open %s", path);
+		return error_set(err, -errno, "cannot open %s", path);
 	if (!S_ISREG(st.st_mode))
 		return error_text(err, -EINVAL, "%s: not a regular file", path);
 	text = text_read_fd(fd, PIDFILE_MAX, &size);
 	if (!text)
-		return error_set(err, -errno, "read %s", path);
+		return error_set(err, -errno, "cannot read %s", path);
 	while (size && isspace((unsigned char)text[size - 1]))
 		text[--size] = 0;
 	if (!text_to_u64(text, 10, &pid) || !pid || pid > PID_MAX)

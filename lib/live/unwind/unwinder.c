@@ -548,11 +548,12 @@ int unwinder_new(struct unwinder **out, const struct unwinder_options *options, 
 	spaces_init(&u->spaces, options->processes, &listener, u);
 	u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (u->event_fd < 0)
-		code = error_set(err, -errno, "eventfd");
+		code = error_set(err, -errno, "cannot create an event descriptor");
 	if (!code)
 		u->pool = table_pool_new(u->tables.rules, u->event_fd);
 	if (!code && !u->pool)
-		code = error_set(err, -EAGAIN, "start the threads that compile unwind tables");
+		code = error_set(err, -EAGAIN,
+				 "cannot start the threads that compile unwind tables");
 	if (code) {
 		unwinder_free(u);
 		return code;

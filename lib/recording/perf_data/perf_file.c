@@ -408,7 +408,7 @@ static int read_all(int fd, const struct section *section, uint8_t **bytes, stru
 	size = read_at(fd, *bytes, section->size, section->offset);
 	if (size == (ssize_t)section->size)
 		return 0;
-	return size < 0 ? error_set(err, (int)size, "read")
+	return size < 0 ? error_set(err, (int)size, "cannot read")
 			: error_text(err, -EBADMSG, "the file ends early");
 }
 
@@ -499,7 +499,7 @@ static int read_records(struct perf_file *f, int fd, const struct section *data,
 				       data->offset + done);
 
 		if (size < 0)
-			ret = error_set(err, (int)size, "read");
+			ret = error_set(err, (int)size, "cannot read");
 		if (size <= 0)
 			break;
 		ret = perf_feed_bytes(&feed, piece, (size_t)size, err);
@@ -574,7 +574,7 @@ static int read_any(struct perf_file *f, int fd, struct error *err)
 	struct stat st;
 
 	if (size < 0 || fstat(fd, &st))
-		return error_set(err, size < 0 ? (int)size : -errno, "read");
+		return error_set(err, size < 0 ? (int)size : -errno, "cannot read");
 	if (!size)
 		return error_text(err, -ENODATA, "data is empty: perf record failed");
 	if (!memcmp(bytes, OLD_MAGIC, MAGIC_SIZE))

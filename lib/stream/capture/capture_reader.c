@@ -274,7 +274,7 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 		if (r->frame->result == -EFBIG)
 			return error_text(err, -EFBIG, "claims to hold more than its size allows");
 		if (r->frame->result < 0)
-			return error_set(err, r->frame->result, "read the capture");
+			return error_set(err, r->frame->result, "cannot read the capture");
 		if (!r->frame->result)
 			return SOURCE_END;
 		r->begins_epoch |= r->frame->frame.flags & CAPTURE_FRAME_EPOCH;

@@ -143,8 +143,9 @@ static int next(struct source *source, const struct rec **rec, struct error *err
 		if (ret == -EAGAIN)
 			return SOURCE_IDLE;
 		if (ret < 0)
-			return ret == -EBADMSG ? ret
-					       : error_set(err, ret, "read the stream of records");
+			return ret == -EBADMSG
+				       ? ret
+				       : error_set(err, ret, "cannot read the stream of records");
 		if (!ret)
 			return SOURCE_END;
 	}

@@ -697,7 +697,7 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	ret = write_header(w, start);
 	if (!ret)
 		return w;
-	error_set(err, ret, "write a capture");
+	error_set(err, ret, "cannot write a capture");
 	capture_writer_free(w);
 	return NULL;
 }

@@ -136,7 +136,7 @@ static int read_header(struct frame_reader *r, struct error *err)
 	int ret;
 
 	if (n < 0)
-		return error_set(err, (int)n, "read");
+		return error_set(err, (int)n, "cannot read");
 	ret = capture_header_check(h, (size_t)n, err);
 	if (!ret)
 		r->at = h->size;
@@ -438,7 +438,7 @@ int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns
 	int ret = find_epoch(r, from_ns, &first);
 
 	if (ret)
-		return error_set(err, ret, "read the capture");
+		return error_set(err, ret, "cannot read the capture");
 	if (first.at) {
 		r->first_at = first.at;
 		r->wants_state = true;

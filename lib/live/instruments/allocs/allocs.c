@@ -244,7 +244,7 @@ static int call_cost_measure(struct call_cost *cost, int program, int return_pro
 
 	dl_iterate_phdr(call_cost_find_offset, &place.offset);
 	if (file < 0 || !place.offset)
-		return error_text(err, -ENOENT, "find the program's own file");
+		return error_text(err, -ENOENT, "cannot find the program's own file");
 #ifdef __x86_64__
 	place.offset += emulated_entry_find((const uint8_t *)(uintptr_t)probed_function,
 					    EMULATED_ENTRY_BYTES);
@@ -500,7 +500,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 				  "have: %s",
 				  path ? path : "it is unknown");
 	if (access(path, R_OK) != 0)
-		return error_set(err, -errno, "--alloc: read %s", path);
+		return error_set(err, -errno, "--alloc: cannot read %s", path);
 	return 0;
 }
 
@@ -513,7 +513,7 @@ static int attach_shim(struct allocs *a, struct error *err)
 		.program = bpf_program__fd(a->skeleton->progs.on_alloc),
 		.flags = a->is_multi ? UPROBE_IS_MULTI : 0,
 	};
-	int code = fd < 0 ? error_set(err, -ENOENT, "open it")
+	int code = fd < 0 ? error_set(err, -ENOENT, "cannot open it")
 			  : probed_processes_attach_all(&a->declared, fd, &target, &a->shim, err);
 
 	if (code)

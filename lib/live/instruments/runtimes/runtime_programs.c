@@ -187,7 +187,7 @@ int runtime_program_set_process(const struct runtime_program *program, uint32_t 
 						   "runtime_processes");
 	if (map)
 		code = bpf_map_update_elem(bpf_map__fd(map), &pid, process, BPF_ANY);
-	return code ? error_set(err, code, "store what is known of a process") : 0;
+	return code ? error_set(err, code, "cannot store the state of a process") : 0;
 }
 
 struct go_label_counts runtime_program_go(const struct runtime_program *program)

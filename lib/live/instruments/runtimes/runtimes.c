@@ -190,7 +190,7 @@ static int layouts_store(struct layouts *l, struct programs *programs, uint32_t 
 	int code;
 
 	if (number == l->rows.count && layouts_are_full(l))
-		return error_text(err, -ENOSPC, "too many processes tell different things");
+		return error_text(err, -ENOSPC, "too many processes have layouts of their own");
 	code = programs_set_layout(programs, number, layout, err);
 	if (code)
 		return code;
@@ -740,7 +740,7 @@ static int judge(const void *settings, struct error *err)
 					       : "--java-signatures";
 
 	if (s->is_unwanted && (s->has_go_labels || s->has_gil || s->wants_types))
-		return error_text(err, -EINVAL, "%s needs what --no-runtimes leaves out", needing);
+		return error_text(err, -EINVAL, "%s cannot be given with --no-runtimes", needing);
 	return 0;
 }
 

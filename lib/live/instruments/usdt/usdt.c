@@ -268,7 +268,7 @@ static int add_pattern(void *settings, const char *value, struct error *err)
 	int code;
 
 	if (s->count == USDT_PATTERNS_MAX)
-		return error_text(err, -EINVAL, "--usdt can be given %d times", USDT_PATTERNS_MAX);
+		return error_text(err, -EINVAL, "--usdt: at most %d probes", USDT_PATTERNS_MAX);
 	code = usdt_pattern_parse(&s->patterns[s->count], value, err);
 	if (!code)
 		s->count++;

@@ -95,13 +95,13 @@ int usdt_pattern_parse(struct usdt_pattern *p, const char *text, struct error *e
 
 	*p = (struct usdt_pattern){.text = text};
 	if (text[provider] != ':' || !provider || provider >= sizeof(p->provider))
-		return error_text(err, -EINVAL, "--usdt wants PROVIDER:NAME[=LABEL], not '%s'",
+		return error_text(err, -EINVAL, "--usdt: must be PROVIDER:NAME[=LABEL], not '%s'",
 				  text);
 	memcpy(p->provider, text, provider);
 	text += provider + 1;
 	name = strcspn(text, "=");
 	if (!name || name >= sizeof(p->name) || (text[name] && !text[name + 1]))
-		return error_text(err, -EINVAL, "--usdt wants PROVIDER:NAME[=LABEL], not '%s'",
+		return error_text(err, -EINVAL, "--usdt: must be PROVIDER:NAME[=LABEL], not '%s'",
 				  p->text);
 	memcpy(p->name, text, name);
 	if (!text[name])

@@ -28,7 +28,7 @@ struct output_options {
 	bool no_spool;
 	bool keep_capture; /* keep the spool after a success, too */
 	bool sync; /* flush the spool to the disk once a second */
-	uint64_t frame_ns; /* length of a block of the capture; 0: the default */
+	uint64_t block_ns; /* length of a block of the capture; 0: the default */
 	uint64_t epoch_ns; /* interval of the capture's entry points; 0: the default */
 	uint64_t from_ns, until_ns; /* part to read of a capture; 0: from or to its end */
 	const struct format *format; /* never NULL after output_options_check() */

@@ -13,7 +13,7 @@
 #define WINDOW_NS_MAX (60 * SECOND_NS)
 #define LIMIT 40
 /* Interval at which readers get blocks of records. */
-#define FRAME_NS 100000000ull
+#define BLOCK_NS 100000000ull
 /* Interval of the points at which reading can start. */
 #define EPOCH_NS (10 * SECOND_NS)
 
@@ -120,7 +120,7 @@ int top_options_parse(struct top_options *o, int argc, char **argv, struct error
 		ret = check(o, err);
 	o->output.raw_path = "-";
 	o->output.no_file = o->output.quiet = true;
-	o->output.frame_ns = FRAME_NS;
+	o->output.block_ns = BLOCK_NS;
 	o->output.epoch_ns = EPOCH_NS;
 	return ret;
 }

@@ -37,7 +37,7 @@ static void pipeline_apart_take(void *ctx, size_t job)
 	(void)job;
 }
 
-static enum workers_wish ask(void *ctx, size_t done)
+static enum workers_wish report_progress(void *ctx, size_t done)
 {
 	struct pipeline *p = ctx;
 	const struct pipeline_part *part = &p->part;
@@ -62,7 +62,7 @@ bool pipeline_run_apart(struct pipeline *p, const struct pipeline_part *part, ui
 		.stall_ns = stall_ns,
 		.run = pipeline_apart_run,
 		.take = pipeline_apart_take,
-		.ask = ask,
+		.progress = report_progress,
 		.ctx = p,
 	};
 
@@ -295,7 +295,7 @@ static int open_spool(struct pipeline *p, struct error *err)
 		.sync = output->sync,
 		.is_unnamed = output->no_symbols,
 		.epoch_ns = output->epoch_ns,
-		.frame_ns = output->frame_ns,
+		.block_ns = output->block_ns,
 		.keep_ns = p->options->live->last.keep_ns,
 		.keep_bytes = p->options->live->last.keep_bytes,
 		.window_ns = window_ns_of(p),

@@ -340,7 +340,7 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 		.keep_ns = s->options.keep_ns,
 		.keep_bytes = s->options.window_ns ? WINDOWS_BYTES : s->options.keep_bytes,
 		.has_windows = s->options.window_ns,
-		.frame_ns = s->options.frame_ns,
+		.block_ns = s->options.block_ns,
 	};
 
 	if (s->fd < 0)

@@ -51,7 +51,7 @@ struct spool_options {
 	bool is_unnamed; /* kernel symbols are not needed */
 	uint64_t keep_ns, keep_bytes; /* keep only the latest records, in memory; 0: all */
 	uint64_t epoch_ns; /* fixed time between epochs; 0: as often as is cheap */
-	uint64_t frame_ns; /* length of a block, the unit in which readers get records; 0: the
+	uint64_t block_ns; /* length of a block, the unit in which readers get records; 0: the
 			      default */
 	uint64_t window_ns; /* length of windows, which are handed out from memory; 0: none */
 };

@@ -83,11 +83,11 @@ static void read_file(const uint8_t *data, size_t size)
 	close(fd);
 }
 
-/* Mends checksums, which no fuzzer finds, where a frame seems to be. */
+/* Mends checksums, which no fuzzer finds, where a block seems to be. */
 static void mend(uint8_t *data, size_t size)
 {
 	struct capture_header header;
-	struct capture_frame frame;
+	struct capture_block block;
 
 	if (size < sizeof(header))
 		return;
@@ -97,15 +97,15 @@ static void mend(uint8_t *data, size_t size)
 	header.size = sizeof(header);
 	header.check = crc32_add(0, &header, offsetof(struct capture_header, check));
 	memcpy(data, &header, sizeof(header));
-	for (size_t at = sizeof(header); size - at >= sizeof(frame);) {
-		memcpy(&frame, data + at, sizeof(frame));
-		if (frame.packed_size > size - at - sizeof(frame))
-			frame.packed_size = (uint32_t)(size - at - sizeof(frame));
-		frame.magic = CAPTURE_FRAME_MAGIC;
-		frame.packed_check = crc32_add(0, data + at + sizeof(frame), frame.packed_size);
-		frame.check = crc32_add(0, &frame, offsetof(struct capture_frame, check));
-		memcpy(data + at, &frame, sizeof(frame));
-		at += sizeof(frame) + frame.packed_size;
+	for (size_t at = sizeof(header); size - at >= sizeof(block);) {
+		memcpy(&block, data + at, sizeof(block));
+		if (block.packed_size > size - at - sizeof(block))
+			block.packed_size = (uint32_t)(size - at - sizeof(block));
+		block.magic = CAPTURE_BLOCK_MAGIC;
+		block.packed_check = crc32_add(0, data + at + sizeof(block), block.packed_size);
+		block.check = crc32_add(0, &block, offsetof(struct capture_block, check));
+		memcpy(data + at, &block, sizeof(block));
+		at += sizeof(block) + block.packed_size;
 	}
 }
 

@@ -53,11 +53,11 @@ void capture_fixture_add_sample(struct capture_fixture *f, uint32_t tid)
 }
 
 /* Ends the frame that grows. */
-void capture_fixture_end_frame(struct capture_fixture *f)
+void capture_fixture_end_block(struct capture_fixture *f)
 {
 	static uint64_t now;
 
-	capture_writer_poll(f->writer, now += 10 * CAPTURE_FRAME_NS);
+	capture_writer_poll(f->writer, now += 10 * CAPTURE_BLOCK_NS);
 }
 
 void capture_fixture_finish(struct capture_fixture *f, bool complete)

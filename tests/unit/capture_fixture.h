@@ -28,7 +28,7 @@ int capture_fixture_teardown(void **state);
 void capture_fixture_begin(struct capture_fixture *f, uint64_t room);
 void capture_fixture_add_sample(struct capture_fixture *f, uint32_t tid);
 /* Ends the frame that grows. */
-void capture_fixture_end_frame(struct capture_fixture *f);
+void capture_fixture_end_block(struct capture_fixture *f);
 void capture_fixture_finish(struct capture_fixture *f, bool complete);
 void capture_fixture_reopen(struct capture_fixture *f);
 const struct rec *capture_fixture_next(struct capture_fixture *f);

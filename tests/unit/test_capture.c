@@ -14,28 +14,28 @@
 #include "tests/unit/capture_fixture.h"
 #include "tests/unit/test.h"
 
-/* Three frames of two samples each. */
+/* Three blocks of two samples each. */
 static void write_three_frames(struct capture_fixture *f)
 {
 	capture_fixture_begin(f, 0);
 	for (uint32_t tid = 1; tid <= 6; tid++) {
 		capture_fixture_add_sample(f, tid);
 		if (tid % 2 == 0 && tid < 6)
-			capture_fixture_end_frame(f);
+			capture_fixture_end_block(f);
 	}
 	capture_fixture_finish(f, true);
 }
 
-/* Position of a frame. */
+/* Position of a block. */
 static off_t frame_at(struct capture_fixture *f, unsigned int index)
 {
 	off_t at = sizeof(struct capture_header);
-	struct capture_frame frame;
+	struct capture_block block;
 
 	for (unsigned int i = 0; i < index; i++) {
-		assert_int_equal(pread(f->fd, &frame, sizeof(frame), at), sizeof(frame));
-		assert_int_equal(frame.sequence, i);
-		at += (off_t)(sizeof(frame) + frame.packed_size);
+		assert_int_equal(pread(f->fd, &block, sizeof(block), at), sizeof(block));
+		assert_int_equal(block.sequence, i);
+		at += (off_t)(sizeof(block) + block.packed_size);
 	}
 	return at;
 }
@@ -67,7 +67,7 @@ CASE(gives_what_was_written)
 		capture_fixture_expect_sample(f, tid);
 	assert_null(capture_fixture_next(f));
 	assert_null(capture_fixture_next(f));
-	assert_int_equal(capture_fixture_count(f).frames, 3);
+	assert_int_equal(capture_fixture_count(f).blocks, 3);
 	assert_int_equal(capture_fixture_count(f).records, 6);
 	assert_int_equal(capture_fixture_count(f).end_ns, START_NS + 6 * MS);
 	assert_true(capture_fixture_count(f).is_complete);
@@ -79,14 +79,14 @@ CASE(large_streams_have_many_frames)
 	uint32_t tid = 0;
 
 	capture_fixture_begin(f, 0);
-	while (tid < 20 * CAPTURE_FRAME_BYTES / sizeof(struct rec_sample))
+	while (tid < 20 * CAPTURE_BLOCK_BYTES / sizeof(struct rec_sample))
 		capture_fixture_add_sample(f, ++tid);
 	capture_fixture_finish(f, true);
 	capture_fixture_reopen(f);
 	for (uint32_t i = 1; i <= tid; i++)
 		capture_fixture_expect_sample(f, i);
 	assert_null(capture_fixture_next(f));
-	assert_true(capture_fixture_count(f).frames >= 20);
+	assert_true(capture_fixture_count(f).blocks >= 20);
 }
 
 CASE(impossible_times_are_not_the_end)
@@ -107,23 +107,23 @@ CASE(impossible_times_are_not_the_end)
 	assert_int_equal(capture_fixture_count(f).end_ns, START_NS + MS);
 }
 
-/* Frames are read ahead by then. */
+/* Blocks are read ahead by then. */
 CASE(reading_may_end_anywhere)
 {
 	struct capture_fixture *f = *state;
 	uint32_t tid = 0;
 
 	capture_fixture_begin(f, 0);
-	for (int frame = 0; frame < 40; frame++) {
+	for (int block = 0; block < 40; block++) {
 		capture_fixture_add_sample(f, ++tid);
-		capture_fixture_end_frame(f);
+		capture_fixture_end_block(f);
 	}
 	capture_fixture_finish(f, true);
 	for (uint32_t end = 0; end <= tid; end++) {
 		capture_fixture_reopen(f);
 		for (uint32_t i = 1; i <= end; i++) {
 			capture_fixture_expect_sample(f, i);
-			assert_int_equal(capture_fixture_count(f).frames, i);
+			assert_int_equal(capture_fixture_count(f).blocks, i);
 		}
 	}
 	assert_null(capture_fixture_next(f));
@@ -156,13 +156,13 @@ CASE(the_first_frames_are_short)
 		capture_fixture_add_sample(f, tid);
 		while (!capture_writer_is_due(f->writer, now + length))
 			length += MS;
-		assert_true(length <= CAPTURE_FRAME_NS);
-		assert_true(length >= last && length <= (last ? 3 * last : CAPTURE_FRAME_NS / 10));
+		assert_true(length <= CAPTURE_BLOCK_NS);
+		assert_true(length >= last && length <= (last ? 3 * last : CAPTURE_BLOCK_NS / 10));
 		now += length;
 		capture_writer_poll(f->writer, now);
 		last = length;
 	}
-	assert_int_equal(last, CAPTURE_FRAME_NS);
+	assert_int_equal(last, CAPTURE_BLOCK_NS);
 	capture_fixture_finish(f, true);
 	capture_fixture_reopen(f);
 	for (uint32_t tid = 1; tid <= 20; tid++)
@@ -186,7 +186,7 @@ CASE(a_damaged_frame_is_lost_and_counted)
 	struct capture_fixture *f = *state;
 
 	write_three_frames(f);
-	spoil(f, frame_at(f, 1) + (off_t)sizeof(struct capture_frame) + 9);
+	spoil(f, frame_at(f, 1) + (off_t)sizeof(struct capture_block) + 9);
 	capture_fixture_reopen(f);
 	capture_fixture_expect_sample(f, 1);
 	capture_fixture_expect_sample(f, 2);
@@ -205,7 +205,7 @@ CASE(a_damaged_frame_header_is_found_out)
 
 	write_three_frames(f);
 	at = frame_at(f, 0);
-	for (size_t i = 0; i < sizeof(struct capture_frame); i++) {
+	for (size_t i = 0; i < sizeof(struct capture_block); i++) {
 		spoil(f, at + (off_t)i);
 		capture_fixture_reopen(f);
 		capture_fixture_expect_lost(f, 2);
@@ -276,14 +276,14 @@ CASE(records_without_room_are_counted)
 	uint32_t tid = 0;
 	int pipes[2];
 	const struct capture_start start = {0};
-	struct capture_writer_options options = {.room = 2 * CAPTURE_FRAME_BYTES};
+	struct capture_writer_options options = {.room = 2 * CAPTURE_BLOCK_BYTES};
 
 	/* Waits as for a slow disk: the pipe is not read. */
 	assert_int_equal(pipe(pipes), 0);
 	options.fd = pipes[1];
 	f->writer = capture_writer_new(&options, &start, NULL);
 	assert_non_null(f->writer);
-	while (tid < 200 * CAPTURE_FRAME_BYTES / sizeof(struct rec_sample)) {
+	while (tid < 200 * CAPTURE_BLOCK_BYTES / sizeof(struct rec_sample)) {
 		struct rec_sample rec = {.leaf = (uint64_t)random() << 32 | (uint64_t)random()};
 
 		tid++;
@@ -313,7 +313,7 @@ CASE(a_full_disk_ends_the_file)
 	small.rlim_max = before.rlim_max;
 	capture_fixture_begin(f, 0);
 	capture_fixture_add_sample(f, 1);
-	capture_fixture_end_frame(f);
+	capture_fixture_end_block(f);
 	while (capture_writer_count(f->writer, &written),
 	       written.bytes <= sizeof(struct capture_header))
 		usleep(1000);

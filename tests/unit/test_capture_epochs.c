@@ -46,7 +46,7 @@ static void write_epochs(struct capture_fixture *f)
 			capture_writer_begin_epoch(f->writer, time_of(tid));
 		add_sample(f, tid);
 		if (tid % 2 == 0 && tid < EPOCHS * EPOCH_SAMPLES)
-			capture_fixture_end_frame(f);
+			capture_fixture_end_block(f);
 	}
 	capture_fixture_finish(f, true);
 	capture_fixture_reopen(f);
@@ -190,11 +190,11 @@ CASE(a_part_ends_soon_after_its_end)
 
 	capture_fixture_begin(f, 0);
 	add_sample(f, 1);
-	capture_fixture_end_frame(f);
+	capture_fixture_end_block(f);
 	add_sample(f, 900);
-	capture_fixture_end_frame(f);
+	capture_fixture_end_block(f);
 	add_sample(f, 2000);
-	capture_fixture_end_frame(f);
+	capture_fixture_end_block(f);
 	add_sample(f, 3000);
 	record_init(&end->rec, REC_META, 48, time_of(3000), 0, 0);
 	end->key_size = 4;
@@ -216,14 +216,14 @@ CASE(a_part_ends_soon_after_its_end)
 	assert_int_equal(capture_fixture_count(f).end_ns, time_of(900));
 }
 
-static off_t find_frame(struct capture_fixture *f, uint32_t flag, unsigned int nth,
-			struct capture_frame *frame)
+static off_t find_block(struct capture_fixture *f, uint32_t flag, unsigned int nth,
+			struct capture_block *block)
 {
 	off_t at = sizeof(struct capture_header);
 
-	for (;; at += (off_t)(sizeof(*frame) + frame->packed_size)) {
-		assert_int_equal(pread(f->fd, frame, sizeof(*frame), at), sizeof(*frame));
-		if (frame->flags & flag && !nth--)
+	for (;; at += (off_t)(sizeof(*block) + block->packed_size)) {
+		assert_int_equal(pread(f->fd, block, sizeof(*block), at), sizeof(*block));
+		if (block->flags & flag && !nth--)
 			return at;
 	}
 }
@@ -240,10 +240,10 @@ static void spoil(struct capture_fixture *f, off_t at)
 CASE(after_damage_a_state_brings_back_what_was_told)
 {
 	struct capture_fixture *f = *state;
-	const off_t payload = sizeof(struct capture_frame) + 5;
+	const off_t payload = sizeof(struct capture_block) + 5;
 
 	write_epochs(f);
-	/* The first frame. */
+	/* The first block. */
 	spoil(f, (off_t)sizeof(struct capture_header) + payload);
 	capture_fixture_expect_lost(f, 2);
 	expect_samples(f, 3, 4);
@@ -257,11 +257,11 @@ CASE(after_damage_a_state_brings_back_what_was_told)
 CASE(a_damaged_state_begins_no_part)
 {
 	struct capture_fixture *f = *state;
-	struct capture_frame frame;
+	struct capture_block block;
 	off_t at;
 
 	write_epochs(f);
-	at = find_frame(f, CAPTURE_FRAME_STATE, 1, &frame);
+	at = find_block(f, CAPTURE_BLOCK_STATE, 1, &block);
 	/* Its header: the epoch before is the latest. */
 	spoil(f, at + 12);
 	select_part(f, time_of(10), UINT64_MAX);
@@ -317,7 +317,7 @@ CASE(epochs_begin_when_they_are_cheap)
 	/* One at a time. */
 	assert_false(capture_writer_wants_epoch(f->writer, START_NS + 3 * age, age, true));
 	capture_fixture_add_sample(f, 31000);
-	capture_fixture_end_frame(f);
+	capture_fixture_end_block(f);
 	assert_false(capture_writer_wants_epoch(f->writer, START_NS + age + MS, MS, true));
 	assert_true(capture_writer_wants_epoch(f->writer, START_NS + 2 * age, age, true));
 	capture_writer_finish(f->writer, true);
@@ -344,7 +344,7 @@ static void add_epochs(struct capture_fixture *f, uint32_t first, uint32_t count
 			capture_writer_begin_epoch(f->writer, time_of(tid));
 		add_sample(f, tid);
 		if (tid % EPOCH_SAMPLES == 0)
-			capture_fixture_end_frame(f);
+			capture_fixture_end_block(f);
 	}
 }
 

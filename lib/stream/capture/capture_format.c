@@ -12,7 +12,7 @@
 
 #define COPY_BYTES ((size_t)1 << 20)
 
-static int copy_frames(const struct capture_window *w, int from, int to)
+static int copy_blocks(const struct capture_window *w, int from, int to)
 {
 	_cleanup_free_ char *part = xmalloc(COPY_BYTES);
 	uint64_t at = w->at;
@@ -30,11 +30,11 @@ static int copy_frames(const struct capture_window *w, int from, int to)
 	return ret;
 }
 
-static struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples);
+static struct capture_block capture_end_block(uint64_t sequence, uint64_t samples);
 
 int capture_window_copy(const struct capture_window *w, int from, int to)
 {
-	const struct capture_frame end = capture_end_frame(w->sequence, w->samples);
+	const struct capture_block end = capture_end_block(w->sequence, w->samples);
 	struct capture_header header;
 	int ret;
 
@@ -45,7 +45,7 @@ int capture_window_copy(const struct capture_window *w, int from, int to)
 	capture_header_seal(&header);
 	ret = capture_write(to, &header, sizeof(header));
 	if (!ret)
-		ret = copy_frames(w, from, to);
+		ret = copy_blocks(w, from, to);
 	return ret ? ret : capture_write(to, &end, sizeof(end));
 }
 
@@ -75,16 +75,16 @@ void capture_header_seal(struct capture_header *header)
 }
 
 /* Makes the block that ends a capture; nothing follows its header. */
-static struct capture_frame capture_end_frame(uint64_t sequence, uint64_t samples)
+static struct capture_block capture_end_block(uint64_t sequence, uint64_t samples)
 {
-	struct capture_frame frame = {
-		.magic = CAPTURE_FRAME_MAGIC,
-		.flags = CAPTURE_FRAME_END,
+	struct capture_block block = {
+		.magic = CAPTURE_BLOCK_MAGIC,
+		.flags = CAPTURE_BLOCK_END,
 		.sequence = sequence,
 		.samples = samples,
 		.packed_check = crc32_add(0, NULL, 0),
 	};
 
-	frame.check = crc32_add(0, &frame, offsetof(struct capture_frame, check));
-	return frame;
+	block.check = crc32_add(0, &block, offsetof(struct capture_block, check));
+	return block;
 }

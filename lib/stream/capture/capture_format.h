@@ -49,29 +49,29 @@ struct capture_header {
 	uint32_t check; /* CRC-32 of all before it */
 };
 
-#define CAPTURE_FRAME_MAGIC 0xf7a35e1du
+#define CAPTURE_BLOCK_MAGIC 0xf7a35e1du
 
-/* capture_frame.flags */
+/* capture_block.flags */
 enum {
-	CAPTURE_FRAME_END = 1 << 0, /* the recording ended here by itself */
+	CAPTURE_BLOCK_END = 1 << 0, /* the recording ended here by itself */
 	/*
 	 * Holds contents of files, REC_FILE, outside of the stream: its sequence and samples are 0
 	 * and mean nothing.
 	 */
-	CAPTURE_FRAME_FILE = 1 << 1,
-	CAPTURE_FRAME_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
+	CAPTURE_BLOCK_FILE = 1 << 1,
+	CAPTURE_BLOCK_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
 	/*
 	 * Repeats the state after the records so far, for readers that start with the next epoch;
 	 * others skip it. Outside of the stream: its sequence is that of the epoch's first block,
 	 * samples counts the blocks of this state down to 1, and both times are that of the first
 	 * record of the epoch at the earliest.
 	 */
-	CAPTURE_FRAME_STATE = 1 << 3,
-	CAPTURE_FRAME_EPOCH = 1 << 4, /* the first one after a state */
+	CAPTURE_BLOCK_STATE = 1 << 3,
+	CAPTURE_BLOCK_EPOCH = 1 << 4, /* the first one after a state */
 };
 
-/* Precedes packed_size bytes: the records, one after the other, as one zstd frame. */
-struct capture_frame {
+/* Precedes packed_size bytes: the records, one after the other, as one zstd block. */
+struct capture_block {
 	uint32_t magic;
 	uint32_t flags;
 	uint64_t sequence; /* counts up from 0 */
@@ -87,10 +87,10 @@ struct capture_frame {
 /*
  * A block ends with the record that reaches this size, or after this time; the first ones sooner.
  */
-#define CAPTURE_FRAME_BYTES ((uint32_t)256 << 10)
-#define CAPTURE_FRAME_NS 500000000ull
+#define CAPTURE_BLOCK_BYTES ((uint32_t)256 << 10)
+#define CAPTURE_BLOCK_NS 500000000ull
 /* Larger blocks are damaged: the last record may be of the maximum size. */
-#define CAPTURE_RAW_MAX (CAPTURE_FRAME_BYTES + ((uint32_t)512 << 10))
+#define CAPTURE_RAW_MAX (CAPTURE_BLOCK_BYTES + ((uint32_t)512 << 10))
 #define CAPTURE_PACKED_MAX (CAPTURE_RAW_MAX + ((uint32_t)16 << 10))
 
 /* Writes all bytes to a file. Returns 0 or a negative errno. */
@@ -99,6 +99,6 @@ int capture_write(int fd, const void *data, size_t size);
 void capture_header_seal(struct capture_header *header);
 
 _Static_assert(sizeof(struct capture_header) == 56, "file format");
-_Static_assert(sizeof(struct capture_frame) == 64, "file format");
+_Static_assert(sizeof(struct capture_block) == 64, "file format");
 
 #endif

@@ -10,21 +10,21 @@
 #include "lib/base/alloc.h"
 #include "lib/base/clock.h"
 #include "lib/base/workers.h"
-#include "lib/stream/capture/frame_reader.h"
+#include "lib/stream/capture/block_reader.h"
 #include "lib/stream/record/records.h"
 
 /* Reads blocks ahead in a separate thread, so that unpacking and processing overlap. */
 
-struct frame_ahead;
+struct block_ahead;
 
 /* One is in use while the others are filled. */
 #define SLOTS 4u
 /* Files with few blocks are read before a thread could help. */
 #define FRAMES_WITHOUT 8u
 
-struct frame_ahead {
-	struct frame_reader *reader;
-	struct frame_contents slots[SLOTS];
+struct block_ahead {
+	struct block_reader *reader;
+	struct block_contents slots[SLOTS];
 	uint64_t used; /* blocks given out */
 	pthread_t thread;
 	bool has_thread, has_failed; /* failed: the system gave no thread */
@@ -36,9 +36,9 @@ struct frame_ahead {
 };
 
 /* Borrows the reader, which no other code may use from the first block on. */
-static struct frame_ahead *frame_ahead_new(struct frame_reader *reader)
+static struct block_ahead *block_ahead_new(struct block_reader *reader)
 {
-	struct frame_ahead *a = xcalloc(1, sizeof(*a));
+	struct block_ahead *a = xcalloc(1, sizeof(*a));
 
 	a->reader = reader;
 	for (size_t i = 0; i < SLOTS; i++)
@@ -49,7 +49,7 @@ static struct frame_ahead *frame_ahead_new(struct frame_reader *reader)
 }
 
 /* Ends reading. NULL is fine. */
-static void frame_ahead_free(struct frame_ahead *a)
+static void block_ahead_free(struct block_ahead *a)
 {
 	if (!a)
 		return;
@@ -67,13 +67,13 @@ static void frame_ahead_free(struct frame_ahead *a)
 	free(a);
 }
 
-static void *read_frames(void *ctx)
+static void *read_blocks(void *ctx)
 {
-	struct frame_ahead *a = ctx;
+	struct block_ahead *a = ctx;
 	int result = 1;
 
 	while (result > 0) {
-		struct frame_contents *slot;
+		struct block_contents *slot;
 
 		pthread_mutex_lock(&a->lock);
 		while (a->read - a->released >= SLOTS && !a->is_ending)
@@ -82,7 +82,7 @@ static void *read_frames(void *ctx)
 		pthread_mutex_unlock(&a->lock);
 		if (!slot)
 			break;
-		result = frame_reader_next(a->reader, slot);
+		result = block_reader_next(a->reader, slot);
 		pthread_mutex_lock(&a->lock);
 		a->read++;
 		pthread_cond_signal(&a->changed);
@@ -92,14 +92,14 @@ static void *read_frames(void *ctx)
 }
 
 /* Without a thread, blocks are read on demand. */
-static void start_thread(struct frame_ahead *a)
+static void start_thread(struct block_ahead *a)
 {
 	a->read = a->released = a->used;
-	a->has_thread = !thread_start(&a->thread, "prof-reader", read_frames, a);
+	a->has_thread = !thread_start(&a->thread, "prof-reader", read_blocks, a);
 	a->has_failed = !a->has_thread;
 }
 
-static void await_frame(struct frame_ahead *a)
+static void await_block(struct block_ahead *a)
 {
 	pthread_mutex_lock(&a->lock);
 	if (a->released != a->used) {
@@ -112,18 +112,18 @@ static void await_frame(struct frame_ahead *a)
 }
 
 /* Returns the next result, valid until the next call; the last one again and again. */
-static const struct frame_contents *frame_ahead_next(struct frame_ahead *a)
+static const struct block_contents *block_ahead_next(struct block_ahead *a)
 {
-	struct frame_contents *slot = &a->slots[a->used % SLOTS];
+	struct block_contents *slot = &a->slots[a->used % SLOTS];
 
 	if (a->used && a->slots[(a->used - 1) % SLOTS].result <= 0)
 		return &a->slots[(a->used - 1) % SLOTS];
 	if (a->used == FRAMES_WITHOUT && !a->has_thread && !a->has_failed)
 		start_thread(a);
 	if (a->has_thread)
-		await_frame(a);
+		await_block(a);
 	else
-		frame_reader_next(a->reader, slot);
+		block_reader_next(a->reader, slot);
 	a->used++;
 	return slot;
 }
@@ -175,9 +175,9 @@ size_t capture_contents_next(struct capture_contents *c, void *into)
 
 struct capture_reader {
 	struct source source;
-	struct frame_reader *frames;
-	struct frame_ahead *ahead;
-	const struct frame_contents *frame; /* gives its records out; NULL: none yet */
+	struct block_reader *blocks;
+	struct block_ahead *ahead;
+	const struct block_contents *block; /* gives its records out; NULL: none yet */
 	size_t raw_at, raw_size;
 	struct capture_counts counts; /* those of records */
 	bool begins_epoch; /* the record read last does */
@@ -185,11 +185,11 @@ struct capture_reader {
 	struct rec_lost lost;
 };
 
-static bool is_in_place(const struct frame_contents *frame, const struct rec *rec)
+static bool is_in_place(const struct block_contents *block, const struct rec *rec)
 {
-	if (frame->frame.flags & CAPTURE_FRAME_FILE)
+	if (block->block.flags & CAPTURE_BLOCK_FILE)
 		return rec->kind == REC_FILE;
-	return rec->kind != REC_FILE && (!frame->is_past || rec->kind == REC_META);
+	return rec->kind != REC_FILE && (!block->is_past || rec->kind == REC_META);
 }
 
 /* True for a record of a single event, which must be in one window only. */
@@ -209,28 +209,28 @@ static bool happens_once(const struct rec *rec)
 	}
 }
 
-/* Frames soon after the beginning of a window are read for the one before, too. */
+/* Blocks soon after the beginning of a window are read for the one before, too. */
 static bool is_in_window(const struct capture_reader *r, const struct rec *rec)
 {
-	const struct frame_contents *frame = r->frame;
+	const struct block_contents *block = r->block;
 
-	if (frame->is_late)
+	if (block->is_late)
 		return rec->kind == REC_STACK || rec->kind == REC_META || rec->time < r->end_ns;
-	return !frame->is_early || !happens_once(rec) ||
-	       rec->time >= frame_reader_header(r->frames)->start_ns;
+	return !block->is_early || !happens_once(rec) ||
+	       rec->time >= block_reader_header(r->blocks)->start_ns;
 }
 
 /* Returns the next record of the block, or NULL at its end. */
 static const struct rec *next_record(struct capture_reader *r)
 {
 	while (r->raw_size - r->raw_at >= sizeof(struct rec)) {
-		const struct rec *rec = (const struct rec *)(r->frame->raw + r->raw_at);
+		const struct rec *rec = (const struct rec *)(r->block->raw + r->raw_at);
 		size_t left = r->raw_size - r->raw_at, size = record_size(rec);
 
 		if (size < sizeof(*rec) || size > left)
 			break;
 		r->raw_at += size;
-		if (!is_in_place(r->frame, rec) || (r->end_ns && !is_in_window(r, rec)))
+		if (!is_in_place(r->block, rec) || (r->end_ns && !is_in_window(r, rec)))
 			continue;
 		if (!record_is_valid(rec, left)) {
 			r->counts.unknown_records++;
@@ -238,7 +238,7 @@ static const struct rec *next_record(struct capture_reader *r)
 		}
 		r->counts.records++;
 		if (rec->time > r->counts.end_ns && clock_can_show(rec->time) &&
-		    !r->frame->is_past && !r->frame->is_late)
+		    !r->block->is_past && !r->block->is_late)
 			r->counts.end_ns = rec->time;
 		return rec;
 	}
@@ -247,16 +247,16 @@ static const struct rec *next_record(struct capture_reader *r)
 }
 
 /* Returns a record of the samples in missing blocks; NULL if none are missing. */
-static const struct rec *begin_frame(struct capture_reader *r)
+static const struct rec *begin_block(struct capture_reader *r)
 {
 	r->raw_at = 0;
-	r->raw_size = r->frame->frame.raw_size;
-	if (!r->frame->is_after_gap)
+	r->raw_size = r->block->block.raw_size;
+	if (!r->block->is_after_gap)
 		return NULL;
-	record_init(&r->lost.rec, REC_LOST, sizeof(r->lost), r->frame->frame.first_ns, 0, 0);
+	record_init(&r->lost.rec, REC_LOST, sizeof(r->lost), r->block->block.first_ns, 0, 0);
 	r->lost.cause = LOST_CAPTURE;
 	r->lost.event = 0;
-	r->lost.count = r->frame->lost_samples;
+	r->lost.count = r->block->lost_samples;
 	return &r->lost.rec;
 }
 
@@ -270,15 +270,15 @@ static int next(struct source *s, const struct rec **rec, struct error *err)
 		*rec = next_record(r);
 		if (*rec)
 			return SOURCE_RECORD;
-		r->frame = frame_ahead_next(r->ahead);
-		if (r->frame->result == -EFBIG)
+		r->block = block_ahead_next(r->ahead);
+		if (r->block->result == -EFBIG)
 			return error_text(err, -EFBIG, "claims to hold more than its size allows");
-		if (r->frame->result < 0)
-			return error_set(err, r->frame->result, "cannot read the capture");
-		if (!r->frame->result)
+		if (r->block->result < 0)
+			return error_set(err, r->block->result, "cannot read the capture");
+		if (!r->block->result)
 			return SOURCE_END;
-		r->begins_epoch |= r->frame->frame.flags & CAPTURE_FRAME_EPOCH;
-		*rec = begin_frame(r);
+		r->begins_epoch |= r->block->block.flags & CAPTURE_BLOCK_EPOCH;
+		*rec = begin_block(r);
 		if (*rec)
 			return SOURCE_RECORD;
 	}
@@ -288,16 +288,16 @@ static const struct source_ops ops = {.next = next};
 
 int capture_reader_open(struct capture_reader **out, int fd, struct error *err)
 {
-	struct frame_reader *frames;
+	struct block_reader *blocks;
 	struct capture_reader *r;
-	int ret = frame_reader_open(&frames, fd, err);
+	int ret = block_reader_open(&blocks, fd, err);
 
 	if (ret)
 		return ret;
 	r = xcalloc(1, sizeof(*r));
 	r->source.ops = &ops;
-	r->frames = frames;
-	r->ahead = frame_ahead_new(frames);
+	r->blocks = blocks;
+	r->ahead = block_ahead_new(blocks);
 	*out = r;
 	return 0;
 }
@@ -306,8 +306,8 @@ void capture_reader_free(struct capture_reader *r)
 {
 	if (!r)
 		return;
-	frame_ahead_free(r->ahead);
-	frame_reader_free(r->frames);
+	block_ahead_free(r->ahead);
+	block_reader_free(r->blocks);
 	free(r);
 }
 
@@ -319,23 +319,23 @@ struct source *capture_reader_source(struct capture_reader *r)
 int capture_reader_select(struct capture_reader *r, uint64_t from_ns, uint64_t to_ns,
 			  struct error *err)
 {
-	return frame_reader_select(r->frames, from_ns, to_ns, err);
+	return block_reader_select(r->blocks, from_ns, to_ns, err);
 }
 
 void capture_reader_limit(struct capture_reader *r, uint64_t end_ns)
 {
 	r->end_ns = end_ns;
-	frame_reader_limit(r->frames, end_ns);
+	block_reader_limit(r->blocks, end_ns);
 }
 
 const struct capture_header *capture_reader_header(const struct capture_reader *r)
 {
-	return frame_reader_header(r->frames);
+	return block_reader_header(r->blocks);
 }
 
 void capture_reader_count(const struct capture_reader *r, struct capture_counts *counts)
 {
-	*counts = r->frame ? r->frame->counts : (struct capture_counts){0};
+	*counts = r->block ? r->block->counts : (struct capture_counts){0};
 	counts->records = r->counts.records;
 	counts->unknown_records = r->counts.unknown_records;
 	counts->end_ns = r->counts.end_ns;
@@ -348,5 +348,5 @@ bool capture_reader_begins_epoch(const struct capture_reader *r)
 
 bool capture_reader_is_state(const struct capture_reader *r)
 {
-	return r->frame && r->frame->frame.flags & CAPTURE_FRAME_STATE && r->raw_at;
+	return r->block && r->block->block.flags & CAPTURE_BLOCK_STATE && r->raw_at;
 }

@@ -43,7 +43,7 @@ size_t capture_contents_next(struct capture_contents *c, void *into);
 struct capture_reader;
 
 struct capture_counts {
-	uint64_t frames, records; /* read so far */
+	uint64_t blocks, records; /* read so far */
 	uint64_t end_ns; /* latest time of a record so far; 0: none */
 	uint64_t lost_samples; /* in missing blocks */
 	uint64_t skipped_bytes; /* outside of whole blocks */

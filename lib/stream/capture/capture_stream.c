@@ -7,7 +7,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/crc32.h"
-#include "lib/stream/capture/frame_reader.h"
+#include "lib/stream/capture/block_reader.h"
 #include "lib/stream/record/records.h"
 
 /* Parts of a capture, in the order of reading. */
@@ -18,11 +18,11 @@ struct capture_stream {
 	int fd;
 	enum part part;
 	struct capture_header header;
-	struct capture_frame frame; /* the one being read, or whose records are given out */
+	struct capture_block block; /* the one being read, or whose records are given out */
 	size_t filled; /* bytes of the part that are there */
 	uint8_t *packed, *raw;
 	size_t raw_at, raw_size;
-	struct frame_unpacker *unpacker;
+	struct block_unpacker *unpacker;
 	bool was_state; /* the previous block was one of a state */
 	bool begins_state; /* the record given last is the first one of a state */
 	uint64_t samples; /* records so far */
@@ -37,7 +37,7 @@ static const struct rec *next_record(struct capture_stream *s)
 
 		if (size < sizeof(*rec) || size > left)
 			break;
-		s->begins_state = !s->raw_at && s->frame.flags & CAPTURE_FRAME_STATE &&
+		s->begins_state = !s->raw_at && s->block.flags & CAPTURE_BLOCK_STATE &&
 				  !s->was_state;
 		s->raw_at += size;
 		s->samples += rec->kind == REC_SAMPLE;
@@ -74,25 +74,25 @@ static int enter_header(struct capture_stream *s, struct error *err)
 	return 1;
 }
 
-static int enter_frame(struct capture_stream *s, struct error *err)
+static int enter_block(struct capture_stream *s, struct error *err)
 {
-	if (!capture_frame_is_good(&s->frame))
+	if (!capture_block_is_good(&s->block))
 		return error_text(err, -EBADMSG, "the stream of records is damaged");
 	s->part = PART_CONTENTS;
 	return 1;
 }
 
-static bool is_beside(const struct capture_frame *f)
+static bool is_beside(const struct capture_block *f)
 {
-	return f->flags & (CAPTURE_FRAME_FILE | CAPTURE_FRAME_STATE);
+	return f->flags & (CAPTURE_BLOCK_FILE | CAPTURE_BLOCK_STATE);
 }
 
 static int enter_contents(struct capture_stream *s, struct error *err)
 {
-	const struct capture_frame *f = &s->frame;
+	const struct capture_block *f = &s->block;
 
 	if (crc32_add(0, s->packed, f->packed_size) != f->packed_check ||
-	    !frame_unpacker_unpack(s->unpacker, s->header.version, f, s->packed, s->raw))
+	    !block_unpacker_unpack(s->unpacker, s->header.version, f, s->packed, s->raw))
 		return error_text(err, -EBADMSG, "the stream of records is damaged");
 	if (!is_beside(f) && f->samples > s->samples) {
 		s->lost += f->samples - s->samples;
@@ -119,11 +119,11 @@ static int read_part(struct capture_stream *s, struct error *err)
 		return ret;
 	case PART_FRAME:
 		if (!s->filled)
-			s->was_state = s->frame.flags & CAPTURE_FRAME_STATE;
-		ret = fill(s, &s->frame, sizeof(s->frame));
-		return ret > 0 ? enter_frame(s, err) : ret;
+			s->was_state = s->block.flags & CAPTURE_BLOCK_STATE;
+		ret = fill(s, &s->block, sizeof(s->block));
+		return ret > 0 ? enter_block(s, err) : ret;
 	default:
-		ret = fill(s, s->packed, s->frame.packed_size);
+		ret = fill(s, s->packed, s->block.packed_size);
 		return ret > 0 ? enter_contents(s, err) : ret;
 	}
 }
@@ -161,7 +161,7 @@ struct capture_stream *capture_stream_new(int fd)
 	s->fd = fd;
 	s->packed = xmalloc(CAPTURE_PACKED_MAX);
 	s->raw = xmalloc(CAPTURE_RAW_MAX);
-	s->unpacker = frame_unpacker_new();
+	s->unpacker = block_unpacker_new();
 	return s;
 }
 
@@ -169,7 +169,7 @@ void capture_stream_free(struct capture_stream *s)
 {
 	if (!s)
 		return;
-	frame_unpacker_free(s->unpacker);
+	block_unpacker_free(s->unpacker);
 	free(s->packed);
 	free(s->raw);
 	free(s);
@@ -183,7 +183,7 @@ struct source *capture_stream_source(struct capture_stream *s)
 bool capture_stream_is_state(const struct capture_stream *s, bool *begins)
 {
 	*begins = s->begins_state;
-	return s->raw_at && s->frame.flags & CAPTURE_FRAME_STATE;
+	return s->raw_at && s->block.flags & CAPTURE_BLOCK_STATE;
 }
 
 uint64_t capture_stream_lost(const struct capture_stream *s)

@@ -26,7 +26,7 @@
 struct capture_batch {
 	struct capture_batch *next;
 	struct capture_contents *contents; /* NULL: none */
-	struct capture_frame frame;
+	struct capture_block block;
 	uint64_t begin_ns; /* when its first record was added */
 	size_t size;
 	uint8_t data[CAPTURE_RAW_MAX];
@@ -52,7 +52,7 @@ struct kept_epochs {
 
 /* Packs records into a block of a capture. */
 
-struct frame_packer;
+struct block_packer;
 
 /* Batches of a capture on their way into the file: a thread packs and writes them. */
 
@@ -79,19 +79,19 @@ static void kept_epochs_release(struct kept_epochs *k)
 }
 
 /* Notes a block that was written at that position. */
-static void kept_epochs_note(struct kept_epochs *k, const struct capture_frame *frame, uint64_t at)
+static void kept_epochs_note(struct kept_epochs *k, const struct capture_block *block, uint64_t at)
 {
-	if (frame->last_ns > k->latest_ns)
-		k->latest_ns = frame->last_ns;
-	if (!(frame->flags & CAPTURE_FRAME_STATE) && frame->records && k->rows.count &&
+	if (block->last_ns > k->latest_ns)
+		k->latest_ns = block->last_ns;
+	if (!(block->flags & CAPTURE_BLOCK_STATE) && block->records && k->rows.count &&
 	    !vec_last(&k->rows).has_samples) {
-		vec_last(&k->rows).samples = frame->samples;
+		vec_last(&k->rows).samples = block->samples;
 		vec_last(&k->rows).has_samples = true;
 	}
-	if (!(frame->flags & CAPTURE_FRAME_STATE) || frame->sequence == k->sequence)
+	if (!(block->flags & CAPTURE_BLOCK_STATE) || block->sequence == k->sequence)
 		return;
-	k->sequence = frame->sequence;
-	vec_push(&k->rows, (struct kept_epoch){.at = at, .start_ns = frame->first_ns});
+	k->sequence = block->sequence;
+	vec_push(&k->rows, (struct kept_epoch){.at = at, .start_ns = block->first_ns});
 }
 
 /* True if the rest is enough without the oldest epoch, or too much with it. */
@@ -185,18 +185,18 @@ static void kept_epochs_window(const struct kept_epochs *k, struct capture_windo
 /* Fast enough for any recording; higher levels save 3 to 4 %. */
 #define PACK_LEVEL 1
 
-struct frame_packer {
+struct block_packer {
 	ZSTD_CCtx *context;
 	struct columns *columns;
 	uint8_t *packed; /* the header, then the payload */
 };
 
 /* Keeps only memory between blocks. */
-static struct frame_packer *frame_packer_new(void)
+static struct block_packer *block_packer_new(void)
 {
-	struct frame_packer *p = xcalloc(1, sizeof(*p));
+	struct block_packer *p = xcalloc(1, sizeof(*p));
 
-	p->packed = xmalloc(sizeof(struct capture_frame) + CAPTURE_PACKED_MAX);
+	p->packed = xmalloc(sizeof(struct capture_block) + CAPTURE_PACKED_MAX);
 	p->columns = columns_new();
 	p->context = ZSTD_createCCtx();
 	if (!p->context)
@@ -205,7 +205,7 @@ static struct frame_packer *frame_packer_new(void)
 }
 
 /* NULL is fine. */
-static void frame_packer_free(struct frame_packer *p)
+static void block_packer_free(struct block_packer *p)
 {
 	if (!p)
 		return;
@@ -217,35 +217,35 @@ static void frame_packer_free(struct frame_packer *p)
 
 /*
  * Packs whole records and completes the block's header: its sizes, checks and
- * CAPTURE_FRAME_COLUMNS. Returns header and packed bytes, valid until the next call; NULL if out of
+ * CAPTURE_BLOCK_COLUMNS. Returns header and packed bytes, valid until the next call; NULL if out of
  * memory.
  */
-static const uint8_t *frame_packer_pack(struct frame_packer *p, struct capture_frame *frame,
+static const uint8_t *block_packer_pack(struct block_packer *p, struct capture_block *block,
 					uint8_t *records, size_t size, size_t *bytes)
 {
-	uint8_t *payload = p->packed + sizeof(*frame);
+	uint8_t *payload = p->packed + sizeof(*block);
 	size_t columns_size, packed_size;
-	const uint8_t *columns = frame->flags & CAPTURE_FRAME_FILE
+	const uint8_t *columns = block->flags & CAPTURE_BLOCK_FILE
 					 ? NULL
 					 : columns_encode(p->columns, records, size, size,
 							  &columns_size);
 
 	if (columns) {
-		frame->flags |= CAPTURE_FRAME_COLUMNS;
-		frame->columns_size = (uint32_t)columns_size;
+		block->flags |= CAPTURE_BLOCK_COLUMNS;
+		block->columns_size = (uint32_t)columns_size;
 	}
 	packed_size = ZSTD_compressCCtx(p->context, payload, CAPTURE_PACKED_MAX,
 					columns ? columns : records, columns ? columns_size : size,
 					PACK_LEVEL);
 	if (ZSTD_isError(packed_size))
 		return NULL;
-	frame->magic = CAPTURE_FRAME_MAGIC;
-	frame->raw_size = (uint32_t)size;
-	frame->packed_size = (uint32_t)packed_size;
-	frame->packed_check = crc32_add(0, payload, packed_size);
-	frame->check = crc32_add(0, frame, offsetof(struct capture_frame, check));
-	memcpy(p->packed, frame, sizeof(*frame));
-	*bytes = sizeof(*frame) + packed_size;
+	block->magic = CAPTURE_BLOCK_MAGIC;
+	block->raw_size = (uint32_t)size;
+	block->packed_size = (uint32_t)packed_size;
+	block->packed_check = crc32_add(0, payload, packed_size);
+	block->check = crc32_add(0, block, offsetof(struct capture_block, check));
+	memcpy(p->packed, block, sizeof(*block));
+	*bytes = sizeof(*block) + packed_size;
 	return p->packed;
 }
 
@@ -271,7 +271,7 @@ struct batch_queue {
 	/* Belongs to the adding thread. */
 	bool has_thread;
 	/* Belongs to the writing thread. */
-	struct frame_packer *packer;
+	struct block_packer *packer;
 	uint64_t synced_ns;
 };
 
@@ -292,16 +292,16 @@ static struct batch_queue *batch_queue_new(const struct capture_writer_options *
 }
 
 /* Writes header and packed bytes at once, so that a killed process leaves few torn blocks. */
-static int write_frame(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
+static int write_block(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
 {
 	size_t size;
-	const uint8_t *frame = frame_packer_pack(q->packer, &batch->frame, batch->data, batch->size,
+	const uint8_t *block = block_packer_pack(q->packer, &batch->block, batch->data, batch->size,
 						 &size);
 
-	if (!frame)
+	if (!block)
 		return -ENOMEM;
 	*bytes += size;
-	return capture_write(q->fd, frame, size);
+	return capture_write(q->fd, block, size);
 }
 
 static void sync_file(struct batch_queue *q, bool now)
@@ -326,18 +326,18 @@ static bool is_over(struct batch_queue *q)
 }
 
 /* Writes the records that the contents have become, if any. */
-static int write_contents_frame(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
+static int write_contents_block(struct batch_queue *q, struct capture_batch *batch, uint64_t *bytes)
 {
 	int ret;
 
 	if (!batch->size)
 		return 0;
-	batch->frame = (struct capture_frame){
-		.flags = CAPTURE_FRAME_FILE,
-		.records = batch->frame.records,
+	batch->block = (struct capture_block){
+		.flags = CAPTURE_BLOCK_FILE,
+		.records = batch->block.records,
 	};
-	ret = write_frame(q, batch, bytes);
-	batch->size = batch->frame.records = 0;
+	ret = write_block(q, batch, bytes);
+	batch->size = batch->block.records = 0;
 	return ret;
 }
 
@@ -349,17 +349,17 @@ static int write_contents(struct batch_queue *q, struct capture_batch *batch, ui
 	while (!ret && size && !is_over(q)) {
 		size = capture_contents_next(batch->contents, batch->data + batch->size);
 		batch->size += size;
-		batch->frame.records += size > 0;
-		if (batch->size >= CAPTURE_FRAME_BYTES)
-			ret = write_contents_frame(q, batch, bytes);
+		batch->block.records += size > 0;
+		if (batch->size >= CAPTURE_BLOCK_BYTES)
+			ret = write_contents_block(q, batch, bytes);
 	}
-	return ret ? ret : write_contents_frame(q, batch, bytes);
+	return ret ? ret : write_contents_block(q, batch, bytes);
 }
 
 /* State and contents are no part of the stream. */
 static bool is_beside(const struct capture_batch *batch)
 {
-	return batch->contents || batch->frame.flags & CAPTURE_FRAME_STATE;
+	return batch->contents || batch->block.flags & CAPTURE_BLOCK_STATE;
 }
 
 static uint64_t batch_samples(const struct capture_batch *batch)
@@ -379,7 +379,7 @@ static void discard(struct batch_queue *q, const struct capture_batch *batch)
 {
 	if (is_beside(batch))
 		return;
-	q->written.unwritten_records += batch->frame.records;
+	q->written.unwritten_records += batch->block.records;
 	q->written.unwritten_samples += batch_samples(batch);
 }
 
@@ -391,11 +391,11 @@ static void write_batch(struct batch_queue *q, struct capture_batch *batch, bool
 
 	if (!has_failed)
 		ret = batch->contents ? write_contents(q, batch, &bytes)
-				      : write_frame(q, batch, &bytes);
+				      : write_block(q, batch, &bytes);
 	if (!has_failed && !ret)
 		sync_file(q, false);
 	pthread_mutex_lock(&q->lock);
-	kept_epochs_note(&q->kept, &batch->frame, q->written.bytes);
+	kept_epochs_note(&q->kept, &batch->block, q->written.bytes);
 	if (!q->is_pinned)
 		kept_epochs_drop(&q->kept, q->fd, q->written.bytes + bytes);
 	if (batch->contents)
@@ -404,7 +404,7 @@ static void write_batch(struct batch_queue *q, struct capture_batch *batch, bool
 		discard(q, batch);
 	else
 		q->written.bytes += bytes;
-	if (batch->frame.flags & CAPTURE_FRAME_STATE)
+	if (batch->block.flags & CAPTURE_BLOCK_STATE)
 		q->written.state_bytes += bytes;
 	if (ret)
 		q->written.failure = ret;
@@ -421,7 +421,7 @@ static void *write_batches(void *ctx)
 {
 	struct batch_queue *q = ctx;
 
-	q->packer = frame_packer_new();
+	q->packer = block_packer_new();
 	pthread_mutex_lock(&q->lock);
 	for (;;) {
 		struct capture_batch *batch = q->head;
@@ -496,7 +496,7 @@ static void batch_queue_free(struct batch_queue *q)
 	/* The thread may be blocked by a file system that does not respond. */
 	if (q->has_thread && !thread_join_soon(q->thread))
 		return;
-	frame_packer_free(q->packer);
+	block_packer_free(q->packer);
 	free(q->spare);
 	pthread_cond_destroy(&q->changed);
 	pthread_cond_destroy(&q->idle);
@@ -526,7 +526,7 @@ static struct capture_batch *batch_queue_take(struct batch_queue *q)
 	batch->next = NULL;
 	batch->contents = NULL;
 	batch->size = 0;
-	batch->frame = (struct capture_frame){0};
+	batch->block = (struct capture_block){0};
 	return batch;
 }
 
@@ -650,7 +650,7 @@ struct capture_writer {
 	uint64_t sequence, samples;
 	uint64_t now_ns; /* as of the last call */
 	struct capture_state *state;
-	uint64_t frame_ns; /* length of a block */
+	uint64_t block_ns; /* length of a block */
 	uint64_t epoch_bytes; /* limit for an epoch */
 	uint64_t epoch_ns; /* when the latest epoch began, or will */
 	uint64_t epoch_at; /* bytes written then */
@@ -691,7 +691,7 @@ struct capture_writer *capture_writer_new(const struct capture_writer_options *o
 	w->queue = batch_queue_new(options);
 	w->state = capture_state_new();
 	w->epoch_ns = start->start_ns;
-	w->frame_ns = options->frame_ns ? options->frame_ns : CAPTURE_FRAME_NS;
+	w->block_ns = options->block_ns ? options->block_ns : CAPTURE_BLOCK_NS;
 	w->epoch_bytes = options->keep_bytes ? options->keep_bytes / CAPTURE_KEPT_EPOCHS
 					     : EPOCH_BYTES;
 	ret = write_header(w, start);
@@ -707,8 +707,8 @@ static struct capture_batch *new_batch(struct capture_writer *w)
 	struct capture_batch *batch = batch_queue_take(w->queue);
 
 	batch->begin_ns = w->now_ns;
-	batch->frame.samples = w->samples;
-	batch->frame.first_ns = UINT64_MAX;
+	batch->block.samples = w->samples;
+	batch->block.first_ns = UINT64_MAX;
 	return batch;
 }
 
@@ -734,16 +734,16 @@ static void end_batch(struct capture_writer *w, uint32_t flags)
 
 	if (!batch)
 		return;
-	batch->frame.sequence = w->sequence++;
-	batch->frame.flags = flags | w->next_flags;
+	batch->block.sequence = w->sequence++;
+	batch->block.flags = flags | w->next_flags;
 	w->next_flags = 0;
-	if (!batch->frame.records)
-		batch->frame.first_ns = 0;
+	if (!batch->block.records)
+		batch->block.first_ns = 0;
 	batch_queue_push(w->queue, batch, flags);
 }
 
 /* The blocks of a state, before they are handed to the thread. */
-struct state_frames {
+struct state_blocks {
 	struct capture_writer *writer;
 	struct capture_batch *head, **tail, *last;
 	uint64_t count;
@@ -751,10 +751,10 @@ struct state_frames {
 
 static void add_state(void *ctx, const struct rec *rec)
 {
-	struct state_frames *f = ctx;
+	struct state_blocks *f = ctx;
 	size_t size = record_size(rec);
 
-	if (!f->last || f->last->size >= CAPTURE_FRAME_BYTES) {
+	if (!f->last || f->last->size >= CAPTURE_BLOCK_BYTES) {
 		f->last = new_batch(f->writer);
 		*f->tail = f->last;
 		f->tail = &f->last->next;
@@ -762,28 +762,28 @@ static void add_state(void *ctx, const struct rec *rec)
 	}
 	memcpy(f->last->data + f->last->size, rec, size);
 	f->last->size += size;
-	f->last->frame.records++;
+	f->last->block.records++;
 }
 
-static void label_state(const struct state_frames *f)
+static void label_state(const struct state_blocks *f)
 {
 	const struct capture_writer *w = f->writer;
 	uint64_t left = f->count;
 
 	for (struct capture_batch *batch = f->head; batch; batch = batch->next) {
-		struct capture_frame *frame = &batch->frame;
+		struct capture_block *block = &batch->block;
 
-		frame->flags = CAPTURE_FRAME_STATE;
-		frame->sequence = w->sequence;
-		frame->samples = left--;
-		frame->first_ns = frame->last_ns = w->epoch_ns;
+		block->flags = CAPTURE_BLOCK_STATE;
+		block->sequence = w->sequence;
+		block->samples = left--;
+		block->first_ns = block->last_ns = w->epoch_ns;
 	}
 }
 
 /* Writes the state before the block that begins an epoch. Without room, no epoch begins. */
 static void write_state(struct capture_writer *w)
 {
-	struct state_frames f = {.writer = w, .tail = &f.head};
+	struct state_blocks f = {.writer = w, .tail = &f.head};
 	struct capture_written written;
 
 	w->awaits_epoch = false;
@@ -794,7 +794,7 @@ static void write_state(struct capture_writer *w)
 	w->epoch_at = written.bytes;
 	w->state_at = written.state_bytes;
 	if (f.head && batch_queue_push(w->queue, f.head, false))
-		w->next_flags = CAPTURE_FRAME_EPOCH;
+		w->next_flags = CAPTURE_BLOCK_EPOCH;
 }
 
 bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns,
@@ -824,7 +824,7 @@ void capture_writer_begin_epoch(struct capture_writer *w, uint64_t time_ns)
 void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 {
 	size_t size = record_size(rec);
-	struct capture_frame *frame;
+	struct capture_block *block;
 
 	/* Facts arrive in between, as they become known. */
 	if (w->awaits_epoch && rec->kind != REC_META && rec->time >= w->epoch_ns)
@@ -832,31 +832,31 @@ void capture_writer_add(struct capture_writer *w, const struct rec *rec)
 	capture_state_take(w->state, rec);
 	if (!w->batch)
 		w->batch = new_batch(w);
-	frame = &w->batch->frame;
+	block = &w->batch->block;
 	memcpy(w->batch->data + w->batch->size, rec, size);
 	if (rec->kind == REC_STACK)
 		stack_record_clear_padding((struct rec_stack *)(w->batch->data + w->batch->size));
 	w->batch->size += size;
 	w->samples += rec->kind == REC_SAMPLE;
-	frame->records++;
-	if (rec->time < frame->first_ns)
-		frame->first_ns = rec->time;
-	if (rec->time > frame->last_ns)
-		frame->last_ns = rec->time;
-	if (w->batch->size >= CAPTURE_FRAME_BYTES)
+	block->records++;
+	if (rec->time < block->first_ns)
+		block->first_ns = rec->time;
+	if (rec->time > block->last_ns)
+		block->last_ns = rec->time;
+	if (w->batch->size >= CAPTURE_BLOCK_BYTES)
 		end_batch(w, 0);
 }
 
 /* The first blocks are shorter, so that a recording killed early leaves data, too. */
-static uint64_t frame_ns(const struct capture_writer *w)
+static uint64_t block_ns(const struct capture_writer *w)
 {
-	return w->sequence < FIRST_FRAMES ? w->frame_ns >> (FIRST_FRAMES - w->sequence)
-					  : w->frame_ns;
+	return w->sequence < FIRST_FRAMES ? w->block_ns >> (FIRST_FRAMES - w->sequence)
+					  : w->block_ns;
 }
 
 bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns)
 {
-	return w->batch && now_ns - w->batch->begin_ns >= frame_ns(w);
+	return w->batch && now_ns - w->batch->begin_ns >= block_ns(w);
 }
 
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns)
@@ -909,6 +909,6 @@ void capture_writer_finish(struct capture_writer *w, bool complete)
 {
 	if (!w->batch)
 		w->batch = new_batch(w);
-	end_batch(w, complete ? CAPTURE_FRAME_END : 0);
+	end_batch(w, complete ? CAPTURE_BLOCK_END : 0);
 	batch_queue_finish(w->queue);
 }

@@ -41,7 +41,7 @@ struct capture_writer_options {
 	 * waiting ones.
 	 */
 	bool has_windows;
-	uint64_t frame_ns; /* a block ends after this time; 0: the default, CAPTURE_FRAME_NS */
+	uint64_t block_ns; /* a block ends after this time; 0: the default, CAPTURE_BLOCK_NS */
 };
 
 struct capture_written {

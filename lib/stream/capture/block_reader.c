@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/stream/capture/frame_reader.h"
+#include "lib/stream/capture/block_reader.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -13,15 +13,15 @@
 #include "lib/stream/capture/columns.h"
 #include "lib/stream/record/records.h"
 
-struct frame_unpacker {
+struct block_unpacker {
 	ZSTD_DCtx *unpacker;
 	struct columns *columns;
 	uint8_t *encoded; /* records in columns */
 };
 
-struct frame_unpacker *frame_unpacker_new(void)
+struct block_unpacker *block_unpacker_new(void)
 {
-	struct frame_unpacker *u = xcalloc(1, sizeof(*u));
+	struct block_unpacker *u = xcalloc(1, sizeof(*u));
 
 	u->encoded = xmalloc(CAPTURE_RAW_MAX);
 	u->columns = columns_new();
@@ -31,7 +31,7 @@ struct frame_unpacker *frame_unpacker_new(void)
 	return u;
 }
 
-void frame_unpacker_free(struct frame_unpacker *u)
+void block_unpacker_free(struct block_unpacker *u)
 {
 	if (!u)
 		return;
@@ -41,10 +41,10 @@ void frame_unpacker_free(struct frame_unpacker *u)
 	free(u);
 }
 
-bool frame_unpacker_unpack(struct frame_unpacker *u, uint32_t version,
-			   const struct capture_frame *f, const uint8_t *packed, uint8_t *raw)
+bool block_unpacker_unpack(struct block_unpacker *u, uint32_t version,
+			   const struct capture_block *f, const uint8_t *packed, uint8_t *raw)
 {
-	bool has_columns = f->flags & CAPTURE_FRAME_COLUMNS;
+	bool has_columns = f->flags & CAPTURE_BLOCK_COLUMNS;
 	size_t wanted = has_columns ? f->columns_size : f->raw_size;
 	size_t size = ZSTD_decompressDCtx(u->unpacker, has_columns ? u->encoded : raw, wanted,
 					  packed, f->packed_size);
@@ -69,12 +69,12 @@ int capture_header_check(const struct capture_header *h, size_t size, struct err
 	return 0;
 }
 
-bool capture_frame_is_good(const struct capture_frame *f)
+bool capture_block_is_good(const struct capture_block *f)
 {
-	return f->magic == CAPTURE_FRAME_MAGIC &&
-	       crc32_add(0, f, offsetof(struct capture_frame, check)) == f->check &&
+	return f->magic == CAPTURE_BLOCK_MAGIC &&
+	       crc32_add(0, f, offsetof(struct capture_block, check)) == f->check &&
 	       f->raw_size <= CAPTURE_RAW_MAX && f->packed_size <= CAPTURE_PACKED_MAX &&
-	       (!(f->flags & CAPTURE_FRAME_COLUMNS) || f->columns_size <= CAPTURE_RAW_MAX);
+	       (!(f->flags & CAPTURE_BLOCK_COLUMNS) || f->columns_size <= CAPTURE_RAW_MAX);
 }
 
 /* Bytes to read at once when searching for the next block. */
@@ -101,7 +101,7 @@ struct epoch {
 	uint64_t time;
 };
 
-struct frame_reader {
+struct block_reader {
 	int fd;
 	struct capture_header header;
 	uint64_t at; /* position of the next block */
@@ -119,9 +119,9 @@ struct frame_reader {
 	bool has_late; /* a block after it was read */
 	bool is_settled; /* no more blocks for the previous window */
 	bool wants_state; /* blocks are missing: the next state restores their effect */
-	struct frame_contents *out; /* destination of the block that is read */
+	struct block_contents *out; /* destination of the block that is read */
 	uint8_t *packed;
-	struct frame_unpacker *unpacker;
+	struct block_unpacker *unpacker;
 };
 
 bool capture_is_one(const void *bytes, size_t size)
@@ -129,7 +129,7 @@ bool capture_is_one(const void *bytes, size_t size)
 	return size >= CAPTURE_MAGIC_SIZE && !memcmp(bytes, CAPTURE_MAGIC, CAPTURE_MAGIC_SIZE);
 }
 
-static int read_header(struct frame_reader *r, struct error *err)
+static int read_header(struct block_reader *r, struct error *err)
 {
 	struct capture_header *h = &r->header;
 	ssize_t n = read_at(r->fd, h, sizeof(*h), 0);
@@ -144,31 +144,31 @@ static int read_header(struct frame_reader *r, struct error *err)
 }
 
 /* True if the block with this header must be read. Others need not even be whole. */
-static bool is_wanted(struct frame_reader *r)
+static bool is_wanted(struct block_reader *r)
 {
-	const struct capture_frame *f = &r->out->frame;
+	const struct capture_block *f = &r->out->block;
 
-	if (f->flags & CAPTURE_FRAME_FILE)
+	if (f->flags & CAPTURE_BLOCK_FILE)
 		return true;
 	if (r->at < r->first_at)
 		return false;
-	r->is_late |= r->is_window && f->flags & CAPTURE_FRAME_STATE && r->is_begun;
-	if (f->flags & CAPTURE_FRAME_STATE)
+	r->is_late |= r->is_window && f->flags & CAPTURE_BLOCK_STATE && r->is_begun;
+	if (f->flags & CAPTURE_BLOCK_STATE)
 		return r->wants_state || f->sequence > r->sequence;
 	if (f->records && f->first_ns > r->to_ns)
 		r->is_past = true;
-	return !r->is_past || f->flags & CAPTURE_FRAME_END;
+	return !r->is_past || f->flags & CAPTURE_BLOCK_END;
 }
 
 /* Reads the block at r->at. Returns 1 if it is whole, 0 if not, or a negative errno. */
-static int read_frame(struct frame_reader *r)
+static int read_block(struct block_reader *r)
 {
-	struct capture_frame *f = &r->out->frame;
+	struct capture_block *f = &r->out->block;
 	ssize_t n = read_at(r->fd, f, sizeof(*f), r->at);
 
 	if (n < 0)
 		return (int)n;
-	if ((size_t)n < sizeof(*f) || !capture_frame_is_good(f) || r->vain > VAIN_MAX)
+	if ((size_t)n < sizeof(*f) || !capture_block_is_good(f) || r->vain > VAIN_MAX)
 		return 0;
 	r->is_skipped = !is_wanted(r);
 	if (r->is_skipped)
@@ -177,7 +177,7 @@ static int read_frame(struct frame_reader *r)
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n == f->packed_size && crc32_add(0, r->packed, (size_t)n) == f->packed_check) {
-		if (frame_unpacker_unpack(r->unpacker, r->header.version, f, r->packed,
+		if (block_unpacker_unpack(r->unpacker, r->header.version, f, r->packed,
 					  r->out->raw))
 			return 1;
 		r->vain += f->raw_size;
@@ -189,15 +189,15 @@ static int read_frame(struct frame_reader *r)
 /* Returns the first header with a valid check, or one truncated by the end; NULL if none. */
 static const uint8_t *find_header(const uint8_t *data, size_t size)
 {
-	const uint32_t magic = CAPTURE_FRAME_MAGIC;
+	const uint32_t magic = CAPTURE_BLOCK_MAGIC;
 	const uint8_t *at = data, *end = data + size;
-	struct capture_frame frame;
+	struct capture_block block;
 
 	while ((at = memmem(at, (size_t)(end - at), &magic, sizeof(magic)))) {
-		if ((size_t)(end - at) < sizeof(frame))
+		if ((size_t)(end - at) < sizeof(block))
 			return at;
-		memcpy(&frame, at, sizeof(frame));
-		if (capture_frame_is_good(&frame))
+		memcpy(&block, at, sizeof(block));
+		if (capture_block_is_good(&block))
 			return at;
 		at++;
 	}
@@ -205,7 +205,7 @@ static const uint8_t *find_header(const uint8_t *data, size_t size)
 }
 
 /* Moves to the next block with a valid header at or after `at`; UINT64_MAX if none. */
-static int find_magic(struct frame_reader *r, uint64_t *at)
+static int find_magic(struct block_reader *r, uint64_t *at)
 {
 	for (;;) {
 		ssize_t n = read_at(r->fd, r->packed, SEARCH_SIZE, *at);
@@ -213,7 +213,7 @@ static int find_magic(struct frame_reader *r, uint64_t *at)
 
 		if (n < 0)
 			return (int)n;
-		if ((size_t)n < sizeof(struct capture_frame))
+		if ((size_t)n < sizeof(struct capture_block))
 			break;
 		found = find_header(r->packed, (size_t)n);
 		if (!found) {
@@ -221,18 +221,18 @@ static int find_magic(struct frame_reader *r, uint64_t *at)
 			continue;
 		}
 		*at += (uint64_t)(found - r->packed);
-		if ((size_t)(r->packed + n - found) >= sizeof(struct capture_frame))
+		if ((size_t)(r->packed + n - found) >= sizeof(struct capture_block))
 			return 0;
 	}
 	*at = UINT64_MAX;
 	return 0;
 }
 
-/* Moves to the next whole block and reads it. As read_frame(), but 0 at the end of the file. */
-static int next_whole_frame(struct frame_reader *r)
+/* Moves to the next whole block and reads it. As read_block(), but 0 at the end of the file. */
+static int next_whole_block(struct block_reader *r)
 {
 	uint64_t start = r->at, at = start;
-	int ret = read_frame(r);
+	int ret = read_block(r);
 
 	while (!ret) {
 		at++;
@@ -240,7 +240,7 @@ static int next_whole_frame(struct frame_reader *r)
 		if (ret || at == UINT64_MAX || r->vain > VAIN_MAX)
 			break;
 		r->at = at;
-		ret = read_frame(r);
+		ret = read_block(r);
 	}
 	if (ret > 0)
 		r->counts.skipped_bytes += r->at - start;
@@ -248,9 +248,9 @@ static int next_whole_frame(struct frame_reader *r)
 }
 
 /* Derives the number of missing blocks and samples from the counts of a block. */
-static void note_missing(struct frame_reader *r)
+static void note_missing(struct block_reader *r)
 {
-	const struct capture_frame *f = &r->out->frame;
+	const struct capture_block *f = &r->out->block;
 
 	if (f->sequence <= r->sequence)
 		return;
@@ -266,19 +266,19 @@ static void note_missing(struct frame_reader *r)
 }
 
 /* Counts only the part of the file that was read: the rest may be a hole. */
-static bool is_swollen(struct frame_reader *r)
+static bool is_swollen(struct block_reader *r)
 {
-	r->raw_total += r->out->frame.raw_size;
-	r->packed_total += r->out->frame.packed_size;
+	r->raw_total += r->out->block.raw_size;
+	r->packed_total += r->out->block.packed_size;
 	return r->raw_total > RAW_FREE + RAW_RATIO * r->packed_total;
 }
 
 /* Enters a block of the stream, and notes where the stream continues. */
-static void enter_stream(struct frame_reader *r)
+static void enter_stream(struct block_reader *r)
 {
-	const struct capture_frame *f = &r->out->frame;
+	const struct capture_block *f = &r->out->block;
 
-	if (f->flags & CAPTURE_FRAME_END)
+	if (f->flags & CAPTURE_BLOCK_END)
 		r->counts.is_complete = true;
 	if (r->is_past)
 		return;
@@ -289,16 +289,16 @@ static void enter_stream(struct frame_reader *r)
 	r->sequence = f->sequence + 1;
 	r->samples = f->samples;
 	/* The state before it, if it was wanted, has been read. */
-	if (f->flags & CAPTURE_FRAME_EPOCH)
+	if (f->flags & CAPTURE_BLOCK_EPOCH)
 		r->wants_state = false;
 }
 
-static uint64_t count_samples(const struct frame_contents *frame)
+static uint64_t count_samples(const struct block_contents *block)
 {
-	size_t left = frame->frame.raw_size;
+	size_t left = block->block.raw_size;
 	uint64_t count = 0;
 
-	for (const uint8_t *at = frame->raw; left >= sizeof(struct rec);) {
+	for (const uint8_t *at = block->raw; left >= sizeof(struct rec);) {
 		const struct rec *rec = (const struct rec *)at;
 		size_t size = record_size(rec);
 
@@ -311,27 +311,27 @@ static uint64_t count_samples(const struct frame_contents *frame)
 	return count;
 }
 
-static int read_next(struct frame_reader *r)
+static int read_next(struct block_reader *r)
 {
-	const struct capture_frame *f = &r->out->frame;
+	const struct capture_block *f = &r->out->block;
 	int ret;
 
 	do {
-		ret = next_whole_frame(r);
+		ret = next_whole_block(r);
 		if (ret <= 0)
 			return ret;
 		r->at += sizeof(*f) + f->packed_size;
 	} while (r->is_skipped);
 	if (is_swollen(r))
 		return -EFBIG;
-	r->counts.frames++;
-	if (!(f->flags & (CAPTURE_FRAME_FILE | CAPTURE_FRAME_STATE)))
+	r->counts.blocks++;
+	if (!(f->flags & (CAPTURE_BLOCK_FILE | CAPTURE_BLOCK_STATE)))
 		enter_stream(r);
 	r->samples += count_samples(r->out);
 	return 1;
 }
 
-int frame_reader_next(struct frame_reader *r, struct frame_contents *out)
+int block_reader_next(struct block_reader *r, struct block_contents *out)
 {
 	r->out = out;
 	out->is_after_gap = false;
@@ -345,20 +345,20 @@ int frame_reader_next(struct frame_reader *r, struct frame_contents *out)
 }
 
 /* The end of a recording begins with a state: nothing is missing before it. */
-static void find_start(struct frame_reader *r)
+static void find_start(struct block_reader *r)
 {
-	struct capture_frame f;
+	struct capture_block f;
 
 	if (read_at(r->fd, &f, sizeof(f), r->at) != (ssize_t)sizeof(f) ||
-	    !capture_frame_is_good(&f) || !(f.flags & CAPTURE_FRAME_STATE))
+	    !capture_block_is_good(&f) || !(f.flags & CAPTURE_BLOCK_STATE))
 		return;
 	r->first_at = r->at;
 	r->wants_state = true;
 }
 
-int frame_reader_open(struct frame_reader **out, int fd, struct error *err)
+int block_reader_open(struct block_reader **out, int fd, struct error *err)
 {
-	struct frame_reader *r = xcalloc(1, sizeof(*r));
+	struct block_reader *r = xcalloc(1, sizeof(*r));
 	int ret;
 
 	r->fd = fd;
@@ -370,45 +370,45 @@ int frame_reader_open(struct frame_reader **out, int fd, struct error *err)
 	}
 	find_start(r);
 	r->packed = xmalloc(CAPTURE_PACKED_MAX);
-	r->unpacker = frame_unpacker_new();
+	r->unpacker = block_unpacker_new();
 	*out = r;
 	return 0;
 }
 
-void frame_reader_free(struct frame_reader *r)
+void block_reader_free(struct block_reader *r)
 {
 	if (!r)
 		return;
-	frame_unpacker_free(r->unpacker);
+	block_unpacker_free(r->unpacker);
 	free(r->packed);
 	free(r);
 }
 
-const struct capture_header *frame_reader_header(const struct frame_reader *r)
+const struct capture_header *block_reader_header(const struct block_reader *r)
 {
 	return &r->header;
 }
 
 /* Notes an epoch whose state is complete from its first block on. */
-static bool note_epoch(struct epoch *e, const struct capture_frame *f, uint64_t at)
+static bool note_epoch(struct epoch *e, const struct capture_block *f, uint64_t at)
 {
-	if (f->flags & CAPTURE_FRAME_STATE) {
+	if (f->flags & CAPTURE_BLOCK_STATE) {
 		if (e->sequence != f->sequence || f->samples != e->left)
 			*e = (struct epoch){.at = at, .sequence = f->sequence};
 		e->time = f->first_ns;
 		e->left = f->samples - 1;
 		return false;
 	}
-	return f->flags & CAPTURE_FRAME_EPOCH && e->at && f->sequence == e->sequence && !e->left;
+	return f->flags & CAPTURE_BLOCK_EPOCH && e->at && f->sequence == e->sequence && !e->left;
 }
 
 /* Seeks over the blocks by their headers. Returns 0 or a negative errno. */
-static int find_epoch(struct frame_reader *r, uint64_t from_ns, struct epoch *found)
+static int find_epoch(struct block_reader *r, uint64_t from_ns, struct epoch *found)
 {
 	struct epoch next = {0};
 
 	for (uint64_t at = r->header.size;;) {
-		struct capture_frame f;
+		struct capture_block f;
 		ssize_t n = read_at(r->fd, &f, sizeof(f), at);
 		int ret;
 
@@ -416,7 +416,7 @@ static int find_epoch(struct frame_reader *r, uint64_t from_ns, struct epoch *fo
 			return (int)n;
 		if ((size_t)n < sizeof(f))
 			return 0;
-		if (!capture_frame_is_good(&f)) {
+		if (!capture_block_is_good(&f)) {
 			at++;
 			ret = find_magic(r, &at);
 			if (ret || at == UINT64_MAX)
@@ -432,7 +432,7 @@ static int find_epoch(struct frame_reader *r, uint64_t from_ns, struct epoch *fo
 	}
 }
 
-int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns, struct error *err)
+int block_reader_select(struct block_reader *r, uint64_t from_ns, uint64_t to_ns, struct error *err)
 {
 	struct epoch first = {0};
 	int ret = find_epoch(r, from_ns, &first);
@@ -448,7 +448,7 @@ int frame_reader_select(struct frame_reader *r, uint64_t from_ns, uint64_t to_ns
 	return 0;
 }
 
-void frame_reader_limit(struct frame_reader *r, uint64_t end_ns)
+void block_reader_limit(struct block_reader *r, uint64_t end_ns)
 {
 	r->is_window = true;
 	r->to_ns = end_ns + LATE_NS;

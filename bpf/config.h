@@ -297,17 +297,17 @@ struct bpf_counters {
 };
 
 /* Processes that are not recorded; the least recently running ones make room for others. */
-#define NEIGHBOURS_MAX 256
-#define NEIGHBOUR_ARGUMENTS_MAX 128
+#define BACKGROUND_MAX 256
+#define BACKGROUND_ARGUMENTS_MAX 128
 
 /* Ticks of one of them, since user space took the row before. */
-struct neighbour {
+struct background_process {
 	__u64 ticks, first, last; /* ns */
 	__u64 is_recorder;
 	__u64 flags; /* of its first thread */
 	/* Names its first thread and its executed file; "": unknown, or hidden. */
 	char name[16], program[16];
-	char arguments[NEIGHBOUR_ARGUMENTS_MAX];
+	char arguments[BACKGROUND_ARGUMENTS_MAX];
 };
 
 /* Programs that run again and again while recording: ROW(ID, name) */

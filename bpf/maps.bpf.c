@@ -5,7 +5,7 @@
 #include "bpf/event_state.bpf.h"
 #include "bpf/filter.bpf.h"
 #include "bpf/filter_match.bpf.h"
-#include "bpf/neighbours.bpf.h"
+#include "bpf/background.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime.bpf.h"
@@ -38,7 +38,7 @@ struct rings rings SEC(".maps");
 struct counters counters SEC(".maps");
 struct asides asides SEC(".maps");
 struct program_costs_map program_costs SEC(".maps");
-struct neighbours_map neighbours SEC(".maps");
+struct background_map background_processes SEC(".maps");
 struct tracked tracked SEC(".maps");
 struct wanted wanted SEC(".maps");
 struct pending_exec pending_exec SEC(".maps");

@@ -4,7 +4,7 @@
 #include "bpf/emit.bpf.h"
 #include "bpf/capture_stack.bpf.h"
 #include "bpf/filter_match.bpf.h"
-#include "bpf/neighbours.bpf.h"
+#include "bpf/background.bpf.h"
 #include "bpf/program_cost.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 #include "bpf/user.bpf.h"
@@ -51,7 +51,7 @@ static __always_inline void send_sample(struct bpf_perf_event_data *ctx, struct 
 	rec_init(&sample->rec, REC_SAMPLE, sizeof(*sample), bpf_ktime_get_ns());
 	if (match_task(task, ids, &sample->rec)) {
 		__sync_fetch_and_add(&count->other_ticks, 1 + tick_intervals);
-		count_neighbour();
+		count_background();
 		return;
 	}
 	if (!ring) {
@@ -93,7 +93,7 @@ static __always_inline void tick(struct bpf_perf_event_data *ctx)
 	process = find_current(task);
 	if (!process) {
 		__sync_fetch_and_add(&count->other_ticks, 1 + tick_intervals);
-		count_neighbour();
+		count_background();
 		return;
 	}
 	s = bpf_map_lookup_elem(&scratches, &zero);

@@ -12,7 +12,7 @@
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
 		row(code_files) row(waits) row(sleepers) row(wakers) row(runtimes) row(signals) \
 			row(syscalls) row(io) row(faults) row(net) row(jank) row(spans) row(usdt) \
-				row(allocs) row(pages) row(counters) row(neighbours) \
+				row(allocs) row(pages) row(counters) row(background) \
 					row(cpu_limits) row(own_cost)
 
 #define DECLARE(name) extern const struct instrument instrument_##name;

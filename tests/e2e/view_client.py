@@ -259,7 +259,7 @@ def difference(server, profile):
 
 
 def refusals(server, profile):
-    """Nothing without the token, for other hosts, or for pages of strangers."""
+    """Nothing without the token, for other hosts, or for pages of unknown_readers."""
     good = f"/{server.token}/profile.json"
     other = "x" if server.token[-1] != "x" else "y"
     for path in ("/", "/profile.json", "//", "/index.html", good[:-14] + other + "/profile.json", "/" + "A" * 32 + "/",

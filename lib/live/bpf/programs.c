@@ -729,13 +729,13 @@ void programs_weigh_ticks(struct programs *p, uint32_t intervals)
 	p->skeleton->bss->tick_intervals = intervals - 1;
 }
 
-void programs_take_neighbours(struct programs *p, neighbour_fn *fn, void *ctx)
+void programs_take_background(struct programs *p, background_fn *fn, void *ctx)
 {
-	int fd = bpf_map__fd(p->skeleton->maps.neighbours);
-	uint32_t keys[NEIGHBOURS_MAX], count = 0;
-	struct neighbour row;
+	int fd = bpf_map__fd(p->skeleton->maps.background_processes);
+	uint32_t keys[BACKGROUND_MAX], count = 0;
+	struct background_process row;
 
-	while (count < NEIGHBOURS_MAX &&
+	while (count < BACKGROUND_MAX &&
 	       bpf_map_get_next_key(fd, count ? &keys[count - 1] : NULL, &keys[count]) == 0)
 		count++;
 	for (uint32_t i = 0; i < count; i++) {

@@ -177,7 +177,7 @@ int programs_read_costs(struct programs *p, struct program_costs *costs);
 /* Sets the number of intervals that each further clock tick represents; at least 1. */
 void programs_weigh_ticks(struct programs *p, uint32_t intervals);
 /* Removes the rows of processes that are not recorded, and passes each to `fn`. */
-typedef void neighbour_fn(void *ctx, const struct neighbour *row);
-void programs_take_neighbours(struct programs *p, neighbour_fn *fn, void *ctx);
+typedef void background_fn(void *ctx, const struct background_process *row);
+void programs_take_background(struct programs *p, background_fn *fn, void *ctx);
 
 #endif

@@ -80,7 +80,7 @@ _Static_assert(sizeof(struct question) == 104, "as the kernel has it");
  * Returns -ENOENT after the last mapping, -ESRCH if the process has ended, -ENOTTY if the kernel
  * has no PROCMAP_QUERY.
  */
-static int ask(const struct exec_maps *maps, struct question *q)
+static int query_mapping(const struct exec_maps *maps, struct question *q)
 {
 	*q = (struct question){
 		.size = sizeof(*q),
@@ -144,7 +144,7 @@ bool exec_maps_next(struct exec_maps *maps, struct proc_map *map)
 	int code;
 
 	if (maps->way == EXEC_MAPS_ASK) {
-		code = ask(maps, &q);
+		code = query_mapping(maps, &q);
 		if (code == -ENOENT || code == -ESRCH)
 			return false;
 		if (!code && q.end > maps->next) {

@@ -44,8 +44,8 @@ void runtime_files_expect(struct runtime_files *f, int fd)
 	f->hooks.described(f->hooks.ctx);
 }
 
-static bool tell(struct runtime_files *f, struct module_tables *modules,
-		 const struct new_runtime *found)
+static bool add_started(struct runtime_files *f, struct module_tables *modules,
+			const struct new_runtime *found)
 {
 	struct module_table *table = &modules->rows.items[found->module_id];
 	uint32_t number;
@@ -58,12 +58,12 @@ static bool tell(struct runtime_files *f, struct module_tables *modules,
 	return true;
 }
 
-bool runtime_files_tell(struct runtime_files *f, struct module_tables *modules)
+bool runtime_files_add_started(struct runtime_files *f, struct module_tables *modules)
 {
 	bool has_any = false;
 
 	vec_for_each(&f->found, struct new_runtime *, found) {
-		has_any |= tell(f, modules, found);
+		has_any |= add_started(f, modules, found);
 		free(found->layout);
 	}
 	vec_clear(&f->found);

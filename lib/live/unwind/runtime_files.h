@@ -62,8 +62,8 @@ void runtime_files_expect(struct runtime_files *f, int fd);
  * Reports found runtimes, which may take longer than native stacks should have to wait, and notes
  * them in the files' rows. False: nothing new to follow.
  */
-bool runtime_files_tell(struct runtime_files *f, struct module_tables *modules);
-/* Ends what runtime_files_tell() began: all spaces with the runtimes are described. */
+bool runtime_files_add_started(struct runtime_files *f, struct module_tables *modules);
+/* Ends what runtime_files_add_started() began: all spaces with the runtimes are described. */
 void runtime_files_end(const struct runtime_files *f);
 /* Adds the runtime of a process, if it has started, to its description. */
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,

@@ -477,7 +477,7 @@ static void publish_dirty(struct unwinder *u, uint64_t now)
 /* Native stacks are complete already, except in files that are still being compiled. */
 static void follow_runtimes(struct unwinder *u, uint64_t now)
 {
-	if (runtime_files_tell(&u->runtimes, &u->tables.modules)) {
+	if (runtime_files_add_started(&u->runtimes, &u->tables.modules)) {
 		spaces_mark_runtimes(&u->spaces, &u->tables.modules);
 		publish_dirty(u, now);
 		runtime_files_end(&u->runtimes);

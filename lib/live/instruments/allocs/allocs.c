@@ -461,7 +461,7 @@ static bool is_wanted(const void *settings)
 
 static void preload(const void *settings, struct preload *p)
 {
-	p->path = neighbour_path(ALLOC_SHIM_NAME);
+	p->path = companion_path(ALLOC_SHIM_NAME);
 	p->variable = xasprintf("PROF_ALLOC_MEAN=%" PRIu64,
 				((const struct alloc_settings *)settings)->mean);
 }
@@ -486,7 +486,7 @@ PROGRAMS_OBJECT(struct allocs, skeleton, allocs_bpf, prepare, stop)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
-	_cleanup_free_ char *path = neighbour_path(ALLOC_SHIM_NAME);
+	_cleanup_free_ char *path = companion_path(ALLOC_SHIM_NAME);
 	struct allocs *a = state;
 
 	a->is_multi = uprobe_has_multi();
@@ -507,7 +507,7 @@ static int configure(void *state, struct programs_options *programs, struct erro
 /* Attaches to the probes of prof's own library wherever it is loaded: only recordings load it. */
 static int attach_shim(struct allocs *a, struct error *err)
 {
-	_cleanup_free_ char *path = neighbour_path(ALLOC_SHIM_NAME);
+	_cleanup_free_ char *path = companion_path(ALLOC_SHIM_NAME);
 	_cleanup_close_ int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
 	const struct uprobe_target target = {
 		.program = bpf_program__fd(a->skeleton->progs.on_alloc),

@@ -37,8 +37,8 @@ static uint32_t announce(struct counter_values *t, const struct counter_schema *
 	return rec->counter;
 }
 
-static void tell(const struct counter_values *t, struct sent_counter *counter, uint64_t time,
-		 int64_t delta)
+static void send_delta(const struct counter_values *t, struct sent_counter *counter, uint64_t time,
+		       int64_t delta)
 {
 	struct rec_counter rec = {.counter = counter->id, .delta = delta};
 
@@ -52,9 +52,9 @@ void counter_values_send(struct counter_values *t, struct sent_counter *counter,
 			 uint64_t now)
 {
 	bool is_level = schema->graph == COUNTER_LEVEL, was_known = counter->is_known;
-	int64_t delta = (int64_t)((uint64_t)value - (uint64_t)counter->told);
+	int64_t delta = (int64_t)((uint64_t)value - (uint64_t)counter->sent);
 
-	counter->told = value;
+	counter->sent = value;
 	counter->is_known = true;
 	if (!was_known)
 		counter->id = announce(t, schema, pid, now);
@@ -67,12 +67,12 @@ void counter_values_send(struct counter_values *t, struct sent_counter *counter,
 	if (!delta) {
 		/* Charts draw a line from row to row: a rate of 0 needs a row where it begins. */
 		if (!is_level && !counter->is_flat)
-			tell(t, counter, now, 0);
+			send_delta(t, counter, now, 0);
 		counter->is_flat = true;
 		return;
 	}
 	if (counter->is_flat && counter->row_ns < t->last_ns)
-		tell(t, counter, t->last_ns, 0);
+		send_delta(t, counter, t->last_ns, 0);
 	counter->is_flat = false;
-	tell(t, counter, now, delta);
+	send_delta(t, counter, now, delta);
 }

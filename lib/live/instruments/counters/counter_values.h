@@ -13,8 +13,8 @@
 /* A zeroed struct is a counter without a value yet. */
 struct sent_counter {
 	uint32_t id;
-	int64_t told;
-	bool is_known; /* `told` has its first value */
+	int64_t sent;
+	bool is_known; /* `sent` has its first value */
 	bool is_flat; /* the last pass found no change */
 	uint64_t row_ns; /* time of the last row, 0 if none */
 };

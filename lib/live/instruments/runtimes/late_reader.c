@@ -272,7 +272,7 @@ static bool is_ready(struct late_reader *r)
 }
 
 /* Has the worker read. Returns 1: done; 0: unreadable; -1: not now. */
-static int ask(struct late_reader *r, uint64_t addr, void *to, size_t size)
+static int submit_read(struct late_reader *r, uint64_t addr, void *to, size_t size)
 {
 	struct late_worker *w;
 	bool is_done;
@@ -309,7 +309,7 @@ static bool read_page(struct late_reader *r, uint64_t addr, size_t slot)
 	int code;
 
 	*page = (struct late_page){0};
-	code = ask(r, addr, r->pages->bytes[slot], PAGE_SIZE);
+	code = submit_read(r, addr, r->pages->bytes[slot], PAGE_SIZE);
 	if (code >= 0)
 		*page = (struct late_page){addr, now, r->pid, code};
 	return code >= 0;
@@ -340,7 +340,7 @@ bool late_reader_read(void *ctx, uint64_t addr, void *to, size_t size)
 	uint8_t *out = to;
 
 	if (size > LARGE)
-		return ask(r, addr, to, size) > 0;
+		return submit_read(r, addr, to, size) > 0;
 	while (size) {
 		size_t at = (size_t)(addr % PAGE_SIZE), part = PAGE_SIZE - at;
 		const uint8_t *page = find_page(r, addr - at);

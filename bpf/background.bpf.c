@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "bpf/neighbours.bpf.h"
+#include "bpf/background.bpf.h"
 
 #include "bpf/filter.bpf.h"
 
-static __always_inline void name_neighbour(struct task_struct *task, struct neighbour *row)
+static __always_inline void name_background(struct task_struct *task,
+					    struct background_process *row)
 {
 	__u64 start = BPF_CORE_READ(task, mm, arg_start);
 	__u64 size = BPF_CORE_READ(task, mm, arg_end) - start;
@@ -17,11 +18,12 @@ static __always_inline void name_neighbour(struct task_struct *task, struct neig
 	bpf_probe_read_user(row->arguments, size, (void *)start);
 }
 
-__noinline int count_neighbour(void)
+__noinline int count_background(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 tgid = task->tgid;
-	struct neighbour *known = bpf_map_lookup_elem(&neighbours, &tgid), row = {.ticks = 1};
+	struct background_process *known = bpf_map_lookup_elem(&background_processes, &tgid),
+				  row = {.ticks = 1};
 	__u64 now = bpf_ktime_get_ns();
 
 	if (known) {
@@ -33,7 +35,7 @@ __noinline int count_neighbour(void)
 	row.is_recorder = tgid == own_tgid;
 	/* In a pid namespace, processes outside stay nameless. */
 	if (!config.pid_inode)
-		name_neighbour(task, &row);
-	bpf_map_update_elem(&neighbours, &tgid, &row, BPF_NOEXIST);
+		name_background(task, &row);
+	bpf_map_update_elem(&background_processes, &tgid, &row, BPF_NOEXIST);
 	return 0;
 }

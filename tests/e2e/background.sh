@@ -30,18 +30,18 @@ CODE
 cpu=$(taskset -pc $$ | sed 's/.*: *//; s/[-,].*//')
 cp "$(realpath "$(command -v python3)")" "next-door$$"
 taskset -c "$cpu" nice -n -15 "./next-door$$" next-door.py &
-neighbour=$!
-wait_until has_used "$neighbour" 5
-run "$PROF" record --cpu "$cpu" -o beside.json.gz --stats beside.stats -- python3 watch.py "$neighbour" 150
+background=$!
+wait_until has_used "$background" 5
+run "$PROF" record --cpu "$cpu" -o beside.json.gz --stats beside.stats -- python3 watch.py "$background" 150
 is "a command is recorded beside another program" "$status" 0
 printf '%s\n' "$out" >used
 like "the summary tells of a tenth or more" "$err" 'not recorded used [0-9]+ % of the CPUs: '
 # Both are the kernel's accounts: by ticks here, there by switches.
-judge "the neighbour has intervals with its CPU time" beside.json.gz "next-door$$" <<'CODE'
+judge "the background has intervals with its CPU time" beside.json.gz "next-door$$" <<'CODE'
 import json, sys
 name, strings = sys.argv[2], p["shared"]["stringArray"]
 rows = [data for thread in p["threads"] for data in thread["markers"]["data"]
-        if data and data["type"] == "neighbour"]
+        if data and data["type"] == "background load"]
 mine = [row for row in rows if strings[row["process"]] == name[:15]]
 used = int(open("used").read()) * 10
 expect(len({row["process"] for row in rows}) <= 5, rows)
@@ -52,22 +52,22 @@ expect(stats["outside_cpu_ms"] >= sum(row["cpu"] for row in rows) - 0.1, stats)
 expect(stats["steal_ms"] >= 0, stats)
 CODE
 run "$PROF" report --markers beside.json.gz
-like "prof report lists it" "$out" "neighbour .*next-door$$"
+like "prof report lists it" "$out" "background load .*next-door$$"
 run "$PROF" convert --sanitize beside.json.gz -o clean.json.gz
 is "the profile can be sanitized" "$status" 0
 judge "with its CPU time" clean.json.gz <<'CODE'
-expect(any(data and data["type"] == "neighbour" and data["cpu"] > 0 for thread in p["threads"]
-           for data in thread["markers"]["data"]), "no neighbour")
+expect(any(data and data["type"] == "background load" and data["cpu"] > 0 for thread in p["threads"]
+           for data in thread["markers"]["data"]), "no background load")
 CODE
 
-run "$PROF" record --cpu "$cpu" --raw beside.raw -- python3 watch.py "$neighbour" 20
+run "$PROF" record --cpu "$cpu" --raw beside.raw -- python3 watch.py "$background" 20
 run "$PROF" convert beside.raw -o later.json.gz
 judge "a capture carries it" later.json.gz <<'CODE'
-expect(any(data and data["type"] == "neighbour" for thread in p["threads"]
-           for data in thread["markers"]["data"]), "no neighbour")
+expect(any(data and data["type"] == "background load" for thread in p["threads"]
+           for data in thread["markers"]["data"]), "no background load")
 expect(p["profilerOverhead"][0]["statistics"]["samplingCount"] > 0, p["profilerOverhead"])
 CODE
 
-kill "$neighbour"
-wait "$neighbour" 2>/dev/null
+kill "$background"
+wait "$background" 2>/dev/null
 done_testing

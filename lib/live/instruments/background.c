@@ -38,7 +38,7 @@ struct named {
 	VEC(struct interval) intervals;
 };
 
-struct neighbours {
+struct background_processes {
 	struct live *live;
 	uint32_t schema;
 	bool hides_names; /* users do not see other users' processes */
@@ -63,7 +63,7 @@ static bool hides_processes(void)
 
 static void *create(struct live *live, const void *settings)
 {
-	struct neighbours *n = xcalloc(1, sizeof(*n));
+	struct background_processes *n = xcalloc(1, sizeof(*n));
 
 	(void)settings;
 	n->live = live;
@@ -74,7 +74,7 @@ static void *create(struct live *live, const void *settings)
 
 static void destroy(void *state)
 {
-	struct neighbours *n = state;
+	struct background_processes *n = state;
 
 	vec_for_each(&n->names, struct named *, row)
 		vec_release(&row->intervals);
@@ -83,7 +83,7 @@ static void destroy(void *state)
 }
 
 /* Counts processes for which there is no row as processes without a name. */
-static struct named *find_name(struct neighbours *n, const char *name)
+static struct named *find_name(struct background_processes *n, const char *name)
 {
 	struct named row = {0};
 
@@ -116,7 +116,7 @@ static void add_ticks(struct named *named, const struct interval *from)
 }
 
 /* Returns the process's name, which may be its program's. */
-static const char *name_of(const struct neighbour *row)
+static const char *name_of(const struct background_process *row)
 {
 	size_t size = sizeof(row->arguments);
 
@@ -129,9 +129,9 @@ static const char *name_of(const struct neighbour *row)
 	return row->program;
 }
 
-static void on_row(void *ctx, const struct neighbour *row)
+static void on_row(void *ctx, const struct background_process *row)
 {
-	struct neighbours *n = ctx;
+	struct background_processes *n = ctx;
 	uint64_t interval = n->live->interval_ns;
 	struct interval ran = {
 		.start = row->first > n->start_ns + interval ? row->first - interval : n->start_ns,
@@ -150,7 +150,7 @@ static const char *shown_name(const struct named *named)
 	return *named->name ? named->name : "(other processes)";
 }
 
-static void send_interval(const struct neighbours *n, const struct named *named,
+static void send_interval(const struct background_processes *n, const struct named *named,
 			  const struct interval *interval)
 {
 	uint64_t cpu_ns = interval->ticks * n->live->interval_ns;
@@ -162,9 +162,9 @@ static void send_interval(const struct neighbours *n, const struct named *named,
 		.end = interval->end,
 	};
 
-	marker_set_text(&marker, NEIGHBOUR_PROCESS, marker_text(shown_name(named)));
-	marker_set_number(&marker, NEIGHBOUR_CPU, FIELD_DURATION, cpu_ns);
-	marker_set_number(&marker, NEIGHBOUR_SHARE, FIELD_PERCENTAGE,
+	marker_set_text(&marker, BACKGROUND_PROCESS, marker_text(shown_name(named)));
+	marker_set_number(&marker, BACKGROUND_CPU, FIELD_DURATION, cpu_ns);
+	marker_set_number(&marker, BACKGROUND_SHARE, FIELD_PERCENTAGE,
 			  ns ? (uint64_t)((double)cpu_ns * 1e6 / (double)ns) : 0);
 	marker_send(n->live, &marker);
 }
@@ -179,11 +179,11 @@ static int by_ticks(const void *a, const void *b)
 }
 
 /* Sorts the names, so that the heaviest come first in the summary as well. */
-static void tell(struct neighbours *n)
+static void send_names(struct background_processes *n)
 {
 	if (!n->names.count)
 		return;
-	marker_announce(n->live, marker_schema(MARKER_NEIGHBOUR), n->schema);
+	marker_announce(n->live, marker_schema(MARKER_BACKGROUND), n->schema);
 	qsort(n->names.items, n->names.count, sizeof(*n->names.items), by_ticks);
 	for (size_t i = 0; i < n->names.count && i < SHOWN_MAX; i++) {
 		const struct named *named = &n->names.items[i];
@@ -197,7 +197,7 @@ static void tell(struct neighbours *n)
 
 static int enable(void *state, bool enable, struct error *err)
 {
-	struct neighbours *n = state;
+	struct background_processes *n = state;
 	uint64_t steal_ns = steal_time_read(n->live->only);
 
 	(void)err;
@@ -214,15 +214,15 @@ static int enable(void *state, bool enable, struct error *err)
 
 static void count(void *state, uint64_t time)
 {
-	struct neighbours *n = state;
+	struct background_processes *n = state;
 
 	if (!n->start_ns || n->is_told || (!n->is_over && time < n->next_ns))
 		return;
 	n->next_ns = time + READ_NS;
-	programs_take_neighbours(n->live->programs, on_row, n);
+	programs_take_background(n->live->programs, on_row, n);
 	if (n->is_over) {
 		n->is_told = true;
-		tell(n);
+		send_names(n);
 	}
 }
 
@@ -231,7 +231,7 @@ static double percent(uint64_t ns, uint64_t of_ns)
 	return of_ns ? 100 * (double)ns / (double)of_ns : 0;
 }
 
-static void report_summary(const struct neighbours *n, uint64_t all_ns, struct report *r)
+static void report_summary(const struct background_processes *n, uint64_t all_ns, struct report *r)
 {
 	uint64_t interval = n->live->interval_ns, length = n->end_ns - n->start_ns;
 	_cleanup_(strbuf_release) struct strbuf names = {0};
@@ -254,7 +254,7 @@ static void report_summary(const struct neighbours *n, uint64_t all_ns, struct r
 
 static void report(const void *state, const struct record_tally *tally, struct report *r)
 {
-	const struct neighbours *n = state;
+	const struct background_processes *n = state;
 	const struct cpu_list *possible = &n->live->counters->possible;
 	uint32_t cpus = (uint32_t)(n->live->only->count ? n->live->only->count : possible->count);
 
@@ -265,8 +265,8 @@ static void report(const void *state, const struct record_tally *tally, struct r
 		report_summary(n, cpus * (n->end_ns - n->start_ns), r);
 }
 
-const struct instrument instrument_neighbours = {
-	.name = "neighbours",
+const struct instrument instrument_background = {
+	.name = "background_processes",
 	.create = create,
 	.destroy = destroy,
 	.enable = enable,

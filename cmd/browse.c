@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/options/browse_options.h"
-#include "cmd/run/neighbour_program.h"
+#include "cmd/run/companion_program.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 
@@ -25,7 +25,7 @@ static int start(const struct browse_options *o, int argc, char **argv)
 	words[0] = command;
 	for (int i = 0; i < argc; i++)
 		words[i + 1] = argv[i];
-	return neighbour_program_run(&program_browse, command_browse.name, argc + 1, words);
+	return companion_program_run(&program_browse, command_browse.name, argc + 1, words);
 }
 
 static int run(int argc, char **argv)

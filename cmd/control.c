@@ -128,7 +128,7 @@ static void find_all(struct recorders *r)
 }
 
 /* Sends the request and reads a line. NULL with err. */
-static json_t *ask(const struct recorder_at *at, const char *command, struct error *err)
+static json_t *send_request(const struct recorder_at *at, const char *command, struct error *err)
 {
 	_cleanup_free_ char *request = xasprintf("{\"command\":\"%s\"}\n", command);
 	_cleanup_(strbuf_release) struct strbuf answer = {0};
@@ -259,7 +259,7 @@ static void await_end(const struct recorder_at *at)
 static int await_snapshot(const struct recorder_at *at, json_int_t number, struct error *err)
 {
 	for (;;) {
-		json_t *status = ask(at, "status", err);
+		json_t *status = send_request(at, "status", err);
 		bool has_ended = json_integer_value(json_object_get(status, "snapshots")) >= number;
 		bool is_ok = json_is_true(json_object_get(status, "snapshot_ok"));
 		_cleanup_free_ char *file = xstrdup(status ? text_of(status, "file") : "");
@@ -288,7 +288,7 @@ static int run_request(const struct control *c, const struct command *command, s
 
 	if (ret)
 		return ret;
-	reply = ask(&recorders.rows.items[0], command->name, err);
+	reply = send_request(&recorders.rows.items[0], command->name, err);
 	if (!reply)
 		return err->code;
 	if (command == &command_stop)
@@ -311,7 +311,7 @@ static int list(const struct control *c, struct error *err)
 	else
 		find_all(&recorders);
 	vec_for_each(&recorders.rows, const struct recorder_at *, row) {
-		json_t *reply = ret ? NULL : ask(row, "status", err);
+		json_t *reply = ret ? NULL : send_request(row, "status", err);
 
 		if (reply && !c->as_json)
 			print_status(reply);

@@ -14,7 +14,7 @@
 #include "cmd/options/defaults.h"
 #include "cmd/options/hints.h"
 #include "cmd/run/kept_capture.h"
-#include "cmd/run/neighbour_program.h"
+#include "cmd/run/companion_program.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/program.h"
 #include "lib/base/workers.h"
@@ -168,7 +168,7 @@ static int run_version(int argc, char **argv)
 	printf("formats: profile %d, capture %d\n", FIREFOX_FORMAT_VERSION, CAPTURE_VERSION);
 	printf("debuginfod: %s\n",
 	       debug_fetch_is_installed() ? "yes" : "no: install libdebuginfod1");
-	printf("view, share, push: %s\n", neighbour_program_is_installed(&program_view)
+	printf("view, share, push: %s\n", companion_program_is_installed(&program_view)
 						  ? "yes"
 						  : "no: built without libmicrohttpd or libcurl");
 	return 0;

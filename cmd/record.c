@@ -11,7 +11,7 @@
 #include "cmd/options/live_options.h"
 #include "cmd/options/output_options.h"
 #include "cmd/options/push_options.h"
-#include "cmd/run/neighbour_program.h"
+#include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prof share is in a program of its own. */
 #include "cmd/command.h"
-#include "cmd/run/neighbour_program.h"
+#include "cmd/run/companion_program.h"
 
 const struct command command_share = {
 	.name = "share",

@@ -217,12 +217,12 @@ static void name_frames(struct symbolize_command *c)
 
 static void add_sources(struct symbolize_command *c)
 {
-	struct readers strangers = {0};
+	struct readers unknown_readers = {0};
 	/* Code without a file has no known owner. */
 	struct sources_options options = {
 		.files = c->files,
 		.owner = c->owner,
-		.strangers = is_root(c) ? &strangers : NULL,
+		.unknown_readers = is_root(c) ? &unknown_readers : NULL,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
 		.stall_ns = c->output.stall_ns,
@@ -230,9 +230,9 @@ static void add_sources(struct symbolize_command *c)
 
 	if (!c->output.sources)
 		return;
-	readers_add(&strangers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+	readers_add(&unknown_readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
 	sources_collect(patch_profile(c->patch), &options, &c->sources);
-	readers_release(&strangers);
+	readers_release(&unknown_readers);
 }
 
 /* Keeps the earlier row of a module without new results. */

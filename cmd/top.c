@@ -13,7 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/elevate/caller.h"
 #include "cmd/options/top_options.h"
-#include "cmd/run/neighbour_program.h"
+#include "cmd/run/companion_program.h"
 #include "cmd/run/pipeline.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -83,7 +83,7 @@ static int show(int fd, pid_t recorder, int argc, char **argv)
 	vec_push(&words, pid);
 	for (int i = 0; i < argc; i++)
 		vec_push(&words, argv[i]);
-	return neighbour_program_run(&program_browse, command_top.name, (int)words.count,
+	return companion_program_run(&program_browse, command_top.name, (int)words.count,
 				     words.items);
 }
 
@@ -110,8 +110,8 @@ static int start(struct top_options *o, int argc, char **argv)
 	struct error err = {0};
 	int ends[2];
 
-	if (!neighbour_program_is_installed(&program_browse))
-		return neighbour_program_run(&program_browse, command_top.name, 0, NULL);
+	if (!companion_program_is_installed(&program_browse))
+		return companion_program_run(&program_browse, command_top.name, 0, NULL);
 	if (pipe2(ends, O_CLOEXEC)) {
 		error_set(&err, -errno, "cannot create a pipe");
 		return command_fail(command_top.name, EXIT_REFUSED, &err);

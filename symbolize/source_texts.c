@@ -313,10 +313,11 @@ static void add_users(struct candidate *row, const struct readers *users)
 }
 
 /* A file that two modules name must be readable by the users of both. */
-static void add_readers(struct profile *p, const struct readers *strangers, struct candidate *rows)
+static void add_readers(struct profile *p, const struct readers *unknown_readers,
+			struct candidate *rows)
 {
 	vec_for_each(&p->funcs.rows, const struct func *, func) {
-		const struct readers *users = strangers;
+		const struct readers *users = unknown_readers;
 		struct candidate *row;
 
 		if (func->file == NO_SOURCE_FILE)
@@ -361,7 +362,7 @@ static struct candidate *find_candidates(struct profile *p, const struct sources
 			rows[func->file].built_ns = times[func->module];
 	}
 	choose_roots(p, files, rows);
-	add_readers(p, options->strangers, rows);
+	add_readers(p, options->unknown_readers, rows);
 	qsort(rows, count, sizeof(*rows), compare);
 	return rows;
 }
@@ -449,7 +450,7 @@ static void abandon_candidate(void *ctx, size_t number)
 	c->stats->files[SOURCE_SILENT]++;
 }
 
-static enum workers_wish ask(void *ctx, size_t done)
+static enum workers_wish report_progress(void *ctx, size_t done)
 {
 	struct collection *c = ctx;
 	enum workers_wish wish = c->options.progress(c->options.ctx, done, c->count);
@@ -486,7 +487,7 @@ void sources_collect(struct profile *p, const struct sources_options *options,
 		.run = read_candidate,
 		.take = take_candidate,
 		.abandon = abandon_candidate,
-		.ask = options->progress ? ask : NULL,
+		.progress = options->progress ? report_progress : NULL,
 		.ctx = c,
 	};
 

@@ -60,7 +60,7 @@ struct sources_options {
 	 * Possible users of functions whose users are unknown; NULL: none. Users of modules are
 	 * checked in any case.
 	 */
-	const struct readers *strangers;
+	const struct readers *unknown_readers;
 	uint64_t file_bytes, total_bytes; /* limits */
 	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
 	/* As in struct naming, of files; may be NULL. */

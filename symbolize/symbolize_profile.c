@@ -275,7 +275,7 @@ static bool should_stop(void *ctx)
 	return __atomic_load_n(&r->is_stopped, __ATOMIC_RELAXED);
 }
 
-static enum workers_wish ask(void *ctx, size_t done)
+static enum workers_wish report_progress(void *ctx, size_t done)
 {
 	struct run *r = ctx;
 	enum workers_wish wish = r->options.progress(r->options.ctx, done, r->jobs.count);
@@ -501,7 +501,7 @@ static bool run_jobs(struct run *r)
 		.run = run_job,
 		.take = take_job,
 		.abandon = abandon_job,
-		.ask = r->options.progress ? ask : NULL,
+		.progress = r->options.progress ? report_progress : NULL,
 		.ctx = r,
 	};
 

@@ -297,7 +297,7 @@ static int hand_over(struct front *f, struct error *err)
 }
 
 /* Ignores failures: the helper gets end of file. */
-static void tell(struct front *f, struct elevation_message message)
+static void send_message(struct front *f, struct elevation_message message)
 {
 	elevation_send(f->sudo.socket, &message, NULL);
 }
@@ -310,7 +310,7 @@ static void execute_command(struct front *f)
 	message.value = f->child ? child_execute(f->child, &err) : -EPROTO;
 	f->executed = message.value == 0;
 	snprintf(message.text, sizeof(message.text), "%s", err.text);
-	tell(f, message);
+	send_message(f, message);
 }
 
 static char *const *argv_of(const struct front *f, uint32_t variant)
@@ -348,11 +348,11 @@ static void pass_signals(struct front *f)
 	struct signal_event event;
 
 	while (signals_next(&f->signals, &event))
-		tell(f, (struct elevation_message){
-				.kind = ELEVATION_SIGNAL,
-				.value = event.signal,
-				.from_terminal = event.from_terminal,
-			});
+		send_message(f, (struct elevation_message){
+					.kind = ELEVATION_SIGNAL,
+					.value = event.signal,
+					.from_terminal = event.from_terminal,
+				});
 }
 
 static void poll_command(struct front *f)
@@ -362,11 +362,11 @@ static void poll_command(struct front *f)
 	if (!f->executed || f->ended || child_poll(f->child, &status) != CHILD_EXITED)
 		return;
 	f->ended = true;
-	tell(f, (struct elevation_message){
-			.kind = ELEVATION_ENDED,
-			.value = status,
-			.cpu_ns = child_cpu_ns(f->child),
-		});
+	send_message(f, (struct elevation_message){
+				.kind = ELEVATION_ENDED,
+				.value = status,
+				.cpu_ns = child_cpu_ns(f->child),
+			});
 }
 
 /* Serves the helper until it has written. False if it died first. */

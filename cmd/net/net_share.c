@@ -301,7 +301,7 @@ static void show(const struct share *s)
 		       p->meta.command_line ? p->meta.command_line : "none", size);
 }
 
-static int ask(const struct share *s, struct error *err)
+static int confirm(const struct share *s, struct error *err)
 {
 	char answer[8] = "";
 
@@ -388,7 +388,7 @@ static int share_file(struct share *s, struct error *err)
 	/* Publish nothing that could not be deleted again. */
 	ret = shared_list_prepare(err);
 	if (!ret)
-		ret = ask(s, err);
+		ret = confirm(s, err);
 	return ret ? ret : send_profile(s, err);
 }
 

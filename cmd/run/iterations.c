@@ -227,8 +227,8 @@ static struct run_fact fact_of(const struct iterations *it, const struct iterati
 
 bool iterations_next_fact(struct iterations *it, struct run_fact *fact)
 {
-	while (it->told < it->runs.count && it->runs.items[it->told].end_ns) {
-		const struct iteration_run *run = &it->runs.items[it->told++];
+	while (it->reported < it->runs.count && it->runs.items[it->reported].end_ns) {
+		const struct iteration_run *run = &it->runs.items[it->reported++];
 
 		if (!run->iteration)
 			continue;

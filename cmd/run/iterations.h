@@ -29,7 +29,7 @@ struct iterations {
 	const struct iteration_options *options; /* NULL if none */
 	VEC(struct iteration_run) runs; /* in the order in which they are executed */
 	size_t current;
-	size_t told; /* next row of iterations_next_fact() */
+	size_t reported; /* next row of iterations_next_fact() */
 	struct caller *front; /* forks each run when its turn comes; NULL: all are forked */
 };
 

@@ -114,7 +114,7 @@ void overhead_poll(struct pipeline *p)
 /* Limit after something has stalled. */
 #define IMPATIENT_NS 500000000ull
 
-static enum workers_wish ask(void *ctx)
+static enum workers_wish current_wish(void *ctx)
 {
 	struct pipeline *p = ctx;
 	unsigned int signals;
@@ -136,7 +136,7 @@ static void complete(struct pipeline *p)
 {
 	const struct output_options *output = p->options->output;
 	struct caller *front = p->options->front;
-	struct progress_naming progress = {.wish = ask, .ctx = p};
+	struct progress_naming progress = {.wish = current_wish, .ctx = p};
 	struct file_set *files = recorder_source(p->recorder)->files;
 	struct naming naming = {
 		.files = files,

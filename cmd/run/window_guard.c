@@ -77,7 +77,7 @@ static int settings_of(const struct guard *g, const struct pusher_process *pushe
 
 static void exec_pusher(const struct guard *g, const struct pusher_process *pusher)
 {
-	_cleanup_free_ char *path = neighbour_path(program);
+	_cleanup_free_ char *path = companion_path(program);
 	int settings = settings_of(g, pusher);
 	_cleanup_free_ char *socket = xasprintf("%d", fcntl(pusher->inner, F_DUPFD, FIRST_FREE_FD));
 	_cleanup_free_ char *fd = xasprintf("%d", settings);

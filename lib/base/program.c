@@ -38,7 +38,7 @@ bool search_path_find(const char *name, char file[PATH_MAX])
 	return false;
 }
 
-char *neighbour_path(const char *name)
+char *companion_path(const char *name)
 {
 	_cleanup_free_ char *path = program_path();
 	char *slash, *beside, *installed;

@@ -25,7 +25,7 @@ bool search_path_find(const char *name, char file[PATH_MAX]);
  * Returns the path of the companion file, which the caller frees. If it exists nowhere, returns its
  * path in the program's folder; NULL if that folder is unknown.
  */
-char *neighbour_path(const char *name);
+char *companion_path(const char *name);
 
 #define SIGNAL_NAME_SIZE 32 /* including the terminator */
 

@@ -230,7 +230,7 @@ static void add_threads(struct pool *pool, unsigned int count, unsigned int max)
 
 static bool is_watched(const struct pool *pool)
 {
-	return pool->jobs.stall_ns || pool->jobs.ask;
+	return pool->jobs.stall_ns || pool->jobs.progress;
 }
 
 /* Call with the lock held. */
@@ -246,15 +246,15 @@ static void wait_a_moment(struct pool *pool)
 }
 
 /* Asks the caller, without the lock. */
-static void ask(struct pool *pool, uint64_t now)
+static void report_progress(struct pool *pool, uint64_t now)
 {
 	size_t done = pool->done;
 	enum workers_wish wish;
 
-	if (!pool->jobs.ask)
+	if (!pool->jobs.progress)
 		return;
 	pthread_mutex_unlock(&pool->lock);
-	wish = pool->jobs.ask(pool->jobs.ctx, done);
+	wish = pool->jobs.progress(pool->jobs.ctx, done);
 	pthread_mutex_lock(&pool->lock);
 	if (wish > pool->wish)
 		pool->wish = wish;
@@ -290,7 +290,7 @@ static void watch(struct pool *pool)
 	} else if (now - pool->progress_ns >= STILL_NS && pool->started < pool->jobs.count) {
 		add_threads(pool, MAX_STILL_THREADS, MAX_STILL_THREADS);
 	}
-	ask(pool, now);
+	report_progress(pool, now);
 	if (is_stalled(pool, now))
 		pool->is_over = true;
 }
@@ -361,7 +361,7 @@ bool workers_run(const struct worker_jobs *jobs, unsigned int threads)
 	if (threads > jobs->count)
 		threads = (unsigned int)jobs->count;
 	pthread_mutex_lock(&pool->lock);
-	ask(pool, pool->checked_ns);
+	report_progress(pool, pool->checked_ns);
 	add_threads(pool, threads, MAX_THREADS);
 	take_all(pool);
 	have_ended = end_threads(pool);

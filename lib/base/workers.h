@@ -74,7 +74,7 @@ struct worker_jobs {
 	/* Called instead for a job that still runs or was never begun. NULL: nothing to do. */
 	void (*abandon)(void *ctx, size_t job);
 	/* Called a few times a second in the caller's thread. NULL: go on. */
-	enum workers_wish (*ask)(void *ctx, size_t done);
+	enum workers_wish (*progress)(void *ctx, size_t done);
 	void *ctx;
 };
 

@@ -457,7 +457,7 @@ int fleet_build(struct profile **p, const struct fleet_url *url, const struct fl
 }
 
 /* Queries the data that the first answer lists. */
-static int ask(const struct engine *e, struct fleet_answers *answers, struct error *err)
+static int query_listed(const struct engine *e, struct fleet_answers *answers, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf windows = {0}, once = {0}, samples = {0},
 						stacks = {0};
@@ -500,7 +500,7 @@ int fleet_read(const struct engine *e, struct profile **p, struct error *err)
 	int ret = schema_check(e, err);
 
 	if (!ret)
-		ret = ask(e, &answers, err);
+		ret = query_listed(e, &answers, err);
 	if (!ret)
 		ret = fleet_build(p, e->url, &answers, err);
 	strbuf_release(&answers.windows);

@@ -151,7 +151,7 @@ static int judge(struct strbuf *answer, struct error *err)
 int request_process_send(void *ctx, const struct engine_request *request, struct strbuf *answer,
 			 struct error *err)
 {
-	_cleanup_free_ char *path = neighbour_path(program);
+	_cleanup_free_ char *path = companion_path(program);
 	_cleanup_close_ int fd = write_request(request);
 	int ends[2];
 	bool is_whole;

@@ -70,15 +70,15 @@ void cgroup_pod(const char *path, struct strbuf *pod)
 }
 
 /* Kinds of markers that describe a process; each has one field. */
-enum told { TOLD_CGROUP, TOLD_RESOURCE, TOLD_COUNT };
+enum stated { STATED_CGROUP, STATED_RESOURCE, STATED_COUNT };
 
-static const char *const told_names[TOLD_COUNT] = {
-	[TOLD_CGROUP] = "cgroup", [TOLD_RESOURCE] = "resource"};
+static const char *const told_names[STATED_COUNT] = {
+	[STATED_CGROUP] = "cgroup", [STATED_RESOURCE] = "resource"};
 
 /* A process during the search for its markers. */
 struct process {
 	uint32_t pid, incarnation;
-	string_id told[TOLD_COUNT];
+	string_id stated[STATED_COUNT];
 	bool is_sampled;
 };
 
@@ -122,7 +122,7 @@ static schema_id find_schema(const struct profile *p, const char *name)
 	return NO_SCHEMA;
 }
 
-static void find_told(struct search *s, enum told what)
+static void find_stated(struct search *s, enum stated what)
 {
 	const struct profile *p = s->profile;
 	schema_id schema = find_schema(p, told_names[what]);
@@ -135,7 +135,7 @@ static void find_told(struct search *s, enum told what)
 				continue;
 			value = marker_value(&p->markers, marker, 0);
 			if (value->type == FIELD_STRING)
-				process_of(s, thread)->told[what] = value->string;
+				process_of(s, thread)->stated[what] = value->string;
 		}
 	}
 }
@@ -155,14 +155,14 @@ static char *executable_of(const struct profile *p, const struct profile_thread 
 }
 
 /* Takes the service out of a process's attributes. NULL: they name none. */
-static char *take_attributes(const char *told, struct fleet_resource *row)
+static char *take_attributes(const char *stated, struct fleet_resource *row)
 {
 	_cleanup_(strbuf_release) struct strbuf others = {0};
 	struct resource resource = {0}, rest = {0};
 	char *service = NULL;
 
 	/* The file is not trusted. */
-	resource_parse(&resource, told, strlen(told));
+	resource_parse(&resource, stated, strlen(stated));
 	vec_for_each(&resource.rows, const struct resource_attribute *, attribute) {
 		if (strcmp(attribute->key, RESOURCE_SERVICE_NAME) == 0)
 			service = xstrdup(attribute->value);
@@ -187,9 +187,10 @@ static char *find_service(const char *cgroup, const char *container, const char 
 			 : xasprintf(UNKNOWN_SERVICE "%s", executable);
 }
 
-static const char *told_of(const struct profile *p, const struct process *process, enum told what)
+static const char *stated_of(const struct profile *p, const struct process *process,
+			     enum stated what)
 {
-	string_id id = process->told[what];
+	string_id id = process->stated[what];
 
 	return id == NO_STRING ? "" : strings_get(&p->strings, id);
 }
@@ -199,11 +200,11 @@ static struct fleet_resource make_row(const struct profile *p, const struct prof
 				      const char *fallback)
 {
 	_cleanup_(strbuf_release) struct strbuf pod = {0};
-	const char *path = told_of(p, process, TOLD_CGROUP);
+	const char *path = stated_of(p, process, STATED_CGROUP);
 	const char *id = cgroup_container_id(path, strlen(path));
 	struct fleet_resource row = {.executable = executable_of(p, thread, *path)};
 
-	row.service = take_attributes(told_of(p, process, TOLD_RESOURCE), &row);
+	row.service = take_attributes(stated_of(p, process, STATED_RESOURCE), &row);
 	if (service) {
 		free(row.service);
 		row.service = xstrdup(service);
@@ -315,8 +316,8 @@ void fleet_resources_init(struct fleet_resources *r, const struct profile *p, co
 
 	max = max ? max : RESOURCES_MAX;
 	*r = (struct fleet_resources){.of_threads = xcalloc(threads + 1, sizeof(*r->of_threads))};
-	for (enum told what = 0; what < TOLD_COUNT; what++)
-		find_told(&s, what);
+	for (enum stated what = 0; what < STATED_COUNT; what++)
+		find_stated(&s, what);
 	for (size_t i = 0; i < threads; i++) {
 		const struct profile_thread *thread = &p->threads.rows.items[i];
 		struct fleet_resource row = make_row(p, thread, process_of(&s, thread), service,
@@ -362,7 +363,7 @@ static void find_sampled(struct search *s, bool *is_kept)
 	}
 }
 
-/* Keeps only the markers that find_told() reads. */
+/* Keeps only the markers that find_stated() reads. */
 static void keep_told(struct profile_thread *thread, const schema_id *schemas)
 {
 	size_t kept = 0;
@@ -370,7 +371,7 @@ static void keep_told(struct profile_thread *thread, const schema_id *schemas)
 	vec_for_each(&thread->markers, const struct marker *, marker) {
 		bool is_kept = false;
 
-		for (enum told what = 0; what < TOLD_COUNT; what++)
+		for (enum stated what = 0; what < STATED_COUNT; what++)
 			is_kept |= marker->schema == schemas[what];
 		if (is_kept)
 			thread->markers.items[kept++] = *marker;
@@ -382,9 +383,9 @@ void fleet_resources_keep(struct profile *p)
 {
 	bool *is_kept = xcalloc(p->threads.rows.count + 1, sizeof(*is_kept));
 	struct search s = {.profile = p};
-	schema_id schemas[TOLD_COUNT];
+	schema_id schemas[STATED_COUNT];
 
-	for (enum told what = 0; what < TOLD_COUNT; what++)
+	for (enum stated what = 0; what < STATED_COUNT; what++)
 		schemas[what] = find_schema(p, told_names[what]);
 	find_sampled(&s, is_kept);
 	threads_keep(&p->threads, is_kept);

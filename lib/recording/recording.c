@@ -432,7 +432,7 @@ static void complete(struct recording *r, int fd, const struct recording_options
 	const char *os = r->facts.meta.os ? r->facts.meta.os : "";
 	_cleanup_free_ char *release = lookup_kernel_release(os);
 	bool is_root = owner.is_self && geteuid() == 0;
-	struct readers authors = {0}, strangers = {0};
+	struct readers authors = {0}, unknown_readers = {0};
 	const struct lookup lookup = {
 		.profile = r->profile,
 		.os = os,
@@ -453,13 +453,13 @@ static void complete(struct recording *r, int fd, const struct recording_options
 	struct sources_options sources = {
 		.owner = owner,
 		.stall_ns = NAMING_STALL_NS,
-		.strangers = is_root ? &strangers : NULL,
+		.unknown_readers = is_root ? &unknown_readers : NULL,
 		.file_bytes = SOURCES_FILE_BYTES,
 		.total_bytes = SOURCES_TOTAL_BYTES,
 	};
 
 	readers_add(&authors, lookup_reader(fd));
-	readers_add(&strangers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
+	readers_add(&unknown_readers, (struct reader){READER_UNKNOWN, READER_UNKNOWN});
 	if (r->facts.kernel)
 		kernel_table_seal(r->facts.kernel);
 	naming.files = sources.files = lookup_files(&lookup, RESERVED_FILES);
@@ -473,7 +473,7 @@ static void complete(struct recording *r, int fd, const struct recording_options
 		file_set_free(naming.files);
 		readers_release(&authors);
 	}
-	readers_release(&strangers);
+	readers_release(&unknown_readers);
 }
 
 static int load(struct recording *r, const struct source_kind *kind, int fd, const char *label,

@@ -185,7 +185,8 @@ CASE(random_maps_match_a_model)
 	for (unsigned int step = 0; step < STEPS; step++) {
 		uint64_t start = (unsigned int)rand() % PAGES;
 		uint64_t end = start + 1 + (unsigned int)rand() % (PAGES - (unsigned int)start);
-		/* Few offsets and modules, so that neighbours often continue each other. */
+		/* Few offsets and modules, so that background_processes often continue each other.
+		 */
 		uint64_t offset = start + (unsigned int)rand() % 2 * 100;
 		module_id module = (module_id)rand() % 3;
 

@@ -88,11 +88,11 @@ TEST(nobody_is_told_before_the_tables_are_there)
 	struct fixture f;
 
 	setup(&f);
-	assert_false(runtime_files_tell(&f.files, &f.modules));
+	assert_false(runtime_files_add_started(&f.files, &f.modules));
 	take(&f, true);
 	assert_int_equal(f.told.found, 0);
 	assert_int_equal(f.modules.rows.items[1].runtime, RUNTIME_NONE);
-	assert_true(runtime_files_tell(&f.files, &f.modules));
+	assert_true(runtime_files_add_started(&f.files, &f.modules));
 	assert_int_equal(f.told.found, 1);
 	assert_int_equal(f.told.described, 0);
 	assert_int_equal(f.modules.rows.items[1].runtime, RUNTIME_PYTHON);
@@ -101,7 +101,7 @@ TEST(nobody_is_told_before_the_tables_are_there)
 	assert_int_equal(f.told.described, 1);
 	/* A table that is made again. */
 	take(&f, true);
-	assert_false(runtime_files_tell(&f.files, &f.modules));
+	assert_false(runtime_files_add_started(&f.files, &f.modules));
 	assert_int_equal(f.told.found, 1);
 	teardown(&f);
 }
@@ -113,10 +113,10 @@ TEST(what_cannot_be_followed_is_left_out)
 	setup(&f);
 	take(&f, false);
 	assert_int_equal(f.told.refused, 1);
-	assert_false(runtime_files_tell(&f.files, &f.modules));
+	assert_false(runtime_files_add_started(&f.files, &f.modules));
 	f.told.is_unwanted = true;
 	take(&f, true);
-	assert_false(runtime_files_tell(&f.files, &f.modules));
+	assert_false(runtime_files_add_started(&f.files, &f.modules));
 	assert_int_equal(f.told.found, 1);
 	assert_int_equal(f.modules.rows.items[1].runtime, RUNTIME_NONE);
 	/* The recording may end before anybody is told. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines that are kept of memory that is read late: what strangers cannot make of it. */
+/* Lines that are kept of memory that is read late: what unknown_readers cannot make of it. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ static struct fixture *fixture_new(size_t first_hanging, size_t after_hanging)
 		.run = run,
 		.take = take,
 		.abandon = abandon,
-		.ask = ask,
+		.progress = ask,
 		.ctx = f,
 	};
 	return f;
@@ -113,7 +113,7 @@ TEST(without_anybody_who_asks_jobs_are_waited_for)
 {
 	struct fixture *f = fixture_new(0, 0);
 
-	f->jobs.ask = NULL;
+	f->jobs.progress = NULL;
 	f->jobs.abandon = NULL;
 	assert_true(workers_run(&f->jobs, 2));
 	assert_int_equal(f->taken, JOBS);

@@ -76,7 +76,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33 ^ *state << 17;
 }
 
-/* Powers of ten and of two with their neighbours, then random values of every length. */
+/* Powers of ten and of two with their background_processes, then random values of every length. */
 static size_t fill_values(uint64_t *values, size_t max)
 {
 	uint64_t seed = 42;

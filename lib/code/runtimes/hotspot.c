@@ -327,10 +327,10 @@ static void take_type(struct tables *t, const struct type_entry *entry)
 static uint64_t find_table(const struct tables *t, uint64_t variable, uint64_t stride_variable,
 			   size_t stride)
 {
-	uint64_t first, told;
+	uint64_t first, stated;
 
 	if (!hotspot_memory_word(t->memory, variable + t->bias, &first) ||
-	    !hotspot_memory_word(t->memory, stride_variable + t->bias, &told) || told != stride)
+	    !hotspot_memory_word(t->memory, stride_variable + t->bias, &stated) || stated != stride)
 		return 0;
 	return first;
 }

@@ -138,7 +138,7 @@ static void settle_thread(struct profile_thread *thread, const struct known_time
 	}
 }
 
-void profile_set_range(struct profile *p, const struct time_range *told)
+void profile_set_range(struct profile *p, const struct time_range *stated)
 {
 	struct profile_meta *meta = &p->meta;
 	struct known_times known = find_times(p);
@@ -147,8 +147,8 @@ void profile_set_range(struct profile *p, const struct time_range *told)
 		known = (struct known_times){{meta->start_ns, meta->start_ns}, meta->start_ns};
 	vec_for_each(&p->threads.rows, struct profile_thread *, thread)
 		settle_thread(thread, &known);
-	if (told)
-		known.range = *told;
+	if (stated)
+		known.range = *stated;
 	if (meta->start_realtime_ns < WALL_CLOCK_MIN || !clock_can_show(meta->start_realtime_ns))
 		meta->start_realtime_ns = 0;
 	else if (known.range.start > meta->start_ns)

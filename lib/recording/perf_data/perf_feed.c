@@ -258,11 +258,11 @@ static int unpack(struct perf_feed *f, const uint8_t *record, const struct perf_
 	size_t size = bytes_left(&b.bytes);
 
 	if (head->type == PERF_COMPRESSED2) {
-		uint64_t told = ordered_u64(&b);
+		uint64_t stated = ordered_u64(&b);
 
-		if (b.bytes.failed || told > bytes_left(&b.bytes))
+		if (b.bytes.failed || stated > bytes_left(&b.bytes))
 			return damaged(err, "compressed data");
-		size = told;
+		size = stated;
 	}
 	if (f->is_unpacked)
 		return damaged(err, "compressed data in compressed data");

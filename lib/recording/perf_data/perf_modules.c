@@ -178,9 +178,9 @@ static void find_build_id(const struct perf_modules *m, struct perf_mapped *file
 	memcpy(file->build_id, listed->bytes, sizeof(file->build_id));
 }
 
-static uint32_t resolve(struct perf_modules *m, const struct perf_map *told)
+static uint32_t resolve(struct perf_modules *m, const struct perf_map *reported)
 {
-	struct perf_map map = *told;
+	struct perf_map map = *reported;
 	uint32_t id;
 
 	if (!map.is_kernel && is_anonymous(map.file.path))
@@ -222,9 +222,9 @@ static void extend_image(struct perf_map *map)
 		map->size = X86_64_MODULES - map->start;
 }
 
-uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *told)
+uint32_t perf_modules_map(struct perf_modules *m, const struct perf_map *reported)
 {
-	struct perf_map map = *told;
+	struct perf_map map = *reported;
 	uint32_t id;
 
 	if (!map.size || map.start + map.size < map.start)

@@ -423,7 +423,7 @@ static void thin_thread(struct row_bounds *b, struct profile_thread *row)
 	row->samples = t.out;
 }
 
-static void tell(struct profile *p, const struct row_kind *kind, size_t event)
+static void count_left_out(struct profile *p, const struct row_kind *kind, size_t event)
 {
 	p->stats.left_out_rows += kind->left_out;
 	if (event)
@@ -549,7 +549,7 @@ void row_bounds_finish(struct row_bounds *b)
 		profile_add_count(p, FACT_MERGED_ROWS, NULL, p->stats.merged_rows);
 	for (size_t i = 0; i < EVENT_COUNTS_MAX; i++) {
 		if (b->kinds[i].left_out)
-			tell(p, &b->kinds[i], i);
+			count_left_out(p, &b->kinds[i], i);
 	}
 }
 

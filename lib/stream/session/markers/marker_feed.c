@@ -291,7 +291,7 @@ static schema_id left_out_schema(struct profile *p)
 }
 
 /* Makes a marker with the number left out. Returns false if there are too many schemas. */
-static bool make_told(struct profile *p, uint64_t count, struct marker *marker)
+static bool make_left_out(struct profile *p, uint64_t count, struct marker *marker)
 {
 	schema_id schema = left_out_schema(p);
 
@@ -303,12 +303,12 @@ static bool make_told(struct profile *p, uint64_t count, struct marker *marker)
 	return true;
 }
 
-static void tell(struct profile *p, thread_id thread, uint64_t count)
+static void add_left_out(struct profile *p, thread_id thread, uint64_t count)
 {
 	struct profile_thread *row = threads_get(&p->threads, thread);
 	struct marker marker;
 
-	if (!make_told(p, count, &marker))
+	if (!make_left_out(p, count, &marker))
 		return;
 	marker.start = row->start;
 	if (row->end)
@@ -344,13 +344,13 @@ bool marker_bounds_finish(struct marker_bounds *b, struct profile *p, struct mar
 		uint64_t of_thread = b->left_out.items[id];
 
 		if (of_thread >= least) {
-			tell(p, id, of_thread);
+			add_left_out(p, id, of_thread);
 		} else {
 			count += of_thread;
 			threads += of_thread != 0;
 		}
 	}
-	if (!count || !make_told(p, count, others))
+	if (!count || !make_left_out(p, count, others))
 		return false;
 	*marker_value(&p->markers, others, 1) = marker_integer((int64_t)threads);
 	return true;

@@ -401,7 +401,7 @@ static void add_slow(struct waits *w, const struct open_wait *row, stack_id stac
 /* The wait is over: its time as far as it was blocked, then the time in which it was queued. */
 static void add_wait(struct waits *w, const struct open_wait *row)
 {
-	uint64_t start = row->told ? row->told : row->start;
+	uint64_t start = row->covered ? row->covered : row->start;
 	uint64_t length = row->end > start ? row->end - start : 0;
 	bool is_queued = row->reason.state != WAIT_RUNNABLE;
 	uint64_t queued = !is_queued ? 0 : row->queued < length ? row->queued : length;
@@ -627,11 +627,11 @@ void waits_resume(struct waits *w, uint64_t time)
 }
 
 /* Makes a part of a wait that goes on, if none will stand for it by chance. */
-static void tell_open(struct waits *w, uint32_t id, uint64_t time)
+static void emit_open(struct waits *w, uint32_t id, uint64_t time)
 {
 	struct open_wait *row = &w->rows.items[id];
 	struct wait_part part = {
-		.start = row->told ? row->told : row->start,
+		.start = row->covered ? row->covered : row->start,
 		.cpu = row->cpu,
 		.group = WAIT_COUNTS,
 	};
@@ -641,7 +641,7 @@ static void tell_open(struct waits *w, uint32_t id, uint64_t time)
 		return;
 	part.length = time - part.start;
 	part.stack = wait_labels_add(&w->labels, row->stack, &row->reason, row->is_kernel_thread);
-	row->told = time;
+	row->covered = time;
 	add_part(w, row->thread, &part);
 }
 
@@ -663,7 +663,7 @@ void waits_advance(struct waits *w, uint64_t time)
 		uint32_t id = thread_of(w, thread)->open_waits;
 
 		for (; id != NO_WAIT; id = w->rows.items[id].next)
-			tell_open(w, id, time);
+			emit_open(w, id, time);
 	}
 	place_rows(w);
 }

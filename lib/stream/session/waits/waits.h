@@ -47,7 +47,7 @@ struct open_wait {
 	uint32_t next,
 		previous; /* of the same thread, newest first, or next free row; or NO_WAIT */
 	uint64_t start, end;
-	uint64_t told; /* rows cover it up to then; 0: none */
+	uint64_t covered; /* rows cover it up to then; 0: none */
 	/* The thread's first record after `start` that is not the end: it was running again. */
 	uint64_t seen;
 	uint64_t queued;

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Companion programs of prof, which implement some of its commands, so that prof itself does not
+ * load their libraries. They are built only if these libraries are installed.
+ */
+#ifndef PROF_CMD_RUN_COMPANION_PROGRAM_H
+#define PROF_CMD_RUN_COMPANION_PROGRAM_H
+
+#include <stdbool.h>
+
+struct companion_program {
+	const char *name;
+	const char *needs; /* required libraries, and a verb, for messages */
+};
+
+extern const struct companion_program program_browse, program_view;
+
+bool companion_program_is_installed(const struct companion_program *p);
+/*
+ * Executes the companion program with these words after its name. Returns only on failure, with the
+ * exit status, after printing a message of the command.
+ */
+int companion_program_run(const struct companion_program *p, const char *command, int argc,
+			  char **argv);
+
+/* The commands of prof-view. */
+
+/* Executes prof-view. argv[0] is the command's name. Returns only on failure. */
+int view_program_run(int argc, char **argv);
+/* Shows a file in a browser until the user ends it. */
+void view_program_open(const char *path);
+
+#endif

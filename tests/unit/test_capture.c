@@ -15,7 +15,7 @@
 #include "tests/unit/test.h"
 
 /* Three blocks of two samples each. */
-static void write_three_frames(struct capture_fixture *f)
+static void write_three_blocks(struct capture_fixture *f)
 {
 	capture_fixture_begin(f, 0);
 	for (uint32_t tid = 1; tid <= 6; tid++) {
@@ -27,7 +27,7 @@ static void write_three_frames(struct capture_fixture *f)
 }
 
 /* Position of a block. */
-static off_t frame_at(struct capture_fixture *f, unsigned int index)
+static off_t block_at(struct capture_fixture *f, unsigned int index)
 {
 	off_t at = sizeof(struct capture_header);
 	struct capture_block block;
@@ -56,7 +56,7 @@ CASE(gives_what_was_written)
 	struct capture_fixture *f = *state;
 	const struct capture_header *header;
 
-	write_three_frames(f);
+	write_three_blocks(f);
 	capture_fixture_reopen(f);
 	header = capture_reader_header(f->reader);
 	assert_int_equal(header->start_ns, START_NS);
@@ -73,7 +73,7 @@ CASE(gives_what_was_written)
 	assert_true(capture_fixture_count(f).is_complete);
 }
 
-CASE(large_streams_have_many_frames)
+CASE(large_streams_have_many_blocks)
 {
 	struct capture_fixture *f = *state;
 	uint32_t tid = 0;
@@ -144,7 +144,7 @@ CASE(an_ended_recorder_is_told_from_a_killed_one)
 }
 
 /* A recorder that is killed soon leaves nearly all. */
-CASE(the_first_frames_are_short)
+CASE(the_first_blocks_are_short)
 {
 	struct capture_fixture *f = *state;
 	uint64_t now = 0, last = 0;
@@ -181,12 +181,12 @@ CASE(without_records_there_is_an_end)
 	assert_true(capture_fixture_count(f).is_complete);
 }
 
-CASE(a_damaged_frame_is_lost_and_counted)
+CASE(a_damaged_block_is_lost_and_counted)
 {
 	struct capture_fixture *f = *state;
 
-	write_three_frames(f);
-	spoil(f, frame_at(f, 1) + (off_t)sizeof(struct capture_block) + 9);
+	write_three_blocks(f);
+	spoil(f, block_at(f, 1) + (off_t)sizeof(struct capture_block) + 9);
 	capture_fixture_reopen(f);
 	capture_fixture_expect_sample(f, 1);
 	capture_fixture_expect_sample(f, 2);
@@ -198,13 +198,31 @@ CASE(a_damaged_frame_is_lost_and_counted)
 	assert_true(capture_fixture_count(f).skipped_bytes > 0);
 }
 
-CASE(a_damaged_frame_header_is_found_out)
+/* Whatever the decompressor makes of it. */
+CASE(any_damaged_byte_loses_its_block)
+{
+	struct capture_fixture *f = *state;
+	off_t at, end;
+
+	write_three_blocks(f);
+	at = block_at(f, 0) + (off_t)sizeof(struct capture_block);
+	end = block_at(f, 1);
+	for (; at < end; at++) {
+		spoil(f, at);
+		capture_fixture_reopen(f);
+		capture_fixture_expect_lost(f, 2);
+		capture_fixture_expect_sample(f, 3);
+		spoil(f, at);
+	}
+}
+
+CASE(a_damaged_block_header_is_found_out)
 {
 	struct capture_fixture *f = *state;
 	off_t at;
 
-	write_three_frames(f);
-	at = frame_at(f, 0);
+	write_three_blocks(f);
+	at = block_at(f, 0);
 	for (size_t i = 0; i < sizeof(struct capture_block); i++) {
 		spoil(f, at + (off_t)i);
 		capture_fixture_reopen(f);
@@ -220,7 +238,7 @@ CASE(cut_at_every_byte)
 	uint32_t before = 0;
 	off_t size;
 
-	write_three_frames(f);
+	write_three_blocks(f);
 	size = lseek(f->fd, 0, SEEK_END);
 	for (off_t length = 0; length < size; length++) {
 		_cleanup_close_ int whole = dup(f->fd);
@@ -249,7 +267,7 @@ CASE(cut_at_every_byte)
 	assert_int_equal(before, 4);
 }
 
-CASE(foreign_bytes_between_frames_are_skipped)
+CASE(foreign_bytes_between_blocks_are_skipped)
 {
 	struct capture_fixture *f = *state;
 	static const uint8_t noise[1000] = {0x1d, 0x5e, 0xa3, 0xf7, 0x1d, 0x5e};
@@ -257,8 +275,8 @@ CASE(foreign_bytes_between_frames_are_skipped)
 	off_t at;
 	ssize_t size;
 
-	write_three_frames(f);
-	at = frame_at(f, 1);
+	write_three_blocks(f);
+	at = block_at(f, 1);
 	size = pread(f->fd, bytes, sizeof(bytes), at);
 	assert_int_equal(pwrite(f->fd, noise, sizeof(noise), at), sizeof(noise));
 	assert_int_equal(pwrite(f->fd, bytes, (size_t)size, at + (off_t)sizeof(noise)), size);
@@ -338,7 +356,7 @@ CASE(refuses_what_is_no_capture)
 	struct error err = {0};
 
 	assert_int_equal(capture_reader_open(&f->reader, f->fd, &err), -EBADMSG);
-	write_three_frames(f);
+	write_three_blocks(f);
 	assert_int_equal(pread(f->fd, &header, sizeof(header), 0), sizeof(header));
 	header.version = CAPTURE_VERSION + 1;
 	assert_int_equal(pwrite(f->fd, &header, sizeof(header), 0), sizeof(header));
@@ -377,7 +395,7 @@ CASE(longer_headers_are_read)
 	uint8_t bytes[4096];
 	ssize_t size;
 
-	write_three_frames(f);
+	write_three_blocks(f);
 	size = pread(f->fd, bytes, sizeof(bytes), sizeof(header));
 	assert_int_equal(pread(f->fd, &header, sizeof(header), 0), sizeof(header));
 	header.size += 16;

@@ -314,7 +314,7 @@ __noinline int unwind_push(struct stack_scratch *s, __u8 kind)
 /* Is the frame left to the program of the process's runtime? Until then, it is broken. */
 static __always_inline bool stops_for_runtime(struct stack_scratch *s)
 {
-	if (!runtime_resumes(s->runtime) || s->resumes == RESUME_REFUSED)
+	if (!runtime_has(s->runtime, RUNTIME_WALK_RESUMES) || s->resumes == RESUME_REFUSED)
 		return false;
 	s->resumes = RESUME_HERE;
 	s->stack_flags |= STACK_BROKEN;
@@ -690,7 +690,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	else
 		s->stack_flags |= STACK_UNKNOWN;
 	/* The stack of a thread that runs none of the runtime's code is complete. */
-	if (runtime_is_walked(s->runtime) && !s->resumes)
+	if (runtime_has(s->runtime, RUNTIME_WALK_FINDS) && !s->resumes)
 		s->runtime = RUNTIME_NONE;
 	/* The loop used up its turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))

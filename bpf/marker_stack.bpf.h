@@ -66,7 +66,7 @@ static __always_inline struct stack_scratch *capture_marker(void *ctx, struct ta
 	({ \
 		struct runtime_scratch *m_ = own_runtime_scratch(); \
 \
-		if (m_ && (s)->runtime && (s)->runtime != RUNTIME_GO) { \
+		if (m_ && runtime_adds_frames((s)->runtime)) { \
 			m_->program = end; \
 			bpf_tail_call(ctx, &runtime_markers, (s)->runtime); \
 			count_runtime_missed(); \

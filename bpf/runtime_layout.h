@@ -254,20 +254,34 @@ enum runtime_kind {
 	RUNTIME_NONE,
 #define RUNTIME(KIND, ...) RUNTIME_##KIND,
 #include "bpf/runtimes.def"
-#undef RUNTIME
 	RUNTIME_KIND_COUNT,
 };
 
-/* Are all of the runtime's frames found from the address at which its program walks on? */
-static inline __attribute__((always_inline)) int runtime_is_walked(__u32 kind)
+/* Values of the last columns of runtimes.def, as bits. */
+enum {
+	RUNTIME_ADDS_FRAMES = 0,
+	RUNTIME_ADDS_LABELS = 1 << 0,
+	RUNTIME_WALK_ENDS = 0,
+	RUNTIME_WALK_RESUMES = 1 << 1,
+	RUNTIME_WALK_FINDS = 1 << 2 | RUNTIME_WALK_RESUMES,
+	RUNTIME_SLEEPERS_PLAIN = 0,
+	RUNTIME_SLEEPERS_OWN = 1 << 3,
+};
+
+/* Has its row these bits? Costs a comparison for each row that has them, and no table. */
+static inline __attribute__((always_inline)) int runtime_has(__u32 kind, __u32 bits)
 {
-	return kind == RUNTIME_HOTSPOT;
+	return 0
+#define RUNTIME(KIND, name, LANGUAGE, ADDS, WALK, SLEEPERS) \
+	|| (kind == RUNTIME_##KIND && \
+	    !(bits & ~(RUNTIME_ADDS_##ADDS | RUNTIME_WALK_##WALK | RUNTIME_SLEEPERS_##SLEEPERS)))
+#include "bpf/runtimes.def"
+		;
 }
 
-/* Does the walk stop at code generated at run time, for the runtime's program to continue? */
-static inline __attribute__((always_inline)) int runtime_resumes(__u32 kind)
+static inline __attribute__((always_inline)) int runtime_adds_frames(__u32 kind)
 {
-	return runtime_is_walked(kind) || kind == RUNTIME_RUBY;
+	return kind != RUNTIME_NONE && !runtime_has(kind, RUNTIME_ADDS_LABELS);
 }
 
 /* Method to find the C frame of a call of Python's interpreter. */

@@ -113,7 +113,7 @@ static __always_inline bool is_for_another(__u32 pid)
 {
 	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
 
-	if (sleepers_is_alone || !space || runtime_of(space) != RUNTIME_PYTHON)
+	if (sleepers_is_alone || !space || !runtime_has(runtime_of(space), RUNTIME_SLEEPERS_OWN))
 		return false;
 	sleepers_wants_python = true;
 	return true;

@@ -294,7 +294,7 @@ static __always_inline void sample_wait(void *ctx, struct task_struct *task,
 		capture_user(ctx, false, task, NULL, s, 0);
 	if (!begin_wait(s, st, row))
 		return;
-	if (s->runtime && s->runtime != RUNTIME_GO) {
+	if (runtime_adds_frames(s->runtime)) {
 		bpf_tail_call(ctx, &runtime_switches, s->runtime);
 		count_runtime_missed();
 	}

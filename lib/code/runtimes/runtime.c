@@ -179,12 +179,10 @@ void known_functions_add(struct known_functions *k, const struct function_key *k
 
 #define RUNTIME(KIND, name, ...) extern const struct runtime runtime_##name;
 #include "bpf/runtimes.def"
-#undef RUNTIME
 
 const struct runtime *const runtimes[RUNTIME_KIND_COUNT] = {
 #define RUNTIME(KIND, name, ...) [RUNTIME_##KIND] = &runtime_##name,
 #include "bpf/runtimes.def"
-#undef RUNTIME
 };
 
 void managed_function_release(struct managed_function *function)

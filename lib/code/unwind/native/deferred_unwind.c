@@ -70,18 +70,12 @@ static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 	return true;
 }
 
-/*
- * Returns true if functions of a runtime may be missing because it was found later. Go's labels are
- * not functions.
- */
+/* Returns true if functions of a runtime may be missing because it was found later. */
 static bool is_early(const struct deferred_unwind *l, const struct waiting *w)
 {
-	uint32_t kind;
-
 	if (!w->mappings || w->copy->rec.flags & COPY_KNOWS_RUNTIME)
 		return false;
-	kind = module_tables_runtime(&l->tables->modules, w->mappings).kind;
-	return kind != RUNTIME_NONE && kind != RUNTIME_GO;
+	return runtime_adds_frames(module_tables_runtime(&l->tables->modules, w->mappings).kind);
 }
 
 static void finish(struct deferred_unwind *l, const struct waiting *w, uint64_t now)

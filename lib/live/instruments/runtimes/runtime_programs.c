@@ -68,8 +68,8 @@ struct runtime_object {
 			    {probe, #name "_bpf"}, \
 			    {{"on_" #name suffix, "runtime_markers", probe}}},
 /* clang-format off */
-#define SAMPLES_OBJECTS(name) {SAMPLES_OBJECT(name)}
-#define ALL_OBJECTS(name) \
+#define LABELS_OBJECTS(name) {SAMPLES_OBJECT(name)}
+#define FRAMES_OBJECTS(name) \
 	{ \
 		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
 		[RUNTIME_WAITS] = WAITS_OBJECT(name), \
@@ -77,20 +77,18 @@ struct runtime_object {
 	}
 /* clang-format on */
 
-#define SAMPLES_FUNCTIONS(name) RUNTIME_OBJECT(name)
-#define ALL_FUNCTIONS(name) \
+#define LABELS_FUNCTIONS(name) RUNTIME_OBJECT(name)
+#define FRAMES_FUNCTIONS(name) \
 	RUNTIME_OBJECT(name) \
 	RUNTIME_OBJECT(name##_waits) \
 	RUNTIME_OBJECT(name##_markers)
 
-#define RUNTIME(KIND, name, LANGUAGE, objects) objects##_FUNCTIONS(name)
+#define RUNTIME(KIND, name, LANGUAGE, ADDS, ...) ADDS##_FUNCTIONS(name)
 #include "bpf/runtimes.def"
-#undef RUNTIME
 
 static const struct runtime_object objects[RUNTIME_KIND_COUNT][RUNTIME_PART_COUNT] = {
-#define RUNTIME(KIND, name, LANGUAGE, objects) [RUNTIME_##KIND] = objects##_OBJECTS(name),
+#define RUNTIME(KIND, name, LANGUAGE, ADDS, ...) [RUNTIME_##KIND] = ADDS##_OBJECTS(name),
 #include "bpf/runtimes.def"
-#undef RUNTIME
 };
 
 static bool is_needed(const struct runtime_entry *entry, struct programs *programs)

@@ -241,8 +241,7 @@ void layouts_list_versions(const struct layouts *l, struct strbuf *out)
 	for (size_t i = 0; i < l->rows.count; i++) {
 		const struct found_layout *found = &l->rows.items[i];
 
-		if (found->layout.kind == RUNTIME_NONE || found->layout.kind == RUNTIME_GO ||
-		    !*found->version || is_listed(l, i))
+		if (!runtime_adds_frames(found->layout.kind) || !*found->version || is_listed(l, i))
 			continue;
 		strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
 			    runtimes[found->layout.kind]->name, found->version);
@@ -460,10 +459,10 @@ static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 		return false;
 	if (runtime_program_load(program, kind, part, r->live->programs, &err)) {
 		_cleanup_free_ char *why =
-			kind == RUNTIME_GO
-				? xasprintf("no labels of %s: %s", runtimes[kind]->name, err.text)
-				: xasprintf("no functions of %s in stacks%s: %s",
-					    runtimes[kind]->name, stacks[part], err.text);
+			runtime_adds_frames(kind)
+				? xasprintf("no functions of %s in stacks%s: %s",
+					    runtimes[kind]->name, stacks[part], err.text)
+				: xasprintf("no labels of %s: %s", runtimes[kind]->name, err.text);
 
 		refuse(r, why);
 	}

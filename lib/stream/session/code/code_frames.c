@@ -459,7 +459,6 @@ static uint8_t language_of_runtime(uint64_t kind)
 	static const uint8_t by_kind[RUNTIME_KIND_COUNT] = {
 #define RUNTIME(KIND, name, LANGUAGE, ...) [RUNTIME_##KIND] = LANGUAGE_##LANGUAGE,
 #include "bpf/runtimes.def"
-#undef RUNTIME
 	};
 
 	return kind < RUNTIME_KIND_COUNT ? by_kind[kind] : LANGUAGE_NONE;

@@ -91,7 +91,12 @@ core_probes := clock mapped_files modules program_arguments self symbols tasks
 bpf_shared_src := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(sort $(wildcard bpf/*.bpf.c)))
 bpf_core_src := $(bpf_shared_src) $(core_probes:%=bpf/probes/%.bpf.c)
 own_probes := $(filter-out $(core_probes),$(patsubst bpf/probes/%.bpf.c,%,$(sort $(wildcard bpf/probes/*.bpf.c))))
-bpf_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(sort $(wildcard bpf/runtimes/*.bpf.c)))
+# A runtime with an x_stack.bpf.h has three objects of the same source: x, x_waits and x_markers.
+bpf_stacks_src := bpf/runtimes/stacks.bpf.c
+bpf_stacks := $(foreach x,$(patsubst bpf/runtimes/%_stack.bpf.h,%,$(sort $(wildcard bpf/runtimes/*_stack.bpf.h))),$(x) $(x)_waits $(x)_markers)
+bpf_namesakes := $(filter-out $(bpf_stacks_src),$(sort $(wildcard bpf/*.bpf.c bpf/*/*.bpf.c)))
+own_runtimes := $(patsubst bpf/runtimes/%.bpf.c,%,$(filter bpf/runtimes/%,$(bpf_namesakes)))
+bpf_runtimes := $(sort $(bpf_stacks) $(own_runtimes))
 # What the page computes with, below lib/format/page/engine: as it is, compiled for WebAssembly.
 page_base := alloc bytes error index log radix strbuf text vec
 page_src := $(page_engine_src) $(page_base:%=lib/base/%.c) $(sort $(wildcard lib/model/facts/*.c lib/model/languages/*.c lib/model/meaning/*.c lib/query/*.c)) \
@@ -206,29 +211,26 @@ $(BUILD)/cmd/main.o: prof_cppflags += -DPROF_COMMIT='"$(commit)"'
 # At first no .d file tells who includes a skeleton; only lib/live may.
 $(filter $(BUILD)/lib/live/%,$(call objects,$(lib_src))): | $(skeletons)
 
-$(BUILD)/%.bpf.o: %.bpf.c Makefile
+$(call objects,$(bpf_namesakes)): $(BUILD)/%.o: %.c
+$(bpf_stacks:%=$(BUILD)/bpf/stacks/%.bpf.o): $(bpf_stacks_src)
+stacks_of = $(if $(filter bpf/stacks/%,$*),$(subst _, ,$(*F)))
+stacks_cflags = $(foreach x,$(firstword $(stacks_of)),-DRUNTIME_NAME=$(x) -DSTACKS_OF_$(or $(word 2,$(stacks_of)),samples) \
+	-DRUNTIME_STACK_HEADER='"bpf/runtimes/$(x)_stack.bpf.h"')
+$(BUILD)/%.bpf.o: Makefile
 	@mkdir -p $(@D)
 	$(call say,BPF)
-	$(Q)$(CLANG) $(bpf_cflags) -MMD -MP -c -o $@ $<
-
-gen_object = $(BPFTOOL) gen object $@ $^ && scripts/drop-bpf-lines $@
+	$(Q)$(CLANG) $(bpf_cflags) $(stacks_cflags) -MMD -MP -c -o $@ $(filter %.bpf.c,$^)
 
 $(BUILD)/gen/prof.bpf.o: $(call objects,$(bpf_core_src))
 $(BUILD)/gen/shared.bpf.o: $(call objects,bpf/maps.bpf.c bpf/emit.bpf.c bpf/probes/shared.bpf.c)
-$(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/probes/%.bpf.o
+linked = $(1:%=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/$(2)/%.bpf.o
+$(call linked,$(filter-out shared,$(own_probes)),probes)
+$(call linked,$(own_runtimes),runtimes)
+$(call linked,$(bpf_stacks),stacks)
+$(bpf_objects:%=$(BUILD)/gen/%.bpf.o):
 	@mkdir -p $(@D)
 	$(call say,GEN)
-	$(Q)$(gen_object)
-
-$(bpf_runtimes:%=$(BUILD)/gen/%.bpf.o): $(BUILD)/gen/%.bpf.o: $(call objects,$(bpf_shared_src)) $(BUILD)/bpf/runtimes/%.bpf.o
-	@mkdir -p $(@D)
-	$(call say,GEN)
-	$(Q)$(gen_object)
-
-$(BUILD)/gen/prof.bpf.o $(BUILD)/gen/shared.bpf.o:
-	@mkdir -p $(@D)
-	$(call say,GEN)
-	$(Q)$(gen_object)
+	$(Q)$(BPFTOOL) gen object $@ $^ && scripts/drop-bpf-lines $@
 
 ifeq ($(PAGE)$(filter clean help uninstall,$(MAKECMDGOALS)),1)
 page_missing := $(if $(wildcard $(page_include)/stdlib.h),,wasi-libc) $(if $(shell command -v wasm-ld),,lld) \

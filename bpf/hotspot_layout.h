@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * HotSpot's structures, for bpf/runtimes/hotspot.bpf.c. The JVM keeps tables of its structures for
+ * HotSpot's structures, for bpf/runtimes/hotspot.bpf.h. The JVM keeps tables of its structures for
  * debuggers, which are complete once it runs: the first process with a file completes the file's
  * layout, and each has a description of its own.
  */

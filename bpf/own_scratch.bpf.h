@@ -12,11 +12,6 @@
 
 #define runtime_scratches own_runtime_scratches
 #define managed_scratches own_managed_scratches
-#define python_walks own_python_walks
-#define v8_walks own_v8_walks
-#define hotspot_walks own_hotspot_walks
-#define hotspot_returned own_hotspot_returned
-#define ruby_walks own_ruby_walks
 #define function_scratches own_function_scratches
 
 #endif

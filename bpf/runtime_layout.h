@@ -12,7 +12,7 @@
 #include "bpf/hotspot_layout.h"
 
 /*
- * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby.bpf.c. Offsets are
+ * Structures of CRuby, the usual interpreter of Ruby, for bpf/runtimes/ruby.bpf.h. Offsets are
  * bytes from the start of the structure named first.
  */
 
@@ -138,7 +138,7 @@ _Static_assert(sizeof(struct ruby_layout) == 96, "layout shared with the kernel 
 _Static_assert(sizeof(struct ruby_function_head) == 32, "part of a live record");
 
 /*
- * V8's structures, for bpf/runtimes/v8.bpf.c. Offsets are bytes from the start of an object, whose
+ * V8's structures, for bpf/runtimes/v8.bpf.h. Offsets are bytes from the start of an object, whose
  * references are its address plus 1.
  */
 

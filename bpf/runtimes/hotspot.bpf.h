@@ -50,13 +50,13 @@ struct hotspot_walks {
 };
 
 struct runtime_processes runtime_processes SEC(".maps");
-struct hotspot_walks hotspot_walks SEC(".maps");
+struct hotspot_walks OWN_MAP(hotspot_walks) SEC(".maps");
 
 static __always_inline struct hotspot_run *own_hotspot_run(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&hotspot_walks, &zero);
+	return bpf_map_lookup_elem(&OWN_MAP(hotspot_walks), &zero);
 }
 
 __noinline int hotspot_returns(struct hotspot_walk *w, __u64 addr)

@@ -207,13 +207,13 @@ struct hotspot_returned {
 	__type(value, struct hotspot_return);
 };
 
-struct hotspot_returned hotspot_returned SEC(".maps");
+struct hotspot_returned OWN_MAP(hotspot_returned) SEC(".maps");
 
 static __always_inline struct hotspot_return *hotspot_return_slot(__u64 pc)
 {
 	__u32 slot = ((__u32)pc * 0x9e3779b1u) >> 22;
 
-	return bpf_map_lookup_elem(&hotspot_returned, &slot);
+	return bpf_map_lookup_elem(&OWN_MAP(hotspot_returned), &slot);
 }
 _Static_assert(HOTSPOT_RETURNED == 1 << (32 - 22), "slots are the upper bits of a hash");
 

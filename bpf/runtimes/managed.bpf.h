@@ -6,6 +6,13 @@
 #include "bpf/runtime.bpf.h"
 #include "bpf/runtime_merge.h"
 
+/* A map of a runtime, which such programs have of their own. */
+#ifdef HAS_OWN_RUNTIME_SCRATCH
+#define OWN_MAP(name) own_##name
+#else
+#define OWN_MAP(name) name
+#endif
+
 /* Has copies carry the frames. */
 #define HAS_MANAGED_FRAMES
 

@@ -79,13 +79,13 @@ struct python_walks {
 };
 
 struct python_threads python_threads SEC(".maps");
-struct python_walks python_walks SEC(".maps");
+struct python_walks OWN_MAP(python_walks) SEC(".maps");
 
 static __always_inline struct python_walk *own_python_walk(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&python_walks, &zero);
+	return bpf_map_lookup_elem(&OWN_MAP(python_walks), &zero);
 }
 
 /* Returns the row of the thread whose state was found. */

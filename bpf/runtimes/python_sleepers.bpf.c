@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Visits threads that sleep, as sleepers.bpf.c does, for their frames of Python as well. Functions
- * and threads are remembered in the maps of python.bpf.c. Needs a kernel from 6.2 on: code that
- * reads memory of the target needs the task, which functions cannot find in earlier ones.
+ * and threads are remembered in the maps of the samples' object. Needs a kernel from 6.2 on: code
+ * that reads memory of the target needs the task, which functions cannot find in earlier ones.
  */
 #define RUNTIME_COUNTS_ROW 2
 #define EMIT_PLAINLY

@@ -50,13 +50,13 @@ struct ruby_walks {
 	__type(value, struct ruby_walk);
 };
 
-struct ruby_walks ruby_walks SEC(".maps");
+struct ruby_walks OWN_MAP(ruby_walks) SEC(".maps");
 
 static __always_inline struct ruby_walk *own_ruby_walk(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&ruby_walks, &zero);
+	return bpf_map_lookup_elem(&OWN_MAP(ruby_walks), &zero);
 }
 
 #define ruby_read(to, size, addr) (!bpf_probe_read_user(to, size, (const void *)(addr)))

@@ -55,13 +55,13 @@ struct v8_walks {
 	__type(value, struct v8_walk);
 };
 
-struct v8_walks v8_walks SEC(".maps");
+struct v8_walks OWN_MAP(v8_walks) SEC(".maps");
 
 static __always_inline struct v8_walk *own_v8_walk(void)
 {
 	__u32 zero = 0;
 
-	return bpf_map_lookup_elem(&v8_walks, &zero);
+	return bpf_map_lookup_elem(&OWN_MAP(v8_walks), &zero);
 }
 
 /* References have these two lowest bits; weak ones and others are not followed. */

@@ -4,19 +4,19 @@
 
 #include "lib/base/alloc.h"
 #include "lib/live/instrument.h"
+#include "lib/model/facts/marker_probes.h"
 
 /*
  * The clock comes first, because others use its interval. Sleepers and wakers are parts of waits.
  */
 #define ROWS(row) \
 	row(clock) row(events) row(tasks) row(modules) row(mappings) row(mapped_files) \
-		row(code_files) row(waits) row(sleepers) row(wakers) row(runtimes) row(signals) \
-			row(syscalls) row(io) row(faults) row(net) row(jank) row(spans) row(usdt) \
-				row(allocs) row(pages) row(counters) row(background) \
-					row(cpu_limits) row(own_cost)
+		row(code_files) row(waits) row(sleepers) WAKERS_PROBE(row, ) row(runtimes) \
+			MARKER_PROBES(row, ) row(spans) row(usdt) row(allocs) row(pages) \
+				row(counters) row(background) row(cpu_limits) row(own_cost)
 
-#define DECLARE(name) extern const struct instrument instrument_##name;
-#define POINTER(name) &instrument_##name,
+#define DECLARE(name, ...) extern const struct instrument instrument_##name;
+#define POINTER(name, ...) &instrument_##name,
 
 ROWS(DECLARE)
 const struct instrument *const instruments[] = {ROWS(POINTER) NULL};

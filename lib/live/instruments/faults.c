@@ -31,9 +31,7 @@ static void destroy(void *state)
 	free(s);
 }
 
-MARKER_OBJECT(struct faults, faults_bpf, programs_object_as_is, programs_object_as_is,
-	      .name = "faults", .schema = MARKER_FAULT,
-	      .facts = {FACT_FAULTS_RECORDED, FACT_FAULTS_LOST})
+MARKER_OBJECT(faults, MARKER_FAULT, programs_object_as_is, programs_object_as_is)
 
 static int configure(void *state, struct programs_options *programs, struct error *err)
 {
@@ -115,7 +113,6 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_faults = {
-	.name = "faults",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_FAULT),
 	.destroy = destroy,
@@ -126,5 +123,5 @@ const struct instrument instrument_faults = {
 	.enable = enable,
 	.pause = pause_faults,
 	.take = take,
-	MARKER_INSTRUMENT(faults_bpf),
+	MARKER_INSTRUMENT(faults),
 };

@@ -46,8 +46,7 @@ static void prepare(struct io *s)
 	s->skeleton->rodata->io_min_ns = s->base.settings->min_ns;
 }
 
-MARKER_OBJECT(struct io, io_bpf, prepare, programs_object_as_is, .name = "io", .schema = MARKER_IO,
-	      .facts = {FACT_IO_RECORDED, FACT_IO_LOST})
+MARKER_OBJECT(io, MARKER_IO, prepare, programs_object_as_is)
 
 /* Returns "sda1"; "8:1" if the device is gone. The caller frees. */
 static char *read_name(uint32_t number)
@@ -131,12 +130,11 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_io = {
-	.name = "io",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_IO),
 	.destroy = destroy,
 	.enable = marker_state_enable,
 	.pause = marker_state_pause,
 	.take = take,
-	MARKER_INSTRUMENT(io_bpf),
+	MARKER_INSTRUMENT(io),
 };

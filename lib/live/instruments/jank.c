@@ -67,8 +67,7 @@ static void finish(struct jank *j)
 	call_probe_close(&j->probe);
 }
 
-MARKER_OBJECT(struct jank, jank_bpf, prepare, finish, .name = "jank", .schema = MARKER_LONG_TASK,
-	      .facts = {FACT_JANK_LONG_TASKS, FACT_JANK_LOST})
+MARKER_OBJECT(jank, MARKER_LONG_TASK, prepare, finish)
 
 static void take(void *state, const struct rec *rec)
 {
@@ -105,12 +104,11 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_jank = {
-	.name = "jank",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_TASK),
 	.destroy = free,
 	.enable = enable,
 	.pause = pause_calls,
 	.take = take,
-	MARKER_INSTRUMENT(jank_bpf),
+	MARKER_INSTRUMENT(jank),
 };

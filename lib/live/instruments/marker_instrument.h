@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Common part of instruments that send markers: schema, losses and report. The simple ones have an
- * option, and a BPF object whose records become markers of one schema. For these, MARKER_OBJECT()
- * and MARKER_INSTRUMENT() provide all but the preparation of the object and the description of a
- * record.
+ * option, and a BPF object whose records become markers of one schema; they have a row in
+ * marker_probes.h. For these, MARKER_OBJECT() and MARKER_INSTRUMENT() provide all but the
+ * preparation of the object and the description of a record.
  */
 #ifndef PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
 #define PROF_LIB_LIVE_INSTRUMENTS_MARKER_INSTRUMENT_H
@@ -82,28 +82,33 @@ void marker_state_count(void *state, uint64_t time);
 void marker_state_report(const void *state, const struct record_tally *tally, struct report *r);
 
 /*
- * Makes the functions that depend on types: `state` begins with a marker_state and has the skeleton
- * in its member `skeleton`. prepare() and finish() as in PROGRAMS_OBJECT(), and after them members
- * of struct marker_kind, but for its variables.
+ * Makes the functions that depend on types. `struct name` begins with a marker_state and has the
+ * skeleton of the object `name` in its member `skeleton`. prepare() and finish() as in
+ * PROGRAMS_OBJECT().
  */
-#define MARKER_OBJECT(state, object, prepare, finish, ...) \
-	PROGRAMS_OBJECT(state, skeleton, object, prepare, finish) \
-	static struct marker_variables *variables_of_##object(const void *ctx) \
+#define MARKER_OBJECT(name_, schema_, prepare, finish) \
+	PROGRAMS_OBJECT(struct name_, skeleton, name_##_bpf, prepare, finish) \
+	static struct marker_variables *variables_of_##name_(const void *ctx) \
 	{ \
-		return &((const state *)ctx)->skeleton->bss->markers; \
+		return &((const struct name_ *)ctx)->skeleton->bss->markers; \
 	} \
-	static void *create_##object(struct live *live, const void *settings) \
+	static void *create_##name_(struct live *live, const void *settings) \
 	{ \
-		static const struct marker_kind kind = {.variables = variables_of_##object, \
-							__VA_ARGS__}; \
+		static const struct marker_kind kind = { \
+			.name = #name_, \
+			.facts = {FACT_SENT_##name_, FACT_LOST_##name_}, \
+			.schema = schema_, \
+			.variables = variables_of_##name_, \
+		}; \
 \
-		return marker_state_new(sizeof(state), &kind, live, settings); \
+		return marker_state_new(sizeof(struct name_), &kind, live, settings); \
 	}
 
 /* Members of struct instrument that simple instruments have in common. */
-#define MARKER_INSTRUMENT(object) \
-	.settings_size = sizeof(struct marker_settings), .is_wanted = marker_is_wanted, \
-	.create = create_##object, .open_object = open_##object, .close_object = close_##object, \
+#define MARKER_INSTRUMENT(name_) \
+	.name = #name_, .settings_size = sizeof(struct marker_settings), \
+	.is_wanted = marker_is_wanted, .create = create_##name_, \
+	.open_object = open_##name_##_bpf, .close_object = close_##name_##_bpf, \
 	.announce = marker_state_announce, .count = marker_state_count, \
 	.report = marker_state_report
 

@@ -26,8 +26,7 @@ static void prepare(struct net *n)
 	bpf_program__set_autoattach(n->skeleton->progs.list_connections, false);
 }
 
-MARKER_OBJECT(struct net, net_bpf, prepare, programs_object_as_is, .name = "net",
-	      .schema = MARKER_CONNECTION, .facts = {FACT_NET_CONNECTIONS, FACT_NET_LOST})
+MARKER_OBJECT(net, MARKER_CONNECTION, prepare, programs_object_as_is)
 
 /* "192.0.2.1:443", "[2001:db8::1]:443" */
 static void print_peer(const struct rec_connection *c, char to[PEER_SIZE])
@@ -136,12 +135,11 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_net = {
-	.name = "net",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_CONNECTION),
 	.destroy = free,
 	.enable = enable,
 	.pause = marker_state_pause,
 	.take = take,
-	MARKER_INSTRUMENT(net_bpf),
+	MARKER_INSTRUMENT(net),
 };

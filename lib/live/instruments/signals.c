@@ -15,9 +15,7 @@ struct signals {
 	struct signals_bpf *skeleton;
 };
 
-MARKER_OBJECT(struct signals, signals_bpf, programs_object_as_is, programs_object_as_is,
-	      .name = "signals", .schema = MARKER_SIGNAL,
-	      .facts = {FACT_SIGNALS_DELIVERED, FACT_SIGNALS_LOST})
+MARKER_OBJECT(signals, MARKER_SIGNAL, programs_object_as_is, programs_object_as_is)
 
 static const char *origin_name(const struct rec_signal *signal)
 {
@@ -68,12 +66,11 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_signals = {
-	.name = "signals",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_SIGNAL),
 	.take = take,
 	.destroy = free,
 	.enable = marker_state_enable,
 	.pause = marker_state_pause,
-	MARKER_INSTRUMENT(signals_bpf),
+	MARKER_INSTRUMENT(signals),
 };

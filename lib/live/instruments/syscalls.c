@@ -116,8 +116,7 @@ static void finish(struct syscalls *s)
 	call_probe_close(&s->probe);
 }
 
-MARKER_OBJECT(struct syscalls, syscalls_bpf, prepare, finish, .name = "syscalls",
-	      .schema = MARKER_SYSCALL, .facts = {FACT_SYSCALLS_RECORDED, FACT_SYSCALLS_LOST})
+MARKER_OBJECT(syscalls, MARKER_SYSCALL, prepare, finish)
 
 static void take(void *state, const struct rec *rec)
 {
@@ -154,12 +153,11 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_syscalls = {
-	.name = "syscalls",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_CALL),
 	.destroy = free,
 	.enable = enable,
 	.pause = pause_calls,
 	.take = take,
-	MARKER_INSTRUMENT(syscalls_bpf),
+	MARKER_INSTRUMENT(syscalls),
 };

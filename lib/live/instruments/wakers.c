@@ -20,8 +20,7 @@ static void prepare(struct wakers *w)
 	bpf_program__set_autoattach(w->skeleton->progs.end_waking, false);
 }
 
-MARKER_OBJECT(struct wakers, wakers_bpf, prepare, programs_object_as_is, .name = "wakers",
-	      .schema = MARKER_WOKEN, .facts = {FACT_WAKERS_RECORDED, FACT_WAKERS_LOST})
+MARKER_OBJECT(wakers, MARKER_WOKEN, prepare, programs_object_as_is)
 
 static void take(void *state, const struct rec *rec)
 {
@@ -61,7 +60,6 @@ static const struct instrument_option options[] = {
 };
 
 const struct instrument instrument_wakers = {
-	.name = "wakers",
 	.options = options,
 	.takes = INSTRUMENT_TAKES(REC_WAKER),
 	.take = take,
@@ -69,5 +67,5 @@ const struct instrument instrument_wakers = {
 	.configure = configure,
 	.enable = marker_state_enable,
 	.pause = marker_state_pause,
-	MARKER_INSTRUMENT(wakers_bpf),
+	MARKER_INSTRUMENT(wakers),
 };

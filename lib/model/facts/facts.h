@@ -11,12 +11,18 @@
 
 #include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
+#include "lib/model/facts/marker_probes.h"
 
 enum fact_id {
 #define FACT(id, key, section, label, format, shared, origin) FACT_##id,
 #include "lib/model/facts/facts.def"
 	FACT_COUNT,
 	FACT_NONE = FACT_COUNT, /* a row of the panel from another program */
+/* Those of a probe, by its name. */
+#define PROBE_FACTS(name, NAME, SENT, ...) \
+	FACT_SENT_##name = FACT_##NAME##_##SENT, FACT_LOST_##name = FACT_##NAME##_LOST,
+	MARKER_PROBES(PROBE_FACTS, ) WAKERS_PROBE(PROBE_FACTS, )
+#undef PROBE_FACTS
 };
 
 enum fact_format {

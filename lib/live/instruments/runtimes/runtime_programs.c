@@ -61,19 +61,24 @@ struct runtime_object {
 		} \
 	}
 /* Probes of markers that interrupt each other have memory of their own: each has such an object. */
-#define MARKERS_OBJECT(name, PART, probe, suffix, of) \
-	[RUNTIME_##PART] = {name##_markers_open, \
-			    name##_markers_object, \
-			    name##_markers_destroy, \
-			    {probe, #name "_bpf"}, \
-			    {{"on_" #name suffix, "runtime_markers", probe}}},
+#define MARKERS_OBJECT(probe, PROBE, SENT, sent, TYPE, of, name) TYPE##_OBJECT(probe, PROBE, name)
+#define RAW_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_marker")
+#define TYPED_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_waking")
+#define PERF_OBJECT(probe, PROBE, name) PROBE_OBJECT(probe, PROBE, name, "_fault")
+#define NONE_OBJECT(probe, PROBE, name)
+#define PROBE_OBJECT(probe, PROBE, name, suffix) \
+	[RUNTIME_##PROBE] = {name##_markers_open, \
+			     name##_markers_object, \
+			     name##_markers_destroy, \
+			     {#probe "_bpf", #name "_bpf"}, \
+			     {{"on_" #name suffix, "runtime_markers", #probe "_bpf"}}},
 /* clang-format off */
 #define LABELS_OBJECTS(name) {SAMPLES_OBJECT(name)}
 #define FRAMES_OBJECTS(name) \
 	{ \
 		[RUNTIME_SAMPLES] = SAMPLES_OBJECT(name), \
 		[RUNTIME_WAITS] = WAITS_OBJECT(name), \
-		MARKER_PROBES(MARKERS_OBJECT, name) \
+		RUNTIME_PROBES(MARKERS_OBJECT, name) \
 	}
 /* clang-format on */
 

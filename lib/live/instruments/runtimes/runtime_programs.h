@@ -7,35 +7,21 @@
 
 #include "bpf/runtime_layout.h"
 #include "lib/live/bpf/programs.h"
+#include "lib/model/facts/marker_probes.h"
 
-/*
- * Probes whose markers have stacks with the functions of runtimes:
- *
- *	ROW(name, PART, object, suffix, of)
- *
- * name    is passed through
- * PART    becomes RUNTIME_<PART>
- * object  name of the probe's BPF object
- * suffix  of the runtime's program that goes on to the probe's end, by the probe's type: "_marker"
- *         of raw tracepoints, "_fault" of perf events, "_waking" of typed tracepoints
- * of      which stacks those are, for messages
- */
-#define MARKER_PROBES(ROW, name) \
-	ROW(name, SYSCALLS, "syscalls_bpf", "_marker", " of system calls") \
-	ROW(name, SIGNALS, "signals_bpf", "_marker", " of signals") \
-	ROW(name, IO, "io_bpf", "_marker", " of I/O") \
-	ROW(name, NET, "net_bpf", "_marker", " of connections") \
-	ROW(name, FAULTS, "faults_bpf", "_fault", " of major faults") \
-	ROW(name, PAGES, "pages_bpf", "_fault", " of pages") \
-	ROW(name, WAKERS, "wakers_bpf", "_waking", " of wakers")
+/* Probes whose stacks may show functions of runtimes. Pages are a part of allocations. */
+#define RUNTIME_PROBES(ROW, with) \
+	MARKER_PROBES(ROW, with) \
+	WAKERS_PROBE(ROW, with) \
+	ROW(pages, PAGES, , , PERF, " of pages", with)
 
 /* Kinds of stacks. Each has a BPF object. */
 enum runtime_part {
 	RUNTIME_SAMPLES, /* ticks and events */
 	RUNTIME_WAITS,
-#define MARKER_PART(name, PART, ...) RUNTIME_##PART,
-	MARKER_PROBES(MARKER_PART, ) /* of markers, by their probe */
-#undef MARKER_PART
+#define PROBE_PART(name, NAME, ...) RUNTIME_##NAME,
+	RUNTIME_PROBES(PROBE_PART, ) /* of markers, by their probe */
+#undef PROBE_PART
 	RUNTIME_PART_COUNT,
 };
 

@@ -448,9 +448,9 @@ static bool load_part(struct runtimes *r, uint32_t kind, enum runtime_part part)
 {
 	static const char *const stacks[RUNTIME_PART_COUNT] = {[RUNTIME_SAMPLES] = "",
 							       [RUNTIME_WAITS] = " of waits",
-#define MARKER_STACKS(name, PART, object, suffix, of) [RUNTIME_##PART] = of,
-							       MARKER_PROBES(MARKER_STACKS, )
-#undef MARKER_STACKS
+#define PROBE_STACKS(name, NAME, SENT, sent, TYPE, of, ...) [RUNTIME_##NAME] = of,
+							       RUNTIME_PROBES(PROBE_STACKS, )
+#undef PROBE_STACKS
 	};
 	struct runtime_program *program = &r->loaded[kind];
 	struct error err = {0};

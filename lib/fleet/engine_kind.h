@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kinds of engines: address, protocol and message format. A new kind is a new row. */
+/* Kinds of engines: address, protocol and message format. A new kind is a row in engine_kind.c. */
 #ifndef PROF_LIB_FLEET_ENGINE_KIND_H
 #define PROF_LIB_FLEET_ENGINE_KIND_H
 

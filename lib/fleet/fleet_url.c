@@ -312,6 +312,17 @@ static int parse(struct fleet_url *url, const char *text, uint64_t now_s, struct
 	return parse_query(url, at[size] ? at + size + 1 : "", now_s, err);
 }
 
+static int refuse_scheme(struct error *err)
+{
+	_cleanup_(strbuf_release) struct strbuf forms = {0};
+
+	for (const struct engine_kind *kind = engine_kinds; kind->scheme; kind++)
+		strbuf_addf(&forms, "%s://HOST%s, ", kind->scheme,
+			    engine_kind_is_collector(kind) ? "" : "/DATABASE");
+	return error_text(err, -EINVAL, "must be %sthe same with https or grpcs, or otlp",
+			  strbuf_text(&forms));
+}
+
 int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err)
 {
 	const char *at;
@@ -322,10 +333,7 @@ int fleet_url_parse(struct fleet_url *url, const char *text, uint64_t now_s, str
 		return otlp_environment_read(url, err);
 	at = take_scheme(url, text);
 	if (!at)
-		return error_text(err, -EINVAL,
-				  "must be clickhouse+http://HOST/DATABASE, otlp+http://HOST, "
-				  "otlp+grpc://HOST, pyroscope+http://HOST, parca+http://HOST, the "
-				  "same with https or grpcs, or otlp");
+		return refuse_scheme(err);
 	ret = parse(url, at, now_s, err);
 	if (ret)
 		fleet_url_release(url);

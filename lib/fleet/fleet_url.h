@@ -4,8 +4,8 @@
  * The address of an engine that keeps samples of many machines, and of a part of them:
  *
  *	clickhouse+http[s]://[user@]host[:port]/database[?key=value&…]
- *	otlp+http[s]://[user@]host[:port][/path][?password-file=file], or otlp+grpc[s]://…,
- *	pyroscope+http[s]://…, parca+http[s]://…
+ *	otlp+http[s]://[user@]host[:port][/path][?password-file=file], or with another scheme of
+ *	engine_kind.c
  *	otlp
  *
  * All but the first are collectors, to which samples can only be sent; "otlp" is the one that the

@@ -425,7 +425,7 @@ check-convert: $(prof) $(golden_profiles)
 	scripts/tap --label convert "python3 tests/check_convert.py $(prof) $(golden_profiles) $(wildcard tests/readers/files/*.json)"
 
 check-scripts:
-	scripts/tap --label scripts --jobs 2 --timeout 900 tests/scripts/*.sh
+	scripts/tap --label scripts --jobs 2 tests/scripts/*.sh
 
 golden-accept: $(golden) $(prof) ## Take what the golden tests give now as right
 	BUILD=$(BUILD) tests/golden/run --accept

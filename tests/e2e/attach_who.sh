@@ -64,7 +64,7 @@ judge "unit: it is the subject, with waits" unit.json.gz <<'CODE'
 expect(p["meta"]["product"] == "first", p["meta"]["product"])
 expect(within("spinning") > 1500, within("spinning"))
 CODE
-refuses "unit: nobody is in it" 125 'no process is in it' "$PROF" attach --unit "$unit.service"
+refuses "unit: nobody is in it" 125 'it has no process' "$PROF" attach --unit "$unit.service"
 refuses "unit: no such one" 125 'no process runs in such' "$PROF" attach --unit "$unit.nothing"
 refuses "unit: not with a pid" 2 'unit: not with --pid' "$PROF" attach --unit "$unit" -p 1
 

@@ -202,7 +202,7 @@ for name, much, little in (("spin", held, free), ("pack", free, held)):
 stats = json.load(open(args[0]))["gil"]
 expect(stats["held"] > 20 and stats["free"] > 20, stats)
 CODE
-refuses "--gil without runtimes" 2 "--gil needs what --no-runtimes leaves out" \
+refuses "--gil without runtimes" 2 "--gil cannot be given with --no-runtimes" \
 	"$PROF" record --gil --no-runtimes -- touch started
 
 "$python" -W ignore "$tree" 1000 recursion &

@@ -113,7 +113,7 @@ wrong() { # REGEX ARGUMENT...
 	refuses "report $*" 2 "$regex" "$PROF" report "$@" shares.json.gz
 }
 wrong 'must be one of function' --by nonsense
-wrong 'stacks do not consist of those' --tree --by thread
+wrong 'stacks have no such parts' --tree --by thread
 wrong 'are by function' --callers main --by line
 wrong 'print trees of their own' --callers main --callees main
 wrong 'must be two times' --time 5

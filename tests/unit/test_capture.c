@@ -198,7 +198,7 @@ CASE(a_damaged_block_is_lost_and_counted)
 	assert_true(capture_fixture_count(f).skipped_bytes > 0);
 }
 
-/* Whatever the decompressor makes of it. */
+/* Even a byte that the decompressor accepts. */
 CASE(any_damaged_byte_loses_its_block)
 {
 	struct capture_fixture *f = *state;

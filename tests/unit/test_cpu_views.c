@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/model/meaning/thread_rows.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 
@@ -42,32 +42,32 @@ static void fill_two_cpus(struct exported *f)
 }
 
 struct viewed {
-	struct file_strings file_strings;
-	struct firefox_rows rows;
+	struct string_overlay strings;
+	struct thread_rows rows;
 	struct sample_buffer buffer;
 };
 
 static void view(struct viewed *v, struct exported *f)
 {
 	f->p->meta.interval_ns = MS;
-	*v = (struct viewed){.file_strings.profile = &f->p->strings};
-	firefox_rows_init(&v->rows, f->p);
-	firefox_rows_add_cpus(&v->rows, &v->file_strings);
+	*v = (struct viewed){.strings.base = &f->p->strings};
+	thread_rows_init(&v->rows, f->p, &v->strings);
+	thread_rows_add_cpus(&v->rows);
 }
 
 static void release(struct viewed *v)
 {
 	sample_buffer_release(&v->buffer);
-	firefox_rows_release(&v->rows);
-	file_strings_release(&v->file_strings);
+	thread_rows_release(&v->rows);
+	string_overlay_release(&v->strings);
 }
 
 static void expect_title(const struct viewed *v, size_t row, const char *process, const char *title)
 {
-	const struct firefox_row *it = &v->rows.list.items[row];
+	const struct thread_row *it = &v->rows.list.items[row];
 
-	assert_string_equal(file_strings_get(&v->file_strings, it->process_title), process);
-	assert_string_equal(file_strings_get(&v->file_strings, it->title), title);
+	assert_string_equal(string_overlay_get(&v->strings, it->process_title), process);
+	assert_string_equal(string_overlay_get(&v->strings, it->title), title);
 }
 
 #define CASE(name) TEST_WITH(name, export_setup, export_teardown)
@@ -87,11 +87,11 @@ CASE(a_cpu_has_what_ran_there)
 	expect_title(&v, 3, "CPUs", "CPU 1");
 	expect_title(&v, 4, "CPUs", "CPU 3");
 	assert_false(v.rows.list.items[3].is_main || v.rows.list.items[4].is_main);
-	run = firefox_row_samples(&v.rows, &v.rows.list.items[3], &v.buffer);
+	run = thread_row_samples(&v.rows, &v.rows.list.items[3], &v.buffer);
 	assert_int_equal(run.count, 2);
 	assert_int_equal(run.items[1].time, EXPORT_START_NS + 5 * MS);
 	assert_int_equal(run.items[1].weight, 2);
-	run = firefox_row_samples(&v.rows, &v.rows.list.items[4], &v.buffer);
+	run = thread_row_samples(&v.rows, &v.rows.list.items[4], &v.buffer);
 	assert_int_equal(run.count, 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(run.items[i].stack, stacks[i]);
@@ -113,7 +113,7 @@ CASE(no_cpu_is_busy_for_longer_than_time_passed)
 	tick(f, 3 * MS, 0, 1, 1, 2);
 	tick(f, 3 * MS + MS / 2, 0, 1, 1, 3);
 	view(&v, f);
-	run = firefox_row_samples(&v.rows, &v.rows.list.items[2], &v.buffer);
+	run = thread_row_samples(&v.rows, &v.rows.list.items[2], &v.buffer);
 	assert_int_equal(run.count, 4);
 	assert_int_equal(run.items[3].cpu_delta, MS / 2);
 	assert_int_equal(run.items[2].cpu_delta, MS / 2);
@@ -130,7 +130,7 @@ CASE(they_are_none_of_the_busiest)
 
 	fill_two_cpus(f);
 	view(&v, f);
-	assert_int_equal(firefox_rows_busiest(&v.rows, positions, 5), 3);
+	assert_int_equal(thread_rows_busiest(&v.rows, positions, 5), 3);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(positions[i] < 3);
 	release(&v);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/format/firefox/write/titles.h"
+#include "lib/model/meaning/titles.h"
 #include "tests/unit/test.h"
 
 #define MAX_LINES 4

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/model/meaning/thread_rows.h"
 #include "tests/unit/test.h"
 
 struct ordered {
 	struct profile *p;
-	struct firefox_rows rows;
+	struct thread_rows rows;
 };
 
 static int setup(void **state)
@@ -25,7 +25,7 @@ static int teardown(void **state)
 {
 	struct ordered *o = *state;
 
-	firefox_rows_release(&o->rows);
+	thread_rows_release(&o->rows);
 	profile_free(o->p);
 	free(o);
 	return 0;
@@ -56,7 +56,7 @@ static void use_cpu(struct ordered *o, thread_id id, uint32_t cpu_ns)
 static void expect_order(struct ordered *o, uint32_t root, const thread_id *expected, size_t count)
 {
 	o->p->meta.root_pid = root;
-	firefox_rows_init(&o->rows, o->p);
+	thread_rows_init(&o->rows, o->p, NULL);
 	assert_int_equal(o->rows.list.count, count);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(o->rows.members.items[o->rows.list.items[i].first], expected[i]);
@@ -90,7 +90,7 @@ CASE(processes_stay_together)
 		add(o, 10, 0, 10 + i * 2, 0, i);
 		add(o, 11, 0, 11 + i * 2, 0, i);
 	}
-	firefox_rows_init(&o->rows, o->p);
+	thread_rows_init(&o->rows, o->p, NULL);
 	for (size_t i = 0; i < 8; i++)
 		assert_int_equal(o->rows.list.items[i].pid, i < 4 ? 10 : 11);
 }
@@ -135,7 +135,7 @@ CASE(no_threads_have_an_order_too)
 	uint32_t positions[1];
 
 	expect_order(o, 0, NULL, 0);
-	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 1), 0);
+	assert_int_equal(thread_rows_busiest(&o->rows, positions, 1), 0);
 }
 
 CASE(busiest_are_those_with_most_cpu_time)
@@ -153,13 +153,13 @@ CASE(busiest_are_those_with_most_cpu_time)
 		if (cpu[5 - i] == 100)
 			threads_get(&o->p->threads, id)->samples.open.items[0].event = 1;
 	}
-	firefox_rows_init(&o->rows, o->p);
-	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 6), 5);
+	thread_rows_init(&o->rows, o->p, NULL);
+	assert_int_equal(thread_rows_busiest(&o->rows, positions, 6), 5);
 	assert_int_equal(positions[0], 1);
 	assert_int_equal(positions[1], 3);
 	assert_int_equal(positions[2], 2);
 	assert_int_equal(positions[3], 0);
 	assert_int_equal(positions[4], 5);
-	assert_int_equal(firefox_rows_busiest(&o->rows, positions, 2), 2);
+	assert_int_equal(thread_rows_busiest(&o->rows, positions, 2), 2);
 	assert_int_equal(positions[1], 3);
 }

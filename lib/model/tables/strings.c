@@ -105,3 +105,42 @@ size_t strings_size(const struct strings *s, string_id id)
 {
 	return id < s->rows.count ? s->rows.items[id].size : 0;
 }
+
+void string_overlay_release(struct string_overlay *t)
+{
+	strings_release(&t->own);
+}
+
+size_t string_overlay_count(const struct string_overlay *t)
+{
+	return t->base->rows.count + t->own.rows.count;
+}
+
+string_id string_overlay_intern_sized(struct string_overlay *t, const char *text, size_t size)
+{
+	string_id id = strings_find(t->base, text, size);
+
+	if (id != NO_STRING)
+		return id;
+	return (string_id)t->base->rows.count + strings_intern_sized(&t->own, text, size);
+}
+
+string_id string_overlay_intern(struct string_overlay *t, const char *text)
+{
+	return string_overlay_intern_sized(t, text, strlen(text));
+}
+
+const char *string_overlay_get(const struct string_overlay *t, string_id id)
+{
+	size_t known = t->base->rows.count;
+
+	return id < known ? strings_get(t->base, id) : strings_get(&t->own, id - (string_id)known);
+}
+
+size_t string_overlay_size(const struct string_overlay *t, string_id id)
+{
+	size_t known = t->base->rows.count;
+
+	return id < known ? strings_size(t->base, id)
+			  : strings_size(&t->own, id - (string_id)known);
+}

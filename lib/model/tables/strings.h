@@ -34,4 +34,19 @@ string_id strings_find(const struct strings *s, const char *text, size_t size);
 const char *strings_get(const struct strings *s, string_id id);
 size_t strings_size(const struct strings *s, string_id id);
 
+/* A table's strings under their ids, then further ones: leaves the table as it is. */
+struct string_overlay {
+	const struct strings *base;
+	struct strings own;
+};
+
+void string_overlay_release(struct string_overlay *t);
+/* Returns the upper bound of ids. */
+size_t string_overlay_count(const struct string_overlay *t);
+string_id string_overlay_intern(struct string_overlay *t, const char *text);
+string_id string_overlay_intern_sized(struct string_overlay *t, const char *text, size_t size);
+/* Valid until the next intern. Returns "" for NO_STRING. */
+const char *string_overlay_get(const struct string_overlay *t, string_id id);
+size_t string_overlay_size(const struct string_overlay *t, string_id id);
+
 #endif

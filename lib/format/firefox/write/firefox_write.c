@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "lib/format/firefox/write/fold.h"
-#include "lib/format/firefox/write/titles.h"
 #include "lib/format/firefox/write/write_internal.h"
 
 static void write_profile(struct firefox *f, struct jsonw *w)
@@ -25,31 +23,31 @@ static void write_profile(struct firefox *f, struct jsonw *w)
 }
 
 /* More rows cost a browser a gigabyte, and more rows of one program are not readable. */
-static const struct fold_limits fold_limits = {.rows = 500, .processes = 50};
+static const struct merge_limits merge_limits = {.rows = 500, .processes = 50};
 
 /* Makes the rows of the file from the threads of the profile. */
 static void make_rows(struct firefox *f, const struct export_options *options)
 {
-	struct fold_counts folded = {0};
+	struct merge_counts merged = {0};
 
-	firefox_rows_init(&f->rows, f->profile);
+	thread_rows_init(&f->rows, f->profile, &f->texts);
 	if (!options->all_threads)
-		folded = fold_rows(&f->rows, &f->file_strings, &fold_limits);
-	title_rows(&f->rows, &f->file_strings);
-	firefox_rows_add_events(&f->rows, &f->file_strings);
+		merged = thread_rows_merge(&f->rows, &merge_limits);
+	thread_rows_title(&f->rows);
+	thread_rows_add_events(&f->rows);
 	*f->counts = (struct export_counts){
 		.threads = f->rows.list.count,
-		.folded_threads = folded.threads,
-		.folded_rows = folded.rows,
+		.folded_threads = merged.threads,
+		.folded_rows = merged.rows,
 	};
 	/* Every process has exactly one main thread. */
-	vec_for_each(&f->rows.list, const struct firefox_row *, row)
+	vec_for_each(&f->rows.list, const struct thread_row *, row)
 		f->counts->processes += row->is_main;
 	if (options->cpus)
-		firefox_rows_add_cpus(&f->rows, &f->file_strings);
+		thread_rows_add_cpus(&f->rows);
 	f->difference = options->difference;
 	if (f->difference)
-		firefox_rows_add_difference(&f->rows, &f->file_strings);
+		thread_rows_add_difference(&f->rows);
 }
 
 int firefox_write(const struct profile *p, const struct export_options *options,
@@ -59,7 +57,7 @@ int firefox_write(const struct profile *p, const struct export_options *options,
 	struct export_counts own;
 	struct firefox f = {
 		.profile = p,
-		.file_strings.profile = &p->strings,
+		.texts.base = &p->strings,
 		.counts = counts ? counts : &own,
 	};
 	struct jsonw w;
@@ -75,7 +73,7 @@ int firefox_write(const struct profile *p, const struct export_options *options,
 	jsonw_release(&w);
 
 	firefox_tables_release(&f);
-	firefox_rows_release(&f.rows);
-	file_strings_release(&f.file_strings);
+	thread_rows_release(&f.rows);
+	string_overlay_release(&f.texts);
 	return 0;
 }

@@ -34,12 +34,12 @@ static int compare_processes(const void *a, const void *b)
 	return (x->incarnation > y->incarnation) - (x->incarnation < y->incarnation);
 }
 
-static void list_processes(const struct firefox_rows *rows, struct processes *processes)
+static void list_processes(const struct thread_rows *rows, struct processes *processes)
 {
 	for (size_t i = 0; i < rows->list.count; i++) {
-		const struct firefox_row *row = &rows->list.items[i];
+		const struct thread_row *row = &rows->list.items[i];
 
-		for (size_t k = 0; row->kind <= ROW_FOLDED && k < row->count; k++) {
+		for (size_t k = 0; row->kind <= ROW_MERGED && k < row->count; k++) {
 			const struct profile_thread *thread =
 				&rows->profile->threads.rows
 					 .items[rows->members.items[row->first + k]];
@@ -131,7 +131,7 @@ static void join_samples(struct counter *sum)
 }
 
 /* Returns the end of the last of the row's processes, with counters or without. */
-static uint64_t end_of_row(const struct firefox_rows *rows, size_t row)
+static uint64_t end_of_row(const struct thread_rows *rows, size_t row)
 {
 	uint64_t end = rows->list.items[row].end;
 
@@ -152,7 +152,7 @@ static bool is_dull(const struct counter *counter)
 	return true;
 }
 
-static void add_sums(struct row_counters *c, const struct firefox_rows *rows, struct parts *parts)
+static void add_sums(struct row_counters *c, const struct thread_rows *rows, struct parts *parts)
 {
 	const struct profile *p = rows->profile;
 	struct row_counter row;
@@ -190,7 +190,7 @@ static int compare_rows(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
+void row_counters_find(struct row_counters *c, const struct thread_rows *rows)
 {
 	const struct profile *p = rows->profile;
 	struct process_row machine = {.end = p->meta.end_ns};
@@ -207,7 +207,7 @@ void row_counters_find(struct row_counters *c, const struct firefox_rows *rows)
 
 		if (!process || !counter->samples.count)
 			continue;
-		if (counter->pid && rows->list.items[process->row].kind == ROW_FOLDED) {
+		if (counter->pid && rows->list.items[process->row].kind == ROW_MERGED) {
 			vec_push(&parts.list,
 				 (struct part){process->row, counter->name, i, process->end});
 			continue;
@@ -263,8 +263,7 @@ struct counter_samples {
 static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
 {
 	jsonw_key(w, key);
-	jsonw_string(w, file_strings_get(&f->file_strings, id),
-		     file_strings_size(&f->file_strings, id));
+	jsonw_string(w, string_overlay_get(&f->texts, id), string_overlay_size(&f->texts, id));
 }
 
 /*
@@ -382,7 +381,7 @@ static const struct counter_form *form_of(const struct firefox *f, const struct 
 {
 	const char *unit = counter->unit == NO_STRING
 				   ? ""
-				   : file_strings_get(&f->file_strings, counter->unit);
+				   : string_overlay_get(&f->texts, counter->unit);
 	const struct counter_form *form = forms;
 
 	while (form->graph != counter->graph || (form->unit && strcmp(form->unit, unit) != 0))
@@ -427,7 +426,7 @@ static void write_tooltip_row(const struct firefox *f, struct jsonw *w,
 
 static void write_display(const struct firefox *f, struct jsonw *w, const struct counter *counter)
 {
-	const char *color = file_strings_get(&f->file_strings, counter->color);
+	const char *color = string_overlay_get(&f->texts, counter->color);
 	const struct counter_form *form = form_of(f, counter);
 
 	jsonw_key(w, "display");
@@ -452,7 +451,7 @@ static void write_display(const struct firefox *f, struct jsonw *w, const struct
 
 static void write_counter(const struct firefox *f, struct jsonw *w, const struct row_counter *from)
 {
-	const struct firefox_row *row = &f->rows.list.items[from->row];
+	const struct thread_row *row = &f->rows.list.items[from->row];
 	char pid[FIREFOX_ID_SIZE];
 
 	firefox_format_pid(pid, row);

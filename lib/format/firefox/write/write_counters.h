@@ -6,7 +6,7 @@
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_COUNTERS_H
 #define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_COUNTERS_H
 
-#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/model/meaning/thread_rows.h"
 
 struct row_counter {
 	size_t row; /* in the list of rows */
@@ -21,7 +21,7 @@ struct row_counters {
 };
 
 /* Zeroed is empty. Omits counters without values, and those of processes without a row. */
-void row_counters_find(struct row_counters *c, const struct firefox_rows *rows);
+void row_counters_find(struct row_counters *c, const struct thread_rows *rows);
 void row_counters_release(struct row_counters *c);
 
 #endif

@@ -9,9 +9,6 @@
  *	write_meta.c		meta, built as a tree; the row of a difference and its samples
  *	write_tables.c		strings, frames, functions, symbols and modules, which the file calls
  *				libs: collects used ones, assigns positions, streams them
- *	firefox_rows.h		the rows of the file: threads of the profile, and views of them
- *	fold.h			merges rows of threads
- *	titles.h		titles of rows
  *	write_threads.c		rows, streamed
  *	write_samples.c		the samples of a row, with gaps where it did not run, and allocations
  *	write_markers.c		the markers of a row, by their schemas
@@ -26,12 +23,11 @@
 #include "lib/base/vec.h"
 #include "lib/format/firefox/breakpad_id.h"
 #include "lib/format/firefox/version.h"
-#include "lib/format/firefox/write/firefox_rows.h"
 #include "lib/format/firefox/write/write_samples.h"
-#include "lib/format/firefox/write/write_tables.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/long_tasks.h"
+#include "lib/model/meaning/thread_rows.h"
 #include "lib/model/tables/profile.h"
 
 #define NO_POSITION UINT32_MAX
@@ -91,8 +87,8 @@ struct firefox_samples {
 
 struct firefox {
 	const struct profile *profile;
-	struct file_strings file_strings;
-	struct firefox_rows rows;
+	struct string_overlay texts; /* of the profile, and of the file alone */
+	struct thread_rows rows;
 	/* By event: the largest weight of a row within an interval. 0 for the clock. */
 	uint64_t event_peaks[EVENT_COUNTS_MAX];
 	uint8_t category_positions[UINT8_MAX]; /* of `categories` or of the profile's own */
@@ -139,7 +135,7 @@ int32_t firefox_lib(struct firefox *f, module_id module);
 /* Call before the first firefox_samples_fill(). */
 void firefox_find_peaks(struct firefox *f);
 /* Replaces the contents of `out` by the samples of a row. Zeroed is empty. */
-void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
+void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 			  struct firefox_samples *out);
 void firefox_samples_release(struct firefox_samples *s);
 
@@ -156,7 +152,7 @@ void firefox_write_shared(struct firefox *f, struct jsonw *w);
 
 #define FIREFOX_ID_SIZE 40
 /* Formats the pid of a row, which is unique to its process. */
-void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *row);
+void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct thread_row *row);
 
 /* Writes "counters". */
 void firefox_write_counters(const struct firefox *f, struct jsonw *w);
@@ -177,9 +173,9 @@ struct marker_list {
 bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema);
 /* Writes "nativeAllocations" of a row that has allocations. */
 void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
-			       const struct firefox_row *row);
+			       const struct thread_row *row);
 /* Writes "markers" of a row. */
-void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct thread_row *row,
 			   struct marker_list *list);
 
 /* Nominal time between samples, ns; never 0. */

@@ -18,7 +18,7 @@ enum { PHASE_INSTANT, PHASE_INTERVAL };
 /* Returns the category of frames with that name, or CATEGORY_COUNT. */
 static size_t find_category(const struct firefox *f, string_id name)
 {
-	const char *text = file_strings_get(&f->file_strings, name);
+	const char *text = string_overlay_get(&f->texts, name);
 	size_t i = 0;
 
 	while (i < CATEGORY_COUNT && strcmp(categories[i]->name, text) != 0)
@@ -35,7 +35,7 @@ static string_id category_of(struct firefox *f, const struct marker *marker)
 	if (marker->category != NO_STRING)
 		return marker->category;
 	group = schema_group(schemas_get(schemas, marker->schema)->shown);
-	return group ? file_strings_intern(&f->file_strings, group) : NO_STRING;
+	return group ? string_overlay_intern(&f->texts, group) : NO_STRING;
 }
 
 static void use_category(struct firefox *f, string_id name)
@@ -65,7 +65,7 @@ void firefox_use_marker_categories(struct firefox *f)
 
 static uint32_t own_position(const struct firefox *f, string_id name)
 {
-	const char *text = file_strings_get(&f->file_strings, name);
+	const char *text = string_overlay_get(&f->texts, name);
 	uint32_t position = 0;
 
 	vec_for_each(&f->profile->categories, const struct profile_category *, category) {
@@ -109,8 +109,9 @@ static uint32_t stack_text(struct firefox *f, stack_id id)
 		}
 		strbuf_adds(&text, depth ? " ← " : "");
 		if (frame->func != NO_FUNC)
-			strbuf_adds(&text, file_strings_get(&f->file_strings,
-							    p->funcs.rows.items[frame->func].name));
+			strbuf_adds(&text,
+				    string_overlay_get(&f->texts,
+						       p->funcs.rows.items[frame->func].name));
 		id = stack->parent;
 	}
 	return firefox_string_of(f, strbuf_text(&text));
@@ -190,13 +191,12 @@ static bool is_cause(const struct firefox *f, const struct marker *marker,
 
 bool firefox_schema_is_network(const struct firefox *f, const struct schema *schema)
 {
-	return strcmp(file_strings_get(&f->file_strings, schema->name), "Network") == 0;
+	return strcmp(string_overlay_get(&f->texts, schema->name), "Network") == 0;
 }
 
 static void write_text(struct firefox *f, struct jsonw *w, string_id id)
 {
-	jsonw_string(w, file_strings_get(&f->file_strings, id),
-		     file_strings_size(&f->file_strings, id));
+	jsonw_string(w, string_overlay_get(&f->texts, id), string_overlay_size(&f->texts, id));
 }
 
 static void write_data(struct firefox *f, struct jsonw *w, const struct marker *marker)
@@ -207,14 +207,14 @@ static void write_data(struct firefox *f, struct jsonw *w, const struct marker *
 
 	jsonw_object_begin(w);
 	jsonw_key(w, "type");
-	jsonw_string(w, file_strings_get(&f->file_strings, schema->name),
-		     file_strings_size(&f->file_strings, schema->name));
+	jsonw_string(w, string_overlay_get(&f->texts, schema->name),
+		     string_overlay_size(&f->texts, schema->name));
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		const struct marker_value *value = marker_value(markers, marker, i);
 
 		if (!has_value(value) || is_cause(f, marker, value))
 			continue;
-		jsonw_key(w, file_strings_get(&f->file_strings, fields[i].key));
+		jsonw_key(w, string_overlay_get(&f->texts, fields[i].key));
 		if (value->type == FIELD_STRING && firefox_schema_is_network(f, schema))
 			write_text(f, w, value->string);
 		else
@@ -241,7 +241,7 @@ static void write_times(const struct firefox *f, struct jsonw *w, const struct m
 }
 
 /* Lists the markers of a row's threads; views have none. */
-static void list_markers(const struct firefox *f, const struct firefox_row *row,
+static void list_markers(const struct firefox *f, const struct thread_row *row,
 			 struct marker_list *list)
 {
 	const struct profile_thread *threads = f->profile->threads.rows.items;
@@ -257,7 +257,7 @@ static void list_markers(const struct firefox *f, const struct firefox_row *row,
 	}
 }
 
-void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct thread_row *row,
 			   struct marker_list *list)
 {
 	list_markers(f, row, list);

@@ -6,151 +6,8 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
-#include "lib/format/firefox/write/firefox_rows.h"
 #include "lib/format/firefox/write/write_internal.h"
 #include "lib/model/meaning/categories.h"
-
-/* Chooses the rows that a front-end shows when it opens the file. */
-
-#define VISIBLE_THREADS 15
-
-/* Threads are shown inside the track of their process's main thread. */
-static size_t main_position(const struct firefox_rows *r, size_t position)
-{
-	const struct firefox_row *rows = r->list.items, *row = &rows[position];
-
-	for (size_t i = position + 1; i-- > 0;) {
-		if (rows[i].pid != row->pid || rows[i].incarnation != row->incarnation)
-			break;
-		if (rows[i].is_main)
-			return i;
-	}
-	return position;
-}
-
-static uint64_t weight_of(const struct firefox_rows *r, const struct firefox_row *row,
-			  struct sample_buffer *buffer)
-{
-	struct sample_run run = firefox_row_samples(r, row, buffer);
-	uint64_t weight = 0;
-
-	for (size_t i = 0; i < run.count; i++)
-		weight += run.items[i].weight;
-	return weight;
-}
-
-/* Shows rows of events with their thread, and each event's row with the most samples. */
-static void show_events(const struct firefox_rows *r, bool *is_visible)
-{
-	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
-	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
-	struct sample_buffer buffer = {0};
-
-	for (size_t i = 0; i < r->list.count; i++) {
-		const struct firefox_row *row = &r->list.items[i];
-
-		if (row->kind != ROW_EVENT) {
-			owner = i;
-			/* Rows of CPUs, and of a difference, exist only on request. */
-			is_visible[i] |= row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
-			continue;
-		}
-		is_visible[i] = is_visible[owner];
-		weight = weight_of(r, row, &buffer);
-		if (weight > most[row->event]) {
-			most[row->event] = weight;
-			where[row->event] = i;
-		}
-	}
-	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
-		if (!most[event])
-			continue;
-		is_visible[where[event]] = true;
-		is_visible[main_position(r, where[event])] = true;
-	}
-	sample_buffer_release(&buffer);
-}
-
-static bool has_processes(const struct firefox_rows *r)
-{
-	size_t processes = 0;
-
-	vec_for_each(&r->list, const struct firefox_row *, row)
-		processes += row->is_main && row->kind <= ROW_FOLDED;
-	return processes > 1;
-}
-
-/* Selects all rows needed for a sum of the recording. Returns false if none has CPU time. */
-static bool select_busy(const struct firefox_rows *r, bool *is_selected)
-{
-	bool has_any = false;
-
-	for (size_t i = 0; i < r->list.count; i++) {
-		const struct firefox_row *row = &r->list.items[i];
-
-		is_selected[i] = row->kind <= ROW_FOLDED && row->has_run;
-		has_any = has_any || is_selected[i];
-	}
-	return has_any;
-}
-
-/* Without clock samples, selects the rows of the first event. */
-static void select_event(const struct firefox_rows *r, bool *is_visible, bool *is_selected)
-{
-	uint8_t first = EVENT_COUNTS_MAX;
-
-	vec_for_each(&r->list, const struct firefox_row *, row) {
-		if (row->kind == ROW_EVENT && row->event < first)
-			first = row->event;
-	}
-	for (size_t i = 0; i < r->list.count; i++) {
-		if (r->list.items[i].kind != ROW_EVENT || r->list.items[i].event != first)
-			continue;
-		is_visible[i] = is_selected[i] = true;
-		is_visible[main_position(r, i)] = true;
-	}
-}
-
-static bool has_events(const struct firefox_rows *r)
-{
-	vec_for_each(&r->list, const struct firefox_row *, row) {
-		if (row->kind == ROW_EVENT)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Sets is_visible[i], initially false, for the busiest rows and their main threads; without
- * samples, for the first rows. Sets is_selected[i] for the rows whose samples are shown together:
- * of several processes all rows with CPU time, else the busiest row. Needs at least one row.
- */
-static void initial_rows(const struct firefox_rows *r, bool *is_visible, bool *is_selected)
-{
-	size_t rows = r->list.count, count;
-	uint32_t busiest[VISIBLE_THREADS];
-	bool has_clock;
-
-	count = firefox_rows_busiest(r, busiest, VISIBLE_THREADS);
-	has_clock = count;
-	if (!count) {
-		for (; count < VISIBLE_THREADS && count < rows; count++)
-			busiest[count] = (uint32_t)count;
-	}
-	/* The root process comes first and is always shown. */
-	is_visible[0] = true;
-	for (size_t i = 0; i < count; i++) {
-		is_visible[busiest[i]] = true;
-		is_visible[main_position(r, busiest[i])] = true;
-	}
-	show_events(r, is_visible);
-	if (vec_last(&r->list).kind == ROW_DIFFERENCE)
-		is_selected[rows - 1] = true;
-	else if (!has_clock && has_events(r))
-		select_event(r, is_visible, is_selected);
-	else if (!has_processes(r) || !select_busy(r, is_selected))
-		is_selected[busiest[0]] = true;
-}
 
 /* Writes the overhead of recording, which front-ends show in the panel about the profile. */
 
@@ -345,9 +202,9 @@ static json_t *cstring_value(const char *text)
 /* Makes a value of a string of the profile. */
 static json_t *string_value(const struct firefox *f, string_id id)
 {
-	const struct file_strings *strings = &f->file_strings;
+	const struct string_overlay *strings = &f->texts;
 
-	return text_value(file_strings_get(strings, id), file_strings_size(strings, id));
+	return text_value(string_overlay_get(strings, id), string_overlay_size(strings, id));
 }
 
 static json_t *ms_value(uint64_t ns)
@@ -529,7 +386,7 @@ static void set_tooltip(const struct firefox *f, json_t *row, const struct schem
 
 	if (schema->tooltip_label == NO_STRING)
 		return;
-	label = file_strings_get(&f->file_strings, schema->tooltip_label);
+	label = string_overlay_get(&f->texts, schema->tooltip_label);
 	if (schema->tooltip_label != schema->chart_label || strstr(label, "{marker.name}")) {
 		set_label(f, row, "tooltipLabel", schema->tooltip_label);
 		return;
@@ -681,7 +538,7 @@ static void set_initial_threads(const struct firefox *f, json_t *meta)
 	_cleanup_free_ bool *is_visible = xcalloc(count, sizeof(*is_visible));
 	_cleanup_free_ bool *is_selected = xcalloc(count, sizeof(*is_selected));
 
-	initial_rows(&f->rows, is_visible, is_selected);
+	thread_rows_show_first(&f->rows, is_visible, is_selected);
 	json_object_set_new(meta, "initialVisibleThreads", list_rows(is_visible, count));
 	json_object_set_new(meta, "initialSelectedThreads", list_rows(is_selected, count));
 }

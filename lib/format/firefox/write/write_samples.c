@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/alloc.h"
-#include "lib/format/firefox/write/firefox_rows.h"
+#include "lib/model/meaning/thread_rows.h"
 #include "lib/format/firefox/write/write_internal.h"
 
 static bool is_equal(const void *table, uint32_t id, const void *key)
@@ -77,109 +77,6 @@ void cpu_stacks_release(struct cpu_stacks *c)
 	vec_release(&c->programs);
 }
 
-void sample_buffer_release(struct sample_buffer *b)
-{
-	vec_release(&b->samples);
-	vec_release(&b->times);
-}
-
-static void copy_event(struct sample_buffer *b, const struct profile_thread *thread, uint8_t event)
-{
-	samples_for_each(&thread->samples, sample) {
-		if (sample->event == event)
-			vec_push(&b->samples, *sample);
-	}
-}
-
-/* Drops the rows that mark the start of a thread: one would end another thread's stack. */
-static void drop_beginnings(struct sample_buffer *b)
-{
-	size_t kept = 0;
-
-	vec_for_each(&b->samples, const struct sample *, sample) {
-		if (sample->weight || sample->cpu_delta)
-			b->samples.items[kept++] = *sample;
-	}
-	b->samples.count = kept;
-}
-
-/* Sorts by time; keeps the order of equal times. */
-static void sort_samples(struct sample_buffer *b)
-{
-	size_t count = b->samples.count;
-	struct sample *sorted;
-
-	vec_clear(&b->times);
-	for (size_t i = 0; i < count; i++)
-		vec_push(&b->times, (struct radix_row){b->samples.items[i].time, (uint32_t)i});
-	if (!count)
-		return;
-	radix_sort(b->times.items, count);
-	sorted = xcalloc(count, sizeof(*sorted));
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = b->samples.items[b->times.items[i].value];
-	free(b->samples.items);
-	b->samples.items = sorted;
-	b->samples.capacity = count;
-}
-
-/*
- * Returns the time of a tick, during which its CPU was busy. The thread's own delta is unsuitable:
- * it includes time on other CPUs, and is 0 for a new thread.
- */
-static uint32_t busy_ns(uint64_t interval, uint32_t weight)
-{
-	uint64_t most = weight ? UINT32_MAX / weight : UINT32_MAX;
-
-	return interval < most ? (uint32_t)(interval * weight) : UINT32_MAX;
-}
-
-static void copy_cpu(const struct firefox_rows *r, const struct firefox_row *row,
-		     struct sample_buffer *b)
-{
-	uint64_t excess = 0;
-
-	for (size_t i = row->first; i < row->first + row->count; i++) {
-		const struct cpu_sample *from = &r->cpu_samples.items[i];
-
-		vec_push(&b->samples,
-			 (struct sample){
-				 .time = from->time,
-				 .stack = from->stack,
-				 .weight = from->weight,
-				 .cpu_delta = busy_ns(r->profile->meta.interval_ns, from->weight),
-				 .cpu = (uint16_t)row->tid,
-			 });
-	}
-	sort_samples(b);
-	sample_rows_settle(b->samples.items, b->samples.count, 0, &excess);
-}
-
-struct sample_run firefox_row_samples(const struct firefox_rows *r, const struct firefox_row *row,
-				      struct sample_buffer *buffer)
-{
-	const struct profile_thread *threads = r->profile->threads.rows.items;
-	const thread_id *members = r->members.items + row->first;
-
-	/* Common case: few rows, and no other events, so no copy. */
-	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event &&
-	    !threads[*members].samples.closed)
-		return (struct sample_run){threads[*members].samples.open.items,
-					   threads[*members].samples.open.count};
-	vec_clear(&buffer->samples);
-	if (row->kind == ROW_CPU) {
-		copy_cpu(r, row, buffer);
-	} else {
-		for (size_t i = 0; i < row->count; i++)
-			copy_event(buffer, &threads[members[i]], row->event);
-		if (row->count > 1) {
-			drop_beginnings(buffer);
-			sort_samples(buffer);
-		}
-	}
-	return (struct sample_run){buffer->samples.items, buffer->samples.count};
-}
-
 /* Allocations of a row, and their frees: the table nativeAllocations. */
 
 static int compare_times(const void *left, const void *right)
@@ -190,7 +87,7 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* Collects those of all threads of the row. */
-static void collect(const struct firefox *f, const struct firefox_row *row, struct allocations *all)
+static void collect(const struct firefox *f, const struct thread_row *row, struct allocations *all)
 {
 	size_t members = 0;
 
@@ -234,12 +131,12 @@ static void write_table(const struct firefox *f, struct jsonw *w, const struct a
 }
 
 void firefox_write_allocations(const struct firefox *f, struct jsonw *w,
-			       const struct firefox_row *row)
+			       const struct thread_row *row)
 {
 	struct allocation_events events = {0};
 	struct allocations all = {0};
 
-	if (row->kind == ROW_THREAD || row->kind == ROW_FOLDED)
+	if (row->kind == ROW_THREAD || row->kind == ROW_MERGED)
 		collect(f, row, &all);
 	allocations_list(&all, &events);
 	if (events.rows.count)
@@ -366,7 +263,7 @@ void firefox_find_peaks(struct firefox *f)
 {
 	struct sample_buffer buffer = {0};
 
-	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
+	vec_for_each(&f->rows.list, const struct thread_row *, row) {
 		uint64_t *peak = &f->event_peaks[row->event];
 		uint64_t interval = firefox_interval(f), sum = 0, weight;
 		struct sample_run run;
@@ -374,7 +271,7 @@ void firefox_find_peaks(struct firefox *f)
 
 		if (!row->event)
 			continue;
-		run = firefox_row_samples(&f->rows, row, &buffer);
+		run = thread_row_samples(&f->rows, row, &buffer);
 		for (size_t i = 0; i < run.count; i++) {
 			weight = weight_around(&run, interval, i, &first, &sum);
 			if (weight > *peak)
@@ -408,7 +305,7 @@ static void add_sample(struct filler *f, struct sample sample, uint64_t event_we
 }
 
 /* Only a thread's clock row has event delays. */
-static void find_tasks(const struct firefox *f, const struct firefox_row *row,
+static void find_tasks(const struct firefox *f, const struct thread_row *row,
 		       struct long_tasks *tasks)
 {
 	const struct profile *p = f->profile;
@@ -445,7 +342,7 @@ static void bound_cpu_time(struct firefox_samples *out)
 		out->cpu_ns = 0;
 }
 
-void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row,
+void firefox_samples_fill(const struct firefox *f, const struct thread_row *row,
 			  struct firefox_samples *out)
 {
 	struct filler filler = {
@@ -455,7 +352,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 		.edge = edge_of(firefox_interval(f)),
 		.peak = f->event_peaks[row->event],
 	};
-	struct sample_run run = firefox_row_samples(&f->rows, row, &out->buffer);
+	struct sample_run run = thread_row_samples(&f->rows, row, &out->buffer);
 	const uint64_t begin = firefox_time(f, row->start);
 	uint64_t before = begin, weight = 0;
 	bool has_samples = false;
@@ -487,7 +384,7 @@ void firefox_samples_fill(const struct firefox *f, const struct firefox_row *row
 			add_sample(&filler, sample, weight);
 	}
 	/* Both sides of a difference merge threads of one or more processes in a row. */
-	if ((row->is_folded || f->difference) && !filler.peak)
+	if ((row->is_merged || f->difference) && !filler.peak)
 		bound_cpu_time(out);
 }
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/write/write_tables.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,47 +6,6 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/format/firefox/write/write_internal.h"
-
-void file_strings_release(struct file_strings *t)
-{
-	strings_release(&t->own);
-}
-
-/* Upper bound of ids. */
-static size_t file_strings_count(const struct file_strings *t)
-{
-	return t->profile->rows.count + t->own.rows.count;
-}
-
-string_id file_strings_intern_sized(struct file_strings *t, const char *text, size_t size)
-{
-	string_id id = strings_find(t->profile, text, size);
-
-	if (id != NO_STRING)
-		return id;
-	return (string_id)t->profile->rows.count + strings_intern_sized(&t->own, text, size);
-}
-
-string_id file_strings_intern(struct file_strings *t, const char *text)
-{
-	return file_strings_intern_sized(t, text, strlen(text));
-}
-
-const char *file_strings_get(const struct file_strings *t, string_id id)
-{
-	size_t known = t->profile->rows.count;
-
-	return id < known ? strings_get(t->profile, id)
-			  : strings_get(&t->own, id - (string_id)known);
-}
-
-size_t file_strings_size(const struct file_strings *t, string_id id)
-{
-	size_t known = t->profile->rows.count;
-
-	return id < known ? strings_size(t->profile, id)
-			  : strings_size(&t->own, id - (string_id)known);
-}
 
 /*
  * Modules become libs. Symbolizers find a lib by (debug name, breakpad id), so the pair must be
@@ -70,29 +27,29 @@ static uint64_t lib_hash(const struct firefox_lib *lib)
 
 static string_id intern(struct firefox *f, const struct strbuf *text)
 {
-	return file_strings_intern_sized(&f->file_strings, strbuf_text(text), text->size);
+	return string_overlay_intern_sized(&f->texts, strbuf_text(text), text->size);
 }
 
 static void name_lib(struct firefox *f, struct firefox_lib *lib, const struct module *module)
 {
-	struct file_strings *strings = &f->file_strings;
+	struct string_overlay *strings = &f->texts;
 	struct strbuf name __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
 	lib->name = firefox_clean(f, module->name);
 	lib->path = firefox_clean(f, module->path);
 	if (module->kind == PROFILE_MODULE_KERNEL)
-		lib->name = file_strings_intern(strings, "[kernel.kallsyms]");
+		lib->name = string_overlay_intern(strings, "[kernel.kallsyms]");
 	else if (module->kind == PROFILE_MODULE_VDSO)
-		lib->name = file_strings_intern(strings, "[vdso]");
-	if (!file_strings_size(strings, lib->name))
+		lib->name = string_overlay_intern(strings, "[vdso]");
+	if (!string_overlay_size(strings, lib->name))
 		lib->name = lib->path;
-	if (!file_strings_size(strings, lib->name))
-		lib->name = file_strings_intern(strings, "unknown");
-	if (!file_strings_size(strings, lib->path))
+	if (!string_overlay_size(strings, lib->name))
+		lib->name = string_overlay_intern(strings, "unknown");
+	if (!string_overlay_size(strings, lib->path))
 		lib->path = lib->name;
 
-	strbuf_add(&name, file_strings_get(strings, lib->name),
-		   file_strings_size(strings, lib->name));
+	strbuf_add(&name, string_overlay_get(strings, lib->name),
+		   string_overlay_size(strings, lib->name));
 	for (size_t i = 0; i < name.size; i++) {
 		if (name.text[i] == '/')
 			name.text[i] = '_';
@@ -123,9 +80,8 @@ static uint32_t intern_lib(struct firefox *f, module_id id)
 			return position;
 	} else {
 		for (uint64_t salt = 0; !salt || find_lib(f, &lib) != INDEX_NONE; salt++)
-			breakpad_id_invent(lib.breakpad_id,
-					   file_strings_get(&f->file_strings, lib.path),
-					   file_strings_size(&f->file_strings, lib.path), salt);
+			breakpad_id_invent(lib.breakpad_id, string_overlay_get(&f->texts, lib.path),
+					   string_overlay_size(&f->texts, lib.path), salt);
 	}
 	position = (uint32_t)f->libs.count;
 	vec_push(&f->libs, lib);
@@ -357,12 +313,13 @@ static void write_sources(const struct firefox *f, struct jsonw *w)
 
 static void write_strings(const struct firefox *f, struct jsonw *w)
 {
-	const struct file_strings *strings = &f->file_strings;
+	const struct string_overlay *strings = &f->texts;
 
 	jsonw_key(w, "stringArray");
 	jsonw_array_begin(w);
 	vec_for_each(&f->strings, const string_id *, id)
-		jsonw_string(w, file_strings_get(strings, *id), file_strings_size(strings, *id));
+		jsonw_string(w, string_overlay_get(strings, *id),
+			     string_overlay_size(strings, *id));
 	jsonw_array_end(w);
 }
 
@@ -382,21 +339,21 @@ void firefox_write_shared(struct firefox *f, struct jsonw *w)
 
 string_id firefox_clean(struct firefox *f, string_id id)
 {
-	struct file_strings *strings = &f->file_strings;
-	const char *text = file_strings_get(strings, id);
-	size_t size = file_strings_size(strings, id);
+	struct string_overlay *strings = &f->texts;
+	const char *text = string_overlay_get(strings, id);
+	size_t size = string_overlay_size(strings, id);
 	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
 	if (jsonw_is_clean(text, size))
-		return id == NO_STRING ? file_strings_intern(strings, "") : id;
+		return id == NO_STRING ? string_overlay_intern(strings, "") : id;
 	jsonw_clean(&clean, text, size);
-	return file_strings_intern_sized(strings, strbuf_text(&clean), clean.size);
+	return string_overlay_intern_sized(strings, strbuf_text(&clean), clean.size);
 }
 
 /* Works for ids from before and after the profile got more strings. */
 static uint32_t *string_position(struct firefox *f, string_id id)
 {
-	size_t known = f->string_positions.count, needed = file_strings_count(&f->file_strings);
+	size_t known = f->string_positions.count, needed = string_overlay_count(&f->texts);
 
 	if (id >= known) {
 		vec_reserve(&f->string_positions, needed);
@@ -429,7 +386,7 @@ uint32_t firefox_string(struct firefox *f, string_id id)
 
 uint32_t firefox_string_of(struct firefox *f, const char *text)
 {
-	return firefox_string(f, file_strings_intern(&f->file_strings, text));
+	return firefox_string(f, string_overlay_intern(&f->texts, text));
 }
 
 static bool source_equal(const void *table, uint32_t id, const void *key)
@@ -447,7 +404,7 @@ static uint32_t find_source(struct firefox *f, source_file_id id)
 	if (id == NO_SOURCE_FILE)
 		return NO_POSITION;
 	name = f->profile->source_files.rows.items[id].path;
-	if (!file_strings_size(&f->file_strings, name))
+	if (!string_overlay_size(&f->texts, name))
 		return NO_POSITION;
 	path = firefox_string(f, name);
 	position = index_find(&f->source_index, hash_u64(path), source_equal, f, &path);
@@ -498,7 +455,7 @@ static uint32_t find_symbol(struct firefox *f, symbol_id id, const struct firefo
 	symbol = &f->profile->symbols.rows.items[id];
 	if (symbol->rva > (uint64_t)frame->address || symbol->module == NO_MODULE ||
 	    f->module_libs[symbol->module] != frame->lib ||
-	    !file_strings_size(&f->file_strings, symbol->name))
+	    !string_overlay_size(&f->texts, symbol->name))
 		return NO_POSITION;
 	if (f->symbol_positions[id] == NO_POSITION)
 		f->symbol_positions[id] = intern_symbol(f, symbol, frame->lib);
@@ -567,7 +524,7 @@ static uint32_t find_func(struct firefox *f, const struct frame *frame)
 	row.line = func->line;
 	row.column = func->column;
 	row.is_js = func->is_js;
-	if (!file_strings_size(&f->file_strings, func->name)) {
+	if (!string_overlay_size(&f->texts, func->name)) {
 		row.name = address_name(f, frame);
 		return intern_func(f, &row);
 	}

@@ -44,19 +44,11 @@ static void format_id(char text[24], uint32_t id, uint32_t again)
 		snprintf(text, 24, "%" PRIu32, id);
 }
 
-static void write_name(const struct firefox *f, struct jsonw *w, const char *key, string_id name,
-		       const char *fallback, uint32_t id)
+static void write_title(const struct firefox *f, struct jsonw *w, const char *key, string_id title)
 {
-	const struct file_strings *strings = &f->file_strings;
-	char text[32];
-
 	jsonw_key(w, key);
-	if (file_strings_size(strings, name)) {
-		jsonw_string(w, file_strings_get(strings, name), file_strings_size(strings, name));
-		return;
-	}
-	snprintf(text, sizeof(text), "%s %" PRIu32, fallback, id);
-	jsonw_cstring(w, text);
+	jsonw_string(w, string_overlay_get(&f->texts, title),
+		     string_overlay_size(&f->texts, title));
 }
 
 /* Writes start and end as times in the file; an end of 0 is left open. */
@@ -72,39 +64,25 @@ static void write_life(const struct firefox *f, struct jsonw *w, const char *sta
 		jsonw_null(w);
 }
 
-/* "nginx (1a2b3c4d5e6f)": shown beside the pid. */
-static void write_process_name(struct firefox *f, struct jsonw *w, const struct firefox_row *row)
-{
-	_cleanup_(strbuf_release) struct strbuf text = {0};
-	string_id name = row->process_title;
-
-	if (file_strings_size(&f->file_strings, row->process_label)) {
-		strbuf_addf(&text, "%s (%s)", file_strings_get(&f->file_strings, name),
-			    file_strings_get(&f->file_strings, row->process_label));
-		name = file_strings_intern_sized(&f->file_strings, text.text, text.size);
-	}
-	write_name(f, w, "processName", name, "pid", row->pid);
-}
-
-void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct firefox_row *row)
+void firefox_format_pid(char text[FIREFOX_ID_SIZE], const struct thread_row *row)
 {
 	if (row->kind == ROW_CPU)
 		snprintf(text, FIREFOX_ID_SIZE, "cpus");
 	else if (row->kind == ROW_DIFFERENCE)
 		snprintf(text, FIREFOX_ID_SIZE, "difference");
 	else
-		format_id(text, row->pid, row->incarnation & ~FOLDED_INCARNATION);
-	if (row->is_folded)
+		format_id(text, row->pid, row->incarnation & ~MERGED_INCARNATION);
+	if (row->is_merged)
 		strcat(text, "+");
 }
 
 /* True for rows that need ids which no process or thread can have. */
-static bool is_no_thread(const struct firefox_row *row)
+static bool is_no_thread(const struct thread_row *row)
 {
 	return row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
 }
 
-static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t tid_again)
+static void write_ids(struct jsonw *w, const struct thread_row *row, uint32_t tid_again)
 {
 	char text[FIREFOX_ID_SIZE];
 
@@ -114,26 +92,26 @@ static void write_ids(struct jsonw *w, const struct firefox_row *row, uint32_t t
 	jsonw_key(w, "tid");
 	if (row->kind == ROW_CPU)
 		snprintf(text, sizeof(text), "cpu%" PRIu32, row->tid);
-	else if (!row->is_folded && !is_no_thread(row))
+	else if (!row->is_merged && !is_no_thread(row))
 		format_id(text, row->tid, tid_again);
 	else if (row->event)
 		snprintf(text + strlen(text), 12, "%" PRIu32, (uint32_t)row->event);
-	if (is_no_thread(row) || row->is_folded || tid_again)
+	if (is_no_thread(row) || row->is_merged || tid_again)
 		jsonw_cstring(w, text);
 	else
 		jsonw_u64(w, row->tid);
 }
 
 /* Front-ends put processes of the type "default" first, and re-sort several of them. */
-static bool is_of_root(const struct firefox *f, const struct firefox_row *row)
+static bool is_of_root(const struct firefox *f, const struct thread_row *row)
 {
-	const struct firefox_row *root = f->rows.list.items;
+	const struct thread_row *root = f->rows.list.items;
 
 	return !is_no_thread(row) && row->pid == root->pid && row->incarnation == root->incarnation;
 }
 
 /* Front-ends draw a comparison by samples instead of CPU time. */
-static const char *process_type(const struct firefox *f, const struct firefox_row *row)
+static const char *process_type(const struct firefox *f, const struct thread_row *row)
 {
 	if (row->kind == ROW_DIFFERENCE)
 		return "comparison";
@@ -141,10 +119,10 @@ static const char *process_type(const struct firefox *f, const struct firefox_ro
 }
 
 /* Marks rows for readers that are not threads. */
-static void write_view(struct jsonw *w, const struct firefox_row *row)
+static void write_view(struct jsonw *w, const struct thread_row *row)
 {
 	static const char *const names[] = {
-		[ROW_FOLDED] = "folded",
+		[ROW_MERGED] = "folded",
 		[ROW_EVENT] = "event",
 		[ROW_CPU] = "cpu",
 		[ROW_DIFFERENCE] = "difference",
@@ -156,11 +134,11 @@ static void write_view(struct jsonw *w, const struct firefox_row *row)
 	jsonw_cstring(w, names[row->kind]);
 }
 
-static void write_head(struct firefox *f, struct jsonw *w, const struct firefox_row *row,
+static void write_head(const struct firefox *f, struct jsonw *w, const struct thread_row *row,
 		       uint32_t tid_again)
 {
-	write_name(f, w, "name", row->title, "tid", row->tid);
-	write_process_name(f, w, row);
+	write_title(f, w, "name", row->title);
+	write_title(f, w, "processName", row->process_title);
 	jsonw_key(w, "processType");
 	jsonw_cstring(w, process_type(f, row));
 	jsonw_key(w, "isMainThread");
@@ -246,9 +224,9 @@ static void write_cpu_time(struct jsonw *w, const struct firefox_samples *sample
 	jsonw_u64(w, samples->cpu_ns);
 }
 
-static uint32_t use_tid(struct tid_uses *uses, const struct firefox_row *row)
+static uint32_t use_tid(struct tid_uses *uses, const struct thread_row *row)
 {
-	return is_no_thread(row) || row->is_folded ? 0 : count_tid(uses, row->tid);
+	return is_no_thread(row) || row->is_merged ? 0 : count_tid(uses, row->tid);
 }
 
 void firefox_write_threads(struct firefox *f, struct jsonw *w)
@@ -258,7 +236,7 @@ void firefox_write_threads(struct firefox *f, struct jsonw *w)
 	struct tid_uses uses = {0};
 
 	jsonw_array_begin(w);
-	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
+	vec_for_each(&f->rows.list, const struct thread_row *, row) {
 		if (outfile_failed(w->out))
 			break;
 		jsonw_object_begin(w);

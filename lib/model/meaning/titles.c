@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/write/titles.h"
+#include "lib/model/meaning/titles.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,19 +13,7 @@
 #include "lib/base/index.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
-#include "lib/model/tables/profile.h"
-
-/*
- * Names threads by their purpose. By default the kernel gives threads their process's name; the
- * outermost specific function in most of their stacks is more informative.
- */
-
-struct stack_role;
-
-/* Zeroed is empty. */
-struct thread_roles {
-	struct stack_role *by_stack; /* by stack_id of the profile */
-};
+#include "lib/model/meaning/thread_rows.h"
 
 #define TEXT_MAX 24 /* bytes; titles are read at a glance */
 #define ROLE_MAX 56 /* of a program's own title */
@@ -253,6 +241,11 @@ void distinct_arguments(const struct command_line *lines, size_t count, struct s
 	index_release(&words.index);
 }
 
+/*
+ * Names threads by their purpose. By default the kernel gives threads their process's name; the
+ * outermost specific function in most of their stacks is more informative.
+ */
+
 /* Kinds of roles that outer functions imply, better ones last. */
 enum role_kind {
 	ROLE_UNKNOWN, /* starts any thread */
@@ -432,22 +425,22 @@ static struct stack_role role_of(struct func_roles *funcs, const struct profile 
 	return role;
 }
 
-/* Reads the stacks once. Uses only the profile's data, so the result may be shared with it. */
-static void thread_roles_init(struct thread_roles *roles, const struct profile *p)
+/* Returns the roles that stacks imply, by stack_id. The caller frees. */
+static struct stack_role *roles_of_stacks(const struct profile *p)
 {
 	size_t count = p->stacks.rows.count;
+	struct stack_role *by_stack = xcalloc(count + 1, sizeof(*by_stack));
 	struct func_roles funcs = {
 		.rows = xcalloc(p->funcs.rows.count + 1, sizeof(*funcs.rows)),
 		.is_known = xcalloc(p->funcs.rows.count + 1, sizeof(*funcs.is_known)),
 	};
 
-	roles->by_stack = xcalloc(count + 1, sizeof(*roles->by_stack));
 	for (size_t i = 0; i < count; i++) {
 		const struct stack *stack = &p->stacks.rows.items[i];
-		struct stack_role *role = &roles->by_stack[i], own;
+		struct stack_role *role = &by_stack[i], own;
 
 		if (stack->parent != NO_STACK)
-			*role = roles->by_stack[stack->parent];
+			*role = by_stack[stack->parent];
 		else
 			role->is_rooted = is_root(p, &p->frames.rows.items[stack->frame]);
 		if (role->kind == ROLE_POOL)
@@ -465,12 +458,7 @@ static void thread_roles_init(struct thread_roles *roles, const struct profile *
 	}
 	free(funcs.rows);
 	free(funcs.is_known);
-}
-
-static void thread_roles_release(struct thread_roles *roles)
-{
-	free(roles->by_stack);
-	*roles = (struct thread_roles){0};
+	return by_stack;
 }
 
 struct role_weight {
@@ -530,7 +518,7 @@ static const char *text_of(const struct profile *p, struct stack_role role)
  * Returns the thread's role, "worker" or "libuv worker", borrowed from the profile or static; NULL
  * if it is unknown.
  */
-static const char *thread_role(const struct thread_roles *roles, const struct profile *p,
+static const char *thread_role(const struct stack_role *by_stack, const struct profile *p,
 			       const struct profile_thread *thread)
 {
 	struct role_weights weights = {0};
@@ -538,7 +526,7 @@ static const char *thread_role(const struct thread_roles *roles, const struct pr
 
 	samples_for_each(&thread->samples, sample) {
 		if (sample->stack != NO_STACK && !sample->event)
-			add_weight(&weights, roles->by_stack[sample->stack], sample->weight);
+			add_weight(&weights, by_stack[sample->stack], sample->weight);
 	}
 	vec_for_each(&weights.rows, const struct role_weight *, row) {
 		if (row->role.kind &&
@@ -553,7 +541,7 @@ static const char *thread_role(const struct thread_roles *roles, const struct pr
 struct keyed_row {
 	uint64_t key;
 	string_id name;
-	struct firefox_row *row;
+	struct thread_row *row;
 };
 
 struct keyed_rows {
@@ -588,18 +576,18 @@ static size_t group_end(const struct keyed_rows *k, size_t i)
 }
 
 /* "NAME TEXT", of the name's first `size` bytes. */
-static string_id join(struct file_strings *strings, string_id name, size_t size, const char *text)
+static string_id join(struct string_overlay *strings, string_id name, size_t size, const char *text)
 {
 	struct strbuf title __attribute__((cleanup(strbuf_release_cleanup))) = {0};
 
-	strbuf_add(&title, file_strings_get(strings, name), size);
+	strbuf_add(&title, string_overlay_get(strings, name), size);
 	strbuf_addf(&title, " %s", text);
-	return file_strings_intern_sized(strings, title.text, title.size);
+	return string_overlay_intern_sized(strings, title.text, title.size);
 }
 
-static string_id extend(struct file_strings *strings, string_id name, const char *text)
+static string_id extend(struct string_overlay *strings, string_id name, const char *text)
 {
-	return join(strings, name, file_strings_size(strings, name), text);
+	return join(strings, name, string_overlay_size(strings, name), text);
 }
 
 /* Programs also set the process's name to their title, truncated: "gunicorn: worke". */
@@ -610,21 +598,22 @@ static size_t size_before_role(const char *name, const char *title)
 	return colon && text_starts_with(title, name) ? (size_t)(colon + 1 - name) : strlen(name);
 }
 
-static void name_processes(const struct keyed_row *rows, size_t count, struct file_strings *strings)
+static void name_processes(const struct keyed_row *rows, size_t count,
+			   struct string_overlay *strings)
 {
 	_cleanup_free_ struct command_line *lines = xcalloc(count, sizeof(*lines));
 	_cleanup_free_ struct strbuf *distinct = xcalloc(count, sizeof(*distinct));
 
 	for (size_t i = 0; i < count; i++) {
-		lines[i].list = file_strings_get(strings, rows[i].row->arguments);
-		lines[i].size = file_strings_size(strings, rows[i].row->arguments);
+		lines[i].list = string_overlay_get(strings, rows[i].row->arguments);
+		lines[i].size = string_overlay_size(strings, rows[i].row->arguments);
 	}
 	distinct_arguments(lines, count, distinct);
 	for (size_t i = 0; i < count; i++) {
 		if (distinct[i].size)
 			rows[i].row->process_title =
 				join(strings, rows[i].name,
-				     size_before_role(file_strings_get(strings, rows[i].name),
+				     size_before_role(string_overlay_get(strings, rows[i].name),
 						      lines[i].list),
 				     distinct[i].text);
 		strbuf_release(&distinct[i]);
@@ -632,24 +621,24 @@ static void name_processes(const struct keyed_row *rows, size_t count, struct fi
 }
 
 /* Gives a process's title to the row of its main thread. */
-static void compare_processes(struct firefox_rows *r, struct file_strings *strings)
+static void compare_processes(struct thread_rows *r)
 {
 	struct keyed_rows mains = {0};
 
-	vec_for_each(&r->list, struct firefox_row *, row) {
-		if (row->is_main && file_strings_size(strings, row->process_name))
+	vec_for_each(&r->list, struct thread_row *, row) {
+		if (row->is_main && string_overlay_size(r->strings, row->process_name))
 			vec_push(&mains.rows, (struct keyed_row){0, row->process_name, row});
 	}
 	vec_sort(&mains.rows, compare_rows);
 	for (size_t i = 0, end; i < mains.rows.count; i = end) {
 		end = group_end(&mains, i);
 		if (end - i > 1)
-			name_processes(&mains.rows.items[i], end - i, strings);
+			name_processes(&mains.rows.items[i], end - i, r->strings);
 	}
 	vec_release(&mains.rows);
 }
 
-static uint64_t process_key(const struct firefox_row *row)
+static uint64_t process_key(const struct thread_row *row)
 {
 	return (uint64_t)row->pid << 32 | row->incarnation;
 }
@@ -658,31 +647,30 @@ static uint64_t process_key(const struct firefox_row *row)
  * Names threads by role if they only have their process's name. Numbers after the name distinguish
  * them.
  */
-static void name_by_roles(struct firefox_rows *r, struct file_strings *strings)
+static void name_by_roles(struct thread_rows *r)
 {
-	struct thread_roles roles = {0};
+	_cleanup_free_ struct stack_role *by_stack = NULL;
 
-	vec_for_each(&r->list, struct firefox_row *, row) {
+	vec_for_each(&r->list, struct thread_row *, row) {
 		const struct profile_thread *thread =
 			&r->profile->threads.rows.items[r->members.items[row->first]];
 		const char *role;
 
-		if (row->is_main || row->is_folded || row->name != row->process_name)
+		if (row->is_main || row->is_merged || row->name != row->process_name)
 			continue;
-		if (!roles.by_stack)
-			thread_roles_init(&roles, r->profile);
-		role = thread_role(&roles, r->profile, thread);
+		if (!by_stack)
+			by_stack = roles_of_stacks(r->profile);
+		role = thread_role(by_stack, r->profile, thread);
 		if (role)
-			row->name = row->title = file_strings_intern(strings, role);
+			row->name = row->title = string_overlay_intern(r->strings, role);
 	}
-	thread_roles_release(&roles);
 }
 
 /* Names the main thread after its process, and adds tids to other threads with equal names. */
-static void name_threads(const struct keyed_row *rows, size_t count, struct file_strings *strings)
+static void name_threads(const struct keyed_row *rows, size_t count, struct string_overlay *strings)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct firefox_row *row = rows[i].row;
+		struct thread_row *row = rows[i].row;
 		char tid[16];
 
 		if (row->is_main) {
@@ -699,7 +687,7 @@ static void name_threads(const struct keyed_row *rows, size_t count, struct file
 /* Copies the title of the main thread to all rows of a process, which are sorted together. */
 static void spread_process(const struct keyed_row *rows, size_t count)
 {
-	const struct firefox_row *main_row = NULL;
+	const struct thread_row *main_row = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		if (rows[i].row->is_main)
@@ -711,17 +699,17 @@ static void spread_process(const struct keyed_row *rows, size_t count)
 	}
 }
 
-static void compare_threads(struct firefox_rows *r, struct file_strings *strings)
+static void compare_threads(struct thread_rows *r)
 {
 	struct keyed_rows all = {0};
 	size_t first = 0;
 
-	vec_for_each(&r->list, struct firefox_row *, row)
+	vec_for_each(&r->list, struct thread_row *, row)
 		vec_push(&all.rows, (struct keyed_row){process_key(row), row->name, row});
 	vec_sort(&all.rows, compare_rows);
 	for (size_t i = 0, end; i < all.rows.count; i = end) {
 		end = group_end(&all, i);
-		name_threads(&all.rows.items[i], end - i, strings);
+		name_threads(&all.rows.items[i], end - i, r->strings);
 		if (end < all.rows.count && all.rows.items[end].key == all.rows.items[i].key)
 			continue;
 		spread_process(&all.rows.items[first], end - first);
@@ -731,28 +719,108 @@ static void compare_threads(struct firefox_rows *r, struct file_strings *strings
 }
 
 /* Appends its share of all CPU time to the title of a merged row: "cc1 × 180, 82 %". */
-static void add_shares(struct firefox_rows *r, struct file_strings *strings)
+static void add_shares(struct thread_rows *r)
 {
 	double all = 0;
 
-	vec_for_each(&r->list, const struct firefox_row *, row)
+	vec_for_each(&r->list, const struct thread_row *, row)
 		all += (double)row->cpu_ns;
-	vec_for_each(&r->list, struct firefox_row *, row) {
+	vec_for_each(&r->list, struct thread_row *, row) {
 		double share = all > 0 ? 100 * (double)row->cpu_ns / all : 0;
 		_cleanup_free_ char *title = NULL;
 
-		if (!row->is_folded)
+		if (!row->is_merged)
 			continue;
-		title = xasprintf("%s, %.*f %%", file_strings_get(strings, row->name), share < 10,
-				  share);
-		row->title = row->process_title = file_strings_intern(strings, title);
+		title = xasprintf("%s, %.*f %%", string_overlay_get(r->strings, row->name),
+				  share < 10, share);
+		row->title = row->process_title = string_overlay_intern(r->strings, title);
 	}
 }
 
-void title_rows(struct firefox_rows *r, struct file_strings *strings)
+/* "nginx (1a2b3c4d5e6f)": shown beside the pid. */
+static void add_labels(struct thread_rows *r)
 {
-	compare_processes(r, strings);
-	name_by_roles(r, strings);
-	compare_threads(r, strings);
-	add_shares(r, strings);
+	vec_for_each(&r->list, struct thread_row *, row) {
+		_cleanup_free_ char *title = NULL;
+
+		if (!string_overlay_size(r->strings, row->process_label))
+			continue;
+		title = xasprintf("%s (%s)", string_overlay_get(r->strings, row->process_title),
+				  string_overlay_get(r->strings, row->process_label));
+		row->process_title = string_overlay_intern(r->strings, title);
+	}
+}
+
+static void name_by_id(struct string_overlay *strings, string_id *title, const char *kind,
+		       uint32_t id)
+{
+	char text[32];
+
+	if (string_overlay_size(strings, *title))
+		return;
+	snprintf(text, sizeof(text), "%s %" PRIu32, kind, id);
+	*title = string_overlay_intern(strings, text);
+}
+
+void thread_rows_title(struct thread_rows *r)
+{
+	compare_processes(r);
+	name_by_roles(r);
+	compare_threads(r);
+	add_shares(r);
+	add_labels(r);
+	vec_for_each(&r->list, struct thread_row *, row) {
+		name_by_id(r->strings, &row->title, "tid", row->tid);
+		name_by_id(r->strings, &row->process_title, "pid", row->pid);
+	}
+}
+
+void thread_titles_find(struct thread_titles *t, const struct profile *p)
+{
+	size_t count = p->threads.rows.count + 1;
+	struct thread_rows rows;
+
+	*t = (struct thread_titles){
+		.strings.base = &p->strings,
+		.threads = xcalloc(count, sizeof(*t->threads)),
+		.processes = xcalloc(count, sizeof(*t->processes)),
+	};
+	thread_rows_init(&rows, p, &t->strings);
+	thread_rows_title(&rows);
+	vec_for_each(&rows.list, const struct thread_row *, row) {
+		thread_id id = rows.members.items[row->first];
+
+		t->threads[id] = row->title;
+		t->processes[id] = row->process_title;
+	}
+	thread_rows_release(&rows);
+}
+
+void thread_titles_release(struct thread_titles *t)
+{
+	string_overlay_release(&t->strings);
+	free(t->threads);
+	free(t->processes);
+	*t = (struct thread_titles){0};
+}
+
+const char *thread_title(const struct thread_titles *t, thread_id id)
+{
+	return string_overlay_get(&t->strings, t->threads[id]);
+}
+
+const char *process_title(const struct thread_titles *t, thread_id id)
+{
+	return string_overlay_get(&t->strings, t->processes[id]);
+}
+
+char *thread_title_whole(const struct thread_titles *t, thread_id id)
+{
+	const char *thread = thread_title(t, id), *process = process_title(t, id);
+	size_t size = strlen(thread);
+
+	/* A label may follow. */
+	if (strncmp(process, thread, size) == 0 && (!process[size] || process[size] == ' '))
+		return xstrdup(process);
+	return xasprintf("%s – %s", thread, process);
 }

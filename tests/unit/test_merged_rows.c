@@ -4,9 +4,9 @@
 #include "lib/model/tables/schemas.h"
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/format/firefox/write/fold.h"
+#include "lib/model/meaning/thread_rows.h"
 #include "lib/format/firefox/write/write_counters.h"
-#include "lib/format/firefox/write/titles.h"
+#include "lib/model/meaning/titles.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"
 
@@ -27,29 +27,29 @@ static struct profile_thread *add(struct exported *f, uint32_t pid, const char *
 
 /* Rows left of the profile's threads. */
 struct folded {
-	struct firefox_rows rows;
-	struct file_strings file_strings;
-	struct fold_counts counts;
+	struct thread_rows rows;
+	struct string_overlay strings;
+	struct merge_counts counts;
 };
 
 static void fold(struct folded *f, const struct profile *p, size_t max)
 {
-	*f = (struct folded){.file_strings.profile = &p->strings};
-	firefox_rows_init(&f->rows, p);
-	f->counts = fold_rows(&f->rows, &f->file_strings,
-			      &(struct fold_limits){.rows = max, .processes = 50});
+	*f = (struct folded){.strings.base = &p->strings};
+	thread_rows_init(&f->rows, p, &f->strings);
+	f->counts = thread_rows_merge(&f->rows,
+				      &(struct merge_limits){.rows = max, .processes = 50});
 }
 
 static void release(struct folded *f)
 {
-	firefox_rows_release(&f->rows);
-	file_strings_release(&f->file_strings);
+	thread_rows_release(&f->rows);
+	string_overlay_release(&f->strings);
 }
 
-static const struct firefox_row *find(const struct folded *f, const char *name)
+static const struct thread_row *find(const struct folded *f, const char *name)
 {
-	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
-		if (!strcmp(file_strings_get(&f->file_strings, row->title), name))
+	vec_for_each(&f->rows.list, const struct thread_row *, row) {
+		if (!strcmp(string_overlay_get(&f->strings, row->title), name))
 			return row;
 	}
 	fail_msg("no row %s", name);
@@ -58,8 +58,8 @@ static const struct firefox_row *find(const struct folded *f, const char *name)
 
 static bool has_pid(const struct folded *f, uint32_t pid)
 {
-	vec_for_each(&f->rows.list, const struct firefox_row *, row) {
-		if (row->pid == pid && !row->is_folded)
+	vec_for_each(&f->rows.list, const struct thread_row *, row) {
+		if (row->pid == pid && !row->is_merged)
 			return true;
 	}
 	return false;
@@ -83,7 +83,7 @@ CASE(few_threads_stay_as_they_are)
 static void expect_folded(const struct folded *f, const char *name, size_t samples)
 {
 	struct sample_buffer buffer = {0};
-	struct sample_run run = firefox_row_samples(&f->rows, find(f, name), &buffer);
+	struct sample_run run = thread_row_samples(&f->rows, find(f, name), &buffer);
 
 	assert_int_equal(run.count, samples);
 	for (size_t i = 1; i < samples; i++)
@@ -94,7 +94,7 @@ static void expect_folded(const struct folded *f, const char *name, size_t sampl
 CASE(the_rest_is_folded_by_program)
 {
 	struct exported *f = *state;
-	const struct firefox_row *row;
+	const struct thread_row *row;
 	struct folded folded;
 
 	export_add_thread(f, 5, 5, "make")->end = EXPORT_START_NS + 50 * MS;
@@ -113,7 +113,7 @@ CASE(the_rest_is_folded_by_program)
 	row = find(&folded, "cc × 3");
 	/* The row begins as that of the first thread. */
 	assert_int_equal(row->pid, 12);
-	assert_true(row->is_main && row->is_folded);
+	assert_true(row->is_main && row->is_merged);
 	assert_int_equal(row->start, EXPORT_START_NS + 6 * MS);
 	assert_int_equal(row->process_start, row->start);
 	assert_int_equal(row->end, EXPORT_START_NS + 15 * MS);
@@ -160,7 +160,7 @@ CASE(main_threads_stay_with_their_others)
 	assert_int_equal(folded.counts.threads, 4);
 	assert_int_equal(folded.rows.list.count, 4);
 	assert_true(has_pid(&folded, 20));
-	vec_for_each(&folded.rows.list, const struct firefox_row *, it)
+	vec_for_each(&folded.rows.list, const struct thread_row *, it)
 		processes += it->is_main;
 	assert_int_equal(processes, 3);
 	release(&folded);
@@ -222,9 +222,9 @@ static void add_event(struct exported *f, thread_id id)
 	samples_add(&row->samples, &sample);
 }
 
-static const struct firefox_row *next_to(const struct folded *f, const char *name)
+static const struct thread_row *next_to(const struct folded *f, const char *name)
 {
-	const struct firefox_row *row = find(f, name) + 1;
+	const struct thread_row *row = find(f, name) + 1;
 
 	assert_true(row < f->rows.list.items + f->rows.list.count);
 	return row;
@@ -234,7 +234,7 @@ CASE(their_events_go_along)
 {
 	struct exported *f = *state;
 	struct sample_buffer buffer = {0};
-	const struct firefox_row *row;
+	const struct thread_row *row;
 	struct folded folded;
 
 	for (uint32_t i = 0; i < 2; i++)
@@ -246,7 +246,7 @@ CASE(their_events_go_along)
 		add_event(f, id);
 	fold(&folded, f->p, 1);
 	assert_int_equal(folded.counts.threads, 2);
-	firefox_rows_add_events(&folded.rows, &folded.file_strings);
+	thread_rows_add_events(&folded.rows);
 	assert_int_equal(folded.rows.list.count, 4);
 	assert_ptr_equal(next_to(&folded, "make"), find(&folded, "make (faults)"));
 	row = next_to(&folded, "cc × 2");
@@ -256,8 +256,8 @@ CASE(their_events_go_along)
 	assert_false(row->is_main);
 	assert_int_equal(row->process_start, row[-1].process_start);
 	assert_int_equal(row->process_title, row[-1].process_title);
-	assert_int_equal(firefox_row_samples(&folded.rows, row, &buffer).count, 2);
-	assert_int_equal(firefox_row_samples(&folded.rows, row - 1, &buffer).count, 4);
+	assert_int_equal(thread_row_samples(&folded.rows, row, &buffer).count, 2);
+	assert_int_equal(thread_row_samples(&folded.rows, row - 1, &buffer).count, 4);
 	sample_buffer_release(&buffer);
 	release(&folded);
 }
@@ -352,7 +352,7 @@ CASE(a_crowd_is_one_row)
 	assert_int_equal(folded.rows.list.count, 1 + 50 + 1 + 1);
 	assert_true(has_pid(&folded, 400) && has_pid(&folded, 200));
 	assert_int_equal(find(&folded, "cc × 51")->cpu_ns, 510);
-	title_rows(&folded.rows, &folded.file_strings);
+	thread_rows_title(&folded.rows);
 	/* All is 510 + 500 + 10 ns. */
 	assert_non_null(find(&folded, "cc × 51, 50 %"));
 	release(&folded);

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+#include "lib/model/meaning/thread_rows.h"
+
+#include <stdlib.h>
+
+#include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/model/meaning/wait_sums.h"
+
+/* Finds the stacks whose outermost frame is the kernel's. The caller frees. */
+static bool *find_kernel_stacks(const struct profile *p)
+{
+	bool *is_kernel = xcalloc(p->stacks.rows.count + 1, sizeof(*is_kernel));
+
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		const struct stack *stack = &p->stacks.rows.items[i];
+		const struct frame *frame = &p->frames.rows.items[stack->frame];
+
+		if (stack->parent != NO_STACK)
+			is_kernel[i] = is_kernel[stack->parent];
+		else
+			is_kernel[i] = frame->module != NO_MODULE &&
+				       module_is_kernel(&p->modules.rows.items[frame->module]);
+	}
+	return is_kernel;
+}
+
+static void sum_samples(struct thread_row *row, const struct profile *p,
+			const struct profile_thread *thread, const bool *is_kernel_stack)
+{
+	struct wait_sums waits = {0};
+	bool has_stack = false, has_user = false;
+
+	samples_for_each(&thread->samples, sample) {
+		row->cpu_ns += sample->cpu_delta;
+		wait_sums_add(&waits, p, sample);
+		if (sample->weight && sample->event < EVENT_COUNTS_MAX)
+			row->events |= 1ull << sample->event;
+		row->has_run |= sample->weight && !sample->event && !profile_is_wait(p, sample);
+		if (sample->stack >= p->stacks.rows.count)
+			continue;
+		has_stack = true;
+		has_user = has_user || !is_kernel_stack[sample->stack];
+	}
+	row->is_kernel = has_stack && !has_user;
+	row->blocked = waits.blocked;
+}
+
+static void add_thread(struct thread_rows *r, thread_id id, const bool *is_kernel_stack)
+{
+	const struct profile_thread *thread = &r->profile->threads.rows.items[id];
+	struct thread_row row = {
+		.kind = thread->is_folded ? ROW_MERGED : ROW_THREAD,
+		.is_main = thread->is_main,
+		.is_merged = thread->is_folded,
+		.pid = thread->pid,
+		.tid = thread->tid,
+		.incarnation = thread->incarnation | (thread->is_folded ? MERGED_INCARNATION : 0),
+		.name = thread->name,
+		.process_name = thread->process_name,
+		.process_label = thread->process_label,
+		.arguments = thread->arguments,
+		.title = thread->name,
+		.process_title = thread->process_name,
+		.start = thread->start,
+		.end = thread->end,
+		.process_start = thread->process_start,
+		.process_end = thread->process_end,
+		.first = r->members.count,
+		.count = 1,
+	};
+
+	sum_samples(&row, r->profile, thread, is_kernel_stack);
+	vec_push(&r->members, id);
+	vec_push(&r->list, row);
+}
+
+static int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct thread_row *left = a, *right = b;
+	int result = compare_u64(left->pid, right->pid);
+
+	return result ? result : compare_u64(left->incarnation, right->incarnation);
+}
+
+static void sum_processes(struct thread_rows *r)
+{
+	struct thread_row *rows = r->list.items;
+
+	vec_sort(&r->list, compare_processes);
+	for (size_t i = 0, end; i < r->list.count; i = end) {
+		uint64_t sum = 0;
+		bool is_kernel = true;
+
+		for (end = i; end < r->list.count && !compare_processes(&rows[i], &rows[end]);
+		     end++) {
+			sum += rows[end].cpu_ns;
+			is_kernel = is_kernel && rows[end].is_kernel;
+		}
+		for (size_t j = i; j < end; j++) {
+			rows[j].process_cpu_ns = sum;
+			rows[j].is_kernel = is_kernel;
+		}
+	}
+}
+
+static bool is_of_machine(const struct profile *p)
+{
+	vec_for_each(&p->meta.features, char *const *, feature) {
+		if (strcmp(*feature, FEATURE_ALL_PROCESSES) == 0)
+			return true;
+	}
+	return false;
+}
+
+void thread_rows_init(struct thread_rows *r, const struct profile *p,
+		      struct string_overlay *strings)
+{
+	_cleanup_free_ bool *is_kernel_stack = find_kernel_stacks(p);
+
+	*r = (struct thread_rows){.profile = p, .strings = strings, .is_machine = is_of_machine(p)};
+	for (size_t id = 0; id < p->threads.rows.count; id++)
+		add_thread(r, (thread_id)id, is_kernel_stack);
+	sum_processes(r);
+	thread_rows_sort(r);
+}
+
+void thread_rows_release(struct thread_rows *r)
+{
+	vec_release(&r->list);
+	vec_release(&r->members);
+	vec_release(&r->cpu_samples);
+}
+
+static bool is_root(const struct thread_rows *r, const struct thread_row *row)
+{
+	uint32_t root = r->profile->meta.root_pid;
+
+	return root && row->pid == root && !row->incarnation;
+}
+
+/* Compares ids last, so that the order never depends on the sort. */
+static int compare_rows(const void *a, const void *b, void *ctx)
+{
+	const struct thread_row *left = a, *right = b;
+	const struct thread_rows *r = ctx;
+	int result = is_root(r, right) - is_root(r, left);
+
+	if (!result && r->is_machine)
+		result = left->is_kernel - right->is_kernel;
+	else if (!result)
+		result = compare_u64(left->process_start, right->process_start);
+	if (!result)
+		result = compare_u64(right->process_cpu_ns, left->process_cpu_ns);
+	if (!result)
+		result = compare_processes(left, right);
+	if (!result)
+		result = right->is_main - left->is_main;
+	if (!result)
+		result = compare_u64(left->start, right->start);
+	if (!result)
+		result = compare_u64(right->cpu_ns, left->cpu_ns);
+	if (!result)
+		result = compare_u64(left->tid, right->tid);
+	return result ? result
+		      : compare_u64(r->members.items[left->first], r->members.items[right->first]);
+}
+
+void thread_rows_sort(struct thread_rows *r)
+{
+	if (r->list.count > 1)
+		qsort_r(r->list.items, r->list.count, sizeof(*r->list.items), compare_rows, r);
+}
+
+/* "worker (page-faults)" */
+static string_id event_title(const struct thread_rows *r, const struct thread_row *row)
+{
+	const struct event_counts *events = &r->profile->events;
+	string_id name = row->event < events->rows.count ? events->rows.items[row->event].name
+							 : NO_STRING;
+	_cleanup_free_ char *number = xasprintf("event %u", row->event);
+	_cleanup_free_ char *title = NULL;
+
+	title = xasprintf("%s (%s)", string_overlay_get(r->strings, row->title),
+			  name == NO_STRING ? number : string_overlay_get(r->strings, name));
+	return string_overlay_intern(r->strings, title);
+}
+
+static void add_events_of(struct thread_rows *r, const struct thread_row *owner)
+{
+	for (uint8_t event = 1; event < EVENT_COUNTS_MAX; event++) {
+		struct thread_row row = *owner;
+
+		if (!(owner->events >> event & 1))
+			continue;
+		row.kind = ROW_EVENT;
+		row.event = event;
+		row.is_main = false;
+		row.cpu_ns = 0;
+		row.title = event_title(r, &row);
+		vec_push(&r->list, row);
+	}
+}
+
+void thread_rows_add_events(struct thread_rows *r)
+{
+	struct thread_row *threads = r->list.items;
+	size_t count = r->list.count;
+
+	memset(&r->list, 0, sizeof(r->list));
+	for (size_t i = 0; i < count; i++) {
+		vec_push(&r->list, threads[i]);
+		add_events_of(r, &threads[i]);
+	}
+	free(threads);
+}
+
+static bool is_on_cpu(const struct sample *sample)
+{
+	return !sample->event && sample->cpu != NO_CPU;
+}
+
+/* Counts the clock's samples of each CPU. */
+static void count_cpus(const struct thread_rows *r, size_t *counts)
+{
+	vec_for_each(&r->profile->threads.rows, const struct profile_thread *, thread) {
+		samples_for_each(&thread->samples, sample) {
+			if (is_on_cpu(sample))
+				counts[sample->cpu]++;
+		}
+	}
+}
+
+/* Groups samples by CPU: next[cpu] is the place of its next one. */
+static void list_cpu_samples(struct thread_rows *r, size_t *next)
+{
+	const struct threads *threads = &r->profile->threads;
+
+	for (thread_id id = 0; id < threads->rows.count; id++) {
+		samples_for_each(&threads->rows.items[id].samples, sample) {
+			if (is_on_cpu(sample))
+				r->cpu_samples.items[next[sample->cpu]++] = (struct cpu_sample){
+					sample->time, id, sample->weight, sample->stack};
+		}
+	}
+}
+
+static void add_cpu(struct thread_rows *r, uint32_t cpu, size_t count)
+{
+	_cleanup_free_ char *name = xasprintf("CPU %u", cpu);
+	struct thread_row row = {
+		.kind = ROW_CPU,
+		.tid = cpu,
+		.name = string_overlay_intern(r->strings, name),
+		.process_name = string_overlay_intern(r->strings, "CPUs"),
+		.process_label = NO_STRING,
+		.arguments = NO_STRING,
+		.start = r->profile->meta.start_ns,
+		.process_start = r->profile->meta.start_ns,
+		.events = 1,
+		.first = r->cpu_samples.count,
+		.count = count,
+	};
+
+	row.title = row.name;
+	row.process_title = row.process_name;
+	vec_push(&r->list, row);
+}
+
+void thread_rows_add_cpus(struct thread_rows *r)
+{
+	_cleanup_free_ size_t *counts = xcalloc(NO_CPU, sizeof(*counts));
+
+	count_cpus(r, counts);
+	for (uint32_t cpu = 0; cpu < NO_CPU; cpu++) {
+		size_t count = counts[cpu];
+
+		if (!count)
+			continue;
+		add_cpu(r, cpu, count);
+		counts[cpu] = r->cpu_samples.count;
+		vec_add_zeroed(&r->cpu_samples, count);
+	}
+	list_cpu_samples(r, counts);
+}
+
+void thread_rows_add_difference(struct thread_rows *r)
+{
+	string_id name = string_overlay_intern(r->strings, "Difference");
+
+	vec_push(&r->list, (struct thread_row){
+				   .kind = ROW_DIFFERENCE,
+				   .is_main = true,
+				   .name = name,
+				   .process_name = name,
+				   .process_label = NO_STRING,
+				   .arguments = NO_STRING,
+				   .title = name,
+				   .process_title = name,
+				   .start = r->profile->meta.start_ns,
+				   .process_start = r->profile->meta.start_ns,
+				   .end = r->profile->meta.end_ns,
+				   .process_end = r->profile->meta.end_ns,
+			   });
+}
+
+/* True if the row has samples of the clock or of its own event. */
+static bool has_samples(const struct thread_row *row)
+{
+	return row->events >> row->event & 1;
+}
+
+struct busy {
+	uint64_t cpu_ns, blocked;
+	uint32_t position;
+};
+
+static int compare_busy(const void *a, const void *b)
+{
+	const struct busy *left = a, *right = b;
+	int result = compare_u64(right->cpu_ns, left->cpu_ns);
+
+	if (!result)
+		result = compare_u64(right->blocked, left->blocked);
+	return result ? result : compare_u64(left->position, right->position);
+}
+
+size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, size_t max)
+{
+	_cleanup_free_ struct busy *busy = xcalloc(r->list.count + 1, sizeof(*busy));
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->list.count; i++) {
+		const struct thread_row *row = &r->list.items[i];
+
+		if (row->kind <= ROW_MERGED && has_samples(row))
+			busy[count++] = (struct busy){row->cpu_ns, row->blocked, (uint32_t)i};
+	}
+	qsort(busy, count, sizeof(*busy), compare_busy);
+	if (count > max)
+		count = max;
+	for (size_t i = 0; i < count; i++)
+		positions[i] = busy[i].position;
+	return count;
+}
+
+void sample_buffer_release(struct sample_buffer *b)
+{
+	vec_release(&b->samples);
+	vec_release(&b->times);
+}
+
+static void copy_event(struct sample_buffer *b, const struct profile_thread *thread, uint8_t event)
+{
+	samples_for_each(&thread->samples, sample) {
+		if (sample->event == event)
+			vec_push(&b->samples, *sample);
+	}
+}
+
+/* Drops the rows that mark the start of a thread: one would end another thread's stack. */
+static void drop_beginnings(struct sample_buffer *b)
+{
+	size_t kept = 0;
+
+	vec_for_each(&b->samples, const struct sample *, sample) {
+		if (sample->weight || sample->cpu_delta)
+			b->samples.items[kept++] = *sample;
+	}
+	b->samples.count = kept;
+}
+
+/* Sorts by time; keeps the order of equal times. */
+static void sort_samples(struct sample_buffer *b)
+{
+	size_t count = b->samples.count;
+	struct sample *sorted;
+
+	vec_clear(&b->times);
+	for (size_t i = 0; i < count; i++)
+		vec_push(&b->times, (struct radix_row){b->samples.items[i].time, (uint32_t)i});
+	if (!count)
+		return;
+	radix_sort(b->times.items, count);
+	sorted = xcalloc(count, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = b->samples.items[b->times.items[i].value];
+	free(b->samples.items);
+	b->samples.items = sorted;
+	b->samples.capacity = count;
+}
+
+/*
+ * Returns the time of a tick, during which its CPU was busy. The thread's own delta is unsuitable:
+ * it includes time on other CPUs, and is 0 for a new thread.
+ */
+static uint32_t busy_ns(uint64_t interval, uint32_t weight)
+{
+	uint64_t most = weight ? UINT32_MAX / weight : UINT32_MAX;
+
+	return interval < most ? (uint32_t)(interval * weight) : UINT32_MAX;
+}
+
+static void copy_cpu(const struct thread_rows *r, const struct thread_row *row,
+		     struct sample_buffer *b)
+{
+	uint64_t excess = 0;
+
+	for (size_t i = row->first; i < row->first + row->count; i++) {
+		const struct cpu_sample *from = &r->cpu_samples.items[i];
+
+		vec_push(&b->samples,
+			 (struct sample){
+				 .time = from->time,
+				 .stack = from->stack,
+				 .weight = from->weight,
+				 .cpu_delta = busy_ns(r->profile->meta.interval_ns, from->weight),
+				 .cpu = (uint16_t)row->tid,
+			 });
+	}
+	sort_samples(b);
+	sample_rows_settle(b->samples.items, b->samples.count, 0, &excess);
+}
+
+struct sample_run thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
+				     struct sample_buffer *buffer)
+{
+	const struct profile_thread *threads = r->profile->threads.rows.items;
+	const thread_id *members = r->members.items + row->first;
+
+	/* Common case: few rows, and no other events, so no copy. */
+	if (row->kind != ROW_CPU && row->count == 1 && row->events == 1ull << row->event &&
+	    !threads[*members].samples.closed)
+		return (struct sample_run){threads[*members].samples.open.items,
+					   threads[*members].samples.open.count};
+	vec_clear(&buffer->samples);
+	if (row->kind == ROW_CPU) {
+		copy_cpu(r, row, buffer);
+	} else {
+		for (size_t i = 0; i < row->count; i++)
+			copy_event(buffer, &threads[members[i]], row->event);
+		if (row->count > 1) {
+			drop_beginnings(buffer);
+			sort_samples(buffer);
+		}
+	}
+	return (struct sample_run){buffer->samples.items, buffer->samples.count};
+}
+
+#define VISIBLE_THREADS 15
+
+/* Threads are shown inside the track of their process's main thread. */
+static size_t main_position(const struct thread_rows *r, size_t position)
+{
+	const struct thread_row *rows = r->list.items, *row = &rows[position];
+
+	for (size_t i = position + 1; i-- > 0;) {
+		if (rows[i].pid != row->pid || rows[i].incarnation != row->incarnation)
+			break;
+		if (rows[i].is_main)
+			return i;
+	}
+	return position;
+}
+
+static uint64_t weight_of(const struct thread_rows *r, const struct thread_row *row,
+			  struct sample_buffer *buffer)
+{
+	struct sample_run run = thread_row_samples(r, row, buffer);
+	uint64_t weight = 0;
+
+	for (size_t i = 0; i < run.count; i++)
+		weight += run.items[i].weight;
+	return weight;
+}
+
+/* Shows rows of events with their thread, and each event's row with the most samples. */
+static void show_events(const struct thread_rows *r, bool *is_visible)
+{
+	uint64_t most[EVENT_COUNTS_MAX] = {0}, weight;
+	size_t where[EVENT_COUNTS_MAX] = {0}, owner = 0;
+	struct sample_buffer buffer = {0};
+
+	for (size_t i = 0; i < r->list.count; i++) {
+		const struct thread_row *row = &r->list.items[i];
+
+		if (row->kind != ROW_EVENT) {
+			owner = i;
+			/* Rows of CPUs, and of a difference, exist only on request. */
+			is_visible[i] |= row->kind == ROW_CPU || row->kind == ROW_DIFFERENCE;
+			continue;
+		}
+		is_visible[i] = is_visible[owner];
+		weight = weight_of(r, row, &buffer);
+		if (weight > most[row->event]) {
+			most[row->event] = weight;
+			where[row->event] = i;
+		}
+	}
+	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
+		if (!most[event])
+			continue;
+		is_visible[where[event]] = true;
+		is_visible[main_position(r, where[event])] = true;
+	}
+	sample_buffer_release(&buffer);
+}
+
+static bool has_processes(const struct thread_rows *r)
+{
+	size_t processes = 0;
+
+	vec_for_each(&r->list, const struct thread_row *, row)
+		processes += row->is_main && row->kind <= ROW_MERGED;
+	return processes > 1;
+}
+
+/* Selects all rows needed for a sum of the recording. Returns false if none has CPU time. */
+static bool select_busy(const struct thread_rows *r, bool *is_selected)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < r->list.count; i++) {
+		const struct thread_row *row = &r->list.items[i];
+
+		is_selected[i] = row->kind <= ROW_MERGED && row->has_run;
+		has_any = has_any || is_selected[i];
+	}
+	return has_any;
+}
+
+/* Without clock samples, selects the rows of the first event. */
+static void select_event(const struct thread_rows *r, bool *is_visible, bool *is_selected)
+{
+	uint8_t first = EVENT_COUNTS_MAX;
+
+	vec_for_each(&r->list, const struct thread_row *, row) {
+		if (row->kind == ROW_EVENT && row->event < first)
+			first = row->event;
+	}
+	for (size_t i = 0; i < r->list.count; i++) {
+		if (r->list.items[i].kind != ROW_EVENT || r->list.items[i].event != first)
+			continue;
+		is_visible[i] = is_selected[i] = true;
+		is_visible[main_position(r, i)] = true;
+	}
+}
+
+static bool has_events(const struct thread_rows *r)
+{
+	vec_for_each(&r->list, const struct thread_row *, row) {
+		if (row->kind == ROW_EVENT)
+			return true;
+	}
+	return false;
+}
+
+void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected)
+{
+	size_t rows = r->list.count, count;
+	uint32_t busiest[VISIBLE_THREADS];
+	bool has_clock;
+
+	count = thread_rows_busiest(r, busiest, VISIBLE_THREADS);
+	has_clock = count;
+	if (!count) {
+		for (; count < VISIBLE_THREADS && count < rows; count++)
+			busiest[count] = (uint32_t)count;
+	}
+	/* The root process comes first and is always shown. */
+	is_visible[0] = true;
+	for (size_t i = 0; i < count; i++) {
+		is_visible[busiest[i]] = true;
+		is_visible[main_position(r, busiest[i])] = true;
+	}
+	show_events(r, is_visible);
+	if (vec_last(&r->list).kind == ROW_DIFFERENCE)
+		is_selected[rows - 1] = true;
+	else if (!has_clock && has_events(r))
+		select_event(r, is_visible, is_selected);
+	else if (!has_processes(r) || !select_busy(r, is_selected))
+		is_selected[busiest[0]] = true;
+}

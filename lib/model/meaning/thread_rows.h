@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rows of a display of threads: threads, merged rows of short-lived threads, and views of threads'
+ * samples. Displays assume samples of one kind in a row, so a thread has another row for each of
+ * its events.
+ */
+#ifndef PROF_LIB_MODEL_MEANING_THREAD_ROWS_H
+#define PROF_LIB_MODEL_MEANING_THREAD_ROWS_H
+
+#include "lib/base/radix.h"
+#include "lib/model/tables/profile.h"
+
+/* Set in the incarnation of merged rows, whose process is not real. */
+#define MERGED_INCARNATION (1u << 31)
+
+enum row_kind {
+	ROW_THREAD,
+	ROW_MERGED, /* several short-lived threads */
+	ROW_EVENT, /* samples of an event other than the clock */
+	ROW_CPU, /* clock samples of a CPU, which are also in the rows of threads */
+	ROW_DIFFERENCE, /* samples of two threads, one subtracted from the other */
+};
+
+struct thread_row {
+	enum row_kind kind;
+	uint8_t event; /* event of its samples; 0: the clock */
+	bool is_main; /* main thread of its process; the process of all CPUs has none */
+	bool has_run; /* has clock samples that are not waits */
+	bool is_kernel; /* no thread of the process was ever in user code */
+	bool is_merged; /* shared by short-lived threads; also set in their rows of events */
+	uint32_t pid, tid, incarnation; /* tid of ROW_CPU: the CPU's number */
+	string_id name, process_name, process_label, arguments; /* of the rows' strings */
+	string_id title, process_title; /* as displayed; set by thread_rows_title() */
+	uint64_t start, end; /* as in struct profile_thread */
+	uint64_t process_start, process_end;
+	uint64_t cpu_ns, process_cpu_ns; /* sum of the deltas, of the row and of its process */
+	uint64_t blocked; /* weight of its waits, except idle and runnable ones */
+	uint64_t events; /* bit n: its threads have samples of event n */
+	size_t first, count; /* range in members; of ROW_CPU in cpu_samples; others have none */
+};
+
+/* A sample of the clock on a CPU. */
+struct cpu_sample {
+	uint64_t time;
+	thread_id thread;
+	uint32_t weight;
+	stack_id stack; /* of the thread */
+};
+
+struct thread_rows {
+	const struct profile *profile;
+	struct string_overlay *strings; /* of the profile; rows add names and titles */
+	VEC(struct thread_row) list; /* in order of display */
+	VEC(thread_id) members;
+	VEC(struct cpu_sample) cpu_samples;
+	bool is_machine; /* all processes of the machine were recorded */
+};
+
+/*
+ * Makes a row for each thread. The first process with pid meta.root_pid comes first, then processes
+ * by start; those that existed when recording began by CPU time, largest first. For the whole
+ * machine, all processes are sorted by CPU time, the kernel's last. In each process, the main
+ * thread comes first, then threads by start. The profile must not change until the release.
+ */
+void thread_rows_init(struct thread_rows *r, const struct profile *p,
+		      struct string_overlay *strings);
+void thread_rows_release(struct thread_rows *r);
+/* Sorts rows of threads as above. */
+void thread_rows_sort(struct thread_rows *r);
+
+struct merge_limits {
+	size_t rows;
+	size_t processes; /* short-lived processes of a program */
+};
+
+struct merge_counts {
+	size_t threads; /* threads without a row of their own */
+	size_t rows; /* rows that they share */
+};
+
+/*
+ * Merges rows beyond the limits: threads that began and ended during the recording share one row
+ * per program ("cc1 × 312"). So do the threads of each program with many short-lived processes.
+ *
+ * These keep a row of their own: threads that existed when recording began or ended, the main
+ * thread of the root process, and the main thread of each process that has another thread with a
+ * row; of programs with few processes, the busiest threads up to the number.
+ */
+struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_limits *limits);
+/* Sets the titles of rows of threads, see titles.h. Call before views are added. */
+void thread_rows_title(struct thread_rows *r);
+
+/* Inserts after each row one for each of its events but the clock. Needs the row's title. */
+void thread_rows_add_events(struct thread_rows *r);
+/* Appends a row for each CPU with clock samples, by number. */
+void thread_rows_add_cpus(struct thread_rows *r);
+/* Appends the row of a difference, which has no samples here. */
+void thread_rows_add_difference(struct thread_rows *r);
+
+/*
+ * Finds the `max` rows with the most CPU time, busiest first, then those blocked longest. Ignores
+ * views and rows without samples. Returns their number.
+ */
+size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, size_t max);
+/*
+ * Chooses what a display shows at first. Sets is_visible[i], initially false, for the busiest rows
+ * and their main threads; without samples, for the first rows. Sets is_selected[i] for the rows
+ * whose samples are shown together: of several processes all rows with CPU time, else the busiest
+ * row. Needs at least one row.
+ */
+void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected);
+
+/* Buffer for the samples of a row. Zeroed is empty. */
+struct sample_buffer {
+	VEC(struct sample) samples;
+	VEC(struct radix_row) times;
+};
+
+struct sample_run {
+	const struct sample *items; /* ascending times */
+	size_t count;
+};
+
+void sample_buffer_release(struct sample_buffer *b);
+/* Returns the samples of a row. Valid until the next call with that buffer. */
+struct sample_run thread_row_samples(const struct thread_rows *r, const struct thread_row *row,
+				     struct sample_buffer *buffer);
+
+#endif

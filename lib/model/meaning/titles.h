@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Titles of threads and processes, the same in all displays. Processes of the same name get the
+ * first argument in which they differ ("cc1 parse.c"), threads of the same name within a process
+ * their tids ("worker 1235"), threads that only have their process's name their role ("libuv
+ * worker").
+ */
+#ifndef PROF_LIB_MODEL_MEANING_TITLES_H
+#define PROF_LIB_MODEL_MEANING_TITLES_H
+
+#include "lib/base/strbuf.h"
+#include "lib/model/tables/profile.h"
+
+/* Titles of all threads of a profile, which must not change until the release. */
+struct thread_titles {
+	struct string_overlay strings;
+	string_id *threads, *processes; /* by thread_id */
+};
+
+void thread_titles_find(struct thread_titles *t, const struct profile *p);
+void thread_titles_release(struct thread_titles *t);
+/* Never return "". */
+const char *thread_title(const struct thread_titles *t, thread_id id);
+const char *process_title(const struct thread_titles *t, thread_id id);
+/*
+ * Returns "worker – server", the titles of a thread and its process, or only "server" for its main
+ * thread of that name; free it.
+ */
+char *thread_title_whole(const struct thread_titles *t, thread_id id);
+
+/* Arguments, each terminated, the program first; empty: unknown. */
+struct command_line {
+	const char *list;
+	size_t size;
+};
+
+/*
+ * Sets texts[i] to the shortened argument that distinguishes lines[i], "" if there is none: the
+ * first argument that at most half of the lines contain, else the first that not all contain.
+ * Options and names of compilers' dependency files are the last choice.
+ */
+void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts);
+
+#endif

@@ -212,10 +212,11 @@ const char *model_name(const struct model *m, size_t row)
 	case QUERY_BY_FILE:
 		return query_keys_text(keys, key->file);
 	case QUERY_BY_PROCESS:
-	case QUERY_BY_PID:
 		return query_keys_text(keys, key->process);
+	case QUERY_BY_PID:
+		return query_keys_text(keys, key->process_title);
 	case QUERY_BY_THREAD:
-		return query_keys_text(keys, key->thread);
+		return query_keys_text(keys, key->thread_title);
 	case QUERY_BY_CATEGORY:
 		return query_keys_text(keys, key->category);
 	default:

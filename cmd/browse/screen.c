@@ -339,6 +339,7 @@ void screen_release(struct screen *s)
 	listing_release(&s->difference);
 	strbuf_release(&s->difference_line);
 	vec_release(&s->threads);
+	thread_titles_release(&s->titles);
 	free(s->detail_title);
 	strbuf_release(&s->typed);
 	strbuf_release(&s->message);

@@ -7,6 +7,7 @@
 #include "cmd/browse/model.h"
 #include "cmd/browse/browse_rows.h"
 #include "lib/base/readers.h"
+#include "lib/model/meaning/titles.h"
 
 enum view {
 	VIEW_FUNCTIONS, /* a table, by anything */
@@ -58,6 +59,7 @@ struct screen {
 	char *detail_title; /* owned */
 	const char *detail_function; /* the model's */
 	VEC(thread_id) threads; /* of VIEW_THREADS, the busiest first */
+	struct thread_titles titles; /* of VIEW_THREADS */
 	uint64_t range_from, range_until; /* ns; both 0: no range */
 	int column; /* of the cursor on the time axis */
 	char prompt; /* '/' or ':' while text is typed; 0: no prompt */

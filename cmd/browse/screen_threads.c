@@ -30,6 +30,8 @@ void screen_list_threads(struct screen *s)
 {
 	const struct query *q = &s->model.query;
 
+	thread_titles_release(&s->titles);
+	thread_titles_find(&s->titles, q->profile);
 	vec_clear(&s->threads);
 	for (thread_id id = 0; id < q->profile->threads.rows.count; id++) {
 		if (q->thread_weights[id])
@@ -122,19 +124,6 @@ static void draw_time(struct screen *s, thread_id id, int line, int column, int 
 	query_timeline_release(&t);
 }
 
-static char *name_of(const struct profile *p, thread_id id)
-{
-	const struct profile_thread *row = &p->threads.rows.items[id];
-	const char *thread = strings_get(&p->strings, row->name);
-	const char *process = strings_get(&p->strings, row->process_name);
-	char *name = strcmp(thread, process) == 0
-			     ? xasprintf("%s %" PRIu32, thread, row->tid)
-			     : xasprintf("%s/%s %" PRIu32, process, thread, row->tid);
-
-	text_to_line(name);
-	return name;
-}
-
 static void draw_head(struct screen *s, int line, int columns, uint64_t from, uint64_t until)
 {
 	int at = name_width(columns) + SHARE_COLUMNS + 2, bins = bins_of(columns);
@@ -179,11 +168,12 @@ void screen_draw_threads(struct screen *s, int line, int height)
 		thread_id id = s->threads.items[row];
 		bool is_cursor = row == r->cursor;
 		enum term_style style = is_cursor ? TERM_SELECTED : TERM_PLAIN;
-		_cleanup_free_ char *name = name_of(q->profile, id);
+		_cleanup_free_ char *name = thread_title_whole(&s->titles, id);
 		_cleanup_free_ char *cut = text_cut(name, (size_t)name_width(columns), true);
 		_cleanup_free_ char *share = xasprintf(
 			"%5.1f %%", 100 * (double)q->thread_weights[id] / (double)q->weight);
 
+		text_to_line(name);
 		term_text(line + i, 0, name_width(columns) + SHARE_COLUMNS + 2, style, true, "");
 		term_text(line + i, 1, name_width(columns), style, false, cut);
 		term_text(line + i, name_width(columns) + 2, SHARE_COLUMNS, style, false, share);

@@ -22,6 +22,7 @@
 #include "lib/base/text.h"
 #include "lib/code/binary/binary.h"
 #include "lib/model/languages/language.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/wait_sums.h"
 #include "lib/model/tables/modules.h"
 #include "lib/model/tables/profile.h"
@@ -351,14 +352,15 @@ static const struct profile_thread *find_user(const struct profile *p, module_id
 /* Returns "spin (pid 1 in 4b1a0d8704e5)"; the caller frees. */
 static char *describe(const struct profile *p, const struct profile_thread *user)
 {
-	bool is_named = user && user->process_name != NO_STRING;
-	bool is_labelled = user && user->process_label != NO_STRING;
+	struct thread_titles titles;
+	char *title;
 
-	return xasprintf("%s%s%s%s",
-			 is_named ? strings_get(&p->strings, user->process_name) : "a process",
-			 is_labelled ? " (" : "",
-			 is_labelled ? strings_get(&p->strings, user->process_label) : "",
-			 is_labelled ? ")" : "");
+	if (!user || user->process_name == NO_STRING)
+		return xstrdup("a process");
+	thread_titles_find(&titles, p);
+	title = xstrdup(process_title(&titles, (thread_id)(user - p->threads.rows.items)));
+	thread_titles_release(&titles);
+	return title;
 }
 
 /* Returns the remedy in the root of the process if it lives and the file is there; else NULL. */

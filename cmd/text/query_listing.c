@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/query/marker_rows.h"
 
 static uint64_t since_start(const struct profile *p, uint64_t time)
@@ -19,14 +20,18 @@ static void marker_listing_add_columns(struct listing *l, bool people)
 		const char *title, *key;
 		enum listing_type type;
 	} columns[] = {
-		{"START", "start", LISTING_NUMBER}, {"DURATION", "duration", LISTING_NUMBER},
-		{"MARKER", "marker", LISTING_TEXT}, {"THREAD", "thread", LISTING_TEXT},
-		{"TID", "tid", LISTING_NUMBER},	    {"PROCESS", "process", LISTING_TEXT},
-		{"PID", "pid", LISTING_TEXT},	    {"FIELDS", "fields", LISTING_TEXT},
+		{"START", "start", LISTING_NUMBER},   {"DURATION", "duration", LISTING_NUMBER},
+		{"MARKER", "marker", LISTING_TEXT},   {"THREAD", "thread", LISTING_TEXT},
+		{"TID", "tid", LISTING_NUMBER},	      {"PROCESS", "process", LISTING_TEXT},
+		{"PID", "pid", LISTING_TEXT},	      {"FIELDS", "fields", LISTING_TEXT},
+		{NULL, "thread_title", LISTING_TEXT}, {NULL, "process_title", LISTING_TEXT},
 	};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
-		listing_add_column(l, people ? columns[i].title : columns[i].key, columns[i].type);
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+		if (columns[i].title || !people)
+			listing_add_column(l, people ? columns[i].title : columns[i].key,
+					   columns[i].type);
+	}
 }
 
 static char *seconds(uint64_t ns, bool people)
@@ -36,40 +41,50 @@ static char *seconds(uint64_t ns, bool people)
 }
 
 static void add_row(struct listing *l, const struct profile *p, const struct marker_row *row,
-		    bool people)
+		    const struct thread_titles *titles, bool people)
 {
 	const struct profile_thread *thread = row->thread;
 	const struct marker *marker = row->marker;
+	thread_id id = (thread_id)(thread - p->threads.rows.items);
 	uint64_t lasts = marker->end - marker->start;
+	const char *title = thread_title(titles, id), *process = process_title(titles, id);
 
 	listing_add_row(l, 0);
 	listing_add_cell(l, seconds(since_start(p, marker->start), people));
 	listing_add_cell(l, lasts || !people ? seconds(lasts, people) : NULL);
 	listing_add_cell(l, xstrdup(strings_get(&p->strings, marker->name)));
-	listing_add_cell(l, xstrdup(strings_get(&p->strings, thread->name)));
+	listing_add_cell(l, xstrdup(people ? title : strings_get(&p->strings, thread->name)));
 	listing_add_cell(l, xasprintf("%" PRIu32, thread->tid));
-	listing_add_cell(l, xstrdup(strings_get(&p->strings, thread->process_name)));
+	listing_add_cell(
+		l, xstrdup(people ? process : strings_get(&p->strings, thread->process_name)));
 	listing_add_cell(l, thread->incarnation ? xasprintf("%" PRIu32 ".%" PRIu32, thread->pid,
 							    thread->incarnation)
 						: xasprintf("%" PRIu32, thread->pid));
 	listing_add_cell(l, marker_fields_text(p, marker));
+	if (people)
+		return;
+	listing_add_cell(l, xstrdup(title));
+	listing_add_cell(l, xstrdup(process));
 }
 
 size_t marker_listing(struct listing *l, const struct profile *p, const struct query_filter *filter,
 		      const struct query_listing_options *options)
 {
+	struct thread_titles titles;
 	struct marker_rows rows;
 	size_t left_out = 0;
 
+	thread_titles_find(&titles, p);
 	marker_rows_make(&rows, p, filter);
 	marker_listing_add_columns(l, options->for_people);
 	vec_for_each(&rows.list, const struct marker_row *, row) {
 		if (options->limit && l->depths.count >= options->limit)
 			left_out++;
 		else
-			add_row(l, p, row, options->for_people);
+			add_row(l, p, row, &titles, options->for_people);
 	}
 	marker_rows_release(&rows);
+	thread_titles_release(&titles);
 	return left_out;
 }
 
@@ -88,6 +103,8 @@ enum field {
 	FIELD_PID,
 	FIELD_THREAD,
 	FIELD_TID,
+	FIELD_PROCESS_TITLE,
+	FIELD_THREAD_TITLE,
 	FIELD_CATEGORY,
 	FIELD_COUNT,
 };
@@ -108,6 +125,8 @@ static const struct {
 	[FIELD_PID] = {"PID", "pid", LISTING_TEXT},
 	[FIELD_THREAD] = {"THREAD", "thread", LISTING_TEXT},
 	[FIELD_TID] = {"TID", "tid", LISTING_NUMBER},
+	[FIELD_PROCESS_TITLE] = {"PROCESS", "process_title", LISTING_TEXT},
+	[FIELD_THREAD_TITLE] = {"THREAD", "thread_title", LISTING_TEXT},
 	[FIELD_CATEGORY] = {"CATEGORY", "category", LISTING_TEXT},
 };
 
@@ -121,8 +140,8 @@ static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 		[QUERY_BY_FILE] = {FIELD_FILE, FIELD_MODULE},
 		[QUERY_BY_LINE] = {FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
 		[QUERY_BY_PROCESS] = {FIELD_PROGRAM},
-		[QUERY_BY_PID] = {FIELD_PROCESS, FIELD_PID},
-		[QUERY_BY_THREAD] = {FIELD_THREAD, FIELD_TID, FIELD_PROCESS, FIELD_PID},
+		[QUERY_BY_PID] = {FIELD_PROCESS_TITLE, FIELD_PID},
+		[QUERY_BY_THREAD] = {FIELD_THREAD_TITLE, FIELD_TID, FIELD_PROCESS_TITLE, FIELD_PID},
 		[QUERY_BY_CATEGORY] = {FIELD_CATEGORY},
 		[QUERY_BY_ADDRESS] = {FIELD_ADDRESS, FIELD_FUNCTION, FIELD_MODULE, FIELD_PLACE},
 	},
@@ -138,6 +157,12 @@ static const uint8_t shown[2][QUERY_BY_COUNT][FIELDS_MAX] = {
 		[QUERY_BY_ADDRESS] = {FIELD_ADDRESS, FIELD_FUNCTION, FIELD_MODULE, FIELD_FILE,
 				      FIELD_LINE_NUMBER},
 	},
+};
+
+/* Columns that follow the weights, for programs. */
+static const uint8_t added[QUERY_BY_COUNT][3] = {
+	[QUERY_BY_PID] = {FIELD_PROCESS_TITLE},
+	[QUERY_BY_THREAD] = {FIELD_THREAD_TITLE, FIELD_PROCESS_TITLE},
 };
 
 /* A row of a table or of a tree. */
@@ -237,6 +262,10 @@ static char *field_text(const struct filler *f, const struct item *item, enum fi
 		return copy_text(f, key->thread);
 	case FIELD_TID:
 		return whole_number(key->tid);
+	case FIELD_PROCESS_TITLE:
+		return copy_text(f, key->process_title);
+	case FIELD_THREAD_TITLE:
+		return copy_text(f, key->thread_title);
 	case FIELD_CATEGORY:
 		return copy_text(f, key->category);
 	default:
@@ -305,6 +334,14 @@ static const uint8_t *fields_of(const struct filler *f)
 	return shown[!f->options->for_people][f->keys->by];
 }
 
+static void add_field_columns(struct filler *f, const uint8_t *field)
+{
+	for (; *field; field++)
+		listing_add_column(
+			f->l, f->options->for_people ? fields[*field].title : fields[*field].key,
+			fields[*field].type);
+}
+
 static void add_weight_columns(struct filler *f)
 {
 	bool people = f->options->for_people;
@@ -342,13 +379,13 @@ static void add_columns(struct filler *f)
 
 	if (people)
 		add_weight_columns(f);
-	for (const uint8_t *field = fields_of(f); *field; field++)
-		listing_add_column(f->l, people ? fields[*field].title : fields[*field].key,
-				   fields[*field].type);
-	if (people)
+	add_field_columns(f, fields_of(f));
+	if (people) {
 		f->l->columns[2].is_tree = f->l->is_tree;
-	else
+	} else {
 		add_weight_columns(f);
+		add_field_columns(f, added[f->keys->by]);
+	}
 	listing_keep_ends(f->l);
 }
 
@@ -359,8 +396,11 @@ static void add_item(struct filler *f, const struct item *item, uint32_t depth)
 		add_weights(f, item);
 	for (const uint8_t *field = fields_of(f); *field; field++)
 		listing_add_cell(f->l, field_text(f, item, *field));
-	if (!f->options->for_people)
-		add_weights(f, item);
+	if (f->options->for_people)
+		return;
+	add_weights(f, item);
+	for (const uint8_t *field = added[f->keys->by]; *field; field++)
+		listing_add_cell(f->l, field_text(f, item, *field));
 }
 
 static void release(struct filler *f)

@@ -7,20 +7,16 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/model/meaning/titles.h"
 
 /* A row of many processes is named "cc1 × 60". */
 static const char times[] = " × ";
 
 struct finder {
-	const struct profile *p;
+	struct thread_titles titles;
 	struct strings words; /* first ones of names */
 	VEC(string_id) commons; /* by id of words: common part of names, in programs.names */
 };
-
-static const char *name_of(const struct finder *f, thread_id thread)
-{
-	return strings_get(&f->p->strings, f->p->threads.rows.items[thread].process_name);
-}
 
 /* Returns the size of a name without its number of processes, and stores the number. */
 static size_t split_count(const char *name, uint32_t *count)
@@ -121,7 +117,7 @@ static void find_processes(struct program_names *out, const struct profile *p)
 
 void program_names_find(struct program_names *out, const struct profile *p)
 {
-	struct finder f = {.p = p};
+	struct finder f = {0};
 	size_t count = p->threads.rows.count;
 	uint32_t ignored;
 
@@ -130,15 +126,20 @@ void program_names_find(struct program_names *out, const struct profile *p)
 		.firsts = xcalloc(count + 1, sizeof(*out->firsts)),
 		.processes = xcalloc(count + 1, sizeof(*out->processes)),
 	};
-	for (thread_id i = 0; i < count; i++)
-		add_name(&f, out, name_of(&f, i), split_count(name_of(&f, i), &ignored));
+	thread_titles_find(&f.titles, p);
 	for (thread_id i = 0; i < count; i++) {
-		const char *name = name_of(&f, i);
+		const char *title = process_title(&f.titles, i);
+
+		add_name(&f, out, title, split_count(title, &ignored));
+	}
+	for (thread_id i = 0; i < count; i++) {
+		const char *name = process_title(&f.titles, i);
 		size_t size = word_end(name, split_count(name, &ignored));
 
 		out->of_threads[i] = f.commons.items[strings_intern_sized(&f.words, name, size)];
 	}
 	find_processes(out, p);
+	thread_titles_release(&f.titles);
 	strings_release(&f.words);
 	vec_release(&f.commons);
 }
@@ -161,8 +162,8 @@ const char *const query_by_names[QUERY_BY_COUNT + 1] = {
 
 #define NOT_ASKED (UINT32_MAX - 1)
 #define EMPTY_KEY \
-	((struct query_key){NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, 0, \
-			    0, 0, 0, 0})
+	((struct query_key){NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, NO_STRING, \
+			    NO_STRING, NO_STRING, 0, 0, 0, 0, 0})
 
 bool query_by_has_stacks(enum query_by by)
 {
@@ -182,7 +183,7 @@ static uint32_t intern(struct query_keys *k, const struct query_key *key)
 	uint32_t id = index_find(&k->index, hash, key_equal, k, key);
 
 	_Static_assert(sizeof(*key) ==
-			       6 * sizeof(string_id) + 4 * sizeof(uint32_t) + sizeof(uint64_t),
+			       8 * sizeof(string_id) + 4 * sizeof(uint32_t) + sizeof(uint64_t),
 		       "keys are compared byte by byte");
 	if (id != INDEX_NONE)
 		return id;
@@ -293,20 +294,25 @@ static void make_of_categories(struct query_keys *k, const struct query *q)
 static void make_of_threads(struct query_keys *k, const struct query *q)
 {
 	const struct profile *p = q->profile;
+	struct thread_titles titles;
 
+	thread_titles_find(&titles, p);
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		const struct profile_thread *thread = &p->threads.rows.items[id];
 		struct query_key key = EMPTY_KEY;
 
 		key.process = text(k, p, thread->process_name);
+		key.process_title = strings_intern(&k->texts, process_title(&titles, id));
 		key.pid = thread->pid;
 		key.incarnation = thread->incarnation;
 		if (k->by == QUERY_BY_THREAD) {
 			key.thread = text(k, p, thread->name);
+			key.thread_title = strings_intern(&k->texts, thread_title(&titles, id));
 			key.tid = thread->tid;
 		}
 		k->of_threads[id] = intern(k, &key);
 	}
+	thread_titles_release(&titles);
 }
 
 static void make_of_programs(struct query_keys *k, const struct query *q)
@@ -426,8 +432,14 @@ int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 {
 	const struct query_key *x = &k->rows.items[a], *y = &k->rows.items[b];
 	const string_id texts[][2] = {
-		{x->function, y->function}, {x->category, y->category}, {x->process, y->process},
-		{x->thread, y->thread},	    {x->module, y->module},	{x->file, y->file},
+		{x->function, y->function},
+		{x->category, y->category},
+		{x->process_title, y->process_title},
+		{x->process, y->process},
+		{x->thread_title, y->thread_title},
+		{x->thread, y->thread},
+		{x->module, y->module},
+		{x->file, y->file},
 	};
 	int order = 0;
 

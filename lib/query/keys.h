@@ -6,7 +6,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Programs of processes by their names: "cc1" of "cc1 f1.c" and "cc1 f2.c". */
+/* Programs of processes by their titles: "cc1" of "cc1 f1.c" and "cc1 f2.c". */
 
 struct program_names {
 	struct strings names; /* of programs */
@@ -16,8 +16,9 @@ struct program_names {
 };
 
 /*
- * Writers distinguish processes of the same name by appended words. A program is the common prefix
- * of the names of all processes that begin with the same word.
+ * Titles distinguish processes of the same name by appended words. A program is the common prefix
+ * of the titles of all processes that begin with the same word: a file that was read only has
+ * titles.
  */
 void program_names_find(struct program_names *programs, const struct profile *p);
 void program_names_release(struct program_names *programs);
@@ -44,6 +45,7 @@ extern const char *const query_by_names[QUERY_BY_COUNT + 1]; /* NULL-terminated 
 struct query_key {
 	string_id function, module, file, category;
 	string_id process, thread; /* names */
+	string_id process_title, thread_title; /* as displayed, see titles.h */
 	uint32_t line; /* 0: unknown */
 	uint32_t pid, incarnation, tid;
 	uint64_t address; /* an RVA; see modules.h */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
 static uint64_t since_start(const struct profile *p, uint64_t time)
@@ -14,8 +15,10 @@ static uint64_t since_start(const struct profile *p, uint64_t time)
 static void collect(struct marker_rows *rows, const struct profile *p,
 		    const struct query_filter *filter)
 {
+	_cleanup_free_ bool *is_selected = query_select_threads(p, filter);
+
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
-		if (!query_selects_thread(p, thread, filter))
+		if (!is_selected[thread - p->threads.rows.items])
 			continue;
 		vec_for_each(&thread->markers, const struct marker *, marker) {
 			if (since_start(p, marker->start) < filter->until &&

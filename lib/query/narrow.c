@@ -287,6 +287,7 @@ static int add_profile(struct narrowing *n, struct error *err)
 	const struct profile *p = n->from;
 	_cleanup_free_ thread_id *threads = xcalloc(p->threads.rows.count + 1, sizeof(*threads));
 	_cleanup_free_ bool *is_used = xcalloc(p->stacks.rows.count + 1, sizeof(*is_used));
+	_cleanup_free_ bool *is_selected = query_select_threads(p, n->filter);
 	_cleanup_free_ stack_id *stacks = NULL;
 	struct query q;
 	int ret;
@@ -299,7 +300,7 @@ static int add_profile(struct narrowing *n, struct error *err)
 	memset(n->events, UINT8_MAX, sizeof(n->events));
 	for (thread_id id = 0; id < p->threads.rows.count; id++) {
 		threads[id] = NO_THREAD;
-		if (query_selects_thread(p, &p->threads.rows.items[id], n->filter))
+		if (is_selected[id])
 			add_thread(n, id);
 	}
 	ret = query_select_each(&q, p, n->filter, take_sample, n, err);

@@ -10,6 +10,7 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/model/tables/thinned.h"
 #include "lib/query/pattern.h"
 
@@ -330,14 +331,17 @@ static void mark_stacks(struct selection *s)
 }
 
 /*
- * Matches the whole name, or a prefix of whole words: writers distinguish processes of a program by
- * appended words ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and threads likewise.
+ * Matches the whole name, or a prefix of whole words: titles distinguish processes of a program by
+ * appended words ("cc1 f1.c", "nginx (web.service)", "kworker/0:1"), and threads likewise. A name
+ * that is no glob, such as "bash [x", matches itself.
  */
 static bool matches_name(const char *glob, const char *name)
 {
 	_cleanup_free_ char *words = xstrdup(name);
 	size_t first = strcspn(words, " "), end = strlen(words);
 
+	if (strcmp(glob, name) == 0)
+		return true;
 	while (fnmatch(glob, words, 0) != 0) {
 		while (end && words[end] != ' ' && !(words[end] == '/' && end < first))
 			end--;
@@ -348,8 +352,9 @@ static bool matches_name(const char *glob, const char *name)
 	return true;
 }
 
-/* Matches "123", "123.1" or the name. */
-static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_t incarnation)
+/* Matches "123", "123.1", the name or the title. */
+static bool is_named_so(const char *glob, const char *name, const char *title, uint32_t id,
+			uint32_t incarnation)
 {
 	char number[32];
 
@@ -359,17 +364,32 @@ static bool is_named_so(const char *glob, const char *name, uint32_t id, uint32_
 		snprintf(number, sizeof(number), "%" PRIu32 ".%" PRIu32, id, incarnation);
 	else
 		snprintf(number, sizeof(number), "%" PRIu32, id);
-	return strcmp(glob, number) == 0 || matches_name(glob, name);
+	return strcmp(glob, number) == 0 || matches_name(glob, name) || matches_name(glob, title);
 }
 
-bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,
-			  const struct query_filter *filter)
+bool *query_select_threads(const struct profile *p, const struct query_filter *filter)
 {
-	if (filter->threads && !filter->threads[thread - p->threads.rows.items])
-		return false;
-	return is_named_so(filter->process, strings_get(&p->strings, thread->process_name),
-			   thread->pid, thread->incarnation) &&
-	       is_named_so(filter->thread, strings_get(&p->strings, thread->name), thread->tid, 0);
+	size_t count = p->threads.rows.count;
+	bool *is_selected = xcalloc(count + 1, sizeof(*is_selected));
+	bool by_name = filter->process || filter->thread;
+	struct thread_titles titles = {0};
+
+	if (by_name)
+		thread_titles_find(&titles, p);
+	for (thread_id id = 0; id < count; id++) {
+		const struct profile_thread *row = &p->threads.rows.items[id];
+
+		is_selected[id] = !filter->threads || filter->threads[id];
+		if (!is_selected[id] || !by_name)
+			continue;
+		is_selected[id] =
+			is_named_so(filter->process, strings_get(&p->strings, row->process_name),
+				    process_title(&titles, id), row->pid, row->incarnation) &&
+			is_named_so(filter->thread, strings_get(&p->strings, row->name),
+				    thread_title(&titles, id), row->tid, 0);
+	}
+	thread_titles_release(&titles);
+	return is_selected;
 }
 
 /*
@@ -469,8 +489,6 @@ static void add_thread(struct selection *s, thread_id id)
 	uint64_t before = s->q->weight;
 	size_t span = 0;
 
-	if (!query_selects_thread(p, thread, s->filter))
-		return;
 	if (s->q->event >= QUERY_ALLOCATIONS)
 		add_allocations(s, id);
 	samples_for_each(&thread->samples, sample) {
@@ -545,6 +563,7 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 	_cleanup_free_ bool *keeps = xcalloc(stacks, sizeof(*keeps));
 	_cleanup_free_ stack_id *shown = xcalloc(stacks, sizeof(*shown));
 	_cleanup_free_ uint8_t *waits = xcalloc(stacks, 1);
+	_cleanup_free_ bool *is_selected = NULL;
 	_cleanup_(query_spans_release) struct query_spans spans = {0};
 	struct selection s = {
 		q,     filter, of_funcs, &spans, keeps,
@@ -569,8 +588,11 @@ int query_select_each(struct query *q, const struct profile *p, const struct que
 		return ret;
 	}
 	mark_stacks(&s);
-	for (thread_id id = 0; id < p->threads.rows.count; id++)
-		add_thread(&s, id);
+	is_selected = query_select_threads(p, filter);
+	for (thread_id id = 0; id < p->threads.rows.count; id++) {
+		if (is_selected[id])
+			add_thread(&s, id);
+	}
 	if (!q->event)
 		q->squares *= (double)thinned_weight(p);
 	return 0;

@@ -18,7 +18,8 @@
  * part of a function's name. NULL: no condition.
  */
 struct query_filter {
-	/* Globs for the name or the id: "123", "123.1" if the pid was used again. */
+	/* Globs for the name, the title (titles.h) or the id: "123", "123.1" if the pid was reused.
+	 */
 	const char *process, *thread;
 	const bool *threads; /* by thread_id: selected threads; NULL: all */
 	const char *event; /* name; NULL: the clock, else the first event */
@@ -90,9 +91,8 @@ void query_release(struct query *q);
 
 /* Returns the kind of wait of samples with that innermost frame. */
 enum query_wait query_wait_of(const struct query *q, stack_id stack);
-/* True if the thread meets the conditions on process and thread. */
-bool query_selects_thread(const struct profile *p, const struct profile_thread *thread,
-			  const struct query_filter *filter);
+/* Returns the threads that meet the conditions on process and thread, by thread_id; free it. */
+bool *query_select_threads(const struct profile *p, const struct query_filter *filter);
 /* Appends the category for display: "Kernel: Files", or "Idle" without a subcategory. */
 void query_category_name(const struct profile *p, struct frame_category category,
 			 struct strbuf *name);

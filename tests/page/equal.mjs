@@ -42,7 +42,9 @@ const orNull = (text) => text === '' ? null : text;
 // A row as prof report has it; the fields that it does not have are not compared.
 function rowOf(engine, by, key, line, self, total) {
 	const k = engine.key(by, key);
+	const thread = engine.threads.find((row) => row.pid === k.pid && row.incarnation === k.incarnation && (by === BY.pid || row.tid === k.tid));
 	return {
+		thread_title: thread?.title, process_title: thread?.process,
 		function: orNull(k.function), module: orNull(k.module), file: orNull(k.file), line: line || null,
 		process: orNull(k.process), processes: k.processes, thread: orNull(k.thread), tid: k.tid,
 		pid: k.incarnation ? `${k.pid}.${k.incarnation}` : `${k.pid}`, category: orNull(k.category),
@@ -104,11 +106,12 @@ function compareMarkers(engine, what, wanted) {
 	const count = engine.markers();
 	if (count !== wanted.length)
 		say(`${what}: markers`, wanted.length, count);
-	wanted.forEach((row, i) => {
+	// The page has titles only.
+	wanted.forEach(({thread: _, process: __, ...row}, i) => {
 		const marker = i < count ? engine.marker(i) : null, thread = marker?.thread;
 		if (marker)
 			compare(`${what} marker ${i}`, row, {start: rounded(marker.start / 1e9), duration: rounded(marker.duration / 1e9), marker: marker.name,
-				thread: thread.name, tid: thread.tid, process: thread.process,
+				thread_title: thread.title, tid: thread.tid, process_title: thread.process,
 				pid: thread.incarnation ? `${thread.pid}.${thread.incarnation}` : `${thread.pid}`, fields: orNull(marker.fields)});
 	});
 }
@@ -200,7 +203,7 @@ for (const path of profiles) {
 	compareAll(engine, name, path, ['--focus', 'e', '--ignore', 'q'], {focus: 'e', ignore: 'q'});
 	compareAll(engine, name, path, ['--category', 'User*'], {category: 'User*'});
 	if (main) {
-		const same = engine.threads.filter((thread) => thread.tid === main.tid || thread.name === String(main.tid));
+		const same = engine.threads.filter((thread) => thread.tid === main.tid || thread.title === String(main.tid));
 		compareAll(engine, name, path, ['--thread', String(main.tid)], {threads: new Set(same.map((thread) => thread.id))});
 	}
 	const random = makeRandom(name.length * 7919 + engine.weight);

@@ -4,6 +4,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/text.h"
 #include "lib/format/page/slab/slab.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/query/code_places.h"
 #include "lib/query/marker_rows.h"
 #include "lib/query/pattern.h"
@@ -24,6 +25,7 @@
 struct engine {
 	struct profile *profile;
 	struct query_filter filter; /* its texts are owned */
+	struct thread_titles titles;
 	bool *threads; /* by thread_id: those of the filter */
 	struct query query;
 	bool is_selected; /* the query is valid */
@@ -249,8 +251,8 @@ uint32_t EXPORT(page_thread_count)(void)
 }
 
 struct shown_thread {
-	const char *name, *process;
-	uint32_t pid, incarnation, tid, is_main;
+	const char *title, *process, *whole; /* see titles.h */
+	uint32_t pid, incarnation, tid;
 	double start, end; /* ns since the profile's start; end 0: at the end */
 	double weight; /* in the present selection */
 };
@@ -267,21 +269,24 @@ const struct shown_thread *EXPORT(page_thread)(uint32_t id)
 	static struct shown_thread shown;
 	const struct profile *p = engine.profile;
 	const struct profile_thread *thread;
+	char *whole;
 
 	if (id >= p->threads.rows.count)
 		return NULL;
+	whole = thread_title_whole(&engine.titles, id);
 	thread = &p->threads.rows.items[id];
 	shown = (struct shown_thread){
-		.name = engine_shown(strings_get(&p->strings, thread->name), 0),
-		.process = engine_shown(strings_get(&p->strings, thread->process_name), 1),
+		.title = engine_shown(thread_title(&engine.titles, id), 0),
+		.process = engine_shown(process_title(&engine.titles, id), 1),
+		.whole = engine_shown(whole, 2),
 		.pid = thread->pid,
 		.incarnation = thread->incarnation,
 		.tid = thread->tid,
-		.is_main = thread->is_main,
 		.start = since_start(thread->start),
 		.end = thread->end ? since_start(thread->end) : 0,
 		.weight = (double)engine.query.thread_weights[id],
 	};
+	free(whole);
 	return &shown;
 }
 
@@ -581,9 +586,11 @@ int EXPORT(page_open)(void)
 {
 	int ret = slab_reader_take(reader, &engine.profile, &engine.err);
 
-	if (!ret)
-		engine.threads = xcalloc(engine.profile->threads.rows.count + 1, sizeof(bool));
-	return ret;
+	if (ret)
+		return ret;
+	thread_titles_find(&engine.titles, engine.profile);
+	engine.threads = xcalloc(engine.profile->threads.rows.count + 1, sizeof(bool));
+	return 0;
 }
 
 /* Sets a text of the filter, as struct query_filter lists them. NULL: no condition. */

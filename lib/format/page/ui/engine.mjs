@@ -200,10 +200,9 @@ export class Engine {
 
 	thread(id) {
 		const at = this.api.page_thread(id) >>> 0, words = this.words(at, 6);
-		const [name, process, pid, incarnation, tid, isMain] = words;
+		const [title, process, whole, pid, incarnation, tid] = words;
 		const [start, end, weight] = new Float64Array(this.api.memory.buffer, at + 24, 3);
-		return {id, name: this.text(name), process: this.text(process), pid, incarnation, tid, isMain: isMain !== 0,
-			start, end, weight};
+		return {id, title: this.text(title), process: this.text(process), whole: this.text(whole), pid, incarnation, tid, start, end, weight};
 	}
 
 	// Times of a thread in each part of a time: wait kinds, then categories. Marks are MARKS.

@@ -10,7 +10,7 @@ export class MarkersView {
 			{title: 'Start', width: '7em', isNumber: true, fill: (cell, row) => cell.append(seconds(row.start))},
 			{title: 'Duration', width: '7em', isNumber: true, fill: (cell, row) => cell.append(row.duration ? seconds(row.duration) : '')},
 			{title: 'Marker', width: 'minmax(7em, 1fr)', fill: (cell, row) => cell.append(row.name)},
-			{title: 'Thread', width: 'minmax(6em, 1fr)', fill: (cell, row) => cell.append(`${row.thread.name} (${row.thread.tid})`)},
+			{title: 'Thread', width: 'minmax(6em, 1fr)', fill: (cell, row) => cell.append(row.thread.whole)},
 			{title: 'Fields', width: 'minmax(8em, 3fr)', fill: (cell, row) => { cell.append(row.fields.slice(0, 500)); cell.title = row.fields; }},
 		], {
 			choose: (row) => app.say(`${row.name} · ${seconds(row.start)} · ${row.fields}`),

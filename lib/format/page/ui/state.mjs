@@ -61,7 +61,7 @@ export function conditions(state, engine) {
 		add(`${seconds(state.from)} to ${seconds(Math.min(state.until, engine.duration))}`, 'from', 'until');
 	if (state.threads) {
 		const [first] = state.threads, thread = engine.threads[first];
-		add(state.threads.size === 1 && thread ? `thread ${thread.name} (${thread.tid})` : `${state.threads.size} threads`, 'threads');
+		add(state.threads.size === 1 && thread ? `thread ${thread.whole} (${thread.tid})` : `${state.threads.size} threads`, 'threads');
 	}
 	for (const name of FILTER_TEXTS) {
 		if (state[name])

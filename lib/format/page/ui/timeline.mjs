@@ -39,16 +39,7 @@ export class Timeline {
 
 	// What a lane is called.
 	titleOf(id) {
-		const thread = this.app.engine.threads[id];
-		if (!thread)
-			return 'All threads';
-		const name = this.isAmbiguous(thread) ? `${thread.name} ${thread.tid}` : thread.name;
-		return thread.name === thread.process || !thread.process ? name : `${name} – ${thread.process}`;
-	}
-
-	isAmbiguous(thread) {
-		this.names ??= this.app.engine.threads.reduce((names, {name}) => names.set(name, (names.get(name) ?? 0) + 1), new Map());
-		return this.names.get(thread.name) > 1;
+		return this.app.engine.threads[id]?.whole ?? 'All threads';
 	}
 
 	fold(isOpen) {
@@ -323,7 +314,7 @@ export class Timeline {
 		if (id === undefined || id === null)
 			return;
 		const thread = engine.threads[id];
-		const parts = !thread ? [this.titleOf(id)] : [thread.name, thread.process && `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}`,
+		const parts = !thread ? [this.titleOf(id)] : [thread.title, `process ${thread.process} ${thread.pid}${thread.incarnation ? `.${thread.incarnation}` : ''}`,
 			`thread ${thread.tid}`, percent(this.busy(id), this.app.weight)];
 		if (x > this.left) {
 			const bins = Math.max(1, Math.floor((this.width - this.left) / BIN_PIXELS)), lane = this.lane(id, bins);

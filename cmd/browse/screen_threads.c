@@ -124,6 +124,17 @@ static void draw_time(struct screen *s, thread_id id, int line, int column, int 
 	query_timeline_release(&t);
 }
 
+/* Omits the process if both do not fit: the end of the thread's title distinguishes it. */
+static char *name_of(const struct screen *s, thread_id id, size_t width)
+{
+	_cleanup_free_ char *whole = thread_title_whole(&s->titles, id);
+	_cleanup_free_ char *title = xstrdup(thread_title(&s->titles, id));
+
+	text_to_line(whole);
+	text_to_line(title);
+	return text_cut(text_width(whole) <= width ? whole : title, width, true);
+}
+
 static void draw_head(struct screen *s, int line, int columns, uint64_t from, uint64_t until)
 {
 	int at = name_width(columns) + SHARE_COLUMNS + 2, bins = bins_of(columns);
@@ -168,14 +179,12 @@ void screen_draw_threads(struct screen *s, int line, int height)
 		thread_id id = s->threads.items[row];
 		bool is_cursor = row == r->cursor;
 		enum term_style style = is_cursor ? TERM_SELECTED : TERM_PLAIN;
-		_cleanup_free_ char *name = thread_title_whole(&s->titles, id);
-		_cleanup_free_ char *cut = text_cut(name, (size_t)name_width(columns), true);
+		_cleanup_free_ char *name = name_of(s, id, (size_t)name_width(columns));
 		_cleanup_free_ char *share = xasprintf(
 			"%5.1f %%", 100 * (double)q->thread_weights[id] / (double)q->weight);
 
-		text_to_line(name);
 		term_text(line + i, 0, name_width(columns) + SHARE_COLUMNS + 2, style, true, "");
-		term_text(line + i, 1, name_width(columns), style, false, cut);
+		term_text(line + i, 1, name_width(columns), style, false, name);
 		term_text(line + i, name_width(columns) + 2, SHARE_COLUMNS, style, false, share);
 		draw_time(s, id, line + i, name_width(columns) + SHARE_COLUMNS + 2, bins, from,
 			  until, is_cursor);

@@ -819,8 +819,8 @@ char *thread_title_whole(const struct thread_titles *t, thread_id id)
 	const char *thread = thread_title(t, id), *process = process_title(t, id);
 	size_t size = strlen(thread);
 
-	/* A label may follow. */
+	/* The process's may have a label. */
 	if (strncmp(process, thread, size) == 0 && (!process[size] || process[size] == ' '))
-		return xstrdup(process);
+		return xstrdup(thread);
 	return xasprintf("%s – %s", thread, process);
 }

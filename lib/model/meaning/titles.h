@@ -23,8 +23,8 @@ void thread_titles_release(struct thread_titles *t);
 const char *thread_title(const struct thread_titles *t, thread_id id);
 const char *process_title(const struct thread_titles *t, thread_id id);
 /*
- * Returns "worker – server", the titles of a thread and its process, or only "server" for its main
- * thread of that name; free it.
+ * Returns "worker – server", the titles of a thread and its process, or "server" if the process's
+ * begins with the thread's; free it.
  */
 char *thread_title_whole(const struct thread_titles *t, thread_id id);
 

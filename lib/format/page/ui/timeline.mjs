@@ -42,6 +42,12 @@ export class Timeline {
 		return this.app.engine.threads[id]?.whole ?? 'All threads';
 	}
 
+	// Without the process if both do not fit: the end of the thread's title distinguishes it.
+	labelOf(context, id, room) {
+		const whole = this.titleOf(id), text = fitText(context, whole, room);
+		return text === whole || id === NONE ? text : fitText(context, this.app.engine.threads[id].title, room);
+	}
+
 	fold(isOpen) {
 		this.isOpen = isOpen;
 		this.draw();
@@ -148,7 +154,7 @@ export class Timeline {
 		this.drawMarks(context, lane, top, room, isAll);
 		context.fillStyle = themeColor('text');
 		const share = isAll ? `${most.toFixed(0)} CPU${most > 1 ? 's' : ''}` : percent(this.busy(id), this.app.weight);
-		context.fillText(fitText(context, this.titleOf(id), this.left - 58), 6, top + LANE / 2);
+		context.fillText(this.labelOf(context, id, this.left - 58), 6, top + LANE / 2);
 		context.textAlign = 'right';
 		context.fillStyle = themeColor('faint');
 		context.fillText(share, this.left - 8, top + LANE / 2);

@@ -13,10 +13,19 @@
 static const char times[] = " × ";
 
 struct finder {
+	const struct profile *p;
 	struct thread_titles titles;
 	struct strings words; /* first ones of names */
 	VEC(string_id) commons; /* by id of words: common part of names, in programs.names */
 };
+
+/* Processes without a name are one program without a name. */
+static const char *name_of(const struct finder *f, thread_id id)
+{
+	return strings_size(&f->p->strings, f->p->threads.rows.items[id].process_name)
+		       ? process_title(&f->titles, id)
+		       : "";
+}
 
 /* Returns the size of a name without its number of processes, and stores the number. */
 static size_t split_count(const char *name, uint32_t *count)
@@ -117,7 +126,7 @@ static void find_processes(struct program_names *out, const struct profile *p)
 
 void program_names_find(struct program_names *out, const struct profile *p)
 {
-	struct finder f = {0};
+	struct finder f = {.p = p};
 	size_t count = p->threads.rows.count;
 	uint32_t ignored;
 
@@ -128,12 +137,12 @@ void program_names_find(struct program_names *out, const struct profile *p)
 	};
 	thread_titles_find(&f.titles, p);
 	for (thread_id i = 0; i < count; i++) {
-		const char *title = process_title(&f.titles, i);
+		const char *name = name_of(&f, i);
 
-		add_name(&f, out, title, split_count(title, &ignored));
+		add_name(&f, out, name, split_count(name, &ignored));
 	}
 	for (thread_id i = 0; i < count; i++) {
-		const char *name = process_title(&f.titles, i);
+		const char *name = name_of(&f, i);
 		size_t size = word_end(name, split_count(name, &ignored));
 
 		out->of_threads[i] = f.commons.items[strings_intern_sized(&f.words, name, size)];

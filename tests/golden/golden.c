@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -20,6 +21,7 @@
 #include "lib/stream/capture/capture_writer.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/expand_inlines.h"
+#include "lib/model/meaning/titles.h"
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/recording/recording.h"
 #include "lib/stream/session/session.h"
@@ -148,6 +150,44 @@ static int export_others(const struct profile *p, bool cpus, const char *path, s
 	return result;
 }
 
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Returns the titles of all threads, a line each; NULL if some share a row. The caller frees. */
+static char *list_titles(const struct profile *p)
+{
+	size_t count = p->threads.rows.count;
+	_cleanup_free_ char **lines = xcalloc(count + 1, sizeof(*lines));
+	struct thread_titles titles;
+	struct strbuf text = {0};
+	bool is_merged = false;
+
+	thread_titles_find(&titles, p);
+	for (thread_id id = 0; id < count; id++) {
+		is_merged |= p->threads.rows.items[id].is_folded;
+		lines[id] = xasprintf("%" PRIu32 " %s, %s\n", p->threads.rows.items[id].tid,
+				      thread_title(&titles, id), process_title(&titles, id));
+	}
+	thread_titles_release(&titles);
+	qsort(lines, count, sizeof(*lines), compare_texts);
+	for (size_t i = 0; i < count; i++) {
+		/* Bytes that are no UTF-8 are others in a file. */
+		for (const char *at = lines[i]; *at; at++) {
+			if (!(*at & 0x80))
+				strbuf_addch(&text, *at);
+		}
+		free(lines[i]);
+	}
+	if (is_merged)
+		strbuf_release(&text);
+	return is_merged ? NULL : strbuf_take(&text);
+}
+
+/* Titles of the latest profile that was made of records. */
+static char *titles_of_records;
+
 /* Sets the number of threads in the profile. */
 static int run(const struct events *events, const char *output, size_t *threads, struct error *err)
 {
@@ -167,6 +207,8 @@ static int run(const struct events *events, const char *output, size_t *threads,
 	name_frames(p, events);
 	wait_frames_refine(p);
 	*threads = p->threads.rows.count;
+	free(titles_of_records);
+	titles_of_records = list_titles(p);
 	result = export(p, events->cpus, output, err);
 	if (!result && output)
 		result = export_others(p, events->cpus, output, err);
@@ -304,6 +346,17 @@ static bool has_cpus(const struct profile *p)
 	return false;
 }
 
+/* Checks that a file shows the titles that prof report shows of the records. */
+static int check_titles(const struct profile *p, struct error *err)
+{
+	_cleanup_free_ char *titles = list_titles(p);
+
+	if (!titles || strcmp(titles, titles_of_records) == 0)
+		return 0;
+	return error_text(err, -EBADMSG, "the file's titles:\n%sbut of the records:\n%s", titles,
+			  titles_of_records);
+}
+
 static int read_again(const char *text, size_t size, const char *path, struct error *err)
 {
 	struct import_counts counts = {0};
@@ -317,6 +370,8 @@ static int read_again(const char *text, size_t size, const char *path, struct er
 			result = error_text(err, -EBADMSG, "%" PRIu64 " %s are not read",
 					    counts.unread[i], unread_names[i]);
 	}
+	if (!result)
+		result = check_titles(p, err);
 	if (!result)
 		result = export(p, has_cpus(p), path, err);
 	profile_free(p);

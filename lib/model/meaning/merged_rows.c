@@ -3,7 +3,6 @@
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/index.h"
 
 /* Further programs share a row with those of a single thread. */
 #define PROGRAMS_MAX 100
@@ -25,7 +24,7 @@ struct merger {
 	uint32_t *group_of; /* by row; NO_GROUP: kept */
 	size_t kept;
 	VEC(struct group) groups; /* the first has the rows without a group of their own */
-	struct index by_program;
+	size_t programs; /* upper bound of program_of() */
 };
 
 static bool is_same_process(const struct thread_row *a, const struct thread_row *b)
@@ -65,50 +64,30 @@ static bool is_short_lived(const struct merger *m, const struct thread_row *row)
 	return !row->is_merged && row->start > m->rows->profile->meta.start_ns && row->end;
 }
 
-/* Rows of short-lived main threads, sorted by program. */
-struct program_row {
-	string_id program;
-	size_t row;
-};
-
-struct program_rows {
-	VEC(struct program_row) rows;
-};
-
-static int compare_programs(const void *a, const void *b)
+/* Returns an index into arrays of programs. */
+static size_t program_of(const struct merger *m, const struct thread_row *row)
 {
-	const struct program_row *x = a, *y = b;
-
-	if (x->program != y->program)
-		return x->program < y->program ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
+	return row->process_name == NO_STRING ? m->programs - 1 : row->process_name;
 }
 
 /* Finds programs with more short-lived processes than that. Returns false if none. */
 static bool find_crowds(struct merger *m, size_t processes)
 {
-	struct program_rows mains = {0};
+	_cleanup_free_ size_t *counts = xcalloc(m->programs, sizeof(*counts));
 	bool has_any = false;
 
+	vec_for_each(&m->rows->list, const struct thread_row *, row)
+		counts[program_of(m, row)] += row->is_main && is_short_lived(m, row);
 	for (size_t i = 0; i < m->rows->list.count; i++) {
 		const struct thread_row *row = &m->rows->list.items[i];
 
-		if (row->is_main && is_short_lived(m, row))
-			vec_push(&mains.rows, (struct program_row){row->process_name, i});
+		/* Other threads go with the main thread of their process. */
+		if (!row->is_main)
+			m->is_crowd[i] = m->mains[i] != NO_ROW && m->is_crowd[m->mains[i]];
+		else if (is_short_lived(m, row))
+			m->is_crowd[i] = counts[program_of(m, row)] > processes;
+		has_any |= m->is_crowd[i];
 	}
-	vec_sort(&mains.rows, compare_programs);
-	for (size_t i = 0, end; i < mains.rows.count; i = end) {
-		for (end = i; end < mains.rows.count &&
-			      mains.rows.items[end].program == mains.rows.items[i].program;
-		     end++)
-			;
-		for (size_t j = i; j < end && end - i > processes; j++)
-			m->is_crowd[mains.rows.items[j].row] = has_any = true;
-	}
-	vec_release(&mains.rows);
-	/* Other threads go with the main thread of their process. */
-	for (size_t i = 0; has_any && i < m->rows->list.count; i++)
-		m->is_crowd[i] |= m->mains[i] != NO_ROW && m->is_crowd[m->mains[i]];
 	return has_any;
 }
 
@@ -132,30 +111,25 @@ static void choose_kept(struct merger *m, size_t max)
 		keep(m, busy[i].value);
 }
 
-static bool program_equal(const void *table, uint32_t id, const void *key)
-{
-	return ((const struct merger *)table)->groups.items[id].program == *(const string_id *)key;
-}
-
 static void count_programs(struct merger *m)
 {
+	_cleanup_free_ uint32_t *of_programs = xcalloc(m->programs, sizeof(*of_programs));
+
 	vec_push(&m->groups, (struct group){.program = NO_STRING});
 	for (size_t i = 0; i < m->rows->list.count; i++) {
-		string_id program = m->rows->list.items[i].process_name;
-		uint32_t id;
+		const struct thread_row *row = &m->rows->list.items[i];
+		uint32_t *id = &of_programs[program_of(m, row)];
 
 		m->group_of[i] = NO_GROUP;
 		if (m->is_kept[i])
 			continue;
-		id = index_find(&m->by_program, hash_u64(program), program_equal, m, &program);
-		if (id == INDEX_NONE) {
-			id = (uint32_t)m->groups.count;
-			vec_push(&m->groups, (struct group){.program = program});
-			index_add(&m->by_program, hash_u64(program), id);
+		if (!*id) {
+			*id = (uint32_t)m->groups.count;
+			vec_push(&m->groups, (struct group){.program = row->process_name});
 		}
-		m->groups.items[id].count++;
-		m->groups.items[id].processes += m->rows->list.items[i].is_main;
-		m->group_of[i] = id;
+		m->groups.items[*id].count++;
+		m->groups.items[*id].processes += row->is_main;
+		m->group_of[i] = *id;
 	}
 }
 
@@ -278,7 +252,7 @@ static void merger_init(struct merger *m, struct thread_rows *r)
 {
 	size_t count = r->list.count + 1;
 
-	*m = (struct merger){.rows = r};
+	*m = (struct merger){.rows = r, .programs = string_overlay_count(r->strings) + 1};
 	m->mains = xcalloc(count, sizeof(*m->mains));
 	m->is_crowd = xcalloc(count, sizeof(*m->is_crowd));
 	m->is_kept = xcalloc(count, sizeof(*m->is_kept));
@@ -292,7 +266,6 @@ static void merger_release(struct merger *m)
 	free(m->is_kept);
 	free(m->group_of);
 	vec_release(&m->groups);
-	index_release(&m->by_program);
 }
 
 struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_limits *limits)

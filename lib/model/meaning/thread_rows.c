@@ -250,25 +250,33 @@ static void list_cpu_samples(struct thread_rows *r, size_t *next)
 	}
 }
 
-static void add_cpu(struct thread_rows *r, uint32_t cpu, size_t count)
+static struct thread_row make_view(const struct thread_rows *r, enum row_kind kind,
+				   const char *process, const char *name)
 {
-	_cleanup_free_ char *name = xasprintf("CPU %u", cpu);
 	struct thread_row row = {
-		.kind = ROW_CPU,
-		.tid = cpu,
+		.kind = kind,
 		.name = string_overlay_intern(r->strings, name),
-		.process_name = string_overlay_intern(r->strings, "CPUs"),
+		.process_name = string_overlay_intern(r->strings, process),
 		.process_label = NO_STRING,
 		.arguments = NO_STRING,
 		.start = r->profile->meta.start_ns,
 		.process_start = r->profile->meta.start_ns,
-		.events = 1,
-		.first = r->cpu_samples.count,
-		.count = count,
 	};
 
 	row.title = row.name;
 	row.process_title = row.process_name;
+	return row;
+}
+
+static void add_cpu(struct thread_rows *r, uint32_t cpu, size_t count)
+{
+	_cleanup_free_ char *name = xasprintf("CPU %u", cpu);
+	struct thread_row row = make_view(r, ROW_CPU, "CPUs", name);
+
+	row.tid = cpu;
+	row.events = 1;
+	row.first = r->cpu_samples.count;
+	row.count = count;
 	vec_push(&r->list, row);
 }
 
@@ -291,22 +299,11 @@ void thread_rows_add_cpus(struct thread_rows *r)
 
 void thread_rows_add_difference(struct thread_rows *r)
 {
-	string_id name = string_overlay_intern(r->strings, "Difference");
+	struct thread_row row = make_view(r, ROW_DIFFERENCE, "Difference", "Difference");
 
-	vec_push(&r->list, (struct thread_row){
-				   .kind = ROW_DIFFERENCE,
-				   .is_main = true,
-				   .name = name,
-				   .process_name = name,
-				   .process_label = NO_STRING,
-				   .arguments = NO_STRING,
-				   .title = name,
-				   .process_title = name,
-				   .start = r->profile->meta.start_ns,
-				   .process_start = r->profile->meta.start_ns,
-				   .end = r->profile->meta.end_ns,
-				   .process_end = r->profile->meta.end_ns,
-			   });
+	row.is_main = true;
+	row.end = row.process_end = r->profile->meta.end_ns;
+	vec_push(&r->list, row);
 }
 
 /* True if the row has samples of the clock or of its own event. */
@@ -315,37 +312,31 @@ static bool has_samples(const struct thread_row *row)
 	return row->events >> row->event & 1;
 }
 
-struct busy {
-	uint64_t cpu_ns, blocked;
-	uint32_t position;
-};
-
 static int compare_busy(const void *a, const void *b)
 {
-	const struct busy *left = a, *right = b;
+	const struct thread_row *left = *(struct thread_row *const *)a;
+	const struct thread_row *right = *(struct thread_row *const *)b;
 	int result = compare_u64(right->cpu_ns, left->cpu_ns);
 
 	if (!result)
 		result = compare_u64(right->blocked, left->blocked);
-	return result ? result : compare_u64(left->position, right->position);
+	return result ? result : (left > right) - (left < right);
 }
 
 size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, size_t max)
 {
-	_cleanup_free_ struct busy *busy = xcalloc(r->list.count + 1, sizeof(*busy));
+	_cleanup_free_ const struct thread_row **busy = xcalloc(r->list.count + 1, sizeof(*busy));
 	size_t count = 0;
 
-	for (size_t i = 0; i < r->list.count; i++) {
-		const struct thread_row *row = &r->list.items[i];
-
+	vec_for_each(&r->list, const struct thread_row *, row) {
 		if (row->kind <= ROW_MERGED && has_samples(row))
-			busy[count++] = (struct busy){row->cpu_ns, row->blocked, (uint32_t)i};
+			busy[count++] = row;
 	}
 	qsort(busy, count, sizeof(*busy), compare_busy);
 	if (count > max)
 		count = max;
 	for (size_t i = 0; i < count; i++)
-		positions[i] = busy[i].position;
+		positions[i] = (uint32_t)(busy[i] - r->list.items);
 	return count;
 }
 
@@ -454,18 +445,20 @@ struct sample_run thread_row_samples(const struct thread_rows *r, const struct t
 
 #define VISIBLE_THREADS 15
 
-/* Threads are shown inside the track of their process's main thread. */
-static size_t main_position(const struct thread_rows *r, size_t position)
+/* Shows a row. Threads are shown inside the track of their process's main thread. */
+static void show(const struct thread_rows *r, bool *is_visible, size_t position)
 {
 	const struct thread_row *rows = r->list.items, *row = &rows[position];
 
+	is_visible[position] = true;
 	for (size_t i = position + 1; i-- > 0;) {
 		if (rows[i].pid != row->pid || rows[i].incarnation != row->incarnation)
-			break;
-		if (rows[i].is_main)
-			return i;
+			return;
+		if (!rows[i].is_main)
+			continue;
+		is_visible[i] = true;
+		return;
 	}
-	return position;
 }
 
 static uint64_t weight_of(const struct thread_rows *r, const struct thread_row *row,
@@ -503,10 +496,8 @@ static void show_events(const struct thread_rows *r, bool *is_visible)
 		}
 	}
 	for (size_t event = 0; event < EVENT_COUNTS_MAX; event++) {
-		if (!most[event])
-			continue;
-		is_visible[where[event]] = true;
-		is_visible[main_position(r, where[event])] = true;
+		if (most[event])
+			show(r, is_visible, where[event]);
 	}
 	sample_buffer_release(&buffer);
 }
@@ -534,8 +525,8 @@ static bool select_busy(const struct thread_rows *r, bool *is_selected)
 	return has_any;
 }
 
-/* Without clock samples, selects the rows of the first event. */
-static void select_event(const struct thread_rows *r, bool *is_visible, bool *is_selected)
+/* Selects the rows of the first event. Returns false if there is none. */
+static bool select_event(const struct thread_rows *r, bool *is_visible, bool *is_selected)
 {
 	uint8_t first = EVENT_COUNTS_MAX;
 
@@ -546,18 +537,10 @@ static void select_event(const struct thread_rows *r, bool *is_visible, bool *is
 	for (size_t i = 0; i < r->list.count; i++) {
 		if (r->list.items[i].kind != ROW_EVENT || r->list.items[i].event != first)
 			continue;
-		is_visible[i] = is_selected[i] = true;
-		is_visible[main_position(r, i)] = true;
+		is_selected[i] = true;
+		show(r, is_visible, i);
 	}
-}
-
-static bool has_events(const struct thread_rows *r)
-{
-	vec_for_each(&r->list, const struct thread_row *, row) {
-		if (row->kind == ROW_EVENT)
-			return true;
-	}
-	return false;
+	return first < EVENT_COUNTS_MAX;
 }
 
 void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected)
@@ -574,15 +557,12 @@ void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool 
 	}
 	/* The root process comes first and is always shown. */
 	is_visible[0] = true;
-	for (size_t i = 0; i < count; i++) {
-		is_visible[busiest[i]] = true;
-		is_visible[main_position(r, busiest[i])] = true;
-	}
+	for (size_t i = 0; i < count; i++)
+		show(r, is_visible, busiest[i]);
 	show_events(r, is_visible);
 	if (vec_last(&r->list).kind == ROW_DIFFERENCE)
 		is_selected[rows - 1] = true;
-	else if (!has_clock && has_events(r))
-		select_event(r, is_visible, is_selected);
-	else if (!has_processes(r) || !select_busy(r, is_selected))
+	else if ((has_clock || !select_event(r, is_visible, is_selected)) &&
+		 (!has_processes(r) || !select_busy(r, is_selected)))
 		is_selected[busiest[0]] = true;
 }

@@ -578,7 +578,7 @@ static size_t group_end(const struct keyed_rows *k, size_t i)
 /* "NAME TEXT", of the name's first `size` bytes. */
 static string_id join(struct string_overlay *strings, string_id name, size_t size, const char *text)
 {
-	struct strbuf title __attribute__((cleanup(strbuf_release_cleanup))) = {0};
+	_cleanup_(strbuf_release) struct strbuf title = {0};
 
 	strbuf_add(&title, string_overlay_get(strings, name), size);
 	strbuf_addf(&title, " %s", text);

@@ -23,7 +23,6 @@
 #include "lib/base/vec.h"
 #include "lib/format/firefox/breakpad_id.h"
 #include "lib/format/firefox/version.h"
-#include "lib/format/firefox/write/write_samples.h"
 #include "lib/format/format.h"
 #include "lib/model/meaning/categories.h"
 #include "lib/model/meaning/long_tasks.h"
@@ -42,7 +41,7 @@ struct firefox_lib {
 	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* unique together with the name */
 };
 
-/* A frame of the file, indexed by frame_id. Frames of write_samples.h follow. */
+/* A frame of the file, indexed by frame_id. Frames of cpu_stacks follow. */
 struct firefox_frame {
 	int32_t lib, address; /* both or neither known */
 	uint32_t func, symbol; /* symbol may be NO_POSITION */
@@ -83,6 +82,23 @@ struct firefox_samples {
 	bool has_weights; /* false: all rows have weight 1 */
 	uint64_t cpu_ns; /* CPU time of a row of several threads; 0: that of its rows */
 	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
+};
+
+/*
+ * Stacks of the rows of CPUs: threads' stacks with the name of the program as outermost frame, so
+ * that a CPU's flame graph separates programs. They follow the profile's stacks.
+ */
+struct cpu_stack {
+	uint32_t frame, parent; /* positions in the file; NO_STACK: a root */
+	/* The source of the stack. */
+	string_id program;
+	stack_id stack; /* NO_STACK: only the program's frame */
+};
+
+struct cpu_stacks {
+	VEC(struct cpu_stack) rows;
+	struct index index;
+	VEC(string_id) programs; /* of the frames that follow the profile's */
 };
 
 struct firefox {
@@ -131,6 +147,11 @@ void firefox_tables_release(struct firefox *f);
 
 /* Returns the position of the module's lib, added if new. */
 int32_t firefox_lib(struct firefox *f, module_id module);
+
+/* Returns the position of the stack in the file, added if new. */
+uint32_t cpu_stacks_intern(struct cpu_stacks *c, const struct profile *p, string_id program,
+			   stack_id stack);
+void cpu_stacks_release(struct cpu_stacks *c);
 
 /* Call before the first firefox_samples_fill(). */
 void firefox_find_peaks(struct firefox *f);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/format/firefox/write/write_samples.h"
-
 #include <stdlib.h>
 
-#include "lib/base/alloc.h"
-#include "lib/model/meaning/thread_rows.h"
 #include "lib/format/firefox/write/write_internal.h"
 
 static bool is_equal(const void *table, uint32_t id, const void *key)

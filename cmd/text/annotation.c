@@ -332,18 +332,13 @@ static void find_texts(struct annotation *a, const struct profile *p, struct rea
 	readers_release(&readers);
 }
 
-static int compare_numbers(uint32_t a, uint32_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_places(const void *a, const void *b)
 {
 	const struct place *x = a, *y = b;
-	int order = compare_numbers(x->file, y->file);
+	int order = compare_u64(x->file, y->file);
 
-	order = order ? order : compare_numbers(x->module, y->module);
-	return order ? order : compare_numbers(x->line.line, y->line.line);
+	order = order ? order : compare_u64(x->module, y->module);
+	return order ? order : compare_u64(x->line.line, y->line.line);
 }
 
 static int compare_files(const void *a, const void *b)

@@ -9,11 +9,6 @@
 #include "lib/model/meaning/titles.h"
 #include "lib/query/marker_rows.h"
 
-static uint64_t since_start(const struct profile *p, uint64_t time)
-{
-	return time < p->meta.start_ns ? 0 : time - p->meta.start_ns;
-}
-
 static void marker_listing_add_columns(struct listing *l, bool people)
 {
 	static const struct {
@@ -50,7 +45,7 @@ static void add_row(struct listing *l, const struct profile *p, const struct mar
 	const char *title = thread_title(titles, id), *process = process_title(titles, id);
 
 	listing_add_row(l, 0);
-	listing_add_cell(l, seconds(since_start(p, marker->start), people));
+	listing_add_cell(l, seconds(profile_since_start(p, marker->start), people));
 	listing_add_cell(l, lasts || !people ? seconds(lasts, people) : NULL);
 	listing_add_cell(l, xstrdup(strings_get(&p->strings, marker->name)));
 	listing_add_cell(l, xstrdup(people ? title : strings_get(&p->strings, thread->name)));

@@ -12,6 +12,7 @@
 #ifndef PROF_LIB_BASE_VEC_H
 #define PROF_LIB_BASE_VEC_H
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,12 @@ void *vec_shrink(void *items, size_t *capacity, size_t count, size_t item_size);
 	((v)->items = vec_shrink((v)->items, &(v)->capacity, (v)->count, sizeof(*(v)->items)))
 #define vec_last(v) ((v)->items[(v)->count - 1])
 #define vec_clear(v) ((void)((v)->count = 0))
+/* Returns the order of two numbers, for comparisons. */
+static inline int compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 /* Orders uint64_t ascending, for vec_sort() and qsort(). */
 int u64_compare(const void *a, const void *b);
 /* Works for an empty VEC, too: qsort() must not get NULL as items. */

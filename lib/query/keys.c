@@ -16,7 +16,7 @@ struct finder {
 	const struct profile *p;
 	struct thread_titles titles;
 	struct strings words; /* first ones of names */
-	VEC(string_id) commons; /* by id of words: common part of names, in programs.names */
+	VEC(string_id) commons; /* by id of words: common part of names, in the keys' texts */
 };
 
 /* Processes without a name are one program without a name. */
@@ -80,19 +80,18 @@ static size_t common_size(const char *a, size_t a_size, const char *b, size_t b_
 	return end ? end : word_end(a, a_size);
 }
 
-static void add_name(struct finder *f, struct program_names *out, const char *name, size_t size)
+static void add_name(struct finder *f, struct strings *texts, const char *name, size_t size)
 {
 	string_id word = strings_intern_sized(&f->words, name, word_end(name, size));
 	string_id before;
 
 	if (word == f->commons.count) {
-		vec_push(&f->commons, strings_intern_sized(&out->names, name, size));
+		vec_push(&f->commons, strings_intern_sized(texts, name, size));
 		return;
 	}
 	before = f->commons.items[word];
-	size = common_size(strings_get(&out->names, before), strings_size(&out->names, before),
-			   name, size);
-	f->commons.items[word] = strings_intern_sized(&out->names, name, size);
+	size = common_size(strings_get(texts, before), strings_size(texts, before), name, size);
+	f->commons.items[word] = strings_intern_sized(texts, name, size);
 }
 
 /* Rows of a process need not be adjacent in files of other tools. */
@@ -105,8 +104,9 @@ static bool process_equal(const void *table, uint32_t id, const void *key)
 	       row->process_name == wanted->process_name;
 }
 
-static void find_processes(struct program_names *out, const struct profile *p)
+thread_id *query_process_firsts(const struct profile *p)
 {
+	thread_id *firsts = xcalloc(p->threads.rows.count + 1, sizeof(*firsts));
 	struct index index = {0};
 
 	for (thread_id i = 0; i < p->threads.rows.count; i++) {
@@ -114,51 +114,14 @@ static void find_processes(struct program_names *out, const struct profile *p)
 		uint64_t hash = hash_pair((uint64_t)row->pid << 32 | row->incarnation,
 					  row->process_name);
 
-		out->firsts[i] = index_find(&index, hash, process_equal, p, row);
-		if (out->firsts[i] == INDEX_NONE) {
+		firsts[i] = index_find(&index, hash, process_equal, p, row);
+		if (firsts[i] == INDEX_NONE) {
 			index_add(&index, hash, i);
-			out->firsts[i] = i;
+			firsts[i] = i;
 		}
-		split_count(strings_get(&p->strings, row->process_name), &out->processes[i]);
 	}
 	index_release(&index);
-}
-
-void program_names_find(struct program_names *out, const struct profile *p)
-{
-	struct finder f = {.p = p};
-	size_t count = p->threads.rows.count;
-	uint32_t ignored;
-
-	*out = (struct program_names){
-		.of_threads = xcalloc(count + 1, sizeof(*out->of_threads)),
-		.firsts = xcalloc(count + 1, sizeof(*out->firsts)),
-		.processes = xcalloc(count + 1, sizeof(*out->processes)),
-	};
-	thread_titles_find(&f.titles, p);
-	for (thread_id i = 0; i < count; i++) {
-		const char *name = name_of(&f, i);
-
-		add_name(&f, out, name, split_count(name, &ignored));
-	}
-	for (thread_id i = 0; i < count; i++) {
-		const char *name = name_of(&f, i);
-		size_t size = word_end(name, split_count(name, &ignored));
-
-		out->of_threads[i] = f.commons.items[strings_intern_sized(&f.words, name, size)];
-	}
-	find_processes(out, p);
-	thread_titles_release(&f.titles);
-	strings_release(&f.words);
-	vec_release(&f.commons);
-}
-
-void program_names_release(struct program_names *programs)
-{
-	strings_release(&programs->names);
-	free(programs->of_threads);
-	free(programs->firsts);
-	free(programs->processes);
+	return firsts;
 }
 
 const char *const query_by_names[QUERY_BY_COUNT + 1] = {
@@ -327,35 +290,48 @@ static void make_of_threads(struct query_keys *k, const struct query *q)
 static void make_of_programs(struct query_keys *k, const struct query *q)
 {
 	size_t count = q->profile->threads.rows.count;
-	struct program_names programs;
+	struct finder f = {.p = q->profile};
+	uint32_t ignored;
 
-	program_names_find(&programs, q->profile);
+	thread_titles_find(&f.titles, f.p);
 	for (thread_id id = 0; id < count; id++) {
-		const char *name = strings_get(&programs.names, programs.of_threads[id]);
+		const char *name = name_of(&f, id);
+
+		add_name(&f, &k->texts, name, split_count(name, &ignored));
+	}
+	for (thread_id id = 0; id < count; id++) {
+		const char *name = name_of(&f, id);
+		size_t size = word_end(name, split_count(name, &ignored));
+		string_id program = f.commons.items[strings_find(&f.words, name, size)];
 		struct query_key key = EMPTY_KEY;
 
-		key.process = *name ? strings_intern(&k->texts, name) : NO_STRING;
+		key.process = strings_size(&k->texts, program) ? program : NO_STRING;
 		k->of_threads[id] = intern(k, &key);
 	}
-	program_names_release(&programs);
+	k->firsts = query_process_firsts(f.p);
+	thread_titles_release(&f.titles);
+	strings_release(&f.words);
+	vec_release(&f.commons);
 }
 
 void query_keys_count_processes(struct query_keys *k, const struct query *q)
 {
-	size_t count = q->profile->threads.rows.count;
+	const struct profile *p = q->profile;
+	size_t count = p->threads.rows.count;
 	_cleanup_free_ bool *is_counted = xcalloc(count + 1, sizeof(*is_counted));
-	struct program_names programs;
 
-	program_names_find(&programs, q->profile);
 	free(k->processes);
 	k->processes = xcalloc(count + 1, sizeof(*k->processes));
 	for (thread_id id = 0; id < count; id++) {
-		if (q->thread_weights[id] && !is_counted[programs.firsts[id]]) {
-			is_counted[programs.firsts[id]] = true;
-			k->processes[k->of_threads[id]] += programs.processes[id];
-		}
+		uint32_t processes;
+
+		if (!q->thread_weights[id] || is_counted[k->firsts[id]])
+			continue;
+		is_counted[k->firsts[id]] = true;
+		split_count(strings_get(&p->strings, p->threads.rows.items[id].process_name),
+			    &processes);
+		k->processes[k->of_threads[id]] += processes;
 	}
-	program_names_release(&programs);
 }
 
 struct ranked_text {
@@ -411,6 +387,7 @@ void query_keys_release(struct query_keys *k)
 	index_release(&k->index);
 	free(k->of_stacks);
 	free(k->of_threads);
+	free(k->firsts);
 	free(k->processes);
 	*k = (struct query_keys){0};
 }
@@ -432,11 +409,6 @@ static uint32_t rank(const struct query_keys *k, string_id id)
 	return id == NO_STRING ? 0 : k->ranks[id];
 }
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 {
 	const struct query_key *x = &k->rows.items[a], *y = &k->rows.items[b];
@@ -453,10 +425,10 @@ int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b)
 	int order = 0;
 
 	for (size_t i = 0; !order && i < sizeof(texts) / sizeof(texts[0]); i++)
-		order = compare_numbers(rank(k, texts[i][0]), rank(k, texts[i][1]));
-	order = order ? order : compare_numbers(x->line, y->line);
-	order = order ? order : compare_numbers(x->address, y->address);
-	order = order ? order : compare_numbers(x->pid, y->pid);
-	order = order ? order : compare_numbers(x->incarnation, y->incarnation);
-	return order ? order : compare_numbers(x->tid, y->tid);
+		order = compare_u64(rank(k, texts[i][0]), rank(k, texts[i][1]));
+	order = order ? order : compare_u64(x->line, y->line);
+	order = order ? order : compare_u64(x->address, y->address);
+	order = order ? order : compare_u64(x->pid, y->pid);
+	order = order ? order : compare_u64(x->incarnation, y->incarnation);
+	return order ? order : compare_u64(x->tid, y->tid);
 }

@@ -6,22 +6,8 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Programs of processes by their titles: "cc1" of "cc1 f1.c" and "cc1 f2.c". */
-
-struct program_names {
-	struct strings names; /* of programs */
-	string_id *of_threads; /* by thread_id */
-	thread_id *firsts; /* by thread_id: the first row of its process */
-	uint32_t *processes; /* by thread_id: number of processes merged in the row, mostly 1 */
-};
-
-/*
- * Titles distinguish processes of the same name by appended words. A program is the common prefix
- * of the titles of all processes that begin with the same word: a file that was read only has
- * titles.
- */
-void program_names_find(struct program_names *programs, const struct profile *p);
-void program_names_release(struct program_names *programs);
+/* Returns the first row of each thread's process, by thread_id; free it. */
+thread_id *query_process_firsts(const struct profile *p);
 /* Returns the size of a process's name without its container, which differs between runs. */
 size_t program_name_bare_size(const char *name);
 
@@ -30,7 +16,11 @@ enum query_by {
 	QUERY_BY_MODULE,
 	QUERY_BY_FILE, /* the module if no source file is known */
 	QUERY_BY_LINE, /* a line of a function */
-	QUERY_BY_PROCESS, /* all processes of a program */
+	/*
+	 * All processes of a program: "cc1" of "cc1 f1.c" and "cc1 f2.c", the common prefix of the
+	 * titles that begin with the same word. A file that was read only has titles.
+	 */
+	QUERY_BY_PROCESS,
 	QUERY_BY_PID,
 	QUERY_BY_THREAD,
 	QUERY_BY_CATEGORY,
@@ -59,6 +49,7 @@ struct query_keys {
 	struct index index;
 	uint32_t *of_stacks; /* by stack_id, including hidden stacks; unused for threads */
 	uint32_t *of_threads; /* by thread_id; only for processes and threads */
+	thread_id *firsts; /* see query_process_firsts(); only for processes */
 	/* By key: the program's processes with weight in the latest query; only for processes. */
 	uint32_t *processes;
 };

@@ -7,11 +7,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 
-static uint64_t since_start(const struct profile *p, uint64_t time)
-{
-	return time < p->meta.start_ns ? 0 : time - p->meta.start_ns;
-}
-
 static void collect(struct marker_rows *rows, const struct profile *p,
 		    const struct query_filter *filter)
 {
@@ -21,8 +16,8 @@ static void collect(struct marker_rows *rows, const struct profile *p,
 		if (!is_selected[thread - p->threads.rows.items])
 			continue;
 		vec_for_each(&thread->markers, const struct marker *, marker) {
-			if (since_start(p, marker->start) < filter->until &&
-			    since_start(p, marker->end) >= filter->from)
+			if (profile_since_start(p, marker->start) < filter->until &&
+			    profile_since_start(p, marker->end) >= filter->from)
 				vec_push(&rows->list,
 					 (struct marker_row){thread, marker, rows->list.count});
 		}
@@ -69,7 +64,7 @@ static void add_value(const struct profile *p, const struct marker_value *value,
 		strbuf_addf(text, "%.6g ms", (double)value->number / 1e6);
 		break;
 	case FIELD_TIME:
-		strbuf_addf(text, "%.6f s", (double)since_start(p, value->number) / 1e9);
+		strbuf_addf(text, "%.6f s", (double)profile_since_start(p, value->number) / 1e9);
 		break;
 	case FIELD_PERCENTAGE:
 		strbuf_addf(text, "%.4g %%", (double)value->number / 1e4);

@@ -28,9 +28,8 @@ struct narrowing {
 static uint64_t time_in(void *ctx, uint64_t time)
 {
 	const struct narrowing *n = ctx;
-	uint64_t start = n->from->meta.start_ns;
 
-	return (time < start ? 0 : time - start) + n->offset_ns;
+	return profile_since_start(n->from, time) + n->offset_ns;
 }
 
 /* Counts the processes of a pid in the previous profiles. */
@@ -135,11 +134,8 @@ static stack_id stack_in(void *ctx, stack_id id)
 
 static bool has_times(const struct narrowing *n, uint64_t first, uint64_t last)
 {
-	uint64_t start = n->from->meta.start_ns;
-	uint64_t from = first < start ? 0 : first - start;
-	uint64_t until = last < start ? 0 : last - start;
-
-	return from < n->filter->until && until >= n->filter->from;
+	return profile_since_start(n->from, first) < n->filter->until &&
+	       profile_since_start(n->from, last) >= n->filter->from;
 }
 
 static bool has_time(const struct narrowing *n, const struct marker *marker)

@@ -19,17 +19,12 @@ static int compare_runs(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static uint64_t since_start(const struct profile *p, uint64_t time)
-{
-	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
-}
-
 static void add_marked(struct query_runs *r, const struct profile *p, const struct run_marker *run)
 {
 	struct query_run row = {
 		.profile = p,
-		.from = since_start(p, run->start),
-		.until = since_start(p, run->end),
+		.from = profile_since_start(p, run->start),
+		.until = profile_since_start(p, run->end),
 		.wall_ns = run->end > run->start ? run->end - run->start : 0,
 		.variant = run->variant,
 		.variant_number = run->variant_number,
@@ -50,7 +45,7 @@ static void add_whole(struct query_runs *r, const struct profile *p)
 				   .profile = p,
 				   .until = UINT64_MAX,
 				   .began_ns = p->meta.start_realtime_ns,
-				   .wall_ns = since_start(p, p->meta.end_ns),
+				   .wall_ns = profile_since_start(p, p->meta.end_ns),
 				   .variant = NO_STRING,
 				   .looks = 1,
 			   });

@@ -450,8 +450,7 @@ static void add_sample(struct selection *s, thread_id thread, const struct sampl
 static void try_sample(struct selection *s, thread_id id, const struct sample *sample, size_t *span)
 {
 	const struct query_filter *filter = s->filter;
-	uint64_t start = s->q->profile->meta.start_ns;
-	uint64_t time = sample->time < start ? 0 : sample->time - start;
+	uint64_t time = profile_since_start(s->q->profile, sample->time);
 	bool keeps_none = !filter->focus && !filter->root && !filter->category;
 
 	if (time < filter->from || time >= filter->until)

@@ -39,7 +39,7 @@ static uint64_t cpu_time_of(const struct profile_thread *thread)
 	return ns;
 }
 
-/* Returns the thread that names the profile, or NULL. `firsts`: see struct program_names. */
+/* Returns the thread that names the profile, or NULL. `firsts`: see query_process_firsts(). */
 static const struct profile_thread *find_launched(const struct profile *p, const thread_id *firsts)
 {
 	size_t count = p->threads.rows.count;
@@ -71,13 +71,12 @@ static const struct profile_thread *find_launched(const struct profile *p, const
 void launched_name_profile(struct profile *p)
 {
 	const struct profile_thread *launched;
-	struct program_names programs;
+	_cleanup_free_ thread_id *firsts = NULL;
 
 	if (!is_launcher(p->meta.product))
 		return;
-	program_names_find(&programs, p);
-	launched = find_launched(p, programs.firsts);
-	program_names_release(&programs);
+	firsts = query_process_firsts(p);
+	launched = find_launched(p, firsts);
 	if (!launched)
 		return;
 	free(p->meta.product);

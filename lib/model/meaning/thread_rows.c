@@ -75,11 +75,6 @@ static void add_thread(struct thread_rows *r, thread_id id, const bool *is_kerne
 	vec_push(&r->list, row);
 }
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_processes(const void *a, const void *b)
 {
 	const struct thread_row *left = a, *right = b;

@@ -548,11 +548,6 @@ struct keyed_rows {
 	VEC(struct keyed_row) rows;
 };
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int compare_rows(const void *a, const void *b)
 {
 	const struct keyed_row *left = a, *right = b;

@@ -279,6 +279,11 @@ void profile_mark_marker(const struct profile *p, const struct marker *marker, b
 stack_id *profile_keep_stacks(struct profile *p, const bool *used);
 /* Drops stacks and frames that no sample, marker or allocation uses. */
 void profile_drop_unused(struct profile *p);
+/* Converts to ns since the profile's start. Earlier times become the start. */
+static inline uint64_t profile_since_start(const struct profile *p, uint64_t time)
+{
+	return time > p->meta.start_ns ? time - p->meta.start_ns : 0;
+}
 /* Number of samples of all threads, without those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);
 /* Returns the clock if it has a sample, else the lowest event with one. */

@@ -207,12 +207,10 @@ static inline uint64_t firefox_interval(const struct firefox *f)
 	return interval ? interval : 1000000;
 }
 
-/* Converts to a time in the file: ns since its start. Earlier times become the start. */
+/* Converts to a time in the file. */
 static inline uint64_t firefox_time(const struct firefox *f, uint64_t ns)
 {
-	uint64_t start = f->profile->meta.start_ns;
-
-	return ns > start ? ns - start : 0;
+	return profile_since_start(f->profile, ns);
 }
 
 static inline char *firefox_format_position(char *at, uint32_t position)

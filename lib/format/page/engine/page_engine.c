@@ -259,9 +259,7 @@ struct shown_thread {
 
 static double since_start(uint64_t time)
 {
-	uint64_t start = engine.profile->meta.start_ns;
-
-	return time > start ? (double)(time - start) : 0;
+	return (double)profile_since_start(engine.profile, time);
 }
 
 const struct shown_thread *EXPORT(page_thread)(uint32_t id)

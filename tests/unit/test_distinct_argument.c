@@ -1,35 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/model/meaning/titles.h"
 #include "tests/unit/test.h"
 
-#define MAX_LINES 4
-
-/* Arguments are separated by '|' here; NULL ends both lists. */
+/*
+ * Expects that these texts follow the names of processes with these arguments, separated by '|'
+ * here; NULL ends both lists.
+ */
 static void check(const char *const *lines, const char *const *expected)
 {
-	struct command_line parsed[MAX_LINES] = {0};
-	struct strbuf texts[MAX_LINES] = {0};
-	char copies[MAX_LINES][256];
-	size_t count = 0;
+	struct profile *p = profile_new();
+	struct thread_titles titles;
+	char list[256];
 
-	for (; lines[count]; count++) {
-		size_t size = strlen(lines[count]);
+	for (uint32_t i = 0; lines[i]; i++) {
+		size_t size = strlen(lines[i]);
+		struct profile_thread row = {.pid = i + 1, .tid = i + 1, .is_main = true};
 
-		memcpy(copies[count], lines[count], size + 1);
-		for (size_t i = 0; i < size; i++) {
-			if (copies[count][i] == '|')
-				copies[count][i] = '\0';
-		}
-		parsed[count] = (struct command_line){copies[count], size ? size + 1 : 0};
+		memcpy(list, lines[i], size + 1);
+		for (size_t k = 0; k < size; k++)
+			list[k] = list[k] == '|' ? '\0' : list[k];
+		row.name = row.process_name = strings_intern(&p->strings, "p");
+		row.process_label = NO_STRING;
+		row.arguments = size ? strings_intern_list(&p->strings, list, size + 1) : NO_STRING;
+		threads_add(&p->threads, &row);
 	}
-	distinct_arguments(parsed, count, texts);
-	for (size_t i = 0; i < count; i++) {
-		assert_string_equal(strbuf_text(&texts[i]), expected[i]);
-		strbuf_release(&texts[i]);
+	thread_titles_find(&titles, p);
+	for (thread_id id = 0; expected[id]; id++) {
+		snprintf(list, sizeof(list), "p%s%s", *expected[id] ? " " : "", expected[id]);
+		assert_string_equal(process_title(&titles, id), list);
 	}
+	thread_titles_release(&titles);
+	profile_free(p);
 }
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -5,7 +5,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/model/meaning/thread_rows.h"
-#include "lib/format/firefox/write/write_counters.h"
+#include "lib/model/meaning/row_counters.h"
 #include "lib/model/meaning/titles.h"
 #include "tests/unit/export_fixture.h"
 #include "tests/unit/test.h"

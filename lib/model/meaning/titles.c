@@ -11,6 +11,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/index.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/text.h"
 #include "lib/base/vec.h"
 #include "lib/model/meaning/thread_rows.h"
@@ -18,6 +19,12 @@
 #define TEXT_MAX 24 /* bytes; titles are read at a glance */
 #define ROLE_MAX 56 /* of a program's own title */
 #define ELLIPSIS "\xe2\x80\xa6"
+
+/* Arguments, each terminated, the program first; empty: unknown. */
+struct command_line {
+	const char *list;
+	size_t size;
+};
 
 /* An argument and the number of command lines that contain it. */
 struct word {
@@ -216,7 +223,12 @@ static void lengthen_equals(struct choice *choices, size_t count)
 	}
 }
 
-void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts)
+/*
+ * Sets texts[i] to the shortened argument that distinguishes lines[i], "" if there is none: the
+ * first argument that at most half of the lines contain, else the first that not all contain.
+ * Options and names of compilers' dependency files are the last choice.
+ */
+static void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts)
 {
 	_cleanup_free_ struct choice *choices = xcalloc(count + 1, sizeof(*choices));
 	struct words words = {0};

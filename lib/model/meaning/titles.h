@@ -8,7 +8,6 @@
 #ifndef PROF_LIB_MODEL_MEANING_TITLES_H
 #define PROF_LIB_MODEL_MEANING_TITLES_H
 
-#include "lib/base/strbuf.h"
 #include "lib/model/tables/profile.h"
 
 /* Titles of all threads of a profile, which must not change until the release. */
@@ -27,18 +26,5 @@ const char *process_title(const struct thread_titles *t, thread_id id);
  * begins with the thread's; free it.
  */
 char *thread_title_whole(const struct thread_titles *t, thread_id id);
-
-/* Arguments, each terminated, the program first; empty: unknown. */
-struct command_line {
-	const char *list;
-	size_t size;
-};
-
-/*
- * Sets texts[i] to the shortened argument that distinguishes lines[i], "" if there is none: the
- * first argument that at most half of the lines contain, else the first that not all contain.
- * Options and names of compilers' dependency files are the last choice.
- */
-void distinct_arguments(const struct command_line *lines, size_t count, struct strbuf *texts);
 
 #endif

@@ -12,7 +12,7 @@
  *	write_threads.c		rows, streamed
  *	write_samples.c		the samples of a row, with gaps where it did not run, and allocations
  *	write_markers.c		the markers of a row, by their schemas
- *	write_counters.c	counters, streamed, and the row that shows each
+ *	write_counters.c	counters, streamed
  */
 /* clang-format on */
 #ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_INTERNAL_H

@@ -3,8 +3,8 @@
  * Counters and the rows that show them: a process's counters at its own row, the sums of processes
  * that share a row at that row. In order of announcement, the machine's last.
  */
-#ifndef PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_COUNTERS_H
-#define PROF_LIB_FORMAT_FIREFOX_WRITE_WRITE_COUNTERS_H
+#ifndef PROF_LIB_MODEL_MEANING_ROW_COUNTERS_H
+#define PROF_LIB_MODEL_MEANING_ROW_COUNTERS_H
 
 #include "lib/model/meaning/thread_rows.h"
 

@@ -592,11 +592,6 @@ static string_id join(struct string_overlay *strings, string_id name, size_t siz
 	return string_overlay_intern_sized(strings, title.text, title.size);
 }
 
-static string_id extend(struct string_overlay *strings, string_id name, const char *text)
-{
-	return join(strings, name, string_overlay_size(strings, name), text);
-}
-
 /* Programs also set the process's name to their title, truncated: "gunicorn: worke". */
 static size_t size_before_role(const char *name, const char *title)
 {
@@ -645,11 +640,6 @@ static void compare_processes(struct thread_rows *r)
 	vec_release(&mains.rows);
 }
 
-static uint64_t process_key(const struct thread_row *row)
-{
-	return (uint64_t)row->pid << 32 | row->incarnation;
-}
-
 /*
  * Names threads by role if they only have their process's name. Numbers after the name distinguish
  * them.
@@ -687,7 +677,8 @@ static void name_threads(const struct keyed_row *rows, size_t count, struct stri
 		}
 		snprintf(tid, sizeof(tid), "%" PRIu32, row->tid);
 		if (count > 1)
-			row->title = extend(strings, row->name, tid);
+			row->title = join(strings, row->name,
+					  string_overlay_size(strings, row->name), tid);
 	}
 }
 
@@ -712,7 +703,8 @@ static void compare_threads(struct thread_rows *r)
 	size_t first = 0;
 
 	vec_for_each(&r->list, struct thread_row *, row)
-		vec_push(&all.rows, (struct keyed_row){process_key(row), row->name, row});
+		vec_push(&all.rows, (struct keyed_row){(uint64_t)row->pid << 32 | row->incarnation,
+						       row->name, row});
 	vec_sort(&all.rows, compare_rows);
 	for (size_t i = 0, end; i < all.rows.count; i = end) {
 		end = group_end(&all, i);

@@ -103,23 +103,19 @@ static void read_node(struct v8_reader *r, struct json_cursor s)
 static int read_nodes(struct v8_reader *r, struct span span, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, span);
-	struct json_cursor_list list = {0};
 
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i)
 		read_node(r, s);
-		json_cursor_skip(&s);
-	}
 	return s.failed ? damaged(err, "its nodes") : 0;
 }
 
 static void link_children(struct v8_reader *r, uint32_t parent)
 {
 	struct json_cursor s = json_cursor_within(&r->s, r->nodes.items[parent].children);
-	struct json_cursor_list list = {0};
 
 	if (!r->nodes.items[parent].children.end || json_cursor_peek(&s) != '[')
 		return;
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		uint32_t child = find_node(r, (int64_t)json_members_number(&s));
 
 		if (child != INDEX_NONE)
@@ -161,9 +157,8 @@ static stack_id stack_of(struct v8_reader *r, uint32_t at)
 static void read_deltas(struct v8_reader *r, struct span span)
 {
 	struct json_cursor s = json_cursor_within(&r->s, span);
-	struct json_cursor_list list = {0};
 
-	while (span.end && json_cursor_element(&s, &list)) {
+	for (size_t i = 0; span.end && json_cursor_element(&s, i); i++) {
 		double delta = json_members_number(&s);
 
 		if (clock_time_from(fabs(delta) * 1000) == CLOCK_NO_TIME)
@@ -175,11 +170,10 @@ static void read_deltas(struct v8_reader *r, struct span span)
 static int read_samples(struct v8_reader *r, struct span span, thread_id thread, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, span);
-	struct json_cursor_list list = {0};
 	double now = 0;
 	uint64_t last = 0, time;
 
-	for (size_t i = 0; json_cursor_element(&s, &list); i++) {
+	json_for_each_element(&s, i) {
 		uint32_t node = find_node(r, (int64_t)json_members_number(&s));
 
 		if (node == INDEX_NONE)

@@ -17,12 +17,11 @@
 
 bool json_members_find(struct json_cursor s, const char *const *names, struct span *spans)
 {
-	struct json_cursor_list list = {0};
-	struct span key, value;
+	struct span value;
 
 	if (json_cursor_peek(&s) != '{')
 		return false;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		json_cursor_value(&s, &value);
 		for (size_t i = 0; names[i]; i++) {
 			if (span_is(&s, key, names[i]))
@@ -44,19 +43,16 @@ static bool is_one_of(const struct json_cursor *s, struct span key, const char *
 bool json_members_begin(const char *text, size_t size, const char *const *wanted,
 			const char *const *others)
 {
-	struct json_cursor_list list = {0};
 	struct json_cursor s;
-	struct span key;
 
 	json_cursor_init(&s, text, size);
 	if (json_cursor_peek(&s) != '{')
 		return false;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		if (is_one_of(&s, key, wanted))
 			return true;
 		if (is_one_of(&s, key, others))
 			return false;
-		json_cursor_skip(&s);
 	}
 	return false;
 }
@@ -68,10 +64,8 @@ double json_members_number(struct json_cursor *s)
 	double number;
 	size_t size;
 
-	if (!strchr("-0123456789", json_cursor_peek(s)) || !json_cursor_value(s, &value)) {
-		json_cursor_skip(s);
+	if (!strchr("-0123456789", json_cursor_peek(s)) || !json_cursor_value(s, &value))
 		return 0;
-	}
 	size = value.end - value.start;
 	if (size >= sizeof(text))
 		size = sizeof(text) - 1;

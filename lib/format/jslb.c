@@ -291,11 +291,10 @@ static void add_number(struct packer *p, enum jslb_type type)
 static void add_column(struct packer *p, enum jslb_type type)
 {
 	struct jslb_slab slab = {.type = type, .offset = (uint32_t)p->data.size};
-	struct json_cursor_list list = {0};
 
 	strbuf_add(&p->root, p->s.text + p->kept, p->s.at - p->kept);
 	strbuf_addf(&p->root, "{\"$s\":%zu}", p->slabs.count);
-	while (json_cursor_element(&p->s, &list))
+	json_for_each_element(&p->s, i)
 		add_number(p, type);
 	p->kept = p->s.at;
 	slab.bytes = (uint32_t)(p->data.size - slab.offset);
@@ -317,62 +316,43 @@ static size_t find_column(const struct packer *p, const char *table, struct span
 /* Packs a table's columns, and leaves everything else unchanged. */
 static void pack_table(struct packer *p, const char *table)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	while (json_cursor_member(&p->s, &list, &key)) {
+	json_for_each_member(&p->s, key) {
 		size_t column = find_column(p, table, key);
 
 		if (column < COLUMN_COUNT && json_cursor_peek(&p->s) == '[')
 			add_column(p, columns[column].type);
-		else
-			json_cursor_skip(&p->s);
 	}
 }
 
 /* Packs the members of an object that are tables. */
 static void pack_tables(struct packer *p)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	while (json_cursor_member(&p->s, &list, &key)) {
+	json_for_each_member(&p->s, key) {
 		size_t i = 0;
 
 		while (i < COLUMN_COUNT && !span_is(&p->s, key, columns[i].table))
 			i++;
 		if (i < COLUMN_COUNT && json_cursor_peek(&p->s) == '{')
 			pack_table(p, columns[i].table);
-		else
-			json_cursor_skip(&p->s);
 	}
 }
 
 static void pack_list(struct packer *p)
 {
-	struct json_cursor_list list = {0};
-
-	while (json_cursor_element(&p->s, &list)) {
+	json_for_each_element(&p->s, i) {
 		if (json_cursor_peek(&p->s) == '{')
 			pack_tables(p);
-		else
-			json_cursor_skip(&p->s);
 	}
 }
 
 static void pack(struct packer *p)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	while (json_cursor_member(&p->s, &list, &key)) {
+	json_for_each_member(&p->s, key) {
 		if (span_is(&p->s, key, "shared") && json_cursor_peek(&p->s) == '{')
 			pack_tables(p);
 		else if ((span_is(&p->s, key, "threads") || span_is(&p->s, key, "counters")) &&
 			 json_cursor_peek(&p->s) == '[')
 			pack_list(p);
-		else
-			json_cursor_skip(&p->s);
 	}
 	strbuf_add(&p->root, p->s.text + p->kept, p->s.size - p->kept);
 }

@@ -76,7 +76,6 @@ static void read_frame(struct scope_reader *r, struct json_cursor *s)
 	double line;
 
 	json_members_find(*s, names, spans);
-	json_cursor_skip(s);
 	frame.name = name = json_members_text_at(&r->s, spans[0]);
 	frame.file = file = json_members_text_at(&r->s, spans[1]);
 	line = json_members_number_at(&r->s, spans[2]);
@@ -90,13 +89,12 @@ static int read_frames(struct scope_reader *r, struct span shared, struct error 
 {
 	static const char *const names[] = {"frames", NULL};
 	struct json_cursor s = json_cursor_within(&r->s, shared);
-	struct json_cursor_list list = {0};
 	struct span frames = {0};
 
 	if (!shared.end || !json_members_find(s, names, &frames) || !frames.end)
 		return damaged(err, "it has no shared frames");
 	s = json_cursor_within(&r->s, frames);
-	while (json_cursor_element(&s, &list))
+	json_for_each_element(&s, i)
 		read_frame(r, &s);
 	return s.failed ? damaged(err, "its frames are damaged") : 0;
 }
@@ -104,23 +102,20 @@ static int read_frames(struct scope_reader *r, struct span shared, struct error 
 static void read_weights(struct scope_reader *r, const struct part *part)
 {
 	struct json_cursor s = json_cursor_within(&r->s, part->weights);
-	struct json_cursor_list list = {0};
 
 	vec_clear(&r->weights);
-	while (part->weights.end && json_cursor_element(&s, &list))
+	for (size_t i = 0; part->weights.end && json_cursor_element(&s, i); i++)
 		vec_push(&r->weights, json_members_number(&s));
 }
 
 static int find_parts(struct scope_reader *r, struct span profiles, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, profiles);
-	struct json_cursor_list list = {0};
 
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		struct part part = {.name = {0}};
 
 		json_members_find(s, part_names, &part.name);
-		json_cursor_skip(&s);
 		find_unit(r, &part);
 		vec_push(&r->parts, part);
 		r->has_times |= part.ns > 0;
@@ -251,11 +246,10 @@ static void add_sample(struct scope_reader *r, struct scope_clock *clock, stack_
 
 static bool make_stack(struct scope_reader *r, struct json_cursor s, stack_id *stack)
 {
-	struct json_cursor_list list = {0};
 	int64_t frame;
 
 	*stack = NO_STACK;
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		if (!json_cursor_i64(&s, &frame) || frame < 0 || (uint64_t)frame >= r->frames.count)
 			return false;
 		*stack = stacks_intern(&r->f.profile->stacks, *stack, r->frames.items[frame]);
@@ -284,11 +278,10 @@ static int read_samples(struct scope_reader *r, const struct part *part, struct 
 			struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, part->samples);
-	struct json_cursor_list list = {0};
 	stack_id stack;
 
 	read_weights(r, part);
-	for (size_t i = 0; json_cursor_element(&s, &list); i++) {
+	json_for_each_element(&s, i) {
 		if (!read_stack(r, &s, &stack))
 			return damaged(err, "a sample points nowhere");
 		add_sample(r, clock, stack, i < r->weights.count ? r->weights.items[i] : 1);
@@ -333,15 +326,12 @@ static int read_events(struct scope_reader *r, const struct part *part, struct s
 		       struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->s, part->events);
-	struct json_cursor_list list = {0};
 	double before = json_members_number_at(&r->s, part->start);
 	int ret = 0;
 
 	vec_clear(&r->open);
-	while (!ret && json_cursor_element(&s, &list)) {
+	for (size_t i = 0; !ret && json_cursor_element(&s, i); i++)
 		ret = take_event(r, s, clock, &before, err);
-		json_cursor_skip(&s);
-	}
 	return !ret && s.failed ? damaged(err, "its events are damaged") : ret;
 }
 

@@ -120,14 +120,13 @@ TEST(strings_are_decoded)
 TEST(members_are_walked)
 {
 	struct json_cursor s = over("{\"a\": [1, null], \"skipped\": {\"a\": 2}, \"b\":3} x"), copy;
-	struct json_cursor_list list = {0}, inner = {0};
 	int64_t a = 0, b = 0;
 	bool was_null = false;
-	struct span key, value;
+	struct span value;
 
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		if (span_is(&s, key, "a")) {
-			while (json_cursor_element(&s, &inner)) {
+			json_for_each_element(&s, i) {
 				if (json_cursor_null(&s))
 					was_null = true;
 				else
@@ -138,8 +137,6 @@ TEST(members_are_walked)
 			copy = json_cursor_within(&s, value);
 			json_cursor_i64(&copy, &b);
 			assert_true(json_cursor_end(&copy));
-		} else {
-			json_cursor_skip(&s);
 		}
 	}
 	assert_int_equal(a, 1);
@@ -147,4 +144,28 @@ TEST(members_are_walked)
 	assert_int_equal(b, 3);
 	assert_int_equal(json_cursor_peek(&s), 'x');
 	assert_false(json_cursor_end(&s));
+}
+
+TEST(other_values_are_skipped)
+{
+	struct json_cursor s = over(" [ 7 , [ ] ,\n{ \"a\" : \t[1, \",\"] } , {\"b\" :2}, 5 ]");
+	int64_t sum = 0, number = 0;
+	size_t count = 0;
+
+	json_for_each_element(&s, i) {
+		json_for_each_member_if_any(&s, key) {
+			if (span_is(&s, key, "b"))
+				json_cursor_i64(&s, &sum);
+		}
+		if (i == 4 && json_cursor_i64(&s, &number))
+			sum += number;
+		count++;
+	}
+	assert_true(json_cursor_end(&s));
+	assert_int_equal(count, 5);
+	assert_int_equal(sum, 7);
+	s = over("[1, x, 2]");
+	json_for_each_element(&s, i)
+		assert_true(i < 2);
+	assert_true(s.failed);
 }

@@ -322,6 +322,26 @@ TEST(unknown_parts_keep_all_strings)
 	patch_free(r);
 }
 
+TEST(unknown_columns_keep_all_strings)
+{
+	_cleanup_free_ char *text = seed("version-70.json");
+	_cleanup_free_ char *after = NULL;
+	struct patch_counts counts;
+	struct patch *r;
+	json_t *root;
+
+	text = replace(text, "\"innerWindowID\":[null,null,", "\"future\":[null,2,");
+	assert_int_equal(open_text(&r, text, NULL), 0);
+	answer(patch_profile(r), "real");
+	patch_apply(r, &counts);
+	after = written(r);
+	root = json_loads(after, 0, NULL);
+	assert_non_null(root);
+	assert_string_equal(string_at(root, 2), "0x10");
+	json_decref(root);
+	patch_free(r);
+}
+
 TEST(entries_are_replaced_by_label)
 {
 	_cleanup_free_ char *text = seed("version-70.json");

@@ -25,16 +25,16 @@ static bool fail(struct json_cursor *s)
 	return false;
 }
 
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
 static char skip_space(struct json_cursor *s)
 {
-	while (s->at < s->size && !s->failed) {
-		char c = s->text[s->at];
-
-		if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
-			return c;
+	while (s->at < s->size && !s->failed && is_space(s->text[s->at]))
 		s->at++;
-	}
-	return '\0';
+	return s->at < s->size && !s->failed ? s->text[s->at] : '\0';
 }
 
 /* Most texts have no space between values. */
@@ -58,17 +58,24 @@ static bool take(struct json_cursor *s, char c)
 	return true;
 }
 
-/* Goes to the next item of a list between these brackets: after the first bracket or a comma. */
-static bool enter(struct json_cursor *s, struct json_cursor_list *list, char open, char close)
+/*
+ * Goes to the next item of a list between these brackets: after the first bracket or a comma. Skips
+ * the item before if the caller has not consumed it: no value ends with one of `begins`.
+ */
+static bool enter(struct json_cursor *s, bool is_first, char open, char close, const char *begins)
 {
-	bool is_first = !list->is_begun;
+	size_t before = s->at;
 
 	if (is_first) {
 		if (!take(s, open))
 			return false;
 		if (s->depth++ >= JSON_CURSOR_DEPTH_MAX)
 			return fail(s);
-		list->is_begun = true;
+	} else {
+		while (is_space(s->text[before - 1]))
+			before--;
+		if (strchr(begins, s->text[before - 1]))
+			json_cursor_skip(s);
 	}
 	if (peek(s) == close) {
 		s->at++;
@@ -108,14 +115,14 @@ static bool skip_string(struct json_cursor *s, struct span *inside)
 	return fail(s);
 }
 
-bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key)
+bool json_cursor_member(struct json_cursor *s, struct span *key)
 {
-	return enter(s, list, '{', '}') && skip_string(s, key) && take(s, ':');
+	return enter(s, !key->end, '{', '}', ":") && skip_string(s, key) && take(s, ':');
 }
 
-bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list)
+bool json_cursor_element(struct json_cursor *s, size_t row)
 {
-	if (!enter(s, list, '[', ']'))
+	if (!enter(s, !row, '[', ']', "[,"))
 		return false;
 	/* "[1,]": a comma promises a value. */
 	return peek(s) == ']' ? fail(s) : true;
@@ -199,15 +206,12 @@ static struct span *end_row(const struct json_cursor *s)
 
 static void skip_items(struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
 	if (s->text[s->at] == '{') {
-		while (json_cursor_member(s, &list, &key))
+		json_for_each_member(s, key)
 			json_cursor_skip(s);
 		return;
 	}
-	while (json_cursor_element(s, &list)) {
+	json_for_each_element(s, row) {
 		skip_numbers(s);
 		json_cursor_skip(s);
 	}

@@ -4,14 +4,10 @@
  * knows, skips the others, and keeps their spans. Invalid JSON sets `failed`, which stays set:
  * every function then does nothing and returns false or nothing.
  *
- *	struct json_cursor_list list = {0};
- *	struct span key;
- *
- *	while (json_cursor_member(s, &list, &key))	// '{' or what follows it
+ *	json_for_each_member(s, key) {			// '{' or what follows it
  *		if (span_is(s, key, "length"))
  *			json_cursor_i64(s, &length);
- *		else
- *			json_cursor_skip(s);		// each value must be consumed
+ *	}
  */
 #ifndef PROF_LIB_BASE_JSON_CURSOR_H
 #define PROF_LIB_BASE_JSON_CURSOR_H
@@ -48,11 +44,6 @@ struct json_cursor {
 	struct json_ends *ends; /* NULL: nothing is remembered */
 };
 
-/* State of a walk over an object or array. Zeroed before the first member or element. */
-struct json_cursor_list {
-	bool is_begun;
-};
-
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size);
 /* Returns a cursor over a part of the same text; offsets remain relative to the whole. */
 struct json_cursor json_cursor_within(const struct json_cursor *s, struct span span);
@@ -62,10 +53,24 @@ struct json_cursor json_cursor_within(const struct json_cursor *s, struct span s
  * nothing.
  */
 char json_cursor_peek(struct json_cursor *s);
-/* Goes to the next member of the object that begins here; `key` is the text between the quotes. */
-bool json_cursor_member(struct json_cursor *s, struct json_cursor_list *list, struct span *key);
-/* Moves to the next element of the array that begins here. */
-bool json_cursor_element(struct json_cursor *s, struct json_cursor_list *list);
+/*
+ * Goes to the next member of the object that begins here; `key` is the text between the quotes, and
+ * 0, 0 before the first member. Skips the value before unless the caller has consumed it.
+ */
+bool json_cursor_member(struct json_cursor *s, struct span *key);
+/* Moves to the next element of the array that begins here, likewise; `row` is its number. */
+bool json_cursor_element(struct json_cursor *s, size_t row);
+
+#define json_for_each_member(s, key) for (struct span key = {0}; json_cursor_member(s, &key);)
+#define json_for_each_element(s, row) for (size_t row = 0; json_cursor_element(s, row); row++)
+/* The same, but a value of any other type has no members or elements. */
+#define json_for_each_member_if_any(s, key) \
+	for (struct span key = {0}; \
+	     (key.end || json_cursor_peek(s) == '{') && json_cursor_member(s, &key);)
+#define json_for_each_element_if_any(s, row) \
+	for (size_t row = 0; (row || json_cursor_peek(s) == '[') && json_cursor_element(s, row); \
+	     row++)
+
 /* Skips any value; false if there is none. */
 bool json_cursor_skip(struct json_cursor *s);
 /* As json_cursor_skip(), and sets *value to its span. */

@@ -22,10 +22,9 @@ struct contents {
 static void list_strings(struct contents *c)
 {
 	struct json_cursor s = json_cursor_within(&c->layout.cursor, c->layout.strings);
-	struct json_cursor_list list = {0};
 	struct span value;
 
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		json_cursor_value(&s, &value);
 		vec_push(&c->strings, value);
 	}
@@ -35,19 +34,13 @@ static void list_texts(struct contents *c)
 {
 	const struct column *column = table_column(&c->layout.sources, &c->layout.cursor,
 						   "content");
-	struct json_cursor_list list = {0};
 	struct json_cursor s;
 
 	if (!column)
 		return;
 	s = json_cursor_within(&c->layout.cursor, column->values);
-	while (json_cursor_element(&s, &list)) {
-		bool has_text = !json_cursor_null(&s);
-
-		if (has_text)
-			json_cursor_skip(&s);
-		vec_push(&c->has_text, has_text);
-	}
+	json_for_each_element(&s, i)
+		vec_push(&c->has_text, !json_cursor_null(&s));
 }
 
 static int read_sources(struct contents *c, const char *text, size_t size, struct error *err)
@@ -127,19 +120,18 @@ static bool is_text(struct json_cursor *s, const char *wanted)
 	_cleanup_(strbuf_release) struct strbuf text = {0};
 
 	if (json_cursor_peek(s) != '"')
-		return json_cursor_skip(s) && false;
+		return false;
 	return json_cursor_string(s, &text) && wanted && strcmp(strbuf_text(&text), wanted) == 0;
 }
 
 /* True if the value at the cursor is a list of exactly these texts. */
 static bool are_texts(struct json_cursor *s, const char *const *wanted)
 {
-	struct json_cursor_list list = {0};
 	bool is_same = true;
 
 	if (json_cursor_peek(s) != '[')
-		return json_cursor_skip(s) && false;
-	while (json_cursor_element(s, &list)) {
+		return false;
+	json_for_each_element(s, i) {
 		is_same &= is_text(s, *wanted);
 		wanted += *wanted != NULL;
 	}
@@ -149,18 +141,14 @@ static bool are_texts(struct json_cursor *s, const char *const *wanted)
 static bool is_category(struct json_cursor *s, const struct category_row *wanted)
 {
 	bool has_name = false, has_subcategories = false;
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	if (json_cursor_peek(s) != '{')
-		return json_cursor_skip(s) && false;
-	while (json_cursor_member(s, &list, &key)) {
+		return false;
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "name"))
 			has_name = is_text(s, wanted->name);
 		else if (span_is(s, key, "subcategories"))
 			has_subcategories = are_texts(s, wanted->subcategories);
-		else
-			json_cursor_skip(s);
 	}
 	return has_name && has_subcategories;
 }
@@ -168,11 +156,10 @@ static bool is_category(struct json_cursor *s, const struct category_row *wanted
 int patch_kernel_category(const struct patch *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.categories);
-	struct json_cursor_list list = {0};
 
 	if (!r->layout.categories.end || json_cursor_peek(&s) != '[')
 		return -1;
-	for (int row = 0; row < CATEGORIES_MAX && json_cursor_element(&s, &list); row++) {
+	for (int row = 0; row < CATEGORIES_MAX && json_cursor_element(&s, (size_t)row); row++) {
 		if (is_category(&s, categories[CATEGORY_KERNEL]))
 			return row;
 	}
@@ -217,7 +204,6 @@ static void keep_cells(bool *dropped, const int64_t *cells, size_t count)
 static void keep_reference(const struct patch *r, const struct reference *reference, bool *dropped)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, reference->at);
-	struct json_cursor_list list = {0};
 	int64_t value;
 
 	if (reference->kind == REFERENCE_STRING) {
@@ -225,7 +211,7 @@ static void keep_reference(const struct patch *r, const struct reference *refere
 			dropped[value] = false;
 		return;
 	}
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		if (!json_cursor_null(&s) && json_cursor_i64(&s, &value))
 			dropped[value] = false;
 	}
@@ -324,10 +310,8 @@ static bool span_equal(const struct json_cursor *s, struct span a, struct span b
 /* Returns a string's text without its quotes; escapes stay as they are. */
 static bool read_raw_string(struct json_cursor *s, struct span *inside)
 {
-	if (json_cursor_peek(s) != '"') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '"')
 		return false;
-	}
 	json_cursor_value(s, inside);
 	inside->start++;
 	inside->end--;
@@ -342,23 +326,18 @@ static bool is_index_format(const struct json_cursor *s, struct span format)
 
 static void read_field(struct walk *w, struct span type)
 {
-	struct json_cursor_list list = {0};
 	struct string_field field = {.type = type};
 	bool has_key = false, is_index = false;
-	struct span name, format;
+	struct span format;
 
-	if (json_cursor_peek(&w->s) != '{') {
-		json_cursor_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{')
 		return;
-	}
-	while (json_cursor_member(&w->s, &list, &name)) {
+	json_for_each_member(&w->s, name) {
 		if (span_is(&w->s, name, "key"))
 			has_key = read_raw_string(&w->s, &field.key);
 		else if (span_is(&w->s, name, "format"))
 			is_index = read_raw_string(&w->s, &format) &&
 				   is_index_format(&w->s, format);
-		else
-			json_cursor_skip(&w->s);
 	}
 	if (has_key && is_index)
 		vec_push(&w->fields, field);
@@ -366,34 +345,27 @@ static void read_field(struct walk *w, struct span type)
 
 static void read_fields(struct walk *w, struct span fields, struct span type)
 {
-	struct json_cursor_list list = {0};
-
 	w->s = json_cursor_within(&w->layout->cursor, fields);
 	if (json_cursor_peek(&w->s) != '[')
 		return;
-	while (json_cursor_element(&w->s, &list))
+	json_for_each_element(&w->s, i)
 		read_field(w, type);
 }
 
 /* Name and fields may be in any order. */
 static void read_schema(struct walk *w)
 {
-	struct json_cursor_list list = {0};
-	struct span key, type = {0}, fields = {0};
+	struct span type = {0}, fields = {0};
 	bool has_type = false;
 	struct json_cursor after;
 
-	if (json_cursor_peek(&w->s) != '{') {
-		json_cursor_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{')
 		return;
-	}
-	while (json_cursor_member(&w->s, &list, &key)) {
+	json_for_each_member(&w->s, key) {
 		if (span_is(&w->s, key, "name"))
 			has_type = read_raw_string(&w->s, &type);
 		else if (span_is(&w->s, key, "fields") || span_is(&w->s, key, "data"))
 			json_cursor_value(&w->s, &fields);
-		else
-			json_cursor_skip(&w->s);
 	}
 	after = w->s;
 	if (has_type) {
@@ -405,12 +377,10 @@ static void read_schema(struct walk *w)
 
 static void read_schemas(struct walk *w, struct span schemas)
 {
-	struct json_cursor_list list = {0};
-
 	w->s = json_cursor_within(&w->layout->cursor, schemas);
 	if (json_cursor_peek(&w->s) != '[')
 		return;
-	while (json_cursor_element(&w->s, &list)) {
+	json_for_each_element(&w->s, i) {
 		read_schema(w);
 		if (w->types.count > SCHEMAS_MAX || w->fields.count > FIELDS_MAX) {
 			w->layout->has_unknown = true;
@@ -453,11 +423,10 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 {
 	struct reference reference = {.kind = kind};
 	size_t count = index_count(w, kind);
-	struct json_cursor_list list = {0};
 
 	json_cursor_peek(&w->s);
 	reference.at.start = w->s.at;
-	while (json_cursor_element(&w->s, &list))
+	json_for_each_element(&w->s, i)
 		check_index(w, count);
 	reference.at.end = w->s.at;
 	vec_push(&w->patch->references, reference);
@@ -466,19 +435,10 @@ static void add_indexes(struct walk *w, enum reference_kind kind)
 /* Walks an object whose "stack" refers to stacks: one, or a list with one per sample. */
 static void walk_stack(struct walk *w, enum reference_kind kind)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	if (json_cursor_peek(&w->s) != '{') {
-		json_cursor_skip(&w->s);
-		return;
-	}
-	while (json_cursor_member(&w->s, &list, &key)) {
-		if (!span_is(&w->s, key, "stack"))
-			json_cursor_skip(&w->s);
-		else if (kind == REFERENCE_STACKS)
+	json_for_each_member_if_any(&w->s, key) {
+		if (span_is(&w->s, key, "stack") && kind == REFERENCE_STACKS)
 			add_indexes(w, kind);
-		else
+		else if (span_is(&w->s, key, "stack"))
 			add_index(w, kind);
 	}
 }
@@ -510,34 +470,27 @@ static void walk_field(struct walk *w, struct span type, struct span key)
 		walk_stack(w, REFERENCE_STACK);
 	else if (is_number && is_string_field(w, type, key))
 		add_index(w, REFERENCE_STRING);
-	else
-		json_cursor_skip(&w->s);
 }
 
 /* The type determines how the other fields are read, but may follow them. */
 static void walk_data(struct walk *w)
 {
-	struct span value, key, type = {0};
-	struct json_cursor_list first = {0}, second = {0};
+	struct span value, type = {0};
 	struct json_cursor after;
 
-	if (json_cursor_peek(&w->s) != '{') {
-		json_cursor_skip(&w->s);
+	if (json_cursor_peek(&w->s) != '{')
 		return;
-	}
 	json_cursor_value(&w->s, &value);
 	after = w->s;
 	w->s = json_cursor_within(&after, value);
-	while (json_cursor_member(&w->s, &first, &key)) {
+	json_for_each_member(&w->s, key) {
 		if (span_is(&w->s, key, "type"))
 			read_raw_string(&w->s, &type);
-		else
-			json_cursor_skip(&w->s);
 	}
 	if (!has_schema(w, type))
 		w->layout->has_unknown = true;
 	w->s = json_cursor_within(&after, value);
-	while (json_cursor_member(&w->s, &second, &key))
+	json_for_each_member(&w->s, key)
 		walk_field(w, type, key);
 	after.failed |= w->s.failed;
 	w->s = after;
@@ -554,19 +507,15 @@ static void walk_markers(struct walk *w)
 {
 	static const char *const others[] = {"startTime", "endTime",  "phase", "category",
 					     "length",	  "threadId", NULL};
-	struct json_cursor_list list = {0}, rows;
-	struct span key;
 
-	while (json_cursor_member(&w->s, &list, &key)) {
+	json_for_each_member(&w->s, key) {
 		if (span_is(&w->s, key, "name")) {
 			add_indexes(w, REFERENCE_STRINGS);
 		} else if (span_is(&w->s, key, "data")) {
-			rows = (struct json_cursor_list){0};
-			while (json_cursor_element(&w->s, &rows))
+			json_for_each_element(&w->s, i)
 				walk_data(w);
 		} else {
 			w->layout->has_unknown |= !is_known(&w->s, key, others);
-			json_cursor_skip(&w->s);
 		}
 	}
 }
@@ -585,11 +534,9 @@ static void walk_thread(struct walk *w)
 					     "userContextId",
 					     "usedInnerWindowIDs",
 					     NULL};
-	struct json_cursor_list list = {0};
-	struct span key;
 	char c;
 
-	while (json_cursor_member(&w->s, &list, &key)) {
+	json_for_each_member(&w->s, key) {
 		c = json_cursor_peek(&w->s);
 		if (is_known(&w->s, key, samples)) {
 			walk_stack(w, REFERENCE_STACKS);
@@ -599,7 +546,6 @@ static void walk_thread(struct walk *w)
 			/* An index can only be a number or in a list. */
 			if (!strchr("\"tfn", c) && !is_known(&w->s, key, others))
 				w->layout->has_unknown = true;
-			json_cursor_skip(&w->s);
 		}
 	}
 }
@@ -607,13 +553,12 @@ static void walk_thread(struct walk *w)
 int patch_find_references(struct patch *r, struct error *err)
 {
 	struct walk w = {.patch = r, .layout = &r->layout};
-	struct json_cursor_list list = {0};
 	size_t count = 0;
 	int ret = 0;
 
 	read_schemas(&w, r->layout.schemas);
 	w.s = json_cursor_within(&r->layout.cursor, r->layout.threads);
-	while (json_cursor_element(&w.s, &list)) {
+	json_for_each_element(&w.s, i) {
 		walk_thread(&w);
 		count++;
 	}
@@ -636,10 +581,9 @@ static int read_strings(struct patch *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.strings);
 	_cleanup_(strbuf_release) struct strbuf text = {0};
-	struct json_cursor_list list = {0};
 	uint32_t *position;
 
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		uint32_t row = (uint32_t)r->string_ids.count;
 		string_id id;
 

@@ -56,17 +56,13 @@ static void write_raw(struct extra_writer *x, const struct json_cursor *s, struc
 static void read_label(const struct json_cursor *of, struct span object, struct strbuf *label)
 {
 	struct json_cursor s = json_cursor_within(of, object);
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	strbuf_reset(label);
 	if (json_cursor_peek(&s) != '{')
 		return;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		if (span_is(&s, key, "label") && json_cursor_peek(&s) == '"')
 			json_cursor_string(&s, label);
-		else
-			json_cursor_skip(&s);
 	}
 }
 
@@ -86,11 +82,10 @@ static ssize_t find_entry(const struct extra_writer *x, const char *section, con
 static void merge_entries(struct extra_writer *x, struct json_cursor *s, const char *section)
 {
 	_cleanup_(strbuf_release) struct strbuf label = {0};
-	struct json_cursor_list list = {0};
 	struct span entry;
 
 	jsonw_array_begin(x->w);
-	while (json_cursor_element(s, &list)) {
+	json_for_each_element(s, i) {
 		ssize_t row;
 
 		json_cursor_value(s, &entry);
@@ -109,8 +104,7 @@ static void merge_section(struct extra_writer *x, const struct json_cursor *of, 
 {
 	_cleanup_(strbuf_release) struct strbuf label = {0};
 	struct json_cursor s = json_cursor_within(of, section);
-	struct json_cursor_list list = {0};
-	struct span key, value;
+	struct span value;
 
 	read_label(of, section, &label);
 	if (json_cursor_peek(&s) != '{') {
@@ -118,7 +112,7 @@ static void merge_section(struct extra_writer *x, const struct json_cursor *of, 
 		return;
 	}
 	jsonw_object_begin(x->w);
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		_cleanup_free_ char *name = xstrndup(s.text + key.start, key.end - key.start);
 
 		jsonw_key(x->w, name);
@@ -156,11 +150,10 @@ void patch_extra(const struct patch *r, struct jsonw *w)
 	_cleanup_free_ bool *is_written = xcalloc(count + 1, sizeof(*is_written));
 	struct extra_writer x = {.profile = r->profile, .is_written = is_written, .w = w};
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
-	struct json_cursor_list list = {0};
 	struct span section;
 
 	jsonw_array_begin(w);
-	while (r->layout.extra.end && json_cursor_element(&s, &list)) {
+	for (size_t i = 0; r->layout.extra.end && json_cursor_element(&s, i); i++) {
 		json_cursor_value(&s, &section);
 		merge_section(&x, &s, section);
 	}
@@ -206,14 +199,13 @@ static void write_reference(struct patch *r, struct jsonw *w, const struct edit 
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, edit->at);
 	enum reference_kind kind = edit->reference->kind;
 	bool is_stack = kind == REFERENCE_STACK || kind == REFERENCE_STACKS;
-	struct json_cursor_list list = {0};
 
 	if (kind == REFERENCE_STACK || kind == REFERENCE_STRING) {
 		write_index(r, w, &s, is_stack);
 		return;
 	}
 	jsonw_array_begin(w);
-	while (json_cursor_element(&s, &list))
+	json_for_each_element(&s, i)
 		write_index(r, w, &s, is_stack);
 	jsonw_array_end(w);
 }
@@ -362,17 +354,14 @@ static void keep_contents(struct patch *r)
 {
 	const struct column *column = table_column(&r->layout.sources, &r->layout.cursor,
 						   "content");
-	struct json_cursor_list list = {0};
 	struct json_cursor s;
 
 	if (!column)
 		return;
 	s = json_cursor_within(&r->layout.cursor, column->values);
-	for (size_t row = 0; json_cursor_element(&s, &list); row++) {
-		if (json_cursor_null(&s))
-			continue;
-		json_cursor_skip(&s);
-		r->sources.items[row].file = NO_SOURCE_FILE;
+	json_for_each_element(&s, row) {
+		if (!json_cursor_null(&s))
+			r->sources.items[row].file = NO_SOURCE_FILE;
 	}
 }
 
@@ -410,11 +399,10 @@ static void write_strings(struct patch *r, struct jsonw *w, const struct edit *e
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, edit->at);
 	const struct strings *strings = &r->profile->strings;
-	struct json_cursor_list list = {0};
 	struct span value;
 
 	jsonw_array_begin(w);
-	for (size_t row = 0; json_cursor_element(&s, &list); row++) {
+	json_for_each_element(&s, row) {
 		json_cursor_value(&s, &value);
 		if (r->string_map && r->string_map[row] == NO_POSITION)
 			continue;

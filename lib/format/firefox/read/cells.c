@@ -31,18 +31,15 @@ static void skip(const struct grid_reader *reader, struct json_cursor *s, struct
 {
 	if (reader->skip && key.end)
 		reader->skip(reader->ctx, s, key);
-	else
-		json_cursor_skip(s);
 }
 
 static void read_column(struct grid *grid, struct json_cursor *s, const struct grid_reader *reader,
 			size_t column)
 {
 	bool is_first = !grid->columns;
-	struct json_cursor_list list = {0};
 	size_t row = 0;
 
-	while (json_cursor_element(s, &list)) {
+	json_for_each_element(s, i) {
 		if (row == grid->row_count) {
 			grid->is_ragged |= !is_first;
 			reader->add_row(reader->ctx);
@@ -57,11 +54,9 @@ static void read_column(struct grid *grid, struct json_cursor *s, const struct g
 static void read_schema(struct shape *shape, struct json_cursor *s,
 			const struct grid_reader *reader, struct grid *grid)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
 	int64_t place;
 
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (!json_cursor_i64(s, &place) || place < 0 || place >= CELLS_MAX)
 			continue;
 		shape->columns[place] = find_column(reader, s, key);
@@ -74,13 +69,9 @@ static void read_schema(struct shape *shape, struct json_cursor *s,
 static void read_rows(struct grid *grid, struct json_cursor *s, const struct grid_reader *reader,
 		      const struct shape *shape)
 {
-	struct json_cursor_list rows = {0};
-
-	while (json_cursor_element(s, &rows)) {
-		struct json_cursor_list cells = {0};
-
+	json_for_each_element(s, i) {
 		reader->add_row(reader->ctx);
-		for (size_t place = 0; json_cursor_element(s, &cells); place++) {
+		json_for_each_element(s, place) {
 			size_t column = place < CELLS_MAX ? shape->columns[place] : UNKNOWN;
 
 			if (column != UNKNOWN)
@@ -114,15 +105,14 @@ static void read_member(struct grid *grid, struct json_cursor *s, const struct g
 void grid_read(struct grid *grid, struct json_cursor *s, const struct grid_reader *reader)
 {
 	struct shape shape = {0};
-	struct json_cursor_list list = {0};
 	bool has_schema = false;
-	struct span key, data = {0}, data_key = {0};
+	struct span data = {0}, data_key = {0};
 	struct json_cursor inside;
 
 	*grid = (struct grid){.length = SIZE_MAX};
 	for (size_t i = 0; i < CELLS_MAX; i++)
 		shape.columns[i] = UNKNOWN;
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "schema") && json_cursor_peek(s) == '{' && !has_schema) {
 			has_schema = true;
 			read_schema(&shape, s, reader, grid);

@@ -147,19 +147,11 @@ static bool read_head(struct import *r, struct json_cursor *s, struct span key, 
 /* Returns the number of rows of a table; 0 if it is not a table. */
 static uint64_t read_length(struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
 	struct decimal length = {0};
-	struct span key;
 
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
-		return 0;
-	}
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member_if_any(s, key) {
 		if (span_is(s, key, "length"))
 			json_cursor_decimal(s, &length);
-		else
-			json_cursor_skip(s);
 	}
 	return length.millionths > 0 ? (uint64_t)length.millionths / 1000000 : 0;
 }
@@ -190,8 +182,8 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 
 	/* Samples of a difference derive from other threads, with weights that no sample has. */
 	if (span_is(s, key, "samples") && is_view(row, "difference"))
-		json_cursor_skip(s);
-	else if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
+		return 0;
+	if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
 		return import_samples(r, s, &row->samples, err);
 	else if (read_head(r, s, key, row))
 		return 0;
@@ -203,9 +195,7 @@ static int read_member(struct import *r, struct json_cursor *s, struct span key,
 		unread[UNREAD_ALLOCATIONS] += read_length(s);
 	else if (span_is(s, key, "processType") && !row->type)
 		row->type = json_cursor_text(s);
-	else if (span_is(s, key, "showMarkersInTimeline") || is_own_table(r, s, key))
-		json_cursor_skip(s);
-	else
+	else if (!span_is(s, key, "showMarkersInTimeline") && !is_own_table(r, s, key))
 		unread[UNREAD_MEMBERS] += import_skip(s);
 	return 0;
 }
@@ -371,15 +361,13 @@ static int read_row(struct import *r, struct json_cursor *s, struct error *err)
 				     .process_label = NO_STRING,
 				     .arguments = NO_STRING}};
 	_cleanup_(row_release) struct row *released = &row;
-	struct json_cursor_list list = {0};
 	bool is_derived;
-	struct span key;
 	int ret = 0;
 
 	(void)released;
 	if (r->read_own_tables)
 		ret = r->read_own_tables(r, *s, err);
-	while (!ret && json_cursor_member(s, &list, &key))
+	for (struct span key = {0}; !ret && json_cursor_member(s, &key);)
 		ret = read_member(r, s, key, &row, err);
 	if (ret)
 		return ret;
@@ -451,18 +439,15 @@ void import_settle_threads(struct import *r)
 int import_threads(struct import *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.threads);
-	struct json_cursor_list list = {0};
 	size_t row = 0;
 	int ret = 0;
 
-	while (!ret && json_cursor_element(&s, &list)) {
+	for (size_t i = 0; !ret && json_cursor_element(&s, i); i++) {
 		/* In the oldest Gecko files, other processes are strings between threads. */
-		if (r->is_gecko && json_cursor_peek(&s) == '"')
-			json_cursor_skip(&s);
-		else if (json_cursor_peek(&s) != '{')
-			s.failed = true;
-		else
+		if (json_cursor_peek(&s) == '{')
 			ret = read_row(r, &s, err);
+		else
+			s.failed = !r->is_gecko || json_cursor_peek(&s) != '"';
 		row += !ret && !s.failed;
 	}
 	if (!ret && s.failed)
@@ -705,14 +690,13 @@ uint64_t import_clock_add(struct import_clock *clock, struct json_cursor *s)
 static bool says_something(const struct json_cursor *s, struct span value)
 {
 	struct json_cursor inside = json_cursor_within(s, value);
-	struct json_cursor_list list = {0};
 
 	switch (json_cursor_peek(&inside)) {
 	case 'n':
 	case 'f':
 		return false;
 	case '[':
-		return json_cursor_element(&inside, &list);
+		return json_cursor_element(&inside, 0);
 	case '"':
 		return value.end - value.start > strlen("\"\"");
 	default:
@@ -722,16 +706,15 @@ static bool says_something(const struct json_cursor *s, struct span value)
 
 bool import_skip(struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
 	struct json_cursor inside;
-	struct span key, value;
+	struct span value;
 
 	json_cursor_value(s, &value);
 	inside = json_cursor_within(s, value);
 	if (json_cursor_peek(&inside) != '{')
 		return says_something(s, value);
 	/* A table without rows is as empty as an object without members. */
-	while (json_cursor_member(&inside, &list, &key)) {
+	json_for_each_member(&inside, key) {
 		json_cursor_value(&inside, &value);
 		if (!span_is(&inside, key, "length") && says_something(&inside, value))
 			return true;
@@ -829,22 +812,16 @@ int firefox_read(struct profile **p, const char *text, size_t size, struct impor
 
 bool firefox_is_current(const char *text, size_t size)
 {
-	struct json_cursor_list list = {0}, members = {0};
 	int64_t version = 0;
 	struct json_cursor s;
-	struct span key;
 
 	json_cursor_init(&s, text, size);
-	while (!version && json_cursor_member(&s, &list, &key)) {
-		if (!span_is(&s, key, "meta") || json_cursor_peek(&s) != '{') {
-			json_cursor_skip(&s);
+	for (struct span key = {0}; !version && json_cursor_member(&s, &key);) {
+		if (!span_is(&s, key, "meta") || json_cursor_peek(&s) != '{')
 			continue;
-		}
-		while (json_cursor_member(&s, &members, &key)) {
-			if (span_is(&s, key, "preprocessedProfileVersion"))
+		json_for_each_member(&s, member) {
+			if (span_is(&s, member, "preprocessedProfileVersion"))
 				import_integer(&s, &version);
-			else
-				json_cursor_skip(&s);
 		}
 		break;
 	}

@@ -316,12 +316,11 @@ static int no_gecko(struct error *err)
 static int find_members(struct process *p, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&p->cursor, p->object);
-	struct json_cursor_list list = {0};
-	struct span key, value;
+	struct span value;
 
 	if (json_cursor_peek(&s) != '{')
 		return no_gecko(err);
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		struct span *to = span_is(&s, key, "meta")		 ? &p->meta
 				  : span_is(&s, key, "libs")		 ? &p->libs
 				  : span_is(&s, key, "threads")		 ? &p->threads
@@ -371,11 +370,10 @@ static void add_list(struct processes *all, size_t parent, struct span span, boo
 {
 	struct process of = all->rows.items[parent];
 	struct json_cursor s = json_cursor_within(&of.cursor, span);
-	struct json_cursor_list list = {0};
 
 	if (!span.end || json_cursor_peek(&s) != '[')
 		return;
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		struct process p = {.cursor = of.cursor, .depth = of.depth + 1};
 
 		if (all->rows.count == PROCESSES_MAX || of.depth >= JSON_CURSOR_DEPTH_MAX)
@@ -385,8 +383,6 @@ static void add_list(struct processes *all, size_t parent, struct span span, boo
 		} else if (!are_texts && json_cursor_peek(&s) == '{' &&
 			   json_cursor_value(&s, &p.object)) {
 			vec_push(&all->rows, p);
-		} else {
-			json_cursor_skip(&s);
 		}
 	}
 }
@@ -409,17 +405,13 @@ static int find_processes(struct processes *all, struct error *err)
 static uint64_t find_time(const struct process *p, const char *name)
 {
 	struct json_cursor s = json_cursor_within(&p->cursor, p->meta);
-	struct json_cursor_list list = {0};
 	uint64_t time = 0;
-	struct span key;
 
 	if (json_cursor_peek(&s) != '{')
 		return 0;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		if (span_is(&s, key, name))
 			time = import_time(&s);
-		else
-			json_cursor_skip(&s);
 	}
 	return time;
 }
@@ -539,15 +531,11 @@ static int read_process(struct processes *all, size_t row, struct error *err)
 static int read_version(struct import *r, const struct process *p, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&p->cursor, p->meta);
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	if (json_cursor_peek(&s) != '{')
 		return no_gecko(err);
-	while (json_cursor_member(&s, &list, &key)) {
-		if (!span_is(&s, key, "version"))
-			json_cursor_skip(&s);
-		else if (!import_integer(&s, &r->version))
+	json_for_each_member(&s, key) {
+		if (span_is(&s, key, "version") && !import_integer(&s, &r->version))
 			return no_gecko(err);
 	}
 	if (r->version < GECKO_VERSION_MIN)
@@ -625,15 +613,9 @@ int gecko_read(struct profile **p, const char *text, size_t size, struct import_
 
 static bool has_member(struct json_cursor s, const char *name)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	if (json_cursor_peek(&s) != '{')
-		return false;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member_if_any(&s, key) {
 		if (span_is(&s, key, name))
 			return true;
-		json_cursor_skip(&s);
 	}
 	return false;
 }
@@ -641,25 +623,21 @@ static bool has_member(struct json_cursor s, const char *name)
 /* Only old processed profiles lack a version of their own but have strings in arrays. */
 bool gecko_matches(const char *text, size_t size)
 {
-	struct json_cursor_list list = {0}, threads = {0};
 	bool is_processed = false;
 	struct json_cursor s;
-	struct span key;
 
 	json_cursor_init(&s, text, size);
 	if (json_cursor_peek(&s) != '{')
 		return false;
-	while (!is_processed && json_cursor_member(&s, &list, &key)) {
+	for (struct span key = {0}; !is_processed && json_cursor_member(&s, &key);) {
 		if (span_is(&s, key, "profile"))
 			return json_cursor_peek(&s) == '{';
 		if (span_is(&s, key, "meta"))
 			is_processed = !has_member(s, "version") ||
 				       has_member(s, "preprocessedProfileVersion");
 		else if (span_is(&s, key, "threads"))
-			return json_cursor_peek(&s) != '[' || !json_cursor_element(&s, &threads) ||
+			return json_cursor_peek(&s) != '[' || !json_cursor_element(&s, 0) ||
 			       !has_member(s, "stringArray");
-		if (!is_processed)
-			json_cursor_skip(&s);
 	}
 	return false;
 }

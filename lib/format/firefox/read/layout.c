@@ -21,13 +21,10 @@ static void table_release(struct table *t)
 
 static size_t count_elements(struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
 	size_t count = 0;
 
-	while (json_cursor_element(s, &list)) {
-		json_cursor_skip(s);
+	json_for_each_element(s, i)
 		count++;
-	}
 	return count;
 }
 
@@ -47,15 +44,13 @@ static int check_length(const struct table *t, const struct json_cursor *s,
 static int table_read(struct table *t, struct json_cursor *s, const char *name, struct error *err)
 {
 	size_t counts[COLUMNS_MAX];
-	struct json_cursor_list list = {0};
 	int64_t length = -1;
-	struct span key;
 	int ret = 0;
 
 	t->name = name;
 	json_cursor_peek(s);
 	t->span.start = s->at;
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		struct column column = {.key = key};
 
 		if (span_is(s, key, "length")) {
@@ -111,7 +106,6 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 {
 	const struct column *column = table_column(t, s, name);
 	_cleanup_free_ int64_t *cells = NULL;
-	struct json_cursor_list list = {0};
 	struct json_cursor at;
 	size_t row = 0;
 
@@ -122,7 +116,7 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 		return 0;
 	cells = xreallocarray(NULL, t->length + 1, sizeof(*cells));
 	at = json_cursor_within(s, column->values);
-	while (json_cursor_element(&at, &list)) {
+	json_for_each_element(&at, i) {
 		if (!read_cell(&at, range, &cells[row]))
 			return error_text(err, -EBADMSG, "%s.%s[%zu] points nowhere", t->name, name,
 					  row);
@@ -135,7 +129,6 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 size_t table_count_values(const struct table *t, const struct json_cursor *s, const char *name)
 {
 	const struct column *column = table_column(t, s, name);
-	struct json_cursor_list list = {0};
 	struct json_cursor at;
 	struct span value;
 	size_t count = 0;
@@ -143,7 +136,7 @@ size_t table_count_values(const struct table *t, const struct json_cursor *s, co
 	if (!column)
 		return 0;
 	at = json_cursor_within(s, column->values);
-	while (json_cursor_element(&at, &list)) {
+	json_for_each_element(&at, i) {
 		json_cursor_value(&at, &value);
 		count += !span_is(s, value, "null") && !span_is(s, value, "0");
 	}
@@ -156,9 +149,8 @@ static struct span *find_cells(const struct table *t, const struct json_cursor *
 {
 	struct span *cells = xreallocarray(NULL, t->length + 1, sizeof(*cells));
 	struct json_cursor at = json_cursor_within(s, column->values);
-	struct json_cursor_list list = {0};
 
-	for (size_t row = 0; json_cursor_element(&at, &list); row++)
+	json_for_each_element(&at, row)
 		json_cursor_value(&at, &cells[row]);
 	return cells;
 }
@@ -274,12 +266,11 @@ static void add_other(struct layout *l, struct span key, struct span value)
 static int find_parts(struct layout *l, struct error *err)
 {
 	struct json_cursor *s = &l->cursor;
-	struct json_cursor_list list = {0};
-	struct span key, value;
+	struct span value;
 
 	if (json_cursor_peek(s) != '{')
 		return no_profile(err);
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		json_cursor_value(s, &value);
 		if (span_is(s, key, "meta"))
 			l->meta = value;
@@ -314,12 +305,11 @@ static int check_version(const struct layout *l, struct error *err)
 int layout_read_meta(struct layout *l, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&l->cursor, l->meta);
-	struct json_cursor_list list = {0};
-	struct span key, value;
+	struct span value;
 
 	if (!is_there(l->meta) || json_cursor_peek(&s) != '{')
 		return no_profile(err);
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		if (span_is(&s, key, "preprocessedProfileVersion")) {
 			if (!json_cursor_i64(&s, &l->version))
 				return no_profile(err);
@@ -457,10 +447,8 @@ static void read_lib(struct layout_libs *libs, struct json_cursor *s)
 	struct layout_lib lib = {0};
 	_cleanup_(old_lib_release) struct old_lib *old = &(struct old_lib){0};
 	_cleanup_free_ char *code_id = NULL, *breakpad_id = NULL;
-	struct json_cursor_list list = {0};
-	struct span key;
 
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		char **to = span_is(s, key, "name")	      ? &lib.name
 			    : span_is(s, key, "path")	      ? &lib.path
 			    : span_is(s, key, "debugPath")    ? &lib.debug_path
@@ -482,8 +470,6 @@ static void read_lib(struct layout_libs *libs, struct json_cursor *s)
 			lib.offset = read_address(s);
 		else if (span_is(s, key, "pdbAge"))
 			old->age = (int64_t)read_address(s);
-		else
-			json_cursor_skip(s);
 	}
 	upgrade_lib(&lib, old, &breakpad_id);
 	finish_lib(&lib, code_id, breakpad_id);
@@ -492,9 +478,7 @@ static void read_lib(struct layout_libs *libs, struct json_cursor *s)
 
 int layout_read_libs(struct layout_libs *libs, struct json_cursor *s, struct error *err)
 {
-	struct json_cursor_list list = {0};
-
-	while (json_cursor_element(s, &list)) {
+	json_for_each_element(s, i) {
 		if (json_cursor_peek(s) != '{' || libs->rows.count == LIBS_MAX)
 			return error_text(err, -EBADMSG, "libs is not a list of libraries");
 		read_lib(libs, s);
@@ -524,15 +508,12 @@ static int read_libs(struct layout *l, struct span libs, struct error *err)
 
 static int read_strings(struct layout *l, struct json_cursor *s, struct error *err)
 {
-	struct json_cursor_list list = {0};
-
 	json_cursor_peek(s);
 	l->strings.start = s->at;
-	while (json_cursor_element(s, &list)) {
+	json_for_each_element(s, i) {
 		if (json_cursor_peek(s) != '"' || l->string_count == UINT32_MAX / 2)
 			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is not a string",
 					  l->string_count);
-		json_cursor_skip(s);
 		l->string_count++;
 	}
 	l->strings.end = s->at;
@@ -553,14 +534,12 @@ static const char *const plain_columns[] = {
 static bool holds_numbers(const struct json_cursor *of, const struct column *column)
 {
 	struct json_cursor s = json_cursor_within(of, column->values);
-	struct json_cursor_list list = {0};
 
 	if (!column->is_list)
 		return true;
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		if (!json_cursor_null(&s) && json_cursor_peek(&s) != '"')
 			return true;
-		json_cursor_skip(&s);
 	}
 	return false;
 }
@@ -596,20 +575,17 @@ static int read_member(struct layout *l, struct json_cursor *s, struct span key,
 		return read_strings(l, s, err);
 	if (!span_is(s, key, "sourceLocationTable"))
 		l->has_unknown = true;
-	json_cursor_skip(s);
 	return 0;
 }
 
 static int read_shared(struct layout *l, struct span shared, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&l->cursor, shared);
-	struct json_cursor_list list = {0};
-	struct span key;
 	int ret = 0;
 
 	if (!is_there(shared) || json_cursor_peek(&s) != '{')
 		return no_profile(err);
-	while (!ret && json_cursor_member(&s, &list, &key))
+	for (struct span key = {0}; !ret && json_cursor_member(&s, &key);)
 		ret = read_member(l, &s, key, err);
 	if (ret)
 		return ret;

@@ -305,13 +305,11 @@ static bool is_identifier(const struct json_cursor *s, struct span key)
 static uint32_t guess_fields(struct import *r, struct json_cursor *data,
 			     struct schema_field fields[SCHEMA_FIELDS_MAX])
 {
-	struct json_cursor_list list = {0};
 	uint32_t count = 0;
-	struct span key;
 
 	if (json_cursor_peek(data) != '{')
 		return 0;
-	while (json_cursor_member(data, &list, &key)) {
+	json_for_each_member(data, key) {
 		bool is_plain = json_cursor_peek(data) == '"' ||
 				strchr("-0123456789", json_cursor_peek(data));
 
@@ -328,7 +326,6 @@ static uint32_t guess_fields(struct import *r, struct json_cursor *data,
 			for (uint32_t i = 0; i + 1 < count; i++)
 				count -= fields[i].key == fields[count - 1].key;
 		}
-		json_cursor_skip(data);
 	}
 	return count;
 }
@@ -371,13 +368,11 @@ struct old_data {
 static void read_old_data(struct import *r, const struct marker_draft *draft, struct old_data *data)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, draft->data);
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	*data = (struct old_data){.category = NO_STRING, .interval = NO_STRING};
 	if (!draft->data.end || json_cursor_peek(&s) != '{')
 		return;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		bool is_text = json_cursor_peek(&s) == '"';
 		bool is_number = strchr("-0123456789", json_cursor_peek(&s));
 
@@ -391,8 +386,6 @@ static void read_old_data(struct import *r, const struct marker_draft *draft, st
 		} else if (span_is(&s, key, "endTime") && is_number) {
 			data->end = import_instant(&s);
 			data->has_end = true;
-		} else {
-			json_cursor_skip(&s);
 		}
 	}
 }

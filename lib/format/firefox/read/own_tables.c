@@ -92,12 +92,11 @@ int own_libs_read(struct import *r, struct json_cursor *s, struct error *err)
 int own_strings_read(struct import *r, struct json_cursor *s, struct error *err)
 {
 	_cleanup_(strbuf_release) struct strbuf text = {0};
-	struct json_cursor_list list = {0};
 	struct {
 		VEC(string_id) rows;
 	} strings = {0};
 
-	while (json_cursor_element(s, &list) && json_cursor_string(s, &text))
+	for (size_t row = 0; json_cursor_element(s, row) && json_cursor_string(s, &text); row++)
 		vec_push(&strings.rows,
 			 strings_intern_sized(&r->profile->strings, strbuf_text(&text), text.size));
 	free(r->strings);
@@ -250,11 +249,10 @@ int own_stacks_read(struct import *r, struct json_cursor *s, struct error *err)
 
 void own_spans_find(struct own_spans *spans, struct json_cursor s)
 {
-	struct json_cursor_list list = {0};
-	struct span key, value;
+	struct span value;
 
 	*spans = (struct own_spans){0};
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		struct span *to = span_is(&s, key, "stringArray")     ? &spans->strings
 				  : span_is(&s, key, "stringTable")   ? &spans->strings
 				  : span_is(&s, key, "libs")	      ? &spans->libs
@@ -615,14 +613,13 @@ static int read_shared(struct import *r, struct error *err)
 	static const char *const columns[] = {"filename", NULL};
 	const struct grid_reader reader = {columns, add_source_row, read_source, NULL, r};
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.shared);
-	struct json_cursor_list list = {0};
-	struct span key, sources = {0}, value;
+	struct span sources = {0}, value;
 	struct grid grid;
 	int ret = 0;
 
 	if (!r->layout.shared.end || json_cursor_peek(&s) != '{')
 		return 0;
-	while (!ret && json_cursor_member(&s, &list, &key)) {
+	for (struct span key = {0}; !ret && json_cursor_member(&s, &key);) {
 		if (span_is(&s, key, "stringArray")) {
 			r->own->has_shared_strings = true;
 			ret = own_strings_read(r, &s, err);

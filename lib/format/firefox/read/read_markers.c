@@ -32,22 +32,13 @@ static void set_cause(const struct import *r, int64_t row, struct marker_value *
 static void read_cause(struct import *r, struct json_cursor *s, struct marker *marker,
 		       struct marker_value *value)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
-		return;
-	}
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member_if_any(s, key) {
 		if (span_is(s, key, "stack")) {
 			set_cause(r, import_index(s, r->stack_count), value);
 		} else if (span_is(s, key, "time")) {
 			marker->cause_time = import_moment(r, import_time(s));
 		} else if (span_is(s, key, "tid")) {
 			marker->cause_tid = (uint32_t)(import_time(s) / 1000000);
-		} else {
-			json_cursor_skip(s);
 		}
 	}
 }
@@ -69,11 +60,9 @@ static void read_cause_value(void *ctx, struct json_cursor *s, size_t column, si
 {
 	struct cause_reader *of = ctx;
 
-	if (row)
-		json_cursor_skip(s);
-	else if (column)
+	if (!row && column)
 		of->time = import_time(s);
-	else
+	else if (!row)
 		of->stack = import_index(s, of->reader->stack_count);
 }
 
@@ -84,19 +73,15 @@ static bool read_cause_thread(struct import *r, struct json_cursor *s, struct ma
 	static const char *const names[] = {"stack", "time", NULL};
 	struct cause_reader of = {.reader = r, .stack = -1};
 	const struct grid_reader reader = {names, add_cause_row, read_cause_value, NULL, &of};
-	struct json_cursor_list list = {0};
-	struct span key;
 	struct grid grid;
 
 	if (json_cursor_peek(s) != '{')
 		return false;
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "samples") && json_cursor_peek(s) == '{')
 			grid_read(&grid, s, &reader);
 		else if (span_is(s, key, "tid"))
 			marker->cause_tid = (uint32_t)(import_time(s) / 1000000);
-		else
-			json_cursor_skip(s);
 	}
 	set_cause(r, of.stack, value);
 	if (of.stack >= 0)
@@ -180,12 +165,10 @@ void import_marker_data(struct import *r, struct json_cursor *s, struct marker *
 	struct markers *markers = &r->profile->markers;
 	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
 	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	if (json_cursor_peek(s) != '{')
 		return;
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		uint32_t field = 0;
 
 		while (field < schema->field_count &&
@@ -251,21 +234,17 @@ static void read_format(struct import *r, struct json_cursor *s, struct field_dr
 static bool read_field(struct import *r, struct json_cursor *s, struct field_draft *draft)
 {
 	struct schema_field *field = &draft->field;
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	*draft = (struct field_draft){.field = {.key = NO_STRING, .label = NO_STRING}};
 	if (json_cursor_peek(s) != '{')
-		return !json_cursor_skip(s);
-	while (json_cursor_member(s, &list, &key)) {
+		return 0;
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "key"))
 			field->key = import_string(r, s);
 		else if (span_is(s, key, "label"))
 			field->label = import_string(r, s);
 		else if (span_is(s, key, "format"))
 			read_format(r, s, draft);
-		else
-			json_cursor_skip(s);
 	}
 	return strings_size(&r->profile->strings, field->key) && field->type != FIELD_NONE;
 }
@@ -273,13 +252,12 @@ static bool read_field(struct import *r, struct json_cursor *s, struct field_dra
 static uint32_t read_fields(struct import *r, struct json_cursor *s, struct schema_field *fields,
 			    uint32_t *row_fields)
 {
-	struct json_cursor_list list = {0};
 	uint32_t count = 0;
 
 	*row_fields = 0;
 	if (json_cursor_peek(s) != '[')
-		return !json_cursor_skip(s);
-	while (json_cursor_element(s, &list)) {
+		return 0;
+	json_for_each_element(s, i) {
 		struct field_draft draft;
 
 		if (!read_field(r, s, &draft))
@@ -299,12 +277,11 @@ static uint32_t read_places(struct json_cursor *s)
 	static const char *const places[] = {"marker-chart",	"marker-table", "timeline-overview",
 					     "timeline-memory", "timeline-ipc", "timeline-fileio",
 					     "timeline-network"};
-	struct json_cursor_list list = {0};
 	uint32_t shown = 0;
 
 	if (json_cursor_peek(s) != '[')
-		return !json_cursor_skip(s);
-	while (json_cursor_element(s, &list)) {
+		return 0;
+	json_for_each_element(s, row) {
 		_cleanup_free_ char *place = json_cursor_text(s);
 
 		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
@@ -352,16 +329,12 @@ static void read_schema(struct import *r, struct json_cursor *s)
 		.tooltip_label = NO_STRING,
 	};
 	struct schema_field fields[SCHEMA_FIELDS_MAX];
-	struct json_cursor_list list = {0};
 	schema_id id = NO_SCHEMA;
 	uint32_t row_fields = 0;
-	struct span key;
 
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '{')
 		return;
-	}
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "name"))
 			schema.name = import_string(r, s);
 		else if (span_is(s, key, "chartLabel"))
@@ -393,11 +366,9 @@ static void read_schema(struct import *r, struct json_cursor *s)
 
 void import_schema_list(struct import *r, struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
-
 	if (json_cursor_peek(s) != '[')
 		return;
-	while (json_cursor_element(s, &list))
+	json_for_each_element(s, i)
 		read_schema(r, s);
 }
 
@@ -476,16 +447,12 @@ static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t r
 static void read_draft_type(struct import *r, struct marker_draft *draft)
 {
 	struct json_cursor data = json_cursor_within(&r->layout.cursor, draft->data);
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	if (json_cursor_peek(&data) != '{')
 		return;
-	while (json_cursor_member(&data, &list, &key)) {
+	json_for_each_member(&data, key) {
 		if (span_is(&data, key, "type") && json_cursor_peek(&data) == '"')
 			draft->type = import_string(r, &data);
-		else
-			json_cursor_skip(&data);
 	}
 }
 

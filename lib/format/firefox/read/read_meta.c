@@ -40,14 +40,10 @@ static char *read_value(struct json_cursor *s)
 static void read_entry(struct import *r, struct json_cursor *s, const char *section)
 {
 	_cleanup_free_ char *label = NULL, *format = NULL, *value = NULL;
-	struct json_cursor_list list = {0};
-	struct span key;
 
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '{')
 		return;
-	}
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		char **to = span_is(s, key, "label")	? &label
 			    : span_is(s, key, "format") ? &format
 			    : span_is(s, key, "value")	? &value
@@ -55,8 +51,6 @@ static void read_entry(struct import *r, struct json_cursor *s, const char *sect
 
 		if (to && !*to)
 			*to = read_value(s);
-		else
-			json_cursor_skip(s);
 	}
 	if (label && value)
 		add_entry(r, section, label, format, value);
@@ -66,15 +60,12 @@ static void read_section(struct import *r, struct json_cursor *s)
 {
 	_cleanup_free_ char *label = NULL;
 	struct json_cursor entries = {0};
-	struct json_cursor_list list = {0}, rows = {0};
-	struct span key, value;
+	struct span value;
 
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '{')
 		return;
-	}
 	/* The label may come after the entries. */
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "label") && !label) {
 			label = json_cursor_text(s);
 			continue;
@@ -85,16 +76,15 @@ static void read_section(struct import *r, struct json_cursor *s)
 	}
 	if (json_cursor_peek(&entries) != '[')
 		return;
-	while (json_cursor_element(&entries, &rows))
+	json_for_each_element(&entries, i)
 		read_entry(r, &entries, label ? label : "");
 }
 
 void import_extra(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
-	struct json_cursor_list list = {0};
 
-	while (r->layout.extra.end && json_cursor_element(&s, &list))
+	for (size_t i = 0; r->layout.extra.end && json_cursor_element(&s, i); i++)
 		read_section(r, &s);
 }
 
@@ -103,10 +93,7 @@ void import_extra(struct import *r)
 static void read_numbers(struct json_cursor *s, const char *const *names, uint64_t *millionths,
 			 size_t count, bool *has_one)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		uint64_t value = import_time(s);
 
 		for (size_t i = 0; i < count; i++) {
@@ -121,15 +108,11 @@ static void read_numbers(struct json_cursor *s, const char *const *names, uint64
 static void read_process(struct import *r, struct json_cursor *s)
 {
 	struct profile_overhead *o = &r->profile->overhead;
-	struct json_cursor_list list = {0};
-	struct span key;
 
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "statistics") && json_cursor_peek(s) == '{')
 			read_numbers(s, overhead_fields, o->statistics, OVERHEAD_FIELD_COUNT,
 				     &o->has_statistics);
-		else
-			json_cursor_skip(s);
 	}
 }
 
@@ -137,11 +120,10 @@ static void read_process(struct import *r, struct json_cursor *s)
 static void read_statistics(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.overhead);
-	struct json_cursor_list list = {0};
 
 	if (!r->layout.overhead.end || json_cursor_peek(&s) != '[')
 		return;
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		if (!r->profile->overhead.has_statistics && json_cursor_peek(&s) == '{')
 			read_process(r, &s);
 		else
@@ -153,12 +135,10 @@ static void read_log(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.log);
 	struct profile_overhead *o = &r->profile->overhead;
-	struct json_cursor_list list = {0};
-	struct span key;
 
 	if (!r->layout.log.end || json_cursor_peek(&s) != '{')
 		return;
-	while (json_cursor_member(&s, &list, &key)) {
+	json_for_each_member(&s, key) {
 		if (!o->has_log && json_cursor_peek(&s) == '{')
 			read_numbers(&s, recording_moments, o->log, MOMENT_COUNT, &o->has_log);
 		else
@@ -249,13 +229,7 @@ static bool read_number(struct import *r, struct json_cursor *s, struct span key
 static void read_list(struct json_cursor *s, struct import *r,
 		      void (*take)(struct import *r, char *text))
 {
-	struct json_cursor_list list = {0};
-
-	if (json_cursor_peek(s) != '[') {
-		json_cursor_skip(s);
-		return;
-	}
-	while (json_cursor_element(s, &list))
+	json_for_each_element_if_any(s, i)
 		take(r, json_cursor_text(s));
 }
 
@@ -271,14 +245,7 @@ static void take_filter(struct import *r, char *text)
 
 static void read_configuration(struct import *r, struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
-		return;
-	}
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member_if_any(s, key) {
 		if (span_is(s, key, "features"))
 			read_list(s, r, take_feature);
 		else if (span_is(s, key, "threads"))
@@ -294,20 +261,11 @@ static void read_configuration(struct import *r, struct json_cursor *s)
 
 static void read_units(struct import *r, struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
-	struct span key;
-
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
-		return;
-	}
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member_if_any(s, key) {
 		if (span_is(s, key, "threadCPUDelta")) {
 			_cleanup_free_ char *unit = json_cursor_text(s);
 
 			r->cpu_time_unit = !strcmp(unit, "ns") ? 1 : !strcmp(unit, "µs") ? 1000 : 0;
-		} else {
-			json_cursor_skip(s);
 		}
 	}
 }
@@ -353,9 +311,7 @@ static void read_member(struct import *r, struct json_cursor *s, struct span key
 		read_units(r, s);
 	else if (span_is(s, key, "symbolicated") || span_is(s, key, "presymbolicated"))
 		r->profile->meta.symbolicated = import_skip(s);
-	else if (is_derived(s, key))
-		json_cursor_skip(s);
-	else
+	else if (!is_derived(s, key))
 		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 }
 
@@ -388,19 +344,15 @@ static void add_category(struct import *r, struct profile_category *category)
 
 static void read_subcategories(struct json_cursor *s, struct profile_category *category)
 {
-	struct json_cursor_list list = {0};
-
-	while (json_cursor_element(s, &list))
+	json_for_each_element(s, i)
 		vec_push(&category->subcategories, json_cursor_text(s));
 }
 
 static void read_category(struct import *r, struct json_cursor *s)
 {
 	struct profile_category category = {0};
-	struct json_cursor_list list = {0};
-	struct span key;
 
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "name") && !category.name)
 			category.name = json_cursor_text(s);
 		else if (span_is(s, key, "color") && !category.color)
@@ -408,8 +360,6 @@ static void read_category(struct import *r, struct json_cursor *s)
 		else if (span_is(s, key, "subcategories") && !category.subcategories.count &&
 			 json_cursor_peek(s) == '[')
 			read_subcategories(s, &category);
-		else
-			json_cursor_skip(s);
 	}
 	add_category(r, &category);
 }
@@ -432,11 +382,9 @@ static void add_default_category(struct import *r)
 
 int import_categories(struct import *r, struct json_cursor *s, struct error *err)
 {
-	struct json_cursor_list list = {0};
-
 	if (json_cursor_peek(s) != '[')
 		return 0;
-	while (json_cursor_element(s, &list)) {
+	json_for_each_element(s, i) {
 		if (json_cursor_peek(s) != '{' || r->profile->categories.count == CATEGORIES_MAX)
 			return error_text(err, -EBADMSG, "meta.categories[%zu] is not a category",
 					  r->profile->categories.count);
@@ -475,12 +423,10 @@ int import_meta(struct import *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.meta);
 	struct profile_meta *meta = &r->profile->meta;
-	struct json_cursor_list list = {0};
 	struct meta_times times = {.recording_start = CLOCK_NO_TIME};
-	struct span key;
 
 	meta->symbolicated = !r->is_gecko;
-	while (json_cursor_member(&s, &list, &key))
+	json_for_each_member(&s, key)
 		read_member(r, &s, key, &times);
 	meta->start_realtime_ns = find_start(&times);
 	if (!clock_can_show(meta->start_ns))

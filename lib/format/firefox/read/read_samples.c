@@ -69,11 +69,10 @@ static bool read_allocations_read_stack(struct import *r, struct json_cursor *s,
 static void read_column(struct import *r, struct json_cursor *s, read_value_fn *read,
 			struct change_list *list)
 {
-	struct json_cursor_list values = {0};
 	bool is_first = !list->rows.count;
 	size_t row = 0;
 
-	while (json_cursor_element(s, &values)) {
+	json_for_each_element(s, i) {
 		if (is_first)
 			vec_push(&list->rows,
 				 (struct change){.time = CLOCK_NO_TIME, .stack = NO_STACK});
@@ -103,7 +102,6 @@ static void read_allocations_read_member(struct import *r, struct json_cursor *s
 			return;
 		}
 	}
-	json_cursor_skip(s);
 }
 
 static bool block_equal(const void *table, uint32_t id, const void *key)
@@ -164,11 +162,9 @@ int import_allocations(struct import *r, struct json_cursor *s, struct allocatio
 		       struct error *err)
 {
 	struct change_list list = {.into = into};
-	struct json_cursor_list members = {0};
-	struct span key;
 
 	vec_clear(&into->rows);
-	while (json_cursor_member(s, &members, &key))
+	json_for_each_member(s, key)
 		read_allocations_read_member(r, s, key, &list);
 	if (!s->failed)
 		join(r, &list);
@@ -240,37 +236,34 @@ static void read_counters_read_samples(struct import *r, struct json_cursor *s,
 	struct grid grid;
 
 	vec_clear(&samples->rows);
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '{')
 		return;
-	}
 	grid_read(&grid, s, &reader);
 	s->failed |= grid.is_ragged;
+}
+
+static void read_group(struct import *r, struct json_cursor *s, struct counter_rows *samples)
+{
+	json_for_each_member_if_any(s, key) {
+		if (span_is(s, key, "samples"))
+			read_counters_read_samples(r, s, samples);
+	}
 }
 
 /* Older files have groups of samples, of which only the first is used. */
 static void read_groups(struct import *r, struct json_cursor *s, struct counter_rows *samples)
 {
-	struct json_cursor_list groups = {0}, members = {0};
-	bool is_list = json_cursor_peek(s) == '[', is_read = false;
-	struct span key;
+	bool is_read = false;
 
-	if (!is_list && json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '[') {
+		read_group(r, s, samples);
 		return;
 	}
-	while (is_list ? json_cursor_element(s, &groups) : !is_read) {
-		if (is_read || json_cursor_peek(s) != '{') {
-			json_cursor_skip(s);
+	json_for_each_element(s, i) {
+		if (is_read || json_cursor_peek(s) != '{')
 			continue;
-		}
 		is_read = true;
-		while (json_cursor_member(s, &members, &key)) {
-			if (span_is(s, key, "samples"))
-				read_counters_read_samples(r, s, samples);
-			else
-				json_cursor_skip(s);
-		}
+		read_group(r, s, samples);
 	}
 }
 
@@ -278,15 +271,11 @@ static void read_groups(struct import *r, struct json_cursor *s, struct counter_
 static void read_display(struct import *r, struct json_cursor *s, struct draft *draft)
 {
 	struct counter *counter = &draft->counter;
-	struct json_cursor_list list = {0};
-	struct span key;
 
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
+	if (json_cursor_peek(s) != '{')
 		return;
-	}
 	draft->is_drawn = true;
-	while (json_cursor_member(s, &list, &key)) {
+	json_for_each_member(s, key) {
 		if (span_is(s, key, "graphType")) {
 			_cleanup_free_ char *type = json_cursor_text(s);
 
@@ -298,8 +287,6 @@ static void read_display(struct import *r, struct json_cursor *s, struct draft *
 			counter->color = import_string(r, s);
 		} else if (span_is(s, key, "label")) {
 			counter->label = import_string(r, s);
-		} else {
-			json_cursor_skip(s);
 		}
 	}
 }
@@ -348,9 +335,7 @@ static void read_counters_read_member(struct import *r, struct json_cursor *s, s
 		read_display(r, s, draft);
 	} else if (span_is(s, key, "mainThreadIndex") && r->read_own_tables) {
 		import_integer(s, &draft->main_thread);
-	} else if (span_is(s, key, "mainThreadIndex")) {
-		json_cursor_skip(s); /* Redundant with the pid. */
-	} else {
+	} else if (!span_is(s, key, "mainThreadIndex")) { /* Redundant with the pid. */
 		r->counts->unread[UNREAD_MEMBERS] += import_skip(s);
 	}
 }
@@ -412,10 +397,8 @@ static void read_counter(struct import *r, struct json_cursor *s)
 					  .pid = r->process_pid},
 			      .main_thread = -1,
 			      .has_pid = r->is_gecko};
-	struct json_cursor_list list = {0};
-	struct span key;
 
-	while (json_cursor_member(s, &list, &key))
+	json_for_each_member(s, key)
 		read_counters_read_member(r, s, key, &draft);
 	if (!s->failed)
 		add_counter(r, &draft);
@@ -425,12 +408,11 @@ static void read_counter(struct import *r, struct json_cursor *s)
 int import_counters(struct import *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.counters);
-	struct json_cursor_list list = {0};
 	size_t row = 0;
 
 	if (!r->layout.counters.end || json_cursor_peek(&s) != '[')
 		return 0;
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		read_counter(r, &s);
 		row += !s.failed;
 	}
@@ -547,8 +529,6 @@ static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t r
 	case CPU_DELTA:
 		sample->cpu_delta = read_cpu_time(of->reader, s);
 		break;
-	default:
-		json_cursor_skip(s);
 	}
 }
 
@@ -565,7 +545,6 @@ static void read_weight_type(struct sample_reader *of, struct json_cursor *s)
 static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 {
 	struct sample_reader *of = ctx;
-	struct json_cursor_list list = {0};
 	uint64_t *unread = of->reader->counts->unread;
 
 	if (span_is(s, key, "weightType")) {
@@ -573,9 +552,9 @@ static void skip_column(void *ctx, struct json_cursor *s, struct span key)
 	} else if (span_is(s, key, "length") ||
 		   (span_is(s, key, "eventDelay") && long_tasks_are_in(of->reader->profile))) {
 		/* Redundant with markers. */
-		json_cursor_skip(s);
+		return;
 	} else if (json_cursor_peek(s) == '[') {
-		while (json_cursor_element(s, &list))
+		json_for_each_element(s, i)
 			unread[UNREAD_SAMPLE_VALUES] += import_skip(s);
 	} else {
 		unread[UNREAD_SAMPLE_VALUES] += import_skip(s);

@@ -22,21 +22,14 @@ void lib_ids_release(struct lib_ids *ids)
 
 static void read_lib(struct lib_ids *ids, struct json_cursor *s)
 {
-	struct json_cursor_list list = {0};
 	struct lib_id row = {0};
-	struct span key;
 
-	if (json_cursor_peek(s) != '{')
-		json_cursor_skip(s);
-	else
-		while (json_cursor_member(s, &list, &key)) {
-			if (span_is(s, key, "debugName") && !row.debug_name)
-				row.debug_name = json_cursor_text(s);
-			else if (span_is(s, key, "breakpadId") && !row.breakpad_id)
-				row.breakpad_id = json_cursor_text(s);
-			else
-				json_cursor_skip(s);
-		}
+	json_for_each_member_if_any(s, key) {
+		if (span_is(s, key, "debugName") && !row.debug_name)
+			row.debug_name = json_cursor_text(s);
+		else if (span_is(s, key, "breakpadId") && !row.breakpad_id)
+			row.breakpad_id = json_cursor_text(s);
+	}
 	if (!row.debug_name)
 		row.debug_name = xstrdup("");
 	if (!row.breakpad_id)
@@ -47,47 +40,31 @@ static void read_lib(struct lib_ids *ids, struct json_cursor *s)
 /* Reads the first of "initialSelectedThreads". */
 static void read_meta(struct lib_ids *ids, struct json_cursor *s)
 {
-	struct json_cursor_list members = {0};
-	struct span key;
-
-	if (json_cursor_peek(s) != '{') {
-		json_cursor_skip(s);
-		return;
-	}
-	while (json_cursor_member(s, &members, &key)) {
-		struct json_cursor_list threads = {0};
+	json_for_each_member_if_any(s, key) {
 		int64_t number;
 
-		if (!span_is(s, key, "initialSelectedThreads") || json_cursor_peek(s) != '[') {
-			json_cursor_skip(s);
+		if (!span_is(s, key, "initialSelectedThreads") || json_cursor_peek(s) != '[')
 			continue;
-		}
-		for (bool is_first = true; json_cursor_element(s, &threads); is_first = false) {
-			if (is_first && json_cursor_peek(s) != '[' && json_cursor_i64(s, &number))
+		json_for_each_element(s, i) {
+			if (!i && json_cursor_peek(s) != '[' && json_cursor_i64(s, &number))
 				ids->first_thread = number > 0 ? (uint64_t)number : 0;
-			else
-				json_cursor_skip(s);
 		}
 	}
 }
 
 void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 {
-	struct json_cursor_list members = {0}, libs = {0};
 	struct json_cursor s;
-	struct span key;
 
 	json_cursor_init(&s, text, size);
-	while (json_cursor_member(&s, &members, &key)) {
+	json_for_each_member(&s, key) {
 		if (span_is(&s, key, "meta")) {
 			read_meta(ids, &s);
 			continue;
 		}
-		if (!span_is(&s, key, "libs") || json_cursor_peek(&s) != '[') {
-			json_cursor_skip(&s);
+		if (!span_is(&s, key, "libs") || json_cursor_peek(&s) != '[')
 			continue;
-		}
-		while (json_cursor_element(&s, &libs))
+		json_for_each_element(&s, i)
 			read_lib(ids, &s);
 		return;
 	}
@@ -100,12 +77,11 @@ static int read_strings(struct import *r, struct error *err)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.strings);
 	_cleanup_(strbuf_release) struct strbuf text = {0};
-	struct json_cursor_list list = {0};
 	size_t row = 0;
 
 	r->string_count = r->layout.string_count;
 	r->strings = xreallocarray(NULL, r->layout.string_count + 1, sizeof(*r->strings));
-	while (json_cursor_element(&s, &list)) {
+	json_for_each_element(&s, i) {
 		if (!json_cursor_string(&s, &text))
 			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is damaged", row);
 		r->strings[row++] = strings_intern_sized(&r->profile->strings, strbuf_text(&text),
@@ -158,7 +134,6 @@ static void add_sources(struct import *r)
 	const struct table *t = &r->layout.sources;
 	const struct column *column = table_column(t, &r->layout.cursor, "content");
 	struct source_files *files = &r->profile->source_files;
-	struct json_cursor_list list = {0};
 	struct json_cursor s = {0};
 
 	r->sources = xreallocarray(NULL, t->length + 1, sizeof(*r->sources));
@@ -170,7 +145,7 @@ static void add_sources(struct import *r)
 
 		r->sources[i] = source_files_intern(files, r->strings[r->cells.source_name[i]]);
 		r->counts->unread[UNREAD_SOURCES] += files->rows.count == before;
-		if (!column || !json_cursor_element(&s, &list) || json_cursor_null(&s))
+		if (!column || !json_cursor_element(&s, i) || json_cursor_null(&s))
 			continue;
 		text = json_cursor_text(&s);
 		if (files->rows.count == before || !*text)

@@ -67,7 +67,7 @@ static frame_id read_frame(struct v8_reader *r, struct span span)
 	struct foreign_frame frame = {.module = NO_MODULE};
 
 	if (span.end)
-		json_members_find(json_cursor_within(&r->s, span), names, spans);
+		json_cursor_find(json_cursor_within(&r->s, span), names, spans);
 	name = json_members_text_at(&r->s, spans[0]);
 	url = json_members_text_at(&r->s, spans[1]);
 	if (strcmp(name, "(idle)") == 0)
@@ -89,7 +89,7 @@ static void read_node(struct v8_reader *r, struct json_cursor s)
 	struct span spans[4] = {{0}};
 	struct node node = {.parent = NO_NODE};
 
-	json_members_find(s, names, spans);
+	json_cursor_find(s, names, spans);
 	node.id = (int64_t)json_members_number_at(&r->s, spans[0]);
 	if (find_node(r, node.id) != INDEX_NONE)
 		return;
@@ -213,7 +213,7 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 	json_cursor_skip(&whole);
 	if (!json_cursor_end(&whole))
 		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
-	if (!json_members_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
+	if (!json_cursor_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
 		return error_text(err, -EBADMSG, "not a CPU profile of V8");
 	ret = read_nodes(r, spans[0], err);
 	if (ret)

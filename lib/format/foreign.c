@@ -15,22 +15,6 @@
 /* Maximum length of a number. */
 #define NUMBER_MAX 64
 
-bool json_members_find(struct json_cursor s, const char *const *names, struct span *spans)
-{
-	struct span value;
-
-	if (json_cursor_peek(&s) != '{')
-		return false;
-	json_for_each_member(&s, key) {
-		json_cursor_value(&s, &value);
-		for (size_t i = 0; names[i]; i++) {
-			if (span_is(&s, key, names[i]))
-				spans[i] = value;
-		}
-	}
-	return !s.failed;
-}
-
 static bool is_one_of(const struct json_cursor *s, struct span key, const char *const *names)
 {
 	for (; *names; names++) {

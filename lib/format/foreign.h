@@ -12,11 +12,6 @@
 
 /* Members of a JSON object, by name. */
 
-/*
- * Finds the values of members of the object at the cursor. Leaves spans of missing members
- * unchanged. False if it is damaged or not an object.
- */
-bool json_members_find(struct json_cursor s, const char *const *names, struct span *spans);
 /* True if the object has one of these members before any of the others. */
 bool json_members_begin(const char *text, size_t size, const char *const *wanted,
 			const char *const *others);

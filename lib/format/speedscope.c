@@ -75,7 +75,7 @@ static void read_frame(struct scope_reader *r, struct json_cursor *s)
 	struct foreign_frame frame = {.module = NO_MODULE};
 	double line;
 
-	json_members_find(*s, names, spans);
+	json_cursor_find(*s, names, spans);
 	frame.name = name = json_members_text_at(&r->s, spans[0]);
 	frame.file = file = json_members_text_at(&r->s, spans[1]);
 	line = json_members_number_at(&r->s, spans[2]);
@@ -91,7 +91,7 @@ static int read_frames(struct scope_reader *r, struct span shared, struct error 
 	struct json_cursor s = json_cursor_within(&r->s, shared);
 	struct span frames = {0};
 
-	if (!shared.end || !json_members_find(s, names, &frames) || !frames.end)
+	if (!shared.end || !json_cursor_find(s, names, &frames) || !frames.end)
 		return damaged(err, "it has no shared frames");
 	s = json_cursor_within(&r->s, frames);
 	json_for_each_element(&s, i)
@@ -115,7 +115,7 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 	json_for_each_element(&s, i) {
 		struct part part = {.name = {0}};
 
-		json_members_find(s, part_names, &part.name);
+		json_cursor_find(s, part_names, &part.name);
 		find_unit(r, &part);
 		vec_push(&r->parts, part);
 		r->has_times |= part.ns > 0;
@@ -299,7 +299,7 @@ static int take_event(struct scope_reader *r, struct json_cursor event, struct s
 	stack_id top = r->open.count ? vec_last(&r->open) : NO_STACK;
 	double frame, at;
 
-	if (!json_members_find(event, names, spans))
+	if (!json_cursor_find(event, names, spans))
 		return damaged(err, "an event is damaged");
 	type = json_members_text_at(&r->s, spans[0]);
 	frame = json_members_number_at(&r->s, spans[1]);
@@ -366,7 +366,7 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 	json_cursor_skip(&whole);
 	if (!json_cursor_end(&whole))
 		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
-	if (!json_members_find(r->s, names, spans) || !spans[1].end)
+	if (!json_cursor_find(r->s, names, spans) || !spans[1].end)
 		return damaged(err, "it has no profiles");
 	ret = read_frames(r, spans[0], err);
 	if (!ret)

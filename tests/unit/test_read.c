@@ -242,6 +242,26 @@ TEST(damage_is_refused)
 	expect_refusal("\"threads\":[", "\"threads\":[7,", -EBADMSG, "threads[0]");
 }
 
+/* Allocations refer to the thread's own stacks, too. */
+TEST(older_allocations_have_stacks)
+{
+	_cleanup_free_ char *text = seed("../read/version-58.json"), *changed = NULL;
+	const struct profile_thread *thread;
+	struct import_counts counts;
+	struct profile *p;
+
+	changed =
+		replaced(text, "\"isMainThread\"",
+			 "\"nativeAllocations\":{\"time\":[1],\"weight\":[8],\"stack\":[2],"
+			 "\"memoryAddress\":[64],\"threadId\":[5],\"length\":1},\"isMainThread\"");
+	p = read_text(changed, &counts);
+	thread = &p->threads.rows.items[0];
+	assert_int_equal(thread->allocations.rows.count, 1);
+	assert_int_equal(thread->allocations.rows.items[0].stack,
+			 thread->samples.open.items[0].stack);
+	profile_free(p);
+}
+
 /* Files of other writers may lack columns without information. */
 TEST(missing_columns_say_nothing)
 {

@@ -439,6 +439,22 @@ char *json_cursor_text(struct json_cursor *s)
 	return xstrdup(strbuf_text(&text));
 }
 
+bool json_cursor_find(struct json_cursor s, const char *const *names, struct span *spans)
+{
+	struct span value;
+
+	if (json_cursor_peek(&s) != '{')
+		return false;
+	json_for_each_member(&s, key) {
+		json_cursor_value(&s, &value);
+		for (size_t i = 0; names[i]; i++) {
+			if (span_is(&s, key, names[i]))
+				spans[i] = value;
+		}
+	}
+	return !s.failed;
+}
+
 bool json_cursor_end(struct json_cursor *s)
 {
 	peek(s);

@@ -89,6 +89,11 @@ bool json_cursor_string(struct json_cursor *s, struct strbuf *text);
  * Copies a string up to its first NUL; the caller frees it. Skips any other value and returns "".
  */
 char *json_cursor_text(struct json_cursor *s);
+/*
+ * Finds the values of members of the object at the cursor. Leaves spans of missing members
+ * unchanged. False if it is damaged or not an object.
+ */
+bool json_cursor_find(struct json_cursor s, const char *const *names, struct span *spans);
 /* True if nothing but white space follows. */
 bool json_cursor_end(struct json_cursor *s);
 

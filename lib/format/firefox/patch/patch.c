@@ -717,7 +717,7 @@ int patch_open(struct patch **out, char *text, size_t size, struct error *err)
 	if (!ret)
 		ret = patch_find_references(r, err);
 	if (!ret)
-		ret = cells_read(&r->cells, &r->layout, true, err);
+		ret = cells_read(&r->cells, &r->layout, CELLS_PATCHED, 0, err);
 	if (!ret)
 		ret = read_strings(r, err);
 	if (ret)

@@ -137,14 +137,15 @@ void grid_read(struct grid *grid, struct json_cursor *s, const struct grid_reade
 	s->failed |= inside.failed;
 }
 
-/* The column has no default. */
+/* Values of missing columns; those of required columns are never missing. */
 #define NONE (INT64_MIN + 2)
 
 struct wanted_column {
+	enum cells_use uses;
 	const struct table *table;
 	const char *name;
 	struct cell_range range;
-	int64_t missing; /* value of a missing column; NONE: the column is required */
+	int64_t missing;
 	int64_t **cells;
 };
 
@@ -163,94 +164,136 @@ static struct cell_range index_or_minus_one(size_t count)
 	return (struct cell_range){.min = -1, .max = (int64_t)count - 1, .or_null = true};
 }
 
-static int64_t *new_cells(size_t count, int64_t value)
+static struct cell_range number_up_to(int64_t max)
 {
-	int64_t *cells = xreallocarray(NULL, count + 1, sizeof(*cells));
-
-	for (size_t i = 0; i < count; i++)
-		cells[i] = value;
-	return cells;
+	return (struct cell_range){.min = -1, .max = max, .or_null = true, .or_bool = true};
 }
 
 /* A table's first column is always required: its text bounds the table's length. */
 static int read_columns(const struct layout *l, const struct wanted_column *columns, size_t count,
-			bool needed, struct error *err)
+			enum cells_use use, struct error *err)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < count && !ret; i++) {
 		const struct wanted_column *column = &columns[i];
+		bool needed = column->missing == NONE ||
+			      (use == CELLS_PATCHED && !(column->uses & CELLS_MAY_MISS));
+		struct cell_range range = column->range;
 
-		ret = table_read_cells(column->table, &l->cursor, column->name, &column->range,
-				       needed || column->missing == NONE, column->cells, err);
-		if (!ret && !*column->cells)
-			*column->cells = new_cells(column->table->length, column->missing);
+		if (!(column->uses & use))
+			continue;
+		range.or_any = use == CELLS_OWN;
+		ret = table_read_cells(column->table, &l->cursor, column->name, &range,
+				       needed && (use != CELLS_OWN || column->table->length),
+				       column->cells, err);
+		if (ret || *column->cells)
+			continue;
+		*column->cells = xreallocarray(NULL, column->table->length + 1, sizeof(int64_t));
+		for (size_t row = 0; row < column->table->length; row++)
+			(*column->cells)[row] = column->missing;
 	}
 	return ret;
 }
 
-static int read_tables(struct cells *c, const struct layout *l, bool needed, struct error *err)
+static int read_tables(struct cells *c, const struct layout *l, enum cells_use use,
+		       size_t category_count, struct error *err)
 {
-	const struct cell_range string = index_of(l->string_count);
-	const struct cell_range address = {.min = -1, .max = INT32_MAX, .or_null = !needed};
-	const struct cell_range depth = {.min = 0, .max = 255};
+	const enum cells_use all = CELLS_PATCHED | CELLS_SHARED | CELLS_OWN;
+	const enum cells_use read = CELLS_SHARED | CELLS_OWN, shared = CELLS_PATCHED | CELLS_SHARED;
+	const enum cells_use of_category = category_count ? read : CELLS_OWN;
+	const struct cell_range string = index_of(l->string_count), any = index_of(CELL_MAX);
+	const struct cell_range address = {
+		.min = -1,
+		.max = use == CELLS_OWN ? CELL_MAX : INT32_MAX,
+		.or_null = use == CELLS_SHARED,
+	};
 	const struct wanted_column columns[] = {
-		{&l->frames, "func", index_of(l->funcs.length), NONE, &c->frame_func},
-		{&l->frames, "address", address, -1, &c->frame_address},
-		{&l->frames, "inlineDepth", depth, 0, &c->frame_depth},
-		{&l->funcs, "name", string, NONE, &c->func_name},
-		{&l->funcs, "resource", index_or_minus_one(l->resources.length), -1,
+		{all, &l->frames, "func", index_of(l->funcs.length), NONE, &c->frame_func},
+		{all, &l->frames, "address", address, -1, &c->frame_address},
+		{all, &l->frames, "inlineDepth", index_of(UINT8_MAX + 1), 0, &c->frame_depth},
+		{read, &l->frames, "nativeSymbol", number_up_to((int64_t)l->symbols.length - 1), -1,
+		 &c->frame_symbol},
+		{read, &l->frames, "line", number_up_to(PLACE_MAX), -1, &c->frame_line},
+		{of_category, &l->frames, "category",
+		 number_up_to(use == CELLS_OWN ? CELL_MAX : (int64_t)category_count - 1), -1,
+		 &c->frame_category},
+		{of_category, &l->frames, "subcategory", number_up_to(UINT8_MAX), -1,
+		 &c->frame_subcategory},
+		{all, &l->funcs, "name", string, NONE, &c->func_name},
+		{all, &l->funcs, "resource", index_or_minus_one(l->resources.length), -1,
 		 &c->func_resource},
-		{&l->funcs, "source", index_or_null(l->sources.length), CELL_NULL, &c->func_source},
-		{&l->symbols, "name", string, NONE, &c->symbol_name},
-		{&l->symbols, "libIndex", index_of(l->libs.rows.count), NONE, &c->symbol_lib},
-		{&l->symbols, "address", address, -1, &c->symbol_address},
-		{&l->sources, "filename", string, NONE, &c->source_name},
-		{&l->resources, "name", string, NONE, &c->resource_name},
-		{&l->resources, "host", index_or_null(l->string_count), CELL_NULL,
+		{all, &l->funcs, "source", index_or_null(l->sources.length), CELL_NULL,
+		 &c->func_source},
+		{read, &l->funcs, "lineNumber", number_up_to(PLACE_MAX), -1, &c->func_line},
+		{read, &l->funcs, "columnNumber", number_up_to(PLACE_MAX), -1, &c->func_column},
+		{read, &l->funcs, "isJS", number_up_to(1), -1, &c->func_is_js},
+		{CELLS_OWN, &l->funcs, "fileName", string, -1, &c->func_file},
+		{CELLS_OWN, &l->funcs, "address", any, -1, &c->func_address},
+		{shared, &l->symbols, "name", string, NONE, &c->symbol_name},
+		{shared, &l->symbols, "libIndex", index_of(l->libs.rows.count), NONE,
+		 &c->symbol_lib},
+		{CELLS_OWN, &l->symbols, "name", string, -1, &c->symbol_name},
+		{CELLS_OWN, &l->symbols, "libIndex", any, -1, &c->symbol_lib},
+		{all, &l->symbols, "address", address, -1, &c->symbol_address},
+		{read, &l->symbols, "functionSize", number_up_to(CELL_MAX), -1, &c->symbol_size},
+		{shared, &l->sources, "filename", string, NONE, &c->source_name},
+		{shared | CELLS_MAY_MISS, &l->sources, "sourceMapURL",
+		 index_or_null(l->string_count), CELL_NULL, &c->source_map},
+		{shared, &l->resources, "name", string, NONE, &c->resource_name},
+		{shared, &l->resources, "host", index_or_null(l->string_count), CELL_NULL,
 		 &c->resource_host},
-		{&l->stacks, "frame", index_of(l->frames.length), NONE, &c->stack_frame},
+		{CELLS_OWN, &l->resources, "lib", any, -1, &c->resource_lib},
+		{CELLS_OWN, &l->resources, "type", any, -1, &c->resource_type},
+		{all, &l->stacks, "frame", index_of(l->frames.length), NONE, &c->stack_frame},
+		{CELLS_OWN, &l->stacks, "category", any, -1, &c->stack_category},
+		{CELLS_OWN, &l->stacks, "subcategory", any, -1, &c->stack_subcategory},
 	};
 
-	return read_columns(l, columns, sizeof(columns) / sizeof(*columns), needed, err);
+	return read_columns(l, columns, sizeof(columns) / sizeof(*columns), use, err);
 }
 
 /* Version 70 moved libs from resources to frames. */
-static int read_libs(struct cells *c, const struct layout *l, bool needed, struct error *err)
+static int read_libs(struct cells *c, const struct layout *l, enum cells_use use, struct error *err)
 {
 	bool is_of_frame = l->version >= LAYOUT_VERSION_FRAME_LIB;
 	const struct wanted_column column = {
-		is_of_frame ? &l->frames : &l->resources,	"lib",
-		index_or_minus_one(l->libs.rows.count),		-1,
+		CELLS_PATCHED | CELLS_SHARED,
+		is_of_frame ? &l->frames : &l->resources,
+		"lib",
+		index_or_minus_one(l->libs.rows.count),
+		-1,
 		is_of_frame ? &c->frame_lib : &c->resource_lib,
 	};
-	int ret = read_columns(l, &column, 1, needed, err);
+	int ret = read_columns(l, &column, 1, use, err);
 
-	if (ret || is_of_frame)
+	if (ret || is_of_frame || use == CELLS_OWN)
 		return ret;
-	c->frame_lib = new_cells(l->frames.length, -1);
+	c->frame_lib = xreallocarray(NULL, l->frames.length + 1, sizeof(*c->frame_lib));
 	for (size_t i = 0; i < l->frames.length; i++) {
 		int64_t resource = c->func_resource[c->frame_func[i]];
 
-		if (resource >= 0)
-			c->frame_lib[i] = c->resource_lib[resource];
+		c->frame_lib[i] = resource < 0 ? -1 : c->resource_lib[resource];
 	}
 	return 0;
 }
 
 /* Version 66 turned indexes of parents into distances. */
-static int read_parents(struct cells *c, const struct layout *l, struct error *err)
+static int read_parents(struct cells *c, const struct layout *l, enum cells_use use,
+			struct error *err)
 {
 	const struct table *t = &l->stacks;
-	const struct cell_range range = index_or_null(t->length);
+	struct cell_range range = index_or_null(use == CELLS_OWN ? CELL_MAX : t->length);
 	bool is_distance = l->version >= LAYOUT_VERSION_DISTANCE;
-	int ret = table_read_cells(t, &l->cursor, is_distance ? "prefixOffset" : "prefix", &range,
-				   true, &c->stack_parent, err);
+	int ret;
 
+	range.or_any = use == CELLS_OWN;
+	ret = table_read_cells(t, &l->cursor, is_distance ? "prefixOffset" : "prefix", &range,
+			       use != CELLS_OWN || t->length, &c->stack_parent, err);
 	for (size_t i = 0; i < t->length && !ret; i++) {
 		int64_t *parent = &c->stack_parent[i];
 
-		if (is_distance && *parent == 0)
+		if (is_distance ? *parent == 0 : range.or_any && *parent < 0)
 			*parent = CELL_NULL;
 		else if (is_distance && *parent != CELL_NULL)
 			*parent = (int64_t)i - *parent;
@@ -261,17 +304,14 @@ static int read_parents(struct cells *c, const struct layout *l, struct error *e
 	return ret;
 }
 
-int cells_read(struct cells *c, const struct layout *l, bool needed, struct error *err)
+int cells_read(struct cells *c, const struct layout *l, enum cells_use use, size_t category_count,
+	       struct error *err)
 {
-	const struct cell_range map = index_or_null(l->string_count);
-	int ret = read_tables(c, l, needed, err);
+	int ret = read_tables(c, l, use, category_count, err);
 
 	if (!ret)
-		ret = table_read_cells(&l->sources, &l->cursor, "sourceMapURL", &map, false,
-				       &c->source_map, err);
-	if (!ret)
-		ret = read_libs(c, l, needed, err);
-	return ret ? ret : read_parents(c, l, err);
+		ret = read_libs(c, l, use, err);
+	return ret ? ret : read_parents(c, l, use, err);
 }
 
 void cells_release(struct cells *c)

@@ -34,21 +34,38 @@ struct grid {
 /* Reads the object at the cursor. The cursor fails if it is not such a table. */
 void grid_read(struct grid *grid, struct json_cursor *s, const struct grid_reader *reader);
 
+/* Maximum line or column in front-ends. */
+#define PLACE_MAX INT32_MAX
+
+/* Readers of columns. */
+enum cells_use {
+	CELLS_PATCHED = 1, /* all but a few columns are required */
+	CELLS_SHARED = 2, /* missing columns get neutral values */
+	CELLS_OWN = 4, /* a thread's tables: so do invalid values, if possible */
+	CELLS_MAY_MISS = 8, /* for a column: it is never required */
+};
+
+/* Columns for another use are NULL. */
 struct cells {
 	int64_t *frame_func, *frame_lib, *frame_address, *frame_depth;
-	int64_t *func_name, *func_resource, *func_source;
-	int64_t *symbol_name, *symbol_lib, *symbol_address;
+	int64_t *frame_symbol, *frame_line, *frame_category, *frame_subcategory;
+	int64_t *func_name, *func_resource, *func_source, *func_line, *func_column, *func_is_js;
+	int64_t *func_file, *func_address; /* a thread's own tables only */
+	int64_t *symbol_name, *symbol_lib, *symbol_address, *symbol_size;
 	int64_t *source_name, *source_map;
 	int64_t *resource_name, *resource_host;
+	int64_t *resource_lib; /* up to version 69 */
+	int64_t *resource_type; /* a thread's own tables only */
 	int64_t *stack_frame, *stack_parent; /* parent: a row or CELL_NULL */
-	int64_t *resource_lib; /* up to version 69, else NULL */
+	int64_t *stack_category, *stack_subcategory; /* a thread's own tables only */
 };
 
 /*
  * Fills a zeroed struct. Returns -EBADMSG if a column is invalid or a required one is missing.
- * Unless `needed`, missing columns get neutral values. Release it even after a failure.
+ * Categories are checked if the file has any. Release it even after a failure.
  */
-int cells_read(struct cells *c, const struct layout *l, bool needed, struct error *err);
+int cells_read(struct cells *c, const struct layout *l, enum cells_use use, size_t category_count,
+	       struct error *err);
 void cells_release(struct cells *c);
 
 /* True if the name stands for an unknown function: 0x<hex> or fun_<hex>. */

@@ -732,7 +732,7 @@ void import_release(struct import *r)
 	free(r->stack_ids);
 	free(r->cause_ids);
 	free(r->meanings);
-	own_tables_free(r->own);
+	own_tables_release(&r->own);
 	vec_for_each(&r->events, char **, name)
 		free(*name);
 	vec_release(&r->events);
@@ -754,18 +754,6 @@ int import_finish(struct import *r, struct error *err)
 	return 0;
 }
 
-static int read_tables(struct import *r, struct error *err)
-{
-	int ret;
-
-	if (r->layout.version < LAYOUT_VERSION_MIN)
-		return import_own_tables(r, err);
-	ret = layout_read_tables(&r->layout, err);
-	if (!ret)
-		ret = cells_read(&r->cells, &r->layout, false, err);
-	return ret ? ret : import_tables(r, err);
-}
-
 static int read_parts(struct import *r, struct error *err)
 {
 	int ret = import_meta(r, err);
@@ -773,7 +761,8 @@ static int read_parts(struct import *r, struct error *err)
 	if (!ret && r->version < VERSION_CATEGORIES)
 		ret = import_old_categories(r, err);
 	if (!ret)
-		ret = read_tables(r, err);
+		ret = r->layout.version < LAYOUT_VERSION_MIN ? import_own_tables(r, err)
+							     : import_tables(r, err);
 	if (ret)
 		return ret;
 	if (r->layout.version < LAYOUT_VERSION_MIN)

@@ -17,32 +17,33 @@
  * "function (file:line:column)[source]", or any label.
  */
 
-#define PLACE_MAX INT32_MAX
-
 enum { LOCATION, LINE, CATEGORY, SUBCATEGORY };
-static const char *const columns[] = {"location", "line", "category", "subcategory", NULL};
+static const char *const frame_columns[] = {"location", "line", "category", "subcategory", NULL};
 
+enum { PREFIX, FRAME };
+static const char *const stack_columns[] = {"prefix", "frame", NULL};
+
+/* A row of either table; -1: no number. */
 struct own_row {
 	int64_t at[4];
 };
 
-struct frame_reader {
-	struct import *r;
+struct own_rows {
 	VEC(struct own_row) rows;
 };
 
 static void add_row(void *ctx)
 {
-	struct frame_reader *of = ctx;
+	struct own_rows *of = ctx;
 
 	vec_push(&of->rows, (struct own_row){{-1, -1, -1, -1}});
 }
 
 static void read_value(void *ctx, struct json_cursor *s, size_t column, size_t row)
 {
-	struct frame_reader *of = ctx;
+	struct own_rows *of = ctx;
 
-	of->rows.items[row].at[column] = own_number(s);
+	of->rows.items[row].at[column] = cell_or_minus_one(s, INT64_MAX);
 }
 
 static const struct own_lib *find_lib(const struct own_libs *libs, uint64_t address)
@@ -66,7 +67,7 @@ static bool place_address(struct import *r, const char *location, struct func *f
 		return false;
 	if (!text_scan_hex(&at, end, &address) || at != end)
 		return true;
-	lib = find_lib(&r->own->libs, address);
+	lib = find_lib(&r->own.libs, address);
 	if (!lib)
 		return true;
 	func->module = frame->module = lib->module;
@@ -125,19 +126,6 @@ static bool place_library(struct import *r, const char *location, struct func *f
 	return true;
 }
 
-/* Cuts ":34" off the end of the text; false without it. */
-static bool cut_number(char *text, uint32_t *number)
-{
-	char *colon = strrchr(text, ':');
-	uint64_t value;
-
-	if (!colon || colon == text || !text_to_u64(colon + 1, 10, &value) || value > PLACE_MAX)
-		return false;
-	*number = (uint32_t)value;
-	*colon = '\0';
-	return true;
-}
-
 /* Cuts "[5]" off the end of the text, the row of a source; -1 without it. */
 static int64_t cut_source(char *text)
 {
@@ -158,12 +146,10 @@ static int64_t cut_source(char *text)
 
 static string_id source_name(struct import *r, int64_t row, char *uri)
 {
-	for (char *next = strstr(uri, " -> "); next; next = strstr(uri, " -> "))
-		uri = next + 4;
-	if (row >= 0 && (size_t)row < r->own->sources.count &&
-	    r->own->sources.items[row] != NO_STRING)
-		return r->own->sources.items[row];
-	return strings_intern(&r->profile->strings, uri);
+	if (row >= 0 && (size_t)row < r->own.sources.count &&
+	    r->own.sources.items[row] != NO_STRING)
+		return r->own.sources.items[row];
+	return strings_intern(&r->profile->strings, own_script_uri(uri));
 }
 
 /* "function (file:line:column)[source]"; without a function: the whole script. */
@@ -178,9 +164,9 @@ static bool place_script(struct import *r, const char *location, struct func *fu
 
 	if (inside)
 		inside[strlen(inside) - 1] = '\0';
-	if (!cut_number(uri, &func->line))
+	if (!own_cut_number(uri, &func->line))
 		return false;
-	if (cut_number(uri, &number)) {
+	if (own_cut_number(uri, &number)) {
 		func->column = func->line;
 		func->line = number;
 	}
@@ -211,9 +197,8 @@ static void locate(struct import *r, string_id location, struct frame *frame)
 	frame->func = funcs_intern(&r->profile->funcs, &func);
 }
 
-static int add_frame(struct frame_reader *of, const struct own_row *cells, struct error *err)
+static int add_frame(struct import *r, const struct own_row *cells, struct error *err)
 {
-	struct import *r = of->r;
 	struct frame frame = {.module = NO_MODULE, .symbol = NO_SYMBOL};
 
 	if (cells->at[LOCATION] < 0 || (size_t)cells->at[LOCATION] >= r->string_count)
@@ -231,42 +216,63 @@ static int add_frame(struct frame_reader *of, const struct own_row *cells, struc
 	return 0;
 }
 
-static int read_frames(struct frame_reader *of, struct span span, struct error *err)
+static int add_stack(struct import *r, const struct own_row *cells, size_t row, struct error *err)
 {
-	struct json_cursor s = json_cursor_within(&of->r->layout.cursor, span);
-	const struct grid_reader reader = {columns, add_row, read_value, NULL, of};
-	struct grid grid;
-	int ret = 0;
+	const struct own_stack stack = {cells->at[PREFIX], cells->at[FRAME], -1, -1};
 
-	vec_clear(&of->r->own->frames);
-	if (!span.end)
-		return error_text(err, -EBADMSG, "a thread has no frameTable");
+	return own_stacks_add(r, row, &stack, err);
+}
+
+static int read_rows(const struct import *r, struct span span, const char *const *columns,
+		     struct own_rows *rows, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, span);
+	const struct grid_reader reader = {columns, add_row, read_value, NULL, rows};
+	struct grid grid;
+
+	vec_clear(&rows->rows);
 	grid_read(&grid, &s, &reader);
-	if (s.failed)
-		return error_text(err, -EBADMSG, "a frameTable is damaged, at byte %zu", s.at);
-	for (size_t i = 0; i < of->rows.count && !ret; i++)
-		ret = add_frame(of, &of->rows.items[i], err);
+	return s.failed ? error_text(err, -EBADMSG, "a thread's tables are damaged, at byte %zu",
+				     s.at)
+			: 0;
+}
+
+static int add_tables(struct import *r, struct span frames, struct span stacks,
+		      struct own_rows *rows, struct error *err)
+{
+	int ret = read_rows(r, frames, frame_columns, rows, err);
+
+	vec_clear(&r->own.frames);
+	for (size_t i = 0; i < rows->rows.count && !ret; i++)
+		ret = add_frame(r, &rows->rows.items[i], err);
+	if (!ret)
+		ret = read_rows(r, stacks, stack_columns, rows, err);
+	if (ret)
+		return ret;
+	own_stacks_begin(r, rows->rows.count);
+	for (size_t i = 0; i < rows->rows.count && !ret; i++)
+		ret = add_stack(r, &rows->rows.items[i], i, err);
 	return ret;
 }
 
-int gecko_read_tables(struct import *r, struct json_cursor s, struct error *err)
+static int gecko_read_tables(struct import *r, struct json_cursor s, struct error *err)
 {
-	struct frame_reader of = {.r = r};
-	struct own_spans spans;
+	static const char *const names[] = {"stringTable", "frameTable", "stackTable", NULL};
+	struct span parts[3] = {{0}};
+	struct own_rows rows = {0};
 	int ret;
 
-	own_spans_find(&spans, s);
-	if (!spans.strings.end || !spans.stacks.end)
+	json_cursor_find(s, names, parts);
+	if (!parts[0].end || !parts[2].end)
 		return error_text(err, -EBADMSG, "a thread has no stringTable or no stackTable");
-	s = json_cursor_within(&r->layout.cursor, spans.strings);
+	if (!parts[1].end)
+		return error_text(err, -EBADMSG, "a thread has no frameTable");
+	s = json_cursor_within(&r->layout.cursor, parts[0]);
 	ret = own_strings_read(r, &s, err);
 	if (!ret)
-		ret = read_frames(&of, spans.frames, err);
-	vec_release(&of.rows);
-	if (ret)
-		return ret;
-	s = json_cursor_within(&r->layout.cursor, spans.stacks);
-	return own_stacks_read(r, &s, err);
+		ret = add_tables(r, parts[1], parts[2], &rows, err);
+	vec_release(&rows.rows);
+	return ret;
 }
 
 /*
@@ -431,14 +437,14 @@ static int read_libs(struct import *r, const struct process *p, struct error *er
 	struct json_cursor inside;
 	int ret = 0;
 
-	vec_clear(&r->own->libs.rows);
+	vec_clear(&r->own.libs.rows);
 	if (p->libs.end && json_cursor_peek(&s) == '"' && json_cursor_string(&s, &text)) {
 		json_cursor_init(&inside, strbuf_text(&text), text.size);
 		ret = own_libs_read(r, &inside, err);
 	} else if (p->libs.end && json_cursor_peek(&s) == '[') {
 		ret = own_libs_read(r, &s, err);
 	}
-	vec_sort(&r->own->libs.rows, compare_libs);
+	vec_sort(&r->own.libs.rows, compare_libs);
 	return ret;
 }
 
@@ -446,7 +452,7 @@ static void add_source(void *ctx)
 {
 	struct import *r = ctx;
 
-	vec_push(&r->own->sources, NO_STRING);
+	vec_push(&r->own.sources, NO_STRING);
 }
 
 static void read_source(void *ctx, struct json_cursor *s, size_t column, size_t row)
@@ -454,7 +460,7 @@ static void read_source(void *ctx, struct json_cursor *s, size_t column, size_t 
 	struct import *r = ctx;
 
 	(void)column;
-	r->own->sources.items[row] = import_string(r, s);
+	r->own.sources.items[row] = import_string(r, s);
 }
 
 static void read_sources(struct import *r, const struct process *p)
@@ -464,7 +470,7 @@ static void read_sources(struct import *r, const struct process *p)
 	struct json_cursor s = json_cursor_within(&p->cursor, p->sources);
 	struct grid grid;
 
-	vec_clear(&r->own->sources);
+	vec_clear(&r->own.sources);
 	if (p->sources.end && json_cursor_peek(&s) == '{')
 		grid_read(&grid, &s, &reader);
 }
@@ -595,7 +601,6 @@ int gecko_read(struct profile **p, const char *text, size_t size, struct import_
 	struct import r = {
 		.counts = counts ? counts : &own,
 		.profile = profile_new(),
-		.own = own_tables_new(),
 		.read_own_tables = gecko_read_tables,
 		.is_gecko = true,
 	};

@@ -14,11 +14,6 @@
 #define LENGTH_MAX ((int64_t)UINT32_MAX - 1)
 #define COLUMNS_MAX 64
 
-static void table_release(struct table *t)
-{
-	vec_release(&t->columns);
-}
-
 static size_t count_elements(struct json_cursor *s)
 {
 	size_t count = 0;
@@ -40,11 +35,15 @@ static int check_length(const struct table *t, const struct json_cursor *s,
 			  s->text + column->key.start, count, t->length);
 }
 
-/* Reads the object at the cursor. Returns -EBADMSG if it is not a table. */
-static int table_read(struct table *t, struct json_cursor *s, const char *name, struct error *err)
+/*
+ * Reads the object at the cursor. Returns -EBADMSG if it is not a table. In a thread's own table,
+ * the longest column determines the length.
+ */
+static int table_read(struct table *t, struct json_cursor *s, const char *name, bool is_own,
+		      struct error *err)
 {
 	size_t counts[COLUMNS_MAX];
-	int64_t length = -1;
+	int64_t length = is_own ? 0 : -1;
 	int ret = 0;
 
 	t->name = name;
@@ -54,7 +53,8 @@ static int table_read(struct table *t, struct json_cursor *s, const char *name, 
 		struct column column = {.key = key};
 
 		if (span_is(s, key, "length")) {
-			json_cursor_i64(s, &length);
+			if (!is_own)
+				json_cursor_i64(s, &length);
 			continue;
 		}
 		if (t->columns.count == COLUMNS_MAX)
@@ -63,13 +63,15 @@ static int table_read(struct table *t, struct json_cursor *s, const char *name, 
 		column.values.start = s->at;
 		counts[t->columns.count] = column.is_list ? count_elements(s) : json_cursor_skip(s);
 		column.values.end = s->at;
+		if (is_own && column.is_list && counts[t->columns.count] > (size_t)length)
+			length = (int64_t)counts[t->columns.count];
 		vec_push(&t->columns, column);
 	}
 	t->span.end = s->at;
 	if (s->failed || length < 0 || length > LENGTH_MAX)
 		return error_text(err, -EBADMSG, "%s is no table", name);
 	t->length = (size_t)length;
-	for (size_t i = 0; i < t->columns.count && !ret; i++)
+	for (size_t i = 0; i < t->columns.count && !ret && !is_own; i++)
 		ret = check_length(t, s, &t->columns.items[i], counts[i], err);
 	return ret;
 }
@@ -84,8 +86,25 @@ const struct column *table_column(const struct table *t, const struct json_curso
 	return NULL;
 }
 
+int64_t cell_or_minus_one(struct json_cursor *s, int64_t max)
+{
+	struct json_cursor inside;
+	int64_t number = -1;
+	struct span value;
+
+	json_cursor_value(s, &value);
+	inside = json_cursor_within(s, value);
+	if (strchr("tf", json_cursor_peek(&inside)))
+		return json_cursor_peek(&inside) == 't';
+	return json_cursor_i64(&inside, &number) && number >= 0 && number <= max ? number : -1;
+}
+
 static bool read_cell(struct json_cursor *s, const struct cell_range *range, int64_t *value)
 {
+	if (range->or_any) {
+		*value = cell_or_minus_one(s, range->max);
+		return true;
+	}
 	if (range->or_null && json_cursor_null(s)) {
 		*value = CELL_NULL;
 		return true;
@@ -107,20 +126,20 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 	const struct column *column = table_column(t, s, name);
 	_cleanup_free_ int64_t *cells = NULL;
 	struct json_cursor at;
-	size_t row = 0;
 
 	*values = NULL;
 	if (!column && needed)
 		return error_text(err, -EBADMSG, "%s.%s is missing", t->name, name);
 	if (!column)
 		return 0;
+	/* Columns of old tables may be shorter than others. */
 	cells = xreallocarray(NULL, t->length + 1, sizeof(*cells));
+	memset(cells, 0xff, (t->length + 1) * sizeof(*cells));
 	at = json_cursor_within(s, column->values);
-	json_for_each_element(&at, i) {
+	json_for_each_element(&at, row) {
 		if (!read_cell(&at, range, &cells[row]))
 			return error_text(err, -EBADMSG, "%s.%s[%zu] points nowhere", t->name, name,
 					  row);
-		row++;
 	}
 	*values = steal(cells);
 	return 0;
@@ -508,6 +527,7 @@ static int read_libs(struct layout *l, struct span libs, struct error *err)
 
 static int read_strings(struct layout *l, struct json_cursor *s, struct error *err)
 {
+	l->string_count = 0;
 	json_cursor_peek(s);
 	l->strings.start = s->at;
 	json_for_each_element(s, i) {
@@ -547,7 +567,7 @@ static bool holds_numbers(const struct json_cursor *of, const struct column *col
 static int read_table(struct layout *l, struct table *t, struct json_cursor *s, const char *name,
 		      struct error *err)
 {
-	int ret = table_read(t, s, name, err);
+	int ret = table_read(t, s, name, l->version < LAYOUT_VERSION_MIN, err);
 
 	vec_for_each(&t->columns, const struct column *, column) {
 		if (!ret && !is_one_of(s, column->key, plain_columns) && holds_numbers(s, column))
@@ -568,11 +588,14 @@ static int read_member(struct layout *l, struct json_cursor *s, struct span key,
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		if (span_is(s, key, tables[i].name) && !tables[i].table->name)
+		if (span_is(s, key, tables[i].name) && !tables[i].table->name &&
+		    (l->version >= LAYOUT_VERSION_MIN || json_cursor_peek(s) == '{'))
 			return read_table(l, tables[i].table, s, tables[i].name, err);
 	}
 	if (span_is(s, key, "stringArray") && !is_there(l->strings))
 		return read_strings(l, s, err);
+	if (span_is(s, key, "libs") && json_cursor_peek(s) == '[')
+		json_cursor_value(s, &l->lib_list);
 	if (!span_is(s, key, "sourceLocationTable"))
 		l->has_unknown = true;
 	return 0;
@@ -630,6 +653,21 @@ int layout_find(struct layout *l, const char *text, size_t size, struct error *e
 	return ret;
 }
 
+int layout_read_own_tables(struct layout *l, struct json_cursor s, struct error *err)
+{
+	struct table *const tables[] = {&l->stacks, &l->frames, &l->funcs, &l->symbols,
+					&l->resources};
+	int ret = 0;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		vec_release(&tables[i]->columns);
+		*tables[i] = (struct table){0};
+	}
+	for (struct span key = {0}; !ret && json_cursor_member(&s, &key);)
+		ret = read_member(l, &s, key, err);
+	return ret;
+}
+
 int layout_read_tables(struct layout *l, struct error *err)
 {
 	int ret = read_libs(l, l->lib_list, err);
@@ -659,10 +697,10 @@ int layout_read(struct layout *l, const char *text, size_t size, struct error *e
 void layout_release(struct layout *l)
 {
 	layout_libs_release(&l->libs);
-	table_release(&l->stacks);
-	table_release(&l->frames);
-	table_release(&l->funcs);
-	table_release(&l->symbols);
-	table_release(&l->resources);
-	table_release(&l->sources);
+	vec_release(&l->stacks.columns);
+	vec_release(&l->frames.columns);
+	vec_release(&l->funcs.columns);
+	vec_release(&l->symbols.columns);
+	vec_release(&l->resources.columns);
+	vec_release(&l->sources.columns);
 }

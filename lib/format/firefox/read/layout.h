@@ -46,8 +46,11 @@ struct cell_range {
 	int64_t min, max; /* inclusive */
 	bool or_null;
 	bool or_bool; /* booleans, read as 0 and 1, are allowed */
+	bool or_any; /* so is anything else, read as -1 */
 };
 
+/* Reads -1 for anything but booleans and numbers from 0 to max. */
+int64_t cell_or_minus_one(struct json_cursor *s, int64_t max);
 /*
  * Reads an integer column; free *values. Sets it to NULL if the column is missing and not `needed`.
  * Returns -EBADMSG if a needed column is missing or a value is not allowed.
@@ -132,6 +135,11 @@ int layout_read(struct layout *l, const char *text, size_t size, struct error *e
  * LAYOUT_VERSION_MIN, when threads had tables of their own.
  */
 int layout_find(struct layout *l, const char *text, size_t size, struct error *err);
+/*
+ * Before LAYOUT_VERSION_MIN: reads the tables of the thread at the cursor, which replace those of
+ * the thread before. Missing ones are empty.
+ */
+int layout_read_own_tables(struct layout *l, struct json_cursor s, struct error *err);
 /* Reads the shared tables. Call after layout_find(), from version LAYOUT_VERSION_MIN on. */
 int layout_read_tables(struct layout *l, struct error *err);
 /* Finds the members of the value of meta, at l->meta. */

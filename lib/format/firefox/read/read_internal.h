@@ -4,19 +4,20 @@
  * are rows of the file, except those of strings and source files.
  *
  *	layout.h	places of the file's parts; column tables
- *	cells.h		columns of frames; reads tables by columns or rows, cell by cell
+ *	cells.h		columns of tables; reads tables by columns or rows, cell by cell
  *	firefox_read.c	the whole file, its threads; merges views into their threads
  *	read_meta.c	meta with its extra part, and the overhead of the recording
- *	read_tables.c	the shared tables
+ *	read_tables.c	the shared tables, or up to version 59 those of each thread
  *	read_samples.c	a thread's samples and allocations, counters
  *	read_markers.c	a thread's markers, their schemas and data
- *	own_tables.c	per-thread tables of processed profiles up to version 59
+ *	own_tables.c	rows of tables, interned where each thread has tables of its own
  *	gecko_read.c	Gecko profiles: nested processes, per-thread tables
  *	old_markers.c	markers and categories of waits in older files
  */
 #ifndef PROF_LIB_FORMAT_FIREFOX_READ_READ_INTERNAL_H
 #define PROF_LIB_FORMAT_FIREFOX_READ_READ_INTERNAL_H
 
+#include "lib/base/index.h"
 #include "lib/format/firefox/read/cells.h"
 #include "lib/format/format.h"
 #include "lib/model/tables/time_range.h"
@@ -48,6 +49,47 @@ struct cpu_view {
 	struct sample_list samples;
 };
 
+/* A library of a process, with the addresses of its mapping. */
+struct own_lib {
+	uint64_t start, end; /* 0, 0: missing */
+	uint64_t offset; /* file offset of `start` */
+	module_id module;
+};
+
+struct own_libs {
+	VEC(struct own_lib) rows;
+};
+
+/* A module, found by the library's properties. */
+struct own_module {
+	string_id name, path;
+	uint64_t id_hash; /* of the build id */
+	module_id module;
+};
+
+/* A frame in two forms: as the leaf of a sample, and as a caller. */
+struct own_frame {
+	frame_id exact, caller;
+};
+
+/* A row of a stackTable. */
+struct own_stack {
+	int64_t prefix, frame; /* rows of the file; -1: none */
+	int64_t category, subcategory;
+};
+
+struct own_tables {
+	VEC(struct own_module) modules;
+	struct index module_index;
+	struct own_libs libs; /* of the process, or of the thread, in the order of the file */
+	/* Rows of the profile by row of the file. */
+	VEC(func_id) funcs;
+	VEC(module_id) func_modules; /* by function: the module with its code */
+	VEC(symbol_id) symbols;
+	VEC(struct own_frame) frames;
+	VEC(string_id) sources; /* names */
+};
+
 struct import {
 	struct layout layout;
 	struct cells cells;
@@ -55,14 +97,14 @@ struct import {
 	struct import_counts *counts;
 	string_id *strings; /* by row of stringArray */
 	size_t string_count;
-	/* Rows of the stackTable and their stacks; NULL: row n is stack n. */
+	/* By row of the stackTable. */
 	size_t stack_count;
 	stack_id *stack_ids; /* of samples */
 	stack_id *cause_ids; /* of causes, whose leaf is a return address as well */
 	struct category_meaning *meanings; /* by row of meta.categories */
 	/* Reads a thread's own tables in older files; NULL: threads share tables. */
 	int (*read_own_tables)(struct import *r, struct json_cursor s, struct error *err);
-	struct own_tables *own; /* its state, owned */
+	struct own_tables own; /* the tables at hand */
 	int64_t version; /* of the file's kind: processed or Gecko */
 	bool is_gecko;
 	int64_t shift_ns; /* offset from the clock of the thread's process to that of the file */
@@ -121,16 +163,16 @@ int import_categories(struct import *r, struct json_cursor *s, struct error *err
 void import_schema_list(struct import *r, struct json_cursor *s);
 /* read_meta.c: meta.extra, except entries that the writer derives. */
 void import_extra(struct import *r);
-/* read_tables.c */
+/* read_tables.c: reads the tables that threads share. */
 int import_tables(struct import *r, struct error *err);
+/* Prepares to read the tables of each thread. */
+int import_own_tables(struct import *r, struct error *err);
 /* Adds a module for a library. */
 module_id import_module(struct import *r, const struct layout_lib *lib);
 /* Sets kind, language and tier by module and category. */
 void import_categorize(struct import *r, struct frame *frame);
 /* old_markers.c: call after frames and functions are read. */
 void import_join_waits(struct import *r);
-/* own_tables.c: prepares to read the tables of each thread. */
-int import_own_tables(struct import *r, struct error *err);
 /*
  * firefox_read.c: adds the threads of layout.threads. Call import_settle_threads() after all are
  * added.

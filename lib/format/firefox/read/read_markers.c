@@ -26,7 +26,7 @@ int64_t import_index(struct json_cursor *s, size_t count)
 static void set_cause(const struct import *r, int64_t row, struct marker_value *value)
 {
 	if (row >= 0)
-		*value = marker_stack(r->cause_ids ? r->cause_ids[row] : (stack_id)row);
+		*value = marker_stack(r->cause_ids[row]);
 }
 
 static void read_cause(struct import *r, struct json_cursor *s, struct marker *marker,

@@ -60,9 +60,9 @@ static bool read_allocations_read_stack(struct import *r, struct json_cursor *s,
 
 	if (json_cursor_null(s))
 		return true;
-	if (!import_integer(s, &stack) || stack < 0 || (uint64_t)stack >= r->layout.stacks.length)
+	if (!import_integer(s, &stack) || stack < 0 || (uint64_t)stack >= r->stack_count)
 		return false;
-	row->stack = (stack_id)stack;
+	row->stack = r->stack_ids[stack];
 	return true;
 }
 
@@ -454,7 +454,7 @@ static stack_id read_stack(const struct import *r, struct json_cursor *s)
 		s->failed = true;
 	if (s->failed)
 		return NO_STACK;
-	return r->stack_ids ? r->stack_ids[stack] : (stack_id)stack;
+	return r->stack_ids[stack];
 }
 
 static uint32_t saturate(uint64_t value)

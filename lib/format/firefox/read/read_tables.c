@@ -8,8 +8,16 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/json/cursor.h"
 #include "lib/base/text.h"
-#include "lib/format/firefox/read/read_internal.h"
+#include "lib/format/firefox/read/own_tables.h"
 #include "lib/model/meaning/categories.h"
+
+/* First versions in which ... */
+#define VERSION_SYMBOLS 36 /* symbols have a table; before, functions had addresses */
+#define VERSION_NUDGED 38 /* callers have the address of their call instead of a return address */
+#define VERSION_SHARED_LIBS 41 /* the profile has libraries instead of each thread */
+#define VERSION_FRAME_CATEGORIES 53 /* frames have categories, and stacks do not */
+
+#define RESOURCE_LIBRARY 1
 
 void lib_ids_release(struct lib_ids *ids)
 {
@@ -70,26 +78,6 @@ void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 	}
 }
 
-/* Maximum line or column in front-ends. */
-#define PLACE_MAX INT32_MAX
-
-static int read_strings(struct import *r, struct error *err)
-{
-	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.strings);
-	_cleanup_(strbuf_release) struct strbuf text = {0};
-	size_t row = 0;
-
-	r->string_count = r->layout.string_count;
-	r->strings = xreallocarray(NULL, r->layout.string_count + 1, sizeof(*r->strings));
-	json_for_each_element(&s, i) {
-		if (!json_cursor_string(&s, &text))
-			return error_text(err, -EBADMSG, "shared.stringArray[%zu] is damaged", row);
-		r->strings[row++] = strings_intern_sized(&r->profile->strings, strbuf_text(&text),
-							 text.size);
-	}
-	return 0;
-}
-
 static uint16_t machine_of(const char *arch)
 {
 	static const struct {
@@ -122,10 +110,23 @@ module_id import_module(struct import *r, const struct layout_lib *lib)
 	return id;
 }
 
-static void add_modules(struct import *r)
+static string_id string_at(const struct import *r, int64_t row)
 {
-	vec_for_each(&r->layout.libs.rows, const struct layout_lib *, lib)
-		import_module(r, lib);
+	return row >= 0 && (size_t)row < r->string_count ? r->strings[row] : NO_STRING;
+}
+
+static module_id lib_at(const struct import *r, int64_t row)
+{
+	const struct own_libs *libs = &r->own.libs;
+
+	return row >= 0 && (size_t)row < libs->rows.count ? libs->rows.items[row].module
+							  : NO_MODULE;
+}
+
+/* Places and numbers without a value are 0. */
+static uint32_t cell_or_0(const int64_t *cells, size_t row)
+{
+	return cells && cells[row] > 0 ? (uint32_t)cells[row] : 0;
 }
 
 /* Reads only the first of several files with the same name: a profile cannot distinguish them. */
@@ -155,85 +156,106 @@ static void add_sources(struct import *r)
 	}
 }
 
-/* Reads a column of numbers, which may be missing. */
-static int read_optional(const struct import *r, const struct table *t, const char *name,
-			 int64_t max, int64_t **cells, struct error *err)
+static source_file_id source_at(struct import *r, size_t func)
 {
-	const struct cell_range range = {.min = -1, .max = max, .or_null = true, .or_bool = true};
+	int64_t source = r->cells.func_source[func];
+	string_id name;
 
-	return table_read_cells(t, &r->layout.cursor, name, &range, false, cells, err);
+	if (!r->read_own_tables)
+		return source < 0 ? NO_SOURCE_FILE : r->sources[source];
+	name = source >= 0 && (size_t)source < r->own.sources.count
+		       ? r->own.sources.items[source]
+		       : string_at(r, r->cells.func_file[func]);
+	return name == NO_STRING ? NO_SOURCE_FILE
+				 : source_files_intern(&r->profile->source_files, name);
 }
 
-/* 0: missing. */
-static uint32_t cell_or_0(const int64_t *cells, size_t row)
-{
-	return cells && cells[row] > 0 ? (uint32_t)cells[row] : 0;
-}
-
-/* Finds the lib with each function's code. An inlined function is in the lib of its frame. */
-static module_id *find_func_modules(const struct import *r)
+/*
+ * Finds the lib with each function's code. An inlined function is in the lib of its frame. Threads'
+ * own tables have it as the function's resource.
+ */
+static void find_func_modules(struct import *r)
 {
 	const struct cells *c = &r->cells;
-	module_id *modules = xreallocarray(NULL, r->layout.funcs.length + 1, sizeof(*modules));
 
-	for (size_t i = 0; i < r->layout.funcs.length; i++)
-		modules[i] = NO_MODULE;
-	for (size_t i = r->layout.frames.length; i-- > 0;) {
-		if (c->frame_lib[i] >= 0 && c->func_resource[c->frame_func[i]] >= 0)
-			modules[c->frame_func[i]] = (module_id)c->frame_lib[i];
+	vec_clear(&r->own.func_modules);
+	for (size_t i = 0; i < r->layout.funcs.length; i++) {
+		int64_t resource = r->read_own_tables ? c->func_resource[i] : -1;
+
+		if (resource >= 0 && c->resource_type[resource] != RESOURCE_LIBRARY)
+			resource = -1;
+		vec_push(&r->own.func_modules,
+			 resource < 0 ? NO_MODULE : lib_at(r, c->resource_lib[resource]));
 	}
-	return modules;
+	for (size_t i = r->read_own_tables ? 0 : r->layout.frames.length; i-- > 0;) {
+		if (c->frame_lib[i] >= 0 && c->func_resource[c->frame_func[i]] >= 0)
+			r->own.func_modules.items[c->frame_func[i]] = lib_at(r, c->frame_lib[i]);
+	}
 }
 
 static int add_funcs(struct import *r, struct error *err)
 {
-	_cleanup_free_ int64_t *lines = NULL, *columns = NULL, *are_js = NULL;
-	_cleanup_free_ module_id *modules = find_func_modules(r);
-	const struct table *t = &r->layout.funcs;
-	const struct strings *strings = &r->profile->strings;
-	int ret = read_optional(r, t, "lineNumber", PLACE_MAX, &lines, err);
+	const struct cells *c = &r->cells;
+	struct funcs *funcs = &r->profile->funcs;
 
-	if (!ret)
-		ret = read_optional(r, t, "columnNumber", PLACE_MAX, &columns, err);
-	if (!ret)
-		ret = read_optional(r, t, "isJS", 1, &are_js, err);
-	vec_reserve(&r->profile->funcs.rows, t->length);
-	for (size_t i = 0; i < t->length && !ret; i++) {
-		int64_t source = r->cells.func_source[i];
+	find_func_modules(r);
+	vec_clear(&r->own.funcs);
+	for (size_t i = 0; i < r->layout.funcs.length; i++) {
 		struct func func = {
-			.name = r->strings[r->cells.func_name[i]],
-			.module = modules[i],
-			.file = source < 0 ? NO_SOURCE_FILE : r->sources[source],
-			.line = cell_or_0(lines, i),
-			.column = cell_or_0(columns, i),
-			.is_js = cell_or_0(are_js, i),
+			.name = string_at(r, c->func_name[i]),
+			.module = r->own.func_modules.items[i],
+			.file = source_at(r, i),
+			.line = cell_or_0(c->func_line, i),
+			.column = cell_or_0(c->func_column, i),
+			.is_js = cell_or_0(c->func_is_js, i),
 		};
 
-		func.is_named = !cells_is_synthetic(strings_get(strings, func.name));
-		vec_push(&r->profile->funcs.rows, func);
+		if (func.name == NO_STRING)
+			return error_text(err, -EBADMSG, "funcTable.name[%zu] points nowhere", i);
+		func.name = own_label(r, func.name);
+		own_place_script(r, &func);
+		func.is_named = !cells_is_synthetic(strings_get(&r->profile->strings, func.name));
+		if (!r->read_own_tables)
+			vec_push(&funcs->rows, func);
+		vec_push(&r->own.funcs,
+			 r->read_own_tables ? funcs_intern(funcs, &func) : (func_id)i);
 	}
-	return ret;
+	return 0;
 }
 
-static int add_symbols(struct import *r, struct error *err)
+static symbol_id add_symbol(struct import *r, const struct symbol *symbol)
 {
-	const struct table *t = &r->layout.symbols;
-	const struct cells *c = &r->cells;
-	_cleanup_free_ int64_t *sizes = NULL;
-	int ret = read_optional(r, t, "functionSize", CELL_MAX, &sizes, err);
+	struct symbols *symbols = &r->profile->symbols;
 
-	vec_reserve(&r->profile->symbols.rows, t->length);
-	for (size_t i = 0; i < t->length && !ret; i++) {
-		struct symbol symbol = {
-			.module = (module_id)c->symbol_lib[i],
-			.name = r->strings[c->symbol_name[i]],
-			.rva = c->symbol_address[i] < 0 ? 0 : (uint64_t)c->symbol_address[i],
-			.size = sizes && sizes[i] > 0 ? (uint64_t)sizes[i] : 0,
+	if (r->read_own_tables)
+		return symbol->module == NO_MODULE || symbol->name == NO_STRING
+			       ? NO_SYMBOL
+			       : symbols_intern(symbols, symbol);
+	vec_push(&symbols->rows, *symbol);
+	return (symbol_id)(symbols->rows.count - 1);
+}
+
+/* In old tables, each function has an address, and is its own symbol. */
+static void add_symbols(struct import *r)
+{
+	const struct cells *c = &r->cells;
+	bool are_funcs = r->version < VERSION_SYMBOLS;
+	size_t count = are_funcs ? r->layout.funcs.length : r->layout.symbols.length;
+	const int64_t *addresses = are_funcs ? c->func_address : c->symbol_address;
+
+	vec_clear(&r->own.symbols);
+	for (size_t i = 0; i < count; i++) {
+		const struct symbol symbol = {
+			.module = are_funcs ? r->own.func_modules.items[i]
+					    : lib_at(r, c->symbol_lib[i]),
+			.name = string_at(r, are_funcs ? c->func_name[i] : c->symbol_name[i]),
+			.rva = addresses[i] < 0 ? 0 : (uint64_t)addresses[i],
+			.size = are_funcs || c->symbol_size[i] < 0 ? 0
+								   : (uint64_t)c->symbol_size[i],
 		};
 
-		vec_push(&r->profile->symbols.rows, symbol);
+		vec_push(&r->own.symbols, add_symbol(r, &symbol));
 	}
-	return ret;
 }
 
 static struct category_meaning find_meaning(const struct profile_category *category)
@@ -297,91 +319,64 @@ void import_categorize(struct import *r, struct frame *frame)
 		frame->tier = frame->subcategory;
 }
 
-/* Columns of frames that are not in struct cells; NULL: missing. */
-struct frame_cells {
-	int64_t *symbol, *line, *category, *subcategory;
-};
-
-static void frame_cells_release(struct frame_cells *cells)
-{
-	free(cells->symbol);
-	free(cells->line);
-	free(cells->category);
-	free(cells->subcategory);
-}
-
-static int read_frame_cells(const struct import *r, struct frame_cells *cells, struct error *err)
-{
-	const struct table *t = &r->layout.frames;
-	int64_t symbols = (int64_t)r->layout.symbols.length;
-	int64_t count = (int64_t)r->profile->categories.count;
-	int ret = read_optional(r, t, "nativeSymbol", symbols - 1, &cells->symbol, err);
-
-	if (!ret)
-		ret = read_optional(r, t, "line", PLACE_MAX, &cells->line, err);
-	if (!ret && count)
-		ret = read_optional(r, t, "category", count - 1, &cells->category, err);
-	if (!ret && count)
-		ret = read_optional(r, t, "subcategory", UINT8_MAX, &cells->subcategory, err);
-	return ret;
-}
-
-static struct frame frame_at(const struct import *r, const struct frame_cells *cells, size_t row)
+static module_id frame_module(const struct import *r, size_t row)
 {
 	const struct cells *c = &r->cells;
-	bool has_lib = c->frame_lib[row] >= 0;
-	bool has_symbol = cells->symbol && cells->symbol[row] >= 0;
-	struct frame frame = {
-		.module = has_lib ? (module_id)c->frame_lib[row] : NO_MODULE,
-		.func = (func_id)c->frame_func[row],
-		.offset = c->frame_address[row] < 0 ? 0 : (uint64_t)c->frame_address[row],
-		.symbol = has_symbol ? (symbol_id)cells->symbol[row] : NO_SYMBOL,
-		.line = cell_or_0(cells->line, row),
-		.inline_depth = (uint16_t)c->frame_depth[row],
-	};
 
-	if (!r->profile->categories.count)
-		return frame;
-	frame.category = CATEGORY_OF_CALLER;
-	if (cells->category && cells->category[row] >= 0) {
-		frame.category = (uint8_t)cells->category[row];
-		frame.subcategory = (uint8_t)cell_or_0(cells->subcategory, row);
-	}
-	return frame;
+	if (!r->read_own_tables)
+		return lib_at(r, c->frame_lib[row]);
+	return c->frame_address[row] < 0 ? NO_MODULE
+					 : r->own.func_modules.items[c->frame_func[row]];
 }
 
 static int add_frames(struct import *r, struct error *err)
 {
-	struct frame_cells cells = {0};
-	int ret = read_frame_cells(r, &cells, err);
+	const struct cells *c = &r->cells;
 
-	vec_reserve(&r->profile->frames.rows, r->layout.frames.length);
-	for (size_t i = 0; i < r->layout.frames.length && !ret; i++) {
-		struct frame frame = frame_at(r, &cells, i);
+	vec_clear(&r->own.frames);
+	for (size_t i = 0; i < r->layout.frames.length; i++) {
+		int64_t symbol = r->version < VERSION_SYMBOLS ? c->frame_func[i]
+							      : c->frame_symbol[i];
+		struct frame frame = {.symbol = NO_SYMBOL};
 
+		if (c->frame_func[i] < 0)
+			return error_text(err, -EBADMSG, "frameTable.func points nowhere");
+		frame.module = frame_module(r, i);
+		frame.func = r->own.funcs.items[c->frame_func[i]];
+		if (c->frame_address[i] >= 0 && (frame.module != NO_MODULE || !r->read_own_tables))
+			frame.offset = (uint64_t)c->frame_address[i];
+		if (symbol >= 0)
+			frame.symbol = r->own.symbols.items[symbol];
+		frame.line = cell_or_0(c->frame_line, i);
+		frame.inline_depth = (uint16_t)cell_or_0(c->frame_depth, i);
+		if (r->profile->categories.count)
+			frame.category = own_category(r, c->frame_category[i]);
+		if (frame.category != CATEGORY_OF_CALLER)
+			frame.subcategory = (uint8_t)cell_or_0(c->frame_subcategory, i);
 		import_categorize(r, &frame);
-		vec_push(&r->profile->frames.rows, frame);
+		own_frames_add(r, &frame, r->version < VERSION_NUDGED);
 	}
-	frame_cells_release(&cells);
-	return ret;
+	return 0;
 }
 
-static void add_stacks(struct import *r)
+static int add_stacks(struct import *r, struct error *err)
 {
 	const struct cells *c = &r->cells;
-	size_t count = r->layout.stacks.length;
+	bool has_categories = r->version < VERSION_FRAME_CATEGORIES;
+	int ret = 0;
 
-	r->stack_count = count;
-	vec_reserve(&r->profile->stacks.rows, count);
-	for (size_t i = 0; i < count; i++) {
-		struct stack stack = {
-			.parent = c->stack_parent[i] == CELL_NULL ? NO_STACK
-								  : (stack_id)c->stack_parent[i],
-			.frame = (frame_id)c->stack_frame[i],
+	own_stacks_begin(r, r->layout.stacks.length);
+	for (size_t i = 0; i < r->stack_count && !ret; i++) {
+		const struct own_stack stack = {
+			.prefix = c->stack_parent[i] == CELL_NULL ? -1 : c->stack_parent[i],
+			.frame = c->stack_frame[i],
+			.category = has_categories ? c->stack_category[i] : -1,
+			.subcategory = has_categories ? c->stack_subcategory[i] : -1,
 		};
 
-		vec_push(&r->profile->stacks.rows, stack);
+		ret = own_stacks_add(r, i, &stack, err);
 	}
+	return ret;
 }
 
 static void count_unread(struct import *r)
@@ -393,22 +388,99 @@ static void count_unread(struct import *r)
 			table_count_values(&r->layout.frames, &r->layout.cursor, columns[i]);
 }
 
+/* Reads the cells of the tables at hand, and adds what they contain. */
+static int add_tables(struct import *r, struct error *err)
+{
+	int ret;
+
+	cells_release(&r->cells);
+	r->cells = (struct cells){0};
+	ret = cells_read(&r->cells, &r->layout, r->read_own_tables ? CELLS_OWN : CELLS_SHARED,
+			 r->profile->categories.count, err);
+	if (!ret && !r->read_own_tables)
+		add_sources(r);
+	if (!ret)
+		ret = add_funcs(r, err);
+	if (ret)
+		return ret;
+	add_symbols(r);
+	ret = add_frames(r, err);
+	return ret ? ret : add_stacks(r, err);
+}
+
+static int read_strings(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.strings);
+
+	return r->layout.strings.end ? own_strings_read(r, &s, err) : 0;
+}
+
+static int read_libs(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.lib_list);
+
+	return r->layout.lib_list.end && json_cursor_peek(&s) == '[' ? own_libs_read(r, &s, err)
+								     : 0;
+}
+
+/* Reads the tables of the thread at the cursor. */
+static int read_thread_tables(struct import *r, struct json_cursor s, struct error *err)
+{
+	int ret;
+
+	if (!r->layout.shared.end)
+		r->layout.strings = (struct span){0};
+	ret = layout_read_own_tables(&r->layout, s, err);
+	if (!ret && !r->layout.shared.end)
+		ret = read_strings(r, err);
+	if (!ret && r->version < VERSION_SHARED_LIBS)
+		ret = read_libs(r, err);
+	if (!ret && !r->layout.stacks.name)
+		return error_text(err, -EBADMSG, "a thread has no stackTable");
+	return ret ? ret : add_tables(r, err);
+}
+
+/* Versions 56 to 59 share strings, and some of them source files. */
+static int read_own_shared(struct import *r, struct error *err)
+{
+	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.shared);
+	const struct cell_range any = {.max = CELL_MAX, .or_any = true};
+	_cleanup_free_ int64_t *names = NULL;
+	int ret;
+
+	if (!r->layout.shared.end || json_cursor_peek(&s) != '{')
+		return 0;
+	ret = layout_read_own_tables(&r->layout, s, err);
+	if (!ret)
+		ret = read_strings(r, err);
+	if (!ret)
+		ret = table_read_cells(&r->layout.sources, &r->layout.cursor, "filename", &any,
+				       false, &names, err);
+	for (size_t i = 0; names && i < r->layout.sources.length; i++)
+		vec_push(&r->own.sources, string_at(r, names[i]));
+	return ret;
+}
+
+int import_own_tables(struct import *r, struct error *err)
+{
+	int ret;
+
+	r->read_own_tables = read_thread_tables;
+	ret = read_libs(r, err);
+	return ret ? ret : read_own_shared(r, err);
+}
+
 int import_tables(struct import *r, struct error *err)
 {
-	int ret = read_strings(r, err);
+	int ret = layout_read_tables(&r->layout, err);
 
+	if (!ret)
+		ret = read_strings(r, err);
 	if (ret)
 		return ret;
-	add_modules(r);
-	add_sources(r);
-	ret = add_funcs(r, err);
-	if (!ret)
-		ret = add_symbols(r, err);
-	if (!ret)
-		ret = add_frames(r, err);
-	if (ret)
-		return ret;
-	add_stacks(r);
+	vec_for_each(&r->layout.libs.rows, const struct layout_lib *, lib)
+		vec_push(&r->own.libs.rows, (struct own_lib){.module = import_module(r, lib)});
+	ret = add_tables(r, err);
 	count_unread(r);
-	return 0;
+	return ret;
 }

@@ -101,24 +101,17 @@ static void name_lib(struct job *job, const struct api *api, size_t lib)
 
 static void add_level(struct jsonw *out, const struct viewed_level *level)
 {
-	if (level->func) {
-		jsonw_key(out, "function");
-		jsonw_cstring(out, level->func);
-	}
-	if (level->file) {
-		jsonw_key(out, "file");
-		jsonw_cstring(out, level->file);
-	}
-	if (level->line) {
-		jsonw_key(out, "line");
-		jsonw_u64(out, level->line);
-	}
+	if (level->func)
+		jsonw_member(out, "function", cstring, level->func);
+	if (level->file)
+		jsonw_member(out, "file", cstring, level->file);
+	if (level->line)
+		jsonw_member(out, "line", u64, level->line);
 }
 
 static void add_inlines(struct jsonw *out, const struct viewed_place *place)
 {
-	jsonw_key(out, "inlines");
-	jsonw_array_begin(out);
+	jsonw_member(out, "inlines", array_begin);
 	for (size_t i = 0; i + 1 < place->levels.count; i++) {
 		jsonw_object_begin(out);
 		add_level(out, &place->levels.items[i]);
@@ -143,10 +136,8 @@ static void add_frame(struct jsonw *out, const struct job *job, const struct ask
 	bool is_behind = place->has_start && place->start <= row->rva;
 
 	jsonw_object_begin(out);
-	jsonw_key(out, "frame");
-	jsonw_u64(out, position);
-	jsonw_key(out, "module");
-	jsonw_cstring(out, map_text(job, row->lib, 0));
+	jsonw_member(out, "frame", u64, position);
+	jsonw_member(out, "module", cstring, map_text(job, row->lib, 0));
 	jsonw_key(out, "module_offset");
 	add_hex(out, row->rva);
 	if (place->levels.count) {
@@ -192,8 +183,7 @@ static void add_job(struct jsonw *out, const struct job *job, const json_t *stac
 
 	jsonw_object_begin(out);
 	add_found(out, job);
-	jsonw_key(out, "stacks");
-	jsonw_array_begin(out);
+	jsonw_member(out, "stacks", array_begin);
 	json_array_foreach(stacks, i, stack)
 	{
 		jsonw_array_begin(out);
@@ -264,8 +254,7 @@ int api_symbolicate(const struct api *api, const json_t *request, struct strbuf 
 		return error_text(err, -EINVAL, "no \"jobs\", or too many");
 	jsonw_init_text(&w, out);
 	jsonw_object_begin(&w);
-	jsonw_key(&w, "results");
-	jsonw_array_begin(&w);
+	jsonw_member(&w, "results", array_begin);
 	for (size_t i = 0; !ret && i < json_array_size(jobs); i++)
 		ret = answer_job(api, json_array_get(jobs, i), &room, &w, err);
 	jsonw_array_end(&w);

@@ -499,12 +499,6 @@ static void make_frames(struct speedscope *w)
 	}
 }
 
-static void write_string(struct jsonw *w, const char *key, const char *text)
-{
-	jsonw_key(w, key);
-	jsonw_cstring(w, text);
-}
-
 static void write_raw(struct jsonw *w, const char *text)
 {
 	jsonw_raw_begin(w);
@@ -523,15 +517,13 @@ static void write_frames(struct speedscope *w)
 {
 	struct jsonw *json = &w->json;
 
-	jsonw_key(json, "shared");
-	jsonw_object_begin(json);
-	jsonw_key(json, "frames");
-	jsonw_array_begin(json);
+	jsonw_member(json, "shared", object_begin);
+	jsonw_member(json, "frames", array_begin);
 	vec_for_each(&w->frames, const struct speedscope_frame *, frame) {
 		jsonw_object_begin(json);
-		write_string(json, "name", strings_get(&w->strings, frame->name));
+		jsonw_member(json, "name", cstring, strings_get(&w->strings, frame->name));
 		if (frame->file != NO_STRING)
-			write_string(json, "file", strings_get(&w->strings, frame->file));
+			jsonw_member(json, "file", cstring, strings_get(&w->strings, frame->file));
 		if (frame->line) {
 			jsonw_key(json, "line");
 			write_number(json, frame->line);
@@ -566,15 +558,13 @@ static double write_samples(struct speedscope *w, const struct profile_thread *t
 {
 	uint64_t sum = 0;
 
-	jsonw_key(&w->json, "samples");
-	jsonw_array_begin(&w->json);
+	jsonw_member(&w->json, "samples", array_begin);
 	samples_for_each(&thread->samples, sample) {
 		if (sample->event == event)
 			write_stack(w, sample->stack);
 	}
 	jsonw_array_end(&w->json);
-	jsonw_key(&w->json, "weights");
-	jsonw_array_begin(&w->json);
+	jsonw_member(&w->json, "weights", array_begin);
 	samples_for_each(&thread->samples, sample) {
 		if (sample->event != event)
 			continue;
@@ -598,9 +588,9 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 					      thread->tid, event ? ", " : "", event_name);
 
 	jsonw_object_begin(&w->json);
-	write_string(&w->json, "type", "sampled");
-	write_string(&w->json, "name", name);
-	write_string(&w->json, "unit",
+	jsonw_member(&w->json, "type", cstring, "sampled");
+	jsonw_member(&w->json, "name", cstring, name);
+	jsonw_member(&w->json, "unit", cstring,
 		     is_time				    ? "milliseconds"
 		     : text_ends_with(event_name, "/bytes") ? "bytes"
 							    : "none");
@@ -614,8 +604,7 @@ static void write_profile(struct speedscope *w, const struct profile_thread *thr
 
 static void write_profiles(struct speedscope *w)
 {
-	jsonw_key(&w->json, "profiles");
-	jsonw_array_begin(&w->json);
+	jsonw_member(&w->json, "profiles", array_begin);
 	vec_for_each(&w->profile->threads.rows, const struct profile_thread *, thread) {
 		bool has[UINT8_MAX + 1] = {false};
 
@@ -641,9 +630,10 @@ static int speedscope_write(const struct profile *p, const struct export_options
 	make_frames(&w);
 	jsonw_init(&w.json, out);
 	jsonw_object_begin(&w.json);
-	write_string(&w.json, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	write_string(&w.json, "exporter", "prof");
-	write_string(&w.json, "name", p->meta.product ? p->meta.product : "profile");
+	jsonw_member(&w.json, "$schema", cstring,
+		     "https://www.speedscope.app/file-format-schema.json");
+	jsonw_member(&w.json, "exporter", cstring, "prof");
+	jsonw_member(&w.json, "name", cstring, p->meta.product ? p->meta.product : "profile");
 	write_frames(&w);
 	write_profiles(&w);
 	jsonw_object_end(&w.json);

@@ -199,4 +199,7 @@ static inline void jsonw_bool(struct jsonw *w, bool value)
 	w->at = jsonw_format_bool(jsonw_begin_value(w), value);
 }
 
+/* Writes a member of an object: jsonw_member(w, "count", u64, 7). */
+#define jsonw_member(w, key, type, ...) (jsonw_key(w, key), jsonw_##type(w, ##__VA_ARGS__))
+
 #endif

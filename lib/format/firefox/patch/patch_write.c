@@ -24,10 +24,8 @@ static void write_entry(struct extra_writer *x, size_t row)
 
 	x->is_written[row] = true;
 	jsonw_object_begin(w);
-	jsonw_key(w, "label");
-	jsonw_cstring(w, extra->label);
-	jsonw_key(w, "format");
-	jsonw_cstring(w, is_number ? extra->format : "string");
+	jsonw_member(w, "label", cstring, extra->label);
+	jsonw_member(w, "format", cstring, is_number ? extra->format : "string");
 	jsonw_key(w, "value");
 	if (is_number)
 		jsonw_u64(w, number);
@@ -134,10 +132,8 @@ static void write_new_sections(struct extra_writer *x)
 		if (x->is_written[i])
 			continue;
 		jsonw_object_begin(x->w);
-		jsonw_key(x->w, "label");
-		jsonw_cstring(x->w, section);
-		jsonw_key(x->w, "entries");
-		jsonw_array_begin(x->w);
+		jsonw_member(x->w, "label", cstring, section);
+		jsonw_member(x->w, "entries", array_begin);
 		write_entries(x, section);
 		jsonw_array_end(x->w);
 		jsonw_object_end(x->w);

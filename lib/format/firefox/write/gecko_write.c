@@ -54,223 +54,26 @@ static const char *gecko_category_name(const struct profile *p, size_t category)
 				   : categories[category]->name;
 }
 
-static void write_places(struct jsonw *w, uint32_t shown)
+/* Begins a table with these columns, and the list of its rows. */
+static void table_begin(struct jsonw *w, const char *key, const char *const *names)
 {
-	static const char *const places[] = {"marker-chart",	"marker-table", "timeline-overview",
-					     "timeline-memory", "timeline-ipc", "timeline-fileio",
-					     "timeline-network"};
-
-	jsonw_key(w, "display");
-	jsonw_array_begin(w);
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		if (shown >> i & 1)
-			jsonw_cstring(w, places[i]);
-	}
-	jsonw_array_end(w);
+	jsonw_member(w, key, object_begin);
+	jsonw_member(w, "schema", object_begin);
+	for (size_t i = 0; names[i]; i++)
+		jsonw_member(w, names[i], u64, i);
+	jsonw_object_end(w);
+	jsonw_member(w, "data", array_begin);
 }
 
-static void gecko_key_string(struct jsonw *w, const char *key, const char *text);
-
-static void write_schema(const struct profile *p, struct jsonw *w, const struct schema *schema)
+static void table_end(struct jsonw *w)
 {
-	const struct schema_field *fields = schema_fields(&p->markers.schemas, schema);
-	const struct {
-		const char *key;
-		string_id label;
-	} labels[] = {{"chartLabel", schema->chart_label},
-		      {"tableLabel", schema->table_label},
-		      {"tooltipLabel", schema->tooltip_label}};
-
-	jsonw_object_begin(w);
-	gecko_key_string(w, "name", strings_get(&p->strings, schema->name));
-	for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
-		if (labels[i].label != NO_STRING)
-			gecko_key_string(w, labels[i].key,
-					 strings_get(&p->strings, labels[i].label));
-	}
-	write_places(w, schema->shown);
-	jsonw_key(w, "data");
-	jsonw_array_begin(w);
-	for (uint32_t i = 0; i < schema->field_count; i++) {
-		if (!formats[fields[i].type])
-			continue;
-		jsonw_object_begin(w);
-		gecko_key_string(w, "key", strings_get(&p->strings, fields[i].key));
-		if (fields[i].label != NO_STRING)
-			gecko_key_string(w, "label", strings_get(&p->strings, fields[i].label));
-		gecko_key_string(w, "format", formats[fields[i].type]);
-		jsonw_object_end(w);
-	}
 	jsonw_array_end(w);
 	jsonw_object_end(w);
 }
 
-static void gecko_write_schemas(const struct gecko *g, struct jsonw *w)
+static uint64_t gecko_time(const struct gecko *g, uint64_t time)
 {
-	jsonw_key(w, "markerSchema");
-	jsonw_array_begin(w);
-	vec_for_each(&g->profile->markers.schemas.rows, const struct schema *, schema)
-		write_schema(g->profile, w, schema);
-	jsonw_array_end(w);
-}
-
-static uint64_t gecko_time(const struct gecko *g, uint64_t time);
-
-static void write_value(const struct gecko *g, struct jsonw *w, const char *key,
-			const struct marker_value *value)
-{
-	const struct strings *strings = &g->profile->strings;
-	char pid[24];
-
-	if (!formats[value->type] || (value->type == FIELD_STRING && value->string == NO_STRING))
-		return;
-	jsonw_key(w, key);
-	switch (value->type) {
-	case FIELD_STRING:
-		jsonw_string(w, strings_get(strings, value->string),
-			     strings_size(strings, value->string));
-		break;
-	case FIELD_INTEGER:
-	case FIELD_THREAD_ID:
-		jsonw_i64(w, (int64_t)value->number);
-		break;
-	case FIELD_PROCESS_ID:
-		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
-		jsonw_cstring(w, pid);
-		break;
-	case FIELD_TIME:
-		jsonw_ms(w, gecko_time(g, value->number));
-		break;
-	case FIELD_DURATION:
-	case FIELD_PERCENTAGE:
-		jsonw_ms(w, value->number);
-		break;
-	default:
-		jsonw_u64(w, value->number);
-	}
-}
-
-static void gecko_schema(struct jsonw *w, const char *const *names);
-static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller);
-
-/* A cause is a thread object with one sample. */
-static void write_cause(struct gecko *g, struct jsonw *w, const struct marker *marker)
-{
-	static const char *const names[] = {"stack", "time", NULL};
-	stack_id stack = marker_cause(&g->profile->markers, marker);
-
-	if (stack == NO_STACK)
-		return;
-	jsonw_key(w, "stack");
-	jsonw_object_begin(w);
-	gecko_key_string(w, "name", "SyncProfile");
-	if (marker->cause_tid) {
-		jsonw_key(w, "tid");
-		jsonw_u64(w, marker->cause_tid);
-	}
-	jsonw_key(w, "samples");
-	jsonw_object_begin(w);
-	gecko_schema(w, names);
-	jsonw_array_begin(w);
-	jsonw_array_begin(w);
-	jsonw_u64(w, gecko_stack(g, stack, true));
-	jsonw_ms(w, gecko_time(g, marker->cause_time ? marker->cause_time : marker->start));
-	jsonw_array_end(w);
-	jsonw_array_end(w);
-	jsonw_object_end(w);
-	jsonw_object_end(w);
-}
-
-static void write_data(struct gecko *g, struct jsonw *w, const struct marker *marker)
-{
-	const struct markers *markers = &g->profile->markers;
-	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
-	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
-	const struct strings *strings = &g->profile->strings;
-
-	jsonw_object_begin(w);
-	gecko_key_string(w, "type", strings_get(strings, schema->name));
-	for (uint32_t i = 0; i < schema->field_count; i++)
-		write_value(g, w, strings_get(strings, fields[i].key),
-			    marker_value(markers, marker, i));
-	write_cause(g, w, marker);
-	jsonw_object_end(w);
-}
-
-static size_t category_of(const struct profile *p, const struct marker *marker)
-{
-	const char *group = schema_group(schemas_get(&p->markers.schemas, marker->schema)->shown);
-	const char *name = marker->category != NO_STRING
-				   ? strings_get(&p->strings, marker->category)
-			   : group ? group
-				   : "";
-	size_t i = 0;
-
-	while (i < gecko_category_count(p) && strcmp(gecko_category_name(p, i), name) != 0)
-		i++;
-	return i < gecko_category_count(p) ? i : 0;
-}
-
-static uint32_t gecko_string(struct gecko *g, const char *text);
-
-static void write_marker(struct gecko *g, struct jsonw *w, const struct marker *marker)
-{
-	const struct profile *p = g->profile;
-	bool is_interval = marker->end > marker->start;
-
-	jsonw_array_begin(w);
-	jsonw_u64(w, gecko_string(g, strings_get(&p->strings, marker->name)));
-	jsonw_ms(w, gecko_time(g, marker->start));
-	if (is_interval)
-		jsonw_ms(w, gecko_time(g, marker->end));
-	else
-		jsonw_null(w);
-	jsonw_u64(w, is_interval ? PHASE_INTERVAL : PHASE_INSTANT);
-	jsonw_u64(w, category_of(p, marker));
-	write_data(g, w, marker);
-	jsonw_array_end(w);
-}
-
-static void gecko_write_markers(struct gecko *g, struct jsonw *w,
-				const struct profile_thread *thread)
-{
-	static const char *const names[] = {"name",	"startTime", "endTime", "phase",
-					    "category", "data",	     NULL};
-
-	jsonw_key(w, "markers");
-	jsonw_object_begin(w);
-	gecko_schema(w, names);
-	jsonw_array_begin(w);
-	vec_for_each(&thread->markers, const struct marker *, marker)
-		write_marker(g, w, marker);
-	jsonw_array_end(w);
-	jsonw_object_end(w);
-}
-
-/* A thread with its tables. Rows are numbered on first use by samples and markers. */
-
-/* Maximum of rows for one sample: heavier ones lose the rest of their weight. */
-#define REPEAT_MAX 100000
-
-static void gecko_tables_init(struct gecko *g)
-{
-	size_t count = g->profile->stacks.rows.count;
-
-	g->categories = categories_of_frames(g->profile);
-	for (size_t i = 0; i < 2; i++)
-		g->stack_rows[i] = xcalloc(count + 1, sizeof(**g->stack_rows));
-}
-
-static void gecko_tables_release(struct gecko *g)
-{
-	free(g->categories);
-	free(g->stack_rows[0]);
-	free(g->stack_rows[1]);
-	strings_release(&g->strings);
-	vec_release(&g->string_rows);
-	vec_release(&g->thread_strings);
-	vec_release(&g->stacks);
-	vec_release(&g->path);
+	return time > g->profile->meta.start_ns ? time - g->profile->meta.start_ns : 0;
 }
 
 /* Returns a row of the thread being written, existing or new. */
@@ -313,7 +116,212 @@ static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller)
 	return g->stack_rows[is_caller][stack].row;
 }
 
-static uint64_t gecko_address(const struct gecko *g, const struct frame *frame);
+static void write_places(struct jsonw *w, uint32_t shown)
+{
+	static const char *const places[] = {"marker-chart",	"marker-table", "timeline-overview",
+					     "timeline-memory", "timeline-ipc", "timeline-fileio",
+					     "timeline-network"};
+
+	jsonw_member(w, "display", array_begin);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (shown >> i & 1)
+			jsonw_cstring(w, places[i]);
+	}
+	jsonw_array_end(w);
+}
+
+static void write_schema(const struct profile *p, struct jsonw *w, const struct schema *schema)
+{
+	const struct schema_field *fields = schema_fields(&p->markers.schemas, schema);
+	const struct {
+		const char *key;
+		string_id label;
+	} labels[] = {{"chartLabel", schema->chart_label},
+		      {"tableLabel", schema->table_label},
+		      {"tooltipLabel", schema->tooltip_label}};
+
+	jsonw_object_begin(w);
+	jsonw_member(w, "name", cstring, strings_get(&p->strings, schema->name));
+	for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++) {
+		if (labels[i].label != NO_STRING)
+			jsonw_member(w, labels[i].key, cstring,
+				     strings_get(&p->strings, labels[i].label));
+	}
+	write_places(w, schema->shown);
+	jsonw_member(w, "data", array_begin);
+	for (uint32_t i = 0; i < schema->field_count; i++) {
+		if (!formats[fields[i].type])
+			continue;
+		jsonw_object_begin(w);
+		jsonw_member(w, "key", cstring, strings_get(&p->strings, fields[i].key));
+		if (fields[i].label != NO_STRING)
+			jsonw_member(w, "label", cstring,
+				     strings_get(&p->strings, fields[i].label));
+		jsonw_member(w, "format", cstring, formats[fields[i].type]);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+static void gecko_write_schemas(const struct gecko *g, struct jsonw *w)
+{
+	jsonw_member(w, "markerSchema", array_begin);
+	vec_for_each(&g->profile->markers.schemas.rows, const struct schema *, schema)
+		write_schema(g->profile, w, schema);
+	jsonw_array_end(w);
+}
+
+static void write_value(const struct gecko *g, struct jsonw *w, const char *key,
+			const struct marker_value *value)
+{
+	const struct strings *strings = &g->profile->strings;
+	char pid[24];
+
+	if (!formats[value->type] || (value->type == FIELD_STRING && value->string == NO_STRING))
+		return;
+	jsonw_key(w, key);
+	switch (value->type) {
+	case FIELD_STRING:
+		jsonw_string(w, strings_get(strings, value->string),
+			     strings_size(strings, value->string));
+		break;
+	case FIELD_INTEGER:
+	case FIELD_THREAD_ID:
+		jsonw_i64(w, (int64_t)value->number);
+		break;
+	case FIELD_PROCESS_ID:
+		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
+		jsonw_cstring(w, pid);
+		break;
+	case FIELD_TIME:
+		jsonw_ms(w, gecko_time(g, value->number));
+		break;
+	case FIELD_DURATION:
+	case FIELD_PERCENTAGE:
+		jsonw_ms(w, value->number);
+		break;
+	default:
+		jsonw_u64(w, value->number);
+	}
+}
+
+/* A cause is a thread object with one sample. */
+static void write_cause(struct gecko *g, struct jsonw *w, const struct marker *marker)
+{
+	static const char *const names[] = {"stack", "time", NULL};
+	stack_id stack = marker_cause(&g->profile->markers, marker);
+
+	if (stack == NO_STACK)
+		return;
+	jsonw_member(w, "stack", object_begin);
+	jsonw_member(w, "name", cstring, "SyncProfile");
+	if (marker->cause_tid)
+		jsonw_member(w, "tid", u64, marker->cause_tid);
+	table_begin(w, "samples", names);
+	jsonw_array_begin(w);
+	jsonw_u64(w, gecko_stack(g, stack, true));
+	jsonw_ms(w, gecko_time(g, marker->cause_time ? marker->cause_time : marker->start));
+	jsonw_array_end(w);
+	table_end(w);
+	jsonw_object_end(w);
+}
+
+static void write_data(struct gecko *g, struct jsonw *w, const struct marker *marker)
+{
+	const struct markers *markers = &g->profile->markers;
+	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
+	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
+	const struct strings *strings = &g->profile->strings;
+
+	jsonw_object_begin(w);
+	jsonw_member(w, "type", cstring, strings_get(strings, schema->name));
+	for (uint32_t i = 0; i < schema->field_count; i++)
+		write_value(g, w, strings_get(strings, fields[i].key),
+			    marker_value(markers, marker, i));
+	write_cause(g, w, marker);
+	jsonw_object_end(w);
+}
+
+static size_t category_of(const struct profile *p, const struct marker *marker)
+{
+	const char *group = schema_group(schemas_get(&p->markers.schemas, marker->schema)->shown);
+	const char *name = marker->category != NO_STRING
+				   ? strings_get(&p->strings, marker->category)
+			   : group ? group
+				   : "";
+	size_t i = 0;
+
+	while (i < gecko_category_count(p) && strcmp(gecko_category_name(p, i), name) != 0)
+		i++;
+	return i < gecko_category_count(p) ? i : 0;
+}
+
+static void write_marker(struct gecko *g, struct jsonw *w, const struct marker *marker)
+{
+	const struct profile *p = g->profile;
+	bool is_interval = marker->end > marker->start;
+
+	jsonw_array_begin(w);
+	jsonw_u64(w, gecko_string(g, strings_get(&p->strings, marker->name)));
+	jsonw_ms(w, gecko_time(g, marker->start));
+	if (is_interval)
+		jsonw_ms(w, gecko_time(g, marker->end));
+	else
+		jsonw_null(w);
+	jsonw_u64(w, is_interval ? PHASE_INTERVAL : PHASE_INSTANT);
+	jsonw_u64(w, category_of(p, marker));
+	write_data(g, w, marker);
+	jsonw_array_end(w);
+}
+
+static void gecko_write_markers(struct gecko *g, struct jsonw *w,
+				const struct profile_thread *thread)
+{
+	static const char *const names[] = {"name",	"startTime", "endTime", "phase",
+					    "category", "data",	     NULL};
+
+	table_begin(w, "markers", names);
+	vec_for_each(&thread->markers, const struct marker *, marker)
+		write_marker(g, w, marker);
+	table_end(w);
+}
+
+/* A thread with its tables. Rows are numbered on first use by samples and markers. */
+
+/* Maximum of rows for one sample: heavier ones lose the rest of their weight. */
+#define REPEAT_MAX 100000
+
+static void gecko_tables_init(struct gecko *g)
+{
+	size_t count = g->profile->stacks.rows.count;
+
+	g->categories = categories_of_frames(g->profile);
+	for (size_t i = 0; i < 2; i++)
+		g->stack_rows[i] = xcalloc(count + 1, sizeof(**g->stack_rows));
+}
+
+static void gecko_tables_release(struct gecko *g)
+{
+	free(g->categories);
+	free(g->stack_rows[0]);
+	free(g->stack_rows[1]);
+	strings_release(&g->strings);
+	vec_release(&g->string_rows);
+	vec_release(&g->thread_strings);
+	vec_release(&g->stacks);
+	vec_release(&g->path);
+}
+
+/* Modules are placed one after another in each process's addresses. */
+#define MODULE_SIZE ((uint64_t)1 << 32)
+
+static uint64_t gecko_address(const struct gecko *g, const struct frame *frame)
+{
+	uint64_t rva = modules_address(&g->profile->modules, frame->module, frame->offset);
+
+	return frame->module == NO_MODULE ? rva : (frame->module + 1) * MODULE_SIZE + rva;
+}
 
 /* Appends "name (file:line:column)", "name (in library)", an address, or only a name. */
 static void add_location(const struct gecko *g, const struct frame *frame, bool is_caller,
@@ -382,18 +390,11 @@ static void write_tables(struct gecko *g, struct jsonw *w)
 	static const char *const stack_names[] = {"prefix", "frame", NULL};
 	const struct stack *stacks = g->profile->stacks.rows.items;
 
-	jsonw_key(w, "frameTable");
-	jsonw_object_begin(w);
-	gecko_schema(w, frame_names);
-	jsonw_array_begin(w);
+	table_begin(w, "frameTable", frame_names);
 	vec_for_each(&g->stacks, const uint32_t *, stack)
 		write_frame(g, w, *stack);
-	jsonw_array_end(w);
-	jsonw_object_end(w);
-	jsonw_key(w, "stackTable");
-	jsonw_object_begin(w);
-	gecko_schema(w, stack_names);
-	jsonw_array_begin(w);
+	table_end(w);
+	table_begin(w, "stackTable", stack_names);
 	for (uint32_t row = 0; row < g->stacks.count; row++) {
 		stack_id parent = stacks[g->stacks.items[row] / 2].parent;
 
@@ -405,10 +406,8 @@ static void write_tables(struct gecko *g, struct jsonw *w)
 		jsonw_u64(w, row);
 		jsonw_array_end(w);
 	}
-	jsonw_array_end(w);
-	jsonw_object_end(w);
-	jsonw_key(w, "stringTable");
-	jsonw_array_begin(w);
+	table_end(w);
+	jsonw_member(w, "stringTable", array_begin);
 	vec_for_each(&g->thread_strings, const string_id *, id)
 		jsonw_string(w, strings_get(&g->strings, *id), strings_size(&g->strings, *id));
 	jsonw_array_end(w);
@@ -432,10 +431,7 @@ static void write_samples(struct gecko *g, struct jsonw *w, const struct profile
 {
 	static const char *const names[] = {"stack", "time", "eventDelay", "threadCPUDelta", NULL};
 
-	jsonw_key(w, "samples");
-	jsonw_object_begin(w);
-	gecko_schema(w, names);
-	jsonw_array_begin(w);
+	table_begin(w, "samples", names);
 	samples_for_each(&thread->samples, sample) {
 		uint32_t weight = sample->weight < REPEAT_MAX ? sample->weight : REPEAT_MAX;
 
@@ -445,14 +441,12 @@ static void write_samples(struct gecko *g, struct jsonw *w, const struct profile
 		for (uint32_t i = 1; i < weight; i++)
 			write_sample(g, w, sample, 0);
 	}
-	jsonw_array_end(w);
-	jsonw_object_end(w);
+	table_end(w);
 }
 
 static void write_life(const struct gecko *g, struct jsonw *w, const struct profile_thread *thread)
 {
-	jsonw_key(w, "registerTime");
-	jsonw_ms(w, gecko_time(g, thread->start));
+	jsonw_member(w, "registerTime", ms, gecko_time(g, thread->start));
 	jsonw_key(w, "unregisterTime");
 	if (thread->end)
 		jsonw_ms(w, gecko_time(g, thread->end));
@@ -470,17 +464,17 @@ static void gecko_write_thread(struct gecko *g, struct jsonw *w,
 	vec_clear(&g->thread_strings);
 	vec_clear(&g->stacks);
 	jsonw_object_begin(w);
-	gecko_key_string(w, "name", strings_get(strings, thread->name));
-	gecko_key_string(w, "processName", strings_get(strings, thread->process_name));
-	gecko_key_string(w, "processType", thread->pid == g->first->pid ? "default" : "process");
+	jsonw_member(w, "name", cstring, strings_get(strings, thread->name));
+	jsonw_member(w, "processName", cstring, strings_get(strings, thread->process_name));
+	jsonw_member(w, "processType", cstring,
+		     thread->pid == g->first->pid ? "default" : "process");
 	jsonw_key(w, "pid");
 	snprintf(pid, sizeof(pid), "%u.%u", thread->pid, thread->incarnation);
 	if (thread->incarnation)
 		jsonw_cstring(w, pid);
 	else
 		jsonw_u64(w, thread->pid);
-	jsonw_key(w, "tid");
-	jsonw_u64(w, thread->tid);
+	jsonw_member(w, "tid", u64, thread->tid);
 	write_life(g, w, thread);
 	write_samples(g, w, thread);
 	gecko_write_markers(g, w, thread);
@@ -489,54 +483,18 @@ static void gecko_write_thread(struct gecko *g, struct jsonw *w,
 	jsonw_object_end(w);
 }
 
-/* Modules are placed one after another in each process's addresses. */
-#define MODULE_SIZE ((uint64_t)1 << 32)
-
-static void gecko_key_string(struct jsonw *w, const char *key, const char *text)
-{
-	jsonw_key(w, key);
-	jsonw_cstring(w, text);
-}
-
-/* Writes the columns of a table, and the key of its rows. */
-static void gecko_schema(struct jsonw *w, const char *const *names)
-{
-	jsonw_key(w, "schema");
-	jsonw_object_begin(w);
-	for (size_t i = 0; names[i]; i++) {
-		jsonw_key(w, names[i]);
-		jsonw_u64(w, i);
-	}
-	jsonw_object_end(w);
-	jsonw_key(w, "data");
-}
-
-static uint64_t gecko_time(const struct gecko *g, uint64_t time)
-{
-	return time > g->profile->meta.start_ns ? time - g->profile->meta.start_ns : 0;
-}
-
-static uint64_t gecko_address(const struct gecko *g, const struct frame *frame)
-{
-	uint64_t rva = modules_address(&g->profile->modules, frame->module, frame->offset);
-
-	return frame->module == NO_MODULE ? rva : (frame->module + 1) * MODULE_SIZE + rva;
-}
-
 static void write_categories(const struct gecko *g, struct jsonw *w)
 {
 	const struct profile *p = g->profile;
 
-	jsonw_key(w, "categories");
-	jsonw_array_begin(w);
+	jsonw_member(w, "categories", array_begin);
 	for (size_t i = 0; i < gecko_category_count(p); i++) {
 		jsonw_object_begin(w);
-		gecko_key_string(w, "name", gecko_category_name(p, i));
-		gecko_key_string(w, "color",
-				 p->categories.count ? p->categories.items[i].color
-						     : categories[i]->color);
-		jsonw_key(w, "subcategories");
-		jsonw_array_begin(w);
+		jsonw_member(w, "name", cstring, gecko_category_name(p, i));
+		jsonw_member(w, "color", cstring,
+			     p->categories.count ? p->categories.items[i].color
+						 : categories[i]->color);
+		jsonw_member(w, "subcategories", array_begin);
 		if (p->categories.count) {
 			vec_for_each(&p->categories.items[i].subcategories, char **, name)
 				jsonw_cstring(w, *name);
@@ -554,59 +512,44 @@ static void write_texts(const struct gecko *g, struct jsonw *w)
 {
 	const struct profile_meta *meta = &g->profile->meta;
 
-	gecko_key_string(w, "product", meta->product ? meta->product : "prof");
+	jsonw_member(w, "product", cstring, meta->product ? meta->product : "prof");
 	if (meta->imported_from)
-		gecko_key_string(w, "importedFrom", meta->imported_from);
+		jsonw_member(w, "importedFrom", cstring, meta->imported_from);
 	if (meta->os)
-		gecko_key_string(w, "oscpu", meta->os);
+		jsonw_member(w, "oscpu", cstring, meta->os);
 	if (meta->abi)
-		gecko_key_string(w, "abi", meta->abi);
+		jsonw_member(w, "abi", cstring, meta->abi);
 	if (meta->cpu_name)
-		gecko_key_string(w, "CPUName", meta->cpu_name);
-	if (meta->physical_cpus) {
-		jsonw_key(w, "physicalCPUs");
-		jsonw_u64(w, meta->physical_cpus);
-	}
-	if (meta->logical_cpus) {
-		jsonw_key(w, "logicalCPUs");
-		jsonw_u64(w, meta->logical_cpus);
-	}
+		jsonw_member(w, "CPUName", cstring, meta->cpu_name);
+	if (meta->physical_cpus)
+		jsonw_member(w, "physicalCPUs", u64, meta->physical_cpus);
+	if (meta->logical_cpus)
+		jsonw_member(w, "logicalCPUs", u64, meta->logical_cpus);
 }
 
 static void write_meta(const struct gecko *g, struct jsonw *w, const struct profile_thread *main)
 {
 	const struct profile_meta *meta = &g->profile->meta;
 
-	jsonw_key(w, "meta");
-	jsonw_object_begin(w);
-	jsonw_key(w, "version");
-	jsonw_u64(w, FIREFOX_GECKO_VERSION);
-	jsonw_key(w, "startTime");
-	jsonw_ms(w, meta->start_realtime_ns);
-	jsonw_key(w, "startTimeAsClockMonotonicNanosecondsSinceBoot");
-	jsonw_u64(w, meta->start_ns);
+	jsonw_member(w, "meta", object_begin);
+	jsonw_member(w, "version", u64, FIREFOX_GECKO_VERSION);
+	jsonw_member(w, "startTime", ms, meta->start_realtime_ns);
+	jsonw_member(w, "startTimeAsClockMonotonicNanosecondsSinceBoot", u64, meta->start_ns);
 	jsonw_key(w, "shutdownTime");
 	if (main->process_end)
 		jsonw_ms(w, gecko_time(g, main->process_end));
 	else
 		jsonw_null(w);
-	jsonw_key(w, "interval");
-	jsonw_ms(w, meta->interval_ns);
-	jsonw_key(w, "profilingStartTime");
-	jsonw_u64(w, 0);
-	jsonw_key(w, "profilingEndTime");
-	jsonw_ms(w, gecko_time(g, meta->end_ns));
-	jsonw_key(w, "processType");
-	jsonw_u64(w, 0);
-	jsonw_key(w, "stackwalk");
-	jsonw_u64(w, 1);
-	jsonw_key(w, "presymbolicated");
-	jsonw_bool(w, meta->symbolicated);
-	jsonw_key(w, "sampleUnits");
-	jsonw_object_begin(w);
-	gecko_key_string(w, "time", "ms");
-	gecko_key_string(w, "eventDelay", "ms");
-	gecko_key_string(w, "threadCPUDelta", "ns");
+	jsonw_member(w, "interval", ms, meta->interval_ns);
+	jsonw_member(w, "profilingStartTime", u64, 0);
+	jsonw_member(w, "profilingEndTime", ms, gecko_time(g, meta->end_ns));
+	jsonw_member(w, "processType", u64, 0);
+	jsonw_member(w, "stackwalk", u64, 1);
+	jsonw_member(w, "presymbolicated", bool, meta->symbolicated);
+	jsonw_member(w, "sampleUnits", object_begin);
+	jsonw_member(w, "time", cstring, "ms");
+	jsonw_member(w, "eventDelay", cstring, "ms");
+	jsonw_member(w, "threadCPUDelta", cstring, "ns");
 	jsonw_object_end(w);
 	write_texts(g, w);
 	write_categories(g, w);
@@ -630,19 +573,16 @@ static void write_lib(const struct gecko *g, struct jsonw *w, module_id id)
 	else
 		breakpad_id_invent(breakpad_id, path, strlen(path), 0);
 	jsonw_object_begin(w);
-	jsonw_key(w, "start");
-	jsonw_u64(w, (id + 1) * MODULE_SIZE);
-	jsonw_key(w, "end");
-	jsonw_u64(w, (id + 2) * MODULE_SIZE);
-	jsonw_key(w, "offset");
-	jsonw_u64(w, 0);
-	gecko_key_string(w, "name", name);
-	gecko_key_string(w, "path", path);
-	gecko_key_string(w, "debugName", name);
-	gecko_key_string(w, "debugPath", path);
-	gecko_key_string(w, "breakpadId", breakpad_id);
-	gecko_key_string(w, "codeId", code_id);
-	gecko_key_string(w, "arch", "");
+	jsonw_member(w, "start", u64, (id + 1) * MODULE_SIZE);
+	jsonw_member(w, "end", u64, (id + 2) * MODULE_SIZE);
+	jsonw_member(w, "offset", u64, 0);
+	jsonw_member(w, "name", cstring, name);
+	jsonw_member(w, "path", cstring, path);
+	jsonw_member(w, "debugName", cstring, name);
+	jsonw_member(w, "debugPath", cstring, path);
+	jsonw_member(w, "breakpadId", cstring, breakpad_id);
+	jsonw_member(w, "codeId", cstring, code_id);
+	jsonw_member(w, "arch", cstring, "");
 	jsonw_object_end(w);
 }
 
@@ -652,21 +592,17 @@ static void write_counter(const struct gecko *g, struct jsonw *w, const struct c
 	const struct strings *strings = &g->profile->strings;
 
 	jsonw_object_begin(w);
-	gecko_key_string(w, "name", strings_get(strings, counter->name));
-	gecko_key_string(w, "category", strings_get(strings, counter->category));
-	gecko_key_string(w, "description", strings_get(strings, counter->description));
-	jsonw_key(w, "samples");
-	jsonw_object_begin(w);
-	gecko_schema(w, names);
-	jsonw_array_begin(w);
+	jsonw_member(w, "name", cstring, strings_get(strings, counter->name));
+	jsonw_member(w, "category", cstring, strings_get(strings, counter->category));
+	jsonw_member(w, "description", cstring, strings_get(strings, counter->description));
+	table_begin(w, "samples", names);
 	vec_for_each(&counter->samples, const struct counter_sample *, sample) {
 		jsonw_array_begin(w);
 		jsonw_ms(w, gecko_time(g, sample->time));
 		jsonw_i64(w, sample->delta);
 		jsonw_array_end(w);
 	}
-	jsonw_array_end(w);
-	jsonw_object_end(w);
+	table_end(w);
 	jsonw_object_end(w);
 }
 
@@ -682,25 +618,17 @@ static void write_process(struct gecko *g, struct jsonw *w, const struct profile
 	const struct profile *p = g->profile;
 
 	write_meta(g, w, main);
-	jsonw_key(w, "libs");
-	jsonw_array_begin(w);
+	jsonw_member(w, "libs", array_begin);
 	for (module_id id = 0; id < p->modules.rows.count; id++)
 		write_lib(g, w, id);
 	jsonw_array_end(w);
-	jsonw_key(w, "pages");
-	jsonw_array_begin(w);
+	jsonw_member(w, "pages", array_begin);
 	jsonw_array_end(w);
-	jsonw_key(w, "pausedRanges");
-	jsonw_array_begin(w);
+	jsonw_member(w, "pausedRanges", array_begin);
 	jsonw_array_end(w);
-	jsonw_key(w, "sources");
-	jsonw_object_begin(w);
-	gecko_schema(w, sources);
-	jsonw_array_begin(w);
-	jsonw_array_end(w);
-	jsonw_object_end(w);
-	jsonw_key(w, "counters");
-	jsonw_array_begin(w);
+	table_begin(w, "sources", sources);
+	table_end(w);
+	jsonw_member(w, "counters", array_begin);
 	vec_for_each(&p->counters.rows, const struct counter *, counter) {
 		/* Counters of the machine go to the first process. */
 		if (is_same_process(main, counter->pid, counter->incarnation) ||
@@ -708,8 +636,7 @@ static void write_process(struct gecko *g, struct jsonw *w, const struct profile
 			write_counter(g, w, counter);
 	}
 	jsonw_array_end(w);
-	jsonw_key(w, "threads");
-	jsonw_array_begin(w);
+	jsonw_member(w, "threads", array_begin);
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		if (is_same_process(thread, main->pid, main->incarnation))
 			gecko_write_thread(g, w, thread);
@@ -723,16 +650,14 @@ static void write_file(struct gecko *g, struct jsonw *w)
 
 	jsonw_object_begin(w);
 	write_process(g, w, g->first);
-	jsonw_key(w, "processes");
-	jsonw_array_begin(w);
+	jsonw_member(w, "processes", array_begin);
 	vec_for_each(&p->threads.rows, const struct profile_thread *, thread) {
 		if (!thread->is_main ||
 		    is_same_process(thread, g->first->pid, g->first->incarnation))
 			continue;
 		jsonw_object_begin(w);
 		write_process(g, w, thread);
-		jsonw_key(w, "processes");
-		jsonw_array_begin(w);
+		jsonw_member(w, "processes", array_begin);
 		jsonw_array_end(w);
 		jsonw_object_end(w);
 	}

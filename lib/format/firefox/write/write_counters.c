@@ -27,8 +27,8 @@ struct counter_samples {
 
 static void write_text(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
 {
-	jsonw_key(w, key);
-	jsonw_string(w, string_overlay_get(&f->texts, id), string_overlay_size(&f->texts, id));
+	jsonw_member(w, key, string, string_overlay_get(&f->texts, id),
+		     string_overlay_size(&f->texts, id));
 }
 
 /*
@@ -77,14 +77,12 @@ static void write_samples(const struct firefox *f, struct jsonw *w, const struct
 	struct counter_samples list = {0};
 
 	list_samples(&list, &row->counter, row->end);
-	jsonw_key(w, "samples");
-	jsonw_object_begin(w);
+	jsonw_member(w, "samples", object_begin);
 	FIREFOX_COLUMN(w, "time", &list.rows, struct counter_sample, sample, at,
 		       jsonw_format_ms(at, firefox_time(f, sample->time)));
 	FIREFOX_COLUMN(w, "count", &list.rows, struct counter_sample, sample, at,
 		       jsonw_format_i64(at, sample->delta));
-	jsonw_key(w, "length");
-	jsonw_u64(w, list.rows.count);
+	jsonw_member(w, "length", u64, list.rows.count);
 	jsonw_object_end(w);
 	vec_release(&list.rows);
 }
@@ -163,26 +161,17 @@ static void write_tooltip_row(const struct firefox *f, struct jsonw *w,
 			      const struct counter *counter, const struct tooltip_row *row)
 {
 	jsonw_object_begin(w);
-	jsonw_key(w, "type");
-	jsonw_cstring(w, "value");
-	jsonw_key(w, "source");
-	jsonw_cstring(w, row->source);
-	jsonw_key(w, "format");
-	jsonw_object_begin(w);
-	jsonw_key(w, "unit");
-	jsonw_cstring(w, row->unit);
-	if (row->scale) {
-		jsonw_key(w, "scale");
-		jsonw_cstring(w, row->scale);
-	}
+	jsonw_member(w, "type", cstring, "value");
+	jsonw_member(w, "source", cstring, row->source);
+	jsonw_member(w, "format", object_begin);
+	jsonw_member(w, "unit", cstring, row->unit);
+	if (row->scale)
+		jsonw_member(w, "scale", cstring, row->scale);
 	jsonw_object_end(w);
-	if (row->of_selection) {
-		jsonw_key(w, "requiresPreviewSelection");
-		jsonw_bool(w, true);
-	}
+	if (row->of_selection)
+		jsonw_member(w, "requiresPreviewSelection", bool, true);
 	if (row->label) {
-		jsonw_key(w, "label");
-		jsonw_cstring(w, row->label);
+		jsonw_member(w, "label", cstring, row->label);
 	} else {
 		write_text(f, w, "label", label_of(counter));
 	}
@@ -194,20 +183,15 @@ static void write_display(const struct firefox *f, struct jsonw *w, const struct
 	const char *color = string_overlay_get(&f->texts, counter->color);
 	const struct counter_form *form = form_of(f, counter);
 
-	jsonw_key(w, "display");
-	jsonw_object_begin(w);
-	jsonw_key(w, "graphType");
-	jsonw_cstring(w, counter->graph == COUNTER_RATE ? "line-rate" : "line-accumulated");
+	jsonw_member(w, "display", object_begin);
+	jsonw_member(w, "graphType", cstring,
+		     counter->graph == COUNTER_RATE ? "line-rate" : "line-accumulated");
 	write_text(f, w, "unit", counter->unit);
-	jsonw_key(w, "color");
-	jsonw_cstring(w, is_graph_color(color) ? color : "grey");
-	jsonw_key(w, "markerSchemaLocation");
-	jsonw_null(w);
-	jsonw_key(w, "sortWeight");
-	jsonw_u64(w, SORT_WEIGHT);
+	jsonw_member(w, "color", cstring, is_graph_color(color) ? color : "grey");
+	jsonw_member(w, "markerSchemaLocation", null);
+	jsonw_member(w, "sortWeight", u64, SORT_WEIGHT);
 	write_text(f, w, "label", label_of(counter));
-	jsonw_key(w, "tooltipRows");
-	jsonw_array_begin(w);
+	jsonw_member(w, "tooltipRows", array_begin);
 	for (size_t i = 0; i < TOOLTIP_ROWS_MAX && form->rows[i].source; i++)
 		write_tooltip_row(f, w, counter, &form->rows[i]);
 	jsonw_array_end(w);
@@ -224,10 +208,8 @@ static void write_counter(const struct firefox *f, struct jsonw *w, const struct
 	write_text(f, w, "name", from->counter.name);
 	write_text(f, w, "category", from->counter.category);
 	write_text(f, w, "description", from->counter.description);
-	jsonw_key(w, "pid");
-	jsonw_cstring(w, pid);
-	jsonw_key(w, "mainThreadIndex");
-	jsonw_u64(w, from->row);
+	jsonw_member(w, "pid", cstring, pid);
+	jsonw_member(w, "mainThreadIndex", u64, from->row);
 	write_samples(f, w, from);
 	write_display(f, w, &from->counter);
 	jsonw_object_end(w);
@@ -238,8 +220,7 @@ void firefox_write_counters(const struct firefox *f, struct jsonw *w)
 	struct row_counters counters = {0};
 
 	row_counters_find(&counters, &f->rows);
-	jsonw_key(w, "counters");
-	jsonw_array_begin(w);
+	jsonw_member(w, "counters", array_begin);
 	vec_for_each(&counters.list, const struct row_counter *, row)
 		write_counter(f, w, row);
 	jsonw_array_end(w);

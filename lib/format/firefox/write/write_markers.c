@@ -166,18 +166,12 @@ static void write_cause(struct firefox *f, struct jsonw *w, const struct marker 
 
 	if (stack == NO_STACK)
 		return;
-	jsonw_key(w, "cause");
-	jsonw_object_begin(w);
-	if (marker->cause_tid) {
-		jsonw_key(w, "tid");
-		jsonw_u64(w, marker->cause_tid);
-	}
-	if (marker->cause_time) {
-		jsonw_key(w, "time");
-		jsonw_ms(w, firefox_time(f, marker->cause_time));
-	}
-	jsonw_key(w, "stack");
-	jsonw_u64(w, stack);
+	jsonw_member(w, "cause", object_begin);
+	if (marker->cause_tid)
+		jsonw_member(w, "tid", u64, marker->cause_tid);
+	if (marker->cause_time)
+		jsonw_member(w, "time", ms, firefox_time(f, marker->cause_time));
+	jsonw_member(w, "stack", u64, stack);
 	jsonw_object_end(w);
 }
 
@@ -206,8 +200,7 @@ static void write_data(struct firefox *f, struct jsonw *w, const struct marker *
 	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
 
 	jsonw_object_begin(w);
-	jsonw_key(w, "type");
-	jsonw_string(w, string_overlay_get(&f->texts, schema->name),
+	jsonw_member(w, "type", string, string_overlay_get(&f->texts, schema->name),
 		     string_overlay_size(&f->texts, schema->name));
 	for (uint32_t i = 0; i < schema->field_count; i++) {
 		const struct marker_value *value = marker_value(markers, marker, i);
@@ -261,19 +254,16 @@ void firefox_write_markers(struct firefox *f, struct jsonw *w, const struct thre
 			   struct marker_list *list)
 {
 	list_markers(f, row, list);
-	jsonw_key(w, "markers");
-	jsonw_object_begin(w);
+	jsonw_member(w, "markers", object_begin);
 	FIREFOX_COLUMN(w, "name", &list->markers, struct marker, marker, at,
 		       jsonw_format_u64(at, firefox_string(f, marker->name)));
 	FIREFOX_COLUMN(w, "category", &list->markers, struct marker, marker, at,
 		       jsonw_format_u64(at, category_position(f, marker)));
-	jsonw_key(w, "data");
-	jsonw_array_begin(w);
+	jsonw_member(w, "data", array_begin);
 	vec_for_each(&list->markers, const struct marker *, marker)
 		write_data(f, w, marker);
 	jsonw_array_end(w);
 	write_times(f, w, list);
-	jsonw_key(w, "length");
-	jsonw_u64(w, list->markers.count);
+	jsonw_member(w, "length", u64, list->markers.count);
 	jsonw_object_end(w);
 }

@@ -109,18 +109,15 @@ static void write_table(const struct firefox *f, struct jsonw *w, const struct a
 #define COLUMN(key, format) \
 	FIREFOX_COLUMN(w, key, &events->rows, struct allocation_event, event, at, format)
 #define ROW (&all->rows.items[event->row])
-	jsonw_key(w, "nativeAllocations");
-	jsonw_object_begin(w);
+	jsonw_member(w, "nativeAllocations", object_begin);
 	COLUMN("time", jsonw_format_ms(at, firefox_time(f, event->time)));
 	COLUMN("weight",
 	       jsonw_format_i64(at, event->is_free ? -(int64_t)ROW->bytes : (int64_t)ROW->bytes));
-	jsonw_key(w, "weightType");
-	jsonw_cstring(w, WEIGHTS_ARE_BYTES);
+	jsonw_member(w, "weightType", cstring, WEIGHTS_ARE_BYTES);
 	COLUMN("stack", firefox_format_position(at, ROW->stack));
 	COLUMN("memoryAddress", jsonw_format_u64(at, event->row + 1ull));
 	COLUMN("threadId", jsonw_format_u64(at, ROW->tid));
-	jsonw_key(w, "length");
-	jsonw_u64(w, events->rows.count);
+	jsonw_member(w, "length", u64, events->rows.count);
 	jsonw_object_end(w);
 #undef COLUMN
 #undef ROW

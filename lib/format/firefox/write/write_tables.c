@@ -102,14 +102,12 @@ int32_t firefox_lib(struct firefox *f, module_id module)
 
 static void table_begin(struct jsonw *w, const char *name)
 {
-	jsonw_key(w, name);
-	jsonw_object_begin(w);
+	jsonw_member(w, name, object_begin);
 }
 
 static void table_end(struct jsonw *w, size_t length)
 {
-	jsonw_key(w, "length");
-	jsonw_u64(w, length);
+	jsonw_member(w, "length", u64, length);
 	jsonw_object_end(w);
 }
 
@@ -276,8 +274,7 @@ static void write_contents(const struct firefox *f, struct jsonw *w)
 {
 	const struct source_file *files = f->profile->source_files.rows.items;
 
-	jsonw_key(w, "content");
-	jsonw_array_begin(w);
+	jsonw_member(w, "content", array_begin);
 	vec_for_each(&f->sources, const struct firefox_source *, row) {
 		const struct source_file *file = &files[row->file];
 
@@ -315,8 +312,7 @@ static void write_strings(const struct firefox *f, struct jsonw *w)
 {
 	const struct string_overlay *strings = &f->texts;
 
-	jsonw_key(w, "stringArray");
-	jsonw_array_begin(w);
+	jsonw_member(w, "stringArray", array_begin);
 	vec_for_each(&f->strings, const string_id *, id)
 		jsonw_string(w, string_overlay_get(strings, *id),
 			     string_overlay_size(strings, *id));

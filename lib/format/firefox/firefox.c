@@ -1,12 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/format.h"
 
+#include <elf.h>
 #include <string.h>
 
+#include "lib/format/firefox/version.h"
 #include "lib/format/firefox/read/gecko_read.h"
 #include "lib/format/firefox/read/firefox_read.h"
 #include "lib/format/firefox/write/gecko_write.h"
 #include "lib/format/firefox/write/firefox_write.h"
+
+const char *const firefox_places[FIREFOX_PLACE_COUNT] = {
+	"marker-chart", "marker-table",	   "timeline-overview", "timeline-memory",
+	"timeline-ipc", "timeline-fileio", "timeline-network"};
+
+static const struct {
+	const char *arch;
+	uint16_t machine;
+} machines[] = {{"x86_64", EM_X86_64}, {"x86", EM_386}, {"arm64", EM_AARCH64}, {"arm", EM_ARM}};
+
+const char *firefox_arch(uint16_t machine)
+{
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+		if (machines[i].machine == machine)
+			return machines[i].arch;
+	}
+	return NULL;
+}
+
+uint16_t firefox_machine(const char *arch)
+{
+	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
+		if (strcmp(arch, machines[i].arch) == 0)
+			return machines[i].machine;
+	}
+	return EM_NONE;
+}
 
 /* Accepts any JSON object: only reading determines its kind. */
 static bool firefox_matches(const char *text, size_t size)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Versions of the Firefox Profiler's formats. */
+/* Versions of the Firefox Profiler's formats, and names that they have in common. */
 #ifndef PROF_LIB_FORMAT_FIREFOX_VERSION_H
 #define PROF_LIB_FORMAT_FIREFOX_VERSION_H
+
+#include <stdint.h>
 
 /* Version of the processed format: the one written, and the newest one read. */
 #define FIREFOX_FORMAT_VERSION 70
@@ -12,5 +14,14 @@
 #define WEIGHTS_ARE_TIMES "tracing-ms"
 #define WEIGHTS_ARE_COUNTS "samples"
 #define WEIGHTS_ARE_BYTES "bytes"
+
+/* Names of the places in which markers are shown, by the bit of SHOWN_…. */
+#define FIREFOX_PLACE_COUNT 7
+extern const char *const firefox_places[FIREFOX_PLACE_COUNT];
+
+/* Returns the name of a machine of ELF files, EM_…; NULL: unknown. */
+const char *firefox_arch(uint16_t machine);
+/* Returns the machine of that name, or EM_NONE. */
+uint16_t firefox_machine(const char *arch);
 
 #endif

@@ -274,9 +274,6 @@ static uint32_t read_fields(struct import *r, struct json_cursor *s, struct sche
 
 static uint32_t read_places(struct json_cursor *s)
 {
-	static const char *const places[] = {"marker-chart",	"marker-table", "timeline-overview",
-					     "timeline-memory", "timeline-ipc", "timeline-fileio",
-					     "timeline-network"};
 	uint32_t shown = 0;
 
 	if (json_cursor_peek(s) != '[')
@@ -284,8 +281,8 @@ static uint32_t read_places(struct json_cursor *s)
 	json_for_each_element(s, row) {
 		_cleanup_free_ char *place = json_cursor_text(s);
 
-		for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-			shown |= strcmp(place, places[i]) == 0 ? 1u << i : 0;
+		for (size_t i = 0; i < FIREFOX_PLACE_COUNT; i++)
+			shown |= strcmp(place, firefox_places[i]) == 0 ? 1u << i : 0;
 	}
 	return shown;
 }

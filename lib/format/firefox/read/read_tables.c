@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "lib/format/firefox/read/read_tables.h"
 
-#include <elf.h>
 #include <errno.h>
 
 #include "lib/base/alloc.h"
@@ -78,21 +77,6 @@ void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 	}
 }
 
-static uint16_t machine_of(const char *arch)
-{
-	static const struct {
-		const char *arch;
-		uint16_t machine;
-	} machines[] = {
-		{"x86_64", EM_X86_64}, {"x86", EM_386}, {"arm64", EM_AARCH64}, {"arm", EM_ARM}};
-
-	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
-		if (strcmp(arch, machines[i].arch) == 0)
-			return machines[i].machine;
-	}
-	return EM_NONE;
-}
-
 module_id import_module(struct import *r, const struct layout_lib *lib)
 {
 	struct strings *strings = &r->profile->strings;
@@ -103,7 +87,7 @@ module_id import_module(struct import *r, const struct layout_lib *lib)
 	struct module *module = modules_get(modules, id);
 
 	module->was_deleted = layout_lib_was_deleted(lib);
-	module->machine = machine_of(lib->arch);
+	module->machine = firefox_machine(lib->arch);
 	module->build_id_size = lib->build_id_size;
 	r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
 	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));

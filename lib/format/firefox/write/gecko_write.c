@@ -9,8 +9,7 @@
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/json/writer.h"
-#include "lib/format/firefox/breakpad_id.h"
-#include "lib/format/firefox/version.h"
+#include "lib/format/firefox/write/write_internal.h"
 #include "lib/model/meaning/categories.h"
 
 /* Rows of the thread being written. Rows of other threads in these arrays are stale. */
@@ -34,14 +33,6 @@ struct gecko {
 };
 
 enum { PHASE_INSTANT, PHASE_INTERVAL };
-
-/* Formats of fields. Stacks are omitted. */
-static const char *const formats[FIELD_TYPE_COUNT] = {
-	[FIELD_STRING] = "string",  [FIELD_INTEGER] = "integer",
-	[FIELD_BYTES] = "bytes",    [FIELD_DURATION] = "duration",
-	[FIELD_TIME] = "time",	    [FIELD_PERCENTAGE] = "percentage",
-	[FIELD_PROCESS_ID] = "pid", [FIELD_THREAD_ID] = "tid",
-};
 
 static size_t gecko_category_count(const struct profile *p)
 {
@@ -116,18 +107,12 @@ static uint32_t gecko_stack(struct gecko *g, stack_id stack, bool is_caller)
 	return g->stack_rows[is_caller][stack].row;
 }
 
-static void write_places(struct jsonw *w, uint32_t shown)
+/* Returns the format of a field; NULL for stacks, which are omitted. */
+static const char *format_of(uint8_t type)
 {
-	static const char *const places[] = {"marker-chart",	"marker-table", "timeline-overview",
-					     "timeline-memory", "timeline-ipc", "timeline-fileio",
-					     "timeline-network"};
-
-	jsonw_member(w, "display", array_begin);
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		if (shown >> i & 1)
-			jsonw_cstring(w, places[i]);
-	}
-	jsonw_array_end(w);
+	return type == FIELD_STRING  ? "string"
+	       : type == FIELD_STACK ? NULL
+				     : firefox_field_formats[type];
 }
 
 static void write_schema(const struct profile *p, struct jsonw *w, const struct schema *schema)
@@ -147,17 +132,17 @@ static void write_schema(const struct profile *p, struct jsonw *w, const struct 
 			jsonw_member(w, labels[i].key, cstring,
 				     strings_get(&p->strings, labels[i].label));
 	}
-	write_places(w, schema->shown);
+	firefox_write_places(w, schema->shown);
 	jsonw_member(w, "data", array_begin);
 	for (uint32_t i = 0; i < schema->field_count; i++) {
-		if (!formats[fields[i].type])
+		if (!format_of(fields[i].type))
 			continue;
 		jsonw_object_begin(w);
 		jsonw_member(w, "key", cstring, strings_get(&p->strings, fields[i].key));
 		if (fields[i].label != NO_STRING)
 			jsonw_member(w, "label", cstring,
 				     strings_get(&p->strings, fields[i].label));
-		jsonw_member(w, "format", cstring, formats[fields[i].type]);
+		jsonw_member(w, "format", cstring, format_of(fields[i].type));
 		jsonw_object_end(w);
 	}
 	jsonw_array_end(w);
@@ -176,34 +161,15 @@ static void write_value(const struct gecko *g, struct jsonw *w, const char *key,
 			const struct marker_value *value)
 {
 	const struct strings *strings = &g->profile->strings;
-	char pid[24];
 
-	if (!formats[value->type] || (value->type == FIELD_STRING && value->string == NO_STRING))
+	if (!format_of(value->type) || (value->type == FIELD_STRING && value->string == NO_STRING))
 		return;
 	jsonw_key(w, key);
-	switch (value->type) {
-	case FIELD_STRING:
+	if (value->type == FIELD_STRING)
 		jsonw_string(w, strings_get(strings, value->string),
 			     strings_size(strings, value->string));
-		break;
-	case FIELD_INTEGER:
-	case FIELD_THREAD_ID:
-		jsonw_i64(w, (int64_t)value->number);
-		break;
-	case FIELD_PROCESS_ID:
-		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
-		jsonw_cstring(w, pid);
-		break;
-	case FIELD_TIME:
-		jsonw_ms(w, gecko_time(g, value->number));
-		break;
-	case FIELD_DURATION:
-	case FIELD_PERCENTAGE:
-		jsonw_ms(w, value->number);
-		break;
-	default:
-		jsonw_u64(w, value->number);
-	}
+	else
+		firefox_write_number(w, value, g->profile->meta.start_ns);
 }
 
 /* A cause is a thread object with one sample. */
@@ -483,50 +449,6 @@ static void gecko_write_thread(struct gecko *g, struct jsonw *w,
 	jsonw_object_end(w);
 }
 
-static void write_categories(const struct gecko *g, struct jsonw *w)
-{
-	const struct profile *p = g->profile;
-
-	jsonw_member(w, "categories", array_begin);
-	for (size_t i = 0; i < gecko_category_count(p); i++) {
-		jsonw_object_begin(w);
-		jsonw_member(w, "name", cstring, gecko_category_name(p, i));
-		jsonw_member(w, "color", cstring,
-			     p->categories.count ? p->categories.items[i].color
-						 : categories[i]->color);
-		jsonw_member(w, "subcategories", array_begin);
-		if (p->categories.count) {
-			vec_for_each(&p->categories.items[i].subcategories, char **, name)
-				jsonw_cstring(w, *name);
-		} else {
-			for (size_t j = 0; categories[i]->subcategories[j]; j++)
-				jsonw_cstring(w, categories[i]->subcategories[j]);
-		}
-		jsonw_array_end(w);
-		jsonw_object_end(w);
-	}
-	jsonw_array_end(w);
-}
-
-static void write_texts(const struct gecko *g, struct jsonw *w)
-{
-	const struct profile_meta *meta = &g->profile->meta;
-
-	jsonw_member(w, "product", cstring, meta->product ? meta->product : "prof");
-	if (meta->imported_from)
-		jsonw_member(w, "importedFrom", cstring, meta->imported_from);
-	if (meta->os)
-		jsonw_member(w, "oscpu", cstring, meta->os);
-	if (meta->abi)
-		jsonw_member(w, "abi", cstring, meta->abi);
-	if (meta->cpu_name)
-		jsonw_member(w, "CPUName", cstring, meta->cpu_name);
-	if (meta->physical_cpus)
-		jsonw_member(w, "physicalCPUs", u64, meta->physical_cpus);
-	if (meta->logical_cpus)
-		jsonw_member(w, "logicalCPUs", u64, meta->logical_cpus);
-}
-
 static void write_meta(const struct gecko *g, struct jsonw *w, const struct profile_thread *main)
 {
 	const struct profile_meta *meta = &g->profile->meta;
@@ -546,13 +468,13 @@ static void write_meta(const struct gecko *g, struct jsonw *w, const struct prof
 	jsonw_member(w, "processType", u64, 0);
 	jsonw_member(w, "stackwalk", u64, 1);
 	jsonw_member(w, "presymbolicated", bool, meta->symbolicated);
-	jsonw_member(w, "sampleUnits", object_begin);
-	jsonw_member(w, "time", cstring, "ms");
-	jsonw_member(w, "eventDelay", cstring, "ms");
-	jsonw_member(w, "threadCPUDelta", cstring, "ns");
-	jsonw_object_end(w);
-	write_texts(g, w);
-	write_categories(g, w);
+	firefox_write_units(w);
+	jsonw_member(w, "product", cstring, meta->product ? meta->product : "prof");
+	if (meta->imported_from)
+		jsonw_member(w, "importedFrom", cstring, meta->imported_from);
+	firefox_write_machine(w, meta);
+	firefox_begin_categories(w, g->profile, NULL);
+	jsonw_array_end(w);
 	gecko_write_schemas(g, w);
 	jsonw_object_end(w);
 }

@@ -163,6 +163,17 @@ void firefox_samples_release(struct firefox_samples *s);
 /* Writes "samples" of the row of a difference. */
 void firefox_write_difference(const struct firefox *f, struct jsonw *w);
 
+/* Parts of meta in both formats: "sampleUnits"; the operating system and the CPUs; "display". */
+void firefox_write_units(struct jsonw *w);
+void firefox_write_machine(struct jsonw *w, const struct profile_meta *meta);
+void firefox_write_places(struct jsonw *w, uint32_t shown);
+/* Begins "categories" with those of the profile, or the used ones of `categories`; NULL: all. */
+void firefox_begin_categories(struct jsonw *w, const struct profile *p, const bool *are_used);
+/* Names of the formats of fields. Stacks are written as text. */
+extern const char *const firefox_field_formats[FIELD_TYPE_COUNT];
+/* Writes a number of a marker. Times are since `start`, or 0 before it. */
+void firefox_write_number(struct jsonw *w, const struct marker_value *value, uint64_t start);
+
 /* Writes the values of "meta" and "libs". */
 void firefox_write_meta(struct firefox *f, struct jsonw *w);
 void firefox_write_libs(struct firefox *f, struct jsonw *w);

@@ -117,17 +117,11 @@ static uint32_t stack_text(struct firefox *f, stack_id id)
 	return firefox_string_of(f, strbuf_text(&text));
 }
 
-static void write_value(struct firefox *f, struct jsonw *w, const struct marker_value *value)
+void firefox_write_number(struct jsonw *w, const struct marker_value *value, uint64_t start)
 {
 	char pid[24];
 
 	switch (value->type) {
-	case FIELD_STRING:
-		jsonw_u64(w, firefox_string(f, value->string));
-		break;
-	case FIELD_STACK:
-		jsonw_u64(w, stack_text(f, value->stack));
-		break;
 	case FIELD_INTEGER:
 	case FIELD_THREAD_ID:
 		jsonw_i64(w, (int64_t)value->number);
@@ -137,12 +131,10 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 		snprintf(pid, sizeof(pid), "%" PRIu64, value->number);
 		jsonw_cstring(w, pid);
 		break;
-	case FIELD_DURATION:
-		jsonw_ms(w, value->number);
-		break;
 	case FIELD_TIME:
-		jsonw_ms(w, firefox_time(f, value->number));
+		jsonw_ms(w, value->number > start ? value->number - start : 0);
 		break;
+	case FIELD_DURATION:
 	case FIELD_PERCENTAGE:
 		/* Millionths become fractions by the division that turns ns into ms. */
 		jsonw_ms(w, value->number);
@@ -151,6 +143,16 @@ static void write_value(struct firefox *f, struct jsonw *w, const struct marker_
 		jsonw_u64(w, value->number);
 		break;
 	}
+}
+
+static void write_value(struct firefox *f, struct jsonw *w, const struct marker_value *value)
+{
+	if (value->type == FIELD_STRING)
+		jsonw_u64(w, firefox_string(f, value->string));
+	else if (value->type == FIELD_STACK)
+		jsonw_u64(w, stack_text(f, value->stack));
+	else
+		firefox_write_number(w, value, f->profile->meta.start_ns);
 }
 
 static bool has_value(const struct marker_value *value)

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <elf.h>
-#include <jansson.h>
 #include <stdio.h>
 
 #include "lib/base/alloc.h"
@@ -136,7 +134,7 @@ static void merge(const struct firefox *f, struct difference_rows *rows)
 	}
 }
 
-static void write_times(struct jsonw *w, const struct difference_rows *rows)
+static void write_deltas(struct jsonw *w, const struct difference_rows *rows)
 {
 	uint64_t before = 0;
 	char *at = jsonw_column_begin(w, "timeDeltas");
@@ -173,7 +171,7 @@ void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 	jsonw_object_begin(w);
 	FIREFOX_COLUMN(w, "stack", &rows.list, struct difference_row, row, at,
 		       firefox_format_position(at, row->stack));
-	write_times(w, &rows);
+	write_deltas(w, &rows);
 	write_weights(w, &rows, is_of_clock(f));
 	jsonw_key(w, "length");
 	jsonw_u64(w, rows.list.count);
@@ -181,148 +179,144 @@ void firefox_write_difference(const struct firefox *f, struct jsonw *w)
 	vec_release(&rows.list);
 }
 
-/* The small irregular parts of the file, built as trees and dumped into the stream. */
+/* The small irregular parts of the file. */
 
-/* 16 digits give a wall clock in ms a resolution of 1 µs, and leave 0.1 as 0.1. */
-#define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(16))
-
-static json_t *text_value(const char *text, size_t size)
+static void write_string(const struct firefox *f, struct jsonw *w, const char *key, string_id id)
 {
-	struct strbuf clean __attribute__((cleanup(strbuf_release_cleanup))) = {0};
-
-	jsonw_clean(&clean, text, size);
-	return json_stringn(strbuf_text(&clean), clean.size);
-}
-
-static json_t *cstring_value(const char *text)
-{
-	return text_value(text, strlen(text));
-}
-
-/* Makes a value of a string of the profile. */
-static json_t *string_value(const struct firefox *f, string_id id)
-{
-	const struct string_overlay *strings = &f->texts;
-
-	return text_value(string_overlay_get(strings, id), string_overlay_size(strings, id));
-}
-
-static json_t *ms_value(uint64_t ns)
-{
-	return json_real((double)ns / 1e6);
-}
-
-static json_t *count_value(uint64_t count)
-{
-	return json_integer((json_int_t)count);
+	jsonw_member(w, key, string, string_overlay_get(&f->texts, id),
+		     string_overlay_size(&f->texts, id));
 }
 
 /* Omits unknown values. */
-static void set_text(json_t *object, const char *key, const char *text)
+static void write_text(struct jsonw *w, const char *key, const char *text)
 {
 	if (text && *text)
-		json_object_set_new(object, key, cstring_value(text));
+		jsonw_member(w, key, cstring, text);
 }
 
-static void set_count(json_t *object, const char *key, uint64_t count)
+static void write_count(struct jsonw *w, const char *key, uint64_t count)
 {
 	if (count)
-		json_object_set_new(object, key, count_value(count));
+		jsonw_member(w, key, u64, count);
 }
 
-static int dump_piece(const char *data, size_t size, void *ctx)
+/*
+ * Writes the shortest of the texts of a double that have a point or an exponent. 16 digits give a
+ * wall clock in ms a resolution of 1 µs, and leave 0.1 as 0.1.
+ */
+static void write_real(struct jsonw *w, const char *key, double value)
 {
-	jsonw_raw(ctx, data, size);
-	return 0;
-}
+	char text[40], *exponent;
+	int size = snprintf(text, sizeof(text) - 2, "%.16g", value);
+	size_t zeros;
 
-static void dump(struct jsonw *w, json_t *value)
-{
+	if (!strpbrk(text, ".e"))
+		strcpy(text + size, ".0");
+	exponent = strchr(text, 'e');
+	if (exponent) {
+		exponent += exponent[1] == '-' ? 2 : 1;
+		zeros = strspn(exponent, "+0");
+		memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
+	}
+	jsonw_key(w, key);
 	jsonw_raw_begin(w);
-	json_dump_callback(value, dump_piece, w, DUMP_FLAGS);
-	json_decref(value);
+	jsonw_raw(w, text, strlen(text));
 }
 
-static void set_times(const struct firefox *f, json_t *meta)
+static void write_time(struct jsonw *w, const char *key, uint64_t ns)
+{
+	write_real(w, key, (double)ns / 1e6);
+}
+
+static void write_times(const struct firefox *f, struct jsonw *w)
 {
 	const struct profile_meta *from = &f->profile->meta;
 	uint64_t duration = from->end_ns > from->start_ns ? from->end_ns - from->start_ns : 0;
 
-	json_object_set_new(meta, "interval", ms_value(firefox_interval(f)));
-	json_object_set_new(meta, "startTime", ms_value(from->start_realtime_ns));
-	json_object_set_new(meta, "endTime", ms_value(from->start_realtime_ns + duration));
-	json_object_set_new(meta, "startTimeAsClockMonotonicNanosecondsSinceBoot",
-			    count_value(from->start_ns));
-	json_object_set_new(meta, "profilingStartTime", count_value(0));
-	json_object_set_new(meta, "profilingEndTime", ms_value(duration));
-	json_object_set_new(meta, "sampleUnits",
-			    json_pack("{s:s,s:s,s:s}", "time", "ms", "eventDelay", "ms",
-				      "threadCPUDelta", "ns"));
+	write_time(w, "interval", firefox_interval(f));
+	write_time(w, "startTime", from->start_realtime_ns);
+	write_time(w, "endTime", from->start_realtime_ns + duration);
+	jsonw_member(w, "startTimeAsClockMonotonicNanosecondsSinceBoot", u64, from->start_ns);
+	jsonw_member(w, "profilingStartTime", u64, 0);
+	write_time(w, "profilingEndTime", duration);
+	firefox_write_units(w);
 }
 
-static void set_machine(const struct profile_meta *from, json_t *meta)
+void firefox_write_units(struct jsonw *w)
+{
+	jsonw_member(w, "sampleUnits", object_begin);
+	jsonw_member(w, "time", cstring, "ms");
+	jsonw_member(w, "eventDelay", cstring, "ms");
+	jsonw_member(w, "threadCPUDelta", cstring, "ns");
+	jsonw_object_end(w);
+}
+
+void firefox_write_machine(struct jsonw *w, const struct profile_meta *from)
 {
 	/* No "toolkit": it would make front-ends show only the first word of oscpu. */
-	set_text(meta, "oscpu", from->os);
-	set_text(meta, "abi", from->abi);
-	set_text(meta, "CPUName", from->cpu_name);
-	set_count(meta, "physicalCPUs", from->physical_cpus);
-	set_count(meta, "logicalCPUs", from->logical_cpus);
-	set_count(meta, "mainMemory", from->memory_bytes);
+	write_text(w, "oscpu", from->os);
+	write_text(w, "abi", from->abi);
+	write_text(w, "CPUName", from->cpu_name);
+	write_count(w, "physicalCPUs", from->physical_cpus);
+	write_count(w, "logicalCPUs", from->logical_cpus);
 }
 
-static json_t *category_value(const struct firefox *f, string_id name)
+static void write_list(struct jsonw *w, const char *key, char *const *items, size_t count)
 {
-	return json_pack("{s:o,s:s,s:[s]}", "name", string_value(f, name), "color", "grey",
-			 "subcategories", "Other");
+	jsonw_member(w, key, array_begin);
+	for (size_t i = 0; i < count; i++)
+		jsonw_cstring(w, items[i]);
+	jsonw_array_end(w);
 }
 
-static json_t *own_categories_value(const struct profile *p)
+static void begin_category(struct jsonw *w, const char *name, const char *color)
 {
-	json_t *list = json_array();
+	jsonw_object_begin(w);
+	jsonw_member(w, "name", cstring, name);
+	jsonw_member(w, "color", cstring, color);
+}
 
+static void write_common_category(struct jsonw *w, const struct category_row *category)
+{
+	begin_category(w, category->name, category->color);
+	jsonw_member(w, "subcategories", array_begin);
+	for (const char *const *name = category->subcategories; *name; name++)
+		jsonw_cstring(w, *name);
+	jsonw_array_end(w);
+	jsonw_object_end(w);
+}
+
+void firefox_begin_categories(struct jsonw *w, const struct profile *p, const bool *are_used)
+{
+	jsonw_member(w, "categories", array_begin);
 	vec_for_each(&p->categories, const struct profile_category *, category) {
-		json_t *row = json_object(), *subcategories = json_array();
-
-		vec_for_each(&category->subcategories, char *const *, name)
-			json_array_append_new(subcategories, cstring_value(*name));
-		json_object_set_new(row, "name", cstring_value(category->name));
-		json_object_set_new(row, "color", cstring_value(category->color));
-		json_object_set_new(row, "subcategories", subcategories);
-		json_array_append_new(list, row);
+		begin_category(w, category->name, category->color);
+		write_list(w, "subcategories", category->subcategories.items,
+			   category->subcategories.count);
+		jsonw_object_end(w);
 	}
-	return list;
+	for (size_t i = 0; i < CATEGORY_COUNT && !p->categories.count; i++) {
+		if (!are_used || are_used[i])
+			write_common_category(w, categories[i]);
+	}
 }
 
-static json_t *categories_value(const struct firefox *f)
+static void write_categories(const struct firefox *f, struct jsonw *w)
 {
-	json_t *list;
-
-	if (f->profile->categories.count)
-		return own_categories_value(f->profile);
-	list = json_array();
-
-	for (size_t i = 0; i < CATEGORY_COUNT; i++) {
-		json_t *row, *subcategories;
-
-		if (!f->has_category[i])
-			continue;
-		row = json_object();
-		subcategories = json_array();
-		json_object_set_new(row, "name", json_string(categories[i]->name));
-		json_object_set_new(row, "color", json_string(categories[i]->color));
-		for (const char *const *name = categories[i]->subcategories; *name; name++)
-			json_array_append_new(subcategories, json_string(*name));
-		json_object_set_new(row, "subcategories", subcategories);
-		json_array_append_new(list, row);
+	firefox_begin_categories(w, f->profile, f->has_category);
+	if (!f->profile->categories.count) {
+		vec_for_each(&f->marker_categories, const struct firefox_category *, row) {
+			jsonw_object_begin(w);
+			write_string(f, w, "name", row->name);
+			jsonw_member(w, "color", cstring, "grey");
+			write_list(w, "subcategories", (char *[]){"Other"}, 1);
+			jsonw_object_end(w);
+		}
 	}
-	vec_for_each(&f->marker_categories, const struct firefox_category *, row)
-		json_array_append_new(list, category_value(f, row->name));
-	return list;
+	jsonw_array_end(w);
 }
 
-/* Names of field formats in the file. Stacks are written as text. */
-static const char *const field_formats[FIELD_TYPE_COUNT] = {
+const char *const firefox_field_formats[FIELD_TYPE_COUNT] = {
 	[FIELD_STRING] = "unique-string",
 	[FIELD_INTEGER] = "integer",
 	[FIELD_BYTES] = "bytes",
@@ -334,52 +328,44 @@ static const char *const field_formats[FIELD_TYPE_COUNT] = {
 	[FIELD_THREAD_ID] = "tid",
 };
 
-static json_t *fields_value(const struct firefox *f, const struct schema *schema)
+static void write_fields(const struct firefox *f, struct jsonw *w, const struct schema *schema)
 {
 	const struct schema_field *fields = schema_fields(&f->profile->markers.schemas, schema);
-	json_t *list = json_array();
 
+	jsonw_member(w, "fields", array_begin);
 	for (uint32_t i = 0; i < schema->field_count; i++) {
-		string_id label = fields[i].label != NO_STRING ? fields[i].label : fields[i].key;
 		bool is_plain = fields[i].type == FIELD_STRING &&
 				firefox_schema_is_network(f, schema);
 
-		json_array_append_new(
-			list, json_pack("{s:o,s:o,s:s}", "key", string_value(f, fields[i].key),
-					"label", string_value(f, label), "format",
-					is_plain ? "string" : field_formats[fields[i].type]));
+		jsonw_object_begin(w);
+		write_string(f, w, "key", fields[i].key);
+		write_string(f, w, "label",
+			     fields[i].label != NO_STRING ? fields[i].label : fields[i].key);
+		jsonw_member(w, "format", cstring,
+			     is_plain ? "string" : firefox_field_formats[fields[i].type]);
+		jsonw_object_end(w);
 	}
-	return list;
+	jsonw_array_end(w);
 }
 
-static json_t *display_value(uint32_t shown)
+void firefox_write_places(struct jsonw *w, uint32_t shown)
 {
-	static const struct {
-		uint32_t bit;
-		const char *name;
-	} places[] = {
-		{SHOWN_IN_CHART, "marker-chart"},	  {SHOWN_IN_TABLE, "marker-table"},
-		{SHOWN_IN_OVERVIEW, "timeline-overview"}, {SHOWN_WITH_MEMORY, "timeline-memory"},
-		{SHOWN_WITH_IPC, "timeline-ipc"},	  {SHOWN_WITH_FILE_IO, "timeline-fileio"},
-		{SHOWN_WITH_NETWORK, "timeline-network"},
-	};
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		if (shown & places[i].bit)
-			json_array_append_new(list, json_string(places[i].name));
+	jsonw_member(w, "display", array_begin);
+	for (size_t i = 0; i < FIREFOX_PLACE_COUNT; i++) {
+		if (shown >> i & 1)
+			jsonw_cstring(w, firefox_places[i]);
 	}
-	return list;
+	jsonw_array_end(w);
 }
 
-static void set_label(const struct firefox *f, json_t *row, const char *key, string_id label)
+static void write_label(const struct firefox *f, struct jsonw *w, const char *key, string_id label)
 {
 	if (label != NO_STRING)
-		json_object_set_new(row, key, string_value(f, label));
+		write_string(f, w, key, label);
 }
 
 /* Charts and tables show a marker's name beside its label, a tooltip only the label. */
-static void set_tooltip(const struct firefox *f, json_t *row, const struct schema *schema)
+static void write_tooltip(const struct firefox *f, struct jsonw *w, const struct schema *schema)
 {
 	const char *label;
 	_cleanup_free_ char *text = NULL;
@@ -388,159 +374,165 @@ static void set_tooltip(const struct firefox *f, json_t *row, const struct schem
 		return;
 	label = string_overlay_get(&f->texts, schema->tooltip_label);
 	if (schema->tooltip_label != schema->chart_label || strstr(label, "{marker.name}")) {
-		set_label(f, row, "tooltipLabel", schema->tooltip_label);
+		write_label(f, w, "tooltipLabel", schema->tooltip_label);
 		return;
 	}
 	text = xasprintf("{marker.name}: %s", label);
-	json_object_set_new(row, "tooltipLabel", cstring_value(text));
+	jsonw_member(w, "tooltipLabel", cstring, text);
 }
 
-static json_t *schemas_value(const struct firefox *f)
+static void write_schemas(const struct firefox *f, struct jsonw *w)
 {
-	json_t *list = json_array();
-
+	jsonw_member(w, "markerSchema", array_begin);
 	vec_for_each(&f->profile->markers.schemas.rows, const struct schema *, schema) {
-		json_t *row = json_pack("{s:o}", "name", string_value(f, schema->name));
-
-		set_tooltip(f, row, schema);
-		set_label(f, row, "tableLabel", schema->table_label);
-		set_label(f, row, "chartLabel", schema->chart_label);
-		json_object_set_new(row, "display", display_value(schema->shown));
-		json_object_set_new(row, "fields", fields_value(f, schema));
-		json_array_append_new(list, row);
+		jsonw_object_begin(w);
+		write_string(f, w, "name", schema->name);
+		write_tooltip(f, w, schema);
+		write_label(f, w, "tableLabel", schema->table_label);
+		write_label(f, w, "chartLabel", schema->chart_label);
+		firefox_write_places(w, schema->shown);
+		write_fields(f, w, schema);
+		jsonw_object_end(w);
 	}
-	return list;
+	jsonw_array_end(w);
 }
 
-static json_t *strings_value(char *const *items, size_t count)
+static void write_configuration(struct jsonw *w, const struct profile_meta *from)
 {
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, cstring_value(items[i]));
-	return list;
-}
-
-static json_t *configuration_value(const struct profile_meta *from)
-{
-	json_t *value = json_object();
-
-	json_object_set_new(value, "threads",
-			    strings_value(from->filters.items, from->filters.count));
-	json_object_set_new(value, "features",
-			    strings_value(from->features.items, from->features.count));
+	jsonw_member(w, "configuration", object_begin);
+	write_list(w, "threads", from->filters.items, from->filters.count);
+	write_list(w, "features", from->features.items, from->features.count);
 	/* Front-ends expect entries of 8 bytes. */
-	json_object_set_new(value, "capacity", count_value(from->buffer_bytes / 8));
+	jsonw_member(w, "capacity", u64, from->buffer_bytes / 8);
 	if (from->duration_limit_ns)
-		json_object_set_new(value, "duration",
-				    json_real((double)from->duration_limit_ns / 1e9));
-	return value;
+		write_real(w, "duration", (double)from->duration_limit_ns / 1e9);
+	jsonw_object_end(w);
 }
 
-/* Returns the entries of the section with this label, added if new. */
-static json_t *find_section(json_t *sections, const char *label)
-{
-	json_t *section, *wanted = cstring_value(label);
+/* An entry of meta.extra. */
+struct extra_entry {
+	const char *section, *label, *format;
+	const char *text; /* NULL: a count */
+	uint64_t count;
+	bool is_written;
+};
 
-	for (size_t i = 0; i < json_array_size(sections); i++) {
-		section = json_array_get(sections, i);
-		if (json_equal(json_object_get(section, "label"), wanted)) {
-			json_decref(wanted);
-			return json_object_get(section, "entries");
-		}
-	}
-	section = json_pack("{s:o,s:[]}", "label", wanted, "entries");
-	json_array_append_new(sections, section);
-	return json_object_get(section, "entries");
-}
-
-static void add_value(json_t *sections, const char *section, const char *label, const char *format,
-		      json_t *value)
-{
-	json_array_append_new(find_section(sections, section),
-			      json_pack("{s:o,s:s,s:o}", "label", cstring_value(label), "format",
-					format, "value", value));
-}
+struct extra_list {
+	VEC(struct extra_entry) rows;
+};
 
 /* Text formats require a string, all others a number. Other values become texts. */
-static void add_entry(json_t *sections, const struct profile_extra *extra)
+static void write_entry(struct jsonw *w, const struct extra_entry *entry)
 {
 	static const char *const texts[] = {"string", "sanitized-string", "url", "file-path"};
-	const char *format = extra->format;
-	json_t *value = NULL;
-	uint64_t number;
+	bool is_text = false, is_count, is_real;
+	uint64_t number = entry->count;
 	double real;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
-		if (!strcmp(format, texts[i]))
-			value = cstring_value(extra->value);
-	}
-	if (!value && text_to_u64(extra->value, 10, &number) && number <= INT64_MAX)
-		value = count_value(number);
-	if (!value && text_to_double(extra->value, &real))
-		value = json_real(real);
-	if (!value) {
-		format = "string";
-		value = cstring_value(extra->value);
-	}
-	add_value(sections, extra->section, extra->label, format, value);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		is_text |= strcmp(entry->format, texts[i]) == 0;
+	is_count = !entry->text ||
+		   (!is_text && text_to_u64(entry->text, 10, &number) && number <= INT64_MAX);
+	is_real = !is_text && !is_count && text_to_double(entry->text, &real);
+	jsonw_object_begin(w);
+	jsonw_member(w, "label", cstring, entry->label);
+	jsonw_member(w, "format", cstring,
+		     is_count || is_real ? entry->format
+		     : is_text		 ? entry->format
+					 : "string");
+	if (is_count)
+		jsonw_member(w, "value", u64, number);
+	else if (is_real)
+		write_real(w, "value", real);
+	else
+		jsonw_member(w, "value", cstring, entry->text);
+	jsonw_object_end(w);
 }
 
-static void add_count(json_t *sections, enum fact_id fact, uint64_t count)
+/* Writes entries by section, in the order of each section's first one. */
+static void write_sections(struct jsonw *w, struct extra_list *list)
+{
+	jsonw_member(w, "extra", array_begin);
+	for (size_t i = 0; i < list->rows.count; i++) {
+		const struct extra_entry *first = &list->rows.items[i];
+
+		if (first->is_written)
+			continue;
+		jsonw_object_begin(w);
+		jsonw_member(w, "label", cstring, first->section);
+		jsonw_member(w, "entries", array_begin);
+		for (size_t j = i; j < list->rows.count; j++) {
+			struct extra_entry *entry = &list->rows.items[j];
+
+			if (entry->is_written || strcmp(entry->section, first->section) != 0)
+				continue;
+			write_entry(w, entry);
+			entry->is_written = true;
+		}
+		jsonw_array_end(w);
+		jsonw_object_end(w);
+	}
+	jsonw_array_end(w);
+}
+
+static void add_fact(struct extra_list *list, enum fact_id fact, const char *text, uint64_t count)
 {
 	const struct fact_kind *kind = fact_kind(fact);
 
-	add_value(sections, fact_section_title(kind->section), kind->label, fact_panel_format(fact),
-		  count_value(count));
+	vec_push(&list->rows, (struct extra_entry){
+				      .section = fact_section_title(kind->section),
+				      .label = kind->label,
+				      .format = fact_panel_format(fact),
+				      .text = text,
+				      .count = count,
+			      });
 }
 
-static json_t *extra_value(const struct firefox *f)
+static void write_extra(const struct firefox *f, struct jsonw *w)
 {
-	const struct fact_kind *distribution = fact_kind(FACT_DISTRIBUTION);
 	const struct profile *p = f->profile;
-	json_t *sections = json_array();
+	struct extra_list list = {0};
 
-	add_count(sections, FACT_SAMPLES, profile_sample_count(p));
-	add_count(sections, FACT_USER_STACKS, p->stats.user_stacks);
-	add_count(sections, FACT_THREADS, f->counts->threads);
-	add_count(sections, FACT_PROCESSES, f->counts->processes);
-	add_count(sections, FACT_FRAMES, p->frames.rows.count);
-	add_count(sections, FACT_NAMED_FRAMES, profile_named_frames(p));
-	add_count(sections, FACT_FDE_FRAMES, profile_fde_frames(p));
+	add_fact(&list, FACT_SAMPLES, NULL, profile_sample_count(p));
+	add_fact(&list, FACT_USER_STACKS, NULL, p->stats.user_stacks);
+	add_fact(&list, FACT_THREADS, NULL, f->counts->threads);
+	add_fact(&list, FACT_PROCESSES, NULL, f->counts->processes);
+	add_fact(&list, FACT_FRAMES, NULL, p->frames.rows.count);
+	add_fact(&list, FACT_NAMED_FRAMES, NULL, profile_named_frames(p));
+	add_fact(&list, FACT_FDE_FRAMES, NULL, profile_fde_frames(p));
 	if (p->meta.distribution)
-		add_value(sections, fact_section_title(distribution->section), distribution->label,
-			  fact_panel_format(FACT_DISTRIBUTION),
-			  cstring_value(p->meta.distribution));
+		add_fact(&list, FACT_DISTRIBUTION, p->meta.distribution, 0);
 	vec_for_each(&p->meta.extra, const struct profile_extra *, extra)
-		add_entry(sections, extra);
+		vec_push(&list.rows, (struct extra_entry){extra->section, extra->label,
+							  extra->format, extra->value, 0, false});
 	/* Comes last, as in a file that was read and is rewritten. */
 	if (f->counts->folded_threads) {
-		add_count(sections, FACT_FOLDED_THREADS, f->counts->folded_threads);
-		add_count(sections, FACT_FOLDED_ROWS, f->counts->folded_rows);
+		add_fact(&list, FACT_FOLDED_THREADS, NULL, f->counts->folded_threads);
+		add_fact(&list, FACT_FOLDED_ROWS, NULL, f->counts->folded_rows);
 	}
-	return sections;
+	write_sections(w, &list);
+	vec_release(&list.rows);
 }
 
-static json_t *list_rows(const bool *is_in, size_t count)
+static void write_rows(struct jsonw *w, const char *key, const bool *is_in, size_t count)
 {
-	json_t *list = json_array();
-
+	jsonw_member(w, key, array_begin);
 	for (size_t i = 0; i < count; i++) {
 		if (is_in[i])
-			json_array_append_new(list, count_value(i));
+			jsonw_u64(w, i);
 	}
-	return list;
+	jsonw_array_end(w);
 }
 
-static void set_initial_threads(const struct firefox *f, json_t *meta)
+static void write_initial_threads(const struct firefox *f, struct jsonw *w)
 {
 	size_t count = f->rows.list.count;
 	_cleanup_free_ bool *is_visible = xcalloc(count, sizeof(*is_visible));
 	_cleanup_free_ bool *is_selected = xcalloc(count, sizeof(*is_selected));
 
 	thread_rows_show_first(&f->rows, is_visible, is_selected);
-	json_object_set_new(meta, "initialVisibleThreads", list_rows(is_visible, count));
-	json_object_set_new(meta, "initialSelectedThreads", list_rows(is_selected, count));
+	write_rows(w, "initialVisibleThreads", is_visible, count);
+	write_rows(w, "initialSelectedThreads", is_selected, count);
 }
 
 /* Front-ends distinguish scripts' stacks from native ones only if there are both. */
@@ -556,77 +548,64 @@ static bool has_scripts(const struct profile *p)
 void firefox_write_meta(struct firefox *f, struct jsonw *w)
 {
 	const struct profile_meta *from = &f->profile->meta;
-	json_t *meta = json_object();
 
-	json_object_set_new(meta, "version", count_value(FIREFOX_GECKO_VERSION));
-	json_object_set_new(meta, "preprocessedProfileVersion",
-			    count_value(FIREFOX_FORMAT_VERSION));
-	json_object_set_new(
-		meta, "product",
-		cstring_value(from->product && *from->product ? from->product : "prof"));
-	set_text(meta, "arguments", from->command_line);
-	set_text(meta, "importedFrom", from->imported_from);
-	set_times(f, meta);
-	set_machine(from, meta);
-	json_object_set_new(meta, "processType", count_value(0));
-	json_object_set_new(meta, "stackwalk", count_value(1));
-	json_object_set_new(meta, "symbolicated", json_boolean(from->symbolicated));
+	jsonw_object_begin(w);
+	jsonw_member(w, "version", u64, FIREFOX_GECKO_VERSION);
+	jsonw_member(w, "preprocessedProfileVersion", u64, FIREFOX_FORMAT_VERSION);
+	jsonw_member(w, "product", cstring,
+		     from->product && *from->product ? from->product : "prof");
+	write_text(w, "arguments", from->command_line);
+	write_text(w, "importedFrom", from->imported_from);
+	write_times(f, w);
+	firefox_write_machine(w, from);
+	write_count(w, "mainMemory", from->memory_bytes);
+	jsonw_member(w, "processType", u64, 0);
+	jsonw_member(w, "stackwalk", u64, 1);
+	jsonw_member(w, "symbolicated", bool, from->symbolicated);
 	/* Symbolication would find nothing more. */
 	if (from->symbolicated)
-		json_object_set_new(meta, "symbolicationNotSupported", json_true());
+		jsonw_member(w, "symbolicationNotSupported", bool, true);
 	/* Without a channel, front-ends assume a browser under development. */
-	json_object_set_new(meta, "updateChannel", json_string("release"));
-	json_object_set_new(meta, "sourceCodeIsNotOnSearchfox", json_true());
-	json_object_set_new(meta, "usesOnlyOneStackType", json_boolean(!has_scripts(f->profile)));
-	json_object_set_new(meta, "keepProfileThreadOrder", json_true());
-	set_initial_threads(f, meta);
-	json_object_set_new(meta, "categories", categories_value(f));
-	json_object_set_new(meta, "markerSchema", schemas_value(f));
-	json_object_set_new(meta, "configuration", configuration_value(from));
-	json_object_set_new(meta, "extra", extra_value(f));
-	dump(w, meta);
+	jsonw_member(w, "updateChannel", cstring, "release");
+	jsonw_member(w, "sourceCodeIsNotOnSearchfox", bool, true);
+	jsonw_member(w, "usesOnlyOneStackType", bool, !has_scripts(f->profile));
+	jsonw_member(w, "keepProfileThreadOrder", bool, true);
+	write_initial_threads(f, w);
+	write_categories(f, w);
+	write_schemas(f, w);
+	write_configuration(w, from);
+	write_extra(f, w);
+	jsonw_object_end(w);
 }
 
-static json_t *arch_value(uint16_t machine)
+static void write_lib(const struct firefox *f, struct jsonw *w, const struct firefox_lib *lib)
 {
-	switch (machine) {
-	case EM_X86_64:
-		return json_string("x86_64");
-	case EM_386:
-		return json_string("x86");
-	case EM_AARCH64:
-		return json_string("arm64");
-	case EM_ARM:
-		return json_string("arm");
-	default:
-		return json_null();
-	}
-}
+	const struct module *module = &f->profile->modules.rows.items[lib->module];
+	const char *arch = firefox_arch(module->machine);
+	char code_id[MODULE_BUILD_ID_TEXT];
 
-static json_t *code_id_value(const struct module *module)
-{
-	char text[MODULE_BUILD_ID_TEXT];
-
-	module_build_id_text(module, text);
-	return *text ? json_string(text) : json_null();
+	module_build_id_text(module, code_id);
+	jsonw_object_begin(w);
+	if (arch)
+		jsonw_member(w, "arch", cstring, arch);
+	else
+		jsonw_member(w, "arch", null);
+	write_string(f, w, "name", lib->name);
+	write_string(f, w, "path", lib->path);
+	write_string(f, w, "debugName", lib->name);
+	write_string(f, w, "debugPath", lib->path);
+	jsonw_member(w, "breakpadId", cstring, lib->breakpad_id);
+	if (*code_id)
+		jsonw_member(w, "codeId", cstring, code_id);
+	else
+		jsonw_member(w, "codeId", null);
+	jsonw_object_end(w);
 }
 
 void firefox_write_libs(struct firefox *f, struct jsonw *w)
 {
-	json_t *libs = json_array();
-
-	vec_for_each(&f->libs, const struct firefox_lib *, lib) {
-		const struct module *module = &f->profile->modules.rows.items[lib->module];
-		json_t *row = json_object();
-
-		json_object_set_new(row, "arch", arch_value(module->machine));
-		json_object_set_new(row, "name", string_value(f, lib->name));
-		json_object_set_new(row, "path", string_value(f, lib->path));
-		json_object_set_new(row, "debugName", string_value(f, lib->name));
-		json_object_set_new(row, "debugPath", string_value(f, lib->path));
-		json_object_set_new(row, "breakpadId", json_string(lib->breakpad_id));
-		json_object_set_new(row, "codeId", code_id_value(module));
-		json_array_append_new(libs, row);
-	}
-	dump(w, libs);
+	jsonw_array_begin(w);
+	vec_for_each(&f->libs, const struct firefox_lib *, lib)
+		write_lib(f, w, lib);
+	jsonw_array_end(w);
 }

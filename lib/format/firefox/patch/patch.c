@@ -14,7 +14,6 @@ struct contents {
 	struct layout layout;
 	VEC(struct span) strings; /* of shared.stringArray */
 	int64_t *names; /* by source; positions of strings */
-	VEC(bool) has_text; /* by source */
 	source_content_fn *find;
 	void *ctx;
 };
@@ -30,19 +29,6 @@ static void list_strings(struct contents *c)
 	}
 }
 
-static void list_texts(struct contents *c)
-{
-	const struct column *column = table_column(&c->layout.sources, &c->layout.cursor,
-						   "content");
-	struct json_cursor s;
-
-	if (!column)
-		return;
-	s = json_cursor_within(&c->layout.cursor, column->values);
-	json_for_each_element(&s, i)
-		vec_push(&c->has_text, !json_cursor_null(&s));
-}
-
 static int read_sources(struct contents *c, const char *text, size_t size, struct error *err)
 {
 	int ret = layout_read(&c->layout, text, size, err);
@@ -54,7 +40,6 @@ static int read_sources(struct contents *c, const char *text, size_t size, struc
 	if (ret)
 		return ret;
 	list_strings(c);
-	list_texts(c);
 	return 0;
 }
 
@@ -66,8 +51,6 @@ static bool write_text(void *ctx, struct jsonw *w, size_t row)
 	_cleanup_free_ char *path = NULL, *text = NULL;
 	size_t size = 0;
 
-	if (c->has_text.items[row])
-		return false;
 	path = json_cursor_text(&s);
 	text = path ? c->find(c->ctx, path, &size) : NULL;
 	if (text)
@@ -75,23 +58,12 @@ static bool write_text(void *ctx, struct jsonw *w, size_t row)
 	return text;
 }
 
-static void write_sources(struct contents *c, struct jsonw *w)
-{
-	const struct new_column column = {.name = "content", .write = write_text, .ctx = c};
-	size_t count = c->layout.sources.length;
-	_cleanup_free_ uint32_t *rows = xreallocarray(NULL, count + 1, sizeof(*rows));
-
-	for (size_t row = 0; row < count; row++)
-		rows[row] = (uint32_t)row;
-	table_write(&c->layout.sources, &c->layout.cursor,
-		    &(struct new_rows){rows, count, &column, 1}, w);
-}
-
 int contents_write(const char *text, size_t size, source_content_fn *find, void *ctx,
 		   struct outfile *out, struct error *err)
 {
 	struct contents c = {.find = find, .ctx = ctx};
 	int ret = read_sources(&c, text, size, err);
+	const struct new_column column = {.name = "content", .write = write_text, .ctx = &c};
 	struct span at = c.layout.sources.span;
 	struct jsonw w;
 
@@ -99,13 +71,13 @@ int contents_write(const char *text, size_t size, source_content_fn *find, void 
 		jsonw_init(&w, out);
 		jsonw_raw(&w, text, at.start);
 		w.is_first = true;
-		write_sources(&c, &w);
+		table_write(&c.layout.sources, &c.layout.cursor,
+			    &(struct new_rows){NULL, 0, c.layout.sources.length, &column, 1}, &w);
 		jsonw_raw(&w, text + at.end, size - at.end);
 		jsonw_release(&w);
 	}
 	layout_release(&c.layout);
 	vec_release(&c.strings);
-	vec_release(&c.has_text);
 	free(c.names);
 	return ret;
 }
@@ -237,6 +209,26 @@ static void keep_used_strings(const struct patch *r, bool *dropped)
 	}
 }
 
+static void map_cells(const struct patch *r, int64_t *cells, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		cells[i] = patch_map_string(r, cells[i]);
+}
+
+static void map_strings(struct patch *r)
+{
+	vec_for_each(&r->funcs, struct func_draft *, func)
+		func->name = patch_map_string(r, func->name);
+	vec_for_each(&r->symbols, struct symbol_draft *, symbol)
+		symbol->name = patch_map_string(r, symbol->name);
+	vec_for_each(&r->sources, struct source_draft *, source) {
+		source->name = patch_map_string(r, source->name);
+		source->map = patch_map_string(r, source->map);
+	}
+	map_cells(r, r->cells.resource_name, r->layout.resources.length);
+	map_cells(r, r->cells.resource_host, r->layout.resources.length);
+}
+
 void patch_drop_unused(struct patch *r, const bool *had_use)
 {
 	size_t count = r->layout.string_count + r->new_strings.count;
@@ -250,6 +242,7 @@ void patch_drop_unused(struct patch *r, const bool *had_use)
 	r->string_map = xreallocarray(NULL, count + 1, sizeof(*r->string_map));
 	for (size_t i = 0; i < count; i++)
 		r->string_map[i] = dropped[i] ? NO_POSITION : position++;
+	map_strings(r);
 }
 
 static bool has_extras(const struct patch *r)
@@ -270,12 +263,12 @@ void patch_stacks(struct patch *r)
 		struct stack_draft draft = {
 			.from = row,
 			.frame = frame,
-			.parent = parent == CELL_NULL ? NO_POSITION : r->stack_positions[parent],
+			.parent = parent == CELL_NULL ? CELL_NULL : r->stack_positions[parent],
 		};
 
 		vec_push(&r->stacks, draft);
 		for (uint32_t i = 0; i < extras->count; i++) {
-			draft.parent = (uint32_t)r->stacks.count - 1;
+			draft.parent = (int64_t)r->stacks.count - 1;
 			draft.frame = extras->first + i;
 			vec_push(&r->stacks, draft);
 		}

@@ -50,14 +50,14 @@ struct symbol_draft {
 
 struct source_draft {
 	uint32_t from; /* or NO_ROW */
-	int64_t name;
+	int64_t name, map, start; /* filename, sourceMapURL, and where it starts */
 	source_file_id file; /* file whose text it receives, or NO_SOURCE_FILE */
 };
 
 struct stack_draft {
 	uint32_t from;
 	int64_t frame;
-	uint32_t parent; /* a position or NO_POSITION */
+	int64_t parent; /* a position or CELL_NULL */
 };
 
 /* The functions inlined into a frame's function: positions in frames, outermost first. */
@@ -94,6 +94,12 @@ struct patch {
 	uint32_t *stack_positions; /* by row; NULL: unchanged */
 	uint32_t *string_map; /* new position by old, or NO_POSITION; NULL: unchanged */
 };
+
+/* Returns a string's new position; other cells stay. */
+static inline int64_t patch_map_string(const struct patch *r, int64_t cell)
+{
+	return r->string_map && cell >= 0 ? r->string_map[cell] : cell;
+}
 
 /* Returns the string's position. Appends a string that the file lacks. */
 uint32_t patch_string(struct patch *r, string_id id);

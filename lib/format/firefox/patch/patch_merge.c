@@ -100,7 +100,8 @@ static void begin_drafts(struct patch *r)
 			vec_push(&r->symbols, symbol);
 	}
 	for (uint32_t i = 0; i < l->sources.length; i++) {
-		struct source_draft source = {i, c->source_name[i], NO_SOURCE_FILE};
+		struct source_draft source = {i, c->source_name[i], c->source_map[i], CELL_KEEP,
+					      NO_SOURCE_FILE};
 
 		if (intern_source(r, &source) != i)
 			vec_push(&r->sources, source);
@@ -145,7 +146,7 @@ static int64_t find_symbol(struct patch *r, symbol_id id, const struct frame *fr
 static int64_t find_source(struct patch *r, source_file_id file)
 {
 	const struct source_file *source;
-	struct source_draft draft = {.from = NO_ROW, .file = file};
+	struct source_draft draft = {.from = NO_ROW, .map = CELL_NULL, .start = 1, .file = file};
 	uint32_t position;
 
 	if (file == NO_SOURCE_FILE)
@@ -298,7 +299,7 @@ void patch_apply(struct patch *r, struct patch_counts *counts)
 		apply_chain(r, row, &chain);
 	}
 	vec_release(&chain.frames);
+	count_named(r, counts);
 	patch_drop_unused(r, had_use);
 	patch_stacks(r);
-	count_named(r, counts);
 }

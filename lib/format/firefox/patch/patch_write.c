@@ -163,16 +163,12 @@ struct edit {
 	struct span at; /* range to replace; empty: insert */
 	void (*write)(struct patch *r, struct jsonw *w, const struct edit *edit);
 	const struct reference *reference;
+	const char *key; /* of a new member; NULL: at replaces a value */
 };
 
 struct edits {
 	VEC(struct edit) rows;
 };
-
-static int64_t map_string(const struct patch *r, int64_t cell)
-{
-	return r->string_map && cell >= 0 ? r->string_map[cell] : cell;
-}
 
 static void write_index(const struct patch *r, struct jsonw *w, struct json_cursor *s,
 			bool is_stack)
@@ -185,7 +181,7 @@ static void write_index(const struct patch *r, struct jsonw *w, struct json_curs
 	}
 	json_cursor_i64(s, &value);
 	if (!is_stack)
-		jsonw_i64(w, map_string(r, value));
+		jsonw_i64(w, patch_map_string(r, value));
 	else
 		jsonw_u64(w, r->stack_positions[value]);
 }
@@ -206,126 +202,80 @@ static void write_reference(struct patch *r, struct jsonw *w, const struct edit 
 	jsonw_array_end(w);
 }
 
-/* A column from one field of the drafts. */
-#define CELLS(rows, type, row, value) \
-	({ \
-		int64_t *cells_ = xreallocarray(NULL, (rows)->count + 1, sizeof(*cells_)); \
-		size_t i_ = 0; \
-		vec_for_each(rows, const type *, row) \
-			cells_[i_++] = (value); \
-		cells_; \
-	})
-#define FROM(rows, type) \
-	({ \
-		uint32_t *from_ = xreallocarray(NULL, (rows)->count + 1, sizeof(*from_)); \
-		size_t i_ = 0; \
-		vec_for_each(rows, const type *, row) \
-			from_[i_++] = row->from; \
-		from_; \
-	})
+/* A column from one field of the drafts; NULL: there are none. */
+#define CELL(key, rows, field) \
+	((struct new_column){.name = key, .cell = (rows) ? &(rows)->field : NULL})
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
+/* Writes a table by its drafts, whose type has the old row as `from`. */
+#define WRITE_TABLE(r, w, table, rows, columns) \
+	table_write(&(r)->layout.table, &(r)->layout.cursor, \
+		    &(struct new_rows){(rows)->items ? &(rows)->items->from : NULL, \
+				       sizeof(*(rows)->items), (rows)->count, columns, \
+				       COUNT(columns)}, \
+		    w)
 
 static void write_stacks(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	bool is_distance = r->layout.version >= LAYOUT_VERSION_DISTANCE;
-	int64_t position = 0;
-	_cleanup_free_ uint32_t *from = FROM(&r->stacks, struct stack_draft);
-	_cleanup_free_ int64_t *frames = CELLS(&r->stacks, struct stack_draft, row, row->frame);
-	_cleanup_free_ int64_t *parents = CELLS(&r->stacks, struct stack_draft, row,
-						row->parent == NO_POSITION ? CELL_NULL
-									   : (int64_t)row->parent);
+	struct stack_draft *rows = r->stacks.items;
 	const struct new_column columns[] = {
-		{.name = "frame", .cells = frames},
-		{.name = is_distance ? "prefixOffset" : "prefix", .cells = parents},
+		CELL("frame", rows, frame),
+		CELL(is_distance ? "prefixOffset" : "prefix", rows, parent),
 	};
-	struct new_rows rows = {from, r->stacks.count, columns, COUNT(columns)};
 
 	(void)edit;
-	for (; is_distance && position < (int64_t)r->stacks.count; position++)
-		parents[position] = parents[position] == CELL_NULL ? 0
-								   : position - parents[position];
-	table_write(&r->layout.stacks, &r->layout.cursor, &rows, w);
+	for (size_t i = 0; is_distance && i < r->stacks.count; i++)
+		rows[i].parent = rows[i].parent == CELL_NULL ? 0 : (int64_t)i - rows[i].parent;
+	WRITE_TABLE(r, w, stacks, &r->stacks, columns);
 }
 
 static void write_frames(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	_cleanup_free_ uint32_t *from = FROM(&r->frames, struct frame_draft);
-	_cleanup_free_ int64_t *funcs = CELLS(&r->frames, struct frame_draft, row, row->func);
-	_cleanup_free_ int64_t *symbols = CELLS(&r->frames, struct frame_draft, row, row->symbol);
-	_cleanup_free_ int64_t *lines = CELLS(&r->frames, struct frame_draft, row, row->line);
-	_cleanup_free_ int64_t *depths = CELLS(&r->frames, struct frame_draft, row, row->depth);
-	_cleanup_free_ int64_t *category = CELLS(&r->frames, struct frame_draft, row,
-						 row->category);
-	_cleanup_free_ int64_t *subcategory = CELLS(&r->frames, struct frame_draft, row,
-						    row->subcategory);
+	const struct frame_draft *rows = r->frames.items;
 	const struct new_column columns[] = {
-		{.name = "category", .cells = category},
-		{.name = "subcategory", .cells = subcategory},
-		{.name = "func", .cells = funcs},
-		{.name = "nativeSymbol", .cells = symbols},
-		{.name = "line", .cells = lines},
-		{.name = "inlineDepth", .cells = depths},
+		CELL("category", rows, category), CELL("subcategory", rows, subcategory),
+		CELL("func", rows, func),	  CELL("nativeSymbol", rows, symbol),
+		CELL("line", rows, line),	  CELL("inlineDepth", rows, depth),
 	};
-	struct new_rows rows = {from, r->frames.count, columns, COUNT(columns)};
 
 	(void)edit;
-	table_write(&r->layout.frames, &r->layout.cursor, &rows, w);
+	WRITE_TABLE(r, w, frames, &r->frames, columns);
 }
 
 static void write_funcs(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	_cleanup_free_ uint32_t *from = FROM(&r->funcs, struct func_draft);
-	_cleanup_free_ int64_t *names = CELLS(&r->funcs, struct func_draft, row,
-					      map_string(r, row->name));
-	_cleanup_free_ int64_t *sources = CELLS(&r->funcs, struct func_draft, row, row->source);
-	const struct new_column columns[] = {
-		{.name = "name", .cells = names},
-		{.name = "source", .cells = sources},
-	};
-	struct new_rows rows = {from, r->funcs.count, columns, COUNT(columns)};
+	const struct func_draft *rows = r->funcs.items;
+	const struct new_column columns[] = {CELL("name", rows, name),
+					     CELL("source", rows, source)};
 
 	(void)edit;
-	table_write(&r->layout.funcs, &r->layout.cursor, &rows, w);
+	WRITE_TABLE(r, w, funcs, &r->funcs, columns);
 }
 
 static void write_symbols(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	_cleanup_free_ uint32_t *from = FROM(&r->symbols, struct symbol_draft);
-	_cleanup_free_ int64_t *libs = CELLS(&r->symbols, struct symbol_draft, row, row->lib);
-	_cleanup_free_ int64_t *addresses = CELLS(&r->symbols, struct symbol_draft, row,
-						  row->address);
-	_cleanup_free_ int64_t *names = CELLS(&r->symbols, struct symbol_draft, row,
-					      map_string(r, row->name));
-	_cleanup_free_ int64_t *sizes = CELLS(&r->symbols, struct symbol_draft, row, row->size);
+	const struct symbol_draft *rows = r->symbols.items;
 	const struct new_column columns[] = {
-		{.name = "libIndex", .cells = libs},
-		{.name = "address", .cells = addresses},
-		{.name = "name", .cells = names},
-		{.name = "functionSize", .cells = sizes},
+		CELL("libIndex", rows, lib),
+		CELL("address", rows, address),
+		CELL("name", rows, name),
+		CELL("functionSize", rows, size),
 	};
-	struct new_rows rows = {from, r->symbols.count, columns, COUNT(columns)};
 
 	(void)edit;
-	table_write(&r->layout.symbols, &r->layout.cursor, &rows, w);
+	WRITE_TABLE(r, w, symbols, &r->symbols, columns);
 }
 
 static void write_resources(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	const struct table *t = &r->layout.resources;
-	_cleanup_free_ uint32_t *from = xreallocarray(NULL, t->length + 1, sizeof(*from));
-	int64_t *names = r->cells.resource_name, *hosts = r->cells.resource_host;
 	const struct new_column columns[] = {
-		{.name = "name", .cells = names},
-		{.name = "host", .cells = hosts},
+		{.name = "name", .cell = r->cells.resource_name},
+		{.name = "host", .cell = r->cells.resource_host},
 	};
-	struct new_rows rows = {from, t->length, columns, COUNT(columns)};
+	const struct new_rows rows = {NULL, sizeof(int64_t), t->length, columns, COUNT(columns)};
 
 	(void)edit;
-	for (uint32_t i = 0; i < t->length; i++) {
-		from[i] = i;
-		names[i] = map_string(r, names[i]);
-		hosts[i] = map_string(r, hosts[i]);
-	}
 	table_write(t, &r->layout.cursor, &rows, w);
 }
 
@@ -345,50 +295,19 @@ static bool write_content(void *ctx, struct jsonw *w, size_t row)
 	return true;
 }
 
-/* Keeps the text of rows that have one in the file. */
-static void keep_contents(struct patch *r)
-{
-	const struct column *column = table_column(&r->layout.sources, &r->layout.cursor,
-						   "content");
-	struct json_cursor s;
-
-	if (!column)
-		return;
-	s = json_cursor_within(&r->layout.cursor, column->values);
-	json_for_each_element(&s, row) {
-		if (!json_cursor_null(&s))
-			r->sources.items[row].file = NO_SOURCE_FILE;
-	}
-}
-
-static int64_t source_map_of(const struct patch *r, const struct source_draft *source)
-{
-	if (source->from == NO_ROW || !r->cells.source_map)
-		return CELL_NULL;
-	return map_string(r, r->cells.source_map[source->from]);
-}
-
 static void write_sources(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
-	_cleanup_free_ uint32_t *from = FROM(&r->sources, struct source_draft);
-	_cleanup_free_ int64_t *names = CELLS(&r->sources, struct source_draft, row,
-					      map_string(r, row->name));
-	_cleanup_free_ int64_t *maps = CELLS(&r->sources, struct source_draft, row,
-					     source_map_of(r, row));
-	_cleanup_free_ int64_t *starts = CELLS(&r->sources, struct source_draft, row,
-					       row->from == NO_ROW ? 1 : CELL_KEEP);
+	const struct source_draft *rows = r->sources.items;
 	const struct new_column columns[] = {
-		{.name = "filename", .cells = names},
-		{.name = "sourceMapURL", .cells = maps},
-		{.name = "startLine", .cells = starts},
-		{.name = "startColumn", .cells = starts},
+		CELL("filename", rows, name),
+		CELL("sourceMapURL", rows, map),
+		CELL("startLine", rows, start),
+		CELL("startColumn", rows, start),
 		{.name = "content", .write = write_content, .ctx = r},
 	};
-	struct new_rows rows = {from, r->sources.count, columns, COUNT(columns)};
 
 	(void)edit;
-	keep_contents(r);
-	table_write(&r->layout.sources, &r->layout.cursor, &rows, w);
+	WRITE_TABLE(r, w, sources, &r->sources, columns);
 }
 
 static void write_strings(struct patch *r, struct jsonw *w, const struct edit *edit)
@@ -420,32 +339,10 @@ static void write_symbolicated(struct patch *r, struct jsonw *w, const struct ed
 	jsonw_bool(w, r->profile->meta.symbolicated);
 }
 
-static void insert_symbolicated(struct patch *r, struct jsonw *w, const struct edit *edit)
-{
-	jsonw_key(w, "symbolicated");
-	write_symbolicated(r, w, edit);
-	jsonw_raw(w, ",", 1);
-}
-
-/* Disables symbolication in front-ends if everything is named. */
-static void insert_not_supported(struct patch *r, struct jsonw *w, const struct edit *edit)
-{
-	jsonw_key(w, "symbolicationNotSupported");
-	write_symbolicated(r, w, edit);
-	jsonw_raw(w, ",", 1);
-}
-
 static void write_extra(struct patch *r, struct jsonw *w, const struct edit *edit)
 {
 	(void)edit;
 	patch_extra(r, w);
-}
-
-static void insert_extra(struct patch *r, struct jsonw *w, const struct edit *edit)
-{
-	jsonw_key(w, "extra");
-	write_extra(r, w, edit);
-	jsonw_raw(w, ",", 1);
 }
 
 static void add_edit(struct edits *edits, struct span at,
@@ -454,25 +351,31 @@ static void add_edit(struct edits *edits, struct span at,
 	vec_push(&edits->rows, (struct edit){.at = at, .write = write});
 }
 
+/* Replaces a member of meta, or inserts it right after the bracket: meta has its version. */
+static void add_member(const struct patch *r, struct edits *edits, const char *key, struct span at,
+		       void (*write)(struct patch *, struct jsonw *, const struct edit *))
+{
+	size_t front = r->layout.meta.start + 1;
+	struct edit edit = {.at = at, .write = write};
+
+	if (!at.end) {
+		edit.key = key;
+		edit.at = (struct span){front, front};
+	}
+	vec_push(&edits->rows, edit);
+}
+
 static void add_meta_edits(const struct patch *r, struct edits *edits)
 {
 	const struct layout *l = &r->layout;
-	/* Insert right after the bracket. meta is never empty: it has its version. */
-	struct span front = {l->meta.start + 1, l->meta.start + 1};
-	bool has_extra = r->profile->meta.extra.count;
 
-	if (l->symbolicated.end)
-		add_edit(edits, l->symbolicated, write_symbolicated);
-	else
-		add_edit(edits, front, insert_symbolicated);
-	if (l->not_supported.end)
-		add_edit(edits, l->not_supported, write_symbolicated);
-	else if (r->profile->meta.symbolicated)
-		add_edit(edits, front, insert_not_supported);
-	if (has_extra && l->extra.end)
-		add_edit(edits, l->extra, write_extra);
-	else if (has_extra)
-		add_edit(edits, front, insert_extra);
+	add_member(r, edits, "symbolicated", l->symbolicated, write_symbolicated);
+	/* Disables symbolication in front-ends if everything is named. */
+	if (l->not_supported.end || r->profile->meta.symbolicated)
+		add_member(r, edits, "symbolicationNotSupported", l->not_supported,
+			   write_symbolicated);
+	if (r->profile->meta.extra.count)
+		add_member(r, edits, "extra", l->extra, write_extra);
 }
 
 static void add_reference_edits(const struct patch *r, struct edits *edits)
@@ -529,7 +432,11 @@ void patch_write(struct patch *r, struct outfile *out)
 		jsonw_raw(&w, text + at, edit->at.start - at);
 		/* The preceding text includes the comma, if one is needed. */
 		w.is_first = true;
+		if (edit->key)
+			jsonw_key(&w, edit->key);
 		edit->write(r, &w, edit);
+		if (edit->key)
+			jsonw_raw(&w, ",", 1);
 		at = edit->at.end;
 	}
 	jsonw_raw(&w, text + at, r->layout.cursor.size - at);

@@ -184,18 +184,22 @@ static const struct new_column *find_new(const struct json_cursor *s, const stru
 	return NULL;
 }
 
-static bool write_new_cell(const struct new_column *column, struct jsonw *w, size_t row)
+static bool write_new_cell(const struct new_column *column, struct jsonw *w, size_t row,
+			   size_t size, bool was_null)
 {
+	int64_t cell;
+
 	if (!column)
 		return false;
-	if (!column->cells)
-		return column->write(column->ctx, w, row);
-	if (column->cells[row] == CELL_KEEP)
+	if (!column->cell)
+		return was_null && column->write(column->ctx, w, row);
+	cell = *(const int64_t *)((const char *)column->cell + row * size);
+	if (cell == CELL_KEEP)
 		return false;
-	if (column->cells[row] == CELL_NULL)
+	if (cell == CELL_NULL)
 		jsonw_null(w);
 	else
-		jsonw_i64(w, column->cells[row]);
+		jsonw_i64(w, cell);
 	return true;
 }
 
@@ -213,12 +217,17 @@ static void write_column(const struct table *t, const struct json_cursor *s,
 
 	jsonw_array_begin(w);
 	for (size_t row = 0; row < rows->count; row++) {
-		if (write_new_cell(anew, w, row))
+		size_t from = !rows->from ? row
+					  : *(const uint32_t *)((const char *)rows->from +
+								row * rows->size);
+		bool was_null = from == NO_ROW || span_is(s, cells[from], "null");
+
+		if (write_new_cell(anew, w, row, rows->size, was_null))
 			continue;
-		if (rows->from[row] == NO_ROW)
+		if (was_null)
 			jsonw_null(w);
 		else
-			write_span(s, cells[rows->from[row]], w);
+			write_span(s, cells[from], w);
 	}
 	jsonw_array_end(w);
 }

@@ -67,14 +67,16 @@ size_t table_count_values(const struct table *t, const struct json_cursor *s, co
 
 struct new_column {
 	const char *name;
-	const int64_t *cells; /* by new row; NULL: call `write` */
-	/* Writes one cell. Returns false for CELL_KEEP. */
+	const int64_t *cell; /* of the first new row; NULL: call `write` */
+	/* Writes one cell that was null. Returns false for CELL_KEEP. */
 	bool (*write)(void *ctx, struct jsonw *w, size_t row);
 	void *ctx;
 };
 
 struct new_rows {
-	const uint32_t *from; /* old row by new row, or NO_ROW */
+	/* Old row of the first new row, or NO_ROW. NULL: each row has its old place. */
+	const uint32_t *from;
+	size_t size; /* of a new row in memory: distance between two values of `cell` or `from` */
 	size_t count;
 	const struct new_column *columns;
 	size_t column_count; /* columns missing in the table are ignored */

@@ -323,9 +323,7 @@ static void read_field(struct walk *w, struct span type)
 	bool has_key = false, is_index = false;
 	struct span format;
 
-	if (json_cursor_peek(&w->s) != '{')
-		return;
-	json_for_each_member(&w->s, name) {
+	json_for_each_member_if_any(&w->s, name) {
 		if (span_is(&w->s, name, "key"))
 			has_key = read_raw_string(&w->s, &field.key);
 		else if (span_is(&w->s, name, "format"))
@@ -339,9 +337,7 @@ static void read_field(struct walk *w, struct span type)
 static void read_fields(struct walk *w, struct span fields, struct span type)
 {
 	w->s = json_cursor_within(&w->layout->cursor, fields);
-	if (json_cursor_peek(&w->s) != '[')
-		return;
-	json_for_each_element(&w->s, i)
+	json_for_each_element_if_any(&w->s, i)
 		read_field(w, type);
 }
 
@@ -352,9 +348,7 @@ static void read_schema(struct walk *w)
 	bool has_type = false;
 	struct json_cursor after;
 
-	if (json_cursor_peek(&w->s) != '{')
-		return;
-	json_for_each_member(&w->s, key) {
+	json_for_each_member_if_any(&w->s, key) {
 		if (span_is(&w->s, key, "name"))
 			has_type = read_raw_string(&w->s, &type);
 		else if (span_is(&w->s, key, "fields") || span_is(&w->s, key, "data"))
@@ -371,9 +365,7 @@ static void read_schema(struct walk *w)
 static void read_schemas(struct walk *w, struct span schemas)
 {
 	w->s = json_cursor_within(&w->layout->cursor, schemas);
-	if (json_cursor_peek(&w->s) != '[')
-		return;
-	json_for_each_element(&w->s, i) {
+	json_for_each_element_if_any(&w->s, i) {
 		read_schema(w);
 		if (w->types.count > SCHEMAS_MAX || w->fields.count > FIELDS_MAX) {
 			w->layout->has_unknown = true;
@@ -612,23 +604,13 @@ uint32_t patch_string(struct patch *r, string_id id)
 
 static module_id find_module(struct patch *r, uint32_t position)
 {
-	const struct layout_lib *lib = &r->layout.libs.rows.items[position];
-	struct strings *strings = &r->profile->strings;
-	struct module *module;
-	module_id id = r->lib_modules[position];
+	module_id *id = &r->lib_modules[position];
 
-	if (id != NO_MODULE)
-		return id;
-	id = modules_add(&r->profile->modules, layout_lib_kind(lib),
-			 strings_intern(strings, *lib->path ? lib->path : lib->name),
-			 strings_intern(strings, lib->name));
-	module = modules_get(&r->profile->modules, id);
-	module->was_deleted = layout_lib_was_deleted(lib);
-	module->build_id_size = lib->build_id_size;
-	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
-	r->lib_modules[position] = id;
-	vec_push(&r->module_libs, position);
-	return id;
+	if (*id == NO_MODULE) {
+		*id = layout_lib_add(&r->layout.libs.rows.items[position], r->profile);
+		vec_push(&r->module_libs, position);
+	}
+	return *id;
 }
 
 static bool has_made_up_name(const struct patch *r, size_t row)

@@ -56,9 +56,7 @@ static void read_label(const struct json_cursor *of, struct span object, struct 
 	struct json_cursor s = json_cursor_within(of, object);
 
 	strbuf_reset(label);
-	if (json_cursor_peek(&s) != '{')
-		return;
-	json_for_each_member(&s, key) {
+	json_for_each_member_if_any(&s, key) {
 		if (span_is(&s, key, "label") && json_cursor_peek(&s) == '"')
 			json_cursor_string(&s, label);
 	}
@@ -149,7 +147,7 @@ void patch_extra(const struct patch *r, struct jsonw *w)
 	struct span section;
 
 	jsonw_array_begin(w);
-	for (size_t i = 0; r->layout.extra.end && json_cursor_element(&s, i); i++) {
+	json_for_each_element_if_any(&s, i) {
 		json_cursor_value(&s, &section);
 		merge_section(&x, &s, section);
 	}

@@ -377,9 +377,7 @@ static void add_list(struct processes *all, size_t parent, struct span span, boo
 	struct process of = all->rows.items[parent];
 	struct json_cursor s = json_cursor_within(&of.cursor, span);
 
-	if (!span.end || json_cursor_peek(&s) != '[')
-		return;
-	json_for_each_element(&s, i) {
+	json_for_each_element_if_any(&s, i) {
 		struct process p = {.cursor = of.cursor, .depth = of.depth + 1};
 
 		if (all->rows.count == PROCESSES_MAX || of.depth >= JSON_CURSOR_DEPTH_MAX)
@@ -413,9 +411,7 @@ static uint64_t find_time(const struct process *p, const char *name)
 	struct json_cursor s = json_cursor_within(&p->cursor, p->meta);
 	uint64_t time = 0;
 
-	if (json_cursor_peek(&s) != '{')
-		return 0;
-	json_for_each_member(&s, key) {
+	json_for_each_member_if_any(&s, key) {
 		if (span_is(&s, key, name))
 			time = import_time(&s);
 	}

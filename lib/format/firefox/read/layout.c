@@ -627,7 +627,7 @@ static int read_shared(struct layout *l, struct span shared, struct error *err)
 	return 0;
 }
 
-enum profile_module_kind layout_lib_kind(const struct layout_lib *lib)
+static enum profile_module_kind kind_of(const struct layout_lib *lib)
 {
 	/* Pseudo files have no path; a real file may have the same name. */
 	if (lib->name[0] != '[' || lib->path[0] == '/')
@@ -640,12 +640,27 @@ enum profile_module_kind layout_lib_kind(const struct layout_lib *lib)
 	return PROFILE_MODULE_KERNEL_MODULE;
 }
 
-bool layout_lib_was_deleted(const struct layout_lib *lib)
+/* True if prof recorded the file as deleted: the path ends with PATH_DELETED, the name does not. */
+static bool was_deleted(const struct layout_lib *lib)
 {
 	const char *slash = strrchr(lib->path, '/');
 
 	return slash && text_ends_with(lib->path, PATH_DELETED) &&
 	       strcmp(slash + 1, lib->name) != 0;
+}
+
+module_id layout_lib_add(const struct layout_lib *lib, struct profile *p)
+{
+	string_id path = strings_intern(&p->strings, *lib->path ? lib->path : lib->name);
+	string_id name = strings_intern(&p->strings, lib->name);
+	module_id id = modules_add(&p->modules, kind_of(lib), path, name);
+	struct module *module = modules_get(&p->modules, id);
+
+	module->was_deleted = was_deleted(lib);
+	module->machine = firefox_machine(lib->arch);
+	module->build_id_size = lib->build_id_size;
+	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
+	return id;
 }
 
 int layout_find(struct layout *l, const char *text, size_t size, struct error *err)

@@ -12,7 +12,7 @@
 #include "lib/base/json/writer.h"
 #include "lib/base/vec.h"
 #include "lib/format/firefox/version.h"
-#include "lib/model/tables/modules.h"
+#include "lib/model/tables/profile.h"
 
 /*
  * One column table of a processed profile ({"length": n, "a": [...], "b": [...]}) in place in the
@@ -148,8 +148,7 @@ int layout_read_tables(struct layout *l, struct error *err);
 int layout_read_meta(struct layout *l, struct error *err);
 void layout_release(struct layout *l);
 
-enum profile_module_kind layout_lib_kind(const struct layout_lib *lib);
-/* True if prof recorded the file as deleted: the path ends with PATH_DELETED, the name does not. */
-bool layout_lib_was_deleted(const struct layout_lib *lib);
+/* Adds a module for a library. */
+module_id layout_lib_add(const struct layout_lib *lib, struct profile *p);
 
 #endif

@@ -307,9 +307,7 @@ static uint32_t guess_fields(struct import *r, struct json_cursor *data,
 {
 	uint32_t count = 0;
 
-	if (json_cursor_peek(data) != '{')
-		return 0;
-	json_for_each_member(data, key) {
+	json_for_each_member_if_any(data, key) {
 		bool is_plain = json_cursor_peek(data) == '"' ||
 				strchr("-0123456789", json_cursor_peek(data));
 
@@ -370,9 +368,7 @@ static void read_old_data(struct import *r, const struct marker_draft *draft, st
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, draft->data);
 
 	*data = (struct old_data){.category = NO_STRING, .interval = NO_STRING};
-	if (!draft->data.end || json_cursor_peek(&s) != '{')
-		return;
-	json_for_each_member(&s, key) {
+	json_for_each_member_if_any(&s, key) {
 		bool is_text = json_cursor_peek(&s) == '"';
 		bool is_number = strchr("-0123456789", json_cursor_peek(&s));
 

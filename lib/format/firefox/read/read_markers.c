@@ -166,9 +166,7 @@ void import_marker_data(struct import *r, struct json_cursor *s, struct marker *
 	const struct schema *schema = schemas_get(&markers->schemas, marker->schema);
 	const struct schema_field *fields = schema_fields(&markers->schemas, schema);
 
-	if (json_cursor_peek(s) != '{')
-		return;
-	json_for_each_member(s, key) {
+	json_for_each_member_if_any(s, key) {
 		uint32_t field = 0;
 
 		while (field < schema->field_count &&
@@ -255,9 +253,7 @@ static uint32_t read_fields(struct import *r, struct json_cursor *s, struct sche
 	uint32_t count = 0;
 
 	*row_fields = 0;
-	if (json_cursor_peek(s) != '[')
-		return 0;
-	json_for_each_element(s, i) {
+	json_for_each_element_if_any(s, i) {
 		struct field_draft draft;
 
 		if (!read_field(r, s, &draft))
@@ -276,9 +272,7 @@ static uint32_t read_places(struct json_cursor *s)
 {
 	uint32_t shown = 0;
 
-	if (json_cursor_peek(s) != '[')
-		return 0;
-	json_for_each_element(s, row) {
+	json_for_each_element_if_any(s, row) {
 		_cleanup_free_ char *place = json_cursor_text(s);
 
 		for (size_t i = 0; i < FIREFOX_PLACE_COUNT; i++)
@@ -363,9 +357,7 @@ static void read_schema(struct import *r, struct json_cursor *s)
 
 void import_schema_list(struct import *r, struct json_cursor *s)
 {
-	if (json_cursor_peek(s) != '[')
-		return;
-	json_for_each_element(s, i)
+	json_for_each_element_if_any(s, i)
 		read_schema(r, s);
 }
 
@@ -445,9 +437,7 @@ static void read_draft_type(struct import *r, struct marker_draft *draft)
 {
 	struct json_cursor data = json_cursor_within(&r->layout.cursor, draft->data);
 
-	if (json_cursor_peek(&data) != '{')
-		return;
-	json_for_each_member(&data, key) {
+	json_for_each_member_if_any(&data, key) {
 		if (span_is(&data, key, "type") && json_cursor_peek(&data) == '"')
 			draft->type = import_string(r, &data);
 	}

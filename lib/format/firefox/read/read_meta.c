@@ -41,9 +41,7 @@ static void read_entry(struct import *r, struct json_cursor *s, const char *sect
 {
 	_cleanup_free_ char *label = NULL, *format = NULL, *value = NULL;
 
-	if (json_cursor_peek(s) != '{')
-		return;
-	json_for_each_member(s, key) {
+	json_for_each_member_if_any(s, key) {
 		char **to = span_is(s, key, "label")	? &label
 			    : span_is(s, key, "format") ? &format
 			    : span_is(s, key, "value")	? &value
@@ -62,10 +60,8 @@ static void read_section(struct import *r, struct json_cursor *s)
 	struct json_cursor entries = {0};
 	struct span value;
 
-	if (json_cursor_peek(s) != '{')
-		return;
 	/* The label may come after the entries. */
-	json_for_each_member(s, key) {
+	json_for_each_member_if_any(s, key) {
 		if (span_is(s, key, "label") && !label) {
 			label = json_cursor_text(s);
 			continue;
@@ -84,7 +80,7 @@ void import_extra(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.extra);
 
-	for (size_t i = 0; r->layout.extra.end && json_cursor_element(&s, i); i++)
+	json_for_each_element_if_any(&s, i)
 		read_section(r, &s);
 }
 
@@ -121,9 +117,7 @@ static void read_statistics(struct import *r)
 {
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.overhead);
 
-	if (!r->layout.overhead.end || json_cursor_peek(&s) != '[')
-		return;
-	json_for_each_element(&s, i) {
+	json_for_each_element_if_any(&s, i) {
 		if (!r->profile->overhead.has_statistics && json_cursor_peek(&s) == '{')
 			read_process(r, &s);
 		else
@@ -136,9 +130,7 @@ static void read_log(struct import *r)
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.log);
 	struct profile_overhead *o = &r->profile->overhead;
 
-	if (!r->layout.log.end || json_cursor_peek(&s) != '{')
-		return;
-	json_for_each_member(&s, key) {
+	json_for_each_member_if_any(&s, key) {
 		if (!o->has_log && json_cursor_peek(&s) == '{')
 			read_numbers(&s, recording_moments, o->log, MOMENT_COUNT, &o->has_log);
 		else

@@ -410,9 +410,7 @@ int import_counters(struct import *r, struct error *err)
 	struct json_cursor s = json_cursor_within(&r->layout.cursor, r->layout.counters);
 	size_t row = 0;
 
-	if (!r->layout.counters.end || json_cursor_peek(&s) != '[')
-		return 0;
-	json_for_each_element(&s, i) {
+	json_for_each_element_if_any(&s, i) {
 		read_counter(r, &s);
 		row += !s.failed;
 	}

@@ -79,19 +79,8 @@ void lib_ids_read(struct lib_ids *ids, const char *text, size_t size)
 
 module_id import_module(struct import *r, const struct layout_lib *lib)
 {
-	struct strings *strings = &r->profile->strings;
-	struct modules *modules = &r->profile->modules;
-	string_id path = strings_intern(strings, *lib->path ? lib->path : lib->name);
-	string_id name = strings_intern(strings, lib->name);
-	module_id id = modules_add(modules, layout_lib_kind(lib), path, name);
-	struct module *module = modules_get(modules, id);
-
-	module->was_deleted = layout_lib_was_deleted(lib);
-	module->machine = firefox_machine(lib->arch);
-	module->build_id_size = lib->build_id_size;
 	r->counts->unread[UNREAD_BUILD_IDS] += lib->has_breakpad_id;
-	memcpy(module->build_id, lib->build_id, sizeof(module->build_id));
-	return id;
+	return layout_lib_add(lib, r->profile);
 }
 
 static string_id string_at(const struct import *r, int64_t row)

@@ -104,8 +104,7 @@ static void make_table(struct option_table *t, void *ctx)
 	live_options_table(t, &a->live);
 	option_table_add(t, filter_options, &a->filter);
 	option_table_add(t, system_options, &a->filter);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after =
 		"\n"
 		"URL is that of prof push. SIGTERM ends it, SIGHUP reads the configuration anew.\n"

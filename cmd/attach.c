@@ -56,8 +56,7 @@ static void make_table(struct option_table *t, void *ctx)
 	option_table_add(t, last_options, &a->live.last);
 	option_table_add_rules(t, last_rules);
 	output_options_table(t, &a->output);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
 }

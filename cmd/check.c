@@ -41,8 +41,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->width = 18;
 	option_table_add(t, options, ctx);
 	option_table_add_rules(t, rules);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "Exit status: 0 can record, 1 cannot, 2 wrong use.\n";
 }

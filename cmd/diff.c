@@ -105,17 +105,10 @@ static int check_comparable(struct diff *d, struct error *err)
 static int write_file(const char *path, const struct strbuf *text, struct error *err)
 {
 	const struct identity owner = identity_of_invoker();
-	void (*before)(int);
-	struct outfile *out;
-	int ret = outfile_open_plain(&out, path, &owner, err);
+	void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+	int ret = outfile_write_plain(path, &owner, strbuf_text(text), text->size, err);
 
-	if (ret)
-		return ret;
-	before = signal(SIGPIPE, SIG_IGN);
-	outfile_write(out, strbuf_text(text), text->size);
-	ret = outfile_commit(out, err);
 	signal(SIGPIPE, before);
-	outfile_free(out);
 	return ret;
 }
 

@@ -63,8 +63,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->take = take;
 	t->operands = actions;
 	option_table_add(t, rows, ctx);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after =
 		"\n"
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?KEY=VALUE&...]; keys\n"

@@ -246,8 +246,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "Show what is in a profile, without its samples.\n"
 		   "\n";
 	t->take = take;
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not; - is stdin.\n"
 		   "Exit status: 0, 125 if the file cannot be used, 2 for wrong use.\n";

@@ -51,8 +51,7 @@ static void make_table(struct option_table *t, void *ctx)
 	t->take = take;
 	option_table_add(t, push_options_who, &c->who);
 	option_table_add(t, rows, c);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after =
 		"\n"
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"

@@ -83,8 +83,7 @@ static void make_table(struct option_table *t, void *ctx)
 		"\n";
 	option_table_add(t, rows, ctx);
 	option_table_add_rules(t, output_rules);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after =
 		"\n"
 		"Exit status: 0, also if nothing was found; 125 if a file cannot be used; 2 for wrong\n"

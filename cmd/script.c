@@ -91,8 +91,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, c);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	option_table_add(t, query_options, &c->filter);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"

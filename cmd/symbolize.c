@@ -87,8 +87,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, &c->output);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not, or a capture; - is stdin.\n"
 		   "Exit status: 0, 125 if a file cannot be used, 2 for wrong use.\n";

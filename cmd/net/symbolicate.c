@@ -170,8 +170,7 @@ static void add_found(struct jsonw *out, const struct job *job)
 	}
 	text = json_dumps(found, JSON_COMPACT);
 	jsonw_key(out, "found_modules");
-	jsonw_raw_begin(out);
-	jsonw_raw(out, text ? text : "{}", text ? strlen(text) : 2);
+	jsonw_raw_value(out, text ? text : "{}", text ? strlen(text) : 2);
 	free(text);
 	json_decref(found);
 }

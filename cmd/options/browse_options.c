@@ -52,8 +52,7 @@ void browse_options_table(struct option_table *t, void *options)
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, o);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	option_table_add(t, query_options, &o->filter);
 	t->after = "\n"
 		   "FILE is a profile, compressed or not (profile.json.gz). ? lists the keys.\n"

@@ -93,8 +93,7 @@ void diff_options_table(struct option_table *t, void *options)
 	t->take = take;
 	t->divides = true;
 	option_table_add(t, rows, o);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	option_table_add(t, gate_rows, o);
 	option_table_add(t, query_options, &o->comparison.filter);
 	option_table_add_rules(t, rules);

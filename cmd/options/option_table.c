@@ -123,16 +123,19 @@ static int set_nothing(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-const struct option_row option_config[] = {
+#define HELP \
+	{ \
+		'h', "help", NULL, "show this and exit", .type = OPTION_HELP \
+	}
+
+const struct option_row option_common[] = {
 	{0, "no-config", NULL, "leave out the defaults of prof-config(1)", OPTION_CALL,
 	 .set = set_nothing},
+	HELP,
 	{0},
 };
 
-const struct option_row option_help[] = {
-	{'h', "help", NULL, "show this and exit", .type = OPTION_HELP},
-	{0},
-};
+const struct option_row option_help[] = {HELP, {0}};
 
 void option_table_release(struct option_table *t)
 {

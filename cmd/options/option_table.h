@@ -154,9 +154,9 @@ bool option_is_optional(const struct option_row *row);
 void option_table_complete(const struct option_table *t, int count, char *const *words,
 			   struct strbuf *out);
 
-/* The row of --no-config, for commands that take defaults. */
-extern const struct option_row option_config[];
 /* The row of --help, and the end of a group. */
 extern const struct option_row option_help[];
+/* The same after that of --no-config, for commands that take defaults. */
+extern const struct option_row option_common[];
 
 #endif

@@ -225,8 +225,7 @@ void report_options_table(struct option_table *t, void *options)
 		   "\n";
 	t->take = take;
 	option_table_add(t, rows, o);
-	option_table_add(t, option_config, NULL);
-	option_table_add(t, option_help, NULL);
+	option_table_add(t, option_common, NULL);
 	option_table_add(t, query_options, &o->filter);
 	option_table_add_rules(t, rules);
 	t->after = "\n"

@@ -13,6 +13,7 @@
 #include "cmd/run/fleet_engine.h"
 #include "cmd/run/pipeline_internal.h"
 #include "cmd/run/window_guard.h"
+#include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
@@ -108,8 +109,7 @@ static void write_status(struct pipeline *p)
 	const struct push_report *r = &w->report;
 	const struct profile_stats *stats = &p->recording.profile->stats;
 	const char *path = p->options->push->status_path;
-	_cleanup_free_ char *text = NULL;
-	struct outfile *out = NULL;
+	_cleanup_free_ char *text = NULL, *line = NULL;
 	struct error err = {0};
 	json_t *status;
 
@@ -127,12 +127,9 @@ static void write_status(struct pipeline *p)
 			   (json_int_t)r->waiting_bytes, "failure", r->words[0] ? r->words : NULL);
 	text = json_dumps(status, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
 	json_decref(status);
-	if (text && !outfile_open_plain(&out, path, &p->owner, &err)) {
-		outfile_write(out, text, strlen(text));
-		outfile_write(out, "\n", 1);
-		outfile_commit(out, &err);
-		outfile_free(out);
-	}
+	line = xasprintf("%s\n", text ? text : "");
+	if (text)
+		outfile_write_plain(path, &p->owner, line, strlen(line), &err);
 	if (err.code && !w->has_warned)
 		command_say_as(p->options->command, "--status: %s", err.text);
 	w->has_warned = err.code;

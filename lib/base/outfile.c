@@ -494,3 +494,17 @@ void outfile_free(struct outfile *f)
 	free(f->temp);
 	free(f);
 }
+
+int outfile_write_plain(const char *path, const struct identity *owner, const void *data,
+			size_t size, struct error *err)
+{
+	struct outfile *out;
+	int ret = outfile_open_plain(&out, path, owner, err);
+
+	if (ret)
+		return ret;
+	outfile_write(out, data, size);
+	ret = outfile_commit(out, err);
+	outfile_free(out);
+	return ret;
+}

@@ -41,6 +41,10 @@ static inline int outfile_open_plain(struct outfile **out, const char *path,
 	return outfile_open(out, &options, err);
 }
 
+/* Writes such a file as a whole. */
+int outfile_write_plain(const char *path, const struct identity *owner, const void *data,
+			size_t size, struct error *err);
+
 /*
  * Writes through a buffer; outfile_commit() returns the first failure. The program must ignore
  * SIGPIPE and SIGXFSZ, which would kill it.

@@ -15,15 +15,6 @@
 /* Maximum length of a number. */
 #define NUMBER_MAX 64
 
-static bool is_one_of(const struct json_cursor *s, struct span key, const char *const *names)
-{
-	for (; *names; names++) {
-		if (span_is(s, key, *names))
-			return true;
-	}
-	return false;
-}
-
 bool json_members_begin(const char *text, size_t size, const char *const *wanted,
 			const char *const *others)
 {
@@ -33,9 +24,9 @@ bool json_members_begin(const char *text, size_t size, const char *const *wanted
 	if (json_cursor_peek(&s) != '{')
 		return false;
 	json_for_each_member(&s, key) {
-		if (is_one_of(&s, key, wanted))
+		if (span_is_one_of(&s, key, wanted))
 			return true;
-		if (is_one_of(&s, key, others))
+		if (span_is_one_of(&s, key, others))
 			return false;
 	}
 	return false;

@@ -501,8 +501,7 @@ static void make_frames(struct speedscope *w)
 
 static void write_raw(struct jsonw *w, const char *text)
 {
-	jsonw_raw_begin(w);
-	jsonw_raw(w, text, strlen(text));
+	jsonw_raw_value(w, text, strlen(text));
 }
 
 static void write_number(struct jsonw *w, double value)

@@ -221,8 +221,7 @@ CASE(test_structure)
 	jsonw_u64(w, 7);
 	jsonw_array_end(w);
 	jsonw_key(w, "raw");
-	jsonw_raw_begin(w);
-	jsonw_raw(w, "1e", 2);
+	jsonw_raw_value(w, "1e", 2);
 	jsonw_raw(w, "3", 1);
 	jsonw_key(w, "text");
 	jsonw_cstring(w, "");

@@ -467,3 +467,10 @@ bool span_is(const struct json_cursor *s, struct span span, const char *text)
 
 	return span.end - span.start == size && !memcmp(s->text + span.start, text, size);
 }
+
+bool span_is_one_of(const struct json_cursor *s, struct span span, const char *const *texts)
+{
+	while (*texts && !span_is(s, span, *texts))
+		texts++;
+	return *texts;
+}

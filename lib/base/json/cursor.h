@@ -99,5 +99,7 @@ bool json_cursor_end(struct json_cursor *s);
 
 /* True if the span has this text. */
 bool span_is(const struct json_cursor *s, struct span span, const char *text);
+/* The same for one of several texts, NULL-terminated. */
+bool span_is_one_of(const struct json_cursor *s, struct span span, const char *const *texts);
 
 #endif

@@ -143,9 +143,10 @@ void jsonw_key(struct jsonw *w, const char *key)
 	w->is_first = true;
 }
 
-void jsonw_raw_begin(struct jsonw *w)
+void jsonw_raw_value(struct jsonw *w, const void *data, size_t size)
 {
 	w->at = jsonw_begin_value(w);
+	append(w, data, size);
 }
 
 void jsonw_raw(struct jsonw *w, const void *data, size_t size)

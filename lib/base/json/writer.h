@@ -52,8 +52,9 @@ void jsonw_key(struct jsonw *w, const char *key);
 /* Writes invalid UTF-8 as jsonw_clean() does. */
 void jsonw_string(struct jsonw *w, const char *text, size_t size);
 void jsonw_cstring(struct jsonw *w, const char *text);
-/* Begins a value that the caller formats and writes in any number of pieces. */
-void jsonw_raw_begin(struct jsonw *w);
+/* Writes a value that the caller has formatted. */
+void jsonw_raw_value(struct jsonw *w, const void *data, size_t size);
+/* Writes bytes between values, or the rest of one. */
 void jsonw_raw(struct jsonw *w, const void *data, size_t size);
 
 /* Returns true for valid UTF-8. */

@@ -481,13 +481,6 @@ static void walk_data(struct walk *w)
 	w->s = after;
 }
 
-static bool is_known(const struct json_cursor *s, struct span key, const char *const *names)
-{
-	while (*names && !span_is(s, key, *names))
-		names++;
-	return *names;
-}
-
 static void walk_markers(struct walk *w)
 {
 	static const char *const others[] = {"startTime", "endTime",  "phase", "category",
@@ -500,7 +493,7 @@ static void walk_markers(struct walk *w)
 			json_for_each_element(&w->s, i)
 				walk_data(w);
 		} else {
-			w->layout->has_unknown |= !is_known(&w->s, key, others);
+			w->layout->has_unknown |= !span_is_one_of(&w->s, key, others);
 		}
 	}
 }
@@ -523,13 +516,13 @@ static void walk_thread(struct walk *w)
 
 	json_for_each_member(&w->s, key) {
 		c = json_cursor_peek(&w->s);
-		if (is_known(&w->s, key, samples)) {
+		if (span_is_one_of(&w->s, key, samples)) {
 			walk_stack(w, REFERENCE_STACKS);
 		} else if (span_is(&w->s, key, "markers")) {
 			walk_markers(w);
 		} else {
 			/* An index can only be a number or in a list. */
-			if (!strchr("\"tfn", c) && !is_known(&w->s, key, others))
+			if (!strchr("\"tfn", c) && !span_is_one_of(&w->s, key, others))
 				w->layout->has_unknown = true;
 		}
 	}

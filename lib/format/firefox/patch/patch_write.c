@@ -46,8 +46,7 @@ static void write_entries(struct extra_writer *x, const char *section)
 
 static void write_raw(struct extra_writer *x, const struct json_cursor *s, struct span span)
 {
-	jsonw_raw_begin(x->w);
-	jsonw_raw(x->w, s->text + span.start, span.end - span.start);
+	jsonw_raw_value(x->w, s->text + span.start, span.end - span.start);
 }
 
 /* Reads the label of a section or an entry, "" if it has none. */
@@ -319,8 +318,7 @@ static void write_strings(struct patch *r, struct jsonw *w, const struct edit *e
 		json_cursor_value(&s, &value);
 		if (r->string_map && r->string_map[row] == NO_POSITION)
 			continue;
-		jsonw_raw_begin(w);
-		jsonw_raw(w, s.text + value.start, value.end - value.start);
+		jsonw_raw_value(w, s.text + value.start, value.end - value.start);
 	}
 	for (size_t i = 0; i < r->new_strings.count; i++) {
 		string_id id = r->new_strings.items[i];

@@ -164,15 +164,11 @@ static bool is_view(const struct row *row, const char *kind)
 /* True for a table that was read before. */
 static bool is_own_table(const struct import *r, const struct json_cursor *s, struct span key)
 {
-	static const char *const names[] = {"stringArray",   "stringTable",   "libs",
-					    "frameTable",    "stackTable",    "funcTable",
-					    "resourceTable", "nativeSymbols", "pausedRanges"};
+	static const char *const names[] = {
+		"stringArray", "stringTable",	"libs",		 "frameTable",	 "stackTable",
+		"funcTable",   "resourceTable", "nativeSymbols", "pausedRanges", NULL};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && r->read_own_tables; i++) {
-		if (span_is(s, key, names[i]))
-			return true;
-	}
-	return false;
+	return r->read_own_tables && span_is_one_of(s, key, names);
 }
 
 static int read_member(struct import *r, struct json_cursor *s, struct span key, struct row *row,

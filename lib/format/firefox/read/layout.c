@@ -205,8 +205,7 @@ static bool write_new_cell(const struct new_column *column, struct jsonw *w, siz
 
 static void write_span(const struct json_cursor *s, struct span span, struct jsonw *w)
 {
-	jsonw_raw_begin(w);
-	jsonw_raw(w, s->text + span.start, span.end - span.start);
+	jsonw_raw_value(w, s->text + span.start, span.end - span.start);
 }
 
 static void write_column(const struct table *t, const struct json_cursor *s,
@@ -262,15 +261,6 @@ static bool is_there(struct span span)
 	return span.end > span.start;
 }
 
-static bool is_one_of(const struct json_cursor *s, struct span key, const char *const *names)
-{
-	for (; *names; names++) {
-		if (span_is(s, key, *names))
-			return true;
-	}
-	return false;
-}
-
 static int damaged(const struct json_cursor *s, struct error *err)
 {
 	return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", s->at);
@@ -287,7 +277,7 @@ static void add_other(struct layout *l, struct span key, struct span value)
 
 	/* [] and null do not count. */
 	l->other_count += value.end - value.start > strlen("null");
-	l->has_unknown |= !is_one_of(&l->cursor, key, known);
+	l->has_unknown |= !span_is_one_of(&l->cursor, key, known);
 }
 
 /* Validates the whole text; later readers of its parts rely on that. */
@@ -579,7 +569,8 @@ static int read_table(struct layout *l, struct table *t, struct json_cursor *s, 
 	int ret = table_read(t, s, name, l->version < LAYOUT_VERSION_MIN, err);
 
 	vec_for_each(&t->columns, const struct column *, column) {
-		if (!ret && !is_one_of(s, column->key, plain_columns) && holds_numbers(s, column))
+		if (!ret && !span_is_one_of(s, column->key, plain_columns) &&
+		    holds_numbers(s, column))
 			l->has_unknown = true;
 	}
 	return ret;

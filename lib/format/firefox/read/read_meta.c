@@ -281,13 +281,10 @@ static bool is_derived(const struct json_cursor *s, struct span key)
 					   "symbolicationNotSupported",
 					   "categories",
 					   "markerSchema",
-					   "extra"};
+					   "extra",
+					   NULL};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		if (span_is(s, key, keys[i]))
-			return true;
-	}
-	return false;
+	return span_is_one_of(s, key, keys);
 }
 
 static void read_member(struct import *r, struct json_cursor *s, struct span key,

@@ -219,8 +219,7 @@ static void write_real(struct jsonw *w, const char *key, double value)
 		memmove(exponent, exponent + zeros, strlen(exponent + zeros) + 1);
 	}
 	jsonw_key(w, key);
-	jsonw_raw_begin(w);
-	jsonw_raw(w, text, strlen(text));
+	jsonw_raw_value(w, text, strlen(text));
 }
 
 static void write_time(struct jsonw *w, const char *key, uint64_t ns)

@@ -105,6 +105,8 @@ void profile_summary_json(const struct query *q, const struct import_counts *cou
 		strbuf_addf(out, ", \"whole\": %.10g", s.whole);
 	else
 		strbuf_adds(out, ", \"whole\": null");
+	if (s.has_guessed)
+		strbuf_addf(out, ", \"guessed\": %.10g", s.guessed);
 	strbuf_addf(out, ", \"named\": %.10g, \"cpu_ms\": %.10g, ", s.named,
 		    (double)q->cpu_ns / 1e6);
 	strbuf_addf(out, "\"blocked_ms\": %.10g, \"runnable_ms\": %.10g, \"idle_ms\": %.10g, ",

@@ -21,6 +21,7 @@
 #include "lib/live/unwind_methods.h"
 #include "lib/model/facts/facts.h"
 #include "lib/model/meaning/recording_markers.h"
+#include "lib/query/summary.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
 #include "lib/stream/record/records.h"
@@ -249,9 +250,10 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 }
 
 /* Appends the share of whole stacks in a few words. Nothing if there were no stacks. */
-static void unwinding_summarize(enum recorder_unwind method, const struct profile_stats *stats,
+static void unwinding_summarize(enum recorder_unwind method, const struct profile *p,
 				struct strbuf *out)
 {
+	const struct profile_stats *stats = &p->stats;
 	uint64_t of = outcome_stacks(stats);
 
 	if (method == RECORDER_UNWIND_NONE || !of)
@@ -262,8 +264,9 @@ static void unwinding_summarize(enum recorder_unwind method, const struct profil
 	}
 	add_share(out, stats->whole, of, false);
 	strbuf_adds(out, " whole");
+	query_guesses_text(p, out);
 	if (stats->whole * 1000 < of * WHOLE_PERMILLE_MIN)
-		strbuf_adds(out, ", the others end early: -v tells how");
+		strbuf_adds(out, "; others end early, -v tells how");
 }
 
 /* Number of modules listed as slowest to name; shorter times are omitted. */
@@ -390,8 +393,8 @@ static void print_unwinding(const struct outcome *outcome)
 		unwinding_describe(outcome->recording->facts.unwind,
 				   &outcome->recording->profile->stats, &line);
 	else
-		unwinding_summarize(outcome->recording->facts.unwind,
-				    &outcome->recording->profile->stats, &line);
+		unwinding_summarize(outcome->recording->facts.unwind, outcome->recording->profile,
+				    &line);
 	if (line.size)
 		command_say("stacks: %s", strbuf_text(&line));
 }

@@ -27,12 +27,14 @@ struct query_summary query_summarize(const struct query *q)
 	const struct profile_meta *meta = &q->profile->meta;
 	const char *lost = profile_fact(q->profile, FACT_LOST_SAMPLES, NULL);
 	const char *whole = profile_fact(q->profile, FACT_WHOLE_SHARE, NULL);
+	const char *guessed = profile_fact(q->profile, FACT_GUESSED_SHARE, NULL);
 	struct query_summary s = {.named = named_share(q)};
 
 	if (meta->end_ns > meta->start_ns)
 		s.seconds = (double)(meta->end_ns - meta->start_ns) / 1e9;
 	s.has_lost = lost && text_to_u64(lost, 10, &s.lost);
 	s.has_whole = whole && text_to_double(whole, &s.whole);
+	s.has_guessed = guessed && text_to_double(guessed, &s.guessed);
 	return s;
 }
 
@@ -59,6 +61,23 @@ static void add_waits(const struct query *q, struct strbuf *out)
 	}
 }
 
+void query_guesses_text(const struct profile *p, struct strbuf *out)
+{
+	const char *share = profile_fact(p, FACT_GUESSED_SHARE, NULL);
+	const char *modules = profile_fact(p, FACT_GUESSED_ABOVE, NULL);
+	double guessed;
+
+	if (!share || !text_to_double(share, &guessed) || guessed < GUESSES_SHOWN)
+		return;
+	strbuf_addf(out, ", %.1f %% with guessed frames", 100 * guessed);
+	if (modules) {
+		_cleanup_free_ char *line = xstrdup(modules);
+
+		text_to_line(line);
+		strbuf_addf(out, ": callers of %s", line);
+	}
+}
+
 void query_summary_text(const struct query *q, struct strbuf *out)
 {
 	const struct profile *p = q->profile;
@@ -82,6 +101,7 @@ void query_summary_text(const struct query *q, struct strbuf *out)
 	}
 	if (s.has_whole)
 		strbuf_addf(out, ", %.1f %% whole", 100 * s.whole);
+	query_guesses_text(p, out);
 	strbuf_addf(out, ", %.1f %% named", 100 * s.named);
 	if (q->cpu_ns)
 		strbuf_addf(out, "; ran %.3f s", (double)q->cpu_ns / 1e9);

@@ -7,9 +7,9 @@
 
 struct query_summary {
 	double seconds;
-	bool has_lost, has_whole;
+	bool has_lost, has_whole, has_guessed;
 	uint64_t lost; /* samples, as recorded */
-	double whole; /* share of stacks, likewise */
+	double whole, guessed; /* shares of stacks, likewise */
 	double named; /* share of the selection whose innermost function has a name */
 };
 
@@ -18,5 +18,13 @@ struct query_summary query_summarize(const struct query *q);
 double query_wait_seconds(const struct query *q, int wait);
 /* Appends the line without a newline; safe to print. */
 void query_summary_text(const struct query *q, struct strbuf *out);
+
+/* From this share of the stacks on, guesses are reported. */
+#define GUESSES_SHOWN 0.01
+/*
+ * Appends ", 3.2 % with guessed frames: callers of libx.so", as recorded. Nothing if fewer are, or
+ * nobody counted them.
+ */
+void query_guesses_text(const struct profile *p, struct strbuf *out);
 
 #endif

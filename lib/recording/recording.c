@@ -14,12 +14,13 @@
 #include "lib/base/text.h"
 #include "lib/base/workers.h"
 #include "lib/live/recorder.h"
+#include "lib/live/unwind_methods.h"
 #include "lib/model/meaning/recording_markers.h"
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/recording/launched.h"
 #include "lib/recording/loss_counts.h"
 #include "lib/recording/outcome_facts.h"
-#include "lib/recording/unopened_shares.h"
+#include "lib/recording/stack_shares.h"
 #include "lib/recording/workplace/lookup.h"
 
 /* Fills in the profile's overhead from the recorder's reports. */
@@ -274,7 +275,9 @@ void recording_complete(struct recording *r, const struct completion *c)
 	if (r->facts.subject == RECORDING_OF_COMMAND)
 		launched_name_profile(p);
 	outcome_facts_add_end(facts, p, r->facts.unwind, &r->facts.info);
-	unopened_shares_add(facts, p, r->facts.unwind);
+	stack_shares_add_unopened(facts, p, r->facts.unwind);
+	if (unwind_method_tells_ends(r->facts.unwind))
+		stack_shares_add_guessed(facts, p);
 	profile_add_facts(p, facts, FACT_SECTION_RECORDING, FACT_SECTION_EVENTS);
 	own_cost_fill(p, &r->facts.info, facts);
 	if (c->naming) {

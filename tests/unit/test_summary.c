@@ -312,7 +312,7 @@ TEST(incomplete_stacks_are_reported)
 	expect_line(&outcome, "prof: stacks: 99.9 % whole\n");
 	p->stats.whole = 900;
 	p->stats.broken = 100;
-	expect_line(&outcome, "prof: stacks: 90.0 % whole, the others end early: -v tells how\n");
+	expect_line(&outcome, "prof: stacks: 90.0 % whole; others end early, -v tells how\n");
 	recording.facts.unwind = RECORDER_UNWIND_FP;
 	expect_line(&outcome, "prof: stacks: by frame pointers\n");
 	recording.facts.unwind = RECORDER_UNWIND_NONE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lib/recording/unopened_shares.h"
+#include "lib/recording/stack_shares.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,9 +8,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
 #include "lib/live/unwind_methods.h"
+#include "lib/query/summary.h"
+#include "lib/recording/outcome_facts.h"
 
 /* Files listed one by one. */
 #define LISTED_MAX 5
+#define GUESSING_LISTED_MAX 3
 
 /* Files with the same path share a row: a build may run many programs of one name. */
 struct share {
@@ -140,7 +143,8 @@ static void add_share(struct strbuf *out, uint64_t samples, uint64_t of)
 	strbuf_addf(out, "%" PRIu64 ".%" PRIu64 " %% of the samples", permille / 10, permille % 10);
 }
 
-void unopened_shares_add(struct facts *f, const struct profile *p, enum recorder_unwind unwind)
+void stack_shares_add_unopened(struct facts *f, const struct profile *p,
+			       enum recorder_unwind unwind)
 {
 	struct shares s = {0};
 	size_t listed;
@@ -169,5 +173,74 @@ void unopened_shares_add(struct facts *f, const struct profile *p, enum recorder
 		strbuf_adds(&text, " at most go through each");
 		facts_text(f, FACT_UNOPENED, more, strbuf_text(&text));
 	}
+	vec_release(&s.rows);
+}
+
+/*
+ * Returns the module with the code below the innermost guessed frame of the stack. That code had no
+ * rule. NO_MODULE if there is none; `guessed` is set if there is a guessed frame.
+ */
+static module_id module_without_rules(const struct profile *p, stack_id id, bool *guessed)
+{
+	module_id below = NO_MODULE;
+
+	for (; id != NO_STACK; id = p->stacks.rows.items[id].parent) {
+		const struct frame *frame = &p->frames.rows.items[p->stacks.rows.items[id].frame];
+
+		if (frame->kind == PROFILE_FRAME_GUESS) {
+			*guessed = true;
+			return below == NO_MODULE ? frame->module : below;
+		}
+		if (frame->kind == PROFILE_FRAME_NATIVE)
+			below = frame->module;
+	}
+	*guessed = false;
+	return NO_MODULE;
+}
+
+/* Code without a file has one row, for all processes. */
+static string_id shown_module(const struct profile *p, module_id id)
+{
+	const struct module *module = id == NO_MODULE ? NULL : &p->modules.rows.items[id];
+
+	return !module || module->kind == PROFILE_MODULE_ANON ? NO_STRING : module->name;
+}
+
+static void count_guesses(struct shares *s, const struct profile *p)
+{
+	_cleanup_free_ uint64_t *stacks = sum_stacks(p, &s->of);
+
+	for (size_t i = 0; i < p->stacks.rows.count; i++) {
+		bool is_guessed = false;
+		module_id module;
+
+		if (!stacks[i])
+			continue;
+		module = module_without_rules(p, (stack_id)i, &is_guessed);
+		if (is_guessed)
+			vec_push(&s->rows, (struct share){.path = shown_module(p, module),
+							  .samples = stacks[i]});
+	}
+	merge_paths(s);
+}
+
+void stack_shares_add_guessed(struct facts *f, const struct profile *p)
+{
+	_cleanup_(strbuf_release) struct strbuf text = {0};
+	struct shares s = {0};
+
+	if ((double)p->stats.guessed < GUESSES_SHOWN * (double)outcome_stacks(&p->stats))
+		return;
+	count_guesses(&s, p);
+	for (size_t i = 0; i < s.rows.count && i < GUESSING_LISTED_MAX; i++) {
+		string_id name = s.rows.items[i].path;
+
+		if ((double)s.rows.items[i].samples < GUESSES_SHOWN * (double)s.of)
+			break;
+		strbuf_addf(&text, "%s%s", i ? ", " : "",
+			    name == NO_STRING ? "run-time code" : strings_get(&p->strings, name));
+	}
+	if (text.size)
+		facts_text(f, FACT_GUESSED_ABOVE, NULL, strbuf_text(&text));
 	vec_release(&s.rows);
 }

@@ -279,6 +279,7 @@ struct runtime_counters {
 	__u64 locked, unlocked; /* of samples with frames: the thread held its interpreter's lock */
 	__u64 functions; /* functions described */
 	__u64 lost_functions; /* the ring had no room */
+	__u64 unfound; /* compiled code of some frames was not found */
 	__u64 clamped; /* instructions outside of their code */
 	__u64 abandoned; /* processes whose structures misled every time */
 };

@@ -10,6 +10,11 @@
 #define V8_FRAME_WORDS 5 /* from V8_FRAME_OFFSET up to the frame pointer */
 #define V8_STRING_HOPS 3
 #define V8_STRING_WORDS 4
+/*
+ * Words at the end of the stack among which a builtin without a frame has its return address: at
+ * most those of the smallest frame.
+ */
+#define V8_RETURN_WORDS 3
 
 /* Variables of a walk. All addresses come from the target, and are untrusted. */
 struct v8_walk {
@@ -36,6 +41,10 @@ struct v8_walk {
 	__u64 words[V8_CODE_MAX / 8 + 1]; /* a little more, as above */
 	/* The code that the frame runs. */
 	__u64 pc; /* of the instruction, or in the call that it makes */
+	__u64 sp; /* the frame's present end; 0: it has called code that has a frame pointer */
+	__u64 returns[V8_RETURN_WORDS]; /* words from there on */
+	/* The mapping in which a builtin was found, in the address space file_serial. */
+	__u64 file_start, file_size;
 	__u64 code; /* reference; 0: none was found */
 	__u64 code_start;
 	__u32 code_size;
@@ -45,6 +54,8 @@ struct v8_walk {
 	__u64 identity, key; /* of the function that was read, with its code */
 	struct v8_function_head head; /* of the function that is being described */
 	__u32 searches; /* in this stack */
+	__u32 lacks_code; /* some of this stack's was not found */
+	__u32 file_serial;
 	__u32 reserved;
 };
 

@@ -42,24 +42,26 @@ static __always_inline struct v8_code_entry *v8_code_slot(__u64 key, __u32 way)
 #define v8_code_word(w, at) \
 	(*(const __u64 *)((const char *)(w)->words + ((at) & (V8_CODE_MAX - 1) & ~7u)))
 
-/* Reads the object. False: it is no code, or not that of the program counter. */
-static __always_inline bool v8_take_code(struct v8_walk *w, __u64 code)
+/* Reads the object. False: it is no code, or too large. */
+static __always_inline bool v8_read_code(struct v8_walk *w, __u64 code)
 {
-	__u64 start;
-	__u32 size;
-
 	if (!v8_is_reference(code) || !v8_read(code, 0, w->words, V8_CODE_MAX) ||
 	    !v8_is(w, w->words[0], V8_CODE))
 		return false;
-	start = w->layout.code_header ? code - 1 + w->layout.code_header
-				      : v8_code_word(w, w->layout.code_start);
-	size = v8_code_int(w, w->layout.code_size);
-	if (w->pc < start || w->pc - start >= size)
+	w->code_start = w->layout.code_header ? code - 1 + w->layout.code_header
+					      : v8_code_word(w, w->layout.code_start);
+	w->code_size = v8_code_int(w, w->layout.code_size);
+	w->code_kind = v8_code_int(w, w->layout.code_flags) & V8_CODE_KIND;
+	return w->code_size <= UNITS_MAX;
+}
+
+/* Makes the code that was read that of the frame. False: it does not contain the address. */
+static __always_inline bool v8_take_code(struct v8_walk *w, __u64 code, __u64 pc)
+{
+	if (pc - w->code_start >= w->code_size)
 		return false;
 	w->code = code;
-	w->code_start = start;
-	w->code_size = size;
-	w->code_kind = v8_code_int(w, w->layout.code_flags) & V8_CODE_KIND;
+	w->pc = pc;
 	return true;
 }
 
@@ -88,12 +90,8 @@ __noinline int v8_try_start(struct v8_walk *w)
 	if (!v8_may_be_map(w, words[0]))
 		return 0;
 	code = w->layout.code_header ? start - w->layout.code_header + 1 : words[1];
-	if (!v8_take_code(w, code))
+	if (!v8_read_code(w, code) || w->code_start != start || !v8_take_code(w, code, w->pc))
 		return 0;
-	if (w->code_start != start) {
-		w->code = 0;
-		return 0;
-	}
 	w->stream_map = words[0];
 	return 1;
 }
@@ -112,11 +110,55 @@ static long v8_search_turn(__u32 i, void *ctx)
 	return is_over ? 1 : 0;
 }
 
-static __always_inline bool v8_try_slot(struct v8_walk *w, __u64 key, __u32 way)
+/* Reads code of the function that was found before. Returns a reference to it; 0: none. */
+static __always_inline __u64 v8_read_slot(struct v8_walk *w, __u64 key, __u32 way)
 {
 	struct v8_code_entry *entry = v8_code_slot(key, way);
+	__u64 code;
 
-	return entry && entry->key == key && v8_take_code(w, entry->code);
+	if (!entry || entry->key != key)
+		return 0;
+	code = entry->code;
+	return v8_read_code(w, code) ? code : 0;
+}
+
+static __always_inline bool v8_try_slot(struct v8_walk *w, __u64 key, __u32 way)
+{
+	__u64 code = v8_read_slot(w, key, way);
+
+	return code && v8_take_code(w, code, w->pc);
+}
+
+/* Finds the code that has called a builtin without a frame, if it was found before. */
+static __always_inline bool v8_try_returns(struct v8_walk *w, __u64 key, __u32 way)
+{
+	__u64 code = v8_read_slot(w, key, way);
+
+	if (!code || bpf_probe_read_user(w->returns, sizeof(w->returns), (const void *)w->sp))
+		return false;
+	for (int i = 0; i < V8_RETURN_WORDS; i++) {
+		if (v8_take_code(w, code, w->returns[i] - 1))
+			return true;
+	}
+	return false;
+}
+
+/* Is the program counter in the file where another was found: in a builtin? */
+static __always_inline bool v8_is_in_file(const struct stack_scratch *s, const struct v8_walk *w)
+{
+	return w->file_serial == s->space.serial && w->pc - w->file_start < w->file_size;
+}
+
+/* The same for any file. Generated code has neither vaddrs nor an unwind table. */
+static __always_inline bool v8_find_file(struct stack_scratch *s, struct v8_walk *w)
+{
+	if (!unwind_find_mapping(s, w->pc) ||
+	    !(s->mapping.bias || s->mapping.flags & UNWIND_HAS_TABLE))
+		return false;
+	w->file_serial = s->space.serial;
+	w->file_start = s->mapping.start;
+	w->file_size = s->mapping.end - s->mapping.start;
+	return true;
 }
 
 static __always_inline void v8_keep_code(__u64 key, __u32 way, __u64 code)
@@ -129,50 +171,76 @@ static __always_inline void v8_keep_code(__u64 key, __u32 way, __u64 code)
 	entry->key = key;
 }
 
-/*
- * Finds the code of w->pc. `key`: of its function. Two can be kept: a loop that was entered in the
- * middle has code of its own.
- */
-__noinline int v8_find_code(struct v8_walk *w, __u64 key)
+/* Searches the code of w->pc. The last two of a function are kept. */
+static __always_inline bool v8_search_code(struct v8_walk *w, __u64 key)
 {
 	struct v8_search search = {.w = w};
-	struct v8_code_entry *entry;
-	__u64 place;
+	__u64 place = mix_bits(key + w->pc / V8_CODE_ALIGNMENT);
+	struct v8_code_entry *entry = v8_code_slot(place, 0);
 
-	if (!w)
-		return 0;
-	w->code = 0;
-	if (!w->layout.code_size)
-		return 0;
-	if (v8_try_slot(w, key, 0) || v8_try_slot(w, key, 1))
-		return 1;
-	place = mix_bits(key + w->pc / V8_CODE_ALIGNMENT);
-	entry = v8_code_slot(place, 0);
 	if ((entry && entry->key == place) || w->searches >= V8_SEARCHES_MAX)
-		return 0;
+		return false;
 	w->searches++;
 	w->search = w->pc & ~(V8_CODE_ALIGNMENT - 1ull);
 	bpf_loop(V8_SEARCH_STEPS, v8_search_turn, &search, 0);
 	if (!w->code) {
 		v8_keep_code(place, 0, 0);
-		return 0;
+		return false;
 	}
 	entry = v8_code_slot(key, 0);
-	v8_keep_code(key, entry && entry->key == key, w->code);
-	return 1;
+	if (entry && entry->key == key)
+		v8_keep_code(key, 1, entry->code);
+	v8_keep_code(key, 0, w->code);
+	return true;
 }
 
-/* Finds the compiled code of the frame and its compiler. */
-static __always_inline void v8_find_compiler(struct v8_walk *w, __u64 key)
+/*
+ * Finds the code of w->pc, or that which called the builtin there. `key`: of its function. 0: there
+ * is none, negative: it was not found.
+ */
+__noinline int v8_find_code(struct stack_scratch *s, struct v8_walk *w, __u64 key)
 {
-	if (!v8_find_code(w, key))
+	if (!s || !w)
+		return 0;
+	if (!v8_is_in_file(s, w)) {
+		if (v8_try_slot(w, key, 0) || v8_try_slot(w, key, 1))
+			return 1;
+		if (!v8_find_file(s, w))
+			return v8_search_code(w, key) ? 1 : -1;
+	}
+	if (w->sp && (v8_try_returns(w, key, 0) || v8_try_returns(w, key, 1)))
+		return 1;
+	return w->tier == V8_TIER_UNKNOWN ? -1 : 0;
+}
+
+/*
+ * Finds the compiled code of the frame and its compiler. Code that was entered in the middle of a
+ * loop has taken over the frame of the interpreter or of baseline code, and what those keep there.
+ */
+static __always_inline void v8_find_compiler(struct stack_scratch *s, struct v8_walk *w)
+{
+	int found;
+
+	w->code = 0;
+	if (!w->layout.code_size || w->tier == V8_TIER_BUILTIN ||
+	    (!w->sp && w->bytecode && v8_is_in_file(s, w)))
 		return;
-	if (w->code_size > UNITS_MAX || w->code_kind <= w->layout.code_baseline)
-		w->code = 0;
-	else if (w->code_kind == w->layout.code_baseline + 1)
-		w->tier = V8_TIER_MIDTIER;
-	else
-		w->tier = V8_TIER_OPTIMIZED;
+	found = v8_find_code(s, w, mix_bits(w->identity ^ w->process));
+	if (found > 0 && w->code_kind > w->layout.code_baseline) {
+		w->bytecode = w->bytecode_size = 0;
+		w->tier = w->code_kind == w->layout.code_baseline + 1 ? V8_TIER_MIDTIER
+								      : V8_TIER_OPTIMIZED;
+		return;
+	}
+	w->code = 0;
+	if (found >= 0)
+		return;
+	w->lacks_code = 1;
+	/* The interpreter is no generated code. */
+	if (w->tier == V8_TIER_INTERPRETED) {
+		w->bytecode = w->bytecode_size = 0;
+		w->tier = V8_TIER_UNKNOWN;
+	}
 }
 
 #endif

@@ -314,7 +314,7 @@ __noinline __u64 v8_find_function(struct v8_walk *w)
 
 	if (!w)
 		return 0;
-	w->identity = v8_code_identity(w, v8_identity(w));
+	w->identity = v8_code_identity(w, w->identity);
 	w->key = mix_bits(w->identity ^ w->process) | 1;
 	return find_seen(w->key, &value) ? value : 0;
 }

@@ -90,7 +90,7 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	end = notes->sps[i];
 	/* The callee of the frame, or none yet. */
 	barrier_var(inner);
-	sp = inner < USER_DEPTH_MAX ? notes->sps[inner] & ~1ull : s->top_sp;
+	sp = inner < USER_DEPTH_MAX ? notes->sps[inner] : s->top_sp & ~1ull;
 	/* There is no user frame inside the first one if the leaf is in the kernel. */
 	if (!(end & 1) || (!i && s->sample_flags & SAMPLE_LEAF_KERNEL))
 		return 1;
@@ -99,11 +99,12 @@ __noinline int v8_take_frame(struct stack_scratch *s, struct runtime_scratch *no
 	barrier_var(at);
 	/* A return address may be that of the next function. */
 	w->pc = i && at < DEPTH_MAX ? s->words[HEADER_WORDS + at] - 1 : s->leaf;
+	w->sp = sp & 1 ? 0 : sp;
+	sp &= ~1ull;
 	if (!v8_read_frame(w, fp, sp))
 		return 1;
-	w->code = 0;
-	if (w->tier == V8_TIER_UNKNOWN)
-		v8_find_compiler(w, mix_bits(v8_identity(w) ^ w->process));
+	w->identity = v8_identity(w);
+	v8_find_compiler(s, w);
 	position = v8_position(w, &m->like);
 	at = m->count;
 	if (at >= MANAGED_MAX) {
@@ -134,7 +135,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 
 	m->count = m->group = 0;
 	m->process = 0; /* each frame has a place of its own */
-	w->torn = w->searches = 0;
+	w->torn = w->searches = w->lacks_code = 0;
 	/* Only frames that the walk has reached are known; a copy is walked elsewhere. */
 	if (s->stack_flags & STACK_UNKNOWN) {
 		s->managed_count = 0;
@@ -142,6 +143,7 @@ static __always_inline void v8_capture(struct stack_scratch *s, struct runtime_s
 		return;
 	}
 	bpf_loop(s->user_depth, take_frame, &loop, 0);
+	count->unfound += w->lacks_code;
 	m->is_cut = w->torn == 2;
 	if (w->torn == 1)
 		count->torn++;

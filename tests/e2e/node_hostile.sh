@@ -19,6 +19,14 @@ if "wild" in args[0]:
     expect(r["idle"] < 5 and r["whole"] == 0, r)
 CODE
 
+record entered 0 -- "$fake" entered 0.5
+judge "compiled code in the interpreter's frame: what it has taken in" entered.json.gz <<'CODE'
+chains = [[(f["name"], f["line"], f["subcategory"]) for f in frames if f["category"] == "JavaScript"]
+          for _, _, _, frames in samples()]
+found = chains.count([("honest", 7, "Optimized"), ("deep", 8, "Optimized")])
+expect(found > 0.8 * len(chains) and found > 100, chains[:3])
+CODE
+
 # A real one beside it keeps its names.
 tree=$root/tests/workloads/node/tree.js
 run node "$tree" --tree

@@ -3,6 +3,8 @@
  * false_v8 MODE [SECONDS]: no V8, but a program with the structures of 12.4, which burns below a
  * frame of generated code that has the slots of a function's. MODE says what is wrong with them:
  *   honest    nothing: one function, "honest", at line 7 of /honest.js
+ *   entered   its loop was entered in the middle: the interpreter's slots are in the frame of
+ *             compiled code, which has taken in "deep", at line 8
  *   cycle     texts that consist of themselves, a frame whose caller is itself
  *   long      2,000 frames of as many functions
  *   lengths   texts, tables and code that claim to have gigabytes
@@ -113,6 +115,14 @@ struct code {
 	uint64_t rest;
 };
 
+struct array {
+	uint64_t map, length;
+	union {
+		uint64_t words[9];
+		uint8_t bytes[72];
+	};
+};
+
 _Static_assert(offsetof(struct script, id) == 64 && offsetof(struct bytecode, data) == 64 &&
 		       offsetof(struct code, start) == 40 && offsetof(struct code, size) == 52 &&
 		       offsetof(struct shared, literal) == 52,
@@ -123,7 +133,7 @@ enum { TEXT_MAP = 8, THIN_MAP = 5, CONS_MAP = 9 };
 static struct map flat_map = {.type = TEXT_MAP}, thin_map = {.type = THIN_MAP},
 		  cons_map = {.type = CONS_MAP}, shared_map = {.type = 274},
 		  script_map = {.type = 167}, scope_map = {.type = 273},
-		  bytecode_map = {.type = 204}, code_map = {.type = 206},
+		  bytecode_map = {.type = 204}, code_map = {.type = 206}, table_map = {.type = 212},
 		  other_map = {.type = 2000};
 
 /* All that the other thread changes. */
@@ -135,6 +145,11 @@ static struct {
 	struct script script;
 	struct bytecode bytecode;
 	struct code code;
+	/* Compiled code and what it has taken in, for "entered". */
+	struct text deep_name;
+	struct scope deep_scope;
+	struct shared deep;
+	struct array table, deopt, literals, calls;
 } heap;
 
 /* The slots of a function's frame, from the frame pointer down: a number of arguments between. */
@@ -222,6 +237,48 @@ static enter_fn *generate(void)
 				  .size = (uint32_t)size};
 	memcpy(&enter, &start, sizeof(enter));
 	return enter;
+}
+
+/* Writes a number as tables of places have it. Returns how many bytes it takes. */
+static size_t put_number(uint8_t *at, uint64_t number)
+{
+	size_t size = 0;
+
+	for (number *= 2; number > 0x7f; number >>= 7)
+		at[size++] = (uint8_t)(number | 0x80);
+	at[size++] = (uint8_t)number;
+	return size;
+}
+
+/* Places in texts: characters from 1, doubled. */
+#define IN_HONEST 26
+#define IN_DEEP 90
+#define FIRST_CALL ((uint64_t)1 << 31)
+
+static void make_entered(void)
+{
+	size_t size;
+
+	set_text(&heap.source, "\n\n\n\n\n\nfunction honest() { }\nfunction deep() { }");
+	set_text(&heap.deep_name, "deep");
+	heap.deep_scope = heap.scope;
+	heap.deep_scope.name = REF(&heap.deep_name);
+	heap.deep_scope.start = SMALL(40);
+	heap.deep_scope.end = SMALL(50);
+	heap.deep = heap.shared;
+	heap.deep.name = REF(&heap.deep_scope);
+	heap.deep.literal = 2;
+	heap.table.map = REF(&table_map);
+	size = put_number(heap.table.bytes, 1);
+	size += put_number(heap.table.bytes + size, FIRST_CALL | IN_DEEP);
+	heap.table.length = SMALL(size);
+	heap.calls = (struct array){.length = SMALL(16), .words = {IN_HONEST}};
+	heap.literals = (struct array){.length = SMALL(1), .words = {REF(&heap.deep)}};
+	heap.deopt = (struct array){
+		.length = SMALL(9),
+		.words = {[1] = SMALL(1), [2] = REF(&heap.literals), [7] = REF(&heap.calls)}};
+	heap.code.positions = REF(&heap.table);
+	heap.code.deopt = REF(&heap.deopt);
 }
 
 /* Changes words of the heap and the slots of the frame. */
@@ -335,7 +392,9 @@ int main(int argc, char **argv)
 	set_up();
 	if (!chain)
 		return 1;
-	if (strcmp(mode, "cycle") == 0)
+	if (strcmp(mode, "entered") == 0)
+		make_entered();
+	else if (strcmp(mode, "cycle") == 0)
 		make_cycles();
 	else if (strcmp(mode, "lengths") == 0)
 		make_lengths();

@@ -247,7 +247,7 @@ __noinline int unwind_try_word(struct stack_scratch *s, __u32 i)
 	word &= walk_pc_mask(&s->frame);
 	if (!unwind_find_mapping(s, word - 1) || !follows_call(word))
 		return 0;
-	walk_to_return(&s->frame, word, at + 8);
+	walk_to_guess(&s->frame, word, at);
 	return 1;
 }
 
@@ -500,7 +500,7 @@ __noinline int begin_walk(struct stack_scratch *s)
 	f = &s->frame;
 	r = &s->regs;
 	f->has_sp = f->has_others = f->is_pc = 1;
-	f->by_fp = 0;
+	f->by_fp = f->by_scan = 0;
 	f->fp_at = f->base_at = 0;
 #if defined(__TARGET_ARCH_arm64)
 	f->pc = r->pc;

@@ -44,6 +44,11 @@ enum unwind_cfa_kind {
 	UNWIND_CFA_INDEXED,
 	UNWIND_CFA_PLT, /* reg + (1 + ((pc & 15) >= offset)) * word: lazy binding stubs of x86 */
 	/*
+	 * reg + offset, behind a system call that makes a thread. In the new thread, where the
+	 * call's result, general register 0, is 0, the frame is the outermost one.
+	 */
+	UNWIND_CFA_CLONE,
+	/*
 	 * From here on: the caller's frame is on another stack. Otherwise unused words of such a
 	 * rule locate that stack.
 	 */

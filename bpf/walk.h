@@ -52,6 +52,7 @@ struct walk_frame {
 	 */
 	__u32 has_sp;
 	__u32 by_fp; /* reached by a frame pointer: fp comes from memory */
+	__u32 by_scan; /* this frame, or one inside it, was guessed by walk_to_guess() */
 	/*
 	 * The general registers of the top frame, by DWARF number, are still good for CFAs: all
 	 * frames so far were left by CFI. Code whose CFA depends on one of them is assembler, and
@@ -122,6 +123,11 @@ WALK_INLINE enum walk_result walk_cfa(const struct walk_frame *f, const struct u
 		*cfa = value + walk_word(f) +
 		       ((f->pc & 15) >= (__u32)rule->cfa_offset ? walk_word(f) : 0);
 		return WALK_STEPPED;
+	} else if (rule->cfa_kind == UNWIND_CFA_CLONE) {
+		if (!walk_reg(f, UNWIND_REG_OTHER, &index))
+			return WALK_UNKNOWN_REG;
+		if (!index)
+			return WALK_END;
 	}
 	*cfa = value + (__s64)rule->cfa_offset;
 	return WALK_STEPPED;
@@ -222,9 +228,14 @@ walk_find_caller(const struct walk_frame *f, const struct unwind_rule *rule, str
 		if (walk_read_word(f, &pc, at))
 			return WALK_BAD_READ;
 	}
-	/* Some outermost frames have 0 as return address: Go's, on all its stacks. */
+	/*
+	 * Some outermost frames have 0 as return address: Go's, on all its stacks. Other words are
+	 * 0 as well: if a guess led here, or the code was interrupted where its rules do not hold,
+	 * 0 proves nothing.
+	 */
 	if (!pc && !is_signal)
-		return WALK_END;
+		return ra_kind != UNWIND_UNKNOWN && f->is_pc | f->by_scan ? WALK_BAD_READ
+									  : WALK_END;
 	to->cfa = cfa;
 	to->pc = pc;
 	to->ra_at = at;
@@ -377,6 +388,25 @@ WALK_INLINE void walk_to_return(struct walk_frame *f, __u64 pc, __u64 sp)
 	f->sp = sp;
 	f->has_sp = !walk_is_arm64(f);
 	f->has_others = f->is_pc = f->by_fp = 0;
+}
+
+/*
+ * Goes to a caller that a scan found: the word `pc` at the address `at`. x86-64: functions with a
+ * frame pointer save it first, so it lies below the return address. Without a plausible one in f,
+ * that word is the caller's.
+ */
+WALK_INLINE void walk_to_guess(struct walk_frame *f, __u64 pc, __u64 at)
+{
+	__u64 saved, size = walk_word(f);
+
+	if (!walk_is_arm64(f) && at > f->sp && (f->fp <= at || f->fp - at > WALK_FRAME_SIZE_MAX) &&
+	    !walk_read_word(f, &saved, at - size) && saved > at &&
+	    saved - at <= WALK_FRAME_SIZE_MAX && !(saved & (size - 1))) {
+		f->fp = saved;
+		f->fp_at = 0;
+	}
+	walk_to_return(f, pc, at + size);
+	f->by_scan = 1;
 }
 
 WALK_INLINE void walk_to_frame_pointer(struct walk_frame *f, const __u64 pair[2])

@@ -135,6 +135,16 @@ void put_hdr_entry(struct cfi_bytes *b, uint64_t start, size_t fde)
 	put_u32(b, CFI_VADDR + fde - HDR_VADDR);
 }
 
+static bool read_gap(const void *ctx, uint64_t vaddr, void *to, size_t size)
+{
+	const struct cfi_fixture *f = ctx;
+
+	(void)vaddr;
+	if (f->gap)
+		memcpy(to, f->gap, size);
+	return f->gap;
+}
+
 int cfi_fixture_compile(struct cfi_fixture *f)
 {
 	_cleanup_free_ uint8_t *section = xmemdup(f->section.data, f->section.size);
@@ -147,6 +157,8 @@ int cfi_fixture_compile(struct cfi_fixture *f)
 		.is_debug_frame = f->is_debug_frame,
 		.code = f->code[0].end ? f->code : &code,
 		.code_count = f->code[1].end ? 2 : 1,
+		.read_code = read_gap,
+		.ctx = f,
 		.stubs = f->stubs.rows.items,
 		.stub_count = f->stubs.rows.count,
 	};

@@ -457,3 +457,36 @@ TEST(the_section_ends_at_its_terminator)
 	assert_int_equal(cfi_fixture_offset(f, 0x1200), -1);
 	cfi_fixture_free(f);
 }
+
+/* The end of glibc's clone(), behind its system call, has no FDE. */
+static void check_gap(uint64_t end, const char *code, enum unwind_cfa_kind kind)
+{
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t cie = put_usual_cie(&f->section, &unwind_arch_x86_64);
+
+	f->gap = code;
+	cfi_fixture_put_fde(f, cie, 0x1100, 0x40, 16);
+	cfi_fixture_put_fde(f, cie, end, 0x40, 32);
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(cfi_fixture_rule(f, 0x1140).cfa_kind, kind);
+	assert_int_equal(cfi_fixture_rule(f, end - 1).cfa_kind, kind);
+	if (kind != UNWIND_CFA_NONE)
+		assert_int_equal(cfi_fixture_offset(f, 0x1142), 8);
+	assert_int_equal(cfi_fixture_offset(f, end), 32);
+	cfi_fixture_free(f);
+}
+
+TEST(gap_behind_a_system_call_that_makes_a_thread)
+{
+	const char near[] = "\x0f\x05\x48\x85\xc0\x7c\x13\x74\x01\xc3\xcc\xcc\xcc\xcc\xcc\xcc";
+	const char far[] = "\x0f\x05\x48\x85\xc0\x0f\x8c\x10\x01\x00\x00\x74\x01\xc3\xcc\xcc";
+	const char other[] = "\x0f\x05\x48\x85\xc0\x7c\x13\x90\x90\xc3";
+
+	check_gap(0x114a, near, UNWIND_CFA_CLONE);
+	check_gap(0x114e, far, UNWIND_CFA_CLONE);
+	check_gap(0x114a, other, UNWIND_CFA_NONE);
+	check_gap(0x114a, NULL, UNWIND_CFA_NONE);
+	/* More code than that, or a gap up to a function's alignment. */
+	check_gap(0x114b, near, UNWIND_CFA_NONE);
+	check_gap(0x1150, near, UNWIND_CFA_NONE);
+}

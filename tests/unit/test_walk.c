@@ -6,6 +6,7 @@
 #include "tests/unit/walk_fixture.h"
 #include "tests/unit/test.h"
 
+#define X86_RAX 0
 #define X86_RBX 3
 #define X86_RDI 5
 #define X86_RBP 6
@@ -200,6 +201,22 @@ CASE(lazy_binding_stub)
 	EXPECT(w, STACK_WHOLE, RET(1));
 	w->regs.pc = START(0) + 16 + 11; /* the relocation's number has been pushed */
 	EXPECT(w, STACK_WHOLE, RET(2));
+}
+
+/* Parent and new thread return from one system call; the new thread has nobody to return to. */
+CASE(system_call_that_makes_a_thread)
+{
+	struct world *w = *state;
+	struct unwind_rule rule = SIMPLE(UNWIND_REG_SP, 8);
+
+	rule.cfa_kind = UNWIND_CFA_CLONE;
+	world_set_rule(w, 0, rule);
+	world_set_rule(w, 1, END);
+	world_store(w, 0, RET(1));
+	world_set_reg(w, X86_RAX, 1234);
+	EXPECT(w, STACK_WHOLE, RET(1));
+	world_set_reg(w, X86_RAX, 0);
+	EXPECT_NONE(w, STACK_WHOLE);
 }
 
 static struct unwind_rule signal_rule(void)

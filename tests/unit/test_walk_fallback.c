@@ -61,6 +61,21 @@ CASE(no_return_address)
 	EXPECT(w, STACK_BROKEN, RET(1), 0);
 }
 
+/* Code that was interrupted may have 0 where its rule has the return address, as may guesses. */
+CASE(zero_is_no_proof_of_an_end)
+{
+	struct world *w = *state;
+
+	world_set_rule(w, 0, SIMPLE(UNWIND_REG_SP, 8));
+	EXPECT_NONE(w, STACK_BROKEN);
+	world_store(w, 16, RET(1));
+	world_put_code_before(w, RET(1), CALL, 5);
+	world_set_rule(w, 1, SIMPLE(UNWIND_REG_SP, 8));
+	EXPECT(w, STACK_BROKEN | STACK_GUESSED, RET(1));
+	world_set_rule(w, 1, END);
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1));
+}
+
 CASE(cfa_must_grow)
 {
 	struct world *w = *state;
@@ -222,6 +237,27 @@ CASE(by_scan)
 	w->target.methods |= UNWIND_BY_SCAN;
 	w->target.read_code = NULL;
 	EXPECT_NONE(w, STACK_BROKEN);
+}
+
+/* Generated code uses rbp as it likes; the function that called it has pushed its own. */
+CASE(a_guess_brings_its_frame_pointer)
+{
+	struct world *w = *state;
+
+	world_store(w, 16, WORLD_SP + 64);
+	world_store(w, 24, RET(1));
+	world_put_code_before(w, RET(1), CALL, 5);
+	world_set_rule(w, 1, FRAMED);
+	world_set_rule(w, 2, END);
+	world_store(w, 64, 0);
+	world_store(w, 72, RET(2));
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(2));
+	/* A plausible one is kept. */
+	world_set_reg(w, X86_RBP, WORLD_SP + 96);
+	world_store(w, 104, RET(3));
+	world_set_rule(w, 3, END);
+	w->target.methods &= ~UNWIND_BY_FRAME_POINTER;
+	EXPECT(w, STACK_WHOLE | STACK_GUESSED, RET(1), RET(3));
 }
 
 CASE(scan_goes_so_far)

@@ -24,6 +24,8 @@ struct unwind_arch {
 	const struct unwind_rule *signal_rule;
 	struct unwind_rule initial; /* the rule before a CIE's first instruction */
 	void (*add_stub)(struct stubs *stubs, const struct stub_code *code);
+	/* Finds the rule of code between two FDEs; false if it is unknown. NULL: always. */
+	bool (*gap_rule)(const uint8_t *code, size_t size, struct unwind_rule *rule);
 	const struct go_arch *go; /* NULL: no rows for Go programs */
 };
 

@@ -71,6 +71,26 @@ static void add_stub(struct stubs *stubs, const struct stub_code *code)
 		add_init(stubs, code);
 }
 
+/*
+ * glibc's clone() and clone3() have no CFI from the system call to the return, since both the
+ * parent and the new thread run it: syscall; test %rax,%rax; jl error; je thread_start; ret
+ */
+static bool gap_rule(const uint8_t *code, size_t size, struct unwind_rule *rule)
+{
+	const struct stub_code gap = {.code = code, .size = size};
+	size_t at = 5;
+
+	if (!stub_has(&gap, 0, "\x0f\x05\x48\x85\xc0"))
+		return false;
+	at += stub_has(&gap, at, "\x7c") ? 2 : stub_has(&gap, at, "\x0f\x8c") ? 6 : 0;
+	if (at == 5 || !stub_has(&gap, at, "\x74") || !stub_has(&gap, at + 2, "\xc3") ||
+	    size != at + 3)
+		return false;
+	*rule = stubs_rule_at_entry(&unwind_arch_x86_64, 8);
+	rule->cfa_kind = UNWIND_CFA_CLONE;
+	return true;
+}
+
 const struct unwind_arch unwind_arch_x86_64 = {
 	.machine = EM_X86_64,
 	.ra_column = 16,
@@ -82,5 +102,6 @@ const struct unwind_arch unwind_arch_x86_64 = {
 	/* The CIE of some assembler code omits the place of the return address. */
 	.initial = {.kinds = UNWIND_AT_CFA, .ra_offset = -1},
 	.add_stub = add_stub,
+	.gap_rule = gap_rule,
 	.go = &go_arch_x86_64,
 };

@@ -65,6 +65,28 @@ static uint16_t stub_rule(struct compile *c, const struct stub_row *stub)
 	return rows_rule(&c->rows, rule_pack(&stub->rule));
 }
 
+/* The size of a gap between FDEs in whose code a rule is looked for. */
+#define GAP_SIZE_MIN 8
+#define GAP_SIZE_MAX 24
+
+/*
+ * Returns the rule of the code in a gap. Compilers fill up to a function's alignment: such gaps,
+ * the most by far, are not read.
+ */
+static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
+{
+	const struct compile_input *input = c->input;
+	uint8_t code[GAP_SIZE_MAX];
+	struct unwind_rule rule;
+
+	if (!input->arch->gap_rule || !input->read_code || to - from < GAP_SIZE_MIN ||
+	    to - from > sizeof(code) || to % 16 == 0 ||
+	    !input->read_code(input->ctx, from, code, to - from) ||
+	    !input->arch->gap_rule(code, to - from, &rule))
+		return UNWIND_RULE_NONE;
+	return rows_rule(&c->rows, rule_pack(&rule));
+}
+
 /* Adds rows for code without an FDE. */
 static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 {
@@ -74,7 +96,7 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 	while (at < count && stubs[at].vaddr < from)
 		at++;
 	if (at == count || stubs[at].vaddr > from)
-		rows_add(&c->rows, from, UNWIND_RULE_NONE);
+		rows_add(&c->rows, from, gap_rule(c, from, to));
 	for (; at < count && stubs[at].vaddr < to; at++)
 		rows_add(&c->rows, stubs[at].vaddr, stub_rule(c, &stubs[at]));
 	c->next_stub = at;

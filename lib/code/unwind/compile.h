@@ -22,6 +22,9 @@ struct compile_input {
 	/* Executable ranges: FDEs elsewhere are ignored. */
 	const struct code_range *code;
 	size_t code_count;
+	/* Copies that many bytes of code at a vaddr. Returns false if they are not there. */
+	bool (*read_code)(const void *ctx, uint64_t vaddr, void *to, size_t size);
+	const void *ctx;
 	/* Rows for code without an FDE, in order of address. */
 	const struct stub_row *stubs;
 	size_t stub_count;

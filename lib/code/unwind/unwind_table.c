@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/base/alloc.h"
 #include "lib/base/cleanup.h"
@@ -307,6 +308,15 @@ static int compile_into(const struct compile_input *input, struct unwind_rules *
 	return ret;
 }
 
+static bool read_gap(const void *ctx, uint64_t vaddr, void *to, size_t size)
+{
+	const struct cfi_file *file = ctx;
+	struct file_range range = cfi_file_find(file, vaddr);
+
+	return size <= range.size &&
+	       pread(file->fd, to, size, (off_t)range.offset) == (ssize_t)size;
+}
+
 static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwind_rules *rules,
 		   struct unwind_scratch *scratch, struct unwind_table *table, struct error *err)
 {
@@ -314,6 +324,8 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwi
 		.arch = file->arch,
 		.code = file->code.items,
 		.code_count = file->code.count,
+		.read_code = read_gap,
+		.ctx = file,
 		.stubs = stubs->rows.items,
 		.stub_count = stubs->rows.count,
 	};

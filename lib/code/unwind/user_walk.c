@@ -210,7 +210,7 @@ static bool step_by_scan(struct walk *w)
 		word &= pc_mask(&w->frame);
 		if (!find_mapping(w, word - 1) || !follows_call(w, word))
 			continue;
-		walk_to_return(&w->frame, word, at + size);
+		walk_to_guess(&w->frame, word, at);
 		return true;
 	}
 	return false;

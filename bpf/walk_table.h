@@ -16,7 +16,7 @@
  * Bytes of code at a program's entry that count as a root even without CFI. A shared library's
  * entry means nothing: it is often the address of an ordinary function.
  */
-#define WALK_ENTRY_SIZE 64
+#define WALK_ENTRY_SIZE 128
 
 /* A search for the row of an address in a table. */
 struct walk_rows {

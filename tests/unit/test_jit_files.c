@@ -269,6 +269,9 @@ CASE(names_of_dumps)
 	assert_true(language_dump_is_path("/home/u/jit-123.dump"));
 	assert_true(language_dump_is_path("/jit-1.dump (deleted)"));
 	assert_true(language_dump_is_path("jit-1.dump"));
+	assert_true(language_dump_is_path("/tmp/jit-12-345.dump"));
+	assert_false(language_dump_is_path("/jit-12-.dump"));
+	assert_false(language_dump_is_path("/jit--1.dump"));
 	assert_false(language_dump_is_path("/jit-.dump"));
 	assert_false(language_dump_is_path("/jit-1x.dump"));
 	assert_false(language_dump_is_path("/jit-1.dump.so"));

@@ -207,10 +207,24 @@ CASE(v8_counts_from_an_elf_header)
 	assert_string_equal(read_more(), "5 1000+20 a 0:7:a.js 1f:8:a.js\n");
 }
 
+/* Its first row lies before the code, its last at the end, without a line. */
+CASE(lines_of_erlang)
+{
+	static const struct jitdump_line lines[] = {
+		{0xff8, 7, "a.erl"}, {0x1010, 8, "a.erl"}, {0x1020, 0, "a.erl"}};
+
+	jitdump_write_header(fd, 0, 0);
+	jitdump_write_lines(fd, 0x1000, lines, 3);
+	jitdump_write_load(fd, 5, 0x1000, 0x20, 1, "a");
+	assert_string_equal(read_more(), "5 1000+20 a 0:7:a.erl 10:8:a.erl\n");
+	assert_int_equal(dump.stats.malformed, 0);
+}
+
 CASE(lines_that_make_no_sense)
 {
 	static const struct jitdump_line cases[][2] = {
 		{{0x1000, 7, "a.c"}, {0x1020, 8, "a.c"}}, /* behind the code */
+		{{0xe00, 7, "a.c"}, {0x1010, 8, "a.c"}}, /* far before it */
 		{{0x1000, 7, "a.c"}, {0xfff, 8, "a.c"}},
 		{{0x1010, 7, "a.c"}, {0x1008, 8, "a.c"}}, /* back */
 		{{0x1000, 7, "\xff"}, {0x1008, 8, "a.c"}}, /* like the one before, which is none */

@@ -42,7 +42,7 @@ CASE(entry)
 	EXPECT(w, STACK_WHOLE, RET(4), RET(5));
 	/* Later code is not the entry. */
 	world_set_rule(w, 4, (struct unwind_rule){0});
-	w->mappings[0].entry -= 64;
+	w->mappings[0].entry -= 128;
 	w->target.methods = UNWIND_BY_CFI;
 	EXPECT(w, STACK_BROKEN, RET(4));
 }

@@ -363,7 +363,8 @@ static bool find_in(struct go_file *go, const struct file_range *range)
 bool go_file_find(struct go_file *go, const struct cfi_file *file)
 {
 	const struct file_range *const places[] = {&file->go_functions, &file->relro};
-	bool is_go = file->go_build_info.size || file->go_build_id.size;
+	/* Some linkers drop the build info. */
+	bool is_go = file->go_build_info.size || file->go_build_id.size || file->go_functions.size;
 
 	for (size_t i = 0; is_go && i < 2; i++) {
 		*go = (struct go_file){.file = file};

@@ -22,6 +22,7 @@
 #define UNWINDING_HEAD (PREFIX_SIZE + 24)
 #define UNWINDING_SIZE_MAX ((size_t)1 << 20)
 #define LINES_MAX 8192
+#define LEAD_MAX 256
 #define FILES_SIZE_MAX 32768
 
 enum jit_record {
@@ -168,7 +169,15 @@ static bool parse_lines(const struct jitdump *d, struct bytes *b, uint64_t code_
 
 		bytes_skip(b, 4);
 		name = bytes_cstr(b);
-		if (!name || offset >= code_size || !add_line(l, offset, line, name))
+		if (!name)
+			return false;
+		/* Erlang: the first row begins up to LEAD_MAX before the code, the last is its end.
+		 */
+		if (offset >= code_size && !line)
+			continue;
+		if (!l->count && offset > UINT64_MAX - LEAD_MAX)
+			offset = 0;
+		if (offset >= code_size || !add_line(l, offset, line, name))
 			return false;
 	}
 	return true;

@@ -80,12 +80,16 @@ uint32_t language_dump_line_shift(uint32_t mark)
 bool language_dump_is_path(const char *path)
 {
 	const char *name = strrchr(path, '/');
+	const char *const digit = "0123456789";
 	size_t digits;
 
 	name = name ? name + 1 : path;
 	if (strncmp(name, "jit-", 4) != 0)
 		return false;
-	digits = strspn(name + 4, "0123456789");
+	digits = strspn(name + 4, digit);
 	name += 4 + digits;
+	/* JavaScriptCore: jit-TID-PID.dump */
+	if (digits && *name == '-' && strspn(name + 1, digit))
+		name += 1 + strspn(name + 1, digit);
 	return digits && (strcmp(name, ".dump") == 0 || strcmp(name, ".dump (deleted)") == 0);
 }

@@ -112,15 +112,29 @@ static const char *find_file(const char *text, size_t size)
 	return memchr(text, ' ', size);
 }
 
+/*
+ * Skips the mark of the tier. From V8 13 on, "o" before it stands for code that was entered in a
+ * loop, and "'" behind it for code of a single closure.
+ */
+static void skip_marks(struct code_name *out, const char **text, size_t *size)
+{
+	const char *at = *text, *end = at + *size;
+	uint8_t tier;
+
+	if (end - at > 1 && *at == 'o' && tier_of_mark(at[1], &tier))
+		at++;
+	if (at < end && tier_of_mark(*at, &out->tier))
+		at += at + 1 < end && at[1] == '\'' ? 2 : 1;
+	*size -= (size_t)(at - *text);
+	*text = at;
+}
+
 static void parse_function(struct code_name *out, const char *text, size_t size)
 {
 	const char *space;
 	uint32_t last;
 
-	if (size && tier_of_mark(text[0], &out->tier)) {
-		text++;
-		size--;
-	}
+	skip_marks(out, &text, &size);
 	out->is_js = true;
 	space = find_file(text, size);
 	if (space) {

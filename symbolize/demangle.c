@@ -240,6 +240,97 @@ static size_t plain_size(const char *name, size_t size)
 	return size;
 }
 
+static int lower_hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Returns the size of an OCaml name without the stamp that the compiler numbers anew: "map_456". */
+static size_t without_stamp(const char *name, size_t size)
+{
+	size_t end = size;
+
+	while (end && name[end - 1] >= '0' && name[end - 1] <= '9')
+		end--;
+	return end > 1 && end < size && name[end - 1] == '_' ? end - 1 : size;
+}
+
+/* camlStdlib__List__map_456 and, from OCaml 5.2 on, camlStdlib__List.map_456 → Stdlib.List.map */
+static bool demangle_ocaml(const char *name, size_t size, struct strbuf *out)
+{
+	size_t end = without_stamp(name, size);
+
+	if (!text_starts_with(name, "caml") || name[4] < 'A' || name[4] > 'Z')
+		return false;
+	for (size_t at = 4; at < end; at++) {
+		bool is_escape = name[at] == '$' && end - at > 2;
+		int high = is_escape ? lower_hex(name[at + 1]) : -1;
+		int low = is_escape ? lower_hex(name[at + 2]) : -1;
+
+		if (high >= 2 && low >= 0) {
+			strbuf_addch(out, (char)(high << 4 | low));
+			at += 2;
+		} else if (name[at] == '_' && end - at > 2 && name[at + 1] == '_') {
+			strbuf_addch(out, '.');
+			at++;
+		} else {
+			strbuf_addch(out, name[at]);
+		}
+	}
+	return true;
+}
+
+/* GHC's escapes of one character; those of tuples and of any code point follow other rules. */
+static char z_decoded(const char *at)
+{
+	static const char lower[] = "za&zb|zc^zd$ze=zg>zh#zi.zl<zm-zn!zp+zq'zr\\zs/zt*zu_zv%zzz";
+	static const char upper[] = "ZC:ZL(ZM[ZN]ZR)ZZZ";
+	const char *table = *at == 'z' ? lower : upper;
+
+	for (; *table; table += 3) {
+		if (table[0] == at[0] && table[1] == at[1])
+			return table[2];
+	}
+	return 0;
+}
+
+/*
+ * Decodes package_Module_name_info: the package ends at the first "_", which is escaped elsewhere.
+ * False for names that GHC would not make.
+ */
+static bool demangle_ghc(const char *name, size_t size, struct strbuf *out)
+{
+	static const char suffix[] = "_info";
+	const char *end = name + size - (sizeof(suffix) - 1), *module = memchr(name, '_', size);
+	bool has_path = false;
+
+	if (size <= sizeof(suffix) || strcmp(end, suffix) != 0 || !module || module >= end)
+		return false;
+	/* The package is left out in programs' own modules: Main_main1_info. */
+	module = name[0] >= 'A' && name[0] <= 'Z' ? name : module + 1;
+	if (*module < 'A' || *module > 'Z')
+		return false;
+	for (const char *at = module; at < end; at++) {
+		char c = *at == 'z' || *at == 'Z' ? z_decoded(at) : *at;
+
+		if (!c)
+			return false;
+		has_path |= at[0] == 'z' && at[1] == 'i';
+		at += c != *at || *at == 'z' || *at == 'Z';
+		strbuf_addch(out, c == '_' && *at == '_' ? '.' : c);
+	}
+	return has_path || text_starts_with(name, "Main_");
+}
+
+/* Names of languages that neither C++ nor Rust would make. */
+static bool demangle_others(const char *name, size_t size, struct strbuf *readable)
+{
+	if (demangle_ocaml(name, size, readable))
+		return true;
+	strbuf_reset(readable);
+	return demangle_ghc(name, size, readable);
+}
+
 bool demangle(const char *name, struct strbuf *readable)
 {
 	size_t size = strnlen(name, MAX_MANGLED + 1), plain;
@@ -247,8 +338,10 @@ bool demangle(const char *name, struct strbuf *readable)
 	struct output out;
 
 	strbuf_reset(readable);
-	if (name[0] != '_' || size > MAX_MANGLED)
+	if (size > MAX_MANGLED)
 		return false;
+	if (name[0] != '_')
+		return demangle_others(name, size, readable);
 	plain = plain_size(name, size);
 	memcpy(mangled, name, plain);
 	mangled[plain] = '\0';

@@ -87,6 +87,39 @@ TEST(stubs)
 	check("@plt", NULL);
 }
 
+TEST(ocaml)
+{
+	check("camlStdlib__List__map_456", "Stdlib.List.map");
+	check("camlStdlib__List.map_456", "Stdlib.List.map");
+	check("camlMain__fib_267", "Main.fib");
+	check("camlMain__entry", "Main.entry");
+	check("camlMain__$3e$3e$3d_301", "Main.>>=");
+	check("camlMain__cost$", "Main.cost$");
+	check("camlMain__f_1_2", "Main.f_1");
+	check("caml_alloc", NULL);
+	check("caml", NULL);
+	check("camlp4", NULL);
+}
+
+TEST(haskell)
+{
+	check("base_GHCziBase_map_info", "GHC.Base.map");
+	check("containerszm0zi6zi7_DataziMapziInternal_insertzuzdsgo_info",
+	      "Data.Map.Internal.insert_$sgo");
+	check("Main_main1_info", "Main.main1");
+	check("Main_zpzp_info", "Main.++");
+	check("Main_zzip_info", "Main.zip");
+	/* Names of C. */
+	check("resize_info", NULL);
+	check("get_Size_info", NULL);
+	check("base_GHCziBase_map_closure", NULL);
+	check("Main_z_info", NULL);
+	check("_info", NULL);
+	check("x_info", NULL);
+	check("x__info", NULL);
+	check("print_z_info", NULL);
+}
+
 /* Names of other languages stay as their compilers wrote them. */
 TEST(other_languages)
 {

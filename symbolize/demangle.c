@@ -137,8 +137,12 @@ static void short_name_add(struct strbuf *out, const char *name, size_t size)
 	}
 }
 
-/* libiberty keeps some 100 bytes of stack for each byte of the name. */
+/*
+ * libiberty keeps up to 220 bytes of stack for each byte of a C++ name: less than a megabyte. Its
+ * own limit, which DMGL_NO_RECURSE_LIMIT lifts, refuses all names of more than 1,024 bytes.
+ */
 #define MAX_MANGLED 4096
+#define CPLUSPLUS (DMGL_ANSI | DMGL_NO_RECURSE_LIMIT)
 /* Substitutions double: 100 bytes can stand for more than any memory holds. */
 #define MAX_READABLE 8192
 
@@ -199,10 +203,10 @@ static bool is_cplusplus(const char *name)
 /* Parses with parameters first: without them, names followed by rubbish would be accepted, too. */
 static bool demangle_cplusplus(const char *name, struct output *out)
 {
-	if (!cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
+	if (!cplus_demangle_v3_callback(name, CPLUSPLUS | DMGL_PARAMS, append, out))
 		return false;
 	out->size = 0;
-	return cplus_demangle_v3_callback(name, DMGL_ANSI, append, out);
+	return cplus_demangle_v3_callback(name, CPLUSPLUS, append, out);
 }
 
 static bool demangle_into(const char *name, struct output *out)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/cleanup.h"
 #include "symbolize/demangle.h"
 #include "tests/unit/test.h"
 
@@ -141,6 +142,22 @@ TEST(names_that_are_not_mangled)
 	check("_R", NULL);
 	check("_Range_check", NULL);
 	check("_ZN3foo3barEi_rubbish", NULL);
+}
+
+/* Eigen's and Boost's have more than a thousand bytes. */
+TEST(long_names)
+{
+	_cleanup_(strbuf_release) struct strbuf mangled = {0}, expected = {0};
+
+	strbuf_adds(&mangled, "_Z1fIJ");
+	strbuf_adds(&expected, "f<");
+	for (int i = 0; i < 300; i++) {
+		strbuf_addf(&mangled, "9type_%04d", i);
+		strbuf_addf(&expected, "%stype_%04d", i ? ", " : "", i);
+	}
+	strbuf_adds(&mangled, "EEvv");
+	strbuf_adds(&expected, ">");
+	check(strbuf_text(&mangled), strbuf_text(&expected));
 }
 
 TEST(overlong_names_are_left_alone)

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "symbolize/answers.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "symbolize/demangle.h"
 
 static int compare(const void *a, const void *b)
@@ -80,6 +83,18 @@ size_t address_index_count_distinct(const struct place *places, size_t count)
 
 /* In a damaged file each of many names can be as long as the file. */
 #define MAX_TEXT 16384
+#define MAX_COMPARED 65536
+
+/* Cuts a long text. A hash tells those apart that begin alike. */
+static void add_cut(struct string_pool *t, const char *text, struct text *row)
+{
+	uint64_t hash = hash_bytes(text, strnlen(text, MAX_COMPARED), 0);
+	_cleanup_free_ char *cut = xasprintf("%.*s… (cut, %08" PRIx32 ")", MAX_TEXT, text,
+					     (uint32_t)hash);
+
+	row->size = (uint32_t)strlen(cut);
+	row->text = arena_strndup(&t->arena, cut, row->size);
+}
 
 static bool equal_source(const void *table, uint32_t id, const void *key)
 {
@@ -103,8 +118,10 @@ static uint32_t string_pool_add(struct string_pool *t, const char *text)
 	if (t->is_mangled && demangle(text, &t->readable)) {
 		row.size = (uint32_t)t->readable.size;
 		row.text = arena_strndup(&t->arena, t->readable.text, row.size);
+	} else if (strnlen(text, MAX_TEXT + 1) > MAX_TEXT) {
+		add_cut(t, text, &row);
 	} else {
-		row.size = (uint32_t)strnlen(text, MAX_TEXT);
+		row.size = (uint32_t)strlen(text);
 		row.text = arena_strndup(&t->arena, text, row.size);
 	}
 	number = (uint32_t)t->rows.count;

@@ -412,3 +412,41 @@ TEST(given_kernel_symbols_are_taken_for_the_list)
 	fixture_release(&f);
 	kernel_table_free(symbols);
 }
+
+#define TIMES_8(text) text text text text text text text text
+#define LONG_NAME TIMES_8(TIMES_8(TIMES_8(TIMES_8("abcd")))) TIMES_8("tail") /* 16,416 bytes */
+
+__attribute__((noinline, used)) static int long_one(int n) __asm__(LONG_NAME "one");
+static int long_one(int n)
+{
+	return n + 1;
+}
+
+__attribute__((noinline, used)) static int long_two(int n) __asm__(LONG_NAME "two");
+static int long_two(int n)
+{
+	return n + 2;
+}
+
+TEST(names_that_are_cut_stay_apart)
+{
+	struct fixture f;
+	module_id own;
+	const char *one, *two;
+
+	fixture_init(&f);
+	own = add_own_module(&f);
+	add_sample(&f, own, own_file_offset((const void *)(uintptr_t)long_one),
+		   PROFILE_FRAME_NATIVE);
+	add_sample(&f, own, own_file_offset((const void *)(uintptr_t)long_two),
+		   PROFILE_FRAME_NATIVE);
+	symbolize_profile(f.p, &f.options);
+	one = strings_get(&f.p->strings,
+			  f.p->symbols.rows.items[level_of(&f, 0, 0).frame->symbol].name);
+	two = strings_get(&f.p->strings,
+			  f.p->symbols.rows.items[level_of(&f, 1, 0).frame->symbol].name);
+	assert_memory_equal(one, TIMES_8("abcd"), 32);
+	assert_non_null(strstr(one, "… (cut, "));
+	assert_string_not_equal(one, two);
+	fixture_release(&f);
+}

@@ -149,11 +149,13 @@ int cfi_fixture_compile(struct cfi_fixture *f)
 {
 	_cleanup_free_ uint8_t *section = xmemdup(f->section.data, f->section.size);
 	_cleanup_free_ uint8_t *hdr = xmemdup(f->hdr.data, f->hdr.size);
+	_cleanup_free_ uint8_t *more = xmemdup(f->more.data, f->more.size);
 	struct code_range code = {CODE_START, CODE_END};
 	struct compile_input input = {
 		.arch = f->arch ? f->arch : &unwind_arch_x86_64,
 		.cfi = {section, f->section.size, CFI_VADDR},
 		.hdr = {hdr, f->hdr.size, HDR_VADDR},
+		.more = {more, f->more.size, 0},
 		.is_debug_frame = f->is_debug_frame,
 		.code = f->code[0].end ? f->code : &code,
 		.code_count = f->code[1].end ? 2 : 1,

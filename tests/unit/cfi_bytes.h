@@ -49,7 +49,7 @@ void put_hdr_entry(struct cfi_bytes *b, uint64_t start, size_t fde);
  */
 struct cfi_fixture {
 	const struct unwind_arch *arch;
-	struct cfi_bytes section, hdr;
+	struct cfi_bytes section, hdr, more;
 	bool is_debug_frame;
 	struct code_range code[2]; /* zero: CODE_START to CODE_END */
 	const char *gap; /* code in all gaps; NULL: unknown */

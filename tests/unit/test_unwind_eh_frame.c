@@ -490,3 +490,47 @@ TEST(gap_behind_a_system_call_that_makes_a_thread)
 	check_gap(0x114b, near, UNWIND_CFA_NONE);
 	check_gap(0x1150, near, UNWIND_CFA_NONE);
 }
+
+/* An FDE of .debug_frame with CFA = rsp + offset. */
+static void put_debug_fde(struct cfi_bytes *b, uint64_t start, uint64_t size, unsigned int offset)
+{
+	put_u32(b, 4 + 8 + 8 + 3);
+	put_u32(b, 0);
+	put_u64(b, start);
+	put_u64(b, size);
+	put_u8(b, 0x0e); /* DW_CFA_def_cfa_offset */
+	put_u8(b, offset);
+	put_u8(b, 0); /* DW_CFA_nop */
+}
+
+/* gcc -fno-asynchronous-unwind-tables: the C runtime's FDEs are in .eh_frame, all others here. */
+TEST(debug_frame_fills_gaps)
+{
+	static const char cie[] = "\x10\0\0\0\xff\xff\xff\xff\x04\0\x08\0\x01\x78\x10"
+				  "\x0c\x07\x08\x90\x01";
+	struct cfi_fixture *f = cfi_fixture_new();
+	size_t usual = put_usual_cie(&f->section, &unwind_arch_x86_64);
+
+	cfi_fixture_put_fde(f, usual, 0x1100, 0x40, 16);
+	cfi_fixture_put_fde(f, usual, 0x1200, 0x40, 24);
+	put_bytes(&f->more, cie, sizeof(cie) - 1);
+	put_debug_fde(&f->more, 0x1300, 0x20, 80); /* behind all others, first here */
+	put_debug_fde(&f->more, 0x1020, 0x20, 32); /* before them */
+	put_debug_fde(&f->more, 0x1120, 0x30, 40); /* begins in another */
+	put_debug_fde(&f->more, 0x1160, 0x10, 48);
+	put_debug_fde(&f->more, 0x1180, 0x90, 56); /* reaches into another */
+	assert_int_equal(cfi_fixture_compile(f), 0);
+	assert_int_equal(cfi_fixture_offset(f, 0x101f), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1020), 32);
+	assert_int_equal(cfi_fixture_offset(f, 0x1040), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x113f), 16);
+	assert_int_equal(cfi_fixture_offset(f, 0x1140), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x1160), 48);
+	assert_int_equal(cfi_fixture_offset(f, 0x1170), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x11ff), 56);
+	assert_int_equal(cfi_fixture_offset(f, 0x1200), 24);
+	assert_int_equal(cfi_fixture_offset(f, 0x1240), -1);
+	assert_int_equal(cfi_fixture_offset(f, 0x131f), 80);
+	assert_int_equal(cfi_fixture_offset(f, 0x1320), -1);
+	cfi_fixture_free(f);
+}

@@ -45,41 +45,49 @@ static int page(struct cfi_data *data, const struct cfi_file *file, struct error
 	return ret;
 }
 
-/* Reads, or prepares to read, the section of CFI. */
-static int read_cfi(struct cfi_data *data, const struct cfi_file *file,
-		    const struct file_range *range, struct error *err)
+static int read_debug_frame(const struct cfi_file *file, struct cfi_buffer *buffer,
+			    struct cfi_section *section, struct error *err)
 {
-	struct cfi_buffer *buffer = &data->buffers[0];
+	int ret = file->packed_debug_frame ? inflate(file, buffer, &section->size, err)
+					   : cfi_file_read_into(file, &file->debug_frame, buffer,
+								&section->size, err);
+
+	section->data = buffer->data;
+	section->vaddr = file->debug_frame.vaddr;
+	return ret;
+}
+
+static int read_eh_frame(struct cfi_data *data, const struct cfi_file *file, struct error *err)
+{
 	int ret;
 
-	if (data->by_pages && !data->is_debug_frame)
+	data->cfi.vaddr = file->eh_frame.vaddr;
+	if (data->by_pages)
 		return page(data, file, err);
-	if (data->is_debug_frame && file->packed_debug_frame)
-		ret = inflate(file, buffer, &data->cfi.size, err);
-	else
-		ret = cfi_file_read_into(file, range, buffer, &data->cfi.size, err);
-	data->cfi.data = buffer->data;
+	ret = cfi_file_read_into(file, &file->eh_frame, &data->buffers[0], &data->cfi.size, err);
+	data->cfi.data = data->buffers[0].data;
 	return ret;
 }
 
 int cfi_data_read(struct cfi_data *data, struct cfi_file *file, struct error *err)
 {
-	const struct file_range *range;
 	int ret;
 
-	data->cfi = data->hdr = (struct cfi_section){0};
+	data->cfi = data->hdr = data->more = (struct cfi_section){0};
 	ret = find_eh_frame(file, err);
 	if (ret)
 		return ret;
 	data->is_debug_frame = !file->eh_frame.size;
-	range = data->is_debug_frame ? &file->debug_frame : &file->eh_frame;
-	ret = read_cfi(data, file, range, err);
+	if (data->is_debug_frame)
+		return read_debug_frame(file, &data->buffers[0], &data->cfi, err);
+	ret = read_eh_frame(data, file, err);
 	if (ret)
 		return ret;
-	data->cfi.vaddr = range->vaddr;
+	/* It is an addition: damage there costs nothing else. */
+	if (file->debug_frame.size && !data->by_pages &&
+	    read_debug_frame(file, &data->buffers[2], &data->more, NULL) != 0)
+		data->more = (struct cfi_section){0};
 	data->hdr.vaddr = file->eh_frame_hdr.vaddr;
-	if (data->is_debug_frame)
-		return 0;
 	ret = cfi_file_read_into(file, &file->eh_frame_hdr, &data->buffers[1], &data->hdr.size,
 				 err);
 	data->hdr.data = data->buffers[1].data;
@@ -90,6 +98,7 @@ void cfi_data_release(struct cfi_data *data)
 {
 	free(data->buffers[0].data);
 	free(data->buffers[1].data);
+	free(data->buffers[2].data);
 	free(data->pages.memory);
 	paged_section_release(&data->pages);
 	*data = (struct cfi_data){0};

@@ -5,7 +5,9 @@
 
 struct compile {
 	const struct compile_input *input;
-	struct eh_frame frame;
+	struct eh_frame frame, more;
+	struct fde more_fde; /* the next one of `more` */
+	bool has_more;
 	struct rows rows;
 	size_t next_stub;
 	const struct code_range *code; /* range of the last FDE */
@@ -35,11 +37,12 @@ static const struct code_range *find_code(struct compile *c, uint64_t vaddr)
  * Returns the next FDE in executable code with a start of its own, cut to the executable range.
  * False at the end.
  */
-static bool next_fde(struct compile *c, const struct fde *before, struct fde *fde)
+static bool next_fde(struct compile *c, struct eh_frame *frame, const struct fde *before,
+		     struct fde *fde)
 {
 	struct unwind_table_stats *stats = &c->rows.table->stats;
 
-	while (eh_frame_next(&c->frame, fde)) {
+	while (eh_frame_next(frame, fde)) {
 		const struct code_range *code = find_code(c, fde->start);
 
 		if (!code) {
@@ -88,7 +91,7 @@ static uint16_t gap_rule(struct compile *c, uint64_t from, uint64_t to)
 }
 
 /* Adds rows for code without an FDE. */
-static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
+static void add_stubs(struct compile *c, uint64_t from, uint64_t to)
 {
 	const struct stub_row *stubs = c->input->stubs;
 	size_t at = c->next_stub, count = c->input->stub_count;
@@ -100,6 +103,36 @@ static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
 	for (; at < count && stubs[at].vaddr < to; at++)
 		rows_add(&c->rows, stubs[at].vaddr, stub_rule(c, &stubs[at]));
 	c->next_stub = at;
+}
+
+/* Linkers set the addresses of functions that they leave out to 0. */
+static void next_more(struct compile *c)
+{
+	do {
+		const struct fde before = c->more_fde;
+
+		c->has_more = next_fde(c, &c->more, &before, &c->more_fde);
+	} while (c->has_more && !c->more_fde.start);
+}
+
+/* Adds rows for code without an FDE in the first section. */
+static void fill_gap(struct compile *c, uint64_t from, uint64_t to)
+{
+	for (; c->has_more && c->more_fde.start < to; next_more(c)) {
+		struct fde fde = c->more_fde;
+
+		if (fde.start < from || fde.start == fde.end)
+			continue;
+		if (fde.start > from)
+			add_stubs(c, from, fde.start);
+		if (fde.end > to)
+			fde.end = to;
+		if (!cfi_run_fde(c->input->arch, eh_frame_cie(&c->more, &fde), &fde, to, &c->rows))
+			c->rows.table->stats.malformed++;
+		from = fde.end;
+	}
+	if (from < to)
+		add_stubs(c, from, to);
 }
 
 static void add_fde(struct compile *c, const struct fde *fde, uint64_t limit)
@@ -126,18 +159,31 @@ static void add_all(struct compile *c)
 {
 	/* Reads one FDE ahead, because an FDE ends at the start of the next. */
 	struct fde fdes[2], *fde = &fdes[0], *next = &fdes[1];
-	bool more = next_fde(c, NULL, fde);
+	bool more = next_fde(c, &c->frame, NULL, fde);
 
+	next_more(c);
 	c->end = first_stub(c->input);
 	if (more && fde->start < c->end)
 		c->end = fde->start;
+	if (c->has_more && c->more_fde.start < c->end)
+		c->end = c->more_fde.start;
 	while (more && !c->rows.overflowed) {
 		struct fde *done = fde;
 
-		more = next_fde(c, fde, next);
+		more = next_fde(c, &c->frame, fde, next);
 		add_fde(c, fde, more ? next->start : UINT64_MAX);
 		fde = next;
 		next = done;
+	}
+	while (c->has_more && !c->rows.overflowed) {
+		uint64_t end = c->more_fde.end;
+
+		if (c->more_fde.start < c->end || end <= c->end) {
+			next_more(c);
+			continue;
+		}
+		fill_gap(c, c->end, end);
+		c->end = end;
 	}
 	/* The last stub row only marks the end of the stubs. */
 	if (last_stub(c->input) > c->end) {
@@ -172,8 +218,11 @@ int compile_table(const struct compile_input *input, struct unwind_rules *rules,
 	rows_init(&c.rows, table, rules, code_size(input));
 	eh_frame_init(&c.frame, input->arch, &input->cfi, &input->hdr, input->is_debug_frame,
 		      &table->stats);
+	eh_frame_init(&c.more, input->arch, &input->more, &(struct cfi_section){0}, true,
+		      &table->stats);
 	add_all(&c);
 	eh_frame_release(&c.frame);
+	eh_frame_release(&c.more);
 	if (c.rows.overflowed)
 		return error_text(err, -EFBIG, "too much call frame information");
 	return 0;

@@ -19,6 +19,7 @@ struct compile_input {
 	struct cfi_section cfi; /* .eh_frame or .debug_frame */
 	struct cfi_section hdr; /* .eh_frame_hdr; size 0: none */
 	bool is_debug_frame;
+	struct cfi_section more; /* .debug_frame, for gaps of .eh_frame; size 0: none */
 	/* Executable ranges: FDEs elsewhere are ignored. */
 	const struct code_range *code;
 	size_t code_count;

@@ -334,6 +334,7 @@ static int compile(struct cfi_file *file, const struct stubs *stubs, struct unwi
 
 	input.cfi = data->cfi;
 	input.hdr = data->hdr;
+	input.more = data->more;
 	input.is_debug_frame = data->is_debug_frame;
 	return ret ? ret : compile_into(&input, rules, scratch, table, err);
 }
@@ -347,12 +348,6 @@ static int compile_file(struct cfi_file *file, struct unwind_rules *rules,
 
 	add_stubs(&stubs, file);
 	ret = compile(file, &stubs, rules, scratch, table, err);
-	/* .eh_frame is empty or has only the C runtime's FDEs: use .debug_frame. */
-	if (ret == 0 && !table->stats.fdes && file->eh_frame.size && file->debug_frame.size) {
-		file->eh_frame.size = file->eh_frame_hdr.size = 0;
-		unwind_table_release(table);
-		ret = compile(file, &stubs, rules, scratch, table, err);
-	}
 	stubs_release(&stubs);
 	return ret;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "lib/base/strbuf.h"
 #include "lib/model/languages/language.h"
 #include "tests/unit/test.h"
 
@@ -98,6 +99,248 @@ TEST(texts_that_end_anywhere)
 			assert_true(name.name_size || !size);
 			assert_true(!name.file || name.file_size);
 			free(text);
+		}
+	}
+}
+
+/* JRuby's mark, and the space that it has between the parts of a name. */
+#define MARK "\xef\xb8\x8f\xe2\x9d\xa4"
+#define NBSP "\xc2\xa0"
+
+/* Methods as languages for the JVM compile them. */
+static const struct {
+	const char *name, *file;
+	const char *own; /* NULL: the name is right */
+	enum code_role role;
+} methods[] = {
+	{"prog." MARK NBSP "script", "prog.rb", "<main>", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "rb_leaf" NBSP "#0", "prog.rb", "rb_leaf", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "rb_leaf" NBSP "#0" NBSP "**", "prog.rb", "rb_leaf",
+	 CODE_OWN},
+	{"prog." MARK NBSP "{}" NBSP "each_one" NBSP "#8", "prog.rb", "block in each_one",
+	 CODE_OWN},
+	{"prog." MARK NBSP "{}" NBSP "\\=\\^main\\_" NBSP "#1", "prog.rb", "block in <main>",
+	 CODE_OWN},
+	{"prog." MARK NBSP "class" NBSP "Worker" NBSP "#1", "prog.rb", "<class:Worker>", CODE_OWN},
+	{"prog." MARK NBSP "module" NBSP "Mod" NBSP "#16", "prog.rb", "<module:Mod>", CODE_OWN},
+	{"prog." MARK NBSP "metaclass" NBSP "#4", "prog.rb", "singleton class", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "\\=\\{\\}" NBSP "#10", "prog.rb", "[]", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "\\=\\^=\\_" NBSP "#11", "prog.rb", "<=>", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "a?" NBSP "#14", "prog.rb", "a?", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "\\=\\-\\|\\,\\?\\!\\%" NBSP "#2", "prog.rb", "\\/.;:$",
+	 CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "rb_leaf" NBSP "#0", "", "rb_leaf", CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "rb_leaf" NBSP "#0"
+	 "(ThreadContext, IRubyObject[])",
+	 "/a/prog.rb", "rb_leaf", CODE_OWN},
+	{"prog." MARK NBSP "def", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "f", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "f" NBSP "#", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "f" NBSP "1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "\\=\\x" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "\\=a\\" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "a\\^" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "def" NBSP "\\=" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "fed" NBSP "f" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "script" NBSP "x", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK NBSP "class" NBSP "#1", "prog.rb", NULL, CODE_OWN},
+	{"prog." MARK, "prog.rb", NULL, CODE_OWN},
+	{"a.b.v.RUBY$script", "v.rb", "<main>", CODE_OWN},
+	{"a.b.v.RUBY$method$rb_leaf$0", "v.rb", "rb_leaf", CODE_OWN},
+	{"a.b.v.RUBY$method$leaf$9$__VARARGS__", "v.rb", "leaf", CODE_OWN},
+	{"a.b.v.RUBY$block$each_one$8", "v.rb", "block in each_one", CODE_OWN},
+	{"a.b.v.RUBY$block$\\=\\^main\\_$0", "v.rb", "block in <main>", CODE_OWN},
+	{"a.b.v.RUBY$class$Foo$2", "v.rb", "<class:Foo>", CODE_OWN},
+	{"a.b.v.RUBY$module$Mod$16", "v.rb", "<module:Mod>", CODE_OWN},
+	{"a.b.v.RUBY$metaclass$4", "v.rb", "singleton class", CODE_OWN},
+	{"a.b.v.RUBY$method$\\=\\{\\}$10", "v.rb", "[]", CODE_OWN},
+	{"v.RUBY$", "v.rb", NULL, CODE_OWN},
+	{"v.RUBY$method$", "v.rb", NULL, CODE_OWN},
+	{"v.RUBY$method$$0", "v.rb", NULL, CODE_OWN},
+	{"v.RUBY$method$f", "v.rb", NULL, CODE_OWN},
+	{"v.RUBY$eval$f$0", "v.rb", NULL, CODE_OWN},
+	{"v.RUBYscript", "v.rb", NULL, CODE_OWN},
+	{"v.RUBY$method$\\=\\$0", "v.rb", NULL, CODE_OWN},
+	{"prog.run", "prog.rb", "<main>", CODE_ENTRY},
+	{"prog.run", "prog.java", NULL, CODE_OWN},
+	{"prog.run", "", NULL, CODE_OWN},
+	{"prog.invokeOther16:getStackTrace", "prog.rb", "getStackTrace (call)", CODE_MACHINERY},
+	{"prog.invokeOtherOneFixnum9:&", "prog.rb", "& (call)", CODE_MACHINERY},
+	{"prog.invokeOther6:\\=\\^", "prog.rb", "< (call)", CODE_MACHINERY},
+	{"prog.invokeOther16", "prog.rb", NULL, CODE_OWN},
+	{"prog.invokeOther16:", "prog.rb", NULL, CODE_OWN},
+	{"prog.invokeOther:f", "prog.rb", NULL, CODE_OWN},
+	{"prog.invoke_x1:f", "prog.rb", NULL, CODE_OWN},
+	{"prog.invokeOther1:\\=\\", "prog.rb", NULL, CODE_OWN},
+	{"org.python.pycode._pyx0.jy_leaf$1", "prog.py", "jy_leaf", CODE_OWN},
+	{"org.python.pycode._pyx0.f$0", "prog.py", "<module>", CODE_OWN},
+	{"org.python.pycode._pyx0.f$3", "prog.py", "f$3", CODE_OWN},
+	{"org.python.pycode._pyx0.__str__$4", "prog.py", "__str__", CODE_OWN},
+	{"org.python.pycode._pyx0.call_function", "prog.py", "(call)", CODE_MACHINERY},
+	{"mod$py.go$2", "mod.py", "go", CODE_OWN},
+	{"mod$py.go$2(PyFrame, ThreadState)", "mod.py", "go", CODE_OWN},
+	{"org.python.pycode._pyx0.jy_leaf$1", "prog.java", NULL, CODE_OWN},
+	{"org.python.pycode._pyx0.jy_leaf$1", "", NULL, CODE_OWN},
+	{"org.python.pycode._pyx0.jy_leaf", "prog.py", NULL, CODE_OWN},
+	{"org.python.pycode._pyx0.$1", "prog.py", NULL, CODE_OWN},
+	{"org.python.pycode._pyx0.jy_leaf$", "prog.py", NULL, CODE_OWN},
+	{"_pyx.f$1", "prog.py", NULL, CODE_OWN},
+	{"Other.f$1", "prog.py", NULL, CODE_OWN},
+	{"prog$heavy_BANG_.invokeStatic", "prog.clj", "prog/heavy!", CODE_OWN},
+	{"prog$heavy_BANG_.invoke", "prog.clj", "prog/heavy!", CODE_ENTRY},
+	{"prog$clj_leaf.invokePrim", "prog.clj", "prog/clj-leaf", CODE_ENTRY},
+	{"prog$all.doInvoke", "prog.clj", "prog/all", CODE_ENTRY},
+	{"prog$light_QMARK_.invoke", "prog.clj", "prog/light?", CODE_ENTRY},
+	{"prog$via_map$inner_fn__149.invoke", "prog.clj", "prog/via-map/inner-fn", CODE_ENTRY},
+	{"clojure.core$map$fn__5884$fn__5885.invoke", "prog.clj", "clojure.core/map/fn/fn",
+	 CODE_ENTRY},
+	{"a_b.c$__GT_T.invokeStatic", "prog.clj", "a-b.c/->T", CODE_OWN},
+	{"a$_STAR__PLUS__SINGLEQUOTE_.invokeStatic", "prog.clj", "a/*+'", CODE_OWN},
+	{"prog.T.__GT_go", "prog.clj", "prog.T/->go", CODE_OWN},
+	{"prog$f$reify__12.conform_STAR_", "prog.clj", "prog/f/reify/conform*", CODE_OWN},
+	{"prog$eval128$fn__118$G__118__135.invoke", "prog.clj", "prog/eval128/fn/G", CODE_ENTRY},
+	{"prog$f_BANG.invokeStatic", "prog.clj", "prog/f-BANG", CODE_OWN},
+	{"prog$__12.invokeStatic", "prog.clj", "prog/--12", CODE_OWN},
+	{"prog$.invokeStatic", "prog.clj", "prog/", CODE_OWN},
+	{"prog$go.invokeStatic(Object, Object)", "prog.clj", "prog/go", CODE_OWN},
+	{"prog$heavy_BANG_.invoke", "", NULL, CODE_OWN},
+	{"prog$heavy_BANG_.invoke", "prog.java", NULL, CODE_OWN},
+	{"prog__init.load", "prog.clj", NULL, CODE_OWN},
+	{"prog$f.<init>", "prog.clj", NULL, CODE_OWN},
+	{"sc.Obj$.$plus$plus$plus", "sc/Prog.scala", "sc.Obj.+++", CODE_OWN},
+	{"sc.Prog$package$.scLeaf", "sc/Prog.scala", "sc.scLeaf", CODE_OWN},
+	{"sc.package$.f", "sc/Prog.scala", "sc.f", CODE_OWN},
+	{"Prog$package$.f", "sc/Prog.scala", "f", CODE_OWN},
+	{"sc.Cl.run$$anonfun$1", "sc/Prog.scala", "sc.Cl.run (lambda)", CODE_OWN},
+	{"sc.Cl.run$$anonfun$1$$anonfun$2", "sc/Prog.scala", "sc.Cl.run (lambda)", CODE_OWN},
+	{"sc.Cl.$anonfun$run$1", "sc/Prog.scala", "sc.Cl.run (lambda)", CODE_OWN},
+	{"sc.Cl.$anonfun$run$1$adapted", "sc/Prog.scala", "sc.Cl.run (lambda)", CODE_ENTRY},
+	{"sc.L$.$init$$$anonfun$adapted$1", "sc/Prog.scala", "sc.L.$init$ (lambda)", CODE_ENTRY},
+	{"sc.Tr.inTrait$", "sc/Prog.scala", "sc.Tr.inTrait", CODE_ENTRY},
+	{"sc.Tr.$init$", "sc/Prog.scala", "sc.Tr.$init$", CODE_OWN},
+	{"sc.Cl.lz$lzycompute", "sc/Prog.scala", "sc.Cl.lz (lazy)", CODE_OWN},
+	{"sc.Cl.lz$lzyINIT1", "sc/Prog.scala", "sc.Cl.lz (lazy)", CODE_OWN},
+	{"sc.R$.to$extension", "sc/Prog.scala", "sc.R.to", CODE_OWN},
+	{"sc.Cl.sc$Cl$$secret", "sc/Prog.scala", "sc.Cl.secret", CODE_OWN},
+	{"sc.O$.sc$O$$$secret", "sc/Prog.scala", "sc.O.secret", CODE_OWN},
+	{"scala.$colon$colon.x_$eq", "sc/Prog.scala", "scala.::.x_=", CODE_OWN},
+	{"sc.Cl.unary_$bang", "sc/Prog.scala", "sc.Cl.unary_!", CODE_OWN},
+	{"sc.Cl.a$u0020b", "sc/Prog.scala", "sc.Cl.a b", CODE_OWN},
+	{"sc.Cl.a$u000ab", "sc/Prog.scala", "sc.Cl.a$u000ab", CODE_OWN},
+	{"sc.Cl.a$u00", "sc/Prog.scala", "sc.Cl.a$u00", CODE_OWN},
+	{"sc.Out$plusOne.f", "sc/Prog.scala", "sc.Out$plusOne.f", CODE_OWN},
+	{"sc.Cl.f(int)", "sc/Prog.scala", "sc.Cl.f(int)", CODE_OWN},
+	{"sc.Cl.$greater$eq(int)", "sc/Prog.scala", "sc.Cl.>=(int)", CODE_OWN},
+	{"sc.Cl.$anonfun$1", "sc/Prog.scala", "sc.Cl.$anonfun$1", CODE_OWN},
+	{"sc.Cl.$", "sc/Prog.scala", NULL, CODE_OWN},
+	{"sc.Obj$.$plus", "", NULL, CODE_OWN},
+	{"sc.Obj$.$plus", "Obj.java", NULL, CODE_OWN},
+	{"ProgKt.ktLeaf", "p/Prog.kt", "ktLeaf", CODE_OWN},
+	{"p.ProgKt.ktLeaf(int)", "p/Prog.kt", "p.ktLeaf(int)", CODE_OWN},
+	{"ProgKt$main$1.invokeSuspend", "p/Prog.kt", "main (suspend)", CODE_OWN},
+	{"ProgKt$main$1$2.invokeSuspend", "p/Prog.kt", "main (suspend)", CODE_OWN},
+	{"p.Cl$load$1.invokeSuspend", "p/Prog.kt", "p.Cl.load (suspend)", CODE_OWN},
+	{"p.Cl$In$load$1.invoke", "p/Prog.kt", "p.Cl$In.load (lambda)", CODE_OWN},
+	{"K.lam$lambda$0", "p/Prog.kt", "K.lam (lambda)", CODE_OWN},
+	{"K$Companion.comp", "p/Prog.kt", "K.comp", CODE_OWN},
+	{"F__ProgKt.f", "p/Prog.kt", "F__ProgKt.f", CODE_OWN},
+	{"p.FKt__ProgKt.f$default", "p/Prog.kt", "p.f", CODE_ENTRY},
+	{"K.access$f", "p/Prog.kt", "K.f", CODE_ENTRY},
+	{"K.f$suspendImpl", "p/Prog.kt", "K.f", CODE_OWN},
+	{"V.f-impl", "p/Prog.kt", "V.f", CODE_OWN},
+	{"V.f-1a_B2c3", "p/Prog.kt", "V.f", CODE_OWN},
+	{"V.f-1a_B2c", "p/Prog.kt", "V.f-1a_B2c", CODE_OWN},
+	{"ProgKt.name with spaces", "p/Prog.kt", "name with spaces", CODE_OWN},
+	{"ProgKt.main(String[])", "p/Prog.kt", "main(String[])", CODE_OWN},
+	{"OtherKt.f", "p/Prog.kt", "OtherKt.f", CODE_OWN},
+	{"K$1.invoke", "p/Prog.kt", "K$1.invoke", CODE_OWN},
+	{"$1.invoke", "p/Prog.kt", "$1.invoke", CODE_OWN},
+	{"K$$1.invoke", "p/Prog.kt", "K$$1.invoke", CODE_OWN},
+	{"K.$default", "p/Prog.kt", NULL, CODE_OWN},
+	{"p.FKt__A_bKt.f", "A.b.kt", "p.f", CODE_OWN},
+	{"ProgKt.ktLeaf", "", NULL, CODE_OWN},
+	{"progKt.f", "Prog.kt", "progKt.f", CODE_OWN},
+	{"ProgKt.f", "prog.kt", "f", CODE_OWN},
+	{"W$_light_closure1.doCall", "W.groovy", "W.light (closure)", CODE_OWN},
+	{"W$_each_closure2$_closure3.doCall(Object)", "W.groovy", "W.each(Object) (closure)",
+	 CODE_OWN},
+	{"W$_closure1.doCall", "W.groovy", "W (closure)", CODE_OWN},
+	{"p.W$_a_b_closure1.doCall", "W.groovy", "p.W.a_b (closure)", CODE_OWN},
+	{"W.leaf", "W.groovy", NULL, CODE_OWN},
+	{"W$_light.doCall", "W.groovy", NULL, CODE_OWN},
+	{"$_closure1.doCall", "W.groovy", NULL, CODE_OWN},
+	{"W$_light_closure1.doCall", "W.java", NULL, CODE_OWN},
+	{"java.lang.invoke.LambdaForm$MH.guard", "", "java.lang.invoke (method handles)",
+	 CODE_MACHINERY},
+	{"java.lang.invoke.LambdaForm$DMH.invokeStatic", "", "java.lang.invoke (method handles)",
+	 CODE_MACHINERY},
+	{"java.lang.invoke.DelegatingMethodHandle$Holder.delegate", "",
+	 "java.lang.invoke (method handles)", CODE_MACHINERY},
+	{"java.lang.invoke.Invokers$Holder.linkToCallSite", "", "java.lang.invoke (method handles)",
+	 CODE_MACHINERY},
+	{"java.lang.invoke.DirectMethodHandle$Holder.invokeStatic(Object, Object)", "",
+	 "java.lang.invoke (method handles)", CODE_MACHINERY},
+	{"java.lang.invoke.LambdaForm$Name.<init>", "java/lang/invoke/LambdaForm.java", NULL,
+	 CODE_OWN},
+	{"java.lang.invoke.LambdaForms.f", "", NULL, CODE_OWN},
+	{"my.java.lang.invoke.LambdaForm$MH.f", "", NULL, CODE_OWN},
+	{"java.lang.invoke.Other$Holder.f", "", NULL, CODE_OWN},
+	{"call_stub", "C.java", NULL, CODE_OWN},
+	{"I2C/C2I adapters", "C.java", NULL, CODE_OWN},
+	{"StubRoutines (1)", "C.java", NULL, CODE_OWN},
+	{"a.b.C.f(int, String)", "C.java", NULL, CODE_OWN},
+	{"f", "C.java", NULL, CODE_OWN},
+	{"", "C.java", NULL, CODE_OWN},
+	{".", "C.java", NULL, CODE_OWN},
+	{".f", "C.java", NULL, CODE_OWN},
+	{"f.", "C.java", NULL, CODE_OWN},
+	{")", "C.java", NULL, CODE_OWN},
+	{"()", "C.java", NULL, CODE_OWN},
+	{"a.f)", "C.java", NULL, CODE_OWN},
+	{"a.()", "C.java", NULL, CODE_OWN},
+	{"....", "C.java", NULL, CODE_OWN},
+	{"a.$", "C.java", NULL, CODE_OWN},
+	{"$.$", "C.java", NULL, CODE_OWN},
+};
+
+TEST(methods_have_the_names_of_their_language)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		struct strbuf own = {0};
+		enum code_role role = languages[LANGUAGE_JAVA]->translate(
+			methods[i].name, strlen(methods[i].name), methods[i].file,
+			strlen(methods[i].file), &own);
+
+		assert_string_equal(strbuf_text(&own), methods[i].own ? methods[i].own : "");
+		assert_int_equal(role, methods[i].role);
+		strbuf_release(&own);
+	}
+}
+
+/* Every piece of a name and file, in memory that ends there: sanitizers see reads beyond it. */
+TEST(methods_with_names_cut_anywhere)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++) {
+		size_t length = strlen(methods[i].name);
+
+		for (size_t size = 0; size <= length; size++) {
+			char *front = malloc(size + !size), *back = malloc(size + !size);
+			const char *const ends[] = {front, back};
+
+			memcpy(front, methods[i].name, size);
+			memcpy(back, methods[i].name + length - size, size);
+			for (size_t j = 0; j < 2; j++) {
+				struct strbuf own = {0};
+
+				languages[LANGUAGE_JAVA]->translate(ends[j], size, methods[i].file,
+								    strlen(methods[i].file), &own);
+				assert_true(own.size <= size + 32);
+				strbuf_release(&own);
+			}
+			free(front);
+			free(back);
 		}
 	}
 }

@@ -449,17 +449,33 @@ static void read_lines(const struct hotspot_layout *l, struct hotspot_memory *me
 	}
 }
 
-/* Writes the path of the source below the folder of all packages. */
+/* Is the text the name of a class without its package? */
+static bool is_class(const struct strbuf *holder, const struct strbuf *text)
+{
+	size_t size = without_number(strbuf_text(holder), holder->size);
+
+	return size >= text->size &&
+	       memcmp(holder->text + size - text->size, text->text, text->size) == 0 &&
+	       (size == text->size || holder->text[size - text->size - 1] == '/');
+}
+
+/*
+ * Writes the path of the source: below the folder of all packages, unless the compiler has written
+ * a path, or made up the package.
+ */
 static void set_file(struct hotspot_method *m, const struct strbuf *holder,
 		     const struct strbuf *source)
 {
+	static const char made_up[] = "org/python/pycode/";
 	const char *slash = holder->size ? memrchr(holder->text, '/',
 						   without_number(holder->text, holder->size))
 					 : NULL;
 
-	if (!source->size)
+	/* Classes that the JVM makes have their own name for a file. */
+	if (!source->size || (memchr(source->text, '$', source->size) && is_class(holder, source)))
 		return;
-	if (slash)
+	if (slash && !memchr(source->text, '/', source->size) &&
+	    !text_starts_with(holder->text, made_up))
 		add_text(&m->file, holder->text, (size_t)(slash - holder->text) + 1);
 	add_text(&m->file, source->text, source->size);
 }

@@ -44,6 +44,15 @@ enum language_id {
 	LANGUAGE_COUNT,
 };
 
+/* Tells how a frame of a runtime's function is shown. */
+enum code_role {
+	CODE_OWN,
+	CODE_ENTRY, /* not at all if it leads to code of a function with the same name */
+	CODE_MACHINERY, /* not at all if it leads to a function of the runtime's */
+};
+
+struct strbuf;
+
 /* A category of frames in a profile. */
 struct category_row {
 	const char *name;
@@ -59,6 +68,13 @@ struct language {
 	 * members found in the text. NULL if names carry no information.
 	 */
 	bool (*parse_name)(struct code_name *out, const char *text, size_t size);
+	/*
+	 * Appends the name that a function has in its source, from that in its runtime, to an empty
+	 * text; nothing if they are the same. `file` has no bytes if it is unknown. NULL: they
+	 * always are.
+	 */
+	enum code_role (*translate)(const char *name, size_t size, const char *file,
+				    size_t file_size, struct strbuf *out);
 	/*
 	 * File name of the runtime's library, for languages whose names cannot be recognized; else
 	 * NULL. One that ends with "-" is a prefix, before a version.

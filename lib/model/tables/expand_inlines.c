@@ -29,15 +29,35 @@ static bool holds(const struct rebind_span *span, uint64_t time)
 	return span->from <= time && time < span->to;
 }
 
-/* Returns the stack without the innermost frames that the next frame already represents. */
-static stack_id leave_out(const struct rebinding *r, stack_id parent, const struct frame *frame)
+/*
+ * Returns the stack without the innermost frames that the next frame already represents. `*depth`
+ * frames are those that it is inlined into.
+ */
+static stack_id leave_out(const struct rebinding *r, stack_id parent, const struct frame *frame,
+			  uint16_t *depth)
 {
 	while (parent != NO_STACK) {
 		const struct stack *row = &r->stacks.rows.items[parent];
 
-		if (!r->covers(frame, frames_get(&r->frames, row->frame)))
+		if (!r->covers(r->ctx, frame, frames_get(&r->frames, row->frame)))
 			break;
 		parent = row->parent;
+		*depth -= *depth > 0;
+	}
+	return parent;
+}
+
+/* Adds a function and those inlined into it. */
+static stack_id add_chain(struct rebinding *r, stack_id parent, size_t count)
+{
+	uint16_t depth = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		parent = leave_out(r, parent, &r->chain[i], &depth);
+		if (i)
+			r->chain[i].inline_depth = depth;
+		depth++;
+		parent = stacks_intern(&r->stacks, parent, frames_intern(&r->frames, &r->chain[i]));
 	}
 	return parent;
 }
@@ -61,10 +81,7 @@ static void resolve_node(struct rebinding *r, stack_id old, uint64_t time)
 		if (above->span.to < node.span.to)
 			node.span.to = above->span.to;
 	}
-	node.stack = leave_out(r, parent, &chain[0]);
-	for (size_t i = 0; i < count; i++)
-		node.stack = stacks_intern(&r->stacks, node.stack,
-					   frames_intern(&r->frames, &chain[i]));
+	node.stack = add_chain(r, parent, count);
 	r->nodes[old] = node;
 }
 

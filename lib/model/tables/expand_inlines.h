@@ -35,7 +35,7 @@ typedef size_t rebind_fn(void *ctx, uint64_t time, struct frame frames[REBIND_CH
  * True if the frame already represents its caller, both being new ones. Such callers are left out,
  * also several in a row.
  */
-typedef bool rebind_covers_fn(const struct frame *frame, const struct frame *caller);
+typedef bool rebind_covers_fn(void *ctx, const struct frame *frame, const struct frame *caller);
 
 /* Rewrites frames, stacks, and the stacks of samples and markers. Drops unused rows. */
 void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *covers, void *ctx);

@@ -115,7 +115,7 @@ static bool frame_equal(const void *table, uint32_t id, const void *key)
 	return a->offset == b->offset && a->module == b->module && a->func == b->func &&
 	       a->symbol == b->symbol && a->line == b->line && a->inline_depth == b->inline_depth &&
 	       a->kind == b->kind && a->language == b->language && a->tier == b->tier &&
-	       a->category == b->category && a->subcategory == b->subcategory;
+	       a->category == b->category && a->subcategory == b->subcategory && a->role == b->role;
 }
 
 frame_id frames_intern(struct frames *f, const struct frame *frame)

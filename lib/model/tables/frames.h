@@ -94,6 +94,7 @@ struct frame {
 	uint8_t tier; /* of the compiler; gives the subcategory */
 	/* Set for labels, and for all frames if the profile has categories of its own; else 0. */
 	uint8_t category, subcategory;
+	uint8_t role; /* enum code_role */
 };
 
 struct frames {

@@ -6,7 +6,9 @@
 
 #include "bpf/runtime_layout.h"
 #include "lib/base/alloc.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/strbuf.h"
 #include "lib/base/vec.h"
 #include "lib/model/languages/language.h"
 #include "lib/model/tables/expand_inlines.h"
@@ -294,7 +296,7 @@ static uint32_t code_versions_find(const struct code_versions *v, process_id pro
 /* The profile function of a code-table row. */
 struct code_func {
 	func_id func; /* NO_FUNC: not made yet */
-	uint8_t language, tier;
+	uint8_t language, tier, role;
 };
 
 struct code_frames {
@@ -336,6 +338,23 @@ static source_file_id intern_file(struct profile *p, const char *path, size_t si
 	return source_files_intern(&p->source_files, strings_intern_sized(&p->strings, path, size));
 }
 
+/* Sets the name that a runtime's function has in its source. Returns its role. */
+static uint8_t set_name(struct code_frames *c, uint8_t language, const char *name, size_t size,
+			string_id file, struct func *func)
+{
+	const struct strings *names = &c->table->names;
+	_cleanup_(strbuf_release) struct strbuf own = {0};
+	uint8_t role = CODE_OWN;
+
+	if (languages[language] && languages[language]->translate)
+		role = (uint8_t)languages[language]->translate(
+			name, size, file == NO_STRING ? "" : strings_get(names, file),
+			file == NO_STRING ? 0 : strings_size(names, file), &own);
+	func->name = own.size ? strings_intern_sized(&c->profile->strings, own.text, own.size)
+			      : strings_intern_sized(&c->profile->strings, name, size);
+	return role;
+}
+
 static source_file_id file_of_text(struct code_frames *c, string_id file)
 {
 	if (file == NO_STRING || !strings_size(&c->table->names, file))
@@ -345,10 +364,9 @@ static source_file_id file_of_text(struct code_frames *c, string_id file)
 }
 
 /* If the name has no file, take that of the first line in the debug information. */
-static source_file_id file_of_lines(struct code_frames *c, const struct code_entry *entry)
+static string_id file_of_lines(const struct code_frames *c, const struct code_entry *entry)
 {
-	return file_of_text(c, entry->line_count ? c->table->lines.items[entry->first_line].file
-						 : NO_STRING);
+	return entry->line_count ? c->table->lines.items[entry->first_line].file : NO_STRING;
 }
 
 /*
@@ -382,7 +400,7 @@ static void name_entry(struct code_frames *c, const struct code_entry *entry, mo
 						    &c->processes->rows.items[entry->process]);
 	func.name = strings_intern_sized(&c->profile->strings, name.name, name.name_size);
 	func.file = name.file ? intern_file(c->profile, name.file, name.file_size)
-			      : file_of_lines(c, entry);
+			      : file_of_text(c, file_of_lines(c, entry));
 	func.line = name.line;
 	func.column = name.column;
 	func.is_js = name.is_js;
@@ -446,9 +464,11 @@ static void name_managed(struct code_frames *c, const struct code_entry *entry,
 		text += category + 1;
 		size -= category + 1;
 	}
-	func.name = size ? strings_intern_sized(&c->profile->strings, text, size)
-			 : strings_intern(&c->profile->strings, NAME_LOST);
-	func.file = file_of_lines(c, entry);
+	if (size)
+		out->role = set_name(c, out->language, text, size, file_of_lines(c, entry), &func);
+	else
+		func.name = strings_intern(&c->profile->strings, NAME_LOST);
+	func.file = file_of_text(c, file_of_lines(c, entry));
 	add_users(c, entry, func.file);
 	func.line = entry->line_count ? c->table->lines.items[entry->first_line].line : 0;
 	out->func = funcs_intern(&c->profile->funcs, &func);
@@ -515,7 +535,7 @@ static void set_inlined(struct code_frames *c, const struct code_entry *entry,
 	for (; at < size && text[at] >= '0' && text[at] <= '9'; at++)
 		func.line = 10 * func.line + (uint32_t)(text[at] - '0');
 	at += at < size;
-	func.name = strings_intern_sized(&c->profile->strings, text + at, size - at);
+	frame->role = set_name(c, frame->language, text + at, size - at, line->file, &func);
 	func.file = file_of_text(c, line->file);
 	add_users(c, entry, func.file);
 	frame->func = funcs_intern(&c->profile->funcs, &func);
@@ -565,6 +585,7 @@ static size_t name_managed_position(struct code_frames *c, struct frame *frame)
 	frame->func = func->func;
 	frame->language = func->language;
 	frame->tier = func->tier;
+	frame->role = func->role;
 	return set_calls(c, entry, frame->offset - entry->start, frame);
 }
 
@@ -676,6 +697,27 @@ static bool is_trampoline_of(const struct frame *frame, const struct frame *call
 	       caller->kind != PROFILE_FRAME_MANAGED && caller->language == LANGUAGE_PYTHON;
 }
 
+static bool is_same_function(const struct code_frames *c, const struct frame *a,
+			     const struct frame *b)
+{
+	const struct func *x = &c->profile->funcs.rows.items[a->func];
+	const struct func *y = &c->profile->funcs.rows.items[b->func];
+
+	return x->name == y->name && x->file == y->file;
+}
+
+/* Does a frame represent its caller, which only leads to it? */
+static bool covers_caller(void *ctx, const struct frame *frame, const struct frame *caller)
+{
+	if (frame->kind == PROFILE_FRAME_MANAGED && caller->kind == PROFILE_FRAME_MANAGED &&
+	    frame->language == caller->language) {
+		if (caller->role == CODE_ENTRY)
+			return frame->role != CODE_ENTRY && is_same_function(ctx, frame, caller);
+		return caller->role == CODE_MACHINERY;
+	}
+	return is_trampoline_of(frame, caller);
+}
+
 static void set_reasons(struct code_frames *c)
 {
 	bool *has_code = xcalloc(c->processes->rows.count + 1, sizeof(*has_code));
@@ -761,7 +803,7 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	c.managed = new_funcs(table->managed.count);
 	c.dumps = xreallocarray(NULL, table->dumps.count + 1, sizeof(*c.dumps));
 	memset(c.dumps, 0xff, (table->dumps.count + 1) * sizeof(*c.dumps));
-	rebind_frames_apply(p, name_frame, is_trampoline_of, &c);
+	rebind_frames_apply(p, name_frame, covers_caller, &c);
 	code_versions_release(&c.versions);
 	free(c.owners);
 	free(c.funcs);

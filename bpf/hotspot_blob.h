@@ -12,6 +12,7 @@
 #define HOTSPOT_BEFORE 24
 #define HOTSPOT_CODE 40
 #define HOTSPOT_PUSHED 10 /* words on top of a frame that are searched for its caller */
+#define HOTSPOT_STATED 24 /* bytes before a frame's end where some state their size */
 #define HOTSPOT_WRAPPER_SLACK 512 /* bytes by which wrappers align their stack, at most */
 #define HOTSPOT_TEXT 32 /* bytes that are read of a blob's name */
 #define HOTSPOT_TEXT_STUBS 0x74756f5262757453ull /* "StubRoutines (1)" and others begin with it */

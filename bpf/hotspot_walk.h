@@ -88,6 +88,15 @@ HOTSPOT_SHARED __u32 hotspot_moves_sp(const struct hotspot_walk *w, __u32 back, 
 	return 0;
 }
 
+/* Returns the place, from sp, of the word that the instruction before the pc adds to sp; 0: none.
+ */
+WALK_INLINE __u32 hotspot_adds_word(const struct hotspot_walk *w)
+{
+	if (hotspot_u32_at(w, -5) == 0x24640348u) /* add rsp, [rsp + …] */
+		return hotspot_byte(w, -1);
+	return hotspot_u32_at(w, -8) == 0x24a40348u ? hotspot_u32_at(w, -4) : 0;
+}
+
 /* The part of its frame that a method has made. */
 enum hotspot_progress {
 	HOTSPOT_NOTHING, /* the return address is at sp */
@@ -160,8 +169,9 @@ WALK_INLINE enum hotspot_progress hotspot_left(const struct hotspot_walk *w)
 
 	if (first == 0xc3) /* ret */
 		return HOTSPOT_NOTHING;
-	if (first == 0x5d && hotspot_moves_sp(w, 0, 0xc4) == w->frame_size - 16) /* pop rbp */
-		return HOTSPOT_PUSHED_FP;
+	if (first == 0x5d && (hotspot_moves_sp(w, 0, 0xc4) == w->frame_size - 16 ||
+			      hotspot_adds_word(w) == w->frame_size - HOTSPOT_STATED))
+		return HOTSPOT_PUSHED_FP; /* pop rbp */
 	/* ja …; ret */
 	if (first == 0x0f && hotspot_byte(w, 1) == 0x87 && hotspot_byte(w, 6) == 0xc3)
 		return HOTSPOT_NOTHING;
@@ -211,6 +221,38 @@ HOTSPOT_SHARED int hotspot_search(struct walk_frame *f, struct hotspot_walk *w, 
 	return 0;
 }
 
+/*
+ * Goes to the caller of a method whose entry has made room on the stack for the fields of objects
+ * without an identity, which it was not given one by one. All frames of such a method state where
+ * the caller's fp is, relative to sp. Larger ones have a copy of it, and any word above that, where
+ * others have the caller's fp and pc.
+ */
+WALK_INLINE int hotspot_leave_extended(struct walk_frame *f, struct hotspot_walk *w, __u64 stated)
+{
+	__u64 copy, at = f->sp + stated;
+
+	return stated > w->frame_size - 16 && stated < WALK_FRAME_SIZE_MAX && !(stated & 7) &&
+	       !walk_read_word(f, &copy, f->sp + w->frame_size - 16) &&
+	       !walk_read_word(f, w->pair, at) && w->pair[0] == copy &&
+	       hotspot_leave_pair(f, w, at);
+}
+
+/* Goes to the caller of a method that has made its frame. */
+WALK_INLINE int hotspot_leave_whole(struct walk_frame *f, struct hotspot_walk *w)
+{
+	__u64 stated = 0, end = f->sp + w->frame_size;
+
+	if (w->kind == HOTSPOT_BLOB_METHOD && w->frame_size >= HOTSPOT_STATED &&
+	    walk_read_word(f, &stated, end - HOTSPOT_STATED))
+		return 0;
+	if (hotspot_leave_extended(f, w, stated))
+		return 1;
+	if (!hotspot_leave_pair(f, w, end - 16))
+		return 0;
+	w->is_plain = stated != w->frame_size - 16;
+	return 1;
+}
+
 /* Steps from a frame with the size given by its blob. */
 HOTSPOT_SHARED int hotspot_leave_sized(struct walk_frame *f, struct hotspot_walk *w)
 {
@@ -226,12 +268,8 @@ HOTSPOT_SHARED int hotspot_leave_sized(struct walk_frame *f, struct hotspot_walk
 		    hotspot_leave_pair(f, w, f->fp))
 			return 1;
 	}
-	if (hotspot_leave_pair(f, w, end)) {
-		w->is_plain = 1;
-		return 1;
-	}
 	/* Stubs push words on top of their caller's frame. */
-	return hotspot_search(f, w, end + 8, 1);
+	return hotspot_leave_whole(f, w) || hotspot_search(f, w, end + 8, 1);
 }
 
 /* Steps from a method's frame. */
@@ -239,7 +277,10 @@ WALK_INLINE int hotspot_leave_method(struct walk_frame *f, struct hotspot_walk *
 {
 	int result = hotspot_leave_partial(f, w);
 
-	return result ? result > 0 : hotspot_leave_sized(f, w);
+	if (!result)
+		return hotspot_leave_sized(f, w);
+	/* A method with several entries makes its frame in each of them. */
+	return result > 0 || (f->pc >= w->code && f->pc < w->complete && hotspot_leave_whole(f, w));
 }
 
 /* Reads the interpreter's frame at fp. False: there is none. */
@@ -472,14 +513,16 @@ HOTSPOT_SHARED int hotspot_leave_runtime(struct walk_frame *f, struct hotspot_wa
 
 /*
  * Goes from the frames of a virtual thread that are on this stack to the thread that carries it.
- * While more frames are brought here, only the frame pointer leads there.
+ * While more frames are brought here, or if the last one is interpreted, only the frame pointer
+ * leads there.
  */
 WALK_INLINE int hotspot_leave_continuation(struct walk_frame *f, struct hotspot_walk *w)
 {
 	__u32 size = w->layout.entry_frame;
 
 	if (w->found.function == HOTSPOT_FROZEN)
-		return size && hotspot_leave_pair(f, w, f->sp + size - 16);
+		return (size && hotspot_leave_pair(f, w, f->sp + size - 16)) ||
+		       hotspot_leave_fp(f, w);
 	return f->is_pc ? hotspot_leave_stub(f, w) : hotspot_leave_fp(f, w);
 }
 

@@ -309,8 +309,10 @@ static __always_inline int hotspot_step_frame(struct stack_scratch *s, struct ho
 		hotspot_note_interpreted(&r->walk, rbx, r13);
 	else if (r->walk.has_no_frame && r->walk.found.function == HOTSPOT_COMPILED)
 		r->walk.found.unit = r->walk.found.units - 1;
+	/* All that a virtual thread has on this stack may be there. */
 	if (!has_stepped)
-		s->stack_flags |= STACK_BROKEN;
+		s->stack_flags |= r->walk.found.function == HOTSPOT_FROZEN ? STACK_WHOLE
+									   : STACK_BROKEN;
 	return has_stepped;
 }
 

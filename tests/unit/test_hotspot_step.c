@@ -223,6 +223,90 @@ TEST(words_on_top_of_a_frame_are_skipped)
 	assert_at_caller(CALLER_SP, CALLER_FP);
 }
 
+/* Makes the callee's frame larger than its blob says by so many bytes, as its entry does. */
+static void extend_frame(uint64_t size)
+{
+	set_up();
+	/* A return address may be left over there. */
+	put_word(CALLER_SP - 8, CALLER_PC + 0x20);
+	put_call(CALLER_PC + 0x20);
+	put_word(SP + SIZE - HOTSPOT_STATED, SIZE - 16 + size);
+	put_word(CALLER_SP + size - 8, CALLER_PC);
+	put_word(CALLER_SP + size - 16, CALLER_FP);
+}
+
+TEST(frame_with_room_for_fields_states_its_size)
+{
+	extend_frame(144);
+	assert_true(step());
+	assert_at_caller(CALLER_SP + 144, CALLER_FP);
+	assert_int_equal(vm.is_plain, 0);
+	/* To be deoptimized. */
+	extend_frame(144);
+	frame.pc = CALLEE + CODE + CODE_SIZE - 16;
+	frame.is_pc = 0;
+	put_word(SP + ORIG_PC_AT, CALLEE_PC + 0x30);
+	assert_true(step());
+	assert_int_equal(vm.found.unit, 0x2f);
+	assert_at_caller(CALLER_SP + 144, CALLER_FP);
+	/* Not every frame of the method is larger. */
+	set_up();
+	put_word(SP + SIZE - HOTSPOT_STATED, SIZE - 16);
+	assert_true(step());
+	assert_at_caller(CALLER_SP, CALLER_FP);
+	assert_int_equal(vm.is_plain, 0);
+	set_up();
+	assert_true(step());
+	assert_int_equal(vm.is_plain, 1);
+}
+
+TEST(frame_with_room_for_fields_is_made_and_left)
+{
+	/* mov [rsp + 0x30], rbp; mov qword [rsp + 0x28], …; behind it, the method's plain entry */
+	extend_frame(144);
+	put(CALLEE_PC, "\x48\x89\x6c\x24\x30\x48\xc7\x44\x24\x28\xc0\0\0\0\xeb", 15);
+	frame.pc = CALLEE_PC + 14;
+	assert_true(step());
+	assert_at_caller(CALLER_SP + 144, CALLER_FP);
+	/* add rsp, [rsp + 0x28]; pop rbp, with both sizes of the offset */
+	extend_frame(144);
+	put(CALLEE_PC + 0x60, "\x48\x03\x64\x24\x28\x5d\x49\x3b\x67\x28", 10);
+	frame.pc = CALLEE_PC + 0x65;
+	frame.sp = CALLER_SP + 144 - 16;
+	assert_true(step());
+	assert_at_caller(CALLER_SP + 144, CALLER_FP);
+	extend_frame(144);
+	put(CALLEE_PC + 0x60, "\x48\x03\xa4\x24\x28\0\0\0\x5d", 9);
+	frame.pc = CALLEE_PC + 0x68;
+	frame.sp = CALLER_SP + 144 - 16;
+	assert_true(step());
+	assert_at_caller(CALLER_SP + 144, CALLER_FP);
+	assert_int_equal(vm.has_no_frame, 1);
+}
+
+TEST(word_that_states_no_size_leads_nowhere)
+{
+	static const uint64_t words[] = {0,	     SIZE - 24,	     SIZE - 16 + 4,  1u << 31,
+					 UINT64_MAX, UINT64_MAX - 7, SIZE - 16 + 800};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		extend_frame(144);
+		put_word(CALLER_SP - 8, 7);
+		put_word(SP + SIZE - HOTSPOT_STATED, words[i]);
+		assert_false(step());
+	}
+	/* Another frame's. */
+	extend_frame(144);
+	put_word(CALLER_SP - 8, 7);
+	put_word(CALLER_SP - 16, 8);
+	assert_false(step());
+	/* In a frame without room for the word. */
+	extend_frame(144);
+	put_word(CALLER_SP - 8, 7);
+	put_int(CALLEE + 28, 2);
+	assert_false(step());
+}
+
 TEST(method_to_be_deoptimized_has_its_pc_in_its_frame)
 {
 	set_up();
@@ -354,6 +438,34 @@ TEST(stub_that_holds_up_a_method_has_a_cookie_in_its_frame)
 	put_word(SP + 48, CALLER_PC);
 	assert_true(step());
 	assert_at_caller(SP + 56, CALLER_FP);
+}
+
+/* At the end of the frames of a virtual thread that are on the stack. */
+static void set_up_seam(void)
+{
+	set_up();
+	make_blob(STUBS, "StubRoutines (continuationstubs)", 0, 7);
+	frame.pc = STUBS + CODE + 0x20;
+	frame.is_pc = 0;
+	frame.fp = SP + 128;
+}
+
+TEST(carrier_of_a_virtual_thread_is_found_by_its_frame_or_the_frame_pointer)
+{
+	set_up_seam();
+	put_word(SP + 64, CALLER_FP);
+	put_word(SP + 72, CALLER_PC);
+	assert_true(step());
+	assert_at_caller(SP + 80, CALLER_FP);
+	/* The last frame is an interpreted one, with its arguments above it. */
+	set_up_seam();
+	put_word(SP + 128, CALLER_FP);
+	put_word(SP + 136, CALLER_PC);
+	assert_true(step());
+	assert_at_caller(SP + 144, CALLER_FP);
+	set_up_seam();
+	assert_false(step());
+	assert_int_equal(vm.found.function, HOTSPOT_FROZEN);
 }
 
 TEST(handler_of_an_exception_returns_to_where_it_was_thrown)

@@ -19,11 +19,12 @@ enum {
 	SCOPES = 0xa80,
 	METADATA = 0xac0,
 	SIZE = 0xc00,
+	CODE = 0x7000, /* the compiled one */
 	CODE_SIZE = 8, /* of the bytecode */
 	UNITS = 101,
 };
 
-static uint8_t memory[SIZE];
+static uint8_t memory[SIZE], machine_code[UNITS];
 
 static const struct runtime_layout layout = {
 	.kind = RUNTIME_HOTSPOT,
@@ -57,6 +58,10 @@ static bool read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 	(void)ctx;
 	/* Fill what lies behind the memory with zeros. */
 	memset(to, 0, size);
+	if (addr >= CODE && addr - CODE + size <= UNITS) {
+		memcpy(to, machine_code + (addr - CODE), size);
+		return true;
+	}
 	if (addr >= SIZE)
 		return false;
 	memcpy(to, memory + addr, addr + size > SIZE ? SIZE - addr : size);
@@ -108,6 +113,7 @@ static void put_method(uint64_t method, uint64_t const_method, uint16_t name, co
 static void set_up(void)
 {
 	memset(memory, 0, sizeof(memory));
+	memset(machine_code, 0x90, sizeof(machine_code));
 	put_symbol(1, "outer");
 	put_symbol(2, "inner");
 	put_symbol(3, "Spin.java");
@@ -143,7 +149,7 @@ static struct rec_function *make_function(uint8_t kind, const char *holder, cons
 		.blob = kind == HOTSPOT_COMPILED ? BLOB : 0,
 		.method = kind == HOTSPOT_STUB ? 0 : METHOD,
 		.const_method = kind == HOTSPOT_INTERPRETED ? CONST_METHOD : stubs,
-		.code = stubs ? 0x7000 : 0,
+		.code = stubs || kind == HOTSPOT_COMPILED ? CODE : 0,
 		.compile_id = 77,
 		.kind = kind,
 		.level = 4,
@@ -282,6 +288,67 @@ TEST(what_two_places_share_is_certain_between_them)
 	assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
 	assert_lines(&code, lines, sizeof(lines) / sizeof(*lines));
 	managed_code_release(&code);
+}
+
+/* Jumps behind the place at 20, and where the code that belongs to that place ends. */
+static const struct {
+	const char *code;
+	uint32_t size, at, end;
+} jumps[] = {
+	{"\x7c\xe4", 2, 26, 26},
+	{"\xeb\xf7", 2, 26, 26},
+	{"\x0f\x8c\xe0\xff\xff\xff", 6, 26, 26},
+	{"\xe9\xe1\xff\xff\xff", 5, 26, 26},
+	/* Forward, to the place itself and before the code: no loop ends there. */
+	{"\x7c\xe0", 2, 26, 20},
+	{"\x7c\x10", 2, 26, 20},
+	{"\x7c\xf8", 2, 26, 20},
+	{"\x0f\x8c\0\0\0\x80", 6, 26, 20},
+	/* Cut by the next place. */
+	{"\x0f\x8c\xe0\xff\xff\xff", 6, 46, 20},
+};
+
+TEST(code_behind_the_place_of_a_loop_is_the_loops_up_to_its_jump_back)
+{
+	for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps); i++) {
+		uint32_t end = jumps[i].end;
+		const struct managed_line lines[] = {{0, 12, 0},  {end, 12, 0}, {end, 300, 1},
+						     {49, 12, 0}, {49, 300, 2}, {50, 10, 0}};
+		struct managed_code code;
+
+		set_up();
+		memcpy(machine_code + jumps[i].at, jumps[i].code, jumps[i].size);
+		assert_true(describe(HOTSPOT_COMPILED, "com/example/Spin", "outer", &code));
+		assert_lines(&code, lines, sizeof(lines) / sizeof(*lines));
+		managed_code_release(&code);
+	}
+}
+
+TEST(file_of_a_class_is_below_its_package_unless_it_is_a_path)
+{
+	static const struct {
+		const char *holder, *source, *file;
+	} rows[] = {
+		{"com/example/Spin", "Spin.java", "com/example/Spin.java"},
+		{"Spin", "Spin.java", "Spin.java"},
+		{"srv/app/prog", "/srv/app/prog.rb", "/srv/app/prog.rb"},
+		{"app/prog", "app/prog.rb", "app/prog.rb"},
+		{"org/python/pycode/_pyx0", "prog.py", "prog.py"},
+		{"java/lang/invoke/LambdaForm$MH+0x0123", "LambdaForm$MH", ""},
+		{"p/Outer$In", "Outer.java", "p/Outer.java"},
+		{"p/$In", "Outer$In", "p/Outer$In"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct managed_code code;
+
+		set_up();
+		put_symbol(3, rows[i].source);
+		put_word(KLASS + 24, put_symbol(4, rows[i].holder));
+		assert_true(describe(HOTSPOT_INTERPRETED, rows[i].holder, "outer", &code));
+		assert_string_equal(strbuf_text(&code.file), rows[i].file);
+		managed_code_release(&code);
+	}
 }
 
 TEST(names_have_types_of_parameters_if_wanted)

@@ -16,6 +16,7 @@
 #define PLACE_SIZE 16 /* bytes of a PcDesc: its pc, its scope, two others */
 #define CHAIN_MAX 64
 #define METHODS_MAX 1024
+#define LOOP_END_MAX 32 /* bytes of code from a loop's place to the end of its jump back */
 
 /* A call of a method that compiled code has taken in, or of its own. */
 struct scope {
@@ -219,12 +220,52 @@ static uint32_t count_shared(const struct scope_reader *r)
 	return level;
 }
 
+/* Returns the length of a jump on x86-64, and how far it goes; 0: the bytes are none. */
+static size_t take_jump(const uint8_t *code, size_t size, int32_t *by)
+{
+	size_t opcode = size >= 2 && code[0] == 0x0f && code[1] >> 4 == 8 ? 2 : 1;
+
+	if (opcode == 2 || (size && code[0] == 0xe9)) {
+		if (size < opcode + sizeof(*by))
+			return 0;
+		memcpy(by, code + opcode, sizeof(*by));
+		return opcode + sizeof(*by);
+	}
+	if (size < 2 || (code[0] >> 4 != 7 && code[0] != 0xeb))
+		return 0;
+	*by = (int8_t)code[1];
+	return 2;
+}
+
+/*
+ * Returns the unit from which on code does not belong to the last place, which ends at `unit`. A
+ * loop has a place where it can be stopped, just before it jumps back.
+ */
+static uint32_t behind_loop(struct scope_reader *r, uint32_t unit, uint32_t end)
+{
+	uint8_t code[LOOP_END_MAX];
+	size_t size = end - unit < sizeof(code) ? end - unit : sizeof(code);
+
+	if (!hotspot_memory_read(r->memory, r->head->code + unit, code, size))
+		return unit;
+	for (uint32_t i = 0; i < size; i++) {
+		int32_t by = 0;
+		size_t length = take_jump(code + i, size - i, &by);
+		int64_t to = (int64_t)unit + i + (int64_t)length + by;
+
+		if (length && to >= 0 && to < unit)
+			return unit + i;
+	}
+	return unit;
+}
+
 /*
  * Adds the chain of the place that ends at a unit, from another one on. Code before the place may
  * be that of the place before, or of neither: what is not in both chains is uncertain.
  */
 static void add_place(struct scope_reader *r, uint32_t unit, uint32_t end)
 {
+	unit = behind_loop(r, unit, end);
 	if (unit < end - 1) {
 		r->certain = count_shared(r);
 		r->certain += !r->certain; /* the code's own method */
@@ -246,8 +287,10 @@ static bool read_places(struct scope_reader *r, uint32_t units)
 		/* The first place is before the code, the last one far behind. */
 		if (place[0] == UINT32_MAX)
 			continue;
-		if (place[0] > end)
+		if (place[0] > end) {
+			r->tail = behind_loop(r, r->tail, end);
 			return true;
+		}
 		if (place[0] < r->tail)
 			return false;
 		if (place[0] > r->tail && read_chain(r, place[1])) {

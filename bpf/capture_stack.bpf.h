@@ -626,6 +626,32 @@ static __always_inline void load_user_regs(void *ctx, bool is_interrupted, struc
 }
 
 /*
+ * Turns to the next runtime of the process that is followed: it becomes the first one of s->space.
+ * False: there is none, or the stack is copied with frames, which has room for those of one.
+ */
+__noinline int turn_to_next_runtime(struct stack_scratch *s)
+{
+	struct space_runtime *runtimes;
+
+	if (!s || s->managed_count)
+		return 0;
+	runtimes = s->space.runtimes;
+	for (int turn = 1; turn < SPACE_RUNTIMES; turn++) {
+		/* It copies in ascending order. */
+		bpf_probe_read_kernel(runtimes, (SPACE_RUNTIMES - 1) * sizeof(*runtimes),
+				      runtimes + 1);
+		runtimes[SPACE_RUNTIMES - 1].kind = 0;
+		if (!runtimes[0].kind)
+			return 0;
+		if (followed_kind(&runtimes[0])) {
+			s->runtime = runtimes[0].kind;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/*
  * Loads the process's mappings into s->space. False if user space has not stored the current ones.
  */
 static __always_inline bool find_space(struct task_struct *task,
@@ -638,7 +664,9 @@ static __always_inline bool find_space(struct task_struct *task,
 		return false;
 	s->space = *space;
 #if !defined(HAS_OWN_STACK_SCRATCH) || defined(HAS_OWN_RUNTIME_SCRATCH)
-	s->runtime = runtime_of(space);
+	s->runtime = followed_kind(&s->space.runtimes[0]);
+	if (!s->runtime && s->space.runtimes[1].kind)
+		turn_to_next_runtime(s);
 #endif
 	return true;
 }
@@ -690,7 +718,7 @@ static __always_inline void capture_user_by_walk(void *ctx, bool is_interrupted,
 	else
 		s->stack_flags |= STACK_UNKNOWN;
 	/* The stack of a thread that runs none of the runtime's code is complete. */
-	if (runtime_has(s->runtime, RUNTIME_WALK_FINDS) && !s->resumes)
+	if (runtime_has(s->runtime, RUNTIME_WALK_FINDS) && !s->resumes && !turn_to_next_runtime(s))
 		s->runtime = RUNTIME_NONE;
 	/* The loop used up its turns. */
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))

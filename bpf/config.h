@@ -245,6 +245,7 @@ struct switch_state {
 	__u32 searches; /* for it by name */
 	__u64 address; /* of a task, as a number */
 	struct rec_wait wait; /* being sent */
+	__u64 frames; /* of runtimes in its stack */
 };
 
 /* Maximum number of files with a runtime. */

@@ -2,9 +2,10 @@
 /*
  * Stacks of processes with a runtime. The walker notes where on the stack each native frame lies.
  * Then the program that has captured the stack tail-calls the runtime's program (bpf/runtimes),
- * which adds the runtime's frames and sends the sample. It never returns. The runtime's programs
- * are objects of their own, loaded when the first such process is seen; until then, and whenever
- * the tail call fails, the native stack is sent.
+ * which adds the runtime's frames and sends the sample. It never returns. If the process has
+ * several runtimes, each leaves the sample to the next, and the last one sends it. The runtime's
+ * programs are objects of their own, loaded when the first such process is seen; until then, and
+ * whenever the tail call fails, the native stack is sent.
  */
 #ifndef PROF_BPF_RUNTIME_BPF_H
 #define PROF_BPF_RUNTIME_BPF_H

@@ -113,10 +113,15 @@ static __always_inline bool is_for_another(__u32 pid)
 {
 	struct unwind_space *space = bpf_map_lookup_elem(&unwind_spaces, &pid);
 
-	if (sleepers_is_alone || !space || !runtime_has(runtime_of(space), RUNTIME_SLEEPERS_OWN))
+	if (sleepers_is_alone || !space)
 		return false;
-	sleepers_wants_python = true;
-	return true;
+	for (int i = 0; i < SPACE_RUNTIMES; i++) {
+		if (runtime_has(followed_kind(&space->runtimes[i]), RUNTIME_SLEEPERS_OWN)) {
+			sleepers_wants_python = true;
+			return true;
+		}
+	}
+	return false;
 }
 
 /* Finds the task's frames of a runtime: s->managed_count of them are to go with the copy. */

@@ -43,10 +43,10 @@ extern struct unwind_shards unwind_shards SEC(".maps");
 extern struct unwind_rules unwind_rules SEC(".maps");
 extern struct unwind_spaces unwind_spaces SEC(".maps");
 
-/* Returns the runtime to follow, enum runtime_kind. 0: none, or its structures misled too often. */
-static __always_inline __u32 runtime_of(const struct unwind_space *space)
+/* Returns the kind of a runtime that is followed. 0: none, or its structures misled too often. */
+static __always_inline __u32 followed_kind(const struct space_runtime *runtime)
 {
-	return space->misled < RUNTIME_MISLED_MAX ? space->runtime : 0;
+	return runtime->misled < RUNTIME_MISLED_MAX ? runtime->kind : 0;
 }
 
 #endif

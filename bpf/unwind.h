@@ -151,6 +151,18 @@ struct unwind_mapping {
 	__u32 flags, reserved;
 };
 
+/* A runtime that a process has. */
+struct space_runtime {
+	__u8 kind; /* enum runtime_kind; 0: none, and none after it */
+	__u8 at; /* position in unwind_space.runtimes */
+	__u16 layout; /* number in runtime_layouts */
+	__u32 misled; /* walks through its structures that failed one after the other */
+	__u64 bias; /* address - bias = vaddr of the file with the runtime */
+};
+
+/* Maximum number of runtimes of a process that are followed. */
+#define SPACE_RUNTIMES 4
+
 /* The place of a process's mappings in the shards; ascending. */
 struct unwind_space {
 	__u32 shard;
@@ -159,12 +171,8 @@ struct unwind_space {
 	__u32 execs; /* execs since the process was tracked; stale if it differs */
 	/* Number of this description, not 0. A fork copies it, so two processes may share one. */
 	__u32 serial;
-	__u32 runtime; /* enum runtime_kind; 0: none */
-	__u32 layout; /* of the runtime: number in runtime_layouts */
 	__u32 is_pending; /* tables are being compiled, so a runtime may be unknown yet */
-	__u32 misled; /* walks through the runtime's structures that failed one after the other */
-	__u32 reserved;
-	__u64 runtime_bias; /* address - bias = vaddr of the file with the runtime */
+	struct space_runtime runtimes[SPACE_RUNTIMES]; /* in the order in which they add frames */
 };
 
 _Static_assert(sizeof(struct unwind_row) == 4, "layout of tables");

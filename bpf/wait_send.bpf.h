@@ -44,12 +44,9 @@ static __always_inline bool write_wait(struct stack_scratch *s, struct switch_st
 	return emit_output(count, ring, wait, sizeof(*wait), ring_flags(ring));
 }
 
-/*
- * Sends the wait in st->wait, which is that of `row`, with the stack in s, which has that many
- * frames of a runtime.
- */
+/* Sends the wait in st->wait, which is that of `row`, with the stack in s. */
 static __always_inline void send_wait(struct stack_scratch *s, struct switch_state *st,
-				      struct wait_row *row, __u32 frames)
+				      struct wait_row *row)
 {
 	if (!write_wait(s, st, row)) {
 		note_unsampled_wait();
@@ -57,7 +54,7 @@ static __always_inline void send_wait(struct stack_scratch *s, struct switch_sta
 		return;
 	}
 	row->is_sampled = 1;
-	row->frames = frames / WAIT_FRAMES_UNIT;
+	row->frames = st->frames / WAIT_FRAMES_UNIT;
 	st->sampled++;
 	if (row->chance && (!st->chance_min || row->chance < st->chance_min))
 		st->chance_min = row->chance;

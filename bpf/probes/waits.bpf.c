@@ -257,6 +257,7 @@ __noinline bool begin_wait(struct stack_scratch *s, struct switch_state *st, str
 		return false;
 	wait->sample.rec.flags = 0;
 	wait->sample.cpu_time = task->se.sum_exec_runtime >> 4;
+	st->frames = 0;
 	wait->start = row->left;
 	wait->chance = row->chance;
 	*(__u64 *)&wait->reason = wait_reason_of(task, row->state);
@@ -272,7 +273,7 @@ __noinline int send_native_wait(struct stack_scratch *s, struct switch_state *st
 				struct wait_row *row)
 {
 	if (s && st && row)
-		send_wait(s, st, row, 0);
+		send_wait(s, st, row);
 	return 0;
 }
 

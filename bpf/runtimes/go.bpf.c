@@ -284,7 +284,7 @@ static __always_inline bool send_labels(struct go_walk *w, const struct rec *lik
 
 static __always_inline bool go_begin(struct stack_scratch *s, struct go_walk *w)
 {
-	__u32 number = s->space.layout;
+	__u32 number = s->space.runtimes[0].layout;
 	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 
 	if (!layout || layout->kind != RUNTIME_GO)

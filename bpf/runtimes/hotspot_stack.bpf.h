@@ -371,7 +371,7 @@ __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 
 	if (!s || !r || !like)
 		return false;
-	number = s->space.layout;
+	number = s->space.runtimes[0].layout;
 	pid = like->pid;
 	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 	vm = bpf_map_lookup_elem(&runtime_processes, &pid);
@@ -385,7 +385,7 @@ __noinline bool hotspot_begin(struct stack_scratch *s, struct hotspot_run *r,
 	r->layout_number = number;
 	r->process = mix_bits(process->start + mix_bits(task->tgid + ((__u64)vm->execs << 32)));
 	r->like = *like;
-	r->stubs = layout->hotspot.stubs ? layout->hotspot.stubs + s->space.runtime_bias : 0;
+	r->stubs = layout->hotspot.stubs ? layout->hotspot.stubs + s->space.runtimes[0].bias : 0;
 	r->frames = 0;
 	return true;
 }
@@ -404,15 +404,20 @@ static __always_inline __u32 hotspot_add_frames(struct stack_scratch *s,
 
 	if (!r || !count)
 		return 0;
-	/* From here on, native code without rules is walked as in other processes. */
-	s->runtime = RUNTIME_NONE;
 	if (!hotspot_begin(s, r, like)) {
 		count->missed++;
 		return 0;
 	}
+	/*
+	 * From here on, native code without rules is walked as in other processes. The next runtime
+	 * needs the places of frames.
+	 */
+	s->runtime = s->space.runtimes[1].kind;
+	s->resumes = RESUME_REFUSED;
 	count->samples++;
 	s->stack_flags &= ~STACK_BROKEN;
 	bpf_loop(s->depth_limit ? s->depth_limit : USER_DEPTH_MAX, hotspot_next, &loop, 0);
+	s->resumes = RESUME_NOWHERE;
 	if (!(s->stack_flags & (STACK_WHOLE | STACK_BROKEN | STACK_UNKNOWN)))
 		cut_off(s);
 	if (s->stack_flags & STACK_UNKNOWN) {

@@ -3,6 +3,7 @@
 #ifndef PROF_BPF_RUNTIMES_MANAGED_BPF_H
 #define PROF_BPF_RUNTIMES_MANAGED_BPF_H
 
+#include "bpf/capture_stack.bpf.h"
 #include "bpf/runtime.bpf.h"
 #include "bpf/runtime_merge.h"
 
@@ -51,12 +52,24 @@ static __always_inline struct managed_scratch *own_managed_scratch(void)
 	return bpf_map_lookup_elem(&managed_scratches, &zero);
 }
 
-struct stack_scratch;
 /*
  * Adds a runtime's frames to the stack in s, whose native ones lie where `notes` says. `like` is
  * the header of its sample. Returns how many.
  */
 typedef __u32 add_frames_fn(struct stack_scratch *s, struct runtime_scratch *notes,
 			    const struct rec *like);
+
+/*
+ * Leaves the stack to the process's next runtime, by a tail call in `programs`, or returns if there
+ * is none, or it has no program there.
+ */
+#define go_to_next_runtime(ctx, programs, s) \
+	({ \
+		if (turn_to_next_runtime(s)) { \
+			bpf_tail_call(ctx, programs, (s)->runtime); \
+			if (runtime_adds_frames((s)->runtime)) \
+				count_runtime_missed(); \
+		} \
+	})
 
 #endif

@@ -108,6 +108,43 @@ static __always_inline bool is_foreign_place(const struct managed_scratch *m, __
 	return m->foreign_sp && m->placed_depth && m->foreign_sp == (sp & ~1ull);
 }
 
+/* Places of the merged frames, as in runtime_scratch. */
+struct merged_places {
+	__u64 sps[USER_DEPTH_MAX];
+};
+
+struct merged_places_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct merged_places);
+};
+
+struct merged_places_map OWN_MAP(merged_places) SEC(".maps");
+
+static __always_inline struct merged_places *places_of_merged(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&OWN_MAP(merged_places), &zero);
+}
+
+/* Does another runtime need the places of frames? */
+static __always_inline bool keeps_places(const struct stack_scratch *s)
+{
+	return s->space.runtimes[1].kind;
+}
+
+/* Keeps the place of the frame that is stored next. */
+static __always_inline void keep_place(__u32 out, __u64 sp)
+{
+	struct merged_places *places = places_of_merged();
+
+	barrier_var(out);
+	if (places && out < USER_DEPTH_MAX)
+		places->sps[out] = sp;
+}
+
 struct merge_loop {
 	struct stack_scratch *s;
 	struct runtime_scratch *notes;
@@ -171,6 +208,8 @@ static __always_inline bool merge_frame(struct stack_scratch *s, struct runtime_
 			addr = m->frames[managed].position;
 			kind = FRAME_MANAGED;
 		}
+		if (keeps_places(s))
+			keep_place(m->depth, step == MERGE_MANAGED ? m->merge.reached : sp);
 		if (!put_frame(s, m, addr, kind))
 			return false;
 	}
@@ -217,6 +256,16 @@ static __always_inline void cut_foreign(struct stack_scratch *s, struct managed_
 	s->stack_flags |= STACK_WHOLE;
 }
 
+/* Notes the places of the merged frames for the next runtime. */
+static __always_inline void note_places(const struct stack_scratch *s,
+					struct runtime_scratch *notes, __u32 depth)
+{
+	struct merged_places *places = keeps_places(s) ? places_of_merged() : NULL;
+
+	if (places)
+		bpf_probe_read_kernel(notes->sps, depth * 8, places->sps);
+}
+
 /* Puts the frames into the stack. Returns how many are left over. */
 __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *notes,
 			    struct managed_scratch *m)
@@ -251,6 +300,7 @@ __noinline int merge_frames(struct stack_scratch *s, struct runtime_scratch *not
 		return 0;
 	bpf_probe_read_kernel(s->words + HEADER_WORDS + kernel_depth, depth * 8, m->addrs);
 	bpf_probe_read_kernel(s->kinds + kernel_depth, depth, m->kinds);
+	note_places(s, notes, depth);
 	s->user_depth = depth;
 	return m->count - m->merge.managed;
 }
@@ -264,17 +314,24 @@ static __always_inline void note_walk(const struct stack_scratch *s, const struc
 				      __u32 found, __u32 torn)
 {
 	bool has_misled = torn == 1, has_led = found && !torn;
+	const struct space_runtime *walked = &s->space.runtimes[0];
 	struct runtime_counters *count;
+	struct space_runtime *runtime;
 	struct unwind_space *space;
+	__u32 at = walked->at;
 
-	if (!has_misled && !(has_led && s->space.misled))
+	if (!has_misled && !(has_led && walked->misled))
 		return;
 	count = own_runtime_counters();
 	space = bpf_map_lookup_elem(&unwind_spaces, &like->pid);
-	if (!space || !count)
+	barrier_var(at);
+	if (!space || !count || at >= SPACE_RUNTIMES)
 		return;
-	space->misled = has_misled ? space->misled + 1 : 0;
-	if (space->misled == RUNTIME_MISLED_MAX)
+	runtime = &space->runtimes[at];
+	if (runtime->layout != walked->layout || runtime->bias != walked->bias)
+		return;
+	runtime->misled = has_misled ? runtime->misled + 1 : 0;
+	if (runtime->misled == RUNTIME_MISLED_MAX)
 		count->abandoned++;
 }
 

@@ -57,8 +57,11 @@ static __always_inline void end_pending_run(void)
 		end_run(m->program, 0);
 }
 
-/* Adds the runtime's frames to the stack of the pending sample, and sends it. */
-static __always_inline void finish_pending(add_frames_fn *add_frames)
+/*
+ * Adds the runtime's frames to the stack of the pending sample, and sends it, or leaves both to the
+ * process's next runtime. `programs`: those of the same type.
+ */
+static __always_inline void finish_pending(void *ctx, void *programs, add_frames_fn *add_frames)
 {
 	struct runtime_scratch *m = own_runtime_scratch();
 	struct stack_scratch *s;
@@ -68,6 +71,7 @@ static __always_inline void finish_pending(add_frames_fn *add_frames)
 	if (!s || !m)
 		return;
 	add_frames(s, m, &m->pending.sample.rec);
+	go_to_next_runtime(ctx, programs, s);
 	send_pending(s, m);
 	end_run(m->program, 0);
 }

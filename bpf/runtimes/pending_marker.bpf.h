@@ -7,9 +7,10 @@
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/stack_emit.bpf.h"
 
-/* Both are the probe's. */
+/* All are the probe's. */
 struct runtime_scratches runtime_scratches SEC(".maps");
 struct marker_ends marker_ends SEC(".maps");
+struct runtime_programs runtime_markers SEC(".maps");
 
 /* Adds the runtime's frames to the marker's stack, sends it, and tail-calls the probe's end. */
 static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
@@ -22,6 +23,7 @@ static __always_inline void finish_marker(void *ctx, add_frames_fn *add_frames)
 	if (!s || !notes)
 		return;
 	add_frames(s, notes, &notes->pending.sample.rec);
+	go_to_next_runtime(ctx, &runtime_markers, s);
 	notes->pending_size = place_stack(s, &notes->pending.sample, MARKER_COPY_BYTES);
 	bpf_tail_call(ctx, &marker_ends, notes->program);
 }

@@ -7,11 +7,14 @@
 #include "bpf/runtimes/managed.bpf.h"
 #include "bpf/wait_send.bpf.h"
 
+/* Is the probe's. */
+struct runtime_programs runtime_switches SEC(".maps");
+
 /*
- * Sends the current task's wait with its stack, which has `frames` frames of the runtime. The
- * caller is short of stack, so this looks up all else itself.
+ * Sends the current task's wait with its stack. The caller is short of stack, so this looks up all
+ * else itself.
  */
-__noinline int send_pending_wait(__u32 frames)
+__noinline int send_pending_wait(void)
 {
 	struct wait_row *row = find_wait_row(bpf_get_current_task_btf());
 	struct switch_state *st = own_switch_state();
@@ -20,12 +23,12 @@ __noinline int send_pending_wait(__u32 frames)
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (row && st && s)
-		send_wait(s, st, row, frames);
+		send_wait(s, st, row);
 	return 0;
 }
 
-/* Adds the runtime's frames to the stack of the wait that begins, and sends it. */
-static __always_inline void finish_wait(add_frames_fn *add_frames)
+/* As finish_pending(), for the wait that begins. */
+static __always_inline void finish_wait(void *ctx, add_frames_fn *add_frames)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();
 	struct switch_state *st = own_switch_state();
@@ -33,8 +36,11 @@ static __always_inline void finish_wait(add_frames_fn *add_frames)
 	__u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (s && notes && st)
-		send_pending_wait(add_frames(s, notes, &st->wait.sample.rec));
+	if (s && notes && st) {
+		st->frames += add_frames(s, notes, &st->wait.sample.rec);
+		go_to_next_runtime(ctx, &runtime_switches, s);
+		send_pending_wait();
+	}
 	end_run(TIMED_SWITCH, 0);
 }
 

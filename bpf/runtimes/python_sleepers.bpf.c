@@ -36,12 +36,20 @@ static __always_inline long read_sleeper(void *to, __u32 size, const void *from)
 
 struct runtime_scratches runtime_scratches SEC(".maps");
 
+/* Turns to the first Python of the process. */
+static __always_inline bool turn_to_python(struct stack_scratch *s)
+{
+	for (int i = 1; i < SPACE_RUNTIMES && s->runtime != RUNTIME_PYTHON; i++)
+		turn_to_next_runtime(s);
+	return s->runtime == RUNTIME_PYTHON;
+}
+
 static __always_inline void add_frames(struct task_struct *task, struct tracked_process *process,
 				       struct stack_scratch *s, const struct rec *like)
 {
 	struct runtime_scratch *notes = own_runtime_scratch();
 
-	if (!notes || !find_space(task, process, s, like->pid) || s->runtime != RUNTIME_PYTHON)
+	if (!notes || !find_space(task, process, s, like->pid) || !turn_to_python(s))
 		return;
 	sleeper_tid = task->pid;
 	python_add_frames_of(task, process, s, notes, like);

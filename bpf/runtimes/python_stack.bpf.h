@@ -63,16 +63,17 @@ static __always_inline bool python_begin(struct stack_scratch *s,
 					 struct task_struct *task,
 					 const struct tracked_process *process)
 {
-	__u32 number = s->space.layout;
+	__u32 number = s->space.runtimes[0].layout;
 	struct runtime_layout *layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 
 	if (!layout || layout->kind != RUNTIME_PYTHON || !process)
 		return false;
 	w->layout = layout->python;
 	w->layout_number = number;
-	w->bias = s->space.runtime_bias;
-	w->process =
-		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
+	w->bias = s->space.runtimes[0].bias;
+	/* A process may have several of different versions. */
+	w->process = mix_bits(process->start + w->bias +
+			      mix_bits(task->tgid + ((__u64)s->space.execs << 32)));
 	w->thread_pointer = thread_pointer_of(task);
 	w->tid = task->pid;
 	w->leaf_end = leaf_end(s, notes);

@@ -368,13 +368,13 @@ __noinline bool ruby_begin(struct stack_scratch *s, struct ruby_walk *w)
 
 	if (!s || !w)
 		return false;
-	number = s->space.layout;
+	number = s->space.runtimes[0].layout;
 	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 	if (!layout || layout->kind != RUNTIME_RUBY || !process)
 		return false;
 	w->layout = layout->ruby;
 	w->layout_number = number;
-	w->bias = s->space.runtime_bias;
+	w->bias = s->space.runtimes[0].bias;
 	w->torn = 0;
 	w->process =
 		mix_bits(process->start + mix_bits(task->tgid + ((__u64)s->space.execs << 32)));

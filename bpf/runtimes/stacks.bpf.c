@@ -33,12 +33,12 @@
 	}
 
 #if defined(STACKS_OF_samples)
-PROGRAM("perf_event", , finish_pending(ADD_FRAMES))
-PROGRAM("tracepoint", _tracepoint, finish_pending(ADD_FRAMES))
+PROGRAM("perf_event", , finish_pending(ctx, &runtime_programs, ADD_FRAMES))
+PROGRAM("tracepoint", _tracepoint, finish_pending(ctx, &runtime_tracepoints, ADD_FRAMES))
 #elif defined(STACKS_OF_waits)
 #include "bpf/runtimes/pending_wait.bpf.h"
 
-PROGRAM("tp_btf/sched_switch", _wait, finish_wait(ADD_FRAMES))
+PROGRAM("tp_btf/sched_switch", _wait, finish_wait(ctx, ADD_FRAMES))
 #else
 #include "bpf/runtimes/pending_marker.bpf.h"
 

@@ -168,7 +168,7 @@ __noinline bool v8_begin(struct stack_scratch *s, struct v8_walk *w)
 
 	if (!s || !w)
 		return false;
-	number = s->space.layout;
+	number = s->space.runtimes[0].layout;
 	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 	if (!layout || layout->kind != RUNTIME_V8 || !process)
 		return false;

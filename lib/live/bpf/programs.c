@@ -643,6 +643,22 @@ void programs_begin_epoch(struct programs *p, uint64_t time_ns)
 	__atomic_store_n(&epochs[epochs[0] > epochs[1]], time_ns, __ATOMIC_SEQ_CST);
 }
 
+/* Otherwise, a process that keeps mapping files would never be found to mislead. */
+static void keep_misled(struct unwind_space *space, const struct unwind_space *before)
+{
+	for (size_t i = 0; i < SPACE_RUNTIMES; i++) {
+		struct space_runtime *runtime = &space->runtimes[i];
+
+		for (size_t k = 0; k < SPACE_RUNTIMES && runtime->kind; k++) {
+			const struct space_runtime *old = &before->runtimes[k];
+
+			if (old->kind == runtime->kind && old->layout == runtime->layout &&
+			    old->bias == runtime->bias)
+				runtime->misled = old->misled;
+		}
+	}
+}
+
 void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_space *space)
 {
 	int fd = bpf_map__fd(p->skeleton->maps.unwind_spaces);
@@ -654,9 +670,8 @@ void programs_set_space(struct programs *p, uint32_t pid, const struct unwind_sp
 		return;
 	}
 	value = *space;
-	/* Otherwise, a process that keeps mapping files would never be found to mislead. */
 	if (!bpf_map_lookup_elem(fd, &pid, &before) && before.execs == value.execs)
-		value.misled = before.misled;
+		keep_misled(&value, &before);
 	bpf_map_update_elem(fd, &pid, &value, BPF_ANY);
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bpf/runtime_layout.h"
 #include "lib/base/cleanup.h"
 
 /* Interval of checks whether a runtime has started. */
@@ -75,52 +76,141 @@ void runtime_files_end(const struct runtime_files *f)
 	f->hooks.described(f->hooks.ctx);
 }
 
-/* Has the runtime started? Limits how often that is checked. */
-static bool has_started(struct runtime_files *f, struct live_process *process, struct space *space,
-			struct mapped_runtime *runtime, uint64_t now)
+/* Adds the process to those that wait, once. */
+static void await_start(struct runtime_files *f, struct live_process *process)
 {
-	const struct starting_process starting = {process->pid, space->execs, runtime->bias};
+	vec_for_each(&f->waiting, struct live_process *const *, waiting) {
+		if (*waiting == process)
+			return;
+	}
+	vec_push(&f->waiting, process);
+}
+
+/* Has the runtime started? Limits how often that is checked. */
+static bool has_started(struct runtime_files *f, struct live_process *process,
+			const struct space *space, struct runtime_state *runtime, uint64_t now)
+{
+	const struct starting_process starting = {process->pid, space->execs, runtime->mapped.bias};
 	int result;
 
-	if (space->start_state == SPACE_STARTED && f->hooks.start)
-		runtime->layout = space->layout;
-	if (space->start_state == SPACE_STARTED || space->start_state == SPACE_REFUSED ||
+	if (runtime->start == RUNTIME_STARTED || runtime->start == RUNTIME_REFUSED ||
 	    !f->hooks.start)
-		return space->start_state != SPACE_REFUSED;
-	if (now < space->start_ns)
+		return runtime->start != RUNTIME_REFUSED;
+	if (now < runtime->check_ns)
 		return false;
-	result = f->hooks.start(f->hooks.ctx, &starting, &runtime->layout);
+	result = f->hooks.start(f->hooks.ctx, &starting, &runtime->mapped.layout);
 	if (result) {
-		space->layout = runtime->layout;
-		space->start_state = result > 0 ? SPACE_STARTED : SPACE_REFUSED;
+		runtime->start = result > 0 ? RUNTIME_STARTED : RUNTIME_REFUSED;
 		return result > 0;
 	}
-	space->start_wait_ns = space->start_wait_ns * 2 < START_WAIT_MAX_NS
-				       ? space->start_wait_ns * 2
-				       : START_WAIT_MAX_NS;
-	if (space->start_wait_ns < START_WAIT_NS)
-		space->start_wait_ns = START_WAIT_NS;
-	space->start_ns = now + space->start_wait_ns;
-	if (space->start_state != SPACE_STARTING)
-		vec_push(&f->waiting, process);
-	space->start_state = SPACE_STARTING;
+	runtime->wait_ns = runtime->wait_ns * 2 < START_WAIT_MAX_NS ? runtime->wait_ns * 2
+								    : START_WAIT_MAX_NS;
+	if (runtime->wait_ns < START_WAIT_NS)
+		runtime->wait_ns = START_WAIT_NS;
+	runtime->check_ns = now + runtime->wait_ns;
+	runtime->start = RUNTIME_STARTING;
+	await_start(f, process);
 	return false;
+}
+
+static struct runtime_state *find_state(const struct runtime_states *states,
+					const struct mapped_runtime *mapped)
+{
+	vec_for_each(&states->rows, struct runtime_state *, state) {
+		if (state->mapped.module == mapped->module && state->mapped.bias == mapped->bias)
+			return state;
+	}
+	return NULL;
+}
+
+/*
+ * Rank of a runtime among those of a process: one that finds native frames comes before those that
+ * put functions among them, and labels come last.
+ */
+static unsigned int rank_of(uint32_t kind)
+{
+	if (!runtime_adds_frames(kind))
+		return 0;
+	if (runtime_has(kind, RUNTIME_WALK_FINDS))
+		return 3;
+	return runtime_has(kind, RUNTIME_WALK_RESUMES) ? 2 : 1;
+}
+
+/*
+ * Orders runtimes by rank, then V8 before Python: it needs to know which native frames have frame
+ * pointers. Addresses decide between copies of a file alone.
+ */
+static int compare_states(const void *left, const void *right)
+{
+	const struct mapped_runtime *a = &((const struct runtime_state *)left)->mapped;
+	const struct mapped_runtime *b = &((const struct runtime_state *)right)->mapped;
+	unsigned int a_rank = rank_of(a->kind), b_rank = rank_of(b->kind);
+
+	if (a_rank != b_rank)
+		return a_rank > b_rank ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind > b->kind ? -1 : 1;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->bias > b->bias) - (a->bias < b->bias);
+}
+
+/* Lists the mapped runtimes in order. Those that were mapped before keep their state. */
+static void list_mapped(const struct module_tables *modules, struct space *space)
+{
+	struct runtime_states states = {0};
+	struct mapped_runtime mapped;
+	size_t at = 0;
+
+	while (module_tables_next_runtime(modules, space->mappings, &at, &mapped)) {
+		const struct runtime_state *known = find_state(&space->runtimes, &mapped);
+
+		if (!find_state(&states, &mapped))
+			vec_push(&states.rows,
+				 known ? *known : (struct runtime_state){.mapped = mapped});
+	}
+	vec_sort(&states.rows, compare_states);
+	vec_release(&space->runtimes.rows);
+	space->runtimes = states;
 }
 
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
 			    struct live_process *process, struct space *space, uint64_t now,
 			    struct unwind_space *description)
 {
-	struct mapped_runtime runtime;
+	uint8_t count = 0;
 
 	if (!f->has_found)
 		return;
-	runtime = module_tables_runtime(modules, space->mappings);
-	if (!runtime.kind || !has_started(f, process, space, &runtime, now))
-		return;
-	description->runtime = runtime.kind;
-	description->layout = runtime.layout;
-	description->runtime_bias = runtime.bias;
+	list_mapped(modules, space);
+	vec_for_each(&space->runtimes.rows, struct runtime_state *, state) {
+		if (!has_started(f, process, space, state, now))
+			continue;
+		if (count == SPACE_RUNTIMES) {
+			f->hooks.refused(f->hooks.ctx, "a process has too many interpreters");
+			break;
+		}
+		description->runtimes[count] = (struct space_runtime){
+			.kind = (uint8_t)state->mapped.kind,
+			.at = count,
+			.layout = (uint16_t)state->mapped.layout,
+			.bias = state->mapped.bias,
+		};
+		count++;
+	}
+}
+
+/* Finds out whether runtimes of a process may start, and whether one may have started by `now`. */
+static bool is_starting(const struct space *space, uint64_t now, bool *is_due)
+{
+	bool is_any = false;
+
+	*is_due = false;
+	vec_for_each(&space->runtimes.rows, const struct runtime_state *, state) {
+		is_any |= state->start == RUNTIME_STARTING;
+		*is_due |= state->start == RUNTIME_STARTING && now >= state->check_ns;
+	}
+	return is_any;
 }
 
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now)
@@ -129,12 +219,12 @@ void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_
 
 	for (size_t i = 0; i < f->waiting.count; i++) {
 		struct live_process *process = f->waiting.items[i];
-		const struct space *space = spaces_of(spaces, process);
+		bool is_due;
 
-		if (space->start_state != SPACE_STARTING)
+		if (!is_starting(spaces_of(spaces, process), now, &is_due))
 			continue;
 		f->waiting.items[kept++] = process;
-		if (now >= space->start_ns)
+		if (is_due)
 			spaces_mark_dirty(spaces, process);
 	}
 	f->waiting.count = kept;

@@ -49,7 +49,7 @@ struct runtime_files {
 	struct runtime_hooks hooks; /* empty: files are not searched */
 	bool has_found; /* any that can be followed */
 	VEC(struct new_runtime) found;
-	VEC(struct live_process *) waiting; /* processes whose runtime has not started yet */
+	VEC(struct live_process *) waiting; /* processes with runtimes that have not started yet */
 };
 
 void runtime_files_release(struct runtime_files *f);
@@ -65,11 +65,11 @@ void runtime_files_expect(struct runtime_files *f, int fd);
 bool runtime_files_add_started(struct runtime_files *f, struct module_tables *modules);
 /* Ends what runtime_files_add_started() began: all spaces with the runtimes are described. */
 void runtime_files_end(const struct runtime_files *f);
-/* Adds the runtime of a process, if it has started, to its description. */
+/* Adds the runtimes of a process that have started to its description. */
 void runtime_files_describe(struct runtime_files *f, const struct module_tables *modules,
 			    struct live_process *process, struct space *space, uint64_t now,
 			    struct unwind_space *description);
-/* Marks the spaces dirty whose runtime may have started by now. */
+/* Marks the spaces dirty of which a runtime may have started by now. */
 void runtime_files_retry(struct runtime_files *f, struct spaces *spaces, uint64_t now);
 /* Forgets a process. */
 void runtime_files_forget(struct runtime_files *f, const struct live_process *process);

@@ -90,8 +90,10 @@ void spaces_mark_runtimes(struct spaces *s, const struct module_tables *tables)
 
 	for (uint32_t at = 0; (process = live_processes_next(s->processes, &at));) {
 		const struct mapping_table *mappings = spaces_of(s, process)->mappings;
+		struct mapped_runtime runtime;
+		size_t first = 0;
 
-		if (mappings && module_tables_runtime(tables, mappings).kind)
+		if (mappings && module_tables_next_runtime(tables, mappings, &first, &runtime))
 			spaces_mark_dirty(s, process);
 	}
 }

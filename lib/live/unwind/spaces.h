@@ -16,12 +16,22 @@
 #include "lib/code/unwind/native/module_tables.h"
 #include "lib/code/unwind/native/table_pool.h"
 
-/* Progress of the runtime that a process has, which must start first. */
-enum space_start {
-	SPACE_UNASKED,
-	SPACE_STARTING, /* not yet */
-	SPACE_STARTED,
-	SPACE_REFUSED, /* it cannot be followed */
+/* Progress of a runtime that a process has, which must start first. */
+enum runtime_start {
+	RUNTIME_UNASKED,
+	RUNTIME_STARTING, /* not yet */
+	RUNTIME_STARTED,
+	RUNTIME_REFUSED, /* it cannot be followed */
+};
+
+struct runtime_state {
+	struct mapped_runtime mapped; /* with the layout of its own, once it has started */
+	enum runtime_start start;
+	uint64_t check_ns, wait_ns; /* when to check whether it has started */
+};
+
+struct runtime_states {
+	VEC(struct runtime_state) rows;
 };
 
 struct space {
@@ -33,9 +43,7 @@ struct space {
 	uint32_t pending_exec; /* copies that may still wait for code */
 	uint32_t pending_waits; /* likewise, those by tracepoints; 0 if the others are */
 	uint32_t dirty_at; /* position in the dirty list, from 1 on; 0: not dirty */
-	uint64_t start_ns, start_wait_ns; /* when to check whether the runtime has started */
-	uint8_t start_state; /* enum space_start */
-	uint32_t layout; /* of the runtime, once it has started */
+	struct runtime_states runtimes; /* mapped when the space was described last */
 	bool is_pending; /* a mapping waits for its table */
 	bool is_partial; /* its jitdump lacks call frame information for some code */
 };

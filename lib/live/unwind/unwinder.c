@@ -303,8 +303,7 @@ static void on_process_exec(void *ctx, struct live_process *process, uint64_t ti
 	(void)time;
 	space->execs++;
 	space->is_partial = false;
-	space->start_state = SPACE_UNASKED;
-	space->start_ns = space->start_wait_ns = 0;
+	vec_clear(&space->runtimes.rows);
 	space_await_code(space, false);
 	/* The old program describes no more code. */
 	finish_all(u, process, space);
@@ -331,6 +330,7 @@ static void release_space(void *ctx, struct live_process *process)
 	jit_tables_drop(&u->tables.jit, space->code);
 	deferred_free_add(&u->tables.garbage, &space->piece, 0);
 	runtime_files_forget(&u->runtimes, process);
+	vec_release(&space->runtimes.rows);
 	spaces_forget(&u->spaces, process);
 }
 

@@ -73,9 +73,16 @@ static bool is_ready(const struct deferred_unwind *l, const struct waiting *w)
 /* Returns true if functions of a runtime may be missing because it was found later. */
 static bool is_early(const struct deferred_unwind *l, const struct waiting *w)
 {
+	struct mapped_runtime runtime;
+	size_t at = 0;
+
 	if (!w->mappings || w->copy->rec.flags & COPY_KNOWS_RUNTIME)
 		return false;
-	return runtime_adds_frames(module_tables_runtime(&l->tables->modules, w->mappings).kind);
+	while (module_tables_next_runtime(&l->tables->modules, w->mappings, &at, &runtime)) {
+		if (runtime_adds_frames(runtime.kind))
+			return true;
+	}
+	return false;
 }
 
 static void finish(struct deferred_unwind *l, const struct waiting *w, uint64_t now)

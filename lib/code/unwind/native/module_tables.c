@@ -188,21 +188,24 @@ void module_tables_describe(const struct module_tables *t, const struct mapping 
 	describe_chunks(row, &m, out);
 }
 
-struct mapped_runtime module_tables_runtime(const struct module_tables *t,
-					    const struct mapping_table *mappings)
+bool module_tables_next_runtime(const struct module_tables *t, const struct mapping_table *mappings,
+				size_t *at, struct mapped_runtime *runtime)
 {
-	vec_for_each(&mappings->rows, const struct mapping *, mapping) {
+	while (*at < mappings->rows.count) {
+		const struct mapping *mapping = &mappings->rows.items[(*at)++];
 		const struct module_table *row;
 		uint64_t vaddr;
 
 		if (mapping->module >= t->rows.count)
 			continue;
 		row = &t->rows.items[mapping->module];
-		if (row->runtime && find_vaddr(row, mapping->file_offset, t->page_size, &vaddr))
-			return (struct mapped_runtime){row->runtime, row->layout,
-						       mapping->start - vaddr};
+		if (!row->runtime || !find_vaddr(row, mapping->file_offset, t->page_size, &vaddr))
+			continue;
+		*runtime = (struct mapped_runtime){mapping->module, row->runtime, row->layout,
+						   mapping->start - vaddr};
+		return true;
 	}
-	return (struct mapped_runtime){0};
+	return false;
 }
 
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings)

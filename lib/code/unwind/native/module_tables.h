@@ -65,14 +65,19 @@ struct unwind_mappings {
 };
 void module_tables_describe(const struct module_tables *t, const struct mapping *mapping,
 			    struct unwind_mappings *out);
-/* The runtime of a process: the first one in its mappings. */
+/* A runtime of a process: a file, and where it is mapped. */
 struct mapped_runtime {
-	uint32_t kind; /* enum runtime_kind; 0: none */
+	uint32_t module;
+	uint32_t kind; /* enum runtime_kind */
 	uint32_t layout;
 	uint64_t bias; /* address - bias = vaddr of the file */
 };
-struct mapped_runtime module_tables_runtime(const struct module_tables *t,
-					    const struct mapping_table *mappings);
+/*
+ * Finds the next mapping of a runtime's code from *at, at first 0, on. A runtime may have several.
+ * False: there are no more.
+ */
+bool module_tables_next_runtime(const struct module_tables *t, const struct mapping_table *mappings,
+				size_t *at, struct mapped_runtime *runtime);
 /* Returns true for a 32-bit program: all mapped files are of a 32-bit machine. */
 bool module_tables_are_32bit(const struct module_tables *t, const struct mapping_table *mappings);
 /* Counts the tables that are ready, and the rows of all. */

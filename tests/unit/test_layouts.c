@@ -37,3 +37,21 @@ TEST(runtimes_that_have_not_started_are_left_out)
 	expect(&layouts, "Python 3.11, Java 17");
 	layouts_release(&layouts);
 }
+
+TEST(runtimes_without_functions_are_left_out_if_others_have_some)
+{
+	struct runtime_layout python = {.kind = RUNTIME_PYTHON, .python.version = 3 << 8 | 11};
+	struct runtime_layout java = {.kind = RUNTIME_HOTSPOT, .hotspot.version = 17};
+	struct layouts layouts = {0};
+
+	add(&layouts, &java);
+	add(&layouts, &python);
+	add(&layouts, &java);
+	expect(&layouts, "Java 17, Python 3.11");
+	layouts.rows.items[1].has_functions = true;
+	expect(&layouts, "Python 3.11");
+	/* The same version of two files. */
+	layouts.rows.items[2].has_functions = true;
+	expect(&layouts, "Python 3.11, Java 17");
+	layouts_release(&layouts);
+}

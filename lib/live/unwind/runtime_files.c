@@ -9,6 +9,9 @@
 /* Interval of checks whether a runtime has started. */
 #define START_WAIT_NS 5000000
 #define START_WAIT_MAX_NS 1000000000
+/* More than SPACE_RUNTIMES. */
+#define TOO_MANY "one more interpreter than the 4 of a process that are followed"
+_Static_assert(SPACE_RUNTIMES == 4, "as the message says");
 
 void runtime_files_release(struct runtime_files *f)
 {
@@ -187,7 +190,7 @@ void runtime_files_describe(struct runtime_files *f, const struct module_tables 
 		if (!has_started(f, process, space, state, now))
 			continue;
 		if (count == SPACE_RUNTIMES) {
-			f->hooks.refused(f->hooks.ctx, "a process has too many interpreters");
+			f->hooks.refused(f->hooks.ctx, TOO_MANY);
 			break;
 		}
 		description->runtimes[count] = (struct space_runtime){

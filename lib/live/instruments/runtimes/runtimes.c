@@ -223,13 +223,23 @@ static int layouts_complete(struct layouts *l, struct programs *programs, uint32
 	return layouts_store(l, programs, *number, layout, err);
 }
 
-/* Does an earlier row have the version? */
-static bool is_listed(const struct layouts *l, size_t row)
+static bool have_functions(const struct layouts *l)
+{
+	vec_for_each(&l->rows, const struct found_layout *, found) {
+		if (found->has_functions)
+			return true;
+	}
+	return false;
+}
+
+/* Does an earlier row have the version? Counts only rows with functions if `seen`. */
+static bool is_listed(const struct layouts *l, size_t row, bool seen)
 {
 	const struct found_layout *found = &l->rows.items[row];
 
 	for (size_t i = 0; i < row; i++) {
-		if (l->rows.items[i].layout.kind == found->layout.kind &&
+		if ((!seen || l->rows.items[i].has_functions) &&
+		    l->rows.items[i].layout.kind == found->layout.kind &&
 		    strcmp(l->rows.items[i].version, found->version) == 0)
 			return true;
 	}
@@ -238,10 +248,13 @@ static bool is_listed(const struct layouts *l, size_t row)
 
 void layouts_list_versions(const struct layouts *l, struct strbuf *out)
 {
+	bool seen = have_functions(l);
+
 	for (size_t i = 0; i < l->rows.count; i++) {
 		const struct found_layout *found = &l->rows.items[i];
 
-		if (!runtime_adds_frames(found->layout.kind) || !*found->version || is_listed(l, i))
+		if (!runtime_adds_frames(found->layout.kind) || !*found->version ||
+		    (seen && !found->has_functions) || is_listed(l, i, seen))
 			continue;
 		strbuf_addf(out, "%s%s %s", out->size ? ", " : "",
 			    runtimes[found->layout.kind]->name, found->version);
@@ -593,21 +606,23 @@ static void take(void *state, const struct rec *rec)
 {
 	const struct rec_function *function = (const struct rec_function *)rec;
 	struct runtimes *r = state;
-	const struct runtime_layout *layout;
+	struct found_layout *found;
 	struct managed_code code = {.wants_types = r->settings->wants_types};
 
 	if (function->layout >= r->layouts.rows.count)
 		return;
-	layout = &r->layouts.rows.items[function->layout].layout;
-	if (layout->kind == RUNTIME_NONE)
+	found = &r->layouts.rows.items[function->layout];
+	if (found->layout.kind == RUNTIME_NONE)
 		return;
+	found->has_functions = true;
 	if (r->functions >= FUNCTIONS_MAX) {
 		r->dropped++;
 		return;
 	}
 	tracker_keep_root(r->live->tracker, function->rec.pid, function->rec.time);
-	describe(r, layout, function, &code);
-	send_code_records(runtimes[layout->kind], function, &code, r->live->sink, r->live->ctx);
+	describe(r, &found->layout, function, &code);
+	send_code_records(runtimes[found->layout.kind], function, &code, r->live->sink,
+			  r->live->ctx);
 	managed_code_release(&code);
 }
 

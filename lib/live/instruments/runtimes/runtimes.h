@@ -26,6 +26,7 @@ struct found_layout {
 	struct runtime_layout file; /* derived from the file alone */
 	struct runtime_layout layout;
 	char version[16];
+	bool has_functions; /* some were seen */
 };
 
 /* Empty when zeroed. */
@@ -37,7 +38,8 @@ struct layouts {
 void layouts_release(struct layouts *l);
 /*
  * Appends "Python 3.11, Node.js 20": each version once. A runtime that is only mapped, as by an
- * editor that could run scripts, is left out if it is known not to have started.
+ * editor that could run scripts, is left out if it is known not to have started, or if others have
+ * shown functions, but not this one.
  */
 void layouts_list_versions(const struct layouts *l, struct strbuf *out);
 

@@ -5,7 +5,7 @@
 # May run beside others.
 . "$(dirname "$0")/lib.sh"
 python=$(python3 -c 'import sys; print(sys.executable)')
-together=$root/tests/workloads/python/together.py
+together=$root/tests/workloads/together/together.py
 libruby=$(ruby -e 'puts RbConfig::CONFIG["LIBRUBY_SONAME"]')
 javac=$(readlink -f "$(command -v javac)")
 libjvm=${javac%/bin/javac}/lib/server/libjvm.so
@@ -38,7 +38,7 @@ for name in args[1:]:
 CODE
 }
 
-run javac -d classes "$root/tests/workloads/java/Together.java"
+run javac -d classes "$root/tests/workloads/together/Together.java"
 is "the classes are compiled" "$status" 0
 record java 0 -F 1999 --syscalls=0 --off-cpu all -- "$python" "$together" java "$libjvm" classes 3
 echo "$out" >java.out

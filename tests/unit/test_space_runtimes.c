@@ -19,7 +19,7 @@ struct fixture {
 	struct space space;
 	struct unwind_space told;
 	uint64_t stamp, now;
-	int starts[8]; /* what start() answers, by layout */
+	int starts[8]; /* answers of start(), by layout */
 	unsigned int asked[8], refused;
 };
 

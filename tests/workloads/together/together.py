@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Runs a second runtime in Python's process, loaded as a library.
 
@@ -7,7 +6,7 @@
     together.py mapped LIBRUBY SECONDS          Ruby's library, which never starts
 
 Prints what each part took of the CPU time of the parts, in percent: "name percent" per line.
-CLASSES contains Together.class, of tests/workloads/java/Together.java.
+CLASSES contains Together.class, of Together.java.
 """
 
 import ctypes
@@ -32,15 +31,15 @@ class Native(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("signature", ctypes.c_char_p), ("code", ctypes.c_void_p)]
 
 
-def python_leaf(turns):
+def python_leaf(rounds):
     total = 0
-    for i in range(turns):
+    for i in range(rounds):
         total = (total * 31 + i) & 0xffffff
     return total
 
 
-def called_back(turns):
-    total = python_leaf(turns)
+def called_back(rounds):
+    total = python_leaf(rounds)
     time.sleep(0.003)
     return total
 

@@ -231,6 +231,26 @@ TEST(a_file_that_is_mapped_in_pieces_counts_once)
 	teardown(&f);
 }
 
+/* V8 maps its builtins again, near the code that it makes; here below its program. */
+TEST(a_part_that_is_mapped_again_is_no_runtime)
+{
+	struct fixture f;
+	struct mapping part = {
+		.start = PLACE(1),
+		.end = PLACE(1) + 0x1000,
+		.file_offset = 0x2000,
+		.module = 1,
+	};
+
+	setup(&f);
+	add_file(&f, 1, RUNTIME_V8);
+	map(&f, 1, PLACE(2));
+	mapping_table_insert(&f.space.mappings, &part, ++f.stamp);
+	expect(&f, "1");
+	assert_int_equal(f.told.runtimes[0].bias, PLACE(2));
+	teardown(&f);
+}
+
 TEST(too_many_are_refused)
 {
 	struct fixture f;

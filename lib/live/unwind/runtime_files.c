@@ -158,6 +158,23 @@ static int compare_states(const void *left, const void *right)
 	return (a->bias > b->bias) - (a->bias < b->bias);
 }
 
+/*
+ * Is it a part of a file that is mapped as a whole elsewhere? V8 maps its builtins a second time,
+ * near its code.
+ */
+static bool is_second_part(const struct module_tables *modules,
+			   const struct mapping_table *mappings, const struct mapped_runtime *part)
+{
+	struct mapped_runtime other;
+	size_t at = 0;
+
+	while (module_tables_next_runtime(modules, mappings, &at, &other)) {
+		if (other.module == part->module && other.file_offset < part->file_offset)
+			return true;
+	}
+	return false;
+}
+
 /* Lists the mapped runtimes in order. Those that were mapped before keep their state. */
 static void list_mapped(const struct module_tables *modules, struct space *space)
 {
@@ -168,7 +185,8 @@ static void list_mapped(const struct module_tables *modules, struct space *space
 	while (module_tables_next_runtime(modules, space->mappings, &at, &mapped)) {
 		const struct runtime_state *known = find_state(&space->runtimes, &mapped);
 
-		if (!find_state(&states, &mapped))
+		if (!find_state(&states, &mapped) &&
+		    !is_second_part(modules, space->mappings, &mapped))
 			vec_push(&states.rows,
 				 known ? *known : (struct runtime_state){.mapped = mapped});
 	}

@@ -202,7 +202,7 @@ bool module_tables_next_runtime(const struct module_tables *t, const struct mapp
 		if (!row->runtime || !find_vaddr(row, mapping->file_offset, t->page_size, &vaddr))
 			continue;
 		*runtime = (struct mapped_runtime){mapping->module, row->runtime, row->layout,
-						   mapping->start - vaddr};
+						   mapping->start - vaddr, mapping->file_offset};
 		return true;
 	}
 	return false;

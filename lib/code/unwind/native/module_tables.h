@@ -71,6 +71,7 @@ struct mapped_runtime {
 	uint32_t kind; /* enum runtime_kind */
 	uint32_t layout;
 	uint64_t bias; /* address - bias = vaddr of the file */
+	uint64_t file_offset; /* of the mapping */
 };
 /*
  * Finds the next mapping of a runtime's code from *at, at first 0, on. A runtime may have several.

@@ -6,6 +6,7 @@
 #include "bpf/filter.bpf.h"
 #include "bpf/ring.bpf.h"
 #include "bpf/runtime.bpf.h"
+#include "bpf/saved_words.h"
 #include "bpf/stack_scratch.bpf.h"
 #include "bpf/tables.bpf.h"
 
@@ -273,6 +274,106 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	return loop.found;
 }
 
+/*
+ * A shim saves the registers that the ABI has functions keep, then calls code that keeps none of
+ * them, and has neither CFI nor a frame pointer: CPython's JIT. The shim's return address is near,
+ * and followed by its epilogue.
+ */
+#define SHIM_CALLER_MAX 8192 /* bytes of its caller's frame below the saved fp */
+
+static __always_inline bool is_native_return(struct stack_scratch *s, __u64 addr)
+{
+	return unwind_find_mapping(s, addr - 1) && s->mapping.flags & UNWIND_HAS_TABLE &&
+	       follows_call(addr);
+}
+
+/* Is it the frame pointer of a function that called with `sp` as its stack pointer? */
+__noinline int unwind_may_be_fp(struct stack_scratch *s, __u64 fp, __u64 sp)
+{
+	__u64 pc;
+
+	return s && fp >= sp && fp - sp <= SHIM_CALLER_MAX && !(fp & 7) &&
+	       !bpf_probe_read_user(&pc, 8, (const void *)(fp + 8)) && is_native_return(s, pc);
+}
+
+/*
+ * Finds the caller's fp, which the shim has left to the code that it calls. That pushes it first,
+ * if at all.
+ */
+__noinline int unwind_find_shim_fp(struct stack_scratch *s)
+{
+	__u64 fp;
+
+	if (!s)
+		return 0;
+	walk_load(&s->frame, &s->frame.fp, &s->frame.fp_at);
+	if (!unwind_may_be_fp(s, s->frame.fp, s->frame.sp) &&
+	    !bpf_probe_read_user(&fp, 8, (const void *)(s->caller.ra_at - 8)) &&
+	    unwind_may_be_fp(s, fp, s->frame.sp))
+		s->frame.fp = fp;
+	return 0;
+}
+
+enum shim {
+	SHIM_NONE,
+	SHIM_SAVES_FP,
+	SHIM_LEAVES_FP,
+};
+
+/* Steps to the caller of the shim whose return address is at `at`. Returns an enum shim. */
+__noinline int unwind_try_shim(struct stack_scratch *s, __u64 at)
+{
+	struct saved_words saved;
+	__u64 code[3], ra, end;
+
+	if (!s || bpf_probe_read_user(&ra, 8, (const void *)at) ||
+	    !unwind_find_mapping(s, ra - 1) || s->mapping.flags & UNWIND_HAS_TABLE ||
+	    bpf_probe_read_user(code, sizeof(code), (const void *)ra))
+		return SHIM_NONE;
+	saved = read_pops(code);
+	if (!saved.count || !follows_call(ra))
+		return SHIM_NONE;
+	s->caller.ra_at = at;
+	at += 8;
+	end = at + 8 * (__u64)saved.count;
+	if (bpf_probe_read_user(&ra, 8, (const void *)end) || !is_native_return(s, ra))
+		return SHIM_NONE;
+	walk_to_return(&s->frame, ra, end + 8);
+	s->frame.base_at = at + 8 * (__u64)saved.base_at;
+	if (saved.fp_at == saved.count)
+		return SHIM_LEAVES_FP;
+	s->frame.fp_at = at + 8 * (__u64)saved.fp_at;
+	return SHIM_SAVES_FP;
+}
+
+static long scan_for_shim(__u32 i, void *ctx)
+{
+	struct loop *loop = ctx;
+	__u32 shim = unwind_try_shim(loop->s, loop->s->frame.sp + i * 8ull);
+
+	loop->found = shim;
+	barrier_var(shim); /* as in unwind_turn() */
+	return shim ? 1 : 0;
+}
+
+/* Steps out of code that a shim has called, to the shim's caller. */
+static __always_inline bool unwind_by_shim(struct stack_scratch *s)
+{
+	struct loop loop = {.s = s};
+	__u32 number = s->space.layout;
+	const struct runtime_layout *layout;
+
+	if (IS_ARM64 || !s->runtime)
+		return false;
+	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
+	if (!layout || !layout->shim_words)
+		return false;
+	bpf_loop(layout->shim_words, scan_for_shim, &loop, 0);
+	if (loop.found == SHIM_LEAVES_FP)
+		unwind_find_shim_fp(s);
+	return loop.found != SHIM_NONE;
+}
+
 /* Notes the address on the stack at which the frame begins. */
 static __always_inline void note_sp(const struct stack_scratch *s, __u32 i)
 {
@@ -396,6 +497,8 @@ static __always_inline int unwind_frame(struct stack_scratch *s)
 		s->stack_flags |= STACK_BROKEN;
 		return 0;
 	}
+	if (result == WALK_NO_RULE && !(s->mapping.flags & UNWIND_HAS_TABLE) && unwind_by_shim(s))
+		return unwind_push(s, kind);
 	if (IS_ARM64 && result == WALK_NO_RULE && unwind_by_link_register(s))
 		return unwind_push(s, kind);
 	if (unwind_by_frame_pointer(s))

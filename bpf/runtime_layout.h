@@ -375,7 +375,11 @@ struct runtime_process {
 /* The layout of a file with any runtime. */
 struct runtime_layout {
 	__u32 kind; /* enum runtime_kind; RUNTIME_NONE: the file has no runtime */
-	__u32 reserved;
+	/*
+	 * Generated code keeps no registers, and is entered by a function that saves them: its
+	 * return address is among so many words of the stack. 0: the code follows the ABI.
+	 */
+	__u32 shim_words;
 	union {
 		struct python_layout python;
 		struct v8_layout v8;

@@ -345,6 +345,16 @@ TEST(methods_with_names_cut_anywhere)
 	}
 }
 
+TEST(names_of_all_code)
+{
+	static const char text[] = "py::jit:executor", other[] = "py::jit:executors";
+
+	assert_false(code_name_is_function(text, strlen(text)));
+	assert_true(code_name_is_function(other, strlen(other)));
+	assert_true(code_name_is_function(text, strlen(text) - 1));
+	assert_true(code_name_is_function(text, 0));
+}
+
 TEST(rows_are_whole)
 {
 	for (size_t i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {

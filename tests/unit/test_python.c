@@ -45,6 +45,9 @@ TEST(files_tell_their_layout)
 
 		assert_int_equal(runtime_probed(supported[i].file, &layout, NULL), 0);
 		assert_int_equal(layout.kind, RUNTIME_PYTHON);
+		/* Versions whose JIT makes code that keeps no registers. */
+		assert_int_equal(layout.shim_words != 0,
+				 l->version == 0x30d || l->version == 0x30e);
 		runtimes[RUNTIME_PYTHON]->version(&layout, version, sizeof(version));
 		assert_string_equal(version, supported[i].version);
 		assert_true(python_layout_is_sane(l));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bpf/saved_words.h"
 #include "tests/unit/walk_fixture.h"
 #include "tests/unit/test.h"
 
@@ -399,4 +400,37 @@ CASE(pending_table)
 	w->regs.pc = ANON(0);
 	world_store(w, 40, RET(1));
 	EXPECT(w, STACK_UNKNOWN, RET(1));
+}
+
+#define POP_BYTES "\x5b\x41\x5c\x41\x5d\x41\x5e\x41\x5f"
+
+/* Reads the code, followed by other code. */
+static struct saved_words read_pops_of(const char *code, size_t size)
+{
+	__u64 words[3];
+
+	memset(words, 0x90, sizeof(words));
+	memcpy(words, code, size);
+	return read_pops(words);
+}
+
+#define READ_POPS(code) read_pops_of(code, sizeof(code) - 1)
+
+TEST(pops_of_a_shim)
+{
+	struct saved_words saved = READ_POPS(POP_BYTES "\xc3");
+
+	assert_int_equal(saved.count, 5);
+	assert_int_equal(saved.base_at, 0);
+	assert_int_equal(saved.fp_at, 5);
+	saved = READ_POPS("\x48\x83\xc4\x08" POP_BYTES "\x5d\xc3");
+	assert_int_equal(saved.count, 7);
+	assert_int_equal(saved.base_at, 1);
+	assert_int_equal(saved.fp_at, 6);
+	/* Others */
+	assert_int_equal(READ_POPS(POP_BYTES).count, 0);
+	assert_int_equal(READ_POPS(POP_BYTES "\x5d").count, 0);
+	assert_int_equal(READ_POPS("\x5b\x41\x5c\xc3").count, 0);
+	assert_int_equal(READ_POPS("\x48\x83\xc4\x18" POP_BYTES "\xc3").count, 0);
+	assert_int_equal(READ_POPS("").count, 0);
 }

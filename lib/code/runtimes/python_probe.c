@@ -585,6 +585,9 @@ int python_probe(const struct binary *b, struct runtime_layout *layout, struct e
 		return error_text(err, -ENOTSUP,
 				  "Python 3.%u without the symbol of its interpreter",
 				  l->version & 255u);
+	/* The code of the JIT has pieces of one to four words on the stack. */
+	if (l->version == PYTHON_VERSION(13) || l->version == PYTHON_VERSION(14))
+		layout->shim_words = 16;
 	layout->kind = RUNTIME_PYTHON;
 	return 0;
 }

@@ -37,6 +37,17 @@ void code_name_parse(struct code_name *out, const char *text, size_t size)
 	}
 }
 
+bool code_name_is_function(const char *text, size_t size)
+{
+	for (enum language_id i = LANGUAGE_NONE + 1; i < LANGUAGE_COUNT; i++) {
+		const char *all_code = languages[i]->all_code;
+
+		if (all_code && strlen(all_code) == size && memcmp(all_code, text, size) == 0)
+			return false;
+	}
+	return true;
+}
+
 #define LANGUAGE(NAME, name) [LANGUAGE_##NAME] = &language_##name,
 const struct language *const languages[LANGUAGE_COUNT] = {
 #include "lib/model/languages/languages.def"

@@ -30,6 +30,9 @@ struct code_name {
 /* Accepts any bytes; text in no language's form becomes the name unchanged. */
 void code_name_parse(struct code_name *out, const char *text, size_t size);
 
+/* False: the text is what a compiler calls all its code, whatever function it is of. */
+bool code_name_is_function(const char *text, size_t size);
+
 /* For parsers. */
 
 bool code_name_starts_with(const char *text, size_t size, const char *prefix);
@@ -68,6 +71,7 @@ struct language {
 	 * members found in the text. NULL if names carry no information.
 	 */
 	bool (*parse_name)(struct code_name *out, const char *text, size_t size);
+	const char *all_code; /* name that a compiler gives to all its code; NULL: none does */
 	/*
 	 * Appends the name that a function has in its source, from that in its runtime, to an empty
 	 * text; nothing if they are the same. `file` has no bytes if it is unknown. NULL: they

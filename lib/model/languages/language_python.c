@@ -31,6 +31,7 @@ static bool parse_name(struct code_name *out, const char *text, size_t size)
 const struct language language_python = {
 	.category = {"Python", "blue", tiers},
 	.parse_name = parse_name,
+	.all_code = "py::jit:executor",
 	.program = "python",
 	.lock_tier = 1,
 };

@@ -15,7 +15,7 @@ struct node {
 struct rebinding {
 	struct profile *profile;
 	rebind_fn *at;
-	rebind_covers_fn *covers;
+	rebind_keep_fn *keep;
 	void *ctx;
 	struct node *nodes; /* by old stack */
 	struct frames frames; /* the new tables */
@@ -30,21 +30,24 @@ static bool holds(const struct rebind_span *span, uint64_t time)
 }
 
 /*
- * Returns the stack without the innermost frames that the next frame already represents. `*depth`
- * frames are those that it is inlined into.
+ * Leaves out the innermost frames that the next frame already represents. `*depth` of them are those
+ * that it is inlined into. Returns false if they represent the frame instead.
  */
-static stack_id leave_out(const struct rebinding *r, stack_id parent, const struct frame *frame,
-			  uint16_t *depth)
+static bool leave_out(const struct rebinding *r, const struct frame *frame, stack_id *parent,
+		      uint16_t *depth)
 {
-	while (parent != NO_STACK) {
-		const struct stack *row = &r->stacks.rows.items[parent];
+	while (*parent != NO_STACK) {
+		const struct stack *row = &r->stacks.rows.items[*parent];
+		enum rebind_kept kept = r->keep(r->ctx, frame, frames_get(&r->frames, row->frame));
 
-		if (!r->covers(r->ctx, frame, frames_get(&r->frames, row->frame)))
+		if (kept == REBIND_CALLER)
+			return false;
+		if (kept == REBIND_BOTH)
 			break;
-		parent = row->parent;
+		*parent = row->parent;
 		*depth -= *depth > 0;
 	}
-	return parent;
+	return true;
 }
 
 /* Adds a function and those inlined into it. */
@@ -53,7 +56,8 @@ static stack_id add_chain(struct rebinding *r, stack_id parent, size_t count)
 	uint16_t depth = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		parent = leave_out(r, parent, &r->chain[i], &depth);
+		if (!leave_out(r, &r->chain[i], &parent, &depth))
+			return parent;
 		if (i)
 			r->chain[i].inline_depth = depth;
 		depth++;
@@ -97,9 +101,9 @@ static stack_id resolve(struct rebinding *r, stack_id old, uint64_t time)
 	return r->nodes[old].stack;
 }
 
-void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *covers, void *ctx)
+void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_keep_fn *keep, void *ctx)
 {
-	struct rebinding r = {.profile = p, .at = at, .covers = covers, .ctx = ctx};
+	struct rebinding r = {.profile = p, .at = at, .keep = keep, .ctx = ctx};
 
 	r.nodes = xcalloc(p->stacks.rows.count + 1, sizeof(*r.nodes));
 	vec_for_each(&p->threads.rows, struct profile_thread *, row) {

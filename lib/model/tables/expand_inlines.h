@@ -31,14 +31,18 @@ struct rebind_span {
 typedef size_t rebind_fn(void *ctx, uint64_t time, struct frame frames[REBIND_CHAIN_MAX],
 			 struct rebind_span *span);
 
-/*
- * True if the frame already represents its caller, both being new ones. Such callers are left out,
- * also several in a row.
- */
-typedef bool rebind_covers_fn(void *ctx, const struct frame *frame, const struct frame *caller);
+enum rebind_kept {
+	REBIND_BOTH,
+	REBIND_FRAME, /* it represents its caller as well, which is left out */
+	REBIND_CALLER, /* likewise */
+};
+
+/* Decides on a frame and its caller, both being new ones. Several in a row may be left out. */
+typedef enum rebind_kept rebind_keep_fn(void *ctx, const struct frame *frame,
+					const struct frame *caller);
 
 /* Rewrites frames, stacks, and the stacks of samples and markers. Drops unused rows. */
-void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_covers_fn *covers, void *ctx);
+void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_keep_fn *keep, void *ctx);
 
 /* One function at an address. Chains have the outermost first. */
 struct frame_name {

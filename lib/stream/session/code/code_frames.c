@@ -687,14 +687,25 @@ static size_t name_frame(void *ctx, uint64_t time, struct frame *frame, struct r
 	return 1;
 }
 
+static bool is_python(const struct frame *frame)
+{
+	return frame->kind == PROFILE_FRAME_MANAGED && frame->language == LANGUAGE_PYTHON;
+}
+
 /*
  * Code that Python makes for profilers that see native frames alone: a call of it runs one
  * function, which has its name.
  */
-static bool is_trampoline_of(const struct frame *frame, const struct frame *caller)
+static bool is_trampoline(const struct frame *frame)
 {
-	return frame->kind == PROFILE_FRAME_MANAGED && frame->language == LANGUAGE_PYTHON &&
-	       caller->kind != PROFILE_FRAME_MANAGED && caller->language == LANGUAGE_PYTHON;
+	return frame->kind != PROFILE_FRAME_MANAGED && frame->language == LANGUAGE_PYTHON;
+}
+
+/* Code without a name that a process has made. */
+static bool is_nameless_code(const struct code_frames *c, const struct frame *frame)
+{
+	return frame->func == NO_FUNC && frame->module != NO_MODULE &&
+	       c->owners[frame->module] != NO_PROCESS;
 }
 
 static bool is_same_function(const struct code_frames *c, const struct frame *a,
@@ -706,16 +717,27 @@ static bool is_same_function(const struct code_frames *c, const struct frame *a,
 	return x->name == y->name && x->file == y->file;
 }
 
-/* Does a frame represent its caller, which only leads to it? */
-static bool covers_caller(void *ctx, const struct frame *frame, const struct frame *caller)
+/* Does a frame represent its caller of the same language, which only leads to it? */
+static bool covers_caller(const struct code_frames *c, const struct frame *frame,
+			  const struct frame *caller)
+{
+	if (caller->role == CODE_ENTRY)
+		return frame->role != CODE_ENTRY && is_same_function(c, frame, caller);
+	return caller->role == CODE_MACHINERY;
+}
+
+/* Nameless code that Python's interpreter itself calls is compiled from the function it runs. */
+static enum rebind_kept keep_frames(void *ctx, const struct frame *frame,
+				    const struct frame *caller)
 {
 	if (frame->kind == PROFILE_FRAME_MANAGED && caller->kind == PROFILE_FRAME_MANAGED &&
-	    frame->language == caller->language) {
-		if (caller->role == CODE_ENTRY)
-			return frame->role != CODE_ENTRY && is_same_function(ctx, frame, caller);
-		return caller->role == CODE_MACHINERY;
-	}
-	return is_trampoline_of(frame, caller);
+	    frame->language == caller->language)
+		return covers_caller(ctx, frame, caller) ? REBIND_FRAME : REBIND_BOTH;
+	if (is_python(frame) && is_trampoline(caller))
+		return REBIND_FRAME;
+	if (is_python(caller) && is_nameless_code(ctx, frame))
+		return REBIND_CALLER;
+	return REBIND_BOTH;
 }
 
 static void set_reasons(struct code_frames *c)
@@ -803,7 +825,7 @@ void code_frames_name(struct profile *p, struct code_table *table,
 	c.managed = new_funcs(table->managed.count);
 	c.dumps = xreallocarray(NULL, table->dumps.count + 1, sizeof(*c.dumps));
 	memset(c.dumps, 0xff, (table->dumps.count + 1) * sizeof(*c.dumps));
-	rebind_frames_apply(p, name_frame, covers_caller, &c);
+	rebind_frames_apply(p, name_frame, keep_frames, &c);
 	code_versions_release(&c.versions);
 	free(c.owners);
 	free(c.funcs);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lib/model/languages/language.h"
 #include "lib/stream/record/records.h"
 
 _Static_assert(FRAME_KIND_COUNT == 5, "each kind on the wire has a row");
@@ -129,7 +130,9 @@ void code_table_add(struct code_table *t, process_id process, uint64_t space_sta
 	};
 
 	row.name = intern_text(t, rec, 0);
-	if (row.end <= row.start || row.name == NO_STRING)
+	if (row.end <= row.start || row.name == NO_STRING ||
+	    !code_name_is_function(strings_get(&t->names, row.name),
+				   strings_size(&t->names, row.name)))
 		return;
 	if (!row.is_exact && row.since < space_start)
 		row.since = space_start;

@@ -341,6 +341,7 @@ struct python_layout {
 	__u16 frame_code, frame_previous, frame_instruction;
 	__u16 frame_entry; /* 3.11: byte is_entry; else 0 */
 	__u16 frame_owner; /* byte; 0: has none */
+	__u16 frame_object; /* the PyFrameObject; 0: unknown */
 	__u16 frame_size; /* bytes read of it */
 	/* PyCodeObject. All within PYTHON_CODE_WORDS but for the bytecode. */
 	__u16 code_first_line; /* 32 bits */
@@ -354,7 +355,7 @@ struct python_layout {
 	__u16 string_length, string_state, string_ascii, string_other;
 	/* PyBytesObject; its size is that of any PyVarObject, code objects from 3.11 on included */
 	__u16 bytes_size, bytes_text;
-	__u16 reserved2[2];
+	__u16 reserved2;
 };
 
 struct go_labels_layout {

@@ -2,7 +2,8 @@
 /*
  * Puts the frames of a runtime among the native ones: those of a group take the place of the C
  * frame of the interpreter's call that runs them, which is the one that contains the group's
- * address. Compiled as BPF and natively, as walk.h is.
+ * address. Frames of compiled code, which no such call runs, follow the frames inside them, or the
+ * leaf. Compiled as BPF and natively, as walk.h is.
  */
 #ifndef PROF_BPF_RUNTIME_MERGE_H
 #define PROF_BPF_RUNTIME_MERGE_H
@@ -24,7 +25,7 @@ struct merge {
 	 * holds are put in by their places. The native ones between them are not known.
 	 */
 	__u32 ends_early;
-	__u32 padding;
+	__u32 leaf_count; /* native frames that are the leaf's */
 	__u64 reached; /* sp of the last native frame; places beyond it must ascend */
 };
 
@@ -43,12 +44,13 @@ MERGE_INLINE int merge_holds(__u64 sp, __u64 end, __u64 place)
 
 /*
  * Begins: `top_sp` is the leaf's sp, if it is a native frame, and `first_sp` that of the first
- * native frame after it; `place` is the first group's.
+ * native frame after it; `place` is the first group's, 0 if it has none.
  */
 MERGE_INLINE void merge_begin(struct merge *m, __u64 top_sp, __u64 first_sp, __u64 place)
 {
 	m->native = m->managed = m->in_group = m->leaf_replaced = m->placed = 0;
 	m->reached = 0;
+	m->leaf_count = top_sp == ~0ull;
 	if (!m->managed_count || !merge_holds(top_sp, first_sp, place))
 		return;
 	m->in_group = 1;
@@ -67,6 +69,8 @@ MERGE_INLINE enum merge_step merge_step(const struct merge *m, __u64 sp, __u64 e
 
 	if (m->in_group)
 		return MERGE_MANAGED;
+	if (m->managed < m->managed_count && !place)
+		return m->native < m->leaf_count ? MERGE_NATIVE : MERGE_MANAGED;
 	if (m->native >= m->native_count)
 		return is_apart ? MERGE_MANAGED : MERGE_END;
 	/* Guesses may leave frames out. */

@@ -60,6 +60,7 @@ struct python_walk {
 	__u32 tid;
 	__u32 is_found;
 	__u32 ends_at_root; /* the walk has met the outermost cframe */
+	__u32 interpreted; /* frames up to the last one that the interpreter runs */
 	/* For python_count.bpf.h. */
 	__u32 calls; /* C frames of the interpreter */
 	__u32 call_depth; /* of the innermost, after the leaf; 0: it is the leaf */

@@ -250,6 +250,17 @@ static __always_inline bool python_is_root(const struct python_walk *w, __u64 cf
 	return cframe - w->thread < PYTHON_STATE_MAX;
 }
 
+/*
+ * Is the frame that was read one of a compiled function, as Nuitka makes them? It is linked while
+ * the function runs, but no call of the interpreter runs it. It lies in its frame object: one of
+ * the interpreter is moved there when it has ended.
+ */
+static __always_inline bool python_is_compiled(const struct python_walk *w)
+{
+	return w->layout.frame_object &&
+	       w->frame - frame_word(w, w->layout.frame_object) < PYTHON_FRAME_MAX;
+}
+
 /* Ends the group whose last frame was read, if it is the last one. */
 static __always_inline bool python_end_call(struct python_walk *w, struct managed_scratch *m)
 {
@@ -322,6 +333,8 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 	m->frames[at].position = position | w->lock;
 	m->frames[at].place = 0;
 	m->count = at + 1;
+	if (!python_is_compiled(w))
+		w->interpreted = m->count;
 	if (!python_end_call(w, m))
 		return false;
 	w->root = w->frame;
@@ -367,9 +380,13 @@ PYTHON_WALK int python_walk_further(struct python_walk *w, struct managed_scratc
 
 	if (!w || !m)
 		return 0;
+	w->interpreted = m->count;
 	bpf_loop(2 * MANAGED_MAX, walk_frame, &loop, 0);
 	if (w->frame && !w->torn)
 		w->torn = 2;
+	/* The outermost functions are compiled: they remain without a place. */
+	if (!w->torn && w->interpreted <= m->group)
+		m->group = m->count;
 	if (m->group < m->count && !w->torn)
 		w->torn = 1;
 	return 0;

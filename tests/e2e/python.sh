@@ -185,6 +185,24 @@ record nested 0 -- "$python" "$root/tests/workloads/python/interpreters.py" 1
 ok "functions of an interpreter that calls another, and of that one" \
 	python3 "$root/tests/python_nested.py" nested.json.gz --at-least 5
 
+record compiled 0 -- "$python" "$root/tests/workloads/python/compiled.py" 1.5
+judge "functions of compiled code, which no call of the interpreter runs" compiled.json.gz compiled.stats <<'CODE'
+import collections
+import json
+found = collections.Counter()
+for _, _, weight, frames in samples():
+    names = [f["name"] for f in frames if f["category"] == "Python"]
+    if "leaf" in names:
+        found[tuple(names)] += weight
+        expect(frames[0]["category"] != "Python", frames)
+inner = ("<module>", "main", "leaf")
+outer = ("compiled_main", "compiled_inner")
+expect(set(found) <= {inner, outer + inner}, found)
+expect(found[outer + inner] > 100, found)
+r = json.load(open(args[0]))["runtimes"]
+expect(r["torn"] <= 0.02 * r["whole"] + 2 and not r["abandoned"], r)
+CODE
+
 record gil 0 --gil -- "$python" "$root/tests/workloads/python/locks.py" 1
 judge "--gil: what runs with the lock of the interpreter, and what without" gil.json.gz gil.stats <<'CODE'
 import collections

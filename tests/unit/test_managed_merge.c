@@ -161,16 +161,27 @@ TEST(groups_beyond_the_end_of_a_stack_follow_it)
 TEST(groups_that_no_frame_holds_are_left)
 {
 	const struct managed_frame outer[] = {{100, 9500}, {101, 1500}};
-	const struct managed_frame none[] = {{100, 0}, {101, 0}};
 	struct fixture f;
 
 	/* Places must ascend. */
 	set_up(&f, 3, outer, 2);
 	expect(&f, (const uint64_t[]){1, 2, 100}, 3, 1);
+}
+
+TEST(frames_without_a_place_follow_the_leaf)
+{
+	const struct managed_frame none[] = {{100, 0}, {101, 0}};
+	struct fixture f;
+
 	set_up(&f, 3, none, 2);
-	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
+	expect(&f, (const uint64_t[]){100, 101, 1, 2, 3}, 5, 0);
 	f.in.is_whole = false;
-	expect(&f, (const uint64_t[]){1, 2, 3}, 3, 2);
+	expect(&f, (const uint64_t[]){100, 101, 1, 2, 3}, 5, 0);
+	/* In the kernel, the leaf of user code is the first native frame. */
+	f.in.top_sp = LEAF;
+	expect(&f, (const uint64_t[]){1, 100, 101, 2, 3}, 5, 0);
+	set_up(&f, 0, none, 2);
+	expect(&f, (const uint64_t[]){100, 101}, 2, 0);
 }
 
 TEST(no_more_than_there_is_room)

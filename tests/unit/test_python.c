@@ -58,6 +58,9 @@ TEST(files_tell_their_layout)
 		assert_int_equal(l->thread_id, supported[i].thread_id);
 		assert_int_equal(l->frame_instruction, supported[i].frame_instruction);
 		assert_int_equal(l->frame_owner, supported[i].frame_owner);
+		assert_int_equal(l->frame_object, l->version < 0x30b	? 0
+						  : l->version == 0x30b ? 40
+									: 48);
 		assert_int_equal(l->code_lines, supported[i].code_lines);
 		assert_int_equal(l->code_bytes, supported[i].code_bytes);
 		assert_int_equal(l->string_ascii, supported[i].string_ascii);

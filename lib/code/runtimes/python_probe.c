@@ -124,6 +124,7 @@ static void read_frame(struct words *words, const struct debug_order *order,
 	l->frame_previous = word_at(words, order->frame + 1u);
 	l->frame_code = word_at(words, order->frame + 2u);
 	l->frame_instruction = word_at(words, order->frame + 3u);
+	l->frame_object = l->frame_instruction >= 8 ? l->frame_instruction - 8 : 0;
 	l->frame_owner = word_at(words, order->frame + 5u);
 	l->frame_size = (uint16_t)((l->frame_owner + 8) / 8 * 8);
 }
@@ -257,6 +258,7 @@ static const struct python_layout layouts[] = {
 		.frame_instruction = 56,
 		.frame_entry = 68,
 		.frame_owner = 69,
+		.frame_object = 40,
 		.frame_size = 72,
 		.code_first_line = 72,
 		.code_file = 112,
@@ -290,6 +292,7 @@ static const struct python_layout layouts[] = {
 		.frame_previous = 8,
 		.frame_instruction = 56,
 		.frame_owner = 70,
+		.frame_object = 48,
 		.frame_size = 72,
 		.code_first_line = 68,
 		.code_file = 112,
@@ -370,6 +373,7 @@ static bool frame_is_sane(const struct python_layout *l)
 	       lies_within(l->frame_previous, 8, l->frame_size) &&
 	       lies_within(l->frame_instruction, 8, l->frame_size) &&
 	       lies_within(l->frame_owner, 1, l->frame_size) &&
+	       lies_within(l->frame_object, 8, l->frame_size) &&
 	       lies_within(l->frame_entry, 1, l->frame_size) && l->frame_code != l->frame_previous;
 }
 

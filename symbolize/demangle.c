@@ -209,10 +209,156 @@ static bool demangle_cplusplus(const char *name, struct output *out)
 	return cplus_demangle_v3_callback(name, CPLUSPLUS, append, out);
 }
 
+/* Names of functions that Cython and mypyc compile from Python. */
+
+static bool is_all_identifier(const char *text)
+{
+	for (const char *at = text; *at; at++) {
+		if (!is_identifier(*at))
+			return false;
+	}
+	return *text && !isdigit((unsigned char)*text);
+}
+
+/* Reads a number without leading zeros. Returns the place after it, NULL if there is none. */
+static const char *read_number(const char *at, size_t *number)
+{
+	*number = 0;
+	if (*at == '0')
+		return NULL;
+	for (; isdigit((unsigned char)*at); at++) {
+		*number = *number * 10 + (size_t)(*at - '0');
+		if (*number > MAX_MANGLED)
+			return NULL;
+	}
+	return *number ? at : NULL;
+}
+
+/* Reads a scope, "3Box_". Returns the place after it, NULL if there is none. */
+static const char *read_scope(const char *at, const char **name, size_t *size)
+{
+	*name = read_number(at, size);
+	if (!*name || isdigit((unsigned char)**name) || strnlen(*name, *size + 1) <= *size ||
+	    (*name)[*size] != '_')
+		return NULL;
+	return *name + *size + 1;
+}
+
+enum cython_kind {
+	CYTHON_PLAIN, /* the name itself */
+	CYTHON_NUMBERED, /* behind a number */
+	CYTHON_HALF, /* behind a number, unless it is the first of its scope */
+};
+
+/*
+ * Reads a function's own name. NULL if none is there, or if it may begin with a scope as well: the
+ * number of a function is not told from the length of a scope then.
+ */
+static const char *read_own(const char *at, enum cython_kind kind, bool is_scoped)
+{
+	const char *text, *next;
+	size_t number, size;
+
+	if (!isdigit((unsigned char)*at))
+		return kind == CYTHON_NUMBERED || !is_scoped || !is_all_identifier(at) ? NULL : at;
+	if (kind == CYTHON_PLAIN)
+		return NULL;
+	next = read_scope(at, &text, &size);
+	if (kind == CYTHON_HALF && next)
+		return NULL;
+	at = read_number(at, &number);
+	return at && is_scoped && is_all_identifier(at) ? at : NULL;
+}
+
+/* "4cmod_3Box_2call_back" → "cmod.Box.call_back" */
+static bool read_cython(const char *at, enum cython_kind kind, struct output *out)
+{
+	const char *text, *next, *own = NULL;
+	size_t size;
+
+	for (;; at = next) {
+		own = read_own(at, kind, out->size > 0);
+		next = read_scope(at, &text, &size);
+		if (!next)
+			break;
+		/* It is the own name, if what follows is none: "5outer_x". */
+		if (kind == CYTHON_NUMBERED && !isdigit((unsigned char)*next))
+			break;
+		/*
+		 * "2ab_c" may be c of ab, or the second function, ab_c. The other half of each
+		 * function has an odd number.
+		 */
+		if (kind == CYTHON_HALF && out->size && size % 2 == 0 &&
+		    !isdigit((unsigned char)*next) && !text_starts_with(next, "__"))
+			return false;
+		append(text, size, out);
+		append(".", 1, out);
+	}
+	if (!own)
+		return false;
+	append(own, strlen(own), out);
+	return true;
+}
+
+/* "M___m_back" → "M.m_back"; "___3_" is "___" in a name. */
+static bool read_mypyc(const char *at, struct output *out)
+{
+	static const char separator[] = "___", literal[] = "___3_";
+	const char *start = at;
+
+	if (!is_all_identifier(at))
+		return false;
+	while (*at) {
+		if (text_starts_with(at, literal)) {
+			append(separator, sizeof(separator) - 1, out);
+			at += sizeof(literal) - 1;
+		} else if (text_starts_with(at, separator)) {
+			at += sizeof(separator) - 1;
+			if (at - start == sizeof(separator) - 1 || !*at ||
+			    isdigit((unsigned char)*at))
+				return false;
+			append(".", 1, out);
+		} else {
+			append(at++, 1, out);
+		}
+	}
+	return true;
+}
+
+static const char cython_prefix[] = "__pyx_", mypyc_prefix[] = "CPy";
+
+static bool demangle_python(const char *name, struct output *out)
+{
+	static const struct {
+		const char *prefix;
+		enum cython_kind kind;
+	} kinds[] = {
+		{"__pyx_pw_", CYTHON_NUMBERED},
+		{"__pyx_pf_", CYTHON_HALF},
+		{"__pyx_gb_", CYTHON_NUMBERED},
+		{"__pyx_f_", CYTHON_PLAIN},
+	};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (text_starts_with(name, kinds[i].prefix))
+			return read_cython(name + strlen(kinds[i].prefix), kinds[i].kind, out);
+	}
+	if (text_starts_with(name, "CPyDef_"))
+		return read_mypyc(name + strlen("CPyDef_"), out);
+	return text_starts_with(name, "CPyPy_") && read_mypyc(name + strlen("CPyPy_"), out);
+}
+
+static bool is_python(const char *name)
+{
+	return text_starts_with(name, cython_prefix) || text_starts_with(name, mypyc_prefix);
+}
+
 static bool demangle_into(const char *name, struct output *out)
 {
 	if (setjmp(out->too_long))
 		return false;
+	if (is_python(name))
+		return demangle_python(name, out);
 	if ((text_starts_with(name, "_R") || is_legacy_rust(name)) &&
 	    rust_demangle_callback(name, DMGL_PARAMS | DMGL_ANSI, append, out))
 		return true;
@@ -229,7 +375,7 @@ static void cut_clone(char *name)
 	char *dot = strchr(name, '.');
 
 	if (dot && !is_legacy_rust(name) &&
-	    (text_starts_with(name, "_Z") || text_starts_with(name, "_R")))
+	    (text_starts_with(name, "_Z") || text_starts_with(name, "_R") || is_python(name)))
 		*dot = '\0';
 }
 
@@ -344,7 +490,7 @@ bool demangle(const char *name, struct strbuf *readable)
 	strbuf_reset(readable);
 	if (size > MAX_MANGLED)
 		return false;
-	if (name[0] != '_')
+	if (name[0] != '_' && !is_python(name))
 		return demangle_others(name, size, readable);
 	plain = plain_size(name, size);
 	memcpy(mangled, name, plain);
@@ -353,7 +499,10 @@ bool demangle(const char *name, struct strbuf *readable)
 	out.size = 0;
 	if (!demangle_into(mangled, &out) || !out.size)
 		return false;
-	short_name_add(readable, out.text, out.size);
+	if (is_python(mangled))
+		strbuf_add(readable, out.text, out.size);
+	else
+		short_name_add(readable, out.text, out.size);
 	strbuf_add(readable, name + plain, size - plain);
 	return true;
 }

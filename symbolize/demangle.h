@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Demangles names of C++, Rust, OCaml and Haskell functions. */
+/*
+ * Demangles names of C++, Rust, OCaml and Haskell functions, and of Python's that Cython or mypyc
+ * compile.
+ */
 #ifndef PROF_SYMBOLIZE_DEMANGLE_H
 #define PROF_SYMBOLIZE_DEMANGLE_H
 
@@ -8,9 +11,10 @@
 #include "lib/base/strbuf.h"
 
 /*
- * "_ZN3foo3barEi" → "foo::bar": drops return type, parameters, suffixes of a function's copies,
- * Rust's hash, OCaml's stamp and GHC's package. Replaces the content of `readable`. False if the
- * name is not mangled, damaged, or too long before or after.
+ * "_ZN3foo3barEi" → "foo::bar", "__pyx_pw_4cmod_3Box_1run" → "cmod.Box.run": drops return type,
+ * parameters, suffixes of a function's copies, Rust's hash, OCaml's stamp and GHC's package.
+ * Replaces the content of `readable`. False if the name is not mangled, damaged, or too long before
+ * or after.
  */
 bool demangle(const char *name, struct strbuf *readable);
 

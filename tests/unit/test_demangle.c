@@ -197,3 +197,108 @@ TEST(the_last_result_is_replaced)
 	assert_string_equal(strbuf_text(&readable), "g");
 	strbuf_release(&readable);
 }
+
+TEST(cython)
+{
+	/* Both halves of a function that Python calls. */
+	check("__pyx_pw_4cmod_3Box_3call_back", "cmod.Box.call_back");
+	check("__pyx_pf_4cmod_3Box_2call_back", "cmod.Box.call_back");
+	check("__pyx_pw_4cmod_1spin", "cmod.spin");
+	check("__pyx_pf_4cmod_spin", "cmod.spin");
+	check("__pyx_pw_4cmod_3Box_1__init__", "cmod.Box.__init__");
+	check("__pyx_pf_4cmod_3Box___init__", "cmod.Box.__init__");
+	check("__pyx_pf_4cmod_5outer_inner", "cmod.outer.inner");
+	check("__pyx_gb_4cmod_5outer_4generator1", "cmod.outer.generator1");
+	check("__pyx_pw_4cmod_7__pyx_unpickle_Box", "cmod.__pyx_unpickle_Box");
+	check("__pyx_pw_4cmod_5call_back", "cmod.call_back");
+	check("__pyx_pw_4cmod_5outer_1inner", "cmod.outer.inner");
+	check("__pyx_pw_4cmod_4call_back", "cmod.call_back");
+	check("__pyx_pw_4cmod_10call_back", "cmod.call_back");
+	check("__pyx_pw_4cmod_3Box_", "cmod.Box_");
+	/* Functions of C, and generators */
+	check("__pyx_f_6uvloop_4loop_4Loop__run", "uvloop.loop.Loop._run");
+	check("__pyx_f_4cmod_cy_spin", "cmod.cy_spin");
+	check("__pyx_gb_4cmod_3Box_4generator", "cmod.Box.generator");
+	check("__pyx_f_4cmod_cy_spin.constprop.0", "cmod.cy_spin");
+	check("__pyx_f_4cmod_cy_spin.part.0.cold@plt", "cmod.cy_spin@plt");
+	check("__pyx_f_4a_b1_x", "a_b1.x");
+	/* back of call, or the fourth function, call_back */
+	check("__pyx_pf_4cmod_4call_back", NULL);
+}
+
+TEST(no_names_of_cython)
+{
+	static const char *const names[] = {
+		"__pyx_",
+		"__pyx_f_",
+		"__pyx_pw_",
+		"__pyx_f_spin",
+		"__pyx_f_4cmod",
+		"__pyx_f_4cmod_",
+		"__pyx_f_5cmod_spin",
+		"__pyx_f_3cmod_spin",
+		"__pyx_f_0_spin",
+		"__pyx_f_04cmod_spin",
+		"__pyx_f_4cmod_0spin",
+		"__pyx_f_4cmod_2spin",
+		"__pyx_f_4cmod_sp-in",
+		"__pyx_f_4cmod_sp in",
+		"__pyx_f_99999999999999999999999999_x",
+		"__pyx_f_4096_x",
+		"__pyx_pw_4cmod_spin",
+		"__pyx_pw_4cmod_1",
+		"__pyx_pw_4cmod_",
+		"__pyx_pw_1",
+		"__pyx_pf_4cmod_",
+		"__pyx_tp_new_4cmod_Box",
+		"__pyx_pymod_exec_cmod",
+		"_pyx_f_4cmod_spin",
+		"__pyx_f_4cmod_.cold",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		check(names[i], NULL);
+}
+
+TEST(mypyc)
+{
+	check("CPyDef_M___m_back", "M.m_back");
+	check("CPyPy_M___m_back", "M.m_back");
+	check("CPyDef_m_spin", "m_spin");
+	check("CPyDef_mod___M_____init__", "mod.M.__init__");
+	check("CPyDef___top_level__", "__top_level__");
+	check("CPyDef_a___3_b___c", "a___b.c");
+	check("CPyDef_M___m_back.cold", "M.m_back");
+	check("CPyDef_", NULL);
+	check("CPyDef____x", NULL);
+	check("CPyDef_x___", NULL);
+	check("CPyDef_x___1", NULL);
+	check("CPyDef_1x", NULL);
+	check("CPyDef_x y", NULL);
+	check("CPyTagged_Add", NULL);
+	check("CPy", NULL);
+}
+
+/* Every prefix, in memory that ends there: sanitizers see reads beyond it. */
+TEST(names_of_python_that_end_anywhere)
+{
+	static const char *const names[] = {
+		"__pyx_pw_4cmod_3Box_3call_back.cold@plt",
+		"__pyx_pf_4cmod_3Box___init__",
+		"__pyx_f_6uvloop_4loop_4Loop__run",
+		"CPyDef_mod___M___3_x_____init__",
+	};
+	struct strbuf readable = {0};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		for (size_t size = 0; size <= strlen(names[i]); size++) {
+			char *name = malloc(size + 1);
+
+			memcpy(name, names[i], size);
+			name[size] = '\0';
+			demangle(name, &readable);
+			free(name);
+		}
+	}
+	strbuf_release(&readable);
+}

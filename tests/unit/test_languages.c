@@ -345,6 +345,30 @@ TEST(methods_with_names_cut_anywhere)
 	}
 }
 
+static void check_stripped(const char *name, const char *wanted)
+{
+	struct strbuf out = {0};
+
+	assert_int_equal(language_python.translate(name, strlen(name), "", 0, &out), CODE_OWN);
+	assert_string_equal(strbuf_text(&out), wanted ? wanted : "");
+	strbuf_release(&out);
+}
+
+TEST(names_of_procedures)
+{
+	check_stripped("__plpython_procedure_py_hot_16394", "py_hot");
+	check_stripped("__plpython_procedure_py_hot_16394.<locals>.inner", "py_hot.<locals>.inner");
+	check_stripped("__plpython_procedure_f_1_2.<locals>.g_3", "f_1.<locals>.g_3");
+	check_stripped("__plpython_procedure_py_hot", NULL);
+	check_stripped("__plpython_procedure_py_hot_", NULL);
+	check_stripped("__plpython_procedure_16394", NULL);
+	check_stripped("__plpython_procedure__16394", NULL);
+	check_stripped("__plpython_procedure_", NULL);
+	check_stripped("__plpython_inline_block", NULL);
+	check_stripped("f", NULL);
+	check_stripped("", NULL);
+}
+
 TEST(names_of_all_code)
 {
 	static const char text[] = "py::jit:executor", other[] = "py::jit:executors";

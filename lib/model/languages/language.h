@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct strbuf;
+
 /*
  * Names of code in perf maps and jitdumps. Both formats have one free-form text, into which
  * runtimes put more than a name.

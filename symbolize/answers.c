@@ -158,22 +158,40 @@ static void string_pool_release(struct string_pool *t)
 }
 
 /*
+ * Is the function what Cython makes of the body of `caller`, inlined there? Both have one name in
+ * Python.
+ */
+static bool is_inner_half(const struct answers *n, const char *func, uint32_t row,
+			  const char *caller, uint32_t caller_row)
+{
+	return func && caller && text_starts_with(func, "__pyx_pf_") &&
+	       text_starts_with(caller, "__pyx_pw_") &&
+	       strcmp(n->funcs.rows.items[row].text, n->funcs.rows.items[caller_row].text) == 0;
+}
+
+/*
  * Name the physical function by its symbol, which distinguishes clones, and inlined ones by DWARF.
  */
 static void add_levels(struct answers *n, const struct answer *answer)
 {
+	const char *caller = NULL;
+
 	for (size_t i = 0; i < answer->depth; i++) {
 		const struct location *at = &answer->chain[i];
 		bool has_symbol = !i && answer->func;
 		const char *func = has_symbol ? answer->func : at->func;
+		struct named_level level = {
+			.func = string_pool_add(&n->funcs, func),
+			.file = string_pool_add(&n->files, at->file),
+			.line = at->line,
+			.is_named = has_symbol ? !answer->is_synthetic : !!func,
+		};
 
-		vec_push(&n->levels,
-			 (struct named_level){
-				 .func = string_pool_add(&n->funcs, func),
-				 .file = string_pool_add(&n->files, at->file),
-				 .line = at->line,
-				 .is_named = has_symbol ? !answer->is_synthetic : !!func,
-			 });
+		if (i && is_inner_half(n, func, level.func, caller, vec_last(&n->levels).func))
+			vec_last(&n->levels) = level;
+		else
+			vec_push(&n->levels, level);
+		caller = func;
 	}
 	if (!answer->depth)
 		vec_push(&n->levels, (struct named_level){

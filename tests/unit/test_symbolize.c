@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/text.h"
+#include "symbolize/answers.h"
 #include "symbolize/symbolize_profile.h"
 #include "tests/unit/own_program.h"
 #include "tests/unit/test.h"
@@ -168,6 +169,34 @@ TEST(own_frames_become_chains)
 	assert_string_equal(strings_get(&f.p->strings, symbol->name), "own_outer");
 	assert_int_equal(symbol->rva, own_rva((const void *)(uintptr_t)own_outer));
 	fixture_release(&f);
+}
+
+/* Returns how many levels remain of three functions, each inlined into the one before. */
+static size_t levels_of(const char *outer, const char *middle, const char *inner)
+{
+	struct location chain[] = {
+		{outer, "cmod.c", 10}, {middle, "cmod.c", 20}, {inner, "cmod.c", 30}};
+	const struct answer answer = {.func = outer, .chain = chain, .depth = 3};
+	struct answers answers = {0};
+	size_t count;
+
+	answers_add(&answers, &answer, 0, 1);
+	count = answers.levels.count;
+	assert_int_equal(answers.rows.items[0].depth, count);
+	assert_int_equal(vec_last(&answers.levels).line, 30);
+	if (count == 2)
+		assert_int_equal(answers.levels.items[0].line, 20);
+	answers_release(&answers);
+	return count;
+}
+
+TEST(halves_of_a_function_of_cython_become_one)
+{
+	assert_int_equal(levels_of("__pyx_pw_4cmod_1spin", "__pyx_pf_4cmod_spin", "add"), 2);
+	/* Functions that call each other or themselves */
+	assert_int_equal(levels_of("__pyx_pw_4cmod_1spin", "__pyx_pf_4cmod_2turn", "add"), 3);
+	assert_int_equal(levels_of("__pyx_f_4cmod_spin", "__pyx_f_4cmod_spin", "add"), 3);
+	assert_int_equal(levels_of("_Z3foov", "_Z3foov", "add"), 3);
 }
 
 /* Names two profiles with one cache, of which the second one asks for one more address. */

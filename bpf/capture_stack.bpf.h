@@ -228,7 +228,8 @@ __noinline int unwind_by_frame_pointer(struct stack_scratch *s)
 	return 1;
 }
 
-static __always_inline bool follows_call(__u64 addr)
+/* A global function, so the verifier checks it once, independent of its callers. */
+__noinline int follows_call(__u64 addr)
 {
 	__u8 code[WALK_CALL_SIZE];
 
@@ -274,6 +275,7 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
 	return loop.found;
 }
 
+#if !defined(RUNTIME_STACK_HEADER) && !IS_ARM64
 /*
  * A shim saves the registers that the ABI has functions keep, then calls code that keeps none of
  * them, and has neither CFI nor a frame pointer: CPython's JIT. The shim's return address is near,
@@ -281,9 +283,9 @@ static __always_inline bool unwind_by_scan(struct stack_scratch *s)
  */
 #define SHIM_CALLER_MAX 8192 /* bytes of its caller's frame below the saved fp */
 
-static __always_inline bool is_native_return(struct stack_scratch *s, __u64 addr)
+__noinline int is_native_return(struct stack_scratch *s, __u64 addr)
 {
-	return unwind_find_mapping(s, addr - 1) && s->mapping.flags & UNWIND_HAS_TABLE &&
+	return s && unwind_find_mapping(s, addr - 1) && s->mapping.flags & UNWIND_HAS_TABLE &&
 	       follows_call(addr);
 }
 
@@ -363,7 +365,7 @@ static __always_inline bool unwind_by_shim(struct stack_scratch *s)
 	__u32 number = s->space.layout;
 	const struct runtime_layout *layout;
 
-	if (IS_ARM64 || !s->runtime)
+	if (!s->runtime)
 		return false;
 	layout = bpf_map_lookup_elem(&runtime_layouts, &number);
 	if (!layout || !layout->shim_words)
@@ -373,6 +375,13 @@ static __always_inline bool unwind_by_shim(struct stack_scratch *s)
 		unwind_find_shim_fp(s);
 	return loop.found != SHIM_NONE;
 }
+#else
+/* Programs of runtimes go on with walks that others have begun; those of CPython's never stop. */
+static __always_inline bool unwind_by_shim(struct stack_scratch *s)
+{
+	return false;
+}
+#endif
 
 /* Notes the address on the stack at which the frame begins. */
 static __always_inline void note_sp(const struct stack_scratch *s, __u32 i)

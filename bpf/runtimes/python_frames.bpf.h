@@ -255,9 +255,9 @@ static __always_inline bool python_is_root(const struct python_walk *w, __u64 cf
  * the function runs, but no call of the interpreter runs it. It lies in its frame object: one of
  * the interpreter is moved there when it has ended.
  */
-static __always_inline bool python_is_compiled(const struct python_walk *w)
+__noinline int python_is_compiled(struct python_walk *w)
 {
-	return w->layout.frame_object &&
+	return w && w->layout.frame_object &&
 	       w->frame - frame_word(w, w->layout.frame_object) < PYTHON_FRAME_MAX;
 }
 
@@ -333,8 +333,7 @@ __noinline int python_walk_frame(struct python_walk *w, struct managed_scratch *
 	m->frames[at].position = position | w->lock;
 	m->frames[at].place = 0;
 	m->count = at + 1;
-	if (!python_is_compiled(w))
-		w->interpreted = m->count;
+	w->interpreted = python_is_compiled(w) ? w->interpreted : m->count;
 	if (!python_end_call(w, m))
 		return false;
 	w->root = w->frame;

@@ -362,7 +362,7 @@ static long scan_for_shim(__u32 i, void *ctx)
 static __always_inline bool unwind_by_shim(struct stack_scratch *s)
 {
 	struct loop loop = {.s = s};
-	__u32 number = s->space.layout;
+	__u32 number = s->space.runtimes[0].layout;
 	const struct runtime_layout *layout;
 
 	if (!s->runtime)

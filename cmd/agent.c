@@ -150,7 +150,7 @@ static int parse(struct agent *a, int argc, char **argv, struct error *err)
 	if (!ret)
 		ret = push_options_check(&a->push, err);
 	if (!ret && !a->push.urls.count)
-		ret = error_text(err, -EINVAL, "a destination is missing: give --push URL");
+		ret = error_text(err, -EINVAL, "a destination is missing: use --push URL");
 	return ret;
 }
 
@@ -289,7 +289,7 @@ static int keep(struct keeper *k, const sigset_t *mask)
 			continue;
 		if (k->is_ending || k->is_reloading || k->recorder < 0 || WIFEXITED(status))
 			break;
-		command_say_as(name, "the recorder was ended by signal %d: it is started again",
+		command_say_as(name, "the recorder was killed by signal %d: restarting it",
 			       WTERMSIG(status));
 		usleep(RESTART_US);
 		start(k, mask);

@@ -77,7 +77,7 @@ static int parse(struct attach *a, int argc, char **argv, struct error *err)
 	if (!ret && !a->filter.is_limited)
 		ret = error_text(
 			err, -EINVAL,
-			"no process to attach to: give --pid, --name, --unit or --container");
+			"no process to attach to: use --pid, --name, --unit or --container");
 	return ret;
 }
 

@@ -18,8 +18,8 @@ static int start(const struct browse_options *o, int argc, char **argv)
 	struct error err = {0};
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
-		error_text(&err, -ENOTTY, "there is no terminal");
-		error_hint(&err, "prof report %s", o->path);
+		error_text(&err, -ENOTTY, "a terminal is required");
+		error_hint(&err, "use prof report %s", o->path);
 		return command_fail(command_browse.name, EXIT_USAGE, &err);
 	}
 	words[0] = command;

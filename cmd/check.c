@@ -27,7 +27,7 @@ static const struct option_row options[] = {
 };
 
 static const struct option_rule rules[] = {
-	{"json", "quiet", NULL, "--json and --quiet exclude each other: give one"},
+	{"json", "quiet", NULL, "--json and --quiet cannot be combined"},
 	{0},
 };
 

@@ -89,9 +89,9 @@ static int take(void *ctx, const char *operand, struct error *err)
 	const struct command *command = find_command(operand);
 
 	if (c->command)
-		return error_text(err, -EINVAL, "only one command");
+		return error_text(err, -EINVAL, "only one command can be given");
 	if (!command || !command->options)
-		return error_text(err, -EINVAL, "%s: not a command that has options by default",
+		return error_text(err, -EINVAL, "%s takes no defaults from the configuration",
 				  operand);
 	c->command = operand;
 	return 0;
@@ -115,12 +115,12 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	(void)ctx;
 	t->operands = command_names;
-	t->usage =
-		"Usage: prof config [COMMAND]\n"
-		"Show the default options in effect, of one command or of all, and where each\n"
-		"is from: /etc/prof.conf, $XDG_CONFIG_HOME/prof/config or PROF_OPTIONS. Those without\n"
-		"effect are comments, with the reason.\n"
-		"\n";
+	t->usage = "Usage: prof config [COMMAND]\n"
+		   "Show the default options in effect, of one command or of all, and where each\n"
+		   "is from: /etc/prof.conf, $XDG_CONFIG_HOME/prof/config or PROF_OPTIONS. Those "
+		   "without\n"
+		   "effect are comments, with the reason.\n"
+		   "\n";
 	t->take = take;
 	option_table_add(t, option_help, NULL);
 	t->after = "\n"

@@ -158,7 +158,7 @@ static json_t *send_request(const struct recorder_at *at, const char *command, s
 	error_text(err, -EPROTO, "recorder %ld: %s", at->pid,
 		   json_is_string(json_object_get(reply, "error"))
 			   ? json_string_value(json_object_get(reply, "error"))
-			   : "gives no readable answer");
+			   : "unreadable answer");
 	json_decref(reply);
 	return NULL;
 }
@@ -169,7 +169,7 @@ static int take(void *ctx, const char *operand, struct error *err)
 	uint64_t pid;
 
 	if (c->pid)
-		return error_text(err, -EINVAL, "only one PID");
+		return error_text(err, -EINVAL, "only one PID can be given");
 	if (!text_to_u64(operand, 10, &pid) || !pid)
 		return error_text(err, -EINVAL, "%s: not a pid", operand);
 	c->pid = operand;
@@ -182,7 +182,7 @@ static int fail_choice(const struct recorders *r, struct error *err)
 
 	vec_for_each(&r->rows, const struct recorder_at *, row)
 		strbuf_addf(&pids, "%s%ld", pids.size ? ", " : "", row->pid);
-	return error_text(err, -EINVAL, "several recordings are in progress: give one of %s",
+	return error_text(err, -EINVAL, "several recordings are in progress: choose one of %s",
 			  strbuf_text(&pids));
 }
 
@@ -210,7 +210,7 @@ static int choose(const struct control *c, struct recorders *r, struct error *er
 			(--r->rows.count - i) * sizeof(r->rows.items[0]));
 	}
 	if (!r->rows.count && c->pid)
-		return error_text(err, -ESRCH, "no recording of pid %s answers", c->pid);
+		return error_text(err, -ESRCH, "the recording with pid %s does not answer", c->pid);
 	if (!r->rows.count)
 		return error_text(err, -ESRCH,
 				  "no recording in progress that this user may control");

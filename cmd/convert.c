@@ -83,7 +83,8 @@ static const struct option_row rows[] = {
 	{'o', "output", "OUT", "what to write; - is stdout", OPTION_NAME, AT(output.path)},
 	{0, "to", "FORMAT", "@;\ndefault: by the name of OUT", OPTION_CALL, .list = format_names,
 	 .set = set_to},
-	{.help = "  --from S, --to S       captures: read only this part, in seconds since the start"},
+	{.help = "  --from S, --to S       captures: read only this part, in seconds since the "
+		 "start"},
 	{0, "from", "S", NULL, OPTION_CALL, .set = set_from},
 	{0, "diff", "FILE", "flame graphs: show the difference from that profile in colour",
 	 OPTION_TEXT, AT(base_path)},
@@ -164,12 +165,12 @@ static int check(struct convert *c, struct error *err)
 		c->output.format = format_of_path(c->output.path);
 	if (!c->output.format)
 		return error_text(err, -EINVAL,
-				  "--output %s: its name does not say the format: give --to",
+				  "--output %s: cannot tell the format from the name: use --to",
 				  c->output.path);
 	if (c->sanitize.key_path && !c->sanitize.options.names)
-		return error_text(err, -EINVAL, "--sanitize-key: only --sanitize=names=RE hashes");
+		return error_text(err, -EINVAL, "--sanitize-key: needs --sanitize=names=RE");
 	if (c->base_path && !c->output.format->is_flame_graph)
-		return error_text(err, -EINVAL, "--diff: only flame graphs show a difference");
+		return error_text(err, -EINVAL, "--diff: only flame graphs can show a difference");
 	if (c->is_part && c->filter.from >= c->filter.until)
 		return error_text(err, -EINVAL, "--from, --to: nothing was recorded in that time");
 	if (c->is_part && c->paths.count > 1)
@@ -181,7 +182,7 @@ static int check(struct convert *c, struct error *err)
 	c->filter.all_events = !c->filter.event;
 	if (c->output.stats_path && (strcmp(c->output.stats_path, "-") == 0 ||
 				     strcmp(c->output.stats_path, c->output.path) == 0))
-		return error_text(err, -EINVAL, "--stats %s: must be a file of its own",
+		return error_text(err, -EINVAL, "--stats %s: must be a file other than the output",
 				  c->output.stats_path);
 	output_options_end_dirs(&c->output);
 	/* Formats with a timeline show waits. */
@@ -325,7 +326,7 @@ static int write_narrowed(const struct convert *c, struct error *err)
 	/* A timeline also shows data without samples, unless the filter removed the samples. */
 	if (!ret && !profile_sample_count(all) &&
 	    (c->is_filtered || !c->output.format->is_timeline)) {
-		ret = error_text(err, -ENODATA, "no sample that counts");
+		ret = error_text(err, -ENODATA, "no matching samples");
 		heaviest_names_hint(err, c->files[0].profile, &c->filter);
 	}
 	if (!ret && (c->sanitize.is_asked || c->sanitize.checks))
@@ -344,7 +345,7 @@ static int convert(struct convert *c, struct error *err)
 	int ret = load(c, err);
 
 	if (!ret && c->is_part && !c->files[0].recording)
-		ret = error_text(err, -EINVAL, "--from, --to: for captures only; give --time");
+		ret = error_text(err, -EINVAL, "--from, --to: for captures only; use --time");
 	if (!ret && c->output.stats_path && (c->paths.count > 1 || !c->files[0].recording))
 		ret = error_text(err, -EINVAL, "--stats: for one capture only");
 	if (!ret)

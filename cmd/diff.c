@@ -95,7 +95,8 @@ static int check_comparable(struct diff *d, struct error *err)
 	if (!d->comparable.refusals.count)
 		return 0;
 	if (!d->options->force)
-		return error_text(err, -EXDEV, "cannot be compared (--force does it anyway): %s",
+		return error_text(err, -EXDEV,
+				  "cannot be compared (use --force to compare anyway): %s",
 				  d->comparable.refusals.items[0]);
 	vec_for_each(&d->comparable.refusals, char *const *, refusal)
 		command_say_as(name, "warning: %s", *refusal);

@@ -80,9 +80,9 @@ static int make_tables(const struct engine *e, const char *cluster, struct error
 	if (ret)
 		return ret;
 	if (before == SCHEMA_VERSION)
-		command_say_as(name, "the tables of %s were there", e->url->database);
+		command_say_as(name, "the tables of %s already exist", e->url->database);
 	else
-		command_say_as(name, "made the tables of %s, version %d", e->url->database,
+		command_say_as(name, "created the tables of %s, version %d", e->url->database,
 			       SCHEMA_VERSION);
 	return 0;
 }
@@ -179,7 +179,7 @@ static int check(const struct fleet_command *c, struct error *err)
 		return error_text(err, -EINVAL, "--cluster: only with init");
 	if (c->cluster && !sql_is_name(c->cluster))
 		return error_text(err, -EINVAL,
-				  "--cluster %s: a name is up to 64 letters, digits and _",
+				  "--cluster %s: must be up to 64 letters, digits and _",
 				  c->cluster);
 	return c->address ? 0 : error_text(err, -EINVAL, "the engine's address is missing");
 }

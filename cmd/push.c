@@ -55,7 +55,8 @@ static void make_table(struct option_table *t, void *ctx)
 	t->after =
 		"\n"
 		"URL is clickhouse+http[s]://[USER@]HOST[:PORT]/DATABASE[?password-file=FILE]\n"
-		"or, of a collector, otlp+http[s]://[USER@]HOST[:PORT][/PATH][?password-file=FILE],\n"
+		"or, of a collector, "
+		"otlp+http[s]://[USER@]HOST[:PORT][/PATH][?password-file=FILE],\n"
 		"the same with otlp+grpc[s], or otlp for the one that OTEL_EXPORTER_OTLP_ENDPOINT\n"
 		"names; pyroscope+http[s]:// and parca+http[s]:// are of these engines.\n"
 		"'prof fleet init URL' makes tables of ClickHouse.\n"
@@ -104,14 +105,14 @@ static int push(struct push_command *c, const struct fleet_engine *e, struct err
 	if (ret)
 		ret = error_wrap(err, "%s", file.label);
 	else if (!c->output.quiet && !pushed.windows)
-		command_say_as(name, "the engine has all of it already");
+		command_say_as(name, "the engine already has all samples");
 	else if (!c->output.quiet && engine_kind_is_collector(e->url.kind))
 		command_say_as(name, "sent %" PRIu64 " samples of %s", pushed.samples, shown);
 	else if (!c->output.quiet)
 		command_say_as(name, "sent %" PRIu64 " %s with %" PRIu64 " samples of %s%s",
 			       pushed.windows, text_counted(pushed.windows, "window", "windows"),
 			       pushed.samples, shown,
-			       pushed.known ? "; the engine has the others already" : "");
+			       pushed.known ? "; the engine already has the others" : "");
 	profile_file_release(&file);
 	return ret;
 }
@@ -130,7 +131,7 @@ static int run(int argc, char **argv)
 		ret = push_options_check(&c.who, &err);
 	output_options_end_dirs(&c.output);
 	if (!ret && !c.address)
-		ret = error_text(&err, -EINVAL, "a file and an engine's address are needed");
+		ret = error_text(&err, -EINVAL, "a file or an engine's address is missing");
 	if (!ret)
 		ret = fleet_engine_open(&e, c.address, &err);
 	if (!ret && e.url.is_filtered)

@@ -89,14 +89,15 @@ static int refuse_filters(const struct record *r, struct error *err)
 {
 	vec_for_each(&r->filter.choices, const struct filter_choice *, choice) {
 		if (choice->kind == FILTER_BY_PID && !r->argv)
-			return error_text(err, -EINVAL,
-					  "--pid needs -a; for a process that runs already: "
-					  "prof attach -p %s",
-					  choice->value);
+			return error_text(
+				err, -EINVAL,
+				"--pid needs -a; to record a running process: prof attach -p %s",
+				choice->value);
 	}
-	return error_text(err, -EINVAL,
-			  "--pid, --tid, --comm, --cgroup, --uid and --include-self need -a; what "
-			  "runs already is recorded by 'prof attach', too");
+	return error_text(
+		err, -EINVAL,
+		"--pid, --tid, --comm, --cgroup, --uid and --include-self need -a; to record "
+		"running processes: prof attach");
 }
 
 static bool has_command(const struct record *r)
@@ -121,11 +122,12 @@ static int check(struct record *r, struct error *err)
 	if (r->open && (r->output.raw_path || r->output.no_file || output_is_stdout(&r->output) ||
 			r->output.format != FORMAT_DEFAULT))
 		return error_text(err, -EINVAL,
-				  "--open: needs a profile in a file, in the format firefox");
+				  "--open: needs a profile file in the format firefox");
 	if (r->open && strchr(r->output.path, '%'))
-		return error_text(err, -EINVAL, "--open: not with parts of the name after %%");
+		return error_text(err, -EINVAL,
+				  "--open: cannot be combined with %% in the output name");
 	if (r->filter.filter.all && r->iterations.is_used)
-		return error_text(err, -EINVAL, "--iterations: not with -a");
+		return error_text(err, -EINVAL, "--iterations: cannot be combined with -a");
 	if (r->filter.filter.all) {
 		if (!r->argv && (r->live.kill || r->live.as_root))
 			return error_text(err, -EINVAL, "--kill and --as-root need a command");

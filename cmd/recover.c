@@ -75,19 +75,21 @@ static void make_table(struct option_table *t, void *ctx)
 		"Usage: prof recover [OPTION]... [DIR|FILE]...\n"
 		"Write the profiles of recordings whose recorder was killed, or could not write.\n"
 		"\n"
-		"While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) holds what\n"
+		"While prof records, a hidden file beside the output (.NAME.XXXXXX.capture) "
+		"holds what\n"
 		"was recorded so far. recover looks for such files in DIR, by default here and in\n"
 		"~/.local/state/prof. Each becomes a profile beside it, with the name the\n"
-		"recording would have used, and is then removed; a newer file is never replaced. A\n"
-		"FILE with another name stays.\n"
+		"recording would have used, and is then removed; a newer file is never replaced. "
+		"A\n"
+		"FILE with a different name stays.\n"
 		"\n";
 	option_table_add(t, rows, ctx);
 	option_table_add_rules(t, output_rules);
 	option_table_add(t, option_common, NULL);
-	t->after =
-		"\n"
-		"Exit status: 0, also if nothing was found; 125 if a file cannot be used; 2 for wrong\n"
-		"use.\n";
+	t->after = "\n"
+		   "Exit status: 0, also if nothing was found; 125 if a file cannot be used; 2 for "
+		   "wrong\n"
+		   "use.\n";
 }
 
 static void describe(const struct leftover *l)
@@ -242,7 +244,7 @@ static int write_profile(struct recover *r, struct leftover *l, struct error *er
 
 	l->target = choose_target(r, l);
 	if (!l->target)
-		return error_text(err, -EEXIST, "%s: no free name beside it", l->path);
+		return error_text(err, -EEXIST, "%s: no unused file name for the profile", l->path);
 	r->output.path = l->target;
 	r->output.format = format_of_path(l->target);
 	if (!r->output.format)
@@ -265,7 +267,7 @@ static bool is_nobody(const struct recording *f)
 /* Removes a spool without usable data. */
 static int discard(struct recover *r, const struct leftover *l, struct error *err)
 {
-	command_say("%s: its recorder was killed before it began", l->path);
+	command_say("%s: the recorder was killed before recording began", l->path);
 	return r->only_list || unlink(l->path) == 0
 		       ? 0
 		       : error_set(err, -errno, "cannot remove %s", l->path);
@@ -335,7 +337,7 @@ static void recover_file(struct recover *r, const char *path)
 	else if (!S_ISREG(l.st.st_mode))
 		ret = error_text(&err, -EINVAL, "%s: not a regular file", path);
 	else if (l.st.st_uid != r->owner.uid)
-		ret = error_text(&err, -EPERM, "%s: is user %u's, who can recover it", path,
+		ret = error_text(&err, -EPERM, "%s: owned by user %u, who can recover it", path,
 				 (unsigned int)l.st.st_uid);
 	else
 		ret = recover_unless_locked(r, &l, &err);
@@ -371,7 +373,7 @@ static void recover_path(struct recover *r, const char *path, bool must_exist)
 
 	if (dir && r->path) {
 		r->failed++;
-		error_text(&err, -EISDIR, "--output: %s is a folder: name a capture in it", path);
+		error_text(&err, -EISDIR, "--output: %s is a folder, not a capture", path);
 		command_fail(command_recover.name, EXIT_REFUSED, &err);
 	} else if (dir) {
 		recover_folder(r, path, dir);
@@ -409,7 +411,7 @@ static int recover_all(struct recover *r)
 	}
 	identity_restore_files(&before);
 	if (!r->found && !r->failed && !r->output.quiet)
-		command_say("no recording has left anything behind");
+		command_say("no interrupted recording found");
 	return r->failed ? EXIT_REFUSED : 0;
 }
 
@@ -423,7 +425,7 @@ static int parse(struct recover *r, int argc, char **argv, struct error *err)
 	if (r->output.path_is_set)
 		r->path = r->output.path;
 	if (r->path && r->places.count != 1)
-		return error_text(err, -EINVAL, "--output: give one capture to recover");
+		return error_text(err, -EINVAL, "--output: needs exactly one capture");
 	return output_options_check(&r->output, err);
 }
 

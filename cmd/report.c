@@ -70,7 +70,7 @@ static bool leaves_waits_out(const struct report_options *o, const struct query 
 static int fail_for_want_of(const struct report_options *o, const struct profile_file *file,
 			    const struct query *q, const char *what, struct error *err)
 {
-	error_text(err, -ENODATA, "%s: no sample %s%s", file->label, what,
+	error_text(err, -ENODATA, "%s: no %s%s", file->label, what,
 		   leaves_waits_out(o, q) ? "; --include-idle counts waits, too" : "");
 	heaviest_names_hint(err, q->profile, &o->filter);
 	return -ENODATA;
@@ -80,7 +80,7 @@ static int fail_for_want_of_function(const struct report_options *o,
 				     const struct profile_file *file, const struct query *q,
 				     const char *function, struct error *err)
 {
-	_cleanup_free_ char *what = xasprintf("with the function %s", function);
+	_cleanup_free_ char *what = xasprintf("sample with the function %s", function);
 
 	return fail_for_want_of(o, file, q, what, err);
 }
@@ -295,7 +295,7 @@ static int report(const struct report_options *o, const struct profile_file *fil
 	if (ret)
 		return ret;
 	if (!q->weight && !o->markers)
-		return fail_for_want_of(o, file, q, "that counts", err);
+		return fail_for_want_of(o, file, q, "matching samples", err);
 	if (o->is_summary)
 		job_summary(q, &o->listing, file->label, &out);
 	else if (o->assembly)

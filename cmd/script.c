@@ -56,10 +56,11 @@ static int set_fields(struct script *c, struct error *err)
 		while (field_names[i] && strcmp(field, field_names[i]) != 0)
 			i++;
 		if (!field_names[i])
-			return error_text(err, -EINVAL,
-					  "--fields %s: not a field: comm, pid, tid, cpu, time, "
-					  "period, event, ip, sym, dso or srcline",
-					  field);
+			return error_text(
+				err, -EINVAL,
+				"--fields %s: must be of comm, pid, tid, cpu, time, period, "
+				"event, ip, sym, dso and srcline",
+				field);
 		c->has[i] = true;
 	}
 	return 0;
@@ -224,7 +225,7 @@ static int print_all(struct script *c, struct error *err)
 
 	find_places(p, &places);
 	if (!places.rows.count)
-		ret = error_text(err, -ENODATA, "no sample that counts");
+		ret = error_text(err, -ENODATA, "no matching samples");
 	c->frames = xcalloc(p->frames.rows.count + 1, sizeof(*c->frames));
 	for (size_t i = 0; i < places.times.count && !ferror(stdout); i++)
 		print_sample(c, &places.rows.items[places.times.items[i].value]);

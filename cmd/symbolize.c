@@ -46,7 +46,7 @@ static int check(struct symbolize_command *c, struct error *err)
 	if (!c->input)
 		return error_text(err, -EINVAL, "no file to symbolize");
 	if (!c->output.path)
-		return error_text(err, -EINVAL, "no file to write to: give --output");
+		return error_text(err, -EINVAL, "--output is missing");
 	return output_options_check(&c->output, err);
 }
 
@@ -109,8 +109,8 @@ static int open_patch(struct symbolize_command *c, struct profile_file *file, st
 
 	if (c->output.format != FORMAT_DEFAULT)
 		return error_text(err, -EINVAL,
-				  "%s: is of the format %s, and so is what is written", file->label,
-				  file->format->name);
+				  "%s: the format %s cannot be converted here: leave out --format",
+				  file->label, file->format->name);
 	ret = profile_file_upgrade(file, err);
 	if (ret)
 		return ret;

@@ -125,7 +125,7 @@ static int load(struct error *err)
 		load_from(libraries[i]);
 	if (llvm.handle)
 		return 0;
-	error_text(err, -ENOENT, "no assembly without LLVM's library, of version 14 to 19");
+	error_text(err, -ENOENT, "cannot disassemble without the LLVM library, version 14 to 19");
 	error_hint(err, "install libllvm14 or a later one");
 	return -ENOENT;
 }
@@ -167,7 +167,7 @@ static int open_disassembler(void **out, const struct machine *m, uint64_t *targ
 	if (ret)
 		return ret;
 	if (!*out)
-		return error_text(err, -ENOTSUP, "LLVM's library does not know %s", m->arch);
+		return error_text(err, -ENOTSUP, "the LLVM library does not support %s", m->arch);
 	/* The syntax first: it brings a new printer. */
 	if (m->step == 1)
 		llvm.set_options(*out, OPTION_OTHER_SYNTAX);
@@ -268,7 +268,7 @@ int disassemble(struct disassembly *d, uint16_t machine, const uint8_t *code, si
 	while (m < end && m->machine != machine)
 		m++;
 	if (m == end)
-		return error_text(err, -ENOTSUP, "no assembly for the machine %u", machine);
+		return error_text(err, -ENOTSUP, "cannot disassemble code of machine %u", machine);
 	ret = open_disassembler(&disassembler, m, &target, err);
 	if (ret)
 		return ret;

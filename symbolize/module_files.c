@@ -98,7 +98,7 @@ static int check_identity(const struct module_search *search, int opened, const 
 			   ? !memcmp(summary.build_id, search->build_id, search->build_id_size)
 			   : binary_contents_hash(fd) == search->contents);
 	binary_summary_release(&summary);
-	log_debug("%s: %s", path, is_same ? "is it" : "of another build");
+	log_debug("%s: %s", path, is_same ? "matches" : "from a different build");
 	return is_same ? steal_fd(&fd) : -ESTALE;
 }
 
@@ -418,8 +418,8 @@ static int read_shared(struct module_files *f, int fd)
 		error_wrap(&f->error, "%s", file.path);
 	} else {
 		f->reason = SYMBOLS_NO_SHARED_PART;
-		error_text(&f->error, ret, "%s: part shared with other files: %s", link.path,
-			   symbol_reason_text(reason));
+		error_text(&f->error, ret, "%s: debug information shared with other files: %s",
+			   link.path, symbol_reason_text(reason));
 	}
 	debug_file_close(&file);
 	return ret;

@@ -278,7 +278,7 @@ def check_graph(path, samples):
 def convert(prof, out, *arguments):
     done = subprocess.run([prof, "convert", *arguments, "-o", out], text=True, capture_output=True,
                           check=False)
-    if done.returncode == 125 and "no sample that counts" in done.stderr:
+    if done.returncode == 125 and "no matching samples" in done.stderr:
         return False
     if done.returncode:
         raise ValueError(f"{arguments}: {done.stderr}")

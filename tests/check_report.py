@@ -92,7 +92,7 @@ def paths(nodes, above=()):
 def run(prof, path, *options):
     done = subprocess.run([prof, "report", "--format", "json", *options, path], text=True,
                           capture_output=True, check=False)
-    if done.returncode == 125 and "no sample that counts" in done.stderr:
+    if done.returncode == 125 and "no matching samples" in done.stderr:
         return {"summary": {"weight": 0}, "rows": [], "tree": []}
     if done.returncode:
         raise ValueError(f"{options}: {done.stderr}")

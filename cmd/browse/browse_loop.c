@@ -107,7 +107,7 @@ static int show(struct browse *b)
 		query_release(&query);
 	}
 	if (term_open(&err)) {
-		error_hint(&err, "prof report %s", o->path);
+		error_hint(&err, "use prof report %s", o->path);
 		return command_fail(name, EXIT_USAGE, &err);
 	}
 	screen_init(&s);

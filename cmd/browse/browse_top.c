@@ -232,7 +232,7 @@ static int top_screen(struct top *t)
 	if (t->has_ended || top_is_interrupted())
 		return 0;
 	if (term_open(&err)) {
-		error_hint(&err, "prof top --batch needs none");
+		error_hint(&err, "use prof top --batch");
 		return command_fail("top", EXIT_USAGE, &err);
 	}
 	screen_init(&s);

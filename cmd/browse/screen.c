@@ -229,7 +229,7 @@ void screen_find(struct screen *s, int direction)
 
 	screen_rows(s, &rows);
 	if (!r->has_regex) {
-		screen_say(s, "nothing is searched for: / asks");
+		screen_say(s, "no search pattern: press / to enter one");
 		return;
 	}
 	found = s->view == VIEW_FLAME ? flame_find(&s->flame, &s->model, is_found, r, direction)

@@ -56,7 +56,7 @@ static void filter_by_function(struct screen *s, int key)
 	const char *function = function_here(s);
 
 	if (!function) {
-		screen_say(s, "no function is chosen");
+		screen_say(s, "no function is selected");
 		return;
 	}
 	if (key == 'f')
@@ -160,7 +160,7 @@ static void show_callers(struct screen *s)
 	const char *function = function_here(s);
 
 	if (!function) {
-		screen_say(s, "no function is chosen");
+		screen_say(s, "no function is selected");
 		return;
 	}
 	s->model.function = function;
@@ -175,7 +175,7 @@ static void open_function(struct screen *s, enum view view)
 	if (function)
 		screen_open(s, function, view);
 	else
-		screen_say(s, "no function is chosen");
+		screen_say(s, "no function is selected");
 }
 
 static void go_back(struct screen *s)

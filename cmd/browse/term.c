@@ -133,7 +133,7 @@ int term_open(struct error *err)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !name || !*name ||
 	    tcgetattr(STDIN_FILENO, &term.before))
-		return error_text(err, -ENOTTY, "there is no terminal");
+		return error_text(err, -ENOTTY, "a terminal is required");
 	/* Keep bytes of names unchanged, and numbers as everywhere in prof. */
 	setlocale(LC_CTYPE, "");
 	term.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

@@ -25,10 +25,11 @@
 
 static int fail_not_for_users(struct error *err)
 {
-	return error_text(err, -EINVAL,
-			  COMMAND_HELPER
-			  ": only prof itself starts this, through sudo that passes its "
-			  "standard input on");
+	return error_text(
+		err, -EINVAL,
+		COMMAND_HELPER
+		": can only be started by prof itself, through a sudo that passes its standard "
+		"input on");
 }
 
 /* Checks the process at the other end, which made the socket. */
@@ -119,8 +120,9 @@ static int check_command(struct caller *f, const struct identity *user, struct e
 		return error_text(err, -ESRCH, "the command ended before it could start");
 	for (int i = 0; i < UID_COUNT; i++) {
 		if (uids[i] != user->uid)
-			return error_text(err, -EPERM, "the command is user %u's, not user %u's",
-					  uids[i], user->uid);
+			return error_text(err, -EPERM,
+					  "the command belongs to user %u, not to user %u", uids[i],
+					  user->uid);
 	}
 	/* Still alive, so the checks did not see another process that reused the pid. */
 	return pid_of(f->command_fd) == f->command

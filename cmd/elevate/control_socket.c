@@ -184,7 +184,7 @@ char *control_answer_line(const char *line, size_t size, control_answer_fn *answ
 	if (!request)
 		reply = fail("not a JSON line");
 	else if (!command)
-		reply = fail("no text \"command\"");
+		reply = fail("no string \"command\"");
 	else
 		reply = answer(ctx, command, request);
 	json_object_set_new(reply, "ok", json_boolean(!json_object_get(reply, "error")));

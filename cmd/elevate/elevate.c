@@ -73,8 +73,7 @@ static int find_program(struct front *f, struct error *err)
 		return 0;
 	if (stat("/proc/self/exe", &running) || stat(f->program, &named) ||
 	    running.st_dev != named.st_dev || running.st_ino != named.st_ino)
-		return error_text(err, -ENOENT,
-				  "prof was replaced in the meantime: start it again");
+		return error_text(err, -ENOENT, "prof was replaced in the meantime: run it again");
 	return 0;
 }
 
@@ -102,7 +101,8 @@ static int refuse(struct front *f, const char *why, const char *prefix)
 	_cleanup_free_ char *line = meta_quote_command(argv);
 
 	if (sudo_is_powerless()) {
-		why = "recording needs root, and sudo cannot give it: no_new_privs is set, by a unit's "
+		why = "recording needs root, and sudo cannot give it: no_new_privs is set, by a "
+		      "unit's "
 		      "NoNewPrivileges= or a container's no-new-privileges; " AS_ROOT;
 		prefix = "";
 	}
@@ -209,7 +209,7 @@ static int elevate(struct front *f)
 		return command_fail(f->options->command, EXIT_REFUSED, &err);
 	sudo_last_words(&f->sudo, words, sizeof(words));
 	command_say_as(f->options->command, "sudo started no recorder: %s",
-		       words[0] ? words : "it said nothing");
+		       words[0] ? words : "no message");
 	return refuse(f, "run", "sudo ");
 }
 
@@ -334,7 +334,7 @@ static void fork_next(struct front *f, uint32_t variant)
 	f->child = NULL;
 	f->executed = f->ended = false;
 	if (!argv)
-		error_text(&err, -EPROTO, "there is no such variant");
+		error_text(&err, -EPROTO, "no such variant");
 	else if (fork_command(f, argv, &err))
 		f->child = NULL;
 	for (int i = 0; i < ELEVATION_FD_COUNT; i++)
@@ -421,13 +421,13 @@ static int fail_without_helper(struct front *f)
 	int status = await_sudo(f);
 
 	if (status >= 0 && WIFSIGNALED(status))
-		snprintf(why, sizeof(why), " by signal %d", WTERMSIG(status));
+		snprintf(why, sizeof(why), " (signal %d)", WTERMSIG(status));
 	if (f->child && !f->executed)
 		snprintf(fate, sizeof(fate), "; the command was not run");
 	else if (f->child && !f->ended)
 		snprintf(fate, sizeof(fate), "; the command goes on with pid %d",
 			 (int)child_pid(f->child));
-	command_say_as(f->options->command, "the recorder was ended%s: no profile was written%s",
+	command_say_as(f->options->command, "the recorder ended early%s: no profile was written%s",
 		       why, fate);
 	return EXIT_REFUSED;
 }

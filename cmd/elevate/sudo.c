@@ -70,7 +70,7 @@ int sudo_start(struct sudo *s, char *const *argv, const struct signals *signals,
 	vec_push(&words, NULL);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ||
 	    pipe2(errors, O_CLOEXEC) || fcntl(errors[0], F_SETFL, O_NONBLOCK))
-		ret = error_set(err, -errno, "cannot create a pair of sockets");
+		ret = error_set(err, -errno, "cannot create a socket pair");
 	if (!ret) {
 		s->pid = fork();
 		if (s->pid == 0)

@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 		return fail("file capabilities and set-user-ID do not work with a tarball: "
 			    "use sudo, or a package");
 	if (!name)
-		return fail("the program lies in no " PROGRAM_PROF ", " PROGRAM_VIEW
+		return fail("this program is not " PROGRAM_PROF ", " PROGRAM_VIEW
 			    " or " PROGRAM_BROWSE ", or /proc is missing");
 	if (!words)
 		return fail("out of memory");

@@ -111,7 +111,7 @@ static int source(const struct api *api, const json_t *request, struct strbuf *o
 	size_t size;
 
 	if (!path)
-		return error_text(err, -EINVAL, "no \"file\"");
+		return error_text(err, -EINVAL, "\"file\" is missing");
 	/* In pages, an empty lib stands for scripts. */
 	v = lib && !*lib ? api->profiles : api_find_asked(api, request, &module, err);
 	if (!v)

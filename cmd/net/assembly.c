@@ -137,7 +137,7 @@ int api_assembly(const struct api *api, const json_t *request, struct strbuf *ou
 	int ret;
 
 	if (!api_get_hex(request, "startAddress", &start) || !api_get_hex(request, "size", &size))
-		return error_text(err, -EINVAL, "no \"startAddress\" or \"size\"");
+		return error_text(err, -EINVAL, "\"startAddress\" or \"size\" is missing");
 	v = api_find_asked(api, request, &module, err);
 	if (!v)
 		return -ENOENT;

@@ -218,12 +218,12 @@ static const struct option_rule rules[] = {
 
 void share_options(struct option_table *t, void *s)
 {
-	t->usage =
-		"Usage: prof share [OPTION]... FILE\n"
-		"       prof share --list | --delete URL\n"
-		"Sanitize a profile, show what is left, ask, and send it to the Firefox Profiler's\n"
-		"store, where everybody who has its address can see it.\n"
-		"\n";
+	t->usage = "Usage: prof share [OPTION]... FILE\n"
+		   "       prof share --list | --delete URL\n"
+		   "Sanitize a profile, show what is left, ask, and send it to the Firefox "
+		   "Profiler's\n"
+		   "store, where everybody who has its address can see it.\n"
+		   "\n";
 	t->take = take;
 	option_table_add(t, rows, s);
 	option_table_add_rules(t, rules);
@@ -288,17 +288,16 @@ static void show(const struct share *s)
 	vec_for_each(&p->source_files.rows, const struct source_file *, file)
 		texts += file->text != NULL;
 	text_format_bytes(size, sizeof(size), s->size);
-	command_say_as(name,
-		       "%s: %" PRIu64 " %s of %zu %s, %zu %s, %zu %s, %zu %s, command line: %s; %s",
-		       p->meta.product ? p->meta.product : "profile", samples,
-		       text_counted(samples, "sample", "samples"), processes,
-		       text_counted(processes, "process", "processes"), p->funcs.rows.count,
-		       text_counted(p->funcs.rows.count, "function", "functions"),
-		       p->source_files.rows.count,
-		       text_counted(p->source_files.rows.count, "name of a source file",
-				    "names of source files"),
-		       texts, text_counted(texts, "text of them", "texts of them"),
-		       p->meta.command_line ? p->meta.command_line : "none", size);
+	command_say_as(
+		name, "%s: %" PRIu64 " %s of %zu %s, %zu %s, %zu %s, %zu %s, command line: %s; %s",
+		p->meta.product ? p->meta.product : "profile", samples,
+		text_counted(samples, "sample", "samples"), processes,
+		text_counted(processes, "process", "processes"), p->funcs.rows.count,
+		text_counted(p->funcs.rows.count, "function", "functions"),
+		p->source_files.rows.count,
+		text_counted(p->source_files.rows.count, "source file name", "source file names"),
+		texts, text_counted(texts, "source text", "source texts"),
+		p->meta.command_line ? p->meta.command_line : "none", size);
 }
 
 static int confirm(const struct share *s, struct error *err)
@@ -308,8 +307,7 @@ static int confirm(const struct share *s, struct error *err)
 	if (s->yes)
 		return 0;
 	if (!isatty(STDIN_FILENO))
-		return error_text(err, -EPERM,
-				  "there is no terminal to ask on: give --yes to publish it");
+		return error_text(err, -EPERM, "no terminal to ask on: use --yes to publish it");
 	fprintf(stderr, "Send it to %s, for everybody who has its address? [y/N] ", s->store);
 	if (fgets(answer, sizeof(answer), stdin) && (*answer == 'y' || *answer == 'Y'))
 		return 0;
@@ -342,9 +340,10 @@ static int keep(const struct share *s, const char *token, const struct strbuf *a
 static int refuse(int status, const struct strbuf *answer, struct error *err)
 {
 	if (status == STATUS_TOO_LARGE)
-		return error_text(err, -EFBIG,
-				  "the store takes no profile of this size: write less of it, with "
-				  "prof convert --time or --only-thread");
+		return error_text(
+			err, -EFBIG,
+			"the store does not accept a profile of this size: make it smaller with "
+			"prof convert --time or --only-thread");
 	return error_text(err, -EIO, "the store refused: status %d %.200s", status,
 			  strbuf_text(answer));
 }
@@ -366,7 +365,7 @@ static int send_profile(const struct share *s, struct error *err)
 	if (status < 200 || status > 299)
 		return refuse(status, &answer, err);
 	if (!store_answer_read(strbuf_text(&answer), answer.size, token))
-		return error_text(err, -EBADMSG, "the store's answer has no name of the profile");
+		return error_text(err, -EBADMSG, "the store's answer does not name the profile");
 	url = xasprintf("%s/public/%s", s->front_end, token);
 	printf("%s\n", url);
 	fflush(stdout);

@@ -295,7 +295,7 @@ static int set_idle(void *at, const char *value, struct error *err)
 	return 0;
 }
 
-static const struct size_range ports = {0, UINT16_MAX, "must be a number of 0 to 65535"};
+static const struct size_range ports = {0, UINT16_MAX, "must be a number from 0 to 65535"};
 
 static int take(void *ctx, const char *operand, struct error *err)
 {
@@ -362,11 +362,11 @@ static int open_front_end(struct view *v, struct error *err)
 	v->viewer.folder = open(v->front_end, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (v->viewer.folder < 0) {
 		error_set(err, -errno, "cannot open the front-end %s", v->front_end);
-		error_hint(err, "a folder with a built one, or an address: https://...");
+		error_hint(err, "use a folder with a built front-end, or an address: https://...");
 		return -ENOENT;
 	}
 	if (fstatat(v->viewer.folder, "index.html", &st, 0))
-		return error_text(err, -ENOENT, "--frontend %s: it has no index.html",
+		return error_text(err, -ENOENT, "--frontend %s: index.html is missing",
 				  v->front_end);
 	return 0;
 }
@@ -396,7 +396,7 @@ static int open_bounded(struct view *v, size_t i, size_t count, struct error *er
 	*o = (struct opening){
 		&v->viewer.api.profiles[i], &v->paths.items[i], count, &v->options, {0}, 0};
 	if (bounded_run(open_profile, free, o, err))
-		return error_wrap(err, "%s, or code that it names", v->paths.items[i]);
+		return error_wrap(err, "%s, or a file of its code", v->paths.items[i]);
 	ret = o->ret;
 	*err = o->err;
 	free(o);
@@ -416,7 +416,7 @@ static int open_next(struct view *v, size_t i, size_t count, struct error *err)
 		return ret;
 	viewed_profile_missing(&api->profiles[i], &missing);
 	if (missing.size && !v->options.quiet)
-		command_say_as(name, "%s: without code of %s", v->paths.items[i],
+		command_say_as(name, "%s: no code is available for %s", v->paths.items[i],
 			       strbuf_text(&missing));
 	return 0;
 }
@@ -432,7 +432,10 @@ static int open_profiles(struct view *v, struct error *err)
 		if (ret != -EXDEV)
 			return ret;
 		if (!v->options.quiet)
-			command_say_as(name, "side by side, without a difference: %s", err->text);
+			command_say_as(
+				name,
+				"cannot show a difference, only the profiles side by side: %s",
+				err->text);
 		viewed_profile_close(&v->viewer.api.profiles[0]);
 		*err = (struct error){0};
 	}
@@ -468,11 +471,11 @@ static int show(struct view *v, struct error *err)
 		say_tunnel(v);
 	if (!v->no_open && !getenv("SSH_CONNECTION") && !browser_open(&v->browser, url) &&
 	    !v->options.quiet)
-		command_say_as(name, "no browser is here%s: open that address",
+		command_say_as(name, "cannot open a browser%s: open the address by hand",
 			       v->browser.is_missing ? " (is xdg-open installed?)" : "");
 	if (!v->options.quiet)
-		command_say_as(name, v->is_alone ? "ends after 30 minutes without a request"
-						 : "Ctrl-C ends it");
+		command_say_as(name, v->is_alone ? "exits after 30 minutes without a request"
+						 : "press Ctrl-C to exit");
 	return 0;
 }
 
@@ -484,7 +487,7 @@ static void wait_for_end(struct view *v)
 	while (!signals_next(&v->signals, &event)) {
 		if (v->idle_ns && clock_monotonic_ns() - server_last_ns(v->server) >= v->idle_ns) {
 			if (!v->options.quiet)
-				command_say_as(name, "nobody asked for anything: ended");
+				command_say_as(name, "no requests for a while: exiting");
 			return;
 		}
 		poll(&fd, 1, POLL_MS);
@@ -500,7 +503,7 @@ static int make_page(struct view *v, struct error *err)
 	if (v->is_firefox || v->front_end || (!is_one && !v->is_page))
 		return 0;
 	if (!is_one)
-		return error_text(err, -EINVAL, "--page: these files cannot be on one page");
+		return error_text(err, -EINVAL, "--page: cannot put these files on one page");
 	ret = viewer_make_page(&v->viewer, v->paths.items, v->paths.count, err);
 	if (ret != -ENOTSUP || v->is_page)
 		return ret;
@@ -571,7 +574,7 @@ int view_run(int argc, char **argv)
 	if (!ret && !v.paths.count)
 		ret = error_text(&err, -EINVAL, "no file to view");
 	if (!ret && v.is_page && (v.front_end || v.is_firefox))
-		ret = error_text(&err, -EINVAL, "--page: cannot be given with a front-end");
+		ret = error_text(&err, -EINVAL, "--page: cannot be combined with a front-end");
 	output_options_end_dirs(&v.options);
 	if (ret == -ECANCELED) {
 		status = 0;

@@ -395,7 +395,7 @@ static void say_disk(struct pusher *p)
 	int failure = p->outbox.folder < 0 ? 0 : p->outbox.failure;
 
 	if (failure && failure != p->disk_failure)
-		command_say("%s: %s: windows wait in memory", p->spool, strerror(-failure));
+		command_say("%s: %s: windows are kept in memory", p->spool, strerror(-failure));
 	p->disk_failure = failure;
 }
 
@@ -612,7 +612,7 @@ static int prepare(struct pusher *p, const struct settings *s, struct error *err
 		.age_ns = engine_kind_is_collector(p->engine.url.kind) ? AGE_NS : 0,
 	};
 	if (*p->spool && outbox_open(&p->outbox, p->spool, err)) {
-		command_say("%s: what waits is kept in memory only", err->text);
+		command_say("%s: windows are kept in memory only", err->text);
 		*err = (struct error){0};
 	}
 	client_prepare();

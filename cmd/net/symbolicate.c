@@ -250,7 +250,7 @@ int api_symbolicate(const struct api *api, const json_t *request, struct strbuf 
 	int ret = 0;
 
 	if (!json_is_array(jobs) || json_array_size(jobs) > JOBS_MAX)
-		return error_text(err, -EINVAL, "no \"jobs\", or too many");
+		return error_text(err, -EINVAL, "\"jobs\" is missing or too long");
 	jsonw_init_text(&w, out);
 	jsonw_object_begin(&w);
 	jsonw_member(&w, "results", array_begin);

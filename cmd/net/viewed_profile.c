@@ -319,7 +319,7 @@ char *viewed_profile_source(struct viewed_profile *v, module_id module, const ch
 		}
 	}
 	if (!found && !is_named(v, path)) {
-		error_text(err, -EACCES, "%s: the profile names no such file", path);
+		error_text(err, -EACCES, "%s: no such file in the profile", path);
 		return NULL;
 	}
 	return read_source(v, module == NO_MODULE ? NULL : &p->modules.rows.items[module], path,

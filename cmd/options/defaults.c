@@ -149,10 +149,10 @@ static int take_section(struct reading *r, char *line, struct error *err)
 	char *end = strchr(line, ']');
 
 	if (!end || end[1])
-		return error_text(err, -EINVAL, "a section is [COMMAND]");
+		return error_text(err, -EINVAL, "a section must be [COMMAND]");
 	*end = '\0';
 	if (!r->is_command(line + 1))
-		return error_text(err, -EINVAL, "[%s]: there is no such command", line + 1);
+		return error_text(err, -EINVAL, "[%s]: no such command", line + 1);
 	r->is_others = r->others && strcmp(line + 1, r->others) == 0;
 	r->is_meant = r->is_others || strcmp(line + 1, r->command) == 0;
 	return 0;
@@ -172,7 +172,7 @@ static int take_line(struct reading *r, char *line, struct error *err)
 		*value++ = '\0';
 	line = trim(line);
 	if (!*line || strpbrk(line, " \t"))
-		return error_text(err, -EINVAL, "a line is \"option = value\"");
+		return error_text(err, -EINVAL, "a line must be \"option = value\"");
 	if (*line == '-')
 		return error_text(err, -EINVAL, "%s: write options without dashes", line);
 	return r->is_meant ? take_option(r, line, value ? trim(value) : NULL, err) : 0;
@@ -202,11 +202,11 @@ static char *read_file(struct defaults *d, const char *path, bool needs_root)
 	size_t size;
 
 	if (fd < 0 || fstat(fd, &st))
-		why = errno == ENOENT ? "there is no such file" : strerror(errno);
+		why = errno == ENOENT ? "no such file" : strerror(errno);
 	else if (!S_ISREG(st.st_mode))
 		why = "not a regular file";
 	else if (needs_root && (st.st_uid != 0 || st.st_mode & (S_IWGRP | S_IWOTH)))
-		why = "others than root may write it: left out";
+		why = "ignored: users other than root may write it";
 	else if (!(text = text_read_fd(fd, FILE_MAX, &size)))
 		why = "cannot be read";
 	if (why && fd >= 0)

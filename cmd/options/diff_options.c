@@ -74,7 +74,7 @@ static int take(void *options, const char *path, struct error *err)
 
 static const struct option_rule rules[] = {
 	{"strict", NULL, "gate", "--strict @"},
-	{"format", "json markdown", NULL, "--format: give it instead of --json and --markdown"},
+	{"format", "json markdown", NULL, "--format: cannot be combined with --json or --markdown"},
 	{0},
 };
 
@@ -123,12 +123,13 @@ static int check_output(const struct diff_options *o, struct error *err)
 	const struct format *format = o->output_path ? diff_options_format(o->output_path) : NULL;
 
 	if (is_stdout(o->json_path) + is_stdout(o->markdown_path) + is_stdout(o->output_path) > 1)
-		return error_text(err, -EINVAL, "standard output can get only one of the outputs");
+		return error_text(err, -EINVAL, "only one output can go to standard output");
 	if (format && !format->has_comparison)
-		return error_text(err, -EINVAL,
-				  "--output %s: only %s and %s can have a difference; for flame "
-				  "graphs see prof convert --diff",
-				  o->output_path, FORMAT_DEFAULT->name, format_html.name);
+		return error_text(
+			err, -EINVAL,
+			"--output %s: only %s and %s can show a difference; for flame graphs use "
+			"prof convert --diff",
+			o->output_path, FORMAT_DEFAULT->name, format_html.name);
 	return 0;
 }
 
@@ -156,7 +157,7 @@ static int divide(struct diff_options *o, struct error *err)
 		return 0;
 	if (count > 2)
 		return error_text(err, -EINVAL,
-				  "more than two profiles: put -- between those of A and of B");
+				  "more than two profiles: put -- between the profiles of A and B");
 	vec_push(&o->sides[SIDE_B].paths, o->sides[SIDE_A].paths.items[--count]);
 	o->sides[SIDE_A].paths.count = count;
 	return 0;
@@ -169,7 +170,7 @@ static int complete(struct diff_options *o, struct error *err)
 	if (ret)
 		return ret;
 	if (count_stdin(o) > 1)
-		return error_text(err, -EINVAL, "standard input can be read once");
+		return error_text(err, -EINVAL, "standard input can be read only once");
 	if ((o->base || o->against) && o->sides[SIDE_B].paths.count)
 		return error_text(err, -EINVAL, "--%s is for one file with variants",
 				  o->base ? "base" : "against");

@@ -243,8 +243,8 @@ static void find_own(struct search *s)
 
 static int fail_several(const char *name, struct error *err)
 {
-	error_text(err, -EINVAL, "--container %s: several containers of that name run", name);
-	error_hint(err, "give the first 12 digits of an id");
+	error_text(err, -EINVAL, "--container %s: several running containers have that name", name);
+	error_hint(err, "use the first 12 digits of an id");
 	return -EINVAL;
 }
 
@@ -257,13 +257,13 @@ static int fail_to_find(const struct search *s, struct error *err)
 			   "--container %s: no process runs in a control group of %.*s", s->name,
 			   ID_SHOWN, id);
 		error_hint(err,
-			   "if it has none: --pid \"$(podman inspect -f '{{.State.Pid}}' %.*s)\"",
+			   "without a control group, use --pid \"$(podman inspect -f "
+			   "'{{.State.Pid}}' %.*s)\"",
 			   ID_SHOWN, id);
 	} else {
-		error_text(err, -ENOENT,
-			   "--container %s: no container of that name or id is known here",
+		error_text(err, -ENOENT, "--container %s: no container with that name or id",
 			   s->name);
-		error_hint(err, "give the first 12 digits of its id");
+		error_hint(err, "use the first 12 digits of its id");
 	}
 	return -ENOENT;
 }

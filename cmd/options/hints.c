@@ -114,7 +114,7 @@ static bool say_ambiguous(struct error *err, const char *name, const struct opti
 	}
 	if (count < 2 || !*name)
 		return false;
-	error_text(err, -EINVAL, "--%s is short for several options: %s", name, strbuf_text(&list));
+	error_text(err, -EINVAL, "--%s is ambiguous: %s", name, strbuf_text(&list));
 	return true;
 }
 

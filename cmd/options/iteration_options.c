@@ -49,16 +49,16 @@ static int set_variant(void *at, const char *value, struct error *err)
 				  ITERATION_VARIANTS);
 	argv = words_split(equals + 1);
 	if (!argv)
-		return error_text(err, -EINVAL, "--variant %s: no command, or a quote without end",
-				  value);
+		return error_text(err, -EINVAL,
+				  "--variant %s: no command, or an unterminated quote", value);
 	variant->name = xstrndup(value, (size_t)(equals - value));
 	variant->argv = argv;
 	o->variant_count++;
 	return 0;
 }
 
-static const struct size_range seeds = {1, UINT32_MAX, "must be a number of 1 to 4294967295"};
-static const struct size_range warmups = {0, ITERATION_RUNS_MAX, "must be a number of up to 1000"};
+static const struct size_range seeds = {1, UINT32_MAX, "must be a number from 1 to 4294967295"};
+static const struct size_range warmups = {0, ITERATION_RUNS_MAX, "must be a number up to 1000"};
 
 #define USED OPTION_GIVEN(iteration_options, is_used)
 
@@ -83,22 +83,21 @@ const struct option_row iteration_options[] = {
 static int check_variants(const struct iteration_options *o, char *const *argv, struct error *err)
 {
 	if (o->variant_count == 1)
-		return error_text(err, -EINVAL, "--variant: give two of them");
+		return error_text(err, -EINVAL, "--variant: must be given at least twice");
 	if (o->variant_count && argv)
-		return error_text(err, -EINVAL, "--variant: takes the place of a command");
+		return error_text(err, -EINVAL, "--variant: cannot be combined with a command");
 	for (uint32_t i = 1; i < o->variant_count; i++) {
 		for (uint32_t k = 0; k < i; k++) {
 			if (strcmp(o->variants[i].name, o->variants[k].name) == 0)
 				return error_text(err, -EINVAL,
-						  "--variant %s: another variant has that name",
+						  "--variant %s: the name is already used",
 						  o->variants[i].name);
 		}
 	}
 	if (o->variant_count != 2 && o->min != o->max)
 		return error_text(err, -EINVAL,
-				  "--iterations %u..%u: needs two variants, whose difference "
-				  "decides when it is enough",
-				  o->min, o->max);
+				  "--iterations %u..%u: needs two variants to compare", o->min,
+				  o->max);
 	if (!o->variant_count && o->seed)
 		return error_text(err, -EINVAL, "--seed: needs --variant");
 	return 0;
@@ -115,7 +114,7 @@ int iteration_options_check(struct iteration_options *o, char *const *argv, stru
 		return error_text(err, -EINVAL,
 				  "--warmup, --variant, --seed and --keep-going need --iterations");
 	if ((o->max + o->warmup) * each > ITERATION_RUNS_MAX)
-		return error_text(err, -EINVAL, "--iterations: more than %d runs together",
+		return error_text(err, -EINVAL, "--iterations: more than %d runs in total",
 				  ITERATION_RUNS_MAX);
 	if (!o->seed)
 		o->seed = (uint32_t)hash_u64(clock_realtime_ns()) | 1;

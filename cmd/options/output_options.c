@@ -43,7 +43,7 @@ int output_choose_format(struct output_options *o, const char *option, const cha
 		return 0;
 	for (size_t i = 0; names[i]; i++)
 		strbuf_addf(&known, "%s%s", i ? ", " : "", names[i]);
-	return error_text(err, -EINVAL, "%s %s: no such format; known are: %s", option, value,
+	return error_text(err, -EINVAL, "%s %s: no such format; must be one of: %s", option, value,
 			  strbuf_text(&known));
 }
 

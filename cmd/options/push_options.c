@@ -50,7 +50,7 @@ static int add_url(void *at, const char *value, struct error *err)
 
 #define AT(member) OPTION_AT(push_options, member)
 
-static const struct size_range series_range = {2, 1000000, "must be a number of 2 to 1000000"};
+static const struct size_range series_range = {2, 1000000, "must be a number from 2 to 1000000"};
 
 const struct option_row push_options_who[] = {
 	{0, "service", "NAME",

@@ -77,7 +77,7 @@ int query_options_check_tree(enum query_by by, struct error *err)
 {
 	if (query_by_has_stacks(by))
 		return 0;
-	return error_text(err, -EINVAL, "--by %s: stacks have no such parts", query_by_names[by]);
+	return error_text(err, -EINVAL, "--by %s: cannot be used for trees", query_by_names[by]);
 }
 
 #define DEFAULT_PATH "profile.json.gz"
@@ -94,7 +94,8 @@ static int set_tree(struct report_options *o, enum query_tree_kind kind, const c
 		    struct error *err)
 {
 	if (o->is_tree && (function || o->tree.function))
-		return error_text(err, -EINVAL, "--callers and --callees print trees of their own");
+		return error_text(err, -EINVAL,
+				  "--callers and --callees cannot be combined with other trees");
 	/* --tree --inverted equals --inverted, in any order. */
 	if (!o->is_tree || kind != QUERY_TREE_PLAIN)
 		o->tree.kind = kind;
@@ -195,7 +196,7 @@ static int complete(struct report_options *o, struct error *err)
 	if (ret)
 		return ret;
 	if (o->tree.function && o->tree.by != QUERY_BY_FUNCTION)
-		return error_text(err, -EINVAL, "--callers and --callees are by function");
+		return error_text(err, -EINVAL, "--callers and --callees: need --by function");
 	if ((int)o->listing.unit < 0)
 		o->listing.unit = o->listing.for_people ? QUERY_UNIT_PERCENT : QUERY_UNIT_SAMPLES;
 	if (o->listing.min_share < 0)

@@ -29,8 +29,9 @@ static int fail_class(const char *name, size_t size, struct error *err)
 
 	for (size_t i = 0; i < SANITIZE_CLASS_COUNT; i++)
 		strbuf_addf(&known, "%s, ", classes[i].name);
-	return error_text(err, -EINVAL, "--sanitize: unknown '%.*s'; known are %sall, names=RE",
-			  (int)size, name, strbuf_text(&known));
+	return error_text(err, -EINVAL,
+			  "--sanitize: unknown '%.*s'; must be one of %sall, names=RE", (int)size,
+			  name, strbuf_text(&known));
 }
 
 static int set_class(struct sanitize_settings *s, const char *name, size_t size, struct error *err)

@@ -35,7 +35,7 @@ int companion_program_run(const struct companion_program *p, const char *command
 	if (path)
 		execv(path, args);
 	error_set(&err, path ? -errno : -ENOENT, "cannot start %s", path ? path : p->name);
-	error_hint(&err, "it is built where %s: scripts/deps, make", p->needs);
+	error_hint(&err, "it is built only where %s: run scripts/deps, then make", p->needs);
 	return command_fail(command, EXIT_REFUSED, &err);
 }
 

@@ -32,7 +32,8 @@ static int read_password(const char *path, char **password, struct error *err)
 		if (!iscntrl((unsigned char)*at))
 			continue;
 		free(text);
-		return error_text(err, -EBADMSG, "%s: a password has no control characters", path);
+		return error_text(err, -EBADMSG, "%s: the password contains control characters",
+				  path);
 	}
 	*password = text;
 	return 0;
@@ -95,7 +96,8 @@ int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct 
 	int ret = fleet_engine_open(e, address, err);
 
 	return !ret && engine_kind_is_collector(e->url.kind)
-		       ? error_text(err, -EINVAL, "a collector can only be sent to: prof push")
+		       ? error_text(err, -EINVAL,
+				    "cannot read from a collector: only prof push supports it")
 		       : ret;
 }
 

@@ -200,7 +200,8 @@ static int begin(struct trigger_state *s, const struct identity *owner, struct e
 		return s->file ? 0 : -EAGAIN;
 	}
 	if (!is_known)
-		return error_text(err, -ENOTSUP, "--when-psi: this kernel does not measure it");
+		return error_text(err, -ENOTSUP,
+				  "--when-psi: this kernel does not measure pressure");
 	return 0;
 }
 
@@ -508,7 +509,8 @@ int flight_open(struct pipeline *p, struct error *err)
 	if (!is_on(p))
 		return 0;
 	if (output_is_stdout(p->options->output))
-		return error_text(err, -EINVAL, "--last: snapshots are files, so not -o -");
+		return error_text(err, -EINVAL,
+				  "--last: cannot write snapshots to standard output");
 	path = choose_path(p, 0, err);
 	ret = path ? check_folder(p, path, err) : err->code;
 	if (ret)
@@ -545,7 +547,8 @@ static int take(struct pipeline *p, struct error *err)
 	k.fd = fcntl(memory, F_DUPFD, STDERR_FILENO + 1);
 	k.copied = fcntl(ends[1], F_DUPFD, STDERR_FILENO + 1);
 	close(ends[1]);
-	ret = k.fd < 0 || k.copied < 0 ? error_set(err, -EMFILE, "a snapshot") : start(p, &k, err);
+	ret = k.fd < 0 || k.copied < 0 ? error_set(err, -EMFILE, "cannot write a snapshot")
+				       : start(p, &k, err);
 	close(k.fd);
 	close(k.copied);
 	return ret;
@@ -585,8 +588,8 @@ static void say_end(struct pipeline *p, int status)
 	progress_erase(&p->progress);
 	/* The writer has reported its failure, unless a signal killed it. */
 	if (WIFSIGNALED(status))
-		command_say_as(p->options->command, "no snapshot: signal %d ended its writer",
-			       WTERMSIG(status));
+		command_say_as(p->options->command,
+			       "no snapshot: its writer was killed by signal %d", WTERMSIG(status));
 	if (f->has_failed || p->options->output->quiet || stat(f->path, &st) != 0)
 		return;
 	text_format_bytes(size, sizeof(size), (uint64_t)st.st_size);
@@ -659,7 +662,7 @@ int flight_finish(struct pipeline *p, struct error *err)
 				  f->path);
 	if (f->triggers.rows.count && !f->due_ns) {
 		if (!f->taken && !p->options->output->quiet)
-			command_say("no snapshot was asked for: no profile");
+			command_say("no snapshot was requested: no profile was written");
 		return 0;
 	}
 	if (take(p, err)) {

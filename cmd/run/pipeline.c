@@ -485,7 +485,7 @@ static void record(struct pipeline *p)
 			break;
 	}
 	if (result == SOURCE_END)
-		error_text(&err, -EIO, "the recording ended by itself");
+		error_text(&err, -EIO, "the recording ended unexpectedly");
 	recording_failed(p, &err);
 }
 

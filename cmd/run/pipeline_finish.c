@@ -393,7 +393,7 @@ int pipeline_finish(struct pipeline *p, struct error *err)
 	outcome_facts_ask(&p->recording.facts.report, p->recorder, p->recording.profile);
 	p->drain_ns = clock_monotonic_ns() - p->supervisor.stop_ns;
 	if (spool_is_wanted(&p->spool) && !end_spool(p, false))
-		log_warn("%s: no progress: it ends somewhere", p->spool.path);
+		log_warn("%s: no progress: the file is incomplete", p->spool.path);
 	complete(p);
 	if (supervisor_finish_signals(&p->supervisor) > 1)
 		return error_text(err, -EINTR, "ended by a second signal");

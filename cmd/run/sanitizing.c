@@ -134,7 +134,7 @@ static int own_key(const char *home, uint8_t *key, struct error *err)
 	_cleanup_free_ char *path = home ? xasprintf("%s/sanitize-key", folder) : NULL;
 
 	if (!home)
-		return error_text(err, -ENOENT, "no home folder for a key: give --sanitize-key");
+		return error_text(err, -ENOENT, "no home folder for a key: use --sanitize-key");
 	if (access(path, F_OK) == 0)
 		return read_key(path, key, err);
 	mkdir(config, 0700);
@@ -189,13 +189,13 @@ static int search(const struct profile *p, const struct profile *from,
 	sanitize_search(&findings, p, from, o, SIZE_MAX);
 	count = findings.rows.count;
 	for (size_t i = 0; i < count && i < FINDINGS_MAX - 1; i++)
-		command_say_as(label, "%s is in it: %.200s", findings.rows.items[i].what,
+		command_say_as(label, "found %s: %.200s", findings.rows.items[i].what,
 			       findings.rows.items[i].text);
 	sanitize_findings_release(&findings);
 	if (!count)
 		return 0;
 	error_text(err, -EPERM, "not sanitized: %zu %s the owner; nothing was written", count,
-		   text_counted(count, "text names", "texts name"));
+		   text_counted(count, "string identifies", "strings identify"));
 	return 1;
 }
 

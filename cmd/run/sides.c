@@ -31,7 +31,7 @@ int sides_load(struct sides *s, const char *path, const struct output_options *o
 	if (ret)
 		return error_wrap(err, "%s", file.label);
 	*killed = query_runs_drop_killed(runs);
-	return runs->rows.count ? 0 : error_text(err, -ENODATA, "%s: no run", file.label);
+	return runs->rows.count ? 0 : error_text(err, -ENODATA, "%s: no runs", file.label);
 }
 
 static uint32_t greatest_divisor(uint32_t a, uint32_t b)

@@ -102,7 +102,7 @@ int steering_open(struct pipeline *p, struct error *err)
 	if (p->options->front && p->options->front->control >= 0)
 		control_socket_adopt(&s->socket, steal_fd(&p->options->front->control), &p->owner);
 	else if (!p->options->front && !control_socket_listen(&s->socket, getpid(), &p->owner))
-		log_info("no control socket: there is no safe runtime folder");
+		log_info("no control socket: no safe runtime folder");
 	if (!live->delay_ns)
 		return 0;
 	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
@@ -270,7 +270,7 @@ static bool obey(void *ctx, const char *word)
 	} else if (strcmp(word, "stop") == 0) {
 		supervisor_end(&p->supervisor);
 	} else if (strcmp(word, "ping") != 0) {
-		command_say("--control-fd: unknown word %s", word);
+		command_say("--control-fd: unknown command %s", word);
 		return false;
 	}
 	return true;

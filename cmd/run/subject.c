@@ -82,8 +82,7 @@ int subject_check_found(const struct pipeline_options *options, const struct pro
 	if (!targets || has_threads)
 		return 0;
 	if (targets->alive)
-		return error_text(err, -ENODATA,
-				  "the kernel shows no such process to BPF programs");
+		return error_text(err, -ENODATA, "the process is not visible to BPF programs");
 	return error_text(err, -ESRCH, "%s ended before recording began",
 			  targets->rows.count == 1 ? "the process" : "all the processes");
 }

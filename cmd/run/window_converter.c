@@ -68,7 +68,7 @@ static int name(struct window_converter *n, const struct capture_window *w, stru
 	fleet_resources_keep(r.profile);
 	ret = job->samples || job->lost || losses_count(&r.profile->stats, true)
 		      ? written_file(FORMAT_DEFAULT, r.profile, &how, &counts, true, &size, err)
-		      : error_text(err, -ENODATA, "nothing happened in a window");
+		      : error_text(err, -ENODATA, "a window is empty");
 	recording_release(&r);
 	return ret;
 }
@@ -139,13 +139,13 @@ static int work(struct window_converter *n, const struct window_job *job,
 	m->attempts = m->start_ns == job->window.start_ns ? m->attempts + 1 : 1;
 	m->start_ns = job->window.start_ns;
 	if (m->attempts > ATTEMPTS_MAX)
-		fd = error_text(&err, -EIO, "the process that names a window ended");
+		fd = error_text(&err, -EIO, "the process that symbolizes a window has died");
 	else
 		fd = name(n, &job->window, &window, &err);
 	if (fd < 0) {
 		window = (struct push_job){0};
 		if (fd != -ENODATA) {
-			command_say("%s: it is given up", err.text);
+			command_say("%s: giving up", err.text);
 			answer->lost_windows++;
 			answer->lost_samples += job->window.held;
 		}
@@ -180,7 +180,7 @@ static int take_rest(struct window_converter *n)
 				       (job.window.start_ns - header.start_ns);
 	if (job.window.end <= job.window.at)
 		return 0;
-	command_say("the recorder is gone: what it left is sent");
+	command_say("the recorder is gone: sending the rest");
 	return work(n, &job, &answer);
 }
 

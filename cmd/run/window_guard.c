@@ -87,7 +87,8 @@ static void exec_pusher(const struct guard *g, const struct pusher_process *push
 	if (path && settings >= 0)
 		execv(path, (char *const *)argv);
 	error_set(&err, path ? -errno : -ENOENT, "cannot start %s", program);
-	error_hint(&err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
+	error_hint(&err, "it is built only where libmicrohttpd and libcurl are installed: run "
+			 "scripts/deps, then make");
 	_exit(command_fail("push", EXIT_REFUSED, &err));
 }
 

@@ -40,7 +40,7 @@ static int start(struct pipeline *p, struct error *err)
 	int ends[2], ret = window_pipe_new(ends);
 
 	if (ret)
-		return error_set(err, ret, "cannot create a pair of sockets");
+		return error_set(err, ret, "cannot create a socket pair");
 	w->guard = fork();
 	if (w->guard == 0) {
 		struct window_converter converter = {
@@ -97,8 +97,8 @@ static void start_again(struct pipeline *p)
 		waitpid(w->guard, NULL, WNOHANG);
 	w->guard = 0;
 	progress_erase(&p->progress);
-	command_say_as(p->options->command, "the process that sends windows is gone: %s",
-		       start(p, &err) ? err.text : "it is started again");
+	command_say_as(p->options->command, "the process that sends windows has died: %s",
+		       start(p, &err) ? err.text : "restarting it");
 	if (w->socket >= 0 && !recorder_watch(p->recorder, w->socket, &err) && w->is_out)
 		window_pipe_send(w->socket, &w->job, sizeof(w->job), -1);
 }
@@ -225,7 +225,7 @@ static void say_end(const struct pipeline *p, bool is_waiting)
 
 	if (is_waiting)
 		command_say_as(p->options->command,
-			       "recorded %" PRIu64 " %s; what was not sent waits in %s%s%s",
+			       "recorded %" PRIu64 " %s; unsent windows are kept in %s%s%s",
 			       w->count, noun, p->options->push->spool_dir,
 			       w->report.words[0] ? ": " : "", w->report.words);
 	else

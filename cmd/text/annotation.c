@@ -185,10 +185,11 @@ static int fail_without_code(const struct profile *p, const char *function, stru
 		if (func->module != NO_MODULE ||
 		    strcmp(strings_get(&p->strings, func->name), function) != 0)
 			continue;
-		error_text(err, -ENODATA, "%s: perf maps and runtimes give names, but no code",
+		error_text(err, -ENODATA, "%s: no code: the name is from a perf map or a runtime",
 			   function);
-		error_hint(err, "record with --no-runtimes a program that writes a jitdump: node "
-				"--perf-prof, Java with an agent");
+		error_hint(err,
+			   "record with --no-runtimes, and have the program write a jitdump: node "
+			   "--perf-prof, Java with an agent");
 		return -ENODATA;
 	}
 	return error_text(err, -ENODATA, "no sample with a native function %s", function);

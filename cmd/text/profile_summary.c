@@ -52,7 +52,7 @@ void heaviest_print(const struct profile *p)
 	if (q.weight)
 		print_table(&q);
 	else
-		command_say("--report: no sample that counts");
+		command_say("--report: no matching samples");
 	query_release(&q);
 }
 

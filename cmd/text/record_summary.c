@@ -326,7 +326,7 @@ static void warn_of_losses(const struct outcome *outcome, bool quiet)
 	if (text.size)
 		log_warn("the kernel stopped sampling for a while: %s", strbuf_text(&text));
 	if (outcome->recording->facts.info.dropped_files)
-		log_warn("%u %s closed for want of descriptors: names may be missing; raise the "
+		log_warn("%u %s closed for lack of descriptors: names may be missing; raise the "
 			 "limit of open files: ulimit -Hn %u",
 			 outcome->recording->facts.info.dropped_files,
 			 text_counted(outcome->recording->facts.info.dropped_files, "file was",
@@ -571,7 +571,7 @@ static void print_advice(const struct outcome *outcome)
 		return;
 	}
 	if (outcome->symbolizing_was_cut) {
-		command_say("a signal has cut naming short: 'prof symbolize' names the rest");
+		command_say("a signal interrupted naming: run 'prof symbolize' to name the rest");
 		return;
 	}
 	if (!outcome->leaves_addresses)
@@ -602,8 +602,9 @@ void summary_print(const struct outcome *outcome, bool quiet)
 	if (outcome->path)
 		command_say_written(outcome->path, outcome->file_bytes, "");
 	if (outcome->left_running)
-		command_say("the command still runs, its pid is %d%s", (int)outcome->left_running,
-			    outcome->may_kill ? "; --kill would have ended it" : "");
+		command_say("the command is still running with pid %d%s",
+			    (int)outcome->left_running,
+			    outcome->may_kill ? "; use --kill to end it" : "");
 }
 
 /* The summary has the numbers. */

@@ -63,7 +63,7 @@ int option_parse_size(const char *option, const char *value, const struct size_r
 		      uint64_t *size, struct error *err)
 {
 	if (!text_to_size(value, size))
-		return error_text(err, -EINVAL, "%s %s: not a size such as 512K or 4M", option,
+		return error_text(err, -EINVAL, "%s %s: must be a size such as 512K or 4M", option,
 				  value);
 	if (*size < range->min || *size > range->max)
 		return error_text(err, -EINVAL, "%s %s: must be between %s", option, value,

@@ -217,7 +217,7 @@ static int send_all(struct collector *c, struct fleet_pushed *pushed, struct err
 	int ret = 0;
 
 	if (!c->sums.count)
-		return error_text(err, -ENODATA, "it has only samples of waits");
+		return error_text(err, -ENODATA, "the profile has only samples of waits");
 	for (size_t first = first_new(c), end; !ret && first < c->sums.count; first = end) {
 		end = is_by_resource ? collector_resource_end(c, first, c->sums.count)
 				     : c->sums.count;
@@ -225,9 +225,10 @@ static int send_all(struct collector *c, struct fleet_pushed *pushed, struct err
 	}
 	if (ret || !pushed->refused)
 		return ret;
-	return error_text(
-		err, -EREMOTEIO, "the collector refuses %ju %s: %.200s", (uintmax_t)pushed->refused,
-		text_counted(pushed->refused, "profile", "profiles"), strbuf_text(&words));
+	return error_text(err, -EREMOTEIO, "the collector rejected %ju %s: %.200s",
+			  (uintmax_t)pushed->refused,
+			  text_counted(pushed->refused, "profile", "profiles"),
+			  strbuf_text(&words));
 }
 
 int collector_push(const struct engine *e, const struct profile *p,
@@ -244,7 +245,7 @@ int collector_push(const struct engine *e, const struct profile *p,
 
 	*pushed = (struct fleet_pushed){.windows = 1};
 	if (!p->meta.start_realtime_ns || !p->meta.interval_ns)
-		return error_text(err, -EINVAL, "it has no time of recording");
+		return error_text(err, -EINVAL, "the profile has no recording time");
 	stack_rows_init(&c.rows, p);
 	location_table_init(&c.locations, p);
 	fleet_resources_init(&c.resources, p, origin->service, origin->fallback,

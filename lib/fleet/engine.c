@@ -69,13 +69,13 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 	words[strcspn(words, "\r\n")] = '\0';
 	text_to_line(words);
 	if (e->url->kind->is_grpc)
-		error_text(err, -EREMOTEIO, "%s:%u answers with %s", e->url->host, e->url->port,
+		error_text(err, -EREMOTEIO, "%s:%u answered with %s", e->url->host, e->url->port,
 			   words);
 	else
-		error_text(err, -EREMOTEIO, "%s:%u answers with status %d%s%s", e->url->host,
+		error_text(err, -EREMOTEIO, "%s:%u answered with status %d%s%s", e->url->host,
 			   e->url->port, status, *words ? ": " : "", words);
 	if (status == STATUS_UNAUTHORIZED || status == STATUS_FORBIDDEN)
-		error_hint(err, "give the user before the host, and the password in the file of "
+		error_hint(err, "put the user before the host, and the password in a file: "
 				"?password-file=FILE");
 	return status == STATUS_TOO_LARGE ? -EMSGSIZE : -EREMOTEIO;
 }
@@ -233,8 +233,7 @@ int engine_number(const struct engine *e, const char *sql, bool is_outside, uint
 
 int engine_damaged(struct error *err)
 {
-	return error_text(err, -EBADMSG,
-			  "the engine's answer is damaged, or not what was asked for");
+	return error_text(err, -EBADMSG, "the engine's answer is damaged or unexpected");
 }
 
 void rows_add_u8(struct strbuf *rows, uint8_t value)

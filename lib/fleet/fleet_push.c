@@ -309,7 +309,7 @@ static int push(struct push *w, struct fleet_pushed *pushed, struct error *err)
 	add_up(w);
 	find_windows(w);
 	if (!w->windows.count)
-		return error_text(err, -ENODATA, "it has no sample");
+		return error_text(err, -ENODATA, "the profile has no samples");
 	ret = find_known(w, err);
 	if (!ret)
 		ret = send_stacks(w, err);
@@ -333,9 +333,9 @@ static int rows_push(const struct engine *e, const struct profile *p,
 
 	*pushed = (struct fleet_pushed){0};
 	if (!meta->start_realtime_ns || !meta->interval_ns)
-		return error_text(err, -EINVAL, "it has no time of recording");
+		return error_text(err, -EINVAL, "the profile has no recording time");
 	if (meta->start_realtime_ns / NS_PER_SECOND + lasts / NS_PER_SECOND > UINT32_MAX)
-		return error_text(err, -EINVAL, "its time of recording is after 2106");
+		return error_text(err, -EINVAL, "the recording time is after 2106");
 	stack_rows_init(&w.stacks, p);
 	fleet_resources_init(&w.resources, p, origin->service, origin->fallback,
 			     origin->max_series);

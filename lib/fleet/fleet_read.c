@@ -473,12 +473,11 @@ static int query_listed(const struct engine *e, struct fleet_answers *answers, s
 	if (!read_overview(&answers->windows, &o))
 		return engine_damaged(err);
 	if (!o.windows)
-		return error_text(err, -ENODATA, "%s has no samples of that selection",
-				  e->url->database);
+		return error_text(err, -ENODATA, "%s has no matching samples", e->url->database);
 	if (o.intervals > 1) {
-		error_text(err, -EXDEV, "ticks of %" PRIu64 " different intervals cannot be added",
+		error_text(err, -EXDEV, "cannot add ticks of %" PRIu64 " different intervals",
 			   o.intervals);
-		error_hint(err, "give one, in milliseconds: interval=%.9g",
+		error_hint(err, "choose one, in milliseconds: interval=%.9g",
 			   (double)o.interval_ns / 1e6);
 		return -EXDEV;
 	}

@@ -192,11 +192,12 @@ static int set_key(struct fleet_url *url, const char *key, char *value, uint64_t
 		vec_push(&f->labels, xasprintf("%s=%s", key + strlen(LABEL), value));
 		return 0;
 	}
-	return error_text(err, -EINVAL,
-			  "%s=: unknown; known are service, host, container, executable, event, "
-			  "label.NAME, from, to, by, interval, password-file, ca-file, "
-			  "certificate-file and key-file",
-			  key);
+	return error_text(
+		err, -EINVAL,
+		"%s=: unknown key; must be one of service, host, container, executable, event, "
+		"label.NAME, from, to, by, interval, password-file, ca-file, certificate-file, "
+		"key-file",
+		key);
 }
 
 static int parse_query(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err)
@@ -219,7 +220,7 @@ static int parse_query(struct fleet_url *url, const char *text, uint64_t now_s, 
 		text += size + (text[size] == '&');
 	}
 	if (!ret && url->filter.from_s >= url->filter.until_s)
-		ret = error_text(err, -EINVAL, "from=, to=: there is no time between them");
+		ret = error_text(err, -EINVAL, "from=, to=: the range is empty");
 	return ret;
 }
 
@@ -244,10 +245,10 @@ static int parse_host(struct fleet_url *url, const char *text, size_t size, stru
 	uint64_t number = url->port;
 
 	if (!is_sound || (host < size && text[host] != ':'))
-		return error_text(err, -EINVAL, "the host's name is missing or wrong");
+		return error_text(err, -EINVAL, "the host name is missing or invalid");
 	if (host < size && (!text_scan_decimal(&port, end, &number) || port != end || !number ||
 			    number > UINT16_MAX))
-		return error_text(err, -EINVAL, "the port must be a number of 1 to 65535");
+		return error_text(err, -EINVAL, "the port must be a number from 1 to 65535");
 	url->host = xstrndup(text, host);
 	url->port = (uint16_t)number;
 	return 0;
@@ -265,12 +266,13 @@ static bool has_controls(const char *text)
 static int parse_user(struct fleet_url *url, const char *text, size_t size, struct error *err)
 {
 	if (memchr(text, ':', size))
-		return error_text(err, -EINVAL,
-				  "a password is seen by all users of this machine: put it into a "
-				  "file, and give ?password-file=FILE");
+		return error_text(
+			err, -EINVAL,
+			"a password here is visible to all users of this machine: put it in a "
+			"file, and use ?password-file=FILE");
 	url->user = unquote_url(text, size);
 	if (!url->user || !*url->user || has_controls(url->user))
-		return error_text(err, -EINVAL, "the user's name is wrong");
+		return error_text(err, -EINVAL, "invalid user name");
 	return 0;
 }
 
@@ -282,10 +284,10 @@ static int set_path(struct fleet_url *url, const char *text, size_t size, struct
 	if (path ? has_only(url->database, strlen(url->database), "/._-")
 		 : sql_is_name(url->database))
 		return 0;
-	return error_text(err, -EINVAL,
-			  path ? "the path has characters that prof does not send"
-			       : "the database must be named after the host, by letters, "
-				 "digits and _");
+	return error_text(
+		err, -EINVAL,
+		path ? "the path contains unsupported characters"
+		     : "the host must be followed by a database name of letters, digits and _");
 }
 
 static int parse(struct fleet_url *url, const char *text, uint64_t now_s, struct error *err)
@@ -319,7 +321,7 @@ static int refuse_scheme(struct error *err)
 	for (const struct engine_kind *kind = engine_kinds; kind->scheme; kind++)
 		strbuf_addf(&forms, "%s://HOST%s, ", kind->scheme,
 			    engine_kind_is_collector(kind) ? "" : "/DATABASE");
-	return error_text(err, -EINVAL, "must be %sthe same with https or grpcs, or otlp",
+	return error_text(err, -EINVAL, "must be %sone of these with https or grpcs, or otlp",
 			  strbuf_text(&forms));
 }
 

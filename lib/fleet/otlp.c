@@ -133,8 +133,7 @@ static int read_endpoint(struct fleet_url *url, struct error *err)
 	if (protocol && strcmp(protocol, "grpc") == 0)
 		ret = parse_grpc_endpoint(url, endpoint ? endpoint : DEFAULT_GRPC_ENDPOINT, err);
 	else if (protocol && strcmp(protocol, "http/protobuf") != 0)
-		return error_text(err, -EINVAL,
-				  PREFIX "PROTOCOL: prof speaks http/protobuf and grpc");
+		return error_text(err, -EINVAL, PREFIX "PROTOCOL: must be http/protobuf or grpc");
 	else
 		ret = parse_endpoint(url, endpoint ? endpoint : DEFAULT_ENDPOINT, own, err);
 	return ret ? error_wrap(err, "%sENDPOINT", own ? PROFILES : PREFIX) : 0;
@@ -166,8 +165,8 @@ static int read_headers(struct fleet_url *url, struct error *err)
 			value = unquote_url_trimmed(text + key_size + 1, size - key_size - 1);
 		if (!key || !value || !is_header(key, value))
 			return error_text(err, -EINVAL,
-					  PREFIX "HEADERS: must be NAME=VALUE, with commas between "
-						 "several");
+					  PREFIX
+					  "HEADERS: must be NAME=VALUE, separated by commas");
 		vec_push(&url->headers, xasprintf("%s: %s", key, value));
 		text += size + (text[size] == ',');
 	}
@@ -182,7 +181,7 @@ static int read_others(struct fleet_url *url, struct error *err)
 	if (packing && strcmp(packing, "gzip") != 0 && strcmp(packing, "none") != 0)
 		return error_text(err, -EINVAL, PREFIX "COMPRESSION: must be gzip or none");
 	if (timeout && (!text_to_u64(timeout, 10, &ms) || ms > TIMEOUT_MS_MAX))
-		return error_text(err, -EINVAL, PREFIX "TIMEOUT: must be milliseconds");
+		return error_text(err, -EINVAL, PREFIX "TIMEOUT: must be a number of milliseconds");
 	url->is_unpacked = packing && strcmp(packing, "none") == 0;
 	url->timeout_ns = ms * NS_PER_MS;
 	for (int i = 0; i < FLEET_TLS_COUNT; i++) {

@@ -144,7 +144,8 @@ static int judge(struct strbuf *answer, struct error *err)
 		return error_text(err, code, "%s", answer->text);
 	}
 	error_set(err, code, "cannot start %s", program);
-	error_hint(err, "it is built where libmicrohttpd and libcurl are: scripts/deps, make");
+	error_hint(err, "it is built only where libmicrohttpd and libcurl are installed: run "
+			"scripts/deps, then make");
 	return code;
 }
 
@@ -173,6 +174,7 @@ int request_process_send(void *ctx, const struct engine_request *request, struct
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	if (!is_whole)
-		return error_text(err, -EFBIG, "the engine's answer is too large: ask for less");
+		return error_text(err, -EFBIG,
+				  "the engine's answer is too large: narrow the query");
 	return judge(answer, err);
 }

@@ -133,7 +133,7 @@ static int too_new(const struct engine *e, uint32_t version, struct error *err)
 {
 	return error_text(err, -ENOTSUP,
 			  "the tables of %s have version %" PRIu32
-			  ", of a newer prof: this one knows %d",
+			  ", of a newer prof: this one supports up to %d",
 			  e->url->database, version, SCHEMA_VERSION);
 }
 
@@ -210,8 +210,8 @@ int schema_check(const struct engine *e, struct error *err)
 	if (version == SCHEMA_VERSION)
 		return 0;
 	error_text(err, -ENOENT,
-		   version ? "the tables of %s are those of an older prof"
-			   : "the database %s has no tables of prof",
+		   version ? "the tables of %s were created by an older prof"
+			   : "the database %s has no prof tables",
 		   e->url->database);
 	error_hint(err, "run: prof fleet init URL");
 	return -ENOENT;

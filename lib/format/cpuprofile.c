@@ -177,7 +177,7 @@ static int read_samples(struct v8_reader *r, struct span span, thread_id thread,
 		uint32_t node = find_node(r, (int64_t)json_members_number(&s));
 
 		if (node == INDEX_NONE)
-			return damaged(err, "a sample points nowhere");
+			return damaged(err, "a sample has an index out of range");
 		now += i < r->deltas.count ? r->deltas.items[i] : 0;
 		time = r->deltas.count ? clock_time_from(now * 1000) : r->f.now;
 		if (time != CLOCK_NO_TIME && time > last)
@@ -212,9 +212,9 @@ static int read_file(struct v8_reader *r, const char *text, size_t size, struct 
 	whole = r->s;
 	json_cursor_skip(&whole);
 	if (!json_cursor_end(&whole))
-		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
+		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
 	if (!json_cursor_find(r->s, names, spans) || !spans[0].end || !spans[1].end)
-		return error_text(err, -EBADMSG, "not a CPU profile of V8");
+		return error_text(err, -EBADMSG, "not a V8 CPU profile");
 	ret = read_nodes(r, spans[0], err);
 	if (ret)
 		return ret;

@@ -96,7 +96,7 @@ static int read_lines(struct foreign *f, struct frames_by_name *known, const cha
 			continue;
 		if (!parse(line, &parsed))
 			return error_text(err, -EBADMSG,
-					  "line %zu is not a stack and a number: a;b;c 12",
+					  "line %zu is not a stack and a number, such as a;b;c 12",
 					  lines.number);
 		foreign_sample(f, thread, 0, f->now, find_stack(f, known, &parsed), parsed.weight);
 		foreign_pass(f, parsed.weight);
@@ -202,7 +202,7 @@ static int folded_write(const struct profile *p, const struct export_options *op
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)
-		return error_text(err, -ENODATA, "the recording has no thread");
+		return error_text(err, -ENODATA, "the recording has no threads");
 	label_tree_add(&t, p, 0);
 	label_tree_link(&t);
 	write_tree(&t, t.first_root, out);

@@ -48,15 +48,15 @@ static const struct format *const formats[] = {FORMATS(FORMAT_ROW)};
 const char *const unread_names[UNREAD_KIND_COUNT] = {
 	[UNREAD_MARKERS] = "markers",
 	[UNREAD_COUNTERS] = "counters",
-	[UNREAD_COUNTER_VALUES] = "further values of counters",
+	[UNREAD_COUNTER_VALUES] = "additional counter values",
 	[UNREAD_ALLOCATIONS] = "allocations",
-	[UNREAD_SAMPLES] = "samples of further events",
+	[UNREAD_SAMPLES] = "samples of additional events",
 	[UNREAD_WEIGHTS] = "weights that are neither counts nor whole intervals",
 	[UNREAD_CPU_TIMES] = "CPU times without a unit of time",
-	[UNREAD_SAMPLE_VALUES] = "further values of samples",
-	[UNREAD_FRAME_VALUES] = "further values of frames",
-	[UNREAD_BUILD_IDS] = "build ids that are not whole",
-	[UNREAD_SOURCES] = "source files of one name",
+	[UNREAD_SAMPLE_VALUES] = "additional sample values",
+	[UNREAD_FRAME_VALUES] = "additional frame values",
+	[UNREAD_BUILD_IDS] = "incomplete build ids",
+	[UNREAD_SOURCES] = "source files with the same name",
 	[UNREAD_MEMBERS] = "other parts",
 };
 

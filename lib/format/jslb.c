@@ -201,17 +201,17 @@ static bool add_json(struct slabs *s, const struct jslb_slab *slab, unsigned int
 static int unpack(struct slabs *s, struct error *err)
 {
 	if (s->size < sizeof(s->head))
-		return damaged(err, "it is cut off");
+		return damaged(err, "truncated");
 	memcpy(&s->head, s->file, sizeof(s->head));
 	if (s->head.version != JSLB_VERSION)
-		return error_text(err, -ENOTSUP,
-				  "version %u of JSLB is not one that prof reads (%d)",
+		return error_text(err, -ENOTSUP, "unsupported version %u of JSLB: prof reads %d",
 				  s->head.version, JSLB_VERSION);
 	if (s->head.slab_count > (s->size - sizeof(s->head)) / sizeof(struct jslb_slab))
-		return damaged(err, "it has fewer slabs than it says");
+		return damaged(err, "fewer slabs than the header states");
 	s->text_max = s->size * GROWTH_MAX;
-	return add_slab(s, s->head.root, 0) ? 0
-					    : damaged(err, "a slab lies outside, or is too large");
+	return add_slab(s, s->head.root, 0)
+		       ? 0
+		       : damaged(err, "a slab is outside of the file or too large");
 }
 
 static int jslb_read(struct profile **p, const char *text, size_t size,
@@ -371,7 +371,7 @@ static int write_file(struct packer *p, struct outfile *out, struct error *err)
 	start = (start + SLAB_ALIGN - 1) / SLAB_ALIGN * SLAB_ALIGN;
 	if (start + p->data.size + p->root.size > UINT32_MAX)
 		return error_text(err, -EFBIG,
-				  "a JSLB file has at most 4 GB: write another format");
+				  "a JSLB file can have at most 4 GB: use a different format");
 	root.offset = (uint32_t)(start + p->data.size);
 	outfile_write(out, &head, sizeof(head));
 	vec_for_each(&p->slabs, struct jslb_slab *, slab) {

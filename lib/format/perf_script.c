@@ -426,7 +426,7 @@ static int read_lines(struct script_reader *r, const char *text, size_t size, st
 	if (is_open)
 		add_sample(r, &head, r->stack.count ? find_stack(r) : stack);
 	if (!r->has_sample)
-		return error_text(err, -EBADMSG, "there is no sample as perf script prints them");
+		return error_text(err, -EBADMSG, "no samples in perf script's format");
 	return foreign_finish(&r->f, true, err);
 }
 

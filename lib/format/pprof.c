@@ -685,7 +685,7 @@ static int pprof_write(const struct profile *p, const struct export_options *opt
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)
-		return error_text(err, -ENODATA, "the recording has no thread");
+		return error_text(err, -ENODATA, "the recording has no threads");
 	location_table_init(&w.locations, p);
 	pprof_tables_init(&w.tables, p, &w.locations, out);
 	w.first_samples = xmalloc((count + 1) * sizeof(*w.first_samples));

@@ -105,9 +105,9 @@ static int find_messages(struct pprof_reader *r, const char *text, size_t size, 
 	}
 	if (s.failed)
 		return error_text(err, -EBADMSG,
-				  "the pprof profile is damaged or cut off, at byte %zu",
+				  "the pprof profile is damaged or truncated at byte %zu",
 				  (size_t)(s.at - (const uint8_t *)text));
-	return r->type_count ? 0 : damaged(err, "it has no sample type");
+	return r->type_count ? 0 : damaged(err, "no sample type");
 }
 
 bool pprof_is_unit(const char *text)

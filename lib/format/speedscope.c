@@ -92,11 +92,11 @@ static int read_frames(struct scope_reader *r, struct span shared, struct error 
 	struct span frames = {0};
 
 	if (!shared.end || !json_cursor_find(s, names, &frames) || !frames.end)
-		return damaged(err, "it has no shared frames");
+		return damaged(err, "no shared frames");
 	s = json_cursor_within(&r->s, frames);
 	json_for_each_element(&s, i)
 		read_frame(r, &s);
-	return s.failed ? damaged(err, "its frames are damaged") : 0;
+	return s.failed ? damaged(err, "damaged frames") : 0;
 }
 
 static void read_weights(struct scope_reader *r, const struct part *part)
@@ -129,7 +129,7 @@ static int find_parts(struct scope_reader *r, struct span profiles, struct error
 		if (part.events.end && part.ns > 0)
 			r->interval = INTERVAL_MIN_NS;
 	}
-	return s.failed ? damaged(err, "its profiles are damaged") : 0;
+	return s.failed ? damaged(err, "damaged profiles") : 0;
 }
 
 static bool have_one_unit(const struct scope_reader *r)
@@ -283,10 +283,10 @@ static int read_samples(struct scope_reader *r, const struct part *part, struct 
 	read_weights(r, part);
 	json_for_each_element(&s, i) {
 		if (!read_stack(r, &s, &stack))
-			return damaged(err, "a sample points nowhere");
+			return damaged(err, "a sample has an index out of range");
 		add_sample(r, clock, stack, i < r->weights.count ? r->weights.items[i] : 1);
 	}
-	return s.failed ? damaged(err, "its samples are damaged") : 0;
+	return s.failed ? damaged(err, "damaged samples") : 0;
 }
 
 /* Begins or ends a function. The functions open until then get the time since the last event. */
@@ -300,7 +300,7 @@ static int take_event(struct scope_reader *r, struct json_cursor event, struct s
 	double frame, at;
 
 	if (!json_cursor_find(event, names, spans))
-		return damaged(err, "an event is damaged");
+		return damaged(err, "damaged event");
 	type = json_members_text_at(&r->s, spans[0]);
 	frame = json_members_number_at(&r->s, spans[1]);
 	at = json_members_number_at(&r->s, spans[2]);
@@ -316,7 +316,7 @@ static int take_event(struct scope_reader *r, struct json_cursor event, struct s
 		return 0;
 	}
 	if (!(frame >= 0) || frame >= (double)r->frames.count)
-		return damaged(err, "an event points nowhere");
+		return damaged(err, "an event has an index out of range");
 	vec_push(&r->open,
 		 stacks_intern(&r->f.profile->stacks, top, r->frames.items[(size_t)frame]));
 	return 0;
@@ -332,7 +332,7 @@ static int read_events(struct scope_reader *r, const struct part *part, struct s
 	vec_clear(&r->open);
 	for (size_t i = 0; !ret && json_cursor_element(&s, i); i++)
 		ret = take_event(r, s, clock, &before, err);
-	return !ret && s.failed ? damaged(err, "its events are damaged") : ret;
+	return !ret && s.failed ? damaged(err, "damaged events") : ret;
 }
 
 static int read_part(struct scope_reader *r, size_t number, struct error *err)
@@ -365,9 +365,9 @@ static int read_file(struct scope_reader *r, const char *text, size_t size, stru
 	whole = r->s;
 	json_cursor_skip(&whole);
 	if (!json_cursor_end(&whole))
-		return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", whole.at);
+		return error_text(err, -EBADMSG, "invalid JSON at byte %zu", whole.at);
 	if (!json_cursor_find(r->s, names, spans) || !spans[1].end)
-		return damaged(err, "it has no profiles");
+		return damaged(err, "no profiles");
 	ret = read_frames(r, spans[0], err);
 	if (!ret)
 		ret = find_parts(r, spans[1], err);
@@ -625,7 +625,7 @@ static int speedscope_write(const struct profile *p, const struct export_options
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)
-		return error_text(err, -ENODATA, "the recording has no thread");
+		return error_text(err, -ENODATA, "the recording has no threads");
 	make_frames(&w);
 	jsonw_init(&w.json, out);
 	jsonw_object_begin(&w.json);

@@ -102,8 +102,8 @@ static int proc_walk_run(const struct proc_walk *scan, struct error *err)
 	vec_for_each(&run.processes, const struct found *, process)
 		code = code ? code : add_process(&run, process, err);
 	if (run.refused)
-		log_warn("the mappings of %u of %zu processes may not be read: their code stays "
-			 "without names; see 'prof check'",
+		log_warn("cannot read the mappings of %u of %zu processes: their code has no "
+			 "names; see 'prof check'",
 			 run.refused, run.processes.count);
 	tracker_added(scan->tracker);
 	vec_release(&run.processes);

@@ -294,8 +294,8 @@ static int fail_empty(const struct gatherer *g, const struct query_run *run, str
 {
 	const struct query_filter filter = query_run_filter(run, g->filter);
 
-	error_text(err, -ENODATA, "run %" PRIu32 " of side %c has no sample that counts",
-		   g->run + 1, g->side == SIDE_A ? 'A' : 'B');
+	error_text(err, -ENODATA, "run %" PRIu32 " of side %c has no matching samples", g->run + 1,
+		   g->side == SIDE_A ? 'A' : 'B');
 	heaviest_names_hint(err, run->profile, &filter);
 	return -ENODATA;
 }

@@ -29,13 +29,13 @@ static void compare_machines(struct comparable *c, const struct profile *a, cons
 	const struct profile_meta *x = &a->meta, *y = &b->meta;
 
 	if (strcmp(known(x->cpu_name), known(y->cpu_name)) != 0)
-		ADD(&c->warnings, "another CPU: %s, then %s", known(x->cpu_name),
+		ADD(&c->warnings, "different CPUs: %s, then %s", known(x->cpu_name),
 		    known(y->cpu_name));
 	if (x->logical_cpus != y->logical_cpus)
-		ADD(&c->warnings, "another number of CPUs: %" PRIu32 ", then %" PRIu32,
+		ADD(&c->warnings, "different numbers of CPUs: %" PRIu32 ", then %" PRIu32,
 		    x->logical_cpus, y->logical_cpus);
 	if (strcmp(known(x->os), known(y->os)) != 0)
-		ADD(&c->warnings, "another kernel: %s, then %s", known(x->os), known(y->os));
+		ADD(&c->warnings, "different kernels: %s, then %s", known(x->os), known(y->os));
 }
 
 static void compare_settings(struct comparable *c, const struct profile *a, const struct profile *b)
@@ -43,9 +43,9 @@ static void compare_settings(struct comparable *c, const struct profile *a, cons
 	const char *x = profile_fact(a, FACT_EVENT, NULL), *y = profile_fact(b, FACT_EVENT, NULL);
 
 	if (x && y && *x && *y && strcmp(x, y) != 0)
-		ADD(&c->refusals, "another event: %s, then %s", x, y);
+		ADD(&c->refusals, "different events: %s, then %s", x, y);
 	if (a->meta.interval_ns != b->meta.interval_ns)
-		ADD(&c->refusals, "another interval: %.6g ms, then %.6g ms",
+		ADD(&c->refusals, "different intervals: %.6g ms, then %.6g ms",
 		    (double)a->meta.interval_ns / 1e6, (double)b->meta.interval_ns / 1e6);
 }
 
@@ -108,7 +108,7 @@ static void check_names(struct comparable *c, const struct query_runs *a,
 	y = unnamed_share(b);
 	if (x > UNNAMED_MAX || y > UNNAMED_MAX || fabs(x - y) > UNNAMED_DIFFERENCE_MAX)
 		ADD(&c->warnings,
-		    "functions without a name, which match none of another build: %.0f %% of A, "
+		    "functions without a name, which do not match across builds: %.0f %% of A, "
 		    "%.0f %% of B",
 		    100 * x, 100 * y);
 }
@@ -248,10 +248,11 @@ int gate_parse(struct gate *g, const char *text, struct error *err)
 		end = *end ? end + 1 : end;
 	}
 	if (*start || end == text || end[-1] == ',')
-		return error_text(err, -EINVAL,
-				  "--gate %s: must be NAME=PERCENT, with commas between; NAME is "
-				  "total, any, or that of a function",
-				  text);
+		return error_text(
+			err, -EINVAL,
+			"--gate %s: must be NAME=PERCENT, separated by commas; NAME is total, "
+			"any, or a function",
+			text);
 	return 0;
 }
 

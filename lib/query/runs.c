@@ -100,16 +100,18 @@ static int find_other(const struct query_runs *r, const char *base, const char *
 		if (strcmp(variant, base) == 0)
 			continue;
 		if (*other && strcmp(variant, *other) != 0)
-			return error_text(err, -ENODATA,
-					  "there are more than two variants: choose by --against "
-					  "%s or %s what is compared with %s",
-					  *other, variant, base);
+			return error_text(
+				err, -ENODATA,
+				"more than two variants: use --against %s or %s to choose what "
+				"to compare with %s",
+				*other, variant, base);
 		*other = variant;
 	}
-	return *base && *other ? 0
-			       : error_text(err, -ENODATA,
-					    "the runs are not those of two variants: name two "
-					    "files, or record with --variant");
+	return *base && *other
+		       ? 0
+		       : error_text(err, -ENODATA,
+				    "the runs are not of two variants: name two files, or record "
+				    "with --variant");
 }
 
 static bool has_variant(const struct query_runs *r, const char *name)
@@ -159,11 +161,11 @@ int query_runs_split(struct query_runs *r, const char *base, const char *other,
 	const char *only;
 
 	if (!r->rows.count)
-		return error_text(err, -ENODATA, "there is no run");
+		return error_text(err, -ENODATA, "the file has no runs");
 	if (!base)
 		base = first_variant(r);
 	if (!has_variant(r, base) || (other && !has_variant(r, other)))
-		return error_text(err, -ENODATA, "there is no variant %s",
+		return error_text(err, -ENODATA, "no variant %s",
 				  has_variant(r, base) ? other : base);
 	if (!other) {
 		int ret = find_other(r, base, &only, err);

@@ -94,7 +94,7 @@ static int query_spans_find(struct query_spans *s, const struct profile *p, cons
 	if (s->rows.count)
 		return 0;
 	return error_text(err, -ENOENT,
-			  is_found ? "--during %s: such markers are moments and do not last"
+			  is_found ? "--during %s: these markers have no duration"
 				   : "--during %s: the profile has no such marker",
 			  glob);
 }

@@ -84,7 +84,7 @@ static char *expand(const char *name, const struct output_words *words, unsigned
 		*has_number |= *at == 'n';
 		if (!*at || !add_part(&out, *at, words, number)) {
 			error_text(err, -EINVAL,
-				   "--output %s: after %% comes one of p, c, t, h, n and %%", name);
+				   "--output %s: %% must be followed by p, c, t, h, n or %%", name);
 			return NULL;
 		}
 	}

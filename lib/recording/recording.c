@@ -392,7 +392,7 @@ static int read_all(struct recording *r, const struct source_kind *kind, int fd,
 		ret = 0;
 	}
 	if (!ret && !r->counts.records)
-		ret = error_text(err, -ENODATA, "the %s holds no record", kind->name);
+		ret = error_text(err, -ENODATA, "the %s contains no records", kind->name);
 	if (ret)
 		return ret;
 	conclude(r, &options->part);

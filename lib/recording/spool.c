@@ -280,7 +280,7 @@ static int open_memory(struct spool *s, struct error *err)
 	s->path = xstrdup("memory");
 	/* Readers of windows retain the contents. */
 	s->contents.is_deferred = !s->options.window_ns;
-	return s->fd < 0 ? error_set(err, -errno, "memory for what is kept") : 0;
+	return s->fd < 0 ? error_set(err, -errno, "cannot create a file in memory") : 0;
 }
 
 static bool is_stream(const struct spool *s)
@@ -317,9 +317,10 @@ int spool_open(struct spool *s, const struct spool_options *options, const struc
 	if (options->raw_path)
 		return ret ? error_set(err, ret, "cannot write %s", options->raw_path) : 0;
 	if (ret && options->dir)
-		return error_set(err, ret, "--spool-dir %s", options->dir);
+		return error_set(err, ret, "--spool-dir %s: cannot create a capture", options->dir);
 	if (ret)
-		log_info("no spool, so nothing is left if prof is killed: %s", strerror(-ret));
+		log_info("no spool, so the recording is lost if prof is killed: %s",
+			 strerror(-ret));
 	return 0;
 }
 
@@ -351,7 +352,7 @@ int spool_begin(struct spool *s, const struct recording_facts *facts, struct err
 	if (!s->writer && (s->options.raw_path || s->memory >= 0))
 		return err->code;
 	if (!s->writer) {
-		log_warn("%s: %s: nothing is left if prof is killed", s->path, err->text);
+		log_warn("%s: %s: the recording is lost if prof is killed", s->path, err->text);
 		*err = (struct error){0};
 		return 0;
 	}
@@ -395,10 +396,10 @@ static void warn(struct spool *s)
 		return;
 	s->has_warned = true;
 	if (now.failure)
-		log_warn("%s: %s: it ends here, the recording goes on", s->path,
+		log_warn("%s: %s: the capture is incomplete, the recording continues", s->path,
 			 strerror(-now.failure));
 	else
-		log_warn("%s: the disk is too slow: parts are missing in it", s->path);
+		log_warn("%s: the disk is too slow: parts of the capture are missing", s->path);
 }
 
 /* Returns the length of an epoch: a small part of the retained time, dropped as a whole. */
@@ -476,7 +477,7 @@ void spool_end(struct spool *s, struct recorder *recorder, const struct recorder
 	capture_writer_finish(s->writer, true);
 	warn(s);
 	if (s->contents.left_out)
-		log_warn("%s: %u %s too large for it", s->path, s->contents.left_out,
+		log_warn("%s: %u %s too large for the capture", s->path, s->contents.left_out,
 			 text_counted(s->contents.left_out, "file that may be gone later is",
 				      "files that may be gone later are"));
 	capture_writer_count(s->writer, &s->written);

@@ -38,7 +38,7 @@ static int begin_all(struct debug_info *info, struct error *err)
 		return ret;
 	ret = begin(info->shared, &info->shared_elf, &info->shared_dwarf, err);
 	if (ret)
-		return error_wrap(err, "part shared with other files");
+		return error_wrap(err, "debug information shared with other files");
 	dwarf_setalt(info->dwarf, info->shared_dwarf);
 	caches_add(&info->views, info->shared_dwarf, &info->shared->view);
 	return 0;

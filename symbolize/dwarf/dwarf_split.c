@@ -266,7 +266,7 @@ static bool open_file(struct debug_info *info, struct split *split, Dwarf_Die *s
 		if (begin(info, split, skeleton, id))
 			return true;
 		/* May be from an older build; the right file may be elsewhere. */
-		log_debug("%s: not the unit that it should be", name);
+		log_debug("%s: not the expected unit", name);
 		end(split);
 	}
 	return false;

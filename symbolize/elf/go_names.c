@@ -47,7 +47,7 @@ static int go_names_open(struct symbolizer **out, const struct symbolizer_input 
 	n->base.ops = &symbolizer_go;
 	ret = cfi_file_open(&n->file, input->fd, err);
 	if (ret == 0 && (!n->file.segments.count || !go_file_find(&n->go, &n->file)))
-		ret = error_text(err, -ENOENT, "no Go program");
+		ret = error_text(err, -ENOENT, "not a Go program");
 	if (ret) {
 		go_names_free(&n->base);
 		return ret;

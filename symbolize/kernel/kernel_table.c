@@ -82,7 +82,7 @@ int kallsyms_read(struct kernel_table **out, int fd, struct error *err)
 	parse(t);
 	kernel_table_seal(t);
 	if (!t->rows.count || vec_last(&t->rows).start == 0)
-		return error_text(err, -ENOENT, "the kernel hides its symbols' addresses");
+		return error_text(err, -ENOENT, "the kernel hides symbol addresses");
 	*out = steal(t);
 	return 0;
 }

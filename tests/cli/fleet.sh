@@ -19,12 +19,12 @@ rows() { # FILE [OPTION...]
 
 run "$PROF" push "$file" "$url"
 is "no tables: exit status" "$status" 125
-like "says what to do" "$err" 'the database many has no tables of prof.*run: prof fleet init'
+like "says what to do" "$err" 'the database many has no prof tables.*run: prof fleet init'
 run "$PROF" fleet init "$url"
 is "init: exit status" "$status" 0
-like "init says what it made" "$err" 'made the tables of many, version 1'
-like "once more" "$("$PROF" fleet init "$url" 2>&1)" 'were there'
-refuses "nothing in them" 125 'many has no samples of that selection' "$PROF" report "$url"
+like "init says what it made" "$err" 'created the tables of many, version 1'
+like "once more" "$("$PROF" fleet init "$url" 2>&1)" 'already exist'
+refuses "nothing in them" 125 'many has no matching samples' "$PROF" report "$url"
 
 run "$PROF" push --host h1 --service web --label release=1 "$file" "$url"
 is "push: exit status" "$status" 0
@@ -33,7 +33,7 @@ wanted=$(rows "$file")
 like "there is something to compare" "$wanted" function
 is "what comes back is what was sent" "$(rows "$url")" "$wanted"
 run "$PROF" push --host h1 --service web --label release=1 "$file" "$url"
-like "what is there is not sent again" "$err" 'has all of it already'
+like "what is there is not sent again" "$err" 'already has all samples'
 is "and counts once" "$(rows "$url")" "$wanted"
 
 hostile=$'a\'b\\"; DROP TABLE prof_samples; -- \e[31m%00'
@@ -41,7 +41,7 @@ run "$PROF" push --host "h'2" --service "$hostile" --label "release=2')" "$golde
 is "hostile names: exit status" "$status" 0
 is "they choose what they name" "$(rows "$url?host=h%272&label.release=2%27)")" "$(rows "$golden/simple.json")"
 is "and nothing else" "$(rows "$url?service=web")" "$wanted"
-refuses "they are not a part of a statement" 125 'no samples of that' "$PROF" report "$url?service=x%27%20OR%201=1%20--%20"
+refuses "they are not a part of a statement" 125 'no matching samples' "$PROF" report "$url?service=x%27%20OR%201=1%20--%20"
 run "$PROF" fleet services "$url"
 like "services" "$out" 'web +1 '
 unlike "no name steers the terminal" "$out" $'\e'
@@ -52,7 +52,7 @@ like "hosts" "$out" 'h1 +[0-9]+ +[0-9]+ +'
 run "$PROF" fleet windows "$url?label.release=1"
 like "windows" "$out" 'h1 .*release=1'
 unlike "not those of others" "$out" "h'2"
-refuses "a time without a window" 125 'no samples of that' "$PROF" report "$url?to=2001-01-01"
+refuses "a time without a window" 125 'no matching samples' "$PROF" report "$url?to=2001-01-01"
 run "$PROF" convert "$url?by=host" -o many.json
 is "convert: exit status" "$status" 0
 is "threads are hosts" "$(python3 -c 'import json; print(sorted(t["name"] for t in json.load(open("many.json"))["threads"]))')" \
@@ -87,13 +87,13 @@ is "those of one service" "$(rows "$url?service=slow")" "$(rows slower.json)"
 printf 's3cret\nmore\n' >password
 run "$PROF" fleet hosts "${url/127/reader@127}?password-file=$PWD/password"
 is "user and password" "$(<engine/user)" "reader s3cret"
-refuses "a password in the address" 125 'put it into a file' "$PROF" report "${url/127/reader:s3cret@127}"
-refuses "a database that is none" 2 'by letters, digits and _' "$PROF" fleet init "$at/a;b"
+refuses "a password in the address" 125 'put it in a file' "$PROF" report "${url/127/reader:s3cret@127}"
+refuses "a database that is none" 2 'of letters, digits and _' "$PROF" fleet init "$at/a;b"
 refuses "a part of it that push cannot have" 2 'only password-file=' "$PROF" push "$file" "$url?host=x"
 refuses "nothing to do" 2 'init, services, hosts or windows' "$PROF" fleet drop "$url"
 refuses "no address" 2 'address is missing' "$PROF" fleet hosts
 refuses "no such file" 125 'No such file' "$PROF" push nowhere "$url"
-refuses "no time of recording" 125 'no time of recording' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"
+refuses "no time of recording" 125 'no recording time' "$PROF" push "$root/tests/fuzz/corpus/perf_script/samples.txt" "$url"
 
 collector=${at/clickhouse/otlp}
 run "$PROF" push --host h1 --service "$hostile" --label release=1 "$file" "$collector?password-file=$PWD/password"
@@ -150,8 +150,8 @@ rm -r engine/each
 echo partial >engine/mode
 refuses "a collector that refuses a part" 125 'refuses 2 profiles: no\?' "$PROF" push "$file" "$collector"
 for to in "$collector" "${at/clickhouse/pyroscope}" parca+http://127.0.0.1; do
-	refuses "what cannot be read: $to" 2 'can only be sent to' "$PROF" fleet hosts "$to"
-	refuses "what cannot be reported: $to" 125 'can only be sent to' "$PROF" report "$to"
+	refuses "what cannot be read: $to" 2 'cannot read from a collector' "$PROF" fleet hosts "$to"
+	refuses "what cannot be reported: $to" 125 'cannot read from a collector' "$PROF" report "$to"
 done
 
 answers() { # DESCRIPTION MODE REGEX

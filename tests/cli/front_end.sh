@@ -65,20 +65,20 @@ fails "sudo starts nothing, and says why" 125 \
 	'echo first line >&2; printf "sudo: not here\n\n" >&2; exit 1' 'exit 0'
 fails "sudo says it by escape sequences" 125 'sudo started no recorder: \?\[31mred' \
 	'printf "\033[31mred" >&2; exit 1' 'exit 0'
-fails "sudo starts nothing, and says nothing" 125 'sudo started no recorder: it said nothing' \
+fails "sudo starts nothing, and says nothing" 125 'sudo started no recorder: no message' \
 	'exit 1' 'exit 0'
 fails "what sudo starts is no recorder" 125 'sudo started no recorder: ' 'send ready; exit' 'exit 0'
 fails "what sudo starts talks nonsense" 125 'sudo started no recorder: ' 'send malformed; exit' 'exit 0'
 fails "a recorder that ends before it was asked for anything" 125 \
-	'(the recorder was ended: no profile was written; the command was not run|reach the recorder)' \
+	'(the recorder ended early: no profile was written; the command was not run|reach the recorder)' \
 	'send hello; exit' 'exit 0'
 fails "a recorder that ends before it records" 125 \
-	'the recorder was ended: no profile was written; the command was not run' \
+	'the recorder ended early: no profile was written; the command was not run' \
 	'send hello; receive; exit' 'exit 0'
 fails "a recorder that is killed" 125 \
-	'the recorder was ended by signal 9: no profile was written; the command was not run' \
+	'the recorder ended early (signal 9): no profile was written; the command was not run' \
 	'send hello; receive; kill -9 $$' 'exit 0'
-fails "a recorder that talks nonsense" 125 'the recorder was ended: no profile was written; the command' \
+fails "a recorder that talks nonsense" 125 'the recorder ended early: no profile was written; the command' \
 	'send hello; receive; send malformed; exit' 'exit 0'
 fails "a recorder that refuses" 7 '' 'send hello; receive; send done-7; exit' 'exit 0'
 
@@ -112,12 +112,12 @@ like "a recorder that ends after the command: no word of the command" "$out" \
 
 # Things that are missing before sudo is asked.
 fails "no signals" 125 'cannot receive signals: Too many open files' 'exit 1' 'exit 1' "$deny" signalfd4=EMFILE --
-fails "no sockets" 125 'cannot create a pair of sockets: Too many open files' 'exit 1' 'exit 1' "$deny" socketpair=EMFILE --
+fails "no sockets" 125 'cannot create a socket pair: Too many open files' 'exit 1' 'exit 1' "$deny" socketpair=EMFILE --
 fails "no pidfd" 125 'start sudo: Too many open files' 'exit 1' 'exit 1' "$deny" pidfd_open=EMFILE --
 fails "no path of its own" 125 'read /proc/self/exe: Input/output error' 'exit 1' 'exit 1' \
 	"$deny" readlink=EIO readlinkat=EIO --
 # shellcheck disable=SC2016 # for the inner shell
-fails "another prof in its place" 125 'prof was replaced in the meantime: start it again' 'exit 1' 'exit 1' \
+fails "another prof in its place" 125 'prof was replaced in the meantime: run it again' 'exit 1' 'exit 1' \
 	sh -c 'cp "$1" copy && exec 3<copy && rm copy && shift && exec /proc/self/fd/3 "$@"' sh
 fails "no sudo" 125 'recording needs root, and sudo is not installed; as root \(in a container: --user 0\) run: .*prof record' \
 	'exit 1' 'exit 1' env PATH="$tmp/no-sudo"

@@ -33,7 +33,7 @@ mkdir other
 cp 'any where/bin/prof' other/prof
 run other/prof version
 is "elsewhere it refuses" "$status $err" \
-	'125 prof: the program lies in no bin/prof, lib/prof/prof-view or lib/prof/prof-browse, or /proc is missing'
+	'125 prof: this program is not bin/prof, lib/prof/prof-view or lib/prof/prof-browse, or /proc is missing'
 rm 'any where/lib/prof/loaded/ld-prof.so'
 run ./link version
 like "without its loader it refuses" "$status $err" '^125 prof: cannot start .*/ld-prof.so: No such file'

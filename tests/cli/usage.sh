@@ -64,12 +64,12 @@ wrong '--stats and --output name the same file: a' record --stats a -o a -- touc
 wrong '--debug-dir: the name must not be empty' record --debug-dir '' -- touch started
 wrong '--sources: needs what --no-symbols leaves out' record --sources --no-symbols -- touch started
 wrong 'prof attach' record -p 1 -- touch started
-wrong 'runs already: prof attach -p 1' record -p 1
+wrong 'record a running process: prof attach -p 1' record -p 1
 wrong 'need -a' record --uid 0 -- touch started
 wrong 'need -a' record --include-self -- touch started
 wrong '--thread: a name must not be empty' record --thread '' -- touch started
-wrong '--thread: x\[: \[ without \]' record --thread 'x[' -- touch started
-wrong '--thread: \?+: longer than a name can be' record --thread "$(printf '?%.0s' {1..70})" -- \
+wrong '--thread: x\[: unterminated \[' record --thread 'x[' -- touch started
+wrong '--thread: \?+: too long for a name' record --thread "$(printf '?%.0s' {1..70})" -- \
 	touch started
 wrong '--comm: a name must not be empty' record -a --comm a,,b -- touch started
 wrong "--pid: 'x' is not a pid or tid" record -a -p 1,x -- touch started
@@ -78,8 +78,8 @@ wrong "--tid: '2147483648' is not" record -a --tid 2147483648 -- touch started
 wrong '--uid: a name must not be empty' record -a --uid '' -- touch started
 wrong '--cgroup: a name must not be empty' record -a --cgroup '' -- touch started
 wrong '--pidfile' record -a --pidfile x -- touch started
-refused 'there is no process with pid 2147483647' record -a -p 2147483647 -- touch started
-refused 'there is no thread with tid 2147483647' record -a --tid 2147483647 -- touch started
+refused 'no process with pid 2147483647' record -a -p 2147483647 -- touch started
+refused 'no thread with tid 2147483647' record -a --tid 2147483647 -- touch started
 refused 'there is no user nobody-is-called-so' record -a --uid nobody-is-called-so -- touch started
 refused '--uid 4294967295: not a user' record -a --uid 4294967295 -- touch started
 refused '--uid: at most' record -a --uid "$(seq -s, 0 99)" -- touch started
@@ -88,7 +88,7 @@ wrong '--comm: .*: too many names' record -a --comm "$(seq -s, 100000000000000 1
 	touch started
 
 wrong '--nonsense' attach --nonsense
-wrong 'no process to attach to: give --pid' attach
+wrong 'no process to attach to: use --pid' attach
 wrong 'unexpected argument 1: .*--pid' attach 1
 wrong 'unexpected argument 2' attach -p 1 2
 wrong 'cpu' attach -p 1 --cpu 0-
@@ -96,8 +96,8 @@ wrong '--pidfile: a name must not be empty' attach --pidfile ''
 wrong '--stats -' attach -p 1 --stats -
 wrong '--kill' attach -p 1 --kill
 wrong 'interval' attach -p 1 -F 99 -i 1
-refused 'there is no process with pid 2147483647' attach -p 2147483647
-refused 'there is no process with the name no-process-is' attach --comm no-process-is
+refused 'no process with pid 2147483647' attach -p 2147483647
+refused 'no process with the name no-process-is' attach --comm no-process-is
 refused 'pidfile: No such file' attach --pidfile pidfile
 mkdir folder
 refused 'folder: not a regular file' attach --pidfile folder
@@ -109,7 +109,7 @@ done
 head -c 100 /dev/zero | tr '\0' 1 >pidfile
 refused 'pidfile' attach --pidfile pidfile
 echo 2147483647 >pidfile
-refused 'pidfile: there is no process with pid 2147483647' attach --pidfile pidfile
+refused 'pidfile: no process with pid 2147483647' attach --pidfile pidfile
 rm pidfile
 # The main thread gives the process its pid; another is no process.
 python3 - "$PROF" <<'CODE' >thread.out 2>&1
@@ -122,7 +122,7 @@ done.set()
 print(result.returncode, result.stderr)
 CODE
 like "prof attach -p TID: says of which process" "$(<thread.out)" \
-	'^125 prof attach: [0-9]+ is a thread of process [0-9]+'$'\n''  give the process: [0-9]+'
+	'^125 prof attach: [0-9]+ is a thread of process [0-9]+'$'\n''  use the process: [0-9]+'
 
 wrong "did you mean 'record'" recrod -- touch started
 wrong "did you mean 'record'" help recrod
@@ -145,7 +145,7 @@ wrong 'the name of the file must not be empty' info ''
 wrong '--nonsense' info --nonsense
 wrong '-o' info -o x
 wrong 'no file to symbolize' symbolize
-wrong 'no file to write to: give --output' symbolize a
+wrong '--output is missing' symbolize a
 wrong 'more than one file: a and b' symbolize a b -o c
 wrong 'the name of the file must not be empty' symbolize '' -o c
 wrong '--output: the name must not be empty' symbolize a -o ''

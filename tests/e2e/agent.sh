@@ -99,8 +99,8 @@ kill -9 "$recorder"
 wait "$burner"
 end
 is "killed recorder: exit status" "$status" 0
-like "killed recorder: it is started again" "$(<agent.err)" 'ended by signal 9: it is started again'
-like "killed recorder: what it left is sent" "$(<agent.err)" 'what it left is sent'
+like "killed recorder: it is started again" "$(<agent.err)" 'killed by signal 9: restarting it'
+like "killed recorder: what it left is sent" "$(<agent.err)" 'sending the rest'
 # Without what was not yet written, and what nobody recorded.
 ok "killed recorder: little is missing" test "$(ticks h2)" -gt 180
 ok "killed recorder: nothing is there twice" test "$(ticks h2)" -lt 440
@@ -176,7 +176,7 @@ end
 is "full disk: exit status" "$status" 0
 is "full disk: each tick once" "$(ticks h8)" "$(of_status ticks)"
 is "full disk: nothing is lost" "$(of_status lost_windows)" 0
-is "full disk: said once" "$(grep -c 'No space left on device: windows wait in memory' agent.err)" 2
+is "full disk: said once" "$(grep -c 'No space left on device: windows are kept in memory' agent.err)" 2
 
 run "$PROF" record -q --push "$url" --host h5 --every 1 -- ./burner die 1.3
 is "record: exit status" "$status" 0
@@ -193,7 +193,7 @@ like "record: says so" "$err" 'not all windows could be sent'
 run "$PROF" record -q --push "$url" --retry 0.05 --host h6 --spool-dir "$tmp/kept" -- ./burner die 0.3
 is "record: with a spool: exit status" "$status" 0
 run "$PROF" record --push "$url" --retry 0.05 --host h6 --spool-dir "$tmp/kept" -- ./burner die 0.3
-like "record: what waits is not said to be sent" "$err" 'recorded [12] windows?; what was not sent waits in .*/kept: .*503'
+like "record: what waits is not said to be sent" "$err" 'recorded [12] windows?; unsent windows are kept in .*/kept: .*503'
 rm engine/mode
 run "$PROF" record -q --push "$url" --host h7 --spool-dir "$tmp/kept" -- ./burner die 0.1
 ok "record: the next one sends it" test "$(find kept -type f | wc -l)" = 0
@@ -203,7 +203,7 @@ wait_until grep -q '^prof agent: --status: write nowhere/status: ' agent.err
 end
 is "a status that cannot be written: exit status" "$status" 0
 
-refuses "nowhere to send to" 2 'give --push URL' "$PROF" agent
+refuses "nowhere to send to" 2 'use --push URL' "$PROF" agent
 refuses "no address" 2 'push x' "$PROF" agent --push x
 refuses "twice the same" 2 'twice' "$PROF" agent --push "$url" --push "$url"
 refuses "a file and an engine" 2 'writes no file' "$PROF" record --push "$url" -o x.json -- true

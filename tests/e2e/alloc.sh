@@ -210,7 +210,7 @@ judge_rounds(sums_of([t for t in p["threads"] if t["pid"] in pids]), 4, SIZES[1:
 '
 
 record static 0 --alloc -- "$workloads/static/calls"
-like "programs that nobody tells of are named" "$err" 'no allocations are known of calls'
+like "programs that nobody tells of are named" "$err" 'no allocations were recorded of calls'
 
 cat >classes.cc <<'CODE'
 #include <cstdio>

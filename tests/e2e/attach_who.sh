@@ -64,8 +64,8 @@ judge "unit: it is the subject, with waits" unit.json.gz <<'CODE'
 expect(p["meta"]["product"] == "first", p["meta"]["product"])
 expect(within("spinning") > 1500, within("spinning"))
 CODE
-refuses "unit: nobody is in it" 125 'it has no process' "$PROF" attach --unit "$unit.service"
-refuses "unit: no such one" 125 'no process runs in such' "$PROF" attach --unit "$unit.nothing"
+refuses "unit: nobody is in it" 125 'no process in this control group' "$PROF" attach --unit "$unit.service"
+refuses "unit: no such one" 125 'no process runs in a matching' "$PROF" attach --unit "$unit.nothing"
 refuses "unit: not with a pid" 2 'unit: not with --pid' "$PROF" attach --unit "$unit" -p 1
 
 # A container, by the beginning of its id; prof waits for it.
@@ -136,7 +136,7 @@ misses() { # DESCRIPTION REGEX SETUP
 		echo "graphroot = \"\$HOME/.config/containers/s\"" >$home/.config/containers/storage.conf &&
 		list $id web >$home/.config/containers/s/vfs-containers/containers.json'
 }
-unknown='no container of that name or id is known here.*first 12 digits'
+unknown='no container with that name or id.*first 12 digits'
 # shellcheck disable=SC2016 # for the inner shell
 {
 	misses "unknown" "$unknown" :
@@ -154,7 +154,7 @@ unknown='no container of that name or id is known here.*first 12 digits'
 }
 first=$group
 make_group "prof-test-$$.slice/docker-$other.scope"
-misses "two that run" 'several containers of that name run.*first 12 digits' "$both"
+misses "two that run" 'several running containers have that name.*first 12 digits' "$both"
 group=$first
 kill "$somebody" "$boxed"
 enter again 1

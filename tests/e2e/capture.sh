@@ -95,7 +95,7 @@ judge "recover: with names" killed.json.gz <<'CODE'
 expect(within("spinning") > 5, within("spinning"))
 CODE
 run "$PROF" recover
-is "recover: nothing is left" "$status$err" '0prof: no recording has left anything behind'
+is "recover: nothing is left" "$status$err" '0prof: no interrupted recording found'
 
 kill_recorder newer
 echo precious >newer.json.gz
@@ -122,15 +122,15 @@ mv others/.two* moved
 run "$PROF" recover moved
 is "creates nothing where it came from" "$status$(ls -A others)" 0
 ok "but beside it" test -s moved/recovered.2.two.json
-refuses "-o with a folder" 125 'name a capture in it' "$PROF" recover -o x.json moved
-refuses "-o without a capture" 2 'give one capture' "$PROF" recover -o x.json
+refuses "-o with a folder" 125 'is a folder, not a capture' "$PROF" recover -o x.json moved
+refuses "-o without a capture" 2 'needs exactly one capture' "$PROF" recover -o x.json
 : >moved/.empty.json.aaaaaa.capture
 run "$PROF" recover moved
-like "an empty spool" "$err" 'killed before it began'
+like "an empty spool" "$err" 'killed before recording began'
 is "is removed" "$status$(find moved -name '.*.capture')" 0
 head -c 200 raw.prof >moved/.early.json.aaaaaa.capture
 run "$PROF" recover moved
-like "a spool of nobody yet" "$err" 'killed before it began'
+like "a spool of nobody yet" "$err" 'killed before recording began'
 is "is removed, too" "$status$(find moved -name '.*.capture')" 0
 
 # A file that has not the name of a spool is not prof's to remove.
@@ -150,7 +150,7 @@ ok "which gives the same profile" cmp piped.json read.json
 # Nobody else's file is trusted, and no link.
 "$PROF" record -q --keep-capture -o others/one.json -- "$workloads/shares" 0.05
 chown nobody others/.one*
-refuses "another user's spool" 125 "is user [0-9]+'s, who can recover it" "$PROF" recover others
+refuses "another user's spool" 125 "owned by user [0-9]+, who can recover it" "$PROF" recover others
 mv others/.one* others/target
 chown root others/target
 ln -s target others/.link.aaaaaa.capture
@@ -197,7 +197,7 @@ assert stats["samples"] > 0 and stats["file_bytes"] > 0, stats'
 rm -f -- "$capture" again.*
 refuses "--stats of two" 125 'for one capture only' \
 	"$PROF" convert raw.prof raw.prof -o two.json --stats two.stats
-refuses "--stats to the output" 2 'must be a file of its own' \
+refuses "--stats to the output" 2 'must be a file other than the output' \
 	"$PROF" convert raw.prof -o two.json --stats two.json
 
 # Damage costs what is damaged.
@@ -249,7 +249,7 @@ mount -t tmpfs -o size=8k none small
 at_exit=("umount $tmp/small 2>/dev/null" "${at_exit[@]}")
 run "$PROF" record --spool-dir small -o full.json.gz -- "$workloads/shares" 3
 is "no room for the spool: exit status" "$status" 0
-like "no room for the spool: says so" "$err" 'No space left on device: it ends here, the recording goes on'
+like "no room for the spool: says so" "$err" 'No space left on device: the capture is incomplete, the recording continues'
 is "no room for the spool: it is gone" "$(ls -A small)" ""
 run "$PROF" record --spool-dir . -o small/full.json -- "$workloads/tour"
 is "no room for the profile: exit status" "$status" 125

@@ -21,7 +21,7 @@ mkdir limit
 run bash -c 'ulimit -f 8; exec "$@"' - "$PROF" record --spool-dir limit -o limit/full.json -- \
 	"$workloads/shares" 0.5
 is "a limit of files' sizes: exit status" "$status" 125
-like "a limit of files' sizes: says so" "$err" 'File too large: it ends here, the recording goes on'
+like "a limit of files' sizes: says so" "$err" 'File too large: the capture is incomplete, the recording continues'
 like "a limit of files' sizes: what to do" "$err" 'a part of the recording is kept: prof recover limit/'
 is "a limit of files' sizes: the spool stays" "$(spools limit | wc -l)" 1
 
@@ -70,7 +70,7 @@ cc -shared -fPIC -o fail.so fail.c -ldl
 run env LD_PRELOAD="$PWD/fail.so" ASAN_OPTIONS=verify_asan_link_order=0 "$PROF" record -o eio.json -- \
 	"$workloads/shares" 2
 is "a failing disk: exit status" "$status" 0
-like "a failing disk: says so" "$err" 'Input/output error: it ends here, the recording goes on'
+like "a failing disk: says so" "$err" 'Input/output error: the capture is incomplete, the recording continues'
 ok "a failing disk: the profile" has_samples eio.json
 is "a failing disk: no spool stays" "$(spools)" ""
 

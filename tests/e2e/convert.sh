@@ -53,14 +53,14 @@ wrong() { # REGEX ARGUMENT...
 }
 wrong 'no file to convert' -o x.svg
 wrong 'no file to write' one.json.gz
-wrong 'does not say the format: give --to' one.json.gz -o x.y
-wrong 'no such format; known are: .*pprof' one.json.gz -o x --to nonsense
+wrong 'cannot tell the format from the name: use --to' one.json.gz -o x.y
+wrong 'no such format; must be one of: .*pprof' one.json.gz -o x --to nonsense
 wrong 'only flame graphs' one.json.gz -o x.pb --diff two.json.gz
 wrong 'read only once' - - -o x.svg
 wrong 'must not be empty' '' -o x.svg
 wrong 'ends before it begins' one.json.gz -o x.svg --time 2..1
 refuses "no such file" 125 'No such file' "$PROF" convert nowhere -o x.svg
-refuses "nothing selected" 125 'no sample that counts' "$PROF" convert --process x one.json.gz -o x.svg
+refuses "nothing selected" 125 'no matching samples' "$PROF" convert --process x one.json.gz -o x.svg
 run "$PROF" record -q -F 500 -o other.json.gz -- "$workloads/shares" 0.1
 refuses "another interval" 125 'different intervals' "$PROF" convert one.json.gz other.json.gz -o x.svg
 done_testing

@@ -61,11 +61,11 @@ wrong() { # TEXT REGEX
 }
 wrong '[record]\nfrequency = x\n' '2: --frequency x: not a number'
 wrong '[record]\nfrequnecy = 9\n' '2: prof record has no option --frequnecy'
-wrong '\n[recrod]\n' '2: \[recrod\]: there is no such command'
+wrong '\n[recrod]\n' '2: \[recrod\]: no such command'
 wrong '[record]\noutput\n' '2: output: a value is missing'
 wrong '[record]\nquiet = maybe\n' '2: quiet: must be yes or no'
 wrong '[record]\n--quiet\n' '2: --quiet: write options without dashes'
-wrong '[record\n' '1: a section is'
+wrong '[record\n' '1: a section must be'
 printf '[record]\nfrequency = x\n' >"$config"
 run "$PROF" record --help
 is "help comes nevertheless" "$status" 0
@@ -100,5 +100,5 @@ unlike "sudo: what he cannot read is not read" "$out" 'frequency'
 touch $system
 chmod 666 $system
 run "$PROF" config record
-like "a system's file that others may write" "$out" "$system: others than root may write it: left out"
+like "a system's file that others may write" "$out" "$system: ignored: users other than root may write it"
 done_testing

@@ -13,7 +13,7 @@ denied() { # REGEX CALL=ERRNO [ARGUMENT...]
 }
 # Numbers behind @ are those of fcntl, ioctl, bpf: see linux/fcntl.h, perf_event.h, bpf.h.
 denied 'cannot receive signals: Too many open files.*ulimit -Hn' signalfd4=EMFILE
-denied 'cannot create a pair of sockets: Too many open files.*ulimit -Hn' socketpair=EMFILE
+denied 'cannot create a socket pair: Too many open files.*ulimit -Hn' socketpair=EMFILE
 denied 'cannot open the process: Too many open files.*ulimit -Hn' pidfd_open=EMFILE
 denied 'cannot create a timer: Too many open files.*ulimit -Hn' timerfd_create=EMFILE
 denied 'cannot create an epoll instance: Too many open files.*ulimit -Hn' epoll_create1=EMFILE

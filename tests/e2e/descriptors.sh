@@ -34,7 +34,7 @@ wait $spins
 SHELL
 ulimit -n 800
 record hoards 0 -- sh run.sh
-like "it says that files were closed" "$err" '[0-9]+ files were closed for want of descriptors'
+like "it says that files were closed" "$err" '[0-9]+ files were closed for lack of descriptors'
 like "the limit that it names is above this one" "$err" 'ulimit -Hn 4096'
 judge "what others ran has its names" hoards.json.gz <<'CODE'
 libs = {"first": set(), "second": set()}

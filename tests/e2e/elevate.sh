@@ -251,7 +251,7 @@ kill -KILL "$(half helper orphan)"
 finish_on_terminal orphan
 is "the recorder is killed: exit status" "$status" 125
 like "the recorder is killed: says what that means" "$out" \
-	"recorder was ended by signal 9: no profile was written; the command goes on with pid $(<pid)"
+	"recorder ended early (signal 9): no profile was written; the command goes on with pid $(<pid)"
 ok "the recorder is killed: the command goes on" kill "$(<pid)"
 ok "the recorder is killed: no profile" test ! -e orphan.json.gz
 begin_on_terminal alone -- sh -c 'echo $$ >pid; trap "" HUP; exec sleep 30'
@@ -310,20 +310,20 @@ like "--as-root: what to do" "$out" "run: sudo $prof record --as-root"
 ok "nothing was started or written" sh -c '! ls started x.json.gz 2>/dev/null'
 
 # The helper serves only the front end of the user for whom sudo runs it.
-refuses "the helper: started by root" 125 'only prof itself' \
+refuses "the helper: started by root" 125 'by prof itself' \
 	"$prof" --record-for-front-end record -o x.json.gz -- touch started
-refuses "the helper: no socket" 125 'only prof itself' \
+refuses "the helper: no socket" 125 'by prof itself' \
 	as_user sudo -n "$prof" --record-for-front-end record -o x.json.gz -- touch started
-refuses "the helper: without root" 125 'only prof itself' \
+refuses "the helper: without root" 125 'by prof itself' \
 	as_user "$prof" --record-for-front-end record -o x.json.gz -- touch started
 while IFS=: read -r case wanted; do
 	run python3 "$root/tests/e2e/false_front.py" "$user" "$case" "$prof"
 	like "the helper: $case" "$out$err" "^125 .*$wanted|$wanted.*125"
 done <<'CASES'
 another user's socket:started by user 0 for user
-a stream:only prof itself
+a stream:by prof itself
 no command:has started no command
-another user's command:the command is user 0's
+another user's command:the command belongs to user 0
 no pidfd:the command ended before
 an ended command:the command ended before
 half a message:reach the caller

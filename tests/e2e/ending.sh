@@ -143,7 +143,7 @@ begin_to_finish once
 kill -INT "$recorder"
 wait "$recorder"
 is "one signal: exit status" $? 0
-like "one signal: said" "$(<once.err)" 'a signal has cut naming short'
+like "one signal: said" "$(<once.err)" 'a signal interrupted naming'
 ok "one signal: a valid profile" python3 "$root/tests/check_profile.py" once.json.gz
 unmount_it
 begin_to_finish twice

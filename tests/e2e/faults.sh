@@ -48,7 +48,7 @@ CODE
 like "the summary says how many" "$err" 'faults: [0-9]+, 0 lost'
 ok "report lists them" sh -c "'$PROF' report --markers --format csv some.json.gz | grep -q 'major fault.*File: /.*, Address: 0x'"
 run "$PROF" report --during 'major fault' some.json.gz
-like "they are moments, which select nothing" "$err" 'are moments'
+like "they are moments, which select nothing" "$err" 'have no duration'
 record none 0 -- /usr/bin/python3 touch.py "$file"
 judge "without the option there are none" none.json.gz none.stats <<'CODE'
 import json

@@ -101,7 +101,7 @@ is "when-exit: killed" "$status" 137
 like "when-exit: the command itself" "$(markers_of killed.json.gz)" '^SIGKILL ended process [0-9]+$'
 run "$PROF" record --last 5s --when-exit 3 -o none.json.gz -- "$spin" die 0.3
 is "no trigger: exit status" "$status" 0
-is "no trigger: says so" "$err" "prof: no snapshot was asked for: no profile"
+is "no trigger: says so" "$err" "prof: no snapshot was requested: no profile was written"
 ok "no trigger: no file" test ! -e none.json.gz
 # The recorder may look late: commands end once the file is there.
 until_written() { # FILE COMMAND
@@ -135,7 +135,7 @@ CODE
 
 # Refuse what cannot be.
 refuses "with --raw" 2 '--last: not with --raw' "$PROF" record --last 5 --raw x.cap -- true
-refuses "to standard output" 125 'snapshots are files' "$PROF" record --last 5 -o - -- true
+refuses "to standard output" 125 'cannot write snapshots to standard output' "$PROF" record --last 5 -o - -- true
 refuses "a folder that is not there" 125 'No such file' "$PROF" record --last 5 -o nowhere/x.gz -- true
 refuses "a trigger alone" 2 '--when-exit: needs --last' "$PROF" record --when-exit 3 -- true
 refuses "a pattern that is none" 2 'after %' "$PROF" record -o 'x%y.gz' -- true

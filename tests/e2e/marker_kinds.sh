@@ -56,9 +56,9 @@ while read -r lasts name; do
 	run "$PROF" report --during "$name" --include-idle kinds.json.gz
 	case $lasts:$status:$err in
 	1:0:*) ;;
-	0:125:*'such markers are moments'*) ;;
+	0:125:*'these markers have no duration'*) ;;
 	# Nothing was sampled in markers that were short.
-	1:125:*'no sample'*) ;;
+	1:125:*'no matching samples'*) ;;
 	*) wrong+=" $name ($status: $err)" ;;
 	esac
 done <kinds

@@ -180,7 +180,7 @@ judge "a debug file that only root may read says nothing" debug.json.gz <<'CODE'
 names = {f["name"] for *_, frames in samples() for f in frames}
 expect("spin" not in names, sorted(names))
 CODE
-like "a debug file: the reason" "$err" 'linked: the users who ran it may not read its debug file'
+like "a debug file: the reason" "$err" 'linked: the users who ran the program may not read the debug file'
 chmod 644 root.debug
 record readable 0 -v -- setpriv --reuid $eve --regid $eve --clear-groups "$tmp/eve/linked"
 judge "the same file, once everybody may read it" readable.json.gz <<'CODE'

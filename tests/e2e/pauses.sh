@@ -106,7 +106,7 @@ like "status" "$out" "^$recorder  spin  paused for [0-9]+ s, [0-9,]+ samples, 0 
 ok "status --json" python3 -c 'import json, sys
 all = json.loads(sys.argv[1])
 assert [a["state"] for a in all] == ["recording"], all' "$("$PROF" status --json)"
-refuses "no such recording" 125 'no recording of pid 1 answers' "$PROF" pause 1
+refuses "no such recording" 125 'the recording with pid 1 does not answer' "$PROF" pause 1
 refuses "a snapshot of a recording without --last" 125 'last' "$PROF" snapshot
 run "$PROF" pause 1 2
 is "two pids" "$status" 2

@@ -27,7 +27,7 @@ like "source lines of a function, out of the file here" "$out" \
 	$'\n'"burn_ms in shares: $root/.*burn.h"$'\n.*%  +[0-9]+  +burn_a_little'
 run "$PROF" report --markers --format csv shares.json.gz
 like "a signal in the list of markers" "$out" '"SIGUSR1","bash",[0-9]+,"bash","[0-9]+","Sender: bash'
-refuses "markers that do not last" 125 'SIGUSR1: such markers are moments' \
+refuses "markers that do not last" 125 'SIGUSR1: these markers have no duration' \
 	"$PROF" report --during SIGUSR1 shares.json.gz
 refuses "no such marker" 125 'the profile has no such marker' "$PROF" report --during x shares.json.gz
 
@@ -113,9 +113,9 @@ wrong() { # REGEX ARGUMENT...
 	refuses "report $*" 2 "$regex" "$PROF" report "$@" shares.json.gz
 }
 wrong 'must be one of function' --by nonsense
-wrong 'stacks have no such parts' --tree --by thread
-wrong 'are by function' --callers main --by line
-wrong 'print trees of their own' --callers main --callees main
+wrong 'cannot be used for trees' --tree --by thread
+wrong 'need --by function' --callers main --by line
+wrong 'cannot be combined with other trees' --callers main --callees main
 wrong 'must be two times' --time 5
 wrong 'ends before it begins' --time 5..4
 wrong 'must be a share' --min 101
@@ -131,6 +131,6 @@ wrong 'more than one file' other
 wrong 'nonsense' --nonsense
 refuses "no such function" 125 'no sample with the function nowhere' "$PROF" report --callees nowhere shares.json.gz
 refuses "no such event" 125 'has no such event' "$PROF" report --event x shares.json.gz
-refuses "nothing selected" 125 'no sample that counts' "$PROF" report --process x shares.json.gz
+refuses "nothing selected" 125 'no matching samples' "$PROF" report --process x shares.json.gz
 refuses "no such file" 125 'No such file' "$PROF" report nowhere
 done_testing

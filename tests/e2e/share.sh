@@ -54,7 +54,7 @@ like "it has the command line" "$(gunzip -c store/body)" '"arguments":"./regan 0
 before=$(sha256sum store/body)
 run "$PROF" share one.json.gz </dev/null
 is "nobody can be asked: exit status" "$status" 125
-like "says what to do" "$err" 'there is no terminal to ask on: give --yes'
+like "says what to do" "$err" 'no terminal to ask on: use --yes'
 is "nothing was sent" "$(sha256sum store/body)" "$before"
 touch full
 run env XDG_STATE_HOME="$PWD/full" "$PROF" share --yes one.json.gz
@@ -68,9 +68,9 @@ fails() { # DESCRIPTION MODE REGEX
 	like "$1: why" "$err" "$3"
 	is "$1: no address" "$out" ""
 }
-fails "too large" large 'takes no profile of this size.*--time'
+fails "too large" large 'does not accept a profile of this size.*--time'
 fails "a store in trouble" broken 'status 500 no idea'
-fails "an answer that is none" garbage 'has no name of the profile'
+fails "an answer that is none" garbage 'does not name the profile'
 unlike "its text cannot steer a terminal" "$err" $'\e'
 kill "$server"
 wait "$server" 2>/dev/null

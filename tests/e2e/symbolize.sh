@@ -202,11 +202,11 @@ printf '{"meta":{"version":30},"libs":[]}' >gecko.json
 head -c 1000 unnamed.json.gz >cut.json.gz
 zcat unnamed.json.gz | head -c 2000 >cut.json
 refuses_file "no profile at all" 'text: not a profile in a format that prof reads' text
-refuses_file "an old version without threads" 'old.json: .*there is no thread' old.json
-refuses_file "a new version" 'new.json: version 71 .* newer than what prof reads .up to 70.' new.json
+refuses_file "an old version without threads" 'old.json: .*the profile has no threads' old.json
+refuses_file "a new version" 'new.json: version 71 .* too new: prof reads up to 70' new.json
 refuses_file "another format" 'gecko.json: not a processed profile' gecko.json
 refuses_file "gzip that is cut off" 'cut.json.gz: the gzip data is cut off' cut.json.gz
-refuses_file "JSON that is cut off" 'cut.json: not valid JSON, at byte 2000' cut.json
+refuses_file "JSON that is cut off" 'cut.json: invalid JSON at byte 2000' cut.json
 refuses_file "no such file" 'No such file' nowhere.json
 refuses_file "a folder" 'Is a directory' dirs
 refuses "a folder that does not exist" 125 'does not exist' \
@@ -214,10 +214,10 @@ refuses "a folder that does not exist" 125 'does not exist' \
 refuses "a format that is none" 2 '--format nonsense: .*firefox' \
 	"$PROF" symbolize --format nonsense unnamed.json.gz -o out.json
 refuses "another format for what is written, by its name" 125 \
-	'unnamed.json.gz: is of the format firefox, and so is what is written' \
+	'unnamed.json.gz: the format firefox cannot be converted here' \
 	"$PROF" symbolize unnamed.json.gz -o out.folded
 refuses "another format for what is written, by --format" 125 \
-	'unnamed.json.gz: is of the format firefox, and so is what is written' \
+	'unnamed.json.gz: the format firefox cannot be converted here' \
 	"$PROF" symbolize unnamed.json.gz --format folded -o out.json
 refuses "no output" 2 '--output' "$PROF" symbolize unnamed.json.gz
 refuses "no file" 2 'no file' "$PROF" symbolize -o out.json

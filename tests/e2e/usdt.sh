@@ -52,7 +52,7 @@ CODE
 like "the summary counts them" "$err" 'usdt: 40, 0 lost'
 ok "report lists them" sh -c "'$PROF' report --markers --format csv own.json.gz | grep -q 'Step.*step 3 of 20'"
 run "$PROF" report --during 'Step*' own.json.gz
-like "they are moments, which select nothing" "$err" 'are moments'
+like "they are moments, which select nothing" "$err" 'have no duration'
 ok "a sanitized profile has none of their texts" sh -c "
 	'$PROF' convert --sanitize -o clean.json own.json.gz && ! grep -q 'step 3' clean.json && ! grep -q workload: clean.json"
 
@@ -190,6 +190,6 @@ like "a probe that no file has is told of" "$err" \
 	'no probe nobody:nothing was found in the files that the recorded processes mapped'
 refuses "what names no probe" 2 "--usdt wants PROVIDER:NAME\[=LABEL\], not 'nonsense'" \
 	"$PROF" record --usdt nonsense -- touch started
-refuses "a label that is none" 2 "'%u' is none of" \
+refuses "a label that is none" 2 "'%u' is not one of" \
 	"$PROF" record --usdt 'a:b=%u' -- touch started
 done_testing

@@ -56,7 +56,7 @@ is "it is the profile" "$("$PROF" report --format csv page.html)" "$("$PROF" rep
 like "it may ask this server" "$(<page.html)" "connect-src 'self'"
 asks "for the source and the assembly of what it shows" page
 ends "Ctrl-C ends it, too" INT
-refuses "a page in a front-end" 2 'cannot be given with a front-end' "$PROF" view --page --firefox one.json.gz
+refuses "a page in a front-end" 2 'cannot be combined with a front-end' "$PROF" view --page --firefox one.json.gz
 
 mkdir front
 echo -n '<p>front-end' >front/index.html
@@ -87,7 +87,7 @@ ends "it ends" INT
 gunzip -c one.json.gz | sed 's/"interval": *[0-9.]*/"interval":4/' >coarse.json
 view --no-open one.json.gz coarse.json
 like "two of other intervals: side by side" "$url" '/compare/[?]profiles'
-like "which says why" "$(<view.err)" 'without a difference: another interval'
+like "which says why" "$(<view.err)" 'cannot show a difference.*: different intervals
 ends "it ends" INT
 
 "$PROF" record -q --raw one.capture -- "$workloads/inlines" 0.2
@@ -97,7 +97,7 @@ ends "it ends" INT
 view --no-open --idle 1 one.json.gz
 wait "$viewer"
 is "--idle: it ends by itself" $? 0
-like "and says so" "$(<view.err)" 'nobody asked'
+like "and says so" "$(<view.err)" 'no requests for a while'
 
 cat >browser <<'TEXT'
 #!/bin/sh
@@ -156,7 +156,7 @@ kill "$(<pid)"
 wait "$session"
 DISPLAY=:99 BROWSER=no-such-browser view one.json.gz
 wait_until grep -q '^prof view: ends' view.err
-like "a browser that is not installed" "$(<view.err)" 'no browser is here .*installed.*: open that address'
+like "a browser that is not installed" "$(<view.err)" 'cannot open a browser .*installed.*: open the address'
 ends "it ends" INT
 view --no-open one.json.gz
 refuses "a port in use" 125 "port $(port_of): .*in use.*without --port" "$PROF" view --no-open --port "$(port_of)" one.json.gz
@@ -170,7 +170,7 @@ wait "$viewer"
 
 gunzip -c one.json.gz | sed 's|"codeId":"[0-9a-f]*|"codeId":"00112233445566778899|g' >strange.json
 view --no-open strange.json
-like "another machine's profile: what is missing" "$(<view.err)" 'without code of .*inlines \('
+like "another machine's profile: what is missing" "$(<view.err)" 'no code is available for .*inlines \('
 ends "it ends" INT
 
 # The front-end asks for no source of code without addresses: it comes with the profile.
@@ -191,5 +191,5 @@ refuses "a file that is none" 125 '^prof view: cannot read nowhere: No such file
 refuses "a file of something else" 125 'not a profile' "$PROF" view front/app.js
 refuses "a time that is none" 2 'must be a time' "$PROF" view --idle soon one.json.gz
 refuses "a port that is none" 2 'must be a number' "$PROF" view --port 70000 one.json.gz
-refuses "a front-end that is none" 125 'no index.html' "$PROF" view --frontend . one.json.gz
+refuses "a front-end that is none" 125 'index.html is missing' "$PROF" view --frontend . one.json.gz
 done_testing

@@ -63,7 +63,7 @@ CODE
 }
 
 view far.json.gz
-like "what is missing is said" "$(<view.err)" "without code of .*far \(the file is not on this machine"
+like "what is missing is said" "$(<view.err)" "no code is available for .*far \(the file is not on this machine"
 is "and nothing is made up" "$(seen)" $'-\n-\n-'
 ends "it ends"
 
@@ -164,7 +164,7 @@ like "a function of the kernel, from its image" "$out" "$hottest in .*the kernel
 is "code that the kernel changes is said to be so" \
 	"$(grep -o '[^ ]* *\[patched: .*' <<<"$out")" \
 	"$(echo 'rax]  [patched: static key]'; printf 'nop  [patched: alternative, by CPU]\n%.0s' 1 2 3 4)"
-refuses "the image is not here" 125 "the code of the kernel is not here" \
+refuses "the image is not here" 125 "the kernel's code is not on this machine" \
 	"$PROF" report --annotate "$hottest" --asm kernel-named.json
 # To some servers it is nothing but debug information, of which other files have no code.
 kernel=served/1111111111111111111111111111111111111111
@@ -174,7 +174,7 @@ objcopy --only-keep-debug image/vmlinux "$kernel/debuginfo"
 serve
 run "$PROF" report --annotate "$hottest" --asm kernel-named.json
 is "a server has its symbols alone: exit status" "$status" 125
-like "no code" "$err" "the code of the kernel is not here"
+like "no code" "$err" "the kernel's code is not on this machine"
 rm -r cache
 mkdir cache
 cp image/vmlinux "$kernel/debuginfo"

@@ -93,10 +93,10 @@ chmod +x other-prof
 prof=$PROF PROF=./other-prof
 record without 0 -- "$workloads/shares" 0.1
 like "where the kernel refuses waits, a warning says so" "$err" \
-	'^prof: warning: waits are not recorded: this kernel does not tell programs about context switches: its BTF has no btf_trace_sched_switch'
+	'^prof: warning: waits are not recorded: this kernel does not expose context switches to BPF programs: its BTF has no btf_trace_sched_switch'
 is "and the rest is recorded" "$(stat_of without waits) $(grep -c warning: <<<"$err")" "0 1"
 refuses "where they were asked for: an error" 125 \
-	'prof record: this kernel does not tell programs about context switches' \
+	'prof record: this kernel does not expose context switches to BPF programs' \
 	"$PROF" record --off-cpu=100 -- touch started
 PROF=$prof
 

@@ -110,7 +110,7 @@ TEST(too_much_is_refused)
 
 	assert_int_equal(name_set_add(&set, "", &err), -EINVAL);
 	assert_int_equal(name_set_add(&set, "[a", &err), -EINVAL);
-	assert_string_equal(err.text, "[a: [ without ]");
+	assert_string_equal(err.text, "[a: unterminated [");
 	while (name_set_add(&set, "fifteen-letters", &err) == 0)
 		added++;
 	assert_int_equal(added, NAME_WORDS * 4);
@@ -171,7 +171,7 @@ TEST(a_thread_brings_its_process)
 	assert_int_equal(f.criteria, FILTER_PID | FILTER_TID);
 	assert_int_equal(f.pids.items[0], getpid());
 	assert_int_equal(filter_add_tid(&f, 0x7ffffff0, &err), -ESRCH);
-	assert_string_equal(err.text, "there is no thread with tid 2147483632");
+	assert_string_equal(err.text, "no thread with tid 2147483632");
 	assert_int_equal(filter_add_pid(&f, 0x7ffffff0, &err), -ESRCH);
 	filter_release(&f);
 }
@@ -195,7 +195,7 @@ TEST(users_and_cpus_are_looked_up)
 	assert_string_equal(err.text, "--cpu: CPU 60000 is not online");
 	assert_int_equal(filter_set_cpus(&f, "x", &err), -EINVAL);
 	assert_int_equal(filter_set_cpus(&f, "8,0-3", &err), -EINVAL);
-	assert_string_equal(err.text, "--cpu 8,0-3: not an ascending list such as 0-3,8");
+	assert_string_equal(err.text, "--cpu 8,0-3: must be an ascending list such as 0-3,8");
 	filter_release(&f);
 }
 

@@ -278,7 +278,7 @@ TEST(a_window_that_failed_does_not_count)
 	struct error err = {0};
 
 	assert_int_equal(push(&t, p, &pushed, &err), -EREMOTEIO);
-	assert_non_null(strstr(err.text, "db:8123 answers with status 500: Code: 242"));
+	assert_non_null(strstr(err.text, "db:8123 answered with status 500: Code: 242"));
 	assert_null(strchr(err.text, '\n'));
 	assert_int_equal(t.windows.size, 0);
 	p->meta.start_realtime_ns = 0;
@@ -345,7 +345,7 @@ TEST(what_a_collector_refuses)
 	assert_int_equal(fleet_url_parse(&url, "otlp+http://c", NOW, NULL), 0);
 	url.is_unpacked = true;
 	assert_int_equal(fleet_push(&engine, p, &origin, &pushed, &err), -EREMOTEIO);
-	assert_non_null(strstr(err.text, "the collector refuses 9 profiles"));
+	assert_non_null(strstr(err.text, "the collector rejected 9 profiles"));
 	assert_int_equal(pushed.samples, 180);
 	/* A profile that was sent again is the same. */
 	engine.ctx = &words;

@@ -184,14 +184,14 @@ TEST(network_markers_keep_their_data)
 TEST(gecko_is_refused_in_one_line)
 {
 	refuse(&format_gecko, "{\"meta\":{\"version\":2},\"threads\":[]}", -ENOTSUP,
-	       "older than what prof reads");
+	       "too old: prof reads");
 	refuse(&format_gecko, "{\"meta\":{\"version\":30},\"threads\":[]}", -EBADMSG,
-	       "there is no thread");
+	       "the profile has no threads");
 	refuse(&format_gecko,
 	       "{\"meta\":{\"version\":30},\"threads\":[{\"name\":\"t\",\"stringTable\":[],"
 	       "\"frameTable\":{\"schema\":{\"location\":0},\"data\":[[5]]},"
 	       "\"stackTable\":{\"schema\":{},\"data\":[]}}]}",
-	       -EBADMSG, "frameTable.location points nowhere");
+	       -EBADMSG, "frameTable.location is out of range");
 }
 
 TEST(nesting_is_bounded)
@@ -200,8 +200,8 @@ TEST(nesting_is_bounded)
 
 	for (size_t i = 0; i < 100000; i++)
 		strbuf_adds(&text, "{\"meta\":");
-	refuse(&format_gecko, strbuf_text(&text), -EBADMSG, "not valid JSON, at byte 1025");
-	refuse(&format_firefox, strbuf_text(&text), -EBADMSG, "not valid JSON, at byte 1025");
+	refuse(&format_gecko, strbuf_text(&text), -EBADMSG, "invalid JSON at byte 1025");
+	refuse(&format_firefox, strbuf_text(&text), -EBADMSG, "invalid JSON at byte 1025");
 }
 
 /* Samples stand one after another: the second begins where the two ticks of the first end. */
@@ -278,8 +278,9 @@ TEST(damage_of_other_formats_is_refused)
 	refuse(&format_pprof, "\x0a\x7f", -EBADMSG, "at byte 2");
 	refuse(&format_pprof, "\x12\x01", -EBADMSG, "cut off");
 	refuse(&format_speedscope, "{\"profiles\":[]}", -EBADMSG, "no shared frames");
-	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a CPU profile");
-	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG, "points nowhere");
+	refuse(&format_cpuprofile, "{\"nodes\":[]}", -EBADMSG, "not a V8 CPU profile");
+	refuse(&format_cpuprofile, "{\"nodes\":[],\"samples\":[1]}", -EBADMSG,
+	       "index out of range");
 }
 
 /* Reads what a format makes of a profile; free it. */

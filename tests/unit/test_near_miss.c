@@ -92,8 +92,7 @@ TEST(options_that_are_none_have_hints)
 
 	expect_option(0, "--ouput", recording, "unknown option --ouput: did you mean --output?");
 	expect_option(0, "--ouput=x", recording, "unknown option --ouput: did you mean --output?");
-	expect_option(0, "--unw", recording,
-		      "--unw is short for several options: --unwind, --unwind-memory");
+	expect_option(0, "--unw", recording, "--unw is ambiguous: --unwind, --unwind-memory");
 	expect_option('g', "", recording,
 		      "unknown option -g: stacks are always taken; --unwind chooses how");
 	expect_option(0, "--call-graph=dwarf", recording,

@@ -106,13 +106,14 @@ TEST(wrong_values_are_named)
 	refuse_live("interval", "1e30", "--interval 1e30: must be at most 1000000000000");
 	refuse_live("duration", "-0.5", "--duration -0.5: must be greater than 0");
 	refuse_live("duration", "2e9", "--duration 2e9: must be at most 1000000000");
-	refuse_live("ring-size", "4X", "--ring-size 4X: not a size such as 512K or 4M");
+	refuse_live("ring-size", "4X", "--ring-size 4X: must be a size such as 512K or 4M");
 	refuse_live("ring-size", "1K", "--ring-size 1K: must be between 64K and 1G");
 	refuse_live("ring-size", "2G", "--ring-size 2G: must be between 64K and 1G");
 	refuse_live("unwind", "dwarf", "--unwind dwarf: must be auto, cfi, fp or none");
 	refuse_live("unwind", "", "--unwind : must be auto, cfi, fp or none");
 	refuse_live("unwind", "CFI", "--unwind CFI: must be auto, cfi, fp or none");
-	refuse_live("unwind-memory", "all", "--unwind-memory all: not a size such as 512K or 4M");
+	refuse_live("unwind-memory", "all",
+		    "--unwind-memory all: must be a size such as 512K or 4M");
 	refuse_live("unwind-memory", "4095K", "--unwind-memory 4095K: must be between 4M and 4G");
 	refuse_live("unwind-memory", "5G", "--unwind-memory 5G: must be between 4M and 4G");
 }
@@ -164,7 +165,7 @@ TEST(what_excludes_each_other_is_refused)
 
 	set_option("frequency", "1000");
 	assert_int_equal(instrument_settings_judge(&o.instruments, &err), -EINVAL);
-	assert_string_equal(err.text, "--frequency and --interval exclude each other: give one");
+	assert_string_equal(err.text, "--frequency and --interval cannot be combined");
 	end_live(&o);
 
 	begin_live(&o);
@@ -228,7 +229,7 @@ TEST(formats_are_chosen_by_name)
 	set_option("format", "firefox");
 	assert_ptr_equal(o.format, &format_firefox);
 	assert_int_equal(parse_option(&table, "format", "fire", &err), -EINVAL);
-	assert_non_null(strstr(err.text, "--format fire: no such format; known are: firefox"));
+	assert_non_null(strstr(err.text, "--format fire: no such format; must be one of: firefox"));
 	end_output(&o);
 }
 

@@ -304,7 +304,7 @@ TEST(test_during)
 	query_release(&q);
 	filter.during = "moment";
 	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
-	assert_string_equal(err.text, "--during moment: such markers are moments and do not last");
+	assert_string_equal(err.text, "--during moment: these markers have no duration");
 	filter.during = "none";
 	assert_int_equal(query_select(&q, p, &filter, &err), -ENOENT);
 	assert_string_equal(err.text, "--during none: the profile has no such marker");

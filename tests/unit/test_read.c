@@ -232,7 +232,7 @@ static void expect_refusal(const char *before, const char *after, int code, cons
 TEST(damage_is_refused)
 {
 	expect_refusal("Version\":70", "Version\":71", -ENOTSUP,
-		       "version 71 of the profile format is newer than what prof reads (up to 70)");
+		       "version 71 of the profile format is too new: prof reads up to 70");
 	expect_refusal("Version\":70", "Version\":59", -EBADMSG, "threads[0]");
 	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4]", -EBADMSG, "length");
 	expect_refusal("\"stack\":[2,null,4,5]", "\"stack\":[2,null,4,6]", -EBADMSG, "damaged");

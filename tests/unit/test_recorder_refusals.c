@@ -195,7 +195,7 @@ CASE(waits_that_are_asked_for_are_not)
 {
 	recording_set(&recording, "off-cpu", "100");
 	expect(PID, true, -ENOTSUP,
-	       "this kernel does not tell programs about context switches: its BTF has no "
+	       "this kernel does not expose context switches to BPF programs: its BTF has no "
 	       "btf_trace_sched_switch",
 	       "");
 	assert_int_equal(machine_call_count("load"), 0);
@@ -238,7 +238,7 @@ CASE(counters_that_are_missing)
 	recording_set(&recording, "event", "branches");
 	/* cycles is tried, then opened; the second event of CPU 0 is that of branches. */
 	machine_refuse("perf_event_open", 4, -EOPNOTSUPP);
-	expect(PID, true, -ENOENT, "branches: this machine's CPUs do not count it", "");
+	expect(PID, true, -ENOENT, "branches: not supported by this machine's CPUs", "");
 	machine_refuse("perf_event_open", 4, -EBUSY);
 	expect(PID, true, -EBUSY, "cannot open branches on CPU 0: Device or resource busy", "");
 	machine_refuse("bpf_link_create", 1, -EPERM);
@@ -254,17 +254,17 @@ CASE(a_clock_that_is_too_slow)
 	machine_settings.has_pmu = true;
 	recording_set(&recording, "event", "cycles");
 	recording_set(&recording, "frequency", "0.5");
-	expect(PID, true, -ERANGE, "cycles: at least 1 a second can be had", "");
+	expect(PID, true, -ERANGE, "cycles: the lowest rate is 1 Hz", "");
 }
 
 CASE(tracepoints_that_are_missing)
 {
 	recording_set(&recording, "event", "sched:sched_switch");
 	expect(PID, true, -ENOENT, "sched:sched_switch: this kernel has no such tracepoint",
-	       "they are listed by: ls /sys/kernel/tracing/events/sched");
+	       "to list them: ls /sys/kernel/tracing/events/sched");
 	machine_write_file("/sys/kernel/tracing/events/sched/sched_switch/id", "300\n");
 	machine_refuse("bpf_link_create", 1, -EINVAL);
-	expect(PID, true, -EINVAL, "sched:sched_switch: this is a probe and not a tracepoint", "");
+	expect(PID, true, -EINVAL, "sched:sched_switch: a probe, not a tracepoint", "");
 	machine_remove_file("/sys/kernel/tracing");
 	expect(PID, true, -ENOENT, "tracepoints need tracefs, which is not mounted",
 	       "run: mount -t tracefs tracefs /sys/kernel/tracing");

@@ -63,10 +63,10 @@ CASE(processes_are_found_by_pid)
 	name = target_name(&targets.rows.items[0]);
 	assert_string_equal(name, "sh");
 	free(name);
-	expect(targets_add(&targets, (pid_t)NOBODY, &err), -ESRCH,
-	       "there is no process with pid 1073741827", "");
+	expect(targets_add(&targets, (pid_t)NOBODY, &err), -ESRCH, "no process with pid 1073741827",
+	       "");
 	expect(targets_add(&targets, (pid_t)THREAD, &err), -EINVAL,
-	       "1073741826 is a thread of process 1073741824", "give the process: 1073741824");
+	       "1073741826 is a thread of process 1073741824", "use the process: 1073741824");
 	machine_refuse("pidfd_open", 1, -EMFILE);
 	expect(targets_add(&targets, (pid_t)OTHER, &err), -EMFILE,
 	       "cannot follow pid 1073741825: Too many open files", "");
@@ -101,7 +101,7 @@ CASE(processes_are_found_by_name)
 	names = (struct name_set){0};
 	assert_int_equal(name_set_add(&names, "emacs", &err), 0);
 	expect(targets_add_names(&targets, &names, "emacs", &err), -ESRCH,
-	       "there is no process with the name emacs", "");
+	       "no process with the name emacs", "");
 	machine_refuse("opendir", 1, -EMFILE);
 	expect(targets_add_names(&targets, &names, "emacs", &err), -EMFILE,
 	       "cannot open /proc: Too many open files", "");
@@ -122,7 +122,7 @@ CASE(a_file_holds_the_pid)
 	assert_int_equal(targets_add_pidfile(&targets, path, &err), -EINVAL);
 	machine_write_file("/run/good", "1073741827\n");
 	assert_int_equal(targets_add_pidfile(&targets, path, &err), -ESRCH);
-	assert_non_null(strstr(err.text, "there is no process with pid 1073741827"));
+	assert_non_null(strstr(err.text, "no process with pid 1073741827"));
 	assert_int_equal(targets_add_pidfile(&targets, machine_real_path("/run"), &err), -EINVAL);
 	assert_non_null(strstr(err.text, "/run: not a regular file"));
 	assert_int_equal(targets_add_pidfile(&targets, machine_real_path("/none"), &err), -ENOENT);
@@ -132,11 +132,9 @@ CASE(a_file_holds_the_pid)
 CASE(filters_want_what_is_there)
 {
 	assert_int_equal(filter_add_pid(&filter, PID, &err), 0);
-	expect(filter_add_pid(&filter, THREAD, &err), -ESRCH,
-	       "there is no process with pid 1073741826", "");
+	expect(filter_add_pid(&filter, THREAD, &err), -ESRCH, "no process with pid 1073741826", "");
 	assert_int_equal(filter_add_tid(&filter, THREAD, &err), 0);
-	expect(filter_add_tid(&filter, NOBODY, &err), -ESRCH,
-	       "there is no thread with tid 1073741827", "");
+	expect(filter_add_tid(&filter, NOBODY, &err), -ESRCH, "no thread with tid 1073741827", "");
 	assert_int_equal(filter_add_uid(&filter, "root", &err), 0);
 	expect(filter_add_uid(&filter, "nobody-at-all", &err), -ENOENT,
 	       "there is no user nobody-at-all", "");
@@ -155,7 +153,7 @@ CASE(cpus_must_be_online)
 	assert_int_equal(filter_set_cpus(&filter, "1-2", &err), 0);
 	expect(filter_check_cpus(&filter, &err), -ENODEV, "--cpu: CPU 2 is not online", "");
 	expect(filter_set_cpus(&filter, "2-1", &err), -EINVAL,
-	       "--cpu 2-1: not an ascending list such as 0-3,8", "");
+	       "--cpu 2-1: must be an ascending list such as 0-3,8", "");
 	assert_int_equal(filter_set_cpus(&filter, "0", &err), 0);
 	machine_remove_file("/sys/devices/system/cpu/online");
 	expect(filter_check_cpus(&filter, &err), -ENOENT,

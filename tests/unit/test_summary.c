@@ -330,12 +330,12 @@ TEST(cuts_and_leftovers_are_reported)
 	expect_no_line(&outcome, "still runs");
 	expect_no_line(&outcome, "read in part");
 	outcome.left_running = 4711;
-	expect_line(&outcome, "prof: the command still runs, its pid is 4711\n");
+	expect_line(&outcome, "prof: the command is still running with pid 4711\n");
 	outcome.may_kill = true;
-	expect_line(&outcome, "its pid is 4711; --kill would have ended it\n");
+	expect_line(&outcome, "with pid 4711; use --kill to end it\n");
 	outcome.symbolizing_was_cut = true;
-	expect_line(&outcome, "prof: a signal has cut naming short: 'prof symbolize' names the "
-			      "rest\n");
+	expect_line(&outcome, "prof: a signal interrupted naming: run 'prof symbolize' to name "
+			      "the rest\n");
 	report_warning(&recording.facts.report, "%d perf maps are too large and read in part", 2);
 	report_line(&recording.facts.report, "events: page-faults %d in 1 sample", 3);
 	expect_line(&outcome, "prof: warning: 2 perf maps are too large and read in part\n");

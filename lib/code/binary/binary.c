@@ -309,7 +309,7 @@ static int read_header(int fd, struct elf_header *header, struct error *err)
 	if ((size_t)n < sizeof(Elf32_Ehdr) || memcmp(raw, ELFMAG, SELFMAG) != 0)
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (raw[EI_DATA] != ELFDATA2LSB || raw[EI_CLASS] < ELFCLASS32 || raw[EI_CLASS] > ELFCLASS64)
-		return error_text(err, -ENOEXEC, "an ELF file with another byte order or class");
+		return error_text(err, -ENOEXEC, "unsupported byte order or class of an ELF file");
 	*header = (struct elf_header){.is_64bit = raw[EI_CLASS] == ELFCLASS64};
 	bytes_init(&b, raw, (size_t)n);
 	bytes_skip(&b, EI_NIDENT + 2);
@@ -477,7 +477,7 @@ int binary_summarize(int fd, struct binary_summary *summary, struct error *err)
 	if (count == 0)
 		return 0;
 	if (header.phentsize < (header.is_64bit ? sizeof(Elf64_Phdr) : sizeof(Elf32_Phdr)))
-		return error_text(err, -ENOEXEC, "program headers of impossible size");
+		return error_text(err, -ENOEXEC, "invalid size of program headers");
 	table = xmalloc((size_t)count * header.phentsize);
 	n = read_at(fd, table, (size_t)count * header.phentsize, header.phoff);
 	if (n < 0)
@@ -556,11 +556,11 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	GElf_Ehdr header;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return error_text(err, -ENOEXEC, "libelf has an unexpected version");
+		return error_text(err, -ENOEXEC, "unsupported version of libelf");
 	if (fstat(fd, &st) != 0)
 		return error_set(err, -errno, "cannot stat a file");
 	if (!S_ISREG(st.st_mode))
-		return error_text(err, -ENOEXEC, "no regular file");
+		return error_text(err, -ENOEXEC, "not a regular file");
 	/* Never mapped: a file that is truncated meanwhile would kill the reader by SIGBUS. */
 	b->fd = fd;
 	b->names = xcalloc(1, sizeof(struct lazy_names *));
@@ -568,7 +568,7 @@ int binary_open(struct binary **out, int fd, struct error *err)
 	if (!b->elf || elf_kind(b->elf) != ELF_K_ELF || !gelf_getehdr(b->elf, &header))
 		return error_text(err, -ENOEXEC, "not an ELF file");
 	if (header.e_ident[EI_DATA] != ELFDATA2LSB)
-		return error_text(err, -ENOEXEC, "an ELF file with another byte order");
+		return error_text(err, -ENOEXEC, "not a little-endian ELF file");
 	if (!has_sane_names(b->elf, &b->section_names))
 		return error_text(err, -ENOEXEC, "section names are damaged");
 	b->machine = header.e_machine;

@@ -79,7 +79,7 @@ int code_dump_read(struct dumped_code *code, int fd, uint64_t offset, struct err
 		return error_text(err, -EBADMSG, "not a dump of generated code");
 	got = offset > INT64_MAX / 2 ? -1 : pread(fd, data, sizeof(data), (off_t)offset);
 	if (got < CODE_DUMP_LOAD_SIZE || !parse_load(code, &at, data, (size_t)got))
-		return error_text(err, -EBADMSG, "the dump has no code there");
+		return error_text(err, -EBADMSG, "the dump has no code at that offset");
 	code->machine = (uint16_t)head.machine;
 	code->bytes = xmalloc(code->size);
 	got = pread(fd, code->bytes, code->size, (off_t)(offset + at));

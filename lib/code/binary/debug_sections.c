@@ -135,7 +135,7 @@ static int relocations_apply(const struct binary *b, Elf_Scn *relocations, uint8
 
 	if (gelf_getclass(b->elf) != ELFCLASS64 ||
 	    (b->machine != EM_X86_64 && b->machine != EM_AARCH64))
-		return error_text(err, -ENOEXEC, "relocations of another kind of machine");
+		return error_text(err, -ENOEXEC, "relocations for a different machine");
 	if (!gelf_getshdr(relocations, &header) || (header.sh_flags & SHF_COMPRESSED))
 		return error_text(err, -ENOEXEC, "damaged relocations");
 	symbols = open_table(elf_getscn(b->elf, header.sh_link), sizeof(Elf64_Sym));
@@ -512,7 +512,7 @@ static int read_header(struct bytes *b, bool is_64bit, struct packed *p, struct 
 		     : type == ELFCOMPRESS_ZSTD ? PACKING_ZSTD
 						: PACKING_NONE;
 	if (p->packing == PACKING_NONE)
-		return error_text(err, -ENOEXEC, "a section is compressed in an unknown way");
+		return error_text(err, -ENOEXEC, "unknown compression of a section");
 	return 0;
 }
 
@@ -563,14 +563,14 @@ static uint8_t *map_memory(struct debug_source *source, uint64_t size, struct er
 	void *start;
 
 	if (size > source->budget) {
-		error_text(err, -EFBIG, "sections would unpack to more than is allowed");
+		error_text(err, -EFBIG, "decompressed sections are too large");
 		return NULL;
 	}
 	source->budget -= size;
 	start = mmap(NULL, whole + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 	if (start == MAP_FAILED) {
-		error_set(err, -ENOMEM, "cannot unpack sections");
+		error_set(err, -ENOMEM, "cannot decompress sections");
 		return NULL;
 	}
 	vec_push(&source->unpacked, (struct mapping){start, whole + page});

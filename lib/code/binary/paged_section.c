@@ -139,7 +139,7 @@ int unpacker_run(struct unpacker *u, size_t until, struct error *err)
 	}
 	if (until >= size ? !find_end(u) : unpacker_done(u) < until) {
 		u->is_damaged = true;
-		return error_text(err, -ENOEXEC, "zlib data of the wrong size");
+		return error_text(err, -ENOEXEC, "zlib data has the wrong size");
 	}
 	return 0;
 }
@@ -151,7 +151,7 @@ int unpack_zstd(const void *data, size_t data_size, void *out, size_t size, stru
 	if (ZSTD_isError(n))
 		return error_text(err, -ENOEXEC, "zstd: %s", ZSTD_getErrorName(n));
 	if (n != size)
-		return error_text(err, -ENOEXEC, "zstd data of the wrong size");
+		return error_text(err, -ENOEXEC, "zstd data has the wrong size");
 	return 0;
 }
 
@@ -168,10 +168,10 @@ static int sink_take(struct sink *sink, size_t size, struct error *err)
 
 	sink->size += size;
 	if (sink->size > sink->max_size)
-		return error_text(err, -EFBIG, "unpacks to more than %llu bytes",
+		return error_text(err, -EFBIG, "decompressed data is larger than %llu bytes",
 				  (unsigned long long)sink->max_size);
 	if (sink->deadline_ns && clock_monotonic_ns() > sink->deadline_ns)
-		return error_text(err, -ETIME, "unpacking takes too long");
+		return error_text(err, -ETIME, "decompression takes too long");
 	while (done < size) {
 		ssize_t n = write(sink->fd, sink->chunk + done, size - done);
 
@@ -203,7 +203,7 @@ static int sink_xz(struct sink *sink, const void *data, size_t data_size, struct
 	if (result)
 		return result;
 	if (ret == LZMA_MEMLIMIT_ERROR || ret == LZMA_MEM_ERROR)
-		return error_text(err, -EFBIG, "xz data that needs too much memory");
+		return error_text(err, -EFBIG, "xz data needs too much memory");
 	return ret == LZMA_STREAM_END ? 0 : error_text(err, -ENOEXEC, "damaged xz data");
 }
 
@@ -281,7 +281,7 @@ int unpack_to_file(enum packing packing, const void *data, size_t data_size, uin
 	else if (packing == PACKING_GZIP)
 		ret = sink_gzip(&sink, data, data_size, err);
 	else
-		ret = error_text(err, -ENOEXEC, "compressed in an unknown way");
+		ret = error_text(err, -ENOEXEC, "unknown compression");
 	if (ret)
 		return ret;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))

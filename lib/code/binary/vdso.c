@@ -131,7 +131,7 @@ int vdso_open_32bit(struct error *err)
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return error_text(err, -ENOENT, "the kernel gives no vDSO for 32-bit programs");
+		return error_text(err, -ENOENT, "the kernel provides no vDSO for 32-bit programs");
 	return steal_fd(&fd);
 }
 

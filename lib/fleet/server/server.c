@@ -375,7 +375,7 @@ int server_listen(uint16_t *port, struct error *err)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
 
 	if (fd < 0)
-		return error_set(err, -errno, "cannot make a socket");
+		return error_set(err, -errno, "cannot create a socket");
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
 	    bind(fd, (const struct sockaddr *)&address, size) || listen(fd, BACKLOG) ||
 	    getsockname(fd, (struct sockaddr *)&address, &size)) {
@@ -384,7 +384,7 @@ int server_listen(uint16_t *port, struct error *err)
 		close(fd);
 		error_set(err, -failure, "cannot listen on 127.0.0.1, port %u", *port);
 		if (failure == EADDRINUSE)
-			error_hint(err, "without --port, a free one is taken");
+			error_hint(err, "leave out --port to use a free one");
 		return -failure;
 	}
 	*port = ntohs(address.sin_port);
@@ -421,13 +421,12 @@ int server_start(struct server **out, int listener, server_answer_fn *answer_fn,
 	if (!s->daemon) {
 		release(s);
 		close(listener);
-		return error_text(err, -EIO, "the server did not start");
+		return error_text(err, -EIO, "cannot start the server");
 	}
 	if (s->end_fd < 0 || pthread_create(&s->evictor, NULL, evict, s)) {
 		MHD_stop_daemon(s->daemon);
 		release(s);
-		return error_text(err, -EAGAIN,
-				  "the server did not start: no thread could be made");
+		return error_text(err, -EAGAIN, "cannot start the server: cannot create a thread");
 	}
 	*out = s;
 	return 0;

@@ -63,7 +63,7 @@ static int write_mapped(struct outfile *out, const char *id, int fd, size_t size
 	void *packed = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
 	if (packed == MAP_FAILED)
-		return error_set(err, -errno, "cannot pack the profile in memory");
+		return error_set(err, -errno, "cannot compress the profile in memory");
 	block_write_packed(out, id, packed, size);
 	munmap(packed, size);
 	return 0;
@@ -102,11 +102,11 @@ static int unpack(const unsigned char *packed, size_t packed_size, char **data, 
 		ssize_t part = fd < 0 ? -1 : write(fd, packed + done, packed_size - done);
 
 		if (part < 0)
-			return error_set(err, -errno, "cannot unpack the page in memory");
+			return error_set(err, -errno, "cannot decompress the page in memory");
 		done += (size_t)part;
 	}
 	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
-		return error_set(err, -errno, "cannot unpack the page in memory");
+		return error_set(err, -errno, "cannot decompress the page in memory");
 	return infile_read(fd, "a block of the page", UNPACKED_MAX, data, size, err);
 }
 
@@ -126,7 +126,7 @@ static int block_read(const char *text, size_t text_size, const char *id, char *
 		return error_text(err, -ENOENT, "the page has no block %s", id);
 	packed = xmalloc(encoded_size + 4);
 	if (!base64_decode(encoded, encoded_size, packed, &packed_size))
-		return error_text(err, -EBADMSG, "the data are damaged: block %s", id);
+		return error_text(err, -EBADMSG, "the data is damaged: block %s", id);
 	return unpack(packed, packed_size, data, size, err);
 }
 

@@ -421,7 +421,7 @@ int programs_add_late(struct programs *p, const struct programs_part *part, stru
 
 	if (code && p->types_fd >= 0) {
 		part->close(part->ctx);
-		log_info("%s; again with all types of the kernel", first.text);
+		log_info("%s; retrying with all kernel types", first.text);
 		code = add_late(p, part, -1, &row.skeleton, err);
 	}
 	if (code) {

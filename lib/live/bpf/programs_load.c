@@ -313,7 +313,7 @@ static int give_types(struct programs *p, int file, struct error *err)
 		if (p->points[i].name && !p->points[i].number)
 			code = error_text(
 				err, -ENOTSUP,
-				"this kernel does not tell programs about %s: its BTF has no %s",
+				"this kernel does not expose %s to BPF programs: its BTF has no %s",
 				attach_points[i].about, p->points[i].name);
 	}
 	if (!code && write(file, types.text, types.size) != (ssize_t)types.size)
@@ -367,7 +367,7 @@ static int load(struct programs *p, const struct programs_options *options, int 
 	if (types >= 0)
 		code = handle_sections(p);
 	if (code)
-		return error_set(err, code, "cannot register a handler of libbpf's");
+		return error_set(err, code, "cannot register a libbpf handler");
 	code = open_objects(p, options, &open);
 	if (code)
 		return error_set(err, code, "cannot open the BPF objects");
@@ -399,7 +399,7 @@ int programs_load_objects(struct programs *p, const struct programs_options *opt
 		return error_text(err, code, "%s", first.text);
 	if (!code)
 		return 0;
-	log_info("%s; again with all types of the kernel", first.text);
+	log_info("%s; retrying with all kernel types", first.text);
 	programs_free_objects(p);
 	return load(p, options, -1, err);
 }

@@ -167,7 +167,7 @@ static struct jit_row *get_row(struct jit_files *j, struct live_process *owner)
 	if (row)
 		return row;
 	if (jit_process_read(&process, owner->pid)) {
-		log_debug("pid %u was gone before its maps of code could be opened", owner->pid);
+		log_debug("pid %u ended before its code maps could be opened", owner->pid);
 		return NULL;
 	}
 	row = *row_of(j, owner) = xcalloc(1, sizeof(*row));
@@ -323,7 +323,7 @@ static bool is_full(const struct jit_files *j, struct jit_row *row, const struct
 	if (stats->bytes < FILE_BYTES && j->record_bytes < RECORD_BYTES)
 		return false;
 	if (!row->is_cut)
-		log_debug("pid %u has a map of code that is too large", row->process.pid);
+		log_debug("the code map of pid %u is too large", row->process.pid);
 	row->is_cut = true;
 	return true;
 }

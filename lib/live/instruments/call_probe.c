@@ -36,7 +36,8 @@ static int attach_one(const struct bpf_program *program, const char *tracepoint,
 		      struct error *err)
 {
 	*link = bpf_raw_tracepoint_open(tracepoint, bpf_program__fd(program));
-	return *link < 0 ? error_set(err, -errno, "cannot attach a program to system calls") : 0;
+	return *link < 0 ? error_set(err, -errno, "cannot attach a BPF program to system calls")
+			 : 0;
 }
 
 void call_probe_open(struct call_probe *p, struct marker_state *owner, call_describe_fn *describe,

@@ -72,9 +72,9 @@ static double default_hz(void)
 
 	if (!max || max >= DEFAULT_HZ)
 		return DEFAULT_HZ;
-	log_warn(
-		"sampling at %llu Hz: this machine allows no more, see kernel.perf_event_max_sample_rate",
-		(unsigned long long)max);
+	log_warn("sampling at %llu Hz: this machine allows no more, see "
+		 "kernel.perf_event_max_sample_rate",
+		 (unsigned long long)max);
 	return (double)max;
 }
 
@@ -138,7 +138,7 @@ static int choose_cycles(struct sampling_event *event, double hz, uint32_t cpu, 
 	event->clock = CLOCK_CYCLES;
 	event->frequency_hz = (uint64_t)(hz + 0.5);
 	if (hz < MIN_HARDWARE_HZ)
-		return error_text(err, -ERANGE, "cycles: at least %.0f a second can be had",
+		return error_text(err, -ERANGE, "cycles: the lowest rate is %.0f Hz",
 				  MIN_HARDWARE_HZ);
 	return try_clock(event, cpu) ? error_no_hardware(err, "cycles", cpu) : 0;
 }
@@ -359,8 +359,7 @@ static int judge(const void *settings, struct error *err)
 	const struct clock_settings *s = settings;
 
 	if (s->frequency_hz > 0 && s->interval_ns)
-		return error_text(err, -EINVAL,
-				  "--frequency and --interval exclude each other: give one");
+		return error_text(err, -EINVAL, "--frequency and --interval cannot be combined");
 	return 0;
 }
 

@@ -41,8 +41,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	/* Code described after the cut has no names. */
 	if (code.cut)
 		report_warning(
-			r,
-			"%llu %s too large and read in part: code that was made late has no names",
+			r, "%llu %s too large and read in part: code generated late has no names",
 			(unsigned long long)code.cut,
 			code.cut == 1 ? "perf map or jitdump is" : "perf maps or jitdumps are");
 }

@@ -48,7 +48,7 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	facts_count(&r->facts, FACT_TABLES_REFUSED, NULL, unwind.refused);
 	facts_count(&r->facts, FACT_COPIES_SKIPPED, NULL, skipped_copies);
 	if (unwind.refused)
-		report_warning(r, "%llu unwind %s found no room: give --unwind-memory more",
+		report_warning(r, "%llu unwind %s did not fit: increase --unwind-memory",
 			       (unsigned long long)unwind.refused,
 			       text_counted(unwind.refused, "table", "tables"));
 	if (method != RECORDER_UNWIND_AUTO && method != RECORDER_UNWIND_CFI)

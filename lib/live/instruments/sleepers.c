@@ -102,7 +102,7 @@ static void load_python(struct sleepers *s)
 	struct error err = {0};
 
 	if (programs_add_late(s->live->programs, &part, &err)) {
-		log_info("no functions of Python in stacks of sleeping threads: %s", err.text);
+		log_info("no Python functions in stacks of sleeping threads: %s", err.text);
 		s->skeleton->bss->sleepers_is_alone = true;
 		return;
 	}

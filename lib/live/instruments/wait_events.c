@@ -146,8 +146,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		if (w->settings->mode != WAITS_DEFAULT)
 			return error_text(
 				err, -ENOTSUP,
-				"--off-cpu: real-time kernels before 6.12 cannot record waits");
-		log_warn("waits are not recorded: real-time kernels before 6.12 cannot do that");
+				"--off-cpu: cannot record waits on real-time kernels before 6.12");
+		log_warn("waits are not recorded: unsupported on real-time kernels before 6.12");
 		return 0;
 	}
 	w->is_on = true;

@@ -43,9 +43,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 {
 	(void)state;
 	if (!programs->config.waits)
-		return error_text(
-			err, -EINVAL,
-			"--wakers is about waits, and none are recorded: add --off-cpu=2000");
+		return error_text(err, -EINVAL,
+				  "--wakers: needs waits to be recorded: add --off-cpu=2000");
 	programs_keep_parts(programs);
 	return 0;
 }

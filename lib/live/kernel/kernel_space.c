@@ -61,7 +61,7 @@ bool kernel_symbols_find(struct programs *programs, const uint64_t *addrs, size_
 			continue;
 		text = programs_find_symbol(programs, addrs[i]);
 		if (!text) {
-			log_debug("the kernel does not name its addresses: %m");
+			log_debug("cannot look up kernel symbols: %m");
 			return false;
 		}
 		end = 0;

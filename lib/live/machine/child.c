@@ -355,7 +355,7 @@ static int wait_until_ready(const struct child *c, const struct child_options *o
 	struct report report;
 
 	if (!receive_report(c, &report))
-		return error_text(err, -ECHILD, "the process for %s died before its start",
+		return error_text(err, -ECHILD, "the process for %s died before it started",
 				  c->name);
 	switch (report.stage) {
 	case STAGE_READY:
@@ -380,7 +380,7 @@ int child_new(struct child **out, const struct child_options *options, struct er
 	int ret;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		return error_set(err, -errno, "cannot create a pair of sockets");
+		return error_set(err, -errno, "cannot create a socket pair");
 	if (!options->identity.is_self)
 		plan_user(&plan, &options->identity);
 	plan.socket = sockets[1];

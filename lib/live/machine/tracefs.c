@@ -63,8 +63,7 @@ static int refuse_unknown(const char *events, const char *name, struct error *er
 	int category_size = colon ? (int)(colon - name) : 1;
 
 	error_text(err, -ENOENT, "%s: this kernel has no such tracepoint", name);
-	error_hint(err, "they are listed by: ls %s/%.*s", events, category_size,
-		   colon ? name : "*");
+	error_hint(err, "to list them: ls %s/%.*s", events, category_size, colon ? name : "*");
 	return -ENOENT;
 }
 
@@ -86,8 +85,8 @@ static int complete(char *name, size_t size, const char *events, const glob_t *f
 	if (found->gl_pathc > 1) {
 		_cleanup_free_ char *other = category_of(events, found->gl_pathv[1]);
 
-		return error_text(err, -ENOTUNIQ, "%s: there are several, give %s:%s or %s:%s",
-				  name, category, name, other, name);
+		return error_text(err, -ENOTUNIQ, "%s: ambiguous: use %s:%s or %s:%s", name,
+				  category, name, other, name);
 	}
 	if (strlen(full) >= size)
 		return error_text(err, -ENAMETOOLONG, "%s: the name is too long", full);

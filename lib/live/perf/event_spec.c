@@ -121,8 +121,9 @@ static int parse_name(const char *item, const char *name, struct event_spec *spe
 		name += strlen(TRACEPOINT_PREFIX);
 	if (!is_marked && !strchr(name, ':')) {
 		error_text(err, -EINVAL, "--event %s: no such event", item);
-		error_hint(err, "the names are in prof-events(7); a tracepoint is given as "
-				"CATEGORY:NAME");
+		error_hint(
+			err,
+			"see prof-events(7) for the names; a tracepoint is written CATEGORY:NAME");
 		return -EINVAL;
 	}
 	if (!tracefs_is_name(name) || strlen(name) >= sizeof(spec->name))

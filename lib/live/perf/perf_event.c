@@ -220,7 +220,7 @@ int error_no_hardware(struct error *err, const char *event, uint32_t cpu)
 	if (fd >= 0)
 		close(fd);
 	if (fd >= 0)
-		return error_text(err, -ENOENT, "%s: this machine's CPUs do not count it", event);
+		return error_text(err, -ENOENT, "%s: not supported by this machine's CPUs", event);
 	return error_text(
 		err, -ENOENT,
 		"%s: this machine has no hardware counters; use cpu-clock or leave out -e", event);

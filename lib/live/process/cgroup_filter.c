@@ -132,12 +132,12 @@ char *cgroup_search(const char *what, const char *wanted, cgroup_match_fn *match
 	if (s.count == 1)
 		return s.found;
 	if (!s.count) {
-		error_text(err, -ENOENT, "%s %s: no process runs in such a control group", what,
+		error_text(err, -ENOENT, "%s %s: no process runs in a matching control group", what,
 			   wanted);
 		return NULL;
 	}
 	error_text(err, -EINVAL, "%s %s: %u control groups match", what, wanted, s.count);
-	error_hint(err, "give one of them by --cgroup: %s", s.found);
+	error_hint(err, "choose one with --cgroup: %s", s.found);
 	free(s.found);
 	return NULL;
 }
@@ -367,16 +367,16 @@ static int find_hierarchy(const char *path, dev_t device, const char *mounts, ui
 	_cleanup_free_ char *groups = text_read_file("/proc/self/cgroup", TEXT_MAX, NULL);
 
 	if (!names || !groups)
-		return error_text(err, -ENOENT, "--cgroup %s: its hierarchy is not found", path);
+		return error_text(err, -ENOENT, "--cgroup %s: cannot find the hierarchy", path);
 	names[strcspn(names, ",")] = 0;
 	if (text_starts_with(names, "name=")) {
-		error_text(err, -EINVAL, "--cgroup %s: a hierarchy without controllers", path);
-		error_hint(err, "give the same group of another one, such as pids");
+		error_text(err, -EINVAL, "--cgroup %s: the hierarchy has no controllers", path);
+		error_hint(err, "use the same group of a different hierarchy, such as pids");
 		return -EINVAL;
 	}
 	*hierarchy = cgroup_hierarchy_of(groups, names);
 	if (!*hierarchy)
-		return error_text(err, -ENOENT, "--cgroup %s: its hierarchy is not found", path);
+		return error_text(err, -ENOENT, "--cgroup %s: cannot find the hierarchy", path);
 	return 0;
 }
 
@@ -391,7 +391,7 @@ char *cgroup_folder(const char *path, struct error *err)
 		return xstrdup(path);
 	if (below && stat(below, &st) == 0 && S_ISDIR(st.st_mode))
 		return steal(below);
-	error_text(err, -ENOENT, "--cgroup %s: there is no such control group", path);
+	error_text(err, -ENOENT, "--cgroup %s: no such control group", path);
 	return NULL;
 }
 
@@ -408,8 +408,7 @@ int cgroup_find(const char *path, struct cgroup_id *found, struct error *err)
 	if (!folder)
 		return err->code;
 	if (statfs(folder, &fs) || stat(folder, &st))
-		return error_text(err, -ENOENT, "--cgroup %s: there is no such control group",
-				  path);
+		return error_text(err, -ENOENT, "--cgroup %s: no such control group", path);
 	/* A cgroup's id in its hierarchy is the inode number of its folder. */
 	*found = (struct cgroup_id){.id = st.st_ino};
 	if (fs.f_type == CGROUP2_SUPER_MAGIC)

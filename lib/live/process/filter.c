@@ -80,10 +80,10 @@ static int parse(struct pattern *p, const char *text, struct error *err)
 		if (is_plain && p->size == NAME_LENGTH_MAX)
 			break;
 		if (p->size == WORD_BITS - 1)
-			return error_text(err, -E2BIG, "%s: longer than a name can be", text);
+			return error_text(err, -E2BIG, "%s: too long for a name", text);
 		at = parse_element(p, at);
 		if (!at)
-			return error_text(err, -EINVAL, "%s: [ without ]", text);
+			return error_text(err, -EINVAL, "%s: unterminated [", text);
 		p->size++;
 	}
 	return 0;
@@ -130,7 +130,7 @@ void filter_release(struct filter *f)
 int filter_add_pid(struct filter *f, uint32_t pid, struct error *err)
 {
 	if (process_of_thread((pid_t)pid) != (pid_t)pid)
-		return error_text(err, -ESRCH, "there is no process with pid %u", pid);
+		return error_text(err, -ESRCH, "no process with pid %u", pid);
 	f->criteria |= FILTER_PID;
 	vec_push(&f->pids, pid);
 	return 0;
@@ -141,7 +141,7 @@ int filter_add_tid(struct filter *f, uint32_t tid, struct error *err)
 	pid_t pid = process_of_thread((pid_t)tid);
 
 	if (!pid)
-		return error_text(err, -ESRCH, "there is no thread with tid %u", tid);
+		return error_text(err, -ESRCH, "no thread with tid %u", tid);
 	/* With pids given as well, the thread's process must be one of them. */
 	if (!(f->criteria & FILTER_PID) || f->criteria & FILTER_TID) {
 		f->criteria |= FILTER_PID;
@@ -160,7 +160,7 @@ int filter_add_uid(struct filter *f, const char *user, struct error *err)
 	if (!text_to_u64(user, 10, &uid)) {
 		entry = getpwnam(user);
 		if (!entry)
-			return error_text(err, -ENOENT, "there is no user %s", user);
+			return error_text(err, -ENOENT, "no such user: %s", user);
 		uid = entry->pw_uid;
 	}
 	if (uid >= UINT32_MAX)
@@ -180,8 +180,8 @@ int filter_add_cgroup(struct filter *f, const char *path, struct error *err)
 	if (ret)
 		return ret;
 	if (f->cgroups.count && f->cgroup_hierarchy != cgroup.hierarchy)
-		return error_text(err, -EINVAL, "--cgroup %s: all have to be of one hierarchy",
-				  path);
+		return error_text(err, -EINVAL,
+				  "--cgroup %s: all control groups must be in one hierarchy", path);
 	if (f->cgroups.count == CGROUPS_MAX)
 		return error_text(err, -E2BIG, "--cgroup: at most %d groups", CGROUPS_MAX);
 	f->criteria |= FILTER_CGROUP;
@@ -206,7 +206,7 @@ int filter_set_cpus(struct filter *f, const char *list, struct error *err)
 {
 	cpu_list_release(&f->cpus);
 	if (cpu_list_parse(list, &f->cpus))
-		return error_text(err, -EINVAL, "--cpu %s: not an ascending list such as 0-3,8",
+		return error_text(err, -EINVAL, "--cpu %s: must be an ascending list such as 0-3,8",
 				  list);
 	return 0;
 }

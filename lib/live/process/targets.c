@@ -41,7 +41,7 @@ void targets_release(struct targets *t)
 
 static int fail_missing(pid_t pid, struct error *err)
 {
-	return error_text(err, -ESRCH, "there is no process with pid %d", (int)pid);
+	return error_text(err, -ESRCH, "no process with pid %d", (int)pid);
 }
 
 pid_t process_of_thread(pid_t tid)
@@ -61,7 +61,7 @@ static int fail_to_open(pid_t pid, int code, struct error *err)
 	if (process == pid)
 		return error_set(err, code, "cannot follow pid %d", (int)pid);
 	error_text(err, -EINVAL, "%d is a thread of process %d", (int)pid, (int)process);
-	error_hint(err, "give the process: %d", (int)process);
+	error_hint(err, "use the process: %d", (int)process);
 	return -EINVAL;
 }
 
@@ -180,7 +180,7 @@ int targets_add_names(struct targets *t, const struct name_set *names, const cha
 	int found = add_those(t, is_named, names, err);
 
 	if (!found)
-		return error_text(err, -ESRCH, "there is no process with the name %s", text);
+		return error_text(err, -ESRCH, "no process with the name %s", text);
 	return found < 0 ? found : 0;
 }
 
@@ -232,7 +232,7 @@ int targets_add_matches(struct targets *t, const char *list, struct error *err)
 	int found = add_those(t, is_among, list, err);
 
 	if (!found)
-		return error_text(err, -ESRCH, "there is no process with the name %s", list);
+		return error_text(err, -ESRCH, "no process with the name %s", list);
 	return found < 0 ? found : 0;
 }
 
@@ -245,7 +245,8 @@ int targets_add_group(struct targets *t, char *folder, struct error *err)
 {
 	t->group = folder;
 	cgroup_processes(folder, add_member, t);
-	return t->alive ? 0 : error_text(err, -ESRCH, "%s: it has no process", folder);
+	return t->alive ? 0
+			: error_text(err, -ESRCH, "%s: no process in this control group", folder);
 }
 
 /* Refuses files that only prof's file capabilities, not the caller, may read. -1 with errno set. */

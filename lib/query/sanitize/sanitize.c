@@ -888,7 +888,7 @@ int sanitize(struct profile **into, const struct profile *from,
 
 	*counts = (struct sanitize_counts){0};
 	if (options->names && regcomp(&s.names, options->names, REG_EXTENDED | REG_NOSUB))
-		return error_text(err, -EINVAL, "names=%s is not a regular expression",
+		return error_text(err, -EINVAL, "names=%s: invalid regular expression",
 				  options->names);
 	s.into = profile_new();
 	prepare(&s);

@@ -175,7 +175,7 @@ static int store(struct perf_file *file, const uint8_t *record, const struct per
 		note_time(file, time);
 	if (perf_store_add(&file->store, time, record, head->size))
 		return 0;
-	return error_text(err, -EFBIG, "there are more than 32 GB of records");
+	return error_text(err, -EFBIG, "more than 32 GB of records");
 }
 
 static int take_kernel(struct perf_file *file, const uint8_t *record, const struct perf_head *head,
@@ -358,7 +358,7 @@ static ssize_t take_first(struct perf_feed *f, const uint8_t *bytes, size_t size
 		return 0;
 	head = perf_file_head(f->file, bytes);
 	if (head.size < HEAD_SIZE)
-		return error_text(err, -EBADMSG, "a record has a size of %u bytes", head.size);
+		return error_text(err, -EBADMSG, "invalid record size: %u bytes", head.size);
 	if (head.size > size)
 		return 0;
 	ret = take(f, bytes, &head, err);

@@ -408,8 +408,8 @@ static int read_all(int fd, const struct section *section, uint8_t **bytes, stru
 	size = read_at(fd, *bytes, section->size, section->offset);
 	if (size == (ssize_t)section->size)
 		return 0;
-	return size < 0 ? error_set(err, (int)size, "cannot read")
-			: error_text(err, -EBADMSG, "the file ends early");
+	return size < 0 ? error_set(err, (int)size, "cannot read the file")
+			: error_text(err, -EBADMSG, "the file is truncated");
 }
 
 static int read_attr(struct perf_file *f, int fd, uint64_t file_size, struct ordered_bytes *b,
@@ -443,8 +443,7 @@ static int read_attrs(struct perf_file *f, int fd, uint64_t file_size, const str
 
 	if (!is_inside(&header->attrs, file_size) || header->attr_size < PERF_ATTR_SIZE_MIN + 16 ||
 	    header->attr_size > 4096 || header->attrs.size / header->attr_size > PERF_ATTRS_MAX)
-		return error_text(err, -EBADMSG,
-				  "the header is damaged, or the file was cut in it");
+		return error_text(err, -EBADMSG, "the header is damaged or truncated");
 	ret = read_all(fd, &header->attrs, &bytes, err);
 	if (ret)
 		return ret;
@@ -499,7 +498,7 @@ static int read_records(struct perf_file *f, int fd, const struct section *data,
 				       data->offset + done);
 
 		if (size < 0)
-			ret = error_set(err, (int)size, "cannot read");
+			ret = error_set(err, (int)size, "cannot read the file");
 		if (size <= 0)
 			break;
 		ret = perf_feed_bytes(&feed, piece, (size_t)size, err);
@@ -527,8 +526,7 @@ static int read_file(struct perf_file *f, int fd, uint64_t file_size, struct ord
 	for (size_t i = 0; i < PERF_FEATURE_MAX / 64; i++)
 		header.features[i] = ordered_u64(b);
 	if (b->bytes.failed || header.data.offset > file_size)
-		return error_text(err, -EBADMSG,
-				  "the header is damaged, or the file was cut in it");
+		return error_text(err, -EBADMSG, "the header is damaged or truncated");
 	/* perf writes the size last. */
 	if (!header.data.size || !is_inside(&header.data, file_size)) {
 		f->is_cut = true;
@@ -574,18 +572,17 @@ static int read_any(struct perf_file *f, int fd, struct error *err)
 	struct stat st;
 
 	if (size < 0 || fstat(fd, &st))
-		return error_set(err, size < 0 ? (int)size : -errno, "cannot read");
+		return error_set(err, size < 0 ? (int)size : -errno, "cannot read the file");
 	if (!size)
 		return error_text(err, -ENODATA, "data is empty: perf record failed");
 	if (!memcmp(bytes, OLD_MAGIC, MAGIC_SIZE))
-		return error_text(err, -EBADMSG, "written by perf of before 2011");
+		return error_text(err, -EBADMSG, "unsupported format of perf before 2011");
 	f->is_swapped = memcmp(bytes, MAGIC, MAGIC_SIZE) != 0;
 	b = ordered_bytes_of(bytes, (size_t)size, f->is_swapped);
 	bytes_skip(&b.bytes, MAGIC_SIZE);
 	header_size = ordered_u64(&b);
 	if (b.bytes.failed || (header_size != PIPE_HEADER_SIZE && header_size < FILE_HEADER_SIZE))
-		return error_text(err, -EBADMSG,
-				  "the header is damaged, or the file was cut in it");
+		return error_text(err, -EBADMSG, "the header is damaged or truncated");
 	if (header_size != PIPE_HEADER_SIZE)
 		return read_file(f, fd, (uint64_t)st.st_size, &b, err);
 	rest = (struct section){PIPE_HEADER_SIZE, (uint64_t)st.st_size - PIPE_HEADER_SIZE};
@@ -600,7 +597,7 @@ int perf_file_read(struct perf_file *f, int fd, struct error *err)
 	if (!ret && data >= 0)
 		ret = read_parts(f, fd, err);
 	if (!ret && !f->store.order.count)
-		ret = error_text(err, -ENODATA, "it holds no record");
+		ret = error_text(err, -ENODATA, "the file contains no records");
 	perf_untimed_place(f);
 	perf_store_sort(&f->store);
 	return ret;

@@ -50,20 +50,21 @@ int code_fetch(const struct module *module, const struct identity *owner)
 static int fail_missing(const struct module *module, const char *name, struct error *err)
 {
 	if (module_is_kernel(module)) {
-		error_text(err, -ENOENT, "%s: the code of the kernel is not here", name);
+		error_text(err, -ENOENT, "%s: the kernel's code is not on this machine", name);
 		error_hint(err, "install the kernel's debug package, with its vmlinux, or name a "
 				"server in DEBUGINFOD_URLS");
 		return -ENOENT;
 	}
 	if (module->kind == PROFILE_MODULE_CODE_DUMP) {
-		error_text(err, -ENOENT, "%s: the code that the program made at run time is %s",
-			   name,
+		error_text(err, -ENOENT, "%s: code generated at run time: %s", name,
 			   module->reason == SYMBOLS_OTHER_BUILD
-				   ? "not there any more: another run has overwritten the dump"
-			   : module->reason == SYMBOLS_UNREADABLE ? "in a dump you may not read"
-								  : "gone: the dump is not here");
-		error_hint(err, "keep the dump where it was written, or give its folder to "
-				"--debug-dir");
+				   ? "another run has overwritten the dump"
+			   : module->reason == SYMBOLS_UNREADABLE
+				   ? "cannot read the dump"
+				   : "the dump is not on this machine");
+		error_hint(
+			err,
+			"keep the dump where it was written, or name its folder with --debug-dir");
 		return -ENOENT;
 	}
 	return error_text(err, -ENOENT, "%s: no code: %s", name,
@@ -131,6 +132,6 @@ int function_code_read(struct function_code *code, const struct module *module, 
 	code->machine = summary.machine;
 	ret = read_segment(code, fd, &summary, rva, size);
 	binary_summary_release(&summary);
-	return ret ? error_text(err, ret, "%s: no code is at 0x%llx", name, (unsigned long long)rva)
+	return ret ? error_text(err, ret, "%s: no code at 0x%llx", name, (unsigned long long)rva)
 		   : 0;
 }

@@ -187,7 +187,7 @@ static int find_map(const struct finding *f, struct wanted *w)
 	for (const char *const *dir = f->dirs; fd < 0 && w->release && dir && *dir; dir++) {
 		fd = open_map(w, xasprintf("%s/System.map-%s", *dir, w->release));
 		if (fd >= 0)
-			log_info("kernel symbols of System.map-%s, by its release alone",
+			log_info("kernel symbols from System.map-%s, matched by release only",
 				 w->release);
 	}
 	return fd;

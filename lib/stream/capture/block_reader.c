@@ -61,8 +61,8 @@ int capture_header_check(const struct capture_header *h, size_t size, struct err
 		return error_text(err, -EBADMSG, "not a capture, or its beginning is missing");
 	if (!h->version || h->version > CAPTURE_VERSION)
 		return error_text(err, -EBADMSG,
-				  "a capture of version %u: this prof reads up to %u", h->version,
-				  CAPTURE_VERSION);
+				  "unsupported capture version %u: this prof reads up to %u",
+				  h->version, CAPTURE_VERSION);
 	if (crc32_add(0, h, offsetof(struct capture_header, check)) != h->check ||
 	    h->size < sizeof(*h) || h->size > CAPTURE_RAW_MAX)
 		return error_text(err, -EBADMSG, "the header of the capture is damaged");

@@ -541,7 +541,7 @@ int patch_find_references(struct patch *r, struct error *err)
 		count++;
 	}
 	if (!count || w.s.failed)
-		ret = error_text(err, -EBADMSG, "threads[%zu] is damaged, at byte %zu",
+		ret = error_text(err, -EBADMSG, "threads[%zu] is damaged at byte %zu",
 				 count ? count - 1 : 0, w.s.at);
 	vec_release(&w.types);
 	vec_release(&w.fields);

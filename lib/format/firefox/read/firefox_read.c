@@ -447,7 +447,7 @@ int import_threads(struct import *r, struct error *err)
 		row += !ret && !s.failed;
 	}
 	if (!ret && s.failed)
-		ret = error_text(err, -EBADMSG, "there is no thread, or it is damaged");
+		ret = error_text(err, -EBADMSG, "the thread is missing or damaged");
 	return ret ? error_wrap(err, "threads[%zu]", row), ret : 0;
 }
 
@@ -741,7 +741,7 @@ void import_release(struct import *r)
 int import_finish(struct import *r, struct error *err)
 {
 	if (!r->profile->threads.rows.count)
-		return error_text(err, -EBADMSG, "there is no thread");
+		return error_text(err, -EBADMSG, "the profile has no threads");
 	import_settle_threads(r);
 	import_apply_cpus(r);
 	/* Drop the unused form of each frame: leaf or caller. */

@@ -202,7 +202,7 @@ static int add_frame(struct import *r, const struct own_row *cells, struct error
 	struct frame frame = {.module = NO_MODULE, .symbol = NO_SYMBOL};
 
 	if (cells->at[LOCATION] < 0 || (size_t)cells->at[LOCATION] >= r->string_count)
-		return error_text(err, -EBADMSG, "frameTable.location points nowhere");
+		return error_text(err, -EBADMSG, "frameTable.location is out of range");
 	locate(r, r->strings[cells->at[LOCATION]], &frame);
 	if (cells->at[LINE] > 0 && cells->at[LINE] <= PLACE_MAX)
 		frame.line = (uint32_t)cells->at[LINE];
@@ -232,7 +232,7 @@ static int read_rows(const struct import *r, struct span span, const char *const
 
 	vec_clear(&rows->rows);
 	grid_read(&grid, &s, &reader);
-	return s.failed ? error_text(err, -EBADMSG, "a thread's tables are damaged, at byte %zu",
+	return s.failed ? error_text(err, -EBADMSG, "a thread's tables are damaged at byte %zu",
 				     s.at)
 			: 0;
 }
@@ -311,7 +311,7 @@ static void processes_release(struct processes *all)
 
 static int damaged(const struct json_cursor *s, struct error *err)
 {
-	return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", s->at);
+	return error_text(err, -EBADMSG, "invalid JSON at byte %zu", s->at);
 }
 
 static int no_gecko(struct error *err)
@@ -542,8 +542,8 @@ static int read_version(struct import *r, const struct process *p, struct error 
 	}
 	if (r->version < GECKO_VERSION_MIN)
 		return error_text(err, -ENOTSUP,
-				  "version %" PRId64 " of the Gecko format is older than what prof "
-				  "reads (%d and newer)",
+				  "version %" PRId64
+				  " of the Gecko format is too old: prof reads %d and newer",
 				  r->version, GECKO_VERSION_MIN);
 	return 0;
 }

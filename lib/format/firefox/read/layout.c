@@ -69,7 +69,7 @@ static int table_read(struct table *t, struct json_cursor *s, const char *name, 
 	}
 	t->span.end = s->at;
 	if (s->failed || length < 0 || length > LENGTH_MAX)
-		return error_text(err, -EBADMSG, "%s is no table", name);
+		return error_text(err, -EBADMSG, "%s is not a table", name);
 	t->length = (size_t)length;
 	for (size_t i = 0; i < t->columns.count && !ret && !is_own; i++)
 		ret = check_length(t, s, &t->columns.items[i], counts[i], err);
@@ -138,8 +138,8 @@ int table_read_cells(const struct table *t, const struct json_cursor *s, const c
 	at = json_cursor_within(s, column->values);
 	json_for_each_element(&at, row) {
 		if (!read_cell(&at, range, &cells[row]))
-			return error_text(err, -EBADMSG, "%s.%s[%zu] points nowhere", t->name, name,
-					  row);
+			return error_text(err, -EBADMSG, "%s.%s[%zu] is out of range", t->name,
+					  name, row);
 	}
 	*values = steal(cells);
 	return 0;
@@ -263,7 +263,7 @@ static bool is_there(struct span span)
 
 static int damaged(const struct json_cursor *s, struct error *err)
 {
-	return error_text(err, -EBADMSG, "not valid JSON, at byte %zu", s->at);
+	return error_text(err, -EBADMSG, "invalid JSON at byte %zu", s->at);
 }
 
 static int no_profile(struct error *err)
@@ -314,8 +314,8 @@ static int check_version(const struct layout *l, struct error *err)
 {
 	if (l->version > LAYOUT_VERSION_MAX)
 		return error_text(err, -ENOTSUP,
-				  "version %" PRId64 " of the profile format is newer than what "
-				  "prof reads (up to %d)",
+				  "version %" PRId64
+				  " of the profile format is too new: prof reads up to %d",
 				  l->version, LAYOUT_VERSION_MAX);
 	return 0;
 }

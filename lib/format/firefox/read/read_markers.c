@@ -661,6 +661,6 @@ int import_markers(struct import *r, struct span table, struct profile_thread *t
 	is_valid = !s.failed && take_drafts(r, &of, grid.columns & 1u << PHASE, thread);
 	vec_release(&of.rows);
 	if (!is_valid)
-		return error_text(err, -EBADMSG, "a marker points nowhere");
+		return error_text(err, -EBADMSG, "a marker has an index out of range");
 	return 0;
 }

@@ -171,7 +171,7 @@ int import_allocations(struct import *r, struct json_cursor *s, struct allocatio
 	vec_release(&list.rows);
 	vec_release(&list.blocks);
 	index_release(&list.by_block);
-	return s->failed ? error_text(err, -EBADMSG, "allocations are damaged, at byte %zu", s->at)
+	return s->failed ? error_text(err, -EBADMSG, "allocations are damaged at byte %zu", s->at)
 			 : 0;
 }
 
@@ -611,7 +611,7 @@ static int read_samples(struct sample_reader *of, struct json_cursor *s, struct 
 	vec_clear(&of->samples->rows);
 	grid_read(&grid, s, &reader);
 	if (s->failed)
-		return error_text(err, -EBADMSG, "samples are damaged, at byte %zu", s->at);
+		return error_text(err, -EBADMSG, "samples are damaged at byte %zu", s->at);
 	if (grid.is_ragged)
 		return error_text(err, -EBADMSG, "columns of samples differ in length");
 	if (!(grid.columns & 1u << STACK) || !(grid.columns & (1u << TIME | 1u << TIME_DELTAS)))

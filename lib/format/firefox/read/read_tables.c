@@ -184,7 +184,7 @@ static int add_funcs(struct import *r, struct error *err)
 		};
 
 		if (func.name == NO_STRING)
-			return error_text(err, -EBADMSG, "funcTable.name[%zu] points nowhere", i);
+			return error_text(err, -EBADMSG, "funcTable.name[%zu] is out of range", i);
 		func.name = own_label(r, func.name);
 		own_place_script(r, &func);
 		func.is_named = !cells_is_synthetic(strings_get(&r->profile->strings, func.name));
@@ -313,7 +313,7 @@ static int add_frames(struct import *r, struct error *err)
 		struct frame frame = {.symbol = NO_SYMBOL};
 
 		if (c->frame_func[i] < 0)
-			return error_text(err, -EBADMSG, "frameTable.func points nowhere");
+			return error_text(err, -EBADMSG, "frameTable.func is out of range");
 		frame.module = frame_module(r, i);
 		frame.func = r->own.funcs.items[c->frame_func[i]];
 		if (c->frame_address[i] >= 0 && (frame.module != NO_MODULE || !r->read_own_tables))

@@ -63,7 +63,7 @@ int firefox_write(const struct profile *p, const struct export_options *options,
 	struct jsonw w;
 
 	if (!p->threads.rows.count)
-		return error_text(err, -ENODATA, "the recording has no thread");
+		return error_text(err, -ENODATA, "the recording has no threads");
 	make_rows(&f, options ? options : &defaults);
 	firefox_find_peaks(&f);
 	firefox_tables_init(&f);

@@ -596,7 +596,7 @@ int gecko_write(const struct profile *p, const struct export_options *options, s
 	(void)options;
 	(void)counts;
 	if (!p->threads.rows.count)
-		return error_text(err, -ENODATA, "the recording has no thread");
+		return error_text(err, -ENODATA, "the recording has no threads");
 	g.first = &p->threads.rows.items[0];
 	gecko_tables_init(&g);
 	jsonw_init(&w, out);

@@ -7,7 +7,7 @@
 
 static int bad(const char *what, struct error *err)
 {
-	return error_text(err, -EBADMSG, "the data are damaged: %s", what);
+	return error_text(err, -EBADMSG, "the data is damaged: %s", what);
 }
 
 static bool is_reference(enum column_kind kind)

@@ -40,7 +40,7 @@ void slab_reader_free(struct slab_reader *r)
 
 static int damaged(const char *what, struct error *err)
 {
-	return error_text(err, -EBADMSG, "the data are damaged: %s", what);
+	return error_text(err, -EBADMSG, "the data is damaged: %s", what);
 }
 
 static uint64_t value_at(const struct column_data *d, size_t i)
@@ -268,11 +268,11 @@ int slab_read(struct slab_reader *r, const void *data, size_t size, struct error
 	bytes_init(&b, data, size);
 	magic = bytes_take(&b, magic_size);
 	if (!magic || memcmp(magic, SLAB_MAGIC, magic_size) != 0)
-		return damaged("they do not begin as they should", err);
+		return damaged("wrong magic number", err);
 	if (bytes_u32(&b) != SLAB_VERSION)
-		return error_text(err, -ENOTSUP, "the data are of another version");
+		return error_text(err, -ENOTSUP, "unsupported version of the data");
 	if (bytes_u64(&b) != bytes_left(&b))
-		return damaged("they are cut off", err);
+		return damaged("truncated", err);
 	while (!ret && bytes_left(&b)) {
 		if (!next_column(&b, &d))
 			return damaged("a column", err);

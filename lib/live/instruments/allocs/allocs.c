@@ -496,9 +496,8 @@ static int configure(void *state, struct programs_options *programs, struct erro
 		return 0;
 	if (!path || strpbrk(path, ": \t"))
 		return error_text(err, -EINVAL,
-				  "--alloc: the folder of prof has a name that LD_PRELOAD cannot "
-				  "have: %s",
-				  path ? path : "it is unknown");
+				  "--alloc: cannot put the folder of prof into LD_PRELOAD: %s",
+				  path ? path : "unknown folder");
 	if (access(path, R_OK) != 0)
 		return error_set(err, -errno, "--alloc: cannot read %s", path);
 	return 0;
@@ -513,11 +512,11 @@ static int attach_shim(struct allocs *a, struct error *err)
 		.program = bpf_program__fd(a->skeleton->progs.on_alloc),
 		.flags = a->is_multi ? UPROBE_IS_MULTI : 0,
 	};
-	int code = fd < 0 ? error_set(err, -ENOENT, "cannot open it")
+	int code = fd < 0 ? error_set(err, -ENOENT, "cannot open the library")
 			  : probed_processes_attach_all(&a->declared, fd, &target, &a->shim, err);
 
 	if (code)
-		error_wrap(err, "--alloc: attach to %s", path ? path : ALLOC_SHIM_NAME);
+		error_wrap(err, "--alloc: cannot attach to %s", path ? path : ALLOC_SHIM_NAME);
 	return code;
 }
 
@@ -537,7 +536,7 @@ static int attach(void *state, struct error *err)
 	if (call_cost_measure(&a->cost, bpf_program__fd(a->skeleton->progs.on_alloc_call),
 			      bpf_program__fd(a->skeleton->progs.on_alloc_return), flags,
 			      &a->measured, err))
-		return error_wrap(err, "--alloc: measure what probes cost");
+		return error_wrap(err, "--alloc: cannot measure the cost of probes");
 	return 0;
 }
 
@@ -596,7 +595,7 @@ static int judge_rate(struct allocs *a, struct error *err)
 		return 0;
 	}
 	error_text(err, -EBUSY, COST_TEXT, frees + others, 100 * busy);
-	error_hint(err, "record the program from its start, or give --alloc-anyway");
+	error_hint(err, "record the program from its start, or use --alloc-anyway");
 	return -EBUSY;
 }
 
@@ -665,13 +664,12 @@ static void report(const void *state, const struct record_tally *tally, struct r
 	unheard_programs_describe(&a->unheard, &unheard);
 	if (unheard.size)
 		report_line(r,
-			    "no allocations are known of %s: static, set-user-id, or of another "
-			    "libc",
+			    "no allocations were recorded of %s: static, set-user-ID, or with a "
+			    "different libc",
 			    strbuf_text(&unheard));
 	uprobe_jobs_get_stats(a->has_functions ? a->called.jobs : a->declared.jobs, &stats);
 	if (stats.failed || stats.left_out)
-		report_warning(r,
-			       "allocations of %" PRIu64 " files of processes are not recorded%s%s",
+		report_warning(r, "allocations in %" PRIu64 " process files are not recorded%s%s",
 			       stats.failed + stats.left_out, stats.failed ? ": " : "",
 			       stats.failed ? stats.failure.text : "");
 }

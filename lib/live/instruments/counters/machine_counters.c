@@ -149,13 +149,13 @@ static int open_row(struct file_counter *row, const char *value, struct error *e
 
 	row->fd = open_regular(row->path);
 	if (row->fd == -ENXIO)
-		return error_text(err, -EINVAL, "--counter %s: %s is not a file that can be read",
-				  value, row->path);
+		return error_text(err, -EINVAL, "--counter %s: %s is not a readable file", value,
+				  row->path);
 	if (row->fd < 0)
 		return error_set(err, row->fd, "--counter %s: cannot open %s", value, row->path);
 	if (!read_row(row, &number))
 		return error_text(err, -EINVAL, "--counter %s: no number%s%s in %s", value,
-				  row->key ? " behind " : "", row->key ? row->key : "", row->path);
+				  row->key ? " after " : "", row->key ? row->key : "", row->path);
 	return 0;
 }
 
@@ -167,7 +167,7 @@ int file_counters_open(struct file_counters *f, const struct file_counter_settin
 	int code = before.failure;
 
 	if (code)
-		error_set(err, code, "cannot open the files of counters as the invoking user");
+		error_set(err, code, "cannot open counter files as the invoking user");
 	while (!code && f->count < settings->count) {
 		struct file_counter *row = &f->rows[f->count];
 		const char *value = settings->values[f->count++];

@@ -443,7 +443,7 @@ int probed_processes_attach_all(struct probed_processes *p, int fd,
 	int attached;
 
 	if (number == NO_USDT_FILE)
-		return error_text(err, -ENOENT, "there are no probes in it");
+		return error_text(err, -ENOENT, "the file has no probes");
 	file = p->probes.files.items[number];
 	file->is_everywhere = true;
 	target.file = file->fd;

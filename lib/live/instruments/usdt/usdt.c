@@ -230,12 +230,10 @@ static void warn(const struct usdt *u, const struct uprobe_jobs_stats *stats, st
 				       pattern->provider, pattern->name);
 	}
 	if (stats->failed)
-		report_warning(r, "%" PRIu64 " probes (USDT) are not recorded: %s", stats->failed,
+		report_warning(r, "%" PRIu64 " USDT probes are not recorded: %s", stats->failed,
 			       stats->failure.text);
 	if (stats->left_out || u->processes.probes.left_out)
-		report_warning(r,
-			       "probes (USDT) are missing: there were too many, in %" PRIu64
-			       " files of processes",
+		report_warning(r, "USDT probes are missing: too many, in %" PRIu64 " process files",
 			       stats->left_out + u->processes.probes.left_out);
 }
 

@@ -65,12 +65,13 @@ static int parse_label(struct usdt_pattern *p, struct error *err)
 		if (!part.kind)
 			continue;
 		if (part.kind == '?')
-			return error_text(err, -EINVAL,
-					  "--usdt %s: '%s' is none of %%d, %%x, %%s, %%2$s, %%%%",
-					  p->text, part.at);
+			return error_text(
+				err, -EINVAL,
+				"--usdt %s: '%s' is not one of %%d, %%x, %%s, %%2$s, %%%%", p->text,
+				part.at);
 		if (part.argument < 1 || part.argument > USDT_ARGUMENTS_MAX)
 			return error_text(err, -EINVAL,
-					  "--usdt %s: probes have %d arguments at most", p->text,
+					  "--usdt %s: probes have at most %d arguments", p->text,
 					  USDT_ARGUMENTS_MAX);
 		bit = (uint16_t)(1u << (part.argument - 1));
 		if (part.kind == 's')
@@ -81,10 +82,11 @@ static int parse_label(struct usdt_pattern *p, struct error *err)
 			p->hexadecimals |= bit;
 	}
 	if (p->texts & numbers)
-		return error_text(err, -EINVAL, "--usdt %s: an argument is both text and number",
+		return error_text(err, -EINVAL,
+				  "--usdt %s: an argument is used both as a string and as a number",
 				  p->text);
 	if (__builtin_popcount(p->texts) > USDT_TEXTS_MAX)
-		return error_text(err, -EINVAL, "--usdt %s: more than %d arguments are texts",
+		return error_text(err, -EINVAL, "--usdt %s: more than %d arguments are strings",
 				  p->text, USDT_TEXTS_MAX);
 	return 0;
 }

@@ -191,7 +191,7 @@ static void code_versions_init(struct code_versions *v, struct code_table *table
 	for (size_t i = 0; i < orders.count && !v->is_cut; i++)
 		add_entry(v, orders.items[i].row);
 	if (v->is_cut)
-		log_debug("maps of code overlap too often: some of it has no name");
+		log_debug("code maps overlap too often: some code has no names");
 	vec_release(&orders);
 }
 

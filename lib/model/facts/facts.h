@@ -27,15 +27,15 @@ enum fact_id {
 
 enum fact_format {
 	FACT_FORMAT_COUNT,
-	FACT_FORMAT_COUNT_UNLESS_0, /* 0 has no row in the panel */
+	FACT_FORMAT_COUNT_UNLESS_0, /* a value of 0 gets no row in the panel */
 	FACT_FORMAT_BYTES,
-	FACT_FORMAT_MS, /* a count of ms */
-	FACT_FORMAT_NS, /* a count of ns; --stats has it in ms with three decimals */
+	FACT_FORMAT_MS, /* count of milliseconds */
+	FACT_FORMAT_NS, /* count of nanoseconds; in --stats as milliseconds with three decimals */
 	FACT_FORMAT_FLAG,
-	FACT_FORMAT_REAL, /* the panel shows it as a percentage, 1 being all */
-	FACT_FORMAT_SHARE, /* the same, with six decimals */
+	FACT_FORMAT_REAL, /* percentage in the panel; 1 means 100 % */
+	FACT_FORMAT_SHARE, /* like FACT_FORMAT_REAL, with six decimals */
 	FACT_FORMAT_TEXT,
-	FACT_FORMAT_JSON, /* a text, unchanged in --stats */
+	FACT_FORMAT_JSON, /* JSON text, copied unchanged to --stats */
 	FACT_FORMAT_OBJECT, /* no value: an object of --stats that may stay empty */
 };
 
@@ -45,7 +45,7 @@ enum fact_section {
 	FACT_SECTION_RECORDING,
 	FACT_SECTION_SETTINGS,
 	FACT_SECTION_UNWINDING,
-	FACT_SECTION_TABLES, /* printed at the end of the section before */
+	FACT_SECTION_TABLES, /* printed at the end of the preceding section */
 	FACT_SECTION_CODE,
 	FACT_SECTION_LOSSES,
 	FACT_SECTION_EVENTS,
@@ -59,25 +59,25 @@ enum fact_origin { FACT_LIVE, FACT_MADE, FACT_WRITTEN }; /* see facts.def */
 
 struct fact_kind {
 	const char *name; /* name of the id, for captures */
-	const char *key, *label; /* "" if it has none */
+	const char *key, *label; /* "" for a fact without a key or label */
 	enum fact_section section;
 	enum fact_format format;
 	enum fact_origin origin;
-	bool is_harmless; /* its row stays in a sanitized profile */
+	bool is_harmless; /* row stays in a sanitized profile */
 };
 
 struct fact {
 	enum fact_id id;
-	char *of; /* subject that "*" stands for; NULL if nothing; owned */
-	uint64_t count; /* also of bytes, ms, ns; a flag is 0 or 1 */
+	char *of; /* subject that replaces "*"; NULL: none; owned */
+	uint64_t count; /* a count, or bytes, ms or ns; 0 or 1 for a flag */
 	double real;
 	char *text; /* owned; NULL for numbers */
-	bool is_hidden; /* from the panel */
+	bool is_hidden; /* not shown in the panel */
 };
 
 /* Zeroed is empty. */
 struct facts {
-	VEC(struct fact) rows; /* in the order in which they were added */
+	VEC(struct fact) rows; /* in order of insertion */
 };
 
 void facts_release(struct facts *f);

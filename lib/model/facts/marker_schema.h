@@ -12,7 +12,7 @@
 
 /* Type of a marker field's value. The numbers are part of the capture format. */
 enum field_type {
-	FIELD_NONE, /* no value: a marker may lack any field of its schema */
+	FIELD_NONE, /* no value: any field of a schema may be missing from a marker */
 	FIELD_STRING,
 	FIELD_INTEGER, /* signed */
 	FIELD_BYTES,
@@ -29,7 +29,7 @@ enum field_type {
 enum {
 	SHOWN_IN_CHART = 1 << 0,
 	SHOWN_IN_TABLE = 1 << 1,
-	SHOWN_IN_OVERVIEW = 1 << 2, /* on the thread's track */
+	SHOWN_IN_OVERVIEW = 1 << 2, /* on the track of the thread */
 	SHOWN_WITH_MEMORY = 1 << 3,
 	SHOWN_WITH_IPC = 1 << 4,
 	SHOWN_WITH_FILE_IO = 1 << 5,
@@ -45,7 +45,7 @@ enum marker_group {
 	GROUP_SYSCALLS,
 	GROUP_PROCESS,
 	GROUP_SIGNALS,
-	GROUP_OWN, /* of the recorder itself */
+	GROUP_OWN, /* markers of the recorder itself */
 	GROUP_NETWORK,
 	GROUP_COUNT,
 };
@@ -57,13 +57,13 @@ enum marker_group {
 /* Kinds of values, by which a profile is sanitized before sharing. */
 enum value_kind {
 	VALUE_UNKNOWN, /* left out */
-	VALUE_NUMBER, /* or a stack */
-	VALUE_WORDS, /* the program's own, or a name meant for others to read */
+	VALUE_NUMBER, /* a number or a stack */
+	VALUE_WORDS, /* the program's own words, or a name meant for others */
 	VALUE_PATH,
-	VALUE_FOLDER, /* kept only with all other paths */
+	VALUE_FOLDER, /* kept only together with all other paths */
 	VALUE_ARGUMENTS,
 	VALUE_TASK, /* name of a thread or process */
-	VALUE_MACHINE, /* describes this machine or others */
+	VALUE_MACHINE, /* describes this machine or other machines */
 };
 
 #define MARKER_SCHEMA_FIELDS_MAX 16
@@ -78,8 +78,9 @@ struct marker_schema_field {
 struct marker_schema {
 	const char *name, *label;
 	uint32_t shown; /* SHOWN_…, and a group */
-	bool stays; /* kept in every sanitized profile */
-	struct marker_schema_field fields[MARKER_SCHEMA_FIELDS_MAX]; /* up to one without a key */
+	bool stays; /* the marker is kept in every sanitized profile */
+	struct marker_schema_field
+		fields[MARKER_SCHEMA_FIELDS_MAX]; /* up to the first field without a key */
 };
 
 #define NO_FIELDS
@@ -102,8 +103,8 @@ const struct marker_schema *marker_schema(enum marker_id id);
 const struct marker_schema *marker_schema_find(const char *name);
 
 enum counter_graph {
-	COUNTER_LEVEL, /* shown as the running sum: memory */
-	COUNTER_RATE, /* shown as the amount per time: bytes read */
+	COUNTER_LEVEL, /* running sum, such as memory */
+	COUNTER_RATE, /* amount per time, such as bytes read */
 	COUNTER_GRAPH_COUNT,
 };
 

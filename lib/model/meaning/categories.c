@@ -139,7 +139,7 @@ static const char bpf_names[] =
 static const struct subsystem {
 	const char *names;
 	uint8_t id; /* enum kernel_subcategory */
-	bool is_entry; /* a way into the kernel, not a subsystem */
+	bool is_entry; /* the function is an entry to the kernel, not a subsystem */
 } subsystems[] = {
 	{syscall_names, KERNEL_SYSCALL, true},	   {fault_names, KERNEL_FAULT, true},
 	{interrupt_names, KERNEL_INTERRUPT, true}, {scheduler_names, KERNEL_SCHEDULER, false},
@@ -170,15 +170,15 @@ static const struct directory {
 
 struct pattern {
 	const char *text;
-	uint16_t size; /* without the star */
-	uint16_t next; /* with the same first letter, or NO_ROW */
+	uint16_t size; /* length of the pattern without the star */
+	uint16_t next; /* next pattern with the same first letter, or NO_ROW */
 	bool is_beginning;
 	const struct subsystem *subsystem;
 };
 
 struct kernel_subsystems {
 	VEC(struct pattern) patterns;
-	uint16_t first[LETTERS]; /* of the patterns that begin with that letter */
+	uint16_t first[LETTERS]; /* first pattern for each letter */
 };
 
 static void add_names(struct kernel_subsystems *a, const struct subsystem *subsystem)

@@ -32,7 +32,7 @@ uint8_t kernel_subsystems_of_module(const struct kernel_subsystems *a, const cha
 
 /* In the order of the file. */
 enum category {
-	CATEGORY_OTHER, /* the default one: grey */
+	CATEGORY_OTHER, /* the default category; grey */
 	CATEGORY_USER,
 	CATEGORY_KERNEL,
 	CATEGORY_IDLE, /* all waits: front-ends can hide only a category of this name */
@@ -49,12 +49,12 @@ enum category {
 /* Subcategories of CATEGORY_USER. In every category, 0 is "Other". */
 enum user_subcategory {
 	USER_OTHER,
-	USER_GUESS, /* a return address found by scanning, possibly not a caller's */
+	USER_GUESS, /* a guessed return address, possibly not of a caller */
 	USER_PROGRAM,
-	USER_LIBC, /* including the dynamic linker, libm and the rest of it */
+	USER_LIBC, /* libc, with the dynamic linker, libm and the like */
 	USER_LIBRARY,
-	USER_JIT, /* memory without a file behind it */
-	USER_UNNAMED, /* in a file, without a name for its function */
+	USER_JIT, /* code in memory without a file */
+	USER_UNNAMED, /* code in a file, in a function without a name */
 	USER_SUBCATEGORY_COUNT,
 };
 
@@ -63,10 +63,10 @@ enum kernel_subcategory {
 	KERNEL_OTHER,
 	KERNEL_SYSCALL,
 	KERNEL_FAULT, /* page faults and other exceptions caused by an instruction */
-	KERNEL_INTERRUPT, /* including softirqs at its end */
+	KERNEL_INTERRUPT, /* interrupts and the softirqs they run */
 	KERNEL_SCHEDULER,
 	KERNEL_MEMORY,
-	KERNEL_FILES, /* including block devices */
+	KERNEL_FILES, /* files and block devices */
 	KERNEL_NETWORK,
 	KERNEL_BPF,
 	KERNEL_SUBCATEGORY_COUNT,
@@ -74,16 +74,16 @@ enum kernel_subcategory {
 
 /* Subcategories of CATEGORY_IDLE: what the thread waits for. */
 enum idle_subcategory {
-	IDLE_OTHER, /* any event, or unknown */
-	IDLE_TIMER, /* for time to pass */
+	IDLE_OTHER, /* any event, or an unknown reason */
+	IDLE_TIMER, /* time to pass */
 	IDLE_LOCK,
 	IDLE_CONDITION, /* another thread's signal, post, arrival or end */
 	IDLE_DISK,
-	IDLE_FAULT, /* a page of memory */
+	IDLE_FAULT, /* a page of memory to be read */
 	IDLE_PIPE,
 	IDLE_SOCKET,
 	IDLE_CHILD,
-	IDLE_PREEMPTED, /* others run in its place */
+	IDLE_PREEMPTED, /* other threads run in place of this one */
 	IDLE_QUEUED, /* runnable, but no CPU is free */
 	IDLE_SUBCATEGORY_COUNT,
 	/* Only in labels: waits for events or work, by design. Files have IDLE_OTHER instead. */

@@ -11,20 +11,21 @@
 #define OTHERS 0
 
 struct group {
-	string_id program; /* NO_STRING: several */
-	size_t count; /* of threads */
+	string_id program; /* NO_STRING: threads of several programs */
+	size_t count; /* number of threads */
 	size_t processes; /* number of main threads among them */
 };
 
 struct merger {
 	struct thread_rows *rows;
 	size_t *mains; /* by row: main thread of its process, or NO_ROW */
-	bool *is_crowd; /* by row: short-lived, of a program with many such processes */
-	bool *is_kept; /* by row */
-	uint32_t *group_of; /* by row; NO_GROUP: kept */
+	bool *is_crowd; /* by row: short-lived, of a program with many short-lived processes */
+	bool *is_kept; /* by row: has a row of its own */
+	uint32_t *group_of; /* by row; NO_GROUP: row is kept */
 	size_t kept;
-	VEC(struct group) groups; /* the first has the rows without a group of their own */
-	size_t programs; /* upper bound of program_of() */
+	VEC(struct group)
+	groups; /* groups.items[OTHERS] has the rows without a group of their own */
+	size_t programs; /* upper bound of the values of program_of() */
 };
 
 static bool is_same_process(const struct thread_row *a, const struct thread_row *b)

@@ -15,14 +15,14 @@
  */
 
 struct run_marker {
-	uint64_t start, end; /* CLOCK_MONOTONIC ns, from before its exec to its end */
-	uint32_t iteration; /* from 1 on; each variant has a run with that number */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns, from before the exec to the end of the run */
+	uint32_t iteration; /* counted from 1; the same for one run of each variant */
 	string_id variant; /* NO_STRING if none */
-	uint32_t variant_number; /* from 1 on, in the order in which they were given */
+	uint32_t variant_number; /* counted from 1, in command-line order */
 	uint32_t status; /* exit status as in a shell */
-	uint64_t cpu_ns; /* of the command and its descendants that were waited for */
+	uint64_t cpu_ns; /* CPU time of the command and its waited-for descendants */
 	uint32_t looks; /* number of checks that may find the runs sufficient; 1 or more */
-	uint64_t seed; /* of the order of the variants; 0: without variants */
+	uint64_t seed; /* seed for the order of the variants; 0: no variants */
 };
 
 /* Adds a marker to a thread. The schema is added with the first one. */

@@ -4,7 +4,7 @@
 struct process_row {
 	uint32_t pid, incarnation;
 	size_t row;
-	uint64_t end; /* of the process; 0: still running */
+	uint64_t end; /* end of the process; 0: still running */
 };
 
 struct processes {
@@ -15,7 +15,7 @@ struct processes {
 struct part {
 	size_t row;
 	string_id name;
-	size_t number; /* of the counter */
+	size_t number; /* number of the counter */
 	uint64_t end;
 };
 

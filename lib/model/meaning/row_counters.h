@@ -9,10 +9,10 @@
 #include "lib/model/meaning/thread_rows.h"
 
 struct row_counter {
-	size_t row; /* in the list of rows */
-	struct counter counter; /* samples are owned by the profile or by the list below */
+	size_t row; /* index into the list of rows */
+	struct counter counter; /* its samples are owned by the profile or by the list below */
 	uint64_t end; /* end of the process or of the recording */
-	size_t number; /* of the counter, or of the first one in a sum */
+	size_t number; /* number of the counter, or of the first counter in a sum */
 	bool is_machine, is_sum;
 };
 

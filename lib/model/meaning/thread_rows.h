@@ -17,26 +17,26 @@ enum row_kind {
 	ROW_THREAD,
 	ROW_MERGED, /* several short-lived threads */
 	ROW_EVENT, /* samples of an event other than the clock */
-	ROW_CPU, /* clock samples of a CPU, which are also in the rows of threads */
-	ROW_DIFFERENCE, /* samples of two threads, one subtracted from the other */
+	ROW_CPU, /* clock samples of a CPU, which the threads' rows also contain */
+	ROW_DIFFERENCE, /* difference between the samples of two threads */
 };
 
 struct thread_row {
 	enum row_kind kind;
-	uint8_t event; /* event of its samples; 0: the clock */
-	bool is_main; /* main thread of its process; the process of all CPUs has none */
+	uint8_t event; /* event of the samples; 0: the clock */
+	bool is_main; /* main thread of the process; the process of all CPUs has none */
 	bool has_run; /* has clock samples that are not waits */
 	bool is_kernel; /* no thread of the process was ever in user code */
-	bool is_merged; /* shared by short-lived threads; also set in their rows of events */
-	uint32_t pid, tid, incarnation; /* tid of ROW_CPU: the CPU's number */
-	string_id name, process_name, process_label, arguments; /* of the rows' strings */
+	bool is_merged; /* row shared by short-lived threads; also set for their event rows */
+	uint32_t pid, tid, incarnation; /* for ROW_CPU, tid is the CPU number */
+	string_id name, process_name, process_label, arguments; /* ids in the rows' strings */
 	string_id title, process_title; /* as displayed; set by thread_rows_title() */
 	uint64_t start, end; /* as in struct profile_thread */
 	uint64_t process_start, process_end;
 	uint64_t cpu_ns, process_cpu_ns; /* sum of the deltas, of the row and of its process */
-	uint64_t blocked; /* weight of its waits, except idle and runnable ones */
-	uint64_t events; /* bit n: its threads have samples of event n */
-	size_t first, count; /* range in members; of ROW_CPU in cpu_samples; others have none */
+	uint64_t blocked; /* weight of the waits, except idle and runnable ones */
+	uint64_t events; /* bit n: the threads have samples of event n */
+	size_t first, count; /* range in `members`; for ROW_CPU in `cpu_samples`; otherwise empty */
 };
 
 /* A sample of the clock on a CPU. */
@@ -44,13 +44,14 @@ struct cpu_sample {
 	uint64_t time;
 	thread_id thread;
 	uint32_t weight;
-	stack_id stack; /* of the thread */
+	stack_id stack; /* stack of the thread */
 };
 
 struct thread_rows {
 	const struct profile *profile;
-	struct string_overlay *strings; /* of the profile; rows add names and titles */
-	VEC(struct thread_row) list; /* in order of display */
+	struct string_overlay
+		*strings; /* strings of the profile, with names and titles of rows added */
+	VEC(struct thread_row) list; /* in display order */
 	VEC(thread_id) members;
 	VEC(struct cpu_sample) cpu_samples;
 	bool is_machine; /* all processes of the machine were recorded */
@@ -70,12 +71,12 @@ void thread_rows_sort(struct thread_rows *r);
 
 struct merge_limits {
 	size_t rows;
-	size_t processes; /* short-lived processes of a program */
+	size_t processes; /* short-lived processes of one program */
 };
 
 struct merge_counts {
 	size_t threads; /* threads without a row of their own */
-	size_t rows; /* rows that they share */
+	size_t rows; /* rows that these threads share */
 };
 
 /*
@@ -117,7 +118,7 @@ struct sample_buffer {
 };
 
 struct sample_run {
-	const struct sample *items; /* ascending times */
+	const struct sample *items; /* in ascending order of time */
 	size_t count;
 };
 

@@ -16,8 +16,8 @@
 #include "lib/base/vec.h"
 #include "lib/model/meaning/thread_rows.h"
 
-#define TEXT_MAX 24 /* bytes; titles are read at a glance */
-#define ROLE_MAX 56 /* of a program's own title */
+#define TEXT_MAX 24 /* bytes; short enough to read at a glance */
+#define ROLE_MAX 56 /* bytes, for a title that the program provides */
 #define ELLIPSIS "\xe2\x80\xa6"
 
 /* Arguments, each terminated, the program first; empty: unknown. */
@@ -30,7 +30,7 @@ struct command_line {
 struct word {
 	const char *text;
 	uint32_t count;
-	uint32_t last_line; /* last line that contained it, plus 1 */
+	uint32_t last_line; /* last line that contained the word, plus 1 */
 };
 
 struct words {
@@ -260,24 +260,24 @@ static void distinct_arguments(const struct command_line *lines, size_t count, s
 
 /* Kinds of roles that outer functions imply, better ones last. */
 enum role_kind {
-	ROLE_UNKNOWN, /* starts any thread */
+	ROLE_UNKNOWN, /* the function may start any thread */
 	ROLE_SYSTEM, /* a function of the C library */
 	ROLE_NATIVE,
-	ROLE_SCRIPT, /* a function run by a language's runtime */
+	ROLE_SCRIPT, /* a function that a language runtime runs */
 	ROLE_POOL,
 };
 
 struct stack_role {
 	uint8_t kind;
-	bool is_module; /* the function is unnamed, so its module stands for it */
+	bool is_module; /* the module stands for a function without a name */
 	bool is_rooted; /* begins where threads begin, so the stack is complete */
-	uint32_t value; /* string_id of the function's name, or its module's, or row of `pools` */
+	uint32_t value; /* string_id of a function or module name, or row of `pools` */
 };
 
 /* Functions of thread pools, whose threads run any task. */
 static const struct {
-	const char *part; /* of the function's name */
-	const char *file; /* end of its file or library; NULL: any */
+	const char *part; /* part of the function name */
+	const char *file; /* end of the file or library name; NULL: any */
 	const char *role;
 } pools[] = {
 	{"PlatformWorkerThread", NULL, "V8 worker"},

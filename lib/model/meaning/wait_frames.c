@@ -358,12 +358,12 @@ static void slow_waits_classify(struct profile *p)
 /* Things that functions of the kernel wait for. */
 enum meaning {
 	MEANS_NOTHING,
-	MEANS_WORK, /* an event, or something to do */
+	MEANS_WORK, /* an event, or work to do */
 	MEANS_TIMER,
 	MEANS_LOCK,
-	MEANS_FUTEX, /* a lock, unless the program's functions show otherwise */
+	MEANS_FUTEX, /* a lock, unless the program's functions show something else */
 	MEANS_CONDITION,
-	MEANS_DISK, /* or a page that is read from there */
+	MEANS_DISK, /* a disk request, or a page that is read from disk */
 	MEANS_FAULT,
 	MEANS_PIPE,
 	MEANS_SOCKET,

@@ -8,9 +8,9 @@
 /* Distinguishes threads that wait for work from those that are blocked. */
 
 enum parked {
-	PARKED_NOT, /* or unknown */
+	PARKED_NOT, /* not parked, or unknown */
 	PARKED_FOR_WORK,
-	PARKED_FOR_TIME, /* a sleep that is made of a condition variable */
+	PARKED_FOR_TIME, /* a sleep implemented with a condition variable */
 };
 
 /*

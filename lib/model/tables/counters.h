@@ -16,13 +16,14 @@ struct counter_sample {
 
 /* Strings are NO_STRING if none. */
 struct counter {
-	uint32_t pid, incarnation; /* of its process, as in its threads; pid 0: the machine */
+	uint32_t pid,
+		incarnation; /* pid and incarnation of the process; pid 0: a machine counter */
 	string_id name, category, description;
 	string_id label; /* name of the counter: "Memory" */
 	string_id unit; /* "bytes", "pWh", "percent" or any other word */
-	string_id color; /* one of the front-end's graph colours */
+	string_id color; /* one of the graph colours of the front-end */
 	uint8_t graph; /* enum counter_graph */
-	VEC(struct counter_sample) samples; /* ascending, at most one per time */
+	VEC(struct counter_sample) samples; /* in ascending order of time, one per time */
 };
 
 struct profile_counters {

@@ -8,8 +8,8 @@
 
 /* The latest answer for an old stack. Samples come by thread and mostly in order of time. */
 struct node {
-	struct rebind_span span; /* empty: none yet */
-	stack_id stack; /* the new one */
+	struct rebind_span span; /* empty: no answer yet */
+	stack_id stack; /* new stack */
 };
 
 struct rebinding {
@@ -17,8 +17,8 @@ struct rebinding {
 	rebind_fn *at;
 	rebind_keep_fn *keep;
 	void *ctx;
-	struct node *nodes; /* by old stack */
-	struct frames frames; /* the new tables */
+	struct node *nodes; /* by old stack id */
+	struct frames frames; /* new frames table */
 	struct stacks stacks;
 	VEC(stack_id) path;
 	struct frame chain[REBIND_CHAIN_MAX];
@@ -134,8 +134,8 @@ void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_keep_fn *keep,
 
 struct frame_answer {
 	symbol_id symbol;
-	uint32_t depth; /* 0: no answer */
-	size_t first; /* in names */
+	uint32_t depth; /* number of names; 0: no answer */
+	size_t first; /* index of the first name in `names` */
 };
 
 /* Range in `ids` of the frames that replace an old one. */
@@ -146,12 +146,12 @@ struct replaced {
 
 struct expand_inlines {
 	struct profile *profile;
-	struct frame_answer *answers; /* by old frame */
+	struct frame_answer *answers; /* by old frame id */
 	size_t frame_count;
 	VEC(struct frame_name) names;
-	struct frames frames; /* the new table */
-	struct stacks stacks; /* likewise */
-	struct replaced *replaced; /* by old frame */
+	struct frames frames; /* new frames table */
+	struct stacks stacks; /* new stacks table */
+	struct replaced *replaced; /* by old frame id */
 	VEC(frame_id) ids;
 };
 

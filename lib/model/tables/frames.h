@@ -18,11 +18,11 @@
 
 struct func {
 	string_id name;
-	module_id module; /* or NO_MODULE */
-	source_file_id file; /* or NO_SOURCE_FILE */
+	module_id module; /* NO_MODULE: unknown */
+	source_file_id file; /* NO_SOURCE_FILE: unknown */
 	uint32_t line, column; /* of the definition in a script; 0: unknown */
-	bool is_js; /* JavaScript */
-	bool is_named; /* false: name is synthetic, an address or fun_<hex> */
+	bool is_js; /* is a JavaScript function */
+	bool is_named; /* false: the name is an address or fun_<hex> */
 };
 
 struct symbol {
@@ -78,20 +78,20 @@ enum profile_frame_kind {
 	PROFILE_FRAME_KERNEL,
 	PROFILE_FRAME_GUESS,
 	PROFILE_FRAME_SIGNAL,
-	PROFILE_FRAME_LABEL, /* no code: the reason of a wait */
-	PROFILE_FRAME_MANAGED, /* code of a runtime; offset is a code position until it is named */
+	PROFILE_FRAME_LABEL, /* not code: a reason for a wait */
+	PROFILE_FRAME_MANAGED, /* code of a runtime; `offset` is a code position until naming */
 };
 
 struct frame {
 	module_id module; /* NO_MODULE: offset is a plain address */
-	func_id func; /* NO_FUNC until named */
-	uint64_t offset; /* in the file; return addresses are already minus one */
-	symbol_id symbol; /* native symbol that covers the frame, or NO_SYMBOL */
+	func_id func; /* NO_FUNC before naming */
+	uint64_t offset; /* file offset; return addresses already have 1 subtracted */
+	symbol_id symbol; /* native symbol covering the frame; NO_SYMBOL: none */
 	uint32_t line; /* 0: unknown */
 	uint16_t inline_depth; /* 0: the physical (outermost) function */
 	uint8_t kind; /* enum profile_frame_kind */
-	uint8_t language; /* enum language_id, which gives the category */
-	uint8_t tier; /* of the compiler; gives the subcategory */
+	uint8_t language; /* enum language_id; determines the category */
+	uint8_t tier; /* compiler tier; determines the subcategory */
 	/* Set for labels, and for all frames if the profile has categories of its own; else 0. */
 	uint8_t category, subcategory;
 	uint8_t role; /* enum code_role */
@@ -110,7 +110,7 @@ const struct frame *frames_get(const struct frames *f, frame_id id);
 /* One tree of stacks for all threads: a node is a frame called from the parent node. */
 
 struct stack {
-	stack_id parent; /* NO_STACK for a root; always smaller than the node's own id */
+	stack_id parent; /* NO_STACK for a root; always smaller than the id of the node itself */
 	frame_id frame;
 };
 

@@ -11,29 +11,29 @@
 #include "lib/model/tables/schemas.h"
 
 struct marker_value {
-	uint8_t type; /* enum field_type of the field, or FIELD_NONE */
+	uint8_t type; /* enum field_type; FIELD_NONE: no value */
 	union {
 		string_id string;
 		stack_id stack;
-		uint64_t number; /* every other type; integers in two's complement */
+		uint64_t number; /* for all other types; signed integers in two's complement */
 	};
-	uint64_t time; /* of a stack: when it was taken, CLOCK_MONOTONIC ns; 0: unknown */
+	uint64_t time; /* for a stack: CLOCK_MONOTONIC ns at which it was captured; 0: unknown */
 };
 
 /* A thread's list is unordered. */
 struct marker {
-	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal: an instant */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal for an instant */
 	schema_id schema;
 	string_id name;
 	string_id category; /* NO_STRING: none */
-	uint32_t first_value; /* index for the functions below */
+	uint32_t first_value; /* index for the value functions below */
 	bool is_told; /* reported by the program itself */
-	bool is_frame; /* its name is a frame of the thread's stacks during it */
+	bool is_frame; /* the name appears as a frame in the thread's stacks during the marker */
 	/*
 	 * Task that caused the marker and whose stack is marker_cause(). 0: the marker's own task.
 	 */
 	uint32_t cause_tid;
-	uint64_t cause_time; /* CLOCK_MONOTONIC ns; 0: start */
+	uint64_t cause_time; /* CLOCK_MONOTONIC ns; 0: same as `start` */
 };
 
 struct markers {

@@ -325,7 +325,7 @@ void profile_mark_stacks(const struct profile *p, bool *used)
 /* Frames that are kept. */
 struct kept_frames {
 	struct frames frames;
-	frame_id *map; /* by their old numbers: the new ones; NO_FRAME: not yet */
+	frame_id *map; /* new number by old number; NO_FRAME: not moved yet */
 };
 
 /* Looks up each frame once, however many stacks have it. */

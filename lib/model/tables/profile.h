@@ -45,7 +45,7 @@ enum overhead_field {
 	OVERHEAD_MAX_THREAD,
 	OVERHEAD_MIN_THREAD,
 	OVERHEAD_DURATIONS, /* time of all runs */
-	OVERHEAD_SHARE, /* of the runs in the profiled time; 1 is a whole CPU */
+	OVERHEAD_SHARE, /* time of all runs divided by the profiled time; 1 is a whole CPU */
 	OVERHEAD_PROFILED,
 	OVERHEAD_SAMPLINGS, /* number of ticks */
 	OVERHEAD_FIELD_COUNT
@@ -55,7 +55,7 @@ enum recording_moment {
 	MOMENT_ARMED, /* ms since the start of the profile */
 	MOMENT_FIRST_TICK,
 	MOMENT_STOPPED,
-	MOMENT_TABLES, /* numbers */
+	MOMENT_TABLES, /* from here on, counts instead of times */
 	MOMENT_LOST_SAMPLES,
 	MOMENT_LOST_EVENTS,
 	MOMENT_COUNT
@@ -79,14 +79,14 @@ extern const char *const recording_moments[MOMENT_COUNT];
 
 struct event_count {
 	string_id name; /* NO_STRING: unknown */
-	uint64_t samples; /* in the profile */
-	uint64_t weight; /* occurrences that the samples represent */
+	uint64_t samples; /* number of samples in the profile */
+	uint64_t weight; /* occurrences represented by the samples */
 	uint64_t lost; /* occurrences known to be missing */
 	uint64_t throttled, throttled_ns; /* as in struct cpu_losses, summed over all CPUs */
 };
 
 struct event_counts {
-	VEC(struct event_count) rows; /* 0 is the clock, and empty */
+	VEC(struct event_count) rows; /* indexed by event; row 0, the clock, is empty */
 };
 
 /*
@@ -101,8 +101,8 @@ struct event_count *event_counts_get(struct event_counts *c, uint32_t number);
 struct profile_extra {
 	char *section, *label, *value; /* owned */
 	const char *format; /* a marker format: "string", "integer", "bytes", "percentage"… */
-	enum fact_id fact; /* FACT_NONE: from another program */
-	const char *of; /* subject in place of "*", within the label; NULL if none */
+	enum fact_id fact; /* FACT_NONE: written by another program */
+	const char *of; /* subject that replaced "*" in the label; NULL: none */
 };
 
 /* Feature of a recording of the whole machine. */
@@ -110,7 +110,7 @@ struct profile_extra {
 
 /* Texts; owned, NULL if unknown. */
 #define META_TEXTS \
-	META_TEXT(product) /* title: the command's name */ \
+	META_TEXT(product) /* title: name of the command */ \
 	META_TEXT(command_line) \
 	META_TEXT(os) /* "Linux 6.1.0 x86_64" */ \
 	META_TEXT(distribution) /* "Debian GNU/Linux 12 (bookworm)" */ \
@@ -122,7 +122,7 @@ struct profile_meta {
 #define META_TEXT(member) char *member;
 	META_TEXTS
 #undef META_TEXT
-	uint32_t root_pid; /* of the command, or of the process attached to, 0 if none */
+	uint32_t root_pid; /* pid of the command or of the attached process; 0: none */
 	uint32_t physical_cpus, logical_cpus; /* 0: unknown */
 	uint64_t memory_bytes;
 	uint64_t start_ns; /* CLOCK_MONOTONIC when sampling was armed; time 0 of the file */
@@ -151,66 +151,72 @@ void profile_meta_copy(struct profile_meta *into, const struct profile_meta *fro
 
 /* A frame category as a file defines it. Strings are owned. */
 struct profile_category {
-	char *name, *color; /* one of the front-end's colours */
+	char *name, *color; /* `color`: one of the front-end's colours */
 	VEC(char *) subcategories;
 };
 
 /* End of the user side of a stack. */
 enum stack_class {
-	STACK_CLASS_WHOLE, /* at the outermost frame */
-	STACK_CLASS_TRUNCATED, /* at a depth limit */
-	STACK_CLASS_BROKEN, /* at a frame whose caller was not found */
-	STACK_CLASS_UNKNOWN, /* end unknown */
-	STACK_CLASS_KERNEL_ONLY, /* no user side: a kernel thread */
-	STACK_CLASS_EXITING, /* the user side is already gone */
+	STACK_CLASS_WHOLE, /* ends at the outermost frame */
+	STACK_CLASS_TRUNCATED, /* ends at a depth limit */
+	STACK_CLASS_BROKEN, /* ends at a frame whose caller was not found */
+	STACK_CLASS_UNKNOWN, /* unknown where it ends */
+	STACK_CLASS_KERNEL_ONLY, /* kernel thread, without a user side */
+	STACK_CLASS_EXITING, /* user side already torn down */
 	STACK_CLASS_COUNT,
 };
 
 /* Statistics of waits; clock ticks do not count. */
 struct wait_stats {
-	uint64_t sampled; /* records with a stack; each is in one of the classes, or lost */
+	uint64_t
+		sampled; /* wait records with a stack; each is in one class, or its stack is lost */
 	uint64_t classes[STACK_CLASS_COUNT];
 	uint64_t lost_stacks; /* sampled waits whose stack never arrived */
-	uint64_t lost; /* sampled ones without a record */
-	uint64_t unended; /* of unknown length */
-	double count; /* estimate of all waits that were or could have been sampled */
-	uint32_t chance_min; /* lowest probability of being sampled, in 2^-32; 0: none was random */
-	double estimated_ns, fitted_ns; /* time waited, as sampled and as in the profile */
+	uint64_t lost; /* sampled waits without a record */
+	uint64_t unended; /* sampled waits of unknown length */
+	double count; /* estimated number of waits that could have been sampled */
+	uint32_t chance_min; /* lowest sampling probability, in 2^-32; 0: no wait was sampled at
+				random */
+	double estimated_ns,
+		fitted_ns; /* wait time estimated from samples, and as written to the profile */
 };
 
 /* Statistics of allocations; clock ticks do not count. */
 struct alloc_stats {
-	uint64_t sampled; /* records */
-	uint64_t thinned; /* left out for lack of room; others represent them */
-	uint64_t matched, unmatched; /* frees of sampled blocks, and of others */
-	uint64_t bytes, held_bytes; /* estimates: in total, and still held at the end */
+	uint64_t sampled; /* allocation records */
+	uint64_t thinned; /* allocations left out for lack of room, represented by others */
+	uint64_t matched, unmatched; /* frees of sampled blocks, and of other blocks */
+	uint64_t bytes,
+		held_bytes; /* estimated bytes: allocated in total, and still held at the end */
 };
 
 struct profile_stats {
 	uint64_t cpu_samples; /* timer ticks that became samples */
 	uint64_t user_stacks; /* samples with at least one user frame */
 	/* Each of these ticks is in exactly one class, by where the user side of its stack ends. */
-	uint64_t whole; /* at the outermost frame */
-	uint64_t truncated; /* at a depth limit */
-	uint64_t broken; /* at a frame whose caller was not found */
-	uint64_t unknown; /* end unknown */
-	uint64_t kernel_only; /* no user side: a kernel thread */
-	uint64_t exiting; /* the user side is already gone */
-	uint64_t guessed; /* of all these: with a guessed frame */
-	uint64_t finished_later; /* likewise: finished in user space from a copy */
-	uint64_t unknown_kinds; /* likewise: without the frames of unknown kinds */
-	uint64_t compat; /* likewise: from 32-bit programs */
-	uint64_t compat_unknown; /* the part of compat that is in `unknown` */
+	uint64_t whole; /* ticks whose stack ends at the outermost frame */
+	uint64_t truncated; /* ticks whose stack ends at a depth limit */
+	uint64_t broken; /* ticks whose stack ends at a frame without a known caller */
+	uint64_t unknown; /* ticks whose stack end is unknown */
+	uint64_t kernel_only; /* ticks of kernel threads, without a user side */
+	uint64_t exiting; /* ticks whose user side was already torn down */
+	uint64_t guessed; /* ticks of all classes above with a guessed frame */
+	uint64_t finished_later; /* ticks of all classes above finished in user space from a copy */
+	uint64_t unknown_kinds; /* ticks of all classes above that lack frames of unknown kinds */
+	uint64_t compat; /* ticks of all classes above from 32-bit programs */
+	uint64_t compat_unknown; /* part of compat that is also in `unknown` */
 	uint64_t lost[PROFILE_LOST_CAUSES]; /* by enum lost_cause */
 	uint64_t wanted_threads; /* records and samples of threads that pass the filters */
-	uint64_t late_records; /* records that arrived out of order, and were kept */
-	uint64_t lost_markers; /* without a schema that could be stored */
-	uint64_t left_out_markers; /* left out for lack of room, shortest first */
-	uint64_t merged_rows; /* samples left out for lack of room; a later one has their weight */
-	uint64_t merged_counter_values; /* counter samples added to a later one, for lack of room */
-	uint64_t left_out_rows; /* samples left out for lack of room; others represent them */
-	uint64_t lost_marker_values; /* values that do not fit the schema; stacks never received */
-	uint64_t lost_counter_values; /* of counters without a description */
+	uint64_t late_records; /* records kept although they arrived out of order */
+	uint64_t lost_markers; /* markers without a storable schema */
+	uint64_t left_out_markers; /* markers left out for lack of room, shortest first */
+	uint64_t merged_rows; /* samples left out for lack of room, added to a later one */
+	uint64_t merged_counter_values; /* counter samples left out for lack of room, added to a
+					   later one */
+	uint64_t left_out_rows; /* samples left out for lack of room, represented by others */
+	uint64_t lost_marker_values; /* values that do not fit the schema, and stacks never received
+				      */
+	uint64_t lost_counter_values; /* values of counters without a description */
 	struct wait_stats waits;
 	struct alloc_stats allocs;
 	uint64_t pauses, paused_ns; /* number and total time of pauses of the recording */
@@ -219,14 +225,15 @@ struct profile_stats {
 /* Losses and throttling of one CPU. */
 struct cpu_losses {
 	uint16_t cpu;
-	uint64_t samples; /* of the clock */
-	uint64_t events; /* about processes and mappings */
+	uint64_t samples; /* lost clock samples */
+	uint64_t events; /* lost events about processes and mappings */
 	uint64_t throttled, throttled_ns; /* number and length of throttled periods of the clock */
 };
 
 struct profile {
 	struct profile_meta meta;
-	VEC(struct profile_category) categories; /* replace those of categories.h; may be empty */
+	VEC(struct profile_category)
+	categories; /* replace the categories of categories.h; may be empty */
 	struct strings strings;
 	struct modules modules;
 	struct frames frames;
@@ -235,10 +242,10 @@ struct profile {
 	struct symbols symbols;
 	struct source_files source_files;
 	struct threads threads;
-	struct markers markers; /* schemas and values; the markers themselves are in threads */
+	struct markers markers; /* schemas and values; the threads hold the markers */
 	struct profile_counters counters;
-	struct event_counts events; /* events other than the clock */
-	VEC(struct cpu_losses) cpu_losses; /* ascending; CPUs without losses are left out */
+	struct event_counts events; /* events besides the clock */
+	VEC(struct cpu_losses) cpu_losses; /* in ascending order; CPUs without losses are omitted */
 	struct profile_stats stats;
 	struct profile_overhead overhead;
 };

@@ -110,11 +110,11 @@ static bool sample_clock_has_readings(const struct sample *rows, size_t count)
 
 /* Bits, the lowest first. */
 struct bits {
-	unsigned char *to; /* when packing */
-	const unsigned char *from, *end; /* when unpacking */
+	unsigned char *to; /* destination when packing */
+	const unsigned char *from, *end; /* source when unpacking */
 	uint64_t word;
-	unsigned int count; /* of bits in the word */
-	unsigned int missing; /* bytes read after the end, as zeros */
+	unsigned int count; /* number of bits in `word` */
+	unsigned int missing; /* zero bytes read past the end */
 };
 
 /* Mean of the last numbers, shifted. */
@@ -127,8 +127,8 @@ struct kind {
 	uint16_t cpu;
 	uint8_t event;
 	bool has_cpu_time, weighs_one;
-	uint64_t phase; /* about the time of the last one; 0: none yet */
-	struct rice times[2]; /* of ticks in step, and of those after a gap */
+	uint64_t phase; /* approximate time of the latest such row; 0: none yet */
+	struct rice times[2]; /* tick intervals in step, and after a gap */
 };
 
 /*
@@ -137,7 +137,7 @@ struct kind {
  */
 struct dictionary {
 	uint32_t count;
-	unsigned int class_bits; /* of a class's number */
+	unsigned int class_bits; /* bits of a class number */
 	stack_id *stacks; /* owned */
 };
 
@@ -145,15 +145,15 @@ struct dictionary {
 struct model {
 	struct bits bits;
 	struct dictionary stacks;
-	const struct stack_ranks *ranks; /* when packing */
+	const struct stack_ranks *ranks; /* used when packing */
 	uint64_t interval;
 	bool are_readings, has_failed;
-	bool has_gap; /* before the present row: it is not the next tick */
+	bool has_gap; /* a gap precedes the current row, which is not the next tick */
 	struct rice steps, weights, new_stacks;
 	struct rice cpu_times[3]; /* close to the prediction; far, in step; far, after a gap */
-	struct kind kinds[KINDS]; /* the last ones, the latest first */
-	uint64_t time, cpu_time_at; /* of the last row, and of the last one with CPU time */
-	uint32_t cpu_time; /* of that one */
+	struct kind kinds[KINDS]; /* latest kinds, most recent first */
+	uint64_t time, cpu_time_at; /* time of the last row, and of the last row with CPU time */
+	uint32_t cpu_time; /* CPU time of the row at cpu_time_at */
 };
 
 static void put_bits(struct bits *b, uint64_t value, unsigned int count)
@@ -362,7 +362,7 @@ BOTH_WAYS void code_cpu_time(struct model *m, struct sample *row, bool is_packin
 /* Stacks with their ranks, by hash. */
 struct stack_ranks {
 	struct stack_rank {
-		uint64_t count; /* of rows; 0: the slot is free */
+		uint64_t count; /* number of rows; 0: free slot */
 		stack_id stack;
 		uint32_t rank;
 	} * slots;
@@ -406,7 +406,7 @@ static void sort_stacks(const struct stack_ranks *r, struct radix_row *sorted, s
 static void place_stacks(struct stack_ranks *r, struct dictionary *d, size_t rows)
 {
 	struct radix_row *sorted = xcalloc((size_t)d->count + 1, sizeof(*sorted));
-	uint32_t *ranks = xcalloc(rows + 2, sizeof(*ranks)); /* next one, by frequency */
+	uint32_t *ranks = xcalloc(rows + 2, sizeof(*ranks)); /* next rank, by frequency */
 	uint32_t next[32];
 
 	sort_stacks(r, sorted, d->count);

@@ -18,9 +18,9 @@
 static struct {
 	pthread_mutex_t lock;
 	uint64_t in_memory, in_file; /* bytes */
-	uint64_t end; /* of the file */
+	uint64_t end; /* end of the file */
 	uint64_t max;
-	uint64_t room, taken; /* for rows that are not packed */
+	uint64_t room, taken; /* bytes for unpacked rows: limit, and in use */
 	int fd;
 	bool is_set;
 } store = {.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -19,8 +19,8 @@
 
 struct stored_bytes {
 	unsigned char *bytes; /* NULL: the bytes are in the file */
-	uint64_t offset; /* in the file */
-	uint32_t size, room; /* room: bytes reserved for it in the file */
+	uint64_t offset; /* position in the file */
+	uint32_t size, room; /* `room`: bytes reserved in the file */
 };
 
 /*

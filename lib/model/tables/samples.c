@@ -14,16 +14,16 @@ _Static_assert(sizeof(struct sample) == 24, "grown");
 #define CLOSED_MIN 24u
 
 struct sample_chunk {
-	uint64_t first, last; /* times of the first row and of the last one */
-	uint64_t last_tick; /* of the clock's last row, 0 without one */
+	uint64_t first, last; /* times of the first and the last row */
+	uint64_t last_tick; /* time of the last clock row; 0: none */
 	uint32_t count;
-	struct sample *rows; /* NULL: they are packed */
+	struct sample *rows; /* NULL: rows are packed */
 	struct stored_bytes bytes;
 };
 
 struct sample_chunks {
 	VEC(struct sample_chunk) list;
-	size_t count; /* of rows */
+	size_t count; /* number of rows */
 };
 
 static size_t chunk_count(const struct samples *s)

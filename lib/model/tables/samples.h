@@ -30,8 +30,8 @@ struct sample {
 	uint32_t weight;
 	/* CPU time since the thread's previous row, ns, saturated; 0 for other events. */
 	uint32_t cpu_delta;
-	uint16_t cpu; /* CPU of the sample, or NO_CPU */
-	uint8_t event; /* 0: the clock; else a row of struct event_counts */
+	uint16_t cpu; /* NO_CPU: unknown */
+	uint8_t event; /* 0: the clock; otherwise index into struct event_counts */
 };
 
 /* Rows of a chunk when it is closed; late rows may double the number. */
@@ -40,7 +40,7 @@ struct sample {
 struct sample_chunks; /* closed chunks */
 
 struct samples {
-	VEC(struct sample) open; /* the latest rows */
+	VEC(struct sample) open; /* the latest rows, not closed yet */
 	struct sample_chunks *closed; /* NULL: none */
 };
 
@@ -67,11 +67,11 @@ void samples_merge(struct samples *into, struct samples *from);
 
 struct sample_iterator {
 	struct samples *of;
-	struct sample *rows; /* of the present part, */
-	size_t at, count; /* of which [at, count) come next, and [0, at) on the way back */
-	struct sample *buffer; /* for the rows of a chunk, owned; NULL: none */
+	struct sample *rows; /* rows of the current part */
+	size_t at, count; /* rows [at, count) come next; rows [0, at) when going back */
+	struct sample *buffer; /* unpacked rows of a chunk, owned; NULL: none */
 	size_t room; /* capacity of the buffer, in rows */
-	size_t part; /* the present one; the open rows come after the closed chunks */
+	size_t part; /* current part: closed chunks first, then the open rows */
 	bool changes;
 };
 

@@ -19,7 +19,7 @@ const char *schema_group(uint32_t shown);
 
 struct schema_field {
 	string_id key; /* an identifier, unique in the schema */
-	string_id label; /* NO_STRING: use the key */
+	string_id label; /* NO_STRING: same as the key */
 	uint8_t type; /* enum field_type, not FIELD_NONE */
 };
 

@@ -10,13 +10,13 @@
 #include "lib/model/tables/ids.h"
 
 struct string_row {
-	uint64_t offset; /* into text */
+	uint64_t offset; /* offset into `text` */
 	uint32_t size;
 	uint32_t hash;
 };
 
 struct strings {
-	VEC(char) text; /* all strings, each terminated */
+	VEC(char) text; /* all strings, NUL-terminated */
 	VEC(struct string_row) rows;
 	struct index index;
 };

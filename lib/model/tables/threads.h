@@ -14,21 +14,21 @@
 
 struct allocation {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
-	uint64_t freed; /* CLOCK_MONOTONIC ns; 0: still held when recording ended */
-	uint64_t bytes; /* of all allocations that it represents */
-	stack_id stack; /* of the allocation; NO_STACK: unknown */
-	uint32_t tid; /* of the thread that allocated */
+	uint64_t freed; /* CLOCK_MONOTONIC ns; 0: still held when the recording ended */
+	uint64_t bytes; /* bytes of all allocations represented by this one */
+	stack_id stack; /* stack of the allocation; NO_STACK: unknown */
+	uint32_t tid; /* thread that allocated the block */
 };
 
 /* Zeroed is empty. */
 struct allocations {
-	VEC(struct allocation) rows; /* ascending times */
+	VEC(struct allocation) rows; /* in ascending order of time */
 };
 
 /* A change of the memory held: an allocation, or its free. */
 struct allocation_event {
 	uint64_t time;
-	uint32_t row; /* the number that identifies the block */
+	uint32_t row; /* number identifying the block */
 	bool is_free;
 };
 
@@ -55,17 +55,18 @@ struct profile_thread {
 				  */
 	/* Arguments of the last exec, each terminated, the program first; or NO_STRING. */
 	string_id arguments;
-	uint64_t start, end; /* CLOCK_MONOTONIC ns; end 0: alive when recording ended */
-	uint64_t process_start, process_end; /* likewise */
-	bool is_main; /* exactly one per process */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; end 0: alive when the recording ended */
+	uint64_t process_start, process_end; /* the same for the process */
+	bool is_main; /* set for exactly one thread of a process */
 	/*
 	 * Merged row of several short-lived threads, in files with too many threads: its samples
 	 * may have more CPU time than elapsed.
 	 */
 	bool is_folded;
-	struct samples samples; /* of all events */
+	struct samples samples; /* samples of all events */
 	VEC(struct marker) markers;
-	struct allocations allocations; /* of the whole process, stored with its main thread */
+	struct allocations
+		allocations; /* allocations of the whole process, stored with the main thread */
 };
 
 struct threads {

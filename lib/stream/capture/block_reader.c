@@ -96,8 +96,9 @@ bool capture_block_is_good(const struct capture_block *f)
 
 /* A place where reading can start. */
 struct epoch {
-	uint64_t at; /* position of its state; 0: none */
-	uint64_t sequence, left; /* of its first block; state blocks still to come */
+	uint64_t at; /* position of the state; 0: no epoch */
+	uint64_t sequence,
+		left; /* sequence number of the first block; number of state blocks still to come */
 	uint64_t time;
 };
 
@@ -105,21 +106,21 @@ struct block_reader {
 	int fd;
 	struct capture_header header;
 	uint64_t at; /* position of the next block */
-	uint64_t sequence, samples; /* expected in the next block */
+	uint64_t sequence, samples; /* values expected in the next block header */
 	uint64_t vain;
 	uint64_t raw_total, packed_total; /* total bytes of blocks so far */
 	struct capture_counts counts;
 	uint64_t first_at; /* position of the state to start with; 0: the file's beginning */
 	uint64_t to_ns; /* records after this time are not wanted */
-	bool is_past; /* records after to_ns were read */
+	bool is_past; /* a record after to_ns was read */
 	bool is_skipped; /* the block was not read because it is not needed */
 	bool is_begun; /* a block of the stream was read */
 	bool is_window;
-	bool is_late; /* the state of the next window came */
-	bool has_late; /* a block after it was read */
-	bool is_settled; /* no more blocks for the previous window */
-	bool wants_state; /* blocks are missing: the next state restores their effect */
-	struct block_contents *out; /* destination of the block that is read */
+	bool is_late; /* the state of the next window was read */
+	bool has_late; /* a block after that state was read */
+	bool is_settled; /* no more blocks of the previous window can follow */
+	bool wants_state; /* blocks are missing: the next state block makes up for them */
+	struct block_contents *out; /* destination for the current block */
 	uint8_t *packed;
 	struct block_unpacker *unpacker;
 };

@@ -40,13 +40,13 @@ struct block_reader;
 struct block_contents {
 	int result;
 	struct capture_block block;
-	bool is_past; /* only the facts in it are needed */
+	bool is_past; /* only the facts in the block are needed */
 	/* Windows: belongs to the next one, or is also read for the previous one. */
 	bool is_late, is_early;
 	bool is_after_gap; /* blocks are missing before it, with this many samples: */
 	uint64_t lost_samples;
-	struct capture_counts counts; /* so far, without those of records */
-	uint8_t *raw; /* the caller's: CAPTURE_RAW_MAX bytes, of which block.raw_size are set */
+	struct capture_counts counts; /* counts so far, without the record counts */
+	uint8_t *raw; /* caller's buffer of CAPTURE_RAW_MAX bytes; block.raw_size are set */
 };
 
 /* Same contract as capture_reader_open(). */

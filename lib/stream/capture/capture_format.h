@@ -15,13 +15,13 @@
  */
 
 struct capture_window {
-	uint64_t at, end; /* offsets of its first block and of its end */
-	uint64_t start_ns; /* time of its first record; CLOCK_MONOTONIC */
-	uint64_t end_ns; /* start of the next one; 0: the recording's end */
-	uint64_t next_at; /* offset of the next one; 0: there is none yet */
-	uint64_t held; /* samples in it; 0: unknown */
-	uint64_t start_realtime_ns; /* CLOCK_REALTIME, set by the caller, not by the writer */
-	uint64_t sequence, samples; /* as in the header of the next block */
+	uint64_t at, end; /* offsets of the window's first block and of its end */
+	uint64_t start_ns; /* CLOCK_MONOTONIC time of the first record */
+	uint64_t end_ns; /* start of the next window; 0: the recording ended */
+	uint64_t next_at; /* offset of the next window; 0: none yet */
+	uint64_t held; /* number of samples in the window; 0: unknown */
+	uint64_t start_realtime_ns; /* CLOCK_REALTIME, set by the caller instead of the writer */
+	uint64_t sequence, samples; /* values of the header of the next block */
 };
 
 /*
@@ -46,20 +46,20 @@ struct capture_header {
 	uint64_t start_ns, start_realtime_ns;
 	uint16_t machine; /* e_machine */
 	uint16_t reserved;
-	uint32_t check; /* CRC-32 of all before it */
+	uint32_t check; /* CRC-32 of the preceding bytes */
 };
 
 #define CAPTURE_BLOCK_MAGIC 0xf7a35e1du
 
 /* capture_block.flags */
 enum {
-	CAPTURE_BLOCK_END = 1 << 0, /* the recording ended here by itself */
+	CAPTURE_BLOCK_END = 1 << 0, /* the recording ended here, by itself */
 	/*
 	 * Holds contents of files, REC_FILE, outside of the stream: its sequence and samples are 0
 	 * and mean nothing.
 	 */
 	CAPTURE_BLOCK_FILE = 1 << 1,
-	CAPTURE_BLOCK_COLUMNS = 1 << 2, /* the records are in columns: see columns.h */
+	CAPTURE_BLOCK_COLUMNS = 1 << 2, /* the records are in columns, see columns.h */
 	/*
 	 * Repeats the state after the records so far, for readers that start with the next epoch;
 	 * others skip it. Outside of the stream: its sequence is that of the epoch's first block,
@@ -67,7 +67,7 @@ enum {
 	 * record of the epoch at the earliest.
 	 */
 	CAPTURE_BLOCK_STATE = 1 << 3,
-	CAPTURE_BLOCK_EPOCH = 1 << 4, /* the first one after a state */
+	CAPTURE_BLOCK_EPOCH = 1 << 4, /* first block after a state */
 };
 
 /* Precedes packed_size bytes: the records, one after the other, as one zstd block. */
@@ -81,7 +81,7 @@ struct capture_block {
 	uint32_t raw_size, packed_size; /* bytes */
 	uint32_t packed_check; /* CRC-32 of the packed bytes */
 	uint32_t columns_size; /* bytes of the records in columns; 0: not in columns */
-	uint32_t check; /* CRC-32 of all before it in this structure */
+	uint32_t check; /* CRC-32 of all preceding members */
 };
 
 /*

@@ -25,13 +25,13 @@ struct block_ahead;
 struct block_ahead {
 	struct block_reader *reader;
 	struct block_contents slots[SLOTS];
-	uint64_t used; /* blocks given out */
+	uint64_t used; /* number of blocks handed out */
 	pthread_t thread;
-	bool has_thread, has_failed; /* failed: the system gave no thread */
+	bool has_thread, has_failed; /* has_failed: the thread could not be created */
 	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t changed;
-	uint64_t read; /* blocks read by the thread, and those before it */
-	uint64_t released; /* blocks that are no longer in use */
+	uint64_t read; /* blocks read by the thread, or before it was started */
+	uint64_t released; /* blocks no longer in use */
 	bool is_ending;
 };
 
@@ -177,11 +177,12 @@ struct capture_reader {
 	struct source source;
 	struct block_reader *blocks;
 	struct block_ahead *ahead;
-	const struct block_contents *block; /* gives its records out; NULL: none yet */
+	const struct block_contents
+		*block; /* block whose records are being returned; NULL: none yet */
 	size_t raw_at, raw_size;
-	struct capture_counts counts; /* those of records */
-	bool begins_epoch; /* the record read last does */
-	uint64_t end_ns; /* of the window that is read; 0: the whole is */
+	struct capture_counts counts; /* record counts */
+	bool begins_epoch; /* the last record read begins an epoch */
+	uint64_t end_ns; /* end of the window to read; 0: read to the end */
 	struct rec_lost lost;
 };
 

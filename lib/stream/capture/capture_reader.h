@@ -20,7 +20,7 @@
 /* A part of a file. */
 struct capture_part {
 	uint64_t offset, size;
-	void *bytes; /* owned, from malloc(); NULL: read from the file */
+	void *bytes; /* from malloc(), owned; NULL: read from the file */
 };
 
 struct capture_contents {
@@ -28,8 +28,8 @@ struct capture_contents {
 	int fd; /* owned */
 	struct capture_part *parts; /* owned */
 	size_t count;
-	size_t part; /* the next one to be read */
-	uint64_t at; /* likewise, in it */
+	size_t part; /* next part to read */
+	uint64_t at; /* position in the next part */
 };
 
 /* Accepts NULL. */
@@ -43,12 +43,12 @@ size_t capture_contents_next(struct capture_contents *c, void *into);
 struct capture_reader;
 
 struct capture_counts {
-	uint64_t blocks, records; /* read so far */
-	uint64_t end_ns; /* latest time of a record so far; 0: none */
-	uint64_t lost_samples; /* in missing blocks */
-	uint64_t skipped_bytes; /* outside of whole blocks */
-	uint64_t unknown_records; /* of unknown kinds, or damaged */
-	bool is_complete; /* the recording ended normally, and its end has been read */
+	uint64_t blocks, records; /* number read so far */
+	uint64_t end_ns; /* latest record time so far; 0: no record yet */
+	uint64_t lost_samples; /* samples in missing blocks */
+	uint64_t skipped_bytes; /* bytes outside of whole blocks */
+	uint64_t unknown_records; /* records of unknown kinds, and damaged records */
+	bool is_complete; /* the recording ended normally, and the reader has reached its end */
 };
 
 /* True for the first `size` bytes of a capture file. */

@@ -18,14 +18,14 @@ struct capture_stream {
 	int fd;
 	enum part part;
 	struct capture_header header;
-	struct capture_block block; /* the one being read, or whose records are given out */
-	size_t filled; /* bytes of the part that are there */
+	struct capture_block block; /* block being read, or whose records are being returned */
+	size_t filled; /* bytes of the current part read so far */
 	uint8_t *packed, *raw;
 	size_t raw_at, raw_size;
 	struct block_unpacker *unpacker;
-	bool was_state; /* the previous block was one of a state */
-	bool begins_state; /* the record given last is the first one of a state */
-	uint64_t samples; /* records so far */
+	bool was_state; /* the previous block was a state block */
+	bool begins_state; /* the last record returned is the first of a state */
+	uint64_t samples; /* REC_SAMPLE records so far */
 	uint64_t lost;
 };
 

@@ -27,7 +27,7 @@ struct capture_batch {
 	struct capture_batch *next;
 	struct capture_contents *contents; /* NULL: none */
 	struct capture_block block;
-	uint64_t begin_ns; /* when its first record was added */
+	uint64_t begin_ns; /* time at which the first record was added */
 	size_t size;
 	uint8_t data[CAPTURE_RAW_MAX];
 };
@@ -35,19 +35,20 @@ struct capture_batch {
 /* The epochs in a file that keeps only the end of a recording. */
 
 struct kept_epoch {
-	uint64_t at; /* position of its state */
+	uint64_t at; /* position of the state */
 	uint64_t start_ns;
-	uint64_t samples; /* REC_SAMPLE records before it */
-	bool has_samples; /* the number is known */
+	uint64_t samples; /* REC_SAMPLE records before the epoch */
+	bool has_samples; /* `samples` is known */
 };
 
 struct kept_epochs {
 	uint64_t keep_ns, keep_bytes; /* 0: no limit */
-	VEC(struct kept_epoch) rows; /* the oldest first; the recording's beginning is one */
+	VEC(struct kept_epoch)
+	rows; /* oldest first; the beginning of the recording is one of the rows */
 	uint64_t latest_ns; /* time of the latest record */
-	uint64_t sequence; /* of the state that was noted last */
+	uint64_t sequence; /* sequence number of the last state noted */
 	bool has_windows; /* only kept_epochs_end_window() and kept_epochs_drop_windows() drop */
-	bool is_given; /* the first one is in use */
+	bool is_given; /* the first epoch is in use */
 };
 
 /* Packs records into a block of a capture. */
@@ -188,7 +189,7 @@ static void kept_epochs_window(const struct kept_epochs *k, struct capture_windo
 struct block_packer {
 	ZSTD_CCtx *context;
 	struct columns *columns;
-	uint8_t *packed; /* the header, then the payload */
+	uint8_t *packed; /* header, then payload */
 };
 
 /* Keeps only memory between blocks. */
@@ -257,16 +258,16 @@ struct batch_queue {
 	bool sync;
 	uint64_t room;
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards everything up to is_ending */
+	pthread_mutex_t lock; /* guards all members up to is_ending */
 	pthread_cond_t changed, idle;
-	struct capture_batch *head, **tail; /* wait for the thread */
-	struct capture_batch *spare; /* to be used again; at most one */
-	uint64_t waiting; /* bytes of those */
+	struct capture_batch *head, **tail; /* batches waiting for the thread */
+	struct capture_batch *spare; /* a batch to reuse, or NULL */
+	uint64_t waiting; /* bytes in waiting batches */
 	struct capture_written written;
 	bool is_ending;
-	bool is_dropped; /* skip everything that waits */
+	bool is_dropped; /* skip all waiting batches */
 	bool is_busy; /* a batch is being written */
-	bool is_pinned; /* nothing is dropped */
+	bool is_pinned; /* nothing may be dropped */
 	struct kept_epochs kept;
 	/* Belongs to the adding thread. */
 	bool has_thread;
@@ -646,17 +647,17 @@ static void batch_queue_count(struct batch_queue *q, struct capture_written *wri
 
 struct capture_writer {
 	struct batch_queue *queue;
-	struct capture_batch *batch; /* the open one, or NULL */
+	struct capture_batch *batch; /* the open batch, or NULL */
 	uint64_t sequence, samples;
-	uint64_t now_ns; /* as of the last call */
+	uint64_t now_ns; /* time at the last call */
 	struct capture_state *state;
 	uint64_t block_ns; /* length of a block */
 	uint64_t epoch_bytes; /* limit for an epoch */
-	uint64_t epoch_ns; /* when the latest epoch began, or will */
-	uint64_t epoch_at; /* bytes written then */
-	uint64_t state_at; /* written.state_bytes before it */
-	bool awaits_epoch; /* no record of it has come yet */
-	uint32_t next_flags; /* of the next block */
+	uint64_t epoch_ns; /* start of the latest epoch, possibly in the future */
+	uint64_t epoch_at; /* bytes written at epoch_ns */
+	uint64_t state_at; /* value of written.state_bytes before the epoch */
+	bool awaits_epoch; /* no record of the epoch has come yet */
+	uint32_t next_flags; /* flags for the next block */
 };
 
 static int write_header(struct capture_writer *w, const struct capture_start *start)

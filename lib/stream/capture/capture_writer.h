@@ -19,7 +19,7 @@
 struct capture_writer;
 
 struct capture_start {
-	uint64_t start_ns, start_realtime_ns; /* the same moment by both clocks */
+	uint64_t start_ns, start_realtime_ns; /* the same moment on both clocks */
 	uint8_t boot_id[CAPTURE_BOOT_ID_SIZE];
 	uint16_t machine; /* e_machine */
 };
@@ -28,9 +28,9 @@ struct capture_start {
 #define CAPTURE_KEPT_EPOCHS 8
 
 struct capture_writer_options {
-	int fd; /* taken over */
+	int fd; /* ownership is taken */
 	bool sync; /* flush to the disk once a second */
-	uint64_t room; /* bytes that may await writing; 0: the default, 16 MB */
+	uint64_t room; /* bytes that may wait to be written; 0: the default, 16 MB */
 	/*
 	 * Keeps only about this much, unless 0, of the end, in time and size: older epochs become
 	 * holes in the file. capture_writer_pin() then returns where the kept part begins.
@@ -41,13 +41,14 @@ struct capture_writer_options {
 	 * waiting ones.
 	 */
 	bool has_windows;
-	uint64_t block_ns; /* a block ends after this time; 0: the default, CAPTURE_BLOCK_NS */
+	uint64_t block_ns; /* maximum duration of a block; 0: the default, CAPTURE_BLOCK_NS */
 };
 
 struct capture_written {
-	uint64_t bytes; /* in the file */
-	uint64_t unwritten_records, unwritten_samples; /* for lack of room, or after a failure */
-	uint64_t state_bytes; /* the part that is in state blocks */
+	uint64_t bytes; /* bytes in the file */
+	uint64_t unwritten_records,
+		unwritten_samples; /* dropped for lack of room, or after a failure */
+	uint64_t state_bytes; /* bytes in state blocks */
 	int failure; /* negative errno of the failed write that ended the file; 0: none */
 };
 

@@ -22,12 +22,12 @@
 
 struct column_streams {
 	bool is_decoding;
-	bool failed; /* decoding: the bytes are damaged; sticky */
+	bool failed; /* decoding: the bytes are damaged; once set, stays set */
 	VEC(uint8_t) written[COLUMN_STREAMS]; /* encoding */
 	struct {
 		const uint8_t *at, *end;
 	} read[COLUMN_STREAMS]; /* decoding */
-	VEC(uint8_t) whole; /* encoding: all of them */
+	VEC(uint8_t) whole; /* encoding: all streams */
 };
 
 /*
@@ -36,7 +36,7 @@ struct column_streams {
  */
 struct column_values {
 	uint64_t seed;
-	bool is_found; /* decoding needs to find values, too */
+	bool is_found; /* decoding also looks up values */
 	VEC(uint64_t) rows;
 	struct index by_value;
 };

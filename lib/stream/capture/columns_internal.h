@@ -11,28 +11,29 @@
 enum shape {
 	AS_IT_IS,
 	SAMPLE, /* a tick of the clock */
-	SAMPLE_OF_STACK, /* that of the stack before, whose head and id it shares */
-	STACK_OF_SAMPLE, /* a stack, followed by its SAMPLE_OF_STACK */
-	STACK, /* another one */
-	LIKE_SAMPLE, /* begins with a sample: an event */
+	SAMPLE_OF_STACK, /* sample of the preceding stack record, with the same head and id */
+	STACK_OF_SAMPLE, /* stack followed by a SAMPLE_OF_STACK */
+	STACK, /* any other stack */
+	LIKE_SAMPLE, /* event that begins with a sample */
 	/* Since version 4: */
 	WAIT,
-	WAIT_OF_STACK, /* that of the stack before, which shares its time, CPU, task and stack */
-	RESUMED, /* the end of a wait, probably of the thread's last one */
+	WAIT_OF_STACK, /* wait of the preceding stack record, with the same time, CPU, task and
+			  stack */
+	RESUMED, /* end of a wait, probably the thread's last one */
 	PLAIN, /* anything else */
 	SHAPE_COUNT,
 };
 
 enum stream {
 	SHAPES,
-	RAW, /* records as they are, and ends of records */
+	RAW, /* unencoded records, and ends of records */
 	KINDS,
 	FLAGS,
 	WEIGHTS,
 	CPUS,
-	TASKS, /* and the next one, as all of column_value() */
+	TASKS, /* with NEW_TASKS, the streams of column_value() */
 	NEW_TASKS,
-	TICKS, /* intervals of the clock since the CPU's last one, less 1 */
+	TICKS, /* clock intervals since the last tick of the CPU, less 1 */
 	TIMES,
 	OTHER_TIMES,
 	CPU_TIMES,
@@ -55,8 +56,8 @@ enum stream {
 	REASONS,
 	NEW_REASONS,
 	QUEUED,
-	RESUMED_CHANGES, /* differences between the end of a wait and its beginning */
-	PAGES, /* of leaves, and the next three: see column_address() */
+	RESUMED_CHANGES, /* differences between end and beginning of a wait */
+	PAGES, /* leaves, in this stream and the next three: see column_address() */
 	NEW_PAGES,
 	HIGH_OFFSETS,
 	LOW_OFFSETS,
@@ -74,27 +75,27 @@ _Static_assert(STREAM_COUNT == COLUMN_STREAMS, "each has a name");
 #define DELTAS_MAX 63
 
 struct known_cpu {
-	uint64_t next_tick; /* 0: none yet */
-	uint32_t task; /* row of the last one, and 1; 0: none yet */
+	uint64_t next_tick; /* 0: no tick yet */
+	uint32_t task; /* row of the last task, plus 1; 0: none yet */
 };
 
 struct known_task {
 	uint64_t time;
 	uint32_t cpu_time;
-	uint32_t chance; /* of its last wait */
-	uint64_t start; /* likewise */
+	uint32_t chance; /* chance of the task's last wait */
+	uint64_t start; /* start of the task's last wait */
 };
 
 struct columns {
-	uint32_t version; /* of the capture */
+	uint32_t version; /* capture version */
 	struct column_streams streams;
 	struct column_values tasks, leaves, stacks, lows, highs, pages, chances, reasons;
-	VEC(struct known_task) known_tasks; /* by row of tasks */
+	VEC(struct known_task) known_tasks; /* by row of `tasks` */
 	struct known_cpu cpus[CPUS_KNOWN];
 	uint64_t interval;
-	uint64_t time; /* of the last record that is not a tick */
-	uint32_t stack_id; /* of the last stack */
-	struct rec head; /* likewise */
+	uint64_t time; /* time of the last record other than a tick */
+	uint32_t stack_id; /* id of the last stack */
+	struct rec head; /* head of the last stack */
 };
 
 /* The fixed part of a stack, with its size; it comes before the rest. */

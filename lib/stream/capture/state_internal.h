@@ -14,7 +14,7 @@
 
 /* Kind of the first record that mentioned a task. */
 enum state_origin {
-	STATE_SEEN, /* a record that does not introduce it */
+	STATE_SEEN, /* mentioned by a record that does not introduce the task */
 	STATE_SCANNED,
 	STATE_FORKED,
 };
@@ -22,50 +22,50 @@ enum state_origin {
 /* A live thread. */
 struct state_thread {
 	uint32_t pid, tid;
-	uint32_t parent_pid, parent_tid; /* STATE_FORKED */
-	uint64_t start; /* time of its first record */
+	uint32_t parent_pid, parent_tid; /* set for STATE_FORKED */
+	uint64_t start; /* time of the first record */
 	char name[REC_NAME_SIZE];
 	uint8_t origin; /* enum state_origin */
 	uint8_t flags; /* REC_UNSAMPLED, and NAME_KERNEL_THREAD if scanned */
 	bool is_free; /* the row may be reused */
-	uint32_t next; /* of its process, or of the free rows */
+	uint32_t next; /* next thread of the process, or next free row */
 	struct rec_labels *labels; /* owned; NULL: none */
-	struct rec_wait *wait; /* the open one, owned; NULL: none */
+	struct rec_wait *wait; /* the open wait, owned; NULL: none */
 };
 
 /* A process. One that has ended is kept as long as live ones may run code that it generated. */
 struct state_process {
 	uint32_t pid, ns_pid;
-	uint32_t parent; /* row of the process that it was forked from and whose code it runs */
-	uint32_t heirs; /* processes whose parent this is */
-	uint32_t threads; /* the first one */
-	uint64_t end; /* 0: it lives */
+	uint32_t parent; /* row of the process it was forked from and shares code with */
+	uint32_t heirs; /* number of processes with this parent */
+	uint32_t threads; /* first thread */
+	uint64_t end; /* 0: still alive */
 	uint32_t end_status;
-	char name[REC_NAME_SIZE]; /* "": unknown */
-	bool is_forked; /* and has not executed anything since */
+	char name[REC_NAME_SIZE]; /* "" if unknown */
+	bool is_forked; /* forked without an exec since */
 	bool is_free;
-	bool is_outside; /* no filter ever let it pass */
-	uint64_t order; /* order of first mention among all processes */
+	bool is_outside; /* no filter ever selected the process */
+	uint64_t order; /* position in the order in which processes were first mentioned */
 	struct mapping_table *mappings;
-	struct rec *space; /* the latest NAME_NEW_SPACE, owned; likewise the others */
+	struct rec *space; /* latest NAME_NEW_SPACE, owned; the following members likewise */
 	struct rec *arguments, *container, *resource, *user;
-	VEC(struct rec_code *) code; /* in their order, owned; NULL: replaced */
-	struct index by_start; /* of code that is not managed */
+	VEC(struct rec_code *) code; /* in order of arrival, owned; NULL: replaced */
+	struct index by_start; /* index of code, except managed code */
 };
 
 struct state_tasks {
 	VEC(struct state_process) processes;
-	struct index by_pid; /* live ones */
+	struct index by_pid; /* index of live processes */
 	VEC(struct state_thread) threads;
 	struct index by_tid;
 	uint32_t free_process, free_thread;
-	uint64_t count; /* processes so far */
-	uint64_t stamp; /* of mapping tables */
+	uint64_t count; /* number of processes so far */
+	uint64_t stamp; /* stamp of mapping tables */
 };
 
 struct state_stacks {
-	VEC(uint64_t) words; /* records, one after the other */
-	VEC(size_t) rows; /* position of each */
+	VEC(uint64_t) words; /* records back to back */
+	VEC(size_t) rows; /* position of each record */
 	struct index by_id;
 	bool is_wanted; /* waits are being recorded */
 };
@@ -75,10 +75,10 @@ struct state_counter {
 };
 
 struct capture_state {
-	VEC(uint64_t) lasting; /* records kept unchanged, one after the other */
+	VEC(uint64_t) lasting; /* unchanged records, back to back */
 	VEC(uint32_t) gone; /* ids of modules that have been forgotten */
-	VEC(uint64_t) counter_infos; /* likewise */
-	struct rec_setting settings[SETTING_COUNT]; /* the latest ones */
+	VEC(uint64_t) counter_infos; /* REC_COUNTER_INFO records, back to back */
+	struct rec_setting settings[SETTING_COUNT]; /* latest settings */
 	VEC(struct state_counter) counters;
 	struct mapping_table *kernel;
 	struct state_tasks tasks;

@@ -15,7 +15,7 @@ const char *cgroup_container_id(const char *path, size_t size)
 		if (digits == CONTAINER_ID_SIZE)
 			found = path + i + 1 - CONTAINER_ID_SIZE;
 		else if (digits > CONTAINER_ID_SIZE)
-			found = NULL; /* a longer run of digits is no id */
+			found = NULL; /* a longer run of digits is not an id */
 	}
 	return found;
 }

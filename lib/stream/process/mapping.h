@@ -30,19 +30,19 @@ const char *cgroup_leaf(const char *path, size_t *size);
 
 struct mapping {
 	uint64_t start, end; /* [start, end) */
-	uint64_t file_offset; /* of start */
+	uint64_t file_offset; /* file offset of `start` */
 	uint32_t module; /* the owner's module number, or MAPPING_ANON */
 };
 
 struct mapping_table {
-	VEC(struct mapping) rows; /* ascending, without overlap */
+	VEC(struct mapping) rows; /* in ascending order, without overlaps */
 	/*
 	 * Tables with the same stamp resolve every address alike. Each stamp is used once; every
 	 * empty table has 0.
 	 */
 	uint64_t stamp;
-	uint32_t holders; /* if several, the table is immutable */
-	uint32_t waiting; /* holders that are waiting records */
+	uint32_t holders; /* number of holders; a shared table is immutable */
+	uint32_t waiting; /* number of holders that are waiting records */
 	bool has_anon;
 };
 

@@ -23,7 +23,7 @@ struct resource_attribute {
 };
 
 struct resource {
-	VEC(struct resource_attribute) rows; /* by key, each once */
+	VEC(struct resource_attribute) rows; /* sorted by key, without duplicates */
 };
 
 /*

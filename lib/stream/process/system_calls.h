@@ -15,8 +15,8 @@ enum system_call_table {
 
 enum call_wait {
 	CALL_WAIT_OTHER,
-	CALL_WAIT_TIMER, /* for time to pass */
-	CALL_WAIT_EVENT, /* for anything to happen */
+	CALL_WAIT_TIMER, /* waits for time to pass */
+	CALL_WAIT_EVENT, /* waits for any event */
 	CALL_WAIT_LOCK,
 	CALL_WAIT_DISK,
 	CALL_WAIT_PIPE,
@@ -26,7 +26,7 @@ enum call_wait {
 
 struct system_call {
 	const char *name;
-	int16_t numbers[CALLS_TABLE_COUNT]; /* -1: not in that table */
+	int16_t numbers[CALLS_TABLE_COUNT]; /* -1: not in the table */
 	uint8_t waits_for; /* enum call_wait */
 };
 

@@ -22,19 +22,19 @@ struct marker_text {
 };
 
 struct marker_record {
-	__u32 schema; /* of an earlier REC_SCHEMA */
+	__u32 schema; /* id of an earlier REC_SCHEMA */
 	__u8 flags; /* MARKER_… */
-	__u16 cpu; /* of its end; 0: unknown */
-	__u32 pid, tid; /* 0: of the machine */
+	__u16 cpu; /* CPU at the end of the marker; 0: unknown */
+	__u32 pid, tid; /* 0: a marker of the machine */
 	__u64 start, end; /* CLOCK_MONOTONIC ns */
-	struct marker_text name, category; /* cut to 65,535 bytes */
+	struct marker_text name, category; /* truncated to 65,535 bytes */
 	const struct rec_marker_stack *cause; /* borrowed; NULL: none */
 	unsigned int value_count;
 	/* By field of the schema; without a type: no value. */
 	struct {
 		enum field_type type;
-		struct marker_text text; /* of strings */
-		__u64 number; /* of all others */
+		struct marker_text text; /* for string fields */
+		__u64 number; /* for all other fields */
 	} values[MARKER_RECORD_VALUES_MAX];
 };
 

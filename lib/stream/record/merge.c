@@ -17,9 +17,9 @@
 #define DUE_NS 100000000ull
 
 struct chunk {
-	uint8_t *data; /* NULL: this number is free */
+	uint8_t *data; /* NULL: the chunk number is free */
 	uint32_t used;
-	uint32_t live; /* records not yet given out */
+	uint32_t live; /* records not returned yet */
 };
 
 /* Sorting moves these and never the records. */
@@ -37,18 +37,18 @@ struct entries {
 struct merge {
 	VEC(struct chunk) chunks;
 	VEC(uint8_t *) spare;
-	uint32_t current; /* chunk being filled; UINT32_MAX: none */
-	struct entries sorted; /* from `head` on: waiting, ascending */
+	uint32_t current; /* chunk to fill; UINT32_MAX: none */
+	struct entries sorted; /* waiting records from `head` on, ascending */
 	size_t head;
-	struct entries incoming; /* in the order of merge_add() */
+	struct entries incoming; /* records in the order of merge_add() */
 	struct entries scratch;
 	uint64_t clock; /* of the current round */
-	uint64_t limit; /* clock of the previous round: older records may go */
+	uint64_t limit; /* clock of the previous round; older records are due */
 	uint64_t begun; /* clock of the current round, complete or not */
-	uint64_t due; /* that of the last round in which records were due */
-	uint64_t last_time; /* of the youngest record given out */
+	uint64_t due; /* clock of the last round with due records */
+	uint64_t last_time; /* time of the latest record returned */
 	uint64_t late_count;
-	uint64_t size, peak; /* bytes of live records */
+	uint64_t size, peak; /* bytes of live records, now and at most */
 	bool finished;
 };
 

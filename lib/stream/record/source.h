@@ -11,8 +11,8 @@ struct source;
 
 enum source_result {
 	SOURCE_END = 0, /* no more records */
-	SOURCE_RECORD = 1, /* *rec is the next one, valid until the next call */
-	SOURCE_IDLE = 2, /* none for now: the caller may do other work */
+	SOURCE_RECORD = 1, /* *rec is the next record, valid until the next call */
+	SOURCE_IDLE = 2, /* no record for now: the caller may do other work */
 };
 
 struct source_ops {
@@ -22,7 +22,7 @@ struct source_ops {
 
 struct source {
 	const struct source_ops *ops;
-	struct file_set *files; /* by module_id; may be NULL. Owned by the source. */
+	struct file_set *files; /* by module_id; may be NULL; owned by the source */
 };
 
 static inline int source_next(struct source *s, const struct rec **rec, struct error *err)

@@ -13,7 +13,7 @@
 #define FED_ALLOCS_MAX 250000u
 
 struct fed_alloc {
-	process_id process; /* NO_PROCESS: a free row */
+	process_id process; /* NO_PROCESS: free row */
 	uint64_t address;
 	struct allocation allocation;
 };
@@ -36,14 +36,14 @@ struct loose_end {
 struct alloc_feed {
 	struct tasks *tasks;
 	VEC(struct fed_alloc) rows;
-	struct index by_address; /* rows that are held */
+	struct index by_address; /* rows of held blocks */
 	VEC(uint32_t) free_rows;
-	VEC(uint32_t) held; /* by process_id: number of rows; those of later ones are 0 */
-	uint32_t halvings; /* one in 2^halvings new ones is taken */
-	struct loose_end loose_ends[LOOSE_ENDS_MAX]; /* a ring */
-	uint32_t loose_count; /* so far */
-	uint32_t max; /* rows; FED_ALLOCS_MAX but in tests */
-	uint64_t random; /* state of a generator */
+	VEC(uint32_t) held; /* number of rows by process_id; missing entries are 0 */
+	uint32_t halvings; /* only one in 2^halvings new allocations is taken */
+	struct loose_end loose_ends[LOOSE_ENDS_MAX]; /* ring buffer */
+	uint32_t loose_count; /* number of loose ends so far */
+	uint32_t max; /* maximum number of rows; FED_ALLOCS_MAX except in tests */
+	uint64_t random; /* state of the random number generator */
 	bool held_only; /* leave out freed blocks */
 };
 

@@ -57,7 +57,7 @@ void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack,
 	uint32_t skip = 0, done = 0;
 
 	if (!stack->depth)
-		return; /* the caller has no memory for it, either */
+		return; /* the caller has no memory for the stack, either */
 	for (;;) {
 		uint32_t own = (uint32_t)row->kernel_depth + row->user_depth;
 
@@ -257,7 +257,7 @@ void raw_stacks_forget(struct raw_stacks *s)
 #define CHILDREN_MAX (1u << 16)
 
 struct resolved {
-	uint64_t stamp; /* of the mappings used */
+	uint64_t stamp; /* stamp of the mappings used */
 	uint32_t key; /* raw_stack_id plus one; 0: empty */
 	stack_id stack;
 	struct stack_extent extent;
@@ -283,7 +283,7 @@ struct last_child {
 	uint64_t offset;
 	module_id module;
 	stack_id parent;
-	stack_id stack; /* NO_STACK: none yet */
+	stack_id stack; /* NO_STACK: no child yet */
 	uint8_t kind;
 };
 
@@ -296,9 +296,9 @@ struct last_frame {
 
 /* Place of a frame. */
 struct located_frame {
-	uint64_t addr; /* the one that stands for it */
+	uint64_t addr; /* address that represents the frame */
 	const struct frame_kind_info *info;
-	const struct mapping *mapping; /* NULL: in none */
+	const struct mapping *mapping; /* NULL: not in any mapping */
 };
 
 /* Makes empty caches. They take memory only where they are used. */
@@ -392,7 +392,7 @@ static module_id anon_module(struct profile *p, struct process *process)
 /* Returns the place of the stack, which may be another's, too. */
 static struct last_child *last_child_of(struct resolver *r, stack_id parent)
 {
-	size_t at = (parent + 1u) % CHILDREN_MAX; /* NO_STACK comes first */
+	size_t at = (parent + 1u) % CHILDREN_MAX; /* NO_STACK is entry 0 */
 
 	while (r->children.count <= at)
 		vec_push(&r->children, (struct last_child){.stack = NO_STACK});

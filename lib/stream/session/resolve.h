@@ -19,19 +19,19 @@
  * stack is kept once, however often and under whichever ids it arrives.
  */
 
-typedef uint32_t raw_stack_id; /* not the wire's stack_id, which may be reused */
+typedef uint32_t raw_stack_id; /* differs from the wire's stack_id, which may be reused */
 
 #define NO_RAW_STACK UINT32_MAX
 
 struct raw_stack {
-	uint64_t first_word; /* of its body, as in the record */
+	uint64_t first_word; /* first word of the body, as in the record */
 	raw_stack_id outer; /* NO_RAW_STACK: no further frames */
-	uint16_t prefix_skip; /* innermost frames of `outer` to leave out */
+	uint16_t prefix_skip; /* innermost frames of `outer` to skip */
 	uint16_t run_count;
-	uint16_t kernel_depth, user_depth; /* in its body */
+	uint16_t kernel_depth, user_depth; /* frames in the body */
 	uint16_t links; /* number of continuations */
-	uint8_t flags; /* of REC_STACK */
-	uint32_t depth; /* number of all frames */
+	uint8_t flags; /* flags of the REC_STACK */
+	uint32_t depth; /* total number of frames */
 };
 
 /* Counts the frames in user space, including those shared with other stacks. */
@@ -41,10 +41,10 @@ static inline uint32_t raw_stack_user_depth(const struct raw_stack *stack)
 }
 
 struct stack_cache_entry {
-	uint32_t stack_id; /* of the wire */
+	uint32_t stack_id; /* stack_id of the wire */
 	raw_stack_id stack;
-	bool is_recent; /* sent since raw_stacks_forget() */
-	bool is_unasked; /* not looked up yet: a connection may do so when it closes */
+	bool is_recent; /* sent after the last raw_stacks_forget() */
+	bool is_unasked; /* not looked up yet, except perhaps by a connection that closes */
 };
 
 struct raw_stacks {
@@ -72,7 +72,7 @@ void raw_stacks_forget(struct raw_stacks *s);
 void raw_stack_unpack(const struct raw_stacks *s, const struct raw_stack *stack, uint64_t *addrs,
 		      uint8_t *kinds);
 
-struct resolved; /* a line of the cache */
+struct resolved; /* cache line */
 struct resolved_leaf;
 struct last_child;
 struct last_frame;
@@ -83,7 +83,7 @@ struct located_frame;
  * mappings mostly shares many of them.
  */
 struct last_stack {
-	uint64_t stamp; /* of the mappings used */
+	uint64_t stamp; /* stamp of the mappings used */
 	VEC(struct last_frame) frames;
 };
 
@@ -94,11 +94,11 @@ struct resolver {
 	struct mapping_table *kernel;
 	struct raw_stacks raw;
 	struct resolved *cache;
-	struct resolved_leaf *leaves; /* right after it */
-	uint64_t kernel_stamp; /* of the mappings that all of these used */
-	uint32_t lines, misses; /* of each cache; since they have this many lines */
-	VEC(struct last_child) children; /* by stack, from NO_STACK on */
-	struct last_stack last[LAST_STACKS]; /* by stamp */
+	struct resolved_leaf *leaves; /* leaf cache, allocated right after `cache` */
+	uint64_t kernel_stamp; /* stamp of the kernel mappings that both caches used */
+	uint32_t lines, misses; /* lines of each cache; misses since the caches have this size */
+	VEC(struct last_child) children; /* by stack id plus 1; entry 0 is NO_STACK */
+	struct last_stack last[LAST_STACKS]; /* by mapping stamp */
 	/* Frames of the stack that is being resolved. */
 	VEC(uint64_t) addrs;
 	VEC(uint8_t) kinds;
@@ -110,8 +110,8 @@ void resolver_release(struct resolver *r);
 
 /* Extent of a stack in the profile. */
 struct stack_extent {
-	uint32_t user_depth; /* user frames up to its end, including those left out */
-	uint32_t unknown_depth; /* frames left out because their kind is unknown */
+	uint32_t user_depth; /* user frames up to the end of the stack, including left-out frames */
+	uint32_t unknown_depth; /* frames left out because of their unknown kind */
 	bool has_user_frame;
 };
 

@@ -24,8 +24,8 @@ struct merging {
 	struct samples out;
 	bool has_readings;
 	uint64_t gone;
-	uint64_t used_ns; /* CPU time of rows that have gone, for the next one */
-	VEC(struct sample) rows; /* of the present wait, or window */
+	uint64_t used_ns; /* CPU time of dropped rows, added to the next row */
+	VEC(struct sample) rows; /* rows of the current wait or window */
 };
 
 static uint32_t saturated(uint64_t value)
@@ -256,7 +256,7 @@ struct heavy_unit {
 
 /* Units of one event by weight. */
 struct units {
-	uint64_t light[2][LIGHT]; /* numbers of those that are no pairs, and of pairs */
+	uint64_t light[2][LIGHT]; /* number of units that are not pairs, and of pairs */
 	VEC(struct heavy_unit) heavy;
 };
 
@@ -341,7 +341,7 @@ static uint64_t points_in(struct row_kind *kind, uint64_t weight)
 struct thinning {
 	struct row_bounds *bounds;
 	struct samples out;
-	uint64_t used_ns; /* CPU time of rows that were left out, for the next one */
+	uint64_t used_ns; /* CPU time of left-out rows, added to the next row */
 };
 
 static void keep(struct thinning *t, struct sample sample, uint64_t weight)
@@ -568,7 +568,7 @@ void row_bounds_finish(struct row_bounds *b)
 /* Copies values that markers have, and notes their new numbers, plus one. */
 struct value_copy {
 	struct markers *markers;
-	struct markers into; /* values alone */
+	struct markers into; /* only values are used */
 	uint32_t *map;
 };
 

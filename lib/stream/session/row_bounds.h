@@ -14,7 +14,7 @@
 #include "lib/stream/session/sample_feed.h"
 
 struct row_limits {
-	uint64_t bytes; /* in a file, of rows and their stacks, about */
+	uint64_t bytes; /* approximate bytes of rows and stacks in a file */
 	uint64_t rows, stacks;
 };
 
@@ -23,11 +23,11 @@ struct row_limits {
 
 /* Rows of one event; event 0 is the clock, including waits. */
 struct row_kind {
-	uint64_t rows; /* without rows of weight 0 */
+	uint64_t rows; /* rows of nonzero weight */
 	uint64_t left_out; /* rows dropped so far */
-	uint64_t step; /* minimum weight that a row represents; 0: all rows stay */
-	uint64_t weight; /* the largest step so far */
-	uint64_t passed; /* weight of the rows before */
+	uint64_t step; /* minimum weight of a row; 0: all rows stay */
+	uint64_t weight; /* maximum of `step` so far */
+	uint64_t passed; /* total weight of the preceding rows */
 };
 
 struct row_bounds {
@@ -36,8 +36,8 @@ struct row_bounds {
 	/* Drops unneeded stacks; NULL: profile_drop_unused() of `profile`. */
 	void (*drop_unused)(void *ctx);
 	void *ctx;
-	bool has_readings; /* the rows' cpu_delta is a reading, as in thread.h */
-	uint64_t gaps; /* in which threads were off the CPU */
+	bool has_readings; /* cpu_delta of the rows is a reading, as in thread.h */
+	uint64_t gaps; /* gaps in which threads were off the CPU */
 	struct row_kind kinds[EVENT_COUNTS_MAX];
 };
 
@@ -61,9 +61,9 @@ struct reclaim {
 	struct row_bounds bounds;
 	/* Sizes of tables at which to check next. */
 	size_t values_next, stacks_next;
-	uint32_t records; /* since rows were counted */
-	bool is_off; /* rows have no limits */
-	bool keeps_stacks; /* the caller uses ids of stacks, and takes the rows */
+	uint32_t records; /* records since rows were last counted */
+	bool is_off; /* the number of rows is unlimited */
+	bool keeps_stacks; /* the caller refers to stacks by id, and takes the rows */
 	/* Called a few times a second while a thread reclaims memory; NULL: no thread is used. */
 	void (*meanwhile)(void *ctx);
 	void *ctx;

@@ -39,25 +39,24 @@
 /* A sample with all state remembered from its own time. */
 struct pending_sample {
 	struct rec_sample rec;
-	uint32_t event; /* 0: the clock; else a sample of that event, with weight `period` */
+	uint32_t event; /* 0: the clock; otherwise a sample of that event with weight `period` */
 	uint64_t period;
 	/*
 	 * For a marker's stack, which is no sample: number of the value it becomes, plus one;
 	 * NO_VALUE: the marker was left out.
 	 */
 	uint32_t marker_value;
-	uint32_t wait; /* for the stack of a wait, likewise: row of struct waits, plus one */
-	uint32_t
-		alloc; /* for that of an allocation, likewise: row of struct alloc_feed, plus one */
+	uint32_t wait; /* for the stack of a wait: row of struct waits, plus one */
+	uint32_t alloc; /* for the stack of an allocation: row of struct alloc_feed, plus one */
 	thread_id thread;
 	uint32_t cpu_time; /* as in struct cpu_reading */
-	struct mapping_table *mappings; /* mappings of its process, held while it waits */
+	struct mapping_table *mappings; /* mappings of the process, held while the sample waits */
 };
 
 struct waiting_sample {
 	struct pending_sample sample;
-	uint32_t next; /* next with the same stack_id, or next free row; UINT32_MAX: none */
-	uint32_t last; /* in the first row of a chain: its last row */
+	uint32_t next; /* next row with the same stack_id, or next free row; UINT32_MAX: none */
+	uint32_t last; /* last row of a chain; set in the first row */
 	bool is_taken;
 };
 
@@ -67,7 +66,7 @@ struct pending {
 	uint32_t free; /* first free row plus one; 0: none */
 	uint32_t count;
 	size_t mappings_size; /* bytes held by all waiting samples */
-	VEC(struct rec_stack *) stacks; /* copied records */
+	VEC(struct rec_stack *) stacks; /* copies of the records */
 };
 
 void pending_release(struct pending *p);
@@ -89,11 +88,11 @@ void pending_move_values(struct pending *p, const uint32_t *map);
  */
 
 struct tick_stats_entry {
-	uint8_t sample_flags; /* flags of REC_SAMPLE */
-	uint8_t stack_flags; /* flags of its REC_STACK; 0 without one */
-	bool is_cut; /* outer frames of the record are missing from the profile */
+	uint8_t sample_flags; /* flags of the REC_SAMPLE */
+	uint8_t stack_flags; /* flags of the REC_STACK; 0: no stack record */
+	bool is_cut; /* the profile lacks outer frames of the record */
 	bool is_32bit; /* the program is 32-bit */
-	bool has_unknown_kind; /* frames were left out because their kind is unknown */
+	bool has_unknown_kind; /* frames of unknown kinds were left out */
 	uint32_t ticks;
 };
 
@@ -105,7 +104,7 @@ struct sample_feed {
 	struct profile *profile;
 	struct tasks *tasks;
 	struct losses *losses;
-	uint32_t lost_cause; /* enum lost_cause of samples whose stack never comes */
+	uint32_t lost_cause; /* enum lost_cause for samples whose stack never arrives */
 	struct resolver resolver;
 	struct pending pending;
 	struct waits waits;

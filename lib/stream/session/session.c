@@ -32,7 +32,7 @@
 struct wire_counter {
 	uint32_t wire_id;
 	counter_id id;
-	uint64_t total; /* sum of all changes; wraps around */
+	uint64_t total; /* sum of all changes, with wraparound */
 };
 
 struct counter_feed {
@@ -40,8 +40,8 @@ struct counter_feed {
 	struct tasks *tasks;
 	VEC(struct wire_counter) rows;
 	struct index by_wire_id;
-	size_t values; /* of all counters */
-	size_t max; /* of these; COUNTER_VALUES_MAX but in tests */
+	size_t values; /* number of values of all counters */
+	size_t max; /* limit of `values`; COUNTER_VALUES_MAX except in tests */
 };
 
 /*
@@ -52,14 +52,14 @@ struct counter_feed {
 /* A thread's labels since its last record of them, and its samples with them up to a pause. */
 struct label_run {
 	string_id text; /* NO_STRING: no labels */
-	uint64_t first, last; /* times of samples, CLOCK_MONOTONIC ns */
-	uint32_t samples; /* 0: none yet */
+	uint64_t first, last; /* times of the first and the last sample, CLOCK_MONOTONIC ns */
+	uint32_t samples; /* 0: no sample yet */
 };
 
 struct label_feed {
 	struct tasks *tasks;
-	schema_id schema; /* of the markers; NO_SCHEMA: there were no labels yet */
-	VEC(struct label_run) runs; /* by thread_id; those of later threads are empty */
+	schema_id schema; /* schema of the markers; NO_SCHEMA: no labels so far */
+	VEC(struct label_run) runs; /* by thread_id; missing entries are empty */
 };
 
 static void counter_feed_init(struct counter_feed *f, struct profile *profile, struct tasks *tasks)
@@ -191,7 +191,7 @@ static void label_feed_init(struct label_feed *f, struct tasks *tasks)
 /* Numbers of the fields. */
 enum {
 	FIELD_LABELS,
-	FIELD_SAMPLES, /* with these labels */
+	FIELD_SAMPLES, /* number of samples with these labels */
 };
 
 static schema_id add_schema(struct profile *p)
@@ -339,7 +339,7 @@ struct session {
 	VEC(struct cpu_change) cpu_changes;
 	uint64_t cpu_change_count;
 	uint64_t last_time;
-	uint64_t epoch_ns; /* when stacks were forgotten last; CLOCK_MONOTONIC */
+	uint64_t epoch_ns; /* CLOCK_MONOTONIC ns at which stacks were last forgotten */
 };
 
 struct session *session_new(struct profile *profile)

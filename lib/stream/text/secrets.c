@@ -12,11 +12,11 @@
 enum letter_form {
 	FORM_GLUED = 1 << 0,
 	FORM_NEXT = 1 << 1,
-	FORM_USER = 1 << 2, /* only the part after a colon is secret */
+	FORM_USER = 1 << 2, /* only the text after a colon is secret */
 };
 
 static const struct known_letter {
-	const char *program; /* prefix of its name */
+	const char *program; /* prefix of the program name */
 	char letter;
 	unsigned char forms;
 } known_letters[] = {
@@ -41,8 +41,8 @@ enum next_word {
 
 struct masking {
 	struct strbuf *out;
-	const char *program; /* the last argument that looks like one of a known program … */
-	size_t program_size; /* … without folders */
+	const char *program; /* last argument that looks like a known program, … */
+	size_t program_size; /* … and its length without folders */
 	enum next_word next;
 	bool is_cut; /* the current argument may be incomplete */
 };

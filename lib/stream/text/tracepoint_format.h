@@ -19,21 +19,21 @@
 
 enum tracepoint_field_kind {
 	TRACEPOINT_INTEGER,
-	TRACEPOINT_TEXT, /* an array of characters */
-	TRACEPOINT_DYNAMIC_TEXT, /* its place is a word of length and offset */
+	TRACEPOINT_TEXT, /* array of characters */
+	TRACEPOINT_DYNAMIC_TEXT, /* word with offset and length of the text */
 };
 
 struct tracepoint_field {
 	enum tracepoint_field_kind kind;
 	char key[TRACEPOINT_KEY_SIZE]; /* an identifier; neither "type" nor "cause" */
-	uint32_t offset, size; /* in the recorded bytes */
+	uint32_t offset, size; /* range in the recorded bytes */
 	bool is_signed;
 };
 
 struct tracepoint_format {
 	struct tracepoint_field fields[TRACEPOINT_FIELDS_MAX];
 	uint32_t count;
-	struct tracepoint_layout layout; /* bytes to be recorded */
+	struct tracepoint_layout layout; /* bytes to record */
 };
 
 /*
@@ -44,7 +44,7 @@ int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const
 			    size_t size, struct error *err);
 
 struct tracepoint_value {
-	const char *text; /* in the bytes; not terminated; NULL: it is a number */
+	const char *text; /* text in the bytes, not NUL-terminated; NULL: a number */
 	size_t size;
 	int64_t number;
 };

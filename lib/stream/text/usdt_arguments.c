@@ -12,7 +12,7 @@
 /* A register's place among those that the kernel saves (struct pt_regs), and its bits. */
 struct place {
 	uint16_t at;
-	uint8_t shift; /* bits below it */
+	uint8_t shift; /* number of lower bits to drop */
 	uint8_t bits;
 };
 

@@ -27,7 +27,7 @@ struct code_range {
 
 struct code_version {
 	uint32_t entry; /* row of the code table */
-	uint32_t before; /* next older version, NO_CODE: none */
+	uint32_t before; /* next older version; NO_CODE: none */
 };
 
 /* All versions of one address in one process. */
@@ -40,12 +40,12 @@ struct code_slot {
 struct code_versions {
 	const struct code_table *table;
 	const struct process_table *processes;
-	VEC(uint64_t) addrs; /* ascending, each once */
+	VEC(uint64_t) addrs; /* ascending, without duplicates */
 	VEC(struct code_version) rows;
 	VEC(struct code_slot) slots;
-	struct index by_place; /* slots */
-	struct code_range *execs; /* by process: its rows of table->execs */
-	bool is_cut; /* version limit reached */
+	struct index by_place; /* index of slots */
+	struct code_range *execs; /* by process: its rows in table->execs */
+	bool is_cut; /* the limit of versions was reached */
 };
 
 /* Bounds entries that overlap one another without end, which no real compiler writes. */
@@ -295,7 +295,7 @@ static uint32_t code_versions_find(const struct code_versions *v, process_id pro
 
 /* The profile function of a code-table row. */
 struct code_func {
-	func_id func; /* NO_FUNC: not made yet */
+	func_id func; /* NO_FUNC: not created yet */
 	uint8_t language, tier, role;
 };
 
@@ -304,10 +304,10 @@ struct code_frames {
 	const struct code_table *table;
 	const struct process_table *processes;
 	struct code_versions versions;
-	process_id *owners; /* by module: process of this anonymous memory, or NO_PROCESS */
+	process_id *owners; /* by module: process of the anonymous memory, or NO_PROCESS */
 	struct code_func *funcs; /* by row of the table */
 	struct code_func *managed; /* by row of table->managed */
-	module_id *dumps; /* by row of table->dumps; NO_MODULE: not looked for yet, or not found */
+	module_id *dumps; /* by row of table->dumps; NO_MODULE: not looked up yet, or not found */
 	bool has_managed;
 };
 

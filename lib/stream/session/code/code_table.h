@@ -31,7 +31,7 @@ enum frame_place {
 
 struct frame_kind_info {
 	enum frame_place place;
-	enum profile_frame_kind kind; /* in the profile */
+	enum profile_frame_kind kind; /* kind of frame in the profile */
 	/*
 	 * The address is the next instruction's, not a return address. The same holds for the frame
 	 * inside, which the kernel started.
@@ -45,26 +45,27 @@ const struct frame_kind_info *frame_kind_info(uint8_t kind, bool is_kernel_part)
 struct code_line {
 	uint32_t offset; /* from the start of the code */
 	uint32_t line;
-	string_id file; /* in `names`, NO_STRING: unknown */
-	string_id inlined; /* in `names`: as in rec_code_line; NO_STRING: the code's own function */
+	string_id file; /* string in `names`; NO_STRING: unknown */
+	string_id inlined; /* string in `names`, as in rec_code_line; NO_STRING: the code's own
+			      function */
 };
 
 struct code_entry {
 	uint64_t since;
 	uint64_t start, end; /* [start, end) */
 	process_id process;
-	string_id name; /* in `names` */
-	uint32_t first_line, line_count; /* in `lines` */
-	bool is_exact; /* exists no earlier than `since` */
-	uint32_t dump; /* in `dumps`; NO_DUMP: its bytes are not stored */
-	uint64_t dump_offset; /* of its load record */
+	string_id name; /* string in `names` */
+	uint32_t first_line, line_count; /* range in `lines` */
+	bool is_exact; /* the code did not exist before `since` */
+	uint32_t dump; /* index into `dumps`; NO_DUMP: the code bytes are not stored */
+	uint64_t dump_offset; /* offset of the load record */
 };
 
 #define NO_DUMP UINT32_MAX
 
 /* Lines of a piece of code, which several processes may share. */
 struct code_lines {
-	uint32_t first, count; /* in `lines` */
+	uint32_t first, count; /* range in `lines` */
 };
 
 /* A dump that a process wrote. */
@@ -81,10 +82,10 @@ struct code_exec {
 
 struct code_table {
 	VEC(struct code_entry) rows; /* in order of arrival */
-	VEC(struct code_entry) managed; /* code of runtimes, by position; likewise */
+	VEC(struct code_entry) managed; /* code of runtimes, by position, in order of arrival */
 	VEC(struct code_line) lines;
-	VEC(struct code_lines) pieces; /* the different ones */
-	struct index by_lines; /* of `pieces` */
+	VEC(struct code_lines) pieces; /* distinct line ranges */
+	struct index by_lines; /* index of `pieces` */
 	VEC(struct code_exec) execs;
 	VEC(struct code_dump) dumps;
 	struct strings names; /* separate from the profile: most code is never sampled */

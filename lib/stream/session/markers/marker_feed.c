@@ -92,8 +92,8 @@ static void select_at(uint64_t *items, size_t count, size_t at)
 }
 
 struct limit {
-	uint64_t rank; /* markers of a lower one go */
-	size_t equal; /* of those of this one, this many go */
+	uint64_t rank; /* markers of a lower rank are dropped */
+	size_t equal; /* number of markers of exactly this rank to drop */
 };
 
 static struct limit find_limit(uint64_t *ranks, size_t count, size_t wanted)
@@ -118,8 +118,8 @@ struct group {
 	struct profile *profile;
 	thread_id first, end;
 	VEC(uint64_t) counts; /* by schema */
-	VEC(struct limit) limits; /* likewise */
-	VEC(uint64_t) ranks; /* of one schema */
+	VEC(struct limit) limits; /* by schema */
+	VEC(uint64_t) ranks; /* ranks of one schema */
 };
 
 #define group_each(g, marker) \

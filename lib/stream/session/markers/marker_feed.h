@@ -28,15 +28,15 @@ uint64_t fair_share(uint64_t *counts, size_t kinds, uint64_t max);
 #define MARKERS_MAX 200000u
 
 struct marker_bounds {
-	VEC(uint64_t) left_out; /* by thread */
-	VEC(uint64_t) floors; /* by schema: lower ranks have been and will be dropped */
-	uint64_t added; /* since all were last limited */
+	VEC(uint64_t) left_out; /* by thread_id */
+	VEC(uint64_t) floors; /* by schema: minimum rank of markers that are kept, now and later */
+	uint64_t added; /* markers added since the last limiting */
 	/*
 	 * Dropped by limits; their values still take room in the profile's table. Reset by the
 	 * caller that reclaims it.
 	 */
 	uint64_t dropped;
-	bool is_off; /* all stay */
+	bool is_off; /* true: nothing is dropped */
 };
 
 void marker_bounds_release(struct marker_bounds *b);
@@ -60,8 +60,8 @@ struct marker_feed {
 	struct tasks *tasks;
 	VEC(struct wire_schema) schemas;
 	struct index by_wire_id;
-	VEC(struct marker) machine; /* belong to no thread */
-	VEC(string_id) rows; /* names of the machine's own rows, by number */
+	VEC(struct marker) machine; /* markers that belong to no thread */
+	VEC(string_id) rows; /* names of the machine's own rows, by row number */
 	struct marker_bounds bounds;
 };
 

@@ -9,17 +9,17 @@
 
 /* The last stack that was made of another. */
 struct made {
-	stack_id root; /* the innermost span's */
+	stack_id root; /* root stack of the innermost span */
 	stack_id stack;
 };
 
 struct span_frames {
 	struct profile *profile;
-	VEC(struct marker) spans; /* of one thread, in the order of their beginnings */
-	const struct marker *open[OPEN_MAX]; /* in that order */
+	VEC(struct marker) spans; /* spans of one thread, by beginning */
+	const struct marker *open[OPEN_MAX]; /* open spans, by beginning */
 	size_t open_count;
-	stack_id root; /* stack of the open ones; NO_STACK: none */
-	VEC(struct made) made; /* by the stack that it was made of */
+	stack_id root; /* root stack of the open spans; NO_STACK: none */
+	VEC(struct made) made; /* by the stack it was made from */
 	VEC(stack_id) chain;
 };
 

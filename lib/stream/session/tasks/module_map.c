@@ -10,7 +10,7 @@
 struct stretch {
 	uint64_t user;
 	thread_id row;
-	uint64_t from, until; /* until 0: the end */
+	uint64_t from, until; /* until 0: to the end */
 };
 
 struct stretches {
@@ -55,8 +55,8 @@ static void split_rows(struct stretches *s, struct tasks *t)
 
 struct marks {
 	struct profile *profile;
-	uint32_t round; /* number of the present user */
-	uint32_t *stacks, *modules; /* by id: last round that visited it */
+	uint32_t round; /* number of the current user */
+	uint32_t *stacks, *modules; /* by id: last round that visited the stack or module */
 };
 
 static void mark_stack(struct marks *m, stack_id stack, uint64_t user)

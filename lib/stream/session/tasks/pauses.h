@@ -10,7 +10,7 @@
 #include "lib/model/tables/profile.h"
 
 struct pause {
-	uint64_t start, end; /* end: UINT64_MAX while it lasts */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; end UINT64_MAX: not over yet */
 };
 
 /* Zeroed: no pauses. */

@@ -18,9 +18,9 @@ typedef uint32_t process_id;
 
 /* Kind of the first record that mentioned a task. */
 enum task_origin {
-	TASK_SEEN, /* activity: its beginning is unknown */
-	TASK_SCANNED, /* already running when recording began */
-	TASK_FORKED, /* its beginning was recorded */
+	TASK_SEEN, /* seen active: the beginning is unknown */
+	TASK_SCANNED, /* already running when the recording began */
+	TASK_FORKED, /* the beginning was recorded */
 };
 
 /* No user. Both this and rec_user have the group in the upper half. */
@@ -33,34 +33,35 @@ struct user_change {
 
 struct process {
 	uint32_t pid, incarnation;
-	uint64_t start, end; /* end is valid if has_ended */
+	uint64_t start, end; /* end is valid only if has_ended */
 	string_id name; /* NO_STRING: not known yet */
-	string_id cgroup; /* path; NO_STRING: the recorder's own */
+	string_id cgroup; /* path; NO_STRING: same as the recorder's */
 	string_id container; /* name; NO_STRING: unknown */
-	string_id resource; /* as in struct rec_resource; NO_STRING: it has none */
+	string_id resource; /* as in struct rec_resource; NO_STRING: none */
 	string_id arguments; /* as in struct profile_thread */
-	uint32_t ns_pid; /* pid in its own pid namespace; 0: the recorder's namespace */
-	module_id anon; /* its anonymous memory, NO_MODULE until a frame lies there */
+	uint32_t ns_pid; /* pid in the process's own pid namespace; 0: it uses the recorder's
+			    namespace */
+	module_id anon; /* module of the anonymous memory; NO_MODULE: no frame in it yet */
 	process_id parent; /* NO_PROCESS: unknown */
-	thread_id parent_thread; /* the one that forked it, NO_THREAD: unknown */
+	thread_id parent_thread; /* thread that forked the process; NO_THREAD: unknown */
 	uint32_t status; /* as wait(2) reports it; valid if has_status */
-	uint64_t space_start; /* time of its last exec, 0: none seen */
+	uint64_t space_start; /* time of the last exec; 0: no exec seen */
 	struct mapping_table *mappings;
-	struct mapping_table *replaced; /* those before its last exec; NULL: none seen */
-	thread_id main_thread, last_thread; /* last_thread begins the chain of all threads */
+	struct mapping_table *replaced; /* mappings before the last exec; NULL: no exec seen */
+	thread_id main_thread, last_thread; /* last_thread heads the list of all threads */
 	uint8_t origin; /* enum task_origin */
 	uint64_t first_user; /* NO_USER: unknown */
-	VEC(struct user_change) users; /* later changes, by time */
-	bool is_forked; /* and has not executed anything since */
+	VEC(struct user_change) users; /* later changes, in order of time */
+	bool is_forked; /* forked without an exec since */
 	bool has_ended;
 	bool has_status;
 	bool was_oom_killed;
-	bool was_outside, was_wanted; /* filters rejected it, or passed it, at some time */
+	bool was_outside, was_wanted; /* whether a filter ever rejected or passed the process */
 };
 
 struct process_table {
 	VEC(struct process) rows;
-	struct index by_pid; /* latest incarnation of each pid */
+	struct index by_pid; /* latest incarnation by pid */
 };
 
 /* True if the filters passed it at some time, or were never applied. */

@@ -20,9 +20,10 @@ struct ended_space {
 
 /* Zeroed is empty. */
 struct ended_spaces {
-	struct mapping_table *none; /* shared by all of them; NULL: not made yet */
+	struct mapping_table
+		*none; /* empty table shared by all ended processes; NULL: not created yet */
 	VEC(struct ended_space) rows;
-	size_t first; /* first row not done yet */
+	size_t first; /* first row not handled yet */
 };
 
 void ended_spaces_release(struct ended_spaces *e);
@@ -43,7 +44,7 @@ struct tasks {
 	struct profile *profile;
 	struct process_table processes;
 	struct thread_table threads;
-	uint64_t last_stamp; /* last one given to a mapping table */
+	uint64_t last_stamp; /* last stamp given to a mapping table */
 	struct ended_spaces ended;
 };
 

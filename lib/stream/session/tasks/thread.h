@@ -28,11 +28,12 @@ struct cpu_reading {
 
 /* A zeroed one has no reading yet. */
 struct cpu_clock {
-	struct cpu_reading first, last; /* by time */
-	uint64_t used_ns; /* between the two */
-	uint32_t base; /* of the wire's values: the thread may take over another's clock */
+	struct cpu_reading first, last; /* first and last reading by time */
+	uint64_t used_ns; /* CPU time between the two readings */
+	uint32_t base; /* base of the wire's values: the thread may take over another thread's clock
+			*/
 	bool is_known;
-	bool is_replaced; /* the next reading is the first of another clock */
+	bool is_replaced; /* the next reading is the first of a different clock */
 };
 
 /* The thread began at `time`, with no CPU time. */
@@ -47,21 +48,21 @@ uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
 struct thread {
 	process_id process;
 	uint32_t tid;
-	thread_id next; /* next in the same process, NO_THREAD: last */
+	thread_id next; /* next thread in the process; NO_THREAD: none */
 	struct cpu_clock cpu;
-	struct wait_rows *wait_rows; /* NULL: no wait has ended yet; see waits.h */
-	uint32_t open_waits; /* its first one there, NO_WAIT: none */
-	uint64_t seen; /* time of its latest sign of life */
-	uint16_t last_cpu; /* number of the last one it was seen on, or NO_CPU */
+	struct wait_rows *wait_rows; /* NULL: no wait has ended yet, see waits.h */
+	uint32_t open_waits; /* first open wait in struct waits; NO_WAIT: none */
+	uint64_t seen; /* time of the latest sign of life */
+	uint16_t last_cpu; /* last CPU on which the thread was seen; NO_CPU: none */
 	bool has_ended;
 	uint8_t origin; /* enum task_origin */
 };
 
 struct thread_table {
 	struct threads *profile;
-	const struct pauses *pauses; /* of the recording, borrowed */
+	const struct pauses *pauses; /* pauses of the recording, borrowed */
 	VEC(struct thread) rows;
-	struct index by_tid; /* latest thread of each (process, tid) */
+	struct index by_tid; /* latest thread by process and tid */
 };
 
 /* `profile` must be empty. */

@@ -47,10 +47,10 @@ static double estimate(const struct wait_part *part)
 
 /* Sums over the parts of each group. */
 struct sums {
-	double known[WAIT_GROUP_COUNT]; /* lengths */
+	double known[WAIT_GROUP_COUNT]; /* sum of lengths */
 	double estimated[WAIT_GROUP_COUNT];
-	double variance; /* of the estimate of short waits */
-	size_t sampled; /* long waits */
+	double variance; /* variance of the estimate of short waits */
+	size_t sampled; /* number of sampled long waits */
 };
 
 static struct sums sum_up(const struct wait_rows *w)

@@ -17,17 +17,17 @@
 
 /* The waits that a sampled one represents. */
 enum wait_group {
-	WAIT_COUNTS, /* only itself, with its exact length */
-	WAIT_LONG, /* sampled at random; long enough for all to be known, most without a stack */
-	WAIT_LONG_UNSAMPLED, /* one of those without a stack */
-	WAIT_SHORT, /* sampled at random; others are unknown */
+	WAIT_COUNTS, /* only the wait itself, with its exact length */
+	WAIT_LONG, /* long waits sampled at random: all are known, most without a stack */
+	WAIT_LONG_UNSAMPLED, /* long waits without a stack */
+	WAIT_SHORT, /* short waits sampled at random: the other ones are unknown */
 	WAIT_GROUP_COUNT,
 };
 
 /* A wait that is over, or the part of it in which the thread was queued. */
 struct wait_part {
 	uint64_t start, length; /* ns */
-	stack_id stack; /* with its label */
+	stack_id stack; /* stack with the label */
 	uint32_t cpu; /* as in struct cpu_reading */
 	uint32_t chance; /* as in struct rec_wait */
 	uint8_t group; /* enum wait_group */
@@ -35,10 +35,10 @@ struct wait_part {
 
 struct wait_rows {
 	uint64_t seed;
-	uint64_t begin_ns, begin_used_ns; /* time and CPU time from which on `parts` are */
-	double position; /* ns waited before */
+	uint64_t begin_ns, begin_used_ns; /* time and CPU time at which `parts` begin */
+	double position; /* ns waited before `parts` */
 	VEC(struct wait_part) parts;
-	struct samples rows; /* cpu_delta is a reading */
+	struct samples rows; /* cpu_delta of the rows is a reading */
 };
 
 /* Returns the number of waits that a sampled one represents. */

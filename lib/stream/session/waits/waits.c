@@ -18,16 +18,16 @@
 enum wait_stack_taken {
 	WAIT_STACK_NONE,
 	WAIT_STACK_BY_CHANCE,
-	WAIT_STACK_BY_LENGTH, /* taken while the thread waited, or of every wait */
+	WAIT_STACK_BY_LENGTH, /* stack taken during the wait, or of every wait */
 };
 
 struct slow_wait {
 	thread_id thread;
 	uint64_t start, end;
-	stack_id stack; /* with its label */
+	stack_id stack; /* stack with the label */
 	struct wait_reason reason;
 	enum wait_stack_taken taken;
-	uint32_t chance; /* of WAIT_STACK_BY_CHANCE, in 2^-32 */
+	uint32_t chance; /* for WAIT_STACK_BY_CHANCE, in 2^-32 */
 };
 
 double points_before(uint64_t seed, double position, double interval)

@@ -44,20 +44,20 @@ struct wait_labels {
 /* A wait whose records have not all arrived. */
 struct open_wait {
 	thread_id thread;
-	uint32_t next,
-		previous; /* of the same thread, newest first, or next free row; or NO_WAIT */
+	uint32_t next, previous; /* waits of the same thread, newest first; `next` also links free
+				    rows; or NO_WAIT */
 	uint64_t start, end;
-	uint64_t covered; /* rows cover it up to then; 0: none */
+	uint64_t covered; /* end of the time covered by rows; 0: no row yet */
 	/* The thread's first record after `start` that is not the end: it was running again. */
 	uint64_t seen;
 	uint64_t queued;
-	uint32_t cpu, seen_cpu; /* readings; that of `seen` only if seen_has_cpu */
+	uint32_t cpu, seen_cpu; /* CPU time readings; seen_cpu is valid only if seen_has_cpu */
 	uint32_t chance;
 	stack_id stack;
 	struct wait_reason reason;
-	bool has_begin, has_end; /* REC_WAIT or REC_RUN has come */
-	bool awaits_stack, awaits_begin; /* a record is known to be pending */
-	bool is_sampled; /* by chance */
+	bool has_begin, has_end; /* the REC_WAIT or the REC_RUN has arrived */
+	bool awaits_stack, awaits_begin; /* the record is known to be pending */
+	bool is_sampled; /* the wait was sampled at random */
 	bool is_kernel_thread;
 	bool seen_has_cpu;
 };
@@ -68,9 +68,9 @@ struct waits {
 	struct wait_labels labels;
 	VEC(struct open_wait) rows;
 	uint32_t free; /* first free row, NO_WAIT: none */
-	size_t parts; /* of all threads, not yet rows */
-	uint64_t resumed_ns; /* when recording went on after a pause; 0: there was none */
-	uint64_t slow_ns; /* waits of this length become markers; 0: none */
+	size_t parts; /* waits of all threads that are not rows yet */
+	uint64_t resumed_ns; /* time at which recording resumed after a pause; 0: no pause */
+	uint64_t slow_ns; /* minimum length of waits that become markers; 0: none */
 };
 
 void waits_init(struct waits *w, struct tasks *tasks);

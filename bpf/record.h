@@ -15,8 +15,6 @@
 #include "bpf/record_head.h"
 #include "bpf/wait_record.h"
 
-/* Kinds of frames on the wire, see record.h. */
-
 /*
  * Method by which the pc of a frame was found. The wire has one byte per frame, so that frames of
  * any kind can take their place in walk order.
@@ -48,8 +46,6 @@ enum managed_lock {
 	MANAGED_LOCK_FREE, /* waited for it, or ran code that needs no lock */
 };
 
-/* The records of counters; part of the wire format, see record.h. */
-
 /*
  * Describes a counter of process rec.pid; pid 0: of the machine. The first sent for an id is kept.
  */
@@ -75,8 +71,6 @@ struct rec_counter {
 	__u32 reserved;
 	__s64 delta; /* change since the counter's previous record */
 };
-
-/* Labels of what threads do. See record.h. */
 
 #define LABELS_MAX 8
 #define LABEL_KEY_MAX 32

@@ -17,22 +17,23 @@
 #include "bpf/user.bpf.h"
 #include "bpf/wait.bpf.h"
 
-/* Time after the beginning for which visits wait for tables of the program's files, ns. */
+/* Time for which the first visits wait for tables of the program's files, ns. */
 #define SLEEPERS_PATIENCE_NS 500000000ull
 
 /* Set by user space. */
-__u64 sleepers_since = 0; /* when recording began or went on, ns */
-__u64 sleepers_mark =
-	0; /* distinguishes visits after a pause from earlier ones: added to `visited` */
-__u64 sleepers_after = WAIT_CERTAIN_NS; /* length of a wait that is visited */
-bool sleepers_final = false; /* the recording ends: no later pass */
+__u64 sleepers_since = 0; /* time at which recording began or resumed, ns */
+__u64 sleepers_mark = 0; /* added to `visited`, so that visits after a pause differ */
+__u64 sleepers_after = WAIT_CERTAIN_NS; /* minimum length of waits to visit */
+bool sleepers_final = false; /* this is the last visit before the recording ends */
 __u64 sleepers_visited = 0; /* waits that got a stack */
-__u64 sleepers_awake = 0; /* visits in vain: the thread woke up */
+__u64 sleepers_awake = 0; /* visits without a result, as the thread woke up */
 __u64 sleepers_ns = 0; /* time of all visits */
-/* The ring fills up: the iterator has stopped at a thread, and goes on there when read again. */
+/* The ring fills up: the iterator stops at a thread, and resumes there when it is read again. */
 bool sleepers_lack_room = false;
 
-/* A thread is due whose process has Python, and waits for python_sleepers.bpf.c; not if is_alone.
+/*
+ * A due thread of a process with Python waits for python_sleepers.bpf.c, unless this object is
+ * alone.
  */
 bool sleepers_wants_python = false, sleepers_is_alone = false;
 
@@ -329,7 +330,7 @@ static __always_inline bool visit(struct task_struct *task, struct tracked_proce
 	return true;
 }
 
-/* Does a runtime of the process only become known in a moment, by its files' tables? */
+/* True if the tables of the process's files may still reveal a runtime. */
 static __always_inline bool may_be_premature(__u32 pid, __u64 now)
 {
 	struct unwind_space *space;
@@ -341,7 +342,7 @@ static __always_inline bool may_be_premature(__u32 pid, __u64 now)
 	return !space || space->is_pending;
 }
 
-/* Does the wait count its length, although it has no stack? */
+/* True if the wait is long enough to need a stack, and has none. */
 static __always_inline bool is_due(const struct wait_row *row, struct pause pause, __u64 now)
 {
 	__u64 start = known_start(row);

@@ -40,8 +40,6 @@ struct browser {
 	int starter; /* receives the name of that page; 0: none */
 };
 
-/* Tells whether the user is logged in over ssh. */
-
 #define ANCESTORS_MAX 32
 #define FILE_MAX ((size_t)1 << 20)
 
@@ -80,7 +78,7 @@ static bool take_connection(pid_t pid)
 }
 
 /*
- * Sets SSH_CONNECTION from the session of the invoking user, as sudo removes it. Reads the
+ * Sets SSH_CONNECTION for users who are logged in over ssh, as sudo removes the variable. Reads the
  * environments of this process's ancestors, with the process's rights.
  */
 static void ssh_find_connection(void)

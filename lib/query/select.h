@@ -49,13 +49,13 @@ enum query_wait {
 
 #define QUERY_FILTER_ALL ((struct query_filter){.until = UINT64_MAX})
 
-/* A selection. Arrays are owned. */
 /*
  * Allocations are selected like events, by the names of enum allocation_sum. Their numbers are this
  * base plus the enum. No event has such a number.
  */
 #define QUERY_ALLOCATIONS 250u
 
+/* A selection. Arrays are owned. */
 struct query {
 	const struct profile *profile;
 	uint8_t event;

@@ -13,7 +13,7 @@
 
 /*
  * Gives each sample the frames of its own time where an address held different code at different
- * times. Rewrites tables like expand_inlines.h; the caller supplies the answers.
+ * times. The caller supplies the answers.
  */
 
 /* Validity of an answer, [from, to). */

@@ -156,11 +156,8 @@ uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset)
  */
 #define MODULE_CODE_MAX ((uint64_t)1 << 40)
 uint64_t module_bytes_from(const struct module *m, uint64_t rva);
-/* RVA → the vaddr in the ELF file: rva + first PT_LOAD's vaddr. */
 
-/* Explains to users why a module's functions or lines have no name. */
-
-/* Returns a static phrase, in lower case and without a full stop. */
+/* Returns a static phrase for users, in lower case and without a full stop. */
 const char *symbol_reason_text(enum symbol_reason reason);
 /* True if the reason is that a search for the module's own file found nothing. */
 bool symbol_reason_is_of_search(enum symbol_reason reason);

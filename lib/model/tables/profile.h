@@ -211,11 +211,9 @@ struct profile_stats {
 	uint64_t lost_markers; /* markers without a storable schema */
 	uint64_t left_out_markers; /* markers left out for lack of room, shortest first */
 	uint64_t merged_rows; /* samples left out for lack of room, added to a later one */
-	uint64_t merged_counter_values; /* counter samples left out for lack of room, added to a
-					   later one */
+	uint64_t merged_counter_values; /* counter samples added to later ones for lack of room */
 	uint64_t left_out_rows; /* samples left out for lack of room, represented by others */
-	uint64_t lost_marker_values; /* values that do not fit the schema, and stacks never received
-				      */
+	uint64_t lost_marker_values; /* values unfit for the schema, and stacks never received */
 	uint64_t lost_counter_values; /* values of counters without a description */
 	struct wait_stats waits;
 	struct alloc_stats allocs;

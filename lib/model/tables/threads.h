@@ -51,8 +51,7 @@ struct profile_thread {
 	uint32_t incarnation; /* 0: first process with that pid, printed "123"; 1: "123.1" */
 	string_id name;
 	string_id process_name;
-	string_id process_label; /* distinguishes it from other processes of that name, or NO_STRING
-				  */
+	string_id process_label; /* distinguishes processes of one name; NO_STRING: none */
 	/* Arguments of the last exec, each terminated, the program first; or NO_STRING. */
 	string_id arguments;
 	uint64_t start, end; /* CLOCK_MONOTONIC ns; end 0: alive when the recording ended */

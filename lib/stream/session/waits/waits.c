@@ -13,8 +13,6 @@
 #include "lib/model/meaning/wait_frames.h"
 #include "lib/stream/session/tasks/life_markers.h"
 
-/* Markers of long waits, named by lib/model/meaning/wait_frames.h once stacks have names. */
-
 enum wait_stack_taken {
 	WAIT_STACK_NONE,
 	WAIT_STACK_BY_CHANCE,

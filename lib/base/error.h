@@ -22,7 +22,7 @@ struct error {
  */
 int error_set(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* As error_set(), without strerror: for failures that errno does not describe. */
+/* Like error_set(), without strerror: for failures that errno does not describe. */
 int error_text(struct error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Prefixes the text with the formatted message and ": ". Returns err's code. */

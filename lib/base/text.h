@@ -24,7 +24,7 @@ char *text_cut(const char *text, size_t width, bool keeps_end);
  * NULL-terminated list to free with words_free(); NULL for an open quote or without a word.
  */
 char **words_split(const char *text);
-/* NULL is fine. */
+/* Accepts NULL. */
 void words_free(char **words);
 
 /* Guesses the intended word behind a typo. */

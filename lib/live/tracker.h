@@ -36,7 +36,7 @@ struct tracker_options {
 int tracker_new(struct tracker **out, const struct tracker_options *options, struct error *err);
 /* Accepts NULL. */
 void tracker_free(struct tracker *t);
-/* As unwinder_set_runtimes(). Returns false if stacks are not unwound by tables. */
+/* Like unwinder_set_runtimes(). Returns false if stacks are not unwound by tables. */
 bool tracker_set_runtimes(struct tracker *t, const struct runtime_hooks *hooks);
 /* Prepares for the files that a command will map. Call after tracker_set_runtimes(). */
 void tracker_expect(struct tracker *t, const char *command);

@@ -26,7 +26,7 @@ struct moving_counts {
 
 /* Borrows the descriptor, which does not block. */
 struct moving *moving_new(int fd, const struct moving_options *options);
-/* NULL is fine. */
+/* Accepts NULL. */
 void moving_free(struct moving *m);
 /*
  * Reads the available records. Returns 1 if more will come, 0 if the recording has ended, -EBADMSG

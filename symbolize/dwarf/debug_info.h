@@ -155,16 +155,16 @@ struct function *unit_find_function(struct debug_info *info, struct unit *unit, 
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
 /* NULL if not available; the module's files have the reason. */
 struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
-/* NULL is fine. */
+/* Accepts NULL. */
 void split_free(struct split *split);
-/* As die_add_ranges(), for an entry of the split unit. */
+/* Like die_add_ranges(), for an entry of the split unit. */
 void split_add_ranges(const struct split *split, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		      struct intervals *intervals, struct step_budget *budget);
 
 /* dwarf_names.c */
 struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *unit,
 				    const struct function *function);
-/* NULL is fine. */
+/* Accepts NULL. */
 void inline_tree_free(struct inline_tree *t);
 /*
  * Fills in functions and lines at an address, outermost first. `unit` and `function` may be NULL.

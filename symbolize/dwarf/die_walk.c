@@ -184,7 +184,7 @@ static struct abbrevs *abbrevs_new(struct bytes table, struct die_sizes sizes,
 	return a;
 }
 
-/* NULL is fine. */
+/* Accepts NULL. */
 static void abbrevs_free(struct abbrevs *a)
 {
 	if (!a)

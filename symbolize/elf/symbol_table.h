@@ -25,7 +25,7 @@ struct symbol_table_input {
  */
 int symbol_table_new(struct symbol_table **out, const struct symbol_table_input *input,
 		     struct error *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void symbol_table_free(struct symbol_table *t);
 
 /*

@@ -42,7 +42,7 @@ struct kernel_symbol {
 };
 
 struct kernel_table *kernel_table_new(void);
-/* NULL is fine. */
+/* Accepts NULL. */
 void kernel_table_free(struct kernel_table *t);
 /* Copies the texts; `name` need not be terminated, `module` is NULL for the image. */
 void kernel_table_add(struct kernel_table *t, uint64_t start, uint64_t size, const char *name,

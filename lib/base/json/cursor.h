@@ -73,7 +73,7 @@ bool json_cursor_element(struct json_cursor *s, size_t row);
 
 /* Skips any value; false if there is none. */
 bool json_cursor_skip(struct json_cursor *s);
-/* As json_cursor_skip(), and sets *value to its span. */
+/* Like json_cursor_skip(), and sets *value to its span. */
 bool json_cursor_value(struct json_cursor *s, struct span *value);
 /* Reads an integer that fits; anything else fails. */
 bool json_cursor_i64(struct json_cursor *s, int64_t *value);

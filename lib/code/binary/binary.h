@@ -41,7 +41,7 @@ void binary_summary_release(struct binary_summary *summary);
  */
 struct binary;
 int binary_open(struct binary **out, int fd, struct error *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void binary_free(struct binary *b);
 
 /*

@@ -265,7 +265,7 @@ static struct kept_sections *kept_sections_open(const char *folder, int fd, unsi
 	return k;
 }
 
-/* NULL is fine. */
+/* Accepts NULL. */
 static void kept_sections_free(struct kept_sections *k)
 {
 	if (!k)

@@ -95,7 +95,7 @@ uint64_t debug_view_size(const struct debug_view *view);
  */
 struct Elf;
 struct Elf *debug_view_begin(const struct debug_view *view);
-/* NULL is fine. */
+/* Accepts NULL. */
 void debug_view_end(struct Elf *elf);
 
 #endif

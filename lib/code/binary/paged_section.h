@@ -31,7 +31,7 @@ struct file_part {
  */
 struct unpacker;
 struct unpacker *unpacker_new(const struct file_part *from, void *out, size_t size);
-/* NULL is fine. */
+/* Accepts NULL. */
 void unpacker_free(struct unpacker *u);
 /*
  * Unpacks at least `until` bytes. -ENOEXEC, now and on later calls, if the data is damaged before

@@ -61,7 +61,7 @@ static struct connections *connections_new(void)
 	return c;
 }
 
-/* NULL is fine. All connections have been removed. */
+/* Accepts NULL. All connections have been removed. */
 static void connections_free(struct connections *c)
 {
 	if (!c)

@@ -47,7 +47,7 @@ struct jit_files *jit_files_new(struct live_processes *processes, record_sink_fn
 typedef void jit_files_piece_fn(void *ctx, struct live_process *process,
 				const struct code_piece *piece);
 void jit_files_on_piece(struct jit_files *j, jit_files_piece_fn *fn, void *ctx);
-/* NULL is fine. */
+/* Accepts NULL. */
 void jit_files_free(struct jit_files *j);
 
 /* The process has mapped anonymous executable memory. True: for the first time. */

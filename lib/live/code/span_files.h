@@ -131,7 +131,7 @@ struct span_files;
 
 /* Listens to the processes. Call it before jit_files_new(), and free the processes first. */
 struct span_files *span_files_new(struct live_processes *processes);
-/* NULL is fine. */
+/* Accepts NULL. */
 void span_files_free(struct span_files *s);
 /* Sets the receiver of spans. Without one, no file is read. */
 void span_files_on_span(struct span_files *s, span_fn *fn, void *ctx);

@@ -33,7 +33,7 @@ struct kernel_modules_options {
 struct kernel_modules;
 
 struct kernel_modules *kernel_modules_new(const struct kernel_modules_options *options);
-/* NULL is fine. */
+/* Accepts NULL. */
 void kernel_modules_free(struct kernel_modules *k);
 /*
  * Sends the modules in the text of /proc/modules (NULL: none), as of `time`, each with its mapping.

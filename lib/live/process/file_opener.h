@@ -74,7 +74,7 @@ struct opened_file {
 };
 
 void file_opener_release(struct file_opener *o);
-/* As mapped_file_open(); -ETIMEDOUT if the file system does not answer. */
+/* Like mapped_file_open(); -ETIMEDOUT if the file system does not answer. */
 int file_opener_open(struct file_opener *o, const struct mapped_file *file,
 		     struct opened_file *opened);
 

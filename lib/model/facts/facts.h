@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Facts of a recording about itself: numbers and texts by id. Each has a row in facts.def, which
- * defines its place in --stats, in the info panel and in captures. Code looks facts up by id.
+ * Facts of a recording about itself: numbers and texts by id. Each fact has a row in facts.def,
+ * which defines its place in --stats, in the info panel and in captures.
  */
 #ifndef PROF_LIB_MODEL_FACTS_FACTS_H
 #define PROF_LIB_MODEL_FACTS_FACTS_H
@@ -18,7 +18,7 @@ enum fact_id {
 #include "lib/model/facts/facts.def"
 	FACT_COUNT,
 	FACT_NONE = FACT_COUNT, /* a row of the panel from another program */
-/* Those of a probe, by its name. */
+/* Ids of the facts of a probe, by probe name. */
 #define PROBE_FACTS(name, NAME, SENT, ...) \
 	FACT_SENT_##name = FACT_##NAME##_##SENT, FACT_LOST_##name = FACT_##NAME##_LOST,
 	MARKER_PROBES(PROBE_FACTS, ) WAKERS_PROBE(PROBE_FACTS, )
@@ -95,23 +95,23 @@ void facts_object(struct facts *f, enum fact_id id);
 void facts_hide(struct facts *f, enum fact_section section);
 void facts_hide_one(struct facts *f, enum fact_id id, const char *of, bool is_hidden);
 
-/* Returns NULL if it was not set. */
+/* Returns NULL if the fact was not set. */
 const struct fact *facts_get(const struct facts *f, enum fact_id id, const char *of);
-/* Returns 0 if it was not set. */
+/* Returns 0 if the fact was not set. */
 uint64_t facts_number(const struct facts *f, enum fact_id id);
 
 const struct fact_kind *fact_kind(enum fact_id id);
 /* Returns "Losses"; NULL for FACT_SECTION_NONE. */
 const char *fact_section_title(enum fact_section section);
-/* Returns the marker format of its row in the panel: "integer". */
+/* Returns the marker format of the fact's row in the panel: "integer". */
 const char *fact_panel_format(enum fact_id id);
-/* Appends its value as formatted in the panel. */
+/* Appends the value as formatted in the panel. */
 void fact_panel_value(const struct fact *fact, struct strbuf *out);
 
 /*
- * Find a fact by its external name: by the name of its id, by its key in --stats (object and member
- * may be NULL), by its row in the panel. Return FACT_NONE if there is none. *of is the subject in
- * place of "*" and borrows from the text; NULL if the row has no "*".
+ * Find a fact by the name of its id, by its key in --stats (object and member may be NULL), or by
+ * its row in the panel. Return FACT_NONE if there is none. *of receives the subject that replaces
+ * "*", borrowed from the text; NULL if the row has no "*".
  */
 enum fact_id fact_by_name(const char *name);
 enum fact_id fact_by_key(const char *object, const char *member, const char *key, const char **of);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Constant schemas of markers and counters: names, where front-ends show them, and how private
- * their values are. markers.def and counters.def have a row for each that prof makes itself;
- * markers of programs and tracepoints are described by the same structs.
+ * their values are. markers.def and counters.def have a row for each schema that prof makes itself;
+ * markers of programs and tracepoints use the same structs.
  */
 #ifndef PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
 #define PROF_LIB_MODEL_FACTS_MARKER_SCHEMA_H
@@ -92,14 +92,14 @@ enum marker_id {
 	MARKERS_OF_SESSION = MARKER_THROTTLED + 1,
 };
 
-/* Numbers of their fields. */
+/* Field numbers. */
 #define FIELD(id, ...) id,
 #define MARKER(id, name, label, shown, group, stays, ...) \
 	enum { __VA_ARGS__ MARKER_##id##_FIELD_COUNT };
 #include "lib/model/facts/markers.def"
 
 const struct marker_schema *marker_schema(enum marker_id id);
-/* Returns the schema of that name, or NULL if prof makes no such markers. */
+/* Returns the schema with that name, or NULL if prof makes no such markers. */
 const struct marker_schema *marker_schema_find(const char *name);
 
 enum counter_graph {
@@ -123,7 +123,7 @@ enum counter_kind {
 };
 
 const struct counter_schema *counter_schema(enum counter_kind kind);
-/* True if prof makes, or once made, counters of that name. */
+/* True if prof makes, or has ever made, counters with that name. */
 bool counter_is_own(const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* Finds the subsystem of a kernel function by its name and source file. */
 
-/* No single subsystem: the function serves several, or is unknown. */
+/* The function serves several subsystems, or an unknown one. */
 #define KERNEL_SUBSYSTEM_ANY 0xfe
 
 struct kernel_subsystems;
@@ -86,11 +86,11 @@ enum idle_subcategory {
 	IDLE_PREEMPTED, /* other threads run in place of this one */
 	IDLE_QUEUED, /* runnable, but no CPU is free */
 	IDLE_SUBCATEGORY_COUNT,
-	/* Only in labels: waits for events or work, by design. Files have IDLE_OTHER instead. */
+	/* Waits for events or work, by design; only in labels. Files have IDLE_OTHER instead. */
 	IDLE_FOR_WORK = IDLE_SUBCATEGORY_COUNT,
 };
 
-/* True for waits that block a thread: not those for time, work or a CPU. */
+/* True for waits that block a thread, unlike waits for time, work or a CPU. */
 static inline bool idle_is_blocked(uint8_t subcategory)
 {
 	return subcategory >= IDLE_LOCK && subcategory <= IDLE_CHILD;
@@ -104,7 +104,7 @@ static inline bool idle_is_runnable(uint8_t subcategory)
 
 extern const struct category_row *const categories[CATEGORY_COUNT];
 
-/* Rows of `categories`, or of the profile's own categories if it has any. */
+/* Indexes into `categories`, or into the profile's own categories if it has any. */
 struct frame_category {
 	uint8_t category, subcategory; /* both 0 with CATEGORY_OF_CALLER */
 };
@@ -118,7 +118,7 @@ struct frame_category *categories_of_frames(const struct profile *p);
 
 /* Returns "" if the profile has no such category. */
 const char *category_name(const struct profile *p, uint8_t category);
-/* Returns NULL if the category, which must exist, has only one. */
+/* Returns NULL if the category, which must exist, has only one subcategory. */
 const char *subcategory_name(const struct profile *p, struct frame_category of);
 
 #endif

@@ -6,7 +6,7 @@
 #include "lib/model/meaning/categories.h"
 #include "lib/model/tables/profile.h"
 
-/* As frames_intern(), for a frame with only a name and a category. */
+/* Like frames_intern(), for a frame with only a name and a category. */
 frame_id label_frames_intern(struct profile *p, string_id name, struct frame_category category);
 
 #endif

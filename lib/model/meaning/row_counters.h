@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counters and the rows that show them: a process's counters at its own row, the sums of processes
- * that share a row at that row. In order of announcement, the machine's last.
+ * Counters and the rows that show them. A row shows the counters of its process, or the sums over
+ * all processes that share the row. In order of announcement, the machine's last.
  */
 #ifndef PROF_LIB_MODEL_MEANING_ROW_COUNTERS_H
 #define PROF_LIB_MODEL_MEANING_ROW_COUNTERS_H
@@ -20,7 +20,7 @@ struct row_counters {
 	VEC(struct row_counter) list;
 };
 
-/* Zeroed is empty. Omits counters without values, and those of processes without a row. */
+/* Zeroed is empty. Omits counters without values, and counters of processes without a row. */
 void row_counters_find(struct row_counters *c, const struct thread_rows *rows);
 void row_counters_release(struct row_counters *c);
 

@@ -10,7 +10,7 @@
 #include "lib/base/radix.h"
 #include "lib/model/tables/profile.h"
 
-/* Set in the incarnation of merged rows, whose process is not real. */
+/* Set in the incarnation of merged rows, which stand for no real process. */
 #define MERGED_INCARNATION (1u << 31)
 
 enum row_kind {
@@ -91,11 +91,11 @@ struct merge_counts thread_rows_merge(struct thread_rows *r, const struct merge_
 /* Sets the titles of rows of threads, see titles.h. Call before views are added. */
 void thread_rows_title(struct thread_rows *r);
 
-/* Inserts after each row one for each of its events but the clock. Needs the row's title. */
+/* Inserts a row for each event of a row, except the clock. Needs the titles of rows. */
 void thread_rows_add_events(struct thread_rows *r);
 /* Appends a row for each CPU with clock samples, by number. */
 void thread_rows_add_cpus(struct thread_rows *r);
-/* Appends the row of a difference, which has no samples here. */
+/* Appends the row of a difference, which has no samples in this profile. */
 void thread_rows_add_difference(struct thread_rows *r);
 
 /*
@@ -106,8 +106,8 @@ size_t thread_rows_busiest(const struct thread_rows *r, uint32_t *positions, siz
 /*
  * Chooses what a display shows at first. Sets is_visible[i], initially false, for the busiest rows
  * and their main threads; without samples, for the first rows. Sets is_selected[i] for the rows
- * whose samples are shown together: of several processes all rows with CPU time, else the busiest
- * row. Needs at least one row.
+ * whose samples are shown together: with several processes all rows with CPU time, otherwise the
+ * busiest row. Needs at least one row.
  */
 void thread_rows_show_first(const struct thread_rows *r, bool *is_visible, bool *is_selected);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Titles of threads and processes, the same in all displays. Processes of the same name get the
- * first argument in which they differ ("cc1 parse.c"), threads of the same name within a process
- * their tids ("worker 1235"), threads that only have their process's name their role ("libuv
+ * Titles of threads and processes, the same in all displays. Processes with the same name get the
+ * first argument in which they differ ("cc1 parse.c"), threads with the same name within a process
+ * their tids ("worker 1235"), threads that only have the name of their process their role ("libuv
  * worker").
  */
 #ifndef PROF_LIB_MODEL_MEANING_TITLES_H
@@ -22,8 +22,8 @@ void thread_titles_release(struct thread_titles *t);
 const char *thread_title(const struct thread_titles *t, thread_id id);
 const char *process_title(const struct thread_titles *t, thread_id id);
 /*
- * Returns "worker – server", the titles of a thread and its process, or "server" if the process's
- * begins with the thread's; free it.
+ * Returns "worker – server", the titles of a thread and its process, or just the process title if
+ * it begins with the thread title. The caller frees it.
  */
 char *thread_title_whole(const struct thread_titles *t, thread_id id);
 

@@ -5,7 +5,7 @@
 
 #include "lib/model/tables/profile.h"
 
-/* Distinguishes threads that wait for work from those that are blocked. */
+/* Distinguishes threads that wait for work from blocked threads. */
 
 enum parked {
 	PARKED_NOT, /* not parked, or unknown */
@@ -14,8 +14,8 @@ enum parked {
 };
 
 /*
- * Classifies by the function that called the waiting primitive: a worker of Go, libuv, V8, the Java
- * virtual machine, a thread pool. `id`: as above.
+ * Classifies a wait by the function that called the waiting primitive, such as a worker of Go,
+ * libuv, V8, the Java virtual machine or a thread pool.
  */
 enum parked parked_of_stack(const struct profile *p, stack_id id);
 

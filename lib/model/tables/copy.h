@@ -14,7 +14,9 @@ struct copy_rules {
 	void *ctx;
 	/* Returns the text in the new profile; never called for NO_STRING. */
 	string_id (*text)(void *ctx, string_id id);
-	/* Converts between CLOCK_MONOTONIC ns of both; NULL: times stay. */
+	/*
+	 * Converts a time between the CLOCK_MONOTONIC of both profiles; NULL: times stay unchanged.
+	 */
 	uint64_t (*time)(void *ctx, uint64_t time);
 	/*
 	 * Returns the stack in the new profile; never called for NO_STACK. NULL: stacks are not

@@ -14,7 +14,7 @@ struct counter_sample {
 	int64_t delta; /* since the previous sample */
 };
 
-/* Strings are NO_STRING if none. */
+/* Strings may be NO_STRING. */
 struct counter {
 	uint32_t pid,
 		incarnation; /* pid and incarnation of the process; pid 0: a machine counter */
@@ -34,15 +34,15 @@ void profile_counters_release(struct profile_counters *c);
 /* Takes ownership of like->samples. Returns NO_COUNTER if there are too many counters. */
 counter_id profile_counters_add(struct profile_counters *c, const struct counter *like);
 /*
- * Wraps around: deltas of a hostile stream may overflow, and their sum is then meaningless but
- * defined.
+ * Adds with wraparound: deltas of a hostile stream may overflow, and their sum is then meaningless
+ * but defined.
  */
 static inline int64_t counter_add(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-/* Inserts in order of time, mostly at the end. Adds to the sample of the same time, if any. */
+/* Inserts in order of time, mostly at the end. Adds to an existing sample of the same time. */
 void counter_add_sample(struct counter *counter, uint64_t time, int64_t delta);
 /*
  * Keeps about half of the samples: except for the first, each is added to its successor. Running

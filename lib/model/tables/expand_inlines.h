@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The only place that rewrites tables once the session has filled them: the answer for a frame
- * becomes its function, line and symbol, and a chain of inlined functions becomes more frames.
+ * The only code that rewrites tables once the session has filled them: the answer for a frame
+ * becomes its function, line and symbol, and a chain of inlined functions becomes further frames.
  * Symbolizers only give answers, so they cannot corrupt a profile.
  */
 #ifndef PROF_LIB_MODEL_TABLES_EXPAND_INLINES_H
@@ -12,7 +12,7 @@
 #include "lib/model/tables/profile.h"
 
 /*
- * Gives each sample the frames of its own time where an address held different code at different
+ * Gives each sample the frames of its own time if an address held different code at different
  * times. The caller supplies the answers.
  */
 
@@ -44,7 +44,7 @@ typedef enum rebind_kept rebind_keep_fn(void *ctx, const struct frame *frame,
 /* Rewrites frames, stacks, and the stacks of samples and markers. Drops unused rows. */
 void rebind_frames_apply(struct profile *p, rebind_fn *at, rebind_keep_fn *keep, void *ctx);
 
-/* One function at an address. Chains have the outermost first. */
+/* One function at an address. Chains begin with the outermost function. */
 struct frame_name {
 	string_id func; /* NO_STRING: unknown */
 	string_id file; /* NO_STRING: unknown */
@@ -57,10 +57,10 @@ struct expand_inlines;
 struct expand_inlines *expand_inlines_new(struct profile *p);
 void expand_inlines_free(struct expand_inlines *e);
 /*
- * Sets the answer for `frame` (an id from before the expansion): the native symbol that covers it,
- * or NO_SYMBOL, and a chain of 1 … 256 functions, outermost (physical) first. Frames without an
- * answer and without a function are named by their address. Strings must be interned in the profile
- * already.
+ * Sets the answer for `frame` (an id from before the expansion): the native symbol that covers the
+ * frame, or NO_SYMBOL, and a chain of 1 to 256 functions, outermost (physical) first. Frames
+ * without an answer and without a function are named by their address. Strings must already be
+ * interned in the profile.
  */
 void expand_inlines_answer(struct expand_inlines *e, frame_id frame, symbol_id symbol,
 			   const struct frame_name *chain, size_t depth);

@@ -13,7 +13,7 @@
 /*
  * Functions, the native symbols that cover their machine code, and their source files. A function
  * is one row of the call tree, identified by name, module and source file. In scripts, where many
- * functions are anonymous, the position in the file is part of the identity, too.
+ * functions are anonymous, the position in the file is part of the identity as well.
  */
 
 struct func {
@@ -47,8 +47,8 @@ struct source_file {
 	char *text; /* contents, owned; NULL: unknown */
 	size_t size;
 	/*
-	 * Users, with one pid each, of the processes whose functions without a module are in the
-	 * file.
+	 * Users of the processes whose functions without a module are in the file, with one pid
+	 * each.
 	 */
 	struct readers users;
 	uint32_t pid;
@@ -72,7 +72,7 @@ source_file_id source_files_intern(struct source_files *s, string_id path);
 /* Takes ownership of the text (from malloc) for a file that has none yet. */
 void source_files_set_text(struct source_files *s, source_file_id id, char *text, size_t size);
 
-/* lib/stream/session translates the kinds on the wire to these. */
+/* lib/stream/session translates the kinds on the wire to these kinds. */
 enum profile_frame_kind {
 	PROFILE_FRAME_NATIVE,
 	PROFILE_FRAME_KERNEL,

@@ -30,7 +30,8 @@ struct marker {
 	bool is_told; /* reported by the program itself */
 	bool is_frame; /* the name appears as a frame in the thread's stacks during the marker */
 	/*
-	 * Task that caused the marker and whose stack is marker_cause(). 0: the marker's own task.
+	 * Task that caused the marker, and to which the stack of marker_cause() belongs; 0: the
+	 * marker's own task.
 	 */
 	uint32_t cause_tid;
 	uint64_t cause_time; /* CLOCK_MONOTONIC ns; 0: same as `start` */
@@ -51,7 +52,7 @@ struct marker markers_make(struct markers *m, schema_id schema, uint64_t start, 
  */
 struct marker_value *marker_value(const struct markers *m, const struct marker *marker,
 				  uint32_t field);
-/* Returns NO_STACK if there is none or it is unknown. */
+/* Returns NO_STACK if there is no cause, or if its stack is unknown. */
 stack_id marker_cause(const struct markers *m, const struct marker *marker);
 
 static inline struct marker_value marker_string(string_id string)

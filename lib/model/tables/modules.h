@@ -60,7 +60,7 @@ enum symbol_reason {
 	SYMBOL_REASON_COUNT,
 };
 
-/* Result of opening the file while recording; its unwind tables need it to be open. */
+/* Result of opening the file while recording; unwind tables need the open file. */
 enum module_opening {
 	MODULE_OPENED,
 	MODULE_NOT_OPENED, /* open failed for some other reason */
@@ -75,7 +75,7 @@ struct module_segment {
 
 #define MODULE_SECTION_NAME 32
 
-/* Address of a code section of a loaded kernel module, which its file does not contain. */
+/* Address of a code section of a loaded kernel module; the module's file does not contain it. */
 struct module_section {
 	char name[MODULE_SECTION_NAME]; /* NUL-terminated */
 	uint64_t offset; /* from the module's base */
@@ -119,7 +119,7 @@ void modules_release(struct modules *m);
 module_id modules_add(struct modules *m, enum profile_module_kind kind, string_id path,
 		      string_id name);
 /*
- * Adds a copy of a row of another profile, with strings of this one. Leaves out file, users,
+ * Adds a copy of a row of another profile, with strings of this profile. Leaves out file, users,
  * symbols, and the file with debug information.
  */
 module_id modules_copy(struct modules *m, const struct module *from, string_id path,
@@ -129,9 +129,11 @@ bool module_is_kernel(const struct module *m);
 /* Writes the build id in hexadecimal; "" if there is none. */
 #define MODULE_BUILD_ID_TEXT (2 * sizeof(((struct module *)0)->build_id) + 1)
 void module_build_id_text(const struct module *m, char text[MODULE_BUILD_ID_TEXT]);
-/* True if a file of that name, as in module.name, is part of a C library or its dynamic linker. */
+/*
+ * True if a file with that name, as in module.name, is part of a C library or its dynamic linker.
+ */
 bool module_name_is_c_library(const char *name);
-/* True if a file of that name is a PROFILE_MODULE_CODE_DUMP. */
+/* True if a file with that name is a PROFILE_MODULE_CODE_DUMP. */
 bool module_path_is_dump(const char *path);
 /* Adds a symbol. Copies the name, which need not be terminated. */
 void module_add_symbol(struct module *m, uint64_t offset, uint64_t size, const char *name,
@@ -145,7 +147,7 @@ const struct module_symbol *module_find_symbol(const struct module *m, uint64_t 
  */
 bool module_offset_to_rva(const struct module *m, uint64_t offset, uint64_t *rva);
 /*
- * Returns the address shown for code without a name: its RVA, or the offset if it has none.
+ * Returns the address shown for code without a name: its RVA, or the offset if there is no RVA.
  * NO_MODULE: the offset is the address.
  */
 uint64_t modules_address(const struct modules *m, module_id id, uint64_t offset);
@@ -162,8 +164,8 @@ const char *symbol_reason_text(enum symbol_reason reason);
 /* True if the reason is that a search for the module's own file found nothing. */
 bool symbol_reason_is_of_search(enum symbol_reason reason);
 /*
- * Appends the reason with the build id: "no debug file for build id 1a2b…". Appends nothing for
- * SYMBOLS_FOUND.
+ * Appends the reason, with the build id if it concerns one: "no debug file for build id 1a2b…".
+ * Appends nothing for SYMBOLS_FOUND.
  */
 void module_describe_reason(const struct module *m, struct strbuf *text);
 

@@ -61,7 +61,7 @@ enum recording_moment {
 	MOMENT_COUNT
 };
 
-/* All values in millionths of their unit. Zeroed: unknown. */
+/* All values in millionths of their unit. A zeroed struct means unknown. */
 struct profile_overhead {
 	bool has_statistics, has_log;
 	uint64_t statistics[OVERHEAD_FIELD_COUNT];
@@ -90,7 +90,7 @@ struct event_counts {
 };
 
 /*
- * Returns the row of that number, added if new; NULL from EVENT_COUNTS_MAX on. Valid until the next
+ * Returns the row of that event, added if new; NULL from EVENT_COUNTS_MAX on. Valid until the next
  * call.
  */
 struct event_count *event_counts_get(struct event_counts *c, uint32_t number);
@@ -105,7 +105,7 @@ struct profile_extra {
 	const char *of; /* subject that replaced "*" in the label; NULL: none */
 };
 
-/* Feature of a recording of the whole machine. */
+/* Feature name for a recording of the whole machine. */
 #define FEATURE_ALL_PROCESSES "all-processes"
 
 /* Texts; owned, NULL if unknown. */
@@ -137,12 +137,15 @@ struct profile_meta {
 	VEC(struct profile_extra) extra;
 };
 
-/* Returns an owned copy of a text, given the offset of its member, or NULL to leave it out. */
+/*
+ * Returns an owned copy of a text, or NULL to leave the text out. `member`: offset of the text in
+ * the struct.
+ */
 typedef char *meta_text_fn(void *ctx, size_t member, const char *text);
 
 /*
- * Copies everything except `extra`, whose rows belong to facts. Overwrites `into`. NULL as
- * copy_text: texts stay as they are.
+ * Copies everything except `extra`, whose rows belong to facts. Overwrites `into`. copy_text NULL:
+ * texts stay unchanged.
  */
 void profile_meta_copy(struct profile_meta *into, const struct profile_meta *from,
 		       meta_text_fn *copy_text, void *ctx);
@@ -250,7 +253,9 @@ struct profile {
 
 struct profile *profile_new(void);
 void profile_free(struct profile *p);
-/* Returns a static string, unlike formats in files; "string" for unknown formats and NULL. */
+/*
+ * Returns a static string even for formats read from files; "string" for unknown formats and NULL.
+ */
 const char *profile_extra_format(const char *format);
 /* Copies section, label and value, and looks up the fact of that name. */
 void profile_add_extra(struct profile *p, const char *section, const char *label,
@@ -275,7 +280,7 @@ void profile_replace_stacks(struct profile *p, struct frames *frames, struct sta
 			    const stack_id *map);
 /* Marks the stacks of samples, markers and allocations in an array indexed by stack. */
 void profile_mark_stacks(const struct profile *p, bool *used);
-/* Marks the stacks of one marker in such an array. */
+/* Marks the stacks of one marker, as profile_mark_stacks() does. */
 void profile_mark_marker(const struct profile *p, const struct marker *marker, bool *used);
 /*
  * Drops all other stacks, and frames that no stack uses any more. Returns the new id of each old
@@ -291,7 +296,7 @@ static inline uint64_t profile_since_start(const struct profile *p, uint64_t tim
 }
 /* Number of samples of all threads, without those of weight 0. */
 uint64_t profile_sample_count(const struct profile *p);
-/* Returns the clock if it has a sample, else the lowest event with one. */
+/* Returns the clock if it has a sample, otherwise the lowest event with a sample. */
 uint8_t profile_first_event(const struct profile *p);
 /* True if the sample is a wait: its innermost frame is a label. */
 bool profile_is_wait(const struct profile *p, const struct sample *sample);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Packs rows of samples into about 4 bytes each: as differences from values predicted from earlier
- * rows, in codes of few bits. Rows in order of time whose stacks repeat compress best.
+ * rows, in codes of few bits. Works best for rows in order of time with recurring stacks.
  */
 #ifndef PROF_LIB_MODEL_TABLES_SAMPLE_PACK_H
 #define PROF_LIB_MODEL_TABLES_SAMPLE_PACK_H

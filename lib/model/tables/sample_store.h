@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keeps packed rows in memory, and beyond a limit in an unnamed file. Also limits the memory of
- * unpacked rows, which are faster to read and change. Shared by all profiles of the process; safe
- * to call from several threads.
+ * Keeps packed rows in memory up to a limit, and the rest in an unnamed file. Also limits the
+ * memory of unpacked rows, which are faster to read and change. Shared by all profiles of the
+ * process; thread-safe.
  */
 #ifndef PROF_LIB_MODEL_TABLES_SAMPLE_STORE_H
 #define PROF_LIB_MODEL_TABLES_SAMPLE_STORE_H
@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that are kept in memory. */
+/* Limit for packed rows in memory, bytes. */
 #define SAMPLE_STORE_MAX (64u << 20)
-/* Bytes of unpacked rows: while recording, and in a command that only reads profiles. */
+/* Limit for unpacked rows, bytes: while recording, and in commands that only read profiles. */
 #define SAMPLE_STORE_ROOM (2u << 20)
 #define SAMPLE_STORE_ROOM_OF_READERS (256u << 20)
 
@@ -28,7 +28,7 @@ struct stored_bytes {
  * SAMPLE_STORE_MAX except in tests. Without this call, a file is created in /var/tmp once needed.
  */
 void sample_store_set_file(int fd, uint64_t max);
-/* Copies the bytes, replacing those of `s`; a zeroed one has none. */
+/* Copies the bytes into `s`, replacing its previous bytes; `s` is zeroed at first. */
 void sample_store_put(struct stored_bytes *s, const unsigned char *bytes, uint32_t size);
 /*
  * Returns the bytes in memory, or reads them from the file into `buffer`, which must be large
@@ -38,7 +38,10 @@ const unsigned char *sample_store_get(const struct stored_bytes *s, unsigned cha
 void sample_store_drop(struct stored_bytes *s);
 /* Sets the room for unpacked rows, in bytes. The default is SAMPLE_STORE_ROOM. */
 void sample_store_set_room(uint64_t bytes);
-/* Reserves that room, to be given back; false if too little is left. */
+/*
+ * Reserves so many bytes of the room for unpacked rows, to be given back later; false if too little
+ * is left.
+ */
 bool sample_store_take_room(uint64_t bytes);
 void sample_store_give_room(uint64_t bytes);
 /* Returns the size of all packed rows in memory. */

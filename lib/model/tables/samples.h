@@ -24,8 +24,8 @@ struct sample {
 	uint64_t time; /* CLOCK_MONOTONIC ns */
 	stack_id stack; /* NO_STACK: unknown */
 	/*
-	 * Ticks of the clock, or occurrences of the event; for a wait, the ticks that it took. 0:
-	 * the row only holds CPU time, and has no stack.
+	 * Ticks of the clock, or occurrences of the event; for a wait, its length in ticks. 0: the
+	 * row only has CPU time, and no stack.
 	 */
 	uint32_t weight;
 	/* CPU time since the thread's previous row, ns, saturated; 0 for other events. */
@@ -55,7 +55,9 @@ uint64_t samples_first_time(const struct samples *s);
 uint64_t samples_last_time(const struct samples *s);
 /* Inserts after all rows that are not later, mostly at the end. */
 void samples_add(struct samples *s, const struct sample *sample);
-/* Takes over `count` rows in order of time, from malloc(), replacing the present ones. */
+/*
+ * Takes ownership of `count` rows in order of time, from malloc(). They replace the present rows.
+ */
 void samples_take(struct samples *s, struct sample *rows, size_t count);
 /* Closes all rows: no more are expected. */
 void samples_close(struct samples *s);
@@ -80,16 +82,16 @@ struct sample_iterator samples_begin(const struct samples *s);
 struct sample_iterator samples_after(const struct samples *s, uint64_t time);
 /* Begins after the last row. */
 struct sample_iterator samples_end(const struct samples *s);
-/* The same; rows may be changed, except for their times. */
+/* Begins like the functions above; rows may be changed, except for their times. */
 struct sample_iterator samples_begin_change(struct samples *s);
 struct sample_iterator samples_end_change(struct samples *s);
-/* Stores changes. */
+/* Stores the changes. */
 void sample_iterator_release(struct sample_iterator *it);
 /* Moves to the next part, or the previous one; false at the end. Its rows are [0, count). */
 bool sample_iterator_next_part(struct sample_iterator *it);
 bool sample_iterator_part_before(struct sample_iterator *it);
 /*
- * Returns the time of the clock's last row in the parts before the present one; 0 if there is none.
+ * Returns the time of the last clock row in the parts before the current one; 0 if there is none.
  */
 uint64_t sample_iterator_tick_before(const struct sample_iterator *it);
 
@@ -139,7 +141,8 @@ static inline void sample_iterator_release_cleanup(struct sample_iterator *it)
  */
 void samples_settle_cpu_deltas(struct samples *s);
 /*
- * The same for an array. `before`: time of the previous tick, 0: none; *excess: from later ticks.
+ * Does the same for an array. `before`: time of the previous tick, 0: none; *excess: CPU time
+ * carried over from later ticks.
  */
 void sample_rows_settle(struct sample *rows, size_t count, uint64_t before, uint64_t *excess);
 

@@ -56,10 +56,10 @@ uint32_t schema_find_field(const struct schemas *s, const struct schema *schema,
 
 /* Adds constant schemas. */
 
-/* As schemas_intern(). */
+/* Like schemas_intern(). */
 schema_id schema_text_intern(const struct marker_schema *text, struct schemas *schemas,
 			     struct strings *strings);
-/* Returns NO_SCHEMA if there is none of that name. */
+/* Returns NO_SCHEMA if no schema has that name. */
 schema_id schema_text_find(enum marker_id id, const struct schemas *schemas,
 			   const struct strings *strings);
 /*

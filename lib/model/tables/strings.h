@@ -34,7 +34,10 @@ string_id strings_find(const struct strings *s, const char *text, size_t size);
 const char *strings_get(const struct strings *s, string_id id);
 size_t strings_size(const struct strings *s, string_id id);
 
-/* A table's strings under their ids, then further ones: leaves the table as it is. */
+/*
+ * The strings of a table under their ids, followed by additional strings. The table itself is not
+ * changed.
+ */
 struct string_overlay {
 	const struct strings *base;
 	struct strings own;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows that were left out because of their number, as recorded in the profile's info panel for any
+ * Numbers of rows left out because there were too many, stored in the profile's info panel for any
  * reader.
  */
 #ifndef PROF_LIB_MODEL_TABLES_THINNED_H
@@ -8,7 +8,7 @@
 
 #include "lib/model/tables/profile.h"
 
-/* event 0: the clock, with waits. weight: minimum that each remaining row represents. */
+/* event 0: the clock, with waits. weight: minimum weight of each remaining row. */
 void thinned_add(struct profile *p, uint8_t event, uint64_t left_out, uint64_t weight);
 /* Returns the minimum number of clock samples that a row represents: 1 if none was left out. */
 uint64_t thinned_weight(const struct profile *p);

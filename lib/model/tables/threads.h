@@ -76,7 +76,8 @@ void threads_release(struct threads *t);
 thread_id threads_add(struct threads *t, const struct profile_thread *thread);
 struct profile_thread *threads_get(struct threads *t, thread_id id);
 /*
- * Drops all threads not in is_kept, an array indexed by thread. Ids of the remaining ones change.
+ * Drops all threads except those marked in is_kept, an array indexed by thread. The ids of the
+ * remaining threads change.
  */
 void threads_keep(struct threads *t, const bool *is_kept);
 

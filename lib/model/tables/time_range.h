@@ -10,9 +10,10 @@ struct time_range {
 };
 
 /*
- * Sets start and end of a profile that was read. NULL as `stated`: it begins with the first sample,
- * marker or allocation and ends with the end of the last one, as in front-ends. Rows with
- * CLOCK_NO_TIME get a time that does not extend the range. Drops an impossible wall-clock start.
+ * Sets start and end of a profile that was read. NULL as `stated`: the profile begins with the
+ * first sample, marker or allocation and ends with the end of the last one, as in front-ends. Rows
+ * with CLOCK_NO_TIME get a time that does not extend the range. Drops an impossible wall-clock
+ * start.
  */
 void profile_set_range(struct profile *p, const struct time_range *stated);
 

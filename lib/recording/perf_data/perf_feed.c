@@ -63,7 +63,7 @@ static struct perf_unpacker *perf_unpacker_new(struct perf_file *file)
 	return u;
 }
 
-/* NULL is fine. */
+/* Accepts NULL. */
 static void perf_unpacker_free(struct perf_unpacker *u)
 {
 	if (!u)
@@ -74,7 +74,7 @@ static void perf_unpacker_free(struct perf_unpacker *u)
 	free(u);
 }
 
-/* As perf_feed_bytes(), for the next piece. */
+/* Like perf_feed_bytes(), for the next piece. */
 static int perf_unpacker_take(struct perf_unpacker *u, const void *piece, size_t size,
 			      struct error *err)
 {

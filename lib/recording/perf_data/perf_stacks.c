@@ -93,7 +93,7 @@ static struct perf_walker *perf_walker_new(struct perf_modules *modules, uint16_
 	return w;
 }
 
-/* NULL is fine. */
+/* Accepts NULL. */
 static void perf_walker_free(struct perf_walker *w)
 {
 	if (!w)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the blocks of a capture file in order, and unpacks them. Trusts nothing in it: after
+ * Reads the blocks of a capture file in order, and unpacks them. Trusts no bytes of the file: after
  * damage, reading continues at the next whole block.
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_BLOCK_READER_H
@@ -17,7 +17,7 @@
 
 struct block_unpacker;
 
-/* Keeps only memory between blocks. */
+/* Its state between blocks is only memory to be reused. */
 struct block_unpacker *block_unpacker_new(void);
 /* Accepts NULL. */
 void block_unpacker_free(struct block_unpacker *u);
@@ -41,7 +41,10 @@ struct block_contents {
 	int result;
 	struct capture_block block;
 	bool is_past; /* only the facts in the block are needed */
-	/* Windows: belongs to the next one, or is also read for the previous one. */
+	/*
+	 * With windows: the block belongs to the next window, or is also read for the previous
+	 * window.
+	 */
 	bool is_late, is_early;
 	bool is_after_gap; /* blocks are missing before it, with this many samples: */
 	uint64_t lost_samples;
@@ -51,7 +54,7 @@ struct block_contents {
 
 /* Same contract as capture_reader_open(). */
 int block_reader_open(struct block_reader **out, int fd, struct error *err);
-/* NULL is fine. */
+/* Accepts NULL. */
 void block_reader_free(struct block_reader *r);
 /* Same contract as capture_reader_select(). */
 int block_reader_select(struct block_reader *r, uint64_t from_ns, uint64_t to_ns,

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * A part of a capture that forms a capture itself with another header: the end that is kept, or one
- * of consecutive windows.
+ * A part of a capture that becomes a capture of its own with a different header: the end that is
+ * kept, or one of consecutive windows.
  */
 
 struct capture_window {
@@ -54,23 +54,20 @@ struct capture_header {
 /* capture_block.flags */
 enum {
 	CAPTURE_BLOCK_END = 1 << 0, /* the recording ended here, by itself */
-	/*
-	 * Holds contents of files, REC_FILE, outside of the stream: its sequence and samples are 0
-	 * and mean nothing.
-	 */
+	/* Holds contents of files (REC_FILE), outside of the stream: sequence and samples are 0. */
 	CAPTURE_BLOCK_FILE = 1 << 1,
 	CAPTURE_BLOCK_COLUMNS = 1 << 2, /* the records are in columns, see columns.h */
 	/*
 	 * Repeats the state after the records so far, for readers that start with the next epoch;
-	 * others skip it. Outside of the stream: its sequence is that of the epoch's first block,
-	 * samples counts the blocks of this state down to 1, and both times are that of the first
-	 * record of the epoch at the earliest.
+	 * others skip the block. Outside of the stream: its sequence is that of the epoch's first
+	 * block, samples counts the blocks of this state down to 1, and both times are that of the
+	 * first record of the epoch at the earliest.
 	 */
 	CAPTURE_BLOCK_STATE = 1 << 3,
 	CAPTURE_BLOCK_EPOCH = 1 << 4, /* first block after a state */
 };
 
-/* Precedes packed_size bytes: the records, one after the other, as one zstd block. */
+/* Precedes packed_size bytes: the records back to back, as one zstd block. */
 struct capture_block {
 	uint32_t magic;
 	uint32_t flags;
@@ -85,17 +82,18 @@ struct capture_block {
 };
 
 /*
- * A block ends with the record that reaches this size, or after this time; the first ones sooner.
+ * A block ends with the record that reaches this size, or after a time; the first blocks end
+ * sooner.
  */
 #define CAPTURE_BLOCK_BYTES ((uint32_t)256 << 10)
 #define CAPTURE_BLOCK_NS 500000000ull
-/* Larger blocks are damaged: the last record may be of the maximum size. */
+/* Larger blocks are damaged. The last record of a block may have the maximum size. */
 #define CAPTURE_RAW_MAX (CAPTURE_BLOCK_BYTES + ((uint32_t)512 << 10))
 #define CAPTURE_PACKED_MAX (CAPTURE_RAW_MAX + ((uint32_t)16 << 10))
 
 /* Writes all bytes to a file. Returns 0 or a negative errno. */
 int capture_write(int fd, const void *data, size_t size);
-/* Sets everything that does not depend on the recording, and the check. */
+/* Sets all members that do not depend on the recording, and the check. */
 void capture_header_seal(struct capture_header *header);
 
 _Static_assert(sizeof(struct capture_header) == 56, "file format");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads a capture file as a source of records. Trusts nothing in it: after damage, reading
+ * Reads a capture file as a source of records. Trusts no bytes of the file: after damage, reading
  * continues at the next whole block. Samples of missing blocks are reported by a REC_LOST with
  * LOST_CAPTURE.
  */
@@ -35,8 +35,8 @@ struct capture_contents {
 /* Accepts NULL. */
 void capture_contents_free(struct capture_contents *c);
 /*
- * Writes the next piece as a record; `into` has room for one of the maximum size. Returns its size,
- * 0 at the end. Skips unreadable parts.
+ * Writes the next piece as a record; `into` has room for a record of the maximum size. Returns its
+ * size, 0 at the end. Skips unreadable parts.
  */
 size_t capture_contents_next(struct capture_contents *c, void *into);
 
@@ -60,7 +60,7 @@ bool capture_is_one(const void *bytes, size_t size);
  */
 int capture_reader_open(struct capture_reader **out, int fd, struct error *err);
 void capture_reader_free(struct capture_reader *r);
-/* Borrowed; its files are NULL. A read error ends it. */
+/* Returns a borrowed source without files. A read error ends it. */
 struct source *capture_reader_source(struct capture_reader *r);
 /*
  * Limits reading to records from from_ns to to_ns, CLOCK_MONOTONIC: from the latest epoch that

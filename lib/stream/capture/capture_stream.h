@@ -24,7 +24,9 @@ void capture_stream_free(struct capture_stream *s);
  * Its files are NULL. -EBADMSG if the capture is damaged.
  */
 struct source *capture_stream_source(struct capture_stream *s);
-/* True if the last record read repeats earlier state; *begins if it is the first that does. */
+/*
+ * True if the last record read repeats earlier state; sets *begins if it is the first such record.
+ */
 bool capture_stream_is_state(const struct capture_stream *s, bool *begins);
 /* Returns the number of samples in blocks that were not written. */
 uint64_t capture_stream_lost(const struct capture_stream *s);

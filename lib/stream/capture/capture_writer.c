@@ -205,7 +205,7 @@ static struct block_packer *block_packer_new(void)
 	return p;
 }
 
-/* NULL is fine. */
+/* Accepts NULL. */
 static void block_packer_free(struct block_packer *p)
 {
 	if (!p)
@@ -579,7 +579,7 @@ static void batch_queue_drain(struct batch_queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* As capture_writer_pin(): sets the place and start time of the window. */
+/* Like capture_writer_pin(): sets the place and start time of the window. */
 static void batch_queue_pin(struct batch_queue *q, struct capture_window *window)
 {
 	pthread_mutex_lock(&q->lock);

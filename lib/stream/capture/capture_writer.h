@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes records into a capture file while they are recorded. A separate thread packs and writes,
- * so adding records never waits for a disk. Blocks that find no room in memory are counted, not
- * written.
+ * so adding records never waits for a disk. Blocks that do not fit into memory are dropped and
+ * counted.
  */
 #ifndef PROF_LIB_STREAM_CAPTURE_CAPTURE_WRITER_H
 #define PROF_LIB_STREAM_CAPTURE_CAPTURE_WRITER_H
@@ -24,7 +24,7 @@ struct capture_start {
 	uint16_t machine; /* e_machine */
 };
 
-/* Number of epochs into which the kept end is divided: the oldest one is dropped as a whole. */
+/* Number of epochs in the retained end: the oldest epoch is dropped as a whole. */
 #define CAPTURE_KEPT_EPOCHS 8
 
 struct capture_writer_options {
@@ -32,13 +32,13 @@ struct capture_writer_options {
 	bool sync; /* flush to the disk once a second */
 	uint64_t room; /* bytes that may wait to be written; 0: the default, 16 MB */
 	/*
-	 * Keeps only about this much, unless 0, of the end, in time and size: older epochs become
-	 * holes in the file. capture_writer_pin() then returns where the kept part begins.
+	 * Retain about this much of the end, in time and bytes; 0: no limit. Older epochs become
+	 * holes in the file, and capture_writer_pin() returns the start of the retained part.
 	 */
 	uint64_t keep_ns, keep_bytes;
 	/*
 	 * Makes each epoch a window, kept until capture_writer_end_window(); keep_bytes limits the
-	 * waiting ones.
+	 * waiting windows.
 	 */
 	bool has_windows;
 	uint64_t block_ns; /* maximum duration of a block; 0: the default, CAPTURE_BLOCK_NS */
@@ -68,7 +68,7 @@ bool capture_writer_is_due(const struct capture_writer *w, uint64_t now_ns);
 /* Closes a block that is due; call a few times a second, with CLOCK_MONOTONIC. */
 void capture_writer_poll(struct capture_writer *w, uint64_t now_ns);
 /*
- * True if an epoch should begin: the last one is `age_ns` old and, unless `always`, long enough
+ * True if an epoch should begin: the last epoch is `age_ns` old and, unless `always`, long enough
  * compared with its state; or it is too large.
  */
 bool capture_writer_wants_epoch(struct capture_writer *w, uint64_t now_ns, uint64_t age_ns,
@@ -103,8 +103,8 @@ uint64_t capture_writer_drop_windows(struct capture_writer *w);
 /* Returns the counts so far. */
 void capture_writer_count(struct capture_writer *w, struct capture_written *written);
 /*
- * Writes everything that waits. `complete` records that the recording ended normally. Call once;
- * only counting and freeing may follow.
+ * Writes all waiting data. `complete`: the recording ended normally. Call once; only counting and
+ * freeing may follow.
  */
 void capture_writer_finish(struct capture_writer *w, bool complete);
 /* Ends the thread and closes the file; unfinished data stays unwritten. Accepts NULL. */

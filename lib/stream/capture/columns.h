@@ -31,8 +31,8 @@ struct column_streams {
 };
 
 /*
- * Values that occurred before, by number. Zeroed is empty. A secret seed prevents forged values
- * from all having the same hash.
+ * Values that occurred before, by number. A zeroed struct is empty. A secret seed prevents forged
+ * values from colliding in the hash table.
  */
 struct column_values {
 	uint64_t seed;
@@ -45,21 +45,22 @@ struct column_values {
 uint64_t column_value(struct column_streams *s, unsigned int stream, struct column_values *v,
 		      uint64_t value);
 /*
- * The same for addresses, many of which share a page. New ones are coded in four streams from
- * `page_stream` on: the page, as a value, the higher four bits within it, and the lower eight.
+ * Does the same for addresses, many of which share a page. New addresses are coded in four streams
+ * from `page_stream` on: the page as a value, in two streams, the higher four bits within the page,
+ * and the lower eight bits.
  */
 uint64_t column_address(struct column_streams *s, unsigned int stream, struct column_values *v,
 			unsigned int page_stream, struct column_values *pages, uint64_t value);
 
 struct columns;
 
-/* Keeps only memory between blocks. */
+/* Its state between blocks is only memory to be reused. */
 struct columns *columns_new(void);
 /* Accepts NULL. */
 void columns_free(struct columns *c);
 
 /*
- * Encodes whole records of `size` bytes, which stay as they are. Returns the encoded bytes, valid
+ * Encodes whole records of `size` bytes without changing them. Returns the encoded bytes, valid
  * until the next call, or NULL if they would exceed `max`.
  */
 const uint8_t *columns_encode(struct columns *c, uint8_t *records, size_t size, size_t max,

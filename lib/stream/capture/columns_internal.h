@@ -98,7 +98,7 @@ struct columns {
 	struct rec head; /* head of the last stack */
 };
 
-/* The fixed part of a stack, with its size; it comes before the rest. */
+/* The fixed part of a stack, with its size; coded before the rest. */
 void columns_code_stack_head(struct columns *c, struct rec_stack *rec, enum shape shape);
 /*
  * Codes a record in place, after its shape and, for shapes of variable size, its size. Encoding

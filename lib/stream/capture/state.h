@@ -21,8 +21,8 @@ void capture_state_free(struct capture_state *s);
 /* Takes a valid record, in the order of the stream. */
 void capture_state_take(struct capture_state *s, const struct rec *rec);
 /*
- * Passes the state on as records, flagged as such. An epoch begins: drops earlier stacks, except
- * those of open waits.
+ * Passes the state on as flagged records, and begins an epoch: drops earlier stacks, except stacks
+ * of open waits.
  */
 void capture_state_give(struct capture_state *s, record_sink_fn *sink, void *ctx);
 /* Returns the memory, in bytes, of this epoch's stacks; beginning a new epoch frees it. */

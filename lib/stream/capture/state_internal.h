@@ -33,7 +33,7 @@ struct state_thread {
 	struct rec_wait *wait; /* the open wait, owned; NULL: none */
 };
 
-/* A process. One that has ended is kept as long as live ones may run code that it generated. */
+/* A process. An ended process is kept as long as live processes may run code that it generated. */
 struct state_process {
 	uint32_t pid, ns_pid;
 	uint32_t parent; /* row of the process it was forked from and shares code with */
@@ -98,14 +98,14 @@ struct state_thread *state_tasks_thread(struct state_tasks *t, const struct rec 
 
 /* state.c */
 void state_code_add(struct state_process *p, const struct rec_code *rec);
-/* The address space is replaced, or gone. */
+/* Call when the address space is replaced or gone. */
 void state_code_clear(struct state_process *p);
 
 /* state.c */
 void state_tasks_give(struct state_tasks *t, record_sink_fn *sink, void *ctx);
 void state_maps_give(const struct mapping_table *t, uint32_t pid, bool is_kernel,
 		     record_sink_fn *sink, void *ctx);
-/* Gives labels and open waits with their stacks. */
+/* Passes on labels, and open waits with their stacks. */
 void state_threads_give(struct state_tasks *t, const struct state_stacks *stacks,
 			record_sink_fn *sink, void *ctx);
 

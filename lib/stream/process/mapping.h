@@ -22,7 +22,7 @@
 
 /* Finds the innermost container's id in the path (size bytes); NULL if there is none. */
 const char *cgroup_container_id(const char *path, size_t size);
-/* The last component of the path, which need not end in a slash or be terminated. */
+/* Returns the last component of the path, which need not end in a slash or be NUL-terminated. */
 const char *cgroup_leaf(const char *path, size_t *size);
 
 /* mapping.module of anonymous memory, resolved per process. */
@@ -37,8 +37,8 @@ struct mapping {
 struct mapping_table {
 	VEC(struct mapping) rows; /* in ascending order, without overlaps */
 	/*
-	 * Tables with the same stamp resolve every address alike. Each stamp is used once; every
-	 * empty table has 0.
+	 * Tables with the same stamp resolve every address alike. Each stamp is used once; empty
+	 * tables have stamp 0.
 	 */
 	uint64_t stamp;
 	uint32_t holders; /* number of holders; a shared table is immutable */
@@ -54,16 +54,16 @@ struct mapping_table *mapping_table_new(void);
 struct mapping_table *mapping_table_hold(struct mapping_table *t);
 void mapping_table_drop(struct mapping_table *t);
 /*
- * Hold and drop for a waiting record. If the process maps more, its old table is kept for such
- * records, so both return the change in bytes kept alive for waiting records.
+ * Hold and drop a table for a waiting record. If the process maps more, its old table is kept for
+ * such records, so both functions return the change in bytes kept alive for waiting records.
  */
 size_t mapping_table_await(struct mapping_table *t);
 size_t mapping_table_settle(struct mapping_table *t);
 
 /*
  * Replaces overlapped parts of other mappings; adjacent mappings that continue each other become
- * one row. If the table has other holders, replaces *table by a copy. False: nothing changed (the
- * mapping existed already, or is empty), and the stamp was not used.
+ * one row. If the table has other holders, replaces *table by a copy. Returns false if nothing
+ * changed (the mapping existed already, or is empty), and the stamp was not used.
  */
 bool mapping_table_insert(struct mapping_table **table, const struct mapping *mapping,
 			  uint64_t stamp);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of processes. A process is named by its first thread, which exec names after the program.
- * Programs that rename that thread like their others ("MainThread") keep the program's name for the
- * process. A name meant for the process is a title, which also replaces its arguments, or begins
- * with the program's name ("tmux: server"). A process forked without an exec is also renamed:
- * nothing else distinguishes it from its parent.
+ * Programs that rename all their threads, the first one included ("MainThread"), keep the program's
+ * name for the process. A name meant for the process is a title, which also replaces its arguments,
+ * or begins with the program's name ("tmux: server"). A process forked without an exec may be
+ * renamed as well: nothing else distinguishes it from its parent.
  */
 #ifndef PROF_LIB_STREAM_PROCESS_PROCESS_NAME_H
 #define PROF_LIB_STREAM_PROCESS_PROCESS_NAME_H

@@ -15,7 +15,7 @@
 /* Limits of kept attributes, and of the bytes of each value. */
 #define RESOURCE_ATTRIBUTES_MAX 16
 #define RESOURCE_VALUE_MAX 255
-/* Longest text that resource_write() makes; each byte of a value may take three. */
+/* Maximum length of the text of resource_write(); each byte of a value may take three. */
 #define RESOURCE_TEXT_MAX 4096
 
 struct resource_attribute {
@@ -32,9 +32,12 @@ struct resource {
  * text is malformed.
  */
 bool resource_parse(struct resource *r, const char *text, size_t size);
-/* Reads them from an environment: NAME=VALUE, each terminated; ignores a truncated last one. */
+/*
+ * Parses the attributes in an environment: NAME=VALUE, each terminated; ignores a truncated last
+ * variable.
+ */
 void resource_parse_environment(struct resource *r, const char *text, size_t size);
-/* Writes them in the form that resource_parse() reads: equal resources have equal texts. */
+/* Writes attributes in the form that resource_parse() reads: equal resources have equal texts. */
 void resource_write(const struct resource *r, struct strbuf *out);
 void resource_release(struct resource *r);
 

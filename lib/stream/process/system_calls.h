@@ -30,9 +30,9 @@ struct system_call {
 	uint8_t waits_for; /* enum call_wait */
 };
 
-/* Returns NULL if there is no such call, or it is newer than the table. */
+/* Returns NULL if there is no call with that number, or if it is newer than the table. */
 const struct system_call *system_call_find(enum system_call_table table, int32_t number);
-/* Returns the number of the call with that name; -1: the table has none. */
+/* Returns the number of the call with that name; -1 if the table has no such call. */
 int32_t system_call_number(enum system_call_table table, const char *name);
 /* True if the first argument of the call with that name is a file descriptor. */
 bool system_call_takes_file(const char *name);

@@ -30,7 +30,7 @@ struct marker_record {
 	struct marker_text name, category; /* truncated to 65,535 bytes */
 	const struct rec_marker_stack *cause; /* borrowed; NULL: none */
 	unsigned int value_count;
-	/* By field of the schema; without a type: no value. */
+	/* By field of the schema; a field without a type has no value. */
 	struct {
 		enum field_type type;
 		struct marker_text text; /* for string fields */

@@ -28,22 +28,23 @@ void merge_free(struct merge *m);
 
 void merge_begin_round(struct merge *m, uint64_t clock_ns);
 /*
- * Marks this round as incomplete: records younger than the last complete round stay until the next.
+ * Marks this round as incomplete: records younger than the last complete round stay until the next
+ * round.
  */
 void merge_hold_watermark(struct merge *m);
-/* Copies the record. False if its kind never leaves the recorder: nothing was added. */
+/* Copies the record. Returns false, without adding it, if its kind never leaves the recorder. */
 bool merge_add(struct merge *m, const struct rec *rec);
-/* Ends the last round: from now on merge_next() gives everything. */
+/* Ends the last round: from now on merge_next() returns all records. */
 void merge_finish(struct merge *m);
 /* Returns the next record in order, valid until the next merge_begin_round(), or NULL. */
 const struct rec *merge_next(struct merge *m);
 /*
- * True if there are many records, or a long time has passed since it was last true. Call it once a
+ * True if there are many records, or a long time has passed since it was last true. Call once a
  * round, and take no records if it is false: taking a few each round costs more, because other
  * programs use the CPU's caches in between.
  */
 bool merge_is_due(struct merge *m);
-/* Bytes taken by waiting records: now, and the highest so far. */
+/* Return the bytes taken by waiting records: now, and at most so far. */
 uint64_t merge_size(const struct merge *m);
 uint64_t merge_peak(const struct merge *m);
 

@@ -17,28 +17,31 @@ static inline size_t record_size(const struct rec *rec)
 /*
  * True if the record, of which `available` bytes can be read, is complete and consistent: its kind
  * is in record.def, and its size covers the fixed part and every array it announces. Checked once,
- * where the record enters user space; all readers of records rely on it.
+ * when the record enters user space; all readers of records rely on it.
  */
 bool record_is_valid(const struct rec *rec, size_t available);
 
-/* "ring-full", "stack", …: the keys of lost_by in --stats. */
+/* Returns "ring-full", "stack", …: the keys of lost_by in --stats. */
 const char *lost_cause_name(unsigned int cause);
 
-/* The path of a module record: path_size bytes, not terminated. */
+/* Returns the path of a module record: path_size bytes, not NUL-terminated. */
 const char *rec_module_path(const struct rec_module *module);
-/* The hash of the contents of a file without a build id, see binary_contents_hash(); 0: unknown. */
+/*
+ * Returns the hash of the contents of a file without a build id, see binary_contents_hash(); 0:
+ * unknown.
+ */
 uint64_t rec_module_contents(const struct rec_module *module);
 
-/* The text of a code record: text_size bytes, perhaps not terminated. */
+/* Returns the text of a code record: text_size bytes, perhaps not NUL-terminated. */
 const char *rec_code_text(const struct rec_code *code);
 
-/* Copies where the bytes of the code are. False: it is in no dump. */
+/* Copies the location of the code bytes. Returns false if they are in no dump. */
 bool rec_code_dump(const struct rec_code *code, struct rec_code_dump *dump);
 
-/* Bytes that such a record takes, including padding. */
+/* Returns the size of a rec_container, including padding. */
 size_t rec_container_size(size_t cgroup_size);
 size_t rec_resource_size(size_t size);
-/* Also for a rec_exec. */
+/* Returns the size of a rec_arguments or rec_exec. */
 size_t rec_arguments_size(size_t folder_size, size_t arguments_size);
 size_t rec_module_size(unsigned int segment_count, size_t path_size);
 size_t rec_code_size(unsigned int line_count, size_t text_size);
@@ -50,15 +53,17 @@ size_t rec_marker_size(unsigned int value_count, unsigned int stack_count, size_
 size_t rec_meta_size(size_t key_size, size_t value_size);
 size_t rec_file_size(size_t size);
 size_t rec_labels_size(unsigned int count);
-/* Uses the sizes of texts in `info`. */
+/* Returns the size of a rec_counter_info with the sizes of texts in `info`. */
 size_t rec_counter_info_size(const struct rec_counter_info *info);
 
-/* The texts of such records, not terminated. */
+/* Return the texts of these records, not NUL-terminated. */
 const char *rec_schema_text(const struct rec_schema *schema);
 const struct rec_marker_stack *rec_marker_stacks(const struct rec_marker *marker);
 const char *rec_marker_text(const struct rec_marker *marker);
 
-/* Fills the common part; size in bytes, a multiple of 8. `kind` may be one of live_record.h. */
+/*
+ * Fills in the common part; size in bytes, a multiple of 8. `kind` may be a kind of live_record.h.
+ */
 void record_init(struct rec *rec, unsigned int kind, size_t size, __u64 time, __u32 pid, __u32 tid);
 
 #endif

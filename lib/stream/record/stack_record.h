@@ -10,19 +10,19 @@
 #include "bpf/record.h"
 
 /*
- * Makes a record of these frames, innermost first, with no outer stack. The caller frees it and
- * fills in time, pids, flags and id.
+ * Returns a record of these frames, innermost first, without an outer stack. The caller frees it
+ * and fills in time, pids, flags and id.
  */
 struct rec_stack *stack_record_new(const uint64_t *addrs, const uint8_t *kinds,
 				   uint16_t kernel_depth, uint16_t user_depth);
 
-/* Number of frames in the record itself. */
+/* Returns the number of frames in the record itself. */
 static inline uint32_t stack_record_depth(const struct rec_stack *rec)
 {
 	return (uint32_t)rec->kernel_depth + rec->user_depth;
 }
 
-/* Bytes after the fixed part. */
+/* Returns the number of bytes after the fixed part. */
 size_t stack_record_body_size(uint32_t depth, uint32_t run_count);
 
 /* The body of a record, in any memory. */
@@ -33,7 +33,7 @@ struct stack_body {
 };
 
 struct stack_body stack_record_body(const struct rec_stack *rec);
-/* The body with `depth` frames in `run_count` runs at `words`. */
+/* Returns the body with `depth` frames in `run_count` runs at `words`. */
 struct stack_body stack_body_at(const void *words, uint32_t depth, uint32_t run_count);
 
 /* Clears unused bytes, in which BPF programs leave garbage that compresses badly. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Joins allocations with their frees. Front-ends hold some 100,000 of them. Beyond that, sampling
- * is halved repeatedly and weights doubled, so that sums stay as they are on average.
+ * Joins allocations with their frees. Front-ends can hold some 100,000 allocations. Beyond that,
+ * sampling is halved repeatedly and weights doubled, so that sums stay the same on average.
  */
 #ifndef PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
 #define PROF_LIB_STREAM_SESSION_ALLOC_FEED_H
@@ -19,14 +19,14 @@ struct fed_alloc {
 };
 
 /*
- * A free may arrive before its allocation, or after the next one at the same address: clocks of
- * CPUs differ a little, and a CPU delivers late while a preempted thread writes to its ring.
- * Therefore the last unmatched ones are kept.
+ * A free may arrive before its allocation, or after the next allocation at the same address: clocks
+ * of CPUs differ a little, and a CPU delivers late while a preempted thread writes to its ring.
+ * Therefore the last unmatched frees and blocks are kept.
  */
 struct loose_end {
 	process_id process; /* NO_PROCESS: already matched */
 	uint16_t cpu;
-	/* A free of an unknown block; else a block that ended without a free. */
+	/* A free of an unknown block; otherwise a block that ended without a free. */
 	bool is_free;
 	uint64_t address, time;
 };
@@ -50,18 +50,18 @@ struct alloc_feed {
 void alloc_feed_init(struct alloc_feed *f, struct tasks *tasks);
 void alloc_feed_release(struct alloc_feed *f);
 
-/* Returns the row to pass to alloc_feed_set_stack(); NO_ALLOC if it is left out. */
+/* Returns the row to pass to alloc_feed_set_stack(); NO_ALLOC if the allocation is left out. */
 #define NO_ALLOC UINT32_MAX
 uint32_t alloc_feed_add(struct alloc_feed *f, thread_id thread, const struct rec_alloc *rec);
 /* Sets the stack of a row of that time; NO_STACK if it was lost. */
 void alloc_feed_set_stack(struct alloc_feed *f, uint32_t row, uint64_t time, stack_id stack);
 void alloc_feed_free(struct alloc_feed *f, const struct rec_free *rec);
-/* The process executes another program, which frees all its memory. */
+/* Handles an exec of the process, which frees all its memory. */
 void alloc_feed_exec(struct alloc_feed *f, process_id process, uint64_t time);
-/* Mark the stacks of allocations, see stacks_mark(); and replace them by the new ids. */
+/* Mark the stacks of allocations, see stacks_mark(), and replace them by the new ids. */
 void alloc_feed_mark_stacks(const struct alloc_feed *f, bool *used);
 void alloc_feed_move_stacks(struct alloc_feed *f, const stack_id *map);
-/* Adds the allocations to main threads, and a counter of them to each process. */
+/* Adds the allocations to main threads, and a counter of allocated memory to each process. */
 void alloc_feed_finish(struct alloc_feed *f);
 
 #endif

@@ -29,8 +29,8 @@ void losses_release(struct losses *l);
 void losses_add(struct losses *l, const struct rec_lost *rec, uint64_t time);
 void losses_throttled(struct losses *l, const struct rec_throttled *rec, uint64_t time);
 /*
- * Adds losses, which belong to no thread, to the recording's first one: nearly always the main
- * thread of the recorded command.
+ * Adds losses, which belong to no thread, to the first thread of the recording: nearly always the
+ * main thread of the recorded command.
  */
 void losses_finish(struct losses *l);
 

@@ -58,7 +58,7 @@ struct raw_stacks {
 void raw_stacks_release(struct raw_stacks *s);
 /*
  * Binds the record's stack_id to this stack from now on. Returns NO_RAW_STACK, with nothing
- * changed, if it continues a stack that has not arrived yet.
+ * changed, if the record continues a stack that has not arrived yet.
  */
 raw_stack_id raw_stacks_add(struct raw_stacks *s, const struct rec_stack *rec);
 /* Returns the present meaning of a wire stack_id; NO_RAW_STACK if it never arrived. */

@@ -41,7 +41,7 @@ struct row_bounds {
 	struct row_kind kinds[EVENT_COUNTS_MAX];
 };
 
-/* The limits are ROW_LIMITS but in tests. */
+/* The limits are ROW_LIMITS except in tests. */
 void row_bounds_init(struct row_bounds *b, struct profile *p, struct row_limits limits);
 /*
  * Applies the limits at the end. Notes in the profile how much has been merged and left out in
@@ -69,7 +69,7 @@ struct reclaim {
 	void *ctx;
 };
 
-/* The limits are ROW_LIMITS but in tests. */
+/* The limits are ROW_LIMITS except in tests. */
 void reclaim_init(struct reclaim *r, struct sample_feed *samples, struct marker_feed *markers,
 		  struct row_limits limits);
 /* Reclaims memory if tables have grown. Call it between records. */

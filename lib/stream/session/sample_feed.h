@@ -31,19 +31,19 @@
 #define PENDING_SAMPLES_MAX (1u << 18)
 /* Bytes of mappings kept for waiting samples. */
 #define PENDING_MAPPINGS_MAX ((size_t)64 << 20)
-/* Few records wait, and briefly: each ring is in order. */
+/* Few stack records wait, and briefly, because each ring is in order. */
 #define PENDING_STACKS_MAX 4096
 
 #define NO_VALUE UINT32_MAX
 
-/* A sample with all state remembered from its own time. */
+/* A sample with all state that depends on its time. */
 struct pending_sample {
 	struct rec_sample rec;
 	uint32_t event; /* 0: the clock; otherwise a sample of that event with weight `period` */
 	uint64_t period;
 	/*
-	 * For a marker's stack, which is no sample: number of the value it becomes, plus one;
-	 * NO_VALUE: the marker was left out.
+	 * For the stack of a marker, which is not a sample: number of the value that it becomes,
+	 * plus one; NO_VALUE: the marker was left out.
 	 */
 	uint32_t marker_value;
 	uint32_t wait; /* for the stack of a wait: row of struct waits, plus one */
@@ -70,7 +70,7 @@ struct pending {
 };
 
 void pending_release(struct pending *p);
-/* False if all room is taken; then nothing is kept. */
+/* Returns false, without keeping the sample, if there is no more room. */
 bool pending_add(struct pending *p, const struct pending_sample *sample);
 /*
  * Removes the oldest sample that waits for this stack; false if there is none. The caller drops
@@ -112,18 +112,18 @@ struct sample_feed {
 };
 
 void sample_feed_init(struct sample_feed *f, struct tasks *tasks, struct losses *losses);
-/* Before tasks_release(). */
+/* Call before tasks_release(). */
 void sample_feed_release(struct sample_feed *f);
 
-/* REC_SAMPLE, REC_STACK, REC_EVENT, REC_WAIT, REC_RUN or REC_ALLOC. */
+/* Takes a REC_SAMPLE, REC_STACK, REC_EVENT, REC_WAIT, REC_RUN or REC_ALLOC. */
 void sample_feed_record(struct sample_feed *f, const struct rec *rec);
-/* `thread` is the one that ended. */
+/* `thread`: the thread that ended. */
 void sample_feed_exit(struct sample_feed *f, thread_id thread, const struct rec_exit *rec);
 /* A marker_stack_fn of marker_feed.h; ctx: struct sample_feed. */
 void sample_feed_marker_stack(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
 /* Drops stacks of old epochs, see resolver_forget(), and earlier samples without a stack. */
 void sample_feed_forget(struct sample_feed *f, uint64_t before_ns);
-/* Mark stacks not yet in rows, see stacks_mark(); and replace them by the new ids. */
+/* Mark stacks that are not yet in rows, see stacks_mark(), and replace them by the new ids. */
 void sample_feed_mark_stacks(const struct sample_feed *f, bool *used);
 void sample_feed_move_stacks(struct sample_feed *f, const stack_id *map);
 /* Counts samples that still wait for their stack as lost. */

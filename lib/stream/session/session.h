@@ -14,11 +14,11 @@ struct session;
 
 /* The profile is empty except for its meta. start_ns must be set; earlier times are moved to it. */
 struct session *session_new(struct profile *profile);
-/* Removes the limits on rows and markers that front-ends need. */
+/* Lifts the limits on rows and markers, which exist for front-ends. */
 void session_set_unlimited(struct session *s);
 /*
- * Calls meanwhile(ctx) a few times a second while memory of a long recording is reclaimed: within
- * session_feed(), once its record is no longer in use.
+ * Calls meanwhile(ctx) a few times a second while the memory of a long recording is reclaimed:
+ * within session_feed(), once its record is no longer in use.
  */
 void session_set_meanwhile(struct session *s, void (*meanwhile)(void *ctx), void *ctx);
 void session_free(struct session *s);
@@ -31,7 +31,7 @@ void session_feed(struct session *s, const struct rec *rec);
 /* Takes a record that repeats earlier state, in any order of time. */
 void session_feed_state(struct session *s, const struct rec *rec);
 /*
- * The recorder resends stacks from now on (CLOCK_MONOTONIC ns): those of earlier epochs are
+ * The recorder resends stacks from time_ns (CLOCK_MONOTONIC) on: stacks of earlier epochs are
  * forgotten a few seconds later.
  */
 void session_begin_epoch(struct session *s, uint64_t time_ns);
@@ -40,7 +40,7 @@ void session_finish(struct session *s, uint64_t end_ns);
 
 /*
  * Gives threads their rows and names so far, while the stream goes on. Open waits have rows up to
- * until_ns, before which everything must have arrived. CPU times of samples are not final.
+ * until_ns; all earlier records must have arrived. CPU times of samples are not final.
  */
 void session_advance(struct session *s, uint64_t until_ns);
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The fields of a tracepoint, by its `format` file in tracefs, and their values in the bytes that
- * the kernel records: integers, and texts of fixed size or after a __data_loc. Pointers and other
+ * the kernel records: integers, and strings of fixed size or after a __data_loc. Pointers and other
  * arrays are left out.
  */
 #ifndef PROF_LIB_STREAM_TEXT_TRACEPOINT_FORMAT_H
@@ -37,8 +37,8 @@ struct tracepoint_format {
 };
 
 /*
- * Parses the text of a format file. Skips fields beyond the limits of recorded bytes or fields.
- * Returns 0, or -EBADMSG with err if the text is malformed or has no field at all.
+ * Parses the text of a format file. Skips fields beyond the limits for bytes or fields. Returns 0,
+ * or -EBADMSG with err if the text is malformed or has no field.
  */
 int tracepoint_format_parse(struct tracepoint_format *f, const char *name, const char *text,
 			    size_t size, struct error *err);

@@ -84,7 +84,7 @@ static struct process_memory *process_memory_new(struct live_processes *processe
 	return m;
 }
 
-/* NULL is fine. */
+/* Accepts NULL. */
 static void process_memory_free(struct process_memory *m)
 {
 	free(m);

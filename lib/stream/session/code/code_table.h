@@ -25,7 +25,10 @@ enum frame_place {
 	FRAME_PLACE_KERNEL,
 	/* Mappings of the process. An address outside them is not code: the stack ends there. */
 	FRAME_PLACE_PROCESS,
-	/* No memory: no mapping is searched, and the stack goes on at either side. */
+	/*
+	 * Not in memory: no mapping is searched, and the stack continues on both sides of the
+	 * frame.
+	 */
 	FRAME_PLACE_NONE,
 };
 
@@ -33,13 +36,13 @@ struct frame_kind_info {
 	enum frame_place place;
 	enum profile_frame_kind kind; /* kind of frame in the profile */
 	/*
-	 * The address is the next instruction's, not a return address. The same holds for the frame
-	 * inside, which the kernel started.
+	 * The address is that of the next instruction, not a return address. The same holds for the
+	 * inner neighbour, which the kernel started.
 	 */
 	bool is_interrupted;
 };
 
-/* Accepts any byte as kind. is_kernel_part: it is in the kernel's part of the stack. */
+/* Accepts any byte as kind. is_kernel_part: the frame is in the kernel's part of the stack. */
 const struct frame_kind_info *frame_kind_info(uint8_t kind, bool is_kernel_part);
 
 struct code_line {
@@ -74,7 +77,7 @@ struct code_dump {
 	uint8_t id[sizeof(((struct rec_code_dump *)NULL)->id)];
 };
 
-/* The process runs another program from this time on. */
+/* From this time on, the process runs a different program. */
 struct code_exec {
 	process_id process;
 	uint64_t time;
@@ -93,7 +96,7 @@ struct code_table {
 
 /* A zeroed struct is an empty table. */
 void code_table_release(struct code_table *t);
-/* `space_start`: begin of the process's present program. */
+/* `space_start`: time at which the process's current program began. */
 void code_table_add(struct code_table *t, process_id process, uint64_t space_start,
 		    const struct rec_code *rec);
 void code_table_exec(struct code_table *t, process_id process, uint64_t time);

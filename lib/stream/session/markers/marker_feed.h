@@ -32,8 +32,8 @@ struct marker_bounds {
 	VEC(uint64_t) floors; /* by schema: minimum rank of markers that are kept, now and later */
 	uint64_t added; /* markers added since the last limiting */
 	/*
-	 * Dropped by limits; their values still take room in the profile's table. Reset by the
-	 * caller that reclaims it.
+	 * Markers dropped by limits; their values still take room in the profile's table. Reset by
+	 * the caller that reclaims the values.
 	 */
 	uint64_t dropped;
 	bool is_off; /* true: nothing is dropped */
@@ -69,12 +69,12 @@ void marker_feed_init(struct marker_feed *f, struct profile *profile, struct tas
 void marker_feed_release(struct marker_feed *f);
 
 /*
- * Ignores later schemas of the same id. A schema that cannot be stored is left out, and its markers
- * are lost.
+ * Ignores later schemas with the same id. A schema that cannot be stored is left out, and its
+ * markers are lost.
  */
 void marker_feed_schema(struct marker_feed *f, const struct rec_schema *rec);
 
-/* Resolves a stack, which becomes the value with that number in profile->markers.values. */
+/* Resolves a stack, which becomes value number `value` of profile->markers.values. */
 typedef void marker_stack_fn(void *ctx, uint32_t value, const struct rec_marker_stack *stack);
 
 /*

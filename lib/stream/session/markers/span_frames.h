@@ -4,9 +4,9 @@
  * thread's stacks.
  *
  * A stack taken while spans of its thread were open has their names at its root, in the order in
- * which they were opened, whatever the order of their ends: of two that overlap, only the later one
- * remains after the first ends. A span includes its start, but not its end. A span that was never
- * closed ends with its thread.
+ * which they were opened, regardless of the order of their ends: if two spans overlap, only the
+ * later one remains after the first one ends. A span includes its start, but not its end. A span
+ * that was never closed ends with its thread.
  */
 #ifndef PROF_LIB_STREAM_SESSION_MARKERS_SPAN_FRAMES_H
 #define PROF_LIB_STREAM_SESSION_MARKERS_SPAN_FRAMES_H

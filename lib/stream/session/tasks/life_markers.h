@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Markers of rare events in the lives of tasks, from the records that there are anyway. */
+/* Markers of rare events in the lives of tasks, made from records that exist anyway. */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
 #define PROF_LIB_STREAM_SESSION_TASKS_LIFE_MARKERS_H
 
@@ -9,7 +9,7 @@
 void life_markers_exit(struct tasks *t, process_id process, const struct rec_exit *end);
 /* Notes that a signal had stopped the thread. */
 void life_markers_stopped(struct tasks *t, thread_id thread, uint64_t start, uint64_t end);
-/* Notes a migration of the thread, if it was last seen on another CPU. */
+/* Notes a migration of the thread, if it was last seen on a different CPU. */
 void life_markers_cpu(struct tasks *t, thread_id thread, uint64_t time, uint16_t cpu);
 /*
  * Adds the recorded lives of processes to the threads that forked them. Call it once names, ends

@@ -24,9 +24,9 @@ bool pauses_set(struct pauses *p, bool is_paused, uint64_t time);
 bool pauses_are_on(const struct pauses *p);
 /* Returns when recording last resumed; 0 if it never paused. */
 uint64_t pauses_resumed(const struct pauses *p);
-/* True if the interval lies within one pause. */
+/* True if the interval lies within a single pause. */
 bool pauses_hide(const struct pauses *p, uint64_t start, uint64_t end);
-/* Ends the last pause, and adds all to the profile. */
+/* Ends the last pause, and adds all pauses to the profile. */
 void pauses_finish(struct pauses *p, struct profile *profile, uint64_t end);
 
 #endif

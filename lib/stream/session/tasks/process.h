@@ -23,7 +23,7 @@ enum task_origin {
 	TASK_FORKED, /* the beginning was recorded */
 };
 
-/* No user. Both this and rec_user have the group in the upper half. */
+/* No user. Both NO_USER and rec_user have the group in the upper half. */
 #define NO_USER UINT64_MAX
 
 struct user_change {
@@ -64,7 +64,7 @@ struct process_table {
 	struct index by_pid; /* latest incarnation by pid */
 };
 
-/* True if the filters passed it at some time, or were never applied. */
+/* True if the filters ever passed the process, or were never applied to it. */
 static inline bool process_is_wanted(const struct process *process)
 {
 	return process->was_wanted || !process->was_outside;
@@ -73,12 +73,12 @@ static inline bool process_is_wanted(const struct process *process)
 void process_table_release(struct process_table *t);
 /* Returns the latest incarnation of pid, or NO_PROCESS. */
 process_id process_table_find(const struct process_table *t, uint32_t pid);
-/* Adds an incarnation of pid. Takes `mappings` over; the caller sets the threads. */
+/* Adds an incarnation of pid. Takes ownership of `mappings`; the caller sets the threads. */
 process_id process_table_add(struct process_table *t, uint32_t pid, uint64_t start,
 			     enum task_origin origin, struct mapping_table *mappings);
 /*
- * Returns the process's mappings at a time not before its last exec but one. They include later
- * changes, except those by an exec.
+ * Returns the process's mappings at a time no earlier than its last exec but one. They include
+ * later changes, except changes by an exec.
  */
 struct mapping_table *process_mappings_at(const struct process *process, uint64_t time);
 /* Sets control group and pid namespace. */

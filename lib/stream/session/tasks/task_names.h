@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of threads and of their processes, as records give them. NO_STRING is no name: ignored. */
+/* Names of threads and of their processes, as records give them. NO_STRING is ignored. */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_TASK_NAMES_H
 #define PROF_LIB_STREAM_SESSION_TASKS_TASK_NAMES_H
 
 #include "lib/stream/session/tasks/tasks.h"
 
-/* Returns NO_STRING for an empty name. Names on the wire are terminated only if they are short. */
+/* Returns NO_STRING for an empty name. Only short names are NUL-terminated on the wire. */
 string_id task_name_intern(struct tasks *t, const char *name);
 /* Names a thread; if it is the main thread, also its process. */
 void task_name_set(struct tasks *t, process_id process, thread_id thread, string_id name);
-/* The same for a thread that renames itself: its process may keep its name. */
+/* Does the same for a thread that renames itself: its process may keep its name. */
 void task_name_change(struct tasks *t, process_id process, thread_id thread, string_id name);
 /* Names a forked process and its main thread, after its parent is set. */
 void task_name_fork(struct tasks *t, process_id process, string_id name);

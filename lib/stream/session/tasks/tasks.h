@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes and threads, and the effect of their records. Every task that a record mentions exists
- * from then on, because the record that introduces it may have been lost.
+ * Processes and threads, and the effect of their records. A task exists from its first record on,
+ * because the record that introduces it may have been lost.
  */
 #ifndef PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
 #define PROF_LIB_STREAM_SESSION_TASKS_TASKS_H
@@ -11,7 +11,7 @@
 #include "lib/stream/session/tasks/process.h"
 #include "lib/stream/session/tasks/thread.h"
 
-/* Frees the mappings of ended processes once no late sample of theirs can arrive. */
+/* Frees the mappings of ended processes once no late sample can refer to them. */
 
 struct ended_space {
 	process_id process;
@@ -63,20 +63,20 @@ void tasks_map(struct tasks *t, const struct rec *rec, const struct mapping *map
 /* Returns the latest process with the record's pid, dead or alive. */
 process_id tasks_process(struct tasks *t, const struct rec *rec);
 /*
- * Returns the sampled task, which was alive at `since`, too; 0: unknown. Extends its end if it had
+ * Returns the sampled task, which was also alive at `since` (0: unknown). Extends its end if it had
  * been reported as ended earlier.
  */
 thread_id tasks_sampled(struct tasks *t, const struct rec *rec, uint64_t since);
 /*
- * Returns the thread of a record that neither introduces it nor shows that the filters let it pass;
- * NO_THREAD: unknown.
+ * Returns the thread of a record that neither introduces the thread nor shows that the filters
+ * passed it; NO_THREAD: unknown.
  */
 thread_id tasks_known(struct tasks *t, const struct rec *rec);
-/* Returns the thread with that number of process 0, which stands for the machine. */
+/* Returns thread `number` of process 0, which stands for the machine. */
 thread_id tasks_machine_row(struct tasks *t, uint32_t number, string_id name);
 /* Sets the known names and times of all the profile's threads. */
 void tasks_name_rows(struct tasks *t);
-/* The same at the end, with labels for control groups. */
+/* Does the same at the end, with labels for control groups. */
 void tasks_finish(struct tasks *t);
 
 /*

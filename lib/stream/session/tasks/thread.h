@@ -16,8 +16,8 @@
 #include "lib/stream/session/tasks/process.h"
 
 /*
- * The CPU time of a thread, from readings in its records. Rows of a thread keep the reading of
- * their time until all have arrived; then each gets the CPU time used since the previous row.
+ * The CPU time of a thread, from readings in its records. Rows of a thread hold readings until all
+ * records have arrived; then each row gets the CPU time used since the previous row.
  */
 
 /* CPU time in units of 16 ns; it wraps around. */
@@ -26,21 +26,20 @@ struct cpu_reading {
 	uint32_t cpu;
 };
 
-/* A zeroed one has no reading yet. */
+/* A zeroed struct has no reading yet. */
 struct cpu_clock {
 	struct cpu_reading first, last; /* first and last reading by time */
 	uint64_t used_ns; /* CPU time between the two readings */
-	uint32_t base; /* base of the wire's values: the thread may take over another thread's clock
-			*/
+	uint32_t base; /* base of the wire's values; they may continue another thread's */
 	bool is_known;
 	bool is_replaced; /* the next reading is the first of a different clock */
 };
 
 /* The thread began at `time`, with no CPU time. */
 void cpu_clock_begin(struct cpu_clock *c, uint64_t time);
-/* The thread takes over the clock of another one, which may continue from any value. */
+/* The thread takes over the clock of another thread, which may continue from any value. */
 void cpu_clock_replace(struct cpu_clock *c);
-/* Takes the wire's value at `time`. Returns the reading to keep in a row. */
+/* Takes the wire's CPU time at `time`. Returns the reading to keep in a row. */
 uint32_t cpu_clock_read(struct cpu_clock *c, uint64_t time, uint32_t wire);
 
 #define NO_WAIT UINT32_MAX
@@ -78,10 +77,12 @@ thread_id thread_table_add(struct thread_table *t, struct process_table *process
 void thread_end(struct thread_table *t, thread_id id, uint64_t time);
 /* Frees spare room for markers of a thread that has ended. */
 void thread_fit(struct thread_table *t, thread_id id);
-/* Extends start and end of the thread to this time: it was alive then. */
+/* Extends start and end of the thread to this time, at which it was alive. */
 void thread_seen(struct thread_table *t, thread_id id, uint64_t time);
 
-/* Takes the wire's CPU time at `time`. Returns what the cpu_delta of a sample keeps until the end.
+/*
+ * Takes the wire's CPU time at `time`. Returns the value that cpu_delta of a sample holds until the
+ * end.
  */
 uint32_t thread_read_cpu(struct thread_table *t, thread_id id, uint64_t time, uint32_t cpu_time);
 /* Computes the CPU time of samples. Call once all samples have arrived. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes rows of a thread's waits. All of them together weigh what the thread waited: a wait that
- * was sampled by chance stands for its length divided by the chance, fitted to the time that the
+ * Makes rows of a thread's waits. The total weight of the rows is the time that the thread waited:
+ * a wait sampled at random stands for its length divided by its chance, fitted to the time that the
  * thread was known to be off the CPU.
  *
- * The time waited, put end to end, has one random point in each interval. A wait gets the points
- * that lie in it as weight: one in a row at its start, the rest in a row at its end. So there are
- * never more rows than intervals, and no rhythm of the thread can fall in step with them.
+ * The waits, put end to end, have one random point in each interval. The weight of a wait is the
+ * number of points in it: one in a row at its start, the rest in a row at its end. So there are
+ * never more rows than intervals, and no rhythm of the thread can cause aliasing.
  */
 #ifndef PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
 #define PROF_LIB_STREAM_SESSION_WAITS_WAIT_ROWS_H
@@ -44,7 +44,7 @@ struct wait_rows {
 /* Returns the number of waits that a sampled one represents. */
 double wait_part_count(const struct wait_part *part);
 
-/* For a thread whose clock already has a reading. */
+/* The clock of the thread must already have a reading. */
 struct wait_rows *wait_rows_new(uint64_t seed, const struct cpu_clock *clock);
 void wait_rows_free(struct wait_rows *w);
 void wait_rows_add(struct wait_rows *w, const struct wait_part *part);
@@ -59,7 +59,7 @@ void wait_rows_trim(struct wait_rows *w);
 /* Moves the rows to those of the thread, in order of time. */
 void wait_rows_place(struct wait_rows *w, struct profile_thread *thread);
 
-/* Mark the stacks of parts and rows, see stacks_mark(); and replace them by the new ids. */
+/* Mark the stacks of parts and rows, see stacks_mark(), and replace them by the new ids. */
 void wait_rows_mark_stacks(const struct wait_rows *w, const struct stacks *stacks, bool *used);
 void wait_rows_move_stacks(struct wait_rows *w, const stack_id *map);
 

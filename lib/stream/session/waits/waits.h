@@ -31,12 +31,14 @@ double points_before(uint64_t seed, double position, double interval);
  * once the kernel's functions have names.
  */
 
-/* Call numbers to cache, also those in no table; higher ones are unknown. */
+/*
+ * Number of calls to cache, including numbers missing from the tables; higher numbers are unknown.
+ */
 #define WAIT_LABEL_CALLS 512
 
 struct wait_labels {
 	struct profile *profile;
-	/* By table and number: its call, as in system_calls.h; valid where `is_known`. */
+	/* Call by table and number, see system_calls.h; valid if `is_known`. */
 	const struct system_call *calls[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
 	bool is_known[CALLS_TABLE_COUNT][WAIT_LABEL_CALLS];
 };
@@ -48,7 +50,10 @@ struct open_wait {
 				    rows; or NO_WAIT */
 	uint64_t start, end;
 	uint64_t covered; /* end of the time covered by rows; 0: no row yet */
-	/* The thread's first record after `start` that is not the end: it was running again. */
+	/*
+	 * Time of the thread's first record after `start` other than the end: the thread was
+	 * running again.
+	 */
 	uint64_t seen;
 	uint64_t queued;
 	uint32_t cpu, seen_cpu; /* CPU time readings; seen_cpu is valid only if seen_has_cpu */
@@ -88,18 +93,18 @@ void waits_seen(struct waits *w, thread_id thread, uint64_t time, const uint32_t
 /* The thread has ended. */
 void waits_exit(struct waits *w, thread_id thread);
 /*
- * Recording pauses at `time`: waits end there as far as known. After it resumes, waits that had
+ * Recording pauses at `time`: waits end there as far as known. After the pause, waits that had
  * begun earlier count as new.
  */
 void waits_pause(struct waits *w, uint64_t time);
 void waits_resume(struct waits *w, uint64_t time);
-/* Gives threads the rows of waits up to `time`, including open ones that are known to be long. */
+/* Gives threads the rows of waits up to `time`, including open waits that are known to be long. */
 void waits_advance(struct waits *w, uint64_t time);
 /* Gives threads the existing rows of waits. */
 void waits_place(struct waits *w);
 /* Returns the number of rows of waits not yet given to threads. */
 size_t waits_row_count(const struct waits *w);
-/* Mark the stacks of waits, see stacks_mark(); and replace them by the new ids. */
+/* Mark the stacks of waits, see stacks_mark(), and replace them by the new ids. */
 void waits_mark_stacks(const struct waits *w, bool *used);
 void waits_move_stacks(struct waits *w, const stack_id *map);
 /* Ends all waits, and gives threads their rows. */

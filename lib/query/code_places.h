@@ -8,18 +8,18 @@
 /* An address with frames, at the start of an instruction or within it. */
 struct code_place {
 	uint64_t rva, self, total;
-	uint64_t stamp; /* of the last stack counted in the total */
+	uint64_t stamp; /* number of the last stack counted in the total */
 };
 
 /* A function in machine code, including the functions inlined into it. */
 struct code_places {
 	symbol_id symbol;
 	uint64_t total; /* at most the sum of all places */
-	VEC(struct code_place) list; /* ascending */
+	VEC(struct code_place) list; /* in ascending order */
 };
 
 struct code_functions {
-	VEC(struct code_places) list; /* with weight only, the heaviest first */
+	VEC(struct code_places) list; /* functions with weight only, heaviest first */
 };
 
 /* Finds the functions of that name. */

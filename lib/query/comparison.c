@@ -20,21 +20,21 @@
 /* A row's name and place, in the table's own strings. */
 struct run_row {
 	string_id name,
-		place; /* of build_name.h; place NO_STRING: none, or one side alone has it */
-	bool is_physical[SIDE_COUNT]; /* has samples in code of its own */
-	double weight; /* of all runs */
+		place; /* place as in build_name.h; NO_STRING: unknown, or on one side only */
+	bool is_physical[SIDE_COUNT]; /* the row has samples in code of its own */
+	double weight; /* weight in all runs */
 };
 
 /* The weight of a row in one run. */
 struct run_weight {
 	uint32_t row;
-	uint32_t run; /* of its side */
+	uint32_t run; /* run number within its side */
 	uint8_t side;
 	double weight;
 };
 
 struct run_total {
-	double weight; /* of selected samples */
+	double weight; /* weight of the selected samples */
 	double cpu_ms; /* CPU time that the samples recorded */
 	double sampled_ms; /* time represented by the samples */
 };
@@ -42,8 +42,8 @@ struct run_total {
 struct run_weights {
 	struct strings texts;
 	VEC(struct run_row) rows;
-	struct index index; /* of rows */
-	VEC(struct run_weight) weights; /* unordered; a row and run may have several */
+	struct index index; /* index of rows */
+	VEC(struct run_weight) weights; /* unordered; several for one row and run */
 	VEC(struct run_total) runs[SIDE_COUNT];
 };
 

@@ -20,9 +20,9 @@
 #define COMPARISON_MIN_SHARE 0.005
 
 struct comparison_options {
-	struct query_filter filter; /* times count from the start of each run */
+	struct query_filter filter; /* times are relative to the start of each run */
 	enum query_by by;
-	bool is_wall; /* compares wall time; else CPU time */
+	bool is_wall; /* compare wall time; otherwise CPU time */
 	/*
 	 * Assumed variation between runs if there is one run a side, 0.03 for 3 %; negative:
 	 * unknown.
@@ -32,8 +32,8 @@ struct comparison_options {
 
 enum comparison_mark {
 	COMPARISON_PLAIN,
-	COMPARISON_NEW, /* only in B */
-	COMPARISON_GONE, /* only in A */
+	COMPARISON_NEW, /* occurs only in B */
+	COMPARISON_GONE, /* occurs only in A */
 	COMPARISON_INLINED, /* in B only inlined into callers */
 	COMPARISON_OUTLINED, /* in A only inlined into callers */
 	COMPARISON_MARK_COUNT,
@@ -45,11 +45,11 @@ extern const char *const comparison_mark_names[COMPARISON_MARK_COUNT];
 struct comparison_row {
 	/* Without suffixes of the compiler; followed by a line or address. Owned. */
 	char *name;
-	char *place; /* see build_name.h; owned; NULL: none, or different on each side */
-	struct share_row share; /* weights belong to the comparison */
+	char *place; /* place as in build_name.h, owned; NULL: unknown, or different on each side */
+	struct share_row share; /* its weights belong to the comparison */
 	double ms[SIDE_COUNT]; /* mean per run */
-	struct interval difference; /* of ms */
-	struct interval ratio; /* of ms, minus 1 */
+	struct interval difference; /* difference in ms */
+	struct interval ratio; /* ratio of times, minus 1 */
 	enum comparison_mark mark;
 	/*
 	 * True if the share differs after adjustment for all rows, and the time alone differs in
@@ -61,17 +61,17 @@ struct comparison_row {
 struct comparison {
 	size_t runs[SIDE_COUNT];
 	bool is_paired; /* runs were interleaved; otherwise drift is possible */
-	bool is_single; /* one run a side */
-	bool is_by_samples; /* CPU times are estimated from samples, for lack of others */
+	bool is_single; /* each side has a single run */
+	bool is_by_samples; /* no CPU times are recorded, so they are estimated from samples */
 	uint32_t looks;
-	double alpha; /* of each statement: COMPARISON_ALPHA divided by the number of looks */
-	double *times[SIDE_COUNT]; /* ms, by run: the metric compared */
-	double *cpu_ms[SIDE_COUNT]; /* by run */
-	double *all_weights[SIDE_COUNT]; /* by run: weight of selected samples */
+	double alpha; /* error of each statement: COMPARISON_ALPHA divided by the number of looks */
+	double *times[SIDE_COUNT]; /* compared time of each run, ms */
+	double *cpu_ms[SIDE_COUNT]; /* CPU time of each run */
+	double *all_weights[SIDE_COUNT]; /* weight of the selected samples, by run */
 	double sample_weight; /* minimum weight of a sample */
-	double *row_weights; /* weights of rows: a row's of A, then of B */
-	double ms[SIDE_COUNT]; /* means of the times */
-	double cpu_error; /* standard error of the CPU time's log ratio */
+	double *row_weights; /* weights in A, then in B, for each row */
+	double ms[SIDE_COUNT]; /* mean times */
+	double cpu_error; /* standard error of the log ratio of CPU times */
 	struct interval total; /* relative increase of the time from A to B */
 	struct share_prior prior;
 	VEC(struct comparison_row)

@@ -47,8 +47,8 @@ struct row_copier {
 	const struct profile *from;
 	/* New ids by old, or NOT_COPIED. */
 	uint32_t *strings, *modules, *funcs, *symbols, *files, *schemas;
-	struct index modules_index; /* of the new profile's */
-	uint32_t categories[UINT8_MAX + 1]; /* likewise; subcategories are the same */
+	struct index modules_index; /* index of the new profile's modules */
+	uint32_t categories[UINT8_MAX + 1]; /* new id by old; subcategories stay */
 };
 
 static uint32_t *new_map(size_t count)

@@ -10,8 +10,8 @@
 /* Decides whether two sides are comparable, and lists differences besides the program. */
 
 struct comparable {
-	VEC(char *) refusals; /* reasons against any comparison; owned */
-	VEC(char *) warnings; /* other possible reasons for a difference; owned */
+	VEC(char *) refusals; /* reasons that rule out a comparison; owned */
+	VEC(char *) warnings; /* possible causes of a difference besides the change; owned */
 };
 
 /* Checks the profiles of all runs; each side has at least one. */
@@ -20,9 +20,9 @@ void comparable_release(struct comparable *c);
 
 /* In ascending order of severity: the worst one counts. */
 enum verdict {
-	VERDICT_PASSED, /* not slower by the margin */
+	VERDICT_PASSED, /* B is not slower by the margin */
 	VERDICT_INCONCLUSIVE, /* the runs are inconclusive */
-	VERDICT_REGRESSION, /* slower, by an estimate of at least the margin */
+	VERDICT_REGRESSION, /* B is slower, by an estimate of at least the margin */
 	VERDICT_COUNT,
 };
 
@@ -31,23 +31,23 @@ extern const char *const verdict_names[VERDICT_COUNT];
 
 enum gate_kind {
 	GATE_TOTAL, /* whole runs */
-	GATE_ANY, /* every row without a rule of its own */
+	GATE_ANY, /* every row without its own rule */
 	GATE_NAME, /* one row */
 };
 
 struct gate_rule {
 	enum gate_kind kind;
-	char *name; /* of GATE_NAME; owned */
-	double margin; /* 0.02: 2 % of the time in A */
+	char *name; /* name of the row for GATE_NAME; owned */
+	double margin; /* 0.02 means 2 % of the time in A */
 };
 
 struct gate {
-	VEC(struct gate_rule) rules; /* none: total, with a margin of 0 */
+	VEC(struct gate_rule) rules; /* empty: total, with a margin of 0 */
 };
 
 /* The result of a rule. */
 struct gate_result {
-	const struct gate_rule *rule; /* NULL: the implicit rule of a gate without rules */
+	const struct gate_rule *rule; /* NULL: implicit rule of a gate without rules */
 	enum verdict verdict;
 	const struct comparison_row
 		*row; /* the row that decides; NULL for whole runs, or if none does */
@@ -57,7 +57,7 @@ struct gate_result {
 
 struct gate_results {
 	VEC(struct gate_result) rows;
-	enum verdict verdict; /* the worst */
+	enum verdict verdict; /* worst verdict of all rules */
 };
 
 void gate_release(struct gate *g);

@@ -126,7 +126,7 @@ double trigamma_inverse(double y)
 
 struct moments {
 	double mean;
-	double variance; /* of the mean; NAN for a single value */
+	double variance; /* variance of the mean; NAN for a single value */
 };
 
 struct interval interval_of(double estimate, double error, double df, double alpha)

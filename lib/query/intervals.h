@@ -35,9 +35,9 @@ struct sample_values {
 /* Limits are infinite, and p = 1, if the error is unknown. */
 struct interval {
 	double estimate, low, high;
-	double error; /* standard error on the scale on which the interval is symmetric */
+	double error; /* standard error, on the scale on which the interval is symmetric */
 	double df; /* degrees of freedom, 0 if none */
-	double p; /* two-sided, of no difference */
+	double p; /* two-sided p-value for no difference */
 };
 
 /* Completes estimate, standard error and degrees of freedom by limits with an error of alpha. */

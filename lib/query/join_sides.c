@@ -17,15 +17,15 @@
 #define BOTH_SIDES ((1 << SIDE_COUNT) - 1)
 
 struct joined_key {
-	string_id name, place; /* place NO_STRING: none, or one side alone has it */
+	string_id name, place; /* place NO_STRING: unknown, or on one side only */
 };
 
 struct joiner {
 	struct profile *p;
-	uint8_t *sides; /* by func_id: a bit for each side that has it */
+	uint8_t *sides; /* by func_id: a bit for each side that has the function */
 	struct joined_key *keys; /* by func_id */
 	func_id *joined; /* by func_id: the function it is joined with */
-	struct index index; /* of functions that others become */
+	struct index index; /* index of the functions that replace others */
 };
 
 /* Bits of the sides whose samples have the stack, by stack_id. */
@@ -184,12 +184,12 @@ static const char *const side_names[SIDE_COUNT] = {"A", "B"};
 struct join {
 	struct profile *into;
 	const struct query_filter *filter;
-	const struct query_run *run; /* source of the samples */
+	const struct query_run *run; /* run that has the samples */
 	enum side side;
-	uint64_t start; /* of the run in the new profile */
-	uint64_t end; /* latest of the run's samples there */
-	bool *is_used; /* by stack_id of the run's profile */
-	VEC(struct sample) samples; /* of the run, thread by thread */
+	uint64_t start; /* start of the run in the new profile */
+	uint64_t end; /* latest sample of the run in the new profile */
+	bool *is_used; /* by stack_id in the run's profile */
+	VEC(struct sample) samples; /* samples of the run, thread by thread */
 };
 
 static struct profile_thread *thread_of(const struct join *j)

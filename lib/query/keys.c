@@ -15,8 +15,8 @@ static const char times[] = " × ";
 struct finder {
 	const struct profile *p;
 	struct thread_titles titles;
-	struct strings words; /* first ones of names */
-	VEC(string_id) commons; /* by id of words: common part of names, in the keys' texts */
+	struct strings words; /* first words of names */
+	VEC(string_id) commons; /* by id in `words`: common part of the names, in the keys' texts */
 };
 
 /* Processes without a name are one program without a name. */

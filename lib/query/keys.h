@@ -14,8 +14,8 @@ size_t program_name_bare_size(const char *name);
 enum query_by {
 	QUERY_BY_FUNCTION, /* name, module and source file */
 	QUERY_BY_MODULE,
-	QUERY_BY_FILE, /* the module if no source file is known */
-	QUERY_BY_LINE, /* a line of a function */
+	QUERY_BY_FILE, /* source file, or the module if no source file is known */
+	QUERY_BY_LINE, /* source line within a function */
 	/*
 	 * All processes of a program: "cc1" of "cc1 f1.c" and "cc1 f2.c", the common prefix of the
 	 * titles that begin with the same word. A file that was read only has titles.
@@ -24,7 +24,7 @@ enum query_by {
 	QUERY_BY_PID,
 	QUERY_BY_THREAD,
 	QUERY_BY_CATEGORY,
-	QUERY_BY_ADDRESS, /* one row for each function inlined there */
+	QUERY_BY_ADDRESS, /* address, with a row for each function inlined there */
 	QUERY_BY_COUNT,
 };
 
@@ -47,8 +47,8 @@ struct query_keys {
 	uint32_t *ranks; /* by string_id: rank in byte order */
 	VEC(struct query_key) rows;
 	struct index index;
-	uint32_t *of_stacks; /* by stack_id, including hidden stacks; unused for threads */
-	uint32_t *of_threads; /* by thread_id; only for processes and threads */
+	uint32_t *of_stacks; /* key by stack_id, also for hidden stacks; unused for threads */
+	uint32_t *of_threads; /* key by thread_id; only for processes and threads */
 	thread_id *firsts; /* see query_process_firsts(); only for processes */
 	/* By key: the program's processes with weight in the latest query; only for processes. */
 	uint32_t *processes;

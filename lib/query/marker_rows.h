@@ -8,7 +8,7 @@
 struct marker_row {
 	const struct profile_thread *thread;
 	const struct marker *marker;
-	size_t number; /* in the order of the file */
+	size_t number; /* number in file order */
 };
 
 struct marker_rows {

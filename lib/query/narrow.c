@@ -14,14 +14,14 @@ struct narrowing {
 	struct row_copier *rows;
 	struct copy_rules rules;
 	const struct query *query;
-	const stack_id *stacks; /* by stack_id: new ones */
+	const stack_id *stacks; /* new stack by stack_id */
 	const struct profile *from;
 	const struct query_filter *filter;
-	uint64_t offset_ns; /* of its start in the new profile */
-	thread_id *threads; /* by thread_id; NO_THREAD: left out */
-	uint8_t events[UINT8_MAX + 1]; /* by event; UINT8_MAX: not yet mapped */
+	uint64_t offset_ns; /* start of the profile in the new profile */
+	thread_id *threads; /* new thread by thread_id; NO_THREAD: left out */
+	uint8_t events[UINT8_MAX + 1]; /* new event by event; UINT8_MAX: not mapped yet */
 	bool *is_used; /* by stack_id */
-	size_t first_thread; /* earlier rows belong to other profiles */
+	size_t first_thread; /* threads before it belong to other profiles */
 	struct narrow_counts *counts;
 };
 

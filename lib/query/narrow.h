@@ -9,7 +9,8 @@
 #include "lib/query/select.h"
 
 struct narrow_counts {
-	uint64_t lost_markers; /* the schema's name has another meaning in another profile */
+	uint64_t lost_markers; /* markers whose schema has a different meaning in a different
+				  profile */
 };
 
 /*

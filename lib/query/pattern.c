@@ -10,7 +10,7 @@
  */
 static const char *find_foreign(const char *expression)
 {
-	const char *first = NULL; /* sign within brackets */
+	const char *first = NULL; /* first character within brackets */
 
 	for (const char *c = expression; *c; c++) {
 		if (first) {

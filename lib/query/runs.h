@@ -15,18 +15,18 @@
 struct query_run {
 	const struct profile *profile; /* borrowed */
 	uint64_t from, until; /* ns since the profile's start */
-	uint64_t began_ns; /* Unix epoch; 0: not known */
+	uint64_t began_ns; /* ns since the Unix epoch; 0: unknown */
 	uint64_t wall_ns;
-	string_id variant; /* in the profile's strings; NO_STRING: none */
-	uint32_t variant_number; /* in the order in which variants were given */
+	string_id variant; /* string of the profile; NO_STRING: no variant */
+	uint32_t variant_number; /* position among the variants on the command line */
 	uint32_t iteration; /* 0: the whole profile */
 	uint32_t status; /* exit status; 0 for a whole profile */
 	uint32_t looks; /* see recording_markers.h */
-	bool is_marked; /* delimited by a marker, else a whole profile */
+	bool is_marked; /* delimited by a marker; otherwise a whole profile */
 };
 
 struct query_runs {
-	VEC(struct query_run) rows; /* in the order in which they began */
+	VEC(struct query_run) rows; /* in order of beginning */
 };
 
 /* Appends the runs of a profile. -E2BIG: there are too many. */

@@ -126,18 +126,18 @@ enum {
 struct selection {
 	struct query *q;
 	const struct query_filter *filter;
-	uint8_t *of_funcs; /* by func_id */
+	uint8_t *of_funcs; /* by func_id: IS_… flags */
 	struct query_spans *spans; /* of filter->during */
-	bool *keeps; /* by stack_id: samples are selected, unless they are waits */
-	uint8_t *waits; /* by stack_id: enum query_wait, with WAIT_COUNTS */
-	stack_id *shown; /* by stack_id: its innermost shown frame */
+	bool *keeps; /* by stack_id: samples with the stack are selected, unless they are waits */
+	uint8_t *waits; /* by stack_id: enum query_wait, and WAIT_COUNTS */
+	stack_id *shown; /* by stack_id: innermost shown frame */
 	query_sample_fn *visit; /* NULL: no visitor */
 	void *ctx;
 	struct {
 		thread_id thread;
 		stack_id stack;
 		uint64_t time;
-	} wait_start; /* the latest selected first row of a wait */
+	} wait_start; /* first row of the latest selected wait */
 };
 
 static int mark_matches(struct selection *s, const char *option, const char *expression,

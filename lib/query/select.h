@@ -22,28 +22,29 @@ struct query_filter {
 	 */
 	const char *process, *thread;
 	const bool *threads; /* by thread_id: selected threads; NULL: all */
-	const char *event; /* name; NULL: the clock, else the first event */
+	const char *event; /* event name; NULL: the clock, otherwise the first event */
 	/* Glob for the innermost frame's category: "Kernel" or "Idle: Lock". */
 	const char *category;
 	uint64_t from, until; /* ns since the profile's start, [from, until) */
-	const char *during; /* glob: keep samples taken during such a marker of any thread */
-	const char *focus, *ignore; /* keep, or drop, samples with such a function in their stack */
-	const char *hide; /* functions hidden in stacks; their callers get the weight */
+	const char *during; /* glob: keep samples taken during a matching marker of any thread */
+	const char *focus,
+		*ignore; /* keep, or drop, samples with a matching function in the stack */
+	const char *hide; /* functions to hide in stacks; their callers get the weight */
 	const char *root; /* outermost function of stacks */
-	bool no_kernel; /* hide the kernel's frames */
-	bool fold_recursion; /* hide frames of the same function as their shown caller */
-	bool all_events; /* keep samples of all events, whose weights then have mixed units */
+	bool no_kernel; /* hide kernel frames */
+	bool fold_recursion; /* hide frames with the same function as their shown caller */
+	bool all_events; /* keep samples of all events, which mixes units of weight */
 	/* Keep samples of waits; otherwise only those in the categories of `category`. */
 	bool include_idle;
-	bool is_given; /* set by an option; has no effect on the selection */
+	bool is_given; /* the filter was set by an option; does not affect the selection */
 };
 
 /* Kinds of waits, by the subcategory of a sample's innermost frame. */
 enum query_wait {
-	QUERY_RUNS, /* not a wait */
-	QUERY_IDLE, /* for work: a sleep, a poll; or an idle CPU */
-	QUERY_BLOCKED, /* for a lock, a disk, another process */
-	QUERY_RUNNABLE, /* for a CPU */
+	QUERY_RUNS, /* running, not waiting */
+	QUERY_IDLE, /* waiting for work (a sleep, a poll), or an idle CPU */
+	QUERY_BLOCKED, /* waiting for a lock, a disk or a process */
+	QUERY_RUNNABLE, /* waiting for a CPU */
 	QUERY_WAIT_COUNT,
 };
 
@@ -61,15 +62,15 @@ struct query {
 	uint8_t event;
 	/* By stack_id, in the same order: the next outer shown frame, or NO_STACK. */
 	stack_id *parents;
-	bool *is_shown; /* by stack_id: false if it is in no shown stack */
-	struct frame_category *categories; /* by stack_id, never CATEGORY_OF_CALLER */
-	uint64_t *weights; /* by stack_id: weight of samples with this innermost shown frame */
+	bool *is_shown; /* by stack_id: the stack is part of a shown stack */
+	struct frame_category *categories; /* by stack_id; never CATEGORY_OF_CALLER */
+	uint64_t *weights; /* by stack_id: weight of samples whose innermost shown frame is this */
 	uint64_t *thread_weights; /* by thread_id */
 	uint64_t no_frame; /* weight of samples without a shown frame */
-	uint64_t weight; /* of all samples; the 100 % of shares */
+	uint64_t weight; /* weight of all selected samples, the 100 % of shares */
 	double squares; /* sum of the squares of the samples' weights */
-	uint64_t samples; /* number of samples with any weight */
-	uint64_t cpu_ns; /* sum of their CPU time */
+	uint64_t samples; /* number of samples with nonzero weight */
+	uint64_t cpu_ns; /* CPU time of these samples */
 	/* Weights of waits that meet all other conditions, kept or not. */
 	uint64_t waits[QUERY_WAIT_COUNT];
 };

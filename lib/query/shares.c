@@ -19,11 +19,11 @@
 #define BISECTIONS 100
 
 struct totals {
-	double weights[SIDE_COUNT]; /* of all samples */
-	double all; /* of both */
+	double weights[SIDE_COUNT]; /* weight of all samples, by side */
+	double all; /* weight of all samples of both sides */
 	double row_weight;
-	double per_run; /* samples */
-	double df; /* between runs, of all sides, 0 if none */
+	double per_run; /* mean number of samples in a run */
+	double df; /* degrees of freedom between runs of all sides; 0: none */
 };
 
 static double sum(const double *values, size_t count)

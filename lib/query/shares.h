@@ -19,25 +19,27 @@ enum side {
 
 /* Weights of runs, common to all rows. Borrowed. */
 struct share_runs {
-	const double *weights[SIDE_COUNT]; /* of all samples of a run, by side and run; > 0 */
-	size_t counts[SIDE_COUNT]; /* runs, 1 or more */
-	double row_weight; /* minimum weight of a sample; 0: 1 */
+	const double
+		*weights[SIDE_COUNT]; /* weight of all samples of a run, by side and run; > 0 */
+	size_t counts[SIDE_COUNT]; /* number of runs, at least 1 */
+	double row_weight; /* minimum weight of a sample; 0 means 1 */
 };
 
 struct share_row {
-	const double *weights[SIDE_COUNT]; /* of the row's samples, likewise; borrowed */
+	const double
+		*weights[SIDE_COUNT]; /* weight of the row's samples, by side and run; borrowed */
 	double shares[SIDE_COUNT];
-	double estimate; /* share in B minus that in A */
-	double low, high; /* limits with an error of alpha, for this row alone */
-	double own_dispersion; /* estimated from this row alone; NAN: one run a side */
-	double dispersion; /* the one used, 1 or more */
+	double estimate; /* share in B minus share in A */
+	double low, high; /* confidence limits with error alpha, for this row alone */
+	double own_dispersion; /* dispersion estimated from this row alone; NAN: one run per side */
+	double dispersion; /* dispersion used, at least 1 */
 	double df;
-	double p; /* two-sided */
-	double adjusted_p; /* Holm's, over all rows */
+	double p; /* two-sided p-value */
+	double adjusted_p; /* p-value after Holm's correction over all rows */
 };
 
 struct share_prior {
-	double slope; /* a row's common dispersion is 1 + slope * its samples a run */
+	double slope; /* the common dispersion of a row is 1 + slope * its samples per run */
 	double df; /* weight of the common dispersion, in degrees of freedom */
 };
 

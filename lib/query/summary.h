@@ -8,8 +8,8 @@
 struct query_summary {
 	double seconds;
 	bool has_lost, has_whole, has_guessed;
-	uint64_t lost; /* samples, as recorded */
-	double whole, guessed; /* shares of stacks, likewise */
+	uint64_t lost; /* lost samples, as recorded */
+	double whole, guessed; /* recorded shares of stacks */
 	double named; /* share of the selection whose innermost function has a name */
 };
 

@@ -25,7 +25,7 @@ struct walk {
 	stack_id *first, *next; /* by stack_id: first callee, next sibling; NO_STACK at the end */
 	stack_id root; /* first stack without a caller */
 	uint32_t *keys; /* by stack_id; not owned */
-	uint32_t *depths; /* by key: how often it occurs on the path to the current stack */
+	uint32_t *depths; /* by key: number of occurrences on the path to the current stack */
 };
 
 static void walk_init(struct walk *w, const struct query *q, const struct query_keys *keys)

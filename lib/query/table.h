@@ -12,14 +12,14 @@ struct query_row {
 	 * self weight, then the most total, then the lowest. 0: unknown.
 	 */
 	uint32_t line;
-	uint64_t self; /* of samples taken there; for threads equal to total */
-	uint64_t total; /* of samples with the key anywhere in their stack, counted once */
+	uint64_t self; /* weight of samples taken in this key; for threads equal to total */
+	uint64_t total; /* weight of samples with the key anywhere in their stack, counted once */
 };
 
 struct query_table {
-	struct query_keys *keys; /* `own`, or borrowed */
+	struct query_keys *keys; /* `own`, or borrowed keys */
 	struct query_keys own;
-	VEC(struct query_row) rows; /* by self, then total, both descending, then by key */
+	VEC(struct query_row) rows; /* by descending self, then descending total, then key */
 };
 
 /* Omits rows without weight. `keys` is NULL, or was made for the same profile. */

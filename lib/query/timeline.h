@@ -7,7 +7,7 @@
 
 struct query_timeline {
 	uint64_t from, until; /* ns since the profile's start; from < until */
-	uint32_t bins; /* parts of equal length */
+	uint32_t bins; /* number of equal parts */
 	uint32_t kinds; /* see query_timeline_kinds() */
 	/* Time of each kind in each bin, ns, bin by bin. */
 	float *times; /* owned */
@@ -32,9 +32,9 @@ double *query_timeline_counter(const struct query_timeline *t, const struct prof
 			       counter_id id);
 /* Kinds of markers in a bin. */
 enum {
-	TIMELINE_MARK = 1 << 0, /* any on the thread's track that is not a wait */
+	TIMELINE_MARK = 1 << 0, /* any marker on the thread's track except a wait */
 	TIMELINE_LOSS = 1 << 1,
-	TIMELINE_PAUSE = 1 << 2, /* of the recording */
+	TIMELINE_PAUSE = 1 << 2, /* pause of the recording */
 };
 
 /* Returns the kinds of markers in the timeline's bins, to be freed. NO_THREAD: of all threads. */

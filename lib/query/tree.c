@@ -14,7 +14,7 @@
 
 /* A stack on its way outwards, with its weight and current node. */
 struct traveller {
-	stack_id at; /* next frame to take, or NO_STACK */
+	stack_id at; /* next frame to take; NO_STACK: none */
 	uint32_t node;
 	uint64_t weight;
 };

@@ -6,22 +6,22 @@
 #include "lib/query/keys.h"
 
 enum query_tree_kind {
-	QUERY_TREE_PLAIN, /* roots are outermost functions, children their callees */
-	QUERY_TREE_INVERTED, /* roots are functions that were sampled, children their callers */
-	QUERY_TREE_CALLERS, /* inverted for one function, with the weight of all its callees */
-	QUERY_TREE_CALLEES, /* roots are that function */
+	QUERY_TREE_PLAIN, /* roots are outermost functions, with callees as children */
+	QUERY_TREE_INVERTED, /* roots are sampled functions, with callers as children */
+	QUERY_TREE_CALLERS, /* inverted tree of one function, with the weight of all its callees */
+	QUERY_TREE_CALLEES, /* tree whose roots are one function */
 };
 
 /* Deeper nodes are omitted. Their weight counts in their ancestors. */
 #define QUERY_TREE_DEPTH 256
 
 struct query_tree_options {
-	enum query_by by; /* a key of stacks */
+	enum query_by by; /* must be a key of stacks */
 	enum query_tree_kind kind;
 	/* Callers and callees: the function's name; `by` is then the function. */
 	const char *function;
-	uint64_t min_weight; /* lighter nodes are left out */
-	struct query_keys *keys; /* as of query_table_make() */
+	uint64_t min_weight; /* minimum weight of nodes */
+	struct query_keys *keys; /* keys as for query_table_make() */
 };
 
 #define QUERY_NO_NODE UINT32_MAX
@@ -29,20 +29,20 @@ struct query_tree_options {
 struct query_node {
 	uint32_t key;
 	uint32_t parent, first_child,
-		next_sibling; /* or QUERY_NO_NODE; siblings in the order of table rows */
-	uint32_t depth; /* 0: a root */
-	stack_id stack; /* one of the stacks merged in the node */
-	uint64_t self; /* samples taken there; 0 in trees of callers */
+		next_sibling; /* QUERY_NO_NODE: none; siblings are sorted like table rows */
+	uint32_t depth; /* 0 for a root */
+	stack_id stack; /* any one of the stacks merged in the node */
+	uint64_t self; /* weight of samples taken in the node; 0 in trees of callers */
 	uint64_t total;
 };
 
 struct query_tree {
-	struct query_keys *keys; /* `own`, or borrowed */
+	struct query_keys *keys; /* `own`, or borrowed keys */
 	struct query_keys own;
 	VEC(struct query_node) nodes; /* parents first */
-	uint32_t *of_stacks; /* plain trees: by stack_id, the node; else NULL */
+	uint32_t *of_stacks; /* plain trees: node by stack_id; otherwise NULL */
 	uint32_t first_root;
-	bool is_cut; /* some nodes were too deep or too many */
+	bool is_cut; /* nodes were left out as too deep or too many */
 };
 
 /* A recursive function is entered only at its outermost call, so its weight counts once. */

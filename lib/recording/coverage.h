@@ -11,13 +11,13 @@
 
 struct module_coverage {
 	module_id module; /* NO_MODULE: frames without a file */
-	uint64_t frames; /* places in its code */
-	uint64_t named; /* with a real name, neither an address nor fun_<hex> */
-	uint64_t with_lines; /* or LINES_UNKNOWN */
+	uint64_t frames; /* distinct places in the module's code */
+	uint64_t named; /* frames with a real name, neither an address nor fun_<hex> */
+	uint64_t with_lines; /* frames with lines, or LINES_UNKNOWN */
 };
 
 struct coverage {
-	VEC(struct module_coverage) rows; /* modules with frames, those with the most first */
+	VEC(struct module_coverage) rows; /* modules with frames, most frames first */
 };
 
 /* Counts a profile after symbolization, or one that is never symbolized. */

@@ -125,7 +125,7 @@ static void hand_over(struct essential_parts *parts, uint32_t module_id, int fd,
 /* A search for the parts of a file; may outlive its caller. */
 struct search {
 	int fd; /* owned */
-	uint64_t limit; /* bytes */
+	uint64_t limit; /* maximum size in bytes */
 	struct essential_parts parts;
 	int ret;
 };

@@ -16,17 +16,18 @@
 struct kept_module {
 	uint32_t id;
 	bool is_vdso;
-	bool may_reach; /* the owner of the capture could open its folder when it was mapped */
+	bool may_reach; /* the owner of the capture could open the file's folder when it was mapped
+			 */
 };
 
 /* Zeroed is empty. */
 struct kept_contents {
-	uint64_t bytes; /* of all files so far */
+	uint64_t bytes; /* bytes of all files so far */
 	uint32_t left_out; /* files that were too large */
-	VEC(struct kept_module) others; /* files that had a name when last seen */
-	bool is_deferred; /* kept_contents_add() writes nothing; each kept_contents_repeat() writes
-			     all */
-	uint64_t polled_ns; /* when; CLOCK_MONOTONIC */
+	VEC(struct kept_module) others; /* files that had a name at the last check */
+	bool is_deferred; /* kept_contents_add() writes nothing, and each kept_contents_repeat()
+			     writes all files */
+	uint64_t polled_ns; /* CLOCK_MONOTONIC time of the last poll */
 };
 
 void kept_contents_release(struct kept_contents *k);

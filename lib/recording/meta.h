@@ -14,10 +14,10 @@
 
 /* The subject of a profile. */
 struct meta_subject {
-	const char *name; /* name of the program, or of several together */
+	const char *name; /* name of the program, or a common name of several */
 	const char *command_line; /* command line of the recorded program, or the filters */
 	uint32_t pid; /* pid of the command or of the process attached to; 0: none */
-	bool is_machine; /* all processes, or a selection of all */
+	bool is_machine; /* all processes of the machine, or a selection of these */
 };
 
 /* Call before the session begins: it needs the start time. `limit_ns`: of -d; 0: none. */

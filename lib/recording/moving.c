@@ -23,15 +23,15 @@
 
 /* The names of a frame: frames in the chain of struct moving_names, the outermost first. */
 struct moved_frame {
-	uint32_t first, count; /* count 0: nothing yet */
+	uint32_t first, count; /* count 0: no names yet */
 };
 
 /* A frame of a file or of the kernel, identified across sessions. */
 struct known_frame {
-	uint64_t module; /* hash of what identifies it */
+	uint64_t module; /* hash of the module's identity */
 	uint64_t offset;
 	uint8_t kind;
-	bool is_used; /* since the start of the profile */
+	bool is_used; /* occurred since the start of the profile */
 	struct moved_frame as;
 };
 
@@ -43,28 +43,28 @@ struct moving_names {
 	struct identity owner;
 	const char *const *dirs;
 	bool no_symbols;
-	VEC(frame_id) chain; /* frames of the profile */
+	VEC(frame_id) chain; /* frames in the profile */
 	VEC(struct known_frame) known;
-	struct index index; /* of those */
-	uint64_t spent_ns, last_spent_ns; /* on all naming, and on the last run */
-	uint64_t named_ns; /* end of the last run */
+	struct index index; /* index of known frames */
+	uint64_t spent_ns, last_spent_ns; /* time spent on all naming, and on the last run */
+	uint64_t named_ns; /* time at which the last run ended */
 };
 
 /* Moves rows of samples from a session into a lasting profile, with names. */
 
 /* A sample that waits for names. */
 struct held_sample {
-	thread_id thread; /* of the session */
+	thread_id thread; /* thread of the session */
 	struct sample sample;
 };
 
 /* A session, and the ids of its rows in the target profile. */
 struct moving_rows {
-	struct session *session; /* NULL: none */
-	struct profile *from; /* the session's */
-	VEC(stack_id) stacks; /* by stack of the session; NO_STACK: not taken yet */
+	struct session *session; /* NULL: no session */
+	struct profile *from; /* profile of the session */
+	VEC(stack_id) stacks; /* by stack of the session; NO_STACK: not copied yet */
 	VEC(struct moved_frame) frames; /* by frame of the session */
-	VEC(thread_id) threads; /* by thread of the session; NO_THREAD: not taken yet */
+	VEC(thread_id) threads; /* by thread of the session; NO_THREAD: not copied yet */
 	VEC(struct held_sample) held;
 };
 
@@ -582,16 +582,17 @@ struct moving {
 	struct moving_options options;
 	struct capture_stream *stream;
 	struct moving_names names;
-	struct profile *profile; /* NULL: no record yet */
-	struct profile *held; /* still in use by the caller; NULL: none */
-	uint64_t number; /* of the profile */
-	struct moving_rows now, before; /* the session before this epoch gets late stacks */
-	uint64_t epoch_ns; /* start of the present epoch */
+	struct profile *profile; /* NULL: no record so far */
+	struct profile *held; /* profile still in use by the caller; NULL: none */
+	uint64_t number; /* sequence number of the profile */
+	struct moving_rows now,
+		before; /* `before` is the session before this epoch, which gets late stacks */
+	uint64_t epoch_ns; /* start of the current epoch */
 	uint64_t end_ns; /* time of the latest record */
-	uint64_t renewed_ns; /* when the profile was renewed */
-	uint64_t settle_ns; /* current delay of records */
-	bool has_ended; /* no more records come */
-	bool begins; /* state records have begun, for a session that has not */
+	uint64_t renewed_ns; /* time at which the profile was last renewed */
+	uint64_t settle_ns; /* current delay until records have arrived */
+	bool has_ended; /* the source has no more records */
+	bool begins; /* state records have begun, for a session still to be started */
 };
 
 struct moving *moving_new(int fd, const struct moving_options *options)

@@ -14,14 +14,14 @@ struct moving;
 
 struct moving_options {
 	uint64_t keep_ns; /* minimum length of the profile */
-	const char *const *dirs; /* of --debug-dir, NULL-terminated; borrowed */
+	const char *const *dirs; /* folders of --debug-dir, NULL-terminated; borrowed */
 	bool no_symbols;
 };
 
 struct moving_counts {
-	uint64_t lost; /* samples */
-	uint64_t held; /* samples waiting for names, not in the profile */
-	uint64_t names_ns; /* time that naming took */
+	uint64_t lost; /* number of lost samples */
+	uint64_t held; /* number of samples waiting for names, not in the profile yet */
+	uint64_t names_ns; /* time spent on naming */
 };
 
 /* Borrows the descriptor, which does not block. */

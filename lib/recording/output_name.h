@@ -10,9 +10,9 @@
 #include "lib/base/error.h"
 
 struct output_words {
-	pid_t pid; /* %p: of the recorder */
-	const char *command; /* %c: a program's name, "attach", or "system" */
-	uint64_t realtime_ns; /* %t: when, as 20261231-235959 in local time */
+	pid_t pid; /* %p: pid of the recorder */
+	const char *command; /* %c: name of a program, "attach", or "system" */
+	uint64_t realtime_ns; /* %t: time, formatted as 20261231-235959 in local time */
 };
 
 /*

@@ -25,10 +25,11 @@ struct perf_data {
 	struct source source;
 	struct perf_source *records;
 	struct source_part part;
-	struct readers authors; /* must be able to read the files that the recording names */
-	struct perf_out facts; /* records of the file's own facts */
+	struct readers
+		authors; /* users who must be able to read the files named in the recording */
+	struct perf_out facts; /* records of facts in the file itself */
 	uint64_t start_ns, realtime_ns, end_ns, count;
-	uint64_t from_ns; /* skip earlier samples */
+	uint64_t from_ns; /* skip samples before this time */
 	bool has_ended;
 };
 

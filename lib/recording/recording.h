@@ -22,16 +22,18 @@
 
 /* Zeroed is empty. */
 struct recording {
-	struct profile *profile; /* owned; NULL before it begins */
-	struct session *session; /* NULL before and after, and if records are only counted */
-	bool is_unlimited; /* the profile gets all rows and markers; set before it begins */
+	struct profile *profile; /* owned; NULL before the recording begins */
+	struct session
+		*session; /* NULL before and after the recording, or if records are only counted */
+	bool is_unlimited; /* give the profile all rows and markers; set before the recording begins
+			    */
 	struct recording_facts facts;
-	struct read_contents contents; /* files that the records hold */
-	struct source_counts counts; /* of recording_load() */
+	struct read_contents contents; /* contents of files in the records */
+	struct source_counts counts; /* counts of recording_load() */
 	/* Results of completing it. */
 	struct coverage coverage;
 	struct sources_stats sources;
-	uint64_t names_ns, sources_ns; /* duration of each */
+	uint64_t names_ns, sources_ns; /* time spent on names, and on sources */
 };
 
 /* Frees nothing if threads were left behind. */
@@ -50,8 +52,8 @@ void recording_begin_epoch(struct recording *r, uint64_t time_ns);
 void recording_finish(struct recording *r, uint64_t end_ns);
 
 struct completion {
-	const struct naming *naming; /* NULL: leave addresses without names */
-	const struct sources_options *sources; /* NULL: leave texts of source files out */
+	const struct naming *naming; /* NULL: leave addresses unnamed */
+	const struct sources_options *sources; /* NULL: leave out the text of source files */
 };
 
 /* Completes the finished profile: facts, names, coverage, texts of sources. */
@@ -59,10 +61,10 @@ void recording_complete(struct recording *r, const struct completion *c);
 
 struct recording_options {
 	struct source_part part;
-	const char *const *dirs; /* of --debug-dir, NULL-terminated */
+	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	bool no_symbols;
-	struct name_cache *cache; /* of names from profile to profile; NULL: none */
-	bool no_limit; /* keep all rows and markers, even more than front-ends show */
+	struct name_cache *cache; /* cache of names across profiles; NULL: none */
+	bool no_limit; /* keep all rows and markers, even more than front-ends can show */
 	bool sources;
 	/* Receives messages about damaged or missing parts. */
 	void (*say)(const char *line);

@@ -137,7 +137,7 @@ enum meta_type {
 struct meta_field {
 	const char *key;
 	enum meta_type type;
-	size_t offset; /* in struct recording_facts */
+	size_t offset; /* offset in struct recording_facts */
 };
 
 /* clang-format off */

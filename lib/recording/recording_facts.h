@@ -21,12 +21,12 @@
 
 struct run_fact {
 	uint32_t pid;
-	uint32_t iteration; /* from 1 on */
-	const char *variant; /* borrowed, NULL if none */
-	uint32_t variant_number; /* from 1 on */
-	uint32_t status; /* as a shell has it */
+	uint32_t iteration; /* counted from 1 */
+	const char *variant; /* borrowed; NULL: no variant */
+	uint32_t variant_number; /* counted from 1 */
+	uint32_t status; /* exit status as in a shell */
 	uint32_t looks;
-	uint64_t seed; /* of the order of the variants; 0: they have none */
+	uint64_t seed; /* seed for the order of the variants; 0: no variants */
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t cpu_ns;
 };
@@ -50,21 +50,21 @@ enum recording_subject {
 /* Zeroed is empty. Texts are owned; NULL: unknown. */
 struct recording_facts {
 	/* Set when recording begins. */
-	struct profile_meta meta; /* without end_ns, symbolicated and extra */
-	char *version; /* of prof */
-	char *output; /* absolute path of the profile; NULL: it has none */
+	struct profile_meta meta; /* all but end_ns, symbolicated and extra */
+	char *version; /* version of prof */
+	char *output; /* absolute path of the profile; NULL: no file */
 	enum recorder_unwind unwind;
 	enum recording_subject subject;
 	bool per_cpu;
 	/* Added during the recording. */
-	struct kernel_table *kernel; /* symbols of the kernel, not sealed; NULL: none yet */
-	VEC(struct run_fact) runs; /* of a command that is recorded several times */
+	struct kernel_table *kernel; /* kernel symbols, not sealed; NULL: none yet */
+	VEC(struct run_fact) runs; /* runs of a command that is recorded several times */
 	/* Set at the end. */
 	bool has_ended;
 	struct recorder_info info;
 	struct report report;
-	VEC(char *) texts; /* borrowed by the runs */
-	uint64_t bytes; /* of all values taken */
+	VEC(char *) texts; /* strings that the runs borrow */
+	uint64_t bytes; /* bytes of all values taken */
 };
 
 void recording_facts_release(struct recording_facts *f);

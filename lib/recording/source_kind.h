@@ -13,7 +13,8 @@
 #include "lib/stream/record/source.h"
 
 struct source_part {
-	uint64_t from_ns, until_ns; /* since the start of the recording; until_ns 0: to its end */
+	uint64_t from_ns,
+		until_ns; /* times since the start of the recording; until_ns 0: to the end */
 	uint64_t window_end_ns; /* end of the window, CLOCK_MONOTONIC; 0: not a window */
 	/* Folders with files by build id, NULL-terminated; NULL: none. */
 	const char *const *dirs;
@@ -22,15 +23,15 @@ struct source_part {
 /* Statistics of reading a source. */
 struct source_counts {
 	uint64_t records;
-	uint64_t skipped_bytes; /* damaged */
-	uint64_t end_ns; /* CLOCK_MONOTONIC of the last record */
+	uint64_t skipped_bytes; /* bytes skipped because of damage */
+	uint64_t end_ns; /* CLOCK_MONOTONIC time of the last record */
 	bool is_complete; /* false: the recorder was killed */
-	char left_out[256]; /* "3 records of unknown kinds" that are not shown; "": none */
+	char left_out[256]; /* records not shown, such as "3 records of unknown kinds"; "": none */
 };
 
 enum record_place {
 	RECORD_OF_STREAM,
-	RECORD_OF_STATE, /* it repeats state from before the part began */
+	RECORD_OF_STATE, /* the record repeats state from before the part began */
 	RECORD_BEGINS_EPOCH, /* stacks are sent again from this record on */
 };
 

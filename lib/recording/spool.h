@@ -28,46 +28,48 @@
  */
 
 struct asked_symbols {
-	struct address_ranges
-		functions; /* with names; later code at the same address is another function */
-	struct kernel_table *answers; /* their names; NULL: none yet */
-	struct index known; /* of the addresses */
-	VEC(uint64_t) addresses; /* in the order seen, outside of the functions known then */
-	size_t asked; /* of them */
-	uint64_t asked_ns; /* when; CLOCK_MONOTONIC */
+	struct address_ranges functions; /* functions with names; later code at the same address is
+					    a different function */
+	struct kernel_table *answers; /* symbols found so far; NULL: none yet */
+	struct index known; /* index of `addresses` */
+	VEC(uint64_t)
+	addresses; /* addresses outside of the functions known at the time, in order of appearance
+		    */
+	size_t asked; /* number of addresses looked up */
+	uint64_t asked_ns; /* CLOCK_MONOTONIC time of the last lookup */
 	bool is_hidden; /* the kernel hides its symbols */
-	bool has_image; /* the address of the kernel's image is known */
+	bool has_image; /* the address of the kernel image is known */
 };
 
 struct spool_options {
-	const char *path; /* of the profile; "-": standard output */
-	bool no_file; /* the profile is not kept, so the spool is not beside it */
+	const char *path; /* path of the profile; "-": standard output */
+	bool no_file; /* the profile is not kept, so the spool cannot be beside it */
 	/* Path of the requested capture; "-": standard output; NULL: none. */
 	const char *raw_path;
 	const char *dir; /* folder of the spool; NULL: beside the profile */
 	bool is_off; /* no spool, unless a capture is requested */
-	bool is_kept; /* keep the spool after a success, too */
+	bool is_kept; /* keep the spool even after a success */
 	bool sync; /* flush to disk once a second */
-	bool is_unnamed; /* kernel symbols are not needed */
-	uint64_t keep_ns, keep_bytes; /* keep only the latest records, in memory; 0: all */
-	uint64_t epoch_ns; /* fixed time between epochs; 0: as often as is cheap */
-	uint64_t block_ns; /* length of a block, the unit in which readers get records; 0: the
-			      default */
+	bool is_unnamed; /* the profile gets no names, so no kernel symbols are needed */
+	uint64_t keep_ns,
+		keep_bytes; /* retain only the latest records, in memory; 0: all records */
+	uint64_t epoch_ns; /* fixed interval between epochs; 0: as often as is cheap */
+	uint64_t block_ns; /* maximum duration of a block; 0: the default */
 	uint64_t window_ns; /* length of windows, which are handed out from memory; 0: none */
 };
 
 struct spool {
-	struct capture_writer *writer; /* NULL if none, or after its end */
-	int fd; /* opened, not yet the writer's; -1: none */
+	struct capture_writer *writer; /* NULL: not begun, or ended */
+	int fd; /* opened file that the writer does not own yet; -1: none */
 	int memory; /* capture in memory, shared with the writer; -1: none */
-	int dir_fd; /* of the folder; -1: none */
-	char *name; /* in the folder */
-	char *path; /* for messages */
-	uint64_t window; /* number of the current window, since the Unix epoch */
+	int dir_fd; /* folder of the spool; -1: none */
+	char *name; /* file name in the folder */
+	char *path; /* path for messages */
+	uint64_t window; /* number of the current window since the Unix epoch */
 	struct identity owner;
-	struct asked_symbols asked_symbols; /* without a file, too */
+	struct asked_symbols asked_symbols; /* used even without a file */
 	struct kept_contents contents;
-	struct capture_written written; /* once the writer has ended */
+	struct capture_written written; /* result, once the writer has ended */
 	struct spool_options options;
 	bool has_warned;
 };

@@ -50,7 +50,7 @@ struct sanitize_options {
 	 * the name; so do processes and threads. NULL: all keep their names.
 	 */
 	const char *names;
-	uint8_t key[KEYED_HASH_KEY_SIZE]; /* for these hashes */
+	uint8_t key[KEYED_HASH_KEY_SIZE]; /* key of the keyed hash */
 	/* Names of this machine, in addition to those in the profile. */
 	const struct sanitize_user *users;
 	size_t user_count;
@@ -59,8 +59,8 @@ struct sanitize_options {
 
 struct sanitize_counts {
 	uint64_t removed[SANITIZE_CLASS_COUNT];
-	uint64_t hashed; /* names */
-	uint64_t unknown; /* values of unknown meaning */
+	uint64_t hashed; /* number of hashed names */
+	uint64_t unknown; /* number of values with unknown meaning */
 };
 
 /* Makes a new profile, to be freed. -EINVAL: `names` is not a valid expression. */

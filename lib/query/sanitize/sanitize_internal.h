@@ -22,7 +22,7 @@ struct sanitizer {
 	source_file_id *files;
 	frame_id *frames;
 	stack_id *stacks;
-	bool *is_label; /* by func_id: a label for a wait, not code */
+	bool *is_label; /* by func_id: the function is the label of a wait, not code */
 };
 
 /* Returns the scrubbed text; NO_STRING for NO_STRING. */

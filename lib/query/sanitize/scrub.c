@@ -421,9 +421,9 @@ static size_t ipv4_size(const char *text, size_t size, size_t at)
 struct ipv6 {
 	size_t end;
 	unsigned int groups;
-	bool has_gap; /* "::" */
-	bool has_colon; /* between two groups */
-	bool has_number; /* a group begins with a digit */
+	bool has_gap; /* "::" occurred */
+	bool has_colon; /* a colon between two groups occurred */
+	bool has_number; /* a group that begins with a digit occurred */
 };
 
 /* Parses consecutive groups of hexadecimal digits. */

@@ -18,8 +18,8 @@
 /* Home folders in paths, and their owners. */
 
 struct home_folders {
-	VEC(char *) rows; /* in addition to the usual ones */
-	VEC(char *) groups; /* "INITECH" of "/home/INITECH/bob" */
+	VEC(char *) rows; /* folders besides the usual ones */
+	VEC(char *) groups; /* groups of users, such as "INITECH" of "/home/INITECH/bob" */
 };
 
 /* Names of users and machines, replaced wherever they occur in a text. */
@@ -31,15 +31,15 @@ enum private_kind {
 };
 
 struct private_word {
-	char *text; /* in lower case; owned */
+	char *text; /* word in lower case; owned */
 	size_t size;
 	enum private_kind kind;
-	char *becomes; /* owned */
+	char *becomes; /* replacement; owned */
 };
 
 struct private_words {
 	VEC(struct private_word) rows;
-	bool begins[PRIVATE_KIND_COUNT][256]; /* such words exist, by first byte in lower case */
+	bool begins[PRIVATE_KIND_COUNT][256]; /* some word begins with this byte in lower case */
 };
 
 struct scrubber {

@@ -16,8 +16,8 @@ struct search {
 	struct scrubber scrubber;
 	const struct profile *p, *from;
 	struct strings arguments; /* search terms */
-	bool *is_code; /* by string_id of p: name of a function, symbol, module or file */
-	bool *is_public; /* likewise: name of a function in a public module */
+	bool *is_code; /* by string_id of p: the name of a function, symbol, module or file */
+	bool *is_public; /* by string_id of p: the name of a function in a public module */
 };
 
 void sanitize_findings_release(struct sanitize_findings *f)

@@ -7,7 +7,7 @@
 
 struct ordered_bytes {
 	struct bytes bytes;
-	bool is_swapped; /* big-endian */
+	bool is_swapped; /* the bytes are big-endian */
 };
 
 static inline struct ordered_bytes ordered_bytes_of(const void *data, size_t size, bool is_swapped)

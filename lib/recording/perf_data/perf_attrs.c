@@ -89,7 +89,7 @@ bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t si
 		return false;
 	b = ordered_bytes_of(data, size, bytes->is_swapped);
 	attr.type = ordered_u32(&b);
-	ordered_u32(&b); /* its size, as the file's writer had it */
+	ordered_u32(&b); /* size of the attribute, as the writer knew it */
 	attr.config = ordered_u64(&b);
 	attr.period = ordered_u64(&b);
 	attr.sample_type = ordered_u64(&b);
@@ -99,7 +99,7 @@ bool perf_attrs_add(struct perf_attrs *a, struct ordered_bytes *bytes, size_t si
 	/* Older kernels have fewer members: zeros. */
 	attr.branch_type = ordered_u64(&b);
 	attr.user_regs = ordered_u64(&b);
-	bytes_skip(&b.bytes, 8); /* size of the stack, clock */
+	bytes_skip(&b.bytes, 8); /* size of the stack dump, clock */
 	attr.interrupt_regs = ordered_u64(&b);
 	attr.is_inherited = flags >> ATTR_INHERIT & 1;
 	attr.is_frequency = flags >> ATTR_FREQUENCY & 1;

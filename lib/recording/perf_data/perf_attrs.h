@@ -20,21 +20,21 @@
 struct perf_attr {
 	uint32_t type;
 	uint64_t config;
-	uint64_t period; /* or the frequency, in Hz, if is_frequency */
+	uint64_t period; /* sampling period; if is_frequency, frequency in Hz */
 	uint64_t sample_type, read_format, branch_type;
-	uint64_t user_regs, interrupt_regs; /* masks */
+	uint64_t user_regs, interrupt_regs; /* register masks */
 	bool is_frequency;
-	bool is_inherited; /* by new threads, each of which has counts of its own */
+	bool is_inherited; /* new threads inherit the event, each with counts of its own */
 	bool has_trailer; /* records other than samples end with time, task and so on */
-	bool has_switches; /* records of context switches come with it */
-	char *name; /* perf's name; owned; NULL: unknown */
+	bool has_switches; /* the event also yields records of context switches */
+	char *name; /* name given by perf; owned; NULL: unknown */
 	/* Derived: offsets in words. */
-	uint8_t time_at, id_at; /* in a sample, from its body's start; 0xff: not there */
+	uint8_t time_at, id_at; /* offset in the body of a sample; 0xff: missing */
 	/* In other records, from their end, from 1 on; 0: not there. */
 	uint8_t time_before_end, id_before_end;
-	uint8_t trailer_words; /* task, time and so on, all of them */
-	uint32_t event; /* number in records: 0 is the clock; UINT32_MAX: not shown */
-	bool is_wait; /* its samples are waits */
+	uint8_t trailer_words; /* total number of trailer words */
+	uint32_t event; /* event number in records: 0 for the clock; UINT32_MAX: not shown */
+	bool is_wait; /* samples of the event are waits */
 };
 
 struct perf_id {
@@ -46,7 +46,7 @@ struct perf_attrs {
 	VEC(struct perf_attr) rows;
 	VEC(struct perf_id) ids;
 	struct index by_id;
-	bool has_one_layout; /* ids are at the same place for all of them */
+	bool has_one_layout; /* ids are at the same offset in all records */
 };
 
 #define PERF_NOT_THERE 0xff

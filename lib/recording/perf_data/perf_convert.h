@@ -23,11 +23,11 @@ struct perf_convert {
 	struct perf_modules modules;
 	struct perf_stacks stacks;
 	struct perf_tracepoints tracepoints;
-	struct perf_counts counts; /* of groups */
+	struct perf_counts counts; /* counts of groups */
 	VEC(struct perf_cgroup) cgroups;
-	VEC(uint64_t) throttled; /* by CPU: start of throttling; 0: not throttled */
-	uint64_t interval_ns; /* of the clock */
-	uint64_t untimed; /* samples without a time so far */
+	VEC(uint64_t) throttled; /* by CPU: time at which throttling began; 0: not throttled */
+	uint64_t interval_ns; /* clock interval */
+	uint64_t untimed; /* number of samples without a time so far */
 	bool has_switches;
 };
 
@@ -46,7 +46,7 @@ struct perf_trailer {
 /* A record that is being converted. */
 struct perf_input {
 	struct perf_head head;
-	struct ordered_bytes body; /* without the trailer */
+	struct ordered_bytes body; /* record body without the trailer */
 	struct perf_trailer trailer;
 	const struct perf_attr *attr;
 	uint64_t time;

@@ -9,8 +9,8 @@
 #include "lib/base/vec.h"
 
 struct perf_count {
-	uint64_t id; /* of the event, on its CPU or of its thread */
-	uint32_t tid; /* 0 unless the counter is per thread */
+	uint64_t id; /* id of the event on its CPU or thread */
+	uint32_t tid; /* thread of the counter; 0: not per thread */
 	uint64_t value;
 };
 

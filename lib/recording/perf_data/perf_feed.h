@@ -11,11 +11,12 @@ struct perf_unpacker;
 
 struct perf_feed {
 	struct perf_file *file;
-	struct perf_unpacker *unpacker; /* of compressed records; NULL until the first one */
-	bool is_unpacked; /* these bytes were compressed */
-	uint8_t *carried; /* the beginning of a record; owned */
+	struct perf_unpacker
+		*unpacker; /* unpacker of compressed records; NULL until the first one */
+	bool is_unpacked; /* the current bytes were compressed */
+	uint8_t *carried; /* beginning of an incomplete record; owned */
 	size_t carried_size;
-	uint64_t to_skip; /* bytes after a record to skip */
+	uint64_t to_skip; /* bytes to skip after a record */
 	/* The formats of tracepoints among the skipped bytes. */
 	uint8_t *tracing;
 	size_t tracing_wanted, tracing_size;

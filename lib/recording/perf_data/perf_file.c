@@ -211,7 +211,7 @@ static bool take_build_ids(struct perf_features *f, struct ordered_bytes *b)
 
 static bool take_clock(struct perf_features *f, struct ordered_bytes *b)
 {
-	bytes_skip(&b->bytes, 8); /* version, id of the clock */
+	bytes_skip(&b->bytes, 8); /* version, clock id */
 	f->realtime_ns = ordered_u64(b);
 	f->clock_ns = ordered_u64(b);
 	if (!b->bytes.failed)
@@ -522,7 +522,7 @@ static int read_file(struct perf_file *f, int fd, uint64_t file_size, struct ord
 
 	header.attrs = read_section(b);
 	header.data = read_section(b);
-	read_section(b); /* names of tracepoints, of old perfs */
+	read_section(b); /* names of tracepoints, written by old versions of perf */
 	for (size_t i = 0; i < PERF_FEATURE_MAX / 64; i++)
 		header.features[i] = ordered_u64(b);
 	if (b->bytes.failed || header.data.offset > file_size)

@@ -25,9 +25,9 @@
 
 /* Zeroed is empty. */
 struct perf_store {
-	VEC(uint8_t *) blocks; /* of PERF_BLOCK_SIZE; a record lies in one */
-	size_t used; /* bytes of the last one */
-	VEC(struct radix_row) order; /* by time; the value is the place, in units of 8 bytes */
+	VEC(uint8_t *) blocks; /* blocks of PERF_BLOCK_SIZE; a record is in a single block */
+	size_t used; /* bytes used in the last block */
+	VEC(struct radix_row) order; /* by time; the value is the position in units of 8 bytes */
 };
 
 #define PERF_BLOCK_SIZE ((size_t)4 << 20)
@@ -63,7 +63,7 @@ enum perf_feature {
 	PERF_FEATURE_EVENT_DESC,
 	PERF_FEATURE_DIR_FORMAT = 24,
 	PERF_FEATURE_CLOCK_DATA = 29,
-	PERF_FEATURE_MAX = 256, /* bits of the bitmap */
+	PERF_FEATURE_MAX = 256, /* size of the bitmap in bits */
 };
 
 struct perf_build_id {
@@ -81,7 +81,7 @@ struct perf_features {
 	uint64_t clock_ns, realtime_ns;
 	VEC(struct perf_build_id) build_ids;
 	struct index by_path;
-	uint8_t *tracing; /* formats of tracepoints; owned */
+	uint8_t *tracing; /* tracepoint formats; owned */
 	size_t tracing_size;
 };
 
@@ -104,12 +104,12 @@ struct perf_head {
 
 /* Kinds of records that are counted and left out. */
 enum perf_left_out {
-	PERF_LEFT_AUX, /* traces of the hardware: Intel PT, Arm SPE and CoreSight */
-	PERF_LEFT_TEXT_POKES, /* changes of the kernel's code */
+	PERF_LEFT_AUX, /* hardware traces: Intel PT, Arm SPE and CoreSight */
+	PERF_LEFT_TEXT_POKES, /* changes to kernel code */
 	PERF_LEFT_STATS, /* counts of perf stat */
 	PERF_LEFT_GUEST, /* samples of virtual machines */
-	PERF_LEFT_EVENTS, /* samples of events without a number: too many events, or unknown */
-	PERF_LEFT_OTHER, /* of an unknown kind */
+	PERF_LEFT_EVENTS, /* samples of events without a number: unknown events, or too many */
+	PERF_LEFT_OTHER, /* records of unknown kinds */
 	PERF_LEFT_COUNT,
 };
 
@@ -118,7 +118,7 @@ struct perf_file {
 	struct perf_attrs attrs;
 	struct perf_features features;
 	struct perf_store store;
-	uint64_t start_ns, end_ns; /* times of the first and last record with a time */
+	uint64_t start_ns, end_ns; /* times of the first and the last record with a time */
 	uint64_t left_out[PERF_LEFT_COUNT];
 	uint64_t samples;
 	uint64_t damaged_bytes;

@@ -12,7 +12,7 @@
 /* Zeroed is empty. */
 struct perf_out {
 	VEC(uint64_t) words;
-	size_t at; /* words read */
+	size_t at; /* number of words read */
 };
 
 /*

@@ -9,19 +9,20 @@
 struct perf_sample {
 	uint64_t ip, time, addr, period, cgroup;
 	uint32_t pid, tid, cpu;
-	const void *chain; /* chain_count words */
+	const void *chain; /* call chain of chain_count words */
 	uint64_t chain_count;
 	bool has_ip;
-	const void *values; /* value_count times value_words words: the count, and its event's id */
+	const void *
+		values; /* value_count entries of value_words words: the count, then the event id */
 	uint64_t value_count;
 	uint8_t value_words;
-	const void *raw; /* of a tracepoint */
+	const void *raw; /* raw data of a tracepoint */
 	uint32_t raw_size;
-	const void *branches; /* branch_count times 3 words; the newest one first */
+	const void *branches; /* branch_count entries of 3 words, newest first */
 	uint64_t branch_count;
 	uint64_t regs_abi; /* 0: no registers */
-	const void *regs; /* one word for each bit of the attribute's user_regs */
-	const void *stack; /* from the stack pointer on */
+	const void *regs; /* one word for each bit of user_regs in the attribute */
+	const void *stack; /* copy of the stack from the stack pointer on */
 	uint64_t stack_size; /* bytes, a multiple of 8 */
 	bool is_swapped;
 };

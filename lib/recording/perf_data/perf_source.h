@@ -11,7 +11,7 @@ struct perf_source_options {
 	/* As in struct perf_modules; NULL: no file is available. */
 	int (*open_file)(void *ctx, const struct perf_mapped *file);
 	void *ctx;
-	uint32_t max_event; /* highest number that an event may have */
+	uint32_t max_event; /* maximum event number */
 };
 
 struct perf_source;
@@ -27,10 +27,10 @@ uint64_t perf_source_interval(const struct perf_source *s);
 
 /* The subject of a recording. */
 struct perf_origin {
-	uint32_t root_pid; /* 0: several processes */
-	char name[REC_NAME_SIZE]; /* of the root's program; "": not known */
+	uint32_t root_pid; /* pid of the root process; 0: several */
+	char name[REC_NAME_SIZE]; /* name of the root program; "": unknown */
 	bool is_machine;
-	bool has_copies; /* of stacks */
+	bool has_copies; /* the file has copies of stacks */
 };
 struct perf_origin perf_source_origin(const struct perf_source *s);
 

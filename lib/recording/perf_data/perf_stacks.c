@@ -39,7 +39,7 @@ struct perf_walker {
 	struct unwind_scratch *scratch;
 	struct stack_finisher *finisher;
 	VEC(bool) is_compiled; /* by module */
-	VEC(uint64_t) copy; /* struct rec_copy */
+	VEC(uint64_t) copy; /* buffer for a struct rec_copy */
 	bool is_arm64;
 };
 
@@ -258,7 +258,7 @@ static void send(struct perf_stacks *s, struct rec_stack *stack, uint32_t id,
 
 /* A chain to send: the kernel's frames first, the leaf among them. */
 struct chain {
-	uint32_t kernel, user; /* frames */
+	uint32_t kernel, user; /* numbers of frames */
 	bool is_full;
 };
 

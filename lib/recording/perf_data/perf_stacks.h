@@ -14,10 +14,10 @@ struct perf_walker;
 
 struct perf_stacks {
 	struct perf_out *out; /* borrowed */
-	struct perf_walker *walker; /* NULL: no copied stacks */
-	VEC(uint64_t) sent; /* hashes of stacks; the stack's id is its number plus 1 */
+	struct perf_walker *walker; /* NULL: there are no copied stacks */
+	VEC(uint64_t) sent; /* hashes of stacks; the id of a stack is its index plus 1 */
 	struct index by_hash;
-	uint64_t *addrs; /* PERF_DEPTH_MAX */
+	uint64_t *addrs; /* buffer of PERF_DEPTH_MAX */
 	uint8_t *kinds;
 };
 
@@ -25,7 +25,7 @@ struct perf_stacks {
 struct perf_place {
 	uint64_t leaf;
 	uint32_t stack;
-	uint8_t flags; /* SAMPLE_LEAF_KERNEL, SAMPLE_NO_STACK, SAMPLE_NO_LEAF */
+	uint8_t flags; /* set of SAMPLE_LEAF_KERNEL, SAMPLE_NO_STACK and SAMPLE_NO_LEAF */
 };
 
 void perf_stacks_init(struct perf_stacks *s, struct perf_out *out);

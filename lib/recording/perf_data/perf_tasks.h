@@ -17,7 +17,7 @@ struct perf_task {
 	bool is_alive;
 	/* CPU time so far, ns; on_ns: start of the present run, 0 if not running. */
 	uint64_t cpu_ns, on_ns;
-	uint64_t off_ns; /* time when it left the CPU; 0: running, or unknown */
+	uint64_t off_ns; /* time at which the thread left the CPU; 0: running, or unknown */
 	bool was_preempted;
 	/* The stack recorded with its last switch by a switch event. */
 	uint64_t switch_ns;
@@ -28,18 +28,18 @@ struct perf_task {
 
 struct perf_process {
 	uint32_t pid;
-	uint32_t alive; /* threads */
-	uint64_t cgroup; /* last reported id; 0: none */
-	struct mapping_table *mappings; /* NULL: none yet */
-	bool is_replaced; /* after an exec: the next mapping is the first of the new program */
-	uint64_t ready_stamp; /* of the mappings with compiled unwind tables */
+	uint32_t alive; /* number of live threads */
+	uint64_t cgroup; /* last reported cgroup id; 0: none */
+	struct mapping_table *mappings; /* NULL: no mapping yet */
+	bool is_replaced; /* an exec happened: the next mapping is the first of the new program */
+	uint64_t ready_stamp; /* stamp of the mappings with compiled unwind tables */
 };
 
 struct perf_tasks {
 	VEC(struct perf_task) rows;
 	VEC(struct perf_process) processes;
 	struct index by_tid, by_pid;
-	uint64_t last_stamp; /* of mappings */
+	uint64_t last_stamp; /* last stamp given to mappings */
 };
 
 void perf_tasks_release(struct perf_tasks *t);

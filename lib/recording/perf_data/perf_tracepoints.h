@@ -19,7 +19,7 @@ struct perf_tracepoint {
 
 /* Zeroed is empty. */
 struct perf_tracepoints {
-	VEC(struct perf_tracepoint) rows; /* the number is that of the schema */
+	VEC(struct perf_tracepoint) rows; /* indexed by schema number */
 };
 
 void perf_tracepoints_release(struct perf_tracepoints *t);

@@ -26,7 +26,7 @@ static void add_exit(struct exits *exits, const struct perf_file *f, size_t row)
 
 	if (head.type != PERF_RECORD_EXIT || !clock_can_show(f->store.order.items[row].key))
 		return;
-	bytes_skip(&b.bytes, 8); /* process, and that of the parent */
+	bytes_skip(&b.bytes, 8); /* pid and parent pid */
 	tid = ordered_u32(&b);
 	if (!b.bytes.failed)
 		vec_push(&exits->rows, (struct radix_row){tid, (uint32_t)row});

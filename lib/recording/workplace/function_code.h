@@ -25,7 +25,7 @@ int code_fetch(const struct module *module, const struct identity *owner);
 
 struct function_code {
 	uint8_t *bytes; /* owned */
-	size_t size; /* less than requested at the end of the file */
+	size_t size; /* less than requested if the file ends earlier */
 	uint16_t machine; /* e_machine */
 	/*
 	 * RVA of the first byte; of generated code, its address at run time, so that jump targets

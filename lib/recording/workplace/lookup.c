@@ -109,13 +109,13 @@ char *lookup_kernel_release(const char *os)
 struct wanted {
 	uint8_t build_id[sizeof(((struct module *)0)->build_id)];
 	size_t build_id_size;
-	uint64_t contents; /* without a build id */
+	uint64_t contents; /* hash of the contents, for a module without a build id */
 	char *path, *debug_path; /* NULL: none */
-	char *release; /* of the kernel; NULL: unknown */
+	char *release; /* kernel release; NULL: unknown */
 	enum { WANTED_NOTHING, WANTED_FILE, WANTED_KERNEL } kind;
-	int fd; /* or a negative errno */
-	int map; /* the kernel's list of symbols, likewise … */
-	uint64_t map_base; /* … and the kernel's base there */
+	int fd; /* descriptor, or a negative errno */
+	int map; /* descriptor of the kernel's symbol list, or a negative errno … */
+	uint64_t map_base; /* … and kernel base address in the list */
 };
 
 /* Not freed if a thread was left behind. */
@@ -124,7 +124,7 @@ struct finding {
 	const char *const *dirs;
 	const struct readers *readers;
 	struct file_set *files;
-	int list; /* the kernel's; -1: none */
+	int list; /* descriptor of the kernel's symbol list; -1: none */
 	struct wanted *rows;
 };
 

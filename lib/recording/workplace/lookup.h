@@ -19,9 +19,9 @@ char *perf_cache_folder(const struct identity *user);
 
 struct lookup {
 	struct profile *profile;
-	const struct patch *patch; /* has the debug files named in the profile; NULL: none */
-	struct read_contents *contents; /* by file_key; NULL: none */
-	const char *os; /* "Linux 6.1.0 x86_64"; NULL: as the profile says */
+	const struct patch *patch; /* provides the debug files named in the profile; NULL: none */
+	struct read_contents *contents; /* file contents by file_key; NULL: none */
+	const char *os; /* "Linux 6.1.0 x86_64"; NULL: taken from the profile */
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated */
 	/*
 	 * Writers of the profile: only files that they may read are used, so that the profile

@@ -27,12 +27,12 @@ bool naming_downloads(void)
 /* Not freed if threads were left behind. */
 struct finding {
 	struct naming naming;
-	struct identity owner; /* if naming.owner */
+	struct identity owner; /* valid if naming.owner is set */
 	char *kernel_release;
 	struct debug_search search;
-	pthread_mutex_t lock; /* symbolizing and downloads run in parallel */
-	bool is_over; /* no more progress callbacks */
-	char *home; /* home of the owner; NULL: as in the environment */
+	pthread_mutex_t lock; /* taken because symbolizing and downloads run in parallel */
+	bool is_over; /* no further progress callbacks */
+	char *home; /* home folder of the owner; NULL: from the environment */
 	char *cache;
 	char *unpacked;
 	struct debug_fetcher *fetcher;

@@ -12,15 +12,16 @@
 #include "symbolize/name_cache.h"
 
 struct naming {
-	struct file_set *files; /* by module.file_key */
+	struct file_set *files; /* open files by module.file_key */
 	const char *const *dirs; /* folders with debug files, NULL-terminated; NULL: none */
-	const struct kernel_table *kernel_symbols; /* NULL: read the kernel's list */
-	const struct identity *owner; /* the invoking user; NULL: the whole process is that user */
-	struct name_cache *cache; /* of names from profile to profile; NULL: none */
+	const struct kernel_table
+		*kernel_symbols; /* kernel symbols; NULL: read the list of the running kernel */
+	const struct identity *owner; /* invoking user; NULL: same as the process */
+	struct name_cache *cache; /* cache of names across profiles; NULL: none */
 	/* Keep unpacked debug files of distributions in the user's cache folder. */
 	bool keeps_unpacked;
-	const char *kernel_release; /* release of the recorded kernel; NULL: the running one's */
-	int fetcher; /* socket to a downloading process, taken over; -1: one is started */
+	const char *kernel_release; /* release of the recorded kernel; NULL: the running kernel */
+	int fetcher; /* socket to a downloading process, ownership is taken; -1: start one */
 	/*
 	 * Limit for files and servers without progress. 0: none for files, and a minute for all
 	 * downloads together.

@@ -17,11 +17,11 @@ struct read_contents {
 	VEC(struct {
 		uint32_t module_id;
 		int fd;
-		uint64_t bytes; /* of memory, in whole pages */
-		uint64_t used; /* time of the last use, counted in calls */
+		uint64_t bytes; /* bytes of memory, in whole pages */
+		uint64_t used; /* number of the call that last used the file */
 	})
 	rows;
-	uint64_t bytes; /* of all */
+	uint64_t bytes; /* bytes of all files */
 	uint64_t calls;
 };
 

@@ -13,7 +13,7 @@ struct address_range {
 };
 
 struct address_ranges {
-	VEC(struct address_range) rows; /* ascending */
+	VEC(struct address_range) rows; /* in ascending order */
 };
 
 void address_ranges_release(struct address_ranges *r);

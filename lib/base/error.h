@@ -12,8 +12,8 @@
 
 struct error {
 	int code; /* negative errno, 0 without a failure */
-	char text[512]; /* the failure, one line without a full stop */
-	char hint[256]; /* the remedy, possibly empty */
+	char text[512]; /* one line that describes the failure, without a full stop */
+	char hint[256]; /* what to do about it; may be empty */
 };
 
 /*

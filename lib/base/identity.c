@@ -202,7 +202,7 @@ struct identity identity_assume_ids(uid_t uid, gid_t gid)
 }
 
 struct identity_whole {
-	uid_t uid; /* effective */
+	uid_t uid; /* effective uid */
 	gid_t gid;
 	int is_dumpable;
 	struct __user_cap_data_struct capabilities[_LINUX_CAPABILITY_U32S_3];

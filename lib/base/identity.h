@@ -13,12 +13,12 @@ struct identity_whole;
 struct identity {
 	uid_t uid;
 	gid_t gid;
-	bool is_self; /* already the effective user: nothing to switch */
+	bool is_self; /* the effective user already: nothing to switch */
 	/* Set only in the value that identity_assume_files() returns. */
 	struct identity_groups *groups;
-	uint32_t dropped; /* capabilities, by number */
-	struct identity_whole *whole; /* NULL: files alone */
-	int failure; /* negative errno: nothing was switched, do not touch files */
+	uint32_t dropped; /* dropped capabilities, a bit each */
+	struct identity_whole *whole; /* NULL: only file access is switched */
+	int failure; /* negative errno if nothing was switched; files must not be touched then */
 };
 
 /*

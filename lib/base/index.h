@@ -13,7 +13,7 @@
 #define INDEX_NONE UINT32_MAX
 
 struct index_slot {
-	uint32_t hash, id; /* id INDEX_NONE: empty */
+	uint32_t hash, id; /* id INDEX_NONE: empty slot */
 };
 
 struct index {

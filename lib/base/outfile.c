@@ -41,15 +41,16 @@ struct packer {
 
 struct outfile {
 	int fd, dir_fd;
-	char *path; /* for messages */
-	char *name; /* in dir_fd */
-	char *temp; /* in dir_fd; NULL: none, or no longer there */
-	bool is_unnamed; /* until named, it vanishes with its descriptor, however prof ends */
+	char *path; /* path for messages */
+	char *name; /* name in dir_fd */
+	char *temp; /* temporary name in dir_fd; NULL: none, or no longer there */
+	bool is_unnamed; /* the file has no name yet, so it vanishes with its descriptor, however
+			    prof ends */
 	struct identity owner;
 	const bool *is_cancelled;
-	int failure; /* negative errno */
+	int failure; /* negative errno of the first failure */
 	uint64_t size;
-	struct packer *packer; /* NULL: plain */
+	struct packer *packer; /* NULL: not compressed */
 	size_t input_size;
 	uint8_t input[INPUT_SIZE];
 };

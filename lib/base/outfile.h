@@ -19,11 +19,11 @@
 struct outfile;
 
 struct outfile_options {
-	const char *path; /* if fd is given, used only in messages */
-	int fd; /* >= 0: write here (taken over) instead of opening path */
+	const char *path; /* if fd is given, used only for messages */
+	int fd; /* >= 0: write to this descriptor, which is taken over, instead of opening path */
 	bool gzip;
 	struct identity owner; /* the user that owns the file, with that user's permissions */
-	const bool *is_cancelled; /* once set, atomically, writing fails; NULL: never */
+	const bool *is_cancelled; /* once set (atomically), writing fails; NULL: never set */
 };
 
 /*

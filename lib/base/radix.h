@@ -8,7 +8,7 @@
 
 struct radix_row {
 	uint64_t key;
-	uint32_t value; /* the caller's; usually the number of a larger row */
+	uint32_t value; /* any value; usually the number of a larger row */
 };
 
 /* By key, ascending; stable. */

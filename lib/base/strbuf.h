@@ -8,7 +8,7 @@
 
 struct strbuf {
 	char *text;
-	size_t size, capacity; /* size without the terminator */
+	size_t size, capacity; /* size does not include the terminator */
 };
 
 void strbuf_release(struct strbuf *s);

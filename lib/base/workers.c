@@ -132,23 +132,24 @@ bool threads_are_left(void)
 
 /* Signs of life of all threads but the caller's. */
 struct pace {
-	int64_t cpu_ns, switches; /* differences of values that are read one after the other */
+	int64_t cpu_ns, switches; /* differences between consecutive readings */
 };
 
 struct pool {
 	struct worker_jobs jobs;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	size_t started; /* in the order of starting */
+	size_t started; /* number of jobs begun, in starting order */
 	size_t done;
 	bool *is_done; /* by job */
-	unsigned int threads; /* still in use */
-	bool is_over; /* no more jobs are begun */
-	bool is_abandoned; /* the last thread frees all */
+	unsigned int threads; /* number of threads still in use */
+	bool is_over; /* no further jobs are begun */
+	bool is_abandoned; /* the last thread frees the structure */
 	enum workers_wish wish;
 	/* The members below are used only by the caller's thread. */
 	struct pace pace;
-	uint64_t progress_ns, checked_ns, hurry_ns; /* when; CLOCK_MONOTONIC */
+	uint64_t progress_ns, checked_ns, hurry_ns; /* CLOCK_MONOTONIC times of the last progress,
+						       the last check and the hurry */
 };
 
 static int64_t clock_ns(clockid_t id)

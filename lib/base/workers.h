@@ -63,7 +63,7 @@ enum workers_wish {
 struct worker_jobs {
 	size_t count;
 	const uint32_t *order; /* starting order, a permutation of [0, count); NULL: ascending */
-	uint64_t stall_ns; /* time without any progress, after which jobs are given up; 0: never */
+	uint64_t stall_ns; /* time without any progress after which jobs are given up; 0: never */
 	/* Called in one of the threads. */
 	void (*run)(void *ctx, size_t job);
 	/*

@@ -12,8 +12,8 @@
 /* Zeroed except first_ns is the state before any failure. */
 struct backoff {
 	uint64_t first_ns;
-	uint64_t failures; /* in a row */
-	uint64_t due_ns; /* when to try again; CLOCK_MONOTONIC; 0: at once */
+	uint64_t failures; /* consecutive failures */
+	uint64_t due_ns; /* CLOCK_MONOTONIC time of the next attempt; 0: at once */
 };
 
 /*

@@ -25,11 +25,11 @@ struct collector {
 	const struct engine *engine;
 	const struct profile *profile;
 	const struct fleet_origin *origin;
-	size_t limit; /* bytes of a request, uncompressed */
+	size_t limit; /* maximum size of a request before compression, bytes */
 	struct fleet_resources resources;
 	struct stack_rows rows; /* distinguishes waits and guessed stacks */
 	struct location_table locations;
-	VEC(struct collector_sum) sums; /* by resource, then event */
+	VEC(struct collector_sum) sums; /* sorted by resource, then event */
 	struct index index;
 };
 
@@ -42,8 +42,7 @@ struct collector_form {
 	int (*write)(struct collector *c, size_t first, size_t end, struct strbuf *out,
 		     struct error *err);
 	size_t request_bytes;
-	bool is_by_resource; /* a request has one resource, and is accepted or rejected as a whole
-			      */
+	bool is_by_resource; /* requests with a single resource, accepted or rejected as a whole */
 	bool is_packed; /* parts of messages are compressed, so messages are sent as they are */
 };
 

@@ -82,7 +82,7 @@ static int refused(const struct engine *e, int status, const struct strbuf *answ
 
 /* Headers of a request; `owned` holds those allocated for it. */
 struct headers {
-	VEC(const char *) list; /* NULL-terminated at last */
+	VEC(const char *) list; /* NULL-terminated in the end */
 	char *owned[2];
 };
 

@@ -15,10 +15,10 @@
 
 struct engine_request {
 	const char *url;
-	const char *const *headers; /* "Name: value", NULL-terminated */
+	const char *const *headers; /* "Name: value" lines, NULL-terminated */
 	const void *body;
 	size_t size;
-	const struct fleet_url *to; /* for its files, timeout and packing */
+	const struct fleet_url *to; /* address with its files, timeout and compression */
 };
 
 /*

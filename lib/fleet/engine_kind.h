@@ -6,13 +6,13 @@
 #include "lib/fleet/collector.h"
 
 struct engine_kind {
-	const char *scheme; /* "s" may follow */
-	uint16_t port, secure_port; /* defaults */
+	const char *scheme; /* may be followed by "s" */
+	uint16_t port, secure_port; /* default ports */
 	/* Messages of a collector, and the path of its requests; NULL: it has a database. */
 	const struct collector_form *form;
 	const char *path;
-	const char *content_type; /* of requests */
-	bool is_grpc; /* requests are gRPC calls, by HTTP/2 */
+	const char *content_type; /* content type of requests */
+	bool is_grpc; /* requests are gRPC calls over HTTP/2 */
 };
 
 /* Ends with a row without a scheme. */

@@ -19,8 +19,8 @@
 
 /* All samples of a window with the same stack, event and process. */
 struct sum {
-	uint32_t time; /* of the window, seconds since the Unix epoch */
-	uint32_t row; /* of the stack */
+	uint32_t time; /* time of the window in seconds since the Unix epoch */
+	uint32_t row; /* row of the stack */
 	uint32_t resource;
 	uint8_t event;
 	uint64_t value;
@@ -39,10 +39,10 @@ struct push {
 	const struct fleet_origin *origin;
 	struct stack_rows stacks;
 	struct fleet_resources resources;
-	VEC(struct sum) sums; /* finally in the order of windows */
+	VEC(struct sum) sums; /* in the end sorted by window */
 	struct index index;
 	VEC(struct window) windows;
-	struct strbuf rows; /* being built */
+	struct strbuf rows; /* request under construction */
 };
 
 static bool sum_equal(const void *table, uint32_t id, const void *key)

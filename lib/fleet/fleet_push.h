@@ -14,20 +14,22 @@
 /* Facts about a profile that it does not contain. */
 struct fleet_origin {
 	const char *host;
-	const char *service; /* for all processes; NULL: each process has its own */
+	const char *service; /* service of all processes; NULL: each process has its own */
 	const char
 		*fallback; /* for processes that name no service; NULL: derived from the process */
-	size_t max_series; /* limit for resources; 0: the default */
-	const char *const *labels; /* "key=value", NULL-terminated */
-	uint64_t lost; /* samples */
+	size_t max_series; /* maximum number of resources; 0: the default */
+	const char *const *labels; /* "key=value" strings, NULL-terminated */
+	uint64_t lost; /* number of lost samples */
 	bool is_window; /* the whole profile is one window */
 	size_t request_bytes; /* approximate limit for a request; 0: the default */
-	uint64_t done; /* samples that a collector has already; a database reports its own */
+	uint64_t done; /* number of samples a collector already has; databases report their own
+			  number */
 };
 
 struct fleet_pushed {
-	uint64_t windows, known; /* windows sent, and not sent because the engine has them */
-	uint64_t samples; /* weighted, in the windows sent, of all events */
+	uint64_t windows,
+		known; /* windows sent, and windows not sent because the engine has them */
+	uint64_t samples; /* weighted number of samples of all events in the windows sent */
 	uint64_t merged; /* resources merged into one because there were too many */
 	uint64_t refused; /* profiles rejected by a collector that accepted the others */
 };

@@ -269,7 +269,7 @@ static int stack_reader_read(struct stack_reader *r, struct bytes *b, struct err
 /* Sums over the windows. */
 struct overview {
 	uint64_t windows, hosts, first_s, last_s, lost;
-	uint64_t intervals, interval_ns; /* number of distinct ones, and the shortest */
+	uint64_t intervals, interval_ns; /* number of distinct intervals, and the shortest one */
 };
 
 static bool read_overview(const struct strbuf *answer, struct overview *o)

@@ -41,11 +41,11 @@ enum fleet_tls { FLEET_TLS_CA, FLEET_TLS_CERTIFICATE, FLEET_TLS_KEY, FLEET_TLS_C
 
 /* The requested part of the samples. */
 struct fleet_filter {
-	char *of[FLEET_BY_COUNT]; /* exact values; owned; NULL: any */
-	char *event; /* "clock", or the name of another one; owned; NULL: all */
-	VEC(char *) labels; /* "key=value"; owned; all of them */
-	uint32_t from_s, until_s; /* since the Unix epoch; until_s UINT32_MAX: no end */
-	uint64_t interval_ns; /* of the clock; 0: any */
+	char *of[FLEET_BY_COUNT]; /* exact values, owned; NULL: any */
+	char *event; /* "clock" or the name of an event; owned; NULL: all events */
+	VEC(char *) labels; /* "key=value" strings that all must match; owned */
+	uint32_t from_s, until_s; /* times since the Unix epoch; until_s UINT32_MAX: no end */
+	uint64_t interval_ns; /* clock interval; 0: any */
 	enum fleet_by by;
 };
 
@@ -55,12 +55,12 @@ struct fleet_url {
 	/* Owned; user NULL: the engine's default; `database` is a path for collectors. */
 	char *user, *host, *database;
 	uint16_t port;
-	char *password_file; /* owned, or NULL */
-	char *tls_files[FLEET_TLS_COUNT]; /* owned; NULL: the machine's own, or none */
-	VEC(char *) headers; /* "Name: value", of requests; owned */
-	uint64_t timeout_ns; /* of a request; 0: no limit while it makes progress */
-	bool is_unpacked; /* bodies are sent uncompressed */
-	bool is_filtered; /* it has keys other than password-file */
+	char *password_file; /* owned; NULL: none */
+	char *tls_files[FLEET_TLS_COUNT]; /* owned; NULL: use the machine's own files, or none */
+	VEC(char *) headers; /* "Name: value" headers of requests; owned */
+	uint64_t timeout_ns; /* timeout of a request; 0: none as long as it makes progress */
+	bool is_unpacked; /* bodies are not compressed */
+	bool is_filtered; /* the address has keys other than password-file */
 	struct fleet_filter filter;
 };
 

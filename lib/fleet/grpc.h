@@ -17,8 +17,8 @@
 struct grpc_answer {
 	bool has_status;
 	uint64_t status;
-	char *words; /* grpc-message: the reason of a failure, printable; owned; NULL: none given */
-	bool has_delay; /* the server gave a time for the next attempt */
+	char *words; /* grpc-message, the reason of a failure; printable, owned; NULL: not given */
+	bool has_delay; /* the server gave a delay before the next attempt */
 	uint64_t delay_s;
 };
 

@@ -8,9 +8,9 @@
 #include "lib/fleet/engine.h"
 
 struct fleet_column {
-	const char *name; /* NULL: after the last */
+	const char *name; /* NULL: end of the list */
 	const char *sql;
-	bool is_number, is_time; /* a time is in seconds since the Unix epoch */
+	bool is_number, is_time; /* times are seconds since the Unix epoch */
 };
 
 #define FLEET_LIST_COLUMNS_MAX 9
@@ -18,15 +18,15 @@ struct fleet_column {
 struct fleet_list {
 	const char *name; /* "hosts" */
 	struct fleet_column columns[FLEET_LIST_COLUMNS_MAX + 1];
-	const char *end; /* of the statement: how rows are grouped and ordered */
-	bool is_of_samples; /* else of windows */
+	const char *end; /* end of the statement, which groups and sorts the rows */
+	bool is_of_samples; /* rows of samples; otherwise rows of windows */
 };
 
 #define FLEET_LIST_COUNT 3
 extern const struct fleet_list fleet_lists[FLEET_LIST_COUNT];
 
 struct fleet_cells {
-	VEC(char *) cells; /* row by row; owned */
+	VEC(char *) cells; /* cells row by row; owned */
 };
 
 void fleet_cells_release(struct fleet_cells *c);

@@ -35,13 +35,13 @@ enum table {
 };
 struct otlp_dictionary {
 	const struct profile *profile;
-	struct strings strings; /* the first is "" */
+	struct strings strings; /* string table; row 0 is "" */
 	const struct location_table *locations;
 	/* Numbers in the tables, by ids of the profile and rows of chains; 0: not there. */
 	uint32_t *stacks, *mappings, *functions, *places;
-	uint32_t counts[TABLES_END]; /* rows of the tables, without the empty ones */
-	struct strings attributes; /* key and value; the first is "" */
-	struct strbuf tables[TABLES_END], message; /* the latter is being built */
+	uint32_t counts[TABLES_END]; /* number of rows in each table, without the empty row 0 */
+	struct strings attributes; /* keys and values; row 0 is "" */
+	struct strbuf tables[TABLES_END], message; /* `message`: the message under construction */
 };
 
 #define PREFIX "OTEL_EXPORTER_OTLP_"

@@ -14,28 +14,28 @@
 #include "lib/base/vec.h"
 
 struct outbox_row {
-	uint64_t id; /* start of the window, ns since the Unix epoch */
+	uint64_t id; /* start of the window in ns since the Unix epoch */
 	uint64_t samples, bytes;
-	uint64_t lost; /* samples lost before it */
-	uint64_t done; /* samples that the engine has already */
-	int fd; /* in memory; -1: in the folder */
+	uint64_t lost; /* samples lost before the window */
+	uint64_t done; /* samples that the engine already has */
+	int fd; /* descriptor of a window in memory; -1: window in the folder */
 };
 
 struct outbox_limits {
-	uint64_t bytes, memory_bytes; /* in the folder, and without one */
-	uint64_t age_ns; /* limit for the age; 0: none */
+	uint64_t bytes, memory_bytes; /* limits for windows in the folder, and in memory */
+	uint64_t age_ns; /* maximum age of a window; 0: no limit */
 };
 
 /* Zeroed, but for `limits` and `folder`, is empty. */
 struct outbox {
 	struct outbox_limits limits;
-	int folder; /* descriptor; -1: there is none */
-	VEC(struct outbox_row) rows; /* the oldest first */
+	int folder; /* descriptor of the folder; -1: none */
+	VEC(struct outbox_row) rows; /* oldest first */
 	uint64_t bytes, memory_bytes;
-	uint64_t lost_windows, lost_samples; /* dropped windows */
-	bool was_newest; /* outbox_choose() last returned the newest window */
-	uint64_t busy; /* the window being sent, which is never dropped; 0: none */
-	int failure; /* negative errno of the last write to disk; 0: it succeeded */
+	uint64_t lost_windows, lost_samples; /* windows dropped, and samples in these windows */
+	bool was_newest; /* the last outbox_choose() returned the newest window */
+	uint64_t busy; /* id of the window being sent, which is never dropped; 0: none */
+	int failure; /* negative errno of the last write to disk; 0: success */
 };
 
 /*

@@ -26,7 +26,7 @@ struct request_message {
 	const char *tls_files[FLEET_TLS_COUNT];
 	uint64_t timeout_ns;
 	bool is_grpc;
-	VEC(const char *) headers; /* NULL-terminated, not counted */
+	VEC(const char *) headers; /* NULL-terminated; the terminator is not counted */
 	const char *body;
 	size_t size;
 };

@@ -19,15 +19,15 @@ struct fleet_resource {
 	/* Owned; "": unknown. The program is always known. */
 	char *service, *executable;
 	char *container; /* full id */
-	char *pod; /* uid in Kubernetes */
-	char *attributes; /* its own, for resource_parse(); "": none */
-	uint64_t value; /* of all samples */
+	char *pod; /* uid of the pod in Kubernetes */
+	char *attributes; /* attributes of the process, for resource_parse(); "": none */
+	uint64_t value; /* weight of all samples */
 };
 
 struct fleet_resources {
 	VEC(struct fleet_resource) rows;
-	uint32_t *of_threads; /* row by thread number */
-	uint64_t merged; /* rows that became RESOURCE_OTHER */
+	uint32_t *of_threads; /* resource by thread number */
+	uint64_t merged; /* resources that were merged into RESOURCE_OTHER */
 };
 
 /*

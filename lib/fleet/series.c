@@ -37,9 +37,9 @@ struct series {
 	struct collector *collector;
 	size_t first, end;
 	struct pprof_tables tables;
-	uint8_t value_of_event[UINT8_MAX + 1]; /* its first value */
+	uint8_t value_of_event[UINT8_MAX + 1]; /* index of the event's first value */
 	size_t value_count;
-	uint64_t size; /* of the uncompressed profile */
+	uint64_t size; /* size of the uncompressed profile */
 };
 
 /* All names allow letters, digits and '_' only. */

@@ -55,7 +55,7 @@ bool sql_is_name(const char *text)
 
 struct table {
 	const char *name, *columns, *engine;
-	const char *shard; /* sharding key in a cluster; NULL: each server has all rows */
+	const char *shard; /* sharding key in a cluster; NULL: every server has all rows */
 };
 
 /* Tables added by each version to those of the previous one; a nameless row ends the list. */

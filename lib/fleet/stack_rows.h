@@ -38,10 +38,10 @@ struct stack_row {
 struct stack_rows {
 	const struct profile *profile;
 	struct frame_category *of_frames; /* by frame_id */
-	uint32_t *of_stacks; /* by stack_id, NO_STACK last: the row + 1, or 0 */
+	uint32_t *of_stacks; /* by stack_id, with NO_STACK last: row plus 1, or 0 */
 	VEC(struct stack_row) rows;
-	struct index index; /* by key */
-	struct strbuf text; /* being built */
+	struct index index; /* index of keys */
+	struct strbuf text; /* row under construction */
 };
 
 void stack_rows_init(struct stack_rows *s, const struct profile *p);

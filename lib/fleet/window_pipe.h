@@ -16,21 +16,22 @@
 
 /* A window on its way to an engine: a profile, whose descriptor comes with the message. */
 struct push_job {
-	uint64_t id; /* start of the window, ns since the Unix epoch; 0: only requests the report */
+	uint64_t
+		id; /* start of the window in ns since the Unix epoch; 0: only request the report */
 	uint64_t samples;
-	uint64_t lost; /* samples lost before it that the profile does not count */
+	uint64_t lost; /* samples lost before the window and not counted in the profile */
 };
 
 /* A pusher's answer; counts start with the process. */
 struct push_report {
-	uint64_t id; /* of the job */
+	uint64_t id; /* id of the window */
 	uint64_t sent_windows, sent_samples;
 	uint64_t lost_windows,
-		lost_samples; /* rejected by the engine, or dropped for lack of room */
+		lost_samples; /* samples rejected by the engine, or dropped for lack of room */
 	uint64_t refused_profiles; /* profiles rejected by a collector that accepted others */
 	uint64_t waiting_windows, waiting_bytes;
 	uint64_t failures; /* consecutive failed requests */
-	char words[200]; /* reason of the last failure; "": none */
+	char words[200]; /* reason for the last failure; "": none */
 };
 
 /* Makes a pair of sockets. Returns 0 or a negative errno. */

@@ -19,19 +19,19 @@
 
 struct node {
 	int64_t id;
-	uint32_t parent; /* row, or NO_NODE */
+	uint32_t parent; /* row of the parent, or NO_NODE */
 	struct span children;
-	int64_t parent_id; /* 0: missing */
+	int64_t parent_id; /* 0: no parent */
 	frame_id frame;
-	stack_id stack; /* set once it is known */
+	stack_id stack; /* valid once it is known */
 	bool is_known;
 };
 
 struct v8_reader {
 	struct foreign f;
-	struct json_cursor s; /* the whole text */
+	struct json_cursor s; /* cursor over the whole text */
 	VEC(struct node) nodes;
-	struct index index; /* by id */
+	struct index index; /* index of ids */
 	VEC(uint32_t) path;
 	VEC(double) deltas;
 };

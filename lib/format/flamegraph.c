@@ -24,7 +24,7 @@
 /* Time that a function took in two recordings, in samples of either. */
 struct time_pair {
 	double before, now;
-	double scale; /* samples of now per sample of before */
+	double scale; /* samples now per sample before */
 };
 
 /* The script inside flame graphs. It reads names as text and never as markup. */
@@ -297,13 +297,13 @@ const char flamegraph_script[] =
 
 struct graph {
 	struct label_tree tree;
-	uint64_t *totals[LABEL_TREE_SIDES]; /* by node */
-	double *lefts; /* by node: samples to its left */
+	uint64_t *totals[LABEL_TREE_SIDES]; /* samples by node */
+	double *lefts; /* by node: samples to the left */
 	uint32_t *depths; /* by node; UINT32_MAX: not drawn */
 	uint64_t sums[LABEL_TREE_SIDES];
 	bool has_base; /* colours show the difference to side 1 */
 	double scale; /* samples of side 0 per sample of side 1 */
-	uint32_t rows; /* drawn */
+	uint32_t rows; /* number of rows drawn */
 	bool is_cut;
 	struct outfile *out;
 };

@@ -17,7 +17,7 @@
 
 /* A line: "main;work;copy 12". */
 struct folded_line {
-	const char *stack, *end; /* without the trailing blank */
+	const char *stack, *end; /* stack without the trailing blank */
 	uint64_t weight;
 };
 

@@ -24,7 +24,7 @@ char *json_members_text_at(const struct json_cursor *whole, struct span span);
 
 struct foreign_thread {
 	uint32_t pid, tid;
-	string_id name; /* distinguishes threads with equal ids; NO_STRING: any */
+	string_id name; /* distinguishes threads with the same id; NO_STRING: any name */
 	thread_id id;
 };
 
@@ -39,18 +39,19 @@ struct foreign {
 	VEC(struct foreign_thread) threads;
 	VEC(struct foreign_module) modules;
 	struct index thread_index, module_index;
-	uint64_t now; /* time of the next sample if there are no timestamps */
-	uint64_t split_rows; /* added because a weight exceeded a row's limit */
+	uint64_t now; /* time of the next sample if the file has no timestamps */
+	uint64_t split_rows; /* rows added because a weight exceeded the limit of a row */
 };
 
 /* A place in code. Strings are NULL or "" if unknown; they are copied. */
 struct foreign_frame {
-	const char *name; /* NULL: unknown; the address stands for it */
+	const char *name; /* NULL: unknown, the address is used instead */
 	const char *file;
-	uint32_t line; /* of the place; 0: unknown */
-	uint32_t func_line, func_column; /* of the function's definition in a script; 0: unknown */
+	uint32_t line; /* line of the place; 0: unknown */
+	uint32_t func_line,
+		func_column; /* position of the function definition in a script; 0: unknown */
 	module_id module;
-	uint64_t address; /* in the module; without one, a plain address */
+	uint64_t address; /* address in the module, or a plain address without a module */
 	uint16_t inline_depth;
 	bool is_kernel, is_js;
 };

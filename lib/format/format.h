@@ -20,15 +20,15 @@ struct export_difference {
 };
 
 struct export_options {
-	const struct profile *base; /* flame graphs: show the difference to it; NULL: none */
+	const struct profile *base; /* flame graphs: profile to compare with; NULL: none */
 	/*
 	 * firefox: adds a row of one thread's excess over another. html: compares the threads.
 	 * NULL: none.
 	 */
 	const struct export_difference *difference;
-	bool is_served; /* html: served by a server with prof view's interface */
-	bool all_threads; /* each thread has its own row, without a limit */
-	bool cpus; /* adds a row of clock samples for each CPU */
+	bool is_served; /* html: the page is served by a server with prof view's interface */
+	bool all_threads; /* every thread gets its own row, without a limit */
+	bool cpus; /* every CPU gets a row of clock samples */
 };
 
 /*
@@ -36,25 +36,26 @@ struct export_options {
  * something else.
  */
 struct export_counts {
-	size_t threads; /* entries, including those of other events, without those of CPUs */
+	size_t threads; /* entries for threads and their other events, but not for CPUs */
 	size_t processes;
-	size_t folded_threads, folded_rows; /* threads without an own entry; entries they share */
+	size_t folded_threads,
+		folded_rows; /* threads without their own entry, and entries they share */
 	uint64_t gap_rows; /* samples that only mark times when a thread did not run */
 };
 
 /* Parts of a file that a profile cannot represent. */
 enum unread {
 	UNREAD_MARKERS,
-	UNREAD_COUNTERS, /* of processes without threads, or too many counters */
-	UNREAD_COUNTER_VALUES, /* fractions, numbers of changes */
-	UNREAD_ALLOCATIONS, /* samples of allocations */
-	UNREAD_SAMPLES, /* more events than a profile can have */
+	UNREAD_COUNTERS, /* counters of processes without threads, or too many counters */
+	UNREAD_COUNTER_VALUES, /* fractions, and numbers of changes */
+	UNREAD_ALLOCATIONS, /* samples with allocations */
+	UNREAD_SAMPLES, /* samples of more events than a profile can have */
 	UNREAD_WEIGHTS, /* weights that are neither counts nor whole intervals */
-	UNREAD_CPU_TIMES, /* units other than time */
-	UNREAD_SAMPLE_VALUES, /* delays, arguments */
-	UNREAD_FRAME_VALUES, /* columns in source files, windows, places before compilation */
-	UNREAD_BUILD_IDS, /* known only in part */
-	UNREAD_SOURCES, /* several files with one name */
+	UNREAD_CPU_TIMES, /* CPU times in units other than time */
+	UNREAD_SAMPLE_VALUES, /* delays and arguments */
+	UNREAD_FRAME_VALUES, /* columns, windows, and positions before compilation */
+	UNREAD_BUILD_IDS, /* incomplete build ids */
+	UNREAD_SOURCES, /* one of several files with the same name */
 	UNREAD_MEMBERS, /* unknown or useless members */
 	UNREAD_KIND_COUNT,
 };
@@ -63,19 +64,19 @@ enum unread {
 extern const char *const unread_names[UNREAD_KIND_COUNT];
 
 struct import_counts {
-	uint64_t gap_rows; /* as in struct export_counts; dropped */
+	uint64_t gap_rows; /* dropped rows, otherwise as in struct export_counts */
 	uint64_t unread[UNREAD_KIND_COUNT];
 };
 
 struct format {
-	const char *name; /* as in --format */
+	const char *name; /* name for --format */
 	/* Endings of file names without ".gz", NULL-terminated. Such files are plain. */
 	const char *const *suffixes;
-	bool is_flame_graph; /* colours the difference from another profile */
-	bool has_comparison; /* holds the samples of two sides, as prof diff writes them */
-	bool is_timeline; /* shows times of samples, so waits are useful */
-	bool is_asked_last; /* content is checked last: others are more specific */
-	bool is_plain; /* plain under every name but those that end in ".gz" */
+	bool is_flame_graph; /* can colour the difference from another profile */
+	bool has_comparison; /* can hold the samples of two sides, as written by prof diff */
+	bool is_timeline; /* shows sample times, so waits are useful */
+	bool is_asked_last; /* its content check comes last, because others are more specific */
+	bool is_plain; /* not compressed, whatever the name, unless the name ends in ".gz" */
 	/*
 	 * Fast check whether the text may be such a file; only reading is certain. NULL: cannot be
 	 * read.

@@ -19,7 +19,7 @@
  */
 
 #define JSLB_MAGIC "\xdc\xdfJSLB\x01"
-#define JSLB_MAGIC_SIZE 8 /* with its NUL */
+#define JSLB_MAGIC_SIZE 8 /* including the terminating NUL */
 #define JSLB_VERSION 1
 
 enum jslb_type {
@@ -38,7 +38,7 @@ enum jslb_type {
 
 struct jslb_head {
 	char magic[JSLB_MAGIC_SIZE];
-	uint32_t version, slab_count, root; /* root: a slab of JSON */
+	uint32_t version, slab_count, root; /* root: slab with JSON */
 };
 
 struct jslb_slab {
@@ -54,7 +54,7 @@ struct slabs {
 	const char *file;
 	size_t size;
 	struct jslb_head head;
-	struct strbuf text; /* unpacked */
+	struct strbuf text; /* decompressed text */
 	size_t text_max;
 };
 
@@ -241,11 +241,11 @@ static bool jslb_matches(const char *text, size_t size)
 #define NUMBER_MAX 40
 
 struct packer {
-	struct json_cursor s; /* the text */
-	struct strbuf root; /* its JSON without columns */
-	VEC(struct jslb_slab) slabs; /* offsets are those in `data` */
+	struct json_cursor s; /* cursor over the text */
+	struct strbuf root; /* JSON text without columns */
+	VEC(struct jslb_slab) slabs; /* offsets refer to `data` */
 	struct strbuf data;
-	size_t kept; /* the text up to here is in `root` */
+	size_t kept; /* end of the text copied to `root` */
 };
 
 /* Columns that front-ends take as slabs. */

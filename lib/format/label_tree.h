@@ -19,14 +19,14 @@
 
 /* A category of frames, with the name and colour of front-ends. */
 struct label_kind {
-	string_id name, color; /* labels */
+	string_id name, color; /* label strings */
 };
 
 struct label_node {
-	uint64_t weight[LABEL_TREE_SIDES]; /* samples that end there, by side */
-	stack_id first_child, next_sibling; /* by label; NO_STACK at the end */
-	uint8_t kind; /* of the first frame added */
-	bool is_inlined; /* likewise */
+	uint64_t weight[LABEL_TREE_SIDES]; /* samples that end in this node, by side */
+	stack_id first_child, next_sibling; /* by label; NO_STACK: none */
+	uint8_t kind; /* kind of the first frame added */
+	bool is_inlined; /* property of the first frame added */
 };
 
 /* A node of a profile's stacks below a root of the tree. */
@@ -37,21 +37,21 @@ struct label_place {
 
 struct label_tree {
 	/* Set before the first profile is added. */
-	bool has_threads; /* roots are processes; threads follow if their names differ */
-	bool is_collapsed; /* labels have no ';', and no number at the end */
+	bool has_threads; /* roots are processes, followed by threads if their names differ */
+	bool is_collapsed; /* labels contain no ';' and do not end with a number */
 
-	struct strings labels; /* without control characters */
-	struct stacks tree; /* its frames are labels; parents have lower ids */
-	VEC(struct label_node) nodes; /* by the ids of tree */
+	struct strings labels; /* labels without control characters */
+	struct stacks tree; /* frames are labels; a parent has a lower id than its children */
+	VEC(struct label_node) nodes; /* by node id in `tree` */
 	stack_id first_root; /* set by label_tree_link() */
-	uint64_t rootless[LABEL_TREE_SIDES]; /* weight of samples without a node */
+	uint64_t rootless[LABEL_TREE_SIDES]; /* weight of samples without a node, by side */
 	VEC(struct label_kind) kinds;
 
 	/* State of label_tree_add(). */
 	const struct profile *profile;
-	string_id *frame_labels; /* by frame_id; NO_STRING until asked for */
+	string_id *frame_labels; /* by frame_id; NO_STRING: not requested yet */
 	struct frame_category *frame_categories; /* by frame_id */
-	int16_t category_kinds[UINT8_MAX + 1]; /* by category; -1 until asked for */
+	int16_t category_kinds[UINT8_MAX + 1]; /* by category; -1: not requested yet */
 	VEC(struct label_place) places;
 	struct index place_index;
 	VEC(stack_id) path;

@@ -29,10 +29,10 @@ struct head {
 	const char *comm, *comm_end;
 	uint32_t pid, tid;
 	uint16_t cpu;
-	uint64_t time; /* CLOCK_NO_TIME: out of a clock's range */
-	uint64_t period; /* 0: missing */
-	const char *event, *event_end; /* equal: missing */
-	const char *rest; /* a frame on the same line, if any */
+	uint64_t time; /* CLOCK_NO_TIME: beyond the range of a clock */
+	uint64_t period; /* 0 if missing */
+	const char *event, *event_end; /* equal if missing */
+	const char *rest; /* frame on the same line, if any */
 };
 
 /* The lines of a sample's frames, and the resulting stack. */
@@ -44,12 +44,12 @@ struct frame_lines {
 
 struct script_reader {
 	struct foreign f;
-	VEC(struct frame_lines) known; /* most samples repeat earlier lines */
+	VEC(struct frame_lines) known; /* lines seen so far, as most samples repeat earlier lines */
 	struct index known_index;
-	struct strings lines; /* of frames, each once */
-	VEC(frame_id) frames; /* by line */
-	VEC(frame_id) stack; /* of the current sample, innermost first */
-	char clock[NAME_MAX_SIZE]; /* the event chosen as the clock */
+	struct strings lines; /* distinct lines of frames */
+	VEC(frame_id) frames; /* frame by line */
+	VEC(frame_id) stack; /* stack of the current sample, innermost first */
+	char clock[NAME_MAX_SIZE]; /* name of the event chosen as the clock */
 	uint64_t start; /* CLOCK_NO_TIME: unknown */
 	uint64_t interval;
 	bool has_sample;
@@ -398,7 +398,7 @@ static void add_sample(struct script_reader *r, const struct head *head, stack_i
 static int read_lines(struct script_reader *r, const char *text, size_t size, struct error *err)
 {
 	struct text_lines lines = text_lines_of(text, size);
-	stack_id stack = NO_STACK; /* of frames on lines that begin with a tab */
+	stack_id stack = NO_STACK; /* stack from lines that begin with a tab */
 	bool is_open = false;
 	struct head head, next;
 	struct text_line line;

@@ -475,21 +475,20 @@ void pprof_add_location(struct pprof_reader *r, struct pprof_row *row)
 struct pprof_sample {
 	thread_id thread;
 	stack_id stack;
-	uint32_t next; /* of another thread with the same stack, or NO_SAMPLE */
+	uint32_t next; /* sample of a different thread with the same stack, or NO_SAMPLE */
 };
 
 struct pprof {
 	const struct profile *profile;
 	struct location_table locations;
 	struct pprof_tables tables;
-	uint32_t *first_samples; /* by stack_id, that of NO_STACK after all others: one, or
-				    NO_SAMPLE */
-	struct strbuf *labels; /* by thread_id: of its samples; empty until needed */
-	uint8_t value_of_event[UINT8_MAX + 1]; /* index of its first value */
+	uint32_t *first_samples; /* by stack_id, with NO_STACK last: a sample, or NO_SAMPLE */
+	struct strbuf *labels; /* labels of the samples by thread_id; empty until needed */
+	uint8_t value_of_event[UINT8_MAX + 1]; /* index of the event's first value */
 	size_t value_count;
 	bool has_clock;
 	VEC(struct pprof_sample) samples;
-	VEC(uint64_t) values; /* value_count by sample */
+	VEC(uint64_t) values; /* value_count values for each sample */
 	struct index index;
 };
 

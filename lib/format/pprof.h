@@ -29,13 +29,13 @@ struct pprof_tables {
 	const struct profile *profile;
 	const struct location_table *locations;
 	struct outfile *out;
-	struct strings strings; /* the first is "" */
-	struct stacks made_up; /* function names that are addresses */
+	struct strings strings; /* string table; row 0 is "" */
+	struct stacks made_up; /* function names made of addresses */
 	/* Numbers by rows of chains and ids of the profile; 0: unused. */
 	uint32_t *of_locations, *of_functions, *of_modules;
 	uint32_t function_count;
-	uint64_t *limits; /* by module_id: the end of its addresses */
-	struct strbuf message, inner, head; /* being built */
+	uint64_t *limits; /* by module_id: end of the module's addresses */
+	struct strbuf message, inner, head; /* messages under construction */
 	uint64_t size; /* bytes written so far */
 };
 

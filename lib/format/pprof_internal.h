@@ -10,17 +10,17 @@
 #define TYPES_MAX 64
 
 struct pprof_type {
-	uint64_t type, unit; /* strings */
+	uint64_t type, unit; /* string indexes */
 	uint8_t event;
-	bool is_dropped; /* equivalent to another type */
+	bool is_dropped; /* the values are equivalent to those of another type */
 };
 
 /* Messages of the file, by their ids. */
 struct pprof_row {
 	uint64_t id;
 	struct protobuf_cursor bytes;
-	uint32_t first, count; /* of a location: its frames, the outermost first */
-	module_id module; /* of a mapping */
+	uint32_t first, count; /* for a location: range of its frames, outermost first */
+	module_id module; /* for a mapping: its module */
 };
 
 struct pprof_rows {
@@ -32,8 +32,8 @@ struct pprof_reader {
 	struct foreign f;
 	struct pprof_rows mappings, locations, functions;
 	VEC(struct protobuf_cursor) strings, samples;
-	VEC(frame_id) frames; /* of locations */
-	VEC(uint64_t) path, values; /* of the current sample */
+	VEC(frame_id) frames; /* frames of locations */
+	VEC(uint64_t) path, values; /* stack and values of the current sample */
 	struct pprof_type types[TYPES_MAX];
 	size_t type_count;
 	uint64_t period, default_type, time_ns, duration_ns, comment;

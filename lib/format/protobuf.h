@@ -21,9 +21,9 @@ struct protobuf_cursor {
 
 struct protobuf_field {
 	uint32_t number;
-	bool is_bytes; /* the value is in `bytes`, else in `value` */
+	bool is_bytes; /* the value is in `bytes`; otherwise in `value` */
 	uint64_t value;
-	struct protobuf_cursor bytes; /* a string, a message, or packed numbers */
+	struct protobuf_cursor bytes; /* string, message or packed numbers */
 };
 
 struct protobuf_cursor protobuf_cursor_of(const void *data, size_t size);

@@ -19,8 +19,8 @@
 /* Samples of one profile: stacks and weights, or begins and ends of functions. */
 struct part {
 	struct span name, unit, start, samples, weights, events;
-	double ns; /* per unit; 0: not a unit of time */
-	string_id unit_id; /* equal for all units that can be added up */
+	double ns; /* ns per unit; 0: not a unit of time */
+	string_id unit_id; /* the same for all units that can be added up */
 	string_id thread;
 	uint8_t event; /* 0: clock samples */
 };
@@ -30,16 +30,16 @@ static const char *const part_names[] = {"name",    "unit",   "startValue", "sam
 
 struct scope_reader {
 	struct foreign f;
-	struct json_cursor s; /* the whole text */
+	struct json_cursor s; /* cursor over the whole text */
 	VEC(frame_id) frames;
 	VEC(struct part) parts;
-	VEC(double) weights; /* of the part being read */
-	VEC(stack_id) open; /* of functions that have not ended */
+	VEC(double) weights; /* weights of the current part */
+	VEC(stack_id) open; /* functions that have not ended */
 	double interval; /* minimum weight, ns */
 	bool has_times, is_own;
-	size_t active; /* the part that is shown first */
-	struct strings texts; /* of stacks, each once: most samples repeat an earlier one */
-	VEC(stack_id) stacks; /* by text */
+	size_t active; /* index of the part shown first */
+	struct strings texts; /* distinct stacks as text: most samples repeat an earlier stack */
+	VEC(stack_id) stacks; /* stack by text */
 };
 
 static int damaged(struct error *err, const char *what)
@@ -215,7 +215,7 @@ static uint32_t tid_of(const struct scope_reader *r, size_t number)
 struct scope_clock {
 	const struct part *part;
 	thread_id thread;
-	double now, rest; /* ns; the rest of an event is in its unit */
+	double now, rest; /* now: ns; rest: remainder of an event in the file's unit */
 };
 
 /* Returns the time of the next sample. In a file with times, other measures have none. */
@@ -426,7 +426,7 @@ static bool speedscope_matches(const char *text, size_t size)
 
 /* Functions with the same name and file are one. */
 struct speedscope_frame {
-	string_id name, file; /* of `strings` below */
+	string_id name, file; /* ids in `strings` below */
 	uint32_t line;
 };
 
@@ -435,7 +435,7 @@ struct speedscope {
 	struct strings strings;
 	VEC(struct speedscope_frame) frames;
 	struct index index;
-	uint32_t *of_frames; /* by frame_id */
+	uint32_t *of_frames; /* row by frame_id */
 	struct jsonw json;
 };
 

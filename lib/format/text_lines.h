@@ -9,11 +9,11 @@
 
 struct text_lines {
 	const char *at, *end;
-	size_t number; /* of the last line, from 1 on */
+	size_t number; /* number of the last line, counted from 1 */
 };
 
 struct text_line {
-	const char *text, *end; /* without the newline and a carriage return before it */
+	const char *text, *end; /* line without its newline and carriage return */
 };
 
 static inline struct text_lines text_lines_of(const char *text, size_t size)

@@ -33,15 +33,15 @@ struct span {
  * valid for one text.
  */
 struct json_ends {
-	struct span rows[4096]; /* by a hash of the start */
+	struct span rows[4096]; /* by hash of the start */
 };
 
 struct json_cursor {
 	const char *text;
 	size_t at, size;
 	unsigned int depth;
-	bool failed; /* at offset `at` */
-	struct json_ends *ends; /* NULL: nothing is remembered */
+	bool failed; /* failed at offset `at` */
+	struct json_ends *ends; /* NULL: ends are not remembered */
 };
 
 void json_cursor_init(struct json_cursor *s, const char *text, size_t size);

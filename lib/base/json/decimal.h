@@ -10,7 +10,7 @@
 /* A number in millionths: millionths + thousandths / 1000. Both have its sign. */
 struct decimal {
 	int64_t millionths;
-	int32_t thousandths; /* of a millionth: -999 … 999 */
+	int32_t thousandths; /* thousandths of a millionth: -999 to 999 */
 };
 
 static inline bool decimal_is_digit(char c)

@@ -28,11 +28,11 @@
 #define JSONW_SLACK 64
 
 struct jsonw {
-	struct outfile *out; /* or */
+	struct outfile *out; /* destination, or NULL */
 	struct strbuf *text;
 	char *buffer, *at;
-	char *limit; /* a value that begins here or later flushes first */
-	bool is_first; /* no comma before the next value */
+	char *limit; /* a value that begins here or later first flushes the buffer */
+	bool is_first; /* no comma is due before the next value */
 };
 
 void jsonw_init(struct jsonw *w, struct outfile *out);

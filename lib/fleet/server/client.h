@@ -11,16 +11,17 @@
 
 struct client_request {
 	const char *method, *url;
-	const char *const *headers; /* "Name: value", NULL-terminated */
-	const void *body; /* NULL if none */
+	const char *const *headers; /* "Name: value" lines, NULL-terminated */
+	const void *body; /* NULL: no body */
 	size_t size;
 	/* Limit for the answer, in bytes; a longer one is a failure. 0: keep only its beginning. */
 	size_t answer_max;
 	/* Called about once a second during the request; true cancels it. NULL: never cancelled. */
 	bool (*is_over)(void *ctx);
 	void *ctx;
-	uint64_t stall_ns; /* limit without progress; 0: the default */
-	uint64_t timeout_ns; /* for the whole request; 0: no limit while it makes progress */
+	uint64_t stall_ns; /* maximum time without progress; 0: the default */
+	uint64_t
+		timeout_ns; /* maximum time for the request; 0: none as long as it makes progress */
 	/* Use HTTP/2, by prior knowledge or as negotiated by TLS. */
 	bool is_http2;
 	/* Receives each header and trailer line; may be NULL. */
@@ -28,7 +29,7 @@ struct client_request {
 	void *header_ctx;
 	/* Files of TLS; NULL or "": the machine's authorities, and no certificate. */
 	const char *ca_file, *certificate_file, *key_file;
-	uint64_t *retry_after_s; /* receives Retry-After; 0: none given; may be NULL */
+	uint64_t *retry_after_s; /* receives Retry-After, 0 if not given; may be NULL */
 };
 
 /* Loads in advance all that the first request would load. */

@@ -14,10 +14,10 @@
 /* All borrowed; headers are NULL if none. */
 struct http_request {
 	const char *method;
-	const char *path; /* without the query, percent-decoded */
+	const char *path; /* percent-decoded path without the query */
 	const char *host, *origin, *cookie, *range, *accept_encoding;
-	const char *wanted_headers; /* Access-Control-Request-Headers */
-	const char *body; /* terminated; NULL: it has not been read */
+	const char *wanted_headers; /* value of Access-Control-Request-Headers */
+	const char *body; /* NUL-terminated; NULL: not read yet */
 	size_t body_size;
 };
 
@@ -31,8 +31,8 @@ struct http_response {
 	VEC(struct http_header) headers;
 	char *body; /* owned */
 	size_t size;
-	int fd; /* the body is in this file, the server's; 0: it is in `body` */
-	uint64_t offset; /* in that file */
+	int fd; /* server file that contains the body; 0: the body is in `body` */
+	uint64_t offset; /* offset of the body in the file */
 };
 
 void http_response_release(struct http_response *r);

@@ -33,9 +33,9 @@
 #define CONNECTIONS_WAITING_MAX 128
 
 enum connection_state {
-	CONNECTION_HEAD, /* waits for the head of a request */
-	CONNECTION_ADMITTED, /* its head was accepted or rejected; no time limit */
-	CONNECTION_IDLE, /* answered, and may send another request */
+	CONNECTION_HEAD, /* waiting for the head of a request */
+	CONNECTION_ADMITTED, /* the head was accepted or rejected; no time limit */
+	CONNECTION_IDLE, /* request answered; the client may send another one */
 };
 
 struct connections;
@@ -44,7 +44,7 @@ struct connection;
 struct connection {
 	int fd;
 	enum connection_state state;
-	uint64_t since; /* of the state */
+	uint64_t since; /* start of the current state */
 	bool is_down;
 };
 
@@ -178,17 +178,17 @@ struct server {
 	server_answer_fn *answer;
 	void *ctx;
 	_Atomic uint64_t last_ns;
-	_Atomic size_t bytes; /* in bodies and answers */
+	_Atomic size_t bytes; /* bytes in bodies and answers */
 	struct connections *connections;
 	pthread_t evictor;
-	int end_fd; /* readable when the evictor is to end */
+	int end_fd; /* readable once the evictor is to end */
 };
 
 /* One request whose body arrives in pieces. */
 struct exchange {
 	struct strbuf body;
 	bool is_too_large;
-	size_t bytes; /* counted for it */
+	size_t bytes; /* bytes counted for the request */
 };
 
 static struct connection *connection_of(struct MHD_Connection *connection)

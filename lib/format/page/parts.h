@@ -7,13 +7,13 @@
 
 struct page_part {
 	const unsigned char *bytes;
-	size_t size; /* 0: prof was built without the page */
+	size_t size; /* 0: prof was built without pages */
 };
 
 extern const struct page_part page_style, page_boot;
 /* Runs after page_boot unpacked it; gzip. */
 extern const struct page_part page_script;
-extern const struct page_part page_engine; /* lib/query as WebAssembly, gzip */
+extern const struct page_part page_engine; /* lib/query compiled to WebAssembly, gzip-compressed */
 /* Content security policy: allows only these scripts, and no loads. */
 extern const char page_policy[];
 

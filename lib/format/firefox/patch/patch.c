@@ -12,8 +12,8 @@
 
 struct contents {
 	struct layout layout;
-	VEC(struct span) strings; /* of shared.stringArray */
-	int64_t *names; /* by source; positions of strings */
+	VEC(struct span) strings; /* elements of shared.stringArray */
+	int64_t *names; /* string position of each source's name */
 	source_content_fn *find;
 	void *ctx;
 };
@@ -283,15 +283,15 @@ void patch_stacks(struct patch *r)
 #define FIELDS_MAX 2000
 
 struct string_field {
-	struct span type, key; /* exactly as spelled, with or without quotes */
+	struct span type, key; /* exactly as in the text, with or without quotes */
 };
 
 struct walk {
 	struct patch *patch;
 	struct layout *layout;
 	struct json_cursor s;
-	VEC(struct span) types; /* types with a schema */
-	VEC(struct string_field) fields; /* fields of markers that hold indexes of strings */
+	VEC(struct span) types; /* marker types with a schema */
+	VEC(struct string_field) fields; /* marker fields that contain string indexes */
 };
 
 static bool span_equal(const struct json_cursor *s, struct span a, struct span b)

@@ -56,10 +56,10 @@ size_t patch_named_before(const struct patch *r, module_id module);
 char *patch_os(const struct patch *r);
 
 struct patch_counts {
-	size_t unnamed; /* unnamed frames of the old file */
-	size_t named; /* those of them that now have a real name */
-	size_t all, all_named; /* frames of the new file */
-	size_t all_fde; /* those whose function is fun_… */
+	size_t unnamed; /* number of unnamed frames in the old file */
+	size_t named; /* number of these that now have a real name */
+	size_t all, all_named; /* frames in the new file, and frames with a real name */
+	size_t all_fde; /* frames in the new file whose function is fun_… */
 };
 
 /* Stores the present names of the frames of patch_profile(). Call once. */

@@ -20,8 +20,8 @@
 #define NO_POSITION UINT32_MAX
 
 enum reference_kind {
-	REFERENCE_STACK, /* an index, or null */
-	REFERENCE_STACKS, /* a list of them */
+	REFERENCE_STACK, /* a stack index or null */
+	REFERENCE_STACKS, /* a list of stack indexes */
 	REFERENCE_STRING,
 	REFERENCE_STRINGS,
 };
@@ -33,31 +33,31 @@ struct reference {
 };
 
 struct func_draft {
-	uint32_t from; /* row from which the other columns are copied */
-	int64_t name, resource, source; /* cells; name is a string's position */
+	uint32_t from; /* row from which all other columns are copied */
+	int64_t name, resource, source; /* cells; `name` is a string position */
 };
 
 struct frame_draft {
 	uint32_t from;
-	int64_t func, symbol, line, depth; /* func: in funcs; the others may be CELL_KEEP */
-	int64_t category, subcategory; /* or CELL_KEEP */
+	int64_t func, symbol, line, depth; /* func: row of funcs; the others may be CELL_KEEP */
+	int64_t category, subcategory; /* may be CELL_KEEP */
 };
 
 struct symbol_draft {
-	uint32_t from; /* or NO_ROW: new */
+	uint32_t from; /* row it is copied from; NO_ROW: new */
 	int64_t lib, address, name, size;
 };
 
 struct source_draft {
-	uint32_t from; /* or NO_ROW */
-	int64_t name, map, start; /* filename, sourceMapURL, and where it starts */
-	source_file_id file; /* file whose text it receives, or NO_SOURCE_FILE */
+	uint32_t from; /* row it is copied from; NO_ROW: new */
+	int64_t name, map, start; /* filename, sourceMapURL and start of the source map */
+	source_file_id file; /* file whose text is added, or NO_SOURCE_FILE */
 };
 
 struct stack_draft {
 	uint32_t from;
 	int64_t frame;
-	int64_t parent; /* a position or CELL_NULL */
+	int64_t parent; /* position or CELL_NULL */
 };
 
 /* The functions inlined into a frame's function: positions in frames, outermost first. */
@@ -67,16 +67,16 @@ struct extra_frames {
 
 struct patch {
 	struct layout layout;
-	char *text; /* the whole file */
+	char *text; /* whole file */
 	struct profile *profile;
 	struct cells cells;
-	VEC(struct reference) references; /* in order of the text */
-	VEC(string_id) string_ids; /* ids in the profile's table by row of stringArray */
-	VEC(uint32_t) string_positions; /* by string_id; NO_POSITION: not in the file */
-	VEC(string_id) new_strings; /* appended to those of the file */
-	module_id *lib_modules; /* by lib; NO_MODULE if no unnamed frame lies in it */
+	VEC(struct reference) references; /* in text order */
+	VEC(string_id) string_ids; /* id in the profile's string table, by row of stringArray */
+	VEC(uint32_t) string_positions; /* by string_id; NO_POSITION: string not in the file */
+	VEC(string_id) new_strings; /* strings to append to the file */
+	module_id *lib_modules; /* by lib; NO_MODULE: no unnamed frame in the lib */
 	VEC(uint32_t) module_libs; /* by module */
-	VEC(uint32_t) unnamed; /* rows of frames, one per sample of the profile's only thread */
+	VEC(uint32_t) unnamed; /* frame rows, one for each sample of the profile's only thread */
 
 	/* patch_merge.c */
 	VEC(struct frame_draft) frames;
@@ -84,15 +84,15 @@ struct patch {
 	VEC(struct symbol_draft) symbols;
 	VEC(struct source_draft) sources;
 	struct index func_index, symbol_index, source_index;
-	struct extra_frames *extras; /* by row of frames */
+	struct extra_frames *extras; /* by frame row */
 	/* By frame of the profile; NULL: the file has its own categories. */
 	struct frame_category *categories;
-	int kernel_category; /* row of the file's categories, if `categories` is set */
+	int kernel_category; /* row of the Kernel category, if `categories` is set */
 
 	/* patch.c */
 	VEC(struct stack_draft) stacks;
-	uint32_t *stack_positions; /* by row; NULL: unchanged */
-	uint32_t *string_map; /* new position by old, or NO_POSITION; NULL: unchanged */
+	uint32_t *stack_positions; /* new position by row; NULL: unchanged */
+	uint32_t *string_map; /* new position by old position, or NO_POSITION; NULL: unchanged */
 };
 
 /* Returns a string's new position; other cells stay. */

@@ -185,7 +185,7 @@ static bool is_table_ready(const struct patch *r, const struct frame *frame, siz
 }
 
 struct chain {
-	VEC(frame_id) frames; /* outermost first */
+	VEC(frame_id) frames; /* frames, outermost first */
 };
 
 static void find_chain(const struct profile *p, stack_id stack, struct chain *chain)

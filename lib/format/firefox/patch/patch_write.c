@@ -10,7 +10,7 @@
 
 struct extra_writer {
 	const struct profile *profile;
-	bool *is_written; /* by row of the profile's */
+	bool *is_written; /* by row of the profile's entries */
 	struct jsonw *w;
 };
 
@@ -160,7 +160,7 @@ struct edit {
 	struct span at; /* range to replace; empty: insert */
 	void (*write)(struct patch *r, struct jsonw *w, const struct edit *edit);
 	const struct reference *reference;
-	const char *key; /* of a new member; NULL: at replaces a value */
+	const char *key; /* key of a new member; NULL: replace the value */
 };
 
 struct edits {

@@ -13,8 +13,8 @@
 
 /* Columns by their position in a row. */
 struct shape {
-	size_t columns[CELLS_MAX]; /* UNKNOWN: its name is in `keys` */
-	struct span keys[CELLS_MAX]; /* 0, 0: nameless */
+	size_t columns[CELLS_MAX]; /* number of the known column; UNKNOWN: its name is in `keys` */
+	struct span keys[CELLS_MAX]; /* 0, 0: no name */
 };
 
 static size_t find_column(const struct grid_reader *reader, const struct json_cursor *s,

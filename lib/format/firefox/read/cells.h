@@ -15,7 +15,7 @@
  */
 
 struct grid_reader {
-	const char *const *names; /* known columns, at most 32; NULL-terminated */
+	const char *const *names; /* names of known columns, at most 32, NULL-terminated */
 	void (*add_row)(void *ctx);
 	/* Consumes the value at the cursor, which belongs to an added row. */
 	void (*read)(void *ctx, struct json_cursor *s, size_t column, size_t row);
@@ -26,9 +26,9 @@ struct grid_reader {
 
 struct grid {
 	size_t row_count;
-	size_t length; /* as stated in the file; SIZE_MAX: not stated */
-	uint32_t columns; /* bit n: names[n] is present */
-	bool is_ragged; /* columns differ in length; rows at the end lack some */
+	size_t length; /* length stated in the file; SIZE_MAX: none */
+	uint32_t columns; /* bit n: column names[n] is present */
+	bool is_ragged; /* columns differ in length, so rows at the end lack some cells */
 };
 
 /* Reads the object at the cursor. The cursor fails if it is not such a table. */
@@ -41,8 +41,8 @@ void grid_read(struct grid *grid, struct json_cursor *s, const struct grid_reade
 enum cells_use {
 	CELLS_PATCHED = 1, /* all but a few columns are required */
 	CELLS_SHARED = 2, /* missing columns get neutral values */
-	CELLS_OWN = 4, /* a thread's tables: so do invalid values, if possible */
-	CELLS_MAY_MISS = 8, /* for a column: it is never required */
+	CELLS_OWN = 4, /* a thread's own tables: invalid values also become neutral, if possible */
+	CELLS_MAY_MISS = 8, /* for a single column: it is never required */
 };
 
 /* Columns for another use are NULL. */
@@ -50,14 +50,14 @@ struct cells {
 	int64_t *frame_func, *frame_lib, *frame_address, *frame_depth;
 	int64_t *frame_symbol, *frame_line, *frame_category, *frame_subcategory;
 	int64_t *func_name, *func_resource, *func_source, *func_line, *func_column, *func_is_js;
-	int64_t *func_file, *func_address; /* a thread's own tables only */
+	int64_t *func_file, *func_address; /* only in a thread's own tables */
 	int64_t *symbol_name, *symbol_lib, *symbol_address, *symbol_size;
 	int64_t *source_name, *source_map;
 	int64_t *resource_name, *resource_host;
 	int64_t *resource_lib; /* up to version 69 */
-	int64_t *resource_type; /* a thread's own tables only */
-	int64_t *stack_frame, *stack_parent; /* parent: a row or CELL_NULL */
-	int64_t *stack_category, *stack_subcategory; /* a thread's own tables only */
+	int64_t *resource_type; /* only in a thread's own tables */
+	int64_t *stack_frame, *stack_parent; /* stack_parent: row or CELL_NULL */
+	int64_t *stack_category, *stack_subcategory; /* only in a thread's own tables */
 };
 
 /*

@@ -23,17 +23,17 @@ struct row {
 	struct sample_list samples;
 	struct allocations allocations;
 	struct span markers;
-	char *view; /* kind of view, owned; NULL: a thread */
-	char *tid; /* owned; as spelled */
-	char *type; /* of the process, owned */
+	char *view; /* kind of view, owned; NULL: a real thread */
+	char *tid; /* as spelled in the file; owned */
+	char *type; /* type of the process; owned */
 	bool has_pid, has_text_pid;
-	int64_t cpu_ns; /* of a row of several threads; 0: the sum of the samples */
+	int64_t cpu_ns; /* CPU time of a row that stands for several threads; 0: sum of samples */
 };
 
 struct process {
 	uint32_t pid, incarnation;
 	bool is_folded;
-	thread_id first, main; /* main: NO_THREAD until one is found */
+	thread_id first, main; /* main: NO_THREAD until the main thread is found */
 };
 
 struct processes {
@@ -514,7 +514,7 @@ struct clock_sample {
 
 struct clock_samples {
 	struct profile *profile;
-	VEC(struct clock_sample) rows; /* in order of threads */
+	VEC(struct clock_sample) rows; /* in thread order */
 	VEC(struct radix_row) times;
 };
 
@@ -595,7 +595,7 @@ void import_apply_cpus(struct import *r)
 	profile_drop_unused(r->profile);
 }
 
-#define VERSION_CATEGORIES 12 /* first version with a list of them */
+#define VERSION_CATEGORIES 12 /* first version with a list of categories */
 
 string_id import_string(struct import *r, struct json_cursor *s)
 {

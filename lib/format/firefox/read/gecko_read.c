@@ -287,9 +287,9 @@ static int gecko_read_tables(struct import *r, struct json_cursor s, struct erro
 
 /* A process, whose object may be a string within another one. */
 struct process {
-	struct json_cursor cursor; /* at the whole text */
+	struct json_cursor cursor; /* cursor over the whole text */
 	struct span object;
-	char *text; /* owned; NULL: within the file's text */
+	char *text; /* owned; NULL: part of the file's text */
 	unsigned int depth;
 	struct span meta, libs, threads, processes, counters, overhead, log, sources;
 	int64_t shift_ns;

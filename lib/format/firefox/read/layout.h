@@ -23,18 +23,18 @@
 /* Special values of integer columns. All others are between -2^53 and 2^53. */
 #define CELL_NULL INT64_MIN
 #define CELL_MAX ((int64_t)1 << 53)
-#define CELL_KEEP (INT64_MIN + 1) /* unchanged from the old row */
+#define CELL_KEEP (INT64_MIN + 1) /* same value as in the old row */
 
 struct column {
 	struct span key, values;
-	bool is_list; /* has a value per row; other members are copied */
+	bool is_list; /* the column has a value per row; other members are copied */
 };
 
 struct table {
-	const char *name; /* for messages */
-	struct span span; /* 0, 0: missing */
+	const char *name; /* name for messages */
+	struct span span; /* 0, 0: table missing */
 	size_t length;
-	VEC(struct column) columns; /* all members but the length */
+	VEC(struct column) columns; /* all members except the length */
 };
 
 /* Returns NULL if the table has no list of that name. */
@@ -43,10 +43,10 @@ const struct column *table_column(const struct table *t, const struct json_curso
 
 /* Allowed values of a column of indexes or numbers. */
 struct cell_range {
-	int64_t min, max; /* inclusive */
+	int64_t min, max; /* range, inclusive */
 	bool or_null;
-	bool or_bool; /* booleans, read as 0 and 1, are allowed */
-	bool or_any; /* so is anything else, read as -1 */
+	bool or_bool; /* booleans are accepted, as 0 and 1 */
+	bool or_any; /* any other value is accepted, as -1 */
 };
 
 /* Reads -1 for anything but booleans and numbers from 0 to max. */
@@ -67,7 +67,7 @@ size_t table_count_values(const struct table *t, const struct json_cursor *s, co
 
 struct new_column {
 	const char *name;
-	const int64_t *cell; /* of the first new row; NULL: call `write` */
+	const int64_t *cell; /* cell of the first new row; NULL: call `write` */
 	/* Writes one cell that was null. Returns false for CELL_KEEP. */
 	bool (*write)(void *ctx, struct jsonw *w, size_t row);
 	void *ctx;
@@ -76,10 +76,10 @@ struct new_column {
 struct new_rows {
 	/* Old row of the first new row, or NO_ROW. NULL: each row has its old place. */
 	const uint32_t *from;
-	size_t size; /* of a new row in memory: distance between two values of `cell` or `from` */
+	size_t size; /* distance in memory between two new rows, in `cell` and in `from` */
 	size_t count;
 	const struct new_column *columns;
-	size_t column_count; /* columns missing in the table are ignored */
+	size_t column_count; /* columns that the table does not have are ignored */
 };
 
 /* Writes the table as one value, an object. */
@@ -87,10 +87,10 @@ void table_write(const struct table *t, const struct json_cursor *s, const struc
 		 struct jsonw *w);
 
 /* Range of supported versions. */
-#define LAYOUT_VERSION_MIN 60 /* the first with one set of tables for all threads */
+#define LAYOUT_VERSION_MIN 60 /* first version with one set of tables for all threads */
 #define LAYOUT_VERSION_MAX FIREFOX_FORMAT_VERSION
 /* First versions in which ... */
-#define LAYOUT_VERSION_DISTANCE 66 /* stacks hold the distance to their parent */
+#define LAYOUT_VERSION_DISTANCE 66 /* since then, stacks hold the distance to their parent */
 /* Frames refer to their lib, instead of their function's resource. */
 #define LAYOUT_VERSION_FRAME_LIB 70
 
@@ -98,7 +98,7 @@ struct layout_lib {
 	char *name, *path, *debug_path, *arch; /* owned; "" if missing */
 	uint8_t build_id[20];
 	uint8_t build_id_size;
-	bool has_breakpad_id; /* build_id is only a prefix, from a breakpadId */
+	bool has_breakpad_id; /* build_id is only a prefix, taken from a breakpadId */
 	/* Addresses at which a part of it was mapped, and the part's offset. */
 	uint64_t start, end, offset; /* 0, 0: missing */
 };
@@ -112,7 +112,7 @@ int layout_read_libs(struct layout_libs *libs, struct json_cursor *s, struct err
 void layout_libs_release(struct layout_libs *libs);
 
 struct layout {
-	struct json_cursor cursor; /* at the whole text; readers copy it to read a part */
+	struct json_cursor cursor; /* cursor over the whole text, copied to read a part */
 	int64_t version;
 	/* Values of members of the file and of meta; 0, 0: missing. */
 	struct span meta, threads, counters, overhead, log;
@@ -120,9 +120,9 @@ struct layout {
 	struct span symbolicated, not_supported, extra, categories, os, schemas;
 	struct layout_libs libs;
 	struct table stacks, frames, funcs, symbols, resources, sources;
-	struct span strings; /* the array */
+	struct span strings; /* the array of strings */
 	size_t string_count;
-	size_t other_count; /* unknown members that are not empty */
+	size_t other_count; /* number of unknown, nonempty members */
 	/* Unknown parts may refer to strings. */
 	bool has_unknown;
 };

@@ -172,7 +172,7 @@ void import_join_waits(struct import *r)
 /* First versions of both kinds of files in which ... */
 #define PROCESSED_SCHEMAS 33 /* meta has schemas */
 #define GECKO_SCHEMAS 22
-#define PROCESSED_TRACING 52 /* "tracing" is a schema like any other */
+#define PROCESSED_TRACING 52 /* "tracing" has a schema like any other type */
 #define GECKO_TRACING 32
 #define PROCESSED_CATEGORIES 24 /* markers have a category */
 #define GECKO_CATEGORIES 18

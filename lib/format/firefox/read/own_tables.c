@@ -124,7 +124,7 @@ uint8_t own_category(const struct import *r, int64_t category)
 {
 	static const struct {
 		int64_t bit;
-		uint8_t category; /* of those that older files have by default */
+		uint8_t category; /* default category of older files */
 	} bits[] = {{1 << 4, 1}, {1 << 5, 3},  {1 << 6, 2},  {1 << 7, 6}, {1 << 8, 6},
 		    {1 << 9, 7}, {1 << 10, 4}, {1 << 11, 1}, {1 << 12, 1}};
 	bool are_bits = r->version < (r->is_gecko ? GECKO_CATEGORY_LIST : PROCESSED_CATEGORY_LIST);

@@ -29,10 +29,10 @@ struct sample_list {
 /* A marker of a thread whose schema is not known yet. */
 struct marker_draft {
 	string_id name, category;
-	uint64_t start, end; /* since the start of the process */
-	int64_t phase; /* enum marker_phase; -1: given by the data */
+	uint64_t start, end; /* times since the start of the process */
+	int64_t phase; /* enum marker_phase; -1: implied by the data */
 	struct span data;
-	string_id type; /* of the data; NO_STRING: none */
+	string_id type; /* type of the marker data; NO_STRING: no data */
 };
 
 enum marker_phase { PHASE_INSTANT, PHASE_INTERVAL, PHASE_START, PHASE_END };
@@ -40,7 +40,7 @@ enum marker_phase { PHASE_INSTANT, PHASE_INTERVAL, PHASE_START, PHASE_END };
 /* Properties of frames that follow from the file's categories. */
 struct category_meaning {
 	uint8_t kind, language; /* enum profile_frame_kind; enum language_id */
-	int guess; /* subcategory of guessed frames; -1: none */
+	int guess; /* subcategory of guessed frames; -1: not guessed */
 };
 
 /* Clock samples of one CPU. The same samples are in the rows of threads. */
@@ -52,7 +52,7 @@ struct cpu_view {
 /* A library of a process, with the addresses of its mapping. */
 struct own_lib {
 	uint64_t start, end; /* 0, 0: missing */
-	uint64_t offset; /* file offset of `start` */
+	uint64_t offset; /* file offset that corresponds to `start` */
 	module_id module;
 };
 
@@ -63,7 +63,7 @@ struct own_libs {
 /* A module, found by the library's properties. */
 struct own_module {
 	string_id name, path;
-	uint64_t id_hash; /* of the build id */
+	uint64_t id_hash; /* hash of the build id */
 	module_id module;
 };
 
@@ -74,20 +74,20 @@ struct own_frame {
 
 /* A row of a stackTable. */
 struct own_stack {
-	int64_t prefix, frame; /* rows of the file; -1: none */
+	int64_t prefix, frame; /* rows of the file; -1: missing */
 	int64_t category, subcategory;
 };
 
 struct own_tables {
 	VEC(struct own_module) modules;
 	struct index module_index;
-	struct own_libs libs; /* of the process, or of the thread, in the order of the file */
+	struct own_libs libs; /* libs of the process or thread, in file order */
 	/* Rows of the profile by row of the file. */
 	VEC(func_id) funcs;
-	VEC(module_id) func_modules; /* by function: the module with its code */
+	VEC(module_id) func_modules; /* by function: module that contains the code */
 	VEC(symbol_id) symbols;
 	VEC(struct own_frame) frames;
-	VEC(string_id) sources; /* names */
+	VEC(string_id) sources; /* names of source files */
 };
 
 struct import {
@@ -95,25 +95,26 @@ struct import {
 	struct cells cells;
 	struct profile *profile;
 	struct import_counts *counts;
-	string_id *strings; /* by row of stringArray */
+	string_id *strings; /* string id by row of stringArray */
 	size_t string_count;
 	/* By row of the stackTable. */
 	size_t stack_count;
-	stack_id *stack_ids; /* of samples */
-	stack_id *cause_ids; /* of causes, whose leaf is a return address as well */
+	stack_id *stack_ids; /* stacks of samples */
+	stack_id *cause_ids; /* stacks of causes, whose leaf is also a return address */
 	struct category_meaning *meanings; /* by row of meta.categories */
 	/* Reads a thread's own tables in older files; NULL: threads share tables. */
 	int (*read_own_tables)(struct import *r, struct json_cursor s, struct error *err);
-	struct own_tables own; /* the tables at hand */
-	int64_t version; /* of the file's kind: processed or Gecko */
+	struct own_tables own; /* tables of the current thread */
+	int64_t version; /* version of the file format, processed or Gecko */
 	bool is_gecko;
-	int64_t shift_ns; /* offset from the clock of the thread's process to that of the file */
-	struct time_range recorded; /* since the start of the file; end 0: missing */
-	uint32_t process_pid; /* for threads and counters without a pid */
-	source_file_id *sources; /* by row of sources */
-	uint32_t cpu_time_unit; /* unit of threadCPUDelta in ns; 0: not a unit of time */
-	VEC(uint32_t) row_fields; /* by schema; bit n: values of field n are rows of stringArray */
-	VEC(char *) events; /* names, owned; event n is row n - 1 */
+	int64_t shift_ns; /* offset from the process clock to the file clock */
+	struct time_range recorded; /* times since the start of the file; end 0: missing */
+	uint32_t process_pid; /* pid for threads and counters without a pid */
+	source_file_id *sources; /* source file by row of sources */
+	uint32_t cpu_time_unit; /* ns per unit of threadCPUDelta; 0: not a unit of time */
+	VEC(uint32_t)
+	row_fields; /* by schema; bit n: values of field n are indexes of stringArray */
+	VEC(char *) events; /* event names, owned; event n is row n - 1 */
 	VEC(struct cpu_view) cpus;
 };
 

@@ -490,10 +490,10 @@ static bool add_marker(struct import *r, const struct marker_draft *draft, struc
 /* Begins of intervals whose ends have not been read yet. */
 struct open_markers {
 	VEC(struct marker_draft) rows;
-	VEC(uint32_t) below; /* by row: the previous begin of that name, or INDEX_NONE */
-	VEC(uint32_t) tops; /* by name: the latest begin, or INDEX_NONE */
+	VEC(uint32_t) below; /* by row: previous begin with the same name, or INDEX_NONE */
+	VEC(uint32_t) tops; /* by name: latest begin, or INDEX_NONE */
 	VEC(string_id) names;
-	struct index index; /* of names */
+	struct index index; /* index of names */
 };
 
 static bool name_equal(const void *table, uint32_t id, const void *key)

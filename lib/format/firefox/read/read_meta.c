@@ -149,9 +149,9 @@ void import_overhead(struct import *r)
 
 /* Times found only in meta, ns; 0: missing. */
 struct meta_times {
-	uint64_t start, end; /* since the Unix epoch */
+	uint64_t start, end; /* times since the Unix epoch */
 	uint64_t duration;
-	uint64_t recording_start; /* CLOCK_NO_TIME: missing */
+	uint64_t recording_start; /* CLOCK_NO_TIME if missing */
 };
 
 static bool read_text(struct import *r, struct json_cursor *s, struct span key)
@@ -242,9 +242,9 @@ static void read_configuration(struct import *r, struct json_cursor *s)
 			read_list(s, r, take_feature);
 		else if (span_is(s, key, "threads"))
 			read_list(s, r, take_filter);
-		else if (span_is(s, key, "capacity")) /* entries of 8 bytes */
+		else if (span_is(s, key, "capacity")) /* in entries of 8 bytes */
 			r->profile->meta.buffer_bytes = 8 * read_count(s);
-		else if (span_is(s, key, "duration")) /* seconds */
+		else if (span_is(s, key, "duration")) /* in seconds */
 			r->profile->meta.duration_limit_ns = 1000 * import_time(s);
 		else
 			r->counts->unread[UNREAD_MEMBERS] += import_skip(s);

@@ -23,8 +23,8 @@ struct change {
 struct change_list {
 	VEC(struct change) rows;
 	struct allocations *into;
-	VEC(int64_t) blocks; /* by row of `into` */
-	struct index by_block; /* rows still allocated */
+	VEC(int64_t) blocks; /* block by row of `into` */
+	struct index by_block; /* index of rows still allocated */
 };
 
 typedef bool read_value_fn(struct import *r, struct json_cursor *s, struct change *row);
@@ -183,7 +183,7 @@ struct counter_rows {
 struct draft {
 	struct counter counter;
 	struct counter_rows samples;
-	int64_t main_thread; /* index in the file; -1: missing */
+	int64_t main_thread; /* index of the thread in the file; -1: missing */
 	bool has_pid, is_drawn;
 };
 
@@ -425,9 +425,9 @@ int import_counters(struct import *r, struct error *err)
 struct sample_reader {
 	struct import *reader;
 	struct sample_list *samples;
-	VEC(struct decimal) weights; /* by row; none if the file has none */
-	bool are_times; /* type of the weights */
-	struct import_clock clock; /* time so far, from timeDeltas */
+	VEC(struct decimal) weights; /* by row; empty if the file has no weights */
+	bool are_times; /* the weights are times */
+	struct import_clock clock; /* time so far, the sum of timeDeltas */
 };
 
 enum { STACK, TIME, TIME_DELTAS, WEIGHT, CPU_DELTA };

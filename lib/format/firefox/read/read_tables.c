@@ -11,10 +11,10 @@
 #include "lib/model/meaning/categories.h"
 
 /* First versions in which ... */
-#define VERSION_SYMBOLS 36 /* symbols have a table; before, functions had addresses */
-#define VERSION_NUDGED 38 /* callers have the address of their call instead of a return address */
-#define VERSION_SHARED_LIBS 41 /* the profile has libraries instead of each thread */
-#define VERSION_FRAME_CATEGORIES 53 /* frames have categories, and stacks do not */
+#define VERSION_SYMBOLS 36 /* symbols have a table; earlier, functions had addresses */
+#define VERSION_NUDGED 38 /* callers have the address of the call instead of a return address */
+#define VERSION_SHARED_LIBS 41 /* libraries belong to the profile instead of each thread */
+#define VERSION_FRAME_CATEGORIES 53 /* frames instead of stacks have categories */
 
 #define RESOURCE_LIBRARY 1
 

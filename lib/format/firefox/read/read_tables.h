@@ -12,12 +12,12 @@
 #include "lib/base/vec.h"
 
 struct lib_id {
-	char *debug_name, *breakpad_id; /* owned, "" if unknown */
+	char *debug_name, *breakpad_id; /* owned; "" if unknown */
 };
 
 struct lib_ids {
-	VEC(struct lib_id) rows; /* in the order of the file, which is that of the modules */
-	uint64_t first_thread; /* its number in the file */
+	VEC(struct lib_id) rows; /* in file order, which is also module order */
+	uint64_t first_thread; /* number of the thread in the file */
 };
 
 void lib_ids_release(struct lib_ids *ids);

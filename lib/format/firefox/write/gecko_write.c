@@ -14,7 +14,7 @@
 
 /* Rows of the thread being written. Rows of other threads in these arrays are stale. */
 struct gecko_row {
-	uint32_t thread; /* number of its thread, from 1 on */
+	uint32_t thread; /* number of the thread, counted from 1 */
 	uint32_t row;
 };
 
@@ -22,13 +22,13 @@ struct gecko {
 	const struct profile *profile;
 	const struct profile_thread *first;
 	struct frame_category *categories; /* by frame_id */
-	uint32_t thread; /* being written */
-	struct strings strings; /* locations and names */
-	VEC(struct gecko_row) string_rows; /* by string_id of those */
-	VEC(string_id) thread_strings; /* by row */
+	uint32_t thread; /* number of the thread being written */
+	struct strings strings; /* strings of locations and names */
+	VEC(struct gecko_row) string_rows; /* by string_id in `strings` */
+	VEC(string_id) thread_strings; /* string_id by row */
 	/* By stack_id, twice: at the leaf, and as a caller. */
 	struct gecko_row *stack_rows[2];
-	VEC(uint32_t) stacks; /* by row: twice the stack_id, plus 1 for a caller */
+	VEC(uint32_t) stacks; /* by row: 2 * stack_id, plus 1 for a caller */
 	VEC(stack_id) path;
 };
 

@@ -92,16 +92,16 @@ static void write_samples(const struct firefox *f, struct jsonw *w, const struct
  * and number.
  */
 struct tooltip_row {
-	const char *source, *unit, *scale; /* scale NULL: none */
-	const char *label; /* NULL: the counter's */
-	bool of_selection; /* shown only while there is a selection */
+	const char *source, *unit, *scale; /* scale NULL: no scale */
+	const char *label; /* NULL: label of the counter */
+	bool of_selection; /* shown only while a range is selected */
 };
 
 #define TOOLTIP_ROWS_MAX 4
 
 /* Graph and tooltip of counters, by their graph type and unit. */
 struct counter_form {
-	const char *unit; /* NULL: any other */
+	const char *unit; /* NULL: any other unit */
 	uint8_t graph;
 	struct tooltip_row rows[TOOLTIP_ROWS_MAX];
 };

@@ -36,31 +36,31 @@
 /* Strings are valid UTF-8: see firefox_clean(). */
 struct firefox_lib {
 	module_id module;
-	string_id name; /* without a slash */
+	string_id name; /* name without slashes */
 	string_id path;
 	char breakpad_id[BREAKPAD_ID_SIZE + 1]; /* unique together with the name */
 };
 
 /* A frame of the file, indexed by frame_id. Frames of cpu_stacks follow. */
 struct firefox_frame {
-	int32_t lib, address; /* both or neither known */
-	uint32_t func, symbol; /* symbol may be NO_POSITION */
+	int32_t lib, address; /* both are known, or neither */
+	uint32_t func, symbol; /* symbol: NO_POSITION if unknown */
 	uint32_t line; /* 0: unknown */
 	struct frame_category category;
 	uint8_t inline_depth;
 };
 
 struct firefox_func {
-	uint32_t name; /* in strings */
-	int32_t resource; /* the lib's position: each lib is one resource */
-	uint32_t source; /* or NO_POSITION */
+	uint32_t name; /* position in `strings` */
+	int32_t resource; /* position of the lib: each lib is one resource */
+	uint32_t source; /* NO_POSITION: unknown */
 	uint32_t line, column; /* 0: unknown */
 	bool is_js;
 };
 
 struct firefox_symbol {
 	int32_t lib, address;
-	uint32_t name; /* in strings */
+	uint32_t name; /* position in `strings` */
 	uint64_t size; /* 0: unknown */
 };
 
@@ -70,18 +70,18 @@ struct firefox_category {
 };
 
 struct firefox_source {
-	uint32_t path; /* in strings */
-	source_file_id file; /* file with its text */
+	uint32_t path; /* position in `strings` */
+	source_file_id file; /* file that provides the text */
 };
 
 /* Samples of one row. A weight of 0 stands for nothing. */
 struct firefox_samples {
 	struct sample_buffer buffer;
-	VEC(struct sample) rows; /* ascending; time 0 is the start of the file */
-	size_t gap_rows; /* number of rows that only mark times when the thread did not run */
-	bool has_weights; /* false: all rows have weight 1 */
-	uint64_t cpu_ns; /* CPU time of a row of several threads; 0: that of its rows */
-	struct long_tasks tasks; /* of the row's thread; times as of `rows` */
+	VEC(struct sample) rows; /* in ascending order; time 0 is the start of the file */
+	size_t gap_rows; /* rows that only mark times when the thread did not run */
+	bool has_weights; /* false: every weight is 1 */
+	uint64_t cpu_ns; /* CPU time of a row that stands for several threads; 0: sum of its rows */
+	struct long_tasks tasks; /* long tasks of the row's thread; times as in `rows` */
 };
 
 /*
@@ -89,48 +89,48 @@ struct firefox_samples {
  * that a CPU's flame graph separates programs. They follow the profile's stacks.
  */
 struct cpu_stack {
-	uint32_t frame, parent; /* positions in the file; NO_STACK: a root */
+	uint32_t frame, parent; /* positions in the file; parent NO_STACK: a root */
 	/* The source of the stack. */
 	string_id program;
-	stack_id stack; /* NO_STACK: only the program's frame */
+	stack_id stack; /* NO_STACK: only the frame of the program */
 };
 
 struct cpu_stacks {
 	VEC(struct cpu_stack) rows;
 	struct index index;
-	VEC(string_id) programs; /* of the frames that follow the profile's */
+	VEC(string_id) programs; /* programs whose frames follow the frames of the profile */
 };
 
 struct firefox {
 	const struct profile *profile;
-	struct string_overlay texts; /* of the profile, and of the file alone */
+	struct string_overlay texts; /* the profile's strings, then strings of the file alone */
 	struct thread_rows rows;
 	/* By event: the largest weight of a row within an interval. 0 for the clock. */
 	uint64_t event_peaks[EVENT_COUNTS_MAX];
-	uint8_t category_positions[UINT8_MAX]; /* of `categories` or of the profile's own */
-	bool has_category[CATEGORY_COUNT]; /* used by a frame or required by the format */
+	uint8_t category_positions[UINT8_MAX]; /* by row of `categories`, or of the profile's */
+	bool has_category[CATEGORY_COUNT]; /* categories used, or required by the format */
 	/* Appended after them: categories that only markers use. */
 	VEC(struct firefox_category) marker_categories;
 	struct export_counts *counts;
-	const struct export_difference *difference; /* NULL: none */
+	const struct export_difference *difference; /* NULL: not a difference */
 
 	VEC(string_id) strings;
-	VEC(uint32_t) string_positions; /* by string_id */
+	VEC(uint32_t) string_positions; /* position by string_id */
 
 	VEC(struct firefox_lib) libs;
 	struct index lib_index;
-	int32_t *module_libs; /* by module_id; NO_LIB while unused */
+	int32_t *module_libs; /* lib by module_id; NO_LIB: not used so far */
 
 	VEC(struct firefox_frame) frames;
-	struct cpu_stacks cpu_stacks; /* they follow the profile's stacks */
+	struct cpu_stacks cpu_stacks; /* stacks that follow the profile's own */
 
 	VEC(struct firefox_func) funcs;
 	struct index func_index;
-	uint32_t *func_positions; /* by func_id */
+	uint32_t *func_positions; /* position by func_id */
 
 	VEC(struct firefox_symbol) symbols;
 	struct index symbol_index;
-	uint32_t *symbol_positions; /* by symbol_id */
+	uint32_t *symbol_positions; /* position by symbol_id */
 
 	VEC(struct firefox_source) sources;
 	struct index source_index;

@@ -77,8 +77,8 @@ void firefox_write_overhead(const struct firefox *f, struct jsonw *w)
  */
 
 struct difference_row {
-	uint64_t time; /* since the start of the file */
-	int64_t weight; /* ns, or occurrences of the event */
+	uint64_t time; /* time since the start of the file */
+	int64_t weight; /* ns, or number of events */
 	stack_id stack;
 };
 
@@ -411,7 +411,7 @@ static void write_configuration(struct jsonw *w, const struct profile_meta *from
 /* An entry of meta.extra. */
 struct extra_entry {
 	const char *section, *label, *format;
-	const char *text; /* NULL: a count */
+	const char *text; /* NULL: the value is a count */
 	uint64_t count;
 	bool is_written;
 };

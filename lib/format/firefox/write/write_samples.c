@@ -148,8 +148,8 @@ struct filler {
 	const struct profile *profile;
 	struct firefox_samples *out;
 	uint64_t interval;
-	uint64_t edge; /* distance of a gap's row from the sample beside it */
-	uint64_t peak; /* rows of events: the highest rate; 0: rows with CPU time */
+	uint64_t edge; /* distance between the row of a gap and the neighbouring sample */
+	uint64_t peak; /* maximum rate for rows of events; 0: rows with CPU time */
 };
 
 /* Rounds an interval down to three digits, so that times take few characters. */

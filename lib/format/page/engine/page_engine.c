@@ -24,13 +24,13 @@
 /* All data of the page's profile. The query is the current selection. */
 struct engine {
 	struct profile *profile;
-	struct query_filter filter; /* its texts are owned */
+	struct query_filter filter; /* its strings are owned */
 	struct thread_titles titles;
-	bool *threads; /* by thread_id: those of the filter */
+	bool *threads; /* threads of the filter, by thread_id */
 	struct query query;
 	bool is_selected; /* the query is valid */
-	uint32_t shape; /* changes whenever other frames are shown */
-	struct query_keys *keys[QUERY_BY_COUNT]; /* made on demand */
+	uint32_t shape; /* changes whenever different frames are shown */
+	struct query_keys *keys[QUERY_BY_COUNT]; /* created on demand */
 	struct error err;
 };
 
@@ -45,9 +45,9 @@ _Static_assert(sizeof(struct query_row) == 24, "key, line, self, total");
 _Static_assert(sizeof(struct query_node) == 40, "key … stack, self, total");
 
 static struct query_table table;
-static struct query_tree kept; /* the plain one by function; others are temporary */
+static struct query_tree kept; /* plain tree by function; other trees are temporary */
 static struct query_tree other;
-static const struct query_tree *tree; /* the last one requested */
+static const struct query_tree *tree; /* last tree requested */
 
 static struct query_keys *engine_keys(enum query_by by);
 
@@ -126,7 +126,7 @@ struct shown_key {
 	const char *function, *module, *file, *category, *process, *thread;
 	uint32_t line, pid, incarnation, tid;
 	uint32_t processes;
-	uint32_t has_frame; /* the key has a frame, possibly unknown */
+	uint32_t has_frame; /* the key belongs to a frame, possibly unknown */
 	uint64_t address;
 };
 
@@ -253,8 +253,8 @@ uint32_t EXPORT(page_thread_count)(void)
 struct shown_thread {
 	const char *title, *process, *whole; /* see titles.h */
 	uint32_t pid, incarnation, tid;
-	double start, end; /* ns since the profile's start; end 0: at the end */
-	double weight; /* in the present selection */
+	double start, end; /* times since the profile's start; end 0: unknown */
+	double weight; /* weight in the current selection */
 };
 
 static double since_start(uint64_t time)
@@ -448,8 +448,8 @@ uint32_t EXPORT(page_markers)(void)
 
 struct shown_marker {
 	const char *name, *fields;
-	uint32_t thread, cause; /* cause: a stack or NO_STACK */
-	double start, duration; /* ns, since the profile's start */
+	uint32_t thread, cause; /* cause: stack or NO_STACK */
+	double start, duration; /* ns; start is relative to the profile's start */
 };
 
 const struct shown_marker *EXPORT(page_marker)(uint32_t id)
@@ -500,7 +500,7 @@ struct code_function {
 	const char *build_id; /* "" if unknown */
 	const struct code_place *places;
 	uint32_t place_count, padding;
-	uint64_t start, size; /* an RVA; bytes */
+	uint64_t start, size; /* start is an RVA, size is in bytes */
 };
 
 /* Returns a function of the last search; valid until the next call. */

@@ -14,11 +14,11 @@
 #include "lib/model/tables/profile.h"
 
 enum slab_block {
-	BLOCK_META, /* of the recording and its threads */
+	BLOCK_META, /* facts about the recording and its threads */
 	BLOCK_TABLES, /* strings, functions, stacks */
 	BLOCK_SAMPLES,
 	BLOCK_MARKERS, /* markers, counters, allocations */
-	BLOCK_TEXTS, /* of source files */
+	BLOCK_TEXTS, /* text of source files */
 	SLAB_BLOCK_COUNT,
 };
 

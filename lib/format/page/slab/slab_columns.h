@@ -30,19 +30,19 @@ enum slab_table {
 };
 
 enum column_kind {
-	COLUMN_NUMBER, /* below the limit; 0: no limit */
-	COLUMN_SIGNED, /* likewise, often negative */
-	COLUMN_ASCENDING, /* difference from the previous row of the same parent */
-	COLUMN_NEAR, /* likewise, of numbers that go up and down */
-	COLUMN_ID, /* a row of the table `limit`, or UINT32_MAX */
-	COLUMN_NEAR_ID, /* likewise, near that of the previous row */
-	COLUMN_ROW, /* a row of that table */
-	COLUMN_PARENT, /* an earlier row of the same table, or UINT32_MAX */
-	COLUMN_VALUE, /* a struct marker_value, whose type is in an earlier column */
+	COLUMN_NUMBER, /* number below `limit`; limit 0: any number */
+	COLUMN_SIGNED, /* number that is often negative */
+	COLUMN_ASCENDING, /* number, as the difference from the previous row of the same parent */
+	COLUMN_NEAR, /* as COLUMN_ASCENDING, for numbers that also fall */
+	COLUMN_ID, /* row of table `limit`, or UINT32_MAX */
+	COLUMN_NEAR_ID, /* as COLUMN_ID, close to the previous row's value */
+	COLUMN_ROW, /* row of table `limit` */
+	COLUMN_PARENT, /* earlier row of the same table, or UINT32_MAX */
+	COLUMN_VALUE, /* struct marker_value, whose type is in an earlier column */
 	COLUMN_BYTES, /* raw bytes of the member */
-	COLUMN_TEXT, /* of an owned char *, which may be NULL */
-	COLUMN_SIZED_TEXT, /* likewise, followed by its size_t */
-	COLUMN_FORMAT, /* of a marker; a static text */
+	COLUMN_TEXT, /* owned char *, which may be NULL */
+	COLUMN_SIZED_TEXT, /* owned char * followed by its size_t */
+	COLUMN_FORMAT, /* static text with a marker format */
 };
 
 struct slab_column {
@@ -51,16 +51,17 @@ struct slab_column {
 	enum slab_block block;
 	enum column_kind kind;
 	uint32_t limit;
-	size_t offset, size; /* of the member in a row */
+	size_t offset, size; /* of the member within a row */
 };
 
 struct slab_table_row {
 	const char *name;
 	enum slab_block block;
 	enum slab_table parent; /* SLAB_NONE: the profile */
-	size_t offset; /* of the VEC in a row of the parent; of FIXED ones, of the rows */
+	size_t offset; /* offset of the VEC in a row of the parent; for FIXED tables, offset of the
+			  rows */
 	size_t row_size;
-	size_t fixed; /* rows; 0: a VEC */
+	size_t fixed; /* number of rows; 0: the rows are in a VEC */
 };
 
 extern const struct slab_column slab_columns[];

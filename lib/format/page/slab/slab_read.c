@@ -10,14 +10,14 @@
 
 struct slab_reader {
 	struct profile *profile;
-	bool is_known[SLAB_TABLE_COUNT]; /* its rows exist */
+	bool is_known[SLAB_TABLE_COUNT]; /* the rows of the table have been created */
 };
 
 /* A column's data in the block. */
 struct column_data {
 	char name[NAME_MAX_SIZE];
 	uint8_t width;
-	uint64_t count; /* values */
+	uint64_t count; /* number of values */
 	struct bytes bytes;
 };
 

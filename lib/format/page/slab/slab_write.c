@@ -10,10 +10,10 @@
 struct slab_writer {
 	/* A copy of the profile's struct, with categories from either source. */
 	struct profile view;
-	struct frame *frames; /* owned, NULL: those of the profile */
-	VEC(uint64_t) values; /* of the current column */
-	struct strbuf texts; /* likewise */
-	struct strbuf out; /* the current block */
+	struct frame *frames; /* owned; NULL: use the frames of the profile */
+	VEC(uint64_t) values; /* values of the current column */
+	struct strbuf texts; /* strings of the current column */
+	struct strbuf out; /* output of the current block */
 };
 
 /* Computes categories for the file, so that readers need no rules about languages. */

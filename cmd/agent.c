@@ -67,7 +67,7 @@ static const char name[] = "agent";
 struct agent {
 	struct filter_options filter;
 	struct live_options live;
-	struct output_options output; /* only some of these are options here */
+	struct output_options output; /* only some of its members are options here */
 	struct push_options push;
 };
 
@@ -197,7 +197,7 @@ struct keeper {
 	struct agent *agent;
 	char **argv;
 	int signals;
-	int alive; /* written by the recorder while it records; -1: it has ended */
+	int alive; /* written by the recorder while it records; -1: recorder has ended */
 	pid_t recorder;
 	bool is_ready, is_ending, is_reloading;
 };

@@ -22,11 +22,11 @@ extern const struct command command_attach;
 #define SHOWN_MAX 8
 
 struct attach {
-	struct caller *front; /* NULL if none */
+	struct caller *front; /* NULL: not started by the front process */
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
-	bool waits; /* until such a process exists */
+	bool waits; /* wait until a matching process exists */
 };
 
 static void make_table(struct option_table *t, void *ctx)

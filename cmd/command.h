@@ -11,8 +11,8 @@
 
 /* Exit statuses of prof itself; otherwise that of the recorded command is passed on. */
 enum {
-	EXIT_CANNOT_RECORD = 1, /* prof check */
-	EXIT_NOT_SANITIZED = 1, /* --check-sanitized */
+	EXIT_CANNOT_RECORD = 1, /* status of prof check */
+	EXIT_NOT_SANITIZED = 1, /* status of --check-sanitized */
 	EXIT_USAGE = 2, /* the command line is wrong */
 	EXIT_REFUSED = 125, /* the command line is right, but this machine or a file refuses */
 	EXIT_NOT_EXECUTABLE = 126,
@@ -27,9 +27,9 @@ struct defaults;
 typedef void option_table_fn(struct option_table *t, void *ctx);
 
 struct command {
-	const char *name; /* "record" */
-	const char *summary; /* one line for `prof --help` */
-	option_table_fn *options; /* NULL: prof-view defines them */
+	const char *name; /* name, such as "record" */
+	const char *summary; /* one-line description for `prof --help` */
+	option_table_fn *options; /* NULL: the options are defined in prof-view */
 	/* argv[0] is the command's name; returns the exit status. */
 	int (*run)(int argc, char **argv);
 	/* Runs the command as the helper of a caller; NULL: not possible. */

@@ -14,7 +14,7 @@
 extern const struct command command_config, command_record, command_attach;
 
 struct config {
-	const char *command; /* NULL: all */
+	const char *command; /* NULL: all commands */
 };
 
 static bool is_command(const char *name)

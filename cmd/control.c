@@ -32,18 +32,18 @@ extern const struct command command_pause, command_resume, command_snapshot, com
 	command_status;
 
 struct control {
-	const char *pid; /* NULL: the only one */
+	const char *pid; /* NULL: the only recording */
 	bool as_json;
 };
 
 /* A recording that answers. */
 struct recorder_at {
-	int fd; /* connected */
+	int fd; /* connected socket */
 	long pid;
 };
 
 struct recorders {
-	VEC(struct recorder_at) rows; /* by pid */
+	VEC(struct recorder_at) rows; /* sorted by pid */
 };
 
 static void recorders_release(struct recorders *r)

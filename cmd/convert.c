@@ -29,14 +29,14 @@ static const char name[] = "convert";
 struct convert {
 	struct output_options output;
 	struct query_filter filter;
-	bool is_filtered; /* set by an option of the query */
-	bool is_part; /* --from or --to */
+	bool is_filtered; /* an option of the query was given */
+	bool is_part; /* --from or --to was given */
 	bool cpu_only;
 	struct sanitize_settings sanitize;
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
-	const char *base_path; /* of --diff, or NULL */
+	const char *base_path; /* profile of --diff; NULL: none */
 	VEC(const char *) paths;
-	struct profile_file *files; /* in the order of the paths */
+	struct profile_file *files; /* files in command-line order */
 	struct profile_file base;
 };
 

@@ -20,7 +20,7 @@
 static const char name[] = "push";
 
 struct push_command {
-	struct output_options output; /* for reading a capture */
+	struct output_options output; /* settings for reading a capture */
 	const char *path, *address;
 	struct push_options who;
 };

@@ -20,14 +20,14 @@
 extern const struct command command_record;
 
 struct record {
-	bool open; /* show the profile at the end */
-	struct caller *front; /* NULL if none */
+	bool open; /* show the profile in a browser at the end */
+	struct caller *front; /* NULL: not started by the front process */
 	struct filter_options filter;
 	struct live_options live;
 	struct output_options output;
 	struct iteration_options iterations;
 	struct push_options push;
-	char **argv; /* of the command, NULL if none */
+	char **argv; /* command and its arguments; NULL: none */
 };
 
 #define AT(member) OPTION_AT(record, member)

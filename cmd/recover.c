@@ -28,7 +28,7 @@ struct recover {
 	struct output_options output;
 	struct identity owner; /* the invoking user */
 	VEC(const char *) places; /* folders and captures to search */
-	const char *path; /* path of the profile, set by --output; NULL: not given */
+	const char *path; /* path given by --output; NULL: none */
 	bool only_list;
 	size_t found, failed;
 };

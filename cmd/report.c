@@ -21,8 +21,8 @@ static const char name[] = "report";
 
 struct report_rows {
 	struct listing listing;
-	size_t left_out; /* rows omitted by the limit */
-	bool is_cut; /* a tree is deeper or larger than shown */
+	size_t left_out; /* number of rows omitted by the limit */
+	bool is_cut; /* the tree is deeper or larger than shown */
 };
 
 static void make_table(const struct report_options *o, const struct query *q,

@@ -29,14 +29,14 @@ struct script {
 	struct query_filter filter;
 	bool has[FIELD_COUNT];
 	const struct profile *profile;
-	struct strbuf *frames; /* lines, by frame_id; empty until needed */
+	struct strbuf *frames; /* lines by frame_id; empty until needed */
 	struct strbuf line;
 };
 
 /* A sample and its position. */
 struct place {
 	thread_id thread;
-	struct sample sample; /* copied, because rows move */
+	struct sample sample; /* copy of the sample, because rows move */
 };
 
 struct places {

@@ -27,7 +27,7 @@
 struct symbolize_command {
 	const char *input;
 	struct output_options output;
-	struct identity owner; /* the invoking user, who reads and writes the files */
+	struct identity owner; /* invoking user, who reads and writes the files */
 	struct outfile *out;
 	struct patch *patch;
 	struct file_set *files;
@@ -36,7 +36,7 @@ struct symbolize_command {
 	struct coverage coverage;
 	/* Writers of the profile, who must gain no access to other files. Only as root. */
 	struct readers authors;
-	int signal; /* signal that ended it; 0: none */
+	int signal; /* signal that ended naming; 0: none */
 };
 
 extern const struct command command_symbolize;

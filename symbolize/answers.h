@@ -28,8 +28,8 @@ struct place {
  * Groups one after the other: group i belongs to module i; the frames of the last lie in no module.
  */
 struct address_index {
-	struct place *rows; /* by address in each group */
-	size_t *ends; /* by group */
+	struct place *rows; /* sorted by address within each group */
+	size_t *ends; /* end of each group in `rows` */
 	size_t group_count;
 };
 
@@ -47,10 +47,11 @@ size_t address_index_count_distinct(const struct place *places, size_t count);
 #define NO_TEXT UINT32_MAX
 
 struct text {
-	const void *source; /* the symbolizer's pointer; only an identity once that is freed */
-	const char *text; /* the arena's, terminated */
+	const void *source; /* pointer from the symbolizer; only an identity after the symbolizer is
+			       freed */
+	const char *text; /* NUL-terminated, owned by the arena */
 	uint32_t size;
-	string_id id; /* NO_STRING until it is interned */
+	string_id id; /* NO_STRING: not interned yet */
 };
 
 /* A zeroed struct is empty. */
@@ -59,20 +60,20 @@ struct string_pool {
 	struct index index;
 	struct arena arena;
 	struct strbuf readable;
-	bool is_mangled; /* texts are names of functions, which may be mangled */
+	bool is_mangled; /* the texts are function names that may be mangled */
 };
 
 /* A function of a chain, outermost first. */
 struct named_level {
-	uint32_t func, file; /* in texts, or NO_TEXT */
+	uint32_t func, file; /* rows of texts, or NO_TEXT */
 	uint32_t line; /* 0: unknown */
-	bool is_named; /* func is a real name, not made up */
+	bool is_named; /* func is a real name, not a synthetic one */
 };
 
 /* An address with an answer. */
 struct named {
-	uint64_t func_start, func_size; /* RVA and bytes of the symbol, size 0: unknown */
-	size_t first_level; /* in levels */
+	uint64_t func_start, func_size; /* RVA and size of the symbol; size 0: unknown */
+	size_t first_level; /* index of the first level in `levels` */
 	uint32_t depth;
 	/* First place with this address in the request. Places are frames: 32 bits suffice. */
 	uint32_t place, place_count;
@@ -84,8 +85,8 @@ struct answers {
 	VEC(struct named) rows;
 	VEC(struct named_level) levels;
 	struct string_pool funcs, files;
-	enum symbol_reason reason; /* why the module has no names or lines */
-	char *debug_path; /* of the file with its debug information if not its own; or NULL */
+	enum symbol_reason reason; /* why the module lacks names or lines */
+	char *debug_path; /* separate file with the debug information; NULL: none */
 };
 
 /* Copies the answer for places[first … first + count), which have the same address. */

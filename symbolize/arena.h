@@ -9,7 +9,7 @@
 
 struct arena {
 	VEC(char *) blocks;
-	size_t used, size; /* of the last block */
+	size_t used, size; /* use and size of the last block */
 };
 
 /* Aligned to 8 bytes. */

@@ -19,7 +19,7 @@
 
 /* LLVMDisassembler_Option_… */
 #define OPTION_HEX 2u
-#define OPTION_OTHER_SYNTAX 4u /* of x86: Intel's */
+#define OPTION_OTHER_SYNTAX 4u /* Intel syntax on x86 */
 /* LLVMDisassembler_ReferenceType_In_… */
 #define REFERENCE_BRANCH 1u
 #define TEXT_SIZE 256
@@ -39,7 +39,7 @@ typedef const char *lookup_fn(void *ctx, uint64_t value, uint64_t *type, uint64_
 struct machine {
 	uint16_t machine;
 	const char *triple, *features, *arch, *syntax;
-	unsigned int step; /* bytes skipped at an invalid instruction */
+	unsigned int step; /* number of bytes skipped at an invalid instruction */
 	const char *initializers[3];
 };
 
@@ -81,7 +81,7 @@ static const char *const libraries[] = {
 /* Loaded once, and kept. */
 static struct {
 	void *handle;
-	bool lacks_all; /* the feature "all" */
+	bool lacks_all; /* the LLVM library does not know the feature "all" */
 	void *(*create)(const char *triple, const char *cpu, const char *features, void *ctx,
 			int tag, void *operand_info, lookup_fn *lookup);
 	int (*set_options)(void *disassembler, uint64_t options);

@@ -15,15 +15,15 @@
 #define NO_TARGET UINT64_MAX
 
 struct instruction {
-	uint32_t offset, size; /* in the code */
-	char *text; /* owned; ".byte 0x…" where the bytes are no instruction */
-	uint64_t target; /* target of a jump or call; NO_TARGET if unknown */
-	uint64_t data; /* address of pc-relative data; NO_TARGET: none */
+	uint32_t offset, size; /* position within the code */
+	char *text; /* owned; ".byte 0x…" for bytes that are not an instruction */
+	uint64_t target; /* target of a jump or call; NO_TARGET: none or unknown */
+	uint64_t data; /* address of pc-relative data; NO_TARGET: none or unknown */
 };
 
 struct disassembly {
 	VEC(struct instruction) rows;
-	const char *arch, *syntax; /* names shown by front-ends */
+	const char *arch, *syntax; /* names that front-ends show */
 };
 
 /*

@@ -169,23 +169,24 @@ int module_file_open(const struct module_search *search)
 
 struct module_files {
 	struct symbolizer_input input;
-	char *path; /* as the process saw it, even if deleted since */
+	char *path; /* path as the process saw it, even if deleted since */
 	bool was_deleted;
-	struct shared_fdes fdes; /* has its own lock */
-	pthread_mutex_t lock; /* of all members below */
+	struct shared_fdes fdes; /* with a lock of its own */
+	pthread_mutex_t lock; /* guards all members below */
 	unsigned int references;
 	bool was_searched, was_read;
-	bool has_debug, has_symbols; /* of the own file */
+	bool has_debug, has_symbols; /* properties of the module's own file */
 	struct debug_file debug;
 	bool was_searched_for_symbols;
-	struct debug_file symbols; /* of a kernel module without a file with lines */
+	/* File with symbols for a kernel module whose file has no lines. */
+	struct debug_file symbols;
 	int mini;
 	bool was_tabled;
 	struct symbol_table *table;
-	struct error table_error; /* why there is no table */
+	struct error table_error; /* why there is no symbol table */
 	struct debug_sections sections, shared;
 	enum symbol_reason reason;
-	struct error error; /* why there are no sections */
+	struct error error; /* why there are no debug sections */
 };
 
 struct module_files *module_files_new(const struct symbolizer_input *input)

@@ -20,10 +20,12 @@ struct readers;
 struct module_search {
 	const uint8_t *build_id;
 	size_t build_id_size;
-	uint64_t contents; /* without a build id: binary_contents_hash(); 0: unknown */
-	const char *paths[2]; /* its former places; relative ones are ignored, NULL is fine */
-	const char *const *dirs; /* from --debug-dir, NULL-terminated, or NULL */
-	const struct readers *readers; /* users who must be able to read `paths`; NULL: only we */
+	uint64_t contents; /* for a module without a build id: binary_contents_hash(); 0: unknown */
+	/* Former paths of the file; relative paths are ignored; may be NULL. */
+	const char *paths[2];
+	const char *const *dirs; /* folders of --debug-dir, NULL-terminated; may be NULL */
+	/* Users who must be able to read `paths`; NULL: only the current user. */
+	const struct readers *readers;
 };
 
 /*

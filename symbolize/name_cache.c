@@ -17,7 +17,8 @@
 
 struct entry {
 	uint64_t module, rva;
-	struct answer answer; /* the arena's; of an outcome: func is the path, depth the reason */
+	/* In the arena; for an outcome, func is the path and depth the reason. */
+	struct answer answer;
 };
 
 /* Entries last used at about the same time. */
@@ -30,7 +31,7 @@ struct generation {
 
 struct name_cache {
 	pthread_mutex_t lock;
-	size_t bytes; /* of one generation at most */
+	size_t bytes; /* maximum size of a generation */
 	struct generation now, before;
 };
 

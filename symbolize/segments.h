@@ -17,8 +17,8 @@
 /* [start, end); empty ones are ignored. */
 struct interval {
 	uint64_t start, end;
-	uint32_t id; /* the caller's; not NO_SEGMENT */
-	uint32_t rank; /* of two equal ranges the one with the higher rank is inner */
+	uint32_t id; /* any id but NO_SEGMENT */
+	uint32_t rank; /* if two ranges are equal, the one with the higher rank is inner */
 };
 
 struct intervals {
@@ -28,7 +28,7 @@ struct intervals {
 /* Reaches to the start of the next segment. */
 struct segment {
 	uint64_t start;
-	uint32_t id; /* NO_SEGMENT: a gap */
+	uint32_t id; /* NO_SEGMENT: no range covers it */
 };
 
 struct segments {
@@ -45,8 +45,8 @@ void segments_build(struct segments *s, struct intervals *intervals);
  * except `out` at first; ended by segments_builder_finish().
  */
 struct segments_builder {
-	struct segments *out; /* must be empty at first */
-	VEC(struct interval) open; /* ranges begun and not ended, innermost last */
+	struct segments *out; /* initially empty */
+	VEC(struct interval) open; /* open ranges, innermost last */
 };
 void segments_builder_add(struct segments_builder *b, const struct interval *next);
 void segments_builder_finish(struct segments_builder *b);

@@ -195,12 +195,12 @@ enum source_outcome source_text_read(const struct readers *readers, const char *
 struct candidate {
 	source_file_id file;
 	uint64_t frames;
-	int64_t built_ns; /* the oldest binary with code from it; INT64_MAX: unknown */
-	int root; /* of the process with most of its frames, an open folder; 0: ours */
-	module_id last_module; /* the last whose users were added to the readers */
+	int64_t built_ns; /* time of the oldest binary with its code; INT64_MAX: unknown */
+	int root; /* open root folder of the process with most of its frames; 0: prof's own root */
+	module_id last_module; /* last module whose users were added to the readers */
 	struct readers readers;
 	char *path;
-	enum source_outcome outcome; /* SOURCE_OUTCOME_COUNT: was not tried */
+	enum source_outcome outcome; /* SOURCE_OUTCOME_COUNT: not tried yet */
 	struct source_text source;
 };
 
@@ -211,8 +211,8 @@ struct collection {
 	struct sources_stats *stats;
 	struct candidate *rows;
 	size_t count;
-	uint64_t bytes; /* of the files taken so far; atomically */
-	bool is_stopped; /* atomically */
+	uint64_t bytes; /* size of the files taken so far; accessed atomically */
+	bool is_stopped; /* accessed atomically */
 };
 
 /* A frame in a file, seen from a root. */

@@ -20,11 +20,11 @@ enum source_outcome {
 	SOURCE_TAKEN,
 	SOURCE_MISSING, /* not on this machine, or not a regular file */
 	SOURCE_FORBIDDEN, /* the invoking user may not read it */
-	SOURCE_NOT_THEIRS, /* a recorded user who ran code of it may not read it */
-	SOURCE_NO_CODE, /* its name or bytes are not those of source code */
-	SOURCE_TOO_LARGE, /* too large for a single file */
-	SOURCE_NO_ROOM, /* all together would be too large */
-	SOURCE_SILENT, /* its file system did not answer */
+	SOURCE_NOT_THEIRS, /* a recorded user who ran code of the file may not read it */
+	SOURCE_NO_CODE, /* name or contents do not look like source code */
+	SOURCE_TOO_LARGE, /* larger than the limit for a file */
+	SOURCE_NO_ROOM, /* all files together would be larger than their limit */
+	SOURCE_SILENT, /* the file system did not answer */
 	SOURCE_OUTCOME_COUNT,
 };
 
@@ -32,7 +32,7 @@ enum source_outcome {
 bool source_texts_is_code(const char *path);
 
 struct source_text {
-	char *text; /* owned by the caller once it is taken */
+	char *text; /* the caller that takes it becomes the owner */
 	size_t size;
 	int64_t modified_ns;
 };
@@ -54,15 +54,16 @@ const char *source_outcome_text(enum source_outcome outcome);
 #define SOURCES_TOTAL_BYTES ((uint64_t)32 << 20)
 
 struct sources_options {
-	struct file_set *files; /* the modules' by module.file_key, and their roots; NULL: none */
-	struct identity owner; /* files are read with this user's permissions */
+	/* Files of modules by module.file_key, and their roots; NULL: none. */
+	struct file_set *files;
+	struct identity owner; /* user whose permissions apply to reading files */
 	/*
 	 * Possible users of functions whose users are unknown; NULL: none. Users of modules are
 	 * checked in any case.
 	 */
 	const struct readers *unknown_readers;
-	uint64_t file_bytes, total_bytes; /* limits */
-	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
+	uint64_t file_bytes, total_bytes; /* limits for a file, and for all files */
+	uint64_t stall_ns; /* time after which files without an answer are given up; 0: never */
 	/* As in struct naming, of files; may be NULL. */
 	enum workers_wish (*progress)(void *ctx, size_t done, size_t count);
 	void *ctx;
@@ -70,8 +71,8 @@ struct sources_options {
 
 struct sources_stats {
 	uint32_t files[SOURCE_OUTCOME_COUNT];
-	uint32_t newer; /* of those taken: changed after a binary was built from them */
-	uint64_t bytes; /* of those taken */
+	uint32_t newer; /* files taken that changed after a binary was built from them */
+	uint64_t bytes; /* size of the files taken */
 };
 
 /*

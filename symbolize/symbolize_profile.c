@@ -23,7 +23,7 @@
 /* The kernel's symbols: those given, else its list, which is read once, on the first request. */
 struct kernel_list {
 	pthread_mutex_t lock;
-	const struct kernel_table *given; /* NULL: none are */
+	const struct kernel_table *given; /* kernel symbols that were passed in; NULL: none */
 	int fd; /* borrowed; -1: not available */
 	bool was_read;
 	struct kernel_table *table; /* NULL: not available */
@@ -37,8 +37,8 @@ struct name_task {
 	/* Without the kernel's symbols; rvas: of all parts of the module, NULL if this is all. */
 	struct symbolizer_input input;
 	struct kernel_list *kernel;
-	struct name_cache *cache; /* NULL: none */
-	const struct place *places; /* in order of their addresses */
+	struct name_cache *cache; /* may be NULL */
+	const struct place *places; /* sorted by address */
 	size_t count;
 	/* Called between batches; true stops, and the rest stays unnamed. */
 	bool (*should_stop)(void *ctx);
@@ -105,7 +105,7 @@ struct group {
 
 struct groups {
 	VEC(struct group) rows;
-	VEC(uint64_t) rvas; /* the address of each */
+	VEC(uint64_t) rvas; /* addresses of the places */
 };
 
 static size_t open_symbolizers(const struct name_task *task, const struct groups *groups,
@@ -247,11 +247,11 @@ static void name_places(const struct name_task *task, struct answers *names)
 
 /* A module, or a part of one. */
 struct job {
-	module_id module; /* or NO_MODULE */
+	module_id module; /* NO_MODULE: no module */
 	char *path;
 	struct name_task task;
 	struct answers names;
-	uint64_t ns; /* spent on it */
+	uint64_t ns; /* time spent on the module */
 };
 
 /* Not freed, with all that it refers to, if jobs were abandoned. */
@@ -263,9 +263,9 @@ struct run {
 	struct address_index index;
 	struct kernel_list kernel;
 	VEC(struct job) jobs;
-	VEC(uint32_t) order; /* of starting */
-	VEC(uint64_t *) expected; /* addresses of modules in parts */
-	bool is_stopped; /* atomically */
+	VEC(uint32_t) order; /* order in which jobs start */
+	VEC(uint64_t *) expected; /* addresses for modules that are split into parts */
+	bool is_stopped; /* accessed atomically */
 };
 
 static bool should_stop(void *ctx)

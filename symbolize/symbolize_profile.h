@@ -17,16 +17,16 @@
 #include "symbolize/name_cache.h"
 
 struct symbolize_options {
-	struct file_set *files; /* by module.file_key; NULL: none */
+	struct file_set *files; /* open files by module.file_key; NULL: none */
 	/*
 	 * Sealed, with the symbols of all kernel frames; NULL: use the kernel's list among the
 	 * files.
 	 */
 	const struct kernel_table *kernel_symbols;
-	const struct debug_search *search; /* for debug files, or NULL */
-	struct name_cache *cache; /* of names from profile to profile; NULL: none */
-	unsigned int threads; /* naming side by side; 0: one for each CPU */
-	uint64_t stall_ns; /* give up files that do not answer for so long; 0: wait */
+	const struct debug_search *search; /* settings for debug files; may be NULL */
+	struct name_cache *cache; /* cache of names across profiles; NULL: none */
+	unsigned int threads; /* number of threads; 0: one for each CPU */
+	uint64_t stall_ns; /* time after which files without an answer are given up; 0: never */
 	/*
 	 * Called now and then with the modules (or parts of large ones) done and in total, in the
 	 * caller's thread. Any wish but to go on stops and keeps the names found so far.

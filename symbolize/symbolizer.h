@@ -14,7 +14,7 @@
 #include "lib/model/tables/modules.h"
 
 struct location {
-	const char *func; /* NULL: unknown; as in the file, not demangled */
+	const char *func; /* name as in the file, not demangled; NULL: unknown */
 	const char *file; /* NULL: unknown */
 	uint32_t line; /* 0: unknown */
 };
@@ -24,13 +24,13 @@ struct location {
  * and chains belong to the symbolizer and live until it is freed.
  */
 struct answer {
-	const char *func; /* the symbol that covers the address; NULL: unknown */
-	uint64_t func_start, func_size; /* RVA and bytes; size 0: unknown */
-	bool is_synthetic; /* func is not a name but fun_<hex> */
-	bool is_stub; /* the linker made it, to lead to func */
+	const char *func; /* symbol that covers the address; NULL: unknown */
+	uint64_t func_start, func_size; /* RVA and size; size 0: unknown */
+	bool is_synthetic; /* func is a synthetic name, fun_<hex> */
+	bool is_stub; /* the linker created the code, which leads to func */
 	/* The end of func is the next symbol's start: func_size is too large. */
 	bool is_reach_guessed;
-	struct location *chain; /* outermost first; NULL: unknown */
+	struct location *chain; /* outermost function first; NULL: unknown */
 	size_t depth;
 };
 
@@ -45,20 +45,23 @@ struct module_files;
  */
 struct symbolizer_input {
 	const struct module *module; /* NULL only for kernel addresses */
-	const char *path; /* of the module, as its process saw it */
-	int fd; /* the opened file, or -1; only pread() or map it, do not close it */
-	int root; /* of its process, an open folder, if it differs from ours; else 0 */
-	const struct debug_search *search; /* for debug files; NULL: only in the system's folder */
-	struct module_files *files; /* found by the members above; NULL: each searches anew */
+	const char *path; /* path of the module, as its process saw it */
+	int fd; /* open file, or -1; may be mapped or read by pread(), but not closed */
+	int root; /* open root folder of the process, if it differs from prof's own; otherwise 0 */
+	/* Settings for debug files; NULL: only the system's folder is searched. */
+	const struct debug_search *search;
+	struct module_files *files; /* files found with the members above; NULL: each symbolizer
+				       searches on its own */
 	const struct kernel_table *kernel_symbols; /* NULL: not available */
-	bool has_symbols; /* the symbol table is asked before this symbolizer */
-	const uint64_t *rvas; /* addresses of later lookups, ascending; NULL: not known */
+	bool has_symbols; /* a preceding symbolizer knows the symbol table */
+	const uint64_t *rvas; /* addresses of later lookups, ascending; NULL: unknown */
 	size_t rva_count;
 };
 
 struct symbolizer_ops {
 	const char *name;
-	bool reads_symbols; /* of the file: those after it need not give functions names */
+	bool reads_symbols; /* reads the file's symbols, so later symbolizers need not name
+			       functions */
 	/*
 	 * Returns 0 and *out, -ENOENT if it has nothing for this module, else another negative
 	 * errno.

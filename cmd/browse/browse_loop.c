@@ -18,10 +18,10 @@ static const char name[] = "browse";
 
 struct browse {
 	struct browse_options options;
-	struct profile_file file; /* with one file */
-	struct sides sides; /* with two files */
-	struct profile *profiles[SIDE_COUNT]; /* of the first run a side */
-	int side; /* the side shown */
+	struct profile_file file; /* used for one file */
+	struct sides sides; /* used for two files */
+	struct profile *profiles[SIDE_COUNT]; /* profile of the first run of each side */
+	int side; /* side that is shown */
 };
 
 static void describe(void *ctx, const struct query *q, struct strbuf *out)

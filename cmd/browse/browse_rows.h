@@ -25,15 +25,15 @@ struct rows_source {
 };
 
 struct rows {
-	size_t cursor, top; /* rows */
-	uint64_t id; /* of the cursor's row */
+	size_t cursor, top; /* row numbers */
+	uint64_t id; /* id of the cursor's row */
 	bool is_moved; /* the user moved the cursor, so it follows its row */
-	size_t widths[LISTING_COLUMNS_MAX]; /* of columns, which only grow */
-	size_t columns; /* of the last listing */
-	int height; /* lines of the screen */
+	size_t widths[LISTING_COLUMNS_MAX]; /* column widths, which only grow */
+	size_t columns; /* number of columns in the last listing */
+	int height; /* height of the screen in lines */
 	regex_t regex;
 	bool has_regex;
-	size_t found; /* rows that match */
+	size_t found; /* number of matching rows */
 };
 
 void rows_release(struct rows *r);

@@ -29,15 +29,15 @@
 struct top {
 	struct top_options options;
 	struct moving *moving;
-	int fd; /* source of the records */
+	int fd; /* descriptor that delivers the records */
 	pid_t recorder;
-	bool has_ended; /* there will be no more data */
+	bool has_ended; /* no more data will come */
 	/* State of the view, which may be frozen. */
 	struct moving_counts counts;
 	uint64_t until_ns;
 	bool has_waits;
 
-	struct error err; /* reason, unless the recorder ended by itself */
+	struct error err; /* reason, unless the recorder ended normally */
 };
 
 #define STEP_MS 100

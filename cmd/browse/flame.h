@@ -7,18 +7,18 @@
 
 struct flame_box {
 	uint32_t node;
-	int level, column, width; /* on the screen, in characters */
+	int level, column, width; /* position on the screen, in characters */
 };
 
 struct flame {
-	VEC(struct flame_box) boxes; /* parents first */
-	size_t cursor; /* box */
-	uint64_t cursor_path, zoom_path; /* as in struct model; 0: none */
-	uint32_t zoom; /* node; QUERY_NO_NODE: all */
-	int top; /* first level that is shown */
+	VEC(struct flame_box) boxes; /* parents before children */
+	size_t cursor; /* index of a box */
+	uint64_t cursor_path, zoom_path; /* path hashes as in struct model; 0: none */
+	uint32_t zoom; /* node; QUERY_NO_NODE: the whole tree */
+	int top; /* first level on the screen */
 	int levels; /* number of levels */
-	int line, height, columns; /* of the screen */
-	bool is_dense; /* half blocks, without names */
+	int line, height, columns; /* position and size on the screen */
+	bool is_dense; /* drawn with half blocks, without names */
 };
 
 void flame_release(struct flame *f);

@@ -19,27 +19,27 @@ enum model_form {
 	MODEL_TABLE,
 	MODEL_TREE,
 	MODEL_INVERTED,
-	MODEL_CALLERS, /* of a function */
+	MODEL_CALLERS, /* callers of a function */
 };
 
 struct model {
 	struct profile *profile; /* borrowed */
 	VEC(struct query_filter)
-	filters; /* the last is in force; earlier ones are kept for undo */
-	VEC(char *) texts; /* of the filters, and of `function`; owned */
+	filters; /* the last filter is in effect; earlier filters are kept for undo */
+	VEC(char *) texts; /* strings of the filters and of `function`; owned */
 	enum model_form form;
 	enum query_by by;
 	enum query_order order;
-	const char *function; /* the function whose callers are shown */
-	double min_share; /* of trees */
+	const char *function; /* function whose callers are shown */
+	double min_share; /* minimum share in trees */
 	struct query query;
 	bool has_query;
-	struct query_table table; /* of MODEL_TABLE */
-	struct query_tree tree; /* of the others */
-	VEC(uint32_t) nodes; /* nodes of the tree shown as rows */
-	uint64_t *paths; /* by node: hash of the names from the root */
-	struct index
-		toggled; /* path hashes of light nodes that are open, heavy ones that are closed */
+	struct query_table table; /* for MODEL_TABLE */
+	struct query_tree tree; /* for all other kinds */
+	VEC(uint32_t) nodes; /* tree nodes shown as rows */
+	uint64_t *paths; /* by node: hash of the names on the path from the root */
+	struct index toggled; /* path hashes of light nodes that are open, and of heavy nodes that
+				 are closed */
 	VEC(uint64_t) toggled_paths;
 };
 

@@ -10,14 +10,14 @@
 #include "lib/model/meaning/titles.h"
 
 enum view {
-	VIEW_FUNCTIONS, /* a table, by anything */
+	VIEW_FUNCTIONS, /* a table by any key */
 	VIEW_TREE,
 	VIEW_INVERTED,
 	VIEW_FLAME,
-	VIEW_THREADS, /* over time */
-	VIEW_LINES, /* of a function */
+	VIEW_THREADS, /* threads over time */
+	VIEW_LINES, /* source lines of a function */
 	VIEW_ASSEMBLY,
-	VIEW_DIFFERENCE, /* of two files */
+	VIEW_DIFFERENCE, /* difference between two files */
 	VIEW_COUNT,
 };
 
@@ -27,10 +27,10 @@ struct screen;
 struct screen_source {
 	void *ctx;
 	const char *command; /* "top" */
-	const char *path; /* in the form that prof report accepts; NULL: not a file */
-	struct reader writer; /* of the file */
-	const char *const *debug_dirs; /* NULL-terminated; NULL: none */
-	int period_ms; /* between two updates; 0: the profile is static */
+	const char *path; /* path as prof report accepts it; NULL: not a file */
+	struct reader writer; /* user who wrote the file */
+	const char *const *debug_dirs; /* folders of --debug-dir, NULL-terminated; may be NULL */
+	int period_ms; /* time between updates; 0: static profile */
 	/* Updates the screen's model, unless `is_frozen`. False if there will be no more data. */
 	bool (*renew)(void *ctx, struct screen *s, bool is_frozen);
 	/* Appends the text of the first line that follows the selection. */
@@ -53,19 +53,19 @@ struct screen {
 	struct rows rows[VIEW_COUNT];
 	struct flame flame;
 	enum view view, before;
-	struct listing detail; /* of VIEW_LINES and VIEW_ASSEMBLY */
-	struct listing difference; /* of VIEW_DIFFERENCE */
+	struct listing detail; /* for VIEW_LINES and VIEW_ASSEMBLY */
+	struct listing difference; /* for VIEW_DIFFERENCE */
 	struct strbuf difference_line;
 	char *detail_title; /* owned */
-	const char *detail_function; /* the model's */
-	VEC(thread_id) threads; /* of VIEW_THREADS, the busiest first */
-	struct thread_titles titles; /* of VIEW_THREADS */
-	uint64_t range_from, range_until; /* ns; both 0: no range */
-	int column; /* of the cursor on the time axis */
-	char prompt; /* '/' or ':' while text is typed; 0: no prompt */
+	const char *detail_function; /* owned by the model */
+	VEC(thread_id) threads; /* for VIEW_THREADS, busiest first */
+	struct thread_titles titles; /* for VIEW_THREADS */
+	uint64_t range_from, range_until; /* selected range in ns; both 0: none */
+	int column; /* cursor position on the time axis */
+	char prompt; /* '/' or ':' while the user types; 0: no prompt */
 	struct strbuf typed;
 	struct strbuf message;
-	bool is_frozen, has_help, is_over; /* is_over: there will be no more data */
+	bool is_frozen, has_help, is_over; /* is_over: no more data will come */
 	int help_top;
 	bool is_done;
 };

@@ -16,11 +16,11 @@ enum term_style {
 	TERM_PLAIN,
 	TERM_DIM,
 	TERM_BOLD,
-	TERM_TITLE, /* column headings, and the first line */
+	TERM_TITLE, /* column headings and the first line */
 	TERM_SELECTED,
 	TERM_FOUND,
 	TERM_ALERT,
-	TERM_HOT, /* a large share */
+	TERM_HOT, /* a large share of the total */
 	TERM_WARM,
 	TERM_STYLE_COUNT,
 };
@@ -30,8 +30,8 @@ enum term_style {
 
 /* Keys other than characters. */
 enum term_key {
-	TERM_KEY_NONE = -1, /* timeout */
-	TERM_KEY_UP = 0x110000, /* above all characters */
+	TERM_KEY_NONE = -1, /* timed out */
+	TERM_KEY_UP = 0x110000, /* greater than any character */
 	TERM_KEY_DOWN,
 	TERM_KEY_LEFT,
 	TERM_KEY_RIGHT,
@@ -45,9 +45,9 @@ enum term_key {
 	TERM_KEY_BACK_TAB,
 	TERM_KEY_DELETE, /* deletes the character before the cursor */
 	TERM_KEY_RESIZE,
-	TERM_KEY_CLICK, /* at the position that term_mouse() returns */
+	TERM_KEY_CLICK, /* click at the position returned by term_mouse() */
 	TERM_KEY_DOUBLE_CLICK,
-	TERM_KEY_PRESS, /* begins a drag */
+	TERM_KEY_PRESS, /* start of a drag */
 	TERM_KEY_RELEASE,
 	TERM_KEY_WHEEL_UP,
 	TERM_KEY_WHEEL_DOWN,

@@ -20,12 +20,12 @@ struct caller {
 	int socket;
 	int fetcher; /* socket of the downloading process; -1: none */
 	int ready_fd; /* descriptor of --ready-fd; -1: none */
-	int control; /* control socket, which listens; -1: none */
+	int control; /* listening control socket; -1: none */
 	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	int command_fd; /* pidfd of the command; -1: none */
 	pid_t command;
 	bool gone; /* the socket has reached end of file */
-	bool ended; /* the command has ended, with the status: */
+	bool ended; /* the command has ended with this status: */
 	int wait_status;
 	uint64_t cpu_ns;
 	struct signal_event signals[CALLER_SIGNALS];

@@ -23,17 +23,17 @@
 
 struct control_client {
 	int fd;
-	size_t used; /* bytes in `line` */
-	char *line; /* CONTROL_LINE_MAX bytes */
+	size_t used; /* number of bytes in `line` */
+	char *line; /* buffer of CONTROL_LINE_MAX bytes */
 };
 
 struct control_socket {
 	int fd; /* -1: not listening */
-	int folder; /* of the socket; -1: another process removes it */
+	int folder; /* folder of the socket; -1: a different process removes the socket */
 	char *name, *path;
 	uid_t owner;
 	size_t client_count;
-	struct control_client clients[CONTROL_CLIENTS_MAX]; /* the longest silent first */
+	struct control_client clients[CONTROL_CLIENTS_MAX]; /* longest silent client first */
 };
 
 #define CONTROL_SOCKET_INIT ((struct control_socket){.fd = -1, .folder = -1})

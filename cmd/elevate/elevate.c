@@ -32,16 +32,16 @@
 
 struct front {
 	const struct pipeline_options *options;
-	char *program; /* path of prof's own file */
+	char *program; /* path of prof's executable */
 	struct signals signals;
 	struct sudo sudo;
 	struct child *child;
-	bool executed, ended; /* state of the command */
+	bool executed, ended; /* whether the command was executed, and has ended */
 	pid_t fetcher; /* 0: none */
-	struct control_socket control; /* answered by the helper */
-	struct preload preload; /* of the command */
-	int fetch_socket; /* until passed to the helper; -1: none */
-	int interrupted; /* signal that came before the helper started; 0: none */
+	struct control_socket control; /* control socket that the helper serves */
+	struct preload preload; /* library that the command loads */
+	int fetch_socket; /* socket until it is passed to the helper; -1: none */
+	int interrupted; /* signal received before the helper started; 0: none */
 };
 
 static void front_release(struct front *f)

@@ -15,14 +15,14 @@
 
 struct signal_event {
 	int signal;
-	bool from_terminal; /* the command received it as well */
+	bool from_terminal; /* from the terminal, so the command received the signal as well */
 };
 
 struct signals {
-	int fd; /* readable when one has arrived */
+	int fd; /* readable when a signal has arrived */
 	/* State at the start of prof, restored for the command. */
 	sigset_t inherited_mask, inherited_ignored;
-	int last_signal; /* the last signal, its sender and time */
+	int last_signal; /* last signal with its sender and time */
 	pid_t last_sender;
 	uint64_t last_ns;
 	/* Returns signals that another process received on behalf of this one; NULL: none. */

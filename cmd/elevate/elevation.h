@@ -29,25 +29,25 @@
 
 enum elevation_kind {
 	ELEVATION_HELLO = 1,
-	ELEVATION_START, /* value: bit set of the descriptors sent, 1 << enum elevation_fd */
+	ELEVATION_START, /* value: set of descriptors sent, as bits 1 << enum elevation_fd */
 	ELEVATION_READY,
-	ELEVATION_EXECUTED, /* value: 0, or a negative errno and text */
-	ELEVATION_SIGNAL, /* value: its number */
-	ELEVATION_ENDED, /* value: as from wait(2); cpu_ns */
+	ELEVATION_EXECUTED, /* value: 0, or a negative errno with text */
+	ELEVATION_SIGNAL, /* value: signal number */
+	ELEVATION_ENDED, /* value: wait status; cpu_ns */
 	ELEVATION_DONE, /* value: exit status of prof */
-	ELEVATION_FORK, /* value: the variant to fork; the new command waits */
-	ELEVATION_FORKED, /* value: as in START; text: why it failed */
+	ELEVATION_FORK, /* value: number of the variant to fork; the new command waits */
+	ELEVATION_FORKED, /* value: as for START; text: reason for a failure */
 };
 
 /* Descriptors in the order in which they are sent. */
 enum elevation_fd {
 	ELEVATION_STDERR,
 	ELEVATION_STDOUT,
-	ELEVATION_FOLDER, /* the working directory */
-	ELEVATION_COMMAND, /* pidfd of the waiting command; not of START with --iterations */
+	ELEVATION_FOLDER, /* working directory */
+	ELEVATION_COMMAND, /* pidfd of the waiting command; not sent with START for --iterations */
 	ELEVATION_READY_FD, /* descriptor of --ready-fd */
 	ELEVATION_FETCHER, /* socket of the process that downloads debug files */
-	ELEVATION_CONTROL, /* control socket, which listens */
+	ELEVATION_CONTROL, /* listening control socket */
 	ELEVATION_CONTROL_FD, /* descriptors of --control-fd */
 	ELEVATION_ACK_FD,
 	ELEVATION_FD_COUNT,
@@ -56,10 +56,10 @@ enum elevation_fd {
 struct elevation_message {
 	uint32_t kind;
 	int32_t value;
-	uint32_t from_terminal; /* of SIGNAL */
+	uint32_t from_terminal; /* for SIGNAL */
 	uint32_t reserved;
-	uint64_t cpu_ns; /* of ENDED: as child_cpu_ns() */
-	char text[512]; /* of EXECUTED and FORKED; terminated */
+	uint64_t cpu_ns; /* for ENDED: child_cpu_ns() */
+	char text[512]; /* for EXECUTED and FORKED; NUL-terminated */
 };
 
 /*

@@ -11,20 +11,20 @@
 #include "lib/base/text.h"
 
 static const cap_value_t recording[] = {
-	CAP_BPF, /* maps grow while recording */
-	CAP_PERFMON, /* CPUs come online */
-	CAP_IPC_LOCK, /* rings of several recorders at once */
-	CAP_SYS_PTRACE, /* other users' /proc/PID/maps and root */
-	CAP_DAC_READ_SEARCH, /* the mapped files */
-	CAP_CHECKPOINT_RESTORE, /* following /proc/PID/map_files, for deleted files */
-	CAP_SYSLOG, /* addresses in /proc/kallsyms */
-	CAP_KILL, /* the command runs as the invoking user */
-	CAP_SETUID, /* files are written as that user */
+	CAP_BPF, /* to enlarge maps while recording */
+	CAP_PERFMON, /* to sample CPUs that come online */
+	CAP_IPC_LOCK, /* for the rings of several recorders at once */
+	CAP_SYS_PTRACE, /* to read other users' /proc/PID/maps and root */
+	CAP_DAC_READ_SEARCH, /* to read mapped files */
+	CAP_CHECKPOINT_RESTORE, /* to follow /proc/PID/map_files, for deleted files */
+	CAP_SYSLOG, /* to read addresses in /proc/kallsyms */
+	CAP_KILL, /* to signal a command that runs as the invoking user */
+	CAP_SETUID, /* to write files as the invoking user */
 	CAP_SETGID,
 };
 
 static const cap_value_t writing_as_root[] = {
-	CAP_DAC_OVERRIDE, CAP_FOWNER, /* replacing a file in a sticky folder */
+	CAP_DAC_OVERRIDE, CAP_FOWNER, /* to replace a file in a sticky folder */
 };
 
 /*

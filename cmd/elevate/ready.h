@@ -9,8 +9,8 @@
 #include "lib/base/outfile.h"
 
 struct ready {
-	int fd; /* -1 if none, or already done */
-	struct outfile *file; /* NULL if none, or already done */
+	int fd; /* -1: none, or already written */
+	struct outfile *file; /* NULL: none, or already written */
 };
 
 /* -EBADF if the descriptor of --ready-fd is not writable. */

@@ -14,10 +14,10 @@
 #include "lib/base/error.h"
 
 struct sudo {
-	pid_t pid; /* 0: none */
-	int pidfd; /* readable when sudo has ended; -1: none */
-	int socket; /* connected to the program's standard input; -1: none */
-	int errors; /* standard error of sudo and the program; -1: none */
+	pid_t pid; /* 0: not running */
+	int pidfd; /* readable once sudo has ended; -1: none */
+	int socket; /* socket connected to the standard input of the program; -1: none */
+	int errors; /* pipe from standard error of sudo and the program; -1: none */
 };
 
 /* True if PATH has sudo. */

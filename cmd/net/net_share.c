@@ -32,7 +32,7 @@
 /* Profiles shared by the user, with the right to delete each: one file of mode 0600 each. */
 
 struct shared_row {
-	char *token; /* its name in the store; strings are owned */
+	char *token; /* name of the profile in the store; all strings are owned */
 	char *store, *url, *right, *name, *time;
 };
 
@@ -177,12 +177,12 @@ static int shared_list_remove(const char *token, struct error *err)
 static const char name[] = "share";
 
 struct share {
-	const char *path, *deleted; /* file to share; name or address to delete */
+	const char *path, *deleted; /* file to share; name or address of a profile to delete */
 	const char *store, *front_end;
 	struct sanitize_settings sanitize;
 	bool full, yes, lists;
 	struct profile *profile; /* owned */
-	char *body; /* compressed; owned */
+	char *body; /* compressed profile; owned */
 	size_t size;
 };
 

@@ -35,9 +35,9 @@
 /* Opens an address in the user's browser. */
 
 struct browser {
-	char *folder, *page; /* a page that redirects to the address; owned */
-	bool is_missing; /* there is a display, but no program that opens browsers */
-	int starter; /* receives the name of that page; 0: none */
+	char *folder, *page; /* folder and page that redirects to the address; owned */
+	bool is_missing; /* there is a display, but no program to open a browser */
+	int starter; /* receives the path of the page; 0: none */
 };
 
 #define ANCESTORS_MAX 32
@@ -264,12 +264,12 @@ static const char name[] = "view";
 struct view {
 	struct output_options options;
 	VEC(const char *) paths;
-	const char *front_end; /* an address or a folder; NULL: the public one */
-	uint64_t idle_ns; /* 0: never exits */
-	bool is_alone; /* no terminal, and no --idle option */
+	const char *front_end; /* address or folder; NULL: the public front-end */
+	uint64_t idle_ns; /* 0: never exit */
+	bool is_alone; /* no terminal and no --idle */
 	uint16_t port; /* 0: any free port */
 	bool no_open;
-	bool is_page, is_firefox; /* shows the page of an .html file; shows the front-end */
+	bool is_page, is_firefox; /* show the page of an .html file; show the front-end */
 	struct viewer viewer;
 	struct server *server;
 	struct signals signals;

@@ -43,16 +43,16 @@
 /* Sends a window, which is a profile, to an engine, and classifies the result. */
 
 enum window_fate {
-	WINDOW_SENT, /* accepted, as far as the engine stores it */
-	WINDOW_LATER, /* must be sent again */
-	WINDOW_REFUSED, /* will never be accepted */
+	WINDOW_SENT, /* accepted, in so far as the engine stores it */
+	WINDOW_LATER, /* to be sent again */
+	WINDOW_REFUSED, /* rejected for good */
 };
 
 struct window_send {
-	const char *host, *service, *fallback; /* the last two as in fleet_origin, or "" */
+	const char *host, *service, *fallback; /* service and fallback as in fleet_origin, or "" */
 	size_t max_series;
-	const char *const *labels; /* "key=value", NULL-terminated */
-	size_t request_bytes; /* lowered after refusals; 0: the default */
+	const char *const *labels; /* "key=value" strings, NULL-terminated */
+	size_t request_bytes; /* limit, lowered after rejections; 0: the default */
 };
 
 /*
@@ -345,17 +345,17 @@ struct settings {
 };
 
 struct pusher {
-	int socket; /* -1: the peer has ended */
-	const char *spool; /* "": none */
+	int socket; /* -1: the peer has closed it */
+	const char *spool; /* "": no spool */
 	struct fleet_engine engine;
 	struct window_send send;
 	struct outbox outbox;
 	struct backoff backoff;
 	struct push_report report;
-	int status; /* of the latest answer; 0: none */
+	int status; /* status of the latest answer; 0: none */
 	uint64_t retry_after_s;
-	uint64_t end_ns; /* deadline; 0: not yet known */
-	int disk_failure; /* the last one reported; negative errno */
+	uint64_t end_ns; /* deadline; 0: none so far */
+	int disk_failure; /* negative errno of the last failure reported */
 	char shown[sizeof(((struct push_report *)0)->words)];
 };
 

@@ -29,7 +29,7 @@
 struct scripts {
 	struct strings paths;
 	const struct readers *owners;
-	uint64_t left; /* remaining bytes */
+	uint64_t left; /* number of bytes that may still be read */
 };
 
 /* Returns the file of a script's function if its text is missing; NULL otherwise. */
@@ -109,9 +109,10 @@ static int keep_file(struct served_file *f, int fd)
 struct original {
 	const char *const *paths;
 	const struct output_options *options;
-	const struct profile *profile; /* read from `text` */
+	const struct profile *profile; /* profile read from `text` */
 	const struct readers *owners;
-	const char *text; /* the profile's text if front-ends can read it, else NULL */
+	/* Text of the profile if front-ends can read its format; otherwise NULL. */
+	const char *text;
 	size_t size;
 };
 

@@ -8,7 +8,7 @@
 #include "lib/model/tables/profile.h"
 
 struct served_file {
-	int fd; /* not 0 */
+	int fd; /* nonzero */
 	uint64_t size;
 	bool is_gzip;
 };

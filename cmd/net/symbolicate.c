@@ -15,15 +15,15 @@
 
 /* A requested address. */
 struct asked {
-	size_t lib; /* in the job's memory map */
+	size_t lib; /* index in the memory map of the job */
 	uint64_t rva;
 	struct viewed_place place;
 };
 
 struct job {
 	const json_t *map;
-	VEC(struct asked) all; /* stack by stack */
-	bool *is_asked, *is_found; /* by lib */
+	VEC(struct asked) all; /* requested frames, stack by stack */
+	bool *is_asked, *is_found; /* by lib number */
 };
 
 static const char *map_text(const struct job *job, size_t lib, size_t column)

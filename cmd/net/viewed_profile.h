@@ -13,32 +13,33 @@
 #include "lib/model/tables/profile.h"
 
 struct viewed_profile {
-	const char *path; /* the first of two; borrowed */
+	const char *path; /* path of the first of two files; borrowed */
 	struct served_file served;
 	struct profile *profile; /* its modules are the libs of the file, in the same order */
-	struct readers owners; /* of the files; they must be able to read the files named there */
+	struct readers owners; /* owners of the files, who must be able to read the files named in
+				  the profile */
 	struct lib_ids libs;
-	struct file_set *files; /* by module.file_key */
+	struct file_set *files; /* open files by module.file_key */
 	char *kernel_release;
-	const struct output_options *options; /* locates files; borrowed */
-	pthread_mutex_t fetching; /* taken before `lock` */
-	bool *was_fetched; /* by module: servers were asked for its file */
-	bool has_kernel_code; /* a server's vmlinux is in `files`, by the kernel's module_id */
-	pthread_mutex_t lock; /* of naming, of `files` and of `named` */
-	struct strings named; /* source files found while naming */
+	const struct output_options *options; /* settings for finding files; borrowed */
+	pthread_mutex_t fetching; /* lock to take before `lock` */
+	bool *was_fetched; /* by module: servers were already asked for the file */
+	bool has_kernel_code; /* `files` has a server's vmlinux, by the kernel's module_id */
+	pthread_mutex_t lock; /* guards naming, `files` and `named` */
+	struct strings named; /* paths of source files found while naming */
 };
 
 /* A function in a chain of inlined functions. */
 struct viewed_level {
-	char *func, *file; /* NULL: unknown */
+	char *func, *file; /* NULL if unknown */
 	uint32_t line; /* 0: unknown */
 };
 
 /* Names of an address. */
 struct viewed_place {
 	VEC(struct viewed_level) levels; /* innermost first; empty: unknown */
-	bool has_start; /* of the function in machine code, which is the last level */
-	uint64_t start, size; /* its RVA; size 0: unknown */
+	bool has_start; /* the machine-code function, which is the last level, has a known start */
+	uint64_t start, size; /* RVA and size of the machine-code function; size 0: unknown */
 };
 
 /*

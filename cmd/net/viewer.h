@@ -17,10 +17,10 @@ struct viewer {
 	/* Cookie for clients that have presented the token, for the front-end's own files. */
 	char ticket[VIEW_TOKEN_SIZE + 1];
 	uint16_t port;
-	char *origin; /* of the front-end, "https://…"; owned */
-	char *front_end; /* its address without a slash at the end; owned */
-	int folder; /* a local build of the front-end, open; 0: it is remote */
-	int page; /* a page instead of a front-end, open; 0: none */
+	char *origin; /* origin of the front-end, "https://…"; owned */
+	char *front_end; /* address of the front-end without a final slash; owned */
+	int folder; /* open folder with a local build of the front-end; 0: remote front-end */
+	int page; /* open page to show instead of a front-end; 0: none */
 	uint64_t page_size;
 };
 

@@ -8,11 +8,12 @@
 #include "lib/query/keys.h"
 
 struct browse_options {
-	const char *path, *other; /* other: the file to compare with; NULL: none */
+	const char *path, *other; /* other: file to compare with; NULL: none */
 	struct query_filter filter;
 	enum query_by by;
 	bool is_tree, is_inverted;
-	VEC(const char *) debug_dirs; /* NULL-terminated, not counted, after parsing */
+	VEC(const char *)
+	debug_dirs; /* NULL-terminated after parsing; the terminator is not counted */
 };
 
 void browse_options_release(struct browse_options *o);

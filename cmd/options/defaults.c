@@ -23,10 +23,10 @@
 
 /* Source of a default. */
 struct origin {
-	const char *file; /* or the variable */
-	unsigned int line; /* 0: none */
+	const char *file; /* file name, or variable */
+	unsigned int line; /* line number; 0: none */
 	unsigned int weight;
-	bool is_callers; /* from a caller with fewer rights: only plain options apply */
+	bool is_callers; /* given by a caller with fewer rights: only plain options apply */
 };
 
 struct reading {
@@ -35,7 +35,7 @@ struct reading {
 	const char *command, *others;
 	is_command_fn *is_command;
 	struct origin origin;
-	bool is_meant, is_others; /* the section of the command, or of `others` */
+	bool is_meant, is_others; /* the section is that of the command, or of `others` */
 };
 
 void defaults_release(struct defaults *d)

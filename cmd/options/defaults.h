@@ -19,9 +19,9 @@
 
 struct default_option {
 	char *name;
-	char *value; /* NULL: none */
-	char *origin; /* "/etc/prof.conf:3" */
-	unsigned int weight; /* precedence of its source: the largest wins */
+	char *value; /* NULL: no value */
+	char *origin; /* source, such as "/etc/prof.conf:3" */
+	unsigned int weight; /* precedence of the source: the largest wins */
 	/* Why it is ignored: "replaced by /etc/prof.conf:5". NULL: it applies. */
 	char *left_out;
 };
@@ -29,7 +29,7 @@ struct default_option {
 /* Zeroed is empty. */
 struct defaults {
 	VEC(struct default_option) rows;
-	VEC(char *) sources; /* printable: the sources that were read */
+	VEC(char *) sources; /* printable names of the sources read */
 };
 
 /* True if there is a command of that name. */

@@ -16,15 +16,15 @@ struct diff_options {
 	struct gate gate;
 	struct {
 		VEC(const char *) paths;
-	} sides[SIDE_COUNT]; /* without files of B, the file of A has both sides */
-	const char *base; /* the variant that is A; NULL: the first given */
-	const char *against; /* the variant that is B; NULL: the only other one */
-	const char *json_path, *markdown_path, *output_path; /* NULL: none */
-	size_t limit; /* rows; 0: all */
-	bool strict; /* an inconclusive result has an exit status of its own */
+	} sides[SIDE_COUNT]; /* if there are no files of B, the file of A has both sides */
+	const char *base; /* name of variant A; NULL: the first one recorded */
+	const char *against; /* name of variant B; NULL: the only other variant */
+	const char *json_path, *markdown_path, *output_path; /* NULL: no such output */
+	size_t limit; /* maximum number of rows; 0: all */
+	bool strict; /* inconclusive results have their own exit status */
 	bool force;
-	bool is_divided; /* the sides are separated by "--" */
-	int metric; /* 1: wall */
+	bool is_divided; /* "--" separates the sides */
+	int metric; /* 0: CPU time, 1: wall time */
 	enum diff_format format;
 };
 

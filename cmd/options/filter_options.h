@@ -34,12 +34,12 @@ struct filter_choice {
 
 struct filter_options {
 	struct filter filter;
-	VEC(struct filter_choice) choices; /* in order of the command line */
-	struct name_set names; /* patterns of --comm */
-	char *names_text; /* for messages; NULL: no names */
-	bool is_searched; /* processes are selected otherwise than by pid */
-	bool is_group; /* a control group is attached to */
-	bool is_limited; /* only some processes or threads are recorded */
+	VEC(struct filter_choice) choices; /* in command-line order */
+	struct name_set names; /* patterns for --comm */
+	char *names_text; /* names for messages; NULL: none */
+	bool is_searched; /* processes are not selected by pid alone */
+	bool is_group; /* a whole control group is attached to */
+	bool is_limited; /* not all processes and threads are recorded */
 };
 
 /* Values go into filter_options. Options for every recording; for one of the whole machine; */

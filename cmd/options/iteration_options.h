@@ -19,14 +19,14 @@ struct iteration_variant {
 };
 
 struct iteration_options {
-	uint32_t min, max; /* iterations; if unequal, interim looks decide how many */
-	uint32_t warmup; /* unrecorded runs of each variant before the others */
+	uint32_t min, max; /* number of iterations; if min < max, interim looks decide */
+	uint32_t warmup; /* unrecorded runs of each variant at the beginning */
 	/* Owned; none for a command without variants. */
 	struct iteration_variant variants[ITERATION_VARIANTS];
 	uint32_t variant_count;
-	uint32_t seed; /* seed of the order within each iteration; never 0 after the check */
-	bool keep_going; /* after a run that fails */
-	bool is_used; /* an option was given */
+	uint32_t seed; /* seed for the order within each iteration; never 0 after the check */
+	bool keep_going; /* continue after a run that fails */
+	bool is_used; /* one of the options was given */
 };
 
 /* A group with a heading, after an empty line; values go into iteration_options. */

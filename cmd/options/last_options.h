@@ -22,16 +22,16 @@ enum trigger_kind {
 /* A condition that triggers a snapshot. */
 struct trigger {
 	enum trigger_kind kind;
-	const char *text; /* the option's value, borrowed */
-	size_t name_size; /* bytes of the text that are the name of a resource or a marker */
-	uint64_t number; /* status, ns, or millionths of the time */
+	const char *text; /* value of the option, borrowed */
+	size_t name_size; /* length of the resource or marker name at the start of the text */
+	uint64_t number; /* exit status, ns, or millionths of the time */
 };
 
 struct last_options {
-	uint64_t keep_ns; /* 0: keep everything until the end */
-	uint64_t keep_bytes; /* likewise */
-	uint64_t after_ns; /* from a trigger to its snapshot */
-	uint64_t every_ns; /* minimum time between two triggered snapshots */
+	uint64_t keep_ns; /* time to keep; 0: everything until the end */
+	uint64_t keep_bytes; /* bytes to keep; 0: no limit */
+	uint64_t after_ns; /* delay between a trigger and its snapshot */
+	uint64_t every_ns; /* minimum interval between triggered snapshots */
 	VEC(struct trigger) triggers;
 };
 

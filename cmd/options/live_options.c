@@ -109,7 +109,7 @@ const char *const *live_names(void)
 	if (is_made(&v))
 		return v.list.items;
 	list_processes(&all, add_name);
-	all.list.count--; /* the end of the list */
+	all.list.count--; /* drop the end of the list */
 	vec_sort(&all.list, compare);
 	for (size_t i = 0; i < all.list.count; i++) {
 		if (!i || strcmp(all.list.items[i], all.list.items[i - 1]) != 0)

@@ -39,8 +39,8 @@ const char *const *live_nothing(void);
 struct live_options {
 	struct instrument_settings instruments;
 	uint64_t duration_ns; /* 0: no limit */
-	bool per_cpu; /* also a row for each CPU in the profile */
-	uint64_t ring_bytes; /* per CPU; 0: the default */
+	bool per_cpu; /* add a row for each CPU to the profile */
+	uint64_t ring_bytes; /* size for each CPU; 0: the default */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* 0: the default */
 	bool kill; /* end the command after the duration */
@@ -50,7 +50,7 @@ struct live_options {
 	/* Recording begins paused and resumes after this time; 0: only on request. */
 	uint64_t delay_ns;
 	bool starts_paused;
-	double max_overhead; /* share of the CPUs' time that recording may use; 0: unlimited */
+	double max_overhead; /* maximum share of the CPUs' time for recording; 0: unlimited */
 	int control_fd, ack_fd; /* descriptors of --control-fd; -1: none */
 	const char *ready_path; /* file for "ready"; NULL: none */
 	struct last_options last;

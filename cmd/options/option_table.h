@@ -18,19 +18,19 @@
 #include "lib/base/vec.h"
 
 enum option_type {
-	OPTION_HEADING, /* no option, only lines of help */
+	OPTION_HEADING, /* not an option, only help text */
 	OPTION_FLAG, /* bool */
-	OPTION_COUNTED, /* unsigned int: number of occurrences */
+	OPTION_COUNTED, /* unsigned int: number of times the option was given */
 	OPTION_TEXT, /* const char *, borrowed */
 	OPTION_WORD, /* const char *, borrowed, not empty */
-	OPTION_NAME, /* the same, of a file or folder */
-	OPTION_TIME, /* uint64_t, ns; `unit_ns` is the value of "1" */
-	OPTION_SIZE, /* uint64_t, bytes; within `range` */
-	OPTION_CHOICE, /* int: index into `choices` */
+	OPTION_NAME, /* like OPTION_WORD, for a file or folder */
+	OPTION_TIME, /* uint64_t in ns; `unit_ns` is the length of the unit */
+	OPTION_SIZE, /* uint64_t in bytes; must be within `range` */
+	OPTION_CHOICE, /* int: index of `choices` */
 	OPTION_SHARE, /* double: "0.5" and "0.5%" are 0.005 */
-	OPTION_NUMBER, /* an integer of `size` bytes; `range` has "must be a number of 1 to 5" */
-	OPTION_CALL, /* `set` gets the address and the value, NULL if there is none */
-	OPTION_HELP, /* prints the help */
+	OPTION_NUMBER, /* integer of `size` bytes; `range` says "must be a number from 1 to 5" */
+	OPTION_CALL, /* calls `set` with the address and the value; NULL: no value */
+	OPTION_HELP, /* shows the help */
 };
 
 typedef int option_set_fn(void *at, const char *value, struct error *err);
@@ -38,15 +38,15 @@ typedef int option_set_fn(void *at, const char *value, struct error *err);
 struct option_row {
 	char letter; /* 0: none */
 	const char *name; /* without dashes; NULL: a heading */
-	const char *argument; /* "FILE"; "[=MS]": optional; NULL: no value */
-	const char *help; /* lines; "@" stands for the choices; NULL: not in the help */
+	const char *argument; /* "FILE"; "[=MS]": optional; NULL: the option takes no value */
+	const char *help; /* help lines; "@" stands for the choices; NULL: not in the help */
 	enum option_type type;
-	size_t offset, size; /* of the value in the group's struct */
-	size_t given; /* offset of a bool set if the option was given; 0: none */
+	size_t offset, size; /* position of the value in the struct of the group */
+	size_t given; /* offset of a bool to set if the option is given; 0: none */
 	double unit_ns;
 	const struct size_range *range;
 	const char *const *choices; /* NULL-terminated; other types: for help and completion */
-	const char *const *(*list)(void); /* the same if not constant */
+	const char *const *(*list)(void); /* choices that are not constant */
 	/* Possible values on this machine, only for completion: see live_options.h. */
 	const char *const *(*live)(void);
 	option_set_fn *set;
@@ -77,21 +77,21 @@ struct option_rule {
 struct option_table {
 	VEC(struct {
 		struct option_row row;
-		void *target; /* the group's struct */
+		void *target; /* struct of the group */
 		bool is_given;
 	})
 	rows;
 	VEC(const struct option_rule *) rules;
-	const char *usage, *after; /* help text before and after the options */
-	int width; /* of names in the help; 0: the default */
+	const char *usage, *after; /* text before and after the options */
+	int width; /* width of names in the help; 0: the default */
 	/*
 	 * Handles an operand; options may follow. NULL: options end at the first operand, as in
 	 * POSIX.
 	 */
 	int (*take)(void *ctx, const char *operand, struct error *err);
-	bool divides; /* take() also gets the first "--" and everything after it */
-	bool runs; /* operands are a command with its arguments */
-	const char *const *(*operands)(void); /* for completion; NULL: files */
+	bool divides; /* take() also receives the first "--" and all that follows */
+	bool runs; /* the operands are a command with its arguments */
+	const char *const *(*operands)(void); /* operands for completion; NULL: files */
 	/* For getopt_long(), built on demand. */
 	VEC(struct option) longs;
 	struct strbuf shorts;

@@ -14,29 +14,30 @@
 
 /* Values of --progress. */
 enum progress_style {
-	PROGRESS_AUTO, /* a line on a terminal */
-	PROGRESS_PLAIN, /* lines */
-	PROGRESS_JSON, /* lines, an object each */
+	PROGRESS_AUTO, /* on a terminal, one line */
+	PROGRESS_PLAIN, /* plain lines */
+	PROGRESS_JSON, /* lines with a JSON object each */
 };
 
 struct output_options {
 	const char *path; /* "-": standard output */
 	bool path_is_set; /* set by --output */
-	const char *stats_path; /* NULL: none */
-	const char *raw_path; /* write a capture there instead of a profile; NULL: a profile */
+	const char *stats_path; /* NULL: not requested */
+	const char *raw_path; /* capture to write instead of a profile; NULL: none */
 	const char *spool_dir; /* folder of the spool; NULL: beside the profile */
 	bool no_spool;
-	bool keep_capture; /* keep the spool after a success, too */
+	bool keep_capture; /* keep the spool even after a success */
 	bool sync; /* flush the spool to the disk once a second */
-	uint64_t block_ns; /* length of a block of the capture; 0: the default */
-	uint64_t epoch_ns; /* interval of the capture's entry points; 0: the default */
-	uint64_t from_ns, until_ns; /* part to read of a capture; 0: from or to its end */
+	uint64_t block_ns; /* maximum duration of a capture block; 0: the default */
+	uint64_t epoch_ns; /* interval between epochs of the capture; 0: the default */
+	/* Part of a capture to read; 0: from the beginning, or to the end. */
+	uint64_t from_ns, until_ns;
 	const struct format *format; /* never NULL after output_options_check() */
 	VEC(const char *) debug_dirs;
 	bool no_symbols;
-	bool no_cache; /* cache nothing of debug files for later recordings */
+	bool no_cache; /* do not cache debug files for later recordings */
 	bool all_threads;
-	bool no_limit; /* all rows and markers */
+	bool no_limit; /* keep all rows and markers */
 	bool sources;
 	bool fail_on_loss;
 	bool report; /* print the heaviest functions at the end */
@@ -44,9 +45,10 @@ struct output_options {
 	bool quiet;
 	unsigned int verbose;
 	int progress; /* enum progress_style */
-	uint64_t stall_ns; /* at the end, give up steps that make no progress for so long */
-	const volatile sig_atomic_t *finish_now; /* if set, naming ends early; or NULL */
-	const bool *is_cancelled; /* if set (atomically), writing the profile stops; or NULL */
+	uint64_t stall_ns; /* maximum time without progress in steps at the end */
+	const volatile sig_atomic_t *finish_now; /* once set, naming ends early; may be NULL */
+	/* Once set (atomically), writing the profile stops; may be NULL. */
+	const bool *is_cancelled;
 };
 
 /* Adds the options of commands that record. */

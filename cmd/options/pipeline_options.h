@@ -13,16 +13,18 @@
 struct caller;
 
 struct pipeline_options {
-	const char *command; /* "record", for messages */
+	const char *command; /* name for messages, such as "record" */
 	const struct live_options *live;
-	const struct filter *filter; /* tasks to record */
+	const struct filter *filter; /* selection of tasks to record */
 	const struct output_options *output;
-	const struct push_options *push; /* engines that get windows; NULL: none */
-	char *const *own_argv; /* arguments of prof itself, from the command on */
-	const char *filter_text; /* description of the filters; used without command and targets */
-	char *const *argv; /* command to run and record; NULL-terminated; NULL: none */
+	const struct push_options *push; /* engines that receive windows; NULL: none */
+	char *const *own_argv; /* arguments of prof itself, beginning with the command */
+	const char *filter_text; /* description of the filters, for recordings without command and
+				    targets */
+	char *const *argv; /* command to run and record, NULL-terminated; NULL: none */
 	const struct iteration_options *iterations; /* NULL: the command runs once */
-	struct caller *front; /* runs it and receives the status; NULL: this process */
+	/* Process that runs the command and gets the status; NULL: prof itself. */
+	struct caller *front;
 	struct targets *targets; /* running processes to record; NULL: none */
 };
 

@@ -10,17 +10,19 @@
 #include "lib/base/vec.h"
 
 struct push_options {
-	VEC(const char *) urls; /* for windows; none: nothing is sent */
-	const char *service; /* NULL: each process in a window has its own */
-	const char *fallback; /* for processes that name none; NULL: derived from other facts */
+	VEC(const char *) urls; /* engines to send windows to; empty: none */
+	const char *service; /* service of all processes; NULL: each process has its own */
+	/* Service of processes that name none; NULL: derived from other facts. */
+	const char *fallback;
 	const char *host; /* NULL: the host name */
-	uint32_t max_series; /* services, containers and programs a window; 0: the default */
+	uint32_t max_series; /* maximum number of services, containers and programs per window; 0:
+				the default */
 	VEC(const char *) labels; /* "key=value", NULL-terminated after push_options_check() */
 	uint64_t every_ns; /* length of a window */
-	uint64_t retry_ns; /* the first wait after a failure */
-	const char *spool_dir; /* folder of queued windows; NULL: memory */
-	const char *status_path; /* NULL: none */
-	int alive_fd; /* gets a byte each second while recording; -1: none */
+	uint64_t retry_ns; /* delay after the first failure */
+	const char *spool_dir; /* folder for queued windows; NULL: keep them in memory */
+	const char *status_path; /* NULL: not requested */
+	int alive_fd; /* descriptor that receives a byte each second while recording; -1: none */
 };
 
 /* Rows whose values go into push_options: the sender, and what is sent during a recording. */

@@ -32,27 +32,27 @@ enum report_format {
 };
 
 enum query_unit {
-	QUERY_UNIT_PERCENT, /* of everything selected */
-	QUERY_UNIT_MS, /* of the clock */
-	QUERY_UNIT_SAMPLES, /* ticks, or occurrences of the event */
+	QUERY_UNIT_PERCENT, /* share of the total selected weight */
+	QUERY_UNIT_MS, /* milliseconds of the clock */
+	QUERY_UNIT_SAMPLES, /* ticks, or occurrences of an event */
 };
 
 struct query_listing_options {
 	enum query_unit unit;
-	bool for_people; /* else columns are in machine-readable form */
-	double min_share; /* of the total; rows below are left out; 0 … 1 */
-	size_t limit; /* of rows; 0: none */
+	bool for_people; /* otherwise columns are machine-readable */
+	double min_share; /* rows with a smaller share of the total are omitted; 0 to 1 */
+	size_t limit; /* maximum number of rows; 0: none */
 };
 
 struct report_options {
 	const char *path;
 	enum report_format format;
 	struct query_filter filter;
-	bool is_summary; /* Markdown summary for a CI job, without a view of its own */
-	bool is_tree; /* else a table; with `tree`, only by counts */
-	bool markers; /* a list of markers instead */
-	const char *annotate; /* function whose lines are shown instead, or NULL */
-	bool assembly; /* its instructions instead of its lines */
+	bool is_summary; /* Markdown summary for a CI job */
+	bool is_tree; /* show a tree; otherwise a table */
+	bool markers; /* show a list of markers */
+	const char *annotate; /* function whose lines are shown; NULL: none */
+	bool assembly; /* show instructions instead of lines */
 	const char *debug_dirs[REPORT_DEBUG_DIRS_MAX + 1]; /* NULL-terminated */
 	struct query_tree_options tree;
 	struct query_listing_options listing;

@@ -10,8 +10,8 @@
 struct sanitize_settings {
 	bool is_asked; /* --sanitize was given */
 	bool checks; /* --check-sanitized was given */
-	struct sanitize_options options; /* without key, user, home and host */
-	const char *key_path; /* NULL: the user's own key */
+	struct sanitize_options options; /* has no key, user, home and host yet */
+	const char *key_path; /* NULL: use the user's own key */
 };
 
 /* A group of options with a heading, after an empty line; values go into sanitize_settings. */

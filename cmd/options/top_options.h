@@ -11,16 +11,16 @@
 struct top_options {
 	struct filter_options filter;
 	struct live_options live;
-	struct output_options output; /* only some of these are options here */
-	bool all; /* the whole machine */
-	uint64_t window_ns; /* length of the displayed window */
-	uint64_t every_ns; /* between two printed windows; 0: their length */
-	bool batch; /* print windows as JSON */
+	struct output_options output; /* only some of its members are options here */
+	bool all; /* record the whole machine */
+	uint64_t window_ns; /* length of the window shown */
+	uint64_t every_ns; /* interval between printed windows; 0: length of a window */
+	bool batch; /* print windows as JSON lines */
 	enum query_by by;
 	bool is_tree, is_inverted;
-	bool by_total; /* sort a table by total instead of self */
+	bool by_total; /* sort tables by total instead of self */
 	bool has_waits;
-	size_t limit; /* of printed rows; 0: none */
+	size_t limit; /* maximum number of printed rows; 0: none */
 };
 
 void top_options_init(struct top_options *o);

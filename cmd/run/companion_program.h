@@ -10,7 +10,7 @@
 
 struct companion_program {
 	const char *name;
-	const char *needs; /* required libraries, and a verb, for messages */
+	const char *needs; /* required libraries with a verb, for messages */
 };
 
 extern const struct companion_program program_browse, program_view;

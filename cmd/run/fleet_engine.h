@@ -8,8 +8,8 @@
 struct fleet_engine {
 	struct fleet_url url;
 	char *password; /* owned, or NULL */
-	int tls_files[FLEET_TLS_COUNT]; /* descriptors; 0: none */
-	struct engine engine; /* borrows both, so the struct must not move */
+	int tls_files[FLEET_TLS_COUNT]; /* descriptors; 0: no such file */
+	struct engine engine; /* borrows the members above, so the struct must not move */
 };
 
 /*

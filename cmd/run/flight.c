@@ -33,16 +33,16 @@
 #define NS_PER_SECOND 1000000000l
 
 struct file_state {
-	uint64_t ino, size, ns; /* ino 0: no such file */
+	uint64_t ino, size, ns; /* ino 0: the file does not exist */
 };
 
 struct watched_file {
 	char *path;
 	const struct identity *owner; /* borrowed */
 	pthread_t thread;
-	pthread_mutex_t lock; /* protects the members below */
+	pthread_mutex_t lock; /* guards the members below */
 	pthread_cond_t changed;
-	bool was_seen; /* the first poll is over */
+	bool was_seen; /* the first poll has finished */
 	bool has_change, is_over;
 };
 

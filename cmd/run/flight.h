@@ -29,9 +29,9 @@ struct watched_file;
 /* State of one trigger. */
 struct trigger_state {
 	const struct trigger *trigger;
-	bool has_fired; /* the stall goes on */
-	uint64_t total_us; /* of the pressure, at the last poll */
-	struct watched_file *file; /* owned; NULL: not a trigger on a file */
+	bool has_fired; /* the trigger has fired, and the stall still lasts */
+	uint64_t total_us; /* total pressure at the last poll */
+	struct watched_file *file; /* owned; NULL: the trigger does not watch a file */
 };
 
 struct trigger_schema {
@@ -45,9 +45,10 @@ typedef void trigger_fn(void *ctx, const char *reason);
 /* Zeroed is empty. */
 struct triggers {
 	VEC(struct trigger_state) rows;
-	VEC(struct trigger_schema) schemas; /* by id; only if markers are watched */
-	uint64_t polled_ns, pressure_ns; /* last polls; CLOCK_MONOTONIC */
-	uint64_t active_ns; /* when a recorded task last ran; 0: never */
+	VEC(struct trigger_schema)
+	schemas; /* schemas by id; only used if a trigger watches markers */
+	uint64_t polled_ns, pressure_ns; /* CLOCK_MONOTONIC times of the last polls */
+	uint64_t active_ns; /* time at which a recorded task last ran; 0: never */
 	bool has_markers, has_stall;
 	trigger_fn *fire;
 	void *ctx;
@@ -58,15 +59,16 @@ struct pipeline;
 
 /* Snapshots are numbered from 1. Requests made before a snapshot is taken share it. */
 struct flight {
-	uint64_t due_ns; /* when the next snapshot is taken; 0: none is requested */
+	uint64_t due_ns; /* time of the next snapshot; 0: none requested */
 	struct triggers triggers;
-	struct child *child; /* the writing process; NULL: none */
-	int copying; /* end of file once the child has copied the kept data; -1: none */
-	char *path; /* of the snapshot being written, or of the last one */
-	uint64_t kept_ns; /* length of that snapshot */
-	uint64_t triggered_ns; /* when a trigger last fired */
-	uint32_t asked, taken, ended; /* number of the latest one */
-	bool has_failed; /* the last one to end */
+	struct child *child; /* process that writes the snapshot; NULL: none */
+	int copying; /* pipe that ends once the child has copied the kept data; -1: none */
+	char *path; /* path of the snapshot being written, or of the last one */
+	uint64_t kept_ns; /* length of the snapshot */
+	uint64_t triggered_ns; /* time at which a trigger last fired */
+	/* Numbers of the last snapshot requested, begun and finished. */
+	uint32_t asked, taken, ended;
+	bool has_failed; /* the last finished snapshot failed */
 };
 
 #define FLIGHT_INIT ((struct flight){.copying = -1})

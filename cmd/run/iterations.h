@@ -16,21 +16,22 @@
 #include "lib/model/tables/profile.h"
 
 struct iteration_run {
-	struct child *child; /* until it is reaped */
-	uint32_t iteration; /* from 1 on; 0: a warm-up */
-	uint32_t variant; /* of the options */
+	struct child *child; /* valid until it is reaped */
+	uint32_t iteration; /* counted from 1; 0: a warm-up */
+	uint32_t variant; /* index of the variant in the options */
 	uint32_t pid;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC; end 0: still running */
-	uint32_t status; /* as in a shell */
+	uint32_t status; /* exit status as in a shell */
 	uint64_t cpu_ns;
 };
 
 struct iterations {
-	const struct iteration_options *options; /* NULL if none */
-	VEC(struct iteration_run) runs; /* in the order in which they are executed */
+	const struct iteration_options *options; /* NULL: no iterations */
+	VEC(struct iteration_run) runs; /* in order of execution */
 	size_t current;
-	size_t reported; /* next row of iterations_next_fact() */
-	struct caller *front; /* forks each run when its turn comes; NULL: all are forked */
+	size_t reported; /* next run for iterations_next_fact() */
+	struct caller *front; /* process that forks each run when it is due; NULL: all runs are
+				 forked at once */
 };
 
 /*

@@ -13,7 +13,7 @@
 #define COMMAND_SNAPSHOT "__snapshot"
 
 struct kept_capture {
-	int fd; /* of the capture in memory */
+	int fd; /* descriptor of the capture in memory */
 	int copied; /* closed once all data is copied */
 	struct capture_window window;
 };

@@ -15,7 +15,7 @@
 /* Fits into mails, logs and windows. */
 #define COLUMNS 120
 
-#define NOT_FOUND 127 /* status of a shell */
+#define NOT_FOUND 127 /* exit status of a shell */
 
 size_t pager_width(void)
 {

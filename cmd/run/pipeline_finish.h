@@ -33,8 +33,9 @@ struct pipeline;
 
 /* Zeroed at first. */
 struct overhead {
-	uint64_t checked_ns, spent_ns; /* time and cost at the last check; 0: never */
-	bool has_begun; /* a second has passed */
+	/* Time and accumulated cost at the last check; 0: no check yet. */
+	uint64_t checked_ns, spent_ns;
+	bool has_begun; /* the first second has passed */
 };
 
 /* Checks the cost in the kernel and prof's own CPU time once a second. Call often. */

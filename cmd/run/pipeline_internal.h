@@ -22,8 +22,8 @@
 struct pipeline_part {
 	void (*run)(struct pipeline *p);
 	enum progress_phase phase;
-	bool is_last; /* a further signal abandons it */
-	unsigned int signals; /* signals received when it began */
+	bool is_last; /* a further signal abandons the part */
+	unsigned int signals; /* number of signals received when the part began */
 };
 
 /* On the heap: if threads are left behind, it lives as long as the process. */
@@ -42,18 +42,18 @@ struct pipeline {
 	struct flight flight;
 	struct windows windows;
 	struct overhead overhead;
-	struct preload preload; /* of the command */
-	struct child *child; /* the running one; borrowed if there are several runs */
+	struct preload preload; /* library that the command loads */
+	struct child *child; /* running command; borrowed if there are several runs */
 	struct iterations iterations;
 	struct recorder *recorder;
-	struct recording recording; /* has no session with --raw */
+	struct recording recording; /* without a session for --raw */
 	struct spool spool;
 	struct export_counts counts;
-	int status; /* status of prof's own failures after the command ran; 0: none */
+	int status; /* exit status for failures of prof after the command ran; 0: none */
 	struct pipeline_part part;
 	struct error part_err; /* error of `part` */
-	bool is_cancelled; /* atomic: the profile is no longer wanted */
-	uint64_t drain_ns, write_ns; /* duration of these steps */
+	bool is_cancelled; /* atomic: the profile is not wanted any longer */
+	uint64_t drain_ns, write_ns; /* duration of draining and writing */
 };
 
 /* Prepares everything. Does not execute the command yet. */

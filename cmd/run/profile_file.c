@@ -64,7 +64,7 @@ static void say(const char *line)
 
 struct loading {
 	struct progress_naming progress;
-	const struct output_options *output; /* NULL: quiet */
+	const struct output_options *output; /* NULL: report nothing */
 };
 
 static enum workers_wish wish(void *ctx)
@@ -182,7 +182,7 @@ static int read_unnamed(struct profile_file *f, int fd, struct error *err)
 	if (ret == -ENOENT)
 		return unknown_format(f, err);
 	if (f->profile) {
-		f->format = &format_firefox; /* format of the text to come */
+		f->format = &format_firefox; /* format of the text that will be written */
 		free(f->text);
 		f->text = NULL;
 	}

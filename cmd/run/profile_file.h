@@ -13,13 +13,13 @@ struct source_kind;
 
 struct profile_file {
 	const char *label; /* the path, or "standard input" for "-"; borrowed */
-	char *text; /* inflated; owned */
+	char *text; /* decompressed text; owned */
 	size_t size;
-	const struct format *format; /* of the text; NULL: unknown */
+	const struct format *format; /* format of the text; NULL: unknown */
 	/* Set by profile_file_load(), which keeps no text, and for captures. */
 	struct profile *profile;
 	struct import_counts counts;
-	struct recording *recording; /* owns the profile made from it; NULL: none */
+	struct recording *recording; /* recording that owns the profile made from it; NULL: none */
 };
 
 /* Zeroed is empty; so is the struct after a failure. */

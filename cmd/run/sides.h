@@ -16,7 +16,7 @@ struct sides {
 		VEC(struct profile_file) list;
 	} files;
 	struct query_runs runs[SIDE_COUNT];
-	const char *names[SIDE_COUNT]; /* of files or of variants; borrowed */
+	const char *names[SIDE_COUNT]; /* names of files or variants; borrowed */
 };
 
 /* Zeroed is empty. */
@@ -30,8 +30,8 @@ int sides_load(struct sides *s, const char *path, const struct output_options *o
 /* Properties of a difference to write. */
 struct sides_output {
 	const struct format *format;
-	const char *text, *json; /* of the comparison, for pages; NULL: none */
-	bool is_served; /* see struct export_options */
+	const char *text, *json; /* comparison as text and JSON, for pages; NULL: none */
+	bool is_served; /* as in struct export_options */
 };
 
 /* Compares them as prof diff does without options. */

@@ -20,8 +20,8 @@
 #define CONTROL_WORD_MAX 128
 
 struct control_words {
-	int fd; /* -1: none, or the other end is closed */
-	int ack_fd; /* -1: answers are not wanted */
+	int fd; /* -1: none, or closed by the peer */
+	int ack_fd; /* -1: no answers wanted */
 	size_t used;
 	char line[CONTROL_WORD_MAX];
 };
@@ -37,7 +37,7 @@ void control_words_poll(struct control_words *w, control_word_fn *obey, void *ct
 struct pipeline;
 
 struct steering {
-	int timer_fd; /* of --delay; -1: none */
+	int timer_fd; /* timer for --delay; -1: none */
 	bool is_paused;
 	struct control_socket socket;
 	struct control_words words;

@@ -20,20 +20,21 @@ enum stop_reason {
 	STOP_TARGETS_ENDED,
 	STOP_DURATION,
 	STOP_SIGNAL,
-	STOP_ABANDONED, /* the recorder failed; the command goes on */
+	STOP_ABANDONED, /* the recorder failed; the command continues */
 };
 
 struct supervisor {
 	struct signals *signals; /* borrowed */
-	struct child *child; /* borrowed; NULL: no command */
-	struct targets *targets; /* borrowed; NULL: no attached processes */
-	int timer_fd; /* -1: no duration */
+	struct child *child; /* borrowed; NULL: there is no command */
+	struct targets *targets; /* borrowed; NULL: no process is attached to */
+	int timer_fd; /* -1: unlimited duration */
 	bool kill_at_end;
 	enum stop_reason reason;
-	int stop_signal; /* the signal of STOP_SIGNAL */
-	bool interrupted; /* interrupted once from the terminal: the command decides when to end */
-	unsigned int requests[2]; /* pending SIGUSR1 and SIGUSR2, taken by the caller */
-	unsigned int finish_signals; /* signals since sampling ended */
+	int stop_signal; /* signal number for STOP_SIGNAL */
+	bool interrupted; /* interrupted once from the terminal: the recording lasts as long as the
+			     command */
+	unsigned int requests[2]; /* pending SIGUSR1 and SIGUSR2, which the caller takes */
+	unsigned int finish_signals; /* signals received since sampling ended */
 	bool child_ended;
 	int wait_status; /* valid if child_ended */
 	/* CLOCK_MONOTONIC of the reason, or of the end of the command if later. */

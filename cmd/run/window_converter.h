@@ -19,21 +19,21 @@
 /* A window handed out by the recorder. */
 struct window_job {
 	struct capture_window window; /* all zero: the recording has ended */
-	uint64_t lost; /* samples dropped before it */
+	uint64_t lost; /* samples dropped before the window */
 };
 
 /* The answer after every pusher has the window. */
 struct window_answer {
-	uint64_t start_ns; /* of the window */
-	uint64_t lost_windows, lost_samples; /* those that could not be read */
-	struct push_report sums; /* over all pushers */
+	uint64_t start_ns; /* start of the window */
+	uint64_t lost_windows, lost_samples; /* windows that could not be read, and their samples */
+	struct push_report sums; /* sums over all pushers */
 };
 
 /* State that survives a converter, in shared memory. */
 struct window_memory {
-	struct capture_window last; /* the latest one handed over */
-	uint64_t start_ns; /* of the window in progress */
-	unsigned int attempts; /* attempts at that window */
+	struct capture_window last; /* last window handed over */
+	uint64_t start_ns; /* start of the window in progress */
+	unsigned int attempts; /* number of attempts at the window in progress */
 };
 
 struct window_converter {
@@ -41,9 +41,9 @@ struct window_converter {
 	const struct output_options *output;
 	const struct identity *owner;
 	int capture, jobs; /* descriptors */
-	VEC(int) pushers; /* sockets */
+	VEC(int) pushers; /* sockets to the pushers */
 	struct window_memory *memory;
-	struct read_contents contents; /* of files that were deleted */
+	struct read_contents contents; /* contents of deleted files */
 	struct name_cache *cache;
 };
 

@@ -31,17 +31,17 @@ static const char program[] = "prof-view";
 
 struct pusher_process {
 	const char *url;
-	char *spool; /* folder; "": none */
-	int outer, inner; /* ends of its socket */
+	char *spool; /* spool folder; "": none */
+	int outer, inner; /* both ends of the socket */
 	pid_t pid; /* 0: not running */
 };
 
 struct guard {
 	struct window_converter *converter;
 	VEC(struct pusher_process) pushers;
-	pid_t converter_pid; /* 0: ended */
+	pid_t converter_pid; /* 0: has ended */
 	char host[256];
-	bool is_unsent, is_waiting; /* of pushers that have ended */
+	bool is_unsent, is_waiting; /* set if a pusher ended with windows unsent, or waiting */
 	unsigned int failures;
 };
 

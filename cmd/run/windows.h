@@ -16,16 +16,16 @@
 struct pipeline;
 
 struct windows {
-	int socket; /* to the converter; -1: none */
+	int socket; /* socket to the converter; -1: none */
 	pid_t guard; /* the process that monitors the others; 0: none */
-	struct window_job job; /* the pending one */
+	struct window_job job; /* the pending job */
 	bool is_out;
-	uint64_t waiting_lost; /* dropped samples not yet reported in a job */
-	uint64_t lost_windows, lost_samples; /* so far, before they reached the pushers */
-	struct push_report report; /* the latest */
-	uint64_t count; /* windows handed over */
-	uint64_t alive_ns; /* time of the latest sign of life */
-	bool has_warned; /* about a --status that cannot be written */
+	uint64_t waiting_lost; /* dropped samples that no job has reported yet */
+	uint64_t lost_windows, lost_samples; /* losses so far, before the pushers */
+	struct push_report report; /* latest report */
+	uint64_t count; /* number of windows handed over */
+	uint64_t alive_ns; /* time of the last sign of life */
+	bool has_warned; /* a warning about an unwritable --status was printed */
 };
 
 #define WINDOWS_INIT ((struct windows){.socket = -1})

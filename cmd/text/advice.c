@@ -88,10 +88,11 @@ static char *read_text(const char *root, const char *path, size_t max)
 
 /* A search of the lists of packages for a file. */
 struct search {
-	const char *lines[2]; /* with a newline before and after: under / and under /usr, or NULL */
-	const char *stem; /* of the file's name: such packages come first */
+	/* Paths with newlines around them: under / and under /usr; may be NULL. */
+	const char *lines[2];
+	const char *stem; /* stem of the file name: packages with this prefix come first */
 	size_t stem_size;
-	uint64_t end; /* when to give up, monotonic ns */
+	uint64_t end; /* deadline, monotonic ns */
 	char part[PART_BYTES + 1];
 };
 
@@ -455,8 +456,8 @@ static bool is_nameless(const struct profile *p, const struct frame *frame)
 
 /* Unnamed code that accounts for a stack's time. */
 struct nameless {
-	module_id module; /* NO_MODULE: none */
-	module_id caller; /* file of the nearest caller with one, except common libraries */
+	module_id module; /* NO_MODULE: no module */
+	module_id caller; /* nearest caller's file, ignoring common libraries */
 };
 
 /* True if the frame's time belongs to its caller. */
@@ -526,7 +527,7 @@ static enum language_id language_of_code(const struct profile *p, const struct n
 }
 
 struct share {
-	size_t row; /* a module, or the number of modules plus the language of JIT code */
+	size_t row; /* a module, or the number of modules plus a language of generated code */
 	uint64_t samples, of;
 };
 

@@ -283,7 +283,7 @@ void assembly_list(struct listing *l, const struct assembly *a, const struct que
 
 /* A row of the table by lines. */
 struct place {
-	string_id file, module; /* in the table's texts, or NO_STRING */
+	string_id file, module; /* ids in the table's strings, or NO_STRING */
 	struct annotation_line line;
 };
 
@@ -418,7 +418,7 @@ void annotation_release(struct annotation *a)
 
 /* An iterator over the lines of a text. */
 struct source_walk {
-	const char *at; /* start of the line, NULL if none */
+	const char *at; /* start of the line; NULL: no line */
 	uint32_t line;
 };
 

@@ -10,23 +10,23 @@
 /* Instructions of a function with their weights. */
 
 struct assembly_row {
-	uint64_t address; /* RVA; generated code: its address at run time */
+	uint64_t address; /* RVA; for generated code, its address at run time */
 	uint64_t self, total;
-	char *text; /* of the instruction; owned */
+	char *text; /* text of the instruction; owned */
 };
 
 /* A function in machine code, including the functions inlined into it. */
 struct assembly_function {
 	symbol_id symbol;
 	bool is_kernel;
-	uint64_t address; /* of its first instruction, as in the operands of its jumps */
+	uint64_t address; /* address of the first instruction, as in the operands of jumps */
 	uint64_t total; /* at most the sum of the rows */
-	VEC(struct assembly_row) rows; /* ascending */
+	VEC(struct assembly_row) rows; /* in ascending order */
 };
 
 struct assembly {
-	VEC(struct assembly_function) functions; /* the heaviest first */
-	uint64_t without_code; /* self weight reported by a runtime without an address */
+	VEC(struct assembly_function) functions; /* heaviest first */
+	uint64_t without_code; /* self weight in runtimes that report no address */
 };
 
 /*
@@ -46,22 +46,22 @@ void assembly_list(struct listing *l, const struct assembly *a, const struct que
 		   const struct query_listing_options *options);
 
 struct annotation_line {
-	uint32_t line; /* 0: unknown */
+	uint32_t line; /* 0 if unknown */
 	uint64_t self, total;
 };
 
 /* Lines of one file in functions of that name, ascending. */
 struct annotation_file {
-	char *path, *module; /* owned; NULL: unknown */
-	char *text; /* owned, NULL if none */
+	char *path, *module; /* owned; NULL if unknown */
+	char *text; /* text of the line, owned; NULL: none */
 	size_t size;
-	bool is_changed; /* the text's file was modified after the recording */
+	bool is_changed; /* the source file was modified after the recording */
 	uint64_t total; /* at most the sum of the lines */
 	VEC(struct annotation_line) lines;
 };
 
 struct annotation {
-	VEC(struct annotation_file) files; /* the heaviest first */
+	VEC(struct annotation_file) files; /* heaviest first */
 };
 
 /*

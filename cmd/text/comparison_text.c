@@ -255,7 +255,8 @@ static char *format(const char *fmt, double value)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), fmt, value); /* NOLINT: the formats are this file's */
+	snprintf(text, sizeof(text), fmt,
+		 value); /* NOLINT: all formats are literals of this file */
 	return xstrdup(text);
 }
 

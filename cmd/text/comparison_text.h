@@ -16,10 +16,10 @@ struct comparison_text {
 	const struct comparable *comparable;
 	const struct gate *gate;
 	const struct gate_results *results;
-	const char *names[SIDE_COUNT]; /* files or variants; untrusted */
+	const char *names[SIDE_COUNT]; /* names of files or variants; untrusted */
 	enum query_by by;
 	bool is_wall;
-	size_t limit; /* rows; 0: all */
+	size_t limit; /* maximum number of rows; 0: all */
 };
 
 /* "CPU +4.6 % (+3.1 … +6.2), 10 pairs", prefixed by "Slower: " or similar. */

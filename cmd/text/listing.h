@@ -13,15 +13,15 @@
 
 enum listing_type {
 	LISTING_TEXT,
-	LISTING_NUMBER, /* ASCII only; a number in JSON */
-	LISTING_SHARE, /* a number with its unit or the like: right aligned */
+	LISTING_NUMBER, /* number in JSON, all ASCII */
+	LISTING_SHARE, /* number with a unit or the like, right-aligned */
 };
 
 struct listing_column {
-	const char *name; /* in capitals for people, otherwise the key */
+	const char *name; /* shown in capitals to people; otherwise the key */
 	enum listing_type type;
-	bool is_tree; /* indented by the depth of the row */
-	bool keeps_end; /* texts are cut in their middle */
+	bool is_tree; /* text is indented by the depth of the row */
+	bool keeps_end; /* long texts are cut in the middle */
 };
 
 #define LISTING_COLUMNS_MAX 12
@@ -29,9 +29,9 @@ struct listing_column {
 struct listing {
 	struct listing_column columns[LISTING_COLUMNS_MAX];
 	size_t column_count;
-	VEC(char *) cells; /* row by row; owned; NULL: unknown */
-	VEC(unsigned int) depths; /* by row */
-	bool is_tree; /* a row's parent is the last row above it that is less deep by 1 */
+	VEC(char *) cells; /* cells row by row, owned; NULL: unknown */
+	VEC(unsigned int) depths; /* depth by row */
+	bool is_tree; /* the parent of a row is the last row above whose depth is smaller by 1 */
 };
 
 void listing_add_column(struct listing *l, const char *name, enum listing_type type);

@@ -27,16 +27,18 @@ enum progress_phase {
 
 struct progress {
 	enum progress_style style;
-	bool enabled; /* stderr is a terminal that can erase a line */
-	bool says_interrupts; /* stderr is any terminal */
-	bool in_place; /* also while recording: no other process writes there */
+	bool enabled; /* stderr is a terminal on which a line can be erased */
+	bool says_interrupts; /* stderr is a terminal of any kind */
+	bool in_place; /* updates continue while recording, because no other process writes to the
+			  terminal */
 	bool shown, is_paused;
 	pid_t group; /* process group that must be in the foreground */
 	uint64_t start_ns, next_ns; /* CLOCK_MONOTONIC */
 	/* 1 + the phase shown last in lines, and when it began. */
 	unsigned int phase;
 	uint64_t phase_ns;
-	uint64_t interrupt_ns; /* 0: the command was not interrupted; UINT64_MAX: already printed */
+	uint64_t interrupt_ns; /* time of the interrupt; 0: none; UINT64_MAX: message already
+				  printed */
 };
 
 /* front: the process that owns the terminal instead of prof; 0: prof itself. */

@@ -90,10 +90,10 @@ enum field {
 	FIELD_MODULE,
 	FIELD_FILE,
 	FIELD_LINE_NUMBER,
-	FIELD_PLACE, /* file:line, for people */
+	FIELD_PLACE, /* file:line; for people */
 	FIELD_ADDRESS,
 	FIELD_PROCESS,
-	FIELD_PROGRAM, /* "cc1 ×60", for people */
+	FIELD_PROGRAM, /* "cc1 ×60"; for people */
 	FIELD_PROCESSES,
 	FIELD_PID,
 	FIELD_THREAD,
@@ -165,7 +165,7 @@ struct item {
 	const struct query_key *key;
 	uint32_t line;
 	uint64_t self, total;
-	uint32_t processes; /* of a program, 0 without one */
+	uint32_t processes; /* number of processes of a program; 0: no program */
 };
 
 /* Cache size: most rows are light, and share their weights with many others. */
@@ -176,7 +176,7 @@ struct filler {
 	const struct query *q;
 	const struct query_keys *keys;
 	const struct query_listing_options *options;
-	char **errors; /* by weight, for programs; owned, NULL until needed */
+	char **errors; /* by weight; for programs; owned, NULL until needed */
 };
 
 /* Does the same as "%PRIu64" at a fraction of the cost. */

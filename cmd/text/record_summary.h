@@ -27,8 +27,8 @@ void unwinding_describe(enum recorder_unwind method, const struct profile_stats 
 struct outcome {
 	struct recording *recording; /* complete; --stats adds facts */
 	struct export_counts counts;
-	bool verbose; /* adds details of stacks and of names */
-	bool leaves_addresses; /* --no-symbols: missing names are expected */
+	bool verbose; /* show details of stacks and names */
+	bool leaves_addresses; /* set by --no-symbols: missing names are expected */
 	bool symbolizing_was_cut; /* a signal cut symbolization short */
 	pid_t left_running; /* pid of a command still running; 0: ended, or none */
 	bool may_kill; /* --kill would have ended it */

@@ -15,8 +15,8 @@
 struct fleet_origin {
 	const char *host;
 	const char *service; /* service of all processes; NULL: each process has its own */
-	const char
-		*fallback; /* for processes that name no service; NULL: derived from the process */
+	/* For processes that name no service; NULL: derived from the process. */
+	const char *fallback;
 	size_t max_series; /* maximum number of resources; 0: the default */
 	const char *const *labels; /* "key=value" strings, NULL-terminated */
 	uint64_t lost; /* number of lost samples */
@@ -27,8 +27,8 @@ struct fleet_origin {
 };
 
 struct fleet_pushed {
-	uint64_t windows,
-		known; /* windows sent, and windows not sent because the engine has them */
+	/* Windows sent, and windows not sent because the engine has them. */
+	uint64_t windows, known;
 	uint64_t samples; /* weighted number of samples of all events in the windows sent */
 	uint64_t merged; /* resources merged into one because there were too many */
 	uint64_t refused; /* profiles rejected by a collector that accepted the others */

@@ -16,8 +16,8 @@
 
 /* A window on its way to an engine: a profile, whose descriptor comes with the message. */
 struct push_job {
-	uint64_t
-		id; /* start of the window in ns since the Unix epoch; 0: only request the report */
+	/* Start of the window in ns since the Unix epoch; 0: only request the report. */
+	uint64_t id;
 	uint64_t samples;
 	uint64_t lost; /* samples lost before the window and not counted in the profile */
 };
@@ -26,8 +26,8 @@ struct push_job {
 struct push_report {
 	uint64_t id; /* id of the window */
 	uint64_t sent_windows, sent_samples;
-	uint64_t lost_windows,
-		lost_samples; /* samples rejected by the engine, or dropped for lack of room */
+	/* Samples rejected by the engine, or dropped for lack of room. */
+	uint64_t lost_windows, lost_samples;
 	uint64_t refused_profiles; /* profiles rejected by a collector that accepted others */
 	uint64_t waiting_windows, waiting_bytes;
 	uint64_t failures; /* consecutive failed requests */

@@ -48,8 +48,8 @@ struct foreign_frame {
 	const char *name; /* NULL: unknown, the address is used instead */
 	const char *file;
 	uint32_t line; /* line of the place; 0: unknown */
-	uint32_t func_line,
-		func_column; /* position of the function definition in a script; 0: unknown */
+	/* Position of the function definition in a script; 0: unknown. */
+	uint32_t func_line, func_column;
 	module_id module;
 	uint64_t address; /* address in the module, or a plain address without a module */
 	uint16_t inline_depth;

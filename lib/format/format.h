@@ -38,8 +38,8 @@ struct export_options {
 struct export_counts {
 	size_t threads; /* entries for threads and their other events, but not for CPUs */
 	size_t processes;
-	size_t folded_threads,
-		folded_rows; /* threads without their own entry, and entries they share */
+	/* Threads without their own entry, and entries they share. */
+	size_t folded_threads, folded_rows;
 	uint64_t gap_rows; /* samples that only mark times when a thread did not run */
 };
 

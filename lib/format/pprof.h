@@ -11,8 +11,8 @@
 #include "lib/model/tables/profile.h"
 
 struct location_table {
-	struct stacks
-		chains; /* a row for each location: its innermost function, the others after it */
+	/* A row for each location: its innermost function, the others after it. */
+	struct stacks chains;
 	stack_id *of_stacks; /* by stack_id: the row of chains */
 	stack_id *callers; /* by stack_id: the stack of the next location, or NO_STACK */
 };

@@ -19,8 +19,8 @@
 
 /* A row's name and place, in the table's own strings. */
 struct run_row {
-	string_id name,
-		place; /* place as in build_name.h; NO_STRING: unknown, or on one side only */
+	/* Place as in build_name.h; NO_STRING: unknown, or on one side only. */
+	string_id name, place;
 	bool is_physical[SIDE_COUNT]; /* the row has samples in code of its own */
 	double weight; /* weight in all runs */
 };

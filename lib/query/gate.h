@@ -49,8 +49,8 @@ struct gate {
 struct gate_result {
 	const struct gate_rule *rule; /* NULL: implicit rule of a gate without rules */
 	enum verdict verdict;
-	const struct comparison_row
-		*row; /* the row that decides; NULL for whole runs, or if none does */
+	/* The row that decides; NULL for whole runs, or if none does. */
+	const struct comparison_row *row;
 	/* Runs a side, or pairs, needed for a decision; 0: unknown, or too many. */
 	size_t more_runs;
 };

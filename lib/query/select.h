@@ -27,8 +27,8 @@ struct query_filter {
 	const char *category;
 	uint64_t from, until; /* ns since the profile's start, [from, until) */
 	const char *during; /* glob: keep samples taken during a matching marker of any thread */
-	const char *focus,
-		*ignore; /* keep, or drop, samples with a matching function in the stack */
+	/* keep, or drop, samples with a matching function in the stack */
+	const char *focus, *ignore;
 	const char *hide; /* functions to hide in stacks; their callers get the weight */
 	const char *root; /* outermost function of stacks */
 	bool no_kernel; /* hide kernel frames */

@@ -19,15 +19,15 @@ enum side {
 
 /* Weights of runs, common to all rows. Borrowed. */
 struct share_runs {
-	const double
-		*weights[SIDE_COUNT]; /* weight of all samples of a run, by side and run; > 0 */
+	/* Weight of all samples of a run, by side and run; > 0. */
+	const double *weights[SIDE_COUNT];
 	size_t counts[SIDE_COUNT]; /* number of runs, at least 1 */
 	double row_weight; /* minimum weight of a sample; 0 means 1 */
 };
 
 struct share_row {
-	const double
-		*weights[SIDE_COUNT]; /* weight of the row's samples, by side and run; borrowed */
+	/* Weight of the row's samples, by side and run; borrowed. */
+	const double *weights[SIDE_COUNT];
 	double shares[SIDE_COUNT];
 	double estimate; /* share in B minus share in A */
 	double low, high; /* confidence limits with error alpha, for this row alone */

@@ -28,8 +28,8 @@ struct query_tree_options {
 
 struct query_node {
 	uint32_t key;
-	uint32_t parent, first_child,
-		next_sibling; /* QUERY_NO_NODE: none; siblings are sorted like table rows */
+	/* QUERY_NO_NODE: none; siblings are sorted like table rows */
+	uint32_t parent, first_child, next_sibling;
 	uint32_t depth; /* 0 for a root */
 	stack_id stack; /* any one of the stacks merged in the node */
 	uint64_t self; /* weight of samples taken in the node; 0 in trees of callers */

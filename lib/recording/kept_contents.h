@@ -16,8 +16,8 @@
 struct kept_module {
 	uint32_t id;
 	bool is_vdso;
-	bool may_reach; /* the owner of the capture could open the file's folder when it was mapped
-			 */
+	/* The owner of the capture could open the file's folder when it was mapped. */
+	bool may_reach;
 };
 
 /* Zeroed is empty. */

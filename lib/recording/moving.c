@@ -585,8 +585,8 @@ struct moving {
 	struct profile *profile; /* NULL: no record so far */
 	struct profile *held; /* profile still in use by the caller; NULL: none */
 	uint64_t number; /* sequence number of the profile */
-	struct moving_rows now,
-		before; /* `before` is the session before this epoch, which gets late stacks */
+	/* `before` is the session before this epoch, which gets late stacks */
+	struct moving_rows now, before;
 	uint64_t epoch_ns; /* start of the current epoch */
 	uint64_t end_ns; /* time of the latest record */
 	uint64_t renewed_ns; /* time at which the profile was last renewed */

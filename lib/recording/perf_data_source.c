@@ -25,8 +25,8 @@ struct perf_data {
 	struct source source;
 	struct perf_source *records;
 	struct source_part part;
-	struct readers
-		authors; /* users who must be able to read the files named in the recording */
+	/* Users who must be able to read the files named in the recording. */
+	struct readers authors;
 	struct perf_out facts; /* records of facts in the file itself */
 	uint64_t start_ns, realtime_ns, end_ns, count;
 	uint64_t from_ns; /* skip samples before this time */

@@ -23,10 +23,10 @@
 /* Zeroed is empty. */
 struct recording {
 	struct profile *profile; /* owned; NULL before the recording begins */
-	struct session
-		*session; /* NULL before and after the recording, or if records are only counted */
-	bool is_unlimited; /* give the profile all rows and markers; set before the recording begins
-			    */
+	/* NULL before and after the recording, or if records are only counted */
+	struct session *session;
+	/* Give the profile all rows and markers; set before the recording begins. */
+	bool is_unlimited;
 	struct recording_facts facts;
 	struct read_contents contents; /* contents of files in the records */
 	struct source_counts counts; /* counts of recording_load() */

@@ -13,8 +13,8 @@
 #include "lib/stream/record/source.h"
 
 struct source_part {
-	uint64_t from_ns,
-		until_ns; /* times since the start of the recording; until_ns 0: to the end */
+	/* Times since the start of the recording; until_ns 0: to the end. */
+	uint64_t from_ns, until_ns;
 	uint64_t window_end_ns; /* end of the window, CLOCK_MONOTONIC; 0: not a window */
 	/* Folders with files by build id, NULL-terminated; NULL: none. */
 	const char *const *dirs;

@@ -32,9 +32,8 @@ struct asked_symbols {
 					    a different function */
 	struct kernel_table *answers; /* symbols found so far; NULL: none yet */
 	struct index known; /* index of `addresses` */
-	VEC(uint64_t)
-	addresses; /* addresses outside of the functions known at the time, in order of appearance
-		    */
+	/* Outside of the functions known at the time, in order of appearance. */
+	VEC(uint64_t) addresses;
 	size_t asked; /* number of addresses looked up */
 	uint64_t asked_ns; /* CLOCK_MONOTONIC time of the last lookup */
 	bool is_hidden; /* the kernel hides its symbols */
@@ -51,8 +50,8 @@ struct spool_options {
 	bool is_kept; /* keep the spool even after a success */
 	bool sync; /* flush to disk once a second */
 	bool is_unnamed; /* the profile gets no names, so no kernel symbols are needed */
-	uint64_t keep_ns,
-		keep_bytes; /* retain only the latest records, in memory; 0: all records */
+	/* Retain only the latest records, in memory; 0: all records. */
+	uint64_t keep_ns, keep_bytes;
 	uint64_t epoch_ns; /* fixed interval between epochs; 0: as often as is cheap */
 	uint64_t block_ns; /* maximum duration of a block; 0: the default */
 	uint64_t window_ns; /* length of windows, which are handed out from memory; 0: none */

@@ -191,16 +191,16 @@ extern char **environ;
 struct debug_fetcher {
 	struct debug_fetcher_options options;
 	pthread_mutex_t lock;
-	pid_t child; /* 0: none */
-	int socket; /* -1: none */
-	unsigned int failures; /* in a row */
+	pid_t child; /* 0: not running */
+	int socket; /* -1: not connected */
+	unsigned int failures; /* consecutive failures */
 	uint64_t spent_ns;
-	enum symbol_reason given_up; /* why nothing more is downloaded, or SYMBOLS_UNASKED */
+	enum symbol_reason given_up; /* why downloads have stopped, or SYMBOLS_UNASKED */
 };
 
 struct environment {
 	VEC(char *) variables; /* NULL-terminated */
-	char *home; /* owned, or NULL */
+	char *home; /* owned; may be NULL */
 };
 
 struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *options)

@@ -26,9 +26,9 @@ enum fetch_kind { FETCH_PROGRESS, FETCH_DONE, FETCH_FAILED };
 /* A descriptor comes along with FETCH_DONE. */
 struct fetch_answer {
 	uint32_t kind;
-	int32_t code; /* of FETCH_FAILED: negative errno */
-	uint64_t done, size; /* of FETCH_PROGRESS: bytes; size 0: unknown */
-	char text[128]; /* of FETCH_FAILED: message for people, or empty */
+	int32_t code; /* for FETCH_FAILED: negative errno */
+	uint64_t done, size; /* for FETCH_PROGRESS: bytes; size 0: unknown */
+	char text[128]; /* for FETCH_FAILED: message to show, or empty */
 };
 
 /* The descriptor on which the started process receives requests. */
@@ -39,11 +39,11 @@ struct debug_fetcher;
 struct debug_fetcher_options {
 	/* Program and arguments, NULL-terminated; its main() calls debug_fetch_serve(). */
 	const char *const *command;
-	int socket; /* if command is NULL: to a running process; taken over */
-	const struct identity *owner; /* the user to run it as; NULL: ours */
-	const char *home; /* of the owner; NULL: from the environment */
-	uint64_t limit_ns; /* for all downloads together; 0: none */
-	uint64_t stall_ns; /* for a download without any progress; 0: none */
+	int socket; /* if command is NULL: socket to a running process; ownership is taken */
+	const struct identity *owner; /* user to run the command as; NULL: the current user */
+	const char *home; /* home folder of the owner; NULL: from the environment */
+	uint64_t limit_ns; /* time limit for all downloads together; 0: none */
+	uint64_t stall_ns; /* time limit for a download without progress; 0: none */
 	/*
 	 * Called a few times a second during a download, with bytes done and in total (0: unknown).
 	 * True cancels it and all later downloads. Calls never overlap.
@@ -74,9 +74,9 @@ enum debug_fetch_kind {
 
 struct debug_request {
 	enum debug_fetch_kind kind;
-	const char *build_id; /* hexadecimal */
-	const char *source; /* absolute path, as in the debug information; NULL: of another kind */
-	const char *path; /* for progress; NULL: the build id */
+	const char *build_id; /* in hexadecimal */
+	const char *source; /* absolute path as in the debug information; NULL: not a source file */
+	const char *path; /* path to show as progress; NULL: show the build id */
 };
 
 /*

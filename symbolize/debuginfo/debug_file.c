@@ -28,9 +28,9 @@ struct hunt {
 	struct debug_file *file;
 	const struct debug_wanted *wanted;
 	const struct debug_search *search;
-	enum symbol_reason refused; /* why the first existing file was not taken */
+	enum symbol_reason refused; /* why the first existing file was refused */
 	char id[2 * BUILD_ID_MAX + 1];
-	int root; /* in which paths start at present; 0: our own */
+	int root; /* root of the current paths; 0: prof's own root */
 };
 
 static bool refuse(struct hunt *h, enum symbol_reason reason, const char *path)

@@ -19,12 +19,13 @@ struct readers;
 
 /* Settings for all modules. Zeroed: only /usr/lib/debug, with our own permissions. */
 struct debug_search {
-	const char *const *dirs; /* from --debug-dir, NULL-terminated, or NULL */
-	const char *cache; /* debuginfod client's, with ID/debuginfo in it; NULL: none */
-	const struct identity *owner; /* opens files with this user's permissions; NULL: ours */
-	struct debug_fetcher *fetcher; /* NULL: nothing is downloaded */
-	const char *kernel_release; /* of the recorded kernel; NULL: the running one's */
-	const char *unpacked; /* the folder of debug_sections.h; NULL: nothing is kept */
+	const char *const *dirs; /* folders of --debug-dir, NULL-terminated; may be NULL */
+	const char *cache; /* cache of the debuginfod client, with files ID/debuginfo; NULL: none */
+	/* Files are opened with this user's permissions; NULL: the current user. */
+	const struct identity *owner;
+	struct debug_fetcher *fetcher; /* NULL: no downloads */
+	const char *kernel_release; /* release of the recorded kernel; NULL: the running kernel */
+	const char *unpacked; /* folder of debug_sections.h; NULL: nothing is kept */
 };
 
 /* The folder of distributions' debug files. */
@@ -32,23 +33,25 @@ struct debug_search {
 
 /* One wanted file. Borrowed. */
 struct debug_wanted {
-	const uint8_t *build_id; /* NULL where build_id_size is 0 */
+	const uint8_t *build_id; /* NULL if build_id_size is 0 */
 	size_t build_id_size;
-	const char *path; /* of the file that it belongs to, as its process saw it; NULL: unknown */
-	const struct debug_link *link; /* of that file; NULL: it has none */
-	const char *const *alt_paths; /* other places, NULL-terminated, or NULL */
-	int root; /* root of that process, an open folder, if it differs from ours; else 0 */
-	const struct readers *readers; /* users who must be able to read it, too; NULL: none */
-	bool needs_lines; /* symbols alone are not enough */
-	bool is_shared_part; /* strings alone are enough */
-	bool is_never_fetched; /* too large for a download */
-	bool may_be_packed; /* with xz, zstd or gzip as a whole, as kernel modules are */
+	const char *path; /* path of the stripped file, as its process saw it; NULL: unknown */
+	const struct debug_link *link; /* debug link of the stripped file; NULL: none */
+	const char *const *alt_paths; /* other places to search, NULL-terminated; may be NULL */
+	int root; /* open root folder of the process, if it differs from prof's own; otherwise 0 */
+	/* Users who must be able to read the file as well; NULL: none. */
+	const struct readers *readers;
+	bool needs_lines; /* a file with only symbols does not suffice */
+	bool is_shared_part; /* a file with only strings suffices */
+	bool is_never_fetched; /* the file is too large to download */
+	bool may_be_packed; /* the whole file may be compressed by xz, zstd or gzip, as kernel
+			       modules are */
 };
 
 struct debug_file {
-	int fd; /* -1: none */
-	char *path; /* as it was found */
-	int root; /* in which path starts: the wanted one, or 0 */
+	int fd; /* -1: not found */
+	char *path; /* path at which the file was found */
+	int root; /* root folder of `path`: the wanted root, or 0 */
 };
 
 /*

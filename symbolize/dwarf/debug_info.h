@@ -30,45 +30,45 @@
 #define STEPS_PER_BYTE 4
 
 struct inlined_call {
-	const uint8_t *at; /* the entry; see unit_die_at() */
-	uint32_t parent; /* in calls; UINT32_MAX: the function itself */
+	const uint8_t *at; /* position of the entry; see unit_die_at() */
+	uint32_t parent; /* index in `calls`; UINT32_MAX: the function itself */
 };
 
 struct inline_tree {
-	VEC(struct inlined_call) calls; /* parents before their children */
-	struct segments segments; /* of calls */
+	VEC(struct inlined_call) calls; /* parents come before their children */
+	struct segments segments; /* address ranges of calls */
 };
 
 struct function {
-	const uint8_t *at; /* the entry; see unit_die_at() */
-	struct inline_tree *inlines; /* NULL until the function is hit */
+	const uint8_t *at; /* position of the entry; see unit_die_at() */
+	struct inline_tree *inlines; /* NULL until an address in the function is looked up */
 };
 
 struct unit_detail {
 	VEC(struct function) functions;
-	struct segments segments; /* of functions */
-	bool is_deep; /* functions inside types and functions were collected, too */
+	struct segments segments; /* address ranges of functions */
+	bool is_deep; /* functions inside types and functions have been collected as well */
 	struct line_table lines;
 };
 
 /* A unit in another file than its lines, presented as a file of its own. */
 struct split {
-	struct debug_sections sections; /* zeroed if it is part of the package */
+	struct debug_sections sections; /* zeroed for a part of the package */
 	struct debug_view view;
 	struct Elf *elf;
 	Dwarf *dwarf;
 	Dwarf_Die die;
-	struct range_source ranges; /* of the view */
+	struct range_source ranges; /* ranges of the view */
 };
 
 struct unit {
-	uint64_t offset; /* in .debug_info */
-	bool is_open; /* the members below are known */
-	struct intervals ranges; /* of its code, unless taken from all units at once */
-	Dwarf_Die die; /* with lines and files */
-	bool is_skeleton; /* functions are in a split unit */
-	struct split *split; /* NULL: it has none, was not hit, or is not available */
-	struct unit_detail *detail; /* NULL until the unit is hit */
+	uint64_t offset; /* offset in .debug_info */
+	bool is_open; /* the following members are valid */
+	struct intervals ranges; /* ranges of the unit's code, unless read for all units at once */
+	Dwarf_Die die; /* entry with lines and files */
+	bool is_skeleton; /* the functions are in a split unit */
+	struct split *split; /* NULL: no split unit, not needed yet, or not available */
+	struct unit_detail *detail; /* NULL until an address in the unit is looked up */
 };
 
 /* Limit on the memory of all details; a single unit may exceed it. */
@@ -94,23 +94,25 @@ struct path_set {
 struct debug_info {
 	struct symbolizer base;
 	struct module_files *files;
-	const struct debug_sections *sections, *shared; /* of the members below */
-	struct line_sections line_sections; /* the ones with lines */
+	const struct debug_sections *sections, *shared; /* sections of `dwarf` and `shared_dwarf` */
+	struct line_sections line_sections; /* sections for line tables */
 	struct Elf *elf, *shared_elf;
-	Dwarf *dwarf, *shared_dwarf; /* shared_dwarf: the part that dwz moved out, or NULL */
+	Dwarf *dwarf,
+		*shared_dwarf; /* shared_dwarf: handle of the shared file made by dwz; NULL: none */
 	uint64_t first_vaddr;
 	struct step_budget budget;
 	VEC(struct unit) units;
-	struct segments segments; /* of units */
-	uint64_t heads_end; /* in .debug_info: the heads of units until there have been read */
-	bool has_all_units; /* else only those that give their own code ranges, by offset */
-	size_t detail_bytes; /* of all units */
-	bool has_symbols; /* another symbolizer knows symbols, too */
-	struct debug_sections package; /* of split units; zeroed: none */
+	struct segments segments; /* address ranges of units */
+	uint64_t heads_end; /* end of the unit headers in .debug_info that have been read */
+	bool has_all_units; /* otherwise only units that state their own code ranges are known, by
+			       offset */
+	size_t detail_bytes; /* size of the details of all units */
+	bool has_symbols; /* a different symbolizer also knows symbols */
+	struct debug_sections package; /* package of split units; zeroed: none */
 	bool has_looked_for_package;
-	uint64_t split_bytes; /* of open split units */
-	struct caches views; /* of all handles but `dwarf`, by handle */
-	struct caches names; /* of functions, by their entry in the section */
+	uint64_t split_bytes; /* size of all open split units */
+	struct caches views; /* by handle, for all handles but `dwarf` */
+	struct caches names; /* names of functions, by entry in the section */
 	struct path_set paths;
 	struct abbrev_cache abbrevs;
 	struct arena arena;

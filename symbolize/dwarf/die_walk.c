@@ -11,7 +11,7 @@
 /* Parameters of the sizes of forms. */
 struct die_sizes {
 	uint16_t version;
-	uint8_t address, offset; /* bytes: 4 or 8 */
+	uint8_t address, offset; /* sizes in bytes: 4 or 8 */
 };
 
 /* Attributes whose values a walk needs; it skips all others. */
@@ -19,7 +19,7 @@ enum die_value { DIE_NO_VALUE, DIE_SIBLING, DIE_LOW_PC, DIE_HIGH_PC, DIE_RANGES 
 
 struct die_step {
 	uint8_t value; /* enum die_value */
-	uint16_t form; /* DW_FORM_…; 0: `size` bytes to skip */
+	uint16_t form; /* DW_FORM_…; 0: skip `size` bytes */
 	uint32_t size;
 };
 
@@ -31,11 +31,11 @@ struct abbrev {
 };
 
 struct abbrevs {
-	const uint8_t *place; /* of the table in its section */
+	const uint8_t *place; /* position of the table in its section */
 	struct die_sizes sizes;
-	VEC(struct abbrev) rows; /* by code */
+	VEC(struct abbrev) rows; /* sorted by code */
 	VEC(struct die_step) steps;
-	bool is_dense; /* codes are 1, 2, 3 … */
+	bool is_dense; /* the codes are 1, 2, 3, … */
 };
 
 /*
@@ -366,7 +366,7 @@ static bool is_reference(uint64_t form)
 /* The code range of an entry, as far as read. */
 struct extent {
 	uint64_t low, high;
-	bool has_low, has_high, is_size; /* plain values */
+	bool has_low, has_high, is_size; /* is_size: `high` is relative to `low` */
 };
 
 static uint64_t read_number(struct die_walk *w, uint64_t form)

@@ -17,23 +17,23 @@ struct abbrevs;
 #define ABBREV_TABLES 8
 struct abbrev_cache {
 	struct abbrevs *tables[ABBREV_TABLES];
-	unsigned int next; /* the next to replace */
+	unsigned int next; /* next row to replace */
 };
 void abbrev_cache_release(struct abbrev_cache *cache);
 
 struct die_entry {
-	const uint8_t *at; /* in the section */
-	const uint8_t *sibling; /* after its children; NULL: unknown */
+	const uint8_t *at; /* position in the section */
+	const uint8_t *sibling; /* position after the children; NULL: unknown */
 	unsigned int tag; /* DW_TAG_… */
-	unsigned int depth; /* 0: a child of the walk's start */
+	unsigned int depth; /* 0: child of the entry at which the walk starts */
 	bool has_children;
-	bool has_code; /* it has attributes with code ranges */
-	bool is_plain; /* one range: */
+	bool has_code; /* the entry has attributes with code ranges */
+	bool is_plain; /* the code is a single range */
 	uint64_t start, end; /* vaddrs */
 };
 
 struct die_walk {
-	struct bytes b; /* the unit, from its header on */
+	struct bytes b; /* the unit, including its header */
 	const struct abbrevs *abbrevs;
 	struct step_budget *budget;
 	unsigned int depth;

@@ -21,8 +21,8 @@
 #define UNIT_RANK(number) (UINT32_MAX - (uint32_t)(number))
 
 struct aranges {
-	VEC(uint64_t) units; /* offset of each in .debug_info; ascending */
-	struct intervals ranges; /* their ids are numbers in `units` */
+	VEC(uint64_t) units; /* offsets of units in .debug_info, ascending */
+	struct intervals ranges; /* range ids are indexes of `units` */
 };
 
 /* Leaves out damaged sets and forms that no supported machine uses. */

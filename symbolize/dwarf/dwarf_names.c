@@ -26,7 +26,7 @@ struct inline_tree *inline_tree_new(struct debug_info *info, const struct unit *
 				    const struct function *function)
 {
 	struct inline_tree *t = xcalloc(1, sizeof(*t));
-	uint32_t callers[MAX_DIE_DEPTH + 1] = {NO_CALL}; /* by depth */
+	uint32_t callers[MAX_DIE_DEPTH + 1] = {NO_CALL}; /* enclosing call by depth */
 	struct intervals intervals = {0};
 	struct die_walk walk;
 	struct die_entry e;

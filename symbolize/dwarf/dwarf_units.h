@@ -11,8 +11,8 @@
 
 /* Parameters of all lists of one unit. */
 struct range_source {
-	const struct debug_view *view; /* .debug_addr from the unit's first address on */
-	uint64_t base; /* of the unit */
+	const struct debug_view *view; /* its .debug_addr begins with the unit's first address */
+	uint64_t base; /* base address of the unit */
 	uint16_t version;
 	uint8_t address_size, offset_size;
 };

@@ -11,11 +11,11 @@
 struct line_header {
 	struct bytes program;
 	uint8_t instruction_size;
-	uint8_t operations; /* per instruction: more than 1 only on VLIW machines */
+	uint8_t operations; /* operations per instruction: more than 1 only on VLIW machines */
 	int8_t line_base;
-	uint8_t line_range; /* not 0 */
-	uint8_t opcode_base; /* not 0 */
-	uint8_t operand_counts[256]; /* of standard opcodes, by number */
+	uint8_t line_range; /* nonzero */
+	uint8_t opcode_base; /* nonzero */
+	uint8_t operand_counts[256]; /* number of operands by standard opcode */
 };
 
 /* Limit for the kinds of content in a list of directories or files; real lists have up to five. */
@@ -33,7 +33,7 @@ struct formats {
 struct reader {
 	const struct line_sections *sections;
 	struct line_table *table;
-	bool is_64bit; /* DWARF's 64-bit format, on any machine */
+	bool is_64bit; /* the 64-bit format of DWARF, which any machine may use */
 };
 
 static uint64_t read_offset(const struct reader *r, struct bytes *b)
@@ -220,16 +220,16 @@ struct registers {
 	uint64_t addr;
 	uint64_t file;
 	uint32_t line;
-	uint32_t op_index; /* of VLIW machines */
+	uint32_t op_index; /* only for VLIW machines */
 };
 
 struct machine {
 	struct line_table *table;
 	const struct line_header *header;
 	struct registers regs;
-	struct intervals intervals; /* of sequences */
-	size_t first_row; /* of the current sequence */
-	bool is_unordered; /* rows of the current sequence */
+	struct intervals intervals; /* address ranges of sequences */
+	size_t first_row; /* first row of the current sequence */
+	bool is_unordered; /* the rows of the current sequence are out of order */
 };
 
 static void restart(struct machine *m)

@@ -28,9 +28,9 @@ struct line_sequence {
 
 /* The sections own the texts. */
 struct line_file {
-	const char *name; /* NULL: no file has this number */
+	const char *name; /* NULL: no file with this number */
 	uint64_t dir; /* index into dirs */
-	const char *path; /* free for the user of the table; NULL at first */
+	const char *path; /* for the user of the table; initially NULL */
 };
 
 /* A zeroed struct is empty. */
@@ -42,7 +42,7 @@ struct line_table {
 	VEC(struct line_file) files;
 	VEC(struct line_row) rows;
 	VEC(struct line_sequence) sequences;
-	struct segments segments; /* of sequences */
+	struct segments segments; /* address ranges of sequences */
 };
 
 /* Reads the table at `offset`. Takes as many steps of the budget as the table has bytes. */

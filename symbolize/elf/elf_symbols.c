@@ -20,8 +20,8 @@
 struct symtab {
 	struct symbolizer base;
 	struct module_files *files;
-	struct symbol_table *table; /* the files' */
-	const struct binary_symbol *last; /* the last answer; NULL: none yet */
+	struct symbol_table *table; /* owned by the module files */
+	const struct binary_symbol *last; /* last symbol returned; NULL: none yet */
 	const char *last_name;
 	struct arena names;
 };

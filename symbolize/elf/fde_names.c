@@ -18,7 +18,7 @@
 struct fde_names {
 	struct symbolizer base;
 	struct module_files *files;
-	struct fde_range last; /* size 0: none yet */
+	struct fde_range last; /* last range found; size 0: none yet */
 	const char *last_name;
 	struct arena texts;
 };

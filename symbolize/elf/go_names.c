@@ -20,8 +20,8 @@ struct go_names {
 	struct symbolizer base;
 	struct cfi_file file;
 	struct go_file go;
-	uint64_t first_vaddr; /* RVAs count from it */
-	uint64_t data; /* vaddr; 0: unknown, and then no inlined call is */
+	uint64_t first_vaddr; /* base of RVAs */
+	uint64_t data; /* vaddr of the data; 0: unknown, so inlined calls are unknown, too */
 	struct arena chains;
 };
 

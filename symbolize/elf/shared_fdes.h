@@ -10,9 +10,9 @@
 #include "lib/code/unwind/eh_frame.h"
 
 struct shared_fdes {
-	int fd; /* the module's own file, borrowed, -1 if none */
-	pthread_mutex_t lock; /* of the members below */
-	bool was_read; /* done when the first address needs it */
+	int fd; /* the module's own file, borrowed; -1: none */
+	pthread_mutex_t lock; /* guards the members below */
+	bool was_read; /* the FDEs were read, on the first lookup */
 	struct fde_ranges *ranges; /* NULL: not available */
 };
 

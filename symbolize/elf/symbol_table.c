@@ -25,14 +25,14 @@
 /* Addresses in order, and for each cell of a grid over them the first that is not before it. */
 struct near_addresses {
 	VEC(uint64_t) rows;
-	unsigned int shift; /* to the cell of an address */
+	unsigned int shift; /* shift from an address to its cell */
 	uint32_t first[NEAR_SYMBOLS_GRID];
 };
 
 /* Zeroed at first. */
 struct near_symbols {
-	struct near_addresses wanted, places; /* RVAs */
-	VEC(uint64_t) before; /* by wanted address: where the last symbol with a size begins, + 1 */
+	struct near_addresses wanted, places; /* RVAs of addresses and of symbols */
+	VEC(uint64_t) before; /* by wanted address: 1 + start of the last sized symbol before it */
 	/* Set by the caller: RVAs of the file being read are relative to it. */
 	uint64_t first_vaddr;
 	size_t label_count;
@@ -147,21 +147,21 @@ static void near_symbols_release(struct near_symbols *n)
 #define WANTED_MAX 60000
 
 struct sorted_symbols {
-	struct binary_symbols symbols; /* as RVAs, sorted, one per place */
-	struct segments segments; /* of symbols */
+	struct binary_symbols symbols; /* as RVAs, sorted, one symbol per address */
+	struct segments segments; /* address ranges of symbols */
 };
 
 struct symbol_table {
-	struct binary *binary; /* NULL: the file is not available */
-	struct binary *separate; /* holds what was stripped from it, or NULL */
-	struct near_symbols wanted; /* addresses whose names some symbols decide */
-	struct sorted_symbols near; /* those symbols */
-	uint64_t stubs_start, stubs_end; /* vaddrs; no stub lies outside */
-	pthread_mutex_t lock; /* of the members below until they are read */
-	bool has_all; /* atomically */
-	struct sorted_symbols all; /* read when an address needs them */
+	struct binary *binary; /* NULL: file not available */
+	struct binary *separate; /* separate file with the stripped symbols; NULL: none */
+	struct near_symbols wanted; /* addresses to name */
+	struct sorted_symbols near; /* symbols that decide the names of `wanted` */
+	uint64_t stubs_start, stubs_end; /* vaddr range that contains all stubs */
+	pthread_mutex_t lock; /* guards the members below until they have been read */
+	bool has_all; /* accessed atomically */
+	struct sorted_symbols all; /* all symbols, read on first need */
 	bool has_stubs;
-	struct binary_stubs stubs; /* read when an address needs them */
+	struct binary_stubs stubs; /* read on first need */
 };
 
 DEFINE_CLEANUP(struct symbol_table *, symbol_table_free)

@@ -13,7 +13,7 @@
 struct symbol_table;
 
 struct symbol_table_input {
-	int own, separate; /* descriptors, borrowed for the table's life; -1: no such file */
+	int own, separate; /* descriptors, borrowed while the table exists; -1: no such file */
 	/* Expected addresses, ascending; others cost more. May be none. */
 	const uint64_t *rvas;
 	size_t rva_count;

@@ -25,8 +25,8 @@ struct listing {
 	struct kernel_files *files;
 	const struct debug_search *search;
 	struct utsname running;
-	const char *release; /* NULL: unknown, or not a folder's name */
-	char name[MAX_NAME]; /* of the module */
+	const char *release; /* NULL: unknown, or not usable as a folder name */
+	char name[MAX_NAME]; /* name of the module */
 };
 
 static void add(struct listing *l, char *path)

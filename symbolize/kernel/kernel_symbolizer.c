@@ -14,12 +14,12 @@
 
 struct kernel_symbolizer {
 	struct symbolizer base;
-	const struct kernel_table *table; /* NULL: only names from the module itself */
-	const struct module *module; /* NULL: none */
+	const struct kernel_table *table; /* NULL: only names from the module itself are known */
+	const struct module *module; /* NULL: no module */
 	uint64_t load_addr;
 	/* Name, when recorded, of code that the kernel generated. */
 	const char *own_name;
-	const char *module_name; /* "[ext4]", for a loaded module only */
+	const char *module_name; /* "[ext4]"; set only for a loaded module */
 };
 
 /*

@@ -19,15 +19,16 @@
 
 struct kernel_table_row {
 	uint64_t start;
-	uint32_t name; /* in the table's text, terminated; followed by the module's, if any */
+	uint32_t name; /* offset in the table's text: NUL-terminated, followed by the module name,
+			  if any */
 	uint32_t size : 24; /* below KERNEL_FUNC_SIZE_MAX; 0: unknown */
-	uint32_t is_code : 1; /* data only ends the function before it */
+	uint32_t is_code : 1; /* data has no name, and only marks the end of a function */
 	uint32_t has_module : 1;
 };
 
 struct kernel_table {
 	struct strbuf text;
-	VEC(struct kernel_table_row) rows; /* once sealed: by address, one for each */
+	VEC(struct kernel_table_row) rows; /* once sealed: sorted by address, without duplicates */
 	/*
 	 * A complete list from another time, not queries for recorded addresses: modules and
 	 * generated code may have been elsewhere then.
@@ -37,8 +38,8 @@ struct kernel_table {
 
 struct kernel_symbol {
 	uint64_t start, size; /* size 0: unknown */
-	const char *name; /* the table's */
-	const char *module; /* "[ext4]"; NULL: of the image */
+	const char *name; /* owned by the table */
+	const char *module; /* "[ext4]"; NULL: kernel image */
 };
 
 struct kernel_table *kernel_table_new(void);

@@ -22,7 +22,7 @@ struct search {
 	int fd;
 	const struct binary_summary *summary;
 	const uint8_t *section;
-	uint64_t vaddr; /* of the section */
+	uint64_t vaddr; /* vaddr of the section */
 };
 
 static const struct binary_segment *find_segment(const struct search *s, uint64_t vaddr)
@@ -129,7 +129,7 @@ static const char alternative[] = "alternative, by CPU";
 /* Sections of distances from each entry to an instruction. */
 static const struct {
 	const char *section, *how;
-	uint32_t size; /* of what is changed; 1: of the instruction that begins there */
+	uint32_t size; /* bytes that change; 1 means the instruction that begins there */
 } tables[] = {
 	{".retpoline_sites", "retpoline", 1},
 	{".return_sites", "return thunk", 1},
@@ -149,7 +149,7 @@ static const struct {
 struct reading {
 	struct patched_code *patched;
 	const struct binary *binary;
-	uint64_t base; /* vaddr of the RVA 0 */
+	uint64_t base; /* vaddr of RVA 0 */
 };
 
 static void add(struct reading *r, uint64_t vaddr, uint32_t size, const char *how)

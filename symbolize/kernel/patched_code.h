@@ -13,7 +13,7 @@
 
 struct jump_place {
 	uint64_t vaddr;
-	uint32_t size; /* of the instruction */
+	uint32_t size; /* size of the instruction */
 };
 
 struct jump_table {
@@ -36,7 +36,7 @@ struct patched_place {
 };
 
 struct patched_code {
-	VEC(struct patched_place) places; /* ascending */
+	VEC(struct patched_place) places; /* in ascending order */
 };
 
 /* Empty if the file has none, or cannot be read. fd is borrowed. */

@@ -25,9 +25,9 @@
 
 /* Build ids found in notes. A zeroed struct has none. */
 struct build_ids {
-	uint8_t gnu_size, go_size; /* 0: none */
+	uint8_t gnu_size, go_size; /* 0: no such id */
 	uint8_t gnu[BUILD_ID_MAX];
-	uint8_t go[BUILD_ID_MAX]; /* a hash of Go's own id, which is a text of some 80 characters */
+	uint8_t go[BUILD_ID_MAX]; /* hash of Go's own id, a string of some 80 characters */
 };
 
 /* ELF_NOTE_GOBUILDID_TAG; its desc is a text. */

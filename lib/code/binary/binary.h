@@ -50,7 +50,7 @@ void binary_free(struct binary *b);
  */
 #define SECTION_NAME_SIZE 32
 struct section_place {
-	char name[SECTION_NAME_SIZE]; /* terminated */
+	char name[SECTION_NAME_SIZE]; /* NUL-terminated */
 	uint64_t offset;
 };
 
@@ -97,12 +97,13 @@ enum binary_binding { BINARY_LOCAL, BINARY_WEAK, BINARY_GLOBAL };
 
 struct binary_symbol {
 	uint64_t vaddr;
-	uint64_t size; /* 0: unknown; ends within its section */
-	uint64_t limit; /* end of its section */
-	const char *name; /* the binary's; with "@VERSION" if the table has it */
-	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; else a label of an assembler */
-	enum binary_binding binding : 8; /* packed: there can be a million rows */
-	bool is_reach_guessed; /* for the caller: size is not the symbol's own */
+	uint64_t size; /* 0: unknown; does not exceed the section */
+	uint64_t limit; /* end of the section */
+	/* Owned by the binary; followed by "@VERSION" if the table has the version. */
+	const char *name;
+	bool is_func; /* STT_FUNC or STT_GNU_IFUNC; otherwise an assembler label */
+	enum binary_binding binding : 8; /* packed, because there can be a million rows */
+	bool is_reach_guessed; /* set by the caller: the size is guessed */
 };
 
 struct binary_symbols {
@@ -125,12 +126,14 @@ void binary_add_symbols(const struct binary *b, const struct binary_symbol_filte
 /* A stub that calls a function of another file, or one chosen at run time. */
 struct binary_stub {
 	uint64_t vaddr, size;
-	const char *name; /* of the function it leads to; the binary's; NULL: none */
-	uint64_t target; /* without a name: vaddr of the function that chooses; 0: none */
+	/* Name of the function the stub leads to, owned by the binary; NULL: none. */
+	const char *name;
+	uint64_t target; /* for a stub without a name: vaddr of the function that chooses the
+			    target; 0: none */
 };
 
 struct binary_stubs {
-	VEC(struct binary_stub) rows; /* by vaddr, not overlapping */
+	VEC(struct binary_stub) rows; /* sorted by vaddr, without overlaps */
 };
 
 /*

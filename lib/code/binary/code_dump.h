@@ -17,10 +17,10 @@
 #define CODE_DUMP_ID_SIZE 16
 
 struct code_dump_head {
-	uint32_t size; /* records follow it */
+	uint32_t size; /* size of the head, which the records follow */
 	uint32_t machine; /* e_machine */
-	uint32_t mark; /* the field that the format leaves unused */
-	bool has_arch_times; /* times are ticks of the CPU's clock */
+	uint32_t mark; /* field that the format leaves unused */
+	bool has_arch_times; /* times are ticks of the CPU clock */
 	/* Machine, pid and time of the process, which identify its dump. */
 	uint8_t id[CODE_DUMP_ID_SIZE];
 };
@@ -34,7 +34,7 @@ bool code_dump_head_read(struct code_dump_head *head, int fd);
 struct dumped_code {
 	uint8_t *bytes; /* owned */
 	size_t size;
-	uint64_t address; /* at which it was made */
+	uint64_t address; /* address at which the code was created */
 	uint16_t machine;
 };
 

@@ -11,13 +11,13 @@
 
 /* .gnu_debuglink, written by strip and objcopy: a file name and the checksum of that file. */
 struct debug_link {
-	char name[256]; /* without a folder */
+	char name[256]; /* file name without a folder */
 	uint32_t crc;
 };
 
 /* .gnu_debugaltlink, written by dwz: a path and the build id of that file. */
 struct alt_link {
-	char path[1024]; /* relative ones start in the folder of the file that holds the link */
+	char path[1024]; /* relative paths start in the folder of the file with the link */
 	uint8_t build_id[BUILD_ID_MAX];
 	size_t build_id_size;
 };

@@ -37,8 +37,8 @@ struct kept_sections;
 /* One section, from its first byte on. */
 struct kept_part {
 	const void *data;
-	uint64_t size; /* of the whole section, unpacked; 0: it is not kept */
-	uint64_t there; /* bytes of it that are unpacked */
+	uint64_t size; /* size of the whole section, unpacked; 0: not kept */
+	uint64_t there; /* number of bytes unpacked so far */
 };
 
 /*
@@ -177,7 +177,7 @@ _Static_assert(sizeof(struct header) <= ALIGNMENT, "the header stands before the
 struct kept_sections {
 	char *folder, *path;
 	int fd; /* -1: nothing is kept */
-	struct header header; /* without places if nothing is kept */
+	struct header header; /* has no places if nothing is kept */
 };
 
 static uint64_t align(uint64_t size)
@@ -446,8 +446,8 @@ struct mapping {
 /* A compressed section; zeroed for all others. */
 struct packed_section {
 	struct file_part from;
-	uint64_t size, there; /* in bytes, unpacked: of the whole, and those that readers may use */
-	struct unpacker *unpacker; /* NULL: not begun, or the section is whole */
+	uint64_t size, there; /* unpacked bytes: total, and available to readers */
+	struct unpacker *unpacker; /* NULL: not started, or the section is complete */
 	/* Place that it unpacks to: the section, or beside it if a kept part is in its place. */
 	uint8_t *out;
 };
@@ -455,19 +455,20 @@ struct packed_section {
 struct debug_source {
 	struct binary *binary;
 	VEC(struct mapping) unpacked;
-	uint64_t budget; /* bytes that may still be unpacked */
+	uint64_t budget; /* number of bytes that may still be unpacked */
 	bool is_lazy;
 	struct kept_sections *kept; /* NULL: nothing is kept */
-	pthread_mutex_t lock; /* of the members below */
+	pthread_mutex_t lock; /* guards the members below */
 	struct packed_section packed[DEBUG_SECTION_COUNT];
-	struct paged_section paged[DEBUG_SECTION_COUNT]; /* of plain sections; zeroed for others */
+	/* Uncompressed sections; zeroed for others. */
+	struct paged_section paged[DEBUG_SECTION_COUNT];
 };
 
 /* Header before the bytes of a compressed section. */
 struct packed {
 	enum packing packing; /* PACKING_NONE: not compressed after all */
 	size_t header_size;
-	uint64_t size; /* unpacked */
+	uint64_t size; /* size after unpacking */
 };
 
 /* Finds the kind of ".debug_info" or ".zdebug_info", with or without ".dwo". */

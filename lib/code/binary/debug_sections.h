@@ -27,13 +27,13 @@ enum debug_section_kind {
 	DEBUG_STR_OFFSETS,
 	DEBUG_RANGES,
 	DEBUG_RNGLISTS,
-	DEBUG_CU_INDEX, /* of .dwp files */
+	DEBUG_CU_INDEX, /* index of .dwp files */
 	DEBUG_ARANGES,
 	DEBUG_SECTION_COUNT,
 };
 
 struct debug_section {
-	const uint8_t *data; /* NULL if none */
+	const uint8_t *data; /* NULL: no such section */
 	size_t size;
 };
 
@@ -46,13 +46,13 @@ struct debug_view {
 
 struct debug_sections {
 	struct debug_view view;
-	uint64_t first_vaddr; /* as binary_first_vaddr() */
-	struct debug_source *source; /* owns the bytes */
+	uint64_t first_vaddr; /* value of binary_first_vaddr() */
+	struct debug_source *source; /* owner of the bytes */
 };
 
 enum debug_file_use {
 	DEBUG_FILE_WHOLE,
-	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: its sections that end in ".dwo" */
+	DEBUG_FILE_SPLIT, /* a .dwo or .dwp file: its sections ending in ".dwo" */
 	/* A part shared by several files, as made by dwz: perhaps strings alone. */
 	DEBUG_FILE_SHARED,
 };

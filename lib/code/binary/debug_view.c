@@ -39,7 +39,7 @@ _Static_assert(sizeof(union slot) == SLOT_SIZE, "an image fits in its slot");
 static struct {
 	pthread_mutex_t lock;
 	bool was_mapped;
-	union slot *unused, *end; /* never used by an image */
+	union slot *unused, *end; /* slots that no image has used yet */
 	union slot *free;
 } area = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -117,7 +117,7 @@ static void slot_free(union slot *slot)
 struct image_builder {
 	union slot *slot;
 	size_t section_count, names_size;
-	uint64_t end; /* offset after the last byte of any section */
+	uint64_t end; /* end offset of the last section */
 };
 
 /* False if the bytes lie below the image. */

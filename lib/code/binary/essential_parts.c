@@ -19,8 +19,8 @@
 #define NAMES_MAX ((uint64_t)4 << 20)
 
 struct header {
-	uint64_t table, segments; /* offsets */
-	uint32_t count, size; /* of the table's rows */
+	uint64_t table, segments; /* offsets of section table and program headers */
+	uint32_t count, size; /* number and size of the table's rows */
 	uint32_t segment_bytes, names;
 	bool is_64bit;
 };

@@ -17,9 +17,9 @@ struct essential_part {
 struct essential_parts {
 	/* Parts to read from the file; without the section table. */
 	VEC(struct essential_part) rows;
-	uint8_t *sections; /* the changed section table; owned; NULL: the rows have everything */
+	uint8_t *sections; /* changed section table, owned; NULL: the rows include it */
 	uint64_t sections_offset, sections_size;
-	uint64_t bytes; /* of all */
+	uint64_t bytes; /* total number of bytes */
 };
 
 /*

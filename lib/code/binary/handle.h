@@ -24,8 +24,9 @@ struct binary {
 	uint64_t file_size, first_vaddr;
 	uint16_t machine;
 	bool is_relocatable;
-	VEC(uint64_t) section_addrs; /* of a relocatable file, by section number; see binary.c */
-	struct lazy_names **names; /* of symbols, as far as they were read; see symbols.h */
+	VEC(uint64_t)
+	section_addrs; /* addresses in a relocatable file, by section number; see binary.c */
+	struct lazy_names **names; /* symbol names read so far; see symbols.h */
 };
 
 /* Empty if the section does not hold strings or has no terminator. */

@@ -19,11 +19,12 @@
 
 struct gnu_hash {
 	int fd;
-	uint64_t bloom, buckets, chains, end; /* places in the file */
+	uint64_t bloom, buckets, chains, end; /* file offsets */
 	uint32_t bloom_words, bloom_shift, bucket_count;
-	uint32_t first; /* number of the first symbol that has a chain */
-	uint64_t symbols, symbol_count, row_size; /* .dynsym; place in the file */
-	uint64_t names, names_size; /* likewise */
+	uint32_t first; /* number of the first symbol with a chain */
+	/* .dynsym: offset in the file, count, size of a row */
+	uint64_t symbols, symbol_count, row_size;
+	uint64_t names, names_size; /* .dynstr: offset and size */
 };
 
 /* Longer names are not looked up. */
@@ -77,7 +78,7 @@ static bool gnu_hash_open(struct gnu_hash *h, const struct binary *b)
 	h->bucket_count = head[0];
 	h->first = head[1];
 	h->bloom_words = head[2];
-	h->bloom_shift = head[3] & 31; /* of hashes, which have 32 bits */
+	h->bloom_shift = head[3] & 31; /* shift of 32-bit hashes */
 	h->bloom = header.sh_offset + sizeof(head);
 	h->buckets = h->bloom + h->bloom_words * bloom_size(h);
 	h->chains = h->buckets + h->bucket_count * sizeof(uint32_t);
@@ -163,9 +164,9 @@ static void take_entry(const GElf_Dyn *entry, const struct string_table *names,
 
 /* The entries of the dynamic section. */
 struct dynamic {
-	Elf_Data *data; /* NULL: none */
+	Elf_Data *data; /* NULL: no table */
 	size_t count, next;
-	size_t names; /* section of their names */
+	size_t names; /* section with the symbol names */
 };
 
 static void open_dynamic(const struct binary *b, struct dynamic *d)
@@ -220,8 +221,8 @@ bool binary_has_soname(const struct binary *b)
 /* Limits for a forged file, which may list more. */
 #define MAX_SEGMENTS 1024
 #define MAX_RELOCATION_TABLES 8
-#define MAX_RELOCATIONS ((size_t)1 << 20) /* of all tables together */
-#define MAX_NAMES ((uint64_t)1 << 30) /* bytes */
+#define MAX_RELOCATIONS ((size_t)1 << 20) /* total for all tables */
+#define MAX_NAMES ((uint64_t)1 << 30) /* total bytes */
 
 /* Bytes of names that are looked at together. */
 #define NAMES_STEP ((size_t)64 << 10)

@@ -16,9 +16,10 @@
 #define BINARY_NEEDED_MAX 64
 
 struct binary_needed {
-	const char *names[BINARY_NEEDED_MAX]; /* of libraries; the binary's, as run_path is */
+	const char *names[BINARY_NEEDED_MAX]; /* names of libraries, owned by the binary like
+						 run_path */
 	size_t count;
-	const char *run_path; /* folders to search first, between colons; NULL: none */
+	const char *run_path; /* folders to search first, separated by colons; NULL: none */
 };
 
 void binary_find_needed(const struct binary *b, struct binary_needed *needed);
@@ -27,7 +28,7 @@ bool binary_has_soname(const struct binary *b);
 
 struct binary_object {
 	const char *name;
-	uint64_t vaddr, size; /* as the symbol has them */
+	uint64_t vaddr, size; /* values of the symbol */
 	bool is_there;
 };
 

@@ -43,7 +43,7 @@ enum packing packing_of(const void *data, size_t size)
 
 struct unpacker {
 	struct inflate_state state;
-	struct file_part left; /* not read yet */
+	struct file_part left; /* part of the file still to be read */
 	uint8_t *out, *out_end;
 	bool is_damaged;
 	uint8_t window[WINDOW];

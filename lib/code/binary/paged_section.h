@@ -51,8 +51,8 @@ int unpack_to_file(enum packing packing, const void *data, size_t data_size, uin
 
 struct paged_section {
 	struct file_part from;
-	uint8_t *memory; /* of from.size bytes, borrowed; NULL: no section */
-	uint64_t *there; /* a bit a page */
+	uint8_t *memory; /* from.size bytes, borrowed; NULL: no section */
+	uint64_t *there; /* one bit per page */
 };
 
 /* `memory` must be zeroed; parts not needed stay zero. */

@@ -156,8 +156,8 @@ struct slot {
 };
 
 struct slots {
-	VEC(struct slot) rows; /* by vaddr, once all are known */
-	VEC(struct slot) lazy; /* relocations of .rela.plt, in its order */
+	VEC(struct slot) rows; /* sorted by vaddr once complete */
+	VEC(struct slot) lazy; /* relocations of .rela.plt, in their order */
 	uint64_t budget; /* bytes that may still be read: forged sections can share bytes */
 };
 
@@ -182,7 +182,7 @@ static const struct relocation_types *find_types(uint16_t machine)
 
 /* The symbols that a table of relocations refers to. */
 struct symbol_names {
-	Elf_Data *symbols; /* NULL if none */
+	Elf_Data *symbols; /* NULL: no symbols */
 	struct string_table text;
 };
 

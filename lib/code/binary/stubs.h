@@ -9,17 +9,18 @@
 
 /* The bytes of a section of stubs; `next` starts at 0. */
 struct stub_reader {
-	uint16_t machine; /* EM_X86_64 or EM_AARCH64; others have no stubs */
+	uint16_t machine; /* EM_X86_64 or EM_AARCH64; other machines have no stubs */
 	const uint8_t *bytes; /* borrowed */
 	size_t size;
 	uint64_t vaddr;
-	size_t next; /* start of the search for the next stub */
+	size_t next; /* position at which to search for the next stub */
 };
 
 struct stub_jump {
-	size_t at, size; /* of the stub in the section */
-	bool is_numbered; /* it passes the number of its relocation to the dynamic linker instead */
-	uint64_t slot; /* vaddr of the word */
+	size_t at, size; /* range of the stub in the section */
+	bool is_numbered; /* the stub passes a relocation number to the dynamic linker instead of
+			     using a slot */
+	uint64_t slot; /* vaddr of the slot */
 	uint32_t number;
 };
 

@@ -171,7 +171,8 @@ void symbol_rows_close(struct symbol_rows *rows)
 
 /* The extent of executable sections, by section number; end is 0 for all others. */
 struct section_extent {
-	uint64_t bias; /* of relocatable files, whose symbols count from the start of the section */
+	uint64_t bias; /* section address in relocatable files, whose symbols are relative to their
+			  section */
 	uint64_t end;
 };
 

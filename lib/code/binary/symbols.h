@@ -14,11 +14,11 @@ struct lazy_names;
 struct symbol_rows {
 	struct lazy_names *names;
 	int fd;
-	uint64_t at, end; /* of the rows not yet read, in the file */
+	uint64_t at, end; /* file range of the rows not read yet */
 	size_t row_size;
-	uint8_t *step; /* rows read */
+	uint8_t *step; /* current batch of rows */
 	size_t step_at, step_size;
-	uint64_t count; /* of all rows */
+	uint64_t count; /* total number of rows */
 };
 
 /*

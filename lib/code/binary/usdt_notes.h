@@ -15,9 +15,9 @@
 #define USDT_NOTES_MAX 65536
 
 struct usdt_note {
-	const char *provider, *name,
-		*arguments; /* within the notes' bytes; neither name is empty */
-	uint64_t offset; /* of the instruction in the file */
+	/* Within the notes' bytes; neither name is empty. */
+	const char *provider, *name, *arguments;
+	uint64_t offset; /* file offset of the instruction */
 	/*
 	 * Offset in the file of the 16-bit counter of tracers: the program skips the probe's
 	 * preparations while it is 0. 0: it has none.
@@ -26,7 +26,7 @@ struct usdt_note {
 };
 
 struct usdt_notes {
-	VEC(struct usdt_note) rows; /* in the order of the file */
+	VEC(struct usdt_note) rows; /* in file order */
 	uint16_t machine; /* e_machine */
 	uint8_t *bytes; /* owned */
 };

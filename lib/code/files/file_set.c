@@ -25,16 +25,17 @@
 struct owner {
 	uint32_t pid;
 	uint32_t count;
-	uint32_t before, after; /* list of equal counts; `after` of a free row: next free one */
+	uint32_t before, after; /* list of owners with equal counts; for a free row, `after` is the
+				   next free row */
 };
 
 /* A row keeps its place while its count is not 0. */
 struct owner_counts {
 	VEC(struct owner) rows;
-	VEC(uint32_t) heads; /* by count: 1 + the row of the first owner; 0: none */
+	VEC(uint32_t) heads; /* by count: 1 + row of the first owner; 0: none */
 	struct index by_pid;
 	uint32_t largest; /* highest count of an owner; 0: none */
-	uint32_t free_row; /* 1 + its number; 0: none */
+	uint32_t free_row; /* 1 + number of the first free row; 0: none */
 };
 
 /* Closes a file for a while and opens it again only if it is still the same one. */
@@ -227,7 +228,7 @@ static void reopen_release(struct reopen *r)
 struct file {
 	uint32_t id;
 	int fd;
-	uint32_t owner; /* row in owners; NO_OWNER: shared */
+	uint32_t owner; /* row in owners; NO_OWNER: shared file */
 	uint32_t older, newer;
 };
 

@@ -20,8 +20,8 @@ struct client_request {
 	bool (*is_over)(void *ctx);
 	void *ctx;
 	uint64_t stall_ns; /* maximum time without progress; 0: the default */
-	uint64_t
-		timeout_ns; /* maximum time for the request; 0: none as long as it makes progress */
+	/* Maximum time for the request; 0: none as long as it makes progress. */
+	uint64_t timeout_ns;
 	/* Use HTTP/2, by prior knowledge or as negotiated by TLS. */
 	bool is_http2;
 	/* Receives each header and trailer line; may be NULL. */

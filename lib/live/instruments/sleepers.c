@@ -36,8 +36,8 @@ struct sleepers {
 	struct live *live;
 	bool is_on; /* waits are recorded */
 	struct sleepers_bpf *skeleton;
-	struct python_sleepers_bpf
-		*python; /* NULL: no thread that runs Python was due, or refused */
+	/* NULL: no thread that runs Python was due, or refused */
+	struct python_sleepers_bpf *python;
 	struct visitor *visitor; /* NULL: recording has not begun */
 	bool may_sleep_already; /* some of the threads that are recorded */
 	bool is_paused;

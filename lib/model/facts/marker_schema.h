@@ -79,8 +79,8 @@ struct marker_schema {
 	const char *name, *label;
 	uint32_t shown; /* SHOWN_…, and a group */
 	bool stays; /* the marker is kept in every sanitized profile */
-	struct marker_schema_field
-		fields[MARKER_SCHEMA_FIELDS_MAX]; /* up to the first field without a key */
+	/* Up to the first field without a key. */
+	struct marker_schema_field fields[MARKER_SCHEMA_FIELDS_MAX];
 };
 
 #define NO_FIELDS

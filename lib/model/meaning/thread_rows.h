@@ -49,8 +49,8 @@ struct cpu_sample {
 
 struct thread_rows {
 	const struct profile *profile;
-	struct string_overlay
-		*strings; /* strings of the profile, with names and titles of rows added */
+	/* Strings of the profile, with names and titles of rows added. */
+	struct string_overlay *strings;
 	VEC(struct thread_row) list; /* in display order */
 	VEC(thread_id) members;
 	VEC(struct cpu_sample) cpu_samples;

@@ -16,8 +16,8 @@ struct counter_sample {
 
 /* Strings may be NO_STRING. */
 struct counter {
-	uint32_t pid,
-		incarnation; /* pid and incarnation of the process; pid 0: a machine counter */
+	/* Pid and incarnation of the process; pid 0: a machine counter. */
+	uint32_t pid, incarnation;
 	string_id name, category, description;
 	string_id label; /* name of the counter: "Memory" */
 	string_id unit; /* "bytes", "pWh", "percent" or any other word */

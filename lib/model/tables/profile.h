@@ -171,8 +171,8 @@ enum stack_class {
 
 /* Statistics of waits; clock ticks do not count. */
 struct wait_stats {
-	uint64_t
-		sampled; /* wait records with a stack; each is in one class, or its stack is lost */
+	/* Wait records with a stack; each is in one class, or its stack is lost. */
+	uint64_t sampled;
 	uint64_t classes[STACK_CLASS_COUNT];
 	uint64_t lost_stacks; /* sampled waits whose stack never arrived */
 	uint64_t lost; /* sampled waits without a record */
@@ -180,8 +180,8 @@ struct wait_stats {
 	double count; /* estimated number of waits that could have been sampled */
 	uint32_t chance_min; /* lowest sampling probability, in 2^-32; 0: no wait was sampled at
 				random */
-	double estimated_ns,
-		fitted_ns; /* wait time estimated from samples, and as written to the profile */
+	/* Wait time estimated from samples, and as written to the profile. */
+	double estimated_ns, fitted_ns;
 };
 
 /* Statistics of allocations; clock ticks do not count. */
@@ -189,8 +189,8 @@ struct alloc_stats {
 	uint64_t sampled; /* allocation records */
 	uint64_t thinned; /* allocations left out for lack of room, represented by others */
 	uint64_t matched, unmatched; /* frees of sampled blocks, and of other blocks */
-	uint64_t bytes,
-		held_bytes; /* estimated bytes: allocated in total, and still held at the end */
+	/* Estimated bytes: allocated in total, and still held at the end. */
+	uint64_t bytes, held_bytes;
 };
 
 struct profile_stats {

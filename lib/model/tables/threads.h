@@ -64,8 +64,8 @@ struct profile_thread {
 	bool is_folded;
 	struct samples samples; /* samples of all events */
 	VEC(struct marker) markers;
-	struct allocations
-		allocations; /* allocations of the whole process, stored with the main thread */
+	/* Allocations of the whole process, stored with the main thread. */
+	struct allocations allocations;
 };
 
 struct threads {

@@ -11,8 +11,8 @@ struct perf_unpacker;
 
 struct perf_feed {
 	struct perf_file *file;
-	struct perf_unpacker
-		*unpacker; /* unpacker of compressed records; NULL until the first one */
+	/* Unpacker of compressed records; NULL until the first one. */
+	struct perf_unpacker *unpacker;
 	bool is_unpacked; /* the current bytes were compressed */
 	uint8_t *carried; /* beginning of an incomplete record; owned */
 	size_t carried_size;

@@ -12,8 +12,8 @@ struct perf_sample {
 	const void *chain; /* call chain of chain_count words */
 	uint64_t chain_count;
 	bool has_ip;
-	const void *
-		values; /* value_count entries of value_words words: the count, then the event id */
+	/* value_count entries of value_words words: the count, then the event id */
+	const void *values;
 	uint64_t value_count;
 	uint8_t value_words;
 	const void *raw; /* raw data of a tracepoint */

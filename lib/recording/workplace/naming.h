@@ -14,8 +14,8 @@
 struct naming {
 	struct file_set *files; /* open files by module.file_key */
 	const char *const *dirs; /* folders with debug files, NULL-terminated; NULL: none */
-	const struct kernel_table
-		*kernel_symbols; /* kernel symbols; NULL: read the list of the running kernel */
+	/* Kernel symbols; NULL: read the list of the running kernel. */
+	const struct kernel_table *kernel_symbols;
 	const struct identity *owner; /* invoking user; NULL: same as the process */
 	struct name_cache *cache; /* cache of names across profiles; NULL: none */
 	/* Keep unpacked debug files of distributions in the user's cache folder. */

@@ -97,8 +97,8 @@ bool capture_block_is_good(const struct capture_block *f)
 /* A place where reading can start. */
 struct epoch {
 	uint64_t at; /* position of the state; 0: no epoch */
-	uint64_t sequence,
-		left; /* sequence number of the first block; number of state blocks still to come */
+	/* Sequence number of the first block; number of state blocks still to come. */
+	uint64_t sequence, left;
 	uint64_t time;
 };
 

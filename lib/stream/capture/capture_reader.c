@@ -177,8 +177,8 @@ struct capture_reader {
 	struct source source;
 	struct block_reader *blocks;
 	struct block_ahead *ahead;
-	const struct block_contents
-		*block; /* block whose records are being returned; NULL: none yet */
+	/* Block whose records are being returned; NULL: none yet. */
+	const struct block_contents *block;
 	size_t raw_at, raw_size;
 	struct capture_counts counts; /* record counts */
 	bool begins_epoch; /* the last record read begins an epoch */

@@ -46,8 +46,8 @@ struct capture_writer_options {
 
 struct capture_written {
 	uint64_t bytes; /* bytes in the file */
-	uint64_t unwritten_records,
-		unwritten_samples; /* dropped for lack of room, or after a failure */
+	/* Dropped for lack of room, or after a failure. */
+	uint64_t unwritten_records, unwritten_samples;
 	uint64_t state_bytes; /* bytes in state blocks */
 	int failure; /* negative errno of the failed write that ended the file; 0: none */
 };

@@ -20,8 +20,8 @@ struct ended_space {
 
 /* Zeroed is empty. */
 struct ended_spaces {
-	struct mapping_table
-		*none; /* empty table shared by all ended processes; NULL: not created yet */
+	/* Empty table shared by all ended processes; NULL: not created yet. */
+	struct mapping_table *none;
 	VEC(struct ended_space) rows;
 	size_t first; /* first row not handled yet */
 };

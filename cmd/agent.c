@@ -128,7 +128,7 @@ static void release(struct agent *a)
 	push_options_release(&a->push);
 }
 
-/* -ECANCELED: --help was printed. */
+/* Returns -ECANCELED if --help was printed. */
 static int parse(struct agent *a, int argc, char **argv, struct error *err)
 {
 	static char rate[] = "--frequency=19";

@@ -61,7 +61,7 @@ static void make_table(struct option_table *t, void *ctx)
 		   "Exit status: 0, 125 if prof failed, 2 for wrong use.\n";
 }
 
-/* -ECANCELED: --help was printed. */
+/* Returns -ECANCELED if --help was printed. */
 static int parse(struct attach *a, int argc, char **argv, struct error *err)
 {
 	int ret = command_parse(argc, argv, make_table, a, err);

@@ -140,7 +140,7 @@ static int check(struct record *r, struct error *err)
 	return 0;
 }
 
-/* -ECANCELED: --help was printed. */
+/* Returns -ECANCELED if --help was printed. */
 static int parse(struct record *r, int argc, char **argv, struct error *err)
 {
 	int ret = command_parse(argc, argv, make_table, r, err);

@@ -273,7 +273,7 @@ static int discard(struct recover *r, const struct leftover *l, struct error *er
 		       : error_set(err, -errno, "cannot remove %s", l->path);
 }
 
-/* -ENODATA: no usable data. */
+/* Returns -ENODATA if there is no usable data. */
 static int recover_opened(struct recover *r, struct leftover *l, struct error *err)
 {
 	int ret;
@@ -415,7 +415,7 @@ static int recover_all(struct recover *r)
 	return r->failed ? EXIT_REFUSED : 0;
 }
 
-/* -ECANCELED: --help was printed. */
+/* Returns -ECANCELED if --help was printed. */
 static int parse(struct recover *r, int argc, char **argv, struct error *err)
 {
 	int ret = command_parse(argc, argv, make_table, r, err);

@@ -44,7 +44,9 @@ struct source_text {
  */
 enum source_outcome source_text_read(const struct readers *readers, const char *path, uint64_t max,
 				     struct source_text *source);
-/* The same in the folder `root`, which no link may leave; links elsewhere were followed before. */
+/*
+ * Does the same in the folder `root`, which no link may leave; links outside were followed before.
+ */
 enum source_outcome source_text_read_at(const struct readers *readers, int root, const char *path,
 					uint64_t max, struct source_text *source);
 /* Returns a text for the outcome: "not here". */

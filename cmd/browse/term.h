@@ -77,7 +77,7 @@ void term_end(void);
  * them gets the style as well. Returns the number of columns written.
  */
 int term_text(int row, int column, int width, enum term_style style, bool fills, const char *text);
-/* The same on a coloured background; `color` is below TERM_COLORS. */
+/* Does the same on a coloured background; `color` is below TERM_COLORS. */
 void term_block(int row, int column, int width, int color, bool is_selected, const char *text);
 /* Two cells, one above the other, in one character; -1: no colour. Needs Unicode and colours. */
 void term_halves(int row, int column, int upper, int lower);

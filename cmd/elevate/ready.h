@@ -13,7 +13,7 @@ struct ready {
 	struct outfile *file; /* NULL: none, or already written */
 };
 
-/* -EBADF if the descriptor of --ready-fd is not writable. */
+/* Returns -EBADF if the descriptor of --ready-fd is not writable. */
 int ready_check(const struct live_options *options, struct error *err);
 /*
  * Opens early, so that errors come early. Takes ownership of the descriptor and makes it close-on-

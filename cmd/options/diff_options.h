@@ -30,7 +30,10 @@ struct diff_options {
 
 /* Fills a table with the options. Values go into `o`. */
 void diff_options_table(struct option_table *t, void *options);
-/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. Release always. */
+/*
+ * Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong.
+ * Release the options in any case.
+ */
 int diff_options_parse(struct diff_options *o, int argc, char **argv, struct error *err);
 void diff_options_release(struct diff_options *o);
 

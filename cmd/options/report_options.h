@@ -60,7 +60,7 @@ struct report_options {
 
 /* Fills a table with the options. Values go into `o`. */
 void report_options_table(struct option_table *t, void *options);
-/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
+/* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int report_options_parse(struct report_options *o, int argc, char **argv, struct error *err);
 
 #endif

@@ -27,7 +27,7 @@ void top_options_init(struct top_options *o);
 void top_options_release(struct top_options *o);
 /* Fills a table with the options. Values go into a struct top_options. */
 void top_options_table(struct option_table *t, void *options);
-/* -ECANCELED: --help was printed. -EINVAL with err: the command line is wrong. */
+/* Returns -ECANCELED if --help was printed, or -EINVAL with err if the command line is wrong. */
 int top_options_parse(struct top_options *o, int argc, char **argv, struct error *err);
 
 /* The hidden command of prof-browse: __top DESCRIPTOR PID, and the words of the command line. */

@@ -17,7 +17,7 @@ struct fleet_engine {
  * Sends no request. Release also after a failure. -EINVAL: invalid address.
  */
 int fleet_engine_open(struct fleet_engine *e, const char *address, struct error *err);
-/* Likewise, but refuses collectors, which store nothing. */
+/* Does the same, but refuses collectors, which store nothing. */
 int fleet_engine_open_store(struct fleet_engine *e, const char *address, struct error *err);
 void fleet_engine_release(struct fleet_engine *e);
 

@@ -28,7 +28,7 @@ void profile_file_release(struct profile_file *f);
 int profile_file_open(struct profile_file *f, const char *path, struct error *err);
 /* Reads the text of such a descriptor and detects its format. */
 int profile_file_read(struct profile_file *f, int fd, struct error *err);
-/* The same; makes a capture, which is not text, a profile without names. */
+/* Does the same, and makes a profile without names of a capture, which is not text. */
 int profile_file_read_unnamed(struct profile_file *f, int fd, struct error *err);
 /*
  * Replaces the profile that was read by the text of a processed profile with shared tables, unless

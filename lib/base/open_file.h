@@ -15,7 +15,7 @@
  * negative errno; -ENXIO if it is not a regular file.
  */
 int open_regular(const char *path);
-/* The same for the file behind an O_PATH descriptor, which is borrowed. */
+/* Does the same for the file behind an O_PATH descriptor, which is borrowed. */
 int open_regular_place(int place);
 /*
  * The same for a name that the recorded program chose. Follows no link in /proc, which could lead
@@ -42,7 +42,7 @@ typedef int memory_file_writer(void *ctx, struct outfile *out, struct error *err
  */
 int memory_file_write(const char *what, bool gzip, memory_file_writer *write, void *ctx,
 		      uint64_t *size, struct error *err);
-/* The same for bytes in memory. */
+/* Does the same for bytes in memory. */
 int memory_file_pack(const char *what, const void *data, size_t data_size, uint64_t *size,
 		     struct error *err);
 /* Sets *text to the content of the file, terminated; the caller frees it. */

@@ -32,7 +32,7 @@ struct outfile_options {
  * for its reader; a signal whose handler lacks SA_RESTART ends the wait with -EINTR.
  */
 int outfile_open(struct outfile **out, const struct outfile_options *options, struct error *err);
-/* The same for an uncompressed file at `path`. */
+/* Does the same for an uncompressed file at `path`. */
 static inline int outfile_open_plain(struct outfile **out, const char *path,
 				     const struct identity *owner, struct error *err)
 {

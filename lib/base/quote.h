@@ -13,7 +13,7 @@ void quote_list(struct strbuf *out, const char *list, size_t size);
 void quote_url(struct strbuf *out, const char *text);
 /* Decodes %XX; the caller frees. NULL for an invalid escape or a NUL byte. */
 char *unquote_url(const char *text, size_t size);
-/* The same, after trimming blanks at both ends. */
+/* Does the same, after trimming blanks at both ends. */
 char *unquote_url_trimmed(const char *text, size_t size);
 
 #endif

@@ -31,7 +31,7 @@ struct stack_reader {
  * thread stands for a service, or for another column chosen by the address.
  */
 
-/* -ENODATA: the address matches no samples. */
+/* Returns -ENODATA if the address matches no samples. */
 int fleet_read(const struct engine *e, struct profile **p, struct error *err);
 
 /* Answers of the engine to each query, RowBinary. */

@@ -17,8 +17,9 @@
 #define OTLP_PATH "v1development/profiles"
 
 /*
- * Fills the address. Variables for profiles alone, OTEL_EXPORTER_OTLP_PROFILES_…, take precedence;
- * the default is http://localhost:4318. -EINVAL: a variable has an invalid value.
+ * Fills in the address. Variables for profiles alone, OTEL_EXPORTER_OTLP_PROFILES_…, take
+ * precedence; the default is http://localhost:4318. Returns -EINVAL if the value of a variable is
+ * invalid.
  */
 int otlp_environment_read(struct fleet_url *url, struct error *err);
 

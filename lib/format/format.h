@@ -136,7 +136,7 @@ const char *const *format_names(void);
 int written_file(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, bool gzip,
 		 uint64_t *size, struct error *err);
-/* The same as a text. Sets *text, NUL-terminated; free it. */
+/* Does the same for a text. Sets *text, NUL-terminated, which the caller frees. */
 int written_text(const struct format *format, const struct profile *p,
 		 const struct export_options *options, struct export_counts *counts, char **text,
 		 size_t *size, struct error *err);

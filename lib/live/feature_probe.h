@@ -10,9 +10,9 @@
 /* Facts that several probes need. */
 struct machine {
 	uint64_t capabilities;
-	int64_t paranoid; /* -2: no such file */
-	uint32_t cpu; /* an online one */
-	int perf_code; /* of a trial of perf_event_open(): 0 or a negative errno */
+	int64_t paranoid; /* -2: file missing */
+	uint32_t cpu; /* an online CPU */
+	int perf_code; /* result of a trial perf_event_open(): 0 or a negative errno */
 };
 
 void feature_set(struct feature *f, enum feature_status status, const char *fmt, ...)

@@ -175,7 +175,7 @@ void feature_probe_capabilities(struct machine *m, struct feature *f)
 		if (!without)
 			f->status = FEATURE_MISSING;
 		else if (f->status == FEATURE_MISSING)
-			break; /* a missing capability was named already */
+			break; /* a missing capability was already named */
 		else
 			f->status = FEATURE_NOTE;
 		strbuf_addf(&missing, "%scap_%s", missing.size ? ", " : "", capabilities[i].name);

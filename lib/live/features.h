@@ -13,7 +13,7 @@
 
 enum feature_status {
 	FEATURE_OK,
-	FEATURE_NOTE, /* works with limits, given in detail */
+	FEATURE_NOTE, /* works with limits, which `detail` states */
 	FEATURE_MISSING, /* cannot record */
 };
 
@@ -21,8 +21,8 @@ struct feature {
 	const char *name; /* "kernel", "btf", "bpf", "perf_event_paranoid", "capabilities", … */
 	enum feature_status status;
 	char detail[320]; /* findings */
-	char hint[256]; /* the one command that fixes it, or "" */
-	bool wants_privilege; /* hint is the common one of all rows that lack privileges */
+	char hint[256]; /* command that fixes the problem, or "" */
+	bool wants_privilege; /* the hint is shared by all rows that lack privileges */
 };
 
 #define FEATURES_MAX 24

@@ -41,27 +41,29 @@ struct tracker;
 struct live {
 	const struct recorder_options *options;
 	const struct instrument_settings *settings;
-	const struct cpu_list *only; /* CPUs that are sampled; empty: all */
+	const struct cpu_list *only; /* CPUs to sample; empty: all */
 	struct file_set *files;
 	struct throttling *throttling;
 	struct counter_reader *counters;
-	struct programs *programs; /* available from attach() on */
-	struct tracker *tracker; /* available from announce() on */
-	uint64_t interval_ns; /* of the clock, which sets it in configure(), before all others */
-	uint64_t begin_ns; /* time of the first records, available from announce() on */
-	uint64_t count_ns; /* interval of count(), set in configure(); 0: any */
-	bool is_in_use; /* a thread that has not returned still uses all this */
+	struct programs *programs; /* set from attach() on */
+	struct tracker *tracker; /* set from announce() on */
+	uint64_t interval_ns; /* clock interval, which the clock sets in its configure(), before all
+				 other instruments */
+	uint64_t begin_ns; /* time of the first records; set from announce() on */
+	uint64_t count_ns; /* interval of count() calls, set in configure(); 0: any */
+	bool is_in_use; /* a thread left behind still uses this structure */
 	uint32_t schema_count; /* number of marker schemas; see instrument_new_schema() */
-	record_sink_fn *sink; /* leads into the stream */
+	record_sink_fn *sink; /* entry to the stream */
 	void *ctx;
 };
 
 struct instrument_option {
-	const char *name; /* "frequency" */
-	char letter; /* 'F'; 0: none */
+	const char *name; /* name, such as "frequency" */
+	char letter; /* letter, such as 'F'; 0: none */
 	const char *argument; /* "HZ"; "[=MS]": optional; NULL: none */
 	const char *help; /* one line */
-	const char *after; /* option that it follows in --help; NULL: the row before, or none */
+	const char *after; /* option after which --help shows this one; NULL: the preceding row, or
+			      none */
 	/*
 	 * Stores a value in the instrument's `settings`; the value is borrowed, NULL if it is left
 	 * out. Returns 0, or -EINVAL with err.
@@ -77,14 +79,15 @@ struct instrument_option {
 /* A line of `prof check`. */
 struct instrument_check {
 	const char *name;
-	const char *after; /* line that it follows */
+	const char *after; /* line after which it is printed */
 	void (*run)(struct machine *m, struct feature *f);
 };
 
 /* Additions to the environment of a command. Owned; NULLs: none. */
 struct preload {
-	char *path; /* of a library that the command and its descendants load before all others */
-	char *variable; /* "NAME=VALUE" */
+	/* path of a library that the command and its descendants load before all others */
+	char *path;
+	char *variable; /* environment variable, "NAME=VALUE" */
 };
 
 /*
@@ -92,10 +95,10 @@ struct preload {
  */
 struct instrument {
 	const char *name;
-	const struct instrument_option *options; /* ends with a row without a name; NULL: none */
-	const struct instrument_check *checks; /* likewise */
-	size_t settings_size; /* size of what the options set; zeroed at first */
-	const struct instrument *shares; /* earlier row whose settings it shares; NULL: none */
+	const struct instrument_option *options; /* NULL, or terminated by a row without a name */
+	const struct instrument_check *checks; /* NULL, or terminated by a row without a name */
+	size_t settings_size; /* size of the settings, which are zeroed at first */
+	const struct instrument *shares; /* earlier row that has the same settings; NULL: none */
 	uint64_t takes; /* INSTRUMENT_TAKES(…) of the kinds in live_record.h that take() replaces */
 
 	/* Rejects contradicting options, once all are set. */

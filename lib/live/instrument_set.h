@@ -9,7 +9,7 @@
 struct instrument_set {
 	struct live live;
 	void *states[INSTRUMENTS_MAX]; /* NULL: not requested */
-	const struct instrument *takers[LIVE_REC_END - REC_LIVE]; /* by kind of record */
+	const struct instrument *takers[LIVE_REC_END - REC_LIVE]; /* instrument by kind of record */
 	void *taker_states[LIVE_REC_END - REC_LIVE];
 };
 

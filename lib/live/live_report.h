@@ -13,25 +13,25 @@
 
 /* Fate of an event's records, which the recorder does not see. */
 struct event_tally {
-	uint64_t samples; /* in the profile */
-	uint64_t weight; /* occurrences that they represent */
+	uint64_t samples; /* number of samples in the profile */
+	uint64_t weight; /* occurrences represented by the samples */
 	uint64_t lost;
 	/* Number and length of the kernel's pauses of the event. */
 	uint64_t throttled, throttled_ns;
 };
 
 struct record_tally {
-	uint64_t ticks; /* of the clock: in the profile, or known to be lost */
+	uint64_t ticks; /* clock ticks in the profile, or known to be lost */
 	/* Ticks that never came because the kernel had stopped the clock. */
 	uint64_t throttled_ticks;
-	const struct event_tally *events; /* by number */
+	const struct event_tally *events; /* by event number */
 	uint32_t event_count;
 };
 
 /* Zeroed is empty. */
 struct report {
-	VEC(char *) features; /* for the profile's meta: what it was recorded with */
-	VEC(char *) lines; /* for the summary */
+	VEC(char *) features; /* what the profile was recorded with, for its meta */
+	VEC(char *) lines; /* lines for the summary */
 	VEC(char *) warnings;
 	struct facts facts;
 };

@@ -35,21 +35,21 @@ struct proc_walk {
 	struct programs *programs;
 	struct tracker *tracker;
 	const struct filter *filter;
-	bool no_arguments; /* do not send their arguments */
+	bool no_arguments; /* do not send arguments */
 	record_sink_fn *sink;
 	void *ctx;
 };
 
 struct found {
-	struct rec_name name; /* of its first thread */
-	uint64_t since; /* time from which its events are in the rings */
+	struct rec_name name; /* name of the main thread */
+	uint64_t since; /* time from which the rings contain the process's events */
 };
 
 struct run {
 	const struct proc_walk *scan;
-	uint64_t time; /* of all records made here; before everything in the rings */
+	uint64_t time; /* time of all records made here, which precedes everything in the rings */
 	VEC(struct found) processes;
-	unsigned int refused; /* processes that this process may not inspect */
+	unsigned int refused; /* number of processes that this process may not inspect */
 };
 
 /* Processes that can never match the filter are not followed. */
@@ -260,7 +260,7 @@ void recorder_report(const struct recorder *r, const struct record_tally *tally,
 /* All tables of a machine with some 30 processes take 1 to 3 MB. */
 #define DEFAULT_UNWIND_BYTES (512ull << 20)
 #define POLL_MS 100
-/* The same after a round without a sample: rings that fill up end the wait. */
+/* Does the same after a round without a sample: rings that fill up end the wait. */
 #define IDLE_POLL_MS 500
 /*
  * A kernel that throttles reports it at each of its own ticks, too often for a round each. And the

@@ -29,7 +29,7 @@ struct instrument_settings;
 
 /* Methods to find user stacks. */
 enum recorder_unwind {
-	RECORDER_UNWIND_AUTO, /* call frame information, else frame pointers, else guesses */
+	RECORDER_UNWIND_AUTO, /* call frame information, then frame pointers, then guesses */
 	RECORDER_UNWIND_CFI, /* call frame information only */
 	RECORDER_UNWIND_FP, /* frame pointers only */
 	RECORDER_UNWIND_NONE, /* only the leaf of user frames */
@@ -37,16 +37,17 @@ enum recorder_unwind {
 
 struct recorder_options {
 	const struct instrument_settings *instruments; /* borrowed until recorder_free() */
-	uint64_t ring_bytes; /* per CPU; 0: the default; rounded up to a power of two */
+	uint64_t ring_bytes; /* size for each CPU, rounded up to a power of two; 0: the default */
 	enum recorder_unwind unwind;
 	uint64_t unwind_bytes; /* limit for unwind tables in the kernel; 0: the default */
-	bool keep_mounts; /* of processes in other mount namespaces, until the recorder is freed */
-	bool no_arguments; /* do not record arguments of programs */
-	bool tells_resources; /* record services that processes' environments name */
+	bool keep_mounts; /* keep the mounts of processes in other mount namespaces until the
+			     recorder is freed */
+	bool no_arguments; /* do not record program arguments */
+	bool tells_resources; /* record the services named in the environment of processes */
 	const struct filter *filter; /* borrowed until recorder_free() */
 	/* Forgets files that nothing has mapped for this long, at each epoch; 0: never. */
 	uint64_t forget_ns;
-	uint32_t targets; /* maximum number of running processes that will be tracked */
+	uint32_t targets; /* maximum number of running processes to track */
 };
 
 /* A failure carries a hint with the command that fixes it, if there is one. */
@@ -111,14 +112,14 @@ bool recorder_find_symbols(struct recorder *r, const uint64_t *addrs, size_t cou
 
 /* Facts for the profile's meta. */
 struct recorder_info {
-	uint32_t cpu_count; /* CPUs that are sampled */
-	uint64_t interval_ns; /* nominal */
-	uint64_t ring_bytes; /* capacity of all rings */
-	uint64_t start_ns, start_realtime_ns; /* when sampling was armed */
-	uint64_t end_ns; /* when sampling ended; 0: not yet */
+	uint32_t cpu_count; /* number of sampled CPUs */
+	uint64_t interval_ns; /* nominal clock interval */
+	uint64_t ring_bytes; /* total capacity of the rings */
+	uint64_t start_ns, start_realtime_ns; /* time at which sampling was armed */
+	uint64_t end_ns; /* time at which sampling ended; 0: not yet */
 	uint64_t written_bytes; /* bytes in the rings so far, without the kernel's headers */
 	uint32_t dropped_files; /* descriptors closed for lack of room */
-	uint64_t backlog_bytes; /* maximum of bytes waiting to be sorted */
+	uint64_t backlog_bytes; /* peak size of records waiting to be sorted */
 };
 void recorder_get_info(const struct recorder *r, struct recorder_info *info);
 /* Appends the instruments' reports. The tally is the fate of their records. */

@@ -15,16 +15,16 @@
 
 enum recorder_phase {
 	PHASE_RUNNING,
-	PHASE_STOPPED, /* sampling has ended, the rings are not drained yet */
+	PHASE_STOPPED, /* sampling has ended, but the rings are not drained yet */
 	PHASE_DRAINED,
 };
 
 struct recorder {
-	struct source source; /* first member: a source is cast back to its recorder */
+	struct source source; /* first member, because a source is cast back to its recorder */
 	struct recorder_options options;
 	enum recorder_phase phase;
-	bool idle_given; /* the caller got control since the last round */
-	bool gives_records; /* records of the merge are due, until none is left */
+	bool idle_given; /* SOURCE_IDLE was returned after the last round */
+	bool gives_records; /* records of the merge are being returned, until none is left */
 	struct wakeup wakeup;
 	struct programs *programs;
 	struct cpu_set cpus;
@@ -33,17 +33,17 @@ struct recorder {
 	struct throttling throttling;
 	struct merge *merge;
 	struct tracker *tracker;
-	bool has_to_walk_proc; /* some running process is to be tracked */
-	bool is_behind; /* events wait for the next round: do not sleep */
-	bool wants_pause; /* the last round found that an immediate next one is useless */
-	bool has_sampled; /* the last round took a sample of a clock or an event */
+	bool has_to_walk_proc; /* running processes are to be tracked */
+	bool is_behind; /* events wait for the next round, so do not sleep */
+	bool wants_pause; /* the last round showed that an immediate next one is useless */
+	bool has_sampled; /* the last round received a sample */
 	uint64_t round_ns; /* start of the last round */
 	uint64_t complete_ns; /* start of the last round that could read everything */
 	uint64_t next_housekeeping_ns, next_refresh_ns;
-	uint64_t next_asked_ns; /* recorder_is_asked() is true from then on */
+	uint64_t next_asked_ns; /* time from which recorder_is_asked() is true */
 	uint64_t start_ns, start_realtime_ns, end_ns;
 	bool is_paused;
-	uint32_t mark_schema; /* schema id of recorder_mark() + 1; 0: not announced yet */
+	uint32_t mark_schema; /* schema id of recorder_mark(), plus 1; 0: not announced yet */
 	uint64_t invalid_records;
 };
 

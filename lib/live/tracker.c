@@ -35,20 +35,20 @@ struct tracker {
 	struct tracker_options options;
 	struct module_registry *modules;
 	struct kernel_modules *kernel_modules;
-	bool is_kernel_shown; /* the kernel's addresses are visible */
-	struct unwinder *unwinder; /* NULL: no unwinding by tables */
+	bool is_kernel_shown; /* kernel addresses are visible */
+	struct unwinder *unwinder; /* NULL: unwinding does not use tables */
 	struct live_processes *processes;
 	struct process_roots roots;
 	struct span_files *span_files;
 	struct jit_files *jit_files;
 	struct jit_mappings jit_mappings;
-	uint64_t now; /* time of the round */
+	uint64_t now; /* time of the current round */
 	struct container_watch containers;
 	struct resource_watch resources;
 	struct event_queue queue;
 	unsigned int kernel_code_count;
-	unsigned int titles_left; /* of TITLES_MAX */
-	struct identity_cache scanned_files; /* while processes are added */
+	unsigned int titles_left; /* remaining number of titles, initially TITLES_MAX */
+	struct identity_cache scanned_files; /* used while processes are added */
 	VEC(struct mapping_watcher) watchers;
 };
 

@@ -24,11 +24,12 @@ struct tracker;
 struct tracker_options {
 	struct file_set *files; /* borrowed */
 	struct programs *programs; /* borrowed */
-	uint32_t unwind; /* UNWIND_BY_… */
-	uint64_t unwind_bytes; /* limit for unwind tables */
-	bool keep_mounts; /* below the roots of processes, until the files are released */
-	const struct filter *filter; /* borrowed; NULL: containers have no names */
-	bool tells_resources; /* REC_RESOURCE of processes that have some */
+	uint32_t unwind; /* set of UNWIND_BY_… flags */
+	uint64_t unwind_bytes; /* limit for the size of unwind tables */
+	/* keep mounts below the roots of processes until the files are released */
+	bool keep_mounts;
+	const struct filter *filter; /* borrowed; NULL: container names are unknown */
+	bool tells_resources; /* send a REC_RESOURCE for processes that have resource attributes */
 	record_sink_fn *sink; /* receives the records */
 	void *ctx;
 };

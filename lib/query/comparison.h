@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the runs of two sides. Whether B is slower: by the CPU or wall time of whole runs. In
- * which rows: by the samples' shares of functions or other keys.
+ * Compares the runs of two sides. CPU or wall time of whole runs decides whether B is slower;
+ * shares of samples in functions or other keys decide in which rows.
  */
 #ifndef PROF_LIB_QUERY_COMPARISON_H
 #define PROF_LIB_QUERY_COMPARISON_H
@@ -43,7 +43,7 @@ enum comparison_mark {
 extern const char *const comparison_mark_names[COMPARISON_MARK_COUNT];
 
 struct comparison_row {
-	/* Without suffixes of the compiler; followed by a line or address. Owned. */
+	/* Name without compiler suffixes, followed by a line or address; owned. */
 	char *name;
 	char *place; /* place as in build_name.h, owned; NULL: unknown, or different on each side */
 	struct share_row share; /* its weights belong to the comparison */
@@ -80,13 +80,13 @@ struct comparison {
 };
 
 /*
- * Both sides need a run; runs may be reordered. -ENODATA if a run has no selected sample; else as
- * query_select().
+ * Each side needs a run; runs may be reordered. Returns -ENODATA if a run has no selected sample;
+ * otherwise the same errors as query_select().
  */
 int comparison_make(struct comparison *c, struct query_runs *a, struct query_runs *b,
 		    const struct comparison_options *options, struct error *err);
 void comparison_release(struct comparison *c);
-/* Returns the row of that name, or NULL if it is below the minimum share or does not exist. */
+/* Returns the row with that name, or NULL if there is none above the minimum share. */
 const struct comparison_row *comparison_find(const struct comparison *c, const char *name);
 
 #endif

@@ -13,9 +13,9 @@ void row_copier_free(struct row_copier *c);
 
 /* Returns the new id. NO_STRING stays NO_STRING. */
 string_id row_copier_string(struct row_copier *c, string_id id);
-/* The same for a string that is a list of texts. */
+/* Does the same for a string that is a list of texts. */
 string_id row_copier_list(struct row_copier *c, string_id id);
-/* NO_SCHEMA if another schema has its name, or there are too many. */
+/* Returns NO_SCHEMA if a different schema has its name, or there are too many. */
 schema_id row_copier_schema(struct row_copier *c, schema_id id);
 /* Copies all modules in order. The new profile must not have modules yet. */
 void row_copier_modules(struct row_copier *c);
@@ -23,13 +23,13 @@ void row_copier_modules(struct row_copier *c);
 frame_id row_copier_frame(struct row_copier *c, frame_id id);
 /*
  * Copies the shown frames of all used stacks, with the query's categories. Returns new ids by old,
- * NO_STACK for other stacks; free it. Marks their callers in is_used.
+ * NO_STACK for other stacks; the caller frees them. Marks the callers of these stacks in is_used.
  */
 stack_id *row_copier_stacks(struct row_copier *c, const struct query *q, bool *is_used);
 
 /*
- * Copies properties of the whole recording: always the end, the others from the first profile only,
- * and lines about it only if there is one profile.
+ * Copies properties of the whole recording: always the end; all others from the first profile only;
+ * lines about the recording only if there is a single profile.
  */
 void row_copy_meta(struct profile *into, const struct profile *from, uint64_t offset_ns,
 		   bool is_first, bool is_alone);

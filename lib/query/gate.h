@@ -49,9 +49,9 @@ struct gate {
 struct gate_result {
 	const struct gate_rule *rule; /* NULL: implicit rule of a gate without rules */
 	enum verdict verdict;
-	/* The row that decides; NULL for whole runs, or if none does. */
+	/* The row that decides; NULL for whole runs, or if no row decides. */
 	const struct comparison_row *row;
-	/* Runs a side, or pairs, needed for a decision; 0: unknown, or too many. */
+	/* Number of runs per side, or pairs, that would decide; 0: unknown, or too many. */
 	size_t more_runs;
 };
 
@@ -61,7 +61,10 @@ struct gate_results {
 };
 
 void gate_release(struct gate *g);
-/* Adds the rules of "total=2%,parse_header=10%,any=5%". -EINVAL with err. */
+/*
+ * Adds the rules of a text such as "total=2%,parse_header=10%,any=5%". Returns -EINVAL with err for
+ * an invalid text.
+ */
 int gate_parse(struct gate *g, const char *text, struct error *err);
 /* Results borrow the comparison's rows and the rules. */
 void gate_judge(const struct gate *g, const struct comparison *c, struct gate_results *results);

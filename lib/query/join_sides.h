@@ -10,11 +10,11 @@
 #include "lib/query/shares.h"
 
 /*
- * Makes a new profile, to be freed, of the samples that the filter keeps. Its threads are sides, by
- * enum side. The runs of a side follow one another; each begins at the same time as the other
- * side's. Functions are joined: see join_functions(). Times of the filter count from the start of
- * each run. -EXDEV: sampling intervals differ, so samples cannot be subtracted; else as
- * query_select().
+ * Returns a new profile, which the caller frees, of the samples that the filter keeps. Its threads
+ * are sides, by enum side. The runs of a side follow one another; each begins at the same time as
+ * the corresponding run of the other side. Functions are joined: see join_functions(). Times of the
+ * filter count from the start of each run. Returns -EXDEV if sampling intervals differ, so that
+ * samples cannot be subtracted; otherwise the same errors as query_select().
  */
 int join_sides(struct profile **into, const struct query_runs *const sides[SIDE_COUNT],
 	       const char *const names[SIDE_COUNT], const struct query_filter *filter,

@@ -6,9 +6,9 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Returns the first row of each thread's process, by thread_id; free it. */
+/* Returns, by thread_id, the first row of each thread's process; the caller frees it. */
 thread_id *query_process_firsts(const struct profile *p);
-/* Returns the size of a process's name without its container, which differs between runs. */
+/* Returns the size of a process name without its container, which differs between runs. */
 size_t program_name_bare_size(const char *name);
 
 enum query_by {
@@ -18,7 +18,7 @@ enum query_by {
 	QUERY_BY_LINE, /* source line within a function */
 	/*
 	 * All processes of a program: "cc1" of "cc1 f1.c" and "cc1 f2.c", the common prefix of the
-	 * titles that begin with the same word. A file that was read only has titles.
+	 * titles that begin with the same word. Profiles read from a file only have titles.
 	 */
 	QUERY_BY_PROCESS,
 	QUERY_BY_PID,
@@ -50,11 +50,14 @@ struct query_keys {
 	uint32_t *of_stacks; /* key by stack_id, also for hidden stacks; unused for threads */
 	uint32_t *of_threads; /* key by thread_id; only for processes and threads */
 	thread_id *firsts; /* see query_process_firsts(); only for processes */
-	/* By key: the program's processes with weight in the latest query; only for processes. */
+	/*
+	 * By key: number of the program's processes with weight in the latest query; only for
+	 * processes.
+	 */
 	uint32_t *processes;
 };
 
-/* True if keys are those of frames, so that trees can be made. */
+/* True for keys of frames, of which trees can be made. */
 bool query_by_has_stacks(enum query_by by);
 /* Makes the keys of all stacks or threads, which do not depend on the query. */
 void query_keys_make(struct query_keys *k, const struct query *q, enum query_by by);
@@ -65,7 +68,7 @@ void query_keys_release(struct query_keys *k);
 uint32_t query_keys_nothing(struct query_keys *k);
 /* Returns "" for NO_STRING. */
 const char *query_keys_text(const struct query_keys *k, string_id id);
-/* Orders by text, then line and number, independently of the file's order. */
+/* Orders by text, then line and number, independent of the order in the file. */
 int query_keys_compare(const struct query_keys *k, uint32_t a, uint32_t b);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a profile of the samples that a filter keeps, without data of others. Merges several
- * profiles on the wall clock.
+ * Makes a profile of the samples that a filter keeps, without data of any other samples. Merges
+ * several profiles by wall clock.
  */
 #ifndef PROF_LIB_QUERY_NARROW_H
 #define PROF_LIB_QUERY_NARROW_H
@@ -14,9 +14,10 @@ struct narrow_counts {
 };
 
 /*
- * Makes a new profile, to be freed, of `count` profiles. A pid that occurs in several is numbered
- * as if it was reused. Keeps counters unless the filter selects processes or threads. -ENOENT or
- * -EINVAL as query_select(); -EINVAL if sampling intervals differ, so that ticks cannot be added.
+ * Makes a new profile, which the caller frees, of `count` profiles. A pid that occurs in several
+ * profiles is numbered as if it had been reused. Keeps counters unless the filter selects processes
+ * or threads. Returns -ENOENT or -EINVAL like query_select(), or -EINVAL if sampling intervals
+ * differ, so that ticks cannot be added.
  */
 int narrow(struct profile **into, const struct profile *const *profiles, size_t count,
 	   const struct query_filter *filter, struct narrow_counts *counts, struct error *err);

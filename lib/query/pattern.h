@@ -8,8 +8,9 @@
 #include "lib/base/error.h"
 
 /*
- * Compiles an expression, to be freed with regfree(). `option` is for messages, NULL for none.
- * -EINVAL: invalid, or interpreted differently by C libraries: a page must find the same.
+ * Compiles an expression, which the caller frees by regfree(). `option` is for messages; NULL:
+ * none. Returns -EINVAL if the expression is invalid, or if C libraries interpret it differently: a
+ * page must find the same.
  */
 int pattern_compile(regex_t *regex, const char *option, const char *expression, struct error *err);
 

@@ -9,7 +9,7 @@
 #include "lib/model/tables/profile.h"
 #include "lib/query/select.h"
 
-/* Bounds the work, which a file could otherwise raise far beyond its size. */
+/* Bounds the work, which a file could otherwise make far larger than its size. */
 #define QUERY_RUNS_MAX 2000
 
 struct query_run {
@@ -29,20 +29,18 @@ struct query_runs {
 	VEC(struct query_run) rows; /* in order of beginning */
 };
 
-/* Appends the runs of a profile. -E2BIG: there are too many. */
+/* Appends the runs of a profile. Returns -E2BIG if there are too many. */
 int query_runs_find(struct query_runs *r, const struct profile *p, struct error *err);
 /*
- * Distributes the runs of two variants of a profile: those of the first given variant, or of
- * `base`, go to `a`; those of the only other one, or of `other`, to `b`. Drops an unfinished
- * iteration. -ENODATA: there are no such variants.
+ * Distributes the runs of two variants of a profile: runs of the first given variant, or of `base`,
+ * go to `a`; runs of the only other variant, or of `other`, to `b`. Drops an unfinished iteration.
+ * Returns -ENODATA if there are no such variants.
  */
 int query_runs_split(struct query_runs *r, const char *base, const char *other,
 		     struct query_runs *a, struct query_runs *b, struct error *err);
 /* Drops runs ended by a signal, whose full length is unknown. Returns their number. */
 size_t query_runs_drop_killed(struct query_runs *r);
-/*
- * Returns the filter with its times, which count from the start of each run, confined to that run.
- */
+/* Returns the filter confined to the run. Its times count from the start of the run. */
 struct query_filter query_run_filter(const struct query_run *run,
 				     const struct query_filter *filter);
 /* Returns "" without a variant. Valid as long as the profile. */

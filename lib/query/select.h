@@ -18,7 +18,9 @@
  * part of a function's name. NULL: no condition.
  */
 struct query_filter {
-	/* Globs for the name, the title (titles.h) or the id: "123", "123.1" if the pid was reused.
+	/*
+	 * Glob for the name, the title (titles.h) or the id: "123", or "123.1" if the pid was
+	 * reused.
 	 */
 	const char *process, *thread;
 	const bool *threads; /* by thread_id: selected threads; NULL: all */
@@ -52,7 +54,7 @@ enum query_wait {
 
 /*
  * Allocations are selected like events, by the names of enum allocation_sum. Their numbers are this
- * base plus the enum. No event has such a number.
+ * base plus the enum, which no event has.
  */
 #define QUERY_ALLOCATIONS 250u
 
@@ -75,24 +77,29 @@ struct query {
 	uint64_t waits[QUERY_WAIT_COUNT];
 };
 
-/* Returns -EINVAL for an invalid expression, -ENOENT if the profile has no such event or marker. */
+/*
+ * Returns -EINVAL for an invalid expression, or -ENOENT if the profile has no such event or marker.
+ */
 int query_select(struct query *q, const struct profile *p, const struct query_filter *filter,
 		 struct error *err);
 /*
  * Called for each selected sample, thread by thread, with its innermost shown frame or NO_STACK;
- * also for rows of weight 0 with CPU time. By then, the query's stacks are complete, but not its
+ * also for rows of weight 0 with CPU time. The query's stacks are complete by then, but not its
  * weights.
  */
 typedef void query_sample_fn(void *ctx, const struct query *q, thread_id thread,
 			     const struct sample *sample, stack_id shown);
-/* The same, and calls `visit` for each sample. */
+/* Does the same, and calls `visit` for each sample. */
 int query_select_each(struct query *q, const struct profile *p, const struct query_filter *filter,
 		      query_sample_fn *visit, void *ctx, struct error *err);
 void query_release(struct query *q);
 
 /* Returns the kind of wait of samples with that innermost frame. */
 enum query_wait query_wait_of(const struct query *q, stack_id stack);
-/* Returns the threads that meet the conditions on process and thread, by thread_id; free it. */
+/*
+ * Returns, by thread_id, whether a thread meets the conditions on process and thread; the caller
+ * frees it.
+ */
 bool *query_select_threads(const struct profile *p, const struct query_filter *filter);
 /* Appends the category for display: "Kernel: Files", or "Idle" without a subcategory. */
 void query_category_name(const struct profile *p, struct frame_category category,

@@ -51,7 +51,7 @@ void shares_compare(struct share_row *rows, size_t count, const struct share_run
 		    double noise, double alpha, struct share_prior *prior);
 /* Applies Holm's adjustment for the number of rows. */
 void holm_adjust(double *p, size_t count);
-/* Likewise: computes adjusted_p from p of all rows. */
+/* Does the same from p to adjusted_p of all rows. */
 void shares_adjust(struct share_row *rows, size_t count);
 
 #endif

@@ -19,11 +19,11 @@ double query_wait_seconds(const struct query *q, int wait);
 /* Appends the line without a newline; safe to print. */
 void query_summary_text(const struct query *q, struct strbuf *out);
 
-/* From this share of the stacks on, guesses are reported. */
+/* Minimum share of guessed stacks to report. */
 #define GUESSES_SHOWN 0.01
 /*
- * Appends ", 3.2 % with guessed frames: callers of libx.so", as recorded. Nothing if fewer are, or
- * nobody counted them.
+ * Appends ", 3.2 % with guessed frames: callers of libx.so", as recorded. Appends nothing below
+ * GUESSES_SHOWN, or if the recorder did not count them.
  */
 void query_guesses_text(const struct profile *p, struct strbuf *out);
 

@@ -8,8 +8,8 @@
 struct query_row {
 	uint32_t key;
 	/*
-	 * Line of a function: its definition if the profile has that; else the line with the most
-	 * self weight, then the most total, then the lowest. 0: unknown.
+	 * Line of the function's definition if the profile has it; otherwise the line with the most
+	 * self weight, then the most total weight, then the lowest number. 0: unknown.
 	 */
 	uint32_t line;
 	uint64_t self; /* weight of samples taken in this key; for threads equal to total */
@@ -22,15 +22,15 @@ struct query_table {
 	VEC(struct query_row) rows; /* by descending self, then descending total, then key */
 };
 
-/* Omits rows without weight. `keys` is NULL, or was made for the same profile. */
+/* Omits rows without weight. `keys`: NULL, or keys made for the same profile. */
 void query_table_make(struct query_table *t, const struct query *q, enum query_by by,
 		      struct query_keys *keys);
 enum query_order { QUERY_ORDER_SELF, QUERY_ORDER_TOTAL, QUERY_ORDER_NAME };
-/* Changes the order of the rows, which are first made in order of self. */
+/* Changes the order of the rows, which are initially sorted by self weight. */
 void query_table_sort(struct query_table *t, enum query_order order);
 void query_table_release(struct query_table *t);
 
-/* Returns the weight of each stack including its callees, by stack_id; free it. */
+/* Returns, by stack_id, the weight of each stack including its callees; the caller frees it. */
 uint64_t *query_subtree_weights(const struct query *q);
 
 #endif

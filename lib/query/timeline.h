@@ -9,7 +9,7 @@ struct query_timeline {
 	uint64_t from, until; /* ns since the profile's start; from < until */
 	uint32_t bins; /* number of equal parts */
 	uint32_t kinds; /* see query_timeline_kinds() */
-	/* Time of each kind in each bin, ns, bin by bin. */
+	/* Time of each kind in each bin, in ns, bin by bin. */
 	float *times; /* owned */
 };
 
@@ -21,12 +21,12 @@ uint32_t query_timeline_kinds(const struct query *q);
 /*
  * Fills in the times of a thread, or of all threads for NO_THREAD, regardless of the query's
  * selection; the event is the clock. A row covers the time since the previous row, limited by its
- * weight. Set the other members first; `times` is allocated anew.
+ * weight. Set the other members first; `times` is newly allocated.
  */
 void query_timeline_make(struct query_timeline *t, const struct query *q, thread_id thread);
 /*
- * Returns a counter's values in the timeline's bins, to be freed: the maximum of each bin for
- * levels, the amount per second for rates.
+ * Returns a counter's values in the timeline's bins, which the caller frees: the maximum in each
+ * bin for levels, the amount per second for rates.
  */
 double *query_timeline_counter(const struct query_timeline *t, const struct profile *p,
 			       counter_id id);
@@ -37,7 +37,10 @@ enum {
 	TIMELINE_PAUSE = 1 << 2, /* pause of the recording */
 };
 
-/* Returns the kinds of markers in the timeline's bins, to be freed. NO_THREAD: of all threads. */
+/*
+ * Returns the kinds of markers in the timeline's bins, which the caller frees. NO_THREAD: all
+ * threads.
+ */
 uint8_t *query_timeline_marks(const struct query_timeline *t, const struct profile *p,
 			      thread_id thread);
 void query_timeline_release(struct query_timeline *t);

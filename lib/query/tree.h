@@ -12,13 +12,13 @@ enum query_tree_kind {
 	QUERY_TREE_CALLEES, /* tree whose roots are one function */
 };
 
-/* Deeper nodes are omitted. Their weight counts in their ancestors. */
+/* Deeper nodes are omitted, and their weight counts for their ancestors. */
 #define QUERY_TREE_DEPTH 256
 
 struct query_tree_options {
 	enum query_by by; /* must be a key of stacks */
 	enum query_tree_kind kind;
-	/* Callers and callees: the function's name; `by` is then the function. */
+	/* Callers and callees: name of the function; `by` must be QUERY_BY_FUNCTION. */
 	const char *function;
 	uint64_t min_weight; /* minimum weight of nodes */
 	struct query_keys *keys; /* keys as for query_table_make() */
@@ -28,7 +28,7 @@ struct query_tree_options {
 
 struct query_node {
 	uint32_t key;
-	/* QUERY_NO_NODE: none; siblings are sorted like table rows */
+	/* QUERY_NO_NODE: none. Siblings are sorted like table rows. */
 	uint32_t parent, first_child, next_sibling;
 	uint32_t depth; /* 0 for a root */
 	stack_id stack; /* any one of the stacks merged in the node */
@@ -49,14 +49,15 @@ struct query_tree {
 void query_tree_make(struct query_tree *t, const struct query *q,
 		     const struct query_tree_options *options);
 /*
- * Replaces a plain tree's weights by those of another query of the profile. The queries must show
- * the same frames: only `hide`, `root`, `no_kernel` and `fold_recursion` of a filter affect that.
+ * Replaces the weights of a plain tree by those of a different query of the profile. Both queries
+ * must show the same frames: only `hide`, `root`, `no_kernel` and `fold_recursion` of a filter
+ * affect that.
  */
 void query_tree_weigh(struct query_tree *t, const struct query *q, uint64_t min_weight);
 void query_tree_release(struct query_tree *t);
 /*
- * Returns the next node in display order: the first child, else the next sibling of the node or of
- * an ancestor.
+ * Returns the next node in display order: the first child, or the next sibling of the node or of an
+ * ancestor.
  */
 uint32_t query_tree_next(const struct query_tree *t, uint32_t node);
 

@@ -132,7 +132,7 @@ bool units_need_all(struct debug_info *info);
 /* Adds the ranges of an entry of the unit or its split unit as intervals of that id and rank. */
 void die_add_ranges(const struct unit *unit, Dwarf_Die *die, uint32_t id, uint32_t rank,
 		    struct intervals *intervals, struct step_budget *budget);
-/* The same for an entry from a walk. */
+/* Does the same for an entry from a walk. */
 void entry_add_ranges(const struct unit *unit, const struct die_entry *e, uint32_t id,
 		      uint32_t rank, struct intervals *intervals, struct step_budget *budget);
 /* Opens a walk over the entries of the unit or its split unit. False: damaged. */

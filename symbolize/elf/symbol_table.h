@@ -20,8 +20,8 @@ struct symbol_table_input {
 };
 
 /*
- * -ENOENT if there is neither a symbol nor a stub, -ENOEXEC if that is because the own file is
- * damaged.
+ * Returns -ENOENT if there is neither a symbol nor a stub, or -ENOEXEC if the reason is damage in
+ * the module's own file.
  */
 int symbol_table_new(struct symbol_table **out, const struct symbol_table_input *input,
 		     struct error *err);

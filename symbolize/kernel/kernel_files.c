@@ -114,7 +114,7 @@ static void walk_folder(struct walk *w, int parent, const char *name, const char
 		close(fd);
 }
 
-/* The same by walking the folders, for a kernel without a list on this machine. */
+/* Does the same by walking the folders, for a kernel without a list on this machine. */
 static char *find_below(const struct listing *l, const char *dir)
 {
 	_cleanup_free_ char *path = xasprintf("%s/lib/modules/%s", dir, l->release);

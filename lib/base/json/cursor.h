@@ -63,7 +63,7 @@ bool json_cursor_element(struct json_cursor *s, size_t row);
 
 #define json_for_each_member(s, key) for (struct span key = {0}; json_cursor_member(s, &key);)
 #define json_for_each_element(s, row) for (size_t row = 0; json_cursor_element(s, row); row++)
-/* The same, but a value of any other type has no members or elements. */
+/* Do the same, but a value of any other type has no members or elements. */
 #define json_for_each_member_if_any(s, key) \
 	for (struct span key = {0}; \
 	     (key.end || json_cursor_peek(s) == '{') && json_cursor_member(s, &key);)
@@ -99,7 +99,7 @@ bool json_cursor_end(struct json_cursor *s);
 
 /* True if the span has this text. */
 bool span_is(const struct json_cursor *s, struct span span, const char *text);
-/* The same for one of several texts, NULL-terminated. */
+/* Does the same for one of several strings, NULL-terminated. */
 bool span_is_one_of(const struct json_cursor *s, struct span span, const char *const *texts);
 
 #endif

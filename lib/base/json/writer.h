@@ -36,7 +36,7 @@ struct jsonw {
 };
 
 void jsonw_init(struct jsonw *w, struct outfile *out);
-/* The same, appending to a strbuf. */
+/* Does the same, appending to a strbuf. */
 void jsonw_init_text(struct jsonw *w, struct strbuf *text);
 /* Passes the buffered bytes to the outfile. */
 void jsonw_flush(struct jsonw *w);

@@ -31,7 +31,7 @@ struct binary_summary {
 	size_t segment_count; /* at most 1024 are read */
 };
 
-/* -ENOEXEC if it is not an ELF file of this machine's byte order. fd is borrowed. */
+/* Returns -ENOEXEC if the file is not an ELF file of this machine's byte order. fd is borrowed. */
 int binary_summarize(int fd, struct binary_summary *summary, struct error *err);
 void binary_summary_release(struct binary_summary *summary);
 

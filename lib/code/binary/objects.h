@@ -37,7 +37,7 @@ struct binary_object {
  * found stay unchanged.
  */
 void binary_find_objects(const struct binary *b, struct binary_object *wanted, size_t count);
-/* The same in .dynsym alone, which is far smaller in large files. */
+/* Does the same in .dynsym alone, which is far smaller in large files. */
 void binary_find_exported(const struct binary *b, struct binary_object *wanted, size_t count);
 /*
  * Looks up the symbol that identifies a runtime. A library with a DT_SONAME exports it; .symtab is

@@ -7,7 +7,7 @@
 
 /* Returns a new memory file with a copy of this process's vDSO; -ENOENT if it has none. */
 int vdso_open(struct error *err);
-/* The same with the image of 32-bit programs; -ENOENT if the kernel does not provide it. */
+/* Does the same with the image for 32-bit programs; -ENOENT if the kernel does not provide it. */
 int vdso_open_32bit(struct error *err);
 
 #endif

@@ -49,7 +49,9 @@ void file_set_remove(struct file_set *files, uint32_t id);
 bool file_set_add_root(struct file_set *files, uint32_t id, int fd);
 /* Returns a borrowed descriptor; 0: none was added. */
 int file_set_find_root(const struct file_set *files, uint32_t id);
-/* The same by pid, for code outside of files. A later process with the pid replaces it. */
+/*
+ * Does the same by pid, for code outside of files. A later process with the same pid replaces it.
+ */
 bool file_set_add_process_root(struct file_set *files, uint32_t pid, int fd);
 int file_set_find_process_root(const struct file_set *files, uint32_t pid);
 /* Takes ownership of a descriptor, only to keep it open. */

@@ -19,7 +19,7 @@
 struct block_table {
 	/* Number of blocks per page hash. Most frees need no further look-up. */
 	uint16_t filter[BLOCK_FILTER];
-	uint64_t slots[BLOCKS_MAX] __attribute__((aligned(64))); /* 0: free */
+	uint64_t slots[BLOCKS_MAX] __attribute__((aligned(64))); /* 0: free slot */
 };
 
 #define BLOCK_HASH 0x9e3779b97f4a7c15ull

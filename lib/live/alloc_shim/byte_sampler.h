@@ -11,8 +11,8 @@
 
 /* Zeroed: not begun. */
 struct byte_sampler {
-	int64_t distance; /* bytes up to the next marked one */
-	uint64_t random; /* state of xorshift64*; 0: not begun */
+	int64_t distance; /* bytes until the next marked byte */
+	uint64_t random; /* state of xorshift64*; 0: not seeded yet */
 };
 
 /*

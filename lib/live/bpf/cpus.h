@@ -19,9 +19,9 @@
 struct live_cpu {
 	uint32_t id;
 	bool online;
-	bool has_ring; /* for records of the programs; it stays when the CPU goes */
-	bool has_failed; /* online, but could not be opened; already reported */
-	bool is_open; /* sampled: everything is open on it */
+	bool has_ring; /* has a ring for records of programs, even after the CPU went offline */
+	bool has_failed; /* online, but opening failed; already reported */
+	bool is_open; /* sampled: everything for the CPU is open */
 	struct map_ring *map_ring; /* NULL: offline */
 };
 
@@ -35,7 +35,7 @@ struct cpu_hooks {
 struct cpu_set {
 	VEC(struct live_cpu) cpus;
 	struct programs *programs; /* borrowed */
-	const struct cpu_list *only; /* borrowed: CPUs to sample; empty: all */
+	const struct cpu_list *only; /* borrowed: CPUs to sample; empty: all CPUs */
 	struct cpu_hooks hooks;
 };
 

@@ -20,18 +20,18 @@
 /* Parts of btf_type.info since 7.2: until then, kinds had 5 bits, counts 16, and the rest was 0. */
 #define KIND_OF(info) ((info) >> 24 & 0x7f)
 #define COUNT_OF(info) ((info)&0xffffff)
-#define LAYOUT_ENTRY_SIZE 4 /* of each kind: the two bytes of a shape, then flags */
+#define LAYOUT_ENTRY_SIZE 4 /* for each kind: the two bytes of a shape, then flags */
 
 struct picker {
-	struct bytes types, layout; /* the sections; no layout before 7.2 */
+	struct bytes types, layout; /* contents of the sections; no layout before 7.2 */
 	const char *strings;
 	size_t strings_size;
-	VEC(uint32_t) at; /* offset of each type in the section, from number 1 on */
-	VEC(uint32_t) numbers; /* the new number of each; 0: not picked */
-	VEC(uint32_t) picked; /* in the order of their new numbers */
+	VEC(uint32_t) at; /* section offset by type number, from number 1 on */
+	VEC(uint32_t) numbers; /* new number by type number; 0: not picked */
+	VEC(uint32_t) picked; /* picked types in the order of their new numbers */
 	struct strbuf out_types, out_strings;
-	struct index string_index; /* of out_offsets */
-	VEC(uint32_t) in_offsets, out_offsets; /* of the same strings */
+	struct index string_index; /* index of out_offsets */
+	VEC(uint32_t) in_offsets, out_offsets; /* offsets of the same strings in input and output */
 	bool failed;
 };
 
@@ -130,7 +130,7 @@ void type_names_add(struct type_names *names, const char *name)
 	vec_push(&names->rows, name);
 }
 
-/* Is it a kind that programs refer to by name? */
+/* True for kinds that programs refer to by name. */
 static bool is_type(uint32_t kind)
 {
 	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_ENUM ||
@@ -157,7 +157,7 @@ void type_names_release(struct type_names *names)
 /* Layout of the data after a struct btf_type. */
 struct shape {
 	bool is_known;
-	uint8_t fixed, each; /* bytes: once, and per element */
+	uint8_t fixed, each; /* bytes of the type, and of each element */
 };
 
 static const struct shape shapes[] = {
@@ -172,7 +172,7 @@ static const struct shape shapes[] = {
 	[BTF_KIND_VOLATILE] = {true, 0, 0},
 	[BTF_KIND_CONST] = {true, 0, 0},
 	[BTF_KIND_RESTRICT] = {true, 0, 0},
-	[BTF_KIND_FUNC] = {true, 0, 0}, /* vlen is its linkage */
+	[BTF_KIND_FUNC] = {true, 0, 0}, /* vlen is the linkage of the function */
 	[BTF_KIND_FUNC_PROTO] = {true, 0, sizeof(struct btf_param)},
 	[BTF_KIND_VAR] = {true, sizeof(struct btf_var), 0},
 	[BTF_KIND_DATASEC] = {true, 0, sizeof(struct btf_var_secinfo)},
@@ -219,7 +219,7 @@ static uint32_t pick(struct picker *p, uint32_t number)
 	uint32_t *new_number;
 
 	if (!number)
-		return 0; /* void */
+		return 0; /* void has number 0 */
 	if (number > p->at.count) {
 		p->failed = true;
 		return 0;
@@ -392,7 +392,7 @@ static void copy_type(struct picker *p, uint32_t number)
 		copy_enumerators(p, &b, count, 2 * sizeof(uint32_t));
 	else if (kind == BTF_KIND_FUNC || kind == BTF_KIND_FUNC_PROTO || kind == BTF_KIND_VAR ||
 		 kind == BTF_KIND_DATASEC || kind == BTF_KIND_DECL_TAG || kind >= KIND_COUNT)
-		p->failed = true; /* no types consist of these, or their layout is unknown */
+		p->failed = true; /* types do not consist of this kind, or its layout is unknown */
 	p->failed |= b.failed;
 }
 

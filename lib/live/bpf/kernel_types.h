@@ -25,7 +25,7 @@ struct name_starts {
 struct type_names {
 	VEC(const char *) rows;
 	struct index index;
-	struct name_starts starts; /* of the names without their flavors */
+	struct name_starts starts; /* starts of the names without their flavors */
 };
 
 /* Adds a name, borrowed until the release. Its flavor ("___" and the rest) is ignored. */
@@ -41,7 +41,7 @@ void type_names_release(struct type_names *names);
 struct types_header {
 	uint16_t magic;
 	uint8_t version, flags;
-	uint32_t header_size; /* offsets are relative to the end of it */
+	uint32_t header_size; /* offsets are relative to the end of the header */
 	uint32_t types_offset, types_size;
 	uint32_t strings_offset, strings_size;
 };
@@ -51,7 +51,7 @@ _Static_assert(sizeof(struct types_header) == 24, "as kernels until 7.1 write it
 struct attach_point {
 	const char *name; /* NULL: not needed */
 	bool is_type;
-	uint32_t number; /* in the kernel's BTF; 0: absent */
+	uint32_t number; /* type number in the kernel's BTF; 0: missing */
 };
 
 /*

@@ -31,7 +31,7 @@
 
 struct worker {
 	struct map_slot_filler *filler;
-	size_t first; /* it fills this slot and every worker_count-th after it */
+	size_t first; /* first slot to fill, followed by every worker_count-th slot */
 	pthread_t thread;
 	bool is_running;
 };

@@ -25,10 +25,10 @@
  */
 
 struct map_slot {
-	int outer_fd; /* the map of maps, and the slot in it */
+	int outer_fd; /* map of maps, and the slot to fill */
 	uint32_t key;
-	int fd; /* the map to store; -1: made when needed */
-	int code; /* 0, or the negative errno of what failed */
+	int fd; /* map to store; -1: created when needed */
+	int code; /* 0, or the negative errno of the failure */
 };
 
 /* Makes a map for the slot. Returns a descriptor or a negative errno. Called by several threads. */
@@ -60,7 +60,7 @@ struct programs_part {
 	void *ctx;
 	/* Names of other objects whose maps it uses as well, NULL-terminated; NULL: none. */
 	const char *const *partners;
-	bool is_late; /* loaded by programs_load_late(), and not attached */
+	bool is_late; /* loaded by programs_load_late(), without being attached */
 	/* "waits": names its records, if a recording works without them. NULL: required. */
 	const char *optional;
 	/* Resets the options that depend on it, since it will not be loaded. May be NULL. */
@@ -69,11 +69,11 @@ struct programs_part {
 
 struct programs_options {
 	uint32_t possible_cpus; /* highest possible CPU id + 1 */
-	uint32_t targets; /* maximum number of running processes to track */
-	uint64_t ring_bytes; /* per CPU; a power of two of pages */
+	uint32_t targets; /* maximum number of running processes that can be tracked */
+	uint64_t ring_bytes; /* size for each CPU; a power of two of pages */
 	uint32_t unwind; /* UNWIND_BY_… of bpf/config.h */
-	const struct filter *filter; /* borrowed until it is loaded */
-	struct bpf_config config; /* settings not derived from the others */
+	const struct filter *filter; /* borrowed until the filter is loaded */
+	struct bpf_config config; /* settings that do not follow from the other members */
 	const char *left_out[PROGRAMS_LEFT_OUT_MAX]; /* programs not to load; borrowed */
 	size_t left_out_count;
 	struct programs_part parts[PROGRAMS_PARTS_MAX];
@@ -99,7 +99,7 @@ void programs_free(struct programs *p);
  * iterators must be of kinds that the other parts have.
  */
 int programs_add_late(struct programs *p, const struct programs_part *part, struct error *err);
-/* Is the object with this skeleton name loaded? */
+/* True if the object with this skeleton name is loaded. */
 bool programs_has(struct programs *p, const char *name);
 
 /*

@@ -24,7 +24,7 @@ struct programs {
 	 */
 	struct shared_bpf *shared;
 	struct prof_bpf *skeleton;
-	struct running_bpf *running; /* NULL: no scan for running tasks */
+	struct running_bpf *running; /* NULL: running tasks are not scanned */
 	/* Objects other than the first, including `running`; any thread may add late ones. */
 	VEC(struct open_part) parts;
 	pthread_mutex_t parts_lock;
@@ -32,23 +32,24 @@ struct programs {
 	 * none. */
 	struct attach_point points[PROGRAMS_HANDLERS];
 	int handlers[PROGRAMS_HANDLERS];
-	int types_fd; /* the kernel's types, for late parts; -1: libbpf reads the kernel's own */
-	int rings_fd, shards_fd; /* the maps of maps */
+	int types_fd; /* types of the kernel, for late parts; -1: libbpf reads the kernel's own
+			 types */
+	int rings_fd, shards_fd; /* maps of maps */
 	/*
 	 * Their contents: the first shard, if any, and a ring for each CPU that has ever been
 	 * online. Those needed at once are made while the programs are loaded.
 	 */
 	VEC(struct map_slot) slots;
-	struct map_slot_filler *filler; /* NULL: all slots are filled */
-	VEC(struct ring) rings; /* the rings that are read */
-	int epoll_fd; /* of the rings */
+	struct map_slot_filler *filler; /* NULL: all slots have been filled */
+	VEC(struct ring) rings; /* rings to read */
+	int epoll_fd; /* epoll instance for the rings */
 	uint64_t ring_bytes;
 	/*
 	 * Highest id of a CPU that was online at first, + 1. CPUs that come later copy no stacks:
 	 * 100 kB for each possible CPU would mostly be wasted.
 	 */
 	uint32_t copying_cpus;
-	struct unwind_rule *rules; /* NULL until first asked for */
+	struct unwind_rule *rules; /* NULL until first requested */
 	ring_record_fn *on_record;
 	void *ctx;
 };

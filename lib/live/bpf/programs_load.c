@@ -154,7 +154,7 @@ const char *programs_drop_parts(struct programs_options *options)
 	return dropped;
 }
 
-/* Does the filter need the tasks that already run? */
+/* True if the filter needs the tasks that already run. */
 static bool has_to_scan(const struct programs_options *options)
 {
 	return options->targets || options->filter->all;

@@ -19,13 +19,13 @@
 bool ring_record_is_valid(const struct rec *rec, size_t available);
 
 struct ring {
-	int fd; /* of the map; readable when a program has asked to wake the reader */
+	int fd; /* descriptor of the map; readable once a program asks to wake the reader */
 	uint64_t size; /* a power of two */
-	uint32_t cpu; /* set by the owner */
+	uint32_t cpu; /* CPU number, set by the owner */
 	/* Positions of reader and writer, in bytes since the beginning. */
 	unsigned long *consumed;
 	const unsigned long *produced;
-	const uint8_t *data; /* the ring mapped twice in a row, so that no record wraps */
+	const uint8_t *data; /* data mapped twice in a row, so that no record wraps */
 };
 
 /* `data` was written by a program, is not validated, and is valid during the call. */
@@ -44,7 +44,7 @@ void ring_close(struct ring *ring);
  * wait.
  */
 bool ring_drain(struct ring *ring, ring_record_fn *fn, void *ctx);
-/* Is the next record still being written? */
+/* True if the next record is still being written. */
 bool ring_is_blocked(const struct ring *ring);
 /* The final ring_drain(): skips records still being written and returns their number. */
 unsigned int ring_drain_rest(struct ring *ring, ring_record_fn *fn, void *ctx);

@@ -22,17 +22,17 @@ struct container_name {
 
 /* A zeroed struct passes everything. */
 struct filter {
-	bool all; /* every process, not only tracked ones */
+	bool all; /* accept every process, not only tracked ones */
 	/* With `all`: tasks that meet the criteria are the subject, as if attached to. */
 	bool is_subject;
-	bool include_self; /* with `all`: also the recorder */
+	bool include_self; /* with `all`: include the recorder */
 	bool skip_children; /* do not track children of tracked processes */
-	uint32_t criteria; /* FILTER_… */
+	uint32_t criteria; /* set of FILTER_… flags */
 	VEC(uint32_t) pids, tids, uids;
 	struct name_set process_names, thread_names;
-	VEC(uint64_t) cgroups; /* their ids */
+	VEC(uint64_t) cgroups; /* cgroup ids */
 	uint32_t cgroup_hierarchy; /* hierarchy of all cgroups; 0: version 2 */
-	struct cpu_list cpus; /* to be sampled; empty: all */
+	struct cpu_list cpus; /* CPUs to sample; empty: all */
 	/* The user's names of containers, for their processes; borrowed. */
 	VEC(struct container_name) containers;
 };

@@ -17,7 +17,7 @@
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
 /* Place of the counter's offset in perf_event_attr.config. */
 #define SEMAPHORE_SHIFT 32
-/* Likewise, for the return of a function. */
+/* Does the same for the return of a function. */
 #define PERF_RETURNS 1
 
 /*
@@ -159,7 +159,7 @@ static int attach_one(const struct uprobe_target *target, const struct uprobe_pl
 	return link < 0 ? -errno : link;
 }
 
-/* One by one. Returns as uprobe_attach(). */
+/* Attaches the places one by one. Returns the same values as uprobe_attach(). */
 static int attach_each(const struct uprobe_target *target, struct uprobe_links *links,
 		       struct error *err)
 {

@@ -14,8 +14,8 @@
 #include "lib/base/vec.h"
 
 struct uprobe_place {
-	uint64_t offset; /* of the instruction in the file */
-	uint64_t semaphore; /* offset of the counter that the kernel increments; 0: none */
+	uint64_t offset; /* file offset of the instruction */
+	uint64_t semaphore; /* offset of the semaphore that the kernel increments; 0: none */
 	uint64_t cookie;
 };
 
@@ -30,20 +30,20 @@ struct uprobe_links {
  */
 #define UPROBE_MULTI 48
 bool uprobe_has_multi(void);
-/* Can this kernel probe user code at all? */
+/* True if this kernel can probe user code at all. */
 bool uprobe_is_available(void);
 
 /* uprobe_target.flags */
 enum {
-	UPROBE_IS_MULTI = 1 << 0, /* uprobe_has_multi() */
-	UPROBE_RETURNS = 1 << 1, /* places are functions; the program runs when they return */
+	UPROBE_IS_MULTI = 1 << 0, /* needs uprobe_has_multi() */
+	UPROBE_RETURNS = 1 << 1, /* places are functions, and the program runs when these return */
 };
 
 struct uprobe_target {
-	int program; /* descriptor */
+	int program; /* descriptor of the program */
 	uint32_t flags;
-	int file; /* borrowed */
-	uint32_t pid; /* of the process's first thread; 0: all processes, now and later */
+	int file; /* descriptor of the file, borrowed */
+	uint32_t pid; /* main thread of the process; 0: all processes, present and future */
 	const struct uprobe_place *places;
 	size_t count;
 };

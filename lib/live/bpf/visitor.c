@@ -69,7 +69,7 @@ struct visitor {
 	pthread_mutex_t lock;
 	pthread_cond_t wake, done;
 	bool is_finishing, is_done;
-	bool is_abandoned; /* its thread frees it */
+	bool is_abandoned; /* the thread frees the structure */
 	uint32_t pids[VISITOR_PROCESSES_MAX];
 	size_t count;
 };

@@ -28,7 +28,7 @@ struct visitor;
 
 /* CPU time of a pass, ns. */
 struct pass_cost {
-	uint64_t search_ns; /* without visits */
+	uint64_t search_ns; /* time of the search, without visits */
 	uint64_t visit_ns;
 };
 

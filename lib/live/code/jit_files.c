@@ -89,13 +89,14 @@ bool perf_map_read(struct perf_map *m, int fd, uint64_t budget, bool is_last, co
 
 struct jit_row {
 	struct live_process *owner;
-	size_t at; /* index in the rows */
+	size_t at; /* index of the row itself */
 	struct jit_process process;
-	bool is_holder; /* keeps its descriptors, so that files can be read after its end */
-	bool has_memory; /* it may have a map */
+	bool is_holder; /* keeps its descriptors, so that the files can be read after the process's
+			   end */
+	bool has_memory; /* the process may have a perf map */
 	int root, map_fd, dump_fd; /* -1: none */
-	uint64_t map_size; /* size when last read to its end */
-	uint64_t since; /* time of that read: code read next is not older */
+	uint64_t map_size; /* size of the map when it was last read to its end */
+	uint64_t since; /* time of that read: code read next is no older */
 	uint64_t next_poll, interval;
 	struct perf_map map;
 	struct jitdump dump;
@@ -105,20 +106,20 @@ struct jit_row {
 struct jit_files {
 	record_sink_fn *sink;
 	void *ctx;
-	jit_files_piece_fn *piece_fn; /* NULL: not wanted */
+	jit_files_piece_fn *piece_fn; /* NULL: pieces are not wanted */
 	void *piece_ctx;
-	struct process_state state; /* a struct jit_row *; NULL: not followed */
+	struct process_state state; /* holds a struct jit_row *; NULL: not followed */
 	VEC(struct jit_row *) rows;
 	uint32_t holders;
-	struct arch_clock clock; /* at the start of recording */
+	struct arch_clock clock; /* clock readings at the start of the recording */
 	VEC(uint64_t) record;
 	uint64_t due; /* time of the earliest next poll */
-	struct jit_files_stats stats; /* of ended processes */
-	uint64_t record_bytes; /* bytes of sent records */
+	struct jit_files_stats stats; /* statistics of ended processes */
+	uint64_t record_bytes; /* bytes of records sent */
 	/* State for the file being read. */
 	struct live_process *owner;
 	uint64_t now, since;
-	uint64_t complete; /* events are known up to this time; 0: all */
+	uint64_t complete; /* all events up to this time have been processed; 0: no limit */
 	bool has_left_out; /* a piece was left out for lack of room */
 };
 

@@ -71,10 +71,10 @@ void jit_files_poll(struct jit_files *j, uint64_t now, uint64_t complete);
 void jit_files_finish(struct jit_files *j, uint64_t now);
 
 struct jit_files_stats {
-	uint64_t maps, dumps; /* files that were read */
-	uint64_t pieces; /* of code */
-	uint64_t malformed; /* invalid lines and records */
-	uint64_t cut; /* files too large to be read to their end */
+	uint64_t maps, dumps; /* numbers of files read */
+	uint64_t pieces; /* number of pieces of code */
+	uint64_t malformed; /* number of invalid lines and records */
+	uint64_t cut; /* number of files too large to be read to their end */
 };
 void jit_files_get_stats(const struct jit_files *j, struct jit_files_stats *stats);
 

@@ -17,16 +17,16 @@
 
 struct mapped_spans {
 	uint32_t module_id;
-	uint32_t pid, tid; /* as in the file's name */
+	uint32_t pid, tid; /* ids in the file name */
 };
 
 struct jit_mappings {
-	const struct file_set *files; /* of the modules; borrowed */
+	const struct file_set *files; /* open files by module; borrowed */
 	struct jit_files *jit_files; /* borrowed */
-	const struct process_roots *roots; /* borrowed; to find sources of generated code */
+	const struct process_roots *roots; /* borrowed; used to find sources of generated code */
 	struct span_files *span_files; /* borrowed */
-	VEC(uint32_t) dumps; /* modules that are jitdumps, ascending */
-	VEC(struct mapped_spans) spans; /* modules that are marker files, ascending */
+	VEC(uint32_t) dumps; /* module ids of jitdumps, ascending */
+	VEC(struct mapped_spans) spans; /* marker files by module id, ascending */
 };
 
 void jit_mappings_release(struct jit_mappings *m);

@@ -12,11 +12,11 @@
 
 struct jit_process {
 	uint32_t pid;
-	uint32_t own_pid; /* in its own pid namespace */
-	uid_t uid; /* the effective one */
+	uint32_t own_pid; /* pid in the process's own pid namespace */
+	uid_t uid; /* effective uid */
 };
 
-/* -ESRCH: the process is gone. */
+/* Returns -ESRCH if the process is gone. */
 int jit_process_read(struct jit_process *p, uint32_t pid);
 /*
  * Opens the process's root folder, which may be kept after the process has ended. Returns a

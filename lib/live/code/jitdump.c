@@ -386,7 +386,7 @@ static void take_record(struct reader *r, const struct prefix *prefix)
 		r->dump->stats.malformed++;
 }
 
-/* Would the move replace code that waiting stacks still need? */
+/* True if the move would replace code that waiting stacks still need. */
 static bool comes_too_early(const struct reader *r, const struct prefix *prefix)
 {
 	uint64_t until = r->dump->moves_until;

@@ -16,20 +16,22 @@
 /* Places in the file that describe a piece of code. */
 struct jitdump_code {
 	uint64_t code_index;
-	uint64_t load; /* its load record … */
-	uint32_t load_size; /* … in bytes */
-	uint64_t debug; /* record with its lines; 0: none */
-	uint64_t unwinding; /* record with its call frame information; 0: none */
+	uint64_t load; /* offset of the load record … */
+	uint32_t load_size; /* … and its size in bytes */
+	uint64_t debug; /* offset of the record with lines; 0: none */
+	uint64_t unwinding; /* offset of the record with call frame information; 0: none */
 };
 
 struct jitdump {
-	uint64_t offset; /* read up to here */
-	uint64_t debug, debug_addr; /* the last record with lines; precedes its code */
-	uint64_t unwinding; /* the last such record; belongs to the next code */
-	bool has_arch_times; /* times are ticks of the CPU's clock */
-	uint32_t line_shift; /* to subtract from addresses in lines */
+	uint64_t offset; /* everything before this offset has been read */
+	uint64_t debug, debug_addr; /* offset and address of the last record with lines, which
+				       precedes its code */
+	uint64_t unwinding; /* offset of the last record with call frame information, which belongs
+			       to the next code */
+	bool has_arch_times; /* times are ticks of the CPU clock */
+	uint32_t line_shift; /* number to subtract from addresses in line records */
 	uint8_t id[CODE_DUMP_ID_SIZE];
-	bool is_broken; /* not a jitdump, or damaged: stop reading */
+	bool is_broken; /* damaged, or not a jitdump: not read any further */
 	/* Read up to the first move later than this, and the rest next time; 0: read all. */
 	uint64_t moves_until;
 	VEC(struct jitdump_code) codes;

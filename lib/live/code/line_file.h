@@ -10,11 +10,11 @@
 #define LINE_FILE_TAIL 64
 
 struct line_file {
-	uint64_t offset; /* read up to here */
+	uint64_t offset; /* everything before this offset has been read */
 	char tail[LINE_FILE_TAIL]; /* the last bytes read, … */
 	size_t tail_size; /* … to recognize the file */
-	bool is_inside_line; /* inside a line that is too long */
-	uint64_t bytes; /* read in all */
+	bool is_inside_line; /* skipping a line that is too long */
+	uint64_t bytes; /* total number of bytes read */
 };
 
 /* Takes a line without its newline; NULL: the line is too long. */

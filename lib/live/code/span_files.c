@@ -396,20 +396,20 @@ void span_file_finish(struct span_file *file, uint64_t time, struct span_sink *s
 /* A process that has generated code, or had a file. */
 struct span_process {
 	uint32_t files;
-	bool has_memory; /* its own file in /tmp is tried … */
+	bool has_memory; /* the process's own file in /tmp is tried … */
 	bool has_found; /* … until it is found */
 	uint64_t next_try, interval;
 };
 
 struct span_files {
 	struct live_processes *processes;
-	struct process_state state; /* a struct span_process */
+	struct process_state state; /* holds a struct span_process */
 	struct jit_files *jit_files;
 	VEC(struct span_file *) files;
-	struct span_files_stats stats; /* of closed files */
+	struct span_files_stats stats; /* statistics of closed files */
 	uint64_t next_poll;
 	struct span_sink sink;
-	uint64_t now; /* when programs whose files are read to the end have ended */
+	uint64_t now; /* time at which the programs whose files are read to the end have ended */
 };
 
 static struct span_process *process_of(const struct span_files *s, struct live_process *process)

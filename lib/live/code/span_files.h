@@ -56,13 +56,13 @@ enum span_line_kind {
 
 struct span_line {
 	enum span_line_kind kind;
-	uint64_t start, end; /* equal, but for SPAN_WHOLE */
-	struct span_text id; /* of SPAN_BEGIN and SPAN_END */
-	struct span_text name; /* empty: SPAN_END */
+	uint64_t start, end; /* equal except for SPAN_WHOLE */
+	struct span_text id; /* set for SPAN_BEGIN and SPAN_END */
+	struct span_text name; /* empty for SPAN_END */
 	struct span_text category;
-	uint32_t tid; /* 0: not given */
+	uint32_t tid; /* 0: not stated */
 	size_t attribute_count;
-	struct span_attribute attributes[SPAN_ATTRIBUTES_MAX]; /* in the line's order */
+	struct span_attribute attributes[SPAN_ATTRIBUTES_MAX]; /* attributes in line order */
 };
 
 /* Parses a line without its end; `out` points into it. False: malformed. */
@@ -72,8 +72,8 @@ bool span_line_parse(const char *line, size_t size, struct span_line *out);
 
 struct span {
 	uint32_t pid, tid;
-	uint64_t start, end; /* CLOCK_MONOTONIC ns; an instant if equal */
-	bool is_open; /* cut off at `end`, when its program ended */
+	uint64_t start, end; /* CLOCK_MONOTONIC ns; equal for an instant */
+	bool is_open; /* truncated at `end`, where its program ended */
 	struct span_text name, category;
 	size_t attribute_count;
 	const struct span_attribute *attributes; /* keys are unique */
@@ -91,7 +91,7 @@ struct span_sink {
 
 struct open_span {
 	uint64_t id_hash;
-	char *line; /* owned: the line that began the span */
+	char *line; /* the line that began the span; owned */
 	size_t size;
 };
 
@@ -102,16 +102,17 @@ struct ns_thread {
 struct live_process;
 
 struct span_file {
-	struct live_process *owner; /* the process with which the file ends; not used here */
+	struct live_process *owner; /* process with which the file ends; not used by this code */
 	int fd;
 	dev_t device;
 	ino_t inode;
-	uint64_t size; /* when last read to its end */
-	uint32_t pid, tid; /* thread of the spans, unless a line names another */
-	uint32_t own_pid; /* in its pid namespace; 0: in the recorder's */
+	uint64_t size; /* file size when last read to its end */
+	uint32_t pid, tid; /* thread of spans whose line names no thread */
+	/* pid in the process's pid namespace; 0: it uses the recorder's namespace */
+	uint32_t own_pid;
 	VEC(struct ns_thread) threads;
 	struct line_file lines;
-	VEC(struct open_span) open; /* in the order of their beginnings */
+	VEC(struct open_span) open; /* in order of beginning */
 	uint64_t spans, malformed;
 	bool is_cut;
 };
@@ -155,8 +156,8 @@ void span_files_finish(struct span_files *s, uint64_t now);
 
 struct span_files_stats {
 	uint64_t files, spans;
-	uint64_t malformed; /* lines */
-	uint64_t cut; /* files too large to be read to their end, too many, or gone when opened */
+	uint64_t malformed; /* number of malformed lines */
+	uint64_t cut; /* files that were too large, too many, or gone when opened */
 };
 void span_files_get_stats(const struct span_files *s, struct span_files_stats *stats);
 

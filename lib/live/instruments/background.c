@@ -22,7 +22,7 @@
 #define READ_NS 500000000ull
 #define SHOWN_MAX 5
 #define NAMES_MAX 1024
-#define INTERVALS_MAX 1000 /* of one name; then the last one is extended */
+#define INTERVALS_MAX 1000 /* intervals of one name; after that, the last interval is extended */
 /* Background load of less than this part of a CPU gets no markers. */
 #define SHARE 100
 /* The summary mentions background load from this share of the CPUs on, in percent. */
@@ -33,7 +33,7 @@ struct interval {
 };
 
 struct named {
-	char name[16]; /* "": processes whose names are hidden from the user */
+	char name[16]; /* "": processes whose names the user may not see */
 	uint64_t ticks;
 	VEC(struct interval) intervals;
 };
@@ -41,15 +41,15 @@ struct named {
 struct background_processes {
 	struct live *live;
 	uint32_t schema;
-	bool hides_names; /* users do not see other users' processes */
+	bool hides_names; /* users cannot see other users' processes */
 	bool is_over, is_told;
 	VEC(struct named) names;
 	uint64_t ticks, next_ns;
-	uint64_t steal_ns; /* until the end, the reading at the start */
+	uint64_t steal_ns; /* stolen time; until the end, the reading at the start */
 	uint64_t start_ns, end_ns;
 };
 
-/* Is /proc mounted so that users see only their own processes? */
+/* True if /proc is mounted so that users see only their own processes. */
 static bool hides_processes(void)
 {
 	_cleanup_free_ char *text = text_read_file("/proc/mounts", 1 << 20, NULL);
@@ -157,7 +157,7 @@ static void send_interval(const struct background_processes *n, const struct nam
 	uint64_t ns = interval->end - interval->start;
 	struct marker_record marker = {
 		.schema = n->schema,
-		.flags = MARKER_TOLD, /* it is reported late */
+		.flags = MARKER_TOLD, /* the marker is reported late */
 		.start = interval->start,
 		.end = interval->end,
 	};

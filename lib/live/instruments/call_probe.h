@@ -18,17 +18,17 @@ typedef void call_describe_fn(const void *state, const struct rec *rec, uint64_t
 
 /* Programs of the instrument's object that are attached while recording, not when loaded. */
 struct call_programs {
-	struct bpf_program *enter, *exit; /* of all calls */
-	struct bpf_program *list_open; /* iterator that writes records of open ones */
+	struct bpf_program *enter, *exit; /* programs for all calls */
+	struct bpf_program *list_open; /* iterator that writes records of open calls */
 };
 
 struct call_probe {
 	struct marker_state *owner;
 	call_describe_fn *describe;
-	size_t size; /* of the records of open calls */
+	size_t size; /* record size of open calls */
 	struct call_programs programs;
-	int enter, exit; /* links; -1: not attached */
-	uint64_t begin_ns; /* earlier calls are not described; UINT64_MAX while paused */
+	int enter, exit; /* links of the programs; -1: not attached */
+	uint64_t begin_ns; /* earlier calls are omitted; UINT64_MAX while paused */
 	uint64_t end_ns;
 };
 

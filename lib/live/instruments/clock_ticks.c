@@ -34,7 +34,7 @@
 
 struct clock_settings {
 	double frequency_hz; /* samples per second and CPU … */
-	uint64_t interval_ns; /* … or, if not 0, the time between samples; both 0: the default */
+	uint64_t interval_ns; /* … or, if not 0, ns between samples; both 0: the default */
 };
 
 struct clock_cpu {
@@ -46,12 +46,12 @@ struct clock {
 	struct live *live;
 	const struct clock_settings *settings;
 	struct sampling_event event;
-	VEC(struct clock_cpu) cpus; /* all CPUs that ever came online */
+	VEC(struct clock_cpu) cpus; /* all CPUs that ever were online */
 	bool enabled;
-	uint64_t start_ns, start_idle_ns; /* when it was last enabled */
-	uint64_t active_ns; /* time enabled */
-	uint64_t idle_ns; /* idle time of all sampled CPUs, while enabled */
-	uint32_t weight; /* intervals that a tick represents */
+	uint64_t start_ns, start_idle_ns; /* time and idle time at the last enabling */
+	uint64_t active_ns; /* total enabled time */
+	uint64_t idle_ns; /* idle time of all sampled CPUs while enabled */
+	uint32_t weight; /* number of intervals that a tick represents */
 };
 
 static uint64_t max_sample_rate(void)

@@ -33,10 +33,10 @@ struct tracepoint_markers;
 struct tracepoint_markers {
 	struct live *live;
 	const struct event_list *list;
-	struct tracepoint_markers_bpf *skeleton; /* NULL: no event is a marker */
+	struct tracepoint_markers_bpf *skeleton; /* NULL: no event becomes markers */
 	struct tracepoint_format formats[EVENTS_MAX];
 	uint32_t schemas[EVENTS_MAX];
-	uint64_t lost; /* reported so far */
+	uint64_t lost; /* number reported so far */
 };
 
 _Static_assert(TRACEPOINT_FIELDS_MAX <= MARKER_SCHEMA_FIELDS_MAX &&
@@ -192,13 +192,13 @@ static int tracepoint_markers_program(const struct tracepoint_markers *t)
 
 struct event_set {
 	struct live *live;
-	struct event_list list; /* resolved */
+	struct event_list list; /* resolved events */
 	struct events_bpf *skeleton; /* NULL: no event besides the clock is sampled */
 	struct tracepoint_markers *markers;
 	const struct cpu_list *possible;
-	struct event_fds fds; /* from attach() on */
-	struct event_state *states; /* by position in `possible` */
-	uint64_t *lost; /* reported so far, by event and position in `possible` */
+	struct event_fds fds; /* set from attach() on */
+	struct event_state *states; /* by index into `possible` */
+	uint64_t *lost; /* number reported so far, by event and index into `possible` */
 	/* Occurrences on all CPUs since their last sample, too few for another. */
 	uint64_t left_over[EVENTS_MAX];
 };

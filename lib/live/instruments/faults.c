@@ -19,8 +19,8 @@
 struct faults {
 	struct marker_state base;
 	struct faults_bpf *skeleton;
-	struct event_list list; /* after the clock, the event alone */
-	struct event_fds fds; /* from attach() on */
+	struct event_list list; /* the clock, then the event */
+	struct event_fds fds; /* set from attach() on */
 };
 
 static void destroy(void *state)

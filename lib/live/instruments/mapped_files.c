@@ -11,7 +11,7 @@
 struct mapped_files {
 	struct live *live;
 	uint32_t schema;
-	bool is_announced; /* in profiles that need it, and in no others */
+	bool is_announced; /* the schema was sent; only profiles with such markers have it */
 };
 
 static void *create(struct live *live, const void *settings)

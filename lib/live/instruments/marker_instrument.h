@@ -19,7 +19,7 @@
 /* Settings of such an instrument, by its option. */
 struct marker_settings {
 	bool is_wanted;
-	uint64_t min_ns; /* shorter ones make no marker; 0: all do */
+	uint64_t min_ns; /* minimum duration of a marker; 0: none */
 };
 
 /* The is_wanted() of struct instrument. */
@@ -54,7 +54,7 @@ void marker_report(struct report *r, const char *name, const struct marker_facts
 		   uint64_t sent, uint64_t lost);
 
 struct marker_kind {
-	const char *name; /* of the object in the report */
+	const char *name; /* name of the object in the report */
 	struct marker_facts facts;
 	enum marker_id schema;
 	/* Returns the object's variables, once it is open. */
@@ -67,8 +67,8 @@ struct marker_state {
 	const struct marker_kind *kind;
 	const struct marker_settings *settings;
 	uint32_t schema;
-	uint64_t added; /* number of markers that were made without a record of the object */
-	uint64_t lost; /* reported so far */
+	uint64_t added; /* number of markers made without a record of the object */
+	uint64_t lost; /* number reported so far */
 };
 
 /* Returns a state of that size, zeroed after its marker_state; the caller frees. */

@@ -9,8 +9,8 @@
 
 struct own_cost {
 	struct live *live;
-	struct program_costs *now; /* by position among the possible CPUs */
-	uint32_t cpus; /* 0: nothing was read */
+	struct program_costs *now; /* by index into the possible CPUs */
+	uint32_t cpus; /* 0: not read yet */
 };
 
 struct cost_sum {

@@ -34,18 +34,18 @@
 
 struct sleepers {
 	struct live *live;
-	bool is_on; /* waits are recorded */
+	bool is_on; /* true if waits are recorded */
 	struct sleepers_bpf *skeleton;
 	/* NULL: no thread that runs Python was due, or refused */
 	struct python_sleepers_bpf *python;
 	struct visitor *visitor; /* NULL: recording has not begun */
-	bool may_sleep_already; /* some of the threads that are recorded */
+	bool may_sleep_already; /* recorded threads may already be asleep */
 	bool is_paused;
 	/* Written by the visitor's thread. */
 	bool is_loaded;
-	bool has_python; /* visits are made by the program for Python */
+	bool has_python; /* the program for Python makes the visits */
 	uint64_t passes, search_ns;
-	int code; /* of the last pass that failed */
+	int code; /* errno of the last failed pass */
 };
 
 /* The program that visits, and its variables. */
@@ -242,7 +242,7 @@ static struct pass_cost pass(void *ctx, const uint32_t *pids, size_t count, bool
 		uint64_t begin_ns = clock_thread_cpu_ns();
 
 		load_python(s);
-		cpu_ns += clock_thread_cpu_ns() - begin_ns; /* not part of the search */
+		cpu_ns += clock_thread_cpu_ns() - begin_ns; /* visits are not part of the search */
 		code = search_all(s, pids, count, is_last);
 	}
 	s->code = code ? code : s->code;

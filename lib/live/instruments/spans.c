@@ -26,9 +26,10 @@ struct spans_settings {
 struct spans {
 	struct live *live;
 	bool are_frames;
-	uint32_t plain, details; /* schemas without fields, and with one for all */
-	bool has_plain, has_details; /* they were sent */
-	VEC(char *) keys; /* of the other schemas: each is terminated */
+	uint32_t plain, details; /* schema without fields, and schema with a single field for all
+				    attributes */
+	bool has_plain, has_details; /* whether these schemas were sent */
+	VEC(char *) keys; /* keys of the other schemas, each NUL-terminated */
 	VEC(uint32_t) schemas;
 };
 

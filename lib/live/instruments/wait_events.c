@@ -37,7 +37,7 @@
 #define REAL_TIME_MINOR_MIN 12
 
 enum waits_mode {
-	WAITS_DEFAULT, /* recorded, but not system-wide, nor on some CPUs alone */
+	WAITS_DEFAULT, /* record waits, except system-wide or on some CPUs alone */
 	WAITS_OFF,
 	WAITS_SAMPLED,
 	WAITS_ALL,
@@ -47,7 +47,7 @@ struct waits_settings {
 	enum waits_mode mode;
 	double rate_hz; /* 0: the default */
 	bool has_slow;
-	double slow_ms; /* if has_slow; 0: none */
+	double slow_ms; /* valid if has_slow; 0: no markers */
 };
 
 struct waits {
@@ -55,10 +55,10 @@ struct waits {
 	const struct waits_settings *settings;
 	bool is_on;
 	struct waits_bpf *skeleton;
-	struct bpf_link *link; /* the program at context switches; NULL: not recording */
+	struct bpf_link *link; /* link of the program for context switches; NULL: not recording */
 	const struct cpu_list *possible;
-	struct switch_state *states; /* as last read, by position in `possible` */
-	uint64_t *lost; /* stacks already reported as lost, likewise */
+	struct switch_state *states; /* last values read, by index into `possible` */
+	uint64_t *lost; /* stacks already reported as lost, by index into `possible` */
 };
 
 static void *create(struct live *live, const void *settings)
@@ -332,7 +332,7 @@ static void check_programs(struct machine *m, struct feature *f)
 		feature_set(f, FEATURE_NOTE, "not on real-time kernels before 6.12");
 	} else if (!code) {
 		feature_set(f, FEATURE_OK, "programs loaded");
-	} else if (code == -EPERM) { /* the verifier refuses with EACCES */
+	} else if (code == -EPERM) { /* the verifier would refuse with EACCES instead */
 		feature_set(f, FEATURE_NOTE, "not tried without the privileges of recording");
 	} else {
 		feature_set(f, FEATURE_NOTE, "not recorded: %s", err.text);

@@ -59,19 +59,19 @@ void kernel_notes_read_build_id(const char *path, struct special_module *module)
 
 /* A module's code, or its initial code, which is dropped after its start. */
 struct code_range {
-	char name[REC_LOADED_NAME_SIZE]; /* of the module */
+	char name[REC_LOADED_NAME_SIZE]; /* name of the module */
 	uint64_t start, end;
-	uint64_t offset; /* of `start` from the module's base */
+	uint64_t offset; /* offset of `start` from the module base */
 	uint32_t module_id;
-	bool is_initial; /* dropped after the module's start */
-	bool is_told; /* its sections were sent */
-	struct address_ranges known; /* to be functions, or to be none */
+	bool is_initial; /* memory dropped once the module has started */
+	bool is_told; /* sections were sent */
+	struct address_ranges known; /* addresses known to be in a function, or in none */
 };
 
 struct kernel_modules {
 	struct kernel_modules_options options;
-	VEC(struct code_range) rows; /* ascending, not overlapping */
-	uint64_t listed; /* when the list was read */
+	VEC(struct code_range) rows; /* in ascending order, without overlaps */
+	uint64_t listed; /* time at which the list was read */
 	unsigned int asked;
 };
 
@@ -234,8 +234,8 @@ static void send_section(const struct kernel_modules *k, const struct code_range
 }
 
 /*
- * Does the section belong to this range of code: initial sections to initial code, others to the
- * rest?
+ * True if the section belongs to this range of code: initial sections to initial code, all others
+ * to the rest.
  */
 static bool belongs(const struct code_range *code, const char *section)
 {

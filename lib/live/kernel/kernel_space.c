@@ -202,7 +202,7 @@ static void send_map(const struct kernel_space *k, uint32_t module, uint64_t sta
 	k->sink(k->ctx, &map.rec);
 }
 
-/* Does the line "ffffffff81000000 T _text" name this symbol? */
+/* True if the line "ffffffff81000000 T _text" names this symbol. */
 static bool line_is(const char *line, const char *end, const char *symbol)
 {
 	size_t size = strlen(symbol);

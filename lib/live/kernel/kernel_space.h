@@ -20,7 +20,7 @@ struct kernel_symbol_text {
 	uint64_t start, size;
 	const char *name;
 	size_t name_size;
-	const char *module; /* "[ext4]", terminated; NULL: the kernel image */
+	const char *module; /* "[ext4]", NUL-terminated; NULL: the kernel image */
 };
 
 /* *symbol is valid during the call only. */

@@ -166,11 +166,11 @@ struct child {
 	int pidfd;
 	int socket;
 	struct child_keeper keeper; /* all NULL: this process keeps the child */
-	bool executed; /* the command was requested to execute */
+	bool executed; /* the command was told to execute */
 	bool collected;
 	int wait_status;
-	uint64_t cpu_before_ns; /* used before its exec, by code of this process */
-	uint64_t cpu_ns; /* once it is collected */
+	uint64_t cpu_before_ns; /* CPU time used by this process's code before the exec */
+	uint64_t cpu_ns; /* valid once the child has been collected */
 };
 
 enum stage {
@@ -194,7 +194,7 @@ struct plan {
 	const struct child_options *options;
 	gid_t *groups;
 	int group_count;
-	char **env; /* NULL: unchanged */
+	char **env; /* NULL: environment unchanged */
 	int socket;
 };
 
@@ -498,7 +498,7 @@ enum child_result child_poll(struct child *c, int *wait_status)
 		if (got == c->pid)
 			c->cpu_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 		if (got < 0 && errno == ECHILD)
-			c->wait_status = 0; /* collected elsewhere: status unknown */
+			c->wait_status = 0; /* collected by other code: status unknown */
 		else if (got != c->pid)
 			return CHILD_RUNNING;
 		c->collected = true;

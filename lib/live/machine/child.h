@@ -40,15 +40,15 @@ struct child;
 
 struct child_options {
 	char *const *argv; /* NULL-terminated, looked up in PATH; borrowed until child_free() */
-	struct identity identity; /* run as this user; ignored if is_self */
+	struct identity identity; /* user to run the command as; ignored if is_self */
 	bool keep_capabilities; /* do not drop inherited (ambient) capabilities */
 	/* Borrowed, NULL: none. A library to load first, if the user may read it, and a variable.
 	 */
 	const char *preload, *variable;
-	int stdout_fd; /* >= 0: becomes its standard output */
+	int stdout_fd; /* >= 0: used as standard output of the command */
 	/* Signal state that prof was started with, restored for the command. */
 	sigset_t signal_mask;
-	sigset_t ignored_signals; /* all others get their default disposition */
+	sigset_t ignored_signals; /* all other signals get their default disposition */
 };
 
 /*

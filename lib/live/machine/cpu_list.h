@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct cpu_list {
-	uint32_t *cpus; /* ascending, owned */
+	uint32_t *cpus; /* in ascending order; owned */
 	uint32_t count;
 };
 /*

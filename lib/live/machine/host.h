@@ -31,7 +31,7 @@ struct host {
 	char *distribution; /* PRETTY_NAME of os-release */
 	char *machine; /* "x86_64" */
 	char *cpu_name;
-	uint32_t physical_cpus, logical_cpus; /* cores; online CPUs. 0: unknown */
+	uint32_t physical_cpus, logical_cpus; /* cores, and online CPUs; 0: unknown */
 	uint64_t memory_bytes;
 };
 

@@ -9,7 +9,7 @@
 
 #include "lib/base/error.h"
 
-/* Is it "NAME" or "CATEGORY:NAME", of letters, digits, '_' and '-'? */
+/* True for "NAME" or "CATEGORY:NAME" of letters, digits, '_' and '-'. */
 bool tracefs_is_name(const char *name);
 /*
  * Finds a tracepoint's id. Adds the category to a name without one, in the buffer of `size` bytes,

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 struct wakeup {
-	int fd; /* all descriptors */
-	int watched_fd; /* those of wakeup_watch() */
+	int fd; /* epoll instance for all descriptors */
+	int watched_fd; /* epoll instance for the descriptors of wakeup_watch() */
 };
 
 /* Watches descriptors until they are closed. All three return 0 or a negative errno. */

@@ -32,9 +32,9 @@
 
 /* An event on a CPU. */
 struct throttled_event {
-	uint64_t id; /* the kernel's; 0: the row is free */
+	uint64_t id; /* id given by the kernel; 0: free row */
 	uint64_t since; /* 0: not throttled */
-	uint32_t event; /* 0: the clock; else an id of REC_EVENT_NAME */
+	uint32_t event; /* 0: the clock; otherwise id of a REC_EVENT_NAME */
 	uint16_t cpu;
 };
 
@@ -72,18 +72,18 @@ struct event_fd {
  * counters.
  */
 struct event_times {
-	uint64_t enabled_ns, running_ns; /* sums over CPUs */
+	uint64_t enabled_ns, running_ns; /* sums over all CPUs */
 };
 
 /* The caller sets all members above `rows` and zeroes the rest. */
 struct event_fds {
-	const struct event_list *list; /* resolved; borrowed */
+	const struct event_list *list; /* resolved events; borrowed */
 	struct throttling *throttling; /* borrowed */
-	uint64_t interval_ns; /* of the clock; hardware events' default sampling interval */
+	uint64_t interval_ns; /* clock interval; also the default for hardware events */
 	int program, tracepoint_program, marker_program; /* descriptors, borrowed */
 	VEC(struct event_fd) rows;
 	bool enabled;
-	struct event_times times[EVENTS_MAX]; /* by event; complete once all are disabled */
+	struct event_times times[EVENTS_MAX]; /* by event; complete once all events are disabled */
 };
 
 /* Opens all events of the list on a CPU, enabled if the others are. */

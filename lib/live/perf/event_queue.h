@@ -20,9 +20,9 @@
 
 struct queued_event {
 	struct map_event event;
-	uint64_t number; /* in the order of event_queue_add() */
-	size_t path; /* in `paths`; valid if event.path is not NULL */
-	struct rec_copy *copy; /* replaces the event; owned */
+	uint64_t number; /* sequence number given by event_queue_add() */
+	size_t path; /* position in `paths`; valid unless event.path is NULL */
+	struct rec_copy *copy; /* stack copy that replaces the event; owned */
 };
 
 struct event_queue {

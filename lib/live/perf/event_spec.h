@@ -15,20 +15,20 @@
 #define EVENT_NAME_MAX 128
 
 enum event_kind {
-	EVENT_TIME, /* the first one is the clock: cpu-clock, task-clock, cycles */
-	EVENT_HARDWARE, /* the PMU counts and takes samples */
-	EVENT_SOFTWARE, /* the kernel reports each occurrence */
-	EVENT_TRACEPOINT, /* likewise */
+	EVENT_TIME, /* first row: the clock, one of cpu-clock, task-clock and cycles */
+	EVENT_HARDWARE, /* counted and sampled by the PMU */
+	EVENT_SOFTWARE, /* each occurrence is reported by the kernel */
+	EVENT_TRACEPOINT, /* each occurrence is reported by the kernel */
 };
 
 struct event_spec {
-	char name[EVENT_NAME_MAX]; /* in the profile: "page-faults", "sched:sched_switch" */
+	char name[EVENT_NAME_MAX]; /* name in the profile: "page-faults", "sched:sched_switch" */
 	enum event_kind kind;
-	uint32_t type; /* of struct perf_event_attr */
-	uint64_t config; /* likewise; tracepoints: set when resolved */
-	uint64_t period; /* sample every period-th; 0: by rate */
-	bool is_marker; /* tracepoints: each occurrence is a marker with its fields, none a sample
-			 */
+	uint32_t type; /* as in struct perf_event_attr */
+	uint64_t config; /* as in struct perf_event_attr; for tracepoints set when resolved */
+	uint64_t period; /* sample every so many occurrences; 0: by rate */
+	/* Tracepoints: each occurrence is a marker with its fields, and not a sample. */
+	bool is_marker;
 	double rate_hz; /* maximum samples per second and CPU; 0: the default */
 };
 
@@ -36,9 +36,9 @@ struct event_spec {
 bool event_is_measured(const struct event_spec *spec);
 
 struct event_list {
-	struct event_spec rows[EVENTS_MAX]; /* by the wire's event number; 0: the clock */
-	uint32_t count; /* of rows, including the clock's, once something was added */
-	bool has_clock; /* rows[0] was named */
+	struct event_spec rows[EVENTS_MAX]; /* by event number on the wire; row 0 is the clock */
+	uint32_t count; /* number of rows, including the clock's unless nothing was added */
+	bool has_clock; /* rows[0] was named by the user */
 };
 
 /*

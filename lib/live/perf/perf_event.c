@@ -37,7 +37,7 @@ static bool parse_map(struct bytes *b, uint16_t misc, struct map_event *event)
 		event->inode = bytes_u64(b);
 		event->inode_generation = bytes_u64(b);
 	}
-	bytes_skip(b, 8); /* protection and flags: always executable */
+	bytes_skip(b, 8); /* protection and flags: always executable memory */
 	event->path = bytes_cstr(b);
 	return event->path && event->start + event->size > event->start;
 }
@@ -50,7 +50,7 @@ static bool parse_code(struct bytes *b, struct map_event *event)
 	event->kind = MAP_EVENT_CODE;
 	event->start = bytes_u64(b);
 	event->size = bytes_u32(b);
-	bytes_skip(b, 2); /* the type: BPF or other */
+	bytes_skip(b, 2); /* type of code: BPF or other */
 	flags = bytes_u16(b);
 	event->path = bytes_cstr(b);
 	return event->path && *event->path && !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) &&
@@ -180,7 +180,7 @@ int perf_event_open_choice(const struct perf_event_choice *choice, uint32_t cpu)
 
 int perf_event_read_times(int fd, uint64_t *enabled, uint64_t *running)
 {
-	uint64_t values[3]; /* the count first */
+	uint64_t values[3]; /* values[0] is the count */
 	ssize_t size = read(fd, values, sizeof(values));
 
 	if (size != (ssize_t)sizeof(values))
@@ -231,9 +231,10 @@ struct map_ring {
 	uint32_t cpu;
 	struct perf_event_mmap_page *control; /* followed by the data pages */
 	uint8_t *data;
-	uint8_t *record; /* copy of the current record: the ring wraps inside records */
+	uint8_t *record; /* copy of the current record, as records may wrap around the end of the
+			    ring */
 	uint64_t last_time; /* time of the previous record */
-	uint64_t lost; /* records, as far as the ring has reported */
+	uint64_t lost; /* number of lost records reported by the ring */
 };
 
 /* Before 6.0, the kernel does not count what an event has lost. */
@@ -353,7 +354,7 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 
 		copy_out(ring, tail, &header, sizeof(header));
 		if (header.size < sizeof(header) || header.size > head - tail) {
-			tail = head; /* invalid, never from the kernel: skip everything */
+			tail = head; /* invalid; the kernel never writes this: skip everything */
 			break;
 		}
 		copy_out(ring, tail, ring->record, header.size);
@@ -366,7 +367,7 @@ void map_ring_drain(struct map_ring *ring, map_event_fn *fn, void *ctx)
 void map_ring_finish(struct map_ring *ring, map_event_fn *fn, void *ctx)
 {
 	struct map_event event = {.kind = MAP_EVENT_LOST, .cpu = ring->cpu};
-	uint64_t values[2]; /* the count first */
+	uint64_t values[2]; /* values[0] is the count */
 
 	map_ring_drain(ring, fn, ctx);
 	if (read(ring->fd, values, sizeof(values)) != (ssize_t)sizeof(values) ||

@@ -18,10 +18,10 @@
 /* Kinds of events from a mapping ring. */
 enum map_event_kind {
 	MAP_EVENT_MAP,
-	MAP_EVENT_NEW_SPACE, /* an exec replaces the address space */
+	MAP_EVENT_NEW_SPACE, /* an exec has replaced the address space */
 	MAP_EVENT_CODE, /* the kernel has generated code; `path` is its name */
 	MAP_EVENT_LOST,
-	MAP_EVENT_THROTTLED, /* a sampling event that shares the ring was stopped … */
+	MAP_EVENT_THROTTLED, /* a sampling event that shares the ring has been stopped … */
 	MAP_EVENT_SAMPLED, /* … and restarted */
 	/* Not from the ring, but sorted among its events: start and exit of processes. */
 	MAP_EVENT_FORK,
@@ -32,16 +32,17 @@ struct map_event {
 	enum map_event_kind kind;
 	uint64_t time;
 	uint32_t pid, tid, cpu;
-	uint32_t parent_pid; /* of MAP_EVENT_FORK */
+	uint32_t parent_pid; /* for MAP_EVENT_FORK */
 	uint64_t start, size, file_offset;
-	uint64_t inode; /* valid without a build id */
-	uint64_t inode_generation; /* likewise; distinguishes files that reuse the number */
+	uint64_t inode; /* valid if there is no build id */
+	uint64_t inode_generation; /* valid if there is no build id; distinguishes files that reuse
+				      the inode number */
 	uint32_t device_major, device_minor;
 	uint8_t build_id_size; /* 0: none */
 	uint8_t build_id[20];
-	uint64_t lost; /* MAP_EVENT_LOST: number of events */
-	uint64_t event_id; /* MAP_EVENT_THROTTLED, MAP_EVENT_SAMPLED: PERF_EVENT_IOC_ID */
-	const char *path; /* in the process's root; valid during the callback only */
+	uint64_t lost; /* for MAP_EVENT_LOST: number of events */
+	uint64_t event_id; /* for MAP_EVENT_THROTTLED and MAP_EVENT_SAMPLED: PERF_EVENT_IOC_ID */
+	const char *path; /* path in the root of the process; valid only during the callback */
 };
 
 /*
@@ -66,7 +67,7 @@ enum sampling_clock {
 
 struct sampling_event {
 	enum sampling_clock clock;
-	uint64_t frequency_hz; /* 0: by period */
+	uint64_t frequency_hz; /* 0: sample by period */
 	uint64_t period_ns;
 };
 
@@ -80,7 +81,7 @@ struct perf_event_choice {
 	uint32_t type;
 	uint64_t config;
 	uint64_t frequency_hz, period;
-	bool exclude_idle; /* do not tick while the CPU is idle; for software clocks only */
+	bool exclude_idle; /* do not tick on an idle CPU; for software clocks only */
 };
 
 /* sampling_event_open() for any event. */

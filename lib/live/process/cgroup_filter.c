@@ -33,7 +33,7 @@ bool cgroup_is_unit(const char *name, const char *unit)
 	return !name[size] || (!strchr(unit, '.') && strcmp(name + size, ".service") == 0);
 }
 
-/* Does the rest of the name, before ".scope", fit? */
+/* True if the rest of the name, before ".scope", fits. */
 static bool is_id(const char *rest, const char *id)
 {
 	size_t size = strlen(id), hex = strspn(id, "0123456789abcdef");
@@ -68,7 +68,7 @@ bool cgroup_is_container(const char *name, const char *id)
 struct search {
 	const char *wanted;
 	cgroup_match_fn *match;
-	char *found; /* the first one */
+	char *found; /* first group found */
 	unsigned int count;
 };
 

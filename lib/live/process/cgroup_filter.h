@@ -15,7 +15,7 @@
 /* Matches the name of a folder, "nginx.service". */
 typedef bool cgroup_match_fn(const char *name, const char *wanted);
 
-/* Is it the group of this unit of systemd, "nginx.service" or "nginx"? */
+/* True for the group of this systemd unit, "nginx.service" or "nginx". */
 bool cgroup_is_unit(const char *name, const char *unit);
 /*
  * Is it the group of the container with this id, id prefix or name? Supports the names that Docker,
@@ -41,7 +41,7 @@ void cgroup_folders(bool (*fn)(void *ctx, const char *path), void *ctx);
 void cgroup_processes(const char *folder, void (*fn)(void *ctx, pid_t pid), void *ctx);
 
 struct cgroup_id {
-	uint64_t id; /* unique within its hierarchy */
+	uint64_t id; /* unique within the hierarchy */
 	uint32_t hierarchy; /* number in /proc/PID/cgroup; 0: version 2 */
 };
 

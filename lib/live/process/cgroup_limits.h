@@ -15,7 +15,7 @@
 /* The mounted hierarchy that limits CPU time. Zeroed: none. */
 struct cpu_hierarchy {
 	char *mount;
-	char *root; /* the group that it shows */
+	char *root; /* group at the mount point */
 	bool is_version_1;
 };
 
@@ -28,15 +28,16 @@ void cpu_hierarchy_release(struct cpu_hierarchy *h);
 char *cpu_hierarchy_path(const struct cpu_hierarchy *h, const char *text);
 
 struct cpu_limit_counts {
-	uint64_t periods; /* in which the group had something to run */
-	uint64_t throttled; /* those in which it was held back */
-	uint64_t throttled_ns; /* added up over the CPUs */
+	uint64_t periods; /* periods in which the group had something to run */
+	uint64_t throttled; /* periods in which the group was throttled */
+	uint64_t throttled_ns; /* throttled time, summed over all CPUs */
 };
 
 struct cpu_limit {
-	char *path; /* below the mount point */
-	struct cpu_limit_counts counts; /* since the group was first seen, or the beginning */
-	struct cpu_limit_counts last; /* the kernel's, as read last */
+	char *path; /* path below the mount point */
+	/* counts since the beginning, or since the group was first seen */
+	struct cpu_limit_counts counts;
+	struct cpu_limit_counts last; /* last values read from the kernel */
 	uint64_t first_ns, next_ns;
 };
 

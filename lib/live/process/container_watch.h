@@ -14,7 +14,8 @@
  * lib/stream/process/resource.h. */
 
 struct resource_watch {
-	bool is_any_told; /* one was sent: from now on, processes without any are sent as well */
+	bool is_any_told; /* a resource was sent: from now on, processes without one are sent as
+			     well */
 };
 
 /*
@@ -28,9 +29,9 @@ struct filter;
 
 struct container_watch {
 	const struct filter *filter;
-	char *own_cgroup; /* the recorder's, which is not reported */
+	char *own_cgroup; /* group of the recorder, which is not reported */
 	struct cpu_limits limits;
-	bool is_any_told; /* one was sent: from now on the recorder's own is sent, too */
+	bool is_any_told; /* a container was sent: from now on the recorder's own is sent as well */
 };
 
 /* `filter` has names of containers; borrowed, NULL: none. */

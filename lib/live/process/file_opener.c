@@ -25,7 +25,7 @@
 
 /* A file that may be the mapped one. */
 struct candidate {
-	int fd; /* O_PATH */
+	int fd; /* descriptor from O_PATH */
 	bool is_mapped; /* found through map_files, not by path */
 };
 
@@ -195,8 +195,8 @@ bool mapped_file_has_path(const struct mapped_file *file, const struct file_iden
 
 /* An opening that may outlive its caller. */
 struct opening {
-	struct mapped_file file; /* with a path and a build id of its own */
-	int found; /* taken by the opening */
+	struct mapped_file file; /* owns its path and build id */
+	int found; /* descriptor that the opening takes */
 	uint8_t build_id[BUILD_ID_MAX];
 	struct opened_file opened;
 };

@@ -22,13 +22,14 @@
 /* Known properties by which the file is recognised. */
 struct mapped_file {
 	uint32_t pid;
-	uint64_t start, end; /* the mapping */
-	const char *path; /* as the process sees it */
+	uint64_t start, end; /* range of the mapping */
+	const char *path; /* path as the process sees it */
 	const uint8_t *build_id; /* NULL if build_id_size is 0 */
 	uint8_t build_id_size;
 	/* Compared only without a build id; inode 0: unknown. */
 	uint64_t inode;
-	dev_t device; /* of the underlying file system; on an overlay it differs from stat's */
+	dev_t device; /* device of the underlying file system; on an overlay, stat reports a
+			 different one */
 };
 
 /* Identity of a file without a build id. */
@@ -62,15 +63,15 @@ bool mapped_file_has_path(const struct mapped_file *file, const struct file_iden
 
 /* Zeroed is empty. */
 struct file_opener {
-	VEC(dev_t) silent; /* devices that did not answer */
-	unsigned int abandoned; /* files on unknown devices */
+	VEC(dev_t) silent; /* devices that did not respond */
+	unsigned int abandoned; /* number of files on unknown devices */
 };
 
 struct opened_file {
 	int fd;
 	struct file_identity identity;
-	struct binary_summary summary; /* to be released */
-	bool has_path; /* mapped_file_has_path(), checked if the path ends with PATH_DELETED */
+	struct binary_summary summary; /* the caller releases it */
+	bool has_path; /* result of mapped_file_has_path(), for paths that end with PATH_DELETED */
 };
 
 void file_opener_release(struct file_opener *o);

@@ -15,9 +15,9 @@
 
 /* A pattern before its states are placed in the set. */
 struct pattern {
-	uint64_t loops; /* bit per state */
+	uint64_t loops; /* one bit per state */
 	uint64_t accepted[256];
-	unsigned int size; /* elements without stars */
+	unsigned int size; /* number of elements, without stars */
 };
 
 static void accept(struct pattern *p, uint8_t c)

@@ -21,7 +21,7 @@ int filter_add_cgroup(struct filter *f, const char *path, struct error *err);
 void filter_name_container(struct filter *f, const char *cgroup, const char *name);
 /* Takes "0-3,8", whether the CPUs exist or not. -EINVAL: not such a list. */
 int filter_set_cpus(struct filter *f, const char *list, struct error *err);
-/* -ENODEV if one of them is not online. */
+/* Returns -ENODEV if one of the CPUs is not online. */
 int filter_check_cpus(const struct filter *f, struct error *err);
 /*
  * Flags of a record about a process that will execute: it matches no filter yet, and the exec

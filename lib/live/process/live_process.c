@@ -22,13 +22,13 @@ struct leaving {
 };
 
 struct live_processes {
-	VEC(struct listener) listeners; /* in calling order */
+	VEC(struct listener) listeners; /* in the order in which they are called */
 	size_t row_size;
 	VEC(char *) blocks;
-	uint32_t row_count; /* rows ever used */
+	uint32_t row_count; /* number of rows ever used */
 	VEC(uint32_t) free_rows;
 	struct index by_pid;
-	VEC(struct leaving) leaving; /* in order of exit_round */
+	VEC(struct leaving) leaving; /* sorted by exit_round */
 	uint32_t round;
 };
 

@@ -33,8 +33,8 @@
 
 /* A row stays in place for the life of its process. The listeners' states follow it. */
 struct live_process {
-	uint32_t pid; /* 0: a free row */
-	uint32_t exit_round; /* 0: alive */
+	uint32_t pid; /* 0: free row */
+	uint32_t exit_round; /* 0: still alive */
 	/*
 	 * Earlier events belong to a previous process with this pid, or are covered by /proc; 0:
 	 * none.
@@ -44,7 +44,7 @@ struct live_process {
 
 /* Order of calls; within a stage, listeners are called in the order of their registration. */
 enum listener_stage {
-	LISTENER_READS, /* reads state of the process that listeners of the next stage release */
+	LISTENER_READS, /* reads process state that listeners of the next stage release */
 	LISTENER_HOLDS,
 };
 
@@ -59,7 +59,7 @@ enum listener_stage {
  */
 struct process_listener {
 	enum listener_stage stage;
-	size_t state_size; /* bytes, 0: none */
+	size_t state_size; /* size in bytes; 0: no state */
 	void (*fork)(void *ctx, struct live_process *child, struct live_process *parent);
 	void (*exec)(void *ctx, struct live_process *process, uint64_t time);
 	void (*exit)(void *ctx, struct live_process *process, uint64_t time);

@@ -65,9 +65,9 @@ struct question {
 	uint64_t addr;
 	uint64_t start, end, vma_flags, page_size, file_offset, inode;
 	uint32_t device_major, device_minor;
-	uint32_t name_size; /* in: room; out: length with the terminator, 0: no name */
+	uint32_t name_size; /* in: room; out: length including the terminator; 0: no name */
 	uint32_t build_id_size; /* 0: not requested */
-	uint64_t name, build_id; /* pointers */
+	uint64_t name, build_id; /* pointers to buffers */
 };
 
 _Static_assert(sizeof(struct question) == 104, "as the kernel has it");

@@ -22,7 +22,7 @@ struct proc_map {
 	uint64_t start, end, file_offset, inode;
 	uint32_t device_major, device_minor;
 	bool executable;
-	const char *path; /* "" for anonymous memory; points into the text */
+	const char *path; /* "" for anonymous memory; points into `text` */
 };
 
 /*
@@ -37,15 +37,15 @@ bool proc_maps_next(char **text, struct proc_map *map);
  */
 
 enum exec_maps_way {
-	EXEC_MAPS_ASK, /* falls back to reading if the kernel does not answer */
+	EXEC_MAPS_ASK, /* falls back to reading if the kernel does not support the request */
 	EXEC_MAPS_READ,
 };
 
 struct exec_maps {
 	enum exec_maps_way way;
-	int fd; /* /proc/PID/maps */
-	uint64_t next; /* mappings below were returned */
-	char name[PATH_MAX]; /* of the returned mapping */
+	int fd; /* descriptor of /proc/PID/maps */
+	uint64_t next; /* all mappings below this address were returned */
+	char name[PATH_MAX]; /* name of the returned mapping */
 	char *text, *at; /* owned */
 };
 

@@ -29,11 +29,11 @@
  */
 
 struct unopened_file {
-	struct map_event event; /* the first mapping; its path is owned */
+	struct map_event event; /* event of the first mapping; its path is owned */
 	/* The mapping that was tried last. */
 	uint32_t tried_pid;
 	uint64_t tried_start;
-	uint32_t tries; /* those with living processes */
+	uint32_t tries; /* attempts with processes that were alive */
 };
 
 /* After this many failures with living processes, a file is not tried again. */
@@ -83,7 +83,7 @@ static bool process_has_ended(uint32_t pid)
 	return readlink(name, target, sizeof(target)) < 0 && (errno == ENOENT || errno == ESRCH);
 }
 
-/* May this mapping succeed where those that were tried did not? */
+/* True if this mapping may succeed although earlier ones failed. */
 static bool unopened_file_is_worth_a_try(const struct unopened_file *u, uint32_t pid,
 					 uint64_t start)
 {
@@ -125,10 +125,10 @@ static struct map_event unopened_file_mapped(const struct unopened_file *u,
 struct known_module {
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
-	bool may_go; /* a file, which has not been forgotten */
-	struct file_identity identity; /* all zero: none */
-	struct unopened_file *unopened; /* owned; NULL: opened, or no file */
-	uint64_t mapped_ns; /* when last; CLOCK_MONOTONIC */
+	bool may_go; /* a file that has not been forgotten */
+	struct file_identity identity; /* all zero: unknown */
+	struct unopened_file *unopened; /* owned; NULL: opened, or not a file */
+	uint64_t mapped_ns; /* CLOCK_MONOTONIC time of the last mapping */
 };
 
 struct module_registry {
@@ -136,12 +136,13 @@ struct module_registry {
 	struct file_opener opener;
 	record_sink_fn *sink;
 	void *ctx;
-	VEC(struct known_module) rows; /* row number = module_id of records */
+	VEC(struct known_module) rows; /* indexed by module_id of records */
 	struct index by_build_id, by_identity;
-	struct index by_inode; /* files not opened yet, without a build id */
+	struct index by_inode; /* index of files that are not opened yet and have no build id */
 	uint32_t unopened_count;
 	bool keeps_mounts;
-	uint32_t vdso[2]; /* module_id of the 64-bit and 32-bit vDSO, NO_REC_MODULE until seen */
+	uint32_t vdso[2]; /* module_id of the 64-bit and the 32-bit vDSO; NO_REC_MODULE: not seen
+			     yet */
 };
 
 struct module_registry *module_registry_new(struct file_set *files, record_sink_fn *sink, void *ctx)

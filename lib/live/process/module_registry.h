@@ -61,9 +61,9 @@ struct special_module {
 	uint64_t base;
 	uint8_t build_id[REC_BUILD_ID_MAX];
 	uint8_t build_id_size;
-	uint64_t contents; /* without a build id: binary_contents_hash() */
+	uint64_t contents; /* for a module without a build id: binary_contents_hash() */
 	int fd;
-	uint8_t flags; /* of REC_MODULE */
+	uint8_t flags; /* flags for the REC_MODULE */
 };
 uint32_t module_registry_add_special(struct module_registry *r, uint64_t time,
 				     const struct special_module *special);

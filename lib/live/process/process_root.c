@@ -64,7 +64,7 @@ void process_root_keep_for_module(struct file_set *files, uint32_t id, uint32_t 
 
 /* State of a process. */
 struct kept_root {
-	int fd; /* in the set; 0 if none is kept */
+	int fd; /* descriptor in the set; 0: none */
 	bool is_looked_up;
 };
 

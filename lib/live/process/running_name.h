@@ -16,7 +16,10 @@ bool running_name_read(uint32_t pid, char name[REC_NAME_SIZE]);
  * Nothing if the process has ended or may not be inspected.
  */
 void running_name_send(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
-/* Likewise after a thread has renamed itself: sends its name if that is a title of the process. */
+/*
+ * Does the same after a thread has renamed itself: sends its name if that is a title of the
+ * process.
+ */
 void running_name_send_title(const struct rec_name *thread, record_sink_fn *sink, void *ctx);
 
 #endif

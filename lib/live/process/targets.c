@@ -135,7 +135,9 @@ static pid_t parent_of(pid_t pid)
 	return status && proc_status_numbers(status, "PPid", numbers) ? (pid_t)numbers[0] : 0;
 }
 
-/* Is it this process, or one that started it, such as sudo with the same arguments? */
+/*
+ * True for this process, and for processes that started it, such as sudo with the same arguments.
+ */
 static bool is_own(pid_t pid)
 {
 	pid_t own = getpid();

@@ -16,14 +16,14 @@ pid_t process_of_thread(pid_t tid);
 
 struct target {
 	pid_t pid;
-	int fd; /* pidfd, readable when the process has ended; -1 once that was noticed */
+	int fd; /* pidfd, readable once the process has ended; -1 after that was noticed */
 };
 
 /* A zeroed struct is an empty set. */
 struct targets {
 	VEC(struct target) rows;
 	size_t alive;
-	char *group; /* folder of their control group; NULL: they have none in common */
+	char *group; /* folder of the common control group; NULL: none */
 };
 
 void targets_release(struct targets *t);

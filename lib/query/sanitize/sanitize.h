@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes a profile for publication: a new one that contains only data known to be harmless. Removes
- * or replaces the classes below, and drops data of unknown meaning.
+ * Makes a profile for publication: a new profile that contains only data known to be harmless.
+ * Removes or replaces the classes below, and drops data of unknown meaning.
  */
 #ifndef PROF_LIB_QUERY_SANITIZE_SANITIZE_H
 #define PROF_LIB_QUERY_SANITIZE_SANITIZE_H
@@ -46,8 +46,8 @@ struct sanitize_user {
 struct sanitize_options {
 	bool removes[SANITIZE_CLASS_COUNT];
 	/*
-	 * Functions and modules whose names do not match this expression become "f_" with a hash of
-	 * the name; so do processes and threads. NULL: all keep their names.
+	 * Functions, modules, processes and threads whose names do not match this expression are
+	 * renamed to "f_" with a hash of the name. NULL: all keep their names.
 	 */
 	const char *names;
 	uint8_t key[KEYED_HASH_KEY_SIZE]; /* key of the keyed hash */
@@ -63,7 +63,10 @@ struct sanitize_counts {
 	uint64_t unknown; /* number of values with unknown meaning */
 };
 
-/* Makes a new profile, to be freed. -EINVAL: `names` is not a valid expression. */
+/*
+ * Makes a new profile, which the caller frees. Returns -EINVAL if `names` is not a valid
+ * expression.
+ */
 int sanitize(struct profile **into, const struct profile *from,
 	     const struct sanitize_options *options, struct sanitize_counts *counts,
 	     struct error *err);

@@ -34,7 +34,10 @@ struct function_code {
 	uint64_t address;
 };
 
-/* -ENOENT with a reason: the file is missing; -ERANGE: no code at that address. */
+/*
+ * Returns -ENOENT with a reason if the file is missing, or -ERANGE if it has no code at that
+ * address.
+ */
 int function_code_read(struct function_code *code, const struct module *module, const char *name,
 		       const struct file_set *files, uint64_t rva, uint64_t size,
 		       struct error *err);

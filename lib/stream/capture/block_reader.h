@@ -52,14 +52,14 @@ struct block_contents {
 	uint8_t *raw; /* caller's buffer of CAPTURE_RAW_MAX bytes; block.raw_size are set */
 };
 
-/* Same contract as capture_reader_open(). */
+/* Has the same contract as capture_reader_open(). */
 int block_reader_open(struct block_reader **out, int fd, struct error *err);
 /* Accepts NULL. */
 void block_reader_free(struct block_reader *r);
-/* Same contract as capture_reader_select(). */
+/* Has the same contract as capture_reader_select(). */
 int block_reader_select(struct block_reader *r, uint64_t from_ns, uint64_t to_ns,
 			struct error *err);
-/* Same contract as capture_reader_limit(); the caller selects the records. */
+/* Has the same contract as capture_reader_limit(), except that the caller selects the records. */
 void block_reader_limit(struct block_reader *r, uint64_t end_ns);
 const struct capture_header *block_reader_header(const struct block_reader *r);
 /* Returns 1 for a block, 0 at the end, -EFBIG if the file holds too much, or another read error. */

@@ -23,7 +23,7 @@ static bool is_of_program(const char *name, const char *program)
 	       (text_starts_with(name, program) && name[strlen(program)] == ':');
 }
 
-/* Is it the first argument, a title or a path, as a login shell has it? */
+/* True if the name is the first argument, as a title, a path, or "-bash" of a login shell. */
 static bool is_first_argument(const char *name, const char *argument)
 {
 	return text_starts_with(argument, name) ||

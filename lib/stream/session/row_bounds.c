@@ -166,7 +166,7 @@ static uint64_t row_merging_ticks(const struct profile *p, struct samples *sampl
 #define ROUNDS_MAX 8
 #define WINDOW_NS 100000000u
 
-/* Does the file mark the time before the row as off the CPU? */
+/* True if the file marks the time before the row as off the CPU. */
 static bool has_gap(const struct profile *p, const struct sample *row, uint64_t before)
 {
 	uint64_t passed = row->time > before ? row->time - before : 0;

@@ -257,7 +257,7 @@ static uint8_t leaf_kind(const struct rec_sample *rec)
 	return rec->rec.flags & SAMPLE_LEAF_KERNEL ? FRAME_KERNEL : FRAME_NATIVE;
 }
 
-/* Is the leaf one that the stack has another frame for? */
+/* True if the stack already contains a different frame for the leaf. */
 static bool leaf_is_replaced(const struct rec_sample *rec, const struct tick_stats_entry *entry)
 {
 	return leaf_kind(rec) == FRAME_NATIVE && entry->stack_flags & STACK_LEAF_REPLACED;

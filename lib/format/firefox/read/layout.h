@@ -133,8 +133,8 @@ struct layout {
  */
 int layout_read(struct layout *l, const char *text, size_t size, struct error *err);
 /*
- * Likewise for any version up to LAYOUT_VERSION_MAX. Finds only the members before
- * LAYOUT_VERSION_MIN, when threads had tables of their own.
+ * Does the same for any version up to LAYOUT_VERSION_MAX. Before LAYOUT_VERSION_MIN, when threads
+ * had tables of their own, finds only the other members.
  */
 int layout_find(struct layout *l, const char *text, size_t size, struct error *err);
 /*

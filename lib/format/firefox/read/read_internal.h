@@ -122,7 +122,7 @@ struct import {
 string_id import_string(struct import *r, struct json_cursor *s);
 /* Reads milliseconds as ns; CLOCK_NO_TIME for values out of a clock's range. */
 uint64_t import_instant(struct json_cursor *s);
-/* Likewise, but 0 for such values. */
+/* Does the same, but returns 0 for such values. */
 uint64_t import_time(struct json_cursor *s);
 /*
  * Reads an integer. Truncates fractions, and reads 0 for other values; returns false in both cases.

@@ -12,13 +12,13 @@
 
 struct alloc_settings {
 	bool is_wanted, anyway, held_only;
-	bool has_pages; /* samples the kernel's pages, not an allocator's blocks */
-	uint64_t mean; /* bytes */
+	bool has_pages; /* sample the kernel's pages instead of an allocator's blocks */
+	uint64_t mean; /* mean distance in bytes */
 };
 
 /* Parses the value of --alloc: BYTES, pages, pages:BYTES or NULL. Returns 0 or -EINVAL with err. */
 int alloc_settings_parse(struct alloc_settings *s, const char *value, struct error *err);
-/* Fills the kernel's tables. */
+/* Fills in the kernel's tables. */
 void alloc_settings_sampling(const struct alloc_settings *s, struct alloc_sampling *out);
 /* Sends the settings that the session needs. */
 void alloc_settings_announce(const struct alloc_settings *s, const struct live *live);

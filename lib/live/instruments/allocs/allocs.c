@@ -37,8 +37,8 @@
 /* Measures the time that a program takes to pass a probe: up to 10 us on some machines. */
 
 struct call_cost {
-	double call_ns; /* of a function probed at its entry */
-	double return_ns; /* in addition, if also probed at its return */
+	double call_ns; /* cost of a function probed at its entry */
+	double return_ns; /* additional cost of a function also probed at its return */
 };
 
 /* Programs whose allocations are not reported: static, set-user-id, or with another libc. */
@@ -47,7 +47,7 @@ struct unheard_programs {
 	const struct probed_processes *probed; /* borrowed */
 	struct live_processes *processes; /* borrowed */
 	struct process_state state;
-	VEC(char *) names; /* each once */
+	VEC(char *) names; /* distinct program names */
 };
 
 /* The functions of an allocator without probes: libc's, or one that another file contains. */
@@ -267,7 +267,7 @@ static int call_cost_measure(struct call_cost *cost, int program, int return_pro
 /* In each process, since its last exec. */
 struct program_state {
 	bool is_executed, is_heard;
-	char name[NAME_SIZE]; /* of its file; empty: not known yet */
+	char name[NAME_SIZE]; /* name of the file; empty: unknown so far */
 };
 
 static struct program_state *state_of(const struct unheard_programs *u, struct live_process *p)
@@ -406,15 +406,15 @@ static void unheard_programs_describe(const struct unheard_programs *u, struct s
 struct allocs {
 	struct live *live;
 	const struct alloc_settings *settings;
-	struct usdt_settings probes; /* those that programs have to declare */
+	struct usdt_settings probes; /* probes that programs declare */
 	struct allocs_bpf *skeleton;
 	struct probed_processes declared, called, returning;
 	struct unheard_programs unheard;
 	struct uprobe_links shim, measured;
 	struct call_cost cost;
 	bool is_multi;
-	bool has_functions; /* processes that run already are recorded */
-	uint64_t lost; /* reported so far */
+	bool has_functions; /* processes that already run are recorded */
+	uint64_t lost; /* number reported so far */
 };
 
 static void *create(struct live *live, const void *settings)

@@ -26,9 +26,9 @@ struct pages {
 	struct live *live;
 	const struct alloc_settings *settings;
 	struct pages_bpf *skeleton;
-	struct event_list list; /* the clock, and the event */
-	struct event_fds fds; /* from attach() on */
-	uint64_t lost; /* reported so far */
+	struct event_list list; /* the clock and the event */
+	struct event_fds fds; /* set from attach() on */
+	uint64_t lost; /* number reported so far */
 };
 
 static void *create(struct live *live, const void *settings)

@@ -14,17 +14,17 @@
 struct sent_counter {
 	uint32_t id;
 	int64_t sent;
-	bool is_known; /* `sent` has its first value */
+	bool is_known; /* the first value has been sent */
 	bool is_flat; /* the last pass found no change */
-	uint64_t row_ns; /* time of the last row, 0 if none */
+	uint64_t row_ns; /* time of the last row; 0: no row yet */
 };
 
 struct counter_values {
 	record_sink_fn *sink;
 	void *ctx;
 	uint32_t last_id;
-	uint64_t last_ns; /* time of the pass before */
-	bool is_resuming; /* after a pause: increases during it are left out */
+	uint64_t last_ns; /* time of the previous pass */
+	bool is_resuming; /* recording resumes: increases during the pause are ignored */
 };
 
 /*

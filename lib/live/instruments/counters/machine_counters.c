@@ -225,13 +225,13 @@ enum file {
 
 struct package {
 	int fd;
-	uint64_t last, range; /* in µJ; it wraps at the range */
+	uint64_t last, range; /* in µJ; the counter wraps at `range` */
 	bool is_known;
 };
 
 struct machine_counters {
-	int files[FILE_COUNT]; /* -1 if none */
-	bool group_has_ns; /* in ns, of version 1 */
+	int files[FILE_COUNT]; /* descriptors; -1: none */
+	bool group_has_ns; /* the group's times are in ns, as in version 1 */
 	struct package packages[PACKAGES_MAX];
 	size_t package_count;
 	double energy; /* in µJ, since the first reading */

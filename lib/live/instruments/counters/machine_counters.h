@@ -24,7 +24,7 @@ struct file_counter_settings {
 int file_counter_add(struct file_counter_settings *s, const char *value, struct error *err);
 
 struct file_counter {
-	char *name, *path, *key, *unit; /* key: NULL for the first number of the file */
+	char *name, *path, *key, *unit; /* key NULL: the first number in the file */
 	enum counter_graph graph;
 	int fd;
 	struct sent_counter counter;
@@ -34,7 +34,7 @@ struct file_counter {
 struct file_counters {
 	struct file_counter rows[FILE_COUNTERS_MAX];
 	size_t count;
-	uint64_t missing; /* values that could not be read */
+	uint64_t missing; /* number of unreadable values */
 };
 
 /*

@@ -38,14 +38,14 @@ struct process_memory;
 struct process_memory {
 	struct live_processes *processes;
 	struct counter_values *values;
-	struct process_state state; /* a struct memory_row */
-	uint32_t open; /* descriptors */
+	struct process_state state; /* holds a struct memory_row */
+	uint32_t open; /* number of open descriptors */
 	int64_t page;
 };
 
 struct memory_row {
 	bool is_open, is_refused;
-	int fd; /* of /proc/PID/statm, if is_open */
+	int fd; /* descriptor of /proc/PID/statm, if is_open */
 	struct sent_counter counter;
 };
 
@@ -144,22 +144,22 @@ static void process_memory_read(struct process_memory *m, uint64_t now)
 /* A pass may take this share of a core; if it takes more, the next one comes later. */
 #define SHARE 200
 #define INTERVAL_MAX_NS 10000000000ull
-#define FILES_NS (50 * NS_PER_MS) /* for files alone */
+#define FILES_NS (50 * NS_PER_MS) /* interval if only files are read */
 /* Interval of reading memory that was not requested; longer if it exceeds its share of a core. */
 #define MEMORY_NS (100 * NS_PER_MS)
 #define MEMORY_SHARE 1000
 
 struct counters_settings {
-	bool is_set; /* the interval was given */
-	uint64_t interval_ns; /* 0: neither processes nor the machine */
+	bool is_set; /* the option for the interval was given */
+	uint64_t interval_ns; /* 0: read neither processes nor the machine */
 	struct file_counter_settings files;
 };
 
 struct counted_process {
 	uint32_t pid;
-	uint64_t pass; /* the last pass that found it */
-	uint64_t start_ns; /* of its first thread */
-	int64_t sums[COUNTERS_OF_TASKS]; /* of that pass */
+	uint64_t pass; /* number of the last pass that found the process */
+	uint64_t start_ns; /* start of the main thread */
+	int64_t sums[COUNTERS_OF_TASKS]; /* sums in the last pass */
 	struct sent_counter counters[COUNTERS_OF_TASKS];
 };
 
@@ -170,16 +170,16 @@ struct counters {
 	bool is_used, is_enabled;
 	VEC(struct counted_process) rows;
 	struct index by_pid;
-	struct machine_counters *machine; /* NULL: not wanted, or not recording yet */
+	struct machine_counters *machine; /* NULL: not wanted, or not recording */
 	bool wants_memory;
-	struct process_memory *memory; /* NULL: not wanted, or not recording yet */
-	uint64_t memory_ns; /* when it is next read */
+	struct process_memory *memory; /* NULL: not wanted, or not recording */
+	uint64_t memory_ns; /* time at which memory is next read */
 	struct file_counters files;
 	struct counter_values values;
 	uint64_t pass, next_ns;
-	uint64_t wanted_ns, interval_ns, longest_ns; /* interval: wanted, now, at most */
+	uint64_t wanted_ns, interval_ns, longest_ns; /* wanted, current and longest interval */
 	uint64_t cost_ns; /* CPU time of all passes */
-	int code; /* of the last pass that failed */
+	int code; /* errno of the last failed pass */
 };
 
 static void *create(struct live *live, const void *settings)

@@ -25,19 +25,19 @@
 
 enum job_state {
 	JOB_FREE,
-	JOB_WAITS, /* to be attached */
+	JOB_WAITS, /* waits to be attached */
 	JOB_ATTACHING,
 	JOB_ATTACHED,
-	JOB_LEAVES, /* to be detached */
+	JOB_LEAVES, /* waits to be detached */
 	JOB_DETACHING,
-	JOB_ENDED, /* not reported to its owner yet */
+	JOB_ENDED, /* not yet reported to the owner */
 };
 
 struct job {
 	enum job_state state;
-	bool is_given_up; /* by its owner */
+	bool is_given_up; /* abandoned by the owner */
 	uint32_t pid;
-	uint32_t link_count; /* counted against the limit */
+	uint32_t link_count; /* links counted against the limit */
 	int file;
 	const struct uprobe_place *places;
 	size_t count;
@@ -46,9 +46,9 @@ struct job {
 
 struct uprobe_jobs {
 	int program;
-	uint32_t flags; /* of struct uprobe_target */
+	uint32_t flags; /* flags of struct uprobe_target */
 	bool is_stopped;
-	bool is_freed; /* threads end once nothing is left to do */
+	bool is_freed; /* threads end once all work is done */
 	uint32_t links_max;
 	pthread_mutex_t lock; /* guards all members below, and the two flags above */
 	pthread_cond_t changed;

@@ -30,11 +30,11 @@ typedef uint32_t uprobe_job;
 void uprobe_jobs_wait(struct uprobe_jobs *j);
 
 struct uprobe_jobs_stats {
-	uint64_t attached; /* processes' files */
-	uint64_t failed; /* places */
-	uint64_t left_out; /* processes' files, for which there was no room */
-	uint32_t links; /* open just now */
-	struct error failure; /* the first one */
+	uint64_t attached; /* number of process files with probes */
+	uint64_t failed; /* number of places that failed */
+	uint64_t left_out; /* number of process files without room for their probes */
+	uint32_t links; /* number of links currently open */
+	struct error failure; /* first failure */
 };
 void uprobe_jobs_get_stats(struct uprobe_jobs *j, struct uprobe_jobs_stats *stats);
 
@@ -46,11 +46,11 @@ struct probe_attachment {
 /* The owner sets probes.settings, and may set probes.read; the rest begins zeroed. */
 struct probed_processes {
 	struct usdt_probes probes;
-	struct uprobe_jobs *jobs; /* NULL: not yet */
-	int layouts_map; /* of the kernel; -1: its program needs none */
-	uint32_t stored; /* layouts stored in the kernel */
+	struct uprobe_jobs *jobs; /* NULL: not created yet */
+	int layouts_map; /* kernel map of layouts; -1: the program needs none */
+	uint32_t stored; /* number of layouts stored in the kernel */
 	VEC(struct probe_attachment) attachments;
-	VEC(uint8_t) modules; /* enum module_state */
+	VEC(uint8_t) modules; /* enum module_state by module */
 };
 
 /* Starts the threads that attach this program; flags as in struct uprobe_target. */

@@ -27,7 +27,7 @@ struct usdt {
 	struct usdt_bpf *skeleton;
 	struct probed_processes processes;
 	bool is_multi;
-	uint64_t lost; /* reported so far */
+	uint64_t lost; /* number reported so far */
 };
 
 static void *create(struct live *live, const void *settings)

@@ -17,9 +17,9 @@
 /* A part of a label: characters, or an argument. */
 struct part {
 	const char *at;
-	size_t size; /* of characters */
-	char kind; /* 'd', 'x' or 's' of an argument; 0: characters; '?': neither */
-	uint32_t argument; /* from 1 on */
+	size_t size; /* number of characters */
+	char kind; /* 'd', 'x' or 's' for an argument; 0 for characters; '?' for an invalid form */
+	uint32_t argument; /* argument number, counted from 1 */
 };
 
 /* Takes the next part off the label; `next` is the number of the next argument. */

@@ -24,8 +24,8 @@
 
 struct usdt_pattern {
 	char provider[64], name[128];
-	const char *text; /* the whole argument of --usdt; borrowed */
-	const char *label; /* in it; NULL: none */
+	const char *text; /* whole value of --usdt; borrowed */
+	const char *label; /* part of the text; NULL: none */
 	/* Bits of arguments. */
 	uint16_t texts, hexadecimals;
 };
@@ -56,7 +56,7 @@ struct usdt_probe {
 	const struct usdt_pattern *pattern;
 	char *provider, *name;
 	uint32_t argument_count;
-	uint32_t schema; /* the owner's */
+	uint32_t schema; /* for use by the owner */
 	bool has_schema;
 };
 
@@ -64,8 +64,8 @@ struct usdt_file {
 	int fd;
 	dev_t device;
 	ino_t inode;
-	bool is_everywhere; /* attached to in all processes */
-	VEC(struct uprobe_place) places; /* a cookie is the number of a layout */
+	bool is_everywhere; /* attached in all processes at once */
+	VEC(struct uprobe_place) places; /* the cookie of a place is the number of its layout */
 };
 
 struct usdt_probes {
@@ -73,10 +73,10 @@ struct usdt_probes {
 	/* Finds the places in a new file. NULL: those of the probes in the settings. */
 	void (*read)(struct usdt_file *file, int fd);
 	VEC(struct usdt_probe) probes;
-	VEC(struct usdt_file *) files; /* only files that have such probes */
+	VEC(struct usdt_file *) files; /* files with matching probes */
 	VEC(struct usdt_layout) layouts;
-	uint32_t met; /* a bit for each pattern */
-	uint64_t left_out; /* places for which there was no room */
+	uint32_t met; /* a bit for each pattern that was found */
+	uint64_t left_out; /* number of places without room */
 };
 
 #define NO_USDT_FILE UINT32_MAX

@@ -208,7 +208,7 @@ static void set_segments(struct module *module, const struct rec_module *rec)
 	}
 }
 
-/* Does the record belong to that row, whose samples so far are of the same file? */
+/* True if the record belongs to that row, whose samples so far are from the same file. */
 static bool completes(const struct module_map *m, module_id id, const struct rec_module *rec)
 {
 	return rec->rec.flags & MODULE_COMPLETED &&

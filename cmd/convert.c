@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prof convert: a profile, or several as one, in another format. */
+/* prof convert: writes a profile in a different format, or joins several. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -133,9 +133,10 @@ static void make_table(struct option_table *t, void *ctx)
 {
 	struct convert *c = ctx;
 
-	t->usage = "Usage: prof convert [OPTION]... FILE... -o OUT\n"
-		   "Write a profile in another format, or join several into one by wall clock.\n"
-		   "\n";
+	t->usage =
+		"Usage: prof convert [OPTION]... FILE... -o OUT\n"
+		"Write a profile in a different format, or join several into one by wall clock.\n"
+		"\n";
 	t->take = take;
 	option_table_add(t, rows, c);
 	option_table_add(t, option_common, NULL);
@@ -383,7 +384,7 @@ static int run(int argc, char **argv)
 
 const struct command command_convert = {
 	.name = name,
-	.summary = "write a profile in another format, or several as one",
+	.summary = "write a profile in a different format, or join several",
 	.options = make_table,
 	.run = run,
 };

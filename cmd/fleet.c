@@ -54,12 +54,11 @@ static int take(void *ctx, const char *operand, struct error *err)
 
 static void make_table(struct option_table *t, void *ctx)
 {
-	t->usage =
-		"Usage: prof fleet init [--cluster NAME] URL\n"
-		"       prof fleet services|hosts|windows [--json] URL\n"
-		"Make the tables of an engine that keeps samples of many machines, or list what\n"
-		"is in them.\n"
-		"\n";
+	t->usage = "Usage: prof fleet init [--cluster NAME] URL\n"
+		   "       prof fleet services|hosts|windows [--json] URL\n"
+		   "Create the tables of an engine that stores samples of many machines, or list\n"
+		   "what is in them.\n"
+		   "\n";
 	t->take = take;
 	t->operands = actions;
 	option_table_add(t, rows, ctx);

@@ -46,7 +46,7 @@ static void make_table(struct option_table *t, void *ctx)
 	struct push_command *c = ctx;
 
 	t->usage = "Usage: prof push [OPTION]... FILE URL\n"
-		   "Send a profile's samples to an engine that keeps those of many machines.\n"
+		   "Send a profile's samples to an engine that stores samples of many machines.\n"
 		   "\n";
 	t->take = take;
 	option_table_add(t, push_options_who, &c->who);
@@ -150,7 +150,7 @@ static int run(int argc, char **argv)
 
 const struct command command_push = {
 	.name = name,
-	.summary = "send a profile's samples to an engine that keeps many machines'",
+	.summary = "send a profile's samples to an engine for many machines",
 	.options = make_table,
 	.run = run,
 };

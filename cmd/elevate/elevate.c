@@ -36,7 +36,7 @@ struct front {
 	struct signals signals;
 	struct sudo sudo;
 	struct child *child;
-	bool executed, ended; /* whether the command was executed, and has ended */
+	bool executed, ended; /* state of the command */
 	pid_t fetcher; /* 0: none */
 	struct control_socket control; /* control socket that the helper serves */
 	struct preload preload; /* library that the command loads */

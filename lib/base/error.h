@@ -13,7 +13,7 @@
 struct error {
 	int code; /* negative errno, 0 without a failure */
 	char text[512]; /* one line that describes the failure, without a full stop */
-	char hint[256]; /* what to do about it; may be empty */
+	char hint[256]; /* remedy; may be empty */
 };
 
 /*

@@ -30,7 +30,7 @@ struct record_tally {
 
 /* Zeroed is empty. */
 struct report {
-	VEC(char *) features; /* what the profile was recorded with, for its meta */
+	VEC(char *) features; /* features of the recording, for the profile's meta */
 	VEC(char *) lines; /* lines for the summary */
 	VEC(char *) warnings;
 	struct facts facts;

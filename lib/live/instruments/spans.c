@@ -28,7 +28,7 @@ struct spans {
 	bool are_frames;
 	uint32_t plain, details; /* schema without fields, and schema with a single field for all
 				    attributes */
-	bool has_plain, has_details; /* whether these schemas were sent */
+	bool has_plain, has_details; /* these schemas were sent */
 	VEC(char *) keys; /* keys of the other schemas, each NUL-terminated */
 	VEC(uint32_t) schemas;
 };

@@ -56,7 +56,7 @@ struct process {
 	bool has_ended;
 	bool has_status;
 	bool was_oom_killed;
-	bool was_outside, was_wanted; /* whether a filter ever rejected or passed the process */
+	bool was_outside, was_wanted; /* a filter once rejected, or passed, the process */
 };
 
 struct process_table {

@@ -43,7 +43,7 @@ struct symbol_table;
 /* Starts with one reference. Copies the input and its path, borrows everything else. */
 struct module_files *module_files_new(const struct symbolizer_input *input);
 struct module_files *module_files_ref(struct module_files *f);
-/* May be called from any thread; NULL is fine. */
+/* May be called from any thread; accepts NULL. */
 void module_files_unref(struct module_files *f);
 
 /*
@@ -57,8 +57,8 @@ struct symbol_table *module_files_symbol_table(struct module_files *f, const uin
  */
 struct shared_fdes *module_files_fdes(struct module_files *f);
 /*
- * Returns the debug information with functions and lines, of the own file or another one. NULL with
- * -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC in err.
+ * Returns the debug information with functions and lines, from the module's own file or a separate
+ * file. NULL with -ENOENT, -EFBIG, -ENOMEM or -ENOEXEC in err.
  */
 const struct debug_sections *module_files_debug(struct module_files *f, struct error *err);
 /* The part that dwz moved into a shared file; NULL: none. */
@@ -77,9 +77,9 @@ int module_files_open_split(struct module_files *f, unsigned int place, const ch
 int module_files_open_package(struct module_files *f);
 /* Notes why a reader of the debug information failed. The first reason counts. */
 void module_files_set_reason(struct module_files *f, enum symbol_reason reason);
-/* The outcome of the search, after a call of module_files_debug(). */
+/* Returns the outcome of the search, after a call of module_files_debug(). */
 enum symbol_reason module_files_reason(struct module_files *f);
-/* The path of the debug information if not in the module's own file; else NULL. */
+/* Returns the path of the debug information, or NULL if it is in the module's own file. */
 const char *module_files_debug_path(struct module_files *f);
 
 #endif

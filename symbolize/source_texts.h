@@ -28,7 +28,7 @@ enum source_outcome {
 	SOURCE_OUTCOME_COUNT,
 };
 
-/* True for a name that files of source code have. */
+/* True for a name of a source code file. */
 bool source_texts_is_code(const char *path);
 
 struct source_text {
@@ -49,7 +49,7 @@ enum source_outcome source_text_read(const struct readers *readers, const char *
  */
 enum source_outcome source_text_read_at(const struct readers *readers, int root, const char *path,
 					uint64_t max, struct source_text *source);
-/* Returns a text for the outcome: "not here". */
+/* Returns a phrase for the outcome, such as "not here". */
 const char *source_outcome_text(enum source_outcome outcome);
 
 #define SOURCES_FILE_BYTES ((uint64_t)2 << 20)
@@ -88,7 +88,7 @@ void sources_collect(struct profile *p, const struct sources_options *options,
 		     struct sources_stats *stats);
 /* "12 files (340 kB); left out: 3 not here, 1 too large". */
 void sources_describe(const struct sources_stats *stats, struct strbuf *out);
-/* Adds the same as lines of "Show more". */
+/* Adds this information as lines of "Show more". */
 void sources_add_extra(struct profile *p, const struct sources_stats *stats);
 
 #endif

@@ -63,8 +63,8 @@ struct symbolizer_ops {
 	bool reads_symbols; /* reads the file's symbols, so later symbolizers need not name
 			       functions */
 	/*
-	 * Returns 0 and *out, -ENOENT if it has nothing for this module, else another negative
-	 * errno.
+	 * Returns 0 and *out, -ENOENT if the symbolizer has nothing for this module, or a different
+	 * negative errno.
 	 */
 	int (*open)(struct symbolizer **out, const struct symbolizer_input *input,
 		    struct error *err);

@@ -37,7 +37,7 @@ struct rows {
 };
 
 void rows_release(struct rows *r);
-/* Resets cursor and column widths for another kind of rows. */
+/* Resets cursor and column widths for a different kind of rows. */
 void rows_reset(struct rows *r);
 /* Sets the search expression, "" for none. -EINVAL with err. */
 int rows_search(struct rows *r, const char *expression, struct error *err);

@@ -53,7 +53,7 @@ void model_push(struct model *m, const struct query_filter *filter);
 bool model_undo(struct model *m);
 /* Returns a copy of the text that lives as long as the model. */
 const char *model_keep(struct model *m, const char *text);
-/* Rebuilds the rows after any change. Errors as query_select(). */
+/* Rebuilds the rows after any change. Returns the same errors as query_select(). */
 int model_update(struct model *m, struct error *err);
 
 size_t model_count(const struct model *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The helper's side of the connection to its caller: see cmd/run/elevation.h. */
+/* The helper's side of the connection to its caller: see cmd/elevate/elevation.h. */
 #ifndef PROF_CMD_ELEVATE_CALLER_H
 #define PROF_CMD_ELEVATE_CALLER_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records for a user without privileges through a helper started by sudo. See cmd/run/elevation.h.
+ * Records for a user without privileges through a helper started by sudo. See
+ * cmd/elevate/elevation.h.
  */
 #ifndef PROF_CMD_ELEVATE_ELEVATE_H
 #define PROF_CMD_ELEVATE_ELEVATE_H

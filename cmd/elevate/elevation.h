@@ -9,7 +9,7 @@
  *	HELLO    it runs as root      ──►
  *	                              ◄──   START     with the descriptors
  *	READY    all is armed         ──►
- *	                              ◄──   EXECUTED  the command, or why it could not be
+ *	                              ◄──   EXECUTED  the command, or the reason for the failure
  *	                              ◄──   SIGNAL    a signal came; any number of them
  *	                              ◄──   ENDED     the command, with its status
  *	DONE     the exit status      ──►

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Authorizes requests. Refuses requests without the token in the path, with another Host, or from a
- * page of another origin than the front-end's.
+ * page whose origin is not the front-end's.
  */
 #ifndef PROF_CMD_NET_VIEWER_H
 #define PROF_CMD_NET_VIEWER_H

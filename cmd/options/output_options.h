@@ -69,7 +69,7 @@ void output_options_release(struct output_options *o);
  */
 int output_options_check(struct output_options *o, struct error *err);
 
-/* Only NULL-terminates debug_dirs, for commands with checks of their own. */
+/* Only NULL-terminates debug_dirs, for commands with their own checks. */
 void output_options_end_dirs(struct output_options *o);
 
 bool output_is_stdout(const struct output_options *o);

@@ -73,7 +73,7 @@ struct flight {
 
 #define FLIGHT_INIT ((struct flight){.copying = -1})
 
-/* Prepares it if the options enable it. Refuses paths that cannot be written. */
+/* Prepares the flight recorder if the options enable it. Refuses paths that cannot be written. */
 int flight_open(struct pipeline *p, struct error *err);
 /*
  * Requests a snapshot, taken --after from now, and marks this moment in the recording. Returns its

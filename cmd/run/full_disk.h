@@ -18,7 +18,7 @@ struct full_disk {
 	const struct identity *owner;
 	/* Writes the whole profile. May be called again after a failure. */
 	int (*write)(void *ctx, struct outfile *out, struct error *err);
-	/* Stats the capture. Returns false if there is none that may be removed. */
+	/* Stats the capture. Returns false if no capture may be removed. */
 	bool (*find_capture)(void *ctx, struct stat *st);
 	/* Removes the capture and closes it. */
 	void (*abandon)(void *ctx);

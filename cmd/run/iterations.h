@@ -54,7 +54,7 @@ const struct iteration_run *iterations_first(const struct iterations *it);
 bool iterations_advance(struct iterations *it, struct supervisor *supervisor, struct error *err);
 /* Records the end of the last run, which may follow the end of sampling. */
 void iterations_settle(struct iterations *it, const struct supervisor *supervisor);
-/* True if it ended while warming up, so that the recording is empty. */
+/* True if the recording ended while warming up, so that it is empty. */
 bool iterations_are_none(struct iterations *it);
 /* Returns the exit status, unless prof itself fails. */
 int iterations_exit_status(const struct iterations *it, const struct supervisor *supervisor);

@@ -38,8 +38,8 @@ int profile_file_upgrade(struct profile_file *f, struct error *err);
 /* Returns the file's owner, whose rights limit the files that it may name; unknown for a pipe. */
 struct reader profile_file_owner(const char *path);
 /*
- * Loads a capture, which the caller releases. Prints messages about it to stderr. Errors as
- * recording_load().
+ * Loads a capture, which the caller releases. Prints messages about it to stderr. Returns the same
+ * errors as recording_load().
  */
 int profile_file_load_records(struct recording *r, const struct source_kind *kind, int fd,
 			      const char *label, const struct output_options *output,

@@ -34,7 +34,7 @@ struct sides_output {
 	bool is_served; /* as in struct export_options */
 };
 
-/* Compares them as prof diff does without options. */
+/* Compares the sides as prof diff does without options. */
 int sides_compare(struct sides *s, const struct comparable *comparable, struct strbuf *text,
 		  struct strbuf *json, struct error *err);
 /*

@@ -52,13 +52,13 @@ int supervisor_start(struct supervisor *s, uint64_t duration_ns, struct error *e
 bool supervisor_poll(struct supervisor *s);
 /* Ends the recording as if its time were over. */
 void supervisor_end(struct supervisor *s);
-/* Continues with another child after supervisor_poll() reported the end of the previous one. */
+/* Continues with the next child after supervisor_poll() reported the end of the previous one. */
 void supervisor_next(struct supervisor *s, struct child *child);
 /* Ends the recording after an error. */
 void supervisor_abandon(struct supervisor *s);
 /*
  * Gives the command time to end after a signal, or ends it with --kill. Call after sampling has
- * ended. Another signal cuts the wait short.
+ * ended. A further signal cuts the wait short.
  */
 void supervisor_settle(struct supervisor *s);
 /*

@@ -5,13 +5,14 @@
 
 #include "cmd/run/window_converter.h"
 
-/* Its exit status if unsent windows are left, in memory or in the folder. */
+/* Exit status of the guard if unsent windows are left, in memory or in the folder. */
 #define WINDOW_GUARD_UNSENT 3
 #define WINDOW_GUARD_WAITING 4
 
 /*
- * Becomes that process and never returns. Takes over n->capture and n->jobs, and closes all other
- * descriptors but the standard ones. Exits after the recorder, once the other processes have ended.
+ * Becomes the guard process and never returns. Takes over n->capture and n->jobs, and closes all
+ * other descriptors but the standard ones. Exits after the recorder, once the other processes have
+ * ended.
  */
 void window_guard_run(struct window_converter *n) __attribute__((noreturn));
 

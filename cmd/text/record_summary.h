@@ -45,7 +45,7 @@ struct outcome {
 
 /* Prints the summary. Warns of losses even with `quiet`. */
 void summary_print(const struct outcome *outcome, bool quiet);
-/* Reports that --fail-on-loss failed the recording; returns the exit status. */
+/* Reports that --fail-on-loss made the recording fail; returns the exit status. */
 int summary_fail_on_loss(const char *command);
 /* Writes one JSON object with the keys documented in prof-stats(5). The caller commits. */
 void summary_write_stats(const struct outcome *outcome, struct outfile *out);

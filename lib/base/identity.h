@@ -46,7 +46,7 @@ struct identity identity_assume_ids(uid_t uid, gid_t gid);
  * reads them (/proc/kallsyms, /proc/PID/io). Root itself stays as it is.
  */
 struct identity identity_assume_all(const struct identity *who);
-/* Undoes either of these functions. */
+/* Undoes any of the functions above. */
 void identity_restore_files(const struct identity *before);
 
 #endif

@@ -11,7 +11,7 @@ struct radix_row {
 	uint32_t value; /* any value; usually the number of a larger row */
 };
 
-/* By key, ascending; stable. */
+/* Sorts by key, in ascending order; stable. */
 void radix_sort(struct radix_row *rows, size_t count);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "lib/base/vec.h"
 
-/* In both ids: an unknown user, who may read only files open to everybody. */
+/* Both ids of an unknown user, who may read only files open to everybody. */
 #define READER_UNKNOWN UINT32_MAX
 
 struct reader {
@@ -33,7 +33,7 @@ void readers_add(struct readers *readers, struct reader reader);
  * Opens the regular file as open_regular_named() does: with the thread's own permissions, and again
  * with each reader's ids and no groups; all must get the same file. If the thread cannot switch to
  * a reader's ids, the file and its folders must be open to everybody. `readers` may be NULL for
- * none. Returns a descriptor, READERS_REFUSED or another negative errno.
+ * none. Returns a descriptor, READERS_REFUSED or a different negative errno.
  */
 int readers_open(const struct readers *readers, int root, const char *path);
 

@@ -54,15 +54,15 @@ struct debug_fetcher_options {
 
 /* Starts no process before the first request. Borrows what `options` points to. */
 struct debug_fetcher *debug_fetcher_new(const struct debug_fetcher_options *options);
-/* Ends the process. NULL is fine. */
+/* Ends the process. Accepts NULL. */
 void debug_fetcher_free(struct debug_fetcher *f);
 
 /* True if debuginfod's client is on this machine. Loads it: not for a process with privileges. */
 bool debug_fetch_is_installed(void);
 
 /*
- * Only runs the command of these options, for a debug_fetcher in another process. Returns 0 or a
- * negative errno. The caller kills and reaps the child.
+ * Only runs the command of these options, for a debug_fetcher in a different process. Returns 0 or
+ * a negative errno. The caller kills and reaps the child.
  */
 int debug_fetch_run(const struct debug_fetcher_options *options, pid_t *pid, int *socket);
 

@@ -17,7 +17,10 @@ struct debug_fetcher;
 struct debug_link;
 struct readers;
 
-/* Settings for all modules. Zeroed: only /usr/lib/debug, with our own permissions. */
+/*
+ * Settings for all modules. A zeroed struct means only /usr/lib/debug, with the process's own
+ * permissions.
+ */
 struct debug_search {
 	const char *const *dirs; /* folders of --debug-dir, NULL-terminated; may be NULL */
 	const char *cache; /* cache of the debuginfod client, with files ID/debuginfo; NULL: none */
@@ -55,23 +58,23 @@ struct debug_file {
 };
 
 /*
- * Searches in the process's root, then in ours: by build id in --debug-dir, /usr/lib/debug and the
- * cache; by the link in the folder of the file, in .debug below that and in /usr/lib/debug/FOLDER;
- * at alt_paths; at last by download. The link's checksum decides if build ids cannot be compared.
- * Takes only regular files that all readers can read; readers do not matter in --debug-dir, the
- * cache and downloads. Otherwise -ENOENT and a reason: why the first existing file was refused,
- * else that there is none.
+ * Searches in the root of the process, then in prof's own: by build id in --debug-dir,
+ * /usr/lib/debug and the cache; by the link in the folder of the file, in .debug below that and in
+ * /usr/lib/debug/FOLDER; at alt_paths; at last by download. The link's checksum decides if build
+ * ids cannot be compared. Takes only regular files that all readers can read; readers do not matter
+ * in --debug-dir, the cache and downloads. Otherwise -ENOENT and a reason: why the first existing
+ * file was refused, else that there is none.
  */
 int debug_file_find(struct debug_file *f, const struct debug_wanted *wanted,
 		    const struct debug_search *search, enum symbol_reason *reason);
 /*
- * Opens a regular file with the permissions of the search's owner and of all readers, in a
- * process's root, or in ours if that is 0. Returns a new descriptor, READERS_REFUSED or another
- * negative errno.
+ * Opens a regular file with the permissions of the search's owner and of all readers, in the root
+ * of a process, or in prof's own if `root` is 0. Returns a new descriptor, READERS_REFUSED or a
+ * different negative errno.
  */
 int debug_file_open(const struct debug_search *search, const struct readers *readers, int root,
 		    const char *path);
-/* A file never found, or closed before, is fine. */
+/* Accepts a file that was never found or is already closed. */
 void debug_file_close(struct debug_file *f);
 
 #endif

@@ -51,7 +51,7 @@ struct unit_detail {
 	struct line_table lines;
 };
 
-/* A unit in another file than its lines, presented as a file of its own. */
+/* A unit in a different file than its lines, presented as a file of its own. */
 struct split {
 	struct debug_sections sections; /* zeroed for a part of the package */
 	struct debug_view view;
@@ -141,13 +141,13 @@ bool unit_walk_open(struct debug_info *info, const struct unit *unit, struct die
 Dwarf_Die unit_die_at(const struct unit *unit, const uint8_t *at);
 void units_release(struct debug_info *info);
 /*
- * The unit with its detail; NULL if no unit covers the address. May invalidate units and details
- * found before.
+ * Returns the unit with its detail; NULL if no unit covers the address. May invalidate units and
+ * details found before.
  */
 struct unit *units_find(struct debug_info *info, uint64_t addr, bool listed);
 /*
- * NULL if no function of the unit covers the address. `is_thorough` includes functions inside types
- * and other functions; later searches find those, too.
+ * Returns NULL if no function of the unit covers the address. `is_thorough` includes functions
+ * inside types and other functions; later searches find those, too.
  */
 struct function *unit_find_function(struct debug_info *info, struct unit *unit, uint64_t addr,
 				    bool is_thorough);
@@ -155,7 +155,7 @@ struct function *unit_find_function(struct debug_info *info, struct unit *unit, 
 /* dwarf_split.c */
 /* True if the functions of this unit of the module's file are elsewhere; `type` is libdw's. */
 bool is_skeleton(struct debug_info *info, Dwarf_Die *die, uint8_t type);
-/* NULL if not available; the module's files have the reason. */
+/* Returns NULL if not available; the module's files have the reason. */
 struct split *split_open(struct debug_info *info, Dwarf_Die *skeleton);
 /* Accepts NULL. */
 void split_free(struct split *split);
@@ -176,20 +176,22 @@ void describe_address(struct debug_info *info, struct unit *unit, struct functio
 		      uint64_t addr, struct answer *answer);
 
 /* dwarf_names.c */
-/* Text that libdw finds in an entry; NULL if it does not end within its section. */
+/* Returns a string that libdw finds in an entry; NULL if it does not end within its section. */
 const char *attribute_text(struct debug_info *info, Dwarf_Die *die, unsigned int name);
 /*
- * The linkage name of a function or inlined call, else its name, prefixed by its scopes if the
- * language has any. NULL: nameless. Lives as long as info.
+ * Returns the linkage name of a function or inlined call, or its name, prefixed by its scopes if
+ * the language has any. NULL: no name. Lives as long as info.
  */
 const char *die_function_name(struct debug_info *info, Dwarf_Die *die);
 
 /* dwarf_names.c */
-/* The path of a file number in the line table, DW_AT_decl_file or DW_AT_call_file; or NULL. */
+/*
+ * Returns the path of a file number in the line table, DW_AT_decl_file or DW_AT_call_file; or NULL.
+ */
 const char *unit_file(struct debug_info *info, struct unit *unit, uint64_t number);
 void path_set_release(struct path_set *set);
 
-/* NULL: nothing is cached for this place. */
+/* Returns NULL if nothing is cached for this place. */
 const struct cached *caches_find(const struct caches *caches, const void *place);
 /* `value` must live at least as long as the cache. */
 void caches_add(struct caches *caches, const void *place, const void *value);

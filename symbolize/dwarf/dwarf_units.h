@@ -28,7 +28,7 @@ void range_list_open(struct range_list *l, const struct range_source *source, ui
 /* Opens a list by number (DW_FORM_rnglistx). */
 void range_list_open_number(struct range_list *l, const struct range_source *source,
 			    uint64_t number);
-/* False at the end, or if the list is damaged. Gives empty ranges, too. */
+/* Returns false at the end, or if the list is damaged. Also returns empty ranges. */
 bool range_list_next(struct range_list *l, uint64_t *start, uint64_t *end);
 
 #endif

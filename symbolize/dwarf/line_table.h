@@ -49,7 +49,7 @@ struct line_table {
 void line_table_read(struct line_table *t, const struct line_sections *sections, uint64_t offset,
 		     struct step_budget *budget);
 void line_table_release(struct line_table *t);
-/* The row that covers the address, or NULL. */
+/* Returns the row that covers the address, or NULL. */
 const struct line_row *line_table_find(const struct line_table *t, uint64_t addr);
 
 #endif

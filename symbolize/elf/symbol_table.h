@@ -35,7 +35,10 @@ void symbol_table_free(struct symbol_table *t);
 const struct binary_symbol *symbol_table_find(struct symbol_table *t, uint64_t rva);
 /* Finds the stub around the address, with vaddrs as in the file; NULL: none. */
 const struct binary_stub *symbol_table_find_stub(struct symbol_table *t, uint64_t rva);
-/* The vaddr to which RVAs are relative in the own file; 0 if that is not available. */
+/*
+ * Returns the vaddr to which RVAs are relative in the module's own file; 0 if the file is not
+ * available.
+ */
 uint64_t symbol_table_first_vaddr(const struct symbol_table *t);
 
 #endif

@@ -39,7 +39,7 @@ struct patched_code {
 	VEC(struct patched_place) places; /* in ascending order */
 };
 
-/* Empty if the file has none, or cannot be read. fd is borrowed. */
+/* The result is empty if the file has no such places or cannot be read. fd is borrowed. */
 void patched_code_read(struct patched_code *p, int fd);
 void patched_code_release(struct patched_code *p);
 /*

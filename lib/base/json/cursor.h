@@ -58,7 +58,7 @@ char json_cursor_peek(struct json_cursor *s);
  * 0, 0 before the first member. Skips the value before unless the caller has consumed it.
  */
 bool json_cursor_member(struct json_cursor *s, struct span *key);
-/* Moves to the next element of the array that begins here, likewise; `row` is its number. */
+/* Goes to the next element of the array that begins here, in the same way; `row` is its number. */
 bool json_cursor_element(struct json_cursor *s, size_t row);
 
 #define json_for_each_member(s, key) for (struct span key = {0}; json_cursor_member(s, &key);)

@@ -49,7 +49,7 @@ void jsonw_array_begin(struct jsonw *w);
 void jsonw_array_end(struct jsonw *w);
 /* Writes a name that needs no escaping. */
 void jsonw_key(struct jsonw *w, const char *key);
-/* Writes invalid UTF-8 as jsonw_clean() does. */
+/* Replaces invalid UTF-8 as jsonw_clean() does. */
 void jsonw_string(struct jsonw *w, const char *text, size_t size);
 void jsonw_cstring(struct jsonw *w, const char *text);
 /* Writes a value that the caller has formatted. */

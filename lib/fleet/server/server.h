@@ -28,7 +28,7 @@ int server_start(struct server **out, int listener, server_answer_fn *answer, vo
 		 struct error *err);
 /* CLOCK_MONOTONIC of the last request, or of the start. */
 uint64_t server_last_ns(const struct server *s);
-/* Waits for pending responses. NULL is fine. */
+/* Waits for pending responses. Accepts NULL. */
 void server_stop(struct server *s);
 
 #endif

@@ -88,7 +88,7 @@ static struct map_slot_filler *map_slots_fill(struct map_slot *slots, size_t cou
 	return f;
 }
 
-/* Waits until all slots are filled or have failed. Frees the filler; NULL is fine. */
+/* Waits until all slots are filled or have failed. Frees the filler; accepts NULL. */
 static void map_slots_wait(struct map_slot_filler *f)
 {
 	if (!f)

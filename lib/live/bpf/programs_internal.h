@@ -28,8 +28,10 @@ struct programs {
 	/* Objects other than the first, including `running`; any thread may add late ones. */
 	VEC(struct open_part) parts;
 	pthread_mutex_t parts_lock;
-	/* Targets of programs in certain sections, and libbpf's handlers of these sections; 0:
-	 * none. */
+	/*
+	 * Targets of programs in certain sections, and libbpf's handlers of these sections; 0:
+	 * none.
+	 */
 	struct attach_point points[PROGRAMS_HANDLERS];
 	int handlers[PROGRAMS_HANDLERS];
 	int types_fd; /* types of the kernel, for late parts; -1: libbpf reads the kernel's own

@@ -49,7 +49,7 @@ void visitor_finish(struct visitor *v);
 bool visitor_wait(struct visitor *v, uint64_t max_ns);
 /*
  * Waits at most max_ns for the last pass, then frees the visitor. False: a visit is still blocked;
- * the thread keeps using the context, and frees the visitor later. NULL is fine.
+ * the thread keeps using the context, and frees the visitor later. Accepts NULL.
  */
 bool visitor_free(struct visitor *v, uint64_t max_ns);
 

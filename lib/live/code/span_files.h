@@ -117,7 +117,7 @@ struct span_file {
 	bool is_cut;
 };
 
-/* Closes the descriptor and frees everything. NULL is fine. */
+/* Closes the descriptor and frees everything. Accepts NULL. */
 void span_file_free(struct span_file *f);
 /*
  * Reads the file to its end, or to the limit of the recording. Spans that are open end at `time`,

@@ -80,8 +80,10 @@ static int read_format(struct tracepoint_markers *t, uint32_t event, struct erro
 	return tracepoint_format_parse(&t->formats[event], name, text, size, err);
 }
 
-/* Functions as of struct instrument. The list must be resolved; without such events they do
- * nothing. */
+/*
+ * Functions as of struct instrument. The list must be resolved; without such events they do
+ * nothing.
+ */
 static int tracepoint_markers_configure(struct tracepoint_markers *t,
 					struct programs_options *programs, struct error *err)
 {

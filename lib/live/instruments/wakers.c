@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Wakers, who end the waits of recorded threads: the BPF probe sends them, markers are
- * made here. */
+/*
+ * Wakers, who end the waits of recorded threads: the BPF probe sends them, markers are made here.
+ */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>

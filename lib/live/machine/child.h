@@ -42,7 +42,8 @@ struct child_options {
 	char *const *argv; /* NULL-terminated, looked up in PATH; borrowed until child_free() */
 	struct identity identity; /* user to run the command as; ignored if is_self */
 	bool keep_capabilities; /* do not drop inherited (ambient) capabilities */
-	/* Borrowed, NULL: none. A library to load first, if the user may read it, and a variable.
+	/*
+	 * Borrowed, NULL: none. A library to load first, if the user may read it, and a variable.
 	 */
 	const char *preload, *variable;
 	int stdout_fd; /* >= 0: used as standard output of the command */

@@ -21,7 +21,8 @@ int tracefs_find(char *name, size_t size, uint64_t *id, struct error *err);
  * err.
  */
 char *tracefs_read_format(const char *name, size_t *size, struct error *err);
-/* Returns "CATEGORY:NAME" of all tracepoints, a line each, the caller's; NULL: they cannot be read.
+/*
+ * Returns "CATEGORY:NAME" of all tracepoints, a line each, the caller's; NULL: they cannot be read.
  */
 char *tracefs_read_names(void);
 

@@ -10,8 +10,10 @@
 #include "lib/live/process/cgroup_limits.h"
 #include "lib/live/process/module_registry.h"
 
-/* Attributes that processes give themselves in their environments, see
- * lib/stream/process/resource.h. */
+/*
+ * Attributes that processes give themselves in their environments, see
+ * lib/stream/process/resource.h.
+ */
 
 struct resource_watch {
 	bool is_any_told; /* a resource was sent: from now on, processes without one are sent as

@@ -79,7 +79,7 @@ static inline void *live_process_state(struct live_process *process, struct proc
 struct live_processes;
 
 struct live_processes *live_processes_new(void);
-/* Releases the remaining processes; their listeners must still exist. NULL is fine. */
+/* Releases the remaining processes; their listeners must still exist. Accepts NULL. */
 void live_processes_free(struct live_processes *t);
 /* Copies the listener; `ctx` is borrowed. Call before the first process is added. */
 struct process_state live_processes_listen(struct live_processes *t,

@@ -48,7 +48,7 @@ static struct block_ahead *block_ahead_new(struct block_reader *reader)
 	return a;
 }
 
-/* Ends reading. NULL is fine. */
+/* Ends reading. Accepts NULL. */
 static void block_ahead_free(struct block_ahead *a)
 {
 	if (!a)

@@ -506,8 +506,10 @@ static uint32_t code_depth(struct resolver *r, const struct raw_stack *stack, ui
 	return i - stack->kernel_depth;
 }
 
-/* Remembers frame `i`, if all frames outside it are; the innermost one may be an address of another
- * kind in the next stack. */
+/*
+ * Remembers frame `i`, if all frames outside it are; the innermost one may be an address of another
+ * kind in the next stack.
+ */
 static void remember(const struct resolver *r, const struct raw_stack *stack, uint32_t i,
 		     stack_id id, struct last_stack *last)
 {

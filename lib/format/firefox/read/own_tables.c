@@ -15,7 +15,8 @@
 /* First versions in which the entries of scripts have no name. */
 #define PROCESSED_ENTRIES 17
 #define GECKO_ENTRIES 15
-/* First versions in which functions have files and lines, and the last part of a name is no line.
+/*
+ * First versions in which functions have files and lines, and the last part of a name is no line.
  */
 #define VERSION_FILE_NAMES 4
 #define VERSION_COLUMNS 18

@@ -203,7 +203,7 @@ static void uprobe_jobs_stop(struct uprobe_jobs *j)
 	pthread_mutex_unlock(&j->lock);
 }
 
-/* Detaches from all, and waits for that. NULL is fine. */
+/* Detaches from all, and waits for that. Accepts NULL. */
 static void uprobe_jobs_free(struct uprobe_jobs *j)
 {
 	if (!j)
